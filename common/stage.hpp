@@ -1,0 +1,64 @@
+// What a stage shows to the harness: one descriptor, defined at the end of its kernel.cu.
+#pragma once
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "common/shape.hpp"
+
+namespace lab {
+
+// Device pointers to contiguous [B, H, S, D] fp16 tensors, and what to do with them.
+struct AttentionArgs {
+  const half* q = nullptr;
+  const half* k = nullptr;
+  const half* v = nullptr;
+  half* out = nullptr;
+  Shape shape;
+  float scale = 0.125f;  // multiplies q·k before the softmax; the stages' callers default to 1/sqrt(D)
+  cudaStream_t stream = nullptr;
+};
+
+// One array of a shared-memory plan, as the kernel carves it.
+struct SharedArray {
+  std::string name;     // as in the kernel: "sQ"
+  std::string type;     // "half" or "float"
+  int rows = 0;
+  int pitch = 0;        // elements from one row to the next
+  std::size_t bytes = 0;
+};
+
+// How a stage would launch a shape: everything a report, a prediction or a plot needs to know of the kernel.
+struct LaunchPlan {
+  int tile_m = 0;           // query rows a block
+  int tile_n = 0;           // keys a K/V tile
+  int rows_per_warp = 0;    // query rows a compute warp owns
+  int stages = 1;           // K/V tiles in flight
+  dim3 grid;                // x: query tiles, y: heads, z: batch
+  dim3 block;
+  std::size_t static_smem = 0;   // bytes of __shared__ arrays
+  std::size_t dynamic_smem = 0;  // bytes asked for at launch
+  std::vector<SharedArray> arrays;
+  std::size_t smem() const { return static_smem + dynamic_smem; }
+};
+
+struct StageInfo {
+  const char* name;  // the directory: "v2b_single_warp"
+  // Queues one attention on args.stream. Returns cudaSuccess, or why the launch was refused;
+  // errors inside the kernel show at the next synchronisation, as with any CUDA launch.
+  cudaError_t (*launch)(const AttentionArgs& args);
+  LaunchPlan (*plan)(const Shape& shape);
+  std::vector<const char*> bugs;  // what this source can plant
+};
+
+// The stage that this binary was linked with.
+const StageInfo& stage();
+
+// The bug that this binary was built with ("" when fixed). Defined beside stage() by the kernel's translation
+// unit, through LAB_STAGE, so that it always tells how the kernel itself was compiled.
+const char* planted_bug();
+
+}  // namespace lab
