@@ -1,0 +1,55 @@
+// The acceptance of a stage: what a case is, and what running one tells. The same for every stage and backend.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/shape.hpp"
+#include "reference/inputs.hpp"
+
+namespace lab {
+
+struct AcceptanceOptions {
+  bool full = false;   // every query tile of the large shapes, not a sample
+  bool quick = false;  // cheapest cases first, stop at the first red one
+  std::uint64_t seed = 1;
+};
+
+enum class Group {
+  notes,     // the five shapes and inputs of the notes, at their 1e-3
+  families,  // the same shapes, inputs that can tell a wrong kernel, the bound of tolerance.hpp
+  ragged,    // lengths that no tile divides, odd B and H, the same bound
+};
+
+struct Case {
+  Group group;
+  Shape shape;
+  Family family;
+  std::uint64_t seed;
+};
+
+// The element that is furthest outside its bound, or closest to it.
+struct WorstElement {
+  int b = 0, h = 0, row = 0, col = 0;
+  float got = 0;
+  double expected = 0, allowed = 0;
+};
+
+struct CaseResult {
+  Case test;
+  std::vector<std::string> problems;   // a line each; empty: green
+  double max_diff = 0;
+  double worst_ratio = 0;              // |out - ref| / allowed, at its largest
+  std::optional<WorstElement> worst;
+  std::size_t differing = 0, nans = 0, compared = 0;  // elements outside the bound, NaN among them, of all compared
+  std::size_t tiles_checked = 0, tiles_repeated = 0, tiles_total = 0;
+  int launches = 0;
+  double microseconds = -1;            // a launch, where a GPU measured it
+  bool green() const { return problems.empty(); }
+};
+
+// Prints the report, ends it with `N passed, M failed`, and returns 0 if all is green, else 1.
+int run_acceptance(const AcceptanceOptions& options);
+
+}  // namespace lab

@@ -1,0 +1,69 @@
+// The subcommands of the `lab` binary. To add one: declare its function here and give it a line in COMMANDS.
+#pragma once
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "reference/bad_input.hpp"
+
+namespace lab {
+
+struct Command {
+  const char* name;
+  int (*run)(std::span<char*> args);  // the exit status: 0 good, 1 red; throws BadInput for what main turns into 2
+  const char* help;
+};
+
+int test_command(std::span<char*> args);  // acceptance.cpp
+int run_command(std::span<char*> args);   // run_files.cpp
+int plan_command(std::span<char*> args);  // report.cpp
+
+inline constexpr Command COMMANDS[] = {
+    {"test", test_command, "test [full=1] [quick=1] [seed=N]     acceptance of the linked stage"},
+    {"run", run_command, "run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=0|1] [scale=x]"},
+    {"plan", plan_command, "plan B H S D [causal]                how the stage launches a shape, as JSON"},
+};
+
+// The `key=value` arguments of a command. A key that is unknown or given twice is the user's mistake, never ignored.
+class KeyValues {
+ public:
+  KeyValues(std::span<char*> args, std::span<const std::string_view> known) {
+    for (const std::string_view arg : args) {
+      const std::size_t equals = arg.find('=');
+      const std::string key(arg.substr(0, equals));
+      bool is_known = false;
+      std::string names;
+      for (const std::string_view name : known) {
+        is_known |= name == key;
+        names += " " + std::string(name) + "=";
+      }
+      if (equals == arg.npos) throw BadInput("'" + key + "' is not key=value; the keys are" + names);
+      if (!is_known) throw BadInput("unknown argument '" + key + "='; the keys are" + names);
+      if (equals + 1 == arg.size()) throw BadInput(key + "= is empty");
+      if (!values_.emplace(key, arg.substr(equals + 1)).second) throw BadInput(key + "= is given twice");
+    }
+  }
+
+  std::optional<std::string> get(const std::string& key) const {
+    const auto found = values_.find(key);
+    return found == values_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  std::string require(const std::string& key) const {
+    if (const auto value = get(key)) return *value;
+    throw BadInput("argument " + key + "= is missing");
+  }
+
+  bool flag(const std::string& key) const {
+    const std::string value = get(key).value_or("0");
+    if (value != "0" && value != "1") throw BadInput(key + "=" + value + ": must be 0 or 1");
+    return value == "1";
+  }
+
+ private:
+  std::map<std::string, std::string> values_;
+};
+
+}  // namespace lab

@@ -1,0 +1,90 @@
+// fp16 tensors in device memory with a canary on both sides, written against the CUDA runtime API alone: the same
+// code drives a GPU and the CPU backend.
+#pragma once
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/fp16.hpp"
+
+namespace lab {
+
+static_assert(sizeof(half) == sizeof(fp16), "tensors are copied as bits");
+
+// A CUDA call of the harness itself failed; a launch that fails is a result, not an exception.
+struct CudaError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+inline void check_cuda(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return;
+  throw CudaError(std::string(what) + ": " + cudaGetErrorName(error) + " (" + cudaGetErrorString(error) + ")");
+}
+
+// 512 bytes: the tensor between the canaries keeps the 256-byte alignment of cudaMalloc.
+inline constexpr std::size_t CANARY = 256;
+
+// Every canary element is a NaN, so that a kernel that reads past a tensor and uses what it finds shows it in its
+// output. The payloads differ, and are signalling NaNs, which no fp32 -> fp16 conversion produces.
+constexpr fp16 canary(std::size_t i) { return {std::uint16_t(0x7D00u | (i & 0xFFu))}; }
+
+class DeviceTensor {
+ public:
+  // canaries = false gives the bare buffer: a checker that watches its exact end sees every element past it.
+  explicit DeviceTensor(std::size_t elements, bool canaries = true)
+      : elements_(elements), margin_(canaries ? CANARY : 0) {
+    check_cuda(cudaMalloc(&base_, total() * sizeof(half)), "cudaMalloc");
+    std::vector<fp16> all(total(), FP16_NAN);
+    for (std::size_t i = 0; i < margin_; ++i) all[i] = all[margin_ + elements_ + i] = canary(i);
+    copy_in(base_, all);
+  }
+  explicit DeviceTensor(std::span<const fp16> values, bool canaries = true) : DeviceTensor(values.size(), canaries) {
+    copy_in(data(), values);
+  }
+  DeviceTensor(DeviceTensor&& other) noexcept
+      : base_(std::exchange(other.base_, nullptr)), elements_(other.elements_), margin_(other.margin_) {}
+  DeviceTensor& operator=(DeviceTensor&&) = delete;
+  ~DeviceTensor() { cudaFree(base_); }
+
+  half* data() const { return base_ + margin_; }
+  std::size_t size() const { return elements_; }
+
+  // Fills the tensor with FP16_NAN, so that what a kernel leaves out can't pass for an earlier result.
+  void poison() { check_cuda(cudaMemset(data(), 0xFF, elements_ * sizeof(half)), "cudaMemset"); }
+
+  // The values; `damage` tells where a canary was overwritten, and is "" if none was.
+  std::vector<fp16> download(std::string& damage) const {
+    std::vector<fp16> all(total());
+    check_cuda(cudaMemcpy(all.data(), base_, all.size() * sizeof(half), cudaMemcpyDeviceToHost), "cudaMemcpy to host");
+    damage.clear();
+    for (std::size_t i = 0; i < margin_ && damage.empty(); ++i) {
+      if (all[margin_ - 1 - i] != canary(margin_ - 1 - i))
+        damage = std::to_string(i + 1) + " elements before its start";
+      else if (all[margin_ + elements_ + i] != canary(i))
+        damage = std::to_string(i) + " elements past its end";
+    }
+    all.erase(all.begin(), all.begin() + std::ptrdiff_t(margin_));
+    all.resize(elements_);
+    return all;
+  }
+  std::vector<fp16> download() const {
+    std::string ignored;
+    return download(ignored);
+  }
+
+ private:
+  std::size_t total() const { return elements_ + 2 * margin_; }
+  static void copy_in(half* to, std::span<const fp16> from) {
+    check_cuda(cudaMemcpy(to, from.data(), from.size_bytes(), cudaMemcpyHostToDevice), "cudaMemcpy to device");
+  }
+
+  half* base_ = nullptr;
+  std::size_t elements_, margin_;
+};
+
+}  // namespace lab

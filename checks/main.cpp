@@ -1,0 +1,65 @@
+// The `lab` binary: one stage, one planted bug or none, one backend. It finds the subcommand and turns errors into
+// exit statuses: 0 good, 1 red, 2 bad input.
+#define DOCTEST_CONFIG_IMPLEMENT
+#define DOCTEST_CONFIG_NO_POSIX_SIGNALS  // a fault inside a kernel is the CPU backend's to report, with block and lane
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string_view>
+
+#include "checks/commands.hpp"
+#include "common/backend.hpp"
+#include "common/stage.hpp"
+
+namespace {
+
+void print_help(std::FILE* to) {
+  std::fprintf(to, "lab: %s on %s. Commands:\n", lab::stage().name, lab::backend_name());
+  for (const lab::Command& command : lab::COMMANDS) std::fprintf(to, "  lab %s\n", command.help);
+}
+
+// A misspelt bug compiles to the fixed kernel, and would pass for one.
+void refuse_unknown_bug() {
+  const std::string_view bug = lab::planted_bug();
+  const auto& bugs = lab::stage().bugs;
+  if (bug.empty() || std::ranges::find(bugs, bug, [](const char* b) { return std::string_view(b); }) != bugs.end())
+    return;
+  std::string known;
+  for (const char* b : bugs) known += std::string(" ") + b;
+  throw lab::BadInput("this binary was built with LAB_BUG=\"" + std::string(bug) + "\", which " + lab::stage().name +
+                      " cannot plant; its bugs:" + (known.empty() ? " none" : known));
+}
+
+int dispatch(std::span<char*> args) {
+  refuse_unknown_bug();
+  if (args.empty()) {
+    print_help(stderr);
+    return 2;
+  }
+  const std::string_view name = args[0];
+  if (name == "help" || name == "--help" || name == "-h") {
+    print_help(stdout);
+    return 0;
+  }
+  for (const lab::Command& command : lab::COMMANDS)
+    if (name == command.name) return command.run(args.subspan(1));
+  std::fprintf(stderr, "lab: unknown command '%s'\n", args[0]);
+  print_help(stderr);
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return dispatch(std::span<char*>(argv, std::size_t(argc)).subspan(1));
+  } catch (const lab::BadInput& e) {
+    std::fprintf(stderr, "lab: %s\n", e.what());
+    return 2;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "lab: %s\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,140 @@
+// CUDA's spelling for g++: the part of cuda_runtime.h that the stages and the harness use, executed on the CPU.
+// On a GPU build the toolkit's own header of this name is found instead.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#define __host__
+#define __device__
+#define __global__
+#define __forceinline__ inline __attribute__((always_inline))
+#define __launch_bounds__(...)
+
+struct dim3 {
+  unsigned x = 1, y = 1, z = 1;
+  constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
+};
+struct uint3 { unsigned x, y, z; };
+struct alignas(8) uint2 { unsigned x, y; };
+struct alignas(16) uint4 { unsigned x, y, z, w; };
+struct alignas(8) float2 { float x, y; };
+struct alignas(16) float4 { float x, y, z, w; };
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
+inline float2 make_float2(float x, float y) { return {x, y}; }
+inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+
+// The values are CUDA's own, so that an exit status or a log means the same on both backends.
+enum cudaError_t : int {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInvalidConfiguration = 9,
+  cudaErrorIllegalAddress = 700,
+  cudaErrorLaunchTimeout = 702,
+  cudaErrorIllegalInstruction = 715,
+  cudaErrorMisalignedAddress = 716,
+  cudaErrorLaunchFailure = 719,
+};
+enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+using cudaStream_t = struct CUstream_st*;
+using cudaEvent_t = struct CUevent_st*;
+
+const char* cudaGetErrorName(cudaError_t error);
+const char* cudaGetErrorString(cudaError_t error);
+cudaError_t cudaGetLastError();   // clears the error it returns
+cudaError_t cudaPeekAtLastError();
+cudaError_t cudaDeviceSynchronize();
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+
+// Global memory: every buffer ends at its exact size; the checker reports a byte past it.
+cudaError_t cudaMalloc(void** pointer, std::size_t bytes);
+template <class T>
+cudaError_t cudaMalloc(T** pointer, std::size_t bytes) { return cudaMalloc(reinterpret_cast<void**>(pointer), bytes); }
+cudaError_t cudaFree(void* pointer);
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind);
+cudaError_t cudaMemset(void* to, int byte, std::size_t bytes);
+
+cudaError_t cudaEventCreate(cudaEvent_t* event);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop);
+
+namespace lab::cpu {
+cudaError_t set_max_dynamic_smem(const void* kernel, int bytes);
+}
+template <class Kernel>
+cudaError_t cudaFuncSetAttribute(Kernel* kernel, cudaFuncAttribute, int value) {
+  return lab::cpu::set_max_dynamic_smem(reinterpret_cast<const void*>(kernel), value);
+}
+
+// Set by the scheduler at every switch; a fiber never leaves its OS thread.
+extern constinit thread_local uint3 threadIdx;
+extern constinit thread_local uint3 blockIdx;
+extern constinit thread_local dim3 blockDim;
+extern constinit thread_local dim3 gridDim;
+inline constexpr int warpSize = 32;
+
+// --- barriers and warp collectives: common/cpu/exec/block.cpp says how a rendezvous works ----------------
+namespace lab::cpu {
+void block_barrier();
+void syncwarp(unsigned mask);
+enum class Shuffle { index, up, down, exclusive_or };
+std::uint32_t shuffle(Shuffle kind, unsigned mask, std::uint32_t value, int operand, int width);
+unsigned ballot(unsigned mask, bool predicate);
+float butterfly_sum(unsigned mask, float value);
+float butterfly_max(unsigned mask, float value);
+[[noreturn]] void trap();
+
+template <class T>
+T shuffle_as(Shuffle kind, unsigned mask, T value, int operand, int width) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 2, "a shuffle moves 2, 4 or 8 bytes");
+  if constexpr (sizeof(T) == 8) {
+    std::uint32_t half[2];
+    std::memcpy(half, &value, 8);
+    for (std::uint32_t& h : half) h = shuffle(kind, mask, h, operand, width);
+    std::memcpy(&value, half, 8);
+  } else {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &value, sizeof(T));
+    bits = shuffle(kind, mask, bits, operand, width);
+    std::memcpy(&value, &bits, sizeof(T));
+  }
+  return value;
+}
+}  // namespace lab::cpu
+
+__forceinline__ void __syncthreads() { lab::cpu::block_barrier(); }
+__forceinline__ void __syncwarp(unsigned mask = 0xFFFFFFFFu) { lab::cpu::syncwarp(mask); }
+template <class T>
+__forceinline__ T __shfl_sync(unsigned mask, T value, int lane, int width = 32) {
+  return lab::cpu::shuffle_as(lab::cpu::Shuffle::index, mask, value, lane, width);
+}
+template <class T>
+__forceinline__ T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+  return lab::cpu::shuffle_as(lab::cpu::Shuffle::up, mask, value, int(delta), width);
+}
+template <class T>
+__forceinline__ T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) {
+  return lab::cpu::shuffle_as(lab::cpu::Shuffle::down, mask, value, int(delta), width);
+}
+template <class T>
+__forceinline__ T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
+  return lab::cpu::shuffle_as(lab::cpu::Shuffle::exclusive_or, mask, value, lane_mask, width);
+}
+__forceinline__ unsigned __ballot_sync(unsigned mask, int predicate) { return lab::cpu::ballot(mask, predicate != 0); }
+__forceinline__ int __any_sync(unsigned mask, int predicate) { return lab::cpu::ballot(mask, predicate != 0) != 0; }
+__forceinline__ int __all_sync(unsigned mask, int predicate) { return lab::cpu::ballot(mask, predicate == 0) == 0; }
+[[noreturn]] __forceinline__ void __trap() { lab::cpu::trap(); }
+
+// --- arithmetic ------------------------------------------------------------------------------------------
+inline float __expf(float x) { return std::exp(x); }
+inline float __fdividef(float x, float y) { return x / y; }
+template <class T>
+const T& __ldg(const T* pointer) { return *pointer; }
+using std::max;
+using std::min;

@@ -1,0 +1,349 @@
+#include "common/cpu/exec/block.hpp"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <cstring>
+#include <new>
+#include <sstream>
+
+#include "common/cpu/exec/memory.hpp"
+#include "common/cpu/exec/switch.hpp"
+
+constinit thread_local uint3 threadIdx{};
+constinit thread_local uint3 blockIdx{};
+constinit thread_local dim3 blockDim{};
+constinit thread_local dim3 gridDim{};
+
+namespace lab::cpu {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t STACK_BYTES = 256 * 1024;  // redzones make frames several times larger
+#else
+constexpr std::size_t STACK_BYTES = 64 * 1024;
+#endif
+// Stacks at a power-of-two distance would put every fiber's hot lines into the same cache sets.
+constexpr std::size_t STACK_STRIDE = STACK_BYTES + 13 * 64;
+constexpr std::uint64_t STACK_CANARY = 0x5AFE57ACC5AFE57Aull;
+
+std::string hex(std::uint32_t value) {
+  std::ostringstream text;
+  text << "0x" << std::hex << value;
+  return text.str();
+}
+
+std::string lanes_text(std::uint32_t mask) {
+  std::string text;
+  for (int lane = 0; lane < LANES; ++lane) {
+    if (!(mask >> lane & 1)) continue;
+    int last = lane;
+    while (last + 1 < LANES && (mask >> (last + 1) & 1)) ++last;
+    text += (text.empty() ? "" : ",") + std::to_string(lane) + (last > lane ? ".." + std::to_string(last) : "");
+    lane = last;
+  }
+  return text;
+}
+
+}  // namespace
+
+const char* name(Collective kind) {
+  switch (kind) {
+    case Collective::syncwarp: return "__syncwarp";
+    case Collective::shuffle_index: return "__shfl_sync";
+    case Collective::shuffle_up: return "__shfl_up_sync";
+    case Collective::shuffle_down: return "__shfl_down_sync";
+    case Collective::shuffle_xor: return "__shfl_xor_sync";
+    case Collective::ballot: return "a vote";
+    case Collective::sum: return "warp_sum";
+    case Collective::max: return "warp_max";
+    case Collective::wmma_load: return "wmma::load_matrix_sync";
+    case Collective::wmma_store: return "wmma::store_matrix_sync";
+    case Collective::wmma_mma: return "wmma::mma_sync";
+  }
+  return "?";
+}
+
+constinit thread_local Block* running_block = nullptr;
+
+Block::Block(const ExecOptions& options) : options_(options), checking_(options.check) {
+  void* memory = mmap(nullptr, STACK_STRIDE * MAX_THREADS, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  stacks_ = static_cast<std::byte*>(memory);
+}
+
+Block::~Block() { munmap(stacks_, STACK_STRIDE * MAX_THREADS); }
+
+bool Block::owns_stack(const void* address) const {
+  const auto* byte = static_cast<const std::byte*>(address);
+  return byte >= stacks_ && byte < stacks_ + STACK_STRIDE * MAX_THREADS;
+}
+
+// --- fibers -----------------------------------------------------------------------------------------------
+
+void fiber_entry_body() { running_block->fiber_main(); }
+
+static void fiber_entry(ctx::transfer_t from) {
+  woken(from);
+  fiber_entry_body();
+}
+
+void Block::start_fibers() {
+  fibers_.resize(threads_);
+  for (int i = 0; i < threads_; ++i) {
+    Fiber& fiber = fibers_[i];
+    const dim3 size = config_->block;
+    fiber.index = {unsigned(i) % size.x, unsigned(i) / size.x % size.y, unsigned(i) / (size.x * size.y)};
+    fiber.linear = std::uint16_t(i), fiber.warp = std::uint8_t(i / LANES), fiber.lane = std::uint8_t(i % LANES);
+    fiber.exited = false, fiber.waits_at = 0, fiber.groups_committed = fiber.groups_done = 0;
+    fiber.copies.clear();
+    fiber.stack = stacks_ + STACK_STRIDE * i, fiber.stack_bytes = STACK_BYTES;
+    std::memcpy(fiber.stack, &STACK_CANARY, sizeof STACK_CANARY);
+    const auto top = (reinterpret_cast<std::uintptr_t>(fiber.stack) + STACK_BYTES) & ~std::uintptr_t(63);
+    fiber.context = ctx::make_fcontext(reinterpret_cast<void*>(top), STACK_BYTES - 64, fiber_entry);
+  }
+}
+
+void Block::fiber_main() {
+  (*thread_)();
+  leave();
+}
+
+void Block::leave() {
+  Fiber& fiber = *current_;
+  copy_commit();
+  copy_wait(0);
+  std::uint64_t canary;
+  std::memcpy(&canary, fiber.stack, sizeof canary);
+  if (canary != STACK_CANARY)
+    fail(cudaErrorLaunchFailure, Finding::Kind::fault, "its stack of " + std::to_string(STACK_BYTES) + " B overflowed", 0);
+  fiber.exited = true;
+  Warp& warp = warps_[fiber.warp];
+  warp.exited |= 1u << fiber.lane;
+  make_waiting(fiber);
+  --live_;
+  for (int i = 0; i < warp.open; ++i)
+    if (warp.meeting[i].mask >> fiber.lane & 1)
+      fail(cudaErrorLaunchFailure, Finding::Kind::collective,
+           "returned while lanes " + lanes_text(warp.meeting[i].arrived) + " wait for it in " +
+               name(warp.meeting[i].kind) + " with mask " + hex(warp.meeting[i].mask), 0);
+  if (live_ > 0 && at_barrier_ == live_) release_barrier();
+  if (live_ == 0) switch_to(&root_);
+  wait_for_turn();
+  __builtin_unreachable();
+}
+
+// --- block barrier ----------------------------------------------------------------------------------------
+
+void Block::barrier(std::uintptr_t pc) {
+  Fiber& fiber = *current_;
+  fiber.waits_at = pc;
+  make_waiting(fiber);
+  if (at_barrier_++ == 0) barrier_pc_ = pc;
+  // Two program counters can be one barrier that the compiler has duplicated; two source lines are divergence.
+  if (pc != barrier_pc_ && checking_) {
+    const SourceLine here = source_line(pc), there = source_line(barrier_pc_);
+    if (here.file != there.file || here.line != there.line)
+      findings_.add(Finding::Kind::barrier, "", {barrier_pc_, -1, -1, false}, {pc, fiber.warp, fiber.lane, false},
+                    config_->name, linear_, [&](RawFinding& entry) {
+                      entry.detail = "threads of one block wait at different barriers";
+                    });
+  }
+  if (at_barrier_ == live_) release_barrier();
+  wait_for_turn();
+}
+
+void Block::release_barrier() {
+  if (live_ < threads_) {
+    // sm_70 and later count a thread that has returned as arrived, so this runs on; it is misuse all the same.
+    std::string who;
+    const Fiber* first = nullptr;
+    for (int w = 0; w < warp_count_; ++w) {
+      std::uint32_t gone = 0;
+      for (int lane = 0; lane < LANES && w * LANES + lane < threads_; ++lane)
+        if (fibers_[w * LANES + lane].exited) {
+          gone |= 1u << lane;
+          if (!first) first = &fibers_[w * LANES + lane];
+        }
+      if (gone) who += (who.empty() ? "warp " : ", warp ") + std::to_string(w) + " lanes " + lanes_text(gone);
+    }
+    findings_.add(Finding::Kind::barrier, "", {}, {barrier_pc_, -1, -1, false}, config_->name, linear_,
+                  [&](RawFinding& entry) {
+                    entry.second.warp = first->warp, entry.second.lane = first->lane;
+                    entry.detail = "a block barrier after threads have returned: " + who;
+                  });
+  }
+  at_barrier_ = 0;
+  if (checking_) shadow_.block_barrier();
+  for (Fiber& fiber : fibers_)
+    if (!fiber.exited) make_ready(fiber.warp, 1u << fiber.lane);
+}
+
+// --- warp collectives: what meet() says when it refuses ------------------------------------------------------
+
+void Block::refuse(Collective kind, std::uint32_t mask, std::uintptr_t pc) {
+  const Fiber& fiber = *current_;
+  const Warp& warp = warps_[fiber.warp];
+  const std::string call = std::string(name(kind)) + " with mask " + hex(mask);
+  std::string why;
+  if (!(mask >> fiber.lane & 1)) {
+    why = ", which does not name the calling lane";
+  } else if (mask & warp.exited) {
+    why = ", which names lanes that have returned or do not exist: " + lanes_text(mask & warp.exited);
+  } else {
+    for (int i = 0; i < warp.open; ++i)
+      if (const Rendezvous& open = warp.meeting[i]; crosses(open, kind, mask, fiber.lane))
+        why = " meets lanes " + lanes_text(mask & open.arrived) + " in " + name(open.kind) + " with mask " + hex(open.mask);
+  }
+  fail(cudaErrorLaunchFailure, Finding::Kind::collective, call + why, pc);
+}
+
+// --- asynchronous copies ----------------------------------------------------------------------------------
+
+namespace {
+void move_bytes(const PendingCopy& copy) {
+  const std::uint32_t from_global = copy.bytes - copy.zero_fill;
+  std::memcpy(copy.shared, copy.global, from_global);
+  std::memset(static_cast<std::byte*>(copy.shared) + from_global, 0, copy.zero_fill);
+}
+}  // namespace
+
+void Block::copy_issue(const PendingCopy& copy) {
+  Fiber& fiber = *current_;
+  if (checking_) {
+    if (copy.bytes > copy.zero_fill)
+      check_global(copy.global, copy.bytes - copy.zero_fill, false, copy.pc);
+    shadow_.copy_issued(shared_.offset(copy.shared), copy.bytes, {fiber.linear, fiber.warp, fiber.lane}, copy.pc);
+  }
+  fiber.copies.push_back(copy);
+  fiber.copies.back().group = fiber.groups_committed;
+  if (options_.copies == Copies::at_issue) move_bytes(copy);
+}
+
+void Block::copy_commit() { ++current_->groups_committed; }
+
+void Block::copy_wait(std::uint32_t groups_left) {
+  Fiber& fiber = *current_;
+  const std::uint32_t until = fiber.groups_committed > groups_left ? fiber.groups_committed - groups_left : 0;
+  if (until <= fiber.groups_done) return;
+  fiber.groups_done = until;
+  std::size_t kept = 0;
+  for (const PendingCopy& copy : fiber.copies) {
+    if (copy.group >= until) {
+      fiber.copies[kept++] = copy;
+      continue;
+    }
+    if (options_.copies == Copies::at_wait) move_bytes(copy);
+    if (checking_)
+      shadow_.copy_done(shared_.offset(copy.shared), copy.bytes, {fiber.linear, fiber.warp, fiber.lane}, copy.pc);
+  }
+  fiber.copies.resize(kept);
+}
+
+// --- one block --------------------------------------------------------------------------------------------
+
+cudaError_t Block::run(const LaunchConfig& config, const std::function<void()>& thread, std::uint32_t linear) {
+  config_ = &config, thread_ = &thread, linear_ = linear;
+  threads_ = int(config.block.x * config.block.y * config.block.z);
+  warp_count_ = (threads_ + LANES - 1) / LANES;
+  live_ = threads_, at_barrier_ = 0, ready_warps_ = 0;
+  turn_ = warp_count_ - 1;
+  random_ = (options_.seed * 0x9E3779B97F4A7C15ull) ^ ((linear + 1ull) * 0xD1B54A32D192ED03ull);
+  if (!random_) random_ = 1;
+  blockDim = config.block, gridDim = config.grid;
+  blockIdx = {linear % config.grid.x, linear / config.grid.x % config.grid.y, linear / (config.grid.x * config.grid.y)};
+  shared_.reset(config.smem, options_.gaps);
+  if (checking_) shadow_.reset(shared_, findings_, config.name, linear);
+  start_fibers();
+  for (int w = 0; w < warp_count_; ++w) {
+    const int lanes = std::min(LANES, threads_ - w * LANES);
+    const std::uint32_t present = lanes == LANES ? 0xFFFFFFFFu : (1u << lanes) - 1u;
+    warps_[w].exited = ~present, warps_[w].open = 0, warps_[w].ready = 0;
+    make_ready(w, present);
+  }
+  error_ = cudaSuccess;
+  running_block = this;
+  current_ = &root_;
+#if defined(__SANITIZE_ADDRESS__)
+  pthread_attr_t attributes;  // AddressSanitizer wants to know which stack it comes back to
+  pthread_getattr_np(pthread_self(), &attributes);
+  pthread_attr_getstack(&attributes, &root_.stack, &root_.stack_bytes);
+  pthread_attr_destroy(&attributes);
+#endif
+  // A fault inside the kernel comes back here from the signal handler.
+  if (sigsetjmp(fault_return_, 1) == 0) switch_to(pick());
+  current_ = &root_;
+  running_block = nullptr;
+  if (error_ == cudaSuccess && !checking_) {
+    if (const std::string broken = shared_.broken_guard(); !broken.empty()) {
+      error_ = cudaErrorIllegalAddress;
+      message_ = std::string(config.name) + ": block " + std::to_string(linear) + ": " + broken;
+      findings_.add(Finding::Kind::out_of_bounds, "", {}, {}, config.name, linear, [&](RawFinding& entry) { entry.detail = broken; });
+    }
+  }
+  return error_;
+}
+
+void Block::abandon() {
+  switch_to(&root_);
+  __builtin_unreachable();
+}
+
+std::string Block::place(const Fiber& fiber) const {
+  std::ostringstream text;
+  text << config_->name << ": block (" << blockIdx.x << "," << blockIdx.y << "," << blockIdx.z << ") warp "
+       << int(fiber.warp) << " lane " << int(fiber.lane);
+  return text.str();
+}
+
+void Block::fail(cudaError_t error, Finding::Kind kind, const std::string& what, std::uintptr_t pc) {
+  Fiber& fiber = *current_;
+  error_ = error;
+  std::string at;
+  if (pc)
+    if (const SourceLine line = source_line(pc); line.line) at = " at " + line.file + ":" + std::to_string(line.line);
+  message_ = place(fiber) + at + ": " + what;
+  findings_.add(kind, "", {}, {pc, fiber.warp, fiber.lane, false}, config_->name, linear_,
+                [&](RawFinding& entry) { entry.detail = what; });
+  abandon();
+}
+
+void Block::fault(const void* address, bool stack_overflow) {
+  Fiber& fiber = *current_;
+  error_ = stack_overflow ? cudaErrorLaunchFailure : cudaErrorIllegalAddress;
+  std::ostringstream text;
+  if (stack_overflow)
+    text << "its stack overflowed";
+  else
+    text << "memory fault at address " << address << " (" << describe_global(address) << ")";
+  message_ = place(fiber) + ": " + text.str();
+  findings_.add(Finding::Kind::fault, "", {}, {0, fiber.warp, fiber.lane, false}, config_->name, linear_,
+                [&](RawFinding& entry) { entry.detail = text.str(); });
+  siglongjmp(fault_return_, 1);
+}
+
+void Block::deadlock() {
+  std::ostringstream text;
+  text << "deadlock: no thread can go on.";
+  for (int w = 0; w < warp_count_; ++w) {
+    std::uint32_t barrier = 0;
+    for (int lane = 0; lane < LANES && w * LANES + lane < threads_; ++lane) barrier |= 1u << lane;
+    barrier &= ~warps_[w].exited;
+    for (int i = 0; i < warps_[w].open; ++i) {
+      const Rendezvous& open = warps_[w].meeting[i];
+      barrier &= ~open.arrived;
+      const SourceLine line = source_line(fibers_[w * LANES + __builtin_ctz(open.arrived)].waits_at);
+      text << " Warp " << w << " lanes " << lanes_text(open.arrived) << " wait in " << name(open.kind) << " for lanes "
+           << lanes_text(open.mask & ~open.arrived) << " (" << line.file << ":" << line.line << ").";
+    }
+    if (barrier) {
+      const SourceLine line = source_line(fibers_[w * LANES + __builtin_ctz(barrier)].waits_at);
+      text << " Warp " << w << " lanes " << lanes_text(barrier) << " wait at a block barrier (" << line.file << ":"
+           << line.line << ").";
+    }
+  }
+  fail(cudaErrorLaunchTimeout, Finding::Kind::deadlock, text.str(), 0);
+}
+
+}  // namespace lab::cpu

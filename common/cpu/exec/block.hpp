@@ -1,0 +1,171 @@
+// One CUDA block on one OS thread: a fiber for every CUDA thread, a scheduler that picks who runs, and the
+// rendezvous that warp collectives and barriers are made of.
+//
+// Lanes run freely between collectives. A lane that reaches one waits until every lane of its mask is there; the
+// last to arrive checks and computes for all. Nothing is pre-empted, so for a given schedule and seed every run
+// makes the same switches and the same output.
+#pragma once
+#include <cuda_runtime.h>
+
+#include <csetjmp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/backend.hpp"
+#include "common/cpu/exec/findings.hpp"
+#include "common/cpu/exec/launch.hpp"
+#include "common/cpu/exec/shadow.hpp"
+#include "common/cpu/exec/shared_memory.hpp"
+
+namespace lab::cpu {
+
+inline constexpr int LANES = 32;
+inline constexpr int MAX_THREADS = 1024;
+inline constexpr int MAX_WARPS = MAX_THREADS / LANES;
+
+// What a lane waits in. Lanes of one mask must meet in the same kind.
+enum class Collective : std::uint8_t { syncwarp, shuffle_index, shuffle_up, shuffle_down, shuffle_xor, ballot, sum, max,
+                                       wmma_load, wmma_store, wmma_mma };
+const char* name(Collective kind);
+
+// A cp.async that has been issued and not yet waited for.
+struct PendingCopy {
+  void* shared;
+  const void* global;
+  std::uint32_t bytes, zero_fill, group;
+  std::uintptr_t pc;
+};
+
+struct Fiber {
+  void* context = nullptr;  // Boost.Context's saved stack pointer
+  uint3 index{};            // threadIdx
+  std::uint16_t linear = 0;
+  std::uint8_t warp = 0, lane = 0;
+  bool exited = false;
+  std::uintptr_t waits_at = 0;  // program counter of the barrier or collective it waits in
+  std::uint32_t groups_committed = 0, groups_done = 0;
+  std::vector<PendingCopy> copies;
+  void* stack = nullptr;        // lowest address
+  std::size_t stack_bytes = 0;
+};
+
+struct Rendezvous {
+  std::uint32_t mask = 0, arrived = 0;
+  Collective kind{};
+};
+
+// Lane slots: a lane is in one rendezvous at a time, so a warp needs one of each a lane.
+struct Warp {
+  std::uint32_t ready = 0;    // lanes that could run now
+  std::uint32_t exited = 0;   // lanes that returned, or that the block never had
+  int open = 0;               // rendezvous in use
+  Rendezvous meeting[LANES];
+  alignas(64) std::uint32_t in[LANES];
+  alignas(64) std::uint32_t out[LANES];
+  alignas(64) int operand[LANES];
+  alignas(64) void* payload[LANES];
+};
+
+// A collective's work, done once by the last lane to arrive.
+class Block;
+using Complete = void (*)(Block& block, Warp& warp, std::uint32_t mask);
+
+class Block {
+ public:
+  explicit Block(const ExecOptions& options);
+  ~Block();
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  // Runs block number `linear` of the launch. Returns the code of the error that stopped it, if any.
+  cudaError_t run(const LaunchConfig& config, const std::function<void()>& thread, std::uint32_t linear);
+
+  // --- called by fibers -------------------------------------------------------------------------------
+  void barrier(std::uintptr_t pc);
+  // Waits for the lanes of `mask`; `complete` runs once when all are there. The caller has filled its slots.
+  void meet(Collective kind, std::uint32_t mask, Complete complete, std::uintptr_t pc);
+  // Stops the launch with `error`; the message starts with kernel, block, warp and lane.
+  [[noreturn]] void fail(cudaError_t error, Finding::Kind kind, const std::string& what, std::uintptr_t pc);
+  void copy_issue(const PendingCopy& copy);
+  void copy_commit();
+  void copy_wait(std::uint32_t groups_left);
+
+  Fiber& self() { return *current_; }
+  Warp& own_warp() { return warps_[current_->warp]; }
+  SharedMemory& shared() { return shared_; }
+  Shadow& shadow() { return shadow_; }
+  bool checking() const { return checking_; }
+  bool running() const { return current_ != &root_; }
+  const LaunchConfig& config() const { return *config_; }
+  std::uint32_t linear() const { return linear_; }
+  FindingLog& findings() { return findings_; }
+  std::uint64_t switches() const { return switches_; }
+  std::uint64_t lane_collectives() const { return lane_collectives_; }
+  const std::string& message() const { return message_; }
+  // Ends the running block from a signal handler: the fault becomes the launch's error.
+  [[noreturn]] void fault(const void* address, bool stack_overflow);
+  bool owns_stack(const void* address) const;
+
+ private:
+  friend void fiber_entry_body();
+  void start_fibers();
+  void fiber_main();
+  void leave();  // the current fiber has returned
+  [[noreturn, gnu::noinline]] void refuse(Collective kind, std::uint32_t mask, std::uintptr_t pc);
+  // Two rendezvous that each need a lane of the other can never be complete.
+  static bool crosses(const Rendezvous& open, Collective kind, std::uint32_t mask, int lane) {
+    return (open.mask != mask || open.kind != kind) && (open.mask >> lane & 1) && (mask & open.arrived);
+  }
+  Fiber* pick();
+  void switch_to(Fiber* next);
+  void wait_for_turn();
+  void release_barrier();
+  [[noreturn, gnu::noinline]] void deadlock();
+  [[noreturn]] void abandon();  // back to run(), leaving every fiber where it is
+  std::string place(const Fiber& fiber) const;
+
+  void make_ready(int warp, std::uint32_t lanes) {
+    warps_[warp].ready |= lanes;
+    if (lanes) ready_warps_ |= 1u << warp;
+  }
+  void make_waiting(const Fiber& fiber) {
+    Warp& warp = warps_[fiber.warp];
+    warp.ready &= ~(1u << fiber.lane);
+    if (!warp.ready) ready_warps_ &= ~(1u << fiber.warp);
+  }
+
+  ExecOptions options_;
+  bool checking_ = false;
+  const LaunchConfig* config_ = nullptr;
+  const std::function<void()>* thread_ = nullptr;
+  std::uint32_t linear_ = 0;
+
+  Fiber root_;              // the OS thread's own stack
+  Fiber* current_ = &root_;
+  std::vector<Fiber> fibers_;
+  Warp warps_[MAX_WARPS];
+  std::uint32_t ready_warps_ = 0;
+  int threads_ = 0, warp_count_ = 0;
+  int live_ = 0;            // threads that have not returned
+  int at_barrier_ = 0;
+  std::uintptr_t barrier_pc_ = 0;
+  std::uint64_t random_ = 1;
+  int turn_ = 0;            // round robin: the warp that ran last
+
+  SharedMemory shared_;
+  Shadow shadow_;
+  FindingLog findings_;
+  cudaError_t error_ = cudaSuccess;
+  std::string message_;
+  std::uint64_t switches_ = 0, lane_collectives_ = 0;
+  std::byte* stacks_ = nullptr;
+  sigjmp_buf fault_return_;
+};
+
+// The block that this OS thread runs now; null outside kernels.
+extern constinit thread_local Block* running_block;
+inline Block* this_block() { return running_block; }
+
+}  // namespace lab::cpu

@@ -1,0 +1,182 @@
+#include "common/cpu/exec/findings.hpp"
+
+#include <algorithm>
+#include <unistd.h>
+
+#include <cstdio>
+#include <mutex>
+#include <sstream>
+#include <unordered_map>
+
+namespace lab {
+
+const char* name(Finding::Kind kind) {
+  switch (kind) {
+    case Finding::Kind::race_inter_warp: return "inter-warp race";
+    case Finding::Kind::race_intra_warp: return "intra-warp race";
+    case Finding::Kind::uninitialised: return "uninitialised read";
+    case Finding::Kind::out_of_bounds: return "out of bounds";
+    case Finding::Kind::before_wait: return "cp.async before its wait";
+    case Finding::Kind::barrier: return "barrier misuse";
+    case Finding::Kind::collective: return "collective misuse";
+    case Finding::Kind::misaligned: return "misaligned address";
+    case Finding::Kind::deadlock: return "deadlock";
+    case Finding::Kind::fault: return "fault";
+  }
+  return "?";
+}
+
+const char* name(Schedule schedule) {
+  switch (schedule) {
+    case Schedule::ascending: return "ascending";
+    case Schedule::descending: return "descending";
+    case Schedule::round_robin: return "round_robin";
+    case Schedule::random: return "random";
+  }
+  return "?";
+}
+
+const char* name(Copies copies) { return copies == Copies::at_wait ? "at_wait" : "at_issue"; }
+
+namespace cpu {
+namespace {
+
+std::mutex cache_lock;
+std::unordered_map<std::uintptr_t, SourceLine> cache;
+
+// addr2line prints absolute paths; a report wants them from the repository's root.
+std::string from_root(const std::string& path) {
+  for (const char* folder : {"/stages/", "/checks/", "/reference/", "/common/"})
+    if (const auto at = path.rfind(folder); at != std::string::npos) return path.substr(at + 1);
+  return path;
+}
+
+SourceLine parse(const std::string& text) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string::npos || text[0] == '?') return {};
+  return {from_root(text.substr(0, colon)), std::atoi(text.c_str() + colon + 1)};
+}
+
+// binutils' addr2line comes with every g++; it knows about inlined frames, innermost first.
+void look_up(const std::vector<std::uintptr_t>& pcs) {
+  std::ostringstream command;
+  command << "addr2line -a -i -e /proc/" << getpid() << "/exe";
+  for (std::uintptr_t pc : pcs) command << " 0x" << std::hex << pc << std::dec;
+  command << " 2>/dev/null";
+  FILE* pipe = popen(command.str().c_str(), "r");
+  if (!pipe) return;
+  char buffer[4096];
+  std::uintptr_t pc = 0;
+  bool found = false;
+  while (std::fgets(buffer, sizeof buffer, pipe)) {
+    std::string line(buffer);
+    while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.pop_back();
+    if (const auto extra = line.find(" (discriminator"); extra != std::string::npos) line.resize(extra);
+    if (line.rfind("0x", 0) == 0) {
+      pc = std::stoull(line, nullptr, 16);
+      found = false;
+      continue;
+    }
+    const SourceLine frame = parse(line);
+    if (found || frame.line == 0) continue;
+    cache[pc] = frame;
+    found = frame.file.rfind("common/", 0) != 0;
+  }
+  pclose(pipe);
+  for (std::uintptr_t p : pcs) cache.try_emplace(p);
+}
+
+}  // namespace
+
+void source_lines_prefetch(const std::vector<std::uintptr_t>& pcs) {
+  const std::lock_guard guard(cache_lock);
+  std::vector<std::uintptr_t> missing;
+  for (std::uintptr_t pc : pcs)
+    if (pc && !cache.contains(pc)) missing.push_back(pc);
+  std::sort(missing.begin(), missing.end());
+  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+  for (std::size_t i = 0; i < missing.size(); i += 500)
+    look_up({missing.begin() + long(i), missing.begin() + long(std::min(missing.size(), i + 500))});
+}
+
+SourceLine source_line(std::uintptr_t pc) {
+  source_lines_prefetch({pc});
+  const std::lock_guard guard(cache_lock);
+  const auto found = cache.find(pc);
+  return found == cache.end() ? SourceLine{} : found->second;
+}
+
+void FindingLog::merge(const FindingLog& other) {
+  for (const auto& [key, theirs] : other.entries_) {
+    auto [mine, fresh] = entries_.try_emplace(key, theirs);
+    if (fresh) continue;
+    const std::uint64_t count = mine->second.count + theirs.count;
+    if (theirs.block < mine->second.block) mine->second = theirs;  // the same report for any number of workers
+    mine->second.count = count;
+  }
+}
+
+namespace {
+
+Finding::Access in_words(const RawAccess& raw) {
+  Finding::Access access;
+  access.valid = raw.pc != 0 || raw.warp >= 0;
+  access.write = raw.write, access.warp = raw.warp, access.lane = raw.lane;
+  if (raw.pc) {
+    const SourceLine line = source_line(raw.pc);
+    access.file = line.file, access.line = line.line;
+  }
+  return access;
+}
+
+std::string side(const Finding::Access& access, bool memory) {
+  std::ostringstream text;
+  if (memory) text << (access.write ? "write" : "read") << " by ";
+  if (access.warp >= 0) text << "warp " << access.warp << " lane " << access.lane << ' ';
+  if (access.line) text << "at " << access.file << ':' << access.line;
+  return text.str();
+}
+
+std::string report(const Finding& f, const std::string& detail) {
+  const bool memory = f.kind != Finding::Kind::barrier && f.kind != Finding::Kind::collective &&
+                      f.kind != Finding::Kind::deadlock && f.kind != Finding::Kind::fault;
+  std::ostringstream text;
+  text << name(f.kind);
+  if (!f.hazard.empty()) text << " (" << f.hazard << ")";
+  if (!f.where.empty()) text << " on " << f.where;
+  text << ", kernel " << f.kernel << ", block " << f.block << ", " << f.count << (f.count == 1 ? " time" : " times");
+  if (!detail.empty()) text << ": " << detail;
+  if (f.first.valid) text << "\n    earlier: " << side(f.first, memory);
+  if (f.second.valid) text << "\n    " << (f.first.valid ? "then:    " : "") << side(f.second, memory);
+  return text.str();
+}
+
+}  // namespace
+
+std::vector<Finding> FindingLog::resolve() const {
+  std::vector<std::uintptr_t> pcs;
+  for (const auto& [key, raw] : entries_) pcs.push_back(raw.first.pc), pcs.push_back(raw.second.pc);
+  source_lines_prefetch(pcs);
+  // Loops are unrolled and functions inlined: many program counters, few lines.
+  std::map<std::tuple<int, std::string, int, std::string, int>, std::pair<Finding, std::string>> by_line;
+  for (const auto& [key, raw] : entries_) {
+    Finding f;
+    f.kind = raw.kind, f.hazard = raw.hazard, f.kernel = raw.kernel, f.block = raw.block, f.where = raw.where;
+    f.first = in_words(raw.first), f.second = in_words(raw.second), f.count = raw.count;
+    auto [entry, fresh] = by_line.try_emplace(
+        {int(f.kind), f.second.file, f.second.line, f.hazard + f.first.file, f.first.line}, f, raw.detail);
+    if (fresh) continue;
+    const std::uint64_t count = entry->second.first.count + f.count;
+    if (f.block < entry->second.first.block) entry->second = {f, raw.detail};
+    entry->second.first.count = count;
+  }
+  std::vector<Finding> findings;
+  for (auto& [key, entry] : by_line) {
+    entry.first.text = report(entry.first, entry.second);
+    findings.push_back(std::move(entry.first));
+  }
+  return findings;
+}
+
+}  // namespace cpu
+}  // namespace lab

@@ -1,0 +1,63 @@
+// What the checkers saw, before it is put into words: program counters, not lines. A kernel's loop can show one
+// fault a million times, so a log keeps one entry for each pair of places.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "common/backend.hpp"
+
+namespace lab::cpu {
+
+struct RawAccess {
+  std::uintptr_t pc = 0;  // 0: there is no such side
+  int warp = -1, lane = -1;
+  bool write = false;
+};
+
+struct RawFinding {
+  Finding::Kind kind{};
+  const char* hazard = "";
+  RawAccess first, second;
+  std::string where;   // the place in memory, in words
+  std::string detail;  // the sentence for the report, less the places
+  const char* kernel = "";
+  std::uint32_t block = 0;
+  std::uint64_t count = 0;
+};
+
+class FindingLog {
+ public:
+  // Counts one more occurrence. `describe` fills where and detail, and is called for the first one only.
+  template <class Describe>
+  void add(Finding::Kind kind, const char* hazard, const RawAccess& first, const RawAccess& second, const char* kernel,
+           std::uint32_t block, Describe describe) {
+    RawFinding& entry = entries_[{int(kind), hazard, first.pc, second.pc}];
+    if (entry.count++ == 0) {
+      entry.kind = kind, entry.hazard = hazard, entry.first = first, entry.second = second;
+      entry.kernel = kernel, entry.block = block;
+      describe(entry);
+    }
+  }
+  void merge(const FindingLog& other);
+  bool empty() const { return entries_.empty(); }
+  void clear() { entries_.clear(); }
+  // In words, sorted by kind, then line; accesses that share their lines are one finding.
+  std::vector<Finding> resolve() const;
+
+ private:
+  using Key = std::tuple<int, std::string, std::uintptr_t, std::uintptr_t>;
+  std::map<Key, RawFinding> entries_;
+};
+
+struct SourceLine {
+  std::string file;  // relative to the repository
+  int line = 0;
+};
+// The first frame at `pc`, inlined ones included, that lies outside common/: helpers are not the lesson.
+SourceLine source_line(std::uintptr_t pc);
+void source_lines_prefetch(const std::vector<std::uintptr_t>& pcs);  // one addr2line for all
+
+}  // namespace lab::cpu

@@ -1,0 +1,222 @@
+#include "common/cpu/exec/launch.hpp"
+
+#include <signal.h>
+
+#include <atomic>
+#include <mutex>
+#include <sstream>
+#include <thread>
+#include <unordered_map>
+
+#include "common/cpu/exec/block.hpp"
+#include "common/cpu/exec/memory.hpp"
+#include "common/launch.cuh"
+
+namespace lab {
+namespace {
+
+ExecOptions options;
+ExecReport report;
+cpu::FindingLog findings;
+cudaError_t last_error = cudaSuccess;
+cudaError_t async_error = cudaSuccess;
+std::unordered_map<const void*, int> max_dynamic_smem;
+
+std::string dims(dim3 d) {
+  return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
+}
+
+}  // namespace
+
+void set_exec_options(const ExecOptions& chosen) { options = chosen; }
+const ExecOptions& exec_options() { return options; }
+void set_launch_message(const std::string& message) { report.message = message; }
+
+const char* backend_name() { return "cpu"; }
+bool can_schedule() { return true; }
+
+static int worker_count() {
+  if (options.workers > 0) return options.workers;
+  return std::max(1, int(std::thread::hardware_concurrency()));
+}
+
+std::string device_name() {
+  const int workers = worker_count();
+  return "CPU, " + std::to_string(workers) + (workers == 1 ? " worker" : " workers");
+}
+
+ExecReport take_exec_report() {
+  ExecReport taken = std::move(report);
+  taken.findings = findings.resolve();
+  report = {};
+  findings.clear();
+  return taken;
+}
+
+namespace cpu {
+namespace {
+
+// A fault inside a kernel is the launch's error, as on a GPU; one anywhere else is this program's own.
+void on_fault(int signal, siginfo_t* info, void*) {
+  Block* block = this_block();
+  if (block && block->running()) block->fault(info->si_addr, block->owns_stack(info->si_addr));
+  ::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
+void install_fault_handler() {
+#if !defined(__SANITIZE_ADDRESS__)
+  struct sigaction action {};
+  action.sa_sigaction = on_fault;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  sigaction(SIGSEGV, &action, nullptr);
+  sigaction(SIGBUS, &action, nullptr);
+#endif
+}
+
+// Fibers' stacks are small: the handler needs its own.
+struct SignalStack {
+  std::vector<char> bytes = std::vector<char>(64 * 1024);
+  SignalStack() {
+    stack_t stack{};
+    stack.ss_sp = bytes.data(), stack.ss_size = bytes.size();
+    sigaltstack(&stack, nullptr);
+  }
+  ~SignalStack() {
+    stack_t off{};
+    off.ss_flags = SS_DISABLE;
+    sigaltstack(&off, nullptr);
+  }
+};
+
+struct Refusal {
+  cudaError_t error;
+  std::string why;
+};
+
+// What cudaLaunchKernel refuses before anything runs.
+Refusal refusal(const LaunchConfig& c) {
+  const dim3 g = c.grid, b = c.block;
+  if (!g.x || !g.y || !g.z) return {cudaErrorInvalidConfiguration, "an empty grid " + dims(g)};
+  if (g.x > 2147483647u || g.y > 65535u || g.z > 65535u)
+    return {cudaErrorInvalidConfiguration, "a grid of " + dims(g) + "; (2147483647,65535,65535) are allowed"};
+  const unsigned long threads = 1ul * b.x * b.y * b.z;
+  if (!threads || threads > MAX_THREADS || b.x > 1024 || b.y > 1024 || b.z > 64)
+    return {cudaErrorInvalidConfiguration, "a block of " + dims(b) + ", " + std::to_string(threads) +
+                                               " threads; 1 to 1024 threads and (1024,1024,64) are allowed"};
+  std::size_t allowed = SMEM_WITHOUT_OPT_IN;
+  if (const auto found = max_dynamic_smem.find(c.kernel); found != max_dynamic_smem.end()) allowed = std::size_t(found->second);
+  if (c.smem > allowed)
+    return {cudaErrorInvalidValue, "invalid argument: asks for " + std::to_string(c.smem) +
+                                       " B of dynamic shared memory, the kernel's attribute allows " + std::to_string(allowed) + " B"};
+  return {cudaSuccess, ""};
+}
+
+}  // namespace
+
+cudaError_t set_max_dynamic_smem(const void* kernel, int bytes) {
+  if (bytes < 0 || std::size_t(bytes) > BUDGET.smem_per_block) {
+    set_launch_message("cudaFuncSetAttribute: " + std::to_string(bytes) + " B of dynamic shared memory, the " + BUDGET.name +
+                       " budget allows " + std::to_string(BUDGET.smem_per_block) + " B");
+    set_last_error(cudaErrorInvalidValue);
+    return cudaErrorInvalidValue;
+  }
+  max_dynamic_smem[kernel] = bytes;
+  return cudaSuccess;
+}
+
+void set_last_error(cudaError_t error) { last_error = error; }
+void set_async_error(cudaError_t error) { async_error = error; }
+
+cudaError_t launch(const LaunchConfig& config, const std::function<void()>& thread) {
+  if (const Refusal refused = refusal(config); refused.error != cudaSuccess) {
+    set_launch_message(std::string(config.name) + ": " + refused.why);
+    set_last_error(refused.error);
+    return refused.error;
+  }
+  static const bool handler_installed = (install_fault_handler(), true);
+  (void)handler_installed;
+  const std::uint64_t total = 1ull * config.grid.x * config.grid.y * config.grid.z;
+  const std::uint64_t chosen = options.blocks.empty() ? total : options.blocks.size();
+  std::atomic<std::uint64_t> next{0};
+  std::atomic<std::uint64_t> failed{~0ull};  // the first position whose block failed: the same for any worker count
+  std::mutex merge;
+  std::uint64_t reported = ~0ull;
+  cudaError_t error = cudaSuccess;
+  const auto work = [&] {
+    const SignalStack signal_stack;
+    Block block(options);
+    std::uint64_t run = 0;
+    for (std::uint64_t i = next++; i < chosen && i < failed.load(); i = next++) {
+      const std::uint32_t linear = options.blocks.empty() ? std::uint32_t(i) : options.blocks[i];
+      if (linear >= total) continue;
+      ++run;
+      const cudaError_t result = block.run(config, thread, linear);
+      if (result == cudaSuccess) continue;
+      std::uint64_t before = failed.load();
+      while (i < before && !failed.compare_exchange_weak(before, i)) {
+      }
+      const std::lock_guard guard(merge);
+      if (i < reported) reported = i, error = result, report.message = block.message();
+      break;
+    }
+    const std::lock_guard guard(merge);
+    findings.merge(block.findings());
+    report.blocks_run += run;
+    report.switches += block.switches();
+    report.lane_collectives += block.lane_collectives();
+  };
+  std::vector<std::thread> workers;
+  for (int i = 0; i < int(std::min<std::uint64_t>(std::uint64_t(worker_count()), chosen)); ++i) workers.emplace_back(work);
+  for (std::thread& worker : workers) worker.join();
+  report.blocks_total += total;
+  if (error != cudaSuccess) set_async_error(error);
+  return cudaSuccess;
+}
+
+}  // namespace cpu
+}  // namespace lab
+
+cudaError_t cudaPeekAtLastError() { return lab::last_error; }
+cudaError_t cudaGetLastError() {
+  const cudaError_t error = lab::last_error;
+  lab::last_error = cudaSuccess;
+  return error;
+}
+// A GPU's context is lost after an error inside a kernel; here the next launch starts fresh.
+cudaError_t cudaDeviceSynchronize() {
+  const cudaError_t error = lab::async_error;
+  lab::async_error = cudaSuccess;
+  return error;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaDeviceSynchronize(); }
+
+const char* cudaGetErrorName(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess: return "cudaSuccess";
+    case cudaErrorInvalidValue: return "cudaErrorInvalidValue";
+    case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
+    case cudaErrorInvalidConfiguration: return "cudaErrorInvalidConfiguration";
+    case cudaErrorIllegalAddress: return "cudaErrorIllegalAddress";
+    case cudaErrorLaunchTimeout: return "cudaErrorLaunchTimeout";
+    case cudaErrorIllegalInstruction: return "cudaErrorIllegalInstruction";
+    case cudaErrorMisalignedAddress: return "cudaErrorMisalignedAddress";
+    case cudaErrorLaunchFailure: return "cudaErrorLaunchFailure";
+  }
+  return "cudaErrorUnknown";
+}
+
+const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess: return "no error";
+    case cudaErrorInvalidValue: return "invalid argument";
+    case cudaErrorMemoryAllocation: return "out of memory";
+    case cudaErrorInvalidConfiguration: return "invalid configuration argument";
+    case cudaErrorIllegalAddress: return "an illegal memory access was encountered";
+    case cudaErrorLaunchTimeout: return "the launch timed out and was terminated";
+    case cudaErrorIllegalInstruction: return "an illegal instruction was encountered";
+    case cudaErrorMisalignedAddress: return "misaligned address";
+    case cudaErrorLaunchFailure: return "unspecified launch failure";
+  }
+  return "unrecognized error code";
+}

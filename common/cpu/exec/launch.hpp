@@ -1,0 +1,25 @@
+// Executing one kernel launch on the CPU.
+#pragma once
+#include <cuda_runtime.h>
+
+#include <functional>
+
+namespace lab::cpu {
+
+struct LaunchConfig {
+  const char* name;      // for reports: "v2b_single_warp<64>"
+  const void* kernel;    // identifies the kernel: attributes belong to it
+  dim3 grid, block;
+  std::size_t smem;      // dynamic shared memory, bytes
+};
+
+// Runs `thread` once for every CUDA thread of the grid, or of the sample in ExecOptions::blocks. Refuses what CUDA
+// refuses (the code is returned and left for cudaGetLastError); an error inside the kernel stops the launch and is
+// left for the next synchronisation. Both leave one line in the ExecReport.
+cudaError_t launch(const LaunchConfig& config, const std::function<void()>& thread);
+
+// Errors between a launch and whoever asks: CUDA's sticky last error, and those inside a kernel.
+void set_last_error(cudaError_t error);
+void set_async_error(cudaError_t error);
+
+}  // namespace lab::cpu

@@ -1,0 +1,209 @@
+#include "common/cpu/exec/shadow.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace lab::cpu {
+
+void Shadow::reset(SharedMemory& shared, FindingLog& log, const char* kernel, std::uint32_t block) {
+  shared_ = &shared, log_ = &log, kernel_ = kernel, block_ = block;
+  epoch_ = 1;
+  if (cells_.empty()) {
+    cells_.resize(SharedMemory::ARENA / GRANULE);
+  } else if (touched_begin_ < touched_end_) {
+    std::memset(static_cast<void*>(&cells_[touched_begin_]), 0, (touched_end_ - touched_begin_) * sizeof(Cell));
+  }
+  touched_begin_ = cells_.size(), touched_end_ = 0;
+  for (WarpClock& clock : clocks_) {
+    clock = WarpClock{};
+    clock.stamp.fill(1);
+  }
+  mixed_.clear();
+}
+
+void Shadow::allow(std::size_t offset, std::size_t bytes) {
+  const std::size_t begin = offset / GRANULE, end = (offset + bytes) / GRANULE;
+  for (std::size_t i = begin; i < end; ++i) cells_[i].valid = true;
+  touched_begin_ = std::min(touched_begin_, begin);
+  touched_end_ = std::max(touched_end_, end);
+}
+
+void Shadow::sync_warp(int warp, std::uint32_t mask) {
+  WarpClock& clock = clocks_[warp];
+  const std::uint32_t stamp = ++clock.syncs;
+  if (mask == 0xFFFFFFFFu) {
+    clock.all_before = stamp;
+    clock.stamp.fill(stamp);
+    return;
+  }
+  std::array<std::uint32_t, 32> joined{};
+  for (int lane = 0; lane < 32; ++lane)
+    if (mask >> lane & 1) {
+      for (int other = 0; other < 32; ++other) joined[other] = std::max(joined[other], clock.known[lane][other]);
+      joined[lane] = std::max(joined[lane], clock.stamp[lane]);
+    }
+  for (int lane = 0; lane < 32; ++lane)
+    if (mask >> lane & 1) {
+      clock.known[lane] = joined;
+      clock.stamp[lane] = stamp;
+    }
+}
+
+RawAccess Shadow::last_write(const Cell& cell) const {
+  return {cell.writer_pc, cell.writer / 32, cell.writer % 32, true};
+}
+
+void Shadow::race(Finding::Kind kind, const char* hazard, std::size_t offset, const RawAccess& first,
+                  const RawAccess& second) {
+  log_->add(kind, hazard, first, second, kernel_, block_, [&](RawFinding& entry) {
+    entry.where = shared_->describe(offset);
+    entry.detail = kind == Finding::Kind::race_inter_warp ? "no block barrier orders them" : "no __syncwarp orders them";
+  });
+}
+
+void Shadow::report(Finding::Kind kind, std::size_t offset, const RawAccess& first, const RawAccess& second,
+                    const char* what) {
+  log_->add(kind, "", first, second, kernel_, block_, [&](RawFinding& entry) {
+    entry.where = shared_->describe(offset);
+    entry.detail = what;
+  });
+}
+
+// False where the access has no business at all; the rest of the checks would only repeat that.
+bool Shadow::check_place(Cell& cell, std::size_t offset, bool write, ThreadId thread, std::uintptr_t pc) {
+  if (!cell.valid) {
+    report(Finding::Kind::out_of_bounds, offset, {}, access(thread, pc, write), "outside what the block asked for");
+    return false;
+  }
+  if (cell.pending) {
+    report(Finding::Kind::before_wait, offset, last_write(cell), access(thread, pc, write),
+           "a cp.async that nobody has waited for may still write here");
+    return false;
+  }
+  if (!write && !cell.initialised) {
+    report(Finding::Kind::uninitialised, offset, {}, access(thread, pc, false), "nothing has written these bytes");
+    return false;
+  }
+  return true;
+}
+
+void Shadow::check_writer(const Cell& cell, std::size_t offset, bool write, ThreadId thread, std::uintptr_t pc) {
+  if (!cell.written || cell.write_epoch != epoch_ || cell.writer == thread.linear) return;
+  const char* hazard = write ? "WAW" : "RAW";
+  if (cell.writer / 32 != thread.warp)
+    race(Finding::Kind::race_inter_warp, hazard, offset, last_write(cell), access(thread, pc, write));
+  else if (!ordered(clocks_[thread.warp], thread.lane, cell.writer % 32, cell.write_stamp))
+    race(Finding::Kind::race_intra_warp, hazard, offset, last_write(cell), access(thread, pc, write));
+}
+
+void Shadow::check_readers(const Cell& cell, std::size_t index, ThreadId thread, std::uintptr_t pc) {
+  if (cell.read_epoch != epoch_) return;
+  const std::size_t offset = index * GRANULE;
+  const RawAccess second = access(thread, pc, true);
+  if (cell.reader_warps & ~(1u << thread.warp)) {
+    const bool last_is_other = cell.reader_warp != thread.warp;
+    const int lane = last_is_other ? __builtin_ctz(cell.reader_lanes) : cell.other_lane;
+    race(Finding::Kind::race_inter_warp, "WAR", offset,
+         {last_is_other ? cell.reader_pc : cell.other_pc, last_is_other ? cell.reader_warp : cell.other_warp, lane, false},
+         second);
+    return;
+  }
+  const WarpClock& clock = clocks_[thread.warp];
+  for (std::uint32_t lanes = cell.reader_lanes; lanes; lanes &= lanes - 1) {
+    const int lane = __builtin_ctz(lanes);
+    const std::uint32_t stamp = cell.mixed ? mixed_.at(index).stamp[lane] : cell.read_stamp;
+    if (ordered(clock, thread.lane, lane, stamp)) continue;
+    race(Finding::Kind::race_intra_warp, "WAR", offset, {cell.reader_pc, thread.warp, lane, false}, second);
+    return;
+  }
+}
+
+void Shadow::remember_reader(Cell& cell, std::size_t index, ThreadId thread, std::uintptr_t pc) {
+  const std::uint32_t lane = 1u << thread.lane, warp = 1u << thread.warp;
+  const WarpClock& clock = clocks_[thread.warp];
+  const std::uint32_t stamp = clock.stamp[thread.lane];
+  const auto start_over = [&](std::uint32_t warps) {
+    cell.read_epoch = epoch_, cell.read_stamp = stamp, cell.reader_warp = thread.warp;
+    cell.reader_lanes = lane, cell.reader_warps = warps | warp, cell.reader_pc = std::uint32_t(pc);
+    if (cell.mixed) mixed_.erase(index);
+    cell.mixed = false;
+  };
+  if (cell.read_epoch != epoch_ || cell.reader_warps == 0) return start_over(0);
+  if (cell.reader_warp != thread.warp) {
+    cell.other_warp = cell.reader_warp, cell.other_lane = std::uint8_t(__builtin_ctz(cell.reader_lanes));
+    cell.other_pc = cell.reader_pc;
+    return start_over(cell.reader_warps);
+  }
+  if (!cell.mixed && cell.read_stamp == stamp) {
+    cell.reader_lanes |= lane;
+    return;
+  }
+  // A read that is ordered after all the earlier ones stands for them: who is ordered after it is after them too.
+  bool stands_for_all = true;
+  for (std::uint32_t lanes = cell.reader_lanes; lanes && stands_for_all; lanes &= lanes - 1) {
+    const int earlier = __builtin_ctz(lanes);
+    stands_for_all = ordered(clock, thread.lane, earlier, cell.mixed ? mixed_.at(index).stamp[earlier] : cell.read_stamp);
+  }
+  if (stands_for_all) return start_over(cell.reader_warps);
+  LaneStamps& stamps = mixed_[index];
+  if (!cell.mixed) stamps.stamp.fill(cell.read_stamp);
+  stamps.stamp[thread.lane] = stamp;
+  cell.mixed = true;
+  cell.reader_lanes |= lane;
+}
+
+void Shadow::read(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc) {
+  const std::size_t end = (offset + bytes + GRANULE - 1) / GRANULE;
+  for (std::size_t i = offset / GRANULE; i < end; ++i) {
+    Cell& cell = cells_[i];
+    if (!cell.valid || cell.pending || !cell.initialised) {
+      check_place(cell, i * GRANULE, false, thread, pc);
+      continue;
+    }
+    if (cell.write_epoch == epoch_) check_writer(cell, i * GRANULE, false, thread, pc);
+    // The common case: lanes of one warp read what others of it have read since the last sync.
+    if (cell.read_epoch == epoch_ && cell.reader_warp == thread.warp && !cell.mixed &&
+        cell.read_stamp == clocks_[thread.warp].stamp[thread.lane]) {
+      cell.reader_lanes |= 1u << thread.lane;
+      continue;
+    }
+    remember_reader(cell, i, thread, pc);
+  }
+}
+
+void Shadow::write_cells(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc, bool pending) {
+  const std::size_t end = (offset + bytes + GRANULE - 1) / GRANULE;
+  for (std::size_t i = offset / GRANULE; i < end; ++i) {
+    Cell& cell = cells_[i];
+    if (!check_place(cell, i * GRANULE, true, thread, pc)) continue;
+    check_writer(cell, i * GRANULE, true, thread, pc);
+    check_readers(cell, i, thread, pc);
+    if (cell.mixed) mixed_.erase(i);
+    cell.mixed = false;
+    cell.reader_warps = 0, cell.reader_lanes = 0, cell.read_epoch = 0;
+    cell.writer = thread.linear, cell.writer_pc = std::uint32_t(pc), cell.write_epoch = epoch_;
+    cell.write_stamp = clocks_[thread.warp].stamp[thread.lane];
+    cell.written = true, cell.initialised = true, cell.pending = pending;
+  }
+}
+
+void Shadow::write(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc) {
+  write_cells(offset, bytes, thread, pc, false);
+}
+
+void Shadow::copy_issued(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc) {
+  write_cells(offset, bytes, thread, pc, true);
+}
+
+void Shadow::copy_done(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc) {
+  const std::size_t end = (offset + bytes + GRANULE - 1) / GRANULE;
+  for (std::size_t i = offset / GRANULE; i < end; ++i) {
+    Cell& cell = cells_[i];
+    if (!cell.pending || cell.writer != thread.linear) continue;  // was reported when it was issued
+    cell.pending = false;
+    cell.writer_pc = std::uint32_t(pc), cell.write_epoch = epoch_;
+    cell.write_stamp = clocks_[thread.warp].stamp[thread.lane];
+  }
+}
+
+}  // namespace lab::cpu

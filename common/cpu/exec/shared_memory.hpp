@@ -1,0 +1,70 @@
+// A block's shared memory on the CPU: exactly the bytes that were asked for, between two guards, filled with a
+// pattern that is NaN as fp16 and as fp32, and the list of arrays that a plan carves from it.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lab::cpu {
+
+struct CarvedArray {
+  const char* name;
+  std::size_t element;   // bytes
+  int rows, pitch;       // pitch in elements
+  std::size_t offset;    // of the first byte, in the arena
+  std::size_t bytes;     // nominal, as the budget counts them
+  std::size_t granted;   // those of them that lie inside the request
+};
+
+class SharedMemory {
+ public:
+  static constexpr unsigned char POISON = 0xFF;  // 0xFFFF and 0xFFFFFFFF are NaN
+  static constexpr std::size_t GUARD = 64 * 1024;
+  static constexpr std::size_t STATIC_LIMIT = 48 * 1024;
+  static constexpr std::size_t LARGEST = 232448;  // 227 KiB: the most any target gives a block
+  static constexpr std::size_t GAP_SPACE = 128 * 1024;
+
+  SharedMemory();
+  ~SharedMemory();
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  // Poisons everything for a new block that asked for `dynamic_bytes`. With `gaps`, each array of the plan is
+  // followed by at least 16 of its rows that belong to nobody.
+  void reset(std::size_t dynamic_bytes, bool gaps);
+
+  // The plan, array by array, in the order of the kernel's carve. Every thread of a block carves: the first one
+  // places an array, the others must ask for the same.
+  void* carve_dynamic(int index, const char* name, std::size_t element, int rows, int pitch, std::size_t bytes);
+  void* carve_static(const char* name, std::size_t element, int rows, int pitch, std::size_t bytes);
+
+  bool contains(const void* address) const {
+    const auto* byte = static_cast<const std::byte*>(address);
+    return byte >= arena_ && byte < arena_ + ARENA;
+  }
+  std::size_t offset(const void* address) const { return std::size_t(static_cast<const std::byte*>(address) - arena_); }
+  // "S_scores[56][0]", "S_scores[64][0], past its 64 rows", "byte 81412 of a request of 81408".
+  std::string describe(std::size_t offset) const;
+  // Empty, or what the guards show to have been overwritten outside the request. For runs without the checker.
+  std::string broken_guard() const;
+  const std::vector<CarvedArray>& dynamic_arrays() const { return dynamic_; }
+  const std::vector<CarvedArray>& static_arrays() const { return static_; }
+  std::size_t static_bytes() const { return static_used_; }
+  std::byte* base() { return arena_; }
+
+  static constexpr std::size_t DYNAMIC = GUARD + STATIC_LIMIT + GUARD;  // where the dynamic part starts
+  static constexpr std::size_t ARENA = DYNAMIC + LARGEST + GAP_SPACE + GUARD;
+
+ private:
+  std::byte* arena_;
+  std::size_t request_ = 0;   // dynamic bytes asked for
+  std::size_t nominal_ = 0;   // dynamic bytes carved so far, gaps not counted
+  std::size_t next_ = 0;      // arena offset of the next array
+  std::size_t static_used_ = 0, static_next_ = 0;
+  std::size_t dirty_end_ = ARENA;
+  bool gaps_ = false;
+  std::vector<CarvedArray> dynamic_, static_;
+};
+
+}  // namespace lab::cpu

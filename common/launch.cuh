@@ -1,0 +1,61 @@
+// Launching a kernel: one checked way, the same on both backends. nvcc's <<<>>> cannot be spelt for g++, and a
+// launch that nobody checks can fail in silence.
+#pragma once
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <string>
+
+#include "common/target.hpp"
+#ifndef __CUDACC__
+#include "common/cpu/exec/launch.hpp"
+#endif
+
+namespace lab {
+
+// One line on why the last launch was refused; the backend's take_exec_report() hands it on.
+void set_launch_message(const std::string& message);
+
+// Refuses, with the code and text of the source notes' dispatcher, what the budget target could not run, whatever
+// the GPU at hand allows. `smem` in bytes, static and dynamic together.
+inline cudaError_t check_budget(const char* kernel_name, std::size_t smem) {
+  if (smem <= BUDGET.smem_per_block) return cudaSuccess;
+  set_launch_message(std::string(kernel_name) + ": invalid configuration argument: asks for " + std::to_string(smem) +
+                     " B of shared memory a block, the " + BUDGET.name + " budget allows " +
+                     std::to_string(BUDGET.smem_per_block) + " B");
+  return cudaErrorInvalidConfiguration;
+}
+
+// Lets `kernel` ask for `bytes` of dynamic shared memory, within the budget. Needed above 48 KiB.
+template <class Kernel>
+cudaError_t opt_in_smem(const char* kernel_name, Kernel* kernel, std::size_t bytes) {
+  if (const cudaError_t error = check_budget(kernel_name, bytes); error != cudaSuccess) return error;
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
+}
+
+// Queues kernel<<<grid, block, smem, stream>>>(args...). Returns the launch error, also left in cudaGetLastError().
+template <class... Params, class... Args>
+cudaError_t launch(const char* kernel_name, void (*kernel)(Params...), dim3 grid, dim3 block, std::size_t smem,
+                   cudaStream_t stream, Args... args) {
+  if (const cudaError_t error = check_budget(kernel_name, smem); error != cudaSuccess) return error;
+#ifdef __CUDACC__
+  kernel<<<grid, block, smem, stream>>>(args...);
+  const cudaError_t error = cudaPeekAtLastError();
+  if (error != cudaSuccess) {
+    cudaFuncAttributes attributes{};
+    std::string allowed;
+    if (cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess)
+      allowed = ", the kernel's attribute allows " + std::to_string(attributes.maxDynamicSharedSizeBytes) + " B";
+    set_launch_message(std::string(kernel_name) + ": " + cudaGetErrorString(error) + ": asks for " +
+                       std::to_string(smem) + " B of dynamic shared memory" + allowed);
+  }
+  return error;
+#else
+  (void)stream;  // the CPU runs a launch to its end before it returns; errors wait for the synchronisation
+  return cpu::launch({kernel_name, reinterpret_cast<const void*>(kernel), grid, block, smem},
+                     [=] { kernel(static_cast<Params>(args)...); });
+#endif
+}
+
+}  // namespace lab

@@ -1,0 +1,87 @@
+// Shared memory, declared array by array. A stage writes one `carve` function; the host runs it with SmemCount
+// to learn the bytes to ask for, the kernel runs it with SmemCursor to get the pointers, and the two can't disagree.
+// On the CPU the same calls tell the checker where each array lies, so that a report can say S_scores[56][0].
+#pragma once
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+#include "common/stage.hpp"
+
+namespace lab {
+
+// Arrays start on 32-byte boundaries: WMMA wants 256-bit aligned pointers.
+inline constexpr std::size_t SMEM_ALIGN = 32;
+__host__ __device__ constexpr std::size_t smem_bytes(std::size_t elements, std::size_t element) {
+  return (elements * element + SMEM_ALIGN - 1) / SMEM_ALIGN * SMEM_ALIGN;
+}
+
+template <class T>
+constexpr const char* type_name() { return sizeof(T) == 2 ? "half" : "float"; }
+
+// Host side of a plan: counts bytes and keeps the list for reports. Returns null pointers.
+struct SmemCount {
+  std::vector<SharedArray> arrays;
+  std::size_t bytes = 0;
+  template <class T>
+  __host__ __device__ T* array(const char* name, int rows, int pitch) {
+#ifndef __CUDA_ARCH__  // nvcc wants `carve`, which serves both sides, to call nothing that is host-only
+    const std::size_t size = smem_bytes(std::size_t(rows) * pitch, sizeof(T));
+    arrays.push_back({name, type_name<T>(), rows, pitch, size});
+    bytes += size;
+#endif
+    return nullptr;
+  }
+};
+
+#ifdef __CUDACC__
+
+// Device side: hands out consecutive slices of the dynamic shared memory.
+struct SmemCursor {
+  unsigned char* next;
+  __device__ SmemCursor() {
+    extern __shared__ __align__(128) unsigned char dynamic_shared[];
+    next = dynamic_shared;
+  }
+  template <class T>
+  __host__ __device__ T* array(const char*, int rows, int pitch) {
+    T* here = reinterpret_cast<T*>(next);
+    next += smem_bytes(std::size_t(rows) * pitch, sizeof(T));
+    return here;
+  }
+};
+
+// A static __shared__ array, named for the CPU's reports: LAB_SHARED(half, sQ, [M][PITCH]);
+#define LAB_SHARED(type, name, extents) __shared__ __align__(32) type name extents
+
+#else
+
+namespace cpu {
+void* carve_dynamic(int index, const char* name, std::size_t element, int rows, int pitch, std::size_t bytes);
+void* carve_static(const char* name, std::size_t element, std::size_t rows, std::size_t pitch, std::size_t bytes);
+}  // namespace cpu
+
+struct SmemCursor {
+  int index = 0;
+  template <class T>
+  T* array(const char* name, int rows, int pitch) {
+    const std::size_t bytes = smem_bytes(std::size_t(rows) * pitch, sizeof(T));
+    return static_cast<T*>(cpu::carve_dynamic(index++, name, sizeof(T), rows, pitch, bytes));
+  }
+};
+
+namespace cpu {
+template <class Array>
+auto& static_shared(const char* name) {
+  using Element = std::remove_all_extents_t<Array>;
+  constexpr std::size_t rows = std::extent_v<Array>;
+  constexpr std::size_t elements = sizeof(Array) / sizeof(Element);
+  return *static_cast<Array*>(
+      carve_static(name, sizeof(Element), rows, elements / rows, smem_bytes(elements, sizeof(Element))));
+}
+}  // namespace cpu
+#define LAB_SHARED(type, name, extents) auto& name = lab::cpu::static_shared<type extents>(#name)
+
+#endif
+
+}  // namespace lab

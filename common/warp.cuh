@@ -1,0 +1,28 @@
+// Warp reductions: every lane gets the result. A butterfly, so that all lanes add in the same order and end with
+// the same bits; on the CPU the five exchanges are one rendezvous with the same order of additions.
+#pragma once
+#include <cuda_runtime.h>
+
+namespace lab {
+
+inline constexpr unsigned FULL_WARP = 0xFFFFFFFFu;
+
+__device__ __forceinline__ float warp_sum(float value) {
+#ifdef __CUDACC__
+  for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(FULL_WARP, value, distance);
+  return value;
+#else
+  return cpu::butterfly_sum(FULL_WARP, value);
+#endif
+}
+
+__device__ __forceinline__ float warp_max(float value) {
+#ifdef __CUDACC__
+  for (int distance = 16; distance > 0; distance /= 2) value = fmaxf(value, __shfl_xor_sync(FULL_WARP, value, distance));
+  return value;
+#else
+  return cpu::butterfly_max(FULL_WARP, value);
+#endif
+}
+
+}  // namespace lab
