@@ -97,6 +97,15 @@ double case_cost(const Case& test, bool full) {
   return (2 * checked + 3 * repeated) * t.tile_cost();
 }
 
+// Whether the stage rounds p to fp16 before P V: its plan says so, if it has the field.
+template <class Plan>
+bool half_p(const Plan& plan) {
+  if constexpr (requires { plan.half_p; })
+    return plan.half_p;
+  else
+    return false;
+}
+
 // --- launches ----------------------------------------------------------------------------------------------
 
 struct Run {
@@ -260,6 +269,7 @@ class CaseRun {
                      text(run).c_str(), written, first));
   }
 
+  std::vector<double> oracle(const std::vector<fp16>& v, const std::vector<std::uint32_t>& tiles) const;
   void compare_with_oracle(const std::vector<fp16>& output, const std::vector<std::uint32_t>& tiles);
   void compare_with_first(const Run& run, const std::vector<fp16>& output, const std::vector<fp16>& first,
                           const std::vector<std::uint32_t>& tiles);
@@ -284,6 +294,76 @@ double longest_row(std::span<const fp16> rows, int D) {
     longest = std::max(longest, squares);
   }
   return std::sqrt(longest);
+}
+
+// One element off by more than its bound makes the case red; NaN is never within a bound.
+void CaseRun::compare_with_oracle(const std::vector<fp16>& output, const std::vector<std::uint32_t>& tiles) {
+  const std::size_t D = std::size_t(shape_.D), S = std::size_t(shape_.S);
+  const std::vector<double> ref = oracle(inputs_.v, tiles);
+  const bool notes = result_.test.group == Group::notes;
+  std::vector<double> mean_abs_v;
+  double max_abs_v = 0;
+  if (!notes) {
+    std::vector<fp16> abs_v = inputs_.v;
+    for (fp16& x : abs_v) {
+      x.bits &= 0x7FFF;
+      max_abs_v = std::max(max_abs_v, double(to_float(x)));
+    }
+    mean_abs_v = abs_v == inputs_.v ? ref : oracle(abs_v, tiles);
+  }
+
+  std::size_t never_written = 0, at = 0;  // `at` walks the oracle's elements, which hold the checked rows only
+  std::size_t longest_k_of = std::size_t(-1);
+  double longest_k = 0;
+  for (const std::uint32_t tile : tiles) {
+    const std::size_t first_row = tiling_.first_row(tile), head = first_row / S;
+    if (!notes && head != longest_k_of) {
+      longest_k = longest_row(std::span(inputs_.k).subspan(head * S * D, S * D), shape_.D);
+      longest_k_of = head;
+    }
+    for (std::size_t row = first_row; row < first_row + tiling_.rows(tile); ++row) {
+      RowError bound;
+      if (!notes) {
+        const double score = args_.scale * longest_row(std::span(inputs_.q).subspan(row * D, D), shape_.D) * longest_k;
+        bound = row_error(shape_.D, shape_.causal ? int(row % S) + 1 : shape_.S, score, half_p(plan_));
+      }
+      for (std::size_t col = 0; col < D; ++col, ++at) {
+        const fp16 bits = output[row * D + col];
+        const float got = to_float(bits);
+        const double diff = std::abs(got - ref[at]);
+        const double allowed =
+            notes ? NOTES_TOLERANCE : allowed_error(bound, std::abs(ref[at]), mean_abs_v[at], max_abs_v);
+        ++result_.compared;
+        never_written += bits == FP16_NAN;
+        result_.nans += std::isnan(got);
+        if (!(diff <= allowed)) ++result_.differing;
+        if (diff > result_.max_diff) result_.max_diff = diff;
+        const double ratio = std::isnan(got) ? INFINITY : diff / allowed;
+        if (!result_.worst || ratio > result_.worst_ratio) {
+          result_.worst_ratio = ratio;
+          result_.worst = {int(head / std::size_t(shape_.H)), int(head % std::size_t(shape_.H)), int(row % S),
+                           int(col), got, ref[at], allowed};
+        }
+      }
+    }
+  }
+  if (result_.differing == 0) return;
+  const WorstElement& w = *result_.worst;
+  problem(format("%zu of %zu elements outside the bound, %zu NaN, of which %zu still hold the poison (never written)",
+                 result_.differing, result_.compared, result_.nans, never_written));
+  problem(format("worst (b,h,row,col) = (%d,%d,%d,%d): got %.6g, expected %.6g, allowed +-%.3g", w.b, w.h, w.row,
+                 w.col, w.got, w.expected, w.allowed));
+}
+
+// The oracle's rows for these tiles, one after the other.
+std::vector<double> CaseRun::oracle(const std::vector<fp16>& v, const std::vector<std::uint32_t>& tiles) const {
+  std::vector<RowBlock> blocks;
+  for (const std::uint32_t tile : tiles) {
+    const int head = int(tile / tiling_.tiles_per_head);
+    blocks.push_back({head / shape_.H, head % shape_.H, int(tiling_.first_row(tile) % std::size_t(shape_.S)),
+                      int(tiling_.rows(tile))});
+  }
+  return attention(inputs_.q, inputs_.k, v, shape_, args_.scale, blocks);
 }
 
 void CaseRun::compare_with_first(const Run& run, const std::vector<fp16>& output, const std::vector<fp16>& first,

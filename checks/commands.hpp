@@ -19,10 +19,12 @@ struct Command {
 int test_command(std::span<char*> args);  // acceptance.cpp
 int run_command(std::span<char*> args);   // run_files.cpp
 int plan_command(std::span<char*> args);  // report.cpp
+int fingerprint_command(std::span<char*> args);  // fingerprint.cpp
 
 inline constexpr Command COMMANDS[] = {
     {"test", test_command, "test [full=1] [quick=1] [seed=N]     acceptance of the linked stage"},
-    {"run", run_command, "run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=0|1] [scale=x]"},
+    //{"run", run_command, "run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=0|1] [scale=x]"},
+    {"fingerprint", fingerprint_command, "fingerprint BUG                        looks for a bug in this build"},
     {"plan", plan_command, "plan B H S D [causal]                how the stage launches a shape, as JSON"},
 };
 

@@ -37,6 +37,7 @@ struct LaunchPlan {
   int tile_n = 0;           // keys a K/V tile
   int rows_per_warp = 0;    // query rows a compute warp owns
   int stages = 1;           // K/V tiles in flight
+  bool half_p = false;      // rounds the softmax weights to fp16 before P·V: the harness allows for it
   dim3 grid;                // x: query tiles, y: heads, z: batch
   dim3 block;
   std::size_t static_smem = 0;   // bytes of __shared__ arrays
@@ -57,8 +58,8 @@ struct StageInfo {
 // The stage that this binary was linked with.
 const StageInfo& stage();
 
-// The bug that this binary was built with ("" when fixed). Defined beside stage() by the kernel's translation
-// unit, through LAB_STAGE, so that it always tells how the kernel itself was compiled.
+// The bug that this binary was built with ("" when fixed). Defined in the kernel's translation unit, by
+// common/build_info.hpp, so that it always tells how the kernel itself was compiled.
 const char* planted_bug();
 
 }  // namespace lab

@@ -232,4 +232,5 @@ const lab::StageInfo& lab::stage() {
                               {"interwarp_race", "smem_48k", "smem_overflow", "warp7_nan", "accum_tail"}};
   return info;
 }
-const char* lab::planted_bug() { return LAB_BUG; }
+
+#include "common/build_info.hpp"

@@ -1,0 +1,152 @@
+# The SDPA lab notebook. `make` says what can be done here.
+#
+# A binary is a stage's kernel.cu, compiled for one backend with at most one bug planted, linked with the harness:
+#   build/<backend>/<stage>/<variant>/lab     variant: fixed, checked (CPU, instrumented), bug-<name>
+# Bug builds on the CPU are instrumented too; the checker sleeps until a test wakes it.
+
+.DEFAULT_GOAL := help
+.SECONDEXPANSION:
+.DELETE_ON_ERROR:
+.SECONDARY:
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+STAGES_SH := sh common/stages.sh
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+SHELL := /bin/sh
+
+# --- the user's words: wrong ones are one line and exit status 2 ---------------------------------------------
+comma := ,
+asked = $(shell $(STAGES_SH) $(1) 2>&1 || echo ' FAILED')
+checked_words = $(if $(filter FAILED,$(1)),$(error $(filter-out FAILED,$(1))),$(1))
+
+backend ?= $(if $(and $(shell command -v nvcc 2>/dev/null),$(shell nvidia-smi -L 2>/dev/null)),gpu,cpu)
+ifeq ($(filter $(backend),cpu gpu),)
+$(error backend=$(backend) is unknown; it is cpu or gpu)
+endif
+ifeq ($(backend),gpu)
+ifeq ($(shell command -v nvcc 2>/dev/null),)
+$(error backend=gpu needs nvcc, which is not on the PATH; backend=cpu runs the same kernels with no GPU)
+endif
+ifneq ($(filter-out build-gpu,$(MAKECMDGOALS)),)
+ifeq ($(shell nvidia-smi -L 2>/dev/null),)
+$(error backend=gpu needs a GPU, and nvidia-smi finds none; backend=cpu runs the same kernels with no GPU)
+endif
+endif
+endif
+
+ALL_STAGES := $(shell $(STAGES_SH) dirs)
+ifdef stage
+STAGE := $(call checked_words,$(call asked,resolve '$(stage)'))
+ifneq ($(findstring :,$(STAGE)),)
+BROKEN := $(STAGE)# a version of the notes that never worked: only its bugs exist
+endif
+PAIRS := $(call checked_words,$(call asked,bugs '$(stage)' '$(bug)'))
+else
+PAIRS := $(foreach s,$(ALL_STAGES),$(shell $(STAGES_SH) bugs $(s)))
+endif
+one_stage = $(if $(stage),,$(error which stage? $@ needs stage=NAME; see 'make list'))
+
+# --- compilers ----------------------------------------------------------------------------------------------
+# The first g++ that is new enough; CXX=... overrides.
+ifeq ($(origin CXX),default)
+CXX := $(or $(firstword $(foreach c,g++ g++-14 g++-13 g++-12,$(shell test "$$($(c) -dumpversion 2>/dev/null | cut -d. -f1)" -ge 12 2>/dev/null && echo $(c)))),g++)
+endif
+ifeq ($(filter help list clean,$(or $(MAKECMDGOALS),help)),)
+CXX_MAJOR := $(shell $(CXX) -dumpversion 2>/dev/null | cut -d. -f1)
+ifeq ($(shell test "$(CXX_MAJOR)" -ge 12 2>/dev/null && echo new),)
+$(error $(CXX) $(if $(CXX_MAJOR),is version $(CXX_MAJOR),cannot be run); the lab needs g++ 12 or newer (CXX=g++-12 chooses one; sh common/setup.sh installs it))
+endif
+endif
+NVCC := nvcc
+GPU_ARCHS := 89 90
+CXXFLAGS := -std=c++20 -O2 -g -Wall -Wextra -Wno-unknown-pragmas
+NVCCFLAGS := -std=c++20 -O3 -lineinfo -ccbin $(CXX) $(foreach a,$(GPU_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) -Xcompiler -Wall
+
+B := build/$(backend)
+ifeq ($(backend),gpu)
+CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(shell readlink -f "$$(command -v nvcc)"))
+INCLUDES := -I. -isystem $(CUDA_HOME)/include
+LIBS := -L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt -pthread
+BACKEND_SRC := $(wildcard common/gpu/*.cpp)
+else
+INCLUDES := -Icommon/cpu -I.
+LIBS := -lboost_context -pthread
+BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
+endif
+LIB_SRC := $(BACKEND_SRC) $(wildcard reference/*.cpp) $(filter-out checks/test_% checks/fuzz_%,$(wildcard checks/*.cpp))
+LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o)
+UNIT_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/test_*.cpp))
+
+# A changed flag rebuilds what was built with the old one.
+FLAGS := $(CXX) $(CXXFLAGS) | $(NVCC) $(NVCCFLAGS) | $(INCLUDES) $(LIBS)
+$(B)/flags: FORCE
+	@mkdir -p $(@D); printf '%s\n' '$(FLAGS)' | cmp -s - $@ || printf '%s\n' '$(FLAGS)' > $@
+FORCE:
+
+$(B)/obj/%.o: %.cpp $(B)/flags
+	@mkdir -p $(@D)
+	@$(CXX) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
+
+# $* is STAGE/VARIANT.
+variant_of = $(notdir $(1))
+planted_in = $(patsubst bug-%,%,$(filter bug-%,$(call variant_of,$(1))))
+$(B)/%/kernel.o: stages/$$(patsubst $$(percent)/,$$(percent),$$(dir $$*))kernel.cu $(B)/flags
+	@mkdir -p $(@D)
+ifeq ($(backend),gpu)
+	@$(NVCC) $(NVCCFLAGS) -I. -DLAB_BUG='"$(call planted_in,$*)"' -MD -MP -MF $(@:.o=.d) -c $< -o $@
+else
+	@$(CXX) -x c++ $(CXXFLAGS) $(INCLUDES) $(if $(filter fixed,$(call variant_of,$*)),,-fsanitize=thread) \
+	  -DLAB_BUG='"$(call planted_in,$*)"' -MMD -MP -c $< -o $@
+endif
+
+$(B)/%/bugs.o: stages/$$(dir $$*)bugs.cpp $(B)/flags
+	@mkdir -p $(@D)
+	@$(CXX) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
+
+# Fingerprints belong to the stage, not to the variant: one object serves all of a stage's binaries.
+$(B)/%/lab: $(B)/%/kernel.o $(B)/$$(dir $$*)fingerprints/bugs.o $(B)/liblab.a
+	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
+
+$(B)/liblab.a: $(LIB_OBJ)
+	@rm -f $@; ar rcs $@ $^
+
+-include $(shell find build -name '*.d' 2>/dev/null)
+
+lab_of = $(B)/$(1)/$(2)/lab
+bug_lab = $(B)/$(firstword $(subst :, ,$(1)))/bug-$(lastword $(subst :, ,$(1)))/lab
+fixed_of_pair = $(B)/$(firstword $(subst :, ,$(1)))/$(if $(filter gpu,$(backend)),fixed,checked)/lab
+
+# --- what can be asked --------------------------------------------------------------------------------------
+help:
+	@cat common/help.txt
+list:
+	@$(STAGES_SH) list
+
+ifndef stage
+test:
+	@JOBS=$(JOBS) MAKE='$(MAKE)' backend=$(backend) sh checks/run_all.sh
+else ifdef BROKEN
+test: $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
+	@sh checks/broken_version.sh '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
+else
+test: $(call lab_of,$(STAGE),fixed)
+	@$< test full=$(or $(full),0)
+endif
+
+reproduce-bug: $(foreach p,$(PAIRS),$(call bug_lab,$(p)) $(call fixed_of_pair,$(p)))
+	@sh checks/reproduce.sh '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p))=$(call fixed_of_pair,$(p)))
+
+check-harness: $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
+	@sh checks/check_harness.sh $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
+
+run: $(if $(stage),$(if $(BROKEN),$(error stage=$(stage) never worked; its bugs: $(PAIRS)),$(call lab_of,$(STAGE),fixed)))
+	$(one_stage)@$< run $(foreach w,q k v out causal scale,$(if $($(w)),$(w)='$($(w))'))
+
+unit: $(B)/unit
+	@$<
+$(B)/unit: $(UNIT_OBJ) $(B)/liblab.a
+	@$(CXX) -no-pie -g $(UNIT_OBJ) $(B)/liblab.a $(LIBS) -o $@
+
+clean:
+	@rm -rf build
+
+.PHONY: help list test reproduce-bug check-harness run unit clean FORCE

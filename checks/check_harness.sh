@@ -1,0 +1,21 @@
+#!/bin/sh
+# make check-harness: the acceptance must go red on every planted bug, or it proves nothing when it is green.
+#   check_harness.sh DIR:BUG=LAB ...
+# A change listed as `harmless` in its stage.conf must stay green: it turned out to be no bug.
+good=0; bad=0
+mkdir -p build/logs
+for entry in "$@"; do
+  pair=${entry%%=*}; lab=${entry#*=}; dir=${pair%%:*}; bug=${pair#*:}
+  log=build/logs/check-harness-$dir-$bug.log
+  "$lab" test quick=1 > "$log" 2>&1; status=$?
+  want=1; word=red
+  for h in $(sh common/stages.sh harmless "$dir"); do [ "$h" = "$bug" ] && want=0 && word=green; done
+  why=$(grep -m1 -E '^ *(FAIL|RED|red|!)' "$log" | cut -c1-100)
+  if [ "$status" -eq "$want" ]; then
+    good=$((good + 1)); printf '%-20s %-22s %s, as it must be  %s\n' "$dir" "$bug" "$word" "$why"
+  else
+    bad=$((bad + 1)); printf '%-20s %-22s exit %s, but it must be %s: see %s\n' "$dir" "$bug" "$status" "$word" "$log"
+  fi
+done
+echo "$good passed, $bad failed"
+[ "$bad" -eq 0 ] && [ "$good" -gt 0 ]

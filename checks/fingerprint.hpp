@@ -1,0 +1,83 @@
+// How a bug is recognised. A stage's bugs.cpp lists a Fingerprint for each bug it can plant; `lab fingerprint` looks
+// for it. In the build with the bug every part must show, in the fixed build none may.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "common/backend.hpp"
+#include "common/fp16.hpp"
+#include "common/stage.hpp"
+#include "reference/inputs.hpp"
+
+namespace lab {
+
+// One thing that the bug does to what can be observed.
+struct Part {
+  std::string expected;            // what shows if the bug is there, in one line
+  bool shown = false;
+  std::string seen;                // what was observed, with numbers
+  std::vector<std::string> lines;  // a map of the output or a checker's report, printed with the bug only
+  bool possible = true;            // false: this backend cannot look (and `seen` says why)
+};
+
+struct Fingerprint {
+  std::string bug;
+  std::string plant;      // what the flag changes
+  std::string predicted;  // the wrong answer as a formula, or what takes its place
+  std::function<std::vector<Part>()> look;
+  bool harmless = false;  // the planted change turned out to be right: it shows nothing, and must not
+};
+
+// The linked stage's fingerprints, in the order of its stage.conf. Defined in stages/<stage>/bugs.cpp.
+std::vector<Fingerprint> fingerprints();
+
+// One launch on seeded inputs, with everything that can be observed of it.
+struct Trial {
+  Shape shape;
+  Family family{};
+  std::uint64_t seed = 1;
+  Inputs in;
+  LaunchPlan plan;
+  float scale = 0;
+  std::vector<fp16> out;          // poisoned with FP16_NAN before the launch
+  cudaError_t launched{}, finished{};
+  std::string message;            // of a refused launch or a failed kernel
+  std::vector<Finding> findings;  // with ExecOptions::check
+  bool ok() const { return launched == cudaSuccess && finished == cudaSuccess; }
+  std::string title() const;      // "unit inputs, (1,8,512,64), seed 1"
+};
+Trial run_trial(const Shape& shape, Family family = Family::unit, const ExecOptions& options = {}, std::uint64_t seed = 1);
+
+// --- parts ----------------------------------------------------------------------------------------------------
+using Where = std::function<bool(int row, int col)>;
+inline bool everywhere(int, int) { return true; }
+
+// `predicted` ([B,H,S,D], fp64) is what comes out, at the harness's own tolerance, on an input where it differs from
+// the right answer by at least 100 times the notes' 1e-3. Only elements with `where` count.
+Part equals_prediction(const Trial& trial, const std::vector<double>& predicted, const std::string& formula,
+                       const Where& where = everywhere);
+// The output is NaN at exactly these elements.
+Part nan_exactly(const Trial& trial, const Where& where, const std::string& rule);
+// The output still holds the poison at exactly these elements.
+Part unwritten_exactly(const Trial& trial, const Where& where, const std::string& rule);
+// The output is wrong somewhere, without a prediction of how.
+Part wrong_somewhere(const Trial& trial);
+// The launch is refused, and its message has all of these pieces.
+Part refused(const Trial& trial, const std::vector<std::string>& pieces);
+// The kernel stops with `error`, and its message has all of these pieces.
+Part fails(const Trial& trial, cudaError_t error, const std::vector<std::string>& pieces);
+// Schedules and copy modes give different outputs. On a GPU: repeated launches differ, or one is wrong.
+Part schedules_differ(const Shape& shape, Family family = Family::unit);
+
+// The CPU checker reports `kind` under every schedule. `first` and `second` are pieces of the kernel's source lines:
+// a report must name exactly those lines, in either order ("" stands for any line, or no such side).
+struct ExpectedReport {
+  Finding::Kind kind;
+  std::string first, second;
+};
+Part checker_reports(const Shape& shape, const ExpectedReport& report);
+// The checker finds nothing and all schedules agree with the right answer: for harmless changes.
+std::vector<Part> nothing_wrong(const Shape& shape);
+
+}  // namespace lab

@@ -1,0 +1,39 @@
+// The GPU's side of common/backend.hpp: the hardware schedules as it likes, and races are for compute-sanitizer.
+#include "common/backend.hpp"
+
+#include <cuda_runtime.h>
+
+#include <utility>
+
+#include "common/launch.cuh"
+
+namespace lab {
+namespace {
+ExecOptions options;
+std::string message;
+}  // namespace
+
+void set_exec_options(const ExecOptions& chosen) { options = chosen; }
+const ExecOptions& exec_options() { return options; }
+void set_launch_message(const std::string& text) { message = text; }
+
+const char* backend_name() { return "gpu"; }
+bool can_schedule() { return false; }
+
+std::string device_name() {
+  cudaDeviceProp properties{};
+  if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess) return "no GPU";
+  return properties.name;
+}
+
+ExecReport take_exec_report() {
+  ExecReport report;
+  report.message = std::exchange(message, {});
+  return report;
+}
+
+const char* name(Finding::Kind) { return "finding"; }
+const char* name(Schedule) { return "the hardware's"; }
+const char* name(Copies) { return "the hardware's"; }
+
+}  // namespace lab
