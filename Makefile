@@ -8,9 +8,9 @@
 .SECONDEXPANSION:
 .DELETE_ON_ERROR:
 .SECONDARY:
-MAKEFLAGS += --no-builtin-rules --no-print-directory
-STAGES_SH := sh common/stages.sh
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+MAKEFLAGS += --no-builtin-rules --no-print-directory -j$(JOBS)
+STAGES_SH := sh common/stages.sh
 SHELL := /bin/sh
 
 # --- the user's words: wrong ones are one line and exit status 2 ---------------------------------------------
@@ -89,7 +89,7 @@ $(B)/obj/%.o: %.cpp $(B)/flags
 # $* is STAGE/VARIANT.
 variant_of = $(notdir $(1))
 planted_in = $(patsubst bug-%,%,$(filter bug-%,$(call variant_of,$(1))))
-$(B)/%/kernel.o: stages/$$(patsubst $$(percent)/,$$(percent),$$(dir $$*))kernel.cu $(B)/flags
+$(B)/%/kernel.o: stages/$$(dir $$*)kernel.cu $(B)/flags
 	@mkdir -p $(@D)
 ifeq ($(backend),gpu)
 	@$(NVCC) $(NVCCFLAGS) -I. -DLAB_BUG='"$(call planted_in,$*)"' -MD -MP -MF $(@:.o=.d) -c $< -o $@

@@ -22,9 +22,11 @@ namespace {
 
 // --- the cases -------------------------------------------------------------------------------------------
 
-constexpr Shape NOTES_SHAPES[] = {
-    {1, 8, 512, 64, false}, {1, 8, 512, 64, true},   {2, 8, 2048, 64, false},
-    {2, 8, 2048, 64, true}, {2, 8, 2048, 128, false}};
+constexpr Shape NOTES_SHAPES[] = {{1, 8, 512, 64, false},
+                                  {1, 8, 512, 64, true},
+                                  {2, 8, 2048, 64, false},
+                                  {2, 8, 2048, 64, true},
+                                  {2, 8, 2048, 128, false}};
 constexpr int RAGGED_LENGTHS[] = {1, 15, 16, 17, 63, 64, 65, 100, 127, 129, 500, 513};
 
 std::vector<Case> all_cases(std::uint64_t seed) {
@@ -32,7 +34,8 @@ std::vector<Case> all_cases(std::uint64_t seed) {
   for (const Shape& shape : NOTES_SHAPES) cases.push_back({Group::notes, shape, Family::notes, seed});
   for (const Family family : {Family::unit, Family::peaked, Family::offset, Family::impulse})
     for (const Shape& shape : NOTES_SHAPES)
-      if (family != Family::impulse || shape.S <= 512) cases.push_back({Group::families, shape, family, seed});
+      if (family != Family::impulse || shape.S <= 512)
+        cases.push_back({Group::families, shape, family, seed});
   for (const int D : {64, 128})
     for (const int S : RAGGED_LENGTHS)
       for (const bool causal : {false, true}) {
@@ -46,11 +49,14 @@ std::vector<Case> all_cases(std::uint64_t seed) {
 
 // --- which query tiles of a case run, and at what cost -----------------------------------------------------
 
-// A cost of 1 is a 64-row tile at S=2048, D=64: about 35 ms of a core.
-constexpr double CHECKED_COST = 20, REPEATED_COST = 4;  // a launch's, unless full=1
-constexpr std::size_t FEWEST_TILES = 4;
+// A cost of 1 is a 64-row tile at S=2048, D=64: 40 ms (v1) to 90 ms (v2b) of a core on the CPU backend. What
+// a case may spend unless full=1: the mission shape runs whole on the notes' inputs.
+constexpr double NOTES_COST = 16, CHECKED_COST = 8;  // the launch that the oracle checks
+constexpr double REPEATED_COST = 1;                  // each later one, compared bit by bit
+constexpr std::size_t FEWEST_CHECKED = 4, FEWEST_REPEATED = 2;
 
-// A stage's grid as the harness understands it: block (x,y,z) owns rows [x*tile_m, (x+1)*tile_m) of head y, batch z.
+// A stage's grid as the harness understands it: block (x,y,z) owns rows [x*tile_m, (x+1)*tile_m) of head y,
+// batch z.
 struct Tiling {
   Shape shape;
   int tile_m;
@@ -73,8 +79,8 @@ Tiling tiling(const Shape& shape, const LaunchPlan& plan) {
   return {shape, plan.tile_m, std::uint32_t((shape.S + plan.tile_m - 1) / plan.tile_m)};
 }
 
-// `count` of `total`, ascending: one at random from each of `count` equal runs, so that they spread over heads and
-// batches; the first and the last are always among them.
+// `count` of `total`, ascending: one at random from each of `count` equal runs, so that they spread over
+// heads and batches; the first and the last are always among them.
 std::vector<std::uint32_t> sample(std::uint32_t total, std::size_t count, std::uint64_t seed) {
   count = std::min<std::size_t>(count, total);
   std::mt19937_64 random(seed);
@@ -86,15 +92,28 @@ std::vector<std::uint32_t> sample(std::uint32_t total, std::size_t count, std::u
   return chosen;
 }
 
-std::size_t tiles_for(double cost, const Tiling& tiling, bool full) {
-  return full ? tiling.tiles() : std::max(FEWEST_TILES, std::size_t(cost / tiling.tile_cost()));
+struct Coverage {
+  std::vector<std::uint32_t> checked, repeated;  // linear block indices; the second are some of the first
+};
+
+Coverage coverage(const Case& test, const Tiling& tiling, bool full) {
+  const auto tiles = [&](double cost, std::size_t fewest) {
+    return full ? tiling.tiles() : std::max(fewest, std::size_t(cost / tiling.tile_cost()));
+  };
+  Coverage c;
+  c.checked =
+      sample(tiling.tiles(), tiles(test.group == Group::notes ? NOTES_COST : CHECKED_COST, FEWEST_CHECKED),
+             test.seed);
+  for (const std::uint32_t i :
+       sample(std::uint32_t(c.checked.size()), tiles(REPEATED_COST, FEWEST_REPEATED), test.seed))
+    c.repeated.push_back(c.checked[i]);
+  return c;
 }
 
 double case_cost(const Case& test, bool full) {
   const Tiling t = tiling(test.shape, stage().plan(test.shape));
-  const double checked = double(std::min<std::size_t>(t.tiles(), tiles_for(CHECKED_COST, t, full)));
-  const double repeated = std::min(checked, double(tiles_for(REPEATED_COST, t, full)));
-  return (2 * checked + 3 * repeated) * t.tile_cost();
+  const Coverage c = coverage(test, t, full);
+  return (double(c.checked.size()) + 6.0 * double(c.repeated.size())) * t.tile_cost();
 }
 
 // Whether the stage rounds p to fp16 before P V: its plan says so, if it has the field.
@@ -114,10 +133,10 @@ struct Run {
   bool gaps = false;
 };
 
-// The first is compared with the oracle, the rest with the first. Two equal ones come first: a kernel that differs
-// from itself has a race that needs no other schedule.
+// The first is compared with the oracle, the rest with the first. Two equal ones come first: a kernel that
+// differs from itself has a race that needs no other schedule.
 constexpr Run RUNS[] = {
-    {Schedule::ascending, Copies::at_wait, false},  {Schedule::ascending, Copies::at_wait, false},
+    {Schedule::ascending, Copies::at_wait, false},   {Schedule::ascending, Copies::at_wait, false},
     {Schedule::descending, Copies::at_issue, false}, {Schedule::round_robin, Copies::at_wait, true},
     {Schedule::random, Copies::at_issue, false},
 };
@@ -125,22 +144,24 @@ constexpr std::size_t EQUAL_RUNS = 2;
 
 std::string text(const Run& run) {
   if (!can_schedule()) return "launch";
-  return format("schedule %s%s, copies %s%s", name(run.schedule), run.schedule == Schedule::random ? " (seed 1)" : "",
-                name(run.copies), run.gaps ? ", gaps between shared arrays" : "");
+  return format("schedule %s%s, copies %s%s", name(run.schedule),
+                run.schedule == Schedule::random ? " (seed 1)" : "", name(run.copies),
+                run.gaps ? ", gaps between shared arrays" : "");
 }
 
 std::string error_text(cudaError_t error) {
   return format("%s (%s)", cudaGetErrorName(error), cudaGetErrorString(error));
 }
 
-// Inputs of a case are the same with and without the causal mask; drawing millions of normal numbers takes longer
-// than checking a sample of tiles.
+// Inputs of a case are the same with and without the causal mask; drawing millions of normal numbers takes
+// longer than checking a sample of tiles.
 const Inputs& inputs_of(const Case& test) {
   static Case cached{};
   static Inputs inputs;
   Case key = test;
   key.shape.causal = false;
-  if (inputs.q.empty() || key.shape != cached.shape || key.family != cached.family || key.seed != cached.seed) {
+  if (inputs.q.empty() || key.shape != cached.shape || key.family != cached.family ||
+      key.seed != cached.seed) {
     inputs = make_inputs(key.family, key.shape, key.seed);
     cached = key;
   }
@@ -160,21 +181,18 @@ class CaseRun {
         v_(inputs_.v),
         out_(shape_.elements()) {
     result_.test = test;
-    args_ = {q_.data(), k_.data(), v_.data(), out_.data(), shape_, 1.0f / std::sqrt(float(shape_.D)), nullptr};
+    args_ = {q_.data(), k_.data(), v_.data(), out_.data(), shape_, 1.0f / std::sqrt(float(shape_.D)),
+             nullptr};
   }
 
   CaseResult run() {
     const dim3 grid = plan_.grid;
     if (grid.x != tiling_.tiles_per_head || grid.y != unsigned(shape_.H) || grid.z != unsigned(shape_.B)) {
-      problem(format("the plan's grid (%u,%u,%u) is not (query tiles, heads, batch) = (%u,%d,%d)", grid.x, grid.y,
-                     grid.z, tiling_.tiles_per_head, shape_.H, shape_.B));
+      problem(format("the plan's grid (%u,%u,%u) is not (query tiles, heads, batch) = (%u,%d,%d)", grid.x,
+                     grid.y, grid.z, tiling_.tiles_per_head, shape_.H, shape_.B));
       return result_;
     }
-    const auto checked = sample(tiling_.tiles(), tiles_for(CHECKED_COST, tiling_, full_), result_.test.seed);
-    std::vector<std::uint32_t> repeated;
-    for (const std::uint32_t i :
-         sample(std::uint32_t(checked.size()), tiles_for(REPEATED_COST, tiling_, full_), result_.test.seed))
-      repeated.push_back(checked[i]);
+    const auto [checked, repeated] = coverage(result_.test, tiling_, full_);
     result_.tiles_total = tiling_.tiles();
     result_.tiles_checked = checked.size();
     result_.tiles_repeated = repeated.size();
@@ -182,7 +200,7 @@ class CaseRun {
     const std::size_t runs = can_schedule() ? std::size(RUNS) : EQUAL_RUNS;
     std::vector<fp16> first;
     for (std::size_t i = 0; i < runs; ++i) {
-      const auto& tiles = i < EQUAL_RUNS ? checked : repeated;
+      const auto& tiles = i == 0 ? checked : repeated;
       std::vector<fp16> output;
       if (!launch(RUNS[i], tiles, output)) break;  // the next launch would only say it again
       if (i == 0) {
@@ -197,9 +215,15 @@ class CaseRun {
   }
 
  private:
-  void problem(std::string line) { result_.problems.push_back(std::move(line)); }
+  // Says `what` once, however many of the case's launches show it.
+  void problem(const std::string& what, const Run* run = nullptr) {
+    if (std::ranges::find(said_, what) != said_.end()) return;
+    said_.push_back(what);
+    result_.problems.push_back(run ? what + " [" + text(*run) + "]" : what);
+  }
 
-  // One launch into poison, and everything that can be said without knowing the right answer. False if nothing ran.
+  // One launch into poison, and everything that can be said without knowing the right answer. False if
+  // nothing ran.
   bool launch(const Run& run, const std::vector<std::uint32_t>& tiles, std::vector<fp16>& output) {
     ExecOptions options;
     options.schedule = run.schedule;
@@ -218,25 +242,25 @@ class CaseRun {
     const ExecReport report = take_exec_report();
     const std::string message = report.message.empty() ? "" : ": " + report.message;
     if (returned != cudaSuccess)
-      problem(format("%s: refused with %s%s", text(run).c_str(), error_text(returned).c_str(), message.c_str()));
+      problem("launch refused: " + error_text(returned) + message, &run);
     else if (last != cudaSuccess)
-      problem(format("%s: launch() returned success, but cudaGetLastError() %s%s", text(run).c_str(),
-                     error_text(last).c_str(), message.c_str()));
+      problem("launch() returned success, but cudaGetLastError() " + error_text(last) + message, &run);
     else if (ran != cudaSuccess)
-      problem(format("%s: failed with %s%s", text(run).c_str(), error_text(ran).c_str(), message.c_str()));
+      problem("kernel failed: " + error_text(ran) + message, &run);
     else if (!message.empty())
-      problem(text(run) + ": no error code, yet the backend says" + message);
-    for (std::size_t i = 0; i < report.findings.size() && i < 2; ++i)
-      problem(text(run) + ": " + report.findings[i].text);
-    if (report.findings.size() > 2) problem(format("and %zu more findings", report.findings.size() - 2));
+      problem("no error code, yet the backend says" + message, &run);
+    for (std::size_t i = 0; i < report.findings.size() && i < 2; ++i) problem(report.findings[i].text, &run);
+    if (report.findings.size() > 2)
+      problem(format("and %zu more findings", report.findings.size() - 2), &run);
     if (returned != cudaSuccess || last != cudaSuccess || ran != cudaSuccess) return false;
     if (can_schedule() && report.blocks_run != tiles.size())
-      problem(format("%s: %llu blocks ran, not the %zu asked for", text(run).c_str(),
-                     (unsigned long long)report.blocks_run, tiles.size()));
+      problem(format("%llu blocks ran, not the %zu asked for", (unsigned long long)report.blocks_run,
+                     tiles.size()),
+              &run);
 
     std::string damage;
     output = out_.download(damage);
-    if (!damage.empty()) problem(text(run) + ": wrote outside the output, " + damage);
+    if (!damage.empty()) problem("wrote outside the output, " + damage, &run);
     check_input("q", q_, inputs_.q, run);
     check_input("k", k_, inputs_.k, run);
     check_input("v", v_, inputs_.v, run);
@@ -244,15 +268,17 @@ class CaseRun {
     return true;
   }
 
-  void check_input(const char* name, const DeviceTensor& tensor, const std::vector<fp16>& original, const Run& run) {
+  void check_input(const char* name, const DeviceTensor& tensor, const std::vector<fp16>& original,
+                   const Run& run) {
     std::string damage;
     const auto now = tensor.download(damage);
-    if (!damage.empty()) problem(format("%s: wrote outside %s, %s", text(run).c_str(), name, damage.c_str()));
-    if (now != original) problem(format("%s: changed its input %s", text(run).c_str(), name));
+    if (!damage.empty()) problem(format("wrote outside its input %s, %s", name, damage.c_str()), &run);
+    if (now != original) problem(format("changed its input %s", name), &run);
   }
 
   // A block must leave the rows of other blocks alone.
-  void check_poison(const Run& run, const std::vector<fp16>& output, const std::vector<std::uint32_t>& tiles) {
+  void check_poison(const Run& run, const std::vector<fp16>& output,
+                    const std::vector<std::uint32_t>& tiles) {
     std::size_t written = 0, row = 0, first = 0;
     const auto skip_to = [&](std::size_t end) {
       for (; row < end; ++row)
@@ -265,8 +291,10 @@ class CaseRun {
     }
     skip_to(shape_.rows());
     if (written > 0)
-      problem(format("%s: %zu elements written that belong to blocks that did not run, first in row %zu of [B*H*S]",
-                     text(run).c_str(), written, first));
+      problem(
+          format("%zu elements written that belong to blocks that did not run, first in row %zu of [B*H*S]",
+                 written, first),
+          &run);
   }
 
   std::vector<double> oracle(const std::vector<fp16>& v, const std::vector<std::uint32_t>& tiles) const;
@@ -282,10 +310,12 @@ class CaseRun {
   Tiling tiling_;
   DeviceTensor q_, k_, v_, out_;
   AttentionArgs args_;
+  std::vector<std::string> said_;
   CaseResult result_{};
 };
 
-// Length of the longest row of a [rows, D] tensor: the norms that bound a row's scores (tolerance.hpp, point 1).
+// Length of the longest row of a [rows, D] tensor: the norms that bound a row's scores (tolerance.hpp, point
+// 1).
 double longest_row(std::span<const fp16> rows, int D) {
   double longest = 0;
   for (std::size_t begin = 0; begin < rows.size(); begin += std::size_t(D)) {
@@ -312,7 +342,8 @@ void CaseRun::compare_with_oracle(const std::vector<fp16>& output, const std::ve
     mean_abs_v = abs_v == inputs_.v ? ref : oracle(abs_v, tiles);
   }
 
-  std::size_t never_written = 0, at = 0;  // `at` walks the oracle's elements, which hold the checked rows only
+  std::size_t never_written = 0,
+              at = 0;  // `at` walks the oracle's elements, which hold the checked rows only
   std::size_t longest_k_of = std::size_t(-1);
   double longest_k = 0;
   for (const std::uint32_t tile : tiles) {
@@ -324,8 +355,9 @@ void CaseRun::compare_with_oracle(const std::vector<fp16>& output, const std::ve
     for (std::size_t row = first_row; row < first_row + tiling_.rows(tile); ++row) {
       RowError bound;
       if (!notes) {
-        const double score = args_.scale * longest_row(std::span(inputs_.q).subspan(row * D, D), shape_.D) * longest_k;
-        bound = row_error(shape_.D, shape_.causal ? int(row % S) + 1 : shape_.S, score, half_p(plan_));
+        const double score =
+            args_.scale * longest_row(std::span(inputs_.q).subspan(row * D, D), shape_.D) * longest_k;
+        bound = row_error(shape_.D, visible_keys(shape_, int(row % S)), score, half_p(plan_));
       }
       for (std::size_t col = 0; col < D; ++col, ++at) {
         const fp16 bits = output[row * D + col];
@@ -341,33 +373,41 @@ void CaseRun::compare_with_oracle(const std::vector<fp16>& output, const std::ve
         const double ratio = std::isnan(got) ? INFINITY : diff / allowed;
         if (!result_.worst || ratio > result_.worst_ratio) {
           result_.worst_ratio = ratio;
-          result_.worst = {int(head / std::size_t(shape_.H)), int(head % std::size_t(shape_.H)), int(row % S),
-                           int(col), got, ref[at], allowed};
+          result_.worst = {int(head / std::size_t(shape_.H)),
+                           int(head % std::size_t(shape_.H)),
+                           int(row % S),
+                           int(col),
+                           got,
+                           ref[at],
+                           allowed};
         }
       }
     }
   }
   if (result_.differing == 0) return;
   const WorstElement& w = *result_.worst;
-  problem(format("%zu of %zu elements outside the bound, %zu NaN, of which %zu still hold the poison (never written)",
-                 result_.differing, result_.compared, result_.nans, never_written));
-  problem(format("worst (b,h,row,col) = (%d,%d,%d,%d): got %.6g, expected %.6g, allowed +-%.3g", w.b, w.h, w.row,
-                 w.col, w.got, w.expected, w.allowed));
+  std::string nans;
+  if (result_.nans > 0)
+    nans = format("; %zu are NaN, %zu of them still the poison (never written)", result_.nans, never_written);
+  problem(
+      format("%zu of %zu elements outside the bound%s", result_.differing, result_.compared, nans.c_str()));
+  problem(format("worst (b,h,row,col) = (%d,%d,%d,%d): got %.6g, expected %.6g, allowed +-%.3g", w.b, w.h,
+                 w.row, w.col, w.got, w.expected, w.allowed));
 }
 
 // The oracle's rows for these tiles, one after the other.
-std::vector<double> CaseRun::oracle(const std::vector<fp16>& v, const std::vector<std::uint32_t>& tiles) const {
+std::vector<double> CaseRun::oracle(const std::vector<fp16>& v,
+                                    const std::vector<std::uint32_t>& tiles) const {
   std::vector<RowBlock> blocks;
   for (const std::uint32_t tile : tiles) {
-    const int head = int(tile / tiling_.tiles_per_head);
-    blocks.push_back({head / shape_.H, head % shape_.H, int(tiling_.first_row(tile) % std::size_t(shape_.S)),
-                      int(tiling_.rows(tile))});
+    const int first = int(tile % tiling_.tiles_per_head) * tiling_.tile_m;
+    blocks.push_back({int(tile / tiling_.tiles_per_head), first, int(tiling_.rows(tile))});
   }
-  return attention(inputs_.q, inputs_.k, v, shape_, args_.scale, blocks);
+  return attention(shape_, args_.scale, inputs_.q, inputs_.k, v, blocks);
 }
 
-void CaseRun::compare_with_first(const Run& run, const std::vector<fp16>& output, const std::vector<fp16>& first,
-                                 const std::vector<std::uint32_t>& tiles) {
+void CaseRun::compare_with_first(const Run& run, const std::vector<fp16>& output,
+                                 const std::vector<fp16>& first, const std::vector<std::uint32_t>& tiles) {
   const std::size_t D = std::size_t(shape_.D);
   std::size_t differing = 0, where = 0, compared = 0;
   for (const std::uint32_t tile : tiles) {
@@ -378,14 +418,16 @@ void CaseRun::compare_with_first(const Run& run, const std::vector<fp16>& output
   }
   if (differing == 0) return;
   const std::size_t row = where / D;
-  problem(format("not repeatable: %s differs from the first launch in %zu of %zu elements, first at (b,h,row,col) = "
-                 "(%zu,%zu,%zu,%zu): %.6g, was %.6g",
-                 text(run).c_str(), differing, compared, row / shape_.S / shape_.H, row / shape_.S % shape_.H,
-                 row % shape_.S, where % D, to_float(output[where]), to_float(first[where])));
+  problem(
+      format("not repeatable: differs from the first launch in %zu of %zu elements, first at (b,h,row,col) = "
+             "(%zu,%zu,%zu,%zu): %.6g, was %.6g",
+             differing, compared, row / shape_.S / shape_.H, row / shape_.S % shape_.H, row % shape_.S,
+             where % D, to_float(output[where]), to_float(first[where])),
+      &run);
 }
 
-// Median of ten groups of launches, the L2 cache warm. Small launches are over before the next one is queued, so what
-// they show includes launch overhead.
+// Median of ten groups of launches, the L2 cache warm. Small launches are over before the next one is queued,
+// so what they show includes launch overhead.
 void CaseRun::measure(const std::vector<fp16>& first) {
   constexpr int GROUPS = 10, LAUNCHES = 20;
   cudaEvent_t start, stop;
@@ -442,7 +484,8 @@ TEST_CASE("whole: the shapes of the notes") { run_group(Group::notes); }
 TEST_CASE("whole: inputs that tell a wrong kernel") { run_group(Group::families); }
 TEST_CASE("whole: ragged lengths") { run_group(Group::ragged); }
 TEST_CASE("quick: every case, the cheapest first, until one is red") {
-  std::ranges::stable_sort(session->cases, {}, [](const Case& c) { return case_cost(c, session->options.full); });
+  std::ranges::stable_sort(session->cases, {},
+                           [](const Case& c) { return case_cost(c, session->options.full); });
   for (const Case& test : session->cases) REQUIRE(run_and_report(test));
 }
 TEST_SUITE_END();

@@ -1,4 +1,5 @@
-// The acceptance of a stage: what a case is, and what running one tells. The same for every stage and backend.
+// The acceptance of a stage: what a case is, and what running one tells. The same for every stage and
+// backend.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -38,14 +39,15 @@ struct WorstElement {
 
 struct CaseResult {
   Case test;
-  std::vector<std::string> problems;   // a line each; empty: green
+  std::vector<std::string> problems;  // a line each; empty: green
   double max_diff = 0;
-  double worst_ratio = 0;              // |out - ref| / allowed, at its largest
+  double worst_ratio = 0;  // |out - ref| / allowed, at its largest
   std::optional<WorstElement> worst;
-  std::size_t differing = 0, nans = 0, compared = 0;  // elements outside the bound, NaN among them, of all compared
+  std::size_t differing = 0, nans = 0,
+              compared = 0;  // elements outside the bound, NaN among them, of all compared
   std::size_t tiles_checked = 0, tiles_repeated = 0, tiles_total = 0;
   int launches = 0;
-  double microseconds = -1;            // a launch, where a GPU measured it
+  double microseconds = -1;  // a launch, where a GPU measured it
   bool green() const { return problems.empty(); }
 };
 

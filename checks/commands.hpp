@@ -12,23 +12,26 @@ namespace lab {
 
 struct Command {
   const char* name;
-  int (*run)(std::span<char*> args);  // the exit status: 0 good, 1 red; throws BadInput for what main turns into 2
+  int (*run)(
+      std::span<char*> args);  // the exit status: 0 good, 1 red; throws BadInput for what main turns into 2
   const char* help;
 };
 
-int test_command(std::span<char*> args);  // acceptance.cpp
-int run_command(std::span<char*> args);   // run_files.cpp
-int plan_command(std::span<char*> args);  // report.cpp
+int test_command(std::span<char*> args);         // acceptance.cpp
+int run_command(std::span<char*> args);          // run_files.cpp
+int plan_command(std::span<char*> args);         // report.cpp
 int fingerprint_command(std::span<char*> args);  // fingerprint.cpp
 
 inline constexpr Command COMMANDS[] = {
     {"test", test_command, "test [full=1] [quick=1] [seed=N]     acceptance of the linked stage"},
-    //{"run", run_command, "run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=0|1] [scale=x]"},
-    {"fingerprint", fingerprint_command, "fingerprint BUG                        looks for a bug in this build"},
+    {"run", run_command, "run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=0|1] [scale=x]"},
+    {"fingerprint", fingerprint_command,
+     "fingerprint BUG                        looks for a bug in this build"},
     {"plan", plan_command, "plan B H S D [causal]                how the stage launches a shape, as JSON"},
 };
 
-// The `key=value` arguments of a command. A key that is unknown or given twice is the user's mistake, never ignored.
+// The `key=value` arguments of a command. A key that is unknown or given twice is the user's mistake, never
+// ignored.
 class KeyValues {
  public:
   KeyValues(std::span<char*> args, std::span<const std::string_view> known) {

@@ -1,7 +1,8 @@
-// The `lab` binary: one stage, one planted bug or none, one backend. It finds the subcommand and turns errors into
-// exit statuses: 0 good, 1 red, 2 bad input.
+// The `lab` binary: one stage, one planted bug or none, one backend. It finds the subcommand and turns errors
+// into exit statuses: 0 good, 1 red, 2 bad input.
 #define DOCTEST_CONFIG_IMPLEMENT
-#define DOCTEST_CONFIG_NO_POSIX_SIGNALS  // a fault inside a kernel is the CPU backend's to report, with block and lane
+#define DOCTEST_CONFIG_NO_POSIX_SIGNALS  // a fault inside a kernel is the CPU backend's to report, with block
+                                         // and lane
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -24,12 +25,13 @@ void print_help(std::FILE* to) {
 void refuse_unknown_bug() {
   const std::string_view bug = lab::planted_bug();
   const auto& bugs = lab::stage().bugs;
-  if (bug.empty() || std::ranges::find(bugs, bug, [](const char* b) { return std::string_view(b); }) != bugs.end())
+  if (bug.empty() ||
+      std::ranges::find(bugs, bug, [](const char* b) { return std::string_view(b); }) != bugs.end())
     return;
   std::string known;
   for (const char* b : bugs) known += std::string(" ") + b;
-  throw lab::BadInput("this binary was built with LAB_BUG=\"" + std::string(bug) + "\", which " + lab::stage().name +
-                      " cannot plant; its bugs:" + (known.empty() ? " none" : known));
+  throw lab::BadInput("this binary was built with LAB_BUG=\"" + std::string(bug) + "\", which " +
+                      lab::stage().name + " cannot plant; its bugs:" + (known.empty() ? " none" : known));
 }
 
 int dispatch(std::span<char*> args) {

@@ -17,8 +17,8 @@ std::string text(const Shape& shape);  // "(1,8,512,64) causal"
 std::string text(const Case& test);    // "unit (1,8,512,64) causal, seed 1"
 std::string plan_json(const Shape& shape, const LaunchPlan& plan);
 
-// Says what is running and how long is left: one updating line on a terminal, plain lines in a log (full=1 only:
-// without it the report's own lines come often enough).
+// Says what is running and how long is left: one updating line on a terminal, plain lines in a log (full=1
+// only: without it the report's own lines come often enough).
 class Progress {
  public:
   Progress(std::size_t cases, double cost, bool plain_lines);

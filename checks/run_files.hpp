@@ -1,5 +1,6 @@
 // `lab run`: attention on tensors from files, with the linked stage.
 #pragma once
+#include <optional>
 #include <string>
 
 namespace lab {
@@ -7,11 +8,11 @@ namespace lab {
 struct RunFiles {
   std::string q, k, v, out;  // paths of .npy files
   bool causal = false;
-  float scale = 0;           // 0: 1/sqrt(D)
+  std::optional<float> scale;  // 1/sqrt(D) if not given
 };
 
-// Returns the exit status: 0, or 1 if the launch was refused or failed. Throws BadInput before anything runs.
-// `out` is complete or untouched.
+// Returns the exit status: 0, or 1 if the launch was refused or failed. Throws BadInput for files and shapes
+// that can't be used. `out` is written whole, and only after a good launch.
 int run_files(const RunFiles& files);
 
 }  // namespace lab

@@ -179,12 +179,14 @@ __global__ void __launch_bounds__(THREADS)
     }
   }
 
-  // --- Epilogue: normalise, round to fp16, store -----------------------------------------------------------
-  __syncthreads();
-  for (int i = threadIdx.x; i < M * (D / 2); i += THREADS) {
-    const int r = i / (D / 2), c = i % (D / 2) * 2;
+  // --- Epilogue: normalise, round to fp16, store; each warp its own rows ------------------------------------
+  __syncwarp();
+  for (int i = 0; i < ROWS; ++i) {
+    const int r = first_row + i, row = q0 + r;
+    if (row >= S) break;
     const float* O = smem.O_accum + r * LD;
-    if (q0 + r < S) store2(out + std::size_t(q0 + r) * D + c, O[c] / smem.row_sum[r], O[c + 1] / smem.row_sum[r]);
+    for (int c = 2 * lane; c < D; c += 64)
+      store2(out + std::size_t(row) * D + c, O[c] / smem.row_sum[r], O[c + 1] / smem.row_sum[r]);
   }
 }
 

@@ -1,0 +1,100 @@
+// Which matrix element does each fragment element hold? CUDA leaves that open, and two things here depend on it: the
+// CPU's WMMA must behave like the hardware when code looks inside a fragment, and the bug `fragment_layout` does look.
+//
+//   held:  load a matrix whose element (r,c) is 16 r + c, let each lane report what its x[i] got.
+//   used:  give every x[i] of every lane a number of its own, multiply by the identity, and see which number arrives at
+//          (r,c). Fragments can hold an element twice; this tells which copy the multiplication reads.
+//
+// Prints the body of common/wmma_layout.hpp. Build and run on a GPU: make probe-wmma backend=gpu
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+#include <mma.h>
+
+#include <cstdio>
+
+using namespace nvcuda;
+
+constexpr int LANES = 32, SIZE = 256;
+
+__global__ void held_kernel(const half* numbers, const float* numbers_f, int* a_row, int* b_row, int* b_col, int* acc_row) {
+  const int lane = threadIdx.x;
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> bc;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> c;
+  wmma::load_matrix_sync(a, numbers, 16);
+  wmma::load_matrix_sync(b, numbers, 16);
+  wmma::load_matrix_sync(bc, numbers, 16);  // element (k,n) lies at n * 16 + k
+  wmma::load_matrix_sync(c, numbers_f, 16, wmma::mem_row_major);
+  for (int i = 0; i < a.num_elements; ++i) a_row[lane * 16 + i] = int(__half2float(a.x[i]));
+  for (int i = 0; i < b.num_elements; ++i) b_row[lane * 16 + i] = int(__half2float(b.x[i]));
+  for (int i = 0; i < bc.num_elements; ++i) b_col[lane * 16 + i] = int(__half2float(bc.x[i]));
+  for (int i = 0; i < c.num_elements; ++i) acc_row[lane * 8 + i] = int(c.x[i]);
+}
+
+__global__ void used_kernel(const half* identity, float* from_a, float* from_b_row, float* from_b_col) {
+  const int lane = threadIdx.x;
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a, one;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b, one_b;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> bc;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> c;
+  wmma::load_matrix_sync(one, identity, 16);
+  wmma::load_matrix_sync(one_b, identity, 16);
+  for (int i = 0; i < a.num_elements; ++i) a.x[i] = __float2half(float(lane * 16 + i));
+  for (int i = 0; i < b.num_elements; ++i) b.x[i] = __float2half(float(lane * 16 + i));
+  for (int i = 0; i < bc.num_elements; ++i) bc.x[i] = __float2half(float(lane * 16 + i));
+  wmma::fill_fragment(c, 0.0f);
+  wmma::mma_sync(c, a, one_b, c);
+  wmma::store_matrix_sync(from_a, c, 16, wmma::mem_row_major);
+  wmma::fill_fragment(c, 0.0f);
+  wmma::mma_sync(c, one, b, c);
+  wmma::store_matrix_sync(from_b_row, c, 16, wmma::mem_row_major);
+  wmma::fill_fragment(c, 0.0f);
+  wmma::mma_sync(c, one, bc, c);
+  wmma::store_matrix_sync(from_b_col, c, 16, wmma::mem_row_major);
+}
+
+void print(const char* name, const char* comment, int rows, int columns, const int* values) {
+  std::printf("// %s\ninline constexpr short %s[%d][%d] = {\n", comment, name, rows, columns);
+  for (int r = 0; r < rows; ++r) {
+    std::printf("    {");
+    for (int c = 0; c < columns; ++c) std::printf("%s%d", c ? ", " : "", values[r * columns + c]);
+    std::printf("},\n");
+  }
+  std::printf("};\n");
+}
+
+int main() {
+  half* numbers;
+  float *numbers_f, *used;
+  half* identity;
+  int* held;
+  cudaMallocManaged(&numbers, SIZE * 2);
+  cudaMallocManaged(&identity, SIZE * 2);
+  cudaMallocManaged(&numbers_f, SIZE * 4);
+  cudaMallocManaged(&used, 3 * SIZE * 4);
+  cudaMallocManaged(&held, 4 * LANES * 16 * 4);
+  for (int i = 0; i < SIZE; ++i) {
+    numbers[i] = __float2half(float(i));
+    numbers_f[i] = float(i);
+    identity[i] = __float2half(i / 16 == i % 16 ? 1.0f : 0.0f);
+  }
+  for (int i = 0; i < 4 * LANES * 16; ++i) held[i] = -1;
+  held_kernel<<<1, LANES>>>(numbers, numbers_f, held, held + 512, held + 1024, held + 1536);
+  used_kernel<<<1, LANES>>>(identity, used, used + SIZE, used + 2 * SIZE);
+  if (const cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess) {
+    std::fprintf(stderr, "probe_wmma: %s\n", cudaGetErrorString(error));
+    return 1;
+  }
+  int used_int[3 * SIZE], swapped[512];
+  for (int i = 0; i < 3 * SIZE; ++i) used_int[i] = int(used[i]);
+  // A column-major load puts memory index n * 16 + k where (k,n) belongs: report r * 16 + c throughout.
+  for (int i = 0; i < 512; ++i) swapped[i] = held[1024 + i] % 16 * 16 + held[1024 + i] / 16;
+  print("A_ROW_HELD", "[lane][i] -> 16 r + c of A(r,c)", LANES, 16, held);
+  print("B_ROW_HELD", "[lane][i] -> 16 k + n of B(k,n), loaded row-major", LANES, 16, held + 512);
+  print("B_COL_HELD", "[lane][i] -> 16 k + n of B(k,n), loaded column-major", LANES, 16, swapped);
+  print("ACC_HELD", "[lane][i] -> 16 r + c of C(r,c)", LANES, 8, held + 1536);
+  print("A_ROW_USED", "[r][c] -> 16 lane + i that mma_sync reads as A(r,c)", 16, 16, used_int);
+  print("B_ROW_USED", "[k][n] -> 16 lane + i that mma_sync reads as B(k,n), row-major fragment", 16, 16, used_int + SIZE);
+  print("B_COL_USED", "[k][n] -> 16 lane + i that mma_sync reads as B(k,n), column-major fragment", 16, 16, used_int + 2 * SIZE);
+}

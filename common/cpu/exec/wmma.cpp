@@ -1,0 +1,140 @@
+// WMMA on the CPU. Products of halves are exact in fp32; sums are taken in fp32, k ascending, and added to c last.
+// The hardware adds in another order and truncates: the tolerance covers it, equality of bits is not promised.
+#include <mma.h>
+
+#include <cstring>
+
+#include "common/cpu/exec/block.hpp"
+#include "common/cpu/exec/memory.hpp"
+#include "common/cpu/exec/switch.hpp"
+#include "common/wmma_layout.hpp"
+
+namespace lab::cpu {
+namespace {
+
+namespace layout = lab::wmma_layout;
+
+std::uintptr_t caller(void* return_address) { return reinterpret_cast<std::uintptr_t>(return_address) - 1; }
+void nothing(Block&, Warp&, std::uint32_t) {}
+
+// The rules of the CUDA guide: all lanes, a 256-bit aligned pointer, ldm a multiple of 16 bytes.
+void check_rules(Block& block, const char* what, const void* matrix, unsigned ldm, unsigned multiple, std::uintptr_t pc) {
+  if (ldm % multiple)
+    block.fail(cudaErrorLaunchFailure, Finding::Kind::misaligned,
+               std::string(what) + ": ldm is " + std::to_string(ldm) + "; it must be a multiple of " + std::to_string(multiple), pc);
+  if (const auto address = reinterpret_cast<std::uintptr_t>(matrix); address % 32)
+    block.fail(cudaErrorMisalignedAddress, Finding::Kind::misaligned,
+               std::string(what) + ": the pointer is " + std::to_string(address % 32) + " bytes past a multiple of 32", pc);
+}
+
+void note(Block& block, const void* address, std::size_t bytes, bool write, std::uintptr_t pc) {
+  if (!block.checking()) return;
+  const Fiber& fiber = block.self();
+  const ThreadId thread{fiber.linear, fiber.warp, fiber.lane};
+  if (block.shared().contains(address)) {
+    const std::size_t offset = block.shared().offset(address);
+    write ? block.shadow().write(offset, bytes, thread, pc) : block.shadow().read(offset, bytes, thread, pc);
+  } else if (is_global(address)) {
+    check_global(address, bytes, write, pc);
+  }
+}
+
+// Where element `held` (16 row + column) of a 16x16 matrix lies in memory.
+unsigned at(int held, unsigned ldm, bool column_major) {
+  const unsigned row = unsigned(held) / 16, column = unsigned(held) % 16;
+  return column_major ? column * ldm + row : row * ldm + column;
+}
+
+// A(r,c) for every operand kind: which lane's which half. A column-major A fragment is laid out as a row-major one.
+const short (&used_table(Operand operand))[16][16] {
+  switch (operand) {
+    case Operand::b_row: return layout::B_ROW_USED;
+    case Operand::b_col: return layout::B_COL_USED;
+    default: return layout::A_ROW_USED;
+  }
+}
+const short (&held_table(Operand operand))[32][16] {
+  switch (operand) {
+    case Operand::b_row: return layout::B_ROW_HELD;
+    case Operand::b_col: return layout::B_COL_HELD;
+    default: return layout::A_ROW_HELD;
+  }
+}
+
+struct MmaCall {
+  float* d;
+  const half *a, *b;
+  const float* c;
+  Operand layout_a, layout_b;
+};
+
+void multiply(Block&, Warp& warp, std::uint32_t) {
+  const auto call = [&](int lane) -> const MmaCall& { return *static_cast<const MmaCall*>(warp.payload[lane]); };
+  float a[16][16], b[16][16], c[16][16];
+  const auto& used_a = used_table(call(0).layout_a);
+  const auto& used_b = used_table(call(0).layout_b);
+  for (int r = 0; r < 16; ++r)
+    for (int k = 0; k < 16; ++k) {
+      a[r][k] = call(used_a[r][k] / 16).a[used_a[r][k] % 16];
+      b[r][k] = call(used_b[r][k] / 16).b[used_b[r][k] % 16];
+      c[r][k] = 0.0f;
+    }
+  for (int r = 0; r < 16; ++r)
+    for (int k = 0; k < 16; ++k)
+      for (int n = 0; n < 16; ++n) c[r][n] += a[r][k] * b[k][n];
+  for (int lane = 0; lane < LANES; ++lane)
+    for (int i = 0; i < 8; ++i) {
+      const int held = layout::ACC_HELD[lane][i];
+      call(lane).d[i] = call(lane).c[i] + c[held / 16][held % 16];
+    }
+}
+
+}  // namespace
+
+void wmma_load(Operand operand, half* fragment, const half* matrix, unsigned ldm) {
+  const std::uintptr_t pc = caller(__builtin_return_address(0));
+  Block& block = *this_block();
+  check_rules(block, "wmma::load_matrix_sync", matrix, ldm, 8, pc);
+  block.meet(Collective::wmma_load, 0xFFFFFFFFu, nothing, pc);
+  const bool column_major = operand == Operand::a_col || operand == Operand::b_col;
+  const auto& held = held_table(operand)[block.self().lane];
+  for (int i = 0; i < 16; ++i) {
+    const half* element = matrix + at(held[i], ldm, column_major);
+    if (i < 8) note(block, element, sizeof(half), false, pc);  // 8..15 repeat them
+    fragment[i] = *element;
+  }
+}
+
+void wmma_load(float* fragment, const float* matrix, unsigned ldm, bool column_major) {
+  const std::uintptr_t pc = caller(__builtin_return_address(0));
+  Block& block = *this_block();
+  check_rules(block, "wmma::load_matrix_sync", matrix, ldm, 4, pc);
+  block.meet(Collective::wmma_load, 0xFFFFFFFFu, nothing, pc);
+  for (int i = 0; i < 8; ++i) {
+    const float* element = matrix + at(layout::ACC_HELD[block.self().lane][i], ldm, column_major);
+    note(block, element, sizeof(float), false, pc);
+    fragment[i] = *element;
+  }
+}
+
+void wmma_store(float* matrix, const float* fragment, unsigned ldm, bool column_major) {
+  const std::uintptr_t pc = caller(__builtin_return_address(0));
+  Block& block = *this_block();
+  check_rules(block, "wmma::store_matrix_sync", matrix, ldm, 4, pc);
+  block.meet(Collective::wmma_store, 0xFFFFFFFFu, nothing, pc);
+  for (int i = 0; i < 8; ++i) {
+    float* element = matrix + at(layout::ACC_HELD[block.self().lane][i], ldm, column_major);
+    note(block, element, sizeof(float), true, pc);
+    *element = fragment[i];
+  }
+}
+
+void wmma_mma(float* d, const half* a, const half* b, const float* c, Operand layout_a, Operand layout_b) {
+  const std::uintptr_t pc = caller(__builtin_return_address(0));
+  Block& block = *this_block();
+  MmaCall call{d, a, b, c, layout_a, layout_b};
+  block.own_warp().payload[block.self().lane] = &call;
+  block.meet(Collective::wmma_mma, 0xFFFFFFFFu, multiply, pc);
+}
+
+}  // namespace lab::cpu

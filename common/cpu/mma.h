@@ -1,0 +1,73 @@
+// nvcuda::wmma for g++: 16x16x16, half in, float accumulate. Fragments have the hardware's measured element layout
+// (common/wmma_layout.hpp). A load or a store is a rendezvous of the warp, since all lanes must take part, and then each
+// lane moves its own elements: like the hardware's, it orders no memory.
+#pragma once
+#include <type_traits>
+
+#include "cuda_fp16.h"
+
+namespace nvcuda::wmma {
+
+struct matrix_a;
+struct matrix_b;
+struct accumulator;
+struct row_major;
+struct col_major;
+enum layout_t { mem_row_major, mem_col_major };
+
+template <class Use, int M, int N, int K, class T, class Layout = void>
+struct fragment {
+  static_assert(M == 16 && N == 16 && K == 16, "the CPU backend has 16x16x16 fragments");
+  static_assert(std::is_same_v<Use, accumulator> ? std::is_same_v<T, float> : std::is_same_v<T, half>,
+                "the CPU backend multiplies half and accumulates float");
+  static constexpr int num_elements = std::is_same_v<Use, accumulator> ? 8 : 16;
+  T x[num_elements];
+};
+
+}  // namespace nvcuda::wmma
+
+namespace lab::cpu {
+// `column_major`: of the matrix in memory. ldm in elements. Throwing out of a kernel is not a thing: misuse stops the launch.
+enum class Operand { a_row, a_col, b_row, b_col, accumulator };
+void wmma_load(Operand operand, half* fragment, const half* matrix, unsigned ldm);
+void wmma_load(float* fragment, const float* matrix, unsigned ldm, bool column_major);
+void wmma_store(float* matrix, const float* fragment, unsigned ldm, bool column_major);
+void wmma_mma(float* d, const half* a, const half* b, const float* c, Operand layout_a, Operand layout_b);
+
+template <class Layout>
+constexpr Operand layout_a = std::is_same_v<Layout, nvcuda::wmma::row_major> ? Operand::a_row : Operand::a_col;
+template <class Layout>
+constexpr Operand layout_b = std::is_same_v<Layout, nvcuda::wmma::row_major> ? Operand::b_row : Operand::b_col;
+}  // namespace lab::cpu
+
+namespace nvcuda::wmma {
+
+template <class Use, class T, class Layout>
+__forceinline__ void fill_fragment(fragment<Use, 16, 16, 16, T, Layout>& f, T value) {
+  for (T& element : f.x) element = value;
+}
+template <class Layout>
+__forceinline__ void load_matrix_sync(fragment<matrix_a, 16, 16, 16, half, Layout>& f, const half* matrix, unsigned ldm) {
+  lab::cpu::wmma_load(lab::cpu::layout_a<Layout>, f.x, matrix, ldm);
+}
+template <class Layout>
+__forceinline__ void load_matrix_sync(fragment<matrix_b, 16, 16, 16, half, Layout>& f, const half* matrix, unsigned ldm) {
+  lab::cpu::wmma_load(lab::cpu::layout_b<Layout>, f.x, matrix, ldm);
+}
+__forceinline__ void load_matrix_sync(fragment<accumulator, 16, 16, 16, float>& f, const float* matrix, unsigned ldm,
+                                      layout_t layout) {
+  lab::cpu::wmma_load(f.x, matrix, ldm, layout == mem_col_major);
+}
+__forceinline__ void store_matrix_sync(float* matrix, const fragment<accumulator, 16, 16, 16, float>& f, unsigned ldm,
+                                       layout_t layout) {
+  lab::cpu::wmma_store(matrix, f.x, ldm, layout == mem_col_major);
+}
+template <class LayoutA, class LayoutB>
+__forceinline__ void mma_sync(fragment<accumulator, 16, 16, 16, float>& d,
+                              const fragment<matrix_a, 16, 16, 16, half, LayoutA>& a,
+                              const fragment<matrix_b, 16, 16, 16, half, LayoutB>& b,
+                              const fragment<accumulator, 16, 16, 16, float>& c) {
+  lab::cpu::wmma_mma(d.x, a.x, b.x, c.x, lab::cpu::layout_a<LayoutA>, lab::cpu::layout_b<LayoutB>);
+}
+
+}  // namespace nvcuda::wmma

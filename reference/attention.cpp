@@ -1,0 +1,93 @@
+#include "reference/attention.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <limits>
+#include <thread>
+
+namespace lab {
+namespace {
+
+Head load_head(const Shape& shape, Tensor q, Tensor k, Tensor v, int head) {
+  Head h{shape.S, shape.D, {}, {}, {}};
+  const std::size_t size = std::size_t(shape.S) * shape.D, begin = std::size_t(head) * size;
+  const auto widen = [&](Tensor from, std::vector<double>& to) {
+    to.resize(size);
+    for (std::size_t i = 0; i < size; ++i) to[i] = to_float(from[begin + i]);
+  };
+  widen(q, h.q), widen(k, h.k), widen(v, h.v);
+  return h;
+}
+
+std::vector<RowBlock> all_rows(const Shape& shape) {
+  std::vector<RowBlock> blocks;
+  for (int head = 0; head < shape.B * shape.H; ++head) blocks.push_back({head, 0, shape.S});
+  return blocks;
+}
+
+}  // namespace
+
+double dot(const double* a, const double* b, int n) {
+  double sum[8] = {};  // eight chains, so that the compiler can use vectors; the order of fp64 additions is of no matter
+  for (int i = 0; i < n; i += 8)
+    for (int j = 0; j < 8; ++j) sum[j] += a[i + j] * b[i + j];
+  return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+}
+
+void softmax_times_v(const Head& head, std::vector<double>& scores, double* out) {
+  const int keys = int(scores.size());
+  double largest = -std::numeric_limits<double>::infinity();
+  for (const double s : scores) largest = std::max(largest, s);
+  double sum = 0;
+  for (double& s : scores) sum += s = std::exp(s - largest);
+  for (int n = 0; n < keys; ++n) {
+    const double* v = head.v_row(n);
+    for (int c = 0; c < head.D; ++c) out[c] += scores[n] * v[c];
+  }
+  for (int c = 0; c < head.D; ++c) out[c] /= sum;
+}
+
+std::vector<double> for_rows(const Shape& shape, Tensor q, Tensor k, Tensor v, std::span<const RowBlock> chosen,
+                             const PrepareHead& prepare, const ComputeRow& row) {
+  const std::vector<RowBlock> all = chosen.empty() ? all_rows(shape) : std::vector<RowBlock>(chosen.begin(), chosen.end());
+  struct Job {
+    int head, row;
+    std::size_t out;
+  };
+  std::vector<Job> jobs;
+  for (const RowBlock& block : all)
+    for (int i = 0; i < block.rows; ++i) jobs.push_back({block.head, block.first + i, jobs.size() * shape.D});
+  std::vector<double> out(jobs.size() * shape.D, 0.0);
+  std::stable_sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) { return a.head < b.head; });
+  // One head in fp64 at a time: its rows are shared out, so memory does not grow with B * H.
+  for (auto begin = jobs.begin(); begin != jobs.end();) {
+    const auto end = std::find_if(begin, jobs.end(), [&](const Job& job) { return job.head != begin->head; });
+    Head head = load_head(shape, q, k, v, begin->head);
+    if (prepare) prepare(head);
+    std::atomic<std::ptrdiff_t> next{0};
+    const auto work = [&] {
+      constexpr std::ptrdiff_t SHARE = 8;
+      for (std::ptrdiff_t i = next.fetch_add(SHARE); i < end - begin; i = next.fetch_add(SHARE))
+        for (std::ptrdiff_t j = i; j < std::min(i + SHARE, end - begin); ++j)
+          row(head, begin[j].row, &out[begin[j].out]);
+    };
+    std::vector<std::thread> others;
+    if (end - begin > 16)
+      for (unsigned i = 1; i < std::max(1u, std::thread::hardware_concurrency()); ++i) others.emplace_back(work);
+    work();
+    for (std::thread& other : others) other.join();
+    begin = end;
+  }
+  return out;
+}
+
+std::vector<double> attention(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
+                              std::span<const RowBlock> blocks) {
+  return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
+    std::vector<double> scores(visible_keys(shape, i));
+    for (std::size_t n = 0; n < scores.size(); ++n) scores[n] = scale * dot(head.q_row(i), head.k_row(int(n)), head.D);
+    softmax_times_v(head, scores, out);
+  });
+}
+
+}  // namespace lab

@@ -1,0 +1,115 @@
+#include "reference/wrong_answers.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace lab::wrong {
+namespace {
+
+constexpr double INF = std::numeric_limits<double>::infinity();
+
+// K with its rows past S as zeros, up to a multiple of `multiple`: what the kernels' tiles hold.
+std::vector<double> padded_k(const Head& head, int multiple) {
+  const int rows = (head.S + multiple - 1) / multiple * multiple;
+  std::vector<double> k(std::size_t(rows) * head.D, 0.0);
+  std::copy(head.k.begin(), head.k.end(), k.begin());
+  return k;
+}
+
+}  // namespace
+
+std::vector<double> head_dim_64(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, std::span<const RowBlock> blocks) {
+  return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
+    std::vector<double> scores(visible_keys(shape, i));
+    for (std::size_t n = 0; n < scores.size(); ++n) scores[n] = scale * dot(head.q_row(i), head.k_row(int(n)), 64);
+    softmax_times_v(head, scores, out);
+    std::fill(out + 64, out + head.D, std::numeric_limits<double>::quiet_NaN());
+  });
+}
+
+std::vector<double> double_scale(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, std::span<const RowBlock> blocks) {
+  return attention(shape, scale * scale, q, k, v, blocks);
+}
+
+std::vector<double> reduce_32x(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, std::span<const RowBlock> blocks) {
+  std::vector<double> out = attention(shape, scale, q, k, v, blocks);
+  for (double& x : out) x /= 32;
+  return out;
+}
+
+std::vector<double> qk_not_transposed(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
+                                      std::span<const RowBlock> blocks) {
+  // Key n of a tile becomes column n of the tile: the transpose of each N x N block, as a new K.
+  const auto prepare = [&](Head& head) {
+    const std::vector<double> tile = padded_k(head, tile_n);
+    for (int n = 0; n < head.S; ++n)
+      for (int c = 0; c < head.D; ++c) head.k[std::size_t(n) * head.D + c] = tile[std::size_t(n / tile_n * tile_n + c) * head.D + n % tile_n];
+  };
+  return for_rows(shape, q, k, v, blocks, prepare, [&](const Head& head, int i, double* out) {
+    std::vector<double> scores(visible_keys(shape, i));
+    for (std::size_t n = 0; n < scores.size(); ++n) scores[n] = scale * dot(head.q_row(i), head.k_row(int(n)), head.D);
+    softmax_times_v(head, scores, out);
+  });
+}
+
+std::vector<double> ldm(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, std::span<const RowBlock> blocks) {
+  const auto prepare = [&](Head& head) {
+    const std::vector<double> whole = padded_k(head, 16);
+    for (int n = 0; n < head.S; ++n)
+      for (int c = 0; c < head.D; ++c)
+        head.k[std::size_t(n) * head.D + c] = whole[std::size_t(n / 16 * 16 + c % 16) * head.D + c / 16 * 16 + n % 16];
+  };
+  return for_rows(shape, q, k, v, blocks, prepare, [&](const Head& head, int i, double* out) {
+    std::vector<double> scores(visible_keys(shape, i));
+    for (std::size_t n = 0; n < scores.size(); ++n) scores[n] = scale * dot(head.q_row(i), head.k_row(int(n)), head.D);
+    softmax_times_v(head, scores, out);
+  });
+}
+
+std::vector<double> scores_ignored(const Shape& shape, double, Tensor q, Tensor k, Tensor v, std::span<const RowBlock> blocks) {
+  return attention(shape, 0.0, q, k, v, blocks);
+}
+
+std::vector<double> fragment_layout(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, const BlockMap& map,
+                                    int tile_m, int tile_n, std::span<const RowBlock> blocks) {
+  return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
+    const int q0 = i / tile_m * tile_m, stripe = q0 + (i - q0) / 16 * 16;  // first row of the stripe
+    const int keys = shape.causal ? std::min(shape.S, q0 + tile_m) : shape.S;
+    const int tiles = (keys + tile_n - 1) / tile_n, r = i - stripe;
+    const std::vector<double> zeros(head.D, 0.0);
+    double running[16], sum = 0;
+    std::fill(running, running + 16, -INF);
+    std::vector<double> p(std::size_t(16) * tile_n);
+    for (int t = 0; t < tiles; ++t) {
+      for (int row = 0; row < 16; ++row) {
+        const double* q_row = stripe + row < shape.S ? head.q_row(stripe + row) : zeros.data();
+        double* weights = &p[std::size_t(row) * tile_n];
+        double largest = running[row];
+        for (int n = 0; n < tile_n; ++n) {
+          const int key = t * tile_n + n;
+          const bool visible = key < shape.S && (!shape.causal || key <= stripe + row);
+          weights[n] = visible ? scale * dot(q_row, head.k_row(key), head.D) : -INF;
+          largest = std::max(largest, weights[n]);
+        }
+        if (row == r) {
+          const double rescale = std::exp(running[row] - largest);
+          for (int c = 0; c < head.D; ++c) out[c] *= rescale;
+          sum *= rescale;
+        }
+        running[row] = largest;
+        for (int n = 0; n < tile_n; ++n) weights[n] = std::exp(weights[n] - largest);
+        if (row == r)
+          for (int n = 0; n < tile_n; ++n) sum += weights[n];
+      }
+      for (int n = 0; n < tile_n && t * tile_n + n < shape.S; ++n) {
+        const int from = map[std::size_t(16 * r + n % 16)];
+        const double weight = p[std::size_t(from / 16) * tile_n + n / 16 * 16 + from % 16];
+        const double* v_row = head.v_row(t * tile_n + n);
+        for (int c = 0; c < head.D; ++c) out[c] += weight * v_row[c];
+      }
+    }
+    for (int c = 0; c < head.D; ++c) out[c] /= sum;
+  });
+}
+
+}  // namespace lab::wrong

@@ -1,0 +1,252 @@
+// V2c6: P V on the tensor cores too. Scores, weights and output pass between fragments and lanes through shared memory,
+// the one layout that CUDA documents: store the scores to the warp's own scratch, softmax row by row, put the weights
+// back as halves, load them as matrix_a. The block-wide S_scores is gone.
+//
+//   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
+#include <cuda_fp16.h>
+#include <cuda_pipeline.h>
+#include <cuda_runtime.h>
+#include <mma.h>
+
+#include "common/launch.cuh"
+#include "common/planted.hpp"
+#include "common/smem_plan.cuh"
+#include "common/stage.hpp"
+#include "common/tile.cuh"
+#include "common/warp.cuh"
+
+namespace {
+using namespace lab;
+namespace wmma = nvcuda::wmma;
+
+// --- bugs: make stage=v2c6 reproduce-bug bug=NAME --------------------------------------------------------
+constexpr bool fragment_layout = planted("fragment_layout");  // matrix_a filled element by element from an accumulator
+constexpr bool scratch_race = planted("scratch_race");        // no __syncwarp between store and row-wise read
+
+// --- tile constants --------------------------------------------------------------------------------------
+constexpr int WARPS = 8;
+constexpr int THREADS = WARPS * 32;
+constexpr int PRODUCER = 7;  // the warp that issues the copies
+constexpr int STRIPE = 16;   // rows of a WMMA tile
+
+template <int D_, int STAGES_>
+struct Tile {
+  static constexpr int D = D_, STAGES = STAGES_;
+  static constexpr int M = D == 64 ? 64 : 48;      // query rows a block
+  static constexpr int N = D == 64 ? 64 : 32;      // keys a tile
+  static constexpr int ROWS_PER_WARP = STRIPE;
+  static constexpr int LD = D + 8;                 // padded pitch: neighbouring rows start in other banks
+  static constexpr int LDS = N + 4;                // pitch of a warp's scratch, in floats
+  static_assert(M % ROWS_PER_WARP == 0 && M / ROWS_PER_WARP <= WARPS, "every compute warp owns whole stripes");
+  static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
+};
+
+// --- shared-memory plan ----------------------------------------------------------------------------------
+struct Smem {
+  half *sQ, *sK, *sV;          // [M][LD], [STAGES * N][LD] twice
+  float *scratch, *O_accum;    // [M][LDS], 16 rows a warp; [M][LD]
+  float *row_max, *row_sum;    // [M]
+};
+
+template <class T, class Cursor>
+__host__ __device__ Smem carve(Cursor& cursor) {
+  Smem smem;
+  smem.sQ = cursor.template array<half>("sQ", T::M, T::LD);
+  smem.sK = cursor.template array<half>("sK", T::STAGES * T::N, T::LD);
+  smem.sV = cursor.template array<half>("sV", T::STAGES * T::N, T::LD);
+  smem.scratch = cursor.template array<float>("scratch", T::M, T::LDS);
+  smem.O_accum = cursor.template array<float>("O_accum", T::M, T::LD);
+  smem.row_max = cursor.template array<float>("row_max", T::M, 1);
+  smem.row_sum = cursor.template array<float>("row_sum", T::M, 1);
+  return smem;
+}
+
+// Queues the copy of the K and V rows n0 .. n0 + N - 1 into their slot; rows past S become zeros. One warp.
+template <class T>
+__device__ void issue_tile(const Smem& smem, const half* k, const half* v, int n0, int S, int lane) {
+  const int slot = n0 / T::N % T::STAGES;
+  for (int i = lane; i < T::N * (T::D / 8); i += 32) {
+    const int n = i / (T::D / 8), c = i % (T::D / 8) * 8;
+    const bool inside = n0 + n < S;
+    const std::size_t from = inside ? std::size_t(n0 + n) * T::D + c : 0;
+    __pipeline_memcpy_async(&smem.sK[(slot * T::N + n) * T::LD + c], k + from, 16, inside ? 0 : 16);
+    __pipeline_memcpy_async(&smem.sV[(slot * T::N + n) * T::LD + c], v + from, 16, inside ? 0 : 16);
+  }
+}
+
+template <int D, int STAGES>
+__global__ void __launch_bounds__(THREADS)
+    v2c6_kernel(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v, half* __restrict__ out,
+               int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
+  using T = Tile<D, STAGES>;
+  constexpr int M = T::M, N = T::N, LD = T::LD;
+  SmemCursor cursor;
+  const Smem smem = carve<T>(cursor);
+
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int q0 = blockIdx.x * M;  // first query row of this block
+  const std::size_t head = (std::size_t(blockIdx.z) * H + blockIdx.y) * S * D;
+  q += head, k += head, v += head, out += head;
+  const int keys = causal ? min(S, q0 + M) : S;  // no row of this block sees a later key
+  const int tiles = ceil_div(keys, N);
+
+  // --- Prologue: the first tiles on their way, the Q tile, an empty running softmax ------------------------
+  if (warp == PRODUCER)
+    for (int t = 0; t < STAGES - 1; ++t) {
+      if (t < tiles) issue_tile<T>(smem, k, v, t * N, S, lane);
+      __pipeline_commit();  // also when empty: the wait below counts groups
+    }
+  for (int i = threadIdx.x; i < M * (D / 8); i += THREADS) {
+    const int r = i / (D / 8), c = i % (D / 8) * 8;
+    copy8(&smem.sQ[r * LD + c], q + std::size_t(q0 + r) * D + c, q0 + r < S);
+  }
+  for (int i = threadIdx.x; i < M * LD; i += THREADS) smem.O_accum[i] = 0.0f;
+  if (threadIdx.x < M) {
+    smem.row_max[threadIdx.x] = -INFINITY;
+    smem.row_sum[threadIdx.x] = 0.0f;
+  }
+
+  // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
+  constexpr int ROWS = T::ROWS_PER_WARP;
+  const int first_row = warp * ROWS;
+  const bool computes = first_row < M && q0 + first_row < S;  // warps past the last stripe only load
+  for (int t = 0; t < tiles; ++t) {
+    if (warp == PRODUCER) __pipeline_wait_prior(STAGES - 2);  // tile t has arrived, as far as this warp can see
+    __syncthreads();  // now all can see it; and all are done with tile t - 1, whose slot is next to be filled
+    if (warp == PRODUCER) {
+      if (t + STAGES - 1 < tiles) issue_tile<T>(smem, k, v, (t + STAGES - 1) * N, S, lane);
+      __pipeline_commit();
+    }
+    const half* sK = smem.sK + t % STAGES * N * LD;
+    const half* sV = smem.sV + t % STAGES * N * LD;
+
+    // Scores: a warp multiplies its stripe with 16 keys at a time. A partial stripe is computed whole: its missing rows
+    // of Q are zeros, and nobody stores what comes of them.
+    if (!computes) continue;
+    float* scratch = smem.scratch + first_row * T::LDS;
+    for (int n = 0; n < N; n += 16) {
+      wmma::fragment<wmma::accumulator, 16, 16, 16, float> s;
+      wmma::fill_fragment(s, 0.0f);
+      for (int c = 0; c < D; c += 16) {
+        wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
+        wmma::load_matrix_sync(a, &smem.sQ[first_row * LD + c], LD);
+        wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> b;
+        wmma::load_matrix_sync(b, &sK[n * LD + c], LD);
+        wmma::mma_sync(s, a, b, s);
+      }
+      wmma::store_matrix_sync(&scratch[n], s, T::LDS, wmma::mem_row_major);
+    }
+    if (!scratch_race) __syncwarp();  // the scores are there; no other warp reads them
+
+    for (int i = 0; i < ROWS; ++i) {
+      const int r = first_row + i, row = q0 + r;
+      float* scores = scratch + i * T::LDS;
+      half* weights = reinterpret_cast<half*>(scores);  // take the place of the row's scores
+      float* O = smem.O_accum + r * LD;
+
+      // Online softmax: the row's new maximum, and what it does to everything summed so far.
+      float tile_max = -INFINITY;
+      float s[N / 32];  // lane's keys: lane, lane + 32, ...
+      for (int j = 0; j < N / 32; ++j) {
+        const int key = t * N + 32 * j + lane;
+        const bool visible = key < S && (!causal || key <= row);
+        s[j] = visible ? scores[32 * j + lane] * scale : -INFINITY;
+        tile_max = fmaxf(tile_max, s[j]);
+      }
+      const float old_max = smem.row_max[r];
+      const float new_max = fmaxf(old_max, warp_max(tile_max));
+      float p_sum = 0.0f;
+      __syncwarp();  // the row's scores and row_max[r] have been read by all
+      for (int j = 0; j < N / 32; ++j) {
+        const float p = __expf(s[j] - new_max);
+        if (fragment_layout)
+          scores[32 * j + lane] = p;
+        else
+          weights[32 * j + lane] = __float2half(p);
+        p_sum += p;
+      }
+      p_sum = warp_sum(p_sum);
+      const float rescale = __expf(old_max - new_max);
+      if (lane == 0) {
+        smem.row_max[r] = new_max;
+        smem.row_sum[r] = smem.row_sum[r] * rescale + p_sum;
+      }
+      for (int c = lane; c < D; c += 32) O[c] *= rescale;
+    }
+    __syncwarp();  // the weights are there, and O is rescaled
+
+    // P V: 16 output columns at a time.
+    for (int c = 0; c < D; c += 16) {
+      wmma::fragment<wmma::accumulator, 16, 16, 16, float> o;
+      wmma::load_matrix_sync(o, &smem.O_accum[first_row * LD + c], LD, wmma::mem_row_major);
+      for (int n = 0; n < N; n += 16) {
+        wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> p;
+        if constexpr (fragment_layout) {
+          wmma::fragment<wmma::accumulator, 16, 16, 16, float> from;
+          wmma::load_matrix_sync(from, &scratch[n], T::LDS, wmma::mem_row_major);
+          for (int i = 0; i < p.num_elements; ++i) p.x[i] = __float2half(from.x[i % from.num_elements]);
+        } else {
+          wmma::load_matrix_sync(p, reinterpret_cast<half*>(scratch) + n, 2 * T::LDS);
+        }
+        wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b;
+        wmma::load_matrix_sync(b, &sV[n * LD + c], LD);
+        wmma::mma_sync(o, p, b, o);
+      }
+      wmma::store_matrix_sync(&smem.O_accum[first_row * LD + c], o, LD, wmma::mem_row_major);
+    }
+  }
+
+  // --- Epilogue: normalise, round to fp16, store; each warp its own rows ------------------------------------
+  __syncwarp();
+  for (int i = 0; i < ROWS; ++i) {
+    const int r = first_row + i, row = q0 + r;
+    if (r >= M || row >= S) break;
+    const float* O = smem.O_accum + r * LD;
+    for (int c = 2 * lane; c < D; c += 64)
+      store2(out + std::size_t(row) * D + c, O[c] / smem.row_sum[r], O[c + 1] / smem.row_sum[r]);
+  }
+}
+
+// --- launcher --------------------------------------------------------------------------------------------
+constexpr int stages_for(int S) { return S >= 1024 ? 3 : 2; }  // short sequences have little to run ahead of
+
+template <int D, int STAGES>
+LaunchPlan plan_for(const Shape& shape) {
+  using T = Tile<D, STAGES>;
+  SmemCount count;
+  carve<T>(count);
+  LaunchPlan plan;
+  plan.tile_m = T::M, plan.tile_n = T::N, plan.rows_per_warp = T::ROWS_PER_WARP, plan.stages = STAGES;
+  plan.grid = dim3(ceil_div(shape.S, T::M), shape.H, shape.B);
+  plan.block = dim3(THREADS);
+  plan.dynamic_smem = count.bytes;
+  plan.half_p = true;
+  plan.arrays = count.arrays;
+  return plan;
+}
+
+LaunchPlan plan(const Shape& shape) {
+  const bool three = stages_for(shape.S) == 3;
+  if (shape.D == 64) return three ? plan_for<64, 3>(shape) : plan_for<64, 2>(shape);
+  return three ? plan_for<128, 3>(shape) : plan_for<128, 2>(shape);
+}
+
+cudaError_t launch_v2c6(const AttentionArgs& a) {
+  const LaunchPlan p = plan(a.shape);
+  const auto go = [&](auto* kernel, const char* name) {
+    if (const cudaError_t error = opt_in_smem(name, kernel, p.dynamic_smem); error != cudaSuccess) return error;
+    return launch(name, kernel, p.grid, p.block, p.dynamic_smem, a.stream, a.q, a.k, a.v, a.out, a.shape.H, a.shape.S,
+                  a.scale, a.shape.causal);
+  };
+  if (a.shape.D == 64) return p.stages == 3 ? go(v2c6_kernel<64, 3>, "v2c6_kernel<64,3>") : go(v2c6_kernel<64, 2>, "v2c6_kernel<64,2>");
+  return p.stages == 3 ? go(v2c6_kernel<128, 3>, "v2c6_kernel<128,3>") : go(v2c6_kernel<128, 2>, "v2c6_kernel<128,2>");
+}
+
+}  // namespace
+
+const lab::StageInfo& lab::stage() {
+  static const StageInfo info{"v2c6_wmma_pv", launch_v2c6, plan, {"fragment_layout", "scratch_race"}};
+  return info;
+}
+
+#include "common/build_info.hpp"
