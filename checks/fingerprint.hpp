@@ -19,6 +19,7 @@ struct Part {
   std::string seen;                // what was observed, with numbers
   std::vector<std::string> lines;  // a map of the output or a checker's report, printed with the bug only
   bool possible = true;            // false: this backend cannot look (and `seen` says why)
+  bool always = false;             // true: must show in the fixed build as well
 };
 
 struct Fingerprint {
@@ -63,6 +64,9 @@ Part nan_exactly(const Trial& trial, const Where& where, const std::string& rule
 Part unwritten_exactly(const Trial& trial, const Where& where, const std::string& rule);
 // The output is wrong somewhere, without a prediction of how.
 Part wrong_somewhere(const Trial& trial);
+// The output equals `predicted`, and that is the right answer: the bug is real and does not show here. Holds for the fixed
+// build too, so it tells a build by nothing; it fails the fingerprint if it does not hold.
+Part right_by_luck(const Trial& trial, const std::vector<double>& predicted, const std::string& why);
 // The launch is refused, and its message has all of these pieces.
 Part refused(const Trial& trial, const std::vector<std::string>& pieces);
 // The kernel stops with `error`, and its message has all of these pieces.

@@ -16,10 +16,15 @@ enum class Schedule { ascending, descending, round_robin, random };
 // (shows a buffer reused too early). The hardware may do either.
 enum class Copies { at_wait, at_issue };
 
+// How matrix elements are spread over the lanes of a WMMA fragment. CUDA leaves it open, so correct code gives the same
+// bits with any; `measured` is the H200's (common/wmma_layout.hpp).
+enum class Fragments { measured, other };
+
 struct ExecOptions {
   Schedule schedule = Schedule::ascending;
   std::uint64_t seed = 1;              // for Schedule::random
   Copies copies = Copies::at_wait;
+  Fragments fragments = Fragments::measured;
   int workers = 0;                     // OS threads, each running one block at a time; 0: one a core
   bool check = false;                  // race, init and bounds checks; needs an instrumented kernel
   bool gaps = false;                   // poisoned gaps between the arrays of a shared-memory plan

@@ -207,4 +207,8 @@ inline constexpr short B_COL_USED[16][16] = {
     {51, 115, 179, 243, 307, 371, 435, 499, 55, 119, 183, 247, 311, 375, 439, 503},
 };
 
+// Not measured: another legal layout of the accumulator, in which a lane holds eight neighbours of one row. Code that
+// works with the measured layout alone goes wrong with this one (ExecOptions::fragments).
+constexpr int acc_held_other(int lane, int i) { return 8 * lane + i; }
+
 }  // namespace lab::wmma_layout

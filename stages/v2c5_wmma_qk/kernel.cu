@@ -41,10 +41,10 @@ struct Tile {
   static constexpr int M = D == 64 ? 64 : 48;      // query rows a block
   static constexpr int N = D == 64 ? 64 : 32;      // keys a tile
   static constexpr int ROWS_PER_WARP = partial_stripe ? M / WARPS : STRIPE;
-  static constexpr int LD = D + (misaligned_cp_async ? 4 : 8);  // padded pitch: neighbouring rows start in other banks
+  static constexpr int LD = D + 8;                 // padded pitch: neighbouring rows start in other banks
   static constexpr int PAIRS = D / 64;             // a lane owns columns 2 lane, 2 lane + 1, then those + 64
   static_assert(M % ROWS_PER_WARP == 0 && M / ROWS_PER_WARP <= WARPS, "every compute warp owns whole stripes");
-  static_assert(LD % 8 == 0 || misaligned_cp_async, "a 16-byte cp.async needs rows that start on 16 bytes");
+  static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
 };
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
@@ -80,7 +80,8 @@ __device__ void issue_tile(const Smem& smem, const half* k, const half* v, int n
       for (int j = 0; j < 8; ++j)  // K^T, [D][STAGES * N]
         smem.sK[(c + j) * T::STAGES * T::N + slot * T::N + n] = inside ? k[from + j] : __float2half(0.0f);
     } else {
-      __pipeline_memcpy_async(&smem.sK[(slot * T::N + n) * T::LD + c], k + from, 16, inside ? 0 : 16);
+      constexpr int PITCH = misaligned_cp_async ? T::D + 4 : T::LD;
+      __pipeline_memcpy_async(&smem.sK[(slot * T::N + n) * PITCH + c], k + from, 16, inside ? 0 : 16);
     }
     __pipeline_memcpy_async(&smem.sV[(slot * T::N + n) * T::LD + c], v + from, 16, inside ? 0 : 16);
   }

@@ -309,12 +309,14 @@ void Block::fail(cudaError_t error, Finding::Kind kind, const std::string& what,
   abandon();
 }
 
-void Block::fault(const void* address, bool stack_overflow) {
+void Block::fault(const void* address, bool stack_overflow, bool general_protection) {
   Fiber& fiber = *current_;
-  error_ = stack_overflow ? cudaErrorLaunchFailure : cudaErrorIllegalAddress;
+  error_ = stack_overflow ? cudaErrorLaunchFailure : general_protection ? cudaErrorMisalignedAddress : cudaErrorIllegalAddress;
   std::ostringstream text;
   if (stack_overflow)
     text << "its stack overflowed";
+  else if (general_protection)  // x86 gives no address with it
+    text << "misaligned address: a 16-byte access to an address that is no multiple of 16";
   else
     text << "memory fault at address " << address << " (" << describe_global(address) << ")";
   message_ = place(fiber) + ": " + text.str();

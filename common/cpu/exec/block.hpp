@@ -97,6 +97,7 @@ class Block {
   SharedMemory& shared() { return shared_; }
   Shadow& shadow() { return shadow_; }
   bool checking() const { return checking_; }
+  Fragments fragments() const { return options_.fragments; }
   bool running() const { return current_ != &root_; }
   const LaunchConfig& config() const { return *config_; }
   std::uint32_t linear() const { return linear_; }
@@ -105,7 +106,7 @@ class Block {
   std::uint64_t lane_collectives() const { return lane_collectives_; }
   const std::string& message() const { return message_; }
   // Ends the running block from a signal handler: the fault becomes the launch's error.
-  [[noreturn]] void fault(const void* address, bool stack_overflow);
+  [[noreturn]] void fault(const void* address, bool stack_overflow, bool general_protection);
   bool owns_stack(const void* address) const;
 
  private:

@@ -11,6 +11,7 @@ namespace {
 std::uintptr_t caller(void* return_address) { return reinterpret_cast<std::uintptr_t>(return_address) - 1; }
 
 int source_lane(Shuffle kind, int lane, int operand, int width) {
+  operand &= 31;  // the instruction takes five bits of it
   const int first = lane & ~(width - 1), last = first + width - 1;
   switch (kind) {
     case Shuffle::index: return first + (operand & (width - 1));

@@ -59,7 +59,7 @@ namespace {
 // A fault inside a kernel is the launch's error, as on a GPU; one anywhere else is this program's own.
 void on_fault(int signal, siginfo_t* info, void*) {
   Block* block = this_block();
-  if (block && block->running()) block->fault(info->si_addr, block->owns_stack(info->si_addr));
+  if (block && block->running()) block->fault(info->si_addr, block->owns_stack(info->si_addr), info->si_code == SI_KERNEL);
   ::signal(signal, SIG_DFL);
   raise(signal);
 }

@@ -61,6 +61,10 @@ const short (&held_table(Operand operand))[32][16] {
   }
 }
 
+int acc_held(const Block& block, int lane, int i) {
+  return block.fragments() == Fragments::measured ? layout::ACC_HELD[lane][i] : layout::acc_held_other(lane, i);
+}
+
 struct MmaCall {
   float* d;
   const half *a, *b;
@@ -68,7 +72,7 @@ struct MmaCall {
   Operand layout_a, layout_b;
 };
 
-void multiply(Block&, Warp& warp, std::uint32_t) {
+void multiply(Block& block, Warp& warp, std::uint32_t) {
   const auto call = [&](int lane) -> const MmaCall& { return *static_cast<const MmaCall*>(warp.payload[lane]); };
   float a[16][16], b[16][16], c[16][16];
   const auto& used_a = used_table(call(0).layout_a);
@@ -84,7 +88,7 @@ void multiply(Block&, Warp& warp, std::uint32_t) {
       for (int n = 0; n < 16; ++n) c[r][n] += a[r][k] * b[k][n];
   for (int lane = 0; lane < LANES; ++lane)
     for (int i = 0; i < 8; ++i) {
-      const int held = layout::ACC_HELD[lane][i];
+      const int held = acc_held(block, lane, i);
       call(lane).d[i] = call(lane).c[i] + c[held / 16][held % 16];
     }
 }
@@ -111,7 +115,7 @@ void wmma_load(float* fragment, const float* matrix, unsigned ldm, bool column_m
   check_rules(block, "wmma::load_matrix_sync", matrix, ldm, 4, pc);
   block.meet(Collective::wmma_load, 0xFFFFFFFFu, nothing, pc);
   for (int i = 0; i < 8; ++i) {
-    const float* element = matrix + at(layout::ACC_HELD[block.self().lane][i], ldm, column_major);
+    const float* element = matrix + at(acc_held(block, block.self().lane, i), ldm, column_major);
     note(block, element, sizeof(float), false, pc);
     fragment[i] = *element;
   }
@@ -123,7 +127,7 @@ void wmma_store(float* matrix, const float* fragment, unsigned ldm, bool column_
   check_rules(block, "wmma::store_matrix_sync", matrix, ldm, 4, pc);
   block.meet(Collective::wmma_store, 0xFFFFFFFFu, nothing, pc);
   for (int i = 0; i < 8; ++i) {
-    float* element = matrix + at(layout::ACC_HELD[block.self().lane][i], ldm, column_major);
+    float* element = matrix + at(acc_held(block, block.self().lane, i), ldm, column_major);
     note(block, element, sizeof(float), true, pc);
     *element = fragment[i];
   }
