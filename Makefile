@@ -73,7 +73,7 @@ LIBS := -lboost_context -pthread
 BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
 endif
 LIB_SRC := $(BACKEND_SRC) $(wildcard reference/*.cpp) $(filter-out checks/test_% checks/fuzz_%,$(wildcard checks/*.cpp))
-LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o)
+LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o) $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu)))
 UNIT_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/test_*.cpp))
 
 # A changed flag rebuilds what was built with the old one.
@@ -85,6 +85,10 @@ FORCE:
 $(B)/obj/%.o: %.cpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
+
+$(B)/obj/%.o: %.cu $(B)/flags
+	@mkdir -p $(@D)
+	@$(NVCC) $(NVCCFLAGS) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
 
 # $* is STAGE/VARIANT.
 variant_of = $(notdir $(1))
@@ -141,6 +145,23 @@ check-harness: $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
 run: $(if $(stage),$(if $(BROKEN),$(error stage=$(stage) never worked; its bugs: $(PAIRS)),$(call lab_of,$(STAGE),fixed)))
 	$(one_stage)@$< run $(foreach w,q k v out causal scale,$(if $($(w)),$(w)='$($(w))'))
 
+# All correct stages, or one, or one bug. Exit status 1 where there are findings.
+RACE_LABS := $(if $(stage),$(if $(or $(bug),$(BROKEN)),$(foreach p,$(PAIRS),$(call bug_lab,$(p))),$(call lab_of,$(STAGE),checked)),\
+  $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),checked)))
+racecheck: $(RACE_LABS)
+ifeq ($(backend),gpu)
+	@sh checks/sanitizer.sh $^
+else
+	@status=0; for lab in $^; do $$lab racecheck || status=1; done; exit $$status
+endif
+
+bench-cpu: $(call lab_of,$(if $(stage),$(STAGE),v2b_single_warp),fixed) $(call lab_of,$(if $(stage),$(STAGE),v2b_single_warp),checked)
+	@for lab in $^; do $$lab bench-cpu || exit 1; done
+
+# Every kernel, fixed and with each bug, through nvcc and the linker: needs no GPU.
+build-gpu: $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed)) $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
+	@echo "built for sm_$(subst $(eval ) ,$(comma) sm_,$(GPU_ARCHS)): $(words $^) binaries"
+
 unit: $(B)/unit
 	@$<
 $(B)/unit: $(UNIT_OBJ) $(B)/liblab.a
@@ -149,4 +170,8 @@ $(B)/unit: $(UNIT_OBJ) $(B)/liblab.a
 clean:
 	@rm -rf build
 
-.PHONY: help list test reproduce-bug check-harness run unit clean FORCE
+PROBE := $(B)/probe_wmma
+probe-wmma:
+	@mkdir -p $(B); nvcc -std=c++20 -arch=native -o $(PROBE) checks/probe_wmma.cu && $(PROBE)
+
+.PHONY: build-gpu help racecheck bench-cpu probe-wmma list test reproduce-bug check-harness run unit clean FORCE

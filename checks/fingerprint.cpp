@@ -165,6 +165,7 @@ Trial run_trial(const Shape& shape, Family family, const ExecOptions& options, s
   const DeviceTensor q(t.in.q, canaries), k(t.in.k, canaries), v(t.in.v, canaries);
   DeviceTensor out(shape.elements(), canaries);
   out.poison();
+  poison_shared_memory();
   take_exec_report();
   t.launched = stage().launch({q.data(), k.data(), v.data(), out.data(), shape, t.scale, nullptr});
   cudaGetLastError();

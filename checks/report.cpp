@@ -131,12 +131,11 @@ Report::Report(const AcceptanceOptions& options) : options_(options) {
               options.full ? ", full=1" : "",
               options.quick ? ", quick=1: cheapest cases first, stop at the first red one" : "");
   if (!options.full)
-    std::printf(
-        "Of large shapes the stated number of query tiles is %s, spread over heads and batches; full=1 takes "
-        "all.\n",
-        can_schedule() ? "run" : "compared with the oracle");
-  std::printf("Each case is launched once against the oracle, then repeated%s: bit-equal.\n",
-              can_schedule() ? ", the same and under three more schedules, on some of these tiles" : "");
+    std::printf("Of large shapes a sample of the query tiles is %s; full=1 takes them all.\n",
+                can_schedule() ? "run" : "compared with the oracle");
+  std::printf(
+      "Each case is launched once against the oracle, then repeated, bit-equal%s.\n",
+      can_schedule() ? ": the same again and under three more schedules, on some of these tiles" : "");
 }
 
 void Report::add(const CaseResult& r) {

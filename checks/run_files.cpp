@@ -63,9 +63,9 @@ void tell_non_finite(std::initializer_list<std::pair<const char*, const NpyTenso
     }
     if (nans + infinities > 0)
       std::printf(
-          "note: %s holds %zu NaN and %zu Inf; they are passed through as attention does, into every row "
-          "that sees "
-          "them\n",
+          "note: %s holds %zu NaN and %zu Inf; they are passed through as attention does (a NaN reaches "
+          "every "
+          "row that sees it)\n",
           name, nans, infinities);
   }
 }

@@ -39,6 +39,9 @@ std::string device_name();    // "CPU, 2 workers" or the GPU's name
 bool can_schedule();          // true on the CPU: schedules, copy modes and block samples are honoured
 bool can_check();             // true if the linked kernel was compiled with the checker's instrumentation
 
+// Leaves NaN in all shared memory before a launch, as far as the backend can: on the CPU every block starts that way.
+void poison_shared_memory();
+
 void set_exec_options(const ExecOptions& options);
 const ExecOptions& exec_options();
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <mutex>
 #include <new>
 #include <sstream>
 
@@ -23,9 +24,14 @@ constexpr std::size_t STACK_BYTES = 256 * 1024;  // redzones make frames several
 #else
 constexpr std::size_t STACK_BYTES = 64 * 1024;
 #endif
-// Stacks at a power-of-two distance would put every fiber's hot lines into the same cache sets.
-constexpr std::size_t STACK_STRIDE = STACK_BYTES + 13 * 64;
-constexpr std::uint64_t STACK_CANARY = 0x5AFE57ACC5AFE57Aull;
+// Below each stack lies a stretch that faults. The distance between stacks is an odd number of pages, and their tops
+// start at different places in a page: otherwise every fiber's hot lines would share a few cache and TLB sets.
+constexpr std::size_t STACK_GUARD = 17 * 4096;
+constexpr std::size_t STACK_STRIDE = STACK_GUARD + STACK_BYTES;
+
+// Mapping and touching hundreds of stacks takes longer than many a launch: they are kept for the next one.
+std::mutex spare_lock;
+std::vector<Stacks> spare_stacks;
 
 std::string hex(std::uint32_t value) {
   std::ostringstream text;
@@ -67,17 +73,26 @@ const char* name(Collective kind) {
 constinit thread_local Block* running_block = nullptr;
 
 Block::Block(const ExecOptions& options) : options_(options), checking_(options.check) {
-  void* memory = mmap(nullptr, STACK_STRIDE * MAX_THREADS, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  {
+    const std::lock_guard guard(spare_lock);
+    if (!spare_stacks.empty()) {
+      stacks_ = spare_stacks.back(), spare_stacks.pop_back();
+      return;
+    }
+  }
+  void* memory = mmap(nullptr, STACK_STRIDE * MAX_THREADS, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  stacks_ = static_cast<std::byte*>(memory);
+  stacks_.memory = static_cast<std::byte*>(memory);
 }
 
-Block::~Block() { munmap(stacks_, STACK_STRIDE * MAX_THREADS); }
+Block::~Block() {
+  const std::lock_guard guard(spare_lock);
+  spare_stacks.push_back(stacks_);
+}
 
 bool Block::owns_stack(const void* address) const {
   const auto* byte = static_cast<const std::byte*>(address);
-  return byte >= stacks_ && byte < stacks_ + STACK_STRIDE * MAX_THREADS;
+  return byte >= stacks_.memory && byte < stacks_.memory + STACK_STRIDE * MAX_THREADS;
 }
 
 // --- fibers -----------------------------------------------------------------------------------------------
@@ -98,11 +113,12 @@ void Block::start_fibers() {
     fiber.linear = std::uint16_t(i), fiber.warp = std::uint8_t(i / LANES), fiber.lane = std::uint8_t(i % LANES);
     fiber.exited = false, fiber.waits_at = 0, fiber.groups_committed = fiber.groups_done = 0;
     fiber.copies.clear();
-    fiber.stack = stacks_ + STACK_STRIDE * i, fiber.stack_bytes = STACK_BYTES;
-    std::memcpy(fiber.stack, &STACK_CANARY, sizeof STACK_CANARY);
-    const auto top = (reinterpret_cast<std::uintptr_t>(fiber.stack) + STACK_BYTES) & ~std::uintptr_t(63);
-    fiber.context = ctx::make_fcontext(reinterpret_cast<void*>(top), STACK_BYTES - 64, fiber_entry);
+    std::byte* stack = stacks_.memory + STACK_STRIDE * i + STACK_GUARD;
+    if (i >= stacks_.ready && mprotect(stack, STACK_BYTES, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+    fiber.stack = stack, fiber.stack_bytes = STACK_BYTES - std::size_t(i) * 13 * 64 % 4096;
+    fiber.context = ctx::make_fcontext(stack + fiber.stack_bytes, fiber.stack_bytes, fiber_entry);
   }
+  stacks_.ready = std::max(stacks_.ready, threads_);
 }
 
 void Block::fiber_main() {
@@ -114,10 +130,6 @@ void Block::leave() {
   Fiber& fiber = *current_;
   copy_commit();
   copy_wait(0);
-  std::uint64_t canary;
-  std::memcpy(&canary, fiber.stack, sizeof canary);
-  if (canary != STACK_CANARY)
-    fail(cudaErrorLaunchFailure, Finding::Kind::fault, "its stack of " + std::to_string(STACK_BYTES) + " B overflowed", 0);
   fiber.exited = true;
   Warp& warp = warps_[fiber.warp];
   warp.exited |= 1u << fiber.lane;
@@ -140,13 +152,13 @@ void Block::barrier(std::uintptr_t pc) {
   Fiber& fiber = *current_;
   fiber.waits_at = pc;
   make_waiting(fiber);
-  if (at_barrier_++ == 0) barrier_pc_ = pc;
+  if (at_barrier_++ == 0) barrier_pc_ = pc, barrier_first_ = &fiber;
   // Two program counters can be one barrier that the compiler has duplicated; two source lines are divergence.
   if (pc != barrier_pc_ && checking_) {
     const SourceLine here = source_line(pc), there = source_line(barrier_pc_);
     if (here.file != there.file || here.line != there.line)
-      findings_.add(Finding::Kind::barrier, "", {barrier_pc_, -1, -1, false}, {pc, fiber.warp, fiber.lane, false},
-                    config_->name, linear_, [&](RawFinding& entry) {
+      findings_.add(Finding::Kind::barrier, "", {barrier_pc_, barrier_first_->warp, barrier_first_->lane, false},
+                    {pc, fiber.warp, fiber.lane, false}, config_->name, linear_, [&](RawFinding& entry) {
                       entry.detail = "threads of one block wait at different barriers";
                     });
   }
@@ -202,10 +214,14 @@ void Block::refuse(Collective kind, std::uint32_t mask, std::uintptr_t pc) {
 // --- asynchronous copies ----------------------------------------------------------------------------------
 
 namespace {
+constinit thread_local std::uintptr_t copying = 0;  // the cp.async whose bytes move now: a fault there is its own
+
 void move_bytes(const PendingCopy& copy) {
+  copying = copy.pc;
   const std::uint32_t from_global = copy.bytes - copy.zero_fill;
   std::memcpy(copy.shared, copy.global, from_global);
   std::memset(static_cast<std::byte*>(copy.shared) + from_global, 0, copy.zero_fill);
+  copying = 0;
 }
 }  // namespace
 
@@ -271,8 +287,10 @@ cudaError_t Block::run(const LaunchConfig& config, const std::function<void()>& 
   pthread_attr_getstack(&attributes, &root_.stack, &root_.stack_bytes);
   pthread_attr_destroy(&attributes);
 #endif
-  // A fault inside the kernel comes back here from the signal handler.
-  if (sigsetjmp(fault_return_, 1) == 0) switch_to(pick());
+  if (sigsetjmp(fault_return_, 1) == 0)
+    switch_to(pick());
+  else
+    report_fault();
   current_ = &root_;
   running_block = nullptr;
   if (error_ == cudaSuccess && !checking_) {
@@ -297,32 +315,44 @@ std::string Block::place(const Fiber& fiber) const {
   return text.str();
 }
 
-void Block::fail(cudaError_t error, Finding::Kind kind, const std::string& what, std::uintptr_t pc) {
-  Fiber& fiber = *current_;
-  error_ = error;
+void Block::note(Finding::Kind kind, const std::string& what, std::uintptr_t pc) {
+  const Fiber& fiber = *current_;
   std::string at;
   if (pc)
     if (const SourceLine line = source_line(pc); line.line) at = " at " + line.file + ":" + std::to_string(line.line);
   message_ = place(fiber) + at + ": " + what;
   findings_.add(kind, "", {}, {pc, fiber.warp, fiber.lane, false}, config_->name, linear_,
                 [&](RawFinding& entry) { entry.detail = what; });
+}
+
+void Block::fail(cudaError_t error, Finding::Kind kind, const std::string& what, std::uintptr_t pc) {
+  error_ = error;
+  note(kind, what, pc);
   abandon();
 }
 
-void Block::fault(const void* address, bool stack_overflow, bool general_protection) {
-  Fiber& fiber = *current_;
-  error_ = stack_overflow ? cudaErrorLaunchFailure : general_protection ? cudaErrorMisalignedAddress : cudaErrorIllegalAddress;
-  std::ostringstream text;
-  if (stack_overflow)
-    text << "its stack overflowed";
-  else if (general_protection)  // x86 gives no address with it
-    text << "misaligned address: a 16-byte access to an address that is no multiple of 16";
-  else
-    text << "memory fault at address " << address << " (" << describe_global(address) << ")";
-  message_ = place(fiber) + ": " + text.str();
-  findings_.add(Finding::Kind::fault, "", {}, {0, fiber.warp, fiber.lane, false}, config_->name, linear_,
-                [&](RawFinding& entry) { entry.detail = text.str(); });
+void Block::fault(const Fault& fault) {
+  fault_ = fault;
   siglongjmp(fault_return_, 1);
+}
+
+void Block::report_fault() {
+  const std::uintptr_t pc = copying ? copying : fault_.pc;
+  copying = 0;
+  Finding::Kind kind = Finding::Kind::fault;
+  std::ostringstream what;
+  if (owns_stack(fault_.address)) {
+    error_ = cudaErrorLaunchFailure;
+    what << "its stack of " << STACK_BYTES << " B overflowed";
+  } else if (fault_.general_protection) {  // x86 gives no address with it
+    error_ = cudaErrorMisalignedAddress, kind = Finding::Kind::misaligned;
+    what << "misaligned address: a 16-byte access to an address that is no multiple of 16";
+  } else {
+    error_ = cudaErrorIllegalAddress;
+    what << "memory fault at address 0x" << std::hex << reinterpret_cast<std::uintptr_t>(fault_.address) << " ("
+         << describe_global(fault_.address) << ")";
+  }
+  note(kind, what.str(), pc);
 }
 
 void Block::deadlock() {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/backend.hpp"
@@ -54,6 +55,12 @@ struct Fiber {
 struct Rendezvous {
   std::uint32_t mask = 0, arrived = 0;
   Collective kind{};
+};
+
+// The stacks of a block's fibers, in one stretch of memory.
+struct Stacks {
+  std::byte* memory = nullptr;
+  int ready = 0;  // stacks made accessible so far
 };
 
 // Lane slots: a lane is in one rendezvous at a time, so a warp needs one of each a lane.
@@ -102,12 +109,17 @@ class Block {
   const LaunchConfig& config() const { return *config_; }
   std::uint32_t linear() const { return linear_; }
   FindingLog& findings() { return findings_; }
+  FindingLog take_findings() { return std::exchange(findings_, {}); }
   std::uint64_t switches() const { return switches_; }
   std::uint64_t lane_collectives() const { return lane_collectives_; }
   const std::string& message() const { return message_; }
   // Ends the running block from a signal handler: the fault becomes the launch's error.
-  [[noreturn]] void fault(const void* address, bool stack_overflow, bool general_protection);
-  bool owns_stack(const void* address) const;
+  struct Fault {
+    const void* address = nullptr;
+    bool general_protection = false;
+    std::uintptr_t pc = 0;
+  };
+  [[noreturn]] void fault(const Fault& fault);
 
  private:
   friend void fiber_entry_body();
@@ -125,6 +137,9 @@ class Block {
   void release_barrier();
   [[noreturn, gnu::noinline]] void deadlock();
   [[noreturn]] void abandon();  // back to run(), leaving every fiber where it is
+  void report_fault();          // what fault() left, outside the signal handler
+  void note(Finding::Kind kind, const std::string& what, std::uintptr_t pc);  // an error's message and finding
+  bool owns_stack(const void* address) const;
   std::string place(const Fiber& fiber) const;
 
   void make_ready(int warp, std::uint32_t lanes) {
@@ -151,7 +166,8 @@ class Block {
   int threads_ = 0, warp_count_ = 0;
   int live_ = 0;            // threads that have not returned
   int at_barrier_ = 0;
-  std::uintptr_t barrier_pc_ = 0;
+  std::uintptr_t barrier_pc_ = 0;         // of the first to arrive
+  const Fiber* barrier_first_ = nullptr;
   std::uint64_t random_ = 1;
   int turn_ = 0;            // round robin: the warp that ran last
 
@@ -161,8 +177,9 @@ class Block {
   cudaError_t error_ = cudaSuccess;
   std::string message_;
   std::uint64_t switches_ = 0, lane_collectives_ = 0;
-  std::byte* stacks_ = nullptr;
+  Stacks stacks_;
   sigjmp_buf fault_return_;
+  Fault fault_;
 };
 
 // The block that this OS thread runs now; null outside kernels.

@@ -147,6 +147,10 @@ void* carve_dynamic(int index, const char* name, std::size_t element, int rows, 
   SharedMemory& shared = block.shared();
   const std::size_t known = shared.dynamic_arrays().size();
   void* pointer = shared.carve_dynamic(index, name, element, rows, pitch, bytes);
+  if (shared.offset(pointer) + bytes > SharedMemory::ARENA)
+    block.fail(cudaErrorIllegalAddress, Finding::Kind::out_of_bounds,
+               std::string("array ") + name + " of " + std::to_string(bytes) + " B lies far outside the request of " +
+                   std::to_string(block.config().smem) + " B", 0);
   if (block.checking() && shared.dynamic_arrays().size() > known)
     block.shadow().allow(shared.offset(pointer), shared.dynamic_arrays().back().granted);
   return pointer;

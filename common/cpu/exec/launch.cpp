@@ -1,8 +1,11 @@
 #include "common/cpu/exec/launch.hpp"
 
 #include <signal.h>
+#include <ucontext.h>
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <mutex>
 #include <sstream>
 #include <thread>
@@ -34,6 +37,7 @@ void set_launch_message(const std::string& message) { report.message = message; 
 
 const char* backend_name() { return "cpu"; }
 bool can_schedule() { return true; }
+void poison_shared_memory() {}  // every block starts with it
 
 static int worker_count() {
   if (options.workers > 0) return options.workers;
@@ -57,9 +61,20 @@ namespace cpu {
 namespace {
 
 // A fault inside a kernel is the launch's error, as on a GPU; one anywhere else is this program's own.
-void on_fault(int signal, siginfo_t* info, void*) {
+void on_fault(int signal, siginfo_t* info, void* context) {
   Block* block = this_block();
-  if (block && block->running()) block->fault(info->si_addr, block->owns_stack(info->si_addr), info->si_code == SI_KERNEL);
+  if (block && block->running()) {
+    Block::Fault fault{info->si_addr, info->si_code == SI_KERNEL};
+    const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+    fault.pc = std::uintptr_t(machine.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+    fault.pc = machine.pc;
+#else
+    (void)machine;
+#endif
+    block->fault(fault);
+  }
   ::signal(signal, SIG_DFL);
   raise(signal);
 }
@@ -140,18 +155,24 @@ cudaError_t launch(const LaunchConfig& config, const std::function<void()>& thre
   const std::uint64_t chosen = options.blocks.empty() ? total : options.blocks.size();
   std::atomic<std::uint64_t> next{0};
   std::atomic<std::uint64_t> failed{~0ull};  // the first position whose block failed: the same for any worker count
+  struct BlockDone {  // what a block adds to the report, if no block before it fails
+    std::uint64_t position, switches, lane_collectives;
+    FindingLog findings;
+  };
   std::mutex merge;
+  std::vector<BlockDone> all_done;
   std::uint64_t reported = ~0ull;
   cudaError_t error = cudaSuccess;
   const auto work = [&] {
     const SignalStack signal_stack;
     Block block(options);
-    std::uint64_t run = 0;
+    std::vector<BlockDone> done;
     for (std::uint64_t i = next++; i < chosen && i < failed.load(); i = next++) {
       const std::uint32_t linear = options.blocks.empty() ? std::uint32_t(i) : options.blocks[i];
       if (linear >= total) continue;
-      ++run;
+      const std::uint64_t switches = block.switches(), collectives = block.lane_collectives();
       const cudaError_t result = block.run(config, thread, linear);
+      done.push_back({i, block.switches() - switches, block.lane_collectives() - collectives, block.take_findings()});
       if (result == cudaSuccess) continue;
       std::uint64_t before = failed.load();
       while (i < before && !failed.compare_exchange_weak(before, i)) {
@@ -161,14 +182,18 @@ cudaError_t launch(const LaunchConfig& config, const std::function<void()>& thre
       break;
     }
     const std::lock_guard guard(merge);
-    findings.merge(block.findings());
-    report.blocks_run += run;
-    report.switches += block.switches();
-    report.lane_collectives += block.lane_collectives();
+    std::move(done.begin(), done.end(), std::back_inserter(all_done));
   };
   std::vector<std::thread> workers;
   for (int i = 0; i < int(std::min<std::uint64_t>(std::uint64_t(worker_count()), chosen)); ++i) workers.emplace_back(work);
   for (std::thread& worker : workers) worker.join();
+  for (const BlockDone& done : all_done) {
+    if (done.position > reported) continue;  // with fewer workers it would not have run
+    findings.merge(done.findings);
+    ++report.blocks_run;
+    report.switches += done.switches;
+    report.lane_collectives += done.lane_collectives;
+  }
   report.blocks_total += total;
   if (error != cudaSuccess) set_async_error(error);
   return cudaSuccess;

@@ -20,6 +20,11 @@ std::size_t gap_after(std::size_t element, int pitch) {
   return (std::max<std::size_t>(16 * element * pitch, 512) + 127) / 128 * 128;
 }
 
+// A gap, or what is left of the room for gaps: a plan must stay inside the arena.
+std::size_t within(std::size_t room, std::size_t gaps_so_far, std::size_t gap) {
+  return std::min(gap, room - std::min(room, gaps_so_far));
+}
+
 }  // namespace
 
 SharedMemory::SharedMemory() {
@@ -46,7 +51,8 @@ void* SharedMemory::carve_dynamic(int index, const char* name, std::size_t eleme
   const std::size_t granted = nominal_ >= request_ ? 0 : std::min(bytes, request_ - nominal_);
   dynamic_.push_back({name, element, rows, pitch, next_, bytes, granted});
   nominal_ += bytes;
-  next_ += bytes + (gaps_ ? gap_after(element, pitch) : 0);
+  next_ += bytes;
+  if (gaps_) next_ += within(GAP_SPACE, next_ - DYNAMIC - nominal_, gap_after(element, pitch));
   return arena_ + dynamic_.back().offset;
 }
 
@@ -55,7 +61,8 @@ void* SharedMemory::carve_static(const char* name, std::size_t element, int rows
     if (std::strcmp(array.name, name) == 0) return arena_ + array.offset;
   static_.push_back({name, element, rows, pitch, static_next_, bytes, bytes});
   static_used_ += bytes;
-  static_next_ += bytes + (gaps_ ? gap_after(element, pitch) : 0);
+  static_next_ += bytes;
+  if (gaps_) static_next_ += within(GUARD / 2, static_next_ - GUARD - static_used_, gap_after(element, pitch));
   return arena_ + static_.back().offset;
 }
 
