@@ -122,15 +122,6 @@ double case_cost(const Case& test, bool full) {
   return (double(c.checked.size()) + 6.0 * double(c.repeated.size())) * t.tile_cost();
 }
 
-// Whether the stage rounds p to fp16 before P V: its plan says so, if it has the field.
-template <class Plan>
-bool half_p(const Plan& plan) {
-  if constexpr (requires { plan.half_p; })
-    return plan.half_p;
-  else
-    return false;
-}
-
 // --- launches ----------------------------------------------------------------------------------------------
 
 struct Run {
@@ -374,7 +365,7 @@ void CaseRun::compare_with_oracle(const std::vector<fp16>& output, const std::ve
       if (!notes) {
         const double score =
             args_.scale * longest_row(std::span(inputs_.q).subspan(row * D, D), shape_.D) * longest_k;
-        bound = row_error(shape_.D, visible_keys(shape_, int(row % S)), score, half_p(plan_));
+        bound = row_error(shape_.D, visible_keys(shape_, int(row % S)), score, plan_.half_p);
       }
       for (std::size_t col = 0; col < D; ++col, ++at) {
         const fp16 bits = output[row * D + col];
@@ -454,7 +445,6 @@ void CaseRun::measure(const std::vector<fp16>& first) {
   std::vector<double> times;
   for (int group = -1; group < GROUPS; ++group) {  // group -1 warms up
     check_cuda(cudaEventRecord(start), "cudaEventRecord");
-    poison_shared_memory();
     for (int i = 0; i < LAUNCHES; ++i) check_cuda(stage().launch(args_), "a timed launch");
     check_cuda(cudaEventRecord(stop), "cudaEventRecord");
     check_cuda(cudaEventSynchronize(stop), "the timed launches");

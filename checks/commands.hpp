@@ -23,12 +23,14 @@ int plan_command(std::span<char*> args);         // report.cpp
 int racecheck_command(std::span<char*> args);    // racecheck.cpp
 int bench_cpu_command(std::span<char*> args);    // bench_cpu.cpp
 int fingerprint_command(std::span<char*> args);  // fingerprint.cpp
+int once_command(std::span<char*> args);         // fingerprint.cpp
 
 inline constexpr Command COMMANDS[] = {
     {"test", test_command, "test [full=1] [quick=1] [seed=N]     acceptance of the linked stage"},
     {"run", run_command, "run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=0|1] [scale=x]"},
     {"fingerprint", fingerprint_command,
      "fingerprint BUG                        looks for a bug in this build"},
+    {"once", once_command, "once B H S D [causal]                one launch, for compute-sanitizer to watch"},
     {"racecheck", racecheck_command, "racecheck                              races, uninitialised reads, overruns"},
     {"bench-cpu", bench_cpu_command, "bench-cpu                              what the CPU execution costs"},
     {"plan", plan_command, "plan B H S D [causal]                how the stage launches a shape, as JSON"},

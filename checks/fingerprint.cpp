@@ -1,5 +1,7 @@
 #include "checks/fingerprint.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -117,7 +119,39 @@ std::string state(const Trial& t) {
                            ": " + t.message + ")";
 }
 
-Part impossible(std::string expected, std::string why) { return {std::move(expected), false, std::move(why), {}, false}; }
+// A GPU has no schedules to choose and no checker of ours. What the bug does not happen to show there is hidden, not gone.
+Part hidden_unless_shown(Part part, const std::string& why) {
+  part.possible = part.shown;
+  if (!part.shown) part.seen += why;
+  return part;
+}
+
+// The compute-sanitizer tool that looks for such findings, on one launch of this same binary (`lab once`).
+Part sanitizer_reports(const Shape& shape, Finding::Kind kind) {
+  const bool init = kind == Finding::Kind::uninitialised, barrier = kind == Finding::Kind::barrier;
+  const bool race = kind == Finding::Kind::race_inter_warp || kind == Finding::Kind::race_intra_warp ||
+                    kind == Finding::Kind::before_wait;
+  const std::string tool = race ? "racecheck" : init ? "initcheck" : barrier ? "synccheck" : "memcheck";
+  Part part;
+  part.expected = "compute-sanitizer --tool " + tool + " reports it";
+  const std::string command =
+      "compute-sanitizer --tool " + tool + (init ? " --initcheck-address-space shared" : "") + (race ? " --racecheck-report all" : "") +
+      format(" /proc/%d/exe once %d %d %d %d %d 2>&1", int(getpid()), shape.B, shape.H, shape.S, shape.D, int(shape.causal));
+  std::FILE* pipe = popen(command.c_str(), "r");
+  if (!pipe) return hidden_unless_shown(part, "compute-sanitizer cannot be run");
+  std::string summary = "compute-sanitizer gave no summary";
+  char line[1024];
+  while (std::fgets(line, sizeof line, pipe)) {
+    std::string text(line);
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    if (text.find("SUMMARY") != text.npos) summary = text;
+    if (part.lines.size() < 4 && text.find("kernel.cu:") != text.npos) part.lines.push_back(text);
+  }
+  pclose(pipe);
+  part.shown = summary.find("SUMMARY") != summary.npos && summary.find("SUMMARY: 0 ") == summary.npos;
+  part.seen = tool + ": " + summary;
+  return hidden_unless_shown(part, "; this tool does not see it");
+}
 
 bool has_all(const std::string& text, const std::vector<std::string>& pieces) {
   return std::ranges::all_of(pieces, [&](const std::string& piece) { return text.find(piece) != text.npos; });
@@ -278,7 +312,7 @@ Part fails(const Trial& t, cudaError_t error, const std::vector<std::string>& pi
     part.shown = true;  // the hardware gives the code and no place
     part.seen = std::string(cudaGetErrorName(error)) + " (the GPU names no thread)";
   }
-  return part;
+  return std::string_view(backend_name()) == "gpu" ? hidden_unless_shown(part, ": undefined, and harmless this time") : part;
 }
 
 Part schedules_differ(const Shape& shape, Family family) {
@@ -303,8 +337,9 @@ Part schedules_differ(const Shape& shape, Family family) {
       wrong |= compare(t, right_answer(t), everywhere).outside > 0;
     }
     part.shown = outputs.size() > 1 || wrong;
-    part.seen = format("20 launches gave %zu different outputs%s", outputs.size(), wrong ? ", some of them wrong" : "");
-    return part;
+    part.seen = format("20 launches gave %zu different output%s%s", outputs.size(), outputs.size() == 1 ? "" : "s",
+                       wrong ? ", some of them wrong" : "");
+    return hidden_unless_shown(part, ": hidden by the order in which this GPU happens to run");
   }
   part.expected = "different schedules give different outputs";
   for (const Copies copies : COPIES)
@@ -330,7 +365,8 @@ Part checker_reports(const Shape& shape, const ExpectedReport& wanted) {
   part.expected = std::string("the checker reports: ") + name(wanted.kind);
   if (first) part.expected += " at " + kernel_path() + ":" + std::to_string(first);
   if (second) part.expected += (first ? " and line " : " at " + kernel_path() + ":") + std::to_string(second);
-  if (!can_check()) return impossible(part.expected, "only the CPU backend checks (backend=cpu); on a GPU use compute-sanitizer");
+  if (std::string_view(backend_name()) == "gpu") return sanitizer_reports(shape, wanted.kind);
+  if (!can_check()) throw BadInput("this binary is not instrumented; make stage=S reproduce-bug builds one that is");
   int under = 0;
   for (const Schedule schedule : SCHEDULES) {
     ExecOptions options;
@@ -399,11 +435,23 @@ int fingerprint_command(std::span<char*> args) {
     if (with_bug && part.shown)
       for (const std::string& line : part.lines) std::printf("    %s\n", line.c_str());
   }
-  if (!looked) {
-    std::printf("  nothing could be looked at on this backend\n");
-    good = false;
-  }
-  return good ? 0 : 1;
+  if (!good) return 1;
+  if (looked) return 0;
+  std::printf("  nothing of it shows on this backend\n");
+  return 3;
+}
+
+// lab once B H S D [causal]: one launch on unit inputs, for compute-sanitizer to watch. 0 even if the launch fails: the
+// tool has its own verdict.
+int once_command(std::span<char*> args) {
+  if (args.size() < 4 || args.size() > 5) throw BadInput("once takes B H S D [causal]");
+  const auto number = [&](std::size_t i) { return i < args.size() ? std::atoi(args[i]) : 0; };
+  const Shape shape{number(0), number(1), number(2), number(3), number(4) != 0};
+  if (shape.B < 1 || shape.H < 1 || shape.S < 1 || (shape.D != 64 && shape.D != 128))
+    throw BadInput("once needs B, H, S of at least 1 and D of 64 or 128");
+  const Trial t = run_trial(shape);
+  std::printf("%s, %s: %s\n", stage().name, t.title().c_str(), t.ok() ? "ran" : state(t).c_str());
+  return 0;
 }
 
 }  // namespace lab

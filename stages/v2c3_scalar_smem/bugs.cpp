@@ -24,8 +24,10 @@ std::vector<Part> inplace_exp() {
 }
 
 std::vector<Part> missing_tile_barrier() {
+  const std::string use = "load2(&sK[n * LD + c])";  // reads the Q tile too, which the same barrier publishes
   return {schedules_differ(SMALL),
-          checker_reports(SMALL, {Finding::Kind::race_inter_warp, "memcpy_async(&smem.sK", ""})};
+          checker_reports(SMALL, {Finding::Kind::before_wait, "memcpy_async(&smem.sK", use}),
+          checker_reports(SMALL, {Finding::Kind::race_inter_warp, "copy8(&smem.sQ", use})};
 }
 
 }  // namespace
