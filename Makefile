@@ -162,6 +162,11 @@ bench-cpu: $(call lab_of,$(if $(stage),$(STAGE),v2b_single_warp),fixed) $(call l
 build-gpu: $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed)) $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
 	@echo "built for sm_$(subst $(eval ) ,$(comma) sm_,$(GPU_ARCHS)): $(words $^) binaries"
 
+# Needs nvcc, but no GPU. The JSON is what tables and plots are made from.
+resources: $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) $(foreach p,$(PAIRS),build/cpu/$(firstword $(subst :, ,$(p)))/bug-$(lastword $(subst :, ,$(p)))/lab)
+	@command -v nvcc > /dev/null || { echo 'make resources needs nvcc, which is not on the PATH' >&2; exit 2; }
+	@sh checks/resources.sh build/cpu/STAGE/VARIANT/lab $(json)
+
 unit: $(B)/unit
 	@$<
 $(B)/unit: $(UNIT_OBJ) $(B)/liblab.a
@@ -174,4 +179,4 @@ PROBE := $(B)/probe_wmma
 probe-wmma:
 	@mkdir -p $(B); nvcc -std=c++20 -arch=native -o $(PROBE) checks/probe_wmma.cu && $(PROBE)
 
-.PHONY: build-gpu help racecheck bench-cpu probe-wmma list test reproduce-bug check-harness run unit clean FORCE
+.PHONY: resources build-gpu help racecheck bench-cpu probe-wmma list test reproduce-bug check-harness run unit clean FORCE

@@ -135,6 +135,8 @@ using OperandA = nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, half
 __global__ void wmma_store_unordered(int* out) {
   SmemCursor cursor;
   float* tile = cursor.array<float>("tile", 16, 16);
+  for (int i = 0; i < 8; ++i) tile[32 * i + threadIdx.x] = 0.0f;
+  __syncwarp();
   Accumulator c;
   nvcuda::wmma::fill_fragment(c, 2.0f);
   nvcuda::wmma::store_matrix_sync(tile, c, 16, nvcuda::wmma::mem_row_major);  // [store]
@@ -154,6 +156,8 @@ __global__ void wmma_store_synced(int* out) {
 __global__ void wmma_load_unordered(int* out) {
   SmemCursor cursor;
   half* tile = cursor.array<half>("tile", 16, 16);
+  for (int i = 0; i < 8; ++i) tile[32 * i + threadIdx.x] = half(0.0f);
+  __syncwarp();
   for (int i = 0; i < 8; ++i) tile[32 * i + threadIdx.x] = half(1.0f);  // [write]
   OperandA a;
   nvcuda::wmma::load_matrix_sync(a, tile, 16);  // [load]
@@ -324,7 +328,7 @@ __global__ void half_initialised(int* out) {
 __global__ void initialised_by_all(int* out) {
   SmemCursor cursor;
   unsigned char* bytes = cursor.array<unsigned char>("bytes", 64, 16);
-  reinterpret_cast<uint4*>(bytes)[threadIdx.x % 64] = make_uint4(1, 2, 3, 4);
+  if (threadIdx.x < 64) reinterpret_cast<uint4*>(bytes)[threadIdx.x] = make_uint4(1, 2, 3, 4);
   __syncthreads();
   const int i = int(threadIdx.x);
   out[i] = bytes[i] + int(reinterpret_cast<std::uint64_t*>(bytes)[i]) + reinterpret_cast<short*>(bytes)[i];
@@ -543,11 +547,13 @@ __global__ void copy_past_global(int* out) {
 // --- barriers -----------------------------------------------------------------------------------------------
 
 __global__ void two_barriers(int* out) {
-  if (threadIdx.x < 40)
+  if (threadIdx.x < 40) {
     __syncthreads();  // [one]
-  else
+    out[threadIdx.x] = 1;
+  } else {
     __syncthreads();  // [other]
-  out[threadIdx.x] = 1;
+    out[threadIdx.x] = 2;
+  }
 }
 
 __global__ void exited_before_barrier(int* out) {
@@ -620,6 +626,9 @@ __device__ __forceinline__ unsigned char* opaque(unsigned char* p) {
   asm volatile("" : "+r"(p));
   return p;
 }
+// The compiler may not drop a store because of a later one.
+#define KEEP asm volatile("" ::: "memory")
+
 template <class T>
 __device__ __forceinline__ T& as(unsigned char* p) { return *reinterpret_cast<T*>(p); }
 }  // namespace
@@ -632,26 +641,25 @@ __global__ void sizes_past_end(int* out) {
   as<std::uint16_t>(s + 16) = 1;            // [write 2]
   as<std::uint32_t>(s + 32) = 1;            // [write 4]
   as<std::uint64_t>(s + 48) = 1;            // [write 8]
-  as<uint4>(s + 64) = make_uint4(1, 2, 3, 4);  // [write 16]
+  as<unsigned __int128>(s + 64) = 1;        // [write 16]
   int sum = as<unsigned char>(s + 80);      // [read 1]
   sum += as<std::uint16_t>(s + 96);         // [read 2]
   sum += int(as<std::uint32_t>(s + 112));   // [read 4]
   sum += int(as<std::uint64_t>(s + 128));   // [read 8]
-  const uint4 four = as<uint4>(s + 144);    // [read 16]
-  out[threadIdx.x] = sum + int(four.x + four.w);
+  sum += int(as<unsigned __int128>(s + 144));  // [read 16]
+  out[threadIdx.x] = sum;
 }
 
 // The last byte of every access is the last of the request.
 __global__ void sizes_up_to_end(int* out) {
   SmemCursor cursor;
   unsigned char* end = opaque(cursor.array<unsigned char>("s", 256, 1) + 256);
-  as<uint4>(end - 16) = make_uint4(1, 2, 3, 4);
+  as<unsigned __int128>(end - 16) = 1;
   as<std::uint64_t>(end - 8) = 1;
   as<std::uint32_t>(end - 4) = 1;
   as<std::uint16_t>(end - 2) = 1;
   as<unsigned char>(end - 1) = 1;
-  const uint4 four = as<uint4>(end - 16);
-  out[threadIdx.x] = int(four.x + four.w) + int(as<std::uint64_t>(end - 8)) + int(as<std::uint32_t>(end - 4)) +
+  out[threadIdx.x] = int(as<unsigned __int128>(end - 16)) + int(as<std::uint64_t>(end - 8)) + int(as<std::uint32_t>(end - 4)) +
                      as<std::uint16_t>(end - 2) + as<unsigned char>(end - 1);
 }
 
@@ -663,10 +671,13 @@ __global__ void sizes_across_end(int* out) {
   struct [[gnu::packed]] P4 { std::uint32_t v; };
   struct [[gnu::packed]] P8 { std::uint64_t v; };
   as<P4>(end - 2).v = 1;               // [write 4]
+  KEEP;
   as<P8>(end - 6).v = 1;               // [write 8]
+  KEEP;
   int sum = int(as<P4>(end - 2).v);    // [read 4]
-  asm volatile("" ::: "memory");
+  KEEP;
   sum += int(as<P8>(end - 6).v);       // [read 8]
+  KEEP;
   out[threadIdx.x] = sum;
 }
 
@@ -676,15 +687,24 @@ __global__ void ranges_past_end(int* out) {
   for (int i = 0; i < 64; ++i) as<int>(s + 4 * i) = i;
   unsigned char* end = opaque(s + 256);
   as<Twelve>(end - 8) = as<Twelve>(s);        // [write 12]
+  KEEP;
   as<Twelve>(s) = as<Twelve>(end - 4);        // [read 12]
+  KEEP;
   as<Big>(end - 32) = as<Big>(s);             // [write 48]
+  KEEP;
   as<Big>(s) = as<Big>(end - 16);             // [read 48]
+  KEEP;
   as<Odd>(end - 3).value = 5;                 // [write odd]
+  KEEP;
   out[threadIdx.x] = as<Odd>(end - 1).value;  // [read odd]
+  KEEP;
   volatile int* v = reinterpret_cast<volatile int*>(end + 32);
   *v = 1;                         // [write volatile]
+  KEEP;
   out[threadIdx.x] += v[1];       // [read volatile]
+  KEEP;
   __builtin_memcpy(end + 64, s, 16);  // [write memcpy]
+  KEEP;
 }
 
 __global__ void sizes_past_global(int* out) {
@@ -693,13 +713,13 @@ __global__ void sizes_past_global(int* out) {
   as<std::uint16_t>(s + 16) = 1;            // [write 2]
   as<std::uint32_t>(s + 32) = 1;            // [write 4]
   as<std::uint64_t>(s + 48) = 1;            // [write 8]
-  as<uint4>(s + 64) = make_uint4(1, 2, 3, 4);  // [write 16]
+  as<unsigned __int128>(s + 64) = 1;        // [write 16]
   int sum = as<unsigned char>(s + 80);      // [read 1]
   sum += as<std::uint16_t>(s + 96);         // [read 2]
   sum += int(as<std::uint32_t>(s + 112));   // [read 4]
   sum += int(as<std::uint64_t>(s + 128));   // [read 8]
-  const uint4 four = as<uint4>(s + 144);    // [read 16]
-  out[threadIdx.x] = sum + int(four.x + four.w);
+  sum += int(as<unsigned __int128>(s + 144));  // [read 16]
+  out[threadIdx.x] = sum;
 }
 
 }  // namespace lab::checker_kernels

@@ -63,7 +63,7 @@ void under_all_schedules(Body body) {
   for (const Schedule schedule :
        {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random})
     for (std::uint64_t seed = 1; seed <= (schedule == Schedule::random ? 3 : 1); ++seed) {
-      CAPTURE(name(schedule));
+      CAPTURE(std::string(name(schedule)));
       CAPTURE(seed);
       body(in_order(schedule, seed));
     }
@@ -1254,7 +1254,7 @@ unsigned char byte_at(std::size_t i) { return (unsigned char)(i * 7 + 1); }
 template <class Body>
 void in_both_copy_modes(Body body) {
   for (const Copies copies : {Copies::at_wait, Copies::at_issue}) {
-    CAPTURE(name(copies));
+    CAPTURE(std::string(name(copies)));
     ExecOptions options = in_order(Schedule::ascending);
     options.copies = copies;
     body(options);

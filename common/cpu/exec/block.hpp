@@ -97,7 +97,7 @@ class Block {
   [[noreturn]] void fail(cudaError_t error, Finding::Kind kind, const std::string& what, std::uintptr_t pc);
   void copy_issue(const PendingCopy& copy);
   void copy_commit();
-  void copy_wait(std::uint32_t groups_left);
+  void copy_wait(std::uint32_t groups_left, bool completes = true);  // false: bytes move, but readers may not know it
 
   Fiber& self() { return *current_; }
   Warp& own_warp() { return warps_[current_->warp]; }

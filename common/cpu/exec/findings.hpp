@@ -26,15 +26,19 @@ struct RawFinding {
   const char* kernel = "";
   std::uint32_t block = 0;
   std::uint64_t count = 0;
+  std::uint64_t access = 0;  // the last one counted
 };
 
 class FindingLog {
  public:
-  // Counts one more occurrence. `describe` fills where and detail, and is called for the first one only.
+  // Counts one more occurrence. `describe` fills where and detail, and is called for the first one only. An access of
+  // several bytes may be found at fault at each of them: calls with the same `access`, if not 0, count once.
   template <class Describe>
   void add(Finding::Kind kind, const char* hazard, const RawAccess& first, const RawAccess& second, const char* kernel,
-           std::uint32_t block, Describe describe) {
+           std::uint32_t block, Describe describe, std::uint64_t access = 0) {
     RawFinding& entry = entries_[{int(kind), hazard, first.pc, second.pc}];
+    if (access && entry.access == access) return;
+    entry.access = access;
     if (entry.count++ == 0) {
       entry.kind = kind, entry.hazard = hazard, entry.first = first, entry.second = second;
       entry.kernel = kernel, entry.block = block;

@@ -58,7 +58,7 @@ void Shadow::race(Finding::Kind kind, const char* hazard, std::size_t offset, co
   log_->add(kind, hazard, first, second, kernel_, block_, [&](RawFinding& entry) {
     entry.where = shared_->describe(offset);
     entry.detail = kind == Finding::Kind::race_inter_warp ? "no block barrier orders them" : "no __syncwarp orders them";
-  });
+  }, access_);
 }
 
 void Shadow::report(Finding::Kind kind, std::size_t offset, const RawAccess& first, const RawAccess& second,
@@ -66,7 +66,7 @@ void Shadow::report(Finding::Kind kind, std::size_t offset, const RawAccess& fir
   log_->add(kind, "", first, second, kernel_, block_, [&](RawFinding& entry) {
     entry.where = shared_->describe(offset);
     entry.detail = what;
-  });
+  }, access_);
 }
 
 // False where the access has no business at all; the rest of the checks would only repeat that.
@@ -153,6 +153,7 @@ void Shadow::remember_reader(Cell& cell, std::size_t index, ThreadId thread, std
 }
 
 void Shadow::read(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc) {
+  ++access_;
   const std::size_t end = (offset + bytes + GRANULE - 1) / GRANULE;
   for (std::size_t i = offset / GRANULE; i < end; ++i) {
     Cell& cell = cells_[i];
@@ -172,6 +173,7 @@ void Shadow::read(std::size_t offset, std::size_t bytes, ThreadId thread, std::u
 }
 
 void Shadow::write_cells(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc, bool pending) {
+  ++access_;
   const std::size_t end = (offset + bytes + GRANULE - 1) / GRANULE;
   for (std::size_t i = offset / GRANULE; i < end; ++i) {
     Cell& cell = cells_[i];

@@ -84,6 +84,7 @@ class Shadow {
   const char* kernel_ = "";
   std::uint32_t block_ = 0;
   std::uint32_t epoch_ = 1;
+  std::uint64_t access_ = 0;  // a number for each access
   std::vector<Cell> cells_;
   std::size_t touched_begin_ = 0, touched_end_ = 0;
   std::array<WarpClock, 32> clocks_;

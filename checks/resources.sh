@@ -1,0 +1,69 @@
+#!/bin/sh
+# make resources: registers, shared memory, spills and stack of every kernel, from nvcc alone, against the budget: at most
+# 72 registers a thread and 101,376 B of shared memory a block at sm_89, no spills anywhere. Bug builds that break it are
+# listed too, since breaking it is what some of them are for.
+#   resources.sh LAB_PATTERN [JSON]     LAB_PATTERN: build/cpu/STAGE/VARIANT/lab, with those two words to be filled in
+# Writes JSON (for the plots and tables) if named. Exit status 1 if a fixed kernel is over the budget.
+set -u
+pattern=$1; json=${2:-}
+work=build/resources; mkdir -p $work
+MAX_REGISTERS=72; MAX_SMEM=101376
+lab() { printf '%s\n' "$pattern" | sed "s/STAGE/$1/; s/VARIANT/$2/"; }
+
+# One line a kernel: STAGE BUG ARCH KERNEL REGISTERS STACK SPILL_STORES SPILL_LOADS STATIC_SMEM
+compile() {  # compile STAGE BUG ARCH
+  nvcc -std=c++20 -O3 -arch=sm_"$3" -cubin -Xptxas -v -I. -DLAB_BUG="\"$2\"" -o $work/out-"$1-$2-$3".cubin stages/"$1"/kernel.cu > $work/log-"$1-$2-$3" 2>&1 ||
+    { cat $work/log-"$1-$2-$3"; exit 1; }
+  awk -v stage="$1" -v bug="${2:--}" -v arch="$3" '
+    /Compiling entry function/ { match($0, /[a-z0-9]*_kernelI(Li[0-9]+E)+/); name = substr($0, RSTART, RLENGTH)
+      sub(/^[0-9]+/, "", name); if (match(name, /v[0-9]/)) name = substr(name, RSTART)
+      gsub(/E$/, ">", name); sub(/ILi/, "<", name); gsub(/ELi/, ",", name) }
+    /bytes stack frame/ { stack = $1; stores = $5; loads = $9 }
+    /Used [0-9]+ registers/ { match($0, /Used [0-9]+/); registers = substr($0, RSTART + 5, RLENGTH - 5); smem = 0
+      if (match($0, /[0-9]+ bytes smem/)) { split(substr($0, RSTART, RLENGTH), word, " "); smem = word[1] }
+      print stage, bug, arch, name, registers, stack, stores, loads, smem }' $work/log-"$1-$2-$3"
+}
+
+# KERNEL -> dynamic bytes, from the binary that would launch it: 512 keys take two slots for K/V tiles, 2048 take three.
+dynamic() {  # dynamic STAGE BUG
+  variant=fixed; [ -n "$2" ] && variant=bug-$2
+  for shape in "1 8 512 64" "2 8 2048 64" "1 8 512 128" "2 8 2048 128"; do
+    $(lab "$1" "$variant") plan $shape | awk -v stage="$1" -v bug="${2:--}" -v D="${shape##* }" '
+      /"static_smem"/ { gsub(/[:,"]/, " "); bytes = $4 } /"stages"/ { match($0, /"stages": [0-9]+/); split(substr($0, RSTART, RLENGTH), w, " "); n = w[2] }
+      END { short = stage; sub(/_.*/, "", short); print stage, bug, short "_kernel<" D (short == "v1" ? "" : "," n) ">", bytes }'
+  done
+}
+
+: > $work/kernels; : > $work/dynamic
+for stage in $(sh common/stages.sh dirs); do
+  for bug in "" $(sh common/stages.sh bugs "$stage" | tr ' ' '\n' | sed 's/.*://'); do
+    dynamic "$stage" "$bug" >> $work/dynamic
+    if [ -z "$bug" ]; then
+      compile "$stage" "" 90 > $work/out-90 &
+      compile "$stage" "" 89 >> $work/kernels
+      wait; cat $work/out-90 >> $work/kernels
+    else
+      compile "$stage" "$bug" 89 >> $work/kernels
+    fi
+  done
+done
+
+awk -v max_registers=$MAX_REGISTERS -v max_smem=$MAX_SMEM -v json="$json" -v nvcc="$(nvcc --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')" '
+  FNR == NR { dynamic[$1 " " $2 " " $3] = $4; next }
+  { key = $1 " " $2 " " $4; total = $9 + dynamic[key]
+    if (!(key in dynamic)) { print "resources: no plan for " key; failed++ }
+    over = ""
+    if ($3 == 89 && $5 > max_registers) over = over " registers"
+    if ($3 == 89 && total > max_smem) over = over " shared memory"
+    if ($7 + $8 > 0) over = over " spills"
+    row = sprintf("%-18s %-20s sm_%s  %-18s %4d %8d B %6.1f KiB %6d %6d  %s", $1, $2 == "-" ? "" : $2, $3, $4, $5, total, total / 1024, $6, $7 + $8, over == "" ? "ok" : "over:" over)
+    if ($2 == "-") { rows = rows row "\n"; kernels++; if (over != "") failed++; else passed++ }
+    else if (over != "") bugs = bugs row "\n"
+    if (json != "") { out = out (out == "" ? "" : ",\n") sprintf("    {\"stage\": \"%s\", \"bug\": \"%s\", \"arch\": \"sm_%s\", \"kernel\": \"%s\", \"registers\": %d, \"smem\": %d, \"static_smem\": %d, \"stack\": %d, \"spills\": %d, \"over\": \"%s\"}", $1, $2 == "-" ? "" : $2, $3, $4, $5, total, $9, $6, $7 + $8, substr(over, 2)) } }
+  END {
+    printf "%-18s %-20s %-5s  %-18s %4s %10s %10s %6s %6s\n", "stage", "bug", "arch", "kernel", "regs", "smem", "", "stack", "spills"
+    printf "%s", rows
+    printf "\nBug builds over the budget of sm_89 (%d registers, %d B, no spills):\n%s", max_registers, max_smem, bugs
+    if (json != "") printf "{\n  \"schema\": \"resources-1\",\n  \"nvcc\": \"%s\",\n  \"command\": \"make resources\",\n  \"budget\": {\"arch\": \"sm_89\", \"registers\": %d, \"smem\": %d},\n  \"kernels\": [\n%s\n  ]\n}\n", nvcc, max_registers, max_smem, out > json
+    printf "%d passed, %d failed\n", passed, failed
+    exit failed > 0 }' $work/dynamic $work/kernels
