@@ -1,0 +1,85 @@
+#!/bin/sh
+# Wrong words at the front desk: each must be one clear line and exit status 2, and leave nothing behind.
+set -u
+good=0; bad=0
+work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
+MAKE=${MAKE:-make}
+export MAKEFLAGS= MFLAGS=
+
+# refuse PIECE COMMAND...: exit status 2, and a line with PIECE on standard error.
+refuse() {
+  piece=$1; shift
+  "$@" > "$work/out" 2> "$work/err"; status=$?
+  lines=$(grep -c . "$work/err")
+  if [ $status -eq 2 ] && grep -qF -- "$piece" "$work/err" && [ "$lines" -le 2 ]; then
+    good=$((good + 1))
+  else
+    bad=$((bad + 1)); echo "exit $status, '$piece' wanted in one line: $*"; sed 's/^/    /' "$work/err" | head -5
+  fi
+}
+accept() {
+  if "$@" > "$work/out" 2> "$work/err"; then good=$((good + 1)); else bad=$((bad + 1)); echo "failed: $*"; tail -3 "$work/err"; fi
+}
+same() {  # same WHAT A B
+  if [ "$2" = "$3" ]; then good=$((good + 1)); else bad=$((bad + 1)); echo "$1: '$2' is not '$3'"; fi
+}
+
+# A tensor of zeros: npy FILE SHAPE DESCR ORDER BYTES
+npy() {
+  header="{'descr': '$3', 'fortran_order': $4, 'shape': $2, }"
+  pad=$((63 - (10 + ${#header}) % 64)); size=$((${#header} + pad + 1))
+  { printf '\223NUMPY\001\000'; printf "\\$(printf %03o $((size % 256)))\\$(printf %03o $((size / 256)))"
+    printf '%s%*s\n' "$header" $pad ''; head -c "$5" /dev/zero; } > "$work/$1"
+}
+npy good.npy "(1, 2, 5, 64)" "<f2" False 1280
+npy other.npy "(1, 2, 6, 64)" "<f2" False 1536
+npy wide.npy "(1, 2, 5, 32)" "<f2" False 640
+npy float.npy "(1, 2, 5, 64)" "<f4" False 2560
+npy fortran.npy "(1, 2, 5, 64)" "<f2" True 1280
+npy rank.npy "(2, 5, 64)" "<f2" False 1280
+npy short.npy "(1, 2, 5, 64)" "<f2" False 1000
+echo "not an array" > "$work/text.npy"
+
+run="$MAKE stage=v1 backend=cpu run"
+tensors="k=$work/good.npy v=$work/good.npy"
+refuse "no stage 'v2bb'" $MAKE stage=v2bb test
+refuse "make list" $MAKE stage=nothing reproduce-bug
+refuse "no bug 'warp7'" $MAKE stage=v2b reproduce-bug bug=warp7
+refuse "warp7_nan" $MAKE stage=v2b reproduce-bug bug=warp7
+refuse "which stage" $MAKE backend=cpu run
+refuse "it is cpu or gpu" $MAKE stage=v1 backend=tpu test
+refuse "never worked" $MAKE stage=v2c4 backend=cpu run
+refuse "the lab needs g++ 12" $MAKE stage=v1 backend=cpu CXX=no-such-compiler test
+nvidia-smi -L > /dev/null 2>&1 || refuse "backend=gpu needs" $MAKE stage=v1 backend=gpu test
+refuse "q= is missing" $run $tensors out=$work/o.npy
+refuse "cannot be opened" $run q=$work/absent.npy $tensors out=$work/o.npy
+refuse "not a .npy file" $run q=$work/text.npy $tensors out=$work/o.npy
+refuse "astype" $run q=$work/float.npy $tensors out=$work/o.npy
+refuse "Fortran order" $run q=$work/fortran.npy $tensors out=$work/o.npy
+refuse "takes 4" $run q=$work/rank.npy $tensors out=$work/o.npy
+refuse "truncated" $run q=$work/short.npy $tensors out=$work/o.npy
+refuse "(1,2,6,64)" $run q=$work/other.npy $tensors out=$work/o.npy
+refuse "64 and 128" $run q=$work/wide.npy k=$work/wide.npy v=$work/wide.npy out=$work/o.npy
+refuse "scale" $run q=$work/good.npy $tensors out=$work/o.npy scale=fast
+refuse "must be 0 or 1" $run q=$work/good.npy $tensors out=$work/o.npy causal=yes
+refuse "cannot be written" $run q=$work/good.npy $tensors out=$work/no/such/o.npy
+same "files left by refused runs" "$(ls "$work" | grep -v -e '^out$' -e '^err$' | wc -l | tr -d ' ')" 8
+accept $run q=$work/good.npy $tensors out=$work/o.npy
+accept test -s "$work/o.npy"
+accept $MAKE list
+accept $MAKE help
+accept $MAKE -C stages/v2b_single_warp list
+same "stages in make list" "$($MAKE list | sed '/^Broken/,$d' | grep -c '^v[0-9a-z]* *v[0-9a-z]*_')" "$(sh common/stages.sh dirs | wc -l | tr -d ' ')"
+
+# Incremental builds: a touched kernel rebuilds its own binaries only; a changed flag rebuilds what it concerns.
+a=build/cpu/v1_scalar/fixed/lab; b=build/cpu/v2b_single_warp/fixed/lab
+$MAKE -s backend=cpu $a $b > /dev/null 2>&1
+stamp_a=$(stat -c %Y.%i $a); stamp_b=$(stat -c %Y.%i $b); sleep 1
+touch stages/v1_scalar/kernel.cu
+$MAKE -s backend=cpu $a $b > /dev/null 2>&1
+same "the untouched stage was not rebuilt" "$(stat -c %Y.%i $b)" "$stamp_b"
+if [ "$(stat -c %Y.%i $a)" != "$stamp_a" ]; then good=$((good + 1)); else bad=$((bad + 1)); echo "a touched kernel was not rebuilt"; fi
+if $MAKE -n backend=cpu CXXFLAGS="-std=c++20 -O1" $a 2> /dev/null | grep -q 'kernel.o'; then good=$((good + 1)); else bad=$((bad + 1)); echo "a changed flag would reuse a stale binary"; fi
+
+echo "$good passed, $bad failed"
+[ $bad -eq 0 ] && [ $good -gt 0 ]

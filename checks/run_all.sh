@@ -1,0 +1,42 @@
+#!/bin/sh
+# make test: the lab's own tests, every stage's acceptance, every bug's fingerprint, the proof that the acceptance can fail,
+# and the race check of every correct stage. Prints a line a piece (the whole logs are in build/logs) and, alone on the last
+# line, `N passed, M failed`.
+set -u
+: "${MAKE:=make}" "${backend:=cpu}"
+logs=build/logs; mkdir -p $logs
+passed=0; failed=0
+started=$(date +%s)
+
+# piece NAME COMMAND...: runs it, adds up the counts of its last line `N passed, M failed`.
+piece() {
+  name=$1; shift
+  log=$logs/$(printf '%s' "$name" | tr ' /' '--').log
+  before=$(date +%s)
+  "$@" > "$log" 2>&1; status=$?
+  counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -1)
+  p=${counts%% *}; f=$(printf '%s' "$counts" | sed 's/.*passed, \([0-9]*\) failed.*/\1/')
+  : "${p:=0}" "${f:=0}"
+  [ -n "$counts" ] || { [ $status -eq 0 ] && p=1; }
+  [ $status -ne 0 ] && [ "$f" -eq 0 ] && f=1
+  passed=$((passed + p)); failed=$((failed + f))
+  printf '%-34s %4d passed %3d failed %5d s  %s\n' "$name" "$p" "$f" $(($(date +%s) - before)) \
+    "$(grep -E '^[a-z0-9_]+ (cpu|gpu): |^bounds|findings? in ' "$log" | tail -1 | cut -c1-140)"
+  if [ "$f" -gt 0 ]; then
+    echo "    $log ends:"; tail -25 "$log" | sed 's/^/    /'
+  fi
+}
+
+make_it() { $MAKE backend=$backend "$@"; }
+
+if [ $backend = cpu ]; then piece "unit tests" make_it unit; fi
+piece "front desk" sh checks/front_desk.sh
+for s in $(sh common/stages.sh dirs); do piece "acceptance $s" make_it stage=$s test; done
+for s in $(sh common/stages.sh dirs); do piece "bugs $s" make_it stage=$s reproduce-bug; done
+piece "every bug turns it red" make_it check-harness
+if [ $backend = cpu ]; then
+  for s in $(sh common/stages.sh dirs); do piece "race check $s" make_it stage=$s racecheck; done
+fi
+echo "$(($(date +%s) - started)) s in all"
+echo "$passed passed, $failed failed"
+[ $failed -eq 0 ] && [ $passed -gt 0 ]
