@@ -58,7 +58,8 @@ endif
 endif
 NVCC := nvcc
 GPU_ARCHS := 89 90
-CXXFLAGS := -std=c++20 -O2 -g -Wall -Wextra -Wno-unknown-pragmas
+# A sibling call leaves no frame behind, and a report would name the caller's caller.
+CXXFLAGS := -std=c++20 -O2 -g -fno-optimize-sibling-calls -Wall -Wextra -Wno-unknown-pragmas
 NVCCFLAGS := -std=c++20 -O3 -lineinfo -ccbin $(CXX) $(foreach a,$(GPU_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) -Xcompiler -Wall
 
 B := build/$(backend)
@@ -161,6 +162,9 @@ bench-cpu: $(call lab_of,$(if $(stage),$(STAGE),v2b_single_warp),fixed) $(call l
 # Every kernel, fixed and with each bug, through nvcc and the linker: needs no GPU.
 build-gpu: $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed)) $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
 	@echo "built for sm_$(subst $(eval ) ,$(comma) sm_,$(GPU_ARCHS)): $(words $^) binaries"
+
+# The checker's own tests bring kernels along, instrumented as a stage's are.
+$(B)/obj/checks/test_checker_kernels.o: CXXFLAGS += -fsanitize=thread
 
 # Needs nvcc, but no GPU. The JSON is what tables and plots are made from.
 resources: $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) $(foreach p,$(PAIRS),build/cpu/$(firstword $(subst :, ,$(p)))/bug-$(lastword $(subst :, ,$(p)))/lab)
