@@ -171,6 +171,9 @@ resources: $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) $(foreach p,$(PAI
 	@command -v nvcc > /dev/null || { echo 'make resources needs nvcc, which is not on the PATH' >&2; exit 2; }
 	@sh checks/resources.sh build/cpu/STAGE/VARIANT/lab $(json)
 
+climb-table: $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed)) $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
+	@sh checks/climb_table.sh $(B)/STAGE/VARIANT/lab
+
 unit: $(B)/unit
 	@$<
 $(B)/unit: $(UNIT_OBJ) $(B)/liblab.a
@@ -183,4 +186,4 @@ PROBE := $(B)/probe_wmma
 probe-wmma:
 	@mkdir -p $(B); nvcc -std=c++20 -arch=native -o $(PROBE) checks/probe_wmma.cu && $(PROBE)
 
-.PHONY: resources build-gpu help racecheck bench-cpu probe-wmma list test reproduce-bug check-harness run unit clean FORCE
+.PHONY: climb-table resources build-gpu help racecheck bench-cpu probe-wmma list test reproduce-bug check-harness run unit clean FORCE

@@ -1,5 +1,5 @@
-// The race, init and bounds checker: every kind of report, with the lines, warps and lanes that it must name, and the
-// compiler's ABI that it stands on. The kernels are in checks/test_checker_kernels.cpp.
+// The race, init and bounds checker: every kind of report, with the lines, warps and lanes that it must name,
+// and the compiler's ABI that it stands on. The kernels are in checks/test_checker_kernels.cpp.
 #include "checks/test_checker_kernels.hpp"
 
 #include <cuda_runtime.h>
@@ -79,7 +79,8 @@ Checked check(const Run& run, bool on = true) {
 
 // Every schedule and both copy modes.
 void under_all_options(Run run, const std::function<void(const Run&)>& body) {
-  for (const Schedule schedule : {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random})
+  for (const Schedule schedule :
+       {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random})
     for (const Copies copies : {Copies::at_wait, Copies::at_issue})
       for (std::uint64_t seed = 1; seed <= (schedule == Schedule::random ? 3 : 1); ++seed) {
         run.options.schedule = schedule, run.options.copies = copies, run.options.seed = seed;
@@ -120,8 +121,8 @@ void check_side(const Checked& checked, const Finding::Access& access, const Sid
   CHECK(access.write == expected.write);
 }
 
-void check_finding(const Checked& checked, const Finding& f, Kind kind, const std::string& hazard, const Side& first,
-                   const Side& second, const std::string& where, std::uint64_t count = 1) {
+void check_finding(const Checked& checked, const Finding& f, Kind kind, const std::string& hazard,
+                   const Side& first, const Side& second, const std::string& where, std::uint64_t count = 1) {
   CAPTURE(f.text);
   CHECK(std::string(name(f.kind)) == std::string(name(kind)));
   CHECK(f.hazard == hazard);
@@ -135,12 +136,12 @@ void check_finding(const Checked& checked, const Finding& f, Kind kind, const st
   CHECK(f.text.find(where) != f.text.npos);
   for (const Side& side : {first, second})
     if (side.marker)
-      CHECK(f.text.find("warp " + std::to_string(side.warp) + " lane " + std::to_string(side.lane) + " at " + KERNELS + ":" +
-                        std::to_string(line_of(checked.kernel, side.marker))) != f.text.npos);
+      CHECK(f.text.find("warp " + std::to_string(side.warp) + " lane " + std::to_string(side.lane) + " at " +
+                        KERNELS + ":" + std::to_string(line_of(checked.kernel, side.marker))) != f.text.npos);
 }
 
-void only_finding(const Checked& checked, Kind kind, const std::string& hazard, const Side& first, const Side& second,
-                  const std::string& where, std::uint64_t count = 1) {
+void only_finding(const Checked& checked, Kind kind, const std::string& hazard, const Side& first,
+                  const Side& second, const std::string& where, std::uint64_t count = 1) {
   CAPTURE(all_texts(checked));
   REQUIRE(checked.findings().size() == 1);
   check_finding(checked, checked.findings()[0], kind, hazard, first, second, where, count);
@@ -172,21 +173,25 @@ const ExecOptions ASCENDING = ordered(Schedule::ascending), DESCENDING = ordered
 
 }  // namespace
 
-// --- order between warps -----------------------------------------------------------------------------
+// --- order between warps -------------------------------------------------------------------------
 
 TEST_CASE("checker: races between warps, as the schedule shows them") {
   Run run{KERNEL(inter_write_read)};
   run.options = ASCENDING;
-  only_finding(check(run), Kind::race_inter_warp, "RAW", written_by("write", 0, 3), read_by("read", 1, 9), "s[5][1]");
+  only_finding(check(run), Kind::race_inter_warp, "RAW", written_by("write", 0, 3), read_by("read", 1, 9),
+               "s[5][1]");
   run.options = DESCENDING;
-  only_finding(check(run), Kind::race_inter_warp, "WAR", read_by("read", 1, 9), written_by("write", 0, 3), "s[5][1]");
+  only_finding(check(run), Kind::race_inter_warp, "WAR", read_by("read", 1, 9), written_by("write", 0, 3),
+               "s[5][1]");
   races_under_all_options(run, Kind::race_inter_warp, "write", "read");
 
   run = {KERNEL(inter_write_write)};
   run.options = ASCENDING;
-  only_finding(check(run), Kind::race_inter_warp, "WAW", written_by("one", 0, 3), written_by("other", 2, 6), "s[5][1]");
+  only_finding(check(run), Kind::race_inter_warp, "WAW", written_by("one", 0, 3), written_by("other", 2, 6),
+               "s[5][1]");
   run.options = DESCENDING;
-  only_finding(check(run), Kind::race_inter_warp, "WAW", written_by("other", 2, 6), written_by("one", 0, 3), "s[5][1]");
+  only_finding(check(run), Kind::race_inter_warp, "WAW", written_by("other", 2, 6), written_by("one", 0, 3),
+               "s[5][1]");
   races_under_all_options(run, Kind::race_inter_warp, "one", "other");
 }
 
@@ -199,7 +204,9 @@ TEST_CASE("checker: __syncwarp, shuffles and reductions order nothing between wa
   races_under_all_options({KERNEL(inter_shuffles_order_nothing)}, Kind::race_inter_warp, "write", "read");
 }
 
-TEST_CASE("checker: one report for a pair of lines, with a count over threads and blocks, the same for any workers") {
+TEST_CASE(
+    "checker: one report for a pair of lines, with a count over threads and blocks, the same for any "
+    "workers") {
   Run run{KERNEL(inter_read_write_many), 96, 256, 6};
   std::vector<Finding> expected;
   for (const int workers : {1, 2, 5}) {
@@ -208,15 +215,17 @@ TEST_CASE("checker: one report for a pair of lines, with a count over threads an
     run.options.workers = workers;
     const Checked checked = check(run);
     CAPTURE(all_texts(checked));
-    // Ascending: warps 0 and 1 each read and write; 0 reads s[0..31] and writes s[63..32]; 1 reads s[32..63], written
-    // by 0, and writes s[31..0], read by 0; 2 reads s[0..31], written by 1.
+    // Ascending: warps 0 and 1 each read and write; 0 reads s[0..31] and writes s[63..32]; 1 reads s[32..63],
+    // written by 0, and writes s[31..0], read by 0; 2 reads s[0..31], written by 1.
     REQUIRE(checked.findings().size() == 2);
-    const Finding& war = checked.findings()[0].hazard == "WAR" ? checked.findings()[0] : checked.findings()[1];
-    const Finding& raw = checked.findings()[0].hazard == "RAW" ? checked.findings()[0] : checked.findings()[1];
-    check_finding(checked, raw, Kind::race_inter_warp, "RAW", written_by("write", 0, 31), read_by("read", 1, 0), "s[8][0]",
-                  6 * (32 + 32));
-    check_finding(checked, war, Kind::race_inter_warp, "WAR", read_by("read", 0, 31), written_by("write", 1, 0), "s[7][3]",
-                  6 * 32);
+    const Finding& war =
+        checked.findings()[0].hazard == "WAR" ? checked.findings()[0] : checked.findings()[1];
+    const Finding& raw =
+        checked.findings()[0].hazard == "RAW" ? checked.findings()[0] : checked.findings()[1];
+    check_finding(checked, raw, Kind::race_inter_warp, "RAW", written_by("write", 0, 31),
+                  read_by("read", 1, 0), "s[8][0]", 6 * (32 + 32));
+    check_finding(checked, war, Kind::race_inter_warp, "WAR", read_by("read", 0, 31),
+                  written_by("write", 1, 0), "s[7][3]", 6 * 32);
     CHECK(raw.block == 0u);
     if (expected.empty()) expected = checked.findings();
     for (std::size_t i = 0; i < expected.size(); ++i) CHECK(checked.findings()[i].text == expected[i].text);
@@ -232,24 +241,28 @@ TEST_CASE("checker: a sample of blocks is named by its own numbers") {
   CHECK(checked.findings()[0].count == 2u);
 }
 
-// --- order inside a warp --------------------------------------------------------------------------------
+// --- order inside a warp -------------------------------------------------------------------------
 
 TEST_CASE("checker: races inside a warp, as the schedule shows them") {
   Run run{KERNEL(intra_write_read)};
   run.options = ASCENDING;
-  only_finding(check(run), Kind::race_intra_warp, "RAW", written_by("write", 1, 3), read_by("read", 1, 9), "s[5][1]");
+  only_finding(check(run), Kind::race_intra_warp, "RAW", written_by("write", 1, 3), read_by("read", 1, 9),
+               "s[5][1]");
   run.options = DESCENDING;
-  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 1, 9), written_by("write", 1, 3), "s[5][1]");
+  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 1, 9), written_by("write", 1, 3),
+               "s[5][1]");
   races_under_all_options(run, Kind::race_intra_warp, "write", "read");
 
   run = {KERNEL(intra_write_write)};
   run.options = ASCENDING;
-  only_finding(check(run), Kind::race_intra_warp, "WAW", written_by("one", 1, 3), written_by("other", 1, 9), "s[5][1]");
+  only_finding(check(run), Kind::race_intra_warp, "WAW", written_by("one", 1, 3), written_by("other", 1, 9),
+               "s[5][1]");
   races_under_all_options(run, Kind::race_intra_warp, "one", "other");
 
   run = {KERNEL(intra_read_write)};
   run.options = ASCENDING;
-  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 1, 3), written_by("write", 1, 9), "s[5][1]");
+  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 1, 3), written_by("write", 1, 9),
+               "s[5][1]");
   races_under_all_options(run, Kind::race_intra_warp, "read", "write");
 }
 
@@ -264,7 +277,8 @@ TEST_CASE("checker: shuffles, votes and reductions order no memory") {
     races_under_all_options(run, Kind::race_intra_warp, "write", "read");
     Run ascending = run;
     ascending.options = ASCENDING;
-    only_finding(check(ascending), Kind::race_intra_warp, "RAW", written_by("write", 0, 3), read_by("read", 0, 9), "s[5][1]");
+    only_finding(check(ascending), Kind::race_intra_warp, "RAW", written_by("write", 0, 3),
+                 read_by("read", 0, 9), "s[5][1]");
   }
 }
 
@@ -288,7 +302,7 @@ TEST_CASE("checker: WMMA loads and stores are accesses of their lanes, and order
   CHECK(past.findings()[0].count == 16u);
 }
 
-// --- __syncwarp of some lanes -----------------------------------------------------------------------------
+// --- __syncwarp of some lanes --------------------------------------------------------------------
 
 TEST_CASE("checker: __syncwarp(mask) orders the lanes of its mask, and no others") {
   silent_under_all_options({KERNEL(partial_orders_its_lanes), 32});
@@ -311,27 +325,36 @@ TEST_CASE("checker: readers in different states of order") {
   Run run{KERNEL(mixed_readers_one_forgotten), 32};
   races_under_all_options(run, Kind::race_intra_warp, "read", "write");
   run.options = ASCENDING;
-  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 0, 1), written_by("write", 0, 3), "s[5][1]");
+  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 0, 1), written_by("write", 0, 3),
+               "s[5][1]");
+  run = {KERNEL(two_readers_one_writes), 32};
+  run.options = DESCENDING;  // both have read when lane 3 writes
+  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 0, 6), written_by("write", 0, 3),
+               "s[5][1]");
   run = {KERNEL(readers_before_and_after_sync), 32};
   races_under_all_options(run, Kind::race_intra_warp, "read", "write");
   run.options = ASCENDING;
-  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 0, 6), written_by("write", 0, 9), "s[5][1]");
+  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 0, 6), written_by("write", 0, 9),
+               "s[5][1]");
 }
 
-// --- initialisation and bounds ------------------------------------------------------------------------------
+// --- initialisation and bounds -------------------------------------------------------------------
 
 TEST_CASE("checker: reads of bytes that nothing wrote, in every block") {
   under_all_options({KERNEL(read_uninitialised), 64, 384 + 64, 3}, [](const Run& run) {
     const Checked checked = check(run);
     CAPTURE(all_texts(checked));
     REQUIRE(checked.findings().size() == 2);
-    check_finding(checked, checked.findings()[0], Kind::uninitialised, "", NO_SIDE, read_by("half", 1, 5), "h[1][13]", 3);
-    check_finding(checked, checked.findings()[1], Kind::uninitialised, "", NO_SIDE, read_by("float", 1, 8), "f[9]", 3);
+    check_finding(checked, checked.findings()[0], Kind::uninitialised, "", NO_SIDE, read_by("half", 1, 5),
+                  "h[1][13]", 3);
+    check_finding(checked, checked.findings()[1], Kind::uninitialised, "", NO_SIDE, read_by("float", 1, 8),
+                  "f[9]", 3);
   });
 }
 
 TEST_CASE("checker: initialisation is known to the half") {
-  only_finding(check({KERNEL(half_initialised), 32, 128}), Kind::uninitialised, "", NO_SIDE, read_by("read", 0, 0), "pairs[1][2]");
+  only_finding(check({KERNEL(half_initialised), 32, 128}), Kind::uninitialised, "", NO_SIDE,
+               read_by("read", 0, 0), "pairs[1][2]");
   silent_under_all_options({KERNEL(initialised_by_all), 96, 1024});
 }
 
@@ -342,14 +365,14 @@ TEST_CASE("checker: accesses past the request") {
       const Checked checked = check(run);
       CAPTURE(all_texts(checked));
       REQUIRE(checked.findings().size() == 2);
-      check_finding(checked, checked.findings()[0], Kind::out_of_bounds, "", NO_SIDE, written_by("write", 0, 11),
-                    "a[16][0], past the end of a (16 rows)");
+      check_finding(checked, checked.findings()[0], Kind::out_of_bounds, "", NO_SIDE,
+                    written_by("write", 0, 11), "a[16][0], past the end of a (16 rows)");
       check_finding(checked, checked.findings()[1], Kind::out_of_bounds, "", NO_SIDE, read_by("read", 0, 12),
                     "a[17][1], past the end of a (16 rows)");
     }
   });
-  only_finding(check({KERNEL(past_short_request), 32, 200}), Kind::out_of_bounds, "", NO_SIDE, written_by("write", 0, 0),
-               "a[12][4], past the request of 200 B");
+  only_finding(check({KERNEL(past_short_request), 32, 200}), Kind::out_of_bounds, "", NO_SIDE,
+               written_by("write", 0, 0), "a[12][4], past the request of 200 B");
 }
 
 TEST_CASE("checker: accesses from one array into the next, which only gaps can show") {
@@ -361,8 +384,8 @@ TEST_CASE("checker: accesses from one array into the next, which only gaps can s
     CAPTURE(all_texts(checked));
     REQUIRE(checked.findings().size() == 2);
     const bool read_first = checked.findings()[0].second.line == line_of("into_gap", "read");
-    check_finding(checked, checked.findings()[!read_first], Kind::out_of_bounds, "", NO_SIDE, read_by("read", 0, 5),
-                  "a[17][3], past the end of a (16 rows)");
+    check_finding(checked, checked.findings()[!read_first], Kind::out_of_bounds, "", NO_SIDE,
+                  read_by("read", 0, 5), "a[17][3], past the end of a (16 rows)");
     const Finding& write = checked.findings()[read_first];
     CHECK(write.kind == Kind::out_of_bounds);
     CHECK(write.second.line == line_of("into_gap", "write"));
@@ -375,7 +398,14 @@ TEST_CASE("checker: static arrays, and what lies before the first array") {
   for (const bool gaps : {false, true}) {
     Run run{KERNEL(past_static), 32, 0};
     run.options.gaps = gaps;
-    only_finding(check(run), Kind::out_of_bounds, "", NO_SIDE, read_by("read", 0, 5), "table[8][2], past the end of table (8 rows)");
+    only_finding(check(run), Kind::out_of_bounds, "", NO_SIDE, read_by("read", 0, 5),
+                 "table[8][2], past the end of table (8 rows)");
+    run = {KERNEL(before_static), 32, 0};
+    run.options.gaps = gaps;
+    const Checked before = check(run);
+    REQUIRE(before.findings().size() == 1);
+    CHECK(before.findings()[0].where == "byte -12 of the static shared memory (1024 B)");
+    check_side(before, before.findings()[0].second, written_by("write", 0, 5));
     run = {KERNEL(before_first), 32, 256};
     run.options.gaps = gaps;
     const Checked checked = check(run);
@@ -389,28 +419,35 @@ TEST_CASE("checker: global memory, to the byte") {
   const Checked checked = check({KERNEL(past_global), 96, 0, 2});
   CAPTURE(all_texts(checked));
   REQUIRE(checked.findings().size() == 2);
-  check_finding(checked, checked.findings()[0], Kind::out_of_bounds, "", NO_SIDE, written_by("write", 0, 20), "global memory", 2);
+  check_finding(checked, checked.findings()[0], Kind::out_of_bounds, "", NO_SIDE, written_by("write", 0, 20),
+                "global memory", 2);
   CHECK(checked.findings()[0].text.find("0 B past the end of a buffer of 768 B") != std::string::npos);
-  check_finding(checked, checked.findings()[1], Kind::out_of_bounds, "", NO_SIDE, read_by("read", 1, 8), "global memory", 2);
+  check_finding(checked, checked.findings()[1], Kind::out_of_bounds, "", NO_SIDE, read_by("read", 1, 8),
+                "global memory", 2);
   CHECK(checked.findings()[1].text.find("20 B past the end of a buffer of 768 B") != std::string::npos);
-  only_finding(check({KERNEL(past_global_by_half), 96, 0}), Kind::out_of_bounds, "", NO_SIDE, written_by("write", 0, 20), "global memory");
+  only_finding(check({KERNEL(past_global_by_half), 96, 0}), Kind::out_of_bounds, "", NO_SIDE,
+               written_by("write", 0, 20), "global memory");
   silent_under_all_options({KERNEL(inside_global), 96, 0, 3});
 }
 
-// --- cp.async -----------------------------------------------------------------------------------------------
+// --- cp.async ------------------------------------------------------------------------------------
 
 TEST_CASE("checker: the destination of a cp.async before its wait") {
   under_all_options({KERNEL(copy_read_by_issuer), 64}, [](const Run& run) {
-    only_finding(check(run), Kind::before_wait, "", written_by("copy", 1, 1), read_by("read", 1, 1), "s[2][1]");
+    only_finding(check(run), Kind::before_wait, "", written_by("copy", 1, 1), read_by("read", 1, 1),
+                 "s[2][1]");
   });
   under_all_options({KERNEL(copy_read_by_other), 64}, [](const Run& run) {
-    only_finding(check(run), Kind::before_wait, "", written_by("copy", 1, 1), read_by("read", 0, 2), "s[2][3]");
+    only_finding(check(run), Kind::before_wait, "", written_by("copy", 1, 1), read_by("read", 0, 2),
+                 "s[2][3]");
   });
   under_all_options({KERNEL(copy_written_by_other), 64}, [](const Run& run) {
-    only_finding(check(run), Kind::before_wait, "", written_by("copy", 1, 1), written_by("write", 1, 2), "s[2][0]");
+    only_finding(check(run), Kind::before_wait, "", written_by("copy", 1, 1), written_by("write", 1, 2),
+                 "s[2][0]");
   });
   under_all_options({KERNEL(copy_one_group_early), 32}, [](const Run& run) {
-    only_finding(check(run), Kind::before_wait, "", written_by("copy", 0, 0), read_by("read", 0, 0), "s[1][0]");
+    only_finding(check(run), Kind::before_wait, "", written_by("copy", 0, 0), read_by("read", 0, 0),
+                 "s[1][0]");
   });
 }
 
@@ -419,10 +456,12 @@ TEST_CASE("checker: a wait shows the bytes to the issuer alone; others need a ba
   for (const Copies copies : {Copies::at_wait, Copies::at_issue}) {
     run.options = ASCENDING;
     run.options.copies = copies;
-    only_finding(check(run), Kind::race_inter_warp, "RAW", written_by("copy", 0, 2), read_by("read", 1, 1), "s[2][3]");
+    only_finding(check(run), Kind::race_inter_warp, "RAW", written_by("copy", 0, 2), read_by("read", 1, 1),
+                 "s[2][3]");
     Run lanes{KERNEL(copy_no_syncwarp), 32};
     lanes.options = run.options;
-    only_finding(check(lanes), Kind::race_intra_warp, "RAW", written_by("copy", 0, 2), read_by("read", 0, 30), "s[2][3]");
+    only_finding(check(lanes), Kind::race_intra_warp, "RAW", written_by("copy", 0, 2), read_by("read", 0, 30),
+                 "s[2][3]");
   }
 }
 
@@ -431,10 +470,35 @@ TEST_CASE("checker: a cp.async into a buffer that is still read") {
   run.options = DESCENDING;
   for (const Copies copies : {Copies::at_wait, Copies::at_issue}) {
     run.options.copies = copies;
-    only_finding(check(run), Kind::race_inter_warp, "WAR", read_by("read", 1, 8), written_by("copy", 0, 3), "s[1][1]");
+    only_finding(check(run), Kind::race_inter_warp, "WAR", read_by("read", 1, 8), written_by("copy", 0, 3),
+                 "s[1][1]");
   }
   run.options = ASCENDING;  // the copy is on its way when the other warp reads
   only_finding(check(run), Kind::before_wait, "", written_by("copy", 0, 3), read_by("read", 1, 8), "s[1][1]");
+}
+
+TEST_CASE("checker: a thread that returns without waiting leaves its copies unfinished") {
+  under_all_options({KERNEL(copy_left_behind), 64}, [](const Run& run) {
+    const Checked checked = check(run);
+    CAPTURE(all_texts(checked));
+    REQUIRE(checked.findings().size() == 2);  // by kind: the copy, then the barrier without that thread
+    check_finding(checked, checked.findings()[0], Kind::before_wait, "", written_by("copy", 0, 3),
+                  read_by("read", 1, 8), "s[1][1]");
+    CHECK(checked.findings()[1].kind == Kind::barrier);
+    CHECK(checked.findings()[1].second.line == line_of("copy_left_behind", "barrier"));
+  });
+}
+
+TEST_CASE("checker: two threads copy to one place: the wait of one does not finish the other's") {
+  under_all_options({KERNEL(copy_twice), 64}, [](const Run& run) {
+    const Checked checked = check(run);
+    CAPTURE(all_texts(checked));
+    REQUIRE(checked.findings().size() == 2);
+    check_finding(checked, checked.findings()[0], Kind::before_wait, "", written_by("first", 0, 3),
+                  written_by("second", 1, 8), "s[1][0]");
+    check_finding(checked, checked.findings()[1], Kind::before_wait, "", written_by("first", 0, 3),
+                  read_by("read", 1, 18), "s[1][1]");
+  });
 }
 
 TEST_CASE("checker: cp.async used right is silent") {
@@ -444,12 +508,13 @@ TEST_CASE("checker: cp.async used right is silent") {
 }
 
 TEST_CASE("checker: a cp.async out of bounds, on either side") {
-  only_finding(check({KERNEL(copy_past_request), 32, 128}), Kind::out_of_bounds, "", NO_SIDE, written_by("copy", 0, 17),
-               "s[8][0], past the end of s (8 rows)");
-  only_finding(check({KERNEL(copy_past_global), 32, 128}), Kind::out_of_bounds, "", NO_SIDE, read_by("copy", 0, 17), "global memory");
+  only_finding(check({KERNEL(copy_past_request), 32, 128}), Kind::out_of_bounds, "", NO_SIDE,
+               written_by("copy", 0, 17), "s[8][0], past the end of s (8 rows)");
+  only_finding(check({KERNEL(copy_past_global), 32, 128}), Kind::out_of_bounds, "", NO_SIDE,
+               read_by("copy", 0, 17), "global memory");
 }
 
-// --- barriers -----------------------------------------------------------------------------------------------
+// --- barriers ------------------------------------------------------------------------------------
 
 TEST_CASE("checker: threads of a block at two barriers") {
   Run run{KERNEL(two_barriers), 64, 0};
@@ -474,7 +539,7 @@ TEST_CASE("checker: a barrier after threads have returned") {
   });
 }
 
-// --- correct kernels ------------------------------------------------------------------------------------------
+// --- correct kernels -----------------------------------------------------------------------------
 
 TEST_CASE("checker: correct kernels are silent under all options, and compute the same") {
   const Run runs[] = {{KERNEL(reduction), 256, 32, 3},
@@ -500,11 +565,12 @@ TEST_CASE("checker: correct kernels are silent under all options, and compute th
 }
 
 TEST_CASE("checker: with the checker asleep nothing is reported") {
-  for (const Run& run : {Run{KERNEL(inter_write_read)}, Run{KERNEL(read_uninitialised), 64, 448}, Run{KERNEL(copy_read_by_other), 64}})
+  for (const Run& run : {Run{KERNEL(inter_write_read)}, Run{KERNEL(read_uninitialised), 64, 448},
+                         Run{KERNEL(copy_read_by_other), 64}})
     silent(check(run, false));
 }
 
-// --- the compiler's ABI ----------------------------------------------------------------------------------------
+// --- the compiler's ABI --------------------------------------------------------------------------
 
 namespace {
 // Each of these lines is one finding, out of bounds, and there is no other.
@@ -538,10 +604,11 @@ TEST_CASE("checker: loads and stores of every size reach it, with their lines") 
 }
 
 TEST_CASE("checker: every byte of an access counts, and ranges, packed, volatile and copied data are seen") {
-  each_is_out_of_bounds(check({KERNEL(sizes_across_end), 1, 256}), {"write 4", "write 8", "read 4", "read 8"});
+  each_is_out_of_bounds(check({KERNEL(sizes_across_end), 1, 256}),
+                        {"write 4", "write 8", "read 4", "read 8"});
   const Checked checked = check({KERNEL(ranges_past_end), 1, 256});
-  each_is_out_of_bounds(checked, {"write 12", "read 12", "write 48", "read 48", "write odd", "read odd", "write volatile",
-                                  "read volatile", "write memcpy"});
+  each_is_out_of_bounds(checked, {"write 12", "read 12", "write 48", "read 48", "write odd", "read odd",
+                                  "write volatile", "read volatile", "write memcpy"});
 }
 
 TEST_CASE("checker: global memory, every size") {

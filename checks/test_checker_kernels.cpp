@@ -1,6 +1,6 @@
-// The kernels of checks/test_checker.cpp. Compiled with -fsanitize=thread, never linked with its runtime; nothing else
-// belongs here. A comment such as [write] marks the line that a report must name: the test finds it by
-// "kernel_name" and "[write]".
+// The kernels of checks/test_checker.cpp. Compiled with -fsanitize=thread, never linked with its runtime;
+// nothing else belongs here. A comment such as [write] marks the line that a report must name: the test finds
+// it by "kernel_name" and "[write]".
 #include "checks/test_checker_kernels.hpp"
 
 #include <cuda_fp16.h>
@@ -26,7 +26,7 @@ __device__ __forceinline__ float* zeroed() {
 
 }  // namespace
 
-// --- order between warps -----------------------------------------------------------------------------
+// --- order between warps -------------------------------------------------------------------------
 
 __global__ void inter_write_read(int* out) {
   float* s = zeroed();
@@ -65,7 +65,7 @@ __global__ void inter_shuffles_order_nothing(int* out) {
   if (threadIdx.x == 41) out[41] = int(s[21]);  // [read]
 }
 
-// --- order inside a warp --------------------------------------------------------------------------------
+// --- order inside a warp -------------------------------------------------------------------------
 
 __global__ void intra_write_read(int* out) {
   float* s = zeroed();
@@ -139,7 +139,7 @@ __global__ void wmma_store_unordered(int* out) {
   __syncwarp();
   Accumulator c;
   nvcuda::wmma::fill_fragment(c, 2.0f);
-  nvcuda::wmma::store_matrix_sync(tile, c, 16, nvcuda::wmma::mem_row_major);  // [store]
+  nvcuda::wmma::store_matrix_sync(tile, c, 16, nvcuda::wmma::mem_row_major);        // [store]
   for (int i = 0; i < 8; ++i) out[threadIdx.x] += int(tile[32 * i + threadIdx.x]);  // [read]
 }
 
@@ -184,7 +184,7 @@ __global__ void wmma_load_past_end(int* out) {
   out[threadIdx.x] = int(float(a.x[0]));
 }
 
-// --- __syncwarp of some lanes -----------------------------------------------------------------------------
+// --- __syncwarp of some lanes --------------------------------------------------------------------
 
 __global__ void partial_orders_its_lanes(int* out) {
   float* s = zeroed();
@@ -301,7 +301,13 @@ __global__ void readers_before_and_after_sync(int* out) {
   if (threadIdx.x == 9) s[21] = 1.0f;          // [write]
 }
 
-// --- initialisation and bounds ------------------------------------------------------------------------------
+__global__ void two_readers_one_writes(int* out) {
+  float* s = zeroed();
+  if (threadIdx.x == 3 || threadIdx.x == 6) out[threadIdx.x] = int(s[21]);  // [read]
+  if (threadIdx.x == 3) s[21] = 1.0f;                                       // [write]
+}
+
+// --- initialisation and bounds -------------------------------------------------------------------
 
 __global__ void read_uninitialised(int* out) {
   SmemCursor cursor;
@@ -339,7 +345,7 @@ __global__ void past_request(int* out) {
   half* a = cursor.array<half>("a", 16, 8);
   for (int i = 0; i < 4; ++i) a[32 * i + threadIdx.x] = half(0.0f);
   __syncwarp();
-  if (threadIdx.x == 11) a[128] = half(1.0f);             // [write]
+  if (threadIdx.x == 11) a[128] = half(1.0f);                  // [write]
   if (threadIdx.x == 12) out[12] = int(float(a[16 * 8 + 9]));  // [read]
 }
 
@@ -371,6 +377,14 @@ __global__ void past_static(int* out) {
   if (threadIdx.x == 5) out[5] = int(flat[8 * 32 + 2]);  // [read]
 }
 
+__global__ void before_static(int* out) {
+  LAB_SHARED(float, table, [8][32]);
+  float* flat = &table[0][0];
+  asm volatile("" : "+r"(flat));
+  if (threadIdx.x == 5) flat[-3] = 1.0f;  // [write]
+  out[threadIdx.x] = 0;
+}
+
 __global__ void before_first(int* out) {
   SmemCursor cursor;
   half* a = cursor.array<half>("a", 16, 8);
@@ -380,7 +394,7 @@ __global__ void before_first(int* out) {
 
 __global__ void past_global(int* out) {  // `out` has an int a thread
   const unsigned n = gridDim.x * blockDim.x;
-  if (threadIdx.x == 20) out[n] = 1;               // [write]
+  if (threadIdx.x == 20) out[n] = 1;                // [write]
   if (threadIdx.x == 40) out[40] = out[n + 5] + 1;  // [read]
 }
 
@@ -397,7 +411,7 @@ __global__ void inside_global(int* out) {
   if (i % 4 == 0) *reinterpret_cast<uint4*>(out + i) = make_uint4(i, i, i, i);
 }
 
-// --- cp.async -----------------------------------------------------------------------------------------------
+// --- cp.async ------------------------------------------------------------------------------------
 
 __global__ void copy_read_by_issuer(int* out) {
   SmemCursor cursor;
@@ -429,7 +443,7 @@ __global__ void copy_written_by_other(int* out) {
   int* s = cursor.array<int>("s", 4, 4);
   if (threadIdx.x == 33) __pipeline_memcpy_async(s + 8, out, 8);  // [copy]
   __syncthreads();
-  if (threadIdx.x == 34) s[8] = 1;  // [write]
+  if (threadIdx.x == 34) s[8] = 1;   // [write]
   if (threadIdx.x == 35) s[10] = 1;  // beside the copy
   __syncthreads();
   if (threadIdx.x == 33) {
@@ -495,8 +509,34 @@ __global__ void copy_buffer_reused_early(int* out) {
   int* s = cursor.array<int>("s", 8, 4);
   if (threadIdx.x == 0) s[5] = 1;
   __syncthreads();
-  if (threadIdx.x == 40) out[40] = s[5];                           // [read]
+  if (threadIdx.x == 40) out[40] = s[5];                          // [read]
   if (threadIdx.x == 3) __pipeline_memcpy_async(s + 4, out, 16);  // [copy]
+}
+
+__global__ void copy_left_behind(int* out) {  // the issuer returns, and has never waited
+  SmemCursor cursor;
+  int* s = cursor.array<int>("s", 8, 4);
+  if (threadIdx.x == 3) {
+    __pipeline_memcpy_async(s + 4, out, 16);  // [copy]
+    __pipeline_commit();
+    return;
+  }
+  __syncthreads();                        // [barrier]
+  if (threadIdx.x == 40) out[40] = s[5];  // [read]
+}
+
+__global__ void copy_twice(int* out) {  // the wait of the second is not the first one's
+  SmemCursor cursor;
+  int* s = cursor.array<int>("s", 8, 4);
+  if (threadIdx.x == 3) __pipeline_memcpy_async(s + 4, out, 16);  // [first]
+  __syncthreads();
+  if (threadIdx.x == 40) {
+    __pipeline_memcpy_async(s + 4, out, 16);  // [second]
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+  }
+  __syncthreads();
+  if (threadIdx.x == 50) out[50] = s[5];  // [read]
 }
 
 __global__ void copy_two_stages(int* out) {  // one copy always in flight, one barrier a round
@@ -544,7 +584,7 @@ __global__ void copy_past_global(int* out) {
   __pipeline_wait_prior(0);
 }
 
-// --- barriers -----------------------------------------------------------------------------------------------
+// --- barriers ------------------------------------------------------------------------------------
 
 __global__ void two_barriers(int* out) {
   if (threadIdx.x < 40) {
@@ -562,7 +602,7 @@ __global__ void exited_before_barrier(int* out) {
   out[threadIdx.x] = 1;
 }
 
-// --- atomics ------------------------------------------------------------------------------------------------
+// --- atomics -------------------------------------------------------------------------------------
 
 __global__ void atomic_histogram(int* out) {
   SmemCursor cursor;
@@ -574,7 +614,7 @@ __global__ void atomic_histogram(int* out) {
   if (threadIdx.x < 8) out[threadIdx.x] = bins[threadIdx.x];
 }
 
-// --- correct kernels ------------------------------------------------------------------------------------------
+// --- correct kernels -----------------------------------------------------------------------------
 
 __global__ void reduction(int* out) {
   SmemCursor cursor;
@@ -615,12 +655,19 @@ __global__ void ping_pong(int* out) {  // prefix sums: two buffers, one barrier 
   out[blockIdx.x * blockDim.x + threadIdx.x] = int(buffer[from][i]);
 }
 
-// --- the compiler's ABI ----------------------------------------------------------------------------------------
+// --- the compiler's ABI --------------------------------------------------------------------------
 
 namespace {
-struct Twelve { int word[3]; };
-struct Big { int word[12]; };
-struct [[gnu::packed]] Odd { char first; int value; };
+struct Twelve {
+  int word[3];
+};
+struct Big {
+  int word[12];
+};
+struct [[gnu::packed]] Odd {
+  char first;
+  int value;
+};
 
 __device__ __forceinline__ unsigned char* opaque(unsigned char* p) {
   asm volatile("" : "+r"(p));
@@ -630,22 +677,24 @@ __device__ __forceinline__ unsigned char* opaque(unsigned char* p) {
 #define KEEP asm volatile("" ::: "memory")
 
 template <class T>
-__device__ __forceinline__ T& as(unsigned char* p) { return *reinterpret_cast<T*>(p); }
+__device__ __forceinline__ T& as(unsigned char* p) {
+  return *reinterpret_cast<T*>(p);
+}
 }  // namespace
 
 // 256 bytes are asked for; every access lies past them.
 __global__ void sizes_past_end(int* out) {
   SmemCursor cursor;
   unsigned char* s = opaque(cursor.array<unsigned char>("s", 256, 1) + 256);
-  as<unsigned char>(s + 0) = 1;             // [write 1]
-  as<std::uint16_t>(s + 16) = 1;            // [write 2]
-  as<std::uint32_t>(s + 32) = 1;            // [write 4]
-  as<std::uint64_t>(s + 48) = 1;            // [write 8]
-  as<unsigned __int128>(s + 64) = 1;        // [write 16]
-  int sum = as<unsigned char>(s + 80);      // [read 1]
-  sum += as<std::uint16_t>(s + 96);         // [read 2]
-  sum += int(as<std::uint32_t>(s + 112));   // [read 4]
-  sum += int(as<std::uint64_t>(s + 128));   // [read 8]
+  as<unsigned char>(s + 0) = 1;                // [write 1]
+  as<std::uint16_t>(s + 16) = 1;               // [write 2]
+  as<std::uint32_t>(s + 32) = 1;               // [write 4]
+  as<std::uint64_t>(s + 48) = 1;               // [write 8]
+  as<unsigned __int128>(s + 64) = 1;           // [write 16]
+  int sum = as<unsigned char>(s + 80);         // [read 1]
+  sum += as<std::uint16_t>(s + 96);            // [read 2]
+  sum += int(as<std::uint32_t>(s + 112));      // [read 4]
+  sum += int(as<std::uint64_t>(s + 128));      // [read 8]
   sum += int(as<unsigned __int128>(s + 144));  // [read 16]
   out[threadIdx.x] = sum;
 }
@@ -659,8 +708,9 @@ __global__ void sizes_up_to_end(int* out) {
   as<std::uint32_t>(end - 4) = 1;
   as<std::uint16_t>(end - 2) = 1;
   as<unsigned char>(end - 1) = 1;
-  out[threadIdx.x] = int(as<unsigned __int128>(end - 16)) + int(as<std::uint64_t>(end - 8)) + int(as<std::uint32_t>(end - 4)) +
-                     as<std::uint16_t>(end - 2) + as<unsigned char>(end - 1);
+  out[threadIdx.x] = int(as<unsigned __int128>(end - 16)) + int(as<std::uint64_t>(end - 8)) +
+                     int(as<std::uint32_t>(end - 4)) + as<std::uint16_t>(end - 2) +
+                     as<unsigned char>(end - 1);
 }
 
 // Only the last two bytes of every access lie past the end of the array's 256.
@@ -668,15 +718,19 @@ __global__ void sizes_across_end(int* out) {
   SmemCursor cursor;
   unsigned char* end = opaque(cursor.array<unsigned char>("s", 256, 1) + 256);
   for (int i = 4; i <= 16; i += 4) as<std::uint32_t>(end - i) = 1;
-  struct [[gnu::packed]] P4 { std::uint32_t v; };
-  struct [[gnu::packed]] P8 { std::uint64_t v; };
-  as<P4>(end - 2).v = 1;               // [write 4]
+  struct [[gnu::packed]] P4 {
+    std::uint32_t v;
+  };
+  struct [[gnu::packed]] P8 {
+    std::uint64_t v;
+  };
+  as<P4>(end - 2).v = 1;  // [write 4]
   KEEP;
-  as<P8>(end - 6).v = 1;               // [write 8]
+  as<P8>(end - 6).v = 1;  // [write 8]
   KEEP;
-  int sum = int(as<P4>(end - 2).v);    // [read 4]
+  int sum = int(as<P4>(end - 2).v);  // [read 4]
   KEEP;
-  sum += int(as<P8>(end - 6).v);       // [read 8]
+  sum += int(as<P8>(end - 6).v);  // [read 8]
   KEEP;
   out[threadIdx.x] = sum;
 }
@@ -686,22 +740,22 @@ __global__ void ranges_past_end(int* out) {
   unsigned char* s = cursor.array<unsigned char>("s", 256, 1);
   for (int i = 0; i < 64; ++i) as<int>(s + 4 * i) = i;
   unsigned char* end = opaque(s + 256);
-  as<Twelve>(end - 8) = as<Twelve>(s);        // [write 12]
+  as<Twelve>(end - 8) = as<Twelve>(s);  // [write 12]
   KEEP;
-  as<Twelve>(s) = as<Twelve>(end - 4);        // [read 12]
+  as<Twelve>(s) = as<Twelve>(end - 4);  // [read 12]
   KEEP;
-  as<Big>(end - 32) = as<Big>(s);             // [write 48]
+  as<Big>(end - 32) = as<Big>(s);  // [write 48]
   KEEP;
-  as<Big>(s) = as<Big>(end - 16);             // [read 48]
+  as<Big>(s) = as<Big>(end - 16);  // [read 48]
   KEEP;
-  as<Odd>(end - 3).value = 5;                 // [write odd]
+  as<Odd>(end - 3).value = 5;  // [write odd]
   KEEP;
   out[threadIdx.x] = as<Odd>(end - 1).value;  // [read odd]
   KEEP;
   volatile int* v = reinterpret_cast<volatile int*>(end + 32);
-  *v = 1;                         // [write volatile]
+  *v = 1;  // [write volatile]
   KEEP;
-  out[threadIdx.x] += v[1];       // [read volatile]
+  out[threadIdx.x] += v[1];  // [read volatile]
   KEEP;
   __builtin_memcpy(end + 64, s, 16);  // [write memcpy]
   KEEP;
@@ -709,15 +763,15 @@ __global__ void ranges_past_end(int* out) {
 
 __global__ void sizes_past_global(int* out) {
   unsigned char* s = opaque(reinterpret_cast<unsigned char*>(out + gridDim.x * blockDim.x));
-  as<unsigned char>(s + 0) = 1;             // [write 1]
-  as<std::uint16_t>(s + 16) = 1;            // [write 2]
-  as<std::uint32_t>(s + 32) = 1;            // [write 4]
-  as<std::uint64_t>(s + 48) = 1;            // [write 8]
-  as<unsigned __int128>(s + 64) = 1;        // [write 16]
-  int sum = as<unsigned char>(s + 80);      // [read 1]
-  sum += as<std::uint16_t>(s + 96);         // [read 2]
-  sum += int(as<std::uint32_t>(s + 112));   // [read 4]
-  sum += int(as<std::uint64_t>(s + 128));   // [read 8]
+  as<unsigned char>(s + 0) = 1;                // [write 1]
+  as<std::uint16_t>(s + 16) = 1;               // [write 2]
+  as<std::uint32_t>(s + 32) = 1;               // [write 4]
+  as<std::uint64_t>(s + 48) = 1;               // [write 8]
+  as<unsigned __int128>(s + 64) = 1;           // [write 16]
+  int sum = as<unsigned char>(s + 80);         // [read 1]
+  sum += as<std::uint16_t>(s + 96);            // [read 2]
+  sum += int(as<std::uint32_t>(s + 112));      // [read 4]
+  sum += int(as<std::uint64_t>(s + 128));      // [read 8]
   sum += int(as<unsigned __int128>(s + 144));  // [read 16]
   out[threadIdx.x] = sum;
 }

@@ -79,10 +79,10 @@ bool contains(const std::string& text, const std::string& piece) {
 std::string at_line(int line) { return " at " + FILE_NAME + ":" + std::to_string(line) + ": "; }
 
 // Notes the line that a report must name, and does it.
-#define HERE(line, ...)  \
-  do {                   \
-    line = __LINE__;     \
-    __VA_ARGS__;         \
+#define HERE(line, ...) \
+  do {                  \
+    line = __LINE__;    \
+    __VA_ARGS__;        \
   } while (false)
 
 // The one finding of a failed launch, of the kind that the failure is.
@@ -785,9 +785,7 @@ TEST_CASE("exec: a lane that returns while others wait for it") {
 
 TEST_CASE("exec: a misused collective that ends its kernel is still named by its line") {
   int line = 0;
-  const auto last = [&] {
-    HERE(line, __syncwarp(2u));
-  };
+  const auto last = [&] { HERE(line, __syncwarp(2u)); };
   const Outcome outcome = run(1, 1, last);
   check_failed(outcome, cudaErrorLaunchFailure, Finding::Kind::collective);
   CHECK_CONTAINS(outcome.message(), at_line(line));
@@ -1013,7 +1011,7 @@ TEST_CASE("exec: error names, texts and values are CUDA's") {
   CHECK(int(cudaErrorInvalidConfiguration) == 9);
 }
 
-// --- shared memory ---------------------------------------------------------------------------------
+// --- shared memory -------------------------------------------------------------------------------
 
 TEST_CASE("exec: shared memory is NaN, as fp32 and as fp16, at the start of every block") {
   constexpr int BLOCKS = 5, FLOATS = 300, HALVES = 500;
@@ -1094,7 +1092,8 @@ TEST_CASE("exec: gaps never push a plan out of the arena, however wide its rows"
         float* last = cursor.array<float>("last", 32, 1);
         wide[9999] = 1, wider[1999] = 2, last[31] = 3;
         sum = int(wide[9999] + wider[1999] + last[31]);
-        inside = reinterpret_cast<char*>(last + 32) <= reinterpret_cast<char*>(wide) + cpu::SharedMemory::ARENA - cpu::SharedMemory::DYNAMIC;
+        inside = reinterpret_cast<char*>(last + 32) <=
+                 reinterpret_cast<char*>(wide) + cpu::SharedMemory::ARENA - cpu::SharedMemory::DYNAMIC;
       },
       options, 48128);
   CHECK_MESSAGE(outcome.ok(), outcome.message());
@@ -1126,7 +1125,21 @@ TEST_CASE("exec: a write outside the request is reported even without the checke
   CHECK_CONTAINS(write_at(224).message(), "rows[10][0]");
 }
 
-// --- memory faults -----------------------------------------------------------------------------------
+TEST_CASE("exec: a write outside the static shared memory is reported, too") {
+  for (const int outside : {-1, -20, 8 * 32, 8 * 32 + 100}) {
+    CAPTURE(outside);
+    const Outcome outcome = run(2, 32, [=] {
+      LAB_SHARED(float, table, [8][32]);
+      float* flat = &table[0][0];
+      asm volatile("" : "+r"(flat));
+      if (threadIdx.x == 5) flat[outside] = 1.0f;
+    });
+    check_failed(outcome, cudaErrorIllegalAddress, Finding::Kind::out_of_bounds);
+    CHECK_CONTAINS(outcome.message(), "B written outside the request");
+  }
+}
+
+// --- memory faults -------------------------------------------------------------------------------
 
 TEST_CASE("exec: memory that is not there") {
   int* buffer = nullptr;
@@ -1151,7 +1164,8 @@ TEST_CASE("exec: memory that is not there") {
     Outcome outcome = go(5000, false, write);
     check_failed(outcome, cudaErrorIllegalAddress, Finding::Kind::fault);
     CHECK(int(outcome.finished) == 700);
-    CHECK_CONTAINS(outcome.message(), "probe: block (1,1,0) warp 1 lane 3" + at_line(line) + "memory fault at address 0x");
+    CHECK_CONTAINS(outcome.message(),
+                   "probe: block (1,1,0) warp 1 lane 3" + at_line(line) + "memory fault at address 0x");
     CHECK_CONTAINS(outcome.message(), "(16000 B past the end of a buffer of 4000 B)");
     CHECK(outcome.report.findings[0].second.line == line);
 
@@ -1160,7 +1174,8 @@ TEST_CASE("exec: memory that is not there") {
 
     outcome = go(2, true, write);
     check_failed(outcome, cudaErrorIllegalAddress, Finding::Kind::fault);
-    CHECK_CONTAINS(outcome.message(), "probe: block (1,1,0) warp 1 lane 3" + at_line(line) + "memory fault at address 0x8 (");
+    CHECK_CONTAINS(outcome.message(),
+                   "probe: block (1,1,0) warp 1 lane 3" + at_line(line) + "memory fault at address 0x8 (");
   }
   CHECK(cudaFree(buffer) == cudaSuccess);
   const Outcome outcome = go(0, false, false);  // after cudaFree
@@ -1204,7 +1219,8 @@ TEST_CASE("exec: a fiber's stack that overflows") {
     });
     check_failed(outcome, cudaErrorLaunchFailure, Finding::Kind::fault);
     CHECK_CONTAINS(outcome.message(), "probe: block (1,0,0) warp " + std::to_string(thread / 32) + " lane " +
-                                          std::to_string(thread % 32) + at_line(0).substr(0, 4 + FILE_NAME.size()));
+                                          std::to_string(thread % 32) +
+                                          at_line(0).substr(0, 4 + FILE_NAME.size()));
     CHECK_CONTAINS(outcome.message(), "stack");
     CHECK_CONTAINS(outcome.message(), "overflowed");
     CHECK(run(1, 64, [&] { __syncthreads(); }).ok());
@@ -1238,7 +1254,7 @@ TEST_CASE("exec: cudaMalloc and cudaFree") {
   CHECK(cudaFree(reused) == cudaErrorInvalidValue);
 }
 
-// --- cp.async ------------------------------------------------------------------------------------------
+// --- cp.async ------------------------------------------------------------------------------------
 
 namespace {
 struct Global {
@@ -1282,7 +1298,9 @@ TEST_CASE("exec: cp.async of 4, 8 and 16 bytes, and what it fills with zeros") {
         REQUIRE_MESSAGE(outcome.ok(), outcome.message());
         for (std::size_t i = 0; i < 512; ++i) {
           const std::size_t in_copy = i % 16;
-          const int expected = in_copy >= bytes ? 0xFF : in_copy >= bytes - zeros ? 0 : byte_at(i / 16 * 64 + in_copy);
+          const int expected = in_copy >= bytes           ? 0xFF
+                               : in_copy >= bytes - zeros ? 0
+                                                          : byte_at(i / 16 * 64 + in_copy);
           CHECK(int(got[i]) == expected);
         }
       }
@@ -1324,8 +1342,9 @@ TEST_CASE("exec: groups complete in order, at the wait, or at the issue") {
         },
         options, 96);
     REQUIRE_MESSAGE(outcome.ok(), outcome.message());
-    const int deferred[8][6] = {{0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0}, {1, 1, 0, 0, 0, 0}, {1, 1, 1, 0, 0, 0},
-                                {1, 1, 1, 0, 0, 0}, {1, 1, 1, 1, 0, 0}, {1, 1, 1, 1, 0, 0}, {1, 1, 1, 1, 1, 0}};
+    const int deferred[8][6] = {{0, 0, 0, 0, 0, 0}, {0, 0, 0, 0, 0, 0}, {1, 1, 0, 0, 0, 0},
+                                {1, 1, 1, 0, 0, 0}, {1, 1, 1, 0, 0, 0}, {1, 1, 1, 1, 0, 0},
+                                {1, 1, 1, 1, 0, 0}, {1, 1, 1, 1, 1, 0}};
     for (int step = 0; step < 8; ++step)
       for (int i = 0; i < 6; ++i) {
         CAPTURE(step);
@@ -1338,7 +1357,8 @@ TEST_CASE("exec: groups complete in order, at the wait, or at the issue") {
   });
 }
 
-TEST_CASE("exec: a deferred copy takes what its source holds at the wait; an eager one what it held at the issue") {
+TEST_CASE(
+    "exec: a deferred copy takes what its source holds at the wait; an eager one what it held at the issue") {
   const Global global(64);
   in_both_copy_modes([&](const ExecOptions& options) {
     int got = -1;
@@ -1387,14 +1407,16 @@ TEST_CASE("exec: a wait is for the thread's own copies only") {
 TEST_CASE("exec: cp.async that the hardware would refuse") {
   const Global global(4096);
   int line = 0;
-  const auto go = [&](std::size_t to, std::size_t from, std::size_t bytes, std::size_t zeros, bool to_shared = true) {
+  const auto go = [&](std::size_t to, std::size_t from, std::size_t bytes, std::size_t zeros,
+                      bool to_shared = true) {
     return run(
         1, 64,
         [&, to, from, bytes, zeros, to_shared] {
           SmemCursor cursor;
           unsigned char* s = cursor.array<unsigned char>("s", 16, 16);
           void* target = to_shared ? s + to : global.bytes + 2048;
-          if (threadIdx.x == 50) HERE(line, __pipeline_memcpy_async(target, global.bytes + from, bytes, zeros));
+          if (threadIdx.x == 50)
+            HERE(line, __pipeline_memcpy_async(target, global.bytes + from, bytes, zeros));
         },
         {}, 256);
   };
@@ -1402,19 +1424,21 @@ TEST_CASE("exec: cp.async that the hardware would refuse") {
   const std::string who = "probe: block (0,0,0) warp 1 lane 18";
   Outcome outcome = go(24, 0, 16, 0);
   check_failed(outcome, cudaErrorMisalignedAddress, Finding::Kind::misaligned);
-  CHECK(outcome.message() == who + at_line(line) +
-                                 "misaligned address: cp.async of 16 bytes to s[1][8], 8 past a multiple of 16");
+  CHECK(outcome.message() ==
+        who + at_line(line) + "misaligned address: cp.async of 16 bytes to s[1][8], 8 past a multiple of 16");
   outcome = go(0, 4, 8, 0);
   check_failed(outcome, cudaErrorMisalignedAddress, Finding::Kind::misaligned);
-  CHECK(outcome.message() == who + at_line(line) +
-                                 "misaligned address: cp.async of 8 bytes from global memory, 4 past a multiple of 8");
+  CHECK(outcome.message() ==
+        who + at_line(line) +
+            "misaligned address: cp.async of 8 bytes from global memory, 4 past a multiple of 8");
   CHECK(int(outcome.finished) == 716);
   check_failed(go(2, 0, 4, 0), cudaErrorMisalignedAddress, Finding::Kind::misaligned);
   for (const std::size_t bytes : {0, 1, 2, 12, 32}) {
     CAPTURE(bytes);
     outcome = go(0, 0, bytes, 0);
     check_failed(outcome, cudaErrorInvalidValue, Finding::Kind::misaligned);
-    CHECK_CONTAINS(outcome.message(), who + at_line(line) + "cp.async of " + std::to_string(bytes) + " bytes");
+    CHECK_CONTAINS(outcome.message(),
+                   who + at_line(line) + "cp.async of " + std::to_string(bytes) + " bytes");
   }
   outcome = go(0, 0, 8, 9);
   check_failed(outcome, cudaErrorInvalidValue, Finding::Kind::misaligned);
@@ -1443,7 +1467,7 @@ TEST_CASE("exec: a cp.async from an address that is not there") {
   });
 }
 
-// --- schedules -------------------------------------------------------------------------------------------
+// --- schedules -----------------------------------------------------------------------------------
 
 namespace {
 struct Walk {
@@ -1503,7 +1527,8 @@ TEST_CASE("exec: random is every thread once, another order a seed and a block, 
   std::set<std::vector<int>> orders;
   for (std::uint64_t seed = 0; seed < 20; ++seed) orders.insert(walk(Schedule::random, seed, 96).starts);
   CHECK(orders.size() == 20);
-  for (std::uint32_t block = 1; block < 8; ++block) orders.insert(walk(Schedule::random, 1, 96, block).starts);
+  for (std::uint32_t block = 1; block < 8; ++block)
+    orders.insert(walk(Schedule::random, 1, 96, block).starts);
   CHECK(orders.size() == 27);
 }
 
@@ -1540,22 +1565,26 @@ TEST_CASE("exec: the same schedule and seed make the same switches and output, w
 TEST_CASE("exec: schedules differ where a kernel depends on the order") {
   const auto last_writer = [](Schedule schedule) {
     int last = -1;
-    run(1, 64, [&] { last = int(threadIdx.x); }, in_order(schedule));
+    run(
+        1, 64, [&] { last = int(threadIdx.x); }, in_order(schedule));
     return last;
   };
   CHECK(last_writer(Schedule::ascending) == 63);
   CHECK(last_writer(Schedule::descending) == 0);
 }
 
-// --- blocks and workers ------------------------------------------------------------------------------------
+// --- blocks and workers --------------------------------------------------------------------------
 
 TEST_CASE("exec: a sample of blocks runs those and no others") {
   ExecOptions options;
   options.blocks = {1, 4, 11, 99};  // the last one is not in the grid
   int runs[12] = {};
-  const Outcome outcome = run(dim3(3, 2, 2), 32, [&] {
-    if (threadIdx.x == 0) ++runs[blockIdx.x + 3 * blockIdx.y + 6 * blockIdx.z];
-  }, options);
+  const Outcome outcome = run(
+      dim3(3, 2, 2), 32,
+      [&] {
+        if (threadIdx.x == 0) ++runs[blockIdx.x + 3 * blockIdx.y + 6 * blockIdx.z];
+      },
+      options);
   CHECK(outcome.ok());
   for (int block = 0; block < 12; ++block) CHECK(runs[block] == (block == 1 || block == 4 || block == 11));
   CHECK(outcome.report.blocks_run == 3u);
@@ -1565,7 +1594,9 @@ TEST_CASE("exec: a sample of blocks runs those and no others") {
 TEST_CASE("exec: the lowest failing block is reported, with the same counts, for any number of workers") {
   for (const int workers : {1, 2, 3, 8}) {
     CAPTURE(workers);
-    const auto pause = [](int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); };
+    const auto pause = [](int milliseconds) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+    };
     const Outcome outcome = run(
         40, 64,
         [&] {
@@ -1586,14 +1617,17 @@ TEST_CASE("exec: the lowest failing block is reported, with the same counts, for
 TEST_CASE("exec: after a failed block its worker starts afresh") {
   // The failing block leaves fibers at a barrier, an open rendezvous and copies in flight.
   const Global global(64);
-  run(4, 64, [&] {
-    SmemCursor cursor;
-    unsigned char* s = cursor.array<unsigned char>("s", 16, 1);
-    __pipeline_memcpy_async(s, global.bytes, 16);
-    if (threadIdx.x == 40) __trap();
-    if (threadIdx.x > 40) __syncwarp(0xFFFFFE00u);
-    __syncthreads();
-  }, {}, 32);
+  run(
+      4, 64,
+      [&] {
+        SmemCursor cursor;
+        unsigned char* s = cursor.array<unsigned char>("s", 16, 1);
+        __pipeline_memcpy_async(s, global.bytes, 16);
+        if (threadIdx.x == 40) __trap();
+        if (threadIdx.x > 40) __syncwarp(0xFFFFFE00u);
+        __syncthreads();
+      },
+      {}, 32);
   int sum = 0;
   const Outcome outcome = run(4, 64, [&] {
     const int s = int(warp_sum(1));
