@@ -429,7 +429,9 @@ int fingerprint_command(std::span<char*> args) {
     looked += part.possible;
     good &= as_it_should;
     const char* mark = !part.possible ? "skip" : part.shown ? "shown" : "not shown";
-    if (with_bug) std::printf("  expected:  %s\n", part.expected.c_str());
+    // What turned out to be no bug has nothing to show: say what would, and that it does not.
+    const char* label = found->harmless && !part.always ? "if a bug: " : "expected: ";
+    if (with_bug) std::printf("  %s %s\n", label, part.expected.c_str());
     std::printf("  %s %s[%s%s]\n", with_bug ? "seen:     " : "          ", (part.seen + " ").c_str(), mark,
                 as_it_should ? "" : wanted ? ", but it should be" : ", but it should not be");
     if (with_bug && part.shown)
