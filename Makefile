@@ -60,9 +60,13 @@ NVCC := nvcc
 GPU_ARCHS := 89 90
 # A sibling call leaves no frame behind, and a report would name the caller's caller.
 CXXFLAGS := -std=c++20 -O2 -g -fno-optimize-sibling-calls -Wall -Wextra -Wno-unknown-pragmas
+# make sanitize: a build of its own. The checker's instrumentation and AddressSanitizer exclude each other.
+ifdef SANITIZE
+CXXFLAGS += -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+endif
 NVCCFLAGS := -std=c++20 -O3 -lineinfo -ccbin $(CXX) $(foreach a,$(GPU_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) -Xcompiler -Wall
 
-B := build/$(backend)
+B := build/$(if $(SANITIZE),asan,$(backend))
 ifeq ($(backend),gpu)
 CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(shell readlink -f "$$(command -v nvcc)"))
 INCLUDES := -I. -isystem $(CUDA_HOME)/include
@@ -71,6 +75,7 @@ BACKEND_SRC := $(wildcard common/gpu/*.cpp)
 else
 INCLUDES := -Icommon/cpu -I.
 LIBS := -lboost_context -pthread
+LIBS += $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
 BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
 endif
 LIB_SRC := $(BACKEND_SRC) $(wildcard reference/*.cpp) $(filter-out checks/test_% checks/fuzz_%,$(wildcard checks/*.cpp))
@@ -156,6 +161,28 @@ else
 	@status=0; for lab in $^; do $$lab racecheck || status=1; done; exit $$status
 endif
 
+# What random problems find. make fuzz [stage=S [bug=B]] [seconds=N] [seed=K] [cases=N] [check=1], or only='...' of a failure.
+FUZZ_LABS := $(if $(stage),$(if $(or $(bug),$(BROKEN)),$(foreach p,$(PAIRS),$(call bug_lab,$(p))),$(call lab_of,$(STAGE),$(if $(filter 1,$(check)),checked,fixed))),\
+  $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),$(if $(filter 1,$(check)),checked,fixed))))
+fuzz: $(FUZZ_LABS)
+	@sh checks/fuzz.sh '$(foreach w,seconds seed cases case check,$(if $($(w)),$(w)=$($(w))))' '$(if $(only),$(only)$(if $(check), check=$(check)))' $^
+
+# libFuzzer on the .npy reader; needs clang and its runtimes.
+fuzz-npy:
+	@CLANG='$(CLANG)' sh checks/fuzz_npy.sh '$(or $(seconds),60)'
+
+# The unit tests and a short acceptance under AddressSanitizer and UndefinedBehaviorSanitizer.
+sanitize:
+	@$(MAKE) backend=cpu SANITIZE=1 sanitized
+sanitized: $(B)/unit $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed))
+	@sh checks/sanitize.sh $^
+
+# Whether the notes' own inputs show each bug; and what each tool sees of it.
+blindness: $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed)) $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
+	@sh checks/blindness.sh $(B)/STAGE/VARIANT/lab
+tools-table: $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),checked)) $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
+	@sh checks/tools_table.sh $(B)/STAGE/VARIANT/lab
+
 bench-cpu: $(call lab_of,$(if $(stage),$(STAGE),v2b_single_warp),fixed) $(call lab_of,$(if $(stage),$(STAGE),v2b_single_warp),checked)
 	@for lab in $^; do $$lab bench-cpu || exit 1; done
 
@@ -164,7 +191,7 @@ build-gpu: $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed)) $(foreach p,$(PA
 	@echo "built for sm_$(subst $(eval ) ,$(comma) sm_,$(GPU_ARCHS)): $(words $^) binaries"
 
 # The checker's own tests bring kernels along, instrumented as a stage's are.
-$(B)/obj/checks/test_checker_kernels.o: CXXFLAGS += -fsanitize=thread
+$(B)/obj/checks/test_checker_kernels.o: CXXFLAGS += $(if $(SANITIZE),,-fsanitize=thread)
 
 # Needs nvcc, but no GPU. The JSON is what tables and plots are made from.
 resources: $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) $(foreach p,$(PAIRS),build/cpu/$(firstword $(subst :, ,$(p)))/bug-$(lastword $(subst :, ,$(p)))/lab)
@@ -186,4 +213,4 @@ PROBE := $(B)/probe_wmma
 probe-wmma:
 	@mkdir -p $(B); nvcc -std=c++20 -arch=native -o $(PROBE) checks/probe_wmma.cu && $(PROBE)
 
-.PHONY: climb-table resources build-gpu help racecheck bench-cpu probe-wmma list test reproduce-bug check-harness run unit clean FORCE
+.PHONY: fuzz fuzz-npy sanitize sanitized blindness tools-table climb-table resources build-gpu help racecheck bench-cpu probe-wmma list test reproduce-bug check-harness run unit clean FORCE

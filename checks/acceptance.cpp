@@ -34,8 +34,7 @@ std::vector<Case> all_cases(std::uint64_t seed) {
   for (const Shape& shape : NOTES_SHAPES) cases.push_back({Group::notes, shape, Family::notes, seed});
   for (const Family family : {Family::unit, Family::peaked, Family::offset, Family::impulse})
     for (const Shape& shape : NOTES_SHAPES)
-      if (family != Family::impulse || shape.S <= 512)
-        cases.push_back({Group::families, shape, family, seed});
+      if (family != Family::impulse || shape.S <= 512) cases.push_back({Group::families, shape, family, seed});
   for (const int D : {64, 128})
     for (const int S : RAGGED_LENGTHS)
       for (const bool causal : {false, true}) {
@@ -70,9 +69,7 @@ struct Tiling {
   std::size_t rows(std::uint32_t tile) const {
     return std::min(std::size_t(tile_m), shape.S - std::size_t(tile % tiles_per_head) * tile_m);
   }
-  double tile_cost() const {
-    return tile_m / 64.0 * shape.S / 2048.0 * shape.D / 64.0 * (shape.causal ? 0.5 : 1);
-  }
+  double tile_cost() const { return tile_m / 64.0 * shape.S / 2048.0 * shape.D / 64.0 * (shape.causal ? 0.5 : 1); }
 };
 
 Tiling tiling(const Shape& shape, const LaunchPlan& plan) {
@@ -101,9 +98,8 @@ Coverage coverage(const Case& test, const Tiling& tiling, bool full) {
     return sample(total, std::max(fewest, std::size_t(cost / tiling.tile_cost())), test.seed);
   };
   Coverage c;
-  c.checked =
-      full ? sample(tiling.tiles(), tiling.tiles(), test.seed)
-           : some_of(tiling.tiles(), test.group == Group::notes ? NOTES_COST : CHECKED_COST, FEWEST_CHECKED);
+  c.checked = full ? sample(tiling.tiles(), tiling.tiles(), test.seed)
+                   : some_of(tiling.tiles(), test.group == Group::notes ? NOTES_COST : CHECKED_COST, FEWEST_CHECKED);
   if (!can_schedule()) {
     c.repeated = c.checked;  // a GPU runs every tile each time
     return c;
@@ -134,24 +130,19 @@ struct Run {
 // The first is compared with the oracle, the rest with the first. Two equal ones come first: a kernel that
 // differs from itself has a race that needs no other schedule.
 constexpr Run RUNS[] = {
-    {Schedule::ascending, Copies::at_wait, false},
-    {Schedule::ascending, Copies::at_wait, false},
-    {Schedule::descending, Copies::at_issue, false},
-    {Schedule::round_robin, Copies::at_wait, true, Fragments::other},
+    {Schedule::ascending, Copies::at_wait, false},   {Schedule::ascending, Copies::at_wait, false},
+    {Schedule::descending, Copies::at_issue, false}, {Schedule::round_robin, Copies::at_wait, true, Fragments::other},
     {Schedule::random, Copies::at_issue, false},
 };
 constexpr std::size_t EQUAL_RUNS = 2;
 
 std::string text(const Run& run) {
   if (!can_schedule()) return "launch";
-  return format("schedule %s%s, copies %s%s", name(run.schedule),
-                run.schedule == Schedule::random ? " (seed 1)" : "", name(run.copies),
-                run.gaps ? ", gaps between shared arrays, another fragment layout" : "");
+  return format("schedule %s%s, copies %s%s", name(run.schedule), run.schedule == Schedule::random ? " (seed 1)" : "",
+                name(run.copies), run.gaps ? ", gaps between shared arrays, another fragment layout" : "");
 }
 
-std::string number(float x) {
-  return std::isnan(x) ? "NaN" : format("%.6g", x);
-}  // a NaN's sign says nothing
+std::string number(float x) { return std::isnan(x) ? "NaN" : format("%.6g", x); }  // a NaN's sign says nothing
 
 std::string error_text(cudaError_t error) {
   return format("%s (%s)", cudaGetErrorName(error), cudaGetErrorString(error));
@@ -164,8 +155,7 @@ const Inputs& inputs_of(const Case& test) {
   static Inputs inputs;
   Case key = test;
   key.shape.causal = false;
-  if (inputs.q.empty() || key.shape != cached.shape || key.family != cached.family ||
-      key.seed != cached.seed) {
+  if (inputs.q.empty() || key.shape != cached.shape || key.family != cached.family || key.seed != cached.seed) {
     inputs = make_inputs(key.family, key.shape, key.seed);
     cached = key;
   }
@@ -186,15 +176,14 @@ class CaseRun {
         v_(inputs_.v),
         out_(shape_.elements()) {
     result_.test = test;
-    args_ = {q_.data(), k_.data(), v_.data(), out_.data(), shape_, 1.0f / std::sqrt(float(shape_.D)),
-             nullptr};
+    args_ = {q_.data(), k_.data(), v_.data(), out_.data(), shape_, 1.0f / std::sqrt(float(shape_.D)), nullptr};
   }
 
   CaseResult run() {
     const dim3 grid = plan_.grid;
     if (grid.x != tiling_.tiles_per_head || grid.y != unsigned(shape_.H) || grid.z != unsigned(shape_.B)) {
-      problem(format("the plan's grid (%u,%u,%u) is not (query tiles, heads, batch) = (%u,%d,%d)", grid.x,
-                     grid.y, grid.z, tiling_.tiles_per_head, shape_.H, shape_.B));
+      problem(format("the plan's grid (%u,%u,%u) is not (query tiles, heads, batch) = (%u,%d,%d)", grid.x, grid.y,
+                     grid.z, tiling_.tiles_per_head, shape_.H, shape_.B));
       return result_;
     }
     const auto [checked, repeated] = coverage(result_.test, tiling_, full_);
@@ -258,12 +247,10 @@ class CaseRun {
     else if (!message.empty())
       problem("no error code, yet the backend says" + message, &run);
     for (std::size_t i = 0; i < report.findings.size() && i < 2; ++i) problem(report.findings[i].text, &run);
-    if (report.findings.size() > 2)
-      problem(format("and %zu more findings", report.findings.size() - 2), &run);
+    if (report.findings.size() > 2) problem(format("and %zu more findings", report.findings.size() - 2), &run);
     if (returned != cudaSuccess || last != cudaSuccess || ran != cudaSuccess) return false;
     if (can_schedule() && report.blocks_run != tiles.size())
-      problem(format("%llu blocks ran, not the %zu asked for", (unsigned long long)report.blocks_run,
-                     tiles.size()),
+      problem(format("%llu blocks ran, not the %zu asked for", (unsigned long long)report.blocks_run, tiles.size()),
               &run);
 
     std::string damage;
@@ -276,8 +263,7 @@ class CaseRun {
     return true;
   }
 
-  void check_input(const char* name, const DeviceTensor& tensor, const std::vector<fp16>& original,
-                   const Run& run) {
+  void check_input(const char* name, const DeviceTensor& tensor, const std::vector<fp16>& original, const Run& run) {
     std::string damage;
     const auto now = tensor.download(damage);
     if (!damage.empty()) problem(format("wrote outside its input %s, %s", name, damage.c_str()), &run);
@@ -285,8 +271,7 @@ class CaseRun {
   }
 
   // A block must leave the rows of other blocks alone.
-  void check_poison(const Run& run, const std::vector<fp16>& output,
-                    const std::vector<std::uint32_t>& tiles) {
+  void check_poison(const Run& run, const std::vector<fp16>& output, const std::vector<std::uint32_t>& tiles) {
     std::size_t written = 0, row = 0, first = 0;
     const auto skip_to = [&](std::size_t end) {
       for (; row < end; ++row)
@@ -299,10 +284,9 @@ class CaseRun {
     }
     skip_to(shape_.rows());
     if (written > 0)
-      problem(
-          format("%zu elements written that belong to blocks that did not run, first in row %zu of [B*H*S]",
-                 written, first),
-          &run);
+      problem(format("%zu elements written that belong to blocks that did not run, first in row %zu of [B*H*S]",
+                     written, first),
+              &run);
   }
 
   std::vector<double> oracle(const std::vector<fp16>& v, const std::vector<std::uint32_t>& tiles) const;
@@ -363,8 +347,7 @@ void CaseRun::compare_with_oracle(const std::vector<fp16>& output, const std::ve
     for (std::size_t row = first_row; row < first_row + tiling_.rows(tile); ++row) {
       RowError bound;
       if (!notes) {
-        const double score =
-            args_.scale * longest_row(std::span(inputs_.q).subspan(row * D, D), shape_.D) * longest_k;
+        const double score = args_.scale * longest_row(std::span(inputs_.q).subspan(row * D, D), shape_.D) * longest_k;
         bound = row_error(shape_.D, visible_keys(shape_, int(row % S)), score, plan_.half_p);
       }
       for (std::size_t col = 0; col < D; ++col, ++at) {
@@ -396,17 +379,15 @@ void CaseRun::compare_with_oracle(const std::vector<fp16>& output, const std::ve
   const WorstElement& w = *result_.worst;
   std::string nans;
   if (result_.nans > 0)
-    nans = format("; %zu are NaN, %zu of them with the poison's bits (not written, or made of it)",
-                  result_.nans, poison);
-  problem(
-      format("%zu of %zu elements outside the bound%s", result_.differing, result_.compared, nans.c_str()));
-  problem(format("worst (b,h,row,col) = (%d,%d,%d,%d): got %s, expected %.6g, allowed +-%.3g", w.b, w.h,
-                 w.row, w.col, number(w.got).c_str(), w.expected, w.allowed));
+    nans =
+        format("; %zu are NaN, %zu of them with the poison's bits (not written, or made of it)", result_.nans, poison);
+  problem(format("%zu of %zu elements outside the bound%s", result_.differing, result_.compared, nans.c_str()));
+  problem(format("worst (b,h,row,col) = (%d,%d,%d,%d): got %s, expected %.6g, allowed +-%.3g", w.b, w.h, w.row, w.col,
+                 number(w.got).c_str(), w.expected, w.allowed));
 }
 
 // The oracle's rows for these tiles, one after the other.
-std::vector<double> CaseRun::oracle(const std::vector<fp16>& v,
-                                    const std::vector<std::uint32_t>& tiles) const {
+std::vector<double> CaseRun::oracle(const std::vector<fp16>& v, const std::vector<std::uint32_t>& tiles) const {
   std::vector<RowBlock> blocks;
   for (const std::uint32_t tile : tiles) {
     const int first = int(tile % tiling_.tiles_per_head) * tiling_.tile_m;
@@ -415,8 +396,8 @@ std::vector<double> CaseRun::oracle(const std::vector<fp16>& v,
   return attention(shape_, args_.scale, inputs_.q, inputs_.k, v, blocks);
 }
 
-void CaseRun::compare_with_first(const Run& run, const std::vector<fp16>& output,
-                                 const std::vector<fp16>& first, const std::vector<std::uint32_t>& tiles) {
+void CaseRun::compare_with_first(const Run& run, const std::vector<fp16>& output, const std::vector<fp16>& first,
+                                 const std::vector<std::uint32_t>& tiles) {
   const std::size_t D = std::size_t(shape_.D);
   std::size_t differing = 0, where = 0, compared = 0;
   for (const std::uint32_t tile : tiles) {
@@ -427,12 +408,11 @@ void CaseRun::compare_with_first(const Run& run, const std::vector<fp16>& output
   }
   if (differing == 0) return;
   const std::size_t row = where / D;
-  problem(
-      format("not repeatable: differs from the first launch in %zu of %zu elements, first at (b,h,row,col) = "
-             "(%zu,%zu,%zu,%zu): %s, was %s",
-             differing, compared, row / shape_.S / shape_.H, row / shape_.S % shape_.H, row % shape_.S,
-             where % D, number(to_float(output[where])).c_str(), number(to_float(first[where])).c_str()),
-      &run);
+  problem(format("not repeatable: differs from the first launch in %zu of %zu elements, first at (b,h,row,col) = "
+                 "(%zu,%zu,%zu,%zu): %s, was %s",
+                 differing, compared, row / shape_.S / shape_.H, row / shape_.S % shape_.H, row % shape_.S, where % D,
+                 number(to_float(output[where])).c_str(), number(to_float(first[where])).c_str()),
+          &run);
 }
 
 // Median of ten groups of launches, the L2 cache warm. Small launches are over before the next one is queued,
@@ -493,8 +473,7 @@ TEST_CASE("whole: the shapes of the notes") { run_group(Group::notes); }
 TEST_CASE("whole: inputs that tell a wrong kernel") { run_group(Group::families); }
 TEST_CASE("whole: ragged lengths") { run_group(Group::ragged); }
 TEST_CASE("quick: every case, the cheapest first, until one is red") {
-  std::ranges::stable_sort(session->cases, {},
-                           [](const Case& c) { return case_cost(c, session->options.full); });
+  std::ranges::stable_sort(session->cases, {}, [](const Case& c) { return case_cost(c, session->options.full); });
   for (const Case& test : session->cases) REQUIRE(run_and_report(test));
 }
 TEST_SUITE_END();

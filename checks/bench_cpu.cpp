@@ -59,8 +59,7 @@ Measured measure(const AttentionArgs& args, int workers, bool check) {
 void print_row(const std::string& what, int workers, const Measured& m, const std::string& remark = "") {
   // A worker's time, not the wall's: it says the same for any number of workers that the machine has cores
   // for.
-  const double ns =
-      1e9 * m.median() * workers / double(std::max<std::uint64_t>(1, m.report.lane_collectives));
+  const double ns = 1e9 * m.median() * workers / double(std::max<std::uint64_t>(1, m.report.lane_collectives));
   std::printf("%-20s %8.3f s  (%.3f .. %.3f)  %6.1f ns  %11llu  %11llu  %8zu%s\n", what.c_str(), m.median(),
               m.seconds.front(), m.seconds.back(), ns, (unsigned long long)m.report.lane_collectives,
               (unsigned long long)m.report.switches, m.report.findings.size(), remark.c_str());
@@ -84,8 +83,8 @@ int bench_cpu_command(std::span<char*> args) {
   std::printf("%s, %s, median of %d runs (fastest .. slowest)\n", stage().name, text(MISSION).c_str(), RUNS);
   std::printf("machine: %s, %d core%s\n", cpu_model().c_str(), cores, cores == 1 ? "" : "s");
   std::printf("%-20s %10s  %18s  %9s  %11s  %11s  %8s\n", "", "", "", "a lane-", "lane-", "", "");
-  std::printf("%-20s %10s  %18s  %9s  %11s  %11s  %8s\n", "", "time", "", "collect.", "collectives",
-              "switches", "findings");
+  std::printf("%-20s %10s  %18s  %9s  %11s  %11s  %8s\n", "", "time", "", "collect.", "collectives", "switches",
+              "findings");
   const std::string build = can_check() ? "unchecked" : "plain";
   const Measured all = measure(attention, cores, false);
   print_row(build + ", " + workers_text(cores), cores, all);
@@ -97,9 +96,8 @@ int bench_cpu_command(std::span<char*> args) {
   }
   const Measured checked = measure(attention, cores, true);
   print_row("checked, " + workers_text(cores), cores, checked);
-  std::printf(
-      "The checker takes %.1f times as long as the same instrumented build with the checker asleep.\n",
-      checked.median() / all.median());
+  std::printf("The checker takes %.1f times as long as the same instrumented build with the checker asleep.\n",
+              checked.median() / all.median());
   return 0;
 }
 

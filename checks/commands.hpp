@@ -12,8 +12,7 @@ namespace lab {
 
 struct Command {
   const char* name;
-  int (*run)(
-      std::span<char*> args);  // the exit status: 0 good, 1 red; throws BadInput for what main turns into 2
+  int (*run)(std::span<char*> args);  // the exit status: 0 good, 1 red; throws BadInput for what main turns into 2
   const char* help;
 };
 
@@ -24,14 +23,17 @@ int racecheck_command(std::span<char*> args);    // racecheck.cpp
 int bench_cpu_command(std::span<char*> args);    // bench_cpu.cpp
 int fingerprint_command(std::span<char*> args);  // fingerprint.cpp
 int once_command(std::span<char*> args);         // fingerprint.cpp
+int fuzz_command(std::span<char*> args);         // fuzz.cpp
+int blindness_command(std::span<char*> args);    // blindness.cpp
 
 inline constexpr Command COMMANDS[] = {
     {"test", test_command, "test [full=1] [quick=1] [seed=N]     acceptance of the linked stage"},
     {"run", run_command, "run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=0|1] [scale=x]"},
-    {"fingerprint", fingerprint_command,
-     "fingerprint BUG                        looks for a bug in this build"},
+    {"fingerprint", fingerprint_command, "fingerprint BUG                        looks for a bug in this build"},
     {"once", once_command, "once B H S D [causal]                one launch, for compute-sanitizer to watch"},
     {"racecheck", racecheck_command, "racecheck                              races, uninitialised reads, overruns"},
+    {"fuzz", fuzz_command, "fuzz [seconds=N] [seed=K] [check=1]    random problems; a failure is shrunk and says how to repeat it"},
+    {"blindness", blindness_command, "blindness                              would the notes' inputs have shown it?"},
     {"bench-cpu", bench_cpu_command, "bench-cpu                              what the CPU execution costs"},
     {"plan", plan_command, "plan B H S D [causal]                how the stage launches a shape, as JSON"},
 };

@@ -23,8 +23,7 @@ struct CudaError : std::runtime_error {
 };
 inline void check_cuda(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return;
-  throw CudaError(std::string(what) + ": " + cudaGetErrorName(error) + " (" + cudaGetErrorString(error) +
-                  ")");
+  throw CudaError(std::string(what) + ": " + cudaGetErrorName(error) + " (" + cudaGetErrorString(error) + ")");
 }
 
 // 512 bytes: the tensor between the canaries keeps the 256-byte alignment of cudaMalloc.
@@ -44,8 +43,7 @@ class DeviceTensor {
     for (std::size_t i = 0; i < margin_; ++i) all[i] = all[margin_ + elements_ + i] = canary(i);
     copy_in(base_, all);
   }
-  explicit DeviceTensor(std::span<const fp16> values, bool canaries = true)
-      : DeviceTensor(values.size(), canaries) {
+  explicit DeviceTensor(std::span<const fp16> values, bool canaries = true) : DeviceTensor(values.size(), canaries) {
     copy_in(data(), values);
   }
   DeviceTensor(DeviceTensor&& other) noexcept
@@ -62,8 +60,7 @@ class DeviceTensor {
   // The values; `damage` tells where a canary was overwritten, and is "" if none was.
   std::vector<fp16> download(std::string& damage) const {
     std::vector<fp16> all(total());
-    check_cuda(cudaMemcpy(all.data(), base_, all.size() * sizeof(half), cudaMemcpyDeviceToHost),
-               "cudaMemcpy to host");
+    check_cuda(cudaMemcpy(all.data(), base_, all.size() * sizeof(half), cudaMemcpyDeviceToHost), "cudaMemcpy to host");
     damage.clear();
     for (std::size_t i = 0; i < margin_ && damage.empty(); ++i) {
       if (all[margin_ - 1 - i] != canary(margin_ - 1 - i))
@@ -83,8 +80,7 @@ class DeviceTensor {
  private:
   std::size_t total() const { return elements_ + 2 * margin_; }
   static void copy_in(half* to, std::span<const fp16> from) {
-    check_cuda(cudaMemcpy(to, from.data(), from.size_bytes(), cudaMemcpyHostToDevice),
-               "cudaMemcpy to device");
+    check_cuda(cudaMemcpy(to, from.data(), from.size_bytes(), cudaMemcpyHostToDevice), "cudaMemcpy to device");
   }
 
   half* base_ = nullptr;

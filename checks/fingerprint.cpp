@@ -35,7 +35,8 @@ void for_elements(const Shape& shape, Each each) {
 }
 
 // The first head that has marks, from the first 128 rows that do: each character is the worst of its rows and columns.
-std::vector<std::string> map_of(const Shape& shape, const std::function<char(std::size_t)>& mark, const std::string& key) {
+std::vector<std::string> map_of(const Shape& shape, const std::function<char(std::size_t)>& mark,
+                                const std::string& key) {
   const std::size_t head = std::size_t(shape.S) * shape.D;
   std::size_t begin = 0;
   for (std::size_t bh = 0; bh < std::size_t(shape.B) * shape.H; ++bh) {
@@ -56,8 +57,9 @@ std::vector<std::string> map_of(const Shape& shape, const std::function<char(std
   while (first + ROWS * LINES < shape.S && !marked(first)) ++first;
   first = first / (ROWS * LINES) * (ROWS * LINES);
   const int cols = std::max(2, shape.D / 32), last = std::min(shape.S, first + ROWS * LINES);
-  std::vector<std::string> lines = {format("head %zu, rows %d..%d of %d, a character is %d rows x %d columns: ", begin / head, first,
-                                           last - 1, shape.S, ROWS, cols) + key};
+  std::vector<std::string> lines = {format("head %zu, rows %d..%d of %d, a character is %d rows x %d columns: ",
+                                           begin / head, first, last - 1, shape.S, ROWS, cols) +
+                                    key};
   for (int r0 = first; r0 < last; r0 += ROWS) {
     std::string line = format("  row %4d  ", r0);
     for (int c0 = 0; c0 < shape.D; c0 += cols) {
@@ -115,11 +117,16 @@ Comparison compare(const Trial& t, const std::vector<double>& with, const Where&
 }
 
 std::string state(const Trial& t) {
-  return t.ok() ? "" : std::string(" (") + cudaGetErrorName(t.ok() ? cudaSuccess : t.launched != cudaSuccess ? t.launched : t.finished) +
-                           ": " + t.message + ")";
+  return t.ok() ? ""
+                : std::string(" (") +
+                      cudaGetErrorName(t.ok()                      ? cudaSuccess
+                                       : t.launched != cudaSuccess ? t.launched
+                                                                   : t.finished) +
+                      ": " + t.message + ")";
 }
 
-// A GPU has no schedules to choose and no checker of ours. What the bug does not happen to show there is hidden, not gone.
+// A GPU has no schedules to choose and no checker of ours. What the bug does not happen to show there is hidden, not
+// gone.
 Part hidden_unless_shown(Part part, const std::string& why) {
   part.possible = part.shown;
   if (!part.shown) part.seen += why;
@@ -134,9 +141,10 @@ Part sanitizer_reports(const Shape& shape, Finding::Kind kind) {
   const std::string tool = race ? "racecheck" : init ? "initcheck" : barrier ? "synccheck" : "memcheck";
   Part part;
   part.expected = "compute-sanitizer --tool " + tool + " reports it";
-  const std::string command =
-      "compute-sanitizer --tool " + tool + (init ? " --initcheck-address-space shared" : "") + (race ? " --racecheck-report all" : "") +
-      format(" /proc/%d/exe once %d %d %d %d %d 2>&1", int(getpid()), shape.B, shape.H, shape.S, shape.D, int(shape.causal));
+  const std::string command = "compute-sanitizer --tool " + tool + (init ? " --initcheck-address-space shared" : "") +
+                              (race ? " --racecheck-report all" : "") +
+                              format(" /proc/%d/exe once %d %d %d %d %d 2>&1", int(getpid()), shape.B, shape.H, shape.S,
+                                     shape.D, int(shape.causal));
   std::FILE* pipe = popen(command.c_str(), "r");
   if (!pipe) return hidden_unless_shown(part, "compute-sanitizer cannot be run");
   std::string summary = "compute-sanitizer gave no summary";
@@ -216,7 +224,8 @@ Trial run_trial(const Shape& shape, Family family, const ExecOptions& options, s
   return t;
 }
 
-Part equals_prediction(const Trial& t, const std::vector<double>& predicted, const std::string& formula, const Where& where) {
+Part equals_prediction(const Trial& t, const std::vector<double>& predicted, const std::string& formula,
+                       const Where& where) {
   const std::vector<double> right = right_answer(t);
   double apart = 0;
   for_elements(t.shape, [&](std::size_t i, int row, int col) {
@@ -227,15 +236,21 @@ Part equals_prediction(const Trial& t, const std::vector<double>& predicted, con
   part.expected = "the output equals " + formula;
   // Far apart on this input, or matching the prediction would prove nothing.
   part.shown = t.ok() && with_prediction.outside == 0 && apart >= 100 * NOTES_TOLERANCE;
-  part.seen = format("%s: |out - predicted| <= %.1e (%zu of %zu elements outside the bound), |out - right| <= %.2g; predicted and "
-                     "right are up to %.2f apart",
-                     t.title().c_str(), with_prediction.max_diff, with_prediction.outside, with_prediction.compared,
-                     with_right.max_diff, apart) + state(t);
+  part.seen =
+      format(
+          "%s: |out - predicted| <= %.1e (%zu of %zu elements outside the bound), |out - right| <= %.2g; predicted and "
+          "right are up to %.2f apart",
+          t.title().c_str(), with_prediction.max_diff, with_prediction.outside, with_prediction.compared,
+          with_right.max_diff, apart) +
+      state(t);
   const Bound bound = bound_of(t);
-  part.lines = map_of(t.shape, [&](std::size_t i) {
-    if (is_nan(t.out[i])) return t.out[i] == FP16_NAN ? '~' : 'N';
-    return std::abs(to_float(t.out[i]) - right[i]) <= bound.allowed(right[i]) ? '.' : '#';
-  }, "'#' wrong, 'N' NaN, '~' never written, '.' right");
+  part.lines = map_of(
+      t.shape,
+      [&](std::size_t i) {
+        if (is_nan(t.out[i])) return t.out[i] == FP16_NAN ? '~' : 'N';
+        return std::abs(to_float(t.out[i]) - right[i]) <= bound.allowed(right[i]) ? '.' : '#';
+      },
+      "'#' wrong, 'N' NaN, '~' never written, '.' right");
   return part;
 }
 
@@ -247,9 +262,11 @@ Part nan_exactly(const Trial& t, const Where& where, const std::string& rule) {
   Part part;
   part.expected = "NaN if and only if " + rule;
   part.shown = t.ok() && predicted > 0 && wrong_place == 0;
-  part.seen = format("%s: %zu of %zu elements are NaN, %zu predicted, %zu disagree", t.title().c_str(), nans, t.out.size(),
-                     predicted, wrong_place) + state(t);
-  part.lines = map_of(t.shape, [&](std::size_t i) { return is_nan(t.out[i]) ? 'N' : '.'; }, "'N' NaN, '.' a number");
+  part.seen = format("%s: %zu of %zu elements are NaN, %zu predicted, %zu disagree", t.title().c_str(), nans,
+                     t.out.size(), predicted, wrong_place) +
+              state(t);
+  part.lines = map_of(
+      t.shape, [&](std::size_t i) { return is_nan(t.out[i]) ? 'N' : '.'; }, "'N' NaN, '.' a number");
   return part;
 }
 
@@ -262,10 +279,11 @@ Part unwritten_exactly(const Trial& t, const Where& where, const std::string& ru
   Part part;
   part.expected = "never written: " + rule;
   part.shown = t.ok() && predicted > 0 && wrong_place == 0;
-  part.seen = format("%s: %zu of %zu elements keep the poison, %zu predicted, %zu disagree", t.title().c_str(), unwritten,
-                     t.out.size(), predicted, wrong_place) + state(t);
-  part.lines = map_of(t.shape, [&](std::size_t i) { return t.out[i] == FP16_NAN ? '~' : '.'; },
-                      "'~' never written, '.' written");
+  part.seen = format("%s: %zu of %zu elements keep the poison, %zu predicted, %zu disagree", t.title().c_str(),
+                     unwritten, t.out.size(), predicted, wrong_place) +
+              state(t);
+  part.lines = map_of(
+      t.shape, [&](std::size_t i) { return t.out[i] == FP16_NAN ? '~' : '.'; }, "'~' never written, '.' written");
   return part;
 }
 
@@ -277,21 +295,25 @@ Part wrong_somewhere(const Trial& t) {
   part.expected = "the output is wrong";
   part.shown = t.ok() && c.outside > 0;
   part.seen = format("%s: %zu of %zu elements outside the bound, |out - right| <= %.2g", t.title().c_str(), c.outside,
-                     c.compared, c.max_diff) + state(t);
-  part.lines = map_of(t.shape, [&](std::size_t i) {
-    return std::abs(to_float(t.out[i]) - right[i]) <= bound.allowed(right[i]) ? '.' : '#';
-  }, "'#' wrong, '.' right");
+                     c.compared, c.max_diff) +
+              state(t);
+  part.lines = map_of(
+      t.shape,
+      [&](std::size_t i) { return std::abs(to_float(t.out[i]) - right[i]) <= bound.allowed(right[i]) ? '.' : '#'; },
+      "'#' wrong, '.' right");
   return part;
 }
 
 Part right_by_luck(const Trial& t, const std::vector<double>& predicted, const std::string& why) {
-  const Comparison with_prediction = compare(t, predicted, everywhere), with_right = compare(t, right_answer(t), everywhere);
+  const Comparison with_prediction = compare(t, predicted, everywhere),
+                   with_right = compare(t, right_answer(t), everywhere);
   Part part;
   part.always = true;
   part.expected = "the output is right " + why;
   part.shown = t.ok() && with_prediction.outside == 0 && with_right.outside == 0;
-  part.seen = format("%s: |out - predicted| <= %.1e, |out - right| <= %.1e", t.title().c_str(), with_prediction.max_diff,
-                     with_right.max_diff) + state(t);
+  part.seen = format("%s: |out - predicted| <= %.1e, |out - right| <= %.1e", t.title().c_str(),
+                     with_prediction.max_diff, with_right.max_diff) +
+              state(t);
   return part;
 }
 
@@ -299,20 +321,23 @@ Part refused(const Trial& t, const std::vector<std::string>& pieces) {
   Part part;
   part.expected = "the launch is refused, and the message says " + joined(pieces);
   part.shown = t.launched != cudaSuccess && has_all(t.message, pieces);
-  part.seen = t.launched == cudaSuccess ? t.title() + ": launched" : std::string(cudaGetErrorName(t.launched)) + ": " + t.message;
+  part.seen = t.launched == cudaSuccess ? t.title() + ": launched"
+                                        : std::string(cudaGetErrorName(t.launched)) + ": " + t.message;
   return part;
 }
 
 Part fails(const Trial& t, cudaError_t error, const std::vector<std::string>& pieces) {
   Part part;
-  part.expected = std::string("the kernel stops with ") + cudaGetErrorName(error) + ", and the message says " + joined(pieces);
+  part.expected =
+      std::string("the kernel stops with ") + cudaGetErrorName(error) + ", and the message says " + joined(pieces);
   part.shown = t.launched == cudaSuccess && t.finished == error && has_all(t.message, pieces);
   part.seen = t.ok() ? t.title() + ": ran to its end" : state(t).substr(1);
   if (std::string_view(backend_name()) == "gpu" && t.finished == error) {
     part.shown = true;  // the hardware gives the code and no place
     part.seen = std::string(cudaGetErrorName(error)) + " (the GPU names no thread)";
   }
-  return std::string_view(backend_name()) == "gpu" ? hidden_unless_shown(part, ": undefined, and harmless this time") : part;
+  return std::string_view(backend_name()) == "gpu" ? hidden_unless_shown(part, ": undefined, and harmless this time")
+                                                   : part;
 }
 
 Part schedules_differ(const Shape& shape, Family family) {
@@ -349,12 +374,14 @@ Part schedules_differ(const Shape& shape, Family family) {
       add(run_trial(shape, family, options), std::string(name(schedule)) + "/" + name(copies));
     }
   part.shown = outputs.size() > 1;
-  part.seen = std::string(name(family)) + " inputs, " + text(shape) +
-              format(": 8 schedules gave %zu different output%s", outputs.size(), outputs.size() == 1 ? ", bit for bit" : "s");
+  part.seen =
+      std::string(name(family)) + " inputs, " + text(shape) +
+      format(": 8 schedules gave %zu different output%s", outputs.size(), outputs.size() == 1 ? ", bit for bit" : "s");
   int letter = 0;
   std::map<std::string, std::string> by_members;
   for (const auto& [bits, members] : outputs) by_members[members] = "";
-  for (const auto& [members, unused] : by_members) part.lines.push_back(format("  output %c: ", 'A' + letter++ % 26) + members);
+  for (const auto& [members, unused] : by_members)
+    part.lines.push_back(format("  output %c: ", 'A' + letter++ % 26) + members);
   return part;
 }
 
@@ -373,8 +400,11 @@ Part checker_reports(const Shape& shape, const ExpectedReport& wanted) {
     options.schedule = schedule, options.check = true, options.gaps = true;
     const Trial t = run_trial(shape, Family::unit, options);
     const auto found = std::ranges::find_if(t.findings, [&](const Finding& f) {
-      const auto is = [&](const Finding::Access& side, int line) { return line == 0 || (side.line == line && side.file == kernel_path()); };
-      return f.kind == wanted.kind && ((is(f.first, first) && is(f.second, second)) || (is(f.second, first) && is(f.first, second)));
+      const auto is = [&](const Finding::Access& side, int line) {
+        return line == 0 || (side.line == line && side.file == kernel_path());
+      };
+      return f.kind == wanted.kind &&
+             ((is(f.first, first) && is(f.second, second)) || (is(f.second, first) && is(f.first, second)));
     });
     if (found == t.findings.end()) continue;
     if (++under == 1) part.lines = {found->text};
@@ -386,7 +416,8 @@ Part checker_reports(const Shape& shape, const ExpectedReport& wanted) {
 
 std::vector<Part> nothing_wrong(const Shape& shape) {
   std::vector<Part> parts = {schedules_differ(shape)};
-  Part checker{"the checker reports anything at all", false, "silent under all 4 schedules, " + text(shape), {}, can_check()};
+  Part checker{
+      "the checker reports anything at all", false, "silent under all 4 schedules, " + text(shape), {}, can_check()};
   if (!can_check()) checker.seen = "only the CPU backend checks";
   for (const Schedule schedule : SCHEDULES) {
     if (!can_check()) break;
@@ -403,8 +434,8 @@ std::vector<Part> nothing_wrong(const Shape& shape) {
   return parts;
 }
 
-// lab fingerprint BUG: looks for the bug in this build. 0: as it should be (all parts show and the bug is planted, or none
-// shows and it is not).
+// lab fingerprint BUG: looks for the bug in this build. 0: as it should be (all parts show and the bug is planted, or
+// none shows and it is not).
 int fingerprint_command(std::span<char*> args) {
   const std::vector<Fingerprint> known = fingerprints();
   std::string names;
@@ -416,8 +447,8 @@ int fingerprint_command(std::span<char*> args) {
   if (!planted.empty() && planted != found->bug) throw BadInput("this build has the bug " + planted);
   const bool with_bug = !planted.empty();
   if (with_bug) {
-    std::printf("%s in %s, on %s (%s)\n  planted:   %s\n  predicted: %s\n", found->bug.c_str(), stage().name, backend_name(),
-                device_name().c_str(), found->plant.c_str(), found->predicted.c_str());
+    std::printf("%s in %s, on %s (%s)\n  planted:   %s\n  predicted: %s\n", found->bug.c_str(), stage().name,
+                backend_name(), device_name().c_str(), found->plant.c_str(), found->predicted.c_str());
   } else {
     std::printf("  the fixed build, same inputs:\n");
   }
@@ -433,7 +464,9 @@ int fingerprint_command(std::span<char*> args) {
     const char* label = found->harmless && !part.always ? "if a bug: " : "expected: ";
     if (with_bug) std::printf("  %s %s\n", label, part.expected.c_str());
     std::printf("  %s %s[%s%s]\n", with_bug ? "seen:     " : "          ", (part.seen + " ").c_str(), mark,
-                as_it_should ? "" : wanted ? ", but it should be" : ", but it should not be");
+                as_it_should ? ""
+                : wanted     ? ", but it should be"
+                             : ", but it should not be");
     if (with_bug && part.shown)
       for (const std::string& line : part.lines) std::printf("    %s\n", line.c_str());
   }

@@ -14,7 +14,7 @@ namespace lab {
 
 // One thing that the bug does to what can be observed.
 struct Part {
-  std::string expected;            // what shows if the bug is there, in one line
+  std::string expected;  // what shows if the bug is there, in one line
   bool shown = false;
   std::string seen;                // what was observed, with numbers
   std::vector<std::string> lines;  // a map of the output or a checker's report, printed with the bug only
@@ -41,14 +41,15 @@ struct Trial {
   Inputs in;
   LaunchPlan plan;
   float scale = 0;
-  std::vector<fp16> out;          // poisoned with FP16_NAN before the launch
+  std::vector<fp16> out;  // poisoned with FP16_NAN before the launch
   cudaError_t launched{}, finished{};
   std::string message;            // of a refused launch or a failed kernel
   std::vector<Finding> findings;  // with ExecOptions::check
   bool ok() const { return launched == cudaSuccess && finished == cudaSuccess; }
-  std::string title() const;      // "unit inputs, (1,8,512,64), seed 1"
+  std::string title() const;  // "unit inputs, (1,8,512,64), seed 1"
 };
-Trial run_trial(const Shape& shape, Family family = Family::unit, const ExecOptions& options = {}, std::uint64_t seed = 1);
+Trial run_trial(const Shape& shape, Family family = Family::unit, const ExecOptions& options = {},
+                std::uint64_t seed = 1);
 
 // --- parts ----------------------------------------------------------------------------------------------------
 using Where = std::function<bool(int row, int col)>;
@@ -64,8 +65,8 @@ Part nan_exactly(const Trial& trial, const Where& where, const std::string& rule
 Part unwritten_exactly(const Trial& trial, const Where& where, const std::string& rule);
 // The output is wrong somewhere, without a prediction of how.
 Part wrong_somewhere(const Trial& trial);
-// The output equals `predicted`, and that is the right answer: the bug is real and does not show here. Holds for the fixed
-// build too, so it tells a build by nothing; it fails the fingerprint if it does not hold.
+// The output equals `predicted`, and that is the right answer: the bug is real and does not show here. Holds for the
+// fixed build too, so it tells a build by nothing; it fails the fingerprint if it does not hold.
 Part right_by_luck(const Trial& trial, const std::vector<double>& predicted, const std::string& why);
 // The launch is refused, and its message has all of these pieces.
 Part refused(const Trial& trial, const std::vector<std::string>& pieces);

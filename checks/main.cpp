@@ -25,13 +25,12 @@ void print_help(std::FILE* to) {
 void refuse_unknown_bug() {
   const std::string_view bug = lab::planted_bug();
   const auto& bugs = lab::stage().bugs;
-  if (bug.empty() ||
-      std::ranges::find(bugs, bug, [](const char* b) { return std::string_view(b); }) != bugs.end())
+  if (bug.empty() || std::ranges::find(bugs, bug, [](const char* b) { return std::string_view(b); }) != bugs.end())
     return;
   std::string known;
   for (const char* b : bugs) known += std::string(" ") + b;
-  throw lab::BadInput("this binary was built with LAB_BUG=\"" + std::string(bug) + "\", which " +
-                      lab::stage().name + " cannot plant; its bugs:" + (known.empty() ? " none" : known));
+  throw lab::BadInput("this binary was built with LAB_BUG=\"" + std::string(bug) + "\", which " + lab::stage().name +
+                      " cannot plant; its bugs:" + (known.empty() ? " none" : known));
 }
 
 int dispatch(std::span<char*> args) {

@@ -16,7 +16,8 @@ using namespace nvcuda;
 
 constexpr int LANES = 32, SIZE = 256;
 
-__global__ void held_kernel(const half* numbers, const float* numbers_f, int* a_row, int* b_row, int* b_col, int* acc_row) {
+__global__ void held_kernel(const half* numbers, const float* numbers_f, int* a_row, int* b_row, int* b_col,
+                            int* acc_row) {
   const int lane = threadIdx.x;
   wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
   wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b;
@@ -95,6 +96,8 @@ int main() {
   print("B_COL_HELD", "[lane][i] -> 16 k + n of B(k,n), loaded column-major", LANES, 16, swapped);
   print("ACC_HELD", "[lane][i] -> 16 r + c of C(r,c)", LANES, 8, held + 1536);
   print("A_ROW_USED", "[r][c] -> 16 lane + i that mma_sync reads as A(r,c)", 16, 16, used_int);
-  print("B_ROW_USED", "[k][n] -> 16 lane + i that mma_sync reads as B(k,n), row-major fragment", 16, 16, used_int + SIZE);
-  print("B_COL_USED", "[k][n] -> 16 lane + i that mma_sync reads as B(k,n), column-major fragment", 16, 16, used_int + 2 * SIZE);
+  print("B_ROW_USED", "[k][n] -> 16 lane + i that mma_sync reads as B(k,n), row-major fragment", 16, 16,
+        used_int + SIZE);
+  print("B_COL_USED", "[k][n] -> 16 lane + i that mma_sync reads as B(k,n), column-major fragment", 16, 16,
+        used_int + 2 * SIZE);
 }

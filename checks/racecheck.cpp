@@ -15,8 +15,9 @@ namespace {
 // Lengths that end inside a tile, at its end and past it; both head dimensions; causal and not. Small, because a race
 // that needs many tiles to exist has not been met yet, and three K/V tiles go around every ring of slots.
 constexpr Shape SHAPES[] = {
-    {1, 1, 64, 64, false}, {1, 2, 129, 64, true}, {1, 1, 200, 64, false}, {1, 1, 100, 128, true}, {1, 1, 129, 128, false},
-    {1, 1, 1024, 64, true},  // from 1024 keys on there are three slots; two of its query tiles run
+    {1, 1, 64, 64, false},   {1, 2, 129, 64, true},  {1, 1, 200, 64, false}, {1, 1, 100, 128, true},
+    {1, 1, 129, 128, false}, {1, 1, 1024, 64, true},  // from 1024 keys on there are three slots; two of its query tiles
+                                                      // run
 };
 
 struct Seen {
@@ -58,10 +59,12 @@ int racecheck_command(std::span<char*> args) {
         }
       }
   for (const auto& [key, seen] : all)
-    std::printf("%s\n    under %s; shapes %s\n", seen.finding.text.c_str(), joined(seen.schedules).c_str(), joined(seen.shapes).c_str());
+    std::printf("%s\n    under %s; shapes %s\n", seen.finding.text.c_str(), joined(seen.schedules).c_str(),
+                joined(seen.shapes).c_str());
   for (const std::string& failure : failures) std::printf("launch failed: %s\n", failure.c_str());
-  std::printf("%s%s%s: %zu finding%s in %d launches (%zu shapes, 4 schedules, copies at the wait and at the issue)\n", stage().name,
-              *planted_bug() ? " with " : "", planted_bug(), all.size(), all.size() == 1 ? "" : "s", launches, std::size(SHAPES));
+  std::printf("%s%s%s: %zu finding%s in %d launches (%zu shapes, 4 schedules, copies at the wait and at the issue)\n",
+              stage().name, *planted_bug() ? " with " : "", planted_bug(), all.size(), all.size() == 1 ? "" : "s",
+              launches, std::size(SHAPES));
   return all.empty() && failures.empty() ? 0 : 1;
 }
 

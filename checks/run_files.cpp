@@ -26,8 +26,7 @@ namespace {
 Shape shape_of(const std::string& path, const NpyTensor& tensor) {
   const Shape shape{tensor.shape[0], tensor.shape[1], tensor.shape[2], tensor.shape[3]};
   if (shape.D != 64 && shape.D != 128)
-    throw BadInput(path + ": its shape is " + text(shape) +
-                   "; the stages take head dimensions D of 64 and 128");
+    throw BadInput(path + ": its shape is " + text(shape) + "; the stages take head dimensions D of 64 and 128");
   // The kernels index within a head with int; CUDA's grids end at 65535 in y and z, which hold heads and
   // batch.
   if (std::int64_t(shape.S) * shape.D > std::numeric_limits<int>::max() || shape.H > 65535 || shape.B > 65535)
@@ -45,8 +44,7 @@ std::string writable_target(const std::string& out) {
   if (fs::exists(target, ignored) && !fs::is_regular_file(target, ignored))
     throw BadInput(out + ": cannot be written: it exists and is not a regular file");
   const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
-  if (!fs::is_directory(folder, ignored))
-    throw BadInput(out + ": cannot be written: no directory " + folder.string());
+  if (!fs::is_directory(folder, ignored)) throw BadInput(out + ": cannot be written: no directory " + folder.string());
   if (access(folder.c_str(), W_OK) != 0)
     throw BadInput(out + ": cannot be written: no right to write in " + folder.string());
   return target.string();
@@ -85,9 +83,8 @@ int run_files(const RunFiles& files) {
   Shape shape = shape_of(files.q, q);
   for (const auto& [path, tensor] : {std::pair(&files.k, &k), std::pair(&files.v, &v)})
     if (tensor->shape != q.shape)
-      throw BadInput(format("shapes disagree: q is %s, but %s is (%d,%d,%d,%d)", text(shape).c_str(),
-                            path->c_str(), tensor->shape[0], tensor->shape[1], tensor->shape[2],
-                            tensor->shape[3]));
+      throw BadInput(format("shapes disagree: q is %s, but %s is (%d,%d,%d,%d)", text(shape).c_str(), path->c_str(),
+                            tensor->shape[0], tensor->shape[1], tensor->shape[2], tensor->shape[3]));
   const std::string out_path = writable_target(files.out);
   shape.causal = files.causal;
   tell_non_finite({{"q", &q}, {"k", &k}, {"v", &v}});
@@ -109,23 +106,22 @@ int run_files(const RunFiles& files) {
   for (const Finding& finding : report.findings) std::fprintf(stderr, "lab: %s\n", finding.text.c_str());
   if (error != cudaSuccess) {
     std::fprintf(stderr, "lab: %s %s: %s (%s)%s%s; %s is not written\n", stage().name,
-                 refused ? "refused the launch" : "failed", cudaGetErrorName(error),
-                 cudaGetErrorString(error), report.message.empty() ? "" : ": ", report.message.c_str(),
-                 files.out.c_str());
+                 refused ? "refused the launch" : "failed", cudaGetErrorName(error), cudaGetErrorString(error),
+                 report.message.empty() ? "" : ": ", report.message.c_str(), files.out.c_str());
     return 1;
   }
   std::string damage;
   const auto values = device_out.download(damage);
   if (!damage.empty()) {
-    std::fprintf(stderr, "lab: %s wrote outside its output, %s; %s is not written\n", stage().name,
-                 damage.c_str(), files.out.c_str());
+    std::fprintf(stderr, "lab: %s wrote outside its output, %s; %s is not written\n", stage().name, damage.c_str(),
+                 files.out.c_str());
     return 1;
   }
   write_npy(out_path, q.shape, values);
   const std::string_view bug = planted_bug();
-  std::printf("%s: %s, scale %g, %s (%s)%s%s, %.3f s, wrote %s\n", stage().name, text(shape).c_str(),
-              args.scale, backend_name(), device_name().c_str(), bug.empty() ? "" : ", planted bug ",
-              bug.data(), seconds.count(), files.out.c_str());
+  std::printf("%s: %s, scale %g, %s (%s)%s%s, %.3f s, wrote %s\n", stage().name, text(shape).c_str(), args.scale,
+              backend_name(), device_name().c_str(), bug.empty() ? "" : ", planted bug ", bug.data(), seconds.count(),
+              files.out.c_str());
   return 0;
 }
 

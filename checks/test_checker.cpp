@@ -328,7 +328,10 @@ TEST_CASE("checker: readers in different states of order") {
   only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 0, 1), written_by("write", 0, 3),
                "s[5][1]");
   run = {KERNEL(two_readers_one_writes), 32};
-  run.options = DESCENDING;  // both have read when lane 3 writes
+  run.options = ASCENDING;  // both have read when lane 3 writes
+  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 0, 6), written_by("write", 0, 3),
+               "s[5][1]");
+  run.options = DESCENDING;
   only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 0, 6), written_by("write", 0, 3),
                "s[5][1]");
   run = {KERNEL(readers_before_and_after_sync), 32};

@@ -304,7 +304,8 @@ __global__ void readers_before_and_after_sync(int* out) {
 __global__ void two_readers_one_writes(int* out) {
   float* s = zeroed();
   if (threadIdx.x == 3 || threadIdx.x == 6) out[threadIdx.x] = int(s[21]);  // [read]
-  if (threadIdx.x == 3) s[21] = 1.0f;                                       // [write]
+  out[threadIdx.x] += __shfl_sync(FULL_WARP, 1, 0);
+  if (threadIdx.x == 3) s[21] = 1.0f;  // [write]
 }
 
 // --- initialisation and bounds -------------------------------------------------------------------

@@ -22,22 +22,22 @@ enum class Fragments { measured, other };
 
 struct ExecOptions {
   Schedule schedule = Schedule::ascending;
-  std::uint64_t seed = 1;              // for Schedule::random
+  std::uint64_t seed = 1;  // for Schedule::random
   Copies copies = Copies::at_wait;
   Fragments fragments = Fragments::measured;
-  int workers = 0;                     // OS threads, each running one block at a time; 0: one a core
-  bool check = false;                  // race, init and bounds checks; needs an instrumented kernel
-  bool gaps = false;                   // poisoned gaps between the arrays of a shared-memory plan
-  std::vector<std::uint32_t> blocks;   // linear block indices to run, ascending; empty: all of them
+  int workers = 0;                    // OS threads, each running one block at a time; 0: one a core
+  bool check = false;                 // race, init and bounds checks; needs an instrumented kernel
+  bool gaps = false;                  // poisoned gaps between the arrays of a shared-memory plan
+  std::vector<std::uint32_t> blocks;  // linear block indices to run, ascending; empty: all of them
 };
 
 const char* name(Schedule schedule);
 const char* name(Copies copies);
 
-const char* backend_name();   // "cpu" or "gpu"
-std::string device_name();    // "CPU, 2 workers" or the GPU's name
-bool can_schedule();          // true on the CPU: schedules, copy modes and block samples are honoured
-bool can_check();             // true if the linked kernel was compiled with the checker's instrumentation
+const char* backend_name();  // "cpu" or "gpu"
+std::string device_name();   // "CPU, 2 workers" or the GPU's name
+bool can_schedule();         // true on the CPU: schedules, copy modes and block samples are honoured
+bool can_check();            // true if the linked kernel was compiled with the checker's instrumentation
 
 // Leaves NaN in all shared memory before a launch, as far as the backend can: on the CPU every block starts that way.
 void poison_shared_memory();
@@ -48,26 +48,26 @@ const ExecOptions& exec_options();
 // Something a checker saw, deduplicated over threads and blocks. `text` is the whole report, ready to print.
 struct Finding {
   enum class Kind {
-    race_inter_warp,   // unordered accesses by two warps
-    race_intra_warp,   // unordered accesses by two lanes of a warp
-    uninitialised,     // read of shared memory that nothing wrote
-    out_of_bounds,     // outside the shared-memory request, an array of its plan, or a global buffer
-    before_wait,       // access to a cp.async destination before the wait that completes it
-    barrier,           // exited or diverged threads at a barrier
-    collective,        // misuse of a warp collective
-    misaligned,        // address not a multiple of the access size
-    deadlock,          // no thread can go on
-    fault,             // memory fault, trap
+    race_inter_warp,  // unordered accesses by two warps
+    race_intra_warp,  // unordered accesses by two lanes of a warp
+    uninitialised,    // read of shared memory that nothing wrote
+    out_of_bounds,    // outside the shared-memory request, an array of its plan, or a global buffer
+    before_wait,      // access to a cp.async destination before the wait that completes it
+    barrier,          // exited or diverged threads at a barrier
+    collective,       // misuse of a warp collective
+    misaligned,       // address not a multiple of the access size
+    deadlock,         // no thread can go on
+    fault,            // memory fault, trap
   };
-  struct Access {           // one side of a finding; `valid` is false where there is no such side
+  struct Access {  // one side of a finding; `valid` is false where there is no such side
     bool valid = false;
     bool write = false;
     int warp = -1, lane = -1;
-    std::string file;       // relative to the repository: "stages/v2b_single_warp/kernel.cu"
+    std::string file;  // relative to the repository: "stages/v2b_single_warp/kernel.cu"
     int line = 0;
   };
   Kind kind{};
-  std::string hazard;       // "RAW", "WAR", "WAW" for races, else ""
+  std::string hazard;  // "RAW", "WAR", "WAW" for races, else ""
   std::string kernel;
   std::uint32_t block = 0;  // linear index of the first block that showed it
   std::string where;        // "S_scores[56][0]", or "shared+0x120", or a global address
@@ -81,8 +81,8 @@ const char* name(Finding::Kind kind);
 // refused launch or failed kernel, and counters.
 struct ExecReport {
   std::vector<Finding> findings;
-  std::string message;               // "" if no launch failed
-  std::uint64_t switches = 0;        // fiber switches; the same for the same schedule and seed
+  std::string message;                 // "" if no launch failed
+  std::uint64_t switches = 0;          // fiber switches; the same for the same schedule and seed
   std::uint64_t lane_collectives = 0;  // lanes that passed a warp collective
   std::uint64_t blocks_run = 0, blocks_total = 0;
 };

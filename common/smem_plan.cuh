@@ -17,7 +17,9 @@ __host__ __device__ constexpr std::size_t smem_bytes(std::size_t elements, std::
 }
 
 template <class T>
-constexpr const char* type_name() { return sizeof(T) == 2 ? "half" : "float"; }
+constexpr const char* type_name() {
+  return sizeof(T) == 2 ? "half" : "float";
+}
 
 // Host side of a plan: counts bytes and keeps the list for reports. Returns null pointers.
 struct SmemCount {

@@ -24,21 +24,21 @@ struct AttentionArgs {
 
 // One array of a shared-memory plan, as the kernel carves it.
 struct SharedArray {
-  std::string name;     // as in the kernel: "sQ"
-  std::string type;     // "half" or "float"
+  std::string name;  // as in the kernel: "sQ"
+  std::string type;  // "half" or "float"
   int rows = 0;
-  int pitch = 0;        // elements from one row to the next
+  int pitch = 0;  // elements from one row to the next
   std::size_t bytes = 0;
 };
 
 // How a stage would launch a shape: everything a report, a prediction or a plot needs to know of the kernel.
 struct LaunchPlan {
-  int tile_m = 0;           // query rows a block
-  int tile_n = 0;           // keys a K/V tile
-  int rows_per_warp = 0;    // query rows a compute warp owns
-  int stages = 1;           // K/V tiles in flight
-  bool half_p = false;      // rounds the softmax weights to fp16 before P·V: the harness allows for it
-  dim3 grid;                // x: query tiles, y: heads, z: batch
+  int tile_m = 0;         // query rows a block
+  int tile_n = 0;         // keys a K/V tile
+  int rows_per_warp = 0;  // query rows a compute warp owns
+  int stages = 1;         // K/V tiles in flight
+  bool half_p = false;    // rounds the softmax weights to fp16 before P·V: the harness allows for it
+  dim3 grid;              // x: query tiles, y: heads, z: batch
   dim3 block;
   std::size_t static_smem = 0;   // bytes of __shared__ arrays
   std::size_t dynamic_smem = 0;  // bytes asked for at launch

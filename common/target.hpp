@@ -7,9 +7,9 @@ namespace lab {
 
 struct Target {
   const char* name;
-  std::size_t smem_per_block;    // bytes a block may ask for with the opt-in attribute
+  std::size_t smem_per_block;  // bytes a block may ask for with the opt-in attribute
   int max_threads_per_block;
-  int registers_per_thread;      // the lab's own limit, from the source notes
+  int registers_per_thread;  // the lab's own limit, from the source notes
 };
 
 inline constexpr Target SM_89{"sm_89", 101376, 1024, 72};

@@ -18,7 +18,8 @@ __device__ __forceinline__ float warp_sum(float value) {
 
 __device__ __forceinline__ float warp_max(float value) {
 #ifdef __CUDACC__
-  for (int distance = 16; distance > 0; distance /= 2) value = fmaxf(value, __shfl_xor_sync(FULL_WARP, value, distance));
+  for (int distance = 16; distance > 0; distance /= 2)
+    value = fmaxf(value, __shfl_xor_sync(FULL_WARP, value, distance));
   return value;
 #else
   return cpu::butterfly_max(FULL_WARP, value);

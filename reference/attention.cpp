@@ -3,10 +3,28 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
+#include <string>
 #include <thread>
+
+#include "reference/bad_input.hpp"
 
 namespace lab {
 namespace {
+
+// Rows are read through plain pointers further down, so all extents are checked once, here.
+void check(const Shape& shape, Tensor q, Tensor k, Tensor v, std::span<const RowBlock> blocks) {
+  if (shape.B < 1 || shape.H < 1 || shape.S < 1 || shape.D < 1)
+    throw BadInput("attention: B, H, S and D must each be at least 1");
+  for (const auto& [name, tensor] : {std::pair("q", q), std::pair("k", k), std::pair("v", v)})
+    if (tensor.size() != shape.elements())
+      throw BadInput(std::string("attention: ") + name + " has " + std::to_string(tensor.size()) +
+                     " elements; B*H*S*D is " + std::to_string(shape.elements()));
+  for (const RowBlock& b : blocks)
+    if (b.head < 0 || b.head >= shape.B * shape.H || b.first < 0 || b.rows < 0 || b.first > shape.S - b.rows)
+      throw BadInput("attention: rows " + std::to_string(b.first) + " + " + std::to_string(b.rows) + " of head " +
+                     std::to_string(b.head) + " are not all within B*H = " + std::to_string(shape.B * shape.H) +
+                     " heads of S = " + std::to_string(shape.S) + " rows");
+}
 
 Head load_head(const Shape& shape, Tensor q, Tensor k, Tensor v, int head) {
   Head h{shape.S, shape.D, {}, {}, {}};
@@ -28,9 +46,12 @@ std::vector<RowBlock> all_rows(const Shape& shape) {
 }  // namespace
 
 double dot(const double* a, const double* b, int n) {
-  double sum[8] = {};  // eight chains, so that the compiler can use vectors; the order of fp64 additions is of no matter
-  for (int i = 0; i < n; i += 8)
+  double sum[8] =
+      {};  // eight chains, so that the compiler can use vectors; the order of fp64 additions is of no matter
+  int i = 0;
+  for (; i + 8 <= n; i += 8)
     for (int j = 0; j < 8; ++j) sum[j] += a[i + j] * b[i + j];
+  for (; i < n; ++i) sum[0] += a[i] * b[i];
   return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
@@ -49,7 +70,9 @@ void softmax_times_v(const Head& head, std::vector<double>& scores, double* out)
 
 std::vector<double> for_rows(const Shape& shape, Tensor q, Tensor k, Tensor v, std::span<const RowBlock> chosen,
                              const PrepareHead& prepare, const ComputeRow& row) {
-  const std::vector<RowBlock> all = chosen.empty() ? all_rows(shape) : std::vector<RowBlock>(chosen.begin(), chosen.end());
+  check(shape, q, k, v, chosen);
+  const std::vector<RowBlock> all =
+      chosen.empty() ? all_rows(shape) : std::vector<RowBlock>(chosen.begin(), chosen.end());
   struct Job {
     int head, row;
     std::size_t out;

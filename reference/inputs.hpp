@@ -1,5 +1,5 @@
-// Seeded inputs. The notes' own inputs are so tame that a kernel which ignores Q·K^T passes on them; the other families
-// exist to be failed on.
+// Seeded inputs. The notes' own inputs are so tame that a kernel which ignores Q·K^T passes on them; the
+// other families exist to be failed on.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -14,21 +14,24 @@ enum class Family {
   notes,    // 0.1 N(0,1): what the source notes tested with; scores near zero, softmax near uniform
   unit,     // N(0,1)
   peaked,   // q and k scaled so that q·k/sqrt(D) reaches about +-30: nearly one-hot softmax
-  offset,   // N(0,1), and a constant added to every K element: all scores of a row move together by up to +-100
+  offset,   // N(0,1), and a constant added to every K element: all scores of a row move together by up to
+            // +-100
   impulse,  // N(0,1) q and k; V[n][c] = 1 if c == n mod D else 0: the output reads off the attention weights
 };
 inline constexpr Family FAMILIES[] = {Family::notes, Family::unit, Family::peaked, Family::offset, Family::impulse};
 
+// The family's name, as the command line spells it.
 const char* name(Family family);
-// Throws BadInput for an unknown name.
+// The inverse. Throws BadInput for an unknown name, with the list of names.
 Family family_named(std::string_view name);
 
 struct Inputs {
   std::vector<fp16> q, k, v;  // [B, H, S, D]
 };
 
-// The same bits on every machine and compiler: a hash of (seed, tensor, index) and Box-Muller, no std:: distribution.
-// Element i of a tensor depends on the flat index only.
+// The same bits on every machine and compiler: a hash of (seed, tensor, index) and Box-Muller in fp64, no
+// std:: distribution. (Another libm's last bit of log, sin or cos shows in fp16 for about one element in
+// 2^40.) Element i of a tensor depends on the flat index only.
 Inputs make_inputs(Family family, const Shape& shape, std::uint64_t seed);
 
 }  // namespace lab

@@ -1,8 +1,10 @@
 #include "reference/npy.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstdint>
@@ -10,6 +12,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <new>
 #include <string_view>
 
 #include "reference/bad_input.hpp"
@@ -20,9 +23,19 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "'<f2' is read and written as it lies in memory");
 
 constexpr std::string_view MAGIC{"\x93NUMPY", 6};
+constexpr std::size_t MAX_PREAMBLE = 12;    // magic, version, header length
+constexpr std::size_t MAX_HEADER = 0xFFFF;  // all that version 1.0 can hold; four dimensions need about 80 bytes
 
-// The header is the text of a Python dict with three keys. This reads just that: strings, True or False, and a tuple of
-// whole numbers, in any order and spacing.
+// One line, whatever a hostile header or file name holds.
+BadInput bad_npy(const std::string& name, const std::string& what) {
+  std::string line = name + ": " + what;
+  for (char& c : line)
+    if (std::uint8_t(c) < ' ' || c == '\x7F') c = '?';
+  return BadInput(line);
+}
+
+// The header is the text of a Python dict with three keys. This reads just that: strings, True or False, and
+// a tuple of whole numbers, in any order and spacing.
 class HeaderParser {
  public:
   HeaderParser(std::string_view text, const std::string& name) : text_(text), name_(name) {}
@@ -57,9 +70,10 @@ class HeaderParser {
   std::vector<std::uint64_t> shape;
 
  private:
-  [[noreturn]] void bad(const std::string& what) const { throw BadInput(name_ + ": " + what); }
+  [[noreturn]] void bad(const std::string& what) const { throw bad_npy(name_, what); }
   void space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r')) ++at_;
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\t' || text_[at_] == '\r'))
+      ++at_;
   }
   char peek() {
     space();
@@ -96,6 +110,7 @@ class HeaderParser {
     std::vector<std::uint64_t> values;
     expect('(');
     while (!accept(')')) {
+      if (peek() == '-') bad("its shape has a negative dimension; every dimension is at least 1");
       if (peek() < '0' || peek() > '9') bad("its shape is not a tuple of whole numbers");
       std::uint64_t value = 0;
       while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') {
@@ -127,22 +142,29 @@ std::string shape_text(const std::vector<std::uint64_t>& shape) {
 struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
+using File = std::unique_ptr<std::FILE, CloseFile>;
 
-}  // namespace
+struct Layout {
+  std::array<int, 4> shape{};
+  std::size_t elements = 0, data_at = 0;  // data_at counts bytes
+};
 
-NpyTensor parse_npy(std::span<const std::byte> bytes, const std::string& name) {
-  const auto bad = [&](const std::string& what) -> BadInput { return BadInput(name + ": " + what); };
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (text.size() < MAGIC.size() || text.substr(0, MAGIC.size()) != MAGIC)
-    throw bad("not a .npy file (it does not start with \\x93NUMPY)");
+// Everything about a file of `size` bytes except its values, from its first bytes: all of them, or at least
+// MAX_PREAMBLE + MAX_HEADER. What it returns fits `size` exactly, so it is safe to allocate.
+Layout parse_layout(std::string_view text, std::size_t size, const std::string& name) {
+  const auto bad = [&](const std::string& what) { return bad_npy(name, what); };
+  if (text.substr(0, MAGIC.size()) != MAGIC) throw bad("not a .npy file (it does not start with \\x93NUMPY)");
   if (text.size() < 10) throw bad("truncated in its header");
   const auto byte = [&](std::size_t i) { return std::size_t(std::uint8_t(text[i])); };
   const int major = int(byte(6)), minor = int(byte(7));
   if ((major != 1 && major != 2) || minor != 0)
     throw bad(".npy version " + std::to_string(major) + "." + std::to_string(minor) + "; the lab reads 1.0 and 2.0");
-  const std::size_t header_at = major == 1 ? 10 : 12;
+  const std::size_t header_at = major == 1 ? 10 : MAX_PREAMBLE;
   if (text.size() < header_at) throw bad("truncated in its header");
   const std::size_t header_size = byte(8) | byte(9) << 8 | (major == 2 ? byte(10) << 16 | byte(11) << 24 : 0);
+  if (header_size > MAX_HEADER)
+    throw bad("its header claims " + std::to_string(header_size) + " bytes; the lab reads up to " +
+              std::to_string(MAX_HEADER));
   if (header_size > text.size() - header_at) throw bad("truncated in its header");
   HeaderParser header(text.substr(header_at, header_size), name);
   header.parse();
@@ -152,38 +174,78 @@ NpyTensor parse_npy(std::span<const std::byte> bytes, const std::string& name) {
   if (header.shape.size() != 4)
     throw bad("its shape " + shape_text(header.shape) + " has " + std::to_string(header.shape.size()) +
               " dimensions; the lab takes 4, [B,H,S,D]");
-  NpyTensor tensor;
+  Layout layout;
   std::uint64_t elements = 1;
   for (std::size_t i = 0; i < 4; ++i) {
     const std::uint64_t extent = header.shape[i];
     if (extent == 0) throw bad("its shape " + shape_text(header.shape) + " has a zero; every dimension is at least 1");
-    tensor.shape[i] = int(extent);
-    if (__builtin_mul_overflow(elements, extent, &elements)) throw bad("its shape " + shape_text(header.shape) + " is too large");
+    layout.shape[i] = int(extent);
+    if (__builtin_mul_overflow(elements, extent, &elements))
+      throw bad("its shape " + shape_text(header.shape) + " is too large");
   }
-  const std::size_t data = text.size() - header_at - header_size;
-  if (elements > std::numeric_limits<std::uint64_t>::max() / 2 || elements * 2 != data)
-    throw bad((elements > data / 2 ? "truncated: " : "too long: ") + std::to_string(data) + " bytes of data, its shape " +
-              shape_text(header.shape) + " needs " + std::to_string(elements) + " x 2");
-  tensor.values.resize(elements);
-  std::memcpy(tensor.values.data(), bytes.data() + header_at + header_size, data);
+  layout.data_at = header_at + header_size;
+  const std::size_t data = size - layout.data_at;
+  // Halved, because twice `elements` may overflow.
+  if (elements != data / sizeof(fp16) || data % sizeof(fp16) != 0)
+    throw bad((elements > data / sizeof(fp16) ? "truncated: " : "too long: ") + std::to_string(data) +
+              " bytes of data, its shape " + shape_text(header.shape) + " needs " + std::to_string(elements) + " x 2");
+  layout.elements = elements;
+  return layout;
+}
+
+}  // namespace
+
+NpyTensor parse_npy(std::span<const std::byte> bytes, const std::string& name) {
+  const Layout layout = parse_layout({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, bytes.size(), name);
+  NpyTensor tensor{layout.shape, std::vector<fp16>(layout.elements)};
+  std::memcpy(tensor.values.data(), bytes.data() + layout.data_at, layout.elements * sizeof(fp16));
   return tensor;
 }
 
 NpyTensor read_npy(const std::string& path) {
-  const auto fail = [&](const char* what) -> BadInput { return BadInput(path + ": " + what + ": " + std::strerror(errno)); };
-  const std::unique_ptr<std::FILE, CloseFile> file(std::fopen(path.c_str(), "rb"));
-  if (!file) throw fail("cannot be opened");
-  struct stat info{};
-  if (fstat(fileno(file.get()), &info) != 0) throw fail("cannot be read");
-  if (!S_ISREG(info.st_mode)) throw BadInput(path + ": not a regular file");
-  std::vector<std::byte> bytes(std::size_t(info.st_size));
-  if (std::fread(bytes.data(), 1, bytes.size(), file.get()) != bytes.size()) throw fail("cannot be read to its end");
-  return parse_npy(bytes, path);
+  const auto fail = [&](const char* what) { return bad_npy(path, std::string(what) + ": " + std::strerror(errno)); };
+  // Not blocking: opening a FIFO would otherwise wait for a writer.
+  const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) throw fail("cannot be opened");
+  const File file(fdopen(descriptor, "rb"));
+  if (!file) {
+    close(descriptor);
+    throw fail("cannot be read");
+  }
+  struct stat info {};
+  if (fstat(descriptor, &info) != 0) throw fail("cannot be read");
+  if (!S_ISREG(info.st_mode)) throw bad_npy(path, "not a regular file");
+  const auto read = [&](void* to, std::size_t bytes) {
+    if (std::fread(to, 1, bytes, file.get()) == bytes) return;
+    throw std::ferror(file.get()) ? fail("cannot be read")
+                                  : bad_npy(path, "cannot be read: it became shorter meanwhile");
+  };
+  const std::size_t size = std::size_t(info.st_size);
+  std::string start(std::min(size, MAX_PREAMBLE + MAX_HEADER), '\0');
+  read(start.data(), start.size());
+  const Layout layout = parse_layout(start, size, path);
+  if (fseeko(file.get(), off_t(layout.data_at), SEEK_SET) != 0) throw fail("cannot be read");
+  NpyTensor tensor{layout.shape, {}};
+  try {
+    tensor.values.resize(layout.elements);
+  } catch (const std::exception&) {  // bad_alloc or length_error: the file is honest, and too much
+    throw bad_npy(path, "its " + std::to_string(layout.elements) + " elements do not fit into memory");
+  }
+  read(tensor.values.data(), layout.elements * sizeof(fp16));
+  return tensor;
 }
 
 void write_npy(const std::string& path, const std::array<int, 4>& shape, std::span<const fp16> values) {
-  std::string header = "{'descr': '<f2', 'fortran_order': False, 'shape': (" + std::to_string(shape[0]) + ", " +
-                       std::to_string(shape[1]) + ", " + std::to_string(shape[2]) + ", " + std::to_string(shape[3]) + "), }";
+  std::uint64_t elements = 1;
+  bool overflow = false;
+  for (const int extent : shape)
+    overflow |= extent < 1 || __builtin_mul_overflow(elements, std::uint64_t(extent), &elements);
+  const std::string extents = std::to_string(shape[0]) + ", " + std::to_string(shape[1]) + ", " +
+                              std::to_string(shape[2]) + ", " + std::to_string(shape[3]);
+  if (overflow || elements != values.size())
+    throw bad_npy(path,
+                  "not written: " + std::to_string(values.size()) + " values do not fill the shape (" + extents + ")");
+  std::string header = "{'descr': '<f2', 'fortran_order': False, 'shape': (" + extents + "), }";
   header.append(63 - (10 + header.size()) % 64, ' ');  // the data start on 64 bytes, as NumPy has them
   header += '\n';
   std::string start(MAGIC);
@@ -192,20 +254,27 @@ void write_npy(const std::string& path, const std::array<int, 4>& shape, std::sp
   // Beside the target, so that the rename cannot cross file systems.
   std::string temporary = path + ".XXXXXX";
   const int descriptor = mkstemp(temporary.data());
-  if (descriptor < 0) throw BadInput(path + ": cannot be written: " + std::strerror(errno));
-  std::FILE* file = fdopen(descriptor, "wb");
-  bool good = file && std::fwrite(start.data(), 1, start.size(), file) == start.size() &&
-              std::fwrite(values.data(), sizeof(fp16), values.size(), file) == values.size();
-  good = file && std::fflush(file) == 0 && good;
-  int error = errno;
-  if (file) std::fclose(file);
+  if (descriptor < 0) throw bad_npy(path, std::string("cannot be written: ") + std::strerror(errno));
+  int error = 0;  // the first failure; later calls would hide it
+  const auto step = [&](bool fine) {
+    if (!fine && error == 0) error = errno != 0 ? errno : EIO;
+  };
+  errno = 0;
+  if (std::FILE* file = fdopen(descriptor, "wb")) {
+    step(std::fwrite(start.data(), 1, start.size(), file) == start.size());
+    step(std::fwrite(values.data(), sizeof(fp16), values.size(), file) == values.size());
+    step(std::fclose(file) == 0);
+  } else {
+    step(false);
+    close(descriptor);
+  }
   const mode_t mask = umask(0);  // mkstemp makes a private file; an output is an ordinary one
   umask(mask);
-  if (good && (chmod(temporary.c_str(), 0666 & ~mask) != 0 || std::rename(temporary.c_str(), path.c_str()) != 0))
-    good = false, error = errno;
-  if (good) return;
+  if (error == 0) step(chmod(temporary.c_str(), 0666 & ~mask) == 0);
+  if (error == 0) step(std::rename(temporary.c_str(), path.c_str()) == 0);
+  if (error == 0) return;
   unlink(temporary.c_str());
-  throw BadInput(path + ": cannot be written: " + std::strerror(error));
+  throw bad_npy(path, std::string("cannot be written: ") + std::strerror(error));
 }
 
 }  // namespace lab

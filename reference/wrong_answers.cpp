@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
+
+#include "reference/bad_input.hpp"
 
 namespace lab::wrong {
 namespace {
@@ -16,9 +19,24 @@ std::vector<double> padded_k(const Head& head, int multiple) {
   return k;
 }
 
+void require(bool fine, const char* bug, const char* needs) {
+  if (!fine) throw BadInput(std::string("the prediction of ") + bug + " needs " + needs);
+}
+
 }  // namespace
 
-std::vector<double> head_dim_64(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, std::span<const RowBlock> blocks) {
+std::vector<double> attention_after(const PrepareHead& prepare, const Shape& shape, double scale, Tensor q, Tensor k,
+                                    Tensor v, std::span<const RowBlock> blocks) {
+  return for_rows(shape, q, k, v, blocks, prepare, [&](const Head& head, int i, double* out) {
+    std::vector<double> scores(visible_keys(shape, i));
+    for (std::size_t n = 0; n < scores.size(); ++n) scores[n] = scale * dot(head.q_row(i), head.k_row(int(n)), head.D);
+    softmax_times_v(head, scores, out);
+  });
+}
+
+std::vector<double> head_dim_64(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
+                                std::span<const RowBlock> blocks) {
+  require(shape.D > 64, "head_dim_64", "D > 64");
   return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
     std::vector<double> scores(visible_keys(shape, i));
     for (std::size_t n = 0; n < scores.size(); ++n) scores[n] = scale * dot(head.q_row(i), head.k_row(int(n)), 64);
@@ -27,11 +45,13 @@ std::vector<double> head_dim_64(const Shape& shape, double scale, Tensor q, Tens
   });
 }
 
-std::vector<double> double_scale(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, std::span<const RowBlock> blocks) {
+std::vector<double> double_scale(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
+                                 std::span<const RowBlock> blocks) {
   return attention(shape, scale * scale, q, k, v, blocks);
 }
 
-std::vector<double> reduce_32x(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, std::span<const RowBlock> blocks) {
+std::vector<double> reduce_32x(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
+                               std::span<const RowBlock> blocks) {
   std::vector<double> out = attention(shape, scale, q, k, v, blocks);
   for (double& x : out) x /= 32;
   return out;
@@ -39,39 +59,40 @@ std::vector<double> reduce_32x(const Shape& shape, double scale, Tensor q, Tenso
 
 std::vector<double> qk_not_transposed(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
                                       std::span<const RowBlock> blocks) {
+  require(tile_n == shape.D, "qk_not_transposed", "a tile of N = D keys");
   // Key n of a tile becomes column n of the tile: the transpose of each N x N block, as a new K.
   const auto prepare = [&](Head& head) {
     const std::vector<double> tile = padded_k(head, tile_n);
     for (int n = 0; n < head.S; ++n)
-      for (int c = 0; c < head.D; ++c) head.k[std::size_t(n) * head.D + c] = tile[std::size_t(n / tile_n * tile_n + c) * head.D + n % tile_n];
+      for (int c = 0; c < head.D; ++c)
+        head.k[std::size_t(n) * head.D + c] = tile[std::size_t(n / tile_n * tile_n + c) * head.D + n % tile_n];
   };
-  return for_rows(shape, q, k, v, blocks, prepare, [&](const Head& head, int i, double* out) {
-    std::vector<double> scores(visible_keys(shape, i));
-    for (std::size_t n = 0; n < scores.size(); ++n) scores[n] = scale * dot(head.q_row(i), head.k_row(int(n)), head.D);
-    softmax_times_v(head, scores, out);
-  });
+  return attention_after(prepare, shape, scale, q, k, v, blocks);
 }
 
-std::vector<double> ldm(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, std::span<const RowBlock> blocks) {
+std::vector<double> ldm(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
+                        std::span<const RowBlock> blocks) {
+  require(shape.D % 16 == 0, "ldm", "a D that is a multiple of 16");
   const auto prepare = [&](Head& head) {
     const std::vector<double> whole = padded_k(head, 16);
     for (int n = 0; n < head.S; ++n)
       for (int c = 0; c < head.D; ++c)
         head.k[std::size_t(n) * head.D + c] = whole[std::size_t(n / 16 * 16 + c % 16) * head.D + c / 16 * 16 + n % 16];
   };
-  return for_rows(shape, q, k, v, blocks, prepare, [&](const Head& head, int i, double* out) {
-    std::vector<double> scores(visible_keys(shape, i));
-    for (std::size_t n = 0; n < scores.size(); ++n) scores[n] = scale * dot(head.q_row(i), head.k_row(int(n)), head.D);
-    softmax_times_v(head, scores, out);
-  });
+  return attention_after(prepare, shape, scale, q, k, v, blocks);
 }
 
-std::vector<double> scores_ignored(const Shape& shape, double, Tensor q, Tensor k, Tensor v, std::span<const RowBlock> blocks) {
+std::vector<double> scores_ignored(const Shape& shape, double, Tensor q, Tensor k, Tensor v,
+                                   std::span<const RowBlock> blocks) {
   return attention(shape, 0.0, q, k, v, blocks);
 }
 
 std::vector<double> fragment_layout(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, const BlockMap& map,
                                     int tile_m, int tile_n, std::span<const RowBlock> blocks) {
+  require(tile_m > 0 && tile_m % 16 == 0 && tile_n > 0 && tile_n % 16 == 0, "fragment_layout",
+          "tiles of whole 16 x 16 blocks");
+  require(std::ranges::all_of(map, [](short from) { return from >= -1 && from < 256; }), "fragment_layout",
+          "a map of elements 0..255, or -1 for zero");
   return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
     const int q0 = i / tile_m * tile_m, stripe = q0 + (i - q0) / 16 * 16;  // first row of the stripe
     const int keys = shape.causal ? std::min(shape.S, q0 + tile_m) : shape.S;
@@ -103,6 +124,7 @@ std::vector<double> fragment_layout(const Shape& shape, double scale, Tensor q, 
       }
       for (int n = 0; n < tile_n && t * tile_n + n < shape.S; ++n) {
         const int from = map[std::size_t(16 * r + n % 16)];
+        if (from < 0) continue;
         const double weight = p[std::size_t(from / 16) * tile_n + n / 16 * 16 + from % 16];
         const double* v_row = head.v_row(t * tile_n + n);
         for (int c = 0; c < head.D; ++c) out[c] += weight * v_row[c];

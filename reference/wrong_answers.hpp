@@ -1,6 +1,7 @@
-// The wrong answers that the bugs of the catalogue predict, in fp64. A bug is understood when its output can be foretold:
-// the buggy kernel must match these at the harness's ordinary tolerance.
-// All take and return what attention() does; `blocks` empty means every row.
+// The wrong answers that the bugs of the catalogue predict, in fp64. A bug is understood when its output can
+// be foretold: the buggy kernel must match these at the harness's ordinary tolerance. All take and return
+// what attention() does, `blocks` included (empty means every row), and throw BadInput for a shape that the
+// bug does not exist for. Source of the bugs: the catalogue in the source notes.
 #pragma once
 #include <array>
 #include <span>
@@ -10,33 +11,53 @@
 
 namespace lab::wrong {
 
-// Columns 0..63: softmax(scale q[0:64]·k[0:64]) V[:, 0:64], where scale is still 1/sqrt(D). Columns 64.. are never
-// written by the kernel; here they are NaN. D > 64.
-std::vector<double> head_dim_64(const Shape&, double scale, Tensor q, Tensor k, Tensor v, std::span<const RowBlock> blocks = {});
+// Attention with each head changed by `prepare` first: the frame for a bug that amounts to another K, Q or V.
+std::vector<double> attention_after(const PrepareHead& prepare, const Shape&, double scale, Tensor q, Tensor k,
+                                    Tensor v, std::span<const RowBlock> blocks = {});
+
+// Columns 0..63: softmax(scale q[0:64]·k[0:64]) V[:, 0:64], where scale is still 1/sqrt(D). Columns 64.. are
+// never written by the kernel; here they are NaN. D > 64.
+std::vector<double> head_dim_64(const Shape&, double scale, Tensor q, Tensor k, Tensor v,
+                                std::span<const RowBlock> blocks = {});
 
 // softmax(scale^2 q·k) V.
-std::vector<double> double_scale(const Shape&, double scale, Tensor q, Tensor k, Tensor v, std::span<const RowBlock> blocks = {});
+std::vector<double> double_scale(const Shape&, double scale, Tensor q, Tensor k, Tensor v,
+                                 std::span<const RowBlock> blocks = {});
 
 // attention / 32: the row sum is 32 times too large in every tile.
-std::vector<double> reduce_32x(const Shape&, double scale, Tensor q, Tensor k, Tensor v, std::span<const RowBlock> blocks = {});
+std::vector<double> reduce_32x(const Shape&, double scale, Tensor q, Tensor k, Tensor v,
+                               std::span<const RowBlock> blocks = {});
 
-// S[r][n] = scale sum_c Q[r][c] K_tile[c][n], K_tile being the N keys of the tile that holds key n, zeros past S: the
-// tile multiplied as it lies, not transposed. Needs D == N.
+// S[r][n] = scale sum_c Q[r][c] K_tile[c][n], K_tile being the N keys of the tile that holds key n, zeros
+// past S: the tile multiplied as it lies, not transposed. Needs D == N.
 std::vector<double> qk_not_transposed(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
                                       std::span<const RowBlock> blocks = {});
 
-// Attention with every 16 x 16 block of K transposed: K'[n0+n][k0+k] = K[n0+k][k0+n], keys past S being zeros.
-std::vector<double> ldm(const Shape&, double scale, Tensor q, Tensor k, Tensor v, std::span<const RowBlock> blocks = {});
+// Attention with every 16 x 16 block of K transposed: K'[n0+n][k0+k] = K[n0+k][k0+n], keys past S being
+// zeros.
+std::vector<double> ldm(const Shape&, double scale, Tensor q, Tensor k, Tensor v,
+                        std::span<const RowBlock> blocks = {});
 
 // The mean of V over the keys that a row sees: what is left if Q·K^T is ignored.
-std::vector<double> scores_ignored(const Shape&, double scale, Tensor q, Tensor k, Tensor v, std::span<const RowBlock> blocks = {});
+std::vector<double> scores_ignored(const Shape&, double scale, Tensor q, Tensor k, Tensor v,
+                                   std::span<const RowBlock> blocks = {});
 
-// For each element 16 r + c of a 16 x 16 block of weights: which element of the block it was filled from.
+// The rows whose output is NaN because the last warp of a block owns them and computes nothing: its row sums
+// stay 0, and 0 / 0 is NaN. Every warp of a tile of `tile_m` rows owns `rows_per_warp` of them, in order.
+constexpr bool warp7_nan(int row, int tile_m, int rows_per_warp) { return row % tile_m >= tile_m - rows_per_warp; }
+
+// For each element 16 r + c of a 16 x 16 block of weights: which element of the block it was filled from; -1:
+// a zero.
 using BlockMap = std::array<short, 256>;
 
-// Every 16 x 16 block of P, rows of one stripe times 16 keys of a tile, is permuted by `map` before P·V; the row sums are
-// right. Streams over tiles of `tile_n` keys as the kernel does, because weights of other rows of the stripe come in, each
-// relative to its own row's running maximum. Rows past S have q = 0 and see keys as their index says.
+// Every 16 x 16 block of P, rows of one stripe times 16 keys of a tile, is permuted by `map` before P·V; the
+// row sums are right. Streams over tiles of `tile_n` keys as the kernel does, because weights of other rows
+// of the stripe come in, each relative to its own row's running maximum:
+//   m' = max(m, rowmax(s)),  a = exp(m - m'),  p = exp(s - m'),  l = l a + sum(p),  O = O a + P'·V,  at the
+//   end O / l
+// Tiles of query rows start at multiples of `tile_m`; causal ones end at the last key that a row of theirs
+// may see. A key that a row does not see has weight 0. Rows past S have q = 0, so score 0, and see keys as
+// their index says.
 std::vector<double> fragment_layout(const Shape&, double scale, Tensor q, Tensor k, Tensor v, const BlockMap& map,
                                     int tile_m, int tile_n, std::span<const RowBlock> blocks = {});
 

@@ -10,7 +10,9 @@ struct __half {
   __half(float value) : bits(lab::to_fp16(value).bits) {}
   operator float() const { return lab::to_float({bits}); }
 };
-struct alignas(4) __half2 { __half x, y; };
+struct alignas(4) __half2 {
+  __half x, y;
+};
 using half = __half;
 using half2 = __half2;
 

@@ -17,11 +17,21 @@ struct dim3 {
   unsigned x = 1, y = 1, z = 1;
   constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
 };
-struct uint3 { unsigned x, y, z; };
-struct alignas(8) uint2 { unsigned x, y; };
-struct alignas(16) uint4 { unsigned x, y, z, w; };
-struct alignas(8) float2 { float x, y; };
-struct alignas(16) float4 { float x, y, z, w; };
+struct uint3 {
+  unsigned x, y, z;
+};
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
+struct alignas(16) uint4 {
+  unsigned x, y, z, w;
+};
+struct alignas(8) float2 {
+  float x, y;
+};
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
 inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 inline float2 make_float2(float x, float y) { return {x, y}; }
 inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
@@ -45,7 +55,7 @@ using cudaEvent_t = struct CUevent_st*;
 
 const char* cudaGetErrorName(cudaError_t error);
 const char* cudaGetErrorString(cudaError_t error);
-cudaError_t cudaGetLastError();   // clears the error it returns
+cudaError_t cudaGetLastError();  // clears the error it returns
 cudaError_t cudaPeekAtLastError();
 cudaError_t cudaDeviceSynchronize();
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
@@ -53,7 +63,9 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 // Global memory: every buffer ends at its exact size; the checker reports a byte past it.
 cudaError_t cudaMalloc(void** pointer, std::size_t bytes);
 template <class T>
-cudaError_t cudaMalloc(T** pointer, std::size_t bytes) { return cudaMalloc(reinterpret_cast<void**>(pointer), bytes); }
+cudaError_t cudaMalloc(T** pointer, std::size_t bytes) {
+  return cudaMalloc(reinterpret_cast<void**>(pointer), bytes);
+}
 cudaError_t cudaFree(void* pointer);
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemset(void* to, int byte, std::size_t bytes);
@@ -135,6 +147,8 @@ __forceinline__ int __all_sync(unsigned mask, int predicate) { return lab::cpu::
 inline float __expf(float x) { return std::exp(x); }
 inline float __fdividef(float x, float y) { return x / y; }
 template <class T>
-const T& __ldg(const T* pointer) { return *pointer; }
+const T& __ldg(const T* pointer) {
+  return *pointer;
+}
 using std::max;
 using std::min;

@@ -1,6 +1,6 @@
 // nvcuda::wmma for g++: 16x16x16, half in, float accumulate. Fragments have the hardware's measured element layout
-// (common/wmma_layout.hpp). A load or a store is a rendezvous of the warp, since all lanes must take part, and then each
-// lane moves its own elements: like the hardware's, it orders no memory.
+// (common/wmma_layout.hpp). A load or a store is a rendezvous of the warp, since all lanes must take part, and then
+// each lane moves its own elements: like the hardware's, it orders no memory.
 #pragma once
 #include <type_traits>
 
@@ -27,7 +27,8 @@ struct fragment {
 }  // namespace nvcuda::wmma
 
 namespace lab::cpu {
-// `column_major`: of the matrix in memory. ldm in elements. Throwing out of a kernel is not a thing: misuse stops the launch.
+// `column_major`: of the matrix in memory. ldm in elements. Throwing out of a kernel is not a thing: misuse stops the
+// launch.
 enum class Operand { a_row, a_col, b_row, b_col, accumulator };
 void wmma_load(Operand operand, half* fragment, const half* matrix, unsigned ldm);
 void wmma_load(float* fragment, const float* matrix, unsigned ldm, bool column_major);
@@ -47,11 +48,13 @@ __forceinline__ void fill_fragment(fragment<Use, 16, 16, 16, T, Layout>& f, T va
   for (T& element : f.x) element = value;
 }
 template <class Layout>
-__forceinline__ void load_matrix_sync(fragment<matrix_a, 16, 16, 16, half, Layout>& f, const half* matrix, unsigned ldm) {
+__forceinline__ void load_matrix_sync(fragment<matrix_a, 16, 16, 16, half, Layout>& f, const half* matrix,
+                                      unsigned ldm) {
   lab::cpu::wmma_load(lab::cpu::layout_a<Layout>, f.x, matrix, ldm);
 }
 template <class Layout>
-__forceinline__ void load_matrix_sync(fragment<matrix_b, 16, 16, 16, half, Layout>& f, const half* matrix, unsigned ldm) {
+__forceinline__ void load_matrix_sync(fragment<matrix_b, 16, 16, 16, half, Layout>& f, const half* matrix,
+                                      unsigned ldm) {
   lab::cpu::wmma_load(lab::cpu::layout_b<Layout>, f.x, matrix, ldm);
 }
 __forceinline__ void load_matrix_sync(fragment<accumulator, 16, 16, 16, float>& f, const float* matrix, unsigned ldm,

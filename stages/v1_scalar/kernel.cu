@@ -27,11 +27,11 @@ constexpr int THREADS = WARPS * 32;
 
 template <int D>
 struct Tile {
-  static constexpr int COLS = head_dim_64 ? 64 : D;      // head dimensions that the tile holds
-  static constexpr int M = COLS == 64 ? 48 : 32;         // query rows a block
-  static constexpr int N = COLS == 64 ? 64 : 32;         // keys a tile
+  static constexpr int COLS = head_dim_64 ? 64 : D;  // head dimensions that the tile holds
+  static constexpr int M = COLS == 64 ? 48 : 32;     // query rows a block
+  static constexpr int N = COLS == 64 ? 64 : 32;     // keys a tile
   static constexpr int ROWS_PER_WARP = M / WARPS;
-  static constexpr int LD = COLS + 8;                    // padded pitch: neighbouring rows start in other banks
+  static constexpr int LD = COLS + 8;  // padded pitch: neighbouring rows start in other banks
   static constexpr int COLS_PER_LANE = COLS / 32;
   static constexpr std::size_t SMEM = smem_bytes(M * LD, 2) + 2 * smem_bytes(N * LD, 2) + smem_bytes(M * N, 4) +
                                       smem_bytes(M * LD, 2) + 2 * smem_bytes(M, 4);
@@ -41,8 +41,8 @@ struct Tile {
 
 template <int D>
 __global__ void __launch_bounds__(THREADS, 4)
-    v1_kernel(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v, half* __restrict__ out,
-              int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
+    v1_kernel(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
+              half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
   using T = Tile<D>;
   constexpr int M = T::M, N = T::N, LD = T::LD, COLS = T::COLS;
   LAB_SHARED(half, sQ, [M][LD]);

@@ -7,11 +7,12 @@ using namespace lab;
 constexpr Shape MISSION{1, 8, 512, 64, false};
 
 std::vector<Part> interwarp_race() {
-  return {schedules_differ({1, 1, 128, 64, false}),
-          checker_reports({1, 1, 128, 64, false},
-                          {Finding::Kind::race_inter_warp, "const float old_max = smem.row_max[r];", "smem.row_max[r] = new_max;"}),
-          checker_reports({1, 1, 128, 64, false},
-                          {Finding::Kind::race_inter_warp, "make_float2(pair[0] * rescale", "O[64 * j + 2 * lane] = o[j].x"})};
+  return {
+      schedules_differ({1, 1, 128, 64, false}),
+      checker_reports({1, 1, 128, 64, false}, {Finding::Kind::race_inter_warp, "const float old_max = smem.row_max[r];",
+                                               "smem.row_max[r] = new_max;"}),
+      checker_reports({1, 1, 128, 64, false}, {Finding::Kind::race_inter_warp, "make_float2(pair[0] * rescale",
+                                               "O[64 * j + 2 * lane] = o[j].x"})};
 }
 
 std::vector<Part> smem_48k() {
@@ -27,16 +28,18 @@ std::vector<Part> smem_overflow() {
 std::vector<Part> warp7_nan() {
   const Trial t = run_trial(MISSION);
   const int m = t.plan.tile_m, first = m - t.plan.rows_per_warp;
-  return {nan_exactly(t, [=](int row, int) { return row % m >= first; },
-                      "row mod " + std::to_string(m) + " >= " + std::to_string(first) + ", 1/8 of the output")};
+  return {nan_exactly(
+      t, [=](int row, int) { return row % m >= first; },
+      "row mod " + std::to_string(m) + " >= " + std::to_string(first) + ", 1/8 of the output")};
 }
 
 std::vector<Part> accum_tail() {
   const Trial t = run_trial(MISSION);
   // The clear stops after M * D floats of M rows that are D + 8 apart.
   const int m = t.plan.tile_m, d = t.shape.D, pitch = d + 8;
-  return {nan_exactly(t, [=](int row, int col) { return row % m * pitch + col >= m * d; },
-                      "(row mod M) * (D + 8) + col >= M * D, with shared memory full of NaN"),
+  return {nan_exactly(
+              t, [=](int row, int col) { return row % m * pitch + col >= m * d; },
+              "(row mod M) * (D + 8) + col >= M * D, with shared memory full of NaN"),
           checker_reports({1, 1, 64, 64, false}, {Finding::Kind::uninitialised, "", "make_float2(pair[0] * rescale"})};
 }
 

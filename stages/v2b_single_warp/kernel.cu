@@ -33,20 +33,20 @@ template <int D_, int STAGES_>
 struct Tile {
   static constexpr int D = D_, STAGES = STAGES_;
   static constexpr bool LARGE = D == 64 || smem_overflow;
-  static constexpr int M = LARGE ? 64 : 48;        // query rows a block
-  static constexpr int N = LARGE ? 64 : 32;        // keys a tile
+  static constexpr int M = LARGE ? 64 : 48;  // query rows a block
+  static constexpr int N = LARGE ? 64 : 32;  // keys a tile
   static constexpr int ROWS_PER_WARP = M / WARPS;
-  static constexpr int LD = D + 8;                 // padded pitch: neighbouring rows start in other banks
-  static constexpr int PAIRS = D / 64;             // a lane owns columns 2 lane, 2 lane + 1, then those + 64
+  static constexpr int LD = D + 8;      // padded pitch: neighbouring rows start in other banks
+  static constexpr int PAIRS = D / 64;  // a lane owns columns 2 lane, 2 lane + 1, then those + 64
   static_assert(M % WARPS == 0, "every warp owns the same number of rows");
   static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
 };
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
-  half *sQ, *sK, *sV;          // [M][LD], [STAGES * N][LD] twice
-  float *S_scores, *O_accum;   // [M][N], [M][LD]
-  float *row_max, *row_sum;    // [M]
+  half *sQ, *sK, *sV;         // [M][LD], [STAGES * N][LD] twice
+  float *S_scores, *O_accum;  // [M][N], [M][LD]
+  float *row_max, *row_sum;   // [M]
 };
 
 template <class T, class Cursor>
@@ -77,8 +77,8 @@ __device__ void issue_tile(const Smem& smem, const half* k, const half* v, int n
 
 template <int D, int STAGES>
 __global__ void __launch_bounds__(THREADS)
-    v2b_kernel(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v, half* __restrict__ out,
-               int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
+    v2b_kernel(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
+               half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
   using T = Tile<D, STAGES>;
   constexpr int M = T::M, N = T::N, LD = T::LD;
   SmemCursor cursor;
@@ -221,17 +221,16 @@ cudaError_t launch_v2b(const AttentionArgs& a) {
     return launch(name, kernel, p.grid, p.block, p.dynamic_smem, a.stream, a.q, a.k, a.v, a.out, a.shape.H, a.shape.S,
                   a.scale, a.shape.causal);
   };
-  if (a.shape.D == 64) return p.stages == 3 ? go(v2b_kernel<64, 3>, "v2b_kernel<64,3>") : go(v2b_kernel<64, 2>, "v2b_kernel<64,2>");
+  if (a.shape.D == 64)
+    return p.stages == 3 ? go(v2b_kernel<64, 3>, "v2b_kernel<64,3>") : go(v2b_kernel<64, 2>, "v2b_kernel<64,2>");
   return p.stages == 3 ? go(v2b_kernel<128, 3>, "v2b_kernel<128,3>") : go(v2b_kernel<128, 2>, "v2b_kernel<128,2>");
 }
 
 }  // namespace
 
 const lab::StageInfo& lab::stage() {
-  static const StageInfo info{"v2b_single_warp",
-                              launch_v2b,
-                              plan,
-                              {"interwarp_race", "smem_48k", "smem_overflow", "warp7_nan", "accum_tail"}};
+  static const StageInfo info{
+      "v2b_single_warp", launch_v2b, plan, {"interwarp_race", "smem_48k", "smem_overflow", "warp7_nan", "accum_tail"}};
   return info;
 }
 

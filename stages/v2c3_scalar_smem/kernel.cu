@@ -18,10 +18,10 @@ namespace {
 using namespace lab;
 
 // --- bugs: make stage=v2c3 reproduce-bug bug=NAME --------------------------------------------------------
-constexpr bool double_scale = planted("double_scale");                  // scaled when stored and again when read
-constexpr bool reduce_32x = planted("reduce_32x");                      // the warp adds up 32 copies of one sum
-constexpr bool inplace_exp = planted("inplace_exp");                    // 32 lanes exponentiate the same element in place
-constexpr bool syncwarp_scores = planted("syncwarp_scores");            // a warp barrier between scores and softmax
+constexpr bool double_scale = planted("double_scale");        // scaled when stored and again when read
+constexpr bool reduce_32x = planted("reduce_32x");            // the warp adds up 32 copies of one sum
+constexpr bool inplace_exp = planted("inplace_exp");          // 32 lanes exponentiate the same element in place
+constexpr bool syncwarp_scores = planted("syncwarp_scores");  // a warp barrier between scores and softmax
 constexpr bool missing_tile_barrier = planted("missing_tile_barrier");  // tiles are used without waiting for the copies
 
 // --- tile constants --------------------------------------------------------------------------------------
@@ -32,20 +32,20 @@ constexpr int PRODUCER = 7;  // the warp that issues the copies
 template <int D_, int STAGES_>
 struct Tile {
   static constexpr int D = D_, STAGES = STAGES_;
-  static constexpr int M = D == 64 ? 64 : 48;      // query rows a block
-  static constexpr int N = D == 64 ? 64 : 32;      // keys a tile
+  static constexpr int M = D == 64 ? 64 : 48;  // query rows a block
+  static constexpr int N = D == 64 ? 64 : 32;  // keys a tile
   static constexpr int ROWS_PER_WARP = M / WARPS;
-  static constexpr int LD = D + 8;                 // padded pitch: neighbouring rows start in other banks
-  static constexpr int PAIRS = D / 64;             // a lane owns columns 2 lane, 2 lane + 1, then those + 64
+  static constexpr int LD = D + 8;      // padded pitch: neighbouring rows start in other banks
+  static constexpr int PAIRS = D / 64;  // a lane owns columns 2 lane, 2 lane + 1, then those + 64
   static_assert(M % WARPS == 0, "every warp owns the same number of rows");
   static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
 };
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
-  half *sQ, *sK, *sV;          // [M][LD], [STAGES * N][LD] twice
-  float *S_scores, *O_accum;   // [M][N], [M][LD]
-  float *row_max, *row_sum;    // [M]
+  half *sQ, *sK, *sV;         // [M][LD], [STAGES * N][LD] twice
+  float *S_scores, *O_accum;  // [M][N], [M][LD]
+  float *row_max, *row_sum;   // [M]
 };
 
 template <class T, class Cursor>
@@ -76,8 +76,8 @@ __device__ void issue_tile(const Smem& smem, const half* k, const half* v, int n
 
 template <int D, int STAGES>
 __global__ void __launch_bounds__(THREADS)
-    v2c3_kernel(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v, half* __restrict__ out,
-               int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
+    v2c3_kernel(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
+                half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
   using T = Tile<D, STAGES>;
   constexpr int M = T::M, N = T::N, LD = T::LD;
   SmemCursor cursor;
@@ -111,7 +111,8 @@ __global__ void __launch_bounds__(THREADS)
   const int first_row = warp * ROWS;
   for (int t = 0; t < tiles; ++t) {
     if (warp == PRODUCER) __pipeline_wait_prior(STAGES - 2);  // tile t has arrived, as far as this warp can see
-    if (!missing_tile_barrier) __syncthreads();  // now all can see it; and all are done with tile t - 1, whose slot is next to be filled
+    if (!missing_tile_barrier)
+      __syncthreads();  // now all can see it; and all are done with tile t - 1, whose slot is next to be filled
     if (warp == PRODUCER) {
       if (t + STAGES - 1 < tiles) issue_tile<T>(smem, k, v, (t + STAGES - 1) * N, S, lane);
       __pipeline_commit();
@@ -231,7 +232,8 @@ cudaError_t launch_v2c3(const AttentionArgs& a) {
     return launch(name, kernel, p.grid, p.block, p.dynamic_smem, a.stream, a.q, a.k, a.v, a.out, a.shape.H, a.shape.S,
                   a.scale, a.shape.causal);
   };
-  if (a.shape.D == 64) return p.stages == 3 ? go(v2c3_kernel<64, 3>, "v2c3_kernel<64,3>") : go(v2c3_kernel<64, 2>, "v2c3_kernel<64,2>");
+  if (a.shape.D == 64)
+    return p.stages == 3 ? go(v2c3_kernel<64, 3>, "v2c3_kernel<64,3>") : go(v2c3_kernel<64, 2>, "v2c3_kernel<64,2>");
   return p.stages == 3 ? go(v2c3_kernel<128, 3>, "v2c3_kernel<128,3>") : go(v2c3_kernel<128, 2>, "v2c3_kernel<128,2>");
 }
 

@@ -35,12 +35,14 @@ std::vector<Part> partial_stripe() {
 }
 
 std::vector<Part> skip_tail() {
-  return {unwritten_exactly(run_trial(RAGGED), [](int row, int) { return row >= 496; }, "rows 496..499 of 500"),
+  return {unwritten_exactly(
+              run_trial(RAGGED), [](int row, int) { return row >= 496; }, "rows 496..499 of 500"),
           checker_reports(RAGGED, {Finding::Kind::barrier, "", "now all can see it; and all"})};
 }
 
 std::vector<Part> misaligned_cp_async() {
-  return {fails(run_trial(SMALL), cudaErrorMisalignedAddress, {"misaligned address", "cp.async of 16 bytes", "warp 7 lane"})};
+  return {fails(run_trial(SMALL), cudaErrorMisalignedAddress,
+                {"misaligned address", "cp.async of 16 bytes", "warp 7 lane"})};
 }
 
 }  // namespace
@@ -48,12 +50,14 @@ std::vector<Part> misaligned_cp_async() {
 std::vector<lab::Fingerprint> lab::fingerprints() {
   return {
       {"smem_temporaries", "the host leaves the WMMA score buffer out of the bytes it asks for",
-       "the kernel's last arrays lie past the request: refused, an illegal address, or silent damage", smem_temporaries},
+       "the kernel's last arrays lie past the request: refused, an illegal address, or silent damage",
+       smem_temporaries},
       {"qk_not_transposed", "matrix_b is loaded row-major from K[n][d]: Q K, not Q K^T",
        "S[r][n] = scale sum_c Q[r][c] K_tile[c][n]", qk_not_transposed},
       {"ldm", "K^T is stored row-major, [D][STAGES N], and loaded as col_major with ldm = STAGES N",
        "K'[n0+n][k0+k] = K[n0+k][k0+n]: every 16 x 16 block of K transposed", ldm},
-      {"partial_stripe", "a warp owns 8 rows but multiplies 16: stripes overlap, and the last stores 8 rows past S_scores",
+      {"partial_stripe",
+       "a warp owns 8 rows but multiplies 16: stripes overlap, and the last stores 8 rows past S_scores",
        "rows 64..71 of the scores land in O_accum, over the output of rows 0..7", partial_stripe},
       {"skip_tail", "a warp whose 16-row stripe is partial returns before the block barriers that follow",
        "the tail rows of a ragged S are never written; the others are right", skip_tail},

@@ -1,6 +1,6 @@
-// V2c5: Q K^T on the tensor cores. A compute warp owns one stripe of 16 query rows, multiplies it with 16 keys at a time
-// by WMMA, and stores the scores where V2c3's lanes stored theirs. K needs no transposing: read as a column-major matrix
-// with the padded pitch as ldm, the tile [N][D] is K^T. Softmax and P V stay as they were.
+// V2c5: Q K^T on the tensor cores. A compute warp owns one stripe of 16 query rows, multiplies it with 16 keys at a
+// time by WMMA, and stores the scores where V2c3's lanes stored theirs. K needs no transposing: read as a column-major
+// matrix with the padded pitch as ldm, the tile [N][D] is K^T. Softmax and P V stay as they were.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>
@@ -38,20 +38,20 @@ constexpr int STRIPE = 16;   // rows of a WMMA tile
 template <int D_, int STAGES_>
 struct Tile {
   static constexpr int D = D_, STAGES = STAGES_;
-  static constexpr int M = D == 64 ? 64 : 48;      // query rows a block
-  static constexpr int N = D == 64 ? 64 : 32;      // keys a tile
+  static constexpr int M = D == 64 ? 64 : 48;  // query rows a block
+  static constexpr int N = D == 64 ? 64 : 32;  // keys a tile
   static constexpr int ROWS_PER_WARP = partial_stripe ? M / WARPS : STRIPE;
-  static constexpr int LD = D + 8;                 // padded pitch: neighbouring rows start in other banks
-  static constexpr int PAIRS = D / 64;             // a lane owns columns 2 lane, 2 lane + 1, then those + 64
+  static constexpr int LD = D + 8;      // padded pitch: neighbouring rows start in other banks
+  static constexpr int PAIRS = D / 64;  // a lane owns columns 2 lane, 2 lane + 1, then those + 64
   static_assert(M % ROWS_PER_WARP == 0 && M / ROWS_PER_WARP <= WARPS, "every compute warp owns whole stripes");
   static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
 };
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
-  half *sQ, *sK, *sV;          // [M][LD], [STAGES * N][LD] twice
-  float *S_scores, *O_accum;   // [M][N], [M][LD]
-  float *row_max, *row_sum;    // [M]
+  half *sQ, *sK, *sV;         // [M][LD], [STAGES * N][LD] twice
+  float *S_scores, *O_accum;  // [M][N], [M][LD]
+  float *row_max, *row_sum;   // [M]
 };
 
 template <class T, class Cursor>
@@ -89,8 +89,8 @@ __device__ void issue_tile(const Smem& smem, const half* k, const half* v, int n
 
 template <int D, int STAGES>
 __global__ void __launch_bounds__(THREADS)
-    v2c5_kernel(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v, half* __restrict__ out,
-               int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
+    v2c5_kernel(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
+                half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
   using T = Tile<D, STAGES>;
   constexpr int M = T::M, N = T::N, LD = T::LD;
   SmemCursor cursor;
@@ -248,18 +248,19 @@ cudaError_t launch_v2c5(const AttentionArgs& a) {
     return launch(name, kernel, p.grid, p.block, p.dynamic_smem, a.stream, a.q, a.k, a.v, a.out, a.shape.H, a.shape.S,
                   a.scale, a.shape.causal);
   };
-  if (a.shape.D == 64) return p.stages == 3 ? go(v2c5_kernel<64, 3>, "v2c5_kernel<64,3>") : go(v2c5_kernel<64, 2>, "v2c5_kernel<64,2>");
+  if (a.shape.D == 64)
+    return p.stages == 3 ? go(v2c5_kernel<64, 3>, "v2c5_kernel<64,3>") : go(v2c5_kernel<64, 2>, "v2c5_kernel<64,2>");
   return p.stages == 3 ? go(v2c5_kernel<128, 3>, "v2c5_kernel<128,3>") : go(v2c5_kernel<128, 2>, "v2c5_kernel<128,2>");
 }
 
 }  // namespace
 
 const lab::StageInfo& lab::stage() {
-  static const StageInfo info{"v2c5_wmma_qk",
-                              launch_v2c5,
-                              plan,
-                              {"smem_temporaries", "qk_not_transposed", "ldm", "partial_stripe", "skip_tail",
-                               "misaligned_cp_async"}};
+  static const StageInfo info{
+      "v2c5_wmma_qk",
+      launch_v2c5,
+      plan,
+      {"smem_temporaries", "qk_not_transposed", "ldm", "partial_stripe", "skip_tail", "misaligned_cp_async"}};
   return info;
 }
 

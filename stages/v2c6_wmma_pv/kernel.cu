@@ -32,20 +32,20 @@ constexpr int STRIPE = 16;   // rows of a WMMA tile
 template <int D_, int STAGES_>
 struct Tile {
   static constexpr int D = D_, STAGES = STAGES_;
-  static constexpr int M = D == 64 ? 64 : 48;      // query rows a block
-  static constexpr int N = D == 64 ? 64 : 32;      // keys a tile
+  static constexpr int M = D == 64 ? 64 : 48;  // query rows a block
+  static constexpr int N = D == 64 ? 64 : 32;  // keys a tile
   static constexpr int ROWS_PER_WARP = STRIPE;
-  static constexpr int LD = D + 8;                 // padded pitch: neighbouring rows start in other banks
-  static constexpr int LDS = N + 4;                // pitch of a warp's scratch, in floats
+  static constexpr int LD = D + 8;   // padded pitch: neighbouring rows start in other banks
+  static constexpr int LDS = N + 4;  // pitch of a warp's scratch, in floats
   static_assert(M % ROWS_PER_WARP == 0 && M / ROWS_PER_WARP <= WARPS, "every compute warp owns whole stripes");
   static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
 };
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
-  half *sQ, *sK, *sV;          // [M][LD], [STAGES * N][LD] twice
-  float *scratch, *O_accum;    // [M][LDS], 16 rows a warp; [M][LD]
-  float *row_max, *row_sum;    // [M]
+  half *sQ, *sK, *sV;        // [M][LD], [STAGES * N][LD] twice
+  float *scratch, *O_accum;  // [M][LDS], 16 rows a warp; [M][LD]
+  float *row_max, *row_sum;  // [M]
 };
 
 template <class T, class Cursor>
@@ -76,8 +76,8 @@ __device__ void issue_tile(const Smem& smem, const half* k, const half* v, int n
 
 template <int D, int STAGES>
 __global__ void __launch_bounds__(THREADS)
-    v2c6_kernel(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v, half* __restrict__ out,
-               int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
+    v2c6_kernel(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
+                half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
   using T = Tile<D, STAGES>;
   constexpr int M = T::M, N = T::N, LD = T::LD;
   SmemCursor cursor;
@@ -238,7 +238,8 @@ cudaError_t launch_v2c6(const AttentionArgs& a) {
     return launch(name, kernel, p.grid, p.block, p.dynamic_smem, a.stream, a.q, a.k, a.v, a.out, a.shape.H, a.shape.S,
                   a.scale, a.shape.causal);
   };
-  if (a.shape.D == 64) return p.stages == 3 ? go(v2c6_kernel<64, 3>, "v2c6_kernel<64,3>") : go(v2c6_kernel<64, 2>, "v2c6_kernel<64,2>");
+  if (a.shape.D == 64)
+    return p.stages == 3 ? go(v2c6_kernel<64, 3>, "v2c6_kernel<64,3>") : go(v2c6_kernel<64, 2>, "v2c6_kernel<64,2>");
   return p.stages == 3 ? go(v2c6_kernel<128, 3>, "v2c6_kernel<128,3>") : go(v2c6_kernel<128, 2>, "v2c6_kernel<128,2>");
 }
 

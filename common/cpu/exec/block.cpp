@@ -55,17 +55,28 @@ std::string lanes_text(std::uint32_t mask) {
 
 const char* name(Collective kind) {
   switch (kind) {
-    case Collective::syncwarp: return "__syncwarp";
-    case Collective::shuffle_index: return "__shfl_sync";
-    case Collective::shuffle_up: return "__shfl_up_sync";
-    case Collective::shuffle_down: return "__shfl_down_sync";
-    case Collective::shuffle_xor: return "__shfl_xor_sync";
-    case Collective::ballot: return "a vote";
-    case Collective::sum: return "warp_sum";
-    case Collective::max: return "warp_max";
-    case Collective::wmma_load: return "wmma::load_matrix_sync";
-    case Collective::wmma_store: return "wmma::store_matrix_sync";
-    case Collective::wmma_mma: return "wmma::mma_sync";
+    case Collective::syncwarp:
+      return "__syncwarp";
+    case Collective::shuffle_index:
+      return "__shfl_sync";
+    case Collective::shuffle_up:
+      return "__shfl_up_sync";
+    case Collective::shuffle_down:
+      return "__shfl_down_sync";
+    case Collective::shuffle_xor:
+      return "__shfl_xor_sync";
+    case Collective::ballot:
+      return "a vote";
+    case Collective::sum:
+      return "warp_sum";
+    case Collective::max:
+      return "warp_max";
+    case Collective::wmma_load:
+      return "wmma::load_matrix_sync";
+    case Collective::wmma_store:
+      return "wmma::store_matrix_sync";
+    case Collective::wmma_mma:
+      return "wmma::mma_sync";
   }
   return "?";
 }
@@ -80,7 +91,8 @@ Block::Block(const ExecOptions& options) : options_(options), checking_(options.
       return;
     }
   }
-  void* memory = mmap(nullptr, STACK_STRIDE * MAX_THREADS, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* memory =
+      mmap(nullptr, STACK_STRIDE * MAX_THREADS, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   stacks_.memory = static_cast<std::byte*>(memory);
 }
@@ -139,7 +151,8 @@ void Block::leave() {
     if (warp.meeting[i].mask >> fiber.lane & 1)
       fail(cudaErrorLaunchFailure, Finding::Kind::collective,
            "returned while lanes " + lanes_text(warp.meeting[i].arrived) + " wait for it in " +
-               name(warp.meeting[i].kind) + " with mask " + hex(warp.meeting[i].mask), 0);
+               name(warp.meeting[i].kind) + " with mask " + hex(warp.meeting[i].mask),
+           0);
   if (live_ > 0 && at_barrier_ == live_) release_barrier();
   if (live_ == 0) switch_to(&root_);
   wait_for_turn();
@@ -158,9 +171,8 @@ void Block::barrier(std::uintptr_t pc) {
     const SourceLine here = source_line(pc), there = source_line(barrier_pc_);
     if (here.file != there.file || here.line != there.line)
       findings_.add(Finding::Kind::barrier, "", {barrier_pc_, barrier_first_->warp, barrier_first_->lane, false},
-                    {pc, fiber.warp, fiber.lane, false}, config_->name, linear_, [&](RawFinding& entry) {
-                      entry.detail = "threads of one block wait at different barriers";
-                    });
+                    {pc, fiber.warp, fiber.lane, false}, config_->name, linear_,
+                    [&](RawFinding& entry) { entry.detail = "threads of one block wait at different barriers"; });
   }
   if (at_barrier_ == live_) release_barrier();
   wait_for_turn();
@@ -206,7 +218,8 @@ void Block::refuse(Collective kind, std::uint32_t mask, std::uintptr_t pc) {
   } else {
     for (int i = 0; i < warp.open; ++i)
       if (const Rendezvous& open = warp.meeting[i]; crosses(open, kind, mask, fiber.lane))
-        why = " meets lanes " + lanes_text(mask & open.arrived) + " in " + name(open.kind) + " with mask " + hex(open.mask);
+        why = " meets lanes " + lanes_text(mask & open.arrived) + " in " + name(open.kind) + " with mask " +
+              hex(open.mask);
   }
   fail(cudaErrorLaunchFailure, Finding::Kind::collective, call + why, pc);
 }
@@ -228,8 +241,7 @@ void move_bytes(const PendingCopy& copy) {
 void Block::copy_issue(const PendingCopy& copy) {
   Fiber& fiber = *current_;
   if (checking_) {
-    if (copy.bytes > copy.zero_fill)
-      check_global(copy.global, copy.bytes - copy.zero_fill, false, copy.pc);
+    if (copy.bytes > copy.zero_fill) check_global(copy.global, copy.bytes - copy.zero_fill, false, copy.pc);
     shadow_.copy_issued(shared_.offset(copy.shared), copy.bytes, {fiber.linear, fiber.warp, fiber.lane}, copy.pc);
   }
   fiber.copies.push_back(copy);
@@ -297,7 +309,8 @@ cudaError_t Block::run(const LaunchConfig& config, const std::function<void()>& 
     if (const std::string broken = shared_.broken_guard(); !broken.empty()) {
       error_ = cudaErrorIllegalAddress;
       message_ = std::string(config.name) + ": block " + std::to_string(linear) + ": " + broken;
-      findings_.add(Finding::Kind::out_of_bounds, "", {}, {}, config.name, linear, [&](RawFinding& entry) { entry.detail = broken; });
+      findings_.add(Finding::Kind::out_of_bounds, "", {}, {}, config.name, linear,
+                    [&](RawFinding& entry) { entry.detail = broken; });
     }
   }
   return error_;

@@ -27,8 +27,19 @@ inline constexpr int MAX_THREADS = 1024;
 inline constexpr int MAX_WARPS = MAX_THREADS / LANES;
 
 // What a lane waits in. Lanes of one mask must meet in the same kind.
-enum class Collective : std::uint8_t { syncwarp, shuffle_index, shuffle_up, shuffle_down, shuffle_xor, ballot, sum, max,
-                                       wmma_load, wmma_store, wmma_mma };
+enum class Collective : std::uint8_t {
+  syncwarp,
+  shuffle_index,
+  shuffle_up,
+  shuffle_down,
+  shuffle_xor,
+  ballot,
+  sum,
+  max,
+  wmma_load,
+  wmma_store,
+  wmma_mma
+};
 const char* name(Collective kind);
 
 // A cp.async that has been issued and not yet waited for.
@@ -48,7 +59,7 @@ struct Fiber {
   std::uintptr_t waits_at = 0;  // program counter of the barrier or collective it waits in
   std::uint32_t groups_committed = 0, groups_done = 0;
   std::vector<PendingCopy> copies;
-  void* stack = nullptr;        // lowest address
+  void* stack = nullptr;  // lowest address
   std::size_t stack_bytes = 0;
 };
 
@@ -65,9 +76,9 @@ struct Stacks {
 
 // Lane slots: a lane is in one rendezvous at a time, so a warp needs one of each a lane.
 struct Warp {
-  std::uint32_t ready = 0;    // lanes that could run now
-  std::uint32_t exited = 0;   // lanes that returned, or that the block never had
-  int open = 0;               // rendezvous in use
+  std::uint32_t ready = 0;   // lanes that could run now
+  std::uint32_t exited = 0;  // lanes that returned, or that the block never had
+  int open = 0;              // rendezvous in use
   Rendezvous meeting[LANES];
   alignas(64) std::uint32_t in[LANES];
   alignas(64) std::uint32_t out[LANES];
@@ -158,18 +169,18 @@ class Block {
   const std::function<void()>* thread_ = nullptr;
   std::uint32_t linear_ = 0;
 
-  Fiber root_;              // the OS thread's own stack
+  Fiber root_;  // the OS thread's own stack
   Fiber* current_ = &root_;
   std::vector<Fiber> fibers_;
   Warp warps_[MAX_WARPS];
   std::uint32_t ready_warps_ = 0;
   int threads_ = 0, warp_count_ = 0;
-  int live_ = 0;            // threads that have not returned
+  int live_ = 0;  // threads that have not returned
   int at_barrier_ = 0;
-  std::uintptr_t barrier_pc_ = 0;         // of the first to arrive
+  std::uintptr_t barrier_pc_ = 0;  // of the first to arrive
   const Fiber* barrier_first_ = nullptr;
   std::uint64_t random_ = 1;
-  int turn_ = 0;            // round robin: the warp that ran last
+  int turn_ = 0;  // round robin: the warp that ran last
 
   SharedMemory shared_;
   Shadow shadow_;

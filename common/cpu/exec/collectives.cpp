@@ -14,10 +14,14 @@ int source_lane(Shuffle kind, int lane, int operand, int width) {
   operand &= 31;  // the instruction takes five bits of it
   const int first = lane & ~(width - 1), last = first + width - 1;
   switch (kind) {
-    case Shuffle::index: return first + (operand & (width - 1));
-    case Shuffle::up: return lane - operand < first ? lane : lane - operand;
-    case Shuffle::down: return lane + operand > last ? lane : lane + operand;
-    case Shuffle::exclusive_or: return (lane ^ operand) > last ? lane : lane ^ operand;
+    case Shuffle::index:
+      return first + (operand & (width - 1));
+    case Shuffle::up:
+      return lane - operand < first ? lane : lane - operand;
+    case Shuffle::down:
+      return lane + operand > last ? lane : lane + operand;
+    case Shuffle::exclusive_or:
+      return (lane ^ operand) > last ? lane : lane ^ operand;
   }
   return lane;
 }
@@ -49,11 +53,16 @@ void butterfly(Warp& warp, Combine combine) {
   std::memcpy(&bits, value, sizeof bits);
   for (std::uint32_t& out : warp.out) out = bits;
 }
-void add_all(Block&, Warp& warp, std::uint32_t) { butterfly(warp, [](float a, float b) { return a + b; }); }
-void largest_of_all(Block&, Warp& warp, std::uint32_t) { butterfly(warp, [](float a, float b) { return std::fmax(a, b); }); }
+void add_all(Block&, Warp& warp, std::uint32_t) {
+  butterfly(warp, [](float a, float b) { return a + b; });
+}
+void largest_of_all(Block&, Warp& warp, std::uint32_t) {
+  butterfly(warp, [](float a, float b) { return std::fmax(a, b); });
+}
 
 [[noreturn, gnu::noinline]] void needs_all_lanes(Collective kind, std::uintptr_t pc) {
-  this_block()->fail(cudaErrorLaunchFailure, Finding::Kind::collective, std::string(name(kind)) + " needs all 32 lanes", pc);
+  this_block()->fail(cudaErrorLaunchFailure, Finding::Kind::collective, std::string(name(kind)) + " needs all 32 lanes",
+                     pc);
 }
 
 inline __attribute__((always_inline)) float reduce(Collective kind, unsigned mask, float value, Complete complete,
@@ -89,12 +98,15 @@ std::uint32_t shuffle(Shuffle kind, unsigned mask, std::uint32_t value, int oper
   const int lane = block.self().lane;
   const auto collective = Collective(int(Collective::shuffle_index) + int(kind));
   if (width < 1 || width > LANES || (width & (width - 1)))
-    block.fail(cudaErrorLaunchFailure, Finding::Kind::collective,
-               std::string(name(collective)) + " with width " + std::to_string(width) + "; it must be 1, 2, 4, 8, 16 or 32", pc);
+    block.fail(
+        cudaErrorLaunchFailure, Finding::Kind::collective,
+        std::string(name(collective)) + " with width " + std::to_string(width) + "; it must be 1, 2, 4, 8, 16 or 32",
+        pc);
   const int source = source_lane(kind, lane, operand, width);
   if (!(mask >> source & 1))
-    block.fail(cudaErrorLaunchFailure, Finding::Kind::collective,
-               std::string(name(collective)) + " reads lane " + std::to_string(source) + ", which its mask does not name", pc);
+    block.fail(
+        cudaErrorLaunchFailure, Finding::Kind::collective,
+        std::string(name(collective)) + " reads lane " + std::to_string(source) + ", which its mask does not name", pc);
   warp.in[lane] = value, warp.operand[lane] = source;
   block.meet(collective, mask, move_values, pc);
   return warp.out[lane];
@@ -130,13 +142,16 @@ void async_copy(void* shared, const void* global, std::size_t bytes, std::size_t
   if (zero_fill > bytes)
     block.fail(cudaErrorInvalidValue, Finding::Kind::misaligned, "cp.async zero-fills more than it copies", pc);
   if (!block.shared().contains(shared))
-    block.fail(cudaErrorIllegalAddress, Finding::Kind::out_of_bounds, "cp.async to an address outside shared memory", pc);
+    block.fail(cudaErrorIllegalAddress, Finding::Kind::out_of_bounds, "cp.async to an address outside shared memory",
+               pc);
   if (to % bytes || from % bytes)
     block.fail(cudaErrorMisalignedAddress, Finding::Kind::misaligned,
                "misaligned address: cp.async of " + std::to_string(bytes) + " bytes " +
-                   (to % bytes ? "to " + block.shared().describe(block.shared().offset(shared)) + ", " + std::to_string(to % bytes)
+                   (to % bytes ? "to " + block.shared().describe(block.shared().offset(shared)) + ", " +
+                                     std::to_string(to % bytes)
                                : "from global memory, " + std::to_string(from % bytes)) +
-                   " past a multiple of " + std::to_string(bytes), pc);
+                   " past a multiple of " + std::to_string(bytes),
+               pc);
   block.copy_issue({shared, global, std::uint32_t(bytes), std::uint32_t(zero_fill), 0, pc});
 }
 void async_commit() { this_block()->copy_commit(); }
@@ -150,7 +165,8 @@ void* carve_dynamic(int index, const char* name, std::size_t element, int rows, 
   if (shared.offset(pointer) + bytes > SharedMemory::ARENA)
     block.fail(cudaErrorIllegalAddress, Finding::Kind::out_of_bounds,
                std::string("array ") + name + " of " + std::to_string(bytes) + " B lies far outside the request of " +
-                   std::to_string(block.config().smem) + " B", 0);
+                   std::to_string(block.config().smem) + " B",
+               0);
   if (block.checking() && shared.dynamic_arrays().size() > known)
     block.shadow().allow(shared.offset(pointer), shared.dynamic_arrays().back().granted);
   return pointer;

@@ -1,7 +1,7 @@
 #include "common/cpu/exec/findings.hpp"
 
-#include <algorithm>
 #include <unistd.h>
+#include <algorithm>
 
 #include <cstdio>
 #include <mutex>
@@ -12,26 +12,40 @@ namespace lab {
 
 const char* name(Finding::Kind kind) {
   switch (kind) {
-    case Finding::Kind::race_inter_warp: return "inter-warp race";
-    case Finding::Kind::race_intra_warp: return "intra-warp race";
-    case Finding::Kind::uninitialised: return "uninitialised read";
-    case Finding::Kind::out_of_bounds: return "out of bounds";
-    case Finding::Kind::before_wait: return "cp.async before its wait";
-    case Finding::Kind::barrier: return "barrier misuse";
-    case Finding::Kind::collective: return "collective misuse";
-    case Finding::Kind::misaligned: return "misaligned address";
-    case Finding::Kind::deadlock: return "deadlock";
-    case Finding::Kind::fault: return "fault";
+    case Finding::Kind::race_inter_warp:
+      return "inter-warp race";
+    case Finding::Kind::race_intra_warp:
+      return "intra-warp race";
+    case Finding::Kind::uninitialised:
+      return "uninitialised read";
+    case Finding::Kind::out_of_bounds:
+      return "out of bounds";
+    case Finding::Kind::before_wait:
+      return "cp.async before its wait";
+    case Finding::Kind::barrier:
+      return "barrier misuse";
+    case Finding::Kind::collective:
+      return "collective misuse";
+    case Finding::Kind::misaligned:
+      return "misaligned address";
+    case Finding::Kind::deadlock:
+      return "deadlock";
+    case Finding::Kind::fault:
+      return "fault";
   }
   return "?";
 }
 
 const char* name(Schedule schedule) {
   switch (schedule) {
-    case Schedule::ascending: return "ascending";
-    case Schedule::descending: return "descending";
-    case Schedule::round_robin: return "round_robin";
-    case Schedule::random: return "random";
+    case Schedule::ascending:
+      return "ascending";
+    case Schedule::descending:
+      return "descending";
+    case Schedule::round_robin:
+      return "round_robin";
+    case Schedule::random:
+      return "random";
   }
   return "?";
 }

@@ -11,7 +11,8 @@ namespace {
 
 using lab::cpu::Block;
 
-inline __attribute__((always_inline)) void access(const void* address, std::size_t bytes, bool write, void* return_address) {
+inline __attribute__((always_inline)) void access(const void* address, std::size_t bytes, bool write,
+                                                  void* return_address) {
   Block* block = lab::cpu::this_block();
   if (!block || !block->checking()) return;
   const std::uintptr_t pc = reinterpret_cast<std::uintptr_t>(return_address) - 1;
@@ -31,12 +32,12 @@ inline __attribute__((always_inline)) void access(const void* address, std::size
 }  // namespace
 
 // One line a callback: the compiler's ABI gives each size its own name.
-#define LAB_CALLBACK(bytes)                                                                                        \
-  void __tsan_read##bytes(void* a) { access(a, bytes, false, __builtin_return_address(0)); }                       \
-  void __tsan_write##bytes(void* a) { access(a, bytes, true, __builtin_return_address(0)); }                       \
-  void __tsan_unaligned_read##bytes(void* a) { access(a, bytes, false, __builtin_return_address(0)); }             \
-  void __tsan_unaligned_write##bytes(void* a) { access(a, bytes, true, __builtin_return_address(0)); }             \
-  void __tsan_volatile_read##bytes(void* a) { access(a, bytes, false, __builtin_return_address(0)); }              \
+#define LAB_CALLBACK(bytes)                                                                            \
+  void __tsan_read##bytes(void* a) { access(a, bytes, false, __builtin_return_address(0)); }           \
+  void __tsan_write##bytes(void* a) { access(a, bytes, true, __builtin_return_address(0)); }           \
+  void __tsan_unaligned_read##bytes(void* a) { access(a, bytes, false, __builtin_return_address(0)); } \
+  void __tsan_unaligned_write##bytes(void* a) { access(a, bytes, true, __builtin_return_address(0)); } \
+  void __tsan_volatile_read##bytes(void* a) { access(a, bytes, false, __builtin_return_address(0)); }  \
   void __tsan_volatile_write##bytes(void* a) { access(a, bytes, true, __builtin_return_address(0)); }
 
 extern "C" {
@@ -55,7 +56,9 @@ void __tsan_func_exit() {}
 
 // Atomic operations on shared memory order nothing else, but they are no race with each other; no stage uses one
 // yet, and a block runs on one OS thread, so a plain access is atomic here.
-int __tsan_atomic32_fetch_add(volatile int* a, int value, int) { return __atomic_fetch_add(a, value, __ATOMIC_RELAXED); }
+int __tsan_atomic32_fetch_add(volatile int* a, int value, int) {
+  return __atomic_fetch_add(a, value, __ATOMIC_RELAXED);
+}
 unsigned char __tsan_atomic8_load(const volatile unsigned char* a, int) { return __atomic_load_n(a, __ATOMIC_ACQUIRE); }
 int __tsan_atomic32_load(const volatile int* a, int) { return __atomic_load_n(a, __ATOMIC_ACQUIRE); }
 void __tsan_atomic32_store(volatile int* a, int value, int) { __atomic_store_n(a, value, __ATOMIC_RELEASE); }

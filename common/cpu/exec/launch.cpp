@@ -120,10 +120,12 @@ Refusal refusal(const LaunchConfig& c) {
     return {cudaErrorInvalidConfiguration, "a block of " + dims(b) + ", " + std::to_string(threads) +
                                                " threads; 1 to 1024 threads and (1024,1024,64) are allowed"};
   std::size_t allowed = SMEM_WITHOUT_OPT_IN;
-  if (const auto found = max_dynamic_smem.find(c.kernel); found != max_dynamic_smem.end()) allowed = std::size_t(found->second);
+  if (const auto found = max_dynamic_smem.find(c.kernel); found != max_dynamic_smem.end())
+    allowed = std::size_t(found->second);
   if (c.smem > allowed)
     return {cudaErrorInvalidValue, "invalid argument: asks for " + std::to_string(c.smem) +
-                                       " B of dynamic shared memory, the kernel's attribute allows " + std::to_string(allowed) + " B"};
+                                       " B of dynamic shared memory, the kernel's attribute allows " +
+                                       std::to_string(allowed) + " B"};
   return {cudaSuccess, ""};
 }
 
@@ -131,8 +133,8 @@ Refusal refusal(const LaunchConfig& c) {
 
 cudaError_t set_max_dynamic_smem(const void* kernel, int bytes) {
   if (bytes < 0 || std::size_t(bytes) > BUDGET.smem_per_block) {
-    set_launch_message("cudaFuncSetAttribute: " + std::to_string(bytes) + " B of dynamic shared memory, the " + BUDGET.name +
-                       " budget allows " + std::to_string(BUDGET.smem_per_block) + " B");
+    set_launch_message("cudaFuncSetAttribute: " + std::to_string(bytes) + " B of dynamic shared memory, the " +
+                       BUDGET.name + " budget allows " + std::to_string(BUDGET.smem_per_block) + " B");
     set_last_error(cudaErrorInvalidValue);
     return cudaErrorInvalidValue;
   }
@@ -155,7 +157,7 @@ cudaError_t launch(const LaunchConfig& config, const std::function<void()>& thre
   const std::uint64_t chosen = options.blocks.empty() ? total : options.blocks.size();
   std::atomic<std::uint64_t> next{0};
   std::atomic<std::uint64_t> failed{~0ull};  // the first position whose block failed: the same for any worker count
-  struct BlockDone {  // what a block adds to the report, if no block before it fails
+  struct BlockDone {                         // what a block adds to the report, if no block before it fails
     std::uint64_t position, switches, lane_collectives;
     FindingLog findings;
   };
@@ -185,7 +187,8 @@ cudaError_t launch(const LaunchConfig& config, const std::function<void()>& thre
     std::move(done.begin(), done.end(), std::back_inserter(all_done));
   };
   std::vector<std::thread> workers;
-  for (int i = 0; i < int(std::min<std::uint64_t>(std::uint64_t(worker_count()), chosen)); ++i) workers.emplace_back(work);
+  for (int i = 0; i < int(std::min<std::uint64_t>(std::uint64_t(worker_count()), chosen)); ++i)
+    workers.emplace_back(work);
   for (std::thread& worker : workers) worker.join();
   for (const BlockDone& done : all_done) {
     if (done.position > reported) continue;  // with fewer workers it would not have run
@@ -218,30 +221,48 @@ cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaDeviceSynchronize()
 
 const char* cudaGetErrorName(cudaError_t error) {
   switch (error) {
-    case cudaSuccess: return "cudaSuccess";
-    case cudaErrorInvalidValue: return "cudaErrorInvalidValue";
-    case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
-    case cudaErrorInvalidConfiguration: return "cudaErrorInvalidConfiguration";
-    case cudaErrorIllegalAddress: return "cudaErrorIllegalAddress";
-    case cudaErrorLaunchTimeout: return "cudaErrorLaunchTimeout";
-    case cudaErrorIllegalInstruction: return "cudaErrorIllegalInstruction";
-    case cudaErrorMisalignedAddress: return "cudaErrorMisalignedAddress";
-    case cudaErrorLaunchFailure: return "cudaErrorLaunchFailure";
+    case cudaSuccess:
+      return "cudaSuccess";
+    case cudaErrorInvalidValue:
+      return "cudaErrorInvalidValue";
+    case cudaErrorMemoryAllocation:
+      return "cudaErrorMemoryAllocation";
+    case cudaErrorInvalidConfiguration:
+      return "cudaErrorInvalidConfiguration";
+    case cudaErrorIllegalAddress:
+      return "cudaErrorIllegalAddress";
+    case cudaErrorLaunchTimeout:
+      return "cudaErrorLaunchTimeout";
+    case cudaErrorIllegalInstruction:
+      return "cudaErrorIllegalInstruction";
+    case cudaErrorMisalignedAddress:
+      return "cudaErrorMisalignedAddress";
+    case cudaErrorLaunchFailure:
+      return "cudaErrorLaunchFailure";
   }
   return "cudaErrorUnknown";
 }
 
 const char* cudaGetErrorString(cudaError_t error) {
   switch (error) {
-    case cudaSuccess: return "no error";
-    case cudaErrorInvalidValue: return "invalid argument";
-    case cudaErrorMemoryAllocation: return "out of memory";
-    case cudaErrorInvalidConfiguration: return "invalid configuration argument";
-    case cudaErrorIllegalAddress: return "an illegal memory access was encountered";
-    case cudaErrorLaunchTimeout: return "the launch timed out and was terminated";
-    case cudaErrorIllegalInstruction: return "an illegal instruction was encountered";
-    case cudaErrorMisalignedAddress: return "misaligned address";
-    case cudaErrorLaunchFailure: return "unspecified launch failure";
+    case cudaSuccess:
+      return "no error";
+    case cudaErrorInvalidValue:
+      return "invalid argument";
+    case cudaErrorMemoryAllocation:
+      return "out of memory";
+    case cudaErrorInvalidConfiguration:
+      return "invalid configuration argument";
+    case cudaErrorIllegalAddress:
+      return "an illegal memory access was encountered";
+    case cudaErrorLaunchTimeout:
+      return "the launch timed out and was terminated";
+    case cudaErrorIllegalInstruction:
+      return "an illegal instruction was encountered";
+    case cudaErrorMisalignedAddress:
+      return "misaligned address";
+    case cudaErrorLaunchFailure:
+      return "unspecified launch failure";
   }
   return "unrecognized error code";
 }

@@ -7,10 +7,10 @@
 namespace lab::cpu {
 
 struct LaunchConfig {
-  const char* name;      // for reports: "v2b_single_warp<64>"
-  const void* kernel;    // identifies the kernel: attributes belong to it
+  const char* name;    // for reports: "v2b_single_warp<64>"
+  const void* kernel;  // identifies the kernel: attributes belong to it
   dim3 grid, block;
-  std::size_t smem;      // dynamic shared memory, bytes
+  std::size_t smem;  // dynamic shared memory, bytes
 };
 
 // Runs `thread` once for every CUDA thread of the grid, or of the sample in ExecOptions::blocks. Refuses what CUDA

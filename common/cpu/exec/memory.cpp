@@ -124,7 +124,8 @@ cudaError_t cudaFree(void* pointer) {
   const auto found = h.buffers.find(std::size_t(static_cast<std::byte*>(pointer) - h.base));
   if (found == h.buffers.end()) return cudaErrorInvalidValue;
   // Gives the pages back and makes the addresses fault again.
-  mmap(pointer, lab::cpu::pages(found->second), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  mmap(pointer, lab::cpu::pages(found->second), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+       0);
   h.buffers.erase(found);
   ++h.version;
   return cudaSuccess;

@@ -55,18 +55,25 @@ RawAccess Shadow::last_write(const Cell& cell) const {
 
 void Shadow::race(Finding::Kind kind, const char* hazard, std::size_t offset, const RawAccess& first,
                   const RawAccess& second) {
-  log_->add(kind, hazard, first, second, kernel_, block_, [&](RawFinding& entry) {
-    entry.where = shared_->describe(offset);
-    entry.detail = kind == Finding::Kind::race_inter_warp ? "no block barrier orders them" : "no __syncwarp orders them";
-  }, access_);
+  log_->add(
+      kind, hazard, first, second, kernel_, block_,
+      [&](RawFinding& entry) {
+        entry.where = shared_->describe(offset);
+        entry.detail =
+            kind == Finding::Kind::race_inter_warp ? "no block barrier orders them" : "no __syncwarp orders them";
+      },
+      access_);
 }
 
 void Shadow::report(Finding::Kind kind, std::size_t offset, const RawAccess& first, const RawAccess& second,
                     const char* what) {
-  log_->add(kind, "", first, second, kernel_, block_, [&](RawFinding& entry) {
-    entry.where = shared_->describe(offset);
-    entry.detail = what;
-  }, access_);
+  log_->add(
+      kind, "", first, second, kernel_, block_,
+      [&](RawFinding& entry) {
+        entry.where = shared_->describe(offset);
+        entry.detail = what;
+      },
+      access_);
 }
 
 // False where the access has no business at all; the rest of the checks would only repeat that.
@@ -104,7 +111,8 @@ void Shadow::check_readers(const Cell& cell, std::size_t index, ThreadId thread,
     const bool last_is_other = cell.reader_warp != thread.warp;
     const int lane = last_is_other ? __builtin_ctz(cell.reader_lanes) : cell.other_lane;
     race(Finding::Kind::race_inter_warp, "WAR", offset,
-         {last_is_other ? cell.reader_pc : cell.other_pc, last_is_other ? cell.reader_warp : cell.other_warp, lane, false},
+         {last_is_other ? cell.reader_pc : cell.other_pc, last_is_other ? cell.reader_warp : cell.other_warp, lane,
+          false},
          second);
     return;
   }
@@ -142,7 +150,8 @@ void Shadow::remember_reader(Cell& cell, std::size_t index, ThreadId thread, std
   bool stands_for_all = true;
   for (std::uint32_t lanes = cell.reader_lanes; lanes && stands_for_all; lanes &= lanes - 1) {
     const int earlier = __builtin_ctz(lanes);
-    stands_for_all = ordered(clock, thread.lane, earlier, cell.mixed ? mixed_.at(index).stamp[earlier] : cell.read_stamp);
+    stands_for_all =
+        ordered(clock, thread.lane, earlier, cell.mixed ? mixed_.at(index).stamp[earlier] : cell.read_stamp);
   }
   if (stands_for_all) return start_over(cell.reader_warps);
   LaneStamps& stamps = mixed_[index];

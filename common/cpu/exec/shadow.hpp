@@ -49,18 +49,18 @@ class Shadow {
     std::uint32_t writer_pc, write_epoch, write_stamp;
     std::uint16_t writer;
     bool valid : 1, initialised : 1, pending : 1, written : 1, mixed : 1;
-    std::uint8_t other_warp, other_lane;                 // a reader of another warp than reader_warp, same epoch
+    std::uint8_t other_warp, other_lane;  // a reader of another warp than reader_warp, same epoch
     std::uint8_t reader_warp;
     std::uint32_t reader_pc, read_epoch, read_stamp;
-    std::uint32_t reader_lanes;                          // of reader_warp; all with read_stamp unless mixed
-    std::uint32_t reader_warps;                          // every warp that read in read_epoch
+    std::uint32_t reader_lanes;  // of reader_warp; all with read_stamp unless mixed
+    std::uint32_t reader_warps;  // every warp that read in read_epoch
     std::uint32_t other_pc;
   };
   struct WarpClock {
-    std::uint32_t syncs = 1;        // stamps given out
-    std::uint32_t all_before = 1;   // accesses with a smaller stamp are ordered for every lane: a full sync
-    std::array<std::uint32_t, 32> stamp{};                   // of each lane's next access
-    std::array<std::array<std::uint32_t, 32>, 32> known{};   // known[b][a], beyond all_before
+    std::uint32_t syncs = 1;                // stamps given out
+    std::uint32_t all_before = 1;           // accesses with a smaller stamp are ordered for every lane: a full sync
+    std::array<std::uint32_t, 32> stamp{};  // of each lane's next access
+    std::array<std::array<std::uint32_t, 32>, 32> known{};  // known[b][a], beyond all_before
   };
   struct LaneStamps {
     std::array<std::uint32_t, 32> stamp;
@@ -74,10 +74,14 @@ class Shadow {
   void check_readers(const Cell& cell, std::size_t index, ThreadId thread, std::uintptr_t pc);
   void remember_reader(Cell& cell, std::size_t index, ThreadId thread, std::uintptr_t pc);
   void write_cells(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc, bool pending);
-  void race(Finding::Kind kind, const char* hazard, std::size_t offset, const RawAccess& first, const RawAccess& second);
-  void report(Finding::Kind kind, std::size_t offset, const RawAccess& first, const RawAccess& second, const char* what);
+  void race(Finding::Kind kind, const char* hazard, std::size_t offset, const RawAccess& first,
+            const RawAccess& second);
+  void report(Finding::Kind kind, std::size_t offset, const RawAccess& first, const RawAccess& second,
+              const char* what);
   RawAccess last_write(const Cell& cell) const;
-  static RawAccess access(ThreadId thread, std::uintptr_t pc, bool write) { return {pc, thread.warp, thread.lane, write}; }
+  static RawAccess access(ThreadId thread, std::uintptr_t pc, bool write) {
+    return {pc, thread.warp, thread.lane, write};
+  }
 
   SharedMemory* shared_ = nullptr;
   FindingLog* log_ = nullptr;

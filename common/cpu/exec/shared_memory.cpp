@@ -92,7 +92,8 @@ std::string SharedMemory::broken_guard() const {
     std::string text;
     const auto* first = std::find_if(arena_ + from, arena_ + to, [=](std::byte b) { return b != poison; });
     if (first == arena_ + to) return text;
-    const auto bytes = std::count_if(first, static_cast<const std::byte*>(arena_ + to), [=](std::byte b) { return b != poison; });
+    const auto bytes =
+        std::count_if(first, static_cast<const std::byte*>(arena_ + to), [=](std::byte b) { return b != poison; });
     return std::to_string(bytes) + " B written outside the request, first at " + describe(std::size_t(first - arena_));
   };
   std::string text = changed(0, GUARD);

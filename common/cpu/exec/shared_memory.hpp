@@ -10,11 +10,11 @@ namespace lab::cpu {
 
 struct CarvedArray {
   const char* name;
-  std::size_t element;   // bytes
-  int rows, pitch;       // pitch in elements
-  std::size_t offset;    // of the first byte, in the arena
-  std::size_t bytes;     // nominal, as the budget counts them
-  std::size_t granted;   // those of them that lie inside the request
+  std::size_t element;  // bytes
+  int rows, pitch;      // pitch in elements
+  std::size_t offset;   // of the first byte, in the arena
+  std::size_t bytes;    // nominal, as the budget counts them
+  std::size_t granted;  // those of them that lie inside the request
 };
 
 class SharedMemory {
@@ -58,9 +58,9 @@ class SharedMemory {
 
  private:
   std::byte* arena_;
-  std::size_t request_ = 0;   // dynamic bytes asked for
-  std::size_t nominal_ = 0;   // dynamic bytes carved so far, gaps not counted
-  std::size_t next_ = 0;      // arena offset of the next array
+  std::size_t request_ = 0;  // dynamic bytes asked for
+  std::size_t nominal_ = 0;  // dynamic bytes carved so far, gaps not counted
+  std::size_t next_ = 0;     // arena offset of the next array
   std::size_t static_used_ = 0, static_next_ = 0;
   std::size_t dirty_end_ = ARENA;
   bool gaps_ = false;

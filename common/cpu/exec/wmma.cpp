@@ -18,13 +18,17 @@ std::uintptr_t caller(void* return_address) { return reinterpret_cast<std::uintp
 void nothing(Block&, Warp&, std::uint32_t) {}
 
 // The rules of the CUDA guide: all lanes, a 256-bit aligned pointer, ldm a multiple of 16 bytes.
-void check_rules(Block& block, const char* what, const void* matrix, unsigned ldm, unsigned multiple, std::uintptr_t pc) {
+void check_rules(Block& block, const char* what, const void* matrix, unsigned ldm, unsigned multiple,
+                 std::uintptr_t pc) {
   if (ldm % multiple)
     block.fail(cudaErrorLaunchFailure, Finding::Kind::misaligned,
-               std::string(what) + ": ldm is " + std::to_string(ldm) + "; it must be a multiple of " + std::to_string(multiple), pc);
+               std::string(what) + ": ldm is " + std::to_string(ldm) + "; it must be a multiple of " +
+                   std::to_string(multiple),
+               pc);
   if (const auto address = reinterpret_cast<std::uintptr_t>(matrix); address % 32)
     block.fail(cudaErrorMisalignedAddress, Finding::Kind::misaligned,
-               std::string(what) + ": the pointer is " + std::to_string(address % 32) + " bytes past a multiple of 32", pc);
+               std::string(what) + ": the pointer is " + std::to_string(address % 32) + " bytes past a multiple of 32",
+               pc);
 }
 
 void note(Block& block, const void* address, std::size_t bytes, bool write, std::uintptr_t pc) {
@@ -48,16 +52,22 @@ unsigned at(int held, unsigned ldm, bool column_major) {
 // A(r,c) for every operand kind: which lane's which half. A column-major A fragment is laid out as a row-major one.
 const short (&used_table(Operand operand))[16][16] {
   switch (operand) {
-    case Operand::b_row: return layout::B_ROW_USED;
-    case Operand::b_col: return layout::B_COL_USED;
-    default: return layout::A_ROW_USED;
+    case Operand::b_row:
+      return layout::B_ROW_USED;
+    case Operand::b_col:
+      return layout::B_COL_USED;
+    default:
+      return layout::A_ROW_USED;
   }
 }
 const short (&held_table(Operand operand))[32][16] {
   switch (operand) {
-    case Operand::b_row: return layout::B_ROW_HELD;
-    case Operand::b_col: return layout::B_COL_HELD;
-    default: return layout::A_ROW_HELD;
+    case Operand::b_row:
+      return layout::B_ROW_HELD;
+    case Operand::b_col:
+      return layout::B_COL_HELD;
+    default:
+      return layout::A_ROW_HELD;
   }
 }
 
