@@ -69,9 +69,9 @@ NVCCFLAGS := -std=c++20 -O3 -lineinfo -ccbin $(CXX) $(foreach a,$(GPU_ARCHS),-ge
 B := build/$(if $(SANITIZE),asan,$(backend))
 ifeq ($(backend),gpu)
 CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(shell readlink -f "$$(command -v nvcc)"))
-INCLUDES := -I. -isystem $(CUDA_HOME)/include
+INCLUDES := -I. -DLAB_GPU -isystem $(CUDA_HOME)/include
 LIBS := -L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt -pthread
-BACKEND_SRC := $(wildcard common/gpu/*.cpp)
+BACKEND_SRC := $(wildcard common/gpu/*.cpp checks/gpu/*.cpp)
 else
 INCLUDES := -Icommon/cpu -I.
 LIBS := -lboost_context -pthread
@@ -79,7 +79,7 @@ LIBS += $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
 BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
 endif
 LIB_SRC := $(BACKEND_SRC) $(wildcard reference/*.cpp) $(filter-out checks/test_% checks/fuzz_%,$(wildcard checks/*.cpp))
-LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o) $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu)))
+LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o) $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/gpu/*.cu)))
 UNIT_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/test_*.cpp))
 
 # A changed flag rebuilds what was built with the old one.
@@ -152,8 +152,10 @@ run: $(if $(stage),$(if $(BROKEN),$(error stage=$(stage) never worked; its bugs:
 	$(one_stage)@$< run $(foreach w,q k v out causal scale,$(if $($(w)),$(w)='$($(w))'))
 
 # All correct stages, or one, or one bug. Exit status 1 where there are findings.
-RACE_LABS := $(if $(stage),$(if $(or $(bug),$(BROKEN)),$(foreach p,$(PAIRS),$(call bug_lab,$(p))),$(call lab_of,$(STAGE),checked)),\
-  $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),checked)))
+# The correct kernel of a stage as a checker wants it: instrumented, or as it is for compute-sanitizer.
+checked = $(call lab_of,$(1),$(if $(filter gpu,$(backend)),fixed,checked))
+RACE_LABS := $(if $(stage),$(if $(or $(bug),$(BROKEN)),$(foreach p,$(PAIRS),$(call bug_lab,$(p))),$(call checked,$(STAGE))),\
+  $(foreach s,$(ALL_STAGES),$(call checked,$(s))))
 racecheck: $(RACE_LABS)
 ifeq ($(backend),gpu)
 	@sh checks/sanitizer.sh $^
@@ -162,8 +164,8 @@ else
 endif
 
 # What random problems find. make fuzz [stage=S [bug=B]] [seconds=N] [seed=K] [cases=N] [check=1], or only='...' of a failure.
-FUZZ_LABS := $(if $(stage),$(if $(or $(bug),$(BROKEN)),$(foreach p,$(PAIRS),$(call bug_lab,$(p))),$(call lab_of,$(STAGE),$(if $(filter 1,$(check)),checked,fixed))),\
-  $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),$(if $(filter 1,$(check)),checked,fixed))))
+FUZZ_LABS := $(if $(filter 1,$(check)),$(RACE_LABS),$(if $(stage),$(if $(or $(bug),$(BROKEN)),$(RACE_LABS),$(call lab_of,$(STAGE),fixed)),\
+  $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed))))
 fuzz: $(FUZZ_LABS)
 	@sh checks/fuzz.sh '$(foreach w,seconds seed cases case check,$(if $($(w)),$(w)=$($(w))))' '$(if $(only),$(only)$(if $(check), check=$(check)))' $^
 
@@ -186,6 +188,41 @@ tools-table: $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),checked)) $(foreach p,
 bench-cpu: $(call lab_of,$(if $(stage),$(STAGE),v2b_single_warp),fixed) $(call lab_of,$(if $(stage),$(STAGE),v2b_single_warp),checked)
 	@for lab in $^; do $$lab bench-cpu || exit 1; done
 
+# Times on a GPU, the stages and PyTorch taking turns; stage=S times one stage alone, and bug=B shows that a wrong kernel is
+# not timed. json=FILE names the results (all stages: a new file in writeups/results/).
+PYTHON ?= python3
+BENCH_LABS := $(if $(stage),$(if $(or $(bug),$(BROKEN)),$(foreach p,$(PAIRS),$(call bug_lab,$(p))),$(call lab_of,$(STAGE),fixed)),\
+  $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed)))
+ifneq ($(filter bench profile,$(MAKECMDGOALS)),)
+ifneq ($(backend),gpu)
+$(error make $(filter bench profile,$(MAKECMDGOALS)) needs nvcc and a GPU, and this is backend=$(backend))
+endif
+endif
+bench: $(BENCH_LABS)
+	@PYTHON='$(PYTHON)' sh checks/bench.sh '$(or $(shape),all)' '$(rounds)' '$(json)' '$(stage)' $^
+peers:
+	@$(PYTHON) reference/peers.py shape='$(or $(shape),all)'
+
+# One kernel under Nsight Compute.
+PROFILE_LAB := $(if $(stage),$(if $(BROKEN),$(error stage=$(stage) never worked; there is nothing to profile),$(call lab_of,$(STAGE),fixed)))
+profile: $(PROFILE_LAB)
+	$(one_stage)@sh checks/profile.sh $< '$(or $(shape),2,8,2048,64)' '$(json)'
+
+# Figures and tables from what is committed under writeups/results/: no GPU. The check needs nothing but Python itself.
+plots: .venv/ready
+	@.venv/bin/python checks/plots.py draw
+plots-check:
+	@$(PYTHON) checks/plots.py check
+.venv/ready: checks/requirements-plots.txt
+	@$(PYTHON) -m venv .venv && .venv/bin/pip install -q --disable-pip-version-check -r $< && touch $@ || \
+	  { echo 'make plots needs Python 3.10 or newer with venv, and matplotlib from a package index or a mirror' >&2; exit 2; }
+
+# What the CPU backend gives the figures: shared-memory plans and maps of the bugs' errors. Committed; redone after a change.
+MAPPED := v1_scalar:head_dim_64 v2b_single_warp:warp7_nan v2b_single_warp:accum_tail v2c3_scalar_smem:double_scale \
+  v2c3_scalar_smem:reduce_32x v2c5_wmma_qk:qk_not_transposed v2c5_wmma_qk:ldm v2c5_wmma_qk:skip_tail v2c6_wmma_pv:fragment_layout
+figure-data: $(foreach p,$(MAPPED),$(call bug_lab,$(p))) $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed)) $(call bug_lab,v2b_single_warp:smem_overflow)
+	@sh checks/figure_data.sh $(B) $(MAPPED)
+
 # Every kernel, fixed and with each bug, through nvcc and the linker: needs no GPU.
 build-gpu: $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed)) $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
 	@echo "built for sm_$(subst $(eval ) ,$(comma) sm_,$(GPU_ARCHS)): $(words $^) binaries"
@@ -200,6 +237,11 @@ resources: $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) $(foreach p,$(PAI
 
 climb-table: $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed)) $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
 	@sh checks/climb_table.sh $(B)/STAGE/VARIANT/lab
+
+# Renews (or, with check=1, compares) every block of real output on the pages. CPU output is deterministic.
+PAGES := $(wildcard writeups/*.md writeups/stages/*.md writeups/bugs/*.md)
+writeups: $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed) $(call lab_of,$(s),checked)) $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
+	@sh checks/inject.sh $(if $(check),--check) $(PAGES)
 
 unit: $(B)/unit
 	@$<

@@ -309,13 +309,12 @@ std::string bench_table(const std::vector<std::string>& files) {
       }
       const Spread s = spread(c.figures.at("graph"));
       const Ratios r = ratios(run, c);
-      const auto text = [](const std::optional<double>& v, const char* pattern, double scale) {
-        return v ? format(pattern[0] == '%' && pattern[1] == 'p' ? "%.1f%%" : "%.2f", *v * scale) : std::string("-");
-      };
+      const auto times = [](const std::optional<double>& v) { return v ? format("%.2f", *v) : std::string("-"); };
+      const std::string matrix = r.of_matrix ? format("%.1f%%", 100 * *r.of_matrix) : "-";
       const std::string call = c.figures.contains("call") ? format("%.2f", spread(c.figures.at("call")).median) : "-";
       out += format("%-18s %-20s %11.2f %19s %11s %9.2f %8s %9s %9s\n", c.program.c_str(), shape.c_str(), s.median,
-                    format("%.2f .. %.2f", s.p10, s.p90).c_str(), call.c_str(), r.tflops, text(r.of_matrix, "%p", 100).c_str(),
-                    text(r.vs_previous, "%f", 1).c_str(), text(r.vs_pytorch, "%f", 1).c_str());
+                    format("%.2f .. %.2f", s.p10, s.p90).c_str(), call.c_str(), r.tflops, matrix.c_str(),
+                    times(r.vs_previous).c_str(), times(r.vs_pytorch).c_str());
     }
   return out;
 }

@@ -1,5 +1,5 @@
-// lab blindness: would the notes' own test have seen what is wrong with this build? The mission shape, under their inputs
-// and under unit variance, at their tolerance; and whether a choice of schedule shows it.
+// lab blindness: would the notes' own test have seen what is wrong with this build? The mission shape, under their
+// inputs and under unit variance, at their tolerance; and whether a choice of schedule shows it.
 #include <cmath>
 #include <cstdio>
 
@@ -30,7 +30,8 @@ int blindness_command(std::span<char*> args) {
       std::printf("%s %d %s %s\n", inputs, int(causal), std::isnan(largest) ? "NaN" : format("%.6f", largest).c_str(),
                   largest <= NOTES_TOLERANCE ? "pass" : "fail");
     }
-  if (can_schedule()) std::printf("schedules %s\n", schedules_differ({1, 1, 128, 64, false}).shown ? "differ" : "agree");
+  if (can_schedule())
+    std::printf("schedules %s\n", schedules_differ({1, 1, 128, 64, false}).shown ? "differ" : "agree");
   return 0;
 }
 

@@ -21,6 +21,8 @@ int run_command(std::span<char*> args);          // run_files.cpp
 int plan_command(std::span<char*> args);         // report.cpp
 int racecheck_command(std::span<char*> args);    // racecheck.cpp
 int bench_cpu_command(std::span<char*> args);    // bench_cpu.cpp
+int bench_command(std::span<char*> args);        // gpu/bench.cpp
+int error_map_command(std::span<char*> args);    // error_map.cpp
 int fingerprint_command(std::span<char*> args);  // fingerprint.cpp
 int once_command(std::span<char*> args);         // fingerprint.cpp
 int fuzz_command(std::span<char*> args);         // fuzz.cpp
@@ -35,6 +37,8 @@ inline constexpr Command COMMANDS[] = {
     {"fuzz", fuzz_command, "fuzz [seconds=N] [seed=K] [check=1]    random problems; a failure is shrunk and says how to repeat it"},
     {"blindness", blindness_command, "blindness                              would the notes' inputs have shown it?"},
     {"bench-cpu", bench_cpu_command, "bench-cpu                              what the CPU execution costs"},
+    {"bench", bench_command, "bench [shape=B,H,S,D[,causal];...|acceptance|long|all] [round=N] [out=FILE] | merge=DIR [json=FILE]"},
+    {"error-map", error_map_command, "error-map                              |out - ref| of the planted bug, as text"},
     {"plan", plan_command, "plan B H S D [causal]                how the stage launches a shape, as JSON"},
 };
 

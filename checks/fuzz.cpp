@@ -1,5 +1,5 @@
-// lab fuzz: random problems under random schedules, held against the oracle at the harness's bound, until one fails or the
-// time is up. A case is a function of (seed, its number) alone, so a failure can be repeated; it is shrunk first.
+// lab fuzz: random problems under random schedules, held against the oracle at the harness's bound, until one fails or
+// the time is up. A case is a function of (seed, its number) alone, so a failure can be repeated; it is shrunk first.
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,7 +39,8 @@ struct FuzzCase {
 };
 
 std::string words(const FuzzCase& c) {
-  std::string text = format("B=%d H=%d S=%d D=%d causal=%d", c.shape.B, c.shape.H, c.shape.S, c.shape.D, int(c.shape.causal));
+  std::string text =
+      format("B=%d H=%d S=%d D=%d causal=%d", c.shape.B, c.shape.H, c.shape.S, c.shape.D, int(c.shape.causal));
   if (c.scale) text += format(" scale=%.9g", *c.scale);
   text += format(" inputs=%s:%llu", name(c.family), (unsigned long long)c.inputs_seed);
   if (!can_schedule()) return text;
@@ -55,7 +56,8 @@ std::string words(const FuzzCase& c) {
 
 class Dice {
  public:
-  Dice(std::uint64_t seed, std::uint64_t number) : state_(seed * 0x9E3779B97F4A7C15ull + number * 0xD1B54A32D192ED03ull) {}
+  Dice(std::uint64_t seed, std::uint64_t number)
+      : state_(seed * 0x9E3779B97F4A7C15ull + number * 0xD1B54A32D192ED03ull) {}
   std::uint64_t next() {  // splitmix64
     std::uint64_t x = state_ += 0x9E3779B97F4A7C15ull;
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
@@ -65,7 +67,9 @@ class Dice {
   int from(int first, int last) { return first + int(next() % std::uint64_t(last - first + 1)); }
   bool one_in(int n) { return from(1, n) == 1; }
   template <class T, std::size_t N>
-  T of(const T (&values)[N]) { return values[from(0, int(N) - 1)]; }
+  T of(const T (&values)[N]) {
+    return values[from(0, int(N) - 1)];
+  }
 
  private:
   std::uint64_t state_;
@@ -74,13 +78,15 @@ class Dice {
 int draw_length(Dice& dice) {
   if (dice.one_in(16)) return dice.from(THREE_SLOTS, LONGER);
   switch (dice.from(0, 3)) {
-    case 0: return dice.from(1, 130);
+    case 0:
+      return dice.from(1, 130);
     case 1: {  // just at a tile's or a stripe's end
       constexpr int STEPS[] = {16, 32, 48, 64};
       const int step = dice.of(STEPS);
       return std::clamp(step * dice.from(1, LONGEST / step) + dice.from(-1, 1), 1, LONGEST);
     }
-    default: return dice.from(1, LONGEST);
+    default:
+      return dice.from(1, LONGEST);
   }
 }
 
@@ -123,6 +129,8 @@ double norm(std::span<const fp16> row) {
   return std::sqrt(squares);
 }
 
+std::string number(float x) { return std::isnan(x) ? "NaN" : format("%.6g", x); }  // a NaN's sign says nothing
+
 class CaseRun {
  public:
   CaseRun(const FuzzCase& c, bool check)
@@ -133,7 +141,10 @@ class CaseRun {
         tiles_per_head_((shape_.S + plan_.tile_m - 1) / plan_.tile_m),
         in_(make_inputs(c.family, shape_, c.inputs_seed)),
         // A checked run sees every byte past a buffer's end, so it wants no canaries there.
-        q_(in_.q, !check), k_(in_.k, !check), v_(in_.v, !check), out_(shape_.elements(), !check) {}
+        q_(in_.q, !check),
+        k_(in_.k, !check),
+        v_(in_.v, !check),
+        out_(shape_.elements(), !check) {}
 
   Outcome run() {
     outcome_.of_tiles = std::size_t(tiles_per_head_) * shape_.H * shape_.B;
@@ -189,12 +200,14 @@ class CaseRun {
     cudaGetLastError();
     take_exec_report();
     poison_shared_memory();
-    const cudaError_t launched = stage().launch({q_.data(), k_.data(), v_.data(), out_.data(), shape_, case_.scale_used(), nullptr});
+    const cudaError_t launched =
+        stage().launch({q_.data(), k_.data(), v_.data(), out_.data(), shape_, case_.scale_used(), nullptr});
     cudaGetLastError();
     const cudaError_t finished = cudaDeviceSynchronize();
     const ExecReport report = take_exec_report();
     set_exec_options({});
-    for (const Finding& finding : report.findings) problem(finding.text);
+    if (outcome_.problems.empty())  // a second launch mostly says it again
+      for (const Finding& finding : report.findings) problem(finding.text);
     if (launched != cudaSuccess)
       problem(std::string("launch refused: ") + cudaGetErrorName(launched) + ": " + report.message);
     else if (finished != cudaSuccess)
@@ -249,13 +262,15 @@ class CaseRun {
     for (const std::uint32_t tile : tiles_) {
       if (const std::size_t head = tile / tiles_per_head_; head != longest_of) {
         longest_of = head, longest_k = 0;
-        for (std::size_t n = 0; n < S; ++n) longest_k = std::max(longest_k, norm(std::span(in_.k).subspan((head * S + n) * D, D)));
+        for (std::size_t n = 0; n < S; ++n)
+          longest_k = std::max(longest_k, norm(std::span(in_.k).subspan((head * S + n) * D, D)));
       }
       for (std::size_t row = first_row(tile); row < first_row(tile) + rows(tile); ++row) {
         const double score = std::abs(case_.scale_used()) * norm(std::span(in_.q).subspan(row * D, D)) * longest_k;
         const RowError bound = row_error(shape_.D, visible_keys(shape_, int(row % S)), score, plan_.half_p);
         for (std::size_t i = row * D; i < (row + 1) * D; ++i, ++at) {
-          const double got = to_float(output[i]), allowed = allowed_error(bound, std::abs(ref[at]), mean_abs_v[at], max_v);
+          const double got = to_float(output[i]),
+                       allowed = allowed_error(bound, std::abs(ref[at]), mean_abs_v[at], max_v);
           const double ratio = std::isnan(got) ? INFINITY : std::abs(got - ref[at]) / allowed;
           ++outcome_.elements, nans += std::isnan(got), outside += !(ratio <= 1);
           if (!(ratio <= outcome_.worst_ratio))
@@ -265,21 +280,23 @@ class CaseRun {
     }
     if (outside == 0) return;
     const float got = to_float(output[worst_at]);
-    problem(format("%zu of %zu elements outside the bound, %zu of them NaN; worst at %s: got %s, expected %.6g +-%.2g", outside,
-                   outcome_.elements, nans, place(worst_at).c_str(), std::isnan(got) ? "NaN" : format("%.6g", got).c_str(),
-                   worst_ref, worst_allowed));
+    problem(format("%zu of %zu elements outside the bound, %zu of them NaN; worst at %s: got %s, expected %.6g +-%.2g",
+                   outside, outcome_.elements, nans, place(worst_at).c_str(), number(got).c_str(), worst_ref,
+                   worst_allowed));
   }
 
-  void compare_bits(const std::vector<fp16>& one, const std::vector<fp16>& other, const std::vector<std::uint32_t>& tiles,
-                    const ExecOptions& options) {
+  void compare_bits(const std::vector<fp16>& one, const std::vector<fp16>& other,
+                    const std::vector<std::uint32_t>& tiles, const ExecOptions& options) {
     std::size_t differing = 0, where = 0;
     for (const std::uint32_t tile : tiles)
       for (std::size_t i = first_row(tile) * shape_.D; i < (first_row(tile) + rows(tile)) * shape_.D; ++i)
         if (one[i] != other[i] && differing++ == 0) where = i;
     if (differing == 0) return;
-    const std::string how = can_schedule() ? std::string(" under schedule ") + name(options.schedule) + ", copies " + name(options.copies) : "";
-    problem(format("not repeatable%s: %zu elements differ, first at %s: %.6g, was %.6g", how.c_str(), differing,
-                   place(where).c_str(), to_float(other[where]), to_float(one[where])));
+    const std::string how =
+        can_schedule() ? std::string(" under schedule ") + name(options.schedule) + ", copies " + name(options.copies)
+                       : "";
+    problem(format("not repeatable%s: %zu elements differ, first at %s: %s, was %s", how.c_str(), differing,
+                   place(where).c_str(), number(to_float(other[where])).c_str(), number(to_float(one[where])).c_str()));
   }
 
   const FuzzCase& case_;
@@ -350,11 +367,14 @@ Shrunk shrink(const FuzzCase& failing, const Outcome& outcome, bool check) {
 
 void print_problems(const Outcome& outcome) {
   constexpr std::size_t MOST = 6;
-  for (std::size_t i = 0; i < outcome.problems.size() && i < MOST; ++i) std::printf("    %s\n", outcome.problems[i].c_str());
+  for (std::size_t i = 0; i < outcome.problems.size() && i < MOST; ++i)
+    std::printf("    %s\n", outcome.problems[i].c_str());
   if (outcome.problems.size() > MOST) std::printf("    and %zu more\n", outcome.problems.size() - MOST);
 }
 
-std::string title() { return std::string(stage().name) + (*planted_bug() ? std::string(" with ") + planted_bug() : ""); }
+std::string title() {
+  return std::string(stage().name) + (*planted_bug() ? std::string(" with ") + planted_bug() : "");
+}
 
 std::string make_command(const FuzzCase& c, bool check) {
   std::string short_name = stage().name;
@@ -369,7 +389,9 @@ std::uint64_t whole(const std::string& key, const std::string& text, std::uint64
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
-    throw BadInput(key + "=" + text + format(": must be a whole number from %llu to %llu", (unsigned long long)least, (unsigned long long)most));
+    throw BadInput(
+        key + "=" + text +
+        format(": must be a whole number from %llu to %llu", (unsigned long long)least, (unsigned long long)most));
   return value;
 }
 
@@ -391,12 +413,14 @@ T named(const std::string& key, const std::string& text, const T (&values)[N]) {
 }
 
 FuzzCase only_case(std::span<char*> args) {
-  constexpr std::string_view keys[] = {"B",      "H",      "S",      "D",         "causal", "scale",
+  constexpr std::string_view keys[] = {"B",      "H",        "S",      "D",         "causal", "scale",
                                        "inputs", "schedule", "copies", "fragments", "gaps",   "check"};
   const KeyValues values(args, keys);
   FuzzCase c;
-  c.shape.B = int(whole("B", values.require("B"), 1, 65535)), c.shape.H = int(whole("H", values.require("H"), 1, 65535));
-  c.shape.S = int(whole("S", values.require("S"), 1, 1 << 20)), c.shape.D = int(whole("D", values.require("D"), 64, 128));
+  c.shape.B = int(whole("B", values.require("B"), 1, 65535)),
+  c.shape.H = int(whole("H", values.require("H"), 1, 65535));
+  c.shape.S = int(whole("S", values.require("S"), 1, 1 << 20)),
+  c.shape.D = int(whole("D", values.require("D"), 64, 128));
   if (c.shape.D != 64 && c.shape.D != 128) throw BadInput(format("D=%d: the stages take 64 and 128", c.shape.D));
   if (c.shape.elements() > 1u << 28) throw BadInput("B, H, S, D: more than 2^28 elements a tensor");
   c.shape.causal = values.flag("causal");
@@ -417,7 +441,8 @@ FuzzCase only_case(std::span<char*> args) {
     c.exec.copies = named("copies", values.get("copies").value_or("at_wait"), COPIES);
   }
   const std::string fragments = values.get("fragments").value_or("measured");
-  if (fragments != "measured" && fragments != "other") throw BadInput("unknown fragments=" + fragments + "; there are measured other");
+  if (fragments != "measured" && fragments != "other")
+    throw BadInput("unknown fragments=" + fragments + "; there are measured other");
   c.exec.fragments = fragments == "other" ? Fragments::other : Fragments::measured;
   c.exec.gaps = values.flag("gaps");
   return c;
@@ -425,7 +450,8 @@ FuzzCase only_case(std::span<char*> args) {
 
 bool wants_check(const KeyValues& values) {
   if (!values.flag("check")) return false;
-  if (!can_check()) throw BadInput("check=1 needs an instrumented kernel: make stage=S fuzz check=1 builds one (CPU only)");
+  if (!can_check())
+    throw BadInput("check=1 needs an instrumented kernel: make stage=S fuzz check=1 builds one (CPU only)");
   return true;
 }
 
@@ -433,10 +459,11 @@ int run_only(std::span<char*> args) {
   const FuzzCase c = only_case(args);
   bool check = false;
   for (const char* arg : args) check |= std::string_view(arg) == "check=1";
-  if (check && !can_check()) throw BadInput("check=1 needs an instrumented kernel: make stage=S fuzz check=1 builds one (CPU only)");
+  if (check && !can_check())
+    throw BadInput("check=1 needs an instrumented kernel: make stage=S fuzz check=1 builds one (CPU only)");
   const Outcome outcome = run_case(c, check);
-  std::printf("%s: %s: %s, %zu of %zu tiles\n", title().c_str(), words(c).c_str(), outcome.problems.empty() ? "good" : "FAILS",
-              outcome.tiles, outcome.of_tiles);
+  std::printf("%s: %s: %s, %zu of %zu tiles\n", title().c_str(), words(c).c_str(),
+              outcome.problems.empty() ? "good" : "FAILS", outcome.tiles, outcome.of_tiles);
   print_problems(outcome);
   return outcome.problems.empty() ? 0 : 1;
 }
@@ -466,28 +493,31 @@ int fuzz_command(std::span<char*> args) {
     const FuzzCase c = draw(seed, number);
     if (terminal && elapsed() - shown > 0.1) {
       shown = elapsed();
-      std::fprintf(stderr, "\r\033[K%s: %llu cases good, %.0f s left; now %s", title().c_str(), (unsigned long long)done,
-                   std::max(0.0, seconds - shown), words(c).substr(0, 70).c_str());
+      std::fprintf(stderr, "\r\033[K%s: %llu cases good, %.0f s left; now %s", title().c_str(),
+                   (unsigned long long)done, std::max(0.0, seconds - shown), words(c).substr(0, 70).c_str());
       std::fflush(stderr);
     }
     const Outcome outcome = run_case(c, check);
     ++done, tiles += outcome.tiles, elements += outcome.elements, worst = std::max(worst, outcome.worst_ratio);
     if (outcome.problems.empty()) continue;
     if (terminal) std::fputs("\r\033[K", stderr);
-    std::printf("%s: case %llu of seed %llu fails: %s\n", title().c_str(), (unsigned long long)number, (unsigned long long)seed,
-                words(c).c_str());
+    std::printf("%s: case %llu of seed %llu fails: %s\n", title().c_str(), (unsigned long long)number,
+                (unsigned long long)seed, words(c).c_str());
     print_problems(outcome);
     std::fflush(stdout);
     const Shrunk s = shrink(c, outcome, check);
     std::printf("  shrunk in %d tries to: %s\n", s.tries, words(s.smallest).c_str());
     print_problems(s.outcome);
-    std::printf("  again: %s\n%llu passed, 1 failed\n", make_command(s.smallest, check).c_str(), (unsigned long long)done - 1);
+    std::printf("  again: %s\n%llu passed, 1 failed\n", make_command(s.smallest, check).c_str(),
+                (unsigned long long)done - 1);
     return 1;
   }
   if (terminal) std::fputs("\r\033[K", stderr);
-  std::printf("%s: %llu random cases%s, seed %llu, %zu tiles, %zu elements, worst error %.0f%% of allowed, %.0f s\n%llu passed, 0 failed\n",
-              title().c_str(), (unsigned long long)done, check ? " under the checker" : "", (unsigned long long)seed, tiles, elements,
-              100 * worst, elapsed(), (unsigned long long)done);
+  std::printf(
+      "%s: %llu random cases%s, seed %llu, %zu tiles, %zu elements, worst error %.0f%% of allowed, %.0f s\n%llu "
+      "passed, 0 failed\n",
+      title().c_str(), (unsigned long long)done, check ? " under the checker" : "", (unsigned long long)seed, tiles,
+      elements, 100 * worst, elapsed(), (unsigned long long)done);
   return 0;
 }
 

@@ -1,5 +1,5 @@
-// The .npy reader under libFuzzer: whatever the bytes, parse_npy gives a tensor that is exactly as long as it says, or throws
-// BadInput with one line that starts with the file's name. AddressSanitizer watches for a read past the end.
+// The .npy reader under libFuzzer: whatever the bytes, parse_npy gives a tensor that is exactly as long as it says, or
+// throws BadInput with one line that starts with the file's name. AddressSanitizer watches for a read past the end.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +33,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     require(elements == tensor.values.size(), "the values are not as many as the shape says");
     require(elements * 2 < size, "more values than the file holds");
-    require(std::memcmp(tensor.values.data(), bytes.get() + size - elements * 2, elements * 2) == 0, "the values are not the file's");
+    require(std::memcmp(tensor.values.data(), bytes.get() + size - elements * 2, elements * 2) == 0,
+            "the values are not the file's");
   } catch (const lab::BadInput& e) {
     const std::string line = e.what();
     require(line.rfind("file.npy: ", 0) == 0, "the message does not start with the file", line);

@@ -10,6 +10,9 @@
 
 #include "common/cpu/exec/memory.hpp"
 #include "common/cpu/exec/switch.hpp"
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
 
 constinit thread_local uint3 threadIdx{};
 constinit thread_local uint3 blockIdx{};
@@ -127,6 +130,10 @@ void Block::start_fibers() {
     fiber.copies.clear();
     std::byte* stack = stacks_.memory + STACK_STRIDE * i + STACK_GUARD;
     if (i >= stacks_.ready && mprotect(stack, STACK_BYTES, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+#if defined(__SANITIZE_ADDRESS__)
+    ASAN_UNPOISON_MEMORY_REGION(stack, STACK_BYTES);  // fibers that never returned have left their red zones there
+    fiber.fake_stack = nullptr;
+#endif
     fiber.stack = stack, fiber.stack_bytes = STACK_BYTES - std::size_t(i) * 13 * 64 % 4096;
     fiber.context = ctx::make_fcontext(stack + fiber.stack_bytes, fiber.stack_bytes, fiber_entry);
   }

@@ -61,6 +61,7 @@ struct Fiber {
   std::vector<PendingCopy> copies;
   void* stack = nullptr;  // lowest address
   std::size_t stack_bytes = 0;
+  void* fake_stack = nullptr;   // AddressSanitizer's, while the fiber waits
 };
 
 struct Rendezvous {

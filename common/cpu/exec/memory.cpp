@@ -10,6 +10,12 @@
 #include <sstream>
 
 #include "common/cpu/exec/block.hpp"
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(address, bytes)
+#define ASAN_UNPOISON_MEMORY_REGION(address, bytes)
+#endif
 
 namespace lab::cpu {
 namespace {
@@ -111,6 +117,9 @@ cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
   if (bytes > lab::cpu::RESERVED || offset + lab::cpu::pages(bytes) + lab::cpu::PAGE > lab::cpu::RESERVED)
     return cudaErrorMemoryAllocation;
   if (mprotect(h.base + offset, lab::cpu::pages(bytes), PROT_READ | PROT_WRITE) != 0) return cudaErrorMemoryAllocation;
+  // The rest of the last page can be touched, but under AddressSanitizer nobody may.
+  ASAN_UNPOISON_MEMORY_REGION(h.base + offset, bytes);
+  ASAN_POISON_MEMORY_REGION(h.base + offset + bytes, lab::cpu::pages(bytes) - bytes);
   h.buffers[offset] = bytes;
   ++h.version;
   *pointer = h.base + offset;
@@ -124,6 +133,7 @@ cudaError_t cudaFree(void* pointer) {
   const auto found = h.buffers.find(std::size_t(static_cast<std::byte*>(pointer) - h.base));
   if (found == h.buffers.end()) return cudaErrorInvalidValue;
   // Gives the pages back and makes the addresses fault again.
+  ASAN_POISON_MEMORY_REGION(pointer, lab::cpu::pages(found->second));
   mmap(pointer, lab::cpu::pages(found->second), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
        0);
   h.buffers.erase(found);

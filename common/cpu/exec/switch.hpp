@@ -31,7 +31,7 @@ inline int set_bit_from(std::uint32_t bits, unsigned dice) {
 // Runs on every switch: the fiber that wakes notes where the one before it stopped.
 inline void woken(ctx::transfer_t from) {
 #if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
+  __sanitizer_finish_switch_fiber(this_block()->self().fake_stack, nullptr, nullptr);
 #endif
   static_cast<Fiber*>(from.data)->context = from.fctx;
 }
@@ -66,7 +66,7 @@ LAB_ON_PATH void Block::switch_to(Fiber* next) {
   threadIdx = next->index;
   ++switches_;
 #if defined(__SANITIZE_ADDRESS__)
-  __sanitizer_start_switch_fiber(nullptr, next->stack, next->stack_bytes);
+  __sanitizer_start_switch_fiber(self->exited ? nullptr : &self->fake_stack, next->stack, next->stack_bytes);
 #endif
   woken(jump(next->context, self));
 }

@@ -1,0 +1,668 @@
+// The judge is judged: fp16, the fp64 oracle, the seeded inputs and the predicted wrong answers, each against closed
+// forms or against a naive computation that shares no code with reference/.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "common/fp16.hpp"
+#include "common/shape.hpp"
+#include "reference/attention.hpp"
+#include "reference/bad_input.hpp"
+#include "reference/inputs.hpp"
+#include "reference/wrong_answers.hpp"
+
+namespace {
+using namespace lab;
+
+constexpr Shape MISSION{1, 8, 512, 64};
+constexpr double CLOSE = 1e-12;         // between two fp64 computations of the same thing
+constexpr double FAR = 100 * 1e-3;      // what a bug must move an output by, to be told from rounding
+constexpr double NEVER = std::nan("");  // what a prediction holds where the kernel writes nothing
+constexpr double INF = std::numeric_limits<double>::infinity();
+
+bool is_nan(fp16 h) { return (h.bits & 0x7FFF) > 0x7C00; }
+fp16 half(double x) { return to_fp16(float(x)); }
+std::vector<double> right(const Shape& s, const Inputs& in, std::span<const RowBlock> rows = {}) {
+  return attention(s, default_scale(s.D), in.q, in.k, in.v, rows);
+}
+
+// The largest difference; NaN on one side only counts as infinite.
+double difference(const std::vector<double>& a, const std::vector<double>& b) {
+  REQUIRE(a.size() == b.size());
+  double largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (std::isnan(a[i]) && std::isnan(b[i])) continue;
+    const double d = a[i] == b[i] ? 0 : std::abs(a[i] - b[i]);
+    largest = std::max(largest, std::isnan(d) ? INF : d);
+  }
+  return largest;
+}
+
+// One element; rows past S are zeros, as in a kernel's tile.
+double at(const Shape& s, const std::vector<fp16>& tensor, int head, int row, int col) {
+  return row < s.S ? to_float(tensor[(std::size_t(head) * s.S + row) * s.D + col]) : 0.0;
+}
+
+double naive_score(const Shape& s, const Inputs& in, double scale, int head, int i, int n) {
+  double sum = 0;
+  for (int c = 0; c < s.D; ++c) sum += at(s, in.q, head, i, c) * at(s, in.k, head, n, c);
+  return sum * scale;
+}
+
+// The formula as it stands, any score: softmax without subtracting a maximum (so scores must be small).
+using Score = std::function<double(int head, int i, int n)>;
+std::vector<double> naive(const Shape& s, const Inputs& in, const Score& score) {
+  std::vector<double> out;
+  for (int head = 0; head < s.B * s.H; ++head)
+    for (int i = 0; i < s.S; ++i) {
+      std::vector<double> weight;
+      double sum = 0;
+      for (int n = 0; n < s.S && (!s.causal || n <= i); ++n) sum += weight.emplace_back(std::exp(score(head, i, n)));
+      for (int c = 0; c < s.D; ++c) {
+        double x = 0;
+        for (std::size_t n = 0; n < weight.size(); ++n) x += weight[n] / sum * at(s, in.v, head, int(n), c);
+        out.push_back(x);
+      }
+    }
+  return out;
+}
+std::vector<double> naive(const Shape& s, const Inputs& in) {
+  return naive(s, in, [&](int head, int i, int n) { return naive_score(s, in, default_scale(s.D), head, i, n); });
+}
+
+// Ragged against every tile, in both masks, in both head dimensions.
+constexpr Shape RAGGED[] = {
+    {1, 2, 200, 64, false}, {2, 1, 200, 64, true}, {1, 1, 113, 128, false}, {1, 2, 113, 128, true}};
+
+std::string describe(const Shape& s) {
+  return "S=" + std::to_string(s.S) + " D=" + std::to_string(s.D) + (s.causal ? " causal" : "");
+}
+
+// A prediction: equal to the naive one, far from the right answer, and the same on a sample of rows.
+using Predict = std::function<std::vector<double>(const Shape&, const Inputs&, std::span<const RowBlock>)>;
+void check_prediction(const Shape& s, const Predict& predict,
+                      const std::function<std::vector<double>(const Inputs&)>& expected) {
+  CAPTURE(describe(s));
+  const Inputs in = make_inputs(Family::unit, s, 5);
+  const std::vector<double> predicted = predict(s, in, {});
+  CHECK(difference(predicted, expected(in)) < CLOSE);
+  const std::vector<double> correct = right(s, in);
+  double apart = 0;
+  for (std::size_t i = 0; i < predicted.size(); ++i)
+    if (!std::isnan(predicted[i])) apart = std::max(apart, std::abs(predicted[i] - correct[i]));
+  CHECK(apart >= FAR);
+  const int last = s.B * s.H - 1;
+  const std::vector<RowBlock> sample = {{last, s.S - 20, 20}, {0, 33, 1}};
+  std::vector<double> chosen;
+  for (const RowBlock& b : sample)
+    for (std::size_t i = 0; i < std::size_t(b.rows) * s.D; ++i)
+      chosen.push_back(predicted[(std::size_t(b.head) * s.S + b.first) * s.D + i]);
+  CHECK(difference(predict(s, in, sample), chosen) == 0);
+}
+
+}  // namespace
+
+// --- fp16 -----------------------------------------------------------------------------------------------------------
+
+TEST_CASE("fp16: every value converts to what IEEE 754 says, and back to itself") {
+  int wrong_value = 0, wrong_back = 0;
+  for (unsigned bits = 0; bits <= 0xFFFF; ++bits) {
+    const fp16 h{std::uint16_t(bits)};
+    const int exponent = int(bits >> 10 & 31), mantissa = int(bits & 0x3FF);
+    const float f = to_float(h);
+    if (exponent == 31 && mantissa != 0) {
+      wrong_value += !std::isnan(f);
+      const fp16 back = to_fp16(f);  // still NaN, of the same sign; a signalling one is made quiet
+      wrong_back += !is_nan(back) || (back.bits & 0x8000) != (bits & 0x8000);
+      continue;
+    }
+    const double magnitude = exponent == 31  ? INF
+                             : exponent == 0 ? std::ldexp(mantissa, -24)
+                                             : std::ldexp(1024 + mantissa, exponent - 25);
+    wrong_value += double(f) != (bits & 0x8000 ? -magnitude : magnitude) || std::signbit(f) != bool(bits & 0x8000);
+    wrong_back += to_fp16(f) != h;
+  }
+  CHECK(wrong_value == 0);
+  CHECK(wrong_back == 0);
+}
+
+TEST_CASE("fp16: rounds to nearest, ties to even, between all neighbours") {
+  int wrong = 0;
+  for (unsigned bits = 0; bits < 0x7BFF; ++bits)
+    for (const unsigned sign : {0u, 0x8000u}) {
+      const fp16 low{std::uint16_t(sign | bits)}, high{std::uint16_t(sign | (bits + 1))};
+      const float tie = (to_float(low) + to_float(high)) / 2;  // exact in fp32
+      wrong += to_fp16(tie) != (bits % 2 == 0 ? low : high);
+      wrong += to_fp16(std::nextafter(tie, to_float(low))) != low;
+      wrong += to_fp16(std::nextafter(tie, to_float(high))) != high;
+    }
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("fp16: overflow, underflow, infinities") {
+  CHECK(to_fp16(65504.0f).bits == 0x7BFF);
+  CHECK(to_fp16(std::nextafter(65520.0f, 0.0f)).bits == 0x7BFF);
+  CHECK(to_fp16(65520.0f).bits == 0x7C00);  // the tie with what would be 65536
+  CHECK(to_fp16(-1e30f).bits == 0xFC00);
+  CHECK(to_fp16(std::numeric_limits<float>::infinity()).bits == 0x7C00);
+  CHECK(to_fp16(std::ldexp(1.0f, -24)).bits == 0x0001);
+  CHECK(to_fp16(std::ldexp(1.0f, -25)).bits == 0x0000);  // the tie with zero
+  CHECK(to_fp16(std::nextafter(std::ldexp(1.0f, -25), 1.0f)).bits == 0x0001);
+  CHECK(to_fp16(-1e-30f).bits == 0x8000);
+  CHECK(is_nan(to_fp16(std::nanf(""))));
+  // A NaN whose payload lies in the bits that fp16 drops must not become infinity.
+  CHECK(is_nan(to_fp16(std::bit_cast<float>(0x7F800001u))));
+}
+
+// --- the oracle -----------------------------------------------------------------------------------------------------
+
+TEST_CASE("attention: the formula, naively") {
+  for (const Shape& s : RAGGED) {
+    CAPTURE(describe(s));
+    const Inputs in = make_inputs(Family::unit, s, 3);
+    CHECK(difference(right(s, in), naive(s, in)) < CLOSE);
+  }
+  const Shape odd{1, 1, 9, 20, true};  // D is no multiple of a vector's length
+  const Inputs in = make_inputs(Family::unit, odd, 3);
+  CHECK(difference(right(odd, in), naive(odd, in)) < CLOSE);
+}
+
+TEST_CASE("attention: the default scale is 1 / sqrt(D)") {
+  CHECK(default_scale(64) == 0.125);
+  CHECK(default_scale(128) == doctest::Approx(0.08838834764831845).epsilon(1e-15));
+}
+
+TEST_CASE("attention: one key gives its V") {
+  for (const bool causal : {false, true}) {
+    const Shape s{2, 3, 1, 64, causal};
+    const Inputs in = make_inputs(Family::peaked, s, 1);
+    const std::vector<double> out = right(s, in);
+    for (std::size_t i = 0; i < out.size(); ++i) REQUIRE(out[i] == to_float(in.v[i]));
+  }
+}
+
+TEST_CASE("attention: equal keys give the mean of the V that a row sees") {
+  for (const bool causal : {false, true}) {
+    const Shape s{1, 2, 40, 64, causal};
+    Inputs in = make_inputs(Family::unit, s, 1);
+    for (std::size_t i = 0; i < in.k.size(); ++i) in.k[i] = in.k[i % s.D];
+    const std::vector<double> out = right(s, in);
+    for (int head = 0; head < 2; ++head)
+      for (int i = 0; i < s.S; ++i)
+        for (int c = 0; c < s.D; ++c) {
+          const int keys = causal ? i + 1 : s.S;
+          double mean = 0;
+          for (int n = 0; n < keys; ++n) mean += at(s, in.v, head, n, c) / keys;
+          REQUIRE(std::abs(out[(std::size_t(head) * s.S + i) * s.D + c] - mean) < CLOSE);
+        }
+  }
+}
+
+TEST_CASE("attention: causal row 0 is V row 0, and a later key changes nothing before it") {
+  const Shape s{1, 1, 50, 64, true};
+  Inputs in = make_inputs(Family::unit, s, 1);
+  const std::vector<double> before = right(s, in);
+  for (int c = 0; c < s.D; ++c) REQUIRE(before[c] == to_float(in.v[c]));
+  for (int c = 0; c < s.D; ++c) in.k[30 * s.D + c] = FP16_NAN, in.v[30 * s.D + c] = fp16{0x7C00};
+  const std::vector<double> after = right(s, in);
+  for (int i = 0; i < s.S; ++i)
+    for (int c = 0; c < s.D; ++c) {
+      const double x = after[std::size_t(i) * s.D + c];
+      REQUIRE((i < 30 ? x == before[std::size_t(i) * s.D + c] : std::isnan(x)));
+    }
+}
+
+TEST_CASE("attention: NaN and infinity pass as the formula has them") {
+  const Shape s{1, 2, 20, 64};
+  const Inputs clean = make_inputs(Family::unit, s, 1);
+  const std::vector<double> before = right(s, clean);
+  const auto nan_rows = [&](const std::vector<double>& out) {
+    std::vector<int> rows;
+    for (int row = 0; row < int(s.rows()); ++row) {
+      int nans = 0;
+      for (int c = 0; c < s.D; ++c) nans += std::isnan(out[std::size_t(row) * s.D + c]);
+      REQUIRE((nans == 0 || nans == s.D));
+      if (nans != 0)
+        rows.push_back(row);
+      else
+        for (int c = 0; c < s.D; ++c) REQUIRE(out[std::size_t(row) * s.D + c] == before[std::size_t(row) * s.D + c]);
+    }
+    return rows;
+  };
+  SUBCASE("NaN in a query: its row") {
+    Inputs in = clean;
+    in.q[7 * s.D] = FP16_NAN;
+    CHECK(nan_rows(right(s, in)) == std::vector<int>{7});
+  }
+  SUBCASE("NaN in a key: all rows of its head, also where it comes first or last") {
+    for (const int n : {0, 19}) {
+      Inputs in = clean;
+      in.k[(20 + n) * s.D + 5] = FP16_NAN;
+      const std::vector<int> rows = nan_rows(right(s, in));
+      CHECK(rows.size() == 20);
+      CHECK(rows.front() == 20);
+    }
+  }
+  SUBCASE("a score of +Inf: its row") {
+    Inputs in = clean;
+    for (int c = 0; c < s.D; ++c) in.q[3 * s.D + c] = half(c == 0);
+    for (int n = 0; n < s.S; ++n) in.k[n * s.D] = half(n == 4 ? INF : 1);
+    const std::vector<double> out = right(s, in);
+    CHECK(std::isnan(out[3 * s.D]));
+  }
+  SUBCASE("a score of -Inf: a weight of zero, or NaN if there is no other") {
+    Inputs in = clean;
+    for (std::size_t i = 0; i < in.q.size(); ++i) in.q[i] = half(1);
+    in.k[4 * s.D] = half(-INF);
+    std::vector<double> out = right(s, in);
+    for (int c = 0; c < s.D; ++c) REQUIRE(std::isfinite(out[c]));
+    Inputs without = in;
+    for (int c = 0; c < s.D; ++c) without.v[4 * s.D + c] = half(100);
+    CHECK(difference(out, right(s, without)) == 0);
+    for (int n = 0; n < s.S; ++n) in.k[n * s.D] = half(-INF);
+    out = right(s, in);
+    CHECK(std::isnan(out[0]));
+  }
+}
+
+TEST_CASE("attention: a common offset of a row's scores changes nothing, however large") {
+  const Shape s{1, 1, 60, 64};
+  Inputs in = make_inputs(Family::unit, s, 2);
+  for (fp16& x : in.q) x = half(std::abs(to_float(x)));
+  for (fp16& x : in.k) x = half(std::round(2 * to_float(x)) / 2);  // halves: exact next to 512 in fp16
+  const std::vector<double> before = right(s, in);
+  for (const double offset : {512.0, -512.0}) {
+    Inputs moved = in;
+    for (fp16& x : moved.k) x = half(to_float(x) + offset);
+    REQUIRE(std::abs(naive_score(s, moved, default_scale(s.D), 0, 0, 0)) > 710);  // where exp ends in fp64
+    CHECK(difference(right(s, moved), before) < 1e-10);
+  }
+}
+
+TEST_CASE("attention: weights sum to one, and impulses read them off") {
+  for (const bool causal : {false, true}) {
+    const Shape s{1, 2, 150, 64, causal};
+    const Inputs in = make_inputs(Family::impulse, s, 4);
+    const std::vector<double> out = right(s, in);
+    for (int head = 0; head < 2; ++head)
+      for (const int i : {0, 1, 77, 149}) {
+        const double* row = &out[(std::size_t(head) * s.S + i) * s.D];
+        double total = 0, sum = 0;
+        for (int c = 0; c < s.D; ++c) total += row[c];
+        CHECK(std::abs(total - 1) < CLOSE);
+        std::vector<double> weight(s.D, 0.0);
+        for (int n = 0; n < (causal ? i + 1 : s.S); ++n) {
+          const double e = std::exp(naive_score(s, in, default_scale(s.D), head, i, n));
+          weight[n % s.D] += e, sum += e;
+        }
+        for (int c = 0; c < s.D; ++c) REQUIRE(std::abs(row[c] - weight[c] / sum) < CLOSE);
+      }
+  }
+}
+
+TEST_CASE("attention: permuting heads permutes outputs") {
+  const Shape s{2, 3, 30, 64, true};
+  const std::size_t size = std::size_t(s.S) * s.D;
+  const Inputs in = make_inputs(Family::unit, s, 1);
+  constexpr int FROM[] = {4, 0, 5, 2, 1, 3};
+  const auto permute = [&]<class T>(const std::vector<T>& x) {
+    std::vector<T> y;
+    for (const int from : FROM) y.insert(y.end(), x.begin() + from * size, x.begin() + (from + 1) * size);
+    return y;
+  };
+  CHECK(right(s, {permute(in.q), permute(in.k), permute(in.v)}) == permute(right(s, in)));
+}
+
+TEST_CASE("attention: a sample of rows equals those of the whole, in the order asked") {
+  for (const bool causal : {false, true}) {
+    const Shape s{2, 2, 300, 64, causal};
+    const Inputs in = make_inputs(Family::unit, s, 1);
+    const std::vector<double> whole = right(s, in);
+    const std::vector<RowBlock> sample = {{3, 256, 44}, {0, 0, 64}, {3, 64, 64}, {1, 299, 1}, {2, 5, 0}, {0, 10, 3}};
+    const std::vector<double> out = right(s, in, sample);
+    std::vector<double> expected;
+    for (const RowBlock& b : sample)
+      for (std::size_t i = 0; i < std::size_t(b.rows) * s.D; ++i)
+        expected.push_back(whole[(std::size_t(b.head) * s.S + b.first) * s.D + i]);
+    CHECK(out == expected);
+  }
+}
+
+TEST_CASE("attention: what does not fit is refused") {
+  const Shape s{1, 2, 10, 64};
+  Inputs in = make_inputs(Family::unit, s, 1);
+  for (const RowBlock& bad : {RowBlock{2, 0, 1},
+                              {-1, 0, 1},
+                              {0, 0, 11},
+                              {0, 10, 1},
+                              {0, -1, 1},
+                              {0, 5, -1},
+                              {0, std::numeric_limits<int>::max(), 1}}) {
+    CAPTURE(bad.first);
+    CHECK_THROWS_AS(right(s, in, std::vector{bad}), BadInput);
+  }
+  in.v.pop_back();
+  CHECK_THROWS_WITH_AS(right(s, in), "attention: v has 1279 elements; B*H*S*D is 1280", BadInput);
+}
+
+// --- inputs ---------------------------------------------------------------------------------------------------------
+
+TEST_CASE("inputs: these bits, on every machine") {
+  const Shape s{1, 1, 4, 64};
+  // From an independent Python implementation of the same definition.
+  struct Expected {
+    Family family;
+    std::uint64_t seed;
+    std::uint16_t q[6], k[2], v[2];
+  };
+  constexpr Expected EXPECTED[] = {
+      {Family::unit, 1, {0xb5e0, 0x3667, 0x353c, 0x2e1f, 0x3061, 0x3992}, {0xb1a0, 0x28bd}, {0xb9bd, 0xbc07}},
+      {Family::unit, 7, {0xb324, 0xbcef, 0xbb13, 0xb489, 0xb8a4, 0x3a8e}, {}, {}},
+      {Family::notes, 1, {0xa8b4, 0x291f, 0x2830, 0x20e5, 0x2302, 0x2c75}, {}, {}},
+      {Family::peaked, 1, {0xbbef, 0x3c52, 0x3b11, 0x3422, 0x35e9, 0x3f85}, {}, {0xb9bd, 0xbc07}},
+      {Family::offset, 1, {0xb5e0, 0x3667, 0x353c, 0x2e1f, 0x3061, 0x3992}, {0x4f75, 0x4f82}, {0xb9bd, 0xbc07}},
+      {Family::impulse, 1, {0xb5e0, 0x3667, 0x353c, 0x2e1f, 0x3061, 0x3992}, {0xb1a0, 0x28bd}, {0x3c00, 0x0000}},
+  };
+  for (const Expected& e : EXPECTED) {
+    CAPTURE(name(e.family));
+    const Inputs in = make_inputs(e.family, s, e.seed);
+    for (int i = 0; i < 6; ++i) CHECK(in.q[i].bits == e.q[i]);
+    if (e.k[0])
+      for (int i = 0; i < 2; ++i) CHECK(in.k[i].bits == e.k[i]);
+    if (e.v[0])
+      for (int i = 0; i < 2; ++i) CHECK(in.v[i].bits == e.v[i]);
+  }
+  CHECK(make_inputs(Family::unit, s, 1).q[255].bits == 0x32d4);
+}
+
+TEST_CASE("inputs: an element depends on seed, tensor and index only") {
+  const Inputs small = make_inputs(Family::unit, {1, 1, 3, 21}, 9),
+               large = make_inputs(Family::unit, {2, 3, 100, 64}, 9);
+  CHECK(std::equal(small.q.begin(), small.q.end(), large.q.begin()));
+  CHECK(std::equal(small.k.begin(), small.k.end(), large.k.begin()));
+  CHECK(std::equal(small.v.begin(), small.v.end(), large.v.begin()));
+  CHECK(small.q != small.k);
+  CHECK(small.k != small.v);
+  CHECK(small.q != make_inputs(Family::unit, {1, 1, 3, 21}, 10).q);
+}
+
+TEST_CASE("inputs: mean, variance and independence") {
+  struct Expected {
+    Family family;
+    double qk, k_mean, v;  // standard deviations of q and k, of v; mean of k
+  };
+  for (const Expected& e : {Expected{Family::notes, 0.1, 0, 0.1},
+                            {Family::unit, 1, 0, 1},
+                            {Family::peaked, 2.7, 0, 1},
+                            {Family::offset, 1, 30, 1}}) {
+    CAPTURE(name(e.family));
+    const Inputs in = make_inputs(e.family, MISSION, 1);
+    const auto check = [](const std::vector<fp16>& x, double mean, double deviation) {
+      double sum = 0, squares = 0, fourths = 0;
+      for (const fp16 h : x) sum += to_float(h);
+      const double m = sum / double(x.size());
+      for (const fp16 h : x) squares += std::pow(to_float(h) - m, 2), fourths += std::pow(to_float(h) - m, 4);
+      const double variance = squares / double(x.size());
+      CHECK(std::abs(m - mean) < 0.01 * deviation);  // five standard errors of 262,144 draws
+      CHECK(std::sqrt(variance) == doctest::Approx(deviation).epsilon(0.01));
+      CHECK(fourths / double(x.size()) / (variance * variance) ==
+            doctest::Approx(3).epsilon(0.03));  // normal, not uniform
+    };
+    check(in.q, 0, e.qk), check(in.k, e.k_mean, e.qk), check(in.v, 0, e.v);
+    double qk = 0, qv = 0, next = 0;
+    for (std::size_t i = 0; i + 1 < in.q.size(); ++i) {
+      const double q = to_float(in.q[i]) / e.qk;
+      qk += q * (to_float(in.k[i]) - e.k_mean) / e.qk, qv += q * to_float(in.v[i]) / e.v,
+          next += q * to_float(in.q[i + 1]) / e.qk;
+    }
+    for (const double correlation : {qk, qv, next}) CHECK(std::abs(correlation) / double(in.q.size()) < 0.01);
+  }
+}
+
+TEST_CASE("inputs: peaked scores are large, and one key has most of the weight") {
+  const Inputs in = make_inputs(Family::peaked, MISSION, 1);
+  double largest = 0;
+  for (int head = 0; head < 8; ++head)
+    for (int i = 0; i < MISSION.S; i += 4)
+      for (int n = 0; n < MISSION.S; ++n)
+        largest = std::max(largest, std::abs(naive_score(MISSION, in, 0.125, head, i, n)));
+  CHECK(largest > 25);
+  CHECK(largest < 45);
+  Inputs impulse = in;
+  impulse.v = make_inputs(Family::impulse, MISSION, 1).v;
+  const std::vector<RowBlock> sample = {{0, 0, 64}};
+  const std::vector<double> weights = right(MISSION, impulse, sample);
+  double heaviest = 0;
+  for (int i = 0; i < 64; ++i) heaviest += *std::max_element(&weights[i * 64], &weights[i * 64] + 64) / 64;
+  CHECK(heaviest > 0.5);  // on average, one key of 512 outweighs all others
+}
+
+TEST_CASE("inputs: offset overflows exp in fp32 unless the maximum is subtracted") {
+  const Inputs in = make_inputs(Family::offset, MISSION, 1);
+  int overflowing = 0;
+  for (int head = 0; head < 8; ++head)
+    for (int i = 0; i < MISSION.S; ++i) {
+      float sum = 0;
+      // Neighbouring keys score alike here: every fourth is enough to see a row overflow.
+      for (int n = 0; n < MISSION.S; n += 4) sum += std::exp(float(naive_score(MISSION, in, 0.125, head, i, n)));
+      overflowing += std::isinf(sum);
+    }
+  CHECK(overflowing > 0);
+  for (const fp16 k : in.k) REQUIRE((k.bits & 0x7C00) != 0x7C00);
+  for (const double x : right(MISSION, in)) REQUIRE(std::abs(x) < 5);
+}
+
+TEST_CASE("inputs: impulse is one-hot at n mod D") {
+  const Shape s{2, 2, 150, 64};
+  const Inputs in = make_inputs(Family::impulse, s, 1);
+  for (int head = 0; head < 4; ++head)
+    for (int n = 0; n < s.S; ++n)
+      for (int c = 0; c < s.D; ++c) REQUIRE(at(s, in.v, head, n, c) == (c == n % 64 ? 1.0 : 0.0));
+}
+
+TEST_CASE("inputs: names") {
+  for (const Family family : FAMILIES) CHECK(family_named(name(family)) == family);
+  CHECK_THROWS_WITH_AS(family_named("uniform"), "unknown inputs 'uniform'; there are notes unit peaked offset impulse",
+                       BadInput);
+  CHECK_THROWS_AS(family_named(""), BadInput);
+}
+
+// --- wrong answers --------------------------------------------------------------------------------------------------
+
+TEST_CASE("wrong answers: head_dim_64") {
+  for (const Shape& s : RAGGED) {
+    const double scale = default_scale(s.D);
+    const Inputs in = make_inputs(Family::unit, s, 5);
+    if (s.D == 64) {
+      CHECK_THROWS_AS(wrong::head_dim_64(s, scale, in.q, in.k, in.v), BadInput);
+      continue;
+    }
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) {
+          return wrong::head_dim_64(shape, scale, x.q, x.k, x.v, rows);
+        },
+        [&](const Inputs& x) {
+          std::vector<double> out = naive(s, x, [&](int head, int i, int n) {
+            double sum = 0;
+            for (int c = 0; c < 64; ++c) sum += at(s, x.q, head, i, c) * at(s, x.k, head, n, c);
+            return sum * scale;
+          });
+          for (std::size_t i = 0; i < out.size(); ++i)
+            if (i % 128 >= 64) out[i] = NEVER;
+          return out;
+        });
+  }
+}
+
+TEST_CASE("wrong answers: double_scale, reduce_32x, scores_ignored") {
+  for (const Shape& s : RAGGED) {
+    const double scale = default_scale(s.D);
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) {
+          return wrong::double_scale(shape, scale, x.q, x.k, x.v, rows);
+        },
+        [&](const Inputs& x) {
+          return naive(s, x, [&](int head, int i, int n) { return naive_score(s, x, scale, head, i, n) * scale; });
+        });
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) {
+          return wrong::reduce_32x(shape, scale, x.q, x.k, x.v, rows);
+        },
+        [&](const Inputs& x) {
+          std::vector<double> out = naive(s, x);
+          for (double& value : out) value *= 0.03125;
+          return out;
+        });
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) {
+          return wrong::scores_ignored(shape, scale, x.q, x.k, x.v, rows);
+        },
+        [&](const Inputs& x) { return naive(s, x, [](int, int, int) { return 0.0; }); });
+  }
+}
+
+TEST_CASE("wrong answers: qk_not_transposed") {
+  for (const Shape& s : RAGGED) {
+    const double scale = default_scale(s.D);
+    // Keys past S are the tile's zero rows: with S = 200 the last tile of 64 has 8 keys.
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) {
+          return wrong::qk_not_transposed(shape, scale, x.q, x.k, x.v, s.D, rows);
+        },
+        [&](const Inputs& x) {
+          return naive(s, x, [&](int head, int i, int n) {
+            const int first = n - n % s.D;
+            double sum = 0;
+            for (int c = 0; c < s.D; ++c) sum += at(s, x.q, head, i, c) * at(s, x.k, head, first + c, n - first);
+            return sum * scale;
+          });
+        });
+  }
+  const Inputs in = make_inputs(Family::unit, RAGGED[0], 1);
+  CHECK_THROWS_AS(wrong::qk_not_transposed(RAGGED[0], 0.125, in.q, in.k, in.v, 32), BadInput);
+}
+
+TEST_CASE("wrong answers: ldm") {
+  for (const Shape& s : RAGGED) {
+    const double scale = default_scale(s.D);
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) { return wrong::ldm(shape, scale, x.q, x.k, x.v, rows); },
+        [&](const Inputs& x) {
+          return naive(s, x, [&](int head, int i, int key) {
+            const int n0 = key & ~15, n = key & 15;
+            double sum = 0;
+            for (int k0 = 0; k0 < s.D; k0 += 16)
+              for (int k = 0; k < 16; ++k) sum += at(s, x.q, head, i, k0 + k) * at(s, x.k, head, n0 + k, k0 + n);
+            return sum * scale;
+          });
+        });
+  }
+  const Shape odd{1, 1, 10, 24};
+  const Inputs in = make_inputs(Family::unit, odd, 1);
+  CHECK_THROWS_AS(wrong::ldm(odd, 1, in.q, in.k, in.v), BadInput);
+}
+
+TEST_CASE("wrong answers: the rows of warp 7") {
+  int rows = 0;
+  for (int row = 0; row < 512; ++row) {
+    rows += wrong::warp7_nan(row, 64, 8);
+    CHECK(wrong::warp7_nan(row, 64, 8) == (row % 64 >= 56));
+  }
+  CHECK(rows == 512 / 8);
+  CHECK_FALSE(wrong::warp7_nan(41, 48, 6));
+  CHECK(wrong::warp7_nan(42, 48, 6));
+  CHECK(wrong::warp7_nan(95, 48, 6));
+  CHECK_FALSE(wrong::warp7_nan(96, 48, 6));
+}
+
+namespace {
+
+// No streaming: what tile t leaves in row i is weighed by the maxima known when it was computed,
+//   O_i = sum over t, n of  P'_t[i][n] exp(m_i,t - m_i) V[n] / sum over n of exp(s_in - m_i),
+// where m_x,t is the largest score of row x in tiles 0..t, and P'_t[i][n] = exp(s_xy - m_x,t) for (x, y) = map(i, n).
+std::vector<double> naive_fragment(const Shape& s, const Inputs& in, const wrong::BlockMap& map, int M, int N) {
+  const double scale = default_scale(s.D);
+  std::vector<double> out;
+  for (int head = 0; head < s.B * s.H; ++head) {
+    const int rows = (s.S + M - 1) / M * M;  // rows past S have no query
+    std::vector<double> score(std::size_t(rows) * s.S);
+    for (int i = 0; i < rows; ++i)
+      for (int n = 0; n < s.S; ++n) score[std::size_t(i) * s.S + n] = naive_score(s, in, scale, head, i, n);
+    const auto visible = [&](int i, int n) { return n < s.S && (!s.causal || n <= i); };
+    const auto largest = [&](int i, int end) {
+      double m = -INF;
+      for (int n = 0; n < end; ++n)
+        if (visible(i, n)) m = std::max(m, score[std::size_t(i) * s.S + n]);
+      return m;
+    };
+    for (int i = 0; i < s.S; ++i) {
+      const int end = s.causal ? std::min(s.S, i / M * M + M) : s.S;
+      const double final_max = largest(i, s.S);
+      double l = 0;
+      for (int n = 0; n < s.S; ++n)
+        if (visible(i, n)) l += std::exp(score[std::size_t(i) * s.S + n] - final_max);
+      std::vector<double> row(s.D, 0.0);
+      for (int first = 0; first < end; first += N)
+        for (int n = first; n < std::min(first + N, s.S); ++n) {
+          const int from = map[(i % M % 16) * 16 + (n - first) % 16];
+          if (from < 0) continue;
+          const int x = i - i % M % 16 + from / 16, y = n - (n - first) % 16 + from % 16;
+          if (!visible(x, y)) continue;
+          const double p = std::exp(score[std::size_t(x) * s.S + y] - largest(x, first + N)) *
+                           std::exp(largest(i, first + N) - final_max);
+          for (int c = 0; c < s.D; ++c) row[c] += p / l * at(s, in.v, head, n, c);
+        }
+      out.insert(out.end(), row.begin(), row.end());
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("wrong answers: fragment_layout") {
+  wrong::BlockMap same, mixed, holes;
+  for (int i = 0; i < 256; ++i) same[i] = short(i), mixed[i] = short(i * 37 % 256), holes[i] = short(i % 3 ? i : -1);
+  for (const Shape& s : RAGGED) {
+    const double scale = default_scale(s.D);
+    const int M = s.D == 64 ? 64 : 48, N = s.D == 64 ? 64 : 32;  // the tiles of v2c6
+    for (const wrong::BlockMap& map : {mixed, holes})
+      check_prediction(
+          s,
+          [&](const Shape& shape, const Inputs& x, auto rows) {
+            return wrong::fragment_layout(shape, scale, x.q, x.k, x.v, map, M, N, rows);
+          },
+          [&](const Inputs& x) { return naive_fragment(s, x, map, M, N); });
+    const Inputs in = make_inputs(Family::unit, s, 5);
+    CHECK(difference(wrong::fragment_layout(s, scale, in.q, in.k, in.v, same, M, N), right(s, in)) < CLOSE);
+  }
+  const Inputs in = make_inputs(Family::unit, RAGGED[0], 1);
+  CHECK_THROWS_AS(wrong::fragment_layout(RAGGED[0], 0.125, in.q, in.k, in.v, same, 64, 24), BadInput);
+  CHECK_THROWS_AS(wrong::fragment_layout(RAGGED[0], 0.125, in.q, in.k, in.v, same, 40, 64), BadInput);
+  same[3] = 256;
+  CHECK_THROWS_AS(wrong::fragment_layout(RAGGED[0], 0.125, in.q, in.k, in.v, same, 64, 64), BadInput);
+}
+
+TEST_CASE("wrong answers: the notes' inputs hide these bugs, unit variance does not") {
+  for (const Family family : {Family::notes, Family::unit}) {
+    CAPTURE(name(family));
+    const Inputs in = make_inputs(family, MISSION, 1);
+    const std::vector<double> correct = right(MISSION, in);
+    for (const auto& bug : {wrong::scores_ignored, wrong::double_scale, wrong::ldm}) {
+      const double error = difference(bug(MISSION, 0.125, in.q, in.k, in.v, {}), correct);
+      CAPTURE(error);
+      CHECK((family == Family::notes ? error < 1e-3 : error > FAR));
+    }
+  }
+}

@@ -1,0 +1,234 @@
+"""What a user would pick instead: PyTorch's scaled_dot_product_attention, one backend at a time, timed as `lab bench` times
+a stage (checks/gpu/bench.cpp: the same graphs, rotation, flushing and counts; change both or neither).
+
+    python3 reference/peers.py [shape=LIST] [round=N] [out=FILE] [probe=1]
+
+Writes the same sample lines as `lab bench`, and the two ceilings that shares are taken of: an fp16 matrix product of 8192^3
+and a device-to-device copy, counting bytes read and written. No torch or no GPU: one line, exit status 2; probe=1 only looks.
+The math backend is left out: it stores the S x S scores that all the others exist to avoid. FlexAttention is left out: it is
+compiled when first called, which would take longer than the whole run.
+"""
+import math
+import sys
+import time
+
+ACCEPTANCE = ["1,8,512,64", "1,8,512,64,causal", "2,8,2048,64", "2,8,2048,64,causal", "2,8,2048,128", "2,8,2048,128,causal"]
+LONG = ["4,16,8192,64", "4,16,8192,64,causal", "4,16,8192,128", "4,16,8192,128,causal"]
+BACKENDS = ["flash", "cudnn", "efficient", "default"]
+
+FEWEST_LAUNCHES, GRAPH_LENGTH, ROUND_TIME, MOST_REPLAYS, MOST_CALLS = 20, 2e3, 150e3, 7, 15
+
+
+def refuse(line):
+    print(f"peers: {line}", file=sys.stderr)
+    sys.exit(2)
+
+
+def options(words):
+    chosen = {"shape": "all", "round": "1", "out": "", "probe": "0"}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or key not in chosen:
+            refuse(f"'{word}' is none of shape=, round=, out=, probe=")
+        chosen[key] = value
+    if not chosen["round"].isdigit() or int(chosen["round"]) < 1:
+        refuse(f"round={chosen['round']}: must be a whole number from 1")
+    return chosen
+
+
+def shapes_named(words):
+    lists = {"acceptance": ACCEPTANCE, "long": LONG, "all": ACCEPTANCE + LONG}
+    if words in lists:
+        return lists[words]
+    for word in words.split(";"):
+        parts = word.split(",")
+        good = len(parts) in (4, 5) and all(p.isdigit() and int(p) > 0 for p in parts[:4]) and parts[4:] in ([], ["causal"])
+        if not good:
+            refuse(f"shape={word}: neither B,H,S,D[,causal] nor one of acceptance, long, all")
+    return words.split(";")
+
+
+chosen = options(sys.argv[1:])
+shapes = shapes_named(chosen["shape"])
+try:
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+except ImportError as e:
+    refuse(f"PyTorch is not there ({e})")
+if not torch.cuda.is_available():
+    refuse("PyTorch finds no GPU")
+if chosen["probe"] == "1":
+    sys.exit(0)
+round_number = int(chosen["round"])
+lines = []
+stream = torch.cuda.Stream()
+L2 = torch.cuda.get_device_properties(0).L2_cache_size
+KINDS = {"flash": SDPBackend.FLASH_ATTENTION, "cudnn": SDPBackend.CUDNN_ATTENTION, "efficient": SDPBackend.EFFICIENT_ATTENTION}
+
+
+def add(record, *fields):
+    lines.append("\t".join([record, *map(str, fields)]))
+
+
+def timed(work, meanwhile=None):
+    """Microseconds between two events around work()."""
+    start, stop = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    start.record(stream)
+    work()
+    stop.record(stream)
+    if meanwhile:
+        meanwhile()
+    stop.synchronize()
+    return start.elapsed_time(stop) * 1000
+
+
+def see(program, shape, length):
+    time.sleep(length / 2 * 1e-6)
+    try:
+        add("seen", program, shape, torch.cuda.clock_rate(), torch.cuda.power_draw() / 1000)
+    except Exception:  # NVML's Python bindings may be missing: the clocks are then not told
+        pass
+
+
+def graph_times(call, sets, estimate, meanwhile=None):
+    launches = max(FEWEST_LAUNCHES, int(min(100.0, GRAPH_LENGTH / estimate)))
+    launches = (launches + sets - 1) // sets * sets
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph, stream=stream):
+        outs = [None] * sets  # an output lives until its set comes round again, as a stage's buffers do
+        for i in range(launches):
+            outs[i % sets] = call(i % sets)
+    length = launches * estimate
+    if length < 2 * ROUND_TIME:
+        graph.replay()
+    replays = min(max(int(ROUND_TIME / length), 1), MOST_REPLAYS)
+    times = []
+    for i in range(replays):
+        if i + 1 == replays:
+            for out in outs:
+                if out is not None:
+                    out.fill_(math.nan)
+        torch.cuda.synchronize()
+        times.append(timed(graph.replay, (lambda: meanwhile(length)) if meanwhile and i + 1 == replays else None) / launches)
+    return times, launches, outs
+
+
+def text(times):
+    return " ".join(f"{t:.3f}" for t in times)
+
+
+def run_case(backend, word, inputs, plan, right):
+    program, causal, shape = "torch_" + backend, word.endswith("causal"), word
+    warm_sets, all_sets, flushes = plan
+
+    def call(i):
+        q, k, v = inputs[i]
+        return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+    def sample(figure, times):
+        add("sample", program, shape, figure, round_number, text(times))
+
+    def wrong(out, i):
+        worst = (out[-1, -1, -64:].float() - right[i]).abs().max().item()
+        return None if worst <= 5e-3 else f"its last rows are off by {worst:.2g}"  # NaN is never within
+
+    torch.cuda.synchronize()
+    for i in range(all_sets):  # the first calls choose and load kernels, too
+        if problem := wrong(call(i), i):
+            add("case", program, shape, "failed", problem)
+            return
+    torch.cuda.synchronize()
+    timed(lambda: call(0))
+    estimate = timed(lambda: call(1))
+    if estimate > 2e6:
+        add("case", program, shape, "skipped", "more than 2 s a call")
+        return
+    figures = [("graph", warm_sets, "")] + ([("graph_flushed", all_sets, "_flushed")] if flushes else [])
+    for figure, sets, suffix in figures:
+        times, launches, outs = graph_times(call, sets, estimate, lambda length: see(program, shape, length))
+        for i, out in enumerate(outs):
+            if problem := wrong(out, i):
+                add("case", program, shape, "failed", problem + " after timing")
+                return
+        del outs
+        sample(figure, times)
+        add("fact", program, shape, "launches_per_graph" + suffix, launches)
+        add("fact", program, shape, "sets" + suffix, sets)
+    count = min(max(int(ROUND_TIME / 2 / estimate), 1), MOST_CALLS)
+    for figure, flush in [("call", False)] + ([("call_flushed", True)] if flushes else []):
+        trash = torch.empty(2 * L2 if flush else 1, dtype=torch.uint8, device="cuda")
+        times = []
+        for i in range(count):
+            if flush:
+                trash.fill_(i)
+            torch.cuda.synchronize()
+            times.append(timed(lambda: call(i % warm_sets)))
+        sample(figure, times)
+    add("case", program, shape, "ok", "")
+
+
+def ceilings():
+    n = 8192
+    a, b = (torch.randn(n, n, dtype=torch.float16, device="cuda") for _ in range(2))
+    out = torch.empty(n, n, dtype=torch.float16, device="cuda")
+    times, _, _ = graph_times(lambda i: (torch.matmul(a, b, out=out), None)[1], 1,
+                              timed(lambda: torch.matmul(a, b, out=out)))
+    add("ceiling", "matrix_fp16_tflops", round_number, text([2 * n**3 / t * 1e-6 for t in times]))
+    size = 1 << 30
+    x, y = (torch.empty(size, dtype=torch.uint8, device="cuda") for _ in range(2))
+    x.random_()
+    times, _, _ = graph_times(lambda i: (y.copy_(x), None)[1], 1, timed(lambda: y.copy_(x)))
+    add("ceiling", "copy_gbs", round_number, text([2 * size / t * 1e-3 for t in times]))
+
+
+def main():
+    add("meta", "torch", torch.__version__)
+    add("meta", "cudnn", torch.backends.cudnn.version())
+    add("meta", "multiprocessors", torch.cuda.get_device_properties(0).multi_processor_count)
+    torch.manual_seed(round_number)
+    terminal, begin = sys.stderr.isatty(), time.monotonic()
+    with torch.no_grad(), torch.cuda.stream(stream):
+        ceilings()
+        torch.cuda.empty_cache()
+        for done, word in enumerate(shapes):
+            left = f"about {(time.monotonic() - begin) * (len(shapes) - done) / done:.0f} s left" if done else "no estimate yet"
+            print(f"{chr(13) + chr(27) + '[K' if terminal else ''}[{done + 1}/{len(shapes)}] PyTorch {word}, "
+                  f"{len(shapes) - done - 1} more after it, {left}", end="" if terminal else "\n", file=sys.stderr, flush=True)
+            B, H, S, D = map(int, word.split(",")[:4])
+            set_bytes = 4 * B * H * S * D * 2
+            warm_sets = min(max(L2 * 3 // 4 // set_bytes, 2), 4)
+            flushes = set_bytes <= 2 * L2
+            all_sets = max(warm_sets, 2 * L2 // set_bytes + 2) if flushes else warm_sets
+            inputs = [[torch.randn(B, H, S, D, dtype=torch.float16, device="cuda") for _ in range(3)] for _ in range(all_sets)]
+            right = []  # of the last 64 rows of the last head, in fp64
+            for q, k, v in inputs:
+                scores = q[-1, -1, -64:].double() @ k[-1, -1].double().T / math.sqrt(D)
+                if word.endswith("causal"):
+                    hidden = torch.arange(S, device="cuda")[None] > torch.arange(max(S - 64, 0), S, device="cuda")[:, None]
+                    scores.masked_fill_(hidden, -math.inf)
+                right.append((scores.softmax(-1) @ v[-1, -1].double()).float())
+            for backend in BACKENDS:
+                try:
+                    if backend == "default":
+                        run_case(backend, word, inputs, (warm_sets, all_sets, flushes), right)
+                    else:
+                        with sdpa_kernel(KINDS[backend]):
+                            run_case(backend, word, inputs, (warm_sets, all_sets, flushes), right)
+                except RuntimeError as e:
+                    add("case", "torch_" + backend, word, "failed", str(e).splitlines()[0].replace("\t", " "))
+            del inputs, right
+            torch.cuda.empty_cache()
+    if terminal:
+        print("\r\033[K", end="", file=sys.stderr)
+    output = "\n".join(lines) + "\n"
+    if chosen["out"]:
+        try:
+            with open(chosen["out"], "w") as file:
+                file.write(output)
+        except OSError as e:
+            refuse(f"out={chosen['out']}: {e.strerror}")
+    else:
+        print(output, end="")
+
+
+main()
