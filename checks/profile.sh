@@ -1,13 +1,13 @@
 #!/bin/sh
 # make stage=S profile: one launch of a stage's kernel under Nsight Compute; the metrics that the notes name, each with a
 # sentence of diagnosis, and the same as JSON. The clocks are left alone.
-#   profile.sh LAB SHAPE [JSON]     JSON "" is writeups/results/profile-STAGE.json
+#   profile.sh LAB SHAPE [JSON]     JSON "" is writeups/results/profile-STAGE-SHAPE.json
 # NVTX ranges are left out: they mark the host's time, and a fused kernel's phases all lie inside one launch. Ranges inside
 # it would need clock reads and stores, which cost registers and issue slots also when nobody reads them.
 set -u
 lab=$1; shape=$2; json=$3
 stage=${lab#build/*/}; stage=${stage%%/*}
-[ -n "$json" ] || json=writeups/results/profile-$stage.json
+[ -n "$json" ] || json=writeups/results/profile-$stage-$(printf '%s' "$shape" | tr , -).json
 command -v ncu > /dev/null 2>&1 || { echo "make profile needs Nsight Compute (ncu), which is not on the PATH" >&2; exit 2; }
 words=$(printf '%s\n' "$shape" | sed -n 's/^\([0-9]\{1,\}\),\([0-9]\{1,\}\),\([0-9]\{1,\}\),\(64\|128\)\(,causal\)\{0,1\}$/\1 \2 \3 \4 \5/p' | sed 's/,causal/1/')
 [ -n "$words" ] || { echo "shape=$shape: not B,H,S,D[,causal] with D 64 or 128" >&2; exit 2; }
@@ -20,6 +20,7 @@ metrics=$metrics,sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active,l1t
 metrics=$metrics,dram__throughput.avg.pct_of_peak_sustained_elapsed,dram__bytes.sum
 metrics=$metrics,l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum,l1tex__data_pipe_lsu_wavefronts_mem_shared.sum
 metrics=$metrics,sm__warps_active.avg.pct_of_peak_sustained_active,smsp__issue_active.avg.pct_of_peak_sustained_active,smsp__inst_executed.sum
+metrics=$metrics,sm__inst_executed_pipe_lsu.sum,smsp__inst_executed_op_shared_ld.sum,smsp__inst_executed_op_shared_st.sum
 for s in $stalls; do metrics=$metrics,smsp__average_warps_issue_stalled_${s}_per_issue_active.ratio; done
 
 log=build/profile-$stage.csv
@@ -33,7 +34,7 @@ awk -v stage="$stage" -v shape="$shape" -v json="$json" -v rows="$words" -v gpu=
   -v date="$(date -u +%Y-%m-%dT%H:%M:%SZ)" -v commit="${LAB_COMMIT:-$(git describe --always --dirty 2> /dev/null || echo unknown)}" -v stalls="$stalls" '
   /^"/ { line = $0; sub(/^"/, "", line); sub(/"$/, "", line); n = split(line, f, "\",\"")
     if (f[1] == "ID") { for (i = 1; i <= n; i++) at[f[i]] = i; next }
-    kernel = f[at["Kernel Name"]]; v = f[at["Metric Value"]]; gsub(/,/, "", v); unit = f[at["Metric Unit"]]
+    kernel = f[at["Kernel Name"]]; sub(/\(.*/, "", kernel); sub(/.*::/, "", kernel); v = f[at["Metric Value"]]; gsub(/,/, "", v); unit = f[at["Metric Unit"]]
     if (v !~ /^-?[0-9.]+(e[-+]?[0-9]+)?$/) next
     name = f[at["Metric Name"]]; scale = 1
     if (name ~ /time_duration/) scale = unit == "ns" || unit == "nsecond" ? 1e-3 : unit == "ms" || unit == "msecond" ? 1e3 : unit == "s" || unit == "second" ? 1e6 : 1
@@ -48,7 +49,7 @@ awk -v stage="$stage" -v shape="$shape" -v json="$json" -v rows="$words" -v gpu=
     if (e[5]) tiles /= 2
     m = "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active"
     if (!has(m)) m = "sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active"
-    if (has(m)) row("tensor pipe active", sprintf("%.1f %%", value[m]), value[m] == 0 ? "No matrix instruction is issued: all arithmetic is scalar." : value[m] < 20 ? "The tensor cores mostly wait for the code around them." : "The tensor cores have work a good part of the time."); else missing("tensor pipe active")
+    if (has(m)) row("tensor pipe active", sprintf("%.1f %%", value[m]), value[m] < 0.5 ? "No matrix instruction is issued: all arithmetic is scalar." : value[m] < 20 ? "The tensor cores mostly wait for the code around them." : "The tensor cores have work a good part of the time."); else missing("tensor pipe active")
     m = "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active"
     if (has(m)) row("fp32 pipe active", sprintf("%.1f %%", value[m]), value[m] > 60 ? "Scalar multiply-adds are near their limit." : value[m] > 25 ? "Scalar arithmetic is a good part of the work, and not the limit." : "Scalar arithmetic is not what takes the time."); else missing("fp32 pipe active")
     m = "dram__throughput.avg.pct_of_peak_sustained_elapsed"

@@ -676,7 +676,7 @@ TEST_CASE("exec: a mask that names lanes which have returned, or never existed")
   check_failed(outcome, cudaErrorLaunchFailure, Finding::Kind::collective);
   CHECK(outcome.message() ==
         "probe: block (0,0,0) warp 0 lane 3" + at_line(line) +
-            "a vote with mask 0xffffffff, which names lanes that have returned or do not exist: 0..2");
+            "__ballot_sync with mask 0xffffffff, which names lanes that have returned or do not exist: 0..2");
   outcome = run(
       1, 40,
       [&] {
@@ -721,6 +721,16 @@ TEST_CASE("exec: a shuffle width that is no power of two up to 32") {
 
 TEST_CASE("exec: lanes that meet in different collectives") {
   int line = 0, out = 0;
+  SUBCASE("two kinds of vote") {
+    const Outcome outcome = run(1, 32, [&] {
+      if (threadIdx.x < 16)
+        out += __any_sync(FULL, 1);
+      else
+        out += __all_sync(FULL, 1);
+    });
+    check_failed(outcome, cudaErrorLaunchFailure, Finding::Kind::collective);
+    CHECK_CONTAINS(outcome.message(), "__all_sync with mask 0xffffffff meets lanes 0..15 in __any_sync");
+  }
   SUBCASE("of another kind") {
     const Outcome outcome = run(
         1, 32,

@@ -34,7 +34,8 @@ cudaError_t opt_in_smem(const char* kernel_name, Kernel* kernel, std::size_t byt
   return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
 }
 
-// Queues kernel<<<grid, block, smem, stream>>>(args...). Returns the launch error, also left in cudaGetLastError().
+// Queues kernel<<<grid, block, smem, stream>>>(args...). Returns the launch error. What CUDA itself refuses is also
+// left in cudaGetLastError(); what only the lab's budget refuses is not.
 template <class... Params, class... Args>
 cudaError_t launch(const char* kernel_name, void (*kernel)(Params...), dim3 grid, dim3 block, std::size_t smem,
                    cudaStream_t stream, Args... args) {

@@ -97,7 +97,8 @@ void block_barrier();
 void syncwarp(unsigned mask);
 enum class Shuffle { index, up, down, exclusive_or };
 std::uint32_t shuffle(Shuffle kind, unsigned mask, std::uint32_t value, int operand, int width);
-unsigned ballot(unsigned mask, bool predicate);
+enum class Vote { ballot, any, all };
+unsigned vote(Vote kind, unsigned mask, bool predicate);  // the lanes whose predicate holds
 float butterfly_sum(unsigned mask, float value);
 float butterfly_max(unsigned mask, float value);
 [[noreturn]] void trap();
@@ -138,9 +139,15 @@ template <class T>
 __forceinline__ T __shfl_xor_sync(unsigned mask, T value, int lane_mask, int width = 32) {
   return lab::cpu::shuffle_as(lab::cpu::Shuffle::exclusive_or, mask, value, lane_mask, width);
 }
-__forceinline__ unsigned __ballot_sync(unsigned mask, int predicate) { return lab::cpu::ballot(mask, predicate != 0); }
-__forceinline__ int __any_sync(unsigned mask, int predicate) { return lab::cpu::ballot(mask, predicate != 0) != 0; }
-__forceinline__ int __all_sync(unsigned mask, int predicate) { return lab::cpu::ballot(mask, predicate == 0) == 0; }
+__forceinline__ unsigned __ballot_sync(unsigned mask, int predicate) {
+  return lab::cpu::vote(lab::cpu::Vote::ballot, mask, predicate != 0);
+}
+__forceinline__ int __any_sync(unsigned mask, int predicate) {
+  return lab::cpu::vote(lab::cpu::Vote::any, mask, predicate != 0) != 0;
+}
+__forceinline__ int __all_sync(unsigned mask, int predicate) {
+  return lab::cpu::vote(lab::cpu::Vote::all, mask, predicate == 0) == 0;
+}
 [[noreturn]] __forceinline__ void __trap() { lab::cpu::trap(); }
 
 // --- arithmetic ------------------------------------------------------------------------------------------

@@ -69,7 +69,11 @@ const char* name(Collective kind) {
     case Collective::shuffle_xor:
       return "__shfl_xor_sync";
     case Collective::ballot:
-      return "a vote";
+      return "__ballot_sync";
+    case Collective::any:
+      return "__any_sync";
+    case Collective::all:
+      return "__all_sync";
     case Collective::sum:
       return "warp_sum";
     case Collective::max:

@@ -34,6 +34,8 @@ enum class Collective : std::uint8_t {
   shuffle_down,
   shuffle_xor,
   ballot,
+  any,
+  all,
   sum,
   max,
   wmma_load,

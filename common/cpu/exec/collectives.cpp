@@ -112,12 +112,13 @@ std::uint32_t shuffle(Shuffle kind, unsigned mask, std::uint32_t value, int oper
   return warp.out[lane];
 }
 
-unsigned ballot(unsigned mask, bool predicate) {
+unsigned vote(Vote kind, unsigned mask, bool predicate) {
   Block& block = *this_block();
   Warp& warp = block.own_warp();
   const int lane = block.self().lane;
   warp.in[lane] = predicate;
-  block.meet(Collective::ballot, mask, count_votes, caller(__builtin_return_address(0)));
+  const auto collective = Collective(int(Collective::ballot) + int(kind));
+  block.meet(collective, mask, count_votes, caller(__builtin_return_address(0)));
   return warp.out[lane];
 }
 

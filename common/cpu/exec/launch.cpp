@@ -60,6 +60,7 @@ ExecReport take_exec_report() {
 namespace cpu {
 namespace {
 
+#if !defined(__SANITIZE_ADDRESS__)  // whose own handler a fault is for, then
 // A fault inside a kernel is the launch's error, as on a GPU; one anywhere else is this program's own.
 void on_fault(int signal, siginfo_t* info, void* context) {
   Block* block = this_block();
@@ -78,6 +79,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   ::signal(signal, SIG_DFL);
   raise(signal);
 }
+#endif
 
 void install_fault_handler() {
 #if !defined(__SANITIZE_ADDRESS__)
