@@ -188,7 +188,8 @@ Ratios ratios(const Run& run, const BenchCase& c) {
   for (const BenchCase& other : run.cases) {
     if (other.shape != c.shape) continue;
     const auto time = graph_time(&other);
-    if (is_peer(other.program) && time && (!best || *time < *best)) best = time, r.pytorch = other.program;
+    if (is_peer(other.program) && other.program != "torch_default" && time && (!best || *time < *best))  // default is one of them
+      best = time, r.pytorch = other.program;
   }
   if (best) r.vs_pytorch = us / *best;
   if (is_peer(c.program)) return r;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numbers>
 
 #include "checks/commands.hpp"
 #include "checks/device_tensors.hpp"
@@ -15,8 +16,8 @@ namespace lab {
 namespace {
 
 // N(0,1); or a probe that lays the attention weights open: Q and V are (multiples of) the identity, so that
-// out[r][n] = softmax_n(K[n][r]) shows the scores themselves, and K[n][c] = f(c - n mod 64) holds the same numbers in every
-// row and column, so that the row sums are right whichever way K is turned.
+// out[r][n] = softmax_n(K[n][r]) shows the scores themselves, and K[n][c] is a wave of (c - n) mod 64, smooth enough for the eye.
+// Every row and column of it holds the same numbers, so that the row sums are right whichever way K is turned.
 enum class MapInputs { unit, probe };
 
 struct MapOf {
@@ -42,12 +43,12 @@ Inputs make(const MapOf& map) {
   Inputs in = make_inputs(Family::unit, map.shape, 1);
   if (map.inputs == MapInputs::unit) return in;
   const int D = map.shape.D;
-  const std::vector<fp16> f(in.k.begin(), in.k.begin() + D);
+  const auto wave = [](int d) { return to_fp16(float(1.5 * std::cos(2 * std::numbers::pi * d / 64 + std::numbers::pi / 4))); };
   for (int n = 0; n < map.shape.S; ++n)
     for (int c = 0; c < D; ++c) {
       const std::size_t i = std::size_t(n) * D + c;
-      in.q[i] = to_fp16(n % D == c ? float(2 * std::sqrt(D)) : 0.0f);  // times 1/sqrt(D): the scores are 2 f
-      in.k[i] = f[std::size_t(((c - n) % D + D) % D)];
+      in.q[i] = to_fp16(n % D == c ? float(std::sqrt(D)) : 0.0f);  // times 1/sqrt(D): the scores are K itself
+      in.k[i] = wave(((c - n) % 64 + 64) % 64);
       in.v[i] = to_fp16(n % D == c ? 1.0f : 0.0f);
     }
   return in;

@@ -365,7 +365,7 @@ TEST_CASE("inputs: these bits, on every machine") {
       {Family::unit, 7, {0xb324, 0xbcef, 0xbb13, 0xb489, 0xb8a4, 0x3a8e}, {}, {}},
       {Family::notes, 1, {0xa8b4, 0x291f, 0x2830, 0x20e5, 0x2302, 0x2c75}, {}, {}},
       {Family::peaked, 1, {0xbbef, 0x3c52, 0x3b11, 0x3422, 0x35e9, 0x3f85}, {}, {0xb9bd, 0xbc07}},
-      {Family::offset, 1, {0xb5e0, 0x3667, 0x353c, 0x2e1f, 0x3061, 0x3992}, {0x4f75, 0x4f82}, {0xb9bd, 0xbc07}},
+      {Family::offset, 1, {0xb5e0, 0x3667, 0x353c, 0x2e1f, 0x3061, 0x3992}, {0x563d, 0x5641}, {0xb9bd, 0xbc07}},
       {Family::impulse, 1, {0xb5e0, 0x3667, 0x353c, 0x2e1f, 0x3061, 0x3992}, {0xb1a0, 0x28bd}, {0x3c00, 0x0000}},
   };
   for (const Expected& e : EXPECTED) {
@@ -399,7 +399,7 @@ TEST_CASE("inputs: mean, variance and independence") {
   for (const Expected& e : {Expected{Family::notes, 0.1, 0, 0.1},
                             {Family::unit, 1, 0, 1},
                             {Family::peaked, 2.7, 0, 1},
-                            {Family::offset, 1, 30, 1}}) {
+                            {Family::offset, 1, 100, 1}}) {
     CAPTURE(name(e.family));
     const Inputs in = make_inputs(e.family, MISSION, 1);
     const auto check = [](const std::vector<fp16>& x, double mean, double deviation) {
@@ -452,7 +452,7 @@ TEST_CASE("inputs: offset overflows exp in fp32 unless the maximum is subtracted
       for (int n = 0; n < MISSION.S; n += 4) sum += std::exp(float(naive_score(MISSION, in, 0.125, head, i, n)));
       overflowing += std::isinf(sum);
     }
-  CHECK(overflowing > 0);
+  CHECK(overflowing > 8 * MISSION.S / 10);  // so many that any sample of tiles has some
   for (const fp16 k : in.k) REQUIRE((k.bits & 0x7C00) != 0x7C00);
   for (const double x : right(MISSION, in)) REQUIRE(std::abs(x) < 5);
 }

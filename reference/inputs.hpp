@@ -15,7 +15,7 @@ enum class Family {
   unit,     // N(0,1)
   peaked,   // q and k scaled so that q·k/sqrt(D) reaches +-30 and more: most of a row's weight on one key
   offset,   // N(0,1), and a constant added to every K element: all scores of a row move together by up to
-            // +-100
+            // +-400
   impulse,  // N(0,1) q and k; V[n][c] = 1 if c == n mod D else 0: the output reads off the attention weights
 };
 inline constexpr Family FAMILIES[] = {Family::notes, Family::unit, Family::peaked, Family::offset, Family::impulse};
