@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "writeups" / "results"
 FIGURES = ROOT / "writeups" / "figures"
-SCHEMAS = {"bench": "bench-1", "profile": "profile-1", "resources": "resources-1", "plans": "plans-1"}
+SCHEMAS = {"bench": "bench-1", "predictions": "predictions-1", "profile": "profile-1", "resources": "resources-1", "plans": "plans-1"}
 MAP_SCHEMA = "error-map-1"
 
 ACCEPTANCE = ["1,8,512,64", "1,8,512,64,causal", "2,8,2048,64", "2,8,2048,64,causal", "2,8,2048,128"]
@@ -74,6 +74,7 @@ class Results:
         self.bench = max(benches, key=lambda b: b["date"])
         self.resources = load(RESULTS / "resources.json", "resources")
         self.plans = load(RESULTS / "plans.json", "plans")
+        self.predictions = load(RESULTS / "predictions.json", "predictions")
         self.profiles = [load(p, "profile") for p in sorted(RESULTS.glob("profile-*.json"))]
         self.maps = {bug: read_map(RESULTS / "error-maps" / f"{bug}.txt") for bug in BUGS}
         self.cases = {(c["program"], c["shape"]): c for c in self.bench["cases"]}
@@ -254,7 +255,25 @@ def table_resources(r):
                                          f"thread, {budget['smem']:,} B of shared memory a block, no spills.</sub>"]
 
 
-TABLES = {"ladder": table_ladder, "bench": table_bench, "steps": table_steps, "profile": table_profile, "resources": table_resources}
+def table_predictions(r):
+    rows = []
+    for p in r.predictions["steps"]:
+        for shape in ("2,8,2048,64", "1,8,512,64"):
+            a, b = r.profile(p["from"], shape), r.profile(p["to"], shape)
+            before, after = r.time(p["from"], shape), r.time(p["to"], shape)
+            if not (a and b and before and after):
+                continue
+            count = [x["metrics"]["smsp__inst_executed.sum"] / row_tiles(shape) for x in (a, b)]
+            issue = [x["metrics"]["smsp__issue_active.avg.pct_of_peak_sustained_active"] for x in (a, b)]
+            fewer, fuller = count[0] / count[1], issue[1] / issue[0]
+            rows.append([f"{short(p['from'])} → {short(p['to'])}", title(shape), f"{p['instructions'][0]} → {p['instructions'][1]}",
+                         f"{count[0]:.0f} → {count[1]:.0f}", f"{p['gain'][shape]:.2f}", f"{before / after:.2f}", f"{fewer:.2f}", f"{fuller:.2f}", f"{fewer * fuller:.2f}"])
+    header = ["step", "shape", "instructions a row and 64 keys, predicted", "measured", "gain predicted", "gain measured", "fewer instructions", "fuller issue slots",
+              "their product"]
+    return table(header, rows) + [""] + ran_by(r)
+
+
+TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "steps": table_steps, "profile": table_profile, "resources": table_resources}
 MARKED = re.compile(r"(<!-- begin: table ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.S)
 
 
@@ -345,7 +364,7 @@ def draw_roofline(plt, d):
     if d["multiprocessors"]:
         fp32 = int(d["multiprocessors"]) * 128 * 2 * 1.98e-3
         axes.plot(x, [fp32] * 2, color="black", linewidth=1, linestyle=":")
-        axes.text(20, fp32 * 0.38, f"fp32 multiply-adds, computed:\n{d['multiprocessors']} SMs × 128 × 2 × 1.98 GHz\n= {fp32:.0f} TFLOP/s", fontsize=8)
+        axes.text(20, fp32 * 0.55, f"fp32 multiply-adds,\ncomputed: {fp32:.0f} TFLOP/s", fontsize=8)
     programs = list(dict.fromkeys(p[0] for p in d["points"]))
     for i, program in enumerate(programs):
         points = [(p[2], p[3], p[1].endswith("causal")) for p in d["points"] if p[0] == program]
@@ -364,13 +383,13 @@ def draw_roofline(plt, d):
     axes.set_title("Roofline: far under both roofs, the ladder climbs by wasting less")
     axes.grid(True, which="major", color="#dddddd", linewidth=0.6)
     axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
-    caption(figure, f"Filled: non-causal, hollow: causal (half the operations counted, all the bytes). Columns of marks: S = 512, 2048, 8192 at S/2 operations a byte\n(S/4 causal). Time: graph. {d['source']}.")
+    caption(figure, f"Filled: non-causal, hollow: causal (half the operations counted, all the bytes). Columns of marks: S = 512, 2048, 8192 at S/2 operations a byte\n(S/4 causal). fp32: {d['multiprocessors']} SMs × 128 lanes × 2 × 1.98 GHz. Time: graph. {d['source']}.")
     return figure
 
 
 def draw_plans(plt, d):
-    figure, axes = plt.subplots(figsize=(9.5, 6.4))
-    figure.subplots_adjust(left=0.08, right=0.84, top=0.94, bottom=0.26)
+    figure, axes = plt.subplots(figsize=(9.5, 6.6))
+    figure.subplots_adjust(left=0.08, right=0.84, top=0.94, bottom=0.28)
     names = list(dict.fromkeys(name for plan in d["plans"] for name, _ in plan[4]))
     limit = d["budget"]["smem"] / 1024
     plans = [p for i, p in enumerate(d["plans"]) if p not in d["plans"][:i]]  # v1 has one plan for every length
@@ -384,8 +403,8 @@ def draw_plans(plt, d):
         axes.text(x, limit + 1.5 if limit - 6 < total <= limit else total + 1.5, f"{total:.1f}", ha="center", fontsize=7)
     axes.axhline(limit, color="black", linewidth=1.3)
     axes.text(-0.45, limit + 6, f"{limit:.0f} KiB: what sm_89 gives a block", fontsize=8)
-    axes.plot([-0.45, 2.4], [48, 48], color="black", linewidth=0.9, linestyle=":")
-    axes.text(-0.45, 51, "48 KiB: without\nthe opt-in attribute", fontsize=8)
+    axes.plot([-0.45, 1.55], [48, 48], color="black", linewidth=0.9, linestyle=":")
+    axes.text(-0.45, 51, "48 KiB: without\nopt-in attribute", fontsize=7)
     axes.set_xticks(range(len(plans)), [f"{bug or short(s)}, D={D}" + (f", {n} slots" if short(s) != "v1" else "") for s, bug, D, n, _ in plans],
                     rotation=50, ha="right", rotation_mode="anchor", fontsize=8)
     axes.set_ylabel("shared memory a block, KiB")

@@ -107,6 +107,8 @@ for dir in "$logs"/*/; do
         second = side(text); if (kernel == "") kernel = kernel_of(text)
         times = match(text, /\[[0-9]+ hazards?\]/) ? substr(text, RSTART + 1) + 0 : 1
         add(what, first < second ? first " and " second : second " and " first, times)
+      } else if (text ~ /^ +Access to .* is /) {
+        text = substr(text, index(text, " is ") + 4); sub(/ *$/, "", text); what = what ": " text
       } else if (text ~ /^ +(at |Device Frame)/) {  # the innermost frame; of NVIDIA'"'"'s headers and our helpers, who called them
         if (kernel == "") kernel = kernel_of(text)
         if (place(text) != "" && where !~ /kernel\.cu/) where = "at " place(text)

@@ -16,7 +16,7 @@ ACCEPTANCE = ["1,8,512,64", "1,8,512,64,causal", "2,8,2048,64", "2,8,2048,64,cau
 LONG = ["4,16,8192,64", "4,16,8192,64,causal", "4,16,8192,128", "4,16,8192,128,causal"]
 BACKENDS = ["flash", "cudnn", "efficient", "default"]
 
-FEWEST_LAUNCHES, GRAPH_LENGTH, ROUND_TIME, SHORT_GRAPH, MOST_REPLAYS, MOST_CALLS = 20, 2e3, 150e3, 500e3, 7, 15
+FEWEST_LAUNCHES, GRAPH_LENGTH, ROUND_TIME, SHORT_GRAPH, MOST_REPLAYS, MOST_CALLS, IDLE_CALLS = 20, 2e3, 150e3, 500e3, 7, 15, 5
 
 
 def refuse(line):
@@ -158,11 +158,13 @@ def run_case(backend, word, inputs, plan, right):
     for figure, flush in [("call", False)] + ([("call_flushed", True)] if flushes else []):
         trash = torch.empty(2 * L2 if flush else 1, dtype=torch.uint8, device="cuda")
         times = []
-        for i in range(count):
+        for i in range(0 if count < MOST_CALLS else -IDLE_CALLS, count):
             if flush:
-                trash.fill_(i)
+                trash.fill_(i % 7)
             torch.cuda.synchronize()
-            times.append(timed(lambda: call(i % warm_sets)))
+            us = timed(lambda: call((i + IDLE_CALLS) % warm_sets))
+            if i >= 0:
+                times.append(us)
         sample(figure, times)
     add("case", program, shape, "ok", "")
 
