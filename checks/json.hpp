@@ -23,10 +23,11 @@ struct Value {
 
   bool is(Type t) const { return type == t; }
   bool has(const std::string& key) const { return members.contains(key); }
-  const Value& operator[](const std::string& key) const {
+  const Value& operator[](const std::string& key) const& {
     if (!has(key)) throw Error("no member '" + key + "'");
     return members.at(key);
   }
+  const Value& operator[](const std::string& key) const&& = delete;  // the member would go with the document
 };
 
 class Reader {

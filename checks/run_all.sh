@@ -8,12 +8,13 @@ logs=build/logs; mkdir -p $logs
 passed=0; failed=0
 started=$(date +%s)
 
-# piece NAME COMMAND...: runs it, adds up the counts of its last line `N passed, M failed`.
+# piece NAME COMMAND...: runs it, adds up the counts of its last line `N passed, M failed`. What hangs is stopped and failed.
 piece() {
   name=$1; shift
   log=$logs/$(printf '%s' "$name" | tr ' /' '--').log
   before=$(date +%s)
-  "$@" > "$log" 2>&1; status=$?
+  timeout 600 "$@" < /dev/null > "$log" 2>&1; status=$?
+  [ $status -ne 124 ] || echo "stopped: still running after 600 s" >> "$log"
   counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -1)
   p=${counts%% *}; f=$(printf '%s' "$counts" | sed 's/.*passed, \([0-9]*\) failed.*/\1/')
   : "${p:=0}" "${f:=0}"
@@ -27,15 +28,13 @@ piece() {
   fi
 }
 
-make_it() { $MAKE backend=$backend "$@"; }
-
-if [ $backend = cpu ]; then piece "unit tests" make_it unit; fi
+if [ $backend = cpu ]; then piece "unit tests" $MAKE backend=$backend unit; fi
 piece "front desk" sh checks/front_desk.sh
-for s in $(sh common/stages.sh dirs); do piece "acceptance $s" make_it stage=$s test; done
-for s in $(sh common/stages.sh dirs); do piece "bugs $s" make_it stage=$s reproduce-bug; done
-piece "every bug turns it red" make_it check-harness
+for s in $(sh common/stages.sh dirs); do piece "acceptance $s" $MAKE backend=$backend stage=$s test; done
+for s in $(sh common/stages.sh dirs); do piece "bugs $s" $MAKE backend=$backend stage=$s reproduce-bug; done
+piece "every bug turns it red" $MAKE backend=$backend check-harness
 if [ $backend = cpu ]; then
-  for s in $(sh common/stages.sh dirs); do piece "race check $s" make_it stage=$s racecheck; done
+  for s in $(sh common/stages.sh dirs); do piece "race check $s" $MAKE backend=$backend stage=$s racecheck; done
 fi
 echo "$(($(date +%s) - started)) s in all"
 echo "$passed passed, $failed failed"

@@ -231,7 +231,8 @@ TEST_CASE("results: committed resources, plans and predictions keep to the schem
     CHECK(sum == p["smem"].number);
     CHECK((p["smem"].number <= plans["budget"]["smem"].number) == (p["bug"].string != "smem_overflow"));
   }
-  for (const Value& step : load(RESULTS / "predictions.json", "predictions-1")["steps"].items) {
+  const Value predictions = load(RESULTS / "predictions.json", "predictions-1");  // a temporary would not outlive []
+  for (const Value& step : predictions["steps"].items) {
     strings(step, {"from", "to"});
     CHECK(step["instructions"].items.size() == 2);
     for (const auto& [shape, gain] : step["gain"].members) CHECK((bench_shapes(shape).size() == 1 && gain.number > 0));
