@@ -148,8 +148,10 @@ reproduce-bug: $(foreach p,$(PAIRS),$(call bug_lab,$(p)) $(call fixed_of_pair,$(
 check-harness: $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
 	@sh checks/check_harness.sh $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
 
-run: $(if $(stage),$(if $(BROKEN),$(error stage=$(stage) never worked; its bugs: $(PAIRS)),$(call lab_of,$(STAGE),fixed)))
-	$(one_stage)@$< run $(foreach w,q k v out causal scale,$(if $($(w)),$(w)='$($(w))'))
+works = $(if $(BROKEN),$(error stage=$(stage) never worked; its bugs: $(strip $(PAIRS))))
+FIXED_LAB := $(if $(stage),$(if $(BROKEN),,$(call lab_of,$(STAGE),fixed)))
+run: $(FIXED_LAB)
+	$(one_stage)$(works)@$< run $(foreach w,q k v out causal scale,$(if $($(w)),$(w)='$($(w))'))
 
 # All correct stages, or one, or one bug. Exit status 1 where there are findings.
 # The correct kernel of a stage as a checker wants it: instrumented, or as it is for compute-sanitizer.
@@ -185,8 +187,10 @@ blindness: $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed)) $(foreach p,$(PA
 tools-table: $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),checked)) $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
 	@sh checks/tools_table.sh $(B)/STAGE/VARIANT/lab
 
-bench-cpu: $(call lab_of,$(if $(stage),$(STAGE),v2b_single_warp),fixed) $(call lab_of,$(if $(stage),$(STAGE),v2b_single_warp),checked)
-	@for lab in $^; do $$lab bench-cpu || exit 1; done
+BENCHED := $(or $(if $(BROKEN),,$(STAGE)),v2b_single_warp)
+bench-cpu: $(call lab_of,$(BENCHED),fixed) $(call lab_of,$(BENCHED),checked)
+	$(works)@mkdir -p build/logs; plain=build/logs/bench-cpu; $< bench-cpu > $$plain || exit 1; cat $$plain; \
+	$(lastword $^) bench-cpu plain=$$(sed -n '/^plain, /{s/.*worker[s ]*\([0-9.]*\) s .*/\1/p;q;}' $$plain)
 
 # Times on a GPU, the stages and PyTorch taking turns; stage=S times one stage alone, and bug=B shows that a wrong kernel is
 # not timed. json=FILE names the results (all stages: a new file in writeups/results/).
@@ -204,9 +208,8 @@ peers:
 	@$(PYTHON) reference/peers.py shape='$(or $(shape),all)'
 
 # One kernel under Nsight Compute.
-PROFILE_LAB := $(if $(stage),$(if $(BROKEN),$(error stage=$(stage) never worked; there is nothing to profile),$(call lab_of,$(STAGE),fixed)))
-profile: $(PROFILE_LAB)
-	$(one_stage)@sh checks/profile.sh $< '$(or $(shape),2,8,2048,64)' '$(json)'
+profile: $(FIXED_LAB)
+	$(one_stage)$(works)@sh checks/profile.sh $< '$(or $(shape),2,8,2048,64)' '$(json)'
 
 # Figures and tables from what is committed under writeups/results/: no GPU. The check needs nothing but Python itself.
 plots: .venv/ready

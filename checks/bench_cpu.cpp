@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -57,8 +59,7 @@ Measured measure(const AttentionArgs& args, int workers, bool check) {
 }
 
 void print_row(const std::string& what, int workers, const Measured& m, const std::string& remark = "") {
-  // A worker's time, not the wall's: it says the same for any number of workers that the machine has cores
-  // for.
+  // A worker's time, not the wall's: it says the same for any number of workers that the machine has cores for.
   const double ns = 1e9 * m.median() * workers / double(std::max<std::uint64_t>(1, m.report.lane_collectives));
   std::printf("%-20s %8.3f s  (%.3f .. %.3f)  %6.1f ns  %11llu  %11llu  %8zu%s\n", what.c_str(), m.median(),
               m.seconds.front(), m.seconds.back(), ns, (unsigned long long)m.report.lane_collectives,
@@ -71,7 +72,10 @@ std::string workers_text(int n) { return format("%d worker%s", n, n == 1 ? "" : 
 }  // namespace
 
 int bench_cpu_command(std::span<char*> args) {
-  if (!args.empty()) throw BadInput("bench-cpu takes no arguments");
+  double plain_seconds = 0;  // what the build without instrumentation took, to compare the checker with
+  for (const std::string_view arg : args)
+    if (!arg.starts_with("plain=") || !((plain_seconds = std::atof(arg.data() + 6)) > 0))
+      throw BadInput(format("bench-cpu does not know '%s'; it takes plain=SECONDS", arg.data()));
   if (!can_schedule()) throw BadInput("bench-cpu measures the CPU backend; this binary runs on the GPU");
   const int cores = std::max(1, int(std::thread::hardware_concurrency()));
   const Inputs in = make_inputs(Family::unit, MISSION, 1);
@@ -91,13 +95,15 @@ int bench_cpu_command(std::span<char*> args) {
   const Measured one = cores == 1 ? all : measure(attention, 1, false);
   if (cores > 1) print_row(build + ", 1 worker", 1, one);
   if (!can_check()) {
-    std::printf("The checker's cost: bench-cpu of a build instrumented for it.\n");
     return 0;
   }
   const Measured checked = measure(attention, cores, true);
   print_row("checked, " + workers_text(cores), cores, checked);
   std::printf("The checker takes %.1f times as long as the same instrumented build with the checker asleep.\n",
               checked.median() / all.median());
+  if (plain_seconds > 0)
+    std::printf("The checker takes %.1f times as long as the plain build, %.3f s.\n", checked.median() / plain_seconds,
+                plain_seconds);
   return 0;
 }
 

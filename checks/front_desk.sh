@@ -49,6 +49,7 @@ refuse "warp7_nan" $MAKE stage=v2b reproduce-bug bug=warp7
 refuse "which stage" $MAKE backend=cpu run
 refuse "it is cpu or gpu" $MAKE stage=v1 backend=tpu test
 refuse "never worked" $MAKE stage=v2c4 backend=cpu run
+refuse "never worked" $MAKE stage=v2c4 backend=cpu bench-cpu
 refuse "the lab needs g++ 12" $MAKE stage=v1 backend=cpu CXX=no-such-compiler test
 nvidia-smi -L > /dev/null 2>&1 || refuse "backend=gpu needs" $MAKE stage=v1 backend=gpu test
 refuse "q= is missing" $run $tensors out=$work/o.npy
@@ -66,6 +67,8 @@ refuse "cannot be written" $run q=$work/good.npy $tensors out=$work/no/such/o.np
 same "files left by refused runs" "$(ls "$work" | grep -v -e '^out$' -e '^err$' | wc -l | tr -d ' ')" 8
 accept $run q=$work/good.npy $tensors out=$work/o.npy
 accept test -s "$work/o.npy"
+for version in $(sh common/stages.sh list | sed '1,/^Broken/d;s/ .*//'); do accept $MAKE stage=$version backend=cpu reproduce-bug; done
+same "what v2 names" "$(echo $(sh common/stages.sh bugs v2 | sort))" "v2b_single_warp:interwarp_race v2b_single_warp:smem_48k"
 accept $MAKE list
 accept $MAKE help
 accept $MAKE -C stages/v2b_single_warp list
