@@ -1,0 +1,95 @@
+// What the tests of the execution share: running a lambda as a kernel, under any schedule, and what a failure must say.
+#pragma once
+#include <cuda_runtime.h>
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <string>
+
+#include "common/backend.hpp"
+#include "common/cpu/exec/launch.hpp"
+#include "common/warp.cuh"
+
+namespace lab {
+
+inline constexpr unsigned FULL = FULL_WARP;
+struct Outcome {
+  cudaError_t launched{}, finished{};
+  ExecReport report;
+  const std::string& message() const { return report.message; }
+  bool ok() const { return launched == cudaSuccess && finished == cudaSuccess && report.message.empty(); }
+};
+
+// Runs `thread` as the kernel "probe". Kernels here are lambdas that write into the test's own arrays: a
+// block's threads never run at the same time, so only blocks need places of their own.
+inline Outcome run(dim3 grid, dim3 block, const std::function<void()>& thread, const ExecOptions& options = {},
+                   std::size_t smem = 0) {
+  take_exec_report();
+  cudaGetLastError();
+  cudaDeviceSynchronize();
+  set_exec_options(options);
+  static const char identity = 0;
+  Outcome outcome;
+  outcome.launched = cpu::launch({"probe", &identity, grid, block, smem}, thread);
+  outcome.finished = cudaDeviceSynchronize();
+  outcome.report = take_exec_report();
+  set_exec_options({});
+  return outcome;
+}
+
+inline ExecOptions in_order(Schedule schedule, std::uint64_t seed = 1, int workers = 1) {
+  ExecOptions options;
+  options.schedule = schedule, options.seed = seed, options.workers = workers;
+  return options;
+}
+
+// Every schedule: what a correct kernel computes must not depend on it.
+template <class Body>
+void under_all_schedules(Body body) {
+  for (const Schedule schedule : {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random})
+    for (std::uint64_t seed = 1; seed <= (schedule == Schedule::random ? 3 : 1); ++seed) {
+      CAPTURE(std::string(name(schedule)));
+      CAPTURE(seed);
+      body(in_order(schedule, seed));
+    }
+}
+
+inline int lane_id() { return int(threadIdx.x % 32); }
+
+inline bool contains(const std::string& text, const std::string& piece) {
+  return text.find(piece) != std::string::npos;
+}
+#define CHECK_CONTAINS(text, piece) CHECK_MESSAGE(contains(text, piece), "'" << (text) << "' lacks '" << (piece) << "'")
+// " at FILE:LINE: ", the file being the caller's.
+inline std::string at_line(int line, const char* file = __builtin_FILE()) {
+  return std::string(" at ") + file + ":" + std::to_string(line) + ": ";
+}
+
+// Notes the line that a report must name, and does it.
+#define HERE(line, ...) \
+  do {                  \
+    line = __LINE__;    \
+    __VA_ARGS__;        \
+  } while (false)
+
+// The one finding of a failed launch, of the kind that the failure is.
+inline void check_failed(const Outcome& outcome, cudaError_t error, Finding::Kind kind) {
+  CHECK(outcome.launched == cudaSuccess);
+  CHECK_MESSAGE(outcome.finished == error, cudaGetErrorName(outcome.finished) << ": " << outcome.message());
+  REQUIRE(outcome.report.findings.size() == 1);
+  CHECK(outcome.report.findings[0].kind == kind);
+  CHECK(outcome.report.findings[0].kernel == "probe");
+}
+
+// Device memory with a pattern in it.
+struct Global {
+  unsigned char* bytes = nullptr;
+  explicit Global(std::size_t n) {
+    REQUIRE(cudaMalloc(&bytes, n) == cudaSuccess);
+    for (std::size_t i = 0; i < n; ++i) bytes[i] = (unsigned char)(i * 7 + 1);
+  }
+  ~Global() { cudaFree(bytes); }
+};
+inline unsigned char byte_at(std::size_t i) { return (unsigned char)(i * 7 + 1); }
+
+}  // namespace lab
