@@ -3,31 +3,20 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdarg>
 #include <cstdio>
 #include <map>
 #include <optional>
 
 #include "checks/commands.hpp"
+#include "checks/format.hpp"
 
 namespace lab {
 namespace {
 
 constexpr Shape ACCEPTANCE[] = {{1, 8, 512, 64, false}, {1, 8, 512, 64, true},    {2, 8, 2048, 64, false},
                                 {2, 8, 2048, 64, true}, {2, 8, 2048, 128, false}, {2, 8, 2048, 128, true}};
-constexpr Shape LONG[] = {{4, 16, 8192, 64, false}, {4, 16, 8192, 64, true}, {4, 16, 8192, 128, false}, {4, 16, 8192, 128, true}};
-
-// report.hpp's, which the unit binary, having no stage, cannot link.
-[[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...) {
-  va_list args, again;
-  va_start(args, pattern);
-  va_copy(again, args);
-  std::string out(std::size_t(std::vsnprintf(nullptr, 0, pattern, args)), '\0');
-  std::vsnprintf(out.data(), out.size() + 1, pattern, again);
-  va_end(again);
-  va_end(args);
-  return out;
-}
+constexpr Shape LONG[] = {
+    {4, 16, 8192, 64, false}, {4, 16, 8192, 64, true}, {4, 16, 8192, 128, false}, {4, 16, 8192, 128, true}};
 
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
@@ -121,7 +110,8 @@ void read_line(Run& run, const std::string& line) {
     want(3);
     auto& into = words[1].starts_with("kernel ") ? run.kernels : run.meta;
     const std::string key = words[1].starts_with("kernel ") ? words[1].substr(7) : words[1];
-    if (std::ranges::find(into, key, &std::pair<std::string, std::string>::first) == into.end()) into.emplace_back(key, words[2]);
+    if (std::ranges::find(into, key, &std::pair<std::string, std::string>::first) == into.end())
+      into.emplace_back(key, words[2]);
   } else if (words[0] == "case") {  // case PROGRAM SHAPE STATUS DETAIL
     want(5);
     BenchCase& c = case_at(1);
@@ -195,13 +185,15 @@ Ratios ratios(const Run& run, const BenchCase& c) {
   const double us = *graph_time(&c);
   const Shape shape = *shape_of(c.shape);
   r.tflops = flop(shape) / us * 1e-6, r.gbs = bytes(shape) / us * 1e-3;
-  if (run.ceilings.contains("matrix_fp16_tflops")) r.of_matrix = r.tflops / spread(run.ceilings.at("matrix_fp16_tflops")).median;
+  if (run.ceilings.contains("matrix_fp16_tflops"))
+    r.of_matrix = r.tflops / spread(run.ceilings.at("matrix_fp16_tflops")).median;
   if (run.ceilings.contains("copy_gbs")) r.of_bandwidth = r.gbs / spread(run.ceilings.at("copy_gbs")).median;
   std::optional<double> best;
   for (const BenchCase& other : run.cases) {
     if (other.shape != c.shape) continue;
     const auto time = graph_time(&other);
-    if (is_peer(other.program) && other.program != "torch_default" && time && (!best || *time < *best))  // default is one of them
+    if (is_peer(other.program) && other.program != "torch_default" && time &&
+        (!best || *time < *best))  // default is one of them
       best = time, r.pytorch = other.program;
   }
   if (best) r.vs_pytorch = us / *best;
@@ -241,15 +233,18 @@ std::string json(const Figure& figure) {
 
 std::string json(const Run& run, const BenchCase& c) {
   const Shape s = *shape_of(c.shape);
-  std::string out = format("    {\"program\": %s, \"kind\": \"%s\", \"shape\": %s, \"B\": %d, \"H\": %d, \"S\": %d, \"D\": %d, \"causal\": %s,\n",
-                           quoted(c.program).c_str(), is_peer(c.program) ? "peer" : "stage", quoted(c.shape).c_str(), s.B, s.H, s.S,
-                           s.D, s.causal ? "true" : "false") +
+  std::string out = format(
+                        "    {\"program\": %s, \"kind\": \"%s\", \"shape\": %s, \"B\": %d, \"H\": %d, \"S\": %d, "
+                        "\"D\": %d, \"causal\": %s,\n",
+                        quoted(c.program).c_str(), is_peer(c.program) ? "peer" : "stage", quoted(c.shape).c_str(), s.B,
+                        s.H, s.S, s.D, s.causal ? "true" : "false") +
                     format("     \"status\": %s, \"detail\": %s, \"flop\": %s, \"bytes\": %s", quoted(c.status).c_str(),
                            quoted(c.detail).c_str(), num(flop(s)).c_str(), num(bytes(s)).c_str());
   for (const auto& [name, value] : c.facts) out += ", " + quoted(name) + ": " + value;
   if (!graph_time(&c)) return out + "}";
   const auto range = [](const std::vector<double>& v) {
-    return v.empty() ? "null" : "[" + num(*std::ranges::min_element(v)) + ", " + num(*std::ranges::max_element(v)) + "]";
+    return v.empty() ? "null"
+                     : "[" + num(*std::ranges::min_element(v)) + ", " + num(*std::ranges::max_element(v)) + "]";
   };
   out += ",\n     \"sm_mhz\": " + range(c.sm_mhz) + ", \"watts\": " + range(c.watts) + ",\n     \"figures\": {";
   std::string figures;
@@ -259,18 +254,22 @@ std::string json(const Run& run, const BenchCase& c) {
                (found == c.figures.end() ? "null" : json(found->second));
   }
   const Ratios r = ratios(run, c);
-  return out + figures + "},\n     \"tflops\": " + num(r.tflops) + ", \"gbs\": " + num(r.gbs) + ", \"share_of_matrix\": " + num(r.of_matrix) +
-         ", \"share_of_bandwidth\": " + num(r.of_bandwidth) + ", \"faster_than_previous\": " + num(r.vs_previous) +
-         ", \"previous\": " + quoted(r.previous) + ", \"times_pytorch\": " + num(r.vs_pytorch) + ", \"pytorch\": " + quoted(r.pytorch) + "}";
+  return out + figures + "},\n     \"tflops\": " + num(r.tflops) + ", \"gbs\": " + num(r.gbs) +
+         ", \"share_of_matrix\": " + num(r.of_matrix) + ", \"share_of_bandwidth\": " + num(r.of_bandwidth) +
+         ", \"faster_than_previous\": " + num(r.vs_previous) + ", \"previous\": " + quoted(r.previous) +
+         ", \"times_pytorch\": " + num(r.vs_pytorch) + ", \"pytorch\": " + quoted(r.pytorch) + "}";
 }
 
 }  // namespace
 
-std::string shape_word(const Shape& s) { return format("%d,%d,%d,%d%s", s.B, s.H, s.S, s.D, s.causal ? ",causal" : ""); }
+std::string shape_word(const Shape& s) {
+  return format("%d,%d,%d,%d%s", s.B, s.H, s.S, s.D, s.causal ? ",causal" : "");
+}
 
 std::vector<Shape> bench_shapes(std::string_view words) {
   std::vector<Shape> shapes;
-  if (words == "acceptance" || words == "all") shapes.insert(shapes.end(), std::begin(ACCEPTANCE), std::end(ACCEPTANCE));
+  if (words == "acceptance" || words == "all")
+    shapes.insert(shapes.end(), std::begin(ACCEPTANCE), std::end(ACCEPTANCE));
   if (words == "long" || words == "all") shapes.insert(shapes.end(), std::begin(LONG), std::end(LONG));
   if (!shapes.empty()) return shapes;
   for (const std::string& word : split(words, ';')) {
@@ -298,19 +297,22 @@ std::string bench_json(const std::vector<std::string>& files) {
     return "  " + quoted(name) + ": {" + members + (members.empty() ? "" : "\n  ") + "},\n";
   };
   std::string members;
-  for (const auto& [stage, hash] : run.kernels) members += (members.empty() ? "\n    " : ",\n    ") + quoted(stage) + ": " + quoted(hash);
+  for (const auto& [stage, hash] : run.kernels)
+    members += (members.empty() ? "\n    " : ",\n    ") + quoted(stage) + ": " + quoted(hash);
   out += object("kernels", members);
   members.clear();
-  for (const auto& [name, figure] : run.ceilings) members += (members.empty() ? "\n    " : ",\n    ") + quoted(name) + ": " + json(figure);
+  for (const auto& [name, figure] : run.ceilings)
+    members += (members.empty() ? "\n    " : ",\n    ") + quoted(name) + ": " + json(figure);
   out += object("ceilings", members) + "  \"cases\": [\n";
-  for (std::size_t i = 0; i < run.cases.size(); ++i) out += json(run, run.cases[i]) + (i + 1 < run.cases.size() ? ",\n" : "\n");
+  for (std::size_t i = 0; i < run.cases.size(); ++i)
+    out += json(run, run.cases[i]) + (i + 1 < run.cases.size() ? ",\n" : "\n");
   return out + "  ]\n}\n";
 }
 
 std::string bench_table(const std::vector<std::string>& files) {
   const Run run = read_run(files);
-  std::string out = format("%-18s %-20s %11s %19s %11s %9s %8s %9s %9s\n", "program", "shape", "graph us", "p10 .. p90", "one call", "TFLOP/s",
-                           "matrix", "faster x", "PyTorch x");
+  std::string out = format("%-18s %-20s %11s %19s %11s %9s %8s %9s %9s\n", "program", "shape", "graph us", "p10 .. p90",
+                           "one call", "TFLOP/s", "matrix", "faster x", "PyTorch x");
   std::vector<std::string> shapes;
   for (const BenchCase& c : run.cases)
     if (std::ranges::find(shapes, c.shape) == shapes.end()) shapes.push_back(c.shape);

@@ -1,5 +1,5 @@
-// lab error-map: what the bug planted in this build does to the output, element by element, as text for a figure. Inputs
-// are chosen so that the bug's shape can be seen; the CPU backend gives the same text everywhere it was tried.
+// lab error-map: what the bug planted in this build does to the output, element by element, as text for a figure.
+// Inputs are chosen so that the bug's shape can be seen; the CPU backend gives the same text everywhere it was tried.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -16,8 +16,9 @@ namespace lab {
 namespace {
 
 // N(0,1); or a probe that lays the attention weights open: Q and V are (multiples of) the identity, so that
-// out[r][n] = softmax_n(K[n][r]) shows the scores themselves, and K[n][c] is a wave of (c - n) mod 64, smooth enough for the eye.
-// Every row and column of it holds the same numbers, so that the row sums are right whichever way K is turned.
+// out[r][n] = softmax_n(K[n][r]) shows the scores themselves, and K[n][c] is a wave of (c - n) mod 64, smooth enough
+// for the eye. Every row and column of it holds the same numbers, so that the row sums are right whichever way K is
+// turned.
 enum class MapInputs { unit, probe };
 
 struct MapOf {
@@ -43,7 +44,9 @@ Inputs make(const MapOf& map) {
   Inputs in = make_inputs(Family::unit, map.shape, 1);
   if (map.inputs == MapInputs::unit) return in;
   const int D = map.shape.D;
-  const auto wave = [](int d) { return to_fp16(float(1.5 * std::cos(2 * std::numbers::pi * d / 64 + std::numbers::pi / 4))); };
+  const auto wave = [](int d) {
+    return to_fp16(float(1.5 * std::cos(2 * std::numbers::pi * d / 64 + std::numbers::pi / 4)));
+  };
   for (int n = 0; n < map.shape.S; ++n)
     for (int c = 0; c < D; ++c) {
       const std::size_t i = std::size_t(n) * D + c;
@@ -84,7 +87,8 @@ int error_map_command(std::span<char*> args) {
   if (found == std::end(MAPS)) {
     std::string names;
     for (const MapOf& m : MAPS) names += std::string(" ") + m.bug;
-    throw BadInput((bug.empty() ? "this build has no bug" : "no map of '" + std::string(bug) + "'") + "; there are maps of" + names);
+    throw BadInput((bug.empty() ? "this build has no bug" : "no map of '" + std::string(bug) + "'") +
+                   "; there are maps of" + names);
   }
   if (!can_schedule()) throw BadInput("error-map runs on the CPU backend, which gives the same map everywhere");
 
@@ -97,7 +101,8 @@ int error_map_command(std::span<char*> args) {
   const DeviceTensor q(in.q), k(in.k), v(in.v);
   DeviceTensor out(shape.elements());
   // Not FP16_NAN, which a kernel may also compute from NaN in shared memory: a signalling NaN, which none computes.
-  check_cuda(cudaMemcpy(out.data(), std::vector(shape.elements(), UNWRITTEN).data(), shape.elements() * sizeof(half), cudaMemcpyHostToDevice),
+  check_cuda(cudaMemcpy(out.data(), std::vector(shape.elements(), UNWRITTEN).data(), shape.elements() * sizeof(half),
+                        cudaMemcpyHostToDevice),
              "cudaMemcpy");
   poison_shared_memory();
   check_cuda(stage().launch({q.data(), k.data(), v.data(), out.data(), shape, float(scale), nullptr}), "the launch");
@@ -110,9 +115,10 @@ int error_map_command(std::span<char*> args) {
   double max_v = 0;
   for (const fp16 x : in.v) max_v = std::max(max_v, std::abs(double(to_float(x))));
 
-  std::printf("schema: error-map-1\nbug: %s\nstage: %s\nshape: %s\nrows: %d..%d\ninputs: %s\nfragments: %s\n\n", found->bug, stage().name,
-              text(shape).c_str(), found->first_row, found->first_row + found->rows - 1,
-              found->inputs == MapInputs::unit ? "unit, seed 1" : "probe", found->fragments == Fragments::other ? "other" : "measured");
+  std::printf("schema: error-map-1\nbug: %s\nstage: %s\nshape: %s\nrows: %d..%d\ninputs: %s\nfragments: %s\n\n",
+              found->bug, stage().name, text(shape).c_str(), found->first_row, found->first_row + found->rows - 1,
+              found->inputs == MapInputs::unit ? "unit, seed 1" : "probe",
+              found->fragments == Fragments::other ? "other" : "measured");
   for (int row = found->first_row; row < found->first_row + found->rows; ++row) {
     std::string line;
     for (int c = 0; c < shape.D; ++c) {

@@ -138,7 +138,8 @@ class Reader {
       digits();
     }
     double value = 0;
-    if (std::from_chars(text_.data() + begin, text_.data() + at_, value).ec != std::errc()) fail("a number out of range");
+    if (std::from_chars(text_.data() + begin, text_.data() + at_, value).ec != std::errc())
+      fail("a number out of range");
     return value;
   }
 

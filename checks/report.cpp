@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -57,17 +56,6 @@ void print_resources(const Shape& shape) {
 }
 
 }  // namespace
-
-std::string format(const char* pattern, ...) {
-  va_list args, again;
-  va_start(args, pattern);
-  va_copy(again, args);
-  std::string out(std::size_t(std::vsnprintf(nullptr, 0, pattern, args)), '\0');
-  std::vsnprintf(out.data(), out.size() + 1, pattern, again);
-  va_end(again);
-  va_end(args);
-  return out;
-}
 
 std::string text(const Shape& s) { return format("(%d,%d,%d,%d)%s", s.B, s.H, s.S, s.D, s.causal ? " causal" : ""); }
 

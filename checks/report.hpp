@@ -6,12 +6,10 @@
 #include <vector>
 
 #include "checks/acceptance.hpp"
+#include "checks/format.hpp"
 #include "common/stage.hpp"
 
 namespace lab {
-
-// std::format is not in g++ 12.
-[[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
 
 std::string text(const Shape& shape);  // "(1,8,512,64) causal"
 std::string text(const Case& test);    // "unit (1,8,512,64) causal, seed 1"

@@ -79,8 +79,7 @@ Checked check(const Run& run, bool on = true) {
 
 // Every schedule and both copy modes.
 void under_all_options(Run run, const std::function<void(const Run&)>& body) {
-  for (const Schedule schedule :
-       {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random})
+  for (const Schedule schedule : {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random})
     for (const Copies copies : {Copies::at_wait, Copies::at_issue})
       for (std::uint64_t seed = 1; seed <= (schedule == Schedule::random ? 3 : 1); ++seed) {
         run.options.schedule = schedule, run.options.copies = copies, run.options.seed = seed;
@@ -121,8 +120,8 @@ void check_side(const Checked& checked, const Finding::Access& access, const Sid
   CHECK(access.write == expected.write);
 }
 
-void check_finding(const Checked& checked, const Finding& f, Kind kind, const std::string& hazard,
-                   const Side& first, const Side& second, const std::string& where, std::uint64_t count = 1) {
+void check_finding(const Checked& checked, const Finding& f, Kind kind, const std::string& hazard, const Side& first,
+                   const Side& second, const std::string& where, std::uint64_t count = 1) {
   CAPTURE(f.text);
   CHECK(std::string(name(f.kind)) == std::string(name(kind)));
   CHECK(f.hazard == hazard);
@@ -136,12 +135,12 @@ void check_finding(const Checked& checked, const Finding& f, Kind kind, const st
   CHECK(f.text.find(where) != f.text.npos);
   for (const Side& side : {first, second})
     if (side.marker)
-      CHECK(f.text.find("warp " + std::to_string(side.warp) + " lane " + std::to_string(side.lane) + " at " +
-                        KERNELS + ":" + std::to_string(line_of(checked.kernel, side.marker))) != f.text.npos);
+      CHECK(f.text.find("warp " + std::to_string(side.warp) + " lane " + std::to_string(side.lane) + " at " + KERNELS +
+                        ":" + std::to_string(line_of(checked.kernel, side.marker))) != f.text.npos);
 }
 
-void only_finding(const Checked& checked, Kind kind, const std::string& hazard, const Side& first,
-                  const Side& second, const std::string& where, std::uint64_t count = 1) {
+void only_finding(const Checked& checked, Kind kind, const std::string& hazard, const Side& first, const Side& second,
+                  const std::string& where, std::uint64_t count = 1) {
   CAPTURE(all_texts(checked));
   REQUIRE(checked.findings().size() == 1);
   check_finding(checked, checked.findings()[0], kind, hazard, first, second, where, count);
@@ -178,20 +177,16 @@ const ExecOptions ASCENDING = ordered(Schedule::ascending), DESCENDING = ordered
 TEST_CASE("checker: races between warps, as the schedule shows them") {
   Run run{KERNEL(inter_write_read)};
   run.options = ASCENDING;
-  only_finding(check(run), Kind::race_inter_warp, "RAW", written_by("write", 0, 3), read_by("read", 1, 9),
-               "s[5][1]");
+  only_finding(check(run), Kind::race_inter_warp, "RAW", written_by("write", 0, 3), read_by("read", 1, 9), "s[5][1]");
   run.options = DESCENDING;
-  only_finding(check(run), Kind::race_inter_warp, "WAR", read_by("read", 1, 9), written_by("write", 0, 3),
-               "s[5][1]");
+  only_finding(check(run), Kind::race_inter_warp, "WAR", read_by("read", 1, 9), written_by("write", 0, 3), "s[5][1]");
   races_under_all_options(run, Kind::race_inter_warp, "write", "read");
 
   run = {KERNEL(inter_write_write)};
   run.options = ASCENDING;
-  only_finding(check(run), Kind::race_inter_warp, "WAW", written_by("one", 0, 3), written_by("other", 2, 6),
-               "s[5][1]");
+  only_finding(check(run), Kind::race_inter_warp, "WAW", written_by("one", 0, 3), written_by("other", 2, 6), "s[5][1]");
   run.options = DESCENDING;
-  only_finding(check(run), Kind::race_inter_warp, "WAW", written_by("other", 2, 6), written_by("one", 0, 3),
-               "s[5][1]");
+  only_finding(check(run), Kind::race_inter_warp, "WAW", written_by("other", 2, 6), written_by("one", 0, 3), "s[5][1]");
   races_under_all_options(run, Kind::race_inter_warp, "one", "other");
 }
 
@@ -218,14 +213,12 @@ TEST_CASE(
     // Ascending: warps 0 and 1 each read and write; 0 reads s[0..31] and writes s[63..32]; 1 reads s[32..63],
     // written by 0, and writes s[31..0], read by 0; 2 reads s[0..31], written by 1.
     REQUIRE(checked.findings().size() == 2);
-    const Finding& war =
-        checked.findings()[0].hazard == "WAR" ? checked.findings()[0] : checked.findings()[1];
-    const Finding& raw =
-        checked.findings()[0].hazard == "RAW" ? checked.findings()[0] : checked.findings()[1];
-    check_finding(checked, raw, Kind::race_inter_warp, "RAW", written_by("write", 0, 31),
-                  read_by("read", 1, 0), "s[8][0]", 6 * (32 + 32));
-    check_finding(checked, war, Kind::race_inter_warp, "WAR", read_by("read", 0, 31),
-                  written_by("write", 1, 0), "s[7][3]", 6 * 32);
+    const Finding& war = checked.findings()[0].hazard == "WAR" ? checked.findings()[0] : checked.findings()[1];
+    const Finding& raw = checked.findings()[0].hazard == "RAW" ? checked.findings()[0] : checked.findings()[1];
+    check_finding(checked, raw, Kind::race_inter_warp, "RAW", written_by("write", 0, 31), read_by("read", 1, 0),
+                  "s[8][0]", 6 * (32 + 32));
+    check_finding(checked, war, Kind::race_inter_warp, "WAR", read_by("read", 0, 31), written_by("write", 1, 0),
+                  "s[7][3]", 6 * 32);
     CHECK(raw.block == 0u);
     if (expected.empty()) expected = checked.findings();
     for (std::size_t i = 0; i < expected.size(); ++i) CHECK(checked.findings()[i].text == expected[i].text);
@@ -246,23 +239,19 @@ TEST_CASE("checker: a sample of blocks is named by its own numbers") {
 TEST_CASE("checker: races inside a warp, as the schedule shows them") {
   Run run{KERNEL(intra_write_read)};
   run.options = ASCENDING;
-  only_finding(check(run), Kind::race_intra_warp, "RAW", written_by("write", 1, 3), read_by("read", 1, 9),
-               "s[5][1]");
+  only_finding(check(run), Kind::race_intra_warp, "RAW", written_by("write", 1, 3), read_by("read", 1, 9), "s[5][1]");
   run.options = DESCENDING;
-  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 1, 9), written_by("write", 1, 3),
-               "s[5][1]");
+  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 1, 9), written_by("write", 1, 3), "s[5][1]");
   races_under_all_options(run, Kind::race_intra_warp, "write", "read");
 
   run = {KERNEL(intra_write_write)};
   run.options = ASCENDING;
-  only_finding(check(run), Kind::race_intra_warp, "WAW", written_by("one", 1, 3), written_by("other", 1, 9),
-               "s[5][1]");
+  only_finding(check(run), Kind::race_intra_warp, "WAW", written_by("one", 1, 3), written_by("other", 1, 9), "s[5][1]");
   races_under_all_options(run, Kind::race_intra_warp, "one", "other");
 
   run = {KERNEL(intra_read_write)};
   run.options = ASCENDING;
-  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 1, 3), written_by("write", 1, 9),
-               "s[5][1]");
+  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 1, 3), written_by("write", 1, 9), "s[5][1]");
   races_under_all_options(run, Kind::race_intra_warp, "read", "write");
 }
 
@@ -277,8 +266,8 @@ TEST_CASE("checker: shuffles, votes and reductions order no memory") {
     races_under_all_options(run, Kind::race_intra_warp, "write", "read");
     Run ascending = run;
     ascending.options = ASCENDING;
-    only_finding(check(ascending), Kind::race_intra_warp, "RAW", written_by("write", 0, 3),
-                 read_by("read", 0, 9), "s[5][1]");
+    only_finding(check(ascending), Kind::race_intra_warp, "RAW", written_by("write", 0, 3), read_by("read", 0, 9),
+                 "s[5][1]");
   }
 }
 
@@ -325,20 +314,16 @@ TEST_CASE("checker: readers in different states of order") {
   Run run{KERNEL(mixed_readers_one_forgotten), 32};
   races_under_all_options(run, Kind::race_intra_warp, "read", "write");
   run.options = ASCENDING;
-  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 0, 1), written_by("write", 0, 3),
-               "s[5][1]");
+  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 0, 1), written_by("write", 0, 3), "s[5][1]");
   run = {KERNEL(two_readers_one_writes), 32};
   run.options = ASCENDING;  // both have read when lane 3 writes
-  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 0, 6), written_by("write", 0, 3),
-               "s[5][1]");
+  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 0, 6), written_by("write", 0, 3), "s[5][1]");
   run.options = DESCENDING;
-  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 0, 6), written_by("write", 0, 3),
-               "s[5][1]");
+  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 0, 6), written_by("write", 0, 3), "s[5][1]");
   run = {KERNEL(readers_before_and_after_sync), 32};
   races_under_all_options(run, Kind::race_intra_warp, "read", "write");
   run.options = ASCENDING;
-  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 0, 6), written_by("write", 0, 9),
-               "s[5][1]");
+  only_finding(check(run), Kind::race_intra_warp, "WAR", read_by("read", 0, 6), written_by("write", 0, 9), "s[5][1]");
 }
 
 // --- initialisation and bounds -------------------------------------------------------------------
@@ -348,16 +333,15 @@ TEST_CASE("checker: reads of bytes that nothing wrote, in every block") {
     const Checked checked = check(run);
     CAPTURE(all_texts(checked));
     REQUIRE(checked.findings().size() == 2);
-    check_finding(checked, checked.findings()[0], Kind::uninitialised, "", NO_SIDE, read_by("half", 1, 5),
-                  "h[1][13]", 3);
-    check_finding(checked, checked.findings()[1], Kind::uninitialised, "", NO_SIDE, read_by("float", 1, 8),
-                  "f[9]", 3);
+    check_finding(checked, checked.findings()[0], Kind::uninitialised, "", NO_SIDE, read_by("half", 1, 5), "h[1][13]",
+                  3);
+    check_finding(checked, checked.findings()[1], Kind::uninitialised, "", NO_SIDE, read_by("float", 1, 8), "f[9]", 3);
   });
 }
 
 TEST_CASE("checker: initialisation is known to the half") {
-  only_finding(check({KERNEL(half_initialised), 32, 128}), Kind::uninitialised, "", NO_SIDE,
-               read_by("read", 0, 0), "pairs[1][2]");
+  only_finding(check({KERNEL(half_initialised), 32, 128}), Kind::uninitialised, "", NO_SIDE, read_by("read", 0, 0),
+               "pairs[1][2]");
   silent_under_all_options({KERNEL(initialised_by_all), 96, 1024});
 }
 
@@ -368,8 +352,8 @@ TEST_CASE("checker: accesses past the request") {
       const Checked checked = check(run);
       CAPTURE(all_texts(checked));
       REQUIRE(checked.findings().size() == 2);
-      check_finding(checked, checked.findings()[0], Kind::out_of_bounds, "", NO_SIDE,
-                    written_by("write", 0, 11), "a[16][0], past the end of a (16 rows)");
+      check_finding(checked, checked.findings()[0], Kind::out_of_bounds, "", NO_SIDE, written_by("write", 0, 11),
+                    "a[16][0], past the end of a (16 rows)");
       check_finding(checked, checked.findings()[1], Kind::out_of_bounds, "", NO_SIDE, read_by("read", 0, 12),
                     "a[17][1], past the end of a (16 rows)");
     }
@@ -387,8 +371,8 @@ TEST_CASE("checker: accesses from one array into the next, which only gaps can s
     CAPTURE(all_texts(checked));
     REQUIRE(checked.findings().size() == 2);
     const bool read_first = checked.findings()[0].second.line == line_of("into_gap", "read");
-    check_finding(checked, checked.findings()[!read_first], Kind::out_of_bounds, "", NO_SIDE,
-                  read_by("read", 0, 5), "a[17][3], past the end of a (16 rows)");
+    check_finding(checked, checked.findings()[!read_first], Kind::out_of_bounds, "", NO_SIDE, read_by("read", 0, 5),
+                  "a[17][3], past the end of a (16 rows)");
     const Finding& write = checked.findings()[read_first];
     CHECK(write.kind == Kind::out_of_bounds);
     CHECK(write.second.line == line_of("into_gap", "write"));
@@ -437,20 +421,16 @@ TEST_CASE("checker: global memory, to the byte") {
 
 TEST_CASE("checker: the destination of a cp.async before its wait") {
   under_all_options({KERNEL(copy_read_by_issuer), 64}, [](const Run& run) {
-    only_finding(check(run), Kind::before_wait, "", written_by("copy", 1, 1), read_by("read", 1, 1),
-                 "s[2][1]");
+    only_finding(check(run), Kind::before_wait, "", written_by("copy", 1, 1), read_by("read", 1, 1), "s[2][1]");
   });
   under_all_options({KERNEL(copy_read_by_other), 64}, [](const Run& run) {
-    only_finding(check(run), Kind::before_wait, "", written_by("copy", 1, 1), read_by("read", 0, 2),
-                 "s[2][3]");
+    only_finding(check(run), Kind::before_wait, "", written_by("copy", 1, 1), read_by("read", 0, 2), "s[2][3]");
   });
   under_all_options({KERNEL(copy_written_by_other), 64}, [](const Run& run) {
-    only_finding(check(run), Kind::before_wait, "", written_by("copy", 1, 1), written_by("write", 1, 2),
-                 "s[2][0]");
+    only_finding(check(run), Kind::before_wait, "", written_by("copy", 1, 1), written_by("write", 1, 2), "s[2][0]");
   });
   under_all_options({KERNEL(copy_one_group_early), 32}, [](const Run& run) {
-    only_finding(check(run), Kind::before_wait, "", written_by("copy", 0, 0), read_by("read", 0, 0),
-                 "s[1][0]");
+    only_finding(check(run), Kind::before_wait, "", written_by("copy", 0, 0), read_by("read", 0, 0), "s[1][0]");
   });
 }
 
@@ -459,8 +439,7 @@ TEST_CASE("checker: a wait shows the bytes to the issuer alone; others need a ba
   for (const Copies copies : {Copies::at_wait, Copies::at_issue}) {
     run.options = ASCENDING;
     run.options.copies = copies;
-    only_finding(check(run), Kind::race_inter_warp, "RAW", written_by("copy", 0, 2), read_by("read", 1, 1),
-                 "s[2][3]");
+    only_finding(check(run), Kind::race_inter_warp, "RAW", written_by("copy", 0, 2), read_by("read", 1, 1), "s[2][3]");
     Run lanes{KERNEL(copy_no_syncwarp), 32};
     lanes.options = run.options;
     only_finding(check(lanes), Kind::race_intra_warp, "RAW", written_by("copy", 0, 2), read_by("read", 0, 30),
@@ -473,8 +452,7 @@ TEST_CASE("checker: a cp.async into a buffer that is still read") {
   run.options = DESCENDING;
   for (const Copies copies : {Copies::at_wait, Copies::at_issue}) {
     run.options.copies = copies;
-    only_finding(check(run), Kind::race_inter_warp, "WAR", read_by("read", 1, 8), written_by("copy", 0, 3),
-                 "s[1][1]");
+    only_finding(check(run), Kind::race_inter_warp, "WAR", read_by("read", 1, 8), written_by("copy", 0, 3), "s[1][1]");
   }
   run.options = ASCENDING;  // the copy is on its way when the other warp reads
   only_finding(check(run), Kind::before_wait, "", written_by("copy", 0, 3), read_by("read", 1, 8), "s[1][1]");
@@ -511,10 +489,10 @@ TEST_CASE("checker: cp.async used right is silent") {
 }
 
 TEST_CASE("checker: a cp.async out of bounds, on either side") {
-  only_finding(check({KERNEL(copy_past_request), 32, 128}), Kind::out_of_bounds, "", NO_SIDE,
-               written_by("copy", 0, 17), "s[8][0], past the end of s (8 rows)");
-  only_finding(check({KERNEL(copy_past_global), 32, 128}), Kind::out_of_bounds, "", NO_SIDE,
-               read_by("copy", 0, 17), "global memory");
+  only_finding(check({KERNEL(copy_past_request), 32, 128}), Kind::out_of_bounds, "", NO_SIDE, written_by("copy", 0, 17),
+               "s[8][0], past the end of s (8 rows)");
+  only_finding(check({KERNEL(copy_past_global), 32, 128}), Kind::out_of_bounds, "", NO_SIDE, read_by("copy", 0, 17),
+               "global memory");
 }
 
 // --- barriers ------------------------------------------------------------------------------------
@@ -568,8 +546,8 @@ TEST_CASE("checker: correct kernels are silent under all options, and compute th
 }
 
 TEST_CASE("checker: with the checker asleep nothing is reported") {
-  for (const Run& run : {Run{KERNEL(inter_write_read)}, Run{KERNEL(read_uninitialised), 64, 448},
-                         Run{KERNEL(copy_read_by_other), 64}})
+  for (const Run& run :
+       {Run{KERNEL(inter_write_read)}, Run{KERNEL(read_uninitialised), 64, 448}, Run{KERNEL(copy_read_by_other), 64}})
     silent(check(run, false));
 }
 
@@ -607,8 +585,7 @@ TEST_CASE("checker: loads and stores of every size reach it, with their lines") 
 }
 
 TEST_CASE("checker: every byte of an access counts, and ranges, packed, volatile and copied data are seen") {
-  each_is_out_of_bounds(check({KERNEL(sizes_across_end), 1, 256}),
-                        {"write 4", "write 8", "read 4", "read 8"});
+  each_is_out_of_bounds(check({KERNEL(sizes_across_end), 1, 256}), {"write 4", "write 8", "read 4", "read 8"});
   const Checked checked = check({KERNEL(ranges_past_end), 1, 256});
   each_is_out_of_bounds(checked, {"write 12", "read 12", "write 48", "read 48", "write odd", "read odd",
                                   "write volatile", "read volatile", "write memcpy"});

@@ -710,8 +710,7 @@ __global__ void sizes_up_to_end(int* out) {
   as<std::uint16_t>(end - 2) = 1;
   as<unsigned char>(end - 1) = 1;
   out[threadIdx.x] = int(as<unsigned __int128>(end - 16)) + int(as<std::uint64_t>(end - 8)) +
-                     int(as<std::uint32_t>(end - 4)) + as<std::uint16_t>(end - 2) +
-                     as<unsigned char>(end - 1);
+                     int(as<std::uint32_t>(end - 4)) + as<std::uint16_t>(end - 2) + as<unsigned char>(end - 1);
 }
 
 // Only the last two bytes of every access lie past the end of the array's 256.

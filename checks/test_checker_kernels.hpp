@@ -6,13 +6,11 @@ namespace lab::checker_kernels {
 using Kernel = void(int* out);
 
 // --- order between warps -------------------------------------------------------------------------
-Kernel inter_write_read, inter_write_write, inter_read_write_many, inter_with_barriers,
-    inter_shuffles_order_nothing;
+Kernel inter_write_read, inter_write_write, inter_read_write_many, inter_with_barriers, inter_shuffles_order_nothing;
 // --- order inside a warp -------------------------------------------------------------------------
 Kernel intra_write_read, intra_write_write, intra_read_write, full_sync_orders, missing_second_sync;
 Kernel shuffle_orders_nothing, vote_orders_nothing, reduction_orders_nothing;
-Kernel wmma_store_unordered, wmma_store_synced, wmma_load_unordered, wmma_load_uninitialised,
-    wmma_load_past_end;
+Kernel wmma_store_unordered, wmma_store_synced, wmma_load_unordered, wmma_load_uninitialised, wmma_load_past_end;
 // --- __syncwarp of some lanes --------------------------------------------------------------------
 Kernel partial_orders_its_lanes, partial_orders_no_others, both_halves, chain, chain_of_four, chain_backwards,
     chain_too_late;
@@ -23,10 +21,9 @@ Kernel read_uninitialised, half_initialised, initialised_by_all;
 Kernel past_request, past_short_request, into_gap, past_static, before_first, before_static, past_global,
     past_global_by_half, inside_global;
 // --- cp.async ------------------------------------------------------------------------------------
-Kernel copy_read_by_issuer, copy_read_by_other, copy_written_by_other, copy_no_barrier, copy_no_syncwarp,
-    copy_right;
-Kernel copy_one_group_early, copy_buffer_reused_early, copy_left_behind, copy_twice, copy_two_stages,
-    copy_zero_filled, copy_past_request, copy_past_global;
+Kernel copy_read_by_issuer, copy_read_by_other, copy_written_by_other, copy_no_barrier, copy_no_syncwarp, copy_right;
+Kernel copy_one_group_early, copy_buffer_reused_early, copy_left_behind, copy_twice, copy_two_stages, copy_zero_filled,
+    copy_past_request, copy_past_global;
 // --- barriers ------------------------------------------------------------------------------------
 Kernel two_barriers, exited_before_barrier;
 // --- atomics -------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-// The committed results keep to writeups/results/README.md, the benchmark writes what it says, and bad words are refused.
-// Run from the repository's root, as `make unit` does.
+// The committed results keep to writeups/results/README.md, the benchmark writes what it says, and bad words are
+// refused. Run from the repository's root, as `make unit` does.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -31,7 +31,8 @@ std::string read(const fs::path& path) {
 std::vector<fs::path> files(const std::string& prefix) {
   std::vector<fs::path> found;
   for (const auto& entry : fs::directory_iterator(RESULTS))
-    if (entry.path().filename().string().starts_with(prefix) && entry.path().extension() == ".json") found.push_back(entry.path());
+    if (entry.path().filename().string().starts_with(prefix) && entry.path().extension() == ".json")
+      found.push_back(entry.path());
   std::ranges::sort(found);
   return found;
 }
@@ -78,7 +79,8 @@ void bench_case(const Value& c) {
   const auto shapes = bench_shapes(c["shape"].string);
   REQUIRE(shapes.size() == 1);
   const Shape& s = shapes[0];
-  CHECK((c["B"].number == s.B && c["H"].number == s.H && c["S"].number == s.S && c["D"].number == s.D && c["causal"].truth == s.causal));
+  CHECK((c["B"].number == s.B && c["H"].number == s.H && c["S"].number == s.S && c["D"].number == s.D &&
+         c["causal"].truth == s.causal));
   CHECK(c["flop"].number == doctest::Approx(4.0 * double(s.rows()) * s.S * s.D * (s.causal ? 0.5 : 1)).epsilon(1e-5));
   CHECK(c["bytes"].number == doctest::Approx(8.0 * double(s.elements())).epsilon(1e-5));
   if (c["status"].string != "ok") {
@@ -92,13 +94,16 @@ void bench_case(const Value& c) {
   spread(figures["graph"], true);
   spread(figures["call"], true);
   CHECK(figures["graph_flushed"].is(Type::null) == figures["call_flushed"].is(Type::null));
-  if (!figures["graph_flushed"].is(Type::null)) spread(figures["graph_flushed"], true), spread(figures["call_flushed"], true);
+  if (!figures["graph_flushed"].is(Type::null))
+    spread(figures["graph_flushed"], true), spread(figures["call_flushed"], true);
   CHECK(c["launches_per_graph"].number >= 20);
   CHECK(c["sets"].number >= 2);
   if (c["kind"].string == "stage") CHECK((c["checked_rows"].number >= 16 && c["max_diff"].number < 0.01));
-  CHECK(c["tflops"].number == doctest::Approx(c["flop"].number / figures["graph"]["median"].number * 1e-6).epsilon(1e-4));
+  CHECK(c["tflops"].number ==
+        doctest::Approx(c["flop"].number / figures["graph"]["median"].number * 1e-6).epsilon(1e-4));
   CHECK(c["gbs"].number == doctest::Approx(c["bytes"].number / figures["graph"]["median"].number * 1e-3).epsilon(1e-4));
-  for (const char* key : {"share_of_matrix", "share_of_bandwidth", "faster_than_previous", "times_pytorch"}) CHECK(number_or_null(c[key]));
+  for (const char* key : {"share_of_matrix", "share_of_bandwidth", "faster_than_previous", "times_pytorch"})
+    CHECK(number_or_null(c[key]));
   strings(c, {"previous", "pytorch"});
   for (const char* key : {"sm_mhz", "watts"})
     if (!c[key].is(Type::null)) CHECK((c[key].items.size() == 2 && c[key].items[0].number <= c[key].items[1].number));
@@ -128,7 +133,8 @@ const std::string MORE =
     "fact\tv2b_single_warp\t1,8,512,64\tchecked_rows\t64\nfact\tv2b_single_warp\t1,8,512,64\tmax_diff\t0.0001\n"
     "sample\tv2b_single_warp\t1,8,512,64\tgraph\t1\t202\nsample\tv2b_single_warp\t1,8,512,64\tcall\t1\t210\n"
     "fact\ttorch_flash\t1,8,512,64\tlaunches_per_graph\t20\nfact\ttorch_flash\t1,8,512,64\tsets\t4\n"
-    "sample\ttorch_flash\t1,8,512,64\tgraph\t1\t10.1\nsample\ttorch_flash\t1,8,512,64\tgraph\t2\t10.1\nsample\ttorch_flash\t1,8,512,64\tcall\t1\t20\n"
+    "sample\ttorch_flash\t1,8,512,64\tgraph\t1\t10.1\nsample\ttorch_flash\t1,8,512,64\tgraph\t2\t10.1\nsample\ttorch_"
+    "flash\t1,8,512,64\tcall\t1\t20\n"
     "ceiling\tmatrix_fp16_tflops\t1\t700 700\nceiling\tcopy_gbs\t1\t4000\n"
     "case\tv2b_single_warp\t4,16,8192,64\tskipped\ttoo slow\ncase\tv1_scalar\t2,8,2048,64\tfailed\twrong answer\n";
 
@@ -166,8 +172,8 @@ TEST_CASE("results: a failed round spoils its case, whatever the other rounds sa
 }
 
 TEST_CASE("results: bad words and lines are refused in one line") {
-  for (const char* words : {"", "1,8,512", "1,8,512,64,casual", "1,8,512,96", "0,8,512,64", "1,8,512,64;", "acceptanec", "1, 8,512,64", "1,8,512,64,causal,1",
-                            "-1,8,512,64", "99999999999,8,512,64"}) {
+  for (const char* words : {"", "1,8,512", "1,8,512,64,casual", "1,8,512,96", "0,8,512,64", "1,8,512,64;", "acceptanec",
+                            "1, 8,512,64", "1,8,512,64,causal,1", "-1,8,512,64", "99999999999,8,512,64"}) {
     CAPTURE(words);
     CHECK_THROWS_AS(bench_shapes(words), BadInput);
   }
@@ -175,15 +181,17 @@ TEST_CASE("results: bad words and lines are refused in one line") {
   CHECK(bench_shapes("all").size() == 10);
   CHECK(bench_shapes("1,8,512,64;2,8,2048,128,causal")[1] == Shape{2, 8, 2048, 128, true});
   for (const Shape& shape : bench_shapes("all")) CHECK(bench_shapes(shape_word(shape))[0] == shape);
-  for (const char* line : {"sample\tv1\t1,8,512,64\tgraph\t1\tnan", "sample\tv1\t1,8,512,64\tgraph\t1\t-3", "sample\tv1\t1,8,512,64\tgraph\t0\t3", "hello",
-                           "sample\tv1\t1,8\tgraph\t1\t3", "sample\tv1\t1,8,512,64\tspeed\t1\t3", "case\tv1\t1,8,512,64\tfine\t", "meta\tgpu"}) {
+  for (const char* line : {"sample\tv1\t1,8,512,64\tgraph\t1\tnan", "sample\tv1\t1,8,512,64\tgraph\t1\t-3",
+                           "sample\tv1\t1,8,512,64\tgraph\t0\t3", "hello", "sample\tv1\t1,8\tgraph\t1\t3",
+                           "sample\tv1\t1,8,512,64\tspeed\t1\t3", "case\tv1\t1,8,512,64\tfine\t", "meta\tgpu"}) {
     CAPTURE(line);
     CHECK_THROWS_AS(bench_json({line}), BadInput);
   }
 }
 
 TEST_CASE("results: the reader of JSON is strict") {
-  for (const char* text : {"", "{", "{\"a\":1,}", "[1,]", "{\"a\":1,\"a\":2}", "01", "1.", ".5", "nan", "\"a", "\"\\u0041\"", "{} {}", "[1 2]", "'a'", "+1", "1e"}) {
+  for (const char* text : {"", "{", "{\"a\":1,}", "[1,]", "{\"a\":1,\"a\":2}", "01", "1.", ".5", "nan", "\"a",
+                           "\"\\u0041\"", "{} {}", "[1 2]", "'a'", "+1", "1e"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(json::parse(text), json::Error);
   }

@@ -11,8 +11,8 @@ namespace lab {
 namespace {
 
 constexpr double PEAK = 2.7;  // of q and k: q·k/sqrt(D) has standard deviation PEAK^2 = 7.3, so 4 sigma is about 30
-// Moves all scores of a row by OFFSET * sum(q)/sqrt(D), of deviation OFFSET. exp overflows fp32 at 88: one row in five has no
-// answer without the max subtraction, so that a sample of tiles cannot miss it.
+// Moves all scores of a row by OFFSET * sum(q)/sqrt(D), of deviation OFFSET. exp overflows fp32 at 88: one row in five
+// has no answer without the max subtraction, so that a sample of tiles cannot miss it.
 constexpr double OFFSET = 100.0;
 
 std::uint64_t hash(std::uint64_t x) {  // the finaliser of splitmix64

@@ -30,15 +30,15 @@ namespace {
 
 using gpu::Buffer;
 
-constexpr double SLOWEST_CALL = 2e6;       // us: a slower case is left out
-constexpr int FEWEST_LAUNCHES = 20;        // in a graph
-constexpr double GRAPH_LENGTH = 2e3;       // us that a graph should last, so that starting it does not count
-constexpr double ROUND_TIME = 150e3;       // us of replays a figure and round, where that is more than one
-constexpr double SHORT_GRAPH = 500e3;      // us: a longer one is replayed once a round, and not warmed up
+constexpr double SLOWEST_CALL = 2e6;   // us: a slower case is left out
+constexpr int FEWEST_LAUNCHES = 20;    // in a graph
+constexpr double GRAPH_LENGTH = 2e3;   // us that a graph should last, so that starting it does not count
+constexpr double ROUND_TIME = 150e3;   // us of replays a figure and round, where that is more than one
+constexpr double SHORT_GRAPH = 500e3;  // us: a longer one is replayed once a round, and not warmed up
 constexpr int MOST_REPLAYS = 7, MOST_CALLS = 15;
-constexpr int IDLE_CALLS = 5;              // untimed ones before short calls: a host that just waited is slow to launch
-constexpr double ORACLE_WORK = 0.4e9;      // fp64 operations of an oracle run
-constexpr int ROWS_TOGETHER = 4;           // consecutive rows in its sample
+constexpr int IDLE_CALLS = 5;          // untimed ones before short calls: a host that just waited is slow to launch
+constexpr double ORACLE_WORK = 0.4e9;  // fp64 operations of an oracle run
+constexpr int ROWS_TOGETHER = 4;       // consecutive rows in its sample
 
 struct NotTimed : std::runtime_error {  // the kernel fails, or cannot be trusted
   using std::runtime_error::runtime_error;
@@ -53,7 +53,8 @@ Plan plan_sets(const Shape& shape, std::size_t l2) {
   Plan plan;
   plan.warm_sets = int(std::clamp<std::size_t>(l2 * 3 / 4 / set, 2, 4));
   plan.flushes = set <= 2 * l2;
-  plan.all_sets = plan.flushes ? int(std::max<std::size_t>(std::size_t(plan.warm_sets), 2 * l2 / set + 2)) : plan.warm_sets;
+  plan.all_sets =
+      plan.flushes ? int(std::max<std::size_t>(std::size_t(plan.warm_sets), 2 * l2 / set + 2)) : plan.warm_sets;
   return plan;
 }
 
@@ -110,7 +111,8 @@ class CaseTimer {
     const std::size_t free_needed = std::size_t(plan_.all_sets) * 5 * shape_.elements() * sizeof(half) + 2 * l2_;
     std::size_t free = 0, total = 0;
     check_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-    if (free_needed > free * 9 / 10) return skip(format("its inputs take %.1f GB, more than is free", double(free_needed) * 1e-9));
+    if (free_needed > free * 9 / 10)
+      return skip(format("its inputs take %.1f GB, more than is free", double(free_needed) * 1e-9));
     for (int i = 0; i < plan_.all_sets; ++i) {
       sets_.emplace_back(shape_.elements());
       Set& set = sets_.back();
@@ -131,7 +133,8 @@ class CaseTimer {
     check_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, gpu), "cudaDeviceGetAttribute");
     const double waves = double(stage().plan(one).grid.x) * shape_.B * shape_.H / multiprocessors;
     if (head * std::max(1.0, waves) > SLOWEST_CALL)
-      return skip(format("one head suggests %.1f s a call; the limit is %.0f s", head * waves * 1e-6, SLOWEST_CALL * 1e-6));
+      return skip(
+          format("one head suggests %.1f s a call; the limit is %.0f s", head * waves * 1e-6, SLOWEST_CALL * 1e-6));
 
     check_before();
     estimate_ = call(sets_[1], shape_);
@@ -158,8 +161,8 @@ class CaseTimer {
   void skip(const std::string& why) { add("case", "skipped\t" + why); }
 
   void launch(const Set& set, const Shape& shape) {
-    const cudaError_t error = stage().launch({set.q.data(), set.k.data(), set.v.data(), set.out.data(), shape,
-                                              1.0f / std::sqrt(float(shape.D)), stream_});
+    const cudaError_t error = stage().launch(
+        {set.q.data(), set.k.data(), set.v.data(), set.out.data(), shape, 1.0f / std::sqrt(float(shape.D)), stream_});
     const cudaError_t last = cudaGetLastError();
     const std::string message = take_exec_report().message;
     if (error != cudaSuccess || last != cudaSuccess)
@@ -203,7 +206,8 @@ class CaseTimer {
       throw NotTimed(std::string("kernel failed: ") + cudaGetErrorName(ran));
     for (std::size_t i = 0; i < sets_.size(); ++i) {
       const Set& set = sets_[i];
-      check_cuda(cudaMemcpyAsync(set.right.data(), set.out.data(), set.out.bytes(), cudaMemcpyDeviceToDevice, stream_), "cudaMemcpy");
+      check_cuda(cudaMemcpyAsync(set.right.data(), set.out.data(), set.out.bytes(), cudaMemcpyDeviceToDevice, stream_),
+                 "cudaMemcpy");
       if (const std::size_t nans = gpu::count_bad(set.right.data(), nullptr, shape_.elements(), stream_); nans > 0)
         throw NotTimed(format("%zu elements of its output are NaN, or were not written", nans));
       compare(set, sampled_rows(i), rows, max_diff);
@@ -219,7 +223,8 @@ class CaseTimer {
     const bool half_p = stage().plan(shape_).half_p;
     const auto norm = [&](const std::vector<fp16>& tensor, std::size_t row) {
       double squares = 0;
-      for (std::size_t c = 0; c < D; ++c) squares += double(to_float(tensor[row * D + c])) * to_float(tensor[row * D + c]);
+      for (std::size_t c = 0; c < D; ++c)
+        squares += double(to_float(tensor[row * D + c])) * to_float(tensor[row * D + c]);
       return std::sqrt(squares);
     };
     Shape one = shape_;
@@ -228,7 +233,9 @@ class CaseTimer {
       const int head = begin->head;
       std::vector<RowBlock> mine;
       for (; begin != blocks.end() && begin->head == head; ++begin) mine.push_back({0, begin->first, begin->rows});
-      const auto part = [&](const Buffer<half>& from) { return from.download(std::size_t(head) * head_size, head_size); };
+      const auto part = [&](const Buffer<half>& from) {
+        return from.download(std::size_t(head) * head_size, head_size);
+      };
       const auto q = part(set.q), k = part(set.k), v = part(set.v), got = part(set.right);
       auto abs_v = v;
       double max_v = 0, longest_k = 0;
@@ -241,11 +248,13 @@ class CaseTimer {
       std::size_t at = 0;
       for (const RowBlock& block : mine)
         for (int i = block.first; i < block.first + block.rows; ++i, ++rows) {
-          const RowError bound = row_error(shape_.D, visible_keys(shape_, i), scale * norm(q, std::size_t(i)) * longest_k, half_p);
+          const RowError bound =
+              row_error(shape_.D, visible_keys(shape_, i), scale * norm(q, std::size_t(i)) * longest_k, half_p);
           for (std::size_t c = 0; c < D; ++c, ++at) {
             const double out = to_float(got[std::size_t(i) * D + c]), diff = std::abs(out - ref[at]);
             if (!(diff <= allowed_error(bound, std::abs(ref[at]), mean_abs_v[at], max_v)))
-              throw NotTimed(format("wrong answer: head %d row %d col %zu is %.6g, the oracle says %.6g", head, i, c, out, ref[at]));
+              throw NotTimed(format("wrong answer: head %d row %d col %zu is %.6g, the oracle says %.6g", head, i, c,
+                                    out, ref[at]));
             max_diff = std::max(max_diff, diff);
           }
         }
@@ -280,7 +289,9 @@ class CaseTimer {
       if (i + 1 == replays)
         for (int s = 0; s < sets; ++s) poison(sets_[std::size_t(s)]);
       check_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
-      times.push_back(watch_.time(stream_, replay, [&] { if (i + 1 == replays) see(length); }) / launches);
+      times.push_back(watch_.time(stream_, replay, [&] {
+        if (i + 1 == replays) see(length);
+      }) / launches);
     }
     check_cuda(cudaGraphExecDestroy(exec), "cudaGraphExecDestroy");
     check_cuda(cudaGraphDestroy(graph), "cudaGraphDestroy");
@@ -374,7 +385,9 @@ int bench_command(std::span<char*> args) {
 
   const bool terminal = isatty(STDERR_FILENO) != 0;
   const auto begin = std::chrono::steady_clock::now();
-  const auto work = [](const Shape& s) { return double(s.rows()) * s.S * s.D * (s.causal ? 0.5 : 1) + 2e9; };  // 2e9: what a case costs at least
+  const auto work = [](const Shape& s) {
+    return double(s.rows()) * s.S * s.D * (s.causal ? 0.5 : 1) + 2e9;
+  };  // 2e9: what a case costs at least
   double all = 0, done = 0;
   for (const Shape& shape : shapes) all += work(shape);
   std::string lines = format("meta\tl2_bytes\t%d\n", l2);
@@ -382,16 +395,16 @@ int bench_command(std::span<char*> args) {
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     const std::string left = done > 0 ? format("about %.0f s left", seconds * (all - done) / done) : "no estimate yet";
-    std::fprintf(stderr, "%s[%zu/%zu] %s %s, %zu more after it, %s%s", terminal ? "\r\033[K" : "", i + 1, shapes.size(), stage().name,
-                 text(shapes[i]).c_str(), shapes.size() - i - 1, left.c_str(), terminal ? "" : "\n");
+    std::fprintf(stderr, "%s[%zu/%zu] %s %s, %zu more after it, %s%s", terminal ? "\r\033[K" : "", i + 1, shapes.size(),
+                 stage().name, text(shapes[i]).c_str(), shapes.size() - i - 1, left.c_str(), terminal ? "" : "\n");
     try {
       CaseTimer(shapes[i], round, std::size_t(l2), lines).run();
     } catch (const NotTimed& e) {
       good = false;
       lines += std::string("case\t") + stage().name + "\t" + shape_word(shapes[i]) + "\tfailed\t" + e.what() + "\n";
       if (cudaDeviceSynchronize() != cudaSuccess) {
-        std::fprintf(stderr, "%slab: the GPU gave up on this process; the cases after %s were not run\n", terminal ? "\r\033[K" : "",
-                     text(shapes[i]).c_str());
+        std::fprintf(stderr, "%slab: the GPU gave up on this process; the cases after %s were not run\n",
+                     terminal ? "\r\033[K" : "", text(shapes[i]).c_str());
         break;
       }
     }
@@ -402,8 +415,9 @@ int bench_command(std::span<char*> args) {
     write_file(*path, lines, "out");
   else
     std::printf("%s", bench_table({lines}).c_str());
-  if (!good) std::fprintf(stderr, "%s: a kernel that fails is not timed%s\n", stage().name,
-                          values.get("out") ? (", see " + *values.get("out")).c_str() : "");
+  if (!good)
+    std::fprintf(stderr, "%s: a kernel that fails is not timed%s\n", stage().name,
+                 values.get("out") ? (", see " + *values.get("out")).c_str() : "");
   return good ? 0 : 1;
 }
 

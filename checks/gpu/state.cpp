@@ -16,7 +16,8 @@ struct Nvml {
     void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
     if (!library) return;
     const auto init = reinterpret_cast<int (*)()>(dlsym(library, "nvmlInit_v2"));
-    const auto by_bus = reinterpret_cast<int (*)(const char*, Handle*)>(dlsym(library, "nvmlDeviceGetHandleByPciBusId_v2"));
+    const auto by_bus =
+        reinterpret_cast<int (*)(const char*, Handle*)>(dlsym(library, "nvmlDeviceGetHandleByPciBusId_v2"));
     const auto clock_of = reinterpret_cast<int (*)(Handle, int, unsigned*)>(dlsym(library, "nvmlDeviceGetClockInfo"));
     const auto power_of = reinterpret_cast<int (*)(Handle, unsigned*)>(dlsym(library, "nvmlDeviceGetPowerUsage"));
     char bus[32];
@@ -34,7 +35,8 @@ std::optional<State> state_now() {
   static const Nvml nvml;
   constexpr int SM_CLOCK = 1;
   unsigned mhz = 0, milliwatts = 0;
-  if (!nvml.clock || nvml.clock(nvml.device, SM_CLOCK, &mhz) != 0 || nvml.power(nvml.device, &milliwatts) != 0) return std::nullopt;
+  if (!nvml.clock || nvml.clock(nvml.device, SM_CLOCK, &mhz) != 0 || nvml.power(nvml.device, &milliwatts) != 0)
+    return std::nullopt;
   return State{double(mhz), milliwatts / 1000.0};
 }
 

@@ -63,7 +63,7 @@ struct Fiber {
   std::vector<PendingCopy> copies;
   void* stack = nullptr;  // lowest address
   std::size_t stack_bytes = 0;
-  void* fake_stack = nullptr;   // AddressSanitizer's, while the fiber waits
+  void* fake_stack = nullptr;  // AddressSanitizer's, while the fiber waits
 };
 
 struct Rendezvous {
