@@ -1,10 +1,12 @@
 #!/bin/sh
 # make resources: registers, shared memory, spills and stack of every kernel, from nvcc alone, against the budget: at most
-# 72 registers a thread and 101,376 B of shared memory a block at sm_89, no spills anywhere. Bug builds that break it are
+# 72 registers a thread (or what the stage's stage.conf declares) and 101,376 B of shared memory a block at sm_89, no spills. Bug builds that break it are
 # listed too, since breaking it is what some of them are for.
 #   resources.sh LAB_PATTERN [JSON]     LAB_PATTERN: build/cpu/STAGE/VARIANT/lab, with those two words to be filled in
-# Writes JSON (for the plots and tables) if named. Exit status 1 if a fixed kernel is over the budget.
+# Writes JSON (for the plots and tables) if named; else holds the committed one against what this nvcc says, if it is of the
+# same version. Exit status 1 if a fixed kernel is over the budget, or the committed figures are stale.
 set -u
+committed=writeups/results/resources.json
 pattern=$1; json=${2:-}
 work=build/resources; mkdir -p $work
 MAX_REGISTERS=72; MAX_SMEM=101376
@@ -30,12 +32,13 @@ dynamic() {  # dynamic STAGE BUG
   for shape in "1 8 512 64" "2 8 2048 64" "1 8 512 128" "2 8 2048 128"; do
     $(lab "$1" "$variant") plan $shape | awk -v stage="$1" -v bug="${2:--}" -v D="${shape##* }" '
       /"static_smem"/ { gsub(/[:,"]/, " "); bytes = $4 } /"stages"/ { match($0, /"stages": [0-9]+/); split(substr($0, RSTART, RLENGTH), w, " "); n = w[2] }
-      END { short = stage; sub(/_.*/, "", short); print stage, bug, short "_kernel<" D (short == "v1" ? "" : "," n) ">", bytes }'
+      END { name = stage; sub(/_.*/, "_kernel<" D, name); print stage, bug, name ">", bytes; print stage, bug, name "," n ">", bytes }'
   done
 }
 
-: > $work/kernels; : > $work/dynamic
+: > $work/kernels; : > $work/dynamic; : > $work/declared
 for stage in $(sh common/stages.sh dirs); do
+  echo "$stage $(registers=$MAX_REGISTERS; . "stages/$stage/stage.conf"; echo "$registers")" >> $work/declared
   for bug in "" $(sh common/stages.sh bugs "$stage" | tr ' ' '\n' | sed 's/.*://'); do
     dynamic "$stage" "$bug" >> $work/dynamic
     if [ -z "$bug" ]; then
@@ -48,22 +51,31 @@ for stage in $(sh common/stages.sh dirs); do
   done
 done
 
-awk -v max_registers=$MAX_REGISTERS -v max_smem=$MAX_SMEM -v json="$json" -v nvcc="$(nvcc --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')" '
-  FNR == NR { dynamic[$1 " " $2 " " $3] = $4; next }
+awk -v max_registers=$MAX_REGISTERS -v max_smem=$MAX_SMEM -v json="$work/resources.json" -v counts="$work/counts" -v nvcc="$(nvcc --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')" '
+  NF == 2 { budget[$1] = $2 < max_registers ? $2 : max_registers; next }
+  NF == 4 { dynamic[$1 " " $2 " " $3] = $4; next }
   { key = $1 " " $2 " " $4; total = $9 + dynamic[key]
     if (!(key in dynamic)) { print "resources: no plan for " key; failed++ }
     over = ""
-    if ($3 == 89 && $5 > max_registers) over = over " registers"
+    if ($3 == 89 && $5 > budget[$1]) over = over " registers"
     if ($3 == 89 && total > max_smem) over = over " shared memory"
     if ($7 + $8 > 0) over = over " spills"
-    row = sprintf("%-18s %-20s sm_%s  %-18s %4d %8d B %6.1f KiB %6d %6d  %s", $1, $2 == "-" ? "" : $2, $3, $4, $5, total, total / 1024, $6, $7 + $8, over == "" ? "ok" : "over:" over)
+    row = sprintf("%-18s %-20s sm_%s  %-18s %4d %3s %8d B %6.1f KiB %6d %6d  %s", $1, $2 == "-" ? "" : $2, $3, $4, $5, $3 == 89 ? budget[$1] : "", total, total / 1024, $6, $7 + $8, over == "" ? "ok" : "over:" over)
     if ($2 == "-") { rows = rows row "\n"; kernels++; if (over != "") failed++; else passed++ }
     else if (over != "") bugs = bugs row "\n"
-    if (json != "") { out = out (out == "" ? "" : ",\n") sprintf("    {\"stage\": \"%s\", \"bug\": \"%s\", \"arch\": \"sm_%s\", \"kernel\": \"%s\", \"registers\": %d, \"smem\": %d, \"static_smem\": %d, \"stack\": %d, \"spills\": %d, \"over\": \"%s\"}", $1, $2 == "-" ? "" : $2, $3, $4, $5, total, $9, $6, $7 + $8, substr(over, 2)) } }
+    { out = out (out == "" ? "" : ",\n") sprintf("    {\"stage\": \"%s\", \"bug\": \"%s\", \"arch\": \"sm_%s\", \"kernel\": \"%s\", \"registers\": %d, \"smem\": %d, \"static_smem\": %d, \"stack\": %d, \"spills\": %d, \"over\": \"%s\"}", $1, $2 == "-" ? "" : $2, $3, $4, $5, total, $9, $6, $7 + $8, substr(over, 2)) } }
   END {
-    printf "%-18s %-20s %-5s  %-18s %4s %10s %10s %6s %6s\n", "stage", "bug", "arch", "kernel", "regs", "smem", "", "stack", "spills"
+    printf "%-18s %-20s %-5s  %-18s %4s %3s %10s %10s %6s %6s\n", "stage", "bug", "arch", "kernel", "regs", "of", "smem", "", "stack", "spills"
     printf "%s", rows
     printf "\nBug builds over the budget of sm_89 (%d registers, %d B, no spills):\n%s", max_registers, max_smem, bugs
-    if (json != "") printf "{\n  \"schema\": \"resources-1\",\n  \"nvcc\": \"%s\",\n  \"command\": \"make resources\",\n  \"budget\": {\"arch\": \"sm_89\", \"registers\": %d, \"smem\": %d},\n  \"kernels\": [\n%s\n  ]\n}\n", nvcc, max_registers, max_smem, out > json
-    printf "%d passed, %d failed\n", passed, failed
-    exit failed > 0 }' $work/dynamic $work/kernels
+    printf "{\n  \"schema\": \"resources-1\",\n  \"nvcc\": \"%s\",\n  \"command\": \"make resources\",\n  \"budget\": {\"arch\": \"sm_89\", \"registers\": %d, \"smem\": %d},\n  \"kernels\": [\n%s\n  ]\n}\n", nvcc, max_registers, max_smem, out > json
+    print passed + 0, failed + 0 > counts }' $work/declared $work/dynamic $work/kernels
+read -r passed failed < $work/counts
+if [ -n "$json" ]; then
+  cp $work/resources.json "$json" || exit 2
+elif [ "$(sed -n 's/.*"nvcc": //p' $committed)" = "$(sed -n 's/.*"nvcc": //p' $work/resources.json)" ]; then
+  if cmp -s $work/resources.json $committed; then passed=$((passed + 1)); else
+    failed=$((failed + 1)); echo "$committed is stale; make resources json=$committed renews it:"; diff $work/resources.json $committed | head -6; fi
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
