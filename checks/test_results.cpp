@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <set>
 #include <string>
 
@@ -245,6 +246,25 @@ TEST_CASE("results: committed resources, plans and predictions keep to the schem
     CHECK(step["instructions"].items.size() == 2);
     for (const auto& [shape, gain] : step["gain"].members) CHECK((bench_shapes(shape).size() == 1 && gain.number > 0));
   }
+}
+
+TEST_CASE("results: what compute-sanitizer saw keeps to the schema, and correct stages are silent") {
+  const Value tools = load(RESULTS / "tools-h200.json", "tools-1");
+  strings(tools, {"gpu", "driver", "cuda", "compute_sanitizer", "date", "command"});
+  const std::set<std::string> known{"memcheck", "racecheck", "initcheck", "synccheck"};
+  std::map<std::string, std::set<std::string>> asked;  // a build: its tools
+  std::size_t correct = 0;
+  for (const Value& row : tools["rows"].items) {
+    strings(row, {"stage", "bug", "tool", "kinds", "lines"});
+    CAPTURE(row["stage"].string + " " + row["bug"].string + " " + row["tool"].string);
+    CHECK(known.contains(row["tool"].string));
+    CHECK(asked[row["stage"].string + ":" + row["bug"].string].insert(row["tool"].string).second);
+    if (!row["bug"].string.empty()) continue;
+    CHECK(row["kinds"].string.empty());
+    ++correct;
+  }
+  for (const auto& [build, used] : asked) CHECK(used == known);
+  CHECK(correct >= 4);
 }
 
 TEST_CASE("results: committed error maps keep to the schema") {

@@ -41,13 +41,13 @@ for pair in $(for d in $(sh common/stages.sh dirs); do echo "$d:"; sh common/sta
     /^launch failed: / { if ($0 ~ /asks for/) refused = 1; else if (!count) { order[++count] = "misaligned address"; } next }
     /^end/ { ended = 1 }
     END {
-      if (!ended || length(answer) < 4 || !seen) exit 1
+      if (!ended || length(answer) < 4) exit 1
       for (i = 1; i <= count; i++) cpu = add(cpu, order[i])
       if (cpu == "") cpu = refused ? "launch refused" : "-"
       if (answer["notes0"] == "refused") schedules = "-"
       printf "| %s | %s | %s | %s | %s |", title, verdict(answer["notes0"], answer["notes1"]), verdict(answer["unit0"], answer["unit1"]), schedules, cpu
-      for (t = split("memcheck racecheck initcheck synccheck", tools, " "); j++ < t;) printf " %s |", gpu[tools[j]] == "" ? "-" : gpu[tools[j]]
-      print "" }' $results - || { echo "tools-table: no answer from $binary, or no row of it in $results" >&2; exit 1; }
+      for (t = split("memcheck racecheck initcheck synccheck", tools, " "); j++ < t;) printf " %s |", !seen ? "not run" : gpu[tools[j]] == "" ? "-" : gpu[tools[j]]
+      print "" }' $results - || { echo "tools-table: no answer from $binary" >&2; exit 1; }
 done
 cat <<END
 
