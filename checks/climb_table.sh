@@ -16,7 +16,8 @@ resources() {
       match($0, /"registers": [0-9]+/); r = substr($0, RSTART + 13, RLENGTH - 13) + 0
       match($0, /"smem": [0-9]+/); s = substr($0, RSTART + 8, RLENGTH - 8) / 1024
       if (!n++ || r < rl) rl = r; if (r > rh) rh = r; if (n == 1 || s < sl) sl = s; if (s > sh) sh = s }
-    END { printf (rl == rh ? "%d" : "%d-%d") " | %.1f-%.1f KiB", rl, (rl == rh ? sl : rh), (rl == rh ? sh : sl), sh }' $results
+    END { if (!n) { printf "not measured | not measured"; exit }
+      printf (rl == rh ? "%d" : "%d-%d") " | %.1f-%.1f KiB", rl, (rl == rh ? sl : rh), (rl == rh ? sh : sl), sh }' $results
 }
 
 echo "| version | one idea | correct? | registers | shared memory | what was learned |"

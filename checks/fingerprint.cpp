@@ -54,7 +54,7 @@ std::vector<std::string> map_of(const Shape& shape, const std::function<char(std
       if (mark(begin + std::size_t(row) * shape.D + c) != '.') return true;
     return false;
   };
-  while (first + ROWS * LINES < shape.S && !marked(first)) ++first;
+  while (first + 1 < shape.S && !marked(first)) ++first;
   first = first / (ROWS * LINES) * (ROWS * LINES);
   const int cols = std::max(2, shape.D / 32), last = std::min(shape.S, first + ROWS * LINES);
   std::vector<std::string> lines = {format("head %zu, rows %d..%d of %d, a character is %d rows x %d columns: ",
@@ -125,11 +125,15 @@ std::string state(const Trial& t) {
                       ": " + t.message + ")";
 }
 
-// A GPU has no schedules to choose and no checker of ours. What the bug does not happen to show there is hidden, not
+// A GPU has no schedules to choose and no checker of ours: what the bug does not happen to show there is hidden, not
 // gone.
-Part hidden_unless_shown(Part part, const std::string& why) {
-  part.possible = part.shown;
-  if (!part.shown) part.seen += why;
+Part may_hide(Part part, const std::string& why) {
+  part.excuse = why;
+  return part;
+}
+
+Part cannot_look(Part part, const std::string& why) {
+  part.possible = false, part.seen = why;
   return part;
 }
 
@@ -146,8 +150,8 @@ Part sanitizer_reports(const Shape& shape, Finding::Kind kind) {
                               format(" /proc/%d/exe once %d %d %d %d %d 2>&1", int(getpid()), shape.B, shape.H, shape.S,
                                      shape.D, int(shape.causal));
   std::FILE* pipe = popen(command.c_str(), "r");
-  if (!pipe) return hidden_unless_shown(part, "compute-sanitizer cannot be run");
-  std::string summary = "compute-sanitizer gave no summary";
+  if (!pipe) return cannot_look(part, "compute-sanitizer cannot be run");
+  std::string summary;
   char line[1024];
   while (std::fgets(line, sizeof line, pipe)) {
     std::string text(line);
@@ -156,9 +160,11 @@ Part sanitizer_reports(const Shape& shape, Finding::Kind kind) {
     if (part.lines.size() < 4 && text.find("kernel.cu:") != text.npos) part.lines.push_back(text);
   }
   pclose(pipe);
-  part.shown = summary.find("SUMMARY") != summary.npos && summary.find("SUMMARY: 0 ") == summary.npos;
+  if (summary.empty())
+    return cannot_look(part, tool + (init ? ": this version cannot watch shared memory" : ": it gave no summary"));
+  part.shown = summary.find("SUMMARY: 0 ") == summary.npos;
   part.seen = tool + ": " + summary;
-  return hidden_unless_shown(part, "; this tool does not see it");
+  return may_hide(part, "; this tool does not see it");
 }
 
 bool has_all(const std::string& text, const std::vector<std::string>& pieces) {
@@ -336,8 +342,7 @@ Part fails(const Trial& t, cudaError_t error, const std::vector<std::string>& pi
     part.shown = true;  // the hardware gives the code and no place
     part.seen = std::string(cudaGetErrorName(error)) + " (the GPU names no thread)";
   }
-  return std::string_view(backend_name()) == "gpu" ? hidden_unless_shown(part, ": undefined, and harmless this time")
-                                                   : part;
+  return std::string_view(backend_name()) == "gpu" ? may_hide(part, ": undefined, and harmless this time") : part;
 }
 
 Part schedules_differ(const Shape& shape, Family family) {
@@ -364,7 +369,7 @@ Part schedules_differ(const Shape& shape, Family family) {
     part.shown = outputs.size() > 1 || wrong;
     part.seen = format("20 launches gave %zu different output%s%s", outputs.size(), outputs.size() == 1 ? "" : "s",
                        wrong ? ", some of them wrong" : "");
-    return hidden_unless_shown(part, ": hidden by the order in which this GPU happens to run");
+    return may_hide(part, ": hidden by the order in which this GPU happens to run");
   }
   part.expected = "different schedules give different outputs";
   for (const Copies copies : COPIES)
@@ -456,14 +461,16 @@ int fingerprint_command(std::span<char*> args) {
   int looked = 0;
   for (const Part& part : found->look()) {
     const bool wanted = part.always || (with_bug && !found->harmless);
-    const bool as_it_should = !part.possible || part.shown == wanted;
-    looked += part.possible;
+    const bool hidden = wanted && !part.shown && !part.excuse.empty();
+    const bool looked_here = part.possible && !hidden, as_it_should = !looked_here || part.shown == wanted;
+    looked += looked_here;
     good &= as_it_should;
-    const char* mark = !part.possible ? "skip" : part.shown ? "shown" : "not shown";
+    const char* mark = !looked_here ? "skip" : part.shown ? "shown" : "not shown";
     // What turned out to be no bug has nothing to show: say what would, and that it does not.
     const char* label = found->harmless && !part.always ? "if a bug: " : "expected: ";
     if (with_bug) std::printf("  %s %s\n", label, part.expected.c_str());
-    std::printf("  %s %s[%s%s]\n", with_bug ? "seen:     " : "          ", (part.seen + " ").c_str(), mark,
+    std::printf("  %s %s[%s%s]\n", with_bug ? "seen:     " : "          ",
+                (part.seen + (hidden ? part.excuse : "") + " ").c_str(), mark,
                 as_it_should ? ""
                 : wanted     ? ", but it should be"
                              : ", but it should not be");

@@ -20,6 +20,7 @@ struct Part {
   std::vector<std::string> lines;  // a map of the output or a checker's report, printed with the bug only
   bool possible = true;            // false: this backend cannot look (and `seen` says why)
   bool always = false;             // true: must show in the fixed build as well
+  std::string excuse = {};         // not empty: the bug may stay hidden here, and this says why
 };
 
 struct Fingerprint {

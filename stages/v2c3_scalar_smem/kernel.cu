@@ -1,5 +1,5 @@
 // V2c3: the scores of a tile go through shared memory. A lane computes a whole dot product and leaves it in S_scores;
-// softmax and P V read it back. That is one warp reduction a row where V2b needed one a score, and it is the buffer
+// softmax and P V read it back. That is two warp reductions a row where V2b needed one a score, and it is the buffer
 // that the tensor cores will write to next.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l

@@ -50,7 +50,8 @@ std::vector<Part> misaligned_cp_async() {
 std::vector<lab::Fingerprint> lab::fingerprints() {
   return {
       {"smem_temporaries", "the host leaves the WMMA score buffer out of the bytes it asks for",
-       "the kernel's last arrays lie past the request: refused, an illegal address, or silent damage",
+       "the kernel's last arrays lie past the request: refused, an illegal address, or, within rounding, nothing "
+       "visible",
        smem_temporaries},
       {"qk_not_transposed", "matrix_b is loaded row-major from K[n][d]: Q K, not Q K^T",
        "S[r][n] = scale sum_c Q[r][c] K_tile[c][n]", qk_not_transposed},

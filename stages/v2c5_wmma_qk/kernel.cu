@@ -43,7 +43,7 @@ struct Tile {
   static constexpr int ROWS_PER_WARP = partial_stripe ? M / WARPS : STRIPE;
   static constexpr int LD = D + 8;      // padded pitch: neighbouring rows start in other banks
   static constexpr int PAIRS = D / 64;  // a lane owns columns 2 lane, 2 lane + 1, then those + 64
-  static_assert(M % ROWS_PER_WARP == 0 && M / ROWS_PER_WARP <= WARPS, "every compute warp owns whole stripes");
+  static_assert(M % STRIPE == 0 && M / STRIPE <= WARPS && (partial_stripe || ROWS_PER_WARP == STRIPE), "whole stripes");
   static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
 };
 

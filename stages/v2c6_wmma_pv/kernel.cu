@@ -37,7 +37,7 @@ struct Tile {
   static constexpr int ROWS_PER_WARP = STRIPE;
   static constexpr int LD = D + 8;   // padded pitch: neighbouring rows start in other banks
   static constexpr int LDS = N + 4;  // pitch of a warp's scratch, in floats
-  static_assert(M % ROWS_PER_WARP == 0 && M / ROWS_PER_WARP <= WARPS, "every compute warp owns whole stripes");
+  static_assert(M % STRIPE == 0 && M / STRIPE <= WARPS && ROWS_PER_WARP == STRIPE, "whole stripes");
   static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
 };
 
