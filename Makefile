@@ -9,7 +9,8 @@
 .DELETE_ON_ERROR:
 .SECONDARY:
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
-MAKEFLAGS += --no-builtin-rules --no-print-directory -j$(JOBS)
+# A make below this one shares its jobs.
+MAKEFLAGS += --no-builtin-rules --no-print-directory $(if $(filter 0,$(MAKELEVEL)),-j$(JOBS))
 STAGES_SH := sh common/stages.sh
 SHELL := /bin/sh
 

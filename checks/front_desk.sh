@@ -5,6 +5,7 @@ good=0; bad=0
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 MAKE=${MAKE:-make}
 export MAKEFLAGS= MFLAGS=
+unset MAKELEVEL
 
 # refuse PIECE COMMAND...: exit status 2, and a line with PIECE on standard error.
 refuse() {
