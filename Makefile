@@ -122,6 +122,10 @@ $(B)/liblab.a: $(LIB_OBJ)
 
 -include $(shell find build -name '*.d' 2>/dev/null)
 
+# Several goals are met one after the other, as they were typed; only what they are built from is made in parallel.
+before :=
+$(foreach goal,$(MAKECMDGOALS),$(if $(filter $(goal),$(before)),,$(if $(before),$(eval $(goal): | $(lastword $(before))))$(eval before += $(goal))))
+
 lab_of = $(B)/$(1)/$(2)/lab
 bug_lab = $(B)/$(firstword $(subst :, ,$(1)))/bug-$(lastword $(subst :, ,$(1)))/lab
 fixed_of_pair = $(B)/$(firstword $(subst :, ,$(1)))/$(if $(filter gpu,$(backend)),fixed,checked)/lab
