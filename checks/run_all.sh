@@ -8,12 +8,16 @@ logs=build/logs; mkdir -p $logs
 passed=0; failed=0
 started=$(date +%s)
 
+running=
+trap 'kill $running 2> /dev/null; exit 130' INT TERM  # timeout has a process group of its own, which ^C does not reach
+
 # piece NAME COMMAND...: runs it, adds up the counts of its last line `N passed, M failed`. What hangs is stopped and failed.
 piece() {
   name=$1; shift
   log=$logs/$(printf '%s' "$name" | tr ' /' '--').log
   before=$(date +%s)
-  timeout 600 "$@" < /dev/null > "$log" 2>&1; status=$?
+  timeout 600 "$@" < /dev/null > "$log" 2>&1 & running=$!
+  wait $running; status=$?
   [ $status -ne 124 ] || echo "stopped: still running after 600 s" >> "$log"
   counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed' "$log" | tail -1)
   p=${counts%% *}; f=$(printf '%s' "$counts" | sed 's/.*passed, \([0-9]*\) failed.*/\1/')
