@@ -15,7 +15,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 # A make that called us hands its command line on; the commands of a page must not see it.
-unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES stage bug backend full quick json
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES stage bug backend full json check only cases case seed seconds shape rounds JOBS
 export LC_ALL=C GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_PAGER=cat
 
 if [ "${1:-}" = plan ]; then
