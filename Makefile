@@ -16,6 +16,7 @@ SHELL := /bin/sh
 
 # --- the user's words: wrong ones are one line and exit status 2 ---------------------------------------------
 comma := ,
+quote = '$(subst ','\'',$(1))'
 asked = $(shell $(STAGES_SH) $(1) 2>&1 || echo ' FAILED')
 checked_words = $(if $(filter FAILED,$(1)),$(error $(filter-out FAILED,$(1))),$(1))
 
@@ -34,13 +35,33 @@ endif
 endif
 endif
 
+# A misspelt word would be a wrong answer: casual=1 is not causal.
+WORDS := stage bug backend full q k v out causal scale seconds seed cases case check only shape rounds json
+TOOL_WORDS := JOBS CXX CXXFLAGS NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE MAKE MAKEFLAGS SHELL
+typed := $(foreach name,$(.VARIABLES),$(if $(findstring command line,$(origin $(name))),$(name)))
+odd := $(filter-out $(WORDS) $(TOOL_WORDS) -%,$(typed))
+ifneq ($(odd),)
+$(error $(firstword $(odd))= means nothing here; the words are $(WORDS))
+endif
+ifneq ($(bug),)
+ifeq ($(stage),)
+$(error bug=$(bug) needs stage=NAME; see 'make list')
+endif
+ifneq ($(filter bench-cpu profile,$(MAKECMDGOALS)),)
+$(error $(firstword $(filter bench-cpu profile,$(MAKECMDGOALS))) takes no bug=)
+endif
+endif
+ifeq ($(shell test "$(JOBS)" -ge 1 2>/dev/null && echo good),)
+$(error JOBS=$(JOBS): must be a whole number of at least 1)
+endif
+
 ALL_STAGES := $(shell $(STAGES_SH) dirs)
 ifdef stage
-STAGE := $(call checked_words,$(call asked,resolve '$(stage)'))
+STAGE := $(call checked_words,$(call asked,resolve $(call quote,$(stage))))
 ifneq ($(findstring :,$(STAGE)),)
 BROKEN := $(STAGE)# a version of the notes that never worked: only its bugs exist
 endif
-PAIRS := $(call checked_words,$(call asked,bugs '$(stage)' '$(bug)'))
+PAIRS := $(call checked_words,$(call asked,bugs $(call quote,$(stage)) $(call quote,$(bug))))
 else
 PAIRS := $(foreach s,$(ALL_STAGES),$(shell $(STAGES_SH) bugs $(s)))
 endif
@@ -139,7 +160,7 @@ list:
 ifndef stage
 test:
 	@JOBS=$(JOBS) MAKE='$(MAKE)' backend=$(backend) sh checks/run_all.sh
-else ifdef BROKEN
+else ifneq ($(BROKEN)$(bug),)
 test: $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
 	@sh checks/broken_version.sh '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
 else
@@ -155,8 +176,8 @@ check-harness: $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
 
 works = $(if $(BROKEN),$(error stage=$(stage) never worked; its bugs: $(strip $(PAIRS))))
 FIXED_LAB := $(if $(stage),$(if $(BROKEN),,$(call lab_of,$(STAGE),fixed)))
-run: $(FIXED_LAB)
-	$(one_stage)$(works)@$< run $(foreach w,q k v out causal scale,$(if $($(w)),$(w)='$($(w))'))
+run: $(if $(bug),$(foreach p,$(PAIRS),$(call bug_lab,$(p))),$(FIXED_LAB))
+	$(one_stage)$(if $(bug),,$(works))@$< run $(foreach w,q k v out causal scale,$(if $(filter-out undefined,$(origin $(w))),$(w)=$(call quote,$($(w)))))
 
 # All correct stages, or one, or one bug. Exit status 1 where there are findings.
 # The correct kernel of a stage as a checker wants it: instrumented, or as it is for compute-sanitizer.
@@ -258,9 +279,12 @@ $(B)/unit: $(UNIT_OBJ) $(B)/liblab.a
 
 clean:
 	@rm -rf build
+ifneq ($(and $(filter clean,$(MAKECMDGOALS)),$(filter-out clean,$(MAKECMDGOALS))),)
+$(shell rm -rf build)# before anything that is asked for beside it is built
+endif
 
 PROBE := $(B)/probe_wmma
 probe-wmma:
 	@mkdir -p $(B); nvcc -std=c++20 -arch=native -o $(PROBE) checks/probe_wmma.cu && $(PROBE)
 
-.PHONY: fuzz fuzz-npy sanitize sanitized blindness tools-table climb-table resources build-gpu help racecheck bench-cpu probe-wmma list test reproduce-bug check-harness run unit clean FORCE
+.PHONY: writeups plots plots-check figure-data bench peers profile fuzz fuzz-npy sanitize sanitized blindness tools-table climb-table resources build-gpu help racecheck bench-cpu probe-wmma list test reproduce-bug check-harness run unit clean FORCE

@@ -47,6 +47,11 @@ refuse "no stage 'v2bb'" $MAKE stage=v2bb test
 refuse "make list" $MAKE stage=nothing reproduce-bug
 refuse "no bug 'warp7'" $MAKE stage=v2b reproduce-bug bug=warp7
 refuse "warp7_nan" $MAKE stage=v2b reproduce-bug bug=warp7
+refuse "no stage 'v2b''" $MAKE "stage=v2b'" test
+refuse "casual= means nothing" $run q=$work/good.npy $tensors out=$work/o.npy casual=1
+refuse "needs stage=NAME" $MAKE backend=cpu bug=ldm reproduce-bug
+refuse "takes no bug=" $MAKE stage=v2b backend=cpu bug=warp7_nan bench-cpu
+refuse "whole number" $MAKE JOBS=abc stage=v1 backend=cpu test
 refuse "which stage" $MAKE backend=cpu run
 refuse "it is cpu or gpu" $MAKE stage=v1 backend=tpu test
 refuse "never worked" $MAKE stage=v2c4 backend=cpu run
@@ -63,6 +68,7 @@ refuse "truncated" $run q=$work/short.npy $tensors out=$work/o.npy
 refuse "(1,2,6,64)" $run q=$work/other.npy $tensors out=$work/o.npy
 refuse "64 and 128" $run q=$work/wide.npy k=$work/wide.npy v=$work/wide.npy out=$work/o.npy
 refuse "scale" $run q=$work/good.npy $tensors out=$work/o.npy scale=fast
+refuse "scale= is empty" $run q=$work/good.npy $tensors out=$work/o.npy scale=
 refuse "must be 0 or 1" $run q=$work/good.npy $tensors out=$work/o.npy causal=yes
 refuse "cannot be written" $run q=$work/good.npy $tensors out=$work/no/such/o.npy
 same "files left by refused runs" "$(ls "$work" | grep -v -e '^out$' -e '^err$' | wc -l | tr -d ' ')" 8
@@ -73,6 +79,12 @@ same "what v2 names" "$(echo $(sh common/stages.sh bugs v2 | sort))" "v2b_single
 accept $MAKE list
 accept $MAKE help
 accept $MAKE -C stages/v2b_single_warp list
+ln -s "$PWD" "$work/my lab"
+accept $MAKE -C "$work/my lab/stages/v2b_single_warp" backend=cpu build/cpu/v1_scalar/fixed/lab
+cp "$work/good.npy" "$work/it's.npy"
+accept $run q="$work/it's.npy" $tensors out="$work/o's.npy"
+if $MAKE stage=v1 backend=cpu bug=head_dim_64 test > "$work/out" 2>&1; then bad=$((bad + 1)); echo "a planted bug passed the acceptance"; else good=$((good + 1)); fi
+same "the goals' order" "$($MAKE stage=v1 backend=cpu racecheck list | sed -n '1s/:.*//p;$s/ .*//p' | tr '\n' ' ')" "v1_scalar v2c4 "
 same "stages in make list" "$($MAKE list | sed '/^Broken/,$d' | grep -c '^v[0-9a-z]* *v[0-9a-z]*_')" "$(sh common/stages.sh dirs | wc -l | tr -d ' ')"
 
 # Incremental builds: a touched kernel rebuilds its own binaries only; a changed flag rebuilds what it concerns.

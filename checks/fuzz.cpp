@@ -428,7 +428,7 @@ FuzzCase only_case(std::span<char*> args) {
     float scale = 0;
     const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), scale);
     if (error != std::errc() || end != text->data() + text->size() || !std::isfinite(scale))
-      throw BadInput("scale=" + *text + ": must be a finite number");
+      throw BadInput("scale=" + *text + ": must be a plain decimal number, such as 0.125");
     c.scale = scale;
   }
   const auto [family, inputs_seed] = with_seed("inputs", values.get("inputs").value_or("unit"));

@@ -72,7 +72,7 @@ float parse_scale(const std::string& value) {
   float scale = 0;
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), scale);
   if (error != std::errc() || end != value.data() + value.size() || !std::isfinite(scale))
-    throw BadInput("scale=" + value + ": must be a finite number");
+    throw BadInput("scale=" + value + ": must be a plain decimal number, such as 0.125");
   return scale;
 }
 

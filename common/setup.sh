@@ -9,13 +9,16 @@ new_enough() { command -v "$1" > /dev/null 2>&1 && [ "$("$1" -dumpversion | cut 
 has_compiler() { for c in g++ g++-14 g++-13 g++-12; do new_enough $c && return 0; done; return 1; }
 has_header() { [ -f "/usr/include/$1" ] || [ -f "/usr/local/include/$1" ]; }
 
-missing=
-command -v make > /dev/null 2>&1 || missing="$missing make"
-command -v addr2line > /dev/null 2>&1 || missing="$missing binutils"
-has_header doctest/doctest.h || missing="$missing doctest-dev"
-has_header boost/context/detail/fcontext.hpp || missing="$missing libboost-context-dev"
-has_compiler || missing="$missing g++"
+look() {
+  missing=
+  command -v make > /dev/null 2>&1 || missing="$missing make"
+  command -v addr2line > /dev/null 2>&1 || missing="$missing binutils"
+  has_header doctest/doctest.h || missing="$missing doctest-dev"
+  has_header boost/context/detail/fcontext.hpp || missing="$missing libboost-context-dev"
+  has_compiler || missing="$missing g++"
+}
 
+look
 if [ -n "$missing" ]; then
   command -v apt-get > /dev/null 2>&1 || { echo "setup: needs$missing, and this machine has no apt-get; install them by hand" >&2; exit 2; }
   sudo=
@@ -33,6 +36,8 @@ if [ -n "$missing" ]; then
     done
   fi
   has_compiler || { echo "setup: no g++ of version 12 or newer can be installed here" >&2; exit 2; }
+  look
+  [ -z "$missing" ] || { echo "setup: apt-get ran, but these are still missing:$missing" >&2; exit 2; }
 fi
 
 cd "$(dirname "$0")/.." || exit 2

@@ -2,5 +2,5 @@
 .DEFAULT_GOAL := test
 MAKEFLAGS += -j$(or $(JOBS),$(shell nproc 2>/dev/null || echo 2))
 %:
-	@$(MAKE) --no-print-directory -C ../.. stage=$(notdir $(CURDIR)) $@
+	@$(MAKE) --no-print-directory -C ../.. stage=$(notdir $(subst $(eval ) ,_,$(CURDIR))) $@
 Makefile ../../common/stage.mk: ;
