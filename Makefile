@@ -283,8 +283,17 @@ ifneq ($(and $(filter clean,$(MAKECMDGOALS)),$(filter-out clean,$(MAKECMDGOALS))
 $(shell rm -rf build)# before anything that is asked for beside it is built
 endif
 
-PROBE := $(B)/probe_wmma
-probe-wmma:
-	@mkdir -p $(B); nvcc -std=c++20 -arch=native -o $(PROBE) checks/probe_wmma.cu && $(PROBE)
+# Which element each lane of a fragment holds, on this GPU; check=1 holds common/wmma_layout.hpp against it.
+PROBE := build/gpu/probe_wmma
+ifneq ($(filter probe-wmma,$(MAKECMDGOALS)),)
+ifneq ($(backend),gpu)
+$(error make probe-wmma needs nvcc and a GPU, and this is backend=$(backend))
+endif
+endif
+probe-wmma: $(PROBE)
+	@$< $(if $(filter 1,$(check)),check)
+$(PROBE): checks/probe_wmma.cu common/wmma_layout.hpp $(B)/flags
+	@mkdir -p $(@D)
+	@$(NVCC) $(NVCCFLAGS) -I. -o $@ $<
 
 .PHONY: writeups plots plots-check figure-data bench peers profile fuzz fuzz-npy sanitize sanitized blindness tools-table climb-table resources build-gpu help racecheck bench-cpu probe-wmma list test reproduce-bug check-harness run unit clean FORCE

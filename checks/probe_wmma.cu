@@ -5,12 +5,17 @@
 //   used:  give every x[i] of every lane a number of its own, multiply by the identity, and see which number arrives at
 //          (r,c). Fragments can hold an element twice; this tells which copy the multiplication reads.
 //
-// Prints the body of common/wmma_layout.hpp. Build and run on a GPU: make probe-wmma backend=gpu
+// Prints the body of common/wmma_layout.hpp; `probe_wmma check` instead holds the committed tables against this GPU.
+// Build and run on a GPU: make probe-wmma, make probe-wmma check=1.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <mma.h>
 
 #include <cstdio>
+#include <string_view>
+#include <vector>
+
+#include "common/wmma_layout.hpp"
 
 using namespace nvcuda;
 
@@ -55,49 +60,87 @@ __global__ void used_kernel(const half* identity, float* from_a, float* from_b_r
   wmma::store_matrix_sync(from_b_col, c, 16, wmma::mem_row_major);
 }
 
-void print(const char* name, const char* comment, int rows, int columns, const int* values) {
-  std::printf("// %s\ninline constexpr short %s[%d][%d] = {\n", comment, name, rows, columns);
-  for (int r = 0; r < rows; ++r) {
+struct Table {
+  const char *name, *comment;
+  int rows, columns;
+  const int* measured;
+  const short* committed;
+};
+
+void print(const Table& t) {
+  std::printf("// %s\ninline constexpr short %s[%d][%d] = {\n", t.comment, t.name, t.rows, t.columns);
+  for (int r = 0; r < t.rows; ++r) {
     std::printf("    {");
-    for (int c = 0; c < columns; ++c) std::printf("%s%d", c ? ", " : "", values[r * columns + c]);
+    for (int c = 0; c < t.columns; ++c) std::printf("%s%d", c ? ", " : "", t.measured[r * t.columns + c]);
     std::printf("},\n");
   }
   std::printf("};\n");
 }
 
-int main() {
-  half* numbers;
-  float *numbers_f, *used;
-  half* identity;
-  int* held;
-  cudaMallocManaged(&numbers, SIZE * 2);
-  cudaMallocManaged(&identity, SIZE * 2);
-  cudaMallocManaged(&numbers_f, SIZE * 4);
-  cudaMallocManaged(&used, 3 * SIZE * 4);
-  cudaMallocManaged(&held, 4 * LANES * 16 * 4);
+bool agrees(const Table& t) {
+  for (int i = 0; i < t.rows * t.columns; ++i)
+    if (t.measured[i] != t.committed[i]) {
+      std::printf("%s[%d][%d] is %d on this GPU, common/wmma_layout.hpp says %d\n", t.name, i / t.columns,
+                  i % t.columns, t.measured[i], t.committed[i]);
+      return false;
+    }
+  return true;
+}
+
+template <class T>
+T* on_device(const std::vector<T>& values) {
+  T* memory = nullptr;
+  if (cudaMalloc(&memory, values.size() * sizeof(T)) == cudaSuccess)
+    cudaMemcpy(memory, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice);
+  return memory;
+}
+
+int main(int argc, char** argv) {
+  std::vector<half> numbers(SIZE), identity(SIZE);
+  std::vector<float> numbers_f(SIZE), used(3 * SIZE);
+  std::vector<int> held(4 * LANES * 16, -1);
   for (int i = 0; i < SIZE; ++i) {
     numbers[i] = __float2half(float(i));
     numbers_f[i] = float(i);
     identity[i] = __float2half(i / 16 == i % 16 ? 1.0f : 0.0f);
   }
-  for (int i = 0; i < 4 * LANES * 16; ++i) held[i] = -1;
-  held_kernel<<<1, LANES>>>(numbers, numbers_f, held, held + 512, held + 1024, held + 1536);
-  used_kernel<<<1, LANES>>>(identity, used, used + SIZE, used + 2 * SIZE);
-  if (const cudaError_t error = cudaDeviceSynchronize(); error != cudaSuccess) {
+  int* held_d = on_device(held);
+  float* used_d = on_device(used);
+  held_kernel<<<1, LANES>>>(on_device(numbers), on_device(numbers_f), held_d, held_d + 512, held_d + 1024,
+                            held_d + 1536);
+  used_kernel<<<1, LANES>>>(on_device(identity), used_d, used_d + SIZE, used_d + 2 * SIZE);
+  cudaMemcpy(held.data(), held_d, held.size() * sizeof(int), cudaMemcpyDeviceToHost);
+  cudaMemcpy(used.data(), used_d, used.size() * sizeof(float), cudaMemcpyDeviceToHost);
+  if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) {
     std::fprintf(stderr, "probe_wmma: %s\n", cudaGetErrorString(error));
-    return 1;
+    return 2;
   }
-  int used_int[3 * SIZE], swapped[512];
-  for (int i = 0; i < 3 * SIZE; ++i) used_int[i] = int(used[i]);
+  const std::vector<int> read(used.begin(), used.end());
+  std::vector<int> swapped(512);
   // A column-major load puts memory index n * 16 + k where (k,n) belongs: report r * 16 + c throughout.
   for (int i = 0; i < 512; ++i) swapped[i] = held[1024 + i] % 16 * 16 + held[1024 + i] / 16;
-  print("A_ROW_HELD", "[lane][i] -> 16 r + c of A(r,c)", LANES, 16, held);
-  print("B_ROW_HELD", "[lane][i] -> 16 k + n of B(k,n), loaded row-major", LANES, 16, held + 512);
-  print("B_COL_HELD", "[lane][i] -> 16 k + n of B(k,n), loaded column-major", LANES, 16, swapped);
-  print("ACC_HELD", "[lane][i] -> 16 r + c of C(r,c)", LANES, 8, held + 1536);
-  print("A_ROW_USED", "[r][c] -> 16 lane + i that mma_sync reads as A(r,c)", 16, 16, used_int);
-  print("B_ROW_USED", "[k][n] -> 16 lane + i that mma_sync reads as B(k,n), row-major fragment", 16, 16,
-        used_int + SIZE);
-  print("B_COL_USED", "[k][n] -> 16 lane + i that mma_sync reads as B(k,n), column-major fragment", 16, 16,
-        used_int + 2 * SIZE);
+  using namespace lab::wmma_layout;
+  const Table tables[] = {
+      {"A_ROW_HELD", "[lane][i] -> 16 r + c of A(r,c)", LANES, 16, &held[0], &A_ROW_HELD[0][0]},
+      {"B_ROW_HELD", "[lane][i] -> 16 k + n of B(k,n), loaded row-major", LANES, 16, &held[512], &B_ROW_HELD[0][0]},
+      {"B_COL_HELD", "[lane][i] -> 16 k + n of B(k,n), loaded column-major", LANES, 16, &swapped[0], &B_COL_HELD[0][0]},
+      {"ACC_HELD", "[lane][i] -> 16 r + c of C(r,c)", LANES, 8, &held[1536], &ACC_HELD[0][0]},
+      {"A_ROW_USED", "[r][c] -> 16 lane + i that mma_sync reads as A(r,c)", 16, 16, &read[0], &A_ROW_USED[0][0]},
+      {"B_ROW_USED", "[k][n] -> 16 lane + i that mma_sync reads as B(k,n), row-major fragment", 16, 16, &read[SIZE],
+       &B_ROW_USED[0][0]},
+      {"B_COL_USED", "[k][n] -> 16 lane + i that mma_sync reads as B(k,n), column-major fragment", 16, 16,
+       &read[2 * SIZE], &B_COL_USED[0][0]},
+  };
+  if (argc == 1) {
+    for (const Table& t : tables) print(t);
+    return 0;
+  }
+  if (argc > 2 || std::string_view(argv[1]) != "check") {
+    std::fprintf(stderr, "probe_wmma: takes nothing, or check\n");
+    return 2;
+  }
+  int passed = 0, failed = 0;
+  for (const Table& t : tables) ++(agrees(t) ? passed : failed);
+  std::printf("%d passed, %d failed\n", passed, failed);
+  return failed > 0;
 }

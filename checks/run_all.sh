@@ -34,7 +34,7 @@ piece() {
   fi
 }
 
-if [ $backend = cpu ]; then piece "unit tests" $MAKE backend=$backend unit; fi
+if [ $backend = cpu ]; then piece "unit tests" $MAKE backend=$backend unit; else piece "WMMA layout" $MAKE backend=$backend probe-wmma check=1; fi
 piece "front desk" sh checks/front_desk.sh
 for s in $(sh common/stages.sh dirs); do piece "acceptance $s" $MAKE backend=$backend stage=$s test; done
 for s in $(sh common/stages.sh dirs); do piece "bugs $s" $MAKE backend=$backend stage=$s reproduce-bug; done

@@ -2,8 +2,8 @@
 // not to be relied on by any kernel. The CPU's WMMA and the prediction of the bug `fragment_layout` use it, so that
 // code that does look inside a fragment goes wrong here as it does on the hardware.
 //
-// Measured on an NVIDIA H200 (sm_90), driver 580.159.04, CUDA 13.0, 2026-11-21: `make probe-wmma backend=gpu`
-// prints everything below this comment; `make stage=v2c6 test backend=gpu` holds the table true.
+// Measured on an NVIDIA H200 (sm_90), driver 580.159.04, CUDA 13.0, 2026-11-21: `make probe-wmma`
+// prints everything below this comment; `make probe-wmma check=1`, part of `make backend=gpu test`, holds the tables true.
 // Halves 8..15 of a lane repeat 0..7, and the multiplication reads only the first eight.
 #pragma once
 
