@@ -5,6 +5,7 @@
 #   stages.sh resolve NAME      "DIR" for a stage, "DIR:BUG DIR:BUG ..." for a broken version of the notes
 #   stages.sh bugs NAME [BUG]   "DIR:BUG ..." of a stage or a broken version, or the one that BUG names
 #   stages.sh harmless DIR      planted changes that turned out to be right
+#   stages.sh lucky DIR         bugs that a GPU may hide: by the order in which it runs, or the layout it happens to have
 # An unknown name is one line on standard error and exit status 2.
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -12,7 +13,7 @@ cd "$(dirname "$0")/.." || exit 2
 dirs() { ls -d stages/*/ | sed 's|stages/||; s|/||' | sort -V; }
 
 conf() {  # conf DIR KEY
-  (idea= bugs= also= harmless=; . "stages/$1/stage.conf"; eval "printf '%s\n' \"\$$2\"")
+  (idea= bugs= also= harmless= lucky=; . "stages/$1/stage.conf"; eval "printf '%s\n' \"\$$2\"")
 }
 
 short() { printf '%s\n' "${1%%_*}"; }
@@ -80,6 +81,6 @@ case ${1:-} in
   list) list ;;
   resolve) resolve "$2" ;;
   bugs) bugs "$2" "${3:-}" ;;
-  harmless) conf "$2" harmless ;;
-  *) die "usage: stages.sh dirs | list | resolve NAME | bugs NAME [BUG] | harmless DIR" ;;
+  harmless | lucky) conf "$2" "$1" ;;
+  *) die "usage: stages.sh dirs | list | resolve NAME | bugs NAME [BUG] | harmless DIR | lucky DIR" ;;
 esac
