@@ -151,6 +151,15 @@ lab_of = $(B)/$(1)/$(2)/lab
 bug_lab = $(B)/$(firstword $(subst :, ,$(1)))/bug-$(lastword $(subst :, ,$(1)))/lab
 fixed_of_pair = $(B)/$(firstword $(subst :, ,$(1)))/$(if $(filter gpu,$(backend)),fixed,checked)/lab
 
+BUG_LABS := $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
+FIXED_LABS := $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed))
+CHECKED_LABS := $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),checked))
+fixed = $(call lab_of,$(1),fixed)
+# The correct kernel of a stage as a checker wants it: instrumented, or as it is for compute-sanitizer.
+checked = $(call lab_of,$(1),$(if $(filter gpu,$(backend)),fixed,checked))
+# What the words name: all correct stages, or one, or the bugs. $(1) is fixed or checked.
+chosen = $(if $(stage),$(if $(or $(bug),$(BROKEN)),$(BUG_LABS),$(call $(1),$(STAGE))),$(foreach s,$(ALL_STAGES),$(call $(1),$(s))))
+
 # --- what can be asked --------------------------------------------------------------------------------------
 help:
 	@cat common/help.txt
@@ -161,7 +170,7 @@ ifndef stage
 test:
 	@JOBS=$(JOBS) MAKE='$(MAKE)' backend=$(backend) sh checks/run_all.sh
 else ifneq ($(BROKEN)$(bug),)
-test: $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
+test: $(BUG_LABS)
 	@sh checks/broken_version.sh '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
 else
 test: $(call lab_of,$(STAGE),fixed)
@@ -171,20 +180,16 @@ endif
 reproduce-bug: $(foreach p,$(PAIRS),$(call bug_lab,$(p)) $(call fixed_of_pair,$(p)))
 	@sh checks/reproduce.sh '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p))=$(call fixed_of_pair,$(p)))
 
-check-harness: $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
+check-harness: $(BUG_LABS)
 	@sh checks/check_harness.sh $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
 
 works = $(if $(BROKEN),$(error stage=$(stage) never worked; its bugs: $(strip $(PAIRS))))
 FIXED_LAB := $(if $(stage),$(if $(BROKEN),,$(call lab_of,$(STAGE),fixed)))
-run: $(if $(bug),$(foreach p,$(PAIRS),$(call bug_lab,$(p))),$(FIXED_LAB))
+run: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
 	$(one_stage)$(if $(bug),,$(works))@$< run $(foreach w,q k v out causal scale,$(if $(filter-out undefined,$(origin $(w))),$(w)=$(call quote,$($(w)))))
 
 # All correct stages, or one, or one bug. Exit status 1 where there are findings.
-# The correct kernel of a stage as a checker wants it: instrumented, or as it is for compute-sanitizer.
-checked = $(call lab_of,$(1),$(if $(filter gpu,$(backend)),fixed,checked))
-RACE_LABS := $(if $(stage),$(if $(or $(bug),$(BROKEN)),$(foreach p,$(PAIRS),$(call bug_lab,$(p))),$(call checked,$(STAGE))),\
-  $(foreach s,$(ALL_STAGES),$(call checked,$(s))))
-racecheck: $(RACE_LABS)
+racecheck: $(call chosen,checked)
 ifeq ($(backend),gpu)
 	@sh checks/sanitizer.sh $^
 else
@@ -192,9 +197,7 @@ else
 endif
 
 # What random problems find. make fuzz [stage=S [bug=B]] [seconds=N] [seed=K] [cases=N] [check=1], or only='...' of a failure.
-FUZZ_LABS := $(if $(filter 1,$(check)),$(RACE_LABS),$(if $(stage),$(if $(or $(bug),$(BROKEN)),$(RACE_LABS),$(call lab_of,$(STAGE),fixed)),\
-  $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed))))
-fuzz: $(FUZZ_LABS)
+fuzz: $(call chosen,$(if $(filter 1,$(check)),checked,fixed))
 	@sh checks/fuzz.sh '$(foreach w,seconds seed cases case check,$(if $($(w)),$(w)=$($(w))))' '$(if $(only),$(only)$(if $(check), check=$(check)))' $^
 
 # libFuzzer on the .npy reader; needs clang and its runtimes.
@@ -204,13 +207,13 @@ fuzz-npy:
 # The unit tests and a short acceptance under AddressSanitizer and UndefinedBehaviorSanitizer.
 sanitize:
 	@$(MAKE) backend=cpu SANITIZE=1 sanitized
-sanitized: $(B)/unit $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed))
+sanitized: $(B)/unit $(FIXED_LABS)
 	@sh checks/sanitize.sh $^
 
 # Whether the notes' own inputs show each bug; and what each tool sees of it.
-blindness: $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed)) $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
+blindness: $(FIXED_LABS) $(BUG_LABS)
 	@sh checks/blindness.sh $(B)/STAGE/VARIANT/lab
-tools-table: $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),checked)) $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
+tools-table: $(CHECKED_LABS) $(BUG_LABS)
 	@sh checks/tools_table.sh $(B)/STAGE/VARIANT/lab
 
 BENCHED := $(or $(if $(BROKEN),,$(STAGE)),v2b_single_warp)
@@ -221,14 +224,12 @@ bench-cpu: $(call lab_of,$(BENCHED),fixed) $(call lab_of,$(BENCHED),checked)
 # Times on a GPU, the stages and PyTorch taking turns; stage=S times one stage alone, and bug=B shows that a wrong kernel is
 # not timed. json=FILE names the results (all stages: a new file in writeups/results/).
 PYTHON ?= python3
-BENCH_LABS := $(if $(stage),$(if $(or $(bug),$(BROKEN)),$(foreach p,$(PAIRS),$(call bug_lab,$(p))),$(call lab_of,$(STAGE),fixed)),\
-  $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed)))
 ifneq ($(filter bench profile,$(MAKECMDGOALS)),)
 ifneq ($(backend),gpu)
 $(error make $(filter bench profile,$(MAKECMDGOALS)) needs nvcc and a GPU, and this is backend=$(backend))
 endif
 endif
-bench: $(BENCH_LABS)
+bench: $(call chosen,fixed)
 	@PYTHON='$(PYTHON)' sh checks/bench.sh '$(or $(shape),all)' '$(rounds)' '$(json)' '$(stage)' $^
 peers:
 	@$(PYTHON) reference/peers.py shape='$(or $(shape),all)'
@@ -249,11 +250,11 @@ plots-check:
 # What the CPU backend gives the figures: shared-memory plans and maps of the bugs' errors. Committed; redone after a change.
 MAPPED := v1_scalar:head_dim_64 v2b_single_warp:warp7_nan v2b_single_warp:accum_tail v2c3_scalar_smem:double_scale \
   v2c3_scalar_smem:reduce_32x v2c5_wmma_qk:qk_not_transposed v2c5_wmma_qk:ldm v2c5_wmma_qk:skip_tail v2c6_wmma_pv:fragment_layout
-figure-data: $(foreach p,$(MAPPED),$(call bug_lab,$(p))) $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed)) $(call bug_lab,v2b_single_warp:smem_overflow)
+figure-data: $(foreach p,$(MAPPED),$(call bug_lab,$(p))) $(FIXED_LABS) $(call bug_lab,v2b_single_warp:smem_overflow)
 	@sh checks/figure_data.sh $(B) $(MAPPED)
 
 # Every kernel, fixed and with each bug, through nvcc and the linker: needs no GPU.
-build-gpu: $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed)) $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
+build-gpu: $(FIXED_LABS) $(BUG_LABS)
 	@echo "built for sm_$(subst $(eval ) ,$(comma) sm_,$(GPU_ARCHS)): $(words $^) binaries"
 
 # The checker's own tests bring kernels along, instrumented as a stage's are.
@@ -264,13 +265,13 @@ resources: $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) $(foreach p,$(PAI
 	@command -v nvcc > /dev/null || { echo 'make resources needs nvcc, which is not on the PATH' >&2; exit 2; }
 	@sh checks/resources.sh build/cpu/STAGE/VARIANT/lab $(json)
 
-climb-table: $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed)) $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
+climb-table: $(FIXED_LABS) $(BUG_LABS)
 	@sh checks/climb_table.sh $(B)/STAGE/VARIANT/lab
 
 # Renews (or, with check=1, compares) every block of real output on the pages. CPU output is deterministic.
 PAGES := $(wildcard writeups/*.md writeups/stages/*.md writeups/bugs/*.md)
-writeups: $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),fixed) $(call lab_of,$(s),checked)) $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
-	@sh checks/inject.sh $(if $(check),--check) $(PAGES)
+writeups: $(FIXED_LABS) $(CHECKED_LABS) $(BUG_LABS)
+	@env $(addprefix -u ,$(WORDS) JOBS) sh checks/inject.sh $(if $(check),--check) $(PAGES)
 
 unit: $(B)/unit
 	@$<

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <span>
 #include <stdexcept>
@@ -72,10 +71,10 @@ std::string workers_text(int n) { return format("%d worker%s", n, n == 1 ? "" : 
 }  // namespace
 
 int bench_cpu_command(std::span<char*> args) {
-  double plain_seconds = 0;  // what the build without instrumentation took, to compare the checker with
-  for (const std::string_view arg : args)
-    if (!arg.starts_with("plain=") || !((plain_seconds = std::atof(arg.data() + 6)) > 0))
-      throw BadInput(format("bench-cpu does not know '%s'; it takes plain=SECONDS", arg.data()));
+  // plain=SECONDS: what the build without instrumentation took, to compare the checker with.
+  constexpr std::string_view KEYS[] = {"plain"};
+  const auto plain_seconds = KeyValues(args, KEYS).number("plain");
+  if (plain_seconds && *plain_seconds <= 0) throw BadInput("plain=: must be more than 0 seconds");
   if (!can_schedule()) throw BadInput("bench-cpu measures the CPU backend; this binary runs on the GPU");
   const int cores = std::max(1, int(std::thread::hardware_concurrency()));
   const Inputs in = make_inputs(Family::unit, MISSION, 1);
@@ -94,16 +93,14 @@ int bench_cpu_command(std::span<char*> args) {
   print_row(build + ", " + workers_text(cores), cores, all);
   const Measured one = cores == 1 ? all : measure(attention, 1, false);
   if (cores > 1) print_row(build + ", 1 worker", 1, one);
-  if (!can_check()) {
-    return 0;
-  }
+  if (!can_check()) return 0;
   const Measured checked = measure(attention, cores, true);
   print_row("checked, " + workers_text(cores), cores, checked);
   std::printf("The checker takes %.1f times as long as the same instrumented build with the checker asleep.\n",
               checked.median() / all.median());
-  if (plain_seconds > 0)
-    std::printf("The checker takes %.1f times as long as the plain build, %.3f s.\n", checked.median() / plain_seconds,
-                plain_seconds);
+  if (plain_seconds)
+    std::printf("The checker takes %.1f times as long as the plain build, %.3f s.\n", checked.median() / *plain_seconds,
+                *plain_seconds);
   return 0;
 }
 

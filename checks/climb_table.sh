@@ -7,7 +7,7 @@ pattern=$1
 results=writeups/results/resources.json
 [ -f $results ] || { echo "climb-table: no $results; make resources json=$results writes it" >&2; exit 2; }
 lab() { printf '%s\n' "$pattern" | sed "s/STAGE/$1/; s/VARIANT/$2/"; }
-conf() { (eval "$2="; . "stages/$1/stage.conf"; eval "printf '%s\n' \"\$$2\""); }
+conf() { sh common/stages.sh conf "$1" "$2"; }
 
 # "REGISTERS | SMEM" over the kernels of a stage at sm_89, smallest to largest.
 resources() {

@@ -1,5 +1,7 @@
 // The subcommands of the `lab` binary. To add one: declare its function here and give it a line in COMMANDS.
 #pragma once
+#include <charconv>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <span>
@@ -73,6 +75,18 @@ class KeyValues {
   std::string require(const std::string& key) const {
     if (const auto value = get(key)) return *value;
     throw BadInput("argument " + key + "= is missing");
+  }
+
+  // A finite number in plain decimal notation.
+  std::optional<float> number(const std::string& key) const {
+    const auto text = get(key);
+    if (!text) return std::nullopt;
+    float value = 0;
+    const char* last = text->data() + text->size();
+    const auto [end, error] = std::from_chars(text->data(), last, value);
+    if (error != std::errc() || end != last || !std::isfinite(value))
+      throw BadInput(key + "=" + *text + ": must be a plain decimal number, such as 0.125");
+    return value;
   }
 
   bool flag(const std::string& key) const {

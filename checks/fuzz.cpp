@@ -424,13 +424,7 @@ FuzzCase only_case(std::span<char*> args) {
   if (c.shape.D != 64 && c.shape.D != 128) throw BadInput(format("D=%d: the stages take 64 and 128", c.shape.D));
   if (c.shape.elements() > 1u << 28) throw BadInput("B, H, S, D: more than 2^28 elements a tensor");
   c.shape.causal = values.flag("causal");
-  if (const auto text = values.get("scale")) {
-    float scale = 0;
-    const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), scale);
-    if (error != std::errc() || end != text->data() + text->size() || !std::isfinite(scale))
-      throw BadInput("scale=" + *text + ": must be a plain decimal number, such as 0.125");
-    c.scale = scale;
-  }
+  if (const auto scale = values.number("scale")) c.scale = *scale;
   const auto [family, inputs_seed] = with_seed("inputs", values.get("inputs").value_or("unit"));
   c.family = family_named(family), c.inputs_seed = inputs_seed;
   constexpr Schedule SCHEDULES[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};

@@ -14,8 +14,8 @@
 #   inject.sh hunks REGEX OLD NEW     git diff --no-index OLD NEW, only the hunks that have a line with REGEX
 set -u
 cd "$(dirname "$0")/.." || exit 2
-# A make that called us hands its command line on; the commands of a page must not see it.
-unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES stage bug backend full json check only cases case seed seconds shape rounds JOBS
+# A make that called us hands its command line on; the commands of a page must not see it. (Its words the Makefile keeps back.)
+unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 export LC_ALL=C GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_PAGER=cat
 
 if [ "${1:-}" = plan ]; then

@@ -13,7 +13,7 @@ for entry in "$@"; do
     hidden=$((hidden + 1)); echo "  RESULT:    hidden on this GPU; backend=cpu shows it"
   elif [ $planted -eq 0 ] && { [ $fixed -eq 0 ] || [ $fixed -eq 3 ]; }; then
     good=$((good + 1)); said="reproduced, and gone in the fixed build"
-    case " $(sh common/stages.sh harmless "${pair%%:*}") " in *" $bug "*) said="no bug: with it or without it, nothing is wrong" ;; esac
+    case " $(sh common/stages.sh conf "${pair%%:*}" harmless) " in *" $bug "*) said="no bug: with it or without it, nothing is wrong" ;; esac
     echo "  RESULT:    $said"
   else
     bad=$((bad + 1)); echo "  RESULT:    NOT as predicted"

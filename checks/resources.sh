@@ -1,7 +1,7 @@
 #!/bin/sh
 # make resources: registers, shared memory, spills and stack of every kernel, from nvcc alone, against the budget: at most
-# 72 registers a thread (or what the stage's stage.conf declares) and 101,376 B of shared memory a block at sm_89, no spills. Bug builds that break it are
-# listed too, since breaking it is what some of them are for.
+# 72 registers a thread (or what the stage's stage.conf declares) and 101,376 B of shared memory a block at sm_89, no spills.
+# Bug builds that break it are listed too, since breaking it is what some of them are for.
 #   resources.sh LAB_PATTERN [JSON]     LAB_PATTERN: build/cpu/STAGE/VARIANT/lab, with those two words to be filled in
 # Writes JSON (for the plots and tables) if named; else holds the committed one against what this nvcc says, if it is of the
 # same version. Exit status 1 if a fixed kernel is over the budget, or the committed figures are stale.
@@ -38,7 +38,8 @@ dynamic() {  # dynamic STAGE BUG
 
 : > $work/kernels; : > $work/dynamic; : > $work/declared
 for stage in $(sh common/stages.sh dirs); do
-  echo "$stage $(registers=$MAX_REGISTERS; . "stages/$stage/stage.conf"; echo "$registers")" >> $work/declared
+  registers=$(sh common/stages.sh conf "$stage" registers)
+  echo "$stage ${registers:-$MAX_REGISTERS}" >> $work/declared
   for bug in "" $(sh common/stages.sh bugs "$stage" | tr ' ' '\n' | sed 's/.*://'); do
     dynamic "$stage" "$bug" >> $work/dynamic
     if [ -z "$bug" ]; then
@@ -63,7 +64,7 @@ awk -v max_registers=$MAX_REGISTERS -v max_smem=$MAX_SMEM -v json="$work/resourc
     row = sprintf("%-18s %-20s sm_%s  %-18s %4d %3s %8d B %6.1f KiB %6d %6d  %s", $1, $2 == "-" ? "" : $2, $3, $4, $5, $3 == 89 ? budget[$1] : "", total, total / 1024, $6, $7 + $8, over == "" ? "ok" : "over:" over)
     if ($2 == "-") { rows = rows row "\n"; kernels++; if (over != "") failed++; else passed++ }
     else if (over != "") bugs = bugs row "\n"
-    { out = out (out == "" ? "" : ",\n") sprintf("    {\"stage\": \"%s\", \"bug\": \"%s\", \"arch\": \"sm_%s\", \"kernel\": \"%s\", \"registers\": %d, \"smem\": %d, \"static_smem\": %d, \"stack\": %d, \"spills\": %d, \"over\": \"%s\"}", $1, $2 == "-" ? "" : $2, $3, $4, $5, total, $9, $6, $7 + $8, substr(over, 2)) } }
+    out = out (out == "" ? "" : ",\n") sprintf("    {\"stage\": \"%s\", \"bug\": \"%s\", \"arch\": \"sm_%s\", \"kernel\": \"%s\", \"registers\": %d, \"smem\": %d, \"static_smem\": %d, \"stack\": %d, \"spills\": %d, \"over\": \"%s\"}", $1, $2 == "-" ? "" : $2, $3, $4, $5, total, $9, $6, $7 + $8, substr(over, 2)) }
   END {
     printf "%-18s %-20s %-5s  %-18s %4s %3s %10s %10s %6s %6s\n", "stage", "bug", "arch", "kernel", "regs", "of", "smem", "", "stack", "spills"
     printf "%s", rows

@@ -34,13 +34,14 @@ piece() {
   fi
 }
 
-if [ $backend = cpu ]; then piece "unit tests" $MAKE backend=$backend unit; else piece "WMMA layout" $MAKE backend=$backend probe-wmma check=1; fi
+make_it="$MAKE backend=$backend"
+if [ $backend = cpu ]; then piece "unit tests" $make_it unit; else piece "WMMA layout" $make_it probe-wmma check=1; fi
 piece "front desk" sh checks/front_desk.sh
-for s in $(sh common/stages.sh dirs); do piece "acceptance $s" $MAKE backend=$backend stage=$s test; done
-for s in $(sh common/stages.sh dirs); do piece "bugs $s" $MAKE backend=$backend stage=$s reproduce-bug; done
-piece "every bug turns it red" $MAKE backend=$backend check-harness
+for s in $(sh common/stages.sh dirs); do piece "acceptance $s" $make_it stage=$s test; done
+for s in $(sh common/stages.sh dirs); do piece "bugs $s" $make_it stage=$s reproduce-bug; done
+piece "every bug turns it red" $make_it check-harness
 if [ $backend = cpu ]; then
-  for s in $(sh common/stages.sh dirs); do piece "race check $s" $MAKE backend=$backend stage=$s racecheck; done
+  for s in $(sh common/stages.sh dirs); do piece "race check $s" $make_it stage=$s racecheck; done
 fi
 echo "$(($(date +%s) - started)) s in all"
 echo "$passed passed, $failed failed"

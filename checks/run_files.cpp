@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -68,14 +67,6 @@ void tell_non_finite(std::initializer_list<std::pair<const char*, const NpyTenso
   }
 }
 
-float parse_scale(const std::string& value) {
-  float scale = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), scale);
-  if (error != std::errc() || end != value.data() + value.size() || !std::isfinite(scale))
-    throw BadInput("scale=" + value + ": must be a plain decimal number, such as 0.125");
-  return scale;
-}
-
 }  // namespace
 
 int run_files(const RunFiles& files) {
@@ -131,7 +122,7 @@ int run_command(std::span<char*> args) {
   const KeyValues values(args, keys);
   RunFiles files{values.require("q"),   values.require("k"),   values.require("v"),
                  values.require("out"), values.flag("causal"), {}};
-  if (const auto scale = values.get("scale")) files.scale = parse_scale(*scale);
+  files.scale = values.number("scale");
   return run_files(files);
 }
 

@@ -13,6 +13,7 @@
 namespace lab {
 
 inline constexpr unsigned FULL = FULL_WARP;
+
 struct Outcome {
   cudaError_t launched{}, finished{};
   ExecReport report;
@@ -82,14 +83,14 @@ inline void check_failed(const Outcome& outcome, cudaError_t error, Finding::Kin
 }
 
 // Device memory with a pattern in it.
+inline unsigned char byte_at(std::size_t i) { return (unsigned char)(i * 7 + 1); }
 struct Global {
   unsigned char* bytes = nullptr;
   explicit Global(std::size_t n) {
     REQUIRE(cudaMalloc(&bytes, n) == cudaSuccess);
-    for (std::size_t i = 0; i < n; ++i) bytes[i] = (unsigned char)(i * 7 + 1);
+    for (std::size_t i = 0; i < n; ++i) bytes[i] = byte_at(i);
   }
   ~Global() { cudaFree(bytes); }
 };
-inline unsigned char byte_at(std::size_t i) { return (unsigned char)(i * 7 + 1); }
 
 }  // namespace lab

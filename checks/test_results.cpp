@@ -134,8 +134,8 @@ const std::string MORE =
     "fact\tv2b_single_warp\t1,8,512,64\tchecked_rows\t64\nfact\tv2b_single_warp\t1,8,512,64\tmax_diff\t0.0001\n"
     "sample\tv2b_single_warp\t1,8,512,64\tgraph\t1\t202\nsample\tv2b_single_warp\t1,8,512,64\tcall\t1\t210\n"
     "fact\ttorch_flash\t1,8,512,64\tlaunches_per_graph\t20\nfact\ttorch_flash\t1,8,512,64\tsets\t4\n"
-    "sample\ttorch_flash\t1,8,512,64\tgraph\t1\t10.1\nsample\ttorch_flash\t1,8,512,64\tgraph\t2\t10.1\nsample\ttorch_"
-    "flash\t1,8,512,64\tcall\t1\t20\n"
+    "sample\ttorch_flash\t1,8,512,64\tgraph\t1\t10.1\nsample\ttorch_flash\t1,8,512,64\tgraph\t2\t10.1\n"
+    "sample\ttorch_flash\t1,8,512,64\tcall\t1\t20\n"
     "ceiling\tmatrix_fp16_tflops\t1\t700 700\nceiling\tcopy_gbs\t1\t4000\n"
     "case\tv2b_single_warp\t4,16,8192,64\tskipped\ttoo slow\ncase\tv1_scalar\t2,8,2048,64\tfailed\twrong answer\n";
 

@@ -4,17 +4,17 @@
 #   stages.sh list              the table of `make list`
 #   stages.sh resolve NAME      "DIR" for a stage, "DIR:BUG DIR:BUG ..." for a broken version of the notes
 #   stages.sh bugs NAME [BUG]   "DIR:BUG ..." of a stage or a broken version, or the one that BUG names
-#   stages.sh harmless DIR      planted changes that turned out to be right
-#   stages.sh lucky DIR         bugs that a GPU may hide: by the order in which it runs, or the layout it happens to have
+#   stages.sh conf DIR KEY      what a stage's stage.conf says of KEY, or nothing. Beside idea, bugs, also and learned:
+#                               harmless   planted changes that turned out to be right
+#                               lucky      bugs that a GPU may hide: by the order in which it runs, or the layout it happens to have
+#                               registers  the stage's own budget, a thread at sm_89
 # An unknown name is one line on standard error and exit status 2.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
 dirs() { ls -d stages/*/ | sed 's|stages/||; s|/||' | sort -V; }
 
-conf() {  # conf DIR KEY
-  (idea= bugs= also= harmless= lucky=; . "stages/$1/stage.conf"; eval "printf '%s\n' \"\$$2\"")
-}
+conf() { (eval "$2="; . "stages/$1/stage.conf"; eval "printf '%s\n' \"\$$2\""); }
 
 short() { printf '%s\n' "${1%%_*}"; }
 
@@ -81,6 +81,6 @@ case ${1:-} in
   list) list ;;
   resolve) resolve "$2" ;;
   bugs) bugs "$2" "${3:-}" ;;
-  harmless | lucky) conf "$2" "$1" ;;
-  *) die "usage: stages.sh dirs | list | resolve NAME | bugs NAME [BUG] | harmless DIR | lucky DIR" ;;
+  conf) conf "$2" "$3" ;;
+  *) die "usage: stages.sh dirs | list | resolve NAME | bugs NAME [BUG] | conf DIR KEY" ;;
 esac
