@@ -104,4 +104,10 @@ int bench_cpu_command(std::span<char*> args) {
   return 0;
 }
 
+#ifndef LAB_GPU
+int bench_command(std::span<char*>) {
+  throw BadInput("bench times kernels on a GPU, and this binary runs them on the CPU; bench-cpu says what that costs");
+}
+#endif
+
 }  // namespace lab

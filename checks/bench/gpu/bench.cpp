@@ -16,7 +16,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "checks/bench/bench_results.hpp"
+#include "checks/bench/bench_samples.hpp"
 #include "checks/commands.hpp"
 #include "checks/bench/gpu/device.hpp"
 #include "checks/acceptance/report.hpp"
@@ -343,20 +343,6 @@ int positive(const KeyValues& values, const char* key, int otherwise) {
   return value;
 }
 
-std::vector<std::string> files_in(const std::string& directory) {
-  std::error_code error;
-  std::vector<std::filesystem::path> paths;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) paths.push_back(entry.path());
-  if (error) throw BadInput("merge=" + directory + ": " + error.message());
-  std::ranges::sort(paths);
-  std::vector<std::string> texts;
-  for (const auto& path : paths) {
-    std::ifstream in(path);
-    texts.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
-  }
-  return texts;
-}
-
 void write_file(const std::string& path, const std::string& text, const char* key) {
   std::ofstream out(path, std::ios::trunc);
   if (!(out << text) || !out.flush()) throw BadInput(std::string(key) + "=" + path + ": cannot be written");
@@ -365,16 +351,9 @@ void write_file(const std::string& path, const std::string& text, const char* ke
 }  // namespace
 
 // lab bench [shape=LIST] [round=N] [out=FILE]: times the stage; the samples go to FILE, or a table to standard output.
-// lab bench merge=DIR [json=FILE]: the table, and the JSON, of all sample files in DIR.
 int bench_command(std::span<char*> args) {
-  constexpr std::string_view keys[] = {"shape", "round", "out", "merge", "json"};
+  constexpr std::string_view keys[] = {"shape", "round", "out"};
   const KeyValues values(args, keys);
-  if (const auto directory = values.get("merge")) {
-    const auto files = files_in(*directory);
-    if (const auto path = values.get("json")) write_file(*path, bench_json(files), "json");
-    std::printf("%s", bench_table(files).c_str());
-    return 0;
-  }
   const std::vector<Shape> shapes = bench_shapes(values.get("shape").value_or("all"));
   const int round = positive(values, "round", 1);
   int count = 0;
@@ -414,7 +393,7 @@ int bench_command(std::span<char*> args) {
   if (const auto path = values.get("out"))
     write_file(*path, lines, "out");
   else
-    std::printf("%s", bench_table({lines}).c_str());
+    std::printf("%s", bench_table(read_samples({lines})).c_str());
   if (!good)
     std::fprintf(stderr, "%s: a kernel that fails is not timed%s\n", stage().name,
                  values.get("out") ? (", see " + *values.get("out")).c_str() : "");

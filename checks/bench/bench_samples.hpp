@@ -1,0 +1,74 @@
+// What a benchmark leaves behind: lines of samples, written by `lab bench` and reference/peers.py alike, one file a
+// process; and what follows from them. The desk makes the JSON of a run of it (checks/desk/records/bench_json.hpp).
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/shape.hpp"
+
+namespace lab {
+
+// "1,8,512,64" or "1,8,512,64,causal": how a shape is asked for and how results name it.
+std::string shape_word(const Shape& shape);
+std::optional<Shape> shape_of(const std::string& word);
+
+// What `shape=` takes: shapes as above with ';' between them, or a list's name: acceptance (the five of the notes and
+// D = 128 causal), long (S = 8192), all. Throws BadInput.
+std::vector<Shape> bench_shapes(std::string_view words);
+
+// Where a sorted list's p-th part lies, between neighbours; p in [0, 1].
+double percentile(const std::vector<double>& sorted, double p);
+
+// The times that are taken of a case, in microseconds a call; results/README.md says what each is.
+inline constexpr std::string_view FIGURES[] = {"graph", "graph_flushed", "call", "call_flushed"};
+
+struct Figure {
+  std::map<int, std::vector<double>> rounds;
+};
+struct BenchCase {
+  std::string program, shape, status = "ok", detail;
+  std::map<std::string, std::string> facts;  // numbers, as they were written
+  std::map<std::string, Figure> figures;
+  std::vector<double> sm_mhz, watts;
+};
+struct BenchRun {
+  std::vector<std::pair<std::string, std::string>> meta, kernels;
+  std::map<std::string, Figure> ceilings;
+  std::vector<BenchCase> cases;  // in the order of their first mention
+
+  BenchCase& at(const std::string& program, const std::string& shape);
+  const BenchCase* find(const std::string& program, const std::string& shape) const;
+};
+
+// From the text of the files in the order of their names. Throws BadInput for a line that is no record.
+BenchRun read_samples(const std::vector<std::string>& files);
+
+struct Spread {
+  double median = 0, p10 = 0, p90 = 0;
+  std::size_t samples = 0;
+};
+Spread spread(std::vector<double> values);
+Spread spread(const Figure& figure);  // over all rounds
+
+bool is_peer(const std::string& program);
+double flop(const Shape& shape);
+double bytes(const Shape& shape);  // Q, K and V read once, O written once
+
+// Microseconds a call inside a replayed graph; nothing for a case that was not timed.
+std::optional<double> graph_time(const BenchCase* c);
+
+struct Ratios {
+  double tflops = 0, gbs = 0;
+  std::optional<double> of_matrix, of_bandwidth, vs_previous, vs_pytorch;
+  std::string previous, pytorch;  // who is meant by the last two
+};
+Ratios ratios(const BenchRun& run, const BenchCase& timed);
+
+// A table to read: graph time, its spread, and the ratios, a line a program and shape.
+std::string bench_table(const BenchRun& run);
+
+}  // namespace lab

@@ -1,0 +1,12 @@
+// The JSON of a benchmark's run (schema bench-1, writeups/results/README.md).
+#pragma once
+#include <string>
+
+#include "checks/bench/bench_samples.hpp"
+
+namespace lab::desk {
+
+// Throws BadInput for a fact that is no number of JSON.
+std::string bench_json(const BenchRun& run);
+
+}  // namespace lab::desk

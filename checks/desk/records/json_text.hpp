@@ -1,0 +1,25 @@
+// JSON as the lab keeps it: read strictly, written so that a diff of two files reads line by line.
+#pragma once
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+namespace lab::desk {
+
+using Json = nlohmann::ordered_json;
+
+// Throws BadInput "WHAT: not JSON: ..."; a member that comes twice is an error too.
+Json parse_json(std::string_view text, const std::string& what);
+
+// A results file of one schema. Throws BadInput where there is none, it is no JSON, or its schema is another one;
+// `remade_by` is the command that makes it.
+Json load_results(const std::filesystem::path& path, std::string_view schema, std::string_view remade_by);
+
+// {"a": 1, "b": [2, 3]}: a value on one line. Numbers that are not whole get as many digits as `digits` says.
+std::string one_line(const Json& value, int digits = 6);
+
+// "a": 1, "b": [2, 3]: the same for the members of an object, without its braces.
+std::string members(const Json& object, int digits = 6);
+
+}  // namespace lab::desk

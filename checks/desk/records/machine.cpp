@@ -1,0 +1,49 @@
+#include "checks/desk/machine.hpp"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+
+#include "checks/desk/process.hpp"
+
+namespace lab::desk {
+
+std::string gpu_field(const std::string& field) {
+  return first_line({"nvidia-smi", "--query-gpu=" + field, "--format=csv,noheader"});
+}
+
+std::string nvcc_release() {
+  const std::string text = run({"nvcc", "--version"}).out, before = "release ";
+  const std::size_t at = text.find(before);
+  return at == text.npos ? "" : text.substr(at + before.size(), text.find(',', at) - at - before.size());
+}
+
+std::string commit() {
+  if (const char* given = std::getenv("LAB_COMMIT")) return given;
+  const std::string described = first_line({"git", "describe", "--always", "--dirty"});
+  return described.empty() ? "unknown" : described;
+}
+
+std::string utc_time() {
+  const std::time_t now = std::time(nullptr);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&now));
+  return text;
+}
+
+std::string host() {
+  utsname system{};
+  uname(&system);
+  std::string processor;
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; processor.empty() && std::getline(info, line);)
+    if (line.starts_with("model name"))
+      if (const auto colon = line.find(": "); colon != line.npos) processor = line.substr(colon + 2);
+  return std::string(system.sysname) + " " + system.release + ", " + processor + ", " +
+         std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " cores";
+}
+
+}  // namespace lab::desk

@@ -1,0 +1,79 @@
+#include "checks/desk/records/plans.hpp"
+
+#include "checks/desk/desk.hpp"
+#include "checks/desk/records/json_text.hpp"
+
+namespace lab::desk {
+namespace {
+
+Json read_plan(const std::string& text) {
+  Json plan = parse_json(text, "lab plan");
+  for (const char* key : {"stage", "B", "H", "S", "D", "tile_m", "tile_n", "rows_per_warp", "grid", "smem", "arrays"})
+    if (!plan.is_object() || !plan.contains(key)) throw BadInput(std::string("lab plan: no '") + key + "' in it");
+  return plan;
+}
+
+// A member as a table shows it; several numbers with `between`.
+std::string cell(const Json& value, const char* between = ",") {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  std::vector<std::string> parts;
+  for (const Json& item : value) parts.push_back(cell(item));
+  return joined(parts, between);
+}
+
+// One plan's cells of each row of the table.
+struct Column {
+  std::string shape, smem, tile, rows_per_warp, slots, grid;
+  struct Array {
+    std::string name, type, extent, bytes;
+  };
+  std::vector<Array> arrays;
+
+  explicit Column(const std::string& text) {
+    const Json plan = read_plan(text);
+    shape = "(" + cell(plan["B"]) + "," + cell(plan["H"]) + "," + cell(plan["S"]) + "," + cell(plan["D"]) + ")";
+    smem = cell(plan["smem"]);
+    tile = cell(plan["tile_m"]) + " queries x " + cell(plan["tile_n"]) + " keys";
+    rows_per_warp = cell(plan["rows_per_warp"]);
+    slots = cell(plan.contains("slots") ? plan["slots"] : plan.value("stages", Json(1)));
+    grid = cell(plan["grid"], " x ");
+    for (const Json& a : plan["arrays"]) {
+      const std::string pitch = a.at("pitch") > 1 ? " x " + cell(a.at("pitch")) : "";
+      arrays.push_back({cell(a.at("name")), cell(a.at("type")), cell(a.at("rows")) + pitch, cell(a.at("bytes"))});
+    }
+  }
+};
+
+}  // namespace
+
+std::string plans_json(const std::vector<std::string>& plans) {
+  std::string out =
+      "{\n\"schema\": \"plans-1\",\n\"command\": \"make figure-data\",\n"
+      "\"budget\": {\"arch\": \"sm_89\", \"smem\": 101376},\n\"plans\": [\n";
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    (void)read_plan(plans[i]);
+    out += (i == 0 ? "" : ",\n") + plans[i];
+  }
+  return out + "\n]\n}\n";
+}
+
+std::string plan_table(const std::string& first, const std::string& second) {
+  const Column a(first), b(second);
+  if (a.arrays.size() != b.arrays.size()) throw BadInput("lab plan: two shapes of one stage with different arrays");
+  std::string out = "| | " + a.shape + " | bytes | " + b.shape + " | bytes |\n|---|---|--:|---|--:|\n";
+  for (std::size_t i = 0; i < a.arrays.size(); ++i)
+    out += "| `" + a.arrays[i].name + "`, " + a.arrays[i].type + " | " + a.arrays[i].extent + " | " +
+           a.arrays[i].bytes + " | " + b.arrays[i].extent + " | " + b.arrays[i].bytes + " |\n";
+  const auto row = [&](const char* what, const std::string& x, const std::string& y) {
+    out += std::string("| ") + what + " | " + x + " | | " + y + " | |\n";
+  };
+  out += "| **shared memory a block** | | **" + a.smem + "** | | **" + b.smem + "** |\n";
+  row("tile", a.tile, b.tile);
+  row("rows a computing warp owns", a.rows_per_warp, b.rows_per_warp);
+  row("K/V slots", a.slots, b.slots);
+  row("grid, blocks of 256 threads", a.grid, b.grid);
+  return out;
+}
+
+}  // namespace lab::desk

@@ -1,0 +1,26 @@
+// Other programs, started and waited for.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace lab::desk {
+
+struct Ran {
+  int status = 0;  // as the shell counts: 128 + N after signal N, 127 where there is no such program
+  std::string out, err;
+};
+
+// Runs argv[0], found along PATH, with `input` as its standard input, and keeps what it prints. Throws
+// std::runtime_error if no process can be had.
+Ran run(const std::vector<std::string>& argv, const std::string& input = "");
+
+// The same for a command line of sh.
+Ran run_sh(const std::string& command, const std::string& input = "");
+
+// What a program printed first, without the end of line; "" if it failed or printed nothing.
+std::string first_line(const std::vector<std::string>& argv);
+
+// Runs argv on the caller's own standard input, output and error; the status as above.
+int run_through(const std::vector<std::string>& argv);
+
+}  // namespace lab::desk

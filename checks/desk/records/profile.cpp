@@ -1,0 +1,257 @@
+#include "checks/desk/profile.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "checks/acceptance/format.hpp"
+#include "checks/desk/desk.hpp"
+#include "checks/desk/json_text.hpp"
+#include "reference/bad_input.hpp"
+
+namespace lab::desk {
+namespace {
+
+struct Stall {
+  const char *name, *why;
+};
+constexpr Stall STALLS[] = {{"long_scoreboard", "waiting for global or L2 memory"},
+                            {"short_scoreboard", "waiting for shared memory, shuffles or exp"},
+                            {"barrier", "waiting at a block barrier"},
+                            {"mio_throttle", "the queue to shared memory and shuffles is full"},
+                            {"math_pipe_throttle", "an arithmetic pipe is busy"},
+                            {"wait", "fixed latency of the instruction before"},
+                            {"lg_throttle", "the queue to global memory is full"},
+                            {"not_selected", "ready, while another warp was chosen"},
+                            {"selected", "issuing"},
+                            {"no_instruction", "waiting for instructions to be fetched"},
+                            {"branch_resolving", "waiting for a branch"},
+                            {"dispatch_stall", "held back by the dispatcher"}};
+
+constexpr const char* METRICS[] = {
+    "gpu__time_duration.sum",
+    "sm__throughput.avg.pct_of_peak_sustained_elapsed",
+    "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+    "sm__inst_executed_pipe_tensor.sum",
+    "sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active",
+    "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active",
+    "sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active",
+    "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_active",
+    "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+    "dram__bytes.sum",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+    "sm__warps_active.avg.pct_of_peak_sustained_active",
+    "smsp__issue_active.avg.pct_of_peak_sustained_active",
+    "smsp__inst_executed.sum",
+    "sm__inst_executed_pipe_lsu.sum",
+    "smsp__inst_executed_op_shared_ld.sum",
+    "smsp__inst_executed_op_shared_st.sum",
+};
+
+std::string stall_metric(const Stall& stall) {
+  return std::string("smsp__average_warps_issue_stalled_") + stall.name + "_per_issue_active.ratio";
+}
+
+// A percentage and what it means: the sentence of the first limit that it stays below, or `above`.
+struct Percentage {
+  const char* what;
+  std::vector<const char*> metrics;  // the first that this ncu and GPU have
+  std::vector<std::pair<double, const char*>> below;
+  const char* above;
+};
+// `at_most`: a value equal to the limit still has the smaller one's sentence.
+std::string sentence(const Percentage& p, double value, bool at_most) {
+  for (const auto& [limit, text] : p.below)
+    if (at_most ? value <= limit : value < limit) return text;
+  return p.above;
+}
+
+const Percentage TENSOR{"tensor pipe active",
+                        {"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+                         "sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active"},
+                        {{0.5, "No matrix instruction is issued: all arithmetic is scalar."},
+                         {20, "The tensor cores mostly wait for the code around them."}},
+                        "The tensor cores have work a good part of the time."};
+const Percentage FP32{"fp32 pipe active",
+                      {"sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active"},
+                      {{25, "Scalar arithmetic is not what takes the time."},
+                       {60, "Scalar arithmetic is a good part of the work, and not the limit."}},
+                      "Scalar multiply-adds are near their limit."};
+const Percentage DRAM{"DRAM throughput",
+                      {"dram__throughput.avg.pct_of_peak_sustained_elapsed"},
+                      {{20, "Not bound by device memory: tiles are reused from L2 and shared memory."},
+                       {60, "Device memory is busy, and not the limit."}},
+                      "Bound by device memory."};
+const Percentage CONFLICTS{
+    "bank conflicts of wavefronts",
+    {},
+    {{5, "The padded pitch keeps shared-memory accesses apart."}, {25, "Some accesses meet in a bank, at a price."}},
+    "A good part of shared-memory time is spent on conflicts."};
+const Percentage SHARED{
+    "shared-memory pipe active",
+    {"l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_active"},
+    {{40, "Shared memory has time to spare."}, {70, "Shared memory is busy about half of the time."}},
+    "Shared memory and shuffles are near their limit: fewer or wider accesses would help."};
+const Percentage WARPS{"active warps",
+                       {"sm__warps_active.avg.pct_of_peak_sustained_active"},
+                       {{30, "Few warps to hide a latency behind: shared memory limits the blocks an SM holds."}},
+                       "Enough warps to switch to while some wait."};
+const Percentage ISSUE{"issue slots used",
+                       {"smsp__issue_active.avg.pct_of_peak_sustained_active"},
+                       {{40, "Most cycles issue nothing: warps wait."}, {70, "Half of the cycles issue nothing."}},
+                       "Instructions are issued nearly every cycle: only fewer instructions make it faster."};
+
+std::optional<double> number(std::string text) {
+  std::erase(text, ',');
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  return value;
+}
+
+double in_our_unit(const std::string& name, const std::string& unit) {
+  constexpr std::pair<const char*, double> TIMES[] = {{"ns", 1e-3},     {"nsecond", 1e-3}, {"ms", 1e3},
+                                                      {"msecond", 1e3}, {"s", 1e6},        {"second", 1e6}};
+  constexpr std::pair<const char*, double> BYTES[] = {{"Kbyte", 1e3}, {"Mbyte", 1e6}, {"Gbyte", 1e9}};
+  if (name.find("time_duration") != name.npos)
+    for (const auto& [word, scale] : TIMES)
+      if (unit == word) return scale;
+  if (name.find("dram__bytes") != name.npos)
+    for (const auto& [word, scale] : BYTES)
+      if (unit == word) return scale;
+  return 1;
+}
+
+// The fields of "a","b","c".
+std::vector<std::string> fields(const std::string& line) {
+  std::vector<std::string> found;
+  const std::size_t end = line.find_last_of('"');
+  for (std::size_t begin = 1; begin <= end;) {
+    const std::size_t stop = std::min(line.find("\",\"", begin), end);
+    found.push_back(line.substr(begin, stop - begin));
+    begin = stop + 3;
+  }
+  return found;
+}
+
+// "void <unnamed>::attention<(int)64, (int)2>(lab::Args)" -> "attention<64, 2>"
+std::string short_name(std::string kernel) {
+  for (const std::string cut : {"<unnamed>::", "(int)"})
+    for (std::size_t at; (at = kernel.find(cut)) != kernel.npos;) kernel.erase(at, cut.size());
+  kernel = kernel.substr(0, kernel.find('('));
+  return kernel.substr(kernel.find_last_of(": ", kernel.find('<')) + 1);
+}
+
+}  // namespace
+
+std::optional<double> Profile::metric(const std::string& name) const {
+  const auto found = std::ranges::find(metrics, name, &std::pair<std::string, double>::first);
+  return found == metrics.end() ? std::nullopt : std::optional(found->second);
+}
+
+Profile read_profile(const std::string& csv) {
+  Profile profile;
+  std::map<std::string, std::size_t> column;
+  for (const std::string& line : lines_of(csv)) {
+    if (!line.starts_with('"')) continue;
+    const auto found = fields(line);
+    if (!found.empty() && found[0] == "ID") {
+      for (std::size_t i = 0; i < found.size(); ++i) column[found[i]] = i;
+      for (const char* needed : {"Kernel Name", "Metric Name", "Metric Unit", "Metric Value"})
+        if (!column.contains(needed)) throw BadInput(std::string("ncu's CSV has no column '") + needed + "'");
+      continue;
+    }
+    if (column.empty()) continue;
+    if (found.size() < column.size()) throw BadInput("ncu's CSV: too few fields in " + line);
+    profile.kernel = short_name(found[column["Kernel Name"]]);
+    const auto value = number(found[column["Metric Value"]]);
+    if (!value) continue;  // "n/a" of a metric that this GPU has not
+    const std::string& name = found[column["Metric Name"]];
+    profile.metrics.emplace_back(name, *value * in_our_unit(name, found[column["Metric Unit"]]));
+  }
+  if (profile.metrics.empty()) throw BadInput("ncu saw no kernel");
+  return profile;
+}
+
+std::vector<ProfileRow> diagnose(const Profile& profile, const Shape& shape) {
+  std::vector<ProfileRow> rows;
+  const auto add = [&](const char* what, const std::optional<double>& percent, const Percentage& p, bool at_most) {
+    if (percent)
+      rows.push_back({what, format("%.1f %%", *percent), sentence(p, *percent, at_most)});
+    else
+      rows.push_back({what, "-", "This ncu or GPU does not give it."});
+  };
+  const auto percentage = [&](const Percentage& p, bool at_most) {
+    std::optional<double> value;
+    for (const char* metric : p.metrics)
+      if (!value) value = profile.metric(metric);
+    add(p.what, value, p, at_most);
+  };
+  percentage(TENSOR, false);
+  percentage(FP32, true);
+  percentage(DRAM, false);
+  const auto conflicts = profile.metric("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"),
+             wavefronts = profile.metric("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum");
+  std::optional<double> share;
+  if (conflicts && wavefronts && *wavefronts > 0) share = 100 * *conflicts / *wavefronts;
+  add(CONFLICTS.what, share, CONFLICTS, false);
+  percentage(SHARED, true);
+  percentage(WARPS, false);
+  percentage(ISSUE, true);
+
+  const double tiles = double(shape.rows()) * shape.S / 64 * (shape.causal ? 0.5 : 1);  // a query row times 64 keys
+  if (const auto instructions = profile.metric("smsp__inst_executed.sum"))
+    rows.push_back({"instructions a row and 64 keys", format("%.0f", *instructions / tiles),
+                    "Warp instructions for one query row against one tile of 64 keys; the writeup predicts them by "
+                    "counting."});
+
+  std::vector<std::pair<double, const Stall*>> stalls;
+  double total = 0;
+  for (const Stall& stall : STALLS)
+    if (const auto time = profile.metric(stall_metric(stall))) stalls.emplace_back(*time, &stall), total += *time;
+  std::ranges::stable_sort(stalls, std::greater<>(), &std::pair<double, const Stall*>::first);
+  for (std::size_t i = 0; i < std::min<std::size_t>(4, stalls.size()) && total > 0; ++i)
+    rows.push_back({std::string("stall ") + stalls[i].second->name, format("%.0f %%", 100 * stalls[i].first / total),
+                    std::string("Share of the time of a resident warp: ") + stalls[i].second->why + "."});
+  if (!(total > 0)) rows.push_back({"stalls", "-", "This ncu or GPU does not give it."});
+  if (const auto time = profile.metric("gpu__time_duration.sum"))
+    rows.push_back({"time under the profiler", format("%.1f us", *time), "Caches flushed by ncu; not a benchmark."});
+  return rows;
+}
+
+std::string profile_table(const ProfileFacts& facts, const Profile& profile, const std::vector<ProfileRow>& rows) {
+  std::string out = facts.stage + ", " + profile.kernel + ", " + facts.shape + ": " + facts.gpu + "\n";
+  for (const ProfileRow& row : rows)
+    out += format("%-34s %14s  %s\n", row.what.c_str(), row.value.c_str(), row.diagnosis.c_str());
+  return out;
+}
+
+std::string profile_json(const ProfileFacts& facts, const Profile& profile, const std::vector<ProfileRow>& rows) {
+  const Json of_kernel = {{"stage", facts.stage}, {"kernel", profile.kernel}, {"shape", facts.shape}};
+  const Json of_run = {{"date", facts.date},
+                       {"commit", facts.commit},
+                       {"command", "make stage=" + facts.stage + " profile shape=" + facts.shape}};
+  const Json of_machine = {{"gpu", facts.gpu}, {"driver", facts.driver}, {"ncu", facts.ncu}};
+  std::string table, metrics;
+  for (const ProfileRow& row : rows)
+    table += (table.empty() ? "    " : ",\n    ") +
+             one_line({{"what", row.what}, {"value", row.value}, {"diagnosis", row.diagnosis}});
+  for (const auto& [name, value] : profile.metrics) {
+    Json metric = Json::object();
+    metric[name] = value;
+    metrics += (metrics.empty() ? "    " : ",\n    ") + members(metric, 8);
+  }
+  return "{\n  \"schema\": \"profile-1\",\n  " + members(of_kernel) + ",\n  " + members(of_run) + ",\n  " +
+         members(of_machine) + ",\n  \"table\": [\n" + table + "\n  ],\n  \"metrics\": {\n" + metrics + "\n  }\n}\n";
+}
+
+std::string profile_metrics() {
+  std::string names;
+  for (const char* metric : METRICS) names += (names.empty() ? "" : ",") + std::string(metric);
+  for (const Stall& stall : STALLS) names += "," + stall_metric(stall);
+  return names;
+}
+
+}  // namespace lab::desk

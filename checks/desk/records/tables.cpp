@@ -1,0 +1,134 @@
+#include "checks/desk/records/tables.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <regex>
+
+#include "checks/acceptance/format.hpp"
+#include "checks/desk/desk.hpp"
+#include "checks/desk/records/sanitizer_report.hpp"
+
+namespace lab::desk {
+namespace {
+
+void add(std::vector<std::string>& list, const std::string& word) {
+  if (std::ranges::find(list, word) == list.end()) list.push_back(word);
+}
+
+std::string cut(const std::string& text, const char* pattern) {
+  return std::regex_replace(text, std::regex(pattern), "", std::regex_constants::format_first_only);
+}
+
+// The answers of one kind of inputs, in words.
+std::string verdict(const std::array<Blindness::Answer, 2>& answers) {
+  const std::string &plain = answers[0].verdict, &causal = answers[1].verdict;
+  if (plain == "refused") return "refused";
+  if (plain == causal) return plain == "pass" ? "pass" : "**fail**";
+  return plain == "pass" ? "**fail** if causal" : "**fail** if not causal";
+}
+
+std::string blindness_cell(const Blindness::Answer& answer) {
+  if (answer.verdict == "refused") return "refused";
+  const std::string largest =
+      answer.largest == "NaN" ? answer.largest : format("%.1e", std::strtod(answer.largest.c_str(), nullptr));
+  return (answer.verdict == "pass" ? "pass, " : "**fail**, ") + largest;
+}
+
+}  // namespace
+
+Blindness read_blindness(const std::string& printed, const std::string& binary) {
+  Blindness answers;
+  int found = 0;
+  for (const std::string& line : lines_of(printed)) {
+    const auto words = words_of(line);
+    if (words.size() == 2 && words[0] == "schedules") answers.schedules = words[1];
+    if (words.size() != 4 || (words[0] != "notes" && words[0] != "unit")) continue;
+    const bool known = words[3] == "pass" || words[3] == "fail" || words[3] == "refused";
+    if ((words[1] != "0" && words[1] != "1") || !known)
+      throw BadInput("'" + line + "' is no answer of " + binary + " blindness");
+    (words[0] == "notes" ? answers.notes : answers.unit)[words[1] == "1"] = {words[2], words[3]};
+    ++found;
+  }
+  if (found != 4) throw BadInput("no answer from " + binary + " blindness");
+  return answers;
+}
+
+std::string blindness_row(const std::string& title, const Blindness& a) {
+  return "| " + title + " | " + blindness_cell(a.notes[0]) + " | " + blindness_cell(a.notes[1]) + " | " +
+         blindness_cell(a.unit[0]) + " | " + blindness_cell(a.unit[1]) + " |\n";
+}
+
+std::string checker_cell(const std::string& racecheck) {
+  static const std::regex FINDING("^[a-z].*, kernel ");
+  std::vector<std::string> kinds;
+  bool refused = false;
+  for (const std::string& line : lines_of(racecheck)) {
+    if (line.starts_with("launch failed: ")) {
+      if (line.find("asks for") != line.npos)
+        refused = true;
+      else if (kinds.empty())
+        kinds.push_back("misaligned address");
+    } else if (std::regex_search(line, FINDING)) {
+      add(kinds, cut(cut(cut(line, ",? kernel .*"), " on .*"), " \\((RAW|WAR|WAW)\\)"));
+    }
+  }
+  if (kinds.empty()) return refused ? "launch refused" : "-";
+  return joined(kinds, "; ");
+}
+
+std::string tool_cell(const Json& tools, const std::string& stage, const std::string& bug, const std::string& tool) {
+  bool run = false;
+  std::vector<std::string> seen;
+  for (const Json& row : tools.at("rows")) {
+    if (row.at("stage") != stage || row.at("bug") != bug) continue;
+    run = true;
+    const std::string kinds = row.at("kinds");
+    if (row.at("tool") != tool || kinds.empty()) continue;
+    for (std::size_t begin = 0; begin <= kinds.size();) {
+      const std::size_t end = std::min(kinds.find(", ", begin), kinds.size());
+      std::string kind = kinds.substr(begin, end - begin);
+      begin = end + 2;
+      if (kind.starts_with("Program hit")) {
+        if (!seen.empty()) continue;
+        kind = cut(cut(kind, ".*Program hit "), " .*");
+      }
+      add(seen, cut(kind, "^Invalid __shared__ (write|read) of size [0-9]+ bytes: "));
+    }
+  }
+  return !run ? "not run" : seen.empty() ? "-" : joined(seen, "; ");
+}
+
+std::string tools_row(const std::string& title, const Blindness& answers, const std::string& racecheck,
+                      const Json& tools, const std::string& stage, const std::string& bug) {
+  const std::string schedules = answers.notes[0].verdict == "refused" ? "-"
+                                : answers.schedules == "differ"       ? "**differ**"
+                                                                      : answers.schedules;
+  std::string row = "| " + title + " | " + verdict(answers.notes) + " | " + verdict(answers.unit) + " | " + schedules +
+                    " | " + checker_cell(racecheck) + " |";
+  for (const char* tool : SANITIZER_TOOLS) row += " " + tool_cell(tools, stage, bug, tool) + " |";
+  return row + "\n";
+}
+
+std::string tools_footer(const Json& tools, const std::string& path) {
+  const auto says = [&](const char* key) { return tools.at(key).get<std::string>(); };
+  return "\n*`notes` and `unit`: the mission shape (1,8,512,64), causal and not, at the tolerance of the notes, 1e-3. "
+         "Schedules: eight of\n"
+         "them on (1,1,128,64), bit by bit. CPU checker: `make racecheck`. The four tools: compute-sanitizer " +
+         words_of(says("compute_sanitizer")).at(0) + " on an\n" + says("gpu") + ", driver " + says("driver") +
+         ", CUDA " + says("cuda") + ", " + says("date") + ", on two small shapes;\nthe lines they name are in " + path +
+         ".*\n";
+}
+
+std::string resources_cell(const Json& resources, const std::string& stage, const std::string& arch) {
+  std::vector<long> registers, smem;
+  for (const Json& kernel : resources.at("kernels"))
+    if (kernel.at("stage") == stage && kernel.at("bug") == "" && kernel.at("arch") == arch)
+      registers.push_back(kernel.at("registers")), smem.push_back(kernel.at("smem"));
+  if (registers.empty()) return "not measured | not measured";
+  const auto [least, most] = std::ranges::minmax(registers);
+  const auto [small, large] = std::ranges::minmax(smem);
+  return (least == most ? format("%ld", least) : format("%ld-%ld", least, most)) +
+         format(" | %.1f-%.1f KiB", double(small) / 1024, double(large) / 1024);
+}
+
+}  // namespace lab::desk
