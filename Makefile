@@ -11,14 +11,11 @@
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 # A make below this one shares its jobs.
 MAKEFLAGS += --no-builtin-rules --no-print-directory $(if $(filter 0,$(MAKELEVEL)),-j$(JOBS))
-STAGES_SH := sh common/stages.sh
 SHELL := /bin/sh
 
 # --- the user's words: wrong ones are one line and exit status 2 ---------------------------------------------
 comma := ,
-quote = '$(subst ','\'',$(1))'
-asked = $(shell $(STAGES_SH) $(1) 2>&1 || echo ' FAILED')
-checked_words = $(if $(filter FAILED,$(1)),$(error $(filter-out FAILED,$(1))),$(1))
+include common/make/ask.mk
 
 backend ?= $(if $(and $(shell command -v nvcc 2>/dev/null),$(shell nvidia-smi -L 2>/dev/null)),gpu,cpu)
 ifeq ($(filter $(backend),cpu gpu),)
@@ -55,15 +52,15 @@ ifeq ($(shell test "$(JOBS)" -ge 1 2>/dev/null && echo good),)
 $(error JOBS=$(JOBS): must be a whole number of at least 1)
 endif
 
-ALL_STAGES := $(shell $(STAGES_SH) dirs)
+ALL_STAGES := $(call ask,dirs)
 ifdef stage
-STAGE := $(call checked_words,$(call asked,resolve $(call quote,$(stage))))
+STAGE := $(call ask,resolve $(call quote,$(stage)))
 ifneq ($(findstring :,$(STAGE)),)
 BROKEN := $(STAGE)# a version of the notes that never worked: only its bugs exist
 endif
-PAIRS := $(call checked_words,$(call asked,bugs $(call quote,$(stage)) $(call quote,$(bug))))
+PAIRS := $(call ask,bugs $(call quote,$(stage)) $(call quote,$(bug)))
 else
-PAIRS := $(foreach s,$(ALL_STAGES),$(shell $(STAGES_SH) bugs $(s)))
+PAIRS := $(call ask,bugs)
 endif
 one_stage = $(if $(stage),,$(error which stage? $@ needs stage=NAME; see 'make list'))
 
@@ -102,6 +99,8 @@ BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
 endif
 LIB_SRC := $(BACKEND_SRC) $(wildcard reference/*.cpp) $(filter-out checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp,$(wildcard checks/*.cpp checks/*/*.cpp))
 LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o) $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/bench/gpu/*.cu)))
+# The desk as the unit tests see it: what build/desk is made of, or a build of its own for the sanitizers.
+DESK_LIB := $(if $(SANITIZE),$(patsubst %.cpp,$(B)/obj/%.o,$(filter-out %/main.cpp,$(wildcard checks/desk/*.cpp))),build/desk-objects/libdesk.a)
 UNIT_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/tests/test_*.cpp))
 
 # A changed flag rebuilds what was built with the old one.
@@ -164,7 +163,7 @@ chosen = $(if $(stage),$(if $(or $(bug),$(BROKEN)),$(BUG_LABS),$(call $(1),$(STA
 help:
 	@cat common/help.txt
 list:
-	@$(STAGES_SH) list
+	@build/desk list
 
 ifndef stage
 test:
@@ -275,8 +274,8 @@ writeups: $(FIXED_LABS) $(CHECKED_LABS) $(BUG_LABS)
 
 unit: $(B)/unit
 	@$<
-$(B)/unit: $(UNIT_OBJ) $(B)/liblab.a
-	@$(CXX) -no-pie -g $(UNIT_OBJ) $(B)/liblab.a $(LIBS) -o $@
+$(B)/unit: $(UNIT_OBJ) $(DESK_LIB) $(B)/liblab.a
+	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
 
 clean:
 	@rm -rf build

@@ -1,0 +1,15 @@
+// The desk's commands: functions of main.cpp's table, by the file that defines them.
+#pragma once
+#include "checks/desk/desk.hpp"
+
+namespace lab::desk {
+
+// names.cpp: what stages and bugs there are
+int dirs_command(const Args& args);
+int list_command(const Args& args);
+int resolve_command(const Args& args);
+int bugs_command(const Args& args);
+int conf_command(const Args& args);
+int goals_command(const Args& args);
+
+}  // namespace lab::desk

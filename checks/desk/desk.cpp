@@ -1,0 +1,65 @@
+#include "checks/desk/desk.hpp"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+namespace lab::desk {
+
+void expect_args(const Args& args, std::size_t least, std::size_t most, const char* usage) {
+  if (args.size() < least || args.size() > most) throw BadInput(std::string("usage: desk ") + usage);
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path)) throw BadInput(path + " cannot be read");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (file.bad()) throw BadInput(path + " cannot be read");
+  return text;
+}
+
+void write_text(const std::string& path, const std::string& text) {
+  const std::filesystem::path target(path);
+  std::error_code failed;
+  if (target.has_parent_path()) std::filesystem::create_directories(target.parent_path(), failed);
+  const std::string fresh = path + ".new-" + std::to_string(getpid());
+  {
+    std::ofstream file(fresh, std::ios::binary);
+    file << text;
+    file.close();
+    if (!file) {
+      std::filesystem::remove(fresh, failed);
+      throw BadInput(path + " cannot be written");
+    }
+  }
+  std::filesystem::rename(fresh, target, failed);
+  if (failed) {
+    std::filesystem::remove(fresh, failed);
+    throw BadInput(path + " cannot be written");
+  }
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  std::istringstream stream(text);
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+std::string joined(const std::vector<std::string>& pieces, const std::string& between) {
+  std::string text;
+  for (const std::string& piece : pieces) text += (text.empty() ? "" : between) + piece;
+  return text;
+}
+
+}  // namespace lab::desk

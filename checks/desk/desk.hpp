@@ -1,0 +1,39 @@
+// The desk: one host program for what parses, formats, keeps state or decides; the Makefile and the shell only start
+// things. It runs from the repository's root, and stays quick to build and to start: make asks it at every call. To add
+// a command: declare its function in commands.hpp, give it a line in main.cpp's table, and a test_desk_*.cpp.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "reference/bad_input.hpp"
+
+namespace lab::desk {
+
+// What stands after the command's name.
+using Args = std::vector<std::string>;
+
+struct Command {
+  const char* name;
+  // The exit status: 0 good, 1 red. Throws BadInput for what becomes one line on standard error and status 2.
+  int (*run)(const Args& args);
+  const char* help;  // the arguments, and what it is for
+};
+
+// Throws BadInput with the command's own usage unless `args` has `least` to `most` of them.
+void expect_args(const Args& args, std::size_t least, std::size_t most, const char* usage);
+
+// The whole file. Throws BadInput if it cannot be read.
+std::string read_text(const std::string& path);
+
+// Writes a file as a whole or not at all: a new file beside it takes its place. Makes the directories it needs.
+void write_text(const std::string& path, const std::string& text);
+
+// The lines of a text, without their ends.
+std::vector<std::string> lines_of(const std::string& text);
+
+// The pieces between blanks.
+std::vector<std::string> words_of(const std::string& text);
+
+std::string joined(const std::vector<std::string>& pieces, const std::string& between);
+
+}  // namespace lab::desk

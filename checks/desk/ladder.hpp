@@ -1,0 +1,51 @@
+// The stages and their bugs, read from stages/*/stage.conf and the heads of stages/*/bugs/*.patch: a new stage or bug
+// is new files, and no list anywhere.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lab::desk {
+
+struct Bug {
+  std::string stage;                         // the directory of the stage that it is planted in
+  std::string name;                          // what bug= takes
+  std::string plants = {};                   // one line: the change
+  std::string predicted = {};                // one line: the wrong answer, or what takes its place
+  std::vector<std::string> also = {};        // broken versions of the notes that had it: "v2c4"
+  std::optional<std::string> harmless = {};  // why it turned out to be no bug
+  std::optional<std::string> lucky = {};     // why a GPU may hide it
+  std::optional<std::string> map = {};       // the caption of its error map
+  std::string pair() const { return stage + ":" + name; }
+};
+
+struct Stage {
+  std::string dir;                                                         // "v2b_single_warp"
+  std::map<std::string, std::string> conf = {};                            // what stage.conf says
+  std::vector<Bug> bugs = {};                                              // by name
+  std::string short_name() const { return dir.substr(0, dir.find('_')); }  // "v2b"
+  std::string says(const std::string& key) const;                          // "" where stage.conf has no such key
+  const Bug* bug(const std::string& name) const;
+};
+
+struct Ladder {
+  std::vector<Stage> stages;  // in the order of the climb
+
+  // By directory or short name; nothing if it is neither.
+  const Stage* stage(const std::string& name) const;
+  // The broken versions of the notes, each once, in order.
+  std::vector<std::string> historical() const;
+  // The bugs that NAME means: those of a stage, or those of a broken version. Throws BadInput with the nearest names.
+  std::vector<const Bug*> bugs(const std::string& name) const;
+  // The one that `bug` names among them. Throws BadInput; a bug of another stage is recognised.
+  std::vector<const Bug*> bugs(const std::string& name, const std::string& bug) const;
+};
+
+// Reads `key="value"` lines; # starts a comment. Throws BadInput naming file and line.
+std::map<std::string, std::string> parse_conf(const std::string& text, const std::string& path);
+
+// Everything below root/stages. Throws BadInput where a file is not as it must be.
+Ladder read_ladder(const std::string& root = ".");
+
+}  // namespace lab::desk

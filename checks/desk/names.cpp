@@ -1,0 +1,88 @@
+// desk dirs, list, resolve, bugs, conf, goals: what make asks when it reads the words of a call.
+#include <algorithm>
+#include <cstdio>
+
+#include "checks/desk/commands.hpp"
+#include "checks/desk/ladder.hpp"
+#include "checks/desk/nearest.hpp"
+
+namespace lab::desk {
+namespace {
+
+std::string pairs_of(const std::vector<const Bug*>& bugs) {
+  std::vector<std::string> pairs;
+  for (const Bug* bug : bugs) pairs.push_back(bug->pair());
+  return joined(pairs, " ");
+}
+
+}  // namespace
+
+int dirs_command(const Args& args) {
+  expect_args(args, 0, 0, "dirs");
+  for (const Stage& stage : read_ladder().stages) std::printf("%s\n", stage.dir.c_str());
+  return 0;
+}
+
+int list_command(const Args& args) {
+  expect_args(args, 0, 0, "list");
+  const Ladder ladder = read_ladder();
+  std::printf("%-8s %-20s %s\n", "stage", "directory", "its one idea");
+  for (const Stage& stage : ladder.stages) {
+    std::printf("%-8s %-20s %s\n", stage.short_name().c_str(), stage.dir.c_str(), stage.says("idea").c_str());
+    for (const Bug& bug : stage.bugs) {
+      std::string also;
+      for (const std::string& version : bug.also) also += " stage=" + version;
+      std::printf("%-8s   bug=%s%s\n", "", bug.name.c_str(), also.empty() ? "" : ("  (also" + also + ")").c_str());
+    }
+  }
+  std::printf("\nBroken versions of the source notes, kept as bugs of the stage that mended them:\n");
+  for (const std::string& version : ladder.historical()) {
+    std::vector<std::string> homes;
+    for (const Bug* bug : ladder.bugs(version)) homes.push_back(bug->stage + " bug=" + bug->name);
+    std::printf("%-8s %s\n", version.c_str(), joined(homes, ", ").c_str());
+  }
+  return 0;
+}
+
+int resolve_command(const Args& args) {
+  expect_args(args, 1, 1, "resolve NAME");
+  const Ladder ladder = read_ladder();
+  const Stage* stage = ladder.stage(args[0]);
+  std::printf("%s\n", stage ? stage->dir.c_str() : pairs_of(ladder.bugs(args[0])).c_str());
+  return 0;
+}
+
+int bugs_command(const Args& args) {
+  expect_args(args, 0, 2, "bugs [NAME [BUG]]");
+  const Ladder ladder = read_ladder();
+  std::vector<const Bug*> bugs;
+  if (args.empty())
+    for (const Stage& stage : ladder.stages)
+      for (const Bug& bug : stage.bugs) bugs.push_back(&bug);
+  else
+    bugs = args.size() == 1 || args[1].empty() ? ladder.bugs(args[0]) : ladder.bugs(args[0], args[1]);
+  std::printf("%s\n", pairs_of(bugs).c_str());
+  return 0;
+}
+
+int conf_command(const Args& args) {
+  expect_args(args, 2, 2, "conf DIR KEY");
+  const Ladder ladder = read_ladder();
+  const Stage* stage = ladder.stage(args[0]);
+  if (!stage) ladder.bugs(args[0]), throw BadInput("'" + args[0] + "' is no stage of its own");
+  std::printf("%s\n", stage->says(args[1]).c_str());
+  return 0;
+}
+
+int goals_command(const Args& args) {
+  const auto bar = std::ranges::find(args, "--");
+  const std::vector<std::string> goals(bar == args.end() ? bar : bar + 1, args.end());
+  if (goals.empty()) throw BadInput("usage: desk goals WORD... -- GOAL...");
+  for (auto word = args.begin(); word != bar; ++word)
+    if (std::ranges::find(goals, *word) == goals.end())
+      throw BadInput("nothing is called '" + *word + "'; the nearest are: " + joined(nearest(*word, goals), " ") +
+                     " - see 'make help'");
+  return 0;
+}
+
+}  // namespace lab::desk

@@ -1,0 +1,143 @@
+// The desk on names: what a word means, and what was probably meant.
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "checks/desk/desk.hpp"
+#include "checks/desk/ladder.hpp"
+#include "checks/desk/nearest.hpp"
+
+using namespace lab::desk;
+
+namespace {
+
+// A small ladder of its own below /tmp, gone at the end of the test.
+struct ScratchLadder {
+  std::filesystem::path root = std::filesystem::temp_directory_path() / ("lab-desk-names-" + std::to_string(getpid()));
+  ScratchLadder() {
+    add("stages/v10_late/stage.conf", "idea=\"the last\"\n");
+    add("stages/v2b_middle/stage.conf", "# a comment\nidea=\"one = two # three\"  # behind\nregisters=48\n");
+    add("stages/v1_first/stage.conf", "idea=\"the first\"\n");
+    add("stages/v2b_middle/bugs/race.patch", patch("also: v2 v2a\nlucky: by the order of warps\n"));
+    add("stages/v2b_middle/bugs/accum.patch", patch(""));
+    add("stages/v10_late/bugs/ldm.patch", patch("also: v2a\nharmless: nothing reads it\nmap: tiles of 8\n"));
+  }
+  ~ScratchLadder() { std::filesystem::remove_all(root); }
+  void add(const std::string& path, const std::string& text) const { write_text((root / path).string(), text); }
+  static std::string patch(const std::string& keys) {
+    return "plants: a change\npredicted: another answer\n" + keys +
+           "\n--- a/stages/s/kernel.cu\n+++ b/stages/s/kernel.cu\n@@ -1 +1 @@\n-also: x\n+also: y\n";
+  }
+  Ladder read() const { return read_ladder(root.string()); }
+};
+
+std::vector<std::string> pairs(const std::vector<const Bug*>& bugs) {
+  std::vector<std::string> all;
+  for (const Bug* bug : bugs) all.push_back(bug->pair());
+  return all;
+}
+
+using Words = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("the edit distance counts insertions, deletions and replacements") {
+  CHECK(edit_distance("", "") == 0);
+  CHECK(edit_distance("", "abc") == 3);
+  CHECK(edit_distance("abc", "") == 3);
+  CHECK(edit_distance("kitten", "sitting") == 3);
+  CHECK(edit_distance("tset", "test") == 1);
+  CHECK(edit_distance("ab", "bca") == 3);
+  CHECK(edit_distance("ldm", "ldm") == 0);
+}
+
+TEST_CASE("the nearest names come first, equally near ones by name, none twice") {
+  CHECK(nearest("tset", {"run", "test", "list", "test", "reset"}) == Words{"test", "reset", "list"});
+  CHECK(nearest("b", {"c", "a"}) == Words{"a", "c"});
+  CHECK(nearest("b", {}) == Words{});
+}
+
+TEST_CASE("versions compare as numbers where they are numbers") {
+  CHECK(version_less("v2", "v2b"));
+  CHECK(version_less("v2b", "v2c1"));
+  CHECK(version_less("v9", "v10"));
+  CHECK_FALSE(version_less("v10", "v9"));
+  CHECK_FALSE(version_less("v2c5", "v2c5"));
+  CHECK(version_less("v2c5", "v2c5b"));
+  CHECK(version_less("v02", "v3"));
+}
+
+TEST_CASE("stage.conf: quotes, bare values and comments") {
+  const auto conf =
+      parse_conf("# head\nidea=\"one = two # three\"  # behind\nregisters=48 # per thread\nempty=\"\"\n\n", "x");
+  CHECK(conf.at("idea") == "one = two # three");
+  CHECK(conf.at("registers") == "48");
+  CHECK(conf.at("empty") == "");
+  CHECK(conf.size() == 3);
+}
+
+TEST_CASE("stage.conf: a wrong line is named") {
+  for (const char* text :
+       {"a=\"1\"\nnonsense\n", "a=\"1\"\nb=\"open\n", "a=\"1\"\nb=\"x\" y\n", "a=1\na=2\n", "a=1\n=2\n"}) {
+    CAPTURE(text);
+    CHECK_THROWS_WITH_AS(parse_conf(text, "s.conf"), doctest::Contains("s.conf:2: "), lab::BadInput);
+  }
+}
+
+TEST_CASE("the ladder is read from the directories, in the order of the climb") {
+  const ScratchLadder scratch;
+  const Ladder ladder = scratch.read();
+  REQUIRE(ladder.stages.size() == 3);
+  CHECK(ladder.stages[0].dir == "v1_first");
+  CHECK(ladder.stages[1].dir == "v2b_middle");
+  CHECK(ladder.stages[2].dir == "v10_late");
+  CHECK(ladder.stages[1].says("registers") == "48");
+  CHECK(ladder.stages[1].says("no_such_key") == "");
+  CHECK(ladder.historical() == Words{"v2", "v2a"});
+  const Bug* ldm = ladder.stages[2].bug("ldm");
+  REQUIRE(ldm);
+  CHECK(ldm->plants == "a change");
+  CHECK(ldm->predicted == "another answer");
+  CHECK(ldm->harmless == "nothing reads it");
+  CHECK(ldm->map == "tiles of 8");
+  CHECK_FALSE(ldm->lucky);
+  CHECK(ldm->also == Words{"v2a"});  // and not the diff's own lines
+}
+
+TEST_CASE("a name means a stage, its short name or a broken version") {
+  const ScratchLadder scratch;
+  const Ladder ladder = scratch.read();
+  CHECK(ladder.stage("v2b") == &ladder.stages[1]);
+  CHECK(ladder.stage("v2b_middle") == &ladder.stages[1]);
+  CHECK_FALSE(ladder.stage("v2a"));
+  CHECK(pairs(ladder.bugs("v2b")) == Words{"v2b_middle:accum", "v2b_middle:race"});
+  CHECK(pairs(ladder.bugs("v2a")) == Words{"v2b_middle:race", "v10_late:ldm"});
+  CHECK(pairs(ladder.bugs("v1")) == Words{});
+  CHECK(pairs(ladder.bugs("v2a", "ldm")) == Words{"v10_late:ldm"});
+}
+
+TEST_CASE("an unknown name gets its nearest, and a bug of another stage its home") {
+  const ScratchLadder scratch;
+  const Ladder ladder = scratch.read();
+  CHECK_THROWS_WITH_AS(ladder.bugs("v2bb"), "no stage 'v2bb'; the nearest are: v2b v2 v2a - see 'make list'",
+                       lab::BadInput);
+  CHECK_THROWS_WITH_AS(ladder.bugs("v2b", "acum"),
+                       "stage 'v2b' has no bug 'acum'; the nearest are: accum race - see 'make list'", lab::BadInput);
+  CHECK_THROWS_WITH_AS(ladder.bugs("v1", "race"), "race is a bug of v2b (stage=v2b or v2 or v2a)", lab::BadInput);
+  CHECK_THROWS_WITH_AS(ladder.bugs("v2", "ldm"), "ldm is a bug of v10 (stage=v10 or v2a)", lab::BadInput);
+}
+
+TEST_CASE("files are written as a whole or not at all") {
+  const ScratchLadder scratch;
+  const std::string file = (scratch.root / "deep/er/text").string();
+  write_text(file, "one\ntwo");
+  CHECK(read_text(file) == "one\ntwo");
+  CHECK(lines_of(read_text(file)) == Words{"one", "two"});
+  CHECK_THROWS_AS(write_text((scratch.root / "deep/er/text/below").string(), "x"), lab::BadInput);
+  CHECK_THROWS_AS(read_text((scratch.root / "deep").string()), lab::BadInput);
+  CHECK_THROWS_AS(read_text((scratch.root / "absent").string()), lab::BadInput);
+  CHECK(read_text(file) == "one\ntwo");
+}
