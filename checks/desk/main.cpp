@@ -1,8 +1,6 @@
 // build/desk COMMAND ARGUMENT...: the table of commands; errors become exit statuses: 0 good, 1 red, 2 bad input.
-#include <cstdio>
-#include <exception>
-
 #include "checks/desk/commands.hpp"
+#include "checks/desk/dispatch.hpp"
 
 namespace lab::desk {
 namespace {
@@ -17,36 +15,7 @@ constexpr Command COMMANDS[] = {
     {"goals", goals_command, "goals WORD... -- GOAL... one line and status 2 if a WORD is no GOAL"},
 };
 
-void print_help(std::FILE* to) {
-  std::fprintf(to, "The lab's desk; it runs from the repository's root. Commands:\n");
-  for (const Command& command : COMMANDS) std::fprintf(to, "  desk %s\n", command.help);
-}
-
-int dispatch(const Args& words) {
-  if (words.empty()) {
-    print_help(stderr);
-    return 2;
-  }
-  if (words[0] == "help" || words[0] == "--help" || words[0] == "-h") {
-    print_help(stdout);
-    return 0;
-  }
-  for (const Command& command : COMMANDS)
-    if (words[0] == command.name) return command.run(Args(words.begin() + 1, words.end()));
-  throw BadInput("unknown command '" + words[0] + "'; 'desk help' lists them");
-}
-
 }  // namespace
 }  // namespace lab::desk
 
-int main(int argc, char** argv) {
-  try {
-    return lab::desk::dispatch(lab::desk::Args(argv + 1, argv + argc));
-  } catch (const lab::BadInput& e) {
-    std::fprintf(stderr, "%s\n", e.what());
-    return 2;
-  } catch (const std::exception& e) {
-    std::fprintf(stderr, "desk: %s\n", e.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return lab::desk::dispatch("desk", lab::desk::COMMANDS, argc, argv); }

@@ -1,22 +1,27 @@
-# Builds build/desk, the host program that the Makefile asks, when it is missing or older than its sources. A make of its own,
-# because the Makefile asks while it is being read; common/make/ask.mk calls it under a lock, so that several makes take turns.
-#   make -f common/make/desk.mk HOST_CXX=g++
+# Builds the desk's two programs, when they are missing or older than their sources: build/desk, which the Makefile asks, and
+# build/desk-records for results, tables and pages, which only some targets need. A make of its own, because the Makefile asks
+# while it is being read; common/make/ask.mk calls it under a lock, so that several makes take turns.
+#   make -f common/make/desk.mk HOST_CXX=g++ [build/desk-records build/desk-objects/librecords.a]
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 O := build/desk-objects
 FLAGS := $(HOST_CXX) -std=c++20 -O1 -Wall -Wextra -I. -MMD -MP
-SRC := $(wildcard checks/desk/*.cpp)
+objects = $(patsubst %.cpp,$(O)/%.o,$(filter-out %/main.cpp,$(wildcard $(1))))
 
-build/desk: $(O)/main.o build/desk-objects/libdesk.a
+build/desk: $(O)/checks/desk/main.o $(O)/libdesk.a
+build/desk-records: $(O)/checks/desk/records/main.o $(O)/librecords.a $(O)/libdesk.a
+build/desk build/desk-records:
 	@$(HOST_CXX) $^ -o $@.new && mv $@.new $@
 
 # What the unit tests link.
-build/desk-objects/libdesk.a: $(patsubst checks/desk/%.cpp,$(O)/%.o,$(filter-out %/main.cpp,$(SRC)))
+$(O)/libdesk.a: $(call objects,checks/desk/*.cpp)
+$(O)/librecords.a: $(call objects,checks/desk/records/*.cpp checks/bench/bench_samples.cpp checks/acceptance/format.cpp)
+$(O)/libdesk.a $(O)/librecords.a:
 	@rm -f $@; ar rcs $@ $^
 
-$(O)/%.o: checks/desk/%.cpp common/make/desk.mk | $(O)/.
-	@$(FLAGS) -c $< -o $@
+$(O)/%.o: %.cpp common/make/desk.mk | $(O)/.
+	@mkdir -p $(@D); $(FLAGS) -c $< -o $@
 $(O)/.:
 	@mkdir -p $@; echo 'building the desk...' >&2
 
 .DELETE_ON_ERROR:
--include $(wildcard $(O)/*.d)
+-include $(shell find $(O) -name '*.d' 2>/dev/null)

@@ -1,9 +1,9 @@
-#include "checks/desk/bench_json.hpp"
+#include "checks/desk/records/bench_json.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "checks/desk/json_text.hpp"
+#include "checks/desk/records/json_text.hpp"
 #include "reference/bad_input.hpp"
 
 namespace lab::desk {

@@ -1,4 +1,4 @@
-#include "checks/desk/json_text.hpp"
+#include "checks/desk/records/json_text.hpp"
 
 #include <set>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "checks/desk/machine.hpp"
+#include "checks/desk/records/machine.hpp"
 
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <ctime>
 #include <fstream>
 
-#include "checks/desk/process.hpp"
+#include "checks/desk/records/process.hpp"
 
 namespace lab::desk {
 

@@ -1,4 +1,4 @@
-#include "checks/desk/process.hpp"
+#include "checks/desk/records/process.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>

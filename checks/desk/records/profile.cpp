@@ -1,4 +1,4 @@
-#include "checks/desk/profile.hpp"
+#include "checks/desk/records/profile.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -7,7 +7,7 @@
 
 #include "checks/acceptance/format.hpp"
 #include "checks/desk/desk.hpp"
-#include "checks/desk/json_text.hpp"
+#include "checks/desk/records/json_text.hpp"
 #include "reference/bad_input.hpp"
 
 namespace lab::desk {

@@ -1,4 +1,4 @@
-#include "checks/desk/sanitizer_report.hpp"
+#include "checks/desk/records/sanitizer_report.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -7,7 +7,7 @@
 
 #include "checks/acceptance/format.hpp"
 #include "checks/desk/desk.hpp"
-#include "checks/desk/json_text.hpp"
+#include "checks/desk/records/json_text.hpp"
 
 namespace lab::desk {
 namespace {

@@ -1,0 +1,12 @@
+// What the desk's programs have in common: a table of commands, and errors that become exit statuses.
+#pragma once
+#include <span>
+
+#include "checks/desk/desk.hpp"
+
+namespace lab::desk {
+
+// argv[1] names the command. Exit status 0 good, 1 red, 2 bad input, with one line on standard error.
+int dispatch(const char* program, std::span<const Command> commands, int argc, char** argv);
+
+}  // namespace lab::desk

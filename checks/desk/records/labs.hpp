@@ -1,0 +1,16 @@
+// The binaries under build/, as a pattern with two words to fill in: build/cpu/STAGE/VARIANT/lab.
+#pragma once
+#include <string>
+
+namespace lab::desk {
+
+// Throws BadInput for a pattern without the two words.
+std::string lab_path(std::string pattern, const std::string& stage, const std::string& variant);
+
+// The variant that has a bug planted; `otherwise` for none.
+std::string variant_of(const std::string& bug, const std::string& otherwise);
+
+// The stage of build/BACKEND/STAGE/VARIANT/lab. Throws BadInput for a path with fewer parts.
+std::string stage_of(const std::string& lab);
+
+}  // namespace lab::desk

@@ -1,0 +1,132 @@
+// desk-records bench: every stage and PyTorch's attention on the same shapes, in turns, so that a clock that drifts or
+// a neighbour who comes and goes touches them all alike. One JSON a run; a table at the end.
+//   bench SHAPES ROUNDS JSON STAGE LAB...
+// SHAPES as `lab bench shape=` takes them; ROUNDS "" is 3; JSON "" is writeups/results/bench-DATE-GPU.json when all
+// stages run, and none for a single one, which also leaves PyTorch out. PYTHON in the environment names Python.
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "checks/acceptance/format.hpp"
+#include "checks/bench/bench_samples.hpp"
+#include "checks/desk/records/bench_json.hpp"
+#include "checks/desk/records/commands.hpp"
+#include "checks/desk/records/labs.hpp"
+#include "checks/desk/records/machine.hpp"
+#include "checks/desk/records/process.hpp"
+
+namespace lab::desk {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path WORK = "build/bench";
+
+int whole_number(const std::string& text) {
+  const bool digits = std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
+  if (text.empty() || text.size() > 4 || !digits || text[0] == '0')
+    throw BadInput("rounds=" + text + ": must be a whole number from 1 to 9999");
+  return std::atoi(text.c_str());
+}
+
+struct Meta {
+  std::string lines;
+  void add(const std::string& key, const std::string& value) { lines += "meta\t" + key + "\t" + value + "\n"; }
+};
+
+std::string default_name(const std::string& date, std::string gpu) {
+  if (gpu.starts_with("NVIDIA ")) gpu.erase(0, 7);
+  std::string name = date + "-" + gpu;
+  std::erase(name, ':');
+  for (char& c : name)
+    if (!std::isalnum((unsigned char)c)) c = '-';
+  return "writeups/results/bench-" + name + ".json";
+}
+
+std::vector<std::string> samples() {
+  std::vector<fs::path> paths;
+  for (const auto& entry : fs::directory_iterator(WORK)) paths.push_back(entry.path());
+  std::ranges::sort(paths);
+  std::vector<std::string> texts;
+  for (const fs::path& path : paths) texts.push_back(read_text(path.string()));
+  return texts;
+}
+
+}  // namespace
+
+int bench_command(const Args& args) {
+  if (args.size() < 5) throw BadInput("usage: desk-records bench SHAPES ROUNDS JSON STAGE LAB...");
+  const std::string &shapes = args[0], &stage = args[3];
+  std::string json = args[2];
+  const int rounds = args[1].empty() ? 3 : whole_number(args[1]);
+  (void)bench_shapes(shapes);  // refuses what the binaries would refuse
+  const Args labs(args.begin() + 4, args.end());
+  if (!stage.empty() && json.empty()) return run_through({labs[0], "bench", "shape=" + shapes});
+
+  fs::remove_all(WORK);
+  fs::create_directories(WORK);
+  Meta meta;
+  const std::string date = utc_time(), gpu = gpu_field("name");
+  meta.add("date", date);
+  meta.add("command", "make " + (stage.empty() ? "" : "stage=" + stage + " ") + "bench shape='" + shapes +
+                          "' rounds=" + std::to_string(rounds));
+  meta.add("commit", commit());
+  meta.add("machine", host());
+  meta.add("gpu", gpu);
+  meta.add("driver", gpu_field("driver_version"));
+  meta.add("cuda", nvcc_release());
+  meta.add("clock_limit_mhz", gpu_field("clocks.max.sm"));
+  meta.add("power_limit", gpu_field("power.limit"));
+  for (const std::string& lab : labs)
+    meta.add("kernel " + stage_of(lab),
+             first_line({"sha256sum", "stages/" + stage_of(lab) + "/kernel.cu"}).substr(0, 16));
+  write_text(WORK / "000-meta", meta.lines);
+
+  const char* given = std::getenv("PYTHON");
+  Args peers = words_of(given && *given ? given : "python3");
+  peers.push_back("reference/peers.py");
+  const auto with = [](Args command, const Args& more) {
+    command.insert(command.end(), more.begin(), more.end());
+    return command;
+  };
+  if (!stage.empty()) peers.clear();
+  if (!peers.empty() && run_through(with(peers, {"shape=" + shapes, "probe=1"})) != 0) {
+    std::printf("bench: the stages go without peers\n");
+    peers.clear();
+  }
+  std::vector<Args> programs;
+  for (const std::string& lab : labs) programs.push_back({lab, "bench"});
+  if (!peers.empty()) programs.push_back(peers);
+
+  // The short shapes and the long ones take turns apart: a round of the short ones is over before the GPU has warmed
+  // up.
+  const Args groups = shapes == "all" ? Args{"acceptance", "long"} : Args{shapes};
+  const int turns = rounds * int(groups.size() * programs.size());
+  const auto started = std::chrono::steady_clock::now();
+  int turn = 0, status = 0;
+  for (int round = 1; round <= rounds; ++round)
+    for (const std::string& group : groups)
+      for (const Args& program : programs) {
+        ++turn;
+        const std::string name = &program == &programs.back() && !peers.empty() ? "peers" : stage_of(program[0]);
+        const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+        std::printf("turn %d of %d: round %d, %s, %s, %d more after it, %s\n", turn, turns, round, group.c_str(),
+                    name.c_str(), turns - turn,
+                    turn > 1 ? format("about %.0f s left", spent * (turns - turn + 1) / (turn - 1)).c_str()
+                             : "no estimate yet");
+        const std::string file = WORK / format("%03d", turn);
+        if (run_through(with(program, {"shape=" + group, "round=" + std::to_string(round), "out=" + file})) != 0)
+          status = 1;
+        if (!fs::exists(file)) throw BadInput("bench: " + name + " left no samples");
+      }
+  if (json.empty()) json = default_name(date, gpu);
+  const BenchRun results = read_samples(samples());
+  write_text(json, bench_json(results));
+  std::printf("%sresults: %s\n", bench_table(results).c_str(), json.c_str());
+  return status;
+}
+
+}  // namespace lab::desk

@@ -1,0 +1,146 @@
+// desk-records blindness-table, tools-table, climb-table, figure-data, plan.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "checks/desk/ladder.hpp"
+#include "checks/desk/nearest.hpp"
+#include "checks/desk/records/commands.hpp"
+#include "checks/desk/records/json_text.hpp"
+#include "checks/desk/records/labs.hpp"
+#include "checks/desk/records/plans.hpp"
+#include "checks/desk/records/process.hpp"
+#include "checks/desk/records/tables.hpp"
+
+namespace lab::desk {
+namespace {
+
+const std::string TOOLS = "writeups/results/tools-h200.json", RESOURCES = "writeups/results/resources.json";
+
+// Each stage's correct build (bug "") and then its bugs', in the order of the climb. `make(stage, bug)`.
+template <class Make>
+void each_build(const Ladder& ladder, Make make) {
+  for (const Stage& stage : ladder.stages) {
+    make(stage, "");
+    for (const Bug& bug : stage.bugs) make(stage, bug.name);
+  }
+}
+
+std::string title(const Stage& stage, const std::string& bug) {
+  return stage.short_name() + ", " + (bug.empty() ? "correct" : bug);
+}
+
+std::string printed(const std::vector<std::string>& argv) {
+  const Ran ran = run(argv);
+  if (ran.status != 0)
+    throw BadInput("no answer from " + joined(argv, " ") + ": exit status " + std::to_string(ran.status));
+  return ran.out;
+}
+
+// As a line is ready, so that a reader sees how far a long table is.
+void put(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+bool passes(const std::string& lab) { return run({lab, "test", "quick=1"}).status == 0; }
+
+// A version of the notes: a stage that is here, or a broken one that only its bugs remember.
+std::string climb_row(const Ladder& ladder, const std::string& name, const Json& resources, const std::string& labs) {
+  if (const Stage* stage = ladder.stage(name)) {
+    const std::string target = stage->says("target").empty() ? "sm_89" : stage->says("target");
+    return "| [" + name + "](stages/" + stage->dir + ".md) | " + stage->says("idea") + " | " +
+           (passes(lab_path(labs, stage->dir, "fixed")) ? "yes" : "no") + " | " +
+           resources_cell(resources, stage->dir, target) + " | " + stage->says("learned") + " |\n";
+  }
+  std::string red, learned;
+  for (const Bug* bug : ladder.bugs(name)) {
+    if (!passes(lab_path(labs, bug->stage, variant_of(bug->name, "fixed"))))
+      red += " [" + bug->name + "](bugs/" + bug->name + ".md)";
+    if (const std::string said = ladder.stage(bug->stage)->says("learned_" + name); !said.empty()) learned = said;
+  }
+  return "| " + name + " | a version that never worked | no:" + red + " | | | " + learned + " |\n";
+}
+
+}  // namespace
+
+int blindness_table_command(const Args& args) {
+  expect_args(args, 1, 1, "blindness-table LABS");
+  put("| build | `notes` inputs | `notes`, causal | `unit` inputs | `unit`, causal |\n|---|---|---|---|---|\n");
+  each_build(read_ladder(), [&](const Stage& stage, const std::string& bug) {
+    const std::string lab = lab_path(args[0], stage.dir, variant_of(bug, "fixed"));
+    put(blindness_row(title(stage, bug), read_blindness(printed({lab, "blindness"}), lab)));
+  });
+  return 0;
+}
+
+int tools_table_command(const Args& args) {
+  expect_args(args, 1, 1, "tools-table LABS");
+  const Json tools = load_results(TOOLS, "tools-1", "checks/races/sanitizer.sh -j on a machine with a GPU");
+  put("| bug | `notes` inputs | `unit` inputs | schedules | CPU checker | memcheck | racecheck | initcheck | synccheck "
+      "|\n"
+      "|---|---|---|---|---|---|---|---|---|\n");
+  each_build(read_ladder(), [&](const Stage& stage, const std::string& bug) {
+    const std::string lab = lab_path(args[0], stage.dir, variant_of(bug, "checked"));
+    const Blindness answers = read_blindness(printed({lab, "blindness"}), lab);
+    const Ran racecheck = run({lab, "racecheck"});  // exit status 1 where there are findings
+    if (racecheck.status > 1) throw BadInput("no answer from " + lab + " racecheck: " + racecheck.err);
+    put(tools_row(title(stage, bug), answers, racecheck.out, tools, stage.dir, bug));
+  });
+  put(tools_footer(tools, TOOLS));
+  return 0;
+}
+
+int climb_table_command(const Args& args) {
+  expect_args(args, 1, 1, "climb-table LABS");
+  const Json resources = load_results(RESOURCES, "resources-1", "make resources json=" + RESOURCES);
+  const Ladder ladder = read_ladder();
+  std::vector<std::string> names = ladder.historical();
+  for (const Stage& stage : ladder.stages) names.push_back(stage.short_name());
+  std::ranges::sort(names, version_less);
+  put("| version | one idea | correct? | registers | shared memory | what was learned |\n|---|---|---|---|---|---|\n");
+  for (const std::string& name : names) put(climb_row(ladder, name, resources, args[0]));
+  return 0;
+}
+
+int figure_data_command(const Args& args) {
+  if (args.empty()) throw BadInput("usage: desk-records figure-data LABS STAGE:BUG...");
+  const std::string results = "writeups/results/", overflow = "v2b_single_warp";
+  std::vector<std::pair<std::string, std::string>> maps;
+  for (auto pair = args.begin() + 1; pair != args.end(); ++pair) {
+    const std::size_t colon = pair->find(':');
+    if (colon == pair->npos) throw BadInput("'" + *pair + "' is no STAGE:BUG");
+    const std::string stage = pair->substr(0, colon), bug = pair->substr(colon + 1);
+    maps.emplace_back(bug, printed({lab_path(args[0], stage, variant_of(bug, "")), "error-map"}));
+  }
+  std::vector<std::string> plans;
+  const auto plan = [&](const std::string& stage, const std::string& variant, Args shape) {
+    shape.insert(shape.begin(), {lab_path(args[0], stage, variant), "plan"});
+    plans.push_back(printed(shape));
+  };
+  for (const Stage& stage : read_ladder().stages)
+    for (const Args& shape : {Args{"1", "8", "512", "64"}, {"2", "8", "2048", "64"}, {"2", "8", "2048", "128"}})
+      plan(stage.dir, "fixed", shape);
+  plan(overflow, "bug-smem_overflow", {"2", "8", "2048", "128"});  // what a plan past the budget looks like
+  for (const auto& [bug, map] : maps) write_text(results + "error-maps/" + bug + ".txt", map);
+  write_text(results + "plans.json", plans_json(plans));
+  std::printf("wrote %splans.json and %zu maps in %serror-maps\n", results.c_str(), maps.size(), results.c_str());
+  return 0;
+}
+
+int plan_command(const Args& args) {
+  expect_args(args, 1, 2, "plan STAGE [VARIANT]");
+  const Ladder ladder = read_ladder();
+  const Stage* stage = ladder.stage(args[0]);
+  if (!stage) (void)ladder.bugs(args[0]);  // says which names are near
+  if (!stage) throw BadInput("'" + args[0] + "' is no stage of its own");
+  const std::string lab = lab_path("build/cpu/STAGE/VARIANT/lab", stage->dir, args.size() > 1 ? args[1] : "fixed");
+  for (const char* name : {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"}) unsetenv(name);
+  (void)printed({"make", "backend=cpu", lab});
+  std::fputs(plan_table(printed({lab, "plan", "1", "8", "512", "64"}), printed({lab, "plan", "2", "8", "2048", "128"}))
+                 .c_str(),
+             stdout);
+  return 0;
+}
+
+}  // namespace lab::desk
