@@ -12,4 +12,12 @@ int bugs_command(const Args& args);
 int conf_command(const Args& args);
 int goals_command(const Args& args);
 
+// bugs.cpp: bug builds run in turn
+int reproduce_command(const Args& args);
+int check_harness_command(const Args& args);
+int broken_version_command(const Args& args);
+
+// pieces.cpp: a test run made of pieces
+int pieces_command(const Args& args);
+
 }  // namespace lab::desk

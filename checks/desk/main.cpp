@@ -15,6 +15,15 @@ constexpr Command COMMANDS[] = {
     {"bugs", bugs_command, "bugs [NAME [BUG]]        DIR:BUG ... of all stages, of one, or the one that BUG names"},
     {"conf", conf_command, "conf DIR KEY             what stage.conf says of KEY, or nothing"},
     {"goals", goals_command, "goals WORD... -- GOAL... one line and status 2 if a WORD is no GOAL"},
+    {"reproduce", reproduce_command,
+     "reproduce STAGE STAGE:BUG=BUG_LAB=FIXED_LAB...\n                           each fingerprint where it must show, "
+     "and its absence where it must not"},
+    {"check-harness", check_harness_command,
+     "check-harness STAGE:BUG=LAB...\n                           the acceptance must be red on each"},
+    {"broken-version", broken_version_command,
+     "broken-version STAGE STAGE:BUG=LAB...\n                           the acceptance of a version that never worked"},
+    {"pieces", pieces_command,
+     "pieces                   runs the lines NAME: COMMAND of standard input, and adds up what they count"},
 };
 
 void print_help(std::FILE* to) {
