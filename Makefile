@@ -93,16 +93,16 @@ ifeq ($(backend),gpu)
 CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(shell readlink -f "$$(command -v nvcc)"))
 INCLUDES := -I. -DLAB_GPU -isystem $(CUDA_HOME)/include
 LIBS := -L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt -pthread
-BACKEND_SRC := $(wildcard common/gpu/*.cpp checks/gpu/*.cpp)
+BACKEND_SRC := $(wildcard common/gpu/*.cpp checks/bench/gpu/*.cpp)
 else
 INCLUDES := -Icommon/cpu -I.
 LIBS := -lboost_context -pthread
 LIBS += $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
 BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
 endif
-LIB_SRC := $(BACKEND_SRC) $(wildcard reference/*.cpp) $(filter-out checks/test_% checks/fuzz_%,$(wildcard checks/*.cpp))
-LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o) $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/gpu/*.cu)))
-UNIT_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/test_*.cpp))
+LIB_SRC := $(BACKEND_SRC) $(wildcard reference/*.cpp) $(filter-out checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp,$(wildcard checks/*.cpp checks/*/*.cpp))
+LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o) $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/bench/gpu/*.cu)))
+UNIT_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/tests/test_*.cpp))
 
 # A changed flag rebuilds what was built with the old one.
 FLAGS := $(CXX) $(CXXFLAGS) | $(NVCC) $(NVCCFLAGS) | $(INCLUDES) $(LIBS)
@@ -168,20 +168,20 @@ list:
 
 ifndef stage
 test:
-	@JOBS=$(JOBS) MAKE='$(MAKE)' backend=$(backend) sh checks/run_all.sh
+	@JOBS=$(JOBS) MAKE='$(MAKE)' backend=$(backend) sh checks/tests/run_all.sh
 else ifneq ($(BROKEN)$(bug),)
 test: $(BUG_LABS)
-	@sh checks/broken_version.sh '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
+	@sh checks/bugs/broken_version.sh '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
 else
 test: $(call lab_of,$(STAGE),fixed)
 	@$< test full=$(or $(full),0)
 endif
 
 reproduce-bug: $(foreach p,$(PAIRS),$(call bug_lab,$(p)) $(call fixed_of_pair,$(p)))
-	@sh checks/reproduce.sh '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p))=$(call fixed_of_pair,$(p)))
+	@sh checks/bugs/reproduce.sh '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p))=$(call fixed_of_pair,$(p)))
 
 check-harness: $(BUG_LABS)
-	@sh checks/check_harness.sh $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
+	@sh checks/bugs/check_harness.sh $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
 
 works = $(if $(BROKEN),$(error stage=$(stage) never worked; its bugs: $(strip $(PAIRS))))
 FIXED_LAB := $(if $(stage),$(if $(BROKEN),,$(call lab_of,$(STAGE),fixed)))
@@ -191,30 +191,30 @@ run: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
 # All correct stages, or one, or one bug. Exit status 1 where there are findings.
 racecheck: $(call chosen,checked)
 ifeq ($(backend),gpu)
-	@sh checks/sanitizer.sh $^
+	@sh checks/races/sanitizer.sh $^
 else
 	@status=0; for lab in $^; do $$lab racecheck || status=1; done; exit $$status
 endif
 
 # What random problems find. make fuzz [stage=S [bug=B]] [seconds=N] [seed=K] [cases=N] [check=1], or only='...' of a failure.
 fuzz: $(call chosen,$(if $(filter 1,$(check)),checked,fixed))
-	@sh checks/fuzz.sh '$(foreach w,seconds seed cases case check,$(if $($(w)),$(w)=$($(w))))' '$(if $(only),$(only)$(if $(check), check=$(check)))' $^
+	@sh checks/fuzz/fuzz.sh '$(foreach w,seconds seed cases case check,$(if $($(w)),$(w)=$($(w))))' '$(if $(only),$(only)$(if $(check), check=$(check)))' $^
 
 # libFuzzer on the .npy reader; needs clang and its runtimes.
 fuzz-npy:
-	@CLANG='$(CLANG)' sh checks/fuzz_npy.sh '$(or $(seconds),60)'
+	@CLANG='$(CLANG)' sh checks/fuzz/fuzz_npy.sh '$(or $(seconds),60)'
 
 # The unit tests and a short acceptance under AddressSanitizer and UndefinedBehaviorSanitizer.
 sanitize:
 	@$(MAKE) backend=cpu SANITIZE=1 sanitized
 sanitized: $(B)/unit $(FIXED_LABS)
-	@sh checks/sanitize.sh $^
+	@sh checks/tests/sanitize.sh $^
 
 # Whether the notes' own inputs show each bug; and what each tool sees of it.
 blindness: $(FIXED_LABS) $(BUG_LABS)
-	@sh checks/blindness.sh $(B)/STAGE/VARIANT/lab
+	@sh checks/bugs/blindness.sh $(B)/STAGE/VARIANT/lab
 tools-table: $(CHECKED_LABS) $(BUG_LABS)
-	@sh checks/tools_table.sh $(B)/STAGE/VARIANT/lab
+	@sh checks/bugs/tools_table.sh $(B)/STAGE/VARIANT/lab
 
 BENCHED := $(or $(if $(BROKEN),,$(STAGE)),v2b_single_warp)
 bench-cpu: $(call lab_of,$(BENCHED),fixed) $(call lab_of,$(BENCHED),checked)
@@ -230,20 +230,20 @@ $(error make $(filter bench profile,$(MAKECMDGOALS)) needs nvcc and a GPU, and t
 endif
 endif
 bench: $(call chosen,fixed)
-	@PYTHON='$(PYTHON)' sh checks/bench.sh '$(or $(shape),all)' '$(rounds)' '$(json)' '$(stage)' $^
+	@PYTHON='$(PYTHON)' sh checks/bench/bench.sh '$(or $(shape),all)' '$(rounds)' '$(json)' '$(stage)' $^
 peers:
 	@$(PYTHON) reference/peers.py shape='$(or $(shape),all)'
 
 # One kernel under Nsight Compute.
 profile: $(FIXED_LAB)
-	$(one_stage)$(works)@sh checks/profile.sh $< '$(or $(shape),2,8,2048,64)' '$(json)'
+	$(one_stage)$(works)@sh checks/bench/profile.sh $< '$(or $(shape),2,8,2048,64)' '$(json)'
 
 # Figures and tables from what is committed under writeups/results/: no GPU. The check needs nothing but Python itself.
 plots: .venv/ready
-	@.venv/bin/python checks/plots.py draw
+	@.venv/bin/python checks/pages/plots.py draw
 plots-check:
-	@$(PYTHON) checks/plots.py check
-.venv/ready: checks/requirements-plots.txt
+	@$(PYTHON) checks/pages/plots.py check
+.venv/ready: checks/pages/requirements-plots.txt
 	@$(PYTHON) -m venv .venv && .venv/bin/pip install -q --disable-pip-version-check -r $< && touch $@ || \
 	  { echo 'make plots needs Python 3.10 or newer with venv, and matplotlib from a package index or a mirror' >&2; exit 2; }
 
@@ -251,27 +251,27 @@ plots-check:
 MAPPED := v1_scalar:head_dim_64 v2b_single_warp:warp7_nan v2b_single_warp:accum_tail v2c3_scalar_smem:double_scale \
   v2c3_scalar_smem:reduce_32x v2c5_wmma_qk:qk_not_transposed v2c5_wmma_qk:ldm v2c5_wmma_qk:skip_tail v2c6_wmma_pv:fragment_layout
 figure-data: $(foreach p,$(MAPPED),$(call bug_lab,$(p))) $(FIXED_LABS) $(call bug_lab,v2b_single_warp:smem_overflow)
-	@sh checks/figure_data.sh $(B) $(MAPPED)
+	@sh checks/pages/figure_data.sh $(B) $(MAPPED)
 
 # Every kernel, fixed and with each bug, through nvcc and the linker: needs no GPU.
 build-gpu: $(FIXED_LABS) $(BUG_LABS)
 	@echo "built for sm_$(subst $(eval ) ,$(comma) sm_,$(GPU_ARCHS)): $(words $^) binaries"
 
 # The checker's own tests bring kernels along, instrumented as a stage's are.
-$(B)/obj/checks/test_checker_kernels.o: CXXFLAGS += $(if $(SANITIZE),,-fsanitize=thread)
+$(B)/obj/checks/tests/test_checker_kernels.o: CXXFLAGS += $(if $(SANITIZE),,-fsanitize=thread)
 
 # Needs nvcc, but no GPU. The JSON is what tables and plots are made from.
 resources: $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) $(foreach p,$(PAIRS),build/cpu/$(firstword $(subst :, ,$(p)))/bug-$(lastword $(subst :, ,$(p)))/lab)
 	@command -v nvcc > /dev/null || { echo 'make resources needs nvcc, which is not on the PATH' >&2; exit 2; }
-	@sh checks/resources.sh build/cpu/STAGE/VARIANT/lab $(json)
+	@sh checks/budget/resources.sh build/cpu/STAGE/VARIANT/lab $(json)
 
 climb-table: $(FIXED_LABS) $(BUG_LABS)
-	@sh checks/climb_table.sh $(B)/STAGE/VARIANT/lab
+	@sh checks/pages/climb_table.sh $(B)/STAGE/VARIANT/lab
 
 # Renews (or, with check=1, compares) every block of real output on the pages. CPU output is deterministic.
 PAGES := $(wildcard writeups/*.md writeups/stages/*.md writeups/bugs/*.md)
 writeups: $(FIXED_LABS) $(CHECKED_LABS) $(BUG_LABS)
-	@env $(addprefix -u ,$(WORDS) JOBS) sh checks/inject.sh $(if $(check),--check) $(PAGES)
+	@env $(addprefix -u ,$(WORDS) JOBS) sh checks/pages/inject.sh $(if $(check),--check) $(PAGES)
 
 unit: $(B)/unit
 	@$<
@@ -293,7 +293,7 @@ endif
 endif
 probe-wmma: $(PROBE)
 	@$< $(if $(filter 1,$(check)),check)
-$(PROBE): checks/probe_wmma.cu common/wmma_layout.hpp $(B)/flags
+$(PROBE): checks/probes/probe_wmma.cu common/wmma_layout.hpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) -I. -o $@ $<
 

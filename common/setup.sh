@@ -2,7 +2,7 @@
 # Installs what the lab needs on Debian or Ubuntu, if anything is missing, then runs the command that follows.
 #   sh common/setup.sh make stage=v2b test
 # What it may install, with apt-get and from the distribution alone: make, g++ (12 or newer), binutils (addr2line),
-# doctest-dev, libboost-context-dev. Where all of it is there, nothing is touched and no rights are needed.
+# doctest-dev, libboost-context-dev, nlohmann-json3-dev. Where all of it is there, nothing is touched and no rights are needed.
 set -u
 
 new_enough() { command -v "$1" > /dev/null 2>&1 && [ "$("$1" -dumpversion | cut -d. -f1)" -ge 12 ] 2> /dev/null; }
@@ -14,6 +14,7 @@ look() {
   command -v make > /dev/null 2>&1 || missing="$missing make"
   command -v addr2line > /dev/null 2>&1 || missing="$missing binutils"
   has_header doctest/doctest.h || missing="$missing doctest-dev"
+  has_header nlohmann/json.hpp || missing="$missing nlohmann-json3-dev"
   has_header boost/context/detail/fcontext.hpp || missing="$missing libboost-context-dev"
   has_compiler || missing="$missing g++"
 }

@@ -1,5 +1,5 @@
 """What a user would pick instead: PyTorch's scaled_dot_product_attention, one backend at a time, timed as `lab bench` times
-a stage (checks/gpu/bench.cpp: the same graphs, rotation, flushing and counts; change both or neither).
+a stage (checks/bench/gpu/bench.cpp: the same graphs, rotation, flushing and counts; change both or neither).
 
     python3 reference/peers.py [shape=LIST] [round=N] [out=FILE] [probe=1]
 

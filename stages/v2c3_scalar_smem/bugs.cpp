@@ -1,5 +1,5 @@
 // How to recognise the bugs that this stage can plant.
-#include "checks/fingerprint.hpp"
+#include "checks/bugs/fingerprint.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {

@@ -1,0 +1,219 @@
+#include "checks/acceptance/report.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string_view>
+
+#include "checks/commands.hpp"
+#include "checks/acceptance/tolerance.hpp"
+#include "common/backend.hpp"
+
+namespace lab {
+namespace {
+
+constexpr std::size_t DETAILED_FAILURES = 8;  // later ones get a line each: by then the first ones have told it
+constexpr std::size_t LINES_PER_FAILURE = 10;
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+std::string text(dim3 d) { return format("(%u,%u,%u)", d.x, d.y, d.z); }
+
+std::string covered(const CaseResult& r) {
+  std::string text = format("%zu of %zu tiles", r.tiles_checked, r.tiles_total);
+  if (r.launches > 1) text += format("; %zu in %d repeats", r.tiles_repeated, r.launches - 1);
+  return text;
+}
+
+// Where the worst element stands in its bound: 25% means the bound is four times the error seen.
+std::string of_allowed(double ratio) { return ratio < 10 ? format("%.0f%%", 100 * ratio) : format("%.0fx", ratio); }
+
+// Registers are nvcc's to say: from the committed table of `make resources`, "-" where it has no such kernel.
+std::string registers_of(const Shape& shape, const LaunchPlan& plan) {
+  std::ifstream table("writeups/results/resources.json");
+  const std::string fixed = format("\"stage\": \"%s\", \"bug\": \"\", \"arch\": \"sm_89\"", stage().name);
+  const std::string kernels[] = {format("_kernel<%d>\"", shape.D), format("_kernel<%d,%d>\"", shape.D, plan.stages)};
+  const std::string field = "\"registers\": ";
+  for (std::string line; std::getline(table, line);) {
+    if (line.find(fixed) == line.npos) continue;
+    if (line.find(kernels[0]) == line.npos && line.find(kernels[1]) == line.npos) continue;
+    if (const std::size_t at = line.find(field); at != line.npos)
+      return std::to_string(std::atoi(line.c_str() + at + field.size())) + " (sm_89)";
+  }
+  return "-";
+}
+
+void print_resources(const Shape& shape) {
+  const LaunchPlan plan = stage().plan(shape);
+  std::printf("%-16s registers %s, shared memory %zu B (%.1f KiB), grid %s, block %s, tile %dx%d, %d stage%s\n",
+              text(shape).c_str(), registers_of(shape, plan).c_str(), plan.smem(), double(plan.smem()) / 1024,
+              text(plan.grid).c_str(), text(plan.block).c_str(), plan.tile_m, plan.tile_n, plan.stages,
+              plan.stages == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string text(const Shape& s) { return format("(%d,%d,%d,%d)%s", s.B, s.H, s.S, s.D, s.causal ? " causal" : ""); }
+
+std::string text(const Case& test) {
+  return format("%s %s, seed %llu", name(test.family), text(test.shape).c_str(), (unsigned long long)test.seed);
+}
+
+std::string plan_json(const Shape& shape, const LaunchPlan& plan) {
+  std::string arrays;
+  for (const SharedArray& a : plan.arrays)
+    arrays += format("%s\n    {\"name\": \"%s\", \"type\": \"%s\", \"rows\": %d, \"pitch\": %d, \"bytes\": %zu}",
+                     arrays.empty() ? "" : ",", a.name.c_str(), a.type.c_str(), a.rows, a.pitch, a.bytes);
+  const auto triple = [](dim3 d) { return format("[%u, %u, %u]", d.x, d.y, d.z); };
+  return format("{\n  \"stage\": \"%s\", \"bug\": \"%s\",\n", stage().name, planted_bug()) +
+         format("  \"B\": %d, \"H\": %d, \"S\": %d, \"D\": %d, \"causal\": %s,\n", shape.B, shape.H, shape.S, shape.D,
+                shape.causal ? "true" : "false") +
+         format("  \"tile_m\": %d, \"tile_n\": %d, \"rows_per_warp\": %d, \"stages\": %d,\n", plan.tile_m, plan.tile_n,
+                plan.rows_per_warp, plan.stages) +
+         format("  \"grid\": %s, \"block\": %s,\n", triple(plan.grid).c_str(), triple(plan.block).c_str()) +
+         format("  \"static_smem\": %zu, \"dynamic_smem\": %zu, \"smem\": %zu,\n", plan.static_smem, plan.dynamic_smem,
+                plan.smem()) +
+         "  \"arrays\": [" + arrays + (arrays.empty() ? "]\n}" : "\n  ]\n}");
+}
+
+// lab plan B H S D [causal]
+int plan_command(std::span<char*> args) {
+  const bool causal = args.size() == 5 && std::string_view(args[4]) == "causal";
+  if (args.size() != 4 && !causal) throw BadInput("usage: lab plan B H S D [causal]");
+  int extents[4];
+  for (int i = 0; i < 4; ++i) {
+    char* end = nullptr;
+    const long value = std::strtol(args[std::size_t(i)], &end, 10);
+    if (*end != '\0' || end == args[std::size_t(i)] || value < 1 || value > (1 << 24))
+      throw BadInput(format("%c=%s: must be a whole number from 1 to 2^24", "BHSD"[i], args[std::size_t(i)]));
+    extents[i] = int(value);
+  }
+  const Shape shape{extents[0], extents[1], extents[2], extents[3], causal};
+  if (shape.D != 64 && shape.D != 128)
+    throw BadInput(format("D=%d: the stages take head dimensions 64 and 128", shape.D));
+  std::printf("%s\n", plan_json(shape, stage().plan(shape)).c_str());
+  return 0;
+}
+
+Progress::Progress(std::size_t cases, double cost, bool plain_lines)
+    : cases_(cases), cost_(cost), terminal_(isatty(STDERR_FILENO) != 0), plain_lines_(plain_lines) {}
+
+void Progress::start(const Case& test) {
+  ++started_;
+  if (!terminal_ && !plain_lines_) return;
+  std::string left = "?";
+  if (done_ > 0) left = format("%.0f", seconds_since(begin_) * (cost_ - done_) / done_);
+  std::fprintf(stderr, "%s[%zu/%zu] %s, %zu more after it, about %s s left%s", terminal_ ? "\r\033[K" : "", started_,
+               cases_, text(test).c_str(), cases_ - started_, left.c_str(), terminal_ ? "" : "\n");
+  std::fflush(stderr);
+}
+
+void Progress::finish(double cost) {
+  done_ += cost;
+  clear();
+}
+
+void Progress::clear() {
+  if (terminal_) std::fputs("\r\033[K", stderr);
+}
+
+Report::Report(const AcceptanceOptions& options) : options_(options) {
+  const std::string_view bug = planted_bug();
+  std::printf("%s on %s (%s), planted bug: %s, seed %llu%s%s\n", stage().name, backend_name(), device_name().c_str(),
+              bug.empty() ? "none" : bug.data(), (unsigned long long)options.seed, options.full ? ", full=1" : "",
+              options.quick ? ", quick=1: cheapest cases first, stop at the first red one" : "");
+  if (!options.full)
+    std::printf("Of large shapes a sample of the query tiles is %s; full=1 takes them all.\n",
+                can_schedule() ? "run" : "compared with the oracle");
+  std::printf("Each case is launched once against the oracle, then repeated, bit-equal%s.\n",
+              can_schedule() ? ": the same again and under three more schedules, on some of these tiles" : "");
+}
+
+void Report::add(const CaseResult& r) {
+  if (!options_.quick && (!any_group_ || group_ != r.test.group)) {
+    if (any_group_) close_group();
+    open_group(r.test.group);
+  }
+  any_group_ = true;
+  group_ = r.test.group;
+  ++(r.green() ? passed_ : failed_);
+  ++seen_[std::size_t(group_)];
+  green_[std::size_t(group_)] += r.green();
+  if (group_ == Group::notes) notes_max_diff_ = std::max(notes_max_diff_, r.max_diff);
+
+  if (!options_.quick) {
+    const Shape& s = r.test.shape;
+    const std::string shape = format("(%d,%d,%d,%d)", s.B, s.H, s.S, s.D);
+    const char* causal = s.causal ? "yes" : "no";
+    const char* status = r.green() ? "PASS" : "FAIL";
+    // With nothing compared there is no difference to print, and 0 would look like a perfect one.
+    const std::string diff = r.compared == 0 ? "-" : r.nans > 0 ? "NaN" : format("%.6f", r.max_diff);
+    if (group_ == Group::notes)
+      std::printf("%-16s %-6s  %-12s  %-10s  %-9s  %-6s  %s\n", shape.c_str(), causal,
+                  r.microseconds < 0 ? "-" : format("%.2f", r.microseconds).c_str(), "-", diff.c_str(), status,
+                  covered(r).c_str());
+    else
+      std::printf("%-8s %-16s %-6s  %-9s  %-10s  %-6s  %s\n", name(r.test.family), shape.c_str(), causal, diff.c_str(),
+                  r.compared == 0 ? "-"
+                  : r.nans > 0    ? "NaN"
+                                  : of_allowed(r.worst_ratio).c_str(),
+                  status, covered(r).c_str());
+  }
+  if (!r.green()) print_failure(r);
+  std::fflush(stdout);
+}
+
+void Report::open_group(Group group) {
+  switch (group) {
+    case Group::notes:
+      std::printf("\nThe shapes of the notes, their inputs 0.1*N(0,1): pass at max diff <= %g\n", NOTES_TOLERANCE);
+      std::printf("%-16s causal  latency (us)  vs PyTorch  max diff   status  checked\n", "shape");
+      break;
+    case Group::families:
+      std::printf(
+          "\nInputs that tell a wrong kernel: pass at |out - ref| <= atol + rtol*|ref| "
+          "(checks/acceptance/tolerance.hpp)\n");
+      std::printf("family   %-16s causal  max diff   of allowed  status  checked\n", "shape");
+      break;
+    case Group::ragged:
+      std::printf("\nRagged lengths, odd B and H: the same bound\n");
+      std::printf("family   %-16s causal  max diff   of allowed  status  checked\n", "shape");
+      break;
+  }
+}
+
+void Report::close_group() {
+  if (group_ != Group::notes) return;
+  print_resources({1, 8, 512, 64});
+  print_resources({2, 8, 2048, 128});
+}
+
+void Report::print_failure(const CaseResult& r) {
+  if (detailed_++ >= DETAILED_FAILURES) {
+    std::printf("  RED %s: %s\n", text(r.test).c_str(), r.problems.front().c_str());
+    return;
+  }
+  std::printf("  RED %s\n", text(r.test).c_str());
+  for (std::size_t i = 0; i < r.problems.size() && i < LINES_PER_FAILURE; ++i)
+    std::printf("    %s\n", r.problems[i].c_str());
+  if (r.problems.size() > LINES_PER_FAILURE) std::printf("    and %zu more\n", r.problems.size() - LINES_PER_FAILURE);
+}
+
+void Report::finish() {
+  if (any_group_ && !options_.quick) close_group();
+  const auto kib = [](const Shape& shape) { return double(stage().plan(shape).smem()) / 1024; };
+  std::printf(
+      "\n%s %s: %zu/%zu shapes, max diff %.6f, smem %.1f KiB (d=64) %.1f KiB (d=128), families %zu/%zu, "
+      "ragged "
+      "%zu/%zu, %.1f s\n",
+      stage().name, backend_name(), green_[0], seen_[0], notes_max_diff_, kib({1, 8, 512, 64}), kib({2, 8, 2048, 128}),
+      green_[1], seen_[1], green_[2], seen_[2], seconds_since(begin_));
+  std::printf("%zu passed, %zu failed\n", passed_, failed_);
+  std::fflush(stdout);
+}
+
+}  // namespace lab

@@ -1,0 +1,344 @@
+#include "checks/bench/bench_results.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <optional>
+
+#include "checks/commands.hpp"
+#include "checks/acceptance/format.hpp"
+
+namespace lab {
+namespace {
+
+constexpr Shape ACCEPTANCE[] = {{1, 8, 512, 64, false}, {1, 8, 512, 64, true},    {2, 8, 2048, 64, false},
+                                {2, 8, 2048, 64, true}, {2, 8, 2048, 128, false}, {2, 8, 2048, 128, true}};
+constexpr Shape LONG[] = {
+    {4, 16, 8192, 64, false}, {4, 16, 8192, 64, true}, {4, 16, 8192, 128, false}, {4, 16, 8192, 128, true}};
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = text.find(separator, begin);
+    parts.emplace_back(text.substr(begin, end == text.npos ? end : end - begin));
+    if (end == text.npos) return parts;
+    begin = end + 1;
+  }
+}
+
+template <class Number>
+std::optional<Number> number(const std::string& text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<Shape> shape_of(const std::string& word) {
+  const auto parts = split(word, ',');
+  if (parts.size() < 4 || parts.size() > 5 || (parts.size() == 5 && parts[4] != "causal")) return std::nullopt;
+  Shape shape;
+  int* const extents[] = {&shape.B, &shape.H, &shape.S, &shape.D};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto value = number<int>(parts[i]);
+    if (!value || *value < 1 || *value > (1 << 20)) return std::nullopt;
+    *extents[i] = *value;
+  }
+  shape.causal = parts.size() == 5;
+  return shape;
+}
+
+// --- reading the samples ---------------------------------------------------------------------------------------
+
+struct Figure {
+  std::map<int, std::vector<double>> rounds;  // microseconds a call
+};
+struct BenchCase {
+  std::string program, shape, status = "ok", detail;
+  std::map<std::string, std::string> facts;
+  std::map<std::string, Figure> figures;
+  std::vector<double> sm_mhz, watts;
+};
+struct Run {
+  std::vector<std::pair<std::string, std::string>> meta, kernels;
+  std::map<std::string, Figure> ceilings;
+  std::vector<BenchCase> cases;  // in the order of their first mention
+
+  BenchCase& at(const std::string& program, const std::string& shape) {
+    for (BenchCase& c : cases)
+      if (c.program == program && c.shape == shape) return c;
+    cases.push_back({});
+    cases.back().program = program, cases.back().shape = shape;
+    return cases.back();
+  }
+  const BenchCase* find(const std::string& program, const std::string& shape) const {
+    for (const BenchCase& c : cases)
+      if (c.program == program && c.shape == shape) return &c;
+    return nullptr;
+  }
+};
+
+constexpr std::string_view FIGURES[] = {"graph", "graph_flushed", "call", "call_flushed"};
+
+void read_line(Run& run, const std::string& line) {
+  const auto bad = [&](const char* why) { return BadInput(std::string("samples: ") + why + " in '" + line + "'"); };
+  const auto words = split(line, '\t');
+  const auto want = [&](std::size_t count) {
+    if (words.size() != count) throw bad("wrong number of fields");
+  };
+  const auto values = [&](const std::string& text) {
+    std::vector<double> out;
+    for (const std::string& word : split(text, ' ')) {
+      const auto value = number<double>(word);
+      if (!value || !(*value > 0) || !std::isfinite(*value)) throw bad("not a positive number");
+      out.push_back(*value);
+    }
+    return out;
+  };
+  const auto round = [&](const std::string& text) {
+    const auto value = number<int>(text);
+    if (!value || *value < 1) throw bad("not a round");
+    return *value;
+  };
+  const auto case_at = [&](std::size_t i) -> BenchCase& {
+    if (!shape_of(words[i + 1])) throw bad("not a shape");
+    return run.at(words[i], words[i + 1]);
+  };
+  if (words[0] == "meta") {
+    want(3);
+    auto& into = words[1].starts_with("kernel ") ? run.kernels : run.meta;
+    const std::string key = words[1].starts_with("kernel ") ? words[1].substr(7) : words[1];
+    if (std::ranges::find(into, key, &std::pair<std::string, std::string>::first) == into.end())
+      into.emplace_back(key, words[2]);
+  } else if (words[0] == "case") {  // case PROGRAM SHAPE STATUS DETAIL
+    want(5);
+    BenchCase& c = case_at(1);
+    if (words[3] != "ok" && words[3] != "skipped" && words[3] != "failed") throw bad("not a status");
+    if (c.status != "failed" && words[3] != "ok") c.status = words[3], c.detail = words[4];
+  } else if (words[0] == "fact") {  // fact PROGRAM SHAPE NAME NUMBER
+    want(5);
+    if (!number<double>(words[4])) throw bad("not a number");
+    case_at(1).facts[words[3]] = words[4];
+  } else if (words[0] == "sample") {  // sample PROGRAM SHAPE FIGURE ROUND VALUES
+    want(6);
+    if (std::ranges::find(FIGURES, words[3]) == std::end(FIGURES)) throw bad("not a figure");
+    auto& into = case_at(1).figures[words[3]].rounds[round(words[4])];
+    for (const double v : values(words[5])) into.push_back(v);
+  } else if (words[0] == "seen") {  // seen PROGRAM SHAPE SM_MHZ WATTS
+    want(5);
+    BenchCase& c = case_at(1);
+    c.sm_mhz.push_back(values(words[3])[0]);
+    c.watts.push_back(values(words[4])[0]);
+  } else if (words[0] == "ceiling") {  // ceiling NAME ROUND VALUES
+    want(4);
+    auto& into = run.ceilings[words[1]].rounds[round(words[2])];
+    for (const double v : values(words[3])) into.push_back(v);
+  } else {
+    throw bad("unknown record");
+  }
+}
+
+Run read_run(const std::vector<std::string>& files) {
+  Run run;
+  for (const std::string& file : files)
+    for (const std::string& line : split(file, '\n'))
+      if (!line.empty()) read_line(run, line);
+  return run;
+}
+
+// --- what follows from them --------------------------------------------------------------------------------------
+
+struct Spread {
+  double median = 0, p10 = 0, p90 = 0;
+  std::size_t samples = 0;
+};
+Spread spread(std::vector<double> values) {
+  std::ranges::sort(values);
+  return {percentile(values, 0.5), percentile(values, 0.1), percentile(values, 0.9), values.size()};
+}
+Spread spread(const Figure& figure) {
+  std::vector<double> all;
+  for (const auto& [round, values] : figure.rounds) all.insert(all.end(), values.begin(), values.end());
+  return spread(all);
+}
+
+bool is_peer(const std::string& program) { return program.starts_with("torch_"); }
+
+double flop(const Shape& s) { return 4.0 * double(s.rows()) * s.S * s.D * (s.causal ? 0.5 : 1); }
+double bytes(const Shape& s) { return 4.0 * double(s.elements()) * 2; }
+
+// Microseconds a call inside a replayed graph; nothing for a case that was not timed.
+std::optional<double> graph_time(const BenchCase* c) {
+  if (!c || c->status != "ok" || !c->figures.contains("graph")) return std::nullopt;
+  return spread(c->figures.at("graph")).median;
+}
+
+struct Ratios {
+  double tflops = 0, gbs = 0;
+  std::optional<double> of_matrix, of_bandwidth, vs_previous, vs_pytorch;
+  std::string previous, pytorch;
+};
+Ratios ratios(const Run& run, const BenchCase& c) {
+  Ratios r;
+  const double us = *graph_time(&c);
+  const Shape shape = *shape_of(c.shape);
+  r.tflops = flop(shape) / us * 1e-6, r.gbs = bytes(shape) / us * 1e-3;
+  if (run.ceilings.contains("matrix_fp16_tflops"))
+    r.of_matrix = r.tflops / spread(run.ceilings.at("matrix_fp16_tflops")).median;
+  if (run.ceilings.contains("copy_gbs")) r.of_bandwidth = r.gbs / spread(run.ceilings.at("copy_gbs")).median;
+  std::optional<double> best;
+  for (const BenchCase& other : run.cases) {
+    if (other.shape != c.shape) continue;
+    const auto time = graph_time(&other);
+    if (is_peer(other.program) && other.program != "torch_default" && time &&
+        (!best || *time < *best))  // default is one of them
+      best = time, r.pytorch = other.program;
+  }
+  if (best) r.vs_pytorch = us / *best;
+  if (is_peer(c.program)) return r;
+  std::string previous;
+  for (const BenchCase& other : run.cases) {
+    if (is_peer(other.program)) continue;
+    if (other.program == c.program) break;
+    previous = other.program;
+  }
+  if (const auto time = graph_time(run.find(previous, c.shape))) r.vs_previous = *time / us, r.previous = previous;
+  return r;
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char ch : text) {
+    if (ch == '"' || ch == '\\') out += '\\';
+    out += (unsigned char)ch < 32 ? ' ' : ch;
+  }
+  return out + '"';
+}
+
+std::string num(double value) { return format("%.6g", value); }
+std::string num(const std::optional<double>& value) { return value ? num(*value) : "null"; }
+
+std::string json(const Spread& s) {
+  return format("\"median\": %s, \"p10\": %s, \"p90\": %s, \"samples\": %zu", num(s.median).c_str(), num(s.p10).c_str(),
+                num(s.p90).c_str(), s.samples);
+}
+std::string json(const Figure& figure) {
+  std::string rounds;
+  for (const auto& [round, values] : figure.rounds)
+    rounds += (rounds.empty() ? "" : ", ") + ("{" + json(spread(values)) + "}");
+  return "{" + json(spread(figure)) + ", \"rounds\": [" + rounds + "]}";
+}
+
+std::string json(const Run& run, const BenchCase& c) {
+  const Shape s = *shape_of(c.shape);
+  std::string out = format(
+                        "    {\"program\": %s, \"kind\": \"%s\", \"shape\": %s, \"B\": %d, \"H\": %d, \"S\": %d, "
+                        "\"D\": %d, \"causal\": %s,\n",
+                        quoted(c.program).c_str(), is_peer(c.program) ? "peer" : "stage", quoted(c.shape).c_str(), s.B,
+                        s.H, s.S, s.D, s.causal ? "true" : "false") +
+                    format("     \"status\": %s, \"detail\": %s, \"flop\": %s, \"bytes\": %s", quoted(c.status).c_str(),
+                           quoted(c.detail).c_str(), num(flop(s)).c_str(), num(bytes(s)).c_str());
+  for (const auto& [name, value] : c.facts) out += ", " + quoted(name) + ": " + value;
+  if (!graph_time(&c)) return out + "}";
+  const auto range = [](const std::vector<double>& v) {
+    return v.empty() ? "null"
+                     : "[" + num(*std::ranges::min_element(v)) + ", " + num(*std::ranges::max_element(v)) + "]";
+  };
+  out += ",\n     \"sm_mhz\": " + range(c.sm_mhz) + ", \"watts\": " + range(c.watts) + ",\n     \"figures\": {";
+  std::string figures;
+  for (const std::string_view name : FIGURES) {
+    const auto found = c.figures.find(std::string(name));
+    figures += (figures.empty() ? "\n" : ",\n") + ("       " + quoted(std::string(name)) + ": ") +
+               (found == c.figures.end() ? "null" : json(found->second));
+  }
+  const Ratios r = ratios(run, c);
+  return out + figures + "},\n     \"tflops\": " + num(r.tflops) + ", \"gbs\": " + num(r.gbs) +
+         ", \"share_of_matrix\": " + num(r.of_matrix) + ", \"share_of_bandwidth\": " + num(r.of_bandwidth) +
+         ", \"faster_than_previous\": " + num(r.vs_previous) + ", \"previous\": " + quoted(r.previous) +
+         ", \"times_pytorch\": " + num(r.vs_pytorch) + ", \"pytorch\": " + quoted(r.pytorch) + "}";
+}
+
+}  // namespace
+
+std::string shape_word(const Shape& s) {
+  return format("%d,%d,%d,%d%s", s.B, s.H, s.S, s.D, s.causal ? ",causal" : "");
+}
+
+std::vector<Shape> bench_shapes(std::string_view words) {
+  std::vector<Shape> shapes;
+  if (words == "acceptance" || words == "all")
+    shapes.insert(shapes.end(), std::begin(ACCEPTANCE), std::end(ACCEPTANCE));
+  if (words == "long" || words == "all") shapes.insert(shapes.end(), std::begin(LONG), std::end(LONG));
+  if (!shapes.empty()) return shapes;
+  for (const std::string& word : split(words, ';')) {
+    const auto shape = shape_of(word);
+    if (!shape) throw BadInput("shape=" + word + ": neither B,H,S,D[,causal] nor one of acceptance, long, all");
+    if (shape->D != 64 && shape->D != 128)
+      throw BadInput("shape=" + word + ": the stages take head dimensions 64 and 128");
+    shapes.push_back(*shape);
+  }
+  return shapes;
+}
+
+double percentile(const std::vector<double>& sorted, double p) {
+  if (sorted.empty()) return NAN;
+  const double at = p * double(sorted.size() - 1);
+  const std::size_t below = std::size_t(at), above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - double(below)) * (sorted[above] - sorted[below]);
+}
+
+std::string bench_json(const std::vector<std::string>& files) {
+  const Run run = read_run(files);
+  std::string out = "{\n  \"schema\": \"bench-1\",\n";
+  for (const auto& [key, value] : run.meta) out += "  " + quoted(key) + ": " + quoted(value) + ",\n";
+  const auto object = [](const std::string& name, const std::string& members) {
+    return "  " + quoted(name) + ": {" + members + (members.empty() ? "" : "\n  ") + "},\n";
+  };
+  std::string members;
+  for (const auto& [stage, hash] : run.kernels)
+    members += (members.empty() ? "\n    " : ",\n    ") + quoted(stage) + ": " + quoted(hash);
+  out += object("kernels", members);
+  members.clear();
+  for (const auto& [name, figure] : run.ceilings)
+    members += (members.empty() ? "\n    " : ",\n    ") + quoted(name) + ": " + json(figure);
+  out += object("ceilings", members) + "  \"cases\": [\n";
+  for (std::size_t i = 0; i < run.cases.size(); ++i)
+    out += json(run, run.cases[i]) + (i + 1 < run.cases.size() ? ",\n" : "\n");
+  return out + "  ]\n}\n";
+}
+
+std::string bench_table(const std::vector<std::string>& files) {
+  const Run run = read_run(files);
+  std::string out = format("%-18s %-20s %11s %19s %11s %9s %8s %9s %9s\n", "program", "shape", "graph us", "p10 .. p90",
+                           "one call", "TFLOP/s", "matrix", "faster x", "PyTorch x");
+  std::vector<std::string> shapes;
+  for (const BenchCase& c : run.cases)
+    if (std::ranges::find(shapes, c.shape) == shapes.end()) shapes.push_back(c.shape);
+  for (const std::string& shape : shapes)
+    for (const BenchCase& c : run.cases) {
+      if (c.shape != shape) continue;
+      if (!graph_time(&c)) {
+        out += format("%-18s %-20s %s: %s\n", c.program.c_str(), shape.c_str(), c.status.c_str(), c.detail.c_str());
+        continue;
+      }
+      const Spread s = spread(c.figures.at("graph"));
+      const Ratios r = ratios(run, c);
+      const auto times = [](const std::optional<double>& v) { return v ? format("%.2f", *v) : std::string("-"); };
+      const std::string matrix = r.of_matrix ? format("%.1f%%", 100 * *r.of_matrix) : "-";
+      const std::string call = c.figures.contains("call") ? format("%.2f", spread(c.figures.at("call")).median) : "-";
+      out += format("%-18s %-20s %11.2f %19s %11s %9.2f %8s %9s %9s\n", c.program.c_str(), shape.c_str(), s.median,
+                    format("%.2f .. %.2f", s.p10, s.p90).c_str(), call.c_str(), r.tflops, matrix.c_str(),
+                    times(r.vs_previous).c_str(), times(r.vs_pytorch).c_str());
+    }
+  return out;
+}
+
+#ifndef LAB_GPU
+int bench_command(std::span<char*>) {
+  throw BadInput("bench times kernels on a GPU, and this binary runs them on the CPU; bench-cpu says what that costs");
+}
+#endif
+
+}  // namespace lab

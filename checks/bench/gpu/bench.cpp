@@ -1,0 +1,424 @@
+// lab bench: how long the linked stage takes, on inputs that it was seen to compute right before and after.
+//
+// Two figures a shape: `graph`, a call inside a replayed CUDA graph (the device's time, launch gaps shrunk to nothing),
+// and `call`, one launch between two events on an idle GPU (what a single call costs, launch overhead included). Inputs
+// are N(0,1), several sets in rotation. Each figure twice: as it comes, rotating over few sets that stay in L2 if they
+// fit, and `flushed`: the graph rotates over so many sets that each call finds its own evicted, the single call comes
+// after a write of twice the L2. reference/peers.py measures PyTorch the same way; change both or neither.
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "checks/bench/bench_results.hpp"
+#include "checks/commands.hpp"
+#include "checks/bench/gpu/device.hpp"
+#include "checks/acceptance/report.hpp"
+#include "checks/acceptance/tolerance.hpp"
+#include "common/backend.hpp"
+#include "common/stage.hpp"
+#include "reference/attention.hpp"
+
+namespace lab {
+namespace {
+
+using gpu::Buffer;
+
+constexpr double SLOWEST_CALL = 2e6;   // us: a slower case is left out
+constexpr int FEWEST_LAUNCHES = 20;    // in a graph
+constexpr double GRAPH_LENGTH = 2e3;   // us that a graph should last, so that starting it does not count
+constexpr double ROUND_TIME = 150e3;   // us of replays a figure and round, where that is more than one
+constexpr double SHORT_GRAPH = 500e3;  // us: a longer one is replayed once a round, and not warmed up
+constexpr int MOST_REPLAYS = 7, MOST_CALLS = 15;
+constexpr int IDLE_CALLS = 5;          // untimed ones before short calls: a host that just waited is slow to launch
+constexpr double ORACLE_WORK = 0.4e9;  // fp64 operations of an oracle run
+constexpr int ROWS_TOGETHER = 4;       // consecutive rows in its sample
+
+struct NotTimed : std::runtime_error {  // the kernel fails, or cannot be trusted
+  using std::runtime_error::runtime_error;
+};
+
+struct Plan {
+  int warm_sets = 2, all_sets = 2;
+  bool flushes = true;  // false: one set is larger than twice the L2, and no call finds anything of its own there
+};
+Plan plan_sets(const Shape& shape, std::size_t l2) {
+  const std::size_t set = 4 * shape.elements() * sizeof(half);
+  Plan plan;
+  plan.warm_sets = int(std::clamp<std::size_t>(l2 * 3 / 4 / set, 2, 4));
+  plan.flushes = set <= 2 * l2;
+  plan.all_sets =
+      plan.flushes ? int(std::max<std::size_t>(std::size_t(plan.warm_sets), 2 * l2 / set + 2)) : plan.warm_sets;
+  return plan;
+}
+
+struct Set {
+  Buffer<half> q, k, v, out;
+  Buffer<half> right;  // what the kernel computed before it was timed, found right
+  explicit Set(std::size_t size) : q(size), k(size), v(size), out(size), right(size) {}
+};
+
+class Stream {
+ public:
+  Stream() { check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate"); }
+  ~Stream() { cudaStreamDestroy(stream_); }
+  operator cudaStream_t() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+class Stopwatch {
+ public:
+  Stopwatch() {
+    check_cuda(cudaEventCreate(&start_), "cudaEventCreate");
+    check_cuda(cudaEventCreate(&stop_), "cudaEventCreate");
+  }
+  ~Stopwatch() { cudaEventDestroy(start_), cudaEventDestroy(stop_); }
+  // Microseconds between two events around `work`; `meanwhile` runs on the host while the GPU is busy.
+  template <class Work, class Meanwhile>
+  double time(cudaStream_t stream, Work work, Meanwhile meanwhile) {
+    check_cuda(cudaEventRecord(start_, stream), "cudaEventRecord");
+    work();
+    check_cuda(cudaEventRecord(stop_, stream), "cudaEventRecord");
+    meanwhile();
+    check_cuda(cudaEventSynchronize(stop_), "the timed launches");
+    float milliseconds = 0;
+    check_cuda(cudaEventElapsedTime(&milliseconds, start_, stop_), "cudaEventElapsedTime");
+    return 1000.0 * milliseconds;
+  }
+  template <class Work>
+  double time(cudaStream_t stream, Work work) {
+    return time(stream, work, [] {});
+  }
+
+ private:
+  cudaEvent_t start_ = nullptr, stop_ = nullptr;
+};
+
+class CaseTimer {
+ public:
+  CaseTimer(const Shape& shape, int round, std::size_t l2, std::string& lines)
+      : shape_(shape), round_(round), l2_(l2), lines_(lines), plan_(plan_sets(shape, l2)) {}
+
+  void run() {
+    const std::size_t free_needed = std::size_t(plan_.all_sets) * 5 * shape_.elements() * sizeof(half) + 2 * l2_;
+    std::size_t free = 0, total = 0;
+    check_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    if (free_needed > free * 9 / 10)
+      return skip(format("its inputs take %.1f GB, more than is free", double(free_needed) * 1e-9));
+    for (int i = 0; i < plan_.all_sets; ++i) {
+      sets_.emplace_back(shape_.elements());
+      Set& set = sets_.back();
+      const std::uint64_t seed = std::uint64_t(3 * i + 1);
+      gpu::fill_normal(set.q.data(), shape_.elements(), seed, stream_);
+      gpu::fill_normal(set.k.data(), shape_.elements(), seed + 1, stream_);
+      gpu::fill_normal(set.v.data(), shape_.elements(), seed + 2, stream_);
+    }
+    check_cuda(cudaStreamSynchronize(stream_), "making inputs");
+
+    // One head first, so that a hopeless case is known before it is waited for.
+    Shape one = shape_;
+    one.B = one.H = 1;
+    (void)call(sets_[0], one);
+    const double head = call(sets_[0], one);
+    int multiprocessors = 1, gpu = 0;
+    check_cuda(cudaGetDevice(&gpu), "cudaGetDevice");
+    check_cuda(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, gpu), "cudaDeviceGetAttribute");
+    const double waves = double(stage().plan(one).grid.x) * shape_.B * shape_.H / multiprocessors;
+    if (head * std::max(1.0, waves) > SLOWEST_CALL)
+      return skip(
+          format("one head suggests %.1f s a call; the limit is %.0f s", head * waves * 1e-6, SLOWEST_CALL * 1e-6));
+
+    check_before();
+    estimate_ = call(sets_[1], shape_);
+    fact("warm_sets", plan_.warm_sets);
+    fact("working_set_bytes", double(plan_.warm_sets) * 4 * double(shape_.elements()) * sizeof(half));
+    graph("graph", plan_.warm_sets);
+    if (plan_.flushes) graph("graph_flushed", plan_.all_sets);
+    calls("call", false);
+    if (plan_.flushes) calls("call_flushed", true);
+    check_after();
+    add("case", "ok\t");
+  }
+
+ private:
+  void add(const char* record, const std::string& rest) {
+    lines_ += std::string(record) + "\t" + stage().name + "\t" + shape_word(shape_) + "\t" + rest + "\n";
+  }
+  void fact(const char* name, double value) { add("fact", format("%s\t%.6g", name, value)); }
+  void sample(const char* figure, const std::vector<double>& us) {
+    std::string values;
+    for (const double v : us) values += format("%s%.3f", values.empty() ? "" : " ", v);
+    add("sample", format("%s\t%d\t", figure, round_) + values);
+  }
+  void skip(const std::string& why) { add("case", "skipped\t" + why); }
+
+  void launch(const Set& set, const Shape& shape) {
+    const cudaError_t error = stage().launch(
+        {set.q.data(), set.k.data(), set.v.data(), set.out.data(), shape, 1.0f / std::sqrt(float(shape.D)), stream_});
+    const cudaError_t last = cudaGetLastError();
+    const std::string message = take_exec_report().message;
+    if (error != cudaSuccess || last != cudaSuccess)
+      throw NotTimed(std::string("launch refused: ") + cudaGetErrorName(error != cudaSuccess ? error : last) +
+                     (message.empty() ? "" : ": " + message));
+  }
+  double call(const Set& set, const Shape& shape) {
+    return watch_.time(stream_, [&] { launch(set, shape); });
+  }
+
+  // --- right or wrong --------------------------------------------------------------------------------------------
+
+  void poison(const Set& set) {
+    check_cuda(cudaMemsetAsync(set.out.data(), 0xFF, set.out.bytes(), stream_), "cudaMemset");  // FP16_NAN
+  }
+
+  // Rows of one set, ROWS_TOGETHER at a time, spread over all heads; the last rows are always among them.
+  std::vector<RowBlock> sampled_rows(std::size_t set) const {
+    const double row_work = 4.0 * shape_.S * shape_.D * (shape_.causal ? 0.5 : 1);
+    const std::size_t blocks = std::min<std::size_t>(
+        (shape_.rows() + ROWS_TOGETHER - 1) / ROWS_TOGETHER,
+        std::max<std::size_t>(4, std::size_t(ORACLE_WORK / row_work / double(plan_.all_sets) / ROWS_TOGETHER)));
+    std::vector<RowBlock> chosen;
+    for (std::size_t i = 0; i < blocks; ++i) {
+      std::size_t row = shape_.rows() * (i + 1) / blocks - 1;
+      if (i + 1 < blocks) row -= (set * 7919 + i * 104729) % (shape_.rows() / blocks);
+      const int in_head = int(row % std::size_t(shape_.S)), first = std::max(0, in_head - ROWS_TOGETHER + 1);
+      chosen.push_back({int(row / std::size_t(shape_.S)), first, in_head - first + 1});
+    }
+    return chosen;
+  }
+
+  void check_before() {
+    std::size_t rows = 0;
+    double max_diff = 0;
+    for (Set& set : sets_) {
+      poison(set);
+      launch(set, shape_);
+    }
+    if (const cudaError_t ran = cudaStreamSynchronize(stream_); ran != cudaSuccess)
+      throw NotTimed(std::string("kernel failed: ") + cudaGetErrorName(ran));
+    for (std::size_t i = 0; i < sets_.size(); ++i) {
+      const Set& set = sets_[i];
+      check_cuda(cudaMemcpyAsync(set.right.data(), set.out.data(), set.out.bytes(), cudaMemcpyDeviceToDevice, stream_),
+                 "cudaMemcpy");
+      if (const std::size_t nans = gpu::count_bad(set.right.data(), nullptr, shape_.elements(), stream_); nans > 0)
+        throw NotTimed(format("%zu elements of its output are NaN, or were not written", nans));
+      compare(set, sampled_rows(i), rows, max_diff);
+    }
+    fact("checked_rows", double(rows));
+    fact("max_diff", max_diff);
+  }
+
+  // Head by head, so that only what the sample needs comes to the host.
+  void compare(const Set& set, const std::vector<RowBlock>& blocks, std::size_t& rows, double& max_diff) const {
+    const std::size_t D = std::size_t(shape_.D), head_size = std::size_t(shape_.S) * D;
+    const double scale = 1.0f / std::sqrt(float(shape_.D));
+    const bool half_p = stage().plan(shape_).half_p;
+    const auto norm = [&](const std::vector<fp16>& tensor, std::size_t row) {
+      double squares = 0;
+      for (std::size_t c = 0; c < D; ++c)
+        squares += double(to_float(tensor[row * D + c])) * to_float(tensor[row * D + c]);
+      return std::sqrt(squares);
+    };
+    Shape one = shape_;
+    one.B = one.H = 1;
+    for (auto begin = blocks.begin(); begin != blocks.end();) {
+      const int head = begin->head;
+      std::vector<RowBlock> mine;
+      for (; begin != blocks.end() && begin->head == head; ++begin) mine.push_back({0, begin->first, begin->rows});
+      const auto part = [&](const Buffer<half>& from) {
+        return from.download(std::size_t(head) * head_size, head_size);
+      };
+      const auto q = part(set.q), k = part(set.k), v = part(set.v), got = part(set.right);
+      auto abs_v = v;
+      double max_v = 0, longest_k = 0;
+      for (fp16& x : abs_v) {
+        x.bits &= 0x7FFF;
+        max_v = std::max(max_v, double(to_float(x)));
+      }
+      for (std::size_t n = 0; n < std::size_t(shape_.S); ++n) longest_k = std::max(longest_k, norm(k, n));
+      const auto ref = attention(one, scale, q, k, v, mine), mean_abs_v = attention(one, scale, q, k, abs_v, mine);
+      std::size_t at = 0;
+      for (const RowBlock& block : mine)
+        for (int i = block.first; i < block.first + block.rows; ++i, ++rows) {
+          const RowError bound =
+              row_error(shape_.D, visible_keys(shape_, i), scale * norm(q, std::size_t(i)) * longest_k, half_p);
+          for (std::size_t c = 0; c < D; ++c, ++at) {
+            const double out = to_float(got[std::size_t(i) * D + c]), diff = std::abs(out - ref[at]);
+            if (!(diff <= allowed_error(bound, std::abs(ref[at]), mean_abs_v[at], max_v)))
+              throw NotTimed(format("wrong answer: head %d row %d col %zu is %.6g, the oracle says %.6g", head, i, c,
+                                    out, ref[at]));
+            max_diff = std::max(max_diff, diff);
+          }
+        }
+    }
+  }
+
+  // The last replay and the last calls wrote into poison: whatever was timed computed this.
+  void check_after() {
+    for (const Set& set : sets_)
+      if (gpu::count_bad(set.out.data(), set.right.data(), shape_.elements(), stream_) > 0)
+        throw NotTimed("its output changed while it was timed");
+  }
+
+  // --- figures ---------------------------------------------------------------------------------------------------
+
+  void graph(const char* figure, int sets) {
+    int launches = std::max(FEWEST_LAUNCHES, int(std::min(100.0, GRAPH_LENGTH / estimate_)));
+    launches = (launches + sets - 1) / sets * sets;
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t exec = nullptr;
+    check_cuda(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    for (int i = 0; i < launches; ++i) launch(sets_[std::size_t(i % sets)], shape_);
+    check_cuda(cudaStreamEndCapture(stream_, &graph), "cudaStreamEndCapture");
+    check_cuda(cudaGraphInstantiate(&exec, graph, 0), "cudaGraphInstantiate");
+    check_cuda(cudaGraphUpload(exec, stream_), "cudaGraphUpload");
+    const auto replay = [&] { check_cuda(cudaGraphLaunch(exec, stream_), "cudaGraphLaunch"); };
+    const double length = launches * estimate_;
+    if (length < SHORT_GRAPH) replay();
+    const int replays = std::clamp(int(ROUND_TIME / length), length < SHORT_GRAPH ? 3 : 1, MOST_REPLAYS);
+    std::vector<double> times;
+    for (int i = 0; i < replays; ++i) {
+      if (i + 1 == replays)
+        for (int s = 0; s < sets; ++s) poison(sets_[std::size_t(s)]);
+      check_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+      times.push_back(watch_.time(stream_, replay, [&] {
+        if (i + 1 == replays) see(length);
+      }) / launches);
+    }
+    check_cuda(cudaGraphExecDestroy(exec), "cudaGraphExecDestroy");
+    check_cuda(cudaGraphDestroy(graph), "cudaGraphDestroy");
+    sample(figure, times);
+    fact(figure == std::string("graph") ? "launches_per_graph" : "launches_per_graph_flushed", launches);
+    fact(figure == std::string("graph") ? "sets" : "sets_flushed", sets);
+  }
+
+  // Clocks and power in the middle of a replay.
+  void see(double length) {
+    usleep(useconds_t(length / 2));
+    if (const auto state = gpu::state_now(); state && state->sm_mhz > 0 && state->watts > 0)
+      add("seen", format("%.0f\t%.1f", state->sm_mhz, state->watts));
+  }
+
+  void calls(const char* figure, bool flush) {
+    const int count = std::clamp(int(ROUND_TIME / 2 / estimate_), 1, MOST_CALLS);
+    const std::size_t flush_bytes = flush ? 2 * l2_ : 1;
+    const Buffer<unsigned char> trash(flush_bytes);
+    std::vector<double> times;
+    for (int i = count < MOST_CALLS ? 0 : -IDLE_CALLS; i < count; ++i) {
+      const Set& set = sets_[std::size_t((i + IDLE_CALLS) % plan_.warm_sets)];
+      if (flush) check_cuda(cudaMemsetAsync(trash.data(), i, flush_bytes, stream_), "flushing the L2");
+      check_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+      const double us = call(set, shape_);
+      if (i >= 0) times.push_back(us);
+    }
+    sample(figure, times);
+  }
+
+  Shape shape_;
+  int round_;
+  std::size_t l2_;
+  std::string& lines_;
+  Plan plan_;
+  Stream stream_;
+  Stopwatch watch_;
+  std::vector<Set> sets_;
+  double estimate_ = 0;  // us a call
+};
+
+int positive(const KeyValues& values, const char* key, int otherwise) {
+  const auto text = values.get(key);
+  if (!text) return otherwise;
+  int value = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
+  if (error != std::errc() || end != text->data() + text->size() || value < 1)
+    throw BadInput(std::string(key) + "=" + *text + ": must be a whole number from 1");
+  return value;
+}
+
+std::vector<std::string> files_in(const std::string& directory) {
+  std::error_code error;
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) paths.push_back(entry.path());
+  if (error) throw BadInput("merge=" + directory + ": " + error.message());
+  std::ranges::sort(paths);
+  std::vector<std::string> texts;
+  for (const auto& path : paths) {
+    std::ifstream in(path);
+    texts.emplace_back(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>());
+  }
+  return texts;
+}
+
+void write_file(const std::string& path, const std::string& text, const char* key) {
+  std::ofstream out(path, std::ios::trunc);
+  if (!(out << text) || !out.flush()) throw BadInput(std::string(key) + "=" + path + ": cannot be written");
+}
+
+}  // namespace
+
+// lab bench [shape=LIST] [round=N] [out=FILE]: times the stage; the samples go to FILE, or a table to standard output.
+// lab bench merge=DIR [json=FILE]: the table, and the JSON, of all sample files in DIR.
+int bench_command(std::span<char*> args) {
+  constexpr std::string_view keys[] = {"shape", "round", "out", "merge", "json"};
+  const KeyValues values(args, keys);
+  if (const auto directory = values.get("merge")) {
+    const auto files = files_in(*directory);
+    if (const auto path = values.get("json")) write_file(*path, bench_json(files), "json");
+    std::printf("%s", bench_table(files).c_str());
+    return 0;
+  }
+  const std::vector<Shape> shapes = bench_shapes(values.get("shape").value_or("all"));
+  const int round = positive(values, "round", 1);
+  int count = 0;
+  if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) throw BadInput("bench needs a GPU, and CUDA finds none");
+  int gpu = 0, l2 = 0;
+  check_cuda(cudaGetDevice(&gpu), "cudaGetDevice");
+  check_cuda(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, gpu), "cudaDeviceGetAttribute");
+
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto work = [](const Shape& s) {
+    return double(s.rows()) * s.S * s.D * (s.causal ? 0.5 : 1) + 2e9;
+  };  // 2e9: what a case costs at least
+  double all = 0, done = 0;
+  for (const Shape& shape : shapes) all += work(shape);
+  std::string lines = format("meta\tl2_bytes\t%d\n", l2);
+  bool good = true;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const std::string left = done > 0 ? format("about %.0f s left", seconds * (all - done) / done) : "no estimate yet";
+    std::fprintf(stderr, "%s[%zu/%zu] %s %s, %zu more after it, %s%s", terminal ? "\r\033[K" : "", i + 1, shapes.size(),
+                 stage().name, text(shapes[i]).c_str(), shapes.size() - i - 1, left.c_str(), terminal ? "" : "\n");
+    try {
+      CaseTimer(shapes[i], round, std::size_t(l2), lines).run();
+    } catch (const NotTimed& e) {
+      good = false;
+      lines += std::string("case\t") + stage().name + "\t" + shape_word(shapes[i]) + "\tfailed\t" + e.what() + "\n";
+      if (cudaDeviceSynchronize() != cudaSuccess) {
+        std::fprintf(stderr, "%slab: the GPU gave up on this process; the cases after %s were not run\n",
+                     terminal ? "\r\033[K" : "", text(shapes[i]).c_str());
+        break;
+      }
+    }
+    done += work(shapes[i]);
+  }
+  if (terminal) std::fputs("\r\033[K", stderr);
+  if (const auto path = values.get("out"))
+    write_file(*path, lines, "out");
+  else
+    std::printf("%s", bench_table({lines}).c_str());
+  if (!good)
+    std::fprintf(stderr, "%s: a kernel that fails is not timed%s\n", stage().name,
+                 values.get("out") ? (", see " + *values.get("out")).c_str() : "");
+  return good ? 0 : 1;
+}
+
+}  // namespace lab

@@ -1,0 +1,499 @@
+#include "checks/bugs/fingerprint.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "checks/commands.hpp"
+#include "checks/acceptance/device_tensors.hpp"
+#include "checks/acceptance/report.hpp"
+#include "checks/acceptance/tolerance.hpp"
+#include "reference/attention.hpp"
+
+namespace lab {
+namespace {
+
+constexpr Schedule SCHEDULES[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
+constexpr Copies COPIES[] = {Copies::at_wait, Copies::at_issue};
+
+std::vector<double> right_answer(const Trial& t) { return attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v); }
+
+bool is_nan(fp16 h) { return std::isnan(to_float(h)); }
+
+// Calls each(flat index, row, col).
+template <class Each>
+void for_elements(const Shape& shape, Each each) {
+  std::size_t i = 0;
+  for (int bh = 0; bh < shape.B * shape.H; ++bh)
+    for (int row = 0; row < shape.S; ++row)
+      for (int col = 0; col < shape.D; ++col, ++i) each(i, row, col);
+}
+
+// The first head that has marks, from the first 128 rows that do: each character is the worst of its rows and columns.
+std::vector<std::string> map_of(const Shape& shape, const std::function<char(std::size_t)>& mark,
+                                const std::string& key) {
+  const std::size_t head = std::size_t(shape.S) * shape.D;
+  std::size_t begin = 0;
+  for (std::size_t bh = 0; bh < std::size_t(shape.B) * shape.H; ++bh) {
+    bool any = false;
+    for (std::size_t i = 0; i < head && !any; ++i) any = mark(bh * head + i) != '.';
+    if (any) {
+      begin = bh * head;
+      break;
+    }
+  }
+  constexpr int ROWS = 8, LINES = 16;  // a line is what one warp of eight owns of a 64-row tile
+  int first = 0;
+  const auto marked = [&](int row) {
+    for (int c = 0; c < shape.D; ++c)
+      if (mark(begin + std::size_t(row) * shape.D + c) != '.') return true;
+    return false;
+  };
+  while (first + 1 < shape.S && !marked(first)) ++first;
+  first = first / (ROWS * LINES) * (ROWS * LINES);
+  const int cols = std::max(2, shape.D / 32), last = std::min(shape.S, first + ROWS * LINES);
+  std::vector<std::string> lines = {format("head %zu, rows %d..%d of %d, a character is %d rows x %d columns: ",
+                                           begin / head, first, last - 1, shape.S, ROWS, cols) +
+                                    key};
+  for (int r0 = first; r0 < last; r0 += ROWS) {
+    std::string line = format("  row %4d  ", r0);
+    for (int c0 = 0; c0 < shape.D; c0 += cols) {
+      char worst = '.';
+      for (int r = r0; r < std::min(shape.S, r0 + ROWS); ++r)
+        for (int c = c0; c < c0 + cols; ++c)
+          if (const char m = mark(begin + std::size_t(r) * shape.D + c); m != '.') worst = m;
+      line += worst;
+    }
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+// The bound of tolerance.hpp with the largest norms of the whole tensors: the same for every element, and no tighter.
+struct Bound {
+  RowError row;
+  double max_v = 0;
+  double allowed(double reference) const { return allowed_error(row, std::abs(reference), max_v, max_v); }
+};
+
+double largest_row_norm(const std::vector<fp16>& tensor, int D) {
+  double largest = 0;
+  for (std::size_t row = 0; row < tensor.size(); row += D) {
+    double sum = 0;
+    for (int c = 0; c < D; ++c) sum += double(to_float(tensor[row + c])) * to_float(tensor[row + c]);
+    largest = std::max(largest, sum);
+  }
+  return std::sqrt(largest);
+}
+
+Bound bound_of(const Trial& t) {
+  Bound bound;
+  const double largest_score = t.scale * largest_row_norm(t.in.q, t.shape.D) * largest_row_norm(t.in.k, t.shape.D);
+  bound.row = row_error(t.shape.D, t.shape.S, largest_score, t.plan.half_p);
+  for (const fp16 v : t.in.v) bound.max_v = std::max(bound.max_v, std::abs(double(to_float(v))));
+  return bound;
+}
+
+struct Comparison {
+  std::size_t compared = 0, outside = 0;
+  double max_diff = 0;  // NaN counts as infinite
+};
+Comparison compare(const Trial& t, const std::vector<double>& with, const Where& where) {
+  Comparison c;
+  const Bound bound = bound_of(t);
+  for_elements(t.shape, [&](std::size_t i, int row, int col) {
+    if (!where(row, col)) return;
+    const double diff = std::abs(double(to_float(t.out[i])) - with[i]);
+    ++c.compared;
+    if (!(diff <= bound.allowed(with[i]))) ++c.outside;
+    c.max_diff = std::max(c.max_diff, std::isnan(diff) ? INFINITY : diff);
+  });
+  return c;
+}
+
+std::string state(const Trial& t) {
+  return t.ok() ? ""
+                : std::string(" (") +
+                      cudaGetErrorName(t.ok()                      ? cudaSuccess
+                                       : t.launched != cudaSuccess ? t.launched
+                                                                   : t.finished) +
+                      ": " + t.message + ")";
+}
+
+// A GPU has no schedules to choose and no checker of ours: what the bug does not happen to show there is hidden, not
+// gone.
+Part may_hide(Part part, const std::string& why) {
+  part.excuse = why;
+  return part;
+}
+
+Part cannot_look(Part part, const std::string& why) {
+  part.possible = false, part.seen = why;
+  return part;
+}
+
+// The compute-sanitizer tool that looks for such findings, on one launch of this same binary (`lab once`).
+Part sanitizer_reports(const Shape& shape, Finding::Kind kind) {
+  const bool init = kind == Finding::Kind::uninitialised, barrier = kind == Finding::Kind::barrier;
+  const bool race = kind == Finding::Kind::race_inter_warp || kind == Finding::Kind::race_intra_warp ||
+                    kind == Finding::Kind::before_wait;
+  const std::string tool = race ? "racecheck" : init ? "initcheck" : barrier ? "synccheck" : "memcheck";
+  Part part;
+  part.expected = "compute-sanitizer --tool " + tool + " reports it";
+  const std::string command = "compute-sanitizer --tool " + tool + (init ? " --initcheck-address-space shared" : "") +
+                              (race ? " --racecheck-report all" : "") +
+                              format(" /proc/%d/exe once %d %d %d %d %d 2>&1", int(getpid()), shape.B, shape.H, shape.S,
+                                     shape.D, int(shape.causal));
+  std::FILE* pipe = popen(command.c_str(), "r");
+  if (!pipe) return cannot_look(part, "compute-sanitizer cannot be run");
+  std::string summary;
+  char line[1024];
+  while (std::fgets(line, sizeof line, pipe)) {
+    std::string text(line);
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    if (text.find("SUMMARY") != text.npos) summary = text;
+    if (part.lines.size() < 4 && text.find("kernel.cu:") != text.npos) part.lines.push_back(text);
+  }
+  pclose(pipe);
+  if (summary.empty())
+    return cannot_look(part, tool + (init ? ": this version cannot watch shared memory" : ": it gave no summary"));
+  part.shown = summary.find("SUMMARY: 0 ") == summary.npos;
+  part.seen = tool + ": " + summary;
+  return may_hide(part, "; this tool does not see it");
+}
+
+bool has_all(const std::string& text, const std::vector<std::string>& pieces) {
+  return std::ranges::all_of(pieces, [&](const std::string& piece) { return text.find(piece) != text.npos; });
+}
+
+std::string joined(const std::vector<std::string>& pieces) {
+  std::string text;
+  for (const std::string& piece : pieces) text += (text.empty() ? "\"" : ", \"") + piece + "\"";
+  return text;
+}
+
+std::string kernel_path() { return std::string("stages/") + stage().name + "/kernel.cu"; }
+
+// The only line of the kernel that holds `piece`; a fingerprint that cannot find its line is a mistake in bugs.cpp.
+int line_with(const std::string& piece) {
+  std::ifstream source(kernel_path());
+  if (!source) throw std::runtime_error("cannot read " + kernel_path() + "; run from the repository's root");
+  std::string line;
+  int number = 0, found = 0;
+  while (std::getline(source, line)) {
+    ++number;
+    if (line.find(piece) == line.npos) continue;
+    if (found) throw std::runtime_error(kernel_path() + " has '" + piece + "' on more than one line");
+    found = number;
+  }
+  if (!found) throw std::runtime_error(kernel_path() + " has no line with '" + piece + "'");
+  return found;
+}
+
+}  // namespace
+
+std::string Trial::title() const {
+  return std::string(name(family)) + " inputs, " + text(shape) + ", seed " + std::to_string(seed);
+}
+
+Trial run_trial(const Shape& shape, Family family, const ExecOptions& options, std::uint64_t seed) {
+  Trial t;
+  t.shape = shape, t.family = family, t.seed = seed;
+  t.in = make_inputs(family, shape, seed);
+  t.plan = stage().plan(shape);
+  t.scale = float(default_scale(shape.D));
+  set_exec_options(options);
+  // A checked run sees every byte past a buffer's end, so it wants no canaries there.
+  const bool canaries = !options.check;
+  const DeviceTensor q(t.in.q, canaries), k(t.in.k, canaries), v(t.in.v, canaries);
+  DeviceTensor out(shape.elements(), canaries);
+  out.poison();
+  poison_shared_memory();
+  take_exec_report();
+  t.launched = stage().launch({q.data(), k.data(), v.data(), out.data(), shape, t.scale, nullptr});
+  cudaGetLastError();
+  t.finished = cudaDeviceSynchronize();
+  ExecReport report = take_exec_report();
+  t.message = report.message;
+  t.findings = std::move(report.findings);
+  set_exec_options({});
+  if (t.finished != cudaSuccess && std::string_view(backend_name()) == "gpu") {
+    t.out.assign(shape.elements(), FP16_NAN);  // the context is lost, and the output with it
+    return t;
+  }
+  t.out = out.download();
+  return t;
+}
+
+Part equals_prediction(const Trial& t, const std::vector<double>& predicted, const std::string& formula,
+                       const Where& where) {
+  const std::vector<double> right = right_answer(t);
+  double apart = 0;
+  for_elements(t.shape, [&](std::size_t i, int row, int col) {
+    if (where(row, col)) apart = std::max(apart, std::abs(predicted[i] - right[i]));
+  });
+  const Comparison with_prediction = compare(t, predicted, where), with_right = compare(t, right, where);
+  Part part;
+  part.expected = "the output equals " + formula;
+  // Far apart on this input, or matching the prediction would prove nothing.
+  part.shown = t.ok() && with_prediction.outside == 0 && apart >= 100 * NOTES_TOLERANCE;
+  part.seen =
+      format(
+          "%s: |out - predicted| <= %.1e (%zu of %zu elements outside the bound), |out - right| <= %.2g; predicted and "
+          "right are up to %.2f apart",
+          t.title().c_str(), with_prediction.max_diff, with_prediction.outside, with_prediction.compared,
+          with_right.max_diff, apart) +
+      state(t);
+  const Bound bound = bound_of(t);
+  part.lines = map_of(
+      t.shape,
+      [&](std::size_t i) {
+        if (is_nan(t.out[i])) return t.out[i] == FP16_NAN ? '~' : 'N';
+        return std::abs(to_float(t.out[i]) - right[i]) <= bound.allowed(right[i]) ? '.' : '#';
+      },
+      "'#' wrong, 'N' NaN, '~' never written, '.' right");
+  return part;
+}
+
+Part nan_exactly(const Trial& t, const Where& where, const std::string& rule) {
+  std::size_t nans = 0, wrong_place = 0, predicted = 0;
+  for_elements(t.shape, [&](std::size_t i, int row, int col) {
+    nans += is_nan(t.out[i]), predicted += where(row, col), wrong_place += is_nan(t.out[i]) != where(row, col);
+  });
+  Part part;
+  part.expected = "NaN if and only if " + rule;
+  part.shown = t.ok() && predicted > 0 && wrong_place == 0;
+  part.seen = format("%s: %zu of %zu elements are NaN, %zu predicted, %zu disagree", t.title().c_str(), nans,
+                     t.out.size(), predicted, wrong_place) +
+              state(t);
+  part.lines = map_of(
+      t.shape, [&](std::size_t i) { return is_nan(t.out[i]) ? 'N' : '.'; }, "'N' NaN, '.' a number");
+  return part;
+}
+
+Part unwritten_exactly(const Trial& t, const Where& where, const std::string& rule) {
+  std::size_t unwritten = 0, wrong_place = 0, predicted = 0;
+  for_elements(t.shape, [&](std::size_t i, int row, int col) {
+    const bool poison = t.out[i] == FP16_NAN;
+    unwritten += poison, predicted += where(row, col), wrong_place += poison != where(row, col);
+  });
+  Part part;
+  part.expected = "never written: " + rule;
+  part.shown = t.ok() && predicted > 0 && wrong_place == 0;
+  part.seen = format("%s: %zu of %zu elements keep the poison, %zu predicted, %zu disagree", t.title().c_str(),
+                     unwritten, t.out.size(), predicted, wrong_place) +
+              state(t);
+  part.lines = map_of(
+      t.shape, [&](std::size_t i) { return t.out[i] == FP16_NAN ? '~' : '.'; }, "'~' never written, '.' written");
+  return part;
+}
+
+Part wrong_somewhere(const Trial& t) {
+  const std::vector<double> right = right_answer(t);
+  const Comparison c = compare(t, right, everywhere);
+  const Bound bound = bound_of(t);
+  Part part;
+  part.expected = "the output is wrong";
+  part.shown = t.ok() && c.outside > 0;
+  part.seen = format("%s: %zu of %zu elements outside the bound, |out - right| <= %.2g", t.title().c_str(), c.outside,
+                     c.compared, c.max_diff) +
+              state(t);
+  part.lines = map_of(
+      t.shape,
+      [&](std::size_t i) { return std::abs(to_float(t.out[i]) - right[i]) <= bound.allowed(right[i]) ? '.' : '#'; },
+      "'#' wrong, '.' right");
+  return part;
+}
+
+Part right_by_luck(const Trial& t, const std::vector<double>& predicted, const std::string& why) {
+  const Comparison with_prediction = compare(t, predicted, everywhere),
+                   with_right = compare(t, right_answer(t), everywhere);
+  Part part;
+  part.always = true;
+  part.expected = "the output is right " + why;
+  part.shown = t.ok() && with_prediction.outside == 0 && with_right.outside == 0;
+  part.seen = format("%s: |out - predicted| <= %.1e, |out - right| <= %.1e", t.title().c_str(),
+                     with_prediction.max_diff, with_right.max_diff) +
+              state(t);
+  return part;
+}
+
+Part refused(const Trial& t, const std::vector<std::string>& pieces) {
+  Part part;
+  part.expected = "the launch is refused, and the message says " + joined(pieces);
+  part.shown = t.launched != cudaSuccess && has_all(t.message, pieces);
+  part.seen = t.launched == cudaSuccess ? t.title() + ": launched"
+                                        : std::string(cudaGetErrorName(t.launched)) + ": " + t.message;
+  return part;
+}
+
+Part fails(const Trial& t, cudaError_t error, const std::vector<std::string>& pieces) {
+  Part part;
+  part.expected =
+      std::string("the kernel stops with ") + cudaGetErrorName(error) + ", and the message says " + joined(pieces);
+  part.shown = t.launched == cudaSuccess && t.finished == error && has_all(t.message, pieces);
+  part.seen = t.ok() ? t.title() + ": ran to its end" : state(t).substr(1);
+  if (std::string_view(backend_name()) == "gpu" && t.finished == error) {
+    part.shown = true;  // the hardware gives the code and no place
+    part.seen = std::string(cudaGetErrorName(error)) + " (the GPU names no thread)";
+  }
+  return std::string_view(backend_name()) == "gpu" ? may_hide(part, ": undefined, and harmless this time") : part;
+}
+
+Part schedules_differ(const Shape& shape, Family family) {
+  Part part;
+  std::map<std::vector<std::uint16_t>, std::string> outputs;
+  std::vector<fp16> first;
+  std::size_t differing = 0;
+  const auto add = [&](const Trial& t, const std::string& how) {
+    std::vector<std::uint16_t> bits(t.out.size());
+    std::ranges::transform(t.out, bits.begin(), [](fp16 h) { return h.bits; });
+    std::string& group = outputs[bits];
+    group += (group.empty() ? "" : " ") + how;
+    if (first.empty()) first = t.out;
+    for (std::size_t i = 0; i < first.size(); ++i) differing = std::max<std::size_t>(differing, first[i] != t.out[i]);
+  };
+  if (!can_schedule()) {
+    part.expected = "repeated launches differ, or an output is wrong";
+    bool wrong = false;
+    for (int i = 0; i < 20; ++i) {
+      const Trial t = run_trial(shape, family);
+      add(t, "launch" + std::to_string(i));
+      wrong |= compare(t, right_answer(t), everywhere).outside > 0;
+    }
+    part.shown = outputs.size() > 1 || wrong;
+    part.seen = format("20 launches gave %zu different output%s%s", outputs.size(), outputs.size() == 1 ? "" : "s",
+                       wrong ? ", some of them wrong" : "");
+    return may_hide(part, ": hidden by the order in which this GPU happens to run");
+  }
+  part.expected = "different schedules give different outputs";
+  for (const Copies copies : COPIES)
+    for (const Schedule schedule : SCHEDULES) {
+      ExecOptions options;
+      options.schedule = schedule, options.copies = copies;
+      add(run_trial(shape, family, options), std::string(name(schedule)) + "/" + name(copies));
+    }
+  part.shown = outputs.size() > 1;
+  part.seen =
+      std::string(name(family)) + " inputs, " + text(shape) +
+      format(": 8 schedules gave %zu different output%s", outputs.size(), outputs.size() == 1 ? ", bit for bit" : "s");
+  int letter = 0;
+  std::map<std::string, std::string> by_members;
+  for (const auto& [bits, members] : outputs) by_members[members] = "";
+  for (const auto& [members, unused] : by_members)
+    part.lines.push_back(format("  output %c: ", 'A' + letter++ % 26) + members);
+  return part;
+}
+
+Part checker_reports(const Shape& shape, const ExpectedReport& wanted) {
+  Part part;
+  const int first = wanted.first.empty() ? 0 : line_with(wanted.first);
+  const int second = wanted.second.empty() ? 0 : line_with(wanted.second);
+  part.expected = std::string("the checker reports: ") + name(wanted.kind);
+  if (first) part.expected += " at " + kernel_path() + ":" + std::to_string(first);
+  if (second) part.expected += (first ? " and line " : " at " + kernel_path() + ":") + std::to_string(second);
+  if (std::string_view(backend_name()) == "gpu") return sanitizer_reports(shape, wanted.kind);
+  if (!can_check()) throw BadInput("this binary is not instrumented; make stage=S reproduce-bug builds one that is");
+  int under = 0;
+  for (const Schedule schedule : SCHEDULES) {
+    ExecOptions options;
+    options.schedule = schedule, options.check = true, options.gaps = true;
+    const Trial t = run_trial(shape, Family::unit, options);
+    const auto found = std::ranges::find_if(t.findings, [&](const Finding& f) {
+      const auto is = [&](const Finding::Access& side, int line) {
+        return line == 0 || (side.line == line && side.file == kernel_path());
+      };
+      return f.kind == wanted.kind &&
+             ((is(f.first, first) && is(f.second, second)) || (is(f.second, first) && is(f.first, second)));
+    });
+    if (found == t.findings.end()) continue;
+    if (++under == 1) part.lines = {found->text};
+  }
+  part.shown = under == 4;
+  part.seen = format("reported under %d of 4 schedules, %s", under, text(shape).c_str());
+  return part;
+}
+
+std::vector<Part> nothing_wrong(const Shape& shape) {
+  std::vector<Part> parts = {schedules_differ(shape)};
+  Part checker{
+      "the checker reports anything at all", false, "silent under all 4 schedules, " + text(shape), {}, can_check()};
+  if (!can_check()) checker.seen = "only the CPU backend checks";
+  for (const Schedule schedule : SCHEDULES) {
+    if (!can_check()) break;
+    ExecOptions options;
+    options.schedule = schedule, options.check = true, options.gaps = true;
+    const Trial t = run_trial(shape, Family::unit, options);
+    if (t.findings.empty()) continue;
+    checker.shown = true;
+    checker.seen = std::to_string(t.findings.size()) + " findings";
+    checker.lines = {t.findings.front().text};
+  }
+  parts.push_back(checker);
+  parts.push_back(wrong_somewhere(run_trial(shape)));
+  return parts;
+}
+
+// lab fingerprint BUG: looks for the bug in this build. 0: as it should be (all parts show and the bug is planted, or
+// none shows and it is not).
+int fingerprint_command(std::span<char*> args) {
+  const std::vector<Fingerprint> known = fingerprints();
+  std::string names;
+  for (const Fingerprint& f : known) names += " " + f.bug;
+  if (args.size() != 1) throw BadInput("fingerprint takes the name of one bug:" + names);
+  const auto found = std::ranges::find(known, std::string(args[0]), &Fingerprint::bug);
+  if (found == known.end()) throw BadInput("no fingerprint of '" + std::string(args[0]) + "'; there are:" + names);
+  const std::string planted = planted_bug();
+  if (!planted.empty() && planted != found->bug) throw BadInput("this build has the bug " + planted);
+  const bool with_bug = !planted.empty();
+  if (with_bug) {
+    std::printf("%s in %s, on %s (%s)\n  planted:   %s\n  predicted: %s\n", found->bug.c_str(), stage().name,
+                backend_name(), device_name().c_str(), found->plant.c_str(), found->predicted.c_str());
+  } else {
+    std::printf("  the fixed build, same inputs:\n");
+  }
+  bool good = true;
+  int looked = 0;
+  for (const Part& part : found->look()) {
+    const bool wanted = part.always || (with_bug && !found->harmless);
+    const bool hidden = wanted && !part.shown && !part.excuse.empty();
+    const bool looked_here = part.possible && !hidden, as_it_should = !looked_here || part.shown == wanted;
+    looked += looked_here;
+    good &= as_it_should;
+    const char* mark = !looked_here ? "skip" : part.shown ? "shown" : "not shown";
+    // What turned out to be no bug has nothing to show: say what would, and that it does not.
+    const char* label = found->harmless && !part.always ? "if a bug: " : "expected: ";
+    if (with_bug) std::printf("  %s %s\n", label, part.expected.c_str());
+    std::printf("  %s %s[%s%s]\n", with_bug ? "seen:     " : "          ",
+                (part.seen + (hidden ? part.excuse : "") + " ").c_str(), mark,
+                as_it_should ? ""
+                : wanted     ? ", but it should be"
+                             : ", but it should not be");
+    if (with_bug && part.shown)
+      for (const std::string& line : part.lines) std::printf("    %s\n", line.c_str());
+  }
+  if (!good) return 1;
+  if (looked) return 0;
+  std::printf("  nothing of it shows on this backend\n");
+  return 3;
+}
+
+// lab once B H S D [causal]: one launch on unit inputs, for compute-sanitizer to watch. 0 even if the launch fails: the
+// tool has its own verdict.
+int once_command(std::span<char*> args) {
+  if (args.size() < 4 || args.size() > 5) throw BadInput("once takes B H S D [causal]");
+  const auto number = [&](std::size_t i) { return i < args.size() ? std::atoi(args[i]) : 0; };
+  const Shape shape{number(0), number(1), number(2), number(3), number(4) != 0};
+  if (shape.B < 1 || shape.H < 1 || shape.S < 1 || (shape.D != 64 && shape.D != 128))
+    throw BadInput("once needs B, H, S of at least 1 and D of 64 or 128");
+  const Trial t = run_trial(shape);
+  std::printf("%s, %s: %s\n", stage().name, t.title().c_str(), t.ok() ? "ran" : state(t).c_str());
+  return 0;
+}
+
+}  // namespace lab

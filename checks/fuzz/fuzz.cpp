@@ -1,0 +1,518 @@
+// lab fuzz: random problems under random schedules, held against the oracle at the harness's bound, until one fails or
+// the time is up. A case is a function of (seed, its number) alone, so a failure can be repeated; it is shrunk first.
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "checks/commands.hpp"
+#include "checks/acceptance/device_tensors.hpp"
+#include "checks/acceptance/report.hpp"
+#include "checks/acceptance/tolerance.hpp"
+#include "common/backend.hpp"
+#include "common/stage.hpp"
+#include "reference/attention.hpp"
+#include "reference/inputs.hpp"
+
+namespace lab {
+namespace {
+
+constexpr int LONGEST = 700;                      // of most cases
+constexpr int THREE_SLOTS = 1024, LONGER = 1200;  // from 1024 keys on the stages keep three K/V tiles: one case in 16
+constexpr std::size_t MOST_ELEMENTS = 400'000;    // of a tensor: drawing them must not take longer than the kernel
+
+struct FuzzCase {
+  Shape shape;
+  std::optional<float> scale;  // 1/sqrt(D) if not given
+  Family family = Family::unit;
+  std::uint64_t inputs_seed = 1;
+  ExecOptions exec;
+  float scale_used() const { return scale ? *scale : float(default_scale(shape.D)); }
+};
+
+std::string words(const FuzzCase& c) {
+  std::string text =
+      format("B=%d H=%d S=%d D=%d causal=%d", c.shape.B, c.shape.H, c.shape.S, c.shape.D, int(c.shape.causal));
+  if (c.scale) text += format(" scale=%.9g", *c.scale);
+  text += format(" inputs=%s:%llu", name(c.family), (unsigned long long)c.inputs_seed);
+  if (!can_schedule()) return text;
+  text += std::string(" schedule=") + name(c.exec.schedule);
+  if (c.exec.schedule == Schedule::random) text += format(":%llu", (unsigned long long)c.exec.seed);
+  text += std::string(" copies=") + name(c.exec.copies);
+  if (c.exec.fragments == Fragments::other) text += " fragments=other";
+  if (c.exec.gaps) text += " gaps=1";
+  return text;
+}
+
+// --- drawing -------------------------------------------------------------------------------------------------
+
+class Dice {
+ public:
+  Dice(std::uint64_t seed, std::uint64_t number)
+      : state_(seed * 0x9E3779B97F4A7C15ull + number * 0xD1B54A32D192ED03ull) {}
+  std::uint64_t next() {  // splitmix64
+    std::uint64_t x = state_ += 0x9E3779B97F4A7C15ull;
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
+    return x ^ (x >> 31);
+  }
+  int from(int first, int last) { return first + int(next() % std::uint64_t(last - first + 1)); }
+  bool one_in(int n) { return from(1, n) == 1; }
+  template <class T, std::size_t N>
+  T of(const T (&values)[N]) {
+    return values[from(0, int(N) - 1)];
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+int draw_length(Dice& dice) {
+  if (dice.one_in(16)) return dice.from(THREE_SLOTS, LONGER);
+  switch (dice.from(0, 3)) {
+    case 0:
+      return dice.from(1, 130);
+    case 1: {  // just at a tile's or a stripe's end
+      constexpr int STEPS[] = {16, 32, 48, 64};
+      const int step = dice.of(STEPS);
+      return std::clamp(step * dice.from(1, LONGEST / step) + dice.from(-1, 1), 1, LONGEST);
+    }
+    default:
+      return dice.from(1, LONGEST);
+  }
+}
+
+FuzzCase draw(std::uint64_t seed, std::uint64_t number) {
+  Dice dice(seed, number);
+  FuzzCase c;
+  c.shape.S = draw_length(dice);
+  c.shape.D = dice.one_in(3) ? 128 : 64;
+  c.shape.causal = dice.one_in(2);
+  const int heads = std::max(1, int(MOST_ELEMENTS / (std::size_t(c.shape.S) * c.shape.D)));
+  c.shape.H = dice.from(1, std::min(9, heads));
+  c.shape.B = dice.from(1, std::min(4, heads / c.shape.H));
+  if (dice.one_in(2)) {
+    constexpr float ODD[] = {0.01f, 1.0f, 0.001f, 0.5f, 0.0f, -0.125f, -0.03f, -1.0f, 0.0883883461f, 0.3f};
+    c.scale = dice.of(ODD);
+  }
+  c.family = dice.of(FAMILIES);
+  c.inputs_seed = dice.next() % 1'000'000;
+  constexpr Schedule SCHEDULES[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
+  c.exec.schedule = dice.of(SCHEDULES);
+  const std::uint64_t schedule_seed = 1 + dice.next() % 1'000'000;
+  if (c.exec.schedule == Schedule::random) c.exec.seed = schedule_seed;
+  c.exec.copies = dice.one_in(2) ? Copies::at_issue : Copies::at_wait;
+  c.exec.fragments = dice.one_in(4) ? Fragments::other : Fragments::measured;
+  c.exec.gaps = dice.one_in(2);
+  return c;
+}
+
+// --- running one case ------------------------------------------------------------------------------------------
+
+struct Outcome {
+  std::vector<std::string> problems;  // a line each; empty: good
+  std::size_t tiles = 0, of_tiles = 0, elements = 0;
+  double worst_ratio = 0;  // |out - ref| / allowed, at its largest
+};
+
+double norm(std::span<const fp16> row) {
+  double squares = 0;
+  for (const fp16 x : row) squares += double(to_float(x)) * to_float(x);
+  return std::sqrt(squares);
+}
+
+std::string number(float x) { return std::isnan(x) ? "NaN" : format("%.6g", x); }  // a NaN's sign says nothing
+
+class CaseRun {
+ public:
+  CaseRun(const FuzzCase& c, bool check)
+      : case_(c),
+        shape_(c.shape),
+        check_(check),
+        plan_(stage().plan(shape_)),
+        tiles_per_head_((shape_.S + plan_.tile_m - 1) / plan_.tile_m),
+        in_(make_inputs(c.family, shape_, c.inputs_seed)),
+        // A checked run sees every byte past a buffer's end, so it wants no canaries there.
+        q_(in_.q, !check),
+        k_(in_.k, !check),
+        v_(in_.v, !check),
+        out_(shape_.elements(), !check) {}
+
+  Outcome run() {
+    outcome_.of_tiles = std::size_t(tiles_per_head_) * shape_.H * shape_.B;
+    choose_tiles();
+    outcome_.tiles = tiles_.size();
+    std::vector<fp16> output, again;
+    ExecOptions options = case_.exec;
+    if (!launch(options, tiles_, output)) return outcome_;
+    compare_with_oracle(output);
+    // Another schedule must give the same bits: what the bound would let pass.
+    const std::vector<std::uint32_t> some(tiles_.end() - std::min<std::ptrdiff_t>(2, std::ssize(tiles_)), tiles_.end());
+    const bool plain = options.schedule == Schedule::ascending && options.copies == Copies::at_wait;
+    options = {};
+    if (plain) options.schedule = Schedule::round_robin, options.copies = Copies::at_issue;
+    if (launch(options, some, again)) compare_bits(output, again, some, options);
+    return outcome_;
+  }
+
+ private:
+  void problem(const std::string& what) {
+    if (std::ranges::find(outcome_.problems, what) == outcome_.problems.end()) outcome_.problems.push_back(what);
+  }
+
+  // The first query row of a tile in [B*H*S], and how many it has.
+  std::size_t first_row(std::uint32_t tile) const {
+    return std::size_t(tile / tiles_per_head_) * shape_.S + std::size_t(tile % tiles_per_head_) * plan_.tile_m;
+  }
+  std::size_t rows(std::uint32_t tile) const {
+    return std::min<std::size_t>(plan_.tile_m, shape_.S - std::size_t(tile % tiles_per_head_) * plan_.tile_m);
+  }
+
+  // Of a large problem some tiles, so that many problems fit into a second. The last tile of some head is among them.
+  void choose_tiles() {
+    const double cost = plan_.tile_m / 64.0 * shape_.S / 2048.0 * shape_.D / 64.0 * (shape_.causal ? 0.5 : 1);
+    const std::size_t count = std::max<std::size_t>(2, std::size_t((check_ ? 0.15 : 0.6) / cost));
+    std::set<std::uint32_t> chosen;
+    if (count >= outcome_.of_tiles || !can_schedule()) {
+      for (std::uint32_t i = 0; i < outcome_.of_tiles; ++i) chosen.insert(i);
+    } else {
+      Dice dice(case_.inputs_seed, 0x71135);
+      chosen.insert(std::uint32_t(dice.from(1, shape_.B * shape_.H) * tiles_per_head_ - 1));
+      while (chosen.size() < count) chosen.insert(std::uint32_t(dice.from(0, int(outcome_.of_tiles) - 1)));
+    }
+    tiles_.assign(chosen.begin(), chosen.end());
+  }
+
+  // One launch into poison; false if it left no output.
+  bool launch(ExecOptions options, const std::vector<std::uint32_t>& tiles, std::vector<fp16>& output) {
+    options.check = check_;
+    if (tiles.size() < outcome_.of_tiles) options.blocks = tiles;
+    set_exec_options(options);
+    out_.poison();
+    cudaGetLastError();
+    take_exec_report();
+    poison_shared_memory();
+    const cudaError_t launched =
+        stage().launch({q_.data(), k_.data(), v_.data(), out_.data(), shape_, case_.scale_used(), nullptr});
+    cudaGetLastError();
+    const cudaError_t finished = cudaDeviceSynchronize();
+    const ExecReport report = take_exec_report();
+    set_exec_options({});
+    if (outcome_.problems.empty())  // a second launch mostly says it again
+      for (const Finding& finding : report.findings) problem(finding.text);
+    if (launched != cudaSuccess)
+      problem(std::string("launch refused: ") + cudaGetErrorName(launched) + ": " + report.message);
+    else if (finished != cudaSuccess)
+      problem(std::string("kernel failed: ") + cudaGetErrorName(finished) + ": " + report.message);
+    if (launched != cudaSuccess || finished != cudaSuccess) return false;
+    if (can_schedule() && report.blocks_run != tiles.size())
+      problem(format("%llu blocks ran, not the %zu asked for", (unsigned long long)report.blocks_run, tiles.size()));
+    std::string damage;
+    output = out_.download(damage);
+    if (!damage.empty()) problem("wrote outside the output, " + damage);
+    check_input("q", q_, in_.q), check_input("k", k_, in_.k), check_input("v", v_, in_.v);
+    check_poison(output, tiles);
+    return true;
+  }
+
+  void check_input(const char* which, const DeviceTensor& tensor, const std::vector<fp16>& original) {
+    std::string damage;
+    const auto now = tensor.download(damage);
+    if (!damage.empty()) problem(std::string("wrote outside its input ") + which + ", " + damage);
+    if (now != original) problem(std::string("changed its input ") + which);
+  }
+
+  // A block leaves the rows of blocks that did not run alone.
+  void check_poison(const std::vector<fp16>& output, const std::vector<std::uint32_t>& tiles) {
+    if (!can_schedule()) return;
+    std::vector<bool> mine(shape_.rows());
+    for (const std::uint32_t tile : tiles)
+      for (std::size_t row = first_row(tile); row < first_row(tile) + rows(tile); ++row) mine[row] = true;
+    std::size_t written = 0;
+    for (std::size_t i = 0; i < output.size(); ++i) written += !mine[i / shape_.D] && output[i] != FP16_NAN;
+    if (written) problem(format("%zu elements written that belong to blocks that did not run", written));
+  }
+
+  std::string place(std::size_t element) const {
+    const std::size_t row = element / shape_.D, S = shape_.S, H = shape_.H;
+    return format("(b,h,row,col) = (%zu,%zu,%zu,%zu)", row / S / H, row / S % H, row % S, element % shape_.D);
+  }
+
+  void compare_with_oracle(const std::vector<fp16>& output) {
+    std::vector<RowBlock> blocks;
+    for (const std::uint32_t tile : tiles_)
+      blocks.push_back({int(tile) / tiles_per_head_, int(tile) % tiles_per_head_ * plan_.tile_m, int(rows(tile))});
+    const std::vector<double> ref = attention(shape_, case_.scale_used(), in_.q, in_.k, in_.v, blocks);
+    std::vector<fp16> abs_v = in_.v;
+    double max_v = 0;
+    for (fp16& x : abs_v) x.bits &= 0x7FFF, max_v = std::max(max_v, double(to_float(x)));
+    const std::vector<double> mean_abs_v = attention(shape_, case_.scale_used(), in_.q, in_.k, abs_v, blocks);
+
+    const std::size_t D = shape_.D, S = shape_.S;
+    std::size_t at = 0, outside = 0, nans = 0, worst_at = 0, longest_of = ~std::size_t(0);
+    double longest_k = 0, worst_ref = 0, worst_allowed = 0;
+    for (const std::uint32_t tile : tiles_) {
+      if (const std::size_t head = tile / tiles_per_head_; head != longest_of) {
+        longest_of = head, longest_k = 0;
+        for (std::size_t n = 0; n < S; ++n)
+          longest_k = std::max(longest_k, norm(std::span(in_.k).subspan((head * S + n) * D, D)));
+      }
+      for (std::size_t row = first_row(tile); row < first_row(tile) + rows(tile); ++row) {
+        const double score = std::abs(case_.scale_used()) * norm(std::span(in_.q).subspan(row * D, D)) * longest_k;
+        const RowError bound = row_error(shape_.D, visible_keys(shape_, int(row % S)), score, plan_.half_p);
+        for (std::size_t i = row * D; i < (row + 1) * D; ++i, ++at) {
+          const double got = to_float(output[i]),
+                       allowed = allowed_error(bound, std::abs(ref[at]), mean_abs_v[at], max_v);
+          const double ratio = std::isnan(got) ? INFINITY : std::abs(got - ref[at]) / allowed;
+          ++outcome_.elements, nans += std::isnan(got), outside += !(ratio <= 1);
+          if (!(ratio <= outcome_.worst_ratio))
+            outcome_.worst_ratio = ratio, worst_at = i, worst_ref = ref[at], worst_allowed = allowed;
+        }
+      }
+    }
+    if (outside == 0) return;
+    const float got = to_float(output[worst_at]);
+    problem(format("%zu of %zu elements outside the bound, %zu of them NaN; worst at %s: got %s, expected %.6g +-%.2g",
+                   outside, outcome_.elements, nans, place(worst_at).c_str(), number(got).c_str(), worst_ref,
+                   worst_allowed));
+  }
+
+  void compare_bits(const std::vector<fp16>& one, const std::vector<fp16>& other,
+                    const std::vector<std::uint32_t>& tiles, const ExecOptions& options) {
+    std::size_t differing = 0, where = 0;
+    for (const std::uint32_t tile : tiles)
+      for (std::size_t i = first_row(tile) * shape_.D; i < (first_row(tile) + rows(tile)) * shape_.D; ++i)
+        if (one[i] != other[i] && differing++ == 0) where = i;
+    if (differing == 0) return;
+    const std::string how =
+        can_schedule() ? std::string(" under schedule ") + name(options.schedule) + ", copies " + name(options.copies)
+                       : "";
+    problem(format("not repeatable%s: %zu elements differ, first at %s: %s, was %s", how.c_str(), differing,
+                   place(where).c_str(), number(to_float(other[where])).c_str(), number(to_float(one[where])).c_str()));
+  }
+
+  const FuzzCase& case_;
+  Shape shape_;
+  bool check_;
+  LaunchPlan plan_;
+  int tiles_per_head_;
+  Inputs in_;
+  DeviceTensor q_, k_, v_, out_;
+  std::vector<std::uint32_t> tiles_;
+  Outcome outcome_;
+};
+
+Outcome run_case(const FuzzCase& c, bool check) {
+  try {
+    return CaseRun(c, check).run();
+  } catch (const std::exception& e) {  // a lost GPU context, or no memory
+    Outcome outcome;
+    outcome.problems.push_back(std::string("the harness could not go on: ") + e.what());
+    return outcome;
+  }
+}
+
+// --- shrinking ---------------------------------------------------------------------------------------------------
+
+struct Shrunk {
+  FuzzCase smallest;
+  Outcome outcome;
+  int tries = 0;
+};
+
+// Makes the case simpler, one step at a time, as long as something still fails. The shape first: it costs the time.
+Shrunk shrink(const FuzzCase& failing, const Outcome& outcome, bool check) {
+  constexpr int MOST_TRIES = 400;
+  Shrunk s{failing, outcome};
+  const auto still_fails = [&](auto change) {
+    FuzzCase simpler = s.smallest;
+    change(simpler);
+    if (words(simpler) == words(s.smallest) || s.tries >= MOST_TRIES) return false;
+    ++s.tries;
+    Outcome now = run_case(simpler, check);
+    if (now.problems.empty()) return false;
+    s.smallest = simpler, s.outcome = std::move(now);
+    return true;
+  };
+  for (std::string before; before != words(s.smallest);) {
+    before = words(s.smallest);
+    still_fails([](FuzzCase& c) { c.shape.B = 1; });
+    still_fails([](FuzzCase& c) { c.shape.H = 1; });
+    for (const int S : {1, 2, 15, 16, 17, 33, 49, 65, 100, 129, 200, 300, 400, 500, 600, THREE_SLOTS})
+      if (S < s.smallest.shape.S && still_fails([&](FuzzCase& c) { c.shape.S = S; })) break;
+    for (const int step : {32, 16, 8, 4, 2, 1})
+      while (s.smallest.shape.S > step && still_fails([&](FuzzCase& c) { c.shape.S -= step; })) {
+      }
+    still_fails([](FuzzCase& c) { c.shape.D = 64; });
+    still_fails([](FuzzCase& c) { c.shape.causal = false; });
+    still_fails([](FuzzCase& c) { c.scale.reset(); });
+    still_fails([](FuzzCase& c) { c.family = Family::unit; });
+    still_fails([](FuzzCase& c) { c.inputs_seed = 1; });
+    still_fails([](FuzzCase& c) { c.exec.schedule = Schedule::ascending, c.exec.seed = 1; });
+    still_fails([](FuzzCase& c) { c.exec.seed = 1; });
+    still_fails([](FuzzCase& c) { c.exec.copies = Copies::at_wait; });
+    still_fails([](FuzzCase& c) { c.exec.fragments = Fragments::measured; });
+    still_fails([](FuzzCase& c) { c.exec.gaps = false; });
+  }
+  return s;
+}
+
+void print_problems(const Outcome& outcome) {
+  constexpr std::size_t MOST = 6;
+  for (std::size_t i = 0; i < outcome.problems.size() && i < MOST; ++i)
+    std::printf("    %s\n", outcome.problems[i].c_str());
+  if (outcome.problems.size() > MOST) std::printf("    and %zu more\n", outcome.problems.size() - MOST);
+}
+
+std::string title() {
+  return std::string(stage().name) + (*planted_bug() ? std::string(" with ") + planted_bug() : "");
+}
+
+std::string make_command(const FuzzCase& c, bool check) {
+  std::string short_name = stage().name;
+  short_name.resize(std::min(short_name.size(), short_name.find('_')));
+  return "make stage=" + short_name + (*planted_bug() ? std::string(" bug=") + planted_bug() : "") + " fuzz" +
+         (check ? " check=1" : "") + " only='" + words(c) + "'";
+}
+
+// --- the command -------------------------------------------------------------------------------------------------
+
+std::uint64_t whole(const std::string& key, const std::string& text, std::uint64_t least, std::uint64_t most) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
+    throw BadInput(
+        key + "=" + text +
+        format(": must be a whole number from %llu to %llu", (unsigned long long)least, (unsigned long long)most));
+  return value;
+}
+
+// "random:7" -> ("random", 7)
+std::pair<std::string, std::uint64_t> with_seed(const std::string& key, const std::string& text) {
+  const auto colon = text.find(':');
+  if (colon == text.npos) return {text, 1};
+  return {text.substr(0, colon), whole(key, text.substr(colon + 1), 0, ~0ull)};
+}
+
+template <class T, std::size_t N>
+T named(const std::string& key, const std::string& text, const T (&values)[N]) {
+  std::string names;
+  for (const T value : values) {
+    if (text == name(value)) return value;
+    names += std::string(" ") + name(value);
+  }
+  throw BadInput("unknown " + key + "=" + text + "; there are" + names);
+}
+
+FuzzCase only_case(std::span<char*> args) {
+  constexpr std::string_view keys[] = {"B",      "H",        "S",      "D",         "causal", "scale",
+                                       "inputs", "schedule", "copies", "fragments", "gaps",   "check"};
+  const KeyValues values(args, keys);
+  FuzzCase c;
+  c.shape.B = int(whole("B", values.require("B"), 1, 65535)),
+  c.shape.H = int(whole("H", values.require("H"), 1, 65535));
+  c.shape.S = int(whole("S", values.require("S"), 1, 1 << 20)),
+  c.shape.D = int(whole("D", values.require("D"), 64, 128));
+  if (c.shape.D != 64 && c.shape.D != 128) throw BadInput(format("D=%d: the stages take 64 and 128", c.shape.D));
+  if (c.shape.elements() > 1u << 28) throw BadInput("B, H, S, D: more than 2^28 elements a tensor");
+  c.shape.causal = values.flag("causal");
+  if (const auto scale = values.number("scale")) c.scale = *scale;
+  const auto [family, inputs_seed] = with_seed("inputs", values.get("inputs").value_or("unit"));
+  c.family = family_named(family), c.inputs_seed = inputs_seed;
+  constexpr Schedule SCHEDULES[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
+  constexpr Copies COPIES[] = {Copies::at_wait, Copies::at_issue};
+  const auto [schedule, schedule_seed] = with_seed("schedule", values.get("schedule").value_or("ascending"));
+  if (can_schedule()) {
+    c.exec.schedule = named("schedule", schedule, SCHEDULES), c.exec.seed = schedule_seed;
+    c.exec.copies = named("copies", values.get("copies").value_or("at_wait"), COPIES);
+  }
+  const std::string fragments = values.get("fragments").value_or("measured");
+  if (fragments != "measured" && fragments != "other")
+    throw BadInput("unknown fragments=" + fragments + "; there are measured other");
+  c.exec.fragments = fragments == "other" ? Fragments::other : Fragments::measured;
+  c.exec.gaps = values.flag("gaps");
+  return c;
+}
+
+bool wants_check(const KeyValues& values) {
+  if (!values.flag("check")) return false;
+  if (!can_check())
+    throw BadInput("check=1 needs an instrumented kernel: make stage=S fuzz check=1 builds one (CPU only)");
+  return true;
+}
+
+int run_only(std::span<char*> args) {
+  const FuzzCase c = only_case(args);
+  bool check = false;
+  for (const char* arg : args) check |= std::string_view(arg) == "check=1";
+  if (check && !can_check())
+    throw BadInput("check=1 needs an instrumented kernel: make stage=S fuzz check=1 builds one (CPU only)");
+  const Outcome outcome = run_case(c, check);
+  std::printf("%s: %s: %s, %zu of %zu tiles\n", title().c_str(), words(c).c_str(),
+              outcome.problems.empty() ? "good" : "FAILS", outcome.tiles, outcome.of_tiles);
+  print_problems(outcome);
+  return outcome.problems.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+// lab fuzz [seconds=N] [seed=K] [cases=N] [case=I] [check=1]
+// lab fuzz only B= H= S= D= [causal=] [scale=] [inputs=] [schedule=] [copies=] [fragments=] [gaps=] [check=]
+int fuzz_command(std::span<char*> args) {
+  if (!args.empty() && std::string_view(args[0]) == "only") return run_only(args.subspan(1));
+  constexpr std::string_view keys[] = {"seconds", "seed", "cases", "case", "check"};
+  const KeyValues values(args, keys);
+  const double seconds = double(whole("seconds", values.get("seconds").value_or("60"), 1, 1'000'000));
+  const std::uint64_t seed = whole("seed", values.get("seed").value_or("1"), 0, ~0ull);
+  const auto one = values.get("case");
+  std::uint64_t number = one ? whole("case", *one, 0, ~0ull - 1) : 0;
+  const std::uint64_t most = one ? 1 : whole("cases", values.get("cases").value_or("1000000000"), 1, ~0ull);
+  const bool check = wants_check(values);
+
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
+  std::uint64_t done = 0;
+  std::size_t tiles = 0, elements = 0;
+  double worst = 0, shown = -1;
+  for (; done < most && (one || elapsed() < seconds); ++number) {
+    const FuzzCase c = draw(seed, number);
+    if (terminal && elapsed() - shown > 0.1) {
+      shown = elapsed();
+      std::fprintf(stderr, "\r\033[K%s: %llu cases good, %.0f s left; now %s", title().c_str(),
+                   (unsigned long long)done, std::max(0.0, seconds - shown), words(c).substr(0, 70).c_str());
+      std::fflush(stderr);
+    }
+    const Outcome outcome = run_case(c, check);
+    ++done, tiles += outcome.tiles, elements += outcome.elements, worst = std::max(worst, outcome.worst_ratio);
+    if (outcome.problems.empty()) continue;
+    if (terminal) std::fputs("\r\033[K", stderr);
+    std::printf("%s: case %llu of seed %llu fails: %s\n", title().c_str(), (unsigned long long)number,
+                (unsigned long long)seed, words(c).c_str());
+    print_problems(outcome);
+    std::fflush(stdout);
+    const Shrunk s = shrink(c, outcome, check);
+    std::printf("  shrunk in %d tries to: %s\n", s.tries, words(s.smallest).c_str());
+    print_problems(s.outcome);
+    std::printf("  again: %s\n%llu passed, 1 failed\n", make_command(s.smallest, check).c_str(),
+                (unsigned long long)done - 1);
+    return 1;
+  }
+  if (terminal) std::fputs("\r\033[K", stderr);
+  std::printf(
+      "%s: %llu random cases%s, seed %llu, %zu tiles, %zu elements, worst error %.0f%% of allowed, %.0f s\n%llu "
+      "passed, 0 failed\n",
+      title().c_str(), (unsigned long long)done, check ? " under the checker" : "", (unsigned long long)seed, tiles,
+      elements, 100 * worst, elapsed(), (unsigned long long)done);
+  return 0;
+}
+
+}  // namespace lab

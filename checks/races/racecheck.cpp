@@ -1,0 +1,71 @@
+// lab racecheck: runs the stage under the CPU checker and prints what it saw. Needs an instrumented kernel.
+#include <cstdio>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "checks/commands.hpp"
+#include "checks/bugs/fingerprint.hpp"
+#include "checks/acceptance/report.hpp"
+
+namespace lab {
+namespace {
+
+// Lengths that end inside a tile, at its end and past it; both head dimensions; causal and not. Small, because a race
+// that needs many tiles to exist has not been met yet, and three K/V tiles go around every ring of slots.
+constexpr Shape SHAPES[] = {
+    {1, 1, 64, 64, false},   {1, 2, 129, 64, true},  {1, 1, 200, 64, false}, {1, 1, 100, 128, true},
+    {1, 1, 129, 128, false}, {1, 1, 1024, 64, true},  // from 1024 keys on there are three slots; two of its query tiles
+                                                      // run
+};
+
+struct Seen {
+  Finding finding;
+  std::set<std::string> schedules, shapes;
+};
+
+std::string joined(const std::set<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+  return text;
+}
+
+}  // namespace
+
+int racecheck_command(std::span<char*> args) {
+  if (!args.empty()) throw BadInput("racecheck takes no arguments");
+  if (!can_check()) throw BadInput("this binary is not instrumented: make stage=S racecheck builds one that is");
+  std::map<std::tuple<Finding::Kind, std::string, int, std::string, int, std::string>, Seen> all;
+  std::set<std::string> failures;
+  int launches = 0;
+  for (const Shape& shape : SHAPES)
+    for (const Schedule schedule : {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random})
+      for (const Copies copies : {Copies::at_wait, Copies::at_issue}) {
+        ExecOptions options;
+        options.schedule = schedule, options.copies = copies, options.check = true, options.gaps = true;
+        if (shape.S >= 1024) {
+          const std::uint32_t tiles = stage().plan(shape).grid.x;
+          options.blocks = {tiles / 2, tiles - 1};
+        }
+        const Trial t = run_trial(shape, Family::unit, options);
+        ++launches;
+        if (!t.ok()) failures.insert(t.message);
+        for (const Finding& f : t.findings) {
+          Seen& seen = all[{f.kind, f.second.file, f.second.line, f.first.file, f.first.line, f.hazard}];
+          if (seen.schedules.empty()) seen.finding = f;
+          seen.schedules.insert(name(schedule));
+          seen.shapes.insert(text(shape));
+        }
+      }
+  for (const auto& [key, seen] : all)
+    std::printf("%s\n    under %s; shapes %s\n", seen.finding.text.c_str(), joined(seen.schedules).c_str(),
+                joined(seen.shapes).c_str());
+  for (const std::string& failure : failures) std::printf("launch failed: %s\n", failure.c_str());
+  std::printf("%s%s%s: %zu finding%s in %d launches (%zu shapes, 4 schedules, copies at the wait and at the issue)\n",
+              stage().name, *planted_bug() ? " with " : "", planted_bug(), all.size(), all.size() == 1 ? "" : "s",
+              launches, std::size(SHAPES));
+  return all.empty() && failures.empty() ? 0 : 1;
+}
+
+}  // namespace lab

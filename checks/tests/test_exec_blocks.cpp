@@ -1,0 +1,425 @@
+// CUDA on the CPU: early exit, block barriers, deadlocks, indices, schedules, workers.
+#include <cuda_fp16.h>
+#include <cuda_pipeline.h>
+#include <cuda_runtime.h>
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <numeric>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "checks/tests/test_exec.hpp"
+#include "common/launch.cuh"
+#include "common/smem_plan.cuh"
+#include "common/warp.cuh"
+
+using namespace lab;
+
+// --- early exit and block barriers ---------------------------------------------------------------
+
+TEST_CASE("exec: lanes that return early, and the rest go on with a mask of their own") {
+  under_all_schedules([](const ExecOptions& options) {
+    int sum[32] = {};
+    const Outcome outcome = run(
+        1, 32,
+        [&] {
+          const int lane = lane_id();
+          if (lane >= 20) return;
+          int s = lane;
+          for (int distance = 1; distance < 4; distance *= 2) s += __shfl_xor_sync(0x000FFFFFu, s, distance);
+          sum[lane] = s;
+        },
+        options);
+    REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+    CHECK(outcome.report.findings.empty());
+    for (int lane = 0; lane < 20; ++lane) CHECK(sum[lane] == lane / 4 * 16 + 6);
+  });
+}
+
+TEST_CASE("exec: a block barrier after a whole warp has returned runs on, and is reported") {
+  under_all_schedules([](const ExecOptions& options) {
+    int before = 0, seen[96] = {};
+    int line = 0;
+    const Outcome outcome = run(
+        dim3(2), 96,
+        [&] {
+          const int thread = int(threadIdx.x);
+          if (thread == 0) before = 0;
+          if (thread / 32 == 1) return;
+          ++before;
+          HERE(line, __syncthreads());
+          seen[thread] = before;
+        },
+        options);
+    CHECK(outcome.ok());
+    REQUIRE(outcome.report.findings.size() == 1);
+    const Finding& f = outcome.report.findings[0];
+    CHECK(f.kind == Finding::Kind::barrier);
+    CHECK(f.second.file == std::string(__FILE__));
+    CHECK(f.second.line == line);
+    CHECK(f.second.warp == 1);
+    CHECK(f.block == 0u);
+    CHECK(f.count == 2u);
+    CHECK_CONTAINS(f.text, "warp 1 lanes 0..31");
+    if (options.schedule == Schedule::ascending)
+      for (int thread = 0; thread < 96; ++thread) CHECK(seen[thread] == (thread / 32 == 1 ? 0 : 64));
+  });
+}
+
+TEST_CASE("exec: the last thread to return releases a barrier that waits for nobody else") {
+  int passed = 0;
+  const Outcome outcome = run(
+      1, 64,
+      [&] {
+        if (threadIdx.x == 63) return;  // ascending: the 63 others wait by now
+        __syncthreads();
+        ++passed;
+      },
+      in_order(Schedule::ascending));
+  CHECK(outcome.ok());
+  CHECK(passed == 63);
+  REQUIRE(outcome.report.findings.size() == 1);
+  CHECK(outcome.report.findings[0].kind == Finding::Kind::barrier);
+  CHECK_CONTAINS(outcome.report.findings[0].text, "warp 1 lanes 31");
+}
+
+TEST_CASE("exec: __syncthreads holds all warps, whatever the block size") {
+  for (const unsigned threads : {1u, 31u, 33u, 48u, 96u, 256u, 500u, 1024u})
+    under_all_schedules([&](const ExecOptions& options) {
+      CAPTURE(threads);
+      unsigned arrived = 0;
+      std::vector<unsigned> first(threads), second(threads);
+      const Outcome outcome = run(
+          1, threads,
+          [&] {
+            ++arrived;
+            __syncthreads();
+            first[threadIdx.x] = arrived;
+            __syncthreads();
+            ++arrived;
+            __syncthreads();
+            second[threadIdx.x] = arrived;
+          },
+          options);
+      REQUIRE(outcome.ok());
+      CHECK(outcome.report.findings.empty());
+      CHECK(first == std::vector<unsigned>(threads, threads));
+      CHECK(second == std::vector<unsigned>(threads, 2 * threads));
+    });
+}
+
+TEST_CASE("exec: a last warp with missing lanes works with a mask of those it has") {
+  int sum[48] = {};
+  const Outcome outcome = run(1, 48, [&] {
+    const unsigned mask = threadIdx.x < 32 ? FULL : 0x0000FFFFu;
+    int s = int(threadIdx.x);
+    for (int distance = 8; distance > 0; distance /= 2) s += __shfl_xor_sync(mask, s, distance, 16);
+    sum[threadIdx.x] = s;
+  });
+  REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+  CHECK(sum[0] == 120);
+  CHECK(sum[16] == 376);
+  CHECK(sum[47] == 632);
+}
+
+TEST_CASE("exec: 1024 threads, every warp in collectives between barriers") {
+  under_all_schedules([](const ExecOptions& options) {
+    float partial[32] = {}, total = 0;
+    const Outcome outcome = run(
+        1, 1024,
+        [&] {
+          const float s = warp_sum(float(threadIdx.x));
+          if (lane_id() == 0) partial[threadIdx.x / 32] = s;
+          __syncthreads();
+          if (threadIdx.x < 32) {
+            const float t = warp_sum(partial[threadIdx.x]);
+            if (threadIdx.x == 0) total = t;
+          }
+        },
+        options);
+    REQUIRE(outcome.ok());
+    CHECK(total == 1023.0f * 512);
+  });
+}
+
+// --- deadlock ------------------------------------------------------------------------------------
+
+TEST_CASE("exec: a deadlock is a report that names who waits where") {
+  int barrier_line = 0, sync_line = 0;
+  const Outcome outcome = run(dim3(3), 64, [&] {
+    if (blockIdx.x == 1 && threadIdx.x >= 34 && threadIdx.x < 40) {
+      HERE(sync_line, __syncwarp(0x00000FFCu));  // lanes 8..11 are at the barrier
+    }
+    HERE(barrier_line, __syncthreads());
+  });
+  check_failed(outcome, cudaErrorLaunchTimeout, Finding::Kind::deadlock);
+  CHECK(int(outcome.finished) == 702);
+  CHECK(contains(outcome.message(), "probe: block (1,0,0) warp "));
+  const auto place = [](int line) { return " (" + std::string(__FILE__) + ":" + std::to_string(line) + ")."; };
+  CHECK_CONTAINS(outcome.message(), "deadlock: no thread can go on.");
+  CHECK_CONTAINS(outcome.message(), " Warp 0 lanes 0..31 wait at a block barrier" + place(barrier_line));
+  CHECK_CONTAINS(outcome.message(), " Warp 1 lanes 2..7 wait in __syncwarp for lanes 8..11" + place(sync_line));
+  CHECK_CONTAINS(outcome.message(), " Warp 1 lanes 0..1,8..31 wait at a block barrier" + place(barrier_line));
+}
+
+TEST_CASE("exec: half a warp at a barrier, half in a collective of all") {
+  under_all_schedules([](const ExecOptions& options) {
+    const Outcome outcome = run(
+        1, 32,
+        [&] {
+          if (threadIdx.x < 16) __syncthreads();
+          __syncwarp();
+        },
+        options);
+    check_failed(outcome, cudaErrorLaunchTimeout, Finding::Kind::deadlock);
+    CHECK_CONTAINS(outcome.message(), "Warp 0 lanes 16..31 wait in __syncwarp for lanes 0..15");
+    CHECK_CONTAINS(outcome.message(), "Warp 0 lanes 0..15 wait at a block barrier");
+  });
+}
+
+TEST_CASE("exec: __trap is an error of the kernel, with its line") {
+  int line = 0;
+  const Outcome outcome = run(1, 64, [&] {
+    if (threadIdx.x == 40) HERE(line, __trap());
+  });
+  check_failed(outcome, cudaErrorLaunchFailure, Finding::Kind::fault);
+  CHECK(outcome.message() == "probe: block (0,0,0) warp 1 lane 8" + at_line(line) + "__trap");
+}
+
+// --- indices -------------------------------------------------------------------------------------
+
+TEST_CASE("exec: threadIdx, blockIdx, blockDim and gridDim in one, two and three dimensions") {
+  const std::pair<dim3, dim3> shapes[] = {{dim3(5), dim3(70)},
+                                          {dim3(3, 2), dim3(9, 5)},
+                                          {dim3(2, 3, 4), dim3(3, 5, 7)},
+                                          {dim3(1, 1, 3), dim3(1, 1, 64)},
+                                          {dim3(1, 7), dim3(1, 33)}};
+  for (const auto& [grid, block] : shapes)
+    for (const int workers : {1, 2}) {
+      const std::size_t threads = std::size_t(block.x) * block.y * block.z,
+                        blocks = std::size_t(grid.x) * grid.y * grid.z;
+      std::vector<int> runs(threads * blocks);
+      std::vector<int> order_ok(threads * blocks);
+      const dim3 g = grid, b = block;
+      const Outcome outcome = run(
+          g, b,
+          [&, g, b] {
+            const std::size_t thread = threadIdx.x + b.x * (threadIdx.y + std::size_t(b.y) * threadIdx.z);
+            const std::size_t block_number = blockIdx.x + g.x * (blockIdx.y + std::size_t(g.y) * blockIdx.z);
+            const std::size_t at = block_number * threads + thread;
+            ++runs[at];
+            const bool dims = blockDim.x == b.x && blockDim.y == b.y && blockDim.z == b.z && gridDim.x == g.x &&
+                              gridDim.y == g.y && gridDim.z == g.z;
+            __syncthreads();  // and they are still this thread's after others have run
+            const std::size_t again = threadIdx.x + b.x * (threadIdx.y + std::size_t(b.y) * threadIdx.z);
+            order_ok[at] = dims && again == thread && threadIdx.x < b.x && threadIdx.y < b.y && threadIdx.z < b.z;
+          },
+          in_order(Schedule::round_robin, 1, workers));
+      REQUIRE(outcome.ok());
+      CHECK(runs == std::vector<int>(threads * blocks, 1));
+      CHECK(order_ok == std::vector<int>(threads * blocks, 1));
+      CHECK(outcome.report.blocks_run == blocks);
+      CHECK(outcome.report.blocks_total == blocks);
+    }
+}
+
+TEST_CASE("exec: warps are made of threads in x, then y, then z") {
+  int lane_of[4][4][4] = {};
+  const Outcome outcome = run(1, dim3(4, 4, 4), [&] {
+    const unsigned linear = threadIdx.x + 4 * threadIdx.y + 16 * threadIdx.z;
+    lane_of[threadIdx.z][threadIdx.y][threadIdx.x] = __shfl_sync(FULL, int(linear), 31);
+  });
+  REQUIRE(outcome.ok());
+  CHECK(lane_of[0][0][0] == 31);
+  CHECK(lane_of[1][3][3] == 31);
+  CHECK(lane_of[2][0][0] == 63);
+  CHECK(lane_of[3][2][1] == 63);
+}
+
+// --- schedules -----------------------------------------------------------------------------------
+
+namespace {
+struct Walk {
+  std::vector<int> starts, after_barrier, after_syncwarp;
+  std::uint64_t switches = 0;
+  bool operator==(const Walk&) const = default;
+};
+
+Walk walk(Schedule schedule, std::uint64_t seed, unsigned threads, std::uint32_t block = 0) {
+  Walk walk;
+  ExecOptions options = in_order(schedule, seed);
+  options.blocks = {block};
+  const Outcome outcome = run(
+      8, threads,
+      [&] {
+        walk.starts.push_back(int(threadIdx.x));
+        __syncthreads();
+        walk.after_barrier.push_back(int(threadIdx.x));
+        __syncwarp();
+        walk.after_syncwarp.push_back(int(threadIdx.x));
+      },
+      options);
+  REQUIRE(outcome.ok());
+  walk.switches = outcome.report.switches;
+  return walk;
+}
+}  // namespace
+
+TEST_CASE("exec: ascending, descending and round robin are what they say") {
+  std::vector<int> up(96), down(96), round;
+  std::iota(up.begin(), up.end(), 0);
+  std::iota(down.rbegin(), down.rend(), 0);
+  for (int lane = 0; lane < 32; ++lane)
+    for (int warp = 0; warp < 3; ++warp) round.push_back(32 * warp + lane);
+
+  const Walk ascending = walk(Schedule::ascending, 1, 96);
+  CHECK(ascending.starts == up);
+  CHECK(ascending.after_barrier == up);
+  CHECK(ascending.after_syncwarp == up);  // warp 0 is through before warp 1 has left the barrier
+
+  const Walk descending = walk(Schedule::descending, 1, 96);
+  CHECK(descending.starts == down);
+  CHECK(descending.after_barrier == down);
+  CHECK(descending.after_syncwarp == down);
+
+  const Walk robin = walk(Schedule::round_robin, 1, 96);
+  CHECK(robin.starts == round);
+  // The barrier's last thread is warp 2's: its turn is over, warp 0 is next.
+  CHECK(robin.after_barrier == round);
+}
+
+TEST_CASE("exec: random is every thread once, another order a seed and a block, the same for the same seed") {
+  const Walk one = walk(Schedule::random, 1, 96);
+  CHECK(std::set<int>(one.starts.begin(), one.starts.end()).size() == 96);
+  CHECK(std::set<int>(one.after_syncwarp.begin(), one.after_syncwarp.end()).size() == 96);
+  CHECK(one == walk(Schedule::random, 1, 96));
+  std::set<std::vector<int>> orders;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) orders.insert(walk(Schedule::random, seed, 96).starts);
+  CHECK(orders.size() == 20);
+  for (std::uint32_t block = 1; block < 8; ++block) orders.insert(walk(Schedule::random, 1, 96, block).starts);
+  CHECK(orders.size() == 27);
+}
+
+TEST_CASE("exec: the same schedule and seed make the same switches and output, with any number of workers") {
+  under_all_schedules([](ExecOptions options) {
+    constexpr int BLOCKS = 13, THREADS = 80;
+    const auto go = [&](int workers) {
+      std::vector<int> racy(BLOCKS * THREADS);  // depends on the order of threads
+      int last[BLOCKS] = {};
+      options.workers = workers;
+      const Outcome outcome = run(
+          BLOCKS, THREADS,
+          [&] {
+            for (int i = 0; i < 3; ++i) {
+              racy[blockIdx.x * THREADS + threadIdx.x] += last[blockIdx.x];
+              last[blockIdx.x] = int(threadIdx.x);
+              __syncwarp(threadIdx.x < 64 ? FULL : 0xFFFFu);
+              if (i == 1) __syncthreads();
+            }
+          },
+          options);
+      REQUIRE(outcome.ok());
+      CHECK(outcome.report.lane_collectives == 3u * BLOCKS * THREADS);
+      return std::pair(racy, outcome.report.switches);
+    };
+    const auto once = go(1);
+    CHECK(once == go(1));
+    CHECK(once == go(2));
+    CHECK(once == go(7));
+    CHECK(once.second > 0);
+  });
+}
+
+TEST_CASE("exec: schedules differ where a kernel depends on the order") {
+  const auto last_writer = [](Schedule schedule) {
+    int last = -1;
+    run(
+        1, 64, [&] { last = int(threadIdx.x); }, in_order(schedule));
+    return last;
+  };
+  CHECK(last_writer(Schedule::ascending) == 63);
+  CHECK(last_writer(Schedule::descending) == 0);
+}
+
+// --- blocks and workers --------------------------------------------------------------------------
+
+TEST_CASE("exec: a sample of blocks runs those and no others") {
+  ExecOptions options;
+  options.blocks = {1, 4, 11, 99};  // the last one is not in the grid
+  int runs[12] = {};
+  const Outcome outcome = run(
+      dim3(3, 2, 2), 32,
+      [&] {
+        if (threadIdx.x == 0) ++runs[blockIdx.x + 3 * blockIdx.y + 6 * blockIdx.z];
+      },
+      options);
+  CHECK(outcome.ok());
+  for (int block = 0; block < 12; ++block) CHECK(runs[block] == (block == 1 || block == 4 || block == 11));
+  CHECK(outcome.report.blocks_run == 3u);
+  CHECK(outcome.report.blocks_total == 12u);
+}
+
+TEST_CASE("exec: the lowest failing block is reported, with the same counts, for any number of workers") {
+  for (const int workers : {1, 2, 3, 8}) {
+    CAPTURE(workers);
+    const auto pause = [](int milliseconds) { std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds)); };
+    const Outcome outcome = run(
+        40, 64,
+        [&] {
+          if (threadIdx.x == 0) pause(blockIdx.x == 17 ? 30 : 3);  // 17 ends after later blocks that fail too
+          if (threadIdx.x < 40) __syncwarp(1u << threadIdx.x % 32);
+          if (blockIdx.x >= 17 && threadIdx.x == 40 + (blockIdx.x - 17) % 8) __trap();
+        },
+        in_order(Schedule::ascending, 1, workers));
+    check_failed(outcome, cudaErrorLaunchFailure, Finding::Kind::fault);
+    CHECK_CONTAINS(outcome.message(), "probe: block (17,0,0) warp 1 lane 8 at ");
+    CHECK(outcome.report.findings[0].block == 17u);
+    CHECK(outcome.report.findings[0].count == 1u);
+    CHECK(outcome.report.blocks_run == 18u);
+    CHECK(outcome.report.lane_collectives == 18u * 40);
+  }
+}
+
+TEST_CASE("exec: after a failed block its worker starts afresh") {
+  // The failing block leaves fibers at a barrier, an open rendezvous and copies in flight.
+  const Global global(64);
+  run(
+      4, 64,
+      [&] {
+        SmemCursor cursor;
+        unsigned char* s = cursor.array<unsigned char>("s", 16, 1);
+        __pipeline_memcpy_async(s, global.bytes, 16);
+        if (threadIdx.x == 40) __trap();
+        if (threadIdx.x > 40) __syncwarp(0xFFFFFE00u);
+        __syncthreads();
+      },
+      {}, 32);
+  int sum = 0;
+  const Outcome outcome = run(4, 64, [&] {
+    const int s = int(warp_sum(1));
+    __syncthreads();
+    if (blockIdx.x == 3) sum += s;
+  });
+  CHECK(outcome.ok());
+  CHECK(sum == 64 * 32);
+}
+
+namespace {
+__global__ void idle_kernel() {}
+}  // namespace
+
+TEST_CASE("exec: reports add up over launches until they are taken") {
+  take_exec_report();
+  for (int i = 0; i < 3; ++i) CHECK(launch("idle_kernel", idle_kernel, 5, 32, 0, nullptr) == cudaSuccess);
+  ExecReport report = take_exec_report();
+  CHECK(report.blocks_run == 15u);
+  CHECK(report.blocks_total == 15u);
+  report = take_exec_report();
+  CHECK(report.blocks_run == 0u);
+  CHECK(report.findings.empty());
+}

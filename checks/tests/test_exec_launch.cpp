@@ -1,0 +1,183 @@
+// CUDA on the CPU: launch limits, attributes, error codes and who clears them.
+#include <cuda_runtime.h>
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "checks/tests/test_exec.hpp"
+#include "common/cpu/exec/shared_memory.hpp"
+#include "common/launch.cuh"
+#include "common/smem_plan.cuh"
+
+using namespace lab;
+
+// --- launch limits and error codes ---------------------------------------------------------------
+
+TEST_CASE("exec: launches that CUDA refuses") {
+  const auto refused = [](dim3 grid, dim3 block, const std::string& piece) {
+    bool ran = false;
+    const Outcome outcome = run(grid, block, [&] { ran = true; });
+    CHECK(outcome.launched == cudaErrorInvalidConfiguration);
+    CHECK(int(outcome.launched) == 9);
+    CHECK(outcome.finished == cudaSuccess);
+    CHECK_FALSE(ran);
+    CHECK_CONTAINS(outcome.message(), "probe: ");
+    CHECK_CONTAINS(outcome.message(), piece);
+    CHECK(outcome.report.blocks_run == 0u);
+  };
+  refused(dim3(0), dim3(32), "(0,1,1)");
+  refused(dim3(1, 0), dim3(32), "(1,0,1)");
+  refused(dim3(1, 1, 0), dim3(32), "(1,1,0)");
+  refused(dim3(1), dim3(0), "(0,1,1)");
+  refused(dim3(1), dim3(1025), "1025 threads");
+  refused(dim3(1), dim3(32, 33), "1056 threads");
+  refused(dim3(1), dim3(1, 1, 65), "(1,1,65)");
+  refused(dim3(1), dim3(65536, 65536), "(65536,65536,1)");  // 2^32 threads: no wrap-around
+  refused(dim3(1, 65536), dim3(1), "(1,65536,1)");
+  refused(dim3(1, 1, 65536), dim3(1), "(1,1,65536)");
+  refused(dim3(2147483648u), dim3(1), "(2147483648,1,1)");
+}
+
+TEST_CASE("exec: the largest block and grid extents that CUDA allows") {
+  const auto allowed = [](dim3 grid, dim3 block) {
+    ExecOptions options;
+    options.blocks = {0};
+    int threads = 0;
+    const Outcome outcome = run(
+        grid, block, [&] { ++threads; }, options);
+    CHECK(outcome.ok());
+    CHECK(threads == int(block.x * block.y * block.z));
+  };
+  allowed(dim3(2147483647u), dim3(1));
+  allowed(dim3(1, 65535), dim3(1024));
+  allowed(dim3(1, 1, 65535), dim3(1, 1024));
+  allowed(dim3(1), dim3(16, 1, 64));
+}
+
+namespace {
+__global__ void empty_kernel() {}
+__global__ void other_kernel() { blockDim.x == 0 ? __trap() : void(); }
+template <int N>
+__global__ void opted_in_kernel(int* out) {
+  SmemCursor cursor;
+  unsigned char* bytes = cursor.array<unsigned char>("bytes", N, 1);
+  bytes[N - 1] = 7;
+  *out = bytes[N - 1] + N;
+}
+}  // namespace
+
+TEST_CASE("exec: dynamic shared memory, without and with the opt-in") {
+  take_exec_report();
+  const auto go = [](auto* kernel, std::size_t smem) { return launch("empty_kernel", kernel, 1, 32, smem, nullptr); };
+  CHECK(go(empty_kernel, 0) == cudaSuccess);
+  CHECK(go(empty_kernel, 49152) == cudaSuccess);
+  CHECK(take_exec_report().message.empty());
+
+  CHECK(go(empty_kernel, 49153) == cudaErrorInvalidValue);
+  CHECK(cudaPeekAtLastError() == cudaErrorInvalidValue);
+  CHECK(int(cudaGetLastError()) == 1);
+  std::string message = take_exec_report().message;
+  CHECK_CONTAINS(message, "empty_kernel: invalid argument");
+  CHECK_CONTAINS(message, "49153");
+  CHECK_CONTAINS(message, "49152");
+
+  REQUIRE(opt_in_smem("empty_kernel", empty_kernel, 101376) == cudaSuccess);
+  CHECK(go(empty_kernel, 101376) == cudaSuccess);
+  CHECK(go(other_kernel, 49153) == cudaErrorInvalidValue);  // the attribute is one kernel's
+  cudaGetLastError();
+  take_exec_report();
+
+  CHECK(go(empty_kernel, 101377) == cudaErrorInvalidConfiguration);
+  message = take_exec_report().message;
+  CHECK_CONTAINS(message, "101377");
+  CHECK_CONTAINS(message, "101376");
+  cudaGetLastError();
+
+  CHECK(opt_in_smem("empty_kernel", empty_kernel, 101377) == cudaErrorInvalidConfiguration);
+  message = take_exec_report().message;
+  CHECK_CONTAINS(message, "101377");
+  CHECK_CONTAINS(message, "101376");
+  cudaGetLastError();
+  CHECK(cudaFuncSetAttribute(empty_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 101377) ==
+        cudaErrorInvalidValue);
+  CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+  CHECK(cudaFuncSetAttribute(empty_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, -1) == cudaErrorInvalidValue);
+  cudaGetLastError();
+  take_exec_report();
+
+  // An attribute can be lowered, too.
+  REQUIRE(opt_in_smem("empty_kernel", empty_kernel, 1000) == cudaSuccess);
+  CHECK(go(empty_kernel, 1001) == cudaErrorInvalidValue);
+  message = take_exec_report().message;
+  CHECK_CONTAINS(message, "1001 B");
+  CHECK_CONTAINS(message, "1000 B");
+  cudaGetLastError();
+
+  int out = 0;
+  auto* kernel = opted_in_kernel<101376>;
+  REQUIRE(opt_in_smem("opted_in_kernel", kernel, 101376) == cudaSuccess);
+  CHECK(launch("opted_in_kernel", kernel, 1, 1, 101376, nullptr, &out) == cudaSuccess);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(out == 101383);
+  take_exec_report();
+}
+
+TEST_CASE("exec: static shared memory ends at 48 KiB") {
+  float out = 0;
+  Outcome outcome = run(1, 1, [&] {
+    LAB_SHARED(float, a, [64][128]);
+    LAB_SHARED(float, b, [4096]);
+    a[63][127] = 1, b[4095] = 2;
+    out = a[63][127] + b[4095];
+  });
+  CHECK(outcome.ok());
+  CHECK(out == 3);
+  outcome = run(1, 1, [&] {
+    LAB_SHARED(float, a, [64][128]);
+    LAB_SHARED(float, b, [4097]);
+    a[0][0] = 1, b[4096] = 2;
+    out = a[0][0] + b[4096];
+  });
+  check_failed(outcome, cudaErrorInvalidConfiguration, Finding::Kind::out_of_bounds);
+  CHECK_CONTAINS(outcome.message(), "49184 B");
+  CHECK_CONTAINS(outcome.message(), "49152 B");
+}
+
+TEST_CASE("exec: who returns an error, and who clears it") {
+  take_exec_report();
+  cudaGetLastError();
+  const auto refused = [] { return launch("empty_kernel", other_kernel, dim3(0), 32, 0, nullptr); };
+  CHECK(refused() == cudaErrorInvalidConfiguration);
+  CHECK(cudaPeekAtLastError() == cudaErrorInvalidConfiguration);
+  CHECK(cudaPeekAtLastError() == cudaErrorInvalidConfiguration);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
+  CHECK(cudaGetLastError() == cudaSuccess);
+  CHECK(cudaPeekAtLastError() == cudaSuccess);
+
+  // Inside a kernel: the launch succeeds, the next synchronisation tells it once, and the next launch works.
+  for (const bool stream : {false, true}) {
+    CHECK(launch(
+              "trapping", +[] { __trap(); }, 1, 32, 0, nullptr) == cudaSuccess);
+    CHECK((stream ? cudaStreamSynchronize(nullptr) : cudaDeviceSynchronize()) == cudaErrorLaunchFailure);
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+    CHECK(launch("empty_kernel", other_kernel, 1, 32, 0, nullptr) == cudaSuccess);
+    CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  }
+  CHECK_CONTAINS(take_exec_report().message, "trapping: block (0,0,0) warp 0 lane 0");
+  CHECK(take_exec_report().message.empty());  // the report was handed over
+}
+
+TEST_CASE("exec: error names, texts and values are CUDA's") {
+  CHECK(std::string(cudaGetErrorName(cudaErrorIllegalAddress)) == "cudaErrorIllegalAddress");
+  CHECK(std::string(cudaGetErrorString(cudaErrorIllegalAddress)) == "an illegal memory access was encountered");
+  CHECK(std::string(cudaGetErrorString(cudaErrorInvalidValue)) == "invalid argument");
+  CHECK(std::string(cudaGetErrorString(cudaErrorInvalidConfiguration)) == "invalid configuration argument");
+  CHECK(std::string(cudaGetErrorString(cudaErrorLaunchFailure)) == "unspecified launch failure");
+  CHECK(int(cudaErrorLaunchTimeout) == 702);
+  CHECK(int(cudaErrorLaunchFailure) == 719);
+  CHECK(int(cudaErrorMisalignedAddress) == 716);
+  CHECK(int(cudaErrorIllegalAddress) == 700);
+  CHECK(int(cudaErrorInvalidValue) == 1);
+  CHECK(int(cudaErrorInvalidConfiguration) == 9);
+}
