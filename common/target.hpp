@@ -1,5 +1,5 @@
-// The GPUs that stages are built for; a stage's stage.conf names its own. A kernel must fit its target wherever it runs:
-// the H200 has room for mistakes (227 KiB of shared memory a block) that an L4 refuses.
+// The GPUs that stages are built for; a stage's stage.conf names its own. A kernel must fit its target wherever it
+// runs: the H200 has room for mistakes (227 KiB of shared memory a block) that an L4 refuses.
 #pragma once
 #include <cstddef>
 

@@ -23,8 +23,8 @@ constexpr int PRODUCER = 7;  // the warp that issues the copies
 template <int D_, int SLOTS_>
 struct Tile {
   static constexpr int D = D_, SLOTS = SLOTS_;
-  static constexpr int M = D == 64 ? 64 : 48;  // query rows a block
-  static constexpr int N = D == 64 ? 64 : 32;  // keys a tile
+  static constexpr int M = D == 64 ? 64 : 48;  // query rows per block
+  static constexpr int N = D == 64 ? 64 : 32;  // keys per tile
   static constexpr int ROWS_PER_WARP = M / WARPS;
   static constexpr int LD = D + 8;      // padded pitch: neighbouring rows start in other banks
   static constexpr int PAIRS = D / 64;  // a lane owns columns 2 lane, 2 lane + 1, then those + 64
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(THREADS)
       float* scores = smem.S_scores + r * N;
       float* O = smem.O_accum + r * LD;
 
-      // Scores: all lanes share each dot product, two columns a lane, and the warp adds them up.
+      // Scores: all lanes share each dot product, two columns per lane, and the warp adds them up.
       float2 q_pair[T::PAIRS];
       for (int j = 0; j < T::PAIRS; ++j) q_pair[j] = load2(&smem.sQ[r * LD + 64 * j + 2 * lane]);
       float tile_max = -INFINITY;

@@ -1,6 +1,6 @@
 // V2c3: the scores of a tile go through shared memory. A lane computes a whole dot product and leaves it in S_scores;
-// softmax and P V read it back. That is two warp reductions a row where V2b needed one a score, and it is the buffer
-// that the tensor cores will write to next.
+// softmax and P V read it back. That is two warp reductions per row and tile where V2b needed one per score, and it is
+// the buffer that the tensor cores will write to next.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>
@@ -23,8 +23,8 @@ constexpr int PRODUCER = 7;  // the warp that issues the copies
 template <int D_, int SLOTS_>
 struct Tile {
   static constexpr int D = D_, SLOTS = SLOTS_;
-  static constexpr int M = D == 64 ? 64 : 48;  // query rows a block
-  static constexpr int N = D == 64 ? 64 : 32;  // keys a tile
+  static constexpr int M = D == 64 ? 64 : 48;  // query rows per block
+  static constexpr int N = D == 64 ? 64 : 32;  // keys per tile
   static constexpr int ROWS_PER_WARP = M / WARPS;
   static constexpr int LD = D + 8;      // padded pitch: neighbouring rows start in other banks
   static constexpr int PAIRS = D / 64;  // a lane owns columns 2 lane, 2 lane + 1, then those + 64

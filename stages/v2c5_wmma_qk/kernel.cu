@@ -26,8 +26,8 @@ constexpr int STRIPE = 16;   // rows of a WMMA tile
 template <int D_, int SLOTS_>
 struct Tile {
   static constexpr int D = D_, SLOTS = SLOTS_;
-  static constexpr int M = D == 64 ? 64 : 48;  // query rows a block
-  static constexpr int N = D == 64 ? 64 : 32;  // keys a tile
+  static constexpr int M = D == 64 ? 64 : 48;  // query rows per block
+  static constexpr int N = D == 64 ? 64 : 32;  // keys per tile
   static constexpr int ROWS_PER_WARP = STRIPE;
   static constexpr int LD = D + 8;      // padded pitch: neighbouring rows start in other banks
   static constexpr int PAIRS = D / 64;  // a lane owns columns 2 lane, 2 lane + 1, then those + 64

@@ -26,8 +26,8 @@ constexpr int STRIPE = 16;   // rows of a WMMA tile
 template <int D_, int SLOTS_>
 struct Tile {
   static constexpr int D = D_, SLOTS = SLOTS_;
-  static constexpr int M = D == 64 ? 64 : 48;  // query rows a block
-  static constexpr int N = D == 64 ? 64 : 32;  // keys a tile
+  static constexpr int M = D == 64 ? 64 : 48;  // query rows per block
+  static constexpr int N = D == 64 ? 64 : 32;  // keys per tile
   static constexpr int ROWS_PER_WARP = STRIPE;
   static constexpr int LD = D + 8;   // padded pitch: neighbouring rows start in other banks
   static constexpr int LDS = N + 4;  // pitch of a warp's scratch, in floats
@@ -38,7 +38,7 @@ struct Tile {
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
   half *sQ, *sK, *sV;        // [M][LD], [SLOTS * N][LD] twice
-  float *scratch, *O_accum;  // [M][LDS], 16 rows a warp; [M][LD]
+  float *scratch, *O_accum;  // [M][LDS], 16 rows per warp; [M][LD]
   float *row_max, *row_sum;  // [M]
 };
 
