@@ -10,13 +10,14 @@ SHELL := /bin/sh
 PYTHON ?= python3
 
 # --- words --------------------------------------------------------------------------------------------------
-GOALS := help list test reproduce-bug check-harness run racecheck fuzz fuzz-npy sanitize unit clean
+GOALS := help list test show-bug reproduce-bug check-harness run racecheck fuzz fuzz-npy sanitize unit clean
+GOALS += patches edit-bug save-bug
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
 GOALS += bench bench-cpu peers profile probe-wmma
 INNER_GOALS := sanitized
 GPU_GOALS := bench profile probe-wmma
 NO_BUG_GOALS := bench-cpu profile
-WORDS := stage bug backend full q k v out causal scale seconds seed cases case check only shape rounds json
+WORDS := stage bug backend full q k v out causal scale seconds seed cases case check only shape rounds json new fix
 TOOL_WORDS := JOBS CXX CXXFLAGS HOST_CXX NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE MAKE MAKEFLAGS SHELL
 include common/make/words.mk
 
@@ -35,17 +36,28 @@ test:
 	@JOBS=$(JOBS) MAKE='$(MAKE)' backend=$(backend) sh checks/tests/run_all.sh
 else ifneq ($(BROKEN)$(bug),)
 test: $(BUG_LABS)
-	@sh checks/bugs/broken_version.sh '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
+	@build/desk broken-version '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
 else
 test: $(FIXED_LAB)
 	@$< test full=$(or $(full),0)
 endif
 
 reproduce-bug: $(foreach p,$(PAIRS),$(call bug_lab,$(p)) $(call fixed_of_pair,$(p)))
-	@sh checks/bugs/reproduce.sh '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p))=$(call fixed_of_pair,$(p)))
+	@build/desk reproduce '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p))=$(call fixed_of_pair,$(p)))
+
+# A bug is a patch: read it, work on it in a copy of the kernel, write it back; new=1 begins one.
+show-bug:
+	$(one_stage)@build/desk show-bug $(call quote,$(stage)) $(call quote,$(bug))
+edit-bug:
+	$(one_stage)@build/desk edit-bug $(call quote,$(stage)) $(call quote,$(bug)) $(if $(filter 1,$(new)),new)
+save-bug:
+	$(one_stage)@build/desk save-bug $(call quote,$(stage)) $(call quote,$(bug))
+# Whether every patch applies; fix=1 renews line numbers that an edit of a kernel has moved.
+patches:
+	@build/desk patches $(if $(filter 1,$(fix)),fix)
 
 check-harness: $(BUG_LABS)
-	@sh checks/bugs/check_harness.sh $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
+	@build/desk check-harness $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
 
 run: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
 	$(one_stage)$(if $(bug),,$(works))@$< run $(foreach w,q k v out causal scale,$(if $(filter-out undefined,$(origin $(w))),$(w)=$(call quote,$($(w)))))
@@ -100,8 +112,7 @@ plots: .venv/ready
 plots-check:
 	@$(PYTHON) checks/pages/plots.py check
 # What the CPU backend gives the figures: shared-memory plans and maps of the bugs' errors. Committed; redone after a change.
-MAPPED := v1_scalar:head_dim_64 v2b_single_warp:warp7_nan v2b_single_warp:accum_tail v2c3_scalar_smem:double_scale \
-  v2c3_scalar_smem:reduce_32x v2c5_wmma_qk:qk_not_transposed v2c5_wmma_qk:ldm v2c5_wmma_qk:skip_tail v2c6_wmma_pv:fragment_layout
+MAPPED := $(call ask,mapped)
 figure-data: $(foreach p,$(MAPPED),$(call bug_lab,$(p))) $(FIXED_LABS) $(call bug_lab,v2b_single_warp:smem_overflow)
 	@sh checks/pages/figure_data.sh $(B) $(MAPPED)
 

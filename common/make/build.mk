@@ -1,5 +1,5 @@
-# How things are built. A binary is a stage's kernel.cu, compiled for one backend with at most one bug planted, linked with the
-# harness: build/<backend>/<stage>/<variant>/lab, where the variant is fixed, checked (CPU, instrumented) or bug-<name>.
+# How things are built. A binary is a stage's kernel.cu, compiled for one backend with at most one bug's patch applied, linked
+# with the harness: build/<backend>/<stage>/<variant>/lab, where the variant is fixed, checked (CPU, instrumented) or bug-<name>.
 # Bug builds on the CPU are instrumented too; the checker sleeps until a test wakes it.
 .SECONDEXPANSION:
 .DELETE_ON_ERROR:
@@ -26,7 +26,7 @@ LIBS := -lboost_context -pthread
 LIBS += $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
 BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
 endif
-LIB_SRC := $(BACKEND_SRC) $(wildcard reference/*.cpp) $(filter-out checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp,$(wildcard checks/*.cpp checks/*/*.cpp))
+LIB_SRC := $(BACKEND_SRC) $(wildcard reference/*.cpp) $(filter-out checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp,$(wildcard checks/*.cpp checks/*/*.cpp)) checks/desk/patch.cpp
 LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o) $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/bench/gpu/*.cu)))
 # The desk as the unit tests see it: what build/desk is made of, or a build of its own for the sanitizers.
 DESK_LIB := $(if $(SANITIZE),$(patsubst %.cpp,$(B)/obj/%.o,$(filter-out %/main.cpp,$(wildcard checks/desk/*.cpp))),build/desk-objects/libdesk.a)
@@ -48,29 +48,41 @@ $(B)/obj/%.o: %.cu $(B)/flags
 
 # $* is STAGE/VARIANT.
 variant_of = $(notdir $(1))
+stage_of = $(patsubst %/,%,$(dir $(1)))
 planted_in = $(patsubst bug-%,%,$(filter bug-%,$(call variant_of,$(1))))
-$(B)/%/kernel.o: stages/$$(dir $$*)kernel.cu $(B)/flags
+instrumented = $(if $(filter fixed,$(call variant_of,$(1))),,-fsanitize=thread)
+$(B)/%/kernel.o: $$(if $$(call planted_in,$$*),$(B)/$$*,stages/$$(call stage_of,$$*))/kernel.cu $(B)/flags
 	@mkdir -p $(@D)
 ifeq ($(backend),gpu)
-	@$(NVCC) $(NVCCFLAGS) -I. -DLAB_BUG='"$(call planted_in,$*)"' -MD -MP -MF $(@:.o=.d) -c $< -o $@
+	@$(NVCC) $(NVCCFLAGS) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
 else
-	@$(CXX) -x c++ $(CXXFLAGS) $(INCLUDES) $(if $(filter fixed,$(call variant_of,$*)),,-fsanitize=thread) \
-	  -DLAB_BUG='"$(call planted_in,$*)"' -MMD -MP -c $< -o $@
+	@$(CXX) -x c++ $(CXXFLAGS) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@
 endif
 
-$(B)/%/bugs.o: stages/$$(dir $$*)bugs.cpp $(B)/flags
-	@mkdir -p $(@D)
-	@$(CXX) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
+# The kernel with a bug's patch applied. #line directives in it name the lines of kernel.cu and of the patch.
+$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu stages/$$(call stage_of,$$*)/bugs/$$(call planted_in,$$*).patch checks/desk/patch.cpp
+	@build/desk patch $(call stage_of,$*) $(call planted_in,$*) $@
 
-# Fingerprints belong to the stage, not to the variant: one object serves all of a stage's binaries.
-$(B)/%/lab: $(B)/%/kernel.o $(B)/$$(dir $$*)fingerprints/bugs.o $(B)/liblab.a
+# How the kernel was built, for the binary to say.
+build_info = -DLAB_STAGE='"$(1)"' -DLAB_BUG='"$(2)"' -DLAB_TARGET='"$(3)"'
+$(B)/%/build_info.o: common/build_info.cpp stages/$$(call stage_of,$$*)/stage.conf $(B)/flags
+	@mkdir -p $(@D)
+	@$(CXX) $(CXXFLAGS) $(INCLUDES) $(if $(filter cpu,$(backend)),$(call instrumented,$*)) -MMD -MP -c $< -o $@ \
+	  $(call build_info,$(call stage_of,$*),$(call planted_in,$*),$(call ask,conf $(call stage_of,$*) target))
+$(B)/obj/unit_build_info.o: common/build_info.cpp $(B)/flags
+	@mkdir -p $(@D)
+	@$(CXX) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@ $(call build_info,unit tests,,sm_89)
+
+# Fingerprints belong to the stage, not to the variant: their objects serve all of a stage's binaries.
+fingerprints_of = $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard stages/$(1)/bugs/*.cpp))
+$(B)/%/lab: $(B)/%/kernel.o $(B)/%/build_info.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(B)/liblab.a
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
 
 $(B)/liblab.a: $(LIB_OBJ)
 	@rm -f $@; ar rcs $@ $^
 
 # The unit tests. The checker's own bring kernels along, instrumented as a stage's are.
-$(B)/unit: $(UNIT_OBJ) $(DESK_LIB) $(B)/liblab.a
+$(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(DESK_LIB) $(B)/liblab.a
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
 $(B)/obj/checks/tests/test_checker_kernels.o: CXXFLAGS += $(if $(SANITIZE),,-fsanitize=thread)
 
