@@ -6,7 +6,7 @@ set -u
 lab() { printf '%s\n' "$1" | sed "s/STAGE/$2/; s/VARIANT/$3/"; }
 echo "| build | \`notes\` inputs | \`notes\`, causal | \`unit\` inputs | \`unit\`, causal |"
 echo "|---|---|---|---|---|"
-for pair in $(for d in $(sh common/stages.sh dirs); do echo "$d:"; sh common/stages.sh bugs "$d"; done); do
+for pair in $(for d in $(build/desk dirs); do echo "$d:"; build/desk bugs "$d"; done); do
   stage=${pair%%:*}; bug=${pair#*:}; variant=fixed; [ -n "$bug" ] && variant=bug-$bug
   $(lab "$1" "$stage" $variant) blindness | awk -v title="${stage%%_*}, ${bug:-correct}" '
     $1 == "notes" || $1 == "unit" { cell[$1 $2] = $4 == "refused" ? "refused" : $4 == "pass" ? sprintf("pass, %.1e", $3) : "**fail**, " ($3 == "NaN" ? "NaN" : sprintf("%.1e", $3)) }

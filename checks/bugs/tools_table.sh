@@ -9,7 +9,7 @@ lab() { printf '%s\n' "$1" | sed "s/STAGE/$2/; s/VARIANT/$3/"; }
 value() { sed -n "s/.*\"$1\": \"\([^\"]*\)\".*/\1/p" $results | head -1; }
 echo "| bug | \`notes\` inputs | \`unit\` inputs | schedules | CPU checker | memcheck | racecheck | initcheck | synccheck |"
 echo "|---|---|---|---|---|---|---|---|---|"
-for pair in $(for d in $(sh common/stages.sh dirs); do echo "$d:"; sh common/stages.sh bugs "$d"; done); do
+for pair in $(for d in $(build/desk dirs); do echo "$d:"; build/desk bugs "$d"; done); do
   stage=${pair%%:*}; bug=${pair#*:}; variant=checked; [ -n "$bug" ] && variant=bug-$bug
   binary=$(lab "$1" "$stage" $variant)
   { "$binary" blindness && "$binary" racecheck; echo "end"; } | awk -v title="${stage%%_*}, ${bug:-correct}" -v stage="$stage" -v bug="$bug" '

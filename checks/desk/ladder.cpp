@@ -6,6 +6,7 @@
 
 #include "checks/desk/desk.hpp"
 #include "checks/desk/nearest.hpp"
+#include "checks/desk/patch.hpp"
 
 namespace lab::desk {
 namespace {
@@ -14,55 +15,20 @@ namespace fs = std::filesystem;
 
 bool is_key_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
-// The head of a patch: its `key: value` lines before the diff.
-std::map<std::string, std::string> head_of(const std::string& path) {
-  std::map<std::string, std::string> head;
-  for (const std::string& line : lines_of(read_text(path))) {
-    if (line.starts_with("--- ") || line.starts_with("diff ")) break;
-    const std::size_t colon = line.find(": ");
-    if (colon != line.npos) head[line.substr(0, colon)] = line.substr(colon + 2);
-  }
-  return head;
+std::optional<std::string> unless_empty(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(text);
 }
 
-std::optional<std::string> optional_key(const std::map<std::string, std::string>& from, const std::string& key) {
-  const auto found = from.find(key);
-  return found == from.end() ? std::nullopt : std::optional(found->second);
-}
-
-std::vector<Bug> patches_of(const fs::path& dir, const std::string& stage) {
+std::vector<Bug> bugs_of(const fs::path& dir, const std::string& stage) {
   std::vector<Bug> bugs;
-  std::error_code none;
+  std::error_code none;  // a stage may have no bugs yet
   for (const auto& entry : fs::directory_iterator(dir / "bugs", none)) {
     if (entry.path().extension() != ".patch") continue;
-    const auto head = head_of(entry.path().string());
-    Bug bug{stage, entry.path().stem().string()};
-    bug.plants = optional_key(head, "plants").value_or("");
-    bug.predicted = optional_key(head, "predicted").value_or("");
-    bug.also = words_of(optional_key(head, "also").value_or(""));
-    bug.harmless = optional_key(head, "harmless");
-    bug.lucky = optional_key(head, "lucky");
-    bug.map = optional_key(head, "map");
-    bugs.push_back(bug);
+    const Patch patch = read_patch(entry.path().lexically_normal().string());
+    bugs.push_back({stage, entry.path().stem().string(), patch.plants, patch.predicted, patch.also,
+                    unless_empty(patch.harmless), unless_empty(patch.lucky), unless_empty(patch.map)});
   }
   std::ranges::sort(bugs, {}, &Bug::name);
-  return bugs;
-}
-
-// A stage that still keeps its bugs behind flags names them in stage.conf.
-std::vector<Bug> flags_of(const Stage& stage) {
-  std::vector<Bug> bugs;
-  const auto lists = [&](const char* key, const std::string& word) {
-    return std::ranges::count(words_of(stage.says(key)), word) > 0;
-  };
-  for (const std::string& name : words_of(stage.says("bugs"))) {
-    Bug bug{stage.dir, name};
-    for (const std::string& also : words_of(stage.says("also")))
-      if (also.ends_with(":" + name)) bug.also.push_back(also.substr(0, also.find(':')));
-    if (lists("harmless", name)) bug.harmless = "";
-    if (lists("lucky", name)) bug.lucky = "";
-    bugs.push_back(bug);
-  }
   return bugs;
 }
 
@@ -172,8 +138,7 @@ Ladder read_ladder(const std::string& root) {
     Stage stage{entry.path().filename().string()};
     const std::string conf = (entry.path() / "stage.conf").lexically_normal().string();
     stage.conf = parse_conf(read_text(conf), conf);
-    stage.bugs = patches_of(entry.path(), stage.dir);
-    if (stage.bugs.empty()) stage.bugs = flags_of(stage);
+    stage.bugs = bugs_of(entry.path(), stage.dir);
     ladder.stages.push_back(stage);
   }
   std::ranges::sort(ladder.stages, [](const Stage& a, const Stage& b) { return version_less(a.dir, b.dir); });

@@ -65,6 +65,17 @@ int bugs_command(const Args& args) {
   return 0;
 }
 
+int mapped_command(const Args& args) {
+  expect_args(args, 0, 0, "mapped");
+  std::vector<const Bug*> mapped;
+  const Ladder ladder = read_ladder();
+  for (const Stage& stage : ladder.stages)
+    for (const Bug& bug : stage.bugs)
+      if (bug.map) mapped.push_back(&bug);
+  std::printf("%s\n", pairs_of(mapped).c_str());
+  return 0;
+}
+
 int conf_command(const Args& args) {
   expect_args(args, 2, 2, "conf DIR KEY");
   const Ladder ladder = read_ladder();

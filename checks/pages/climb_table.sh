@@ -7,7 +7,7 @@ pattern=$1
 results=writeups/results/resources.json
 [ -f $results ] || { echo "climb-table: no $results; make resources json=$results writes it" >&2; exit 2; }
 lab() { printf '%s\n' "$pattern" | sed "s/STAGE/$1/; s/VARIANT/$2/"; }
-conf() { sh common/stages.sh conf "$1" "$2"; }
+conf() { build/desk conf "$1" "$2"; }
 
 # "REGISTERS | SMEM" over the kernels of a stage at sm_89, smallest to largest.
 resources() {
@@ -23,15 +23,15 @@ resources() {
 echo "| version | one idea | correct? | registers | shared memory | what was learned |"
 echo "|---|---|---|---|---|---|"
 {
-  for d in $(sh common/stages.sh dirs); do printf '%s stage %s\n' "${d%%_*}" "$d"; done
-  sh common/stages.sh list | sed -n '/^Broken/,$p' | sed 1d | awk 'NF { print $1, "broken" }'
+  for d in $(build/desk dirs); do printf '%s stage %s\n' "${d%%_*}" "$d"; done
+  build/desk list | sed -n '/^Broken/,$p' | sed 1d | awk 'NF { print $1, "broken" }'
 } | sort -V -k1,1 | while read -r name kind d; do
   if [ $kind = stage ]; then
     if $(lab "$d" fixed) test quick=1 > /dev/null 2>&1; then correct=yes; else correct=no; fi
     echo "| [$name](stages/$d.md) | $(conf "$d" idea) | $correct | $(resources "$d") | $(conf "$d" learned) |"
   else
     red=; learned=
-    for pair in $(sh common/stages.sh bugs "$name"); do
+    for pair in $(build/desk bugs "$name"); do
       dir=${pair%%:*}; bug=${pair#*:}
       $(lab "$dir" "bug-$bug") test quick=1 > /dev/null 2>&1 || red="$red [$bug](bugs/$bug.md)"
       l=$(conf "$dir" "learned_$name"); [ -n "$l" ] && learned=$l

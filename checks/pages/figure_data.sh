@@ -12,7 +12,7 @@ done
   comma=
   plan() { printf '%s' "$comma"; comma=',
 '; "$@"; }
-  for stage in $(sh common/stages.sh dirs); do
+  for stage in $(build/desk dirs); do
     for shape in "1 8 512 64" "2 8 2048 64" "2 8 2048 128"; do plan "$build/$stage/fixed/lab" plan $shape || exit 1; done
   done
   plan "$build/v2b_single_warp/bug-smem_overflow/lab" plan 2 8 2048 128 || exit 1

@@ -75,8 +75,8 @@ refuse "cannot be written" $run q=$work/good.npy $tensors out=$work/no/such/o.np
 same "files left by refused runs" "$(ls "$work" | grep -v -e '^out$' -e '^err$' | wc -l | tr -d ' ')" 8
 accept $run q=$work/good.npy $tensors out=$work/o.npy
 accept test -s "$work/o.npy"
-for version in $(sh common/stages.sh list | sed '1,/^Broken/d;s/ .*//'); do accept $MAKE stage=$version backend=$B reproduce-bug; done
-same "what v2 names" "$(echo $(sh common/stages.sh bugs v2 | sort))" "v2b_single_warp:interwarp_race v2b_single_warp:smem_48k"
+for version in $(build/desk list | sed '1,/^Broken/d;s/ .*//'); do accept $MAKE stage=$version backend=$B reproduce-bug; done
+same "what v2 names" "$(echo $(build/desk bugs v2 | sort))" "v2b_single_warp:interwarp_race v2b_single_warp:smem_48k"
 accept $MAKE list
 accept $MAKE help
 accept $MAKE -C stages/v2b_single_warp list
@@ -86,7 +86,7 @@ cp "$work/good.npy" "$work/it's.npy"
 accept $run q="$work/it's.npy" $tensors out="$work/o's.npy"
 if $MAKE stage=v1 backend=$B bug=head_dim_64 test > "$work/out" 2>&1; then bad=$((bad + 1)); echo "a planted bug passed the acceptance"; else good=$((good + 1)); fi
 same "the goals' order" "$($MAKE list help | sed -n '1s/ .*//p;$s/ .*//p' | tr '\n' ' ')" "stage Start "
-same "stages in make list" "$($MAKE list | sed '/^Broken/,$d' | grep -c '^v[0-9a-z]* *v[0-9a-z]*_')" "$(sh common/stages.sh dirs | wc -l | tr -d ' ')"
+same "stages in make list" "$($MAKE list | sed '/^Broken/,$d' | grep -c '^v[0-9a-z]* *v[0-9a-z]*_')" "$(build/desk dirs | wc -l | tr -d ' ')"
 
 # Incremental builds: a touched kernel rebuilds its own binaries only; a changed flag rebuilds what it concerns.
 a=build/$B/v1_scalar/fixed/lab; b=build/$B/v2b_single_warp/fixed/lab

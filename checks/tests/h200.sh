@@ -28,7 +28,7 @@ for w in $what; do
     say "sanitizer: exit $? (1: the bugs were found), $(($(date +%s) - start)) s, $(grep -c ': 0 findings' "$out/sanitizer.log") builds silent"
     continue
   fi
-  for s in $(sh common/stages.sh dirs | sed 's/_.*//'); do
+  for s in $(build/desk dirs | sed 's/_.*//'); do
     start=$(date +%s); words="test full=1"; [ "$w" = bugs ] && words=reproduce-bug
     # shellcheck disable=SC2086
     make stage=$s backend=gpu $words > "$out/$w-$s.log" 2>&1; status=$?

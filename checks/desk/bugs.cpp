@@ -1,0 +1,135 @@
+// desk reproduce, check-harness, broken-version: bug builds run in turn, and what their exit statuses mean together.
+#include <algorithm>
+#include <cstdio>
+
+#include "checks/desk/commands.hpp"
+#include "checks/desk/ladder.hpp"
+#include "checks/desk/pieces.hpp"
+#include "checks/desk/process.hpp"
+#include "checks/desk/verdicts.hpp"
+
+namespace lab::desk {
+namespace {
+
+const std::string RULE(88, '-');
+
+// "STAGE:BUG=LAB" or "STAGE:BUG=LAB=LAB".
+struct Entry {
+  const Bug* bug;
+  std::vector<std::string> labs;
+};
+
+Entry entry_of(const Ladder& ladder, const std::string& word, std::size_t labs) {
+  std::vector<std::string> parts;
+  for (std::size_t from = 0;;) {
+    const std::size_t equals = word.find('=', from);
+    parts.push_back(word.substr(from, equals - from));
+    if (equals == word.npos) break;
+    from = equals + 1;
+  }
+  const std::size_t colon = parts[0].find(':');
+  if (parts.size() != labs + 1 || colon == word.npos) throw BadInput("'" + word + "' is no STAGE:BUG=LAB");
+  const Bug* bug = ladder.bugs(parts[0].substr(0, colon), parts[0].substr(colon + 1)).at(0);
+  return {bug, {parts.begin() + 1, parts.end()}};
+}
+
+// The line that says why an acceptance was red.
+std::string reason_in(const std::string& log) {
+  for (const std::string& line : lines_of(log)) {
+    const std::size_t text = line.find_first_not_of(' ');
+    if (text == line.npos) continue;
+    for (const char* start : {"FAIL", "RED", "red", "!"})
+      if (line.compare(text, std::string(start).size(), start) == 0) return clipped(line, 100);
+  }
+  return "";
+}
+
+}  // namespace
+
+Shown judge_fingerprints(int planted, int fixed) {
+  if (planted == FINGERPRINT_HIDDEN && fixed != FINGERPRINT_ABSENT) return Shown::hidden;
+  return planted == FINGERPRINT_RIGHT && (fixed == FINGERPRINT_RIGHT || fixed == FINGERPRINT_HIDDEN) ? Shown::yes
+                                                                                                     : Shown::no;
+}
+
+Colour judge_acceptance(int status, bool harmless, bool may_hide) {
+  if (status == 0 && may_hide) return Colour::hidden;
+  return status == (harmless ? 0 : 1) ? Colour::as_it_must : Colour::wrong;
+}
+
+int reproduce_command(const Args& args) {
+  expect_args(args, 1, 10000, "reproduce STAGE STAGE:BUG=BUG_LAB=FIXED_LAB...");
+  const Ladder ladder = read_ladder();
+  Counts counts;
+  int hidden = 0;
+  for (std::size_t i = 1; i < args.size(); ++i) {
+    const Entry entry = entry_of(ladder, args[i], 2);
+    const char* name = entry.bug->name.c_str();
+    std::printf("%s\n", RULE.c_str());
+    const int planted = run({entry.labs[0], "fingerprint", name}).status;
+    const int fixed = run({entry.labs[1], "fingerprint", name}).status;
+    switch (judge_fingerprints(planted, fixed)) {
+      case Shown::hidden:
+        ++hidden;
+        std::printf("  RESULT:    hidden on this GPU; backend=cpu shows it\n");
+        break;
+      case Shown::yes:
+        ++counts.passed;
+        std::printf("  RESULT:    %s\n", entry.bug->harmless ? "no bug: with it or without it, nothing is wrong"
+                                                             : "reproduced, and gone in the fixed build");
+        break;
+      case Shown::no:
+        ++counts.failed;
+        std::printf("  RESULT:    NOT as predicted\n");
+    }
+    std::printf("  again:     make stage=%s reproduce-bug bug=%s\n", args[0].c_str(), name);
+    std::printf("  read:      writeups/bugs/%s.md\n", name);
+  }
+  std::printf("%s\n%s\n", RULE.c_str(), total_line(counts, hidden).c_str());
+  return counts.failed == 0 && counts.passed + hidden > 0 ? 0 : 1;
+}
+
+int check_harness_command(const Args& args) {
+  expect_args(args, 1, 10000, "check-harness STAGE:BUG=LAB...");
+  const Ladder ladder = read_ladder();
+  Counts counts;
+  for (const std::string& word : args) {
+    const Entry entry = entry_of(ladder, word, 1);
+    const Bug& bug = *entry.bug;
+    const std::string log = "build/logs/check-harness-" + bug.stage + "-" + bug.name + ".log";
+    const int status = run({entry.labs[0], "test", "quick=1"}, log).status;
+    std::printf("%-20s %-22s ", bug.stage.c_str(), bug.name.c_str());
+    const char* wanted = bug.harmless ? "green" : "red";
+    switch (judge_acceptance(status, bug.harmless.has_value(), bug.lucky && entry.labs[0].starts_with("build/gpu/"))) {
+      case Colour::hidden:
+        std::printf("green: this GPU hides it; not counted; make backend=cpu check-harness shows it\n");
+        break;
+      case Colour::as_it_must:
+        ++counts.passed;
+        std::printf("%s, as it must be  %s\n", wanted, reason_in(read_text(log)).c_str());
+        break;
+      case Colour::wrong:
+        ++counts.failed;
+        std::printf("exit %d, but it must be %s: see %s\n", status, wanted, log.c_str());
+    }
+  }
+  std::printf("%s\n", total_line(counts).c_str());
+  return counts.failed == 0 && counts.passed > 0 ? 0 : 1;
+}
+
+int broken_version_command(const Args& args) {
+  expect_args(args, 2, 10000, "broken-version STAGE STAGE:BUG=LAB...");
+  const Ladder ladder = read_ladder();
+  Counts counts;  // failed: the acceptance was red
+  for (std::size_t i = 1; i < args.size(); ++i) {
+    const Entry entry = entry_of(ladder, args[i], 1);
+    std::printf("=== %s is %s with the bug %s\n", args[0].c_str(), entry.bug->stage.c_str(), entry.bug->name.c_str());
+    ++(run({entry.labs[0], "test", "quick=1"}).status == 0 ? counts.passed : counts.failed);
+  }
+  if (!ladder.stage(args[0])) std::printf("%s never worked.\n", args[0].c_str());
+  std::printf("%d of %d planted changes turn the acceptance red. To see why: make stage=%s reproduce-bug\n%s\n",
+              counts.failed, counts.passed + counts.failed, args[0].c_str(), total_line(counts).c_str());
+  return counts.failed == 0 ? 0 : 1;
+}
+
+}  // namespace lab::desk

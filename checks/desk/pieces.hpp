@@ -1,0 +1,28 @@
+// Adding up what many small test programs say on their last lines.
+#pragma once
+#include <optional>
+#include <string>
+
+namespace lab::desk {
+
+struct Counts {
+  int passed = 0, failed = 0;
+};
+
+// The last line of a log that starts with `N passed, M failed`; nothing if it has none.
+std::optional<Counts> counts_in(const std::string& log);
+
+// What a piece counts: its own words, but never as all good with an exit status that says otherwise, and as one piece
+// where it has no counts.
+Counts judge(const std::string& log, int status);
+
+// What is worth reading of a log beside its counts, at most 140 bytes: a stage's bounds, how many findings.
+std::string remark_in(const std::string& log);
+
+// At most `size` bytes of UTF-8, no character cut in two.
+std::string clipped(const std::string& text, std::size_t size);
+
+// `N passed, M failed`, alone on a line, with `, K skipped` where there are any.
+std::string total_line(const Counts& counts, int skipped = 0);
+
+}  // namespace lab::desk

@@ -1,0 +1,135 @@
+#include "checks/desk/process.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+
+#include "checks/desk/desk.hpp"
+
+extern char** environ;
+
+namespace lab::desk {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr auto GRACE = std::chrono::seconds(5);  // from asking a group to end to ending it
+
+sigset_t set_of(std::initializer_list<int> signals) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int s : signals) sigaddset(&set, s);
+  return set;
+}
+
+int status_of(int waited) { return WIFEXITED(waited) ? WEXITSTATUS(waited) : 128 + WTERMSIG(waited); }
+
+// Returns -1 if the program cannot be started.
+pid_t start(const Argv& argv, const std::string& log, bool own_group, const sigset_t& mask) {
+  std::fflush(nullptr);  // what was printed before stands before what the program prints
+  std::vector<char*> words;
+  for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  if (!log.empty()) {
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
+  }
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigmask(&attributes, &mask);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes, short(POSIX_SPAWN_SETSIGMASK | (own_group ? POSIX_SPAWN_SETPGROUP : 0)));
+  pid_t pid = -1;
+  const int failed = posix_spawnp(&pid, words[0], &files, &attributes, words.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&files);
+  return failed ? -1 : pid;
+}
+
+Ended not_started(const Argv& argv) {
+  std::fprintf(stderr, "%s cannot be started\n", argv.at(0).c_str());
+  return {127};
+}
+
+// The file must be writable: a program whose output went nowhere would count as silent.
+void check_log(const std::string& log) {
+  if (!log.empty()) write_text(log, "");
+}
+
+void end_group(pid_t group) {
+  kill(-group, SIGTERM);
+  const auto until = Clock::now() + GRACE;
+  while (Clock::now() < until) {
+    while (waitpid(group, nullptr, WNOHANG) > 0) {
+    }
+    if (kill(-group, 0) != 0) return;
+    usleep(20000);
+  }
+  kill(-group, SIGKILL);
+}
+
+}  // namespace
+
+Ended run(const Argv& argv, const std::string& log) {
+  check_log(log);
+  sigset_t mask;
+  sigprocmask(SIG_SETMASK, nullptr, &mask);
+  const pid_t pid = start(argv, log, false, mask);
+  if (pid < 0) return not_started(argv);
+  int waited = 0;
+  while (waitpid(pid, &waited, 0) < 0 && errno == EINTR) {
+  }
+  return {status_of(waited)};
+}
+
+Ended run_limited(const Argv& argv, const std::string& log, int limit) {
+  check_log(log);
+  const sigset_t watched = set_of({SIGCHLD, SIGINT, SIGTERM, SIGHUP});
+  sigset_t mask;
+  sigprocmask(SIG_BLOCK, &watched, &mask);
+  const auto until = Clock::now() + std::chrono::seconds(limit);
+  const pid_t pid = start(argv, log, true, mask);
+  Ended ended;
+  if (pid < 0) {
+    ended = not_started(argv);
+  } else {
+    for (int waited = 0;;) {
+      const pid_t done = waitpid(pid, &waited, WNOHANG);
+      if (done == pid) {
+        ended.status = status_of(waited);
+        break;
+      }
+      const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(until - Clock::now()).count();
+      if (left <= 0) {
+        end_group(pid);
+        while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+        }
+        ended = {124, true};
+        break;
+      }
+      const timespec wait{left / 1000000000, left % 1000000000};
+      const int signal = sigtimedwait(&watched, nullptr, &wait);
+      if (signal > 0 && signal != SIGCHLD) {
+        end_group(pid);
+        std::fflush(nullptr);
+        _exit(128 + signal);
+      }
+    }
+  }
+  sigprocmask(SIG_SETMASK, &mask, nullptr);
+  return ended;
+}
+
+}  // namespace lab::desk

@@ -1,0 +1,24 @@
+// Starting other programs.
+#pragma once
+#include <string>
+#include <vector>
+
+namespace lab::desk {
+
+using Argv = std::vector<std::string>;
+
+struct Ended {
+  int status = 0;          // as a shell has it: the exit status, 128 + N after signal N, 127 if it cannot be started
+  bool timed_out = false;  // stopped, because it was still running at its time limit
+};
+
+// Runs a program and waits for it. Standard output and error go to `log` ("" leaves them where the desk's own go),
+// standard input is empty. It shares the desk's process group, so that ^C ends both. Throws BadInput if `log` cannot be
+// written.
+Ended run(const Argv& argv, const std::string& log = "");
+
+// The same in a process group of its own, which is ended as a whole after `limit` seconds, or when the desk itself is
+// asked to end (^C, SIGTERM): then this call does not return, and the desk's status is 128 + signal.
+Ended run_limited(const Argv& argv, const std::string& log, int limit);
+
+}  // namespace lab::desk

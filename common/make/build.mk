@@ -1,0 +1,99 @@
+# How things are built. A binary is a stage's kernel.cu, compiled for one backend with at most one bug's patch applied, linked
+# with the harness: build/<backend>/<stage>/<variant>/lab, where the variant is fixed, checked (CPU, instrumented) or bug-<name>.
+# Bug builds on the CPU are instrumented too; the checker sleeps until a test wakes it.
+.SECONDEXPANSION:
+.DELETE_ON_ERROR:
+.SECONDARY:
+NVCC := nvcc
+GPU_ARCHS := 89 90
+# A sibling call leaves no frame behind, and a report would name the caller's caller.
+CXXFLAGS := -std=c++20 -O2 -g -fno-optimize-sibling-calls -Wall -Wextra -Wno-unknown-pragmas
+# make sanitize: a build of its own. The checker's instrumentation and AddressSanitizer exclude each other.
+ifdef SANITIZE
+CXXFLAGS += -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-clobbered
+endif
+NVCCFLAGS := -std=c++20 -O3 -lineinfo -ccbin $(CXX) $(foreach a,$(GPU_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) -Xcompiler -Wall
+
+B := build/$(if $(SANITIZE),asan,$(backend))
+ifeq ($(backend),gpu)
+CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(shell readlink -f "$$(command -v nvcc)"))
+INCLUDES := -I. -DLAB_GPU -isystem $(CUDA_HOME)/include
+LIBS := -L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt -pthread
+BACKEND_SRC := $(wildcard common/gpu/*.cpp checks/bench/gpu/*.cpp)
+else
+INCLUDES := -Icommon/cpu -I.
+LIBS := -lboost_context -pthread
+LIBS += $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
+BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
+endif
+LIB_SRC := $(BACKEND_SRC) $(wildcard reference/*.cpp) $(filter-out checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp,$(wildcard checks/*.cpp checks/*/*.cpp)) checks/desk/patch.cpp
+LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o) $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/bench/gpu/*.cu)))
+# The desk as the unit tests see it: what build/desk is made of, or a build of its own for the sanitizers.
+DESK_LIB := $(if $(SANITIZE),$(patsubst %.cpp,$(B)/obj/%.o,$(filter-out %/main.cpp,$(wildcard checks/desk/*.cpp))),build/desk-objects/libdesk.a)
+UNIT_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/tests/test_*.cpp))
+
+# A changed flag rebuilds what was built with the old one.
+FLAGS := $(CXX) $(CXXFLAGS) | $(NVCC) $(NVCCFLAGS) | $(INCLUDES) $(LIBS)
+$(B)/flags: FORCE
+	@mkdir -p $(@D); printf '%s\n' '$(FLAGS)' | cmp -s - $@ || printf '%s\n' '$(FLAGS)' > $@
+FORCE:
+
+$(B)/obj/%.o: %.cpp $(B)/flags
+	@mkdir -p $(@D)
+	@$(CXX) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
+
+$(B)/obj/%.o: %.cu $(B)/flags
+	@mkdir -p $(@D)
+	@$(NVCC) $(NVCCFLAGS) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
+
+# $* is STAGE/VARIANT.
+variant_of = $(notdir $(1))
+stage_of = $(patsubst %/,%,$(dir $(1)))
+planted_in = $(patsubst bug-%,%,$(filter bug-%,$(call variant_of,$(1))))
+instrumented = $(if $(filter fixed,$(call variant_of,$(1))),,-fsanitize=thread)
+$(B)/%/kernel.o: $$(if $$(call planted_in,$$*),$(B)/$$*,stages/$$(call stage_of,$$*))/kernel.cu $(B)/flags
+	@mkdir -p $(@D)
+ifeq ($(backend),gpu)
+	@$(NVCC) $(NVCCFLAGS) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
+else
+	@$(CXX) -x c++ $(CXXFLAGS) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@
+endif
+
+# The kernel with a bug's patch applied. #line directives in it name the lines of kernel.cu and of the patch.
+$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu stages/$$(call stage_of,$$*)/bugs/$$(call planted_in,$$*).patch checks/desk/patch.cpp
+	@build/desk patch $(call stage_of,$*) $(call planted_in,$*) $@
+
+# How the kernel was built, for the binary to say.
+build_info = -DLAB_STAGE='"$(1)"' -DLAB_BUG='"$(2)"' -DLAB_TARGET='"$(3)"'
+$(B)/%/build_info.o: common/build_info.cpp stages/$$(call stage_of,$$*)/stage.conf $(B)/flags
+	@mkdir -p $(@D)
+	@$(CXX) $(CXXFLAGS) $(INCLUDES) $(if $(filter cpu,$(backend)),$(call instrumented,$*)) -MMD -MP -c $< -o $@ \
+	  $(call build_info,$(call stage_of,$*),$(call planted_in,$*),$(call ask,conf $(call stage_of,$*) target))
+$(B)/obj/unit_build_info.o: common/build_info.cpp $(B)/flags
+	@mkdir -p $(@D)
+	@$(CXX) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@ $(call build_info,unit tests,,sm_89)
+
+# Fingerprints belong to the stage, not to the variant: their objects serve all of a stage's binaries.
+fingerprints_of = $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard stages/$(1)/bugs/*.cpp))
+$(B)/%/lab: $(B)/%/kernel.o $(B)/%/build_info.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(B)/liblab.a
+	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
+
+$(B)/liblab.a: $(LIB_OBJ)
+	@rm -f $@; ar rcs $@ $^
+
+# The unit tests. The checker's own bring kernels along, instrumented as a stage's are.
+$(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(DESK_LIB) $(B)/liblab.a
+	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
+$(B)/obj/checks/tests/test_checker_kernels.o: CXXFLAGS += $(if $(SANITIZE),,-fsanitize=thread)
+
+PROBE := build/gpu/probe_wmma
+$(PROBE): checks/probes/probe_wmma.cu common/wmma_layout.hpp $(B)/flags
+	@mkdir -p $(@D)
+	@$(NVCC) $(NVCCFLAGS) -I. -o $@ $<
+
+.venv/ready: checks/pages/requirements-plots.txt
+	@$(PYTHON) -m venv .venv && .venv/bin/pip install -q --disable-pip-version-check -r $< && touch $@ || \
+	  { echo 'make plots needs Python 3.10 or newer with venv, and matplotlib from a package index or a mirror' >&2; exit 2; }
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
+

@@ -1,0 +1,31 @@
+# Which binaries a call means: all correct stages, or one, or its bugs.
+#   ALL_STAGES   every stage's directory            STAGE   the one that stage= names
+#   PAIRS        STAGE:BUG of the bugs meant        BROKEN  not empty if stage= is a version of the notes that never worked
+ALL_STAGES := $(call ask,dirs)
+ifdef stage
+STAGE := $(call ask,resolve $(call quote,$(stage)))
+BROKEN := $(if $(findstring :,$(STAGE)),$(STAGE))
+# edit-bug and save-bug may name a bug that is yet to be.
+PAIRS := $(if $(call goals_among,edit-bug save-bug),,$(call ask,bugs $(call quote,$(stage)) $(call quote,$(bug))))
+else
+PAIRS := $(call ask,bugs)
+endif
+# At the head of a recipe that makes sense for one stage only, and for one that works.
+one_stage = $(if $(stage),,$(error which stage? $@ needs stage=NAME; see 'make list'))
+works = $(if $(BROKEN),$(error stage=$(stage) never worked; its bugs: $(strip $(PAIRS))))
+
+stage_of_pair = $(firstword $(subst :, ,$(1)))
+bug_of_pair = $(lastword $(subst :, ,$(1)))
+lab_of = $(B)/$(1)/$(2)/lab
+bug_lab = $(call lab_of,$(call stage_of_pair,$(1)),bug-$(call bug_of_pair,$(1)))
+fixed = $(call lab_of,$(1),fixed)
+# The correct kernel as a checker wants it: instrumented, or as it is for compute-sanitizer.
+checked = $(call lab_of,$(1),$(if $(filter gpu,$(backend)),fixed,checked))
+fixed_of_pair = $(call checked,$(call stage_of_pair,$(1)))
+
+BUG_LABS := $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
+FIXED_LABS := $(foreach s,$(ALL_STAGES),$(call fixed,$(s)))
+CHECKED_LABS := $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),checked))
+FIXED_LAB := $(if $(stage),$(if $(BROKEN),,$(call fixed,$(STAGE))))
+# What the words name: all correct stages, or one, or the bugs. $(1) is fixed or checked.
+chosen = $(if $(stage),$(if $(or $(bug),$(BROKEN)),$(BUG_LABS),$(call $(1),$(STAGE))),$(foreach s,$(ALL_STAGES),$(call $(1),$(s))))

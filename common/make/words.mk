@@ -1,0 +1,71 @@
+# The user's words: a wrong one is one line and exit status 2, for a misspelt word would be a wrong answer (casual=1 is not
+# causal). The lists of goals and words are the Makefile's.
+comma := ,
+quote = '$(subst ','\'',$(1))'
+goals_among = $(filter $(1),$(MAKECMDGOALS))
+
+# clean beside other goals comes first, before anything that they need is built.
+ifneq ($(and $(call goals_among,clean),$(filter-out clean,$(MAKECMDGOALS))),)
+$(shell rm -rf build)
+endif
+
+backend ?= $(if $(and $(shell command -v nvcc 2>/dev/null),$(shell nvidia-smi -L 2>/dev/null)),gpu,cpu)
+ifeq ($(filter $(backend),cpu gpu),)
+$(error backend=$(backend) is unknown; it is cpu or gpu)
+endif
+ifeq ($(backend),gpu)
+ifeq ($(shell command -v nvcc 2>/dev/null),)
+$(error backend=gpu needs nvcc, which is not on the PATH; backend=cpu runs the same kernels with no GPU)
+endif
+ifneq ($(filter-out build-gpu,$(MAKECMDGOALS)),)
+ifeq ($(shell nvidia-smi -L 2>/dev/null),)
+$(error backend=gpu needs a GPU, and nvidia-smi finds none; backend=cpu runs the same kernels with no GPU)
+endif
+endif
+endif
+
+typed := $(foreach name,$(.VARIABLES),$(if $(findstring command line,$(origin $(name))),$(name)))
+odd := $(filter-out $(WORDS) $(TOOL_WORDS) -%,$(typed))
+ifneq ($(odd),)
+$(error $(firstword $(odd))= means nothing here; the words are $(WORDS))
+endif
+ifneq ($(bug),)
+ifeq ($(stage),)
+$(error bug=$(bug) needs stage=NAME; see 'make list')
+endif
+ifneq ($(call goals_among,$(NO_BUG_GOALS)),)
+$(error $(firstword $(call goals_among,$(NO_BUG_GOALS))) takes no bug=)
+endif
+endif
+ifeq ($(shell test "$(JOBS)" -ge 1 2>/dev/null && echo good),)
+$(error JOBS=$(JOBS): must be a whole number of at least 1)
+endif
+ifneq ($(call goals_among,$(GPU_GOALS)),)
+ifneq ($(backend),gpu)
+$(error make $(firstword $(call goals_among,$(GPU_GOALS))) needs nvcc and a GPU, and this is backend=$(backend))
+endif
+endif
+
+# --- compilers: the first g++ that is new enough; CXX=... overrides ---
+new_enough = $(shell test "$$($(1) -dumpversion 2>/dev/null | cut -d. -f1)" -ge 12 2>/dev/null && echo $(1))
+first_gcc = $(firstword $(foreach c,g++ g++-14 g++-13 g++-12,$(call new_enough,$(c))))
+ifeq ($(origin CXX),default)
+CXX := $(or $(first_gcc),g++)
+endif
+ifneq ($(filter-out help clean,$(MAKECMDGOALS)),)
+CXX_MAJOR := $(shell $(CXX) -dumpversion 2>/dev/null | cut -d. -f1)
+ifeq ($(shell test "$(CXX_MAJOR)" -ge 12 2>/dev/null && echo new),)
+$(error $(CXX) $(if $(CXX_MAJOR),is version $(CXX_MAJOR),cannot be run); the lab needs g++ 12 or newer (CXX=g++-12 chooses one; sh common/setup.sh installs it))
+endif
+endif
+
+# --- what only the desk can judge: goals, stages, bugs ---
+include common/make/ask.mk
+odd_goals := $(filter-out $(GOALS) $(INNER_GOALS),$(foreach goal,$(MAKECMDGOALS),$(if $(findstring /,$(goal)),,$(goal))))
+ifneq ($(odd_goals),)
+$(call ask,goals $(foreach goal,$(odd_goals),$(call quote,$(goal))) -- $(GOALS))
+endif
+
+# Several goals are met one after the other, as they were typed; only what they are built from is made in parallel.
+before :=
+$(foreach goal,$(MAKECMDGOALS),$(if $(filter $(goal),$(before)),,$(if $(before),$(eval $(goal): | $(lastword $(before))))$(eval before += $(goal))))
