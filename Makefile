@@ -63,9 +63,9 @@ run: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
 	$(one_stage)$(if $(bug),,$(works))@$< run $(foreach w,q k v out causal scale,$(if $(filter-out undefined,$(origin $(w))),$(w)=$(call quote,$($(w)))))
 
 # All correct stages, or one, or one bug. Exit status 1 where there are findings.
-racecheck: $(call chosen,checked)
+racecheck: $(call chosen,checked) $(if $(filter gpu,$(backend)),$(RECORDS))
 ifeq ($(backend),gpu)
-	@sh checks/races/sanitizer.sh $^
+	@sh checks/races/sanitizer.sh $(filter %/lab,$^)
 else
 	@status=0; for lab in $^; do $$lab racecheck || status=1; done; exit $$status
 endif
@@ -85,10 +85,10 @@ sanitized: $(B)/unit $(FIXED_LABS)
 	@sh checks/tests/sanitize.sh $^
 
 # Whether the notes' own inputs show each bug; and what each tool sees of it.
-blindness: $(FIXED_LABS) $(BUG_LABS)
-	@sh checks/bugs/blindness.sh $(B)/STAGE/VARIANT/lab
-tools-table: $(CHECKED_LABS) $(BUG_LABS)
-	@sh checks/bugs/tools_table.sh $(B)/STAGE/VARIANT/lab
+blindness: $(RECORDS) $(FIXED_LABS) $(BUG_LABS)
+	@$< blindness-table $(B)/STAGE/VARIANT/lab
+tools-table: $(RECORDS) $(CHECKED_LABS) $(BUG_LABS)
+	@$< tools-table $(B)/STAGE/VARIANT/lab
 
 BENCHED := $(or $(if $(BROKEN),,$(STAGE)),v2b_single_warp)
 bench-cpu: $(call lab_of,$(BENCHED),fixed) $(call lab_of,$(BENCHED),checked)
@@ -97,14 +97,14 @@ bench-cpu: $(call lab_of,$(BENCHED),fixed) $(call lab_of,$(BENCHED),checked)
 
 # Times on a GPU, the stages and PyTorch taking turns; stage=S times one stage alone, and bug=B shows that a wrong kernel is
 # not timed. json=FILE names the results (all stages: a new file in writeups/results/).
-bench: $(call chosen,fixed)
-	@PYTHON='$(PYTHON)' sh checks/bench/bench.sh '$(or $(shape),all)' '$(rounds)' '$(json)' '$(stage)' $^
+bench: $(RECORDS) $(call chosen,fixed)
+	@PYTHON='$(PYTHON)' $< bench '$(or $(shape),all)' '$(rounds)' '$(json)' '$(stage)' $(filter %/lab,$^)
 peers:
 	@$(PYTHON) reference/peers.py shape='$(or $(shape),all)'
 
 # One kernel under Nsight Compute.
-profile: $(FIXED_LAB)
-	$(one_stage)$(works)@sh checks/bench/profile.sh $< '$(or $(shape),2,8,2048,64)' '$(json)'
+profile: $(RECORDS) $(FIXED_LAB)
+	$(one_stage)$(works)@$< profile $(FIXED_LAB) '$(or $(shape),2,8,2048,64)' '$(json)'
 
 # Figures and tables from what is committed under writeups/results/: no GPU. The check needs nothing but Python itself.
 plots: .venv/ready
@@ -113,8 +113,8 @@ plots-check:
 	@$(PYTHON) checks/pages/plots.py check
 # What the CPU backend gives the figures: shared-memory plans and maps of the bugs' errors. Committed; redone after a change.
 MAPPED := $(call ask,mapped)
-figure-data: $(foreach p,$(MAPPED),$(call bug_lab,$(p))) $(FIXED_LABS) $(call bug_lab,v2b_single_warp:smem_overflow)
-	@sh checks/pages/figure_data.sh $(B) $(MAPPED)
+figure-data: $(RECORDS) $(foreach p,$(MAPPED),$(call bug_lab,$(p))) $(FIXED_LABS) $(call bug_lab,v2b_single_warp:smem_overflow)
+	@$< figure-data $(B)/STAGE/VARIANT/lab $(MAPPED)
 
 # Every kernel, fixed and with each bug, through nvcc and the linker: needs no GPU.
 build-gpu: $(FIXED_LABS) $(BUG_LABS)
@@ -125,13 +125,13 @@ resources: $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) $(foreach p,$(PAI
 	@command -v nvcc > /dev/null || { echo 'make resources needs nvcc, which is not on the PATH' >&2; exit 2; }
 	@sh checks/budget/resources.sh build/cpu/STAGE/VARIANT/lab $(json)
 
-climb-table: $(FIXED_LABS) $(BUG_LABS)
-	@sh checks/pages/climb_table.sh $(B)/STAGE/VARIANT/lab
+climb-table: $(RECORDS) $(FIXED_LABS) $(BUG_LABS)
+	@$< climb-table $(B)/STAGE/VARIANT/lab
 
 # Renews (or, with check=1, compares) every block of real output on the pages. CPU output is deterministic.
 PAGES := $(wildcard writeups/*.md writeups/stages/*.md writeups/bugs/*.md)
-writeups: $(FIXED_LABS) $(CHECKED_LABS) $(BUG_LABS)
-	@env $(addprefix -u ,$(WORDS) JOBS) sh checks/pages/inject.sh $(if $(check),--check) $(PAGES)
+writeups: $(RECORDS) $(FIXED_LABS) $(CHECKED_LABS) $(BUG_LABS)
+	@env $(addprefix -u ,$(WORDS) JOBS) $< pages $(if $(check),--check) $(PAGES)
 
 unit: $(B)/unit
 	@$<

@@ -41,7 +41,7 @@ inline constexpr Command COMMANDS[] = {
     {"blindness", blindness_command, "blindness                              would the notes' inputs have shown it?"},
     {"bench-cpu", bench_cpu_command, "bench-cpu                              what the CPU execution costs"},
     {"bench", bench_command,
-     "bench [shape=B,H,S,D[,causal];...|acceptance|long|all] [round=N] [out=FILE] | merge=DIR [json=FILE]"},
+     "bench [shape=B,H,S,D[,causal];...|acceptance|long|all] [round=N] [out=FILE]"},
     {"error-map", error_map_command, "error-map                              |out - ref| of the planted bug, as text"},
     {"plan", plan_command, "plan B H S D [causal]                how the stage launches a shape, as JSON"},
 };

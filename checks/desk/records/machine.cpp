@@ -7,7 +7,7 @@
 #include <ctime>
 #include <fstream>
 
-#include "checks/desk/records/process.hpp"
+#include "checks/desk/records/capture.hpp"
 
 namespace lab::desk {
 
@@ -16,7 +16,7 @@ std::string gpu_field(const std::string& field) {
 }
 
 std::string nvcc_release() {
-  const std::string text = run({"nvcc", "--version"}).out, before = "release ";
+  const std::string text = capture({"nvcc", "--version"}).out, before = "release ";
   const std::size_t at = text.find(before);
   return at == text.npos ? "" : text.substr(at + before.size(), text.find(',', at) - at - before.size());
 }

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "checks/desk/records/process.hpp"
+#include "checks/desk/records/capture.hpp"
 
 namespace lab::desk {
 
@@ -44,7 +44,7 @@ std::string hunks_with(const std::string& diff, const std::string& pattern);
 class Runner {
  public:
   using Shell = std::function<Ran(const std::string& command, const std::string& input)>;
-  explicit Runner(Shell shell = run_sh) : shell_(std::move(shell)) {}
+  explicit Runner(Shell shell = capture_sh) : shell_(std::move(shell)) {}
 
   // The lines that a block should have. Throws std::runtime_error with the reason where there are none.
   std::vector<std::string> body(const std::string& command);

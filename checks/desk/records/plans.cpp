@@ -8,7 +8,8 @@ namespace {
 
 Json read_plan(const std::string& text) {
   Json plan = parse_json(text, "lab plan");
-  for (const char* key : {"stage", "B", "H", "S", "D", "tile_m", "tile_n", "rows_per_warp", "grid", "smem", "arrays"})
+  for (const char* key :
+       {"stage", "B", "H", "S", "D", "tile_m", "tile_n", "rows_per_warp", "slots", "grid", "smem", "arrays"})
     if (!plan.is_object() || !plan.contains(key)) throw BadInput(std::string("lab plan: no '") + key + "' in it");
   return plan;
 }
@@ -36,7 +37,7 @@ struct Column {
     smem = cell(plan["smem"]);
     tile = cell(plan["tile_m"]) + " queries x " + cell(plan["tile_n"]) + " keys";
     rows_per_warp = cell(plan["rows_per_warp"]);
-    slots = cell(plan.contains("slots") ? plan["slots"] : plan.value("stages", Json(1)));
+    slots = cell(plan["slots"]);
     grid = cell(plan["grid"], " x ");
     for (const Json& a : plan["arrays"]) {
       const std::string pitch = a.at("pitch") > 1 ? " x " + cell(a.at("pitch")) : "";

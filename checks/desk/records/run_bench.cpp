@@ -12,11 +12,12 @@
 
 #include "checks/acceptance/format.hpp"
 #include "checks/bench/bench_samples.hpp"
+#include "checks/desk/process.hpp"
 #include "checks/desk/records/bench_json.hpp"
+#include "checks/desk/records/capture.hpp"
 #include "checks/desk/records/commands.hpp"
 #include "checks/desk/records/labs.hpp"
 #include "checks/desk/records/machine.hpp"
-#include "checks/desk/records/process.hpp"
 
 namespace lab::desk {
 namespace {
@@ -64,7 +65,7 @@ int bench_command(const Args& args) {
   const int rounds = args[1].empty() ? 3 : whole_number(args[1]);
   (void)bench_shapes(shapes);  // refuses what the binaries would refuse
   const Args labs(args.begin() + 4, args.end());
-  if (!stage.empty() && json.empty()) return run_through({labs[0], "bench", "shape=" + shapes});
+  if (!stage.empty() && json.empty()) return run({labs[0], "bench", "shape=" + shapes}).status;
 
   fs::remove_all(WORK);
   fs::create_directories(WORK);
@@ -93,7 +94,7 @@ int bench_command(const Args& args) {
     return command;
   };
   if (!stage.empty()) peers.clear();
-  if (!peers.empty() && run_through(with(peers, {"shape=" + shapes, "probe=1"})) != 0) {
+  if (!peers.empty() && run(with(peers, {"shape=" + shapes, "probe=1"})).status != 0) {
     std::printf("bench: the stages go without peers\n");
     peers.clear();
   }
@@ -118,7 +119,7 @@ int bench_command(const Args& args) {
                     turn > 1 ? format("about %.0f s left", spent * (turns - turn + 1) / (turn - 1)).c_str()
                              : "no estimate yet");
         const std::string file = WORK / format("%03d", turn);
-        if (run_through(with(program, {"shape=" + group, "round=" + std::to_string(round), "out=" + file})) != 0)
+        if (run(with(program, {"shape=" + group, "round=" + std::to_string(round), "out=" + file})).status != 0)
           status = 1;
         if (!fs::exists(file)) throw BadInput("bench: " + name + " left no samples");
       }

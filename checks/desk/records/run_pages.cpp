@@ -55,7 +55,7 @@ int hunks_command(const Args& args) {
   plain_environment();
   for (const std::string& file : {args[1], args[2]})
     if (!std::filesystem::is_regular_file(file)) throw BadInput(file + " cannot be read");
-  const Ran diff = run({"git", "diff", "--no-index", "--no-color", "--no-ext-diff", "-U2", args[1], args[2]});
+  const Ran diff = capture({"git", "diff", "--no-index", "--no-color", "--no-ext-diff", "-U2", args[1], args[2]});
   if (diff.status > 1) throw std::runtime_error("git diff: " + diff.err);
   std::fputs(hunks_with(diff.out, args[0]).c_str(), stdout);
   return 0;

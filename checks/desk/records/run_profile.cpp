@@ -3,10 +3,10 @@
 #include <cstdio>
 
 #include "checks/bench/bench_samples.hpp"
+#include "checks/desk/records/capture.hpp"
 #include "checks/desk/records/commands.hpp"
 #include "checks/desk/records/labs.hpp"
 #include "checks/desk/records/machine.hpp"
-#include "checks/desk/records/process.hpp"
 #include "checks/desk/records/profile.hpp"
 
 namespace lab::desk {
@@ -21,7 +21,7 @@ std::string reason(const std::string& log) {
 }
 
 std::string ncu_version() {
-  for (const std::string& line : lines_of(run({"ncu", "--version"}).out))
+  for (const std::string& line : lines_of(capture({"ncu", "--version"}).out))
     if (line.starts_with("Version ")) return line.substr(8);
   return "";
 }
@@ -34,28 +34,19 @@ int profile_command(const Args& args) {
   const auto shape = shape_of(word);
   if (!shape || (shape->D != 64 && shape->D != 128))
     throw BadInput("shape=" + word + ": not B,H,S,D[,causal] with D 64 or 128");
-  if (run({"ncu", "--version"}).status != 0)
+  if (capture({"ncu", "--version"}).status != 0)
     throw BadInput("make profile needs Nsight Compute (ncu), which is not on the PATH");
   std::string json = args.size() > 2 ? args[2] : "";
   if (json.empty()) {
     json = "writeups/results/profile-" + stage + "-" + word + ".json";
     std::ranges::replace(json, ',', '-');
   }
-  std::vector<std::string> command = {"ncu",
-                                      "--clock-control",
-                                      "none",
-                                      "--csv",
-                                      "--kernel-name",
-                                      "regex:attention|v[0-9].*_kernel",
-                                      "--launch-count",
-                                      "1",
-                                      "--metrics",
-                                      profile_metrics(),
-                                      lab,
-                                      "once"};
+  std::vector<std::string> command = {
+      "ncu",       "--clock-control", "none", "--csv", "--kernel-name", "regex:attention", "--launch-count", "1",
+      "--metrics", profile_metrics(), lab,    "once"};
   for (const int extent : {shape->B, shape->H, shape->S, shape->D}) command.push_back(std::to_string(extent));
   if (shape->causal) command.push_back("1");
-  const Ran ran = run(command);
+  const Ran ran = capture(command);
   write_text("build/profile-" + stage + ".csv", ran.out + ran.err);
   if (ran.status != 0) throw BadInput("ncu failed: " + reason(ran.out + ran.err));
   if (ran.out.find("\"Metric Name\"") == std::string::npos)

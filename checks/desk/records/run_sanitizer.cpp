@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <map>
 
+#include "checks/desk/records/capture.hpp"
 #include "checks/desk/records/commands.hpp"
 #include "checks/desk/records/machine.hpp"
-#include "checks/desk/records/process.hpp"
 #include "checks/desk/records/sanitizer_report.hpp"
 
 namespace lab::desk {
@@ -23,7 +23,7 @@ std::vector<fs::path> sorted(const fs::path& directory) {
 
 // "2025.3.1.0 (build 36400806) (public-release)"
 std::string sanitizer_version(const std::string& tool) {
-  for (const std::string& line : lines_of(run({tool, "--version"}).out))
+  for (const std::string& line : lines_of(capture({tool, "--version"}).out))
     if (line.starts_with("Version")) return line.substr(std::min(line.find_first_not_of(' ', 7), line.size()));
   return "";
 }

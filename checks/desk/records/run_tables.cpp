@@ -5,11 +5,11 @@
 
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/nearest.hpp"
+#include "checks/desk/records/capture.hpp"
 #include "checks/desk/records/commands.hpp"
 #include "checks/desk/records/json_text.hpp"
 #include "checks/desk/records/labs.hpp"
 #include "checks/desk/records/plans.hpp"
-#include "checks/desk/records/process.hpp"
 #include "checks/desk/records/tables.hpp"
 
 namespace lab::desk {
@@ -31,7 +31,7 @@ std::string title(const Stage& stage, const std::string& bug) {
 }
 
 std::string printed(const std::vector<std::string>& argv) {
-  const Ran ran = run(argv);
+  const Ran ran = capture(argv);
   if (ran.status != 0)
     throw BadInput("no answer from " + joined(argv, " ") + ": exit status " + std::to_string(ran.status));
   return ran.out;
@@ -43,7 +43,7 @@ void put(const std::string& text) {
   std::fflush(stdout);
 }
 
-bool passes(const std::string& lab) { return run({lab, "test", "quick=1"}).status == 0; }
+bool passes(const std::string& lab) { return capture({lab, "test", "quick=1"}).status == 0; }
 
 // A version of the notes: a stage that is here, or a broken one that only its bugs remember.
 std::string climb_row(const Ladder& ladder, const std::string& name, const Json& resources, const std::string& labs) {
@@ -83,7 +83,7 @@ int tools_table_command(const Args& args) {
   each_build(read_ladder(), [&](const Stage& stage, const std::string& bug) {
     const std::string lab = lab_path(args[0], stage.dir, variant_of(bug, "checked"));
     const Blindness answers = read_blindness(printed({lab, "blindness"}), lab);
-    const Ran racecheck = run({lab, "racecheck"});  // exit status 1 where there are findings
+    const Ran racecheck = capture({lab, "racecheck"});  // exit status 1 where there are findings
     if (racecheck.status > 1) throw BadInput("no answer from " + lab + " racecheck: " + racecheck.err);
     put(tools_row(title(stage, bug), answers, racecheck.out, tools, stage.dir, bug));
   });

@@ -35,7 +35,7 @@ std::string place(const std::string& stage, const std::string& text) {
 }
 
 std::string kernel_of(const std::string& text) {
-  static const std::regex KERNEL("(v[a-z0-9]+_kernel|\\battention\\b)(<[^>]*>)?");
+  static const std::regex KERNEL("\\battention\\b(<[^>]*>)?");
   std::smatch found;
   if (!std::regex_search(text, found, KERNEL)) return "";
   std::string name = found.str();

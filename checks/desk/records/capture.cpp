@@ -1,4 +1,4 @@
-#include "checks/desk/records/process.hpp"
+#include "checks/desk/records/capture.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ std::string all_of(std::FILE* file) {
   return text;
 }
 
-// Descriptor i of the child is fds[i]; none at all: it has the caller's.
+// Descriptor i of the child is fds[i].
 int wait_for(const std::vector<std::string>& argv, const std::vector<int>& fds) {
   std::vector<char*> words;
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
@@ -52,7 +52,7 @@ int wait_for(const std::vector<std::string>& argv, const std::vector<int>& fds) 
 
 }  // namespace
 
-Ran run(const std::vector<std::string>& argv, const std::string& input) {
+Ran capture(const std::vector<std::string>& argv, const std::string& input) {
   const File in = scratch(), out = scratch(), err = scratch();
   if (std::fwrite(input.data(), 1, input.size(), in.get()) != input.size() || std::fflush(in.get()) != 0)
     throw std::runtime_error("a temporary file cannot be written");
@@ -61,13 +61,11 @@ Ran run(const std::vector<std::string>& argv, const std::string& input) {
   return {status, all_of(out.get()), all_of(err.get())};
 }
 
-Ran run_sh(const std::string& command, const std::string& input) { return run({"sh", "-c", command}, input); }
+Ran capture_sh(const std::string& command, const std::string& input) { return capture({"sh", "-c", command}, input); }
 
 std::string first_line(const std::vector<std::string>& argv) {
-  const Ran ran = run(argv);
+  const Ran ran = capture(argv);
   return ran.status == 0 ? ran.out.substr(0, ran.out.find('\n')) : "";
 }
-
-int run_through(const std::vector<std::string>& argv) { return wait_for(argv, {}); }
 
 }  // namespace lab::desk

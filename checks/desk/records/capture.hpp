@@ -1,4 +1,4 @@
-// Other programs, started and waited for.
+// Other programs, for what they print.
 #pragma once
 #include <string>
 #include <vector>
@@ -12,15 +12,12 @@ struct Ran {
 
 // Runs argv[0], found along PATH, with `input` as its standard input, and keeps what it prints. Throws
 // std::runtime_error if no process can be had.
-Ran run(const std::vector<std::string>& argv, const std::string& input = "");
+Ran capture(const std::vector<std::string>& argv, const std::string& input = "");
 
 // The same for a command line of sh.
-Ran run_sh(const std::string& command, const std::string& input = "");
+Ran capture_sh(const std::string& command, const std::string& input = "");
 
 // What a program printed first, without the end of line; "" if it failed or printed nothing.
 std::string first_line(const std::vector<std::string>& argv);
-
-// Runs argv on the caller's own standard input, output and error; the status as above.
-int run_through(const std::vector<std::string>& argv);
 
 }  // namespace lab::desk
