@@ -11,14 +11,15 @@
 #include <set>
 #include <string>
 
-#include "checks/bench/bench_results.hpp"
-#include "checks/bench/json.hpp"
+#include "checks/bench/bench_samples.hpp"
+#include "checks/desk/records/bench_json.hpp"
+#include "checks/desk/records/json_text.hpp"
 #include "reference/bad_input.hpp"
 
 namespace {
 using namespace lab;
-using json::Value;
-using Type = Value::Type;
+using desk::Json;
+using desk::parse_json;
 namespace fs = std::filesystem;
 
 const fs::path RESULTS = "writeups/results";
@@ -38,88 +39,98 @@ std::vector<fs::path> files(const std::string& prefix) {
   return found;
 }
 
-Value load(const fs::path& path, const std::string& schema) {
-  const Value value = json::parse(read(path));
-  CHECK(value["schema"].string == schema);
+Json load(const fs::path& path, const std::string& schema) {
+  const Json value = parse_json(read(path), path.string());
+  CHECK(value.at("schema").get<std::string>() == schema);
   return value;
 }
 
-void strings(const Value& object, std::initializer_list<const char*> keys) {
+void strings(const Json& object, std::initializer_list<const char*> keys) {
   for (const char* key : keys) {
     CAPTURE(key);
-    REQUIRE(object.has(key));
-    CHECK(object[key].is(Type::string));
+    REQUIRE(object.contains(key));
+    CHECK(object.at(key).is_string());
   }
 }
 
-void spread(const Value& s, bool with_rounds) {
-  REQUIRE(s.is(Type::object));
-  CHECK(s["p10"].number > 0);
-  CHECK(s["p10"].number <= s["median"].number);
-  CHECK(s["median"].number <= s["p90"].number);
-  CHECK(s["samples"].number >= 1);
-  CHECK(s.members.size() == (with_rounds ? 5 : 4));
+void spread(const Json& s, bool with_rounds) {
+  REQUIRE(s.is_object());
+  CHECK(s.at("p10").get<double>() > 0);
+  CHECK(s.at("p10").get<double>() <= s.at("median").get<double>());
+  CHECK(s.at("median").get<double>() <= s.at("p90").get<double>());
+  CHECK(s.at("samples").get<double>() >= 1);
+  CHECK(s.size() == (with_rounds ? 5 : 4));
   if (!with_rounds) return;
   double samples = 0;
-  REQUIRE(s["rounds"].items.size() >= 1);
-  for (const Value& round : s["rounds"].items) {
+  REQUIRE(s.at("rounds").size() >= 1);
+  for (const Json& round : s.at("rounds")) {
     spread(round, false);
-    samples += round["samples"].number;
+    samples += round.at("samples").get<double>();
   }
-  CHECK(samples == s["samples"].number);
+  CHECK(samples == s.at("samples").get<double>());
 }
 
-bool number_or_null(const Value& v) { return v.is(Type::null) || (v.is(Type::number) && v.number > 0); }
+bool number_or_null(const Json& v) { return v.is_null() || (v.is_number() && v.get<double>() > 0); }
 
-void bench_case(const Value& c) {
-  const std::string label = c["program"].string + " " + c["shape"].string;
+void bench_case(const Json& c) {
+  const std::string label = c.at("program").get<std::string>() + " " + c.at("shape").get<std::string>();
   CAPTURE(label);
   strings(c, {"program", "kind", "shape", "status", "detail"});
-  CHECK((c["kind"].string == "stage" || c["kind"].string == "peer"));
-  CHECK((c["kind"].string == "peer") == c["program"].string.starts_with("torch_"));
-  const auto shapes = bench_shapes(c["shape"].string);
+  CHECK((c.at("kind").get<std::string>() == "stage" || c.at("kind").get<std::string>() == "peer"));
+  CHECK((c.at("kind").get<std::string>() == "peer") == c.at("program").get<std::string>().starts_with("torch_"));
+  const auto shapes = bench_shapes(c.at("shape").get<std::string>());
   REQUIRE(shapes.size() == 1);
   const Shape& s = shapes[0];
-  CHECK((c["B"].number == s.B && c["H"].number == s.H && c["S"].number == s.S && c["D"].number == s.D &&
-         c["causal"].truth == s.causal));
-  CHECK(c["flop"].number == doctest::Approx(4.0 * double(s.rows()) * s.S * s.D * (s.causal ? 0.5 : 1)).epsilon(1e-5));
-  CHECK(c["bytes"].number == doctest::Approx(8.0 * double(s.elements())).epsilon(1e-5));
-  if (c["status"].string != "ok") {
-    CHECK((c["status"].string == "skipped" || c["status"].string == "failed"));
-    CHECK(!c["detail"].string.empty());
-    CHECK(!c.has("figures"));
+  CHECK((c.at("B").get<double>() == s.B && c.at("H").get<double>() == s.H && c.at("S").get<double>() == s.S &&
+         c.at("D").get<double>() == s.D && c.at("causal").get<bool>() == s.causal));
+  CHECK(c.at("flop").get<double>() ==
+        doctest::Approx(4.0 * double(s.rows()) * s.S * s.D * (s.causal ? 0.5 : 1)).epsilon(1e-5));
+  CHECK(c.at("bytes").get<double>() == doctest::Approx(8.0 * double(s.elements())).epsilon(1e-5));
+  if (c.at("status").get<std::string>() != "ok") {
+    CHECK((c.at("status").get<std::string>() == "skipped" || c.at("status").get<std::string>() == "failed"));
+    CHECK(!c.at("detail").get<std::string>().empty());
+    CHECK(!c.contains("figures"));
     return;
   }
-  const Value& figures = c["figures"];
-  CHECK(figures.members.size() == 4);
-  spread(figures["graph"], true);
-  spread(figures["call"], true);
-  CHECK(figures["graph_flushed"].is(Type::null) == figures["call_flushed"].is(Type::null));
-  if (!figures["graph_flushed"].is(Type::null))
-    spread(figures["graph_flushed"], true), spread(figures["call_flushed"], true);
-  CHECK(c["launches_per_graph"].number >= 20);
-  CHECK(c["sets"].number >= 2);
-  if (c["kind"].string == "stage") CHECK((c["checked_rows"].number >= 16 && c["max_diff"].number < 0.01));
-  CHECK(c["tflops"].number ==
-        doctest::Approx(c["flop"].number / figures["graph"]["median"].number * 1e-6).epsilon(1e-4));
-  CHECK(c["gbs"].number == doctest::Approx(c["bytes"].number / figures["graph"]["median"].number * 1e-3).epsilon(1e-4));
+  const Json& figures = c.at("figures");
+  CHECK(figures.size() == 4);
+  spread(figures.at("graph"), true);
+  spread(figures.at("call"), true);
+  CHECK(figures.at("graph_flushed").is_null() == figures.at("call_flushed").is_null());
+  if (!figures.at("graph_flushed").is_null())
+    spread(figures.at("graph_flushed"), true), spread(figures.at("call_flushed"), true);
+  CHECK(c.at("launches_per_graph").get<double>() >= 20);
+  CHECK(c.at("sets").get<double>() >= 2);
+  if (c.at("kind").get<std::string>() == "stage")
+    CHECK((c.at("checked_rows").get<double>() >= 16 && c.at("max_diff").get<double>() < 0.01));
+  CHECK(c.at("tflops").get<double>() ==
+        doctest::Approx(c.at("flop").get<double>() / figures.at("graph").at("median").get<double>() * 1e-6)
+            .epsilon(1e-4));
+  CHECK(c.at("gbs").get<double>() ==
+        doctest::Approx(c.at("bytes").get<double>() / figures.at("graph").at("median").get<double>() * 1e-3)
+            .epsilon(1e-4));
   for (const char* key : {"share_of_matrix", "share_of_bandwidth", "faster_than_previous", "times_pytorch"})
-    CHECK(number_or_null(c[key]));
+    CHECK(number_or_null(c.at(key)));
   strings(c, {"previous", "pytorch"});
   for (const char* key : {"sm_mhz", "watts"})
-    if (!c[key].is(Type::null)) CHECK((c[key].items.size() == 2 && c[key].items[0].number <= c[key].items[1].number));
+    if (!c.at(key).is_null())
+      CHECK((c.at(key).size() == 2 && c.at(key)[0].get<double>() <= c.at(key)[1].get<double>()));
 }
 
-void bench(const Value& b) {
+void bench(const Json& b) {
   strings(b, {"date", "command", "commit", "machine", "gpu", "driver", "cuda", "l2_bytes"});
-  for (const auto& [stage, hash] : b["kernels"].members) CHECK(hash.string.size() == 16);
-  for (const auto& [name, ceiling] : b["ceilings"].members) spread(ceiling, true);
-  REQUIRE(!b["cases"].items.empty());
+  for (const auto& [stage, hash] : b.at("kernels").items()) CHECK(hash.get<std::string>().size() == 16);
+  for (const auto& [name, ceiling] : b.at("ceilings").items()) spread(ceiling, true);
+  REQUIRE(!b.at("cases").empty());
   std::set<std::pair<std::string, std::string>> seen;
-  for (const Value& c : b["cases"].items) {
+  for (const Json& c : b.at("cases")) {
     bench_case(c);
-    CHECK(seen.insert({c["program"].string, c["shape"].string}).second);
+    CHECK(seen.insert({c.at("program").get<std::string>(), c.at("shape").get<std::string>()}).second);
   }
+}
+
+Json made_of(const std::vector<std::string>& samples) {
+  return parse_json(desk::bench_json(read_samples(samples)), "bench_json");
 }
 
 const std::string SAMPLES =
@@ -142,34 +153,34 @@ const std::string MORE =
 }  // namespace
 
 TEST_CASE("results: the benchmark's JSON is what its description says") {
-  const Value b = json::parse(bench_json({SAMPLES, MORE}));
-  CHECK(b["schema"].string == "bench-1");
+  const Json b = made_of({SAMPLES, MORE});
+  CHECK(b.at("schema").get<std::string>() == "bench-1");
   bench(b);
-  CHECK(b["machine"].string == "a \"quoted\" one");
-  const auto at = [&](const std::string& program, const std::string& shape) -> const Value& {
-    for (const Value& c : b["cases"].items)
-      if (c["program"].string == program && c["shape"].string == shape) return c;
+  CHECK(b.at("machine").get<std::string>() == "a \"quoted\" one");
+  const auto at = [&](const std::string& program, const std::string& shape) -> const Json& {
+    for (const Json& c : b.at("cases"))
+      if (c.at("program").get<std::string>() == program && c.at("shape").get<std::string>() == shape) return c;
     FAIL("no case " << program << " " << shape);
     return b;
   };
-  const Value &v1 = at("v1_scalar", "1,8,512,64"), &v2b = at("v2b_single_warp", "1,8,512,64");
-  CHECK(v1["figures"]["graph"]["median"].number == 101);
-  CHECK(v1["figures"]["graph"]["p90"].number == doctest::Approx(101.8));
-  CHECK(v1["faster_than_previous"].is(Type::null));
-  CHECK(v1["times_pytorch"].number == doctest::Approx(10));
-  CHECK(v1["share_of_matrix"].number == doctest::Approx(v1["tflops"].number / 700).epsilon(1e-4));
-  CHECK(v2b["faster_than_previous"].number == doctest::Approx(0.5));
-  CHECK(v2b["previous"].string == "v1_scalar");
-  CHECK(at("torch_flash", "1,8,512,64")["figures"]["graph"]["rounds"].items.size() == 2);
-  CHECK(at("v2b_single_warp", "4,16,8192,64")["detail"].string == "too slow");
-  CHECK(at("v1_scalar", "2,8,2048,64")["status"].string == "failed");
-  CHECK(bench_table({SAMPLES, MORE}).find("failed: wrong answer") != std::string::npos);
+  const Json &v1 = at("v1_scalar", "1,8,512,64"), &v2b = at("v2b_single_warp", "1,8,512,64");
+  CHECK(v1.at("figures").at("graph").at("median").get<double>() == 101);
+  CHECK(v1.at("figures").at("graph").at("p90").get<double>() == doctest::Approx(101.8));
+  CHECK(v1.at("faster_than_previous").is_null());
+  CHECK(v1.at("times_pytorch").get<double>() == doctest::Approx(10));
+  CHECK(v1.at("share_of_matrix").get<double>() == doctest::Approx(v1.at("tflops").get<double>() / 700).epsilon(1e-4));
+  CHECK(v2b.at("faster_than_previous").get<double>() == doctest::Approx(0.5));
+  CHECK(v2b.at("previous").get<std::string>() == "v1_scalar");
+  CHECK(at("torch_flash", "1,8,512,64").at("figures").at("graph").at("rounds").size() == 2);
+  CHECK(at("v2b_single_warp", "4,16,8192,64").at("detail").get<std::string>() == "too slow");
+  CHECK(at("v1_scalar", "2,8,2048,64").at("status").get<std::string>() == "failed");
+  CHECK(bench_table(read_samples({SAMPLES, MORE})).find("failed: wrong answer") != std::string::npos);
 }
 
 TEST_CASE("results: a failed round spoils its case, whatever the other rounds say") {
-  const Value b = json::parse(bench_json({SAMPLES, "case\tv1_scalar\t1,8,512,64\tfailed\tNaN\n", SAMPLES}));
-  CHECK(b["cases"].items[0]["status"].string == "failed");
-  CHECK(!b["cases"].items[0].has("figures"));
+  const Json b = made_of({SAMPLES, "case\tv1_scalar\t1,8,512,64\tfailed\tNaN\n", SAMPLES});
+  CHECK(b.at("cases")[0].at("status").get<std::string>() == "failed");
+  CHECK(!b.at("cases")[0].contains("figures"));
 }
 
 TEST_CASE("results: bad words and lines are refused in one line") {
@@ -182,24 +193,26 @@ TEST_CASE("results: bad words and lines are refused in one line") {
   CHECK(bench_shapes("all").size() == 10);
   CHECK(bench_shapes("1,8,512,64;2,8,2048,128,causal")[1] == Shape{2, 8, 2048, 128, true});
   for (const Shape& shape : bench_shapes("all")) CHECK(bench_shapes(shape_word(shape))[0] == shape);
-  for (const char* line : {"sample\tv1\t1,8,512,64\tgraph\t1\tnan", "sample\tv1\t1,8,512,64\tgraph\t1\t-3",
-                           "sample\tv1\t1,8,512,64\tgraph\t0\t3", "hello", "sample\tv1\t1,8\tgraph\t1\t3",
-                           "sample\tv1\t1,8,512,64\tspeed\t1\t3", "case\tv1\t1,8,512,64\tfine\t", "meta\tgpu"}) {
+  for (const char* line :
+       {"sample\tv1\t1,8,512,64\tgraph\t1\tnan", "sample\tv1\t1,8,512,64\tgraph\t1\t-3",
+        "sample\tv1\t1,8,512,64\tgraph\t0\t3", "hello", "sample\tv1\t1,8\tgraph\t1\t3",
+        "sample\tv1\t1,8,512,64\tspeed\t1\t3", "case\tv1\t1,8,512,64\tfine\t", "meta\tgpu",
+        "fact\tv1\t1,8,512,64\tsets\tnan", "fact\tv1\t1,8,512,64\tsets\t.5", "fact\tv1\t1,8,512,64\tsets\tfour"}) {
     CAPTURE(line);
-    CHECK_THROWS_AS(bench_json({line}), BadInput);
+    CHECK_THROWS_AS(made_of({line}), BadInput);
   }
 }
 
 TEST_CASE("results: the reader of JSON is strict") {
-  for (const char* text : {"", "{", "{\"a\":1,}", "[1,]", "{\"a\":1,\"a\":2}", "01", "1.", ".5", "nan", "\"a",
-                           "\"\\u0041\"", "{} {}", "[1 2]", "'a'", "+1", "1e"}) {
+  for (const char* text : {"", "{", "{\"a\":1,}", "[1,]", "{\"a\":1,\"a\":2}", "01", "1.", ".5", "nan", "\"a", "{} {}",
+                           "[1 2]", "'a'", "+1", "1e"}) {
     CAPTURE(text);
-    CHECK_THROWS_AS(json::parse(text), json::Error);
+    CHECK_THROWS_AS(parse_json(text, "a text"), BadInput);
   }
-  const Value v = json::parse(" {\"a\": [1, -2.5e3, true, null, \"x\\\"y\"], \"b\": {}, \"z\": 0} ");
-  CHECK(v["a"].items[1].number == -2500);
-  CHECK(v["a"].items[4].string == "x\"y");
-  CHECK_THROWS_AS(v["c"], json::Error);
+  const Json v = parse_json(" {\"a\": [1, -2.5e3, true, null, \"x\\\"y\"], \"b\": {}, \"z\": 0} ", "a text");
+  CHECK(v.at("a")[1].get<double>() == -2500);
+  CHECK(v.at("a")[4] == "x\"y");
+  CHECK_THROWS_AS(parse_json("{\"a\": [{\"b\": 1, \"b\": 2}]}", "a text"), BadInput);
 }
 
 TEST_CASE("results: committed benchmarks keep to the schema") {
@@ -214,53 +227,58 @@ TEST_CASE("results: committed benchmarks keep to the schema") {
 TEST_CASE("results: committed profiles keep to the schema") {
   for (const fs::path& path : files("profile-")) {
     CAPTURE(path.string());
-    const Value p = load(path, "profile-1");
+    const Json p = load(path, "profile-1");
     strings(p, {"stage", "kernel", "shape", "date", "commit", "command", "gpu", "driver", "ncu"});
-    CHECK(bench_shapes(p["shape"].string).size() == 1);
-    CHECK(p["table"].items.size() >= 8);
-    for (const Value& row : p["table"].items) strings(row, {"what", "value", "diagnosis"});
-    CHECK(p["metrics"]["smsp__inst_executed.sum"].number > 0);
-    for (const auto& [name, value] : p["metrics"].members) CHECK(value.is(Type::number));
+    CHECK(bench_shapes(p.at("shape").get<std::string>()).size() == 1);
+    CHECK(p.at("table").size() >= 8);
+    for (const Json& row : p.at("table")) strings(row, {"what", "value", "diagnosis"});
+    CHECK(p.at("metrics").at("smsp__inst_executed.sum").get<double>() > 0);
+    for (const auto& [name, value] : p.at("metrics").items()) CHECK(value.is_number());
   }
 }
 
 TEST_CASE("results: committed resources, plans and predictions keep to the schema") {
-  const Value r = load(RESULTS / "resources.json", "resources-1");
-  CHECK(r["budget"]["smem"].number == 101376);
-  for (const Value& k : r["kernels"].items) {
+  const Json r = load(RESULTS / "resources.json", "resources-1");
+  CHECK(r.at("budget").at("smem").get<double>() == 101376);
+  for (const Json& k : r.at("kernels")) {
     strings(k, {"stage", "bug", "arch", "kernel", "over"});
-    for (const char* key : {"registers", "smem", "static_smem", "stack", "spills"}) CHECK(k[key].is(Type::number));
-    if (k["bug"].string.empty()) CHECK(k["over"].string.empty());
+    for (const char* key : {"registers", "smem", "static_smem", "stack", "spills"}) CHECK(k.at(key).is_number());
+    if (k.at("bug").get<std::string>().empty()) CHECK(k.at("over").get<std::string>().empty());
   }
-  const Value plans = load(RESULTS / "plans.json", "plans-1");
-  for (const Value& p : plans["plans"].items) {
+  const Json plans = load(RESULTS / "plans.json", "plans-1");
+  for (const Json& p : plans.at("plans")) {
     strings(p, {"stage", "bug"});
     double sum = 0;
-    for (const Value& a : p["arrays"].items) sum += a["bytes"].number;
-    CHECK(sum == p["smem"].number);
-    CHECK((p["smem"].number <= plans["budget"]["smem"].number) == (p["bug"].string != "smem_overflow"));
+    for (const Json& a : p.at("arrays")) sum += a.at("bytes").get<double>();
+    CHECK(sum == p.at("smem").get<double>());
+    CHECK((p.at("smem").get<double>() <= plans.at("budget").at("smem").get<double>()) ==
+          (p.at("bug").get<std::string>() != "smem_overflow"));
   }
-  const Value predictions = load(RESULTS / "predictions.json", "predictions-1");  // a temporary would not outlive []
-  for (const Value& step : predictions["steps"].items) {
+  const Json predictions = load(RESULTS / "predictions.json", "predictions-1");  // a temporary would not outlive []
+  for (const Json& step : predictions.at("steps")) {
     strings(step, {"from", "to"});
-    CHECK(step["instructions"].items.size() == 2);
-    for (const auto& [shape, gain] : step["gain"].members) CHECK((bench_shapes(shape).size() == 1 && gain.number > 0));
+    CHECK(step.at("instructions").size() == 2);
+    for (const auto& [shape, gain] : step.at("gain").items())
+      CHECK((bench_shapes(shape).size() == 1 && gain.get<double>() > 0));
   }
 }
 
 TEST_CASE("results: what compute-sanitizer saw keeps to the schema, and correct stages are silent") {
-  const Value tools = load(RESULTS / "tools-h200.json", "tools-1");
+  const Json tools = load(RESULTS / "tools-h200.json", "tools-1");
   strings(tools, {"gpu", "driver", "cuda", "compute_sanitizer", "date", "command"});
   const std::set<std::string> known{"memcheck", "racecheck", "initcheck", "synccheck"};
   std::map<std::string, std::set<std::string>> asked;  // a build: its tools
   std::size_t correct = 0;
-  for (const Value& row : tools["rows"].items) {
+  for (const Json& row : tools.at("rows")) {
     strings(row, {"stage", "bug", "tool", "kinds", "lines"});
-    CAPTURE(row["stage"].string + " " + row["bug"].string + " " + row["tool"].string);
-    CHECK(known.contains(row["tool"].string));
-    CHECK(asked[row["stage"].string + ":" + row["bug"].string].insert(row["tool"].string).second);
-    if (!row["bug"].string.empty()) continue;
-    CHECK(row["kinds"].string.empty());
+    CAPTURE(row.at("stage").get<std::string>() + " " + row.at("bug").get<std::string>() + " " +
+            row.at("tool").get<std::string>());
+    CHECK(known.contains(row.at("tool").get<std::string>()));
+    CHECK(asked[row.at("stage").get<std::string>() + ":" + row.at("bug").get<std::string>()]
+              .insert(row.at("tool").get<std::string>())
+              .second);
+    if (!row.at("bug").get<std::string>().empty()) continue;
+    CHECK(row.at("kinds").get<std::string>().empty());
     ++correct;
   }
   for (const auto& [build, used] : asked) CHECK(used == known);

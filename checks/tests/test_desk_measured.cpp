@@ -1,0 +1,220 @@
+// What the desk makes of measurements on a GPU: Nsight Compute's CSV, compute-sanitizer's logs, the benchmark's
+// samples.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+
+#include "checks/bench/bench_samples.hpp"
+#include "checks/desk/desk.hpp"
+#include "checks/desk/records/bench_json.hpp"
+#include "checks/desk/records/json_text.hpp"
+#include "checks/desk/records/profile.hpp"
+#include "checks/desk/records/sanitizer_report.hpp"
+
+namespace {
+using namespace lab;
+using namespace lab::desk;
+namespace fs = std::filesystem;
+
+const std::string CSV_HEAD =
+    "==PROF== Connected to process 12\n\"ID\",\"Process ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric "
+    "Value\"\n";
+
+std::string csv_line(const std::string& kernel, const std::string& metric, const std::string& unit,
+                     const std::string& value) {
+  return "\"0\",\"12\",\"" + kernel + "\",\"" + metric + "\",\"" + unit + "\",\"" + value + "\"\n";
+}
+
+std::string value_of(const std::vector<ProfileRow>& rows, const std::string& what) {
+  for (const ProfileRow& row : rows)
+    if (row.what == what) return row.value + ": " + row.diagnosis;
+  return "no such row";
+}
+
+const std::string KERNEL = "void <unnamed>::attention<(int)64, (int)2>(lab::KernelArgs, float)";
+
+// Real forms of compute-sanitizer's records.
+const std::string RACES =
+    "========= COMPUTE-SANITIZER\n"
+    "========= Error: Race reported between Write access at " +
+    KERNEL +
+    "+0x1b70 in kernel.cu:178\n"
+    "=========     and Read access at " +
+    KERNEL +
+    "+0x1a00 in interwarp_race.patch:14 [504 hazards]\n"
+    "=========     and Write access at " +
+    KERNEL +
+    "+0x1a00 in kernel.cu:189 [1 hazard]\n"
+    "=========\n"
+    "========= Warning: Race reported between Read access at float warp_sum(float)+0x10 in warp.cuh:12\n"
+    "=========     and Write access at " +
+    KERNEL +
+    "+0x1b70 in /work/stages/v2b_single_warp/kernel.cu:178\n"
+    "=========\n========= RACECHECK SUMMARY: 2 hazards displayed (1 errors, 1 warnings)\n";
+const std::string MEMORY =
+    "========= COMPUTE-SANITIZER\n"
+    "========= Invalid __shared__ write of size 16 bytes\n"
+    "=========     at __pipeline_memcpy_async(void*, const void*, unsigned long)+0x50 in "
+    "cuda_pipeline_primitives.h:70\n"
+    "=========     by thread (224,0,0) in block (0,0,0)\n"
+    "=========     Access to 0x7f0000001234 is misaligned\n"
+    "=========     Device Frame: issue_tile+0x10 in tile.cuh:44\n"
+    "=========     Device Frame: " +
+    KERNEL +
+    "+0x1a00 in kernel.cu:134\n"
+    "=========     Saved host backtrace up to driver entry point at kernel launch time\n"
+    "=========         Host Frame: launch in kernel.cu:300 [0x1234]\n"
+    "=========\n"
+    "========= Program hit cudaErrorMisalignedAddress (error 716) due to \"misaligned address\" on CUDA API call to "
+    "cudaDeviceSynchronize.\n=========     Saved host backtrace up to driver entry point at error\n"
+    "========= Program hit cudaErrorMisalignedAddress (error 716) due to \"misaligned address\" on CUDA API call to "
+    "cudaGetLastError.\n"
+    "========= Target application returned an error\n========= ERROR SUMMARY: 3 errors\n";
+const std::string SILENT = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n";
+
+}  // namespace
+
+TEST_CASE("profile: the committed files say again what follows from their metrics") {
+  std::size_t seen = 0;
+  for (const auto& entry : fs::directory_iterator("writeups/results")) {
+    if (!entry.path().filename().string().starts_with("profile-")) continue;
+    CAPTURE(entry.path().string());
+    const std::string text = read_text(entry.path());
+    const Json committed = parse_json(text, entry.path());
+    std::string csv = CSV_HEAD;
+    for (const auto& [metric, value] : committed.at("metrics").items())
+      csv += csv_line("void <unnamed>::" + committed.at("kernel").get<std::string>() + "(lab::KernelArgs)", metric,
+                      metric.find("duration") == metric.npos ? "" : "us", one_line(value, 12));
+    const Profile profile = read_profile(csv);
+    const auto says = [&](const char* key) { return committed.at(key).get<std::string>(); };
+    const ProfileFacts facts{says("stage"), says("shape"),  says("date"), says("commit"),
+                             says("gpu"),   says("driver"), says("ncu")};
+    CHECK(profile_json(facts, profile, diagnose(profile, *shape_of(facts.shape))) == text);
+    ++seen;
+  }
+  CHECK(seen >= 5);
+}
+
+TEST_CASE("profile: units, names and what a GPU does not give") {
+  const Profile p =
+      read_profile(CSV_HEAD + csv_line(KERNEL, "gpu__time_duration.sum", "ms", "1.5") +
+                   csv_line(KERNEL, "dram__bytes.sum", "Mbyte", "2,000.5") +
+                   csv_line(KERNEL, "smsp__inst_executed.sum", "inst", "32,768") +
+                   csv_line(KERNEL, "dram__throughput.avg.pct_of_peak_sustained_elapsed", "%", "20") +
+                   csv_line(KERNEL, "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active", "%", "25") +
+                   csv_line(KERNEL, "sm__throughput.avg.pct_of_peak_sustained_elapsed", "%", "n/a"));
+  CHECK(p.kernel == "attention<64, 2>");
+  CHECK(p.metric("gpu__time_duration.sum") == 1500);
+  CHECK(p.metric("dram__bytes.sum") == 2000.5e6);
+  CHECK(!p.metric("sm__throughput.avg.pct_of_peak_sustained_elapsed"));
+  const auto rows = diagnose(p, {1, 1, 64, 64, false});
+  CHECK(value_of(rows, "time under the profiler").starts_with("1500.0 us"));
+  CHECK(value_of(rows, "instructions a row and 64 keys").starts_with("512:"));
+  CHECK(value_of(rows, "DRAM throughput") == "20.0 %: Device memory is busy, and not the limit.");
+  CHECK(value_of(rows, "fp32 pipe active") == "25.0 %: Scalar arithmetic is not what takes the time.");
+  CHECK(value_of(rows, "tensor pipe active") == "-: This ncu or GPU does not give it.");
+  CHECK(value_of(rows, "stalls") == "-: This ncu or GPU does not give it.");
+  CHECK(value_of(diagnose(p, {1, 1, 64, 64, true}), "instructions a row and 64 keys").starts_with("1024:"));
+  CHECK(read_profile(CSV_HEAD + csv_line("attention<64>", "x", "", "1")).kernel == "attention<64>");
+  CHECK(profile_metrics().starts_with("gpu__time_duration.sum,"));
+  CHECK(profile_metrics().ends_with(",smsp__average_warps_issue_stalled_dispatch_stall_per_issue_active.ratio"));
+}
+
+TEST_CASE("profile: what is no CSV of ncu is refused") {
+  for (const std::string& csv : {std::string(), std::string("==ERROR== no permission\n"), CSV_HEAD,
+                                 std::string("\"ID\",\"Kernel Name\"\n\"0\",\"x\"\n"), CSV_HEAD + "\"0\",\"12\"\n",
+                                 CSV_HEAD + csv_line(KERNEL, "x", "", "nan")}) {
+    CAPTURE(csv);
+    CHECK_THROWS_AS(read_profile(csv), BadInput);
+  }
+}
+
+TEST_CASE("sanitizer: races and errors, where and how often") {
+  const ToolReport r = read_sanitizer_logs("v2b_single_warp", "interwarp_race",
+                                           {{"memcheck", "1,1,128,64,0", MEMORY},
+                                            {"racecheck", "1,1,128,64,0", RACES},
+                                            {"racecheck", "1,2,100,128,1", RACES}});
+  CHECK(!r.clean());
+  CHECK(r.ended == 3);
+  CHECK(sanitizer_text(r) ==
+        "memcheck: Invalid __shared__ write of size 16 bytes: misaligned, kernel attention<64,2>, 1 time\n"
+        "    at stages/v2b_single_warp/kernel.cu:134\n    shapes (1,1,128,64,0)\n"
+        "memcheck: Program hit cudaErrorMisalignedAddress (error 716) at cudaDeviceSynchronize, 1 time\n"
+        "    shapes (1,1,128,64,0)\n"
+        "racecheck: race, kernel attention<64,2>, 1008 times\n"
+        "    read at stages/v2b_single_warp/bugs/interwarp_race.patch:14 and write at "
+        "stages/v2b_single_warp/kernel.cu:178\n    shapes (1,1,128,64,0), (1,2,100,128,1)\n"
+        "racecheck: race, kernel attention<64,2>, 2 times\n"
+        "    write at stages/v2b_single_warp/kernel.cu:178 and write at stages/v2b_single_warp/kernel.cu:189\n"
+        "    shapes (1,1,128,64,0), (1,2,100,128,1)\n"
+        "racecheck: race (warning), kernel attention<64,2>, 2 times\n"
+        "    read at common/warp.cuh:12 and write at stages/v2b_single_warp/kernel.cu:178\n"
+        "    shapes (1,1,128,64,0), (1,2,100,128,1)\n"
+        "v2b_single_warp with interwarp_race: 5 findings in 3 runs (memcheck racecheck initcheck synccheck)\n");
+  const Json json =
+      parse_json(sanitizer_json("gpu NVIDIA H200\ndriver 1\ncuda 13.0\nsanitizer 2 (x)\ndate d\n", {r}), "");
+  CHECK(json.at("schema") == "tools-1");
+  CHECK(json.at("gpu") == "NVIDIA H200");
+  CHECK(json.at("compute_sanitizer") == "2 (x)");
+  REQUIRE(json.at("rows").size() == 4);
+  CHECK(json.at("rows")[1].at("kinds") == "race, race (warning)");
+  CHECK(json.at("rows")[1].at("lines") == "interwarp_race.patch:14, 178, 189");
+  CHECK(json.at("rows")[2].at("kinds") == "");
+}
+
+TEST_CASE("sanitizer: silence is clean, a run that was cut short is not") {
+  CHECK(read_sanitizer_logs("v1_scalar", "", {{"memcheck", "1,1,128,64,0", SILENT}}).clean());
+  for (const std::string& cut : {std::string(), std::string("========= COMPUTE-SANITIZER\n")}) {
+    const ToolReport r = read_sanitizer_logs("v1_scalar", "", {{"memcheck", "1,1,128,64,0", cut}});
+    CHECK(!r.clean());
+    CHECK(sanitizer_text(r) ==
+          "1 of 1 runs ended without a summary: see the logs\n"
+          "v1_scalar: 0 findings in 1 runs (memcheck racecheck initcheck synccheck)\n");
+  }
+}
+
+TEST_CASE("bench: the JSON's lines, as a diff of two files should show them") {
+  const std::string samples =
+      "meta\tdate\tD\nmeta\tkernel v1_scalar\t0123\nceiling\tcopy_gbs\t1\t4000\n"
+      "fact\tv1_scalar\t1,8,512,64\tsets\t4\nfact\tv1_scalar\t1,8,512,64\tmax_diff\t0.0001217\n"
+      "sample\tv1_scalar\t1,8,512,64\tgraph\t1\t100\nseen\tv1_scalar\t1,8,512,64\t1980\t130.5\n"
+      "case\tv1_scalar\t2,8,2048,64\tskipped\ta \"slow\" one\n";
+  CHECK(bench_json(read_samples({samples})) ==
+        R"({
+  "schema": "bench-1",
+  "date": "D",
+  "kernels": {
+    "v1_scalar": "0123"
+  },
+  "ceilings": {
+    "copy_gbs": {"median": 4000, "p10": 4000, "p90": 4000, "samples": 1, "rounds": [{"median": 4000, "p10": 4000, "p90": 4000, "samples": 1}]}
+  },
+  "cases": [
+    {"program": "v1_scalar", "kind": "stage", "shape": "1,8,512,64", "B": 1, "H": 8, "S": 512, "D": 64, "causal": false,
+     "status": "ok", "detail": "", "flop": 5.36871e+08, "bytes": 2.09715e+06, "max_diff": 0.0001217, "sets": 4,
+     "sm_mhz": [1980, 1980], "watts": [130.5, 130.5],
+     "figures": {
+       "graph": {"median": 100, "p10": 100, "p90": 100, "samples": 1, "rounds": [{"median": 100, "p10": 100, "p90": 100, "samples": 1}]},
+       "graph_flushed": null,
+       "call": null,
+       "call_flushed": null},
+     "tflops": 5.36871, "gbs": 20.9715, "share_of_matrix": null, "share_of_bandwidth": 0.00524288, "faster_than_previous": null, "previous": "", "times_pytorch": null, "pytorch": ""},
+    {"program": "v1_scalar", "kind": "stage", "shape": "2,8,2048,64", "B": 2, "H": 8, "S": 2048, "D": 64, "causal": false,
+     "status": "skipped", "detail": "a \"slow\" one", "flop": 1.71799e+10, "bytes": 1.67772e+07}
+  ]
+}
+)");
+}
+
+TEST_CASE("results: a file of another schema, or of none, is one line") {
+  const std::string path = fs::temp_directory_path() / "lab-results.json";
+  for (const std::string text : {"{\"schema\": \"tools-9\"}", "[]", "{\"schema\": 1}", "{", ""}) {
+    CAPTURE(text);
+    write_text(path, text);
+    CHECK_THROWS_AS(load_results(path, "tools-1", "make it"), BadInput);
+  }
+  write_text(path, "{\"schema\": \"tools-1\"}");
+  CHECK(load_results(path, "tools-1", "make it").is_object());
+  fs::remove(path);
+  CHECK_THROWS_AS(load_results(path, "tools-1", "make it"), BadInput);
+}
