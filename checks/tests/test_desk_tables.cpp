@@ -99,7 +99,7 @@ TEST_CASE("plans: side by side, and all of them as one JSON") {
   CHECK(plan_table(plan(64, 7104), plan(128, 13248)) ==
         "| | (1,8,512,64) | bytes | (1,8,512,128) | bytes |\n|---|---|--:|---|--:|\n"
         "| `sQ`, half | 48 x 72 | 6912 | 48 x 136 | 13056 |\n| `row_max`, float | 48 | 192 | 48 | 192 |\n"
-        "| **shared memory a block** | | **7104** | | **13248** |\n"
+        "| **shared memory per block** | | **7104** | | **13248** |\n"
         "| tile | 48 queries x 64 keys | | 48 queries x 64 keys | |\n| rows a computing warp owns | 6 | | 6 | |\n"
         "| K/V slots | 2 | | 2 | |\n| grid, blocks of 256 threads | 11 x 8 x 1 | | 11 x 8 x 1 | |\n");
   const Json all = parse_json(plans_json({plan(64, 7104), plan(128, 13248)}), "plans");

@@ -12,6 +12,9 @@ int profile_command(const Args& args);
 int machine_command(const Args& args);
 int sanitizer_report_command(const Args& args);
 
+// run_resources.cpp: what nvcc makes of each kernel
+int resources_command(const Args& args);
+
 // run_tables.cpp: tables and figure data from the CPU's binaries
 int blindness_table_command(const Args& args);
 int tools_table_command(const Args& args);

@@ -9,6 +9,8 @@ namespace {
 constexpr Command COMMANDS[] = {
     {"bench", bench_command, "bench SHAPES ROUNDS JSON STAGE LAB...  times stages and PyTorch in turns; bench-1"},
     {"profile", profile_command, "profile LAB SHAPE [JSON]               one launch under Nsight Compute; profile-1"},
+    {"resources", resources_command,
+     "resources LABS [JSON]                  registers, shared memory, spills; resources-1"},
     {"machine", machine_command, "machine [SANITIZER]                    what a measurement says of its machine"},
     {"sanitizer-report", sanitizer_report_command,
      "sanitizer-report [-j FILE] LOGS        what compute-sanitizer's logs say; tools-1"},

@@ -69,7 +69,7 @@ std::string plan_table(const std::string& first, const std::string& second) {
   const auto row = [&](const char* what, const std::string& x, const std::string& y) {
     out += std::string("| ") + what + " | " + x + " | | " + y + " | |\n";
   };
-  out += "| **shared memory a block** | | **" + a.smem + "** | | **" + b.smem + "** |\n";
+  out += "| **shared memory per block** | | **" + a.smem + "** | | **" + b.smem + "** |\n";
   row("tile", a.tile, b.tile);
   row("rows a computing warp owns", a.rows_per_warp, b.rows_per_warp);
   row("K/V slots", a.slots, b.slots);

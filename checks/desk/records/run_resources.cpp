@@ -1,0 +1,128 @@
+// desk-records resources LABS [JSON]: compiles every kernel, fixed and with each bug, for its target (and the correct
+// ones of sm_89 for sm_90 too), and judges what ptxas says. Writes JSON if named; else holds the committed one against
+// what this nvcc says, if it is of the same version. Exit status 1 if a correct kernel is over its budget, or the
+// committed figures are stale.
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <filesystem>
+#include <thread>
+
+#include "checks/desk/ladder.hpp"
+#include "checks/desk/records/capture.hpp"
+#include "checks/desk/records/commands.hpp"
+#include "checks/desk/records/json_text.hpp"
+#include "checks/desk/records/labs.hpp"
+#include "checks/desk/records/machine.hpp"
+#include "checks/desk/records/resources.hpp"
+
+namespace lab::desk {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string COMMITTED = "writeups/results/resources.json", WORK = "build/resources/";
+
+struct Compilation {
+  std::string stage, bug, arch, source;
+  Ran nvcc = {};
+};
+
+void compile_all(std::vector<Compilation>& all) {
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i; (i = next++) < all.size();) {
+      Compilation& c = all[i];
+      const std::string name = c.stage + "-" + c.bug + "-" + c.arch;
+      c.nvcc = capture({"nvcc", "-std=c++20", "-O3", "-arch=" + c.arch, "-cubin", "-Xptxas", "-v", "-I.", "-o",
+                        WORK + name + ".cubin", c.source});
+    }
+  };
+  std::vector<std::jthread> workers;
+  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) workers.emplace_back(work);
+}
+
+// 512 keys take two slots for K/V tiles, 2048 take three.
+std::map<std::string, long> plans_of(const std::string& lab) {
+  std::vector<std::string> plans;
+  for (const std::string shape : {"1 8 512 64", "2 8 2048 64", "1 8 512 128", "2 8 2048 128"}) {
+    Args command = {lab, "plan"};
+    for (const std::string& word : words_of(shape)) command.push_back(word);
+    const Ran plan = capture(command);
+    if (plan.status != 0) throw BadInput("no plan from " + lab + ": " + plan.err);
+    plans.push_back(plan.out);
+  }
+  return dynamic_smem(plans);
+}
+
+// What differs, line by line; the two are made by one program, and have as many lines unless a kernel came or went.
+std::string difference(const std::string& committed, const std::string& now) {
+  constexpr std::size_t SHOWN = 3;
+  const auto before = lines_of(committed), after = lines_of(now);
+  std::string out;
+  std::size_t shown = 0;
+  for (std::size_t i = 0; i < std::max(before.size(), after.size()) && shown < SHOWN; ++i) {
+    const std::string a = i < before.size() ? before[i] : "", b = i < after.size() ? after[i] : "";
+    if (a == b) continue;
+    out += "< " + a + "\n> " + b + "\n";
+    ++shown;
+  }
+  return out;
+}
+
+}  // namespace
+
+int resources_command(const Args& args) {
+  expect_args(args, 1, 2, "resources LABS [JSON]");
+  const std::string nvcc = nvcc_release(), json = args.size() > 1 ? args[1] : "";
+  if (nvcc.empty()) throw BadInput("make resources needs nvcc, which is not on the PATH");
+  fs::create_directories(WORK);
+  const Ladder ladder = read_ladder();
+  std::vector<Compilation> all;
+  for (const Stage& stage : ladder.stages) {
+    const std::string source = "stages/" + stage.dir + "/kernel.cu", target = stage.says("target");
+    all.push_back({stage.dir, "", target, source});
+    if (target == "sm_89") all.push_back({stage.dir, "", "sm_90", source});
+    for (const Bug& bug : stage.bugs)
+      all.push_back({stage.dir, bug.name, target,
+                     fs::path(lab_path(args[0], stage.dir, variant_of(bug.name, ""))).replace_filename("kernel.cu")});
+  }
+  std::map<std::string, Budget> budgets;
+  for (const Stage& stage : ladder.stages)
+    budgets[stage.dir] = budget_of(stage.dir, stage.says("target"), stage.says("registers"));
+  compile_all(all);
+
+  std::vector<ResourceRow> rows;
+  for (const Compilation& c : all) {
+    if (c.nvcc.status != 0) {
+      std::fprintf(stderr, "nvcc refuses %s for %s:\n%s%s", c.source.c_str(), c.arch.c_str(), c.nvcc.out.c_str(),
+                   c.nvcc.err.c_str());
+      return 1;
+    }
+    const auto dynamic = plans_of(lab_path(args[0], c.stage, variant_of(c.bug, "fixed")));
+    for (ResourceRow row : read_ptxas(c.nvcc.out + c.nvcc.err)) {
+      row.stage = c.stage, row.bug = c.bug, row.arch = c.arch;
+      judge(row, dynamic, budgets[c.stage]);
+      rows.push_back(row);
+    }
+  }
+  std::fputs(resources_table(rows).c_str(), stdout);
+  int passed = 0, failed = 0;
+  for (const ResourceRow& row : rows)
+    if (row.bug.empty()) ++(row.over.empty() ? passed : failed);
+  const std::string now = resources_json(rows, nvcc);
+  write_text(WORK + "resources.json", now);
+  if (!json.empty()) {
+    write_text(json, now);
+  } else if (load_results(COMMITTED, "resources-1", "make resources json=" + COMMITTED).value("nvcc", "") == nvcc) {
+    const std::string committed = read_text(COMMITTED);
+    ++(committed == now ? passed : failed);
+    if (committed != now)
+      std::printf("%s is stale; make resources json=%s renews it:\n%s", COMMITTED.c_str(), COMMITTED.c_str(),
+                  difference(committed, now).c_str());
+  }
+  std::printf("%d passed, %d failed\n", passed, failed);
+  return failed == 0 && passed > 0 ? 0 : 1;
+}
+
+}  // namespace lab::desk
