@@ -121,9 +121,8 @@ build-gpu: $(FIXED_LABS) $(BUG_LABS)
 	@echo "built for sm_$(subst $(eval ) ,$(comma) sm_,$(GPU_ARCHS)): $(words $^) binaries"
 
 # Needs nvcc, but no GPU. The JSON is what tables and plots are made from.
-resources: $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) $(foreach p,$(PAIRS),build/cpu/$(call stage_of_pair,$(p))/bug-$(call bug_of_pair,$(p))/lab)
-	@command -v nvcc > /dev/null || { echo 'make resources needs nvcc, which is not on the PATH' >&2; exit 2; }
-	@sh checks/budget/resources.sh build/cpu/STAGE/VARIANT/lab $(json)
+resources: $(RECORDS) $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) $(foreach p,$(PAIRS),build/cpu/$(call stage_of_pair,$(p))/bug-$(call bug_of_pair,$(p))/lab)
+	@$< resources build/cpu/STAGE/VARIANT/lab $(call quote,$(json))
 
 climb-table: $(RECORDS) $(FIXED_LABS) $(BUG_LABS)
 	@$< climb-table $(B)/STAGE/VARIANT/lab
