@@ -12,9 +12,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "checks/bench/bench_samples.hpp"
 #include "checks/commands.hpp"
