@@ -46,6 +46,10 @@ run="$MAKE stage=v1 backend=$B run"
 tensors="k=$work/good.npy v=$work/good.npy"
 refuse "no stage 'v2bb'" $MAKE stage=v2bb test
 refuse "make list" $MAKE stage=nothing reproduce-bug
+refuse "ldm is a bug of v2c5 (stage=v2c5 or v2c4)" $MAKE stage=v2b backend=$B bug=ldm test
+refuse "nothing is called 'tset'; the nearest are: test" $MAKE backend=$B tset
+refuse "nothing is called 'it's'" $MAKE backend=$B "it's"
+refuse "nothing is called 'tset'" $MAKE -C stages/v1_scalar backend=$B tset
 refuse "no bug 'warp7'" $MAKE stage=v2b reproduce-bug bug=warp7
 refuse "warp7_nan" $MAKE stage=v2b reproduce-bug bug=warp7
 refuse "no stage 'v2b''" $MAKE "stage=v2b'" test
@@ -79,6 +83,42 @@ for version in $(build/desk list | sed '1,/^Broken/d;s/ .*//'); do accept $MAKE 
 same "what v2 names" "$(echo $(build/desk bugs v2 | sort))" "v2b_single_warp:interwarp_race v2b_single_warp:smem_48k"
 accept $MAKE list
 accept $MAKE help
+refuse "which stage" $MAKE show-bug
+refuse "no bug 'lmd'" $MAKE stage=v2c5 show-bug bug=lmd
+refuse "no bug 'lmd'" $MAKE stage=v2c5 edit-bug bug=lmd
+refuse "is there already" $MAKE stage=v2c5 edit-bug bug=ldm new=1
+refuse "edit-bug bug=no_such makes it" $MAKE stage=v2c5 save-bug bug=no_such
+accept $MAKE stage=v2c5 show-bug bug=ldm
+same "show-bug's diff" "$(sed -n '/^--- a/,$p' "$work/out")" "$(sed -n '/^--- a/,$p' stages/v2c5_wmma_qk/bugs/ldm.patch)"
+same "colours where nobody sees them" "$(grep -c "$(printf '\033')" "$work/out")" 0
+accept $MAKE stage=v2c5 show-bug
+same "bugs that show-bug shows" "$(grep -c '^--- a/' "$work/out")" "$(build/desk bugs v2c5 | wc -w | tr -d ' ')"
+
+# The desk away from home: a tree of one stage, whose patch is stale; words that are not good.
+mkdir -p "$work/tree/stages/v1_s/bugs"
+echo 'idea="one"' > "$work/tree/stages/v1_s/stage.conf"
+seq 1 20 > "$work/tree/stages/v1_s/kernel.cu"
+sed 's/^10$/ten/' "$work/tree/stages/v1_s/kernel.cu" > "$work/edited"
+{ printf 'plants: ten\npredicted: 10\n\n'
+  diff -u --label a/stages/v1_s/kernel.cu --label b/stages/v1_s/kernel.cu "$work/tree/stages/v1_s/kernel.cu" "$work/edited"; } > "$work/tree/stages/v1_s/bugs/ten.patch"
+desk=$PWD/build/desk
+at_tree() { (cd "$work/tree" && "$desk" "$@"); }
+accept at_tree patches
+sed -i '1i new' "$work/tree/stages/v1_s/kernel.cu"
+accept at_tree patches
+same "a moved patch is named" "$(grep -c 'ten.patch: applies, but its lines have moved' "$work/out")" 1
+accept at_tree patches fix
+accept at_tree patches
+same "a renewed patch is silent" "$(cat "$work/out")" "1 passed, 0 failed"
+sed -i 's/^9$/nine/' "$work/tree/stages/v1_s/kernel.cu"
+refuse "stages/v1_s/bugs/ten.patch:6: hunk 1 of 1 no longer applies" at_tree patches
+refuse "hunk 1 of 1 no longer applies" at_tree patch v1_s ten "$work/tree/out.cu"
+same "what a stale patch leaves" "$(ls "$work/tree")" stages
+refuse "stage.conf:1: " sh -c 'cd "$1" && echo nonsense > stages/v1_s/stage.conf && "$2" dirs' - "$work/tree" "$desk"
+refuse "unknown command" build/desk no-such-command
+refuse "usage: desk" build/desk conf
+refuse "run from the repository's root" sh -c 'cd / && "$1" dirs' - "$desk"
+rm -rf "$work/tree" "$work/edited"
 accept $MAKE -C stages/v2b_single_warp list
 ln -s "$PWD" "$work/my lab"
 accept $MAKE -C "$work/my lab/stages/v2b_single_warp" backend=$B build/$B/v1_scalar/fixed/lab

@@ -12,6 +12,7 @@ stages=$(build/desk dirs) || exit 2
   if [ "$backend" = cpu ]; then echo "unit tests: $make_it unit"; else echo "WMMA layout: $make_it probe-wmma check=1"; fi
   echo "every patch applies: $make_it patches"
   echo "front desk: sh checks/tests/front_desk.sh"
+  echo "a new stage, a new bug: sh checks/tests/scratch_tree.sh"
   for s in $stages; do echo "acceptance $s: $make_it stage=$s test"; done
   for s in $stages; do echo "bugs $s: $make_it stage=$s reproduce-bug"; done
   echo "every bug turns it red: $make_it check-harness"

@@ -1,0 +1,132 @@
+// The desk on other programs: how they end, what their logs count, what exit statuses mean together.
+#include <doctest/doctest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "checks/desk/desk.hpp"
+#include "checks/desk/pieces.hpp"
+#include "checks/desk/process.hpp"
+#include "checks/desk/verdicts.hpp"
+
+using namespace lab::desk;
+
+namespace {
+
+struct ScratchDir {
+  std::filesystem::path root = std::filesystem::temp_directory_path() / ("lab-desk-runs-" + std::to_string(getpid()));
+  ScratchDir() { std::filesystem::create_directories(root); }
+  ~ScratchDir() { std::filesystem::remove_all(root); }
+  std::string path(const std::string& name) const { return (root / name).string(); }
+};
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+// Until the process is gone, for at most ten seconds.
+bool gone(const std::string& pid_file) {
+  const std::vector<std::string> lines = lines_of(read_text(pid_file));
+  REQUIRE(lines.size() == 1);
+  const pid_t pid = std::stoi(lines[0]);
+  for (int i = 0; i < 500 && kill(pid, 0) == 0; ++i) usleep(20000);
+  return kill(pid, 0) != 0;
+}
+
+}  // namespace
+
+TEST_CASE("a program's status is what a shell would say, its output is in the log, its input is empty") {
+  const ScratchDir dir;
+  const std::string log = dir.path("log");
+  CHECK(run({"sh", "-c", "echo out; echo err >&2; cat; exit 3"}, log).status == 3);
+  CHECK(read_text(log) == "out\nerr\n");
+  CHECK(run({"sh", "-c", "kill -9 $$"}, log).status == 128 + 9);
+  CHECK(run_limited({"sh", "-c", "exit 5"}, log, 60).status == 5);
+  CHECK_THROWS_AS(run({"true"}, dir.path("log") + "/below"), lab::BadInput);
+}
+
+TEST_CASE("what hangs is stopped with all that it started") {
+  const ScratchDir dir;
+  const auto start = Clock::now();
+  const Ended ended =
+      run_limited({"sh", "-c", "sleep 300 & echo $! > '" + dir.path("pid") + "'; wait"}, dir.path("log"), 1);
+  CHECK(ended.timed_out);
+  CHECK(ended.status == 124);
+  CHECK(seconds_since(start) < 60);
+  CHECK(gone(dir.path("pid")));
+}
+
+TEST_CASE("asked to end, the desk ends what it started and itself") {
+  const ScratchDir dir;
+  for (const int signal : {SIGINT, SIGTERM}) {
+    CAPTURE(signal);
+    std::filesystem::remove(dir.path("pid"));
+    const pid_t desk = fork();
+    if (desk == 0) {
+      run_limited({"sh", "-c", "sleep 300 & echo $! > '" + dir.path("pid") + "'; wait"}, dir.path("log"), 250);
+      _exit(0);
+    }
+    for (int i = 0; i < 1000; ++i) {
+      if (std::filesystem::exists(dir.path("pid")) && !read_text(dir.path("pid")).empty()) break;
+      usleep(10000);
+    }
+    kill(desk, signal);
+    int waited = 0;
+    REQUIRE(waitpid(desk, &waited, 0) == desk);
+    CHECK(WIFEXITED(waited));
+    CHECK(WEXITSTATUS(waited) == 128 + signal);
+    CHECK(gone(dir.path("pid")));
+  }
+}
+
+TEST_CASE("the last count of a log holds") {
+  REQUIRE(counts_in("3 passed, 1 failed\nx\n17 passed, 2 failed, 1 skipped\n"));
+  CHECK(counts_in("3 passed, 1 failed\nx\n17 passed, 2 failed, 1 skipped\n")->passed == 17);
+  CHECK(counts_in("3 passed, 1 failed\nx\n17 passed, 2 failed, 1 skipped\n")->failed == 2);
+  CHECK_FALSE(counts_in("all 3 passed, 1 failed\n passed\n3 passed\n"));
+}
+
+TEST_CASE("a piece is never all good with an exit status that says otherwise") {
+  const auto is = [](const Counts& c, int passed, int failed) { return c.passed == passed && c.failed == failed; };
+  CHECK(is(judge("5 passed, 0 failed\n", 0), 5, 0));
+  CHECK(is(judge("5 passed, 2 failed\n", 1), 5, 2));
+  CHECK(is(judge("5 passed, 0 failed\n", 1), 5, 1));
+  CHECK(is(judge("", 0), 1, 0));
+  CHECK(is(judge("", 2), 0, 1));
+  CHECK(is(judge("5 passed, 2 failed\n", 0), 5, 2));
+}
+
+TEST_CASE("remarks, clipped between characters") {
+  CHECK(remark_in("a\nv2b_single_warp cpu: 70 cases\nbounds of\nother\n") == "bounds of");
+  CHECK(remark_in("v2b_single_warp cpu: 70 cases\n12 passed, 0 failed\n") == "v2b_single_warp cpu: 70 cases");
+  CHECK(remark_in("v2b: 0 findings in 48 launches\n") == "v2b: 0 findings in 48 launches");
+  CHECK(remark_in("nothing of note\n") == "");
+  CHECK(clipped("abc", 2) == "ab");
+  CHECK(clipped("a\u00d7b", 2) == "a");
+  CHECK(clipped("a\u00d7b", 3) == "a\u00d7");
+}
+
+TEST_CASE("a fingerprint counts if it shows where it must and nowhere else") {
+  CHECK(judge_fingerprints(0, 0) == Shown::yes);
+  CHECK(judge_fingerprints(0, 3) == Shown::yes);
+  CHECK(judge_fingerprints(3, 0) == Shown::hidden);
+  CHECK(judge_fingerprints(3, 3) == Shown::hidden);
+  CHECK(judge_fingerprints(3, 1) == Shown::no);
+  CHECK(judge_fingerprints(0, 1) == Shown::no);
+  CHECK(judge_fingerprints(1, 0) == Shown::no);
+  CHECK(judge_fingerprints(2, 0) == Shown::no);
+  CHECK(judge_fingerprints(127, 127) == Shown::no);
+}
+
+TEST_CASE("an acceptance must be red on a bug, green on a harmless change; a crash is neither") {
+  CHECK(judge_acceptance(1, false, false) == Colour::as_it_must);
+  CHECK(judge_acceptance(0, false, false) == Colour::wrong);
+  CHECK(judge_acceptance(139, false, false) == Colour::wrong);
+  CHECK(judge_acceptance(0, true, false) == Colour::as_it_must);
+  CHECK(judge_acceptance(1, true, false) == Colour::wrong);
+  CHECK(judge_acceptance(0, false, true) == Colour::hidden);
+  CHECK(judge_acceptance(1, false, true) == Colour::as_it_must);
+}
