@@ -18,17 +18,18 @@ struct Command {
   const char* help;
 };
 
-int test_command(std::span<char*> args);         // acceptance.cpp
-int run_command(std::span<char*> args);          // run_files.cpp
-int plan_command(std::span<char*> args);         // report.cpp
-int racecheck_command(std::span<char*> args);    // racecheck.cpp
-int bench_cpu_command(std::span<char*> args);    // bench_cpu.cpp
-int bench_command(std::span<char*> args);        // gpu/bench.cpp
-int error_map_command(std::span<char*> args);    // error_map.cpp
-int fingerprint_command(std::span<char*> args);  // fingerprint.cpp
-int once_command(std::span<char*> args);         // fingerprint.cpp
-int fuzz_command(std::span<char*> args);         // fuzz.cpp
-int blindness_command(std::span<char*> args);    // blindness.cpp
+int test_command(std::span<char*> args);          // acceptance.cpp
+int run_command(std::span<char*> args);           // run_files.cpp
+int plan_command(std::span<char*> args);          // report.cpp
+int trace_shared_command(std::span<char*> args);  // pages/trace_shared.cpp
+int racecheck_command(std::span<char*> args);     // racecheck.cpp
+int bench_cpu_command(std::span<char*> args);     // bench_cpu.cpp
+int bench_command(std::span<char*> args);         // gpu/bench.cpp
+int error_map_command(std::span<char*> args);     // error_map.cpp
+int fingerprint_command(std::span<char*> args);   // fingerprint.cpp
+int once_command(std::span<char*> args);          // fingerprint.cpp
+int fuzz_command(std::span<char*> args);          // fuzz.cpp
+int blindness_command(std::span<char*> args);     // blindness.cpp
 
 inline constexpr Command COMMANDS[] = {
     {"test", test_command, "test [full=1] [quick=1] [seed=N]     acceptance of the linked stage"},
@@ -43,6 +44,8 @@ inline constexpr Command COMMANDS[] = {
     {"bench", bench_command,
      "bench [shape=B,H,S,D[,causal];...|acceptance|long|all] [round=N] [out=FILE] | merge=DIR [json=FILE]"},
     {"error-map", error_map_command, "error-map                              |out - ref| of the planted bug, as text"},
+    {"trace-shared", trace_shared_command,
+     "trace-shared shape=B,H,S,D[,causal] [block=N] [arrays=A,B]    what a block does with its shared memory, as text"},
     {"plan", plan_command, "plan B H S D [causal]                how the stage launches a shape, as JSON"},
 };
 
