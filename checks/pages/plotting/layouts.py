@@ -1,7 +1,6 @@
 """Figures of which lane of a warp holds which element of a matrix fragment."""
 from .style import BLACK, LIGHT, VERMILION, bare, caption
 
-HATCHES = ["", "", "", ""]
 MARKED = 5  # the lane whose elements are outlined
 
 
@@ -24,19 +23,18 @@ def draw_fragment(plt, axes, one):
     for r in range(rows):
         for c in range(columns):
             lane, element = grid[r][c]
-            axes.add_patch(plt.Rectangle((c, r), 1, 1, facecolor=LIGHT[element // 2 % len(LIGHT)], edgecolor="none"))
+            axes.add_patch(plt.Rectangle((c, r), 1, 1, facecolor=LIGHT[element // 2 % len(LIGHT)], edgecolor="none", zorder=1))
             if element % 2 == 0:  # an even element and the odd one after it lie side by side, or one under the other
                 across = c + 1 < columns and grid[r][c + 1] == (lane, element + 1)
                 width, height = (2, 1) if across else (1, 2)
-                axes.add_patch(plt.Rectangle((c, r), width, height, facecolor="none", edgecolor="#777777", linewidth=0.5))
-                axes.text(c + width / 2, r + height / 2, str(lane), ha="center", va="center", fontsize=6.5, weight="bold" if lane == MARKED else "normal")
+                axes.add_patch(plt.Rectangle((c, r), width, height, facecolor="none", edgecolor="#777777", linewidth=0.5, zorder=2))
+                text = str(lane) if lane != MARKED else f"x{element}{' ' if across else chr(10)}x{element + 1}"
+                axes.text(c + width / 2, r + height / 2, text, ha="center", va="center", fontsize=6.5, weight="bold" if lane == MARKED else "normal", zorder=4)
                 if lane == MARKED:
-                    axes.add_patch(plt.Rectangle((c, r), width, height, facecolor="none", edgecolor=VERMILION, linewidth=2, zorder=5))
-                    axes.text(c + width + 0.1 if c + width + 2.3 < columns else c - 0.1, r + height / 2, f"x[{element}], x[{element + 1}]", fontsize=5.5, zorder=6,
-                              ha="left" if c + width + 2.3 < columns else "right", va="center", bbox={"facecolor": "white", "edgecolor": VERMILION, "linewidth": 0.5, "pad": 0.6})
+                    axes.add_patch(plt.Rectangle((c, r), width, height, facecolor="white", edgecolor=VERMILION, linewidth=2, zorder=3))
     for at in (8,):
         if columns > at:
-            axes.plot([at, at], [0, rows], color=BLACK, linewidth=1.3)
+            axes.plot([at, at], [0, rows], color=BLACK, linewidth=1.3, zorder=2.5)
         if rows > at:
             axes.plot([0, columns], [at, at], color=BLACK, linewidth=1.3)
     axes.add_patch(plt.Rectangle((0, 0), columns, rows, facecolor="none", edgecolor=BLACK, linewidth=1.3))
@@ -47,7 +45,8 @@ def draw_fragment(plt, axes, one):
     axes.set_title(one["title"], fontsize=9, pad=14)
 
 
-KEY = (f"The number in a cell is the lane that holds this pair of elements; the colour says which of the lane's pairs it is. Outlined: all that lane {MARKED} holds. ")
+KEY = (f"The number in a cell is the lane that holds this pair of elements; the colour says which of the lane's pairs it is. Outlined: all that lane {MARKED} holds, by its "
+       "element numbers. ")
 
 
 def draw_wmma(plt, d):

@@ -5,12 +5,17 @@ from .results import short
 from .style import BLACK, BLUE, GREY, GRID, VERMILION, caption
 
 LEVELS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-MAP_KEY = "White: within the harness's bound. Crossed, orange: NaN. Hatched, grey: never written."
+KEYS = {".": "White: within the harness's bound.", "!": "Crossed, orange: NaN.", "~": "Hatched, grey: never written."}
 PROBE_KEY = "Probe: Q and V are multiples of the identity and K[n][c] is a wave of c − n, so the output is the attention weights themselves."
 
 
 def count(lines, mark):
     return sum(line.count(mark) for line in lines)
+
+
+def key(*maps):
+    """What the marks of these maps mean; no mark is explained that is not there."""
+    return " ".join(text for mark, text in KEYS.items() if any(count(one["seen"], mark) for one in maps))
 
 
 def inside(d):
@@ -84,7 +89,7 @@ def draw_one(plt, d):
     axes.set_title(f"{d['bug']} ({short(d['stage'])}): |out − ref|", fontsize=10)
     if has_colours(d):
         figure.colorbar(image, cax=figure.add_axes((0.88, 0.24, 0.03, 0.68))).ax.tick_params(labelsize=7)
-    caption(figure, f"{d['caption']} {inside(d)} {MAP_KEY}\n{inputs_of(d)}")
+    caption(figure, f"{d['caption']} {inside(d)} {key(d)}\n{inputs_of(d)}")
     return figure
 
 
@@ -97,7 +102,7 @@ def draw_with_prediction(plt, d):
     both[1].set_ylabel("")
     figure.colorbar(image, cax=figure.add_axes((0.928, 0.255, 0.02, 0.665))).ax.tick_params(labelsize=7)
     same = sum(a == b for x, y in zip(d["seen"], d["predicted"]) for a, b in zip(x, y))
-    caption(figure, f"{d['bug']} ({short(d['stage'])}), seen and predicted: {same} of {sum(map(len, d['seen']))} elements are of the same colour. {d['caption']} {inside(d)} {MAP_KEY}\n{inputs_of(d)}")
+    caption(figure, f"{d['bug']} ({short(d['stage'])}), seen and predicted: {same} of {sum(map(len, d['seen']))} elements are of the same colour. {d['caption']} {inside(d)} {key(d)}\n{inputs_of(d)}")
     return figure
 
 
@@ -111,9 +116,9 @@ def draw_beside(plt, d):
             axes.axhline(row + 0.5, color="#cccccc", linewidth=0.5, zorder=5)
         edges = [row for row, *_ in runs(one["seen"], "!")]
         if edges:
-            axes.text(32, int(one["rows"].split("..")[0]) + edges[0] - 1.5, f"row {int(one['rows'].split('..')[0]) + edges[0] - 1}: the last that is right", ha="center", va="center", fontsize=8)
+            axes.text(32, int(one["rows"].split("..")[0]) + edges[0] - 1, f"row {int(one['rows'].split('..')[0]) + edges[0] - 1}: the last that is right", ha="center", va="center", fontsize=8)
     both[1].set_ylabel("")
-    caption(figure, f"Rows {d[0]['rows'].replace('..', '–')} of the tile. Left: {d[0]['caption']} Right: {d[1]['caption']} {MAP_KEY}\n{inputs_of(d[0])}")
+    caption(figure, f"Rows {d[0]['rows'].replace('..', '–')} of the tile. Left: {d[0]['caption']} Right: {d[1]['caption']} {key(*d)}\n{inputs_of(d[0])}")
     return figure
 
 
@@ -121,9 +126,8 @@ def draw_scatter(plt, d):
     predicted = len(d["sample"][0]) == 5
     unwritten = list(runs(d["seen"], "~"))
     panels = 1 + predicted + bool(unwritten)
-    figure, all_axes = plt.subplots(1, panels, figsize=(2.9 * panels + 0.4, 4.3), squeeze=False)
-    height = 4.3
-    figure.subplots_adjust(left=0.2 / panels, right=0.985, top=0.92, bottom=1.28 / height, wspace=0.32)
+    figure, all_axes = plt.subplots(1, panels, figsize=(3.1 * panels + 0.4, 4.2), squeeze=False)
+    figure.subplots_adjust(left=0.19 / panels, right=0.985, top=0.93, bottom=0.25, wspace=0.3)
     rest = list(all_axes[0])
     if unwritten:
         axes = rest.pop(0)
@@ -160,7 +164,7 @@ def draw_scatter(plt, d):
         axes.set_title("out against " + what.replace(" answer", ""), fontsize=10)
     for axes in all_axes[0]:
         axes.tick_params(labelsize=7)
-        axes.grid(True, **GRID)
+        axes.grid(axes in rest, **(GRID if axes in rest else {}))
         axes.set_axisbelow(True)
     caption(figure, f"{d['bug']} ({short(d['stage'])}): {d['caption']} {inside(d)} A point is an element, {len(d['sample'])} evenly spread ones. {inputs_of(d)}")
     return figure
@@ -180,7 +184,7 @@ def draw_all(plt, d):
         axes.set_title(f"{one['bug']} ({short(one['stage'])})", fontsize=9)
         if has_colours(one):
             figure.colorbar(image, ax=axes, fraction=0.046, pad=0.03).ax.tick_params(labelsize=7)
-    caption(figure, f"|out − ref| over query rows and columns, fp64 reference. {MAP_KEY} Inputs N(0,1), seed 1, except for {', '.join(o['bug'] for o in d if o['inputs'] == 'probe')}, "
+    caption(figure, f"|out − ref| over query rows and columns, fp64 reference. {key(*d)} Inputs N(0,1), seed 1, except for {', '.join(o['bug'] for o in d if o['inputs'] == 'probe')}, "
                     f"which are shown a probe; CPU backend. {PROBE_KEY}")
     return figure
 

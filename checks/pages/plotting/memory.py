@@ -9,8 +9,10 @@ def data_plans(r):
     """Plans that differ in nothing are one bar; what the third slot adds is a part of its own."""
     bars = {}
     for p in r.plans["plans"]:
-        arrays = {a["name"]: a["bytes"] for a in p["arrays"]}
-        rows = {a["name"]: a["rows"] for a in p["arrays"]}
+        arrays = {}
+        for a in p["arrays"]:
+            name = a["name"] if a["pitch"] > 1 else "m and l"  # one float per row: too thin to tell apart
+            arrays[name] = arrays.get(name, 0) + a["bytes"]
         if p["smem"] > r.plans["budget"]["smem"] and not p["bug"]:
             continue  # a stage for another GPU: it has its own budget
         slots = p.get("slots", p.get("stages"))
@@ -38,19 +40,21 @@ def draw_plans(plt, d):
     names = list(dict.fromkeys(name for bar in bars for name, _ in bar["parts"] if name != SPARE_SLOT)) + [SPARE_SLOT]
     look = {n: {"facecolor": COLOURS[i % len(COLOURS)], "hatch": HATCHES[i % len(HATCHES)]} for i, n in enumerate(names)}
     look[SPARE_SLOT] = {"facecolor": "#eeeeee", "hatch": "..."}
+    limit = d["budget"]["smem"] / 1024
     for y, bar in enumerate(bars):
         left = 0
         for name, size in bar["parts"]:
             axes.barh(y, size / 1024, left=left / 1024, height=0.68, edgecolor="white" if name != SPARE_SLOT else "#777777", linewidth=0.5, **look[name])
             left += size
-        axes.text(left / 1024 + 1, y, f"{left / 1024:.1f} KiB" + (": refused" if bar["bug"] else ""), va="center", fontsize=8)
-    limit = d["budget"]["smem"] / 1024
+        total = left / 1024
+        axes.text(limit + 1 if limit - 12 < total <= limit else total + 1, y, f"{total:.1f} KiB" + (": refused" if bar["bug"] else ""), va="center", fontsize=8, zorder=5,
+                  bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6})
     for at, text in ((limit, f"{limit:.0f} KiB: what sm_89 gives a block"), (48, "48 KiB: without asking")):
         axes.axvline(at, color="black", linewidth=1.2, linestyle="-" if at == limit else ":")
         axes.text(at, -0.62, text, fontsize=7.5, ha="center")
     axes.set_yticks(range(len(bars)), [f"{b['bug'] or ' = '.join(map(short, b['stages']))}, D = {b['D']}\n{b['tile'][0]} rows, {b['tile'][1]} keys per tile" for b in bars], fontsize=8)
     axes.set_ylim(len(bars) - 0.5, -0.55)
-    axes.set_xlim(0, 185)
+    axes.set_xlim(0, 200)
     axes.set_xlabel("shared memory per block, KiB")
     figure.legend(handles=[plt.Rectangle((0, 0), 1, 1, edgecolor="white", label=n, **look[n]) for n in names], fontsize=7.5, ncol=5, loc="upper left", frameon=False,
                   handlelength=2.2, handleheight=1.4)
@@ -64,7 +68,7 @@ def data_banks(r):
 
 
 def draw_banks(plt, d):
-    figure, grid = plt.subplots(2, 2, figsize=(9, 9.4))
+    figure, grid = plt.subplots(2, 2, figsize=(9, 8.6))
     figure.subplots_adjust(left=0.07, right=0.985, top=0.94, bottom=0.135, wspace=0.12, hspace=0.24)
     for axes, one in zip(grid.flat, d):
         together = 32 * 4 // one["bytes"]
@@ -89,5 +93,5 @@ def draw_banks(plt, d):
         axes.set_title(f"rows of {one['pitch']} halves, {one['bytes']} bytes per lane: {one['turns']} turn{'s' * (one['turns'] > 1)}, {verdict}", fontsize=9)
     caption(figure, "Lane l reads the first bytes of row l, as when every lane takes its own key. Numbers: the turn in which the lane is served. Blue: with the first of those that are served together "
                     "(all 32 lanes at 4 bytes, 8 lanes at 16 bytes, between dotted lines). Hatched: later, because another row's word in the same bank was first. Eight halves of padding "
-                    "move each row by 4 banks: enough for 16-byte accesses, a quarter of what 4-byte accesses want. Computed by checks/pages/banks.hpp, which has its tests.")
+                    "move each row by 4 banks, so every eighth row starts in the same bank: no harm where 8 lanes are served together, a 4-way conflict where 32 are. Computed by checks/pages/banks.hpp, which has its tests.")
     return figure

@@ -14,19 +14,20 @@ def data_ladder(r):
 
 def draw_ladder(plt, d):
     figure, axes = plt.subplots(figsize=(8.2, 4.9))
-    figure.subplots_adjust(left=0.09, right=0.97, top=0.93, bottom=0.25)
+    figure.subplots_adjust(left=0.09, right=0.97, top=0.97, bottom=0.22)
     stages = d["stages"]
     spread = 0.11
     for i, (shape, times) in enumerate(d["times"].items()):
         at = [(x + spread * (i - 1), times[s]) for x, s in enumerate(stages) if s in times]
         axes.plot([x for x, _ in at], [t for _, t in at], color=COLOURS[i], marker=MARKERS[i], linestyle=["-", "--", ":"][i], linewidth=1.2, markersize=7, label=title(shape))
         for x, t in at:
-            axes.annotate(f"{t:.0f}×" if t >= 20 else f"{t:.1f}×", (x, t), xytext=(5, 5), textcoords="offset points", fontsize=7.5, color=COLOURS[i])
+            dx, dy, side = [(0, -14, "center"), (-7, -3, "right"), (7, -1, "left")][i]
+            axes.annotate(f"{t:.0f}×" if t >= 20 else f"{t:.1f}×", (x, t), xytext=(dx, dy), textcoords="offset points", fontsize=7.5, color=COLOURS[i], ha=side)
     axes.axhline(1, color=BLACK, linewidth=1.3)
     axes.text(-0.42, 1.08, "the best of PyTorch's backends", fontsize=8)
     axes.set_yscale("log")
     ticks = [1, 2, 5, 10, 20, 50, 100]
-    axes.set_ylim(0.8, max(150, 1.3 * max(t for times in d["times"].values() for t in times.values())))
+    axes.set_ylim(0.8, max(200, 2 * max(t for times in d["times"].values() for t in times.values())))
     axes.set_yticks(ticks, [f"{t}×" for t in ticks])
     axes.minorticks_off()
     axes.set_xlim(-0.5, len(stages) - 0.4)
@@ -49,7 +50,8 @@ ROOFS = [("shared-memory pipe", "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak
 
 
 def data_roofline(r):
-    points = [[c["program"], c["shape"], c["flop"] / c["bytes"], c["tflops"]] for c in r.bench["cases"] if c["status"] == "ok" and not c["causal"]]
+    points = [[c["program"], c["shape"], c["flop"] / c["bytes"], c["tflops"]] for c in r.bench["cases"]
+              if c["status"] == "ok" and not c["causal"] and c["program"] != "torch_default"]
     shape = PROFILED[0]
     B, H, S, D = map(int, shape.split(","))
     own = []
@@ -63,7 +65,7 @@ def data_roofline(r):
 
 def draw_roofline(plt, d):
     figure, (axes, below) = plt.subplots(2, 1, figsize=(8.6, 9.2), height_ratios=[1.25, 1])
-    figure.subplots_adjust(left=0.1, right=0.74, top=0.96, bottom=0.145, hspace=0.3)
+    figure.subplots_adjust(left=0.085, right=0.755, top=0.965, bottom=0.135, hspace=0.29)
     x = [8, 16384]
     if d["copy"] and d["matrix"]:
         ridge = d["matrix"] / (d["copy"] * 1e-3)
@@ -73,7 +75,7 @@ def draw_roofline(plt, d):
     if d["multiprocessors"]:
         fp32 = int(d["multiprocessors"]) * 128 * 2 * 1.98e-3
         axes.plot(x, [fp32] * 2, color=BLACK, linewidth=1, linestyle=":")
-        axes.text(9, fp32 * 0.62, f"fp32 multiply-adds, computed: {fp32:.0f} TFLOP/s", fontsize=8)
+        axes.text(15.5, fp32 * 0.72, f"fp32 multiply-adds,\ncomputed: {fp32:.0f} TFLOP/s", fontsize=8, va="top")
     for i, program in enumerate(dict.fromkeys(p[0] for p in d["points"])):
         label = "PyTorch " + PEERS[program] if program in PEERS else program
         for D, offset in ((64, 0.93), (128, 1.08)):
@@ -96,27 +98,26 @@ def draw_roofline(plt, d):
         roofs = {name: reached / share for name, share in shares.items()}
         lowest = min(roofs.values())
         below.plot([reached, lowest], [y, y], color=GREY, linewidth=1.2, zorder=1)
-        below.plot([reached], [y], marker="o", markersize=9, color=BLACK, linestyle="", label="reached" if y == 0 else None)
+        below.plot([reached], [y], marker="o", markersize=9, color=BLACK, linestyle="")
         binding = min(roofs, key=roofs.get)
         below.text(reached / 1.25, y, f"{reached:.1f}", fontsize=8, ha="right", va="center")
         below.text(lowest, y - 0.32, f"{100 * shares[binding]:.0f} % of {binding}", fontsize=7, ha="center")
         for name, _, colour, marker in ROOFS:
             if name in roofs and roofs[name] < 4000:
-                below.plot([roofs[name]], [y], marker=marker, markersize=8, color=colour, linestyle="", label=name if y == 0 else None)
+                below.plot([roofs[name]], [y], marker=marker, markersize=8, color=colour, linestyle="")
     below.set_xscale("log")
-    below.set_xlim(1, 3000)
-    below.set_yticks(range(len(d["own"])), [s for s, *_ in d["own"]], fontsize=8)
+    below.set_xlim(1, 5000)
+    below.set_yticks(range(len(d["own"])), [short(s) for s, *_ in d["own"]])
     below.set_ylim(len(d["own"]) - 0.5, -0.7)
     below.set_xlabel(f"TFLOP/s on {title(d['shape'])}")
     below.set_title("The roofs that are near: each stage's own, from its profile", fontsize=10)
     below.grid(True, axis="x", **GRID)
-    handles = dict(zip(*reversed(below.get_legend_handles_labels())))
-    for name, _, colour, marker in ROOFS:
-        handles.setdefault(name, plt.Line2D([], [], color=colour, marker=marker, markersize=8, linestyle=""))
-    below.legend([handles["reached"], *(handles[n] for n, *_ in ROOFS)], ["reached", *(n + ", if it were full" for n, *_ in ROOFS)], fontsize=8, loc="center left",
-                 bbox_to_anchor=(1.01, 0.5), frameon=False)
+    drawn = [roof for roof in ROOFS if any(roof[0] in shares and reached / shares[roof[0]] < 4000 for _, reached, shares in d["own"])]
+    marks = [plt.Line2D([], [], color=BLACK, marker="o", markersize=8, linestyle="", label="reached")]
+    marks += [plt.Line2D([], [], color=colour, marker=marker, markersize=8, linestyle="", label=name) for name, _, colour, marker in drawn]
+    below.legend(handles=marks, title="if it were full:", fontsize=8, title_fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
     caption(figure, f"Top: filled D = 64, hollow D = 128, not causal. Below: a roof is the rate reached, divided by the share of that unit in use (Nsight Compute, while the SM is active): what this "
-                    f"instruction mix would give if the unit were never idle. The nearest roof binds; the grey line up to it is time in which warps wait. Roofs above 4000 TFLOP/s are left out. "
+                    f"instruction mix would give if the unit were never idle. The nearest roof binds; the grey line up to it is time in which warps wait. Roofs above 4000 TFLOP/s, device memory's among them, are left out. "
                     f"fp32: {d['multiprocessors']} SMs × 128 lanes × 2 × 1.98 GHz. {d['source']}.")
     return figure
 

@@ -59,21 +59,22 @@ def draw_timeline(plt, axes, d):
     axes.set_ylim(slots + 0.55, -1.65)
     bare(axes)
     for x in range(1, periods + 1):
-        axes.plot([x, x], [-0.95, slots + 0.05], color=BLACK, linewidth=1.6)
+        axes.plot([x, x], [-1.1, slots + 0.05], color=BLACK, linewidth=1.6)
     axes.text(1, slots + 0.12, "block\nbarrier", ha="center", va="top", fontsize=7)
     # The producer's row.
-    axes.text(-0.08, -0.5, f"warp {d['producer']}", ha="right", va="center", fontsize=8)
+    axes.text(-0.08, -0.78, f"warp {d['producer']} issues", ha="right", va="center", fontsize=7.5)
+    axes.text(-0.08, -0.3, "and waits", ha="right", va="center", fontsize=7.5)
     issued = {}
     for n, tile in enumerate(d["tiles"]):
         issued.setdefault(tile["issued"], []).append(n)
     for period, numbers_ in issued.items():
         for i, n in enumerate(numbers_):
-            x = period + issue_at + 0.26 * i
-            axes.annotate("", (x, d["tiles"][n]["slot"] + 0.12), (x, -0.42), arrowprops={"arrowstyle": "->", "color": BLACK, "linewidth": 0.9})
-            axes.text(x, -0.52, f"issue {n}", ha="center", va="bottom", fontsize=7, rotation=0 if len(numbers_) == 1 else 30)
+            x = period + issue_at + 0.3 * i
+            axes.annotate("", (x, d["tiles"][n]["slot"] + 0.12), (x, -0.66), arrowprops={"arrowstyle": "->", "color": BLACK, "linewidth": 0.9})
+            axes.text(x - 0.05, -0.72, f"tile {n}", ha="left", va="bottom", fontsize=7)
     for n, tile in enumerate(d["tiles"]):
-        axes.text(tile["waited"] + wait_at, -0.52, f"wait {n}", ha="center", va="bottom", fontsize=7, color=VERMILION, rotation=0)
-        axes.plot([tile["waited"] + wait_at] * 2, [-0.42, tile["slot"] + 0.12], color=VERMILION, linewidth=0.9, linestyle=":")
+        axes.text(tile["waited"] + wait_at + 0.05, -0.24, f"for tile {n}", ha="right", va="bottom", fontsize=7, color=VERMILION)
+        axes.plot([tile["waited"] + wait_at] * 2, [-0.2, tile["slot"] + 0.12], color=VERMILION, linewidth=0.9, linestyle=":")
     for period in range(1, periods + 1):
         axes.text(period + 0.5, -1.3, f"all warps: tile {period - 1}", ha="center", fontsize=7.5)
     axes.text(0.5, -1.3, "prologue", ha="center", fontsize=7.5)
@@ -83,7 +84,7 @@ def draw_timeline(plt, axes, d):
         axes.add_patch(plt.Rectangle((0, slot + 0.12), periods + 1, 0.76, facecolor="#f2f2f2", edgecolor="none"))
     for n, tile in enumerate(d["tiles"]):
         y = tile["slot"] + 0.12
-        start, end = tile["issued"] + issue_at + 0.26 * issued[tile["issued"]].index(n), tile["waited"] + wait_at
+        start, end = tile["issued"] + issue_at + 0.3 * issued[tile["issued"]].index(n), tile["waited"] + wait_at
         colour = TILE_COLOURS[n % len(TILE_COLOURS)]
         axes.add_patch(plt.Rectangle((start, y), end - start, 0.76, facecolor="white", edgecolor=colour, hatch="////", linewidth=1))
         axes.text((start + end) / 2, y + 0.38, f"tile {n}\non its way", ha="center", va="center", fontsize=7, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
@@ -95,7 +96,7 @@ def draw_timeline(plt, axes, d):
 
 def draw_pipeline(plt, d):
     figure, rows = plt.subplots(2, 1, figsize=(10.4, 6.4), height_ratios=[4.2, 5.2])
-    figure.subplots_adjust(left=0.065, right=0.99, top=0.95, bottom=0.125, hspace=0.12)
+    figure.subplots_adjust(left=0.085, right=0.995, top=0.955, bottom=0.1, hspace=0.1)
     for axes, one in zip(rows, d):
         draw_timeline(plt, axes, one)
     caption(figure, "Drawn from a recording of the CPU execution (`lab trace-shared`): the order of events within a warp and the barriers between warps are the kernel's, lengths are not times. "
@@ -126,20 +127,19 @@ def data_block(r):
 
 def draw_block(plt, d):
     figure, axes = plt.subplots(figsize=(9.6, 5.6))
-    figure.subplots_adjust(left=0.01, right=0.99, top=0.97, bottom=0.13)
+    figure.subplots_adjust(left=0.01, right=0.99, top=0.995, bottom=0.105)
     bare(axes)
     axes.set_xlim(0, 100)
-    axes.set_ylim(72, -6)
+    axes.set_ylim(69, -4.5)
     # Q and its owners, one column per kernel.
     for x, (stage, spans), what in ((6, d["scalar"], "rows"), (24, d["wmma"], "stripes")):
         axes.text(x + 6, -2, f"Q tile in {short(stage)}", ha="center", fontsize=9)
         for first, last, warp in spans:
             box(plt, axes, x, first, 12, last - first + 1, f"warp {warp}" + (" (and copies)" if warp == d["producer"] and x == 6 else ""), size=6.5 if x == 6 else 8,
                 facecolor=(LIGHT + ["#eeeeee", "white"])[warp % 8], hatch="")
-            axes.text(x - 0.6, first + 0.5, str(first), ha="right", va="center", fontsize=6.5)
+            axes.text(x - 0.6, first + 0.9, f"row {first}", ha="right", va="center", fontsize=6.5)
         per_warp = spans[0][1] - spans[0][0] + 1
         axes.text(x + 6, d["rows"] + 2.2, f"{len(spans)} warps × {per_warp} rows", ha="center", fontsize=7.5)
-    axes.text(3.2, -2, "row", ha="right", fontsize=6.5)
     # K/V tiles in global memory, marching through the slots.
     axes.text(49, -2, "K and V, in tiles", ha="center", fontsize=9)
     height = d["rows"] / len(d["tiles"])
@@ -157,7 +157,7 @@ def draw_block(plt, d):
         reading = n in d["reading"]
         axes.add_patch(plt.Rectangle((68, slot * slot_height + 1), 20, slot_height - 2, facecolor="white", edgecolor=TILE_COLOURS[n % 6], linewidth=1.6, hatch="" if reading else "////"))
         axes.text(78, (slot + 0.5) * slot_height, f"slot {slot}: tile {n}\n" + ("read by all warps,\neach for its own rows" if reading else f"being copied by warp {d['producer']},\nnobody may look yet"),
-                  ha="center", va="center", fontsize=8, bbox={"facecolor": TILE_COLOURS[n % 6] if False else "white", "edgecolor": "none", "pad": 2})
+                  ha="center", va="center", fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 2})
     for n, slot in enumerate(d["tiles"]):
         live = n in d["reading"] + d["coming"]
         axes.annotate("", (67.6, (slot + 0.5) * slot_height), (55.4, (n + 0.5) * height),
@@ -185,12 +185,12 @@ def data_scratch(r):
 
 
 def draw_scratch(plt, d):
-    what = {("write", 4): ("1  store_matrix_sync writes scores", BLUE, ""), ("read", 4): ("2  the row's lanes read them, a key each", SKY, "///"),
-            ("write", 2): ("3  they write weights: halves, from the row's start", ORANGE, ""), ("read", 2): ("4  load_matrix_sync reads matrix_a", GREEN, "xx")}
+    what = {("write", 4): ("1  store_matrix_sync\n    writes scores, floats", BLUE), ("read", 4): ("2  a lane reads the\n    scores of its keys", BLUE),
+            ("write", 2): ("3  it writes weights,\n    halves, from the start", ORANGE), ("read", 2): ("4  load_matrix_sync\n    reads matrix_a", ORANGE)}
     figure, axes = plt.subplots(figsize=(9.4, 4.2))
-    figure.subplots_adjust(left=0.02, right=0.985, top=0.95, bottom=0.3)
+    figure.subplots_adjust(left=0.01, right=0.99, top=0.97, bottom=0.265)
     steps = d["steps"]
-    axes.set_xlim(-78, d["pitch"] + 2)
+    axes.set_xlim(-62, d["pitch"] + 2)
     axes.set_ylim(len(steps) + 0.05, -0.45)
     for spine in axes.spines.values():
         spine.set_visible(False)
@@ -200,21 +200,19 @@ def draw_scratch(plt, d):
     axes.set_xlabel("byte of the row", fontsize=8, loc="right")
     held = None  # what the row's bytes are now: (end, element size)
     for y, (event, size, first, last, *_) in enumerate(steps):
-        text, colour, hatch = what[event, size]
-        axes.text(-78, y + 0.38, text, fontsize=8, va="center")
+        text, colour = what[event, size]
+        axes.text(-62, y + 0.4, text, fontsize=8, va="center")
         axes.add_patch(plt.Rectangle((0, y + 0.12), d["pitch"], 0.56, facecolor="#f2f2f2", edgecolor="#999999", linewidth=0.6))
         if size == 2:
             axes.add_patch(plt.Rectangle((last + 1, y + 0.12), d["keys"] * 4 - last - 1, 0.56, facecolor="white", edgecolor="#999999", hatch="....", linewidth=0.6))
             axes.text((last + 1 + d["keys"] * 4) / 2, y + 0.4, "old scores of keys 32–63: nobody's any more", ha="center", va="center", fontsize=7, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
         for at in range(first, last + 1, size):
             axes.add_patch(plt.Rectangle((at, y + 0.12), size, 0.56, facecolor=colour if event == "write" else "white", edgecolor=colour if event == "read" else "white", linewidth=0.35))
-        for key in (0, 1, 31, 32, 63):
-            at = first + size * key
-            if at <= last and key not in ((1,) if size == 2 else ()):
-                axes.annotate(f"key {key}", (at + size / 2, y + 0.12), (at + size / 2, y + 0.02), ha="left" if key in (1, 32) else "right" if key in (31, 63, ) and True else "center", va="bottom", fontsize=6.5)
+        for key, side in ((0, "left"), (31, "right"), (32, "left"), (63, "right")):
+            axes.text(first + size * (key + (side == "right")), y + 0.1, f"key {key}", ha=side, va="bottom", fontsize=6.5)
         axes.text((d["pitch"] + d["keys"] * 4) / 2, y + 0.4, "pad", ha="center", va="center", fontsize=7)
     syncs = "Between these steps stands a __syncwarp each."
-    caption(figure, f"One row of a warp's scratch in {short(d['stage'])}, {d['pitch']} bytes: {d['keys']} floats and 4 of padding. Sixteen bytes of score become eight of weight, in place: the weight of key k lies where the score of "
+    caption(figure, f"One row of a warp's scratch in {short(d['stage'])}, {d['pitch']} bytes: {d['keys']} floats and 4 of padding. Filled: written; outlined: read. Four bytes of score become two of weight, in place: the weight of key k lies where the score of "
                     f"key k/2 was, so a lane that writes before its neighbours have read destroys what they need. {syncs} The reload's pitch is twice the scratch's, because it counts halves. "
                     "Recorded from the CPU execution.")
     return figure

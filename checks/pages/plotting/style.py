@@ -16,7 +16,7 @@ SETTINGS = {"svg.hashsalt": "lab", "svg.fonttype": "path", "font.family": "DejaV
 
 def caption(figure, text, width=None):
     """Sentences under the drawing, from the left edge; wrapped to the figure's width."""
-    columns = width or int(figure.get_figwidth() * 17.2)
+    columns = width or int(figure.get_figwidth() * 18.4)
     lines = [line for part in text.split("\n") for line in textwrap.wrap(part, columns)]
     figure.text(0.01, 0.008, "\n".join(lines), fontsize=7.5, color="#333333", va="bottom", ha="left", linespacing=1.25)
 
