@@ -1,5 +1,6 @@
 """All figures: NAME -> (the data it is drawn from, how to draw it)."""
 import hashlib
+import io
 import json
 import re
 
@@ -45,6 +46,24 @@ def stale(r):
     return fresh, lines
 
 
+def tidy(svg):
+    """The same drawing in fewer bytes: hundredths of a point, no line breaks in paths, a style once for all marks of a line."""
+    rounded = lambda text: re.sub(r"-?\d+\.\d+", lambda n: f"{float(n[0]):.2f}".rstrip("0").rstrip("."), text)
+    # Glyphs (in <defs>, with a transform of their own) are left alone.
+    svg = re.sub(r'<path d="([^"]*)"', lambda m: f'<path d="{rounded(" ".join(m[1].split()))}"', svg)
+    svg = re.sub(r'(translate\()([^)]*)\)', lambda m: f"{m[1]}{rounded(m[2])})", svg)
+    svg = re.sub(r'\b(x|y|width|height)="([-\d.]+)"', lambda m: f'{m[1]}="{rounded(m[2])}"', svg)
+
+    def once(group):
+        styles = set(re.findall(r'style="([^"]*)"', group[2]))
+        if len(styles) != 1:
+            return group[0]
+        return f'<g {group[1]} style="{styles.pop()}">' + re.sub(r' style="[^"]*"', "", group[2]) + "</g>"
+
+    svg = re.sub(r'<g (clip-path="[^"]*")>((?:\s*<use [^>]*/>)+)\s*</g>', once, svg)
+    return re.sub(r"\n\s+", "\n", svg)
+
+
 def draw(r, folder=None, only=()):
     """SVGs into writeups/figures/, or, for looking at them, PNGs of some or all into another folder."""
     try:
@@ -69,7 +88,9 @@ def draw(r, folder=None, only=()):
         if folder:
             figure.savefig(target / f"{name}.png")
         else:
-            figure.savefig(target / f"{name}.svg", metadata={"Date": None, "Creator": None, "Description": f"data sha256 {fingerprint(data)}"})
+            text = io.StringIO()
+            figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Description": f"data sha256 {fingerprint(data)}"})
+            (target / f"{name}.svg").write_text(tidy(text.getvalue()))
         plt.close(figure)
     if not folder:
         for path in FIGURES.iterdir():

@@ -20,10 +20,14 @@ def draw_fragment(plt, axes, one):
     axes.set_xlim(-0.1, columns + 0.1)
     axes.set_ylim(rows + 0.1, -0.1)
     axes.set_aspect("equal")
+    for top in range(0, rows, 8):
+        for left in range(0, columns, 8):  # the same pair of every lane fills eight rows and columns
+            pairs = {grid[r][c][1] // 2 for r in range(top, top + 8) for c in range(left, left + 8)}
+            if len(pairs) == 1:
+                axes.add_patch(plt.Rectangle((left, top), 8, 8, facecolor=LIGHT[pairs.pop() % len(LIGHT)], edgecolor="none", zorder=1))
     for r in range(rows):
         for c in range(columns):
             lane, element = grid[r][c]
-            axes.add_patch(plt.Rectangle((c, r), 1, 1, facecolor=LIGHT[element // 2 % len(LIGHT)], edgecolor="none", zorder=1))
             if element % 2 == 0:  # an even element and the odd one after it lie side by side, or one under the other
                 across = c + 1 < columns and grid[r][c + 1] == (lane, element + 1)
                 width, height = (2, 1) if across else (1, 2)

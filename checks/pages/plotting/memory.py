@@ -39,12 +39,12 @@ def draw_plans(plt, d):
     figure.subplots_adjust(left=0.245, right=0.98, top=1 - 0.62 / figure.get_figheight(), bottom=0.98 / figure.get_figheight())
     names = list(dict.fromkeys(name for bar in bars for name, _ in bar["parts"] if name != SPARE_SLOT)) + [SPARE_SLOT]
     look = {n: {"facecolor": COLOURS[i % len(COLOURS)], "hatch": HATCHES[i % len(HATCHES)]} for i, n in enumerate(names)}
-    look[SPARE_SLOT] = {"facecolor": "#eeeeee", "hatch": "..."}
+    look[SPARE_SLOT] = {"facecolor": "#f4f4f4", "hatch": "xx"}
     limit = d["budget"]["smem"] / 1024
     for y, bar in enumerate(bars):
         left = 0
         for name, size in bar["parts"]:
-            axes.barh(y, size / 1024, left=left / 1024, height=0.68, edgecolor="white" if name != SPARE_SLOT else "#777777", linewidth=0.5, **look[name])
+            axes.barh(y, size / 1024, left=left / 1024, height=0.68, edgecolor="white" if name != SPARE_SLOT else "#999999", linewidth=0.5, **look[name])
             left += size
         total = left / 1024
         axes.text(limit + 1 if limit - 12 < total <= limit else total + 1, y, f"{total:.1f} KiB" + (": refused" if bar["bug"] else ""), va="center", fontsize=8, zorder=5,
@@ -56,7 +56,7 @@ def draw_plans(plt, d):
     axes.set_ylim(len(bars) - 0.5, -0.55)
     axes.set_xlim(0, 200)
     axes.set_xlabel("shared memory per block, KiB")
-    figure.legend(handles=[plt.Rectangle((0, 0), 1, 1, edgecolor="white", label=n, **look[n]) for n in names], fontsize=7.5, ncol=5, loc="upper left", frameon=False,
+    figure.legend(handles=[plt.Rectangle((0, 0), 1, 1, edgecolor="white" if n != SPARE_SLOT else "#999999", label=n, **look[n]) for n in names], fontsize=7.5, ncol=5, loc="upper left", frameon=False,
                   handlelength=2.2, handleheight=1.4)
     caption(figure, "From `lab plan`, on any machine. A slot is a place for one K tile and one V tile: one is being consumed while the others are being filled, two below 1024 keys and three from there on. "
                     "The bug smem_overflow keeps tiles of 64 keys at D = 128.")

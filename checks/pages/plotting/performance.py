@@ -21,7 +21,7 @@ def draw_ladder(plt, d):
         at = [(x + spread * (i - 1), times[s]) for x, s in enumerate(stages) if s in times]
         axes.plot([x for x, _ in at], [t for _, t in at], color=COLOURS[i], marker=MARKERS[i], linestyle=["-", "--", ":"][i], linewidth=1.2, markersize=7, label=title(shape))
         for x, t in at:
-            dx, dy, side = [(0, -14, "center"), (-7, -3, "right"), (7, -1, "left")][i]
+            dx, dy, side = [(0, -14, "center"), (-7, -3, "right"), (7, 3, "left")][i]
             axes.annotate(f"{t:.0f}×" if t >= 20 else f"{t:.1f}×", (x, t), xytext=(dx, dy), textcoords="offset points", fontsize=7.5, color=COLOURS[i], ha=side)
     axes.axhline(1, color=BLACK, linewidth=1.3)
     axes.text(-0.42, 1.08, "the best of PyTorch's backends", fontsize=8)
@@ -115,7 +115,7 @@ def draw_roofline(plt, d):
     drawn = [roof for roof in ROOFS if any(roof[0] in shares and reached / shares[roof[0]] < 4000 for _, reached, shares in d["own"])]
     marks = [plt.Line2D([], [], color=BLACK, marker="o", markersize=8, linestyle="", label="reached")]
     marks += [plt.Line2D([], [], color=colour, marker=marker, markersize=8, linestyle="", label=name) for name, _, colour, marker in drawn]
-    below.legend(handles=marks, title="if it were full:", fontsize=8, title_fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    below.legend(handles=marks, title="reached, and what each\nunit would give, if full", fontsize=8, title_fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
     caption(figure, f"Top: filled D = 64, hollow D = 128, not causal. Below: a roof is the rate reached, divided by the share of that unit in use (Nsight Compute, while the SM is active): what this "
                     f"instruction mix would give if the unit were never idle. The nearest roof binds; the grey line up to it is time in which warps wait. Roofs above 4000 TFLOP/s, device memory's among them, are left out. "
                     f"fp32: {d['multiprocessors']} SMs × 128 lanes × 2 × 1.98 GHz. {d['source']}.")

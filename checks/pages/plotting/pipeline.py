@@ -204,11 +204,11 @@ def draw_scratch(plt, d):
         axes.text(-62, y + 0.4, text, fontsize=8, va="center")
         axes.add_patch(plt.Rectangle((0, y + 0.12), d["pitch"], 0.56, facecolor="#f2f2f2", edgecolor="#999999", linewidth=0.6))
         if size == 2:
-            axes.add_patch(plt.Rectangle((last + 1, y + 0.12), d["keys"] * 4 - last - 1, 0.56, facecolor="white", edgecolor="#999999", hatch="....", linewidth=0.6))
+            axes.add_patch(plt.Rectangle((last + 1, y + 0.12), d["keys"] * 4 - last - 1, 0.56, facecolor="white", edgecolor="#999999", hatch="\\\\", linewidth=0.6))
             axes.text((last + 1 + d["keys"] * 4) / 2, y + 0.4, "old scores of keys 32–63: nobody's any more", ha="center", va="center", fontsize=7, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
         for at in range(first, last + 1, size):
             axes.add_patch(plt.Rectangle((at, y + 0.12), size, 0.56, facecolor=colour if event == "write" else "white", edgecolor=colour if event == "read" else "white", linewidth=0.35))
-        for key, side in ((0, "left"), (31, "right"), (32, "left"), (63, "right")):
+        for key, side in ((0, "left"), (32, "left"), (63, "right")):
             axes.text(first + size * (key + (side == "right")), y + 0.1, f"key {key}", ha=side, va="bottom", fontsize=6.5)
         axes.text((d["pitch"] + d["keys"] * 4) / 2, y + 0.4, "pad", ha="center", va="center", fontsize=7)
     syncs = "Between these steps stands a __syncwarp each."

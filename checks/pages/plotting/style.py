@@ -1,5 +1,4 @@
 """What all figures share: colours, marks, captions."""
-import textwrap
 
 # Okabe and Ito's colours, told apart with any colour vision; markers, dashes and hatches tell them apart in grey.
 BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK, GREY = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442",
@@ -14,10 +13,22 @@ SETTINGS = {"svg.hashsalt": "lab", "svg.fonttype": "path", "font.family": "DejaV
             "axes.spines.top": False, "axes.spines.right": False, "savefig.dpi": 110}
 
 
-def caption(figure, text, width=None):
-    """Sentences under the drawing, from the left edge; wrapped to the figure's width."""
-    columns = width or int(figure.get_figwidth() * 18.4)
-    lines = [line for part in text.split("\n") for line in textwrap.wrap(part, columns)]
+def caption(figure, text):
+    """Sentences under the drawing, from the left edge; broken where the figure's width ends."""
+    from matplotlib.font_manager import FontProperties
+
+    renderer, font = figure.canvas.get_renderer(), FontProperties(size=7.5)
+    room = 0.98 * figure.get_figwidth() * figure.dpi
+    lines = []
+    for paragraph in text.split("\n"):
+        line = ""
+        for word in paragraph.split():
+            longer = f"{line} {word}".strip()
+            if line and renderer.get_text_width_height_descent(longer, font, False)[0] > room:
+                lines.append(line)
+                longer = word
+            line = longer
+        lines.append(line)
     figure.text(0.01, 0.008, "\n".join(lines), fontsize=7.5, color="#333333", va="bottom", ha="left", linespacing=1.25)
 
 
