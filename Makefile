@@ -263,10 +263,12 @@ plots-check:
 	@$(PYTHON) -m venv .venv && .venv/bin/pip install -q --disable-pip-version-check -r $< && touch $@ || \
 	  { echo 'make plots needs Python 3.10 or newer with venv, and matplotlib from a package index or a mirror' >&2; exit 2; }
 
-# What the CPU backend gives the figures: shared-memory plans and maps of the bugs' errors. Committed; redone after a change.
-MAPPED := $(foreach s,$(ALL_STAGES),$(addprefix $(s):,$(shell $(STAGES_SH) conf $(s) map)))
-figure-data: $(foreach p,$(MAPPED),$(call bug_lab,$(p))) $(FIXED_LABS) $(call bug_lab,v2b_single_warp:smem_overflow)
-	@sh checks/pages/figure_data.sh $(B) $(MAPPED)
+# What the CPU backend gives the figures: plans, layouts, traces, and a map of each bug whose patch has a `map:` line. Committed;
+# redone after a change, and check=1 says whether it was.
+MAPPED := $(shell grep -l '^map:' stages/*/bugs/*.patch | sed 's|stages/\(.*\)/bugs/\(.*\)\.patch|\1:\2|')
+figure-data: $(foreach p,$(MAPPED) v2b_single_warp:smem_overflow v2c5_wmma_qk:partial_stripe,$(call bug_lab,$(p))) $(FIXED_LABS) \
+  $(foreach s,v2b_single_warp v2c6_wmma_pv,$(call lab_of,$(s),checked))
+	@$(PYTHON) checks/pages/plots.py $(if $(check),data-check,data) $(B)
 
 # Every kernel, fixed and with each bug, through nvcc and the linker: needs no GPU.
 build-gpu: $(FIXED_LABS) $(BUG_LABS)

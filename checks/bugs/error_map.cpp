@@ -188,7 +188,7 @@ int error_map_command(std::span<char*> args) {
   if (request.predicted) predicted = prediction->predict(shape, scale, in, plan);
 
   std::printf("schema: error-map-2\nbug: %s\nstage: %s\nshape: %s\nrows: %d..%d\ninputs: %s\nfragments: %s\n",
-              bug.empty() ? "none" : planted_bug(), stage().name, text(shape).c_str(), request.first_row,
+              bug.empty() ? "none" : planted_bug(), stage_name(), text(shape).c_str(), request.first_row,
               request.last_row, request.inputs == MapInputs::unit ? "unit, seed 1" : "probe",
               request.fragments == Fragments::other ? "other" : "measured");
   const auto print_map = [&](const char* title, auto value_at) {

@@ -113,8 +113,8 @@ int trace_shared_command(std::span<char*> args) {
   std::printf(
       "schema: trace-shared-1\nstage: %s\nbug: %s\nshape: %s\nblock: %u\nrows: %d per block, %d per warp\nkeys per "
       "tile: %d\nslots: %d\n",
-      stage().name, *planted_bug() ? planted_bug() : "none", text(shape).c_str(), unsigned(block), plan.tile_m,
-      plan.rows_per_warp, plan.tile_n, plan.stages);
+      stage_name(), *planted_bug() ? planted_bug() : "none", text(shape).c_str(), unsigned(block), plan.tile_m,
+      plan.rows_per_warp, plan.tile_n, plan.slots);
   for (const SharedArray& a : plan.arrays)
     if (arrays.empty() || std::ranges::find(arrays, a.name) != arrays.end())
       std::printf("array %s: %s, %d rows of %d\n", a.name.c_str(), a.type.c_str(), a.rows, a.pitch);
