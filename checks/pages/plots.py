@@ -6,7 +6,7 @@
     plots.py data BUILD        results that the CPU gives (maps, traces, plans, layouts) from the binaries in BUILD
     plots.py data-check BUILD  exit status 1 if they are not what the binaries give
 
-A figure's SVG carries the SHA-256 of the data it was drawn from; `check` compares that, and so needs no matplotlib and no GPU.
+A figure's SVG carries the SHA-256 of the data it was drawn from and of the code that drew it; `check` compares that, and so needs no matplotlib and no GPU.
 Of several benchmark runs the one with the latest date is shown. What cannot be used is one line and exit status 2.
 The parts stand in checks/pages/plotting/.
 """

@@ -3,7 +3,10 @@ import hashlib
 import io
 import json
 import re
+import sys
+from pathlib import Path
 
+from . import style
 from .heads import ROOT, Unusable
 from .layouts import layout_figures
 from .maps import map_figures
@@ -23,13 +26,15 @@ def figures(r):
     return all_figures | layout_figures(r) | trace_figures(r) | map_figures(r)
 
 
-def fingerprint(data):
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
+def fingerprint(data, drawing):
+    """Of what a figure shows: its data, and the code that draws it (captions are in there)."""
+    code = [Path(sys.modules[drawing.__module__].__file__), Path(style.__file__)]
+    return hashlib.sha256(b"\0".join([json.dumps(data, sort_keys=True).encode(), *(path.read_bytes() for path in code)])).hexdigest()
 
 
 def drawn_from(path):
     """The fingerprint that a drawn SVG carries."""
-    found = re.search(r"data sha256 ([0-9a-f]{64})", path.read_text()) if path.exists() else None
+    found = re.search(r"drawn from sha256 ([0-9a-f]{64})", path.read_text()) if path.exists() else None
     return found[1] if found else None
 
 
@@ -37,11 +42,11 @@ def stale(r):
     """(figures that are up to date, a line for each that is not)."""
     fresh, lines = 0, []
     made = figures(r)
-    for name, (data, _) in made.items():
-        if drawn_from(FIGURES / f"{name}.svg") == fingerprint(data):
+    for name, (data, drawing) in made.items():
+        if drawn_from(FIGURES / f"{name}.svg") == fingerprint(data, drawing):
             fresh += 1
         else:
-            lines.append(f"writeups/figures/{name}.svg was not drawn from these results")
+            lines.append(f"writeups/figures/{name}.svg was not drawn from these results by this code")
     lines += [f"writeups/figures/{path.name} is drawn by nobody" for path in sorted(FIGURES.iterdir()) if path.suffix != ".svg" or path.stem not in made]
     return fresh, lines
 
@@ -89,7 +94,7 @@ def draw(r, folder=None, only=()):
             figure.savefig(target / f"{name}.png")
         else:
             text = io.StringIO()
-            figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Description": f"data sha256 {fingerprint(data)}"})
+            figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None, "Description": f"drawn from sha256 {fingerprint(data, drawing)}"})
             (target / f"{name}.svg").write_text(tidy(text.getvalue()))
         plt.close(figure)
     if not folder:
