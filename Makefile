@@ -111,10 +111,12 @@ plots: .venv/ready
 	@.venv/bin/python checks/pages/plots.py draw
 plots-check:
 	@$(PYTHON) checks/pages/plots.py check
-# What the CPU backend gives the figures: shared-memory plans and maps of the bugs' errors. Committed; redone after a change.
+# What the CPU backend gives the figures: plans, layouts, traces, and a map of each bug whose patch has a `map:` line. Committed;
+# redone after a change, and check=1 says whether it was.
 MAPPED := $(call ask,mapped)
-figure-data: $(RECORDS) $(foreach p,$(MAPPED),$(call bug_lab,$(p))) $(FIXED_LABS) $(call bug_lab,v2b_single_warp:smem_overflow)
-	@$< figure-data $(B)/STAGE/VARIANT/lab $(MAPPED)
+figure-data: $(foreach p,$(MAPPED) v2b_single_warp:smem_overflow v2c5_wmma_qk:partial_stripe,$(call bug_lab,$(p))) $(FIXED_LABS) \
+  $(foreach s,v2b_single_warp v2c6_wmma_pv,$(call lab_of,$(s),checked))
+	@$(PYTHON) checks/pages/plots.py $(if $(check),data-check,data) $(B)
 
 # Every kernel, fixed and with each bug, through nvcc and the linker: needs no GPU.
 build-gpu: $(FIXED_LABS) $(BUG_LABS)

@@ -18,17 +18,19 @@ struct Command {
   const char* help;
 };
 
-int test_command(std::span<char*> args);         // acceptance.cpp
-int run_command(std::span<char*> args);          // run_files.cpp
-int plan_command(std::span<char*> args);         // report.cpp
-int racecheck_command(std::span<char*> args);    // racecheck.cpp
-int bench_cpu_command(std::span<char*> args);    // bench_cpu.cpp
-int bench_command(std::span<char*> args);        // gpu/bench.cpp
-int error_map_command(std::span<char*> args);    // error_map.cpp
-int fingerprint_command(std::span<char*> args);  // fingerprint.cpp
-int once_command(std::span<char*> args);         // fingerprint.cpp
-int fuzz_command(std::span<char*> args);         // fuzz.cpp
-int blindness_command(std::span<char*> args);    // blindness.cpp
+int test_command(std::span<char*> args);          // acceptance.cpp
+int run_command(std::span<char*> args);           // run_files.cpp
+int plan_command(std::span<char*> args);          // report.cpp
+int trace_shared_command(std::span<char*> args);  // pages/trace_shared.cpp
+int layouts_command(std::span<char*> args);       // pages/layouts.cpp
+int racecheck_command(std::span<char*> args);     // racecheck.cpp
+int bench_cpu_command(std::span<char*> args);     // bench_cpu.cpp
+int bench_command(std::span<char*> args);         // gpu/bench.cpp
+int error_map_command(std::span<char*> args);     // error_map.cpp
+int fingerprint_command(std::span<char*> args);   // fingerprint.cpp
+int once_command(std::span<char*> args);          // fingerprint.cpp
+int fuzz_command(std::span<char*> args);          // fuzz.cpp
+int blindness_command(std::span<char*> args);     // blindness.cpp
 
 inline constexpr Command COMMANDS[] = {
     {"test", test_command, "test [full=1] [quick=1] [seed=N]     acceptance of the linked stage"},
@@ -42,7 +44,12 @@ inline constexpr Command COMMANDS[] = {
     {"bench-cpu", bench_cpu_command, "bench-cpu                              what the CPU execution costs"},
     {"bench", bench_command,
      "bench [shape=B,H,S,D[,causal];...|acceptance|long|all] [round=N] [out=FILE]"},
-    {"error-map", error_map_command, "error-map                              |out - ref| of the planted bug, as text"},
+    {"error-map", error_map_command,
+     "error-map [shape=B,H,S,D] [rows=A..B] [inputs=unit|probe] [fragments=measured|other] [predicted=1] [sample=N]"},
+    {"layouts", layouts_command,
+     "layouts                                fragments over lanes, rows over banks, as JSON"},
+    {"trace-shared", trace_shared_command,
+     "trace-shared shape=B,H,S,D[,causal] [block=N] [arrays=A,B]    what a block does with its shared memory, as text"},
     {"plan", plan_command, "plan B H S D [causal]                how the stage launches a shape, as JSON"},
 };
 

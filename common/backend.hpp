@@ -20,6 +20,8 @@ enum class Copies { at_wait, at_issue };
 // bits with any; `measured` is the H200's (common/wmma_layout.hpp).
 enum class Fragments { measured, other };
 
+class ExecWatcher;
+
 struct ExecOptions {
   Schedule schedule = Schedule::ascending;
   std::uint64_t seed = 1;  // for Schedule::random
@@ -28,7 +30,39 @@ struct ExecOptions {
   int workers = 0;                    // OS threads, each running one block at a time; 0: one a core
   bool check = false;                 // race, init and bounds checks; needs an instrumented kernel
   bool gaps = false;                  // poisoned gaps between the arrays of a shared-memory plan
+  ExecWatcher* watcher = nullptr;     // told of every event; needs `check` for reads and writes, and workers = 1
   std::vector<std::uint32_t> blocks;  // linear block indices to run, ascending; empty: all of them
+};
+
+// One thing that a thread did, told in the order in which the schedule let it happen. Kernels compiled with the
+// checker's instrumentation tell of every access to shared memory; `array`, `row` and `byte` say where it lies ("" and
+// the arena's offset outside every array of the plan).
+struct ExecEvent {
+  enum class Kind {
+    read,
+    write,
+    copy,     // a cp.async is issued; `array` is where its bytes will land
+    commit,   // of the copies issued so far, as one group
+    wait,     // until at most `bytes` groups are left
+    sync,     // a __syncwarp is complete; told once, by the last lane
+    arrive,   // at a block barrier
+    release,  // all are there: one event a barrier, warp and lane of the last to arrive
+  };
+  Kind kind{};
+  std::uint32_t block = 0;
+  int warp = 0, lane = 0;
+  const char* array = "";
+  int row = 0;   // of the array
+  int byte = 0;  // from the row's first
+  int bytes = 0;
+  int line = 0;  // of the kernel's source, 0 where the call does not say
+};
+
+// Sees a launch happen, event by event (ExecOptions::watcher). Called on the thread that runs the block.
+class ExecWatcher {
+ public:
+  virtual ~ExecWatcher() = default;
+  virtual void see(const ExecEvent& event) = 0;
 };
 
 const char* name(Schedule schedule);

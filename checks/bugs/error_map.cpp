@@ -1,16 +1,20 @@
 // lab error-map: what the bug planted in this build does to the output, element by element, as text for a figure.
 // Inputs are chosen so that the bug's shape can be seen; the CPU backend gives the same text everywhere it was tried.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <numbers>
 
-#include "checks/commands.hpp"
 #include "checks/acceptance/device_tensors.hpp"
-#include "checks/bugs/fingerprint.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/tolerance.hpp"
+#include "checks/bench/bench_results.hpp"
+#include "checks/bugs/fingerprint.hpp"
+#include "checks/commands.hpp"
+#include "common/wmma_layout.hpp"
 #include "reference/attention.hpp"
+#include "reference/wrong_answers.hpp"
 
 namespace lab {
 namespace {
@@ -21,26 +25,90 @@ namespace {
 // turned.
 enum class MapInputs { unit, probe };
 
-struct MapOf {
-  const char* bug;
-  Shape shape;
-  int first_row, rows;
-  MapInputs inputs;
+struct Request {
+  Shape shape{1, 1, 128, 64, false};
+  int first_row = 0, last_row = 127;
+  MapInputs inputs = MapInputs::unit;
   Fragments fragments = Fragments::measured;
-};
-constexpr MapOf MAPS[] = {
-    {"head_dim_64", {1, 1, 128, 128, false}, 0, 128, MapInputs::unit},
-    {"warp7_nan", {1, 1, 128, 64, false}, 0, 128, MapInputs::unit},
-    {"accum_tail", {1, 1, 128, 64, false}, 0, 128, MapInputs::unit},
-    {"double_scale", {1, 1, 128, 64, false}, 0, 128, MapInputs::unit},
-    {"reduce_32x", {1, 1, 128, 64, false}, 0, 128, MapInputs::unit},
-    {"qk_not_transposed", {1, 1, 64, 64, false}, 0, 64, MapInputs::probe},
-    {"ldm", {1, 1, 64, 64, false}, 0, 64, MapInputs::probe},
-    {"skip_tail", {1, 1, 500, 64, false}, 436, 64, MapInputs::unit},
-    {"fragment_layout", {1, 1, 64, 64, false}, 0, 64, MapInputs::probe, Fragments::other},
+  bool predicted = false;  // map or list the prediction as well
+  int sample = 0;          // list every sample-th element of these rows; 0: none
 };
 
-Inputs make(const MapOf& map) {
+// What the bug is predicted to give, where the figures show it beside what was seen. A fingerprint holds the kernel to
+// the same functions.
+using Predict = std::vector<double> (*)(const Shape&, double scale, const Inputs&, const LaunchPlan&);
+struct Prediction {
+  const char* bug;
+  Predict predict;
+};
+constexpr Prediction PREDICTIONS[] = {
+    {"head_dim_64", [](const Shape& s, double scale, const Inputs& in,
+                       const LaunchPlan&) { return wrong::head_dim_64(s, scale, in.q, in.k, in.v); }},
+    {"double_scale", [](const Shape& s, double scale, const Inputs& in,
+                        const LaunchPlan&) { return wrong::double_scale(s, scale, in.q, in.k, in.v); }},
+    {"reduce_32x", [](const Shape& s, double scale, const Inputs& in,
+                      const LaunchPlan&) { return wrong::reduce_32x(s, scale, in.q, in.k, in.v); }},
+    {"qk_not_transposed",
+     [](const Shape& s, double scale, const Inputs& in, const LaunchPlan& plan) {
+       return wrong::qk_not_transposed(s, scale, in.q, in.k, in.v, plan.tile_n);
+     }},
+    {"ldm", [](const Shape& s, double scale, const Inputs& in,
+               const LaunchPlan&) { return wrong::ldm(s, scale, in.q, in.k, in.v); }},
+    {"fragment_layout",  // with the other legal accumulator layout: with the measured one the bug changes nothing
+     [](const Shape& s, double scale, const Inputs& in, const LaunchPlan& plan) {
+       wrong::BlockMap map{};
+       for (int r = 0; r < 16; ++r)
+         for (int k = 0; k < 16; ++k) {
+           const int source = wmma_layout::A_ROW_USED[r][k];
+           map[std::size_t(16 * r + k)] = short(wmma_layout::acc_held_other(source / 16, source % 16 % 8));
+         }
+       return wrong::fragment_layout(s, scale, in.q, in.k, in.v, map, plan.tile_m, plan.tile_n);
+     }},
+};
+
+int whole_number(const std::string& key, const std::string& text, int least, int most) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
+    throw BadInput(key + "=" + text + ": must be a whole number from " + std::to_string(least) + " to " +
+                   std::to_string(most));
+  return value;
+}
+
+Request read_request(std::span<char*> args) {
+  constexpr std::string_view KEYS[] = {"shape", "rows", "inputs", "fragments", "predicted", "sample"};
+  const KeyValues words(args, KEYS);
+  Request r;
+  if (const auto text = words.get("shape")) {
+    const std::vector<Shape> shapes = bench_shapes(*text);
+    if (shapes.size() != 1 || shapes[0].B != 1 || shapes[0].H != 1)
+      throw BadInput("shape=" + *text + ": a map is of one head, such as 1,1,128,64");
+    r.shape = shapes[0];
+  }
+  r.last_row = r.shape.S - 1;
+  if (const auto rows = words.get("rows")) {
+    const std::size_t dots = rows->find("..");
+    if (dots == rows->npos) throw BadInput("rows=" + *rows + ": must be FIRST..LAST");
+    r.first_row = whole_number("rows", rows->substr(0, dots), 0, r.shape.S - 1);
+    r.last_row = whole_number("rows", rows->substr(dots + 2), r.first_row, r.shape.S - 1);
+  }
+  const auto either = [&](const char* key, const char* usual, const char* other) {
+    const std::string word = words.get(key).value_or(usual);
+    if (word != usual && word != other)
+      throw BadInput(std::string(key) + "=" + word + ": must be " + usual + " or " + other);
+    return word == other;
+  };
+  if (either("inputs", "unit", "probe")) {
+    if (r.shape.S % r.shape.D) throw BadInput("inputs=probe wants S to be a multiple of D");
+    r.inputs = MapInputs::probe;
+  }
+  if (either("fragments", "measured", "other")) r.fragments = Fragments::other;
+  r.predicted = words.flag("predicted");
+  if (const auto sample = words.get("sample")) r.sample = whole_number("sample", *sample, 1, 1 << 20);
+  return r;
+}
+
+Inputs make(const Request& map) {
   Inputs in = make_inputs(Family::unit, map.shape, 1);
   if (map.inputs == MapInputs::unit) return in;
   const int D = map.shape.D;
@@ -81,22 +149,24 @@ char level(fp16 got, double ref, double allowed) {
 }  // namespace
 
 int error_map_command(std::span<char*> args) {
-  if (!args.empty()) throw BadInput("error-map takes no arguments: it maps the bug of this build");
+  const Request request = read_request(args);
   const std::string_view bug = planted_bug();
-  const auto found = std::ranges::find(MAPS, bug, [](const MapOf& m) { return std::string_view(m.bug); });
-  if (found == std::end(MAPS)) {
+  const auto prediction =
+      std::ranges::find(PREDICTIONS, bug, [](const Prediction& p) { return std::string_view(p.bug); });
+  if (request.predicted && prediction == std::end(PREDICTIONS)) {
     std::string names;
-    for (const MapOf& m : MAPS) names += std::string(" ") + m.bug;
-    throw BadInput((bug.empty() ? "this build has no bug" : "no map of '" + std::string(bug) + "'") +
-                   "; there are maps of" + names);
+    for (const Prediction& p : PREDICTIONS) names += std::string(" ") + p.bug;
+    throw BadInput("predicted=1: no prediction of '" + std::string(bug) + "' is known here; there are those of" +
+                   names);
   }
   if (!can_schedule()) throw BadInput("error-map runs on the CPU backend, which gives the same map everywhere");
 
-  const Inputs in = make(*found);
-  const Shape& shape = found->shape;
+  const Inputs in = make(request);
+  const Shape& shape = request.shape;
+  const LaunchPlan plan = stage().plan(shape);
   const double scale = default_scale(shape.D);
   ExecOptions options;
-  options.fragments = found->fragments;
+  options.fragments = request.fragments;
   set_exec_options(options);
   const DeviceTensor q(in.q), k(in.k), v(in.v);
   DeviceTensor out(shape.elements());
@@ -110,22 +180,40 @@ int error_map_command(std::span<char*> args) {
   set_exec_options({});
   const std::vector<fp16> got = out.download();
   const std::vector<double> ref = attention(shape, scale, in.q, in.k, in.v);
-  const RowError bound = row_error(shape.D, shape.S, scale * largest_norm(in.q, shape.D) * largest_norm(in.k, shape.D),
-                                   stage().plan(shape).half_p);
+  const RowError bound =
+      row_error(shape.D, shape.S, scale * largest_norm(in.q, shape.D) * largest_norm(in.k, shape.D), plan.half_p);
   double max_v = 0;
   for (const fp16 x : in.v) max_v = std::max(max_v, std::abs(double(to_float(x))));
+  std::vector<double> predicted;
+  if (request.predicted) predicted = prediction->predict(shape, scale, in, plan);
 
-  std::printf("schema: error-map-1\nbug: %s\nstage: %s\nshape: %s\nrows: %d..%d\ninputs: %s\nfragments: %s\n\n",
-              found->bug, stage().name, text(shape).c_str(), found->first_row, found->first_row + found->rows - 1,
-              found->inputs == MapInputs::unit ? "unit, seed 1" : "probe",
-              found->fragments == Fragments::other ? "other" : "measured");
-  for (int row = found->first_row; row < found->first_row + found->rows; ++row) {
-    std::string line;
-    for (int c = 0; c < shape.D; ++c) {
-      const std::size_t i = std::size_t(row) * shape.D + c;
-      line += level(got[i], ref[i], allowed_error(bound, std::abs(ref[i]), max_v, max_v));
+  std::printf("schema: error-map-2\nbug: %s\nstage: %s\nshape: %s\nrows: %d..%d\ninputs: %s\nfragments: %s\n",
+              bug.empty() ? "none" : planted_bug(), stage_name(), text(shape).c_str(), request.first_row,
+              request.last_row, request.inputs == MapInputs::unit ? "unit, seed 1" : "probe",
+              request.fragments == Fragments::other ? "other" : "measured");
+  const auto print_map = [&](const char* title, auto value_at) {
+    std::printf("\n%s\n", title);
+    for (int row = request.first_row; row <= request.last_row; ++row) {
+      std::string line;
+      for (int c = 0; c < shape.D; ++c) {
+        const std::size_t i = std::size_t(row) * shape.D + c;
+        line += level(value_at(i), ref[i], allowed_error(bound, std::abs(ref[i]), max_v, max_v));
+      }
+      std::printf("%s\n", line.c_str());
     }
-    std::printf("%s\n", line.c_str());
+  };
+  print_map("seen", [&](std::size_t i) { return got[i]; });
+  if (request.predicted && !request.sample)
+    print_map("predicted", [&](std::size_t i) { return to_fp16(float(predicted[i])); });
+  if (!request.sample) return 0;
+
+  std::printf("\nsample: row column reference %sseen\n", request.predicted ? "predicted " : "");
+  const std::size_t end = std::size_t(request.last_row + 1) * shape.D;
+  for (std::size_t i = std::size_t(request.first_row) * shape.D; i < end; i += std::size_t(request.sample)) {
+    if (got[i] == UNWRITTEN) continue;
+    std::printf("%zu %zu %.4g", i / shape.D, i % shape.D, ref[i]);
+    if (request.predicted) std::printf(" %.4g", predicted[i]);
+    std::printf(" %.4g\n", double(to_float(got[i])));
   }
   return 0;
 }

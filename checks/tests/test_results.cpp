@@ -284,32 +284,3 @@ TEST_CASE("results: what compute-sanitizer saw keeps to the schema, and correct 
   for (const auto& [build, used] : asked) CHECK(used == known);
   CHECK(correct >= 4);
 }
-
-TEST_CASE("results: committed error maps keep to the schema") {
-  std::size_t maps = 0;
-  for (const auto& entry : fs::directory_iterator(RESULTS / "error-maps")) {
-    CAPTURE(entry.path().string());
-    const std::string text = read(entry.path());
-    const std::size_t gap = text.find("\n\n");
-    REQUIRE(gap != text.npos);
-    CHECK(text.starts_with("schema: error-map-1\nbug: " + entry.path().stem().string() + "\n"));
-    std::size_t width = 0, rows = 0, wrong = 0;
-    for (std::size_t at = gap + 2, end; at < text.size(); at = end + 1, ++rows) {
-      end = text.find('\n', at);
-      REQUIRE(end != text.npos);
-      if (width == 0) width = end - at;
-      CHECK(end - at == width);
-      for (std::size_t i = at; i < end; ++i) {
-        const char ch = text[i];
-        const bool level = (ch >= '0' && ch <= '9') || (ch >= 'A' && ch <= 'Z') || (ch >= 'a' && ch <= 'z');
-        if (!level && ch != '.' && ch != '!' && ch != '~') FAIL_CHECK("character '" << ch << "'");
-        wrong += ch != '.';
-      }
-    }
-    CHECK((width == 64 || width == 128));
-    CHECK(rows >= 64);
-    CHECK(wrong > 0);
-    ++maps;
-  }
-  CHECK(maps == 9);
-}

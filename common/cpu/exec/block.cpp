@@ -151,7 +151,7 @@ void Block::fiber_main() {
 
 void Block::leave() {
   Fiber& fiber = *current_;
-  copy_commit();
+  ++fiber.groups_committed;
   copy_wait(0, false);  // the bytes arrive some time; nobody may rely on when
   fiber.exited = true;
   Warp& warp = warps_[fiber.warp];
@@ -176,6 +176,7 @@ void Block::barrier(std::uintptr_t pc) {
   Fiber& fiber = *current_;
   fiber.waits_at = pc;
   make_waiting(fiber);
+  tell(ExecEvent::Kind::arrive, 0, 0, pc);
   if (at_barrier_++ == 0) barrier_pc_ = pc, barrier_first_ = &fiber;
   // Two program counters can be one barrier that the compiler has duplicated; two source lines are divergence.
   if (pc != barrier_pc_ && checking_) {
@@ -210,6 +211,7 @@ void Block::release_barrier() {
                   });
   }
   at_barrier_ = 0;
+  tell(ExecEvent::Kind::release, 0, 0, barrier_pc_);
   if (checking_) shadow_.block_barrier();
   for (Fiber& fiber : fibers_)
     if (!fiber.exited) make_ready(fiber.warp, 1u << fiber.lane);
@@ -255,15 +257,20 @@ void Block::copy_issue(const PendingCopy& copy) {
     if (copy.bytes > copy.zero_fill) check_global(copy.global, copy.bytes - copy.zero_fill, false, copy.pc);
     shadow_.copy_issued(shared_.offset(copy.shared), copy.bytes, {fiber.linear, fiber.warp, fiber.lane}, copy.pc);
   }
+  tell(ExecEvent::Kind::copy, shared_.offset(copy.shared), copy.bytes, copy.pc);
   fiber.copies.push_back(copy);
   fiber.copies.back().group = fiber.groups_committed;
   if (options_.copies == Copies::at_issue) move_bytes(copy);
 }
 
-void Block::copy_commit() { ++current_->groups_committed; }
+void Block::copy_commit() {
+  tell(ExecEvent::Kind::commit, 0, 0, 0);
+  ++current_->groups_committed;
+}
 
 void Block::copy_wait(std::uint32_t groups_left, bool completes) {
   Fiber& fiber = *current_;
+  if (completes) tell(ExecEvent::Kind::wait, 0, groups_left, 0);
   const std::uint32_t until = fiber.groups_committed > groups_left ? fiber.groups_committed - groups_left : 0;
   if (until <= fiber.groups_done) return;
   fiber.groups_done = until;
@@ -278,6 +285,24 @@ void Block::copy_wait(std::uint32_t groups_left, bool completes) {
       shadow_.copy_done(shared_.offset(copy.shared), copy.bytes, {fiber.linear, fiber.warp, fiber.lane}, copy.pc);
   }
   fiber.copies.resize(kept);
+}
+
+// --- what a watcher is told ---------------------------------------------------------------------------------
+
+void Block::tell_watcher(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc) {
+  const Fiber& fiber = *current_;
+  ExecEvent event{kind, linear_, fiber.warp, fiber.lane, "", 0, int(offset), int(bytes), 0};
+  if (pc) event.line = source_line(pc).line;
+  using Kind = ExecEvent::Kind;
+  if (kind == Kind::read || kind == Kind::write || kind == Kind::copy)
+    for (const auto* arrays : {&shared_.static_arrays(), &shared_.dynamic_arrays()})
+      for (const CarvedArray& array : *arrays)
+        if (offset >= array.offset && offset < array.offset + array.bytes) {
+          const std::size_t row = std::size_t(array.pitch) * array.element;
+          event.array = array.name;
+          event.row = int((offset - array.offset) / row), event.byte = int((offset - array.offset) % row);
+        }
+  options_.watcher->see(event);
 }
 
 // --- one block --------------------------------------------------------------------------------------------

@@ -118,6 +118,11 @@ class Block {
   SharedMemory& shared() { return shared_; }
   Shadow& shadow() { return shadow_; }
   bool checking() const { return checking_; }
+  // Tells the watcher, if there is one, what the running thread does at `offset` of the arena.
+  void tell(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc) {
+    if (options_.watcher) [[unlikely]]
+      tell_watcher(kind, offset, bytes, pc);
+  }
   Fragments fragments() const { return options_.fragments; }
   bool running() const { return current_ != &root_; }
   const LaunchConfig& config() const { return *config_; }
@@ -152,6 +157,7 @@ class Block {
   [[noreturn, gnu::noinline]] void deadlock();
   [[noreturn]] void abandon();  // back to run(), leaving every fiber where it is
   void report_fault();          // what fault() left, outside the signal handler
+  [[gnu::noinline]] void tell_watcher(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc);
   void note(Finding::Kind kind, const std::string& what, std::uintptr_t pc);  // an error's message and finding
   bool owns_stack(const void* address) const;
   std::string place(const Fiber& fiber) const;

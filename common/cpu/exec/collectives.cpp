@@ -85,6 +85,7 @@ void syncwarp(unsigned mask) {
   this_block()->meet(
       Collective::syncwarp, mask,
       [](Block& block, Warp&, std::uint32_t lanes) {
+        block.tell(ExecEvent::Kind::sync, 0, 0, 0);
         if (block.checking()) block.shadow().sync_warp(block.self().warp, lanes);
       },
       caller(__builtin_return_address(0)));

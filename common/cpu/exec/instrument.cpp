@@ -20,6 +20,7 @@ inline __attribute__((always_inline)) void access(const void* address, std::size
     const lab::cpu::Fiber& fiber = block->self();
     const lab::cpu::ThreadId thread{fiber.linear, fiber.warp, fiber.lane};
     const std::size_t offset = block->shared().offset(address);
+    block->tell(write ? lab::ExecEvent::Kind::write : lab::ExecEvent::Kind::read, offset, bytes, pc);
     if (write)
       block->shadow().write(offset, bytes, thread, pc);
     else

@@ -37,6 +37,7 @@ void note(Block& block, const void* address, std::size_t bytes, bool write, std:
   const ThreadId thread{fiber.linear, fiber.warp, fiber.lane};
   if (block.shared().contains(address)) {
     const std::size_t offset = block.shared().offset(address);
+    block.tell(write ? ExecEvent::Kind::write : ExecEvent::Kind::read, offset, bytes, pc);
     write ? block.shadow().write(offset, bytes, thread, pc) : block.shadow().read(offset, bytes, thread, pc);
   } else if (is_global(address)) {
     check_global(address, bytes, write, pc);

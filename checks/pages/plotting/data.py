@@ -1,0 +1,72 @@
+"""make figure-data: what the CPU binaries give the figures, written to writeups/results/ or compared with it."""
+import json
+import re
+import subprocess
+from pathlib import Path
+
+from .heads import ROOT, Unusable, map_heads
+from .results import RESULTS
+
+# NAME -> build and arguments of `lab trace-shared`. Tile 5 of a causal problem has six key tiles whatever its length, and the
+# length decides on two or three slots.
+TRACES = {
+    "pipeline-2-slots": ("v2b_single_warp/checked", "shape=1,1,512,64,causal block=5 arrays=sQ,sK,sV"),
+    "pipeline-3-slots": ("v2b_single_warp/checked", "shape=1,1,1024,64,causal block=5 arrays=sQ,sK,sV"),
+    "stripes": ("v2c6_wmma_pv/checked", "shape=1,1,64,64 block=0 arrays=sQ,scratch"),
+    "partial-stripe": ("v2c5_wmma_qk/bug-partial_stripe", "shape=1,1,64,64 block=0 arrays=sQ,S_scores,O_accum"),
+}
+PLANNED = ["1 8 512 64", "2 8 2048 64", "2 8 2048 128"]
+
+
+def natural(name):
+    """v2c9 before v2c10."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+def lab(build, variant, command):
+    path = Path(build) / variant / "lab"
+    done = subprocess.run([ROOT / path, *command.split()], cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        raise Unusable(f"{path} {command}: exit status {done.returncode}: {(done.stderr or done.stdout).strip()[-300:]}")
+    return done.stdout
+
+
+def all_data(build):
+    """Path -> text of everything that `make figure-data` writes."""
+    files = {}
+    for bug, head in map_heads().items():
+        files[RESULTS / "error-maps" / f"{bug}.txt"] = lab(build, f"{head.stage}/bug-{bug}", " ".join(["error-map", *head.arguments]))
+    for name, (variant, arguments) in TRACES.items():
+        files[RESULTS / "traces" / f"{name}.tsv"] = lab(build, variant, f"trace-shared {arguments}")
+    stages = sorted((path.parent.name for path in (ROOT / "stages").glob("*/stage.conf")), key=natural)
+    plans = [lab(build, f"{stage}/fixed", f"plan {shape}") for stage in stages for shape in PLANNED]
+    plans.append(lab(build, "v2b_single_warp/bug-smem_overflow", "plan 2 8 2048 128"))
+    for plan in plans:
+        json.loads(plan)
+    files[RESULTS / "plans.json"] = ('{\n"schema": "plans-1",\n"command": "make figure-data",\n"budget": {"arch": "sm_89", "smem": 101376},\n"plans": [\n'
+                                     + ",\n".join(p.strip() for p in plans) + "\n]\n}\n")
+    files[RESULTS / "layouts.json"] = lab(build, f"{stages[0]}/fixed", "layouts")
+    return files
+
+
+def write(build):
+    files = all_data(build)
+    for path, text in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    kept = set(files)
+    for folder in ("error-maps", "traces"):
+        for path in (RESULTS / folder).iterdir():
+            if path not in kept:
+                path.unlink()
+    print(f"wrote {len(files)} files in writeups/results")
+    return 0
+
+
+def compare(build):
+    files = all_data(build)
+    stale = [path.relative_to(ROOT).as_posix() for path, text in files.items() if not path.exists() or path.read_text() != text]
+    for name in stale:
+        print(f"stale: {name} is not what the kernels give now; make figure-data")
+    print(f"{len(files) - len(stale)} passed, {len(stale)} failed")
+    return 1 if stale else 0

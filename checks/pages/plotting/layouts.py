@@ -1,0 +1,79 @@
+"""Figures of which lane of a warp holds which element of a matrix fragment."""
+from .style import BLACK, LIGHT, VERMILION, bare, caption
+
+MARKED = 5  # the lane whose elements are outlined
+
+
+def cells(one):
+    """[row][column] -> (lane, first element index held there)."""
+    grid = [[None] * one["columns"] for _ in range(one["rows"])]
+    for lane, held in enumerate(one["held"]):
+        for element, at in enumerate(held):
+            grid[at // one["columns"]][at % one["columns"]] = (lane, element)
+    return grid
+
+
+def draw_fragment(plt, axes, one):
+    grid = cells(one)
+    rows, columns = one["rows"], one["columns"]
+    bare(axes)
+    axes.set_xlim(-0.1, columns + 0.1)
+    axes.set_ylim(rows + 0.1, -0.1)
+    axes.set_aspect("equal")
+    for top in range(0, rows, 8):
+        for left in range(0, columns, 8):  # the same pair of every lane fills eight rows and columns
+            pairs = {grid[r][c][1] // 2 for r in range(top, top + 8) for c in range(left, left + 8)}
+            if len(pairs) == 1:
+                axes.add_patch(plt.Rectangle((left, top), 8, 8, facecolor=LIGHT[pairs.pop() % len(LIGHT)], edgecolor="none", zorder=1))
+    for r in range(rows):
+        for c in range(columns):
+            lane, element = grid[r][c]
+            if element % 2 == 0:  # an even element and the odd one after it lie side by side, or one under the other
+                across = c + 1 < columns and grid[r][c + 1] == (lane, element + 1)
+                width, height = (2, 1) if across else (1, 2)
+                axes.add_patch(plt.Rectangle((c, r), width, height, facecolor="none", edgecolor="#777777", linewidth=0.5, zorder=2))
+                text = str(lane) if lane != MARKED else f"x{element}{' ' if across else chr(10)}x{element + 1}"
+                axes.text(c + width / 2, r + height / 2, text, ha="center", va="center", fontsize=6.5, weight="bold" if lane == MARKED else "normal", zorder=4)
+                if lane == MARKED:
+                    axes.add_patch(plt.Rectangle((c, r), width, height, facecolor="white", edgecolor=VERMILION, linewidth=2, zorder=3))
+    for at in (8,):
+        if columns > at:
+            axes.plot([at, at], [0, rows], color=BLACK, linewidth=1.3, zorder=2.5)
+        if rows > at:
+            axes.plot([0, columns], [at, at], color=BLACK, linewidth=1.3)
+    axes.add_patch(plt.Rectangle((0, 0), columns, rows, facecolor="none", edgecolor=BLACK, linewidth=1.3))
+    for c in range(0, columns, 2):
+        axes.text(c + 0.5, -0.25, str(c), ha="center", va="bottom", fontsize=6)
+    for r in range(0, rows, 2):
+        axes.text(-0.25, r + 0.5, str(r), ha="right", va="center", fontsize=6)
+    axes.set_title(one["title"], fontsize=9, pad=14)
+
+
+KEY = (f"The number in a cell is the lane that holds this pair of elements; the colour says which of the lane's pairs it is. Outlined: all that lane {MARKED} holds, by its "
+       "element numbers. ")
+
+
+def draw_wmma(plt, d):
+    figure, row = plt.subplots(1, 3, figsize=(10.2, 4.5))
+    figure.subplots_adjust(left=0.02, right=0.99, top=0.9, bottom=0.155, wspace=0.1)
+    for axes, one in zip(row, d):
+        draw_fragment(plt, axes, one)
+    caption(figure, KEY + "From common/wmma_layout.hpp, as measured on an H200. matrix_a and accumulator keep their elements in the same places there, which CUDA promises nowhere. "
+                          "A lane's x[8] to x[15] of matrix_a and matrix_b repeat x[0] to x[7].")
+    return figure
+
+
+def draw_mma(plt, d):
+    figure, row = plt.subplots(1, 3, figsize=(8.4, 4.8), width_ratios=[16, 8, 8])
+    figure.subplots_adjust(left=0.025, right=0.985, top=0.9, bottom=0.15, wspace=0.16)
+    for axes, one in zip(row, d):
+        draw_fragment(plt, axes, one)
+    caption(figure, KEY + "mma.sync.m16n8k16, as the PTX manual defines it; a pair of halves is one register. C's pairs, rounded to halves, lie where A wants them: "
+                          "two neighbouring C tiles are one A tile without a shuffle.")
+    return figure
+
+
+def layout_figures(r):
+    named = {one["name"]: one for one in r.layouts["fragments"]}
+    return {"fragment-lanes": ([named[n] for n in ("wmma_a", "wmma_b", "wmma_acc")], draw_wmma),
+            "mma-lanes": ([named[n] for n in ("mma_a", "mma_b", "mma_c")], draw_mma)}

@@ -1,0 +1,269 @@
+"""Figures drawn from traces (`lab trace-shared`): a block, its ring of slots, a scratch row, overlapping stripes."""
+import re
+
+from .results import Unusable, short
+from .style import BLACK, BLUE, COLOURS, GREEN, GREY, HATCHES, LIGHT, ORANGE, PURPLE, SKY, VERMILION, bare, box, caption
+
+TILE_COLOURS = [BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION]
+TILE_HATCHES = ["", "///", "\\\\\\", "xx", "---", "..."]
+
+
+def numbers(trace):
+    """rows per block, rows per warp, keys per tile, slots."""
+    rows, per_warp = map(int, re.findall(r"\d+", trace["rows"]))
+    return rows, per_warp, int(trace["keys per tile"]), int(trace["slots"])
+
+
+def touching(trace, event, array):
+    return [e for e in trace["events"] if e["event"] == event and e["array"] == array]
+
+
+def tiles_of(trace):
+    """For each K/V tile: its slot, and in which period it is issued, waited for and read, and by whom."""
+    _, _, keys, _ = numbers(trace)
+    producer = touching(trace, "copy", "sK")[0]["warp"]
+    tiles, commits, landed = [], 0, 0
+    for e in trace["events"]:
+        if e["warp"] == producer and e["event"] == "copy" and e["array"] == "sK":
+            tiles.append({"slot": e["first row"] // keys, "issued": e["period"], "group": commits, "read": [], "readers": []})
+        elif e["warp"] == producer and e["event"] == "commit":
+            commits += 1
+        elif e["warp"] == producer and e["event"] == "wait":
+            landed = max(landed, commits - e["bytes each"])
+            for tile in tiles:
+                if tile["group"] < landed and "waited" not in tile:
+                    tile["waited"] = e["period"]
+        elif e["event"] == "read" and e["array"] == "sK":
+            waiting = [t for t in tiles if t["slot"] == e["first row"] // keys and t.get("waited", 99) < e["period"]]
+            waiting[-1]["read"].append(e["period"])
+            waiting[-1]["readers"].append(e["warp"])
+    if any("waited" not in t or not t["read"] for t in tiles):
+        raise Unusable(f"the trace of {trace['stage']} has a tile that nobody waits for or reads")
+    return producer, tiles
+
+
+def data_pipeline(r):
+    def one(name):
+        trace = r.traces[name]
+        producer, tiles = tiles_of(trace)
+        return {"stage": trace["stage"], "shape": trace["shape"], "block": trace["block"], "slots": numbers(trace)[3], "producer": producer, "tiles": tiles,
+                "periods": max(e["period"] for e in trace["events"])}
+    return [one("pipeline-2-slots"), one("pipeline-3-slots")]
+
+
+def draw_timeline(plt, axes, d):
+    """x: periods between block barriers. In each, the producer first issues, then computes, then waits, as in the trace."""
+    issue_at, wait_at = 0.1, 0.9
+    slots, periods = d["slots"], d["periods"]
+    axes.set_xlim(-0.05, periods + 1.02)
+    axes.set_ylim(slots + 0.55, -1.65)
+    bare(axes)
+    for x in range(1, periods + 1):
+        axes.plot([x, x], [-1.1, slots + 0.05], color=BLACK, linewidth=1.6)
+    axes.text(1, slots + 0.12, "block\nbarrier", ha="center", va="top", fontsize=7)
+    # The producer's row.
+    axes.text(-0.08, -0.78, f"warp {d['producer']} issues", ha="right", va="center", fontsize=7.5)
+    axes.text(-0.08, -0.3, "and waits", ha="right", va="center", fontsize=7.5)
+    issued = {}
+    for n, tile in enumerate(d["tiles"]):
+        issued.setdefault(tile["issued"], []).append(n)
+    for period, numbers_ in issued.items():
+        for i, n in enumerate(numbers_):
+            x = period + issue_at + 0.3 * i
+            axes.annotate("", (x, d["tiles"][n]["slot"] + 0.12), (x, -0.66), arrowprops={"arrowstyle": "->", "color": BLACK, "linewidth": 0.9})
+            axes.text(x - 0.05, -0.72, f"tile {n}", ha="left", va="bottom", fontsize=7)
+    for n, tile in enumerate(d["tiles"]):
+        axes.text(tile["waited"] + wait_at + 0.05, -0.24, f"for tile {n}", ha="right", va="bottom", fontsize=7, color=VERMILION)
+        axes.plot([tile["waited"] + wait_at] * 2, [-0.2, tile["slot"] + 0.12], color=VERMILION, linewidth=0.9, linestyle=":")
+    for period in range(1, periods + 1):
+        axes.text(period + 0.5, -1.3, f"all warps: tile {period - 1}", ha="center", fontsize=7.5)
+    axes.text(0.5, -1.3, "prologue", ha="center", fontsize=7.5)
+    # The slots.
+    for slot in range(slots):
+        axes.text(-0.08, slot + 0.5, f"slot {slot}", ha="right", va="center", fontsize=8)
+        axes.add_patch(plt.Rectangle((0, slot + 0.12), periods + 1, 0.76, facecolor="#f2f2f2", edgecolor="none"))
+    for n, tile in enumerate(d["tiles"]):
+        y = tile["slot"] + 0.12
+        start, end = tile["issued"] + issue_at + 0.3 * issued[tile["issued"]].index(n), tile["waited"] + wait_at
+        colour = TILE_COLOURS[n % len(TILE_COLOURS)]
+        axes.add_patch(plt.Rectangle((start, y), end - start, 0.76, facecolor="white", edgecolor=colour, hatch="////", linewidth=1))
+        axes.text((start + end) / 2, y + 0.38, f"tile {n}\non its way", ha="center", va="center", fontsize=7, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
+        first, last = min(tile["read"]), max(tile["read"])
+        axes.add_patch(plt.Rectangle((first, y), last - first + 1, 0.76, facecolor=colour, edgecolor=colour, linewidth=1))
+        axes.text((first + last + 1) / 2, y + 0.38, f"tile {n}\nis read", ha="center", va="center", fontsize=7, color="white" if colour in (BLUE, GREEN, VERMILION) else BLACK, weight="bold")
+    axes.set_title(f"{slots} slots: {d['shape']}, block {d['block']} of {short(d['stage'])}, {len(d['tiles'])} key tiles", fontsize=9.5, loc="left")
+
+
+def draw_pipeline(plt, d):
+    figure, rows = plt.subplots(2, 1, figsize=(10.4, 6.4), height_ratios=[4.2, 5.2])
+    figure.subplots_adjust(left=0.085, right=0.995, top=0.955, bottom=0.1, hspace=0.1)
+    for axes, one in zip(rows, d):
+        draw_timeline(plt, axes, one)
+    caption(figure, "Drawn from a recording of the CPU execution (`lab trace-shared`): the order of events within a warp and the barriers between warps are the kernel's, lengths are not times. "
+                    "A tile may be read from the barrier after its wait; its slot may be filled again after the next barrier. With two slots a copy has one tile's work to arrive in, with three it has two. "
+                    "Leave out the wait and a tile is read on its way; leave out the barrier and a slot is filled while it is read.")
+    return figure
+
+
+# --- one block ------------------------------------------------------------------------------------------------------------
+
+
+def owners(trace):
+    """[first row, last row, warp] of the rows of Q that each warp reads."""
+    spans = {}
+    for e in touching(trace, "read", "sQ"):
+        first, last = spans.get(e["warp"], (e["first row"], e["last row"]))
+        spans[e["warp"]] = min(first, e["first row"]), max(last, e["last row"])
+    return [[first, last, warp] for warp, (first, last) in sorted(spans.items())]
+
+
+def data_block(r):
+    two, stripes = r.traces["pipeline-2-slots"], r.traces["stripes"]
+    producer, tiles = tiles_of(two)
+    return {"scalar": [two["stage"], owners(two)], "wmma": [stripes["stage"], owners(stripes)], "rows": numbers(two)[0], "keys": numbers(two)[2], "slots": numbers(two)[3],
+            "producer": producer, "tiles": [t["slot"] for t in tiles], "shape": two["shape"], "block": two["block"], "now": 3,
+            "reading": [n for n, t in enumerate(tiles) if 3 in t["read"]], "coming": [n for n, t in enumerate(tiles) if t["issued"] <= 3 <= t["waited"]]}
+
+
+def draw_block(plt, d):
+    figure, axes = plt.subplots(figsize=(9.6, 5.6))
+    figure.subplots_adjust(left=0.01, right=0.99, top=0.995, bottom=0.105)
+    bare(axes)
+    axes.set_xlim(0, 100)
+    axes.set_ylim(69, -4.5)
+    # Q and its owners, one column per kernel.
+    for x, (stage, spans), what in ((6, d["scalar"], "rows"), (24, d["wmma"], "stripes")):
+        axes.text(x + 6, -2, f"Q tile in {short(stage)}", ha="center", fontsize=9)
+        for first, last, warp in spans:
+            box(plt, axes, x, first, 12, last - first + 1, f"warp {warp}" + (" (and copies)" if warp == d["producer"] and x == 6 else ""), size=6.5 if x == 6 else 8,
+                facecolor=(LIGHT + ["#eeeeee", "white"])[warp % 8], hatch="")
+            axes.text(x - 0.6, first + 0.9, f"row {first}", ha="right", va="center", fontsize=6.5)
+        per_warp = spans[0][1] - spans[0][0] + 1
+        axes.text(x + 6, d["rows"] + 2.2, f"{len(spans)} warps × {per_warp} rows", ha="center", fontsize=7.5)
+    # K/V tiles in global memory, marching through the slots.
+    axes.text(49, -2, "K and V, in tiles", ha="center", fontsize=9)
+    height = d["rows"] / len(d["tiles"])
+    for n, slot in enumerate(d["tiles"]):
+        state = "being read" if n in d["reading"] else "on its way" if n in d["coming"] else "done" if n < min(d["reading"]) else ""
+        look = {"facecolor": TILE_COLOURS[n % 6] if n in d["reading"] else "white", "edgecolor": TILE_COLOURS[n % 6], "linewidth": 1.4, "hatch": "////" if n in d["coming"] else ""}
+        axes.add_patch(plt.Rectangle((43, n * height + 0.4), 12, height - 0.8, **look))
+        axes.text(49, (n + 0.5) * height, f"tile {n}: keys {n * d['keys']}–{(n + 1) * d['keys'] - 1}", ha="center", va="center", fontsize=7, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.2})
+        axes.text(49, (n + 0.5) * height + 2.6, state, ha="center", va="center", fontsize=6.5, color="#444444", bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5} if state else None)
+    slot_height = d["rows"] / d["slots"]
+    axes.text(78, -2, f"shared memory: {d['slots']} slots for K and V", ha="center", fontsize=9)
+    for slot in range(d["slots"]):
+        holds = [n for n in d["reading"] + d["coming"] if d["tiles"][n] == slot]
+        n = holds[0]
+        reading = n in d["reading"]
+        axes.add_patch(plt.Rectangle((68, slot * slot_height + 1), 20, slot_height - 2, facecolor="white", edgecolor=TILE_COLOURS[n % 6], linewidth=1.6, hatch="" if reading else "////"))
+        axes.text(78, (slot + 0.5) * slot_height, f"slot {slot}: tile {n}\n" + ("read by all warps,\neach for its own rows" if reading else f"being copied by warp {d['producer']},\nnobody may look yet"),
+                  ha="center", va="center", fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 2})
+    for n, slot in enumerate(d["tiles"]):
+        live = n in d["reading"] + d["coming"]
+        axes.annotate("", (67.6, (slot + 0.5) * slot_height), (55.4, (n + 0.5) * height),
+                      arrowprops={"arrowstyle": "->", "color": TILE_COLOURS[n % 6] if live else "#bbbbbb", "linewidth": 1.8 if live else 0.8, "linestyle": "-" if live else ":"})
+    caption(figure, f"One block, recorded from the CPU execution of {d['shape']}, block {d['block']}: {d['rows']} query rows stay in shared memory, each row owned by one warp, and K and V pass by in tiles. "
+                    f"Tile t goes to slot t mod {d['slots']}. Shown is the moment when tile {d['reading'][0]} is read and tile {d['coming'][-1]} is on its way. "
+                    "With WMMA a warp owns 16 rows, so four of the eight warps own none.")
+    return figure
+
+
+# --- a scratch row ----------------------------------------------------------------------------------------------------------
+
+
+def data_scratch(r):
+    trace = r.traces["stripes"]
+    array = trace["arrays"]["scratch"]
+    steps, seen = [], set()
+    for e in trace["events"]:
+        if e["warp"] != 0 or e["array"] != "scratch":
+            if e["warp"] == 0 and e["event"] == "sync" and steps and steps[-1] != "sync":
+                steps.append("sync")
+            continue
+        steps.append([e["event"], e["bytes each"], e["first byte"], e["last byte"], e["first row"], e["last row"]])
+    return {"stage": trace["stage"], "pitch": array["pitch"] * 4, "steps": [s for s in steps if s != "sync"], "keys": numbers(trace)[2]}
+
+
+def draw_scratch(plt, d):
+    what = {("write", 4): ("1  store_matrix_sync\n    writes scores, floats", BLUE), ("read", 4): ("2  a lane reads the\n    scores of its keys", BLUE),
+            ("write", 2): ("3  it writes weights,\n    halves, from the start", ORANGE), ("read", 2): ("4  load_matrix_sync\n    reads matrix_a", ORANGE)}
+    figure, axes = plt.subplots(figsize=(9.4, 4.2))
+    figure.subplots_adjust(left=0.01, right=0.99, top=0.97, bottom=0.265)
+    steps = d["steps"]
+    axes.set_xlim(-62, d["pitch"] + 2)
+    axes.set_ylim(len(steps) + 0.05, -0.45)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.set_yticks([])
+    axes.set_xticks(range(0, d["pitch"] + 1, 32))
+    axes.tick_params(labelsize=7)
+    axes.set_xlabel("byte of the row", fontsize=8, loc="right")
+    held = None  # what the row's bytes are now: (end, element size)
+    for y, (event, size, first, last, *_) in enumerate(steps):
+        text, colour = what[event, size]
+        axes.text(-62, y + 0.4, text, fontsize=8, va="center")
+        axes.add_patch(plt.Rectangle((0, y + 0.12), d["pitch"], 0.56, facecolor="#f2f2f2", edgecolor="#999999", linewidth=0.6))
+        if size == 2:
+            axes.add_patch(plt.Rectangle((last + 1, y + 0.12), d["keys"] * 4 - last - 1, 0.56, facecolor="white", edgecolor="#999999", hatch="\\\\", linewidth=0.6))
+            axes.text((last + 1 + d["keys"] * 4) / 2, y + 0.4, "old scores of keys 32–63: nobody's any more", ha="center", va="center", fontsize=7, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
+        for at in range(first, last + 1, size):
+            axes.add_patch(plt.Rectangle((at, y + 0.12), size, 0.56, facecolor=colour if event == "write" else "white", edgecolor=colour if event == "read" else "white", linewidth=0.35))
+        for key, side in ((0, "left"), (32, "left"), (63, "right")):
+            axes.text(first + size * (key + (side == "right")), y + 0.1, f"key {key}", ha=side, va="bottom", fontsize=6.5)
+        axes.text((d["pitch"] + d["keys"] * 4) / 2, y + 0.4, "pad", ha="center", va="center", fontsize=7)
+    syncs = "Between these steps stands a __syncwarp each."
+    caption(figure, f"One row of a warp's scratch in {short(d['stage'])}, {d['pitch']} bytes: {d['keys']} floats and 4 of padding. Filled: written; outlined: read. Four bytes of score become two of weight, in place: the weight of key k lies where the score of "
+                    f"key k/2 was, so a lane that writes before its neighbours have read destroys what they need. {syncs} The reload's pitch is twice the scratch's, because it counts halves. "
+                    "Recorded from the CPU execution.")
+    return figure
+
+
+# --- partial_stripe -----------------------------------------------------------------------------------------------------------
+
+
+def data_partial(r):
+    trace = r.traces["partial-stripe"]
+    end = trace["arrays"]["S_scores"]["rows"]
+    pitch = trace["arrays"]["S_scores"]["pitch"] * 4, trace["arrays"]["O_accum"]["pitch"] * 4
+    own = {e["warp"]: [e["first row"], e["last row"]] for e in touching(trace, "read", "S_scores")}
+    stored, spilled = {}, {}
+    for e in touching(trace, "write", "S_scores"):
+        rows = [e["first row"], e["last row"]]
+        if e["warp"] not in stored or rows[1] - rows[0] > stored[e["warp"]][1] - stored[e["warp"]][0]:
+            stored[e["warp"]] = rows
+    reads_o = {(e["warp"], e["first row"], e["last row"]) for e in touching(trace, "read", "O_accum")}
+    last_warp = max(stored)
+    for e in touching(trace, "write", "O_accum"):  # the last warp's stores into rows that are not its own
+        if e["period"] > 0 and e["warp"] == last_warp and e["first row"] < own[last_warp][0] and e["last row"] < own[last_warp][0]:
+            spilled = [e["first row"], e["last row"], (e["last row"]) * pitch[1] + e["last byte"] + 1]
+    return {"stage": trace["stage"], "rows": end, "own": [own[w] for w in sorted(own)], "stored": [stored[w] for w in sorted(stored)], "spilled": spilled, "score pitch": pitch[0]}
+
+
+def draw_partial(plt, d):
+    figure, axes = plt.subplots(figsize=(8.4, 5.6))
+    figure.subplots_adjust(left=0.085, right=0.985, top=0.95, bottom=0.2)
+    past = 8 if d["spilled"] else 0
+    axes.set_xlim(-0.1, len(d["own"]) + 0.1)
+    axes.set_ylim(d["rows"] + past + 1.5, -1)
+    for warp, ((own_first, own_last), (first, last)) in enumerate(zip(d["own"], d["stored"])):
+        end = last + 1 + (past if warp == len(d["own"]) - 1 else 0)
+        axes.add_patch(plt.Rectangle((warp + 0.12, first), 0.76, end - first, facecolor="white", edgecolor=VERMILION, hatch="////", linewidth=1.2))
+        axes.add_patch(plt.Rectangle((warp + 0.12, own_first), 0.76, own_last - own_first + 1, facecolor=LIGHT[0], edgecolor=BLUE, linewidth=1.2))
+        axes.text(warp + 0.5, (own_first + own_last + 1) / 2, f"owns\n{own_first}–{own_last}", ha="center", va="center", fontsize=7.5)
+        axes.text(warp + 0.5, own_last + 5, f"stores\n{own_last + 1}–{end - 1}", ha="center", va="center", fontsize=7.5, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
+    axes.axhline(d["rows"], color=BLACK, linewidth=1.6)
+    axes.text(0.02, d["rows"] + 1.2, "S_scores ends here; what follows is O_accum", fontsize=8, va="top")
+    axes.set_xticks([w + 0.5 for w in range(len(d["own"]))], [f"warp {w}" for w in range(len(d["own"]))], fontsize=8)
+    axes.set_yticks(range(0, d["rows"] + past + 1, 8))
+    axes.grid(True, axis="y", color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.set_ylabel("row of S_scores")
+    spill = f" The last warp's second half goes past the end, into rows {d['spilled'][0]}–{d['spilled'][1]} of O_accum, over output that warp 0 has in hand." if d["spilled"] else ""
+    caption(figure, "partial_stripe (v2c5): each warp owns 8 rows (blue), but a WMMA tile has 16, and it stores them all (hatched): the rows below its own belong to the next warp, which may already have turned its scores into "
+                    f"weights.{spill} Recorded from the CPU execution of the planted kernel.")
+    return figure
+
+
+def trace_figures(r):
+    return {"block": (data_block(r), draw_block), "pipeline": (data_pipeline(r), draw_pipeline), "scratch-row": (data_scratch(r), draw_scratch),
+            "partial-stripe": (data_partial(r), draw_partial)}

@@ -1,0 +1,138 @@
+"""The committed results as the figures and tables want them. A file that cannot be used is one line and exit status 2."""
+import json
+import re
+from pathlib import Path
+
+from .heads import ROOT, Unusable, map_heads, name_of
+
+RESULTS = ROOT / "writeups" / "results"
+SCHEMAS = {"bench": "bench-1", "predictions": "predictions-1", "profile": "profile-1", "resources": "resources-1", "plans": "plans-1",
+           "layouts": "layouts-1"}
+MAP_SCHEMA, TRACE_SCHEMA = "error-map-2", "trace-shared-1"
+ACCEPTANCE = ["1,8,512,64", "1,8,512,64,causal", "2,8,2048,64", "2,8,2048,64,causal", "2,8,2048,128"]
+PEERS = {"torch_flash": "FlashAttention-2", "torch_cudnn": "cuDNN", "torch_efficient": "efficient", "torch_default": "default"}
+
+
+def load(path, kind):
+    try:
+        data = json.loads(path.read_text())
+    except (OSError, ValueError) as e:
+        raise Unusable(f"{name_of(path)}: {e}") from None
+    found = data.get("schema") if isinstance(data, dict) else None
+    if found != SCHEMAS[kind]:
+        raise Unusable(f"{name_of(path)}: schema {found!r}, but this needs {SCHEMAS[kind]!r}; run the command that makes it again")
+    return data
+
+
+def short(stage):
+    return stage.split("_")[0]
+
+
+def title(shape):
+    parts = shape.split(",")
+    return "(" + ",".join(parts[:4]) + ")" + (" causal" if len(parts) == 5 else "")
+
+
+class Results:
+    def __init__(self):
+        benches = [load(p, "bench") for p in sorted(RESULTS.glob("bench-*.json"))]
+        if not benches:
+            raise Unusable("writeups/results/ has no bench-*.json; make bench writes one")
+        self.bench = max(benches, key=lambda b: b["date"])
+        self.resources = load(RESULTS / "resources.json", "resources")
+        self.plans = load(RESULTS / "plans.json", "plans")
+        self.predictions = load(RESULTS / "predictions.json", "predictions")
+        self.profiles = [load(p, "profile") for p in sorted(RESULTS.glob("profile-*.json"))]
+        self.layouts = load(RESULTS / "layouts.json", "layouts")
+        self.heads = map_heads()
+        self.maps = {bug: {**read_map(RESULTS / "error-maps" / f"{bug}.txt"), "caption": head.caption, "beside": head.beside} for bug, head in self.heads.items()}
+        self.traces = {path.stem: read_trace(path) for path in sorted((RESULTS / "traces").glob("*.tsv"))}
+        self.cases = {(c["program"], c["shape"]): c for c in self.bench["cases"]}
+        self.stages = list(dict.fromkeys(c["program"] for c in self.bench["cases"] if c["kind"] == "stage"))
+        self.shapes = list(dict.fromkeys(c["shape"] for c in self.bench["cases"]))
+
+    def figure(self, program, shape, name="graph"):
+        case = self.cases.get((program, shape))
+        return case["figures"][name] if case and case["status"] == "ok" else None
+
+    def time(self, program, shape, name="graph"):
+        figure = self.figure(program, shape, name)
+        return figure["median"] if figure else None
+
+    def profile(self, stage, shape):
+        return next((p for p in self.profiles if (p["stage"], p["shape"]) == (stage, shape)), None)
+
+    def ceiling(self, name):
+        figure = self.bench["ceilings"].get(name)
+        return figure["median"] if figure else None
+
+    def source(self):
+        b = self.bench
+        return f"{b['gpu']}, driver {b['driver']}, CUDA {b['cuda']}, PyTorch {b.get('torch', 'absent')}, {b['date'][:10]}"
+
+
+def read_head(path, schema):
+    """The `key: value` lines before the first empty one, and what follows it."""
+    try:
+        head, _, body = path.read_text().partition("\n\n")
+    except OSError as e:
+        raise Unusable(f"{name_of(path)}: {e.strerror}") from None
+    facts = dict(line.split(": ", 1) for line in head.splitlines() if ": " in line)
+    if facts.get("schema") != schema:
+        raise Unusable(f"{name_of(path)}: schema {facts.get('schema')!r}, but this needs {schema!r}; make figure-data writes it")
+    return facts, body
+
+
+def read_map(path):
+    """An error map: `seen` and `predicted` are lines of characters, `sample` rows of [row, column, reference, (predicted,) seen]."""
+    facts, body = read_head(path, MAP_SCHEMA)
+    for section in body.split("\n\n"):
+        title, *lines = section.splitlines()
+        if title.startswith("sample:"):
+            facts["sample"] = [[float(x) for x in line.split()] for line in lines]
+            continue
+        facts[title] = lines
+        if len({len(line) for line in lines}) != 1:
+            raise Unusable(f"{name_of(path)}: its lines are not of one length")
+    if "seen" not in facts:
+        raise Unusable(f"{name_of(path)}: it has no part 'seen'")
+    return facts
+
+
+def read_trace(path):
+    """What a block did with its shared memory: `events` are dicts, in the order in which the CPU met them."""
+    facts, body = read_head(path, TRACE_SCHEMA)
+    header, *lines = body.splitlines()
+    names = header.split("\t")
+    facts["arrays"] = {}
+    for key in [k for k in facts if k.startswith("array ")]:
+        found = re.fullmatch(r"(\w+), (\d+) rows of (\d+)", facts.pop(key))
+        facts["arrays"][key.split()[1]] = {"type": found[1], "rows": int(found[2]), "pitch": int(found[3])}
+    facts["events"] = [{n: (int(v) if v.isdigit() else v) for n, v in zip(names, line.split("\t"))} for line in lines]
+    return facts
+
+
+def best_peer(r, shape):
+    times = [(p, r.time(p, shape)) for p in PEERS if p != "torch_default" and r.time(p, shape) is not None]  # default picks one of them
+    return min(times, key=lambda pair: pair[1]) if times else None
+
+
+# What a warp waits for: Nsight Compute's name and ours.
+STALLS = {"barrier": "block barrier", "short_scoreboard": "shared memory, shuffles, exp", "wait": "fixed latency", "selected": "issuing",
+          "not_selected": "ready, not chosen", "math_pipe_throttle": "arithmetic pipe busy", "mio_throttle": "shared-memory queue full",
+          "long_scoreboard": "global memory"}
+
+
+def stall_shares(profile):
+    ratios = {}
+    for name, value in profile["metrics"].items():
+        if found := re.fullmatch(r"smsp__average_warps_issue_stalled_(\w+)_per_issue_active\.ratio", name):
+            ratios[found[1]] = value
+    total = sum(ratios.values())
+    return {name: value / total for name, value in ratios.items()} if total else {}
+
+
+def row_tiles(shape):
+    parts = shape.split(",")
+    B, H, S = map(int, parts[:3])
+    return B * H * S * S / 64 / (2 if len(parts) == 5 else 1)

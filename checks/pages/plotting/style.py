@@ -1,0 +1,47 @@
+"""What all figures share: colours, marks, captions."""
+
+# Okabe and Ito's colours, told apart with any colour vision; markers, dashes and hatches tell them apart in grey.
+BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, YELLOW, BLACK, GREY = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442",
+                                                                    "#000000", "#999999")
+COLOURS = [BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, GREY, YELLOW]
+LIGHT = ["#CCE3F0", "#FBE3CC", "#CCEBE3", "#F5E4ED", "#FAECCC", "#DDF0FB"]  # the same, thinned: for cells that carry text
+MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*", "<"]
+HATCHES = ["", "///", "\\\\\\", "xx", "---", "|||", "++", "//", "\\\\"]
+GRID = {"color": "#dddddd", "linewidth": 0.6}
+
+SETTINGS = {"svg.hashsalt": "lab", "svg.fonttype": "path", "font.family": "DejaVu Sans", "font.size": 9, "hatch.linewidth": 0.6,
+            "axes.spines.top": False, "axes.spines.right": False, "savefig.dpi": 110}
+
+
+def caption(figure, text):
+    """Sentences under the drawing, from the left edge; broken where the figure's width ends."""
+    from matplotlib.font_manager import FontProperties
+
+    renderer, font = figure.canvas.get_renderer(), FontProperties(size=7.5)
+    room = 0.98 * figure.get_figwidth() * figure.dpi
+    lines = []
+    for paragraph in text.split("\n"):
+        line = ""
+        for word in paragraph.split():
+            longer = f"{line} {word}".strip()
+            if line and renderer.get_text_width_height_descent(longer, font, False)[0] > room:
+                lines.append(line)
+                longer = word
+            line = longer
+        lines.append(line)
+    figure.text(0.01, 0.008, "\n".join(lines), fontsize=7.5, color="#333333", va="bottom", ha="left", linespacing=1.25)
+
+
+def bare(axes):
+    """No frame, no ticks: for drawings that are not plots."""
+    axes.set_xticks([])
+    axes.set_yticks([])
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+
+
+def box(plt, axes, x, y, width, height, text="", size=7, **look):
+    look = {"facecolor": "white", "edgecolor": "black", "linewidth": 0.8} | look
+    axes.add_patch(plt.Rectangle((x, y), width, height, **look))
+    if text:
+        axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", fontsize=size)

@@ -1,0 +1,155 @@
+"""The tables that stand in README.md and writeups/*.md between `<!-- begin: table NAME -->` and `<!-- end -->`."""
+import re
+
+from .heads import ROOT, Unusable, name_of
+from .results import ACCEPTANCE, PEERS, STALLS, best_peer, row_tiles, short, stall_shares, title
+
+
+def us(value):
+    return "–" if value is None else f"{value:.2f}" if value < 100 else f"{value:.0f}"
+
+
+def table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return lines + ["| " + " | ".join(row) + " |" for row in rows]
+
+
+def ran_by(r):
+    return [f"<sub>{r.source()}; `{r.bench['command']}`, medians over all rounds.</sub>"]
+
+
+def table_ladder(r):
+    budget = {}
+    for k in r.resources["kernels"]:
+        if k["bug"] == "" and k["arch"] == "sm_89":
+            registers, smem = budget.get(k["stage"], (0, 0))
+            budget[k["stage"]] = max(registers, k["registers"]), max(smem, k["smem"])
+    best = {s: best_peer(r, s) for s in ACCEPTANCE}
+    rows = []
+    for stage in r.stages:
+        cells = []
+        for shape in ACCEPTANCE:
+            case = r.cases.get((stage, shape))
+            mine = r.time(stage, shape)
+            if mine is None:
+                cells.append("–" if case is None else case["status"])
+            else:
+                cells.append(us(mine) + (f" ({case['times_pytorch']:.1f}×)" if case["times_pytorch"] else ""))
+        registers, smem = budget.get(stage, (None, None))
+        rows.append([f"`{stage}`", *cells, str(registers or "–"), f"{smem / 1024:.1f}" if smem else "–"])
+    rows.append(["best of PyTorch", *(f"{us(best[s][1])} ({PEERS[best[s][0]]})" if best[s] else "–" for s in ACCEPTANCE), "", ""])
+    header = ["stage, µs per call (× the best of PyTorch)", *map(title, ACCEPTANCE), "registers", "shared memory, KiB"]
+    return table(header, rows) + ["", "Device time per call inside a replayed CUDA graph. Registers and shared memory are each stage's largest kernel at sm_89.", ""] + ran_by(r)
+
+
+def all_cases(r, programs, names):
+    rows = []
+    for shape in r.shapes:
+        for program in programs:
+            case = r.cases.get((program, shape))
+            if case is None:
+                continue
+            label = names.get(program, f"`{program}`")
+            if case["status"] != "ok":
+                rows.append([title(shape), label, f"{case['status']}: {case['detail']}", *[""] * 7])
+                continue
+            f = case["figures"]
+            pick = lambda name: us(f[name]["median"]) if f[name] else "–"
+            percent = lambda x: "–" if x is None else f"{100 * x:.1f} %"
+            times = lambda x: "–" if x is None else f"{x:.2f}×"
+            rows.append([title(shape), label, f"{us(f['graph']['median'])} ({us(f['graph']['p10'])}–{us(f['graph']['p90'])})", pick("graph_flushed"),
+                         pick("call"), pick("call_flushed"), f"{case['tflops']:.2f}", percent(case["share_of_matrix"]),
+                         percent(case["share_of_bandwidth"]), times(case["faster_than_previous"]), times(case["times_pytorch"])])
+    header = ["shape", "program", "graph, µs (p10–p90)", "L2 flushed", "one call, µs", "L2 flushed", "TFLOP/s", "of matrix peak", "of bandwidth",
+              "faster than the stage before", "time over best PyTorch"]
+    return table(header, rows) + [""] + ran_by(r)
+
+
+def table_bench(r):
+    return all_cases(r, [*r.stages, *PEERS], {p: "PyTorch " + n for p, n in PEERS.items()})
+
+
+def table_steps(r):
+    rows = []
+    for before, after in zip(r.stages, r.stages[1:]):
+        cells = []
+        for shape in r.shapes:
+            a, b = r.time(before, shape), r.time(after, shape)
+            cells.append("–" if a is None or b is None else f"**{a / b:.2f}**" if a < b else f"{a / b:.2f}")
+        rows.append([f"{short(before)} → {short(after)}", *cells])
+    return table(["step, times faster (bold: slower)", *map(title, r.shapes)], rows) + [""] + ran_by(r)
+
+
+def table_profile(r):
+    lines = []
+    for shape in ("2,8,2048,64", "1,8,512,64"):
+        found = [p for s in r.stages if (p := r.profile(s, shape))]
+        if not found:
+            continue
+        rows = []
+        for p in found:
+            m = p["metrics"]
+            percent = lambda name: f"{m[name]:.1f} %" if name in m else "–"
+            conflicts, waves = m.get("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"), m.get("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum")
+            stalls = sorted(stall_shares(p).items(), key=lambda s: -s[1])
+            worst = next(((n, v) for n, v in stalls if n != "selected"), None)
+            rows.append([f"`{p['stage']}`", f"{m['smsp__inst_executed.sum'] / row_tiles(shape):.0f}", percent("smsp__issue_active.avg.pct_of_peak_sustained_active"),
+                         percent("sm__warps_active.avg.pct_of_peak_sustained_active"), percent("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active"),
+                         percent("sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active"), percent("l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_active"),
+                         f"{100 * conflicts / waves:.1f} %" if waves else "–", percent("dram__throughput.avg.pct_of_peak_sustained_elapsed"),
+                         f"{STALLS.get(worst[0], worst[0])}, {100 * worst[1]:.0f} %" if worst else "–"])
+        p = found[0]
+        lines += ([""] if lines else []) + table(
+            [title(shape), "instructions per row and 64 keys", "issue slots used", "active warps", "tensor pipe", "fp32 pipe", "shared-memory pipe",
+             "bank conflicts", "DRAM", "most warp time goes to"], rows)
+        lines += ["", f"<sub>{p['gpu']}, driver {p['driver']}, ncu {p['ncu'].split()[0]}, {p['date'][:10]}; `make stage=S profile shape={shape}`.</sub>"]
+    return lines
+
+
+def table_resources(r):
+    budget = r.resources["budget"]
+    rows = [[f"`{k['stage']}`", k["arch"], f"`{k['kernel']}`", str(k["registers"]), f"{k['smem']:,}", str(k["stack"]), str(k["spills"]), k["over"] or "within"]
+            for k in r.resources["kernels"] if k["bug"] == ""]
+    over = [[f"`{k['stage']}`, bug `{k['bug']}`", k["arch"], f"`{k['kernel']}`", str(k["registers"]), f"{k['smem']:,}", str(k["stack"]), str(k["spills"]), k["over"]]
+            for k in r.resources["kernels"] if k["bug"] != "" and k["over"]]
+    header = ["stage", "arch", "kernel", "registers", "shared memory, B", "stack, B", "spills, B", "budget"]
+    return table(header, rows + over) + ["", f"<sub>nvcc {r.resources['nvcc']}; `{r.resources['command']}`. Budget ({budget['arch']}): {budget['registers']} registers per "
+                                         f"thread, {budget['smem']:,} B of shared memory per block, no spills.</sub>"]
+
+
+def table_predictions(r):
+    rows = []
+    for p in r.predictions["steps"]:
+        for shape in ("2,8,2048,64", "1,8,512,64"):
+            a, b = r.profile(p["from"], shape), r.profile(p["to"], shape)
+            before, after = r.time(p["from"], shape), r.time(p["to"], shape)
+            if not (a and b and before and after):
+                continue
+            count = [x["metrics"]["smsp__inst_executed.sum"] / row_tiles(shape) for x in (a, b)]
+            issue = [x["metrics"]["smsp__issue_active.avg.pct_of_peak_sustained_active"] for x in (a, b)]
+            fewer, fuller = count[0] / count[1], issue[1] / issue[0]
+            rows.append([f"{short(p['from'])} → {short(p['to'])}", title(shape), f"{p['instructions'][0]} → {p['instructions'][1]}",
+                         f"{count[0]:.0f} → {count[1]:.0f}", f"{p['gain'][shape]:.2f}", f"{before / after:.2f}", f"{fewer:.2f}", f"{fuller:.2f}", f"{fewer * fuller:.2f}"])
+    header = ["step", "shape", "instructions per row and 64 keys, predicted", "measured", "gain predicted", "gain measured", "fewer instructions", "fuller issue slots",
+              "their product"]
+    return table(header, rows) + [""] + ran_by(r)
+
+
+TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "steps": table_steps, "profile": table_profile, "resources": table_resources}
+MARKED = re.compile(r"(<!-- begin: table ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.S)
+
+
+def with_tables(r, path):
+    def fill(found):
+        if found[2] not in TABLES:
+            raise Unusable(f"{name_of(path)}: no table '{found[2]}'; there are {', '.join(TABLES)}")
+        return found[1] + "\n".join(TABLES[found[2]](r)) + "\n" + found[4]
+
+    text = path.read_text()
+    if text.count("<!-- begin: table") != len(MARKED.findall(text)):
+        raise Unusable(f"{name_of(path)}: a table's begin marker has no '<!-- end -->'")
+    return text, MARKED.sub(fill, text)
+
+
+def documents():
+    return [ROOT / "README.md", *sorted((ROOT / "writeups").rglob("*.md"))]

@@ -1,0 +1,138 @@
+// lab trace-shared: what one block does with its shared memory, as it happens on the CPU: who copies, waits, meets at a
+// barrier, reads and writes, and where. The figures of pipelines, scratch rows and overlapping stripes are drawn from
+// it.
+#include <algorithm>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "checks/acceptance/report.hpp"
+#include "checks/bench/bench_results.hpp"
+#include "checks/bugs/fingerprint.hpp"
+#include "checks/commands.hpp"
+
+namespace lab {
+namespace {
+
+const char* name(ExecEvent::Kind kind) {
+  using Kind = ExecEvent::Kind;
+  switch (kind) {
+    case Kind::read:
+      return "read";
+    case Kind::write:
+      return "write";
+    case Kind::copy:
+      return "copy";
+    case Kind::commit:
+      return "commit";
+    case Kind::wait:
+      return "wait";
+    case Kind::sync:
+      return "sync";
+    case Kind::arrive:
+      return "arrive";
+    case Kind::release:
+      return "release";
+  }
+  return "?";
+}
+
+// Merges the events of a warp that come from one source line, within one period (between two block barriers) and with
+// as many groups committed: a record a row of the trace, in the order of their first events.
+class Trace final : public ExecWatcher {
+ public:
+  struct Record {
+    ExecEvent first;
+    int period, row_end, byte_end;  // rows first.row .. row_end and, of each, bytes first.byte .. byte_end, inclusive
+    std::uint64_t events = 0;
+  };
+
+  void see(const ExecEvent& e) override {
+    using Kind = ExecEvent::Kind;
+    const bool touches = e.kind == Kind::read || e.kind == Kind::write || e.kind == Kind::copy;
+    int& commits = commits_[{e.warp, e.lane}];
+    const auto key = std::tuple(period_, commits, e.warp, e.kind, std::string(e.array), e.line, e.bytes);
+    const auto [entry, fresh] = index_.try_emplace(key, records_.size());
+    if (fresh) records_.push_back({e, period_, e.row, e.byte + e.bytes - 1});
+    Record& r = records_[entry->second];
+    ++r.events;
+    if (touches) {
+      r.first.row = std::min(r.first.row, e.row), r.row_end = std::max(r.row_end, e.row);
+      r.first.byte = std::min(r.first.byte, e.byte), r.byte_end = std::max(r.byte_end, e.byte + e.bytes - 1);
+    }
+    if (e.kind == Kind::commit) ++commits;
+    if (e.kind == Kind::release) ++period_;
+  }
+  const std::vector<Record>& records() const { return records_; }
+
+ private:
+  int period_ = 0;  // block barriers passed
+  std::map<std::pair<int, int>, int> commits_;
+  std::map<std::tuple<int, int, int, ExecEvent::Kind, std::string, int, int>, std::size_t> index_;
+  std::vector<Record> records_;
+};
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> words(1);
+  for (const char c : text) c == ',' ? words.emplace_back() : (words.back() += c, words.back());
+  return words;
+}
+
+}  // namespace
+
+int trace_shared_command(std::span<char*> args) {
+  constexpr std::string_view KEYS[] = {"shape", "block", "arrays"};
+  const KeyValues words(args, KEYS);
+  const std::vector<Shape> shapes = bench_shapes(words.require("shape"));
+  if (shapes.size() != 1) throw BadInput("shape= names one shape, such as 1,1,512,64,causal");
+  const Shape shape = shapes[0];
+  const LaunchPlan plan = stage().plan(shape);
+  const auto blocks = std::uint64_t(plan.grid.x) * plan.grid.y * plan.grid.z;
+  const double block = double(words.number("block").value_or(0));
+  if (block < 0 || block >= double(blocks) || block != double(std::uint32_t(block)))
+    throw BadInput(format("block=%g: must be a whole number from 0 to %llu", block, (unsigned long long)(blocks - 1)));
+  std::vector<std::string> arrays;
+  if (const auto chosen = words.get("arrays")) arrays = split(*chosen);
+  for (const std::string& array : arrays)
+    if (std::ranges::find(plan.arrays, array, &SharedArray::name) == plan.arrays.end()) {
+      std::string known;
+      for (const SharedArray& a : plan.arrays) known += " " + a.name;
+      throw BadInput("arrays=: the plan has no array '" + array + "'; it has" + known);
+    }
+  if (!can_check())
+    throw BadInput("this binary is not instrumented: trace-shared runs in a checked or a bug build on the CPU");
+
+  Trace trace;
+  ExecOptions options;
+  options.check = true, options.workers = 1, options.watcher = &trace, options.blocks = {std::uint32_t(block)};
+  const Trial t = run_trial(shape, Family::unit, options);
+  if (!t.ok()) throw std::runtime_error("the launch failed: " + t.message);
+
+  std::printf(
+      "schema: trace-shared-1\nstage: %s\nbug: %s\nshape: %s\nblock: %u\nrows: %d per block, %d per warp\nkeys per "
+      "tile: %d\nslots: %d\n",
+      stage_name(), *planted_bug() ? planted_bug() : "none", text(shape).c_str(), unsigned(block), plan.tile_m,
+      plan.rows_per_warp, plan.tile_n, plan.slots);
+  for (const SharedArray& a : plan.arrays)
+    if (arrays.empty() || std::ranges::find(arrays, a.name) != arrays.end())
+      std::printf("array %s: %s, %d rows of %d\n", a.name.c_str(), a.type.c_str(), a.rows, a.pitch);
+  std::printf("\nperiod\twarp\tevent\tarray\tfirst row\tlast row\tfirst byte\tlast byte\tbytes each\tevents\n");
+  for (const Trace::Record& r : trace.records()) {
+    const ExecEvent& e = r.first;
+    using Kind = ExecEvent::Kind;
+    const bool touches = e.kind == Kind::read || e.kind == Kind::write || e.kind == Kind::copy;
+    if (touches && !arrays.empty() && std::ranges::find(arrays, e.array) == arrays.end()) continue;
+    std::printf("%d\t%d\t%s", r.period, e.warp, name(e.kind));
+    if (touches)
+      std::printf("\t%s\t%d\t%d\t%d\t%d\t%d\t%llu", e.array, e.row, r.row_end, e.byte, r.byte_end, e.bytes,
+                  (unsigned long long)r.events);
+    else
+      std::printf("\t\t\t\t\t\t%d\t%llu", e.bytes, (unsigned long long)r.events);
+    std::printf("\n");
+  }
+  return 0;
+}
+
+}  // namespace lab

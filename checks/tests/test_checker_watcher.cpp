@@ -1,0 +1,102 @@
+// What ExecOptions::watcher is told: every event, once, where and by whom it happened, and nothing when nobody asked.
+#include <vector>
+
+#include "checks/tests/test_checker_kernels.hpp"
+#include "checks/tests/test_exec.hpp"
+#include "common/launch.cuh"
+#include "common/smem_plan.cuh"
+
+#include <cuda_pipeline.h>
+
+namespace {
+using namespace lab;
+using Kind = ExecEvent::Kind;
+
+struct Told final : ExecWatcher {
+  std::vector<ExecEvent> events;
+  void see(const ExecEvent& e) override { events.push_back(e); }
+  std::vector<ExecEvent> of(Kind kind) const {
+    std::vector<ExecEvent> found;
+    for (const ExecEvent& e : events)
+      if (e.kind == kind) found.push_back(e);
+    return found;
+  }
+};
+
+ExecOptions watched(Told& told, bool check) {
+  ExecOptions options;
+  options.check = check, options.workers = 1, options.watcher = &told;
+  return options;
+}
+
+TEST_CASE("watcher: reads and writes of an instrumented kernel, with array, row, byte, warp, lane and line") {
+  Told told;
+  int* out = nullptr;
+  REQUIRE(cudaMalloc(&out, 96 * sizeof(int)) == cudaSuccess);
+  set_exec_options(watched(told, true));
+  REQUIRE(launch("k", checker_kernels::inter_write_read, 1, 96, 256, nullptr, out) == cudaSuccess);
+  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  set_exec_options({});
+  take_exec_report();
+  cudaFree(out);
+
+  const auto writes = told.of(Kind::write), reads = told.of(Kind::read);
+  REQUIRE(writes.size() == 65);  // 64 zeros, then s[21] by thread 3
+  const ExecEvent& one = writes.back();
+  CHECK(std::string(one.array) == "s");
+  CHECK((one.row == 5 && one.byte == 4 && one.bytes == 4));  // rows of 4 floats
+  CHECK((one.warp == 0 && one.lane == 3));
+  REQUIRE(reads.size() == 1);
+  CHECK((reads[0].row == 5 && reads[0].byte == 4 && reads[0].warp == 1 && reads[0].lane == 9));
+  CHECK(reads[0].line == one.line + 1);
+  CHECK(told.of(Kind::arrive).size() == 96);
+  CHECK(told.of(Kind::release).size() == 1);
+}
+
+TEST_CASE("watcher: copies, groups, waits and warp barriers, in the order in which they happen") {
+  Told told;
+  Global from(64);
+  const auto kernel = [&] {
+    SmemCursor cursor;
+    auto* s = cursor.array<float>("tile", 4, 8);
+    if (threadIdx.x == 0) __pipeline_memcpy_async(s + 20, from.bytes, 16);
+    __pipeline_commit();
+    __pipeline_wait_prior(1);
+    __syncwarp();
+    __pipeline_wait_prior(0);
+  };
+  const Outcome outcome = run(1, 32, kernel, watched(told, false), 128);
+  REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+  const auto copies = told.of(Kind::copy);
+  REQUIRE(copies.size() == 1);
+  CHECK(std::string(copies[0].array) == "tile");
+  CHECK((copies[0].row == 2 && copies[0].byte == 16 && copies[0].bytes == 16 && copies[0].lane == 0));
+  CHECK(told.of(Kind::commit).size() == 32);
+  CHECK(told.of(Kind::sync).size() == 1);
+  std::vector<Kind> lane0;
+  for (const ExecEvent& e : told.events)
+    if (e.lane == 0 && e.kind != Kind::sync) lane0.push_back(e.kind);
+  CHECK(lane0 == std::vector{Kind::copy, Kind::commit, Kind::wait, Kind::wait});
+  std::vector<int> left;
+  for (const ExecEvent& e : told.of(Kind::wait))
+    if (e.lane == 0) left.push_back(e.bytes);
+  CHECK(left == std::vector{1, 0});
+}
+
+TEST_CASE("watcher: a launch that nobody watches is the same launch") {
+  Told told;
+  std::uint64_t switches[2];
+  for (const bool watching : {false, true}) {
+    ExecOptions options;
+    options.workers = 1;
+    if (watching) options.watcher = &told;
+    const Outcome outcome = run(
+        2, 64, [] { __syncthreads(); }, options);
+    REQUIRE(outcome.ok());
+    switches[watching] = outcome.report.switches;
+  }
+  CHECK(switches[0] == switches[1]);
+  CHECK(told.of(Kind::release).size() == 2);
+}
+
+}  // namespace

@@ -1,0 +1,131 @@
+// The committed data of the figures keep to writeups/results/README.md: error maps, traces, layouts. Run from the
+// repository's root, as `make unit` does.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "checks/bench/json.hpp"
+
+namespace {
+using namespace lab;
+namespace fs = std::filesystem;
+
+const fs::path RESULTS = "writeups/results";
+
+std::string read(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  REQUIRE_MESSAGE(in.good(), "cannot read " << path.string());
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::vector<std::string> split(const std::string& text, const std::string& at) {
+  std::vector<std::string> parts;
+  for (std::size_t from = 0;;) {
+    const std::size_t to = text.find(at, from);
+    parts.push_back(text.substr(from, to - from));
+    if (to == text.npos) return parts;
+    from = to + at.size();
+  }
+}
+
+std::size_t map_part(const std::vector<std::string>& lines) {
+  std::size_t wrong = 0;
+  CHECK((lines[1].size() == 64 || lines[1].size() == 128));
+  for (std::size_t i = 1; i < lines.size(); ++i) {
+    CHECK(lines[i].size() == lines[1].size());
+    for (const char ch : lines[i]) {
+      const bool level = (ch >= '0' && ch <= '9') || (ch >= 'A' && ch <= 'Z') || (ch >= 'a' && ch <= 'z');
+      if (!level && ch != '.' && ch != '!' && ch != '~') FAIL_CHECK("character '" << ch << "'");
+      wrong += ch != '.';
+    }
+  }
+  return wrong;
+}
+
+TEST_CASE("results: committed error maps keep to the schema, and show something wrong") {
+  std::size_t maps = 0;
+  for (const auto& entry : fs::directory_iterator(RESULTS / "error-maps")) {
+    CAPTURE(entry.path().string());
+    std::string text = read(entry.path());
+    REQUIRE(text.ends_with("\n"));
+    text.pop_back();
+    const std::vector<std::string> parts = split(text, "\n\n");
+    REQUIRE(parts.size() >= 2);
+    CHECK(parts[0].starts_with("schema: error-map-2\nbug: " + entry.path().stem().string() + "\n"));
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+      const std::vector<std::string> lines = split(parts[i], "\n");
+      CAPTURE(lines[0]);
+      REQUIRE(lines.size() > 1);
+      if (lines[0].starts_with("sample: ")) {
+        const std::size_t columns = lines[0].find("predicted") == std::string::npos ? 4 : 5;
+        for (std::size_t n = 1; n < lines.size(); ++n) CHECK(split(lines[n], " ").size() == columns);
+      } else {
+        CHECK((lines[0] == "seen" || lines[0] == "predicted"));
+        CHECK(map_part(lines) > 0);
+      }
+    }
+    CHECK(split(parts[1], "\n")[0] == "seen");
+    ++maps;
+  }
+  CHECK(maps > 0);
+}
+
+TEST_CASE("results: committed traces keep to the schema, and only the order of a block's barriers is in them") {
+  std::size_t traces = 0;
+  const std::set<std::string> known{"read", "write", "copy", "commit", "wait", "sync", "arrive", "release"};
+  for (const auto& entry : fs::directory_iterator(RESULTS / "traces")) {
+    CAPTURE(entry.path().string());
+    const std::string text = read(entry.path());
+    const std::size_t gap = text.find("\n\n");
+    REQUIRE(gap != text.npos);
+    CHECK(text.starts_with("schema: trace-shared-1\n"));
+    std::istringstream body(text.substr(gap + 2));
+    std::string line;
+    std::getline(body, line);
+    const std::size_t columns = split(line, "\t").size();
+    CHECK(columns == 10);
+    int period = 0, releases = 0;
+    while (std::getline(body, line)) {
+      const std::vector<std::string> fields = split(line, "\t");
+      REQUIRE(fields.size() == columns);
+      CHECK(known.contains(fields[2]));
+      CHECK(std::stoi(fields[0]) >= period);
+      period = std::stoi(fields[0]);
+      CHECK(period == releases);  // a barrier's release ends a period
+      releases += fields[2] == "release";
+    }
+    CHECK(releases > 0);
+    ++traces;
+  }
+  CHECK(traces > 0);
+}
+
+TEST_CASE("results: committed layouts: every element of a fragment is held, and by one lane") {
+  const json::Value layouts = json::parse(read(RESULTS / "layouts.json"));
+  CHECK(layouts["schema"].string == "layouts-1");
+  CHECK(!layouts["fragments"].items.empty());
+  for (const json::Value& f : layouts["fragments"].items) {
+    CAPTURE(f["name"].string);
+    std::set<int> held;
+    CHECK(f["held"].items.size() == 32);
+    for (const json::Value& lane : f["held"].items)
+      for (const json::Value& element : lane.items) CHECK(held.insert(int(element.number)).second);
+    CHECK(double(held.size()) == f["rows"].number * f["columns"].number);
+    CHECK(*held.begin() == 0);
+    CHECK(*held.rbegin() == int(held.size()) - 1);
+  }
+  CHECK(!layouts["banks"].items.empty());
+  for (const json::Value& b : layouts["banks"].items) {
+    CHECK(b["bank"].items.size() == 32);
+    CHECK(b["turns"].number >= b["least"].number);
+  }
+}
+
+}  // namespace
