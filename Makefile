@@ -1,6 +1,6 @@
 # The SDPA lab notebook. `make` says what can be done here.
 #
-# A binary is a stage's kernel.cu, compiled for one backend with at most one bug planted, linked with the harness:
+# A binary is a stage's kernel.cu, compiled for one backend with at most one bug's patch applied, linked with the harness:
 #   build/<backend>/<stage>/<variant>/lab     variant: fixed, checked (CPU, instrumented), bug-<name>
 # Bug builds on the CPU are instrumented too; the checker sleeps until a test wakes it.
 
@@ -100,7 +100,7 @@ LIBS := -lboost_context -pthread
 LIBS += $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
 BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
 endif
-LIB_SRC := $(BACKEND_SRC) $(wildcard reference/*.cpp) $(filter-out checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp,$(wildcard checks/*.cpp checks/*/*.cpp))
+LIB_SRC := $(BACKEND_SRC) $(wildcard reference/*.cpp) $(filter-out checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp,$(wildcard checks/*.cpp checks/*/*.cpp)) checks/desk/patch.cpp
 LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o) $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/bench/gpu/*.cu)))
 UNIT_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/tests/test_*.cpp))
 
@@ -120,22 +120,38 @@ $(B)/obj/%.o: %.cu $(B)/flags
 
 # $* is STAGE/VARIANT.
 variant_of = $(notdir $(1))
+stage_of = $(patsubst %/,%,$(dir $(1)))
 planted_in = $(patsubst bug-%,%,$(filter bug-%,$(call variant_of,$(1))))
-$(B)/%/kernel.o: stages/$$(dir $$*)kernel.cu $(B)/flags
+instrumented = $(if $(filter fixed,$(call variant_of,$(1))),,-fsanitize=thread)
+$(B)/%/kernel.o: $$(if $$(call planted_in,$$*),$(B)/$$*,stages/$$(call stage_of,$$*))/kernel.cu $(B)/flags
 	@mkdir -p $(@D)
 ifeq ($(backend),gpu)
-	@$(NVCC) $(NVCCFLAGS) -I. -DLAB_BUG='"$(call planted_in,$*)"' -MD -MP -MF $(@:.o=.d) -c $< -o $@
+	@$(NVCC) $(NVCCFLAGS) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
 else
-	@$(CXX) -x c++ $(CXXFLAGS) $(INCLUDES) $(if $(filter fixed,$(call variant_of,$*)),,-fsanitize=thread) \
-	  -DLAB_BUG='"$(call planted_in,$*)"' -MMD -MP -c $< -o $@
+	@$(CXX) -x c++ $(CXXFLAGS) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@
 endif
 
-$(B)/%/bugs.o: stages/$$(dir $$*)bugs.cpp $(B)/flags
+# The kernel with a bug's patch applied. #line directives in it name the lines of kernel.cu and of the patch.
+PATCH := build/patch
+$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu stages/$$(call stage_of,$$*)/bugs/$$(call planted_in,$$*).patch $(PATCH)
 	@mkdir -p $(@D)
-	@$(CXX) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
+	@$(PATCH) $(call stage_of,$*) $(call planted_in,$*) $@
+$(PATCH): checks/desk/patch.cpp checks/desk/patch_main.cpp checks/desk/patch.hpp reference/bad_input.hpp
+	@mkdir -p $(@D)
+	@$(CXX) -std=c++20 -O1 -Wall -Wextra -I. $(filter %.cpp,$^) -o $@
 
-# Fingerprints belong to the stage, not to the variant: one object serves all of a stage's binaries.
-$(B)/%/lab: $(B)/%/kernel.o $(B)/$$(dir $$*)fingerprints/bugs.o $(B)/liblab.a
+# How the kernel was built, for the binary to say.
+build_info = -DLAB_STAGE='"$(1)"' -DLAB_BUG='"$(2)"' -DLAB_TARGET='"$(3)"'
+$(B)/%/build_info.o: common/build_info.cpp stages/$$(call stage_of,$$*)/stage.conf $(B)/flags
+	@mkdir -p $(@D)
+	@$(CXX) $(CXXFLAGS) $(INCLUDES) $(if $(filter cpu,$(backend)),$(call instrumented,$*)) -MMD -MP -c $< -o $@ \
+	  $(call build_info,$(call stage_of,$*),$(call planted_in,$*),$(shell $(STAGES_SH) conf $(call stage_of,$*) target))
+$(B)/obj/unit_build_info.o: common/build_info.cpp $(B)/flags
+	@mkdir -p $(@D)
+	@$(CXX) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@ $(call build_info,unit tests,,sm_89)
+
+# Fingerprints belong to the stage, not to the variant: their objects serve all of a stage's binaries.
+$(B)/%/lab: $(B)/%/kernel.o $(B)/%/build_info.o $$(addprefix $(B)/obj/,$$(addsuffix .o,$$(basename $$(wildcard stages/$$(call stage_of,$$*)/bugs/*.cpp)))) $(B)/liblab.a
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
 
 $(B)/liblab.a: $(LIB_OBJ)
@@ -248,8 +264,7 @@ plots-check:
 	  { echo 'make plots needs Python 3.10 or newer with venv, and matplotlib from a package index or a mirror' >&2; exit 2; }
 
 # What the CPU backend gives the figures: shared-memory plans and maps of the bugs' errors. Committed; redone after a change.
-MAPPED := v1_scalar:head_dim_64 v2b_single_warp:warp7_nan v2b_single_warp:accum_tail v2c3_scalar_smem:double_scale \
-  v2c3_scalar_smem:reduce_32x v2c5_wmma_qk:qk_not_transposed v2c5_wmma_qk:ldm v2c5_wmma_qk:skip_tail v2c6_wmma_pv:fragment_layout
+MAPPED := $(foreach s,$(ALL_STAGES),$(addprefix $(s):,$(shell $(STAGES_SH) conf $(s) map)))
 figure-data: $(foreach p,$(MAPPED),$(call bug_lab,$(p))) $(FIXED_LABS) $(call bug_lab,v2b_single_warp:smem_overflow)
 	@sh checks/pages/figure_data.sh $(B) $(MAPPED)
 
@@ -275,8 +290,8 @@ writeups: $(FIXED_LABS) $(CHECKED_LABS) $(BUG_LABS)
 
 unit: $(B)/unit
 	@$<
-$(B)/unit: $(UNIT_OBJ) $(B)/liblab.a
-	@$(CXX) -no-pie -g $(UNIT_OBJ) $(B)/liblab.a $(LIBS) -o $@
+$(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(B)/liblab.a
+	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
 
 clean:
 	@rm -rf build

@@ -36,7 +36,7 @@ struct LaunchPlan {
   int tile_m = 0;         // query rows a block
   int tile_n = 0;         // keys a K/V tile
   int rows_per_warp = 0;  // query rows a compute warp owns
-  int stages = 1;         // K/V tiles in flight
+  int slots = 1;          // K/V tiles in shared memory
   bool half_p = false;    // rounds the softmax weights to fp16 before P·V: the harness allows for it
   dim3 grid;              // x: query tiles, y: heads, z: batch
   dim3 block;
@@ -52,14 +52,14 @@ struct StageInfo {
   // errors inside the kernel show at the next synchronisation, as with any CUDA launch.
   cudaError_t (*launch)(const AttentionArgs& args);
   LaunchPlan (*plan)(const Shape& shape);
-  std::vector<const char*> bugs;  // what this source can plant
 };
 
 // The stage that this binary was linked with.
 const StageInfo& stage();
 
-// The bug that this binary was built with ("" when fixed). Defined in the kernel's translation unit, by
-// common/build_info.hpp, so that it always tells how the kernel itself was compiled.
+// What this binary was built from: the stage's directory, and the bug that its patch put in ("" when fixed). Defined in
+// common/build_info.cpp.
+const char* stage_name();
 const char* planted_bug();
 
 }  // namespace lab

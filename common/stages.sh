@@ -1,20 +1,35 @@
 #!/bin/sh
-# What stages and bugs there are, from stages/*/stage.conf, so that a new stage is a new directory and nothing else.
+# What stages and bugs there are, from stages/*/stage.conf and the heads of stages/*/bugs/*.patch, so that a new stage is a
+# new directory and nothing else, and a new bug a new patch.
 #   stages.sh dirs              every stage directory, in the order of the climb
 #   stages.sh list              the table of `make list`
 #   stages.sh resolve NAME      "DIR" for a stage, "DIR:BUG DIR:BUG ..." for a broken version of the notes
 #   stages.sh bugs NAME [BUG]   "DIR:BUG ..." of a stage or a broken version, or the one that BUG names
-#   stages.sh conf DIR KEY      what a stage's stage.conf says of KEY, or nothing. Beside idea, bugs, also and learned:
+#   stages.sh conf DIR KEY      what a stage's stage.conf says of KEY, or nothing; and from the heads of its patches:
+#                               bugs       all of them
+#                               also       NAME:BUG for each version of the notes that had it
 #                               harmless   planted changes that turned out to be right
 #                               lucky      bugs that a GPU may hide: by the order in which it runs, or the layout it happens to have
-#                               registers  the stage's own budget, a thread at sm_89
+#                               map        bugs with an error map
 # An unknown name is one line on standard error and exit status 2.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
 dirs() { ls -d stages/*/ | sed 's|stages/||; s|/||' | sort -V; }
 
-conf() { (eval "$2="; . "stages/$1/stage.conf"; eval "printf '%s\n' \"\$$2\""); }
+# Names of the bugs of stage $1 whose patch has the key $2 in its head.
+with_key() { grep -l "^$2: " "stages/$1"/bugs/*.patch 2> /dev/null | sed 's|.*/||; s|\.patch$||' | tr '\n' ' '; }
+
+conf() {
+  case $2 in
+    bugs) with_key "$1" plants ;;
+    harmless|lucky|map) with_key "$1" "$2" ;;
+    also) for b in $(with_key "$1" also); do for n in $(sed -n 's/^also: //p;/^--- /q' "stages/$1/bugs/$b.patch"); do printf '%s:%s ' "$n" "$b"; done; done ;;
+    *) stage_conf "$1" "$2" ;;
+  esac
+}
+
+stage_conf() { (eval "$2="; . "stages/$1/stage.conf"; eval "printf '%s\n' \"\$$2\""); }
 
 short() { printf '%s\n' "${1%%_*}"; }
 

@@ -1,5 +1,5 @@
-// The GPU that the lab budgets for. Kernels must fit it wherever they run: the H200 has room for mistakes
-// (227 KiB of shared memory a block) that an L4 refuses.
+// The GPUs that stages are built for; a stage's stage.conf names its own. A kernel must fit its target wherever it
+// runs: the H200 has room for mistakes (227 KiB of shared memory a block) that an L4 refuses.
 #pragma once
 #include <cstddef>
 
@@ -8,12 +8,12 @@ namespace lab {
 struct Target {
   const char* name;
   std::size_t smem_per_block;  // bytes a block may ask for with the opt-in attribute
-  int max_threads_per_block;
-  int registers_per_thread;  // the lab's own limit, from the source notes
 };
 
-inline constexpr Target SM_89{"sm_89", 101376, 1024, 72};
-inline constexpr Target BUDGET = SM_89;
+inline constexpr Target TARGETS[] = {{"sm_89", 101376}, {"sm_90a", 232448}};
+
+// The target of the stage that this binary was linked with. Defined in common/build_info.cpp.
+const Target& stage_target();
 
 // What a block gets without cudaFuncAttributeMaxDynamicSharedMemorySize, on every CUDA GPU.
 inline constexpr std::size_t SMEM_WITHOUT_OPT_IN = 49152;

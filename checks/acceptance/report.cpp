@@ -36,7 +36,7 @@ std::string of_allowed(double ratio) { return ratio < 10 ? format("%.0f%%", 100 
 std::string registers_of(const Shape& shape, const LaunchPlan& plan) {
   std::ifstream table("writeups/results/resources.json");
   const std::string fixed = format("\"stage\": \"%s\", \"bug\": \"\", \"arch\": \"sm_89\"", stage().name);
-  const std::string kernels[] = {format("_kernel<%d>\"", shape.D), format("_kernel<%d,%d>\"", shape.D, plan.stages)};
+  const std::string kernels[] = {format("<%d>\"", shape.D), format("<%d,%d>\"", shape.D, plan.slots)};
   const std::string field = "\"registers\": ";
   for (std::string line; std::getline(table, line);) {
     if (line.find(fixed) == line.npos) continue;
@@ -49,10 +49,10 @@ std::string registers_of(const Shape& shape, const LaunchPlan& plan) {
 
 void print_resources(const Shape& shape) {
   const LaunchPlan plan = stage().plan(shape);
-  std::printf("%-16s registers %s, shared memory %zu B (%.1f KiB), grid %s, block %s, tile %dx%d, %d stage%s\n",
+  std::printf("%-16s registers %s, shared memory %zu B (%.1f KiB), grid %s, block %s, tile %dx%d, %d slot%s\n",
               text(shape).c_str(), registers_of(shape, plan).c_str(), plan.smem(), double(plan.smem()) / 1024,
-              text(plan.grid).c_str(), text(plan.block).c_str(), plan.tile_m, plan.tile_n, plan.stages,
-              plan.stages == 1 ? "" : "s");
+              text(plan.grid).c_str(), text(plan.block).c_str(), plan.tile_m, plan.tile_n, plan.slots,
+              plan.slots == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -73,8 +73,8 @@ std::string plan_json(const Shape& shape, const LaunchPlan& plan) {
   return format("{\n  \"stage\": \"%s\", \"bug\": \"%s\",\n", stage().name, planted_bug()) +
          format("  \"B\": %d, \"H\": %d, \"S\": %d, \"D\": %d, \"causal\": %s,\n", shape.B, shape.H, shape.S, shape.D,
                 shape.causal ? "true" : "false") +
-         format("  \"tile_m\": %d, \"tile_n\": %d, \"rows_per_warp\": %d, \"stages\": %d,\n", plan.tile_m, plan.tile_n,
-                plan.rows_per_warp, plan.stages) +
+         format("  \"tile_m\": %d, \"tile_n\": %d, \"rows_per_warp\": %d, \"slots\": %d,\n", plan.tile_m, plan.tile_n,
+                plan.rows_per_warp, plan.slots) +
          format("  \"grid\": %s, \"block\": %s,\n", triple(plan.grid).c_str(), triple(plan.block).c_str()) +
          format("  \"static_smem\": %zu, \"dynamic_smem\": %zu, \"smem\": %zu,\n", plan.static_smem, plan.dynamic_smem,
                 plan.smem()) +

@@ -24,7 +24,7 @@ metrics=$metrics,sm__inst_executed_pipe_lsu.sum,smsp__inst_executed_op_shared_ld
 for s in $stalls; do metrics=$metrics,smsp__average_warps_issue_stalled_${s}_per_issue_active.ratio; done
 
 log=build/profile-$stage.csv
-ncu --clock-control none --csv --kernel-name 'regex:v[0-9].*_kernel' --launch-count 1 --metrics "$metrics" \
+ncu --clock-control none --csv --kernel-name 'regex:attention' --launch-count 1 --metrics "$metrics" \
   "$lab" once $words > $log 2>&1 || { echo "ncu failed: $(grep -m1 -E 'ERROR|error' $log || tail -1 $log)" >&2; exit 2; }
 grep -q '"Metric Name"' $log || { echo "ncu saw no kernel: $(tail -1 $log)" >&2; exit 2; }
 

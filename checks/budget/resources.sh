@@ -14,11 +14,11 @@ lab() { printf '%s\n' "$pattern" | sed "s/STAGE/$1/; s/VARIANT/$2/"; }
 
 # One line a kernel: STAGE BUG ARCH KERNEL REGISTERS STACK SPILL_STORES SPILL_LOADS STATIC_SMEM
 compile() {  # compile STAGE BUG ARCH
-  nvcc -std=c++20 -O3 -arch=sm_"$3" -cubin -Xptxas -v -I. -DLAB_BUG="\"$2\"" -o $work/out-"$1-$2-$3".cubin stages/"$1"/kernel.cu > $work/log-"$1-$2-$3" 2>&1 ||
+  source=stages/$1/kernel.cu; [ -n "$2" ] && source=$(dirname "$(lab "$1" "bug-$2")")/kernel.cu
+  nvcc -std=c++20 -O3 -arch=sm_"$3" -cubin -Xptxas -v -I. -o $work/out-"$1-$2-$3".cubin "$source" > $work/log-"$1-$2-$3" 2>&1 ||
     { cat $work/log-"$1-$2-$3"; exit 1; }
   awk -v stage="$1" -v bug="${2:--}" -v arch="$3" '
-    /Compiling entry function/ { match($0, /[a-z0-9]*_kernelI(Li[0-9]+E)+/); name = substr($0, RSTART, RLENGTH)
-      sub(/^[0-9]+/, "", name); if (match(name, /v[0-9]/)) name = substr(name, RSTART)
+    /Compiling entry function/ { match($0, /attentionI(Li[0-9]+E)+/); name = substr($0, RSTART, RLENGTH)
       gsub(/E$/, ">", name); sub(/ILi/, "<", name); gsub(/ELi/, ",", name) }
     /bytes stack frame/ { stack = $1; stores = $5; loads = $9 }
     /Used [0-9]+ registers/ { match($0, /Used [0-9]+/); registers = substr($0, RSTART + 5, RLENGTH - 5); smem = 0
@@ -31,8 +31,8 @@ dynamic() {  # dynamic STAGE BUG
   variant=fixed; [ -n "$2" ] && variant=bug-$2
   for shape in "1 8 512 64" "2 8 2048 64" "1 8 512 128" "2 8 2048 128"; do
     $(lab "$1" "$variant") plan $shape | awk -v stage="$1" -v bug="${2:--}" -v D="${shape##* }" '
-      /"static_smem"/ { gsub(/[:,"]/, " "); bytes = $4 } /"stages"/ { match($0, /"stages": [0-9]+/); split(substr($0, RSTART, RLENGTH), w, " "); n = w[2] }
-      END { name = stage; sub(/_.*/, "_kernel<" D, name); print stage, bug, name ">", bytes; print stage, bug, name "," n ">", bytes }'
+      /"static_smem"/ { gsub(/[:,"]/, " "); bytes = $4 } /"slots"/ { match($0, /"slots": [0-9]+/); split(substr($0, RSTART, RLENGTH), w, " "); n = w[2] }
+      END { name = "attention<" D; print stage, bug, name ">", bytes; print stage, bug, name "," n ">", bytes }'
   done
 }
 

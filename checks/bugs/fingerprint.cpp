@@ -8,11 +8,13 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 
-#include "checks/commands.hpp"
 #include "checks/acceptance/device_tensors.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/tolerance.hpp"
+#include "checks/commands.hpp"
+#include "checks/desk/patch.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -157,7 +159,7 @@ Part sanitizer_reports(const Shape& shape, Finding::Kind kind) {
     std::string text(line);
     while (!text.empty() && text.back() == '\n') text.pop_back();
     if (text.find("SUMMARY") != text.npos) summary = text;
-    if (part.lines.size() < 4 && text.find("kernel.cu:") != text.npos) part.lines.push_back(text);
+    if (part.lines.size() < 4 && text.find("stages/") != text.npos) part.lines.push_back(text);
   }
   pclose(pipe);
   if (summary.empty())
@@ -177,25 +179,54 @@ std::string joined(const std::vector<std::string>& pieces) {
   return text;
 }
 
-std::string kernel_path() { return std::string("stages/") + stage().name + "/kernel.cu"; }
+// What `lab fingerprint` is looking for.
+const desk::Patch* patch_at_hand = nullptr;
 
-// The only line of the kernel that holds `piece`; a fingerprint that cannot find its line is a mistake in bugs.cpp.
-int line_with(const std::string& piece) {
-  std::ifstream source(kernel_path());
-  if (!source) throw std::runtime_error("cannot read " + kernel_path() + "; run from the repository's root");
-  std::string line;
-  int number = 0, found = 0;
-  while (std::getline(source, line)) {
-    ++number;
-    if (line.find(piece) == line.npos) continue;
-    if (found) throw std::runtime_error(kernel_path() + " has '" + piece + "' on more than one line");
-    found = number;
-  }
-  if (!found) throw std::runtime_error(kernel_path() + " has no line with '" + piece + "'");
-  return found;
+struct Place {
+  std::string file;
+  int line = 0;
+  std::string text() const { return file + ":" + std::to_string(line); }
+};
+
+// The only line with `piece`, of the kernel as this build has it. In the fixed build a line that only the patch would
+// add is sought there. A fingerprint that cannot find its line is a mistake in its .cpp.
+Place line_with(const std::string& piece) {
+  const std::string path = std::string("stages/") + stage().name + "/kernel.cu";
+  std::ifstream file(path);
+  std::ostringstream source;
+  if (!file || !(source << file.rdbuf())) throw BadInput("cannot read " + path + "; run from the repository's root");
+  std::vector<Place> plain, patched;
+  std::istringstream lines(source.str());
+  int number = 0;
+  for (std::string line; std::getline(lines, line);)
+    if (++number; line.find(piece) != line.npos) plain.push_back({path, number});
+  for (const desk::SourceLine& line : desk::patched_lines(*patch_at_hand, source.str()))
+    if (line.text.find(piece) != line.text.npos)
+      patched.push_back({line.added ? patch_at_hand->path : path, line.number});
+  const std::vector<Place>& found = *planted_bug() || plain.empty() ? patched : plain;
+  if (found.size() != 1)
+    throw std::runtime_error(path + " with " + patch_at_hand->path + " has " + std::to_string(found.size()) +
+                             " lines with '" + piece + "', where a fingerprint needs one");
+  return found[0];
+}
+
+std::vector<Fingerprint>& registry() {
+  static std::vector<Fingerprint> all;
+  return all;
 }
 
 }  // namespace
+
+const std::vector<Fingerprint>& fingerprints() {
+  std::ranges::sort(registry(), {}, &Fingerprint::bug);
+  return registry();
+}
+
+RegisteredFingerprint::RegisteredFingerprint(std::vector<Part> (*look)(), const char* file) {
+  std::string name(file);
+  name.erase(0, name.rfind('/') + 1);
+  registry().push_back({name.substr(0, name.rfind('.')), look});
+}
 
 std::string Trial::title() const {
   return std::string(name(family)) + " inputs, " + text(shape) + ", seed " + std::to_string(seed);
@@ -392,11 +423,14 @@ Part schedules_differ(const Shape& shape, Family family) {
 
 Part checker_reports(const Shape& shape, const ExpectedReport& wanted) {
   Part part;
-  const int first = wanted.first.empty() ? 0 : line_with(wanted.first);
-  const int second = wanted.second.empty() ? 0 : line_with(wanted.second);
+  const Place first = wanted.first.empty() ? Place{} : line_with(wanted.first);
+  const Place second = wanted.second.empty() ? Place{} : line_with(wanted.second);
   part.expected = std::string("the checker reports: ") + name(wanted.kind);
-  if (first) part.expected += " at " + kernel_path() + ":" + std::to_string(first);
-  if (second) part.expected += (first ? " and line " : " at " + kernel_path() + ":") + std::to_string(second);
+  if (first.line) part.expected += " at " + first.text();
+  if (second.line)
+    part.expected += !first.line                 ? " at " + second.text()
+                     : first.file == second.file ? " and line " + std::to_string(second.line)
+                                                 : " and " + second.text();
   if (std::string_view(backend_name()) == "gpu") return sanitizer_reports(shape, wanted.kind);
   if (!can_check()) throw BadInput("this binary is not instrumented; make stage=S reproduce-bug builds one that is");
   int under = 0;
@@ -405,8 +439,8 @@ Part checker_reports(const Shape& shape, const ExpectedReport& wanted) {
     options.schedule = schedule, options.check = true, options.gaps = true;
     const Trial t = run_trial(shape, Family::unit, options);
     const auto found = std::ranges::find_if(t.findings, [&](const Finding& f) {
-      const auto is = [&](const Finding::Access& side, int line) {
-        return line == 0 || (side.line == line && side.file == kernel_path());
+      const auto is = [&](const Finding::Access& side, const Place& place) {
+        return place.line == 0 || (side.line == place.line && side.file == place.file);
       };
       return f.kind == wanted.kind &&
              ((is(f.first, first) && is(f.second, second)) || (is(f.second, first) && is(f.first, second)));
@@ -442,7 +476,7 @@ std::vector<Part> nothing_wrong(const Shape& shape) {
 // lab fingerprint BUG: looks for the bug in this build. 0: as it should be (all parts show and the bug is planted, or
 // none shows and it is not).
 int fingerprint_command(std::span<char*> args) {
-  const std::vector<Fingerprint> known = fingerprints();
+  const std::vector<Fingerprint>& known = fingerprints();
   std::string names;
   for (const Fingerprint& f : known) names += " " + f.bug;
   if (args.size() != 1) throw BadInput("fingerprint takes the name of one bug:" + names);
@@ -451,23 +485,26 @@ int fingerprint_command(std::span<char*> args) {
   const std::string planted = planted_bug();
   if (!planted.empty() && planted != found->bug) throw BadInput("this build has the bug " + planted);
   const bool with_bug = !planted.empty();
+  const desk::Patch patch = desk::read_patch(desk::patch_path(stage().name, found->bug));
+  patch_at_hand = &patch;
+  const bool harmless = !patch.harmless.empty();
   if (with_bug) {
     std::printf("%s in %s, on %s (%s)\n  planted:   %s\n  predicted: %s\n", found->bug.c_str(), stage().name,
-                backend_name(), device_name().c_str(), found->plant.c_str(), found->predicted.c_str());
+                backend_name(), device_name().c_str(), patch.plants.c_str(), patch.predicted.c_str());
   } else {
     std::printf("  the fixed build, same inputs:\n");
   }
   bool good = true;
   int looked = 0;
   for (const Part& part : found->look()) {
-    const bool wanted = part.always || (with_bug && !found->harmless);
+    const bool wanted = part.always || (with_bug && !harmless);
     const bool hidden = wanted && !part.shown && !part.excuse.empty();
     const bool looked_here = part.possible && !hidden, as_it_should = !looked_here || part.shown == wanted;
     looked += looked_here;
     good &= as_it_should;
     const char* mark = !looked_here ? "skip" : part.shown ? "shown" : "not shown";
     // What turned out to be no bug has nothing to show: say what would, and that it does not.
-    const char* label = found->harmless && !part.always ? "if a bug: " : "expected: ";
+    const char* label = harmless && !part.always ? "if a bug: " : "expected: ";
     if (with_bug) std::printf("  %s %s\n", label, part.expected.c_str());
     std::printf("  %s %s[%s%s]\n", with_bug ? "seen:     " : "          ",
                 (part.seen + (hidden ? part.excuse : "") + " ").c_str(), mark,

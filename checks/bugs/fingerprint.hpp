@@ -1,5 +1,5 @@
-// How a bug is recognised. A stage's bugs.cpp lists a Fingerprint for each bug it can plant; `lab fingerprint` looks
-// for it. In the build with the bug every part must show, in the fixed build none may.
+// How a bug is recognised. Beside its patch, stages/<stage>/bugs/<bug>.cpp registers a Fingerprint; `lab fingerprint`
+// looks for it. In the build with the bug every part must show, in the fixed build none may.
 #pragma once
 #include <functional>
 #include <string>
@@ -23,16 +23,19 @@ struct Part {
   std::string excuse = {};         // not empty: the bug may stay hidden here, and this says why
 };
 
+// What a bug is, in words, stands in the head of its patch (checks/desk/patch.hpp); this is how it is seen.
 struct Fingerprint {
   std::string bug;
-  std::string plant;      // what the flag changes
-  std::string predicted;  // the wrong answer as a formula, or what takes its place
-  std::function<std::vector<Part>()> look;
-  bool harmless = false;  // the planted change turned out to be right: it shows nothing, and must not
+  std::vector<Part> (*look)();
 };
 
-// The linked stage's fingerprints, in the order of its stage.conf. Defined in stages/<stage>/bugs.cpp.
-std::vector<Fingerprint> fingerprints();
+// The linked stage's fingerprints, by name.
+const std::vector<Fingerprint>& fingerprints();
+
+// Registers the fingerprint of the bug that the file is named after: `const RegisteredFingerprint registered(look);`.
+struct RegisteredFingerprint {
+  explicit RegisteredFingerprint(std::vector<Part> (*look)(), const char* file = __builtin_FILE());
+};
 
 // One launch on seeded inputs, with everything that can be observed of it.
 struct Trial {
@@ -76,8 +79,9 @@ Part fails(const Trial& trial, cudaError_t error, const std::vector<std::string>
 // Schedules and copy modes give different outputs. On a GPU: repeated launches differ, or one is wrong.
 Part schedules_differ(const Shape& shape, Family family = Family::unit);
 
-// The CPU checker reports `kind` under every schedule. `first` and `second` are pieces of the kernel's source lines:
-// a report must name exactly those lines, in either order ("" stands for any line, or no such side).
+// The CPU checker reports `kind` under every schedule. `first` and `second` are pieces of source lines, of the kernel
+// or of those that the patch adds: a report must name exactly those lines, in either order ("" stands for any line, or
+// no such side).
 struct ExpectedReport {
   Finding::Kind kind;
   std::string first, second;

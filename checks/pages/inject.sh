@@ -27,7 +27,7 @@ if [ "${1:-}" = plan ]; then
       s = substr($0, RSTART + length(key) + 4, RLENGTH - length(key) - 4); gsub(/"/, "", s); return s }
     /"stage"/ { ++c; n = 0 }
     /"D":/ { d[c] = sprintf("(%s,%s,%s,%s)", field("B"), field("H"), field("S"), field("D")) }
-    /"tile_m"/ { tile[c] = field("tile_m") " queries x " field("tile_n") " keys"; rows[c] = field("rows_per_warp"); slots[c] = field("stages") }
+    /"tile_m"/ { tile[c] = field("tile_m") " queries x " field("tile_n") " keys"; rows[c] = field("rows_per_warp"); slots[c] = field("slots") }
     /"grid"/ { match($0, /\[[0-9, ]*\]/); grid[c] = substr($0, RSTART + 1, RLENGTH - 2); gsub(/, /, " x ", grid[c]) }
     /"static_smem"/ { total[c] = field("smem") }
     /"name"/ { ++n; name[n] = field("name"); type[n] = field("type")

@@ -53,15 +53,16 @@ findings=0; separator=
 for dir in "$logs"/*/; do
   name=$(basename "$dir"); stage=${name%%-*}; variant=${name#*-}; bug=; case $variant in bug-*) bug=${variant#bug-} ;; esac
   awk -v stage="$stage" -v bug="$bug" -v json="$json" -v separator="$separator" -v tools="$TOOLS" '
-    # "at void <unnamed>::v2b_kernel<(int)64, (int)2>(...)+0x1b70 in kernel.cu:146" -> "stages/v2b_single_warp/kernel.cu:146"
+    # "at void <unnamed>::attention<(int)64, (int)2>(...)+0x1b70 in kernel.cu:146" -> "stages/v2b_single_warp/kernel.cu:146"
     function place(text) {
       if (!match(text, / in [^ ]*:[0-9]+/)) return ""
       text = substr(text, RSTART + 4, RLENGTH - 4); sub(/.*\//, "", text)
       if (text ~ /^kernel\.cu:/) return "stages/" stage "/" text
+      if (text ~ /\.patch:/) return "stages/" stage "/bugs/" text
       return (text ~ /\.cuh:/ ? "common/" : "CUDA header ") text
     }
     function kernel_of(text) {
-      if (!match(text, /v[a-z0-9]+_kernel(<[^>]*>)?/)) return ""
+      if (!match(text, /attention(<[^>]*>)?/)) return ""
       text = substr(text, RSTART, RLENGTH); gsub(/\(int\)| /, "", text)
       return text
     }

@@ -7,34 +7,24 @@
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
-#include "common/launch.cuh"
-#include "common/planted.hpp"
+#include "common/attention_launch.cuh"
 #include "common/smem_plan.cuh"
-#include "common/stage.hpp"
 #include "common/tile.cuh"
 #include "common/warp.cuh"
 
 namespace {
 using namespace lab;
 
-// --- bugs: make stage=v2b reproduce-bug bug=NAME ---------------------------------------------------------
-constexpr bool interwarp_race = planted("interwarp_race");  // two warps fold half a tile each into the same row
-constexpr bool smem_48k = planted("smem_48k");              // no opt-in for more than 48 KiB
-constexpr bool smem_overflow = planted("smem_overflow");    // D = 128 keeps the tile of D = 64, and three stages
-constexpr bool warp7_nan = planted("warp7_nan");            // the producer warp owns rows but computes none
-constexpr bool accum_tail = planted("accum_tail");          // O is cleared as if its rows were not padded
-
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int WARPS = 8;
 constexpr int THREADS = WARPS * 32;
 constexpr int PRODUCER = 7;  // the warp that issues the copies
 
-template <int D_, int STAGES_>
+template <int D_, int SLOTS_>
 struct Tile {
-  static constexpr int D = D_, STAGES = STAGES_;
-  static constexpr bool LARGE = D == 64 || smem_overflow;
-  static constexpr int M = LARGE ? 64 : 48;  // query rows a block
-  static constexpr int N = LARGE ? 64 : 32;  // keys a tile
+  static constexpr int D = D_, SLOTS = SLOTS_;
+  static constexpr int M = D == 64 ? 64 : 48;  // query rows per block
+  static constexpr int N = D == 64 ? 64 : 32;  // keys per tile
   static constexpr int ROWS_PER_WARP = M / WARPS;
   static constexpr int LD = D + 8;      // padded pitch: neighbouring rows start in other banks
   static constexpr int PAIRS = D / 64;  // a lane owns columns 2 lane, 2 lane + 1, then those + 64
@@ -44,7 +34,7 @@ struct Tile {
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
-  half *sQ, *sK, *sV;         // [M][LD], [STAGES * N][LD] twice
+  half *sQ, *sK, *sV;         // [M][LD], [SLOTS * N][LD] twice
   float *S_scores, *O_accum;  // [M][N], [M][LD]
   float *row_max, *row_sum;   // [M]
 };
@@ -53,8 +43,8 @@ template <class T, class Cursor>
 __host__ __device__ Smem carve(Cursor& cursor) {
   Smem smem;
   smem.sQ = cursor.template array<half>("sQ", T::M, T::LD);
-  smem.sK = cursor.template array<half>("sK", T::STAGES * T::N, T::LD);
-  smem.sV = cursor.template array<half>("sV", T::STAGES * T::N, T::LD);
+  smem.sK = cursor.template array<half>("sK", T::SLOTS * T::N, T::LD);
+  smem.sV = cursor.template array<half>("sV", T::SLOTS * T::N, T::LD);
   smem.S_scores = cursor.template array<float>("S_scores", T::M, T::N);
   smem.O_accum = cursor.template array<float>("O_accum", T::M, T::LD);
   smem.row_max = cursor.template array<float>("row_max", T::M, 1);
@@ -65,7 +55,7 @@ __host__ __device__ Smem carve(Cursor& cursor) {
 // Queues the copy of the K and V rows n0 .. n0 + N - 1 into their slot; rows past S become zeros. One warp.
 template <class T>
 __device__ void issue_tile(const Smem& smem, const half* k, const half* v, int n0, int S, int lane) {
-  const int slot = n0 / T::N % T::STAGES;
+  const int slot = n0 / T::N % T::SLOTS;
   for (int i = lane; i < T::N * (T::D / 8); i += 32) {
     const int n = i / (T::D / 8), c = i % (T::D / 8) * 8;
     const bool inside = n0 + n < S;
@@ -75,11 +65,11 @@ __device__ void issue_tile(const Smem& smem, const half* k, const half* v, int n
   }
 }
 
-template <int D, int STAGES>
+template <int D, int SLOTS>
 __global__ void __launch_bounds__(THREADS)
-    v2b_kernel(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
-               half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
-  using T = Tile<D, STAGES>;
+    attention(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
+              half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
+  using T = Tile<D, SLOTS>;
   constexpr int M = T::M, N = T::N, LD = T::LD;
   SmemCursor cursor;
   const Smem smem = carve<T>(cursor);
@@ -93,7 +83,7 @@ __global__ void __launch_bounds__(THREADS)
 
   // --- Prologue: the first tiles on their way, the Q tile, an empty running softmax ------------------------
   if (warp == PRODUCER)
-    for (int t = 0; t < STAGES - 1; ++t) {
+    for (int t = 0; t < SLOTS - 1; ++t) {
       if (t < tiles) issue_tile<T>(smem, k, v, t * N, S, lane);
       __pipeline_commit();  // also when empty: the wait below counts groups
     }
@@ -101,44 +91,43 @@ __global__ void __launch_bounds__(THREADS)
     const int r = i / (D / 8), c = i % (D / 8) * 8;
     copy8(&smem.sQ[r * LD + c], q + std::size_t(q0 + r) * D + c, q0 + r < S);
   }
-  for (int i = threadIdx.x; i < M * (accum_tail ? D : LD); i += THREADS) smem.O_accum[i] = 0.0f;
+  for (int i = threadIdx.x; i < M * LD; i += THREADS) smem.O_accum[i] = 0.0f;
   if (threadIdx.x < M) {
     smem.row_max[threadIdx.x] = -INFINITY;
     smem.row_sum[threadIdx.x] = 0.0f;
   }
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
-  constexpr int WARPS_PER_ROW = interwarp_race ? 2 : 1;
-  constexpr int ROWS = T::ROWS_PER_WARP * WARPS_PER_ROW, KEYS = N / WARPS_PER_ROW;
-  const int first_row = warp / WARPS_PER_ROW * ROWS, first_key = warp % WARPS_PER_ROW * KEYS;
+  constexpr int ROWS = T::ROWS_PER_WARP;
+  const int first_row = warp * ROWS;
   for (int t = 0; t < tiles; ++t) {
-    if (warp == PRODUCER) __pipeline_wait_prior(STAGES - 2);  // tile t has arrived, as far as this warp can see
+    if (warp == PRODUCER) __pipeline_wait_prior(SLOTS - 2);  // tile t has arrived, as far as this warp can see
     __syncthreads();  // now all can see it; and all are done with tile t - 1, whose slot is next to be filled
     if (warp == PRODUCER) {
-      if (t + STAGES - 1 < tiles) issue_tile<T>(smem, k, v, (t + STAGES - 1) * N, S, lane);
+      if (t + SLOTS - 1 < tiles) issue_tile<T>(smem, k, v, (t + SLOTS - 1) * N, S, lane);
       __pipeline_commit();
     }
-    const half* sK = smem.sK + t % STAGES * N * LD;
-    const half* sV = smem.sV + t % STAGES * N * LD;
+    const half* sK = smem.sK + t % SLOTS * N * LD;
+    const half* sV = smem.sV + t % SLOTS * N * LD;
 
     for (int i = 0; i < ROWS; ++i) {
       const int r = first_row + i, row = q0 + r;
-      if (row >= S || (warp7_nan && warp == PRODUCER)) break;  // the same for all lanes of the warp
-      float* scores = smem.S_scores + r * N + first_key;
+      if (row >= S) break;  // the same for all lanes of the warp
+      float* scores = smem.S_scores + r * N;
       float* O = smem.O_accum + r * LD;
 
-      // Scores: all lanes share each dot product, two columns a lane, and the warp adds them up.
+      // Scores: all lanes share each dot product, two columns per lane, and the warp adds them up.
       float2 q_pair[T::PAIRS];
       for (int j = 0; j < T::PAIRS; ++j) q_pair[j] = load2(&smem.sQ[r * LD + 64 * j + 2 * lane]);
       float tile_max = -INFINITY;
-      for (int n = 0; n < KEYS; ++n) {
+      for (int n = 0; n < N; ++n) {
         float s = 0.0f;
         for (int j = 0; j < T::PAIRS; ++j) {
-          const float2 b = load2(&sK[(first_key + n) * LD + 64 * j + 2 * lane]);
+          const float2 b = load2(&sK[n * LD + 64 * j + 2 * lane]);
           s += q_pair[j].x * b.x + q_pair[j].y * b.y;
         }
         s = warp_sum(s);
-        const int key = t * N + first_key + n;
+        const int key = t * N + n;
         const bool visible = key < S && (!causal || key <= row);
         s = visible ? s * scale : -INFINITY;
         if (lane == n % 32) scores[n] = s;  // the lane that exponentiates it below
@@ -149,7 +138,7 @@ __global__ void __launch_bounds__(THREADS)
       const float old_max = smem.row_max[r];
       const float new_max = fmaxf(old_max, tile_max);
       float p_sum = 0.0f;
-      for (int n = lane; n < KEYS; n += 32) {
+      for (int n = lane; n < N; n += 32) {
         const float p = __expf(scores[n] - new_max);
         scores[n] = p;
         p_sum += p;
@@ -168,10 +157,10 @@ __global__ void __launch_bounds__(THREADS)
         const float* pair = &O[64 * j + 2 * lane];
         o[j] = make_float2(pair[0] * rescale, pair[1] * rescale);
       }
-      for (int n = 0; n < KEYS; ++n) {
+      for (int n = 0; n < N; ++n) {
         const float p = scores[n];
         for (int j = 0; j < T::PAIRS; ++j) {
-          const float2 b = load2(&sV[(first_key + n) * LD + 64 * j + 2 * lane]);
+          const float2 b = load2(&sV[n * LD + 64 * j + 2 * lane]);
           o[j].x += p * b.x, o[j].y += p * b.y;
         }
       }
@@ -191,47 +180,25 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-constexpr int stages_for(int S) { return S >= 1024 ? 3 : 2; }  // short sequences have little to run ahead of
-
-template <int D, int STAGES>
-LaunchPlan plan_for(const Shape& shape) {
-  using T = Tile<D, STAGES>;
-  SmemCount count;
-  carve<T>(count);
-  LaunchPlan plan;
-  plan.tile_m = T::M, plan.tile_n = T::N, plan.rows_per_warp = T::ROWS_PER_WARP, plan.stages = STAGES;
-  plan.grid = dim3(ceil_div(shape.S, T::M), shape.H, shape.B);
-  plan.block = dim3(THREADS);
-  plan.dynamic_smem = count.bytes;
-  plan.arrays = count.arrays;
-  return plan;
-}
-
-LaunchPlan plan(const Shape& shape) {
-  const bool three = stages_for(shape.S) == 3;
-  if (shape.D == 64) return three ? plan_for<64, 3>(shape) : plan_for<64, 2>(shape);
-  return three ? plan_for<128, 3>(shape) : plan_for<128, 2>(shape);
-}
-
-cudaError_t launch_v2b(const AttentionArgs& a) {
-  const LaunchPlan p = plan(a.shape);
-  const auto go = [&](auto* kernel, const char* name) {
-    if (!smem_48k)
-      if (const cudaError_t error = opt_in_smem(name, kernel, p.dynamic_smem); error != cudaSuccess) return error;
-    return launch(name, kernel, p.grid, p.block, p.dynamic_smem, a.stream, a.q, a.k, a.v, a.out, a.shape.H, a.shape.S,
-                  a.scale, a.shape.causal);
-  };
-  if (a.shape.D == 64)
-    return p.stages == 3 ? go(v2b_kernel<64, 3>, "v2b_kernel<64,3>") : go(v2b_kernel<64, 2>, "v2b_kernel<64,2>");
-  return p.stages == 3 ? go(v2b_kernel<128, 3>, "v2b_kernel<128,3>") : go(v2b_kernel<128, 2>, "v2b_kernel<128,2>");
-}
+template <class T>
+struct Launcher {
+  static bool takes(const Shape& shape) {
+    return shape.D == T::D && T::SLOTS == (shape.S >= 1024 ? 3 : 2);  // short sequences have little to run ahead of
+  }
+  static LaunchPlan plan(const Shape& shape) {
+    SmemCount smem;
+    carve<T>(smem);
+    return tile_plan<T>(shape, THREADS, smem);
+  }
+  static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
+    const auto kernel = named_kernel<T::D, T::SLOTS>(attention<T::D, T::SLOTS>);
+    if (const cudaError_t error = opt_in_smem(kernel, plan); error != cudaSuccess) return error;
+    return launch_attention(kernel, plan, args);
+  }
+};
 
 }  // namespace
 
 const lab::StageInfo& lab::stage() {
-  static const StageInfo info{
-      "v2b_single_warp", launch_v2b, plan, {"interwarp_race", "smem_48k", "smem_overflow", "warp7_nan", "accum_tail"}};
-  return info;
+  return stage_of<Launcher<Tile<64, 2>>, Launcher<Tile<64, 3>>, Launcher<Tile<128, 2>>, Launcher<Tile<128, 3>>>();
 }
-
-#include "common/build_info.hpp"

@@ -1,39 +1,30 @@
 // V2c3: the scores of a tile go through shared memory. A lane computes a whole dot product and leaves it in S_scores;
-// softmax and P V read it back. That is two warp reductions a row where V2b needed one a score, and it is the buffer
-// that the tensor cores will write to next.
+// softmax and P V read it back. That is two warp reductions per row and tile where V2b needed one per score, and it is
+// the buffer that the tensor cores will write to next.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
-#include "common/launch.cuh"
-#include "common/planted.hpp"
+#include "common/attention_launch.cuh"
 #include "common/smem_plan.cuh"
-#include "common/stage.hpp"
 #include "common/tile.cuh"
 #include "common/warp.cuh"
 
 namespace {
 using namespace lab;
 
-// --- bugs: make stage=v2c3 reproduce-bug bug=NAME --------------------------------------------------------
-constexpr bool double_scale = planted("double_scale");        // scaled when stored and again when read
-constexpr bool reduce_32x = planted("reduce_32x");            // the warp adds up 32 copies of one sum
-constexpr bool inplace_exp = planted("inplace_exp");          // 32 lanes exponentiate the same element in place
-constexpr bool syncwarp_scores = planted("syncwarp_scores");  // a warp barrier between scores and softmax
-constexpr bool missing_tile_barrier = planted("missing_tile_barrier");  // tiles are used without waiting for the copies
-
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int WARPS = 8;
 constexpr int THREADS = WARPS * 32;
 constexpr int PRODUCER = 7;  // the warp that issues the copies
 
-template <int D_, int STAGES_>
+template <int D_, int SLOTS_>
 struct Tile {
-  static constexpr int D = D_, STAGES = STAGES_;
-  static constexpr int M = D == 64 ? 64 : 48;  // query rows a block
-  static constexpr int N = D == 64 ? 64 : 32;  // keys a tile
+  static constexpr int D = D_, SLOTS = SLOTS_;
+  static constexpr int M = D == 64 ? 64 : 48;  // query rows per block
+  static constexpr int N = D == 64 ? 64 : 32;  // keys per tile
   static constexpr int ROWS_PER_WARP = M / WARPS;
   static constexpr int LD = D + 8;      // padded pitch: neighbouring rows start in other banks
   static constexpr int PAIRS = D / 64;  // a lane owns columns 2 lane, 2 lane + 1, then those + 64
@@ -43,7 +34,7 @@ struct Tile {
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
-  half *sQ, *sK, *sV;         // [M][LD], [STAGES * N][LD] twice
+  half *sQ, *sK, *sV;         // [M][LD], [SLOTS * N][LD] twice
   float *S_scores, *O_accum;  // [M][N], [M][LD]
   float *row_max, *row_sum;   // [M]
 };
@@ -52,8 +43,8 @@ template <class T, class Cursor>
 __host__ __device__ Smem carve(Cursor& cursor) {
   Smem smem;
   smem.sQ = cursor.template array<half>("sQ", T::M, T::LD);
-  smem.sK = cursor.template array<half>("sK", T::STAGES * T::N, T::LD);
-  smem.sV = cursor.template array<half>("sV", T::STAGES * T::N, T::LD);
+  smem.sK = cursor.template array<half>("sK", T::SLOTS * T::N, T::LD);
+  smem.sV = cursor.template array<half>("sV", T::SLOTS * T::N, T::LD);
   smem.S_scores = cursor.template array<float>("S_scores", T::M, T::N);
   smem.O_accum = cursor.template array<float>("O_accum", T::M, T::LD);
   smem.row_max = cursor.template array<float>("row_max", T::M, 1);
@@ -64,7 +55,7 @@ __host__ __device__ Smem carve(Cursor& cursor) {
 // Queues the copy of the K and V rows n0 .. n0 + N - 1 into their slot; rows past S become zeros. One warp.
 template <class T>
 __device__ void issue_tile(const Smem& smem, const half* k, const half* v, int n0, int S, int lane) {
-  const int slot = n0 / T::N % T::STAGES;
+  const int slot = n0 / T::N % T::SLOTS;
   for (int i = lane; i < T::N * (T::D / 8); i += 32) {
     const int n = i / (T::D / 8), c = i % (T::D / 8) * 8;
     const bool inside = n0 + n < S;
@@ -74,11 +65,11 @@ __device__ void issue_tile(const Smem& smem, const half* k, const half* v, int n
   }
 }
 
-template <int D, int STAGES>
+template <int D, int SLOTS>
 __global__ void __launch_bounds__(THREADS)
-    v2c3_kernel(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
-                half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
-  using T = Tile<D, STAGES>;
+    attention(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
+              half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
+  using T = Tile<D, SLOTS>;
   constexpr int M = T::M, N = T::N, LD = T::LD;
   SmemCursor cursor;
   const Smem smem = carve<T>(cursor);
@@ -92,7 +83,7 @@ __global__ void __launch_bounds__(THREADS)
 
   // --- Prologue: the first tiles on their way, the Q tile, an empty running softmax ------------------------
   if (warp == PRODUCER)
-    for (int t = 0; t < STAGES - 1; ++t) {
+    for (int t = 0; t < SLOTS - 1; ++t) {
       if (t < tiles) issue_tile<T>(smem, k, v, t * N, S, lane);
       __pipeline_commit();  // also when empty: the wait below counts groups
     }
@@ -110,15 +101,14 @@ __global__ void __launch_bounds__(THREADS)
   constexpr int ROWS = T::ROWS_PER_WARP;
   const int first_row = warp * ROWS;
   for (int t = 0; t < tiles; ++t) {
-    if (warp == PRODUCER) __pipeline_wait_prior(STAGES - 2);  // tile t has arrived, as far as this warp can see
-    if (!missing_tile_barrier)
-      __syncthreads();  // now all can see it; and all are done with tile t - 1, whose slot is next to be filled
+    if (warp == PRODUCER) __pipeline_wait_prior(SLOTS - 2);  // tile t has arrived, as far as this warp can see
+    __syncthreads();  // now all can see it; and all are done with tile t - 1, whose slot is next to be filled
     if (warp == PRODUCER) {
-      if (t + STAGES - 1 < tiles) issue_tile<T>(smem, k, v, (t + STAGES - 1) * N, S, lane);
+      if (t + SLOTS - 1 < tiles) issue_tile<T>(smem, k, v, (t + SLOTS - 1) * N, S, lane);
       __pipeline_commit();
     }
-    const half* sK = smem.sK + t % STAGES * N * LD;
-    const half* sV = smem.sV + t % STAGES * N * LD;
+    const half* sK = smem.sK + t % SLOTS * N * LD;
+    const half* sV = smem.sV + t % SLOTS * N * LD;
 
     // Scores: a lane computes whole dot products, for keys lane, lane + 32, ...
     for (int i = 0; i < ROWS; ++i) {
@@ -131,17 +121,14 @@ __global__ void __launch_bounds__(THREADS)
           const float2 a = load2(&smem.sQ[r * LD + c]), b = load2(&sK[n * LD + c]);
           s += a.x * b.x + a.y * b.y;
         }
-        smem.S_scores[r * N + n] = double_scale ? s * scale : s;
+        smem.S_scores[r * N + n] = s;
       }
     }
-    if (syncwarp_scores)
-      __syncwarp();
-    else
-      __syncthreads();  // the scores are there
+    __syncthreads();  // the scores are there
 
     for (int i = 0; i < ROWS; ++i) {
       const int r = first_row + i, row = q0 + r;
-      if (row >= S) break;
+      if (row >= S) break;  // the same for all lanes of the warp
       float* scores = smem.S_scores + r * N;
       float* O = smem.O_accum + r * LD;
 
@@ -156,17 +143,12 @@ __global__ void __launch_bounds__(THREADS)
       const float old_max = smem.row_max[r];
       const float new_max = fmaxf(old_max, warp_max(tile_max));
       float p_sum = 0.0f;
-      for (int n = inplace_exp ? 0 : lane; n < N; n += inplace_exp ? 1 : 32) {
+      for (int n = lane; n < N; n += 32) {
         const float p = __expf(scores[n] - new_max);
         scores[n] = p;
         p_sum += p;
       }
-      if (reduce_32x) {
-        __syncwarp();
-        p_sum = 0.0f;
-        for (int n = 0; n < N; ++n) p_sum += scores[n];  // every lane has the whole sum already
-      }
-      if (!inplace_exp) p_sum = warp_sum(p_sum);
+      p_sum = warp_sum(p_sum);
       const float rescale = __expf(old_max - new_max);
       __syncwarp();  // the weights are written by all lanes and read by all; row_max[r] has been read by all
       if (lane == 0) {
@@ -203,48 +185,25 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-constexpr int stages_for(int S) { return S >= 1024 ? 3 : 2; }  // short sequences have little to run ahead of
-
-template <int D, int STAGES>
-LaunchPlan plan_for(const Shape& shape) {
-  using T = Tile<D, STAGES>;
-  SmemCount count;
-  carve<T>(count);
-  LaunchPlan plan;
-  plan.tile_m = T::M, plan.tile_n = T::N, plan.rows_per_warp = T::ROWS_PER_WARP, plan.stages = STAGES;
-  plan.grid = dim3(ceil_div(shape.S, T::M), shape.H, shape.B);
-  plan.block = dim3(THREADS);
-  plan.dynamic_smem = count.bytes;
-  plan.arrays = count.arrays;
-  return plan;
-}
-
-LaunchPlan plan(const Shape& shape) {
-  const bool three = stages_for(shape.S) == 3;
-  if (shape.D == 64) return three ? plan_for<64, 3>(shape) : plan_for<64, 2>(shape);
-  return three ? plan_for<128, 3>(shape) : plan_for<128, 2>(shape);
-}
-
-cudaError_t launch_v2c3(const AttentionArgs& a) {
-  const LaunchPlan p = plan(a.shape);
-  const auto go = [&](auto* kernel, const char* name) {
-    if (const cudaError_t error = opt_in_smem(name, kernel, p.dynamic_smem); error != cudaSuccess) return error;
-    return launch(name, kernel, p.grid, p.block, p.dynamic_smem, a.stream, a.q, a.k, a.v, a.out, a.shape.H, a.shape.S,
-                  a.scale, a.shape.causal);
-  };
-  if (a.shape.D == 64)
-    return p.stages == 3 ? go(v2c3_kernel<64, 3>, "v2c3_kernel<64,3>") : go(v2c3_kernel<64, 2>, "v2c3_kernel<64,2>");
-  return p.stages == 3 ? go(v2c3_kernel<128, 3>, "v2c3_kernel<128,3>") : go(v2c3_kernel<128, 2>, "v2c3_kernel<128,2>");
-}
+template <class T>
+struct Launcher {
+  static bool takes(const Shape& shape) {
+    return shape.D == T::D && T::SLOTS == (shape.S >= 1024 ? 3 : 2);  // short sequences have little to run ahead of
+  }
+  static LaunchPlan plan(const Shape& shape) {
+    SmemCount smem;
+    carve<T>(smem);
+    return tile_plan<T>(shape, THREADS, smem);
+  }
+  static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
+    const auto kernel = named_kernel<T::D, T::SLOTS>(attention<T::D, T::SLOTS>);
+    if (const cudaError_t error = opt_in_smem(kernel, plan); error != cudaSuccess) return error;
+    return launch_attention(kernel, plan, args);
+  }
+};
 
 }  // namespace
 
 const lab::StageInfo& lab::stage() {
-  static const StageInfo info{"v2c3_scalar_smem",
-                              launch_v2c3,
-                              plan,
-                              {"double_scale", "reduce_32x", "inplace_exp", "syncwarp_scores", "missing_tile_barrier"}};
-  return info;
+  return stage_of<Launcher<Tile<64, 2>>, Launcher<Tile<64, 3>>, Launcher<Tile<128, 2>>, Launcher<Tile<128, 3>>>();
 }
-
-#include "common/build_info.hpp"

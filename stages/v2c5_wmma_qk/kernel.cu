@@ -8,12 +8,8 @@
 #include <cuda_runtime.h>
 #include <mma.h>
 
-#include <type_traits>
-
-#include "common/launch.cuh"
-#include "common/planted.hpp"
+#include "common/attention_launch.cuh"
 #include "common/smem_plan.cuh"
-#include "common/stage.hpp"
 #include "common/tile.cuh"
 #include "common/warp.cuh"
 
@@ -21,35 +17,27 @@ namespace {
 using namespace lab;
 namespace wmma = nvcuda::wmma;
 
-// --- bugs: make stage=v2c5 reproduce-bug bug=NAME --------------------------------------------------------
-constexpr bool smem_temporaries = planted("smem_temporaries");        // the host does not count S_scores
-constexpr bool qk_not_transposed = planted("qk_not_transposed");      // Q K: the tile is read as row-major
-constexpr bool ldm = planted("ldm");                                  // K^T is stored, and read as column-major again
-constexpr bool partial_stripe = planted("partial_stripe");            // 8 rows a warp, but 16 rows a WMMA tile
-constexpr bool skip_tail = planted("skip_tail");                      // a warp whose stripe is partial returns
-constexpr bool misaligned_cp_async = planted("misaligned_cp_async");  // rows that do not start on 16 bytes
-
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int WARPS = 8;
 constexpr int THREADS = WARPS * 32;
 constexpr int PRODUCER = 7;  // the warp that issues the copies
 constexpr int STRIPE = 16;   // rows of a WMMA tile
 
-template <int D_, int STAGES_>
+template <int D_, int SLOTS_>
 struct Tile {
-  static constexpr int D = D_, STAGES = STAGES_;
-  static constexpr int M = D == 64 ? 64 : 48;  // query rows a block
-  static constexpr int N = D == 64 ? 64 : 32;  // keys a tile
-  static constexpr int ROWS_PER_WARP = partial_stripe ? M / WARPS : STRIPE;
+  static constexpr int D = D_, SLOTS = SLOTS_;
+  static constexpr int M = D == 64 ? 64 : 48;  // query rows per block
+  static constexpr int N = D == 64 ? 64 : 32;  // keys per tile
+  static constexpr int ROWS_PER_WARP = STRIPE;
   static constexpr int LD = D + 8;      // padded pitch: neighbouring rows start in other banks
   static constexpr int PAIRS = D / 64;  // a lane owns columns 2 lane, 2 lane + 1, then those + 64
-  static_assert(M % STRIPE == 0 && M / STRIPE <= WARPS && (partial_stripe || ROWS_PER_WARP == STRIPE), "whole stripes");
+  static_assert(M % STRIPE == 0 && M / STRIPE <= WARPS, "whole stripes");
   static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
 };
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
-  half *sQ, *sK, *sV;         // [M][LD], [STAGES * N][LD] twice
+  half *sQ, *sK, *sV;         // [M][LD], [SLOTS * N][LD] twice
   float *S_scores, *O_accum;  // [M][N], [M][LD]
   float *row_max, *row_sum;   // [M]
 };
@@ -58,10 +46,9 @@ template <class T, class Cursor>
 __host__ __device__ Smem carve(Cursor& cursor) {
   Smem smem;
   smem.sQ = cursor.template array<half>("sQ", T::M, T::LD);
-  smem.sK = cursor.template array<half>("sK", T::STAGES * T::N, T::LD);
-  smem.sV = cursor.template array<half>("sV", T::STAGES * T::N, T::LD);
-  if (!(smem_temporaries && std::is_same_v<Cursor, SmemCount>))
-    smem.S_scores = cursor.template array<float>("S_scores", T::M, T::N);
+  smem.sK = cursor.template array<half>("sK", T::SLOTS * T::N, T::LD);
+  smem.sV = cursor.template array<half>("sV", T::SLOTS * T::N, T::LD);
+  smem.S_scores = cursor.template array<float>("S_scores", T::M, T::N);
   smem.O_accum = cursor.template array<float>("O_accum", T::M, T::LD);
   smem.row_max = cursor.template array<float>("row_max", T::M, 1);
   smem.row_sum = cursor.template array<float>("row_sum", T::M, 1);
@@ -71,27 +58,21 @@ __host__ __device__ Smem carve(Cursor& cursor) {
 // Queues the copy of the K and V rows n0 .. n0 + N - 1 into their slot; rows past S become zeros. One warp.
 template <class T>
 __device__ void issue_tile(const Smem& smem, const half* k, const half* v, int n0, int S, int lane) {
-  const int slot = n0 / T::N % T::STAGES;
+  const int slot = n0 / T::N % T::SLOTS;
   for (int i = lane; i < T::N * (T::D / 8); i += 32) {
     const int n = i / (T::D / 8), c = i % (T::D / 8) * 8;
     const bool inside = n0 + n < S;
     const std::size_t from = inside ? std::size_t(n0 + n) * T::D + c : 0;
-    if (ldm) {
-      for (int j = 0; j < 8; ++j)  // K^T, [D][STAGES * N]
-        smem.sK[(c + j) * T::STAGES * T::N + slot * T::N + n] = inside ? k[from + j] : __float2half(0.0f);
-    } else {
-      constexpr int PITCH = misaligned_cp_async ? T::D + 4 : T::LD;
-      __pipeline_memcpy_async(&smem.sK[(slot * T::N + n) * PITCH + c], k + from, 16, inside ? 0 : 16);
-    }
+    __pipeline_memcpy_async(&smem.sK[(slot * T::N + n) * T::LD + c], k + from, 16, inside ? 0 : 16);
     __pipeline_memcpy_async(&smem.sV[(slot * T::N + n) * T::LD + c], v + from, 16, inside ? 0 : 16);
   }
 }
 
-template <int D, int STAGES>
+template <int D, int SLOTS>
 __global__ void __launch_bounds__(THREADS)
-    v2c5_kernel(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
-                half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
-  using T = Tile<D, STAGES>;
+    attention(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
+              half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
+  using T = Tile<D, SLOTS>;
   constexpr int M = T::M, N = T::N, LD = T::LD;
   SmemCursor cursor;
   const Smem smem = carve<T>(cursor);
@@ -105,7 +86,7 @@ __global__ void __launch_bounds__(THREADS)
 
   // --- Prologue: the first tiles on their way, the Q tile, an empty running softmax ------------------------
   if (warp == PRODUCER)
-    for (int t = 0; t < STAGES - 1; ++t) {
+    for (int t = 0; t < SLOTS - 1; ++t) {
       if (t < tiles) issue_tile<T>(smem, k, v, t * N, S, lane);
       __pipeline_commit();  // also when empty: the wait below counts groups
     }
@@ -124,45 +105,35 @@ __global__ void __launch_bounds__(THREADS)
   const int first_row = warp * ROWS;
   const bool computes = first_row < M && q0 + first_row < S;  // warps past the last stripe only load
   for (int t = 0; t < tiles; ++t) {
-    if (warp == PRODUCER) __pipeline_wait_prior(STAGES - 2);  // tile t has arrived, as far as this warp can see
+    if (warp == PRODUCER) __pipeline_wait_prior(SLOTS - 2);  // tile t has arrived, as far as this warp can see
     __syncthreads();  // now all can see it; and all are done with tile t - 1, whose slot is next to be filled
     if (warp == PRODUCER) {
-      if (t + STAGES - 1 < tiles) issue_tile<T>(smem, k, v, (t + STAGES - 1) * N, S, lane);
+      if (t + SLOTS - 1 < tiles) issue_tile<T>(smem, k, v, (t + SLOTS - 1) * N, S, lane);
       __pipeline_commit();
     }
-    const half* sK = smem.sK + t % STAGES * N * LD;
-    const half* sV = smem.sV + t % STAGES * N * LD;
+    const half* sK = smem.sK + t % SLOTS * N * LD;
+    const half* sV = smem.sV + t % SLOTS * N * LD;
 
     // Scores: a warp multiplies its stripe with 16 keys at a time. A partial stripe is computed whole: its missing rows
     // of Q are zeros, and nobody reads their scores.
-    if (skip_tail && first_row < M && q0 + first_row + STRIPE > S) return;
-    if (computes)
-      for (int n = 0; n < N; n += 16) {
-        wmma::fragment<wmma::accumulator, 16, 16, 16, float> s;
-        wmma::fill_fragment(s, 0.0f);
-        for (int c = 0; c < D; c += 16) {
-          wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
-          wmma::load_matrix_sync(a, &smem.sQ[first_row * LD + c], LD);
-          if constexpr (qk_not_transposed) {
-            wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b;
-            wmma::load_matrix_sync(b, &sK[c * LD + n], LD);
-            wmma::mma_sync(s, a, b, s);
-          } else {
-            wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> b;
-            if (ldm)
-              wmma::load_matrix_sync(b, &smem.sK[c * STAGES * N + t % STAGES * N + n], STAGES * N);
-            else
-              wmma::load_matrix_sync(b, &sK[n * LD + c], LD);
-            wmma::mma_sync(s, a, b, s);
-          }
-        }
-        wmma::store_matrix_sync(&smem.S_scores[first_row * N + n], s, N, wmma::mem_row_major);
+    if (!computes) continue;
+    for (int n = 0; n < N; n += 16) {
+      wmma::fragment<wmma::accumulator, 16, 16, 16, float> s;
+      wmma::fill_fragment(s, 0.0f);
+      for (int c = 0; c < D; c += 16) {
+        wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
+        wmma::load_matrix_sync(a, &smem.sQ[first_row * LD + c], LD);
+        wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> b;
+        wmma::load_matrix_sync(b, &sK[n * LD + c], LD);
+        wmma::mma_sync(s, a, b, s);
       }
+      wmma::store_matrix_sync(&smem.S_scores[first_row * N + n], s, N, wmma::mem_row_major);
+    }
     __syncwarp();  // the scores are there; no other warp reads them
 
     for (int i = 0; i < ROWS; ++i) {
       const int r = first_row + i, row = q0 + r;
-      if (r >= M || row >= S) break;
+      if (row >= S) break;  // the same for all lanes of the warp
       float* scores = smem.S_scores + r * N;
       float* O = smem.O_accum + r * LD;
 
@@ -219,49 +190,25 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-constexpr int stages_for(int S) { return S >= 1024 ? 3 : 2; }  // short sequences have little to run ahead of
-
-template <int D, int STAGES>
-LaunchPlan plan_for(const Shape& shape) {
-  using T = Tile<D, STAGES>;
-  SmemCount count;
-  carve<T>(count);
-  LaunchPlan plan;
-  plan.tile_m = T::M, plan.tile_n = T::N, plan.rows_per_warp = T::ROWS_PER_WARP, plan.stages = STAGES;
-  plan.grid = dim3(ceil_div(shape.S, T::M), shape.H, shape.B);
-  plan.block = dim3(THREADS);
-  plan.dynamic_smem = count.bytes;
-  plan.arrays = count.arrays;
-  return plan;
-}
-
-LaunchPlan plan(const Shape& shape) {
-  const bool three = stages_for(shape.S) == 3;
-  if (shape.D == 64) return three ? plan_for<64, 3>(shape) : plan_for<64, 2>(shape);
-  return three ? plan_for<128, 3>(shape) : plan_for<128, 2>(shape);
-}
-
-cudaError_t launch_v2c5(const AttentionArgs& a) {
-  const LaunchPlan p = plan(a.shape);
-  const auto go = [&](auto* kernel, const char* name) {
-    if (const cudaError_t error = opt_in_smem(name, kernel, p.dynamic_smem); error != cudaSuccess) return error;
-    return launch(name, kernel, p.grid, p.block, p.dynamic_smem, a.stream, a.q, a.k, a.v, a.out, a.shape.H, a.shape.S,
-                  a.scale, a.shape.causal);
-  };
-  if (a.shape.D == 64)
-    return p.stages == 3 ? go(v2c5_kernel<64, 3>, "v2c5_kernel<64,3>") : go(v2c5_kernel<64, 2>, "v2c5_kernel<64,2>");
-  return p.stages == 3 ? go(v2c5_kernel<128, 3>, "v2c5_kernel<128,3>") : go(v2c5_kernel<128, 2>, "v2c5_kernel<128,2>");
-}
+template <class T>
+struct Launcher {
+  static bool takes(const Shape& shape) {
+    return shape.D == T::D && T::SLOTS == (shape.S >= 1024 ? 3 : 2);  // short sequences have little to run ahead of
+  }
+  static LaunchPlan plan(const Shape& shape) {
+    SmemCount smem;
+    carve<T>(smem);
+    return tile_plan<T>(shape, THREADS, smem);
+  }
+  static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
+    const auto kernel = named_kernel<T::D, T::SLOTS>(attention<T::D, T::SLOTS>);
+    if (const cudaError_t error = opt_in_smem(kernel, plan); error != cudaSuccess) return error;
+    return launch_attention(kernel, plan, args);
+  }
+};
 
 }  // namespace
 
 const lab::StageInfo& lab::stage() {
-  static const StageInfo info{
-      "v2c5_wmma_qk",
-      launch_v2c5,
-      plan,
-      {"smem_temporaries", "qk_not_transposed", "ldm", "partial_stripe", "skip_tail", "misaligned_cp_async"}};
-  return info;
+  return stage_of<Launcher<Tile<64, 2>>, Launcher<Tile<64, 3>>, Launcher<Tile<128, 2>>, Launcher<Tile<128, 3>>>();
 }
-
-#include "common/build_info.hpp"

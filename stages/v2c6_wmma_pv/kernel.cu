@@ -8,10 +8,8 @@
 #include <cuda_runtime.h>
 #include <mma.h>
 
-#include "common/launch.cuh"
-#include "common/planted.hpp"
+#include "common/attention_launch.cuh"
 #include "common/smem_plan.cuh"
-#include "common/stage.hpp"
 #include "common/tile.cuh"
 #include "common/warp.cuh"
 
@@ -19,32 +17,28 @@ namespace {
 using namespace lab;
 namespace wmma = nvcuda::wmma;
 
-// --- bugs: make stage=v2c6 reproduce-bug bug=NAME --------------------------------------------------------
-constexpr bool fragment_layout = planted("fragment_layout");  // matrix_a filled element by element from an accumulator
-constexpr bool scratch_race = planted("scratch_race");        // no __syncwarp between store and row-wise read
-
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int WARPS = 8;
 constexpr int THREADS = WARPS * 32;
 constexpr int PRODUCER = 7;  // the warp that issues the copies
 constexpr int STRIPE = 16;   // rows of a WMMA tile
 
-template <int D_, int STAGES_>
+template <int D_, int SLOTS_>
 struct Tile {
-  static constexpr int D = D_, STAGES = STAGES_;
-  static constexpr int M = D == 64 ? 64 : 48;  // query rows a block
-  static constexpr int N = D == 64 ? 64 : 32;  // keys a tile
+  static constexpr int D = D_, SLOTS = SLOTS_;
+  static constexpr int M = D == 64 ? 64 : 48;  // query rows per block
+  static constexpr int N = D == 64 ? 64 : 32;  // keys per tile
   static constexpr int ROWS_PER_WARP = STRIPE;
   static constexpr int LD = D + 8;   // padded pitch: neighbouring rows start in other banks
   static constexpr int LDS = N + 4;  // pitch of a warp's scratch, in floats
-  static_assert(M % STRIPE == 0 && M / STRIPE <= WARPS && ROWS_PER_WARP == STRIPE, "whole stripes");
+  static_assert(M % STRIPE == 0 && M / STRIPE <= WARPS, "whole stripes");
   static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
 };
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
-  half *sQ, *sK, *sV;        // [M][LD], [STAGES * N][LD] twice
-  float *scratch, *O_accum;  // [M][LDS], 16 rows a warp; [M][LD]
+  half *sQ, *sK, *sV;        // [M][LD], [SLOTS * N][LD] twice
+  float *scratch, *O_accum;  // [M][LDS], 16 rows per warp; [M][LD]
   float *row_max, *row_sum;  // [M]
 };
 
@@ -52,8 +46,8 @@ template <class T, class Cursor>
 __host__ __device__ Smem carve(Cursor& cursor) {
   Smem smem;
   smem.sQ = cursor.template array<half>("sQ", T::M, T::LD);
-  smem.sK = cursor.template array<half>("sK", T::STAGES * T::N, T::LD);
-  smem.sV = cursor.template array<half>("sV", T::STAGES * T::N, T::LD);
+  smem.sK = cursor.template array<half>("sK", T::SLOTS * T::N, T::LD);
+  smem.sV = cursor.template array<half>("sV", T::SLOTS * T::N, T::LD);
   smem.scratch = cursor.template array<float>("scratch", T::M, T::LDS);
   smem.O_accum = cursor.template array<float>("O_accum", T::M, T::LD);
   smem.row_max = cursor.template array<float>("row_max", T::M, 1);
@@ -64,7 +58,7 @@ __host__ __device__ Smem carve(Cursor& cursor) {
 // Queues the copy of the K and V rows n0 .. n0 + N - 1 into their slot; rows past S become zeros. One warp.
 template <class T>
 __device__ void issue_tile(const Smem& smem, const half* k, const half* v, int n0, int S, int lane) {
-  const int slot = n0 / T::N % T::STAGES;
+  const int slot = n0 / T::N % T::SLOTS;
   for (int i = lane; i < T::N * (T::D / 8); i += 32) {
     const int n = i / (T::D / 8), c = i % (T::D / 8) * 8;
     const bool inside = n0 + n < S;
@@ -74,11 +68,11 @@ __device__ void issue_tile(const Smem& smem, const half* k, const half* v, int n
   }
 }
 
-template <int D, int STAGES>
+template <int D, int SLOTS>
 __global__ void __launch_bounds__(THREADS)
-    v2c6_kernel(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
-                half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
-  using T = Tile<D, STAGES>;
+    attention(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
+              half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
+  using T = Tile<D, SLOTS>;
   constexpr int M = T::M, N = T::N, LD = T::LD;
   SmemCursor cursor;
   const Smem smem = carve<T>(cursor);
@@ -92,7 +86,7 @@ __global__ void __launch_bounds__(THREADS)
 
   // --- Prologue: the first tiles on their way, the Q tile, an empty running softmax ------------------------
   if (warp == PRODUCER)
-    for (int t = 0; t < STAGES - 1; ++t) {
+    for (int t = 0; t < SLOTS - 1; ++t) {
       if (t < tiles) issue_tile<T>(smem, k, v, t * N, S, lane);
       __pipeline_commit();  // also when empty: the wait below counts groups
     }
@@ -111,14 +105,14 @@ __global__ void __launch_bounds__(THREADS)
   const int first_row = warp * ROWS;
   const bool computes = first_row < M && q0 + first_row < S;  // warps past the last stripe only load
   for (int t = 0; t < tiles; ++t) {
-    if (warp == PRODUCER) __pipeline_wait_prior(STAGES - 2);  // tile t has arrived, as far as this warp can see
+    if (warp == PRODUCER) __pipeline_wait_prior(SLOTS - 2);  // tile t has arrived, as far as this warp can see
     __syncthreads();  // now all can see it; and all are done with tile t - 1, whose slot is next to be filled
     if (warp == PRODUCER) {
-      if (t + STAGES - 1 < tiles) issue_tile<T>(smem, k, v, (t + STAGES - 1) * N, S, lane);
+      if (t + SLOTS - 1 < tiles) issue_tile<T>(smem, k, v, (t + SLOTS - 1) * N, S, lane);
       __pipeline_commit();
     }
-    const half* sK = smem.sK + t % STAGES * N * LD;
-    const half* sV = smem.sV + t % STAGES * N * LD;
+    const half* sK = smem.sK + t % SLOTS * N * LD;
+    const half* sV = smem.sV + t % SLOTS * N * LD;
 
     // Scores: a warp multiplies its stripe with 16 keys at a time. A partial stripe is computed whole: its missing rows
     // of Q are zeros, and nobody stores what comes of them.
@@ -136,7 +130,7 @@ __global__ void __launch_bounds__(THREADS)
       }
       wmma::store_matrix_sync(&scratch[n], s, T::LDS, wmma::mem_row_major);
     }
-    if (!scratch_race) __syncwarp();  // the scores are there; no other warp reads them
+    __syncwarp();  // the scores are there; no other warp reads them
 
     for (int i = 0; i < ROWS; ++i) {
       const int r = first_row + i, row = q0 + r;
@@ -159,10 +153,7 @@ __global__ void __launch_bounds__(THREADS)
       __syncwarp();  // the row's scores and row_max[r] have been read by all
       for (int j = 0; j < N / 32; ++j) {
         const float p = __expf(s[j] - new_max);
-        if (fragment_layout)
-          scores[32 * j + lane] = p;
-        else
-          weights[32 * j + lane] = __float2half(p);
+        weights[32 * j + lane] = __float2half(p);
         p_sum += p;
       }
       p_sum = warp_sum(p_sum);
@@ -181,13 +172,7 @@ __global__ void __launch_bounds__(THREADS)
       wmma::load_matrix_sync(o, &smem.O_accum[first_row * LD + c], LD, wmma::mem_row_major);
       for (int n = 0; n < N; n += 16) {
         wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> p;
-        if constexpr (fragment_layout) {
-          wmma::fragment<wmma::accumulator, 16, 16, 16, float> from;
-          wmma::load_matrix_sync(from, &scratch[n], T::LDS, wmma::mem_row_major);
-          for (int i = 0; i < p.num_elements; ++i) p.x[i] = __float2half(from.x[i % from.num_elements]);
-        } else {
-          wmma::load_matrix_sync(p, reinterpret_cast<half*>(scratch) + n, 2 * T::LDS);
-        }
+        wmma::load_matrix_sync(p, reinterpret_cast<half*>(scratch) + n, 2 * T::LDS);
         wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> b;
         wmma::load_matrix_sync(b, &sV[n * LD + c], LD);
         wmma::mma_sync(o, p, b, o);
@@ -208,46 +193,27 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-constexpr int stages_for(int S) { return S >= 1024 ? 3 : 2; }  // short sequences have little to run ahead of
-
-template <int D, int STAGES>
-LaunchPlan plan_for(const Shape& shape) {
-  using T = Tile<D, STAGES>;
-  SmemCount count;
-  carve<T>(count);
-  LaunchPlan plan;
-  plan.tile_m = T::M, plan.tile_n = T::N, plan.rows_per_warp = T::ROWS_PER_WARP, plan.stages = STAGES;
-  plan.grid = dim3(ceil_div(shape.S, T::M), shape.H, shape.B);
-  plan.block = dim3(THREADS);
-  plan.dynamic_smem = count.bytes;
-  plan.half_p = true;
-  plan.arrays = count.arrays;
-  return plan;
-}
-
-LaunchPlan plan(const Shape& shape) {
-  const bool three = stages_for(shape.S) == 3;
-  if (shape.D == 64) return three ? plan_for<64, 3>(shape) : plan_for<64, 2>(shape);
-  return three ? plan_for<128, 3>(shape) : plan_for<128, 2>(shape);
-}
-
-cudaError_t launch_v2c6(const AttentionArgs& a) {
-  const LaunchPlan p = plan(a.shape);
-  const auto go = [&](auto* kernel, const char* name) {
-    if (const cudaError_t error = opt_in_smem(name, kernel, p.dynamic_smem); error != cudaSuccess) return error;
-    return launch(name, kernel, p.grid, p.block, p.dynamic_smem, a.stream, a.q, a.k, a.v, a.out, a.shape.H, a.shape.S,
-                  a.scale, a.shape.causal);
-  };
-  if (a.shape.D == 64)
-    return p.stages == 3 ? go(v2c6_kernel<64, 3>, "v2c6_kernel<64,3>") : go(v2c6_kernel<64, 2>, "v2c6_kernel<64,2>");
-  return p.stages == 3 ? go(v2c6_kernel<128, 3>, "v2c6_kernel<128,3>") : go(v2c6_kernel<128, 2>, "v2c6_kernel<128,2>");
-}
+template <class T>
+struct Launcher {
+  static bool takes(const Shape& shape) {
+    return shape.D == T::D && T::SLOTS == (shape.S >= 1024 ? 3 : 2);  // short sequences have little to run ahead of
+  }
+  static LaunchPlan plan(const Shape& shape) {
+    SmemCount smem;
+    carve<T>(smem);
+    LaunchPlan plan = tile_plan<T>(shape, THREADS, smem);
+    plan.half_p = true;
+    return plan;
+  }
+  static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
+    const auto kernel = named_kernel<T::D, T::SLOTS>(attention<T::D, T::SLOTS>);
+    if (const cudaError_t error = opt_in_smem(kernel, plan); error != cudaSuccess) return error;
+    return launch_attention(kernel, plan, args);
+  }
+};
 
 }  // namespace
 
 const lab::StageInfo& lab::stage() {
-  static const StageInfo info{"v2c6_wmma_pv", launch_v2c6, plan, {"fragment_layout", "scratch_race"}};
-  return info;
+  return stage_of<Launcher<Tile<64, 2>>, Launcher<Tile<64, 3>>, Launcher<Tile<128, 2>>, Launcher<Tile<128, 3>>>();
 }
-
-#include "common/build_info.hpp"

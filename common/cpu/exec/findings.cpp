@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <cstdio>
+#include <fstream>
 #include <mutex>
 #include <sstream>
 #include <unordered_map>
@@ -145,11 +146,26 @@ Finding::Access in_words(const RawAccess& raw) {
   return access;
 }
 
+// A line of a source file, less its indentation; of a patch also less its +. Empty if it cannot be read: a report may
+// be asked for anywhere.
+std::string text_of(const std::string& path, int line) {
+  std::ifstream file(path);
+  std::string text;
+  for (int i = 0; i < line; ++i)
+    if (!std::getline(file, text)) return "";
+  const bool in_patch = path.ends_with(".patch") && text.starts_with('+');
+  const auto begin = text.find_first_not_of(" \t", in_patch);
+  return begin == text.npos ? "" : text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
+}
+
 std::string side(const Finding::Access& access, bool memory) {
   std::ostringstream text;
   if (memory) text << (access.write ? "write" : "read") << " by ";
   if (access.warp >= 0) text << "warp " << access.warp << " lane " << access.lane << ' ';
-  if (access.line) text << "at " << access.file << ':' << access.line;
+  if (access.line) {
+    text << "at " << access.file << ':' << access.line;
+    if (const std::string source = text_of(access.file, access.line); !source.empty()) text << ": " << source;
+  }
   return text.str();
 }
 

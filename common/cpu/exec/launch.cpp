@@ -181,9 +181,10 @@ Refusal refusal(const LaunchConfig& c) {
 }  // namespace
 
 cudaError_t set_max_dynamic_smem(const void* kernel, int bytes) {
-  if (bytes < 0 || std::size_t(bytes) > BUDGET.smem_per_block) {
+  const Target& target = stage_target();
+  if (bytes < 0 || std::size_t(bytes) > target.smem_per_block) {
     set_launch_message("cudaFuncSetAttribute: " + std::to_string(bytes) + " B of dynamic shared memory, the " +
-                       BUDGET.name + " budget allows " + std::to_string(BUDGET.smem_per_block) + " B");
+                       target.name + " budget allows " + std::to_string(target.smem_per_block) + " B");
     set_last_error(cudaErrorInvalidValue);
     return cudaErrorInvalidValue;
   }

@@ -1,12 +1,10 @@
-// How to recognise the bugs that this stage can plant.
+// How to recognise the bug fragment_layout.
 #include "checks/bugs/fingerprint.hpp"
 #include "common/wmma_layout.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {
 using namespace lab;
-
-constexpr Shape SMALL{1, 1, 128, 64, false};
 
 // The kernel sets a.x[i] = c.x[i mod 8]. What the multiplication then reads as A(r,k) comes from the lane and element
 // that hold it in a matrix_a fragment, and was the accumulator's element of that lane and number.
@@ -24,7 +22,7 @@ wrong::BlockMap filled_from(Held held) {
 // On the H200 both fragments keep their elements in the same places, so the bug changes nothing there: its prediction
 // is the right answer. With another legal accumulator layout the prediction is wrong, and the kernel must be wrong as
 // predicted.
-std::vector<Part> fragment_layout() {
+std::vector<Part> look() {
   const Shape square{1, 2, 256, 64, false}, ragged{1, 1, 200, 128, true};
   const wrong::BlockMap same = filled_from([](int lane, int i) { return wmma_layout::ACC_HELD[lane][i]; });
   const wrong::BlockMap permuted = filled_from(wmma_layout::acc_held_other);
@@ -45,19 +43,6 @@ std::vector<Part> fragment_layout() {
   return parts;
 }
 
-std::vector<Part> scratch_race() {
-  return {checker_reports(SMALL, {Finding::Kind::race_intra_warp, "wmma::store_matrix_sync(&scratch[n]",
-                                  "? scores[32 * j + lane] * scale"})};
-}
+const RegisteredFingerprint registered(look);
 
 }  // namespace
-
-std::vector<lab::Fingerprint> lab::fingerprints() {
-  return {
-      {"fragment_layout", "the P fragment (matrix_a) is filled element by element from an accumulator fragment",
-       "P'(r,k) = P(what the accumulator keeps where matrix_a keeps (r,k)): on sm_90 as measured, P itself",
-       fragment_layout},
-      {"scratch_race", "no __syncwarp between storing the scores to the warp's scratch and reading them by row",
-       "none: a lane may read a score before the lane that holds it has stored it", scratch_race},
-  };
-}

@@ -1,0 +1,16 @@
+// How to recognise the bug smem_48k.
+#include "checks/bugs/fingerprint.hpp"
+
+namespace {
+using namespace lab;
+
+constexpr Shape MISSION{1, 8, 512, 64, false};
+
+std::vector<Part> look() {
+  const Trial t = run_trial(MISSION);
+  return {refused(t, {std::to_string(t.plan.dynamic_smem), "49152"})};
+}
+
+const RegisteredFingerprint registered(look);
+
+}  // namespace

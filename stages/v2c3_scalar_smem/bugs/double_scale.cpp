@@ -1,0 +1,18 @@
+// How to recognise the bug double_scale.
+#include "checks/bugs/fingerprint.hpp"
+#include "reference/wrong_answers.hpp"
+
+namespace {
+using namespace lab;
+
+constexpr Shape MISSION{1, 8, 512, 64, false};
+
+std::vector<Part> look() {
+  const Trial t = run_trial(MISSION);
+  return {
+      equals_prediction(t, wrong::double_scale(t.shape, t.scale, t.in.q, t.in.k, t.in.v), "softmax(scale^2 Q K^T) V")};
+}
+
+const RegisteredFingerprint registered(look);
+
+}  // namespace

@@ -1,0 +1,17 @@
+// How to recognise the bug reduce_32x.
+#include "checks/bugs/fingerprint.hpp"
+#include "reference/wrong_answers.hpp"
+
+namespace {
+using namespace lab;
+
+constexpr Shape MISSION{1, 8, 512, 64, false};
+
+std::vector<Part> look() {
+  const Trial t = run_trial(MISSION);
+  return {equals_prediction(t, wrong::reduce_32x(t.shape, t.scale, t.in.q, t.in.k, t.in.v), "the right answer / 32")};
+}
+
+const RegisteredFingerprint registered(look);
+
+}  // namespace

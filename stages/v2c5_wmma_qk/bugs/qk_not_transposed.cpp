@@ -1,0 +1,18 @@
+// How to recognise the bug qk_not_transposed.
+#include "checks/bugs/fingerprint.hpp"
+#include "reference/wrong_answers.hpp"
+
+namespace {
+using namespace lab;
+
+constexpr Shape MISSION{1, 8, 512, 64, false};
+
+std::vector<Part> look() {
+  const Trial t = run_trial(MISSION);
+  return {equals_prediction(t, wrong::qk_not_transposed(t.shape, t.scale, t.in.q, t.in.k, t.in.v, t.plan.tile_n),
+                            "softmax(scale Q K_tile) V, the tile multiplied as it lies")};
+}
+
+const RegisteredFingerprint registered(look);
+
+}  // namespace
