@@ -27,11 +27,11 @@ struct ExecOptions {
   std::uint64_t seed = 1;  // for Schedule::random
   Copies copies = Copies::at_wait;
   Fragments fragments = Fragments::measured;
-  int workers = 0;                    // OS threads, each running one block at a time; 0: one a core
-  bool check = false;                 // race, init and bounds checks; needs an instrumented kernel
+  int workers = 0;     // OS threads, each running one block at a time; 0: one a core
+  bool check = false;  // race, init and bounds checks; needs an instrumented kernel
   // Warp reductions lane by lane, as a GPU makes them (common/warp.cuh), not as one rendezvous with the same additions.
   bool spelled_out = false;
-  double block_seconds = 30;          // processor time that a block may take before the launch is stopped
+  double block_seconds = 60;          // processor time that a block may take before the launch is stopped
   bool gaps = false;                  // poisoned gaps between the arrays of a shared-memory plan
   std::vector<std::uint32_t> blocks;  // linear block indices to run, ascending; empty: all of them
 };
@@ -83,8 +83,8 @@ struct Finding {
 };
 const char* name(Finding::Kind kind);
 
-// Waits for the launches before it, but not for ever: cudaErrorNotReady if a GPU still runs after `seconds` (it may hang, and
-// then only the end of the process frees it). The CPU stops a block by itself (ExecOptions::block_seconds).
+// Waits for the launches before it, but not for ever: cudaErrorNotReady if a GPU still runs after `seconds` (it may
+// hang, and then only the end of the process frees it). The CPU stops a block by itself (ExecOptions::block_seconds).
 cudaError_t synchronize_within(double seconds);
 
 // What the launches since the last call left: findings sorted by (kind, line), one-line message of the last

@@ -19,6 +19,8 @@ namespace {
 
 // A launch of the acceptance takes seconds at most on a GPU; one that takes this long hangs.
 constexpr double LAUNCH_SECONDS = 60;
+// Of processor time on the CPU, where the slowest block of a case takes less than one.
+constexpr double BLOCK_SECONDS = 10;
 
 // "v2b" of "v2b_single_warp": what the user types.
 std::string stage_word() {
@@ -169,6 +171,7 @@ class CaseRun {
     options.gaps = run.gaps;
     options.fragments = run.fragments;
     options.spelled_out = run.spelled_out;
+    options.block_seconds = BLOCK_SECONDS;
     if (tiles.size() < tiling_.tiles() + first_block_) options.blocks = tiles;
     for (std::uint32_t& block : options.blocks) block += first_block_;
     set_exec_options(options);
