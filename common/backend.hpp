@@ -1,6 +1,8 @@
 // Where kernels run, and what the CPU backend lets a caller choose and see. The GPU backend implements the
 // same functions; what it cannot choose (a schedule) or see (a race) it says so by `can_schedule() == false`.
 #pragma once
+#include <cuda_runtime.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -27,8 +29,11 @@ struct ExecOptions {
   std::uint64_t seed = 1;  // for Schedule::random
   Copies copies = Copies::at_wait;
   Fragments fragments = Fragments::measured;
-  int workers = 0;                    // OS threads, each running one block at a time; 0: one a core
-  bool check = false;                 // race, init and bounds checks; needs an instrumented kernel
+  int workers = 0;     // OS threads, each running one block at a time; 0: one a core
+  bool check = false;  // race, init and bounds checks; needs an instrumented kernel
+  // Warp reductions lane by lane, as a GPU makes them (common/warp.cuh), not as one rendezvous with the same additions.
+  bool spelled_out = false;
+  double block_seconds = 60;          // processor time that a block may take before the launch is stopped
   bool gaps = false;                  // poisoned gaps between the arrays of a shared-memory plan
   ExecWatcher* watcher = nullptr;     // told of every event; needs `check` for reads and writes, and workers = 1
   std::vector<std::uint32_t> blocks;  // linear block indices to run, ascending; empty: all of them
@@ -91,6 +96,7 @@ struct Finding {
     collective,       // misuse of a warp collective
     misaligned,       // address not a multiple of the access size
     deadlock,         // no thread can go on
+    time_limit,       // a block ran for longer than ExecOptions::block_seconds
     fault,            // memory fault, trap
   };
   struct Access {  // one side of a finding; `valid` is false where there is no such side
@@ -110,6 +116,10 @@ struct Finding {
   std::string text;
 };
 const char* name(Finding::Kind kind);
+
+// Waits for the launches before it, but not for ever: cudaErrorNotReady if a GPU still runs after `seconds` (it may
+// hang, and then only the end of the process frees it). The CPU stops a block by itself (ExecOptions::block_seconds).
+cudaError_t synchronize_within(double seconds);
 
 // What the launches since the last call left: findings sorted by (kind, line), one-line message of the last
 // refused launch or failed kernel, and counters.

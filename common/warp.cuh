@@ -1,5 +1,6 @@
 // Warp reductions: every lane gets the result. A butterfly, so that all lanes add in the same order and end with
-// the same bits; on the CPU the five exchanges are one rendezvous with the same order of additions.
+// the same bits. On the CPU the five exchanges are one rendezvous with the same order of additions, unless
+// ExecOptions::spelled_out asks for the exchanges themselves: the acceptance holds the two to each other.
 #pragma once
 #include <cuda_runtime.h>
 
@@ -8,22 +9,20 @@ namespace lab {
 inline constexpr unsigned FULL_WARP = 0xFFFFFFFFu;
 
 __device__ __forceinline__ float warp_sum(float value) {
-#ifdef __CUDACC__
+#ifndef __CUDACC__
+  if (!cpu::spelled_out()) return cpu::butterfly_sum(FULL_WARP, value);
+#endif
   for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(FULL_WARP, value, distance);
   return value;
-#else
-  return cpu::butterfly_sum(FULL_WARP, value);
-#endif
 }
 
 __device__ __forceinline__ float warp_max(float value) {
-#ifdef __CUDACC__
+#ifndef __CUDACC__
+  if (!cpu::spelled_out()) return cpu::butterfly_max(FULL_WARP, value);
+#endif
   for (int distance = 16; distance > 0; distance /= 2)
     value = fmaxf(value, __shfl_xor_sync(FULL_WARP, value, distance));
   return value;
-#else
-  return cpu::butterfly_max(FULL_WARP, value);
-#endif
 }
 
 }  // namespace lab

@@ -1,6 +1,7 @@
 #include "reference/inputs.hpp"
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <string>
 #include <thread>
@@ -26,6 +27,30 @@ double uniform(std::uint64_t seed, std::uint64_t tensor, std::uint64_t index) { 
   return (double(bits >> 11) + 0.5) * 0x1p-53;
 }
 
+// `swamped`: exp(-12) = 6e-6; 64 keys of it are 3.9e-4, and half an fp16 step at 1 is 4.9e-4.
+constexpr double SWAMPED_SCORE = -12.0;
+
+// The fp16 k whose weight exp(score per k * k) in [0.5, 0.53) errs most, in the direction of `sign`, when rounded to fp16.
+fp16 worst_rounded(double score_per_k, double sign) {
+  fp16 worst{};
+  double largest = -1;
+  for (std::uint16_t bits = 0x8001; bits < 0xFC00; ++bits) {
+    const double p = std::exp(score_per_k * to_float({bits}));
+    if (p < 0.5 || p >= 0.53) continue;
+    const double error = sign * (to_float(to_fp16(float(p))) - p);
+    if (error > largest) largest = error, worst = {bits};
+  }
+  return worst;
+}
+
+// Scores that do not depend on the row: q has one element, k says the score.
+void only_first_column(Inputs& in, const Shape& shape, double q) {
+  for (std::size_t i = 0; i < in.q.size(); ++i) {
+    in.q[i] = to_fp16(i % shape.D == 0 ? float(q) : 0.0f);
+    in.k[i] = fp16{0};
+  }
+}
+
 // Two normal numbers for each even index.
 template <class Make>
 void fill(std::vector<fp16>& tensor, std::size_t size, std::uint64_t seed, std::uint64_t id, Make make) {
@@ -47,7 +72,8 @@ void fill(std::vector<fp16>& tensor, std::size_t size, std::uint64_t seed, std::
 }  // namespace
 
 const char* name(Family family) {
-  constexpr const char* NAMES[] = {"notes", "unit", "peaked", "offset", "impulse"};
+  constexpr const char* NAMES[] = {"notes",   "unit",       "peaked",  "offset",
+                                   "swamped", "cancelling", "special", "impulse"};
   return NAMES[int(family)];
 }
 
@@ -60,19 +86,50 @@ Family family_named(std::string_view wanted) {
   throw BadInput("unknown inputs '" + std::string(wanted) + "'; there are" + names);
 }
 
+Special special_of(int head, const Shape& shape) {
+  constexpr float NaN = std::numeric_limits<float>::quiet_NaN(), INF = std::numeric_limits<float>::infinity();
+  constexpr std::pair<char, float> KINDS[] = {{'k', NaN},  {'v', NaN}, {'q', NaN}, {'k', INF},
+                                              {'v', -INF}, {'q', INF}, {'q', -INF}, {'v', INF}};
+  const auto& [tensor, value] = KINDS[std::size_t(head) % std::size(KINDS)];
+  return {tensor, value, (shape.S / 2 + 5 * head) % shape.S, (7 * head + 3) % shape.D};
+}
+
 Inputs make_inputs(Family family, const Shape& shape, std::uint64_t seed) {
-  const double qk = family == Family::notes ? 0.1 : family == Family::peaked ? PEAK : 1.0;
+  const double qk = family == Family::notes || family == Family::special ? 0.1 : family == Family::peaked ? PEAK : 1.0;
   const double offset = family == Family::offset ? OFFSET : 0.0;
   Inputs in;
   const std::size_t size = shape.elements();
   fill(in.q, size, seed, 0, [&](double x) { return qk * x; });
   fill(in.k, size, seed, 1, [&](double x) { return qk * x + offset; });
+  if (family == Family::swamped || family == Family::cancelling) only_first_column(in, shape, 8);
   if (family == Family::impulse) {
     in.v.assign(size, fp16{0});
     for (std::size_t row = 0; row < shape.rows(); ++row) in.v[row * shape.D + row % shape.S % shape.D] = to_fp16(1.0f);
   } else {
     fill(in.v, size, seed, 2, [&](double x) { return (family == Family::notes ? 0.1 : 1.0) * x; });
   }
+  const double score_per_k = 8 / std::sqrt(double(shape.D));
+  if (family == Family::swamped) {
+    for (std::size_t row = 0; row < shape.rows(); ++row) {
+      if (row % shape.S > 0) in.k[row * shape.D] = to_fp16(float(SWAMPED_SCORE / score_per_k));
+      for (int c = 0; c < shape.D; c += 2) in.v[row * shape.D + c] = to_fp16(1.0f);
+    }
+  }
+  if (family == Family::cancelling) {
+    const fp16 up = worst_rounded(score_per_k, 1), down = worst_rounded(score_per_k, -1);
+    for (std::size_t row = 0; row < shape.rows(); ++row) {
+      const std::size_t n = row % shape.S;
+      if (n > 0) in.k[row * shape.D] = n % 2 ? up : down;
+      for (int c = 0; c < shape.D; ++c)
+        in.v[row * shape.D + c] = to_fp16(n == 0 ? 0.0f : (n % 2 ? 1.0f : -1.0f) * (0.5f + float(c) / 64));
+    }
+  }
+  if (family == Family::special)
+    for (int head = 0; head < shape.B * shape.H; ++head) {
+      const Special s = special_of(head, shape);
+      std::vector<fp16>& tensor = s.tensor == 'q' ? in.q : s.tensor == 'k' ? in.k : in.v;
+      tensor[(std::size_t(head) * shape.S + s.row) * shape.D + s.col] = to_fp16(s.value);
+    }
   return in;
 }
 

@@ -21,14 +21,20 @@ enum class Group {
   notes,     // the five shapes and inputs of the notes, at their 1e-3
   families,  // the same shapes, inputs that can tell a wrong kernel, the bound of tolerance.hpp
   ragged,    // lengths that no tile divides, odd B and H, the same bound
+  scales,    // other scales than 1/sqrt(D), zero and negative ones among them
+  special,   // one NaN or infinity per head, held to what attention makes of it
+  far,       // tensors of more than 2^32 elements: only the last head is touched
 };
+inline constexpr int GROUPS = 6;
 
 struct Case {
   Group group;
   Shape shape;
   Family family;
   std::uint64_t seed;
+  std::optional<float> scale = {};  // none: 1 / sqrt(D)
 };
+float scale_of(const Case& test);
 
 // The element that is furthest outside its bound, or closest to it.
 struct WorstElement {
@@ -46,6 +52,8 @@ struct CaseResult {
   std::size_t differing = 0, nans = 0,
               compared = 0;  // elements outside the bound, NaN among them, of all compared
   std::size_t tiles_checked = 0, tiles_repeated = 0, tiles_total = 0;
+  bool skipped = false;  // this machine cannot run it; `problems` stays empty and `note` says why
+  std::string note;
   int launches = 0;
   double microseconds = -1;  // a launch, where a GPU measured it
   bool green() const { return problems.empty(); }

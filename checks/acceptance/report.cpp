@@ -60,7 +60,8 @@ void print_resources(const Shape& shape) {
 std::string text(const Shape& s) { return format("(%d,%d,%d,%d)%s", s.B, s.H, s.S, s.D, s.causal ? " causal" : ""); }
 
 std::string text(const Case& test) {
-  return format("%s %s, seed %llu", name(test.family), text(test.shape).c_str(), (unsigned long long)test.seed);
+  return format("%s %s%s, seed %llu", name(test.family), text(test.shape).c_str(),
+                test.scale ? format(" scale %g", *test.scale).c_str() : "", (unsigned long long)test.seed);
 }
 
 std::string plan_json(const Shape& shape, const LaunchPlan& plan) {
@@ -140,6 +141,12 @@ void Report::add(const CaseResult& r) {
   }
   any_group_ = true;
   group_ = r.test.group;
+  if (r.skipped) {
+    ++skipped_;
+    std::printf("%-8s %-16s not run: %s\n", name(r.test.family), text(r.test.shape).c_str(), r.note.c_str());
+    return;
+  }
+  outcomes_.push_back({r.test, r.green()});
   ++(r.green() ? passed_ : failed_);
   ++seen_[std::size_t(group_)];
   green_[std::size_t(group_)] += r.green();
@@ -157,11 +164,12 @@ void Report::add(const CaseResult& r) {
                   r.microseconds < 0 ? "-" : format("%.2f", r.microseconds).c_str(), "-", diff.c_str(), status,
                   covered(r).c_str());
     else
-      std::printf("%-8s %-16s %-6s  %-9s  %-10s  %-6s  %s\n", name(r.test.family), shape.c_str(), causal, diff.c_str(),
+      std::printf("%-10s %-16s %-6s  %-9s  %-10s  %-6s  %s%s\n", name(r.test.family), shape.c_str(), causal,
+                  diff.c_str(),
                   r.compared == 0 ? "-"
                   : r.nans > 0    ? "NaN"
                                   : of_allowed(r.worst_ratio).c_str(),
-                  status, covered(r).c_str());
+                  status, covered(r).c_str(), r.test.scale ? format("; scale %g", *r.test.scale).c_str() : "");
   }
   if (!r.green()) print_failure(r);
   std::fflush(stdout);
@@ -177,13 +185,25 @@ void Report::open_group(Group group) {
       std::printf(
           "\nInputs that tell a wrong kernel: pass at |out - ref| <= atol + rtol*|ref| "
           "(checks/acceptance/tolerance.hpp)\n");
-      std::printf("family   %-16s causal  max diff   of allowed  status  checked\n", "shape");
       break;
     case Group::ragged:
       std::printf("\nRagged lengths, odd B and H: the same bound\n");
-      std::printf("family   %-16s causal  max diff   of allowed  status  checked\n", "shape");
+      break;
+    case Group::scales:
+      std::printf("\nOther scales than 1/sqrt(D): the same bound\n");
+      break;
+    case Group::special:
+      std::printf(
+          "\nOne NaN or infinity in q, k or v of each head: NaN and infinity exactly where attention has them, the "
+          "same "
+          "bound elsewhere\n");
+      break;
+    case Group::far:
+      std::printf("\nAddresses past 2^32 elements: the last head alone has memory\n");
       break;
   }
+  if (group != Group::notes)
+    std::printf("%-10s %-16s causal  max diff   of allowed  status  checked\n", "family", "shape");
 }
 
 void Report::close_group() {
@@ -206,13 +226,20 @@ void Report::print_failure(const CaseResult& r) {
 void Report::finish() {
   if (any_group_ && !options_.quick) close_group();
   const auto kib = [](const Shape& shape) { return double(stage().plan(shape).smem()) / 1024; };
-  std::printf(
-      "\n%s %s: %zu/%zu shapes, max diff %.6f, smem %.1f KiB (d=64) %.1f KiB (d=128), families %zu/%zu, "
-      "ragged "
-      "%zu/%zu, %.1f s\n",
-      stage().name, backend_name(), green_[0], seen_[0], notes_max_diff_, kib({1, 8, 512, 64}), kib({2, 8, 2048, 128}),
-      green_[1], seen_[1], green_[2], seen_[2], seconds_since(begin_));
-  std::printf("%zu passed, %zu failed\n", passed_, failed_);
+  if (const std::string pattern = red_pattern(outcomes_); !pattern.empty()) std::printf("\nRed: %s\n", pattern.c_str());
+  std::string groups;
+  for (const auto& [group, word] : {std::pair{Group::families, "families"},
+                                    {Group::ragged, "ragged"},
+                                    {Group::scales, "scales"},
+                                    {Group::special, "NaN and infinities"},
+                                    {Group::far, "far"}})
+    if (seen_[std::size_t(group)])
+      groups += format(", %s %zu/%zu", word, green_[std::size_t(group)], seen_[std::size_t(group)]);
+  std::printf("\n%s %s: %zu/%zu shapes, max diff %.6f, smem %.1f KiB (d=64) %.1f KiB (d=128)%s, %.1f s\n", stage().name,
+              backend_name(), green_[0], seen_[0], notes_max_diff_, kib({1, 8, 512, 64}), kib({2, 8, 2048, 128}),
+              groups.c_str(), seconds_since(begin_));
+  std::printf("%zu passed, %zu failed%s\n", passed_, failed_,
+              skipped_ ? format(", %zu skipped", skipped_).c_str() : "");
   std::fflush(stdout);
 }
 

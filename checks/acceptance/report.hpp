@@ -7,6 +7,7 @@
 
 #include "checks/acceptance/acceptance.hpp"
 #include "checks/acceptance/format.hpp"
+#include "checks/acceptance/pattern.hpp"
 #include "common/stage.hpp"
 
 namespace lab {
@@ -48,8 +49,9 @@ class Report {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   bool any_group_ = false;
   Group group_{};
-  std::size_t passed_ = 0, failed_ = 0, detailed_ = 0;
-  std::size_t green_[3] = {}, seen_[3] = {};  // by group
+  std::size_t passed_ = 0, failed_ = 0, skipped_ = 0, detailed_ = 0;
+  std::size_t green_[GROUPS] = {}, seen_[GROUPS] = {};  // by group
+  std::vector<CaseOutcome> outcomes_;
   double notes_max_diff_ = 0;
 };
 

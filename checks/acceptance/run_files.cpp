@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "checks/commands.hpp"
 #include "checks/acceptance/device_tensors.hpp"
 #include "checks/acceptance/report.hpp"
+#include "checks/commands.hpp"
 #include "common/backend.hpp"
 #include "common/stage.hpp"
 #include "reference/npy.hpp"

@@ -2,23 +2,28 @@
 #include <cstdio>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <tuple>
 
-#include "checks/commands.hpp"
-#include "checks/bugs/fingerprint.hpp"
 #include "checks/acceptance/report.hpp"
+#include "checks/bugs/fingerprint.hpp"
+#include "checks/commands.hpp"
 
 namespace lab {
 namespace {
 
-// Lengths that end inside a tile, at its end and past it; both head dimensions; causal and not. Small, because a race
-// that needs many tiles to exist has not been met yet, and three K/V tiles go around every ring of slots.
-constexpr Shape SHAPES[] = {
-    {1, 1, 64, 64, false},   {1, 2, 129, 64, true},  {1, 1, 200, 64, false}, {1, 1, 100, 128, true},
-    {1, 1, 129, 128, false}, {1, 1, 1024, 64, true},  // from 1024 keys on there are three slots; two of its query tiles
-                                                      // run
-};
+// Lengths below a tile, inside one, at its end and past it; both head dimensions; causal and not. Small, because a race
+// that needs many tiles to exist has not been met yet, and three K/V tiles go around every ring of slots. From 1024
+// keys on there are three slots: of those long ones the first, the middle and the last query tile run.
+constexpr Shape SHAPES[] = {{1, 1, 17, 64, false},   {1, 1, 64, 64, false},  {1, 2, 129, 64, true},
+                            {1, 1, 200, 64, false},  {1, 1, 40, 128, true},  {1, 1, 100, 128, true},
+                            {1, 1, 129, 128, false}, {1, 1, 1024, 64, true}, {1, 1, 1024, 128, false}};
+// What `make stage=S test` has time for: a race that a rendezvous hides from the numbers shows here under any schedule.
+constexpr Shape SHORT_SHAPES[] = {{1, 1, 40, 128, true}, {1, 1, 129, 64, false}, {1, 1, 1024, 64, true}};
+constexpr Schedule ALL[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
+constexpr Schedule SHORT[] = {Schedule::ascending, Schedule::random};
 
 struct Seen {
   Finding finding;
@@ -34,19 +39,23 @@ std::string joined(const std::set<std::string>& words) {
 }  // namespace
 
 int racecheck_command(std::span<char*> args) {
-  if (!args.empty()) throw BadInput("racecheck takes no arguments");
+  constexpr std::string_view keys[] = {"short"};
+  const bool is_short = KeyValues(args, keys).flag("short");
   if (!can_check()) throw BadInput("this binary is not instrumented: make stage=S racecheck builds one that is");
   std::map<std::tuple<Finding::Kind, std::string, int, std::string, int, std::string>, Seen> all;
   std::set<std::string> failures;
   int launches = 0;
-  for (const Shape& shape : SHAPES)
-    for (const Schedule schedule : {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random})
+  const std::span<const Shape> shapes = is_short ? std::span<const Shape>(SHORT_SHAPES) : SHAPES;
+  const std::span<const Schedule> schedules = is_short ? std::span<const Schedule>(SHORT) : ALL;
+  for (const Shape& shape : shapes)
+    for (const Schedule schedule : schedules)
       for (const Copies copies : {Copies::at_wait, Copies::at_issue}) {
         ExecOptions options;
         options.schedule = schedule, options.copies = copies, options.check = true, options.gaps = true;
         if (shape.S >= 1024) {
           const std::uint32_t tiles = stage().plan(shape).grid.x;
-          options.blocks = {tiles / 2, tiles - 1};
+          options.blocks = {0, tiles / 2, tiles - 1};
+          if (is_short) options.blocks = {tiles - 1};
         }
         const Trial t = run_trial(shape, Family::unit, options);
         ++launches;
@@ -62,9 +71,9 @@ int racecheck_command(std::span<char*> args) {
     std::printf("%s\n    under %s; shapes %s\n", seen.finding.text.c_str(), joined(seen.schedules).c_str(),
                 joined(seen.shapes).c_str());
   for (const std::string& failure : failures) std::printf("launch failed: %s\n", failure.c_str());
-  std::printf("%s%s%s: %zu finding%s in %d launches (%zu shapes, 4 schedules, copies at the wait and at the issue)\n",
+  std::printf("%s%s%s: %zu finding%s in %d launches (%zu shapes, %zu schedules, copies at the wait and at the issue)\n",
               stage().name, *planted_bug() ? " with " : "", planted_bug(), all.size(), all.size() == 1 ? "" : "s",
-              launches, std::size(SHAPES));
+              launches, shapes.size(), schedules.size());
   return all.empty() && failures.empty() ? 0 : 1;
 }
 

@@ -467,7 +467,7 @@ TEST_CASE("inputs: impulse is one-hot at n mod D") {
 
 TEST_CASE("inputs: names") {
   for (const Family family : FAMILIES) CHECK(family_named(name(family)) == family);
-  CHECK_THROWS_WITH_AS(family_named("uniform"), "unknown inputs 'uniform'; there are notes unit peaked offset impulse",
+  CHECK_THROWS_WITH_AS(family_named("uniform"), "unknown inputs 'uniform'; there are notes unit peaked offset swamped cancelling special impulse",
                        BadInput);
   CHECK_THROWS_AS(family_named(""), BadInput);
 }
@@ -664,5 +664,61 @@ TEST_CASE("wrong answers: the notes' inputs hide these bugs, unit variance does 
       CAPTURE(error);
       CHECK((family == Family::notes ? error < 1e-3 : error > FAR));
     }
+  }
+}
+
+// --- the families that catch roundings -----------------------------------------------------------------------
+
+namespace {
+// Attention of one row with chosen roundings between tiles of 64 keys, in fp64 otherwise; column 0.
+template <class RoundWeight, class RoundOutput>
+double rounded_attention(const Inputs& in, const Shape& shape, RoundWeight weight, RoundOutput output) {
+  const double scale = default_scale(shape.D);
+  double o = 0, l = 0;  // the largest score of both families is that of key 0: nothing is rescaled after the first tile
+  const double m = scale * to_float(in.q[0]) * to_float(in.k[0]);
+  for (int n = 0; n < shape.S; ++n) {
+    const double p = std::exp(scale * to_float(in.q[0]) * to_float(in.k[std::size_t(n) * shape.D]) - m);
+    l += p, o += weight(p) * to_float(in.v[std::size_t(n) * shape.D]);
+    if (n % 64 == 63) o = output(o);
+  }
+  return o / l;
+}
+double keep(double x) { return x; }
+double as_fp16(double x) { return to_float(to_fp16(float(x))); }
+}  // namespace
+
+TEST_CASE("inputs: swamped makes an fp16 sum lose every tile after the first") {
+  for (const int D : {64, 128}) {
+    const Shape shape{1, 1, 2048, D, false};
+    const Inputs in = make_inputs(Family::swamped, shape, 1);
+    const double right = rounded_attention(in, shape, keep, keep);
+    CHECK(right == doctest::Approx(1.0));
+    CHECK(std::abs(rounded_attention(in, shape, keep, as_fp16) - right) > 0.01);  // the bound is about 1e-3
+  }
+}
+
+TEST_CASE("inputs: cancelling leaves the rounding of weights, and little else") {
+  for (const int D : {64, 128}) {
+    const Shape shape{1, 1, 128, D, false};
+    const Inputs in = make_inputs(Family::cancelling, shape, 1);
+    const double right = rounded_attention(in, shape, keep, keep);
+    CHECK(std::abs(right) < 0.01);
+    CHECK(std::abs(rounded_attention(in, shape, as_fp16, keep) - right) > 1e-4);  // the bound is about 2e-5
+  }
+}
+
+TEST_CASE("inputs: special puts one value where it says, in every head") {
+  const Shape shape{1, 8, 150, 64, true};
+  const Inputs in = make_inputs(Family::special, shape, 1);
+  std::size_t odd = 0;
+  for (const auto* tensor : {&in.q, &in.k, &in.v})
+    for (const fp16 x : *tensor) odd += !std::isfinite(to_float(x));
+  CHECK(odd == 8);
+  for (int head = 0; head < 8; ++head) {
+    const Special s = special_of(head, shape);
+    const auto& tensor = s.tensor == 'q' ? in.q : s.tensor == 'k' ? in.k : in.v;
+    const float value = to_float(tensor[(std::size_t(head) * shape.S + s.row) * shape.D + s.col]);
+    CHECK((std::isnan(s.value) ? std::isnan(value) : value == s.value));
+    CHECK(s.row > 0);  // causal rows before it must not see it
   }
 }

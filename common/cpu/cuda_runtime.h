@@ -42,6 +42,7 @@ enum cudaError_t : int {
   cudaErrorInvalidValue = 1,
   cudaErrorMemoryAllocation = 2,
   cudaErrorInvalidConfiguration = 9,
+  cudaErrorNotReady = 600,
   cudaErrorIllegalAddress = 700,
   cudaErrorLaunchTimeout = 702,
   cudaErrorIllegalInstruction = 715,
@@ -101,6 +102,7 @@ enum class Vote { ballot, any, all };
 unsigned vote(Vote kind, unsigned mask, bool predicate);  // the lanes whose predicate holds
 float butterfly_sum(unsigned mask, float value);
 float butterfly_max(unsigned mask, float value);
+bool spelled_out();  // ExecOptions::spelled_out of the running block
 [[noreturn]] void trap();
 
 template <class T>

@@ -3,6 +3,8 @@
 
 #include <cuda_runtime.h>
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "common/launch.cuh"
@@ -24,6 +26,18 @@ std::string device_name() {
   cudaDeviceProp properties{};
   if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess) return "no GPU";
   return properties.name;
+}
+
+cudaError_t synchronize_within(double seconds) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  cudaError_t state = cudaStreamQuery(nullptr);
+  for (; state == cudaErrorNotReady && std::chrono::steady_clock::now() < end; state = cudaStreamQuery(nullptr))
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  if (state == cudaErrorNotReady) {
+    cudaGetLastError();  // "not ready" is an answer, not an error to keep
+    return state;
+  }
+  return cudaDeviceSynchronize();
 }
 
 ExecReport take_exec_report() {

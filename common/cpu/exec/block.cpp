@@ -173,6 +173,7 @@ void Block::leave() {
 // --- block barrier ----------------------------------------------------------------------------------------
 
 void Block::barrier(std::uintptr_t pc) {
+  if (expired_) out_of_time(pc);
   Fiber& fiber = *current_;
   fiber.waits_at = pc;
   make_waiting(fiber);
@@ -327,6 +328,7 @@ cudaError_t Block::run(const LaunchConfig& config, const std::function<void()>& 
     make_ready(w, present);
   }
   error_ = cudaSuccess;
+  expired_ = 0;
   running_block = this;
   current_ = &root_;
 #if defined(__SANITIZE_ADDRESS__)
@@ -390,7 +392,11 @@ void Block::report_fault() {
   copying = 0;
   Finding::Kind kind = Finding::Kind::fault;
   std::ostringstream what;
-  if (owns_stack(fault_.address)) {
+  if (fault_.time_is_up) {
+    error_ = cudaErrorLaunchTimeout, kind = Finding::Kind::time_limit;
+    what << "time limit: the block has run for " << options_.block_seconds << " s and this lane comes to no barrier."
+         << where_lanes_stand();
+  } else if (owns_stack(fault_.address)) {
     error_ = cudaErrorLaunchFailure;
     what << "its stack of " << STACK_BYTES << " B overflowed";
   } else if (fault_.general_protection) {  // x86 gives no address with it
@@ -404,13 +410,13 @@ void Block::report_fault() {
   note(kind, what.str(), pc);
 }
 
-void Block::deadlock() {
+// Every warp that waits: in what, for whom, at which line. Warps that do not are ready to run.
+std::string Block::where_lanes_stand() const {
   std::ostringstream text;
-  text << "deadlock: no thread can go on.";
   for (int w = 0; w < warp_count_; ++w) {
     std::uint32_t barrier = 0;
     for (int lane = 0; lane < LANES && w * LANES + lane < threads_; ++lane) barrier |= 1u << lane;
-    barrier &= ~warps_[w].exited;
+    barrier &= ~warps_[w].exited & ~warps_[w].ready;
     for (int i = 0; i < warps_[w].open; ++i) {
       const Rendezvous& open = warps_[w].meeting[i];
       barrier &= ~open.arrived;
@@ -424,7 +430,26 @@ void Block::deadlock() {
            << line.line << ").";
     }
   }
-  fail(cudaErrorLaunchTimeout, Finding::Kind::deadlock, text.str(), 0);
+  return text.str();
+}
+
+void Block::deadlock() {
+  fail(cudaErrorLaunchTimeout, Finding::Kind::deadlock, "deadlock: no thread can go on." + where_lanes_stand(), 0);
+}
+
+void Block::time_is_up(std::uintptr_t pc) {
+  expired_ = expired_ + 1;
+  if (expired_ < 2) return;
+  Fault fault;
+  fault.time_is_up = true, fault.pc = pc;
+  this->fault(fault);
+}
+
+void Block::out_of_time(std::uintptr_t pc) {
+  std::ostringstream text;
+  text << "time limit: the block has run for " << options_.block_seconds << " s and this lane goes on."
+       << where_lanes_stand();
+  fail(cudaErrorLaunchTimeout, Finding::Kind::time_limit, text.str(), pc);
 }
 
 }  // namespace lab::cpu

@@ -8,6 +8,7 @@
 #include <cuda_runtime.h>
 
 #include <csetjmp>
+#include <csignal>
 #include <functional>
 #include <memory>
 #include <string>
@@ -124,6 +125,7 @@ class Block {
       tell_watcher(kind, offset, bytes, pc);
   }
   Fragments fragments() const { return options_.fragments; }
+  bool spelled_out() const { return options_.spelled_out; }
   bool running() const { return current_ != &root_; }
   const LaunchConfig& config() const { return *config_; }
   std::uint32_t linear() const { return linear_; }
@@ -136,9 +138,13 @@ class Block {
   struct Fault {
     const void* address = nullptr;
     bool general_protection = false;
+    bool time_is_up = false;
     std::uintptr_t pc = 0;
   };
   [[noreturn]] void fault(const Fault& fault);
+  // Called by the timer's signal, once when the block's time is up and then every second. The next collective ends the
+  // launch; a lane that never comes to one is stopped at the second call.
+  void time_is_up(std::uintptr_t pc);
 
  private:
   friend void fiber_entry_body();
@@ -155,6 +161,8 @@ class Block {
   void wait_for_turn();
   void release_barrier();
   [[noreturn, gnu::noinline]] void deadlock();
+  [[noreturn, gnu::noinline]] void out_of_time(std::uintptr_t pc);
+  std::string where_lanes_stand() const;
   [[noreturn]] void abandon();  // back to run(), leaving every fiber where it is
   void report_fault();          // what fault() left, outside the signal handler
   [[gnu::noinline]] void tell_watcher(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc);
@@ -197,6 +205,7 @@ class Block {
   cudaError_t error_ = cudaSuccess;
   std::string message_;
   std::uint64_t switches_ = 0, lane_collectives_ = 0;
+  volatile std::sig_atomic_t expired_ = 0;
   Stacks stacks_;
   sigjmp_buf fault_return_;
   Fault fault_;

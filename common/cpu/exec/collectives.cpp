@@ -130,6 +130,8 @@ float butterfly_max(unsigned mask, float value) {
   return reduce(Collective::max, mask, value, largest_of_all, caller(__builtin_return_address(0)));
 }
 
+bool spelled_out() { return this_block()->spelled_out(); }
+
 void trap() {
   this_block()->fail(cudaErrorLaunchFailure, Finding::Kind::fault, "__trap", caller(__builtin_return_address(0)));
 }

@@ -1,7 +1,10 @@
 #include "common/cpu/exec/launch.hpp"
 
 #include <signal.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -60,20 +63,64 @@ ExecReport take_exec_report() {
 namespace cpu {
 namespace {
 
+std::uintptr_t program_counter(void* context) {
+  const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  return std::uintptr_t(machine.gregs[REG_RIP]);
+#elif defined(__aarch64__)
+  return machine.pc;
+#else
+  (void)machine;
+  return 0;
+#endif
+}
+
+int time_signal() { return SIGRTMIN; }
+
+void on_time(int, siginfo_t*, void* context) {
+  if (Block* block = this_block(); block && block->running()) block->time_is_up(program_counter(context));
+}
+
+// Counts the processor time of the OS thread that makes it: a busy machine takes nothing from a block's time.
+class BlockTimer {
+ public:
+  BlockTimer() {
+    struct sigaction action {};
+    action.sa_sigaction = on_time;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
+    sigaction(time_signal(), &action, nullptr);
+    sigevent event{};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = time_signal();
+    event._sigev_un._tid = pid_t(syscall(SYS_gettid));
+    made_ = timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer_) == 0;
+  }
+  ~BlockTimer() {
+    if (made_) timer_delete(timer_);
+  }
+  BlockTimer(const BlockTimer&) = delete;
+  BlockTimer& operator=(const BlockTimer&) = delete;
+  // From now on; then every second. 0 stops it.
+  void start(double seconds) {
+    itimerspec when{};
+    when.it_value.tv_sec = time_t(seconds), when.it_value.tv_nsec = long((seconds - double(time_t(seconds))) * 1e9);
+    when.it_interval.tv_sec = 1;
+    if (made_) timer_settime(timer_, 0, &when, nullptr);
+  }
+
+ private:
+  timer_t timer_{};
+  bool made_ = false;
+};
+
 #if !defined(__SANITIZE_ADDRESS__)  // whose own handler a fault is for, then
 // A fault inside a kernel is the launch's error, as on a GPU; one anywhere else is this program's own.
 void on_fault(int signal, siginfo_t* info, void* context) {
   Block* block = this_block();
   if (block && block->running()) {
-    Block::Fault fault{info->si_addr, info->si_code == SI_KERNEL};
-    const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
-#if defined(__x86_64__)
-    fault.pc = std::uintptr_t(machine.gregs[REG_RIP]);
-#elif defined(__aarch64__)
-    fault.pc = machine.pc;
-#else
-    (void)machine;
-#endif
+    Block::Fault fault;
+    fault.address = info->si_addr, fault.general_protection = info->si_code == SI_KERNEL;
+    fault.pc = program_counter(context);
     block->fault(fault);
   }
   ::signal(signal, SIG_DFL);
@@ -170,13 +217,16 @@ cudaError_t launch(const LaunchConfig& config, const std::function<void()>& thre
   cudaError_t error = cudaSuccess;
   const auto work = [&] {
     const SignalStack signal_stack;
+    BlockTimer timer;
     Block block(options);
     std::vector<BlockDone> done;
     for (std::uint64_t i = next++; i < chosen && i < failed.load(); i = next++) {
       const std::uint32_t linear = options.blocks.empty() ? std::uint32_t(i) : options.blocks[i];
       if (linear >= total) continue;
       const std::uint64_t switches = block.switches(), collectives = block.lane_collectives();
+      timer.start(options.block_seconds);
       const cudaError_t result = block.run(config, thread, linear);
+      timer.start(0);
       done.push_back({i, block.switches() - switches, block.lane_collectives() - collectives, block.take_findings()});
       if (result == cudaSuccess) continue;
       std::uint64_t before = failed.load();
@@ -220,6 +270,7 @@ cudaError_t cudaDeviceSynchronize() {
   lab::async_error = cudaSuccess;
   return error;
 }
+cudaError_t lab::synchronize_within(double) { return cudaDeviceSynchronize(); }
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaDeviceSynchronize(); }
 
 const char* cudaGetErrorName(cudaError_t error) {
@@ -232,6 +283,8 @@ const char* cudaGetErrorName(cudaError_t error) {
       return "cudaErrorMemoryAllocation";
     case cudaErrorInvalidConfiguration:
       return "cudaErrorInvalidConfiguration";
+    case cudaErrorNotReady:
+      return "cudaErrorNotReady";
     case cudaErrorIllegalAddress:
       return "cudaErrorIllegalAddress";
     case cudaErrorLaunchTimeout:
@@ -256,6 +309,8 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "out of memory";
     case cudaErrorInvalidConfiguration:
       return "invalid configuration argument";
+    case cudaErrorNotReady:
+      return "device not ready";
     case cudaErrorIllegalAddress:
       return "an illegal memory access was encountered";
     case cudaErrorLaunchTimeout:

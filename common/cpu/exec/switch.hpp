@@ -106,6 +106,8 @@ LAB_ON_PATH void Block::wait_for_turn() {
 }
 
 LAB_ON_PATH void Block::meet(Collective kind, std::uint32_t mask, Complete complete, std::uintptr_t pc) {
+  if (expired_) [[unlikely]]
+    out_of_time(pc);
   Fiber& fiber = *current_;
   Warp& warp = warps_[fiber.warp];
   const std::uint32_t lane = 1u << fiber.lane;

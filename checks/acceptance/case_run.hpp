@@ -1,0 +1,18 @@
+// One case of the acceptance: its launches, what they did beside computing, and the comparison with the oracle.
+#pragma once
+#include <stdexcept>
+#include <string>
+
+#include "checks/acceptance/acceptance.hpp"
+
+namespace lab {
+
+// A GPU's launch did not end: nothing more can be run, and only the end of this process frees the GPU.
+struct Hang : std::runtime_error {
+  explicit Hang(const std::string& what) : std::runtime_error(what) {}
+};
+
+// Throws Hang, or CudaError where the harness itself can't go on.
+CaseResult run_case(const Case& test, const AcceptanceOptions& options);
+
+}  // namespace lab

@@ -1,0 +1,68 @@
+#include "checks/acceptance/cases.hpp"
+
+#include <array>
+#include <utility>
+
+#include "reference/attention.hpp"
+
+namespace lab {
+namespace {
+
+constexpr Shape NOTES_SHAPES[] = {{1, 8, 512, 64, false},
+                                  {1, 8, 512, 64, true},
+                                  {2, 8, 2048, 64, false},
+                                  {2, 8, 2048, 64, true},
+                                  {2, 8, 2048, 128, false}};
+constexpr Shape LONG_CAUSAL_128{2, 8, 2048, 128, true};
+constexpr int RAGGED_LENGTHS[] = {1, 15, 16, 17, 63, 64, 65, 100, 127, 129, 500, 513};
+
+// The last head starts past 2^32 elements, and the grid is as high as CUDA allows. 8.6 GB per tensor: on the CPU these
+// are addresses, of which a few pages are touched.
+constexpr Shape FAR{1, 65535, 513, 128, false};
+static_assert(FAR.elements() - std::size_t(FAR.S) * FAR.D > std::size_t(1) << 32);
+
+}  // namespace
+
+float scale_of(const Case& test) { return test.scale ? *test.scale : float(default_scale(test.shape.D)); }
+
+std::vector<Case> all_cases(std::uint64_t seed) {
+  std::vector<Case> cases;
+  for (const Shape& shape : NOTES_SHAPES) cases.push_back({Group::notes, shape, Family::notes, seed});
+  for (const Family family : {Family::unit, Family::peaked, Family::offset, Family::impulse})
+    for (const Shape& shape : NOTES_SHAPES)
+      if (family != Family::impulse || shape.S <= 512) cases.push_back({Group::families, shape, family, seed});
+  for (const Family family : {Family::unit, Family::peaked})
+    cases.push_back({Group::families, LONG_CAUSAL_128, family, seed});
+  for (const int D : {64, 128}) {
+    cases.push_back({Group::families, {1, 1, 2048, D, false}, Family::swamped, seed});
+    cases.push_back({Group::families, {1, 2, 128, D, false}, Family::cancelling, seed});
+  }
+  for (const int D : {64, 128})
+    for (const int S : RAGGED_LENGTHS)
+      for (const bool causal : {false, true}) {
+        // Both B and H above 1 tell their strides apart; where that costs too much, they take turns.
+        Shape shape{3, 5, S, D, causal};
+        if (S > 129) (S % 2 ? shape.B : shape.H) = 1;
+        cases.push_back({Group::ragged, shape, Family::unit, seed});
+      }
+  // More keys than the ring of slots holds tiles, and a last tile that is not whole.
+  for (const bool causal : {false, true})
+    for (const auto& [B, H, S, D] : {std::array{1, 2, 1030, 64}, {2, 1, 1100, 128}, {1, 2, 2049, 64}})
+      cases.push_back({Group::ragged, {B, H, S, D, causal}, Family::unit, seed});
+  // Scores far from 0 where zeros stand for the keys past the end.
+  for (const Shape& shape : {Shape{1, 2, 100, 64, false}, Shape{2, 1, 129, 128, true}, Shape{1, 1, 1030, 64, true},
+                             Shape{1, 2, 500, 128, false}})
+    cases.push_back({Group::ragged, shape, Family::offset, seed});
+  // With a negative scale the largest product is the smallest score; at 0 all keys weigh the same.
+  constexpr std::pair<Shape, float> SCALED[] = {{{1, 3, 200, 64, false}, 0.3f}, {{1, 3, 200, 64, true}, -0.125f},
+                                                {{1, 2, 100, 128, true}, 1.7f}, {{1, 2, 100, 128, false}, -0.7f},
+                                                {{1, 2, 129, 64, true}, 0.0f},  {{1, 1, 1030, 128, false}, -0.05f}};
+  for (const auto& [shape, scale] : SCALED) cases.push_back({Group::scales, shape, Family::unit, seed, scale});
+  for (const int D : {64, 128})
+    for (const bool causal : {false, true})
+      cases.push_back({Group::special, {1, 8, 150, D, causal}, Family::special, seed});
+  cases.push_back({Group::far, FAR, Family::unit, seed});
+  return cases;
+}
+
+}  // namespace lab

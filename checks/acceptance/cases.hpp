@@ -1,0 +1,43 @@
+// Which problems the acceptance poses, and which query tiles of each run: all, or a sample that every report names.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "checks/acceptance/acceptance.hpp"
+#include "common/stage.hpp"
+
+namespace lab {
+
+// Every case, in the order of the report.
+std::vector<Case> all_cases(std::uint64_t seed);
+
+// A stage's grid as the harness understands it: block (x,y,z) owns rows [x*tile_m, (x+1)*tile_m) of head y,
+// batch z.
+struct Tiling {
+  Shape shape;
+  int tile_m;
+  std::uint32_t tiles_per_head;
+
+  Tiling(const Shape& shape, const LaunchPlan& plan)
+      : shape(shape), tile_m(plan.tile_m), tiles_per_head(std::uint32_t((shape.S + plan.tile_m - 1) / plan.tile_m)) {}
+  std::uint32_t tiles() const { return tiles_per_head * std::uint32_t(shape.H) * std::uint32_t(shape.B); }
+  // Rows are counted over the whole [B, H, S].
+  std::size_t first_row(std::uint32_t tile) const {
+    return std::size_t(tile / tiles_per_head) * shape.S + std::size_t(tile % tiles_per_head) * tile_m;
+  }
+  std::size_t rows(std::uint32_t tile) const {
+    return std::min(std::size_t(tile_m), shape.S - std::size_t(tile % tiles_per_head) * tile_m);
+  }
+  double tile_cost() const { return tile_m / 64.0 * shape.S / 2048.0 * shape.D / 64.0 * (shape.causal ? 0.5 : 1); }
+};
+
+struct Coverage {
+  std::vector<std::uint32_t> checked, repeated;  // linear block indices; the second are some of the first
+};
+Coverage coverage(const Case& test, const Tiling& tiling, bool full);
+
+// What a case takes, in units of Tiling::tile_cost: for the progress line, and for quick=1, which runs the cheapest
+// first.
+double case_cost(const Case& test, bool full);
+
+}  // namespace lab

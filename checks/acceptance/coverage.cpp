@@ -1,0 +1,62 @@
+// Which query tiles of a case run, and at what cost.
+#include <algorithm>
+#include <random>
+
+#include "checks/acceptance/cases.hpp"
+#include "common/backend.hpp"
+#include "common/stage.hpp"
+
+namespace lab {
+namespace {
+
+// A cost of 1 is a 64-row tile at S=2048, D=64: 40 ms (v1) to 90 ms (v2b) of a core on the CPU backend. What
+// a case may spend unless full=1: the mission shape runs whole on the notes' inputs.
+constexpr double NOTES_COST = 17, CHECKED_COST = 6;  // the launch that the oracle checks
+constexpr double REPEATED_COST = 0.5;                // each later one, compared bit by bit
+constexpr std::size_t FEWEST_CHECKED = 4, FEWEST_REPEATED = 1;
+
+// `count` of `total`, ascending: one at random from each of `count` equal runs, so that they spread over
+// heads and batches; the last is always among them, and the first if there are two.
+std::vector<std::uint32_t> sample(std::uint32_t total, std::size_t count, std::uint64_t seed) {
+  count = std::min<std::size_t>(count, total);
+  std::mt19937_64 random(seed);
+  std::vector<std::uint32_t> chosen;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t from = total * i / count, to = total * (i + 1) / count;
+    chosen.push_back(std::uint32_t(i + 1 == count ? total - 1 : i == 0 ? 0 : from + random() % (to - from)));
+  }
+  return chosen;
+}
+
+}  // namespace
+
+Coverage coverage(const Case& test, const Tiling& tiling, bool full) {
+  const auto some_of = [&](std::uint32_t total, double cost, std::size_t fewest) {
+    return sample(total, std::max(fewest, std::size_t(cost / tiling.tile_cost())), test.seed);
+  };
+  Coverage c;
+  if (test.group == Group::far) {  // the last head's first tile and its last, and nothing before them
+    c.checked = {tiling.tiles() - tiling.tiles_per_head, tiling.tiles() - 1};
+    return c;
+  }
+  c.checked = full ? sample(tiling.tiles(), tiling.tiles(), test.seed)
+                   : some_of(tiling.tiles(), test.group == Group::notes ? NOTES_COST : CHECKED_COST, FEWEST_CHECKED);
+  if (!can_schedule()) {
+    c.repeated = c.checked;  // a GPU runs every tile each time
+    return c;
+  }
+  // Even full=1 repeats a sample only, a larger one: all schedules on all tiles would take an hour.
+  for (const std::uint32_t i :
+       some_of(std::uint32_t(c.checked.size()), full ? CHECKED_COST : REPEATED_COST, FEWEST_REPEATED))
+    c.repeated.push_back(c.checked[i]);
+  return c;
+}
+
+// Four repeats, of which the random schedule takes about as long as three.
+double case_cost(const Case& test, bool full) {
+  const Tiling t(test.shape, stage().plan(test.shape));
+  const Coverage c = coverage(test, t, full);
+  return (double(c.checked.size()) + 6.0 * double(c.repeated.size())) * t.tile_cost();
+}
+
+}  // namespace lab

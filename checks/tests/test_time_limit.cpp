@@ -1,0 +1,55 @@
+// A kernel that never ends is stopped, and the report says where its lanes stand.
+#include <chrono>
+
+#include "checks/tests/test_exec.hpp"
+
+using namespace lab;
+
+namespace {
+ExecOptions soon(int workers = 1) {
+  ExecOptions options;
+  options.workers = workers, options.block_seconds = 0.2;
+  return options;
+}
+volatile bool never = false;
+}  // namespace
+
+TEST_CASE("time limit: a loop with a barrier in it ends with its line") {
+  int line = 0;
+  const Outcome outcome = run(
+      2, 64,
+      [&] {
+        while (blockIdx.x == 0 && !never) HERE(line, __syncthreads());
+      },
+      soon());
+  check_failed(outcome, cudaErrorLaunchTimeout, Finding::Kind::time_limit);
+  CHECK_CONTAINS(outcome.message(), at_line(line) + "time limit: the block has run for 0.2 s and this lane goes on.");
+  CHECK_CONTAINS(outcome.message(), "probe: block (0,0,0)");
+}
+
+TEST_CASE("time limit: a lane that spins alone is named, and so is who waits for it") {
+  int line = 0;
+  const Outcome outcome = run(
+      1, 64,
+      [&] {
+        line = __LINE__ + 1;
+        while (threadIdx.x == 33 && !never) {
+        }
+        __syncwarp();
+      },
+      soon());
+  check_failed(outcome, cudaErrorLaunchTimeout, Finding::Kind::time_limit);
+  CHECK_CONTAINS(outcome.message(), "warp 1 lane 1" + at_line(line) + "time limit: ");
+  CHECK_CONTAINS(outcome.message(), "comes to no barrier. Warp 1 lanes 0 wait in __syncwarp for lanes 1..31");
+}
+
+TEST_CASE("time limit: each block has its own, and the next launch starts fresh") {
+  const auto busy = [] {
+    const auto begin = std::chrono::steady_clock::now();
+    while (threadIdx.x == 0 && std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(60)) {
+    }
+    __syncthreads();
+  };
+  CHECK(run(6, 32, busy, soon()).ok());  // 0.36 s in all, 0.06 s each
+  CHECK(run(6, 32, busy, soon(2)).ok());
+}
