@@ -119,6 +119,7 @@ class Block {
   Shadow& shadow() { return shadow_; }
   bool checking() const { return checking_; }
   Fragments fragments() const { return options_.fragments; }
+  TensorCore tensor_core() const { return options_.tensor_core; }
   bool running() const { return current_ != &root_; }
   const LaunchConfig& config() const { return *config_; }
   std::uint32_t linear() const { return linear_; }
