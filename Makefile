@@ -258,7 +258,7 @@ build-gpu: $(FIXED_LABS) $(BUG_LABS)
 	@echo "built for sm_$(subst $(eval ) ,$(comma) sm_,$(GPU_ARCHS)): $(words $^) binaries"
 
 # The checker's own tests bring kernels along, instrumented as a stage's are.
-$(B)/obj/checks/tests/test_checker_kernels.o: CXXFLAGS += $(if $(SANITIZE),,-fsanitize=thread)
+$(B)/obj/checks/tests/%_kernels.o: CXXFLAGS += $(if $(SANITIZE),,-fsanitize=thread)
 
 # Needs nvcc, but no GPU. The JSON is what tables and plots are made from.
 resources: $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) $(foreach p,$(PAIRS),build/cpu/$(firstword $(subst :, ,$(p)))/bug-$(lastword $(subst :, ,$(p)))/lab)
