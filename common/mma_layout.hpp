@@ -2,6 +2,7 @@
 // are documented (PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type", "ldmatrix"). The CPU's
 // instructions and the figures use them; `make probe-mma check=1` holds them against a GPU.
 #pragma once
+#include <cuda_runtime.h>
 
 namespace lab::mma_layout {
 
@@ -14,15 +15,19 @@ struct Place {
 };
 
 // Halves are numbered through a lane's registers: element e is half e % 2 (0: low) of register e / 2.
-constexpr Place a(int lane, int e) { return {lane / 4 + 8 * (e / 2 % 2), 2 * (lane % 4) + e % 2 + 8 * (e / 4)}; }
-constexpr Place b(int lane, int e) { return {2 * (lane % 4) + e % 2 + 8 * (e / 2), lane / 4}; }  // (k, n)
-constexpr Place c(int lane, int e) { return {lane / 4 + 8 * (e / 2), 2 * (lane % 4) + e % 2}; }
+__host__ __device__ constexpr Place a(int lane, int e) {
+  return {lane / 4 + 8 * (e / 2 % 2), 2 * (lane % 4) + e % 2 + 8 * (e / 4)};
+}
+__host__ __device__ constexpr Place b(int lane, int e) {
+  return {2 * (lane % 4) + e % 2 + 8 * (e / 2), lane / 4};
+}  // (k, n)
+__host__ __device__ constexpr Place c(int lane, int e) { return {lane / 4 + 8 * (e / 2), 2 * (lane % 4) + e % 2}; }
 
 // ldmatrix: element e of a lane comes from matrix e / 2, whose row j is where lane 8 (e / 2) + j points.
-constexpr Place ldmatrix(int lane, int e, bool transposed) {
+__host__ __device__ constexpr Place ldmatrix(int lane, int e, bool transposed) {
   const Place plain{lane / 4, 2 * (lane % 4) + e % 2};
   return transposed ? Place{plain.column, plain.row} : plain;
 }
-constexpr int ldmatrix_address_lane(int matrix, int row) { return 8 * matrix + row; }
+__host__ __device__ constexpr int ldmatrix_address_lane(int matrix, int row) { return 8 * matrix + row; }
 
 }  // namespace lab::mma_layout

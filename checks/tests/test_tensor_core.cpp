@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -14,6 +15,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "checks/probes/dot_families.hpp"
 
 using namespace lab;
 
@@ -152,69 +155,28 @@ TEST_CASE("tensor core: infinities and NaN") {
   }
 }
 
-namespace {
-
-// Operands of one kind: what a half and an accumulator may look like.
-struct Family {
-  const char* name;
-  std::uint16_t (*half)(std::mt19937_64&);
-  float (*accumulator)(std::mt19937_64&);
-};
-std::uint16_t any_half(std::mt19937_64& r) { return std::uint16_t(r()); }
-std::uint16_t finite_half(std::mt19937_64& r) {
-  const auto x = std::uint16_t(r());
-  return (x & 0x7C00) == 0x7C00 ? std::uint16_t(x & 0xBFFF) : x;
-}
-std::uint16_t normal_half(std::mt19937_64& r) { return to_fp16(std::normal_distribution<float>(0.0f, 1.0f)(r)).bits; }
-std::uint16_t subnormal_half(std::mt19937_64& r) { return std::uint16_t(r() & 0x87FF); }
-std::uint16_t mostly_zero(std::mt19937_64& r) { return r() % 4 ? std::uint16_t(r() & 0x8000) : finite_half(r); }
-std::uint16_t largest_half(std::mt19937_64& r) { return std::uint16_t((r() & 0x8000) | (0x7BFF - r() % 2)); }
-std::uint16_t rarely_special(std::mt19937_64& r) {
-  return r() % 64 ? finite_half(r) : std::uint16_t((r() & 0x8000) | 0x7C00 | (r() % 2 ? 0 : r() & 0x3FF));
-}
-float no_accumulator(std::mt19937_64&) { return 0.0f; }
-float any_accumulator(std::mt19937_64& r) { return std::bit_cast<float>(std::uint32_t(r())); }
-float close_accumulator(std::mt19937_64& r) {
-  return std::ldexp(std::uniform_real_distribution<float>(-1.0f, 1.0f)(r), int(r() % 60) - 30);
-}
-float tiny_accumulator(std::mt19937_64& r) { return std::bit_cast<float>(std::uint32_t(r()) & 0x80FFFFFFu); }
-
-const Family FAMILIES[] = {
-    {"any bits", any_half, any_accumulator},         {"finite, close c", finite_half, close_accumulator},
-    {"N(0,1)", normal_half, close_accumulator},      {"N(0,1), c = 0", normal_half, no_accumulator},
-    {"subnormal", subnormal_half, tiny_accumulator}, {"mostly zero", mostly_zero, tiny_accumulator},
-    {"largest", largest_half, close_accumulator},    {"rarely special", rarely_special, close_accumulator},
-};
-
-}  // namespace
-
 TEST_CASE("tensor core: a tile is the dot products of its rows and columns, to the bit") {
-  std::mt19937_64 random(20261121);
-  for (const Family& family : FAMILIES)
+  dot_families::Random random(20261121);
+  for (const dot_families::Family& family : dot_families::FAMILIES)
     for (const TensorCore model : {TensorCore::sm_90, TensorCore::sm_89, TensorCore::fast}) {
       CAPTURE(family.name);
       CAPTURE(int(model));
       long different = 0;
-      for (int round = 0; round < 60; ++round) {
-        std::uint16_t a[16][16], b[16][8];
-        float c[16][8], d[16][8];
-        for (auto& row : a)
-          for (std::uint16_t& x : row) x = family.half(random);
-        for (auto& row : b)
-          for (std::uint16_t& x : row) x = family.half(random);
-        for (auto& row : c)
-          for (float& x : row) x = family.accumulator(random);
-        std::memcpy(d, c, sizeof c);
-        MmaA tile_a;
-        MmaB tile_b;
-        tile_a.set(a);
-        tile_b.set(b);
-        mma_tile(tile_a, tile_b, d, model);
+      for (int round = 0; round < 40; ++round) {
+        dot_families::Tile tile;
+        family.fill(tile, random);
+        float d[16][8];
+        std::memcpy(d, tile.c, sizeof d);
+        MmaA a;
+        MmaB b;
+        a.set(tile.a);
+        b.set(tile.b);
+        mma_tile(a, b, d, model);
         for (int row = 0; row < 16; ++row)
           for (int column = 0; column < 8; ++column) {
             fp16 x[16], y[16];
-            for (int k = 0; k < 16; ++k) x[k] = {a[row][k]}, y[k] = {b[k][column]};
-            const float expected = tensor_core_dot(x, y, c[row][column], 16, model);
+            for (int k = 0; k < 16; ++k) x[k] = {tile.a[row][k]}, y[k] = {tile.b[k][column]};
+            const float expected = tensor_core_dot(x, y, tile.c[row][column], 16, model);
             // Plain fp32 promises no particular NaN.
             if (model == TensorCore::fast && std::isnan(expected) && std::isnan(d[row][column])) continue;
             different += bits(expected) != bits(d[row][column]);
@@ -232,7 +194,7 @@ TEST_CASE("tensor core: the models differ from each other and from fp32 sums, an
     fp16 a[16], b[16];
     double exact = 0.0, largest = 0.0;
     for (int k = 0; k < 16; ++k) {
-      a[k] = {normal_half(random)}, b[k] = {normal_half(random)};
+      a[k] = {dot_families::normal_half(random)}, b[k] = {dot_families::normal_half(random)};
       const double product = double(to_float(a[k])) * double(to_float(b[k]));
       exact += product;
       largest = std::max(largest, std::abs(product));
