@@ -175,6 +175,7 @@ __global__ void copies_one_group_early(int* out) {
   __syncthreads();
   out[i] = s[4 * (threads - 1 - i)];
   if (i == 40) out[i] += s[4 * (threads + 7)];  // [read]
+  __syncthreads();
   __pipeline_wait_prior(0);
 }
 
@@ -201,6 +202,7 @@ __global__ void copies_other_threads_wait(int* out) {
   }
   __syncthreads();
   if (threadIdx.x == 40) out[40] = s[4 * 7];  // [read]
+  __syncthreads();
   if (warp() == 0) __pipeline_wait_prior(0);
 }
 
