@@ -13,11 +13,11 @@ PYTHON ?= python3
 GOALS := help list test show-bug reproduce-bug check-harness run racecheck fuzz fuzz-npy sanitize unit clean
 GOALS += patches edit-bug save-bug
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
-GOALS += bench bench-cpu peers profile probe-wmma
+GOALS += bench bench-cpu peers profile probe-wmma probe-mma
 INNER_GOALS := sanitized
-GPU_GOALS := bench profile probe-wmma
+GPU_GOALS := bench profile probe-wmma probe-mma
 NO_BUG_GOALS := bench-cpu profile
-WORDS := stage bug backend full q k v out causal scale seconds seed cases case check only shape rounds json new fix
+WORDS := stage bug backend full q k v out causal scale seconds seed cases case check only shape rounds json sample new fix
 TOOL_WORDS := JOBS CXX CXXFLAGS HOST_CXX NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE MAKE MAKEFLAGS SHELL
 include common/make/words.mk
 
@@ -140,5 +140,10 @@ clean:
 # Which element each lane of a fragment holds, on this GPU; check=1 holds common/wmma_layout.hpp against it.
 probe-wmma: $(PROBE)
 	@$< $(if $(filter 1,$(check)),check)
+
+# Whether the tensor cores of this GPU compute what the CPU's do, to the bit, and where lanes hold what; sample=FILE writes
+# measured cases for the unit tests. It always checks; check=1 is taken for likeness.
+probe-mma: $(PROBE_MMA)
+	@$< $(if $(sample),$(call quote,sample=$(sample)))
 
 .PHONY: $(GOALS) $(INNER_GOALS)

@@ -89,12 +89,17 @@ $(B)/liblab.a: $(LIB_OBJ)
 # The unit tests. The checker's own bring kernels along, instrumented as a stage's are.
 $(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(DESK_LIB) $(B)/liblab.a
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
-$(B)/obj/checks/tests/test_checker_kernels.o: CXXFLAGS += $(if $(SANITIZE),,-fsanitize=thread)
+$(B)/obj/checks/tests/%_kernels.o: CXXFLAGS += $(if $(SANITIZE),,-fsanitize=thread)
 
 PROBE := build/gpu/probe_wmma
 $(PROBE): checks/probes/probe_wmma.cu common/wmma_layout.hpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) -I. -o $@ $<
+PROBE_MMA := build/gpu/probe_mma
+PROBE_MMA_SRC := checks/probes/probe_mma.cu common/cpu/exec/tensor_core.cpp
+$(PROBE_MMA): $(PROBE_MMA_SRC) $(wildcard checks/probes/*.hpp common/*.hpp common/ptx/*.cuh) common/cpu/exec/tensor_core.hpp $(B)/flags
+	@mkdir -p $(@D)
+	@$(NVCC) $(NVCCFLAGS) -I. -o $@ $(PROBE_MMA_SRC)
 
 .venv/ready: checks/pages/requirements-plots.txt
 	@$(PYTHON) -m venv .venv && .venv/bin/pip install -q --disable-pip-version-check -r $< && touch $@ || \
