@@ -14,7 +14,7 @@ build/desk build/desk-records:
 
 # What the unit tests link.
 $(O)/libdesk.a: $(call objects,checks/desk/*.cpp)
-$(O)/librecords.a: $(call objects,checks/desk/records/*.cpp checks/bench/bench_samples.cpp checks/acceptance/format.cpp)
+$(O)/librecords.a: $(call objects,checks/desk/records/*.cpp checks/bench/bench_samples.cpp checks/budget/ptxas.cpp checks/acceptance/format.cpp)
 $(O)/libdesk.a $(O)/librecords.a:
 	@rm -f $@; ar rcs $@ $^
 

@@ -43,7 +43,7 @@ void compile_all(std::vector<Compilation>& all) {
 }
 
 // 512 keys take two slots for K/V tiles, 2048 take three.
-std::map<std::string, long> plans_of(const std::string& lab) {
+std::map<std::string, std::size_t> plans_of(const std::string& lab) {
   std::vector<std::string> plans;
   for (const std::string shape : {"1 8 512 64", "2 8 2048 64", "1 8 512 128", "2 8 2048 128"}) {
     Args command = {lab, "plan"};
@@ -87,12 +87,13 @@ int resources_command(const Args& args) {
       all.push_back({stage.dir, bug.name, target,
                      fs::path(lab_path(args[0], stage.dir, variant_of(bug.name, ""))).replace_filename("kernel.cu")});
   }
-  std::map<std::string, Budget> budgets;
+  std::map<std::string, StageBudget> budgets;
   for (const Stage& stage : ladder.stages)
-    budgets[stage.dir] = budget_of(stage.dir, stage.says("target"), stage.says("registers"));
+    budgets[stage.dir] = budget_of(stage.dir, stage.says("target"), stage.says("registers"), stage.says("smem"));
   compile_all(all);
 
   std::vector<ResourceRow> rows;
+  std::vector<std::string> lost;  // of correct kernels: what ptxas gave up of their wgmma
   for (const Compilation& c : all) {
     if (c.nvcc.status != 0) {
       std::fprintf(stderr, "nvcc refuses %s for %s:\n%s%s", c.source.c_str(), c.arch.c_str(), c.nvcc.out.c_str(),
@@ -100,14 +101,15 @@ int resources_command(const Args& args) {
       return 1;
     }
     const auto dynamic = plans_of(lab_path(args[0], c.stage, variant_of(c.bug, "fixed")));
-    for (ResourceRow row : read_ptxas(c.nvcc.out + c.nvcc.err)) {
-      row.stage = c.stage, row.bug = c.bug, row.arch = c.arch;
-      judge(row, dynamic, budgets[c.stage]);
-      rows.push_back(row);
-    }
+    const PtxasLog log = parse_ptxas(c.nvcc.out + c.nvcc.err);
+    if (log.kernels.empty()) throw BadInput("ptxas names no kernel of " + c.source + " for " + c.arch);
+    for (const KernelResources& used : log.kernels)
+      rows.push_back(judged(c.stage, c.bug, used, dynamic, budgets[c.stage]));
+    if (c.bug.empty()) lost.insert(lost.end(), log.lost.begin(), log.lost.end());
   }
   std::fputs(resources_table(rows).c_str(), stdout);
-  int passed = 0, failed = 0;
+  for (const std::string& line : lost) std::printf("%s\n", line.c_str());
+  int passed = 0, failed = int(lost.size());
   for (const ResourceRow& row : rows)
     if (row.bug.empty()) ++(row.over.empty() ? passed : failed);
   const std::string now = resources_json(rows, nvcc);
