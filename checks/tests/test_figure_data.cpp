@@ -79,7 +79,8 @@ TEST_CASE("results: committed error maps keep to the schema, and show something 
 
 TEST_CASE("results: committed traces keep to the schema, and only the order of a block's barriers is in them") {
   std::size_t traces = 0;
-  const std::set<std::string> known{"read", "write", "copy", "commit", "wait", "sync", "arrive", "release"};
+  const std::set<std::string> known{"read", "write",  "copy",    "commit",     "wait",
+                                    "sync", "arrive", "release", "bar_arrive", "bar_release"};
   for (const auto& entry : fs::directory_iterator(RESULTS / "traces")) {
     CAPTURE(entry.path().string());
     const std::string text = read(entry.path());
