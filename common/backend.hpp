@@ -22,11 +22,11 @@ enum class Copies { at_wait, at_issue };
 // bits with any; `measured` is the H200's (common/wmma_layout.hpp).
 enum class Fragments { measured, other };
 
-class ExecWatcher;
-
-// Whose arithmetic the CPU's tensor cores have (common/cpu/exec/tensor_core.hpp): that of the GPU, bit for bit, or plain
-// fp32 sums. The model costs about as much as the plain sums do, so every run uses it.
+// Whose arithmetic the CPU's tensor cores have (common/cpu/exec/tensor_core.hpp): that of the GPU, bit for bit, or
+// plain fp32 sums. The model costs about as much as the plain sums do, so every run uses it.
 enum class TensorCore { sm_90, sm_89, fast };
+
+class ExecWatcher;
 
 struct ExecOptions {
   Schedule schedule = Schedule::ascending;
@@ -51,12 +51,14 @@ struct ExecEvent {
   enum class Kind {
     read,
     write,
-    copy,     // a cp.async is issued; `array` is where its bytes will land
-    commit,   // of the copies issued so far, as one group
-    wait,     // until at most `bytes` groups are left
-    sync,     // a __syncwarp is complete; told once, by the last lane
-    arrive,   // at a block barrier
-    release,  // all are there: one event a barrier, warp and lane of the last to arrive
+    copy,         // a cp.async is issued; `array` is where its bytes will land
+    commit,       // of the copies issued so far, as one group
+    wait,         // until at most `bytes` groups are left
+    sync,         // a __syncwarp is complete; told once, by the last lane
+    arrive,       // at a block barrier
+    release,      // all are there: one event per barrier, warp and lane of the last to arrive
+    bar_arrive,   // a warp at a named barrier, told once per warp; `bytes` is the barrier's number
+    bar_release,  // as many as it waited for are there
   };
   Kind kind{};
   std::uint32_t block = 0;

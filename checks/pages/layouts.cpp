@@ -6,6 +6,7 @@
 #include "checks/acceptance/format.hpp"
 #include "checks/commands.hpp"
 #include "checks/pages/banks.hpp"
+#include "common/mma_layout.hpp"
 #include "common/wmma_layout.hpp"
 
 namespace lab {
@@ -24,18 +25,11 @@ std::string fragment(const char* name, const char* title, int rows, int columns,
   return text + "]}";
 }
 
-// m16n8k16, as the PTX manual gives it. Element i of a lane; registers hold two halves each.
-constexpr int mma_a(int lane, int i) {
-  const int row = lane / 4 + 8 * (i / 2 % 2), column = 2 * (lane % 4) + i % 2 + 8 * (i / 4);
-  return 16 * row + column;
-}
-constexpr int mma_b(int lane, int i) {
-  const int k = 2 * (lane % 4) + i % 2 + 8 * (i / 2), n = lane / 4;
-  return 8 * k + n;
-}
-constexpr int mma_c(int lane, int i) {
-  const int row = lane / 4 + 8 * (i / 2), column = 2 * (lane % 4) + i % 2;
-  return 8 * row + column;
+// [lane][element] -> row · columns + column, from the PTX layouts.
+template <auto place, int columns>
+constexpr int held(int lane, int element) {
+  const mma_layout::Place at = place(lane, element);
+  return columns * at.row + at.column;
 }
 
 std::string bank_access(int pitch, int bytes) {
@@ -55,6 +49,7 @@ std::string bank_access(int pitch, int bytes) {
 int layouts_command(std::span<char*> args) {
   if (!args.empty()) throw BadInput("layouts takes no arguments");
   namespace wmma = wmma_layout;
+  namespace mma = mma_layout;
   std::string text = "{\n  \"schema\": \"layouts-1\", \"command\": \"lab layouts\",\n  \"fragments\": [\n";
   text += fragment("wmma_a", "WMMA matrix_a, row-major: A(r,c)", 16, 16, 8,
                    [](int lane, int i) { return int(wmma::A_ROW_HELD[lane][i]); }) +
@@ -65,9 +60,10 @@ int layouts_command(std::span<char*> args) {
   text += fragment("wmma_acc", "WMMA accumulator: C(r,c)", 16, 16, 8,
                    [](int lane, int i) { return int(wmma::ACC_HELD[lane][i]); }) +
           ",\n";
-  text += fragment("mma_a", "mma.m16n8k16 A(r,k)", 16, 16, 8, mma_a) + ",\n";
-  text += fragment("mma_b", "mma.m16n8k16 B(k,n)", 16, 8, 4, mma_b) + ",\n";
-  text += fragment("mma_c", "mma.m16n8k16 C(r,n)", 16, 8, 4, mma_c) + "\n  ],\n  \"banks\": [\n";
+  text += fragment("mma_a", "mma.m16n8k16 A(r,k)", 16, 16, mma::A_ELEMENTS, held<mma::a, 16>) + ",\n";
+  text += fragment("mma_b", "mma.m16n8k16 B(k,n)", 16, 8, mma::B_ELEMENTS, held<mma::b, 8>) + ",\n";
+  text +=
+      fragment("mma_c", "mma.m16n8k16 C(r,n)", 16, 8, mma::C_ELEMENTS, held<mma::c, 8>) + "\n  ],\n  \"banks\": [\n";
   text += bank_access(64, 4) + ",\n" + bank_access(72, 4) + ",\n" + bank_access(64, 16) + ",\n" + bank_access(72, 16);
   std::printf("%s\n  ]\n}\n", text.c_str());
   return 0;

@@ -35,6 +35,10 @@ const char* name(ExecEvent::Kind kind) {
       return "arrive";
     case Kind::release:
       return "release";
+    case Kind::bar_arrive:
+      return "bar_arrive";
+    case Kind::bar_release:
+      return "bar_release";
   }
   return "?";
 }

@@ -305,9 +305,9 @@ void Block::copy_wait(std::uint32_t groups_left, bool completes) {
 
 // --- what a watcher is told ---------------------------------------------------------------------------------
 
-void Block::tell_watcher(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc) {
+void Block::tell_watcher(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc, int lane) {
   const Fiber& fiber = *current_;
-  ExecEvent event{kind, linear_, fiber.warp, fiber.lane, "", 0, int(offset), int(bytes), 0};
+  ExecEvent event{kind, linear_, fiber.warp, lane < 0 ? fiber.lane : lane, "", 0, int(offset), int(bytes), 0};
   if (pc) event.line = source_line(pc).line;
   using Kind = ExecEvent::Kind;
   if (kind == Kind::read || kind == Kind::write || kind == Kind::copy)

@@ -147,10 +147,11 @@ class Block {
   SharedMemory& shared() { return shared_; }
   Shadow& shadow() { return shadow_; }
   bool checking() const { return checking_; }
-  // Tells the watcher, if there is one, what the running thread does at `offset` of the arena.
-  void tell(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc) {
+  // Tells the watcher, if there is one, what the running thread (or another lane of its warp) does at `offset` of the
+  // arena.
+  void tell(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc, int lane = -1) {
     if (options_.watcher) [[unlikely]]
-      tell_watcher(kind, offset, bytes, pc);
+      tell_watcher(kind, offset, bytes, pc, lane);
   }
   Fragments fragments() const { return options_.fragments; }
   bool spelled_out() const { return options_.spelled_out; }
@@ -194,7 +195,8 @@ class Block {
   std::string where_lanes_stand() const;
   [[noreturn]] void abandon();  // back to run(), leaving every fiber where it is
   void report_fault();          // what fault() left, outside the signal handler
-  [[gnu::noinline]] void tell_watcher(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc);
+  [[gnu::noinline]] void tell_watcher(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc,
+                                      int lane);
   void note(Finding::Kind kind, const std::string& what, std::uintptr_t pc);  // an error's message and finding
   bool owns_stack(const void* address) const;
   std::string place(const Fiber& fiber) const;

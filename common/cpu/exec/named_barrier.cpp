@@ -45,12 +45,14 @@ void Block::arrive_named(const NamedBarrierCall& call) {
                      std::to_string(barrier.expected) + " threads have come so far, the first at " +
                      line_at(barrier.first_pc));
   }
+  tell(ExecEvent::Kind::bar_arrive, 0, std::size_t(call.id), call.pc);
   barrier.arrived += LANES;
   barrier.warps |= 1u << warp;
   if (call.waits) barrier.waiting |= 1u << warp;
   for (std::uint32_t& use : warps_[warp].out) use = barrier.uses;
   if (checking_) shadow_.named_arrive(call.id, warp);
   if (barrier.arrived < barrier.expected) return;
+  tell(ExecEvent::Kind::bar_release, 0, std::size_t(call.id), call.pc);
   if (checking_) shadow_.named_complete(call.id, barrier.waiting);
   for (std::uint32_t waiting = barrier.waiting; waiting; waiting &= waiting - 1) {
     const int other = __builtin_ctz(waiting);
