@@ -11,7 +11,7 @@ PYTHON ?= python3
 
 # --- words --------------------------------------------------------------------------------------------------
 GOALS := help list test show-bug reproduce-bug check-harness run racecheck fuzz fuzz-npy sanitize unit clean
-GOALS += patches edit-bug save-bug
+GOALS += patches edit-bug save-bug mutants
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
 GOALS += bench bench-cpu peers profile probe-wmma probe-mma
 INNER_GOALS := sanitized
@@ -58,6 +58,10 @@ patches:
 
 check-harness: $(BUG_LABS)
 	@build/desk check-harness $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
+
+# Mistakes that nobody planted, put into one stage or all: each must turn the test or the race check red. only=NAME for one.
+mutants:
+	@build/desk mutants '$(MAKE)' $(call quote,$(only)) $(or $(STAGE),$(ALL_STAGES))
 
 run: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
 	$(one_stage)$(if $(bug),,$(works))@$< run $(foreach w,q k v out causal scale,$(if $(filter-out undefined,$(origin $(w))),$(w)=$(call quote,$($(w)))))

@@ -9,7 +9,7 @@
 #include "checks/acceptance/device_tensors.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/tolerance.hpp"
-#include "checks/bench/bench_results.hpp"
+#include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/fingerprint.hpp"
 #include "checks/commands.hpp"
 #include "common/wmma_layout.hpp"

@@ -25,6 +25,10 @@ int show_bug_command(const Args& args);
 int edit_bug_command(const Args& args);
 int save_bug_command(const Args& args);
 
+// mutants.cpp: mistakes that nobody planted
+int mutate_command(const Args& args);
+int mutants_command(const Args& args);
+
 // pieces.cpp: a test run made of pieces
 int pieces_command(const Args& args);
 

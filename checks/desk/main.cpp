@@ -26,6 +26,9 @@ constexpr Command COMMANDS[] = {
      "check-harness STAGE:BUG=LAB...\n                           the acceptance must be red on each"},
     {"broken-version", broken_version_command,
      "broken-version STAGE STAGE:BUG=LAB...\n                           the acceptance of a version that never worked"},
+    {"mutate", mutate_command, "mutate STAGE NAME OUT    the kernel with a mistake that nobody planted"},
+    {"mutants", mutants_command,
+     "mutants MAKE ONLY STAGE...\n                           builds and runs them; each must be red, or said to be equivalent"},
     {"pieces", pieces_command,
      "pieces                   runs the lines NAME: COMMAND of standard input, and adds up what they count"},
 };

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "checks/acceptance/report.hpp"
-#include "checks/bench/bench_results.hpp"
+#include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/fingerprint.hpp"
 #include "checks/commands.hpp"
 

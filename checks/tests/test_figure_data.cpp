@@ -14,7 +14,6 @@
 #include <vector>
 
 namespace {
-using namespace lab;
 namespace fs = std::filesystem;
 
 const fs::path RESULTS = "writeups/results";

@@ -55,8 +55,9 @@ $(B)/obj/%.o: %.cu $(B)/flags
 variant_of = $(notdir $(1))
 stage_of = $(patsubst %/,%,$(dir $(1)))
 planted_in = $(patsubst bug-%,%,$(filter bug-%,$(call variant_of,$(1))))
+mutant_in = $(patsubst mutant-%,%,$(filter mutant-%,$(call variant_of,$(1))))
 instrumented = $(if $(filter fixed,$(call variant_of,$(1))),,-fsanitize=thread)
-$(B)/%/kernel.o: $$(if $$(call planted_in,$$*),$(B)/$$*,stages/$$(call stage_of,$$*))/kernel.cu $(B)/flags
+$(B)/%/kernel.o: $$(if $$(call planted_in,$$*)$$(call mutant_in,$$*),$(B)/$$*,stages/$$(call stage_of,$$*))/kernel.cu $(B)/flags
 	@mkdir -p $(@D)
 ifeq ($(backend),gpu)
 	@$(NVCC) $(NVCCFLAGS) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
@@ -64,9 +65,9 @@ else
 	@$(CXX) -x c++ $(CXXFLAGS) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@
 endif
 
-# The kernel with a bug's patch applied. #line directives in it name the lines of kernel.cu and of the patch.
-$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu stages/$$(call stage_of,$$*)/bugs/$$(call planted_in,$$*).patch checks/desk/patch.cpp
-	@build/desk patch $(call stage_of,$*) $(call planted_in,$*) $@
+# The kernel with a bug's patch applied, or with a mistake that nobody planted. #line directives in it name the lines of kernel.cu and of the patch.
+$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(if $$(call planted_in,$$*),stages/$$(call stage_of,$$*)/bugs/$$(call planted_in,$$*).patch,checks/mutants/mutants.txt) checks/desk/patch.cpp
+	@build/desk $(if $(call planted_in,$*),patch,mutate) $(call stage_of,$*) $(call planted_in,$*)$(call mutant_in,$*) $@
 
 # How the kernel was built, for the binary to say.
 build_info = -DLAB_STAGE='"$(1)"' -DLAB_BUG='"$(2)"' -DLAB_TARGET='"$(3)"'
