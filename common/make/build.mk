@@ -38,6 +38,7 @@ FLAGS := $(CXX) $(CXXFLAGS) | $(NVCC) $(NVCCFLAGS) | $(INCLUDES) $(LIBS)
 $(B)/flags: FORCE
 	@mkdir -p $(@D); printf '%s\n' '$(FLAGS)' | cmp -s - $@ || printf '%s\n' '$(FLAGS)' > $@
 FORCE:
+.PHONY: FORCE
 
 $(B)/obj/%.o: %.cpp $(B)/flags
 	@mkdir -p $(@D)
