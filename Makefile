@@ -134,7 +134,7 @@ writeups: $(RECORDS) $(FIXED_LABS) $(CHECKED_LABS) $(BUG_LABS)
 unit: $(B)/unit
 	@$<
 clean:
-	@rm -rf build
+	@$(if $(clean_first),:,rm -rf build)
 # Which element each lane of a fragment holds, on this GPU; check=1 holds common/wmma_layout.hpp against it.
 probe-wmma: $(PROBE)
 	@$< $(if $(filter 1,$(check)),check)

@@ -6,23 +6,24 @@
 namespace lab::desk {
 
 struct Counts {
-  int passed = 0, failed = 0;
+  int passed = 0, failed = 0, skipped = 0;  // skipped: what this GPU cannot show or run
 };
 
 // The last line of a log that starts with `N passed, M failed`; nothing if it has none.
 std::optional<Counts> counts_in(const std::string& log);
 
-// What a piece counts: its own words, but never as all good with an exit status that says otherwise, and as one piece
-// where it has no counts.
+// What a piece counts: its own words, but never as all good with an exit status that says otherwise (unless all
+// was skipped), and as one piece where it has no counts.
 Counts judge(const std::string& log, int status);
 
-// What is worth reading of a log beside its counts, at most 140 bytes: a stage's bounds, how many findings.
+// What is worth reading of a log beside its counts, at most 220 bytes: a stage's bounds, how many findings,
+// why it was skipped.
 std::string remark_in(const std::string& log);
 
 // At most `size` bytes of UTF-8, no character cut in two.
 std::string clipped(const std::string& text, std::size_t size);
 
 // `N passed, M failed`, alone on a line, with `, K skipped` where there are any.
-std::string total_line(const Counts& counts, int skipped = 0);
+std::string total_line(const Counts& counts);
 
 }  // namespace lab::desk

@@ -6,13 +6,16 @@ namespace lab::desk {
 // The exit statuses of `lab fingerprint`: as this build must show it, not so, or hidden on a GPU, where nobody chooses
 // the schedule.
 constexpr int FINGERPRINT_RIGHT = 0, FINGERPRINT_ABSENT = 1, FINGERPRINT_HIDDEN = 3;
+// Of `lab test` on a GPU that cannot run the stage; a line `skipped: WHY` says so.
+constexpr int ACCEPTANCE_SKIPPED = 3;
 
 enum class Shown { yes, no, hidden };
 // Of the build with the bug and of the fixed one.
 Shown judge_fingerprints(int planted, int fixed);
 
-enum class Colour { as_it_must, wrong, hidden };
+enum class Colour { as_it_must, wrong, hidden, skipped };
 // Of an acceptance with a bug: red (1), or green if the change is harmless. One that a GPU may hide may be green there.
-Colour judge_acceptance(int status, bool harmless, bool may_hide);
+// `says_skipped`: its log has the line that goes with the status.
+Colour judge_acceptance(int status, bool harmless, bool may_hide, bool says_skipped);
 
 }  // namespace lab::desk

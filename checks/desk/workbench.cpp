@@ -121,7 +121,7 @@ Workbench open_workbench(const std::string& root, const std::string& stage, cons
   const std::string dir = bench_of(stage, bug), path = patch_path(stage, bug);
   const Files files(at(root, dir));
   const std::string source = read_text(at(root, kernel_of(stage)));
-  Workbench bench{dir + "kernel.cu", dir + "head"};
+  Workbench bench{dir + "kernel.cu", dir + "head", false, {}};
   if (fresh && fs::exists(at(root, path))) throw BadInput(path + " is there already; without new=1 it is edited");
   if (fresh && (bug.empty() || !std::ranges::all_of(bug, [](unsigned char c) {
                   return std::islower(c) || std::isdigit(c) || c == '_';

@@ -37,6 +37,14 @@ int line_of(const std::string& kernel, const std::string& marker) {
   return found;
 }
 
+// Line `number` of the kernels, without its indentation: what a report prints of it.
+std::string text_of_line(int number) {
+  std::ifstream file(KERNELS);
+  std::string line;
+  for (int i = 0; i < number; ++i) REQUIRE(std::getline(file, line));
+  return line.substr(line.find_first_not_of(' '));
+}
+
 struct Run {
   const char* name;
   kernels::Kernel* kernel;
@@ -133,10 +141,12 @@ void check_finding(const Checked& checked, const Finding& f, Kind kind, const st
   // The report says all of it, for a reader who sees nothing else.
   CHECK(f.text.find(name(kind)) == 0);
   CHECK(f.text.find(where) != f.text.npos);
-  for (const Side& side : {first, second})
-    if (side.marker)
-      CHECK(f.text.find("warp " + std::to_string(side.warp) + " lane " + std::to_string(side.lane) + " at " + KERNELS +
-                        ":" + std::to_string(line_of(checked.kernel, side.marker))) != f.text.npos);
+  for (const Side& side : {first, second}) {
+    if (!side.marker) continue;
+    const int line = line_of(checked.kernel, side.marker);
+    CHECK(f.text.find("warp " + std::to_string(side.warp) + " lane " + std::to_string(side.lane) + " at " + KERNELS +
+                      ":" + std::to_string(line) + ": " + text_of_line(line)) != f.text.npos);
+  }
 }
 
 void only_finding(const Checked& checked, Kind kind, const std::string& hazard, const Side& first, const Side& second,
@@ -518,6 +528,22 @@ TEST_CASE("checker: a barrier after threads have returned") {
     CHECK(f.text.find("warp 0 lanes 7, warp 1 lanes 7") != f.text.npos);
     CHECK(f.count == 2u);
   });
+}
+
+// --- lines that a bug's patch added --------------------------------------------------------------
+
+TEST_CASE("checker: a line that a patch added is named, and printed, as it stands in the patch") {
+  const Checked checked = check({KERNEL(added_by_patch), 64});
+  CAPTURE(all_texts(checked));
+  REQUIRE(checked.findings().size() == 1);
+  const Finding& f = checked.findings()[0];
+  CHECK(f.kind == Kind::race_inter_warp);
+  for (const Finding::Access& side : {f.first, f.second}) {
+    CHECK(side.file == (side.write ? "checks/tests/sample.patch" : KERNELS));
+    CHECK(side.line == (side.write ? 8 : line_of("added_by_patch", "read")));
+  }
+  CHECK(f.text.find("write by warp 0 lane 3 at checks/tests/sample.patch:8: if (threadIdx.x == 3) s[21] = 1.0f;") !=
+        f.text.npos);
 }
 
 // --- correct kernels -----------------------------------------------------------------------------

@@ -776,4 +776,13 @@ __global__ void sizes_past_global(int* out) {
   out[threadIdx.x] = sum;
 }
 
+// --- a line that a patch added: the last kernel, for the numbers are not this file's from here on ------------
+
+__global__ void added_by_patch(int* out) {
+  float* s = zeroed();
+  if (threadIdx.x == 41) out[41] = int(s[21]);  // [read]
+#line 8 "checks/tests/sample.patch"
+  if (threadIdx.x == 3) s[21] = 1.0f;
+}
+
 }  // namespace lab::checker_kernels

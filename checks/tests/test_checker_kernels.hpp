@@ -32,5 +32,7 @@ Kernel atomic_histogram;
 Kernel reduction, transpose, ping_pong;
 // --- the compiler's ABI --------------------------------------------------------------------------
 Kernel sizes_past_end, sizes_up_to_end, sizes_across_end, ranges_past_end, sizes_past_global;
+// --- lines that a bug's patch added --------------------------------------------------------------
+Kernel added_by_patch;
 
 }  // namespace lab::checker_kernels

@@ -89,6 +89,11 @@ TEST_CASE("the last count of a log holds") {
   CHECK_FALSE(counts_in("all 3 passed, 1 failed\n passed\n3 passed\n"));
 }
 
+TEST_CASE("the total names what was skipped, if anything was") {
+  CHECK(total_line({3, 1, 0}) == "3 passed, 1 failed");
+  CHECK(total_line({3, 1, 2}) == "3 passed, 1 failed, 2 skipped");
+}
+
 TEST_CASE("a piece is never all good with an exit status that says otherwise") {
   const auto is = [](const Counts& c, int passed, int failed) { return c.passed == passed && c.failed == failed; };
   CHECK(is(judge("5 passed, 0 failed\n", 0), 5, 0));
@@ -97,12 +102,17 @@ TEST_CASE("a piece is never all good with an exit status that says otherwise") {
   CHECK(is(judge("", 0), 1, 0));
   CHECK(is(judge("", 2), 0, 1));
   CHECK(is(judge("5 passed, 2 failed\n", 0), 5, 2));
+  CHECK(is(judge("5 passed, 0 failed, 2 skipped\n", 1), 5, 1));
+  CHECK(is(judge("0 passed, 0 failed, 2 skipped\n", 1), 0, 0));
+  CHECK(is(judge("0 passed, 0 failed\n", 1), 0, 1));
+  CHECK(judge("0 passed, 0 failed, 2 skipped\n", 1).skipped == 2);
 }
 
 TEST_CASE("remarks, clipped between characters") {
   CHECK(remark_in("a\nv2b_single_warp cpu: 70 cases\nbounds of\nother\n") == "bounds of");
   CHECK(remark_in("v2b_single_warp cpu: 70 cases\n12 passed, 0 failed\n") == "v2b_single_warp cpu: 70 cases");
   CHECK(remark_in("v2b: 0 findings in 48 launches\n") == "v2b: 0 findings in 48 launches");
+  CHECK(remark_in("skipped: needs sm_80\n0 passed, 0 failed, 1 skipped\n") == "skipped: needs sm_80");
   CHECK(remark_in("nothing of note\n") == "");
   CHECK(clipped("abc", 2) == "ab");
   CHECK(clipped("a\u00d7b", 2) == "a");
@@ -122,11 +132,14 @@ TEST_CASE("a fingerprint counts if it shows where it must and nowhere else") {
 }
 
 TEST_CASE("an acceptance must be red on a bug, green on a harmless change; a crash is neither") {
-  CHECK(judge_acceptance(1, false, false) == Colour::as_it_must);
-  CHECK(judge_acceptance(0, false, false) == Colour::wrong);
-  CHECK(judge_acceptance(139, false, false) == Colour::wrong);
-  CHECK(judge_acceptance(0, true, false) == Colour::as_it_must);
-  CHECK(judge_acceptance(1, true, false) == Colour::wrong);
-  CHECK(judge_acceptance(0, false, true) == Colour::hidden);
-  CHECK(judge_acceptance(1, false, true) == Colour::as_it_must);
+  CHECK(judge_acceptance(1, false, false, false) == Colour::as_it_must);
+  CHECK(judge_acceptance(0, false, false, false) == Colour::wrong);
+  CHECK(judge_acceptance(139, false, false, false) == Colour::wrong);
+  CHECK(judge_acceptance(0, true, false, false) == Colour::as_it_must);
+  CHECK(judge_acceptance(1, true, false, false) == Colour::wrong);
+  CHECK(judge_acceptance(0, false, true, false) == Colour::hidden);
+  CHECK(judge_acceptance(1, false, true, false) == Colour::as_it_must);
+  CHECK(judge_acceptance(3, false, true, true) == Colour::skipped);
+  CHECK(judge_acceptance(3, false, false, false) == Colour::wrong);
+  CHECK(judge_acceptance(1, false, false, true) == Colour::as_it_must);
 }

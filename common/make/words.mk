@@ -4,8 +4,9 @@ comma := ,
 quote = '$(subst ','\'',$(1))'
 goals_among = $(filter $(1),$(MAKECMDGOALS))
 
-# clean beside other goals comes first, before anything that they need is built.
-ifneq ($(and $(call goals_among,clean),$(filter-out clean,$(MAKECMDGOALS))),)
+# clean beside other goals comes first, before anything that they need is built; not with make -n.
+clean_first := $(and $(call goals_among,clean),$(filter-out clean,$(MAKECMDGOALS)))
+ifneq ($(and $(clean_first),$(if $(findstring n,$(filter-out -%,$(firstword $(MAKEFLAGS)))),,really)),)
 $(shell rm -rf build)
 endif
 
