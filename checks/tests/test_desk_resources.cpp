@@ -39,6 +39,8 @@ TEST_CASE("resources: a kernel is judged with what its launch asks for, by its s
   CHECK(row(48, 100000, 0, "sm_89").smem == 100000);
   CHECK(row(48, 100000, 0, "sm_89").allowed == 48);
   CHECK(row(49, 100001, 4, "sm_89").over == "registers shared memory spills");
+  CHECK(row(48, 100001, 0, "sm_89", "big").over == "");  // a bug may ask for more than is declared
+  CHECK(row(48, 101377, 0, "sm_89", "big").over == "shared memory");
   CHECK(row(99, 1000, 0, "sm_90").over == "");
   CHECK(row(99, 1000, 0, "sm_90").allowed == 0);
   KernelResources other;
@@ -51,12 +53,25 @@ TEST_CASE("resources: a budget is what stage.conf says, or refused") {
   CHECK(hopper.target->smem_per_block == 232448);
   CHECK(hopper.registers == 168);
   CHECK(hopper.smem == 200000);
-  CHECK(budget_of("s", "sm_89", "", "").registers == LAB_REGISTERS);
-  CHECK_THROWS_AS(budget_of("s", "sm_42", "56", ""), BadInput);
-  CHECK_THROWS_AS(budget_of("s", "", "56", ""), BadInput);
-  CHECK_THROWS_AS(budget_of("s", "sm_89", "many", ""), BadInput);
-  CHECK_THROWS_AS(budget_of("s", "sm_89", "56 ", ""), BadInput);
+  CHECK(budget_of("s", "sm_89", "56", "101376").registers == 56);
+  CHECK_THROWS_AS(budget_of("s", "sm_42", "56", "1000"), BadInput);
+  CHECK_THROWS_AS(budget_of("s", "", "56", "1000"), BadInput);
+  CHECK_THROWS_AS(budget_of("s", "sm_89", "many", "1000"), BadInput);
+  CHECK_THROWS_AS(budget_of("s", "sm_89", "56 ", "1000"), BadInput);
+  CHECK_THROWS_AS(budget_of("s", "sm_89", "", "1000"), BadInput);
+  CHECK_THROWS_AS(budget_of("s", "sm_89", "56", ""), BadInput);
   CHECK_THROWS_AS(budget_of("s", "sm_89", "56", "0"), BadInput);
+  CHECK_THROWS_AS(budget_of("s", "sm_89", "56", "101377"), BadInput);
+}
+
+TEST_CASE("resources: a stage declares what its largest correct kernel asks for") {
+  const std::vector<ResourceRow> rows = {row(48, 1024, 0, "sm_89"), row(48, 100000, 0, "sm_90"),
+                                         row(48, 101000, 0, "sm_89", "big")};
+  CHECK(wrong_smem(rows, {{"s", BUDGET}}).empty());
+  const auto lines = wrong_smem(rows, {{"s", {&SM_89, 48, 100001}}});
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0] == "s: stage.conf declares smem=100001, its largest kernel asks for 100000 B");
+  CHECK(wrong_smem({}, {{"s", BUDGET}}).size() == 1);
 }
 
 TEST_CASE("resources: the table shows correct kernels and the bugs that break the budget; the JSON all") {

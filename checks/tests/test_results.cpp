@@ -199,7 +199,7 @@ TEST_CASE("results: bad words and lines are refused in one line") {
         "sample\tv1\t1,8,512,64\tspeed\t1\t3", "case\tv1\t1,8,512,64\tfine\t", "meta\tgpu",
         "fact\tv1\t1,8,512,64\tsets\tnan", "fact\tv1\t1,8,512,64\tsets\t.5", "fact\tv1\t1,8,512,64\tsets\tfour"}) {
     CAPTURE(line);
-    CHECK_THROWS_AS(made_of({line}), BadInput);
+    CHECK_THROWS_AS(desk::bench_json(read_samples({line})), BadInput);
   }
 }
 

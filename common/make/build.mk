@@ -28,9 +28,10 @@ BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
 endif
 LIB_SRC := $(BACKEND_SRC) $(wildcard reference/*.cpp) $(filter-out checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp,$(wildcard checks/*.cpp checks/*/*.cpp)) checks/desk/patch.cpp
 LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o) $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/bench/gpu/*.cu)))
-# The desk as the unit tests see it: what its programs are made of, or a build of its own for the sanitizers and
-# for another machine.
-DESK_LIB := $(if $(SANITIZE)$(ARM64),$(patsubst %.cpp,$(B)/obj/%.o,$(filter-out %/main.cpp,$(wildcard checks/desk/*.cpp checks/desk/records/*.cpp))),build/desk-objects/librecords.a build/desk-objects/libdesk.a)
+# The desk as the unit tests see it: what its programs are made of, or a build of its own for the sanitizers and for another
+# machine.
+DESK_SRC := $(filter-out %/main.cpp,$(wildcard checks/desk/*.cpp checks/desk/records/*.cpp))
+DESK_LIB := $(if $(SANITIZE)$(ARM64),$(DESK_SRC:%.cpp=$(B)/obj/%.o),build/desk-objects/librecords.a build/desk-objects/libdesk.a)
 # The desk's second program, for results, tables and pages: built where a target needs it.
 RECORDS := build/desk-records
 $(RECORDS) build/desk-objects/librecords.a: FORCE

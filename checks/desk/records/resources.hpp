@@ -17,7 +17,8 @@ struct ResourceRow {
   std::string over;      // what over_budget() says
 };
 
-// From what a stage.conf says. Throws BadInput for a target that common/target.hpp does not know, or what is no number.
+// From what a stage.conf says. Throws BadInput for a target that common/target.hpp does not know, for what is no
+// number, and for more shared memory than the target has.
 StageBudget budget_of(const std::string& stage, const std::string& target, const std::string& registers,
                       const std::string& smem);
 
@@ -27,6 +28,10 @@ std::map<std::string, std::size_t> dynamic_smem(const std::vector<std::string>& 
 // Throws BadInput where no plan launches the kernel.
 ResourceRow judged(const std::string& stage, const std::string& bug, const KernelResources& used,
                    const std::map<std::string, std::size_t>& dynamic, const StageBudget& budget);
+
+// A line for each stage whose largest correct kernel asks for another number of bytes than its stage.conf declares.
+std::vector<std::string> wrong_smem(const std::vector<ResourceRow>& rows,
+                                    const std::map<std::string, StageBudget>& budgets);
 
 // Correct kernels, and the bugs' that break their budget.
 std::string resources_table(const std::vector<ResourceRow>& rows);

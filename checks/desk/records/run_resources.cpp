@@ -93,7 +93,7 @@ int resources_command(const Args& args) {
   compile_all(all);
 
   std::vector<ResourceRow> rows;
-  std::vector<std::string> lost;  // of correct kernels: what ptxas gave up of their wgmma
+  std::vector<std::string> complaints;  // of correct kernels: what ptxas gave up of their wgmma, and wrong declarations
   for (const Compilation& c : all) {
     if (c.nvcc.status != 0) {
       std::fprintf(stderr, "nvcc refuses %s for %s:\n%s%s", c.source.c_str(), c.arch.c_str(), c.nvcc.out.c_str(),
@@ -105,11 +105,13 @@ int resources_command(const Args& args) {
     if (log.kernels.empty()) throw BadInput("ptxas names no kernel of " + c.source + " for " + c.arch);
     for (const KernelResources& used : log.kernels)
       rows.push_back(judged(c.stage, c.bug, used, dynamic, budgets[c.stage]));
-    if (c.bug.empty()) lost.insert(lost.end(), log.lost.begin(), log.lost.end());
+    if (c.bug.empty())
+      for (const std::string& line : log.lost) complaints.push_back(c.stage + ": " + line);
   }
   std::fputs(resources_table(rows).c_str(), stdout);
-  for (const std::string& line : lost) std::printf("%s\n", line.c_str());
-  int passed = 0, failed = int(lost.size());
+  for (const std::string& line : wrong_smem(rows, budgets)) complaints.push_back(line);
+  for (const std::string& line : complaints) std::printf("%s\n", line.c_str());
+  int passed = 0, failed = int(complaints.size());
   for (const ResourceRow& row : rows)
     if (row.bug.empty()) ++(row.over.empty() ? passed : failed);
   const std::string now = resources_json(rows, nvcc);
