@@ -27,9 +27,10 @@ struct NamedKernel {
 // NUMBERS are those in the kernel's own angle brackets.
 template <int... NUMBERS, class... Params>
 NamedKernel<Params...> named_kernel(void (*function)(Params...)) {
-  std::string list;
-  ((list += (list.empty() ? "" : ",") + std::to_string(NUMBERS)), ...);
-  return {function, "attention<" + list + ">"};
+  std::string name = "attention<";
+  ((name += std::to_string(NUMBERS), name += ','), ...);
+  name.back() = '>';
+  return {function, name};
 }
 
 // The plan of a kernel whose blocks take T::M query rows of one head each, T::N keys at a time, in T::SLOTS slots.

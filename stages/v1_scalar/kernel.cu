@@ -78,7 +78,6 @@ __global__ void __launch_bounds__(THREADS, 4)
     for (int i = 0; i < ROWS; ++i) {
       const int r = first_row + i, row = q0 + r;
       if (row >= S) break;  // the same for all lanes of the warp
-      float* scores = S_scores[r];
 
       // Scores: a lane computes whole dot products, for keys lane, lane + 32, ...
       float tile_max = -INFINITY;
@@ -92,7 +91,7 @@ __global__ void __launch_bounds__(THREADS, 4)
         const int key = t * N + n;
         const bool visible = key < S && (!causal || key <= row);
         s = visible ? s * scale : -INFINITY;
-        scores[n] = s;
+        S_scores[r][n] = s;
         tile_max = fmaxf(tile_max, s);
       }
 
@@ -101,8 +100,8 @@ __global__ void __launch_bounds__(THREADS, 4)
       const float new_max = fmaxf(old_max, warp_max(tile_max));
       float p_sum = 0.0f;
       for (int n = lane; n < N; n += 32) {
-        const float p = __expf(scores[n] - new_max);
-        scores[n] = p;
+        const float p = __expf(S_scores[r][n] - new_max);
+        S_scores[r][n] = p;
         p_sum += p;
       }
       p_sum = warp_sum(p_sum);
@@ -117,7 +116,7 @@ __global__ void __launch_bounds__(THREADS, 4)
       for (int j = 0; j < T::COLS_PER_LANE; ++j) O[i][j] *= rescale;
 #pragma unroll 4
       for (int n = 0; n < N; ++n) {
-        const float p = scores[n];
+        const float p = S_scores[r][n];
         for (int j = 0; j < T::COLS_PER_LANE; ++j) O[i][j] += p * __half2float(sV[n][lane + 32 * j]);
       }
     }
