@@ -4,6 +4,8 @@
 #include "checks/tests/test_checker_kernels.hpp"
 #include "checks/tests/test_exec.hpp"
 #include "common/launch.cuh"
+#include "common/ptx/barrier.cuh"
+#include "common/ptx/ldmatrix.cuh"
 #include "common/smem_plan.cuh"
 
 #include <cuda_pipeline.h>
@@ -81,6 +83,28 @@ TEST_CASE("watcher: copies, groups, waits and warp barriers, in the order in whi
   for (const ExecEvent& e : told.of(Kind::wait))
     if (e.lane == 0) left.push_back(e.bytes);
   CHECK(left == std::vector{1, 0});
+}
+
+TEST_CASE("watcher: ldmatrix is read row by row, by the lanes that point at the rows; named barriers by warp") {
+  Told told;
+  const auto kernel = [&] {
+    SmemCursor cursor;
+    half* s = cursor.array<half>("tile", 8, 24);
+    unsigned r[1];
+    ptx::ldmatrix_x1(r, s + 24 * (threadIdx.x % 8));
+    threadIdx.x < 32 ? ptx::barrier_arrive(3, 64) : ptx::barrier_sync(3, 64);
+  };
+  const Outcome outcome = run(1, 64, kernel, watched(told, true), 384);
+  CHECK(outcome.finished == cudaSuccess);
+  const auto reads = told.of(Kind::read);
+  REQUIRE(reads.size() == 16);  // eight rows per warp
+  for (int i = 0; i < 8; ++i) {
+    const ExecEvent& e = reads[std::size_t(i)];
+    CHECK((e.row == i && e.byte == 0 && e.bytes == 16 && e.lane == i && e.warp == 0));
+  }
+  CHECK(told.of(Kind::bar_arrive).size() == 2);
+  REQUIRE(told.of(Kind::bar_release).size() == 1);
+  CHECK(told.of(Kind::bar_release)[0].bytes == 3);
 }
 
 TEST_CASE("watcher: a launch that nobody watches is the same launch") {

@@ -22,7 +22,8 @@ def draw_ladder(plt, d):
         axes.plot([x for x, _ in at], [t for _, t in at], color=COLOURS[i], marker=MARKERS[i], linestyle=["-", "--", ":"][i], linewidth=1.2, markersize=7, label=title(shape))
         for x, t in at:
             dx, dy, side = [(0, -14, "center"), (-7, -3, "right"), (7, 3, "left")][i]
-            axes.annotate(f"{t:.0f}×" if t >= 20 else f"{t:.1f}×", (x, t), xytext=(dx, dy), textcoords="offset points", fontsize=7.5, color=COLOURS[i], ha=side)
+            axes.annotate(f"{t:.0f}×" if t >= 20 else f"{t:.1f}×", (x, t), xytext=(dx, dy), textcoords="offset points", fontsize=7.5, color=COLOURS[i], ha=side,
+                          bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3, "alpha": 0.85})
     axes.axhline(1, color=BLACK, linewidth=1.3)
     axes.text(-0.42, 1.08, "the best of PyTorch's backends", fontsize=8)
     axes.set_yscale("log")
