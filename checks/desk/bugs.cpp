@@ -96,7 +96,8 @@ int reproduce_command(const Args& args) {
         ++counts.failed;
         std::printf("  RESULT:    NOT as predicted\n");
     }
-    std::printf("  again:     make stage=%s reproduce-bug bug=%s\n", args[0].c_str(), name);
+    const std::string stage = args[0].empty() ? ladder.stage(entry.bug->stage)->short_name() : args[0];
+    std::printf("  again:     make stage=%s reproduce-bug bug=%s\n", stage.c_str(), name);
     std::printf("  read:      writeups/bugs/%s.md\n", name);
   }
   std::printf("%s\n%s\n", RULE.c_str(), total_line(counts).c_str());
