@@ -37,7 +37,7 @@ endif
 
 # A misspelt word would be a wrong answer: casual=1 is not causal.
 WORDS := stage bug backend full q k v out causal scale seconds seed cases case check only shape rounds json
-TOOL_WORDS := JOBS CXX CXXFLAGS NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE MAKE MAKEFLAGS SHELL
+TOOL_WORDS := JOBS CXX CXXFLAGS NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE ARM64 MAKE MAKEFLAGS SHELL
 typed := $(foreach name,$(.VARIABLES),$(if $(findstring command line,$(origin $(name))),$(name)))
 odd := $(filter-out $(WORDS) $(TOOL_WORDS) -%,$(typed))
 ifneq ($(odd),)
@@ -88,7 +88,7 @@ CXXFLAGS += -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-r
 endif
 NVCCFLAGS := -std=c++20 -O3 -lineinfo -ccbin $(CXX) $(foreach a,$(GPU_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) -Xcompiler -Wall
 
-B := build/$(if $(SANITIZE),asan,$(backend))
+B := build/$(if $(SANITIZE),asan,$(if $(ARM64),arm64,$(backend)))
 ifeq ($(backend),gpu)
 CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(shell readlink -f "$$(command -v nvcc)"))
 INCLUDES := -I. -DLAB_GPU -isystem $(CUDA_HOME)/include
@@ -98,6 +98,8 @@ else
 INCLUDES := -Icommon/cpu -I.
 LIBS := -lboost_context -pthread
 LIBS += $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
+# make test-arm64: static, so that qemu-user needs no root of that machine.
+LIBS += $(if $(ARM64),-static -Lbuild/arm64/sysroot/usr/lib/aarch64-linux-gnu)
 BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
 endif
 LIB_SRC := $(BACKEND_SRC) $(wildcard reference/*.cpp) $(filter-out checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp,$(wildcard checks/*.cpp checks/*/*.cpp))
@@ -210,6 +212,15 @@ sanitize:
 sanitized: $(B)/unit $(FIXED_LABS)
 	@sh checks/tests/sanitize.sh $^
 
+# The CPU backend on arm64 Linux, cross-built and under qemu-user; sh common/setup.sh --arm64 installs what that needs.
+test-arm64:
+	@sh checks/tests/arm64.sh prepare
+	@$(MAKE) backend=cpu ARM64=1 CXX=aarch64-linux-gnu-g++ tested-arm64
+ifdef ARM64
+tested-arm64: $(B)/unit $(foreach v,fixed checked bug-interwarp_race,$(call lab_of,v2b_single_warp,$(v)))
+	@sh checks/tests/arm64.sh run $^
+endif
+
 # Whether the notes' own inputs show each bug; and what each tool sees of it.
 blindness: $(FIXED_LABS) $(BUG_LABS)
 	@sh checks/bugs/blindness.sh $(B)/STAGE/VARIANT/lab
@@ -297,4 +308,4 @@ $(PROBE): checks/probes/probe_wmma.cu common/wmma_layout.hpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) -I. -o $@ $<
 
-.PHONY: writeups plots plots-check figure-data bench peers profile fuzz fuzz-npy sanitize sanitized blindness tools-table climb-table resources build-gpu help racecheck bench-cpu probe-wmma list test reproduce-bug check-harness run unit clean FORCE
+.PHONY: test-arm64 tested-arm64 writeups plots plots-check figure-data bench peers profile fuzz fuzz-npy sanitize sanitized blindness tools-table climb-table resources build-gpu help racecheck bench-cpu probe-wmma list test reproduce-bug check-harness run unit clean FORCE
