@@ -102,7 +102,7 @@ LIBS += $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
 LIBS += $(if $(ARM64),-static -Lbuild/arm64/sysroot/usr/lib/aarch64-linux-gnu)
 BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
 endif
-LIB_SRC := $(BACKEND_SRC) $(wildcard reference/*.cpp) $(filter-out checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp,$(wildcard checks/*.cpp checks/*/*.cpp))
+LIB_SRC := $(BACKEND_SRC) $(wildcard common/*.cpp reference/*.cpp) $(filter-out checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp,$(wildcard checks/*.cpp checks/*/*.cpp))
 LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o) $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/bench/gpu/*.cu)))
 UNIT_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/tests/test_*.cpp))
 
@@ -136,8 +136,15 @@ $(B)/%/bugs.o: stages/$$(dir $$*)bugs.cpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@
 
+# What a stage is built for, from its stage.conf.
+conf = $(shell $(STAGES_SH) conf $(1) $(2))
+$(B)/%/stage_conf.o: common/stage_conf.cpp stages/%/stage.conf $(B)/flags
+	@mkdir -p $(@D)
+	@$(CXX) $(CXXFLAGS) $(INCLUDES) -DLAB_TARGET='"$(call conf,$*,target)"' -DLAB_NEEDS='"$(call conf,$*,needs)"' \
+	  -DLAB_SMEM=$(or $(call conf,$*,smem),0) -MMD -MP -c $< -o $@
+
 # Fingerprints belong to the stage, not to the variant: one object serves all of a stage's binaries.
-$(B)/%/lab: $(B)/%/kernel.o $(B)/$$(dir $$*)fingerprints/bugs.o $(B)/liblab.a
+$(B)/%/lab: $(B)/%/kernel.o $(B)/$$(dir $$*)fingerprints/bugs.o $(B)/$$(dir $$*)stage_conf.o $(B)/liblab.a
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
 
 $(B)/liblab.a: $(LIB_OBJ)

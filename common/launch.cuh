@@ -20,10 +20,10 @@ void set_launch_message(const std::string& message);
 // Refuses, with the code and text of the source notes' dispatcher, what the budget target could not run, whatever
 // the GPU at hand allows. `smem` in bytes, static and dynamic together.
 inline cudaError_t check_budget(const char* kernel_name, std::size_t smem) {
-  if (smem <= BUDGET.smem_per_block) return cudaSuccess;
+  if (smem <= budget().smem_per_block) return cudaSuccess;
   set_launch_message(std::string(kernel_name) + ": invalid configuration argument: asks for " + std::to_string(smem) +
-                     " B of shared memory a block, the " + BUDGET.name + " budget allows " +
-                     std::to_string(BUDGET.smem_per_block) + " B");
+                     " B of shared memory a block, the " + budget().name + " budget allows " +
+                     std::to_string(budget().smem_per_block) + " B");
   return cudaErrorInvalidConfiguration;
 }
 

@@ -7,7 +7,10 @@
 #   stages.sh conf DIR KEY      what a stage's stage.conf says of KEY, or nothing. Beside idea, bugs, also and learned:
 #                               harmless   planted changes that turned out to be right
 #                               lucky      bugs that a GPU may hide: by the order in which it runs, or the layout it happens to have
-#                               registers  the stage's own budget, a thread at sm_89
+#                               target     what it is built for: a name in common/target.hpp
+#                               needs      of a GPU, beyond that: words of common/gpu_fit.hpp
+#                               registers  the stage's own budget, per thread at its target
+#                               smem       the largest number of bytes per block that it asks for
 # An unknown name is one line on standard error and exit status 2.
 set -u
 cd "$(dirname "$0")/.." || exit 2

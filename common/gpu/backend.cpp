@@ -26,6 +26,12 @@ std::string device_name() {
   return properties.name;
 }
 
+std::optional<GpuProperties> gpu_properties() {
+  cudaDeviceProp p{};
+  if (cudaGetDeviceProperties(&p, 0) != cudaSuccess) return std::nullopt;
+  return GpuProperties{p.name, p.major, p.minor, p.sharedMemPerBlockOptin};
+}
+
 ExecReport take_exec_report() {
   ExecReport report;
   report.message = std::exchange(message, {});

@@ -44,6 +44,8 @@ static int worker_count() {
   return std::max(1, int(std::thread::hardware_concurrency()));
 }
 
+std::optional<GpuProperties> gpu_properties() { return std::nullopt; }
+
 std::string device_name() {
   const int workers = worker_count();
   return "CPU, " + std::to_string(workers) + (workers == 1 ? " worker" : " workers");
@@ -134,9 +136,9 @@ Refusal refusal(const LaunchConfig& c) {
 }  // namespace
 
 cudaError_t set_max_dynamic_smem(const void* kernel, int bytes) {
-  if (bytes < 0 || std::size_t(bytes) > BUDGET.smem_per_block) {
+  if (bytes < 0 || std::size_t(bytes) > budget().smem_per_block) {
     set_launch_message("cudaFuncSetAttribute: " + std::to_string(bytes) + " B of dynamic shared memory, the " +
-                       BUDGET.name + " budget allows " + std::to_string(BUDGET.smem_per_block) + " B");
+                       budget().name + " budget allows " + std::to_string(budget().smem_per_block) + " B");
     set_last_error(cudaErrorInvalidValue);
     return cudaErrorInvalidValue;
   }
