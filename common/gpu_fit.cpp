@@ -64,14 +64,12 @@ std::string value_of(std::string_view text, std::string_view key) {
 std::string why_not(const StageNeeds& stage, const GpuProperties& gpu) {
   const Target& target = target_of(stage);
   std::vector<std::string> wanted, there;
-  bool capability = false;
-  if (target.only_there && !has(gpu, target.compute_capability, true)) {
-    wanted.push_back("compute capability " + dotted(target.compute_capability) + ", which its " + target.name +
-                     " code is for");
-    capability = true;
-  }
+  bool capability = target.only_there && !has(gpu, target.compute_capability, true);
+  const bool elsewhere = capability;  // then its features need no word of their own
+  if (elsewhere)
+    wanted.push_back("compute capability " + dotted(target.compute_capability) + " exactly (" + target.name + ")");
   for (const Feature& feature : features_of(stage)) {
-    if (has(gpu, feature.compute_capability, feature.only_there)) continue;
+    if (elsewhere || has(gpu, feature.compute_capability, feature.only_there)) continue;
     wanted.push_back(std::string(feature.word) + " (compute capability " + dotted(feature.compute_capability) +
                      (feature.only_there ? " alone)" : ")"));
     capability = true;

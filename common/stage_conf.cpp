@@ -5,7 +5,7 @@
 #ifndef LAB_TARGET
 #define LAB_TARGET "sm_89"
 #define LAB_NEEDS ""
-#define LAB_SMEM 0
+#define LAB_SMEM 101376
 #endif
 
 static_assert(lab::find_target(LAB_TARGET), "stage.conf: target must be sm_89 or sm_90a");

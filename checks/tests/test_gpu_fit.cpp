@@ -1,5 +1,5 @@
-// Whether a GPU can run a stage: made-up properties of GPUs that people have, against the stages that there are and ones
-// made up. No GPU is needed.
+// Whether a GPU can run a stage: made-up properties of GPUs that people have, against the stages that there are and
+// ones made up. No GPU is needed.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -41,21 +41,24 @@ TEST_CASE("fit: which stage runs on which GPU") {
 }
 
 TEST_CASE("fit: the line says what is needed, what is there, and what runs instead") {
-  CHECK(why_not(COPIES, T4) ==
-        "needs cp.async (compute capability 8.0) and 99840 B of shared memory per block; Tesla T4 has compute capability "
-        "7.5 and 65536 B");
+  CHECK(
+      why_not(COPIES, T4) ==
+      "needs cp.async (compute capability 8.0) and 99840 B of shared memory per block; Tesla T4 has compute capability "
+      "7.5 and 65536 B");
   CHECK(why_not(COPIES, V100) ==
         "needs cp.async (compute capability 8.0) and 99840 B of shared memory per block; Tesla V100 has compute "
         "capability 7.0 and 98304 B");
   CHECK(why_not(HOPPER, B200) ==
-        "needs compute capability 9.0, which its sm_90a code is for and wgmma (compute capability 9.0 alone); NVIDIA B200 "
-        "has compute capability 10.0");
+        "needs compute capability 9.0 exactly (sm_90a); NVIDIA B200 has compute capability 10.0");
+  CHECK(why_not({"v9", "sm_89", "wgmma", 0}, B200) ==
+        "needs wgmma (compute capability 9.0 alone); NVIDIA B200 has compute capability 10.0");
   CHECK(why_not({"big", "sm_89", "", 101377}, L4) ==
         "needs 101377 B of shared memory per block; NVIDIA L4 has 101376 B of it");
   CHECK(skip_line(TENSOR, A100, ALL) == "");
   CHECK(skip_line(HOPPER, A100, ALL) ==
-        "skipped: v9_tma needs compute capability 9.0, which its sm_90a code is for, tma (compute capability 9.0) and "
-        "wgmma (compute capability 9.0 alone); NVIDIA A100 has compute capability 8.0 and 166912 B; what runs here: "
+        "skipped: v9_tma needs compute capability 9.0 exactly (sm_90a) and 200000 B of shared memory per block; NVIDIA "
+        "A100 "
+        "has compute capability 8.0 and 166912 B; what runs here: "
         "v1_scalar, v2b_single_warp and v2c6_wmma_pv; backend=cpu runs all");
   CHECK(skip_line(HOPPER, B200, {HOPPER}).find("no stage runs here") != std::string::npos);
   CHECK(skip_line(HOPPER, B200, {}).find("backend=cpu runs every stage") != std::string::npos);
