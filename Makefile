@@ -79,14 +79,19 @@ $(error $(CXX) $(if $(CXX_MAJOR),is version $(CXX_MAJOR),cannot be run); the lab
 endif
 endif
 NVCC := nvcc
-GPU_ARCHS := 89 90
+# What kernels are compiled for: the lab's two, the GPU at hand if nvcc knows it, and PTX for the rest, from 8.0 on: cp.async.
+GPU_HERE := $(if $(filter gpu,$(backend)),$(shell nvidia-smi --query-gpu=compute_cap --format=csv$(comma)noheader 2>/dev/null | head -1 | tr -d .))
+GPU_ARCHS := $(sort 89 90 $(if $(GPU_HERE),$(filter $(GPU_HERE),$(patsubst sm_%,%,$(shell nvcc --list-gpu-code 2>/dev/null)))))
+GENCODE := $(foreach a,$(GPU_ARCHS),-gencode arch=compute_$(a)$(comma)code=sm_$(a)) -gencode arch=compute_80$(comma)code=compute_80
+# sm_90a code runs on 9.0 and nowhere else.
+gencode_of = $(if $(filter sm_90a,$(call conf,$(1),target)),-gencode arch=compute_90a$(comma)code=sm_90a,$(GENCODE))
 # A sibling call leaves no frame behind, and a report would name the caller's caller.
 CXXFLAGS := -std=c++20 -O2 -g -fno-optimize-sibling-calls -Wall -Wextra -Wno-unknown-pragmas
 # make sanitize: a build of its own. The checker's instrumentation and AddressSanitizer exclude each other.
 ifdef SANITIZE
 CXXFLAGS += -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-clobbered
 endif
-NVCCFLAGS := -std=c++20 -O3 -lineinfo -ccbin $(CXX) $(foreach a,$(GPU_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) -Xcompiler -Wall
+NVCCFLAGS := -std=c++20 -O3 -lineinfo -ccbin $(CXX) -Xcompiler -Wall
 
 B := build/$(if $(SANITIZE),asan,$(if $(ARM64),arm64,$(backend)))
 ifeq ($(backend),gpu)
@@ -102,12 +107,12 @@ LIBS += $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
 LIBS += $(if $(ARM64),-static -Lbuild/arm64/sysroot/usr/lib/aarch64-linux-gnu)
 BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
 endif
-LIB_SRC := $(BACKEND_SRC) $(wildcard common/*.cpp reference/*.cpp) $(filter-out checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp,$(wildcard checks/*.cpp checks/*/*.cpp))
+LIB_SRC := $(BACKEND_SRC) $(wildcard common/*.cpp reference/*.cpp) $(filter-out checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp checks/budget/claims.cpp,$(wildcard checks/*.cpp checks/*/*.cpp))
 LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o) $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/bench/gpu/*.cu)))
 UNIT_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/tests/test_*.cpp))
 
 # A changed flag rebuilds what was built with the old one.
-FLAGS := $(CXX) $(CXXFLAGS) | $(NVCC) $(NVCCFLAGS) | $(INCLUDES) $(LIBS)
+FLAGS := $(CXX) $(CXXFLAGS) | $(NVCC) $(NVCCFLAGS) $(GENCODE) | $(INCLUDES) $(LIBS)
 $(B)/flags: FORCE
 	@mkdir -p $(@D); printf '%s\n' '$(FLAGS)' | cmp -s - $@ || printf '%s\n' '$(FLAGS)' > $@
 FORCE:
@@ -118,7 +123,7 @@ $(B)/obj/%.o: %.cpp $(B)/flags
 
 $(B)/obj/%.o: %.cu $(B)/flags
 	@mkdir -p $(@D)
-	@$(NVCC) $(NVCCFLAGS) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
+	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
 
 # $* is STAGE/VARIANT.
 variant_of = $(notdir $(1))
@@ -126,7 +131,7 @@ planted_in = $(patsubst bug-%,%,$(filter bug-%,$(call variant_of,$(1))))
 $(B)/%/kernel.o: stages/$$(dir $$*)kernel.cu $(B)/flags
 	@mkdir -p $(@D)
 ifeq ($(backend),gpu)
-	@$(NVCC) $(NVCCFLAGS) -I. -DLAB_BUG='"$(call planted_in,$*)"' -MD -MP -MF $(@:.o=.d) -c $< -o $@
+	@$(NVCC) $(NVCCFLAGS) $(call gencode_of,$(firstword $(subst /, ,$*))) -I. -DLAB_BUG='"$(call planted_in,$*)"' -MD -MP -MF $(@:.o=.d) -c $< -o $@
 else
 	@$(CXX) -x c++ $(CXXFLAGS) $(INCLUDES) $(if $(filter fixed,$(call variant_of,$*)),,-fsanitize=thread) \
 	  -DLAB_BUG='"$(call planted_in,$*)"' -MMD -MP -c $< -o $@
@@ -283,6 +288,21 @@ resources: $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) $(foreach p,$(PAI
 	@command -v nvcc > /dev/null || { echo 'make resources needs nvcc, which is not on the PATH' >&2; exit 2; }
 	@sh checks/budget/resources.sh build/cpu/STAGE/VARIANT/lab $(json)
 
+# Every stage through nvcc for every architecture that it claims (its target and needs, in stage.conf); needs no GPU.
+archs: build/claims
+	@sh checks/budget/archs.sh $(JOBS) $<
+build/claims: checks/budget/claims.cpp common/gpu_fit.cpp common/gpu_fit.hpp common/target.hpp
+	@mkdir -p $(@D); $(CXX) $(CXXFLAGS) -I. $(filter %.cpp,$^) -o $@
+
+# clang-format 14 on all sources; the check changes nothing.
+format format-check:
+	@sh checks/tests/format.sh $@
+
+# Lets clangd read kernels and harness as the CPU backend compiles them; it looks for the file in build/.
+compile_commands.json:
+	@mkdir -p build; CXX='$(CXX)' sh common/compile_commands.sh $(CXXFLAGS) -Icommon/cpu -I. > build/compile_commands.tmp && \
+	  mv build/compile_commands.tmp build/$@ && echo "build/$@: $$(grep -c '"file"' build/$@) files"
+
 climb-table: $(FIXED_LABS) $(BUG_LABS)
 	@sh checks/pages/climb_table.sh $(B)/STAGE/VARIANT/lab
 
@@ -313,6 +333,6 @@ probe-wmma: $(PROBE)
 	@$< $(if $(filter 1,$(check)),check)
 $(PROBE): checks/probes/probe_wmma.cu common/wmma_layout.hpp $(B)/flags
 	@mkdir -p $(@D)
-	@$(NVCC) $(NVCCFLAGS) -I. -o $@ $<
+	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $<
 
-.PHONY: test-arm64 tested-arm64 writeups plots plots-check figure-data bench peers profile fuzz fuzz-npy sanitize sanitized blindness tools-table climb-table resources build-gpu help racecheck bench-cpu probe-wmma list test reproduce-bug check-harness run unit clean FORCE
+.PHONY: archs format format-check compile_commands.json test-arm64 tested-arm64 writeups plots plots-check figure-data bench peers profile fuzz fuzz-npy sanitize sanitized blindness tools-table climb-table resources build-gpu help racecheck bench-cpu probe-wmma list test reproduce-bug check-harness run unit clean FORCE

@@ -63,6 +63,9 @@ std::string value_of(std::string_view text, std::string_view key) {
 
 std::string why_not(const StageNeeds& stage, const GpuProperties& gpu) {
   const Target& target = target_of(stage);
+  if (!gpu.has_code)
+    return "has no code in this build for " + gpu.name + ", compute capability " + dotted(10 * gpu.major + gpu.minor) +
+           ": built elsewhere, or nvcc no longer knows it";
   std::vector<std::string> wanted, there;
   bool capability = target.only_there && !has(gpu, target.compute_capability, true);
   const bool elsewhere = capability;  // then its features need no word of their own
@@ -114,6 +117,18 @@ std::string skip_line(const StageNeeds& stage, const GpuProperties& gpu, const s
          (all.empty()   ? "backend=cpu runs every stage"
           : run.empty() ? "no stage runs here, backend=cpu runs all"
                         : "what runs here: " + listed(run) + "; backend=cpu runs all");
+}
+
+std::vector<std::string> claimed_architectures(const StageNeeds& stage, const std::vector<std::string>& known) {
+  if (target_of(stage).only_there) return {stage.target};  // nvcc lists no architecture-specific names
+  std::vector<std::string> claimed;
+  const int oldest = oldest_capability(stage);
+  for (const int capability : {75, 80, 86, 89, 90, 100, 120}) {
+    const std::string name = "sm_" + std::to_string(capability);
+    if (only_that_capability(stage) ? capability != oldest : capability < oldest) continue;
+    if (std::ranges::find(known, name) != known.end()) claimed.push_back(name);
+  }
+  return claimed;
 }
 
 int oldest_capability(const StageNeeds& stage) {

@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <string>
 
-
 namespace {
 using namespace lab;
 

@@ -8,6 +8,9 @@
 #include "common/launch.cuh"
 
 namespace lab {
+
+bool has_code_here();  // poison.cu
+
 namespace {
 ExecOptions options;
 std::string message;
@@ -29,7 +32,7 @@ std::string device_name() {
 std::optional<GpuProperties> gpu_properties() {
   cudaDeviceProp p{};
   if (cudaGetDeviceProperties(&p, 0) != cudaSuccess) return std::nullopt;
-  return GpuProperties{p.name, p.major, p.minor, p.sharedMemPerBlockOptin};
+  return GpuProperties{p.name, p.major, p.minor, p.sharedMemPerBlockOptin, has_code_here()};
 }
 
 ExecReport take_exec_report() {
