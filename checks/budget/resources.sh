@@ -47,7 +47,7 @@ for stage in $(sh common/stages.sh dirs); do
     *) echo "resources: stages/$stage/stage.conf: target='$target' is not sm_89 or sm_90a" >&2; exit 2 ;; esac
   [ "${registers:-0}" -gt 0 ] && [ "${smem:-0}" -gt 0 ] && [ "$smem" -le $limit ] ||
     { echo "resources: stages/$stage/stage.conf: registers='$registers' and smem='$smem' must be numbers, smem at most $limit" >&2; exit 2; }
-  echo "$stage $home declared $registers $smem" >> $work/declared
+  echo "$stage $home declared $registers $smem $limit" >> $work/declared
   for bug in "" $(sh common/stages.sh bugs "$stage" | tr ' ' '\n' | sed 's/.*://'); do
     dynamic "$stage" "$bug" >> $work/dynamic
     if [ -z "$bug" ]; then
@@ -62,13 +62,13 @@ for stage in $(sh common/stages.sh dirs); do
 done
 
 awk -v lab_registers=$LAB_REGISTERS -v max_smem=$MAX_SMEM -v json="$work/resources.json" -v counts="$work/counts" -v nvcc="$(nvcc --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')" '
-  $3 == "declared" { home[$1] = $2; budget[$1] = $4; smem[$1] = $5; next }
+  $3 == "declared" { home[$1] = $2; budget[$1] = $4; smem[$1] = $5; limit[$1] = $6; next }
   NF == 4 { dynamic[$1 " " $2 " " $3] = $4; next }
   { key = $1 " " $2 " " $4; total = $9 + dynamic[key]
     if (!(key in dynamic)) { print "resources: no plan for " key; failed++ }
     over = ""
     if ($3 == home[$1] && $5 > budget[$1]) over = over " registers"
-    if (total > smem[$1]) over = over " shared memory"
+    if (total > ($2 == "-" ? smem[$1] : limit[$1])) over = over " shared memory"
     if ($2 == "-" && total > most[$1]) most[$1] = total
     if ($7 + $8 > 0) over = over " spills"
     row = sprintf("%-18s %-20s sm_%s  %-18s %4d %3s %8d B %6.1f KiB %6d %6d  %s", $1, $2 == "-" ? "" : $2, $3, $4, $5, $3 == home[$1] ? budget[$1] : "", total, total / 1024, $6, $7 + $8, over == "" ? "ok" : "over:" over)
