@@ -13,12 +13,13 @@ PYTHON ?= python3
 GOALS := help list test show-bug reproduce-bug check-harness run racecheck fuzz fuzz-npy sanitize unit clean
 GOALS += patches edit-bug save-bug
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
+GOALS += archs format format-check compile_commands.json test-arm64
 GOALS += bench bench-cpu peers profile probe-wmma
-INNER_GOALS := sanitized
+INNER_GOALS := sanitized tested-arm64
 GPU_GOALS := bench profile probe-wmma
 NO_BUG_GOALS := bench-cpu profile
 WORDS := stage bug backend full q k v out causal scale seconds seed cases case check only shape rounds json new fix
-TOOL_WORDS := JOBS CXX CXXFLAGS HOST_CXX NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE MAKE MAKEFLAGS SHELL
+TOOL_WORDS := JOBS CXX CXXFLAGS HOST_CXX NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE ARM64 MAKE MAKEFLAGS SHELL
 include common/make/words.mk
 
 # --- stages -------------------------------------------------------------------------------------------------
@@ -84,6 +85,15 @@ sanitize:
 sanitized: $(B)/unit $(FIXED_LABS)
 	@sh checks/tests/sanitize.sh $^
 
+# The CPU backend on arm64 Linux, cross-built and under qemu-user; sh common/setup.sh --arm64 installs what that needs.
+test-arm64:
+	@sh checks/tests/arm64.sh prepare
+	@$(MAKE) backend=cpu ARM64=1 CXX=aarch64-linux-gnu-g++ tested-arm64
+ifdef ARM64
+tested-arm64: $(B)/unit $(foreach v,fixed checked bug-interwarp_race,$(call lab_of,v2b_single_warp,$(v)))
+	@sh checks/tests/arm64.sh run $^
+endif
+
 # Whether the notes' own inputs show each bug; and what each tool sees of it.
 blindness: $(FIXED_LABS) $(BUG_LABS)
 	@sh checks/bugs/blindness.sh $(B)/STAGE/VARIANT/lab
@@ -124,6 +134,19 @@ build-gpu: $(FIXED_LABS) $(BUG_LABS)
 resources: $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) $(foreach p,$(PAIRS),build/cpu/$(call stage_of_pair,$(p))/bug-$(call bug_of_pair,$(p))/lab)
 	@command -v nvcc > /dev/null || { echo 'make resources needs nvcc, which is not on the PATH' >&2; exit 2; }
 	@sh checks/budget/resources.sh build/cpu/STAGE/VARIANT/lab $(json)
+
+# Every stage through nvcc for every architecture that it claims (its target and needs, in stage.conf); needs no GPU.
+archs: build/claims
+	@sh checks/budget/archs.sh $(JOBS) $<
+
+# clang-format 14 on all sources; the check changes nothing.
+format format-check:
+	@sh checks/tests/format.sh $@
+
+# Lets clangd read kernels and harness as the CPU backend compiles them; it looks for the file in build/.
+compile_commands.json:
+	@mkdir -p build; CXX='$(CXX)' sh common/compile_commands.sh $(CXXFLAGS) -Icommon/cpu -I. > build/compile_commands.tmp && \
+	  mv build/compile_commands.tmp build/$@ && echo "build/$@: $$(grep -c '"file"' build/$@) files"
 
 climb-table: $(FIXED_LABS) $(BUG_LABS)
 	@sh checks/pages/climb_table.sh $(B)/STAGE/VARIANT/lab

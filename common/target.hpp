@@ -1,19 +1,47 @@
-// The GPUs that stages are built for; a stage's stage.conf names its own. A kernel must fit its target wherever it
-// runs: the H200 has room for mistakes (227 KiB of shared memory a block) that an L4 refuses.
+// What a stage is built for. stage.conf names one of these; a kernel must fit its target wherever it runs: an H200 has
+// room for mistakes (227 KiB of shared memory per block) that an L4 refuses.
 #pragma once
 #include <cstddef>
+#include <string_view>
 
 namespace lab {
 
 struct Target {
   const char* name;
-  std::size_t smem_per_block;  // bytes a block may ask for with the opt-in attribute
+  int compute_capability;      // 10 * major + minor
+  bool only_there;             // an architecture-specific target ("a"): its code runs on this capability and no other
+  std::size_t smem_per_block;  // bytes that a block may ask for with the opt-in attribute
+  int max_threads_per_block;
+  int registers_per_thread;  // what the instruction set can name
 };
 
-inline constexpr Target TARGETS[] = {{"sm_89", 101376}, {"sm_90a", 232448}};
+// CUDA C++ Programming Guide, "Compute Capabilities".
+inline constexpr Target SM_89{"sm_89", 89, false, 101376, 1024, 255};
+inline constexpr Target SM_90A{"sm_90a", 90, true, 232448, 1024, 255};
+inline constexpr Target TARGETS[] = {SM_89, SM_90A};
 
-// The target of the stage that this binary was linked with. Defined in common/build_info.cpp.
-const Target& stage_target();
+// Registers per thread that the source notes allow themselves: the lab's own budget for its first five stages, no
+// GPU's. stage.conf's `registers` is each stage's own, and at most this for those five.
+inline constexpr int LAB_REGISTERS = 72;
+
+// The target of that name, or null.
+constexpr const Target* find_target(std::string_view name) {
+  for (const Target& target : TARGETS)
+    if (name == target.name) return &target;
+  return nullptr;
+}
+
+// What the linked stage's stage.conf says (common/stage_conf.cpp); sm_89 where no stage is linked, as in the unit
+// tests.
+struct StageConf {
+  const char* target;  // a Target's name
+  const char* needs;   // words of common/gpu_fit.hpp, such as "wmma cp.async"
+  std::size_t smem;    // bytes per block that the stage asks for at most
+};
+extern const StageConf stage_conf;
+
+// The linked stage's target.
+inline const Target& stage_target() { return *find_target(stage_conf.target); }
 
 // What a block gets without cudaFuncAttributeMaxDynamicSharedMemorySize, on every CUDA GPU.
 inline constexpr std::size_t SMEM_WITHOUT_OPT_IN = 49152;

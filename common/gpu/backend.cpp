@@ -8,6 +8,9 @@
 #include "common/launch.cuh"
 
 namespace lab {
+
+bool has_code_here();  // poison.cu
+
 namespace {
 ExecOptions options;
 std::string message;
@@ -24,6 +27,12 @@ std::string device_name() {
   cudaDeviceProp properties{};
   if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess) return "no GPU";
   return properties.name;
+}
+
+std::optional<GpuProperties> gpu_properties() {
+  cudaDeviceProp p{};
+  if (cudaGetDeviceProperties(&p, 0) != cudaSuccess) return std::nullopt;
+  return GpuProperties{p.name, p.major, p.minor, p.sharedMemPerBlockOptin, has_code_here()};
 }
 
 ExecReport take_exec_report() {

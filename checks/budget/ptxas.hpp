@@ -1,0 +1,44 @@
+// What ptxas says of kernels (nvcc -Xptxas -v), and whether they keep to their stage's budget.
+#pragma once
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/target.hpp"
+
+namespace lab {
+
+// One kernel for one architecture, as `ptxas -v` reports it. Bytes, and registers per thread.
+struct KernelResources {
+  std::string kernel;  // without namespaces and parameters: "v2c6_kernel<128,2>"
+  std::string arch;    // "sm_89"
+  int registers = 0;
+  std::size_t stack = 0, spill_stores = 0, spill_loads = 0;
+  std::size_t static_smem = 0;
+};
+
+struct PtxasLog {
+  std::vector<KernelResources> kernels;  // in the order of the text
+  // Whole lines that carry a code from C7508 to C7514: wgmma that ptxas serialised, or setmaxnreg that it ignored. The
+  // code runs, right and slow, so ptxas only remarks on it; here it is an error.
+  std::vector<std::string> lost;
+};
+
+// Reads the text of one nvcc call. Throws std::runtime_error, with the line, if a kernel is begun and its registers are
+// never told: a format that is not understood must not pass for a kernel without trouble.
+PtxasLog parse_ptxas(std::string_view text);
+
+// What a stage may use: its target's limits, its own registers.
+struct StageBudget {
+  const Target* target = &SM_89;
+  int registers = LAB_REGISTERS;
+  std::size_t smem = 0;  // bytes per block that stage.conf declares, static and dynamic together
+};
+
+// What breaks the budget, of "registers", "shared memory", "spills", separated by spaces; "" if nothing does. A stage
+// is held to its registers at its own target; elsewhere to what the instruction set can name. Spills are allowed
+// nowhere, and shared memory is the same on every architecture. `dynamic_smem`: bytes asked for at launch.
+std::string over_budget(const KernelResources& kernel, std::size_t dynamic_smem, const StageBudget& budget);
+
+}  // namespace lab
