@@ -178,7 +178,8 @@ std::string side(const Finding::Access& access, bool memory) {
 
 std::string report(const Finding& f, const std::string& detail) {
   const bool memory = f.kind != Finding::Kind::barrier && f.kind != Finding::Kind::collective &&
-                      f.kind != Finding::Kind::deadlock && f.kind != Finding::Kind::time_limit && f.kind != Finding::Kind::fault;
+                      f.kind != Finding::Kind::deadlock && f.kind != Finding::Kind::time_limit &&
+                      f.kind != Finding::Kind::fault;
   std::ostringstream text;
   text << name(f.kind);
   if (!f.hazard.empty()) text << " (" << f.hazard << ")";
