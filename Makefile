@@ -36,7 +36,7 @@ endif
 endif
 
 # A misspelt word would be a wrong answer: casual=1 is not causal.
-WORDS := stage bug backend full q k v out causal scale seconds seed cases case check only shape rounds json
+WORDS := stage bug backend full q k v out causal scale seconds seed cases case check only shape rounds json sample
 TOOL_WORDS := JOBS CXX CXXFLAGS NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE MAKE MAKEFLAGS SHELL
 typed := $(foreach name,$(.VARIABLES),$(if $(findstring command line,$(origin $(name))),$(name)))
 odd := $(filter-out $(WORDS) $(TOOL_WORDS) -%,$(typed))
@@ -273,7 +273,7 @@ build-gpu: $(FIXED_LABS) $(BUG_LABS)
 	@echo "built for sm_$(subst $(eval ) ,$(comma) sm_,$(GPU_ARCHS)): $(words $^) binaries"
 
 # The checker's own tests bring kernels along, instrumented as a stage's are.
-$(B)/obj/checks/tests/test_checker_kernels.o: CXXFLAGS += $(if $(SANITIZE),,-fsanitize=thread)
+$(B)/obj/checks/tests/%_kernels.o: CXXFLAGS += $(if $(SANITIZE),,-fsanitize=thread)
 
 # Needs nvcc, but no GPU. The JSON is what tables and plots are made from.
 resources: $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) $(foreach p,$(PAIRS),build/cpu/$(firstword $(subst :, ,$(p)))/bug-$(lastword $(subst :, ,$(p)))/lab)
@@ -301,9 +301,9 @@ endif
 
 # Which element each lane of a fragment holds, on this GPU; check=1 holds common/wmma_layout.hpp against it.
 PROBE := build/gpu/probe_wmma
-ifneq ($(filter probe-wmma,$(MAKECMDGOALS)),)
+ifneq ($(filter probe-wmma probe-mma,$(MAKECMDGOALS)),)
 ifneq ($(backend),gpu)
-$(error make probe-wmma needs nvcc and a GPU, and this is backend=$(backend))
+$(error make $(filter probe-wmma probe-mma,$(MAKECMDGOALS)) needs nvcc and a GPU, and this is backend=$(backend))
 endif
 endif
 probe-wmma: $(PROBE)
@@ -312,4 +312,14 @@ $(PROBE): checks/probes/probe_wmma.cu common/wmma_layout.hpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) -I. -o $@ $<
 
-.PHONY: writeups plots plots-check figure-data bench peers profile fuzz fuzz-npy sanitize sanitized blindness tools-table climb-table resources build-gpu help racecheck bench-cpu probe-wmma list test reproduce-bug check-harness run unit clean FORCE
+# Whether the tensor cores of this GPU compute what the CPU's do, to the bit, and where lanes hold what; sample=FILE writes
+# measured cases for the unit tests. It always checks; check=1 is taken for likeness.
+PROBE_MMA := build/gpu/probe_mma
+PROBE_MMA_SRC := checks/probes/probe_mma.cu common/cpu/exec/tensor_core.cpp
+probe-mma: $(PROBE_MMA)
+	@$< $(if $(sample),$(call quote,sample=$(sample)))
+$(PROBE_MMA): $(PROBE_MMA_SRC) $(wildcard checks/probes/*.hpp common/*.hpp common/ptx/*.cuh) common/cpu/exec/tensor_core.hpp $(B)/flags
+	@mkdir -p $(@D)
+	@$(NVCC) $(NVCCFLAGS) -I. -o $@ $(PROBE_MMA_SRC)
+
+.PHONY: writeups plots plots-check figure-data bench peers profile fuzz fuzz-npy sanitize sanitized blindness tools-table climb-table resources build-gpu help racecheck bench-cpu probe-wmma probe-mma list test reproduce-bug check-harness run unit clean FORCE

@@ -20,11 +20,16 @@ enum class Copies { at_wait, at_issue };
 // bits with any; `measured` is the H200's (common/wmma_layout.hpp).
 enum class Fragments { measured, other };
 
+// Whose arithmetic the CPU's tensor cores have (common/cpu/exec/tensor_core.hpp): that of the GPU, bit for bit, or plain
+// fp32 sums. The model costs about as much as the plain sums do, so every run uses it.
+enum class TensorCore { sm_90, sm_89, fast };
+
 struct ExecOptions {
   Schedule schedule = Schedule::ascending;
   std::uint64_t seed = 1;  // for Schedule::random
   Copies copies = Copies::at_wait;
   Fragments fragments = Fragments::measured;
+  TensorCore tensor_core = TensorCore::sm_90;
   int workers = 0;                    // OS threads, each running one block at a time; 0: one a core
   bool check = false;                 // race, init and bounds checks; needs an instrumented kernel
   bool gaps = false;                  // poisoned gaps between the arrays of a shared-memory plan
@@ -33,6 +38,7 @@ struct ExecOptions {
 
 const char* name(Schedule schedule);
 const char* name(Copies copies);
+const char* name(TensorCore tensor_core);
 
 const char* backend_name();  // "cpu" or "gpu"
 std::string device_name();   // "CPU, 2 workers" or the GPU's name

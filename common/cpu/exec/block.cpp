@@ -3,7 +3,9 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <mutex>
 #include <new>
 #include <sstream>
@@ -84,6 +86,16 @@ const char* name(Collective kind) {
       return "wmma::store_matrix_sync";
     case Collective::wmma_mma:
       return "wmma::mma_sync";
+    case Collective::mma:
+      return "mma.sync";
+    case Collective::ldmatrix:
+      return "ldmatrix";
+    case Collective::stmatrix:
+      return "stmatrix";
+    case Collective::bar_sync:
+      return "bar.sync";
+    case Collective::bar_arrive:
+      return "bar.arrive";
   }
   return "?";
 }
@@ -265,6 +277,9 @@ void Block::copy_commit() { ++current_->groups_committed; }
 void Block::copy_wait(std::uint32_t groups_left, bool completes) {
   Fiber& fiber = *current_;
   const std::uint32_t until = fiber.groups_committed > groups_left ? fiber.groups_committed - groups_left : 0;
+  if (checking_)
+    for (const PendingCopy& copy : fiber.copies)
+      if (copy.group == fiber.groups_committed) shadow_.copy_not_committed(shared_.offset(copy.shared), copy.bytes);
   if (until <= fiber.groups_done) return;
   fiber.groups_done = until;
   std::size_t kept = 0;
@@ -298,9 +313,10 @@ cudaError_t Block::run(const LaunchConfig& config, const std::function<void()>& 
   for (int w = 0; w < warp_count_; ++w) {
     const int lanes = std::min(LANES, threads_ - w * LANES);
     const std::uint32_t present = lanes == LANES ? 0xFFFFFFFFu : (1u << lanes) - 1u;
-    warps_[w].exited = ~present, warps_[w].open = 0, warps_[w].ready = 0;
+    warps_[w].exited = ~present, warps_[w].open = 0, warps_[w].ready = 0, warps_[w].parked = 0;
     make_ready(w, present);
   }
+  std::fill(std::begin(named_), std::end(named_), NamedBarrier{});
   error_ = cudaSuccess;
   running_block = this;
   current_ = &root_;
@@ -393,12 +409,24 @@ void Block::deadlock() {
       text << " Warp " << w << " lanes " << lanes_text(open.arrived) << " wait in " << name(open.kind) << " for lanes "
            << lanes_text(open.mask & ~open.arrived) << " (" << line.file << ":" << line.line << ").";
     }
+    if (const std::uint32_t parked = warps_[w].parked) {
+      barrier &= ~parked;
+      const NamedBarrier& at = named_[warps_[w].parked_at];
+      const SourceLine line = source_line(fibers_[w * LANES + __builtin_ctz(parked)].waits_at);
+      text << " Warp " << w << " lanes " << lanes_text(parked) << " wait at barrier " << warps_[w].parked_at
+           << ", to which " << at.arrived << " of " << at.expected << " threads have come (" << line.file << ":"
+           << line.line << ").";
+    }
     if (barrier) {
       const SourceLine line = source_line(fibers_[w * LANES + __builtin_ctz(barrier)].waits_at);
       text << " Warp " << w << " lanes " << lanes_text(barrier) << " wait at a block barrier (" << line.file << ":"
            << line.line << ").";
     }
   }
+  std::string gone;
+  for (int w = 0; w < warp_count_; ++w)
+    if (warps_[w].exited == 0xFFFFFFFFu) gone += (gone.empty() ? "" : ",") + std::to_string(w);
+  if (!gone.empty()) text << " All lanes of these warps have returned: " << gone << ".";
   fail(cudaErrorLaunchTimeout, Finding::Kind::deadlock, text.str(), 0);
 }
 

@@ -25,6 +25,7 @@ namespace lab::cpu {
 inline constexpr int LANES = 32;
 inline constexpr int MAX_THREADS = 1024;
 inline constexpr int MAX_WARPS = MAX_THREADS / LANES;
+inline constexpr int NAMED_BARRIERS = 16;  // number 0 is __syncthreads'
 
 // What a lane waits in. Lanes of one mask must meet in the same kind.
 enum class Collective : std::uint8_t {
@@ -40,7 +41,12 @@ enum class Collective : std::uint8_t {
   max,
   wmma_load,
   wmma_store,
-  wmma_mma
+  wmma_mma,
+  mma,
+  ldmatrix,
+  stmatrix,
+  bar_sync,
+  bar_arrive
 };
 const char* name(Collective kind);
 
@@ -71,6 +77,23 @@ struct Rendezvous {
   Collective kind{};
 };
 
+// One of the block's barriers 1..15, in the use of it that is under way.
+struct NamedBarrier {
+  int expected = 0, arrived = 0;  // threads; none has come: 0, 0
+  std::uint32_t warps = 0;        // that have come
+  std::uint32_t waiting = 0;      // those of them in bar.sync
+  std::uint32_t uses = 0;         // completed
+  int first_warp = 0;
+  std::uintptr_t first_pc = 0;
+};
+
+// A lane's call of bar.sync or bar.arrive.
+struct NamedBarrierCall {
+  int id, threads;
+  bool waits;
+  std::uintptr_t pc;
+};
+
 // The stacks of a block's fibers, in one stretch of memory.
 struct Stacks {
   std::byte* memory = nullptr;
@@ -82,6 +105,8 @@ struct Warp {
   std::uint32_t ready = 0;   // lanes that could run now
   std::uint32_t exited = 0;  // lanes that returned, or that the block never had
   int open = 0;              // rendezvous in use
+  std::uint32_t parked = 0;  // lanes that wait in bar.sync, all at one barrier
+  int parked_at = 0;
   Rendezvous meeting[LANES];
   alignas(64) std::uint32_t in[LANES];
   alignas(64) std::uint32_t out[LANES];
@@ -105,6 +130,9 @@ class Block {
 
   // --- called by fibers -------------------------------------------------------------------------------
   void barrier(std::uintptr_t pc);
+  // bar.sync and bar.arrive: a rendezvous of the warp, which then counts as having come to barrier `call.id`.
+  void named_barrier(const NamedBarrierCall& call);
+  void arrive_named(const NamedBarrierCall& call);  // for the whole warp, from the rendezvous
   // Waits for the lanes of `mask`; `complete` runs once when all are there. The caller has filled its slots.
   void meet(Collective kind, std::uint32_t mask, Complete complete, std::uintptr_t pc);
   // Stops the launch with `error`; the message starts with kernel, block, warp and lane.
@@ -119,6 +147,7 @@ class Block {
   Shadow& shadow() { return shadow_; }
   bool checking() const { return checking_; }
   Fragments fragments() const { return options_.fragments; }
+  TensorCore tensor_core() const { return options_.tensor_core; }
   bool running() const { return current_ != &root_; }
   const LaunchConfig& config() const { return *config_; }
   std::uint32_t linear() const { return linear_; }
@@ -182,6 +211,7 @@ class Block {
   int at_barrier_ = 0;
   std::uintptr_t barrier_pc_ = 0;  // of the first to arrive
   const Fiber* barrier_first_ = nullptr;
+  NamedBarrier named_[NAMED_BARRIERS];
   std::uint64_t random_ = 1;
   int turn_ = 0;  // round robin: the warp that ran last
 

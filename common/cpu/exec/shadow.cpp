@@ -19,6 +19,10 @@ void Shadow::reset(SharedMemory& shared, FindingLog& log, const char* kernel, st
     clock.stamp.fill(1);
   }
   mixed_.clear();
+  named_used_ = false;
+  for (Clock& clock : warp_known_) clock.fill(0);
+  for (Clock& clock : given_) clock.fill(0);
+  warp_reads_.clear();
 }
 
 void Shadow::allow(std::size_t offset, std::size_t bytes) {
@@ -49,6 +53,27 @@ void Shadow::sync_warp(int warp, std::uint32_t mask) {
     }
 }
 
+void Shadow::named_arrive(int barrier, int warp) {
+  named_used_ = true;
+  WarpClock& clock = clocks_[warp];
+  const std::uint32_t stamp = ++clock.syncs;
+  clock.stamp.fill(stamp);  // what comes now is not given; among the warp's own lanes it orders nothing
+  Clock& given = given_[barrier];
+  for (int other = 0; other < 32; ++other) given[other] = std::max(given[other], warp_known_[warp][other]);
+  given[warp] = stamp;
+}
+
+void Shadow::named_complete(int barrier, std::uint32_t waiting_warps) {
+  Clock& given = given_[barrier];
+  for (; waiting_warps; waiting_warps &= waiting_warps - 1) {
+    const int warp = __builtin_ctz(waiting_warps);
+    for (int other = 0; other < 32; ++other)
+      warp_known_[warp][other] = std::max(warp_known_[warp][other], given[other]);
+    sync_warp(warp, 0xFFFFFFFFu);
+  }
+  given.fill(0);
+}
+
 RawAccess Shadow::last_write(const Cell& cell) const {
   return {cell.writer_pc, cell.writer / 32, cell.writer % 32, true};
 }
@@ -59,8 +84,9 @@ void Shadow::race(Finding::Kind kind, const char* hazard, std::size_t offset, co
       kind, hazard, first, second, kernel_, block_,
       [&](RawFinding& entry) {
         entry.where = shared_->describe(offset);
-        entry.detail =
-            kind == Finding::Kind::race_inter_warp ? "no block barrier orders them" : "no __syncwarp orders them";
+        entry.detail = kind != Finding::Kind::race_inter_warp ? "no __syncwarp orders them"
+                       : named_used_                          ? "no barrier that both take part in orders them"
+                                                              : "no block barrier orders them";
       },
       access_);
 }
@@ -84,7 +110,8 @@ bool Shadow::check_place(Cell& cell, std::size_t offset, bool write, ThreadId th
   }
   if (cell.pending) {
     report(Finding::Kind::before_wait, offset, last_write(cell), access(thread, pc, write),
-           "a cp.async that nobody has waited for may still write here");
+           cell.not_committed ? "a cp.async may still write here: the wait came before its group was committed"
+                              : "a cp.async that nobody has waited for may still write here");
     return false;
   }
   if (!write && !cell.initialised) {
@@ -97,17 +124,52 @@ bool Shadow::check_place(Cell& cell, std::size_t offset, bool write, ThreadId th
 void Shadow::check_writer(const Cell& cell, std::size_t offset, bool write, ThreadId thread, std::uintptr_t pc) {
   if (!cell.written || cell.write_epoch != epoch_ || cell.writer == thread.linear) return;
   const char* hazard = write ? "WAW" : "RAW";
-  if (cell.writer / 32 != thread.warp)
-    race(Finding::Kind::race_inter_warp, hazard, offset, last_write(cell), access(thread, pc, write));
-  else if (!ordered(clocks_[thread.warp], thread.lane, cell.writer % 32, cell.write_stamp))
+  const int warp = cell.writer / 32;
+  if (warp != thread.warp) {
+    if (cell.write_stamp >= warp_known_[thread.warp][warp])
+      race(Finding::Kind::race_inter_warp, hazard, offset, last_write(cell), access(thread, pc, write));
+  } else if (!ordered(clocks_[thread.warp], thread.lane, cell.writer % 32, cell.write_stamp)) {
     race(Finding::Kind::race_intra_warp, hazard, offset, last_write(cell), access(thread, pc, write));
+  }
+}
+
+std::uint32_t Shadow::latest_read(const Cell& cell, std::size_t index) const {
+  if (!cell.mixed) return cell.read_stamp;
+  const LaneStamps& stamps = mixed_.at(index);
+  std::uint32_t latest = 0;
+  for (std::uint32_t lanes = cell.reader_lanes; lanes; lanes &= lanes - 1)
+    latest = std::max(latest, stamps.stamp[__builtin_ctz(lanes)]);
+  return latest;
+}
+
+bool Shadow::check_other_warps(const Cell& cell, std::size_t index, ThreadId thread, std::uintptr_t pc) {
+  const auto known = warp_reads_.find(index);
+  for (std::uint32_t warps = cell.reader_warps & ~(1u << thread.warp); warps; warps &= warps - 1) {
+    const int warp = __builtin_ctz(warps);
+    WarpRead read;  // not kept: it was before the block's first named barrier, so anything given since covers it
+    if (warp == cell.reader_warp)
+      read = {latest_read(cell, index), cell.reader_pc, std::uint8_t(__builtin_ctz(cell.reader_lanes))};
+    else if (known != warp_reads_.end() && known->second[warp].stamp)
+      read = known->second[warp];
+    else if (warp == cell.other_warp)
+      read = {0, cell.other_pc, cell.other_lane};
+    if (read.stamp < warp_known_[thread.warp][warp]) continue;
+    race(Finding::Kind::race_inter_warp, "WAR", index * GRANULE, {read.pc, warp, read.lane, false},
+         access(thread, pc, true));
+    return true;
+  }
+  return false;
 }
 
 void Shadow::check_readers(const Cell& cell, std::size_t index, ThreadId thread, std::uintptr_t pc) {
   if (cell.read_epoch != epoch_) return;
   const std::size_t offset = index * GRANULE;
   const RawAccess second = access(thread, pc, true);
-  if (cell.reader_warps & ~(1u << thread.warp)) {
+  if (named_used_) {
+    if (check_other_warps(cell, index, thread, pc)) return;
+    // Another warp has read since this one did, and is ordered before it: by a bar.sync, so those reads are too.
+    if (cell.reader_warp != thread.warp) return;
+  } else if (cell.reader_warps & ~(1u << thread.warp)) {
     const bool last_is_other = cell.reader_warp != thread.warp;
     const int lane = last_is_other ? __builtin_ctz(cell.reader_lanes) : cell.other_lane;
     race(Finding::Kind::race_inter_warp, "WAR", offset,
@@ -138,6 +200,9 @@ void Shadow::remember_reader(Cell& cell, std::size_t index, ThreadId thread, std
   };
   if (cell.read_epoch != epoch_ || cell.reader_warps == 0) return start_over(0);
   if (cell.reader_warp != thread.warp) {
+    if (named_used_)
+      warp_reads_[index][cell.reader_warp] = {latest_read(cell, index), cell.reader_pc,
+                                              std::uint8_t(__builtin_ctz(cell.reader_lanes))};
     cell.other_warp = cell.reader_warp, cell.other_lane = std::uint8_t(__builtin_ctz(cell.reader_lanes));
     cell.other_pc = cell.reader_pc;
     return start_over(cell.reader_warps);
@@ -194,7 +259,7 @@ void Shadow::write_cells(std::size_t offset, std::size_t bytes, ThreadId thread,
     cell.reader_warps = 0, cell.reader_lanes = 0, cell.read_epoch = 0;
     cell.writer = thread.linear, cell.writer_pc = std::uint32_t(pc), cell.write_epoch = epoch_;
     cell.write_stamp = clocks_[thread.warp].stamp[thread.lane];
-    cell.written = true, cell.initialised = true, cell.pending = pending;
+    cell.written = true, cell.initialised = true, cell.pending = pending, cell.not_committed = false;
   }
 }
 
@@ -204,6 +269,11 @@ void Shadow::write(std::size_t offset, std::size_t bytes, ThreadId thread, std::
 
 void Shadow::copy_issued(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc) {
   write_cells(offset, bytes, thread, pc, true);
+}
+
+void Shadow::copy_not_committed(std::size_t offset, std::size_t bytes) {
+  for (std::size_t i = offset / GRANULE; i < (offset + bytes + GRANULE - 1) / GRANULE; ++i)
+    cells_[i].not_committed = cells_[i].pending;
 }
 
 void Shadow::copy_done(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc) {

@@ -3,8 +3,11 @@
 // Two accesses by different threads race if neither is ordered before the other. Only barriers order memory:
 //   - a block barrier orders everything before it with everything after it: an epoch number settles that;
 //   - __syncwarp(mask) orders the lanes it names. Each sync of a warp gets a stamp; known(b, a) is the largest stamp
-//     of lane a whose accesses lane b is ordered after. That is a vector clock a lane, over its own warp only, which
-//     is exact here: warps learn of each other at block barriers alone.
+//     of lane a whose accesses lane b is ordered after. That is a vector clock a lane, over its own warp only.
+//   - A named barrier orders its participants. A warp comes and goes as a whole, so here the clock is a warp's:
+//     warp_known(w, v) is the stamp before which all accesses of warp v are ordered before warp w. To arrive gives a
+//     warp's clock away and starts a new stamp; bar.sync then takes what all who came have given, and is a full
+//     __syncwarp besides.
 // CUDA promises no ordering from a shuffle or from a WMMA operation, so neither gives any here.
 #pragma once
 #include <array>
@@ -40,15 +43,19 @@ class Shadow {
   // A cp.async: it may write at any time between its issue and the wait.
   void copy_issued(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc);
   void copy_done(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc);
+  // Its thread has waited, but not for this copy, since its group was still open.
+  void copy_not_committed(std::size_t offset, std::size_t bytes);
 
   void block_barrier() { ++epoch_; }
   void sync_warp(int warp, std::uint32_t mask);
+  void named_arrive(int barrier, int warp);
+  void named_complete(int barrier, std::uint32_t waiting_warps);
 
  private:
   struct Cell {
     std::uint32_t writer_pc, write_epoch, write_stamp;
     std::uint16_t writer;
-    bool valid : 1, initialised : 1, pending : 1, written : 1, mixed : 1;
+    bool valid : 1, initialised : 1, pending : 1, written : 1, mixed : 1, not_committed : 1;
     std::uint8_t other_warp, other_lane;  // a reader of another warp than reader_warp, same epoch
     std::uint8_t reader_warp;
     std::uint32_t reader_pc, read_epoch, read_stamp;
@@ -65,15 +72,23 @@ class Shadow {
   struct LaneStamps {
     std::array<std::uint32_t, 32> stamp;
   };
+  struct WarpRead {  // the last reads of a warp that is not a cell's reader_warp any more
+    std::uint32_t stamp = 0, pc = 0;
+    std::uint8_t lane = 0;
+  };
+  using Clock = std::array<std::uint32_t, 32>;  // a stamp for each warp
 
   bool ordered(const WarpClock& clock, int lane, int earlier_lane, std::uint32_t stamp) const {
     return lane == earlier_lane || stamp < clock.all_before || clock.known[lane][earlier_lane] >= stamp;
   }
+  std::uint32_t latest_read(const Cell& cell, std::size_t index) const;
   bool check_place(Cell& cell, std::size_t offset, bool write, ThreadId thread, std::uintptr_t pc);
   void check_writer(const Cell& cell, std::size_t offset, bool write, ThreadId thread, std::uintptr_t pc);
   void check_readers(const Cell& cell, std::size_t index, ThreadId thread, std::uintptr_t pc);
   void remember_reader(Cell& cell, std::size_t index, ThreadId thread, std::uintptr_t pc);
   void write_cells(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc, bool pending);
+  // True if a race with a reader of another warp was reported.
+  bool check_other_warps(const Cell& cell, std::size_t index, ThreadId thread, std::uintptr_t pc);
   void race(Finding::Kind kind, const char* hazard, std::size_t offset, const RawAccess& first,
             const RawAccess& second);
   void report(Finding::Kind kind, std::size_t offset, const RawAccess& first, const RawAccess& second,
@@ -93,6 +108,12 @@ class Shadow {
   std::size_t touched_begin_ = 0, touched_end_ = 0;
   std::array<WarpClock, 32> clocks_;
   std::unordered_map<std::size_t, LaneStamps> mixed_;
+  // Named barriers. Until the block has used one, warps are ordered by block barriers alone, and nothing is kept for
+  // it.
+  bool named_used_ = false;
+  std::array<Clock, 32> warp_known_;
+  std::array<Clock, 16> given_;  // to the use of a barrier that is under way
+  std::unordered_map<std::size_t, std::array<WarpRead, 32>> warp_reads_;
 };
 
 }  // namespace lab::cpu

@@ -1,5 +1,4 @@
-// WMMA on the CPU. Products of halves are exact in fp32; sums are taken in fp32, k ascending, and added to c last.
-// The hardware adds in another order and truncates: the tolerance covers it, equality of bits is not promised.
+// WMMA on the CPU: a 16x16x16 product is two of m16n8k16, with the bits of ExecOptions' tensor core.
 #include <mma.h>
 
 #include <cstring>
@@ -7,6 +6,7 @@
 #include "common/cpu/exec/block.hpp"
 #include "common/cpu/exec/memory.hpp"
 #include "common/cpu/exec/switch.hpp"
+#include "common/cpu/exec/tensor_core.hpp"
 #include "common/wmma_layout.hpp"
 
 namespace lab::cpu {
@@ -84,22 +84,31 @@ struct MmaCall {
 
 void multiply(Block& block, Warp& warp, std::uint32_t) {
   const auto call = [&](int lane) -> const MmaCall& { return *static_cast<const MmaCall*>(warp.payload[lane]); };
-  float a[16][16], b[16][16], c[16][16];
   const auto& used_a = used_table(call(0).layout_a);
   const auto& used_b = used_table(call(0).layout_b);
+  std::uint16_t bits_a[16][16], bits_b[2][16][8];
   for (int r = 0; r < 16; ++r)
     for (int k = 0; k < 16; ++k) {
-      a[r][k] = call(used_a[r][k] / 16).a[used_a[r][k] % 16];
-      b[r][k] = call(used_b[r][k] / 16).b[used_b[r][k] % 16];
-      c[r][k] = 0.0f;
+      bits_a[r][k] = call(used_a[r][k] / 16).a[used_a[r][k] % 16].bits;
+      bits_b[k / 8][r][k % 8] = call(used_b[r][k] / 16).b[used_b[r][k] % 16].bits;
     }
-  for (int r = 0; r < 16; ++r)
-    for (int k = 0; k < 16; ++k)
-      for (int n = 0; n < 16; ++n) c[r][n] += a[r][k] * b[k][n];
+  float c[2][16][8];
   for (int lane = 0; lane < LANES; ++lane)
     for (int i = 0; i < 8; ++i) {
       const int held = acc_held(block, lane, i);
-      call(lane).d[i] = call(lane).c[i] + c[held / 16][held % 16];
+      c[held % 16 / 8][held / 16][held % 8] = call(lane).c[i];
+    }
+  MmaA a;
+  MmaB b;
+  a.set(bits_a);
+  for (int half = 0; half < 2; ++half) {  // on the hardware too: one m16n8k16 for each half of the columns
+    b.set(bits_b[half]);
+    mma_tile(a, b, c[half], block.tensor_core());
+  }
+  for (int lane = 0; lane < LANES; ++lane)
+    for (int i = 0; i < 8; ++i) {
+      const int held = acc_held(block, lane, i);
+      call(lane).d[i] = c[held % 16 / 8][held / 16][held % 8];
     }
 }
 

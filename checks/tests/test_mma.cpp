@@ -1,0 +1,220 @@
+// mma.sync.m16n8k16 on the CPU: the register layout against an independent reading of the PTX manual, the arithmetic it
+// is given, misuse; and ex2.
+#include <cuda_fp16.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "checks/tests/test_exec.hpp"
+#include "checks/tests/test_sm80.hpp"
+#include "common/cpu/exec/tensor_core.hpp"
+#include "common/mma_layout.hpp"
+#include "common/ptx/ex2.cuh"
+#include "common/ptx/mma.cuh"
+
+using namespace lab;
+using lab::ptx::mma_m16n8k16;
+using Kind = Finding::Kind;
+
+namespace {
+
+struct Matrices {
+  float a[16][16], b[16][8], c[16][8];
+};
+
+unsigned packed(float low, float high) { return to_fp16(low).bits | unsigned(to_fp16(high).bits) << 16; }
+
+// PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type", element by element: groupID = lane >> 2,
+// threadID_in_group = lane % 4. Written out here, not taken from common/mma_layout.hpp.
+void multiply_add(const Matrices& in, float (&d)[16][8]) {
+  const int lane = lane_id(), group = lane >> 2, in_group = lane & 3;
+  const auto a_pair = [&](int row, int column) { return packed(in.a[row][column], in.a[row][column + 1]); };
+  const unsigned a[4] = {a_pair(group, in_group * 2), a_pair(group + 8, in_group * 2), a_pair(group, in_group * 2 + 8),
+                         a_pair(group + 8, in_group * 2 + 8)};
+  const auto b_pair = [&](int row) { return packed(in.b[row][group], in.b[row + 1][group]); };
+  const unsigned b[2] = {b_pair(in_group * 2), b_pair(in_group * 2 + 8)};
+  float c[4] = {in.c[group][in_group * 2], in.c[group][in_group * 2 + 1], in.c[group + 8][in_group * 2],
+                in.c[group + 8][in_group * 2 + 1]};
+  mma_m16n8k16(c, a, b);
+  d[group][in_group * 2] = c[0], d[group][in_group * 2 + 1] = c[1];
+  d[group + 8][in_group * 2] = c[2], d[group + 8][in_group * 2 + 1] = c[3];
+}
+
+Matrices numbers(unsigned seed, float scale) {
+  std::mt19937 random(seed);
+  std::normal_distribution<float> normal(0.0f, scale);
+  Matrices m;
+  for (auto& row : m.a)
+    for (float& x : row) x = half(normal(random));
+  for (auto& row : m.b)
+    for (float& x : row) x = half(normal(random));
+  for (auto& row : m.c)
+    for (float& x : row) x = normal(random);
+  return m;
+}
+
+float expected(const Matrices& m, int row, int column, TensorCore model) {
+  fp16 a[16], b[16];
+  for (int k = 0; k < 16; ++k) a[k] = to_fp16(m.a[row][k]), b[k] = to_fp16(m.b[k][column]);
+  return tensor_core_dot(a, b, m.c[row][column], 16, model);
+}
+
+}  // namespace
+
+TEST_CASE("mma: the fragments are those of the PTX manual, under every schedule") {
+  Matrices m{};
+  for (int row = 0; row < 16; ++row)
+    for (int k = 0; k < 16; ++k) m.a[row][k] = float((row * 7 + k * 3) % 23 - 11);
+  for (int k = 0; k < 16; ++k)
+    for (int column = 0; column < 8; ++column) m.b[k][column] = float((k * 5 + column * 11) % 19 - 9);
+  for (int row = 0; row < 16; ++row)
+    for (int column = 0; column < 8; ++column) m.c[row][column] = float(100 * row + column);
+  under_all_schedules([&](const ExecOptions& options) {
+    float d[16][8] = {};
+    const Outcome outcome = run(
+        1, 32, [&] { multiply_add(m, d); }, options);
+    REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+    for (int row = 0; row < 16; ++row)
+      for (int column = 0; column < 8; ++column) {
+        float sum = m.c[row][column];
+        for (int k = 0; k < 16; ++k) sum += m.a[row][k] * m.b[k][column];
+        CHECK(d[row][column] == sum);
+      }
+  });
+}
+
+TEST_CASE("mma: it has the bits of the tensor core that the options choose") {
+  int differ = 0;
+  for (const TensorCore model : {TensorCore::sm_90, TensorCore::sm_89, TensorCore::fast})
+    for (unsigned seed = 1; seed <= 5; ++seed) {
+      const Matrices m = numbers(seed, 1.0f);
+      float d[16][8] = {};
+      ExecOptions options;
+      options.tensor_core = model;
+      const Outcome outcome = run(
+          1, 32, [&] { multiply_add(m, d); }, options);
+      REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+      for (int row = 0; row < 16; ++row)
+        for (int column = 0; column < 8; ++column) {
+          CHECK(std::bit_cast<std::uint32_t>(d[row][column]) ==
+                std::bit_cast<std::uint32_t>(expected(m, row, column, model)));
+          differ += d[row][column] != expected(m, row, column, TensorCore::sm_90);
+        }
+    }
+  CHECK(differ > 100);  // or the choice would make no difference
+  CHECK(ExecOptions{}.tensor_core == TensorCore::sm_90);
+}
+
+TEST_CASE("mma: two accumulators side by side, packed to halves, are the next product's A") {
+  Matrices left = numbers(1, 1.0f), right = numbers(2, 1.0f), next = numbers(3, 1.0f);
+  std::memcpy(right.a, left.a, sizeof left.a);
+  float d[16][8] = {};
+  const Outcome outcome = run(1, 32, [&] {
+    const int lane = lane_id(), group = lane / 4, t = lane % 4;
+    float c[2][4];
+    for (int tile = 0; tile < 2; ++tile) {
+      float whole[16][8];
+      multiply_add(tile ? right : left, whole);
+      c[tile][0] = whole[group][2 * t], c[tile][1] = whole[group][2 * t + 1];
+      c[tile][2] = whole[group + 8][2 * t], c[tile][3] = whole[group + 8][2 * t + 1];
+    }
+    const unsigned a[4] = {packed(c[0][0], c[0][1]), packed(c[0][2], c[0][3]), packed(c[1][0], c[1][1]),
+                           packed(c[1][2], c[1][3])};
+    const unsigned b[2] = {packed(next.b[2 * t][group], next.b[2 * t + 1][group]),
+                           packed(next.b[2 * t + 8][group], next.b[2 * t + 9][group])};
+    float sum[4] = {};
+    mma_m16n8k16(sum, a, b);
+    for (int e = 0; e < 4; ++e) d[group + 8 * (e / 2)][2 * t + e % 2] = sum[e];
+  });
+  REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+  Matrices whole{};
+  for (int row = 0; row < 16; ++row)
+    for (int column = 0; column < 8; ++column) {
+      whole.a[row][column] = half(expected(left, row, column, TensorCore::sm_90));
+      whole.a[row][column + 8] = half(expected(right, row, column, TensorCore::sm_90));
+    }
+  std::memcpy(whole.b, next.b, sizeof next.b);
+  for (int row = 0; row < 16; ++row)
+    for (int column = 0; column < 8; ++column) CHECK(d[row][column] == expected(whole, row, column, TensorCore::sm_90));
+}
+
+TEST_CASE("mma: every element has exactly one place, and the tables say which") {
+  using namespace mma_layout;
+  int a_held[16][16] = {}, b_held[16][8] = {}, c_held[16][8] = {};
+  for (int lane = 0; lane < LANES; ++lane) {
+    for (int e = 0; e < A_ELEMENTS; ++e) ++a_held[a(lane, e).row][a(lane, e).column];
+    for (int e = 0; e < B_ELEMENTS; ++e) ++b_held[b(lane, e).row][b(lane, e).column];
+    for (int e = 0; e < C_ELEMENTS; ++e) ++c_held[c(lane, e).row][c(lane, e).column];
+  }
+  for (int row = 0; row < 16; ++row)
+    for (int column = 0; column < 16; ++column) {
+      CHECK(a_held[row][column] == 1);
+      if (column < 8) CHECK(b_held[row][column] == 1);
+      if (column < 8) CHECK(c_held[row][column] == 1);
+    }
+  // Corners, as the manual's figures show them.
+  CHECK(a(0, 0) == Place{0, 0});
+  CHECK(a(0, 2) == Place{8, 0});
+  CHECK(a(0, 4) == Place{0, 8});
+  CHECK(a(31, 7) == Place{15, 15});
+  CHECK(b(0, 2) == Place{8, 0});
+  CHECK(b(4, 0) == Place{0, 1});
+  CHECK(b(31, 3) == Place{15, 7});
+  CHECK(c(1, 1) == Place{0, 3});
+  CHECK(c(31, 3) == Place{15, 7});
+}
+
+TEST_CASE("mma: lanes that are elsewhere or gone are named") {
+  int mma = 0, shuffle = 0;
+  const auto call = [] {
+    float c[4] = {};
+    const unsigned a[4] = {}, b[2] = {};
+    mma_m16n8k16(c, a, b);
+  };
+  Outcome outcome = run(1, 64, [&] {
+    if (lane_id() < 20)
+      HERE(mma, call());
+    else
+      HERE(shuffle, __syncwarp());
+  });
+  check_failed(outcome, cudaErrorLaunchFailure, Kind::collective);
+  CHECK_CONTAINS(outcome.message(), "warp 0 lane 20");
+  CHECK_CONTAINS(outcome.message(), "__syncwarp with mask 0xffffffff meets lanes 0..19 in mma.sync");
+
+  outcome = run(1, 32, [&] {
+    if (lane_id() == 7) return;
+    call();
+  });
+  check_failed(outcome, cudaErrorLaunchFailure, Kind::collective);
+  CHECK_CONTAINS(outcome.message(), "mma.sync");
+
+  outcome = run(1, 20, [&] { call(); });  // no whole warp
+  check_failed(outcome, cudaErrorLaunchFailure, Kind::collective);
+  CHECK_CONTAINS(outcome.message(),
+                 "mma.sync with mask 0xffffffff, which names lanes that have returned or do not exist");
+}
+
+TEST_CASE("mma: it orders no memory") {
+  sm80_tests::races({SM80(mma_orders_nothing), 32, 256}, Kind::race_intra_warp, "write", "read");
+}
+
+TEST_CASE("ex2: powers of two, and what is flushed to zero") {
+  using lab::ptx::ex2;
+  constexpr float INF = std::numeric_limits<float>::infinity();
+  for (int exponent = -126; exponent <= 127; ++exponent) CHECK(ex2(float(exponent)) == std::ldexp(1.0f, exponent));
+  CHECK(ex2(-126.5f) == 0.0f);  // 2^-126.5 is subnormal
+  CHECK(ex2(-149.0f) == 0.0f);
+  CHECK(ex2(0x1p-140f) == 1.0f);
+  CHECK(ex2(-0x1p-140f) == 1.0f);
+  CHECK(ex2(128.0f) == INF);
+  CHECK(ex2(INF) == INF);
+  CHECK(ex2(-INF) == 0.0f);
+  CHECK(std::isnan(ex2(std::numeric_limits<float>::quiet_NaN())));
+  for (float x = -20.0f; x < 20.0f; x += 0.37f)
+    CHECK(std::abs(double(ex2(x)) - std::exp2(double(x))) <= std::exp2(double(x)) * 0x1p-22);
+}

@@ -1,0 +1,248 @@
+// The tensor core's arithmetic: cases worked out by hand, the fast way against the definition, and a sample measured on
+// a GPU, bit for bit.
+#include "common/cpu/exec/tensor_core.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checks/probes/dot_families.hpp"
+
+using namespace lab;
+
+namespace {
+
+std::uint32_t bits(float f) { return std::bit_cast<std::uint32_t>(f); }
+
+// c + the products of the pairs, the rest of 16 being zeros. A pair's numbers must be halves.
+float dot(float c, const std::vector<std::pair<float, float>>& pairs, TensorCore tensor_core) {
+  fp16 a[16]{}, b[16]{};
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    a[i] = to_fp16(pairs[i].first), b[i] = to_fp16(pairs[i].second);
+    REQUIRE(to_float(a[i]) == pairs[i].first);
+    REQUIRE(to_float(b[i]) == pairs[i].second);
+  }
+  return tensor_core_dot(a, b, c, 16, tensor_core);
+}
+float hopper(float c, const std::vector<std::pair<float, float>>& pairs) { return dot(c, pairs, TensorCore::sm_90); }
+float ada(float c, const std::vector<std::pair<float, float>>& pairs) { return dot(c, pairs, TensorCore::sm_89); }
+
+const std::pair<float, float> ONE{1.0f, 1.0f}, MINUS_ONE{1.0f, -1.0f};
+// 2^exponent as a product of two halves.
+std::pair<float, float> power(int exponent) {
+  return {std::ldexp(1.0f, exponent / 2), std::ldexp(1.0f, exponent - exponent / 2)};
+}
+
+}  // namespace
+
+TEST_CASE("tensor core: sums that fit are exact") {
+  for (const TensorCore model : {TensorCore::sm_90, TensorCore::sm_89, TensorCore::fast}) {
+    CHECK(dot(0.0f, {ONE, {2.0f, 3.0f}, {-4.0f, 0.5f}}, model) == 5.0f);
+    CHECK(dot(-5.5f, {ONE, {2.0f, 3.0f}, {-4.0f, 0.5f}}, model) == -0.5f);
+    CHECK(dot(3.0f, {{65504.0f, 65504.0f}}, model) == 65504.0f * 65504.0f);
+  }
+}
+
+TEST_CASE("tensor core: what reaches below the extra bits of the largest term is cut off, term by term") {
+  // sm_90 keeps multiples of 2^-25 beside 1, sm_89 of 2^-24.
+  CHECK(hopper(0.0f, {ONE, power(-25), power(-25), power(-25), power(-25)}) == 1.0f + 0x1p-23f);
+  CHECK(ada(0.0f, {ONE, power(-25), power(-25), power(-25), power(-25)}) == 1.0f);
+  CHECK(ada(0.0f, {ONE, power(-24), power(-24)}) == 1.0f + 0x1p-23f);
+  CHECK(hopper(0.0f, {ONE, power(-26), power(-26), power(-26), power(-26), power(-26), power(-26), power(-26),
+                      power(-26)}) == 1.0f);
+  // A negative term is cut towards zero too: 1 - 2^-26 is not 1 - 2^-25.
+  CHECK(hopper(1.0f, {{-power(-26).first, power(-26).second}}) == 1.0f);
+  // The significand is cut, not the term dropped: 1.75 2^-24 becomes 1.5 2^-24.
+  CHECK(hopper(0.0f, {ONE, MINUS_ONE, {1.75f, 0x1p-24f}}) == 1.5f * 0x1p-24f);
+  CHECK(ada(0.0f, {ONE, MINUS_ONE, {1.75f, 0x1p-24f}}) == 0x1p-24f);
+}
+
+TEST_CASE("tensor core: the sum is cut off towards zero, not rounded") {
+  CHECK(hopper(0.0f, {ONE, power(-25), power(-25), power(-25)}) == 1.0f);
+  CHECK(hopper(-1.0f, {{-power(-25).first, power(-25).second},
+                       {-power(-25).first, power(-25).second},
+                       {-power(-25).first, power(-25).second}}) == -1.0f);
+  CHECK(dot(0.0f, {ONE, {1.5f, 0x1p-24f}}, TensorCore::fast) == 1.0f + 0x1p-23f);
+  CHECK(hopper(0.0f, {ONE, {1.5f, 0x1p-24f}}) == 1.0f);
+}
+
+TEST_CASE("tensor core: cancellation leaves what was not cut off") {
+  CHECK(hopper(0.0f, {ONE, power(-25), MINUS_ONE}) == 0x1p-25f);
+  CHECK(bits(hopper(0.0f, {ONE, power(-26), MINUS_ONE})) == 0u);
+  CHECK(bits(ada(0.0f, {ONE, power(-25), MINUS_ONE})) == 0u);
+  CHECK(hopper(1024.0f, {{-32.0f, 32.0f}, power(-15)}) == 0x1p-15f);
+  CHECK(bits(hopper(1024.0f, {{-32.0f, 32.0f}, power(-16)})) == 0u);
+}
+
+TEST_CASE("tensor core: products stay unnormalised when they are aligned") {
+  // 1.5 x 1.5 = 2.25 counts with exponent 0: were it normalised, 2^-25 would be lost.
+  CHECK(hopper(0.0f, {{1.5f, 1.5f}, {-1.5f, 1.5f}, power(-25)}) == 0x1p-25f);
+  // The same number as an accumulator is normalised: exponent 1.
+  CHECK(bits(hopper(2.25f, {{-1.5f, 1.5f}, power(-25)})) == 0u);
+  // A subnormal factor counts with exponent -14, however small it is.
+  CHECK(hopper(0.0f, {{0x1p-24f, 1.0f}, {-0x1p-24f, 1.0f}, {0x1p-19f, 0x1p-20f}}) == 0x1p-39f);
+  CHECK(bits(hopper(0.0f, {{0x1p-24f, 1.0f}, {-0x1p-24f, 1.0f}, {0x1p-20f, 0x1p-20f}})) == 0u);
+  CHECK(hopper(0.0f, {{0x1p-20f, 0x1p-20f}}) == 0x1p-40f);
+}
+
+TEST_CASE("tensor core: zeros take no part, however large the other factor") {
+  CHECK(hopper(0x1p-40f, {{65504.0f, 0.0f}, {0.0f, -65504.0f}}) == 0x1p-40f);
+  CHECK(hopper(0.0f, {{65504.0f, 0.0f}, power(-30)}) == 0x1p-30f);
+  CHECK(hopper(0x1p-149f, {}) == 0x1p-149f);  // a subnormal accumulator is kept
+  CHECK(hopper(0x1.8p-130f, {{0x1p-24f, 0x1p-24f}}) == 0x1p-48f);
+  CHECK(hopper(0.0f, {{0x1p-24f, 0x1p-24f}}) == 0x1p-48f);
+  CHECK(bits(hopper(-0.0f, {})) == 0u);
+  CHECK(bits(hopper(0.0f, {{-0.0f, 1.0f}})) == 0u);
+  CHECK(bits(hopper(1.0f, {MINUS_ONE})) == 0u);
+}
+
+TEST_CASE("tensor core: sm_89 takes 16 products in two blocks, sm_90 in one") {
+  std::vector<std::pair<float, float>> late(16, {0.0f, 0.0f}), early = late;
+  late[0] = ONE, late[1] = power(-24), late[8] = MINUS_ONE;     // cut with the first block's sum
+  early[0] = ONE, early[7] = MINUS_ONE, early[8] = power(-30);  // the second block has nothing large in it
+  CHECK(hopper(0.0f, late) == 0x1p-24f);
+  CHECK(bits(ada(0.0f, late)) == 0u);
+  CHECK(bits(hopper(0.0f, early)) == 0u);
+  CHECK(ada(0.0f, early) == 0x1p-30f);
+}
+
+TEST_CASE("tensor core: the largest accumulator swallows every product, and overflow cannot be reached") {
+  const float largest = std::bit_cast<float>(0x7F7FFFFFu);
+  const std::vector<std::pair<float, float>> all(16, {65504.0f, 65504.0f});
+  CHECK(hopper(largest, all) == largest);
+  CHECK(hopper(0.0f, all) == 16.0f * 65504.0f * 65504.0f);
+}
+
+TEST_CASE("tensor core: infinities and NaN") {
+  for (const TensorCore model : {TensorCore::sm_90, TensorCore::sm_89}) {
+    const auto of = [&](float c, std::vector<std::pair<std::uint16_t, std::uint16_t>> pairs, int at = 0) {
+      fp16 a[16]{}, b[16]{};
+      for (std::size_t i = 0; i < pairs.size(); ++i)
+        a[at + int(i)] = {pairs[i].first}, b[at + int(i)] = {pairs[i].second};
+      return bits(tensor_core_dot(a, b, c, 16, model));
+    };
+    constexpr std::uint16_t INF = 0x7C00, MINUS_INF = 0xFC00, NAN_HALF = 0x7E01, NUMBER = 0x3C00, MINUS = 0xBC00;
+    constexpr std::uint32_t PLUS = 0x7F800000u, NEGATIVE = 0xFF800000u, CANONICAL = 0x7FFFFFFFu;
+    for (const int at : {0, 5, 8, 13}) {
+      CHECK(of(1.0f, {{INF, NUMBER}}, at) == PLUS);
+      CHECK(of(1.0f, {{INF, MINUS}}, at) == NEGATIVE);
+      CHECK(of(1.0f, {{MINUS_INF, MINUS_INF}}, at) == PLUS);
+      CHECK(of(1.0f, {{INF, 0}}, at) == CANONICAL);
+      CHECK(of(1.0f, {{0x8000, MINUS_INF}}, at) == CANONICAL);
+      CHECK(of(1.0f, {{NAN_HALF, 0}}, at) == CANONICAL);
+      CHECK(of(1.0f, {{0xFFFF, NUMBER}}, at) == CANONICAL);
+      CHECK(of(1.0f, {{INF, NUMBER}, {INF, MINUS}}, at) == CANONICAL);
+      CHECK(of(INFINITY, {{NUMBER, MINUS}}, at) == PLUS);
+      CHECK(of(-INFINITY, {{INF, NUMBER}}, at) == CANONICAL);
+    }
+    CHECK(of(INFINITY, {}) == PLUS);
+    CHECK(of(-INFINITY, {}) == NEGATIVE);
+    CHECK(of(std::bit_cast<float>(0xFF812345u), {}) == CANONICAL);
+    // Opposite infinities in different blocks of sm_89.
+    fp16 a[16]{}, b[16]{};
+    a[0] = {INF}, a[15] = {MINUS_INF}, b[0] = b[15] = {NUMBER};
+    CHECK(bits(tensor_core_dot(a, b, 0.0f, 16, model)) == CANONICAL);
+  }
+}
+
+TEST_CASE("tensor core: a tile is the dot products of its rows and columns, to the bit") {
+  dot_families::Random random(20261121);
+  for (const dot_families::Family& family : dot_families::FAMILIES)
+    for (const TensorCore model : {TensorCore::sm_90, TensorCore::sm_89, TensorCore::fast}) {
+      CAPTURE(family.name);
+      CAPTURE(int(model));
+      long different = 0;
+      for (int round = 0; round < 40; ++round) {
+        dot_families::Tile tile;
+        family.fill(tile, random);
+        float d[16][8];
+        std::memcpy(d, tile.c, sizeof d);
+        MmaA a;
+        MmaB b;
+        a.set(tile.a);
+        b.set(tile.b);
+        mma_tile(a, b, d, model);
+        for (int row = 0; row < 16; ++row)
+          for (int column = 0; column < 8; ++column) {
+            fp16 x[16], y[16];
+            for (int k = 0; k < 16; ++k) x[k] = {tile.a[row][k]}, y[k] = {tile.b[k][column]};
+            const float expected = tensor_core_dot(x, y, tile.c[row][column], 16, model);
+            // Plain fp32 promises no particular NaN.
+            if (model == TensorCore::fast && std::isnan(expected) && std::isnan(d[row][column])) continue;
+            different += bits(expected) != bits(d[row][column]);
+          }
+      }
+      CHECK(different == 0);
+    }
+}
+
+TEST_CASE("tensor core: the models differ from each other and from fp32 sums, and stay close to the exact sum") {
+  std::mt19937_64 random(7);
+  int sm_89_differs = 0, fast_differs = 0;
+  constexpr int CASES = 2000;
+  for (int i = 0; i < CASES; ++i) {
+    fp16 a[16], b[16];
+    double exact = 0.0, largest = 0.0;
+    for (int k = 0; k < 16; ++k) {
+      a[k] = {dot_families::normal_half(random)}, b[k] = {dot_families::normal_half(random)};
+      const double product = double(to_float(a[k])) * double(to_float(b[k]));
+      exact += product;
+      largest = std::max(largest, std::abs(product));
+    }
+    const float d = tensor_core_dot(a, b, 0.0f, 16, TensorCore::sm_90);
+    CHECK(std::abs(double(d) - exact) <= largest * (16 * 0x1p-24) + std::abs(exact) * 0x1p-23);
+    sm_89_differs += d != tensor_core_dot(a, b, 0.0f, 16, TensorCore::sm_89);
+    fast_differs += d != tensor_core_dot(a, b, 0.0f, 16, TensorCore::fast);
+  }
+  CHECK(sm_89_differs > CASES / 10);
+  CHECK(fast_differs > CASES / 10);
+}
+
+// Written by `make probe-mma sample=...` on a GPU. Skipped until it is committed.
+namespace {
+const char* const SAMPLE = "reference/tensor_core_sample.txt";
+}
+TEST_CASE("tensor core: the sample measured on a GPU, bit for bit" * doctest::skip(!std::filesystem::exists(SAMPLE))) {
+  std::ifstream file(SAMPLE);
+  REQUIRE(file.good());
+  int cases = 0, equal = 0, plain_equal = 0;
+  TensorCore model{};
+  bool known = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    if (!known) {
+      REQUIRE_MESSAGE((line == "sm_90" || line == "sm_89"), "the first line must name the model: " << line);
+      model = line == "sm_90" ? TensorCore::sm_90 : TensorCore::sm_89;
+      known = true;
+      continue;
+    }
+    std::istringstream words(line);
+    std::string a_text, b_text, c_text, d_text;
+    words >> a_text >> b_text >> c_text >> d_text;
+    REQUIRE(a_text.size() == 64);
+    REQUIRE(b_text.size() == 64);
+    fp16 a[16], b[16];
+    for (int k = 0; k < 16; ++k) {
+      a[k] = {std::uint16_t(std::stoul(a_text.substr(std::size_t(4 * k), 4), nullptr, 16))};
+      b[k] = {std::uint16_t(std::stoul(b_text.substr(std::size_t(4 * k), 4), nullptr, 16))};
+    }
+    const float c = std::bit_cast<float>(std::uint32_t(std::stoul(c_text, nullptr, 16)));
+    const std::uint32_t d = std::uint32_t(std::stoul(d_text, nullptr, 16));
+    ++cases;
+    equal += bits(tensor_core_dot(a, b, c, 16, model)) == d;
+    plain_equal += bits(tensor_core_dot(a, b, c, 16, TensorCore::fast)) == d;
+  }
+  CHECK(cases >= 300);
+  CHECK(equal == cases);
+  CHECK(plain_equal < cases * 9 / 10);  // or the sample would say little
+}

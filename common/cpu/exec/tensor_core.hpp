@@ -1,0 +1,60 @@
+// What a tensor core computes from fp16 operands and an fp32 accumulator, bit for bit.
+//
+// A dot product is taken in blocks of products, and each block is added to the accumulator in one step:
+//   1. Products are exact, and stay unnormalised: a product's exponent is the sum of its factors', whether its
+//      significand is below 2 or not. Zero products, and a zero accumulator, take no part.
+//   2. All of them are shifted right to the largest exponent and cut off after 23 + `extra` fraction bits.
+//   3. What is left is summed exactly, and the sum is cut off to fp32's 24 bits, towards zero.
+//   sm_90: blocks of 16, extra = 2. sm_89 (and sm_80): blocks of 8, extra = 1.
+// Subnormal halves and accumulators count in full. A NaN, inf x 0, or infinities of both signs give the NaN 0x7FFFFFFF.
+//
+// The model is that of F. Khattak and M. Mikaitis, "Accurate Models of NVIDIA Tensor Cores" (TACO), whose floor of
+// 2^-133 under the largest exponent no fp16 input can reach. `make probe-mma check=1` holds it against the GPU at hand.
+#pragma once
+#include <cstdint>
+
+#include "common/backend.hpp"
+#include "common/fp16.hpp"
+
+namespace lab {
+
+struct TensorCoreModel {
+  int block;  // products per step
+  int extra;  // bits kept beyond fp32's
+};
+constexpr TensorCoreModel model_of(TensorCore tensor_core) {
+  return tensor_core == TensorCore::sm_89 ? TensorCoreModel{8, 1} : TensorCoreModel{16, 2};
+}
+inline constexpr std::uint32_t TENSOR_CORE_NAN = 0x7FFFFFFFu;
+
+// c + sum of a[i] b[i], i < k, as the tensor core gives it. `k` must be a multiple of the model's block.
+// TensorCore::fast adds in fp32, i ascending, and c last. This is the definition; mma_tile below is the fast way.
+float tensor_core_dot(const fp16* a, const fp16* b, float c, int k, TensorCore tensor_core);
+
+// One m16n8k16 product, its operands converted once: value, and exponent (1 - 15 for subnormals, NONE for zero).
+class MmaA {
+ public:
+  void set(const std::uint16_t (&bits)[16][16]);  // [row][k]
+
+ private:
+  friend void mma_tile(const MmaA&, const class MmaB&, float (&)[16][8], TensorCore);
+  alignas(32) std::uint16_t bits_[16][16];
+  alignas(32) float value_[16][16];
+  alignas(32) std::int16_t exponent_[16][16];
+  bool special_[16];  // the row holds an infinity or a NaN
+};
+class MmaB {
+ public:
+  void set(const std::uint16_t (&bits)[16][8]);  // [k][column]
+
+ private:
+  friend void mma_tile(const MmaA&, const MmaB&, float (&)[16][8], TensorCore);
+  alignas(32) std::uint16_t bits_[16][8];
+  alignas(32) float value_[16][8];
+  alignas(32) std::int16_t exponent_[16][8];
+  alignas(16) std::uint32_t special_[8];  // all ones where the column does
+};
+// c += a b; every element equals tensor_core_dot of its row and column.
+void mma_tile(const MmaA& a, const MmaB& b, float (&c)[16][8], TensorCore tensor_core);
+
+}  // namespace lab
