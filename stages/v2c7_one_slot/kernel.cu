@@ -56,12 +56,13 @@ __host__ __device__ Smem carve(Cursor& cursor) {
 // sees, become zeros; of a tile past them nothing is copied. nothing.
 template <class T>
 __device__ void issue_tile(half* to, const half* from, int n0, int keys) {
-  for (int i = threadIdx.x; n0 < keys && i < T::N * (T::D / 8); i += THREADS) {
-    const int n = i / (T::D / 8), c = i % (T::D / 8) * 8;
-    const bool inside = n0 + n < keys;
-    __pipeline_memcpy_async(&to[n * T::LD + c], from + (inside ? std::size_t(n0 + n) * T::D + c : 0), 16,
-                            inside ? 0 : 16);
-  }
+  const int first = threadIdx.x / (T::D / 8), c = threadIdx.x % (T::D / 8) * 8;
+  if (n0 < keys)
+#pragma unroll
+    for (int n = first; n < T::N; n += THREADS / (T::D / 8)) {
+      const bool inside = n0 + n < keys;
+      __pipeline_memcpy_async(&to[n * T::LD + c], inside ? from + (n0 + n) * T::D + c : from, 16, inside ? 0 : 16);
+    }
   __pipeline_commit();  // also when empty: the waits below count groups
 }
 
@@ -110,6 +111,7 @@ __global__ void __launch_bounds__(THREADS)
 
     // Scores: a warp multiplies its stripe with 16 keys at a time. A partial stripe is computed whole: its missing rows
     // of Q are zeros, and nobody stores what comes of them.
+#pragma unroll
     for (int n = 0; n < N; n += 16) {
       wmma::fragment<wmma::accumulator, 16, 16, 16, float> s;
       wmma::fill_fragment(s, 0.0f);
@@ -160,9 +162,11 @@ __global__ void __launch_bounds__(THREADS)
     __syncthreads();           // now all can see it; the weights are there, and O is rescaled
 
     // P V: 16 output columns at a time.
+#pragma unroll
     for (int c = 0; c < D; c += 16) {
       wmma::fragment<wmma::accumulator, 16, 16, 16, float> o;
       wmma::load_matrix_sync(o, &smem.O_accum[first_row * LD + c], LD, wmma::mem_row_major);
+#pragma unroll
       for (int n = 0; n < N; n += 16) {
         wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> p;
         wmma::load_matrix_sync(p, reinterpret_cast<half*>(scratch) + n, 2 * T::LDS);

@@ -53,12 +53,13 @@ __host__ __device__ Smem carve(Cursor& cursor) {
 // sees, become zeros; of a tile past them nothing is copied.
 template <class T>
 __device__ void issue_tile(half* to, const half* from, int n0, int keys) {
-  for (int i = threadIdx.x; n0 < keys && i < T::N * (T::D / 8); i += THREADS) {
-    const int n = i / (T::D / 8), c = i % (T::D / 8) * 8;
-    const bool inside = n0 + n < keys;
-    __pipeline_memcpy_async(&to[n * T::LD + c], from + (inside ? std::size_t(n0 + n) * T::D + c : 0), 16,
-                            inside ? 0 : 16);
-  }
+  const int first = threadIdx.x / (T::D / 8), c = threadIdx.x % (T::D / 8) * 8;
+  if (n0 < keys)
+#pragma unroll
+    for (int n = first; n < T::N; n += THREADS / (T::D / 8)) {
+      const bool inside = n0 + n < keys;
+      __pipeline_memcpy_async(&to[n * T::LD + c], inside ? from + (n0 + n) * T::D + c : from, 16, inside ? 0 : 16);
+    }
   __pipeline_commit();  // also when empty: the waits below count groups
 }
 
@@ -220,12 +221,12 @@ __global__ void __launch_bounds__(THREADS, 2)
   for (int i = 0; i < STRIPES; ++i)
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      const float sum = quad_sum(row_sum[i][h]);
+      const float norm = 1.0f / quad_sum(row_sum[i][h]);
       const int row = q0 + first_row + i * STRIPE + g + 8 * h;
       if (row >= S) continue;
 #pragma unroll
       for (int d = 0; d < D / 8; ++d)
-        store2(out + std::size_t(row) * D + 8 * d + c, o[i][d][2 * h] / sum, o[i][d][2 * h + 1] / sum);
+        store2(out + std::size_t(row) * D + 8 * d + c, o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
     }
 }
 
