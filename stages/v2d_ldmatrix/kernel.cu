@@ -1,7 +1,8 @@
-// V2d: ldmatrix, and an XOR swizzle in place of padding. One ldmatrix.x4 fills two B operands (.trans for V, whose rows
-// lie the other way), where plain loads took four or eight and as many packings. Its eight rows of 16 bytes must lie in
-// eight different groups of banks: chunk c of row r goes to place c ^ (r % 8). K and V take turns in a ring of slots,
-// as many as 99 KiB hold, and one barrier per tile is left.
+// V2d: ldmatrix, and an XOR swizzle in place of padding. One ldmatrix.x4 fills two B operands, where plain loads took
+// four for K, and eight and four packings for V (.trans: V's rows lie the other way). Its rows of 16 bytes come in
+// eights that must lie in eight different groups of banks: chunk c of row r goes to place c ^ (r % 8). K and V take
+// turns in a ring of slots, as many as 99 KiB hold, and one barrier per tile is left. Short grids get half the rows per
+// warp.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>
@@ -239,8 +240,7 @@ __global__ void __launch_bounds__(THREADS, 2)
       }
   }
 
-  // --- Epilogue: add up the quad's sums, normalise, round to fp16; through the warp's own rows of sQ, 16 bytes a lane
-  // ---
+  // --- Epilogue: normalise, round to fp16, store, 16 bytes per lane by way of the warp's own rows of sQ -----
 #pragma unroll
   for (int i = 0; i < STRIPES; ++i)
 #pragma unroll

@@ -246,11 +246,11 @@ __global__ void __launch_bounds__(THREADS, 2)
       weigh(base);
     }
 #pragma unroll
-    for (int i = 0; i < STRIPES; ++i)
-#pragma unroll
-      for (int h = 0; h < 2; ++h) row_sum[i][h] += sum[i][h];
+    for (int i = 0; i < STRIPES; ++i) {
+      row_sum[i][0] += sum[i][0], row_sum[i][1] += sum[i][1];
+    }
 
-        // P V: 16 keys and 16 columns at a time. Two neighbouring score tiles are one A.
+    // P V: 16 keys and 16 columns at a time. Two neighbouring score tiles are one A.
 #pragma unroll
     for (int n = 0; n < N; n += 16)
 #pragma unroll
@@ -267,8 +267,7 @@ __global__ void __launch_bounds__(THREADS, 2)
       }
   }
 
-  // --- Epilogue: add up the quad's sums, normalise, round to fp16; through the warp's own rows of sQ, 16 bytes a lane
-  // ---
+  // --- Epilogue: normalise, round to fp16, store, 16 bytes per lane by way of the warp's own rows of sQ -----
 #pragma unroll
   for (int i = 0; i < STRIPES; ++i)
 #pragma unroll
