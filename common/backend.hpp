@@ -20,8 +20,8 @@ enum class Copies { at_wait, at_issue };
 // bits with any; `measured` is the H200's (common/wmma_layout.hpp).
 enum class Fragments { measured, other };
 
-// Whose arithmetic the CPU's tensor cores have (common/cpu/exec/tensor_core.hpp): that of the GPU, bit for bit, or plain
-// fp32 sums. The model costs about as much as the plain sums do, so every run uses it.
+// Whose arithmetic the CPU's tensor cores have (common/cpu/exec/tensor_core.hpp): that of a GPU, bit for bit, or plain
+// fp32 sums. A whole kernel takes about 15 % longer with a GPU's, so every run has them.
 enum class TensorCore { sm_90, sm_89, fast };
 
 struct ExecOptions {
@@ -38,7 +38,6 @@ struct ExecOptions {
 
 const char* name(Schedule schedule);
 const char* name(Copies copies);
-const char* name(TensorCore tensor_core);
 
 const char* backend_name();  // "cpu" or "gpu"
 std::string device_name();   // "CPU, 2 workers" or the GPU's name

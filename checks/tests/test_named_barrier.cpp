@@ -227,6 +227,14 @@ TEST_CASE("bar: a warp that takes no part is not ordered") {
   CHECK_CONTAINS(f.text, "no barrier that both take part in orders them");
 }
 
+TEST_CASE("bar: a use of a barrier passes nothing on to the next use, by other warps") {
+  const Run run{SM80(named_reused_by_others), 128, 256};
+  const Finding f = only(run);
+  CHECK(f.kind == Kind::race_inter_warp);
+  check_side(run, f.first, {"write", 0, 3, true});
+  check_side(run, f.second, {"read", 3, 9, false});
+}
+
 TEST_CASE("bar: arrive gives and does not take; what comes after it is not given") {
   races({SM80(arrive_acquires_nothing), 64, 256}, Kind::race_inter_warp, "write", "read");
   races({SM80(named_written_after_arrive), 64, 256}, Kind::race_inter_warp, "write", "read");

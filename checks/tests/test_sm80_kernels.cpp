@@ -320,6 +320,15 @@ __global__ void named_across_groups(int* out) {
   if (threadIdx.x == 73) out[threadIdx.x] = int(s[21]);  // [read]
 }
 
+// One barrier, first for warps 0 and 1, then for 2 and 3 (in ascending order): the second use knows nothing of the
+// first.
+__global__ void named_reused_by_others(int* out) {
+  float* s = zeroed();
+  if (threadIdx.x == 3) s[21] = 1.0f;  // [write]
+  barrier_sync(1, 64);
+  if (threadIdx.x == 105) out[threadIdx.x] = int(s[21]);  // [read]
+}
+
 // Two warps read before any named barrier is used; the writer waits for both, or forgets one.
 __global__ void named_readers_done(int* out) {
   float* s = zeroed();

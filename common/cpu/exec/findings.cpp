@@ -53,18 +53,6 @@ const char* name(Schedule schedule) {
 
 const char* name(Copies copies) { return copies == Copies::at_wait ? "at_wait" : "at_issue"; }
 
-const char* name(TensorCore tensor_core) {
-  switch (tensor_core) {
-    case TensorCore::sm_90:
-      return "sm_90";
-    case TensorCore::sm_89:
-      return "sm_89";
-    case TensorCore::fast:
-      return "fast";
-  }
-  return "?";
-}
-
 namespace cpu {
 namespace {
 

@@ -191,7 +191,8 @@ void mma_tile(const MmaA& a, const MmaB& b, float (&c)[16][8], TensorCore tensor
         const Short8 exponent = a.exponent_[row][k] + load<Short8>(b.exponent_[k]);
         largest = exponent > largest ? exponent : largest;
       }
-      Int4 unit[2], sum[2] = {};
+      Int4 unit[2];
+      UInt4 sum[2] = {};  // unsigned: where an infinity takes part it is nonsense, and may wrap
       Float4 scale[2];
       for (int half = 0; half < 2; ++half) {
         const auto before = load<Int4>(&c[row][4 * half]);
@@ -205,20 +206,22 @@ void mma_tile(const MmaA& a, const MmaB& b, float (&c)[16][8], TensorCore tensor
       // Multiplied by a power of two, an exact product stays exact; the conversion to integer cuts it off.
       for (int k = first; k < end; ++k)
         for (int half = 0; half < 2; ++half)
-          sum[half] +=
-              __builtin_convertvector(a.value_[row][k] * load<Float4>(&b.value_[k][4 * half]) * scale[half], Int4);
+          sum[half] += UInt4(
+              __builtin_convertvector(a.value_[row][k] * load<Float4>(&b.value_[k][4 * half]) * scale[half], Int4));
       for (int half = 0; half < 2; ++half) {
         float* const result = &c[row][4 * half];
         const auto before = load<Float4>(result);
-        const Int4 total = sum[half] + __builtin_convertvector(before * scale[half], Int4);
+        const auto total = Int4(sum[half] + UInt4(__builtin_convertvector(before * scale[half], Int4)));
         // The conversion to float rounds: one step back where it went up.
-        const Int4 sign = total >> 31, magnitude = (total ^ sign) - sign;
+        const Int4 sign = total >> 31;
+        const auto magnitude = Int4(UInt4(total ^ sign) - UInt4(sign));
         const auto rounded = __builtin_convertvector(magnitude, Float4);
         const auto cut = Float4(Int4(rounded) + (__builtin_convertvector(rounded, Int4) > magnitude));
         const auto after = UInt4(cut * Float4(power_of_two(unit[half]))) | (UInt4(sign) << 31);
         const auto no_product = UInt4(widen(largest, half) < NO_PRODUCT);
         const UInt4 done = choose(no_product, UInt4(before + 0.0f), after);  // -0 becomes 0
-        const Int4 too_large = (sum[half] > (1 << 30)) | (sum[half] < -(1 << 30));
+        const auto products = Int4(sum[half]);  // with c, one beyond 2^30 might pass 2^31: the definition takes it
+        const Int4 too_large = (products > (1 << 30)) | (products < -(1 << 30));
         const auto special = UInt4(too_large) | UInt4((UInt4(before) & 0x7F800000u) == 0x7F800000u) |
                              load<UInt4>(b.special_ + 4 * half) | (a.special_[row] ? ~0u : 0u);
         store(result, done);
