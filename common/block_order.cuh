@@ -18,14 +18,14 @@ __host__ __device__ constexpr BlockWork longest_first(unsigned i, unsigned tiles
 
 // This block's work in a grid (tiles, H, B): the longest first, over all heads or head by head. The CPU starts blocks
 // in no particular order, and its checks ask for them by tile and head: there the grid itself says which.
-__device__ __forceinline__ BlockWork block_work(bool over_all_heads) {
+__device__ __forceinline__ BlockWork block_work(int H, bool over_all_heads) {
+  const unsigned head = blockIdx.z * unsigned(H) + blockIdx.y;
 #ifdef __CUDACC__
-  const unsigned head = blockIdx.y + gridDim.y * blockIdx.z;
-  if (over_all_heads) return longest_first(blockIdx.x + gridDim.x * head, gridDim.x, gridDim.y * gridDim.z);
+  if (over_all_heads) return longest_first(blockIdx.x + gridDim.x * head, gridDim.x, unsigned(H) * gridDim.z);
   return {int(gridDim.x - 1 - blockIdx.x), int(head)};
 #else
   (void)over_all_heads;
-  return {int(blockIdx.x), int(blockIdx.y + gridDim.y * blockIdx.z)};
+  return {int(blockIdx.x), int(head)};
 #endif
 }
 

@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(THREADS, 2)
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
-  const BlockWork work = block_work(STRIPES == 1 && causal);
+  const BlockWork work = block_work(H, STRIPES == 1 && causal);
   const int q0 = work.tile * M;  // first query row of this block
   const std::size_t head = std::size_t(work.head) * S * D;
   q += head, k += head, v += head, out += head;
