@@ -1,0 +1,32 @@
+// Which query tile of which head a block takes, where blocks differ in length and so their order matters. A GPU starts
+// blocks in the order of their index: x fastest, then y, then z.
+#pragma once
+#include <cuda_runtime.h>
+
+namespace lab {
+
+struct BlockWork {
+  int tile;  // of a head's query tiles
+  int head;  // of all batches' heads
+};
+
+// Block i of `tiles` times `heads`, started as the i-th: the last tiles of all heads, then the ones before them. Every
+// (tile, head) comes once.
+__host__ __device__ constexpr BlockWork longest_first(unsigned i, unsigned tiles, unsigned heads) {
+  return {int(tiles - 1 - i / heads), int(i % heads)};
+}
+
+// This block's work in a grid (tiles, H, B): the longest first, over all heads or head by head. The CPU starts blocks
+// in no particular order, and its checks ask for them by tile and head: there the grid itself says which.
+__device__ __forceinline__ BlockWork block_work(int H, bool over_all_heads) {
+  const unsigned head = blockIdx.z * unsigned(H) + blockIdx.y;
+#ifdef __CUDACC__
+  if (over_all_heads) return longest_first(blockIdx.x + gridDim.x * head, gridDim.x, unsigned(H) * gridDim.z);
+  return {int(gridDim.x - 1 - blockIdx.x), int(head)};
+#else
+  (void)over_all_heads;
+  return {int(blockIdx.x), int(head)};
+#endif
+}
+
+}  // namespace lab
