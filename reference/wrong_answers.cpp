@@ -1,6 +1,8 @@
 #include "reference/wrong_answers.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
 #include <limits>
 #include <string>
 
@@ -11,12 +13,12 @@ namespace {
 
 constexpr double INF = std::numeric_limits<double>::infinity();
 
-// K with its rows past S as zeros, up to a multiple of `multiple`: what the kernels' tiles hold.
-std::vector<double> padded_k(const Head& head, int multiple) {
+// K or V of the head with its rows past S as zeros, up to a multiple of `multiple`: what the kernels' tiles hold.
+std::vector<double> padded(const std::vector<double>& tensor, const Head& head, int multiple) {
   const int rows = (head.S + multiple - 1) / multiple * multiple;
-  std::vector<double> k(std::size_t(rows) * head.D, 0.0);
-  std::copy(head.k.begin(), head.k.end(), k.begin());
-  return k;
+  std::vector<double> whole(std::size_t(rows) * head.D, 0.0);
+  std::copy(tensor.begin(), tensor.end(), whole.begin());
+  return whole;
 }
 
 void require(bool fine, const char* bug, const char* needs) {
@@ -62,7 +64,7 @@ std::vector<double> qk_not_transposed(const Shape& shape, double scale, Tensor q
   require(tile_n == shape.D, "qk_not_transposed", "a tile of N = D keys");
   // Key n of a tile becomes column n of the tile: the transpose of each N x N block, as a new K.
   const auto prepare = [&](Head& head) {
-    const std::vector<double> tile = padded_k(head, tile_n);
+    const std::vector<double> tile = padded(head.k, head, tile_n);
     for (int n = 0; n < head.S; ++n)
       for (int c = 0; c < head.D; ++c)
         head.k[std::size_t(n) * head.D + c] = tile[std::size_t(n / tile_n * tile_n + c) * head.D + n % tile_n];
@@ -74,12 +76,82 @@ std::vector<double> ldm(const Shape& shape, double scale, Tensor q, Tensor k, Te
                         std::span<const RowBlock> blocks) {
   require(shape.D % 16 == 0, "ldm", "a D that is a multiple of 16");
   const auto prepare = [&](Head& head) {
-    const std::vector<double> whole = padded_k(head, 16);
+    const std::vector<double> whole = padded(head.k, head, 16);
     for (int n = 0; n < head.S; ++n)
       for (int c = 0; c < head.D; ++c)
         head.k[std::size_t(n) * head.D + c] = whole[std::size_t(n / 16 * 16 + c % 16) * head.D + c / 16 * 16 + n % 16];
   };
   return attention_after(prepare, shape, scale, q, k, v, blocks);
+}
+
+std::vector<double> swizzle_one_side(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
+                                     std::span<const RowBlock> blocks) {
+  require(shape.D % 64 == 0, "swizzle_one_side", "rows of whole eights of chunks");
+  const auto prepare = [&](Head& head) {
+    const std::vector<double> straight = head.k;
+    for (int n = 0; n < head.S; ++n)
+      for (int c = 0; c < head.D; ++c)
+        head.k[std::size_t(n) * head.D + c] = straight[std::size_t(n) * head.D + ((c / 8) ^ (n % 8)) * 8 + c % 8];
+  };
+  return attention_after(prepare, shape, scale, q, k, v, blocks);
+}
+
+std::vector<double> ldmatrix_row_address(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
+                                         std::span<const RowBlock> blocks) {
+  require(shape.D % 16 == 0, "ldmatrix_row_address", "a D that is a multiple of 16");
+  const auto prepare = [&](Head& head) {
+    const std::vector<double> whole = head.k;
+    for (int n = 0; n < head.S; ++n)
+      for (int c = 0; c < head.D; ++c)
+        head.k[std::size_t(n) * head.D + c] = whole[std::size_t(n / 16 * 16) * head.D + c / 16 * 16 + c % 8];
+  };
+  return attention_after(prepare, shape, scale, q, k, v, blocks);
+}
+
+std::vector<double> v_not_transposed(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
+                                     std::span<const RowBlock> blocks) {
+  require(shape.D % 8 == 0, "v_not_transposed", "a D that is a multiple of 8");
+  const auto prepare = [&](Head& head) {
+    const std::vector<double> whole = padded(head.v, head, 8);
+    for (int n = 0; n < head.S; ++n)
+      for (int c = 0; c < head.D; ++c)
+        head.v[std::size_t(n) * head.D + c] = whole[std::size_t(n / 8 * 8 + c % 8) * head.D + c / 8 * 8 + n % 8];
+  };
+  return attention_after(prepare, shape, scale, q, k, v, blocks);
+}
+
+std::vector<double> guard_of_a_float(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
+                                     std::span<const RowBlock> blocks) {
+  require(tile_n > 0, "guard_of_a_float", "a tile of at least one key");
+  constexpr double LARGEST_FINITE_HALF = 65504, FIRST_ROUNDED_UP = 65520;
+  std::atomic<bool> sum_overflows = false;
+  std::vector<double> out = for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* row) {
+    const int keys = visible_keys(shape, i);
+    std::vector<double> p(keys);
+    for (int n = 0; n < keys; ++n) p[n] = scale * dot(head.q_row(i), head.k_row(n), head.D);
+    const double first_max = *std::max_element(p.begin(), p.begin() + std::min(keys, tile_n));
+    double sum = 0;
+    for (int n = 0; n < keys; ++n) {
+      p[n] = std::exp(p[n] - first_max), sum += p[n];
+      if (p[n] > 0x1p120) sum_overflows = true;
+      const double half = p[n] < FIRST_ROUNDED_UP ? std::min(p[n], LARGEST_FINITE_HALF) : INF;
+      for (int c = 0; c < head.D; ++c) row[c] += half * head.v_row(n)[c];
+    }
+    for (int c = 0; c < head.D; ++c) row[c] /= sum;
+  });
+  require(!sum_overflows, "guard_of_a_float", "weights of at most 2^120");
+  return out;
+}
+
+std::vector<double> keys_of_another_tile(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_m,
+                                         std::span<const RowBlock> blocks) {
+  require(tile_m > 0 && shape.causal, "keys_of_another_tile", "a causal shape");
+  const int tiles = (shape.S + tile_m - 1) / tile_m;
+  return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
+    std::vector<double> scores(std::min(visible_keys(shape, i), (tiles - i / tile_m) * tile_m));
+    for (std::size_t n = 0; n < scores.size(); ++n) scores[n] = scale * dot(head.q_row(i), head.k_row(int(n)), head.D);
+    softmax_times_v(head, scores, out);
+  });
 }
 
 std::vector<double> scores_ignored(const Shape& shape, double, Tensor q, Tensor k, Tensor v,

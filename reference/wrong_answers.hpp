@@ -38,6 +38,30 @@ std::vector<double> qk_not_transposed(const Shape&, double scale, Tensor q, Tens
 std::vector<double> ldm(const Shape&, double scale, Tensor q, Tensor k, Tensor v,
                         std::span<const RowBlock> blocks = {});
 
+// Attention with the 16-byte chunks of every key's row permuted: K'[n][8 c + j] = K[n][8 (c xor n mod 8) + j].
+std::vector<double> swizzle_one_side(const Shape&, double scale, Tensor q, Tensor k, Tensor v,
+                                     std::span<const RowBlock> blocks = {});
+
+// Attention with one 8-column piece in place of every 16 x 16 block of K: K'[n0+n][k0+k] = K[n0][k0 + k mod 8].
+std::vector<double> ldmatrix_row_address(const Shape&, double scale, Tensor q, Tensor k, Tensor v,
+                                         std::span<const RowBlock> blocks = {});
+
+// Attention with every 8 x 8 block of V transposed: V'[n0+n][c0+c] = V[n0+c][c0+n], keys past S being zeros.
+std::vector<double> v_not_transposed(const Shape&, double scale, Tensor q, Tensor k, Tensor v,
+                                     std::span<const RowBlock> blocks = {});
+
+// Weights are relative to the row's maximum over its first `tile_n` keys, m: p[n] = exp(s[n] - m), for P V as a half,
+// which is +Inf from 65520 on; O = P V / sum(p) is then +-Inf, or NaN where V has both signs. Weights above 2^120
+// (never with scores within +-40) throw BadInput: there the kernel's sum overflows as well.
+std::vector<double> guard_of_a_float(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
+                                     std::span<const RowBlock> blocks = {});
+
+// Causal attention whose last query tile of `tile_m` rows stops at the key where the first should, the last but one
+// where the second should, and so on: row i of tile t = i / tile_m, of T in all, sees keys 0 .. min(i + 1, (T - t)
+// tile_m) - 1.
+std::vector<double> keys_of_another_tile(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_m,
+                                         std::span<const RowBlock> blocks = {});
+
 // The mean of V over the keys that a row sees: what is left if Q·K^T is ignored.
 std::vector<double> scores_ignored(const Shape&, double scale, Tensor q, Tensor k, Tensor v,
                                    std::span<const RowBlock> blocks = {});

@@ -15,6 +15,7 @@
 #include "checks/acceptance/tolerance.hpp"
 #include "checks/commands.hpp"
 #include "checks/desk/patch.hpp"
+#include "checks/pages/banks.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -110,8 +111,14 @@ Comparison compare(const Trial& t, const std::vector<double>& with, const Where&
   const Bound bound = bound_of(t);
   for_elements(t.shape, [&](std::size_t i, int row, int col) {
     if (!where(row, col)) return;
-    const double diff = std::abs(double(to_float(t.out[i])) - with[i]);
+    const double out = to_float(t.out[i]);
     ++c.compared;
+    if (!std::isfinite(with[i])) {
+      if (out == with[i] || (std::isnan(out) && std::isnan(with[i]))) return;
+      ++c.outside, c.max_diff = INFINITY;
+      return;
+    }
+    const double diff = std::abs(out - with[i]);
     if (!(diff <= bound.allowed(with[i]))) ++c.outside;
     c.max_diff = std::max(c.max_diff, std::isnan(diff) ? INFINITY : diff);
   });
@@ -266,7 +273,8 @@ Part equals_prediction(const Trial& t, const std::vector<double>& predicted, con
   const std::vector<double> right = right_answer(t);
   double apart = 0;
   for_elements(t.shape, [&](std::size_t i, int row, int col) {
-    if (where(row, col)) apart = std::max(apart, std::abs(predicted[i] - right[i]));
+    if (where(row, col))
+      apart = std::max(apart, std::isnan(predicted[i]) ? INFINITY : std::abs(predicted[i] - right[i]));
   });
   const Comparison with_prediction = compare(t, predicted, where), with_right = compare(t, right, where);
   Part part;
@@ -450,6 +458,52 @@ Part checker_reports(const Shape& shape, const ExpectedReport& wanted) {
   }
   part.shown = under == 4;
   part.seen = format("reported under %d of 4 schedules, %s", under, text(shape).c_str());
+  return part;
+}
+
+namespace {
+
+// The turns of every ldmatrix.x4 at one line: the execution tells of its 32 rows in the order of the lanes.
+class TurnCounter final : public ExecWatcher {
+ public:
+  TurnCounter(const LaunchPlan& plan, int line) : plan_(plan), line_(line) {}
+  void see(const ExecEvent& e) override {
+    if (e.kind != ExecEvent::Kind::read || e.line != line_) return;
+    if (e.bytes != 16 || e.lane != seen_) throw std::runtime_error("bank_turns: no ldmatrix.x4 at that line");
+    const auto array = std::ranges::find(plan_.arrays, e.array, &SharedArray::name);
+    if (array == plan_.arrays.end()) throw std::runtime_error("bank_turns: a row outside every array");
+    address_[e.lane] =
+        e.row * array->pitch * int(sizeof(fp16)) + e.byte;  // of the array: conflicts depend on differences
+    if (++seen_ < banks::LANES) return;
+    seen_ = 0;
+    ++instructions[banks::access(address_, 16).turns];
+  }
+  std::map<int, std::size_t> instructions;  // by their turns
+
+ private:
+  const LaunchPlan& plan_;
+  int line_, seen_ = 0;
+  std::array<int, banks::LANES> address_{};
+};
+
+}  // namespace
+
+Part bank_turns(const Shape& shape, const std::string& piece, int turns) {
+  const Place place = line_with(piece);
+  Part part;
+  part.expected = format("every ldmatrix.x4 at %s takes %d turns at the banks", place.text().c_str(), turns);
+  if (std::string_view(backend_name()) == "gpu") return cannot_look(part, "a GPU counts them for a profiler only");
+  if (!can_check()) throw BadInput("this binary is not instrumented; make stage=S reproduce-bug builds one that is");
+  const LaunchPlan plan = stage().plan(shape);
+  TurnCounter counter(plan, place.line);
+  ExecOptions options;
+  options.check = true, options.workers = 1, options.watcher = &counter;
+  const Trial t = run_trial(shape, Family::unit, options);
+  part.shown = t.ok() && counter.instructions.size() == 1 && counter.instructions.begin()->first == turns;
+  part.seen = text(shape) + ":";
+  for (const auto& [taken, count] : counter.instructions) part.seen += format(" %zu of %d turns", count, taken);
+  if (counter.instructions.empty()) part.seen += " none";
+  part.seen += state(t);
   return part;
 }
 

@@ -60,7 +60,8 @@ using Where = std::function<bool(int row, int col)>;
 inline bool everywhere(int, int) { return true; }
 
 // `predicted` ([B,H,S,D], fp64) is what comes out, at the harness's own tolerance, on an input where it differs from
-// the right answer by at least 100 times the notes' 1e-3. Only elements with `where` count.
+// the right answer by at least 100 times the notes' 1e-3. Only elements with `where` count. Where it is a NaN or an
+// infinity, so must the output be.
 Part equals_prediction(const Trial& trial, const std::vector<double>& predicted, const std::string& formula,
                        const Where& where = everywhere);
 // The output is NaN at exactly these elements.
@@ -87,6 +88,10 @@ struct ExpectedReport {
   std::string first, second;
 };
 Part checker_reports(const Shape& shape, const ExpectedReport& report);
+// Every ldmatrix.x4 at the line with `piece` takes `turns` at the banks of shared memory: 4 without a conflict, one per
+// eight rows of 16 bytes. The rows' addresses are those that the kernel gave; the banks are those of
+// checks/pages/banks.hpp. A GPU counts them for a profiler only.
+Part bank_turns(const Shape& shape, const std::string& piece, int turns);
 // The checker finds nothing and all schedules agree with the right answer: for harmless changes.
 std::vector<Part> nothing_wrong(const Shape& shape);
 

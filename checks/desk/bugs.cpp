@@ -64,10 +64,10 @@ Shown judge_fingerprints(int planted, int fixed) {
                                                                                                      : Shown::no;
 }
 
-Colour judge_acceptance(int status, bool harmless, bool may_hide, bool says_skipped) {
+Colour judge_acceptance(int status, bool right, bool may_hide, bool says_skipped) {
   if (status == ACCEPTANCE_SKIPPED && says_skipped) return Colour::skipped;
   if (status == 0 && may_hide) return Colour::hidden;
-  return status == (harmless ? 0 : 1) ? Colour::as_it_must : Colour::wrong;
+  return status == (right ? 0 : 1) ? Colour::as_it_must : Colour::wrong;
 }
 
 int reproduce_command(const Args& args) {
@@ -115,9 +115,9 @@ int check_harness_command(const Args& args) {
     const int status = run({entry.labs[0], "test", "quick=1"}, log).status;
     const std::string said = read_text(log), skipped = skipped_in(said);
     std::printf("%-20s %-22s ", bug.stage.c_str(), bug.name.c_str());
-    const char* wanted = bug.harmless ? "green" : "red";
+    const char* wanted = bug.right() ? "green" : "red";
     const bool may_hide = bug.lucky && entry.labs[0].starts_with("build/gpu/");
-    switch (judge_acceptance(status, bug.harmless.has_value(), may_hide, !skipped.empty())) {
+    switch (judge_acceptance(status, bug.right(), may_hide, !skipped.empty())) {
       case Colour::skipped:
         ++counts.skipped;
         std::printf("%s\n", skipped.c_str());

@@ -9,14 +9,16 @@
 namespace lab::desk {
 
 struct Bug {
-  std::string stage;                         // the directory of the stage that it is planted in
-  std::string name;                          // what bug= takes
-  std::string plants = {};                   // one line: the change
-  std::string predicted = {};                // one line: the wrong answer, or what takes its place
-  std::vector<std::string> also = {};        // broken versions of the notes that had it: "v2c4"
-  std::optional<std::string> harmless = {};  // why it turned out to be no bug
-  std::optional<std::string> lucky = {};     // why a GPU may hide it
-  std::optional<std::string> map = {};       // the caption of its error map
+  std::string stage;                               // the directory of the stage that it is planted in
+  std::string name;                                // what bug= takes
+  std::string plants = {};                         // one line: the change
+  std::string predicted = {};                      // one line: the wrong answer, or what takes its place
+  std::vector<std::string> also = {};              // broken versions of the notes that had it: "v2c4"
+  std::optional<std::string> harmless = {};        // why it turned out to be no bug
+  std::optional<std::string> slow = {};            // why the answer is right all the same
+  std::optional<std::string> lucky = {};           // why a GPU may hide it
+  std::optional<std::string> map = {};             // the caption of its error map
+  bool right() const { return harmless || slow; }  // the output is, whatever else shows
   std::string pair() const { return stage + ":" + name; }
 };
 

@@ -27,6 +27,7 @@ struct Patch {
   std::string predicted;          // the wrong answer as a formula, or what takes its place
   std::vector<std::string> also;  // versions of the source notes that had this bug: v2c2
   std::string harmless;           // why it turned out to be no bug
+  std::string slow;               // why the answer is right all the same: it costs time only
   std::string lucky;              // why a GPU may hide it
   std::string map;                // caption of its error map
   std::string head;               // all of the above as it stands in the file, to be written back

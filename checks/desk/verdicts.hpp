@@ -14,8 +14,8 @@ enum class Shown { yes, no, hidden };
 Shown judge_fingerprints(int planted, int fixed);
 
 enum class Colour { as_it_must, wrong, hidden, skipped };
-// Of an acceptance with a bug: red (1), or green if the change is harmless. One that a GPU may hide may be green there.
-// `says_skipped`: its log has the line that goes with the status.
-Colour judge_acceptance(int status, bool harmless, bool may_hide, bool says_skipped);
+// Of an acceptance with a bug: red (1), or green if its answers are right: a harmless change, or a slow one. One that a
+// GPU may hide may be green there. `says_skipped`: its log has the line that goes with the status.
+Colour judge_acceptance(int status, bool right, bool may_hide, bool says_skipped);
 
 }  // namespace lab::desk

@@ -22,7 +22,7 @@ struct ScratchLadder {
     add("stages/v2b_middle/stage.conf", "# a comment\nidea=\"one = two # three\"  # behind\nregisters=48\n");
     add("stages/v1_first/stage.conf", "idea=\"the first\"\n");
     add("stages/v2b_middle/bugs/race.patch", patch("also: v2 v2a\nlucky: by the order of warps\n"));
-    add("stages/v2b_middle/bugs/accum.patch", patch(""));
+    add("stages/v2b_middle/bugs/accum.patch", patch("slow: two turns for one\n"));
     add("stages/v10_late/bugs/ldm.patch", patch("also: v2a\nharmless: nothing reads it\nmap: tiles of 8\n"));
   }
   ~ScratchLadder() { std::filesystem::remove_all(root); }
@@ -105,6 +105,9 @@ TEST_CASE("the ladder is read from the directories, in the order of the climb") 
   CHECK(ldm->map == "tiles of 8");
   CHECK_FALSE(ldm->lucky);
   CHECK(ldm->also == Words{"v2a"});  // and not the diff's own lines
+  CHECK_FALSE(ldm->slow);
+  CHECK(ladder.stages[1].bug("accum")->slow == "two turns for one");
+  CHECK((ldm->right() && ladder.stages[1].bug("accum")->right() && !ladder.stages[1].bug("race")->right()));
 }
 
 TEST_CASE("a name means a stage, its short name or a broken version") {

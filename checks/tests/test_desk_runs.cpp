@@ -131,7 +131,7 @@ TEST_CASE("a fingerprint counts if it shows where it must and nowhere else") {
   CHECK(judge_fingerprints(127, 127) == Shown::no);
 }
 
-TEST_CASE("an acceptance must be red on a bug, green on a harmless change; a crash is neither") {
+TEST_CASE("an acceptance must be red on a bug, green where the answers are right; a crash is neither") {
   CHECK(judge_acceptance(1, false, false, false) == Colour::as_it_must);
   CHECK(judge_acceptance(0, false, false, false) == Colour::wrong);
   CHECK(judge_acceptance(139, false, false, false) == Colour::wrong);

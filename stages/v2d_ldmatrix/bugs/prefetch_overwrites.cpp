@@ -1,0 +1,18 @@
+// How to recognise the bug prefetch_overwrites.
+#include "checks/bugs/fingerprint.hpp"
+
+namespace {
+using namespace lab;
+
+constexpr Shape SMALL{1, 1, 512, 64, false};
+
+std::vector<Part> look() {
+  return {checker_reports(SMALL, {Finding::Kind::race_inter_warp, "ptx::ldmatrix_x4(b, &sK", "from + i * T::D, 16);"}),
+          checker_reports(SMALL,
+                          {Finding::Kind::race_inter_warp, "ptx::ldmatrix_x4_trans(b, &sV", "from + i * T::D, 16);"}),
+          schedules_differ(SMALL)};
+}
+
+const RegisteredFingerprint registered(look);
+
+}  // namespace

@@ -1,0 +1,19 @@
+// How to recognise the bug swizzle_row_bits.
+#include "checks/bugs/fingerprint.hpp"
+#include "reference/wrong_answers.hpp"
+
+namespace {
+using namespace lab;
+
+constexpr Shape MISSION{1, 8, 512, 64, false}, SMALL{1, 1, 128, 64, false}, WIDE{1, 1, 128, 128, false};
+
+std::vector<Part> look() {
+  const Trial t = run_trial(MISSION);
+  return {bank_turns(SMALL, "ptx::ldmatrix_x4(b, &sK", 8), bank_turns(SMALL, "ptx::ldmatrix_x4_trans(b, &sV", 8),
+          bank_turns(SMALL, "ptx::ldmatrix_x4(a, &smem.sQ", 8), bank_turns(WIDE, "ptx::ldmatrix_x4(b, &sK", 8),
+          right_by_luck(t, attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v), "with either swizzle")};
+}
+
+const RegisteredFingerprint registered(look);
+
+}  // namespace
