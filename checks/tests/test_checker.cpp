@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <functional>
 #include <string>
@@ -544,6 +545,25 @@ TEST_CASE("checker: a line that a patch added is named, and printed, as it stand
   }
   CHECK(f.text.find("write by warp 0 lane 3 at checks/tests/sample.patch:8: if (threadIdx.x == 3) s[21] = 1.0f;") !=
         f.text.npos);
+}
+
+TEST_CASE("checker: a report names the kernel although the launch's name is gone by then") {
+  take_exec_report();
+  int* out = nullptr;
+  REQUIRE(cudaMalloc(&out, 96 * sizeof(int)) == cudaSuccess);
+  ExecOptions options;
+  options.check = true;
+  set_exec_options(options);
+  std::string name = "a name that is too long to lie inside of the string<64,3>";
+  CHECK(launch(name.c_str(), kernels::inter_write_read, 1, 96, 256, nullptr, out) == cudaSuccess);
+  std::ranges::fill(name, '#');
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  set_exec_options({});
+  const ExecReport report = take_exec_report();
+  cudaFree(out);
+  REQUIRE(report.findings.size() == 1);
+  CHECK(report.findings[0].kernel == "a name that is too long to lie inside of the string<64,3>");
+  CHECK(report.findings[0].text.find("kernel a name that is") != std::string::npos);
 }
 
 // --- correct kernels -----------------------------------------------------------------------------

@@ -574,6 +574,97 @@ TEST_CASE("wrong answers: ldm") {
   CHECK_THROWS_AS(wrong::ldm(odd, 1, in.q, in.k, in.v), BadInput);
 }
 
+TEST_CASE("wrong answers: ldmatrix, row addresses and swizzle") {
+  for (const Shape& s : RAGGED) {
+    const double scale = default_scale(s.D);
+    // Which element of K meets column d of q.
+    const auto with_k = [&](const Inputs& x, auto key_of, auto column_of) {
+      return naive(s, x, [&](int head, int i, int n) {
+        double sum = 0;
+        for (int d = 0; d < s.D; ++d) sum += at(s, x.q, head, i, d) * at(s, x.k, head, key_of(n), column_of(n, d));
+        return sum * scale;
+      });
+    };
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) {
+          return wrong::swizzle_one_side(shape, scale, x.q, x.k, x.v, rows);
+        },
+        // A chunk is 8 columns: the row's last three bits are added, without carry, to the column's bits from 8 on.
+        [&](const Inputs& x) {
+          return with_k(
+              x, [](int n) { return n; }, [](int n, int d) { return d ^ (n & 7) << 3; });
+        });
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) {
+          return wrong::ldmatrix_row_address(shape, scale, x.q, x.k, x.v, rows);
+        },
+        [&](const Inputs& x) {
+          return with_k(
+              x, [](int n) { return n & ~15; }, [](int, int d) { return d & ~8; });
+        });
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) {
+          return wrong::v_not_transposed(shape, scale, x.q, x.k, x.v, rows);
+        },
+        [&](const Inputs& x) {
+          Inputs turned = x;
+          for (int head = 0; head < s.B * s.H; ++head)
+            for (int n = 0; n < s.S; ++n)
+              for (int c = 0; c < s.D; ++c) {
+                const int key = (n & ~7) + (c & 7), column = (c & ~7) + (n & 7);
+                turned.v[(std::size_t(head) * s.S + n) * s.D + c] =
+                    key < s.S ? x.v[(std::size_t(head) * s.S + key) * s.D + column] : fp16{0};
+              }
+          return naive(s, turned);
+        });
+  }
+}
+
+TEST_CASE("wrong answers: keys_of_another_tile") {
+  const Shape s{1, 2, 200, 64, true};  // tiles of 64: rows 0.. 64.. 128.. 192.. see at most 256, 192, 128, 64 keys
+  check_prediction(
+      s,
+      [](const Shape& shape, const Inputs& x, auto rows) {
+        return wrong::keys_of_another_tile(shape, default_scale(shape.D), x.q, x.k, x.v, 64, rows);
+      },
+      [&](const Inputs& x) {
+        return naive(s, x, [&](int head, int i, int n) {
+          const bool seen = n < (i < 64 ? 256 : i < 128 ? 192 : i < 192 ? 128 : 64);
+          return seen ? naive_score(s, x, default_scale(s.D), head, i, n) : -std::numeric_limits<double>::infinity();
+        });
+      });
+  const Shape all{1, 1, 100, 64, false};
+  const Inputs in = make_inputs(Family::unit, all, 1);
+  CHECK_THROWS_AS(wrong::keys_of_another_tile(all, 0.125, in.q, in.k, in.v, 64), BadInput);
+}
+
+TEST_CASE("wrong answers: guard_of_a_float") {
+  // The scores are those of the first column: 0 and 0 in the first tile of two keys, then what is given.
+  const Shape s{1, 1, 4, 64, false};
+  const auto predicted = [&](double third, double fourth) {
+    Inputs in = make_inputs(Family::unit, s, 1);
+    for (std::size_t i = 0; i < in.q.size(); ++i) in.q[i] = to_fp16(i % 64 == 0), in.k[i] = fp16{0};
+    in.k[2 * 64] = to_fp16(float(third)), in.k[3 * 64] = to_fp16(float(fourth));
+    for (int c = 0; c < 64; ++c) in.v[2 * 64 + c] = to_fp16(c < 32 ? 1 : -1), in.v[3 * 64 + c] = to_fp16(1);
+    return std::pair(wrong::guard_of_a_float(s, 1, in.q, in.k, in.v, 2), attention(s, 1, in.q, in.k, in.v));
+  };
+  constexpr double INF = std::numeric_limits<double>::infinity();
+  const auto [fits, right_fits] = predicted(11, 10);  // e^11 = 59874
+  for (std::size_t i = 0; i < fits.size(); ++i) CHECK(fits[i] == doctest::Approx(right_fits[i]));
+  const auto [one, right_one] = predicted(12, 11);  // e^12 = 162755
+  const auto [both, right_both] = predicted(12, 12);
+  for (int c = 0; c < 64; ++c) {
+    CHECK(one[c] == (c < 32 ? INF : -INF));
+    CHECK((c < 32 ? both[c] == INF : std::isnan(both[c])));
+  }
+  CHECK_THROWS_AS(predicted(100, 0), BadInput);  // e^100 > 2^120
+  const Inputs in = make_inputs(Family::unit, s, 1);
+  CHECK_THROWS_AS(wrong::guard_of_a_float(s, 1, in.q, in.k, in.v, 0), BadInput);
+}
+
 TEST_CASE("wrong answers: the rows of warp 7") {
   int rows = 0;
   for (int row = 0; row < 512; ++row) {

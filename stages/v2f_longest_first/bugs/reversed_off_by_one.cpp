@@ -1,4 +1,4 @@
-// How to recognise the bug reversed_without_minus_one.
+// How to recognise the bug reversed_off_by_one.
 #include "checks/bugs/fingerprint.hpp"
 
 namespace {
