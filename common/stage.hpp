@@ -40,6 +40,9 @@ struct LaunchPlan {
   bool half_p = false;    // rounds the softmax weights to fp16 before P·V: the harness allows for it
   dim3 grid;              // x: query tiles, y: heads, z: batch
   dim3 block;
+  // The linear index of the block that takes query tile `tile` (counted head after head, `tiles` per head); null: the
+  // tile's own number. Checks that run some tiles only ask for their blocks.
+  unsigned (*block_of)(unsigned tile, unsigned tiles, unsigned heads) = nullptr;
   std::size_t static_smem = 0;   // bytes of __shared__ arrays
   std::size_t dynamic_smem = 0;  // bytes asked for at launch
   std::vector<SharedArray> arrays;
