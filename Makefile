@@ -13,12 +13,13 @@ PYTHON ?= python3
 GOALS := help list test show-bug reproduce-bug check-harness run racecheck fuzz fuzz-npy sanitize unit clean
 GOALS += patches edit-bug save-bug mutants
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
+GOALS += archs format format-check compile_commands.json test-arm64
 GOALS += bench bench-cpu peers profile probe-wmma probe-mma
-INNER_GOALS := sanitized
+INNER_GOALS := sanitized tested-arm64
 GPU_GOALS := bench profile probe-wmma probe-mma
 NO_BUG_GOALS := bench-cpu profile
 WORDS := stage bug backend full q k v out causal scale seconds seed cases case check only shape rounds json sample new fix
-TOOL_WORDS := JOBS CXX CXXFLAGS HOST_CXX NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE MAKE MAKEFLAGS SHELL
+TOOL_WORDS := JOBS CXX CXXFLAGS HOST_CXX NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE ARM64 MAKE MAKEFLAGS SHELL
 include common/make/words.mk
 
 # --- stages -------------------------------------------------------------------------------------------------
@@ -88,6 +89,15 @@ sanitize:
 sanitized: $(B)/unit $(FIXED_LABS)
 	@sh checks/tests/sanitize.sh $^
 
+# The CPU backend on arm64 Linux, cross-built and under qemu-user; sh common/setup.sh --arm64 installs what that needs.
+test-arm64:
+	@sh checks/tests/arm64.sh prepare
+	@$(MAKE) backend=cpu ARM64=1 CXX=aarch64-linux-gnu-g++ tested-arm64
+ifdef ARM64
+tested-arm64: $(B)/unit $(foreach v,fixed checked bug-interwarp_race,$(call lab_of,v2b_single_warp,$(v)))
+	@sh checks/tests/arm64.sh run $^
+endif
+
 # Whether the notes' own inputs show each bug; and what each tool sees of it.
 blindness: $(RECORDS) $(FIXED_LABS) $(BUG_LABS)
 	@$< blindness-table $(B)/STAGE/VARIANT/lab
@@ -129,6 +139,19 @@ build-gpu: $(FIXED_LABS) $(BUG_LABS)
 # Needs nvcc, but no GPU. The JSON is what tables and plots are made from.
 resources: $(RECORDS) $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) $(foreach p,$(PAIRS),build/cpu/$(call stage_of_pair,$(p))/bug-$(call bug_of_pair,$(p))/lab)
 	@$< resources build/cpu/STAGE/VARIANT/lab $(call quote,$(json))
+
+# Every stage through nvcc for every architecture that it claims (its target and needs, in stage.conf); needs no GPU.
+archs: build/claims
+	@sh checks/budget/archs.sh $(JOBS) $<
+
+# clang-format 14 on all sources; the check changes nothing.
+format format-check:
+	@sh checks/tests/format.sh $@
+
+# Lets clangd read kernels and harness as the CPU backend compiles them; it looks for the file in build/.
+compile_commands.json:
+	@mkdir -p build; CXX='$(CXX)' sh common/compile_commands.sh $(CXXFLAGS) -Icommon/cpu -I. > build/compile_commands.tmp && \
+	  mv build/compile_commands.tmp build/$@ && echo "build/$@: $$(grep -c '"file"' build/$@) files"
 
 climb-table: $(RECORDS) $(FIXED_LABS) $(BUG_LABS)
 	@$< climb-table $(B)/STAGE/VARIANT/lab

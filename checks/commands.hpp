@@ -16,6 +16,7 @@ struct Command {
   const char* name;
   int (*run)(std::span<char*> args);  // the exit status: 0 good, 1 red; throws BadInput for what main turns into 2
   const char* help;
+  bool launches = true;  // needs a GPU, on that backend, that can run the stage
 };
 
 int test_command(std::span<char*> args);          // acceptance.cpp
@@ -33,7 +34,7 @@ int fuzz_command(std::span<char*> args);          // fuzz.cpp
 int blindness_command(std::span<char*> args);     // blindness.cpp
 
 inline constexpr Command COMMANDS[] = {
-    {"test", test_command, "test [full=1] [quick=1] [seed=N]     acceptance of the linked stage"},
+    {"test", test_command, "test [full=1] [quick=1] [cheapest=N] [seed=N]     acceptance of the linked stage"},
     {"run", run_command, "run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=0|1] [scale=x]"},
     {"fingerprint", fingerprint_command, "fingerprint BUG                        looks for a bug in this build"},
     {"once", once_command, "once B H S D [causal]                one launch, for compute-sanitizer to watch"},
@@ -42,15 +43,14 @@ inline constexpr Command COMMANDS[] = {
      "fuzz [seconds=N] [seed=K] [check=1]    random problems; a failure is shrunk and says how to repeat it"},
     {"blindness", blindness_command, "blindness                              would the notes' inputs have shown it?"},
     {"bench-cpu", bench_cpu_command, "bench-cpu                              what the CPU execution costs"},
-    {"bench", bench_command,
-     "bench [shape=B,H,S,D[,causal];...|acceptance|long|all] [round=N] [out=FILE]"},
+    {"bench", bench_command, "bench [shape=B,H,S,D[,causal];...|acceptance|long|all] [round=N] [out=FILE]"},
     {"error-map", error_map_command,
      "error-map [shape=B,H,S,D] [rows=A..B] [inputs=unit|probe] [fragments=measured|other] [predicted=1] [sample=N]"},
     {"layouts", layouts_command,
-     "layouts                                fragments over lanes, rows over banks, as JSON"},
+     "layouts                                fragments over lanes, rows over banks, as JSON", false},
     {"trace-shared", trace_shared_command,
      "trace-shared shape=B,H,S,D[,causal] [block=N] [arrays=A,B]    what a block does with its shared memory, as text"},
-    {"plan", plan_command, "plan B H S D [causal]                how the stage launches a shape, as JSON"},
+    {"plan", plan_command, "plan B H S D [causal]                how the stage launches a shape, as JSON", false},
 };
 
 // The `key=value` arguments of a command. A key that is unknown or given twice is the user's mistake, never

@@ -1,5 +1,6 @@
 // The `lab` binary: one stage, one planted bug or none, one backend. It finds the subcommand and turns errors
-// into exit statuses: 0 good, 1 red, 2 bad input.
+// into exit statuses: 0 good, 1 red, 2 bad input, 3 nothing could be looked at (a GPU that cannot run this stage, or
+// one that does not show a bug).
 #define DOCTEST_CONFIG_IMPLEMENT
 #define DOCTEST_CONFIG_NO_POSIX_SIGNALS  // a fault inside a kernel is the CPU backend's to report, with block
                                          // and lane
@@ -11,13 +12,23 @@
 
 #include "checks/commands.hpp"
 #include "common/backend.hpp"
+#include "common/gpu_fit.hpp"
 #include "common/stage.hpp"
+#include "common/target.hpp"
 
 namespace {
 
 void print_help(std::FILE* to) {
-  std::fprintf(to, "lab: %s on %s. Commands:\n", lab::stage().name, lab::backend_name());
+  std::fprintf(to, "lab: %s on %s. Commands:\n", lab::stage_name(), lab::backend_name());
   for (const lab::Command& command : lab::COMMANDS) std::fprintf(to, "  lab %s\n", command.help);
+}
+
+// The line that says why the GPU at hand cannot run this stage; "" if it can, or if kernels run on the CPU.
+std::string skipped_here() {
+  const auto gpu = lab::gpu_properties();
+  if (!gpu) return "";
+  const auto& [target, needs, smem] = lab::stage_conf;
+  return lab::skip_line({lab::stage_name(), target, needs, smem}, *gpu, lab::stages_in("stages"));
 }
 
 int dispatch(std::span<char*> args) {
@@ -31,7 +42,14 @@ int dispatch(std::span<char*> args) {
     return 0;
   }
   for (const lab::Command& command : lab::COMMANDS)
-    if (name == command.name) return command.run(args.subspan(1));
+    if (name == command.name) {
+      if (command.launches)
+        if (const std::string why = skipped_here(); !why.empty()) {
+          std::printf("%s\n0 passed, 0 failed, 1 skipped\n", why.c_str());
+          return 3;
+        }
+      return command.run(args.subspan(1));
+    }
   std::fprintf(stderr, "lab: unknown command '%s'\n", args[0]);
   print_help(stderr);
   return 2;

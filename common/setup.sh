@@ -1,9 +1,16 @@
 #!/bin/sh
 # Installs what the lab needs on Debian or Ubuntu, if anything is missing, then runs the command that follows.
 #   sh common/setup.sh make stage=v2b test
+#   sh common/setup.sh --arm64 make test-arm64     beside that: the cross compiler and qemu-user
+#   sh common/setup.sh --format make format-check  beside that: clang-format-14
 # What it may install, with apt-get and from the distribution alone: make, g++ (12 or newer), binutils (addr2line),
 # doctest-dev, libboost-context-dev, nlohmann-json3-dev. Where all of it is there, nothing is touched and no rights are needed.
 set -u
+arm64=; format=
+while :; do
+  case ${1:-} in --arm64) arm64=1 ;; --format) format=1 ;; *) break ;; esac
+  shift
+done
 
 new_enough() { command -v "$1" > /dev/null 2>&1 && [ "$("$1" -dumpversion | cut -d. -f1)" -ge 12 ] 2> /dev/null; }
 has_compiler() { for c in g++ g++-14 g++-13 g++-12; do new_enough $c && return 0; done; return 1; }
@@ -17,6 +24,10 @@ look() {
   has_header nlohmann/json.hpp || missing="$missing nlohmann-json3-dev"
   has_header boost/context/detail/fcontext.hpp || missing="$missing libboost-context-dev"
   has_compiler || missing="$missing g++"
+  [ -z "$format" ] || command -v clang-format-14 > /dev/null 2>&1 || missing="$missing clang-format-14"
+  [ -n "$arm64" ] || return 0
+  command -v aarch64-linux-gnu-g++ > /dev/null 2>&1 || missing="$missing g++-aarch64-linux-gnu"
+  command -v qemu-aarch64 > /dev/null 2>&1 || command -v qemu-aarch64-static > /dev/null 2>&1 || missing="$missing qemu-user"
 }
 
 look

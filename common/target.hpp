@@ -31,8 +31,17 @@ constexpr const Target* find_target(std::string_view name) {
   return nullptr;
 }
 
-// The target of the stage that this binary was linked with. Defined in common/build_info.cpp.
-const Target& stage_target();
+// What the linked stage's stage.conf says (common/stage_conf.cpp); sm_89 where no stage is linked, as in the unit
+// tests.
+struct StageConf {
+  const char* target;  // a Target's name
+  const char* needs;   // words of common/gpu_fit.hpp, such as "wmma cp.async"
+  std::size_t smem;    // bytes per block that the stage asks for at most
+};
+extern const StageConf stage_conf;
+
+// The linked stage's target.
+inline const Target& stage_target() { return *find_target(stage_conf.target); }
 
 // What a block gets without cudaFuncAttributeMaxDynamicSharedMemorySize, on every CUDA GPU.
 inline constexpr std::size_t SMEM_WITHOUT_OPT_IN = 49152;

@@ -3,8 +3,8 @@
 // code that does look inside a fragment goes wrong here as it does on the hardware.
 //
 // Measured on an NVIDIA H200 (sm_90), driver 580.159.04, CUDA 13.0, 2026-11-21: `make probe-wmma`
-// prints everything below this comment; `make probe-wmma check=1`, part of `make backend=gpu test`, holds the tables true.
-// Halves 8..15 of a lane repeat 0..7, and the multiplication reads only the first eight.
+// prints everything below this comment; `make probe-wmma check=1`, part of `make backend=gpu test`, holds the tables
+// true. Halves 8..15 of a lane repeat 0..7, and the multiplication reads only the first eight.
 #pragma once
 
 // clang-format off: tables

@@ -12,8 +12,9 @@
 namespace lab {
 
 struct AcceptanceOptions {
-  bool full = false;   // every query tile of the large shapes, not a sample
-  bool quick = false;  // cheapest cases first, stop at the first red one
+  bool full = false;         // every query tile of the large shapes, not a sample
+  bool quick = false;        // cheapest cases first, stop at the first red one
+  std::size_t cheapest = 0;  // quick, with so many cases only; 0: all of them
   std::uint64_t seed = 1;
 };
 

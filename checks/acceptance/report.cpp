@@ -127,6 +127,7 @@ Report::Report(const AcceptanceOptions& options) : options_(options) {
   std::printf("%s on %s (%s), planted bug: %s, seed %llu%s%s\n", stage().name, backend_name(), device_name().c_str(),
               bug.empty() ? "none" : bug.data(), (unsigned long long)options.seed, options.full ? ", full=1" : "",
               options.quick ? ", quick=1: cheapest cases first, stop at the first red one" : "");
+  if (options.cheapest) std::printf("Of all cases the %zu cheapest.\n", options.cheapest);
   if (!options.full)
     std::printf("Of large shapes a sample of the query tiles is %s; full=1 takes them all.\n",
                 can_schedule() ? "run" : "compared with the oracle");

@@ -571,6 +571,12 @@ TEST_CASE("checker: correct kernels are silent under all options, and compute th
   CHECK(check(runs[4]).out[4] == 19);
 }
 
+TEST_CASE("checker: atomics of every width that is provided, in an instrumented kernel") {
+  const Checked checked = check({KERNEL(atomic_widths), 96, 32});
+  silent(checked);
+  CHECK(checked.out[5] == 4 * 5);
+}
+
 TEST_CASE("checker: with the checker asleep nothing is reported") {
   for (const Run& run :
        {Run{KERNEL(inter_write_read)}, Run{KERNEL(read_uninitialised), 64, 448}, Run{KERNEL(copy_read_by_other), 64}})

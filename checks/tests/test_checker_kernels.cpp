@@ -615,6 +615,32 @@ __global__ void atomic_histogram(int* out) {
   if (threadIdx.x < 8) out[threadIdx.x] = bins[threadIdx.x];
 }
 
+// How many of five things that every atomic must do went right; by one thread, after all have added 1.
+template <class Int>
+__device__ int atomics_on(int* shared) {
+  Int* cell = reinterpret_cast<Int*>(shared);
+  constexpr int ORDER = __ATOMIC_SEQ_CST;
+  __atomic_fetch_add(cell, Int(1), ORDER);
+  __syncthreads();
+  if (threadIdx.x != 5) return 0;
+  Int expected = Int(blockDim.x);
+  int good = __atomic_load_n(cell, ORDER) == expected;
+  good += __atomic_compare_exchange_n(cell, &expected, Int(7), false, ORDER, ORDER);
+  good += !__atomic_compare_exchange_n(cell, &expected, Int(9), true, ORDER, ORDER) && expected == 7;
+  good += __atomic_exchange_n(cell, Int(11), ORDER) == 7;
+  __atomic_store_n(cell, Int(13), ORDER);
+  return good + (__atomic_load_n(cell, ORDER) == 13);
+}
+
+__global__ void atomic_widths(int* out) {
+  SmemCursor cursor;
+  int* cells = cursor.array<int>("cells", 8, 1);
+  if (threadIdx.x < 8) cells[threadIdx.x] = 0;
+  __syncthreads();
+  out[threadIdx.x] = atomics_on<unsigned char>(&cells[0]) + atomics_on<unsigned short>(&cells[2]) +
+                     atomics_on<unsigned>(&cells[4]) + atomics_on<unsigned long>(&cells[6]);
+}
+
 // --- correct kernels -----------------------------------------------------------------------------
 
 __global__ void reduction(int* out) {

@@ -27,7 +27,7 @@ Kernel copy_one_group_early, copy_buffer_reused_early, copy_left_behind, copy_tw
 // --- barriers ------------------------------------------------------------------------------------
 Kernel two_barriers, exited_before_barrier;
 // --- atomics -------------------------------------------------------------------------------------
-Kernel atomic_histogram;
+Kernel atomic_histogram, atomic_widths;
 // --- correct kernels -----------------------------------------------------------------------------
 Kernel reduction, transpose, ping_pong;
 // --- the compiler's ABI --------------------------------------------------------------------------

@@ -197,10 +197,14 @@ TEST_CASE("exec: a vector access that is not aligned") {
     asm volatile("" : "+r"(odd));
     HERE(line, out = *odd);
   });
+#if defined(__x86_64__)
   check_failed(outcome, cudaErrorMisalignedAddress, Finding::Kind::misaligned);
   CHECK(int(outcome.finished) == 716);
   CHECK_CONTAINS(outcome.message(), "probe: block (0,0,0) warp 0 lane 1" + at_line(line));
   CHECK_CONTAINS(outcome.message(), "misaligned");
+#else  // arm64 loads 16 bytes from anywhere: a GPU refuses what this processor does not (README.md, limits)
+  CHECK(outcome.finished == cudaSuccess);
+#endif
   cudaFree(buffer);
 }
 

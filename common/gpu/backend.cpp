@@ -10,6 +10,9 @@
 #include "common/launch.cuh"
 
 namespace lab {
+
+bool has_code_here();  // poison.cu
+
 namespace {
 ExecOptions options;
 std::string message;
@@ -38,6 +41,12 @@ cudaError_t synchronize_within(double seconds) {
     return state;
   }
   return cudaDeviceSynchronize();
+}
+
+std::optional<GpuProperties> gpu_properties() {
+  cudaDeviceProp p{};
+  if (cudaGetDeviceProperties(&p, 0) != cudaSuccess) return std::nullopt;
+  return GpuProperties{p.name, p.major, p.minor, p.sharedMemPerBlockOptin, has_code_here()};
 }
 
 ExecReport take_exec_report() {

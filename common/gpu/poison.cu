@@ -15,6 +15,16 @@ __global__ void fill_with_nan(int words) {
 
 }  // namespace
 
+// Whether the harness's own kernel, compiled for what stages are compiled for, has code for the GPU at hand.
+namespace lab {
+bool has_code_here() {
+  cudaFuncAttributes attributes{};
+  if (cudaFuncGetAttributes(&attributes, fill_with_nan) == cudaSuccess) return true;
+  cudaGetLastError();  // not the next launch's
+  return false;
+}
+}  // namespace lab
+
 void lab::poison_shared_memory() {
   int multiprocessors = 0, bytes = 0;
   if (cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0) != cudaSuccess ||

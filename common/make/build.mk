@@ -5,16 +5,22 @@
 .DELETE_ON_ERROR:
 .SECONDARY:
 NVCC := nvcc
-GPU_ARCHS := 89 90
+# What kernels are compiled for: the lab's two, the GPU at hand if nvcc knows it, and PTX for the rest, from 8.0 on: cp.async.
+GPU_HERE := $(if $(filter gpu,$(backend)),$(shell nvidia-smi --query-gpu=compute_cap --format=csv$(comma)noheader 2>/dev/null | head -1 | tr -d .))
+GPU_ARCHS := $(sort 89 90 $(if $(GPU_HERE),$(filter $(GPU_HERE),$(patsubst sm_%,%,$(shell nvcc --list-gpu-code 2>/dev/null)))))
+GENCODE := $(foreach a,$(GPU_ARCHS),-gencode arch=compute_$(a)$(comma)code=sm_$(a)) -gencode arch=compute_80$(comma)code=compute_80
+conf = $(call ask,conf $(1) $(2))
+# sm_90a code runs on 9.0 and nowhere else.
+gencode_of = $(if $(filter sm_90a,$(call conf,$(1),target)),-gencode arch=compute_90a$(comma)code=sm_90a,$(GENCODE))
 # A sibling call leaves no frame behind, and a report would name the caller's caller.
 CXXFLAGS := -std=c++20 -O2 -g -fno-optimize-sibling-calls -Wall -Wextra -Wno-unknown-pragmas
 # make sanitize: a build of its own. The checker's instrumentation and AddressSanitizer exclude each other.
 ifdef SANITIZE
 CXXFLAGS += -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-clobbered
 endif
-NVCCFLAGS := -std=c++20 -O3 -lineinfo -ccbin $(CXX) $(foreach a,$(GPU_ARCHS),-gencode arch=compute_$(a),code=sm_$(a)) -Xcompiler -Wall
+NVCCFLAGS := -std=c++20 -O3 -lineinfo -ccbin $(CXX) -Xcompiler -Wall
 
-B := build/$(if $(SANITIZE),asan,$(backend))
+B := build/$(if $(SANITIZE),asan,$(if $(ARM64),arm64,$(backend)))
 ifeq ($(backend),gpu)
 CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(shell readlink -f "$$(command -v nvcc)"))
 INCLUDES := -I. -DLAB_GPU -isystem $(CUDA_HOME)/include
@@ -24,9 +30,12 @@ else
 INCLUDES := -Icommon/cpu -I.
 LIBS := -lboost_context -pthread
 LIBS += $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
+# make test-arm64: static, so that qemu-user needs no root of that machine.
+LIBS += $(if $(ARM64),-static -Lbuild/arm64/sysroot/usr/lib/aarch64-linux-gnu)
 BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
 endif
-LIB_SRC := $(BACKEND_SRC) $(wildcard reference/*.cpp) $(filter-out checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp,$(wildcard checks/*.cpp checks/*/*.cpp)) checks/desk/patch.cpp
+LIB_SRC := $(BACKEND_SRC) $(filter-out common/build_info.cpp,$(wildcard common/*.cpp)) $(wildcard reference/*.cpp) \
+  $(filter-out checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp checks/budget/claims.cpp,$(wildcard checks/*.cpp checks/*/*.cpp)) checks/desk/patch.cpp
 LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o) $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/bench/gpu/*.cu)))
 # The desk as the unit tests see it: what its programs are made of, or a build of its own for the sanitizers and for another
 # machine.
@@ -39,7 +48,7 @@ $(RECORDS) build/desk-objects/librecords.a: FORCE
 UNIT_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/tests/test_*.cpp))
 
 # A changed flag rebuilds what was built with the old one.
-FLAGS := $(CXX) $(CXXFLAGS) | $(NVCC) $(NVCCFLAGS) | $(INCLUDES) $(LIBS)
+FLAGS := $(CXX) $(CXXFLAGS) | $(NVCC) $(NVCCFLAGS) $(GENCODE) | $(INCLUDES) $(LIBS)
 $(B)/flags: FORCE
 	@mkdir -p $(@D); printf '%s\n' '$(FLAGS)' | cmp -s - $@ || printf '%s\n' '$(FLAGS)' > $@
 FORCE:
@@ -51,7 +60,7 @@ $(B)/obj/%.o: %.cpp $(B)/flags
 
 $(B)/obj/%.o: %.cu $(B)/flags
 	@mkdir -p $(@D)
-	@$(NVCC) $(NVCCFLAGS) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
+	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
 
 # $* is STAGE/VARIANT.
 variant_of = $(notdir $(1))
@@ -62,7 +71,7 @@ instrumented = $(if $(filter fixed,$(call variant_of,$(1))),,-fsanitize=thread)
 $(B)/%/kernel.o: $$(if $$(call planted_in,$$*)$$(call mutant_in,$$*),$(B)/$$*,stages/$$(call stage_of,$$*))/kernel.cu $(B)/flags
 	@mkdir -p $(@D)
 ifeq ($(backend),gpu)
-	@$(NVCC) $(NVCCFLAGS) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
+	@$(NVCC) $(NVCCFLAGS) $(call gencode_of,$(call stage_of,$*)) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
 else
 	@$(CXX) -x c++ $(CXXFLAGS) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@
 endif
@@ -72,18 +81,24 @@ $(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(if $$(call planted_i
 	@build/desk $(if $(call planted_in,$*),patch,mutate) $(call stage_of,$*) $(call planted_in,$*)$(call mutant_in,$*) $@
 
 # How the kernel was built, for the binary to say.
-build_info = -DLAB_STAGE='"$(1)"' -DLAB_BUG='"$(2)"' -DLAB_TARGET='"$(3)"'
-$(B)/%/build_info.o: common/build_info.cpp stages/$$(call stage_of,$$*)/stage.conf $(B)/flags
+build_info = -DLAB_STAGE='"$(1)"' -DLAB_BUG='"$(2)"'
+$(B)/%/build_info.o: common/build_info.cpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) $(if $(filter cpu,$(backend)),$(call instrumented,$*)) -MMD -MP -c $< -o $@ \
-	  $(call build_info,$(call stage_of,$*),$(call planted_in,$*),$(call ask,conf $(call stage_of,$*) target))
+	  $(call build_info,$(call stage_of,$*),$(call planted_in,$*))
 $(B)/obj/unit_build_info.o: common/build_info.cpp $(B)/flags
 	@mkdir -p $(@D)
-	@$(CXX) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@ $(call build_info,unit tests,,sm_89)
+	@$(CXX) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@ $(call build_info,unit tests,)
+
+# What a stage is built for, from its stage.conf.
+$(B)/%/stage_conf.o: common/stage_conf.cpp stages/%/stage.conf $(B)/flags
+	@mkdir -p $(@D)
+	@$(CXX) $(CXXFLAGS) $(INCLUDES) -DLAB_TARGET='"$(call conf,$*,target)"' -DLAB_NEEDS='"$(call conf,$*,needs)"' \
+	  -DLAB_SMEM=$(or $(call conf,$*,smem),0) -MMD -MP -c $< -o $@
 
 # Fingerprints belong to the stage, not to the variant: their objects serve all of a stage's binaries.
 fingerprints_of = $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard stages/$(1)/bugs/*.cpp))
-$(B)/%/lab: $(B)/%/kernel.o $(B)/%/build_info.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(B)/liblab.a
+$(B)/%/lab: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(B)/liblab.a
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
 
 $(B)/liblab.a: $(LIB_OBJ)
@@ -97,16 +112,19 @@ $(B)/obj/checks/tests/%_kernels.o: CXXFLAGS += $(if $(SANITIZE),,-fsanitize=thre
 PROBE := build/gpu/probe_wmma
 $(PROBE): checks/probes/probe_wmma.cu common/wmma_layout.hpp $(B)/flags
 	@mkdir -p $(@D)
-	@$(NVCC) $(NVCCFLAGS) -I. -o $@ $<
+	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $<
 PROBE_MMA := build/gpu/probe_mma
 PROBE_MMA_SRC := checks/probes/probe_mma.cu common/cpu/exec/tensor_core.cpp
 $(PROBE_MMA): $(PROBE_MMA_SRC) $(wildcard checks/probes/*.hpp common/*.hpp common/ptx/*.cuh) common/cpu/exec/tensor_core.hpp $(B)/flags
 	@mkdir -p $(@D)
-	@$(NVCC) $(NVCCFLAGS) -I. -o $@ $(PROBE_MMA_SRC)
+	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $(PROBE_MMA_SRC)
 
 .venv/ready: checks/pages/requirements-plots.txt
 	@$(PYTHON) -m venv .venv && .venv/bin/pip install -q --disable-pip-version-check -r $< && touch $@ || \
 	  { echo 'make plots needs Python 3.10 or newer with venv, and matplotlib from a package index or a mirror' >&2; exit 2; }
+
+build/claims: checks/budget/claims.cpp common/gpu_fit.cpp common/gpu_fit.hpp common/target.hpp
+	@mkdir -p $(@D); $(CXX) $(CXXFLAGS) -I. $(filter %.cpp,$^) -o $@
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 

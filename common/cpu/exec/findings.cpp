@@ -1,8 +1,9 @@
 #include "common/cpu/exec/findings.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
-#include <algorithm>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <mutex>
@@ -74,10 +75,16 @@ SourceLine parse(const std::string& text) {
   return {from_root(text.substr(0, colon)), std::atoi(text.c_str() + colon + 1)};
 }
 
+// This program's file, open: its path may be gone by now, and under qemu-user other processes see qemu's instead.
+int own_file() {
+  static const int file = open("/proc/self/exe", O_RDONLY);
+  return file;
+}
+
 // binutils' addr2line comes with every g++; it knows about inlined frames, innermost first.
 void look_up(const std::vector<std::uintptr_t>& pcs) {
   std::ostringstream command;
-  command << "addr2line -a -i -e /proc/" << getpid() << "/exe";
+  command << "addr2line -a -i -e /proc/" << getpid() << "/fd/" << own_file();
   for (std::uintptr_t pc : pcs) command << " 0x" << std::hex << pc << std::dec;
   command << " 2>/dev/null";
   FILE* pipe = popen(command.str().c_str(), "r");
@@ -171,7 +178,8 @@ std::string side(const Finding::Access& access, bool memory) {
 
 std::string report(const Finding& f, const std::string& detail) {
   const bool memory = f.kind != Finding::Kind::barrier && f.kind != Finding::Kind::collective &&
-                      f.kind != Finding::Kind::deadlock && f.kind != Finding::Kind::time_limit && f.kind != Finding::Kind::fault;
+                      f.kind != Finding::Kind::deadlock && f.kind != Finding::Kind::time_limit &&
+                      f.kind != Finding::Kind::fault;
   std::ostringstream text;
   text << name(f.kind);
   if (!f.hazard.empty()) text << " (" << f.hazard << ")";

@@ -47,6 +47,8 @@ static int worker_count() {
   return std::max(1, int(std::thread::hardware_concurrency()));
 }
 
+std::optional<GpuProperties> gpu_properties() { return std::nullopt; }
+
 std::string device_name() {
   const int workers = worker_count();
   return "CPU, " + std::to_string(workers) + (workers == 1 ? " worker" : " workers");

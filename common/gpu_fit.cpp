@@ -1,0 +1,145 @@
+#include "common/gpu_fit.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+
+#include "common/target.hpp"
+#include "reference/bad_input.hpp"
+
+namespace lab {
+namespace {
+
+std::string dotted(int capability) { return std::to_string(capability / 10) + "." + std::to_string(capability % 10); }
+
+const Target& target_of(const StageNeeds& stage) {
+  if (const Target* target = find_target(stage.target)) return *target;
+  std::string names;
+  for (const Target& target : TARGETS) names += std::string(names.empty() ? "" : " or ") + target.name;
+  throw BadInput(stage.stage + ": target '" + stage.target + "' is not " + names);
+}
+
+std::vector<Feature> features_of(const StageNeeds& stage) {
+  std::vector<Feature> features;
+  std::istringstream words(stage.needs);
+  for (std::string word; words >> word;) {
+    const auto* found = std::ranges::find(FEATURES, std::string_view(word), &Feature::word);
+    if (found == std::end(FEATURES)) {
+      std::string names;
+      for (const Feature& feature : FEATURES) names += " " + std::string(feature.word);
+      throw BadInput(stage.stage + ": needs '" + word + "' is not one of" + names);
+    }
+    features.push_back(*found);
+  }
+  return features;
+}
+
+bool has(const GpuProperties& gpu, int capability, bool only_there) {
+  const int mine = 10 * gpu.major + gpu.minor;
+  return only_there ? mine == capability : mine >= capability;
+}
+
+std::string listed(const std::vector<std::string>& items) {
+  std::string text;
+  for (std::size_t i = 0; i < items.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == items.size() ? " and " : ", ") + items[i];
+  return text;
+}
+
+// The value of `key` in the text of a stage.conf, as the shell would read it: KEY="words" or KEY=word.
+std::string value_of(std::string_view text, std::string_view key) {
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind(std::string(key) + "=", 0) != 0) continue;
+    std::string value = line.substr(key.size() + 1);
+    if (!value.empty() && value[0] == '"') return value.substr(1, value.find('"', 1) - 1);
+    return value.substr(0, value.find_first_of(" \t#"));
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string why_not(const StageNeeds& stage, const GpuProperties& gpu) {
+  const Target& target = target_of(stage);
+  if (!gpu.has_code)
+    return "has no code in this build for " + gpu.name + ", compute capability " + dotted(10 * gpu.major + gpu.minor) +
+           ": built elsewhere, or nvcc no longer knows it";
+  std::vector<std::string> wanted, there;
+  bool capability = target.only_there && !has(gpu, target.compute_capability, true);
+  const bool elsewhere = capability;  // then its features need no word of their own
+  if (elsewhere)
+    wanted.push_back("compute capability " + dotted(target.compute_capability) + " exactly (" + target.name + ")");
+  for (const Feature& feature : features_of(stage)) {
+    if (elsewhere || has(gpu, feature.compute_capability, feature.only_there)) continue;
+    wanted.push_back(std::string(feature.word) + " (compute capability " + dotted(feature.compute_capability) +
+                     (feature.only_there ? " alone)" : ")"));
+    capability = true;
+  }
+  if (capability) there.push_back("compute capability " + dotted(10 * gpu.major + gpu.minor));
+  if (stage.smem > gpu.smem_per_block) {
+    wanted.push_back(std::to_string(stage.smem) + " B of shared memory per block");
+    there.push_back(std::to_string(gpu.smem_per_block) + " B" + (capability ? "" : " of it"));
+  }
+  return wanted.empty() ? "" : "needs " + listed(wanted) + "; " + gpu.name + " has " + listed(there);
+}
+
+std::vector<StageNeeds> stages_in(const std::filesystem::path& folder) {
+  std::vector<StageNeeds> stages;
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+    std::ifstream file(entry.path() / "stage.conf");
+    if (!file) continue;
+    std::stringstream text;
+    text << file.rdbuf();
+    const std::string where = (entry.path() / "stage.conf").string();
+    StageNeeds stage{entry.path().filename().string(), value_of(text.str(), "target"), value_of(text.str(), "needs"),
+                     0};
+    const std::string smem = value_of(text.str(), "smem");
+    const auto [end, error] = std::from_chars(smem.data(), smem.data() + smem.size(), stage.smem);
+    if (stage.target.empty()) throw BadInput(where + ": no target=");
+    if (smem.empty() || error != std::errc() || end != smem.data() + smem.size())
+      throw BadInput(where + ": smem='" + smem + "' must be a number of bytes");
+    stages.push_back(stage);
+  }
+  std::ranges::sort(stages, {}, &StageNeeds::stage);
+  return stages;
+}
+
+std::string skip_line(const StageNeeds& stage, const GpuProperties& gpu, const std::vector<StageNeeds>& all) {
+  const std::string why = why_not(stage, gpu);
+  if (why.empty()) return "";
+  std::vector<std::string> run;
+  for (const StageNeeds& other : all)
+    if (why_not(other, gpu).empty()) run.push_back(other.stage);
+  return "skipped: " + stage.stage + " " + why + "; " +
+         (all.empty()   ? "backend=cpu runs every stage"
+          : run.empty() ? "no stage runs here, backend=cpu runs all"
+                        : "what runs here: " + listed(run) + "; backend=cpu runs all");
+}
+
+std::vector<std::string> claimed_architectures(const StageNeeds& stage, const std::vector<std::string>& known) {
+  if (target_of(stage).only_there) return {stage.target};  // nvcc lists no architecture-specific names
+  std::vector<std::string> claimed;
+  const int oldest = oldest_capability(stage);
+  for (const int capability : {75, 80, 86, 89, 90, 100, 120}) {
+    const std::string name = "sm_" + std::to_string(capability);
+    if (only_that_capability(stage) ? capability != oldest : capability < oldest) continue;
+    if (std::ranges::find(known, name) != known.end()) claimed.push_back(name);
+  }
+  return claimed;
+}
+
+int oldest_capability(const StageNeeds& stage) {
+  const Target& target = target_of(stage);
+  int oldest = target.only_there ? target.compute_capability : 0;
+  for (const Feature& feature : features_of(stage)) oldest = std::max(oldest, feature.compute_capability);
+  return oldest;
+}
+
+bool only_that_capability(const StageNeeds& stage) {
+  return target_of(stage).only_there || std::ranges::any_of(features_of(stage), &Feature::only_there);
+}
+
+}  // namespace lab

@@ -1,0 +1,65 @@
+// Whether a GPU can run a stage, decided from what both say of themselves: no GPU is asked here.
+#pragma once
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lab {
+
+// What a GPU says of itself: cudaDeviceProp's name, major, minor and sharedMemPerBlockOptin (bytes).
+struct GpuProperties {
+  std::string name;
+  int major = 0, minor = 0;
+  std::size_t smem_per_block = 0;
+  bool has_code = true;  // this build holds code that it can run
+};
+
+// What a stage's stage.conf asks for.
+struct StageNeeds {
+  std::string stage;     // its directory
+  std::string target;    // a name in common/target.hpp
+  std::string needs;     // words of FEATURES, separated by spaces
+  std::size_t smem = 0;  // bytes per block, at most
+};
+
+// What a kernel may need beyond the smallest GPU that nvcc still builds for, and the compute capability that brings it
+// (PTX ISA, "Target ISA Notes" of each instruction).
+//
+// cp.async: below 8.0 cuda_pipeline.h compiles its functions to plain copies. A kernel of this kind would then give the
+// right answer, but not show what its stage is about; it counts as a need.
+struct Feature {
+  std::string_view word;
+  int compute_capability;  // 10 * major + minor
+  bool only_there;         // not on any later one
+};
+inline constexpr Feature FEATURES[] = {
+    {"wmma", 70, false},     {"ldmatrix", 75, false}, {"mma", 80, false},  // mma: mma.sync.m16n8k16 on fp16
+    {"cp.async", 80, false}, {"tma", 90, false},      {"wgmma", 90, true},
+};
+
+// "" if `gpu` can run `stage`, else one clause: "needs cp.async (compute capability 8.0) and 97888 B of shared memory
+// per block; Tesla T4 has compute capability 7.5 and 65536 B". Throws BadInput for a target or a need that has no such
+// name.
+std::string why_not(const StageNeeds& stage, const GpuProperties& gpu);
+
+// The stages under `folder` (a directory per stage, with its stage.conf), by name. Throws BadInput, naming the file, if
+// one lacks target or smem. An absent folder has no stages.
+std::vector<StageNeeds> stages_in(const std::filesystem::path& folder);
+
+// The whole line for a stage that cannot run: "skipped: v2b_single_warp " + why_not() + what does run of `all`.
+// "" if it can run.
+std::string skip_line(const StageNeeds& stage, const GpuProperties& gpu, const std::vector<StageNeeds>& all);
+
+// The architectures, of those that nvcc knows ("sm_89" ...), that the stage claims to compile for: out
+// of 7.5, 8.0, 8.6, 8.9, 9.0, 10.0 and 12.0, all from the oldest that its needs allow; for an architecture-specific
+// target that one.
+std::vector<std::string> claimed_architectures(const StageNeeds& stage, const std::vector<std::string>& known);
+
+// The oldest compute capability (10 * major + minor) that the stage's needs allow; its code compiles from there on.
+// For an architecture-specific target, or a need that only one capability has, that one.
+int oldest_capability(const StageNeeds& stage);
+bool only_that_capability(const StageNeeds& stage);
+
+}  // namespace lab
