@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "checks/commands.hpp"
 #include "checks/acceptance/device_tensors.hpp"
 #include "checks/acceptance/report.hpp"
+#include "checks/commands.hpp"
 #include "common/backend.hpp"
 #include "common/stage.hpp"
 #include "reference/inputs.hpp"

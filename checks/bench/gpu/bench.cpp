@@ -14,11 +14,11 @@
 #include <cstdio>
 #include <fstream>
 
-#include "checks/bench/bench_samples.hpp"
-#include "checks/commands.hpp"
-#include "checks/bench/gpu/device.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/tolerance.hpp"
+#include "checks/bench/bench_samples.hpp"
+#include "checks/bench/gpu/device.hpp"
+#include "checks/commands.hpp"
 #include "common/backend.hpp"
 #include "common/stage.hpp"
 #include "reference/attention.hpp"
