@@ -30,7 +30,8 @@ double uniform(std::uint64_t seed, std::uint64_t tensor, std::uint64_t index) { 
 // `swamped`: exp(-12) = 6e-6; 64 keys of it are 3.9e-4, and half an fp16 step at 1 is 4.9e-4.
 constexpr double SWAMPED_SCORE = -12.0;
 
-// The fp16 k whose weight exp(score per k * k) in [0.5, 0.53) errs most, in the direction of `sign`, when rounded to fp16.
+// The fp16 k whose weight exp(score per k * k) in [0.5, 0.53) errs most, in the direction of `sign`, when rounded to
+// fp16.
 fp16 worst_rounded(double score_per_k, double sign) {
   fp16 worst{};
   double largest = -1;
@@ -72,8 +73,7 @@ void fill(std::vector<fp16>& tensor, std::size_t size, std::uint64_t seed, std::
 }  // namespace
 
 const char* name(Family family) {
-  constexpr const char* NAMES[] = {"notes",   "unit",       "peaked",  "offset",
-                                   "swamped", "cancelling", "special", "impulse"};
+  constexpr const char* NAMES[] = {"notes", "unit", "peaked", "offset", "swamped", "cancelling", "special", "impulse"};
   return NAMES[int(family)];
 }
 
@@ -88,7 +88,7 @@ Family family_named(std::string_view wanted) {
 
 Special special_of(int head, const Shape& shape) {
   constexpr float NaN = std::numeric_limits<float>::quiet_NaN(), INF = std::numeric_limits<float>::infinity();
-  constexpr std::pair<char, float> KINDS[] = {{'k', NaN},  {'v', NaN}, {'q', NaN}, {'k', INF},
+  constexpr std::pair<char, float> KINDS[] = {{'k', NaN},  {'v', NaN}, {'q', NaN},  {'k', INF},
                                               {'v', -INF}, {'q', INF}, {'q', -INF}, {'v', INF}};
   const auto& [tensor, value] = KINDS[std::size_t(head) % std::size(KINDS)];
   return {tensor, value, (shape.S / 2 + 5 * head) % shape.S, (7 * head + 3) % shape.D};

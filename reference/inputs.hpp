@@ -11,15 +11,16 @@
 namespace lab {
 
 enum class Family {
-  notes,    // 0.1 N(0,1): what the source notes tested with; scores near zero, softmax near uniform
-  unit,     // N(0,1)
-  peaked,   // q and k scaled so that q·k/sqrt(D) reaches +-30 and more: most of a row's weight on one key
-  offset,   // N(0,1), and a constant added to every K element: all scores of a row move together by up to
-            // +-400
-  swamped,  // key 0 weighs 1, every other 6e-6: each tile adds less than half an fp16 step to the sum before it
-  cancelling,  // weights that an fp16 rounding moves by nearly half a step, up and down; V of both signs: the rounding remains
-  special,  // 0.1 N(0,1) q and k, N(0,1) v; one NaN or infinity per head: head h has what special_of(h) says
-  impulse,  // N(0,1) q and k; V[n][c] = 1 if c == n mod D else 0: the output reads off the attention weights
+  notes,       // 0.1 N(0,1): what the source notes tested with; scores near zero, softmax near uniform
+  unit,        // N(0,1)
+  peaked,      // q and k scaled so that q·k/sqrt(D) reaches +-30 and more: most of a row's weight on one key
+  offset,      // N(0,1), and a constant added to every K element: all scores of a row move together by up to
+               // +-400
+  swamped,     // key 0 weighs 1, every other 6e-6: each tile adds less than half an fp16 step to the sum before it
+  cancelling,  // weights that an fp16 rounding moves by nearly half a step, up and down; V of both signs: the rounding
+               // remains
+  special,     // 0.1 N(0,1) q and k, N(0,1) v; one NaN or infinity per head: head h has what special_of(h) says
+  impulse,     // N(0,1) q and k; V[n][c] = 1 if c == n mod D else 0: the output reads off the attention weights
 };
 inline constexpr Family FAMILIES[] = {Family::notes,   Family::unit,       Family::peaked,  Family::offset,
                                       Family::swamped, Family::cancelling, Family::special, Family::impulse};

@@ -3,10 +3,10 @@
 #include <cmath>
 #include <cstdio>
 
-#include "checks/commands.hpp"
-#include "checks/bugs/fingerprint.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/tolerance.hpp"
+#include "checks/bugs/fingerprint.hpp"
+#include "checks/commands.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {

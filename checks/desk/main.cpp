@@ -28,7 +28,8 @@ constexpr Command COMMANDS[] = {
      "broken-version STAGE STAGE:BUG=LAB...\n                           the acceptance of a version that never worked"},
     {"mutate", mutate_command, "mutate STAGE NAME OUT    the kernel with a mistake that nobody planted"},
     {"mutants", mutants_command,
-     "mutants MAKE ONLY STAGE...\n                           builds and runs them; each must be red, or said to be equivalent"},
+     "mutants MAKE ONLY STAGE...\n                           builds and runs them; each must be red, or said to be "
+     "equivalent"},
     {"pieces", pieces_command,
      "pieces                   runs the lines NAME: COMMAND of standard input, and adds up what they count"},
 };

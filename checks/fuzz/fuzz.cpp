@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include "checks/commands.hpp"
 #include "checks/acceptance/device_tensors.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/tolerance.hpp"
+#include "checks/commands.hpp"
 #include "common/backend.hpp"
 #include "common/stage.hpp"
 #include "reference/attention.hpp"
