@@ -1,0 +1,16 @@
+#!/bin/sh
+# make stage=S test: the acceptance, then the short race check; the counts of both on the last line.
+#   stage_test.sh FULL FIXED_LAB [CHECKED_LAB]
+fixed=$2; checked=${3:-}
+[ -n "$checked" ] || exec "$fixed" test full="$1"
+log=build/logs/stage-test-$$; mkdir -p build/logs
+trap 'rm -f $log' EXIT
+{ "$fixed" test full="$1"; echo "status $?"; } | tee $log | grep -v '^status [0-9]*$'
+status=$(sed -n 's/^status //p' $log)
+[ "$status" -le 1 ] || exit "$status"
+"$checked" racecheck short=1; race=$?
+[ $race -le 1 ] || exit $race
+passed=$(sed -n 's/^\([0-9]*\) passed, .*/\1/p' $log); failed=$(sed -n 's/^[0-9]* passed, \([0-9]*\) failed.*/\1/p' $log)
+skipped=$(sed -n 's/^.* failed, \([0-9]*\) skipped$/\1/p' $log)
+echo "$((passed + 1 - race)) passed, $((failed + race)) failed${skipped:+, $skipped skipped}"
+[ "$status" -eq 0 ] && [ $race -eq 0 ]
