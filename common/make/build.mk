@@ -18,6 +18,10 @@ CXXFLAGS := -std=c++20 -O2 -g -fno-optimize-sibling-calls -Wall -Wextra -Wno-unk
 ifdef SANITIZE
 CXXFLAGS += -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-clobbered
 endif
+# g++ remarks on arm64's old ABI at every std::pair of floats.
+ifdef ARM64
+CXXFLAGS += -Wno-psabi
+endif
 NVCCFLAGS := -std=c++20 -O3 -lineinfo -ccbin $(CXX) -Xcompiler -Wall
 
 B := build/$(if $(SANITIZE),asan,$(if $(ARM64),arm64,$(backend)))
