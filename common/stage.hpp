@@ -3,7 +3,9 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,14 @@ struct LaunchPlan {
   std::size_t dynamic_smem = 0;  // bytes asked for at launch
   std::vector<SharedArray> arrays;
   std::size_t smem() const { return static_smem + dynamic_smem; }
+  // ExecOptions::blocks for these tiles: ascending.
+  std::vector<std::uint32_t> blocks_of(std::vector<std::uint32_t> tiles, const Shape& shape) const {
+    const unsigned per_head = unsigned(shape.S + tile_m - 1) / unsigned(tile_m), heads = unsigned(shape.B * shape.H);
+    if (block_of)
+      for (std::uint32_t& tile : tiles) tile = block_of(tile, per_head, heads);
+    std::sort(tiles.begin(), tiles.end());
+    return tiles;
+  }
 };
 
 struct StageInfo {

@@ -173,8 +173,8 @@ class CaseRun {
     options.spelled_out = run.spelled_out;
     options.block_seconds = BLOCK_SECONDS;
     if (tiles.size() < tiling_.tiles() + first_block_) options.blocks = tiles;
-    for (std::uint32_t& block : options.blocks) block = block_of(block + first_block_);
-    std::ranges::sort(options.blocks);
+    for (std::uint32_t& tile : options.blocks) tile += first_block_;
+    options.blocks = plan_.blocks_of(options.blocks, args_.shape);
     set_exec_options(options);
     out_.poison();
     cudaGetLastError();
@@ -214,11 +214,6 @@ class CaseRun {
     check_input("v", v_, inputs_.v, run);
     if (can_schedule()) check_poison(run, output, tiles);
     return true;
-  }
-
-  std::uint32_t block_of(std::uint32_t tile) const {
-    const unsigned heads = unsigned(args_.shape.H) * unsigned(args_.shape.B);
-    return plan_.block_of ? plan_.block_of(tile, tiling_.tiles_per_head, heads) : tile;
   }
 
   void check_input(const char* name, const DeviceTensor& tensor, const std::vector<fp16>& original, const Run& run) {
