@@ -25,6 +25,20 @@ void require(bool fine, const char* bug, const char* needs) {
   if (!fine) throw BadInput(std::string("the prediction of ") + bug + " needs " + needs);
 }
 
+// The rows of `blocks`, all if empty, cut where a query tile of `tile_m` rows ends.
+std::vector<RowBlock> tiles_of(const Shape& shape, std::span<const RowBlock> blocks, int tile_m) {
+  std::vector<RowBlock> whole, pieces;
+  if (blocks.empty())
+    for (int head = 0; head < shape.B * shape.H; ++head) whole.push_back({head, 0, shape.S});
+  for (const RowBlock& b : blocks.empty() ? std::span<const RowBlock>(whole) : blocks)
+    for (int first = b.first; first < b.first + b.rows;) {
+      const int end = std::min(b.first + b.rows, (first / tile_m + 1) * tile_m);
+      pieces.push_back({b.head, first, end - first});
+      first = end;
+    }
+  return pieces;
+}
+
 }  // namespace
 
 std::vector<double> attention_after(const PrepareHead& prepare, const Shape& shape, double scale, Tensor q, Tensor k,
@@ -144,14 +158,39 @@ std::vector<double> guard_of_a_float(const Shape& shape, double scale, Tensor q,
 }
 
 std::vector<double> keys_of_another_tile(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_m,
-                                         std::span<const RowBlock> blocks) {
+                                         BlockOfTile block_of, std::span<const RowBlock> blocks) {
   require(tile_m > 0 && shape.causal, "keys_of_another_tile", "a causal shape");
-  const int tiles = (shape.S + tile_m - 1) / tile_m;
-  return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
-    std::vector<double> scores(std::min(visible_keys(shape, i), (tiles - i / tile_m) * tile_m));
-    for (std::size_t n = 0; n < scores.size(); ++n) scores[n] = scale * dot(head.q_row(i), head.k_row(int(n)), head.D);
-    softmax_times_v(head, scores, out);
-  });
+  const unsigned tiles = (shape.S + tile_m - 1) / tile_m, heads = shape.B * shape.H;
+  std::vector<double> all;
+  for (const RowBlock& piece : tiles_of(shape, blocks, tile_m)) {
+    const unsigned x = block_of(piece.first / tile_m + tiles * piece.head, tiles, heads) % tiles;
+    const auto rows = for_rows(shape, q, k, v, {&piece, 1}, nullptr, [&](const Head& head, int i, double* out) {
+      std::vector<double> scores(std::min(visible_keys(shape, i), int(x + 1) * tile_m));
+      for (std::size_t n = 0; n < scores.size(); ++n)
+        scores[n] = scale * dot(head.q_row(i), head.k_row(int(n)), head.D);
+      softmax_times_v(head, scores, out);
+    });
+    all.insert(all.end(), rows.begin(), rows.end());
+  }
+  return all;
+}
+
+std::vector<double> tile_taken_twice(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_m,
+                                     BlockOfTile block_of, std::span<const RowBlock> blocks) {
+  require(tile_m > 0, "tile_taken_twice", "a tile of at least one row");
+  const unsigned tiles = (shape.S + tile_m - 1) / tile_m, heads = shape.B * shape.H;
+  std::vector<bool> taken(tiles * heads);
+  for (unsigned tile = 0; tile < tiles * heads; ++tile)
+    taken[tile % tiles + block_of(tile, tiles, heads) / tiles * tiles] = true;
+  std::vector<double> all = attention(shape, scale, q, k, v, blocks);
+  std::size_t at = 0;
+  for (const RowBlock& piece : tiles_of(shape, blocks, tile_m)) {
+    const std::size_t end = at + std::size_t(piece.rows) * shape.D;
+    if (!taken[piece.first / tile_m + tiles * piece.head])
+      std::fill(all.begin() + at, all.begin() + end, std::numeric_limits<double>::quiet_NaN());
+    at = end;
+  }
+  return all;
 }
 
 std::vector<double> scores_ignored(const Shape& shape, double, Tensor q, Tensor k, Tensor v,

@@ -56,15 +56,22 @@ std::vector<double> v_not_transposed(const Shape&, double scale, Tensor q, Tenso
 std::vector<double> guard_of_a_float(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
                                      std::span<const RowBlock> blocks = {});
 
-// Causal attention whose last query tile of `tile_m` rows stops at the key where the first should, the last but one
-// where the second should, and so on: row i of tile t = i / tile_m, of T in all, sees keys 0 .. min(i + 1, (T - t)
-// tile_m) - 1.
+// LaunchPlan::block_of: the linear index of the block that takes a query tile, tiles counted head after head.
+using BlockOfTile = unsigned (*)(unsigned tile, unsigned tiles, unsigned heads);
+
+// Causal attention with another number of keys per query tile of `tile_m` rows: the block of a tile has the index x in
+// its grid's first direction, and row i of the tile sees keys 0 .. min(i + 1, (x + 1) tile_m) - 1.
 std::vector<double> keys_of_another_tile(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_m,
-                                         std::span<const RowBlock> blocks = {});
+                                         BlockOfTile block_of, std::span<const RowBlock> blocks = {});
 
 // The mean of V over the keys that a row sees: what is left if Q·K^T is ignored.
 std::vector<double> scores_ignored(const Shape&, double scale, Tensor q, Tensor k, Tensor v,
                                    std::span<const RowBlock> blocks = {});
+
+// Attention, and NaN in the query tiles that nobody takes: the block of tile t of head h takes tile t of the head that
+// its own index says, block / tiles per head.
+std::vector<double> tile_taken_twice(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_m,
+                                     BlockOfTile block_of, std::span<const RowBlock> blocks = {});
 
 // The rows whose output is NaN because the last warp of a block owns them and computes nothing: its row sums
 // stay 0, and 0 / 0 is NaN. Every warp of a tile of `tile_m` rows owns `rows_per_warp` of them, in order.

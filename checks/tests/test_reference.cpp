@@ -623,12 +623,15 @@ TEST_CASE("wrong answers: ldmatrix, row addresses and swizzle") {
   }
 }
 
-TEST_CASE("wrong answers: keys_of_another_tile") {
-  const Shape s{1, 2, 200, 64, true};  // tiles of 64: rows 0.. 64.. 128.. 192.. see at most 256, 192, 128, 64 keys
+TEST_CASE("wrong answers: keys_of_another_tile, tile_taken_twice") {
+  // Two heads of four tiles, 64 rows each but the last. The blocks' index says x = block % 4 and head = block / 4.
+  const Shape s{1, 2, 200, 64, true};
+  const auto mirrored = [](unsigned tile, unsigned, unsigned) { return 7 - tile; };
+  const auto by_tile = [](unsigned tile, unsigned, unsigned) { return tile % 4 * 2 + tile / 4; };
   check_prediction(
       s,
-      [](const Shape& shape, const Inputs& x, auto rows) {
-        return wrong::keys_of_another_tile(shape, default_scale(shape.D), x.q, x.k, x.v, 64, rows);
+      [&](const Shape& shape, const Inputs& x, auto rows) {
+        return wrong::keys_of_another_tile(shape, default_scale(shape.D), x.q, x.k, x.v, 64, mirrored, rows);
       },
       [&](const Inputs& x) {
         return naive(s, x, [&](int head, int i, int n) {
@@ -636,9 +639,21 @@ TEST_CASE("wrong answers: keys_of_another_tile") {
           return seen ? naive_score(s, x, default_scale(s.D), head, i, n) : -std::numeric_limits<double>::infinity();
         });
       });
+  // Tiles 0 and 1 of both heads belong to blocks 0..3, so to head 0; tiles 2 and 3 to head 1.
+  const Inputs in = make_inputs(Family::unit, s, 1);
+  const std::vector<double> out = wrong::tile_taken_twice(s, 0.125, in.q, in.k, in.v, 64, by_tile),
+                            correct = attention(s, 0.125, in.q, in.k, in.v);
+  for (int head = 0; head < 2; ++head)
+    for (int i = 0; i < s.S; ++i)
+      for (int c = 0; c < 64; ++c) {
+        const std::size_t at = (std::size_t(head) * s.S + i) * 64 + c;
+        REQUIRE((head == i / 128 ? out[at] == correct[at] : std::isnan(out[at])));
+      }
+  const RowBlock sample[] = {{1, 120, 20}};
+  const std::vector<double> some = wrong::tile_taken_twice(s, 0.125, in.q, in.k, in.v, 64, by_tile, sample);
+  for (int i = 0; i < 20 * 64; ++i) REQUIRE(std::isnan(some[i]) == (i < 8 * 64));
   const Shape all{1, 1, 100, 64, false};
-  const Inputs in = make_inputs(Family::unit, all, 1);
-  CHECK_THROWS_AS(wrong::keys_of_another_tile(all, 0.125, in.q, in.k, in.v, 64), BadInput);
+  CHECK_THROWS_AS(wrong::keys_of_another_tile(all, 0.125, in.q, in.k, in.v, 64, mirrored), BadInput);
 }
 
 TEST_CASE("wrong answers: guard_of_a_float") {
