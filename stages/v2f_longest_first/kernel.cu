@@ -36,7 +36,7 @@ struct Tile {
   static constexpr int M = WARPS * ROWS;                    // query rows per block
   static constexpr int N = 64;                              // keys per tile
   static constexpr bool KEEPS_Q = D == 64 || STRIPES == 1;  // in registers; else its fragments are read per tile
-  static constexpr bool over_all_heads(bool causal) { return causal && STRIPES == 1; }
+  __host__ __device__ static constexpr bool over_all_heads(bool causal) { return causal && STRIPES == 1; }
   static constexpr int CHUNKS = D / 8;                // 16-byte chunks of a row
   static constexpr int COPY_ROWS = THREADS / CHUNKS;  // rows that the block copies at a time
   static_assert(N % COPY_ROWS == 0 && COPY_ROWS % 8 == 0, "whole passes, and every pass has the first one's swizzle");
