@@ -6,7 +6,9 @@
 namespace {
 using namespace lab;
 
-constexpr Shape SHAPE{1, 1, 512, 64, false};
+constexpr Shape SHAPE{1, 1, 80, 64, false};
+// No row's largest score lies within -108..-84 or -20..-15.5, where what comes out hangs on roundings.
+constexpr std::uint64_t SEED = 282;
 
 // Each row's largest score.
 std::vector<double> largest_scores(const Trial& t) {
@@ -22,8 +24,8 @@ std::vector<double> largest_scores(const Trial& t) {
 }
 
 std::vector<Part> look() {
-  // exp(-104) is 0 in fp32, and exp(-17.4) in fp16; the seed leaves no row near these borders.
-  const Trial t = run_trial(SHAPE, Family::offset);
+  // exp(-104) is 0 in fp32, exp(-17.4) as a half.
+  const Trial t = run_trial(SHAPE, Family::offset, {}, SEED);
   const std::vector<double> largest = largest_scores(t);
   const auto gone = [&](int row, int) { return largest[row] < -104; };
   const auto rounded_away = [&](int row, int) { return largest[row] > -86 && largest[row] < -18; };
