@@ -206,11 +206,11 @@ std::vector<double> late_rescale(const Shape& shape, double scale, Tensor q, Ten
 
 std::vector<double> other_mask(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
                                const std::function<int(int row)>& keys_seen, std::span<const RowBlock> blocks) {
+  for (int i = 0; i < shape.S; ++i)
+    require(keys_seen(i) > 0 && keys_seen(i) <= shape.S, "another mask", "rows that see 1 to S keys");
   return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
-    const int keys = keys_seen(i);
-    require(keys > 0 && keys <= shape.S, "another mask", "rows that see 1 to S keys");
-    std::vector<double> scores(keys);
-    for (int n = 0; n < keys; ++n) scores[n] = scale * dot(head.q_row(i), head.k_row(n), head.D);
+    std::vector<double> scores(keys_seen(i));
+    for (int n = 0; n < int(scores.size()); ++n) scores[n] = scale * dot(head.q_row(i), head.k_row(n), head.D);
     softmax_times_v(head, scores, out);
   });
 }
