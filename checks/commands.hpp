@@ -47,7 +47,7 @@ inline constexpr Command COMMANDS[] = {
     {"error-map", error_map_command,
      "error-map [shape=B,H,S,D] [rows=A..B] [inputs=unit|probe] [fragments=measured|other] [predicted=1] [sample=N]"},
     {"layouts", layouts_command,
-     "layouts                                fragments over lanes, rows over banks, as JSON", false},
+     "layouts [shape=B,H,S,D array=A]        fragments over lanes, rows over banks, as JSON", false},
     {"trace-shared", trace_shared_command,
      "trace-shared shape=B,H,S,D[,causal] [block=N] [arrays=A,B]    what a block does with its shared memory, as text"},
     {"plan", plan_command, "plan B H S D [causal]                how the stage launches a shape, as JSON", false},

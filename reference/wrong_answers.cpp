@@ -39,6 +39,30 @@ std::vector<RowBlock> tiles_of(const Shape& shape, std::span<const RowBlock> blo
   return pieces;
 }
 
+// The scores of row i, of which those past S see what its index says and have q = 0: as the kernels compute them.
+std::vector<double> scores_of(const Shape& shape, double scale, const Head& head, int i) {
+  std::vector<double> scores(shape.causal ? std::min(shape.S, i + 1) : shape.S);
+  if (i >= shape.S) return scores;
+  for (std::size_t n = 0; n < scores.size(); ++n) scores[n] = scale * dot(head.q_row(i), head.k_row(int(n)), head.D);
+  return scores;
+}
+
+// log of the sum of exp(score): what a row's softmax divides by.
+double log_sum(const std::vector<double>& scores) {
+  const double largest = *std::ranges::max_element(scores);
+  double sum = 0;
+  for (const double s : scores) sum += std::exp(s - largest);
+  return largest + std::log(sum);
+}
+
+// out += sum of exp(scores[n] - log_divisor) V[n].
+void add_weighted(const Head& head, const std::vector<double>& scores, double log_divisor, double* out) {
+  for (std::size_t n = 0; n < scores.size(); ++n) {
+    const double weight = std::exp(scores[n] - log_divisor);
+    for (int c = 0; c < head.D; ++c) out[c] += weight * head.v_row(int(n))[c];
+  }
+}
+
 }  // namespace
 
 std::vector<double> attention_after(const PrepareHead& prepare, const Shape& shape, double scale, Tensor q, Tensor k,
@@ -242,6 +266,63 @@ std::vector<double> fragment_layout(const Shape& shape, double scale, Tensor q, 
       }
     }
     for (int c = 0; c < head.D; ++c) out[c] /= sum;
+  });
+}
+
+std::vector<double> row_plus_8(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
+                               std::span<const RowBlock> blocks) {
+  return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
+    const int divided_by = i % 16 < 8 ? i : i - 8;
+    add_weighted(head, scores_of(shape, scale, head, i), log_sum(scores_of(shape, scale, head, divided_by)), out);
+  });
+}
+
+std::vector<double> quad_reduce(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
+                                std::span<const RowBlock> blocks) {
+  return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
+    const std::vector<double> own = scores_of(shape, scale, head, i);
+    std::vector<double> both = scores_of(shape, scale, head, i ^ 1);
+    both.insert(both.end(), own.begin(), own.end());
+    add_weighted(head, own, log_sum(both), out);
+  });
+}
+
+std::vector<double> p_halves_swapped(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
+                                     std::span<const RowBlock> blocks) {
+  const auto prepare = [&](Head& head) {
+    const std::vector<double> right = head.v;
+    for (int n = 0; n < head.S; ++n)
+      for (int c = 0; c < head.D; ++c)
+        head.v[std::size_t(n) * head.D + c] = (n ^ 8) < head.S ? right[std::size_t(n ^ 8) * head.D + c] : 0.0;
+  };
+  return attention_after(prepare, shape, scale, q, k, v, blocks);
+}
+
+std::vector<double> late_rescale(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
+                                 std::span<const RowBlock> blocks) {
+  require(tile_n > 0, "late_rescale", "tiles of at least one key");
+  return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
+    std::vector<double> scores = scores_of(shape, scale, head, i);
+    const double divisor = log_sum(scores);
+    double running = -INF;
+    for (std::size_t first = 0; first < scores.size(); first += tile_n) {
+      const auto begin = scores.begin() + first, end = scores.begin() + std::min(scores.size(), first + tile_n);
+      const double larger = std::max(running, *std::max_element(begin, end));
+      for (auto s = begin; s != end; ++s) *s += running - larger;  // exp(m_old - m_new) once more
+      running = larger;
+    }
+    add_weighted(head, scores, divisor, out);
+  });
+}
+
+std::vector<double> other_mask(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
+                               const std::function<int(int row)>& keys_seen, std::span<const RowBlock> blocks) {
+  for (int i = 0; i < shape.S; ++i)
+    require(keys_seen(i) > 0 && keys_seen(i) <= shape.S, "another mask", "rows that see 1 to S keys");
+  return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
+    std::vector<double> scores(keys_seen(i));
+    for (int n = 0; n < int(scores.size()); ++n) scores[n] = scale * dot(head.q_row(i), head.k_row(n), head.D);
+    softmax_times_v(head, scores, out);
   });
 }
 

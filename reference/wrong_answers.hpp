@@ -4,6 +4,7 @@
 // bug does not exist for. Source of the bugs: the catalogue in the source notes.
 #pragma once
 #include <array>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -91,5 +92,28 @@ using BlockMap = std::array<short, 256>;
 // their index says.
 std::vector<double> fragment_layout(const Shape&, double scale, Tensor q, Tensor k, Tensor v, const BlockMap& map,
                                     int tile_m, int tile_n, std::span<const RowBlock> blocks = {});
+
+// Below, Z[r] = sum of exp(s[r]) over the keys that row r sees; a row past S has q = 0 and sees keys as its index says.
+
+// right[r] Z[r] / Z[r - 8] where r mod 16 >= 8, and right[r] elsewhere.
+std::vector<double> row_plus_8(const Shape&, double scale, Tensor q, Tensor k, Tensor v,
+                               std::span<const RowBlock> blocks = {});
+
+// right[r] Z[r] / (Z[r] + Z[r xor 1]).
+std::vector<double> quad_reduce(const Shape&, double scale, Tensor q, Tensor k, Tensor v,
+                                std::span<const RowBlock> blocks = {});
+
+// Attention with V'[n] = V[n xor 8], zeros past S.
+std::vector<double> p_halves_swapped(const Shape&, double scale, Tensor q, Tensor k, Tensor v,
+                                     std::span<const RowBlock> blocks = {});
+
+// O = (O + p V) a in place of O a + p V, with l right: the share of tile t, `tile_n` keys, is multiplied once more by
+// a(t) = exp(m(t - 1) - m(t)), which is 0 in the first tile.
+std::vector<double> late_rescale(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
+                                 std::span<const RowBlock> blocks = {});
+
+// Attention in which row i sees keys 0 .. keys_seen(i) - 1, of which there must be 1 to S.
+std::vector<double> other_mask(const Shape&, double scale, Tensor q, Tensor k, Tensor v,
+                               const std::function<int(int row)>& keys_seen, std::span<const RowBlock> blocks = {});
 
 }  // namespace lab::wrong

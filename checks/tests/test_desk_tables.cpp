@@ -102,6 +102,10 @@ TEST_CASE("plans: side by side, and all of them as one JSON") {
         "| **shared memory per block** | | **7104** | | **13248** |\n"
         "| tile | 48 queries x 64 keys | | 48 queries x 64 keys | |\n| rows a computing warp owns | 6 | | 6 | |\n"
         "| K/V slots | 2 | | 2 | |\n| grid, blocks of 256 threads | 11 x 8 x 1 | | 11 x 8 x 1 | |\n");
+  std::string narrow = plan(64, 7104);
+  narrow.replace(narrow.find("[256"), 4, "[128");
+  CHECK(plan_table(narrow, narrow).find("| grid, blocks of 128 threads |") != std::string::npos);
+  CHECK(plan_table(narrow, plan(64, 7104)).find("| grid, blocks of 128 and 256 threads |") != std::string::npos);
   const Json all = parse_json(plans_json({plan(64, 7104), plan(128, 13248)}), "plans");
   CHECK(all.at("schema") == "plans-1");
   CHECK(all.at("plans").size() == 2);

@@ -761,6 +761,121 @@ TEST_CASE("wrong answers: fragment_layout") {
   CHECK_THROWS_AS(wrong::fragment_layout(RAGGED[0], 0.125, in.q, in.k, in.v, same, 64, 64), BadInput);
 }
 
+namespace {
+
+// Sum of exp(score) over the keys that row i sees; a row past S is zeros, and sees keys as its index says.
+double weight_sum(const Shape& s, const Inputs& in, int head, int i) {
+  double sum = 0;
+  for (int n = 0; n < s.S && (!s.causal || n <= i); ++n)
+    sum += std::exp(naive_score(s, in, default_scale(s.D), head, i, n));
+  return sum;
+}
+
+// The right answer, each row times factor(head, row).
+std::vector<double> scaled_rows(const Shape& s, const Inputs& in, const std::function<double(int, int)>& factor) {
+  std::vector<double> out = naive(s, in);
+  for (int head = 0; head < s.B * s.H; ++head)
+    for (int i = 0; i < s.S; ++i) {
+      const double f = factor(head, i);
+      for (int c = 0; c < s.D; ++c) out[(std::size_t(head) * s.S + i) * s.D + c] *= f;
+    }
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("wrong answers: row_plus_8, quad_reduce, p_halves_swapped") {
+  for (const Shape& s : RAGGED) {
+    const double scale = default_scale(s.D);
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) {
+          return wrong::row_plus_8(shape, scale, x.q, x.k, x.v, rows);
+        },
+        [&](const Inputs& x) {
+          return scaled_rows(s, x, [&](int head, int i) {
+            return i & 8 ? weight_sum(s, x, head, i) / weight_sum(s, x, head, i & ~8) : 1.0;
+          });
+        });
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) {
+          return wrong::quad_reduce(shape, scale, x.q, x.k, x.v, rows);
+        },
+        [&](const Inputs& x) {
+          return scaled_rows(s, x, [&](int head, int i) {
+            const double own = weight_sum(s, x, head, i), other = weight_sum(s, x, head, i % 2 ? i - 1 : i + 1);
+            return own / (own + other);
+          });
+        });
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) {
+          return wrong::p_halves_swapped(shape, scale, x.q, x.k, x.v, rows);
+        },
+        [&](const Inputs& x) {
+          Inputs other = x;
+          for (int head = 0; head < s.B * s.H; ++head)
+            for (int n = 0; n < s.S; ++n)
+              for (int c = 0; c < s.D; ++c)
+                other.v[(std::size_t(head) * s.S + n) * s.D + c] = half(at(s, x.v, head, n & 8 ? n - 8 : n + 8, c));
+          return naive(s, other);
+        });
+  }
+}
+
+TEST_CASE("wrong answers: late_rescale follows the recurrence, O = (O + p V) a") {
+  for (const Shape& s : RAGGED)
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) {
+          return wrong::late_rescale(shape, default_scale(s.D), x.q, x.k, x.v, 48, rows);
+        },
+        [&](const Inputs& x) {
+          std::vector<double> out;
+          for (int head = 0; head < s.B * s.H; ++head)
+            for (int i = 0; i < s.S; ++i) {
+              const int keys = s.causal ? i + 1 : s.S;
+              std::vector<double> o(s.D, 0.0);
+              double m = -INF, l = 0;
+              for (int first = 0; first < keys; first += 48) {
+                const double old = m;
+                const int end = std::min(first + 48, keys);
+                for (int n = first; n < end; ++n) m = std::max(m, naive_score(s, x, default_scale(s.D), head, i, n));
+                l *= std::exp(old - m);
+                for (int n = first; n < end; ++n) {
+                  const double p = std::exp(naive_score(s, x, default_scale(s.D), head, i, n) - m);
+                  l += p;
+                  for (int c = 0; c < s.D; ++c) o[c] += p * at(s, x.v, head, n, c);
+                }
+                for (double& element : o) element *= std::exp(old - m);
+              }
+              for (const double element : o) out.push_back(element / l);
+            }
+          return out;
+        });
+  const Inputs in = make_inputs(Family::unit, RAGGED[0], 1);
+  CHECK_THROWS_AS(wrong::late_rescale(RAGGED[0], 0.125, in.q, in.k, in.v, 0), BadInput);
+}
+
+TEST_CASE("wrong answers: other_mask") {
+  const Shape& s = RAGGED[0];
+  const auto seen = [](int row) { return row / 3 + 1; };
+  check_prediction(
+      s,
+      [&](const Shape& shape, const Inputs& x, auto rows) {
+        return wrong::other_mask(shape, default_scale(s.D), x.q, x.k, x.v, seen, rows);
+      },
+      [&](const Inputs& x) {
+        return naive(s, x, [&](int head, int i, int n) {
+          return n < seen(i) ? naive_score(s, x, default_scale(s.D), head, i, n) : -INF;
+        });
+      });
+  const Inputs in = make_inputs(Family::unit, s, 1);
+  for (const int keys : {0, s.S + 1})
+    CHECK_THROWS_AS(wrong::other_mask(s, 0.125, in.q, in.k, in.v, [=](int) { return keys; }), BadInput);
+}
+
 TEST_CASE("wrong answers: the notes' inputs hide these bugs, unit variance does not") {
   for (const Family family : {Family::notes, Family::unit}) {
     CAPTURE(name(family));

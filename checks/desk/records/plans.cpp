@@ -9,7 +9,7 @@ namespace {
 Json read_plan(const std::string& text) {
   Json plan = parse_json(text, "lab plan");
   for (const char* key :
-       {"stage", "B", "H", "S", "D", "tile_m", "tile_n", "rows_per_warp", "slots", "grid", "smem", "arrays"})
+       {"stage", "B", "H", "S", "D", "tile_m", "tile_n", "rows_per_warp", "slots", "grid", "block", "smem", "arrays"})
     if (!plan.is_object() || !plan.contains(key)) throw BadInput(std::string("lab plan: no '") + key + "' in it");
   return plan;
 }
@@ -25,7 +25,7 @@ std::string cell(const Json& value, const char* between = ",") {
 
 // One plan's cells of each row of the table.
 struct Column {
-  std::string shape, smem, tile, rows_per_warp, slots, grid;
+  std::string shape, smem, tile, rows_per_warp, slots, grid, threads;
   struct Array {
     std::string name, type, extent, bytes;
   };
@@ -39,6 +39,7 @@ struct Column {
     rows_per_warp = cell(plan["rows_per_warp"]);
     slots = cell(plan["slots"]);
     grid = cell(plan["grid"], " x ");
+    threads = cell(plan["block"].at(0));
     for (const Json& a : plan["arrays"]) {
       const std::string pitch = a.at("pitch") > 1 ? " x " + cell(a.at("pitch")) : "";
       arrays.push_back({cell(a.at("name")), cell(a.at("type")), cell(a.at("rows")) + pitch, cell(a.at("bytes"))});
@@ -66,14 +67,15 @@ std::string plan_table(const std::string& first, const std::string& second) {
   for (std::size_t i = 0; i < a.arrays.size(); ++i)
     out += "| `" + a.arrays[i].name + "`, " + a.arrays[i].type + " | " + a.arrays[i].extent + " | " +
            a.arrays[i].bytes + " | " + b.arrays[i].extent + " | " + b.arrays[i].bytes + " |\n";
-  const auto row = [&](const char* what, const std::string& x, const std::string& y) {
-    out += std::string("| ") + what + " | " + x + " | | " + y + " | |\n";
+  const auto row = [&](const std::string& what, const std::string& x, const std::string& y) {
+    out += "| " + what + " | " + x + " | | " + y + " | |\n";
   };
   out += "| **shared memory per block** | | **" + a.smem + "** | | **" + b.smem + "** |\n";
   row("tile", a.tile, b.tile);
   row("rows a computing warp owns", a.rows_per_warp, b.rows_per_warp);
   row("K/V slots", a.slots, b.slots);
-  row("grid, blocks of 256 threads", a.grid, b.grid);
+  row("grid, blocks of " + (a.threads == b.threads ? a.threads : a.threads + " and " + b.threads) + " threads", a.grid,
+      b.grid);
   return out;
 }
 

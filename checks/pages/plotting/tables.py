@@ -80,6 +80,21 @@ def table_steps(r):
     return table(["step, times faster (bold: slower)", *map(title, r.shapes)], rows) + [""] + ran_by(r)
 
 
+def table_step(r, name):
+    """One step of the ladder on every shape: NAME's time beside the stage's before it and FlashAttention-2's."""
+    at = next((i for i, stage in enumerate(r.stages) if short(stage) == name), 0)
+    if at == 0:
+        return [f"No committed run has timed {name} and the stage before it. <sub>{r.source()}.</sub>"]
+    before, stage = r.stages[at - 1], r.stages[at]
+    ratio = lambda a, b: "–" if a is None or b is None else f"{a / b:.2f}"
+    rows = []
+    for shape in r.shapes:
+        old, new, flash = r.time(before, shape), r.time(stage, shape), r.time("torch_flash", shape)
+        rows.append([title(shape), us(old), us(new), ratio(old, new), us(flash), ratio(flash, new)])
+    header = ["shape", f"{short(before)}, µs", f"{name}, µs", "times faster", "FlashAttention-2, µs", "its time over ours"]
+    return table(header, rows) + [""] + ran_by(r)
+
+
 def table_profile(r):
     lines = []
     for shape in ("2,8,2048,64", "1,8,512,64"):
@@ -140,10 +155,14 @@ MARKED = re.compile(r"(<!-- begin: table ([\w-]+) -->\n)(.*?)(<!-- end -->)", re
 
 
 def with_tables(r, path):
+    stages = {short(conf.parent.name) for conf in (ROOT / "stages").glob("*/stage.conf")}
+
     def fill(found):
-        if found[2] not in TABLES:
-            raise Unusable(f"{name_of(path)}: no table '{found[2]}'; there are {', '.join(TABLES)}")
-        return found[1] + "\n".join(TABLES[found[2]](r)) + "\n" + found[4]
+        name = found[2].removeprefix("step-")
+        if found[2] not in TABLES and (name == found[2] or name not in stages):
+            raise Unusable(f"{name_of(path)}: no table '{found[2]}'; there are {', '.join(TABLES)}, and step-STAGE")
+        lines = TABLES[found[2]](r) if found[2] in TABLES else table_step(r, name)
+        return found[1] + "\n".join(lines) + "\n" + found[4]
 
     text = path.read_text()
     if text.count("<!-- begin: table") != len(MARKED.findall(text)):

@@ -23,7 +23,7 @@ struct RawFinding {
   RawAccess first, second;
   std::string where;   // the place in memory, in words
   std::string detail;  // the sentence for the report, less the places
-  const char* kernel = "";
+  std::string kernel;  // a copy: the report is written after the launch, and the caller's name may be gone
   std::uint32_t block = 0;
   std::uint64_t count = 0;
   std::uint64_t access = 0;  // the last one counted

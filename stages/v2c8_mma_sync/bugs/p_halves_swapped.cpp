@@ -1,0 +1,21 @@
+// How to recognise the bug p_halves_swapped.
+#include "checks/bugs/fingerprint.hpp"
+#include "reference/wrong_answers.hpp"
+
+namespace {
+using namespace lab;
+
+constexpr Shape MISSION{1, 8, 512, 64, false};
+
+std::vector<Part> look() {
+  const Trial t = run_trial(MISSION), wide = run_trial({1, 1, 200, 128, true});
+  const auto predicted = [](const Trial& x) {
+    return wrong::p_halves_swapped(x.shape, x.scale, x.in.q, x.in.k, x.in.v);
+  };
+  return {equals_prediction(t, predicted(t), "attention with V'[n] = V[n xor 8]"),
+          equals_prediction(wide, predicted(wide), "the same at D = 128, causal, S = 200")};
+}
+
+const RegisteredFingerprint registered(look);
+
+}  // namespace

@@ -1,0 +1,24 @@
+// How to recognise the bug all_masked_tile.
+#include <algorithm>
+
+#include "checks/bugs/fingerprint.hpp"
+
+namespace {
+using namespace lab;
+
+// The first key of the tile that the row's block begins with, from the end.
+int first_tile(const Trial& t, int row) {
+  const int block = row / t.plan.tile_m * t.plan.tile_m, keys = std::min(t.shape.S, block + t.plan.tile_m);
+  return (keys - 1) / t.plan.tile_n * t.plan.tile_n;
+}
+
+std::vector<Part> look() {
+  const Trial t = run_trial({1, 8, 512, 64, true}), wide = run_trial({1, 2, 200, 128, true});
+  const auto empty_in = [](const Trial& x) { return [&x](int row, int) { return row < first_tile(x, row); }; };
+  return {nan_exactly(t, empty_in(t), "row < first key of its block's last tile: row mod 128 < 64, half of the output"),
+          nan_exactly(wide, empty_in(wide), "the same at D = 128, S = 200, tiles of 32 keys: rows 0..95 and 128..191")};
+}
+
+const RegisteredFingerprint registered(look);
+
+}  // namespace
