@@ -101,8 +101,8 @@ std::string ldmatrix_banks(const Shape& shape, const std::string& name) {
   const auto one = [&](const char* how, int pitch, const std::array<int, banks::LANES>& address) {
     return format("    {\"how\": \"%s\", \"pitch\": %d, ", how, pitch) + served(banks::access(address, 16)) + "}";
   };
-  return format("{\n  \"schema\": \"ldmatrix-1\", \"command\": \"lab layouts shape=%s array=%s\", \"stage\": \"%s\",\n",
-                text(shape).c_str(), name.c_str(), stage_name()) +
+  return format("{\n  \"schema\": \"ldmatrix-1\", \"stage\": \"%s\", \"shape\": \"%s\", \"array\": \"%s\",\n",
+                stage_name(), text(shape).c_str(), name.c_str()) +
          "  \"rows\": [" + rows + "],\n  \"columns\": [" + columns + "],\n  \"banks\": [\n" +
          one("plain", shape.D, plain) + ",\n" + one("padded", shape.D + 8, padded) + ",\n" +
          one("kernel", array->pitch, seen) + "\n  ]\n}\n";
