@@ -142,17 +142,16 @@ resources: $(RECORDS) $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) $(fore
 	@$< resources build/cpu/STAGE/VARIANT/lab $(call quote,$(json))
 
 # Every stage through nvcc for every architecture that it claims (its target and needs, in stage.conf); needs no GPU.
-archs: build/claims
-	@sh checks/budget/archs.sh $(JOBS) $<
+archs: $(RECORDS)
+	@$< archs
 
 # clang-format 14 on all sources; the check changes nothing.
 format format-check:
 	@sh checks/tests/format.sh $@
 
 # Lets clangd read kernels and harness as the CPU backend compiles them; it looks for the file in build/.
-compile_commands.json:
-	@mkdir -p build; CXX='$(CXX)' sh common/compile_commands.sh $(CXXFLAGS) -Icommon/cpu -I. > build/compile_commands.tmp && \
-	  mv build/compile_commands.tmp build/$@ && echo "build/$@: $$(grep -c '"file"' build/$@) files"
+compile_commands.json: $(RECORDS)
+	@$< compile-commands '$(CXX)' $(CXXFLAGS)
 
 climb-table: $(RECORDS) $(FIXED_LABS) $(BUG_LABS)
 	@$< climb-table $(B)/STAGE/VARIANT/lab

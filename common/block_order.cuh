@@ -16,17 +16,19 @@ __host__ __device__ constexpr BlockWork longest_first(unsigned i, unsigned tiles
   return {int(tiles - 1 - i / heads), int(i % heads)};
 }
 
-// This block's work in a grid (tiles, H, B): the longest first, over all heads or head by head. The CPU starts blocks
-// in no particular order, and its checks ask for them by tile and head: there the grid itself says which.
+// This block's work in a grid (tiles, H, B): the longest first, over all heads or head by head.
 __device__ __forceinline__ BlockWork block_work(int H, bool over_all_heads) {
   const unsigned head = blockIdx.z * unsigned(H) + blockIdx.y;
-#ifdef __CUDACC__
   if (over_all_heads) return longest_first(blockIdx.x + gridDim.x * head, gridDim.x, unsigned(H) * gridDim.z);
   return {int(gridDim.x - 1 - blockIdx.x), int(head)};
-#else
-  (void)over_all_heads;
-  return {int(blockIdx.x), int(head)};
-#endif
+}
+
+// The same read backwards, for LaunchPlan::block_of: which block takes a tile, counted head after head.
+constexpr unsigned block_over_all_heads(unsigned tile, unsigned tiles, unsigned heads) {
+  return (tiles - 1 - tile % tiles) * heads + tile / tiles;
+}
+constexpr unsigned block_head_by_head(unsigned tile, unsigned tiles, unsigned) {
+  return tile / tiles * tiles + (tiles - 1 - tile % tiles);
 }
 
 }  // namespace lab

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "common/conf.hpp"
 #include "common/target.hpp"
 #include "reference/bad_input.hpp"
 
@@ -47,18 +48,6 @@ std::string listed(const std::vector<std::string>& items) {
   return text;
 }
 
-// The value of `key` in the text of a stage.conf, as the shell would read it: KEY="words" or KEY=word.
-std::string value_of(std::string_view text, std::string_view key) {
-  std::istringstream lines{std::string(text)};
-  for (std::string line; std::getline(lines, line);) {
-    if (line.rfind(std::string(key) + "=", 0) != 0) continue;
-    std::string value = line.substr(key.size() + 1);
-    if (!value.empty() && value[0] == '"') return value.substr(1, value.find('"', 1) - 1);
-    return value.substr(0, value.find_first_of(" \t#"));
-  }
-  return "";
-}
-
 }  // namespace
 
 std::string why_not(const StageNeeds& stage, const GpuProperties& gpu) {
@@ -94,9 +83,9 @@ std::vector<StageNeeds> stages_in(const std::filesystem::path& folder) {
     std::stringstream text;
     text << file.rdbuf();
     const std::string where = (entry.path() / "stage.conf").string();
-    StageNeeds stage{entry.path().filename().string(), value_of(text.str(), "target"), value_of(text.str(), "needs"),
-                     0};
-    const std::string smem = value_of(text.str(), "smem");
+    std::map<std::string, std::string> conf = parse_conf(text.str(), where);
+    StageNeeds stage{entry.path().filename().string(), conf["target"], conf["needs"], 0};
+    const std::string smem = conf["smem"];
     const auto [end, error] = std::from_chars(smem.data(), smem.data() + smem.size(), stage.smem);
     if (stage.target.empty()) throw BadInput(where + ": no target=");
     if (smem.empty() || error != std::errc() || end != smem.data() + smem.size())

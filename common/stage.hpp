@@ -3,7 +3,9 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -40,10 +42,21 @@ struct LaunchPlan {
   bool half_p = false;    // rounds the softmax weights to fp16 before P·V: the harness allows for it
   dim3 grid;              // x: query tiles, y: heads, z: batch
   dim3 block;
+  // The linear index of the block that takes query tile `tile` (counted head after head, `tiles` per head); null: the
+  // tile's own number. Checks that run some tiles only ask for their blocks.
+  unsigned (*block_of)(unsigned tile, unsigned tiles, unsigned heads) = nullptr;
   std::size_t static_smem = 0;   // bytes of __shared__ arrays
   std::size_t dynamic_smem = 0;  // bytes asked for at launch
   std::vector<SharedArray> arrays;
   std::size_t smem() const { return static_smem + dynamic_smem; }
+  // ExecOptions::blocks for these tiles: ascending.
+  std::vector<std::uint32_t> blocks_of(std::vector<std::uint32_t> tiles, const Shape& shape) const {
+    const unsigned per_head = unsigned(shape.S + tile_m - 1) / unsigned(tile_m), heads = unsigned(shape.B * shape.H);
+    if (block_of)
+      for (std::uint32_t& tile : tiles) tile = block_of(tile, per_head, heads);
+    std::sort(tiles.begin(), tiles.end());
+    return tiles;
+  }
 };
 
 struct StageInfo {

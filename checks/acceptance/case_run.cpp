@@ -173,7 +173,8 @@ class CaseRun {
     options.spelled_out = run.spelled_out;
     options.block_seconds = BLOCK_SECONDS;
     if (tiles.size() < tiling_.tiles() + first_block_) options.blocks = tiles;
-    for (std::uint32_t& block : options.blocks) block += first_block_;
+    for (std::uint32_t& tile : options.blocks) tile += first_block_;
+    options.blocks = plan_.blocks_of(options.blocks, args_.shape);
     set_exec_options(options);
     out_.poison();
     cudaGetLastError();

@@ -65,7 +65,7 @@ Shown judge_fingerprints(int planted, int fixed) {
 }
 
 Colour judge_acceptance(int status, bool harmless, bool may_hide, bool says_skipped) {
-  if (status == ACCEPTANCE_SKIPPED && says_skipped) return Colour::skipped;
+  if (status == STAGE_SKIPPED && says_skipped) return Colour::skipped;
   if (status == 0 && may_hide) return Colour::hidden;
   return status == (harmless ? 0 : 1) ? Colour::as_it_must : Colour::wrong;
 }
@@ -146,7 +146,7 @@ int broken_version_command(const Args& args) {
     const Entry entry = entry_of(ladder, args[i], 1);
     std::printf("=== %s is %s with the bug %s\n", args[0].c_str(), entry.bug->stage.c_str(), entry.bug->name.c_str());
     const int status = run({entry.labs[0], "test", "quick=1"}).status;
-    ++(status == 0 ? counts.passed : status == ACCEPTANCE_SKIPPED ? counts.skipped : counts.failed);
+    ++(status == 0 ? counts.passed : status == STAGE_SKIPPED ? counts.skipped : counts.failed);
   }
   if (!ladder.stage(args[0])) std::printf("%s never worked.\n", args[0].c_str());
   std::printf("%d of %d planted changes turn the acceptance red. To see why: make stage=%s reproduce-bug\n%s\n",

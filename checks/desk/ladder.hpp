@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "common/conf.hpp"
+
 namespace lab::desk {
 
 struct Bug {
@@ -41,9 +43,6 @@ struct Ladder {
   // The one that `bug` names among them. Throws BadInput; a bug of another stage is recognised.
   std::vector<const Bug*> bugs(const std::string& name, const std::string& bug) const;
 };
-
-// Reads `key="value"` lines; # starts a comment. Throws BadInput naming file and line.
-std::map<std::string, std::string> parse_conf(const std::string& text, const std::string& path);
 
 // Everything below root/stages. Throws BadInput where a file is not as it must be.
 Ladder read_ladder(const std::string& root = ".");

@@ -6,8 +6,8 @@ namespace lab::desk {
 // The exit statuses of `lab fingerprint`: as this build must show it, not so, or hidden on a GPU, where nobody chooses
 // the schedule.
 constexpr int FINGERPRINT_RIGHT = 0, FINGERPRINT_ABSENT = 1, FINGERPRINT_HIDDEN = 3;
-// Of `lab test` on a GPU that cannot run the stage; a line `skipped: WHY` says so.
-constexpr int ACCEPTANCE_SKIPPED = 3;
+// Of every command of `lab` that launches, on a GPU that cannot run the stage; a line `skipped: WHY` says so.
+constexpr int STAGE_SKIPPED = 3;
 
 enum class Shown { yes, no, hidden };
 // Of the build with the bug and of the fixed one.

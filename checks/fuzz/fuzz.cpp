@@ -103,7 +103,9 @@ FuzzCase draw(std::uint64_t seed, std::uint64_t number) {
     constexpr float ODD[] = {0.01f, 1.0f, 0.001f, 0.5f, 0.0f, -0.125f, -0.03f, -1.0f, 0.0883883461f, 0.3f};
     c.scale = dice.of(ODD);
   }
-  c.family = dice.of(FAMILIES);
+  // NaN and infinities have no bound to be held to; the acceptance compares them.
+  do c.family = dice.of(FAMILIES);
+  while (c.family == Family::special);
   c.inputs_seed = dice.next() % 1'000'000;
   constexpr Schedule SCHEDULES[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
   c.exec.schedule = dice.of(SCHEDULES);
@@ -194,7 +196,7 @@ class CaseRun {
   // One launch into poison; false if it left no output.
   bool launch(ExecOptions options, const std::vector<std::uint32_t>& tiles, std::vector<fp16>& output) {
     options.check = check_;
-    if (tiles.size() < outcome_.of_tiles) options.blocks = tiles;
+    if (tiles.size() < outcome_.of_tiles) options.blocks = plan_.blocks_of(tiles, shape_);
     set_exec_options(options);
     out_.poison();
     cudaGetLastError();

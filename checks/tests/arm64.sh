@@ -43,33 +43,15 @@ emulator() { command -v qemu-aarch64 || command -v qemu-aarch64-static; }
 # Its addr2line must read arm64: the kernels' source lines in reports come from it.
 run() {
   qemu=$(emulator) || die "needs qemu-aarch64 (qemu-user)"
-  mkdir -p "$here/bin" build/logs; ln -sf "$(command -v aarch64-linux-gnu-addr2line)" "$here/bin/addr2line"
+  mkdir -p "$here/bin"; ln -sf "$(command -v aarch64-linux-gnu-addr2line)" "$here/bin/addr2line"
   PATH=$here/bin:$PATH; export PATH
   unit=$1; fixed=$2; checked=$3; buggy=$4; bug=$(basename "$(dirname "$buggy")"); bug=${bug#bug-}
-  passed=0; failed=0
-  piece "unit tests" timeout 300 "$qemu" "$unit"
-  piece "acceptance, $cases cheapest cases" timeout 300 "$qemu" "$fixed" test cheapest=$cases
-  piece "fingerprint of $bug" fingerprint
-  echo "$passed passed, $failed failed"
-  [ $failed -eq 0 ] && [ $passed -gt 0 ]
-}
-
-fingerprint() {  # shown where it is planted, and gone where it is not
-  timeout 120 "$qemu" "$buggy" fingerprint "$bug" && timeout 120 "$qemu" "$checked" fingerprint "$bug" && echo "1 passed, 0 failed"
-}
-
-# piece NAME COMMAND...: adds up the counts of its last line `N passed, M failed`; without one, it failed.
-piece() {
-  name=$1; shift
-  log=build/logs/arm64-$(printf '%s' "$name" | tr ' ,' '--').log; before=$(date +%s)
-  "$@" > "$log" 2>&1; status=$?
-  counts=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -1)
-  p=${counts%% *}; f=$(printf '%s' "$counts" | sed 's/.*passed, \([0-9]*\) failed/\1/')
-  : "${p:=0}" "${f:=0}"
-  [ $status -eq 0 ] && [ -n "$counts" ] || [ "$f" -gt 0 ] || f=1
-  passed=$((passed + p)); failed=$((failed + f))
-  printf 'arm64: %-34s %4d passed %3d failed %5d s\n' "$name" "$p" "$f" $(($(date +%s) - before))
-  [ "$f" -eq 0 ] || { echo "    $log ends:"; tail -15 "$log" | sed 's/^/    /'; }
+  build/desk pieces << EOF
+arm64 unit tests: $qemu $unit
+arm64 acceptance, $cases cheapest cases: $qemu $fixed test cheapest=$cases
+arm64 $bug is shown: $qemu $buggy fingerprint $bug
+arm64 $bug is gone: $qemu $checked fingerprint $bug
+EOF
 }
 
 case ${1:-} in

@@ -22,5 +22,10 @@ TEST_CASE("longest_first gives every tile of every head once, the last tiles fir
         ++times[unsigned(work.head) * tiles + unsigned(work.tile)];
       }
       CHECK(std::count(times.begin(), times.end(), 1) == long(times.size()));
+      for (unsigned tile = 0; tile < tiles * heads; ++tile) {
+        const lab::BlockWork work = lab::longest_first(lab::block_over_all_heads(tile, tiles, heads), tiles, heads);
+        CHECK(unsigned(work.head) * tiles + unsigned(work.tile) == tile);
+        CHECK(lab::block_head_by_head(lab::block_head_by_head(tile, tiles, heads), tiles, heads) == tile);
+      }
     }
 }

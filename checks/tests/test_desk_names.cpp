@@ -11,6 +11,7 @@
 #include "checks/desk/nearest.hpp"
 
 using namespace lab::desk;
+using lab::parse_conf;
 
 namespace {
 

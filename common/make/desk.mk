@@ -13,8 +13,8 @@ build/desk build/desk-records:
 	@$(HOST_CXX) $^ -o $@.new && mv $@.new $@
 
 # What the unit tests link.
-$(O)/libdesk.a: $(call objects,checks/desk/*.cpp)
-$(O)/librecords.a: $(call objects,checks/desk/records/*.cpp checks/bench/bench_samples.cpp checks/budget/ptxas.cpp checks/acceptance/format.cpp)
+$(O)/libdesk.a: $(call objects,checks/desk/*.cpp common/conf.cpp)
+$(O)/librecords.a: $(call objects,checks/desk/records/*.cpp checks/bench/bench_samples.cpp checks/budget/ptxas.cpp common/gpu_fit.cpp checks/acceptance/format.cpp)
 $(O)/libdesk.a $(O)/librecords.a:
 	@rm -f $@; ar rcs $@ $^
 

@@ -36,8 +36,9 @@ struct Tile {
   static constexpr int M = WARPS * ROWS;                    // query rows per block
   static constexpr int N = 64;                              // keys per tile
   static constexpr bool KEEPS_Q = D == 64 || STRIPES == 1;  // in registers; else its fragments are read per tile
-  static constexpr int CHUNKS = D / 8;                      // 16-byte chunks of a row
-  static constexpr int COPY_ROWS = THREADS / CHUNKS;        // rows that the block copies at a time
+  static constexpr bool over_all_heads(bool causal) { return causal && STRIPES == 1; }
+  static constexpr int CHUNKS = D / 8;                // 16-byte chunks of a row
+  static constexpr int COPY_ROWS = THREADS / CHUNKS;  // rows that the block copies at a time
   static_assert(N % COPY_ROWS == 0 && COPY_ROWS % 8 == 0, "whole passes, and every pass has the first one's swizzle");
 };
 
@@ -101,7 +102,7 @@ __global__ void __launch_bounds__(THREADS, 2)
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
-  const BlockWork work = block_work(H, STRIPES == 1 && causal);
+  const BlockWork work = block_work(H, T::over_all_heads(causal));
   const int q0 = work.tile * M;  // first query row of this block
   const std::size_t head = std::size_t(work.head) * S * D;
   q += head, k += head, v += head, out += head;
@@ -304,6 +305,7 @@ struct Launcher {
     carve<T>(smem);
     LaunchPlan plan = tile_plan<T>(shape, THREADS, smem);
     plan.half_p = true;
+    plan.block_of = T::over_all_heads(shape.causal) ? block_over_all_heads : block_head_by_head;
     return plan;
   }
   static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {

@@ -14,6 +14,10 @@ int sanitizer_report_command(const Args& args);
 
 // run_resources.cpp: what nvcc makes of each kernel
 int resources_command(const Args& args);
+// run_archs.cpp
+int archs_command(const Args& args);
+// compile_commands.cpp: for clangd
+int compile_commands_command(const Args& args);
 
 // run_tables.cpp: tables and figure data from the CPU's binaries
 int blindness_table_command(const Args& args);

@@ -18,6 +18,7 @@
 #include "checks/desk/records/commands.hpp"
 #include "checks/desk/records/labs.hpp"
 #include "checks/desk/records/machine.hpp"
+#include "checks/desk/verdicts.hpp"
 
 namespace lab::desk {
 namespace {
@@ -119,8 +120,10 @@ int bench_command(const Args& args) {
                     turn > 1 ? format("about %.0f s left", spent * (turns - turn + 1) / (turn - 1)).c_str()
                              : "no estimate yet");
         const std::string file = WORK / format("%03d", turn);
-        if (run(with(program, {"shape=" + group, "round=" + std::to_string(round), "out=" + file})).status != 0)
-          status = 1;
+        const int ended =
+            run(with(program, {"shape=" + group, "round=" + std::to_string(round), "out=" + file})).status;
+        if (ended == STAGE_SKIPPED) continue;  // it has said why
+        if (ended != 0) status = 1;
         if (!fs::exists(file)) throw BadInput("bench: " + name + " left no samples");
       }
   if (json.empty()) json = default_name(date, gpu);

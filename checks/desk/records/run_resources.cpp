@@ -3,10 +3,8 @@
 // what this nvcc says, if it is of the same version. Exit status 1 if a correct kernel is over its budget, or the
 // committed figures are stale.
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <filesystem>
-#include <thread>
 
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/records/capture.hpp"
@@ -14,6 +12,7 @@
 #include "checks/desk/records/json_text.hpp"
 #include "checks/desk/records/labs.hpp"
 #include "checks/desk/records/machine.hpp"
+#include "checks/desk/records/nvcc.hpp"
 #include "checks/desk/records/resources.hpp"
 
 namespace lab::desk {
@@ -22,25 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string COMMITTED = "writeups/results/resources.json", WORK = "build/resources/";
-
-struct Compilation {
-  std::string stage, bug, arch, source;
-  Ran nvcc = {};
-};
-
-void compile_all(std::vector<Compilation>& all) {
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i; (i = next++) < all.size();) {
-      Compilation& c = all[i];
-      const std::string name = c.stage + "-" + c.bug + "-" + c.arch;
-      c.nvcc = capture({"nvcc", "-std=c++20", "-O3", "-arch=" + c.arch, "-cubin", "-Xptxas", "-v", "-I.", "-o",
-                        WORK + name + ".cubin", c.source});
-    }
-  };
-  std::vector<std::jthread> workers;
-  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) workers.emplace_back(work);
-}
 
 // 512 keys take two slots for K/V tiles, 2048 take three.
 std::map<std::string, std::size_t> plans_of(const std::string& lab) {
@@ -76,7 +56,6 @@ int resources_command(const Args& args) {
   expect_args(args, 1, 2, "resources LABS [JSON]");
   const std::string nvcc = nvcc_release(), json = args.size() > 1 ? args[1] : "";
   if (nvcc.empty()) throw BadInput("make resources needs nvcc, which is not on the PATH");
-  fs::create_directories(WORK);
   const Ladder ladder = read_ladder();
   std::vector<Compilation> all;
   for (const Stage& stage : ladder.stages) {
@@ -90,7 +69,7 @@ int resources_command(const Args& args) {
   std::map<std::string, StageBudget> budgets;
   for (const Stage& stage : ladder.stages)
     budgets[stage.dir] = budget_of(stage.dir, stage.says("target"), stage.says("registers"), stage.says("smem"));
-  compile_all(all);
+  compile_all(all, WORK);
 
   std::vector<ResourceRow> rows;
   std::vector<std::string> complaints;  // of correct kernels: what ptxas gave up of their wgmma, and wrong declarations

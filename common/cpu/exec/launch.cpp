@@ -10,6 +10,7 @@
 #include <atomic>
 #include <iterator>
 #include <mutex>
+#include <set>
 #include <sstream>
 #include <thread>
 #include <unordered_map>
@@ -197,7 +198,17 @@ cudaError_t set_max_dynamic_smem(const void* kernel, int bytes) {
 void set_last_error(cudaError_t error) { last_error = error; }
 void set_async_error(cudaError_t error) { async_error = error; }
 
-cudaError_t launch(const LaunchConfig& config, const std::function<void()>& thread) {
+// A finding's text is made when the report is taken, and the caller's string may be gone by then.
+static const char* kept(const char* name) {
+  static std::mutex lock;
+  static std::set<std::string> names;
+  const std::lock_guard guard(lock);
+  return names.insert(name).first->c_str();
+}
+
+cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& thread) {
+  LaunchConfig config = asked;
+  config.name = kept(asked.name);
   if (const Refusal refused = refusal(config); refused.error != cudaSuccess) {
     set_launch_message(std::string(config.name) + ": " + refused.why);
     set_last_error(refused.error);

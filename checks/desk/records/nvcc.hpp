@@ -1,0 +1,23 @@
+// nvcc on kernels, for what it and ptxas say of them.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "checks/desk/records/capture.hpp"
+
+namespace lab::desk {
+
+struct Compilation {
+  std::string stage, bug, arch, source;  // bug: "" for the correct kernel; arch: "sm_89"
+  Ran nvcc = {};
+};
+
+// Compiles all with `ptxas -v`, as many at once as JOBS in the environment says, else as there are cores. The objects
+// go to WORK/STAGE-BUG-ARCH.cubin.
+void compile_all(std::vector<Compilation>& all, const std::string& work);
+
+// What keeps one from being good, as one line: nvcc's own error; of ptxas, that wgmma lost its pipeline (C7508 to
+// C7514), or that it saw no kernel. "" if nothing does.
+std::string trouble_in(const Ran& nvcc);
+
+}  // namespace lab::desk

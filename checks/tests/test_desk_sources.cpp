@@ -1,0 +1,45 @@
+// What nvcc says of a kernel for make archs, and how clangd is told to read each source.
+#include <doctest/doctest.h>
+
+#include "checks/desk/records/compile_commands.hpp"
+#include "checks/desk/records/nvcc.hpp"
+
+namespace {
+using namespace lab::desk;
+using Words = std::vector<std::string>;
+
+const std::string KERNEL =
+    "ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
+    "ptxas info    : Function properties for k\n    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+    "ptxas info    : Used 12 registers, used 0 barriers\n";
+const std::string LOST = "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async is serialized";
+
+}  // namespace
+
+TEST_CASE("archs, ptxas: what nvcc says of a kernel that does not compile, or not well") {
+  CHECK(trouble_in({0, "", KERNEL}) == "");
+  CHECK(trouble_in({0, "", LOST + "\n" + KERNEL}) == LOST);
+  CHECK(trouble_in({0, "", "ptxas info    : (C7515) another\n" + KERNEL}) == "");
+  CHECK(trouble_in({0, "", ""}) == "ptxas names no kernel");
+  CHECK(trouble_in({2, "", "a warning\nk.cu(3): error: no such thing\n1 error detected\n"}) ==
+        "k.cu(3): error: no such thing");
+  CHECK(trouble_in({1, "", "nvcc fatal   : Unsupported gpu architecture\n"}) ==
+        "nvcc fatal   : Unsupported gpu architecture");
+  CHECK(trouble_in({137, "", ""}) == "nvcc ends with status 137");
+}
+
+TEST_CASE("desk: clangd reads harness and kernels as the CPU backend compiles them, and GPU sources where CUDA is") {
+  const Words compiler = {"g++-12", "-O2"};
+  CHECK(clangd_command("checks/main.cpp", compiler, "") ==
+        Words{"g++-12", "-O2", "-DLAB_STAGE=\"\"", "-DLAB_BUG=\"\"", "-Icommon/cpu", "-I."});
+  CHECK(clangd_command("stages/v1_scalar/kernel.cu", compiler, "/cuda") ==
+        Words{"g++-12", "-O2", "-x", "c++", "-Icommon/cpu", "-I."});
+  CHECK(clangd_command("common/gpu/backend.cpp", compiler, "/cuda") ==
+        Words{"g++-12", "-std=c++20", "-I.", "-DLAB_GPU", "-isystem", "/cuda/include"});
+  REQUIRE(clangd_command("checks/probes/probe_mma.cu", compiler, "/cuda"));
+  CHECK(clangd_command("checks/probes/probe_mma.cu", compiler, "/cuda")->front() == "clang++");
+  CHECK_FALSE(clangd_command("common/gpu/backend.cpp", compiler, ""));
+  CHECK_FALSE(clangd_command("checks/probes/probe_mma.cu", compiler, ""));
+  CHECK_FALSE(clangd_command("common/target.hpp", compiler, "/cuda"));
+  CHECK_FALSE(clangd_command("stages/v1_scalar/stage.conf", compiler, "/cuda"));
+}
