@@ -78,7 +78,11 @@ class FirstLdmatrix final : public ExecWatcher {
 std::string ldmatrix_banks(const Shape& shape, const std::string& name) {
   const LaunchPlan plan = stage().plan(shape);
   const auto array = std::ranges::find(plan.arrays, name, &SharedArray::name);
-  if (array == plan.arrays.end()) throw BadInput("array=: the plan has no array '" + name + "'");
+  if (array == plan.arrays.end()) {
+    std::string known;
+    for (const SharedArray& a : plan.arrays) known += " " + a.name;
+    throw BadInput("array=: the plan has no array '" + name + "'; it has" + known);
+  }
   if (!can_check()) throw BadInput("this binary is not instrumented: array= wants a checked or a bug build on the CPU");
   FirstLdmatrix first(name);
   ExecOptions options;
@@ -101,8 +105,8 @@ std::string ldmatrix_banks(const Shape& shape, const std::string& name) {
   const auto one = [&](const char* how, int pitch, const std::array<int, banks::LANES>& address) {
     return format("    {\"how\": \"%s\", \"pitch\": %d, ", how, pitch) + served(banks::access(address, 16)) + "}";
   };
-  return format("{\n  \"schema\": \"ldmatrix-1\", \"command\": \"lab layouts shape=%s array=%s\", \"stage\": \"%s\",\n",
-                text(shape).c_str(), name.c_str(), stage_name()) +
+  return format("{\n  \"schema\": \"ldmatrix-1\", \"stage\": \"%s\", \"shape\": \"%s\", \"array\": \"%s\",\n",
+                stage_name(), text(shape).c_str(), name.c_str()) +
          "  \"rows\": [" + rows + "],\n  \"columns\": [" + columns + "],\n  \"banks\": [\n" +
          one("plain", shape.D, plain) + ",\n" + one("padded", shape.D + 8, padded) + ",\n" +
          one("kernel", array->pitch, seen) + "\n  ]\n}\n";
@@ -119,6 +123,7 @@ int layouts_command(std::span<char*> args) {
     std::fputs(ldmatrix_banks(shapes[0], std::string(*array)).c_str(), stdout);
     return 0;
   }
+  if (words.get("shape")) throw BadInput("layouts: shape= goes with array=");
   namespace wmma = wmma_layout;
   namespace mma = mma_layout;
   std::string text = "{\n  \"schema\": \"layouts-1\", \"command\": \"lab layouts\",\n  \"fragments\": [\n";

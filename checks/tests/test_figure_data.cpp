@@ -128,4 +128,18 @@ TEST_CASE("results: committed layouts: every element of a fragment is held, and 
   }
 }
 
+TEST_CASE("results: the committed ldmatrix: plain rows conflict, and the kernel's own addresses do not") {
+  const nlohmann::json d = nlohmann::json::parse(read(RESULTS / "ldmatrix.json"));
+  CHECK(d["schema"] == "ldmatrix-1");
+  CHECK(d["rows"].size() == 32);
+  CHECK(d["columns"].size() == 32);
+  std::map<std::string, nlohmann::json> how;
+  for (const nlohmann::json& b : d["banks"]) how[b["how"]] = b;
+  REQUIRE(how.size() == 3);
+  CHECK(how["plain"]["turns"] == 32);
+  CHECK(how["padded"]["turns"] == how["padded"]["least"]);
+  CHECK(how["kernel"]["turns"] == how["kernel"]["least"]);
+  CHECK(how["kernel"]["pitch"] == how["plain"]["pitch"]);
+}
+
 }  // namespace

@@ -13,8 +13,11 @@ TRACES = {
     "pipeline-2-slots": ("v2b_single_warp/checked", "shape=1,1,512,64,causal block=5 arrays=sQ,sK,sV"),
     "pipeline-3-slots": ("v2b_single_warp/checked", "shape=1,1,1024,64,causal block=5 arrays=sQ,sK,sV"),
     "stripes": ("v2c6_wmma_pv/checked", "shape=1,1,64,64 block=0 arrays=sQ,scratch"),
+    "ring-2-slots": ("v2d_ldmatrix/checked", "shape=1,1,512,128,causal block=5 arrays=sK,sV"),
+    "ring-3-slots": ("v2d_ldmatrix/checked", "shape=1,1,512,64,causal block=5 arrays=sK,sV"),
     "partial-stripe": ("v2c5_wmma_qk/bug-partial_stripe", "shape=1,1,64,64 block=0 arrays=sQ,S_scores,O_accum"),
 }
+LDMATRIX = "v2d_ldmatrix/checked", "layouts shape=1,1,512,64 array=sK"
 PLANNED = ["1 8 512 64", "2 8 2048 64", "2 8 2048 128"]
 
 
@@ -46,6 +49,7 @@ def all_data(build):
     files[RESULTS / "plans.json"] = ('{\n"schema": "plans-1",\n"command": "make figure-data",\n"budget": {"arch": "sm_89", "smem": 101376},\n"plans": [\n'
                                      + ",\n".join(p.strip() for p in plans) + "\n]\n}\n")
     files[RESULTS / "layouts.json"] = lab(build, f"{stages[0]}/fixed", "layouts")
+    files[RESULTS / "ldmatrix.json"] = lab(build, *LDMATRIX)
     return files
 
 

@@ -10,7 +10,7 @@ from . import style
 from .heads import ROOT, Unusable
 from .layouts import layout_figures
 from .maps import map_figures
-from .memory import data_banks, data_plans, draw_banks, draw_plans
+from .memory import data_banks, data_ldmatrix, data_plans, draw_banks, draw_ldmatrix, draw_plans
 from .performance import data_ladder, data_roofline, data_stalls, draw_ladder, draw_roofline, draw_stalls
 from .pipeline import trace_figures
 from .style import SETTINGS
@@ -20,7 +20,7 @@ FIGURES = ROOT / "writeups" / "figures"
 
 def figures(r):
     all_figures = {"ladder": (data_ladder(r), draw_ladder), "roofline": (data_roofline(r), draw_roofline), "smem-plans": (data_plans(r), draw_plans),
-                   "banks": (data_banks(r), draw_banks)}
+                   "banks": (data_banks(r), draw_banks), "banks-ldmatrix": (data_ldmatrix(r), draw_ldmatrix)}
     if r.profiles:
         all_figures["stalls"] = data_stalls(r), draw_stalls
     return all_figures | layout_figures(r) | trace_figures(r) | map_figures(r)

@@ -13,22 +13,23 @@ def data_ladder(r):
 
 
 def draw_ladder(plt, d):
-    figure, axes = plt.subplots(figsize=(8.2, 4.9))
-    figure.subplots_adjust(left=0.09, right=0.97, top=0.97, bottom=0.22)
     stages = d["stages"]
+    figure, axes = plt.subplots(figsize=(max(8.2, 1.05 * len(stages)), 4.9))
+    figure.subplots_adjust(left=0.75 / figure.get_figwidth(), right=0.97, top=0.97, bottom=0.22)
     spread = 0.11
     for i, (shape, times) in enumerate(d["times"].items()):
         at = [(x + spread * (i - 1), times[s]) for x, s in enumerate(stages) if s in times]
         axes.plot([x for x, _ in at], [t for _, t in at], color=COLOURS[i], marker=MARKERS[i], linestyle=["-", "--", ":"][i], linewidth=1.2, markersize=7, label=title(shape))
         for x, t in at:
             dx, dy, side = [(0, -14, "center"), (-7, -3, "right"), (7, 3, "left")][i]
-            axes.annotate(f"{t:.0f}×" if t >= 20 else f"{t:.1f}×", (x, t), xytext=(dx, dy), textcoords="offset points", fontsize=7.5, color=COLOURS[i], ha=side,
+            axes.annotate(f"{t:.0f}×" if t >= 20 else f"{t:.1f}×" if t >= 2 else f"{t:.2f}×", (x, t), xytext=(dx, dy), textcoords="offset points", fontsize=7.5, color=COLOURS[i], ha=side,
                           bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3, "alpha": 0.85})
     axes.axhline(1, color=BLACK, linewidth=1.3)
     axes.text(-0.42, 1.08, "the best of PyTorch's backends", fontsize=8)
     axes.set_yscale("log")
-    ticks = [1, 2, 5, 10, 20, 50, 100]
-    axes.set_ylim(0.8, max(200, 2 * max(t for times in d["times"].values() for t in times.values())))
+    ticks = [0.5, 1, 2, 5, 10, 20, 50, 100]
+    every = [t for times in d["times"].values() for t in times.values()]
+    axes.set_ylim(min(0.8, 0.7 * min(every)), max(200, 2 * max(every)))
     axes.set_yticks(ticks, [f"{t}×" for t in ticks])
     axes.minorticks_off()
     axes.set_xlim(-0.5, len(stages) - 0.4)
@@ -81,7 +82,7 @@ def draw_roofline(plt, d):
         label = "PyTorch " + PEERS[program] if program in PEERS else program
         for D, offset in ((64, 0.93), (128, 1.08)):
             chosen = [(p[2] * offset, p[3]) for p in d["points"] if p[0] == program and p[1].endswith(f",{D}")]
-            axes.plot([a for a, _ in chosen], [b for _, b in chosen], linestyle="", marker=MARKERS[i % len(MARKERS)], markersize=7, color=COLOURS[i % len(COLOURS)],
+            axes.plot([a for a, _ in chosen], [b for _, b in chosen], linestyle="", marker=MARKERS[(i + i // len(COLOURS)) % len(MARKERS)], markersize=7, color=COLOURS[i % len(COLOURS)],
                       markerfacecolor="none" if D == 128 else COLOURS[i % len(COLOURS)], label=label if D == 64 else None)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
@@ -91,7 +92,7 @@ def draw_roofline(plt, d):
     axes.set_xticks(list(sizes), [f"{k}" + (f"\nS = {s}" if k > 64 else "") for k, s in sizes.items()])
     axes.set_xlabel("operations per byte that must be moved (Q, K, V read once, O written once)")
     axes.set_ylabel("TFLOP/s")
-    axes.set_title("No stage is near the roofs of matrix units or device memory", fontsize=10)
+    axes.set_title("Rates reached, and the roofs of matrix units and device memory", fontsize=10)
     axes.grid(True, which="major", **GRID)
     axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
 
@@ -129,8 +130,9 @@ def data_stalls(r):
 
 
 def draw_stalls(plt, d):
-    figure, axes = plt.subplots(figsize=(9.5, 5.4))
-    figure.subplots_adjust(left=0.2, right=0.97, top=0.84, bottom=0.17)
+    height = max(5.4, 1.8 + 0.36 * len(d["stalls"]))
+    figure, axes = plt.subplots(figsize=(9.5, height))
+    figure.subplots_adjust(left=0.2, right=0.97, top=1 - 0.86 / height, bottom=0.92 / height)
     shown = list(STALLS)
     for y, (stage, shape, kernel, instructions, shares) in enumerate(d["stalls"]):
         left = 0

@@ -42,13 +42,18 @@ def tiles_of(trace):
     return producer, tiles
 
 
+def timeline_of(trace):
+    producer, tiles = tiles_of(trace)
+    return {"stage": trace["stage"], "shape": trace["shape"], "block": trace["block"], "slots": numbers(trace)[3], "producer": producer, "tiles": tiles,
+            "copying": len({e["warp"] for e in touching(trace, "copy", "sK")}), "periods": max(e["period"] for e in trace["events"])}
+
+
 def data_pipeline(r):
-    def one(name):
-        trace = r.traces[name]
-        producer, tiles = tiles_of(trace)
-        return {"stage": trace["stage"], "shape": trace["shape"], "block": trace["block"], "slots": numbers(trace)[3], "producer": producer, "tiles": tiles,
-                "periods": max(e["period"] for e in trace["events"])}
-    return [one("pipeline-2-slots"), one("pipeline-3-slots")]
+    return [timeline_of(r.traces[name]) for name in ("pipeline-2-slots", "pipeline-3-slots")]
+
+
+def data_ring(r):
+    return [timeline_of(r.traces[name]) for name in ("ring-2-slots", "ring-3-slots")]
 
 
 def draw_timeline(plt, axes, d):
@@ -62,7 +67,7 @@ def draw_timeline(plt, axes, d):
         axes.plot([x, x], [-1.1, slots + 0.05], color=BLACK, linewidth=1.6)
     axes.text(1, slots + 0.12, "block\nbarrier", ha="center", va="top", fontsize=7)
     # The producer's row.
-    axes.text(-0.08, -0.78, f"warp {d['producer']} issues", ha="right", va="center", fontsize=7.5)
+    axes.text(-0.08, -0.78, f"warp {d['producer']} issues" if d["copying"] == 1 else "each warp issues", ha="right", va="center", fontsize=7.5)
     axes.text(-0.08, -0.3, "and waits", ha="right", va="center", fontsize=7.5)
     issued = {}
     for n, tile in enumerate(d["tiles"]):
@@ -75,9 +80,10 @@ def draw_timeline(plt, axes, d):
     for n, tile in enumerate(d["tiles"]):
         axes.text(tile["waited"] + wait_at + 0.05, -0.24, f"for tile {n}", ha="right", va="bottom", fontsize=7, color=VERMILION)
         axes.plot([tile["waited"] + wait_at] * 2, [-0.2, tile["slot"] + 0.12], color=VERMILION, linewidth=0.9, linestyle=":")
-    for period in range(1, periods + 1):
-        axes.text(period + 0.5, -1.3, f"all warps: tile {period - 1}", ha="center", fontsize=7.5)
-    axes.text(0.5, -1.3, "prologue", ha="center", fontsize=7.5)
+    read = {period: n for n, tile in enumerate(d["tiles"]) for period in tile["read"]}
+    for period, n in read.items():
+        axes.text(period + 0.5, -1.3, f"all warps: tile {n}", ha="center", fontsize=7.5)
+    axes.text(min(read) / 2, -1.3, "prologue", ha="center", fontsize=7.5)
     # The slots.
     for slot in range(slots):
         axes.text(-0.08, slot + 0.5, f"slot {slot}", ha="right", va="center", fontsize=8)
@@ -102,6 +108,17 @@ def draw_pipeline(plt, d):
     caption(figure, "Drawn from a recording of the CPU execution (`lab trace-shared`): the order of events within a warp and the barriers between warps are the kernel's, lengths are not times. "
                     "A tile may be read from the barrier after its wait; its slot may be filled again after the next barrier. With two slots a copy has one tile's work to arrive in, with three it has two. "
                     "Leave out the wait and a tile is read on its way; leave out the barrier and a slot is filled while it is read.")
+    return figure
+
+
+def draw_ring(plt, d):
+    figure, rows = plt.subplots(2, 1, figsize=(10.4, 6.4), height_ratios=[4.2, 5.2])
+    figure.subplots_adjust(left=0.095, right=0.995, top=0.955, bottom=0.1, hspace=0.1)
+    for axes, one in zip(rows, d):
+        draw_timeline(plt, axes, one)
+    caption(figure, f"Drawn from a recording of the CPU execution (`lab trace-shared`): lengths are not times. All {d[0]['copying']} warps copy, each a part of every tile, and all {d[0]['copying']} compute; shown are the copies and waits of "
+                    f"warp {d[0]['producer']}. Each has to wait for its own part, and the barrier makes one promise of them all. One barrier per tile: tile t may be read, and the slot of tile t − 1 filled. (The first barrier is Q's.) "
+                    "With two slots a copy has one tile's work to arrive in, with three it has two.")
     return figure
 
 
@@ -265,5 +282,5 @@ def draw_partial(plt, d):
 
 
 def trace_figures(r):
-    return {"block": (data_block(r), draw_block), "pipeline": (data_pipeline(r), draw_pipeline), "scratch-row": (data_scratch(r), draw_scratch),
+    return {"block": (data_block(r), draw_block), "pipeline": (data_pipeline(r), draw_pipeline), "ring": (data_ring(r), draw_ring), "scratch-row": (data_scratch(r), draw_scratch),
             "partial-stripe": (data_partial(r), draw_partial)}

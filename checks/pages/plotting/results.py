@@ -7,7 +7,7 @@ from .heads import ROOT, Unusable, map_heads, name_of
 
 RESULTS = ROOT / "writeups" / "results"
 SCHEMAS = {"bench": "bench-1", "predictions": "predictions-1", "profile": "profile-1", "resources": "resources-1", "plans": "plans-1",
-           "layouts": "layouts-1"}
+           "layouts": "layouts-1", "ldmatrix": "ldmatrix-1"}
 MAP_SCHEMA, TRACE_SCHEMA = "error-map-2", "trace-shared-1"
 ACCEPTANCE = ["1,8,512,64", "1,8,512,64,causal", "2,8,2048,64", "2,8,2048,64,causal", "2,8,2048,128"]
 PEERS = {"torch_flash": "FlashAttention-2", "torch_cudnn": "cuDNN", "torch_efficient": "efficient", "torch_default": "default"}
@@ -44,6 +44,7 @@ class Results:
         self.predictions = load(RESULTS / "predictions.json", "predictions")
         self.profiles = [load(p, "profile") for p in sorted(RESULTS.glob("profile-*.json"))]
         self.layouts = load(RESULTS / "layouts.json", "layouts")
+        self.ldmatrix = load(RESULTS / "ldmatrix.json", "ldmatrix")
         self.heads = map_heads()
         self.maps = {bug: {**read_map(RESULTS / "error-maps" / f"{bug}.txt"), "caption": head.caption, "beside": head.beside} for bug, head in self.heads.items()}
         self.traces = {path.stem: read_trace(path) for path in sorted((RESULTS / "traces").glob("*.tsv"))}

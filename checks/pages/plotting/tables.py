@@ -86,12 +86,12 @@ def table_step(r, name):
     if at == 0:
         return [f"No committed run has timed {name} and the stage before it. <sub>{r.source()}.</sub>"]
     before, stage = r.stages[at - 1], r.stages[at]
-    ratio = lambda a, b: "–" if a is None or b is None else f"{a / b:.2f}"
+    ratio = lambda a, b: "–" if a is None or b is None else f"**{a / b:.2f}**" if a < b else f"{a / b:.2f}"
     rows = []
     for shape in r.shapes:
         old, new, flash = r.time(before, shape), r.time(stage, shape), r.time("torch_flash", shape)
         rows.append([title(shape), us(old), us(new), ratio(old, new), us(flash), ratio(flash, new)])
-    header = ["shape", f"{short(before)}, µs", f"{name}, µs", "times faster", "FlashAttention-2, µs", "its time over ours"]
+    header = ["shape", f"{short(before)}, µs", f"{name}, µs", "times faster (bold: slower)", "FlashAttention-2, µs", "its time over ours (bold: we are slower)"]
     return table(header, rows) + [""] + ran_by(r)
 
 
