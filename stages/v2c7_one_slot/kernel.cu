@@ -53,7 +53,7 @@ __host__ __device__ Smem carve(Cursor& cursor) {
 }
 
 // Queues the copy of rows n0 .. n0 + N - 1 of K or V, as one group. Rows from `keys` on, which no query of this block
-// sees, become zeros; of a tile past them nothing is copied. nothing.
+// sees, become zeros; of a tile past them nothing is copied.
 template <class T>
 __device__ void issue_tile(half* to, const half* from, int n0, int keys) {
   const int first = threadIdx.x / (T::D / 8), c = threadIdx.x % (T::D / 8) * 8;
