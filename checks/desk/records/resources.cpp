@@ -49,8 +49,11 @@ std::map<std::string, std::size_t> dynamic_smem(const std::vector<std::string>& 
     if (!plan.is_object() || !plan.contains("D") || !plan.contains("slots") || !plan.contains("dynamic_smem"))
       throw BadInput("lab plan: no D, slots or dynamic_smem in it");
     const std::string kernel = "attention<" + plan["D"].dump();
-    // A stage of one slot has a kernel without that parameter.
+    // A kernel's second number is its slots, or the rows that a warp owns (16 or more); a stage of one tile per D has
+    // none.
     bytes[kernel + ">"] = bytes[kernel + "," + plan["slots"].dump() + ">"] = plan["dynamic_smem"];
+    if (plan.contains("rows_per_warp") && plan["rows_per_warp"] >= 16)
+      bytes[kernel + "," + plan["rows_per_warp"].dump() + ">"] = plan["dynamic_smem"];
   }
   return bytes;
 }
