@@ -23,7 +23,6 @@ int compile_commands_command(const Args& args);
 int blindness_table_command(const Args& args);
 int tools_table_command(const Args& args);
 int climb_table_command(const Args& args);
-int figure_data_command(const Args& args);
 int plan_command(const Args& args);
 
 // run_pages.cpp: the pages' blocks

@@ -20,7 +20,6 @@ constexpr Command COMMANDS[] = {
     {"blindness-table", blindness_table_command, "blindness-table LABS                   of `make blindness`"},
     {"tools-table", tools_table_command, "tools-table LABS                       what each tool sees of each bug"},
     {"climb-table", climb_table_command, "climb-table LABS                       the versions of the notes in order"},
-    {"figure-data", figure_data_command, "figure-data LABS STAGE:BUG...          plans-1, and those bugs' error maps"},
     {"plan", plan_command, "plan STAGE [VARIANT]                   tile and shared memory at both head dimensions"},
     {"hunks", hunks_command, "hunks REGEX OLD NEW                    the hunks of a diff that have a line with REGEX"},
     {"pages", pages_command, "pages [--check] [PAGE...]              renews or compares the blocks of the pages"},

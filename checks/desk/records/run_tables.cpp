@@ -1,4 +1,4 @@
-// desk-records blindness-table, tools-table, climb-table, figure-data, plan.
+// desk-records blindness-table, tools-table, climb-table, plan.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -100,31 +100,6 @@ int climb_table_command(const Args& args) {
   std::ranges::sort(names, version_less);
   put("| version | one idea | correct? | registers | shared memory | what was learned |\n|---|---|---|---|---|---|\n");
   for (const std::string& name : names) put(climb_row(ladder, name, resources, args[0]));
-  return 0;
-}
-
-int figure_data_command(const Args& args) {
-  if (args.empty()) throw BadInput("usage: desk-records figure-data LABS STAGE:BUG...");
-  const std::string results = "writeups/results/", overflow = "v2b_single_warp";
-  std::vector<std::pair<std::string, std::string>> maps;
-  for (auto pair = args.begin() + 1; pair != args.end(); ++pair) {
-    const std::size_t colon = pair->find(':');
-    if (colon == pair->npos) throw BadInput("'" + *pair + "' is no STAGE:BUG");
-    const std::string stage = pair->substr(0, colon), bug = pair->substr(colon + 1);
-    maps.emplace_back(bug, printed({lab_path(args[0], stage, variant_of(bug, "")), "error-map"}));
-  }
-  std::vector<std::string> plans;
-  const auto plan = [&](const std::string& stage, const std::string& variant, Args shape) {
-    shape.insert(shape.begin(), {lab_path(args[0], stage, variant), "plan"});
-    plans.push_back(printed(shape));
-  };
-  for (const Stage& stage : read_ladder().stages)
-    for (const Args& shape : {Args{"1", "8", "512", "64"}, {"2", "8", "2048", "64"}, {"2", "8", "2048", "128"}})
-      plan(stage.dir, "fixed", shape);
-  plan(overflow, "bug-smem_overflow", {"2", "8", "2048", "128"});  // what a plan past the budget looks like
-  for (const auto& [bug, map] : maps) write_text(results + "error-maps/" + bug + ".txt", map);
-  write_text(results + "plans.json", plans_json(plans));
-  std::printf("wrote %splans.json and %zu maps in %serror-maps\n", results.c_str(), maps.size(), results.c_str());
   return 0;
 }
 
