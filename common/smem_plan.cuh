@@ -10,27 +10,32 @@
 
 namespace lab {
 
-// Arrays start on 32-byte boundaries: WMMA wants 256-bit aligned pointers.
-inline constexpr std::size_t SMEM_ALIGN = 32;
+// Arrays start on 32-byte boundaries: WMMA wants 256-bit aligned pointers. What the copy engine swizzles starts on 1024
+// bytes, as its pattern is one of the address: cursor.array<half, SWIZZLE_ALIGN>(...), from an AlignedSmemCursor.
+inline constexpr std::size_t SMEM_ALIGN = 32, SWIZZLE_ALIGN = 1024;
 __host__ __device__ constexpr std::size_t smem_bytes(std::size_t elements, std::size_t element) {
   return (elements * element + SMEM_ALIGN - 1) / SMEM_ALIGN * SMEM_ALIGN;
 }
 
+__host__ __device__ constexpr std::size_t aligned_up(std::size_t bytes, std::size_t align) {
+  return (bytes + align - 1) / align * align;
+}
+
 template <class T>
 constexpr const char* type_name() {
-  return sizeof(T) == 2 ? "half" : "float";
+  return sizeof(T) == 2 ? "half" : sizeof(T) == 4 ? "float" : "mbarrier";
 }
 
 // Host side of a plan: counts bytes and keeps the list for reports. Returns null pointers.
 struct SmemCount {
   std::vector<SharedArray> arrays;
   std::size_t bytes = 0;
-  template <class T>
+  template <class T, std::size_t ALIGN = SMEM_ALIGN>
   __host__ __device__ T* array(const char* name, int rows, int pitch) {
 #ifndef __CUDA_ARCH__  // nvcc wants `carve`, which serves both sides, to call nothing that is host-only
     const std::size_t size = smem_bytes(std::size_t(rows) * pitch, sizeof(T));
     arrays.push_back({name, type_name<T>(), rows, pitch, size});
-    bytes += size;
+    bytes = aligned_up(bytes, ALIGN) + size;
 #endif
     return nullptr;
   }
@@ -53,24 +58,42 @@ struct SmemCursor {
   }
 };
 
+// The same for a plan with arrays that want more than 32 bytes.
+struct AlignedSmemCursor {
+  unsigned char* base;
+  std::size_t used = 0;
+  __device__ AlignedSmemCursor() {
+    extern __shared__ __align__(1024) unsigned char dynamic_shared_1024[];
+    base = dynamic_shared_1024;
+  }
+  template <class T, std::size_t ALIGN = SMEM_ALIGN>
+  __host__ __device__ T* array(const char*, int rows, int pitch) {
+    const std::size_t here = aligned_up(used, ALIGN);
+    used = here + smem_bytes(std::size_t(rows) * pitch, sizeof(T));
+    return reinterpret_cast<T*>(base + here);
+  }
+};
+
 // A static __shared__ array, named for the CPU's reports: LAB_SHARED(half, sQ, [M][PITCH]);
 #define LAB_SHARED(type, name, extents) __shared__ __align__(32) type name extents
 
 #else
 
 namespace cpu {
-void* carve_dynamic(int index, const char* name, std::size_t element, int rows, int pitch, std::size_t bytes);
+void* carve_dynamic(int index, const char* name, std::size_t element, int rows, int pitch, std::size_t bytes,
+                    std::size_t align = SMEM_ALIGN);
 void* carve_static(const char* name, std::size_t element, std::size_t rows, std::size_t pitch, std::size_t bytes);
 }  // namespace cpu
 
 struct SmemCursor {
   int index = 0;
-  template <class T>
+  template <class T, std::size_t ALIGN = SMEM_ALIGN>
   T* array(const char* name, int rows, int pitch) {
     const std::size_t bytes = smem_bytes(std::size_t(rows) * pitch, sizeof(T));
-    return static_cast<T*>(cpu::carve_dynamic(index++, name, sizeof(T), rows, pitch, bytes));
+    return static_cast<T*>(cpu::carve_dynamic(index++, name, sizeof(T), rows, pitch, bytes, ALIGN));
   }
 };
+using AlignedSmemCursor = SmemCursor;
 
 namespace cpu {
 template <class Array>

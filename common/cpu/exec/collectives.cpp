@@ -161,11 +161,12 @@ void async_copy(void* shared, const void* global, std::size_t bytes, std::size_t
 void async_commit() { this_block()->copy_commit(); }
 void async_wait(unsigned groups_left) { this_block()->copy_wait(groups_left); }
 
-void* carve_dynamic(int index, const char* name, std::size_t element, int rows, int pitch, std::size_t bytes) {
+void* carve_dynamic(int index, const char* name, std::size_t element, int rows, int pitch, std::size_t bytes,
+                    std::size_t align) {
   Block& block = *this_block();
   SharedMemory& shared = block.shared();
   const std::size_t known = shared.dynamic_arrays().size();
-  void* pointer = shared.carve_dynamic(index, name, element, rows, pitch, bytes);
+  void* pointer = shared.carve_dynamic(index, name, element, rows, pitch, bytes, align);
   if (shared.offset(pointer) + bytes > SharedMemory::ARENA)
     block.fail(cudaErrorIllegalAddress, Finding::Kind::out_of_bounds,
                std::string("array ") + name + " of " + std::to_string(bytes) + " B lies far outside the request of " +

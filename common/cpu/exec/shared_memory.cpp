@@ -46,13 +46,18 @@ void SharedMemory::reset(std::size_t dynamic_bytes, bool gaps) {
 }
 
 void* SharedMemory::carve_dynamic(int index, const char* name, std::size_t element, int rows, int pitch,
-                                  std::size_t bytes) {
+                                  std::size_t bytes, std::size_t align) {
   if (index < int(dynamic_.size())) return arena_ + dynamic_[index].offset;
+  const auto align_up = [align](std::size_t at) { return (at + align - 1) / align * align; };
+  nominal_ = align_up(nominal_);
+  next_ = DYNAMIC + align_up(next_ - DYNAMIC);  // DYNAMIC and WINDOW_START are multiples of 1024
   const std::size_t granted = nominal_ >= request_ ? 0 : std::min(bytes, request_ - nominal_);
   dynamic_.push_back({name, element, rows, pitch, next_, bytes, granted});
   nominal_ += bytes;
   next_ += bytes;
-  if (gaps_) next_ += within(GAP_SPACE, next_ - DYNAMIC - nominal_, gap_after(element, pitch));
+  // Leaves room for the rest of the request inside the window, so that descriptors can name all of it.
+  const std::size_t room = std::min(GAP_SPACE, WINDOW - WINDOW_START - std::min(WINDOW - WINDOW_START, request_));
+  if (gaps_) next_ += within(room, next_ - DYNAMIC - nominal_, gap_after(element, pitch));
   return arena_ + dynamic_.back().offset;
 }
 

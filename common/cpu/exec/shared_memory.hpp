@@ -24,6 +24,9 @@ class SharedMemory {
   static constexpr std::size_t STATIC_LIMIT = 48 * 1024;
   static constexpr std::size_t LARGEST = 232448;  // 227 KiB: the most any target gives a block
   static constexpr std::size_t GAP_SPACE = 128 * 1024;
+  // Shared addresses, as a matrix descriptor holds them: 18 bits. The dynamic part starts behind the 1 KiB that sm_90
+  // keeps for itself.
+  static constexpr std::size_t WINDOW = 256 * 1024, WINDOW_START = 1024;
 
   SharedMemory();
   ~SharedMemory();
@@ -36,7 +39,9 @@ class SharedMemory {
 
   // The plan, array by array, in the order of the kernel's carve. Every thread of a block carves: the first one
   // places an array, the others must ask for the same.
-  void* carve_dynamic(int index, const char* name, std::size_t element, int rows, int pitch, std::size_t bytes);
+  // `align` is that of the array's address in the window (window_address); 1024 at most.
+  void* carve_dynamic(int index, const char* name, std::size_t element, int rows, int pitch, std::size_t bytes,
+                      std::size_t align);
   void* carve_static(const char* name, std::size_t element, int rows, int pitch, std::size_t bytes);
 
   bool contains(const void* address) const {
@@ -44,6 +49,8 @@ class SharedMemory {
     return byte >= arena_ && byte < arena_ + ARENA;
   }
   std::size_t offset(const void* address) const { return std::size_t(static_cast<const std::byte*>(address) - arena_); }
+  // Of an address in the dynamic part: its place in the window. Gaps end where the window does.
+  std::size_t window_address(const void* address) const { return offset(address) - DYNAMIC + WINDOW_START; }
   // "S_scores[56][0]", "S_scores[64][0], past its 64 rows", "byte 81412 of a request of 81408".
   std::string describe(std::size_t offset) const;
   // Empty, or what the guards show to have been overwritten outside the request. For runs without the checker.

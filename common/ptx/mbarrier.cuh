@@ -1,0 +1,126 @@
+// mbarrier: a barrier in shared memory that counts arrivals and bytes, phase after phase; sm_90 as used here. (PTX ISA,
+// "mbarrier".)
+//
+//   A phase is complete when `arrivals` arrivals have come and all expected bytes have been written. Completed, the
+//   barrier is at once in the next phase, with the same number of arrivals. A wait names the parity of a phase: the
+//   first is 0, the second 1, the third 0 ... and ends when the phase of that parity is complete; so parity 1 passes on
+//   a fresh barrier. Who waits sees what was written before the arrivals, and the bytes.
+//
+// Before a thread that did not initialise a barrier, the copy engine included, may use it: fence_mbarrier_init() by the
+// thread that did, then a block barrier.
+#pragma once
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#ifndef __CUDACC__
+namespace lab::ptx {
+struct MBarrier;
+}
+namespace lab::cpu {
+void mbarrier_init(ptx::MBarrier* barrier, unsigned arrivals);
+void mbarrier_arrive(ptx::MBarrier* barrier, unsigned expected_bytes, bool expects);
+void mbarrier_expect_tx(ptx::MBarrier* barrier, unsigned bytes);
+void mbarrier_wait(ptx::MBarrier* barrier, unsigned parity);
+bool mbarrier_try_wait(ptx::MBarrier* barrier, unsigned parity);
+void fence_mbarrier_init();
+}  // namespace lab::cpu
+#endif
+
+namespace lab::ptx {
+
+// 8 bytes of shared memory, opaque. Carve it from the stage's plan: cursor.array<ptx::MBarrier>("full", SLOTS, 1).
+struct alignas(8) MBarrier {
+  std::uint64_t state;
+};
+
+#ifdef __CUDACC__
+namespace detail {
+__device__ __forceinline__ unsigned address(const MBarrier* barrier) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(barrier));
+}
+}  // namespace detail
+#endif
+
+// mbarrier.init.shared::cta.b64: by one thread, once.
+__device__ __forceinline__ void mbarrier_init(MBarrier* barrier, unsigned arrivals) {
+#ifdef __CUDACC__
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(detail::address(barrier)), "r"(arrivals) : "memory");
+#else
+  cpu::mbarrier_init(barrier, arrivals);
+#endif
+}
+
+// mbarrier.arrive.shared::cta.b64: one arrival, of the calling thread alone.
+__device__ __forceinline__ void mbarrier_arrive(MBarrier* barrier) {
+#ifdef __CUDACC__
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" : : "r"(detail::address(barrier)) : "memory");
+#else
+  cpu::mbarrier_arrive(barrier, 0, false);
+#endif
+}
+
+// mbarrier.arrive.expect_tx.shared::cta.b64: the phase also waits for `bytes` more bytes, and one arrival has come.
+__device__ __forceinline__ void mbarrier_arrive_expect_tx(MBarrier* barrier, unsigned bytes) {
+#ifdef __CUDACC__
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+               :
+               : "r"(detail::address(barrier)), "r"(bytes)
+               : "memory");
+#else
+  cpu::mbarrier_arrive(barrier, bytes, true);
+#endif
+}
+
+// mbarrier.expect_tx.relaxed.cta.shared::cta.b64: as above, without the arrival.
+__device__ __forceinline__ void mbarrier_expect_tx(MBarrier* barrier, unsigned bytes) {
+#ifdef __CUDACC__
+  asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+               :
+               : "r"(detail::address(barrier)), "r"(bytes)
+               : "memory");
+#else
+  cpu::mbarrier_expect_tx(barrier, bytes);
+#endif
+}
+
+// mbarrier.try_wait.parity.shared::cta.b64: true if the phase of that parity is complete; may first sleep a while.
+__device__ __forceinline__ bool mbarrier_try_wait(MBarrier* barrier, unsigned parity) {
+#ifdef __CUDACC__
+  unsigned done;
+  asm volatile(
+      "{\n"
+      ".reg .pred complete;\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 complete, [%1], %2;\n"
+      "selp.u32 %0, 1, 0, complete;\n"
+      "}\n"
+      : "=r"(done)
+      : "r"(detail::address(barrier)), "r"(parity)
+      : "memory");
+  return done != 0;
+#else
+  return cpu::mbarrier_try_wait(barrier, parity);
+#endif
+}
+
+// Returns when the phase of that parity is complete.
+__device__ __forceinline__ void mbarrier_wait(MBarrier* barrier, unsigned parity) {
+#ifdef __CUDACC__
+  while (!mbarrier_try_wait(barrier, parity)) {
+  }
+#else
+  cpu::mbarrier_wait(barrier, parity);
+#endif
+}
+
+// fence.mbarrier_init.release.cluster: what this thread has initialised may be used by the copy engine, and, after a
+// barrier, by others.
+__device__ __forceinline__ void fence_mbarrier_init() {
+#ifdef __CUDACC__
+  asm volatile("fence.mbarrier_init.release.cluster;" : : : "memory");
+#else
+  cpu::fence_mbarrier_init();
+#endif
+}
+
+}  // namespace lab::ptx

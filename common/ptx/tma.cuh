@@ -1,0 +1,177 @@
+// The copy engine (TMA): one thread asks for a box of a tensor and goes on; the engine writes it into shared memory and
+// tells an mbarrier how many bytes it wrote. sm_90. (PTX ISA, "cp.async.bulk" and "cp.async.bulk.tensor".)
+//
+//   What of a box lies outside the tensor arrives as zeros and counts as bytes. The destination is 128-byte aligned,
+//   and starts on 1024, 512 or 256 bytes with a swizzle of 128, 64 or 32.
+//
+// The engine reads and writes by the asynchronous proxy: what threads wrote by plain stores it sees only after
+// fence_proxy_async() by them, and then a barrier with the thread that asks. Who waits on the mbarrier sees its bytes.
+#pragma once
+#include "common/ptx/mbarrier.cuh"
+#include "common/tensor_map.hpp"
+
+#ifndef __CUDACC__
+namespace lab::cpu {
+void tma_load(void* shared, const TensorMap* map, const int* at, int rank, ptx::MBarrier* barrier);
+void tma_store(const TensorMap* map, const void* shared, const int* at, int rank);
+void bulk_load(void* shared, const void* global, unsigned bytes, ptx::MBarrier* barrier);
+void bulk_store(void* global, const void* shared, unsigned bytes);
+void bulk_commit();
+void bulk_wait(unsigned groups_left, bool reads_only);
+void prefetch_tensor_map(const TensorMap* map);
+void fence_proxy_async();
+}  // namespace lab::cpu
+#endif
+
+namespace lab::ptx {
+
+#ifdef __CUDACC__
+namespace detail {
+__device__ __forceinline__ unsigned shared_window(const void* pointer) {
+  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+}
+}  // namespace detail
+#endif
+
+// cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes: the box whose first element is at
+// column x of row y.
+__device__ __forceinline__ void tma_load_2d(void* shared, const TensorMap* map, int x, int y, MBarrier* barrier) {
+#ifdef __CUDACC__
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
+      :
+      : "r"(detail::shared_window(shared)), "l"(map), "r"(x), "r"(y), "r"(detail::address(barrier))
+      : "memory");
+#else
+  const int at[2] = {x, y};
+  cpu::tma_load(shared, map, at, 2, barrier);
+#endif
+}
+
+// The same of a 3-D and a 4-D tensor.
+__device__ __forceinline__ void tma_load_3d(void* shared, const TensorMap* map, int x, int y, int z,
+                                            MBarrier* barrier) {
+#ifdef __CUDACC__
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], "
+      "[%5];"
+      :
+      : "r"(detail::shared_window(shared)), "l"(map), "r"(x), "r"(y), "r"(z), "r"(detail::address(barrier))
+      : "memory");
+#else
+  const int at[3] = {x, y, z};
+  cpu::tma_load(shared, map, at, 3, barrier);
+#endif
+}
+__device__ __forceinline__ void tma_load_4d(void* shared, const TensorMap* map, int x, int y, int z, int w,
+                                            MBarrier* barrier) {
+#ifdef __CUDACC__
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], "
+      "[%6];"
+      :
+      : "r"(detail::shared_window(shared)), "l"(map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(detail::address(barrier))
+      : "memory");
+#else
+  const int at[4] = {x, y, z, w};
+  cpu::tma_load(shared, map, at, 4, barrier);
+#endif
+}
+
+// cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group: writes a box back; what lies outside the tensor is not
+// written. bulk_commit and bulk_wait say when its bytes have been read, and written.
+__device__ __forceinline__ void tma_store_2d(const TensorMap* map, const void* shared, int x, int y) {
+#ifdef __CUDACC__
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];"
+               :
+               : "l"(map), "r"(x), "r"(y), "r"(detail::shared_window(shared))
+               : "memory");
+#else
+  const int at[2] = {x, y};
+  cpu::tma_store(map, shared, at, 2);
+#endif
+}
+__device__ __forceinline__ void tma_store_3d(const TensorMap* map, const void* shared, int x, int y, int z) {
+#ifdef __CUDACC__
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];"
+               :
+               : "l"(map), "r"(x), "r"(y), "r"(z), "r"(detail::shared_window(shared))
+               : "memory");
+#else
+  const int at[3] = {x, y, z};
+  cpu::tma_store(map, shared, at, 3);
+#endif
+}
+
+// cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes: `bytes` contiguous bytes, a multiple of 16.
+__device__ __forceinline__ void bulk_load(void* shared, const void* global, unsigned bytes, MBarrier* barrier) {
+#ifdef __CUDACC__
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+               :
+               : "r"(detail::shared_window(shared)), "l"(global), "r"(bytes), "r"(detail::address(barrier))
+               : "memory");
+#else
+  cpu::bulk_load(shared, global, bytes, barrier);
+#endif
+}
+
+// cp.async.bulk.global.shared::cta.bulk_group.
+__device__ __forceinline__ void bulk_store(void* global, const void* shared, unsigned bytes) {
+#ifdef __CUDACC__
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
+               :
+               : "l"(global), "r"(detail::shared_window(shared)), "r"(bytes)
+               : "memory");
+#else
+  cpu::bulk_store(global, shared, bytes);
+#endif
+}
+
+// cp.async.bulk.commit_group: this thread's stores since the last commit become a group.
+__device__ __forceinline__ void bulk_commit() {
+#ifdef __CUDACC__
+  asm volatile("cp.async.bulk.commit_group;" : : : "memory");
+#else
+  cpu::bulk_commit();
+#endif
+}
+
+// cp.async.bulk.wait_group: until at most LEFT of this thread's groups are under way. ..._read: until the others have
+// at least read their shared memory, so that it may be written again.
+template <int LEFT>
+__device__ __forceinline__ void bulk_wait() {
+#ifdef __CUDACC__
+  asm volatile("cp.async.bulk.wait_group %0;" : : "n"(LEFT) : "memory");
+#else
+  cpu::bulk_wait(LEFT, false);
+#endif
+}
+template <int LEFT>
+__device__ __forceinline__ void bulk_wait_read() {
+#ifdef __CUDACC__
+  asm volatile("cp.async.bulk.wait_group.read %0;" : : "n"(LEFT) : "memory");
+#else
+  cpu::bulk_wait(LEFT, true);
+#endif
+}
+
+// prefetch.tensormap: a hint.
+__device__ __forceinline__ void prefetch_tensor_map(const TensorMap* map) {
+#ifdef __CUDACC__
+  asm volatile("prefetch.tensormap [%0];" : : "l"(map) : "memory");
+#else
+  cpu::prefetch_tensor_map(map);
+#endif
+}
+
+// fence.proxy.async.shared::cta: this thread's plain accesses to shared memory come before what the copy engine and
+// wgmma do after it (once they are ordered after the fence).
+__device__ __forceinline__ void fence_proxy_async() {
+#ifdef __CUDACC__
+  asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+#else
+  cpu::fence_proxy_async();
+#endif
+}
+
+}  // namespace lab::ptx

@@ -1,0 +1,207 @@
+// wgmma.mma_async.sync.aligned.m64nNk16.f32.f16.f16: D (64 x N, fp32) = A (64 x 16) B (16 x N), or D += A B, by the
+// four warps of a warpgroup together, asynchronously; sm_90a. (PTX ISA, "Asynchronous Warpgroup Level Matrix
+// Instructions".)
+//
+//   D  warp w of the group holds rows 16w .. 16w + 15, 8 columns after 8 as mma.sync's C: with g = lane / 4 and
+//      t = lane % 4, d[4i], d[4i + 1] are row g, columns 8i + 2t, 8i + 2t + 1; d[4i + 2], d[4i + 3] the same of row g
+//      + 8.
+//   A  from registers: the warp's 16 x 16 as mma.sync's A; or from shared memory, k innermost, by a descriptor.
+//   B  from shared memory by a descriptor: k innermost ([n][k], as K of Q K^T is), or, with B_MN_MAJOR, n innermost
+//      ([k][n], as V of P V is).
+//
+// The order of things: wgmma_fence() before the first product, and again after registers it uses (A, D) were touched;
+// the products; wgmma_commit() makes those so far a group; wgmma_wait<LEFT>() until at most LEFT groups are under way.
+// Until its wait a product may read its shared memory and its A registers, and write D, at any time: touch none of
+// them. Operands written by plain stores need fence_proxy_async() and a barrier first. All 128 threads call all of it
+// together.
+#pragma once
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "common/tensor_map.hpp"
+
+#ifndef __CUDACC__
+namespace lab::cpu {
+std::uint32_t shared_window(const void* pointer);
+void wgmma_fence();
+void wgmma(float* d, int n, std::uint64_t a_descriptor, const unsigned* a_registers, std::uint64_t b_descriptor,
+           bool b_mn_major, bool accumulate);
+void wgmma_commit();
+void wgmma_wait(unsigned groups_left);
+}  // namespace lab::cpu
+#endif
+
+namespace lab::ptx {
+
+// Where a matrix lies in shared memory, as wgmma is told: bits 0-13 address / 16, 16-29 leading and 32-45 stride byte
+// offset / 16, 49-51 base offset (0: the pattern starts where the address says), 62-63 swizzle. (PTX ISA, "Matrix
+// Descriptor Format".)
+//
+//   k innermost, swizzle 128 (rows of 64 halves): stride = 1024 bytes, from 8 rows to the next 8; leading is not used.
+//   16 further along k is +32 bytes. n innermost, swizzle 128 (rows of 64 columns): stride = 1024 bytes, from 8 k to
+//   the next 8; leading, from 64 columns to the next 64. 16 further along k is +2048 bytes.
+using Descriptor = std::uint64_t;
+
+__device__ __forceinline__ Descriptor wgmma_descriptor(const void* shared, unsigned leading_bytes,
+                                                       unsigned stride_bytes, Swizzle swizzle = Swizzle::b128) {
+#ifdef __CUDACC__
+  const std::uint64_t address = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+#else
+  const std::uint64_t address = cpu::shared_window(shared);
+#endif
+  const std::uint64_t code = swizzle == Swizzle::none ? 0 : 4 - static_cast<int>(swizzle);  // 128 B 1, 64 B 2, 32 B 3
+  return (address & 0x3FFFF) >> 4 | std::uint64_t(leading_bytes >> 4) << 16 | std::uint64_t(stride_bytes >> 4) << 32 |
+         code << 62;
+}
+
+// The same matrix, `bytes` further: a multiple of 16.
+__device__ __forceinline__ Descriptor advance(Descriptor descriptor, unsigned bytes) {
+  return descriptor + (bytes >> 4);
+}
+
+// wgmma.fence.sync.aligned
+__device__ __forceinline__ void wgmma_fence() {
+#ifdef __CUDACC__
+  asm volatile("wgmma.fence.sync.aligned;" : : : "memory");
+#else
+  cpu::wgmma_fence();
+#endif
+}
+
+// wgmma.commit_group.sync.aligned
+__device__ __forceinline__ void wgmma_commit() {
+#ifdef __CUDACC__
+  asm volatile("wgmma.commit_group.sync.aligned;" : : : "memory");
+#else
+  cpu::wgmma_commit();
+#endif
+}
+
+// wgmma.wait_group.sync.aligned
+template <int LEFT>
+__device__ __forceinline__ void wgmma_wait() {
+#ifdef __CUDACC__
+  asm volatile("wgmma.wait_group.sync.aligned %0;" : : "n"(LEFT) : "memory");
+#else
+  cpu::wgmma_wait(LEFT);
+#endif
+}
+
+// Emits nothing: the compiler must not move what it does with these registers to the other side.
+template <int COUNT>
+__device__ __forceinline__ void keep(float (&registers)[COUNT]) {
+#ifdef __CUDACC__
+#pragma unroll
+  for (int i = 0; i < COUNT; ++i) asm volatile("" : "+f"(registers[i]) : : "memory");
+#else
+  (void)registers;
+#endif
+}
+
+#ifdef __CUDACC__
+// Inline assembly wants every register of D spelled out, so these are macros: a list of operands and the numbers of
+// those for each N.
+// clang-format off
+#define LAB_D8(i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]), "+f"(d[i + 7])
+#define LAB_D16(i) LAB_D8(i), LAB_D8(i + 8)
+#define LAB_D32(i) LAB_D16(i), LAB_D16(i + 16)
+#define LAB_R4 "%0, %1, %2, %3"
+#define LAB_R8 LAB_R4 ", %4, %5, %6, %7"
+#define LAB_R16 LAB_R8 ", %8, %9, %10, %11, %12, %13, %14, %15"
+#define LAB_R32 LAB_R16 ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define LAB_R40 LAB_R32 ", %32, %33, %34, %35, %36, %37, %38, %39"
+#define LAB_R48 LAB_R40 ", %40, %41, %42, %43, %44, %45, %46, %47"
+#define LAB_R56 LAB_R48 ", %48, %49, %50, %51, %52, %53, %54, %55"
+#define LAB_R64 LAB_R56 ", %56, %57, %58, %59, %60, %61, %62, %63"
+#define LAB_R72 LAB_R64 ", %64, %65, %66, %67, %68, %69, %70, %71"
+#define LAB_R80 LAB_R72 ", %72, %73, %74, %75, %76, %77, %78, %79"
+#define LAB_R88 LAB_R80 ", %80, %81, %82, %83, %84, %85, %86, %87"
+#define LAB_R96 LAB_R88 ", %88, %89, %90, %91, %92, %93, %94, %95"
+#define LAB_R112 LAB_R96 ", %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111"
+#define LAB_R128 LAB_R112 ", %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127"
+#define LAB_A4 "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3])
+#define LAB_WGMMA(n, registers, operands, a_at, a, b_at, accumulate_at, major_at, more)                                   \
+  asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %" accumulate_at ", 0;\n"                                                \
+               "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32.f16.f16 {" registers "}, " a_at ", %" b_at ", p, 1, 1" more ", %" major_at ";\n}\n" \
+               : operands : a, "l"(b), "r"(int(accumulate)), "n"(int(B_MN_MAJOR)))
+#define LAB_O4 "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+#define LAB_O8 LAB_D8(0)
+#define LAB_O16 LAB_D16(0)
+#define LAB_O32 LAB_D32(0)
+#define LAB_O40 LAB_D32(0), LAB_D8(32)
+#define LAB_O48 LAB_D32(0), LAB_D16(32)
+#define LAB_O56 LAB_D32(0), LAB_D16(32), LAB_D8(48)
+#define LAB_O64 LAB_D32(0), LAB_D32(32)
+#define LAB_O72 LAB_D32(0), LAB_D32(32), LAB_D8(64)
+#define LAB_O80 LAB_D32(0), LAB_D32(32), LAB_D16(64)
+#define LAB_O88 LAB_D32(0), LAB_D32(32), LAB_D16(64), LAB_D8(80)
+#define LAB_O96 LAB_D32(0), LAB_D32(32), LAB_D32(64)
+#define LAB_O112 LAB_D32(0), LAB_D32(32), LAB_D32(64), LAB_D16(96)
+#define LAB_O128 LAB_D32(0), LAB_D32(32), LAB_D32(64), LAB_D32(96)
+// clang-format on
+#endif
+
+__host__ __device__ constexpr bool wgmma_has(int n) {
+  for (const int known : {8, 16, 32, 64, 80, 96, 112, 128, 144, 160, 176, 192, 224, 256})
+    if (n == known) return true;
+  return false;
+}
+
+// A from shared memory. `accumulate` false: D is overwritten.
+template <int N, bool B_MN_MAJOR = false>
+__device__ __forceinline__ void wgmma(float (&d)[N / 2], Descriptor a, Descriptor b, bool accumulate) {
+  static_assert(wgmma_has(N), "add this N to the lists above");
+#ifdef __CUDACC__
+  // clang-format off
+  if constexpr (N == 8) LAB_WGMMA(8, LAB_R4, LAB_O4, "%4", "l"(a), "5", "6", "7", ", 0");
+  else if constexpr (N == 16) LAB_WGMMA(16, LAB_R8, LAB_O8, "%8", "l"(a), "9", "10", "11", ", 0");
+  else if constexpr (N == 32) LAB_WGMMA(32, LAB_R16, LAB_O16, "%16", "l"(a), "17", "18", "19", ", 0");
+  else if constexpr (N == 64) LAB_WGMMA(64, LAB_R32, LAB_O32, "%32", "l"(a), "33", "34", "35", ", 0");
+  else if constexpr (N == 80) LAB_WGMMA(80, LAB_R40, LAB_O40, "%40", "l"(a), "41", "42", "43", ", 0");
+  else if constexpr (N == 96) LAB_WGMMA(96, LAB_R48, LAB_O48, "%48", "l"(a), "49", "50", "51", ", 0");
+  else if constexpr (N == 112) LAB_WGMMA(112, LAB_R56, LAB_O56, "%56", "l"(a), "57", "58", "59", ", 0");
+  else if constexpr (N == 128) LAB_WGMMA(128, LAB_R64, LAB_O64, "%64", "l"(a), "65", "66", "67", ", 0");
+  else if constexpr (N == 144) LAB_WGMMA(144, LAB_R72, LAB_O72, "%72", "l"(a), "73", "74", "75", ", 0");
+  else if constexpr (N == 160) LAB_WGMMA(160, LAB_R80, LAB_O80, "%80", "l"(a), "81", "82", "83", ", 0");
+  else if constexpr (N == 176) LAB_WGMMA(176, LAB_R88, LAB_O88, "%88", "l"(a), "89", "90", "91", ", 0");
+  else if constexpr (N == 192) LAB_WGMMA(192, LAB_R96, LAB_O96, "%96", "l"(a), "97", "98", "99", ", 0");
+  else if constexpr (N == 224) LAB_WGMMA(224, LAB_R112, LAB_O112, "%112", "l"(a), "113", "114", "115", ", 0");
+  else if constexpr (N == 256) LAB_WGMMA(256, LAB_R128, LAB_O128, "%128", "l"(a), "129", "130", "131", ", 0");
+    // clang-format on
+#else
+  cpu::wgmma(d, N, a, nullptr, b, B_MN_MAJOR, accumulate);
+#endif
+}
+
+// A from registers.
+template <int N, bool B_MN_MAJOR = false>
+__device__ __forceinline__ void wgmma(float (&d)[N / 2], const unsigned (&a)[4], Descriptor b, bool accumulate) {
+  static_assert(wgmma_has(N), "add this N to the lists above");
+#ifdef __CUDACC__
+  // clang-format off
+  if constexpr (N == 8) LAB_WGMMA(8, LAB_R4, LAB_O4, "{%4, %5, %6, %7}", LAB_A4, "8", "9", "10", "");
+  else if constexpr (N == 16) LAB_WGMMA(16, LAB_R8, LAB_O8, "{%8, %9, %10, %11}", LAB_A4, "12", "13", "14", "");
+  else if constexpr (N == 32) LAB_WGMMA(32, LAB_R16, LAB_O16, "{%16, %17, %18, %19}", LAB_A4, "20", "21", "22", "");
+  else if constexpr (N == 64) LAB_WGMMA(64, LAB_R32, LAB_O32, "{%32, %33, %34, %35}", LAB_A4, "36", "37", "38", "");
+  else if constexpr (N == 80) LAB_WGMMA(80, LAB_R40, LAB_O40, "{%40, %41, %42, %43}", LAB_A4, "44", "45", "46", "");
+  else if constexpr (N == 96) LAB_WGMMA(96, LAB_R48, LAB_O48, "{%48, %49, %50, %51}", LAB_A4, "52", "53", "54", "");
+  else if constexpr (N == 112) LAB_WGMMA(112, LAB_R56, LAB_O56, "{%56, %57, %58, %59}", LAB_A4, "60", "61", "62", "");
+  else if constexpr (N == 128) LAB_WGMMA(128, LAB_R64, LAB_O64, "{%64, %65, %66, %67}", LAB_A4, "68", "69", "70", "");
+  else if constexpr (N == 144) LAB_WGMMA(144, LAB_R72, LAB_O72, "{%72, %73, %74, %75}", LAB_A4, "76", "77", "78", "");
+  else if constexpr (N == 160) LAB_WGMMA(160, LAB_R80, LAB_O80, "{%80, %81, %82, %83}", LAB_A4, "84", "85", "86", "");
+  else if constexpr (N == 176) LAB_WGMMA(176, LAB_R88, LAB_O88, "{%88, %89, %90, %91}", LAB_A4, "92", "93", "94", "");
+  else if constexpr (N == 192) LAB_WGMMA(192, LAB_R96, LAB_O96, "{%96, %97, %98, %99}", LAB_A4, "100", "101", "102", "");
+  else if constexpr (N == 224) LAB_WGMMA(224, LAB_R112, LAB_O112, "{%112, %113, %114, %115}", LAB_A4, "116", "117", "118", "");
+  else if constexpr (N == 256) LAB_WGMMA(256, LAB_R128, LAB_O128, "{%128, %129, %130, %131}", LAB_A4, "132", "133", "134", "");
+    // clang-format on
+#else
+  cpu::wgmma(d, N, 0, a, b, B_MN_MAJOR, accumulate);
+#endif
+}
+
+#ifdef __CUDACC__
+#undef LAB_WGMMA
+#endif
+
+}  // namespace lab::ptx
