@@ -20,4 +20,13 @@ __device__ __forceinline__ void copy8(half* to, const half* from, bool inside) {
   *reinterpret_cast<uint4*>(to) = inside ? *reinterpret_cast<const uint4*>(from) : make_uint4(0, 0, 0, 0);
 }
 
+// 8 halves from column c of row r of a [S][D] tensor on, or zeros if the row lies past it; with their signs turned if
+// sign_bits is 0x80008000 and not 0.
+template <int D>
+__device__ __forceinline__ uint4 load8(const half* from, int r, int c, int S, unsigned sign_bits) {
+  uint4 x = make_uint4(0, 0, 0, 0);
+  if (r < S) x = *reinterpret_cast<const uint4*>(from + std::size_t(r) * D + c);
+  return make_uint4(x.x ^ sign_bits, x.y ^ sign_bits, x.z ^ sign_bits, x.w ^ sign_bits);
+}
+
 }  // namespace lab

@@ -25,4 +25,14 @@ __device__ __forceinline__ float warp_max(float value) {
   return value;
 }
 
+// The four lanes 4 i .. 4 i + 3, a quad: between them they hold a row of an mma accumulator.
+__device__ __forceinline__ float quad_max(float x) {
+  x = fmaxf(x, __shfl_xor_sync(FULL_WARP, x, 1));
+  return fmaxf(x, __shfl_xor_sync(FULL_WARP, x, 2));
+}
+__device__ __forceinline__ float quad_sum(float x) {
+  x += __shfl_xor_sync(FULL_WARP, x, 1);
+  return x + __shfl_xor_sync(FULL_WARP, x, 2);
+}
+
 }  // namespace lab

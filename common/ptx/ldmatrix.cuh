@@ -92,4 +92,17 @@ __device__ __forceinline__ void ldmatrix_x4_trans(unsigned (&r)[4], const half* 
 #endif
 }
 
+// x4 for two B operands of mma.m16n8k16: matrices 0 and 1 are the first's registers, 2 and 3 the second's.
+__device__ __forceinline__ void ldmatrix_x4(unsigned (&b0)[2], unsigned (&b1)[2], const half* row) {
+  unsigned r[4];
+  ldmatrix_x4(r, row);
+  b0[0] = r[0], b0[1] = r[1], b1[0] = r[2], b1[1] = r[3];
+}
+
+__device__ __forceinline__ void ldmatrix_x4_trans(unsigned (&b0)[2], unsigned (&b1)[2], const half* row) {
+  unsigned r[4];
+  ldmatrix_x4_trans(r, row);
+  b0[0] = r[0], b0[1] = r[1], b1[0] = r[2], b1[1] = r[3];
+}
+
 }  // namespace lab::ptx

@@ -18,28 +18,27 @@ using namespace lab;
 namespace wmma = nvcuda::wmma;
 
 // --- tile constants --------------------------------------------------------------------------------------
-constexpr int WARPS = 8;
+constexpr int WARPS = 8, PRODUCER = 7;  // the producer is the warp that issues the copies
 constexpr int THREADS = WARPS * 32;
-constexpr int PRODUCER = 7;  // the warp that issues the copies
-constexpr int STRIPE = 16;   // rows of a WMMA tile
+constexpr int STRIPE = 16;  // rows of a tensor core's tile
 
 template <int D_, int SLOTS_>
 struct Tile {
   static constexpr int D = D_, SLOTS = SLOTS_;
+  static constexpr int ROWS_PER_WARP = STRIPE;
   static constexpr int M = D == 64 ? 64 : 48;  // query rows per block
   static constexpr int N = D == 64 ? 64 : 32;  // keys per tile
-  static constexpr int ROWS_PER_WARP = STRIPE;
-  static constexpr int LD = D + 8;   // padded pitch: neighbouring rows start in other banks
-  static constexpr int LDS = N + 4;  // pitch of a warp's scratch, in floats
   static_assert(M % STRIPE == 0 && M / STRIPE <= WARPS, "whole stripes");
+  static constexpr int LD = D + 8;  // padded pitch: eight neighbouring rows start in eight different groups of banks
   static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
+  static constexpr int LDS = N + 4;  // pitch of a warp's scratch, in floats
 };
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
-  half *sQ, *sK, *sV;        // [M][LD], [SLOTS * N][LD] twice
-  float *scratch, *O_accum;  // [M][LDS], 16 rows per warp; [M][LD]
-  float *row_max, *row_sum;  // [M]
+  half *sQ, *sK, *sV;  // [M][LD], [SLOTS * N][LD] twice
+  // [M][LDS], 16 rows per warp; [M][LD]; [M] twice
+  float *scratch, *O_accum, *row_max, *row_sum;
 };
 
 template <class T, class Cursor>
@@ -73,7 +72,7 @@ __global__ void __launch_bounds__(THREADS)
     attention(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
               half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
   using T = Tile<D, SLOTS>;
-  constexpr int M = T::M, N = T::N, LD = T::LD;
+  constexpr int M = T::M, N = T::N, LD = T::LD, ROWS = T::ROWS_PER_WARP;
   SmemCursor cursor;
   const Smem smem = carve<T>(cursor);
 
@@ -95,14 +94,10 @@ __global__ void __launch_bounds__(THREADS)
     copy8(&smem.sQ[r * LD + c], q + std::size_t(q0 + r) * D + c, q0 + r < S);
   }
   for (int i = threadIdx.x; i < M * LD; i += THREADS) smem.O_accum[i] = 0.0f;
-  if (threadIdx.x < M) {
-    smem.row_max[threadIdx.x] = -INFINITY;
-    smem.row_sum[threadIdx.x] = 0.0f;
-  }
+  if (threadIdx.x < M) smem.row_max[threadIdx.x] = -INFINITY, smem.row_sum[threadIdx.x] = 0.0f;
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
-  constexpr int ROWS = T::ROWS_PER_WARP;
-  const int first_row = warp * ROWS;
+  const int first_row = warp * T::ROWS_PER_WARP;
   const bool computes = first_row < M && q0 + first_row < S;  // warps past the last stripe only load
   for (int t = 0; t < tiles; ++t) {
     if (warp == PRODUCER) __pipeline_wait_prior(SLOTS - 2);  // tile t has arrived, as far as this warp can see
@@ -113,10 +108,10 @@ __global__ void __launch_bounds__(THREADS)
     }
     const half* sK = smem.sK + t % SLOTS * N * LD;
     const half* sV = smem.sV + t % SLOTS * N * LD;
-
-    // Scores: a warp multiplies its stripe with 16 keys at a time. A partial stripe is computed whole: its missing rows
-    // of Q are zeros, and nobody stores what comes of them.
     if (!computes) continue;
+
+    // Scores: a warp multiplies its stripe with a few keys at a time. A partial stripe is computed whole: its missing
+    // rows of Q are zeros, and nobody stores what comes of them.
     float* scratch = smem.scratch + first_row * T::LDS;
     for (int n = 0; n < N; n += 16) {
       wmma::fragment<wmma::accumulator, 16, 16, 16, float> s;
@@ -195,9 +190,8 @@ __global__ void __launch_bounds__(THREADS)
 // --- launcher --------------------------------------------------------------------------------------------
 template <class T>
 struct Launcher {
-  static bool takes(const Shape& shape) {
-    return shape.D == T::D && T::SLOTS == (shape.S >= 1024 ? 3 : 2);  // short sequences have little to run ahead of
-  }
+  // Short sequences have little to run ahead of.
+  static bool takes(const Shape& shape) { return shape.D == T::D && T::SLOTS == (shape.S >= 1024 ? 3 : 2); }
   static LaunchPlan plan(const Shape& shape) {
     SmemCount smem;
     carve<T>(smem);

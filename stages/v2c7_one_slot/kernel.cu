@@ -20,31 +20,31 @@ namespace wmma = nvcuda::wmma;
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int WARPS = 4;
 constexpr int THREADS = WARPS * 32;
-constexpr int STRIPE = 16;  // rows of a WMMA tile
+constexpr int STRIPE = 16;  // rows of a tensor core's tile
 
 template <int D_>
 struct Tile {
   static constexpr int D = D_, SLOTS = 1;
-  static constexpr int M = WARPS * STRIPE;  // query rows per block
-  static constexpr int N = 64;              // keys per tile
   static constexpr int ROWS_PER_WARP = STRIPE;
-  static constexpr int LD = D + 8;   // padded pitch: neighbouring rows start in other banks
-  static constexpr int LDS = N + 4;  // pitch of a warp's scratch, in floats
+  static constexpr int M = WARPS * ROWS_PER_WARP;  // query rows per block
+  static constexpr int N = 64;                     // keys per tile
+  static constexpr int LD = D + 8;  // padded pitch: eight neighbouring rows start in eight different groups of banks
   static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
+  static constexpr int LDS = N + 4;  // pitch of a warp's scratch, in floats
 };
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
-  half *sK, *sV;             // [N][LD]
-  float *scratch, *O_accum;  // [M][LDS], 16 rows per warp; [M][LD]
-  float *row_max, *row_sum;  // [M]
+  half *sK, *sV;  // [SLOTS * N][LD] twice
+  // [M][LDS], 16 rows per warp; [M][LD]; [M] twice
+  float *scratch, *O_accum, *row_max, *row_sum;
 };
 
 template <class T, class Cursor>
 __host__ __device__ Smem carve(Cursor& cursor) {
   Smem smem;
-  smem.sK = cursor.template array<half>("sK", T::N, T::LD);
-  smem.sV = cursor.template array<half>("sV", T::N, T::LD);
+  smem.sK = cursor.template array<half>("sK", T::SLOTS * T::N, T::LD);
+  smem.sV = cursor.template array<half>("sV", T::SLOTS * T::N, T::LD);
   smem.scratch = cursor.template array<float>("scratch", T::M, T::LDS);
   smem.O_accum = cursor.template array<float>("O_accum", T::M, T::LD);
   smem.row_max = cursor.template array<float>("row_max", T::M, 1);
@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(THREADS)
     attention(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
               half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
   using T = Tile<D>;
-  constexpr int M = T::M, N = T::N, LD = T::LD;
+  constexpr int M = T::M, N = T::N, LD = T::LD, ROWS = T::ROWS_PER_WARP;
   SmemCursor cursor;
   const Smem smem = carve<T>(cursor);
 
@@ -85,8 +85,7 @@ __global__ void __launch_bounds__(THREADS)
   // --- Prologue: the first tiles on their way, Q in fragments, an empty running softmax --------------------
   issue_tile<T>(smem.sK, k, 0, keys);
   issue_tile<T>(smem.sV, v, 0, keys);
-  constexpr int ROWS = T::ROWS_PER_WARP;
-  const int first_row = warp * ROWS;
+  const int first_row = warp * T::ROWS_PER_WARP;
   half* rows = reinterpret_cast<half*>(&smem.O_accum[first_row * LD]);  // Q passes through where O will be
   for (int i = lane; i < ROWS * (D / 8); i += 32) {
     const int r = i / (D / 8), c = i % (D / 8) * 8, row = q0 + first_row + r;
@@ -98,19 +97,16 @@ __global__ void __launch_bounds__(THREADS)
   for (int c = 0; c < D; c += 16) wmma::load_matrix_sync(a[c / 16], &rows[c], LD);
   __syncwarp();  // and have been read
   for (int i = lane; i < ROWS * LD; i += 32) smem.O_accum[first_row * LD + i] = 0.0f;
-  if (lane < ROWS) {
-    smem.row_max[first_row + lane] = -INFINITY;
-    smem.row_sum[first_row + lane] = 0.0f;
-  }
+  if (lane < ROWS) smem.row_max[first_row + lane] = -INFINITY, smem.row_sum[first_row + lane] = 0.0f;
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
-  float* scratch = smem.scratch + first_row * T::LDS;
   for (int t = 0; t < tiles; ++t) {
     __pipeline_wait_prior(1);  // all but the last group: K(t) has arrived, as far as this thread can see
     __syncthreads();           // now all can see it
 
-    // Scores: a warp multiplies its stripe with 16 keys at a time. A partial stripe is computed whole: its missing rows
-    // of Q are zeros, and nobody stores what comes of them.
+    // Scores: a warp multiplies its stripe with a few keys at a time. A partial stripe is computed whole: its missing
+    // rows of Q are zeros, and nobody stores what comes of them.
+    float* scratch = smem.scratch + first_row * T::LDS;
 #pragma unroll
     for (int n = 0; n < N; n += 16) {
       wmma::fragment<wmma::accumulator, 16, 16, 16, float> s;

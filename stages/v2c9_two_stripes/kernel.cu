@@ -1,7 +1,6 @@
-// V2c9: 32 query rows per warp, two stripes of 16, so that every B operand fetched from shared memory serves two
-// products; and fewer instructions around them. While the tensor core starts a product, its scheduler starts little
-// else, so each instruction saved is time saved: one multiply-add and one ex2 per weight in place of expf's four, masks
-// only on tiles that have something to hide, and O is rescaled only where a maximum has grown.
+// V2c9: 32 query rows per warp, two stripes of 16: every B operand fetched from shared memory serves two products. And
+// fewer instructions around them: one multiply-add and one ex2 per weight in place of expf's four, masks only on tiles
+// that have something to hide, and O is rescaled only where a maximum has grown.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>
@@ -9,8 +8,8 @@
 #include <cuda_runtime.h>
 
 #include "common/attention_launch.cuh"
+#include "common/exp2_scale.cuh"
 #include "common/half_pair.cuh"
-#include "common/ptx/ex2.cuh"
 #include "common/ptx/mma.cuh"
 #include "common/smem_plan.cuh"
 #include "common/tile.cuh"
@@ -22,7 +21,7 @@ using namespace lab;
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int WARPS = 4;
 constexpr int THREADS = WARPS * 32;
-constexpr int STRIPE = 16;  // rows of an m16n8k16 tile
+constexpr int STRIPE = 16;  // rows of a tensor core's tile
 
 template <int D_>
 struct Tile {
@@ -30,22 +29,22 @@ struct Tile {
   static constexpr int STRIPES = 2, ROWS_PER_WARP = STRIPES * STRIPE;
   static constexpr int M = WARPS * ROWS_PER_WARP;  // query rows per block
   static constexpr int N = D == 64 ? 64 : 32;      // keys per tile
-  static constexpr bool KEEPS_Q = D == 64;         // in registers; else its fragments are read per tile
   static constexpr int LD = D + 8;  // padded pitch: eight neighbouring rows start in eight different groups of banks
   static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
+  static constexpr bool KEEPS_Q = D == 64;  // in registers; else its fragments are read per tile
 };
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
-  half *sQ, *sK, *sV;  // [M][LD], [N][LD] twice
+  half *sQ, *sK, *sV;  // [M][LD], [SLOTS * N][LD] twice
 };
 
 template <class T, class Cursor>
 __host__ __device__ Smem carve(Cursor& cursor) {
   Smem smem;
   smem.sQ = cursor.template array<half>("sQ", T::M, T::LD);
-  smem.sK = cursor.template array<half>("sK", T::N, T::LD);
-  smem.sV = cursor.template array<half>("sV", T::N, T::LD);
+  smem.sK = cursor.template array<half>("sK", T::SLOTS * T::N, T::LD);
+  smem.sV = cursor.template array<half>("sV", T::SLOTS * T::N, T::LD);
   return smem;
 }
 
@@ -63,16 +62,6 @@ __device__ void issue_tile(half* to, const half* from, int n0, int keys) {
   __pipeline_commit();  // also when empty: the waits below count groups
 }
 
-// A row of the accumulator lies in the four lanes of a quad.
-__device__ __forceinline__ float quad_max(float x) {
-  x = fmaxf(x, __shfl_xor_sync(FULL_WARP, x, 1));
-  return fmaxf(x, __shfl_xor_sync(FULL_WARP, x, 2));
-}
-__device__ __forceinline__ float quad_sum(float x) {
-  x += __shfl_xor_sync(FULL_WARP, x, 1);
-  return x + __shfl_xor_sync(FULL_WARP, x, 2);
-}
-
 template <int D>
 __global__ void __launch_bounds__(THREADS, 2)
     attention(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
@@ -83,65 +72,54 @@ __global__ void __launch_bounds__(THREADS, 2)
   const Smem smem = carve<T>(cursor);
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
-  const int q0 = blockIdx.x * M;             // first query row of this block
+  const int q0 = blockIdx.x * M;  // first query row of this block
   const std::size_t head = (std::size_t(blockIdx.z) * H + blockIdx.y) * S * D;
   q += head, k += head, v += head, out += head;
   const int keys = causal ? min(S, q0 + M) : S;  // no row of this block sees a later key
   const int tiles = ceil_div(keys, N);
+  const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
 
   // --- Prologue: the first tiles on their way, the Q tile, an empty running softmax ------------------------
   issue_tile<T>(smem.sK, k, 0, keys);
   issue_tile<T>(smem.sV, v, 0, keys);
-  // exp(scale s - m) is 2^(unit s - base), one multiply-add and one ex2. Q takes the sign of scale, so that unit is
-  // positive and the largest product is the largest score. At scale 0 unit stays above 0: a hidden key's -inf must not
-  // become a NaN.
-  const unsigned sign = scale < 0 ? 0x80008000u : 0;
-  const float unit = fmaxf(fabsf(scale) * 1.44269504f, 1.17549435e-38f);
+  const unsigned sign = sign_bits(scale);
+  const float unit = exp2_unit(scale);  // exp(scale s - m) is 2^(unit s - base) if Q has the sign of scale
   for (int i = threadIdx.x; i < M * (D / 8); i += THREADS) {
     const int r = i / (D / 8), col = i % (D / 8) * 8;
-    uint4 x = make_uint4(0, 0, 0, 0);
-    if (q0 + r < S) x = *reinterpret_cast<const uint4*>(q + std::size_t(q0 + r) * D + col);
-    *reinterpret_cast<uint4*>(&smem.sQ[r * LD + col]) = make_uint4(x.x ^ sign, x.y ^ sign, x.z ^ sign, x.w ^ sign);
+    *reinterpret_cast<uint4*>(&smem.sQ[r * LD + col]) = load8<D>(q, q0 + r, col, S, sign);
   }
   const int first_row = warp * T::ROWS_PER_WARP;
   const auto load_q = [&](unsigned(&a)[4], int i, int kk) {  // stripe i, columns 16 kk ..
-#pragma unroll
-    for (int j = 0; j < 4; ++j)
-      a[j] = half_pair_at(&smem.sQ[(first_row + i * STRIPE + g + j % 2 * 8) * LD + 16 * kk + j / 2 * 8 + c]);
+    for (int j = 0; j < 4; ++j) {
+      const int r = first_row + i * STRIPE + g + j % 2 * 8;
+      a[j] = half_pair_at(&smem.sQ[r * LD + 16 * kk + j / 2 * 8 + c]);
+    }
   };
   unsigned a_q[STRIPES][T::KEEPS_Q ? D / 16 : 1][4];
   if constexpr (T::KEEPS_Q) {
-    __syncthreads();
-#pragma unroll
+    __syncthreads();  // the Q tile is there; elsewhere the mainloop's barrier sees to that
     for (int i = 0; i < STRIPES; ++i)
-#pragma unroll
       for (int kk = 0; kk < D / 16; ++kk) load_q(a_q[i][kk], i, kk);
   }
   float o[STRIPES][D / 8][4] = {};  // O of 8 columns each: [..][0..1] in row g of the stripe, [..][2..3] in row g + 8
-  float row_max[STRIPES][2], row_sum[STRIPES][2];  // of s, not scaled; row_sum: the lane's own columns only
-#pragma unroll
+  float row_max[STRIPES][2], row_sum[STRIPES][2];  // of s; row_sum: the lane's own columns only
   for (int i = 0; i < STRIPES; ++i)
-#pragma unroll
     for (int h = 0; h < 2; ++h) row_max[i][h] = -INFINITY, row_sum[i][h] = 0.0f;
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
   for (int t = 0; t < tiles; ++t) {
     __pipeline_wait_prior(1);  // all but the last group: K(t) has arrived, as far as this thread can see
-    __syncthreads();           // now all can see it; in the first round also the Q tile
+    __syncthreads();           // now all can see it
 
     // Scores. K is stored [key][d], so the two halves of a B register are neighbours: one 32-bit load.
     float s[STRIPES][N / 8][4] = {};
 #pragma unroll
     for (int kk = 0; kk < D / 16; ++kk) {
       if constexpr (!T::KEEPS_Q)
-#pragma unroll
         for (int i = 0; i < STRIPES; ++i) load_q(a_q[i][0], i, kk);
-#pragma unroll
       for (int n = 0; n < N / 8; ++n) {
         const half* column = &smem.sK[(8 * n + g) * LD + 16 * kk + c];
         const unsigned b[2] = {half_pair_at(column), half_pair_at(column + 8)};
-#pragma unroll
         for (int i = 0; i < STRIPES; ++i) ptx::mma_m16n8k16(s[i][n], a_q[i][T::KEEPS_Q ? kk : 0], b);
       }
     }
@@ -150,11 +128,8 @@ __global__ void __launch_bounds__(THREADS, 2)
 
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1)) {
-#pragma unroll
       for (int i = 0; i < STRIPES; ++i)
-#pragma unroll
         for (int n = 0; n < N / 8; ++n)
-#pragma unroll
           for (int e = 0; e < 4; ++e) {
             const int key = t * N + 8 * n + c + e % 2, row = q0 + first_row + i * STRIPE + g + e / 2 * 8;
             if (key >= S || (causal && key > row)) s[i][n][e] = -INFINITY;
@@ -166,28 +141,22 @@ __global__ void __launch_bounds__(THREADS, 2)
 #pragma unroll
     for (int i = 0; i < STRIPES; ++i) {
       float old_max[2];
-#pragma unroll
       for (int h = 0; h < 2; ++h) {
         float tile_max = fmaxf(s[i][0][2 * h], s[i][0][2 * h + 1]);
-#pragma unroll
         for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[i][n][2 * h], s[i][n][2 * h + 1]));
         old_max[h] = row_max[i][h];
         row_max[i][h] = fmaxf(old_max[h], quad_max(tile_max));
       }
       if (__any_sync(FULL_WARP, row_max[i][0] > old_max[0] || row_max[i][1] > old_max[1])) {
-#pragma unroll
         for (int h = 0; h < 2; ++h) {
           const float base = row_max[i][h] == -INFINITY ? 0.0f : row_max[i][h];
           const float rescale = ptx::ex2((old_max[h] - base) * unit);
           row_sum[i][h] *= rescale;
-#pragma unroll
           for (int d = 0; d < D / 8; ++d) o[i][d][2 * h] *= rescale, o[i][d][2 * h + 1] *= rescale;
         }
       }
-#pragma unroll
       for (int h = 0; h < 2; ++h) {
         const float base = row_max[i][h] == -INFINITY ? 0.0f : row_max[i][h] * unit;  // an empty row stays empty
-#pragma unroll
         for (int n = 0; n < N / 8; ++n) {
           const float p0 = ptx::ex2(s[i][n][2 * h] * unit - base), p1 = ptx::ex2(s[i][n][2 * h + 1] * unit - base);
           row_sum[i][h] += p0 + p1;
@@ -195,20 +164,17 @@ __global__ void __launch_bounds__(THREADS, 2)
         }
       }
     }
-
     __pipeline_wait_prior(1);  // V(t) has arrived, as far as this thread can see
     __syncthreads();           // now all can see it
 
     // P V. Two neighbouring score tiles are one A. V is stored [key][d]: the halves of a B register lie a row apart.
-#pragma unroll
-    for (int n = 0; n < N / 16; ++n)
+    for (int n = 0; n < N; n += 16)
 #pragma unroll
       for (int d = 0; d < D / 8; ++d) {
-        const half* column = &smem.sV[(16 * n + c) * LD + 8 * d + g];
+        const half* column = &smem.sV[(n + c) * LD + 8 * d + g];
         const unsigned b[2] = {half_pair(column[0], column[LD]), half_pair(column[8 * LD], column[9 * LD])};
-#pragma unroll
         for (int i = 0; i < STRIPES; ++i) {
-          const unsigned a[4] = {p[i][2 * n][0], p[i][2 * n][1], p[i][2 * n + 1][0], p[i][2 * n + 1][1]};
+          const unsigned a[4] = {p[i][n / 8][0], p[i][n / 8][1], p[i][n / 8 + 1][0], p[i][n / 8 + 1][1]};
           ptx::mma_m16n8k16(o[i][d], a, b);
         }
       }
@@ -217,16 +183,13 @@ __global__ void __launch_bounds__(THREADS, 2)
   }
 
   // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
-#pragma unroll
   for (int i = 0; i < STRIPES; ++i)
-#pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[i][h]);
-      const int row = q0 + first_row + i * STRIPE + g + 8 * h;
-      if (row >= S) continue;
-#pragma unroll
+      const int r = first_row + i * STRIPE + g + 8 * h;
+      if (q0 + r >= S) continue;
       for (int d = 0; d < D / 8; ++d)
-        store2(out + std::size_t(row) * D + 8 * d + c, o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
+        store2(out + std::size_t(q0 + r) * D + 8 * d + c, o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
     }
 }
 

@@ -1,8 +1,6 @@
-// V2d: ldmatrix, and an XOR swizzle in place of padding. One ldmatrix.x4 fills two B operands, where plain loads took
-// four for K, and eight and four packings for V (.trans: V's rows lie the other way). Its rows of 16 bytes come in
-// eights that must lie in eight different groups of banks: chunk c of row r goes to place c ^ (r % 8). K and V take
-// turns in a ring of slots, as many as 99 KiB hold, and one barrier per tile is left. Short grids get half the rows per
-// warp.
+// V2d: ldmatrix, and an XOR swizzle in place of padding. One ldmatrix.x4 fills two B operands (.trans for V, whose rows
+// lie the other way); its rows of 16 bytes come in eights that must lie in eight different groups of banks: chunk c of
+// row r goes to place c ^ (r % 8). K and V take turns in a ring of slots. Short grids get half the rows per warp.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>
@@ -10,12 +8,14 @@
 #include <cuda_runtime.h>
 
 #include "common/attention_launch.cuh"
+#include "common/exp2_scale.cuh"
+#include "common/fills_a_gpu.hpp"
 #include "common/half_pair.cuh"
-#include "common/ptx/ex2.cuh"
 #include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mma.cuh"
 #include "common/smem_plan.cuh"
 #include "common/tile.cuh"
+#include "common/tile_copy.cuh"
 #include "common/warp.cuh"
 
 namespace {
@@ -24,67 +24,48 @@ using namespace lab;
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int WARPS = 4;
 constexpr int THREADS = WARPS * 32;
-constexpr int STRIPE = 16;  // rows of an m16n8k16 tile
+constexpr int STRIPE = 16;  // rows of a tensor core's tile
 
 template <int D_, int ROWS>
 struct Tile {
   static constexpr int D = D_, SLOTS = D == 64 ? 3 : 2;
   static constexpr int ROWS_PER_WARP = ROWS, STRIPES = ROWS / STRIPE;
-  static constexpr int M = WARPS * ROWS;                    // query rows per block
-  static constexpr int N = 64;                              // keys per tile
+  static constexpr int M = WARPS * ROWS_PER_WARP;  // query rows per block
+  static constexpr int N = 64;                     // keys per tile
+  static constexpr int LD = D;                     // no padding: rows are swizzled
+  static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
   static constexpr bool KEEPS_Q = D == 64 || STRIPES == 1;  // in registers; else its fragments are read per tile
-  static constexpr int CHUNKS = D / 8;                      // 16-byte chunks of a row
-  static constexpr int COPY_ROWS = THREADS / CHUNKS;        // rows that the block copies at a time
-  static_assert(N % COPY_ROWS == 0 && COPY_ROWS % 8 == 0, "whole passes, and every pass has the first one's swizzle");
 };
 
-// Where column c of row r lies in a swizzled [rows][D] array.
+// Where column c of row r lies in sQ, sK or sV.
 template <class T>
-__device__ __forceinline__ int swizzled(int r, int c) {
-  return r * T::D + ((c / 8) ^ (r % 8)) * 8 + c % 8;
+__host__ __device__ constexpr int swizzled(int r, int c) {
+  return r * T::LD + ((c / 8) ^ (r % 8)) * 8 + c % 8;
 }
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
-  half *sQ, *sK, *sV;  // [M][D], [SLOTS * N][D] twice, swizzled; sQ takes the output at the end
+  half *sQ, *sK, *sV;  // [M][LD], [SLOTS * N][LD] twice
 };
 
 template <class T, class Cursor>
 __host__ __device__ Smem carve(Cursor& cursor) {
   Smem smem;
-  smem.sQ = cursor.template array<half>("sQ", T::M, T::D);
-  smem.sK = cursor.template array<half>("sK", T::SLOTS * T::N, T::D);
-  smem.sV = cursor.template array<half>("sV", T::SLOTS * T::N, T::D);
+  smem.sQ = cursor.template array<half>("sQ", T::M, T::LD);
+  smem.sK = cursor.template array<half>("sK", T::SLOTS * T::N, T::LD);
+  smem.sV = cursor.template array<half>("sV", T::SLOTS * T::N, T::LD);
   return smem;
 }
 
-// Queues the copy of rows n0 .. n0 + N - 1 of K or V. Rows from `keys` on, which no query of this block sees, become
-// zeros. A whole tile needs no test per row: its addresses are one base and constants.
+// Queues the copies of tile t of K and V into its slot, as one group. Rows from `keys` on, which no query of this block
+// sees, become zeros; of a tile past them nothing is copied.
 template <class T>
-__device__ __forceinline__ void issue_tile(half* slot, const half* from, int n0, int keys) {
-  const int r = threadIdx.x / T::CHUNKS, c = threadIdx.x % T::CHUNKS * 8;
-  half* to = slot + swizzled<T>(r, c);
-  from += (n0 + r) * T::D + c;
-  if (n0 + T::N <= keys) {
-#pragma unroll
-    for (int i = 0; i < T::N; i += T::COPY_ROWS) __pipeline_memcpy_async(to + i * T::D, from + i * T::D, 16);
-  } else {
-#pragma unroll
-    for (int i = 0; i < T::N; i += T::COPY_ROWS) {
-      const bool inside = n0 + r + i < keys;
-      __pipeline_memcpy_async(to + i * T::D, inside ? from + i * T::D : from - (n0 + r) * T::D, 16, inside ? 0 : 16);
-    }
+__device__ __forceinline__ void issue_tile(const Smem& smem, const half* k, const half* v, int t, int tiles, int keys) {
+  if (t < tiles) {
+    copy_rows_async<T::N, T::D, swizzled<T>, THREADS>(smem.sK + t % T::SLOTS * T::N * T::LD, k, t * T::N, keys);
+    copy_rows_async<T::N, T::D, swizzled<T>, THREADS>(smem.sV + t % T::SLOTS * T::N * T::LD, v, t * T::N, keys);
   }
-}
-
-// A row of the accumulator lies in the four lanes of a quad.
-__device__ __forceinline__ float quad_max(float x) {
-  x = fmaxf(x, __shfl_xor_sync(FULL_WARP, x, 1));
-  return fmaxf(x, __shfl_xor_sync(FULL_WARP, x, 2));
-}
-__device__ __forceinline__ float quad_sum(float x) {
-  x += __shfl_xor_sync(FULL_WARP, x, 1);
-  return x + __shfl_xor_sync(FULL_WARP, x, 2);
+  __pipeline_commit();  // also when empty: the waits below count groups
 }
 
 template <int D, int ROWS>
@@ -92,83 +73,59 @@ __global__ void __launch_bounds__(THREADS, 2)
     attention(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
               half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
   using T = Tile<D, ROWS>;
-  constexpr int M = T::M, N = T::N, SLOTS = T::SLOTS, STRIPES = T::STRIPES;
+  constexpr int M = T::M, N = T::N, LD = T::LD, SLOTS = T::SLOTS, STRIPES = T::STRIPES;
   SmemCursor cursor;
   const Smem smem = carve<T>(cursor);
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
-  const int q0 = blockIdx.x * M;             // first query row of this block
+  const int q0 = blockIdx.x * M;  // first query row of this block
   const std::size_t head = (std::size_t(blockIdx.z) * H + blockIdx.y) * S * D;
   q += head, k += head, v += head, out += head;
   const int keys = causal ? min(S, q0 + M) : S;  // no row of this block sees a later key
   const int tiles = ceil_div(keys, N);
+  const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
 
   // --- Prologue: the first tiles on their way, the Q tile, an empty running softmax ------------------------
-  for (int t = 0; t < SLOTS - 1; ++t) {
-    if (t < tiles) {
-      issue_tile<T>(smem.sK + t * N * D, k, t * N, keys);
-      issue_tile<T>(smem.sV + t * N * D, v, t * N, keys);
-    }
-    __pipeline_commit();  // also when empty: the wait below counts groups
-  }
-  // exp(scale s - m) is 2^(unit s - base), one multiply-add and one ex2. Q takes the sign of scale, so that unit is
-  // positive and the largest product is the largest score. At scale 0 unit stays above 0: a hidden key's -inf must not
-  // become a NaN.
-  const unsigned sign = scale < 0 ? 0x80008000u : 0;
-  const float unit = fmaxf(fabsf(scale) * 1.44269504f, 1.17549435e-38f);
+  for (int t = 0; t < SLOTS - 1; ++t) issue_tile<T>(smem, k, v, t, tiles, keys);
+  const unsigned sign = sign_bits(scale);
+  const float unit = exp2_unit(scale);  // exp(scale s - m) is 2^(unit s - base) if Q has the sign of scale
 #pragma unroll
-  for (int i = 0; i < M; i += T::COPY_ROWS) {
-    const int r = i + threadIdx.x / T::CHUNKS, col = threadIdx.x % T::CHUNKS * 8;
-    uint4 x = make_uint4(0, 0, 0, 0);
-    if (q0 + r < S) x = *reinterpret_cast<const uint4*>(q + std::size_t(q0 + r) * D + col);
-    *reinterpret_cast<uint4*>(&smem.sQ[swizzled<T>(r, col)]) =
-        make_uint4(x.x ^ sign, x.y ^ sign, x.z ^ sign, x.w ^ sign);
+  for (int i = 0; i < M; i += THREADS / (D / 8)) {
+    const int r = i + threadIdx.x / (D / 8), col = threadIdx.x % (D / 8) * 8;
+    *reinterpret_cast<uint4*>(&smem.sQ[swizzled<T>(r, col)]) = load8<D>(q, q0 + r, col, S, sign);
   }
-  const int first_row = warp * ROWS;
+  const int first_row = warp * T::ROWS_PER_WARP;
   const auto load_q = [&](unsigned(&a)[4], int i, int kk) {  // stripe i, columns 16 kk ..
     ptx::ldmatrix_x4(a, &smem.sQ[swizzled<T>(first_row + i * STRIPE + lane % 16, 16 * kk + lane / 16 * 8)]);
   };
   unsigned a_q[STRIPES][T::KEEPS_Q ? D / 16 : 1][4];
   if constexpr (T::KEEPS_Q) {
-    __syncthreads();
-#pragma unroll
+    __syncthreads();  // the Q tile is there; elsewhere the mainloop's barrier sees to that
     for (int i = 0; i < STRIPES; ++i)
-#pragma unroll
       for (int kk = 0; kk < D / 16; ++kk) load_q(a_q[i][kk], i, kk);
   }
   float o[STRIPES][D / 8][4] = {};  // O of 8 columns each: [..][0..1] in row g of the stripe, [..][2..3] in row g + 8
-  float row_max[STRIPES][2], row_sum[STRIPES][2];  // of s, not scaled; row_sum: the lane's own columns only
-#pragma unroll
+  float row_max[STRIPES][2], row_sum[STRIPES][2];  // of s; row_sum: the lane's own columns only
   for (int i = 0; i < STRIPES; ++i)
-#pragma unroll
     for (int h = 0; h < 2; ++h) row_max[i][h] = -INFINITY, row_sum[i][h] = 0.0f;
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
   for (int t = 0; t < tiles; ++t) {
     __pipeline_wait_prior(SLOTS - 2);  // tile t has arrived, as far as this thread can see
     __syncthreads();  // now all can see it; and all are done with tile t - 1, whose slot is next to be filled
-    if (const int next = t + SLOTS - 1; next < tiles) {
-      issue_tile<T>(smem.sK + next % SLOTS * N * D, k, next * N, keys);
-      issue_tile<T>(smem.sV + next % SLOTS * N * D, v, next * N, keys);
-    }
-    __pipeline_commit();
-    const half* sK = smem.sK + t % SLOTS * N * D;
-    const half* sV = smem.sV + t % SLOTS * N * D;
+    issue_tile<T>(smem, k, v, t + SLOTS - 1, tiles, keys);
+    const half* sK = smem.sK + t % SLOTS * N * LD;
+    const half* sV = smem.sV + t % SLOTS * N * LD;
 
     // Scores: 16 keys and 16 columns at a time, for all stripes of the warp.
     float s[STRIPES][N / 8][4] = {};
 #pragma unroll
     for (int kk = 0; kk < D / 16; ++kk) {
       if constexpr (!T::KEEPS_Q)
-#pragma unroll
         for (int i = 0; i < STRIPES; ++i) load_q(a_q[i][0], i, kk);
-#pragma unroll
       for (int n = 0; n < N; n += 16) {
-        unsigned b[4];
-        ptx::ldmatrix_x4(b, &sK[swizzled<T>(n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8)]);
-        const unsigned b0[2] = {b[0], b[1]}, b1[2] = {b[2], b[3]};
-#pragma unroll
+        unsigned b0[2], b1[2];
+        ptx::ldmatrix_x4(b0, b1, &sK[swizzled<T>(n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8)]);
         for (int i = 0; i < STRIPES; ++i) {
           ptx::mma_m16n8k16(s[i][n / 8], a_q[i][T::KEEPS_Q ? kk : 0], b0);
           ptx::mma_m16n8k16(s[i][n / 8 + 1], a_q[i][T::KEEPS_Q ? kk : 0], b1);
@@ -177,11 +134,8 @@ __global__ void __launch_bounds__(THREADS, 2)
     }
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1)) {
-#pragma unroll
       for (int i = 0; i < STRIPES; ++i)
-#pragma unroll
         for (int n = 0; n < N / 8; ++n)
-#pragma unroll
           for (int e = 0; e < 4; ++e) {
             const int key = t * N + 8 * n + c + e % 2, row = q0 + first_row + i * STRIPE + g + e / 2 * 8;
             if (key >= S || (causal && key > row)) s[i][n][e] = -INFINITY;
@@ -193,28 +147,22 @@ __global__ void __launch_bounds__(THREADS, 2)
 #pragma unroll
     for (int i = 0; i < STRIPES; ++i) {
       float old_max[2];
-#pragma unroll
       for (int h = 0; h < 2; ++h) {
         float tile_max = fmaxf(s[i][0][2 * h], s[i][0][2 * h + 1]);
-#pragma unroll
         for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[i][n][2 * h], s[i][n][2 * h + 1]));
         old_max[h] = row_max[i][h];
         row_max[i][h] = fmaxf(old_max[h], quad_max(tile_max));
       }
       if (__any_sync(FULL_WARP, row_max[i][0] > old_max[0] || row_max[i][1] > old_max[1])) {
-#pragma unroll
         for (int h = 0; h < 2; ++h) {
           const float base = row_max[i][h] == -INFINITY ? 0.0f : row_max[i][h];
           const float rescale = ptx::ex2((old_max[h] - base) * unit);
           row_sum[i][h] *= rescale;
-#pragma unroll
           for (int d = 0; d < D / 8; ++d) o[i][d][2 * h] *= rescale, o[i][d][2 * h + 1] *= rescale;
         }
       }
-#pragma unroll
       for (int h = 0; h < 2; ++h) {
         const float base = row_max[i][h] == -INFINITY ? 0.0f : row_max[i][h] * unit;  // an empty row stays empty
-#pragma unroll
         for (int n = 0; n < N / 8; ++n) {
           const float p0 = ptx::ex2(s[i][n][2 * h] * unit - base), p1 = ptx::ex2(s[i][n][2 * h + 1] * unit - base);
           row_sum[i][h] += p0 + p1;
@@ -224,14 +172,11 @@ __global__ void __launch_bounds__(THREADS, 2)
     }
 
     // P V: 16 keys and 16 columns at a time. Two neighbouring score tiles are one A.
-#pragma unroll
     for (int n = 0; n < N; n += 16)
 #pragma unroll
       for (int d = 0; d < D; d += 16) {
-        unsigned b[4];
-        ptx::ldmatrix_x4_trans(b, &sV[swizzled<T>(n + lane % 16, d + lane / 16 * 8)]);
-        const unsigned b0[2] = {b[0], b[1]}, b1[2] = {b[2], b[3]};
-#pragma unroll
+        unsigned b0[2], b1[2];
+        ptx::ldmatrix_x4_trans(b0, b1, &sV[swizzled<T>(n + lane % 16, d + lane / 16 * 8)]);
         for (int i = 0; i < STRIPES; ++i) {
           const unsigned a[4] = {p[i][n / 8][0], p[i][n / 8][1], p[i][n / 8 + 1][0], p[i][n / 8 + 1][1]};
           ptx::mma_m16n8k16(o[i][d / 8], a, b0);
@@ -240,38 +185,22 @@ __global__ void __launch_bounds__(THREADS, 2)
       }
   }
 
-  // --- Epilogue: normalise, round to fp16, store, 16 bytes per lane by way of the warp's own rows of sQ -----
-#pragma unroll
+  // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
   for (int i = 0; i < STRIPES; ++i)
-#pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[i][h]);
       const int r = first_row + i * STRIPE + g + 8 * h;
-#pragma unroll
       for (int d = 0; d < D / 8; ++d)
         store2(&smem.sQ[swizzled<T>(r, 8 * d + c)], o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
     }
-  __syncwarp();
-#pragma unroll
-  for (int i = lane; i < ROWS * T::CHUNKS; i += 32) {
-    const int r = first_row + i / T::CHUNKS, col = i % T::CHUNKS * 8;
-    if (q0 + r < S)
-      *reinterpret_cast<uint4*>(out + std::size_t(q0 + r) * D + col) =
-          *reinterpret_cast<const uint4*>(&smem.sQ[swizzled<T>(r, col)]);
-  }
+  __syncwarp();  // the output is where the warp's own rows of Q were, and leaves by 16 bytes per lane
+  store_rows<ROWS, D, swizzled<T>>(out, smem.sQ, first_row, q0, S, lane);
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-// 32 rows per warp halve the loads per product, 16 make twice the blocks: those where 32 would leave SMs idle, an
-// H200's 132 or, under a causal mask, the many that finish early.
-bool fills_a_gpu(const Shape& shape) {
-  const double blocks = double(ceil_div(shape.S, 32 * WARPS)) * shape.H * shape.B;
-  return blocks > (shape.causal ? 264 : 132);
-}
-
 template <class T>
 struct Launcher {
-  static bool takes(const Shape& shape) { return shape.D == T::D && fills_a_gpu(shape) == (T::STRIPES == 2); }
+  static bool takes(const Shape& shape) { return shape.D == T::D && fills_a_gpu(shape, WARPS) == (T::STRIPES == 2); }
   static LaunchPlan plan(const Shape& shape) {
     SmemCount smem;
     carve<T>(smem);

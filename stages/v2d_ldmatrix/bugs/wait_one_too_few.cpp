@@ -8,7 +8,7 @@ constexpr Shape SMALL{1, 1, 256, 64, false};
 
 std::vector<Part> look() {
   std::vector<Part> parts = {
-      checker_reports(SMALL, {Finding::Kind::before_wait, "from + i * T::D, 16);", "ptx::ldmatrix_x4(b, &sK"}),
+      checker_reports(SMALL, {Finding::Kind::before_wait, "THREADS>(smem.sK", "ptx::ldmatrix_x4(b0, b1, &sK"}),
       schedules_differ(SMALL)};
   if (!can_schedule()) return parts;
   ExecOptions late;
