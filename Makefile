@@ -96,7 +96,7 @@ test-arm64:
 	@$(MAKE) backend=cpu ARM64=1 CXX=aarch64-linux-gnu-g++ tested-arm64
 ifdef ARM64
 tested-arm64: $(B)/unit $(foreach v,fixed checked bug-interwarp_race,$(call lab_of,v2b_single_warp,$(v)))
-	@sh checks/tests/arm64.sh run $^
+	@sh checks/tests/arm64.sh run $^ $(HOST_TESTS)
 endif
 
 # Whether the notes' own inputs show each bug; and what each tool sees of it.
