@@ -73,7 +73,7 @@ racecheck: $(call chosen,checked) $(if $(filter gpu,$(backend)),$(RECORDS))
 ifeq ($(backend),gpu)
 	@sh checks/races/sanitizer.sh $(filter %/lab,$^)
 else
-	@status=0; for lab in $^; do $$lab racecheck || status=1; done; exit $$status
+	@build/desk racecheck $^
 endif
 
 # What random problems find. make fuzz [stage=S [bug=B]] [seconds=N] [seed=K] [cases=N] [check=1], or only='...' of a failure.
@@ -102,7 +102,7 @@ endif
 # Whether the notes' own inputs show each bug; and what each tool sees of it.
 blindness: $(RECORDS) $(FIXED_LABS) $(BUG_LABS)
 	@$< blindness-table $(B)/STAGE/VARIANT/lab
-tools-table: $(RECORDS) $(CHECKED_LABS) $(BUG_LABS)
+tools-table: $(RECORDS) $(FIXED_LABS) $(CHECKED_LABS) $(BUG_LABS)
 	@$< tools-table $(B)/STAGE/VARIANT/lab
 
 BENCHED := $(or $(if $(BROKEN),,$(STAGE)),v2b_single_warp)
