@@ -73,7 +73,7 @@ racecheck: $(call chosen,checked) $(if $(filter gpu,$(backend)),$(RECORDS))
 ifeq ($(backend),gpu)
 	@sh checks/races/sanitizer.sh $(filter %/lab,$^)
 else
-	@status=0; for lab in $^; do $$lab racecheck || status=1; done; exit $$status
+	@build/desk racecheck $^
 endif
 
 # What random problems find. make fuzz [stage=S [bug=B]] [seconds=N] [seed=K] [cases=N] [check=1], or only='...' of a failure.
@@ -96,13 +96,13 @@ test-arm64:
 	@$(MAKE) backend=cpu ARM64=1 CXX=aarch64-linux-gnu-g++ tested-arm64
 ifdef ARM64
 tested-arm64: $(B)/unit $(foreach v,fixed checked bug-interwarp_race,$(call lab_of,v2b_single_warp,$(v)))
-	@sh checks/tests/arm64.sh run $^
+	@sh checks/tests/arm64.sh run $^ $(HOST_TESTS)
 endif
 
 # Whether the notes' own inputs show each bug; and what each tool sees of it.
 blindness: $(RECORDS) $(FIXED_LABS) $(BUG_LABS)
 	@$< blindness-table $(B)/STAGE/VARIANT/lab
-tools-table: $(RECORDS) $(CHECKED_LABS) $(BUG_LABS)
+tools-table: $(RECORDS) $(FIXED_LABS) $(CHECKED_LABS) $(BUG_LABS)
 	@$< tools-table $(B)/STAGE/VARIANT/lab
 
 BENCHED := $(or $(if $(BROKEN),,$(STAGE)),v2b_single_warp)

@@ -1,11 +1,13 @@
-// desk reproduce, check-harness, broken-version: bug builds run in turn, and what their exit statuses mean together.
+// desk reproduce, check-harness, racecheck, broken-version: builds run, and what their exit statuses mean together.
 #include <algorithm>
 #include <cstdio>
 
 #include "checks/desk/commands.hpp"
+#include "checks/desk/kept.hpp"
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/pieces.hpp"
 #include "checks/desk/process.hpp"
+#include "checks/desk/side_by_side.hpp"
 #include "checks/desk/verdicts.hpp"
 
 namespace lab::desk {
@@ -74,12 +76,21 @@ int reproduce_command(const Args& args) {
   expect_args(args, 1, 10000, "reproduce STAGE STAGE:BUG=BUG_LAB=FIXED_LAB...");
   const Ladder ladder = read_ladder();
   Counts counts;
-  for (std::size_t i = 1; i < args.size(); ++i) {
-    const Entry entry = entry_of(ladder, args[i], 2);
+  std::vector<Entry> entries;
+  for (std::size_t i = 1; i < args.size(); ++i) entries.push_back(entry_of(ladder, args[i], 2));
+  struct Looks {
+    const Entry* entry;
+    LabRun planted, fixed;
+  };
+  const auto look = [](const Entry& entry) {
+    const std::string& name = entry.bug->name;
+    return Looks{&entry, run_lab({entry.labs[0], "fingerprint", name}), run_lab({entry.labs[1], "fingerprint", name})};
+  };
+  side_by_side(entries, look, [&](const Looks& looks) {
+    const Entry& entry = *looks.entry;
     const char* name = entry.bug->name.c_str();
-    std::printf("%s\n", RULE.c_str());
-    const int planted = run({entry.labs[0], "fingerprint", name}).status;
-    const int fixed = run({entry.labs[1], "fingerprint", name}).status;
+    std::printf("%s\n%s%s", RULE.c_str(), looks.planted.out.c_str(), looks.fixed.out.c_str());
+    const int planted = looks.planted.status, fixed = looks.fixed.status;
     switch (judge_fingerprints(planted, fixed)) {
       case Shown::hidden:
         ++counts.skipped;
@@ -99,7 +110,8 @@ int reproduce_command(const Args& args) {
     const std::string stage = args[0].empty() ? ladder.stage(entry.bug->stage)->short_name() : args[0];
     std::printf("  again:     make stage=%s reproduce-bug bug=%s\n", stage.c_str(), name);
     std::printf("  read:      writeups/bugs/%s.md\n", name);
-  }
+    std::fflush(stdout);
+  });
   std::printf("%s\n%s\n", RULE.c_str(), total_line(counts).c_str());
   return counts.failed == 0 && counts.passed + counts.skipped > 0 ? 0 : 1;
 }
@@ -108,11 +120,21 @@ int check_harness_command(const Args& args) {
   expect_args(args, 1, 10000, "check-harness STAGE:BUG=LAB...");
   const Ladder ladder = read_ladder();
   Counts counts;
-  for (const std::string& word : args) {
-    const Entry entry = entry_of(ladder, word, 1);
+  std::vector<Entry> entries;
+  for (const std::string& word : args) entries.push_back(entry_of(ladder, word, 1));
+  struct Tested {
+    const Entry* entry;
+    std::string log;
+    int status;
+  };
+  const auto test = [](const Entry& entry) {
+    const std::string log = "build/logs/check-harness-" + entry.bug->stage + "-" + entry.bug->name + ".log";
+    return Tested{&entry, log, run({entry.labs[0], "test", "quick=1"}, log).status};
+  };
+  side_by_side(entries, test, [&](const Tested& tested) {
+    const auto& [of, log, status] = tested;
+    const Entry& entry = *of;
     const Bug& bug = *entry.bug;
-    const std::string log = "build/logs/check-harness-" + bug.stage + "-" + bug.name + ".log";
-    const int status = run({entry.labs[0], "test", "quick=1"}, log).status;
     const std::string said = read_text(log), skipped = skipped_in(said);
     std::printf("%-20s %-22s ", bug.stage.c_str(), bug.name.c_str());
     const char* wanted = bug.right() ? "green" : "red";
@@ -133,9 +155,26 @@ int check_harness_command(const Args& args) {
         ++counts.failed;
         std::printf("exit %d, but it must be %s: see %s\n", status, wanted, log.c_str());
     }
-  }
+    std::fflush(stdout);
+  });
   std::printf("%s\n", total_line(counts).c_str());
   return counts.failed == 0 && counts.passed + counts.skipped > 0 ? 0 : 1;
+}
+
+int racecheck_command(const Args& args) {
+  expect_args(args, 1, 10000, "racecheck LAB...");
+  bool clean = true;
+  side_by_side(
+      args,
+      [](const std::string& lab) {
+        return run_lab({lab, "racecheck"});
+      },
+      [&](const LabRun& looked) {
+        std::fputs(looked.out.c_str(), stdout);
+        std::fflush(stdout);
+        clean = clean && looked.status == 0;
+      });
+  return clean ? 0 : 1;
 }
 
 int broken_version_command(const Args& args) {

@@ -13,9 +13,10 @@ int mapped_command(const Args& args);
 int conf_command(const Args& args);
 int goals_command(const Args& args);
 
-// bugs.cpp: bug builds run in turn
+// bugs.cpp: builds run, and what they say judged
 int reproduce_command(const Args& args);
 int check_harness_command(const Args& args);
+int racecheck_command(const Args& args);
 int broken_version_command(const Args& args);
 
 // patches.cpp: bugs as patches

@@ -24,6 +24,8 @@ constexpr Command COMMANDS[] = {
      "and its absence where it must not"},
     {"check-harness", check_harness_command,
      "check-harness STAGE:BUG=LAB...\n                           the acceptance must be red on each"},
+    {"racecheck", racecheck_command,
+     "racecheck LAB...         each CPU build's race check; status 1 where there are findings"},
     {"broken-version", broken_version_command,
      "broken-version STAGE STAGE:BUG=LAB...\n                           the acceptance of a version that never worked"},
     {"mutate", mutate_command, "mutate STAGE NAME OUT    the kernel with a mistake that nobody planted"},
@@ -31,7 +33,9 @@ constexpr Command COMMANDS[] = {
      "mutants MAKE ONLY STAGE...\n                           builds and runs them; each must be red, or said to be "
      "equivalent"},
     {"pieces", pieces_command,
-     "pieces                   runs the lines NAME: COMMAND of standard input, and adds up what they count"},
+     "pieces [limit=SECONDS] [counted]\n                           runs the lines NAME: COMMAND of standard input, and "
+     "adds "
+     "up what they count"},
 };
 
 }  // namespace

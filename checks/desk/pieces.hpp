@@ -13,8 +13,8 @@ struct Counts {
 std::optional<Counts> counts_in(const std::string& log);
 
 // What a piece counts: its own words, but never as all good with an exit status that says otherwise (unless all
-// was skipped), and as one piece where it has no counts.
-Counts judge(const std::string& log, int status);
+// was skipped), and as one piece where it has no counts: one that failed, if it should have been `counted`.
+Counts judge(const std::string& log, int status, bool counted = false);
 
 // What is worth reading of a log beside its counts, at most 220 bytes: a stage's bounds, how many findings,
 // why it was skipped.

@@ -1,8 +1,10 @@
 #!/bin/sh
-# make test-arm64: the CPU backend for arm64 Linux, cross-built by Debian's aarch64 g++ and run under qemu-user: the unit tests
-# (the checker's among them), the cheapest cases of one stage's acceptance, and one fingerprint. Prints `N passed, M failed` last.
+# make test-arm64: the CPU backend for arm64 Linux, cross-built by Debian's aarch64 g++ and run under qemu-user: the unit tests of
+# what executes kernels and of the checker that watches them, the cheapest cases of one stage's acceptance, and one fingerprint.
+# Prints `N passed, M failed` last.
 #   arm64.sh prepare              looks for the tools, and fetches Boost.Context for arm64 into build/arm64/sysroot
-#   arm64.sh run UNIT FIXED CHECKED BUGGY     the binaries; FIXED's acceptance, and the bug of BUGGY's directory
+#   arm64.sh run UNIT FIXED CHECKED BUGGY LEFT...     the binaries: FIXED's acceptance, the bug of BUGGY's directory; UNIT is
+#                                            without the test files LEFT
 # `sh common/setup.sh --arm64` installs the tools. Boost's package is unpacked from a package list of its own, so that neither
 # dpkg's architectures nor anything outside build/ changes, and no rights are needed. What cannot be had: one line, exit status 2.
 set -u
@@ -45,7 +47,11 @@ run() {
   qemu=$(emulator) || die "needs qemu-aarch64 (qemu-user)"
   mkdir -p "$here/bin"; ln -sf "$(command -v aarch64-linux-gnu-addr2line)" "$here/bin/addr2line"
   PATH=$here/bin:$PATH; export PATH
-  unit=$1; fixed=$2; checked=$3; buggy=$4; bug=$(basename "$(dirname "$buggy")"); bug=${bug#bug-}
+  unit=$1; fixed=$2; checked=$3; buggy=$4; shift 4; bug=$(basename "$(dirname "$buggy")"); bug=${bug#bug-}
+  # Only kernels and what runs them differ by machine. The files that were left out of $unit run no kernel.
+  total=$(cat checks/tests/test_*.cpp | grep -c 'TEST_CASE'); left=$(cat "$@" | grep -c 'TEST_CASE')
+  [ "$left" -gt 0 ] && [ "$left" -lt "$total" ] || die "of $total test cases, $left are said to be the host's"
+  echo "arm64 unit tests: $((total - left)) of $total test cases; left to make test: $(for f in "$@"; do basename "$f" .cpp; done | tr '\n' ' ')"
   build/desk pieces << EOF
 arm64 unit tests: $qemu $unit
 arm64 acceptance, $cases cheapest cases: $qemu $fixed test cheapest=$cases
@@ -57,5 +63,5 @@ EOF
 case ${1:-} in
   prepare) prepare ;;
   run) shift; run "$@" ;;
-  *) die "usage: arm64.sh prepare | run UNIT FIXED CHECKED BUGGY" ;;
+  *) die "usage: arm64.sh prepare | run UNIT FIXED CHECKED BUGGY LEFT..." ;;
 esac

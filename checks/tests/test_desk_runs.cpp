@@ -101,6 +101,8 @@ TEST_CASE("a piece is never all good with an exit status that says otherwise") {
   CHECK(is(judge("5 passed, 0 failed\n", 1), 5, 1));
   CHECK(is(judge("", 0), 1, 0));
   CHECK(is(judge("", 2), 0, 1));
+  CHECK(is(judge("", 0, true), 0, 1));
+  CHECK(is(judge("5 passed, 0 failed\n", 0, true), 5, 0));
   CHECK(is(judge("5 passed, 2 failed\n", 0), 5, 2));
   CHECK(is(judge("5 passed, 0 failed, 2 skipped\n", 1), 5, 1));
   CHECK(is(judge("0 passed, 0 failed, 2 skipped\n", 1), 0, 0));

@@ -39,6 +39,10 @@ int main(int argc, char** argv) {
   const int status = context.run();
   if (!finished) return status;  // a query, such as --list-test-cases
   std::fflush(stdout);
+  if (test_cases == 0) {
+    std::fprintf(stderr, "unit: no test case has such a name\n");
+    return 1;
+  }
   std::printf("%u passed, %u failed\n", test_cases - test_cases_failed, test_cases_failed);
   return status;
 }

@@ -10,7 +10,7 @@ objects = $(patsubst %.cpp,$(O)/%.o,$(filter-out %/main.cpp,$(wildcard $(1))))
 build/desk: $(O)/checks/desk/main.o $(O)/libdesk.a
 build/desk-records: $(O)/checks/desk/records/main.o $(O)/librecords.a $(O)/libdesk.a
 build/desk build/desk-records:
-	@$(HOST_CXX) $^ -o $@.new && mv $@.new $@
+	@$(HOST_CXX) $^ -pthread -o $@.new && mv $@.new $@
 
 # What the unit tests link.
 $(O)/libdesk.a: $(call objects,checks/desk/*.cpp common/conf.cpp)

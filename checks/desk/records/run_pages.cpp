@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "checks/desk/kept.hpp"
 #include "checks/desk/records/commands.hpp"
 #include "checks/desk/records/pages.hpp"
 
@@ -39,6 +40,13 @@ int pages_command(const Args& args) {
       throw BadInput(page + " means nothing here; usage: desk-records pages [--check] [PAGE...]");
   if (pages.empty()) pages = all_pages();
   plain_environment();
+  setenv("LAB_KEPT", "use", 0);
+  if (kept_runs_count())
+    std::printf(
+        "%d runs of binaries that still hold, such as make test's, are not run again, nor any run of these pages "
+        "twice; LAB_KEPT=no runs all\n",
+        kept_runs());
+  std::fflush(stdout);
   Runner runner;
   Tally tally;
   for (const std::string& page : pages) {

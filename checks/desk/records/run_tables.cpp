@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "checks/desk/kept.hpp"
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/nearest.hpp"
 #include "checks/desk/records/capture.hpp"
@@ -11,19 +12,26 @@
 #include "checks/desk/records/labs.hpp"
 #include "checks/desk/records/plans.hpp"
 #include "checks/desk/records/tables.hpp"
+#include "checks/desk/side_by_side.hpp"
 
 namespace lab::desk {
 namespace {
 
 const std::string TOOLS = "writeups/results/tools-h200.json", RESOURCES = "writeups/results/resources.json";
 
-// Each stage's correct build (bug "") and then its bugs', in the order of the climb. `make(stage, bug)`.
-template <class Make>
-void each_build(const Ladder& ladder, Make make) {
+struct Build {
+  const Stage* stage;
+  std::string bug;  // "": the correct one
+};
+
+// Each stage's correct build and then its bugs', in the order of the climb.
+std::vector<Build> builds_of(const Ladder& ladder) {
+  std::vector<Build> builds;
   for (const Stage& stage : ladder.stages) {
-    make(stage, "");
-    for (const Bug& bug : stage.bugs) make(stage, bug.name);
+    builds.push_back({&stage, ""});
+    for (const Bug& bug : stage.bugs) builds.push_back({&stage, bug.name});
   }
+  return builds;
 }
 
 std::string title(const Stage& stage, const std::string& bug) {
@@ -34,6 +42,15 @@ std::string printed(const std::vector<std::string>& argv) {
   const Ran ran = capture(argv);
   if (ran.status != 0)
     throw BadInput("no answer from " + joined(argv, " ") + ": exit status " + std::to_string(ran.status));
+  return ran.out;
+}
+
+// What a command of a lab says, if its status is no more than `most`.
+std::string looked(const std::string& lab, const std::string& command, int most) {
+  const LabRun ran = run_lab({lab, command});
+  if (ran.status > most)
+    throw BadInput("no answer from " + lab + " " + command + ": exit status " + std::to_string(ran.status) + "\n" +
+                   ran.out);
   return ran.out;
 }
 
@@ -66,27 +83,31 @@ std::string climb_row(const Ladder& ladder, const std::string& name, const Json&
 
 int blindness_table_command(const Args& args) {
   expect_args(args, 1, 1, "blindness-table LABS");
+  const Ladder ladder = read_ladder();
   put("| build | `notes` inputs | `notes`, causal | `unit` inputs | `unit`, causal |\n|---|---|---|---|---|\n");
-  each_build(read_ladder(), [&](const Stage& stage, const std::string& bug) {
-    const std::string lab = lab_path(args[0], stage.dir, variant_of(bug, "fixed"));
-    put(blindness_row(title(stage, bug), read_blindness(printed({lab, "blindness"}), lab)));
-  });
+  const auto row = [&](const Build& build) {
+    const std::string lab = lab_path(args[0], build.stage->dir, variant_of(build.bug, "fixed"));
+    return blindness_row(title(*build.stage, build.bug), read_blindness(looked(lab, "blindness", 0), lab));
+  };
+  side_by_side(builds_of(ladder), row, put);
   return 0;
 }
 
 int tools_table_command(const Args& args) {
   expect_args(args, 1, 1, "tools-table LABS");
+  const Ladder ladder = read_ladder();
   const Json tools = load_results(TOOLS, "tools-1", "checks/races/sanitizer.sh -j on a machine with a GPU");
   put("| bug | `notes` inputs | `unit` inputs | schedules | CPU checker | memcheck | racecheck | initcheck | synccheck "
       "|\n"
       "|---|---|---|---|---|---|---|---|---|\n");
-  each_build(read_ladder(), [&](const Stage& stage, const std::string& bug) {
-    const std::string lab = lab_path(args[0], stage.dir, variant_of(bug, "checked"));
-    const Blindness answers = read_blindness(printed({lab, "blindness"}), lab);
-    const Ran racecheck = capture({lab, "racecheck"});  // exit status 1 where there are findings
-    if (racecheck.status > 1) throw BadInput("no answer from " + lab + " racecheck: " + racecheck.err);
-    put(tools_row(title(stage, bug), answers, racecheck.out, tools, stage.dir, bug));
-  });
+  const auto row = [&](const Build& build) {
+    const std::string lab = lab_path(args[0], build.stage->dir, variant_of(build.bug, "fixed"));
+    const Blindness answers = read_blindness(looked(lab, "blindness", 0), lab);
+    const std::string checked = lab_path(args[0], build.stage->dir, variant_of(build.bug, "checked"));
+    const std::string racecheck = looked(checked, "racecheck", 1);  // status 1 where there are findings
+    return tools_row(title(*build.stage, build.bug), answers, racecheck, tools, build.stage->dir, build.bug);
+  };
+  side_by_side(builds_of(ladder), row, put);
   put(tools_footer(tools, TOOLS));
   return 0;
 }
