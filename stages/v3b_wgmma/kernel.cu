@@ -129,16 +129,33 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
     ptx::fence_proxy_async();  // wgmma reads by another proxy
     __syncthreads();
   }
-  // 16 columns further in a row of 64 are 32 bytes; 16 keys further in a slab of V, 16 rows of 128 bytes.
+  // As wgmma leaves them: columns 8 i + c and the next of row g of the stripe in [4 i], [4 i + 1], of row g + 8 in [4 i
+  // + 2], [4 i + 3]. s holds scores, later weights, with keys for columns; p the weights as halves, 16 keys in [n].
+  float s[N / 2], o[D / 2] = {};
+  unsigned p[N / 16][4];
+  float reference[2] = {-INFINITY, -INFINITY};  // what p's exponents are relative to
+  float row_sum[2] = {};                        // the lane's own columns' part of it
+  // 16 columns further are 32 bytes of a slab's row, 16 keys of V 16 rows of 128 bytes.
   const auto columns = [](int rows, int kk) { return unsigned(kk / 4 * rows * 128 + kk % 4 * 32); };
   const ptx::Descriptor q_at = ptx::wgmma_descriptor(smem.sQ, 16, 1024);
   const ptx::Descriptor k_at = ptx::wgmma_descriptor(smem.sK, 16, 1024);
   const ptx::Descriptor v_at = ptx::wgmma_descriptor(smem.sV, N * 128, 1024);
+  const auto begin_qk = [&](int t) {
+    const ptx::Descriptor slot = ptx::advance(k_at, t % SLOTS * T::TILE_BYTES);
+    ptx::wgmma_fence();
+#pragma unroll
+    for (int kk = 0; kk < D / 16; ++kk)
+      ptx::wgmma<N>(s, ptx::advance(q_at, columns(M, kk)), ptx::advance(slot, columns(N, kk)), kk > 0);
+    ptx::wgmma_commit();
+  };
+  const auto begin_pv = [&](int t) {
+    const ptx::Descriptor slot = ptx::advance(v_at, t % SLOTS * T::TILE_BYTES);
+    ptx::wgmma_fence();
+#pragma unroll
+    for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], ptx::advance(slot, n * 2048), true);
+    ptx::wgmma_commit();
+  };
   const int first_row = warp * STRIPE;
-  float o[D / 2] =
-      {};  // columns 8 d + c and the next: [4 d], [4 d + 1] of row g of the stripe, [4 d + 2], [.. + 3] of g + 8
-  float reference[2] = {-INFINITY, -INFINITY};  // what p's exponents are relative to
-  float row_sum[2] = {};                        // the lane's own columns' part of it
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
   for (int t = 0; t < tiles; ++t) {
@@ -148,15 +165,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
       request(next);
     }
     ptx::mbarrier_wait(&smem.full[t % SLOTS], t / SLOTS % 2);
-    const unsigned slot = t % SLOTS * T::TILE_BYTES;
-
-    // Scores, later weights: as O, with keys for columns.
-    float s[N / 2];
-    ptx::wgmma_fence();
-#pragma unroll
-    for (int kk = 0; kk < D / 16; ++kk)
-      ptx::wgmma<N>(s, ptx::advance(q_at, columns(M, kk)), ptx::advance(k_at, slot + columns(N, kk)), kk > 0);
-    ptx::wgmma_commit();
+    begin_qk(t);
     ptx::wgmma_wait<0>();
     ptx::keep(s);
 
@@ -237,14 +246,10 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
     }
     row_sum[0] += sum[0], row_sum[1] += sum[1];
 
-    // P V, 16 keys at a time.
-    unsigned p[N / 16][4];
 #pragma unroll
     for (int i = 0; i < N / 4; ++i) p[i / 4][i % 4] = half_pair(s[2 * i], s[2 * i + 1]);
-    ptx::wgmma_fence();
-#pragma unroll
-    for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], ptx::advance(v_at, slot + n * 2048), true);
-    ptx::wgmma_commit();
+
+    begin_pv(t);
     ptx::wgmma_wait<0>();
     ptx::keep(o);
     if (lane == 0) ptx::mbarrier_arrive(&smem.empty[t % SLOTS]);
