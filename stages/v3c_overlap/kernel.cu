@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
     if (t > 0)
       begin_pv(t - 1);
     else
-      ptx::wgmma_commit();  // of nothing: the wait counts groups
+      ptx::wgmma_fence(), ptx::wgmma_commit();  // of nothing: the wait counts groups
     ptx::wgmma_wait<1>();
     ptx::keep(s);
 
