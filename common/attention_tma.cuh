@@ -1,6 +1,9 @@
 // What the launchers of stages with tensor maps share. Such a kernel is attention(q, k, v, out, H, S, scale, causal)
 // with maps in the place of the pointers that it only reads.
 #pragma once
+#include <algorithm>
+#include <cstdint>
+
 #include "common/attention_launch.cuh"
 #include "common/tensor_map.hpp"
 
@@ -23,16 +26,41 @@ inline cudaError_t head_tiles_map(TensorMap& map, const half* base, const Shape&
   return make_tensor_map(map, base, tensor);
 }
 
-// Launches such a kernel as planned: Q in boxes of the plan's tile_m rows, K and V of tile_n.
+// The maps of a call's inputs: Q in boxes of the plan's tile_m rows, K and V of tile_n.
+struct InputMaps {
+  TensorMap q, k, v;
+  cudaError_t make(const LaunchPlan& plan, const AttentionArgs& a) {
+    if (const cudaError_t error = head_tiles_map(q, a.q, a.shape, plan.tile_m); error != cudaSuccess) return error;
+    if (const cudaError_t error = head_tiles_map(k, a.k, a.shape, plan.tile_n); error != cudaSuccess) return error;
+    return head_tiles_map(v, a.v, a.shape, plan.tile_n);
+  }
+};
+
+// Launches such a kernel as planned.
 template <class... Params>
 cudaError_t launch_attention_tma(const NamedKernel<Params...>& kernel, const LaunchPlan& plan, const AttentionArgs& a) {
   if (const cudaError_t error = opt_in_smem(kernel, plan); error != cudaSuccess) return error;
-  TensorMap q, k, v;
-  if (const cudaError_t error = head_tiles_map(q, a.q, a.shape, plan.tile_m); error != cudaSuccess) return error;
-  if (const cudaError_t error = head_tiles_map(k, a.k, a.shape, plan.tile_n); error != cudaSuccess) return error;
-  if (const cudaError_t error = head_tiles_map(v, a.v, a.shape, plan.tile_n); error != cudaSuccess) return error;
-  return launch(kernel.name.c_str(), kernel.function, plan.grid, plan.block, plan.dynamic_smem, a.stream, q, k, v,
-                a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  InputMaps maps;
+  if (const cudaError_t error = maps.make(plan, a); error != cudaSuccess) return error;
+  return launch(kernel.name.c_str(), kernel.function, plan.grid, plan.block, plan.dynamic_smem, a.stream, maps.q,
+                maps.k, maps.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+}
+
+// Of the GPU at hand. The CPU has one for every block, or ExecOptions::multiprocessors.
+int multiprocessors();
+
+// The same of a kernel (q, k, v, out, heads of all batches, S, scale, causal) whose blocks take one piece of the plan's
+// grid after the other: `per_sm` blocks for each of the GPU's multiprocessors, where there is work for so many.
+template <class... Params>
+cudaError_t launch_persistent_tma(const NamedKernel<Params...>& kernel, const LaunchPlan& plan, const AttentionArgs& a,
+                                  int per_sm) {
+  if (const cudaError_t error = opt_in_smem(kernel, plan); error != cudaSuccess) return error;
+  InputMaps maps;
+  if (const cudaError_t error = maps.make(plan, a); error != cudaSuccess) return error;
+  const std::uint64_t pieces = std::uint64_t(plan.grid.x) * plan.grid.y * plan.grid.z;
+  const unsigned blocks = unsigned(std::min(pieces, std::uint64_t(multiprocessors()) * per_sm));
+  return launch(kernel.name.c_str(), kernel.function, dim3(blocks), plan.block, plan.dynamic_smem, a.stream, maps.q,
+                maps.k, maps.v, a.out, a.shape.B * a.shape.H, a.shape.S, a.scale, a.shape.causal);
 }
 
 }  // namespace lab
