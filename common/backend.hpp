@@ -17,9 +17,9 @@ namespace lab {
 // Which thread runs next when the running one waits. One schedule never shows every bug.
 enum class Schedule { ascending, descending, round_robin, random };
 
-// When a cp.async copies its bytes: at the wait that completes it (shows a missing wait) or when it is issued
-// (shows a buffer reused too early). The hardware may do either.
-enum class Copies { at_wait, at_issue };
+// When asynchronous work (cp.async, the copy engine, wgmma) happens: as late as its wait allows (shows a missing wait),
+// when it is issued (shows a buffer reused too early), or at some moment between, by the seed. The hardware may do any.
+enum class Copies { at_wait, at_issue, random };
 
 // How matrix elements are spread over the lanes of a WMMA fragment. CUDA leaves it open, so correct code gives the same
 // bits with any; `measured` is the H200's (common/wmma_layout.hpp).
@@ -33,8 +33,9 @@ class ExecWatcher;
 
 struct ExecOptions {
   Schedule schedule = Schedule::ascending;
-  std::uint64_t seed = 1;  // for Schedule::random
+  std::uint64_t seed = 1;  // for Schedule::random and Copies::random
   Copies copies = Copies::at_wait;
+  Copies products = Copies::at_wait;  // wgmma's
   Fragments fragments = Fragments::measured;
   TensorCore tensor_core = TensorCore::sm_90;
   int workers = 0;     // OS threads, each running one block at a time; 0: one a core

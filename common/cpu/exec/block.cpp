@@ -96,6 +96,14 @@ const char* name(Collective kind) {
       return "bar.sync";
     case Collective::bar_arrive:
       return "bar.arrive";
+    case Collective::wgmma:
+      return "wgmma.mma_async";
+    case Collective::wgmma_fence:
+      return "wgmma.fence";
+    case Collective::wgmma_commit:
+      return "wgmma.commit_group";
+    case Collective::wgmma_wait:
+      return "wgmma.wait_group";
   }
   return "?";
 }
@@ -176,6 +184,7 @@ void Block::leave() {
            "returned while lanes " + lanes_text(warp.meeting[i].arrived) + " wait for it in " +
                name(warp.meeting[i].kind) + " with mask " + hex(warp.meeting[i].mask),
            0);
+  if (warp.exited == 0xFFFFFFFFu) warpgroups_.warp_left(fiber.warp);
   if (live_ > 0 && at_barrier_ == live_) release_barrier();
   if (live_ == 0) switch_to(&root_);
   wait_for_turn();
@@ -343,6 +352,7 @@ cudaError_t Block::run(const LaunchConfig& config, const std::function<void()>& 
     make_ready(w, present);
   }
   std::fill(std::begin(named_), std::end(named_), NamedBarrier{});
+  warpgroups_.reset(random_);
   error_ = cudaSuccess;
   expired_ = 0;
   running_block = this;
@@ -447,6 +457,12 @@ std::string Block::where_lanes_stand() const {
       text << " Warp " << w << " lanes " << lanes_text(parked) << " wait at barrier " << warps_[w].parked_at
            << ", to which " << at.arrived << " of " << at.expected << " threads have come (" << line.file << ":"
            << line.line << ").";
+    }
+    if (const std::uint32_t parked = warpgroups_.parked(w)) {
+      barrier &= ~parked;
+      const SourceLine line = source_line(fibers_[w * LANES + __builtin_ctz(parked)].waits_at);
+      text << " Warp " << w << " lanes " << lanes_text(parked) << " wait in wgmma.mma_async for "
+           << warpgroups_.waits_for(w) << " (" << line.file << ":" << line.line << ").";
     }
     if (barrier) {
       const SourceLine line = source_line(fibers_[w * LANES + __builtin_ctz(barrier)].waits_at);

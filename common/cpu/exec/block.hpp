@@ -20,6 +20,7 @@
 #include "common/cpu/exec/launch.hpp"
 #include "common/cpu/exec/shadow.hpp"
 #include "common/cpu/exec/shared_memory.hpp"
+#include "common/cpu/exec/warpgroups.hpp"
 
 namespace lab::cpu {
 
@@ -47,7 +48,11 @@ enum class Collective : std::uint8_t {
   ldmatrix,
   stmatrix,
   bar_sync,
-  bar_arrive
+  bar_arrive,
+  wgmma,
+  wgmma_fence,
+  wgmma_commit,
+  wgmma_wait
 };
 const char* name(Collective kind);
 
@@ -160,6 +165,12 @@ class Block {
   const LaunchConfig& config() const { return *config_; }
   std::uint32_t linear() const { return linear_; }
   FindingLog& findings() { return findings_; }
+  Warpgroups& warpgroups() { return warpgroups_; }
+  Warp& warp(int index) { return warps_[index]; }
+  int warp_count() const { return warp_count_; }
+  Copies products() const { return options_.products; }
+  void wait_for_warpgroup();  // until the other warps have come to the product
+  void warpgroup_is_there(int warp, std::uint32_t lanes) { make_ready(warp, lanes); }
   FindingLog take_findings() { return std::exchange(findings_, {}); }
   std::uint64_t switches() const { return switches_; }
   std::uint64_t lane_collectives() const { return lane_collectives_; }
@@ -228,6 +239,7 @@ class Block {
   std::uintptr_t barrier_pc_ = 0;  // of the first to arrive
   const Fiber* barrier_first_ = nullptr;
   NamedBarrier named_[NAMED_BARRIERS];
+  Warpgroups warpgroups_{*this};
   std::uint64_t random_ = 1;
   int turn_ = 0;  // round robin: the warp that ran last
 

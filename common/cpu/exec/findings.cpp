@@ -54,7 +54,9 @@ const char* name(Schedule schedule) {
   return "?";
 }
 
-const char* name(Copies copies) { return copies == Copies::at_wait ? "at_wait" : "at_issue"; }
+const char* name(Copies copies) {
+  return copies == Copies::at_wait ? "at_wait" : copies == Copies::at_issue ? "at_issue" : "random";
+}
 
 namespace cpu {
 namespace {

@@ -287,4 +287,12 @@ void Shadow::copy_done(std::size_t offset, std::size_t bytes, ThreadId thread, s
   }
 }
 
+std::uint32_t Shadow::async_read_issued(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc,
+                                        int) {
+  read(offset, bytes, thread, pc);
+  return 0;
+}
+
+void Shadow::async_read_done(std::uint32_t, int) {}
+
 }  // namespace lab::cpu

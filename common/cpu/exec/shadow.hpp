@@ -46,6 +46,14 @@ class Shadow {
   // Its thread has waited, but not for this copy, since its group was still open.
   void copy_not_committed(std::size_t offset, std::size_t bytes);
 
+  // The asynchronous proxy (wgmma, a TMA store) reads these bytes from now on, on behalf of `warps` warps from
+  // thread.warp on. Each of those must see the bytes, fenced if threads wrote them. Returns a number for the reading.
+  std::uint32_t async_read_issued(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc,
+                                  int warps = 1);
+  // All lanes of `warp` have waited for this reading and all of its warp's before it (-1: so have all its warps).
+  // Nothing may write there before every warp has, and what writes must be ordered after that.
+  void async_read_done(std::uint32_t id, int warp = -1);
+
   void block_barrier() { ++epoch_; }
   void sync_warp(int warp, std::uint32_t mask);
   void named_arrive(int barrier, int warp);
