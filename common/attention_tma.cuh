@@ -1,10 +1,10 @@
 // What the launchers of stages with tensor maps share. Such a kernel is attention(q, k, v, out, H, S, scale, causal)
 // with maps in the place of the pointers that it only reads.
 #pragma once
-#include <algorithm>
 #include <cstdint>
 
 #include "common/attention_launch.cuh"
+#include "common/multiprocessors.hpp"
 #include "common/tensor_map.hpp"
 
 namespace lab {
@@ -46,9 +46,6 @@ cudaError_t launch_attention_tma(const NamedKernel<Params...>& kernel, const Lau
                 maps.k, maps.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
 }
 
-// Of the GPU at hand. The CPU has one for every block, or ExecOptions::multiprocessors.
-int multiprocessors();
-
 // The same of a kernel (q, k, v, out, heads of all batches, S, scale, causal) whose blocks take one piece of the plan's
 // grid after the other: `per_sm` blocks for each of the GPU's multiprocessors, where there is work for so many.
 template <class... Params>
@@ -57,8 +54,7 @@ cudaError_t launch_persistent_tma(const NamedKernel<Params...>& kernel, const La
   if (const cudaError_t error = opt_in_smem(kernel, plan); error != cudaSuccess) return error;
   InputMaps maps;
   if (const cudaError_t error = maps.make(plan, a); error != cudaSuccess) return error;
-  const std::uint64_t pieces = std::uint64_t(plan.grid.x) * plan.grid.y * plan.grid.z;
-  const unsigned blocks = unsigned(std::min(pieces, std::uint64_t(multiprocessors()) * per_sm));
+  const unsigned blocks = persistent_blocks(plan.grid.x * plan.grid.y * plan.grid.z, per_sm);
   return launch(kernel.name.c_str(), kernel.function, dim3(blocks), plan.block, plan.dynamic_smem, a.stream, maps.q,
                 maps.k, maps.v, a.out, a.shape.B * a.shape.H, a.shape.S, a.scale, a.shape.causal);
 }

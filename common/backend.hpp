@@ -42,7 +42,7 @@ struct ExecOptions {
   bool check = false;  // race, init and bounds checks; needs an instrumented kernel
   // Warp reductions lane by lane, as a GPU makes them (common/warp.cuh), not as one rendezvous with the same additions.
   bool spelled_out = false;
-  int multiprocessors = 0;            // what a persistent kernel's launcher counts; 0: one for every block
+  int multiprocessors = 0;            // what a launcher that counts them finds; 0: see common/multiprocessors.hpp
   double block_seconds = 60;          // processor time that a block may take before the launch is stopped
   bool gaps = false;                  // poisoned gaps between the arrays of a shared-memory plan
   ExecWatcher* watcher = nullptr;     // told of every event; needs `check` for reads and writes, and workers = 1

@@ -1,8 +1,10 @@
+#include "common/multiprocessors.hpp"
+
 #include <cuda_runtime.h>
 
-namespace lab {
+#include <algorithm>
 
-int multiprocessors();
+namespace lab {
 
 int multiprocessors() {
   static const int count = [] {
@@ -11,6 +13,10 @@ int multiprocessors() {
     return cudaDeviceGetAttribute(&n, cudaDevAttrMultiProcessorCount, device) == cudaSuccess && n > 0 ? n : 1;
   }();
   return count;
+}
+
+unsigned persistent_blocks(unsigned pieces, int per_sm) {
+  return std::min(pieces, unsigned(multiprocessors() * per_sm));
 }
 
 }  // namespace lab

@@ -33,7 +33,6 @@ constexpr int LOADER_REGISTERS = 24;
 constexpr int STRIPE = 16;               // rows of each warp's part of a wgmma
 constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits into a half
 constexpr double L2_SHARE = 32e6;        // bytes of an H200's L2 that K and V may fill
-constexpr int SMS = 132;                 // of an H200; on another GPU the choice of a tile may not be the best
 
 // GROUPS warpgroups multiply, 64 rows each, N keys at a time, and one more loads.
 template <int D_, int GROUPS_, int N_, int SLOTS_>
@@ -318,13 +317,12 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, Tile<D, GR
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-// The work of the busiest SM, in tiles of 64 rows, times what such a tile costs in a block of so many groups, one taken
-// with another: fewer hide less. Under a mask short blocks fill up the last round.
+// The work of the busiest SM, in rows of 64 queries with all keys, times what such a row costs in a block of so many
+// groups, one taken with another: fewer hide less. Under a mask half of it is left, but the longest block has it all.
 double work_per_sm(const Shape& shape, int groups) {
-  constexpr double COST[] = {0, 1.3, 1.08, 1.0, 1.08};
-  const int at_once = groups == 1 ? 2 * SMS : SMS;
-  const double blocks = double(ceil_div(shape.S, 64 * groups)) * shape.H * shape.B, rounds = blocks / at_once;
-  return (shape.causal ? std::max(rounds, 1.0) : std::ceil(rounds)) * (groups == 1 ? 2 : groups) * COST[groups];
+  constexpr double COST[] = {0, 1.3, 1.1, 1.0, 1.06};
+  const double rounds = double(ceil_div(shape.S, 64 * groups)) * shape.H * shape.B / multiprocessors();
+  return (shape.causal ? std::max(rounds / 2, 1.0) : std::ceil(rounds)) * groups * COST[groups];
 }
 
 template <class T>
@@ -339,7 +337,7 @@ struct Launcher {
     SmemCount smem;
     carve<T>(smem);
     LaunchPlan plan = tile_plan<T>(shape, T::THREADS, smem);
-    plan.half_p = true;
+    plan.half_p = plan.counts_multiprocessors = true;
     plan.block_of =
         T::over_all_heads(shape.causal, shape.S, shape.B * shape.H) ? block_over_all_heads : block_head_by_head;
     return plan;

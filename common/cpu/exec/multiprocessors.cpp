@@ -1,12 +1,19 @@
+#include "common/multiprocessors.hpp"
+
+#include <algorithm>
+
 #include "common/backend.hpp"
 
 namespace lab {
 
-int multiprocessors();
-
 int multiprocessors() {
-  constexpr int ONE_PER_BLOCK = 1 << 30;
-  return exec_options().multiprocessors > 0 ? exec_options().multiprocessors : ONE_PER_BLOCK;
+  constexpr int H200 = 132;
+  return exec_options().multiprocessors > 0 ? exec_options().multiprocessors : H200;
+}
+
+unsigned persistent_blocks(unsigned pieces, int per_sm) {
+  if (exec_options().multiprocessors == 0) return pieces;
+  return std::min(pieces, unsigned(exec_options().multiprocessors * per_sm));
 }
 
 }  // namespace lab
