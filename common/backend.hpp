@@ -106,10 +106,16 @@ struct Finding {
     before_wait,      // access to a cp.async destination before the wait that completes it
     barrier,          // exited or diverged threads at a barrier
     collective,       // misuse of a warp collective
-    misaligned,       // address not a multiple of the access size
-    deadlock,         // no thread can go on
-    time_limit,       // a block ran for longer than ExecOptions::block_seconds
-    fault,            // memory fault, trap
+    // wgmma: D read before the wait that covers it; D or A written before that; D or A touched, and no wgmma_fence
+    // before the product; a product that is never waited for.
+    read_before_wait,
+    changed_before_wait,
+    fence_missing,
+    wgmma,
+    misaligned,  // address not a multiple of the access size
+    deadlock,    // no thread can go on
+    time_limit,  // a block ran for longer than ExecOptions::block_seconds
+    fault,       // memory fault, trap
   };
   struct Access {  // one side of a finding; `valid` is false where there is no such side
     bool valid = false;

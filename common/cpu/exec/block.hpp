@@ -167,6 +167,7 @@ class Block {
   FindingLog& findings() { return findings_; }
   Warpgroups& warpgroups() { return warpgroups_; }
   Warp& warp(int index) { return warps_[index]; }
+  const Fiber& fiber_of(int warp, int lane) const { return fibers_[warp * LANES + lane]; }
   int warp_count() const { return warp_count_; }
   Copies products() const { return options_.products; }
   void wait_for_warpgroup();  // until the other warps have come to the product

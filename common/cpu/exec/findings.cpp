@@ -28,6 +28,14 @@ const char* name(Finding::Kind kind) {
       return "barrier misuse";
     case Finding::Kind::collective:
       return "collective misuse";
+    case Finding::Kind::read_before_wait:
+      return "wgmma registers read before the wait";
+    case Finding::Kind::changed_before_wait:
+      return "wgmma registers changed before the wait";
+    case Finding::Kind::fence_missing:
+      return "wgmma without its fence";
+    case Finding::Kind::wgmma:
+      return "wgmma misuse";
     case Finding::Kind::misaligned:
       return "misaligned address";
     case Finding::Kind::deadlock:
