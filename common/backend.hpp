@@ -63,6 +63,14 @@ struct ExecEvent {
     release,      // all are there: one event per barrier, warp and lane of the last to arrive
     bar_arrive,   // a warp at a named barrier, told once per warp; `bytes` is the barrier's number
     bar_release,  // as many as it waited for are there
+    // Of these, `array` and `row` name the copy's place in shared memory or the mbarrier; what a copy or a completed
+    // phase does is told as its issuer's, or the last to arrive.
+    tma_issue,          // a copy of `bytes` bytes
+    tma_land,           // it happens
+    mbarrier_arrive,    // expecting `bytes` more bytes
+    mbarrier_complete,  // phase `bytes` is complete
+    mbarrier_wait,      // a thread waits for phase `bytes`
+    mbarrier_pass,      // it goes on: the phase of parity `bytes` was complete
   };
   Kind kind{};
   std::uint32_t block = 0;
@@ -105,6 +113,7 @@ struct Finding {
     out_of_bounds,    // outside the shared-memory request, an array of its plan, or a global buffer
     before_wait,      // access to a cp.async destination before the wait that completes it
     barrier,          // exited or diverged threads at a barrier
+    mbarrier,         // misuse of an mbarrier
     collective,       // misuse of a warp collective
     // wgmma: D read before the wait that covers it; D or A written before that; D or A touched, and no wgmma_fence
     // before the product; a product that is never waited for.

@@ -26,6 +26,8 @@ const char* name(Finding::Kind kind) {
       return "cp.async before its wait";
     case Finding::Kind::barrier:
       return "barrier misuse";
+    case Finding::Kind::mbarrier:
+      return "mbarrier misuse";
     case Finding::Kind::collective:
       return "collective misuse";
     case Finding::Kind::read_before_wait:
@@ -187,9 +189,9 @@ std::string side(const Finding::Access& access, bool memory) {
 }
 
 std::string report(const Finding& f, const std::string& detail) {
-  const bool memory = f.kind != Finding::Kind::barrier && f.kind != Finding::Kind::collective &&
-                      f.kind != Finding::Kind::deadlock && f.kind != Finding::Kind::time_limit &&
-                      f.kind != Finding::Kind::fault;
+  const bool memory = f.kind != Finding::Kind::barrier && f.kind != Finding::Kind::mbarrier &&
+                      f.kind != Finding::Kind::collective && f.kind != Finding::Kind::deadlock &&
+                      f.kind != Finding::Kind::time_limit && f.kind != Finding::Kind::fault;
   std::ostringstream text;
   text << name(f.kind);
   if (!f.hazard.empty()) text << " (" << f.hazard << ")";

@@ -100,8 +100,9 @@ void Warpgroups::arrive() {
   issue(first);
   group.arrived = 0;
   ++group.issued;
+  block_.progressed();
   for (int w = first; w < first + WARPS; ++w)
-    if (w != warp) block_.warpgroup_is_there(w, std::exchange(warps_[std::size_t(w)].parked, 0));
+    if (w != warp) block_.wake_lanes(w, std::exchange(warps_[std::size_t(w)].parked, 0));
 }
 
 void Warpgroups::issue(int first_warp) {
@@ -172,6 +173,7 @@ void Warpgroups::join(Product& product, int warp) {
   if (block_.checking()) watch_registers(product, warp, true);
   ++in_flight_;
   if (block_.products() == Copies::at_issue) execute_all(warp);
+  if (may_happen()) block_.interrupt();
 }
 
 // D's registers, moved to where products work on them; they stay there until none is left to be executed.
@@ -212,7 +214,7 @@ void Warpgroups::start_watching(int warp) {
   WarpProducts& own = warps_[std::size_t(warp)];
   own.watch.resize(LANES);
   for (int lane = 0; lane < LANES; ++lane) {
-    const Fiber& fiber = block_.fiber_of(warp, lane);
+    const Fiber& fiber = block_.fiber(warp * LANES + lane);
     own.watch[std::size_t(lane)].reset(fiber.stack, fiber.stack_bytes);
   }
 }
@@ -326,8 +328,10 @@ void Warpgroups::execute_all(int warp) {
   while (warps_[std::size_t(warp)].executed < warps_[std::size_t(warp)].open.size()) execute_next(warp);
 }
 
+bool Warpgroups::may_happen() const { return in_flight_ > 0 && block_.products() == Copies::random; }
+
 void Warpgroups::maybe_happen() {
-  if (block_.products() != Copies::random) return;
+  if (!may_happen()) return;
   for (int warp = 0; warp < block_.warp_count() && in_flight_ > 0; ++warp)
     while (warps_[std::size_t(warp)].executed < warps_[std::size_t(warp)].open.size() && dice(8)) execute_next(warp);
 }
@@ -335,7 +339,6 @@ void Warpgroups::maybe_happen() {
 // --- fence, commit, wait ----------------------------------------------------------------------------------------
 
 void Warpgroups::fence() {
-  maybe_happen();
   const int warp = block_.self().warp;
   WarpProducts& own = warps_[std::size_t(warp)];
   own.fenced = true;
@@ -345,13 +348,9 @@ void Warpgroups::fence() {
   for (Product* product : own.open) product->fenced[std::size_t(warp % WARPS)] = true;
 }
 
-void Warpgroups::commit() {
-  maybe_happen();
-  ++warps_[block_.self().warp].committed;
-}
+void Warpgroups::commit() { ++warps_[block_.self().warp].committed; }
 
 void Warpgroups::wait(std::uint32_t groups_left) {
-  maybe_happen();
   const int warp = block_.self().warp;
   WarpProducts& own = warps_[std::size_t(warp)];
   const std::uint32_t until = own.committed > groups_left ? own.committed - groups_left : 0;

@@ -51,8 +51,9 @@ class Warpgroups {
   bool watches(int warp) const { return watched_ >> warp & 1; }
   void touched(const void* address, std::size_t bytes, bool write, std::uintptr_t pc);
 
-  bool in_flight() const { return in_flight_ > 0; }
-  void maybe_happen();       // at a call that could switch: products in flight may happen now
+  // ExecOptions::products random: whether there is anything in flight, and a call at which it may happen.
+  bool may_happen() const;
+  void maybe_happen();
   void warp_left(int warp);  // all its lanes have returned
 
  private:
