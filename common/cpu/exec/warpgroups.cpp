@@ -57,10 +57,11 @@ const WgmmaCall& Warpgroups::call_of(int warp, int lane) const {
 std::string Warpgroups::waits_for(int warp) const {
   std::string text;
   const int first = warp / WARPS * WARPS;
+  int missing = 0;
   for (int w = first; w < first + WARPS; ++w)
     if (!(groups_[std::size_t(warp / WARPS)].arrived >> (w - first) & 1))
-      text += (text.empty() ? "" : ",") + std::to_string(w);
-  return "warps " + text + " of its warpgroup";
+      text += (missing++ ? "," : "") + std::to_string(w);
+  return (missing == 1 ? "warp " : "warps ") + text + " of the warpgroup";
 }
 
 // --- issue ----------------------------------------------------------------------------------------------------

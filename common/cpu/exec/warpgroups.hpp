@@ -44,7 +44,7 @@ class Warpgroups {
   std::uint32_t issued(int warp) const { return groups_[std::size_t(warp / 4)].issued; }
   void park(int warp, int lane) { warps_[std::size_t(warp)].parked |= 1u << lane; }
   std::uint32_t parked(int warp) const { return warps_[std::size_t(warp)].parked; }
-  std::string waits_for(int warp) const;  // "warps 2,3 of its warpgroup"
+  std::string waits_for(int warp) const;  // "warps 2,3 of the warpgroup"
 
   // The checker: whether the warp has products at all, and an access of the running thread to something that is neither
   // shared nor global memory.
