@@ -7,6 +7,7 @@
 //                                            name.
 // Each section runs in a process of its own: one that faults or hangs costs itself alone.
 #include <cuda_runtime.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +30,7 @@
 #include "checks/probes/wgmma_cases.hpp"
 #include "checks/probes/wgmma_kernels.cuh"
 #include "common/cpu/exec/tensor_core.hpp"
+#include "common/launch.cuh"
 
 using namespace lab;
 using wgmma_cases::Case;
