@@ -112,6 +112,9 @@ struct Finding {
     uninitialised,    // read of shared memory that nothing wrote
     out_of_bounds,    // outside the shared-memory request, an array of its plan, or a global buffer
     before_wait,      // access to a cp.async destination before the wait that completes it
+    before_phase,     // access to a TMA load's destination by who has not seen its mbarrier's phase complete
+    proxy,            // asynchronous work on what threads wrote, and no fence.proxy.async between
+    in_flight,        // asynchronous work that nobody had waited for when the block ended
     barrier,          // exited or diverged threads at a barrier
     mbarrier,         // misuse of an mbarrier
     collective,       // misuse of a warp collective

@@ -176,7 +176,12 @@ void Block::leave() {
   if (live_ > 0 && at_barrier_ == live_) release_barrier();
   progressed();
   if (live_ == 0) {
+    mbarriers_.block_is_over();
     engine_.land_all();
+    if (checking_) {
+      mbarriers_.check_end();
+      shadow_.check_all_read();
+    }
     switch_to(&root_);
   }
   wait_for_turn();
@@ -307,7 +312,7 @@ cudaError_t Block::run(const LaunchConfig& config, const std::function<void()>& 
   blockDim = config.block, gridDim = config.grid;
   blockIdx = {linear % config.grid.x, linear / config.grid.x % config.grid.y, linear / (config.grid.x * config.grid.y)};
   shared_.reset(config.smem, options_.gaps);
-  if (checking_) shadow_.reset(shared_, findings_, config.name, linear);
+  if (checking_) shadow_.reset(shared_, findings_, config.name, linear, threads_);
   start_fibers();
   for (int w = 0; w < warp_count_; ++w) {
     const int lanes = std::min(LANES, threads_ - w * LANES);

@@ -171,6 +171,7 @@ class Block {
   void progressed() { idle_polls_ = 0; }  // something has happened that a poll could have waited for
   Copies copies() const { return options_.copies; }
   Fiber& fiber(int thread) { return fibers_[thread]; }
+  ThreadId thread_id() const { return {current_->linear, current_->warp, current_->lane}; }
   MBarriers& mbarriers() { return mbarriers_; }
   CopyEngine& engine() { return engine_; }
   RegisterPool& registers() { return registers_; }

@@ -24,6 +24,12 @@ const char* name(Finding::Kind kind) {
       return "out of bounds";
     case Finding::Kind::before_wait:
       return "cp.async before its wait";
+    case Finding::Kind::before_phase:
+      return "TMA load before its wait";
+    case Finding::Kind::proxy:
+      return "missing fence.proxy.async";
+    case Finding::Kind::in_flight:
+      return "in flight at the block's end";
     case Finding::Kind::barrier:
       return "barrier misuse";
     case Finding::Kind::mbarrier:
