@@ -55,13 +55,16 @@ __global__ void __launch_bounds__(128) product(wgmma_cases::Case c, float* out, 
     a[r] = two_halves(number(c.seed, A_REGISTERS, place), number(c.seed, A_REGISTERS, place + 1));
   }
   ptx::keep(d);
-  ptx::wgmma_fence();
+  const auto run = [&](const auto& of_a) {
+    ptx::wgmma_fence();
+    ptx::wgmma<N, B_MN_MAJOR>(d, of_a, based(c.b, start), c.accumulate);
+    ptx::wgmma_commit();
+    ptx::wgmma_wait<0>();
+  };
   if (c.a_registers)
-    ptx::wgmma<N, B_MN_MAJOR>(d, a, based(c.b, start), c.accumulate);
+    run(a);
   else
-    ptx::wgmma<N, B_MN_MAJOR>(d, based(c.a, start), based(c.b, start), c.accumulate);
-  ptx::wgmma_commit();
-  ptx::wgmma_wait<0>();
+    run(based(c.a, start));
   ptx::keep(d);
 #pragma unroll
   for (int i = 0; i < N / 2; ++i) out[thread * (N / 2) + i] = d[i];
