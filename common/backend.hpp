@@ -113,13 +113,22 @@ struct Finding {
     uninitialised,    // read of shared memory that nothing wrote
     out_of_bounds,    // outside the shared-memory request, an array of its plan, or a global buffer
     before_wait,      // access to a cp.async destination before the wait that completes it
+    before_phase,     // access to a TMA load's destination by who has not seen its mbarrier's phase complete
+    proxy,            // asynchronous work on what threads wrote, and no fence.proxy.async between
+    in_flight,        // asynchronous work that nobody had waited for when the block ended
     barrier,          // exited or diverged threads at a barrier
     mbarrier,         // misuse of an mbarrier
     collective,       // misuse of a warp collective
-    misaligned,       // address not a multiple of the access size
-    deadlock,         // no thread can go on
-    time_limit,       // a block ran for longer than ExecOptions::block_seconds
-    fault,            // memory fault, trap
+    // wgmma: D read before the wait that covers it; D or A written before that; D or A touched, and no wgmma_fence
+    // before the product; a product that is never waited for.
+    read_before_wait,
+    changed_before_wait,
+    fence_missing,
+    wgmma,
+    misaligned,  // address not a multiple of the access size
+    deadlock,    // no thread can go on
+    time_limit,  // a block ran for longer than ExecOptions::block_seconds
+    fault,       // memory fault, trap
   };
   struct Access {  // one side of a finding; `valid` is false where there is no such side
     bool valid = false;

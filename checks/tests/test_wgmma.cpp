@@ -173,3 +173,238 @@ TEST_CASE("wgmma: the same under every schedule, whenever products happen") {
     check_layout<64, true>({false, Swizzle::b128, M}, {true, Swizzle::b128, 64}, true, false, options);
   });
 }
+
+TEST_CASE("wgmma: every element has the bits of the tensor core") {
+  std::mt19937 random{5};
+  std::normal_distribution<float> normal;
+  Matrices in = integers(64);
+  for (auto* side : {&in.a, &in.b})
+    for (float& x : *side) x = half(normal(random));
+  for (float& x : in.c) x = normal(random);
+  for (const TensorCore model : {TensorCore::sm_90, TensorCore::sm_89, TensorCore::fast}) {
+    std::vector<float> result(M * 64);
+    ExecOptions options;
+    options.tensor_core = model;
+    const Layout a{false, Swizzle::b128, M}, b{false, Swizzle::b128, 64};
+    const Outcome outcome = run(
+        1, 128, [&] { multiply<64, false>(in, a, b, false, true, result); }, options,
+        std::size_t(a.bytes() + b.bytes()));
+    REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+    int wrong = 0, as_another = 0;
+    for (int row = 0; row < M; ++row)
+      for (int column = 0; column < 64; ++column) {
+        const auto dot = [&](TensorCore with) {
+          float c = in.c[std::size_t(row * 64 + column)];
+          for (int s = 0; s < STEPS; ++s) {
+            fp16 x[16], y[16];
+            for (int k = 0; k < 16; ++k) {
+              x[k] = to_fp16(in.a[std::size_t(row * DEPTH + 16 * s + k)]);
+              y[k] = to_fp16(in.b[std::size_t((16 * s + k) * 64 + column)]);
+            }
+            c = tensor_core_dot(x, y, c, 16, with);
+          }
+          return std::bit_cast<std::uint32_t>(c);
+        };
+        const std::uint32_t got = std::bit_cast<std::uint32_t>(result[std::size_t(row * 64 + column)]);
+        wrong += got != dot(model);
+        as_another += got == dot(model == TensorCore::sm_90 ? TensorCore::fast : TensorCore::sm_90);
+      }
+    CHECK(wrong == 0);
+    CHECK(as_another < M * 64 * 9 / 10);
+  }
+}
+
+// --- when products happen ------------------------------------------------------------------------------------
+
+namespace {
+
+struct Ones {
+  half* a;
+  half* b;
+  Descriptor of_a, of_b;
+};
+Ones ones() {
+  SmemCursor cursor;
+  Ones t{};
+  t.a = cursor.array<half, SWIZZLE_ALIGN>("a", 64, 64);
+  t.b = cursor.array<half, SWIZZLE_ALIGN>("b", 64, 64);
+  for (int i = int(threadIdx.x); i < 64 * 64; i += 128) t.a[i] = t.b[i] = half(1.0f);
+  __syncthreads();
+  t.of_a = wgmma_descriptor(t.a, 0, 1024);
+  t.of_b = wgmma_descriptor(t.b, 0, 1024);
+  return t;
+}
+constexpr std::size_t ONES_BYTES = 16 * 1024;
+
+}  // namespace
+
+TEST_CASE("wgmma: a missing wait shows as NaN where products are late, and not where they are early") {
+  for (const Copies products : {Copies::at_wait, Copies::at_issue}) {
+    ExecOptions options;
+    options.products = products;
+    float before[128], after[128];
+    const Outcome outcome = run(
+        1, 128,
+        [&] {
+          const Ones t = ones();
+          float d[32];
+          wgmma_fence();
+          wgmma<64>(d, t.of_a, t.of_b, false);
+          wgmma_commit();
+          before[threadIdx.x] = d[9];
+          wgmma_wait<0>();
+          after[threadIdx.x] = d[9];
+        },
+        options, ONES_BYTES);
+    REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+    for (const float x : before) CHECK((products == Copies::at_wait ? std::isnan(x) : x == 16.0f));
+    for (const float x : after) CHECK(x == 16.0f);
+  }
+}
+
+TEST_CASE("wgmma: a late product reads what its operands hold by then") {
+  for (const Copies products : {Copies::at_wait, Copies::at_issue}) {
+    ExecOptions options;
+    options.products = products;
+    float from_shared[128], from_registers[128];
+    const Outcome outcome = run(
+        1, 128,
+        [&] {
+          const Ones t = ones();
+          float d[32], e[32];
+          unsigned a[4] = {0x3C003C00u, 0x3C003C00u, 0x3C003C00u, 0x3C003C00u};  // ones
+          wgmma_fence();
+          wgmma<64>(d, t.of_a, t.of_b, false);
+          wgmma<64>(e, a, t.of_b, false);
+          wgmma_commit();
+          __syncthreads();
+          for (unsigned& pair : a) pair = 0x40004000u;  // twos
+          for (int i = int(threadIdx.x); i < 64 * 64; i += 128) t.a[i] = half(3.0f);
+          __syncthreads();
+          wgmma_wait<0>();
+          from_shared[threadIdx.x] = d[0], from_registers[threadIdx.x] = e[0];
+        },
+        options, ONES_BYTES);
+    REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+    const bool late = products == Copies::at_wait;
+    for (const float x : from_shared) CHECK(x == (late ? 48.0f : 16.0f));
+    for (const float x : from_registers) CHECK(x == (late ? 32.0f : 16.0f));
+  }
+}
+
+TEST_CASE("wgmma: wait<1> leaves the last group under way") {
+  float first[128], second[128];
+  const Outcome outcome = run(
+      1, 128,
+      [&] {
+        const Ones t = ones();
+        float d[32], e[32];
+        wgmma_fence();
+        wgmma<64>(d, t.of_a, t.of_b, false);
+        wgmma_commit();
+        wgmma<64>(e, t.of_a, t.of_b, false);
+        wgmma_commit();
+        wgmma_wait<1>();
+        first[threadIdx.x] = d[31], second[threadIdx.x] = e[31];
+        wgmma_wait<0>();
+      },
+      {}, ONES_BYTES);
+  REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+  for (int i = 0; i < 128; ++i) {
+    CHECK(first[i] == 16.0f);
+    CHECK(std::isnan(second[i]));
+  }
+}
+
+// --- misuse --------------------------------------------------------------------------------------------------
+
+TEST_CASE("wgmma: three warps of four are a deadlock that says whom they wait for") {
+  under_all_modes([](const ExecOptions& options) {
+    int line = 0;
+    const Outcome outcome = run(
+        1, 256,
+        [&] {
+          const Ones t = ones();
+          float d[32];
+          if (threadIdx.x / 32 != 6) {
+            if (threadIdx.x >= 128) HERE(line, wgmma<64>(d, t.of_a, t.of_b, false));
+          } else {
+            __syncthreads();
+          }
+        },
+        options, ONES_BYTES);
+    check_failed(outcome, cudaErrorLaunchTimeout, Kind::deadlock);
+    const std::string place = std::string(__FILE__) + ":" + std::to_string(line);
+    CHECK_CONTAINS(outcome.message(),
+                   "Warps 4..5 lanes 0..31 wait in wgmma.mma_async for warp 6 of the warpgroup (" + place + ").");
+    CHECK_CONTAINS(outcome.message(), "Warp 7 lanes 0..31 wait in wgmma.mma_async for warp 6 of the warpgroup");
+  });
+}
+
+TEST_CASE("wgmma: a warpgroup that is not whole, or does not agree, is refused") {
+  const auto refused = [](unsigned threads, const std::function<void(const Ones&)>& body, const std::string& words,
+                          cudaError_t error = cudaErrorLaunchFailure, Kind kind = Kind::collective) {
+    const Outcome outcome = run(
+        1, threads, [&] { body(ones()); }, {}, ONES_BYTES);
+    check_failed(outcome, error, kind);
+    CHECK_CONTAINS(outcome.message(), words);
+  };
+  float sink[32];
+  refused(
+      96, [&](const Ones& t) { wgmma<64>(sink, t.of_a, t.of_b, false); },
+      "by a warpgroup that is not whole: it is warps 4i to 4i + 3, and the block has 3");
+  refused(
+      128,
+      [](const Ones& t) {
+        float d[32];
+        wgmma<64>(d, t.of_a, advance(t.of_b, threadIdx.x / 32 == 2 ? 32 : 0), false);
+      },
+      "of a warpgroup ask for different products: B by descriptor");
+  refused(
+      128,
+      [](const Ones& t) {
+        float d[32];
+        wgmma<64>(d, t.of_a, t.of_b, threadIdx.x == 17);
+      },
+      "of a warp ask for different products: scale-D 0 and 1");
+  refused(
+      128,
+      [](const Ones& t) {
+        float d[32];
+        if (threadIdx.x < 32) wgmma_commit();
+        wgmma<64>(d, t.of_a, t.of_b, false);
+      },
+      "has committed 1 groups");
+  refused(
+      128,
+      [](const Ones& t) {
+        float d[32];
+        if (threadIdx.x % 32 < 5)
+          __syncwarp();
+        else
+          wgmma<64>(d, t.of_a, t.of_b, false);
+      },
+      "wgmma.mma_async");
+}
+
+TEST_CASE("wgmma: operands outside the block's shared memory are an error that spells the descriptor out") {
+  const auto outcome_of = [](unsigned stride) {
+    return run(
+        1, 128,
+        [&] {
+          const Ones t = ones();
+          float d[32];
+          wgmma_fence();
+          wgmma<64>(d, t.of_a, wgmma_descriptor(t.b, 0, stride), false);
+          wgmma_commit();
+          wgmma_wait<0>();
+        },
+        {}, ONES_BYTES);
+  };
+  CHECK(outcome_of(1024).ok());
+  const Outcome outcome = outcome_of(2048);
+  check_failed(outcome, cudaErrorIllegalAddress, Kind::out_of_bounds);
+  CHECK_CONTAINS(outcome.message(),
+                 "B, by descriptor 0x4000008000000240 (address 0x2400, leading 0, stride 2048, base "
+                 "offset 0, swizzle 128), reads shared address 0x4400");
+}

@@ -176,7 +176,12 @@ void Block::leave() {
   if (live_ > 0 && at_barrier_ == live_) release_barrier();
   progressed();
   if (live_ == 0) {
+    mbarriers_.block_is_over();
     engine_.land_all();
+    if (checking_) {
+      mbarriers_.check_end();
+      shadow_.check_all_read();
+    }
     switch_to(&root_);
   }
   wait_for_turn();
@@ -252,7 +257,8 @@ void Block::interrupted(std::uintptr_t pc) {
   interrupt_ = 0;
   if (expired_) out_of_time(pc);
   engine_.maybe_land();
-  if (engine_.in_flight()) interrupt_ = 1;
+  warpgroups_.maybe_happen();
+  if (engine_.in_flight() || warpgroups_.may_happen()) interrupt_ = 1;
 }
 
 // --- warp collectives: what meet() says when it refuses ------------------------------------------------------
@@ -306,7 +312,7 @@ cudaError_t Block::run(const LaunchConfig& config, const std::function<void()>& 
   blockDim = config.block, gridDim = config.grid;
   blockIdx = {linear % config.grid.x, linear / config.grid.x % config.grid.y, linear / (config.grid.x * config.grid.y)};
   shared_.reset(config.smem, options_.gaps);
-  if (checking_) shadow_.reset(shared_, findings_, config.name, linear);
+  if (checking_) shadow_.reset(shared_, findings_, config.name, linear, threads_);
   start_fibers();
   for (int w = 0; w < warp_count_; ++w) {
     const int lanes = std::min(LANES, threads_ - w * LANES);

@@ -171,6 +171,7 @@ class Block {
   void progressed() { idle_polls_ = 0; }  // something has happened that a poll could have waited for
   Copies copies() const { return options_.copies; }
   Fiber& fiber(int thread) { return fibers_[thread]; }
+  ThreadId thread_id() const { return {current_->linear, current_->warp, current_->lane}; }
   MBarriers& mbarriers() { return mbarriers_; }
   CopyEngine& engine() { return engine_; }
   RegisterPool& registers() { return registers_; }
@@ -197,8 +198,6 @@ class Block {
   Warp& warp(int index) { return warps_[index]; }
   int warp_count() const { return warp_count_; }
   Copies products() const { return options_.products; }
-  void wait_for_warpgroup();  // until the other warps have come to the product
-  void warpgroup_is_there(int warp, std::uint32_t lanes) { make_ready(warp, lanes); }
   FindingLog take_findings() { return std::exchange(findings_, {}); }
   std::uint64_t switches() const { return switches_; }
   std::uint64_t lane_collectives() const { return lane_collectives_; }

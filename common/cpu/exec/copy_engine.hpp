@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/cpu/exec/shadow.hpp"
 #include "common/tensor_map.hpp"
 
 namespace lab::ptx {
@@ -29,8 +30,10 @@ struct BulkCopy {
   int at[MAX_TENSOR_RANK] = {};
   int mbarrier = -1;        // loads: who counts the bytes
   std::uint32_t group = 0;  // stores: the issuing thread's
-  std::uint16_t thread = 0;
+  ThreadId thread{};
   std::uintptr_t pc = 0;
+  std::uint32_t phase = 0;        // of the mbarrier, when it was issued
+  std::uint32_t checked_as = 0;   // its number in the checker
 };
 
 // Moves the bytes. Outside the tensor a load writes zeros and a store nothing.
@@ -52,17 +55,23 @@ class CopyEngine {
   void maybe_land();
   // Nothing can run: the oldest copy that a thread waits for happens. False if there is none.
   bool land_awaited();
-  void land_all();  // the block has ended
+  void land_all();  // the block is over
   const std::vector<BulkCopy>& copies_in_flight() const { return in_flight_; }
   bool dice(unsigned sides);  // true once in `sides` times, by the seed
 
  private:
   void land(std::size_t index);
+  void check_issue(BulkCopy& copy);
   bool awaited(const BulkCopy& copy) const;
   bool has_open_stores(std::uint16_t thread, std::uint32_t before_group) const;
 
   Block& block_;
   std::vector<BulkCopy> in_flight_;  // in the order of their issue
+  struct Store {
+    std::uint16_t thread;
+    std::uint32_t group, checked_as;
+  };
+  std::vector<Store> unread_;  // while checking: stores that their thread has not waited for
   std::uint64_t dice_ = 1;
 };
 

@@ -24,12 +24,26 @@ const char* name(Finding::Kind kind) {
       return "out of bounds";
     case Finding::Kind::before_wait:
       return "cp.async before its wait";
+    case Finding::Kind::before_phase:
+      return "TMA load before its wait";
+    case Finding::Kind::proxy:
+      return "missing fence.proxy.async";
+    case Finding::Kind::in_flight:
+      return "in flight at the block's end";
     case Finding::Kind::barrier:
       return "barrier misuse";
     case Finding::Kind::mbarrier:
       return "mbarrier misuse";
     case Finding::Kind::collective:
       return "collective misuse";
+    case Finding::Kind::read_before_wait:
+      return "wgmma registers read before the wait";
+    case Finding::Kind::changed_before_wait:
+      return "wgmma registers changed before the wait";
+    case Finding::Kind::fence_missing:
+      return "wgmma without its fence";
+    case Finding::Kind::wgmma:
+      return "wgmma misuse";
     case Finding::Kind::misaligned:
       return "misaligned address";
     case Finding::Kind::deadlock:

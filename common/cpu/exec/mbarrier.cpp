@@ -18,19 +18,6 @@ bool is_complete(const MBarrierState& barrier, unsigned parity) { return (barrie
 
 std::string MBarriers::name(int barrier) const { return block_.shared().describe(all_[barrier].offset); }
 
-std::string MBarriers::phase_text(int barrier) const {
-  const MBarrierState& state = all_[barrier];
-  std::string missing;
-  if (state.pending) missing = std::to_string(state.pending) + " of " + std::to_string(state.arrivals) + " arrivals";
-  if (state.bytes)
-    missing += (missing.empty() ? "" : " and ") + std::to_string(std::abs(state.bytes)) +
-               (state.bytes > 0 ? " bytes missing" : " bytes more than were announced");
-  else
-    missing += " missing";
-  return "phase " + std::to_string(state.phase) + " of " + name(barrier) + " (parity " +
-         std::to_string(state.phase & 1) + "): " + missing;
-}
-
 int MBarriers::find(const ptx::MBarrier* barrier, const char* instruction, std::uintptr_t pc) {
   const bool shared = block_.shared().contains(barrier);
   const std::size_t offset = shared ? block_.shared().offset(barrier) : 0;
@@ -63,6 +50,7 @@ void MBarriers::init(const ptx::MBarrier* barrier, unsigned arrivals, std::uintp
   MBarrierState fresh;
   fresh.offset = offset, fresh.arrivals = fresh.pending = arrivals;
   all_.push_back(std::move(fresh));
+  if (block_.checking()) placed(int(all_.size()) - 1, pc);
 }
 
 void MBarriers::count_bytes(MBarrierState& barrier, unsigned bytes, std::uintptr_t pc) {
@@ -76,7 +64,10 @@ void MBarriers::count_bytes(MBarrierState& barrier, unsigned bytes, std::uintptr
 
 void MBarriers::arrive(const ptx::MBarrier* barrier, unsigned bytes, bool expects, std::uintptr_t pc) {
   block_.switch_point(pc);
-  const int index = find(barrier, expects ? "mbarrier.arrive.expect_tx" : "mbarrier.arrive", pc);
+  const char* instruction = expects ? "mbarrier.arrive.expect_tx" : "mbarrier.arrive";
+  const int index = find(barrier, instruction, pc);
+  const ThreadId thread = block_.thread_id();
+  if (block_.checking()) check_known(index, instruction, pc);
   MBarrierState& state = all_[index];
   if (state.pending == 0)
     block_.fail(cudaErrorLaunchFailure, Finding::Kind::mbarrier,
@@ -87,40 +78,62 @@ void MBarriers::arrive(const ptx::MBarrier* barrier, unsigned bytes, bool expect
   block_.tell(ExecEvent::Kind::mbarrier_arrive, state.offset, expects ? bytes : 0, pc);
   block_.progressed();
   if (expects) count_bytes(state, bytes, pc);
+  if (block_.checking()) block_.shadow().release(thread, state.given);
+  state.arrived.push_back({thread.linear, pc});
   --state.pending;
-  if (!state.pending && !state.bytes) complete_phase(index);
+  if (!state.pending && !state.bytes) complete_phase(index, thread, pc);
 }
 
 void MBarriers::expect_tx(const ptx::MBarrier* barrier, unsigned bytes, std::uintptr_t pc) {
   block_.switch_point(pc);
   const int index = find(barrier, "mbarrier.expect_tx", pc);
+  if (block_.checking()) check_known(index, "mbarrier.expect_tx", pc);
   MBarrierState& state = all_[index];
   count_bytes(state, bytes, pc);
-  if (!state.pending && !state.bytes) complete_phase(index);
+  if (!state.pending && !state.bytes) complete_phase(index, block_.thread_id(), pc);
 }
 
-void MBarriers::complete_bytes(int index, std::int64_t bytes) {
+void MBarriers::copy_issued(int index, ThreadId thread, std::uintptr_t pc) {
+  if (block_.checking()) {
+    check_known(index, "cp.async.bulk", pc);
+    check_for_engine(index, thread, pc);
+  }
+  all_[index].last_load = {thread, pc, all_[index].phase};
+}
+
+std::uint32_t MBarriers::complete_bytes(int index, std::int64_t bytes, ThreadId thread, std::uintptr_t pc) {
   MBarrierState& state = all_[index];
+  std::uint32_t counted_in = state.phase;
   // The engine counts while it writes: a phase that has its arrivals ends with the last byte that it was told of, and
   // what comes then counts for the next.
   while (state.pending == 0 && state.bytes > 0 && bytes >= state.bytes) {
+    counted_in = state.phase;
     bytes -= state.bytes;
     state.bytes = 0;
-    complete_phase(index);
+    complete_phase(index, thread, pc);
   }
-  state.bytes -= bytes;
+  if (bytes) {
+    counted_in = state.phase;
+    state.bytes -= bytes;
+  }
+  state.last_load = {thread, pc, counted_in};
+  state.any_landed = true;
+  return counted_in;
 }
 
-void MBarriers::complete_phase(int index) {
+void MBarriers::complete_phase(int index, ThreadId thread, std::uintptr_t pc) {
   MBarrierState& state = all_[index];
+  if (block_.checking()) check_seen_before(index, thread, pc);
   block_.tell(ExecEvent::Kind::mbarrier_complete, state.offset, state.phase, 0);
   ++state.phase;
   state.pending = state.arrivals;
+  state.arrived_before.swap(state.arrived);
+  state.arrived.clear();
   block_.progressed();
-  for (const std::uint16_t thread : state.waiting) {
-    Fiber& fiber = block_.fiber(thread);
-    fiber.mbarrier = -1, fiber.polled_in_vain = false;
-    block_.wake(thread);
+  for (const std::uint16_t waiting : state.waiting) {
+    Fiber& fiber = block_.fiber(waiting);
+    fiber.mbarrier = -1;
+    block_.wake(waiting);
   }
   state.waiting.clear();
 }
@@ -131,23 +144,31 @@ bool MBarriers::park(int index, bool polls, std::uintptr_t pc) {
   all_[index].waiting.push_back(fiber.linear);
   block_.tell(ExecEvent::Kind::mbarrier_wait, all_[index].offset, all_[index].phase, pc);
   block_.park(pc);
-  return fiber.mbarrier < 0 && !std::exchange(fiber.told_not_yet, false);
+  return !std::exchange(fiber.told_not_yet, false);
+}
+
+bool MBarriers::await(const ptx::MBarrier* barrier, unsigned parity, bool polls, std::uintptr_t pc) {
+  block_.switch_point(pc);
+  const int index = find(barrier, "mbarrier.try_wait", pc);
+  if (block_.checking()) check_known(index, "mbarrier.try_wait", pc);
+  std::uint32_t complete = all_[index].phase;  // phases known to be complete when the wait ends
+  if (block_.checking()) check_late(index, parity, pc);
+  if (!is_complete(all_[index], parity)) {
+    if (!park(index, polls, pc)) return false;
+    ++complete;
+  }
+  block_.self().polled_in_vain = false;
+  if (block_.checking()) passed(index, complete, pc);
+  block_.tell(ExecEvent::Kind::mbarrier_pass, all_[index].offset, parity, pc);
+  return true;
 }
 
 void MBarriers::wait(const ptx::MBarrier* barrier, unsigned parity, std::uintptr_t pc) {
-  block_.switch_point(pc);
-  const int index = find(barrier, "mbarrier.try_wait", pc);
-  if (!is_complete(all_[index], parity)) park(index, false, pc);
-  block_.tell(ExecEvent::Kind::mbarrier_pass, all_[index].offset, parity, pc);
+  await(barrier, parity, false, pc);
 }
 
 bool MBarriers::try_wait(const ptx::MBarrier* barrier, unsigned parity, std::uintptr_t pc) {
-  block_.switch_point(pc);
-  const int index = find(barrier, "mbarrier.try_wait", pc);
-  if (!is_complete(all_[index], parity) && !park(index, true, pc)) return false;
-  block_.self().polled_in_vain = false;
-  block_.tell(ExecEvent::Kind::mbarrier_pass, all_[index].offset, parity, pc);
-  return true;
+  return await(barrier, parity, true, pc);
 }
 
 bool MBarriers::answer_polls(bool all) {
@@ -180,6 +201,6 @@ void mbarrier_wait(ptx::MBarrier* barrier, unsigned parity) {
 bool mbarrier_try_wait(ptx::MBarrier* barrier, unsigned parity) {
   return this_block()->mbarriers().try_wait(barrier, parity, caller(__builtin_return_address(0)));
 }
-void fence_mbarrier_init() {}
+void fence_mbarrier_init() { this_block()->mbarriers().fence_init(); }
 
 }  // namespace lab::cpu

@@ -57,6 +57,8 @@ std::string Block::waits_in(const Fiber& fiber) const {
   if (warpgroups_.parked(fiber.warp) >> fiber.lane & 1)
     return "wait in wgmma.mma_async for " + warpgroups_.waits_for(fiber.warp) + at;
   if (registers_.parked(fiber.warp) >> fiber.lane & 1) return "wait for " + registers_.waits_for(fiber.warp) + at;
+  if (warpgroups_.parked(fiber.warp) >> fiber.lane & 1)
+    return "wait in wgmma.mma_async for " + warpgroups_.waits_for(fiber.warp) + at;
   return "wait at a block barrier" + at;
 }
 
@@ -109,7 +111,7 @@ std::string Block::where_lanes_stand() const {
 }
 
 void Block::deadlock() {
-  fail(cudaErrorLaunchTimeout, Finding::Kind::deadlock, "deadlock: no thread can go on." + where_lanes_stand(), 0);
+  fail(cudaErrorLaunchTimeout, Finding::Kind::deadlock, "deadlock: no thread can go on." + where_lanes_stand() + mbarriers_.story(), 0);
 }
 
 void Block::time_is_up(std::uintptr_t pc) {

@@ -176,6 +176,9 @@ void bulk_wait(unsigned groups_left, bool reads_only) {
 }
 
 void prefetch_tensor_map(const TensorMap*) {}
-void fence_proxy_async() {}
+void fence_proxy_async() {
+  Block& block = *this_block();
+  if (block.checking()) block.shadow().fence_proxy_async(block.thread_id());
+}
 
 }  // namespace lab::cpu

@@ -34,12 +34,14 @@ void Warpgroups::reset(std::uint64_t seed) {
   for (WarpProducts& warp : warps_) {
     warp.open.clear();
     warp.executed = 0, warp.committed = 0, warp.parked = 0;
+    warp.fenced = false;
     for (const auto& accumulator : warp.accumulators) accumulator->products = 0;
   }
   groups_.fill({});
   free_.clear();
   for (const auto& product : products_) free_.push_back(product.get());
   in_flight_ = 0;
+  watched_ = 0;
 }
 
 bool Warpgroups::dice(unsigned sides) { return (next_random(dice_) >> 32) % sides == 0; }
@@ -55,10 +57,11 @@ const WgmmaCall& Warpgroups::call_of(int warp, int lane) const {
 std::string Warpgroups::waits_for(int warp) const {
   std::string text;
   const int first = warp / WARPS * WARPS;
+  int missing = 0;
   for (int w = first; w < first + WARPS; ++w)
     if (!(groups_[std::size_t(warp / WARPS)].arrived >> (w - first) & 1))
-      text += (text.empty() ? "" : ",") + std::to_string(w);
-  return "warps " + text + " of its warpgroup";
+      text += (missing++ ? "," : "") + std::to_string(w);
+  return (missing == 1 ? "warp " : "warps ") + text + " of the warpgroup";
 }
 
 // --- issue ----------------------------------------------------------------------------------------------------
@@ -98,8 +101,9 @@ void Warpgroups::arrive() {
   issue(first);
   group.arrived = 0;
   ++group.issued;
+  block_.progressed();
   for (int w = first; w < first + WARPS; ++w)
-    if (w != warp) block_.warpgroup_is_there(w, std::exchange(warps_[std::size_t(w)].parked, 0));
+    if (w != warp) block_.wake_lanes(w, std::exchange(warps_[std::size_t(w)].parked, 0));
 }
 
 void Warpgroups::issue(int first_warp) {
@@ -160,12 +164,17 @@ void Warpgroups::join(Product& product, int warp) {
   WarpProducts& own = warps_[std::size_t(warp)];
   const std::size_t i = std::size_t(warp % WARPS);
   product.group[i] = own.committed;
+  for (int lane = 0; lane < LANES; ++lane) product.d_lanes[i][std::size_t(lane)] = call_of(warp, lane).d;
   if (product.call.a_registers)
     for (int lane = 0; lane < LANES; ++lane) product.a[i][std::size_t(lane)] = call_of(warp, lane).a_registers;
+  if (block_.checking()) check_registers(product, warp);
+  product.fenced[i] = product.passed_over[i] = false;
   product.d[i] = &accumulator_of(warp, product.call);
   own.open.push_back(&product);
+  if (block_.checking()) watch_registers(product, warp, true);
   ++in_flight_;
   if (block_.products() == Copies::at_issue) execute_all(warp);
+  if (may_happen()) block_.interrupt();
 }
 
 // D's registers, moved to where products work on them; they stay there until none is left to be executed.
@@ -196,6 +205,87 @@ Warpgroups::Accumulator& Warpgroups::accumulator_of(int warp, const WgmmaCall& c
     if (block_.products() != Copies::at_issue) std::memset(from, IN_FLIGHT, sizeof(float) * std::size_t(call.n / 2));
   }
   return to;
+}
+
+// --- the rules of the registers, for the checker ----------------------------------------------------------------
+
+void Warpgroups::start_watching(int warp) {
+  if (watches(warp)) return;
+  watched_ |= 1u << warp;
+  WarpProducts& own = warps_[std::size_t(warp)];
+  own.watch.resize(LANES);
+  for (int lane = 0; lane < LANES; ++lane) {
+    const Fiber& fiber = block_.fiber(warp * LANES + lane);
+    own.watch[std::size_t(lane)].reset(fiber.stack, fiber.stack_bytes);
+  }
+}
+
+// A product must come after a fence that comes after every access to its registers, other than by products of its
+// shape.
+void Warpgroups::check_registers(const Product& product, int warp) {
+  WarpProducts& own = warps_[std::size_t(warp)];
+  const WgmmaCall& call = product.call;
+  const auto missing = [&](const RawAccess& first, int lane, const std::string& where, const char* what) {
+    block_.findings().add(Finding::Kind::fence_missing, "", first, {call.pc, warp, lane, true}, block_.config().name,
+                          block_.linear(), [&](RawFinding& entry) { entry.where = where, entry.detail = what; });
+  };
+  start_watching(warp);
+  if (!own.fenced) return missing({}, 0, "", "no wgmma_fence before the warp's first product");
+  for (int lane = 0; lane < LANES; ++lane) {
+    const RegisterWatch& watch = own.watch[std::size_t(lane)];
+    const WgmmaCall& of_lane = call_of(warp, lane);
+    if (const std::uintptr_t pc = watch.touched(of_lane.d, std::size_t(call.n / 2)))
+      return missing({pc, warp, lane, false}, lane, "D", "no wgmma_fence between this access to D and the product");
+    if (!call.a_registers) continue;
+    if (const std::uintptr_t pc = watch.touched(of_lane.a_registers, 4))
+      return missing({pc, warp, lane, true}, lane, "A", "no wgmma_fence between this access to A and the product");
+  }
+  const float* const begin = call_of(warp, 0).d;
+  for (const Product* other : own.open) {
+    const float* const its = other->d[std::size_t(warp % WARPS)]->d[0];
+    const bool overlap = its < begin + call.n / 2 && begin < its + other->call.n / 2;
+    if (overlap && (its != begin || other->call.n != call.n) && !other->fenced[std::size_t(warp % WARPS)])
+      return missing({other->call.pc, warp, 0, true}, 0, "D",
+                     "no wgmma_fence between two products of different shape on the same registers");
+  }
+}
+
+void Warpgroups::watch_registers(const Product& product, int warp, bool issued) {
+  const std::size_t i = std::size_t(warp % WARPS);
+  for (std::size_t lane = 0; lane < LANES; ++lane) {
+    RegisterWatch& watch = warps_[std::size_t(warp)].watch[lane];
+    const auto change = issued ? &RegisterWatch::issued : &RegisterWatch::done;
+    (watch.*change)(product.d_lanes[i][lane], std::size_t(product.call.n / 2), true);
+    if (product.call.a_registers) (watch.*change)(product.a[i][lane], 4, false);
+  }
+}
+
+void Warpgroups::touched(const void* address, std::size_t bytes, bool write, std::uintptr_t pc) {
+  const Fiber& fiber = block_.self();
+  WarpProducts& own = warps_[fiber.warp];
+  const RegisterWatch::Hit hit = own.watch[fiber.lane].access(address, bytes, write, pc);
+  if (hit == RegisterWatch::Hit::none) return;
+  const bool is_d = hit == RegisterWatch::Hit::d;
+  const std::size_t i = fiber.warp % WARPS;
+  const auto* const at = static_cast<const std::byte*>(address);
+  for (const Product* product : own.open) {
+    const void* const registers = is_d ? static_cast<const void*>(product->d_lanes[i][fiber.lane])
+                                       : static_cast<const void*>(product->a[i][fiber.lane]);
+    const auto* const begin = static_cast<const std::byte*>(registers);
+    const std::size_t size = is_d ? std::size_t(product->call.n) * 2 : 16;
+    if (!begin || at + bytes <= begin || at >= begin + size) continue;
+    const std::size_t element = std::size_t(std::max<std::ptrdiff_t>(at - begin, 0)) / 4;
+    block_.findings().add(write ? Finding::Kind::changed_before_wait : Finding::Kind::read_before_wait, "",
+                          {product->call.pc, fiber.warp, fiber.lane, is_d}, {pc, fiber.warp, fiber.lane, write},
+                          block_.config().name, block_.linear(), [&](RawFinding& entry) {
+                            entry.where = (is_d ? "D[" : "A[") + std::to_string(element) + "]";
+                            entry.detail = is_d ? "a wgmma that nobody has waited for may still write this register"
+                                                : "a wgmma that nobody has waited for may still read this register";
+                            if (product->passed_over[i])
+                              entry.detail += ": the wait came before its group was committed";
+                          });
+    return;
+  }
 }
 
 // --- execution ------------------------------------------------------------------------------------------------
@@ -239,32 +329,41 @@ void Warpgroups::execute_all(int warp) {
   while (warps_[std::size_t(warp)].executed < warps_[std::size_t(warp)].open.size()) execute_next(warp);
 }
 
+bool Warpgroups::may_happen() const { return in_flight_ > 0 && block_.products() == Copies::random; }
+
 void Warpgroups::maybe_happen() {
-  if (block_.products() != Copies::random) return;
+  if (!may_happen()) return;
   for (int warp = 0; warp < block_.warp_count() && in_flight_ > 0; ++warp)
     while (warps_[std::size_t(warp)].executed < warps_[std::size_t(warp)].open.size() && dice(8)) execute_next(warp);
 }
 
 // --- fence, commit, wait ----------------------------------------------------------------------------------------
 
-void Warpgroups::fence() { maybe_happen(); }
-
-void Warpgroups::commit() {
-  maybe_happen();
-  ++warps_[block_.self().warp].committed;
+void Warpgroups::fence() {
+  const int warp = block_.self().warp;
+  WarpProducts& own = warps_[std::size_t(warp)];
+  own.fenced = true;
+  if (!block_.checking()) return;
+  start_watching(warp);
+  for (RegisterWatch& lane : own.watch) lane.fence();
+  for (Product* product : own.open) product->fenced[std::size_t(warp % WARPS)] = true;
 }
 
+void Warpgroups::commit() { ++warps_[block_.self().warp].committed; }
+
 void Warpgroups::wait(std::uint32_t groups_left) {
-  maybe_happen();
   const int warp = block_.self().warp;
   WarpProducts& own = warps_[std::size_t(warp)];
   const std::uint32_t until = own.committed > groups_left ? own.committed - groups_left : 0;
   const std::size_t i = std::size_t(warp % WARPS);
   std::size_t covered = 0;
   while (covered < own.open.size() && own.open[covered]->group[i] < until) ++covered;
+  for (std::size_t p = covered; p < own.open.size(); ++p)
+    own.open[p]->passed_over[i] = own.open[p]->group[i] == own.committed;
   if (covered == 0) return;
   while (own.executed < covered) execute_next(warp);
   if (block_.checking()) block_.shadow().async_read_done(own.open[covered - 1]->reading[i], warp);
+  for (std::size_t p = 0; p < covered && block_.checking(); ++p) watch_registers(*own.open[p], warp, false);
   for (std::size_t p = 0; p < covered; ++p)
     if (--own.open[p]->warps_left == 0) free_.push_back(own.open[p]);
   own.open.erase(own.open.begin(), own.open.begin() + std::ptrdiff_t(covered));
@@ -275,6 +374,14 @@ void Warpgroups::wait(std::uint32_t groups_left) {
 void Warpgroups::warp_left(int warp) {
   WarpProducts& own = warps_[std::size_t(warp)];
   in_flight_ -= int(own.open.size() - own.executed);
+  for (const Product* product : own.open)
+    block_.findings().add(
+        Finding::Kind::wgmma, "", {}, {product->call.pc, warp, 0, true}, block_.config().name, block_.linear(),
+        [&](RawFinding& entry) {
+          entry.detail =
+              std::string("the warp returns without having waited for this product") +
+              (product->group[std::size_t(warp % WARPS)] == own.committed ? ", whose group was never committed" : "");
+        });
   for (Product* product : own.open)
     if (--product->warps_left == 0) free_.push_back(product);
   own.open.clear();

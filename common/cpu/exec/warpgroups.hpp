@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/cpu/exec/register_watch.hpp"
 #include "common/cpu/exec/wgmma_operands.hpp"
 
 namespace lab::cpu {
@@ -43,10 +44,16 @@ class Warpgroups {
   std::uint32_t issued(int warp) const { return groups_[std::size_t(warp / 4)].issued; }
   void park(int warp, int lane) { warps_[std::size_t(warp)].parked |= 1u << lane; }
   std::uint32_t parked(int warp) const { return warps_[std::size_t(warp)].parked; }
-  std::string waits_for(int warp) const;  // "warps 2,3 of its warpgroup"
+  std::string waits_for(int warp) const;  // "warps 2,3 of the warpgroup"
 
-  bool in_flight() const { return in_flight_ > 0; }
-  void maybe_happen();       // at a call that could switch: products in flight may happen now
+  // The checker: whether the warp has products at all, and an access of the running thread to something that is neither
+  // shared nor global memory.
+  bool watches(int warp) const { return watched_ >> warp & 1; }
+  void touched(const void* address, std::size_t bytes, bool write, std::uintptr_t pc);
+
+  // ExecOptions::products random: whether there is anything in flight, and a call at which it may happen.
+  bool may_happen() const;
+  void maybe_happen();
   void warp_left(int warp);  // all its lanes have returned
 
  private:
@@ -62,17 +69,22 @@ class Warpgroups {
   struct Product {
     WgmmaCall call{};
     std::array<std::array<const unsigned*, LANES>, WARPS> a{};
+    std::array<std::array<float*, LANES>, WARPS> d_lanes{};
     std::array<Accumulator*, WARPS> d{};
     std::array<std::uint32_t, WARPS> group{}, reading{};
-    int warps_left = 0;  // that have not waited for it
+    std::array<bool, WARPS> fenced{};       // the warp has fenced since
+    std::array<bool, WARPS> passed_over{};  // the warp has waited since, for groups that it was not in
+    int warps_left = 0;                     // that have not waited for it
     AChunks a_chunks{};
     WgmmaB b;
   };
   struct WarpProducts {
-    std::vector<Product*> open;   // issued, not yet waited for; in order
-    std::size_t executed = 0;     // of those
-    std::uint32_t committed = 0;  // groups
-    std::uint32_t parked = 0;     // lanes that wait for other warps
+    std::vector<Product*> open;        // issued, not yet waited for; in order
+    std::size_t executed = 0;          // of those
+    std::uint32_t committed = 0;       // groups
+    std::uint32_t parked = 0;          // lanes that wait for other warps
+    bool fenced = false;               // ever
+    std::vector<RegisterWatch> watch;  // a lane each
     std::vector<std::unique_ptr<Accumulator>> accumulators;
   };
   struct Group {
@@ -86,6 +98,9 @@ class Warpgroups {
   void join(Product& product, int warp);
   Accumulator& accumulator_of(int warp, const WgmmaCall& call);
   const WgmmaCall& call_of(int warp, int lane) const;
+  void check_registers(const Product& product, int warp);
+  void watch_registers(const Product& product, int warp, bool issued);
+  void start_watching(int warp);
   void execute_next(int warp);
   void execute_all(int warp);
   bool dice(unsigned sides);
@@ -96,7 +111,8 @@ class Warpgroups {
   std::array<Group, MAX_WARPS / WARPS> groups_;
   std::vector<std::unique_ptr<Product>> products_;
   std::vector<Product*> free_;
-  int in_flight_ = 0;  // slabs of 16 rows, not yet executed
+  int in_flight_ = 0;          // slabs of 16 rows, not yet executed
+  std::uint32_t watched_ = 0;  // warps
   std::uint64_t dice_ = 1;
 };
 

@@ -11,11 +11,6 @@ std::uintptr_t caller(void* return_address) { return reinterpret_cast<std::uintp
 
 }  // namespace
 
-void Block::wait_for_warpgroup() {
-  make_waiting(*current_);
-  wait_for_turn();
-}
-
 std::uint32_t shared_window(const void* pointer) {
   Block& block = *this_block();
   if (!block.shared().contains(pointer) || block.shared().offset(pointer) < SharedMemory::DYNAMIC)
@@ -42,7 +37,7 @@ void wgmma(float* d, int n, std::uint64_t a_descriptor, const unsigned* a_regist
       Collective::wgmma, WHOLE_WARP, [](Block& here, Warp&, std::uint32_t) { here.warpgroups().arrive(); }, pc);
   if (block.warpgroups().issued(warp) != before) return;
   block.warpgroups().park(warp, lane);
-  block.wait_for_warpgroup();
+  block.park(pc);
 }
 
 void wgmma_fence() {
