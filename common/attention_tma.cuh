@@ -47,14 +47,14 @@ cudaError_t launch_attention_tma(const NamedKernel<Params...>& kernel, const Lau
 }
 
 // The same of a kernel (q, k, v, out, heads of all batches, S, scale, causal) whose blocks take one piece of the plan's
-// grid after the other: `per_sm` blocks for each of the GPU's multiprocessors, where there is work for so many.
+// grid after the other: a block for each of the GPU's multiprocessors, where there is work for so many.
 template <class... Params>
-cudaError_t launch_persistent_tma(const NamedKernel<Params...>& kernel, const LaunchPlan& plan, const AttentionArgs& a,
-                                  int per_sm) {
+cudaError_t launch_persistent_tma(const NamedKernel<Params...>& kernel, const LaunchPlan& plan,
+                                  const AttentionArgs& a) {
   if (const cudaError_t error = opt_in_smem(kernel, plan); error != cudaSuccess) return error;
   InputMaps maps;
   if (const cudaError_t error = maps.make(plan, a); error != cudaSuccess) return error;
-  const unsigned blocks = persistent_blocks(plan.grid.x * plan.grid.y * plan.grid.z, per_sm);
+  const unsigned blocks = persistent_blocks(plan.grid.x * plan.grid.y * plan.grid.z);
   return launch(kernel.name.c_str(), kernel.function, dim3(blocks), plan.block, plan.dynamic_smem, a.stream, maps.q,
                 maps.k, maps.v, a.out, a.shape.B * a.shape.H, a.shape.S, a.scale, a.shape.causal);
 }

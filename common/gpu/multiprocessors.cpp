@@ -15,8 +15,6 @@ int multiprocessors() {
   return count;
 }
 
-unsigned persistent_blocks(unsigned pieces, int per_sm) {
-  return std::min(pieces, unsigned(multiprocessors() * per_sm));
-}
+unsigned persistent_blocks(unsigned pieces) { return std::min(pieces, unsigned(multiprocessors())); }
 
 }  // namespace lab

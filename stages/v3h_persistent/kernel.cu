@@ -40,12 +40,14 @@ constexpr double L2_SHARE = 32e6;        // bytes of an H200's L2 that K and V m
 template <int D_, int GROUPS_, int N_, int SLOTS_>
 struct Tile {
   static constexpr int D = D_, GROUPS = GROUPS_, N = N_, SLOTS = SLOTS_;
-  static constexpr int ROWS_PER_WARP = STRIPE, M = GROUPS * 64;                       // query rows per block
-  static constexpr int THREADS = (GROUPS + 1) * GROUP, BLOCKS = GROUPS == 1 ? 2 : 1;  // blocks per SM
-  // Per thread: all start alike, in steps of 8; the loader gives back all but 24, and 240 is the most that is of use.
-  static constexpr int START = 65536 / (THREADS * BLOCKS) / 8 * 8;
-  static constexpr int SHARE = (START * (GROUPS + 1) - LOADER_REGISTERS) / GROUPS / 8 * 8,
-                       REGISTERS = SHARE < 240 ? SHARE : 240;
+  static constexpr int ROWS_PER_WARP = STRIPE, M = GROUPS * 64;  // query rows per block
+  static constexpr int THREADS = (GROUPS + 1) * GROUP;
+  // Registers per thread: all start alike, in steps of 8. The loader gives back all but 24; more than 240 are of no
+  // use.
+  static constexpr int START = 65536 / THREADS / 8 * 8;
+  static constexpr int SHARE = (START * (GROUPS + 1) - LOADER_REGISTERS) / GROUPS / 8 * 8;
+  static constexpr int REGISTERS = SHARE < 240 ? SHARE : 240;
+  static constexpr bool SHARES_OUT = REGISTERS > START;
   static constexpr int EARLY =
       (D == 64 ? N / 2 : N * 3 / 4) / 8 * 8;  // keys weighed before O is waited for: as its product lasts
   static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
@@ -106,7 +108,7 @@ __device__ __forceinline__ void transpose_quad(unsigned (&x)[4], int lane) {
 }
 
 template <int D, int GROUPS, int N, int SLOTS>
-__global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, Tile<D, GROUPS, N, SLOTS>::BLOCKS)
+__global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     attention(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
               const __grid_constant__ TensorMap v, half* __restrict__ out, int heads, int S, float scale, bool causal) {
   using T = Tile<D, GROUPS, N, SLOTS>;
@@ -148,7 +150,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, Tile<D, GR
   }
   __syncthreads();
   if (group == GROUPS) {
-    ptx::registers_release<LOADER_REGISTERS>();
+    if constexpr (T::SHARES_OUT) ptx::registers_release<LOADER_REGISTERS>();
     if (threadIdx.x % GROUP == 0)
       for (int piece = 0; take(piece); ++piece, before += tiles)
         for (int t = 0; t < tiles; ++t) {
@@ -162,7 +164,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, Tile<D, GR
         }
     return;
   }
-  ptx::registers_take<T::REGISTERS>();
+  if constexpr (T::SHARES_OUT) ptx::registers_take<T::REGISTERS>();
 
   // exp(scale s - m) is 2^(unit s - reference), one multiply-add and one ex2. Q takes the sign of scale, so that unit
   // is positive and the largest product is the largest score. At scale 0 unit stays above 0: a hidden key's -inf must
@@ -382,14 +384,13 @@ struct Launcher {
   }
   static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
     return launch_persistent_tma(
-        named_kernel<T::D, T::GROUPS, T::N, T::SLOTS>(attention<T::D, T::GROUPS, T::N, T::SLOTS>), plan, args,
-        T::BLOCKS);
+        named_kernel<T::D, T::GROUPS, T::N, T::SLOTS>(attention<T::D, T::GROUPS, T::N, T::SLOTS>), plan, args);
   }
 };
 
 }  // namespace
 
 const lab::StageInfo& lab::stage() {
-  return stage_of<Launcher<Tile<64, 1, 128, 3>>, Launcher<Tile<64, 2, 128, 4>>, Launcher<Tile<64, 3, 128, 4>>,
-                  Launcher<Tile<64, 4, 64, 8>>, Launcher<Tile<128, 1, 64, 3>>, Launcher<Tile<128, 2, 128, 3>>>();
+  return stage_of<Launcher<Tile<64, 1, 128, 4>>, Launcher<Tile<64, 2, 128, 4>>, Launcher<Tile<64, 3, 128, 4>>,
+                  Launcher<Tile<64, 4, 64, 8>>, Launcher<Tile<128, 1, 128, 3>>, Launcher<Tile<128, 2, 128, 3>>>();
 }

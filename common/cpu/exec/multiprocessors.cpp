@@ -11,9 +11,9 @@ int multiprocessors() {
   return exec_options().multiprocessors > 0 ? exec_options().multiprocessors : H200;
 }
 
-unsigned persistent_blocks(unsigned pieces, int per_sm) {
+unsigned persistent_blocks(unsigned pieces) {
   if (exec_options().multiprocessors == 0) return pieces;
-  return std::min(pieces, unsigned(exec_options().multiprocessors * per_sm));
+  return std::min(pieces, unsigned(exec_options().multiprocessors));
 }
 
 }  // namespace lab
