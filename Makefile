@@ -14,9 +14,9 @@ GOALS := help list test show-bug reproduce-bug check-harness run racecheck fuzz 
 GOALS += patches edit-bug save-bug mutants
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
 GOALS += archs format format-check compile_commands.json test-arm64
-GOALS += bench bench-cpu peers profile probe-wmma probe-mma
+GOALS += bench bench-cpu peers profile probe-wmma probe-mma probe-wgmma
 INNER_GOALS := sanitized tested-arm64
-GPU_GOALS := bench profile probe-wmma probe-mma
+GPU_GOALS := bench profile probe-wmma probe-mma probe-wgmma
 NO_BUG_GOALS := bench-cpu profile
 WORDS := stage bug backend full q k v out causal scale seconds seed cases case check only shape rounds json sample new fix
 TOOL_WORDS := JOBS CXX CXXFLAGS HOST_CXX NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE ARM64 MAKE MAKEFLAGS SHELL
@@ -172,5 +172,9 @@ probe-wmma: $(PROBE)
 # measured cases for the unit tests. It always checks; check=1 is taken for likeness.
 probe-mma: $(PROBE_MMA)
 	@$< $(if $(sample),$(call quote,sample=$(sample)))
+
+# The same of Hopper's wgmma (sm_90): fragments, swizzles, descriptors, dot products; and the copy engine's boxes.
+probe-wgmma: $(PROBE_WGMMA)
+	@$< $(if $(sample),$(call quote,sample=$(sample))) $(if $(only),$(call quote,only=$(only)))
 
 .PHONY: $(GOALS) $(INNER_GOALS)

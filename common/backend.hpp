@@ -17,9 +17,9 @@ namespace lab {
 // Which thread runs next when the running one waits. One schedule never shows every bug.
 enum class Schedule { ascending, descending, round_robin, random };
 
-// When a cp.async copies its bytes: at the wait that completes it (shows a missing wait) or when it is issued
-// (shows a buffer reused too early). The hardware may do either.
-enum class Copies { at_wait, at_issue };
+// When asynchronous work (cp.async, the copy engine, wgmma) happens: as late as its wait allows (shows a missing wait),
+// when it is issued (shows a buffer reused too early), or at some moment between, by the seed. The hardware may do any.
+enum class Copies { at_wait, at_issue, random };
 
 // How matrix elements are spread over the lanes of a WMMA fragment. CUDA leaves it open, so correct code gives the same
 // bits with any; `measured` is the H200's (common/wmma_layout.hpp).
@@ -33,14 +33,16 @@ class ExecWatcher;
 
 struct ExecOptions {
   Schedule schedule = Schedule::ascending;
-  std::uint64_t seed = 1;  // for Schedule::random
+  std::uint64_t seed = 1;  // for Schedule::random and Copies::random
   Copies copies = Copies::at_wait;
+  Copies products = Copies::at_wait;  // wgmma's
   Fragments fragments = Fragments::measured;
   TensorCore tensor_core = TensorCore::sm_90;
   int workers = 0;     // OS threads, each running one block at a time; 0: one a core
   bool check = false;  // race, init and bounds checks; needs an instrumented kernel
   // Warp reductions lane by lane, as a GPU makes them (common/warp.cuh), not as one rendezvous with the same additions.
   bool spelled_out = false;
+  int multiprocessors = 0;            // what a launcher that counts them finds; 0: see common/multiprocessors.hpp
   double block_seconds = 60;          // processor time that a block may take before the launch is stopped
   bool gaps = false;                  // poisoned gaps between the arrays of a shared-memory plan
   ExecWatcher* watcher = nullptr;     // told of every event; needs `check` for reads and writes, and workers = 1
@@ -62,6 +64,14 @@ struct ExecEvent {
     release,      // all are there: one event per barrier, warp and lane of the last to arrive
     bar_arrive,   // a warp at a named barrier, told once per warp; `bytes` is the barrier's number
     bar_release,  // as many as it waited for are there
+    // Of these, `array` and `row` name the copy's place in shared memory or the mbarrier; what a copy or a completed
+    // phase does is told as its issuer's, or the last to arrive.
+    tma_issue,          // a copy of `bytes` bytes
+    tma_land,           // it happens
+    mbarrier_arrive,    // expecting `bytes` more bytes
+    mbarrier_complete,  // phase `bytes` is complete
+    mbarrier_wait,      // a thread waits for phase `bytes`
+    mbarrier_pass,      // it goes on: the phase of parity `bytes` was complete
   };
   Kind kind{};
   std::uint32_t block = 0;
@@ -103,12 +113,22 @@ struct Finding {
     uninitialised,    // read of shared memory that nothing wrote
     out_of_bounds,    // outside the shared-memory request, an array of its plan, or a global buffer
     before_wait,      // access to a cp.async destination before the wait that completes it
+    before_phase,     // access to a TMA load's destination by who has not seen its mbarrier's phase complete
+    proxy,            // asynchronous work on what threads wrote, and no fence.proxy.async between
+    in_flight,        // asynchronous work that nobody had waited for when the block ended
     barrier,          // exited or diverged threads at a barrier
+    mbarrier,         // misuse of an mbarrier
     collective,       // misuse of a warp collective
-    misaligned,       // address not a multiple of the access size
-    deadlock,         // no thread can go on
-    time_limit,       // a block ran for longer than ExecOptions::block_seconds
-    fault,            // memory fault, trap
+    // wgmma: D read before the wait that covers it; D or A written before that; D or A touched, and no wgmma_fence
+    // before the product; a product that is never waited for.
+    read_before_wait,
+    changed_before_wait,
+    fence_missing,
+    wgmma,
+    misaligned,  // address not a multiple of the access size
+    deadlock,    // no thread can go on
+    time_limit,  // a block ran for longer than ExecOptions::block_seconds
+    fault,       // memory fault, trap
   };
   struct Access {  // one side of a finding; `valid` is false where there is no such side
     bool valid = false;

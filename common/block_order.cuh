@@ -16,6 +16,18 @@ __host__ __device__ constexpr BlockWork longest_first(unsigned i, unsigned tiles
   return {int(tiles - 1 - i / heads), int(i % heads)};
 }
 
+// Piece i of `tiles` times `heads`, in the order in which they are to start.
+__host__ __device__ constexpr BlockWork work_of(unsigned i, unsigned tiles, unsigned heads, bool over_all_heads) {
+  if (over_all_heads) return longest_first(i, tiles, heads);
+  return {int(tiles - 1 - i % tiles), int(i / tiles)};
+}
+
+// The piece that block `block` of `blocks` takes in round `round`: rounds go to and fro, so that who has the first, and
+// longest, of one has the last of the next.
+__host__ __device__ constexpr unsigned to_and_fro(unsigned round, unsigned block, unsigned blocks) {
+  return round * blocks + (round % 2 ? blocks - 1 - block : block);
+}
+
 // This block's work in a grid (tiles, H, B): the longest first, over all heads or head by head.
 __device__ __forceinline__ BlockWork block_work(int H, bool over_all_heads) {
   const unsigned head = blockIdx.z * unsigned(H) + blockIdx.y;

@@ -35,12 +35,13 @@ struct SharedArray {
 
 // How a stage would launch a shape: everything a report, a prediction or a plot needs to know of the kernel.
 struct LaunchPlan {
-  int tile_m = 0;         // query rows a block
-  int tile_n = 0;         // keys a K/V tile
-  int rows_per_warp = 0;  // query rows a compute warp owns
-  int slots = 1;          // K/V tiles in shared memory
-  bool half_p = false;    // rounds the softmax weights to fp16 before P·V: the harness allows for it
-  dim3 grid;              // x: query tiles, y: heads, z: batch
+  int tile_m = 0;                       // query rows a block
+  int tile_n = 0;                       // keys a K/V tile
+  int rows_per_warp = 0;                // query rows a compute warp owns
+  int slots = 1;                        // K/V tiles in shared memory
+  bool counts_multiprocessors = false;  // the launcher's choice depends on their number: the harness tries another
+  bool half_p = false;                  // rounds the softmax weights to fp16 before P·V: the harness allows for it
+  dim3 grid;                            // x: query tiles, y: heads, z: batch
   dim3 block;
   // The linear index of the block that takes query tile `tile` (counted head after head, `tiles` per head); null: the
   // tile's own number. Checks that run some tiles only ask for their blocks.

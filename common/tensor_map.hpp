@@ -6,6 +6,7 @@
 #include <cuda_runtime.h>
 
 #include <cstdint>
+#include <string>
 #if defined(LAB_GPU) || defined(__CUDACC__)
 #include <cuda.h>
 #endif
@@ -31,6 +32,7 @@ struct TensorShape {
 #if defined(LAB_GPU) || defined(__CUDACC__)
 using TensorMap = CUtensorMap;
 #else
+#pragma GCC diagnostic ignored "-Wpsabi"  // g++ remarks on what it did with such a parameter before version 4.6
 // The same size and alignment as the driver's; what it holds is the CPU's own.
 struct alignas(64) TensorMap {
   TensorShape shape;
@@ -42,6 +44,9 @@ static_assert(sizeof(TensorMap) <= 192);
 // Encodes a map of the tensor at `base` (device memory, 16-byte aligned). Returns cudaErrorInvalidValue, with a line
 // for the report (set_launch_message), for what the driver refuses: a stride that is no multiple of 16, a box of more
 // than 256 in a dimension, an inner box larger than the swizzle.
+//
+// Both backends refuse the same, in the same words: tensor_map_refusal(), empty if there is nothing to refuse.
+std::string tensor_map_refusal(const half* base, const TensorShape& shape);
 cudaError_t make_tensor_map(TensorMap& map, const half* base, const TensorShape& shape);
 
 }  // namespace lab

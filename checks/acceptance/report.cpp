@@ -10,6 +10,7 @@
 #include "checks/acceptance/tolerance.hpp"
 #include "checks/commands.hpp"
 #include "common/backend.hpp"
+#include "common/target.hpp"
 
 namespace lab {
 namespace {
@@ -35,14 +36,15 @@ std::string of_allowed(double ratio) { return ratio < 10 ? format("%.0f%%", 100 
 // Registers are nvcc's to say: from the committed table of `make resources`, "-" where it has no such kernel.
 std::string registers_of(const Shape& shape, const LaunchPlan& plan) {
   std::ifstream table("writeups/results/resources.json");
-  const std::string fixed = format("\"stage\": \"%s\", \"bug\": \"\", \"arch\": \"sm_89\"", stage().name);
+  const std::string fixed =
+      format("\"stage\": \"%s\", \"bug\": \"\", \"arch\": \"%s\"", stage().name, stage_conf.target);
   const std::string kernels[] = {format("<%d>\"", shape.D), format("<%d,%d>\"", shape.D, plan.slots)};
   const std::string field = "\"registers\": ";
   for (std::string line; std::getline(table, line);) {
     if (line.find(fixed) == line.npos) continue;
     if (line.find(kernels[0]) == line.npos && line.find(kernels[1]) == line.npos) continue;
     if (const std::size_t at = line.find(field); at != line.npos)
-      return std::to_string(std::atoi(line.c_str() + at + field.size())) + " (sm_89)";
+      return std::to_string(std::atoi(line.c_str() + at + field.size())) + " (" + stage_conf.target + ")";
   }
   return "-";
 }
@@ -70,7 +72,8 @@ std::string plan_json(const Shape& shape, const LaunchPlan& plan) {
     arrays += format("%s\n    {\"name\": \"%s\", \"type\": \"%s\", \"rows\": %d, \"pitch\": %d, \"bytes\": %zu}",
                      arrays.empty() ? "" : ",", a.name.c_str(), a.type.c_str(), a.rows, a.pitch, a.bytes);
   const auto triple = [](dim3 d) { return format("[%u, %u, %u]", d.x, d.y, d.z); };
-  return format("{\n  \"stage\": \"%s\", \"bug\": \"%s\",\n", stage().name, planted_bug()) +
+  return format("{\n  \"stage\": \"%s\", \"bug\": \"%s\", \"target\": \"%s\",\n", stage().name, planted_bug(),
+                stage_conf.target) +
          format("  \"B\": %d, \"H\": %d, \"S\": %d, \"D\": %d, \"causal\": %s,\n", shape.B, shape.H, shape.S, shape.D,
                 shape.causal ? "true" : "false") +
          format("  \"tile_m\": %d, \"tile_n\": %d, \"rows_per_warp\": %d, \"slots\": %d,\n", plan.tile_m, plan.tile_n,

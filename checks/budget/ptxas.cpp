@@ -59,9 +59,10 @@ std::string quoted(const std::string& line, std::size_t& from) {
 }
 
 bool is_lost(const std::string& line) {
+  constexpr int DIVERGENT = 7520;  // serialised as well: wgmma where warps may part ways
   for (int code = 7508; code <= 7514; ++code)
     if (line.find("(C" + std::to_string(code) + ")") != line.npos) return true;
-  return false;
+  return line.find("(C" + std::to_string(DIVERGENT) + ")") != line.npos;
 }
 
 }  // namespace

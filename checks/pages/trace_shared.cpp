@@ -39,6 +39,18 @@ const char* name(ExecEvent::Kind kind) {
       return "bar_arrive";
     case Kind::bar_release:
       return "bar_release";
+    case Kind::tma_issue:
+      return "tma_issue";
+    case Kind::tma_land:
+      return "tma_land";
+    case Kind::mbarrier_arrive:
+      return "mbarrier_arrive";
+    case Kind::mbarrier_complete:
+      return "mbarrier_complete";
+    case Kind::mbarrier_wait:
+      return "mbarrier_wait";
+    case Kind::mbarrier_pass:
+      return "mbarrier_pass";
   }
   return "?";
 }

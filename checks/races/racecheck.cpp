@@ -52,6 +52,7 @@ int racecheck_command(std::span<char*> args) {
       for (const Copies copies : {Copies::at_wait, Copies::at_issue}) {
         ExecOptions options;
         options.schedule = schedule, options.copies = copies, options.check = true, options.gaps = true;
+        if (stage().plan(shape).counts_multiprocessors && shape.S < 1024) options.multiprocessors = 1;
         if (shape.S >= 1024) {
           const std::uint32_t tiles = stage().plan(shape).grid.x;
           options.blocks = {0, tiles / 2, tiles - 1};

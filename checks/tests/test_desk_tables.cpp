@@ -28,7 +28,8 @@ Json tools() {
 }
 
 std::string plan(int D, int bytes) {
-  return "{\n  \"stage\": \"v1_scalar\", \"bug\": \"\",\n  \"B\": 1, \"H\": 8, \"S\": 512, \"D\": " +
+  return "{\n  \"stage\": \"v1_scalar\", \"bug\": \"\", \"target\": \"sm_89\",\n  \"B\": 1, \"H\": 8, \"S\": 512, "
+         "\"D\": " +
          std::to_string(D) +
          ", \"causal\": false,\n  \"tile_m\": 48, \"tile_n\": 64, \"rows_per_warp\": 6, \"slots\": 2,\n"
          "  \"grid\": [11, 8, 1], \"block\": [256, 1, 1],\n  \"static_smem\": 0, \"dynamic_smem\": 0, \"smem\": " +

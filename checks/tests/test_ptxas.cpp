@@ -69,12 +69,14 @@ TEST_CASE("ptxas: wgmma that was serialised is an error, whatever ptxas calls it
       "insufficient register resources for the wgmma pipeline in the function 'attention'";
   const std::string warning = "ptxas warning : (C7508) setmaxnreg ignored";
   const PtxasLog log = parse_ptxas(info + "\n" + REAL + warning + "\nptxas warning : (C7507) another\n" +
-                                   "ptxas info    : (C7514) the last\nptxas info    : (C7515) one past it\n");
+                                   "ptxas info    : (C7514) the last\nptxas info    : (C7515) one past it\n" +
+                                   "ptxas info    : (C7519) injected\nptxas info    : (C7520) divergent path\n");
   CHECK(log.kernels.size() == 2);
-  REQUIRE(log.lost.size() == 3);
+  REQUIRE(log.lost.size() == 4);
   CHECK(log.lost[0] == info);
   CHECK(log.lost[1] == warning);
   CHECK(log.lost[2].find("C7514") != std::string::npos);
+  CHECK(log.lost[3].find("C7520") != std::string::npos);
 }
 
 TEST_CASE("ptxas: what is not understood does not pass for a good kernel") {

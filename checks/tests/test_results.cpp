@@ -14,6 +14,7 @@
 #include "checks/bench/bench_samples.hpp"
 #include "checks/desk/records/bench_json.hpp"
 #include "checks/desk/records/json_text.hpp"
+#include "common/target.hpp"
 #include "reference/bad_input.hpp"
 
 namespace {
@@ -247,11 +248,13 @@ TEST_CASE("results: committed resources, plans and predictions keep to the schem
   }
   const Json plans = load(RESULTS / "plans.json", "plans-1");
   for (const Json& p : plans.at("plans")) {
-    strings(p, {"stage", "bug"});
+    strings(p, {"stage", "bug", "target"});
     double sum = 0;
     for (const Json& a : p.at("arrays")) sum += a.at("bytes").get<double>();
     CHECK(sum == p.at("smem").get<double>());
-    CHECK((p.at("smem").get<double>() <= plans.at("budget").at("smem").get<double>()) ==
+    const Target* const target = find_target(p.at("target").get<std::string>());
+    REQUIRE(target != nullptr);
+    CHECK((p.at("smem").get<double>() <= double(target->smem_per_block)) ==
           (p.at("bug").get<std::string>() != "smem_overflow"));
   }
   const Json predictions = load(RESULTS / "predictions.json", "predictions-1");  // a temporary would not outlive []

@@ -15,9 +15,9 @@ namespace lab::sm80_tests {
 inline const std::string KERNELS = "checks/tests/test_sm80_kernels.cpp";
 
 // The line of `kernel` that ends in the comment [mark].
-inline int line_of(const std::string& kernel, const std::string& mark) {
-  std::ifstream file(KERNELS);
-  REQUIRE_MESSAGE(file.good(), "run the tests from the repository's root: " << KERNELS << " is not there");
+inline int line_of(const std::string& kernel, const std::string& mark, const std::string& kernels = KERNELS) {
+  std::ifstream file(kernels);
+  REQUIRE_MESSAGE(file.good(), "run the tests from the repository's root: " << kernels << " is not there");
   bool inside = false;
   int number = 0, found = 0;
   for (std::string line; std::getline(file, line);) {

@@ -139,6 +139,11 @@ PROBE_MMA_SRC := checks/probes/probe_mma.cu common/cpu/exec/tensor_core.cpp
 $(PROBE_MMA): $(PROBE_MMA_SRC) $(wildcard checks/probes/*.hpp common/*.hpp common/ptx/*.cuh) common/cpu/exec/tensor_core.hpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $(PROBE_MMA_SRC)
+PROBE_WGMMA := build/gpu/probe_wgmma
+PROBE_WGMMA_SRC := checks/probes/probe_wgmma.cu common/cpu/exec/tensor_core.cpp common/gpu/tensor_map.cpp common/tensor_map.cpp
+$(PROBE_WGMMA): $(PROBE_WGMMA_SRC) $(wildcard checks/probes/*.hpp checks/probes/*.cuh common/*.hpp common/ptx/*.cuh) common/cpu/exec/tensor_core.hpp $(B)/flags
+	@mkdir -p $(@D)
+	@$(NVCC) $(NVCCFLAGS) -gencode arch=compute_90a$(comma)code=sm_90a -DLAB_GPU -I. -o $@ $(PROBE_WGMMA_SRC)
 
 .venv/ready: checks/pages/requirements-plots.txt
 	@$(PYTHON) -m venv .venv && .venv/bin/pip install -q --disable-pip-version-check -r $< && touch $@ || \

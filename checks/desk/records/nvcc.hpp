@@ -17,7 +17,7 @@ struct Compilation {
 void compile_all(std::vector<Compilation>& all, const std::string& work);
 
 // What keeps one from being good, as one line: nvcc's own error; of ptxas, that wgmma lost its pipeline (C7508 to
-// C7514), or that it saw no kernel. "" if nothing does.
+// C7514, C7520), or that it saw no kernel. "" if nothing does.
 std::string trouble_in(const Ran& nvcc);
 
 }  // namespace lab::desk

@@ -8,8 +8,8 @@ namespace {
 
 Json read_plan(const std::string& text) {
   Json plan = parse_json(text, "lab plan");
-  for (const char* key :
-       {"stage", "B", "H", "S", "D", "tile_m", "tile_n", "rows_per_warp", "slots", "grid", "block", "smem", "arrays"})
+  for (const char* key : {"stage", "target", "B", "H", "S", "D", "tile_m", "tile_n", "rows_per_warp", "slots", "grid",
+                          "block", "smem", "arrays"})
     if (!plan.is_object() || !plan.contains(key)) throw BadInput(std::string("lab plan: no '") + key + "' in it");
   return plan;
 }

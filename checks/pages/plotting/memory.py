@@ -14,7 +14,7 @@ def data_plans(r):
         for a in p["arrays"]:
             name = a["name"] if a["pitch"] > 1 else "m and l"  # one float per row: too thin to tell apart
             arrays[name] = arrays.get(name, 0) + a["bytes"]
-        if p["smem"] > r.plans["budget"]["smem"] and not p["bug"]:
+        if p["target"] != r.plans["budget"]["arch"]:
             continue  # a stage for another GPU: it has its own budget
         slots = p.get("slots", p.get("stages"))
         if slots == 3 and not p["bug"] and (p["stage"], p["D"]) in two_slots:

@@ -12,6 +12,7 @@
 
 #include "common/cpu/exec/memory.hpp"
 #include "common/cpu/exec/switch.hpp"
+#include "common/cpu/exec/words.hpp"
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #endif
@@ -37,24 +38,6 @@ constexpr std::size_t STACK_STRIDE = STACK_GUARD + STACK_BYTES;
 // Mapping and touching hundreds of stacks takes longer than many a launch: they are kept for the next one.
 std::mutex spare_lock;
 std::vector<Stacks> spare_stacks;
-
-std::string hex(std::uint32_t value) {
-  std::ostringstream text;
-  text << "0x" << std::hex << value;
-  return text.str();
-}
-
-std::string lanes_text(std::uint32_t mask) {
-  std::string text;
-  for (int lane = 0; lane < LANES; ++lane) {
-    if (!(mask >> lane & 1)) continue;
-    int last = lane;
-    while (last + 1 < LANES && (mask >> (last + 1) & 1)) ++last;
-    text += (text.empty() ? "" : ",") + std::to_string(lane) + (last > lane ? ".." + std::to_string(last) : "");
-    lane = last;
-  }
-  return text;
-}
 
 }  // namespace
 
@@ -96,11 +79,22 @@ const char* name(Collective kind) {
       return "bar.sync";
     case Collective::bar_arrive:
       return "bar.arrive";
+    case Collective::wgmma:
+      return "wgmma.mma_async";
+    case Collective::wgmma_fence:
+      return "wgmma.fence";
+    case Collective::wgmma_commit:
+      return "wgmma.commit_group";
+    case Collective::wgmma_wait:
+      return "wgmma.wait_group";
+    case Collective::setmaxnreg:
+      return "setmaxnreg";
   }
   return "?";
 }
 
 constinit thread_local Block* running_block = nullptr;
+constinit thread_local std::uintptr_t Attributed::copying = 0;
 
 Block::Block(const ExecOptions& options) : options_(options), checking_(options.check) {
   {
@@ -144,6 +138,8 @@ void Block::start_fibers() {
     fiber.linear = std::uint16_t(i), fiber.warp = std::uint8_t(i / LANES), fiber.lane = std::uint8_t(i % LANES);
     fiber.exited = false, fiber.waits_at = 0, fiber.groups_committed = fiber.groups_done = 0;
     fiber.copies.clear();
+    fiber.mbarrier = -1, fiber.polls = fiber.told_not_yet = fiber.polled_in_vain = false;
+    fiber.bulk_groups = fiber.bulk_waits_until = 0;
     std::byte* stack = stacks_.memory + STACK_STRIDE * i + STACK_GUARD;
     if (i >= stacks_.ready && mprotect(stack, STACK_BYTES, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
 #if defined(__SANITIZE_ADDRESS__)
@@ -176,8 +172,18 @@ void Block::leave() {
            "returned while lanes " + lanes_text(warp.meeting[i].arrived) + " wait for it in " +
                name(warp.meeting[i].kind) + " with mask " + hex(warp.meeting[i].mask),
            0);
+  if (warp.exited == 0xFFFFFFFFu) warpgroups_.warp_left(fiber.warp);
   if (live_ > 0 && at_barrier_ == live_) release_barrier();
-  if (live_ == 0) switch_to(&root_);
+  progressed();
+  if (live_ == 0) {
+    mbarriers_.block_is_over();
+    engine_.land_all();
+    if (checking_) {
+      mbarriers_.check_end();
+      shadow_.check_all_read();
+    }
+    switch_to(&root_);
+  }
   wait_for_turn();
   __builtin_unreachable();
 }
@@ -185,7 +191,7 @@ void Block::leave() {
 // --- block barrier ----------------------------------------------------------------------------------------
 
 void Block::barrier(std::uintptr_t pc) {
-  if (expired_) out_of_time(pc);
+  switch_point(pc);
   Fiber& fiber = *current_;
   fiber.waits_at = pc;
   make_waiting(fiber);
@@ -224,10 +230,35 @@ void Block::release_barrier() {
                   });
   }
   at_barrier_ = 0;
+  progressed();
   tell(ExecEvent::Kind::release, 0, 0, barrier_pc_);
   if (checking_) shadow_.block_barrier();
   for (Fiber& fiber : fibers_)
     if (!fiber.exited) make_ready(fiber.warp, 1u << fiber.lane);
+}
+
+// --- asynchronous work --------------------------------------------------------------------------------------
+
+void Block::park(std::uintptr_t pc) {
+  current_->waits_at = pc;
+  make_waiting(*current_);
+  wait_for_turn();
+}
+
+void Block::idle() {
+  constexpr int PATIENCE = 1000;  // polls in vain by everybody who polls
+  while (!ready_warps_) {
+    if (mbarriers_.answer_polls(false) || engine_.land_awaited()) continue;
+    if (++idle_polls_ > PATIENCE || !mbarriers_.answer_polls(true)) deadlock();
+  }
+}
+
+void Block::interrupted(std::uintptr_t pc) {
+  interrupt_ = 0;
+  if (expired_) out_of_time(pc);
+  engine_.maybe_land();
+  warpgroups_.maybe_happen();
+  if (engine_.in_flight() || warpgroups_.may_happen()) interrupt_ = 1;
 }
 
 // --- warp collectives: what meet() says when it refuses ------------------------------------------------------
@@ -250,59 +281,6 @@ void Block::refuse(Collective kind, std::uint32_t mask, std::uintptr_t pc) {
   fail(cudaErrorLaunchFailure, Finding::Kind::collective, call + why, pc);
 }
 
-// --- asynchronous copies ----------------------------------------------------------------------------------
-
-namespace {
-constinit thread_local std::uintptr_t copying = 0;  // the cp.async whose bytes move now: a fault there is its own
-
-void move_bytes(const PendingCopy& copy) {
-  copying = copy.pc;
-  const std::uint32_t from_global = copy.bytes - copy.zero_fill;
-  std::memcpy(copy.shared, copy.global, from_global);
-  std::memset(static_cast<std::byte*>(copy.shared) + from_global, 0, copy.zero_fill);
-  copying = 0;
-}
-}  // namespace
-
-void Block::copy_issue(const PendingCopy& copy) {
-  Fiber& fiber = *current_;
-  if (checking_) {
-    if (copy.bytes > copy.zero_fill) check_global(copy.global, copy.bytes - copy.zero_fill, false, copy.pc);
-    shadow_.copy_issued(shared_.offset(copy.shared), copy.bytes, {fiber.linear, fiber.warp, fiber.lane}, copy.pc);
-  }
-  tell(ExecEvent::Kind::copy, shared_.offset(copy.shared), copy.bytes, copy.pc);
-  fiber.copies.push_back(copy);
-  fiber.copies.back().group = fiber.groups_committed;
-  if (options_.copies == Copies::at_issue) move_bytes(copy);
-}
-
-void Block::copy_commit() {
-  tell(ExecEvent::Kind::commit, 0, 0, 0);
-  ++current_->groups_committed;
-}
-
-void Block::copy_wait(std::uint32_t groups_left, bool completes) {
-  Fiber& fiber = *current_;
-  if (completes) tell(ExecEvent::Kind::wait, 0, groups_left, 0);
-  const std::uint32_t until = fiber.groups_committed > groups_left ? fiber.groups_committed - groups_left : 0;
-  if (checking_)
-    for (const PendingCopy& copy : fiber.copies)
-      if (copy.group == fiber.groups_committed) shadow_.copy_not_committed(shared_.offset(copy.shared), copy.bytes);
-  if (until <= fiber.groups_done) return;
-  fiber.groups_done = until;
-  std::size_t kept = 0;
-  for (const PendingCopy& copy : fiber.copies) {
-    if (copy.group >= until) {
-      fiber.copies[kept++] = copy;
-      continue;
-    }
-    if (options_.copies == Copies::at_wait) move_bytes(copy);
-    if (checking_ && completes)
-      shadow_.copy_done(shared_.offset(copy.shared), copy.bytes, {fiber.linear, fiber.warp, fiber.lane}, copy.pc);
-  }
-  fiber.copies.resize(kept);
-}
-
 // --- what a watcher is told ---------------------------------------------------------------------------------
 
 void Block::tell_watcher(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc, int lane) {
@@ -310,7 +288,7 @@ void Block::tell_watcher(ExecEvent::Kind kind, std::size_t offset, std::size_t b
   ExecEvent event{kind, linear_, fiber.warp, lane < 0 ? fiber.lane : lane, "", 0, int(offset), int(bytes), 0};
   if (pc) event.line = source_line(pc).line;
   using Kind = ExecEvent::Kind;
-  if (kind == Kind::read || kind == Kind::write || kind == Kind::copy)
+  if (kind == Kind::read || kind == Kind::write || kind == Kind::copy || kind >= Kind::tma_issue)
     for (const auto* arrays : {&shared_.static_arrays(), &shared_.dynamic_arrays()})
       for (const CarvedArray& array : *arrays)
         if (offset >= array.offset && offset < array.offset + array.bytes) {
@@ -334,7 +312,7 @@ cudaError_t Block::run(const LaunchConfig& config, const std::function<void()>& 
   blockDim = config.block, gridDim = config.grid;
   blockIdx = {linear % config.grid.x, linear / config.grid.x % config.grid.y, linear / (config.grid.x * config.grid.y)};
   shared_.reset(config.smem, options_.gaps);
-  if (checking_) shadow_.reset(shared_, findings_, config.name, linear);
+  if (checking_) shadow_.reset(shared_, findings_, config.name, linear, threads_);
   start_fibers();
   for (int w = 0; w < warp_count_; ++w) {
     const int lanes = std::min(LANES, threads_ - w * LANES);
@@ -343,8 +321,14 @@ cudaError_t Block::run(const LaunchConfig& config, const std::function<void()>& 
     make_ready(w, present);
   }
   std::fill(std::begin(named_), std::end(named_), NamedBarrier{});
+  warpgroups_.reset(random_);
   error_ = cudaSuccess;
   expired_ = 0;
+  interrupt_ = 0;
+  idle_polls_ = 0;
+  mbarriers_.reset();
+  engine_.reset(random_);
+  registers_.reset(threads_);
   running_block = this;
   current_ = &root_;
 #if defined(__SANITIZE_ADDRESS__)
@@ -404,8 +388,8 @@ void Block::fault(const Fault& fault) {
 }
 
 void Block::report_fault() {
-  const std::uintptr_t pc = copying ? copying : fault_.pc;
-  copying = 0;
+  const std::uintptr_t pc = Attributed::copying ? Attributed::copying : fault_.pc;
+  Attributed::copying = 0;
   Finding::Kind kind = Finding::Kind::fault;
   std::ostringstream what;
   if (fault_.time_is_up) {
@@ -424,60 +408,6 @@ void Block::report_fault() {
          << describe_global(fault_.address) << ")";
   }
   note(kind, what.str(), pc);
-}
-
-// Every warp that waits: in what, for whom, at which line. Warps that do not are ready to run.
-std::string Block::where_lanes_stand() const {
-  std::ostringstream text;
-  for (int w = 0; w < warp_count_; ++w) {
-    std::uint32_t barrier = 0;
-    for (int lane = 0; lane < LANES && w * LANES + lane < threads_; ++lane) barrier |= 1u << lane;
-    barrier &= ~warps_[w].exited & ~warps_[w].ready;
-    for (int i = 0; i < warps_[w].open; ++i) {
-      const Rendezvous& open = warps_[w].meeting[i];
-      barrier &= ~open.arrived;
-      const SourceLine line = source_line(fibers_[w * LANES + __builtin_ctz(open.arrived)].waits_at);
-      text << " Warp " << w << " lanes " << lanes_text(open.arrived) << " wait in " << name(open.kind) << " for lanes "
-           << lanes_text(open.mask & ~open.arrived) << " (" << line.file << ":" << line.line << ").";
-    }
-    if (const std::uint32_t parked = warps_[w].parked) {
-      barrier &= ~parked;
-      const NamedBarrier& at = named_[warps_[w].parked_at];
-      const SourceLine line = source_line(fibers_[w * LANES + __builtin_ctz(parked)].waits_at);
-      text << " Warp " << w << " lanes " << lanes_text(parked) << " wait at barrier " << warps_[w].parked_at
-           << ", to which " << at.arrived << " of " << at.expected << " threads have come (" << line.file << ":"
-           << line.line << ").";
-    }
-    if (barrier) {
-      const SourceLine line = source_line(fibers_[w * LANES + __builtin_ctz(barrier)].waits_at);
-      text << " Warp " << w << " lanes " << lanes_text(barrier) << " wait at a block barrier (" << line.file << ":"
-           << line.line << ").";
-    }
-  }
-  std::string gone;
-  for (int w = 0; w < warp_count_; ++w)
-    if (warps_[w].exited == 0xFFFFFFFFu) gone += (gone.empty() ? "" : ",") + std::to_string(w);
-  if (!gone.empty()) text << " All lanes of these warps have returned: " << gone << ".";
-  return text.str();
-}
-
-void Block::deadlock() {
-  fail(cudaErrorLaunchTimeout, Finding::Kind::deadlock, "deadlock: no thread can go on." + where_lanes_stand(), 0);
-}
-
-void Block::time_is_up(std::uintptr_t pc) {
-  expired_ = expired_ + 1;
-  if (expired_ < 2) return;
-  Fault fault;
-  fault.time_is_up = true, fault.pc = pc;
-  this->fault(fault);
-}
-
-void Block::out_of_time(std::uintptr_t pc) {
-  std::ostringstream text;
-  text << "time limit: the block has run for " << options_.block_seconds << " s and this lane goes on."
-       << where_lanes_stand();
-  fail(cudaErrorLaunchTimeout, Finding::Kind::time_limit, text.str(), pc);
 }
 
 }  // namespace lab::cpu

@@ -16,10 +16,14 @@
 #include <vector>
 
 #include "common/backend.hpp"
+#include "common/cpu/exec/copy_engine.hpp"
 #include "common/cpu/exec/findings.hpp"
 #include "common/cpu/exec/launch.hpp"
+#include "common/cpu/exec/mbarrier.hpp"
+#include "common/cpu/exec/registers.hpp"
 #include "common/cpu/exec/shadow.hpp"
 #include "common/cpu/exec/shared_memory.hpp"
+#include "common/cpu/exec/warpgroups.hpp"
 
 namespace lab::cpu {
 
@@ -47,7 +51,12 @@ enum class Collective : std::uint8_t {
   ldmatrix,
   stmatrix,
   bar_sync,
-  bar_arrive
+  bar_arrive,
+  wgmma,
+  wgmma_fence,
+  wgmma_commit,
+  wgmma_wait,
+  setmaxnreg
 };
 const char* name(Collective kind);
 
@@ -57,6 +66,7 @@ struct PendingCopy {
   const void* global;
   std::uint32_t bytes, zero_fill, group;
   std::uintptr_t pc;
+  bool moved = false;
 };
 
 struct Fiber {
@@ -68,7 +78,13 @@ struct Fiber {
   std::uintptr_t waits_at = 0;  // program counter of the barrier or collective it waits in
   std::uint32_t groups_committed = 0, groups_done = 0;
   std::vector<PendingCopy> copies;
-  void* stack = nullptr;  // lowest address
+  std::int16_t mbarrier = -1;          // the one that it waits for
+  bool polls = false;                  // in try_wait: may be told that the phase is not complete
+  bool told_not_yet = false;           // that answer, until the lane has taken it
+  bool polled_in_vain = false;         // its last answer was that
+  std::uint32_t bulk_groups = 0;       // of its TMA stores: committed
+  std::uint32_t bulk_waits_until = 0;  // it waits for its groups before this one; 0: it does not
+  void* stack = nullptr;               // lowest address
   std::size_t stack_bytes = 0;
   void* fake_stack = nullptr;  // AddressSanitizer's, while the fiber waits
 };
@@ -142,6 +158,24 @@ class Block {
   void copy_commit();
   void copy_wait(std::uint32_t groups_left, bool completes = true);  // false: bytes move, but readers may not know it
 
+  // --- called by what is asynchronous: mbarriers, the copy engine, the register pool ------------------------
+  // A call at which the hardware could let others run: asynchronous work may happen, and the time may be up.
+  void switch_point(std::uintptr_t pc) {
+    if (interrupt_) [[unlikely]]
+      interrupted(pc);
+  }
+  void interrupt() { interrupt_ = 1; }  // at the next switch point, and at those after it while copies are in flight
+  void park(std::uintptr_t pc);         // the running thread waits until wake()
+  void wake(int thread) { make_ready(thread / LANES, 1u << thread % LANES); }
+  void wake_lanes(int warp, std::uint32_t lanes) { make_ready(warp, lanes); }
+  void progressed() { idle_polls_ = 0; }  // something has happened that a poll could have waited for
+  Copies copies() const { return options_.copies; }
+  Fiber& fiber(int thread) { return fibers_[thread]; }
+  ThreadId thread_id() const { return {current_->linear, current_->warp, current_->lane}; }
+  MBarriers& mbarriers() { return mbarriers_; }
+  CopyEngine& engine() { return engine_; }
+  RegisterPool& registers() { return registers_; }
+
   Fiber& self() { return *current_; }
   Warp& own_warp() { return warps_[current_->warp]; }
   SharedMemory& shared() { return shared_; }
@@ -160,6 +194,10 @@ class Block {
   const LaunchConfig& config() const { return *config_; }
   std::uint32_t linear() const { return linear_; }
   FindingLog& findings() { return findings_; }
+  Warpgroups& warpgroups() { return warpgroups_; }
+  Warp& warp(int index) { return warps_[index]; }
+  int warp_count() const { return warp_count_; }
+  Copies products() const { return options_.products; }
   FindingLog take_findings() { return std::exchange(findings_, {}); }
   std::uint64_t switches() const { return switches_; }
   std::uint64_t lane_collectives() const { return lane_collectives_; }
@@ -190,11 +228,14 @@ class Block {
   void switch_to(Fiber* next);
   void wait_for_turn();
   void release_barrier();
+  [[gnu::noinline]] void idle();  // no thread is ready: asynchronous work happens, or it is a deadlock
+  [[gnu::noinline]] void interrupted(std::uintptr_t pc);
   [[noreturn, gnu::noinline]] void deadlock();
   [[noreturn, gnu::noinline]] void out_of_time(std::uintptr_t pc);
   std::string where_lanes_stand() const;
-  [[noreturn]] void abandon();  // back to run(), leaving every fiber where it is
-  void report_fault();          // what fault() left, outside the signal handler
+  std::string waits_in(const Fiber& fiber) const;  // "wait for full[1] ..."
+  [[noreturn]] void abandon();                     // back to run(), leaving every fiber where it is
+  void report_fault();                             // what fault() left, outside the signal handler
   [[gnu::noinline]] void tell_watcher(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc,
                                       int lane);
   void note(Finding::Kind kind, const std::string& what, std::uintptr_t pc);  // an error's message and finding
@@ -228,6 +269,7 @@ class Block {
   std::uintptr_t barrier_pc_ = 0;  // of the first to arrive
   const Fiber* barrier_first_ = nullptr;
   NamedBarrier named_[NAMED_BARRIERS];
+  Warpgroups warpgroups_{*this};
   std::uint64_t random_ = 1;
   int turn_ = 0;  // round robin: the warp that ran last
 
@@ -238,9 +280,24 @@ class Block {
   std::string message_;
   std::uint64_t switches_ = 0, lane_collectives_ = 0;
   volatile std::sig_atomic_t expired_ = 0;
+  volatile std::sig_atomic_t interrupt_ = 0;  // look up at the next switch point: expired_, or copies that may land
+  MBarriers mbarriers_{*this};
+  CopyEngine engine_{*this};
+  RegisterPool registers_{*this};
+  int idle_polls_ = 0;  // times that all pollers were answered and nothing came of it
   Stacks stacks_;
   sigjmp_buf fault_return_;
   Fault fault_;
+};
+
+// While one lives, a memory fault is that of the copy issued at `pc`, whoever runs.
+class Attributed {
+ public:
+  explicit Attributed(std::uintptr_t pc) { copying = pc; }
+  ~Attributed() { copying = 0; }
+  Attributed(const Attributed&) = delete;
+  Attributed& operator=(const Attributed&) = delete;
+  static constinit thread_local std::uintptr_t copying;
 };
 
 // The block that this OS thread runs now; null outside kernels.

@@ -24,10 +24,26 @@ const char* name(Finding::Kind kind) {
       return "out of bounds";
     case Finding::Kind::before_wait:
       return "cp.async before its wait";
+    case Finding::Kind::before_phase:
+      return "TMA load before its wait";
+    case Finding::Kind::proxy:
+      return "missing fence.proxy.async";
+    case Finding::Kind::in_flight:
+      return "in flight at the block's end";
     case Finding::Kind::barrier:
       return "barrier misuse";
+    case Finding::Kind::mbarrier:
+      return "mbarrier misuse";
     case Finding::Kind::collective:
       return "collective misuse";
+    case Finding::Kind::read_before_wait:
+      return "wgmma registers read before the wait";
+    case Finding::Kind::changed_before_wait:
+      return "wgmma registers changed before the wait";
+    case Finding::Kind::fence_missing:
+      return "wgmma without its fence";
+    case Finding::Kind::wgmma:
+      return "wgmma misuse";
     case Finding::Kind::misaligned:
       return "misaligned address";
     case Finding::Kind::deadlock:
@@ -54,7 +70,9 @@ const char* name(Schedule schedule) {
   return "?";
 }
 
-const char* name(Copies copies) { return copies == Copies::at_wait ? "at_wait" : "at_issue"; }
+const char* name(Copies copies) {
+  return copies == Copies::at_wait ? "at_wait" : copies == Copies::at_issue ? "at_issue" : "random";
+}
 
 namespace cpu {
 namespace {
@@ -177,9 +195,9 @@ std::string side(const Finding::Access& access, bool memory) {
 }
 
 std::string report(const Finding& f, const std::string& detail) {
-  const bool memory = f.kind != Finding::Kind::barrier && f.kind != Finding::Kind::collective &&
-                      f.kind != Finding::Kind::deadlock && f.kind != Finding::Kind::time_limit &&
-                      f.kind != Finding::Kind::fault;
+  const bool memory = f.kind != Finding::Kind::barrier && f.kind != Finding::Kind::mbarrier &&
+                      f.kind != Finding::Kind::collective && f.kind != Finding::Kind::deadlock &&
+                      f.kind != Finding::Kind::time_limit && f.kind != Finding::Kind::fault;
   std::ostringstream text;
   text << name(f.kind);
   if (!f.hazard.empty()) text << " (" << f.hazard << ")";

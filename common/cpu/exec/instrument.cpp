@@ -27,6 +27,8 @@ inline __attribute__((always_inline)) void access(const void* address, std::size
       block->shadow().read(offset, bytes, thread, pc);
   } else if (lab::cpu::is_global(address)) {
     lab::cpu::check_global(address, bytes, write, pc);
+  } else if (block->warpgroups().watches(block->self().warp)) {
+    block->warpgroups().touched(address, bytes, write, pc);
   }  // anything else is the fiber's stack or the program's own data
 }
 

@@ -52,6 +52,7 @@ void Block::arrive_named(const NamedBarrierCall& call) {
   for (std::uint32_t& use : warps_[warp].out) use = barrier.uses;
   if (checking_) shadow_.named_arrive(call.id, warp);
   if (barrier.arrived < barrier.expected) return;
+  progressed();
   tell(ExecEvent::Kind::bar_release, 0, std::size_t(call.id), call.pc);
   if (checking_) shadow_.named_complete(call.id, barrier.waiting);
   for (std::uint32_t waiting = barrier.waiting; waiting; waiting &= waiting - 1) {
@@ -64,7 +65,7 @@ void Block::arrive_named(const NamedBarrierCall& call) {
 }
 
 void Block::named_barrier(const NamedBarrierCall& call) {
-  if (expired_) out_of_time(call.pc);
+  switch_point(call.pc);
   if (call.id < 1 || call.id >= NAMED_BARRIERS)
     misuse(call, call.id == 0 ? ": barrier 0 is that of __syncthreads; take one of 1 to 15"
                               : ": a block has the barriers 1 to 15");

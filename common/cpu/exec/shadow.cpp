@@ -5,8 +5,8 @@
 
 namespace lab::cpu {
 
-void Shadow::reset(SharedMemory& shared, FindingLog& log, const char* kernel, std::uint32_t block) {
-  shared_ = &shared, log_ = &log, kernel_ = kernel, block_ = block;
+void Shadow::reset(SharedMemory& shared, FindingLog& log, const char* kernel, std::uint32_t block, int threads) {
+  shared_ = &shared, log_ = &log, kernel_ = kernel, block_ = block, threads_ = threads;
   epoch_ = 1;
   if (cells_.empty()) {
     cells_.resize(SharedMemory::ARENA / GRANULE);
@@ -23,6 +23,8 @@ void Shadow::reset(SharedMemory& shared, FindingLog& log, const char* kernel, st
   for (Clock& clock : warp_known_) clock.fill(0);
   for (Clock& clock : given_) clock.fill(0);
   warp_reads_.clear();
+  barrier_stamp_.fill(1);
+  thread_clocks_.stop();
 }
 
 void Shadow::allow(std::size_t offset, std::size_t bytes) {
@@ -32,9 +34,34 @@ void Shadow::allow(std::size_t offset, std::size_t bytes) {
   touched_end_ = std::max(touched_end_, end);
 }
 
+void Shadow::block_barrier() {
+  ++epoch_;
+  const int warps = (threads_ + 31) / 32;
+  for (int warp = 0; warp < warps; ++warp) {
+    WarpClock& clock = clocks_[warp];
+    clock.all_before = barrier_stamp_[warp] = ++clock.syncs;
+    clock.stamp.fill(clock.syncs);
+  }
+  if (!thread_clocks_.active()) return;
+  thread_clocks_.block_barrier();
+  for (int t = 0; t < threads_; ++t) thread_clocks_.everybody_sees(t, barrier_stamp_[t / 32]);
+}
+
 void Shadow::sync_warp(int warp, std::uint32_t mask) {
   WarpClock& clock = clocks_[warp];
   const std::uint32_t stamp = ++clock.syncs;
+  if (thread_clocks_.active()) {
+    Knowledge joined;
+    for (int lane = 0; lane < 32 && warp * 32 + lane < threads_; ++lane)
+      if (mask >> lane & 1) {
+        clock.stamp[lane] = stamp;
+        thread_clocks_.see(warp * 32 + lane, warp * 32 + lane, stamp);
+        thread_clocks_.give(warp * 32 + lane, joined);
+      }
+    for (int lane = 0; lane < 32 && warp * 32 + lane < threads_; ++lane)
+      if (mask >> lane & 1) thread_clocks_.take(warp * 32 + lane, joined);
+    return;
+  }
   if (mask == 0xFFFFFFFFu) {
     clock.all_before = stamp;
     clock.stamp.fill(stamp);
@@ -58,12 +85,28 @@ void Shadow::named_arrive(int barrier, int warp) {
   WarpClock& clock = clocks_[warp];
   const std::uint32_t stamp = ++clock.syncs;
   clock.stamp.fill(stamp);  // what comes now is not given; among the warp's own lanes it orders nothing
+  if (thread_clocks_.active()) {
+    for (int t = warp * 32; t < warp * 32 + 32 && t < threads_; ++t) {
+      thread_clocks_.see(t, t, stamp);
+      thread_clocks_.give(t, given_tracked_[barrier]);
+    }
+    return;
+  }
   Clock& given = given_[barrier];
   for (int other = 0; other < 32; ++other) given[other] = std::max(given[other], warp_known_[warp][other]);
   given[warp] = stamp;
 }
 
 void Shadow::named_complete(int barrier, std::uint32_t waiting_warps) {
+  if (thread_clocks_.active()) {
+    for (; waiting_warps; waiting_warps &= waiting_warps - 1) {
+      const int warp = __builtin_ctz(waiting_warps);
+      for (int t = warp * 32; t < warp * 32 + 32 && t < threads_; ++t) thread_clocks_.take(t, given_tracked_[barrier]);
+      sync_warp(warp, 0xFFFFFFFFu);
+    }
+    given_tracked_[barrier].clear();
+    return;
+  }
   Clock& given = given_[barrier];
   for (; waiting_warps; waiting_warps &= waiting_warps - 1) {
     const int warp = __builtin_ctz(waiting_warps);
@@ -227,6 +270,7 @@ void Shadow::remember_reader(Cell& cell, std::size_t index, ThreadId thread, std
 }
 
 void Shadow::read(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc) {
+  if (thread_clocks_.active()) return read_tracked(offset, bytes, thread, pc);
   ++access_;
   const std::size_t end = (offset + bytes + GRANULE - 1) / GRANULE;
   for (std::size_t i = offset / GRANULE; i < end; ++i) {
@@ -247,6 +291,7 @@ void Shadow::read(std::size_t offset, std::size_t bytes, ThreadId thread, std::u
 }
 
 void Shadow::write_cells(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc, bool pending) {
+  if (thread_clocks_.active()) return write_tracked(offset, bytes, thread, pc, pending);
   ++access_;
   const std::size_t end = (offset + bytes + GRANULE - 1) / GRANULE;
   for (std::size_t i = offset / GRANULE; i < end; ++i) {

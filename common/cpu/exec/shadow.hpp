@@ -9,6 +9,17 @@
 //     warp's clock away and starts a new stamp; bar.sync then takes what all who came have given, and is a full
 //     __syncwarp besides.
 // CUDA promises no ordering from a shuffle or from a WMMA operation, so neither gives any here.
+//
+// A block that uses mbarriers, the copy engine or wgmma is followed thread by thread from then on (track(),
+// thread_clocks.hpp): the same cells, but what orders them are clocks of every thread, and a cell remembers all its
+// readers. There, two kinds of work touch memory. Plain accesses (cp.async among them), and asynchronous ones: a TMA
+// load writes, a TMA store and wgmma read. The rules between them (PTX ISA, "Async proxy"):
+//   - what a thread wrote plainly, asynchronous work may touch after a fence.proxy.async by a thread that sees the
+//     write, ordered before the thread that starts the work;
+//   - what a TMA load wrote may be touched by who has seen the phase of its mbarrier complete, or is ordered after one
+//     that has;
+//   - where asynchronous work reads may be written by who is ordered after its wait, and where threads have read, by
+//     who is ordered after them.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -19,6 +30,7 @@
 
 #include "common/cpu/exec/findings.hpp"
 #include "common/cpu/exec/shared_memory.hpp"
+#include "common/cpu/exec/thread_clocks.hpp"
 
 namespace lab::cpu {
 
@@ -34,7 +46,7 @@ class Shadow {
   static constexpr std::size_t GRANULE = 2;
 
   // Forgets the block before; nothing is valid until it is carved.
-  void reset(SharedMemory& shared, FindingLog& log, const char* kernel, std::uint32_t block);
+  void reset(SharedMemory& shared, FindingLog& log, const char* kernel, std::uint32_t block, int threads);
   // These bytes may be accessed from now on.
   void allow(std::size_t offset, std::size_t bytes);
 
@@ -46,22 +58,57 @@ class Shadow {
   // Its thread has waited, but not for this copy, since its group was still open.
   void copy_not_committed(std::size_t offset, std::size_t bytes);
 
-  void block_barrier() { ++epoch_; }
+  void block_barrier();
   void sync_warp(int warp, std::uint32_t mask);
   void named_arrive(int barrier, int warp);
   void named_complete(int barrier, std::uint32_t waiting_warps);
+
+  // --- asynchronous work (shadow_async.cpp) ------------------------------------------------------------------
+  // Follows every thread from now on. All below do it by themselves.
+  void track();
+
+  // The asynchronous proxy (wgmma, a TMA store) reads these bytes from now on, on behalf of `warps` warps from
+  // thread.warp on. Each of those must see the bytes, fenced if threads wrote them. Returns a number for the reading.
+  std::uint32_t async_read_issued(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc,
+                                  int warps = 1);
+  // All lanes of `warp` have waited for this reading and all of its warp's before it (-1: so have all its warps).
+  // Nothing may write there before every warp has, and what writes must be ordered after that.
+  void async_read_done(std::uint32_t id, int warp = -1);
+  // The same for a reading that a single thread starts and waits for: a TMA store.
+  std::uint32_t store_issued(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc);
+  void store_done(std::uint32_t id);
+  // Readings that nobody has waited for: a finding for each. The block is over.
+  void check_all_read();
+
+  // A TMA load: it writes from now on, until phase `phase` of the mbarrier whose timeline this is has been seen.
+  std::uint32_t async_write_issued(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc,
+                                   int timeline);
+  void async_write_landed(std::uint32_t id, std::uint32_t phase);
+  void fence_proxy_async(ThreadId thread);
+
+  // An mbarrier lies here from now on; returns its timeline.
+  int mbarrier_placed(std::size_t offset, ThreadId thread, std::uintptr_t pc);
+  std::uint32_t new_stamp(ThreadId thread);             // what the thread does from now on is later than what it did
+  void release(ThreadId thread, Knowledge& to);         // all it has done, and what it is ordered after
+  void acquire(ThreadId thread, const Knowledge& from);
+  ThreadClocks& clocks() { return thread_clocks_; }
+  void report(Finding::Kind kind, const std::string& where, const RawAccess& first, const RawAccess& second,
+              const std::string& what);
 
  private:
   struct Cell {
     std::uint32_t writer_pc, write_epoch, write_stamp;
     std::uint16_t writer;
     bool valid : 1, initialised : 1, pending : 1, written : 1, mixed : 1, not_committed : 1;
+    bool async_written : 1;  // by a TMA load; write_stamp is its number
+    bool is_mbarrier : 1;
     std::uint8_t other_warp, other_lane;  // a reader of another warp than reader_warp, same epoch
     std::uint8_t reader_warp;
     std::uint32_t reader_pc, read_epoch, read_stamp;
     std::uint32_t reader_lanes;  // of reader_warp; all with read_stamp unless mixed
     std::uint32_t reader_warps;  // every warp that read in read_epoch
     std::uint32_t other_pc;
+    std::uint32_t reads;  // tracking: the first of its readers in reads_, 0: none
   };
   struct WarpClock {
     std::uint32_t syncs = 1;                // stamps given out
@@ -77,6 +124,29 @@ class Shadow {
     std::uint8_t lane = 0;
   };
   using Clock = std::array<std::uint32_t, 32>;  // a stamp for each warp
+  struct Read {  // of a cell, by lanes of one warp with one stamp, or by asynchronous work
+    std::uint32_t stamp, pc, lanes, next;
+    std::uint8_t warp;
+    bool async;  // stamp is its number
+  };
+  struct AsyncWrite {
+    int timeline;
+    std::uint32_t phase;
+    bool landed;
+    ThreadId thread;
+    std::uint32_t pc;
+  };
+  struct AsyncRead {  // its place in the queue of each of its warps, or of its thread
+    ThreadId thread;
+    std::uint32_t pc;
+    int warps;  // 0: a thread's
+    int timeline[4];
+    std::uint32_t place[4];
+  };
+  struct Queue {  // of asynchronous readings, which end in their order
+    int timeline = -1;
+    std::uint32_t issued = 0, done = 0;
+  };
 
   bool ordered(const WarpClock& clock, int lane, int earlier_lane, std::uint32_t stamp) const {
     return lane == earlier_lane || stamp < clock.all_before || clock.known[lane][earlier_lane] >= stamp;
@@ -94,6 +164,30 @@ class Shadow {
   void report(Finding::Kind kind, std::size_t offset, const RawAccess& first, const RawAccess& second,
               const char* what);
   RawAccess last_write(const Cell& cell) const;
+
+  // --- shadow_tracked.cpp ---
+  void read_tracked(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc);
+  void write_tracked(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc, bool pending);
+  bool usable(Cell& cell, std::size_t index, bool write, ThreadId thread, std::uintptr_t pc);
+  // `before`: what orders the two, if not a barrier
+  bool ordered(ThreadId thread, std::uint16_t earlier, std::uint32_t stamp) const {
+    return thread.linear == earlier || thread_clocks_.seen(thread.linear, earlier) > stamp;
+  }
+  bool over(const AsyncRead& read, ThreadId thread) const;
+  bool stands_for(const Read& earlier, ThreadId thread) const;
+  bool check_plain_writer(const Cell& cell, std::size_t index, bool write, ThreadId thread, std::uintptr_t pc);
+  void check_tracked_readers(const Cell& cell, std::size_t index, ThreadId thread, std::uintptr_t pc);
+  void add_read(Cell& cell, ThreadId thread, std::uintptr_t pc);
+  void forget_reads(Cell& cell);
+  std::uint32_t new_read(const Read& read);
+  void start_tracking_cells();
+  // --- shadow_async.cpp ---
+  std::uint32_t read_issued(std::size_t offset, std::size_t bytes, AsyncRead read, std::uintptr_t pc);
+  void check_async(Cell& cell, std::size_t index, bool write, ThreadId thread, std::uintptr_t pc);
+  Queue& queue_of(std::vector<Queue>& queues, int which);
+  RawAccess issuer(const AsyncWrite& write) const {
+    return {write.pc, write.thread.warp, write.thread.lane, true};
+  }
   static RawAccess access(ThreadId thread, std::uintptr_t pc, bool write) {
     return {pc, thread.warp, thread.lane, write};
   }
@@ -114,6 +208,16 @@ class Shadow {
   std::array<Clock, 32> warp_known_;
   std::array<Clock, 16> given_;  // to the use of a barrier that is under way
   std::unordered_map<std::size_t, std::array<WarpRead, 32>> warp_reads_;
+
+  int threads_ = 0;
+  std::array<std::uint32_t, 32> barrier_stamp_{};  // of each warp's lanes, after the last block barrier
+  ThreadClocks thread_clocks_;                     // active while tracking
+  std::array<Knowledge, 16> given_tracked_;        // as given_
+  std::vector<Read> reads_;                        // [0] is not used
+  std::uint32_t free_reads_ = 0;
+  std::vector<AsyncWrite> async_writes_;
+  std::vector<AsyncRead> async_reads_;
+  std::vector<Queue> warp_queues_, thread_queues_;
 };
 
 }  // namespace lab::cpu

@@ -51,6 +51,9 @@ class SharedMemory {
   std::size_t offset(const void* address) const { return std::size_t(static_cast<const std::byte*>(address) - arena_); }
   // Of an address in the dynamic part: its place in the window. Gaps end where the window does.
   std::size_t window_address(const void* address) const { return offset(address) - DYNAMIC + WINDOW_START; }
+  // The window addresses of the block's dynamic part end here.
+  std::size_t window_end() const { return (gaps_ ? next_ : DYNAMIC + request_) - DYNAMIC + WINDOW_START; }
+  std::size_t offset_of_window(std::size_t address) const { return address - WINDOW_START + DYNAMIC; }
   // "S_scores[56][0]", "S_scores[64][0], past its 64 rows", "byte 81412 of a request of 81408".
   std::string describe(std::size_t offset) const;
   // Empty, or what the guards show to have been overwritten outside the request. For runs without the checker.

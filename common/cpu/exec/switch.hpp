@@ -101,13 +101,13 @@ LAB_ON_PATH Fiber* Block::pick() {
 
 // The current fiber is marked as waiting, or not: whoever is next by the schedule runs, possibly itself.
 LAB_ON_PATH void Block::wait_for_turn() {
-  if (!ready_warps_) deadlock();
+  if (!ready_warps_) [[unlikely]]
+    idle();
   switch_to(pick());
 }
 
 LAB_ON_PATH void Block::meet(Collective kind, std::uint32_t mask, Complete complete, std::uintptr_t pc) {
-  if (expired_) [[unlikely]]
-    out_of_time(pc);
+  switch_point(pc);
   Fiber& fiber = *current_;
   Warp& warp = warps_[fiber.warp];
   const std::uint32_t lane = 1u << fiber.lane;

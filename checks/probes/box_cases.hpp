@@ -1,0 +1,88 @@
+// Boxes for the copy engine: where each half of a box comes from and goes to, written as one formula, and the cases
+// that `make probe-wgmma check=1` tries on a GPU and the unit tests on the CPU.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/tensor_map.hpp"
+#include "common/wgmma_layout.hpp"
+
+namespace lab::box_cases {
+
+struct Case {
+  TensorShape shape;
+  int at[MAX_TENSOR_RANK] = {};
+};
+
+inline std::uint32_t box_halves(const TensorShape& shape) {
+  std::uint32_t halves = 1;
+  for (int d = 0; d < shape.rank; ++d) halves *= shape.box[d];
+  return halves;
+}
+inline std::uint32_t swizzle_bytes(Swizzle swizzle) { return swizzle == Swizzle::none ? 0 : 16u << int(swizzle); }
+
+struct HalfOfBox {
+  bool inside;           // of the tensor; what lies outside is zero when loaded, and not stored
+  std::uint64_t global;  // bytes from the tensor's first
+  std::uint32_t shared;  // bytes from the box's first
+};
+// Half number i of the box, dimension 0 fastest; the box begins at shared address `base`. Rows of the box lie without
+// gaps, whatever the swizzle.
+inline HalfOfBox half_of(const Case& c, std::uint32_t base, std::uint32_t i) {
+  HalfOfBox result{true, 0, 0};
+  result.shared = wgmma_layout::swizzled(base + 2 * i, swizzle_bytes(c.shape.swizzle)) - base;
+  for (int d = 0; d < c.shape.rank; ++d) {
+    const std::int64_t index = c.at[d] + std::int64_t(i % c.shape.box[d]);
+    i /= c.shape.box[d];
+    if (index < 0 || index >= std::int64_t(c.shape.extent[d])) result.inside = false;
+    result.global += std::uint64_t(index) * c.shape.stride[d];
+  }
+  return result;
+}
+
+// A dense tensor of these extents.
+inline Case dense(std::vector<unsigned> extents, std::vector<unsigned> box, std::vector<int> at, Swizzle swizzle) {
+  Case c;
+  c.shape.rank = int(extents.size()), c.shape.swizzle = swizzle;
+  std::uint64_t stride = 2;
+  for (int d = 0; d < c.shape.rank; ++d) {
+    const auto i = std::size_t(d);
+    c.shape.extent[d] = extents[i], c.shape.box[d] = box[i], c.at[d] = at[i], c.shape.stride[d] = stride;
+    stride = (stride * extents[i] + 15) / 16 * 16;
+  }
+  return c;
+}
+inline std::uint64_t tensor_bytes(const Case& c) {
+  const int last = c.shape.rank - 1;
+  return c.shape.extent[last] * (last ? c.shape.stride[last] : 2);
+}
+
+inline std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (const Swizzle swizzle : {Swizzle::none, Swizzle::b32, Swizzle::b64, Swizzle::b128}) {
+    const unsigned full = swizzle == Swizzle::none ? 64 : swizzle_bytes(swizzle) / 2;
+    for (const unsigned inner : {full, full / 2}) {
+      if (inner < 8) continue;
+      for (const auto& [x, y] :
+           {std::pair{0, 0}, {8, 3}, {-8, -2}, {-3, 5}, {int(200 - inner / 2), 70}, {190, 90}, {240, 0}})
+        cases.push_back(dense({200, 100}, {inner, 64}, {x, y}, swizzle));
+      cases.push_back(dense({96, 40, 5}, {inner, 16, 3}, {16, -4, 3}, swizzle));
+      cases.push_back(dense({96, 40, 5}, {inner, 32, 2}, {64, 30, -1}, swizzle));
+      cases.push_back(dense({64, 20, 4, 3}, {inner, 8, 2, 2}, {8, 15, 3, 2}, swizzle));
+    }
+  }
+  return cases;
+}
+
+inline std::string spelt(const Case& c) {
+  std::string text = "box";
+  for (int d = 0; d < c.shape.rank; ++d) text += (d ? " x " : " ") + std::to_string(c.shape.box[d]);
+  text += " at";
+  for (int d = 0; d < c.shape.rank; ++d) text += (d ? "," : " ") + std::to_string(c.at[d]);
+  text += " of";
+  for (int d = 0; d < c.shape.rank; ++d) text += (d ? " x " : " ") + std::to_string(c.shape.extent[d]);
+  return text + ", swizzle " + std::to_string(swizzle_bytes(c.shape.swizzle));
+}
+
+}  // namespace lab::box_cases

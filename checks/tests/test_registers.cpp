@@ -1,0 +1,84 @@
+// setmaxnreg on the CPU: registers are given back and taken, and asking for more than there is hangs.
+#include "checks/tests/test_exec.hpp"
+#include "common/ptx/registers.cuh"
+
+using namespace lab;
+using namespace lab::ptx;
+using Kind = Finding::Kind;
+
+namespace {
+int group() { return int(threadIdx.x) / 128; }
+}  // namespace
+
+TEST_CASE("setmaxnreg: a producer gives back what two consumers take") {
+  under_all_schedules([](const ExecOptions& options) {
+    int gave = 0, early = 0;
+    const Outcome outcome = run(
+        1, 384,  // 168 each at launch
+        [&] {
+          if (group() == 0) {
+            ++gave;
+            registers_release<24>();
+          } else {
+            registers_take<240>();
+            early += gave < 128;
+          }
+        },
+        options);
+    CHECK_MESSAGE(outcome.ok(), outcome.message());
+    CHECK(early < 256);  // the last warps to take have to wait for all of it
+  });
+}
+
+TEST_CASE("setmaxnreg: what is taken must be there, or the block hangs and says so") {
+  int line = 0;
+  const Outcome outcome = run(1, 384, [&] {
+    if (group() == 0)
+      registers_release<24>();
+    else
+      HERE(line, registers_take<248>());
+  });
+  check_failed(outcome, cudaErrorLaunchTimeout, Kind::deadlock);
+  CHECK_CONTAINS(outcome.message(), "wait for 248 registers per thread (setmaxnreg.inc), 2560 more for the warp; ");
+  CHECK_CONTAINS(outcome.message(), " are free (" + std::string(__FILE__) + ":" + std::to_string(line) + ")");
+}
+
+TEST_CASE("setmaxnreg: misuse is named") {
+  const auto refused = [](unsigned threads, const std::function<void()>& thread, const std::string& text) {
+    const Outcome outcome = run(1, threads, thread);
+    check_failed(outcome, cudaErrorLaunchFailure, Kind::collective);
+    CHECK_CONTAINS(outcome.message(), text);
+  };
+  refused(
+      384, [] { registers_release<176>(); }, "setmaxnreg.dec 176: the thread has 168; .dec gives registers back");
+  refused(
+      384, [] { registers_take<160>(); }, "setmaxnreg.inc 160: the thread has 168; .inc takes more");
+  refused(
+      96, [] { registers_release<24>(); }, "it is for whole warpgroups; the block has 96 threads");
+  refused(
+      256,
+      [] {
+        if (threadIdx.x < 32) registers_release<24>(), registers_release<24>();
+      },
+      "setmaxnreg.dec 24: warp 1 of this warpgroup has not come to the one before");
+  refused(
+      128,
+      [] {
+        if (threadIdx.x < 32)
+          registers_release<24>();
+        else
+          registers_release<32>();
+      },
+      "setmaxnreg.dec 32: warp 0 of this warpgroup asked for 24");
+  refused(
+      128,
+      [] {
+        if (threadIdx.x < 32) {
+          if (threadIdx.x < 16)
+            registers_release<24>();
+          else
+            registers_release<32>();
+        }
+      },
+      "setmaxnreg.dec 32 meets lane 0 of its warp in setmaxnreg.dec 24");
+}

@@ -1,0 +1,441 @@
+// The copy engine on the CPU: boxes of 2 to 4 dimensions, their swizzles and edges, when their bytes come, and what is
+// refused.
+#include <cstring>
+#include <vector>
+
+#include "checks/tests/test_exec.hpp"
+#include "common/ptx/tma.cuh"
+#include "common/smem_plan.cuh"
+
+using namespace lab;
+using namespace lab::ptx;
+using Kind = Finding::Kind;
+
+namespace {
+
+// A tensor of numbers that say where they are.
+struct Tensor {
+  TensorShape shape;
+  half* data = nullptr;
+  std::size_t elements = 0;
+  explicit Tensor(std::vector<int> extents, std::vector<int> box, Swizzle swizzle = Swizzle::none, int pad = 0) {
+    shape.rank = int(extents.size()), shape.swizzle = swizzle;
+    std::size_t stride = sizeof(half);
+    for (int d = 0; d < shape.rank; ++d) {
+      shape.extent[d] = std::uint64_t(extents[std::size_t(d)]), shape.box[d] = std::uint32_t(box[std::size_t(d)]);
+      shape.stride[d] = stride;
+      stride *= shape.extent[d];
+      if (d == 0) stride += std::size_t(pad) * sizeof(half);
+    }
+    elements = stride / sizeof(half);
+    REQUIRE(cudaMalloc(&data, stride) == cudaSuccess);
+    auto* bits = reinterpret_cast<std::uint16_t*>(data);
+    for (std::size_t i = 0; i < elements; ++i) bits[i] = value(i);
+  }
+  ~Tensor() { cudaFree(data); }
+  Tensor(const Tensor&) = delete;
+  Tensor& operator=(const Tensor&) = delete;
+  static std::uint16_t value(std::size_t i) { return std::uint16_t(i * 40503u % 65521u + 1); }
+  TensorMap map() const {
+    TensorMap made;
+    CHECK(make_tensor_map(made, data, shape) == cudaSuccess);
+    return made;
+  }
+  int box_elements() const {
+    int n = 1;
+    for (int d = 0; d < shape.rank; ++d) n *= int(shape.box[d]);
+    return n;
+  }
+  // What element i of the box at `at` is, 0 outside the tensor; -1: nothing is there to be written.
+  std::uint16_t expected(int i, const int* at) const {
+    std::size_t place = 0;
+    for (int d = 0; d < shape.rank; ++d) {
+      const int x = at[d] + i % int(shape.box[d]);
+      i /= int(shape.box[d]);
+      if (x < 0 || x >= int(shape.extent[d])) return 0;
+      place += std::size_t(x) * (shape.stride[d] / sizeof(half));
+    }
+    return value(place);
+  }
+};
+
+void load(int rank, void* shared, const TensorMap& map, const int* at, MBarrier* full) {
+  if (rank == 2) tma_load_2d(shared, &map, at[0], at[1], full);
+  if (rank == 3) tma_load_3d(shared, &map, at[0], at[1], at[2], full);
+  if (rank == 4) tma_load_4d(shared, &map, at[0], at[1], at[2], at[3], full);
+}
+
+MBarrier* barrier(AlignedSmemCursor& cursor, unsigned arrivals = 1) {
+  auto* full = cursor.array<MBarrier>("full", 1, 1);
+  if (threadIdx.x == 0) {
+    mbarrier_init(full, arrivals);
+    fence_mbarrier_init();
+  }
+  __syncthreads();
+  return full;
+}
+
+// The box at `at`, as it lies in shared memory.
+std::vector<std::uint16_t> loaded(const Tensor& tensor, std::vector<int> at, const ExecOptions& options = {}) {
+  const TensorMap map = tensor.map();
+  const int elements = tensor.box_elements();
+  std::vector<std::uint16_t> got(std::size_t(elements), 0xFFFF);
+  const Outcome outcome = run(
+      1, 64,
+      [&] {
+        AlignedSmemCursor cursor;
+        auto* tile = cursor.array<half, SWIZZLE_ALIGN>("tile", elements, 1);
+        MBarrier* full = barrier(cursor);
+        if (threadIdx.x == 32) {
+          mbarrier_arrive_expect_tx(full, unsigned(elements) * 2);
+          load(tensor.shape.rank, tile, map, at.data(), full);
+        }
+        mbarrier_wait(full, 0);
+        if (threadIdx.x == 5) std::memcpy(got.data(), tile, got.size() * 2);
+      },
+      options, std::size_t(elements) * 2 + 64);
+  CHECK_MESSAGE(outcome.ok(), outcome.message());
+  return got;
+}
+
+void under_all_copies(const std::function<void(const ExecOptions&)>& body) {
+  for (const Copies copies : {Copies::at_wait, Copies::at_issue, Copies::random})
+    under_all_schedules([&](ExecOptions options) {
+      options.copies = copies;
+      CAPTURE(std::string(name(copies)));
+      body(options);
+    });
+}
+
+}  // namespace
+
+TEST_CASE("tma: a box arrives row by row, in 2, 3 and 4 dimensions, under every schedule and time of copying") {
+  const Tensor flat({40, 30}, {16, 8}, Swizzle::none, 8), deep({32, 9, 5}, {8, 3, 2}),
+      deeper({24, 4, 3, 6}, {16, 2, 2, 3});
+  const int at2[] = {8, 3}, at3[] = {16, 4, 2}, at4[] = {8, 1, 1, 2};
+  under_all_copies([&](const ExecOptions& options) {
+    const auto same = [&](const Tensor& tensor, const int* at) {
+      const auto got = loaded(tensor, std::vector<int>(at, at + tensor.shape.rank), options);
+      int wrong = 0;
+      for (int i = 0; i < int(got.size()); ++i) wrong += got[std::size_t(i)] != tensor.expected(i, at);
+      CHECK(wrong == 0);
+    };
+    same(flat, at2), same(deep, at3), same(deeper, at4);
+  });
+}
+
+TEST_CASE("tma: what lies outside the tensor arrives as zeros, on every side") {
+  const Tensor flat({40, 30}, {16, 8}, Swizzle::none, 8), deeper({24, 4, 3, 6}, {16, 2, 2, 3});
+  for (const std::vector<int>& at : {std::vector<int>{-5, -3}, {33, 27}, {40, 0}, {0, 30}, {-16, 4}, {-1, 29}}) {
+    const auto got = loaded(flat, at);
+    for (int i = 0; i < int(got.size()); ++i) CHECK(got[std::size_t(i)] == flat.expected(i, at.data()));
+  }
+  const std::vector<int> at{13, 3, -1, 4};
+  const auto got = loaded(deeper, at);
+  for (int i = 0; i < int(got.size()); ++i) CHECK(got[std::size_t(i)] == deeper.expected(i, at.data()));
+}
+
+TEST_CASE("tma: swizzles exchange 16-byte chunks by the bits of the shared address") {
+  // PTX ISA, "Swizzling Modes": with 128 B, chunk c of row r lies at c ^ (r % 8); with 64 B, rows are half as long and
+  // two share 128 bytes: c ^ (r / 2 % 4); with 32 B, c ^ (r / 4 % 2).
+  const struct {
+    Swizzle swizzle;
+    int columns;
+    int (*exchanged)(int chunk, int row);
+  } cases[] = {{Swizzle::none, 64, [](int c, int) { return c; }},
+               {Swizzle::b128, 64, [](int c, int r) { return c ^ (r % 8); }},
+               {Swizzle::b64, 32, [](int c, int r) { return c ^ (r / 2 % 4); }},
+               {Swizzle::b32, 16, [](int c, int r) { return c ^ (r / 4 % 2); }}};
+  for (const auto& c : cases) {
+    const Tensor tensor({c.columns * 2, 50}, {c.columns, 24}, c.swizzle);
+    const int at[] = {c.columns, 30};
+    const auto got = loaded(tensor, {at[0], at[1]});
+    for (int r = 0; r < 24; ++r)
+      for (int x = 0; x < c.columns; ++x) {
+        const int place = r * c.columns + c.exchanged(x / 8, r) * 8 + x % 8;
+        CHECK(got[std::size_t(place)] == tensor.expected(r * c.columns + x, at));
+      }
+  }
+}
+
+TEST_CASE("tma: the swizzle is one of the address, so a tile that starts 128 bytes late is exchanged differently") {
+  const Tensor tensor({64, 16}, {64, 8}, Swizzle::b128);
+  const TensorMap map = tensor.map();
+  std::uint16_t got[9 * 64] = {};
+  const Outcome outcome = run(
+      1, 1,
+      [&] {
+        AlignedSmemCursor cursor;
+        auto* tile = cursor.array<half, SWIZZLE_ALIGN>("tile", 9 * 64, 1);
+        MBarrier* full = barrier(cursor);
+        mbarrier_arrive_expect_tx(full, 1024);
+        tma_load_2d(tile + 64, &map, 0, 0, full);
+        mbarrier_wait(full, 0);
+        std::memcpy(got, tile, sizeof got);
+      },
+      {}, 9 * 128 + 64);
+  CHECK_MESSAGE(outcome.ok(), outcome.message());
+  const int at[] = {0, 0};
+  for (int r = 0; r < 8; ++r)
+    for (int x = 0; x < 64; ++x)
+      CHECK(got[(r + 1) * 64 + ((x / 8) ^ ((r + 1) % 8)) * 8 + x % 8] == tensor.expected(r * 64 + x, at));
+}
+
+TEST_CASE("tma: the time of a copy is a choice between the issue and the wait") {
+  const Tensor tensor({64, 16}, {64, 8});
+  const TensorMap map = tensor.map();
+  const auto seen_early = [&](Copies copies, std::uint64_t seed) {
+    bool early = false;
+    ExecOptions options;
+    options.copies = copies, options.seed = seed;
+    const Outcome outcome = run(
+        1, 32,
+        [&] {
+          AlignedSmemCursor cursor;
+          auto* tile = cursor.array<std::uint16_t, SWIZZLE_ALIGN>("tile", 512, 1);
+          MBarrier* full = barrier(cursor);
+          if (threadIdx.x == 0) {
+            mbarrier_arrive_expect_tx(full, 1024);
+            tma_load_2d(tile, &map, 0, 0, full);
+          }
+          __syncwarp();
+          if (threadIdx.x == 7) early = tile[3] == Tensor::value(3);  // wrong, and right if the copy was fast
+          mbarrier_wait(full, 0);
+          CHECK(tile[3] == Tensor::value(3));
+        },
+        options, 1024 + 64);
+    CHECK_MESSAGE(outcome.ok(), outcome.message());
+    return early;
+  };
+  int random = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    CHECK(seen_early(Copies::at_issue, seed));
+    CHECK_FALSE(seen_early(Copies::at_wait, seed));
+    random += seen_early(Copies::random, seed);
+  }
+  CHECK(random > 0);
+  CHECK(random < 20);
+}
+
+TEST_CASE("tma: the map is read when the copy is issued") {
+  const Tensor tensor({64, 16}, {64, 8}), other({64, 16}, {64, 8});
+  std::uint16_t got = 0;
+  const Outcome outcome = run(
+      1, 1,
+      [&] {
+        AlignedSmemCursor cursor;
+        auto* tile = cursor.array<std::uint16_t, SWIZZLE_ALIGN>("tile", 512, 1);
+        MBarrier* full = barrier(cursor);
+        mbarrier_arrive_expect_tx(full, 1024);
+        {
+          TensorMap map = tensor.map();
+          tma_load_2d(tile, &map, 0, 0, full);
+          map = {};
+        }
+        mbarrier_wait(full, 0);
+        got = tile[9];
+      },
+      {}, 1024 + 64);
+  CHECK_MESSAGE(outcome.ok(), outcome.message());
+  CHECK(got == Tensor::value(9));
+}
+
+TEST_CASE("tma: bytes count for the barrier, and more than announced complete a phase early") {
+  const Tensor tensor({64, 16}, {64, 8});
+  const TensorMap map = tensor.map();
+  // Two boxes of which one was announced: the wait ends with the first, under copies as late as can be.
+  bool second_there = true;
+  const Outcome outcome = run(
+      1, 1,
+      [&] {
+        AlignedSmemCursor cursor;
+        auto* tile = cursor.array<std::uint16_t, SWIZZLE_ALIGN>("tile", 1024, 1);
+        MBarrier* full = barrier(cursor);
+        mbarrier_arrive_expect_tx(full, 1024);
+        tma_load_2d(tile, &map, 0, 0, full);
+        tma_load_2d(tile + 512, &map, 0, 8, full);
+        mbarrier_wait(full, 0);
+        second_there = tile[512] == Tensor::value(512);
+      },
+      {}, 2048 + 64);
+  CHECK_MESSAGE(outcome.ok(), outcome.message());
+  CHECK_FALSE(second_there);
+}
+
+TEST_CASE("tma: bytes that never come are a deadlock that says how many") {
+  const Tensor tensor({64, 16}, {64, 8});
+  const TensorMap map = tensor.map();
+  const Outcome outcome = run(
+      1, 32,
+      [&] {
+        AlignedSmemCursor cursor;
+        auto* tile = cursor.array<std::uint16_t, SWIZZLE_ALIGN>("tile", 1024, 1);
+        MBarrier* full = barrier(cursor);
+        if (threadIdx.x == 0) {
+          mbarrier_arrive_expect_tx(full, 2048);
+          tma_load_2d(tile, &map, 0, 0, full);
+        }
+        mbarrier_wait(full, 0);
+      },
+      {}, 2048 + 64);
+  check_failed(outcome, cudaErrorLaunchTimeout, Kind::deadlock);
+  CHECK_CONTAINS(outcome.message(), "wait for phase 0 of full[0] (parity 0): 1024 bytes missing");
+}
+
+TEST_CASE("tma: contiguous copies both ways") {
+  under_all_copies([](const ExecOptions& options) {
+    Global in(512), out(512);
+    const Outcome outcome = run(
+        1, 32,
+        [&] {
+          AlignedSmemCursor cursor;
+          auto* bytes = cursor.array<unsigned char>("bytes", 512, 1);
+          MBarrier* full = barrier(cursor);
+          if (threadIdx.x == 3) {
+            mbarrier_arrive_expect_tx(full, 96);
+            bulk_load(bytes + 16, in.bytes + 32, 96, full);
+          }
+          mbarrier_wait(full, 0);
+          if (threadIdx.x == 9) {
+            bulk_store(out.bytes + 400, bytes + 16, 96);
+            bulk_commit();
+            bulk_wait<0>();
+          }
+        },
+        options, 512 + 64);
+    CHECK_MESSAGE(outcome.ok(), outcome.message());
+    for (std::size_t i = 0; i < 512; ++i) CHECK(out.bytes[i] == byte_at(i >= 400 && i < 496 ? i - 400 + 32 : i));
+  });
+}
+
+TEST_CASE("tma: a store writes the part of its box that lies in the tensor, as swizzled as a load wrote it") {
+  under_all_copies([](const ExecOptions& options) {
+    const Tensor from({64, 16}, {64, 8}, Swizzle::b128), to({64, 16}, {64, 8}, Swizzle::b128, 8);
+    const TensorMap source = from.map(), target = to.map();
+    const Outcome outcome = run(
+        1, 32,
+        [&] {
+          AlignedSmemCursor cursor;
+          auto* tile = cursor.array<half, SWIZZLE_ALIGN>("tile", 512, 1);
+          MBarrier* full = barrier(cursor);
+          if (threadIdx.x != 0) return;
+          mbarrier_arrive_expect_tx(full, 1024);
+          tma_load_2d(tile, &source, 0, 4, full);
+          mbarrier_wait(full, 0);
+          tma_store_2d(&target, tile, 40, 11);
+          bulk_commit();
+          bulk_wait_read<0>();
+        },
+        options, 1024 + 64);
+    CHECK_MESSAGE(outcome.ok(), outcome.message());
+    const auto* bits = reinterpret_cast<const std::uint16_t*>(to.data);
+    for (std::size_t i = 0; i < to.elements; ++i) {
+      const std::size_t x = i % 72, y = i / 72;
+      const bool written = x >= 40 && x < 64 && y >= 11;
+      CHECK(bits[i] == (written ? Tensor::value((y - 11 + 4) * 64 + x - 40) : Tensor::value(i)));
+    }
+  });
+}
+
+TEST_CASE("tma: a store reads its bytes as late as its wait, and groups are waited for in order") {
+  Global out(64);
+  ExecOptions late;
+  const auto first_byte = [&](auto wait) {
+    const Outcome outcome = run(
+        1, 1,
+        [&] {
+          AlignedSmemCursor cursor;
+          auto* bytes = cursor.array<unsigned char>("bytes", 64, 1);
+          for (int i = 0; i < 64; ++i) bytes[i] = 1;
+          bulk_store(out.bytes, bytes, 16);
+          bulk_commit();
+          bulk_store(out.bytes + 16, bytes + 16, 16);
+          bulk_commit();
+          wait();
+          for (int i = 0; i < 64; ++i) bytes[i] = 2;
+        },
+        late, 64);
+    CHECK_MESSAGE(outcome.ok(), outcome.message());
+    return 10 * out.bytes[0] + out.bytes[16];
+  };
+  CHECK(first_byte([] { bulk_wait<0>(); }) == 11);
+  CHECK(first_byte([] { bulk_wait_read<0>(); }) == 11);
+  CHECK(first_byte([] { bulk_wait_read<1>(); }) == 12);
+  CHECK(first_byte([] { bulk_wait<2>(); }) == 22);
+}
+
+TEST_CASE("tma: what the instruction refuses") {
+  const Tensor tensor({64, 16}, {64, 8});
+  const TensorMap map = tensor.map(), none{};
+  const auto refused = [&](auto thread, Kind kind, const std::string& text) {
+    int line = 0;
+    const Outcome outcome = run(
+        1, 1,
+        [&] {
+          AlignedSmemCursor cursor;
+          auto* tile = cursor.array<unsigned char, SWIZZLE_ALIGN>("tile", 2048, 1);
+          MBarrier* full = barrier(cursor);
+          thread(tile, full);
+        },
+        {}, 2048 + 64);
+    (void)line;
+    CHECK(outcome.finished != cudaSuccess);
+    REQUIRE(outcome.report.findings.size() == 1);
+    CHECK(outcome.report.findings[0].kind == kind);
+    CHECK_CONTAINS(outcome.message(), text);
+  };
+  refused([&](unsigned char* tile, MBarrier* full) { tma_load_2d(tile + 64, &map, 0, 0, full); }, Kind::misaligned,
+          "misaligned address: cp.async.bulk.tensor.2d to tile[64], 64 bytes past a multiple of 128");
+  refused([&](unsigned char* tile, MBarrier* full) { tma_load_3d(tile, &map, 0, 0, 0, full); }, Kind::out_of_bounds,
+          "cp.async.bulk.tensor.3d with the map of a 2-D tensor");
+  refused([&](unsigned char* tile, MBarrier* full) { tma_load_2d(tile, &none, 0, 0, full); }, Kind::out_of_bounds,
+          "with a map that make_tensor_map has not made");
+  refused([&](unsigned char* tile, MBarrier*) { tma_load_2d(tile, &map, 0, 0, reinterpret_cast<MBarrier*>(tile)); },
+          Kind::mbarrier, "cp.async.bulk.tensor.2d on tile[0], which no thread has initialised yet");
+  refused([&](unsigned char* tile, MBarrier* full) { bulk_load(tile, tensor.data, 24, full); }, Kind::misaligned,
+          "cp.async.bulk of 24 bytes; a multiple of 16 is allowed");
+  refused([&](unsigned char* tile, MBarrier* full) { bulk_load(tile, tensor.data + 4, 32, full); }, Kind::misaligned,
+          "a global address 8 bytes past a multiple of 16");
+  refused([&](unsigned char* tile, MBarrier*) { tma_store_2d(&map, tile + 16, 0, 0); }, Kind::misaligned,
+          "cp.async.bulk.tensor.2d from tile[16], 16 bytes past a multiple of 128");
+  half outside[8];
+  refused([&](unsigned char*, MBarrier* full) { tma_load_2d(outside, &map, 0, 0, full); }, Kind::out_of_bounds,
+          "cp.async.bulk.tensor.2d to an address outside shared memory");
+}
+
+TEST_CASE("tensor maps: what the driver would refuse is one line") {
+  half* data = nullptr;
+  REQUIRE(cudaMalloc(&data, 4096) == cudaSuccess);
+  const auto refused = [&](auto change, const std::string& text) {
+    TensorShape shape;
+    shape.rank = 3, shape.swizzle = Swizzle::b128;
+    for (int d = 0; d < 3; ++d) shape.extent[d] = 64, shape.box[d] = 8, shape.stride[d] = d == 0 ? 2 : 128;
+    const half* base = data;
+    change(shape, base);
+    take_exec_report();
+    TensorMap map;
+    const cudaError_t error = make_tensor_map(map, base, shape);
+    const std::string message = take_exec_report().message;
+    CHECK(error == (text.empty() ? cudaSuccess : cudaErrorInvalidValue));
+    CHECK(message == text);
+  };
+  refused([](TensorShape&, const half*&) {}, "");
+  refused([](TensorShape& s, const half*&) { s.rank = 5; }, "tensor map: rank 5; 1 to 4 are allowed");
+  refused([](TensorShape&, const half*& b) { b += 4; }, "tensor map: a base address that is no multiple of 16");
+  refused([](TensorShape&, const half*& b) { b = nullptr; }, "tensor map: a base address that is no multiple of 16");
+  refused([](TensorShape& s, const half*&) { s.extent[1] = 0; },
+          "tensor map: extent 0 of dimension 1; 1 to 2^32 are allowed");
+  refused([](TensorShape& s, const half*&) { s.stride[2] = 72; },
+          "tensor map: stride 72 of dimension 2; a multiple of 16 below 2^40 is allowed");
+  refused([](TensorShape& s, const half*&) { s.box[1] = 257; },
+          "tensor map: box 257 of dimension 1; 1 to 256 are allowed");
+  refused([](TensorShape& s, const half*&) { s.stride[0] = 4; },
+          "tensor map: stride 4 of dimension 0; it is the element's 2 bytes");
+  refused([](TensorShape& s, const half*&) { s.box[0] = 4; },
+          "tensor map: rows of 8 bytes in the box; a multiple of 16 is allowed");
+  refused([](TensorShape& s, const half*&) { s.box[0] = 72; },
+          "tensor map: rows of 144 bytes in the box; the swizzle has room for 128");
+  refused([](TensorShape& s, const half*&) { s.box[0] = 24, s.swizzle = Swizzle::b32; },
+          "tensor map: rows of 48 bytes in the box; the swizzle has room for 32");
+  cudaFree(data);
+}

@@ -1,0 +1,19 @@
+// Kernels for the checker's tests of wgmma: one warpgroup each, unless said otherwise. Instrumented, as those of
+// checks/tests/test_checker_kernels.cpp are.
+#pragma once
+namespace lab::wgmma_kernels {
+
+using Kernel = void(int* out);
+
+inline constexpr unsigned SMEM = 17 * 1024;
+
+// --- right ---------------------------------------------------------------------------------------------
+Kernel one_product, two_groups_in_flight, accumulators_untouched, scores_become_operand, products_in_turn;
+// --- registers before their wait --------------------------------------------------------------------------
+Kernel read_at_once, wait_one_too_few, wait_before_commit, d_overwritten, a_overwritten;
+// --- fences -------------------------------------------------------------------------------------------
+Kernel no_fence_at_all, d_touched_after_fence, a_packed_after_fence, d_read_then_product, shape_changed;
+// --- the rest ------------------------------------------------------------------------------------------
+Kernel never_waited, never_committed, three_warps_come, warps_differ, operand_overwritten;
+
+}  // namespace lab::wgmma_kernels

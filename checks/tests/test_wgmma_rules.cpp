@@ -1,0 +1,103 @@
+// The checker's rules of wgmma: each kernel of test_wgmma_kernels.cpp under every schedule, and whenever products
+// happen.
+#include "checks/tests/test_exec.hpp"
+#include "checks/tests/test_sm80.hpp"
+#include "checks/tests/test_wgmma_kernels.hpp"
+
+using namespace lab;
+using sm80_tests::findings;
+using sm80_tests::texts;
+using Kind = Finding::Kind;
+
+namespace {
+
+const std::string FILE_NAME = "checks/tests/test_wgmma_kernels.cpp";
+
+struct Run {
+  const char* name;
+  wgmma_kernels::Kernel* kernel;
+};
+#define WGMMA(kernel) #kernel, lab::wgmma_kernels::kernel
+
+template <class Body>
+void under_everything(Body body) {
+  for (const Copies products : {Copies::at_wait, Copies::at_issue, Copies::random})
+    under_all_schedules([&](ExecOptions options) {
+      options.products = products;
+      CAPTURE(std::string(name(products)));
+      body(options);
+    });
+}
+
+std::vector<Finding> findings_of(const Run& run, const ExecOptions& options) {
+  return findings({run.name, run.kernel, 128, wgmma_kernels::SMEM}, options);
+}
+
+void silent(const Run& run) {
+  under_everything([&](const ExecOptions& options) {
+    const auto found = findings_of(run, options);
+    CHECK_MESSAGE(found.empty(), run.name << ":\n" << texts(found));
+  });
+}
+
+struct Expected {
+  Kind kind;
+  const char* first;  // mark of the earlier side; "" if there is none
+  const char* second;
+  const char* where;
+  const char* words;
+};
+
+// One finding, the same whatever the schedule.
+void told(const Run& run, const Expected& expected) {
+  under_everything([&](const ExecOptions& options) {
+    const auto found = findings_of(run, options);
+    CAPTURE(run.name);
+    CAPTURE(texts(found));
+    REQUIRE(found.size() == 1);
+    const Finding& f = found[0];
+    CHECK(std::string(name(f.kind)) == name(expected.kind));
+    CHECK(f.second.line == sm80_tests::line_of(run.name, expected.second, FILE_NAME));
+    CHECK(f.second.file == FILE_NAME);
+    CHECK(f.first.valid == (expected.first[0] != 0));
+    if (f.first.valid) CHECK(f.first.line == sm80_tests::line_of(run.name, expected.first, FILE_NAME));
+    CHECK(f.where == expected.where);
+    CHECK_CONTAINS(f.text, expected.words);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("wgmma rules: what is right is silent") {
+  silent({WGMMA(one_product)});
+  silent({WGMMA(two_groups_in_flight)});
+  silent({WGMMA(accumulators_untouched)});
+  silent({WGMMA(scores_become_operand)});
+  silent({WGMMA(products_in_turn)});
+}
+
+TEST_CASE("wgmma rules: D must not be read, nor D or A changed, before the wait") {
+  const char* const writes = "a wgmma that nobody has waited for may still write this register";
+  told({WGMMA(read_at_once)}, {Kind::read_before_wait, "product", "touch", "D[5]", writes});
+  told({WGMMA(wait_one_too_few)}, {Kind::read_before_wait, "product", "touch", "D[5]", writes});
+  told({WGMMA(wait_before_commit)},
+       {Kind::read_before_wait, "product", "touch", "D[5]", "the wait came before its group was committed"});
+  told({WGMMA(d_overwritten)}, {Kind::changed_before_wait, "product", "touch", "D[7]", writes});
+  told({WGMMA(a_overwritten)}, {Kind::changed_before_wait, "product", "touch", "A[0]",
+                                "a wgmma that nobody has waited for may still read this register"});
+}
+
+TEST_CASE("wgmma rules: a fence before the first product, and after registers were touched") {
+  told({WGMMA(no_fence_at_all)}, {Kind::fence_missing, "", "product", "", "before the warp's first product"});
+  told({WGMMA(d_touched_after_fence)},
+       {Kind::fence_missing, "touch", "product", "D", "no wgmma_fence between this access to D and the product"});
+  told({WGMMA(a_packed_after_fence)},
+       {Kind::fence_missing, "touch", "product", "A", "no wgmma_fence between this access to A and the product"});
+  told({WGMMA(d_read_then_product)}, {Kind::fence_missing, "touch", "product", "D", "this access to D"});
+  told({WGMMA(shape_changed)}, {Kind::fence_missing, "touch", "product", "D", "different shape"});
+}
+
+TEST_CASE("wgmma rules: every product is committed and waited for") {
+  told({WGMMA(never_waited)}, {Kind::wgmma, "", "product", "", "returns without having waited for this product"});
+  told({WGMMA(never_committed)}, {Kind::wgmma, "", "product", "", "whose group was never committed"});
+}

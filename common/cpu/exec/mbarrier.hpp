@@ -1,0 +1,103 @@
+// The mbarriers of a block: who has arrived, how many bytes are still to come, who waits. Their state is kept here, by
+// their place in shared memory; the 8 bytes there are never looked at, as they are opaque on a GPU too.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "common/cpu/exec/shadow.hpp"
+
+namespace lab::ptx {
+struct MBarrier;
+}
+
+namespace lab::cpu {
+
+class Block;
+
+struct MBarrierState {
+  std::size_t offset = 0;  // in the arena
+  std::uint32_t arrivals = 0;
+  std::uint32_t pending = 0;           // arrivals that this phase waits for
+  std::int64_t bytes = 0;              // as many; below 0: more have come than were announced
+  std::uint32_t phase = 0;             // the one under way
+  std::vector<std::uint16_t> waiting;  // threads parked until it is complete
+
+  // For reports.
+  struct Arrival {
+    std::uint16_t thread;
+    std::uintptr_t pc;
+  };
+  struct Load {
+    ThreadId thread{};
+    std::uintptr_t pc = 0;
+    std::uint32_t phase = 0;  // in which its bytes were counted
+  };
+  std::vector<Arrival> arrived, arrived_before;  // in this phase, and in the one before
+  Load last_load;                                // pc 0: no copy was ever issued for this barrier
+  bool any_landed = false;
+
+  // For the checker (mbarrier_rules.cpp).
+  int timeline = -1;
+  ThreadId initialised_by{};
+  std::uintptr_t init_pc = 0;
+  std::uint32_t init_stamp = 0, fence_stamp = 0;  // fence_stamp 0: no fence.mbarrier_init yet
+  std::uint32_t seen = 0;                         // phases before this one were seen complete by somebody
+  Knowledge given, completed;                     // by arrivals so far; by those of completed phases
+};
+
+class MBarriers {
+ public:
+  explicit MBarriers(Block& block) : block_(block) {}
+  void reset() { all_.clear(), block_is_over_ = false; }
+
+  // --- what threads call ---------------------------------------------------------------------------------
+  void init(const ptx::MBarrier* barrier, unsigned arrivals, std::uintptr_t pc);
+  void arrive(const ptx::MBarrier* barrier, unsigned bytes, bool expects, std::uintptr_t pc);
+  void expect_tx(const ptx::MBarrier* barrier, unsigned bytes, std::uintptr_t pc);
+  void wait(const ptx::MBarrier* barrier, unsigned parity, std::uintptr_t pc);
+  bool try_wait(const ptx::MBarrier* barrier, unsigned parity, std::uintptr_t pc);
+  void fence_init();
+
+  // --- what the copy engine and the scheduler call -----------------------------------------------------------
+  // The number of the barrier at this address. A launch that uses what is no barrier fails.
+  int find(const ptx::MBarrier* barrier, const char* instruction, std::uintptr_t pc);
+  // A thread has asked for a copy that this barrier counts.
+  void copy_issued(int barrier, ThreadId thread, std::uintptr_t pc);
+  // The engine has written these bytes of that copy. Returns the phase that counted the last of them.
+  std::uint32_t complete_bytes(int barrier, std::int64_t bytes, ThreadId thread, std::uintptr_t pc);
+  // The block is over, and all copies have landed: what nobody has waited for is a finding.
+  void block_is_over() { block_is_over_ = true; }
+  void check_end();
+  bool waited_for(int barrier) const { return !all_[barrier].waiting.empty(); }
+  // Lanes in try_wait are told "not yet", since nothing else can run: those that have not been told so before, or all.
+  // False if there are none.
+  bool answer_polls(bool all);
+  std::string name(int barrier) const;        // "full[1]"
+  std::string phase_text(int barrier) const;  // "phase 2 of full[1] (parity 0): 1 of 2 arrivals missing"
+  std::string story() const;  // of each barrier that somebody waits for: who has arrived, and what was asked for
+  const MBarrierState& state(int barrier) const { return all_[barrier]; }
+
+ private:
+  bool await(const ptx::MBarrier* barrier, unsigned parity, bool polls, std::uintptr_t pc);
+  // Parks the calling thread until the phase is complete (true), or a poll is answered (false).
+  bool park(int barrier, bool polls, std::uintptr_t pc);
+  void complete_phase(int barrier, ThreadId thread, std::uintptr_t pc);
+
+  // mbarrier_rules.cpp; called while checking
+  void placed(int barrier, std::uintptr_t pc);
+  void check_known(int barrier, const char* instruction, std::uintptr_t pc);
+  void check_for_engine(int barrier, ThreadId thread, std::uintptr_t pc);
+  void check_seen_before(int barrier, ThreadId thread, std::uintptr_t pc);
+  void check_late(int barrier, unsigned parity, std::uintptr_t pc);
+  void passed(int barrier, std::uint32_t complete, std::uintptr_t pc);
+  void misuse(int barrier, const RawAccess& first, ThreadId thread, std::uintptr_t pc, const std::string& what);
+  void count_bytes(MBarrierState& barrier, unsigned bytes, std::uintptr_t pc);
+
+  Block& block_;
+  std::vector<MBarrierState> all_;
+  bool block_is_over_ = false;
+};
+
+}  // namespace lab::cpu

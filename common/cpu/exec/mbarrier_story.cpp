@@ -1,0 +1,70 @@
+// mbarriers in words, for a deadlock's report.
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include "common/cpu/exec/block.hpp"
+#include "common/cpu/exec/mbarrier.hpp"
+#include "common/cpu/exec/words.hpp"
+
+namespace lab::cpu {
+namespace {
+
+std::string line_text(std::uintptr_t pc) {
+  const SourceLine line = source_line(pc);
+  return line.file + ":" + std::to_string(line.line);
+}
+
+// "warps 4..7 lane 0 (FILE:LINE), warp 1 lanes 0..31 (FILE:LINE)": warps whose lanes are the same share a line.
+std::string who(const std::vector<MBarrierState::Arrival>& arrivals) {
+  std::map<std::string, std::map<int, std::uint32_t>> by_line;
+  for (const auto& arrival : arrivals)
+    by_line[line_text(arrival.pc)][arrival.thread / LANES] |= 1u << arrival.thread % LANES;
+  std::string text;
+  for (const auto& [line, warps] : by_line) {
+    std::map<std::uint32_t, std::uint32_t> by_lanes;  // lanes -> warps
+    for (const auto& [warp, lanes] : warps) by_lanes[lanes] |= 1u << warp;
+    for (const auto& [lanes, mask] : by_lanes)
+      text += (text.empty() ? "" : ", ") + std::string(mask & (mask - 1) ? "warps " : "warp ") + lanes_text(mask) +
+              (lanes & (lanes - 1) ? " lanes " : " lane ") + lanes_text(lanes) + " (" + line + ")";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string MBarriers::phase_text(int barrier) const {
+  const MBarrierState& state = all_[barrier];
+  std::string missing;
+  if (state.pending) missing = std::to_string(state.pending) + " of " + std::to_string(state.arrivals) + " arrivals";
+  if (state.bytes)
+    missing += (missing.empty() ? "" : " and ") + std::to_string(std::abs(state.bytes)) +
+               (state.bytes > 0 ? " bytes missing" : " bytes more than were announced");
+  else
+    missing += " missing";
+  return "phase " + std::to_string(state.phase) + " of " + name(barrier) + " (parity " +
+         std::to_string(state.phase & 1) + "): " + missing;
+}
+
+std::string MBarriers::story() const {
+  std::string text;
+  for (std::size_t i = 0; i < all_.size(); ++i) {
+    const MBarrierState& state = all_[i];
+    if (state.waiting.empty()) continue;
+    const std::string phase = std::to_string(state.phase);
+    text += " " + name(int(i)) + ": in phase " + phase + " " +
+            (state.arrived.empty() ? "nobody has arrived" : "arrived " + who(state.arrived));
+    if (state.pending && !state.arrived_before.empty())
+      text += "; in the one before it arrived " + who(state.arrived_before);
+    if (!state.last_load.pc)
+      text += state.bytes > 0 ? "; no copy was ever issued for it" : "";
+    else
+      text += "; its last copy was issued in phase " + std::to_string(state.last_load.phase) + " by warp " +
+              std::to_string(state.last_load.thread.warp) + " lane " + std::to_string(state.last_load.thread.lane) +
+              " (" + line_text(state.last_load.pc) + ")";
+    text += ".";
+  }
+  return text;
+}
+
+}  // namespace lab::cpu

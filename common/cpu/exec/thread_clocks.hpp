@@ -1,0 +1,54 @@
+// Vector clocks for every thread of a block. Only blocks with asynchronous work pay for them: what mbarriers order is a
+// matter of single threads, where block barriers and named barriers order whole warps (shadow.hpp).
+//
+// A clock has an entry for each timeline: each thread (its entry is a stamp: accesses with a smaller one are ordered
+// before), and what is added as it comes up: an mbarrier (phases below the entry are complete) and a queue of
+// asynchronous readings (those before the entry are over).
+#pragma once
+#include <cstdint>
+#include <vector>
+
+namespace lab::cpu {
+
+// What may be handed from one thread to another: what it has seen, and, of plain writes, what a fence.proxy.async lies
+// behind, so that asynchronous work may touch it.
+struct Knowledge {
+  std::vector<std::uint32_t> seen, fenced;
+  void join(const Knowledge& other);
+  void clear() { seen.clear(), fenced.clear(); }
+};
+
+class ThreadClocks {
+ public:
+  bool active() const { return threads_ > 0; }
+  int threads() const { return threads_; }
+  void stop() { threads_ = 0; }
+  void start(int threads);
+  int add_timeline();
+
+  std::uint32_t seen(int thread, int timeline) const {
+    return newer(seen_[at(thread) + std::size_t(timeline)], all_.seen[std::size_t(timeline)]);
+  }
+  // All of `of` that are earlier than this stamp have been made visible to asynchronous work that `thread` starts.
+  std::uint32_t fenced(int thread, int of) const {
+    return newer(fenced_[at(thread) + std::size_t(of)], all_.fenced[std::size_t(of)]);
+  }
+  void see(int thread, int timeline, std::uint32_t stamp);
+  void everybody_sees(int timeline, std::uint32_t stamp) { all_.seen[std::size_t(timeline)] = stamp; }
+
+  void give(int thread, Knowledge& to) const;
+  void take(int thread, const Knowledge& from);
+  void fence(int thread);  // what it has seen is fenced
+  void block_barrier();    // everybody knows what anybody knew
+
+ private:
+  static std::uint32_t newer(std::uint32_t a, std::uint32_t b) { return a > b ? a : b; }
+  std::size_t at(int thread) const { return std::size_t(thread) * stride_; }
+
+  int threads_ = 0, timelines_ = 0;
+  std::size_t stride_ = 0;
+  std::vector<std::uint32_t> seen_, fenced_;  // a row per thread
+  Knowledge all_;                             // of every thread, since the last block barrier
+};
+
+}  // namespace lab::cpu

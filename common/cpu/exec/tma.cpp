@@ -1,0 +1,184 @@
+// cp.async.bulk and cp.async.bulk.tensor on the CPU: what may be asked for, and where a box's bytes go.
+#include "common/ptx/tma.cuh"
+
+#include <algorithm>
+#include <cstring>
+
+#include "common/cpu/exec/block.hpp"
+#include "common/cpu/exec/memory.hpp"
+
+namespace lab::cpu {
+namespace {
+
+constexpr int CHUNK = 16;  // bytes that a swizzle moves together
+
+std::uintptr_t caller(void* return_address) { return reinterpret_cast<std::uintptr_t>(return_address) - 1; }
+
+// Where the hardware puts what would lie at `address`: bits 4.. exchanged by bits 7.. (PTX ISA, "Swizzling Modes").
+std::size_t swizzled(std::size_t address, Swizzle swizzle) {
+  const std::size_t bits = swizzle == Swizzle::b128 ? 7 : swizzle == Swizzle::b64 ? 3 : swizzle == Swizzle::b32 ? 1 : 0;
+  return address ^ ((address >> 7 & bits) << 4);
+}
+
+std::uint32_t box_bytes(const TensorShape& shape) {
+  std::uint32_t bytes = sizeof(half);
+  for (int d = 0; d < shape.rank; ++d) bytes *= shape.box[d];
+  return bytes;
+}
+
+// One row of a box: `bytes` bytes at global address `from`, of which [begin, end) lie inside the tensor.
+struct Row {
+  std::byte* global;
+  std::size_t bytes, begin, end;
+};
+
+void move_row(const BulkCopy& copy, const Row& row, std::size_t window, std::size_t linear) {
+  const auto place = [&](std::size_t at) {
+    return copy.shared + (swizzled(window + at, copy.map.shape.swizzle) - window);
+  };
+  for (std::size_t chunk = 0; chunk < row.bytes; chunk += CHUNK) {
+    std::byte* shared = place(linear + chunk);
+    const std::size_t begin = std::clamp(row.begin, chunk, chunk + CHUNK) - chunk;
+    const std::size_t end = std::clamp(row.end, chunk, chunk + CHUNK) - chunk;
+    if (copy.store) {
+      if (begin < end) std::memcpy(row.global + chunk + begin, shared + begin, end - begin);
+      continue;
+    }
+    if (end - begin < CHUNK) std::memset(shared, 0, CHUNK);
+    if (begin < end) std::memcpy(shared + begin, row.global + chunk + begin, end - begin);
+  }
+}
+
+// Calls row(Row, linear place in the box) for each row of the box.
+template <class Each>
+void each_row(const BulkCopy& copy, Each each) {
+  const TensorShape& shape = copy.map.shape;
+  const std::int64_t inner = shape.box[0], extent = std::int64_t(shape.extent[0]), x = copy.at[0];
+  const auto clip = [&](std::int64_t element) {
+    return std::size_t(std::clamp<std::int64_t>(element - x, 0, inner)) * sizeof(half);
+  };
+  std::uint32_t index[MAX_TENSOR_RANK] = {};
+  for (std::size_t linear = 0;; linear += std::size_t(inner) * sizeof(half)) {
+    Row row{reinterpret_cast<std::byte*>(const_cast<half*>(copy.map.base)) + x * std::int64_t(sizeof(half)),
+            std::size_t(inner) * sizeof(half), clip(0), std::max(clip(0), clip(extent))};
+    for (int d = 1; d < shape.rank; ++d) {
+      const std::int64_t at = std::int64_t(copy.at[d]) + index[d];
+      if (at < 0 || at >= std::int64_t(shape.extent[d])) row.end = row.begin;
+      row.global += at * std::int64_t(shape.stride[d]);
+    }
+    each(row, linear);
+    int d = 1;
+    while (d < shape.rank && ++index[d] == shape.box[d]) index[d++] = 0;
+    if (d >= shape.rank) return;
+  }
+}
+
+[[noreturn, gnu::noinline]] void refuse(Finding::Kind kind, const std::string& what, std::uintptr_t pc) {
+  this_block()->fail(kind == Finding::Kind::misaligned ? cudaErrorMisalignedAddress : cudaErrorIllegalInstruction, kind,
+                     what, pc);
+}
+
+// "cp.async.bulk.tensor.2d".
+std::string spelt(int rank) {
+  return rank ? "cp.async.bulk.tensor." + std::to_string(rank) + "d" : std::string("cp.async.bulk");
+}
+
+void check_shared(const BulkCopy& copy, int rank) {
+  Block& block = *this_block();
+  const std::string what = spelt(rank) + (copy.store ? " from " : " to ");
+  if (!block.shared().contains(copy.shared) || block.shared().offset(copy.shared) + copy.bytes > SharedMemory::ARENA)
+    block.fail(cudaErrorIllegalAddress, Finding::Kind::out_of_bounds, what + "an address outside shared memory",
+               copy.pc);
+  const std::size_t align = rank ? 128 : 16;
+  if (const std::size_t past = block.shared().window_address(copy.shared) % align)
+    refuse(Finding::Kind::misaligned,
+           "misaligned address: " + what + block.shared().describe(block.shared().offset(copy.shared)) + ", " +
+               std::to_string(past) + " bytes past a multiple of " + std::to_string(align),
+           copy.pc);
+}
+
+BulkCopy box(bool store, void* shared, const TensorMap* map, const int* at, int rank, std::uintptr_t pc) {
+  BulkCopy copy;
+  copy.store = store, copy.tensor = true, copy.shared = static_cast<std::byte*>(shared), copy.map = *map, copy.pc = pc;
+  const TensorShape& shape = copy.map.shape;
+  if (!shape.box[0] || shape.rank != rank)
+    refuse(Finding::Kind::out_of_bounds,
+           spelt(rank) + (shape.box[0] ? " with the map of a " + std::to_string(shape.rank) + "-D tensor"
+                                       : " with a map that make_tensor_map has not made"),
+           pc);
+  std::copy_n(at, rank, copy.at);
+  copy.bytes = box_bytes(shape);
+  check_shared(copy, rank);
+  Block& block = *this_block();
+  if (block.checking())
+    each_row(copy, [&](const Row& row, std::size_t) {
+      if (row.begin < row.end) check_global(row.global + row.begin, row.end - row.begin, store, pc);
+    });
+  return copy;
+}
+
+BulkCopy contiguous(bool store, void* shared, void* global, unsigned bytes, std::uintptr_t pc) {
+  BulkCopy copy;
+  copy.store = store, copy.shared = static_cast<std::byte*>(shared), copy.global = static_cast<std::byte*>(global);
+  copy.bytes = bytes, copy.pc = pc;
+  if (bytes == 0 || bytes % CHUNK)
+    refuse(Finding::Kind::misaligned,
+           "cp.async.bulk of " + std::to_string(bytes) + " bytes; a multiple of 16 is allowed", pc);
+  if (const auto past = reinterpret_cast<std::uintptr_t>(global) % CHUNK)
+    refuse(Finding::Kind::misaligned,
+           "misaligned address: cp.async.bulk with a global address " + std::to_string(past) +
+               " bytes past a multiple of 16",
+           pc);
+  check_shared(copy, 0);
+  if (this_block()->checking()) check_global(global, bytes, store, pc);
+  return copy;
+}
+
+}  // namespace
+
+void move_box(const BulkCopy& copy, std::size_t window_address) {
+  if (!copy.tensor) {
+    std::memcpy(copy.store ? copy.global : copy.shared, copy.store ? copy.shared : copy.global, copy.bytes);
+    return;
+  }
+  each_row(copy, [&](const Row& row, std::size_t linear) { move_row(copy, row, window_address, linear); });
+}
+
+// --- the PTX wrappers' entry points ---------------------------------------------------------------------------
+
+void tma_load(void* shared, const TensorMap* map, const int* at, int rank, ptx::MBarrier* barrier) {
+  const std::uintptr_t pc = caller(__builtin_return_address(0));
+  BulkCopy copy = box(false, shared, map, at, rank, pc);
+  copy.mbarrier = this_block()->mbarriers().find(barrier, spelt(rank).c_str(), pc);
+  this_block()->engine().issue(copy);
+}
+
+void tma_store(const TensorMap* map, const void* shared, const int* at, int rank) {
+  this_block()->engine().issue(
+      box(true, const_cast<void*>(shared), map, at, rank, caller(__builtin_return_address(0))));
+}
+
+void bulk_load(void* shared, const void* global, unsigned bytes, ptx::MBarrier* barrier) {
+  const std::uintptr_t pc = caller(__builtin_return_address(0));
+  BulkCopy copy = contiguous(false, shared, const_cast<void*>(global), bytes, pc);
+  copy.mbarrier = this_block()->mbarriers().find(barrier, "cp.async.bulk", pc);
+  this_block()->engine().issue(copy);
+}
+
+void bulk_store(void* global, const void* shared, unsigned bytes) {
+  this_block()->engine().issue(
+      contiguous(true, const_cast<void*>(shared), global, bytes, caller(__builtin_return_address(0))));
+}
+
+void bulk_commit() { this_block()->engine().commit(); }
+void bulk_wait(unsigned groups_left, bool reads_only) {
+  this_block()->engine().wait(groups_left, reads_only, caller(__builtin_return_address(0)));
+}
+
+void prefetch_tensor_map(const TensorMap*) {}
+void fence_proxy_async() {
+  Block& block = *this_block();
+  if (block.checking()) block.shadow().fence_proxy_async(block.thread_id());
+}
+
+}  // namespace lab::cpu

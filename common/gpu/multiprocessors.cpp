@@ -1,0 +1,20 @@
+#include "common/multiprocessors.hpp"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+namespace lab {
+
+int multiprocessors() {
+  static const int count = [] {
+    int device = 0, n = 0;
+    if (cudaGetDevice(&device) != cudaSuccess) return 1;
+    return cudaDeviceGetAttribute(&n, cudaDevAttrMultiProcessorCount, device) == cudaSuccess && n > 0 ? n : 1;
+  }();
+  return count;
+}
+
+unsigned persistent_blocks(unsigned pieces) { return std::min(pieces, unsigned(multiprocessors())); }
+
+}  // namespace lab

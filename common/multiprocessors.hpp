@@ -1,0 +1,14 @@
+// How many blocks a GPU works on at once, for launchers that count.
+#pragma once
+
+namespace lab {
+
+// Of the GPU at hand. On the CPU ExecOptions::multiprocessors, or where that is 0 an H200's 132.
+int multiprocessors();
+
+// Blocks of a persistent kernel for so many pieces of work: one for each multiprocessor, at most one per piece. On
+// the CPU one per piece unless ExecOptions::multiprocessors says how many: so that a sample of pieces is a sample of
+// blocks.
+unsigned persistent_blocks(unsigned pieces);
+
+}  // namespace lab

@@ -1,0 +1,309 @@
+// V3a: TMA. One thread names a box of a tensor and a place; the copy engine computes the addresses, swizzles, puts
+// zeros where the tensor ends, and tells an mbarrier how many bytes it wrote. That drops every copy instruction but one
+// per tile. It takes both directions of news: `full` counts a slot's bytes, `empty` the warps that are done with it; so
+// warps meet nowhere, and one may be a tile ahead of another.
+//
+//   for each K/V tile:  p = 2^(s - r);  if sum(p) is too large: r' = max(r, rowmax(s)), l and O times 2^(r - r'), p
+//   again;
+//                       l = l + sum(p);  O = O + p V;  finally O / l
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include "common/attention_tma.cuh"
+#include "common/block_order.cuh"
+#include "common/half_pair.cuh"
+#include "common/ptx/ex2.cuh"
+#include "common/ptx/ldmatrix.cuh"
+#include "common/ptx/mbarrier.cuh"
+#include "common/ptx/mma.cuh"
+#include "common/ptx/tma.cuh"
+#include "common/smem_plan.cuh"
+#include "common/tile.cuh"
+#include "common/warp.cuh"
+
+namespace {
+using namespace lab;
+
+// --- tile constants --------------------------------------------------------------------------------------
+constexpr int WARPS = 4;
+constexpr int THREADS = WARPS * 32;
+constexpr int STRIPE = 16;               // rows of an m16n8k16 tile
+constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits into a half
+
+template <int D_, int ROWS>
+struct Tile {
+  static constexpr int D = D_, SLOTS = D == 64 ? 3 : 2;
+  static constexpr int ROWS_PER_WARP = ROWS, STRIPES = ROWS / STRIPE;
+  static constexpr int M = WARPS * ROWS;                    // query rows per block
+  static constexpr int N = 64;                              // keys per tile
+  static constexpr bool KEEPS_Q = D == 64 || STRIPES == 1;  // in registers; else its fragments are read per tile
+  __host__ __device__ static constexpr bool over_all_heads(bool causal) { return causal && STRIPES == 1; }
+  static constexpr int CHUNKS = D / 8;  // 16-byte chunks of a row
+  static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
+};
+
+// Where column c of row r lies in a swizzled [D / 64][ROWS][64] array.
+template <int ROWS>
+__device__ __forceinline__ int swizzled(int r, int c) {
+  return (c / SLAB * ROWS + r) * SLAB + ((c / 8 ^ r) % 8) * 8 + c % 8;
+}
+
+// --- shared-memory plan ----------------------------------------------------------------------------------
+struct Smem {
+  half *sQ, *sK, *sV;  // [D / 64][M][64], [SLOTS][D / 64][N][64] twice, swizzled; sQ takes the output at the end
+  ptx::MBarrier *q_full, *full, *empty;  // of sQ; of each slot
+};
+
+template <class T, class Cursor>
+__host__ __device__ Smem carve(Cursor& cursor) {
+  Smem smem;
+  smem.sQ = cursor.template array<half, SWIZZLE_ALIGN>("sQ", T::M * T::D / SLAB, SLAB);
+  smem.sK = cursor.template array<half, SWIZZLE_ALIGN>("sK", T::SLOTS * T::N * T::D / SLAB, SLAB);
+  smem.sV = cursor.template array<half, SWIZZLE_ALIGN>("sV", T::SLOTS * T::N * T::D / SLAB, SLAB);
+  smem.q_full = cursor.template array<ptx::MBarrier>("q_full", 1, 1);
+  smem.full = cursor.template array<ptx::MBarrier>("full", T::SLOTS, 1);
+  smem.empty = cursor.template array<ptx::MBarrier>("empty", T::SLOTS, 1);
+  return smem;
+}
+
+// A row of the accumulator lies in the four lanes of a quad.
+__device__ __forceinline__ float quad_max(float x) {
+  x = fmaxf(x, __shfl_xor_sync(FULL_WARP, x, 1));
+  return fmaxf(x, __shfl_xor_sync(FULL_WARP, x, 2));
+}
+__device__ __forceinline__ float quad_sum(float x) {
+  x += __shfl_xor_sync(FULL_WARP, x, 1);
+  return x + __shfl_xor_sync(FULL_WARP, x, 2);
+}
+
+template <int D, int ROWS>
+__global__ void __launch_bounds__(THREADS, 2)
+    attention(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
+              const __grid_constant__ TensorMap v, half* __restrict__ out, int H, int S, float scale, bool causal) {
+  using T = Tile<D, ROWS>;
+  constexpr int M = T::M, N = T::N, SLOTS = T::SLOTS, STRIPES = T::STRIPES;
+  AlignedSmemCursor cursor;
+  const Smem smem = carve<T>(cursor);
+
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
+  const BlockWork work = block_work(H, T::over_all_heads(causal));
+  const int q0 = work.tile * M;  // first query row of this block
+  out += std::size_t(work.head) * S * D;
+  const int keys = causal ? min(S, q0 + M) : S;  // no row of this block sees a later key
+  const int tiles = ceil_div(keys, N);
+
+  // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
+  const auto request = [&](int t) {  // by one thread: tile t of K and V, into its slot
+    const int slot = t % SLOTS;
+    ptx::mbarrier_arrive_expect_tx(&smem.full[slot], 2 * T::TILE_BYTES);
+    ptx::tma_load_4d(smem.sK + slot * N * D, &k, 0, t * N, 0, work.head, &smem.full[slot]);
+    ptx::tma_load_4d(smem.sV + slot * N * D, &v, 0, t * N, 0, work.head, &smem.full[slot]);
+  };
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(smem.q_full, 1);
+    for (int slot = 0; slot < SLOTS; ++slot)
+      ptx::mbarrier_init(&smem.full[slot], 1), ptx::mbarrier_init(&smem.empty[slot], WARPS);
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_arrive_expect_tx(smem.q_full, T::Q_BYTES);
+    ptx::tma_load_4d(smem.sQ, &q, 0, q0, 0, work.head, smem.q_full);
+    for (int t = 0; t < min(SLOTS - 1, tiles); ++t) request(t);
+  }
+  // exp(scale s - m) is 2^(unit s - reference), one multiply-add and one ex2. Q takes the sign of scale, so that unit
+  // is positive and the largest product is the largest score. At scale 0 unit stays above 0: a hidden key's -inf must
+  // not become a NaN.
+  const unsigned sign = scale < 0 ? 0x80008000u : 0;
+  const float unit = fmaxf(fabsf(scale) * 1.44269504f, 1.17549435e-38f);
+  const int first_row = warp * ROWS;
+  const auto load_q = [&](unsigned(&a)[4], int i, int kk) {  // stripe i, columns 16 kk ..
+    ptx::ldmatrix_x4(a, &smem.sQ[swizzled<M>(first_row + i * STRIPE + lane % 16, 16 * kk + lane / 16 * 8)]);
+#pragma unroll
+    for (unsigned& pair : a) pair ^= sign;
+  };
+  ptx::mbarrier_wait(smem.q_full, 0);
+  unsigned a_q[STRIPES][T::KEEPS_Q ? D / 16 : 1][4];
+  if constexpr (T::KEEPS_Q)
+#pragma unroll
+    for (int i = 0; i < STRIPES; ++i)
+#pragma unroll
+      for (int kk = 0; kk < D / 16; ++kk) load_q(a_q[i][kk], i, kk);
+  float o[STRIPES][D / 8][4] = {};  // O of 8 columns each: [..][0..1] in row g of the stripe, [..][2..3] in row g + 8
+  float reference[STRIPES][2], row_sum[STRIPES][2];  // what p's exponents are relative to; the lane's own columns' sum
+#pragma unroll
+  for (int i = 0; i < STRIPES; ++i)
+#pragma unroll
+    for (int h = 0; h < 2; ++h) reference[i][h] = -INFINITY, row_sum[i][h] = 0.0f;
+
+  // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
+  for (int t = 0; t < tiles; ++t) {
+    // The slot of tile t - 1 is next to be filled, once all warps are done with it. Parity 1 passes on a fresh barrier.
+    if (const int next = t + SLOTS - 1; threadIdx.x == 0 && next < tiles) {
+      ptx::mbarrier_wait(&smem.empty[next % SLOTS], next / SLOTS % 2 ^ 1);
+      request(next);
+    }
+    ptx::mbarrier_wait(&smem.full[t % SLOTS], t / SLOTS % 2);
+    const half* sK = smem.sK + t % SLOTS * N * D;
+    const half* sV = smem.sV + t % SLOTS * N * D;
+
+    // Scores: 16 keys and 16 columns at a time, for all stripes of the warp.
+    float s[STRIPES][N / 8][4];
+    const auto score = [&] {
+#pragma unroll
+      for (int i = 0; i < STRIPES; ++i)
+#pragma unroll
+        for (int n = 0; n < N / 8; ++n)
+#pragma unroll
+          for (int e = 0; e < 4; ++e) s[i][n][e] = 0.0f;
+#pragma unroll(T::KEEPS_Q ? D / 16 : 4)  // all eight would not leave enough registers
+      for (int kk = 0; kk < D / 16; ++kk) {
+        if constexpr (!T::KEEPS_Q)
+#pragma unroll
+          for (int i = 0; i < STRIPES; ++i) load_q(a_q[i][0], i, kk);
+#pragma unroll
+        for (int n = 0; n < N; n += 16) {
+          unsigned b[4];
+          ptx::ldmatrix_x4(b, &sK[swizzled<N>(n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8)]);
+          const unsigned b0[2] = {b[0], b[1]}, b1[2] = {b[2], b[3]};
+#pragma unroll
+          for (int i = 0; i < STRIPES; ++i) {
+            ptx::mma_m16n8k16(s[i][n / 8], a_q[i][T::KEEPS_Q ? kk : 0], b0);
+            ptx::mma_m16n8k16(s[i][n / 8 + 1], a_q[i][T::KEEPS_Q ? kk : 0], b1);
+          }
+        }
+      }
+      // Only a tile on the diagonal or at the end of the keys has anything to hide.
+      if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1)) {
+#pragma unroll
+        for (int i = 0; i < STRIPES; ++i)
+#pragma unroll
+          for (int n = 0; n < N / 8; ++n)
+#pragma unroll
+            for (int e = 0; e < 4; ++e) {
+              const int key = t * N + 8 * n + c + e % 2, row = q0 + first_row + i * STRIPE + g + e / 2 * 8;
+              if (key >= S || (causal && key > row)) s[i][n][e] = -INFINITY;
+            }
+      }
+    };
+
+    // Weights relative to the reference; says whether all of the warp's fit into a half.
+    unsigned p[STRIPES][N / 8][2];  // as halves
+    float sum[STRIPES][2];
+    const auto weigh = [&](const float(&base)[STRIPES][2]) {
+      bool fits = true;
+#pragma unroll
+      for (int i = 0; i < STRIPES; ++i)
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          sum[i][h] = 0.0f;
+#pragma unroll
+          for (int n = 0; n < N / 8; ++n) {
+            const float p0 = ptx::ex2(s[i][n][2 * h] * unit - base[i][h]);
+            const float p1 = ptx::ex2(s[i][n][2 * h + 1] * unit - base[i][h]);
+            sum[i][h] += p0 + p1;
+            p[i][n][h] = half_pair(p0, p1);
+          }
+          fits = fits && sum[i][h] <= LARGEST_SUM;  // false for a NaN
+        }
+      return __all_sync(FULL_WARP, fits) != 0;
+    };
+
+    // A row that has seen nothing has the reference -inf, and nothing fits. The scores are gone by then, to save their
+    // registers in every other tile: multiply once more.
+    score();
+    if (t == 0 || !weigh(reference)) {
+      if (t > 0) score();
+      float base[STRIPES][2];
+#pragma unroll
+      for (int i = 0; i < STRIPES; ++i)
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          float tile_max = fmaxf(s[i][0][2 * h], s[i][0][2 * h + 1]);
+#pragma unroll
+          for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[i][n][2 * h], s[i][n][2 * h + 1]));
+          const float higher = fmaxf(reference[i][h], quad_max(tile_max) * unit);
+          base[i][h] = higher == -INFINITY ? 0.0f : higher;  // a row that has still seen nothing stays empty
+          const float rescale = ptx::ex2(reference[i][h] - base[i][h]);
+          reference[i][h] = higher;
+          row_sum[i][h] *= rescale;
+#pragma unroll
+          for (int d = 0; d < D / 8; ++d) o[i][d][2 * h] *= rescale, o[i][d][2 * h + 1] *= rescale;
+        }
+      weigh(base);
+    }
+#pragma unroll
+    for (int i = 0; i < STRIPES; ++i) {
+      row_sum[i][0] += sum[i][0], row_sum[i][1] += sum[i][1];
+    }
+
+    // P V: 16 keys and 16 columns at a time. Two neighbouring score tiles are one A.
+#pragma unroll
+    for (int n = 0; n < N; n += 16)
+#pragma unroll
+      for (int d = 0; d < D; d += 16) {
+        unsigned b[4];
+        ptx::ldmatrix_x4_trans(b, &sV[swizzled<N>(n + lane % 16, d + lane / 16 * 8)]);
+        const unsigned b0[2] = {b[0], b[1]}, b1[2] = {b[2], b[3]};
+#pragma unroll
+        for (int i = 0; i < STRIPES; ++i) {
+          const unsigned a[4] = {p[i][n / 8][0], p[i][n / 8][1], p[i][n / 8 + 1][0], p[i][n / 8 + 1][1]};
+          ptx::mma_m16n8k16(o[i][d / 8], a, b0);
+          ptx::mma_m16n8k16(o[i][d / 8 + 1], a, b1);
+        }
+      }
+    __syncwarp();
+    if (lane == 0) ptx::mbarrier_arrive(&smem.empty[t % SLOTS]);
+  }
+
+  // --- Epilogue: normalise, round to fp16, store, 16 bytes per lane by way of the warp's own rows of sQ -----
+#pragma unroll
+  for (int i = 0; i < STRIPES; ++i)
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const float norm = 1.0f / quad_sum(row_sum[i][h]);
+      const int r = first_row + i * STRIPE + g + 8 * h;
+#pragma unroll
+      for (int d = 0; d < D / 8; ++d)
+        store2(&smem.sQ[swizzled<M>(r, 8 * d + c)], o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
+    }
+  __syncwarp();
+#pragma unroll
+  for (int i = lane; i < ROWS * T::CHUNKS; i += 32) {
+    const int r = first_row + i / T::CHUNKS, col = i % T::CHUNKS * 8;
+    if (q0 + r < S)
+      *reinterpret_cast<uint4*>(out + std::size_t(q0 + r) * D + col) =
+          *reinterpret_cast<const uint4*>(&smem.sQ[swizzled<M>(r, col)]);
+  }
+}
+
+// --- launcher --------------------------------------------------------------------------------------------
+// 32 rows per warp halve the loads per product, 16 make twice the blocks: those where 32 would leave SMs idle, an
+// H200's 132 or, under a causal mask, the many that finish early.
+bool fills_a_gpu(const Shape& shape) {
+  const double blocks = double(ceil_div(shape.S, 32 * WARPS)) * shape.H * shape.B;
+  return blocks > (shape.causal ? 264 : 132);
+}
+
+template <class T>
+struct Launcher {
+  static bool takes(const Shape& shape) { return shape.D == T::D && fills_a_gpu(shape) == (T::STRIPES == 2); }
+  static LaunchPlan plan(const Shape& shape) {
+    SmemCount smem;
+    carve<T>(smem);
+    LaunchPlan plan = tile_plan<T>(shape, THREADS, smem);
+    plan.half_p = true;
+    plan.block_of = T::over_all_heads(shape.causal) ? block_over_all_heads : block_head_by_head;
+    return plan;
+  }
+  static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
+    return launch_attention_tma(named_kernel<T::D, T::ROWS_PER_WARP>(attention<T::D, T::ROWS_PER_WARP>), plan, args);
+  }
+};
+
+}  // namespace
+
+const lab::StageInfo& lab::stage() {
+  return stage_of<Launcher<Tile<64, 16>>, Launcher<Tile<64, 32>>, Launcher<Tile<128, 16>>, Launcher<Tile<128, 32>>>();
+}
