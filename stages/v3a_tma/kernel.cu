@@ -11,8 +11,9 @@
 
 #include "common/attention_tma.cuh"
 #include "common/block_order.cuh"
+#include "common/exp2_scale.cuh"
+#include "common/fills_a_gpu.hpp"
 #include "common/half_pair.cuh"
-#include "common/ptx/ex2.cuh"
 #include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/mma.cuh"
@@ -66,16 +67,6 @@ __host__ __device__ Smem carve(Cursor& cursor) {
   return smem;
 }
 
-// A row of the accumulator lies in the four lanes of a quad.
-__device__ __forceinline__ float quad_max(float x) {
-  x = fmaxf(x, __shfl_xor_sync(FULL_WARP, x, 1));
-  return fmaxf(x, __shfl_xor_sync(FULL_WARP, x, 2));
-}
-__device__ __forceinline__ float quad_sum(float x) {
-  x += __shfl_xor_sync(FULL_WARP, x, 1);
-  return x + __shfl_xor_sync(FULL_WARP, x, 2);
-}
-
 template <int D, int ROWS>
 __global__ void __launch_bounds__(THREADS, 2)
     attention(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
@@ -112,11 +103,8 @@ __global__ void __launch_bounds__(THREADS, 2)
     ptx::tma_load_4d(smem.sQ, &q, 0, q0, 0, work.head, smem.q_full);
     for (int t = 0; t < min(SLOTS - 1, tiles); ++t) request(t);
   }
-  // exp(scale s - m) is 2^(unit s - reference), one multiply-add and one ex2. Q takes the sign of scale, so that unit
-  // is positive and the largest product is the largest score. At scale 0 unit stays above 0: a hidden key's -inf must
-  // not become a NaN.
-  const unsigned sign = scale < 0 ? 0x80008000u : 0;
-  const float unit = fmaxf(fabsf(scale) * 1.44269504f, 1.17549435e-38f);
+  const unsigned sign = sign_bits(scale);
+  const float unit = exp2_unit(scale);  // exp(scale s - m) is 2^(unit s - base) if Q has the sign of scale
   const int first_row = warp * ROWS;
   const auto load_q = [&](unsigned(&a)[4], int i, int kk) {  // stripe i, columns 16 kk ..
     ptx::ldmatrix_x4(a, &smem.sQ[swizzled<M>(first_row + i * STRIPE + lane % 16, 16 * kk + lane / 16 * 8)]);
@@ -164,9 +152,8 @@ __global__ void __launch_bounds__(THREADS, 2)
           for (int i = 0; i < STRIPES; ++i) load_q(a_q[i][0], i, kk);
 #pragma unroll
         for (int n = 0; n < N; n += 16) {
-          unsigned b[4];
-          ptx::ldmatrix_x4(b, &sK[swizzled<N>(n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8)]);
-          const unsigned b0[2] = {b[0], b[1]}, b1[2] = {b[2], b[3]};
+          unsigned b0[2], b1[2];
+          ptx::ldmatrix_x4(b0, b1, &sK[swizzled<N>(n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8)]);
 #pragma unroll
           for (int i = 0; i < STRIPES; ++i) {
             ptx::mma_m16n8k16(s[i][n / 8], a_q[i][T::KEEPS_Q ? kk : 0], b0);
@@ -243,9 +230,8 @@ __global__ void __launch_bounds__(THREADS, 2)
     for (int n = 0; n < N; n += 16)
 #pragma unroll
       for (int d = 0; d < D; d += 16) {
-        unsigned b[4];
-        ptx::ldmatrix_x4_trans(b, &sV[swizzled<N>(n + lane % 16, d + lane / 16 * 8)]);
-        const unsigned b0[2] = {b[0], b[1]}, b1[2] = {b[2], b[3]};
+        unsigned b0[2], b1[2];
+        ptx::ldmatrix_x4_trans(b0, b1, &sV[swizzled<N>(n + lane % 16, d + lane / 16 * 8)]);
 #pragma unroll
         for (int i = 0; i < STRIPES; ++i) {
           const unsigned a[4] = {p[i][n / 8][0], p[i][n / 8][1], p[i][n / 8 + 1][0], p[i][n / 8 + 1][1]};
@@ -279,16 +265,9 @@ __global__ void __launch_bounds__(THREADS, 2)
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-// 32 rows per warp halve the loads per product, 16 make twice the blocks: those where 32 would leave SMs idle, an
-// H200's 132 or, under a causal mask, the many that finish early.
-bool fills_a_gpu(const Shape& shape) {
-  const double blocks = double(ceil_div(shape.S, 32 * WARPS)) * shape.H * shape.B;
-  return blocks > (shape.causal ? 264 : 132);
-}
-
 template <class T>
 struct Launcher {
-  static bool takes(const Shape& shape) { return shape.D == T::D && fills_a_gpu(shape) == (T::STRIPES == 2); }
+  static bool takes(const Shape& shape) { return shape.D == T::D && fills_a_gpu(shape, WARPS) == (T::STRIPES == 2); }
   static LaunchPlan plan(const Shape& shape) {
     SmemCount smem;
     carve<T>(smem);

@@ -9,9 +9,9 @@
 
 #include "common/attention_tma.cuh"
 #include "common/block_order.cuh"
+#include "common/exp2_scale.cuh"
 #include "common/half_pair.cuh"
 #include "common/ptx/barrier.cuh"
-#include "common/ptx/ex2.cuh"
 #include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/mma.cuh"
@@ -73,16 +73,6 @@ __host__ __device__ Smem carve(Cursor& cursor) {
   return smem;
 }
 
-// A row of the accumulator lies in the four lanes of a quad.
-__device__ __forceinline__ float quad_max(float x) {
-  x = fmaxf(x, __shfl_xor_sync(FULL_WARP, x, 1));
-  return fmaxf(x, __shfl_xor_sync(FULL_WARP, x, 2));
-}
-__device__ __forceinline__ float quad_sum(float x) {
-  x += __shfl_xor_sync(FULL_WARP, x, 1);
-  return x + __shfl_xor_sync(FULL_WARP, x, 2);
-}
-
 template <int D>
 __global__ void __launch_bounds__(THREADS, 1)
     attention(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
@@ -132,10 +122,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   }
   ptx::registers_take<REGISTERS>();
 
-  // exp(scale s - m) is 2^(unit s - reference), one multiply-add and one ex2. Q takes the sign of scale, so that unit
-  // is positive and the largest product is the largest score. At scale 0 unit stays above 0: a hidden key's -inf must
-  // not become a NaN.
-  const float unit = fmaxf(fabsf(scale) * 1.44269504f, 1.17549435e-38f);
+  const float unit = exp2_unit(scale);  // exp(scale s - m) is 2^(unit s - base) if Q has the sign of scale
   ptx::mbarrier_wait(smem.q_full, 0);
   if (scale < 0) {
     for (int i = threadIdx.x * 8; i < M * D; i += GROUPS * GROUP * 8) {
@@ -210,10 +197,9 @@ __global__ void __launch_bounds__(THREADS, 1)
         float s0[4] = {}, s1[4] = {};
 #pragma unroll 1
         for (int kk = 0; kk < D / 16; ++kk) {
-          unsigned a[4], b[4];
+          unsigned a[4], b0[2], b1[2];
           ptx::ldmatrix_x4(a, &smem.sQ[swizzled<M>(first_row + lane % 16, 16 * kk + lane / 16 * 8)]);
-          ptx::ldmatrix_x4(b, &sK[swizzled<N>(8 * n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8)]);
-          const unsigned b0[2] = {b[0], b[1]}, b1[2] = {b[2], b[3]};
+          ptx::ldmatrix_x4(b0, b1, &sK[swizzled<N>(8 * n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8)]);
           ptx::mma_m16n8k16(s0, a, b0);
           ptx::mma_m16n8k16(s1, a, b1);
         }
