@@ -33,14 +33,16 @@ std::string spelt(Collective kind, const MatrixCall& call) {
 // Only lanes whose address is used are held to the rules.
 void check_address(Block& block, Collective kind, const MatrixCall& call) {
   if (block.self().lane >= ROWS * call.matrices) return;
-  const std::string what =
-      spelt(kind, call) + ": the row that lane " + std::to_string(block.self().lane) + " points to";
+  const auto what = [&] {
+    return spelt(kind, call) + ": the row that lane " + std::to_string(block.self().lane) + " points to";
+  };
   if (!block.shared().contains(call.row))
-    block.fail(cudaErrorIllegalAddress, Finding::Kind::out_of_bounds, what + " does not lie in shared memory", call.pc);
+    block.fail(cudaErrorIllegalAddress, Finding::Kind::out_of_bounds, what() + " does not lie in shared memory",
+               call.pc);
   if (const auto past = reinterpret_cast<std::uintptr_t>(call.row) % ROW_BYTES)
     block.fail(cudaErrorMisalignedAddress, Finding::Kind::misaligned,
-               what + ", " + block.shared().describe(block.shared().offset(call.row)) + ", is " + std::to_string(past) +
-                   " bytes past a multiple of 16",
+               what() + ", " + block.shared().describe(block.shared().offset(call.row)) + ", is " +
+                   std::to_string(past) + " bytes past a multiple of 16",
                call.pc);
 }
 
