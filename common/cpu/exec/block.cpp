@@ -172,6 +172,7 @@ void Block::leave() {
     if (checking_) {
       mbarriers_.check_end();
       shadow_.check_all_read();
+      registers_.check_end();
     }
     switch_to(&root_);
   }
