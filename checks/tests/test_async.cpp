@@ -200,6 +200,7 @@ TEST_CASE("async: what threads wrote is for the copy engine after fence.proxy.as
   const char* text = "no fence.proxy.async by a thread that sees the write comes before";
   broken(KERNEL(store_unfenced), {Kind::proxy}, {"write", "work"}, text);
   broken(KERNEL(store_fence_before_write), {Kind::proxy}, {"write", "work"}, text);
+  broken(KERNEL(store_fenced_by_stranger), {Kind::proxy}, {"write", "work"}, text);
   broken(KERNEL(store_of_cp_async_unfenced), {Kind::proxy}, {"write", "work"}, text);
   broken(KERNEL(load_over_written_unfenced), {Kind::proxy}, {"write", "work"}, text);
   broken(KERNEL(product_unfenced), {Kind::proxy}, {"write", "work"}, text);

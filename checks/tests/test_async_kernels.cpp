@@ -221,6 +221,20 @@ __global__ void store_fence_before_write(const Maps* maps, int*) {
   }
 }
 
+// Warp 1 fences what it has not seen.
+__global__ void store_fenced_by_stranger(const Maps* maps, int*) {
+  Plan plan;
+  if (warp() == 0)
+    for (int i = lane(); i < ITEMS; i += 32) plan.tile[i] = half();  // [write]
+  if (warp() == 1) fence_proxy_async();
+  __syncthreads();
+  if (threadIdx.x == 64) {
+    tma_store_2d(&maps->out, plan.tile, 0, 0);  // [work]
+    bulk_commit();
+    bulk_wait_read<0>();
+  }
+}
+
 __global__ void store_no_barrier(const Maps* maps, int*) {
   Plan plan;
   if (warp() == 0)

@@ -18,7 +18,8 @@ Kernel load_waited, load_not_waited, load_wrong_parity, load_written_unwaited;
 Kernel load_one_waits, load_one_waits_then_syncwarp, load_one_waits_then_barrier, load_one_waits_then_mbarrier;
 Kernel load_one_waits_then_named, load_polled, load_twice_unwaited;
 // --- fence.proxy.async ---------------------------------------------------------------------------------------------
-Kernel store_fenced, store_unfenced, store_fenced_by_issuer, store_fence_before_write, store_no_barrier;
+Kernel store_fenced, store_unfenced, store_fenced_by_issuer, store_fence_before_write, store_no_barrier,
+    store_fenced_by_stranger;
 Kernel store_of_cp_async_fenced, store_of_cp_async_unfenced;
 Kernel load_over_written_fenced, load_over_written_unfenced;
 // --- readers before writers ------------------------------------------------------------------------------------------

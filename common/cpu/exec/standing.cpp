@@ -52,10 +52,10 @@ void add(std::vector<Standing>& all, int warp, std::uint32_t lanes, const std::s
 
 std::string Block::waits_in(const Fiber& fiber) const {
   const std::string at = line_at(fiber.waits_at);
-  if (fiber.mbarrier >= 0) return " for " + mbarriers_.phase_text(fiber.mbarrier) + at;
-  if (fiber.bulk_waits_until) return " for TMA stores" + at;
-  if (registers_.parked(fiber.warp) >> fiber.lane & 1) return " for " + registers_.waits_for(fiber.warp) + at;
-  return " at a block barrier" + at;
+  if (fiber.mbarrier >= 0) return "wait for " + mbarriers_.phase_text(fiber.mbarrier) + at;
+  if (fiber.bulk_waits_until) return "wait for TMA stores" + at;
+  if (registers_.parked(fiber.warp) >> fiber.lane & 1) return "wait for " + registers_.waits_for(fiber.warp) + at;
+  return "wait at a block barrier" + at;
 }
 
 // Every lane that waits: in what, for whom, at which line. Those that do not are ready to run.
@@ -69,15 +69,15 @@ std::string Block::where_lanes_stand() const {
       const Rendezvous& open = warps_[w].meeting[i];
       others &= ~open.arrived;
       add(standing, w, open.arrived,
-          std::string(" in ") + name(open.kind) + " for lanes " + lanes_text(open.mask & ~open.arrived) +
+          std::string("wait in ") + name(open.kind) + " for lanes " + lanes_text(open.mask & ~open.arrived) +
               line_at(fibers_[w * LANES + __builtin_ctz(open.arrived)].waits_at));
     }
     if (const std::uint32_t parked = warps_[w].parked) {
       others &= ~parked;
       const NamedBarrier& at = named_[warps_[w].parked_at];
       add(standing, w, parked,
-          " at barrier " + std::to_string(warps_[w].parked_at) + ", to which " + std::to_string(at.arrived) + " of " +
-              std::to_string(at.expected) + " threads have come" +
+          "wait at barrier " + std::to_string(warps_[w].parked_at) + ", to which " + std::to_string(at.arrived) +
+              " of " + std::to_string(at.expected) + " threads have come" +
               line_at(fibers_[w * LANES + __builtin_ctz(parked)].waits_at));
     }
     while (others) {
