@@ -262,6 +262,7 @@ TEST_CASE("async: products read until every warp has waited") {
          "may still read");
   broken(KERNEL(product_before_load), {Kind::before_phase}, {"load", "read"}, "");
   broken(KERNEL(product_freed_early), {Kind::race_inter_warp}, {"load", "read"}, "may still read");
+  broken(KERNEL(product_one_warp_waits), {Kind::race_inter_warp}, {"load", "read"}, "may still read");
   broken(KERNEL(product_one_warp_frees), {Kind::race_inter_warp}, {"load", "read"}, "may still read");
 }
 

@@ -526,6 +526,24 @@ __global__ void product_one_warp_frees(const Maps* maps, int*) {
   }
 }
 
+__global__ void product_one_warp_waits(const Maps* maps, int*) {
+  Plan plan(1, 64);
+  for (int round = 0; round < 2; ++round) {
+    if (threadIdx.x == 64) {
+      mbarrier_wait(plan.empty, unsigned(round) ^ 1);
+      mbarrier_arrive_expect_tx(plan.full, BOX);
+      tma_load_2d(plan.tile, &maps->in, 0, round * 8, plan.full);  // [load]
+    } else if (warp() < 2) {
+      mbarrier_wait(plan.full, unsigned(round));
+      product_issue(plan.tile, BOX, 2);  // [read]
+      if (warp() == 0) product_wait(2);
+      barrier_sync(2, 64);
+      mbarrier_arrive(plan.empty);
+      if (warp() == 1) product_wait(2);
+    }
+  }
+}
+
 __global__ void product_unfenced(const Maps*, int*) {
   Plan plan;
   for (int i = threadIdx.x; i < ITEMS; i += blockDim.x) plan.tile[i] = half();  // [write]

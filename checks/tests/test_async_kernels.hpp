@@ -26,8 +26,8 @@ Kernel load_over_written_fenced, load_over_written_unfenced;
 Kernel ring_kept, ring_freed_early, ring_never_freed, ring_one_warp_counted, ring_lane_frees_for_warp,
     ring_lane_frees_unsynced;
 Kernel store_overwritten, store_overwritten_after_wait, store_overwritten_by_other, store_overwritten_after_barrier;
-Kernel product_waited, product_freed_early, product_one_warp_frees, product_unfenced, product_before_load,
-    product_overwritten;
+Kernel product_waited, product_freed_early, product_one_warp_frees, product_one_warp_waits, product_unfenced,
+    product_before_load, product_overwritten;
 // --- mbarriers -----------------------------------------------------------------------------------------------------
 Kernel init_fenced, init_proxy_fenced, init_not_fenced, init_not_ordered;
 Kernel arrive_orders, arrive_written_after, arrive_is_of_one_thread, arrive_after_syncwarp, arrive_chain;

@@ -95,12 +95,13 @@ std::string Block::where_lanes_stand() const {
   }
   std::string text;
   for (const Standing& s : standing) {
+    // Each text begins with "wait".
     const bool alone = s.first_warp == s.last_warp && !(s.lanes & (s.lanes - 1));
     text +=
         (s.first_warp == s.last_warp ? " Warp " + std::to_string(s.first_warp)
                                      : " Warps " + std::to_string(s.first_warp) + ".." + std::to_string(s.last_warp)) +
-        (s.lanes & (s.lanes - 1) ? " lanes " : " lane ") + lanes_text(s.lanes) + (alone ? " waits" : " wait") + s.text +
-        ".";
+        (s.lanes & (s.lanes - 1) ? " lanes " : " lane ") + lanes_text(s.lanes) + (alone ? " waits" : " wait") +
+        s.text.substr(4) + ".";
   }
   std::uint32_t gone = 0;
   for (int w = 0; w < warp_count_; ++w)
