@@ -103,8 +103,7 @@ void CopyEngine::land(std::size_t index) {
   block_.tell(ExecEvent::Kind::tma_land, block_.shared().offset(copy.shared), copy.bytes, copy.pc);
   block_.progressed();
   if (!copy.store) {
-    const std::uint32_t phase =
-        block_.mbarriers().complete_bytes(copy.mbarrier, copy.bytes, copy.thread, copy.pc);
+    const std::uint32_t phase = block_.mbarriers().complete_bytes(copy.mbarrier, copy.bytes, copy.thread, copy.pc);
     if (!block_.checking()) return;
     block_.shadow().async_write_landed(copy.checked_as, phase);
     if (phase != copy.phase)

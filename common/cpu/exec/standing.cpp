@@ -109,7 +109,8 @@ std::string Block::where_lanes_stand() const {
 }
 
 void Block::deadlock() {
-  fail(cudaErrorLaunchTimeout, Finding::Kind::deadlock, "deadlock: no thread can go on." + where_lanes_stand() + mbarriers_.story(), 0);
+  fail(cudaErrorLaunchTimeout, Finding::Kind::deadlock,
+       "deadlock: no thread can go on." + where_lanes_stand() + mbarriers_.story(), 0);
 }
 
 void Block::time_is_up(std::uintptr_t pc) {
