@@ -119,11 +119,10 @@ struct Finding {
     mbarrier,         // misuse of an mbarrier
     collective,       // misuse of a warp collective
     // wgmma: D read before the wait that covers it; D or A written before that; D or A touched, and no wgmma_fence
-    // before the product; a product that is never waited for.
+    // before the product.
     read_before_wait,
     changed_before_wait,
     fence_missing,
-    wgmma,
     misaligned,  // address not a multiple of the access size
     deadlock,    // no thread can go on
     time_limit,  // a block ran for longer than ExecOptions::block_seconds

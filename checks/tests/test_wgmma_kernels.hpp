@@ -14,6 +14,6 @@ Kernel read_at_once, wait_one_too_few, wait_before_commit, d_overwritten, a_over
 // --- fences -------------------------------------------------------------------------------------------
 Kernel no_fence_at_all, d_touched_after_fence, a_packed_after_fence, d_read_then_product, shape_changed;
 // --- the rest ------------------------------------------------------------------------------------------
-Kernel never_waited, never_committed, three_warps_come, warps_differ, operand_overwritten;
+Kernel never_waited, never_committed, operand_overwritten, no_proxy_fence, no_barrier;
 
 }  // namespace lab::wgmma_kernels
