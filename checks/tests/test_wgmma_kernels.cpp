@@ -128,6 +128,19 @@ __global__ void products_in_turn(int* out) {
   out[threadIdx.x] = total(o) + total(s[1]);
 }
 
+// Only changing A is wrong.
+__global__ void a_read_in_flight(int* out) {
+  const Tiles t = tiles();
+  float d[32];
+  unsigned a[4] = {threadIdx.x, 0, 0, 0};
+  wgmma_fence();
+  wgmma<64>(d, a, t.of_b, false);
+  wgmma_commit();
+  int sum = int(a[0] + a[3]);
+  wgmma_wait<0>();
+  out[threadIdx.x] = sum + total(d);
+}
+
 // --- registers before their wait --------------------------------------------------------------------------
 
 __global__ void read_at_once(int* out) {

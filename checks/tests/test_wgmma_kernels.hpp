@@ -8,7 +8,8 @@ using Kernel = void(int* out);
 inline constexpr unsigned SMEM = 17 * 1024;
 
 // --- right ---------------------------------------------------------------------------------------------
-Kernel one_product, two_groups_in_flight, accumulators_untouched, scores_become_operand, products_in_turn;
+Kernel one_product, two_groups_in_flight, accumulators_untouched, scores_become_operand, products_in_turn,
+    a_read_in_flight;
 // --- registers before their wait --------------------------------------------------------------------------
 Kernel read_at_once, wait_one_too_few, wait_before_commit, d_overwritten, a_overwritten;
 // --- fences -------------------------------------------------------------------------------------------

@@ -88,6 +88,7 @@ TEST_CASE("wgmma rules: what is right is silent") {
   silent({WGMMA(accumulators_untouched)});
   silent({WGMMA(scores_become_operand)});
   silent({WGMMA(products_in_turn)});
+  silent({WGMMA(a_read_in_flight)});
 }
 
 TEST_CASE("wgmma rules: D must not be read, nor D or A changed, before the wait") {
