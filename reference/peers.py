@@ -5,6 +5,8 @@ a stage (checks/bench/gpu/bench.cpp: the same graphs, rotation, flushing and cou
 
 Writes the same sample lines as `lab bench`, and the two ceilings that shares are taken of: an fp16 matrix product of 8192^3
 and a device-to-device copy, counting bytes read and written. No torch or no GPU: one line, exit status 2; probe=1 only looks.
+FlashAttention-3 joins where the package fa3-fwd is there (pip install fa3-fwd einops). Its wheel has bf16 kernels alone and takes
+[B, S, H, D]: it gets the same numbers in that form, prepared before the clock runs, and times of bf16 and fp16 are alike.
 The math backend is left out: it stores the S x S scores that all the others exist to avoid. FlexAttention is left out: it is
 compiled when first called, which would take longer than the whole run.
 """
@@ -14,7 +16,7 @@ import time
 
 ACCEPTANCE = ["1,8,512,64", "1,8,512,64,causal", "2,8,2048,64", "2,8,2048,64,causal", "2,8,2048,128", "2,8,2048,128,causal"]
 LONG = ["4,16,8192,64", "4,16,8192,64,causal", "4,16,8192,128", "4,16,8192,128,causal"]
-BACKENDS = ["flash", "cudnn", "efficient", "default"]
+BACKENDS = ["flash", "cudnn", "efficient", "default"]  # of PyTorch; and fa3
 
 FEWEST_LAUNCHES, GRAPH_LENGTH, ROUND_TIME, SHORT_GRAPH, MOST_REPLAYS, MOST_CALLS, IDLE_CALLS = 20, 2e3, 150e3, 500e3, 7, 15, 5
 
@@ -55,6 +57,10 @@ try:
     from torch.nn.attention import SDPBackend, sdpa_kernel
 except ImportError as e:
     refuse(f"PyTorch is not there ({e})")
+try:
+    from fa3_fwd_interface import flash_attn_func
+except Exception:  # not there, or built for another PyTorch: an optional peer
+    flash_attn_func = None
 if not torch.cuda.is_available():
     refuse("PyTorch finds no GPU")
 if chosen["probe"] == "1":
@@ -117,13 +123,25 @@ def text(times):
     return " ".join(f"{t:.3f}" for t in times)
 
 
-def run_case(backend, word, inputs, plan, right):
-    program, causal, shape = "torch_" + backend, word.endswith("causal"), word
-    warm_sets, all_sets, flushes = plan
-
+def torch_call(inputs, causal):
     def call(i):
         q, k, v = inputs[i]
         return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+    return call
+
+
+def fa3_call(inputs, causal):
+    converted = [[x.to(torch.bfloat16).transpose(1, 2).contiguous() for x in one] for one in inputs]
+
+    def call(i):
+        out = flash_attn_func(*converted[i], causal=causal)
+        return (out[0] if isinstance(out, tuple) else out).transpose(1, 2)  # a view: [B, H, S, D] again
+    return call
+
+
+def run_case(program, call, word, plan, right):
+    shape = word
+    warm_sets, all_sets, flushes = plan
 
     def sample(figure, times):
         add("sample", program, shape, figure, round_number, text(times))
@@ -210,15 +228,22 @@ def main():
                     hidden = torch.arange(S, device="cuda")[None] > torch.arange(max(S - 64, 0), S, device="cuda")[:, None]
                     scores.masked_fill_(hidden, -math.inf)
                 right.append((scores.softmax(-1) @ v[-1, -1].double()).float())
+            causal, plan = word.endswith("causal"), (warm_sets, all_sets, flushes)
+            call = torch_call(inputs, causal)
             for backend in BACKENDS:
                 try:
                     if backend == "default":
-                        run_case(backend, word, inputs, (warm_sets, all_sets, flushes), right)
+                        run_case("torch_default", call, word, plan, right)
                     else:
                         with sdpa_kernel(KINDS[backend]):
-                            run_case(backend, word, inputs, (warm_sets, all_sets, flushes), right)
+                            run_case("torch_" + backend, call, word, plan, right)
                 except RuntimeError as e:
                     add("case", "torch_" + backend, word, "failed", str(e).splitlines()[0].replace("\t", " "))
+            if flash_attn_func:
+                try:
+                    run_case("fa3", fa3_call(inputs, causal), word, plan, right)
+                except RuntimeError as e:
+                    add("case", "fa3", word, "failed", str(e).splitlines()[0].replace("\t", " "))
             del inputs, right
             torch.cuda.empty_cache()
     if terminal:

@@ -172,7 +172,7 @@ Spread spread(const Figure& figure) {
   return spread(all);
 }
 
-bool is_peer(const std::string& program) { return program.starts_with("torch_"); }
+bool is_peer(const std::string& program) { return program.starts_with("torch_") || program == "fa3"; }
 
 double flop(const Shape& s) { return 4.0 * double(s.rows()) * s.S * s.D * (s.causal ? 0.5 : 1); }
 double bytes(const Shape& s) { return 4.0 * double(s.elements()) * 2; }

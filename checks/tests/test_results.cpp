@@ -78,7 +78,7 @@ void bench_case(const Json& c) {
   CAPTURE(label);
   strings(c, {"program", "kind", "shape", "status", "detail"});
   CHECK((c.at("kind").get<std::string>() == "stage" || c.at("kind").get<std::string>() == "peer"));
-  CHECK((c.at("kind").get<std::string>() == "peer") == c.at("program").get<std::string>().starts_with("torch_"));
+  CHECK((c.at("kind").get<std::string>() == "peer") == is_peer(c.at("program").get<std::string>()));
   const auto shapes = bench_shapes(c.at("shape").get<std::string>());
   REQUIRE(shapes.size() == 1);
   const Shape& s = shapes[0];

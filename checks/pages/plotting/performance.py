@@ -1,5 +1,5 @@
 """Figures of what was measured on a GPU: the ladder, the rooflines, what warps wait for."""
-from .results import PEERS, STALLS, best_peer, row_tiles, short, stall_shares, title
+from .results import PEERS, STALLS, best_peer, peer_title, row_tiles, short, stall_shares, title
 from .style import BLACK, BLUE, COLOURS, GREEN, GREY, GRID, HATCHES, MARKERS, ORANGE, PURPLE, VERMILION, caption
 
 SHOWN = ["1,8,512,64", "2,8,2048,64", "2,8,2048,128"]
@@ -79,7 +79,7 @@ def draw_roofline(plt, d):
         axes.plot(x, [fp32] * 2, color=BLACK, linewidth=1, linestyle=":")
         axes.text(15.5, fp32 * 0.72, f"fp32 multiply-adds,\ncomputed: {fp32:.0f} TFLOP/s", fontsize=8, va="top")
     for i, program in enumerate(dict.fromkeys(p[0] for p in d["points"])):
-        label = "PyTorch " + PEERS[program] if program in PEERS else program
+        label = peer_title(program) if program in PEERS else program
         for D, offset in ((64, 0.93), (128, 1.08)):
             chosen = [(p[2] * offset, p[3]) for p in d["points"] if p[0] == program and p[1].endswith(f",{D}")]
             axes.plot([a for a, _ in chosen], [b for _, b in chosen], linestyle="", marker=MARKERS[(i + i // len(COLOURS)) % len(MARKERS)], markersize=7, color=COLOURS[i % len(COLOURS)],

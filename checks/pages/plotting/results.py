@@ -10,7 +10,8 @@ SCHEMAS = {"bench": "bench-1", "predictions": "predictions-1", "profile": "profi
            "layouts": "layouts-1", "ldmatrix": "ldmatrix-1"}
 MAP_SCHEMA, TRACE_SCHEMA = "error-map-2", "trace-shared-1"
 ACCEPTANCE = ["1,8,512,64", "1,8,512,64,causal", "2,8,2048,64", "2,8,2048,64,causal", "2,8,2048,128"]
-PEERS = {"torch_flash": "FlashAttention-2", "torch_cudnn": "cuDNN", "torch_efficient": "efficient", "torch_default": "default"}
+PEERS = {"torch_flash": "FlashAttention-2", "torch_cudnn": "cuDNN", "torch_efficient": "efficient", "torch_default": "default",
+         "fa3": "FlashAttention-3"}
 
 
 def load(path, kind):
@@ -111,6 +112,10 @@ def read_trace(path):
         facts["arrays"][key.split()[1]] = {"type": found[1], "rows": int(found[2]), "pitch": int(found[3])}
     facts["events"] = [{n: (int(v) if v.isdigit() else v) for n, v in zip(names, line.split("\t"))} for line in lines]
     return facts
+
+
+def peer_title(program):
+    return PEERS[program] + " (bf16)" if program == "fa3" else "PyTorch " + PEERS[program]
 
 
 def best_peer(r, shape):

@@ -2,7 +2,7 @@
 import re
 
 from .heads import ROOT, Unusable, name_of
-from .results import ACCEPTANCE, PEERS, STALLS, best_peer, row_tiles, short, stall_shares, title
+from .results import ACCEPTANCE, PEERS, STALLS, best_peer, peer_title, row_tiles, short, stall_shares, title
 
 
 def us(value):
@@ -37,8 +37,8 @@ def table_ladder(r):
                 cells.append(us(mine) + (f" ({case['times_pytorch']:.1f}×)" if case["times_pytorch"] else ""))
         registers, smem = budget.get(stage, (None, None))
         rows.append([f"`{stage}`", *cells, str(registers or "–"), f"{smem / 1024:.1f}" if smem else "–"])
-    rows.append(["best of PyTorch", *(f"{us(best[s][1])} ({PEERS[best[s][0]]})" if best[s] else "–" for s in ACCEPTANCE), "", ""])
-    header = ["stage, µs per call (× the best of PyTorch)", *map(title, ACCEPTANCE), "registers", "shared memory, KiB"]
+    rows.append(["best peer", *(f"{us(best[s][1])} ({PEERS[best[s][0]]})" if best[s] else "–" for s in ACCEPTANCE), "", ""])
+    header = ["stage, µs per call (× the best peer)", *map(title, ACCEPTANCE), "registers", "shared memory, KiB"]
     return table(header, rows) + ["", "Device time per call inside a replayed CUDA graph. Registers and shared memory are each stage's largest kernel at its own target.", ""] + ran_by(r)
 
 
@@ -61,12 +61,12 @@ def all_cases(r, programs, names):
                          pick("call"), pick("call_flushed"), f"{case['tflops']:.2f}", percent(case["share_of_matrix"]),
                          percent(case["share_of_bandwidth"]), times(case["faster_than_previous"]), times(case["times_pytorch"])])
     header = ["shape", "program", "graph, µs (p10–p90)", "L2 flushed", "one call, µs", "L2 flushed", "TFLOP/s", "of matrix peak", "of bandwidth",
-              "faster than the stage before", "time over best PyTorch"]
+              "faster than the stage before", "time over the best peer"]
     return table(header, rows) + [""] + ran_by(r)
 
 
 def table_bench(r):
-    return all_cases(r, [*r.stages, *PEERS], {p: "PyTorch " + n for p, n in PEERS.items()})
+    return all_cases(r, [*r.stages, *PEERS], {p: peer_title(p) for p in PEERS})
 
 
 def table_steps(r):
