@@ -70,8 +70,8 @@ struct ExecEvent {
     tma_land,           // it happens
     mbarrier_arrive,    // expecting `bytes` more bytes
     mbarrier_complete,  // phase `bytes` is complete
-    mbarrier_wait,      // a thread waits for phase `bytes`
-    mbarrier_pass,      // it goes on: the phase of parity `bytes` was complete
+    mbarrier_wait,      // a thread has to wait for phase `bytes`
+    mbarrier_pass,      // a thread goes on after its wait for phase `bytes`, which took time or not
   };
   Kind kind{};
   std::uint32_t block = 0;
@@ -120,11 +120,10 @@ struct Finding {
     mbarrier,         // misuse of an mbarrier
     collective,       // misuse of a warp collective
     // wgmma: D read before the wait that covers it; D or A written before that; D or A touched, and no wgmma_fence
-    // before the product; a product that is never waited for.
+    // before the product.
     read_before_wait,
     changed_before_wait,
     fence_missing,
-    wgmma,
     misaligned,  // address not a multiple of the access size
     deadlock,    // no thread can go on
     time_limit,  // a block ran for longer than ExecOptions::block_seconds

@@ -32,7 +32,6 @@ struct TensorShape {
 #if defined(LAB_GPU) || defined(__CUDACC__)
 using TensorMap = CUtensorMap;
 #else
-#pragma GCC diagnostic ignored "-Wpsabi"  // g++ remarks on what it did with such a parameter before version 4.6
 // The same size and alignment as the driver's; what it holds is the CPU's own.
 struct alignas(64) TensorMap {
   TensorShape shape;

@@ -159,6 +159,7 @@ class CaseRun {
     if (plan_.counts_multiprocessors && can_schedule() && checked.size() == result_.tiles_total && green()) {
       std::vector<fp16> output;
       if (launch(FEW_MULTIPROCESSORS, checked, output)) compare_with_oracle(output, checked);
+      set_exec_options({});  // the next case's plan counts again
     }
     if (!can_schedule() && result_.test.group == Group::notes && green()) measure(first);
   }

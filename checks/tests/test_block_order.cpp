@@ -29,3 +29,34 @@ TEST_CASE("longest_first gives every tile of every head once, the last tiles fir
       }
     }
 }
+
+TEST_CASE("to_and_fro gives every piece to one block, once, and nobody the longest twice running") {
+  for (const unsigned pieces : {1u, 5u, 12u, 256u, 257u})
+    for (const unsigned blocks : {1u, 2u, 5u, 132u}) {
+      std::vector<int> times(pieces, 0);
+      for (unsigned block = 0; block < blocks; ++block)
+        for (unsigned round = 0;; ++round) {
+          const unsigned piece = lab::to_and_fro(round, block, blocks);
+          REQUIRE(piece / blocks == round);
+          if (piece >= pieces) {  // a loop that ends here must have missed nothing
+            CHECK(lab::to_and_fro(round + 1, block, blocks) >= pieces);
+            break;
+          }
+          ++times[piece];
+        }
+      CHECK(std::count(times.begin(), times.end(), 1) == long(pieces));
+      if (blocks > 1) CHECK(lab::to_and_fro(1, 0, blocks) == 2 * blocks - 1);
+    }
+}
+
+TEST_CASE("work_of names the piece that block_of says, in either order") {
+  for (const unsigned tiles : {1u, 3u, 8u})
+    for (const unsigned heads : {1u, 4u})
+      for (unsigned tile = 0; tile < tiles * heads; ++tile)
+        for (const bool over_all_heads : {false, true}) {
+          const unsigned i = over_all_heads ? lab::block_over_all_heads(tile, tiles, heads)
+                                            : lab::block_head_by_head(tile, tiles, heads);
+          const lab::BlockWork work = lab::work_of(i, tiles, heads, over_all_heads);
+          CHECK(unsigned(work.head) * tiles + unsigned(work.tile) == tile);
+        }
+}

@@ -292,6 +292,29 @@ TEST_CASE("wgmma: a late product reads what its operands hold by then") {
   }
 }
 
+TEST_CASE("wgmma: each warp's rows are computed by its own wait, from what B holds then") {
+  float result[128];
+  const Outcome outcome = run(
+      1, 128,
+      [&] {
+        const Ones t = ones();
+        float d[32];
+        wgmma_fence();
+        wgmma<64>(d, t.of_a, t.of_b, false);
+        wgmma_commit();
+        if (threadIdx.x >= 32) __syncthreads();
+        wgmma_wait<0>();
+        result[threadIdx.x] = d[0];
+        if (threadIdx.x >= 32) return;
+        for (int i = int(threadIdx.x); i < 64 * 64; i += 32)
+          t.b[i] = half(5.0f);  // too early: the others still read it
+        __syncthreads();
+      },
+      {}, ONES_BYTES);
+  REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+  for (int i = 0; i < 128; ++i) CHECK(result[i] == (i < 32 ? 16.0f : 80.0f));
+}
+
 TEST_CASE("wgmma: wait<1> leaves the last group under way") {
   float first[128], second[128];
   const Outcome outcome = run(

@@ -128,6 +128,19 @@ __global__ void products_in_turn(int* out) {
   out[threadIdx.x] = total(o) + total(s[1]);
 }
 
+// Only changing A is wrong.
+__global__ void a_read_in_flight(int* out) {
+  const Tiles t = tiles();
+  float d[32];
+  unsigned a[4] = {threadIdx.x, 0, 0, 0};
+  wgmma_fence();
+  wgmma<64>(d, a, t.of_b, false);
+  wgmma_commit();
+  int sum = int(a[0] + a[3]);
+  wgmma_wait<0>();
+  out[threadIdx.x] = sum + total(d);
+}
+
 // --- registers before their wait --------------------------------------------------------------------------
 
 __global__ void read_at_once(int* out) {
@@ -271,29 +284,6 @@ __global__ void never_committed(int* out) {
   out[threadIdx.x] = 1;
 }
 
-__global__ void three_warps_come(int* out) {
-  const Tiles t = tiles();
-  float d[32];
-  if (threadIdx.x < 96) {
-    wgmma_fence();
-    wgmma<64>(d, t.of_a, t.of_b, false);  // [product]
-    wgmma_commit();
-    wgmma_wait<0>();
-    out[threadIdx.x] = total(d);
-  }
-  __syncthreads();  // [barrier]
-}
-
-__global__ void warps_differ(int* out) {
-  const Tiles t = tiles();
-  float d[32];
-  wgmma_fence();
-  wgmma<64>(d, t.of_a, advance(t.of_b, threadIdx.x / 32 == 2 ? 32 : 0), false);  // [product]
-  wgmma_commit();
-  wgmma_wait<0>();
-  out[threadIdx.x] = total(d);
-}
-
 __global__ void operand_overwritten(int* out) {
   const Tiles t = tiles();
   float d[32];
@@ -301,6 +291,30 @@ __global__ void operand_overwritten(int* out) {
   wgmma<64>(d, t.of_a, t.of_b, false);  // [product]
   wgmma_commit();
   if (threadIdx.x == 37) t.b[5] = half(1.0f);  // [write]
+  wgmma_wait<0>();
+  out[threadIdx.x] = total(d);
+}
+
+__global__ void no_proxy_fence(int* out) {
+  const Tiles t = tiles();
+  float d[32];
+  t.b[threadIdx.x] = half(2.0f);  // [write]
+  __syncthreads();
+  wgmma_fence();
+  wgmma<64>(d, t.of_a, t.of_b, false);  // [product]
+  wgmma_commit();
+  wgmma_wait<0>();
+  out[threadIdx.x] = total(d);
+}
+
+__global__ void no_barrier(int* out) {
+  const Tiles t = tiles();
+  float d[32];
+  t.b[threadIdx.x] = half(2.0f);  // [write]
+  fence_proxy_async();
+  wgmma_fence();
+  wgmma<64>(d, t.of_a, t.of_b, false);  // [product]
+  wgmma_commit();
   wgmma_wait<0>();
   out[threadIdx.x] = total(d);
 }

@@ -8,12 +8,13 @@ using Kernel = void(int* out);
 inline constexpr unsigned SMEM = 17 * 1024;
 
 // --- right ---------------------------------------------------------------------------------------------
-Kernel one_product, two_groups_in_flight, accumulators_untouched, scores_become_operand, products_in_turn;
+Kernel one_product, two_groups_in_flight, accumulators_untouched, scores_become_operand, products_in_turn,
+    a_read_in_flight;
 // --- registers before their wait --------------------------------------------------------------------------
 Kernel read_at_once, wait_one_too_few, wait_before_commit, d_overwritten, a_overwritten;
 // --- fences -------------------------------------------------------------------------------------------
 Kernel no_fence_at_all, d_touched_after_fence, a_packed_after_fence, d_read_then_product, shape_changed;
 // --- the rest ------------------------------------------------------------------------------------------
-Kernel never_waited, never_committed, three_warps_come, warps_differ, operand_overwritten;
+Kernel never_waited, never_committed, operand_overwritten, no_proxy_fence, no_barrier;
 
 }  // namespace lab::wgmma_kernels

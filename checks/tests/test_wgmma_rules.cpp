@@ -66,6 +66,20 @@ void told(const Run& run, const Expected& expected) {
   });
 }
 
+// At least this one, always.
+void told_somehow(const Run& run, Kind kind, const char* first, const char* second) {
+  under_everything([&](const ExecOptions& options) {
+    const auto found = findings_of(run, options);
+    CAPTURE(run.name);
+    CAPTURE(texts(found));
+    bool seen = false;
+    for (const Finding& f : found)
+      seen = seen || (f.kind == kind && f.first.line == sm80_tests::line_of(run.name, first, FILE_NAME) &&
+                      f.second.line == sm80_tests::line_of(run.name, second, FILE_NAME));
+    CHECK(seen);
+  });
+}
+
 }  // namespace
 
 TEST_CASE("wgmma rules: what is right is silent") {
@@ -74,6 +88,7 @@ TEST_CASE("wgmma rules: what is right is silent") {
   silent({WGMMA(accumulators_untouched)});
   silent({WGMMA(scores_become_operand)});
   silent({WGMMA(products_in_turn)});
+  silent({WGMMA(a_read_in_flight)});
 }
 
 TEST_CASE("wgmma rules: D must not be read, nor D or A changed, before the wait") {
@@ -98,6 +113,24 @@ TEST_CASE("wgmma rules: a fence before the first product, and after registers we
 }
 
 TEST_CASE("wgmma rules: every product is committed and waited for") {
-  told({WGMMA(never_waited)}, {Kind::wgmma, "", "product", "", "returns without having waited for this product"});
-  told({WGMMA(never_committed)}, {Kind::wgmma, "", "product", "", "whose group was never committed"});
+  told({WGMMA(never_waited)}, {Kind::in_flight, "", "product", "", "returns without having waited for this product"});
+  told({WGMMA(never_committed)}, {Kind::in_flight, "", "product", "", "whose group was never committed"});
+}
+
+TEST_CASE("wgmma rules: shared operands are being read until the wait") {
+  const Run run{WGMMA(operand_overwritten)};
+  under_everything([&](const ExecOptions& options) {
+    const auto found = findings_of(run, options);
+    CAPTURE(texts(found));
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].kind == Kind::race_inter_warp);
+    CHECK(found[0].hazard == "WAR");
+    CHECK(found[0].first.line == sm80_tests::line_of(run.name, "product", FILE_NAME));
+    CHECK(found[0].second.line == sm80_tests::line_of(run.name, "write", FILE_NAME));
+  });
+}
+
+TEST_CASE("wgmma rules: operands that threads wrote are fenced, by all who wrote, and then a barrier") {
+  told_somehow({WGMMA(no_proxy_fence)}, Kind::proxy, "write", "product");
+  told_somehow({WGMMA(no_barrier)}, Kind::race_inter_warp, "write", "product");
 }

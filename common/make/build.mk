@@ -26,9 +26,10 @@ endif
 ifdef SANITIZE
 CXXFLAGS += -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-clobbered
 endif
-# g++ remarks on arm64's old ABI at every std::pair of floats.
+# g++ remarks on how it once passed a tensor map by value, and on arm64 on every std::pair of floats.
+NO_PSABI := -Wno-psabi
 ifdef ARM64
-CXXFLAGS += -Wno-psabi
+CXXFLAGS += $(NO_PSABI)
 endif
 NVCCFLAGS := -std=c++20 -O3 -lineinfo -ccbin $(CXX) -Xcompiler -Wall
 
@@ -93,7 +94,7 @@ $(B)/%/kernel.o: $$(if $$(call planted_in,$$*)$$(call mutant_in,$$*),$(B)/$$*,st
 ifeq ($(backend),gpu)
 	@$(NVCC) $(NVCCFLAGS) $(call gencode_of,$(call stage_of,$*)) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
 else
-	@$(CXX) -x c++ $(CXXFLAGS) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@
+	@$(CXX) -x c++ $(CXXFLAGS) $(NO_PSABI) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@
 endif
 
 # The kernel with a bug's patch applied, or with a mistake that nobody planted. #line directives in it name the lines of kernel.cu and of the patch.
@@ -127,7 +128,7 @@ $(B)/liblab.a: $(LIB_OBJ)
 # The unit tests. The checker's own bring kernels along, instrumented as a stage's are.
 $(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(DESK_LIB) $(B)/liblab.a
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
-$(B)/obj/checks/tests/%_kernels.o: CXXFLAGS += $(if $(SANITIZE),,-fsanitize=thread)
+$(B)/obj/checks/tests/%_kernels.o: CXXFLAGS += $(NO_PSABI) $(if $(SANITIZE),,-fsanitize=thread)
 $(B)/obj/checks/tests/%_kernels.o: HOST_FLAGS :=
 
 PROBE := build/gpu/probe_wmma

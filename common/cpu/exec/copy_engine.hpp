@@ -32,8 +32,8 @@ struct BulkCopy {
   std::uint32_t group = 0;  // stores: the issuing thread's
   ThreadId thread{};
   std::uintptr_t pc = 0;
-  std::uint32_t phase = 0;        // of the mbarrier, when it was issued
-  std::uint32_t checked_as = 0;   // its number in the checker
+  std::uint32_t phase = 0;       // of the mbarrier, when it was issued
+  std::uint32_t checked_as = 0;  // its number in the checker
 };
 
 // Moves the bytes. Outside the tensor a load writes zeros and a store nothing.

@@ -42,8 +42,6 @@ const char* name(Finding::Kind kind) {
       return "wgmma registers changed before the wait";
     case Finding::Kind::fence_missing:
       return "wgmma without its fence";
-    case Finding::Kind::wgmma:
-      return "wgmma misuse";
     case Finding::Kind::misaligned:
       return "misaligned address";
     case Finding::Kind::deadlock:

@@ -127,9 +127,10 @@ void Shadow::race(Finding::Kind kind, const char* hazard, std::size_t offset, co
       kind, hazard, first, second, kernel_, block_,
       [&](RawFinding& entry) {
         entry.where = shared_->describe(offset);
-        entry.detail = kind != Finding::Kind::race_inter_warp ? "no __syncwarp orders them"
-                       : named_used_                          ? "no barrier that both take part in orders them"
-                                                              : "no block barrier orders them";
+        entry.detail = thread_clocks_.active()                  ? "no barrier and no mbarrier orders them"
+                       : kind != Finding::Kind::race_inter_warp ? "no __syncwarp orders them"
+                       : named_used_                            ? "no barrier that both take part in orders them"
+                                                                : "no block barrier orders them";
       },
       access_);
 }

@@ -88,8 +88,8 @@ class Shadow {
 
   // An mbarrier lies here from now on; returns its timeline.
   int mbarrier_placed(std::size_t offset, ThreadId thread, std::uintptr_t pc);
-  std::uint32_t new_stamp(ThreadId thread);             // what the thread does from now on is later than what it did
-  void release(ThreadId thread, Knowledge& to);         // all it has done, and what it is ordered after
+  std::uint32_t new_stamp(ThreadId thread);      // what the thread does from now on is later than what it did
+  void release(ThreadId thread, Knowledge& to);  // all it has done, and what it is ordered after
   void acquire(ThreadId thread, const Knowledge& from);
   ThreadClocks& clocks() { return thread_clocks_; }
   void report(Finding::Kind kind, const std::string& where, const RawAccess& first, const RawAccess& second,
@@ -185,9 +185,7 @@ class Shadow {
   std::uint32_t read_issued(std::size_t offset, std::size_t bytes, AsyncRead read, std::uintptr_t pc);
   void check_async(Cell& cell, std::size_t index, bool write, ThreadId thread, std::uintptr_t pc);
   Queue& queue_of(std::vector<Queue>& queues, int which);
-  RawAccess issuer(const AsyncWrite& write) const {
-    return {write.pc, write.thread.warp, write.thread.lane, true};
-  }
+  RawAccess issuer(const AsyncWrite& write) const { return {write.pc, write.thread.warp, write.thread.lane, true}; }
   static RawAccess access(ThreadId thread, std::uintptr_t pc, bool write) {
     return {pc, thread.warp, thread.lane, write};
   }

@@ -47,8 +47,8 @@ void Shadow::start_tracking_cells() {
     }
     if (cell.reader_warps & ~(1u << cell.reader_warp)) {
       const auto known = warp_reads_.find(i);
-      const std::uint32_t stamp = known == warp_reads_.end() ? barrier_stamp_[cell.other_warp]
-                                                             : known->second[cell.other_warp].stamp;
+      const std::uint32_t stamp =
+          known == warp_reads_.end() ? barrier_stamp_[cell.other_warp] : known->second[cell.other_warp].stamp;
       cell.reads = new_read({stamp, cell.other_pc, 1u << cell.other_lane, cell.reads, cell.other_warp, false});
     }
   }
@@ -88,7 +88,8 @@ int Shadow::mbarrier_placed(std::size_t offset, ThreadId thread, std::uintptr_t 
 
 void Shadow::check_async(Cell& cell, std::size_t index, bool write, ThreadId thread, std::uintptr_t pc) {
   if (!check_plain_writer(cell, index, write, thread, pc)) return;
-  if (!cell.written || cell.async_written || thread_clocks_.fenced(thread.linear, cell.writer) > cell.write_stamp) return;
+  if (!cell.written || cell.async_written || thread_clocks_.fenced(thread.linear, cell.writer) > cell.write_stamp)
+    return;
   report(Finding::Kind::proxy, index * GRANULE, last_write(cell), access(thread, pc, write),
          "no fence.proxy.async by a thread that sees the write comes before");
 }
@@ -103,7 +104,8 @@ std::uint32_t Shadow::read_issued(std::size_t offset, std::size_t bytes, AsyncRe
   ++access_;
   const auto id = std::uint32_t(async_reads_.size());
   for (int w = 0; w < std::max(read.warps, 1); ++w) {
-    Queue& queue = read.warps ? queue_of(warp_queues_, read.thread.warp + w) : queue_of(thread_queues_, read.thread.linear);
+    Queue& queue =
+        read.warps ? queue_of(warp_queues_, read.thread.warp + w) : queue_of(thread_queues_, read.thread.linear);
     read.timeline[w] = queue.timeline, read.place[w] = queue.issued++;
   }
   async_reads_.push_back(read);
@@ -127,8 +129,7 @@ std::uint32_t Shadow::read_issued(std::size_t offset, std::size_t bytes, AsyncRe
     if (cell.reads && same_queue(reads_[cell.reads]))
       reads_[cell.reads].stamp = id, reads_[cell.reads].pc = std::uint32_t(pc);
     else
-      cell.reads =
-          new_read({id, std::uint32_t(pc), 1u << read.thread.lane, cell.reads, read.thread.warp, true});
+      cell.reads = new_read({id, std::uint32_t(pc), 1u << read.thread.lane, cell.reads, read.thread.warp, true});
   }
   return id;
 }
@@ -167,7 +168,8 @@ void Shadow::check_all_read() {
   for (const AsyncRead& read : async_reads_) {
     bool waited = true;
     for (int w = 0; w < std::max(read.warps, 1); ++w) {
-      const Queue& queue = read.warps ? warp_queues_[std::size_t(read.thread.warp + w)] : thread_queues_[read.thread.linear];
+      const Queue& queue =
+          read.warps ? warp_queues_[std::size_t(read.thread.warp + w)] : thread_queues_[read.thread.linear];
       waited = waited && queue.done > read.place[w];
     }
     ++access_;

@@ -76,7 +76,8 @@ void Shadow::check_tracked_readers(const Cell& cell, std::size_t index, ThreadId
       lane = __builtin_ctz(lanes);
       if (!ordered(thread, std::uint16_t(read.warp * 32 + lane), read.stamp)) break;
     }
-    const Finding::Kind kind = read.warp == thread.warp ? Finding::Kind::race_intra_warp : Finding::Kind::race_inter_warp;
+    const Finding::Kind kind =
+        read.warp == thread.warp ? Finding::Kind::race_intra_warp : Finding::Kind::race_inter_warp;
     const RawAccess first{read.pc, read.warp, lane, false}, second = access(thread, pc, true);
     if (!read.async) return race(kind, "WAR", index * GRANULE, first, second);
     log_->add(

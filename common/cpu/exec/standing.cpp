@@ -98,20 +98,25 @@ std::string Block::where_lanes_stand() const {
     }
   }
   std::string text;
-  for (const Standing& s : standing)
+  for (const Standing& s : standing) {
+    // Each text begins with "wait".
+    const bool alone = s.first_warp == s.last_warp && !(s.lanes & (s.lanes - 1));
     text +=
         (s.first_warp == s.last_warp ? " Warp " + std::to_string(s.first_warp)
                                      : " Warps " + std::to_string(s.first_warp) + ".." + std::to_string(s.last_warp)) +
-        " lanes " + lanes_text(s.lanes) + " " + s.text + ".";
-  std::string gone;
+        (s.lanes & (s.lanes - 1) ? " lanes " : " lane ") + lanes_text(s.lanes) + (alone ? " waits" : " wait") +
+        s.text.substr(4) + ".";
+  }
+  std::uint32_t gone = 0;
   for (int w = 0; w < warp_count_; ++w)
-    if (warps_[w].exited == 0xFFFFFFFFu) gone += (gone.empty() ? "" : ",") + std::to_string(w);
-  if (!gone.empty()) text += " All lanes of these warps have returned: " + gone + ".";
+    if (warps_[w].exited == 0xFFFFFFFFu) gone |= 1u << w;
+  if (gone) text += " All lanes of these warps have returned: " + lanes_text(gone) + ".";
   return text;
 }
 
 void Block::deadlock() {
-  fail(cudaErrorLaunchTimeout, Finding::Kind::deadlock, "deadlock: no thread can go on." + where_lanes_stand() + mbarriers_.story(), 0);
+  fail(cudaErrorLaunchTimeout, Finding::Kind::deadlock,
+       "deadlock: no thread can go on." + where_lanes_stand() + mbarriers_.story(), 0);
 }
 
 void Block::time_is_up(std::uintptr_t pc) {

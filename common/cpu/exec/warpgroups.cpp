@@ -376,12 +376,15 @@ void Warpgroups::warp_left(int warp) {
   in_flight_ -= int(own.open.size() - own.executed);
   for (const Product* product : own.open)
     block_.findings().add(
-        Finding::Kind::wgmma, "", {}, {product->call.pc, warp, 0, true}, block_.config().name, block_.linear(),
+        Finding::Kind::in_flight, "", {}, {product->call.pc, warp, 0, true}, block_.config().name, block_.linear(),
         [&](RawFinding& entry) {
           entry.detail =
               std::string("the warp returns without having waited for this product") +
               (product->group[std::size_t(warp % WARPS)] == own.committed ? ", whose group was never committed" : "");
         });
+  // Said above, so the checker need not say it of each byte.
+  if (block_.checking() && !own.open.empty())
+    block_.shadow().async_read_done(own.open.back()->reading[std::size_t(warp % WARPS)], warp);
   for (Product* product : own.open)
     if (--product->warps_left == 0) free_.push_back(product);
   own.open.clear();
