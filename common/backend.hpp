@@ -69,8 +69,8 @@ struct ExecEvent {
     tma_land,           // it happens
     mbarrier_arrive,    // expecting `bytes` more bytes
     mbarrier_complete,  // phase `bytes` is complete
-    mbarrier_wait,      // a thread waits for phase `bytes`
-    mbarrier_pass,      // it goes on: the phase of parity `bytes` was complete
+    mbarrier_wait,      // a thread has to wait for phase `bytes`
+    mbarrier_pass,      // a thread goes on after its wait for phase `bytes`, which took time or not
   };
   Kind kind{};
   std::uint32_t block = 0;

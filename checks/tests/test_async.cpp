@@ -230,6 +230,23 @@ TEST_CASE("async: a slot is loaded again after its readers, and a reader of one 
          {"load", "read"}, "");
 }
 
+TEST_CASE("async: a slot that nobody asks about, or that half of its readers free") {
+  // What shows first is the schedule's choice: the slot overwritten under a reader, a phase that a late warp misses, or
+  // a hang. Something does.
+  for (const Run& run : {KERNEL(ring_never_freed), KERNEL(ring_one_warp_counted)})
+    under_all_options([&](const ExecOptions& options) {
+      const ExecReport report = check(run, options);
+      CAPTURE(run.name);
+      CAPTURE(report.message);
+      CHECK(!report.findings.empty());
+      for (const Finding& f : report.findings) {
+        const bool known = f.kind == Kind::race_inter_warp || f.kind == Kind::mbarrier ||
+                           f.kind == Kind::before_phase || f.kind == Kind::deadlock || f.kind == Kind::in_flight;
+        CHECK_MESSAGE(known, f.text);
+      }
+    });
+}
+
 TEST_CASE("async: a store's bytes may change after its wait") {
   silent(KERNEL(store_overwritten_after_wait));
   silent(KERNEL(store_overwritten_after_barrier));

@@ -82,3 +82,24 @@ TEST_CASE("setmaxnreg: misuse is named") {
       },
       "setmaxnreg.dec 32 meets lane 0 of its warp in setmaxnreg.dec 24");
 }
+
+TEST_CASE("setmaxnreg: a warp that never comes is a finding of the checker") {
+  for (const bool all : {true, false}) {
+    int line = 0;
+    ExecOptions options;
+    options.check = true;
+    const Outcome outcome = run(
+        1, 256,
+        [&] {
+          if (group() == 0 && (all || threadIdx.x / 32 != 2)) HERE(line, registers_release<40>());
+        },
+        options);
+    CHECK_MESSAGE(outcome.ok(), outcome.message());
+    REQUIRE(outcome.report.findings.size() == (all ? 0u : 1u));
+    if (all) continue;
+    const Finding& f = outcome.report.findings[0];
+    CHECK(f.kind == Kind::collective);
+    CHECK(f.second.line == line);
+    CHECK_CONTAINS(f.text, "setmaxnreg by a part of a warpgroup: warp 2 never came");
+  }
+}

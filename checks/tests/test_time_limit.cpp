@@ -40,7 +40,7 @@ TEST_CASE("time limit: a lane that spins alone is named, and so is who waits for
       soon());
   check_failed(outcome, cudaErrorLaunchTimeout, Finding::Kind::time_limit);
   CHECK_CONTAINS(outcome.message(), "warp 1 lane 1" + at_line(line) + "time limit: ");
-  CHECK_CONTAINS(outcome.message(), "comes to no barrier. Warp 1 lanes 0 wait in __syncwarp for lanes 1..31");
+  CHECK_CONTAINS(outcome.message(), "comes to no barrier. Warp 1 lane 0 waits in __syncwarp for lanes 1..31");
 }
 
 TEST_CASE("time limit: each block has its own, and the next launch starts fresh") {

@@ -181,6 +181,7 @@ void Block::leave() {
     if (checking_) {
       mbarriers_.check_end();
       shadow_.check_all_read();
+      registers_.check_end();
     }
     switch_to(&root_);
   }
@@ -283,9 +284,11 @@ void Block::refuse(Collective kind, std::uint32_t mask, std::uintptr_t pc) {
 
 // --- what a watcher is told ---------------------------------------------------------------------------------
 
-void Block::tell_watcher(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc, int lane) {
+void Block::tell_watcher(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc, int lane,
+                         int warp) {
   const Fiber& fiber = *current_;
-  ExecEvent event{kind, linear_, fiber.warp, lane < 0 ? fiber.lane : lane, "", 0, int(offset), int(bytes), 0};
+  ExecEvent event{kind,       linear_, warp < 0 ? fiber.warp : warp, lane < 0 ? fiber.lane : lane, "", 0, int(offset),
+                  int(bytes), 0};
   if (pc) event.line = source_line(pc).line;
   using Kind = ExecEvent::Kind;
   if (kind == Kind::read || kind == Kind::write || kind == Kind::copy || kind >= Kind::tma_issue)

@@ -187,6 +187,11 @@ class Block {
     if (options_.watcher) [[unlikely]]
       tell_watcher(kind, offset, bytes, pc, lane);
   }
+  // The same of what another thread does, or has had done.
+  void tell_of(ThreadId thread, ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc) {
+    if (options_.watcher) [[unlikely]]
+      tell_watcher(kind, offset, bytes, pc, thread.lane, thread.warp);
+  }
   Fragments fragments() const { return options_.fragments; }
   bool spelled_out() const { return options_.spelled_out; }
   TensorCore tensor_core() const { return options_.tensor_core; }
@@ -237,7 +242,7 @@ class Block {
   [[noreturn]] void abandon();                     // back to run(), leaving every fiber where it is
   void report_fault();                             // what fault() left, outside the signal handler
   [[gnu::noinline]] void tell_watcher(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc,
-                                      int lane);
+                                      int lane, int warp = -1);
   void note(Finding::Kind kind, const std::string& what, std::uintptr_t pc);  // an error's message and finding
   bool owns_stack(const void* address) const;
   std::string place(const Fiber& fiber) const;

@@ -100,7 +100,7 @@ void CopyEngine::land(std::size_t index) {
     const Attributed to(copy.pc);
     move_box(copy, block_.shared().window_address(copy.shared));
   }
-  block_.tell(ExecEvent::Kind::tma_land, block_.shared().offset(copy.shared), copy.bytes, copy.pc);
+  block_.tell_of(copy.thread, ExecEvent::Kind::tma_land, block_.shared().offset(copy.shared), copy.bytes, copy.pc);
   block_.progressed();
   if (!copy.store) {
     const std::uint32_t phase = block_.mbarriers().complete_bytes(copy.mbarrier, copy.bytes, copy.thread, copy.pc);

@@ -124,7 +124,7 @@ std::uint32_t MBarriers::complete_bytes(int index, std::int64_t bytes, ThreadId 
 void MBarriers::complete_phase(int index, ThreadId thread, std::uintptr_t pc) {
   MBarrierState& state = all_[index];
   if (block_.checking()) check_seen_before(index, thread, pc);
-  block_.tell(ExecEvent::Kind::mbarrier_complete, state.offset, state.phase, 0);
+  block_.tell_of(thread, ExecEvent::Kind::mbarrier_complete, state.offset, state.phase, pc);
   ++state.phase;
   state.pending = state.arrivals;
   state.arrived_before.swap(state.arrived);
@@ -159,7 +159,7 @@ bool MBarriers::await(const ptx::MBarrier* barrier, unsigned parity, bool polls,
   }
   block_.self().polled_in_vain = false;
   if (block_.checking()) passed(index, complete, pc);
-  block_.tell(ExecEvent::Kind::mbarrier_pass, all_[index].offset, parity, pc);
+  block_.tell(ExecEvent::Kind::mbarrier_pass, all_[index].offset, complete - 1, pc);
   return true;
 }
 

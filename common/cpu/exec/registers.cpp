@@ -1,5 +1,7 @@
 #include "common/cpu/exec/registers.hpp"
 
+#include <algorithm>
+
 #include "common/cpu/exec/block.hpp"
 #include "common/cpu/exec/switch.hpp"
 #include "common/ptx/registers.cuh"
@@ -56,7 +58,7 @@ void RegisterPool::set(int warp, int count, bool take, std::uintptr_t pc) {
   if (take ? count < has_[warp] : count > has_[warp])
     misuse(call, ": the thread has " + std::to_string(has_[warp]) +
                      (take ? "; .inc takes more" : "; .dec gives registers back"));
-  ++calls_[warp];
+  ++calls_[warp], last_pc_[warp] = pc;
   wants_[warp] = count;
   if (!take) free_ += (has_[warp] - count) * LANES, has_[warp] = count;
   share_out();
@@ -69,6 +71,21 @@ void RegisterPool::share_out() {
     free_ -= more, has_[warp] = wants_[warp];
     block_.wake_lanes(warp, std::exchange(parked_[warp], 0));
   }
+}
+
+void RegisterPool::check_end() {
+  for (int first = 0; (first + GROUP) * LANES <= threads_; first += GROUP)
+    for (int warp = first; warp < first + GROUP; ++warp) {
+      const auto most = std::max_element(calls_.begin() + first, calls_.begin() + first + GROUP);
+      if (calls_[warp] == *most) continue;
+      const int other = int(most - calls_.begin());
+      block_.findings().add(Finding::Kind::collective, "", {}, {last_pc_[other], other, 0, false}, block_.config().name,
+                            block_.linear(), [&](RawFinding& entry) {
+                              entry.detail =
+                                  "setmaxnreg by a part of a warpgroup: warp " + std::to_string(warp) + " never came";
+                            });
+      break;
+    }
 }
 
 std::string RegisterPool::waits_for(int warp) const {

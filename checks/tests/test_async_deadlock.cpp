@@ -1,0 +1,120 @@
+// What a deadlock on an mbarrier says: which phase lacks what, who has arrived, and whether a copy was asked for.
+#include "checks/tests/test_exec.hpp"
+#include "common/ptx/tma.cuh"
+#include "common/smem_plan.cuh"
+
+using namespace lab;
+using namespace lab::ptx;
+
+namespace {
+
+struct Plan {
+  unsigned char* tile;
+  MBarrier *full, *empty;
+};
+
+Plan fresh(unsigned empties) {
+  AlignedSmemCursor cursor;
+  Plan plan{};
+  plan.tile = cursor.array<unsigned char, SWIZZLE_ALIGN>("tile", 2, 1024);
+  plan.full = cursor.array<MBarrier>("full", 2, 1);
+  plan.empty = cursor.array<MBarrier>("empty", 2, 1);
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < 2; ++i) mbarrier_init(plan.full + i, 1), mbarrier_init(plan.empty + i, empties);
+    fence_mbarrier_init();
+  }
+  __syncthreads();
+  return plan;
+}
+
+std::string place(int line) { return "(" + std::string(__FILE__) + ":" + std::to_string(line) + ")"; }
+
+Outcome hang(unsigned threads, const std::function<void()>& thread, bool check = false) {
+  ExecOptions options;
+  options.check = check;
+  const Outcome outcome = run(1, threads, thread, options, 2048 + 128);
+  CHECK(outcome.finished == cudaErrorLaunchTimeout);
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("async deadlock: bytes were announced, and no copy was ever issued") {
+  int arrive = 0, wait = 0;
+  const Outcome outcome = hang(64, [&] {
+    const Plan plan = fresh(1);
+    if (threadIdx.x == 5) HERE(arrive, mbarrier_arrive_expect_tx(plan.full + 1, 1024));
+    HERE(wait, mbarrier_wait(plan.full + 1, 0));
+  });
+  CHECK_CONTAINS(
+      outcome.message(),
+      "Warps 0..1 lanes 0..31 wait for phase 0 of full[1] (parity 0): 1024 bytes missing " + place(wait) + ".");
+  CHECK_CONTAINS(outcome.message(),
+                 "full[1]: in phase 0 arrived warp 0 lane 5 " + place(arrive) + "; no copy was ever issued for it.");
+}
+
+TEST_CASE("async deadlock: who came to the phase before, and has not come now") {
+  int free_line = 0, load = 0, arrive = 0, wait = 0;
+  Global from(4096);
+  const Outcome outcome = hang(96, [&] {
+    const Plan plan = fresh(64);
+    if (threadIdx.x == 0) {
+      for (int round = 0; round < 3; ++round) {
+        HERE(wait, mbarrier_wait(plan.empty, unsigned(round & 1) ^ 1));
+        HERE(arrive, mbarrier_arrive_expect_tx(plan.full, 1024));
+        HERE(load, bulk_load(plan.tile, from.bytes, 1024, plan.full));
+      }
+    } else if (threadIdx.x >= 32) {
+      mbarrier_wait(plan.full, 0);
+      HERE(free_line, mbarrier_arrive(plan.empty));
+      mbarrier_wait(plan.full, 1);
+      if (threadIdx.x == 40) return;
+      if (threadIdx.x < 64) mbarrier_arrive(plan.empty);
+    }
+  });
+  CHECK_CONTAINS(
+      outcome.message(),
+      "Warp 0 lane 0 waits for phase 1 of empty[0] (parity 1): 33 of 64 arrivals missing " + place(wait) + ".");
+  CHECK_CONTAINS(outcome.message(), "empty[0]: in phase 1 arrived warp 1 lanes 0..7,9..31 (");
+  CHECK_CONTAINS(outcome.message(), "; in the one before it arrived warps 1..2 lanes 0..31 " + place(free_line) + ".");
+  CHECK_CONTAINS(outcome.message(), "All lanes of these warps have returned: 1..2.");
+  (void)load, (void)arrive;
+}
+
+TEST_CASE("async deadlock: two groups that wait for each other") {
+  int one = 0, other = 0;
+  const Outcome outcome = hang(256, [&] {
+    const Plan plan = fresh(1);
+    if (threadIdx.x < 128) {
+      HERE(one, mbarrier_wait(plan.full, 0));
+      if (threadIdx.x == 0) mbarrier_arrive(plan.full + 1);
+    } else {
+      HERE(other, mbarrier_wait(plan.full + 1, 0));
+      if (threadIdx.x == 128) mbarrier_arrive(plan.full);
+    }
+  });
+  CHECK_CONTAINS(outcome.message(),
+                 "Warps 0..3 lanes 0..31 wait for phase 0 of full[0] (parity 0): 1 of 1 arrivals missing " +
+                     place(one) +
+                     ". Warps 4..7 lanes 0..31 wait for phase 0 of full[1] (parity 0): "
+                     "1 of 1 arrivals missing " +
+                     place(other) + ".");
+  CHECK_CONTAINS(outcome.message(), "full[0]: in phase 0 nobody has arrived.");
+}
+
+TEST_CASE("async deadlock: a copy of the phase before is named") {
+  int load = 0;
+  Global from(4096);
+  const Outcome outcome = hang(32, [&] {
+    const Plan plan = fresh(1);
+    if (threadIdx.x == 3) {
+      mbarrier_arrive_expect_tx(plan.full, 512);
+      HERE(load, bulk_load(plan.tile, from.bytes, 512, plan.full));
+    }
+    mbarrier_wait(plan.full, 0);
+    mbarrier_wait(plan.full, 1);
+  });
+  CHECK_CONTAINS(outcome.message(),
+                 "full[0]: in phase 1 nobody has arrived; in the one before it arrived warp 0 lane 3 (");
+  CHECK_CONTAINS(outcome.message(), "; its last copy was issued in phase 0 by warp 0 lane 3 " + place(load) + ".");
+}

@@ -1,0 +1,79 @@
+// What a watcher is told of asynchronous work: copies, arrivals, phases and waits, with the arrays' names.
+#include <vector>
+
+#include "checks/tests/test_exec.hpp"
+#include "common/ptx/tma.cuh"
+#include "common/smem_plan.cuh"
+
+using namespace lab;
+using namespace lab::ptx;
+using Event = ExecEvent::Kind;
+
+namespace {
+
+struct Log final : ExecWatcher {
+  std::vector<ExecEvent> events;
+  void see(const ExecEvent& e) override {
+    if (e.kind >= Event::tma_issue) events.push_back(e);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("async watcher: a load, its barrier and who waits, in order") {
+  Global from(1024), to(1024);
+  for (const bool late : {true, false}) {
+    Log log;
+    ExecOptions options;
+    options.watcher = &log, options.workers = 1, options.copies = late ? Copies::at_wait : Copies::at_issue;
+    int expect = 0, load = 0, wait = 0, store = 0;
+    const Outcome outcome = run(
+        1, 33,
+        [&] {
+          AlignedSmemCursor cursor;
+          auto* tile = cursor.array<unsigned char, SWIZZLE_ALIGN>("tile", 4, 256);
+          auto* full = cursor.array<MBarrier>("full", 3, 1);
+          if (threadIdx.x == 0) {
+            mbarrier_init(full + 2, 1);
+            fence_mbarrier_init();
+          }
+          __syncthreads();
+          if (threadIdx.x == 32) {
+            HERE(expect, mbarrier_arrive_expect_tx(full + 2, 512));
+            HERE(load, bulk_load(tile + 256, from.bytes, 512, full + 2));
+          }
+          __syncthreads();
+          if (threadIdx.x != 9) return;
+          HERE(wait, mbarrier_wait(full + 2, 0));
+          HERE(store, bulk_store(to.bytes, tile + 256, 512));
+          bulk_commit();
+          bulk_wait<0>();
+        },
+        options, 2048);
+    CHECK_MESSAGE(outcome.ok(), outcome.message());
+    struct Expected {
+      Event kind;
+      int warp, lane;
+      const char* array;
+      int row, bytes, line;
+    };
+    std::vector<Expected> expected{
+        {Event::mbarrier_arrive, 1, 0, "full", 2, 512, expect}, {Event::tma_issue, 1, 0, "tile", 1, 512, load},
+        {Event::tma_land, 1, 0, "tile", 1, 512, load},          {Event::mbarrier_complete, 1, 0, "full", 2, 0, load},
+        {Event::mbarrier_pass, 0, 9, "full", 2, 0, wait},       {Event::tma_issue, 0, 9, "tile", 1, 512, store},
+        {Event::tma_land, 0, 9, "tile", 1, 512, store}};
+    if (late) expected.insert(expected.begin() + 2, {Event::mbarrier_wait, 0, 9, "full", 2, 0, wait});
+    REQUIRE(log.events.size() == expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      CAPTURE(i);
+      const ExecEvent& e = log.events[i];
+      CHECK(int(e.kind) == int(expected[i].kind));
+      CHECK(e.warp == expected[i].warp);
+      CHECK(e.lane == expected[i].lane);
+      CHECK(std::string(e.array) == expected[i].array);
+      CHECK(e.row == expected[i].row);
+      CHECK(e.bytes == expected[i].bytes);
+      CHECK(e.line == expected[i].line);
+    }
+  }
+}
