@@ -200,6 +200,7 @@ TEST_CASE("async: what threads wrote is for the copy engine after fence.proxy.as
   const char* text = "no fence.proxy.async by a thread that sees the write comes before";
   broken(KERNEL(store_unfenced), {Kind::proxy}, {"write", "work"}, text);
   broken(KERNEL(store_fence_before_write), {Kind::proxy}, {"write", "work"}, text);
+  broken(KERNEL(store_fenced_by_stranger), {Kind::proxy}, {"write", "work"}, text);
   broken(KERNEL(store_of_cp_async_unfenced), {Kind::proxy}, {"write", "work"}, text);
   broken(KERNEL(load_over_written_unfenced), {Kind::proxy}, {"write", "work"}, text);
   broken(KERNEL(product_unfenced), {Kind::proxy}, {"write", "work"}, text);
@@ -261,6 +262,7 @@ TEST_CASE("async: products read until every warp has waited") {
          "may still read");
   broken(KERNEL(product_before_load), {Kind::before_phase}, {"load", "read"}, "");
   broken(KERNEL(product_freed_early), {Kind::race_inter_warp}, {"load", "read"}, "may still read");
+  broken(KERNEL(product_one_warp_waits), {Kind::race_inter_warp}, {"load", "read"}, "may still read");
   broken(KERNEL(product_one_warp_frees), {Kind::race_inter_warp}, {"load", "read"}, "may still read");
 }
 

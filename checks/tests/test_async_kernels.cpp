@@ -221,6 +221,20 @@ __global__ void store_fence_before_write(const Maps* maps, int*) {
   }
 }
 
+// Warp 1 fences what it has not seen.
+__global__ void store_fenced_by_stranger(const Maps* maps, int*) {
+  Plan plan;
+  if (warp() == 0)
+    for (int i = lane(); i < ITEMS; i += 32) plan.tile[i] = half();  // [write]
+  if (warp() == 1) fence_proxy_async();
+  __syncthreads();
+  if (threadIdx.x == 64) {
+    tma_store_2d(&maps->out, plan.tile, 0, 0);  // [work]
+    bulk_commit();
+    bulk_wait_read<0>();
+  }
+}
+
 __global__ void store_no_barrier(const Maps* maps, int*) {
   Plan plan;
   if (warp() == 0)
@@ -508,6 +522,24 @@ __global__ void product_one_warp_frees(const Maps* maps, int*) {
       product_issue(plan.tile + slot * ITEMS, BOX, 2);  // [read]
       product_wait(2);
       if (warp() == 0) mbarrier_arrive(plan.empty + slot);
+    }
+  }
+}
+
+__global__ void product_one_warp_waits(const Maps* maps, int*) {
+  Plan plan(1, 64);
+  for (int round = 0; round < 2; ++round) {
+    if (threadIdx.x == 64) {
+      mbarrier_wait(plan.empty, unsigned(round) ^ 1);
+      mbarrier_arrive_expect_tx(plan.full, BOX);
+      tma_load_2d(plan.tile, &maps->in, 0, round * 8, plan.full);  // [load]
+    } else if (warp() < 2) {
+      mbarrier_wait(plan.full, unsigned(round));
+      product_issue(plan.tile, BOX, 2);  // [read]
+      if (warp() == 0) product_wait(2);
+      barrier_sync(2, 64);
+      mbarrier_arrive(plan.empty);
+      if (warp() == 1) product_wait(2);
     }
   }
 }

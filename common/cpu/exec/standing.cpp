@@ -52,12 +52,12 @@ void add(std::vector<Standing>& all, int warp, std::uint32_t lanes, const std::s
 
 std::string Block::waits_in(const Fiber& fiber) const {
   const std::string at = line_at(fiber.waits_at);
-  if (fiber.mbarrier >= 0) return " for " + mbarriers_.phase_text(fiber.mbarrier) + at;
-  if (fiber.bulk_waits_until) return " for TMA stores" + at;
-  if (registers_.parked(fiber.warp) >> fiber.lane & 1) return " for " + registers_.waits_for(fiber.warp) + at;
+  if (fiber.mbarrier >= 0) return "wait for " + mbarriers_.phase_text(fiber.mbarrier) + at;
+  if (fiber.bulk_waits_until) return "wait for TMA stores" + at;
+  if (registers_.parked(fiber.warp) >> fiber.lane & 1) return "wait for " + registers_.waits_for(fiber.warp) + at;
   if (warpgroups_.parked(fiber.warp) >> fiber.lane & 1)
-    return " in wgmma.mma_async for " + warpgroups_.waits_for(fiber.warp) + at;
-  return " at a block barrier" + at;
+    return "wait in wgmma.mma_async for " + warpgroups_.waits_for(fiber.warp) + at;
+  return "wait at a block barrier" + at;
 }
 
 // Every lane that waits: in what, for whom, at which line. Those that do not are ready to run.
@@ -71,15 +71,15 @@ std::string Block::where_lanes_stand() const {
       const Rendezvous& open = warps_[w].meeting[i];
       others &= ~open.arrived;
       add(standing, w, open.arrived,
-          std::string(" in ") + name(open.kind) + " for lanes " + lanes_text(open.mask & ~open.arrived) +
+          std::string("wait in ") + name(open.kind) + " for lanes " + lanes_text(open.mask & ~open.arrived) +
               line_at(fibers_[w * LANES + __builtin_ctz(open.arrived)].waits_at));
     }
     if (const std::uint32_t parked = warps_[w].parked) {
       others &= ~parked;
       const NamedBarrier& at = named_[warps_[w].parked_at];
       add(standing, w, parked,
-          " at barrier " + std::to_string(warps_[w].parked_at) + ", to which " + std::to_string(at.arrived) + " of " +
-              std::to_string(at.expected) + " threads have come" +
+          "wait at barrier " + std::to_string(warps_[w].parked_at) + ", to which " + std::to_string(at.arrived) +
+              " of " + std::to_string(at.expected) + " threads have come" +
               line_at(fibers_[w * LANES + __builtin_ctz(parked)].waits_at));
     }
     while (others) {
@@ -97,12 +97,13 @@ std::string Block::where_lanes_stand() const {
   }
   std::string text;
   for (const Standing& s : standing) {
+    // Each text begins with "wait".
     const bool alone = s.first_warp == s.last_warp && !(s.lanes & (s.lanes - 1));
     text +=
         (s.first_warp == s.last_warp ? " Warp " + std::to_string(s.first_warp)
                                      : " Warps " + std::to_string(s.first_warp) + ".." + std::to_string(s.last_warp)) +
-        (s.lanes & (s.lanes - 1) ? " lanes " : " lane ") + lanes_text(s.lanes) + (alone ? " waits" : " wait") + s.text +
-        ".";
+        (s.lanes & (s.lanes - 1) ? " lanes " : " lane ") + lanes_text(s.lanes) + (alone ? " waits" : " wait") +
+        s.text.substr(4) + ".";
   }
   std::uint32_t gone = 0;
   for (int w = 0; w < warp_count_; ++w)
