@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(128)
   }
   // Not for ever: bytes that never come are a finding, not a hang.
   bool complete = false;
-  for (int patience = 0; patience < 100000 && !complete; ++patience) complete = ptx::mbarrier_try_wait(barrier, 0);
+  for (int patience = 0; patience < 5000 && !complete; ++patience) complete = ptx::mbarrier_try_wait(barrier, 0);
   if (thread == 0) *came = complete;
   __syncthreads();
   for (int i = thread; i < BOX_IMAGE; i += 128) out[i] = image[i];
