@@ -53,14 +53,16 @@ std::vector<Case> all_cases(std::uint64_t seed) {
   for (const Shape& shape : {Shape{1, 2, 100, 64, false}, Shape{2, 1, 129, 128, true}, Shape{1, 1, 1030, 64, true},
                              Shape{1, 2, 500, 128, false}})
     cases.push_back({Group::ragged, shape, Family::offset, seed});
-  // With a negative scale the largest product is the smallest score; at 0 all keys weigh the same.
+  // With a negative scale the largest product is the smallest score; at 0 all keys weigh the same. At 8 a last tile of
+  // one key lies so far below the maximum that exp of the difference, taken the wrong way round, is infinite.
   constexpr std::pair<Shape, float> SCALED[] = {{{1, 3, 200, 64, false}, 0.3f}, {{1, 3, 200, 64, true}, -0.125f},
                                                 {{1, 2, 100, 128, true}, 1.7f}, {{1, 2, 100, 128, false}, -0.7f},
-                                                {{1, 2, 129, 64, true}, 0.0f},  {{1, 1, 1030, 128, false}, -0.05f}};
+                                                {{1, 2, 129, 64, true}, 0.0f},  {{1, 1, 1030, 128, false}, -0.05f},
+                                                {{1, 8, 65, 64, false}, 8.0f},  {{1, 8, 65, 128, false}, 8.0f}};
   for (const auto& [shape, scale] : SCALED) cases.push_back({Group::scales, shape, Family::unit, seed, scale});
   for (const int D : {64, 128})
     for (const bool causal : {false, true})
-      cases.push_back({Group::special, {1, 8, 150, D, causal}, Family::special, seed});
+      cases.push_back({Group::special, {1, 9, 150, D, causal}, Family::special, seed});
   cases.push_back({Group::far, FAR, Family::unit, seed});
   return cases;
 }

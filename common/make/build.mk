@@ -77,11 +77,11 @@ $(B)/%/kernel.o: $$(if $$(call planted_in,$$*)$$(call mutant_in,$$*),$(B)/$$*,st
 ifeq ($(backend),gpu)
 	@$(NVCC) $(NVCCFLAGS) $(call gencode_of,$(call stage_of,$*)) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
 else
-	@$(CXX) -x c++ $(CXXFLAGS) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@
+	@$(CXX) -x c++ $(CXXFLAGS) $(if $(call mutant_in,$*),-g1 -I$(B)/$*) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@
 endif
 
 # The kernel with a bug's patch applied, or with a mistake that nobody planted. #line directives in it name the lines of kernel.cu and of the patch.
-$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(if $$(call planted_in,$$*),stages/$$(call stage_of,$$*)/bugs/$$(call planted_in,$$*).patch,checks/mutants/mutants.txt) checks/desk/patch.cpp
+$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(if $$(call planted_in,$$*),stages/$$(call stage_of,$$*)/bugs/$$(call planted_in,$$*).patch,checks/mutants/mutants.txt checks/desk/mutants.cpp $(wildcard common/*.cuh common/*/*.cuh)) checks/desk/patch.cpp
 	@build/desk $(if $(call planted_in,$*),patch,mutate) $(call stage_of,$*) $(call planted_in,$*)$(call mutant_in,$*) $@
 
 # How the kernel was built, for the binary to say.
@@ -102,7 +102,8 @@ $(B)/%/stage_conf.o: common/stage_conf.cpp stages/%/stage.conf $(B)/flags
 
 # Fingerprints belong to the stage, not to the variant: their objects serve all of a stage's binaries.
 fingerprints_of = $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard stages/$(1)/bugs/*.cpp))
-$(B)/%/lab: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(B)/liblab.a
+# A mutant is the checked build in all but its kernel.
+$(B)/%/lab: $(B)/%/kernel.o $$(if $$(call mutant_in,$$*),$(B)/$$(call stage_of,$$*)/checked,$(B)/$$*)/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(B)/liblab.a
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
 
 $(B)/liblab.a: $(LIB_OBJ)
