@@ -92,9 +92,10 @@ Special special_of(int head, const Shape& shape) {
                                               {'q', INF}, {'q', -INF}, {'v', INF}, {'v', INF}};
   const std::size_t kind = std::size_t(head) % std::size(KINDS);
   const auto& [tensor, value] = KINDS[kind];
-  // The last kind's is key 0, which all rows see: who copies row 0 where zeros belong makes a NaN of its infinity.
-  const int row = kind + 1 == std::size(KINDS) ? 0 : (shape.S / 2 + 5 * head) % shape.S;
-  return {tensor, value, row, (7 * head + 3) % shape.D};
+  // The last kind's stands in the first four numbers of row 0, which all queries see: who copies those where zeros
+  // belong makes a NaN of it.
+  if (kind + 1 == std::size(KINDS)) return {tensor, value, 0, 3};
+  return {tensor, value, (shape.S / 2 + 5 * head) % shape.S, (7 * head + 3) % shape.D};
 }
 
 Inputs make_inputs(Family family, const Shape& shape, std::uint64_t seed) {
