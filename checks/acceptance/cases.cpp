@@ -50,6 +50,10 @@ std::vector<Case> all_cases(std::uint64_t seed) {
   for (const bool causal : {false, true})
     for (const auto& [B, H, S, D] : {std::array{1, 2, 1030, 64}, {2, 1, 1100, 128}, {1, 2, 2049, 64}})
       cases.push_back({Group::ragged, {B, H, S, D, causal}, Family::unit, seed});
+  // Heads enough for the tiles that a stage keeps for large grids, at lengths that they do not divide.
+  for (const int D : {64, 128})
+    for (const bool causal : {false, true})
+      cases.push_back({Group::ragged, {3, 45, 200, D, causal}, Family::unit, seed});
   // Scores far from 0 where zeros stand for the keys past the end.
   for (const Shape& shape : {Shape{1, 2, 100, 64, false}, Shape{2, 1, 129, 128, true}, Shape{1, 1, 1030, 64, true},
                              Shape{1, 2, 500, 128, false}})
