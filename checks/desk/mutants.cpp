@@ -1,5 +1,4 @@
-// desk mutate, desk mutants: what the acceptance and the race check say of
-// mistakes that nobody planted.
+// desk mutate, desk mutants: what the acceptance and the race check say of mistakes that nobody planted.
 #include "checks/desk/mutants.hpp"
 
 #include <algorithm>
@@ -17,11 +16,10 @@ namespace lab::desk {
 namespace {
 
 const std::string RULES = "checks/mutants/mutants.txt";
-constexpr int TEST_SECONDS =
-    900; // what hangs has the acceptance's own limit long before
+constexpr int TEST_SECONDS = 900;  // what hangs has the acceptance's own limit long before
 
 // "/REGEX/REPLACEMENT/" with \/ for a slash within.
-std::vector<std::string> between_slashes(const std::string &text) {
+std::vector<std::string> between_slashes(const std::string& text) {
   std::vector<std::string> parts(1);
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] == '/')
@@ -34,371 +32,289 @@ std::vector<std::string> between_slashes(const std::string &text) {
   return parts;
 }
 
-std::string trimmed(const std::string &text) {
+std::string trimmed(const std::string& text) {
   const std::size_t first = text.find_first_not_of(' ');
-  return first == text.npos
-             ? ""
-             : text.substr(first, text.find_last_not_of(' ') - first + 1);
+  return first == text.npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-std::vector<Mutation> all_mutations() {
-  return parse_mutations(read_text(RULES), RULES);
-}
+std::vector<Mutation> all_mutations() { return parse_mutations(read_text(RULES), RULES); }
 
 // The first line that tells why: of a problem, of a finding.
-std::string first_reason(const std::string &log) {
-  for (const std::string &line : lines_of(log))
-    if (line.starts_with("    ") || line.find(", kernel ") != line.npos)
-      return clipped(trimmed(line), 120);
+std::string first_reason(const std::string& log) {
+  for (const std::string& line : lines_of(log))
+    if (line.starts_with("    ") || line.find(", kernel ") != line.npos) return clipped(trimmed(line), 120);
   return "";
 }
 
-} // namespace
+}  // namespace
 
-std::optional<std::string>
-Mutation::equivalent_in(const std::string &stage) const {
-  for (const std::string &key :
-       {std::string("*"), stage, stage.substr(0, stage.find('_'))})
-    if (const auto found = equivalent.find(key); found != equivalent.end())
-      return found->second;
+std::optional<std::string> Mutation::equivalent_in(const std::string& stage) const {
+  for (const std::string& key : {std::string("*"), stage, stage.substr(0, stage.find('_'))})
+    if (const auto found = equivalent.find(key); found != equivalent.end()) return found->second;
   return std::nullopt;
 }
 
-std::vector<Mutation> parse_mutations(const std::string &text,
-                                      const std::string &path) {
+std::vector<Mutation> parse_mutations(const std::string& text, const std::string& path) {
   std::vector<Mutation> all;
   int number = 0;
-  for (const std::string &line : lines_of(text)) {
+  for (const std::string& line : lines_of(text)) {
     ++number;
-    const auto wrong = [&](const std::string &what) {
+    const auto wrong = [&](const std::string& what) {
       return BadInput(path + ":" + std::to_string(number) + ": " + what);
     };
-    if (line.empty() || line[0] == '#')
-      continue;
+    if (line.empty() || line[0] == '#') continue;
     const std::string words = trimmed(line);
     const std::size_t colon = words.find(": ");
     if (line[0] != ' ') {
-      if (colon == words.npos)
-        throw wrong("not NAME: what it does");
+      if (colon == words.npos) throw wrong("not NAME: what it does");
       const std::vector<std::string> name = words_of(words.substr(0, colon));
-      if (name.empty() || name.size() > 2)
-        throw wrong("not NAME: what it does, nor NAME N: what it does");
-      for (const Mutation &earlier : all)
-        if (earlier.name == name[0])
-          throw wrong(name[0] + " is there twice");
+      if (name.empty() || name.size() > 2) throw wrong("not NAME: what it does, nor NAME N: what it does");
+      for (const Mutation& earlier : all)
+        if (earlier.name == name[0]) throw wrong(name[0] + " is there twice");
       Mutation mutation{name[0], words.substr(colon + 2), 0, {}};
-      if (name.size() == 2 && (mutation.only = std::atoi(name[1].c_str())) < 1)
-        throw wrong("N counts from 1");
+      if (name.size() == 2 && (mutation.only = std::atoi(name[1].c_str())) < 1) throw wrong("N counts from 1");
       all.push_back(mutation);
     } else if (all.empty()) {
       throw wrong("a rule before the first name");
     } else if (words.starts_with("equivalent ")) {
-      if (colon == words.npos)
-        throw wrong("not equivalent STAGE: why");
-      all.back().equivalent[trimmed(words.substr(11, colon - 11))] =
-          words.substr(colon + 2);
+      if (colon == words.npos) throw wrong("not equivalent STAGE: why");
+      all.back().equivalent[trimmed(words.substr(11, colon - 11))] = words.substr(colon + 2);
     } else {
       const std::vector<std::string> parts = between_slashes(words);
-      if (parts.size() != 4 || !parts[0].empty() || !parts[3].empty())
-        throw wrong("not /REGEX/REPLACEMENT/");
+      if (parts.size() != 4 || !parts[0].empty() || !parts[3].empty()) throw wrong("not /REGEX/REPLACEMENT/");
       try {
         all.back().rules.push_back({std::regex(parts[1]), parts[2]});
-      } catch (const std::regex_error &) {
+      } catch (const std::regex_error&) {
         throw wrong("'" + parts[1] + "' is no regular expression");
       }
     }
   }
-  for (const Mutation &mutation : all)
-    if (mutation.rules.empty())
-      throw BadInput(path + ": " + mutation.name + " has no rule");
+  for (const Mutation& mutation : all)
+    if (mutation.rules.empty()) throw BadInput(path + ": " + mutation.name + " has no rule");
   return all;
 }
 
-std::vector<Source> sources_of(const std::string &stage,
-                               const std::string &root) {
+std::vector<Source> sources_of(const std::string& stage, const std::string& root) {
   const std::regex include(R"re(^\s*#\s*include\s+"(common/.*\.cuh)")re");
   std::vector<Source> sources = {{"stages/" + stage + "/kernel.cu", ""}};
   for (std::size_t i = 0; i < sources.size(); ++i) {
     sources[i].text = read_text(root + "/" + sources[i].path);
     std::smatch found;
-    for (const std::string &line : lines_of(sources[i].text))
+    for (const std::string& line : lines_of(sources[i].text))
       if (std::regex_search(line, found, include) &&
-          std::ranges::find(sources, found[1].str(), &Source::path) ==
-              sources.end())
+          std::ranges::find(sources, found[1].str(), &Source::path) == sources.end())
         sources.push_back({found[1].str(), ""});
   }
   return sources;
 }
 
-std::vector<Source> mutated(const Mutation &mutation,
-                            const std::vector<Source> &sources) {
-  for (const Mutation::Rule &rule : mutation.rules) {
+std::vector<Source> mutated(const Mutation& mutation, const std::vector<Source>& sources) {
+  for (const Mutation::Rule& rule : mutation.rules) {
     std::vector<Source> changed;
     int place = 0;
-    for (const Source &source : sources) {
+    for (const Source& source : sources) {
       std::string result;
       for (std::string line : lines_of(source.text)) {
-        if (std::regex_search(line, rule.pattern) &&
-            (++place == mutation.only || mutation.only == 0))
-          line = std::regex_replace(line, rule.pattern, rule.replacement,
-                                    std::regex_constants::format_first_only);
+        if (std::regex_search(line, rule.pattern) && (++place == mutation.only || mutation.only == 0))
+          line = std::regex_replace(line, rule.pattern, rule.replacement, std::regex_constants::format_first_only);
         result += line + "\n";
       }
-      if (result != source.text)
-        changed.push_back({source.path, result});
+      if (result != source.text) changed.push_back({source.path, result});
     }
-    if (!changed.empty())
-      return changed;
+    if (!changed.empty()) return changed;
   }
   return {};
 }
 
-std::string
-mutants_table(const std::vector<std::pair<std::string, MutantCounts>> &stages) {
-  std::string text = "| stage | rules that apply | red in `test` | red in "
-                     "`racecheck` | equivalent | survived |\n"
-                     "|---|--:|--:|--:|--:|--:|\n";
+std::string mutants_table(const std::vector<std::pair<std::string, MutantCounts>>& stages) {
+  std::string text =
+      "| stage | rules that apply | red in `test` | red in `racecheck` | equivalent | survived |\n"
+      "|---|--:|--:|--:|--:|--:|\n";
   MutantCounts all;
-  const auto row = [&](const std::string &name, const MutantCounts &c) {
+  const auto row = [&](const std::string& name, const MutantCounts& c) {
     text += "| " + name;
-    for (const int n : {c.rules, c.test, c.racecheck, c.equivalent, c.survived})
-      text += " | " + std::to_string(n);
+    for (const int n : {c.rules, c.test, c.racecheck, c.equivalent, c.survived}) text += " | " + std::to_string(n);
     text += " |\n";
   };
-  for (const auto &[name, c] : stages) {
+  for (const auto& [name, c] : stages) {
     row(name, c);
     all.rules += c.rules, all.test += c.test, all.racecheck += c.racecheck;
     all.equivalent += c.equivalent, all.survived += c.survived;
   }
-  if (stages.size() > 1)
-    row("all", all);
+  if (stages.size() > 1) row("all", all);
   return text;
 }
 
 namespace {
 
-// What can be said of a mutant without its rule: the rule says whether it is as
-// it must be.
+// What can be said of a mutant without its rule: the rule says whether it is as it must be.
 struct Verdict {
-  std::string
-      word; // "test", "racecheck", "green", "same-code", "does-not-compile"
+  std::string word;  // "test", "racecheck", "green", "same-code", "does-not-compile"
   std::string reason;
 };
 
-// Verdicts outlive the run that found them, under a number that stands for all
-// that enters them: a run that was stopped goes on where it was, and a new rule
-// costs its own time only.
+// Verdicts outlive the run that found them, under a number that stands for all that enters them: a run that was
+// stopped goes on where it was, and a new rule costs its own time only.
 class Verdicts {
-public:
+ public:
   Verdicts() {
-    if (!std::filesystem::exists(PATH))
-      return;
-    for (const std::string &line : lines_of(read_text(PATH))) {
-      const std::size_t word = line.find('\t'),
-                        reason = line.find('\t', word + 1);
-      if (word == line.npos || reason == line.npos)
-        continue; // a run was stopped while it wrote this
-      known_[line.substr(0, word)] = {line.substr(word + 1, reason - word - 1),
-                                      line.substr(reason + 1)};
+    if (!std::filesystem::exists(PATH)) return;
+    for (const std::string& line : lines_of(read_text(PATH))) {
+      const std::size_t word = line.find('\t'), reason = line.find('\t', word + 1);
+      if (word == line.npos || reason == line.npos) continue;  // a run was stopped while it wrote this
+      known_[line.substr(0, word)] = {line.substr(word + 1, reason - word - 1), line.substr(reason + 1)};
     }
   }
-  const Verdict *find(const std::string &key) const {
+  const Verdict* find(const std::string& key) const {
     const auto found = known_.find(key);
     return found == known_.end() ? nullptr : &found->second;
   }
-  void keep(const std::string &key, const Verdict &verdict) {
+  void keep(const std::string& key, const Verdict& verdict) {
     known_[key] = verdict;
-    std::ofstream(PATH, std::ios::app)
-        << key << '\t' << verdict.word << '\t' << verdict.reason << '\n';
+    std::ofstream(PATH, std::ios::app) << key << '\t' << verdict.word << '\t' << verdict.reason << '\n';
   }
 
-private:
-  static constexpr const char *PATH = "build/logs/mutant-verdicts";
+ private:
+  static constexpr const char* PATH = "build/logs/mutant-verdicts";
   std::map<std::string, Verdict> known_;
 };
 
 // FNV-1a.
 class Hash {
-public:
-  void add(const std::string &text) {
-    for (const char c : text)
-      bits_ = (bits_ ^ static_cast<unsigned char>(c)) * 0x100000001B3ull;
+ public:
+  void add(const std::string& text) {
+    for (const char c : text) bits_ = (bits_ ^ static_cast<unsigned char>(c)) * 0x100000001B3ull;
     bits_ = (bits_ ^ 0xFF) * 0x100000001B3ull;
   }
   std::string hex() const {
     char text[17];
-    std::snprintf(text, sizeof text, "%016llx",
-                  static_cast<unsigned long long>(bits_));
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(bits_));
     return text;
   }
 
-private:
+ private:
   std::uint64_t bits_ = 0xCBF29CE484222325ull;
 };
 
 // Whether two objects are the same to the linker, debug information aside.
-bool same_code(const std::string &a, const std::string &b,
-               const std::string &scratch) {
-  for (const auto &[from, to] :
-       {std::pair(a, scratch + "/a.o"), std::pair(b, scratch + "/b.o")})
-    if (run({"objcopy", "--strip-debug", from, to}, scratch + "/objcopy.log")
-            .status != 0)
-      return false;
+bool same_code(const std::string& a, const std::string& b, const std::string& scratch) {
+  for (const auto& [from, to] : {std::pair(a, scratch + "/a.o"), std::pair(b, scratch + "/b.o")})
+    if (run({"objcopy", "--strip-debug", from, to}, scratch + "/objcopy.log").status != 0) return false;
   return read_text(scratch + "/a.o") == read_text(scratch + "/b.o");
 }
 
-const std::string UNCHANGED =
-    "unchanged"; // the mutant that is none: what others' machine code is held
-                 // against
+const std::string UNCHANGED = "unchanged";  // the mutant that is none: what others' machine code is held against
 
 // Builds a mutant and asks until something is red, the quick questions first.
-Verdict judge_mutant(const std::string &make, const std::string &stage,
-                     const std::string &name) {
-  const std::string builds = "build/cpu/" + stage,
-                    draft = builds + "/draft-" + name + "/lab";
+Verdict judge_mutant(const std::string& make, const std::string& stage, const std::string& name) {
+  const std::string builds = "build/cpu/" + stage, draft = builds + "/draft-" + name + "/lab";
   const std::string dir = builds + "/mutant-" + name, lab = dir + "/lab";
   const std::string log = "build/logs/mutant-" + stage + "-" + name + ".log";
-  const auto red = [&](const Argv &argv) {
-    return run_limited(argv, log, TEST_SECONDS).status != 0;
-  };
-  const auto because = [&](const char *word) {
-    return Verdict{word, first_reason(read_text(log))};
-  };
-  if (run({make, "backend=cpu", "-s", draft}, log).status != 0)
-    return {"does-not-compile", "see " + log};
+  const auto red = [&](const Argv& argv) { return run_limited(argv, log, TEST_SECONDS).status != 0; };
+  const auto because = [&](const char* word) { return Verdict{word, first_reason(read_text(log))}; };
+  if (run({make, "backend=cpu", "-s", draft}, log).status != 0) return {"does-not-compile", "see " + log};
   const bool wrong = red({draft, "test", "cheapest=40", "once=1"});
-  std::filesystem::remove(draft); // 20 MB each
-  if (wrong)
-    return because("test");
-  if (run({make, "backend=cpu", "-s", lab}, log).status != 0)
-    return {"does-not-compile", "see " + log};
-  if (same_code(dir + "/kernel.o",
-                builds + "/mutant-" + UNCHANGED + "/kernel.o", dir))
+  std::filesystem::remove(draft);  // 20 MB each
+  if (wrong) return because("test");
+  if (run({make, "backend=cpu", "-s", lab}, log).status != 0) return {"does-not-compile", "see " + log};
+  if (same_code(dir + "/kernel.o", builds + "/mutant-" + UNCHANGED + "/kernel.o", dir))
     return {"same-code", "the compiler makes the same of it"};
-  if (red({lab, "racecheck", "short=1"}) || red({lab, "test", "cheapest=40"}))
-    return because("test");
-  if (red({lab, "racecheck"}))
-    return because("racecheck");
-  if (red({lab, "test", "quick=1"}))
-    return because("test");
+  if (red({lab, "racecheck", "short=1"}) || red({lab, "test", "cheapest=40"})) return because("test");
+  if (red({lab, "racecheck"})) return because("racecheck");
+  if (red({lab, "test", "quick=1"})) return because("test");
   return {"green", ""};
 }
 
-} // namespace
+}  // namespace
 
-// desk mutate STAGE NAME OUT: for the Makefile's rule. Headers that the mistake
-// changes go to OUT's directory, which comes first where the compiler looks for
-// them.
-int mutate_command(const Args &args) {
+// desk mutate STAGE NAME OUT: for the Makefile's rule. Headers that the mistake changes go to OUT's directory, which
+// comes first where the compiler looks for them.
+int mutate_command(const Args& args) {
   expect_args(args, 3, 3, "mutate STAGE NAME OUT");
   const std::vector<Source> sources = sources_of(args[0]);
   const std::string dir = std::filesystem::path(args[2]).parent_path().string();
   std::vector<Mutation> all = all_mutations();
   all.push_back({UNCHANGED, "none", 0, {}});
-  for (const Mutation &mutation : all)
+  for (const Mutation& mutation : all)
     if (mutation.name == args[1]) {
       const std::vector<Source> changed = mutated(mutation, sources);
       if (changed.empty() && mutation.name != UNCHANGED)
-        throw BadInput(mutation.name + " finds nothing to change in " +
-                       sources[0].path);
+        throw BadInput(mutation.name + " finds nothing to change in " + sources[0].path);
       std::filesystem::remove_all(dir + "/common");
       std::string kernel = sources[0].text;
-      for (const Source &source : changed)
+      for (const Source& source : changed)
         if (source.path == sources[0].path)
           kernel = source.text;
         else
-          write_text(dir + "/" + source.path,
-                     "#line 1 \"" + source.path + "\"\n" + source.text);
+          write_text(dir + "/" + source.path, "#line 1 \"" + source.path + "\"\n" + source.text);
       write_text(args[2], "#line 1 \"" + sources[0].path + "\"\n" + kernel);
       return 0;
     }
   throw BadInput("no mutation '" + args[1] + "' in " + RULES);
 }
 
-// desk mutants MAKE ONLY STAGE...: builds and runs one mutant after the other.
-// ONLY "" is all of them, and may be several names. A mutant is a build of the
-// stage, instrumented, in which the checker sleeps while `test` runs.
-int mutants_command(const Args &args) {
+// desk mutants MAKE ONLY STAGE...: builds and runs one mutant after the other. ONLY "" is all of them, and may be
+// several names. A mutant is a build of the stage, instrumented, in which the checker sleeps while `test` runs.
+int mutants_command(const Args& args) {
   expect_args(args, 3, 1000, "mutants MAKE ONLY STAGE...");
   const std::vector<Mutation> mutations = all_mutations();
   const std::vector<std::string> wanted = words_of(args[1]);
-  for (const std::string &name : wanted)
+  for (const std::string& name : wanted)
     if (std::ranges::find(mutations, name, &Mutation::name) == mutations.end())
       throw BadInput("no mutation '" + name + "' in " + RULES);
   Verdicts verdicts;
   Counts counts;
   std::vector<std::pair<std::string, MutantCounts>> table;
   for (std::size_t i = 2; i < args.size(); ++i) {
-    const std::string &stage = args[i];
+    const std::string& stage = args[i];
     const std::vector<Source> sources = sources_of(stage);
-    const std::string unchanged =
-        "build/cpu/" + stage + "/mutant-" + UNCHANGED + "/lab";
-    const std::string draft =
-        "build/cpu/" + stage + "/draft-" + UNCHANGED + "/lab";
+    const std::string unchanged = "build/cpu/" + stage + "/mutant-" + UNCHANGED + "/lab";
+    const std::string draft = "build/cpu/" + stage + "/draft-" + UNCHANGED + "/lab";
     const std::string log = "build/logs/mutant-" + stage + ".log";
     if (run({args[0], "backend=cpu", "-s", unchanged, draft}, log).status != 0)
       throw BadInput(stage + " does not build; see " + log);
     if (run({draft, "test", "cheapest=40", "once=1"}, log).status != 0)
       throw BadInput(stage + " is red without a mistake; see " + log);
-    Hash common; // the stage's own text, and the harness
-    for (const Source &source : sources)
-      common.add(source.text);
-    for (const char *path : {"build/cpu/flags", "build/cpu/liblab.a"})
-      common.add(read_text(path));
+    Hash common;  // the stage's own text, and the harness
+    for (const Source& source : sources) common.add(source.text);
+    for (const char* path : {"build/cpu/flags", "build/cpu/liblab.a"}) common.add(read_text(path));
     MutantCounts c;
-    for (const Mutation &mutation : mutations) {
-      if (!wanted.empty() &&
-          std::ranges::find(wanted, mutation.name) == wanted.end())
-        continue;
+    for (const Mutation& mutation : mutations) {
+      if (!wanted.empty() && std::ranges::find(wanted, mutation.name) == wanted.end()) continue;
       const std::vector<Source> changed = mutated(mutation, sources);
-      if (changed.empty())
-        continue;
+      if (changed.empty()) continue;
       Hash hash = common;
-      for (const Source &source : changed)
-        hash.add(source.path), hash.add(source.text);
+      for (const Source& source : changed) hash.add(source.path), hash.add(source.text);
       const auto begin = std::chrono::steady_clock::now();
-      const Verdict *before = verdicts.find(hash.hex());
-      const Verdict verdict =
-          before ? *before : judge_mutant(args[0], stage, mutation.name);
-      const double seconds = std::chrono::duration<double>(
-                                 std::chrono::steady_clock::now() - begin)
-                                 .count();
+      const Verdict* before = verdicts.find(hash.hex());
+      const Verdict verdict = before ? *before : judge_mutant(args[0], stage, mutation.name);
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       if (!before) {
-        std::filesystem::remove("build/cpu/" + stage + "/mutant-" +
-                                mutation.name + "/lab"); // 20 MB each
-        if (verdict.word != "does-not-compile")
-          verdicts.keep(hash.hex(), verdict);
+        std::filesystem::remove("build/cpu/" + stage + "/mutant-" + mutation.name + "/lab");  // 20 MB each
+        if (verdict.word != "does-not-compile") verdicts.keep(hash.hex(), verdict);
       }
 
       const auto why = mutation.equivalent_in(stage);
-      const bool red = verdict.word == "test" || verdict.word == "racecheck",
-                 same = verdict.word == "same-code";
-      std::string word = red ? "red: " + verdict.word : verdict.word,
-                  reason = verdict.reason;
+      const bool red = verdict.word == "test" || verdict.word == "racecheck", same = verdict.word == "same-code";
+      std::string word = red ? "red: " + verdict.word : verdict.word, reason = verdict.reason;
       bool good = red && !why;
       ++c.rules;
       if (red && why)
         reason = "but " + RULES + " says that nothing can be seen: " + reason;
       else if (same || (why && verdict.word == "green"))
-        word = same ? "same code" : "green, as it must be", good = true,
-        reason = same ? reason : *why;
+        word = same ? "same code" : "green, as it must be", good = true, reason = same ? reason : *why;
       else if (verdict.word == "green")
         word = "SURVIVED", reason = mutation.what;
-      ++(!good                    ? c.survived
-         : !red                   ? c.equivalent
-         : verdict.word == "test" ? c.test
-                                  : c.racecheck);
+      ++(!good ? c.survived : !red ? c.equivalent : verdict.word == "test" ? c.test : c.racecheck);
       ++(good ? counts.passed : counts.failed);
-      std::printf("%-18s %-26s %-20s %5.1f s%s  %s\n", stage.c_str(),
-                  mutation.name.c_str(), word.c_str(), seconds,
+      std::printf("%-18s %-26s %-20s %5.1f s%s  %s\n", stage.c_str(), mutation.name.c_str(), word.c_str(), seconds,
                   before ? " (kept)" : "", reason.c_str());
       std::fflush(stdout);
     }
     table.emplace_back(stage, c);
   }
-  std::printf("\n%s\n%d passed, %d failed\n", mutants_table(table).c_str(),
-              counts.passed, counts.failed);
+  std::printf("\n%s\n%d passed, %d failed\n", mutants_table(table).c_str(), counts.passed, counts.failed);
   return counts.failed == 0 && counts.passed > 0 ? 0 : 1;
 }
 
-} // namespace lab::desk
+}  // namespace lab::desk
