@@ -91,11 +91,12 @@ int run_acceptance(const AcceptanceOptions& options) {
   return status == 0 && current.report.failed() == 0 && current.report.passed() > 0 ? 0 : 1;
 }
 
-// lab test [full=1] [quick=1] [cheapest=N] [seed=N]; cheapest= is for machines where all cases would take too long.
+// lab test [full=1] [quick=1] [cheapest=N] [once=1] [seed=N]; cheapest= is for machines where all cases would take too
+// long, once= for kernels that are most likely wrong.
 int test_command(std::span<char*> args) {
-  constexpr std::string_view keys[] = {"full", "quick", "cheapest", "seed"};
+  constexpr std::string_view keys[] = {"full", "quick", "cheapest", "once", "seed"};
   const KeyValues values(args, keys);
-  AcceptanceOptions options{values.flag("full"), values.flag("quick"), 0, 1};
+  AcceptanceOptions options{values.flag("full"), values.flag("quick"), 0, values.flag("once"), 1};
   if (const auto cheapest = values.get("cheapest")) {
     const auto [end, error] = std::from_chars(cheapest->data(), cheapest->data() + cheapest->size(), options.cheapest);
     if (error != std::errc() || end != cheapest->data() + cheapest->size() || options.cheapest == 0)

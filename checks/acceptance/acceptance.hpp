@@ -15,6 +15,7 @@ struct AcceptanceOptions {
   bool full = false;         // every query tile of the large shapes, not a sample
   bool quick = false;        // cheapest cases first, stop at the first red one
   std::size_t cheapest = 0;  // quick, with so many cases only; 0: all of them
+  bool once = false;         // each case is launched for the oracle alone, and not repeated: a question, no acceptance
   std::uint64_t seed = 1;
 };
 

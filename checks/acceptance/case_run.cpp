@@ -142,7 +142,7 @@ class CaseRun {
     result_.tiles_checked = checked.size();
     result_.tiles_repeated = repeated.size();
 
-    const std::size_t runs = repeated.empty() ? 1 : can_schedule() ? std::size(RUNS) : EQUAL_RUNS;
+    const std::size_t runs = repeated.empty() || options_.once ? 1 : can_schedule() ? std::size(RUNS) : EQUAL_RUNS;
     std::vector<fp16> first;
     for (std::size_t i = 0; i < runs; ++i) {
       const auto& tiles = i == 0 ? checked : repeated;

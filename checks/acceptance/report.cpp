@@ -134,8 +134,11 @@ Report::Report(const AcceptanceOptions& options) : options_(options) {
   if (!options.full)
     std::printf("Of large shapes a sample of the query tiles is %s; full=1 takes them all.\n",
                 can_schedule() ? "run" : "compared with the oracle");
-  std::printf("Each case is launched once against the oracle, then repeated, bit-equal%s.\n",
-              can_schedule() ? ": the same again and under three more schedules, on some of these tiles" : "");
+  if (options.once)
+    std::printf("Each case is launched once against the oracle, and no more.\n");
+  else
+    std::printf("Each case is launched once against the oracle, then repeated, bit-equal%s.\n",
+                can_schedule() ? ": the same again and under three more schedules, on some of these tiles" : "");
 }
 
 void Report::add(const CaseResult& r) {

@@ -1,11 +1,14 @@
 // desk mutate, desk mutants: what the acceptance and the race check say of mistakes that nobody planted.
 #include "checks/desk/mutants.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 
 #include "checks/desk/commands.hpp"
-#include "checks/desk/ladder.hpp"
 #include "checks/desk/pieces.hpp"
 #include "checks/desk/process.hpp"
 
@@ -91,83 +94,226 @@ std::vector<Mutation> parse_mutations(const std::string& text, const std::string
   return all;
 }
 
-std::optional<std::string> mutated(const Mutation& mutation, const std::string& source) {
-  for (const Mutation::Rule& rule : mutation.rules) {
-    std::string result;
-    int place = 0;
-    bool changed = false;
-    for (std::string line : lines_of(source)) {
-      if (std::regex_search(line, rule.pattern) && (++place == mutation.only || mutation.only == 0)) {
-        const std::string before = line;
-        line = std::regex_replace(line, rule.pattern, rule.replacement, std::regex_constants::format_first_only);
-        changed |= line != before;
-      }
-      result += line + "\n";
-    }
-    if (changed) return result;
+std::vector<Source> sources_of(const std::string& stage, const std::string& root) {
+  const std::regex include(R"re(^\s*#\s*include\s+"(common/.*\.cuh)")re");
+  std::vector<Source> sources = {{"stages/" + stage + "/kernel.cu", ""}};
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    sources[i].text = read_text(root + "/" + sources[i].path);
+    std::smatch found;
+    for (const std::string& line : lines_of(sources[i].text))
+      if (std::regex_search(line, found, include) &&
+          std::ranges::find(sources, found[1].str(), &Source::path) == sources.end())
+        sources.push_back({found[1].str(), ""});
   }
-  return std::nullopt;
+  return sources;
 }
 
-// desk mutate STAGE NAME OUT: for the Makefile's rule.
+std::vector<Source> mutated(const Mutation& mutation, const std::vector<Source>& sources) {
+  for (const Mutation::Rule& rule : mutation.rules) {
+    std::vector<Source> changed;
+    int place = 0;
+    for (const Source& source : sources) {
+      std::string result;
+      for (std::string line : lines_of(source.text)) {
+        if (std::regex_search(line, rule.pattern) && (++place == mutation.only || mutation.only == 0))
+          line = std::regex_replace(line, rule.pattern, rule.replacement, std::regex_constants::format_first_only);
+        result += line + "\n";
+      }
+      if (result != source.text) changed.push_back({source.path, result});
+    }
+    if (!changed.empty()) return changed;
+  }
+  return {};
+}
+
+std::string mutants_table(const std::vector<std::pair<std::string, MutantCounts>>& stages) {
+  std::string text =
+      "| stage | rules that apply | red in `test` | red in `racecheck` | equivalent | survived |\n"
+      "|---|--:|--:|--:|--:|--:|\n";
+  MutantCounts all;
+  const auto row = [&](const std::string& name, const MutantCounts& c) {
+    text += "| " + name;
+    for (const int n : {c.rules, c.test, c.racecheck, c.equivalent, c.survived}) text += " | " + std::to_string(n);
+    text += " |\n";
+  };
+  for (const auto& [name, c] : stages) {
+    row(name, c);
+    all.rules += c.rules, all.test += c.test, all.racecheck += c.racecheck;
+    all.equivalent += c.equivalent, all.survived += c.survived;
+  }
+  if (stages.size() > 1) row("all", all);
+  return text;
+}
+
+namespace {
+
+// What can be said of a mutant without its rule: the rule says whether it is as it must be.
+struct Verdict {
+  std::string word;  // "test", "racecheck", "green", "same-code", "does-not-compile"
+  std::string reason;
+};
+
+// Verdicts outlive the run that found them, under a number that stands for all that enters them: a run that was
+// stopped goes on where it was, and a new rule costs its own time only.
+class Verdicts {
+ public:
+  Verdicts() {
+    if (!std::filesystem::exists(PATH)) return;
+    for (const std::string& line : lines_of(read_text(PATH))) {
+      const std::size_t word = line.find('\t'), reason = line.find('\t', word + 1);
+      if (word == line.npos || reason == line.npos) continue;  // a run was stopped while it wrote this
+      known_[line.substr(0, word)] = {line.substr(word + 1, reason - word - 1), line.substr(reason + 1)};
+    }
+  }
+  const Verdict* find(const std::string& key) const {
+    const auto found = known_.find(key);
+    return found == known_.end() ? nullptr : &found->second;
+  }
+  void keep(const std::string& key, const Verdict& verdict) {
+    known_[key] = verdict;
+    std::ofstream(PATH, std::ios::app) << key << '\t' << verdict.word << '\t' << verdict.reason << '\n';
+  }
+
+ private:
+  static constexpr const char* PATH = "build/logs/mutant-verdicts";
+  std::map<std::string, Verdict> known_;
+};
+
+// FNV-1a.
+class Hash {
+ public:
+  void add(const std::string& text) {
+    for (const char c : text) bits_ = (bits_ ^ static_cast<unsigned char>(c)) * 0x100000001B3ull;
+    bits_ = (bits_ ^ 0xFF) * 0x100000001B3ull;
+  }
+  std::string hex() const {
+    char text[17];
+    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(bits_));
+    return text;
+  }
+
+ private:
+  std::uint64_t bits_ = 0xCBF29CE484222325ull;
+};
+
+// Whether two objects are the same to the linker, debug information aside.
+bool same_code(const std::string& a, const std::string& b, const std::string& scratch) {
+  for (const auto& [from, to] : {std::pair(a, scratch + "/a.o"), std::pair(b, scratch + "/b.o")})
+    if (run({"objcopy", "--strip-debug", from, to}, scratch + "/objcopy.log").status != 0) return false;
+  return read_text(scratch + "/a.o") == read_text(scratch + "/b.o");
+}
+
+const std::string UNCHANGED = "unchanged";  // the mutant that is none: what others' machine code is held against
+
+// Builds a mutant and asks until something is red, the quick questions first.
+Verdict judge_mutant(const std::string& make, const std::string& stage, const std::string& name) {
+  const std::string builds = "build/cpu/" + stage, draft = builds + "/draft-" + name + "/lab";
+  const std::string dir = builds + "/mutant-" + name, lab = dir + "/lab";
+  const std::string log = "build/logs/mutant-" + stage + "-" + name + ".log";
+  const auto red = [&](const Argv& argv) { return run_limited(argv, log, TEST_SECONDS).status != 0; };
+  const auto because = [&](const char* word) { return Verdict{word, first_reason(read_text(log))}; };
+  if (run({make, "backend=cpu", "-s", draft}, log).status != 0) return {"does-not-compile", "see " + log};
+  const bool wrong = red({draft, "test", "cheapest=40", "once=1"});
+  std::filesystem::remove(draft);  // 20 MB each
+  if (wrong) return because("test");
+  if (run({make, "backend=cpu", "-s", lab}, log).status != 0) return {"does-not-compile", "see " + log};
+  if (same_code(dir + "/kernel.o", builds + "/mutant-" + UNCHANGED + "/kernel.o", dir))
+    return {"same-code", "the compiler makes the same of it"};
+  if (red({lab, "racecheck", "short=1"}) || red({lab, "test", "cheapest=40"})) return because("test");
+  if (red({lab, "racecheck"})) return because("racecheck");
+  if (red({lab, "test", "quick=1"})) return because("test");
+  return {"green", ""};
+}
+
+}  // namespace
+
+// desk mutate STAGE NAME OUT: for the Makefile's rule. Headers that the mistake changes go to OUT's directory, which
+// comes first where the compiler looks for them.
 int mutate_command(const Args& args) {
   expect_args(args, 3, 3, "mutate STAGE NAME OUT");
-  const std::string path = "stages/" + args[0] + "/kernel.cu";
-  for (const Mutation& mutation : all_mutations())
+  const std::vector<Source> sources = sources_of(args[0]);
+  const std::string dir = std::filesystem::path(args[2]).parent_path().string();
+  std::vector<Mutation> all = all_mutations();
+  all.push_back({UNCHANGED, "none", 0, {}});
+  for (const Mutation& mutation : all)
     if (mutation.name == args[1]) {
-      const auto text = mutated(mutation, read_text(path));
-      if (!text) throw BadInput(mutation.name + " finds nothing to change in " + path);
-      write_text(args[2], "#line 1 \"" + path + "\"\n" + *text);
+      const std::vector<Source> changed = mutated(mutation, sources);
+      if (changed.empty() && mutation.name != UNCHANGED)
+        throw BadInput(mutation.name + " finds nothing to change in " + sources[0].path);
+      std::filesystem::remove_all(dir + "/common");
+      std::string kernel = sources[0].text;
+      for (const Source& source : changed)
+        if (source.path == sources[0].path)
+          kernel = source.text;
+        else
+          write_text(dir + "/" + source.path, "#line 1 \"" + source.path + "\"\n" + source.text);
+      write_text(args[2], "#line 1 \"" + sources[0].path + "\"\n" + kernel);
       return 0;
     }
   throw BadInput("no mutation '" + args[1] + "' in " + RULES);
 }
 
-// desk mutants MAKE ONLY STAGE...: builds and runs one mutant after the other. ONLY "" is all of them. A mutant is a
-// build of the stage, instrumented: `test` runs in it with the checker asleep, then `racecheck` where the test is
-// green.
+// desk mutants MAKE ONLY STAGE...: builds and runs one mutant after the other. ONLY "" is all of them, and may be
+// several names. A mutant is a build of the stage, instrumented, in which the checker sleeps while `test` runs.
 int mutants_command(const Args& args) {
   expect_args(args, 3, 1000, "mutants MAKE ONLY STAGE...");
-  const Ladder ladder = read_ladder();
+  const std::vector<Mutation> mutations = all_mutations();
+  const std::vector<std::string> wanted = words_of(args[1]);
+  for (const std::string& name : wanted)
+    if (std::ranges::find(mutations, name, &Mutation::name) == mutations.end())
+      throw BadInput("no mutation '" + name + "' in " + RULES);
+  Verdicts verdicts;
   Counts counts;
-  bool known = args[1].empty();
+  std::vector<std::pair<std::string, MutantCounts>> table;
   for (std::size_t i = 2; i < args.size(); ++i) {
     const std::string& stage = args[i];
-    const std::string source = read_text("stages/" + stage + "/kernel.cu");
-    int red_test = 0, red_race = 0, equivalent = 0, survived = 0;
-    for (const Mutation& mutation : all_mutations()) {
-      if (!args[1].empty() && mutation.name != args[1]) continue;
-      known = true;
-      if (!mutated(mutation, source)) continue;
-      const std::string dir = "build/cpu/" + stage + "/mutant-" + mutation.name;
-      const std::string lab = dir + "/lab", log = "build/logs/mutant-" + stage + "-" + mutation.name + ".log";
-      std::string verdict, reason;
-      bool good = false;
+    const std::vector<Source> sources = sources_of(stage);
+    const std::string unchanged = "build/cpu/" + stage + "/mutant-" + UNCHANGED + "/lab";
+    const std::string draft = "build/cpu/" + stage + "/draft-" + UNCHANGED + "/lab";
+    const std::string log = "build/logs/mutant-" + stage + ".log";
+    if (run({args[0], "backend=cpu", "-s", unchanged, draft}, log).status != 0)
+      throw BadInput(stage + " does not build; see " + log);
+    if (run({draft, "test", "cheapest=40", "once=1"}, log).status != 0)
+      throw BadInput(stage + " is red without a mistake; see " + log);
+    Hash common;  // the stage's own text, and the harness
+    for (const Source& source : sources) common.add(source.text);
+    for (const char* path : {"build/cpu/flags", "build/cpu/liblab.a"}) common.add(read_text(path));
+    MutantCounts c;
+    for (const Mutation& mutation : mutations) {
+      if (!wanted.empty() && std::ranges::find(wanted, mutation.name) == wanted.end()) continue;
+      const std::vector<Source> changed = mutated(mutation, sources);
+      if (changed.empty()) continue;
+      Hash hash = common;
+      for (const Source& source : changed) hash.add(source.path), hash.add(source.text);
       const auto begin = std::chrono::steady_clock::now();
-      if (run({args[0], "backend=cpu", "-s", lab}, log).status != 0) {
-        verdict = "does not compile", reason = "see " + log;
-      } else if (run_limited({lab, "test", "quick=1"}, log, TEST_SECONDS).status != 0) {
-        verdict = "red: test", reason = first_reason(read_text(log)), good = true, ++red_test;
-      } else if (run_limited({lab, "racecheck"}, log, TEST_SECONDS).status != 0) {
-        verdict = "red: racecheck", reason = first_reason(read_text(log)), good = true, ++red_race;
-      } else if (const auto why = mutation.equivalent_in(stage)) {
-        verdict = "green, as it must be", reason = *why, good = true, ++equivalent;
-      } else {
-        verdict = "SURVIVED", reason = mutation.what, ++survived;
-      }
-      if (good && verdict.starts_with("red") && mutation.equivalent_in(stage))
-        good = false, reason = "but " + RULES + " says that nothing can be seen: " + reason;
-      ++(good ? counts.passed : counts.failed);
+      const Verdict* before = verdicts.find(hash.hex());
+      const Verdict verdict = before ? *before : judge_mutant(args[0], stage, mutation.name);
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-      std::printf("%-18s %-26s %-20s %5.1f s  %s\n", stage.c_str(), mutation.name.c_str(), verdict.c_str(), seconds,
-                  reason.c_str());
+      if (!before) {
+        std::filesystem::remove("build/cpu/" + stage + "/mutant-" + mutation.name + "/lab");  // 20 MB each
+        if (verdict.word != "does-not-compile") verdicts.keep(hash.hex(), verdict);
+      }
+
+      const auto why = mutation.equivalent_in(stage);
+      const bool red = verdict.word == "test" || verdict.word == "racecheck", same = verdict.word == "same-code";
+      std::string word = red ? "red: " + verdict.word : verdict.word, reason = verdict.reason;
+      bool good = red && !why;
+      ++c.rules;
+      if (red && why)
+        reason = "but " + RULES + " says that nothing can be seen: " + reason;
+      else if (same || (why && verdict.word == "green"))
+        word = same ? "same code" : "green, as it must be", good = true, reason = same ? reason : *why;
+      else if (verdict.word == "green")
+        word = "SURVIVED", reason = mutation.what;
+      ++(!good ? c.survived : !red ? c.equivalent : verdict.word == "test" ? c.test : c.racecheck);
+      ++(good ? counts.passed : counts.failed);
+      std::printf("%-18s %-26s %-20s %5.1f s%s  %s\n", stage.c_str(), mutation.name.c_str(), word.c_str(), seconds,
+                  before ? " (kept)" : "", reason.c_str());
       std::fflush(stdout);
     }
-    std::printf("%s: %d red in test, %d in racecheck alone, %d equivalent, %d survived\n", stage.c_str(), red_test,
-                red_race, equivalent, survived);
+    table.emplace_back(stage, c);
   }
-  if (!known) throw BadInput("no mutation '" + args[1] + "' in " + RULES);
-  std::printf("%d passed, %d failed\n", counts.passed, counts.failed);
+  std::printf("\n%s\n%d passed, %d failed\n", mutants_table(table).c_str(), counts.passed, counts.failed);
   return counts.failed == 0 && counts.passed > 0 ? 0 : 1;
 }
 

@@ -1,10 +1,12 @@
-// Mistakes that nobody planted: rules (checks/mutants/mutants.txt) that change a line of any stage's kernel.cu in which
-// their text stands. They measure the acceptance, where bugs' patches teach.
+// Mistakes that nobody planted: rules (checks/mutants/mutants.txt) that change a line of any stage in which their text
+// stands, be it in kernel.cu or in a header of common/ that it includes. They measure the acceptance, where bugs'
+// patches teach.
 #pragma once
 #include <map>
 #include <optional>
 #include <regex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace lab::desk {
@@ -16,7 +18,7 @@ struct Mutation {
   };
   std::string name, what;
   int only = 0;                                        // the place where it applies, counted from 1; 0: every one
-  std::vector<Rule> rules;                             // the first whose text stands in a kernel counts
+  std::vector<Rule> rules;                             // the first whose text stands in a stage counts
   std::map<std::string, std::string> equivalent = {};  // stage, or "*": why nothing can be seen there
 
   // Why nothing can be seen in this stage, if so. `stage` is a directory or its short name.
@@ -26,7 +28,26 @@ struct Mutation {
 // Throws BadInput naming file and line.
 std::vector<Mutation> parse_mutations(const std::string& text, const std::string& path);
 
-// The kernel with the mistake in it; nothing where its text does not stand.
-std::optional<std::string> mutated(const Mutation& mutation, const std::string& source);
+struct Source {
+  std::string path, text;
+};
+
+// A stage as its kernel is compiled: kernel.cu, then the .cuh headers of common/ that it includes, directly or through
+// another, in the order in which they are met. Paths are relative to the root.
+std::vector<Source> sources_of(const std::string& stage, const std::string& root = ".");
+
+// The files that the mistake changes, changed; none where its text does not stand. Places are counted through all
+// files.
+std::vector<Source> mutated(const Mutation& mutation, const std::vector<Source>& sources);
+
+// What `make mutants` says of one stage.
+struct MutantCounts {
+  int rules = 0;       // whose text stands in it
+  int test = 0;        // turned red by what `make test` does: the acceptance, and the short race check
+  int racecheck = 0;   // turned red by the whole race check, before the costly half of the acceptance was asked
+  int equivalent = 0;  // nothing to be seen: the reason is in the rules, or the machine code is the same
+  int survived = 0;    // the rest, and what does not compile
+};
+std::string mutants_table(const std::vector<std::pair<std::string, MutantCounts>>& stages);
 
 }  // namespace lab::desk

@@ -1,26 +1,39 @@
 // The rules of mistakes that nobody planted.
 #include <doctest/doctest.h>
 
+#include <filesystem>
+
 #include "checks/desk/desk.hpp"
+#include "checks/desk/ladder.hpp"
 #include "checks/desk/mutants.hpp"
 
 using namespace lab;
 using namespace lab::desk;
 
+namespace {
+
+// The text of a kernel after a mutation; "" where nothing changes.
+std::string mutated_text(const Mutation& mutation, const std::string& text) {
+  const std::vector<Source> changed = mutated(mutation, {{"kernel.cu", text}});
+  return changed.empty() ? "" : changed.at(0).text;
+}
+
+}  // namespace
+
 TEST_CASE("mutants: a rule changes every line where its text stands, or the one that it counts to") {
   const auto all = parse_mutations("# words\nevery: each b\n  /b(.)/c$1/\nsecond 2: the second b\n  /b/c/\n", "rules");
   REQUIRE(all.size() == 2);
   CHECK(all[0].what == "each b");
-  CHECK(mutated(all[0], "b1\nab2b\nx\n") == "c1\nac2b\nx\n");
-  CHECK(mutated(all[1], "b1\nab2b\nx\n") == "b1\nac2b\nx\n");
-  CHECK(!mutated(all[0], "x\n"));
-  CHECK(!mutated(all[1], "b\n"));
+  CHECK(mutated_text(all[0], "b1\nab2b\nx\n") == "c1\nac2b\nx\n");
+  CHECK(mutated_text(all[1], "b1\nab2b\nx\n") == "b1\nac2b\nx\n");
+  CHECK(mutated_text(all[0], "x\n").empty());
+  CHECK(mutated_text(all[1], "b\n").empty());
 }
 
 TEST_CASE("mutants: the first rule whose text stands counts; a slash is written \\/") {
   const auto all = parse_mutations("m: what\n  /x \\/ y/x * y/\n  /z/w/\n  equivalent v1: nobody reads it\n", "rules");
-  CHECK(mutated(all[0], "x / y + z\n") == "x * y + z\n");
-  CHECK(mutated(all[0], "z\n") == "w\n");
+  CHECK(mutated_text(all[0], "x / y + z\n") == "x * y + z\n");
+  CHECK(mutated_text(all[0], "z\n") == "w\n");
   CHECK(all[0].equivalent_in("v1_scalar") == "nobody reads it");
   CHECK(!all[0].equivalent_in("v2b_single_warp"));
   CHECK(parse_mutations("m: what\n  /z/w/\n  equivalent *: why\n", "rules")[0].equivalent_in("v3_x") == "why");
@@ -34,14 +47,50 @@ TEST_CASE("mutants: what is wrong with a file of rules is one line with its plac
   CHECK_THROWS_WITH_AS(parse_mutations("a: b\n  /a/b/\na: c\n", "rules"), "rules:3: a is there twice", BadInput);
 }
 
-TEST_CASE("mutants: there are enough, and each changes a kernel") {
+TEST_CASE("mutants: a rule finds its text in the headers that a kernel includes, and counts places through them") {
+  const std::string root = "build/logs/mutant-sources";
+  write_text(root + "/stages/v9/kernel.cu",
+             "#include <cuda.h>\n#include \"common/a.cuh\"\n#include \"common/c.hpp\"\nx1\n");
+  write_text(root + "/common/a.cuh", "#include \"common/ptx/b.cuh\"\ny x2\n");
+  write_text(root + "/common/ptx/b.cuh", "#include \"common/a.cuh\"\nx3\n");
+  write_text(root + "/common/c.hpp", "x4\n");
+  const std::vector<Source> sources = sources_of("v9", root);
+  std::filesystem::remove_all(root);
+  REQUIRE(sources.size() == 3);
+  CHECK(sources[0].path == "stages/v9/kernel.cu");
+  CHECK(sources[1].path == "common/a.cuh");
+  CHECK(sources[2].path == "common/ptx/b.cuh");
+
+  const auto all =
+      parse_mutations("every: a\n  /x(\\d)/z$1/\nthird 3: b\n  /x(\\d)/z$1/\nheader: c\n  /y/z/\n", "rules");
+  CHECK(mutated(all[0], sources).size() == 3);
+  REQUIRE(mutated(all[1], sources).size() == 1);
+  CHECK(mutated(all[1], sources)[0].path == "common/ptx/b.cuh");
+  CHECK(mutated(all[1], sources)[0].text.ends_with("z3\n"));
+  REQUIRE(mutated(all[2], sources).size() == 1);
+  CHECK(mutated(all[2], sources)[0].text.ends_with("z x2\n"));
+}
+
+TEST_CASE("mutants: the table adds up its stages") {
+  const std::string table = mutants_table({{"v1", {5, 2, 1, 1, 1}}, {"v2", {3, 3, 0, 0, 0}}});
+  CHECK(table.find("| v1 | 5 | 2 | 1 | 1 | 1 |\n") != table.npos);
+  CHECK(table.ends_with("| all | 8 | 5 | 1 | 1 | 1 |\n"));
+  CHECK(mutants_table({{"v1", {}}}).find("all") == std::string::npos);
+}
+
+TEST_CASE("mutants: there are enough, each changes a stage, and every stage has its share") {
   const auto all = parse_mutations(read_text("checks/mutants/mutants.txt"), "checks/mutants/mutants.txt");
-  CHECK(all.size() >= 40);
+  std::map<std::string, bool> somewhere;
+  for (const Stage& stage : read_ladder().stages) {
+    const std::vector<Source> sources = sources_of(stage.dir);
+    int here = 0;
+    for (const Mutation& m : all)
+      if (!mutated(m, sources).empty()) ++here, somewhere[m.name] = true;
+    CAPTURE(stage.dir);
+    CHECK(here >= 30);
+  }
   for (const Mutation& m : all) {
     CAPTURE(m.name);
-    bool somewhere = false;
-    for (const char* stage : {"v1_scalar", "v2b_single_warp", "v2c3_scalar_smem", "v2c5_wmma_qk", "v2c6_wmma_pv"})
-      somewhere |= mutated(m, read_text(std::string("stages/") + stage + "/kernel.cu")).has_value();
-    CHECK(somewhere);
+    CHECK(somewhere[m.name]);
   }
 }

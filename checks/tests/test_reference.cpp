@@ -943,4 +943,5 @@ TEST_CASE("inputs: special puts one value where it says, in every head") {
     CHECK((std::isnan(s.value) ? std::isnan(value) : value == s.value));
     CHECK(s.row > 0);  // causal rows before it must not see it
   }
+  CHECK(special_of(8, shape).row == 0);  // the one that all rows see
 }

@@ -87,18 +87,20 @@ $(B)/obj/%.o: %.cu $(B)/flags
 variant_of = $(notdir $(1))
 stage_of = $(patsubst %/,%,$(dir $(1)))
 planted_in = $(patsubst bug-%,%,$(filter bug-%,$(call variant_of,$(1))))
-mutant_in = $(patsubst mutant-%,%,$(filter mutant-%,$(call variant_of,$(1))))
-instrumented = $(if $(filter fixed,$(call variant_of,$(1))),,-fsanitize=thread)
+# Of a mutant there are two: mutant-NAME, instrumented, and draft-NAME, plain and quick to compile, which mostly is enough.
+draft_in = $(patsubst draft-%,%,$(filter draft-%,$(call variant_of,$(1))))
+mutant_in = $(patsubst mutant-%,%,$(filter mutant-%,$(call variant_of,$(1))))$(call draft_in,$(1))
+instrumented = $(if $(filter fixed draft-%,$(call variant_of,$(1))),,-fsanitize=thread)
 $(B)/%/kernel.o: $$(if $$(call planted_in,$$*)$$(call mutant_in,$$*),$(B)/$$*,stages/$$(call stage_of,$$*))/kernel.cu $(B)/flags
 	@mkdir -p $(@D)
 ifeq ($(backend),gpu)
 	@$(NVCC) $(NVCCFLAGS) $(call gencode_of,$(call stage_of,$*)) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
 else
-	@$(CXX) -x c++ $(CXXFLAGS) $(NO_PSABI) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@
+	@$(CXX) -x c++ $(CXXFLAGS) $(NO_PSABI) $(if $(call mutant_in,$*),$(if $(call draft_in,$*),-O0,-O1 -g1) -I$(B)/$*) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@
 endif
 
 # The kernel with a bug's patch applied, or with a mistake that nobody planted. #line directives in it name the lines of kernel.cu and of the patch.
-$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(if $$(call planted_in,$$*),stages/$$(call stage_of,$$*)/bugs/$$(call planted_in,$$*).patch,checks/mutants/mutants.txt) checks/desk/patch.cpp
+$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(if $$(call planted_in,$$*),stages/$$(call stage_of,$$*)/bugs/$$(call planted_in,$$*).patch,checks/mutants/mutants.txt checks/desk/mutants.cpp $(wildcard common/*.cuh common/*/*.cuh)) checks/desk/patch.cpp
 	@build/desk $(if $(call planted_in,$*),patch,mutate) $(call stage_of,$*) $(call planted_in,$*)$(call mutant_in,$*) $@
 
 # How the kernel was built, for the binary to say.
@@ -119,7 +121,8 @@ $(B)/%/stage_conf.o: common/stage_conf.cpp stages/%/stage.conf $(B)/flags
 
 # Fingerprints belong to the stage, not to the variant: their objects serve all of a stage's binaries.
 fingerprints_of = $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard stages/$(1)/bugs/*.cpp))
-$(B)/%/lab: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(B)/liblab.a
+# A mutant is another build in all but its kernel.
+$(B)/%/lab: $(B)/%/kernel.o $$(if $$(call mutant_in,$$*),$(B)/$$(call stage_of,$$*)/$$(if $$(call draft_in,$$*),fixed,checked),$(B)/$$*)/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(B)/liblab.a
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
 
 $(B)/liblab.a: $(LIB_OBJ)
@@ -128,8 +131,8 @@ $(B)/liblab.a: $(LIB_OBJ)
 # The unit tests. The checker's own bring kernels along, instrumented as a stage's are.
 $(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(DESK_LIB) $(B)/liblab.a
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
-$(B)/obj/checks/tests/%_kernels.o: CXXFLAGS += $(NO_PSABI) $(if $(SANITIZE),,-fsanitize=thread)
-$(B)/obj/checks/tests/%_kernels.o: HOST_FLAGS :=
+$(B)/obj/checks/tests/%_kernels.o: private CXXFLAGS += $(NO_PSABI) $(if $(SANITIZE),,-fsanitize=thread)
+$(B)/obj/checks/tests/%_kernels.o: private HOST_FLAGS :=
 
 PROBE := build/gpu/probe_wmma
 $(PROBE): checks/probes/probe_wmma.cu common/wmma_layout.hpp $(B)/flags
