@@ -209,6 +209,7 @@ __global__ void __launch_bounds__(THREADS, 2)
   }
 
   // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
+  __syncwarp();  // the last read of the warp's rows of Q is over: the output takes their place
   for (int i = 0; i < STRIPES; ++i)
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[i][h]);
@@ -216,7 +217,7 @@ __global__ void __launch_bounds__(THREADS, 2)
       for (int d = 0; d < D / 8; ++d)
         store2(&smem.sQ[swizzled<T>(r, 8 * d + c)], o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
     }
-  __syncwarp();  // the output is where the warp's own rows of Q were, and leaves by 16 bytes per lane
+  __syncwarp();  // and leaves by 16 bytes per lane
   store_rows<ROWS, D, swizzled<T>>(out, smem.sQ, first_row, q0, S, lane);
 }
 

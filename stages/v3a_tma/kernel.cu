@@ -244,6 +244,7 @@ __global__ void __launch_bounds__(THREADS, 2)
   }
 
   // --- Epilogue: normalise, round to fp16, store, 16 bytes per lane by way of the warp's own rows of sQ -----
+  __syncwarp();  // the last read of the warp's rows of Q is over: the output takes their place
 #pragma unroll
   for (int i = 0; i < STRIPES; ++i)
 #pragma unroll

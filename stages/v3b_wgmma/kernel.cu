@@ -242,6 +242,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
   }
 
   // --- Epilogue: normalise, round to fp16, store, 16 bytes per lane by way of the warp's own rows of sQ -----
+  __syncwarp();  // the last read of the warp's rows of Q is over: the output takes their place
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const float norm = 1.0f / quad_sum(row_sum[h]);
