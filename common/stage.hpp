@@ -41,7 +41,8 @@ struct LaunchPlan {
   int slots = 1;                        // K/V tiles in shared memory
   bool counts_multiprocessors = false;  // the launcher's choice depends on their number: the harness tries another
   bool half_p = false;                  // rounds the softmax weights to fp16 before P·V: the harness allows for it
-  dim3 grid;                            // x: query tiles, y: heads, z: batch
+  std::string kernel;  // as reports call it: "attention<64,3,128,4>"; "" where D and slots or rows tell it
+  dim3 grid;           // x: query tiles, y: heads, z: batch
   dim3 block;
   // The linear index of the block that takes query tile `tile` (counted head after head, `tiles` per head); null: the
   // tile's own number. Checks that run some tiles only ask for their blocks.

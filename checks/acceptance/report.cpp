@@ -42,7 +42,9 @@ std::string registers_of(const Shape& shape, const LaunchPlan& plan) {
   const std::string field = "\"registers\": ";
   for (std::string line; std::getline(table, line);) {
     if (line.find(fixed) == line.npos) continue;
-    if (line.find(kernels[0]) == line.npos && line.find(kernels[1]) == line.npos) continue;
+    if (!plan.kernel.empty() ? line.find("\"" + plan.kernel + "\"") == line.npos
+                             : line.find(kernels[0]) == line.npos && line.find(kernels[1]) == line.npos)
+      continue;
     if (const std::size_t at = line.find(field); at != line.npos)
       return std::to_string(std::atoi(line.c_str() + at + field.size())) + " (" + stage_conf.target + ")";
   }
@@ -76,6 +78,7 @@ std::string plan_json(const Shape& shape, const LaunchPlan& plan) {
                 stage_conf.target) +
          format("  \"B\": %d, \"H\": %d, \"S\": %d, \"D\": %d, \"causal\": %s,\n", shape.B, shape.H, shape.S, shape.D,
                 shape.causal ? "true" : "false") +
+         (plan.kernel.empty() ? "" : format("  \"kernel\": \"%s\",\n", plan.kernel.c_str())) +
          format("  \"tile_m\": %d, \"tile_n\": %d, \"rows_per_warp\": %d, \"slots\": %d,\n", plan.tile_m, plan.tile_n,
                 plan.rows_per_warp, plan.slots) +
          format("  \"grid\": %s, \"block\": %s,\n", triple(plan.grid).c_str(), triple(plan.block).c_str()) +

@@ -30,6 +30,9 @@ TEST_CASE("resources: dynamic shared memory comes from the plans of the launches
   const auto bytes = dynamic_smem({plan(64, 1, 0), plan(128, 3, 97920)});
   CHECK(bytes.at("attention<64>") == 0);
   CHECK(bytes.at("attention<128,3>") == 97920);
+  const std::string named = plan(64, 4, 155648);
+  const auto by_name = dynamic_smem({named.substr(0, named.size() - 1) + ", \"kernel\": \"attention<64,3,128,4>\"}"});
+  CHECK(by_name.at("attention<64,3,128,4>") == 155648);
   CHECK_THROWS_AS(dynamic_smem({"{}"}), BadInput);
   CHECK_THROWS_AS(dynamic_smem({"refused"}), BadInput);
 }

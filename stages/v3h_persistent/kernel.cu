@@ -364,13 +364,16 @@ struct Launcher {
     carve<T>(smem);
     LaunchPlan plan = tile_plan<T>(shape, T::THREADS, smem);
     plan.half_p = plan.counts_multiprocessors = true;
+    plan.kernel = kernel().name;
     plan.block_of =
         T::over_all_heads(shape.causal, shape.S, shape.B * shape.H) ? block_over_all_heads : block_head_by_head;
     return plan;
   }
   static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
-    return launch_persistent_tma(
-        named_kernel<T::D, T::GROUPS, T::N, T::SLOTS>(attention<T::D, T::GROUPS, T::N, T::SLOTS>), plan, args);
+    return launch_persistent_tma(kernel(), plan, args);
+  }
+  static auto kernel() {
+    return named_kernel<T::D, T::GROUPS, T::N, T::SLOTS>(attention<T::D, T::GROUPS, T::N, T::SLOTS>);
   }
 };
 

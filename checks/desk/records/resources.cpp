@@ -54,6 +54,7 @@ std::map<std::string, std::size_t> dynamic_smem(const std::vector<std::string>& 
     bytes[kernel + ">"] = bytes[kernel + "," + plan["slots"].dump() + ">"] = plan["dynamic_smem"];
     if (plan.contains("rows_per_warp") && plan["rows_per_warp"] >= 16)
       bytes[kernel + "," + plan["rows_per_warp"].dump() + ">"] = plan["dynamic_smem"];
+    if (plan.contains("kernel")) bytes[plan["kernel"].get<std::string>()] = plan["dynamic_smem"];
   }
   return bytes;
 }
