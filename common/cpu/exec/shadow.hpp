@@ -77,7 +77,7 @@ class Shadow {
   // The same for a reading that a single thread starts and waits for: a TMA store.
   std::uint32_t store_issued(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc);
   void store_done(std::uint32_t id);
-  // Readings that nobody has waited for: a finding for each. The block is over.
+  // The block is over: stores that nobody has waited for are findings (products are wgmma's own to report).
   void check_all_read();
 
   // A TMA load: it writes from now on, until phase `phase` of the mbarrier whose timeline this is has been seen.

@@ -166,17 +166,10 @@ void Shadow::store_done(std::uint32_t id) {
 void Shadow::check_all_read() {
   if (!thread_clocks_.active()) return;
   for (const AsyncRead& read : async_reads_) {
-    bool waited = true;
-    for (int w = 0; w < std::max(read.warps, 1); ++w) {
-      const Queue& queue =
-          read.warps ? warp_queues_[std::size_t(read.thread.warp + w)] : thread_queues_[read.thread.linear];
-      waited = waited && queue.done > read.place[w];
-    }
+    if (read.warps || thread_queues_[read.thread.linear].done > read.place[0]) continue;
     ++access_;
-    if (!waited)
-      report(Finding::Kind::in_flight, "", {}, {read.pc, read.thread.warp, read.thread.lane, false},
-             read.warps ? "the block ended, and a warp had not waited for this product, which reads its shared memory"
-                        : "the block ended, and nobody had waited until this store had read its shared memory");
+    report(Finding::Kind::in_flight, "", {}, {read.pc, read.thread.warp, read.thread.lane, false},
+           "the block ended, and nobody had waited until this store had read its shared memory");
   }
 }
 
