@@ -12,6 +12,7 @@
 #include "checks/acceptance/tolerance.hpp"
 #include "common/backend.hpp"
 #include "common/stage.hpp"
+#include "common/target.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -35,6 +36,7 @@ struct Run {
   Fragments fragments = Fragments::measured;
   bool spelled_out = false;
   int multiprocessors = 0;
+  Copies products = Copies::at_wait;  // wgmma's
 };
 
 // The first is compared with the oracle, the rest with the first. Two equal ones come first: a kernel that
@@ -43,8 +45,8 @@ constexpr Run RUNS[] = {
     {Schedule::ascending, Copies::at_wait, false},
     {Schedule::ascending, Copies::at_wait, false},
     {Schedule::descending, Copies::at_issue, false},
-    {Schedule::round_robin, Copies::at_wait, true, Fragments::other, true},
-    {Schedule::random, Copies::at_issue, false},
+    {Schedule::round_robin, Copies::at_wait, true, Fragments::other, true, 0, Copies::at_issue},
+    {Schedule::random, Copies::at_issue, false, Fragments::measured, false, 0, Copies::random},
 };
 constexpr std::size_t EQUAL_RUNS = 2;
 // For launchers that count multiprocessors, on cases whose tiles all run: few of them mean other tiles, and blocks with
@@ -57,7 +59,9 @@ std::string text(const Run& run) {
                 name(run.copies),
                 run.multiprocessors ? format(", %d multiprocessors", run.multiprocessors).c_str()
                 : run.gaps          ? ", gaps between shared arrays, another fragment layout, reductions lane by lane"
-                                    : "");
+                                    : "") +
+         (stage_target().only_there && run.products != Copies::at_wait ? format(", products %s", name(run.products))
+                                                                       : "");
 }
 
 // What a problem says about its cause: the report gives the most telling one first.
@@ -178,7 +182,7 @@ class CaseRun {
   bool launch(const Run& run, const std::vector<std::uint32_t>& tiles, std::vector<fp16>& output) {
     ExecOptions options;
     options.schedule = run.schedule;
-    options.copies = run.copies;
+    options.copies = run.copies, options.products = run.products;
     options.gaps = run.gaps;
     options.fragments = run.fragments;
     options.spelled_out = run.spelled_out;

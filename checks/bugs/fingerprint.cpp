@@ -415,6 +415,7 @@ Part schedules_differ(const Shape& shape, Family family) {
     for (const Schedule schedule : SCHEDULES) {
       ExecOptions options;
       options.schedule = schedule, options.copies = copies;
+      options.products = schedule == Schedule::random ? Copies::random : copies;
       add(run_trial(shape, family, options), std::string(name(schedule)) + "/" + name(copies));
     }
   part.shown = outputs.size() > 1;

@@ -55,11 +55,13 @@ int racecheck_command(std::span<char*> args) {
       for (const Copies copies : {Copies::at_wait, Copies::at_issue}) {
         ExecOptions options;
         options.schedule = schedule, options.copies = copies, options.check = true, options.gaps = true;
-        if (stage().plan(shape).counts_multiprocessors && shape.S < 1024) options.multiprocessors = 1;
+        options.products = schedule == Schedule::random ? Copies::random : copies;  // of wgmma
+        const LaunchPlan plan = stage().plan(shape);
+        if (plan.counts_multiprocessors && shape.S < 1024) options.multiprocessors = 1;
         if (shape.S >= 1024) {
-          const std::uint32_t tiles = stage().plan(shape).grid.x;
-          options.blocks = {0, tiles / 2, tiles - 1};
-          if (is_short) options.blocks = {tiles - 1};
+          const std::uint32_t tiles = plan.grid.x;
+          options.blocks = plan.blocks_of({0, tiles / 2, tiles - 1}, shape);
+          if (is_short) options.blocks = plan.blocks_of({tiles - 1}, shape);
         } else if (shape.H > 2) {
           options.blocks = {0, 1};
         }
