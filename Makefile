@@ -18,7 +18,7 @@ GOALS += bench bench-cpu peers profile probe-wmma probe-mma probe-wgmma
 INNER_GOALS := sanitized tested-arm64
 GPU_GOALS := bench profile probe-wmma probe-mma probe-wgmma
 NO_BUG_GOALS := bench-cpu profile
-WORDS := stage bug backend full q k v out causal scale seconds seed cases case check only shape rounds json sample new fix
+WORDS := stage bug backend full turns q k v out causal scale seconds seed cases case check only shape rounds json sample new fix
 TOOL_WORDS := JOBS CXX CXXFLAGS HOST_CXX NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE ARM64 MAKE MAKEFLAGS SHELL
 include common/make/words.mk
 
@@ -41,7 +41,7 @@ test: $(BUG_LABS)
 else
 # The numbers, then a short race check: a missing __syncwarp that a rendezvous hides shows there alone.
 test: $(FIXED_LAB) $(if $(filter cpu,$(backend)),$(call lab_of,$(STAGE),checked))
-	@sh checks/tests/stage_test.sh '$(or $(full),0)' $^
+	@sh checks/tests/stage_test.sh '$(or $(full),0)' '$(or $(turns),0)' $^
 endif
 
 reproduce-bug: $(foreach p,$(PAIRS),$(call bug_lab,$(p)) $(call fixed_of_pair,$(p)))

@@ -91,10 +91,10 @@ int run_acceptance(const AcceptanceOptions& options) {
   return status == 0 && current.report.failed() == 0 && current.report.passed() > 0 ? 0 : 1;
 }
 
-// lab test [full=1] [quick=1] [cheapest=N] [once=1] [seed=N]; cheapest= is for machines where all cases would take too
-// long, once= for kernels that are most likely wrong.
+// lab test [full=1] [quick=1] [cheapest=N] [once=1] [turns=1] [seed=N]; cheapest= is for machines where all cases would
+// take too long, once= for kernels that are most likely wrong.
 int test_command(std::span<char*> args) {
-  constexpr std::string_view keys[] = {"full", "quick", "cheapest", "once", "seed"};
+  constexpr std::string_view keys[] = {"full", "quick", "cheapest", "once", "turns", "seed"};
   const KeyValues values(args, keys);
   AcceptanceOptions options{values.flag("full"), values.flag("quick"), 0, values.flag("once"), 1};
   if (const auto cheapest = values.get("cheapest")) {
@@ -108,6 +108,7 @@ int test_command(std::span<char*> args) {
     if (error != std::errc() || end != seed->data() + seed->size())
       throw BadInput("seed=" + *seed + ": must be a whole number");
   }
+  options.turns = values.flag("turns");
   return run_acceptance(options);
 }
 

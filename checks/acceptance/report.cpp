@@ -139,6 +139,10 @@ Report::Report(const AcceptanceOptions& options) : options_(options) {
                 can_schedule() ? "run" : "compared with the oracle");
   if (options.once)
     std::printf("Each case is launched once against the oracle, and no more.\n");
+  else if (options.turns && can_schedule())
+    std::printf(
+        "Each case is launched once against the oracle, then repeated, bit-equal, on some of these tiles: the notes' "
+        "five under four schedules, of the others each under one of them by turns; make stage=S test takes all.\n");
   else
     std::printf("Each case is launched once against the oracle, then repeated, bit-equal%s.\n",
                 can_schedule() ? ": the same again and under three more schedules, on some of these tiles" : "");

@@ -13,8 +13,8 @@ stages=$(build/desk dirs) || exit 2
   echo "every patch applies: $make_it patches"
   echo "front desk: sh checks/tests/front_desk.sh"
   echo "a new stage, a new bug: sh checks/tests/scratch_tree.sh"
-  for s in $stages; do echo "acceptance $s: $make_it stage=$s test"; done
-  for s in $stages; do echo "bugs $s: $make_it stage=$s reproduce-bug"; done
+  for s in $stages; do echo "acceptance $s: $make_it stage=$s test turns=1"; done
+  for s in $stages; do [ -z "$(find stages/$s -name '*.patch')" ] || echo "bugs $s: $make_it stage=$s reproduce-bug"; done
   echo "every bug turns it red: $make_it check-harness"
   # All side by side, for one alone keeps one core busy; then what that run said of each.
   if [ "$backend" = cpu ]; then

@@ -1,11 +1,11 @@
 #!/bin/sh
 # make stage=S test: the acceptance, then the short race check; the counts of both on the last line.
-#   stage_test.sh FULL FIXED_LAB [CHECKED_LAB]
-fixed=$2; checked=${3:-}
-[ -n "$checked" ] || exec "$fixed" test full="$1"
+#   stage_test.sh FULL TURNS FIXED_LAB [CHECKED_LAB]
+words="full=$1 turns=$2"; fixed=$3; checked=${4:-}
+[ -n "$checked" ] || exec "$fixed" test $words
 log=build/logs/stage-test-$$; mkdir -p build/logs
 trap 'rm -f $log' EXIT
-{ "$fixed" test full="$1"; echo "status $?"; } | tee $log | grep -v '^status [0-9]*$'
+{ "$fixed" test $words; echo "status $?"; } | tee $log | grep -v '^status [0-9]*$'
 status=$(sed -n 's/^status //p' $log)
 [ "$status" -le 1 ] || exit "$status"
 "$checked" racecheck short=1; race=$?

@@ -57,8 +57,6 @@ std::string Block::waits_in(const Fiber& fiber) const {
   if (warpgroups_.parked(fiber.warp) >> fiber.lane & 1)
     return "wait in wgmma.mma_async for " + warpgroups_.waits_for(fiber.warp) + at;
   if (registers_.parked(fiber.warp) >> fiber.lane & 1) return "wait for " + registers_.waits_for(fiber.warp) + at;
-  if (warpgroups_.parked(fiber.warp) >> fiber.lane & 1)
-    return "wait in wgmma.mma_async for " + warpgroups_.waits_for(fiber.warp) + at;
   return "wait at a block barrier" + at;
 }
 
@@ -90,8 +88,8 @@ std::string Block::where_lanes_stand() const {
       std::uint32_t alike = 0;
       for (std::uint32_t rest = others; rest; rest &= rest - 1) {
         const Fiber& fiber = fibers_[w * LANES + __builtin_ctz(rest)];
-        if (fiber.waits_at == first.waits_at && fiber.mbarrier == first.mbarrier && waits_in(fiber) == text)
-          alike |= 1u << fiber.lane;
+        // Not by waits_at: a compiler may make two calls of one in the source.
+        if (fiber.mbarrier == first.mbarrier && waits_in(fiber) == text) alike |= 1u << fiber.lane;
       }
       add(standing, w, alike, text);
       others &= ~alike;
