@@ -34,7 +34,8 @@ int fuzz_command(std::span<char*> args);          // fuzz.cpp
 int blindness_command(std::span<char*> args);     // blindness.cpp
 
 inline constexpr Command COMMANDS[] = {
-    {"test", test_command, "test [full=1] [quick=1] [cheapest=N] [once=1] [turns=1] [seed=N]  acceptance of the linked stage"},
+    {"test", test_command,
+     "test [full=1] [quick=1] [cheapest=N] [once=1] [turns=1] [seed=N]  acceptance of the linked stage"},
     {"run", run_command, "run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=0|1] [scale=x]"},
     {"fingerprint", fingerprint_command, "fingerprint BUG                        looks for a bug in this build"},
     {"once", once_command, "once B H S D [causal]                one launch, for compute-sanitizer to watch"},
