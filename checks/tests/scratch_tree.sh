@@ -43,7 +43,7 @@ says "a stage that only a test knows" $MAKE list
 says "stages/$new/kernel.cu" $MAKE stage=v9 show-bug
 says "0 failed" $MAKE patches
 # Its acceptance is v1's, which `make test` runs whole: here it must be what stage=v9 test runs, and good on the cheapest cases.
-says "stage_test.sh '0' build/$B/$new/fixed/lab" $MAKE -n backend="$B" stage=v9 test
+says "stage_test.sh '0' '0' build/$B/$new/fixed/lab" $MAKE -n backend="$B" stage=v9 test
 check "builds" $MAKE backend="$B" "build/$B/$new/fixed/lab"
 says "24 passed, 0 failed" "build/$B/$new/fixed/lab" test cheapest=24
 says "1 passed, 0 failed" $MAKE backend="$B" stage=$new reproduce-bug
