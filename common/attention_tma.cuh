@@ -36,14 +36,21 @@ struct InputMaps {
   }
 };
 
-// Launches such a kernel as planned.
+// Launches such a kernel in a grid of its own; `heads` is what it takes in the place of H.
 template <class... Params>
-cudaError_t launch_attention_tma(const NamedKernel<Params...>& kernel, const LaunchPlan& plan, const AttentionArgs& a) {
+cudaError_t launch_with_maps(const NamedKernel<Params...>& kernel, const LaunchPlan& plan, const AttentionArgs& a,
+                             dim3 grid, int heads) {
   if (const cudaError_t error = opt_in_smem(kernel, plan); error != cudaSuccess) return error;
   InputMaps maps;
   if (const cudaError_t error = maps.make(plan, a); error != cudaSuccess) return error;
-  return launch(kernel.name.c_str(), kernel.function, plan.grid, plan.block, plan.dynamic_smem, a.stream, maps.q,
-                maps.k, maps.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  return launch(kernel.name.c_str(), kernel.function, grid, plan.block, plan.dynamic_smem, a.stream, maps.q, maps.k,
+                maps.v, a.out, heads, a.shape.S, a.scale, a.shape.causal);
+}
+
+// Launches such a kernel as planned.
+template <class... Params>
+cudaError_t launch_attention_tma(const NamedKernel<Params...>& kernel, const LaunchPlan& plan, const AttentionArgs& a) {
+  return launch_with_maps(kernel, plan, a, plan.grid, a.shape.H);
 }
 
 // The same of a kernel (q, k, v, out, heads of all batches, S, scale, causal) whose blocks take one piece of the plan's
@@ -51,12 +58,8 @@ cudaError_t launch_attention_tma(const NamedKernel<Params...>& kernel, const Lau
 template <class... Params>
 cudaError_t launch_persistent_tma(const NamedKernel<Params...>& kernel, const LaunchPlan& plan,
                                   const AttentionArgs& a) {
-  if (const cudaError_t error = opt_in_smem(kernel, plan); error != cudaSuccess) return error;
-  InputMaps maps;
-  if (const cudaError_t error = maps.make(plan, a); error != cudaSuccess) return error;
   const unsigned blocks = persistent_blocks(plan.grid.x * plan.grid.y * plan.grid.z);
-  return launch(kernel.name.c_str(), kernel.function, dim3(blocks), plan.block, plan.dynamic_smem, a.stream, maps.q,
-                maps.k, maps.v, a.out, a.shape.B * a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  return launch_with_maps(kernel, plan, a, dim3(blocks), a.shape.B * a.shape.H);
 }
 
 }  // namespace lab

@@ -30,7 +30,7 @@ std::string tensor_map_refusal(const half* base, const TensorShape& shape) {
     return head + dimension("stride", 0, shape.stride[0]) + "; it is the element's 2 bytes";
   const std::uint32_t inner = shape.box[0] * std::uint32_t(sizeof(half));
   if (inner % 16) return head + "rows of " + std::to_string(inner) + " bytes in the box; a multiple of 16 is allowed";
-  const std::uint32_t most = shape.swizzle == Swizzle::none ? 512 : 16u << int(shape.swizzle);
+  const std::uint32_t most = shape.swizzle == Swizzle::none ? 512 : swizzle_bytes(shape.swizzle);
   if (inner > most)
     return head + "rows of " + std::to_string(inner) + " bytes in the box; the swizzle has room for " +
            std::to_string(most);

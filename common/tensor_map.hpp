@@ -17,6 +17,9 @@ namespace lab {
 // r lies where chunk c ^ (r % 8) would, by the bits of the shared address, so a box must start on 1024 bytes. b64 and
 // b32 do the same within 64 and 32 bytes (PTX ISA, "Swizzling Modes").
 enum class Swizzle : std::uint8_t { none, b32, b64, b128 };
+constexpr std::uint32_t swizzle_bytes(Swizzle swizzle) {
+  return swizzle == Swizzle::none ? 0 : 16u << static_cast<int>(swizzle);
+}
 
 inline constexpr int MAX_TENSOR_RANK = 4;
 

@@ -33,7 +33,7 @@ bool run_and_report(const Case& test) {
   session->progress.start(test);
   std::fflush(stdout);  // a case that takes the process along must not take the report too
   try {
-    result = run_case(test, session->options);
+    result = run_case(test, std::size_t(&test - session->cases.data()), session->options);
   } catch (const Hang&) {
     result.problems.push_back("the launch did not end: " + std::string(stage().name) +
                               " still runs, and a GPU does not say where its lanes stand; make backend=cpu does");

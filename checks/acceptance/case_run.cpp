@@ -100,8 +100,9 @@ const Inputs& inputs_of(const Case& test) {
 
 class CaseRun {
  public:
-  CaseRun(const Case& test, const AcceptanceOptions& options)
+  CaseRun(const Case& test, std::size_t number, const AcceptanceOptions& options)
       : options_(options),
+        number_(number),
         shape_(tensors_of(test)),
         inputs_(inputs_of(test)),
         plan_(stage().plan(test.shape)),
@@ -148,9 +149,8 @@ class CaseRun {
 
     const std::size_t runs = repeated.empty() || options_.once ? 1 : can_schedule() ? std::size(RUNS) : EQUAL_RUNS;
     // The notes' shapes are repeated under all, whatever was asked for.
-    static std::size_t cases = 0;
     const bool one = options_.turns && runs > EQUAL_RUNS && result_.test.group != Group::notes;
-    const std::size_t turn = 1 + cases++ % (std::size(RUNS) - 1);
+    const std::size_t turn = 1 + number_ % (std::size(RUNS) - 1);
     std::vector<fp16> first;
     for (std::size_t i = 0; i < runs; ++i) {
       if (one && i > 0 && i != turn) continue;
@@ -278,6 +278,7 @@ class CaseRun {
   };
 
   const AcceptanceOptions& options_;
+  std::size_t number_;             // of the case, for turns
   Shape shape_;                    // of the tensors: the case's, or of Group::far its last head's
   std::uint32_t first_block_ = 0;  // the blocks of the heads before the tensors
   const Inputs& inputs_;
@@ -461,6 +462,8 @@ void CaseRun::measure(const std::vector<fp16>& first) {
 
 }  // namespace
 
-CaseResult run_case(const Case& test, const AcceptanceOptions& options) { return CaseRun(test, options).run(); }
+CaseResult run_case(const Case& test, std::size_t number, const AcceptanceOptions& options) {
+  return CaseRun(test, number, options).run();
+}
 
 }  // namespace lab

@@ -12,7 +12,7 @@ struct Hang : std::runtime_error {
   explicit Hang(const std::string& what) : std::runtime_error(what) {}
 };
 
-// Throws Hang, or CudaError where the harness itself can't go on.
-CaseResult run_case(const Case& test, const AcceptanceOptions& options);
+// `number` is the case's place among all, for turns. Throws Hang, or CudaError where the harness itself can't go on.
+CaseResult run_case(const Case& test, std::size_t number, const AcceptanceOptions& options);
 
 }  // namespace lab

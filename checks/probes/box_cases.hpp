@@ -20,8 +20,6 @@ inline std::uint32_t box_halves(const TensorShape& shape) {
   for (int d = 0; d < shape.rank; ++d) halves *= shape.box[d];
   return halves;
 }
-inline std::uint32_t swizzle_bytes(Swizzle swizzle) { return swizzle == Swizzle::none ? 0 : 16u << int(swizzle); }
-
 struct HalfOfBox {
   bool inside;           // of the tensor; what lies outside is zero when loaded, and not stored
   std::uint64_t global;  // bytes from the tensor's first

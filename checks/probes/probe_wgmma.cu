@@ -83,14 +83,6 @@ struct Tally {
 
 // --- products by descriptors ----------------------------------------------------------------------------
 
-using ProductKernel = void (*)(Case, float*, unsigned*);
-template <bool MN, std::size_t... I>
-ProductKernel pick(int n, std::index_sequence<I...>) {
-  ProductKernel found = nullptr;
-  ((n == wgmma_cases::WIDTHS[I] ? void(found = wgmma_probe::product<wgmma_cases::WIDTHS[I], MN>) : void()), ...);
-  return found;
-}
-
 std::uint64_t fnv(const std::vector<float>& values) {
   std::uint64_t hash = 0xCBF29CE484222325ull;
   for (const float value : values) hash = (hash ^ bits(value)) * 0x100000001B3ull;
@@ -100,10 +92,9 @@ std::uint64_t fnv(const std::vector<float>& values) {
 void products(const char* section, Tally& tally) {
   float* const device = on_device<float>(nullptr, 64 * 256);
   unsigned* const base_device = on_device<unsigned>(nullptr, 1);
-  constexpr auto widths = std::make_index_sequence<std::size(wgmma_cases::WIDTHS)>();
   for (const Case& c : wgmma_cases::all_cases()) {
     if (std::string_view(c.section) != section) continue;
-    const ProductKernel kernel = c.b_mn_major ? pick<true>(c.n, widths) : pick<false>(c.n, widths);
+    const wgmma_probe::ProductKernel kernel = wgmma_probe::product_kernel(c);
     must(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, wgmma_cases::IMAGE_BYTES),
          "cudaFuncSetAttribute");
     kernel<<<1, 128, wgmma_cases::IMAGE_BYTES>>>(c, device, base_device);

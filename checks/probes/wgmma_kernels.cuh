@@ -6,6 +6,8 @@
 
 #include <cmath>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #include "checks/probes/wgmma_cases.hpp"
 #include "common/ptx/mbarrier.cuh"
@@ -68,6 +70,21 @@ __global__ void __launch_bounds__(128) product(wgmma_cases::Case c, float* out, 
   ptx::keep(d);
 #pragma unroll
   for (int i = 0; i < N / 2; ++i) out[thread * (N / 2) + i] = d[i];
+}
+
+// The kernel above for an N, one of WIDTHS.
+using ProductKernel = void (*)(wgmma_cases::Case, float*, unsigned*);
+template <bool B_MN_MAJOR>
+ProductKernel product_kernel(int n) {
+  ProductKernel found = nullptr;
+  const auto look = [&]<std::size_t... I>(std::index_sequence<I...>) {
+    ((n == wgmma_cases::WIDTHS[I] ? void(found = product<wgmma_cases::WIDTHS[I], B_MN_MAJOR>) : void()), ...);
+  };
+  look(std::make_index_sequence<std::size(wgmma_cases::WIDTHS)>());
+  return found;
+}
+inline ProductKernel product_kernel(const wgmma_cases::Case& c) {
+  return c.b_mn_major ? product_kernel<true>(c.n) : product_kernel<false>(c.n);
 }
 
 // 64 x 32 dot products of 16: a[row][k], b[k][column], c[row][column] as bits.

@@ -50,13 +50,13 @@ int racecheck_command(std::span<char*> args) {
   int launches = 0;
   const std::span<const Shape> shapes = is_short ? std::span<const Shape>(SHORT_SHAPES) : SHAPES;
   const std::span<const Schedule> schedules = is_short ? std::span<const Schedule>(SHORT) : ALL;
-  for (const Shape& shape : shapes)
+  for (const Shape& shape : shapes) {
+    const LaunchPlan plan = stage().plan(shape);
     for (const Schedule schedule : schedules)
       for (const Copies copies : {Copies::at_wait, Copies::at_issue}) {
         ExecOptions options;
         options.schedule = schedule, options.copies = copies, options.check = true, options.gaps = true;
         options.products = schedule == Schedule::random ? Copies::random : copies;  // of wgmma
-        const LaunchPlan plan = stage().plan(shape);
         if (plan.counts_multiprocessors && shape.S < 1024) options.multiprocessors = 1;
         if (shape.S >= 1024) {
           const std::uint32_t tiles = plan.grid.x;
@@ -75,6 +75,7 @@ int racecheck_command(std::span<char*> args) {
           seen.shapes.insert(text(shape));
         }
       }
+  }
   for (const auto& [key, seen] : all)
     std::printf("%s\n    under %s; shapes %s\n", seen.finding.text.c_str(), joined(seen.schedules).c_str(),
                 joined(seen.shapes).c_str());

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "checks/tests/marked_line.hpp"
 #include "checks/tests/test_async_kernels.hpp"
 #include "checks/tests/test_async_products.hpp"
 #include "common/backend.hpp"
@@ -56,20 +57,6 @@ namespace kernels = lab::async_kernels;
 using Kind = Finding::Kind;
 
 const std::string KERNELS = "checks/tests/test_async_kernels.cpp";
-
-int line_of(const std::string& kernel, const std::string& mark) {
-  std::ifstream file(KERNELS);
-  REQUIRE_MESSAGE(file.good(), "run the tests from the repository's root: " << KERNELS << " is not there");
-  bool inside = false;
-  int number = 0, found = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    if (line.rfind("__global__ void ", 0) == 0) inside = line.find(" " + kernel + "(") != line.npos;
-    if (inside && line.find("// [" + mark + "]") != line.npos) found = number;
-  }
-  REQUIRE_MESSAGE(found != 0, "no line of " << kernel << " is marked [" << mark << "]");
-  return found;
-}
 
 struct Tensors {
   half *in = nullptr, *out = nullptr;
@@ -150,7 +137,7 @@ void silent(const Run& run) {
 // kind.
 void broken(const Run& run, const std::vector<Kind>& kinds, const std::vector<const char*>& marks, const char* text) {
   std::set<int> lines;
-  for (const char* mark : marks) lines.insert(line_of(run.name, mark));
+  for (const char* mark : marks) lines.insert(line_of(run.name, mark, KERNELS));
   int seen = 0, options_run = 0;
   under_all_options([&](const ExecOptions& options) {
     const ExecReport report = check(run, options);
@@ -208,7 +195,7 @@ TEST_CASE("async: what threads wrote is for the copy engine after fence.proxy.as
 
 TEST_CASE("async: a fence without a barrier orders nothing") {
   // Descending, the store comes first and reads what nothing has written.
-  const int write = line_of("store_no_barrier", "write"), work = line_of("store_no_barrier", "work");
+  const int write = line_of("store_no_barrier", "write", KERNELS), work = line_of("store_no_barrier", "work", KERNELS);
   under_all_options([&](const ExecOptions& options) {
     const ExecReport report = check(KERNEL(store_no_barrier), options);
     CAPTURE(texts(report.findings));
@@ -280,7 +267,8 @@ TEST_CASE("async: to arrive gives what the thread knows, to wait takes it") {
   silent(KERNEL(two_groups_in_turns));
   broken(KERNEL(arrive_is_of_one_thread), {Kind::race_inter_warp, Kind::uninitialised}, {"write", "read"}, "");
   // Whether it is read before it was written is the schedule's choice; that it is wrong is not.
-  const int write = line_of("arrive_written_after", "write"), read = line_of("arrive_written_after", "read");
+  const int write = line_of("arrive_written_after", "write", KERNELS),
+            read = line_of("arrive_written_after", "read", KERNELS);
   under_all_options([&](const ExecOptions& options) {
     const ExecReport report = check(KERNEL(arrive_written_after), options);
     CAPTURE(texts(report.findings));

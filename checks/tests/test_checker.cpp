@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "checks/tests/marked_line.hpp"
 #include "common/backend.hpp"
 #include "common/launch.cuh"
 
@@ -20,23 +21,6 @@ namespace kernels = lab::checker_kernels;
 using Kind = Finding::Kind;
 
 const std::string KERNELS = "checks/tests/test_checker_kernels.cpp";
-
-// The line of `kernel` that ends in the comment [marker].
-int line_of(const std::string& kernel, const std::string& marker) {
-  std::ifstream file(KERNELS);
-  REQUIRE_MESSAGE(file.good(), "run the tests from the repository's root: " << KERNELS << " is not there");
-  bool inside = false;
-  int number = 0, found = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    if (line.rfind("__global__ void ", 0) == 0) inside = line.find(" " + kernel + "(") != line.npos;
-    if (!inside || line.find("// [" + marker + "]") == line.npos) continue;
-    REQUIRE_MESSAGE(found == 0, "two lines of " << kernel << " are marked [" << marker << "]");
-    found = number;
-  }
-  REQUIRE_MESSAGE(found != 0, "no line of " << kernel << " is marked [" << marker << "]");
-  return found;
-}
 
 // Line `number` of the kernels, without its indentation: what a report prints of it.
 std::string text_of_line(int number) {
@@ -123,7 +107,7 @@ void check_side(const Checked& checked, const Finding::Access& access, const Sid
   CHECK(access.valid == (expected.marker != nullptr));
   if (!expected.marker) return;
   CHECK(access.file == KERNELS);
-  CHECK(access.line == line_of(checked.kernel, expected.marker));
+  CHECK(access.line == line_of(checked.kernel, expected.marker, KERNELS));
   CHECK(access.warp == expected.warp);
   CHECK(access.lane == expected.lane);
   CHECK(access.write == expected.write);
@@ -144,7 +128,7 @@ void check_finding(const Checked& checked, const Finding& f, Kind kind, const st
   CHECK(f.text.find(where) != f.text.npos);
   for (const Side& side : {first, second}) {
     if (!side.marker) continue;
-    const int line = line_of(checked.kernel, side.marker);
+    const int line = line_of(checked.kernel, side.marker, KERNELS);
     CHECK(f.text.find("warp " + std::to_string(side.warp) + " lane " + std::to_string(side.lane) + " at " + KERNELS +
                       ":" + std::to_string(line) + ": " + text_of_line(line)) != f.text.npos);
   }
@@ -159,7 +143,7 @@ void only_finding(const Checked& checked, Kind kind, const std::string& hazard, 
 
 // Under any schedule a race shows, between the same two lines: which came first is the schedule's choice.
 void races_under_all_options(const Run& run, Kind kind, const char* one, const char* other) {
-  const int a = line_of(run.name, one), b = line_of(run.name, other);
+  const int a = line_of(run.name, one, KERNELS), b = line_of(run.name, other, KERNELS);
   under_all_options(run, [&](const Run& r) {
     const Checked checked = check(r);
     CAPTURE(all_texts(checked));
@@ -290,14 +274,14 @@ TEST_CASE("checker: WMMA loads and stores are accesses of their lanes, and order
   const Checked uninitialised = check({KERNEL(wmma_load_uninitialised), 32, 512});
   REQUIRE(uninitialised.findings().size() == 1);
   CHECK(uninitialised.findings()[0].kind == Kind::uninitialised);
-  CHECK(uninitialised.findings()[0].second.line == line_of("wmma_load_uninitialised", "load"));
+  CHECK(uninitialised.findings()[0].second.line == line_of("wmma_load_uninitialised", "load", KERNELS));
   CHECK(uninitialised.findings()[0].where.rfind("tile[14]", 0) == 0);
   CHECK(uninitialised.findings()[0].count == 32u);  // two rows of 16
 
   const Checked past = check({KERNEL(wmma_load_past_end), 32, 512});
   REQUIRE(past.findings().size() == 1);
   CHECK(past.findings()[0].kind == Kind::out_of_bounds);
-  CHECK(past.findings()[0].second.line == line_of("wmma_load_past_end", "load"));
+  CHECK(past.findings()[0].second.line == line_of("wmma_load_past_end", "load", KERNELS));
   CHECK(past.findings()[0].where.rfind("tile[16][", 0) == 0);
   CHECK(past.findings()[0].count == 16u);
 }
@@ -381,12 +365,12 @@ TEST_CASE("checker: accesses from one array into the next, which only gaps can s
     const Checked checked = check(r);
     CAPTURE(all_texts(checked));
     REQUIRE(checked.findings().size() == 2);
-    const bool read_first = checked.findings()[0].second.line == line_of("into_gap", "read");
+    const bool read_first = checked.findings()[0].second.line == line_of("into_gap", "read", KERNELS);
     check_finding(checked, checked.findings()[!read_first], Kind::out_of_bounds, "", NO_SIDE, read_by("read", 0, 5),
                   "a[17][3], past the end of a (16 rows)");
     const Finding& write = checked.findings()[read_first];
     CHECK(write.kind == Kind::out_of_bounds);
-    CHECK(write.second.line == line_of("into_gap", "write"));
+    CHECK(write.second.line == line_of("into_gap", "write", KERNELS));
     CHECK(write.second.write);
     CHECK(write.where.find("past the end of a (16 rows)") != write.where.npos);
   });
@@ -477,7 +461,7 @@ TEST_CASE("checker: a thread that returns without waiting leaves its copies unfi
     check_finding(checked, checked.findings()[0], Kind::before_wait, "", written_by("copy", 0, 3),
                   read_by("read", 1, 8), "s[1][1]");
     CHECK(checked.findings()[1].kind == Kind::barrier);
-    CHECK(checked.findings()[1].second.line == line_of("copy_left_behind", "barrier"));
+    CHECK(checked.findings()[1].second.line == line_of("copy_left_behind", "barrier", KERNELS));
   });
 }
 
@@ -523,7 +507,7 @@ TEST_CASE("checker: a barrier after threads have returned") {
     REQUIRE(checked.findings().size() == 1);
     const Finding& f = checked.findings()[0];
     CHECK(f.kind == Kind::barrier);
-    CHECK(f.second.line == line_of("exited_before_barrier", "barrier"));
+    CHECK(f.second.line == line_of("exited_before_barrier", "barrier", KERNELS));
     CHECK(f.second.warp == 0);
     CHECK(f.second.lane == 7);
     CHECK(f.text.find("warp 0 lanes 7, warp 1 lanes 7") != f.text.npos);
@@ -541,7 +525,7 @@ TEST_CASE("checker: a line that a patch added is named, and printed, as it stand
   CHECK(f.kind == Kind::race_inter_warp);
   for (const Finding::Access& side : {f.first, f.second}) {
     CHECK(side.file == (side.write ? "checks/tests/sample.patch" : KERNELS));
-    CHECK(side.line == (side.write ? 8 : line_of("added_by_patch", "read")));
+    CHECK(side.line == (side.write ? 8 : line_of("added_by_patch", "read", KERNELS)));
   }
   CHECK(f.text.find("write by warp 0 lane 3 at checks/tests/sample.patch:8: if (threadIdx.x == 3) s[21] = 1.0f;") !=
         f.text.npos);
@@ -612,7 +596,7 @@ void each_is_out_of_bounds(const Checked& checked, const std::vector<std::string
   CHECK(checked.findings().size() == markers.size());
   for (const std::string& marker : markers) {
     CAPTURE(marker);
-    const int line = line_of(checked.kernel, marker);
+    const int line = line_of(checked.kernel, marker, KERNELS);
     int found = 0;
     for (const Finding& f : checked.findings()) {
       if (f.second.line != line) continue;

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "checks/tests/marked_line.hpp"
 #include "checks/tests/test_sm80_kernels.hpp"
 #include "common/backend.hpp"
 #include "common/launch.cuh"
@@ -13,21 +14,6 @@
 namespace lab::sm80_tests {
 
 inline const std::string KERNELS = "checks/tests/test_sm80_kernels.cpp";
-
-// The line of `kernel` that ends in the comment [mark].
-inline int line_of(const std::string& kernel, const std::string& mark, const std::string& kernels = KERNELS) {
-  std::ifstream file(kernels);
-  REQUIRE_MESSAGE(file.good(), "run the tests from the repository's root: " << kernels << " is not there");
-  bool inside = false;
-  int number = 0, found = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    if (line.rfind("__global__ void ", 0) == 0) inside = line.find(" " + kernel + "(") != line.npos;
-    if (inside && line.find("// [" + mark + "]") != line.npos) found = number;
-  }
-  REQUIRE_MESSAGE(found != 0, "no line of " << kernel << " is marked [" << mark << "]");
-  return found;
-}
 
 struct Run {
   const char* name;
@@ -85,7 +71,7 @@ inline void silent(const Run& run) {
 
 // Under any schedule there is a race, and only between these two lines: which came first is the schedule's choice.
 inline void races(const Run& run, Finding::Kind kind, const char* one, const char* other) {
-  const int a = line_of(run.name, one), b = line_of(run.name, other);
+  const int a = line_of(run.name, one, KERNELS), b = line_of(run.name, other, KERNELS);
   under_all_options([&](const ExecOptions& options) {
     const auto found = findings(run, options);
     CAPTURE(run.name);
@@ -117,7 +103,7 @@ struct Side {
 inline void check_side(const Run& run, const Finding::Access& access, const Side& side) {
   CHECK(access.valid);
   CHECK(access.file == KERNELS);
-  CHECK(access.line == line_of(run.name, side.mark));
+  CHECK(access.line == line_of(run.name, side.mark, KERNELS));
   CHECK(access.warp == side.warp);
   CHECK(access.lane == side.lane);
   CHECK(access.write == side.write);

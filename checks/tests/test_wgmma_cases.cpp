@@ -19,14 +19,6 @@ using wgmma_cases::Case;
 
 namespace {
 
-using ProductKernel = void (*)(Case, float*, unsigned*);
-template <bool MN, std::size_t... I>
-ProductKernel pick(int n, std::index_sequence<I...>) {
-  ProductKernel found = nullptr;
-  ((n == wgmma_cases::WIDTHS[I] ? void(found = wgmma_probe::product<wgmma_cases::WIDTHS[I], MN>) : void()), ...);
-  return found;
-}
-
 template <class... Params, class... Args>
 void launched(const char* name, void (*kernel)(Params...), std::size_t smem, Args... args) {
   take_exec_report();
@@ -40,15 +32,13 @@ void launched(const char* name, void (*kernel)(Params...), std::size_t smem, Arg
 }  // namespace
 
 TEST_CASE("wgmma: the probe's descriptors, as the layout says") {
-  constexpr auto widths = std::make_index_sequence<std::size(wgmma_cases::WIDTHS)>();
   std::set<std::string> sections;
   for (const Case& c : wgmma_cases::all_cases()) {
     sections.insert(c.section);
     if (c.seed % 3 != 0 && std::string(c.section) != "base offset") continue;  // the GPU takes all of them
     std::vector<float> out(std::size_t(64 * c.n));
     unsigned base = 0;
-    launched("product", c.b_mn_major ? pick<true>(c.n, widths) : pick<false>(c.n, widths), wgmma_cases::IMAGE_BYTES, c,
-             out.data(), &base);
+    launched("product", wgmma_probe::product_kernel(c), wgmma_cases::IMAGE_BYTES, c, out.data(), &base);
     CHECK(base == 1024);
     int wrong = 0;
     for (int thread = 0; thread < 128; ++thread)

@@ -57,10 +57,10 @@ void told(const Run& run, const Expected& expected) {
     REQUIRE(found.size() == 1);
     const Finding& f = found[0];
     CHECK(std::string(name(f.kind)) == name(expected.kind));
-    CHECK(f.second.line == sm80_tests::line_of(run.name, expected.second, FILE_NAME));
+    CHECK(f.second.line == line_of(run.name, expected.second, FILE_NAME));
     CHECK(f.second.file == FILE_NAME);
     CHECK(f.first.valid == (expected.first[0] != 0));
-    if (f.first.valid) CHECK(f.first.line == sm80_tests::line_of(run.name, expected.first, FILE_NAME));
+    if (f.first.valid) CHECK(f.first.line == line_of(run.name, expected.first, FILE_NAME));
     CHECK(f.where == expected.where);
     CHECK_CONTAINS(f.text, expected.words);
   });
@@ -74,8 +74,8 @@ void told_somehow(const Run& run, Kind kind, const char* first, const char* seco
     CAPTURE(texts(found));
     bool seen = false;
     for (const Finding& f : found)
-      seen = seen || (f.kind == kind && f.first.line == sm80_tests::line_of(run.name, first, FILE_NAME) &&
-                      f.second.line == sm80_tests::line_of(run.name, second, FILE_NAME));
+      seen = seen || (f.kind == kind && f.first.line == line_of(run.name, first, FILE_NAME) &&
+                      f.second.line == line_of(run.name, second, FILE_NAME));
     CHECK(seen);
   });
 }
@@ -125,8 +125,8 @@ TEST_CASE("wgmma rules: shared operands are being read until the wait") {
     REQUIRE(found.size() == 1);
     CHECK(found[0].kind == Kind::race_inter_warp);
     CHECK(found[0].hazard == "WAR");
-    CHECK(found[0].first.line == sm80_tests::line_of(run.name, "product", FILE_NAME));
-    CHECK(found[0].second.line == sm80_tests::line_of(run.name, "write", FILE_NAME));
+    CHECK(found[0].first.line == line_of(run.name, "product", FILE_NAME));
+    CHECK(found[0].second.line == line_of(run.name, "write", FILE_NAME));
   });
 }
 

@@ -11,6 +11,8 @@
 #pragma once
 #include <cuda_fp16.h>
 
+#include "common/ptx/shared_address.cuh"
+
 #ifndef __CUDACC__
 namespace lab::cpu {
 void ldmatrix(unsigned* registers, const half* row, int matrices, bool transposed);
@@ -18,13 +20,6 @@ void ldmatrix(unsigned* registers, const half* row, int matrices, bool transpose
 #endif
 
 namespace lab::ptx {
-
-#ifdef __CUDACC__
-// An address as the .shared instructions take it.
-__device__ __forceinline__ unsigned shared_address(const void* pointer) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
-}
-#endif
 
 __device__ __forceinline__ void ldmatrix_x1(unsigned (&r)[1], const half* row) {
 #ifdef __CUDACC__

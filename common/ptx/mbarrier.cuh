@@ -13,6 +13,8 @@
 
 #include <cstdint>
 
+#include "common/ptx/shared_address.cuh"
+
 #ifndef __CUDACC__
 namespace lab::ptx {
 struct MBarrier;
@@ -34,18 +36,10 @@ struct alignas(8) MBarrier {
   std::uint64_t state;
 };
 
-#ifdef __CUDACC__
-namespace detail {
-__device__ __forceinline__ unsigned address(const MBarrier* barrier) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(barrier));
-}
-}  // namespace detail
-#endif
-
 // mbarrier.init.shared::cta.b64: by one thread, once.
 __device__ __forceinline__ void mbarrier_init(MBarrier* barrier, unsigned arrivals) {
 #ifdef __CUDACC__
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(detail::address(barrier)), "r"(arrivals) : "memory");
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(shared_address(barrier)), "r"(arrivals) : "memory");
 #else
   cpu::mbarrier_init(barrier, arrivals);
 #endif
@@ -54,7 +48,7 @@ __device__ __forceinline__ void mbarrier_init(MBarrier* barrier, unsigned arriva
 // mbarrier.arrive.shared::cta.b64: one arrival, of the calling thread alone.
 __device__ __forceinline__ void mbarrier_arrive(MBarrier* barrier) {
 #ifdef __CUDACC__
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" : : "r"(detail::address(barrier)) : "memory");
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" : : "r"(shared_address(barrier)) : "memory");
 #else
   cpu::mbarrier_arrive(barrier, 0, false);
 #endif
@@ -65,7 +59,7 @@ __device__ __forceinline__ void mbarrier_arrive_expect_tx(MBarrier* barrier, uns
 #ifdef __CUDACC__
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
                :
-               : "r"(detail::address(barrier)), "r"(bytes)
+               : "r"(shared_address(barrier)), "r"(bytes)
                : "memory");
 #else
   cpu::mbarrier_arrive(barrier, bytes, true);
@@ -77,7 +71,7 @@ __device__ __forceinline__ void mbarrier_expect_tx(MBarrier* barrier, unsigned b
 #ifdef __CUDACC__
   asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
                :
-               : "r"(detail::address(barrier)), "r"(bytes)
+               : "r"(shared_address(barrier)), "r"(bytes)
                : "memory");
 #else
   cpu::mbarrier_expect_tx(barrier, bytes);
@@ -95,7 +89,7 @@ __device__ __forceinline__ bool mbarrier_try_wait(MBarrier* barrier, unsigned pa
       "selp.u32 %0, 1, 0, complete;\n"
       "}\n"
       : "=r"(done)
-      : "r"(detail::address(barrier)), "r"(parity)
+      : "r"(shared_address(barrier)), "r"(parity)
       : "memory");
   return done != 0;
 #else

@@ -8,6 +8,7 @@
 // fence_proxy_async() by them, and then a barrier with the thread that asks. Who waits on the mbarrier sees its bytes.
 #pragma once
 #include "common/ptx/mbarrier.cuh"
+#include "common/ptx/shared_address.cuh"
 #include "common/tensor_map.hpp"
 
 #ifndef __CUDACC__
@@ -25,14 +26,6 @@ void fence_proxy_async();
 
 namespace lab::ptx {
 
-#ifdef __CUDACC__
-namespace detail {
-__device__ __forceinline__ unsigned shared_window(const void* pointer) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
-}
-}  // namespace detail
-#endif
-
 // cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes: the box whose first element is at
 // column x of row y.
 __device__ __forceinline__ void tma_load_2d(void* shared, const TensorMap* map, int x, int y, MBarrier* barrier) {
@@ -40,7 +33,7 @@ __device__ __forceinline__ void tma_load_2d(void* shared, const TensorMap* map, 
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];"
       :
-      : "r"(detail::shared_window(shared)), "l"(map), "r"(x), "r"(y), "r"(detail::address(barrier))
+      : "r"(shared_address(shared)), "l"(map), "r"(x), "r"(y), "r"(shared_address(barrier))
       : "memory");
 #else
   const int at[2] = {x, y};
@@ -56,7 +49,7 @@ __device__ __forceinline__ void tma_load_3d(void* shared, const TensorMap* map, 
       "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], "
       "[%5];"
       :
-      : "r"(detail::shared_window(shared)), "l"(map), "r"(x), "r"(y), "r"(z), "r"(detail::address(barrier))
+      : "r"(shared_address(shared)), "l"(map), "r"(x), "r"(y), "r"(z), "r"(shared_address(barrier))
       : "memory");
 #else
   const int at[3] = {x, y, z};
@@ -70,7 +63,7 @@ __device__ __forceinline__ void tma_load_4d(void* shared, const TensorMap* map, 
       "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4, %5}], "
       "[%6];"
       :
-      : "r"(detail::shared_window(shared)), "l"(map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(detail::address(barrier))
+      : "r"(shared_address(shared)), "l"(map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(shared_address(barrier))
       : "memory");
 #else
   const int at[4] = {x, y, z, w};
@@ -84,7 +77,7 @@ __device__ __forceinline__ void tma_store_2d(const TensorMap* map, const void* s
 #ifdef __CUDACC__
   asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];"
                :
-               : "l"(map), "r"(x), "r"(y), "r"(detail::shared_window(shared))
+               : "l"(map), "r"(x), "r"(y), "r"(shared_address(shared))
                : "memory");
 #else
   const int at[2] = {x, y};
@@ -95,7 +88,7 @@ __device__ __forceinline__ void tma_store_3d(const TensorMap* map, const void* s
 #ifdef __CUDACC__
   asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3}], [%4];"
                :
-               : "l"(map), "r"(x), "r"(y), "r"(z), "r"(detail::shared_window(shared))
+               : "l"(map), "r"(x), "r"(y), "r"(z), "r"(shared_address(shared))
                : "memory");
 #else
   const int at[3] = {x, y, z};
@@ -108,7 +101,7 @@ __device__ __forceinline__ void bulk_load(void* shared, const void* global, unsi
 #ifdef __CUDACC__
   asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
                :
-               : "r"(detail::shared_window(shared)), "l"(global), "r"(bytes), "r"(detail::address(barrier))
+               : "r"(shared_address(shared)), "l"(global), "r"(bytes), "r"(shared_address(barrier))
                : "memory");
 #else
   cpu::bulk_load(shared, global, bytes, barrier);
@@ -120,7 +113,7 @@ __device__ __forceinline__ void bulk_store(void* global, const void* shared, uns
 #ifdef __CUDACC__
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
                :
-               : "l"(global), "r"(detail::shared_window(shared)), "r"(bytes)
+               : "l"(global), "r"(shared_address(shared)), "r"(bytes)
                : "memory");
 #else
   cpu::bulk_store(global, shared, bytes);

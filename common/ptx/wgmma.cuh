@@ -19,6 +19,7 @@
 
 #include <cstdint>
 
+#include "common/ptx/shared_address.cuh"
 #include "common/tensor_map.hpp"
 
 #ifndef __CUDACC__
@@ -46,7 +47,7 @@ using Descriptor = std::uint64_t;
 __device__ __forceinline__ Descriptor wgmma_descriptor(const void* shared, unsigned leading_bytes,
                                                        unsigned stride_bytes, Swizzle swizzle = Swizzle::b128) {
 #ifdef __CUDACC__
-  const std::uint64_t address = static_cast<unsigned>(__cvta_generic_to_shared(shared));
+  const std::uint64_t address = shared_address(shared);
 #else
   const std::uint64_t address = cpu::shared_window(shared);
 #endif

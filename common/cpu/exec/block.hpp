@@ -305,6 +305,10 @@ class Attributed {
   static constinit thread_local std::uintptr_t copying;
 };
 
+// Where a call stands, from its return address (__builtin_return_address(0) of what the kernel calls): a place inside
+// the call, for its line.
+inline std::uintptr_t caller(void* return_address) { return reinterpret_cast<std::uintptr_t>(return_address) - 1; }
+
 // The block that this OS thread runs now; null outside kernels.
 extern constinit thread_local Block* running_block;
 inline Block* this_block() { return running_block; }

@@ -8,8 +8,6 @@
 namespace lab::cpu {
 namespace {
 
-std::uintptr_t caller(void* return_address) { return reinterpret_cast<std::uintptr_t>(return_address) - 1; }
-
 int source_lane(Shuffle kind, int lane, int operand, int width) {
   operand &= 31;  // the instruction takes five bits of it
   const int first = lane & ~(width - 1), last = first + width - 1;

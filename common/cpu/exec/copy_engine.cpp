@@ -27,7 +27,7 @@ void CopyEngine::check_issue(BulkCopy& copy) {
   Shadow& shadow = block_.shadow();
   const std::size_t offset = block_.shared().offset(copy.shared);
   if (copy.tensor && copy.map.shape.swizzle != Swizzle::none) {
-    const std::size_t pattern = 128u << int(copy.map.shape.swizzle);  // 256, 512, 1024 bytes
+    const std::size_t pattern = 8 * swizzle_bytes(copy.map.shape.swizzle);
     if (block_.shared().window_address(copy.shared) % pattern)
       shadow.report(Finding::Kind::misaligned, block_.shared().describe(offset), {},
                     {copy.pc, copy.thread.warp, copy.thread.lane, !copy.store},
@@ -53,7 +53,7 @@ bool CopyEngine::has_open_stores(std::uint16_t thread, std::uint32_t before_grou
   return false;
 }
 
-void CopyEngine::wait(std::uint32_t groups_left, bool, std::uintptr_t pc) {
+void CopyEngine::wait(std::uint32_t groups_left, std::uintptr_t pc) {
   block_.switch_point(pc);
   Fiber& fiber = block_.self();
   const std::uint32_t until = fiber.bulk_groups > groups_left ? fiber.bulk_groups - groups_left : 0;
@@ -91,7 +91,7 @@ void CopyEngine::land_all() {
   while (!in_flight_.empty()) land(0);
 }
 
-bool CopyEngine::dice(unsigned sides) { return (next_random(dice_) >> 32) % sides == 0; }
+bool CopyEngine::dice(unsigned sides) { return cpu::dice(dice_, sides); }
 
 void CopyEngine::land(std::size_t index) {
   const BulkCopy copy = in_flight_[index];

@@ -47,7 +47,7 @@ class CopyEngine {
   // --- what threads call ---------------------------------------------------------------------------------
   void issue(const BulkCopy& asked);
   void commit();
-  void wait(std::uint32_t groups_left, bool reads_only, std::uintptr_t pc);
+  void wait(std::uint32_t groups_left, std::uintptr_t pc);
 
   // --- what the scheduler calls ----------------------------------------------------------------------------
   bool in_flight() const { return !in_flight_.empty(); }

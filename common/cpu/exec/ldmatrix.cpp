@@ -108,7 +108,7 @@ void store(Block& block, Warp& warp, std::uint32_t) {
 }  // namespace
 
 void ldmatrix(unsigned* registers, const half* row, int matrices, bool transposed) {
-  const std::uintptr_t pc = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)) - 1;
+  const std::uintptr_t pc = caller(__builtin_return_address(0));
   Block& block = *this_block();
   MatrixCall call{registers, reinterpret_cast<std::byte*>(const_cast<half*>(row)), matrices, transposed, pc};
   check_address(block, Collective::ldmatrix, call);
@@ -117,7 +117,7 @@ void ldmatrix(unsigned* registers, const half* row, int matrices, bool transpose
 }
 
 void stmatrix(half* row, const unsigned* registers, int matrices, bool transposed) {
-  const std::uintptr_t pc = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)) - 1;
+  const std::uintptr_t pc = caller(__builtin_return_address(0));
   Block& block = *this_block();
   MatrixCall call{const_cast<unsigned*>(registers), reinterpret_cast<std::byte*>(row), matrices, transposed, pc};
   check_address(block, Collective::stmatrix, call);

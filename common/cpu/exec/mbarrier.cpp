@@ -9,8 +9,6 @@ namespace {
 
 constexpr unsigned MOST = (1u << 20) - 1;  // of arrivals and of bytes: the fields of an mbarrier have 20 bits
 
-std::uintptr_t caller(void* return_address) { return reinterpret_cast<std::uintptr_t>(return_address) - 1; }
-
 // A wait names the phase that is under way, or the one before it: by parity it cannot name another.
 bool is_complete(const MBarrierState& barrier, unsigned parity) { return (barrier.phase & 1) != (parity & 1); }
 

@@ -52,7 +52,7 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
 }  // namespace
 
 void mma_m16n8k16(float* c, const unsigned* a, const unsigned* b) {
-  const std::uintptr_t pc = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)) - 1;
+  const std::uintptr_t pc = caller(__builtin_return_address(0));
   Block& block = *this_block();
   MmaCall call{c, a, b};
   block.own_warp().payload[block.self().lane] = &call;

@@ -85,7 +85,7 @@ void Block::named_barrier(const NamedBarrierCall& call) {
 }
 
 void named_barrier(int id, int threads, bool waits) {
-  this_block()->named_barrier({id, threads, waits, reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)) - 1});
+  this_block()->named_barrier({id, threads, waits, caller(__builtin_return_address(0))});
 }
 
 }  // namespace lab::cpu

@@ -95,7 +95,7 @@ std::string RegisterPool::waits_for(int warp) const {
 }
 
 void set_max_registers(int count, bool take) {
-  const std::uintptr_t pc = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)) - 1;
+  const std::uintptr_t pc = caller(__builtin_return_address(0));
   Block& block = *this_block();
   RegisterCall own{count, take, pc};
   const int warp = block.self().warp, lane = block.self().lane;

@@ -21,6 +21,9 @@ inline std::uint64_t next_random(std::uint64_t& state) {  // xorshift64*
   return state * 0x2545F4914F6CDD1Dull;
 }
 
+// One time in `sides`.
+inline bool dice(std::uint64_t& state, unsigned sides) { return (next_random(state) >> 32) % sides == 0; }
+
 // The first set bit at or after a place of the dice's choosing, around the end: not uniform, but any may come, and it
 // takes two instructions where counting to the n-th set bit takes dozens.
 inline int set_bit_from(std::uint32_t bits, unsigned dice) {

@@ -6,19 +6,12 @@
 
 #include "common/cpu/exec/block.hpp"
 #include "common/cpu/exec/memory.hpp"
+#include "common/wgmma_layout.hpp"
 
 namespace lab::cpu {
 namespace {
 
 constexpr int CHUNK = 16;  // bytes that a swizzle moves together
-
-std::uintptr_t caller(void* return_address) { return reinterpret_cast<std::uintptr_t>(return_address) - 1; }
-
-// Where the hardware puts what would lie at `address`: bits 4.. exchanged by bits 7.. (PTX ISA, "Swizzling Modes").
-std::size_t swizzled(std::size_t address, Swizzle swizzle) {
-  const std::size_t bits = swizzle == Swizzle::b128 ? 7 : swizzle == Swizzle::b64 ? 3 : swizzle == Swizzle::b32 ? 1 : 0;
-  return address ^ ((address >> 7 & bits) << 4);
-}
 
 std::uint32_t box_bytes(const TensorShape& shape) {
   std::uint32_t bytes = sizeof(half);
@@ -34,7 +27,8 @@ struct Row {
 
 void move_row(const BulkCopy& copy, const Row& row, std::size_t window, std::size_t linear) {
   const auto place = [&](std::size_t at) {
-    return copy.shared + (swizzled(window + at, copy.map.shape.swizzle) - window);
+    const auto address = std::uint32_t(window + at);
+    return copy.shared + (wgmma_layout::swizzled(address, swizzle_bytes(copy.map.shape.swizzle)) - window);
   };
   for (std::size_t chunk = 0; chunk < row.bytes; chunk += CHUNK) {
     std::byte* shared = place(linear + chunk);
@@ -171,8 +165,8 @@ void bulk_store(void* global, const void* shared, unsigned bytes) {
 }
 
 void bulk_commit() { this_block()->engine().commit(); }
-void bulk_wait(unsigned groups_left, bool reads_only) {
-  this_block()->engine().wait(groups_left, reads_only, caller(__builtin_return_address(0)));
+void bulk_wait(unsigned groups_left, bool) {  // a store reads and writes at once
+  this_block()->engine().wait(groups_left, caller(__builtin_return_address(0)));
 }
 
 void prefetch_tensor_map(const TensorMap*) {}

@@ -44,8 +44,6 @@ void Warpgroups::reset(std::uint64_t seed) {
   watched_ = 0;
 }
 
-bool Warpgroups::dice(unsigned sides) { return (next_random(dice_) >> 32) % sides == 0; }
-
 const std::byte* Warpgroups::window() const {
   return block_.shared().base() + SharedMemory::DYNAMIC - SharedMemory::WINDOW_START;
 }
@@ -334,7 +332,8 @@ bool Warpgroups::may_happen() const { return in_flight_ > 0 && block_.products()
 void Warpgroups::maybe_happen() {
   if (!may_happen()) return;
   for (int warp = 0; warp < block_.warp_count() && in_flight_ > 0; ++warp)
-    while (warps_[std::size_t(warp)].executed < warps_[std::size_t(warp)].open.size() && dice(8)) execute_next(warp);
+    while (warps_[std::size_t(warp)].executed < warps_[std::size_t(warp)].open.size() && cpu::dice(dice_, 8))
+      execute_next(warp);
 }
 
 // --- fence, commit, wait ----------------------------------------------------------------------------------------

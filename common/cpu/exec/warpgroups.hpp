@@ -103,7 +103,6 @@ class Warpgroups {
   void start_watching(int warp);
   void execute_next(int warp);
   void execute_all(int warp);
-  bool dice(unsigned sides);
   const std::byte* window() const;
 
   Block& block_;

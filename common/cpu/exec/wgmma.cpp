@@ -7,8 +7,6 @@ namespace {
 
 constexpr std::uint32_t WHOLE_WARP = 0xFFFFFFFFu;
 
-std::uintptr_t caller(void* return_address) { return reinterpret_cast<std::uintptr_t>(return_address) - 1; }
-
 }  // namespace
 
 std::uint32_t shared_window(const void* pointer) {

@@ -14,7 +14,6 @@ namespace {
 
 namespace layout = lab::wmma_layout;
 
-std::uintptr_t caller(void* return_address) { return reinterpret_cast<std::uintptr_t>(return_address) - 1; }
 void nothing(Block&, Warp&, std::uint32_t) {}
 
 // The rules of the CUDA guide: all lanes, a 256-bit aligned pointer, ldm a multiple of 16 bytes.
