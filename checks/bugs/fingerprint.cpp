@@ -99,7 +99,8 @@ double largest_row_norm(const std::vector<fp16>& tensor, int D) {
 
 Bound bound_of(const Trial& t) {
   Bound bound;
-  const double largest_score = t.scale * largest_row_norm(t.in.q, t.shape.D) * largest_row_norm(t.in.k, t.shape.D);
+  const double largest_score =
+      std::abs(t.scale) * largest_row_norm(t.in.q, t.shape.D) * largest_row_norm(t.in.k, t.shape.D);
   bound.row = row_error(t.shape.D, t.shape.S, largest_score, t.plan.half_p);
   for (const fp16 v : t.in.v) bound.max_v = std::max(bound.max_v, std::abs(double(to_float(v))));
   return bound;
@@ -247,12 +248,12 @@ std::string Trial::title() const {
   return std::string(name(family)) + " inputs, " + text(shape) + ", seed " + std::to_string(seed);
 }
 
-Trial run_trial(const Shape& shape, Family family, const ExecOptions& options, std::uint64_t seed) {
+Trial run_trial(const Shape& shape, Family family, const ExecOptions& options, std::uint64_t seed, double scale) {
   Trial t;
   t.shape = shape, t.family = family, t.seed = seed;
   t.in = make_inputs(family, shape, seed);
   t.plan = stage().plan(shape);
-  t.scale = float(default_scale(shape.D));
+  t.scale = float(scale != 0 ? scale : default_scale(shape.D));
   set_exec_options(options);
   // A checked run sees every byte past a buffer's end, so it wants no canaries there.
   const bool canaries = !options.check;
@@ -491,7 +492,8 @@ Part checker_reports(const Shape& shape, const ExpectedReport& wanted) {
   for (const Schedule schedule : SCHEDULES) {
     ExecOptions options;
     options.schedule = schedule, options.check = true, options.gaps = true;
-    const Trial t = run_trial(shape, Family::unit, options);
+    options.multiprocessors = wanted.multiprocessors;
+    const Trial t = run_trial(shape, Family::unit, options, 1, wanted.scale);
     const auto found = std::ranges::find_if(t.findings, [&](const Finding& f) {
       const auto is = [&](const Finding::Access& side, const Place& place) {
         return place.line == 0 || (side.line == place.line && side.file == place.file);
@@ -503,7 +505,8 @@ Part checker_reports(const Shape& shape, const ExpectedReport& wanted) {
     if (++under == 1) part.lines = {found->text};
   }
   part.shown = under == 4;
-  part.seen = format("reported under %d of 4 schedules, %s", under, text(shape).c_str());
+  part.seen = format("reported under %d of 4 schedules, %s%s", under, text(shape).c_str(),
+                     wanted.scale < 0 ? ", with a negative scale" : "");
   return part;
 }
 

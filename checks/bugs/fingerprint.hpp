@@ -57,8 +57,9 @@ struct Trial {
   bool ok() const { return launched == cudaSuccess && finished == cudaSuccess; }
   std::string title() const;  // "unit inputs, (1,8,512,64), seed 1"
 };
+// `scale` multiplies the scores, 0 stands for default_scale(D).
 Trial run_trial(const Shape& shape, Family family = Family::unit, const ExecOptions& options = {},
-                std::uint64_t seed = 1);
+                std::uint64_t seed = 1, double scale = 0);
 
 // --- parts ----------------------------------------------------------------------------------------------------
 using Where = std::function<bool(int row, int col)>;
@@ -104,6 +105,8 @@ Part schedules_differ(const Shape& shape, Family family = Family::unit);
 struct ExpectedReport {
   Finding::Kind kind;
   std::string first, second;
+  double scale = 0;         // of the launch, as run_trial has it
+  int multiprocessors = 0;  // that the launcher finds (ExecOptions)
 };
 Part checker_reports(const Shape& shape, const ExpectedReport& report);
 // Every ldmatrix.x4 at the line with `piece` takes `turns` at the banks of shared memory: 4 without a conflict, one per
