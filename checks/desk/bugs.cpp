@@ -1,7 +1,6 @@
 // desk reproduce, check-harness, racecheck, broken-version: builds run, and what their exit statuses mean together.
 #include <algorithm>
 #include <cstdio>
-#include <utility>
 
 #include "checks/desk/commands.hpp"
 #include "checks/desk/kept.hpp"
@@ -57,22 +56,6 @@ std::string reason_in(const std::string& log) {
       if (line.compare(text, std::string(start).size(), start) == 0) return clipped(line, 100);
   }
   return "";
-}
-
-// What `make stage=S test` would say of a build with a bug, as exit status and log: the acceptance, and where the
-// numbers are right the short race check. On the CPU, where bug builds are instrumented; compute-sanitizer is a target
-// of its own.
-struct Tested {
-  int status;
-  std::string log;
-  bool by_races = false;
-};
-Tested test_quickly(const Entry& entry) {
-  const std::string log = "build/logs/check-harness-" + entry.bug->stage + "-" + entry.bug->name;
-  Tested tested{run({entry.labs[0], "test", "quick=1"}, log + ".log").status, log + ".log"};
-  if (tested.status != 0 || !entry.labs[0].starts_with("build/cpu/")) return tested;
-  const int races = run({entry.labs[0], "racecheck", "short=1"}, log + "-races.log").status;
-  return races == 0 ? tested : Tested{races, log + "-races.log", true};
 }
 
 }  // namespace
@@ -139,13 +122,20 @@ int check_harness_command(const Args& args) {
   Counts counts;
   std::vector<Entry> entries;
   for (const std::string& word : args) entries.push_back(entry_of(ladder, word, 1));
-  const auto test = [](const Entry& entry) { return std::pair(&entry, test_quickly(entry)); };
-  side_by_side(entries, test, [&](const std::pair<const Entry*, Tested>& result) {
-    const Entry& entry = *result.first;
-    const auto& [status, log, by_races] = result.second;
+  struct Tested {
+    const Entry* entry;
+    std::string log;
+    int status;
+  };
+  const auto test = [](const Entry& entry) {
+    const std::string log = "build/logs/check-harness-" + entry.bug->stage + "-" + entry.bug->name + ".log";
+    return Tested{&entry, log, run({entry.labs[0], "test", "quick=1"}, log).status};
+  };
+  side_by_side(entries, test, [&](const Tested& tested) {
+    const auto& [of, log, status] = tested;
+    const Entry& entry = *of;
     const Bug& bug = *entry.bug;
     const std::string said = read_text(log), skipped = skipped_in(said);
-    const std::string reason = by_races ? "race check: " + clipped(lines_of(said).at(0), 88) : reason_in(said);
     std::printf("%-20s %-22s ", bug.stage.c_str(), bug.name.c_str());
     const char* wanted = bug.right() ? "green" : "red";
     const bool may_hide = bug.lucky && entry.labs[0].starts_with("build/gpu/");
@@ -159,7 +149,7 @@ int check_harness_command(const Args& args) {
         break;
       case Colour::as_it_must:
         ++counts.passed;
-        std::printf("%s, as it must be  %s\n", wanted, reason.c_str());
+        std::printf("%s, as it must be  %s\n", wanted, reason_in(said).c_str());
         break;
       case Colour::wrong:
         ++counts.failed;
@@ -194,9 +184,7 @@ int broken_version_command(const Args& args) {
   for (std::size_t i = 1; i < args.size(); ++i) {
     const Entry entry = entry_of(ladder, args[i], 1);
     std::printf("=== %s is %s with the bug %s\n", args[0].c_str(), entry.bug->stage.c_str(), entry.bug->name.c_str());
-    int status = run({entry.labs[0], "test", "quick=1"}).status;
-    if (status == 0 && entry.labs[0].starts_with("build/cpu/"))
-      status = run({entry.labs[0], "racecheck", "short=1"}).status;
+    const int status = run({entry.labs[0], "test", "quick=1"}).status;
     ++(status == 0 ? counts.passed : status == STAGE_SKIPPED ? counts.skipped : counts.failed);
   }
   if (!ladder.stage(args[0])) std::printf("%s never worked.\n", args[0].c_str());
