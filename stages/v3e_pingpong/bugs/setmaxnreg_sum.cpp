@@ -4,7 +4,7 @@
 namespace {
 using namespace lab;
 
-constexpr Shape SMALL{1, 1, 200, 64, false}, WIDE_CAUSAL{1, 1, 300, 128, true};
+constexpr Shape SMALL{1, 1, 200, 64, false}, WIDE_CAUSAL{1, 1, 1024, 128, true};
 
 std::vector<Part> look() {
   const char* const who = "240 registers per thread (setmaxnreg.inc), 2304 more for the warp; 256 are free";
