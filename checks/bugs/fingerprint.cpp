@@ -1,10 +1,12 @@
 #include "checks/bugs/fingerprint.hpp"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <set>
@@ -13,6 +15,7 @@
 #include "checks/acceptance/device_tensors.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/tolerance.hpp"
+#include "checks/bugs/hang.hpp"
 #include "checks/commands.hpp"
 #include "checks/desk/patch.hpp"
 #include "checks/pages/banks.hpp"
@@ -146,18 +149,23 @@ Part cannot_look(Part part, const std::string& why) {
   return part;
 }
 
+// One launch of this same binary in a process of its own.
+std::string once_words(const Shape& shape) {
+  return format("/proc/%d/exe once %d %d %d %d %d", int(getpid()), shape.B, shape.H, shape.S, shape.D,
+                int(shape.causal));
+}
+
 // The compute-sanitizer tool that looks for such findings, on one launch of this same binary (`lab once`).
 Part sanitizer_reports(const Shape& shape, Finding::Kind kind) {
-  const bool init = kind == Finding::Kind::uninitialised, barrier = kind == Finding::Kind::barrier;
+  const bool init = kind == Finding::Kind::uninitialised,
+             barrier = kind == Finding::Kind::barrier || kind == Finding::Kind::mbarrier;
   const bool race = kind == Finding::Kind::race_inter_warp || kind == Finding::Kind::race_intra_warp ||
-                    kind == Finding::Kind::before_wait;
+                    kind == Finding::Kind::before_wait || kind == Finding::Kind::before_phase;
   const std::string tool = race ? "racecheck" : init ? "initcheck" : barrier ? "synccheck" : "memcheck";
   Part part;
   part.expected = "compute-sanitizer --tool " + tool + " reports it";
   const std::string command = "compute-sanitizer --tool " + tool + (init ? " --initcheck-address-space shared" : "") +
-                              (race ? " --racecheck-report all" : "") +
-                              format(" /proc/%d/exe once %d %d %d %d %d 2>&1", int(getpid()), shape.B, shape.H, shape.S,
-                                     shape.D, int(shape.causal));
+                              (race ? " --racecheck-report all" : "") + " " + once_words(shape) + " 2>&1";
   std::FILE* pipe = popen(command.c_str(), "r");
   if (!pipe) return cannot_look(part, "compute-sanitizer cannot be run");
   std::string summary;
@@ -255,7 +263,12 @@ Trial run_trial(const Shape& shape, Family family, const ExecOptions& options, s
   take_exec_report();
   t.launched = stage().launch({q.data(), k.data(), v.data(), out.data(), shape, t.scale, nullptr});
   cudaGetLastError();
-  t.finished = cudaDeviceSynchronize();
+  t.finished = synchronize_within(HANG_SECONDS);
+  if (t.finished == cudaErrorNotReady) {
+    std::printf("%s: the kernel still runs after %.0f s\n", t.title().c_str(), HANG_SECONDS);
+    std::fflush(stdout);
+    std::_Exit(HUNG);
+  }
   ExecReport report = take_exec_report();
   t.message = report.message;
   t.findings = std::move(report.findings);
@@ -427,6 +440,38 @@ Part schedules_differ(const Shape& shape, Family family) {
   for (const auto& [bits, members] : outputs) by_members[members] = "";
   for (const auto& [members, unused] : by_members)
     part.lines.push_back(format("  output %c: ", 'A' + letter++ % 26) + members);
+  return part;
+}
+
+Part hangs(const Shape& shape, const ExpectedHang& wanted) {
+  const Place place = wanted.line.empty() ? Place{} : line_with(wanted.line);
+  Part part;
+  if (!can_schedule()) {
+    part.expected = format("the kernel does not end: it still runs after %.0f s", HANG_SECONDS);
+    const int status = std::system((once_words(shape) + " > /dev/null 2>&1").c_str());
+    if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != HUNG))
+      return cannot_look(part, "a launch in a process of its own did not come about");
+    part.shown = WEXITSTATUS(status) == HUNG;
+    part.seen = text(shape) + (part.shown ? ": it did, and its process was ended" : ": it came to its end");
+    return may_hide(part, ": the GPU's order did not bring the hang about");
+  }
+  part.expected = std::string(wanted.under == Under::every ? "every" : "some") +
+                  " schedule ends in a deadlock that is " + "named: a wait for " + wanted.waits_for +
+                  (place.line ? ", at " + place.text() : "") + (wanted.story.empty() ? "" : "; " + wanted.story);
+  int under = 0, tried = 0;
+  for (const Copies copies : COPIES)
+    for (const Schedule schedule : SCHEDULES) {
+      ExecOptions options;
+      options.schedule = schedule, options.copies = options.products = copies;
+      const Trial t = run_trial(shape, Family::unit, options);
+      ++tried;
+      const std::string sentence =
+          hang_sentence(t.message, {wanted.waits_for, place.line ? place.text() : "", wanted.story});
+      if (t.finished != cudaErrorLaunchTimeout || sentence.empty()) continue;
+      if (++under == 1) part.lines = {sentence};
+    }
+  part.shown = under == tried || (wanted.under == Under::some && under > 0);
+  part.seen = format("so under %d of %d schedules and times of copying, %s", under, tried, text(shape).c_str());
   return part;
 }
 

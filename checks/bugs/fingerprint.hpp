@@ -37,6 +37,11 @@ struct RegisteredFingerprint {
   explicit RegisteredFingerprint(std::vector<Part> (*look)(), const char* file = __builtin_FILE());
 };
 
+// Seconds after which a launch of a fingerprint counts as hanging on a GPU. Such a process ends at once, with this exit
+// status: whatever waits for the GPU would wait for the kernel.
+inline constexpr double HANG_SECONDS = 20;
+inline constexpr int HUNG = 4;
+
 // One launch on seeded inputs, with everything that can be observed of it.
 struct Trial {
   Shape shape;
@@ -77,6 +82,19 @@ Part right_by_luck(const Trial& trial, const std::vector<double>& predicted, con
 Part refused(const Trial& trial, const std::vector<std::string>& pieces);
 // The kernel stops with `error`, and its message has all of these pieces.
 Part fails(const Trial& trial, cudaError_t error, const std::vector<std::string>& pieces);
+// A block cannot go on, and the report says so: somebody waits for `waits_for` at the kernel's or the patch's line with
+// the piece `line` ("" stands for any), and `story` is somewhere in it (checks/bugs/hang.hpp). With `Under::every` the
+// report says so under every schedule and time of copying, with `some` under at least one.
+//
+// A kernel that hangs costs a GPU nothing, since the end of its process ends it. So on a GPU a process of its own
+// launches it, for HANG_SECONDS at most; the hardware does not say who waits. Every other part of such a fingerprint
+// that launches would end this process: beside this one use checker_reports, and what can_schedule() lets through.
+enum class Under { every, some };
+struct ExpectedHang {
+  std::string waits_for, line, story = {};
+  Under under = Under::every;
+};
+Part hangs(const Shape& shape, const ExpectedHang& hang);
 // Schedules and copy modes give different outputs. On a GPU: repeated launches differ, or one is wrong.
 Part schedules_differ(const Shape& shape, Family family = Family::unit);
 
