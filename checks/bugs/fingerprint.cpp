@@ -1,6 +1,5 @@
 #include "checks/bugs/fingerprint.hpp"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -448,10 +447,9 @@ Part hangs(const Shape& shape, const ExpectedHang& wanted) {
   Part part;
   if (!can_schedule()) {
     part.expected = format("the kernel does not end: it still runs after %.0f s", HANG_SECONDS);
-    const int status = std::system((once_words(shape) + " > /dev/null 2>&1").c_str());
-    if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != HUNG))
-      return cannot_look(part, "a launch in a process of its own did not come about");
-    part.shown = WEXITSTATUS(status) == HUNG;
+    const Ended ended = how_it_ended(std::system((once_words(shape) + " > /dev/null 2>&1").c_str()));
+    if (ended == Ended::otherwise) return cannot_look(part, "a launch in a process of its own did not come about");
+    part.shown = ended == Ended::hung;
     part.seen = text(shape) + (part.shown ? ": it did, and its process was ended" : ": it came to its end");
     return may_hide(part, ": the GPU's order did not bring the hang about");
   }

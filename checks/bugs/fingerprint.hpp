@@ -37,11 +37,6 @@ struct RegisteredFingerprint {
   explicit RegisteredFingerprint(std::vector<Part> (*look)(), const char* file = __builtin_FILE());
 };
 
-// Seconds after which a launch of a fingerprint counts as hanging on a GPU. Such a process ends at once, with this exit
-// status: whatever waits for the GPU would wait for the kernel.
-inline constexpr double HANG_SECONDS = 20;
-inline constexpr int HUNG = 4;
-
 // One launch on seeded inputs, with everything that can be observed of it.
 struct Trial {
   Shape shape;
@@ -90,8 +85,9 @@ Part fails(const Trial& trial, cudaError_t error, const std::vector<std::string>
 // least one.
 //
 // A kernel that hangs costs a GPU nothing, since the end of its process ends it. So on a GPU a process of its own
-// launches it, for HANG_SECONDS at most; the hardware does not say who waits. Every other part of such a fingerprint
-// that launches would end this process: beside this one use checker_reports, and what can_schedule() lets through.
+// launches it, for HANG_SECONDS (checks/bugs/hang.hpp) at most; the hardware does not say who waits. Any other part
+// that launches what hangs would end this process: beside this one use checker_reports, or let only can_schedule()
+// look at it.
 struct ExpectedHang {
   std::string waits_for, line, story = {};
   Under under = Under::every;
