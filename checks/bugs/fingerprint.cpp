@@ -454,7 +454,7 @@ Part hangs(const Shape& shape, const ExpectedHang& wanted) {
     return may_hide(part, ": the GPU's order did not bring the hang about");
   }
   part.expected = std::string(wanted.under == Under::every ? "every" : "some") +
-                  " schedule ends in a deadlock, and its report names a wait for " + wanted.waits_for +
+                  " schedule ends in a deadlock that is named: a wait for " + wanted.waits_for +
                   (place.line ? ", at " + place.text() : "") + (wanted.story.empty() ? "" : "; " + wanted.story);
   if (wanted.copies.size() == 1) part.expected += format(", with copies %s", name(wanted.copies[0]));
   int under = 0, tried = 0;
