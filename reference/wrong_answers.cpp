@@ -390,6 +390,30 @@ std::vector<double> late_rescale(const Shape& shape, double scale, Tensor q, Ten
   });
 }
 
+std::vector<double> tma_box_clipped(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
+                                    std::span<const RowBlock> blocks) {
+  require(tile_n > 0, "tma_box_clipped", "tiles of at least one key");
+  return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
+    const std::vector<double> seen = scores_of(shape, scale, head, i);
+    std::vector<double> all = seen;
+    if (!shape.causal) all.resize(std::size_t((shape.S + tile_n - 1) / tile_n * tile_n), 0.0);
+    add_weighted(head, seen, log_sum(all), out);
+  });
+}
+
+std::vector<double> columns_moved(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
+                                  const std::function<int(int row, int col)>& from, std::span<const RowBlock> blocks) {
+  const auto prepare = [&](Head& head) {
+    for (std::vector<double>* tensor : {&head.q, &head.k, &head.v}) {
+      const std::vector<double> straight = *tensor;
+      for (int r = 0; r < head.S; ++r)
+        for (int c = 0; c < head.D; ++c)
+          (*tensor)[std::size_t(r) * head.D + c] = straight.at(std::size_t(r) * head.D + from(r, c));
+    }
+  };
+  return attention_after(prepare, shape, scale, q, k, v, blocks);
+}
+
 std::vector<double> other_mask(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
                                const std::function<int(int row)>& keys_seen, std::span<const RowBlock> blocks) {
   for (int i = 0; i < shape.S; ++i)

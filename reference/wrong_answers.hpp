@@ -136,6 +136,16 @@ std::vector<double> p_halves_swapped(const Shape&, double scale, Tensor q, Tenso
 std::vector<double> late_rescale(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
                                  std::span<const RowBlock> blocks = {});
 
+// Attention over more keys: of the last tile of `tile_n` those past S too, as zeros. They have the score 0, so that a
+// row is right[r] Z[r] / (Z[r] + their number). Under a causal mask, and if tile_n divides S, that is the right answer.
+std::vector<double> tma_box_clipped(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
+                                    std::span<const RowBlock> blocks = {});
+
+// Attention with Q'[r][c] = Q[r][from(r, c)], and K' and V' in the same way: tiles read in another order than written.
+std::vector<double> columns_moved(const Shape&, double scale, Tensor q, Tensor k, Tensor v,
+                                  const std::function<int(int row, int col)>& from,
+                                  std::span<const RowBlock> blocks = {});
+
 // Attention in which row i sees keys 0 .. keys_seen(i) - 1, of which there must be 1 to S.
 std::vector<double> other_mask(const Shape&, double scale, Tensor q, Tensor k, Tensor v,
                                const std::function<int(int row)>& keys_seen, std::span<const RowBlock> blocks = {});

@@ -449,18 +449,18 @@ Part hangs(const Shape& shape, const ExpectedHang& wanted) {
   Part part;
   if (!can_schedule()) {
     part.expected = format("the kernel does not end: it still runs after %.0f s", HANG_SECONDS);
-    const int status = std::system((once_words(shape) + " > /dev/null 2>&1").c_str());
-    if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != HUNG))
-      return cannot_look(part, "a launch in a process of its own did not come about");
-    part.shown = WEXITSTATUS(status) == HUNG;
+    const Ended ended = how_it_ended(std::system((once_words(shape) + " > /dev/null 2>&1").c_str()));
+    if (ended == Ended::otherwise) return cannot_look(part, "a launch in a process of its own did not come about");
+    part.shown = ended == Ended::hung;
     part.seen = text(shape) + (part.shown ? ": it did, and its process was ended" : ": it came to its end");
     return may_hide(part, ": the GPU's order did not bring the hang about");
   }
   part.expected = std::string(wanted.under == Under::every ? "every" : "some") +
-                  " schedule ends in a deadlock that is " + "named: a wait for " + wanted.waits_for +
+                  " schedule ends in a deadlock that is named: a wait for " + wanted.waits_for +
                   (place.line ? ", at " + place.text() : "") + (wanted.story.empty() ? "" : "; " + wanted.story);
+  if (wanted.copies.size() == 1) part.expected += format(", with copies %s", name(wanted.copies[0]));
   int under = 0, tried = 0;
-  for (const Copies copies : COPIES)
+  for (const Copies copies : wanted.copies)
     for (const Schedule schedule : SCHEDULES) {
       ExecOptions options;
       options.schedule = schedule, options.copies = options.products = copies;
@@ -476,7 +476,7 @@ Part hangs(const Shape& shape, const ExpectedHang& wanted) {
   return part;
 }
 
-Part checker_reports(const Shape& shape, const ExpectedReport& wanted) {
+Part checker_reports(const Shape& shape, const ExpectedReport& wanted, Under where) {
   Part part;
   const Place first = wanted.first.empty() ? Place{} : line_with(wanted.first);
   const Place second = wanted.second.empty() ? Place{} : line_with(wanted.second);
@@ -486,6 +486,7 @@ Part checker_reports(const Shape& shape, const ExpectedReport& wanted) {
     part.expected += !first.line                 ? " at " + second.text()
                      : first.file == second.file ? " and line " + std::to_string(second.line)
                                                  : " and " + second.text();
+  if (where == Under::some) part.expected += ", under some schedule";
   if (std::string_view(backend_name()) == "gpu") return sanitizer_reports(shape, wanted.kind);
   if (!can_check()) throw BadInput("this binary is not instrumented; make stage=S reproduce-bug builds one that is");
   int under = 0;
@@ -504,7 +505,7 @@ Part checker_reports(const Shape& shape, const ExpectedReport& wanted) {
     if (found == t.findings.end()) continue;
     if (++under == 1) part.lines = {found->text};
   }
-  part.shown = under == 4;
+  part.shown = under == 4 || (where == Under::some && under > 0);
   part.seen = format("reported under %d of 4 schedules, %s%s", under, text(shape).c_str(),
                      wanted.scale < 0 ? ", with a negative scale" : "");
   return part;

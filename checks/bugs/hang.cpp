@@ -1,5 +1,7 @@
 #include "checks/bugs/hang.hpp"
 
+#include <sys/wait.h>
+
 namespace lab {
 
 std::string hang_sentence(const std::string& report, const NamedHang& wanted) {
@@ -16,6 +18,11 @@ std::string hang_sentence(const std::string& report, const NamedHang& wanted) {
       return sentence.substr(1);
   }
   return "";
+}
+
+Ended how_it_ended(int status) {
+  if (!WIFEXITED(status)) return Ended::otherwise;
+  return WEXITSTATUS(status) == 0 ? Ended::well : WEXITSTATUS(status) == HUNG ? Ended::hung : Ended::otherwise;
 }
 
 }  // namespace lab

@@ -1,5 +1,8 @@
 // When a hang counts as the one that a bug's fingerprint predicts: by reports that the execution wrote.
 #include "checks/bugs/hang.hpp"
+
+#include <cstdlib>
+
 #include "checks/tests/test_exec.hpp"
 #include "common/ptx/barrier.cuh"
 #include "common/ptx/mbarrier.cuh"
@@ -62,4 +65,12 @@ TEST_CASE("hang: at a named barrier") {
   CHECK(hang_sentence(few.message(), {"barrier 3, to which 32 of 64 threads have come", place(named), ""}) ==
         "Warp 0 lanes 0..31 wait at barrier 3, to which 32 of 64 threads have come (" + place(named) + ").");
   CHECK(hang_sentence(few.message(), {"barrier 3, to which 64 of 64 threads have come", "", ""}) == "");
+}
+
+TEST_CASE("hang: what became of a process that launched") {
+  CHECK(how_it_ended(std::system("exit 0")) == Ended::well);
+  CHECK(how_it_ended(std::system(("exit " + std::to_string(HUNG)).c_str())) == Ended::hung);
+  CHECK(how_it_ended(std::system("exit 1")) == Ended::otherwise);
+  CHECK(how_it_ended(std::system("exit 3")) == Ended::otherwise);
+  CHECK(how_it_ended(std::system("kill -9 $$")) == Ended::otherwise);
 }

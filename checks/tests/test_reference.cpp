@@ -1008,6 +1008,53 @@ TEST_CASE("wrong answers: other_mask") {
     CHECK_THROWS_AS(wrong::other_mask(s, 0.125, in.q, in.k, in.v, [=](int) { return keys; }), BadInput);
 }
 
+TEST_CASE("wrong answers: tma_box_clipped") {
+  constexpr int TILE = 64;
+  for (const Shape& s : {Shape{2, 1, 70, 64, false}, Shape{1, 2, 65, 128, false}})
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) {
+          return wrong::tma_box_clipped(shape, default_scale(s.D), x.q, x.k, x.v, TILE, rows);
+        },
+        [&](const Inputs& x) {
+          return scaled_rows(s, x, [&](int head, int i) {
+            const double own = weight_sum(s, x, head, i);
+            return own / (own + 2 * TILE - s.S);
+          });
+        });
+  // Nothing is clipped, or the mask hides it.
+  for (const Shape& s : {Shape{1, 1, 128, 64, false}, Shape{1, 1, 70, 64, true}}) {
+    const Inputs in = make_inputs(Family::unit, s, 5);
+    CHECK(difference(wrong::tma_box_clipped(s, default_scale(s.D), in.q, in.k, in.v, TILE), right(s, in)) < CLOSE);
+  }
+  const Inputs in = make_inputs(Family::unit, RAGGED[0], 1);
+  CHECK_THROWS_AS(wrong::tma_box_clipped(RAGGED[0], 0.125, in.q, in.k, in.v, 0), BadInput);
+}
+
+TEST_CASE("wrong answers: columns_moved") {
+  for (const Shape& s : RAGGED) {
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) {
+          return wrong::columns_moved(
+              shape, default_scale(s.D), x.q, x.k, x.v, [](int r, int c) { return r % 8 < 4 ? c : c ^ 32; }, rows);
+        },
+        [&](const Inputs& x) {
+          Inputs moved = x;
+          for (int head = 0; head < s.B * s.H; ++head)
+            for (int r = 0; r < s.S; ++r)
+              for (int c = 0; c < s.D; ++c) {
+                const int from = (r & 4) == 0 ? c : c % 64 < 32 ? c + 32 : c - 32;
+                const std::size_t to = (std::size_t(head) * s.S + r) * s.D + c;
+                moved.q[to] = half(at(s, x.q, head, r, from));
+                moved.k[to] = half(at(s, x.k, head, r, from));
+                moved.v[to] = half(at(s, x.v, head, r, from));
+              }
+          return naive(s, moved);
+        });
+  }
+}
+
 TEST_CASE("wrong answers: the notes' inputs hide these bugs, unit variance does not") {
   for (const Family family : {Family::notes, Family::unit}) {
     CAPTURE(name(family));
