@@ -1,6 +1,5 @@
 #include "checks/bugs/fingerprint.hpp"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>

@@ -37,11 +37,6 @@ struct RegisteredFingerprint {
   explicit RegisteredFingerprint(std::vector<Part> (*look)(), const char* file = __builtin_FILE());
 };
 
-// Seconds after which a launch of a fingerprint counts as hanging on a GPU. Such a process ends at once, with this exit
-// status: whatever waits for the GPU would wait for the kernel.
-inline constexpr double HANG_SECONDS = 20;
-inline constexpr int HUNG = 4;
-
 // One launch on seeded inputs, with everything that can be observed of it.
 struct Trial {
   Shape shape;
