@@ -195,6 +195,25 @@ TEST_CASE("bar: a deadlock says who waits where, and how many have come") {
   CHECK_CONTAINS(outcome.message(), "Warp 1 lanes 0..31 wait at barrier 2, to which 32 of 64 threads have come");
 }
 
+TEST_CASE("bar: arrivals that nobody waited for are told when the block ends") {
+  under_all_schedules([](ExecOptions options) {
+    options.check = true;
+    int line = 0;
+    const auto body = [&](bool taken) {
+      return [&line, taken] {
+        if (warp_id() < 2) HERE(line, barrier_arrive(7, 96));
+        if (warp_id() == 2 && taken) barrier_sync(7, 96);
+      };
+    };
+    CHECK(run(1, 96, body(true), options).report.findings.empty());
+    const auto found = run(1, 96, body(false), options).report.findings;
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].kind == Kind::barrier);
+    CHECK(found[0].second.line == line);
+    CHECK_CONTAINS(found[0].text, "the block ends with 64 of 96 threads at barrier 7");
+  });
+}
+
 TEST_CASE("bar: a block after one that was stopped starts with fresh barriers") {
   run(1, 64, [&] {
     if (warp_id() == 0) barrier_sync(1, 64);

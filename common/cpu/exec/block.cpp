@@ -182,6 +182,7 @@ void Block::leave() {
       mbarriers_.check_end();
       shadow_.check_all_read();
       registers_.check_end();
+      check_named_end();
     }
     switch_to(&root_);
   }

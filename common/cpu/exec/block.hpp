@@ -150,6 +150,7 @@ class Block {
   // bar.sync and bar.arrive: a rendezvous of the warp, which then counts as having come to barrier `call.id`.
   void named_barrier(const NamedBarrierCall& call);
   void arrive_named(const NamedBarrierCall& call);  // for the whole warp, from the rendezvous
+  void check_named_end();  // the block is over: a finding where arrivals are left that nobody waited for
   // Waits for the lanes of `mask`; `complete` runs once when all are there. The caller has filled its slots.
   void meet(Collective kind, std::uint32_t mask, Complete complete, std::uintptr_t pc);
   // Stops the launch with `error`; the message starts with kernel, block, warp and lane.

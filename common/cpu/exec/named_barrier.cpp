@@ -84,6 +84,21 @@ void Block::named_barrier(const NamedBarrierCall& call) {
   wait_for_turn();
 }
 
+// PTX says nothing of a barrier that is left half full when its block ends, and whoever protects something by it has
+// lost count.
+void Block::check_named_end() {
+  for (int id = 1; id < NAMED_BARRIERS; ++id) {
+    const NamedBarrier& barrier = named_[id];
+    if (barrier.arrived == 0) continue;
+    findings_.add(Finding::Kind::barrier, "", {}, {barrier.first_pc, barrier.first_warp, 0, false}, config_->name,
+                  linear_, [&](RawFinding& entry) {
+                    entry.detail = "bar.arrive that nobody waits for: the block ends with " +
+                                   std::to_string(barrier.arrived) + " of " + std::to_string(barrier.expected) +
+                                   " threads at barrier " + std::to_string(id);
+                  });
+  }
+}
+
 void named_barrier(int id, int threads, bool waits) {
   this_block()->named_barrier({id, threads, waits, caller(__builtin_return_address(0))});
 }
