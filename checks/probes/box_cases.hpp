@@ -83,4 +83,10 @@ inline std::string spelt(const Case& c) {
   return text + ", swizzle " + std::to_string(swizzle_bytes(c.shape.swizzle));
 }
 
+// What kind of box: how long its rows are and how they are swizzled.
+inline std::string kind(const Case& c) {
+  return "rows of " + std::to_string(2 * c.shape.box[0]) + " bytes, swizzle " +
+         std::to_string(swizzle_bytes(c.shape.swizzle));
+}
+
 }  // namespace lab::box_cases
