@@ -221,7 +221,7 @@ void boxes(const std::string& kind, bool stores, Tally& tally) {
   auto* const image_device = on_device<unsigned char>(nullptr, wgmma_probe::BOX_IMAGE);
   auto* const words = on_device<unsigned>(nullptr, 2);
   for (const box_cases::Case& c : box_cases::all_cases()) {
-    if (box_cases::kind(c) != kind || (stores && c.shape.rank > 3)) continue;
+    if (box_cases::kind(c) != kind || (stores && !box_cases::storable(c))) continue;
     at_work = box_cases::spelt(c);
     std::vector<std::uint16_t> tensor(box_cases::tensor_bytes(c) / 2);
     for (std::size_t i = 0; i < tensor.size(); ++i) tensor[i] = std::uint16_t(stores ? 0xFFFF : 1 + i % 65521);
@@ -260,6 +260,23 @@ void boxes(const std::string& kind, bool stores, Tally& tally) {
   }
 }
 
+void refused(const box_cases::Refused& c, Tally& tally) {
+  constexpr int SMEM = wgmma_probe::BOX_IMAGE + 1024;
+  must(cudaFuncSetAttribute(wgmma_probe::load_box, cudaFuncAttributeMaxDynamicSharedMemorySize, SMEM), "attribute");
+  must(cudaFuncSetAttribute(wgmma_probe::store_box, cudaFuncAttributeMaxDynamicSharedMemorySize, SMEM), "attribute");
+  auto* const image = on_device<unsigned char>(nullptr, wgmma_probe::BOX_IMAGE);
+  auto* const words = on_device<unsigned>(nullptr, 2);
+  TensorMap map;
+  must(make_tensor_map(map, on_device<half>(nullptr, box_cases::tensor_bytes(c.box) / 2), c.box.shape), "tensor map");
+  if (c.store)
+    wgmma_probe::store_box<<<1, 128, SMEM>>>(map, box_of(c.box), words);
+  else
+    wgmma_probe::load_box<<<1, 128, SMEM>>>(map, box_of(c.box), image, words, words + 1);
+  const cudaError_t seen = cudaDeviceSynchronize();
+  tally.add(seen == cudaErrorIllegalInstruction,
+            [&] { return box_cases::spelt(c.box) + ": " + cudaGetErrorString(seen); });
+}
+
 // --- sections ---------------------------------------------------------------------------------------------------
 
 struct Section {
@@ -283,6 +300,8 @@ std::vector<Section> sections() {
     for (const std::string& kind : kinds)
       all.push_back(
           {(stores ? "stored, " : "loaded, ") + kind, [kind, stores](Tally& tally) { boxes(kind, stores, tally); }});
+  for (const box_cases::Refused& c : box_cases::refused_cases())
+    all.push_back({std::string("refused: ") + c.why, [c](Tally& tally) { refused(c, tally); }});
   return all;
 }
 
