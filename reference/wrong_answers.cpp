@@ -12,6 +12,7 @@ namespace lab::wrong {
 namespace {
 
 constexpr double INF = std::numeric_limits<double>::infinity();
+constexpr int SLAB = 64;  // columns that lie together in shared memory where a row of 128 bytes is swizzled
 
 // K or V of the head with its rows past S as zeros, up to a multiple of `multiple`: what the kernels' tiles hold.
 std::vector<double> padded(const std::vector<double>& tensor, const Head& head, int multiple) {
@@ -156,6 +157,80 @@ std::vector<double> v_not_transposed(const Shape& shape, double scale, Tensor q,
         head.v[std::size_t(n) * head.D + c] = whole[std::size_t(n / 8 * 8 + c % 8) * head.D + c / 8 * 8 + n % 8];
   };
   return attention_after(prepare, shape, scale, q, k, v, blocks);
+}
+
+std::vector<double> v_major(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
+                            std::span<const RowBlock> blocks) {
+  require(shape.D % SLAB == 0 && tile_n > 0 && tile_n % 16 == 0, "v_major", "slabs of 64 columns, 16 keys at a time");
+  const int rows = shape.D / SLAB * tile_n;  // of 64 elements, in a tile
+  const auto prepare = [&](Head& head) {
+    const std::vector<double> whole = padded(head.v, head, tile_n);
+    for (int n = 0; n < head.S; ++n)
+      for (int d = 0; d < head.D; ++d) {
+        const int first = n / tile_n * tile_n, row = n % tile_n / 16 * 16 + d;
+        head.v[std::size_t(n) * head.D + d] =
+            row < rows ? whole[std::size_t(first + row % tile_n) * head.D + row / tile_n * SLAB + n % 16] : 0.0;
+      }
+  };
+  std::vector<double> all = attention_after(prepare, shape, scale, q, k, v, blocks);
+  // Every tile has a last n0, and a weight of 0 times NaN is NaN.
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (tile_n - 16 + int(i % std::size_t(shape.D)) >= rows) all[i] = std::numeric_limits<double>::quiet_NaN();
+  return all;
+}
+
+std::vector<double> strides_exchanged(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
+                                      std::span<const RowBlock> blocks) {
+  require(shape.D % SLAB == 0 && tile_n > 8 && tile_n <= 64 && tile_n % 8 == 0, "strides_exchanged",
+          "slabs of 64 columns and tiles of 16 to 64 keys");
+  const auto prepare = [&](Head& head) {
+    const std::vector<double> whole = padded(head.k, head, tile_n);
+    for (int n = 0; n < head.S; ++n)
+      for (int c = 0; c < head.D; ++c) {
+        const int element = n % tile_n / 8 * 8 + c % SLAB, row = n % 8 + element / SLAB;
+        head.k[std::size_t(n) * head.D + c] =
+            whole[std::size_t(n / tile_n * tile_n + row) * head.D + c / SLAB * SLAB + element % SLAB];
+      }
+  };
+  return attention_after(prepare, shape, scale, q, k, v, blocks);
+}
+
+std::vector<double> scale_d_left_one(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
+                                     std::span<const RowBlock> blocks) {
+  require(tile_n > 0, "scale_d_left_one", "tiles of at least one key");
+  std::atomic<bool> overflows = false;
+  std::vector<double> out = for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* row) {
+    const int keys = visible_keys(shape, i);
+    std::vector<double> p(keys);
+    double largest = -INF, sum = 0;
+    for (int n = 0; n < std::min(keys, tile_n); ++n)
+      largest = std::max(largest, scale * dot(head.q_row(i), head.k_row(n), head.D));
+    for (int n = 0; n < keys; ++n) {
+      const double score = dot(head.q_row(i), head.k_row(n), head.D) + (n < tile_n ? 0.0 : p[n - tile_n]);
+      p[n] = std::exp(scale * score - largest), sum += p[n];
+      if (p[n] > 0x1p15) overflows = true;
+      for (int c = 0; c < head.D; ++c) row[c] += p[n] * head.v_row(n)[c];
+    }
+    for (int c = 0; c < head.D; ++c) row[c] /= sum;
+  });
+  require(!overflows, "scale_d_left_one", "weights of at most 2^15");
+  return out;
+}
+
+std::vector<double> packed_too_early(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
+                                     int early, std::span<const RowBlock> blocks) {
+  require(tile_n > 0 && early >= 0 && early <= tile_n, "packed_too_early", "at most as many early keys as a tile has");
+  return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
+    std::vector<double> scores = scores_of(shape, scale, head, i);
+    const double divisor = log_sum(scores);
+    // Keys of the row's last tile that it does not see have weight 0, and the tile before takes it over.
+    const int tiles = (shape.causal ? i / tile_n : (shape.S - 1) / tile_n) + 1;
+    scores.resize(std::size_t(tiles) * tile_n, -INF);
+    for (int n = 0; n < (tiles - 1) * tile_n; ++n)
+      if (n % tile_n < early) scores[n] = scores[n + tile_n];
+    scores.resize(std::min<std::size_t>(scores.size(), shape.S));
+    add_weighted(head, scores, divisor, out);
+  });
 }
 
 std::vector<double> guard_of_a_float(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
@@ -313,6 +388,30 @@ std::vector<double> late_rescale(const Shape& shape, double scale, Tensor q, Ten
     }
     add_weighted(head, scores, divisor, out);
   });
+}
+
+std::vector<double> tma_box_clipped(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
+                                    std::span<const RowBlock> blocks) {
+  require(tile_n > 0, "tma_box_clipped", "tiles of at least one key");
+  return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
+    const std::vector<double> seen = scores_of(shape, scale, head, i);
+    std::vector<double> all = seen;
+    if (!shape.causal) all.resize(std::size_t((shape.S + tile_n - 1) / tile_n * tile_n), 0.0);
+    add_weighted(head, seen, log_sum(all), out);
+  });
+}
+
+std::vector<double> columns_moved(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
+                                  const std::function<int(int row, int col)>& from, std::span<const RowBlock> blocks) {
+  const auto prepare = [&](Head& head) {
+    for (std::vector<double>* tensor : {&head.q, &head.k, &head.v}) {
+      const std::vector<double> straight = *tensor;
+      for (int r = 0; r < head.S; ++r)
+        for (int c = 0; c < head.D; ++c)
+          (*tensor)[std::size_t(r) * head.D + c] = straight.at(std::size_t(r) * head.D + from(r, c));
+    }
+  };
+  return attention_after(prepare, shape, scale, q, k, v, blocks);
 }
 
 std::vector<double> other_mask(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,

@@ -51,6 +51,30 @@ std::vector<double> ldmatrix_row_address(const Shape&, double scale, Tensor q, T
 std::vector<double> v_not_transposed(const Shape&, double scale, Tensor q, Tensor k, Tensor v,
                                      std::span<const RowBlock> blocks = {});
 
+// Attention with V as a wgmma finds it that takes it for k innermost, in tiles of [D / 64][tile_n][64]: key n0 + j of
+// the tile, n0 a multiple of 16, has for column d what lies in column j of row n0 + d, rows counted on through the
+// slabs. The columns for which some n0 + d is past the tile's last row are NaN: what lies behind it was never written.
+std::vector<double> v_major(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
+                            std::span<const RowBlock> blocks = {});
+
+// Attention with K as a wgmma finds it whose descriptor has its two strides exchanged, in tiles of [D /
+// 64][tile_n][64]: K'[8 i + j][c] = element 8 i + c of what lies from row j of the tile on, within each slab of 64
+// columns. Keys past S are zeros.
+std::vector<double> strides_exchanged(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
+                                      std::span<const RowBlock> blocks = {});
+
+// s(t)[n] = q k(t)[n] + p(t - 1)[n], p(t)[n] = exp(scale s(t)[n] - m) with m the row's maximum over tile 0; p is 0
+// where the row sees no key, and before tile 0. Weights above 2^15 throw BadInput: there a kernel takes another
+// maximum.
+std::vector<double> scale_d_left_one(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
+                                     std::span<const RowBlock> blocks = {});
+
+// O = sum over tiles t of P'(t) V(t) / l, where the first `early` keys of a tile have their weights from the next one,
+// p(t
+// + 1)[n] in place of p(t)[n]; the last tile that a row's own tile of `tile_n` queries walks has its own. l is right.
+std::vector<double> packed_too_early(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_n, int early,
+                                     std::span<const RowBlock> blocks = {});
+
 // Weights are relative to the row's maximum over its first `tile_n` keys, m: p[n] = exp(s[n] - m), for P V as a half,
 // which is +Inf from 65520 on; O = P V / sum(p) is then +-Inf, or NaN where V has both signs. Weights above 2^120
 // (never with scores within +-40) throw BadInput: there the kernel's sum overflows as well.
@@ -111,6 +135,16 @@ std::vector<double> p_halves_swapped(const Shape&, double scale, Tensor q, Tenso
 // a(t) = exp(m(t - 1) - m(t)), which is 0 in the first tile.
 std::vector<double> late_rescale(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
                                  std::span<const RowBlock> blocks = {});
+
+// Attention over more keys: of the last tile of `tile_n` those past S too, as zeros. They have the score 0, so that a
+// row is right[r] Z[r] / (Z[r] + their number). Under a causal mask, and if tile_n divides S, that is the right answer.
+std::vector<double> tma_box_clipped(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
+                                    std::span<const RowBlock> blocks = {});
+
+// Attention with Q'[r][c] = Q[r][from(r, c)], and K' and V' in the same way: tiles read in another order than written.
+std::vector<double> columns_moved(const Shape&, double scale, Tensor q, Tensor k, Tensor v,
+                                  const std::function<int(int row, int col)>& from,
+                                  std::span<const RowBlock> blocks = {});
 
 // Attention in which row i sees keys 0 .. keys_seen(i) - 1, of which there must be 1 to S.
 std::vector<double> other_mask(const Shape&, double scale, Tensor q, Tensor k, Tensor v,

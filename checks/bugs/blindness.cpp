@@ -18,7 +18,11 @@ int blindness_command(std::span<char*> args) {
       const Trial t = run_trial({1, 8, 512, 64, causal}, family);
       const char* inputs = name(family);
       if (!t.ok()) {
-        std::printf("%s %d - refused\n", inputs, int(causal));
+        // "stops": an error within the kernel, other than that it does not end
+        std::printf("%s %d - %s\n", inputs, int(causal),
+                    t.launched != cudaSuccess              ? "refused"
+                    : t.finished == cudaErrorLaunchTimeout ? "hangs"
+                                                           : "stops");
         continue;
       }
       const std::vector<double> ref = attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v);

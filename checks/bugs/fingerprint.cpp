@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <set>
@@ -13,6 +14,7 @@
 #include "checks/acceptance/device_tensors.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/tolerance.hpp"
+#include "checks/bugs/hang.hpp"
 #include "checks/commands.hpp"
 #include "checks/desk/patch.hpp"
 #include "checks/pages/banks.hpp"
@@ -96,7 +98,8 @@ double largest_row_norm(const std::vector<fp16>& tensor, int D) {
 
 Bound bound_of(const Trial& t) {
   Bound bound;
-  const double largest_score = t.scale * largest_row_norm(t.in.q, t.shape.D) * largest_row_norm(t.in.k, t.shape.D);
+  const double largest_score =
+      std::abs(t.scale) * largest_row_norm(t.in.q, t.shape.D) * largest_row_norm(t.in.k, t.shape.D);
   bound.row = row_error(t.shape.D, t.shape.S, largest_score, t.plan.half_p);
   for (const fp16 v : t.in.v) bound.max_v = std::max(bound.max_v, std::abs(double(to_float(v))));
   return bound;
@@ -146,18 +149,23 @@ Part cannot_look(Part part, const std::string& why) {
   return part;
 }
 
+// One launch of this same binary in a process of its own.
+std::string once_words(const Shape& shape) {
+  return format("/proc/%d/exe once %d %d %d %d %d", int(getpid()), shape.B, shape.H, shape.S, shape.D,
+                int(shape.causal));
+}
+
 // The compute-sanitizer tool that looks for such findings, on one launch of this same binary (`lab once`).
 Part sanitizer_reports(const Shape& shape, Finding::Kind kind) {
-  const bool init = kind == Finding::Kind::uninitialised, barrier = kind == Finding::Kind::barrier;
+  const bool init = kind == Finding::Kind::uninitialised,
+             barrier = kind == Finding::Kind::barrier || kind == Finding::Kind::mbarrier;
   const bool race = kind == Finding::Kind::race_inter_warp || kind == Finding::Kind::race_intra_warp ||
-                    kind == Finding::Kind::before_wait;
+                    kind == Finding::Kind::before_wait || kind == Finding::Kind::before_phase;
   const std::string tool = race ? "racecheck" : init ? "initcheck" : barrier ? "synccheck" : "memcheck";
   Part part;
   part.expected = "compute-sanitizer --tool " + tool + " reports it";
   const std::string command = "compute-sanitizer --tool " + tool + (init ? " --initcheck-address-space shared" : "") +
-                              (race ? " --racecheck-report all" : "") +
-                              format(" /proc/%d/exe once %d %d %d %d %d 2>&1", int(getpid()), shape.B, shape.H, shape.S,
-                                     shape.D, int(shape.causal));
+                              (race ? " --racecheck-report all" : "") + " " + once_words(shape) + " 2>&1";
   std::FILE* pipe = popen(command.c_str(), "r");
   if (!pipe) return cannot_look(part, "compute-sanitizer cannot be run");
   std::string summary;
@@ -239,12 +247,12 @@ std::string Trial::title() const {
   return std::string(name(family)) + " inputs, " + text(shape) + ", seed " + std::to_string(seed);
 }
 
-Trial run_trial(const Shape& shape, Family family, const ExecOptions& options, std::uint64_t seed) {
+Trial run_trial(const Shape& shape, Family family, const ExecOptions& options, std::uint64_t seed, double scale) {
   Trial t;
   t.shape = shape, t.family = family, t.seed = seed;
   t.in = make_inputs(family, shape, seed);
   t.plan = stage().plan(shape);
-  t.scale = float(default_scale(shape.D));
+  t.scale = float(scale != 0 ? scale : default_scale(shape.D));
   set_exec_options(options);
   // A checked run sees every byte past a buffer's end, so it wants no canaries there.
   const bool canaries = !options.check;
@@ -255,7 +263,12 @@ Trial run_trial(const Shape& shape, Family family, const ExecOptions& options, s
   take_exec_report();
   t.launched = stage().launch({q.data(), k.data(), v.data(), out.data(), shape, t.scale, nullptr});
   cudaGetLastError();
-  t.finished = cudaDeviceSynchronize();
+  t.finished = synchronize_within(HANG_SECONDS);
+  if (t.finished == cudaErrorNotReady) {
+    std::printf("%s: the kernel still runs after %.0f s\n", t.title().c_str(), HANG_SECONDS);
+    std::fflush(stdout);
+    std::_Exit(HUNG);
+  }
   ExecReport report = take_exec_report();
   t.message = report.message;
   t.findings = std::move(report.findings);
@@ -430,7 +443,39 @@ Part schedules_differ(const Shape& shape, Family family) {
   return part;
 }
 
-Part checker_reports(const Shape& shape, const ExpectedReport& wanted) {
+Part hangs(const Shape& shape, const ExpectedHang& wanted) {
+  const Place place = wanted.line.empty() ? Place{} : line_with(wanted.line);
+  Part part;
+  if (!can_schedule()) {
+    part.expected = format("the kernel does not end: it still runs after %.0f s", HANG_SECONDS);
+    const Ended ended = how_it_ended(std::system((once_words(shape) + " > /dev/null 2>&1").c_str()));
+    if (ended == Ended::otherwise) return cannot_look(part, "a launch in a process of its own did not come about");
+    part.shown = ended == Ended::hung;
+    part.seen = text(shape) + (part.shown ? ": it did, and its process was ended" : ": it came to its end");
+    return may_hide(part, ": the GPU's order did not bring the hang about");
+  }
+  part.expected = std::string(wanted.under == Under::every ? "every" : "some") +
+                  " schedule ends in a deadlock that is named: a wait for " + wanted.waits_for +
+                  (place.line ? ", at " + place.text() : "") + (wanted.story.empty() ? "" : "; " + wanted.story);
+  if (wanted.copies.size() == 1) part.expected += format(", with copies %s", name(wanted.copies[0]));
+  int under = 0, tried = 0;
+  for (const Copies copies : wanted.copies)
+    for (const Schedule schedule : SCHEDULES) {
+      ExecOptions options;
+      options.schedule = schedule, options.copies = options.products = copies;
+      const Trial t = run_trial(shape, Family::unit, options);
+      ++tried;
+      const std::string sentence =
+          hang_sentence(t.message, {wanted.waits_for, place.line ? place.text() : "", wanted.story});
+      if (t.finished != cudaErrorLaunchTimeout || sentence.empty()) continue;
+      if (++under == 1) part.lines = {sentence};
+    }
+  part.shown = under == tried || (wanted.under == Under::some && under > 0);
+  part.seen = format("so under %d of %d schedules and times of copying, %s", under, tried, text(shape).c_str());
+  return part;
+}
+
+Part checker_reports(const Shape& shape, const ExpectedReport& wanted, Under where) {
   Part part;
   const Place first = wanted.first.empty() ? Place{} : line_with(wanted.first);
   const Place second = wanted.second.empty() ? Place{} : line_with(wanted.second);
@@ -440,13 +485,15 @@ Part checker_reports(const Shape& shape, const ExpectedReport& wanted) {
     part.expected += !first.line                 ? " at " + second.text()
                      : first.file == second.file ? " and line " + std::to_string(second.line)
                                                  : " and " + second.text();
+  if (where == Under::some) part.expected += ", under some schedule";
   if (std::string_view(backend_name()) == "gpu") return sanitizer_reports(shape, wanted.kind);
   if (!can_check()) throw BadInput("this binary is not instrumented; make stage=S reproduce-bug builds one that is");
   int under = 0;
   for (const Schedule schedule : SCHEDULES) {
     ExecOptions options;
     options.schedule = schedule, options.check = true, options.gaps = true;
-    const Trial t = run_trial(shape, Family::unit, options);
+    options.multiprocessors = wanted.multiprocessors;
+    const Trial t = run_trial(shape, Family::unit, options, 1, wanted.scale);
     const auto found = std::ranges::find_if(t.findings, [&](const Finding& f) {
       const auto is = [&](const Finding::Access& side, const Place& place) {
         return place.line == 0 || (side.line == place.line && side.file == place.file);
@@ -457,8 +504,9 @@ Part checker_reports(const Shape& shape, const ExpectedReport& wanted) {
     if (found == t.findings.end()) continue;
     if (++under == 1) part.lines = {found->text};
   }
-  part.shown = under == 4;
-  part.seen = format("reported under %d of 4 schedules, %s", under, text(shape).c_str());
+  part.shown = under == 4 || (where == Under::some && under > 0);
+  part.seen = format("reported under %d of 4 schedules, %s%s", under, text(shape).c_str(),
+                     wanted.scale < 0 ? ", with a negative scale" : "");
   return part;
 }
 

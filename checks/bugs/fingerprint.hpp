@@ -52,10 +52,13 @@ struct Trial {
   bool ok() const { return launched == cudaSuccess && finished == cudaSuccess; }
   std::string title() const;  // "unit inputs, (1,8,512,64), seed 1"
 };
+// `scale` multiplies the scores, 0 stands for default_scale(D).
 Trial run_trial(const Shape& shape, Family family = Family::unit, const ExecOptions& options = {},
-                std::uint64_t seed = 1);
+                std::uint64_t seed = 1, double scale = 0);
 
 // --- parts ----------------------------------------------------------------------------------------------------
+// Under which of the schedules that are tried something must show.
+enum class Under { every, some };
 using Where = std::function<bool(int row, int col)>;
 inline bool everywhere(int, int) { return true; }
 
@@ -77,17 +80,35 @@ Part right_by_luck(const Trial& trial, const std::vector<double>& predicted, con
 Part refused(const Trial& trial, const std::vector<std::string>& pieces);
 // The kernel stops with `error`, and its message has all of these pieces.
 Part fails(const Trial& trial, cudaError_t error, const std::vector<std::string>& pieces);
+// A block cannot go on, and the report says so: somebody waits for `waits_for` at the kernel's or the patch's line with
+// the piece `line` ("" stands for any), and `story` is somewhere in it (checks/bugs/hang.hpp). With `Under::every` the
+// report says so under every schedule and time of copying (and of wgmma's products, the same), with `some` under at
+// least one.
+//
+// A kernel that hangs costs a GPU nothing, since the end of its process ends it. So on a GPU a process of its own
+// launches it, for HANG_SECONDS (checks/bugs/hang.hpp) at most; the hardware does not say who waits. Any other part
+// that launches what hangs would end this process: beside this one use checker_reports, or let only can_schedule()
+// look at it.
+struct ExpectedHang {
+  std::string waits_for, line, story = {};
+  Under under = Under::every;
+  std::vector<Copies> copies = {Copies::at_wait, Copies::at_issue};  // the times of copying to try
+};
+Part hangs(const Shape& shape, const ExpectedHang& hang);
 // Schedules and copy modes give different outputs. On a GPU: repeated launches differ, or one is wrong.
 Part schedules_differ(const Shape& shape, Family family = Family::unit);
 
-// The CPU checker reports `kind` under every schedule. `first` and `second` are pieces of source lines, of the kernel
+// The CPU checker reports `kind` under every schedule, or, with Under::some, under at least one: what is found first
+// may be the schedule's choice. `first` and `second` are pieces of source lines, of the kernel
 // or of those that the patch adds: a report must name exactly those lines, in either order ("" stands for any line, or
 // no such side).
 struct ExpectedReport {
   Finding::Kind kind;
   std::string first, second;
+  double scale = 0;         // of the launch, as run_trial has it
+  int multiprocessors = 0;  // that the launcher finds (ExecOptions)
 };
-Part checker_reports(const Shape& shape, const ExpectedReport& report);
+Part checker_reports(const Shape& shape, const ExpectedReport& report, Under under = Under::every);
 // Every ldmatrix.x4 at the line with `piece` takes `turns` at the banks of shared memory: 4 without a conflict, one per
 // eight rows of 16 bytes. The rows' addresses are those that the kernel gave; the banks are those of
 // checks/pages/banks.hpp. A GPU counts them for a profiler only.

@@ -23,8 +23,8 @@ std::vector<Bug> bugs_of(const fs::path& dir, const std::string& stage) {
     if (entry.path().extension() != ".patch") continue;
     const Patch patch = read_patch(entry.path().lexically_normal().string());
     bugs.push_back({stage, entry.path().stem().string(), patch.plants, patch.predicted, patch.also,
-                    unless_empty(patch.harmless), unless_empty(patch.slow), unless_empty(patch.lucky),
-                    unless_empty(patch.map)});
+                    unless_empty(patch.harmless), unless_empty(patch.slow), unless_empty(patch.unseen),
+                    unless_empty(patch.lucky), unless_empty(patch.map)});
   }
   std::ranges::sort(bugs, {}, &Bug::name);
   return bugs;

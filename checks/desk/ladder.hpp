@@ -18,6 +18,7 @@ struct Bug {
   std::vector<std::string> also = {};              // broken versions of the notes that had it: "v2c4"
   std::optional<std::string> harmless = {};        // why it turned out to be no bug
   std::optional<std::string> slow = {};            // why the answer is right all the same
+  std::optional<std::string> unseen = {};          // why no answer on the CPU is wrong: the race check sees it alone
   std::optional<std::string> lucky = {};           // why a GPU may hide it
   std::optional<std::string> map = {};             // the caption of its error map
   bool right() const { return harmless || slow; }  // the output is, whatever else shows

@@ -26,7 +26,7 @@ std::vector<std::string> split(std::string_view text) {
 }
 
 // The keys of a head, in the order in which they must stand.
-constexpr std::string_view KEYS[] = {"plants", "predicted", "also", "harmless", "slow", "lucky", "map"};
+constexpr std::string_view KEYS[] = {"plants", "predicted", "also", "harmless", "slow", "unseen", "lucky", "map"};
 
 std::string known_keys() {
   std::string list;
@@ -39,6 +39,7 @@ void set(Patch& patch, std::string_view key, const std::string& value) {
   if (key == "predicted") patch.predicted = value;
   if (key == "harmless") patch.harmless = value;
   if (key == "slow") patch.slow = value;
+  if (key == "unseen") patch.unseen = value;
   if (key == "lucky") patch.lucky = value;
   if (key == "map") patch.map = value;
   if (key == "also") {

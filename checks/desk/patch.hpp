@@ -28,6 +28,7 @@ struct Patch {
   std::vector<std::string> also;  // versions of the source notes that had this bug: v2c2
   std::string harmless;           // why it turned out to be no bug
   std::string slow;               // why the answer is right all the same: it costs time only
+  std::string unseen;             // why no answer on the CPU is wrong, so that the race check must be red alone
   std::string lucky;              // why a GPU may hide it
   std::string map;                // caption of its error map
   std::string head;               // all of the above as it stands in the file, to be written back

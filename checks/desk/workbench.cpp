@@ -80,6 +80,7 @@ std::string readable(const Patch& patch, const std::string& text, const std::str
   say("also in:", joined(patch.also, ", ") + (patch.also.empty() ? "" : " of the source notes"));
   say("harmless:", patch.harmless);
   say("only slow:", patch.slow);
+  say("unseen:", patch.unseen);
   say("a GPU may hide it:", patch.lucky);
   say("patch:", patch.path);
   say("read:", "writeups/bugs/" + bug + ".md");

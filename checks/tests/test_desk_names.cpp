@@ -22,7 +22,8 @@ struct ScratchLadder {
     add("stages/v10_late/stage.conf", "idea=\"the last\"\n");
     add("stages/v2b_middle/stage.conf", "# a comment\nidea=\"one = two # three\"  # behind\nregisters=48\n");
     add("stages/v1_first/stage.conf", "idea=\"the first\"\n");
-    add("stages/v2b_middle/bugs/race.patch", patch("also: v2 v2a\nlucky: by the order of warps\n"));
+    add("stages/v2b_middle/bugs/race.patch",
+        patch("also: v2 v2a\nunseen: fibers keep the order\nlucky: by the order of warps\n"));
     add("stages/v2b_middle/bugs/accum.patch", patch("slow: two turns for one\n"));
     add("stages/v10_late/bugs/ldm.patch", patch("also: v2a\nharmless: nothing reads it\nmap: tiles of 8\n"));
   }
@@ -107,6 +108,8 @@ TEST_CASE("the ladder is read from the directories, in the order of the climb") 
   CHECK_FALSE(ldm->lucky);
   CHECK(ldm->also == Words{"v2a"});  // and not the diff's own lines
   CHECK_FALSE(ldm->slow);
+  CHECK_FALSE(ldm->unseen);
+  CHECK(ladder.stages[1].bug("race")->unseen == "fibers keep the order");
   CHECK(ladder.stages[1].bug("accum")->slow == "two turns for one");
   CHECK((ldm->right() && ladder.stages[1].bug("accum")->right() && !ladder.stages[1].bug("race")->right()));
 }

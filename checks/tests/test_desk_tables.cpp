@@ -49,6 +49,13 @@ TEST_CASE("tables: blindness is read whole, or refused") {
   CHECK(blindness_row("v1, x", b) == "| v1, x | pass, 1.2e-04 | **fail**, NaN | pass, 7.2e-04 | **fail**, 1.2e+01 |\n");
   CHECK(blindness_row("v1, y", read_blindness(REFUSED, "lab")) ==
         "| v1, y | refused | refused | refused | refused |\n");
+  const Blindness hangs = read_blindness(
+      "notes 0 0.000119 pass\nnotes 1 - hangs\nunit 0 - stops\nunit 1 - hangs\nschedules agree\n", "lab");
+  CHECK(blindness_row("v1, z", hangs) == "| v1, z | pass, 1.2e-04 | **hangs** | **stops** | **hangs** |\n");
+  CHECK(
+      tools_row("v1, z", hangs, "", tools(), "v1_scalar", "z") ==
+      "| v1, z | **hangs** if causal | **stops**, **hangs** if causal | agree | - | not run | not run | not run | not "
+      "run |\n");
   for (const std::string bad : {"", "notes 0 0.1 pass\n", "notes 0 0.1 perhaps\n", "notes 2 0.1 pass\n"}) {
     CAPTURE(bad);
     CHECK_THROWS_AS(read_blindness(bad, "lab"), BadInput);

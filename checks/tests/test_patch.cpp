@@ -49,25 +49,29 @@ std::string contents(const std::filesystem::path& path) {
 }  // namespace
 
 TEST_CASE("patch: the head") {
-  const Patch patch = parse_patch(PATH,
-                                  "plants: a: b\npredicted: x\nalso: v2 v2c4\nharmless: h\nslow: s\nlucky: l\nmap: m ≥ "
-                                  "3\n\n--- a/stages/v0/kernel.cu\n"
-                                  "+++ b/stages/v0/kernel.cu\n" +
-                                      HUNK);
+  const Patch patch =
+      parse_patch(PATH,
+                  "plants: a: b\npredicted: x\nalso: v2 v2c4\nharmless: h\nslow: s\nunseen: u\nlucky: l\nmap: m ≥ "
+                  "3\n\n--- a/stages/v0/kernel.cu\n"
+                  "+++ b/stages/v0/kernel.cu\n" +
+                      HUNK);
   CHECK(patch.plants == "a: b");
   CHECK(patch.predicted == "x");
   CHECK(patch.also == std::vector<std::string>{"v2", "v2c4"});
   CHECK(patch.harmless == "h");
   CHECK(patch.slow == "s");
+  CHECK(patch.unseen == "u");
   CHECK(patch.lucky == "l");
   CHECK(patch.map == "m ≥ 3");
-  CHECK(patch.head == "plants: a: b\npredicted: x\nalso: v2 v2c4\nharmless: h\nslow: s\nlucky: l\nmap: m ≥ 3\n");
+  CHECK(patch.head ==
+        "plants: a: b\npredicted: x\nalso: v2 v2c4\nharmless: h\nslow: s\nunseen: u\nlucky: l\nmap: m ≥ 3\n");
   CHECK(patch.source == "stages/v0/kernel.cu");
   CHECK(patch.hunks.size() == 1);
   const Patch plain = parse_patch(PATH, HEAD + HUNK);
   CHECK(plain.also.empty());
   CHECK(plain.map.empty());
   CHECK(plain.slow.empty());
+  CHECK(plain.unseen.empty());
 }
 
 TEST_CASE("patch: what is wrong with a head is one line") {

@@ -824,6 +824,138 @@ TEST_CASE("wrong answers: row_plus_8, quad_reduce, p_halves_swapped") {
   }
 }
 
+// Tiles of wgmma as shared memory holds them: [D / 64][tile_n][64] halves, zeros past S, one address per element.
+TEST_CASE("wrong answers: v_major and strides_exchanged read a tile from other addresses") {
+  constexpr int N = 64, SLAB = 64;
+  for (const Shape& s : RAGGED) {
+    const int tile_elements = N * s.D;
+    const auto tile_of = [&](const Inputs& x, char tensor, int head, int t) {
+      std::vector<fp16> tile(tile_elements, fp16{0});
+      for (int n = 0; n < N && t * N + n < s.S; ++n)
+        for (int c = 0; c < s.D; ++c)
+          tile[(c / SLAB * N + n) * SLAB + c % SLAB] =
+              (tensor == 'k' ? x.k : x.v)[(std::size_t(head) * s.S + t * N + n) * s.D + c];
+      return tile;
+    };
+    const auto elsewhere = [&](const Inputs& x, char tensor, auto address) {
+      Inputs other = x;
+      for (int head = 0; head < s.B * s.H; ++head)
+        for (int n = 0; n < s.S; ++n)
+          for (int c = 0; c < s.D; ++c) {
+            const int at = address(n % N, c);
+            (tensor == 'k' ? other.k : other.v)[(std::size_t(head) * s.S + n) * s.D + c] =
+                at < tile_elements ? tile_of(x, tensor, head, n / N)[at] : fp16{0};
+          }
+      return other;
+    };
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) {
+          return wrong::strides_exchanged(shape, default_scale(s.D), x.q, x.k, x.v, N, rows);
+        },
+        // Groups of eight keys 16 bytes apart, its keys 128, and a slab after the other.
+        [&](const Inputs& x) {
+          return naive(s, elsewhere(x, 'k', [](int n, int c) {
+                         return c / SLAB * N * SLAB + (n / 8 * 16 + n % 8 * 128) / 2 + c % SLAB;
+                       }));
+        });
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) {
+          std::vector<double> out = wrong::v_major(shape, default_scale(s.D), x.q, x.k, x.v, N, rows);
+          for (std::size_t i = 0; i < out.size(); ++i) {
+            // 48 keys of the tile come before its last 16; their first element is a row of 64 each.
+            const bool leaves = (48 + int(i % s.D)) * SLAB >= tile_elements;
+            CHECK(std::isnan(out[i]) == leaves);
+            if (leaves) out[i] = 0;
+          }
+          return out;
+        },
+        // 16 keys 2048 bytes after 16 keys; columns 128 bytes apart in groups of 1024, and a key 2 from the next.
+        [&](const Inputs& x) {
+          std::vector<double> out = naive(s, elsewhere(x, 'v', [](int n, int d) {
+                                            return (n / 16 * 2048 + d / 8 * 1024 + d % 8 * 128 + n % 16 * 2) / 2;
+                                          }));
+          for (std::size_t i = 0; i < out.size(); ++i)
+            if ((48 + int(i % s.D)) * SLAB >= tile_elements) out[i] = 0;
+          return out;
+        });
+  }
+  const Inputs in = make_inputs(Family::unit, RAGGED[0], 1);
+  CHECK_THROWS_AS(wrong::v_major(RAGGED[0], 0.125, in.q, in.k, in.v, 24), BadInput);
+  CHECK_THROWS_AS(wrong::strides_exchanged(RAGGED[0], 0.125, in.q, in.k, in.v, 128), BadInput);
+}
+
+TEST_CASE("wrong answers: scale_d_left_one adds the weights of the tile before") {
+  constexpr int N = 64;
+  for (const Shape& s : RAGGED)
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) {
+          return wrong::scale_d_left_one(shape, 1.6 * default_scale(s.D), x.q, x.k, x.v, N, rows);
+        },
+        [&](const Inputs& x) {
+          const double scale = 1.6 * default_scale(s.D);
+          std::vector<double> out;
+          for (int head = 0; head < s.B * s.H; ++head)
+            for (int i = 0; i < s.S; ++i) {
+              std::vector<double> accumulator(N, 0.0), o(s.D, 0.0);
+              double m = -INF, l = 0;
+              for (int t = 0; t * N < s.S; ++t) {
+                for (int j = 0; j < N; ++j) {
+                  const int n = t * N + j;
+                  const bool sees = n < s.S && (!s.causal || n <= i);
+                  accumulator[j] = sees ? accumulator[j] + naive_score(s, x, 1.0, head, i, n) : -INF;
+                }
+                if (t == 0)
+                  for (const double score : accumulator) m = std::max(m, scale * score);
+                for (int j = 0; j < N; ++j) {
+                  const double p = accumulator[j] = std::exp(scale * accumulator[j] - m);
+                  l += p;
+                  for (int c = 0; c < s.D && p > 0; ++c) o[c] += p * at(s, x.v, head, t * N + j, c);
+                }
+              }
+              for (const double element : o) out.push_back(element / l);
+            }
+          return out;
+        });
+  const Inputs in = make_inputs(Family::unit, RAGGED[0], 1);
+  CHECK_THROWS_AS(wrong::scale_d_left_one(RAGGED[0], 0.125, in.q, in.k, in.v, 0), BadInput);
+  CHECK_THROWS_AS(wrong::scale_d_left_one(RAGGED[0], 8, in.q, in.k, in.v, 16), BadInput);
+}
+
+TEST_CASE("wrong answers: packed_too_early takes the early weights of the tile behind") {
+  constexpr int N = 32, EARLY = 24;
+  for (const Shape& s : RAGGED)
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) {
+          return wrong::packed_too_early(shape, default_scale(s.D), x.q, x.k, x.v, N, EARLY, rows);
+        },
+        [&](const Inputs& x) {
+          std::vector<double> out;
+          for (int head = 0; head < s.B * s.H; ++head)
+            for (int i = 0; i < s.S; ++i) {
+              const int keys = s.causal ? i + 1 : s.S;
+              const auto weight = [&](int n) {
+                return n < keys ? std::exp(naive_score(s, x, default_scale(s.D), head, i, n)) : 0.0;
+              };
+              std::vector<double> o(s.D, 0.0);
+              double l = 0;
+              for (int n = 0; n < keys; ++n) {
+                l += weight(n);
+                const bool last = n / N == (keys - 1) / N;
+                const double p = weight(!last && n % N < EARLY ? n + N : n);
+                for (int c = 0; c < s.D; ++c) o[c] += p * at(s, x.v, head, n, c);
+              }
+              for (const double element : o) out.push_back(element / l);
+            }
+          return out;
+        });
+  const Inputs in = make_inputs(Family::unit, RAGGED[0], 1);
+  CHECK_THROWS_AS(wrong::packed_too_early(RAGGED[0], 0.125, in.q, in.k, in.v, 32, 33), BadInput);
+}
+
 TEST_CASE("wrong answers: late_rescale follows the recurrence, O = (O + p V) a") {
   for (const Shape& s : RAGGED)
     check_prediction(
@@ -874,6 +1006,53 @@ TEST_CASE("wrong answers: other_mask") {
   const Inputs in = make_inputs(Family::unit, s, 1);
   for (const int keys : {0, s.S + 1})
     CHECK_THROWS_AS(wrong::other_mask(s, 0.125, in.q, in.k, in.v, [=](int) { return keys; }), BadInput);
+}
+
+TEST_CASE("wrong answers: tma_box_clipped") {
+  constexpr int TILE = 64;
+  for (const Shape& s : {Shape{2, 1, 70, 64, false}, Shape{1, 2, 65, 128, false}})
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) {
+          return wrong::tma_box_clipped(shape, default_scale(s.D), x.q, x.k, x.v, TILE, rows);
+        },
+        [&](const Inputs& x) {
+          return scaled_rows(s, x, [&](int head, int i) {
+            const double own = weight_sum(s, x, head, i);
+            return own / (own + 2 * TILE - s.S);
+          });
+        });
+  // Nothing is clipped, or the mask hides it.
+  for (const Shape& s : {Shape{1, 1, 128, 64, false}, Shape{1, 1, 70, 64, true}}) {
+    const Inputs in = make_inputs(Family::unit, s, 5);
+    CHECK(difference(wrong::tma_box_clipped(s, default_scale(s.D), in.q, in.k, in.v, TILE), right(s, in)) < CLOSE);
+  }
+  const Inputs in = make_inputs(Family::unit, RAGGED[0], 1);
+  CHECK_THROWS_AS(wrong::tma_box_clipped(RAGGED[0], 0.125, in.q, in.k, in.v, 0), BadInput);
+}
+
+TEST_CASE("wrong answers: columns_moved") {
+  for (const Shape& s : RAGGED) {
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) {
+          return wrong::columns_moved(
+              shape, default_scale(s.D), x.q, x.k, x.v, [](int r, int c) { return r % 8 < 4 ? c : c ^ 32; }, rows);
+        },
+        [&](const Inputs& x) {
+          Inputs moved = x;
+          for (int head = 0; head < s.B * s.H; ++head)
+            for (int r = 0; r < s.S; ++r)
+              for (int c = 0; c < s.D; ++c) {
+                const int from = (r & 4) == 0 ? c : c % 64 < 32 ? c + 32 : c - 32;
+                const std::size_t to = (std::size_t(head) * s.S + r) * s.D + c;
+                moved.q[to] = half(at(s, x.q, head, r, from));
+                moved.k[to] = half(at(s, x.k, head, r, from));
+                moved.v[to] = half(at(s, x.v, head, r, from));
+              }
+          return naive(s, moved);
+        });
+  }
 }
 
 TEST_CASE("wrong answers: the notes' inputs hide these bugs, unit variance does not") {

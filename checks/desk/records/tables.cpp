@@ -19,16 +19,25 @@ std::string cut(const std::string& text, const char* pattern) {
   return std::regex_replace(text, std::regex(pattern), "", std::regex_constants::format_first_only);
 }
 
+bool is_known(const std::string& verdict) {
+  constexpr std::string_view KNOWN[] = {"pass", "fail", "refused", "hangs", "stops"};
+  return std::ranges::find(KNOWN, verdict) != std::end(KNOWN);
+}
+
+std::string painted(const std::string& verdict) {
+  return verdict == "pass" || verdict == "refused" ? verdict : "**" + verdict + "**";
+}
+
 // The answers of one kind of inputs, in words.
 std::string verdict(const std::array<Blindness::Answer, 2>& answers) {
   const std::string &plain = answers[0].verdict, &causal = answers[1].verdict;
-  if (plain == "refused") return "refused";
-  if (plain == causal) return plain == "pass" ? "pass" : "**fail**";
-  return plain == "pass" ? "**fail** if causal" : "**fail** if not causal";
+  if (plain == causal) return painted(plain);
+  if (causal == "pass") return painted(plain) + " if not causal";
+  return (plain == "pass" ? "" : painted(plain) + ", ") + painted(causal) + " if causal";
 }
 
 std::string blindness_cell(const Blindness::Answer& answer) {
-  if (answer.verdict == "refused") return "refused";
+  if (answer.largest == "-") return painted(answer.verdict);
   const std::string largest =
       answer.largest == "NaN" ? answer.largest : format("%.1e", std::strtod(answer.largest.c_str(), nullptr));
   return (answer.verdict == "pass" ? "pass, " : "**fail**, ") + largest;
@@ -43,8 +52,7 @@ Blindness read_blindness(const std::string& printed, const std::string& binary) 
     const auto words = words_of(line);
     if (words.size() == 2 && words[0] == "schedules") answers.schedules = words[1];
     if (words.size() != 4 || (words[0] != "notes" && words[0] != "unit")) continue;
-    const bool known = words[3] == "pass" || words[3] == "fail" || words[3] == "refused";
-    if ((words[1] != "0" && words[1] != "1") || !known)
+    if ((words[1] != "0" && words[1] != "1") || !is_known(words[3]))
       throw BadInput("'" + line + "' is no answer of " + binary + " blindness");
     (words[0] == "notes" ? answers.notes : answers.unit)[words[1] == "1"] = {words[2], words[3]};
     ++found;
@@ -100,9 +108,9 @@ std::string tool_cell(const Json& tools, const std::string& stage, const std::st
 
 std::string tools_row(const std::string& title, const Blindness& answers, const std::string& racecheck,
                       const Json& tools, const std::string& stage, const std::string& bug) {
-  const std::string schedules = answers.notes[0].verdict == "refused" ? "-"
-                                : answers.schedules == "differ"       ? "**differ**"
-                                                                      : answers.schedules;
+  const std::string schedules = answers.notes[0].largest == "-" ? "-"
+                                : answers.schedules == "differ" ? "**differ**"
+                                                                : answers.schedules;
   std::string row = "| " + title + " | " + verdict(answers.notes) + " | " + verdict(answers.unit) + " | " + schedules +
                     " | " + checker_cell(racecheck) + " |";
   for (const char* tool : SANITIZER_TOOLS) row += " " + tool_cell(tools, stage, bug, tool) + " |";

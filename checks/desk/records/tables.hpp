@@ -11,7 +11,7 @@ namespace lab::desk {
 // What `lab blindness` printed: the mission shape under two kinds of inputs, not causal and causal, and schedules.
 struct Blindness {
   struct Answer {
-    std::string largest, verdict;  // "0.000119" or "NaN" or "-"; "pass", "fail" or "refused"
+    std::string largest, verdict;  // "0.000119" or "NaN" or "-"; "pass", "fail"; "refused", "hangs", "stops"
   };
   std::array<Answer, 2> notes, unit;  // not causal, causal
   std::string schedules;              // "differ" or "agree", "" where the backend cannot choose

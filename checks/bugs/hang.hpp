@@ -1,0 +1,27 @@
+// What a hang must say of itself to count as predicted.
+#pragma once
+#include <string>
+
+namespace lab {
+
+// The report of a block that cannot go on (Block::deadlock) has one sentence for the threads that wait for the same:
+// "Warps 0..3 lanes 0..31 wait for phase 1 of full[0] (parity 1): 1 of 1 arrivals missing (FILE:LINE)."
+struct NamedHang {
+  std::string waits_for;  // "wait for" or "waits for" aside, up to the place: "phase 1 of full[0] (parity 1): 1 of ..."
+  std::string place;      // "FILE:LINE"; empty: any
+  std::string story;      // also somewhere in the report: "no copy was ever issued for it"; empty: nothing
+};
+
+// The first sentence that says so, empty if there is none: the report is of no hang, or of another.
+std::string hang_sentence(const std::string& report, const NamedHang& wanted);
+
+// A launch that a GPU has not finished after HANG_SECONDS counts as hanging. Its process ends at once, with the exit
+// status HUNG: whatever waits for the GPU would wait for the kernel, and the end of the process ends that.
+inline constexpr double HANG_SECONDS = 20;
+inline constexpr int HUNG = 4;
+
+// What became of such a process, by what std::system() returned.
+enum class Ended { well, hung, otherwise };
+Ended how_it_ended(int system_status);
+
+}  // namespace lab

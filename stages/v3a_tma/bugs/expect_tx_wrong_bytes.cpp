@@ -1,0 +1,42 @@
+// How to recognise the bug expect_tx_wrong_bytes.
+#include "checks/bugs/fingerprint.hpp"
+#include "reference/wrong_answers.hpp"
+
+namespace {
+using namespace lab;
+
+constexpr Shape RAGGED{1, 1, 200, 64, false}, WIDE{1, 1, 200, 128, true}, WHOLE{1, 8, 512, 64, false};
+
+// The last tile's V is that of the tile that was in its slot before.
+std::vector<double> predicted(const Trial& t, int slots) {
+  const int N = t.plan.tile_n, S = t.shape.S, D = t.shape.D;
+  const auto stale = [&](Head& head) {
+    for (int n = S / N * N; n < S; ++n)
+      std::copy_n(&head.v[std::size_t(n - slots * N) * D], D, &head.v[std::size_t(n) * D]);
+  };
+  return wrong::attention_after(stale, t.shape, t.scale, t.in.q, t.in.k, t.in.v);
+}
+
+std::vector<Part> look() {
+  const Trial whole = run_trial(WHOLE);
+  std::vector<Part> parts = {checker_reports(RAGGED, {Finding::Kind::mbarrier, "", "ptx::tma_load_4d(smem.sK"}),
+                             checker_reports(RAGGED, {Finding::Kind::before_phase, "ptx::tma_load_4d(smem.sV",
+                                                      "ptx::ldmatrix_x4_trans(b0, b1, &sV"}),
+                             schedules_differ(RAGGED),
+                             right_by_luck(whole, attention(WHOLE, whole.scale, whole.in.q, whole.in.k, whole.in.v),
+                                           "where S is a multiple of 64")};
+  if (!can_schedule()) return parts;
+  ExecOptions late;
+  late.copies = Copies::at_wait;
+  for (const auto& [shape, slots] : {std::pair(RAGGED, 3), std::pair(WIDE, 2)}) {
+    const Trial t = run_trial(shape, Family::unit, late);
+    parts.push_back(equals_prediction(t, predicted(t, slots),
+                                      "attention with V'[n] = V[n - " + std::to_string(slots * t.plan.tile_n) +
+                                          "] in the last tile, if a copy lands at the wait for it"));
+  }
+  return parts;
+}
+
+const RegisteredFingerprint registered(look);
+
+}  // namespace

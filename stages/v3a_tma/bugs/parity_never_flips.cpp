@@ -1,0 +1,31 @@
+// How to recognise the bug parity_never_flips.
+#include "checks/bugs/fingerprint.hpp"
+#include "reference/wrong_answers.hpp"
+
+namespace {
+using namespace lab;
+
+// Two laps around the ring: three slots at D = 64, two at D = 128.
+constexpr Shape TWO_LAPS{1, 1, 384, 64, false}, WIDE{1, 1, 256, 128, false};
+
+std::vector<Part> look() {
+  std::vector<Part> parts = {checker_reports(TWO_LAPS, {Finding::Kind::before_phase, "ptx::tma_load_4d(smem.sK",
+                                                        "ptx::ldmatrix_x4(b0, b1, &sK"}),
+                             checker_reports(TWO_LAPS, {Finding::Kind::before_phase, "ptx::tma_load_4d(smem.sV",
+                                                        "ptx::ldmatrix_x4_trans(b0, b1, &sV"}),
+                             schedules_differ(TWO_LAPS)};
+  if (!can_schedule()) return parts;
+  ExecOptions late;
+  late.copies = Copies::at_wait;
+  for (const auto& [shape, first_lap] : {std::pair(TWO_LAPS, 192), std::pair(WIDE, 128)}) {
+    const Trial t = run_trial(shape, Family::unit, late);
+    parts.push_back(equals_prediction(
+        t, wrong::other_mask(shape, t.scale, t.in.q, t.in.k, t.in.v, [keys = first_lap](int) { return keys; }),
+        "attention over the first " + std::to_string(first_lap) + " keys, if a copy lands at the wait for it"));
+  }
+  return parts;
+}
+
+const RegisteredFingerprint registered(look);
+
+}  // namespace

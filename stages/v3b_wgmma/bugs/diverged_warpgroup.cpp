@@ -1,0 +1,21 @@
+// How to recognise the bug diverged_warpgroup.
+#include "checks/bugs/fingerprint.hpp"
+#include "reference/attention.hpp"
+
+namespace {
+using namespace lab;
+
+// Of the last block's 64 rows. Long enough for the ring to go round: with a warp gone, no slot is free again.
+constexpr Shape EIGHT_ROWS{1, 1, 456, 64, false}, FORTY_ROWS{1, 1, 488, 128, true}, WHOLE{1, 1, 497, 64, true};
+
+std::vector<Part> look() {
+  const Trial whole = run_trial(WHOLE);
+  return {hangs(EIGHT_ROWS, {"wgmma.mma_async for warps 1,2,3 of the warpgroup", "ptx::wgmma<N>(s,"}),
+          hangs(FORTY_ROWS, {"wgmma.mma_async for warp 3 of the warpgroup", "ptx::wgmma<N>(s,"}),
+          right_by_luck(whole, attention(whole.shape, whole.scale, whole.in.q, whole.in.k, whole.in.v),
+                        "where each warp of the last block has a row")};
+}
+
+const RegisteredFingerprint registered(look);
+
+}  // namespace

@@ -1,0 +1,25 @@
+// How to recognise the bug scale_d_left_one.
+#include "checks/bugs/fingerprint.hpp"
+#include "reference/attention.hpp"
+#include "reference/wrong_answers.hpp"
+
+namespace {
+using namespace lab;
+
+constexpr int TILE_N = 64;
+constexpr Shape MISSION{1, 8, 512, 64, false}, RAGGED{1, 8, 300, 64, false}, ONE_TILE{1, 2, 64, 64, true};
+
+std::vector<Part> look() {
+  const Trial t = run_trial(MISSION), ragged = run_trial(RAGGED), one = run_trial(ONE_TILE);
+  const auto predicted = [](const Trial& x) {
+    return wrong::scale_d_left_one(x.shape, x.scale, x.in.q, x.in.k, x.in.v, TILE_N);
+  };
+  return {equals_prediction(t, predicted(t), "attention with the last tile's weights added to this one's scores"),
+          equals_prediction(ragged, predicted(ragged), "the same at S = 300"),
+          right_by_luck(one, attention(one.shape, one.scale, one.in.q, one.in.k, one.in.v),
+                        "up to 64 keys, where no tile comes before")};
+}
+
+const RegisteredFingerprint registered(look);
+
+}  // namespace

@@ -1,0 +1,25 @@
+// How to recognise the bug arrive_count_one.
+#include "checks/bugs/fingerprint.hpp"
+#include "reference/attention.hpp"
+
+namespace {
+using namespace lab;
+
+constexpr Shape ONE_TILE{1, 1, 64, 64, false}, AS_LONG_AS_THE_RING{1, 1, 512, 64, false}, LONGER{1, 1, 1024, 64, false};
+
+std::vector<Part> look() {
+  std::vector<Part> parts = {
+      hangs(LONGER, {.waits_for = "phase 2 of k_empty[1] (parity 0): 4 of 4 arrivals missing",
+                     .line = "ptx::mbarrier_wait(&empty[slot]",
+                     .story = "Warps 0..7 lanes 0..31 wait for phase 1 of k_full[1]",
+                     .under = Under::some}),
+      checker_reports(ONE_TILE, {Finding::Kind::mbarrier, "", "ptx::mbarrier_arrive(&smem.k_empty"})};
+  const Trial t = run_trial(AS_LONG_AS_THE_RING);
+  parts.push_back(right_by_luck(t, attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v),
+                                "where no slot is used twice: 512 keys at D = 64"));
+  return parts;
+}
+
+const RegisteredFingerprint registered(look);
+
+}  // namespace

@@ -1,0 +1,17 @@
+// How to recognise the bug named_barrier_count.
+#include "checks/bugs/fingerprint.hpp"
+
+namespace {
+using namespace lab;
+
+// So long that the loader has to wait for a free slot and cannot have returned, on a GPU either.
+constexpr Shape LONG{1, 1, 1024, 64, false}, WIDE_CAUSAL{1, 1, 1024, 128, true};
+
+std::vector<Part> look() {
+  return {hangs(LONG, {"barrier 2, to which 256 of 384 threads have come", "const auto wait_for_turn"}),
+          hangs(WIDE_CAUSAL, {"barrier 3, to which 128 of 384 threads have come", "const auto wait_for_turn"})};
+}
+
+const RegisteredFingerprint registered(look);
+
+}  // namespace

@@ -1,0 +1,24 @@
+// How to recognise the bug turn_missed.
+#include "checks/bugs/fingerprint.hpp"
+#include "reference/attention.hpp"
+
+namespace {
+using namespace lab;
+
+// As many heads as make blocks of three and of four warpgroups the best choice.
+constexpr Shape THREE{1, 205, 192, 64, true}, FOUR{1, 264, 256, 64, true}, DENSE{1, 205, 192, 64, false},
+    TWO{1, 135, 200, 64, true};
+
+std::vector<Part> look() {
+  const char* const turn = "ptx::barrier_sync(2 + group";
+  const Trial dense = run_trial(DENSE), two = run_trial(TWO);
+  const auto right = [](const Trial& t) { return attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v); };
+  return {hangs(THREE, {"barrier 4, to which 128 of 256 threads have come", turn, "returned: 0..7,12..15."}),
+          hangs(FOUR, {"barrier 5, to which 128 of 256 threads have come", turn, "returned: 0..3,16..19."}),
+          right_by_luck(dense, right(dense), "without a mask, where all need as many tiles"),
+          right_by_luck(two, right(two), "with a mask in blocks of two, whose rows end in the same tile")};
+}
+
+const RegisteredFingerprint registered(look);
+
+}  // namespace

@@ -1,0 +1,17 @@
+// How to recognise the bug q_freed_early.
+#include "checks/bugs/fingerprint.hpp"
+
+namespace {
+using namespace lab;
+
+// A block needs a second piece of work, so one multiprocessor has them all.
+constexpr Shape SMALL{1, 2, 100, 64, false}, WIDE{1, 2, 100, 128, true};
+
+std::vector<Part> look() {
+  const ExpectedReport race{Finding::Kind::race_inter_warp, "ptx::wgmma<N>(s,", "ptx::tma_load_4d(smem.sQ,", 0, 1};
+  return {checker_reports(SMALL, race), checker_reports(WIDE, race)};
+}
+
+const RegisteredFingerprint registered(look);
+
+}  // namespace
