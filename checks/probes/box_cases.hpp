@@ -25,11 +25,13 @@ struct HalfOfBox {
   std::uint64_t global;  // bytes from the tensor's first
   std::uint32_t shared;  // bytes from the box's first
 };
-// Half number i of the box, dimension 0 fastest; the box begins at shared address `base`. Rows of the box lie without
-// gaps, whatever the swizzle.
+// Half number i of the box, dimension 0 fastest; the box begins at shared address `base`. Rows lie without gaps, but
+// under a swizzle each takes as much as that spans, however short it is.
 inline HalfOfBox half_of(const Case& c, std::uint32_t base, std::uint32_t i) {
   HalfOfBox result{true, 0, 0};
-  result.shared = wgmma_layout::swizzled(base + 2 * i, swizzle_bytes(c.shape.swizzle)) - base;
+  const std::uint32_t row = c.shape.box[0], span = std::uint32_t(swizzle_bytes(c.shape.swizzle));
+  const std::uint32_t linear = span ? i / row * span + i % row * 2 : i * 2;
+  result.shared = wgmma_layout::swizzled(base + linear, span) - base;
   for (int d = 0; d < c.shape.rank; ++d) {
     const std::int64_t index = c.at[d] + std::int64_t(i % c.shape.box[d]);
     i /= c.shape.box[d];
@@ -63,7 +65,7 @@ inline std::vector<Case> all_cases() {
     for (const unsigned inner : {full, full / 2}) {
       if (inner < 8) continue;
       for (const auto& [x, y] :
-           {std::pair{0, 0}, {8, 3}, {-8, -2}, {-3, 5}, {int(200 - inner / 2), 70}, {190, 90}, {240, 0}})
+           {std::pair{0, 0}, {8, 3}, {-8, -2}, {-16, 5}, {int(200 - inner / 2) / 8 * 8, 70}, {184, 90}, {240, 0}})
         cases.push_back(dense({200, 100}, {inner, 64}, {x, y}, swizzle));
       cases.push_back(dense({96, 40, 5}, {inner, 16, 3}, {16, -4, 3}, swizzle));
       cases.push_back(dense({96, 40, 5}, {inner, 32, 2}, {64, 30, -1}, swizzle));
@@ -71,6 +73,26 @@ inline std::vector<Case> all_cases() {
     }
   }
   return cases;
+}
+
+// A store must begin inside, or past the end.
+inline bool storable(const Case& c) {
+  for (int d = 0; d < c.shape.rank; ++d)
+    if (c.at[d] < 0) return false;
+  return c.shape.rank <= 3;
+}
+// What the engine refuses, as an illegal instruction.
+struct Refused {
+  const char* why;
+  bool store;
+  Case box;
+};
+inline std::vector<Refused> refused_cases() {
+  const auto box = [](int x, int y) { return dense({200, 100}, {64, 64}, {x, y}, Swizzle::b128); };
+  return {{"load at a column of no 16 bytes", false, box(4, 0)},
+          {"store at a column of no 16 bytes", true, box(4, 0)},
+          {"store at a column before the tensor", true, box(-8, 0)},
+          {"store at a row before the tensor", true, box(0, -2)}};
 }
 
 inline std::string spelt(const Case& c) {
@@ -81,6 +103,12 @@ inline std::string spelt(const Case& c) {
   text += " of";
   for (int d = 0; d < c.shape.rank; ++d) text += (d ? " x " : " ") + std::to_string(c.shape.extent[d]);
   return text + ", swizzle " + std::to_string(swizzle_bytes(c.shape.swizzle));
+}
+
+// What kind of box: how long its rows are and how they are swizzled.
+inline std::string kind(const Case& c) {
+  return "rows of " + std::to_string(2 * c.shape.box[0]) + " bytes, swizzle " +
+         std::to_string(swizzle_bytes(c.shape.swizzle));
 }
 
 }  // namespace lab::box_cases

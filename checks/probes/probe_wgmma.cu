@@ -46,12 +46,15 @@ constexpr int SHOWN = 3;        // cases that differ, per section
 constexpr int DOT_BLOCKS = 64;  // per family and kind of A; 2048 dot products each
 constexpr int SAMPLED = 40;     // dot products per family
 
+std::string at_work;  // the case whose kernel runs
+
 [[noreturn]] void fail(const std::string& why) {
   std::fprintf(stderr, "probe_wgmma: %s\n", why.c_str());
   std::exit(2);
 }
 void must(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) fail(std::string(what) + ": " + cudaGetErrorString(error) + " " + message);
+  if (error != cudaSuccess)
+    fail(at_work + (at_work.empty() ? "" : ": ") + what + ": " + cudaGetErrorString(error) + " " + message);
 }
 template <class T>
 T* on_device(const void* from, std::size_t count) {
@@ -211,14 +214,15 @@ wgmma_probe::BoxAt box_of(const box_cases::Case& c) {
   return box;
 }
 
-void boxes(bool stores, Tally& tally) {
+void boxes(const std::string& kind, bool stores, Tally& tally) {
   constexpr int SMEM = wgmma_probe::BOX_IMAGE + 1024;
   must(cudaFuncSetAttribute(wgmma_probe::load_box, cudaFuncAttributeMaxDynamicSharedMemorySize, SMEM), "attribute");
   must(cudaFuncSetAttribute(wgmma_probe::store_box, cudaFuncAttributeMaxDynamicSharedMemorySize, SMEM), "attribute");
   auto* const image_device = on_device<unsigned char>(nullptr, wgmma_probe::BOX_IMAGE);
   auto* const words = on_device<unsigned>(nullptr, 2);
   for (const box_cases::Case& c : box_cases::all_cases()) {
-    if (stores && c.shape.rank > 3) continue;
+    if (box_cases::kind(c) != kind || (stores && !box_cases::storable(c))) continue;
+    at_work = box_cases::spelt(c);
     std::vector<std::uint16_t> tensor(box_cases::tensor_bytes(c) / 2);
     for (std::size_t i = 0; i < tensor.size(); ++i) tensor[i] = std::uint16_t(stores ? 0xFFFF : 1 + i % 65521);
     auto* const device = on_device<std::uint16_t>(tensor.data(), tensor.size());
@@ -256,6 +260,23 @@ void boxes(bool stores, Tally& tally) {
   }
 }
 
+void refused(const box_cases::Refused& c, Tally& tally) {
+  constexpr int SMEM = wgmma_probe::BOX_IMAGE + 1024;
+  must(cudaFuncSetAttribute(wgmma_probe::load_box, cudaFuncAttributeMaxDynamicSharedMemorySize, SMEM), "attribute");
+  must(cudaFuncSetAttribute(wgmma_probe::store_box, cudaFuncAttributeMaxDynamicSharedMemorySize, SMEM), "attribute");
+  auto* const image = on_device<unsigned char>(nullptr, wgmma_probe::BOX_IMAGE);
+  auto* const words = on_device<unsigned>(nullptr, 2);
+  TensorMap map;
+  must(make_tensor_map(map, on_device<half>(nullptr, box_cases::tensor_bytes(c.box) / 2), c.box.shape), "tensor map");
+  if (c.store)
+    wgmma_probe::store_box<<<1, 128, SMEM>>>(map, box_of(c.box), words);
+  else
+    wgmma_probe::load_box<<<1, 128, SMEM>>>(map, box_of(c.box), image, words, words + 1);
+  const cudaError_t seen = cudaDeviceSynchronize();
+  tally.add(seen == cudaErrorIllegalInstruction,
+            [&] { return box_cases::spelt(c.box) + ": " + cudaGetErrorString(seen); });
+}
+
 // --- sections ---------------------------------------------------------------------------------------------------
 
 struct Section {
@@ -272,8 +293,15 @@ std::vector<Section> sections() {
   for (const char* name : names) all.push_back({name, [name](Tally& tally) { products(name, tally); }});
   all.push_back({"dot products, A from shared memory", [](Tally& tally) { dot_products(false, tally); }});
   all.push_back({"dot products, A from registers", [](Tally& tally) { dot_products(true, tally); }});
-  all.push_back({"copy engine: boxes loaded", [](Tally& tally) { boxes(false, tally); }});
-  all.push_back({"copy engine: boxes stored", [](Tally& tally) { boxes(true, tally); }});
+  std::vector<std::string> kinds;
+  for (const box_cases::Case& c : box_cases::all_cases())
+    if (std::ranges::find(kinds, box_cases::kind(c)) == kinds.end()) kinds.push_back(box_cases::kind(c));
+  for (const bool stores : {false, true})
+    for (const std::string& kind : kinds)
+      all.push_back(
+          {(stores ? "stored, " : "loaded, ") + kind, [kind, stores](Tally& tally) { boxes(kind, stores, tally); }});
+  for (const box_cases::Refused& c : box_cases::refused_cases())
+    all.push_back({std::string("refused: ") + c.why, [c](Tally& tally) { refused(c, tally); }});
   return all;
 }
 

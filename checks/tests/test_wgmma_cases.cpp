@@ -75,7 +75,7 @@ TEST_CASE("copy engine: the probe's boxes, half by half") {
     }
     CHECK_MESSAGE(image == expected, box_cases::spelt(c));
 
-    if (c.shape.rank <= 3) {
+    if (box_cases::storable(c)) {
       std::vector<std::uint16_t> whole(bytes / 2, 0xFFFF);
       std::memset(tensor, 0xFF, bytes);
       launched("store_box", wgmma_probe::store_box, wgmma_probe::BOX_IMAGE + 1024, map, box, &base);
@@ -84,6 +84,32 @@ TEST_CASE("copy engine: the probe's boxes, half by half") {
           whole[half.global / 2] = std::uint16_t(half.shared % 251 | (half.shared + 1) % 251 << 8);
       CHECK_MESSAGE(std::memcmp(whole.data(), tensor, bytes) == 0, box_cases::spelt(c));
     }
+    cudaFree(memory);
+  }
+}
+
+TEST_CASE("copy engine: where no box may begin") {
+  std::vector<unsigned char> image(wgmma_probe::BOX_IMAGE);
+  unsigned base = 0, came = 0;
+  constexpr std::size_t SMEM = wgmma_probe::BOX_IMAGE + 1024;
+  for (const box_cases::Refused& c : box_cases::refused_cases()) {
+    CAPTURE(c.why);
+    half* memory = nullptr;
+    REQUIRE(cudaMalloc(&memory, box_cases::tensor_bytes(c.box)) == cudaSuccess);
+    TensorMap map;
+    REQUIRE(make_tensor_map(map, memory, c.box.shape) == cudaSuccess);
+    const wgmma_probe::BoxAt box{2, {c.box.at[0], c.box.at[1]}, 2 * box_cases::box_halves(c.box.shape)};
+    take_exec_report();
+    if (c.store) {
+      REQUIRE(opt_in_smem("store_box", wgmma_probe::store_box, SMEM) == cudaSuccess);
+      (void)launch("store_box", wgmma_probe::store_box, 1, 128, SMEM, nullptr, map, box, &base);
+    } else {
+      REQUIRE(opt_in_smem("load_box", wgmma_probe::load_box, SMEM) == cudaSuccess);
+      (void)launch("load_box", wgmma_probe::load_box, 1, 128, SMEM, nullptr, map, box, image.data(), &base, &came);
+    }
+    CHECK(cudaDeviceSynchronize() == cudaErrorIllegalInstruction);
+    CHECK(take_exec_report().message.find(c.box.at[0] == 4 ? "a multiple of 8 halves" : "0 and more is allowed") !=
+          std::string::npos);
     cudaFree(memory);
   }
 }

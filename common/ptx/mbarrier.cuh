@@ -54,6 +54,23 @@ __device__ __forceinline__ void mbarrier_arrive(MBarrier* barrier) {
 #endif
 }
 
+// The same under a predicate: the lanes with `yes` arrive, and none of them branches.
+__device__ __forceinline__ void mbarrier_arrive_if(bool yes, MBarrier* barrier) {
+#ifdef __CUDACC__
+  asm volatile(
+      "{\n"
+      ".reg .pred arrives;\n"
+      "setp.ne.u32 arrives, %1, 0;\n"
+      "@arrives mbarrier.arrive.shared::cta.b64 _, [%0];\n"
+      "}\n"
+      :
+      : "r"(shared_address(barrier)), "r"(unsigned(yes))
+      : "memory");
+#else
+  if (yes) cpu::mbarrier_arrive(barrier, 0, false);
+#endif
+}
+
 // mbarrier.arrive.expect_tx.shared::cta.b64: the phase also waits for `bytes` more bytes, and one arrival has come.
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(MBarrier* barrier, unsigned bytes) {
 #ifdef __CUDACC__

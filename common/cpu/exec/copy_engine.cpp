@@ -36,13 +36,13 @@ void CopyEngine::check_issue(BulkCopy& copy) {
   }
   shadow.track();
   if (copy.store) {
-    copy.checked_as = shadow.store_issued(offset, copy.bytes, copy.thread, copy.pc);
+    copy.checked_as = shadow.store_issued(offset, copy.footprint, copy.thread, copy.pc);
     unread_.push_back({copy.thread.linear, copy.group, copy.checked_as});
     return;
   }
   const MBarrierState& barrier = block_.mbarriers().state(copy.mbarrier);
   copy.phase = barrier.phase;
-  copy.checked_as = shadow.async_write_issued(offset, copy.bytes, copy.thread, copy.pc, barrier.timeline);
+  copy.checked_as = shadow.async_write_issued(offset, copy.footprint, copy.thread, copy.pc, barrier.timeline);
 }
 
 void CopyEngine::commit() { ++block_.self().bulk_groups; }

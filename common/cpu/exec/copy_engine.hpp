@@ -25,7 +25,8 @@ struct BulkCopy {
   bool tensor = false;
   std::byte* shared = nullptr;
   std::byte* global = nullptr;  // contiguous copies
-  std::uint32_t bytes = 0;      // of shared memory
+  std::uint32_t bytes = 0;      // that are moved
+  std::uint32_t footprint = 0;  // bytes of shared memory from the first to the last: more where a swizzle spreads rows
   TensorMap map;                // as it was when the copy was issued
   int at[MAX_TENSOR_RANK] = {};
   int mbarrier = -1;        // loads: who counts the bytes

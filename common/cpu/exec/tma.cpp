@@ -11,12 +11,18 @@
 namespace lab::cpu {
 namespace {
 
-constexpr int CHUNK = 16;  // bytes that a swizzle moves together
+constexpr int CHUNK = 16;  // bytes that a swizzle moves together, and that a box's first column is a multiple of
 
-std::uint32_t box_bytes(const TensorShape& shape) {
-  std::uint32_t bytes = sizeof(half);
-  for (int d = 0; d < shape.rank; ++d) bytes *= shape.box[d];
-  return bytes;
+std::uint32_t rows_of(const TensorShape& shape) {
+  std::uint32_t rows = 1;
+  for (int d = 1; d < shape.rank; ++d) rows *= shape.box[d];
+  return rows;
+}
+// Bytes in shared memory from one row of a box to the next: under a swizzle as much as that spans, however short the
+// rows are (seen on an H200).
+std::uint32_t row_pitch(const TensorShape& shape) {
+  return shape.swizzle == Swizzle::none ? shape.box[0] * std::uint32_t(sizeof(half))
+                                        : std::uint32_t(swizzle_bytes(shape.swizzle));
 }
 
 // One row of a box: `bytes` bytes at global address `from`, of which [begin, end) lie inside the tensor.
@@ -52,7 +58,7 @@ void each_row(const BulkCopy& copy, Each each) {
     return std::size_t(std::clamp<std::int64_t>(element - x, 0, inner)) * sizeof(half);
   };
   std::uint32_t index[MAX_TENSOR_RANK] = {};
-  for (std::size_t linear = 0;; linear += std::size_t(inner) * sizeof(half)) {
+  for (std::size_t linear = 0;; linear += row_pitch(shape)) {
     Row row{reinterpret_cast<std::byte*>(const_cast<half*>(copy.map.base)) + x * std::int64_t(sizeof(half)),
             std::size_t(inner) * sizeof(half), clip(0), std::max(clip(0), clip(extent))};
     for (int d = 1; d < shape.rank; ++d) {
@@ -80,7 +86,8 @@ std::string spelt(int rank) {
 void check_shared(const BulkCopy& copy, int rank) {
   Block& block = *this_block();
   const std::string what = spelt(rank) + (copy.store ? " from " : " to ");
-  if (!block.shared().contains(copy.shared) || block.shared().offset(copy.shared) + copy.bytes > SharedMemory::ARENA)
+  if (!block.shared().contains(copy.shared) ||
+      block.shared().offset(copy.shared) + copy.footprint > SharedMemory::ARENA)
     block.fail(cudaErrorIllegalAddress, Finding::Kind::out_of_bounds, what + "an address outside shared memory",
                copy.pc);
   const std::size_t align = rank ? 128 : 16;
@@ -89,6 +96,17 @@ void check_shared(const BulkCopy& copy, int rank) {
            "misaligned address: " + what + block.shared().describe(block.shared().offset(copy.shared)) + ", " +
                std::to_string(past) + " bytes past a multiple of " + std::to_string(align),
            copy.pc);
+}
+
+// Where a box may begin; anything else is an illegal instruction (seen on an H200).
+void check_start(const BulkCopy& copy, int rank) {
+  const auto at = [&](int d) { return " at " + std::to_string(copy.at[d]) + " of dimension " + std::to_string(d); };
+  if (copy.at[0] * std::int64_t(sizeof(half)) % CHUNK)
+    refuse(Finding::Kind::out_of_bounds, spelt(rank) + at(0) + "; a multiple of 8 halves, 16 bytes, is allowed",
+           copy.pc);
+  for (int d = 0; copy.store && d < rank; ++d)
+    if (copy.at[d] < 0)
+      refuse(Finding::Kind::out_of_bounds, spelt(rank) + " stores" + at(d) + "; 0 and more is allowed", copy.pc);
 }
 
 BulkCopy box(bool store, void* shared, const TensorMap* map, const int* at, int rank, std::uintptr_t pc) {
@@ -101,8 +119,10 @@ BulkCopy box(bool store, void* shared, const TensorMap* map, const int* at, int 
                                        : " with a map that make_tensor_map has not made"),
            pc);
   std::copy_n(at, rank, copy.at);
-  copy.bytes = box_bytes(shape);
+  copy.bytes = rows_of(shape) * shape.box[0] * std::uint32_t(sizeof(half));
+  copy.footprint = rows_of(shape) * row_pitch(shape);
   check_shared(copy, rank);
+  check_start(copy, rank);
   Block& block = *this_block();
   if (block.checking())
     each_row(copy, [&](const Row& row, std::size_t) {
@@ -114,7 +134,7 @@ BulkCopy box(bool store, void* shared, const TensorMap* map, const int* at, int 
 BulkCopy contiguous(bool store, void* shared, void* global, unsigned bytes, std::uintptr_t pc) {
   BulkCopy copy;
   copy.store = store, copy.shared = static_cast<std::byte*>(shared), copy.global = static_cast<std::byte*>(global);
-  copy.bytes = bytes, copy.pc = pc;
+  copy.bytes = copy.footprint = bytes, copy.pc = pc;
   if (bytes == 0 || bytes % CHUNK)
     refuse(Finding::Kind::misaligned,
            "cp.async.bulk of " + std::to_string(bytes) + " bytes; a multiple of 16 is allowed", pc);

@@ -1,0 +1,410 @@
+// V3i: a diet. Warps wait for each other less than for their own next instruction, so the loop loses what it need not
+// do. The first K/V tile, which has no reference and nothing to add up, stands before the loop, and five questions
+// whether this is the first are gone; places in the rings are counted, not divided; from which tile on there is
+// something to hide is known beforehand; a warp's arrival is one predicated instruction, not a branch. The table of
+// tiles is renewed from measurement.
+//
+//   the first K/V tile: s = Q K(0); r, p = 2^(s - r), l = sum(p)
+//   for each other one, t: my turn: s = Q K(t) and O = O + p V(t - 1) begin; your turn;
+//                          s is there: half of p' = 2^(s - r);  O is there: p = p', and the other half; or r' and p'
+//                          again, and O times 2^(r - r');  l = l + sum(p);  finally O / l
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include "common/attention_tma.cuh"
+#include "common/block_order.cuh"
+#include "common/exp2_scale.cuh"
+#include "common/half_pair.cuh"
+#include "common/ptx/barrier.cuh"
+#include "common/ptx/ldmatrix.cuh"
+#include "common/ptx/mbarrier.cuh"
+#include "common/ptx/mma.cuh"
+#include "common/ptx/registers.cuh"
+#include "common/ptx/tma.cuh"
+#include "common/ptx/wgmma.cuh"
+#include "common/smem_plan.cuh"
+#include "common/tile.cuh"
+#include "common/warp.cuh"
+
+namespace {
+using namespace lab;
+
+// --- tile constants --------------------------------------------------------------------------------------
+constexpr int GROUP = 128;  // threads of a warpgroup
+constexpr int LOADER_REGISTERS = 24;
+constexpr int STRIPE = 16;               // rows of each warp's part of a wgmma
+constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits into a half
+constexpr double L2_SHARE = 32e6;        // bytes of an H200's L2 that K and V may fill
+
+// GROUPS warpgroups multiply, 64 rows each, N keys at a time, and one more loads.
+template <int D_, int GROUPS_, int N_, int SLOTS_>
+struct Tile {
+  static constexpr int D = D_, GROUPS = GROUPS_, N = N_, SLOTS = SLOTS_;
+  static constexpr int ROWS_PER_WARP = STRIPE, M = GROUPS * 64;  // query rows per block
+  static constexpr int THREADS = (GROUPS + 1) * GROUP;
+  // Registers per thread: all start alike, in steps of 8. The loader gives back all but 24; more than 240 are of no
+  // use.
+  static constexpr int START = 65536 / THREADS / 8 * 8;
+  static constexpr int SHARE = (START * (GROUPS + 1) - LOADER_REGISTERS) / GROUPS / 8 * 8;
+  static constexpr int REGISTERS = SHARE < 240 ? SHARE : 240;
+  static constexpr bool SHARES_OUT = REGISTERS > START;
+  static constexpr int EARLY =
+      (D == 64 ? N / 2 : N * 3 / 4) / 8 * 8;  // keys weighed before O is waited for: as its product lasts
+  static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
+  // Where the L2 holds all heads, blocks go longest first over all of them; else head by head.
+  __host__ __device__ static constexpr bool over_all_heads(bool causal, int S, int heads) {
+    return causal && 4.0 * S * D * heads <= L2_SHARE;
+  }
+};
+
+// Where column c of row r lies in a swizzled [D / 64][ROWS][64] array.
+template <int ROWS>
+__device__ __forceinline__ int swizzled(int r, int c) {
+  return (c / SLAB * ROWS + r) * SLAB + ((c / 8 ^ r) % 8) * 8 + c % 8;
+}
+
+// --- shared-memory plan ----------------------------------------------------------------------------------
+struct Smem {
+  half *sQ, *sK, *sV;  // [D / 64][M][64], [SLOTS][D / 64][N][64] twice, swizzled
+  ptx::MBarrier *q_full, *q_empty, *k_full, *k_empty, *v_full, *v_empty;  // of sQ; of each slot
+};
+
+template <class T, class Cursor>
+__host__ __device__ Smem carve(Cursor& cursor) {
+  Smem smem;
+  smem.sQ = cursor.template array<half, SWIZZLE_ALIGN>("sQ", T::M * T::D / SLAB, SLAB);
+  smem.sK = cursor.template array<half, SWIZZLE_ALIGN>("sK", T::SLOTS * T::N * T::D / SLAB, SLAB);
+  smem.sV = cursor.template array<half, SWIZZLE_ALIGN>("sV", T::SLOTS * T::N * T::D / SLAB, SLAB);
+  smem.q_full = cursor.template array<ptx::MBarrier>("q_full", 1, 1);
+  smem.q_empty = cursor.template array<ptx::MBarrier>("q_empty", 1, 1);
+  smem.k_full = cursor.template array<ptx::MBarrier>("k_full", T::SLOTS, 1);
+  smem.k_empty = cursor.template array<ptx::MBarrier>("k_empty", T::SLOTS, 1);
+  smem.v_full = cursor.template array<ptx::MBarrier>("v_full", T::SLOTS, 1);
+  smem.v_empty = cursor.template array<ptx::MBarrier>("v_empty", T::SLOTS, 1);
+  return smem;
+}
+
+// Where a ring is being filled or read.
+template <int SLOTS>
+struct Place {
+  unsigned slot = 0, parity = 0;  // of the phase in which the slot becomes full
+  __device__ __forceinline__ void next() {
+    if (++slot == SLOTS) slot = 0, parity ^= 1;
+  }
+};
+
+// Four registers of each of a quad's lanes: register i of lane t and register t of lane i change places.
+__device__ __forceinline__ void transpose_quad(unsigned (&x)[4], int lane) {
+#pragma unroll
+  for (int bit = 1; bit < 4; bit *= 2)
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      if (!(i & bit)) {
+        unsigned &low = x[i], &high = x[i + bit];
+        const unsigned got = __shfl_xor_sync(FULL_WARP, lane & bit ? low : high, bit);
+        (lane & bit ? low : high) = got;
+      }
+}
+
+template <int D, int GROUPS, int N, int SLOTS>
+__global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
+    attention(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
+              const __grid_constant__ TensorMap v, half* __restrict__ out, int heads, int S, float scale, bool causal) {
+  using T = Tile<D, GROUPS, N, SLOTS>;
+  constexpr int M = T::M;
+  AlignedSmemCursor cursor;
+  const Smem smem = carve<T>(cursor);
+
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
+  const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
+  // This block's work, piece by piece: a query tile of a head each.
+  int q0 = 0, head = 0, tiles = 0;  // first query row; of all batches' heads; of K and V
+  const int per_head = ceil_div(S, M);
+  const auto take = [&](int piece) {
+    const unsigned i = to_and_fro(piece, blockIdx.x, gridDim.x);
+    if (i >= unsigned(per_head * heads)) return false;
+    const BlockWork work = work_of(i, per_head, heads, T::over_all_heads(causal, S, heads));
+    q0 = work.tile * M, head = work.head;
+    tiles = ceil_div(causal ? min(S, q0 + M) : S, N);  // no row of the tile sees a later key
+    return true;
+  };
+
+  // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
+  Place<SLOTS> k_place, v_place;  // of the loader's next tiles, or of the next to multiply with
+  // By one thread: tile t into its slot, once all warps are done with the one before. Parity 1 passes on a fresh
+  // barrier.
+  const auto request = [&](const TensorMap& map, half* ring, ptx::MBarrier* full, ptx::MBarrier* empty,
+                           Place<SLOTS>& at, int t) {
+    ptx::mbarrier_wait(&empty[at.slot], at.parity ^ 1);
+    ptx::mbarrier_arrive_expect_tx(&full[at.slot], T::TILE_BYTES);
+    ptx::tma_load_4d(ring + at.slot * N * D, &map, 0, t * N, 0, head, &full[at.slot]);
+    at.next();
+  };
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(smem.q_full, 1), ptx::mbarrier_init(smem.q_empty, GROUPS * 4);
+    for (int slot = 0; slot < SLOTS; ++slot) {
+      ptx::mbarrier_init(&smem.k_full[slot], 1), ptx::mbarrier_init(&smem.k_empty[slot], GROUPS * 4);
+      ptx::mbarrier_init(&smem.v_full[slot], 1), ptx::mbarrier_init(&smem.v_empty[slot], GROUPS * 4);
+    }
+    ptx::fence_mbarrier_init();
+  }
+  __syncthreads();
+  if (group == GROUPS) {
+    if constexpr (T::SHARES_OUT) ptx::registers_release<LOADER_REGISTERS>();
+    if (threadIdx.x % GROUP == 0)
+      for (int piece = 0; take(piece); ++piece)
+        for (int t = 0; t < tiles; ++t) {
+          request(k, smem.sK, smem.k_full, smem.k_empty, k_place, t);
+          if (t == 0) {
+            ptx::mbarrier_wait(smem.q_empty, piece % 2 ^ 1);
+            ptx::mbarrier_arrive_expect_tx(smem.q_full, T::Q_BYTES);
+            ptx::tma_load_4d(smem.sQ, &q, 0, q0, 0, head, smem.q_full);
+          }
+          request(v, smem.sV, smem.v_full, smem.v_empty, v_place, t);
+        }
+    return;
+  }
+  if constexpr (T::SHARES_OUT) ptx::registers_take<T::REGISTERS>();
+
+  const float unit = exp2_unit(scale);  // exp(scale s - m) is 2^(unit s - base) if Q has the sign of scale
+  // As wgmma leaves them: columns 8 i + c and the next of row g of the stripe in [4 i], [4 i + 1], of row g + 8 in [4 i
+  // + 2], [4 i + 3]. s holds scores, later weights, with keys for columns; p the weights as halves, 16 keys in [n].
+  float s[N / 2], o[D / 2];
+  unsigned p[N / 16][4];
+  // 16 columns further are 32 bytes of a slab's row, 16 keys of V 16 rows of 128 bytes.
+  const auto columns = [](int rows, int kk) { return unsigned(kk / 4 * rows * 128 + kk % 4 * 32); };
+  const ptx::Descriptor q_at = ptx::wgmma_descriptor(smem.sQ + group * 64 * SLAB, 16, 1024);
+  const ptx::Descriptor k_at = ptx::wgmma_descriptor(smem.sK, 16, 1024);
+  const ptx::Descriptor v_at = ptx::wgmma_descriptor(smem.sV, N * 128, 1024);
+  const auto begin_qk = [&] {
+    ptx::mbarrier_wait(&smem.k_full[k_place.slot], k_place.parity);
+    const ptx::Descriptor slot = ptx::advance(k_at, k_place.slot * T::TILE_BYTES);
+    ptx::wgmma_fence();
+#pragma unroll
+    for (int kk = 0; kk < D / 16; ++kk)
+      ptx::wgmma<N>(s, ptx::advance(q_at, columns(M, kk)), ptx::advance(slot, columns(N, kk)), kk > 0);
+    ptx::wgmma_commit();
+  };
+  const auto begin_pv = [&] {
+    ptx::mbarrier_wait(&smem.v_full[v_place.slot], v_place.parity);
+    const ptx::Descriptor slot = ptx::advance(v_at, v_place.slot * T::TILE_BYTES);
+    ptx::wgmma_fence();
+#pragma unroll
+    for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], ptx::advance(slot, n * 2048), true);
+    ptx::wgmma_commit();
+  };
+  const int first_row = warp * STRIPE;
+  const bool speaks = lane == 0;  // for its warp
+  // Barrier 2 + i is the turn of group i. The first is group 0's.
+  const auto wait_for_turn = [&] {
+    if (GROUPS > 1) ptx::barrier_sync(2 + group, 2 * GROUP);
+  };
+  const auto hand_on_turn = [&] {
+    if (GROUPS > 1) ptx::barrier_arrive(2 + (group + 1) % GROUPS, 2 * GROUP);
+  };
+  if (group == GROUPS - 1) hand_on_turn();
+
+  for (int piece = 0; take(piece); ++piece) {
+    ptx::mbarrier_wait(smem.q_full, piece % 2);
+    if (scale < 0) {
+      for (int i = threadIdx.x * 8; i < M * D; i += GROUPS * GROUP * 8) {
+        uint4& x = *reinterpret_cast<uint4*>(&smem.sQ[i]);
+        x = make_uint4(x.x ^ 0x80008000u, x.y ^ 0x80008000u, x.z ^ 0x80008000u, x.w ^ 0x80008000u);
+      }
+      ptx::fence_proxy_async();  // wgmma reads by another proxy
+      ptx::barrier_sync(1, GROUPS * GROUP);
+    }
+#pragma unroll
+    for (float& x : o) x = 0.0f;
+    float reference[2] = {-INFINITY, -INFINITY};  // what p's exponents are relative to
+    float row_sum[2] = {};                        // the lane's own columns' part of it
+    const int own_tiles =
+        causal ? ceil_div(min(S, q0 + (group + 1) * 64), N) : tiles;      // the last may be of no use to it
+    const int plain_tiles = min(S, causal ? q0 + first_row + 1 : S) / N;  // nothing to hide in these
+
+    const auto hide = [&](int t) {
+      if (t < plain_tiles) return;
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const int row = q0 + first_row + g + 8 * h;
+        const int last = (causal ? min(row, S - 1) : S - 1) - t * N - c;  // key that the row sees, from the lane's
+#pragma unroll
+        for (int n = 0; n < N / 8; ++n)
+#pragma unroll
+          for (int e = 0; e < 2; ++e)
+            if (8 * n + e > last) s[4 * n + 2 * h + e] = -INFINITY;
+      }
+    };
+
+    // The same scores by the warp alone.
+    const auto score_again = [&] {
+      const half* sK = smem.sK + k_place.slot * N * D;
+#pragma unroll
+      for (int n = 0; n < N / 8; n += 2) {
+        float s0[4] = {}, s1[4] = {};
+#pragma unroll 1
+        for (int kk = 0; kk < D / 16; ++kk) {
+          unsigned a[4], b0[2], b1[2];
+          ptx::ldmatrix_x4(a, &smem.sQ[swizzled<M>(first_row + lane % 16, 16 * kk + lane / 16 * 8)]);
+          ptx::ldmatrix_x4(b0, b1, &sK[swizzled<N>(8 * n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8)]);
+          ptx::mma_m16n8k16(s0, a, b0);
+          ptx::mma_m16n8k16(s1, a, b1);
+        }
+#pragma unroll
+        for (int e = 0; e < 4; ++e) s[4 * n + e] = s0[e], s[4 * n + 4 + e] = s1[e];
+      }
+    };
+
+    // Weights of some keys, relative to the reference.
+    float sum[2];
+    const auto weigh = [&](const float(&base)[2], int from, int to) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h)
+#pragma unroll
+        for (int n = from / 8; n < to / 8; ++n) {
+          float &p0 = s[4 * n + 2 * h], &p1 = s[4 * n + 2 * h + 1];
+          p0 = ptx::ex2(p0 * unit - base[h]), p1 = ptx::ex2(p1 * unit - base[h]);
+          sum[h] += p0 + p1;
+        }
+    };
+    const auto pack = [&](int from, int to) {
+#pragma unroll
+      for (int i = from / 4; i < to / 4; ++i) p[i / 4][i % 4] = half_pair(s[2 * i], s[2 * i + 1]);
+    };
+    // All weights, relative to a reference that no score of the tile exceeds.
+    const auto weigh_anew = [&] {
+      float base[2];
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        float tile_max = fmaxf(s[2 * h], s[2 * h + 1]);
+#pragma unroll
+        for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[4 * n + 2 * h], s[4 * n + 2 * h + 1]));
+        const float higher = fmaxf(reference[h], quad_max(tile_max) * unit);
+        base[h] = higher == -INFINITY ? 0.0f : higher;  // a row that has still seen nothing stays empty
+        const float rescale = ptx::ex2(reference[h] - base[h]);
+        reference[h] = higher;
+        row_sum[h] *= rescale, sum[h] = 0.0f;
+#pragma unroll
+        for (int d = 0; d < D / 8; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
+      }
+      weigh(base, 0, N);
+      pack(0, N);
+    };
+
+    // --- The first K/V tile: there is no reference, and nothing to add up ------------------------------------
+    wait_for_turn();
+    begin_qk();
+    hand_on_turn();
+    ptx::wgmma_wait<0>();
+    ptx::keep(s);
+    hide(0);
+    weigh_anew();
+    row_sum[0] += sum[0], row_sum[1] += sum[1];
+    ptx::mbarrier_arrive_if(speaks, &smem.k_empty[k_place.slot]);
+    k_place.next();
+
+    // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
+    for (int t = 1; t < own_tiles; ++t) {
+      wait_for_turn();
+      begin_qk();
+      begin_pv();
+      hand_on_turn();
+      ptx::wgmma_wait<1>();
+      ptx::keep(s);
+      hide(t);
+      // A row that has seen nothing has the reference -inf, and nothing fits. The scores are gone by then.
+      sum[0] = sum[1] = 0.0f;
+      weigh(reference, 0, T::EARLY);
+      ptx::wgmma_wait<0>();
+      ptx::keep(o);
+      ptx::mbarrier_arrive_if(speaks, &smem.v_empty[v_place.slot]);
+      v_place.next();
+      pack(0, T::EARLY);
+      weigh(reference, T::EARLY, N);
+      pack(T::EARLY, N);
+      const bool fits = sum[0] <= LARGEST_SUM && sum[1] <= LARGEST_SUM;  // false for a NaN
+      if (!__all_sync(FULL_WARP, fits)) score_again(), hide(t), weigh_anew();
+      row_sum[0] += sum[0], row_sum[1] += sum[1];
+      ptx::mbarrier_arrive_if(speaks, &smem.k_empty[k_place.slot]);
+      k_place.next();
+    }
+    begin_pv();
+    if (lane == 0) ptx::mbarrier_arrive(smem.q_empty);
+    for (int t = own_tiles; t < tiles; ++t) {
+      wait_for_turn(), hand_on_turn();
+      ptx::mbarrier_wait(&smem.k_full[k_place.slot], k_place.parity);
+      if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[k_place.slot]);
+      k_place.next();
+    }
+    ptx::wgmma_wait<0>();
+    ptx::keep(o);
+    for (int t = own_tiles - 1; t < tiles; ++t) {
+      ptx::mbarrier_wait(&smem.v_full[v_place.slot], v_place.parity);
+      if (lane == 0) ptx::mbarrier_arrive(&smem.v_empty[v_place.slot]);
+      v_place.next();
+    }
+
+    // --- Epilogue of the piece: normalise, round to fp16, store -----------------------------------------------
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const float norm = 1.0f / quad_sum(row_sum[h]);
+      const int row = q0 + first_row + g + 8 * h;
+      half* const to = out + (std::size_t(head) * S + row) * D;
+#pragma unroll
+      for (int d = 0; d < D / 8; d += 4) {
+        unsigned x[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) x[i] = half_pair(o[4 * (d + i) + 2 * h] * norm, o[4 * (d + i) + 2 * h + 1] * norm);
+        transpose_quad(x, lane);  // now 8 columns from 8 (d + lane % 4) on
+        if (row < S) *reinterpret_cast<uint4*>(to + 8 * (d + lane % 4)) = make_uint4(x[0], x[1], x[2], x[3]);
+      }
+    }
+  }
+  if (group == 0) wait_for_turn();  // nobody else takes the last
+}
+
+// --- launcher --------------------------------------------------------------------------------------------
+// The work of the busiest SM, in rows of 64 queries with all keys, times what such a row costs in a block of so many
+// groups, one taken with another: fewer hide less, and more share what they load. Under a mask half of it is left, but
+// the longest block has it all.
+double work_per_sm(const Shape& shape, int groups) {
+  constexpr double COST[] = {0, 1.3, 1.15, 1.0, 1.04}, MASKED[] = {0, 1.3, 1.15, 1.1, 1.0};
+  const double rounds = double(ceil_div(shape.S, 64 * groups)) * shape.H * shape.B / multiprocessors();
+  return groups * (shape.causal ? std::max(rounds / 2, 1.0) * MASKED[groups] : std::ceil(rounds) * COST[groups]);
+}
+// Three groups at D = 128 have room for 80 keys: enough where all tiles are full.
+int most_groups(const Shape& shape) { return shape.D == 64 ? 4 : shape.causal ? 2 : 3; }
+
+template <class T>
+struct Launcher {
+  static bool takes(const Shape& shape) {
+    int best = 1;
+    for (int groups = 2; groups <= most_groups(shape); ++groups)
+      if (work_per_sm(shape, groups) < work_per_sm(shape, best)) best = groups;
+    return shape.D == T::D && best == T::GROUPS;
+  }
+  static LaunchPlan plan(const Shape& shape) {
+    SmemCount smem;
+    carve<T>(smem);
+    LaunchPlan plan = tile_plan<T>(shape, T::THREADS, smem);
+    plan.half_p = plan.counts_multiprocessors = true;
+    plan.kernel = kernel().name;
+    plan.block_of =
+        T::over_all_heads(shape.causal, shape.S, shape.B * shape.H) ? block_over_all_heads : block_head_by_head;
+    return plan;
+  }
+  static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
+    return launch_persistent_tma(kernel(), plan, args);
+  }
+  static auto kernel() {
+    return named_kernel<T::D, T::GROUPS, T::N, T::SLOTS>(attention<T::D, T::GROUPS, T::N, T::SLOTS>);
+  }
+};
+
+}  // namespace
+
+const lab::StageInfo& lab::stage() {
+  return stage_of<Launcher<Tile<64, 1, 128, 4>>, Launcher<Tile<64, 2, 128, 4>>, Launcher<Tile<64, 3, 128, 4>>,
+                  Launcher<Tile<64, 4, 64, 8>>, Launcher<Tile<128, 1, 128, 3>>, Launcher<Tile<128, 2, 128, 2>>,
+                  Launcher<Tile<128, 3, 80, 4>>>();
+}
