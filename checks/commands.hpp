@@ -23,6 +23,7 @@ int test_command(std::span<char*> args);          // acceptance.cpp
 int run_command(std::span<char*> args);           // run_files.cpp
 int plan_command(std::span<char*> args);          // report.cpp
 int trace_shared_command(std::span<char*> args);  // pages/trace_shared.cpp
+int trace_waits_command(std::span<char*> args);   // pages/trace_shared.cpp
 int layouts_command(std::span<char*> args);       // pages/layouts.cpp
 int racecheck_command(std::span<char*> args);     // racecheck.cpp
 int bench_cpu_command(std::span<char*> args);     // bench_cpu.cpp
@@ -51,6 +52,8 @@ inline constexpr Command COMMANDS[] = {
      "layouts [shape=B,H,S,D array=A]        fragments over lanes, rows over banks, as JSON", false},
     {"trace-shared", trace_shared_command,
      "trace-shared shape=B,H,S,D[,causal] [block=N] [arrays=A,B]    what a block does with its shared memory, as text"},
+    {"trace-waits", trace_waits_command,
+     "trace-waits shape=B,H,S,D[,causal] [block=N]    a block's named barriers, mbarriers, copies, products"},
     {"plan", plan_command, "plan B H S D [causal]                how the stage launches a shape, as JSON", false},
 };
 

@@ -64,6 +64,7 @@ struct ExecEvent {
     release,      // all are there: one event per barrier, warp and lane of the last to arrive
     bar_arrive,   // a warp at a named barrier, told once per warp; `bytes` is the barrier's number
     bar_release,  // as many as it waited for are there
+    bar_pass,     // a warp goes on after its bar.sync, which took time or not; told once per warp
     // Of these, `array` and `row` name the copy's place in shared memory or the mbarrier; what a copy or a completed
     // phase does is told as its issuer's, or the last to arrive.
     tma_issue,          // a copy of `bytes` bytes
@@ -72,6 +73,10 @@ struct ExecEvent {
     mbarrier_complete,  // phase `bytes` is complete
     mbarrier_wait,      // a thread has to wait for phase `bytes`
     mbarrier_pass,      // a thread goes on after its wait for phase `bytes`, which took time or not
+    // Told once per warp; `array` and `row` of an issue are where its B lies.
+    wgmma_issue,   // a product with N = `bytes` may begin
+    wgmma_commit,  // of those issued so far, as one group
+    wgmma_wait,    // at most `bytes` groups are left
   };
   Kind kind{};
   std::uint32_t block = 0;

@@ -1,6 +1,6 @@
 // lab trace-shared: what one block does with its shared memory, as it happens on the CPU: who copies, waits, meets at a
 // barrier, reads and writes, and where. The figures of pipelines, scratch rows and overlapping stripes are drawn from
-// it.
+// it. lab trace-waits: its asynchronous work, event by event, for the figure of who waits for whom.
 #include <algorithm>
 #include <cstdio>
 #include <map>
@@ -39,6 +39,8 @@ const char* name(ExecEvent::Kind kind) {
       return "bar_arrive";
     case Kind::bar_release:
       return "bar_release";
+    case Kind::bar_pass:
+      return "bar_pass";
     case Kind::tma_issue:
       return "tma_issue";
     case Kind::tma_land:
@@ -51,6 +53,12 @@ const char* name(ExecEvent::Kind kind) {
       return "mbarrier_wait";
     case Kind::mbarrier_pass:
       return "mbarrier_pass";
+    case Kind::wgmma_issue:
+      return "wgmma_issue";
+    case Kind::wgmma_commit:
+      return "wgmma_commit";
+    case Kind::wgmma_wait:
+      return "wgmma_wait";
   }
   return "?";
 }
@@ -90,6 +98,64 @@ class Trace final : public ExecWatcher {
   std::vector<Record> records_;
 };
 
+// The events of named barriers, mbarriers, the copy engine and products, in order. Merged into one each: the lanes of a
+// warp that go on after a wait for an mbarrier's phase, and a warp's products of one group on one array. Left out: that
+// a thread has to wait, which depends on the schedule.
+class WaitTrace final : public ExecWatcher {
+ public:
+  struct Record {
+    ExecEvent event;
+    int times = 1;
+  };
+
+  void see(const ExecEvent& e) override {
+    using Kind = ExecEvent::Kind;
+    if (e.kind < Kind::bar_arrive || e.kind == Kind::mbarrier_wait) return;
+    if (e.kind == Kind::mbarrier_pass || e.kind == Kind::wgmma_issue) {
+      const bool product = e.kind == Kind::wgmma_issue;
+      const auto key = std::tuple(e.kind, e.warp, std::string(e.array), product ? groups_[e.warp] : e.row, e.bytes);
+      const auto [entry, fresh] = merged_.try_emplace(key, records_.size());
+      if (!fresh) {
+        ++records_[entry->second].times;
+        return;
+      }
+    }
+    if (e.kind == Kind::wgmma_commit) ++groups_[e.warp];
+    records_.push_back({e});
+  }
+  const std::vector<Record>& records() const { return records_; }
+
+ private:
+  std::map<std::tuple<ExecEvent::Kind, int, std::string, int, int>, std::size_t> merged_;
+  std::map<int, int> groups_;  // committed, by warp
+  std::vector<Record> records_;
+};
+
+struct TracedBlock {
+  Shape shape;
+  LaunchPlan plan;
+  std::uint32_t block;
+};
+
+// The words shape= and block=; BadInput if they name no block.
+TracedBlock traced_block(const KeyValues& words) {
+  const std::vector<Shape> shapes = bench_shapes(words.require("shape"));
+  if (shapes.size() != 1) throw BadInput("shape= names one shape, such as 1,1,512,64,causal");
+  const LaunchPlan plan = stage().plan(shapes[0]);
+  const auto blocks = std::uint64_t(plan.grid.x) * plan.grid.y * plan.grid.z;
+  const double block = double(words.number("block").value_or(0));
+  if (block < 0 || block >= double(blocks) || block != double(std::uint32_t(block)))
+    throw BadInput(format("block=%g: must be a whole number from 0 to %llu", block, (unsigned long long)(blocks - 1)));
+  return {shapes[0], plan, std::uint32_t(block)};
+}
+
+void watch(const TracedBlock& traced, ExecWatcher& watcher, bool check) {
+  ExecOptions options;
+  options.check = check, options.workers = 1, options.watcher = &watcher, options.blocks = {traced.block};
+  const Trial t = run_trial(traced.shape, Family::unit, options);
+  if (!t.ok()) throw std::runtime_error("the launch failed: " + t.message);
+}
+
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> words(1);
   for (const char c : text) c == ',' ? words.emplace_back() : (words.back() += c, words.back());
@@ -101,14 +167,8 @@ std::vector<std::string> split(const std::string& text) {
 int trace_shared_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape", "block", "arrays"};
   const KeyValues words(args, KEYS);
-  const std::vector<Shape> shapes = bench_shapes(words.require("shape"));
-  if (shapes.size() != 1) throw BadInput("shape= names one shape, such as 1,1,512,64,causal");
-  const Shape shape = shapes[0];
-  const LaunchPlan plan = stage().plan(shape);
-  const auto blocks = std::uint64_t(plan.grid.x) * plan.grid.y * plan.grid.z;
-  const double block = double(words.number("block").value_or(0));
-  if (block < 0 || block >= double(blocks) || block != double(std::uint32_t(block)))
-    throw BadInput(format("block=%g: must be a whole number from 0 to %llu", block, (unsigned long long)(blocks - 1)));
+  const TracedBlock traced = traced_block(words);
+  const auto& [shape, plan, block] = traced;
   std::vector<std::string> arrays;
   if (const auto chosen = words.get("arrays")) arrays = split(*chosen);
   for (const std::string& array : arrays)
@@ -121,10 +181,7 @@ int trace_shared_command(std::span<char*> args) {
     throw BadInput("this binary is not instrumented: trace-shared runs in a checked or a bug build on the CPU");
 
   Trace trace;
-  ExecOptions options;
-  options.check = true, options.workers = 1, options.watcher = &trace, options.blocks = {std::uint32_t(block)};
-  const Trial t = run_trial(shape, Family::unit, options);
-  if (!t.ok()) throw std::runtime_error("the launch failed: " + t.message);
+  watch(traced, trace, true);
 
   std::printf(
       "schema: trace-shared-1\nstage: %s\nbug: %s\nshape: %s\nblock: %u\nrows: %d per block, %d per warp\nkeys per "
@@ -148,6 +205,27 @@ int trace_shared_command(std::span<char*> args) {
       std::printf("\t\t\t\t\t\t%d\t%llu", e.bytes, (unsigned long long)r.events);
     std::printf("\n");
   }
+  return 0;
+}
+
+int trace_waits_command(std::span<char*> args) {
+  constexpr std::string_view KEYS[] = {"shape", "block"};
+  const TracedBlock traced = traced_block(KeyValues(args, KEYS));
+  const auto& [shape, plan, block] = traced;
+  if (!can_schedule()) throw BadInput("trace-waits runs on the CPU");
+  WaitTrace trace;
+  watch(traced, trace, false);
+  if (trace.records().empty())
+    throw BadInput(std::string(stage_name()) + " has no named barrier, no mbarrier and no asynchronous product");
+
+  std::printf("schema: trace-waits-1\nstage: %s\nbug: %s\nshape: %s\nblock: %u\nkeys per tile: %d\nslots: %d\n",
+              stage_name(), *planted_bug() ? planted_bug() : "none", text(shape).c_str(), unsigned(block), plan.tile_n,
+              plan.slots);
+  for (const SharedArray& a : plan.arrays)
+    std::printf("array %s: %s, %d rows of %d\n", a.name.c_str(), a.type.c_str(), a.rows, a.pitch);
+  std::printf("\nwarp\tevent\tarray\trow\tnumber\ttimes\n");
+  for (const auto& [e, times] : trace.records())
+    std::printf("%d\t%s\t%s\t%d\t%d\t%d\n", e.warp, name(e.kind), e.array, e.row, e.bytes, times);
   return 0;
 }
 

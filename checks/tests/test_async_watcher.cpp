@@ -3,6 +3,7 @@
 
 #include "checks/tests/test_exec.hpp"
 #include "common/ptx/tma.cuh"
+#include "common/ptx/wgmma.cuh"
 #include "common/smem_plan.cuh"
 
 using namespace lab;
@@ -74,6 +75,48 @@ TEST_CASE("async watcher: a load, its barrier and who waits, in order") {
       CHECK(e.row == expected[i].row);
       CHECK(e.bytes == expected[i].bytes);
       CHECK(e.line == expected[i].line);
+    }
+  }
+}
+
+TEST_CASE("async watcher: a warpgroup's products, their group and its wait, once per warp, whenever they happen") {
+  for (const Copies products : {Copies::at_wait, Copies::at_issue}) {
+    Log log;
+    ExecOptions options;
+    options.watcher = &log, options.workers = 1, options.products = products;
+    int issue = 0;
+    const Outcome outcome = run(
+        1, 128,
+        [&] {
+          AlignedSmemCursor cursor;
+          half* a = cursor.array<half, SWIZZLE_ALIGN>("a", 64, 64);
+          half* b = cursor.array<half, SWIZZLE_ALIGN>("b", 128, 64);
+          for (unsigned i = threadIdx.x; i < 128 * 64; i += 128) a[i % 4096] = b[i] = half(1.0f);
+          fence_proxy_async();
+          __syncthreads();
+          float d[32];
+          wgmma_fence();
+          HERE(issue, wgmma<64>(d, wgmma_descriptor(a, 0, 1024), wgmma_descriptor(b + 64 * 64, 0, 1024), false));
+          wgmma_commit();
+          wgmma_wait<1>();
+          wgmma_wait<0>();
+        },
+        options, 26 * 1024);
+    CHECK_MESSAGE(outcome.ok(), outcome.message());
+    for (int warp = 0; warp < 4; ++warp) {
+      CAPTURE(warp);
+      std::vector<ExecEvent> own;
+      for (const ExecEvent& e : log.events)
+        if (e.warp == warp) own.push_back(e);
+      REQUIRE(own.size() == 4);
+      CHECK(own[0].kind == Event::wgmma_issue);
+      CHECK(std::string(own[0].array) == "b");
+      CHECK(own[0].row == 64);
+      CHECK(own[0].bytes == 64);
+      CHECK(own[0].line == issue);
+      CHECK(own[1].kind == Event::wgmma_commit);
+      CHECK((own[2].kind == Event::wgmma_wait && own[2].bytes == 1));
+      CHECK((own[3].kind == Event::wgmma_wait && own[3].bytes == 0));
     }
   }
 }

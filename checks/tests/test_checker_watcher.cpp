@@ -105,6 +105,9 @@ TEST_CASE("watcher: ldmatrix is read row by row, by the lanes that point at the 
   CHECK(told.of(Kind::bar_arrive).size() == 2);
   REQUIRE(told.of(Kind::bar_release).size() == 1);
   CHECK(told.of(Kind::bar_release)[0].bytes == 3);
+  const auto passed = told.of(Kind::bar_pass);  // warp 0 did not wait, and goes on without a word
+  REQUIRE(passed.size() == 1);
+  CHECK((passed[0].warp == 1 && passed[0].lane == 0 && passed[0].bytes == 3));
 }
 
 TEST_CASE("watcher: a launch that nobody watches is the same launch") {

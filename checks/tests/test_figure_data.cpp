@@ -107,6 +107,44 @@ TEST_CASE("results: committed traces keep to the schema, and only the order of a
   CHECK(traces > 0);
 }
 
+TEST_CASE("results: committed traces of waits: nobody goes on before what it waited for has happened") {
+  std::size_t traces = 0;
+  for (const auto& entry : fs::directory_iterator(RESULTS / "waits")) {
+    CAPTURE(entry.path().string());
+    const std::string text = read(entry.path());
+    const std::size_t gap = text.find("\n\n");
+    REQUIRE(gap != text.npos);
+    CHECK(text.starts_with("schema: trace-waits-1\n"));
+    std::istringstream body(text.substr(gap + 2));
+    std::string line;
+    std::getline(body, line);
+    CHECK(line == "warp\tevent\tarray\trow\tnumber\ttimes");
+    std::map<std::string, int> phases, committed;  // complete, of each mbarrier; groups of each warp
+    std::map<std::string, std::size_t> releases;   // of each named barrier
+    std::size_t issued = 0, landed = 0, waits = 0;
+    while (std::getline(body, line)) {
+      CAPTURE(line);
+      const std::vector<std::string> f = split(line, "\t");
+      REQUIRE(f.size() == 6);
+      const std::string &warp = f[0], &event = f[1], barrier = f[2] + "[" + f[3] + "]";
+      const int number = std::stoi(f[4]);
+      if (event == "mbarrier_complete") CHECK(phases[barrier]++ == number);
+      if (event == "mbarrier_pass") CHECK(number < phases[barrier]);
+      if (event == "bar_release") ++releases[f[4]];
+      if (event == "bar_pass") CHECK(releases[f[4]] > 0);
+      issued += event == "tma_issue", landed += event == "tma_land";
+      CHECK(landed <= issued);
+      committed[warp] += event == "wgmma_commit";
+      if (event == "wgmma_wait") CHECK((++waits && number <= committed[warp]));
+    }
+    CHECK(issued > 0);
+    CHECK(landed == issued);
+    CHECK(waits > 0);
+    ++traces;
+  }
+  CHECK(traces > 0);
+}
+
 TEST_CASE("results: committed layouts: every element of a fragment is held, and by one lane") {
   const nlohmann::json layouts = nlohmann::json::parse(read(RESULTS / "layouts.json"));
   CHECK(layouts["schema"] == "layouts-1");

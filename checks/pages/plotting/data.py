@@ -17,6 +17,8 @@ TRACES = {
     "ring-3-slots": ("v2d_ldmatrix/checked", "shape=1,1,512,64,causal block=5 arrays=sK,sV"),
     "partial-stripe": ("v2c5_wmma_qk/bug-partial_stripe", "shape=1,1,64,64 block=0 arrays=sQ,S_scores,O_accum"),
 }
+# NAME -> build and arguments of `lab trace-waits`. Three slots and six key tiles: the loader has to wait for three of them.
+WAITS = {"in-step": ("v3d_producer/fixed", "shape=1,1,768,128 block=0"), "ping-pong": ("v3e_pingpong/fixed", "shape=1,1,768,128 block=0")}
 LDMATRIX = "v2d_ldmatrix/checked", "layouts shape=1,1,512,64 array=sK"
 PLANNED = ["1 8 512 64", "2 8 2048 64", "2 8 2048 128"]
 
@@ -41,6 +43,8 @@ def all_data(build):
         files[RESULTS / "error-maps" / f"{bug}.txt"] = lab(build, f"{head.stage}/bug-{bug}", " ".join(["error-map", *head.arguments]))
     for name, (variant, arguments) in TRACES.items():
         files[RESULTS / "traces" / f"{name}.tsv"] = lab(build, variant, f"trace-shared {arguments}")
+    for name, (variant, arguments) in WAITS.items():
+        files[RESULTS / "waits" / f"{name}.tsv"] = lab(build, variant, f"trace-waits {arguments}")
     stages = sorted((path.parent.name for path in (ROOT / "stages").glob("*/stage.conf")), key=natural)
     plans = [lab(build, f"{stage}/fixed", f"plan {shape}") for stage in stages for shape in PLANNED]
     plans.append(lab(build, "v2b_single_warp/bug-smem_overflow", "plan 2 8 2048 128"))
@@ -59,7 +63,7 @@ def write(build):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     kept = set(files)
-    for folder in ("error-maps", "traces"):
+    for folder in ("error-maps", "traces", "waits"):
         for path in (RESULTS / folder).iterdir():
             if path not in kept:
                 path.unlink()

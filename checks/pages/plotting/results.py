@@ -9,6 +9,7 @@ RESULTS = ROOT / "writeups" / "results"
 SCHEMAS = {"bench": "bench-1", "predictions": "predictions-1", "profile": "profile-1", "resources": "resources-1", "plans": "plans-1",
            "layouts": "layouts-1", "ldmatrix": "ldmatrix-1"}
 MAP_SCHEMA, TRACE_SCHEMA = "error-map-2", "trace-shared-1"
+WAITS_SCHEMA = "trace-waits-1"
 ACCEPTANCE = ["1,8,512,64", "1,8,512,64,causal", "2,8,2048,64", "2,8,2048,64,causal", "2,8,2048,128"]
 PEERS = {"torch_flash": "FlashAttention-2", "torch_cudnn": "cuDNN", "torch_efficient": "efficient", "torch_default": "default",
          "fa3": "FlashAttention-3"}
@@ -49,6 +50,7 @@ class Results:
         self.heads = map_heads()
         self.maps = {bug: {**read_map(RESULTS / "error-maps" / f"{bug}.txt"), "caption": head.caption, "beside": head.beside} for bug, head in self.heads.items()}
         self.traces = {path.stem: read_trace(path) for path in sorted((RESULTS / "traces").glob("*.tsv"))}
+        self.waits = {path.stem: read_trace(path, WAITS_SCHEMA) for path in sorted((RESULTS / "waits").glob("*.tsv"))}
         self.cases = {(c["program"], c["shape"]): c for c in self.bench["cases"]}
         self.stages = list(dict.fromkeys(c["program"] for c in self.bench["cases"] if c["kind"] == "stage"))
         self.shapes = list(dict.fromkeys(c["shape"] for c in self.bench["cases"]))
@@ -101,9 +103,9 @@ def read_map(path):
     return facts
 
 
-def read_trace(path):
-    """What a block did with its shared memory: `events` are dicts, in the order in which the CPU met them."""
-    facts, body = read_head(path, TRACE_SCHEMA)
+def read_trace(path, schema=TRACE_SCHEMA):
+    """What a block did with its shared memory, or waited for: `events` are dicts, in the order in which the CPU met them."""
+    facts, body = read_head(path, schema)
     header, *lines = body.splitlines()
     names = header.split("\t")
     facts["arrays"] = {}

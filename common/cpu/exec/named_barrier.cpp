@@ -77,11 +77,14 @@ void Block::named_barrier(const NamedBarrierCall& call) {
   NamedBarrierCall own = call;
   warp.payload[lane] = &own;
   meet(call.waits ? Collective::bar_sync : Collective::bar_arrive, 0xFFFFFFFFu, count_in, call.pc);
-  if (!call.waits || named_[call.id].uses != warp.out[lane]) return;
-  warp.parked |= 1u << lane;
-  warp.parked_at = call.id;
-  make_waiting(*current_);
-  wait_for_turn();
+  if (!call.waits) return;
+  if (named_[call.id].uses == warp.out[lane]) {
+    warp.parked |= 1u << lane;
+    warp.parked_at = call.id;
+    make_waiting(*current_);
+    wait_for_turn();
+  }
+  if (lane == 0) tell(ExecEvent::Kind::bar_pass, 0, std::size_t(call.id), call.pc);
 }
 
 // PTX says nothing of a barrier that is left half full when its block ends, and whoever protects something by it has

@@ -169,6 +169,9 @@ void Warpgroups::join(Product& product, int warp) {
   product.fenced[i] = product.passed_over[i] = false;
   product.d[i] = &accumulator_of(warp, product.call);
   own.open.push_back(&product);
+  block_.tell_of({std::uint16_t(warp * LANES), std::uint8_t(warp), 0}, ExecEvent::Kind::wgmma_issue,
+                 block_.shared().offset_of_window(wgmma_layout::Matrix(product.call.b_descriptor).address),
+                 std::size_t(product.call.n), product.call.pc);
   if (block_.checking()) watch_registers(product, warp, true);
   ++in_flight_;
   if (block_.products() == Copies::at_issue) execute_all(warp);
@@ -348,10 +351,14 @@ void Warpgroups::fence() {
   for (Product* product : own.open) product->fenced[std::size_t(warp % WARPS)] = true;
 }
 
-void Warpgroups::commit() { ++warps_[block_.self().warp].committed; }
+void Warpgroups::commit() {
+  ++warps_[block_.self().warp].committed;
+  block_.tell(ExecEvent::Kind::wgmma_commit, 0, 0, 0);
+}
 
 void Warpgroups::wait(std::uint32_t groups_left) {
   const int warp = block_.self().warp;
+  block_.tell(ExecEvent::Kind::wgmma_wait, 0, groups_left, 0);
   WarpProducts& own = warps_[std::size_t(warp)];
   const std::uint32_t until = own.committed > groups_left ? own.committed - groups_left : 0;
   const std::size_t i = std::size_t(warp % WARPS);
