@@ -95,6 +95,26 @@ def table_step(r, name):
     return table(header, rows) + [""] + ran_by(r)
 
 
+HOPPER_SHAPES = "2,8,2048,64", "2,8,2048,128", "4,16,8192,64", "4,16,8192,128"
+
+
+def table_hopper(r):
+    """Each stage from v2f on, and how many times faster it is than the one before; the peers below."""
+    first = next(i for i, stage in enumerate(r.stages) if short(stage) == "v2f")
+    rows = []
+    for before, stage in zip([None, *r.stages[first:]], r.stages[first:]):
+        cells = []
+        for shape in HOPPER_SHAPES:
+            old, new = r.time(before, shape) if before else None, r.time(stage, shape)
+            ratio = "" if old is None or new is None else f" (**{old / new:.2f}**)" if old < new else f" ({old / new:.2f})"
+            cells.append(us(new) + ratio)
+        rows.append([short(stage), *cells])
+    for peer in ("torch_cudnn", "fa3"):
+        if any(r.time(peer, shape) is not None for shape in HOPPER_SHAPES):
+            rows.append([PEERS[peer], *(us(r.time(peer, shape)) for shape in HOPPER_SHAPES)])
+    return table(["µs per call (times faster than the stage before; bold: slower)", *map(title, HOPPER_SHAPES)], rows) + [""] + ran_by(r)
+
+
 def table_profile(r):
     lines = []
     for shape in ("2,8,2048,64", "1,8,512,64"):
@@ -150,7 +170,7 @@ def table_predictions(r):
     return table(header, rows) + [""] + ran_by(r)
 
 
-TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "steps": table_steps, "profile": table_profile, "resources": table_resources}
+TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "steps": table_steps, "hopper": table_hopper, "profile": table_profile, "resources": table_resources}
 TARGETS = "sm_89", "sm_90a"  # an entry at sm_90 is of a stage whose target is sm_89
 MARKED = re.compile(r"(<!-- begin: table ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.S)
 
