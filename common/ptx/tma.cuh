@@ -3,6 +3,9 @@
 //
 //   What of a box lies outside the tensor arrives as zeros and counts as bytes. The destination is 128-byte aligned,
 //   and starts on 1024, 512 or 256 bytes with a swizzle of 128, 64 or 32.
+//   Its first column is a multiple of 8 halves, and a store begins at no negative place: anything else is an illegal
+//   instruction. Under a swizzle a row takes as much as that spans, however short it is. (Both seen on an H200 by
+//   `make probe-wgmma`; the manual does not say so.)
 //
 // The engine reads and writes by the asynchronous proxy: what threads wrote by plain stores it sees only after
 // fence_proxy_async() by them, and then a barrier with the thread that asks. Who waits on the mbarrier sees its bytes.

@@ -25,8 +25,8 @@ const std::string COMMITTED = "writeups/results/resources.json", WORK = "build/r
 // 512 keys take two slots for K/V tiles, 2048 take three; from v3g on these are also one shape for each tile.
 std::map<std::string, std::size_t> plans_of(const std::string& lab) {
   std::vector<std::string> plans;
-  for (const std::string shape :
-       {"1 8 512 64", "2 8 2048 64", "1 8 512 128", "2 8 2048 128", "2 8 2048 64 causal", "4 16 8192 64"}) {
+  for (const std::string shape : {"1 8 512 64", "2 8 2048 64", "1 8 512 128", "2 8 2048 128", "2 8 2048 64 causal",
+                                  "4 16 8192 64", "4 16 8192 128"}) {
     Args command = {lab, "plan"};
     for (const std::string& word : words_of(shape)) command.push_back(word);
     const Ran plan = capture(command);
