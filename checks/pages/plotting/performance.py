@@ -25,7 +25,7 @@ def draw_ladder(plt, d):
             axes.annotate(f"{t:.0f}×" if t >= 20 else f"{t:.1f}×" if t >= 2 else f"{t:.2f}×", (x, t), xytext=(dx, dy), textcoords="offset points", fontsize=7.5, color=COLOURS[i], ha=side,
                           bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3, "alpha": 0.85})
     axes.axhline(1, color=BLACK, linewidth=1.3)
-    axes.text(-0.42, 1.08, "the best of PyTorch's backends", fontsize=8)
+    axes.text(-0.42, 1.08, "the best peer", fontsize=8)
     axes.set_yscale("log")
     ticks = [0.5, 1, 2, 5, 10, 20, 50, 100]
     every = [t for times in d["times"].values() for t in times.values()]
@@ -38,7 +38,7 @@ def draw_ladder(plt, d):
     axes.grid(True, axis="y", **GRID)
     axes.legend(title="shape (B,H,S,D)", fontsize=8, title_fontsize=8, frameon=False, ncol=3, loc="upper right")
     peers = "; ".join(f"{title(s)} {PEERS[p]}, {t:.1f} µs" for s, (p, t) in d["peers"].items())
-    caption(figure, f"How many times as long each stage takes as the fastest of PyTorch's attention backends on the same shape. The best peers: {peers}. "
+    caption(figure, f"How many times as long each stage takes as the fastest peer (PyTorch's attention backends, FlashAttention-3) on the same shape. The best peers: {peers}. "
                     f"Medians of device time per call in a replayed CUDA graph. {d['source']}.")
     return figure
 
@@ -94,7 +94,7 @@ def draw_roofline(plt, d):
     axes.set_ylabel("TFLOP/s")
     axes.set_title("Rates reached, and the roofs of matrix units and device memory", fontsize=10)
     axes.grid(True, which="major", **GRID)
-    axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    axes.legend(fontsize=7.2, labelspacing=0.35, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
 
     for y, (stage, reached, shares) in enumerate(d["own"]):
         roofs = {name: reached / share for name, share in shares.items()}
