@@ -314,12 +314,14 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     for (int t = own_tiles; t < tiles; ++t) {
       wait_for_turn(), hand_on_turn();
       ptx::mbarrier_wait(&smem.k_full[(before + t) % SLOTS], (before + t) / SLOTS % 2);
+      __syncwarp();  // a lane that has not looked yet could come a round of the ring too late
       if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[(before + t) % SLOTS]);
     }
     ptx::wgmma_wait<0>();
     ptx::keep(o);
     for (int t = own_tiles - 1; t < tiles; ++t) {
       ptx::mbarrier_wait(&smem.v_full[(before + t) % SLOTS], (before + t) / SLOTS % 2);
+      __syncwarp();
       if (lane == 0) ptx::mbarrier_arrive(&smem.v_empty[(before + t) % SLOTS]);
     }
 

@@ -333,6 +333,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     for (int t = own_tiles; t < tiles; ++t) {
       wait_for_turn(), hand_on_turn();
       ptx::mbarrier_wait(&smem.k_full[k_place.slot], k_place.parity);
+      __syncwarp();  // a lane that has not looked yet could come a round of the ring too late
       if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[k_place.slot]);
       k_place.next();
     }
@@ -340,6 +341,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     ptx::keep(o);
     for (int t = own_tiles - 1; t < tiles; ++t) {
       ptx::mbarrier_wait(&smem.v_full[v_place.slot], v_place.parity);
+      __syncwarp();
       if (lane == 0) ptx::mbarrier_arrive(&smem.v_empty[v_place.slot]);
       v_place.next();
     }
