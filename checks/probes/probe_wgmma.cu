@@ -214,10 +214,20 @@ wgmma_probe::BoxAt box_of(const box_cases::Case& c) {
   return box;
 }
 
-void boxes(const std::string& kind, bool stores, Tally& tally) {
+// Launches the kernel that loads the box into `image`, or stores it; words[0]: where it lay, words[1]: whether it came.
+void move_box(bool stores, const box_cases::Case& c, const TensorMap& map, unsigned char* image, unsigned* words) {
   constexpr int SMEM = wgmma_probe::BOX_IMAGE + 1024;
-  must(cudaFuncSetAttribute(wgmma_probe::load_box, cudaFuncAttributeMaxDynamicSharedMemorySize, SMEM), "attribute");
-  must(cudaFuncSetAttribute(wgmma_probe::store_box, cudaFuncAttributeMaxDynamicSharedMemorySize, SMEM), "attribute");
+  must(stores ? cudaFuncSetAttribute(wgmma_probe::store_box, cudaFuncAttributeMaxDynamicSharedMemorySize, SMEM)
+              : cudaFuncSetAttribute(wgmma_probe::load_box, cudaFuncAttributeMaxDynamicSharedMemorySize, SMEM),
+       "attribute");
+  if (stores)
+    wgmma_probe::store_box<<<1, 128, SMEM>>>(map, box_of(c), words);
+  else
+    wgmma_probe::load_box<<<1, 128, SMEM>>>(map, box_of(c), image, words, words + 1);
+  must(cudaGetLastError(), "launch");
+}
+
+void boxes(const std::string& kind, bool stores, Tally& tally) {
   auto* const image_device = on_device<unsigned char>(nullptr, wgmma_probe::BOX_IMAGE);
   auto* const words = on_device<unsigned>(nullptr, 2);
   for (const box_cases::Case& c : box_cases::all_cases()) {
@@ -229,9 +239,8 @@ void boxes(const std::string& kind, bool stores, Tally& tally) {
     TensorMap map;
     must(make_tensor_map(map, reinterpret_cast<const half*>(device), c.shape), "tensor map");
     long wrong = 0;
+    move_box(stores, c, map, image_device, words);
     if (stores) {
-      wgmma_probe::store_box<<<1, 128, SMEM>>>(map, box_of(c), words);
-      must(cudaGetLastError(), "launch");
       const unsigned base = from_device(words, 1)[0];
       std::vector<std::uint16_t> expected = tensor;
       for (std::uint32_t i = 0; i < box_cases::box_halves(c.shape); ++i)
@@ -240,8 +249,6 @@ void boxes(const std::string& kind, bool stores, Tally& tally) {
       const auto stored = from_device(device, tensor.size());
       for (std::size_t i = 0; i < stored.size(); ++i) wrong += stored[i] != expected[i];
     } else {
-      wgmma_probe::load_box<<<1, 128, SMEM>>>(map, box_of(c), image_device, words, words + 1);
-      must(cudaGetLastError(), "launch");
       const auto said = from_device(words, 2);
       std::vector<unsigned char> expected(wgmma_probe::BOX_IMAGE, (unsigned char)wgmma_probe::BOX_POISON);
       for (std::uint32_t i = 0; i < box_cases::box_halves(c.shape); ++i) {
@@ -261,17 +268,11 @@ void boxes(const std::string& kind, bool stores, Tally& tally) {
 }
 
 void refused(const box_cases::Refused& c, Tally& tally) {
-  constexpr int SMEM = wgmma_probe::BOX_IMAGE + 1024;
-  must(cudaFuncSetAttribute(wgmma_probe::load_box, cudaFuncAttributeMaxDynamicSharedMemorySize, SMEM), "attribute");
-  must(cudaFuncSetAttribute(wgmma_probe::store_box, cudaFuncAttributeMaxDynamicSharedMemorySize, SMEM), "attribute");
   auto* const image = on_device<unsigned char>(nullptr, wgmma_probe::BOX_IMAGE);
   auto* const words = on_device<unsigned>(nullptr, 2);
   TensorMap map;
   must(make_tensor_map(map, on_device<half>(nullptr, box_cases::tensor_bytes(c.box) / 2), c.box.shape), "tensor map");
-  if (c.store)
-    wgmma_probe::store_box<<<1, 128, SMEM>>>(map, box_of(c.box), words);
-  else
-    wgmma_probe::load_box<<<1, 128, SMEM>>>(map, box_of(c.box), image, words, words + 1);
+  move_box(c.store, c.box, map, image, words);
   const cudaError_t seen = cudaDeviceSynchronize();
   tally.add(seen == cudaErrorIllegalInstruction,
             [&] { return box_cases::spelt(c.box) + ": " + cudaGetErrorString(seen); });

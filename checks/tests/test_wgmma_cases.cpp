@@ -19,14 +19,22 @@ using wgmma_cases::Case;
 
 namespace {
 
+struct Ended {
+  cudaError_t error;
+  std::string message;
+};
 template <class... Params, class... Args>
-void launched(const char* name, void (*kernel)(Params...), std::size_t smem, Args... args) {
+Ended ended(const char* name, void (*kernel)(Params...), std::size_t smem, Args... args) {
   take_exec_report();
   REQUIRE(opt_in_smem(name, kernel, smem) == cudaSuccess);
   REQUIRE(launch(name, kernel, 1, 128, smem, nullptr, args...) == cudaSuccess);
-  const cudaError_t finished = cudaDeviceSynchronize();
-  const ExecReport report = take_exec_report();
-  REQUIRE_MESSAGE(finished == cudaSuccess, report.message);
+  const cudaError_t error = cudaDeviceSynchronize();
+  return {error, take_exec_report().message};
+}
+template <class... Params, class... Args>
+void launched(const char* name, void (*kernel)(Params...), std::size_t smem, Args... args) {
+  const Ended end = ended(name, kernel, smem, args...);
+  REQUIRE_MESSAGE(end.error == cudaSuccess, end.message);
 }
 
 }  // namespace
@@ -99,17 +107,10 @@ TEST_CASE("copy engine: where no box may begin") {
     TensorMap map;
     REQUIRE(make_tensor_map(map, memory, c.box.shape) == cudaSuccess);
     const wgmma_probe::BoxAt box{2, {c.box.at[0], c.box.at[1]}, 2 * box_cases::box_halves(c.box.shape)};
-    take_exec_report();
-    if (c.store) {
-      REQUIRE(opt_in_smem("store_box", wgmma_probe::store_box, SMEM) == cudaSuccess);
-      (void)launch("store_box", wgmma_probe::store_box, 1, 128, SMEM, nullptr, map, box, &base);
-    } else {
-      REQUIRE(opt_in_smem("load_box", wgmma_probe::load_box, SMEM) == cudaSuccess);
-      (void)launch("load_box", wgmma_probe::load_box, 1, 128, SMEM, nullptr, map, box, image.data(), &base, &came);
-    }
-    CHECK(cudaDeviceSynchronize() == cudaErrorIllegalInstruction);
-    CHECK(take_exec_report().message.find(c.box.at[0] == 4 ? "a multiple of 8 halves" : "0 and more is allowed") !=
-          std::string::npos);
+    const Ended end = c.store ? ended("store_box", wgmma_probe::store_box, SMEM, map, box, &base)
+                              : ended("load_box", wgmma_probe::load_box, SMEM, map, box, image.data(), &base, &came);
+    CHECK(end.error == cudaErrorIllegalInstruction);
+    CHECK(end.message.find(c.box.at[0] == 4 ? "a multiple of 8 halves" : "0 and more is allowed") != std::string::npos);
     cudaFree(memory);
   }
 }
