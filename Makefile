@@ -15,7 +15,7 @@ GOALS += patches edit-bug save-bug mutants
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
 GOALS += archs format format-check compile_commands.json test-arm64
 GOALS += bench bench-cpu peers profile probe-wmma probe-mma probe-wgmma
-INNER_GOALS := sanitized tested-arm64
+INNER_GOALS := test-builds sanitized tested-arm64
 GPU_GOALS := bench profile probe-wmma probe-mma probe-wgmma
 NO_BUG_GOALS := bench-cpu profile
 WORDS := stage bug backend full turns q k v out causal scale seconds seed cases case check only shape rounds json sample new fix
@@ -43,6 +43,9 @@ else
 test: $(FIXED_LAB) $(if $(filter cpu,$(backend)),$(call lab_of,$(STAGE),checked))
 	@sh checks/tests/stage_test.sh '$(or $(full),0)' '$(or $(turns),0)' $^
 endif
+
+# What the pieces of `make test` run.
+test-builds: $(FIXED_LABS) $(BUG_LABS) $(if $(filter cpu,$(backend)),$(B)/unit $(CHECKED_LABS),$(PROBE))
 
 reproduce-bug: $(foreach p,$(PAIRS),$(call bug_lab,$(p)) $(call fixed_of_pair,$(p)))
 	@build/desk reproduce '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p))=$(call fixed_of_pair,$(p)))

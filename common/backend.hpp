@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/build_info.hpp"
 #include "common/gpu_fit.hpp"
 
 namespace lab {
@@ -102,7 +103,6 @@ const char* backend_name();                     // "cpu" or "gpu"
 std::string device_name();                      // "CPU, 2 workers" or the GPU's name
 std::optional<GpuProperties> gpu_properties();  // of the GPU that kernels run on; none on the CPU, or without a GPU
 bool can_schedule();                            // true on the CPU: schedules, copy modes and block samples are honoured
-bool can_check();  // true if the linked kernel was compiled with the checker's instrumentation
 
 // Leaves NaN in all shared memory before a launch, as far as the backend can: on the CPU every block starts that way.
 void poison_shared_memory();

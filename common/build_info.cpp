@@ -1,8 +1,7 @@
 // How a binary's kernel was built. Compiled once for each binary, with the kernel's own flags and
 //   -DLAB_STAGE="v2b_single_warp" -DLAB_BUG="warp7_nan" (or "")
 // so that kernel.cu is plain CUDA and knows nothing of it.
-#include "common/backend.hpp"
-#include "common/stage.hpp"
+#include "common/build_info.hpp"
 
 const char* lab::stage_name() { return LAB_STAGE; }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -74,7 +75,7 @@ std::string why_not(const StageNeeds& stage, const GpuProperties& gpu) {
   return wanted.empty() ? "" : "needs " + listed(wanted) + "; " + gpu.name + " has " + listed(there);
 }
 
-std::vector<StageNeeds> stages_in(const std::filesystem::path& folder) {
+std::vector<StageNeeds> stages_in(const std::string& folder) {
   std::vector<StageNeeds> stages;
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {

@@ -1,7 +1,6 @@
 // Whether a GPU can run a stage, decided from what both say of themselves: no GPU is asked here.
 #pragma once
 #include <cstddef>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,7 +45,7 @@ std::string why_not(const StageNeeds& stage, const GpuProperties& gpu);
 
 // The stages under `folder` (a directory per stage, with its stage.conf), by name. Throws BadInput, naming the file, if
 // one lacks target or smem. An absent folder has no stages.
-std::vector<StageNeeds> stages_in(const std::filesystem::path& folder);
+std::vector<StageNeeds> stages_in(const std::string& folder);
 
 // The whole line for a stage that cannot run: "skipped: v2b_single_warp " + why_not() + what does run of `all`.
 // "" if it can run.

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/build_info.hpp"
 #include "common/shape.hpp"
 
 namespace lab {
@@ -71,10 +72,5 @@ struct StageInfo {
 
 // The stage that this binary was linked with.
 const StageInfo& stage();
-
-// What this binary was built from: the stage's directory, and the bug that its patch put in ("" when fixed). Defined in
-// common/build_info.cpp.
-const char* stage_name();
-const char* planted_bug();
 
 }  // namespace lab

@@ -1,5 +1,6 @@
 #include "reference/inputs.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -52,22 +53,46 @@ void only_first_column(Inputs& in, const Shape& shape, double q) {
   }
 }
 
-// Two normal numbers for each even index.
+struct Range {
+  std::size_t begin, end;
+};
+
+// Two normal numbers for each even index of the ranges.
 template <class Make>
-void fill(std::vector<fp16>& tensor, std::size_t size, std::uint64_t seed, std::uint64_t id, Make make) {
-  tensor.resize(size);
+void fill(std::vector<fp16>& tensor, const std::vector<Range>& ranges, std::uint64_t seed, std::uint64_t id,
+          Make make) {
   const auto part = [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; i += 2) {
+    for (std::size_t i = begin / 2 * 2; i < end; i += 2) {
       const double radius = std::sqrt(-2 * std::log(uniform(seed, id, i)));
       const double angle = 2 * std::numbers::pi * uniform(seed, id, i + 1);
-      tensor[i] = to_fp16(float(make(radius * std::cos(angle))));
-      if (i + 1 < size) tensor[i + 1] = to_fp16(float(make(radius * std::sin(angle))));
+      if (i >= begin) tensor[i] = to_fp16(float(make(radius * std::cos(angle))));
+      if (i + 1 < end) tensor[i + 1] = to_fp16(float(make(radius * std::sin(angle))));
     }
   };
-  const std::size_t half = size / 4 * 2;
-  std::thread other(part, 0, half);
-  part(half, size);
+  const auto middle = [](const Range& range) { return (range.begin + (range.end - range.begin) / 2) / 2 * 2; };
+  std::thread other([&] {
+    for (const Range& range : ranges) part(range.begin, std::max(range.begin, middle(range)));
+  });
+  for (const Range& range : ranges) part(std::max(range.begin, middle(range)), range.end);
   other.join();
+}
+
+// The heads' elements, all of them without a list.
+std::vector<Range> elements_of(std::span<const std::uint32_t> heads, const Shape& shape) {
+  if (heads.empty()) return {{0, shape.elements()}};
+  const std::size_t per_head = std::size_t(shape.S) * shape.D;
+  std::vector<Range> ranges;
+  for (const std::uint32_t head : heads) ranges.push_back({head * per_head, (head + 1) * per_head});
+  return ranges;
+}
+
+void blank_all_but(const std::vector<Range>& ranges, std::vector<fp16>& tensor) {
+  std::size_t from = 0;
+  for (const Range& range : ranges) {
+    std::fill(tensor.begin() + std::ptrdiff_t(from), tensor.begin() + std::ptrdiff_t(range.begin), FP16_NAN);
+    from = range.end;
+  }
+  std::fill(tensor.begin() + std::ptrdiff_t(from), tensor.end(), FP16_NAN);
 }
 
 }  // namespace
@@ -98,19 +123,21 @@ Special special_of(int head, const Shape& shape) {
   return {tensor, value, (shape.S / 2 + 5 * head) % shape.S, (7 * head + 3) % shape.D};
 }
 
-Inputs make_inputs(Family family, const Shape& shape, std::uint64_t seed) {
+Inputs make_inputs(Family family, const Shape& shape, std::uint64_t seed, std::span<const std::uint32_t> heads) {
   const double qk = family == Family::notes || family == Family::special ? 0.1 : family == Family::peaked ? PEAK : 1.0;
   const double offset = family == Family::offset ? OFFSET : 0.0;
   Inputs in;
   const std::size_t size = shape.elements();
-  fill(in.q, size, seed, 0, [&](double x) { return qk * x; });
-  fill(in.k, size, seed, 1, [&](double x) { return qk * x + offset; });
+  const std::vector<Range> ranges = elements_of(heads, shape);
+  for (std::vector<fp16>* tensor : {&in.q, &in.k, &in.v}) tensor->resize(size);
+  fill(in.q, ranges, seed, 0, [&](double x) { return qk * x; });
+  fill(in.k, ranges, seed, 1, [&](double x) { return qk * x + offset; });
   if (family == Family::swamped || family == Family::cancelling) only_first_column(in, shape, 8);
   if (family == Family::impulse) {
     in.v.assign(size, fp16{0});
     for (std::size_t row = 0; row < shape.rows(); ++row) in.v[row * shape.D + row % shape.S % shape.D] = to_fp16(1.0f);
   } else {
-    fill(in.v, size, seed, 2, [&](double x) { return (family == Family::notes ? 0.1 : 1.0) * x; });
+    fill(in.v, ranges, seed, 2, [&](double x) { return (family == Family::notes ? 0.1 : 1.0) * x; });
   }
   const double score_per_k = 8 / std::sqrt(double(shape.D));
   if (family == Family::swamped) {
@@ -134,6 +161,7 @@ Inputs make_inputs(Family family, const Shape& shape, std::uint64_t seed) {
       std::vector<fp16>& tensor = s.tensor == 'q' ? in.q : s.tensor == 'k' ? in.k : in.v;
       tensor[(std::size_t(head) * shape.S + s.row) * shape.D + s.col] = to_fp16(s.value);
     }
+  for (std::vector<fp16>* tensor : {&in.q, &in.k, &in.v}) blank_all_but(ranges, *tensor);
   return in;
 }
 

@@ -2,6 +2,7 @@
 // other families exist to be failed on.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -44,7 +45,8 @@ struct Inputs {
 
 // The same bits on every machine and compiler: a hash of (seed, tensor, index) and Box-Muller in fp64, no
 // std:: distribution. (Another libm's last bit of log, sin or cos shows in fp16 for about one element in
-// 2^40.) Element i of a tensor depends on the flat index only.
-Inputs make_inputs(Family family, const Shape& shape, std::uint64_t seed);
+// 2^40.) Element i of a tensor depends on the flat index only. Where only some of the B*H heads are looked at, `heads`
+// lists them, ascending: the others are NaN, which takes no time and shows in every answer that takes from them.
+Inputs make_inputs(Family family, const Shape& shape, std::uint64_t seed, std::span<const std::uint32_t> heads = {});
 
 }  // namespace lab

@@ -43,7 +43,7 @@ bool run_and_report(const Case& test) {
   } catch (const std::exception& e) {
     result.problems.push_back(std::string("the harness could not go on: ") + e.what());
   }
-  session->progress.finish(case_cost(test, session->options.full));
+  session->progress.finish(case_cost(test, session->options));
   session->report.add(result);
   return result.green();
 }
@@ -61,7 +61,7 @@ TEST_CASE("whole: other scales") { run_group(Group::scales); }
 TEST_CASE("whole: NaN and infinities") { run_group(Group::special); }
 TEST_CASE("whole: addresses past 2^32 elements") { run_group(Group::far); }
 TEST_CASE("quick: every case, the cheapest first, until one is red") {
-  std::ranges::stable_sort(session->cases, {}, [](const Case& c) { return case_cost(c, session->options.full); });
+  std::ranges::stable_sort(session->cases, {}, [](const Case& c) { return case_cost(c, session->options); });
   if (const std::size_t most = session->options.cheapest; most && most < session->cases.size())
     session->cases.resize(most);
   for (const Case& test : session->cases) REQUIRE(run_and_report(test));
@@ -73,7 +73,7 @@ TEST_SUITE_END();
 int run_acceptance(const AcceptanceOptions& options) {
   std::vector<Case> cases = all_cases(options.seed);
   double cost = 0;
-  for (const Case& test : cases) cost += case_cost(test, options.full);
+  for (const Case& test : cases) cost += case_cost(test, options);
   Session current{options, cases, Report(options), Progress(cases.size(), cost, options.full)};
   session = &current;
 

@@ -17,7 +17,9 @@ struct AcceptanceOptions {
   std::size_t cheapest = 0;  // quick, with so many cases only; 0: all of them
   bool once = false;         // each case is launched for the oracle alone, and not repeated: a question, no acceptance
   std::uint64_t seed = 1;
-  bool turns = false;  // a case is repeated once, by turns under one of the other runs: where all stages are tested
+  // Where all stages are tested, on the CPU: of each case fewer tiles run, and they are repeated once, by turns under
+  // one of the other runs.
+  bool turns = false;
 };
 
 enum class Group {

@@ -34,10 +34,12 @@ struct Tiling {
 struct Coverage {
   std::vector<std::uint32_t> checked, repeated;  // linear block indices; the second are some of the first
 };
-Coverage coverage(const Case& test, const Tiling& tiling, bool full);
+Coverage coverage(const Case& test, const Tiling& tiling, const AcceptanceOptions& options);
+// The heads of those blocks, ascending, counted over batches; none are listed on a GPU, which runs every block.
+std::vector<std::uint32_t> heads_that_run(const Case& test, const Tiling& tiling, const AcceptanceOptions& options);
 
 // What a case takes, in units of Tiling::tile_cost: for the progress line, and for quick=1, which runs the cheapest
 // first.
-double case_cost(const Case& test, bool full);
+double case_cost(const Case& test, const AcceptanceOptions& options);
 
 }  // namespace lab

@@ -11,9 +11,9 @@ namespace {
 
 // A cost of 1 is a 64-row tile at S=2048, D=64: 40 ms (v1) to 90 ms (v2b) of a core on the CPU backend. What
 // a case may spend unless full=1: the mission shape runs whole on the notes' inputs.
-constexpr double NOTES_COST = 17, CHECKED_COST = 6;  // the launch that the oracle checks
-constexpr double REPEATED_COST = 0.5;                // each later one, compared bit by bit
-constexpr std::size_t FEWEST_CHECKED = 4, FEWEST_REPEATED = 1;
+constexpr double NOTES_COST = 17, CHECKED_COST = 6, TURNS_COST = 3;  // the launch that the oracle checks
+constexpr double REPEATED_COST = 0.5;                                // each later one, compared bit by bit
+constexpr std::size_t FEWEST_CHECKED = 4, FEWEST_IN_TURNS = 2, FEWEST_REPEATED = 1;
 
 // `count` of `total`, ascending: one at random from each of `count` equal runs, so that they spread over
 // heads and batches; the last is always among them, and the first if there are two.
@@ -30,7 +30,7 @@ std::vector<std::uint32_t> sample(std::uint32_t total, std::size_t count, std::u
 
 }  // namespace
 
-Coverage coverage(const Case& test, const Tiling& tiling, bool full) {
+Coverage coverage(const Case& test, const Tiling& tiling, const AcceptanceOptions& options) {
   const auto some_of = [&](std::uint32_t total, double cost, std::size_t fewest) {
     return sample(total, std::max(fewest, std::size_t(cost / tiling.tile_cost())), test.seed);
   };
@@ -39,23 +39,35 @@ Coverage coverage(const Case& test, const Tiling& tiling, bool full) {
     c.checked = {tiling.tiles() - tiling.tiles_per_head, tiling.tiles() - 1};
     return c;
   }
-  c.checked = full ? sample(tiling.tiles(), tiling.tiles(), test.seed)
-                   : some_of(tiling.tiles(), test.group == Group::notes ? NOTES_COST : CHECKED_COST, FEWEST_CHECKED);
+  const bool fewer = options.turns && can_schedule();
+  const double cost = test.group == Group::notes ? NOTES_COST : fewer ? TURNS_COST : CHECKED_COST;
+  c.checked = options.full ? sample(tiling.tiles(), tiling.tiles(), test.seed)
+                           : some_of(tiling.tiles(), cost, fewer ? FEWEST_IN_TURNS : FEWEST_CHECKED);
   if (!can_schedule()) {
     c.repeated = c.checked;  // a GPU runs every tile each time
     return c;
   }
   // Even full=1 repeats a sample only, a larger one: all schedules on all tiles would take an hour.
   for (const std::uint32_t i :
-       some_of(std::uint32_t(c.checked.size()), full ? CHECKED_COST : REPEATED_COST, FEWEST_REPEATED))
+       some_of(std::uint32_t(c.checked.size()), options.full ? CHECKED_COST : REPEATED_COST, FEWEST_REPEATED))
     c.repeated.push_back(c.checked[i]);
   return c;
 }
 
+std::vector<std::uint32_t> heads_that_run(const Case& test, const Tiling& tiling, const AcceptanceOptions& options) {
+  std::vector<std::uint32_t> heads;
+  if (!can_schedule()) return heads;
+  for (const std::uint32_t tile : coverage(test, tiling, options).checked)
+    heads.push_back(tile / tiling.tiles_per_head);
+  std::ranges::sort(heads);
+  heads.erase(std::ranges::unique(heads).begin(), heads.end());
+  return heads;
+}
+
 // Four repeats, of which the random schedule takes about as long as three.
-double case_cost(const Case& test, bool full) {
+double case_cost(const Case& test, const AcceptanceOptions& options) {
   const Tiling t(test.shape, stage().plan(test.shape));
-  const Coverage c = coverage(test, t, full);
+  const Coverage c = coverage(test, t, options);
   return (double(c.checked.size()) + 6.0 * double(c.repeated.size())) * t.tile_cost();
 }
 

@@ -173,7 +173,7 @@ int check_harness_command(const Args& args) {
 
 int racecheck_command(const Args& args) {
   expect_args(args, 1, 10000, "racecheck LAB...");
-  bool clean = true;
+  Counts counts;  // failed: builds with findings
   side_by_side(
       args,
       [](const std::string& lab) {
@@ -182,9 +182,10 @@ int racecheck_command(const Args& args) {
       [&](const LabRun& looked) {
         std::fputs(looked.out.c_str(), stdout);
         std::fflush(stdout);
-        clean = clean && looked.status == 0;
+        ++(looked.status == 0 ? counts.passed : counts.failed);
       });
-  return clean ? 0 : 1;
+  if (args.size() > 1) std::printf("%s\n", total_line(counts).c_str());
+  return counts.failed == 0 ? 0 : 1;
 }
 
 int broken_version_command(const Args& args) {

@@ -33,9 +33,9 @@ constexpr Command COMMANDS[] = {
      "mutants MAKE ONLY STAGE...\n                           builds and runs them; each must be red, or said to be "
      "equivalent"},
     {"pieces", pieces_command,
-     "pieces [limit=SECONDS] [counted]\n                           runs the lines NAME: COMMAND of standard input, and "
-     "adds "
-     "up what they count"},
+     "pieces [limit=SECONDS] [counted]\n                           runs the lines NAME: COMMAND of standard input side "
+     "by "
+     "side, and adds up what they count"},
 };
 
 }  // namespace

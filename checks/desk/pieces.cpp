@@ -1,4 +1,5 @@
-// desk pieces: a test run made of pieces, each a command with a log of its own.
+// desk pieces: a test run made of pieces, each a command with a log of its own. As many run at a time as there are
+// cores; those below an empty line wait for all above it.
 #include "checks/desk/pieces.hpp"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 
 #include "checks/desk/commands.hpp"
 #include "checks/desk/process.hpp"
+#include "checks/desk/side_by_side.hpp"
 
 namespace lab::desk {
 namespace {
@@ -36,26 +38,38 @@ int seconds_since(std::chrono::steady_clock::time_point start) {
   return int(std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start).count());
 }
 
-Counts run_piece(const std::string& name, const std::string& command, int limit, bool counted) {
-  std::string file = name;
+struct Piece {
+  std::string name, command;
+};
+struct Ran {
+  const Piece* piece;
+  std::string log, text;  // text: what the log says
+  Counts counts;
+  int seconds;
+};
+
+Ran run_piece(const Piece& piece, int limit, bool counted) {
+  std::string file = piece.name;
   std::ranges::replace_if(
       file, [](char c) { return c == ' ' || c == '/'; }, '-');
   const std::string log = LOGS + file + ".log";
   const auto start = std::chrono::steady_clock::now();
-  const Ended ended = run_limited({"sh", "-c", command}, log, limit);
+  const Ended ended = run_limited({"sh", "-c", piece.command}, log, limit);
   if (ended.timed_out) append(log, "stopped: still running after " + std::to_string(limit) + " s\n");
   const std::string text = read_text(log);
-  const Counts counts = judge(text, ended.status, counted);
-  std::printf("%-34s %4d passed %3d failed %5d s  %s\n", name.c_str(), counts.passed, counts.failed,
-              seconds_since(start), remark_in(text).c_str());
-  if (counts.failed > 0) {
-    std::printf("    %s ends:\n", log.c_str());
-    const std::vector<std::string> lines = lines_of(text);
+  return {&piece, log, text, judge(text, ended.status, counted), seconds_since(start)};
+}
+
+void report(const Ran& ran) {
+  std::printf("%-34s %4d passed %3d failed %5d s  %s\n", ran.piece->name.c_str(), ran.counts.passed, ran.counts.failed,
+              ran.seconds, remark_in(ran.text).c_str());
+  if (ran.counts.failed > 0) {
+    std::printf("    %s ends:\n", ran.log.c_str());
+    const std::vector<std::string> lines = lines_of(ran.text);
     for (std::size_t i = lines.size() > 25 ? lines.size() - 25 : 0; i < lines.size(); ++i)
       std::printf("    %s\n", lines[i].c_str());
   }
   std::fflush(stdout);
-  return counts;
 }
 
 }  // namespace
@@ -107,20 +121,29 @@ int pieces_command(const Args& args) {
     if (arg == "counted")
       counted = true;
     else if (std::sscanf(arg.c_str(), "limit=%d%n", &limit, &used) != 1 || std::size_t(used) != arg.size() || limit < 1)
-      throw BadInput("'" + arg + "'; usage: desk pieces [limit=SECONDS] [counted] < LINES, each NAME: COMMAND");
+      throw BadInput("'" + arg +
+                     "'; usage: desk pieces [limit=SECONDS] [counted] < LINES, each NAME: COMMAND or empty");
   }
   const auto start = std::chrono::steady_clock::now();
-  std::vector<std::pair<std::string, std::string>> pieces;
+  std::vector<std::vector<Piece>> groups(1);
   for (std::string line; std::getline(std::cin, line);) {
+    if (line.empty()) {
+      groups.emplace_back();
+      continue;
+    }
     const std::size_t colon = line.find(": ");
     if (colon == line.npos) throw BadInput("'" + line + "' is no piece: NAME: COMMAND");
-    pieces.emplace_back(line.substr(0, colon), line.substr(colon + 2));
+    groups.back().push_back({line.substr(0, colon), line.substr(colon + 2)});
   }
+  leave_signals_to_run_limited();
   Counts total;
-  for (const auto& [name, command] : pieces) {
-    const Counts counts = run_piece(name, command, limit, counted);
-    total.passed += counts.passed, total.failed += counts.failed, total.skipped += counts.skipped;
-  }
+  for (const std::vector<Piece>& group : groups)
+    side_by_side(
+        group, [&](const Piece& piece) { return run_piece(piece, limit, counted); },
+        [&](const Ran& ran) {
+          report(ran);
+          total.passed += ran.counts.passed, total.failed += ran.counts.failed, total.skipped += ran.counts.skipped;
+        });
   std::printf("%d s in all\n%s\n", seconds_since(start), total_line(total).c_str());
   return total.failed == 0 && total.passed > 0 ? 0 : 1;
 }

@@ -7,10 +7,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <stdexcept>
 
 #include "checks/desk/desk.hpp"
@@ -68,6 +71,10 @@ void check_log(const std::string& log) {
   if (!log.empty()) write_text(log, "");
 }
 
+// Those that run_limited has under way, in any thread.
+std::mutex groups_lock;
+std::set<pid_t> groups;
+
 void end_group(pid_t group) {
   kill(-group, SIGTERM);
   const auto until = Clock::now() + GRACE;
@@ -80,7 +87,25 @@ void end_group(pid_t group) {
   kill(-group, SIGKILL);
 }
 
+// The desk was asked to end: whoever of its threads was told ends what all have started.
+[[noreturn]] void end_all(int signal) {
+  const std::lock_guard guard(groups_lock);  // kept: nothing starts any more
+  for (const pid_t group : groups) kill(-group, SIGTERM);
+  for (const pid_t group : groups) end_group(group);
+  std::fflush(nullptr);
+  _exit(128 + signal);
+}
+
+constexpr auto LOOK = std::chrono::milliseconds(50);  // another thread may have been told of this one's child
+
+const sigset_t& watched() {
+  static const sigset_t set = set_of({SIGCHLD, SIGINT, SIGTERM, SIGHUP});
+  return set;
+}
+
 }  // namespace
+
+void leave_signals_to_run_limited() { pthread_sigmask(SIG_BLOCK, &watched(), nullptr); }
 
 Ended run(const Argv& argv, const std::string& log) {
   check_log(log);
@@ -96,39 +121,43 @@ Ended run(const Argv& argv, const std::string& log) {
 
 Ended run_limited(const Argv& argv, const std::string& log, int limit) {
   check_log(log);
-  const sigset_t watched = set_of({SIGCHLD, SIGINT, SIGTERM, SIGHUP});
-  sigset_t mask;
-  sigprocmask(SIG_BLOCK, &watched, &mask);
+  sigset_t mask, childs;
+  pthread_sigmask(SIG_BLOCK, &watched(), &mask);
+  childs = mask;
+  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigdelset(&childs, signal);
   const auto until = Clock::now() + std::chrono::seconds(limit);
-  const pid_t pid = start(argv, log, true, mask);
-  Ended ended;
-  if (pid < 0) {
-    ended = not_started(argv);
-  } else {
-    for (int waited = 0;;) {
-      const pid_t done = waitpid(pid, &waited, WNOHANG);
-      if (done == pid) {
-        ended.status = status_of(waited);
-        break;
-      }
-      const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(until - Clock::now()).count();
-      if (left <= 0) {
-        end_group(pid);
-        while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-        }
-        ended = {124, true};
-        break;
-      }
-      const timespec wait{left / 1000000000, left % 1000000000};
-      const int signal = sigtimedwait(&watched, nullptr, &wait);
-      if (signal > 0 && signal != SIGCHLD) {
-        end_group(pid);
-        std::fflush(nullptr);
-        _exit(128 + signal);
-      }
-    }
+  pid_t pid;
+  {
+    const std::lock_guard guard(groups_lock);
+    pid = start(argv, log, true, childs);
+    if (pid > 0) groups.insert(pid);
   }
-  sigprocmask(SIG_SETMASK, &mask, nullptr);
+  Ended ended;
+  if (pid < 0) ended = not_started(argv);
+  for (int waited = 0; pid > 0;) {
+    const pid_t done = waitpid(pid, &waited, WNOHANG);
+    if (done == pid) {
+      ended.status = status_of(waited);
+      break;
+    }
+    const auto left = until - Clock::now();
+    if (left <= left.zero()) {
+      end_group(pid);
+      while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+      }
+      ended = {124, true};
+      break;
+    }
+    const auto look = std::chrono::duration_cast<std::chrono::nanoseconds>(std::min<Clock::duration>(left, LOOK));
+    const timespec wait{0, look.count()};
+    const int signal = sigtimedwait(&watched(), nullptr, &wait);
+    if (signal > 0 && signal != SIGCHLD) end_all(signal);
+  }
+  if (pid > 0) {
+    const std::lock_guard guard(groups_lock);
+    groups.erase(pid);
+  }
+  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
   return ended;
 }
 

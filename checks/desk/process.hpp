@@ -18,7 +18,9 @@ struct Ended {
 Ended run(const Argv& argv, const std::string& log = "");
 
 // The same in a process group of its own, which is ended as a whole after `limit` seconds, or when the desk itself is
-// asked to end (^C, SIGTERM): then this call does not return, and the desk's status is 128 + signal.
+// asked to end (^C, SIGTERM): then this call does not return, and the desk's status is 128 + signal. Several threads
+// may call it at a time; the one that starts them first calls leave_signals_to_run_limited().
 Ended run_limited(const Argv& argv, const std::string& log, int limit);
+void leave_signals_to_run_limited();
 
 }  // namespace lab::desk

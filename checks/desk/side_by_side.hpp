@@ -1,31 +1,33 @@
 // Work for all cores, its results in order.
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <future>
-#include <semaphore>
 #include <thread>
 #include <type_traits>
 #include <vector>
 
 namespace lab::desk {
 
-// Calls make(item) of each item, as many at a time as there are cores, and take(result) of each result, in the order of
-// the items and as soon as those before it are taken. An exception of make comes out where its result would be taken,
-// after all that has begun is over. `make` must not touch what another call of it does.
+// Calls make(item) of each item, as many at a time as there are cores and the first ones first, and take(result) of
+// each result, in the order of the items and as soon as those before it are taken. An exception of make comes out where
+// its result would be taken, after all other items are done. `make` must not touch what another call of it does.
 template <class Item, class Make, class Take>
 void side_by_side(const std::vector<Item>& items, Make make, Take take) {
-  std::counting_semaphore<> cores(std::max(1, int(std::thread::hardware_concurrency())));
-  std::vector<std::future<std::invoke_result_t<Make, const Item&>>> results;
-  for (const Item& item : items)
-    results.push_back(std::async(std::launch::async, [&cores, &make, &item] {
-      struct Core {
-        std::counting_semaphore<>& of;
-        explicit Core(std::counting_semaphore<>& s) : of(s) { of.acquire(); }
-        ~Core() { of.release(); }
-      } const core(cores);
-      return make(item);
-    }));
-  for (auto& result : results) take(result.get());
+  using Result = std::invoke_result_t<Make, const Item&>;
+  std::vector<std::promise<Result>> results(items.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < items.size(); i = next++) try {
+        results[i].set_value(make(items[i]));
+      } catch (...) {
+        results[i].set_exception(std::current_exception());
+      }
+  };
+  std::vector<std::jthread> workers;  // joined at the end, also where take throws
+  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  for (std::size_t i = 0; i < std::min(cores, items.size()); ++i) workers.emplace_back(work);
+  for (auto& result : results) take(result.get_future().get());
 }
 
 }  // namespace lab::desk

@@ -58,7 +58,8 @@ int racecheck_command(std::span<char*> args) {
         ExecOptions options;
         options.schedule = schedule, options.copies = copies, options.check = true, options.gaps = true;
         options.products = schedule == Schedule::random ? Copies::random : copies;  // of wgmma
-        if (plan.counts_multiprocessors && shape.S < 1024) options.multiprocessors = 1;
+        // Blocks with several pieces of work each, and not hundreds.
+        if (plan.counts_multiprocessors && shape.S < 1024) options.multiprocessors = shape.H > 2 ? 32 : 1;
         if (shape.S >= 1024) {
           const std::uint32_t tiles = plan.grid.x;
           options.blocks = plan.blocks_of({0, tiles / 2, tiles - 1}, shape);

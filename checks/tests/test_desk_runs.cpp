@@ -7,6 +7,7 @@
 #include <chrono>
 #include <filesystem>
 #include <string>
+#include <thread>
 
 #include "checks/desk/desk.hpp"
 #include "checks/desk/pieces.hpp"
@@ -80,6 +81,48 @@ TEST_CASE("asked to end, the desk ends what it started and itself") {
     CHECK(WEXITSTATUS(waited) == 128 + signal);
     CHECK(gone(dir.path("pid")));
   }
+}
+
+TEST_CASE("asked to end with two programs under way, the desk ends both") {
+  const ScratchDir dir;
+  const std::string pids[] = {dir.path("pid-0"), dir.path("pid-1")};
+  const pid_t desk = fork();
+  if (desk == 0) {
+    leave_signals_to_run_limited();
+    const auto hang = [&](int i) {
+      run_limited({"sh", "-c", "sleep 300 & echo $! > '" + pids[i] + "'; wait"}, dir.path("log" + std::to_string(i)),
+                  250);
+    };
+    std::thread other(hang, 1);
+    hang(0);
+    other.join();
+    _exit(0);
+  }
+  for (const std::string& pid : pids)
+    for (int i = 0; i < 1000; ++i) {
+      if (std::filesystem::exists(pid) && !read_text(pid).empty()) break;
+      usleep(10000);
+    }
+  kill(desk, SIGINT);
+  int waited = 0;
+  REQUIRE(waitpid(desk, &waited, 0) == desk);
+  CHECK(WIFEXITED(waited));
+  CHECK(WEXITSTATUS(waited) == 128 + SIGINT);
+  CHECK(gone(pids[0]));
+  CHECK(gone(pids[1]));
+}
+
+TEST_CASE("programs that end while others run are noticed at once") {
+  const ScratchDir dir;
+  const auto start = Clock::now();
+  const auto nap = [&](int i) {
+    for (int n = 0; n < 5; ++n)
+      CHECK(run_limited({"sleep", "0.1"}, dir.path("nap" + std::to_string(i)), 60).status == 0);
+  };
+  std::thread other(nap, 1);
+  nap(0);
+  other.join();
+  CHECK(seconds_since(start) < 30);
 }
 
 TEST_CASE("the last count of a log holds") {

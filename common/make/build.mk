@@ -21,6 +21,8 @@ HOST_FLAGS := -g1
 HOST_TEST_FLAGS := -O1 -g1
 # Half of what a test spends is in these; vectors change no bit of what they compute, for no order of additions changes.
 HOT_FLAGS := -g1 -O3
+# Of kernels, reports need all lines and what was inlined where (level 1 lacks some), and not in which register a variable is.
+KERNEL_FLAGS := -fno-var-tracking
 endif
 # make sanitize: a build of its own. The checker's instrumentation and AddressSanitizer exclude each other.
 ifdef SANITIZE
@@ -67,7 +69,7 @@ DESK_LIB := $(if $(ARM64),,$(DESK_LIB))
 UNIT_OBJ := $(UNIT_SRC:%.cpp=$(B)/obj/%.o)
 
 # A changed flag rebuilds what was built with the old one.
-FLAGS := $(CXX) $(CXXFLAGS) $(HOST_FLAGS) $(HOST_TEST_FLAGS) $(HOT_FLAGS) | $(NVCC) $(NVCCFLAGS) $(GENCODE) | $(INCLUDES) $(LIBS)
+FLAGS := $(CXX) $(CXXFLAGS) $(HOST_FLAGS) $(HOST_TEST_FLAGS) $(HOT_FLAGS) $(KERNEL_FLAGS) | $(NVCC) $(NVCCFLAGS) $(GENCODE) | $(INCLUDES) $(LIBS)
 $(B)/flags: FORCE
 	@mkdir -p $(@D); printf '%s\n' '$(FLAGS)' | cmp -s - $@ || printf '%s\n' '$(FLAGS)' > $@
 FORCE:
@@ -96,7 +98,7 @@ $(B)/%/kernel.o: $$(if $$(call planted_in,$$*)$$(call mutant_in,$$*),$(B)/$$*,st
 ifeq ($(backend),gpu)
 	@$(NVCC) $(NVCCFLAGS) $(call gencode_of,$(call stage_of,$*)) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
 else
-	@$(CXX) -x c++ $(CXXFLAGS) $(NO_PSABI) $(if $(call mutant_in,$*),$(if $(call draft_in,$*),-O0,-O1 -g1) -I$(B)/$*) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@
+	@$(CXX) -x c++ $(CXXFLAGS) $(NO_PSABI) $(KERNEL_FLAGS) $(if $(call mutant_in,$*),$(if $(call draft_in,$*),-O0,-O1 -g1) -I$(B)/$*) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@
 endif
 
 # The kernel with a bug's patch applied, or with a mistake that nobody planted. #line directives in it name the lines of kernel.cu and of the patch.
@@ -132,7 +134,7 @@ $(B)/liblab.a: $(LIB_OBJ)
 $(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(DESK_LIB) $(B)/liblab.a
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
 $(B)/obj/checks/tests/%_kernels.o: private CXXFLAGS += $(NO_PSABI) $(if $(SANITIZE),,-fsanitize=thread)
-$(B)/obj/checks/tests/%_kernels.o: private HOST_FLAGS :=
+$(B)/obj/checks/tests/%_kernels.o: private HOST_FLAGS := $(KERNEL_FLAGS)
 
 PROBE := build/gpu/probe_wmma
 $(PROBE): checks/probes/probe_wmma.cu common/wmma_layout.hpp $(B)/flags

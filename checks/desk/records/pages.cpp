@@ -139,16 +139,30 @@ std::string hunks_with(const std::string& diff, const std::string& pattern) {
   return out;
 }
 
+Ran Runner::ran(const std::string& command) {
+  std::promise<Ran> mine;
+  std::shared_future<Ran> result;
+  bool first = false;
+  {
+    const std::lock_guard guard(lock_);
+    const auto [found, is_new] = begun_.try_emplace(command);
+    if (is_new) found->second = mine.get_future().share();
+    result = found->second, first = is_new;
+  }
+  if (first) try {
+      Ran ran = shell_(command, "");
+      ran.out = cleaned(ran.out);
+      mine.set_value(std::move(ran));
+    } catch (...) {
+      mine.set_exception(std::current_exception());
+    }
+  return result.get();
+}
+
 std::vector<std::string> Runner::body(const std::string& command) {
   const bool must_fail = command.starts_with("! ");
   const std::string all = command.substr(must_fail ? 2 : 0), first = all.substr(0, all.find(" | "));
-  auto found = done_.find(first);
-  if (found == done_.end()) {
-    Ran ran = shell_(first, "");
-    ran.out = cleaned(ran.out);
-    found = done_.emplace(first, std::move(ran)).first;
-  }
-  const Ran& ran = found->second;
+  const Ran ran = this->ran(first);
   const bool differs = first.starts_with("git diff") && ran.status == 1;  // what git says of files that differ
   const bool good = ran.status == 0 || differs;
   if (!good && !must_fail) {

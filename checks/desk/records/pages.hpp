@@ -7,7 +7,9 @@
 // else.
 #pragma once
 #include <functional>
+#include <future>
 #include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,7 +42,8 @@ std::vector<std::string> framed(std::vector<std::string> lines, const std::strin
 // The hunks of a unified diff that have a line with `pattern`, below the names of the two files.
 std::string hunks_with(const std::string& diff, const std::string& pattern);
 
-// Runs command lines of sh, each only once: blocks share commands.
+// Runs command lines of sh, each only once: blocks share commands. Several threads may ask; who asks for what another
+// runs waits for it.
 class Runner {
  public:
   using Shell = std::function<Ran(const std::string& command, const std::string& input)>;
@@ -50,8 +53,11 @@ class Runner {
   std::vector<std::string> body(const std::string& command);
 
  private:
+  Ran ran(const std::string& command);
+
   Shell shell_;
-  std::map<std::string, Ran> done_;
+  std::mutex lock_;
+  std::map<std::string, std::shared_future<Ran>> begun_;
 };
 
 struct Tally {

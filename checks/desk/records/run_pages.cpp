@@ -7,6 +7,7 @@
 #include "checks/desk/kept.hpp"
 #include "checks/desk/records/commands.hpp"
 #include "checks/desk/records/pages.hpp"
+#include "checks/desk/side_by_side.hpp"
 
 namespace lab::desk {
 namespace {
@@ -48,14 +49,20 @@ int pages_command(const Args& args) {
         kept_runs());
   std::fflush(stdout);
   Runner runner;
-  Tally tally;
-  for (const std::string& page : pages) {
-    renew_page(page, check, runner, tally);
-    std::fputs(tally.complaints.c_str(), stderr);
-    tally.complaints.clear();
-  }
-  std::printf("%d passed, %d failed\n", tally.good, tally.bad);
-  return tally.bad == 0 ? 0 : 1;
+  int good = 0, bad = 0;
+  side_by_side(
+      pages,
+      [&](const std::string& page) {
+        Tally tally;
+        renew_page(page, check, runner, tally);
+        return tally;
+      },
+      [&](const Tally& tally) {
+        std::fputs(tally.complaints.c_str(), stderr);
+        good += tally.good, bad += tally.bad;
+      });
+  std::printf("%d passed, %d failed\n", good, bad);
+  return bad == 0 ? 0 : 1;
 }
 
 int hunks_command(const Args& args) {
