@@ -93,7 +93,8 @@ void MBarriers::check_end() {
              "the block ended, and " + std::to_string(-state.bytes) +
                  " bytes more had been written than were announced (expect_tx)");
     if (state.any_landed && load.phase >= state.seen)
-      block_.shadow().report(Finding::Kind::in_flight, name(int(i)), {}, Shadow::access(load.thread, load.pc, true),
+      block_.shadow().report(load.thread.peer ? Finding::Kind::early_exit : Finding::Kind::in_flight, name(int(i)), {},
+                             Shadow::access(load.thread, load.pc, true),
                              "the block ended, and nobody had waited for phase " + std::to_string(load.phase) +
                                  ", which counts the bytes of this copy: it may still write");
   }
