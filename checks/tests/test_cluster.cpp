@@ -32,11 +32,6 @@ Outcome run_clusters(dim3 grid, dim3 cluster, dim3 block, const std::function<vo
   return outcome;
 }
 
-void cluster_sync() {
-  cluster_arrive();
-  cluster_wait();
-}
-
 __global__ void writes_its_rank(int* out) { out[blockIdx.x] = int(cluster_rank() * 10 + cluster_size()); }
 
 }  // namespace

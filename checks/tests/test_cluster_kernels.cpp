@@ -16,10 +16,6 @@ using namespace ptx;
 
 constexpr unsigned BOX = 4 * 64 * sizeof(half);  // bytes
 
-__device__ __forceinline__ void cluster_sync() {
-  cluster_arrive();
-  cluster_wait();
-}
 __device__ __forceinline__ float4 all(float x) { return make_float4(x, x, x, x); }
 __device__ __forceinline__ float sum(float4 v) { return v.x + v.y + v.z + v.w; }
 __device__ __forceinline__ int me() { return int(threadIdx.x); }
@@ -288,9 +284,12 @@ __global__ void fifth_write_unordered(const TensorMap*, float*) {
 
 __global__ void init_not_ordered(const TensorMap*, float*) {
   cluster_sync();
-  Plan plan;
-  if (cluster_rank() == 0 && me() == 0) mbarrier_arrive(mapa(plan.full, 1));  // [arrive]
-  if (cluster_rank() == 1) mbarrier_wait_cluster(plan.full, 0);
+  SmemCursor cursor;
+  auto* full = cursor.array<MBarrier>("full", 1, 1);
+  if (me() == 0) mbarrier_init(full, 1);  // [init]
+  __syncthreads();
+  if (cluster_rank() == 0 && me() == 0) mbarrier_arrive(mapa(full, 1));  // [arrive]
+  if (cluster_rank() == 1) mbarrier_wait_cluster(full, 0);
 }
 
 __global__ void bytes_too_many(const TensorMap*, float*) {

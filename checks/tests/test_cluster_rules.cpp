@@ -76,7 +76,7 @@ template <class Body>
 void under_all_options(Body body) {
   for (const Schedule schedule : {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random})
     for (const Copies copies : {Copies::at_wait, Copies::at_issue, Copies::random})
-      for (std::uint64_t seed = 1; seed <= (schedule == Schedule::random || copies == Copies::random ? 4 : 1); ++seed) {
+      for (std::uint64_t seed = 1; seed <= (schedule == Schedule::random || copies == Copies::random ? 2 : 1); ++seed) {
         ExecOptions options;
         options.schedule = schedule, options.copies = copies, options.seed = seed, options.workers = 1;
         CAPTURE(std::string(name(schedule)));
@@ -237,7 +237,7 @@ TEST_CASE("cluster rules: what a block's threads read is written by others after
 
 TEST_CASE(
     "cluster rules: a remote arrival comes after the barrier's initialisation, and no more bytes than announced") {
-  broken(KERNEL(init_not_ordered), {Kind::mbarrier}, {"arrive"}, "mbarrier.init");
+  broken(KERNEL(init_not_ordered), {Kind::mbarrier}, {"init", "arrive"}, "mbarrier.init");
   broken(KERNEL(bytes_too_many), {Kind::mbarrier, Kind::early_exit}, {"store"}, "than were announced");
 }
 

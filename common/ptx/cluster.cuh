@@ -93,6 +93,12 @@ __device__ __forceinline__ void cluster_wait() {
 #endif
 }
 
+// Both: every thread waits until all have come.
+__device__ __forceinline__ void cluster_sync() {
+  cluster_arrive();
+  cluster_wait();
+}
+
 // mapa.shared::cluster.u32: where `mine`, a place in this block's shared memory, lies in that of block `rank`.
 __device__ __forceinline__ RemoteShared mapa(const void* mine, unsigned rank) {
 #ifdef __CUDACC__

@@ -24,7 +24,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <map>
+#include <new>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -39,6 +41,20 @@ struct ThreadId {
   std::uint16_t linear;
   std::uint8_t warp, lane;
   std::uint8_t peer = 0;  // 0: a thread of the block at hand; else of block peer - 1 of its cluster
+};
+
+// Memory that starts as zeros and costs nothing until it is touched: a launch is short, and a shadow is large.
+template <class T>
+struct ZeroPages {
+  using value_type = T;
+  T* allocate(std::size_t count) {
+    if (void* memory = std::calloc(count, sizeof(T))) return static_cast<T*>(memory);
+    throw std::bad_alloc();
+  }
+  void deallocate(T* memory, std::size_t) { std::free(memory); }
+  template <class U>
+  void construct(U*) {}  // zeros are a value of it
+  bool operator==(const ZeroPages&) const { return true; }
 };
 
 class Shadow {
@@ -226,7 +242,7 @@ class Shadow {
   std::uint32_t block_ = 0;
   std::uint32_t epoch_ = 1;
   std::uint64_t access_ = 0;  // a number for each access
-  std::vector<Cell> cells_;
+  std::vector<Cell, ZeroPages<Cell>> cells_;
   std::size_t touched_begin_ = 0, touched_end_ = 0;
   std::array<WarpClock, 32> clocks_;
   std::unordered_map<std::size_t, LaneStamps> mixed_;
