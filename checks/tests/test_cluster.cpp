@@ -138,6 +138,56 @@ TEST_CASE("cluster: its barrier holds all threads of all blocks, and those that 
   });
 }
 
+TEST_CASE("cluster: who arrives and leaves is counted once") {
+  under_all_schedules([](const ExecOptions& options) {
+    int came = 0, wrong = 0;
+    const Outcome outcome = run_clusters(
+        2, 2, 32,
+        [&] {
+          if (cluster_rank() == 0) return cluster_arrive();
+          ++came;
+          cluster_sync();
+          wrong += came < 32;
+        },
+        options);
+    CHECK_MESSAGE(outcome.ok(), outcome.message());
+    CHECK(wrong == 0);
+  });
+}
+
+TEST_CASE("cluster: st.async happens when the copies' mode says, under the schedules that interleave too") {
+  for (const Copies copies : {Copies::at_wait, Copies::at_issue})
+    under_all_schedules([&](ExecOptions options) {
+      options.copies = copies;
+      float before = 0, after = 0;
+      const Outcome outcome = run_clusters(
+          2, 2, 32,
+          [&] {
+            SmemCursor cursor;
+            auto* box = cursor.array<float4>("box", 1, 1);
+            auto* full = cursor.array<MBarrier>("full", 1, 1);
+            if (threadIdx.x == 0) {
+              *box = make_float4(1, 1, 1, 1);
+              mbarrier_init(full, 1);
+              fence_mbarrier_init();
+              mbarrier_arrive_expect_tx(full, 16);
+            }
+            cluster_sync();
+            if (cluster_rank() == 0 && threadIdx.x == 0) st_async(mapa(box, 1), make_float4(2, 2, 2, 2), mapa(full, 1));
+            cluster_sync();
+            for (int i = 0; i < 100; ++i) __syncwarp();
+            if (cluster_rank() == 0) return;
+            if (threadIdx.x == 0) before = box->x;
+            mbarrier_wait(full, 0);
+            after = box->x;
+          },
+          options);
+      CHECK_MESSAGE(outcome.ok(), outcome.message());
+      CHECK(before == (copies == Copies::at_wait ? 1 : 2));
+      CHECK(after == 2);
+    });
+}
+
 TEST_CASE("cluster: the same switches for the same schedule and seed, for any count of workers") {
   for (const Schedule schedule : {Schedule::ascending, Schedule::round_robin, Schedule::random}) {
     std::set<std::uint64_t> switches;

@@ -159,6 +159,19 @@ __global__ void arrive_early_wait_late(const TensorMap*, float* out) {
   }
 }
 
+// Owners write and others load, in turns, with more warp barriers in some blocks than in others.
+__global__ void loads_in_turns(const TensorMap*, float* out) {
+  Plan plan;
+  const unsigned rank = cluster_rank(), next = (rank + 1) % cluster_size();
+  for (int turn = 0; turn < 3; ++turn) {
+    for (unsigned i = 0; i < 5 * rank; ++i) __syncwarp();
+    *plan.from(0) = all(float(rank) + float(turn));
+    cluster_sync();
+    result(out) = result(out) * 2 + remote_load(mapa(plan.from(0), next));
+    cluster_sync();
+  }
+}
+
 // Block 0 sends items through two slots of block 1, which frees them.
 __global__ void queue_kept(const TensorMap*, float* out) {
   constexpr unsigned ITEMS = 6;
@@ -252,6 +265,33 @@ __global__ void written_under_readers(const TensorMap*, float* out) {
   if (cluster_rank() == 1 && me() == 9) result(out) = plan.inbox[0].x;           // [read]
   if (cluster_rank() == 0 && me() == 7) remote_store(mapa(plan.inbox, 1), 2.f);  // [store]
   cluster_sync();
+}
+
+// Threads of the same number read in both blocks, the owner's first; its write is ordered after that one alone.
+__global__ void written_under_both_blocks(const TensorMap*, float* out) {
+  Plan plan;
+  cluster_sync();
+  if (cluster_rank() == 0 && me() == 9) {
+    mbarrier_wait_cluster(plan.empty, 0);
+    result(out) = remote_load(mapa(plan.inbox, 1));  // [load]
+  }
+  if (cluster_rank() == 1) {
+    if (me() == 9) result(out) = plan.inbox[0].x;
+    if (me() == 9) mbarrier_arrive(mapa(plan.empty, 0));
+    __syncthreads();
+    for (int i = 0; i < 200 && me() >= 32; ++i) __syncwarp();
+    if (me() == 40) plan.inbox[0].x = 2;  // [write]
+  }
+  cluster_sync();
+}
+
+__global__ void st_async_over_write(const TensorMap*, float*) {
+  Plan plan;
+  if (me() == 0) mbarrier_arrive_expect_tx(plan.full, sizeof(float4));
+  cluster_sync();
+  if (cluster_rank() == 1 && me() == 9) plan.inbox[0].x = 1;                                        // [write]
+  if (cluster_rank() == 0 && me() == 7) st_async(mapa(plan.inbox, 1), all(1), mapa(plan.full, 1));  // [store]
+  if (cluster_rank() == 1) mbarrier_wait(plan.full, 0);
 }
 
 // As queue_kept, but only one of the readers frees a slot, for all, and without a barrier before.

@@ -168,6 +168,11 @@ TEST_CASE("cluster rules: plain stores and loads between cluster barriers") {
       for (int peer = 0; peer < size; ++peer) total = total * 2 + 5 * float(peer * 10);
       return total;
     });
+    kept(KERNEL(loads_in_turns), unsigned(size), [size](int rank, int) {
+      float total = 0;
+      for (int turn = 0; turn < 3; ++turn) total = total * 2 + float((rank + 1) % size) + float(turn);
+      return total;
+    });
     kept(KERNEL(arrive_early_wait_late), unsigned(size), [size](int rank, int) {
       float total = 0;
       for (int turn = 0; turn < 4; ++turn) total = total * 2 + 4 * float(turn * 10 + (rank + size - 1) % size);
@@ -229,6 +234,8 @@ TEST_CASE("cluster rules: what another block stores is read after a barrier, or 
 
 TEST_CASE("cluster rules: what a block's threads read is written by others after them") {
   broken(KERNEL(written_under_readers), {Kind::race_inter_warp, Kind::race_intra_warp}, {"store", "read"}, "(WAR)");
+  broken(KERNEL(written_under_both_blocks), {Kind::race_inter_warp}, {"load", "write"}, "(WAR)");
+  broken(KERNEL(st_async_over_write), {Kind::race_inter_warp, Kind::before_phase}, {"write", "store"}, "(WAW)");
   broken(KERNEL(queue_overrun),
          {Kind::race_inter_warp, Kind::race_intra_warp, Kind::before_phase, Kind::mbarrier, Kind::deadlock},
          {"store", "read"}, "(WAR)");
@@ -238,7 +245,8 @@ TEST_CASE("cluster rules: what a block's threads read is written by others after
 TEST_CASE(
     "cluster rules: a remote arrival comes after the barrier's initialisation, and no more bytes than announced") {
   broken(KERNEL(init_not_ordered), {Kind::mbarrier}, {"init", "arrive"}, "mbarrier.init");
-  broken(KERNEL(bytes_too_many), {Kind::mbarrier, Kind::early_exit}, {"store"}, "than were announced");
+  broken(KERNEL(bytes_too_many), {Kind::mbarrier, Kind::early_exit}, {"store"},
+         "was complete before the bytes of this st.async had come");
 }
 
 TEST_CASE("cluster rules: misuse stops the launch") {
