@@ -10,23 +10,23 @@ namespace {
 
 std::string block_text(unsigned rank) { return "block " + std::to_string(rank) + " of the cluster"; }
 
-void check_rank(Block& block, unsigned rank, const std::string& instruction, std::uintptr_t pc) {
+void check_rank(Block& block, unsigned rank, const char* instruction, std::uintptr_t pc) {
   const int size = block.cluster().size();
   if (rank < unsigned(size)) return;
   block.fail(cudaErrorLaunchFailure, Finding::Kind::cluster,
-             instruction + " for block " + std::to_string(rank) + " of a cluster of " + std::to_string(size) +
-                 (size == 1 ? " block" : " blocks"),
+             std::string(instruction) + " for block " + std::to_string(rank) + " of a cluster of " +
+                 std::to_string(size) + (size == 1 ? " block" : " blocks"),
              pc);
 }
 
-void check_place(const Reached& reached, std::size_t offset, unsigned bytes, const std::string& instruction,
+void check_place(const Reached& reached, std::size_t offset, unsigned bytes, const char* instruction,
                  std::uintptr_t pc) {
   if (offset + bytes > SharedMemory::ARENA)
     reached.own.fail(cudaErrorIllegalAddress, Finding::Kind::out_of_bounds,
-                     instruction + " to an address outside shared memory", pc);
+                     std::string(instruction) + " to an address outside shared memory", pc);
   if (const std::size_t past = offset % bytes)
     reached.own.fail(cudaErrorMisalignedAddress, Finding::Kind::misaligned,
-                     "misaligned address: " + instruction + " of " + std::to_string(bytes) + " bytes to " +
+                     "misaligned address: " + std::string(instruction) + " of " + std::to_string(bytes) + " bytes to " +
                          reached.target.shared().describe(offset) + ", " + std::to_string(past) +
                          " bytes past a multiple of " + std::to_string(bytes),
                      pc);
@@ -46,7 +46,7 @@ void plain_access(const Reached& reached, std::size_t offset, unsigned bytes, bo
 
 }  // namespace
 
-Reached reach(unsigned rank, const std::string& instruction, bool write, std::uintptr_t pc) {
+Reached reach(unsigned rank, const char* instruction, bool write, std::uintptr_t pc) {
   Block& own = *this_block();
   check_rank(own, rank, instruction, pc);
   Block& target = own.cluster().block(int(rank));
@@ -55,21 +55,21 @@ Reached reach(unsigned rank, const std::string& instruction, bool write, std::ui
   // What a GPU calls "cluster target block not present".
   if (!target.started())
     own.fail(cudaErrorLaunchFailure, Finding::Kind::before_start,
-             instruction + " to " + block_text(rank) + ", which has not started", pc);
+             std::string(instruction) + " to " + block_text(rank) + ", which has not started", pc);
   if (target.over())
     own.fail(cudaErrorLaunchFailure, Finding::Kind::early_exit,
-             instruction + " to " + block_text(rank) + ", which has ended: its shared memory is gone", pc);
+             std::string(instruction) + " to " + block_text(rank) + ", which has ended: its shared memory is gone", pc);
   thread.peer = std::uint8_t(own.rank() + 1);
   target.adopt_plan(own);
   if (target.checking()) target.shadow().check_started(thread, pc, write);
   return {own, target, thread};
 }
 
-int barrier_of(const Reached& reached, std::size_t offset, const std::string& instruction, std::uintptr_t pc) {
+int barrier_of(const Reached& reached, std::size_t offset, const char* instruction, std::uintptr_t pc) {
   const int found = reached.target.mbarriers().at(offset);
   if (found < 0)
     reached.own.fail(cudaErrorLaunchFailure, Finding::Kind::mbarrier,
-                     instruction + " on " + reached.target.shared().describe(offset) + " of " +
+                     std::string(instruction) + " on " + reached.target.shared().describe(offset) + " of " +
                          block_text(unsigned(reached.target.rank())) +
                          ", which no thread has initialised yet (mbarrier.init)",
                      pc);
@@ -133,14 +133,14 @@ void remote_arrive(ptx::RemoteShared barrier) {
   if (int(barrier.rank) == own.rank())
     return own.mbarriers().arrive(reinterpret_cast<ptx::MBarrier*>(own.shared().base() + barrier.offset), 0, false, pc);
   own.switch_point(pc);
-  const std::string instruction = "mbarrier.arrive.shared::cluster";
+  const char* const instruction = "mbarrier.arrive.shared::cluster";
   const Reached reached = reach(barrier.rank, instruction, true, pc);
   const int index = barrier_of(reached, barrier.offset, instruction, pc);
   MBarriers& barriers = reached.target.mbarriers();
   const MBarrierState& state = barriers.state(index);
   if (state.pending == 0)
     own.fail(cudaErrorLaunchFailure, Finding::Kind::mbarrier,
-             instruction + " on " + barriers.name(index) + " of " + block_text(barrier.rank) + ": all " +
+             std::string(instruction) + " on " + barriers.name(index) + " of " + block_text(barrier.rank) + ": all " +
                  std::to_string(state.arrivals) + " arrivals of phase " + std::to_string(state.phase) +
                  " have come; it waits for " + std::to_string(state.bytes) + " bytes",
              pc);

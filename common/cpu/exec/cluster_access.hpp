@@ -17,9 +17,9 @@ struct Reached {
 
 // Stops the launch if there is no such block, if it has not started yet, or if it has ended; while checking, reports a
 // thread that does not know that the block runs.
-Reached reach(unsigned rank, const std::string& instruction, bool write, std::uintptr_t pc);
+Reached reach(unsigned rank, const char* instruction, bool write, std::uintptr_t pc);
 
 // The number of the target's mbarrier at `offset`. Stops the launch if none lies there.
-int barrier_of(const Reached& reached, std::size_t offset, const std::string& instruction, std::uintptr_t pc);
+int barrier_of(const Reached& reached, std::size_t offset, const char* instruction, std::uintptr_t pc);
 
 }  // namespace lab::cpu

@@ -183,10 +183,10 @@ void tma_load_multicast(void* shared, const TensorMap* map, const int* at, int r
   std::vector<std::pair<Reached, BulkCopy>> copies;  // all are checked before any is issued
   for (unsigned to = 0; to < 16; ++to) {
     if (!(blocks >> to & 1)) continue;
-    const Reached reached = reach(to, instruction, true, pc);
+    const Reached reached = reach(to, instruction.c_str(), true, pc);
     BulkCopy copy = load;
     copy.shared = reached.target.shared().base() + place;
-    copy.mbarrier = barrier_of(reached, own.shared().offset(barrier), instruction, pc);
+    copy.mbarrier = barrier_of(reached, own.shared().offset(barrier), instruction.c_str(), pc);
     copies.emplace_back(reached, copy);
   }
   for (const auto& [reached, copy] : copies) reached.target.engine().issue_from(reached.thread, copy);
