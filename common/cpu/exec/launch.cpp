@@ -30,7 +30,7 @@ cpu::FindingLog findings;
 cudaError_t last_error = cudaSuccess;
 cudaError_t async_error = cudaSuccess;
 std::unordered_map<const void*, int> max_dynamic_smem;
-std::unordered_set<const void*> large_clusters;  // kernels that may have more blocks per cluster than any GPU allows
+std::unordered_set<const void*> large_clusters;  // kernels that may have more blocks per cluster than every GPU allows
 
 std::string dims(dim3 d) {
   return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
