@@ -360,6 +360,14 @@ __global__ void one_warp_never_arrives(const TensorMap*, float*) {
   cluster_sync();                                                      // [barrier]
 }
 
+__global__ void one_lane_never_arrives(const TensorMap*, float*) {
+  Plan plan;
+  if (me() != 7) cluster_arrive();  // [barrier]
+
+  if (me() == 7) mbarrier_wait(plan.full, 0);  // [stuck]
+  cluster_wait();
+}
+
 __global__ void rank_outside(const TensorMap*, float*) {
   Plan plan;
   cluster_sync();

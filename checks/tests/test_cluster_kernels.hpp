@@ -22,6 +22,7 @@ Kernel exit_before_store, exit_before_load, exit_before_arrive, exit_before_st_a
 Kernel read_before_barrier, read_before_bytes, written_under_readers, written_under_both_blocks, st_async_over_write,
     queue_overrun, fifth_write_unordered;
 Kernel init_not_ordered, bytes_too_many;
-Kernel wait_without_arrive, arrive_twice, one_warp_never_arrives, rank_outside, barrier_elsewhere;
+Kernel wait_without_arrive, arrive_twice, one_warp_never_arrives, one_lane_never_arrives, rank_outside,
+    barrier_elsewhere;
 
 }  // namespace lab::cluster_kernels

@@ -264,6 +264,8 @@ TEST_CASE("cluster rules: a deadlock tells of every block") {
   const int barrier = line_of("one_warp_never_arrives", "barrier", KERNELS);
   const std::string at = "(" + KERNELS + ":";
   stopped(KERNEL(one_warp_never_arrives), Kind::deadlock, nullptr, "deadlock: no thread of the cluster can go on.");
+  stopped(KERNEL(one_lane_never_arrives), Kind::deadlock, nullptr,
+          "Warp 0 lanes 0..6,8..31 wait in barrier.cluster.arrive for lanes 7");
   const Done done = launched(KERNEL(one_warp_never_arrives), 2, {});
   CHECK(done.error == cudaErrorLaunchTimeout);
   const std::string come = "the cluster's barrier, to which 96 of 128 threads have come " + at;

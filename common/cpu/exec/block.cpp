@@ -90,6 +90,10 @@ const char* name(Collective kind) {
       return "wgmma.wait_group";
     case Collective::setmaxnreg:
       return "setmaxnreg";
+    case Collective::cluster_arrive:
+      return "barrier.cluster.arrive";
+    case Collective::cluster_wait:
+      return "barrier.cluster.wait";
   }
   return "?";
 }

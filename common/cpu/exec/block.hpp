@@ -57,7 +57,9 @@ enum class Collective : std::uint8_t {
   wgmma_fence,
   wgmma_commit,
   wgmma_wait,
-  setmaxnreg
+  setmaxnreg,
+  cluster_arrive,
+  cluster_wait
 };
 const char* name(Collective kind);
 

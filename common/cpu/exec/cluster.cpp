@@ -109,8 +109,14 @@ std::string Cluster::barrier_text() const {
   return "to which " + std::to_string(arrived_) + " of " + std::to_string(live()) + " threads have come";
 }
 
+// .aligned: all lanes of a warp that have not returned make the call together.
+static void meet_warp(Block& block, Collective kind, std::uintptr_t pc) {
+  block.meet(
+      kind, ~block.own_warp().exited, [](Block&, Warp&, std::uint32_t) {}, pc);
+}
+
 void Cluster::arrive(Block& block, std::uintptr_t pc) {
-  block.switch_point(pc);
+  meet_warp(block, Collective::cluster_arrive, pc);
   Fiber& fiber = block.self();
   if (fiber.cluster_arrivals != fiber.cluster_waits)
     block.fail(cudaErrorLaunchFailure, Finding::Kind::cluster,
@@ -135,7 +141,7 @@ void Cluster::complete() {
 }
 
 void Cluster::wait(Block& block, std::uintptr_t pc) {
-  block.switch_point(pc);
+  meet_warp(block, Collective::cluster_wait, pc);
   Fiber& fiber = block.self();
   if (fiber.cluster_arrivals == fiber.cluster_waits)
     block.fail(cudaErrorLaunchFailure, Finding::Kind::cluster,
