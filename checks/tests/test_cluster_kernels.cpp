@@ -362,8 +362,7 @@ __global__ void one_warp_never_arrives(const TensorMap*, float*) {
 
 __global__ void one_lane_never_arrives(const TensorMap*, float*) {
   Plan plan;
-  if (me() != 7) cluster_arrive();  // [barrier]
-
+  if (me() != 7) cluster_arrive();             // [barrier]
   if (me() == 7) mbarrier_wait(plan.full, 0);  // [stuck]
   cluster_wait();
 }
