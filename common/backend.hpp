@@ -123,6 +123,9 @@ struct Finding {
     in_flight,        // asynchronous work that nobody had waited for when the block ended
     barrier,          // exited or diverged threads at a barrier
     mbarrier,         // misuse of an mbarrier
+    cluster,          // misuse of a cluster's barrier, or of a rank
+    before_start,     // access to another block's shared memory by who does not know that it runs
+    early_exit,       // a block ended, and another of its cluster may still touch its shared memory
     collective,       // misuse of a warp collective
     // wgmma: D read before the wait that covers it; D or A written before that; D or A touched, and no wgmma_fence
     // before the product.
@@ -138,6 +141,7 @@ struct Finding {
     bool valid = false;
     bool write = false;
     int warp = -1, lane = -1;
+    int rank = -1;     // of its block in the cluster, if it is another than `block`
     std::string file;  // relative to the repository: "stages/v2b_single_warp/kernel.cu"
     int line = 0;
   };

@@ -60,4 +60,52 @@ cudaError_t launch(const char* kernel_name, void (*kernel)(Params...), dim3 grid
 #endif
 }
 
+// What a launch may ask for beside its shape.
+struct LaunchExtras {
+  dim3 cluster = {1, 1, 1};  // blocks that run together; sm_90, 8 at most, 16 after opt_in_large_clusters
+  // Programmatic dependent launch: may start before the kernel before it in the stream has ended
+  // (common/ptx/grid_dependency.cuh). On the CPU launches never overlap.
+  bool overlaps_previous = false;
+};
+
+template <class Kernel>
+cudaError_t opt_in_large_clusters(Kernel* kernel) {
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+}
+
+// launch() with extras; refuses what CUDA refuses of a cluster, too.
+template <class... Params, class... Args>
+cudaError_t launch_with(const LaunchExtras& extras, const char* kernel_name, void (*kernel)(Params...), dim3 grid,
+                        dim3 block, std::size_t smem, cudaStream_t stream, Args... args) {
+  if (const cudaError_t error = check_budget(kernel_name, smem); error != cudaSuccess) return error;
+#ifdef __CUDACC__
+  cudaLaunchAttribute attributes[2] = {};
+  unsigned count = 0;
+  if (const dim3 c = extras.cluster; c.x != 1 || c.y != 1 || c.z != 1) {
+    attributes[count].id = cudaLaunchAttributeClusterDimension;
+    attributes[count].val.clusterDim.x = c.x, attributes[count].val.clusterDim.y = c.y;
+    attributes[count++].val.clusterDim.z = c.z;
+  }
+  if (extras.overlaps_previous) {
+    attributes[count].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[count++].val.programmaticStreamSerializationAllowed = 1;
+  }
+  cudaLaunchConfig_t config = {};
+  config.gridDim = grid, config.blockDim = block, config.dynamicSmemBytes = smem, config.stream = stream;
+  config.attrs = attributes, config.numAttrs = count;
+  const cudaError_t error = cudaLaunchKernelEx(&config, kernel, static_cast<Params>(args)...);
+  if (error != cudaSuccess)
+    set_launch_message(std::string(kernel_name) + ": " + cudaGetErrorString(error) + ": a grid of (" +
+                       std::to_string(grid.x) + "," + std::to_string(grid.y) + "," + std::to_string(grid.z) +
+                       ") in clusters of (" + std::to_string(extras.cluster.x) + "," +
+                       std::to_string(extras.cluster.y) + "," + std::to_string(extras.cluster.z) + "), " +
+                       std::to_string(smem) + " B of dynamic shared memory");
+  return error;
+#else
+  (void)stream;
+  return cpu::launch({kernel_name, reinterpret_cast<const void*>(kernel), grid, block, smem, extras.cluster},
+                     [=] { kernel(static_cast<Params>(args)...); });
+#endif
+}
+
 }  // namespace lab

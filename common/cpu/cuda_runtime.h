@@ -49,9 +49,13 @@ enum cudaError_t : int {
   cudaErrorIllegalInstruction = 715,
   cudaErrorMisalignedAddress = 716,
   cudaErrorLaunchFailure = 719,
+  cudaErrorInvalidClusterSize = 912,
 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
-enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+enum cudaFuncAttribute {
+  cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  cudaFuncAttributeNonPortableClusterSizeAllowed = 14,
+};
 using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;
 
@@ -80,9 +84,12 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
 
 namespace lab::cpu {
 cudaError_t set_max_dynamic_smem(const void* kernel, int bytes);
-}
+cudaError_t allow_large_clusters(const void* kernel, bool allow);
+}  // namespace lab::cpu
 template <class Kernel>
-cudaError_t cudaFuncSetAttribute(Kernel* kernel, cudaFuncAttribute, int value) {
+cudaError_t cudaFuncSetAttribute(Kernel* kernel, cudaFuncAttribute attribute, int value) {
+  if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed)
+    return lab::cpu::allow_large_clusters(reinterpret_cast<const void*>(kernel), value != 0);
   return lab::cpu::set_max_dynamic_smem(reinterpret_cast<const void*>(kernel), value);
 }
 

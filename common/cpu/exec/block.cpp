@@ -10,6 +10,7 @@
 #include <new>
 #include <sstream>
 
+#include "common/cpu/exec/cluster.hpp"
 #include "common/cpu/exec/memory.hpp"
 #include "common/cpu/exec/switch.hpp"
 #include "common/cpu/exec/words.hpp"
@@ -89,6 +90,10 @@ const char* name(Collective kind) {
       return "wgmma.wait_group";
     case Collective::setmaxnreg:
       return "setmaxnreg";
+    case Collective::cluster_arrive:
+      return "barrier.cluster.arrive";
+    case Collective::cluster_wait:
+      return "barrier.cluster.wait";
   }
   return "?";
 }
@@ -140,6 +145,7 @@ void Block::start_fibers() {
     fiber.copies.clear();
     fiber.mbarrier = -1, fiber.polls = fiber.told_not_yet = fiber.polled_in_vain = false;
     fiber.bulk_groups = fiber.bulk_waits_until = 0;
+    fiber.cluster_arrivals = fiber.cluster_waits = 0, fiber.waits_for_cluster = false;
     std::byte* stack = stacks_.memory + STACK_STRIDE * i + STACK_GUARD;
     if (i >= stacks_.ready && mprotect(stack, STACK_BYTES, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
 #if defined(__SANITIZE_ADDRESS__)
@@ -175,12 +181,15 @@ void Block::leave() {
   if (warp.exited == 0xFFFFFFFFu) warpgroups_.warp_left(fiber.warp);
   if (live_ > 0 && at_barrier_ == live_) release_barrier();
   progressed();
+  if (cluster_) cluster_->thread_left(fiber);
   if (live_ == 0) {
     mbarriers_.block_is_over();
     engine_.land_all();
+    peer_stores_.land_all();
     if (checking_) {
       mbarriers_.check_end();
       shadow_.check_all_read();
+      shadow_.check_visits();
       registers_.check_end();
       check_named_end();
     }
@@ -248,19 +257,37 @@ void Block::park(std::uintptr_t pc) {
 }
 
 void Block::idle() {
-  constexpr int PATIENCE = 1000;  // polls in vain by everybody who polls
   while (!ready_warps_) {
-    if (mbarriers_.answer_polls(false) || engine_.land_awaited()) continue;
-    if (++idle_polls_ > PATIENCE || !mbarriers_.answer_polls(true)) deadlock();
+    if (mbarriers_.answer_polls(false) || engine_.land_awaited() || peer_stores_.land_awaited()) continue;
+    if (cluster_ && cluster_->size() > 1) {
+      if (doomed_) deadlock();
+      yield();
+    } else if (!answer_polls()) {
+      deadlock();
+    }
   }
+}
+
+bool Block::answer_polls() {
+  constexpr int PATIENCE = 1000;  // polls in vain by everybody who polls
+  return ++idle_polls_ <= PATIENCE && mbarriers_.answer_polls(true);
 }
 
 void Block::interrupted(std::uintptr_t pc) {
   interrupt_ = 0;
   if (expired_) out_of_time(pc);
-  engine_.maybe_land();
+  const bool interleaves = cluster_ && cluster_->interleaves();
+  if (!interleaves || options_.copies == Copies::random) {
+    engine_.maybe_land();
+    peer_stores_.maybe_land();
+    if (engine_.in_flight() || peer_stores_.in_flight()) interrupt_ = 1;
+  }
   warpgroups_.maybe_happen();
-  if (engine_.in_flight() || warpgroups_.may_happen()) interrupt_ = 1;
+  if (warpgroups_.may_happen()) interrupt_ = 1;
+  if (interleaves) {
+    interrupt_ = 1;
+    if (cluster_->lets_another_go_on()) yield();
+  }
 }
 
 // --- warp collectives: what meet() says when it refuses ------------------------------------------------------
@@ -306,6 +333,12 @@ void Block::tell_watcher(ExecEvent::Kind kind, std::size_t offset, std::size_t b
 // --- one block --------------------------------------------------------------------------------------------
 
 cudaError_t Block::run(const LaunchConfig& config, const std::function<void()>& thread, std::uint32_t linear) {
+  prepare(config, thread, linear);
+  step();
+  return finish();
+}
+
+void Block::prepare(const LaunchConfig& config, const std::function<void()>& thread, std::uint32_t linear) {
   config_ = &config, thread_ = &thread, linear_ = linear;
   threads_ = int(config.block.x * config.block.y * config.block.z);
   warp_count_ = (threads_ + LANES - 1) / LANES;
@@ -314,7 +347,7 @@ cudaError_t Block::run(const LaunchConfig& config, const std::function<void()>& 
   random_ = (options_.seed * 0x9E3779B97F4A7C15ull) ^ ((linear + 1ull) * 0xD1B54A32D192ED03ull);
   if (!random_) random_ = 1;
   blockDim = config.block, gridDim = config.grid;
-  blockIdx = {linear % config.grid.x, linear / config.grid.x % config.grid.y, linear / (config.grid.x * config.grid.y)};
+  index_ = {linear % config.grid.x, linear / config.grid.x % config.grid.y, linear / (config.grid.x * config.grid.y)};
   shared_.reset(config.smem, options_.gaps);
   if (checking_) shadow_.reset(shared_, findings_, config.name, linear, threads_);
   start_fibers();
@@ -332,8 +365,48 @@ cudaError_t Block::run(const LaunchConfig& config, const std::function<void()>& 
   idle_polls_ = 0;
   mbarriers_.reset();
   engine_.reset(random_);
+  peer_stores_.reset(random_);
   registers_.reset(threads_);
+  cluster_ = nullptr, rank_ = 0;
+  alone_.reset();
+  resume_ = nullptr;
+  started_ = doomed_ = false;
+}
+
+void Block::join_cluster(Cluster& cluster, int rank) {
+  cluster_ = &cluster, rank_ = rank;
+  if (cluster.interleaves()) interrupt_ = 1;
+}
+
+Cluster& Block::cluster() {
+  if (!cluster_) {
+    alone_ = std::make_unique<Cluster>(*this);
+    cluster_ = alone_.get();
+    if (checking_) shadow_.track();
+  }
+  return *cluster_;
+}
+
+void Block::adopt_plan(const Block& other) {
+  shared_.adopt(other.shared_, [&](const CarvedArray& array) {
+    if (checking_) shadow_.allow(array.offset, array.granted);
+  });
+}
+
+// --- one step ---------------------------------------------------------------------------------------------
+
+void Block::yield() {
+  Fiber& fiber = *current_;
+  resume_ = &fiber;
+  const bool gone = std::exchange(fiber.exited, false);  // its stack is still needed
+  switch_to(&root_);
+  fiber.exited = gone;
+}
+
+void Block::step() {
   running_block = this;
+  blockIdx = index_;
+  started_ = true;
   current_ = &root_;
 #if defined(__SANITIZE_ADDRESS__)
   pthread_attr_t attributes;  // AddressSanitizer wants to know which stack it comes back to
@@ -342,16 +415,19 @@ cudaError_t Block::run(const LaunchConfig& config, const std::function<void()>& 
   pthread_attr_destroy(&attributes);
 #endif
   if (sigsetjmp(fault_return_, 1) == 0)
-    switch_to(pick());
+    switch_to(resume_ ? std::exchange(resume_, nullptr) : pick());
   else
     report_fault();
   current_ = &root_;
   running_block = nullptr;
+}
+
+cudaError_t Block::finish() {
   if (error_ == cudaSuccess && !checking_) {
     if (const std::string broken = shared_.broken_guard(); !broken.empty()) {
       error_ = cudaErrorIllegalAddress;
-      message_ = std::string(config.name) + ": block " + std::to_string(linear) + ": " + broken;
-      findings_.add(Finding::Kind::out_of_bounds, "", {}, {}, config.name, linear,
+      message_ = std::string(config_->name) + ": block " + std::to_string(linear_) + ": " + broken;
+      findings_.add(Finding::Kind::out_of_bounds, "", {}, {}, config_->name, linear_,
                     [&](RawFinding& entry) { entry.detail = broken; });
     }
   }
@@ -398,8 +474,7 @@ void Block::report_fault() {
   std::ostringstream what;
   if (fault_.time_is_up) {
     error_ = cudaErrorLaunchTimeout, kind = Finding::Kind::time_limit;
-    what << "time limit: the block has run for " << options_.block_seconds << " s and this lane comes to no barrier."
-         << where_lanes_stand();
+    what << "time limit: " << ran_for() << " and this lane comes to no barrier." << where_lanes_stand();
   } else if (owns_stack(fault_.address)) {
     error_ = cudaErrorLaunchFailure;
     what << "its stack of " << STACK_BYTES << " B overflowed";

@@ -20,6 +20,7 @@
 #include "common/cpu/exec/findings.hpp"
 #include "common/cpu/exec/launch.hpp"
 #include "common/cpu/exec/mbarrier.hpp"
+#include "common/cpu/exec/peer_stores.hpp"
 #include "common/cpu/exec/registers.hpp"
 #include "common/cpu/exec/shadow.hpp"
 #include "common/cpu/exec/shared_memory.hpp"
@@ -56,7 +57,9 @@ enum class Collective : std::uint8_t {
   wgmma_fence,
   wgmma_commit,
   wgmma_wait,
-  setmaxnreg
+  setmaxnreg,
+  cluster_arrive,
+  cluster_wait
 };
 const char* name(Collective kind);
 
@@ -78,13 +81,15 @@ struct Fiber {
   std::uintptr_t waits_at = 0;  // program counter of the barrier or collective it waits in
   std::uint32_t groups_committed = 0, groups_done = 0;
   std::vector<PendingCopy> copies;
-  std::int16_t mbarrier = -1;          // the one that it waits for
-  bool polls = false;                  // in try_wait: may be told that the phase is not complete
-  bool told_not_yet = false;           // that answer, until the lane has taken it
-  bool polled_in_vain = false;         // its last answer was that
-  std::uint32_t bulk_groups = 0;       // of its TMA stores: committed
-  std::uint32_t bulk_waits_until = 0;  // it waits for its groups before this one; 0: it does not
-  void* stack = nullptr;               // lowest address
+  std::int16_t mbarrier = -1;                             // the one that it waits for
+  bool polls = false;                                     // in try_wait: may be told that the phase is not complete
+  bool told_not_yet = false;                              // that answer, until the lane has taken it
+  bool polled_in_vain = false;                            // its last answer was that
+  std::uint32_t bulk_groups = 0;                          // of its TMA stores: committed
+  std::uint32_t bulk_waits_until = 0;                     // it waits for its groups before this one; 0: it does not
+  std::uint32_t cluster_arrivals = 0, cluster_waits = 0;  // at its cluster's barrier, so far
+  bool waits_for_cluster = false;
+  void* stack = nullptr;  // lowest address
   std::size_t stack_bytes = 0;
   void* fake_stack = nullptr;  // AddressSanitizer's, while the fiber waits
 };
@@ -133,6 +138,7 @@ struct Warp {
 
 // A collective's work, done once by the last lane to arrive.
 class Block;
+class Cluster;
 using Complete = void (*)(Block& block, Warp& warp, std::uint32_t mask);
 
 class Block {
@@ -144,6 +150,27 @@ class Block {
 
   // Runs block number `linear` of the launch. Returns the code of the error that stopped it, if any.
   cudaError_t run(const LaunchConfig& config, const std::function<void()>& thread, std::uint32_t linear);
+
+  // The same in steps, for the blocks of a cluster, which run together on one OS thread (cluster.hpp).
+  void prepare(const LaunchConfig& config, const std::function<void()>& thread, std::uint32_t linear);
+  void join_cluster(Cluster& cluster, int rank);  // after prepare()
+  void step();                                    // until it is over, has failed, or lets another block go on
+  cudaError_t finish();
+  bool started() const { return started_; }
+  bool over() const { return live_ == 0; }
+  bool failed() const { return error_ != cudaSuccess; }
+  bool can_go_on() const { return ready_warps_ || engine_.has_awaited() || peer_stores_.has_awaited(); }
+  // Nothing in the cluster can go on: this block's polls are answered, a number of times. False if there are none.
+  bool answer_polls();
+  void doom() { doomed_ = true; }  // its next step ends in a deadlock's report
+  // The cluster that the block is part of; of a launch without, its own.
+  Cluster& cluster();
+  int rank() const { return rank_; }
+  int live() const { return live_; }
+  PeerStores& peer_stores() { return peer_stores_; }
+  // Knows of the arrays that another block of the launch has carved, which lie in the same places.
+  void adopt_plan(const Block& other);
+  std::string standing() const { return where_lanes_stand() + mbarriers_.story(); }
 
   // --- called by fibers -------------------------------------------------------------------------------
   void barrier(std::uintptr_t pc);
@@ -234,11 +261,13 @@ class Block {
   void switch_to(Fiber* next);
   void wait_for_turn();
   void release_barrier();
+  void yield();                   // lets another block of the cluster go on
   [[gnu::noinline]] void idle();  // no thread is ready: asynchronous work happens, or it is a deadlock
   [[gnu::noinline]] void interrupted(std::uintptr_t pc);
   [[noreturn, gnu::noinline]] void deadlock();
   [[noreturn, gnu::noinline]] void out_of_time(std::uintptr_t pc);
   std::string where_lanes_stand() const;
+  std::string ran_for() const;                     // "the block has run for 60 s"
   std::string waits_in(const Fiber& fiber) const;  // "wait for full[1] ..."
   [[noreturn]] void abandon();                     // back to run(), leaving every fiber where it is
   void report_fault();                             // what fault() left, outside the signal handler
@@ -294,6 +323,14 @@ class Block {
   Stacks stacks_;
   sigjmp_buf fault_return_;
   Fault fault_;
+
+  PeerStores peer_stores_{*this};
+  Cluster* cluster_ = nullptr;
+  std::unique_ptr<Cluster> alone_;  // made when a kernel that was launched without a cluster asks for it
+  int rank_ = 0;
+  uint3 index_{};            // blockIdx
+  Fiber* resume_ = nullptr;  // who goes on at the next step
+  bool started_ = false, doomed_ = false;
 };
 
 // While one lives, a memory fault is that of the copy issued at `pc`, whoever runs.

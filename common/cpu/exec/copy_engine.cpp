@@ -1,5 +1,7 @@
 #include "common/cpu/exec/copy_engine.hpp"
 
+#include <algorithm>
+
 #include "common/cpu/exec/block.hpp"
 #include "common/cpu/exec/switch.hpp"
 
@@ -12,13 +14,23 @@ void CopyEngine::reset(std::uint64_t seed) {
 
 void CopyEngine::issue(const BulkCopy& asked) {
   block_.switch_point(asked.pc);
-  const Fiber& fiber = block_.self();
-  BulkCopy& copy = in_flight_.emplace_back(asked);
+  BulkCopy copy = asked;
   copy.thread = block_.thread_id();
-  copy.group = fiber.bulk_groups;
+  copy.group = block_.self().bulk_groups;
+  start(copy);
+}
+
+void CopyEngine::issue_from(ThreadId thread, const BulkCopy& asked) {
+  BulkCopy copy = asked;
+  copy.thread = thread;
+  start(copy);
+}
+
+void CopyEngine::start(const BulkCopy& asked) {
+  BulkCopy& copy = in_flight_.emplace_back(asked);
   if (block_.checking()) check_issue(copy);
   if (!copy.store) block_.mbarriers().copy_issued(copy.mbarrier, copy.thread, copy.pc);
-  block_.tell(ExecEvent::Kind::tma_issue, block_.shared().offset(copy.shared), copy.bytes, copy.pc);
+  block_.tell_of(copy.thread, ExecEvent::Kind::tma_issue, block_.shared().offset(copy.shared), copy.bytes, copy.pc);
   if (block_.copies() == Copies::at_issue) return land(in_flight_.size() - 1);
   if (block_.copies() == Copies::random) block_.interrupt();
 }
@@ -30,7 +42,7 @@ void CopyEngine::check_issue(BulkCopy& copy) {
     const std::size_t pattern = 8 * swizzle_bytes(copy.map.shape.swizzle);
     if (block_.shared().window_address(copy.shared) % pattern)
       shadow.report(Finding::Kind::misaligned, block_.shared().describe(offset), {},
-                    {copy.pc, copy.thread.warp, copy.thread.lane, !copy.store},
+                    Shadow::access(copy.thread, copy.pc, !copy.store),
                     "the swizzle is one of the address and repeats every " + std::to_string(pattern) +
                         " bytes: a box that starts between is exchanged differently");
   }
@@ -73,6 +85,10 @@ bool CopyEngine::awaited(const BulkCopy& copy) const {
   return block_.mbarriers().waited_for(copy.mbarrier);
 }
 
+bool CopyEngine::has_awaited() const {
+  return std::any_of(in_flight_.begin(), in_flight_.end(), [&](const BulkCopy& copy) { return awaited(copy); });
+}
+
 bool CopyEngine::land_awaited() {
   for (std::size_t i = 0; i < in_flight_.size(); ++i)
     if (awaited(in_flight_[i])) return land(i), true;
@@ -108,7 +124,7 @@ void CopyEngine::land(std::size_t index) {
     block_.shadow().async_write_landed(copy.checked_as, phase);
     if (phase != copy.phase)
       block_.shadow().report(Finding::Kind::mbarrier, block_.mbarriers().name(copy.mbarrier), {},
-                             {copy.pc, copy.thread.warp, copy.thread.lane, true},
+                             Shadow::access(copy.thread, copy.pc, true),
                              "phase " + std::to_string(copy.phase) +
                                  " was complete before all bytes of this copy had come: more than were announced "
                                  "(expect_tx)");

@@ -47,11 +47,14 @@ class CopyEngine {
 
   // --- what threads call ---------------------------------------------------------------------------------
   void issue(const BulkCopy& asked);
+  // A load into this block's shared memory that a thread of its cluster has asked for (multicast).
+  void issue_from(ThreadId thread, const BulkCopy& asked);
   void commit();
   void wait(std::uint32_t groups_left, std::uintptr_t pc);
 
   // --- what the scheduler calls ----------------------------------------------------------------------------
   bool in_flight() const { return !in_flight_.empty(); }
+  bool has_awaited() const;  // land_awaited() would find one
   // At a call that could switch: each copy in flight may happen now.
   void maybe_land();
   // Nothing can run: the oldest copy that a thread waits for happens. False if there is none.
@@ -61,6 +64,7 @@ class CopyEngine {
   bool dice(unsigned sides);  // true once in `sides` times, by the seed
 
  private:
+  void start(const BulkCopy& copy);
   void land(std::size_t index);
   void check_issue(BulkCopy& copy);
   bool awaited(const BulkCopy& copy) const;

@@ -34,6 +34,12 @@ const char* name(Finding::Kind kind) {
       return "barrier misuse";
     case Finding::Kind::mbarrier:
       return "mbarrier misuse";
+    case Finding::Kind::cluster:
+      return "cluster misuse";
+    case Finding::Kind::before_start:
+      return "access before the peer is known to run";
+    case Finding::Kind::early_exit:
+      return "early exit from a cluster";
     case Finding::Kind::collective:
       return "collective misuse";
     case Finding::Kind::read_before_wait:
@@ -162,6 +168,7 @@ Finding::Access in_words(const RawAccess& raw) {
   Finding::Access access;
   access.valid = raw.pc != 0 || raw.warp >= 0;
   access.write = raw.write, access.warp = raw.warp, access.lane = raw.lane;
+  access.rank = raw.rank;
   if (raw.pc) {
     const SourceLine line = source_line(raw.pc);
     access.file = line.file, access.line = line.line;
@@ -185,6 +192,7 @@ std::string side(const Finding::Access& access, bool memory) {
   std::ostringstream text;
   if (memory) text << (access.write ? "write" : "read") << " by ";
   if (access.warp >= 0) text << "warp " << access.warp << " lane " << access.lane << ' ';
+  if (access.rank >= 0) text << "of block " << access.rank << " of the cluster ";
   if (access.line) {
     text << "at " << access.file << ':' << access.line;
     if (const std::string source = text_of(access.file, access.line); !source.empty()) text << ": " << source;
@@ -194,8 +202,9 @@ std::string side(const Finding::Access& access, bool memory) {
 
 std::string report(const Finding& f, const std::string& detail) {
   const bool memory = f.kind != Finding::Kind::barrier && f.kind != Finding::Kind::mbarrier &&
-                      f.kind != Finding::Kind::collective && f.kind != Finding::Kind::deadlock &&
-                      f.kind != Finding::Kind::time_limit && f.kind != Finding::Kind::fault;
+                      f.kind != Finding::Kind::collective && f.kind != Finding::Kind::cluster &&
+                      f.kind != Finding::Kind::deadlock && f.kind != Finding::Kind::time_limit &&
+                      f.kind != Finding::Kind::fault;
   std::ostringstream text;
   text << name(f.kind);
   if (!f.hazard.empty()) text << " (" << f.hazard << ")";

@@ -15,6 +15,7 @@ struct RawAccess {
   std::uintptr_t pc = 0;  // 0: there is no such side
   int warp = -1, lane = -1;
   bool write = false;
+  int rank = -1;  // of its block in the cluster, if that is another than the report's
 };
 
 struct RawFinding {

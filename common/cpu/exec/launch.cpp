@@ -14,8 +14,10 @@
 #include <sstream>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "common/cpu/exec/block.hpp"
+#include "common/cpu/exec/cluster.hpp"
 #include "common/cpu/exec/memory.hpp"
 #include "common/launch.cuh"
 
@@ -28,6 +30,7 @@ cpu::FindingLog findings;
 cudaError_t last_error = cudaSuccess;
 cudaError_t async_error = cudaSuccess;
 std::unordered_map<const void*, int> max_dynamic_smem;
+std::unordered_set<const void*> large_clusters;  // kernels that may have more blocks per cluster than every GPU allows
 
 std::string dims(dim3 d) {
   return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
@@ -161,6 +164,25 @@ struct Refusal {
   std::string why;
 };
 
+constexpr unsigned PORTABLE_CLUSTER = 8, LARGEST_CLUSTER = 16;  // blocks; the second only after an opt-in
+
+Refusal cluster_refusal(const LaunchConfig& c) {
+  const dim3 g = c.grid, k = c.cluster;
+  if (k.x == 1 && k.y == 1 && k.z == 1) return {cudaSuccess, ""};
+  const std::uint64_t blocks = 1ull * k.x * k.y * k.z;
+  const unsigned allowed = large_clusters.contains(c.kernel) ? LARGEST_CLUSTER : PORTABLE_CLUSTER;
+  if (!blocks || blocks > allowed)
+    return {cudaErrorInvalidClusterSize, "a cluster of " + dims(k) + ", " + std::to_string(blocks) + " blocks; 1 to " +
+                                             std::to_string(allowed) + " are allowed" +
+                                             (allowed == PORTABLE_CLUSTER && blocks && blocks <= LARGEST_CLUSTER
+                                                  ? ", 16 with cudaFuncAttributeNonPortableClusterSizeAllowed"
+                                                  : "")};
+  if (g.x % k.x || g.y % k.y || g.z % k.z)
+    return {cudaErrorInvalidConfiguration,
+            "a grid of " + dims(g) + " in clusters of " + dims(k) + "; a multiple of the cluster is allowed"};
+  return {cudaSuccess, ""};
+}
+
 // What cudaLaunchKernel refuses before anything runs.
 Refusal refusal(const LaunchConfig& c) {
   const dim3 g = c.grid, b = c.block;
@@ -178,10 +200,18 @@ Refusal refusal(const LaunchConfig& c) {
     return {cudaErrorInvalidValue, "invalid argument: asks for " + std::to_string(c.smem) +
                                        " B of dynamic shared memory, the kernel's attribute allows " +
                                        std::to_string(allowed) + " B"};
-  return {cudaSuccess, ""};
+  return cluster_refusal(c);
 }
 
 }  // namespace
+
+cudaError_t allow_large_clusters(const void* kernel, bool allow) {
+  if (allow)
+    large_clusters.insert(kernel);
+  else
+    large_clusters.erase(kernel);
+  return cudaSuccess;
+}
 
 cudaError_t set_max_dynamic_smem(const void* kernel, int bytes) {
   const Target& target = stage_target();
@@ -197,6 +227,46 @@ cudaError_t set_max_dynamic_smem(const void* kernel, int bytes) {
 
 void set_last_error(cudaError_t error) { last_error = error; }
 void set_async_error(cudaError_t error) { async_error = error; }
+
+namespace {
+
+// What one OS thread runs at a time: a block, or the blocks of a cluster.
+class Unit {
+ public:
+  Unit(const ExecOptions& options, int blocks) {
+    if (blocks == 1)
+      block_ = std::make_unique<Block>(options);
+    else
+      cluster_ = std::make_unique<Cluster>(options, blocks);
+  }
+  // Runs number `which` of the launch: a block's number, or a cluster's.
+  cudaError_t run(const LaunchConfig& config, const std::function<void()>& thread, std::uint32_t which) {
+    return block_ ? block_->run(config, thread, which)
+                  : cluster_->run(config, thread, blocks_of_cluster(config, which));
+  }
+  const std::string& message() const { return block_ ? block_->message() : cluster_->message(); }
+  template <class Each>
+  void each_block(Each each) {
+    if (block_) return each(*block_);
+    for (int rank = 0; rank < cluster_->size(); ++rank) each(cluster_->block(rank));
+  }
+
+ private:
+  std::unique_ptr<Block> block_;
+  std::unique_ptr<Cluster> cluster_;
+};
+
+// The sample of ExecOptions::blocks, in units.
+std::vector<std::uint32_t> sample_of(const LaunchConfig& config, int unit_blocks) {
+  if (unit_blocks == 1) return options.blocks;
+  const std::uint64_t total = 1ull * config.grid.x * config.grid.y * config.grid.z;
+  std::set<std::uint32_t> clusters;
+  for (const std::uint32_t linear : options.blocks)
+    if (linear < total) clusters.insert(cluster_of_block(config, linear));
+  return {clusters.begin(), clusters.end()};
+}
+
+}  // namespace
 
 // A finding's text is made when the report is taken, and the caller's string may be gone by then.
 static const char* kept(const char* name) {
@@ -216,37 +286,46 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
   }
   static const bool handler_installed = (install_fault_handler(), true);
   (void)handler_installed;
+  const int unit_blocks = int(config.cluster.x * config.cluster.y * config.cluster.z);
   const std::uint64_t total = 1ull * config.grid.x * config.grid.y * config.grid.z;
-  const std::uint64_t chosen = options.blocks.empty() ? total : options.blocks.size();
+  const std::uint64_t units = total / std::uint64_t(unit_blocks);
+  const std::vector<std::uint32_t> sample = sample_of(config, unit_blocks);
+  const std::uint64_t chosen = options.blocks.empty() ? units : sample.size();
   std::atomic<std::uint64_t> next{0};
   std::atomic<std::uint64_t> failed{~0ull};  // the first position whose block failed: the same for any worker count
-  struct BlockDone {                         // what a block adds to the report, if no block before it fails
+  struct UnitDone {                          // what a block or a cluster adds to the report, if none before it fails
     std::uint64_t position, switches, lane_collectives;
     FindingLog findings;
   };
   std::mutex merge;
-  std::vector<BlockDone> all_done;
+  std::vector<UnitDone> all_done;
   std::uint64_t reported = ~0ull;
   cudaError_t error = cudaSuccess;
   const auto work = [&] {
     const SignalStack signal_stack;
     BlockTimer timer;
-    Block block(options);
-    std::vector<BlockDone> done;
+    Unit unit(options, unit_blocks);
+    std::vector<UnitDone> done;
     for (std::uint64_t i = next++; i < chosen && i < failed.load(); i = next++) {
-      const std::uint32_t linear = options.blocks.empty() ? std::uint32_t(i) : options.blocks[i];
-      if (linear >= total) continue;
-      const std::uint64_t switches = block.switches(), collectives = block.lane_collectives();
-      timer.start(options.block_seconds);
-      const cudaError_t result = block.run(config, thread, linear);
+      const std::uint32_t which = options.blocks.empty() ? std::uint32_t(i) : sample[i];
+      if (which >= units) continue;
+      UnitDone now{i, 0, 0, {}};
+      unit.each_block(
+          [&](Block& block) { now.switches -= block.switches(), now.lane_collectives -= block.lane_collectives(); });
+      timer.start(options.block_seconds * unit_blocks);
+      const cudaError_t result = unit.run(config, thread, which);
       timer.start(0);
-      done.push_back({i, block.switches() - switches, block.lane_collectives() - collectives, block.take_findings()});
+      unit.each_block([&](Block& block) {
+        now.switches += block.switches(), now.lane_collectives += block.lane_collectives();
+        now.findings.merge(block.take_findings());
+      });
+      done.push_back(std::move(now));
       if (result == cudaSuccess) continue;
       std::uint64_t before = failed.load();
       while (i < before && !failed.compare_exchange_weak(before, i)) {
       }
       const std::lock_guard guard(merge);
-      if (i < reported) reported = i, error = result, report.message = block.message();
+      if (i < reported) reported = i, error = result, report.message = unit.message();
       break;
     }
     const std::lock_guard guard(merge);
@@ -256,10 +335,10 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
   for (int i = 0; i < int(std::min<std::uint64_t>(std::uint64_t(worker_count()), chosen)); ++i)
     workers.emplace_back(work);
   for (std::thread& worker : workers) worker.join();
-  for (const BlockDone& done : all_done) {
+  for (const UnitDone& done : all_done) {
     if (done.position > reported) continue;  // with fewer workers it would not have run
     findings.merge(done.findings);
-    ++report.blocks_run;
+    report.blocks_run += std::uint64_t(unit_blocks);
     report.switches += done.switches;
     report.lane_collectives += done.lane_collectives;
   }
@@ -308,6 +387,8 @@ const char* cudaGetErrorName(cudaError_t error) {
       return "cudaErrorMisalignedAddress";
     case cudaErrorLaunchFailure:
       return "cudaErrorLaunchFailure";
+    case cudaErrorInvalidClusterSize:
+      return "cudaErrorInvalidClusterSize";
   }
   return "cudaErrorUnknown";
 }
@@ -334,6 +415,8 @@ const char* cudaGetErrorString(cudaError_t error) {
       return "misaligned address";
     case cudaErrorLaunchFailure:
       return "unspecified launch failure";
+    case cudaErrorInvalidClusterSize:
+      return "cluster misconfiguration";
   }
   return "unrecognized error code";
 }

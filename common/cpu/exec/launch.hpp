@@ -10,10 +10,12 @@ struct LaunchConfig {
   const char* name;    // for reports: "v2b_single_warp<64>"
   const void* kernel;  // identifies the kernel: attributes belong to it
   dim3 grid, block;
-  std::size_t smem;  // dynamic shared memory, bytes
+  std::size_t smem;          // dynamic shared memory, bytes
+  dim3 cluster = {1, 1, 1};  // blocks that run together
 };
 
-// Runs `thread` once for every CUDA thread of the grid, or of the sample in ExecOptions::blocks. Refuses what CUDA
+// Runs `thread` once for every CUDA thread of the grid, or of the sample in ExecOptions::blocks: of a launch with
+// clusters, every cluster with a block in the sample, as a whole. Refuses what CUDA
 // refuses (the code is returned and left for cudaGetLastError); an error inside the kernel stops the launch and is
 // left for the next synchronisation. Both leave one line in the ExecReport.
 cudaError_t launch(const LaunchConfig& config, const std::function<void()>& thread);

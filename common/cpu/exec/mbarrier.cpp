@@ -19,14 +19,18 @@ std::string MBarriers::name(int barrier) const { return block_.shared().describe
 int MBarriers::find(const ptx::MBarrier* barrier, const char* instruction, std::uintptr_t pc) {
   const bool shared = block_.shared().contains(barrier);
   const std::size_t offset = shared ? block_.shared().offset(barrier) : 0;
-  if (shared)
-    for (std::size_t i = 0; i < all_.size(); ++i)
-      if (all_[i].offset == offset) return int(i);
+  if (const int found = shared ? at(offset) : -1; found >= 0) return found;
   block_.fail(cudaErrorLaunchFailure, Finding::Kind::mbarrier,
               std::string(instruction) + (shared ? " on " + block_.shared().describe(offset) +
                                                        ", which no thread has " + "initialised yet (mbarrier.init)"
                                                  : std::string(" on an address outside shared memory")),
               pc);
+}
+
+int MBarriers::at(std::size_t offset) const {
+  for (std::size_t i = 0; i < all_.size(); ++i)
+    if (all_[i].offset == offset) return int(i);
+  return -1;
 }
 
 void MBarriers::init(const ptx::MBarrier* barrier, unsigned arrivals, std::uintptr_t pc) {
@@ -65,7 +69,7 @@ void MBarriers::arrive(const ptx::MBarrier* barrier, unsigned bytes, bool expect
   const char* instruction = expects ? "mbarrier.arrive.expect_tx" : "mbarrier.arrive";
   const int index = find(barrier, instruction, pc);
   const ThreadId thread = block_.thread_id();
-  if (block_.checking()) check_known(index, instruction, pc);
+  if (block_.checking()) check_known(index, instruction, thread, pc);
   MBarrierState& state = all_[index];
   if (state.pending == 0)
     block_.fail(cudaErrorLaunchFailure, Finding::Kind::mbarrier,
@@ -85,16 +89,28 @@ void MBarriers::arrive(const ptx::MBarrier* barrier, unsigned bytes, bool expect
 void MBarriers::expect_tx(const ptx::MBarrier* barrier, unsigned bytes, std::uintptr_t pc) {
   block_.switch_point(pc);
   const int index = find(barrier, "mbarrier.expect_tx", pc);
-  if (block_.checking()) check_known(index, "mbarrier.expect_tx", pc);
+  if (block_.checking()) check_known(index, "mbarrier.expect_tx", block_.thread_id(), pc);
   MBarrierState& state = all_[index];
   count_bytes(state, bytes, pc);
   if (!state.pending && !state.bytes) complete_phase(index, block_.thread_id(), pc);
 }
 
-void MBarriers::copy_issued(int index, ThreadId thread, std::uintptr_t pc) {
+void MBarriers::arrive_from(int index, ThreadId peer, Shadow& its_shadow, std::uintptr_t pc) {
+  MBarrierState& state = all_[index];
   if (block_.checking()) {
-    check_known(index, "cp.async.bulk", pc);
-    check_for_engine(index, thread, pc);
+    check_known(index, "mbarrier.arrive", peer, pc);
+    its_shadow.release_outside(peer, state.given);
+  }
+  block_.progressed();
+  state.arrived.push_back({peer.linear, pc, peer.peer});
+  --state.pending;
+  if (!state.pending && !state.bytes) complete_phase(index, peer, pc);
+}
+
+void MBarriers::copy_issued(int index, ThreadId thread, std::uintptr_t pc, bool engine) {
+  if (block_.checking()) {
+    check_known(index, engine ? "cp.async.bulk" : "st.async", thread, pc);
+    if (engine) check_for_engine(index, thread, pc);
   }
   all_[index].last_load = {thread, pc, all_[index].phase};
 }
@@ -148,7 +164,7 @@ bool MBarriers::park(int index, bool polls, std::uintptr_t pc) {
 bool MBarriers::await(const ptx::MBarrier* barrier, unsigned parity, bool polls, std::uintptr_t pc) {
   block_.switch_point(pc);
   const int index = find(barrier, "mbarrier.try_wait", pc);
-  if (block_.checking()) check_known(index, "mbarrier.try_wait", pc);
+  if (block_.checking()) check_known(index, "mbarrier.try_wait", block_.thread_id(), pc);
   std::uint32_t complete = all_[index].phase;  // phases known to be complete when the wait ends
   if (block_.checking()) check_late(index, parity, pc);
   if (!is_complete(all_[index], parity)) {

@@ -28,6 +28,7 @@ struct MBarrierState {
   struct Arrival {
     std::uint16_t thread;
     std::uintptr_t pc;
+    std::uint8_t peer = 0;  // as a ThreadId's
   };
   struct Load {
     ThreadId thread{};
@@ -63,8 +64,11 @@ class MBarriers {
   // --- what the copy engine and the scheduler call -----------------------------------------------------------
   // The number of the barrier at this address. A launch that uses what is no barrier fails.
   int find(const ptx::MBarrier* barrier, const char* instruction, std::uintptr_t pc);
-  // A thread has asked for a copy that this barrier counts.
-  void copy_issued(int barrier, ThreadId thread, std::uintptr_t pc);
+  int at(std::size_t offset) const;  // -1: none lies there
+  // A thread of another block of the cluster arrives; the barrier is not full.
+  void arrive_from(int barrier, ThreadId peer, Shadow& its_shadow, std::uintptr_t pc);
+  // A thread has asked for a copy that this barrier counts: of the engine, or an st.async of another block.
+  void copy_issued(int barrier, ThreadId thread, std::uintptr_t pc, bool engine = true);
   // The engine has written these bytes of that copy. Returns the phase that counted the last of them.
   std::uint32_t complete_bytes(int barrier, std::int64_t bytes, ThreadId thread, std::uintptr_t pc);
   // The block is over, and all copies have landed: what nobody has waited for is a finding.
@@ -87,7 +91,7 @@ class MBarriers {
 
   // mbarrier_rules.cpp; called while checking
   void placed(int barrier, std::uintptr_t pc);
-  void check_known(int barrier, const char* instruction, std::uintptr_t pc);
+  void check_known(int barrier, const char* instruction, ThreadId thread, std::uintptr_t pc);
   void check_for_engine(int barrier, ThreadId thread, std::uintptr_t pc);
   void check_seen_before(int barrier, ThreadId thread, std::uintptr_t pc);
   void check_late(int barrier, unsigned parity, std::uintptr_t pc);

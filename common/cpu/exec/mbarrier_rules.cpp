@@ -8,7 +8,7 @@
 namespace lab::cpu {
 
 void MBarriers::misuse(int index, const RawAccess& first, ThreadId thread, std::uintptr_t pc, const std::string& what) {
-  block_.shadow().report(Finding::Kind::mbarrier, name(index), first, {pc, thread.warp, thread.lane, false}, what);
+  block_.shadow().report(Finding::Kind::mbarrier, name(index), first, Shadow::access(thread, pc, false), what);
 }
 
 void MBarriers::placed(int index, std::uintptr_t pc) {
@@ -29,10 +29,10 @@ void MBarriers::fence_init() {
 }
 
 // A thread must be ordered after the initialisation ...
-void MBarriers::check_known(int index, const char* instruction, std::uintptr_t pc) {
+void MBarriers::check_known(int index, const char* instruction, ThreadId thread, std::uintptr_t pc) {
   const MBarrierState& state = all_[index];
-  const ThreadId thread = block_.thread_id(), by = state.initialised_by;
-  if (thread.linear == by.linear || block_.shadow().clocks().seen(thread.linear, by.linear) > state.init_stamp) return;
+  const ThreadId by = state.initialised_by;
+  if (block_.shadow().after(thread, by, state.init_stamp)) return;
   misuse(index, {state.init_pc, by.warp, by.lane, true}, thread, pc,
          std::string(instruction) + " by a thread that no barrier orders after its mbarrier.init");
 }
@@ -40,10 +40,9 @@ void MBarriers::check_known(int index, const char* instruction, std::uintptr_t p
 // ... and the copy engine after a fence behind it. PTX has fence.mbarrier_init for that; fence.proxy.async does it too.
 void MBarriers::check_for_engine(int index, ThreadId thread, std::uintptr_t pc) {
   const MBarrierState& state = all_[index];
-  const ThreadClocks& clocks = block_.shadow().clocks();
-  const int by = state.initialised_by.linear;
-  if (state.fence_stamp && (thread.linear == by || clocks.seen(thread.linear, by) >= state.fence_stamp)) return;
-  if (clocks.fenced(thread.linear, by) > state.init_stamp) return;
+  const ThreadId by = state.initialised_by;
+  if (state.fence_stamp && block_.shadow().after(thread, by, state.fence_stamp - 1)) return;
+  if (block_.shadow().clocks_of(thread).fenced(thread.linear, block_.shadow().line(by)) > state.init_stamp) return;
   misuse(index, {state.init_pc, state.initialised_by.warp, state.initialised_by.lane, true}, thread, pc,
          "the copy engine is to use it, but no fence.mbarrier_init lies between its mbarrier.init and this copy");
 }
@@ -66,7 +65,7 @@ void MBarriers::check_seen_before(int index, ThreadId thread, std::uintptr_t pc)
 void MBarriers::check_late(int index, unsigned parity, std::uintptr_t pc) {
   const MBarrierState& state = all_[index];
   const ThreadId thread = block_.thread_id();
-  const std::uint32_t next = block_.shadow().clocks().seen(thread.linear, state.timeline);
+  const std::uint32_t next = block_.shadow().clocks_of(thread).seen(thread.linear, state.timeline);
   if ((next & 1) != (parity & 1) || state.phase < next + 2) return;
   misuse(index, {}, thread, pc,
          "a wait that is late: the thread has seen the phases before " + std::to_string(next) + ", and phases " +
@@ -81,7 +80,7 @@ void MBarriers::passed(int index, std::uint32_t complete, std::uintptr_t pc) {
     misuse(index, {}, thread, pc,
            "a wait that is late: it is for phase " + std::to_string(complete - 1) + ", and phases up to " +
                std::to_string(state.phase - 1) + " are complete by now");
-  if (block_.shadow().clocks().seen(thread.linear, state.timeline) < complete)
+  if (block_.shadow().clocks_of(thread).seen(thread.linear, state.timeline) < complete)
     block_.shadow().acquire(thread, state.completed);
 }
 
@@ -94,8 +93,8 @@ void MBarriers::check_end() {
              "the block ended, and " + std::to_string(-state.bytes) +
                  " bytes more had been written than were announced (expect_tx)");
     if (state.any_landed && load.phase >= state.seen)
-      block_.shadow().report(Finding::Kind::in_flight, name(int(i)), {},
-                             {load.pc, load.thread.warp, load.thread.lane, true},
+      block_.shadow().report(load.thread.peer ? Finding::Kind::early_exit : Finding::Kind::in_flight, name(int(i)), {},
+                             Shadow::access(load.thread, load.pc, true),
                              "the block ended, and nobody had waited for phase " + std::to_string(load.phase) +
                                  ", which counts the bytes of this copy: it may still write");
   }

@@ -17,16 +17,18 @@ std::string line_text(std::uintptr_t pc) {
 
 // "warps 4..7 lane 0 (FILE:LINE), warp 1 lanes 0..31 (FILE:LINE)": warps whose lanes are the same share a line.
 std::string who(const std::vector<MBarrierState::Arrival>& arrivals) {
-  std::map<std::string, std::map<int, std::uint32_t>> by_line;
+  std::map<std::pair<int, std::string>, std::map<int, std::uint32_t>> by_line;  // by block, and line
   for (const auto& arrival : arrivals)
-    by_line[line_text(arrival.pc)][arrival.thread / LANES] |= 1u << arrival.thread % LANES;
+    by_line[{arrival.peer, line_text(arrival.pc)}][arrival.thread / LANES] |= 1u << arrival.thread % LANES;
   std::string text;
-  for (const auto& [line, warps] : by_line) {
+  for (const auto& [place, warps] : by_line) {
+    const auto& [peer, line] = place;
     std::map<std::uint32_t, std::uint32_t> by_lanes;  // lanes -> warps
     for (const auto& [warp, lanes] : warps) by_lanes[lanes] |= 1u << warp;
     for (const auto& [lanes, mask] : by_lanes)
       text += (text.empty() ? "" : ", ") + std::string(mask & (mask - 1) ? "warps " : "warp ") + lanes_text(mask) +
-              (lanes & (lanes - 1) ? " lanes " : " lane ") + lanes_text(lanes) + " (" + line + ")";
+              (lanes & (lanes - 1) ? " lanes " : " lane ") + lanes_text(lanes) +
+              (peer ? " of block " + std::to_string(peer - 1) + " of the cluster" : "") + " (" + line + ")";
   }
   return text;
 }
@@ -61,6 +63,9 @@ std::string MBarriers::story() const {
     else
       text += "; its last copy was issued in phase " + std::to_string(state.last_load.phase) + " by warp " +
               std::to_string(state.last_load.thread.warp) + " lane " + std::to_string(state.last_load.thread.lane) +
+              (state.last_load.thread.peer
+                   ? " of block " + std::to_string(state.last_load.thread.peer - 1) + " of the cluster"
+                   : "") +
               " (" + line_text(state.last_load.pc) + ")";
     text += ".";
   }

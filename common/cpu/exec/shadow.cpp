@@ -25,6 +25,8 @@ void Shadow::reset(SharedMemory& shared, FindingLog& log, const char* kernel, st
   warp_reads_.clear();
   barrier_stamp_.fill(1);
   thread_clocks_.stop();
+  cluster_ = nullptr, rank_ = base_ = 0;
+  visits_.clear();
 }
 
 void Shadow::allow(std::size_t offset, std::size_t bytes) {
@@ -44,7 +46,7 @@ void Shadow::block_barrier() {
   }
   if (!thread_clocks_.active()) return;
   thread_clocks_.block_barrier();
-  for (int t = 0; t < threads_; ++t) thread_clocks_.everybody_sees(t, barrier_stamp_[t / 32]);
+  for (int t = 0; t < threads_; ++t) thread_clocks_.everybody_sees(base_ + t, barrier_stamp_[t / 32]);
 }
 
 void Shadow::sync_warp(int warp, std::uint32_t mask) {
@@ -55,7 +57,7 @@ void Shadow::sync_warp(int warp, std::uint32_t mask) {
     for (int lane = 0; lane < 32 && warp * 32 + lane < threads_; ++lane)
       if (mask >> lane & 1) {
         clock.stamp[lane] = stamp;
-        thread_clocks_.see(warp * 32 + lane, warp * 32 + lane, stamp);
+        thread_clocks_.see(warp * 32 + lane, base_ + warp * 32 + lane, stamp);
         thread_clocks_.give(warp * 32 + lane, joined);
       }
     for (int lane = 0; lane < 32 && warp * 32 + lane < threads_; ++lane)
@@ -87,7 +89,7 @@ void Shadow::named_arrive(int barrier, int warp) {
   clock.stamp.fill(stamp);  // what comes now is not given; among the warp's own lanes it orders nothing
   if (thread_clocks_.active()) {
     for (int t = warp * 32; t < warp * 32 + 32 && t < threads_; ++t) {
-      thread_clocks_.see(t, t, stamp);
+      thread_clocks_.see(t, base_ + t, stamp);
       thread_clocks_.give(t, given_tracked_[barrier]);
     }
     return;
@@ -117,9 +119,7 @@ void Shadow::named_complete(int barrier, std::uint32_t waiting_warps) {
   given.fill(0);
 }
 
-RawAccess Shadow::last_write(const Cell& cell) const {
-  return {cell.writer_pc, cell.writer / 32, cell.writer % 32, true};
-}
+RawAccess Shadow::last_write(const Cell& cell) const { return access(thread_on(cell.writer), cell.writer_pc, true); }
 
 void Shadow::race(Finding::Kind kind, const char* hazard, std::size_t offset, const RawAccess& first,
                   const RawAccess& second) {
@@ -326,7 +326,7 @@ void Shadow::copy_done(std::size_t offset, std::size_t bytes, ThreadId thread, s
   const std::size_t end = (offset + bytes + GRANULE - 1) / GRANULE;
   for (std::size_t i = offset / GRANULE; i < end; ++i) {
     Cell& cell = cells_[i];
-    if (!cell.pending || cell.writer != thread.linear) continue;  // was reported when it was issued
+    if (!cell.pending || cell.writer != line(thread)) continue;  // was reported when it was issued
     cell.pending = false;
     cell.writer_pc = std::uint32_t(pc), cell.write_epoch = epoch_;
     cell.write_stamp = clocks_[thread.warp].stamp[thread.lane];

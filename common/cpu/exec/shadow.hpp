@@ -24,6 +24,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <new>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -37,6 +40,21 @@ namespace lab::cpu {
 struct ThreadId {
   std::uint16_t linear;
   std::uint8_t warp, lane;
+  std::uint8_t peer = 0;  // 0: a thread of the block at hand; else of block peer - 1 of its cluster
+};
+
+// Memory that starts as zeros and costs nothing until it is touched: a launch is short, and a shadow is large.
+template <class T>
+struct ZeroPages {
+  using value_type = T;
+  T* allocate(std::size_t count) {
+    if (void* memory = std::calloc(count, sizeof(T))) return static_cast<T*>(memory);
+    throw std::bad_alloc();
+  }
+  void deallocate(T* memory, std::size_t) { std::free(memory); }
+  template <class U>
+  void construct(U*) {}  // zeros are a value of it
+  bool operator==(const ZeroPages&) const { return true; }
 };
 
 class Shadow {
@@ -47,6 +65,8 @@ class Shadow {
 
   // Forgets the block before; nothing is valid until it is carved.
   void reset(SharedMemory& shared, FindingLog& log, const char* kernel, std::uint32_t block, int threads);
+  // This shadow is that of block `rank` of a cluster, all of which have been reset. Follows every thread from now on.
+  void join_cluster(const std::vector<Shadow*>& all, int rank);
   // These bytes may be accessed from now on.
   void allow(std::size_t offset, std::size_t bytes);
 
@@ -81,8 +101,9 @@ class Shadow {
   void check_all_read();
 
   // A TMA load: it writes from now on, until phase `phase` of the mbarrier whose timeline this is has been seen.
+  // `engine`: by the asynchronous proxy, which a plain store of another block (st.async) does not use.
   std::uint32_t async_write_issued(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc,
-                                   int timeline);
+                                   int timeline, bool engine = true);
   void async_write_landed(std::uint32_t id, std::uint32_t phase);
   void fence_proxy_async(ThreadId thread);
 
@@ -91,7 +112,28 @@ class Shadow {
   std::uint32_t new_stamp(ThreadId thread);      // what the thread does from now on is later than what it did
   void release(ThreadId thread, Knowledge& to);  // all it has done, and what it is ordered after
   void acquire(ThreadId thread, const Knowledge& from);
-  ThreadClocks& clocks() { return thread_clocks_; }
+  bool after(ThreadId thread, ThreadId earlier, std::uint32_t stamp) const {
+    return line(thread) == line(earlier) || clocks_of(thread).seen(thread.linear, line(earlier)) > stamp;
+  }
+  // Of the thread's own block, whichever that is.
+  const ThreadClocks& clocks_of(ThreadId thread) const { return of(thread).thread_clocks_; }
+  // The timeline of a thread: among those of all threads of the cluster.
+  std::uint16_t line(ThreadId thread) const {
+    return std::uint16_t((thread.peer ? (thread.peer - 1) * threads_ : base_) + thread.linear);
+  }
+  static RawAccess access(ThreadId thread, std::uintptr_t pc, bool write) {
+    return {pc, thread.warp, thread.lane, write, thread.peer - 1};
+  }
+
+  // --- accesses by other blocks of the cluster (shadow_cluster.cpp) -------------------------------------------
+  // As release(), to whoever may be of another block.
+  void release_outside(ThreadId thread, Knowledge& to);
+  // A thread of another block is about to touch this one's memory, or a barrier in it: it must know that the block has
+  // started ...
+  void check_started(ThreadId peer, std::uintptr_t pc, bool write);
+  // ... and, of what no mbarrier counts, the block must not end before.
+  void visited(ThreadId peer, std::uintptr_t pc, bool write);
+  void check_visits();  // the block is over
   void report(Finding::Kind kind, const std::string& where, const RawAccess& first, const RawAccess& second,
               const std::string& what);
 
@@ -127,7 +169,8 @@ class Shadow {
   struct Read {  // of a cell, by lanes of one warp with one stamp, or by asynchronous work
     std::uint32_t stamp, pc, lanes, next;
     std::uint8_t warp;
-    bool async;  // stamp is its number
+    bool async;             // stamp is its number
+    std::uint8_t peer = 0;  // as a ThreadId's
   };
   struct AsyncWrite {
     int timeline;
@@ -171,8 +214,14 @@ class Shadow {
   bool usable(Cell& cell, std::size_t index, bool write, ThreadId thread, std::uintptr_t pc);
   // `before`: what orders the two, if not a barrier
   bool ordered(ThreadId thread, std::uint16_t earlier, std::uint32_t stamp) const {
-    return thread.linear == earlier || thread_clocks_.seen(thread.linear, earlier) > stamp;
+    return line(thread) == earlier || clocks_of(thread).seen(thread.linear, earlier) > stamp;
   }
+  const Shadow& of(ThreadId thread) const { return thread.peer ? *(*cluster_)[std::size_t(thread.peer - 1)] : *this; }
+  std::uint32_t stamp_of(ThreadId thread) const { return of(thread).clocks_[thread.warp].stamp[thread.lane]; }
+  ThreadId thread_on(std::uint16_t line) const;
+  int add_timeline();  // in the clocks of all blocks of the cluster
+  int started_line(int rank) const { return int(cluster_->size()) * threads_ + rank; }
+  std::uint16_t reader(const Read& read, int lane) const;  // its timeline
   bool over(const AsyncRead& read, ThreadId thread) const;
   bool stands_for(const Read& earlier, ThreadId thread) const;
   bool check_plain_writer(const Cell& cell, std::size_t index, bool write, ThreadId thread, std::uintptr_t pc);
@@ -185,10 +234,7 @@ class Shadow {
   std::uint32_t read_issued(std::size_t offset, std::size_t bytes, AsyncRead read, std::uintptr_t pc);
   void check_async(Cell& cell, std::size_t index, bool write, ThreadId thread, std::uintptr_t pc);
   Queue& queue_of(std::vector<Queue>& queues, int which);
-  RawAccess issuer(const AsyncWrite& write) const { return {write.pc, write.thread.warp, write.thread.lane, true}; }
-  static RawAccess access(ThreadId thread, std::uintptr_t pc, bool write) {
-    return {pc, thread.warp, thread.lane, write};
-  }
+  RawAccess issuer(const AsyncWrite& write) const { return access(write.thread, write.pc, true); }
 
   SharedMemory* shared_ = nullptr;
   FindingLog* log_ = nullptr;
@@ -196,7 +242,7 @@ class Shadow {
   std::uint32_t block_ = 0;
   std::uint32_t epoch_ = 1;
   std::uint64_t access_ = 0;  // a number for each access
-  std::vector<Cell> cells_;
+  std::vector<Cell, ZeroPages<Cell>> cells_;
   std::size_t touched_begin_ = 0, touched_end_ = 0;
   std::array<WarpClock, 32> clocks_;
   std::unordered_map<std::size_t, LaneStamps> mixed_;
@@ -208,6 +254,15 @@ class Shadow {
   std::unordered_map<std::size_t, std::array<WarpRead, 32>> warp_reads_;
 
   int threads_ = 0;
+  const std::vector<Shadow*>* cluster_ = nullptr;  // null: the block is its own
+  int rank_ = 0, base_ = 0;                        // in it, and its first thread's timeline
+  struct Visit {
+    ThreadId thread;
+    std::uint32_t stamp;
+    std::uintptr_t pc;
+    bool write;
+  };
+  std::map<std::uint16_t, Visit> visits_;          // by the thread's timeline: the last
   std::array<std::uint32_t, 32> barrier_stamp_{};  // of each warp's lanes, after the last block barrier
   ThreadClocks thread_clocks_;                     // active while tracking
   std::array<Knowledge, 16> given_tracked_;        // as given_

@@ -9,23 +9,23 @@ namespace lab::cpu {
 
 void Shadow::track() {
   if (thread_clocks_.active()) return;
-  thread_clocks_.start(threads_);
+  thread_clocks_.start(threads_, threads_ * int(cluster_ ? cluster_->size() : 1));
   for (int t = 0; t < threads_; ++t) {
-    thread_clocks_.everybody_sees(t, barrier_stamp_[t / 32]);
+    thread_clocks_.everybody_sees(base_ + t, barrier_stamp_[t / 32]);
     const WarpClock& clock = clocks_[t / 32];
     for (int u = 0; u < threads_; ++u) {
       if (u / 32 == t / 32)
-        thread_clocks_.see(t, u, std::max(clock.all_before, clock.known[t % 32][u % 32] + 1));
+        thread_clocks_.see(t, base_ + u, std::max(clock.all_before, clock.known[t % 32][u % 32] + 1));
       else
-        thread_clocks_.see(t, u, warp_known_[t / 32][u / 32]);
+        thread_clocks_.see(t, base_ + u, warp_known_[t / 32][u / 32]);
     }
-    thread_clocks_.see(t, t, clock.stamp[t % 32]);
+    thread_clocks_.see(t, base_ + t, clock.stamp[t % 32]);
   }
   for (std::size_t barrier = 0; barrier < given_.size(); ++barrier) {
     Knowledge& given = given_tracked_[barrier];
     given.clear();
-    given.seen.resize(std::size_t(threads_));
-    for (int t = 0; t < threads_; ++t) given.seen[std::size_t(t)] = given_[barrier][t / 32];
+    given.seen.resize(std::size_t(base_ + threads_));
+    for (int t = 0; t < threads_; ++t) given.seen[std::size_t(base_ + t)] = given_[barrier][t / 32];
   }
   reads_.assign(1, Read{});
   free_reads_ = 0;
@@ -59,7 +59,7 @@ void Shadow::start_tracking_cells() {
 std::uint32_t Shadow::new_stamp(ThreadId thread) {
   WarpClock& clock = clocks_[thread.warp];
   const std::uint32_t stamp = clock.stamp[thread.lane] = ++clock.syncs;
-  thread_clocks_.see(thread.linear, thread.linear, stamp);
+  thread_clocks_.see(thread.linear, base_ + thread.linear, stamp);
   return stamp;
 }
 
@@ -81,14 +81,14 @@ int Shadow::mbarrier_placed(std::size_t offset, ThreadId thread, std::uintptr_t 
   track();
   write_tracked(offset, BYTES, thread, pc, false);
   for (std::size_t i = offset / GRANULE; i < (offset + BYTES) / GRANULE; ++i) cells_[i].is_mbarrier = true;
-  return thread_clocks_.add_timeline();
+  return add_timeline();
 }
 
 // --- asynchronous accesses ------------------------------------------------------------------------------------
 
 void Shadow::check_async(Cell& cell, std::size_t index, bool write, ThreadId thread, std::uintptr_t pc) {
   if (!check_plain_writer(cell, index, write, thread, pc)) return;
-  if (!cell.written || cell.async_written || thread_clocks_.fenced(thread.linear, cell.writer) > cell.write_stamp)
+  if (!cell.written || cell.async_written || clocks_of(thread).fenced(thread.linear, cell.writer) > cell.write_stamp)
     return;
   report(Finding::Kind::proxy, index * GRANULE, last_write(cell), access(thread, pc, write),
          "no fence.proxy.async by a thread that sees the write comes before");
@@ -96,7 +96,7 @@ void Shadow::check_async(Cell& cell, std::size_t index, bool write, ThreadId thr
 
 Shadow::Queue& Shadow::queue_of(std::vector<Queue>& queues, int which) {
   Queue& queue = queues[std::size_t(which)];
-  if (queue.timeline < 0) queue.timeline = thread_clocks_.add_timeline();
+  if (queue.timeline < 0) queue.timeline = add_timeline();
   return queue;
 }
 
@@ -174,7 +174,7 @@ void Shadow::check_all_read() {
 }
 
 std::uint32_t Shadow::async_write_issued(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc,
-                                         int timeline) {
+                                         int timeline, bool engine) {
   ++access_;
   const auto id = std::uint32_t(async_writes_.size());
   async_writes_.push_back({timeline, 0, false, thread, std::uint32_t(pc)});
@@ -182,10 +182,13 @@ std::uint32_t Shadow::async_write_issued(std::size_t offset, std::size_t bytes, 
   for (std::size_t i = offset / GRANULE; i < end; ++i) {
     Cell& cell = cells_[i];
     if (!usable(cell, i, true, thread, pc)) continue;
-    check_async(cell, i, true, thread, pc);
+    if (engine)
+      check_async(cell, i, true, thread, pc);
+    else
+      check_plain_writer(cell, i, true, thread, pc);
     check_tracked_readers(cell, i, thread, pc);
     forget_reads(cell);
-    cell.writer = thread.linear, cell.writer_pc = std::uint32_t(pc), cell.write_epoch = epoch_;
+    cell.writer = line(thread), cell.writer_pc = std::uint32_t(pc), cell.write_epoch = epoch_;
     cell.write_stamp = id;
     cell.written = cell.initialised = cell.async_written = true;
     cell.pending = cell.not_committed = false;

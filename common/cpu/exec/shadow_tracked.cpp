@@ -32,9 +32,13 @@ void Shadow::forget_reads(Cell& cell) {
   cell.reads = 0;
 }
 
+std::uint16_t Shadow::reader(const Read& read, int lane) const {
+  return line({std::uint16_t(read.warp * 32 + lane), read.warp, std::uint8_t(lane), read.peer});
+}
+
 bool Shadow::over(const AsyncRead& read, ThreadId thread) const {
   for (int i = 0; i < std::max(read.warps, 1); ++i)
-    if (thread_clocks_.seen(thread.linear, read.timeline[i]) <= read.place[i]) return false;
+    if (clocks_of(thread).seen(thread.linear, read.timeline[i]) <= read.place[i]) return false;
   return true;
 }
 
@@ -42,16 +46,16 @@ bool Shadow::over(const AsyncRead& read, ThreadId thread) const {
 bool Shadow::stands_for(const Read& earlier, ThreadId thread) const {
   if (earlier.async) return over(async_reads_[earlier.stamp], thread);
   for (std::uint32_t lanes = earlier.lanes; lanes; lanes &= lanes - 1)
-    if (!ordered(thread, std::uint16_t(earlier.warp * 32 + __builtin_ctz(lanes)), earlier.stamp)) return false;
+    if (!ordered(thread, reader(earlier, __builtin_ctz(lanes)), earlier.stamp)) return false;
   return true;
 }
 
 void Shadow::add_read(Cell& cell, ThreadId thread, std::uintptr_t pc) {
-  const std::uint32_t stamp = clocks_[thread.warp].stamp[thread.lane];
+  const std::uint32_t stamp = stamp_of(thread);
   std::uint32_t* link = &cell.reads;
   while (*link) {
     Read& earlier = reads_[*link];
-    if (!earlier.async && earlier.warp == thread.warp && earlier.stamp == stamp) {
+    if (!earlier.async && earlier.warp == thread.warp && earlier.peer == thread.peer && earlier.stamp == stamp) {
       earlier.lanes |= 1u << thread.lane;
       return;
     }
@@ -64,7 +68,7 @@ void Shadow::add_read(Cell& cell, ThreadId thread, std::uintptr_t pc) {
     }
   }
   const std::uint32_t first = cell.reads;
-  cell.reads = new_read({stamp, std::uint32_t(pc), 1u << thread.lane, first, thread.warp, false});
+  cell.reads = new_read({stamp, std::uint32_t(pc), 1u << thread.lane, first, thread.warp, false, thread.peer});
 }
 
 void Shadow::check_tracked_readers(const Cell& cell, std::size_t index, ThreadId thread, std::uintptr_t pc) {
@@ -74,11 +78,11 @@ void Shadow::check_tracked_readers(const Cell& cell, std::size_t index, ThreadId
     int lane = __builtin_ctz(read.lanes);
     for (std::uint32_t lanes = read.lanes; !read.async && lanes; lanes &= lanes - 1) {
       lane = __builtin_ctz(lanes);
-      if (!ordered(thread, std::uint16_t(read.warp * 32 + lane), read.stamp)) break;
+      if (!ordered(thread, reader(read, lane), read.stamp)) break;
     }
-    const Finding::Kind kind =
-        read.warp == thread.warp ? Finding::Kind::race_intra_warp : Finding::Kind::race_inter_warp;
-    const RawAccess first{read.pc, read.warp, lane, false}, second = access(thread, pc, true);
+    const Finding::Kind kind = read.warp == thread.warp && read.peer == thread.peer ? Finding::Kind::race_intra_warp
+                                                                                    : Finding::Kind::race_inter_warp;
+    const RawAccess first{read.pc, read.warp, lane, false, read.peer - 1}, second = access(thread, pc, true);
     if (!read.async) return race(kind, "WAR", index * GRANULE, first, second);
     log_->add(
         kind, "WAR", first, second, kernel_, block_,
@@ -104,7 +108,7 @@ bool Shadow::usable(Cell& cell, std::size_t index, bool write, ThreadId thread, 
   if (!check_place(cell, offset, write, thread, pc)) return false;
   if (!cell.async_written) return true;
   const AsyncWrite& load = async_writes_[cell.write_stamp];
-  if (load.landed && thread_clocks_.seen(thread.linear, load.timeline) > load.phase) return true;
+  if (load.landed && clocks_of(thread).seen(thread.linear, load.timeline) > load.phase) return true;
   report(Finding::Kind::before_phase, offset, issuer(load), access(thread, pc, write),
          "the copy engine may still write here: no wait for its mbarrier comes before");
   return false;
@@ -112,7 +116,9 @@ bool Shadow::usable(Cell& cell, std::size_t index, bool write, ThreadId thread, 
 
 bool Shadow::check_plain_writer(const Cell& cell, std::size_t index, bool write, ThreadId thread, std::uintptr_t pc) {
   if (!cell.written || cell.async_written || ordered(thread, cell.writer, cell.write_stamp)) return true;
-  race(cell.writer / 32 == thread.warp ? Finding::Kind::race_intra_warp : Finding::Kind::race_inter_warp,
+  const ThreadId writer = thread_on(cell.writer);
+  race(writer.warp == thread.warp && writer.peer == thread.peer ? Finding::Kind::race_intra_warp
+                                                                : Finding::Kind::race_inter_warp,
        write ? "WAW" : "RAW", index * GRANULE, last_write(cell), access(thread, pc, write));
   return false;
 }
@@ -137,8 +143,8 @@ void Shadow::write_tracked(std::size_t offset, std::size_t bytes, ThreadId threa
     check_plain_writer(cell, i, true, thread, pc);
     check_tracked_readers(cell, i, thread, pc);
     forget_reads(cell);
-    cell.writer = thread.linear, cell.writer_pc = std::uint32_t(pc), cell.write_epoch = epoch_;
-    cell.write_stamp = clocks_[thread.warp].stamp[thread.lane];
+    cell.writer = line(thread), cell.writer_pc = std::uint32_t(pc), cell.write_epoch = epoch_;
+    cell.write_stamp = stamp_of(thread);
     cell.written = true, cell.initialised = true, cell.pending = pending, cell.not_committed = false;
     cell.async_written = false;
   }

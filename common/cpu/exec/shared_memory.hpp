@@ -44,6 +44,17 @@ class SharedMemory {
                       std::size_t align);
   void* carve_static(const char* name, std::size_t element, int rows, int pitch, std::size_t bytes);
 
+  // Learns the dynamic arrays of a plan that another block of the launch has carved further; each(array) for the new.
+  template <class Each>
+  void adopt(const SharedMemory& other, Each each) {
+    if (other.dynamic_.size() <= dynamic_.size()) return;
+    for (std::size_t i = dynamic_.size(); i < other.dynamic_.size(); ++i) {
+      dynamic_.push_back(other.dynamic_[i]);
+      each(dynamic_.back());
+    }
+    nominal_ = other.nominal_, next_ = other.next_;
+  }
+
   bool contains(const void* address) const {
     const auto* byte = static_cast<const std::byte*>(address);
     return byte >= arena_ && byte < arena_ + ARENA;

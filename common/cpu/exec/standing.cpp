@@ -2,6 +2,7 @@
 #include <sstream>
 
 #include "common/cpu/exec/block.hpp"
+#include "common/cpu/exec/cluster.hpp"
 #include "common/cpu/exec/words.hpp"
 
 namespace lab::cpu {
@@ -53,6 +54,7 @@ void add(std::vector<Standing>& all, int warp, std::uint32_t lanes, const std::s
 std::string Block::waits_in(const Fiber& fiber) const {
   const std::string at = line_at(fiber.waits_at);
   if (fiber.mbarrier >= 0) return "wait for " + mbarriers_.phase_text(fiber.mbarrier) + at;
+  if (fiber.waits_for_cluster) return "wait at the cluster's barrier, " + cluster_->barrier_text() + at;
   if (fiber.bulk_waits_until) return "wait for TMA stores" + at;
   if (warpgroups_.parked(fiber.warp) >> fiber.lane & 1)
     return "wait in wgmma.mma_async for " + warpgroups_.waits_for(fiber.warp) + at;
@@ -113,6 +115,9 @@ std::string Block::where_lanes_stand() const {
 }
 
 void Block::deadlock() {
+  if (cluster_ && cluster_->size() > 1)
+    fail(cudaErrorLaunchTimeout, Finding::Kind::deadlock,
+         "deadlock: no thread of the cluster can go on." + cluster_->standing(), 0);
   fail(cudaErrorLaunchTimeout, Finding::Kind::deadlock,
        "deadlock: no thread can go on." + where_lanes_stand() + mbarriers_.story(), 0);
 }
@@ -126,10 +131,20 @@ void Block::time_is_up(std::uintptr_t pc) {
   this->fault(fault);
 }
 
+std::string Block::ran_for() const {
+  const int blocks = cluster_ ? cluster_->size() : 1;
+  std::ostringstream text;
+  if (blocks > 1)
+    text << "the cluster's " << blocks << " blocks have";
+  else
+    text << "the block has";
+  text << " run for " << options_.block_seconds * blocks << " s";
+  return text.str();
+}
+
 void Block::out_of_time(std::uintptr_t pc) {
   std::ostringstream text;
-  text << "time limit: the block has run for " << options_.block_seconds << " s and this lane goes on."
-       << where_lanes_stand();
+  text << "time limit: " << ran_for() << " and this lane goes on." << where_lanes_stand();
   fail(cudaErrorLaunchTimeout, Finding::Kind::time_limit, text.str(), pc);
 }
 

@@ -23,9 +23,9 @@ void Knowledge::join(const Knowledge& other) {
   join_into(fenced, other.fenced.data(), other.fenced.size());
 }
 
-void ThreadClocks::start(int threads) {
-  threads_ = timelines_ = threads;
-  stride_ = std::size_t(threads) + SPARE;
+void ThreadClocks::start(int threads, int all_threads) {
+  threads_ = threads, timelines_ = all_threads_ = all_threads;
+  stride_ = std::size_t(all_threads) + SPARE;
   seen_.assign(std::size_t(threads) * stride_, 0);
   fenced_.assign(std::size_t(threads) * stride_, 0);
   all_.seen.assign(stride_, 0);
@@ -54,7 +54,12 @@ void ThreadClocks::see(int thread, int timeline, std::uint32_t stamp) {
 
 void ThreadClocks::give(int thread, Knowledge& to) const {
   join_into(to.seen, &seen_[at(thread)], std::size_t(timelines_));
-  join_into(to.fenced, &fenced_[at(thread)], std::size_t(threads_));
+  join_into(to.fenced, &fenced_[at(thread)], std::size_t(all_threads_));
+}
+
+void ThreadClocks::give_outside(int thread, Knowledge& to) const {
+  give(thread, to);
+  to.join(all_);
 }
 
 void ThreadClocks::take(int thread, const Knowledge& from) {
@@ -64,8 +69,8 @@ void ThreadClocks::take(int thread, const Knowledge& from) {
 
 void ThreadClocks::fence(int thread) {
   std::uint32_t* row = &fenced_[at(thread)];
-  raise(row, &seen_[at(thread)], std::size_t(threads_));
-  raise(row, all_.seen.data(), std::size_t(threads_));
+  raise(row, &seen_[at(thread)], std::size_t(all_threads_));
+  raise(row, all_.seen.data(), std::size_t(all_threads_));
 }
 
 void ThreadClocks::block_barrier() {

@@ -4,6 +4,9 @@
 // A clock has an entry for each timeline: each thread (its entry is a stamp: accesses with a smaller one are ordered
 // before), and what is added as it comes up: an mbarrier (phases below the entry are complete) and a queue of
 // asynchronous readings (those before the entry are over).
+//
+// The blocks of a cluster number their timelines alike: first the threads of all blocks, then what any of them adds. So
+// what a thread of one block gives a thread of another may take.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -23,7 +26,8 @@ class ThreadClocks {
   bool active() const { return threads_ > 0; }
   int threads() const { return threads_; }
   void stop() { threads_ = 0; }
-  void start(int threads);
+  // Clocks for `threads` threads; the first timelines are those of the cluster's `all_threads`.
+  void start(int threads, int all_threads);
   int add_timeline();
 
   std::uint32_t seen(int thread, int timeline) const {
@@ -37,6 +41,8 @@ class ThreadClocks {
   void everybody_sees(int timeline, std::uint32_t stamp) { all_.seen[std::size_t(timeline)] = stamp; }
 
   void give(int thread, Knowledge& to) const;
+  // The same for somebody who may be of another block: with what the whole block knows.
+  void give_outside(int thread, Knowledge& to) const;
   void take(int thread, const Knowledge& from);
   void fence(int thread);  // what it has seen is fenced
   void block_barrier();    // everybody knows what anybody knew
@@ -46,6 +52,7 @@ class ThreadClocks {
   std::size_t at(int thread) const { return std::size_t(thread) * stride_; }
 
   int threads_ = 0, timelines_ = 0;
+  int all_threads_ = 0;  // of the cluster
   std::size_t stride_ = 0;
   std::vector<std::uint32_t> seen_, fenced_;  // a row per thread
   Knowledge all_;                             // of every thread, since the last block barrier

@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "common/cpu/exec/block.hpp"
+#include "common/cpu/exec/cluster_access.hpp"
 #include "common/cpu/exec/memory.hpp"
+#include "common/ptx/cluster.cuh"
 #include "common/wgmma_layout.hpp"
 
 namespace lab::cpu {
@@ -165,6 +167,29 @@ void tma_load(void* shared, const TensorMap* map, const int* at, int rank, ptx::
   BulkCopy copy = box(false, shared, map, at, rank, pc);
   copy.mbarrier = this_block()->mbarriers().find(barrier, spelt(rank).c_str(), pc);
   this_block()->engine().issue(copy);
+}
+
+void tma_load_multicast(void* shared, const TensorMap* map, const int* at, int rank, ptx::MBarrier* barrier,
+                        std::uint16_t blocks) {
+  const std::uintptr_t pc = caller(__builtin_return_address(0));
+  Block& own = *this_block();
+  own.switch_point(pc);
+  const std::string instruction = spelt(rank) + ".multicast::cluster";
+  const BulkCopy load = box(false, shared, map, at, rank, pc);
+  const std::size_t place = own.shared().offset(shared);
+  if (!blocks || !own.shared().contains(barrier))
+    own.fail(cudaErrorLaunchFailure, Finding::Kind::cluster,
+             instruction + (blocks ? " with an mbarrier outside shared memory" : " to no block"), pc);
+  std::vector<std::pair<Reached, BulkCopy>> copies;  // all are checked before any is issued
+  for (unsigned to = 0; to < 16; ++to) {
+    if (!(blocks >> to & 1)) continue;
+    const Reached reached = reach(to, instruction.c_str(), true, pc);
+    BulkCopy copy = load;
+    copy.shared = reached.target.shared().base() + place;
+    copy.mbarrier = barrier_of(reached, own.shared().offset(barrier), instruction.c_str(), pc);
+    copies.emplace_back(reached, copy);
+  }
+  for (const auto& [reached, copy] : copies) reached.target.engine().issue_from(reached.thread, copy);
 }
 
 void tma_store(const TensorMap* map, const void* shared, const int* at, int rank) {

@@ -1,0 +1,229 @@
+// Thread block clusters: up to eight blocks that run together, each of which reaches the others' shared memory
+// (distributed shared memory); sm_90. A launch says how many: LaunchExtras::cluster of common/launch.cuh. (PTX ISA,
+// "barrier.cluster", "mapa", "st.async", "mbarrier.arrive".)
+//
+//   A block that is launched may not have started yet: before the first access to another's shared memory comes a
+//   cluster barrier, or a signal from that block. And a block's shared memory is gone when the block ends: it must wait
+//   until nobody writes to it, reads it or arrives at its barriers any more.
+//   What a thread stores plainly into another block's memory is there for who waits at the cluster's barrier after it
+//   arrived, or for who waits (mbarrier_wait_cluster) for its remote mbarrier_arrive. What st_async stores is there for
+//   who waits for the mbarrier that counts its bytes.
+#pragma once
+#include "common/ptx/mbarrier.cuh"
+#include "common/ptx/shared_address.cuh"
+#include "common/tensor_map.hpp"
+
+namespace lab::ptx {
+
+// A place in the shared memory of a block of the cluster.
+struct RemoteShared {
+#ifdef __CUDACC__
+  unsigned address;  // in the cluster's window, shared::cluster
+#else
+  unsigned rank, offset;  // of the block, and in its memory
+#endif
+};
+__device__ __forceinline__ RemoteShared operator+(RemoteShared at, unsigned bytes) {
+#ifdef __CUDACC__
+  at.address += bytes;
+#else
+  at.offset += bytes;
+#endif
+  return at;
+}
+
+}  // namespace lab::ptx
+
+#ifndef __CUDACC__
+namespace lab::cpu {
+unsigned cluster_rank();
+unsigned cluster_size();
+void cluster_arrive();
+void cluster_wait();
+ptx::RemoteShared map_shared(const void* mine, unsigned rank);
+void remote_store(ptx::RemoteShared to, const void* value, unsigned bytes);
+void remote_load(ptx::RemoteShared from, void* value, unsigned bytes);
+void remote_store_async(ptx::RemoteShared to, const void* value, unsigned bytes, ptx::RemoteShared barrier);
+void remote_arrive(ptx::RemoteShared barrier);
+void tma_load_multicast(void* shared, const TensorMap* map, const int* at, int rank, ptx::MBarrier* barrier,
+                        std::uint16_t blocks);
+}  // namespace lab::cpu
+#endif
+
+namespace lab::ptx {
+
+// %cluster_ctarank: of this block in its cluster, x first; 0 without a cluster.
+__device__ __forceinline__ unsigned cluster_rank() {
+#ifdef __CUDACC__
+  unsigned rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+#else
+  return cpu::cluster_rank();
+#endif
+}
+
+// %cluster_nctarank: blocks in the cluster.
+__device__ __forceinline__ unsigned cluster_size() {
+#ifdef __CUDACC__
+  unsigned size;
+  asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(size));
+  return size;
+#else
+  return cpu::cluster_size();
+#endif
+}
+
+// barrier.cluster.arrive.release.aligned: by every thread of every block, by all lanes of a warp together. A thread
+// that has returned counts as arrived.
+__device__ __forceinline__ void cluster_arrive() {
+#ifdef __CUDACC__
+  asm volatile("barrier.cluster.arrive.release.aligned;" : : : "memory");
+#else
+  cpu::cluster_arrive();
+#endif
+}
+
+// barrier.cluster.wait.acquire.aligned: until all have arrived. Once after each arrival.
+__device__ __forceinline__ void cluster_wait() {
+#ifdef __CUDACC__
+  asm volatile("barrier.cluster.wait.acquire.aligned;" : : : "memory");
+#else
+  cpu::cluster_wait();
+#endif
+}
+
+// Both: every thread waits until all have come.
+__device__ __forceinline__ void cluster_sync() {
+  cluster_arrive();
+  cluster_wait();
+}
+
+// mapa.shared::cluster.u32: where `mine`, a place in this block's shared memory, lies in that of block `rank`.
+__device__ __forceinline__ RemoteShared mapa(const void* mine, unsigned rank) {
+#ifdef __CUDACC__
+  RemoteShared theirs;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(theirs.address) : "r"(shared_address(mine)), "r"(rank));
+  return theirs;
+#else
+  return cpu::map_shared(mine, rank);
+#endif
+}
+
+// st.shared::cluster: a plain store into that block's memory; a float4 wants 16 bytes' alignment.
+__device__ __forceinline__ void remote_store(RemoteShared to, float value) {
+#ifdef __CUDACC__
+  asm volatile("st.shared::cluster.f32 [%0], %1;" : : "r"(to.address), "f"(value) : "memory");
+#else
+  cpu::remote_store(to, &value, sizeof value);
+#endif
+}
+__device__ __forceinline__ void remote_store(RemoteShared to, float4 value) {
+#ifdef __CUDACC__
+  asm volatile("st.shared::cluster.v4.f32 [%0], {%1, %2, %3, %4};"
+               :
+               : "r"(to.address), "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w)
+               : "memory");
+#else
+  cpu::remote_store(to, &value, sizeof value);
+#endif
+}
+
+// ld.shared::cluster: a plain load.
+__device__ __forceinline__ float remote_load(RemoteShared from) {
+  float value;
+#ifdef __CUDACC__
+  asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(value) : "r"(from.address) : "memory");
+#else
+  cpu::remote_load(from, &value, sizeof value);
+#endif
+  return value;
+}
+__device__ __forceinline__ float4 remote_load4(RemoteShared from) {
+  float4 value;
+#ifdef __CUDACC__
+  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(value.x), "=f"(value.y), "=f"(value.z), "=f"(value.w)
+               : "r"(from.address)
+               : "memory");
+#else
+  cpu::remote_load(from, &value, sizeof value);
+#endif
+  return value;
+}
+
+// st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32: the thread goes on, and when the 16 bytes are there,
+// `barrier`, which lies in the same block's memory as `to`, counts them.
+__device__ __forceinline__ void st_async(RemoteShared to, float4 value, RemoteShared barrier) {
+#ifdef __CUDACC__
+  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];"
+               :
+               : "r"(to.address), "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w), "r"(barrier.address)
+               : "memory");
+#else
+  cpu::remote_store_async(to, &value, sizeof value, barrier);
+#endif
+}
+
+// mbarrier.arrive.release.cluster.shared::cluster.b64: one arrival at another block's barrier.
+__device__ __forceinline__ void mbarrier_arrive(RemoteShared barrier) {
+#ifdef __CUDACC__
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" : : "r"(barrier.address) : "memory");
+#else
+  cpu::remote_arrive(barrier);
+#endif
+}
+
+// mbarrier.try_wait.parity.acquire.cluster: mbarrier_wait() for a barrier at which threads of other blocks arrive, by
+// who then reads what they stored plainly. (The CPU does not tell the two waits apart.)
+__device__ __forceinline__ void mbarrier_wait_cluster(MBarrier* barrier, unsigned parity) {
+#ifdef __CUDACC__
+  unsigned done = 0;
+  while (!done)
+    asm volatile(
+        "{\n"
+        ".reg .pred complete;\n"
+        "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 complete, [%1], %2;\n"
+        "selp.u32 %0, 1, 0, complete;\n"
+        "}\n"
+        : "=r"(done)
+        : "r"(shared_address(barrier)), "r"(parity)
+        : "memory");
+#else
+  cpu::mbarrier_wait(barrier, parity);
+#endif
+}
+
+// cp.async.bulk.tensor.2d ... .multicast::cluster: tma_load_2d() for several blocks at once: into each of `blocks` (bit
+// r: rank r), at the place where `shared` lies in this one, and counted by the barrier where `barrier` lies.
+__device__ __forceinline__ void tma_load_2d_multicast(void* shared, const TensorMap* map, int x, int y,
+                                                      MBarrier* barrier, std::uint16_t blocks) {
+#ifdef __CUDACC__
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
+      "{%2, %3}], [%4], %5;"
+      :
+      : "r"(shared_address(shared)), "l"(map), "r"(x), "r"(y), "r"(shared_address(barrier)), "h"(blocks)
+      : "memory");
+#else
+  const int at[2] = {x, y};
+  cpu::tma_load_multicast(shared, map, at, 2, barrier, blocks);
+#endif
+}
+// The same of a 4-D tensor.
+__device__ __forceinline__ void tma_load_4d_multicast(void* shared, const TensorMap* map, int x, int y, int z, int w,
+                                                      MBarrier* barrier, std::uint16_t blocks) {
+#ifdef __CUDACC__
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
+      "{%2, %3, %4, %5}], [%6], %7;"
+      :
+      : "r"(shared_address(shared)), "l"(map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(shared_address(barrier)), "h"(blocks)
+      : "memory");
+#else
+  const int at[4] = {x, y, z, w};
+  cpu::tma_load_multicast(shared, map, at, 4, barrier, blocks);
+#endif
+}
+
+}  // namespace lab::ptx
