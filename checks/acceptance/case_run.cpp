@@ -85,14 +85,13 @@ const half* shifted(const half* tensor, std::size_t elements) {  // no object li
 
 // Drawing millions of normal numbers takes longer than checking a sample of tiles: only the heads that run have any,
 // and where those are the same with and without the causal mask, so are the inputs.
-const Inputs& inputs_of(const Case& test, const Tiling& tiling, const AcceptanceOptions& options) {
+const Inputs& inputs_of(const Case& test, const std::vector<std::uint32_t>& heads) {
   static Case cached{};
   static std::vector<std::uint32_t> cached_heads;
   static Inputs inputs;
   Case key = test;
   key.shape = tensors_of(test);
   key.shape.causal = false;
-  const std::vector<std::uint32_t> heads = heads_that_run(test, tiling, options);
   if (inputs.q.empty() || key.shape != cached.shape || key.family != cached.family || key.seed != cached.seed ||
       heads != cached_heads) {
     inputs = make_inputs(key.family, key.shape, key.seed, heads);
@@ -109,7 +108,8 @@ class CaseRun {
         shape_(tensors_of(test)),
         plan_(stage().plan(test.shape)),
         tiling_(shape_, plan_),
-        inputs_(inputs_of(test, tiling_, options)),
+        coverage_(coverage(test, tiling_, options)),
+        inputs_(inputs_of(test, heads_that_run(coverage_, tiling_))),
         q_(inputs_.q),
         k_(inputs_.k),
         v_(inputs_.v),
@@ -145,7 +145,7 @@ class CaseRun {
                                      grid.x, grid.y, grid.z, tiling_.tiles_per_head, asked.H, asked.B));
       return;
     }
-    const auto [checked, repeated] = coverage(result_.test, tiling_, options_);
+    const auto& [checked, repeated] = coverage_;
     result_.tiles_total = tiling_.tiles() + first_block_;
     result_.tiles_checked = checked.size();
     result_.tiles_repeated = repeated.size();
@@ -286,6 +286,7 @@ class CaseRun {
   std::uint32_t first_block_ = 0;  // the blocks of the heads before the tensors
   LaunchPlan plan_;
   Tiling tiling_;
+  Coverage coverage_;
   const Inputs& inputs_;
   DeviceTensor q_, k_, v_, out_;
   AttentionArgs args_;

@@ -35,8 +35,8 @@ struct Coverage {
   std::vector<std::uint32_t> checked, repeated;  // linear block indices; the second are some of the first
 };
 Coverage coverage(const Case& test, const Tiling& tiling, const AcceptanceOptions& options);
-// The heads of those blocks, ascending, counted over batches; none are listed on a GPU, which runs every block.
-std::vector<std::uint32_t> heads_that_run(const Case& test, const Tiling& tiling, const AcceptanceOptions& options);
+// The heads of what runs, ascending, counted over batches; none are listed on a GPU, which runs every block.
+std::vector<std::uint32_t> heads_that_run(const Coverage& coverage, const Tiling& tiling);
 
 // What a case takes, in units of Tiling::tile_cost: for the progress line, and for quick=1, which runs the cheapest
 // first.

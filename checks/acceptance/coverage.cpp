@@ -54,11 +54,10 @@ Coverage coverage(const Case& test, const Tiling& tiling, const AcceptanceOption
   return c;
 }
 
-std::vector<std::uint32_t> heads_that_run(const Case& test, const Tiling& tiling, const AcceptanceOptions& options) {
+std::vector<std::uint32_t> heads_that_run(const Coverage& coverage, const Tiling& tiling) {
   std::vector<std::uint32_t> heads;
   if (!can_schedule()) return heads;
-  for (const std::uint32_t tile : coverage(test, tiling, options).checked)
-    heads.push_back(tile / tiling.tiles_per_head);
+  for (const std::uint32_t tile : coverage.checked) heads.push_back(tile / tiling.tiles_per_head);
   std::ranges::sort(heads);
   heads.erase(std::ranges::unique(heads).begin(), heads.end());
   return heads;

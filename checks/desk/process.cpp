@@ -27,10 +27,15 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto GRACE = std::chrono::seconds(5);  // from asking a group to end to ending it
 
-sigset_t set_of(std::initializer_list<int> signals) {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int s : signals) sigaddset(&set, s);
+// What run_limited waits for.
+constexpr int WATCHED[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
+const sigset_t& watched() {
+  static const sigset_t set = [] {
+    sigset_t all;
+    sigemptyset(&all);
+    for (const int signal : WATCHED) sigaddset(&all, signal);
+    return all;
+  }();
   return set;
 }
 
@@ -98,11 +103,6 @@ void end_group(pid_t group) {
 
 constexpr auto LOOK = std::chrono::milliseconds(50);  // another thread may have been told of this one's child
 
-const sigset_t& watched() {
-  static const sigset_t set = set_of({SIGCHLD, SIGINT, SIGTERM, SIGHUP});
-  return set;
-}
-
 }  // namespace
 
 void leave_signals_to_run_limited() { pthread_sigmask(SIG_BLOCK, &watched(), nullptr); }
@@ -124,7 +124,7 @@ Ended run_limited(const Argv& argv, const std::string& log, int limit) {
   sigset_t mask, childs;
   pthread_sigmask(SIG_BLOCK, &watched(), &mask);
   childs = mask;
-  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) sigdelset(&childs, signal);
+  for (const int signal : WATCHED) sigdelset(&childs, signal);
   const auto until = Clock::now() + std::chrono::seconds(limit);
   pid_t pid;
   {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "checks/tests/kernel_runs.hpp"
 #include "checks/tests/marked_line.hpp"
 #include "checks/tests/test_async_kernels.hpp"
 #include "checks/tests/test_async_products.hpp"
@@ -80,18 +81,8 @@ struct Tensors {
   ~Tensors() { cudaFree(in), cudaFree(out), cudaFree(maps); }
 };
 
-struct Run {
-  const char* name;
-  kernels::Kernel* kernel;
-};
-#define KERNEL(kernel) \
-  Run { #kernel, kernels::kernel }
-
-std::string texts(const std::vector<Finding>& all) {
-  std::string text;
-  for (const Finding& f : all) text += f.text + "\n";
-  return text;
-}
+using Run = KernelRun<kernels::Kernel>;
+constexpr std::uint64_t SEEDS = 4;
 
 ExecReport check(const Run& run, ExecOptions options) {
   const Tensors tensors;
@@ -111,22 +102,8 @@ ExecReport check(const Run& run, ExecOptions options) {
   return take_exec_report();
 }
 
-template <class Body>
-void under_all_options(Body body) {
-  for (const Schedule schedule : {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random})
-    for (const Copies copies : {Copies::at_wait, Copies::at_issue, Copies::random})
-      for (std::uint64_t seed = 1; seed <= (schedule == Schedule::random || copies == Copies::random ? 4 : 1); ++seed) {
-        ExecOptions options;
-        options.schedule = schedule, options.copies = copies, options.seed = seed;
-        CAPTURE(std::string(name(schedule)));
-        CAPTURE(std::string(name(copies)));
-        CAPTURE(seed);
-        body(options);
-      }
-}
-
 void silent(const Run& run) {
-  under_all_options([&](const ExecOptions& options) {
+  under_all_options(SEEDS, [&](const ExecOptions& options) {
     const ExecReport report = check(run, options);
     CHECK_MESSAGE(report.findings.empty(), run.name << ":\n" << texts(report.findings));
     CHECK_MESSAGE(report.message.empty(), run.name << ": " << report.message);
@@ -139,7 +116,7 @@ void broken(const Run& run, const std::vector<Kind>& kinds, const std::vector<co
   std::set<int> lines;
   for (const char* mark : marks) lines.insert(line_of(run.name, mark, KERNELS));
   int seen = 0, options_run = 0;
-  under_all_options([&](const ExecOptions& options) {
+  under_all_options(SEEDS, [&](const ExecOptions& options) {
     const ExecReport report = check(run, options);
     CAPTURE(run.name);
     CAPTURE(texts(report.findings));
@@ -196,7 +173,7 @@ TEST_CASE("async: what threads wrote is for the copy engine after fence.proxy.as
 TEST_CASE("async: a fence without a barrier orders nothing") {
   // Descending, the store comes first and reads what nothing has written.
   const int write = line_of("store_no_barrier", "write", KERNELS), work = line_of("store_no_barrier", "work", KERNELS);
-  under_all_options([&](const ExecOptions& options) {
+  under_all_options(SEEDS, [&](const ExecOptions& options) {
     const ExecReport report = check(KERNEL(store_no_barrier), options);
     CAPTURE(texts(report.findings));
     REQUIRE(!report.findings.empty());
@@ -222,7 +199,7 @@ TEST_CASE("async: a slot that nobody asks about, or that half of its readers fre
   // What shows first is the schedule's choice: the slot overwritten under a reader, a phase that a late warp misses, or
   // a hang. Something does.
   for (const Run& run : {KERNEL(ring_never_freed), KERNEL(ring_one_warp_counted)})
-    under_all_options([&](const ExecOptions& options) {
+    under_all_options(SEEDS, [&](const ExecOptions& options) {
       const ExecReport report = check(run, options);
       CAPTURE(run.name);
       CAPTURE(report.message);
@@ -269,7 +246,7 @@ TEST_CASE("async: to arrive gives what the thread knows, to wait takes it") {
   // Whether it is read before it was written is the schedule's choice; that it is wrong is not.
   const int write = line_of("arrive_written_after", "write", KERNELS),
             read = line_of("arrive_written_after", "read", KERNELS);
-  under_all_options([&](const ExecOptions& options) {
+  under_all_options(SEEDS, [&](const ExecOptions& options) {
     const ExecReport report = check(KERNEL(arrive_written_after), options);
     CAPTURE(texts(report.findings));
     CHECK(!report.findings.empty());

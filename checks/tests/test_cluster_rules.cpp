@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "checks/tests/kernel_runs.hpp"
 #include "checks/tests/marked_line.hpp"
 #include "checks/tests/test_cluster_kernels.hpp"
 #include "common/backend.hpp"
@@ -20,18 +21,8 @@ using Kind = Finding::Kind;
 
 const std::string KERNELS = "checks/tests/test_cluster_kernels.cpp";
 
-struct Run {
-  const char* name;
-  kernels::Kernel* kernel;
-};
-#define KERNEL(kernel) \
-  Run { #kernel, kernels::kernel }
-
-std::string texts(const std::vector<Finding>& all) {
-  std::string text;
-  for (const Finding& f : all) text += f.text + "\n";
-  return text;
-}
+using Run = KernelRun<kernels::Kernel>;
+constexpr std::uint64_t SEEDS = 2;
 
 struct Done {
   cudaError_t error{};
@@ -72,24 +63,10 @@ Done launched(const Run& run, unsigned blocks, ExecOptions options) {
   return done;
 }
 
-template <class Body>
-void under_all_options(Body body) {
-  for (const Schedule schedule : {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random})
-    for (const Copies copies : {Copies::at_wait, Copies::at_issue, Copies::random})
-      for (std::uint64_t seed = 1; seed <= (schedule == Schedule::random || copies == Copies::random ? 2 : 1); ++seed) {
-        ExecOptions options;
-        options.schedule = schedule, options.copies = copies, options.seed = seed, options.workers = 1;
-        CAPTURE(std::string(name(schedule)));
-        CAPTURE(std::string(name(copies)));
-        CAPTURE(seed);
-        body(options);
-      }
-}
-
 // Silent, and out[block * 64 + thread] == expected(rank, thread) whatever the schedule.
 template <class Expected>
 void kept(const Run& run, unsigned blocks, Expected expected) {
-  under_all_options([&](ExecOptions options) {
+  under_all_options(SEEDS, [&](ExecOptions options) {
     for (const bool check : {false, true}) {
       options.check = check, options.gaps = check;
       const Done done = launched(run, blocks, options);
@@ -112,7 +89,7 @@ void broken(const Run& run, const std::vector<Kind>& kinds, const std::vector<co
   std::set<int> lines;
   for (const char* mark : marks) lines.insert(line_of(run.name, mark, KERNELS));
   int first_kind = 0;
-  under_all_options([&](ExecOptions options) {
+  under_all_options(SEEDS, [&](ExecOptions options) {
     options.check = true;
     const Done done = launched(run, 2, options);
     CAPTURE(run.name);
@@ -132,7 +109,7 @@ void broken(const Run& run, const std::vector<Kind>& kinds, const std::vector<co
 // Stopped, under every option, with this error and text at the marked line.
 void stopped(const Run& run, Kind kind, const char* mark, const std::string& text) {
   const int line = mark ? line_of(run.name, mark, KERNELS) : 0;
-  under_all_options([&](ExecOptions options) {
+  under_all_options(SEEDS, [&](ExecOptions options) {
     for (const bool check : {false, true}) {
       options.check = check;
       const Done done = launched(run, 2, options);

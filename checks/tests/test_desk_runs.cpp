@@ -37,6 +37,25 @@ bool gone(const std::string& pid_file) {
   return kill(pid, 0) != 0;
 }
 
+// Until the file says which process hangs, for at most ten seconds.
+void wait_for(const std::string& pid_file) {
+  for (int i = 0; i < 1000; ++i) {
+    if (std::filesystem::exists(pid_file) && !read_text(pid_file).empty()) break;
+    usleep(10000);
+  }
+}
+
+// A program that starts another, which hangs, says which, and waits for it.
+Argv hanging(const std::string& pid_file) { return {"sh", "-c", "sleep 300 & echo $! > '" + pid_file + "'; wait"}; }
+
+void ends_by(int signal, pid_t desk) {
+  kill(desk, signal);
+  int waited = 0;
+  REQUIRE(waitpid(desk, &waited, 0) == desk);
+  CHECK(WIFEXITED(waited));
+  CHECK(WEXITSTATUS(waited) == 128 + signal);
+}
+
 }  // namespace
 
 TEST_CASE("a program's status is what a shell would say, its output is in the log, its input is empty") {
@@ -52,8 +71,7 @@ TEST_CASE("a program's status is what a shell would say, its output is in the lo
 TEST_CASE("what hangs is stopped with all that it started") {
   const ScratchDir dir;
   const auto start = Clock::now();
-  const Ended ended =
-      run_limited({"sh", "-c", "sleep 300 & echo $! > '" + dir.path("pid") + "'; wait"}, dir.path("log"), 1);
+  const Ended ended = run_limited(hanging(dir.path("pid")), dir.path("log"), 1);
   CHECK(ended.timed_out);
   CHECK(ended.status == 124);
   CHECK(seconds_since(start) < 60);
@@ -67,18 +85,11 @@ TEST_CASE("asked to end, the desk ends what it started and itself") {
     std::filesystem::remove(dir.path("pid"));
     const pid_t desk = fork();
     if (desk == 0) {
-      run_limited({"sh", "-c", "sleep 300 & echo $! > '" + dir.path("pid") + "'; wait"}, dir.path("log"), 250);
+      run_limited(hanging(dir.path("pid")), dir.path("log"), 250);
       _exit(0);
     }
-    for (int i = 0; i < 1000; ++i) {
-      if (std::filesystem::exists(dir.path("pid")) && !read_text(dir.path("pid")).empty()) break;
-      usleep(10000);
-    }
-    kill(desk, signal);
-    int waited = 0;
-    REQUIRE(waitpid(desk, &waited, 0) == desk);
-    CHECK(WIFEXITED(waited));
-    CHECK(WEXITSTATUS(waited) == 128 + signal);
+    wait_for(dir.path("pid"));
+    ends_by(signal, desk);
     CHECK(gone(dir.path("pid")));
   }
 }
@@ -89,25 +100,14 @@ TEST_CASE("asked to end with two programs under way, the desk ends both") {
   const pid_t desk = fork();
   if (desk == 0) {
     leave_signals_to_run_limited();
-    const auto hang = [&](int i) {
-      run_limited({"sh", "-c", "sleep 300 & echo $! > '" + pids[i] + "'; wait"}, dir.path("log" + std::to_string(i)),
-                  250);
-    };
+    const auto hang = [&](int i) { run_limited(hanging(pids[i]), dir.path("log" + std::to_string(i)), 250); };
     std::thread other(hang, 1);
     hang(0);
     other.join();
     _exit(0);
   }
-  for (const std::string& pid : pids)
-    for (int i = 0; i < 1000; ++i) {
-      if (std::filesystem::exists(pid) && !read_text(pid).empty()) break;
-      usleep(10000);
-    }
-  kill(desk, SIGINT);
-  int waited = 0;
-  REQUIRE(waitpid(desk, &waited, 0) == desk);
-  CHECK(WIFEXITED(waited));
-  CHECK(WEXITSTATUS(waited) == 128 + SIGINT);
+  for (const std::string& pid : pids) wait_for(pid);
+  ends_by(SIGINT, desk);
   CHECK(gone(pids[0]));
   CHECK(gone(pids[1]));
 }

@@ -137,12 +137,10 @@ void remote_arrive(ptx::RemoteShared barrier) {
   const Reached reached = reach(barrier.rank, instruction, true, pc);
   const int index = barrier_of(reached, barrier.offset, instruction, pc);
   MBarriers& barriers = reached.target.mbarriers();
-  const MBarrierState& state = barriers.state(index);
-  if (state.pending == 0)
+  if (barriers.state(index).pending == 0)
     own.fail(cudaErrorLaunchFailure, Finding::Kind::mbarrier,
-             std::string(instruction) + " on " + barriers.name(index) + " of " + block_text(barrier.rank) + ": all " +
-                 std::to_string(state.arrivals) + " arrivals of phase " + std::to_string(state.phase) +
-                 " have come; it waits for " + std::to_string(state.bytes) + " bytes",
+             std::string(instruction) + " on " + barriers.name(index) + " of " + block_text(barrier.rank) +
+                 barriers.full_text(index),
              pc);
   own.tell(ExecEvent::Kind::mbarrier_arrive, barrier.offset, 0, pc);
   if (own.checking()) reached.target.shadow().visited(reached.thread, pc, true);

@@ -118,18 +118,9 @@ void CopyEngine::land(std::size_t index) {
   }
   block_.tell_of(copy.thread, ExecEvent::Kind::tma_land, block_.shared().offset(copy.shared), copy.bytes, copy.pc);
   block_.progressed();
-  if (!copy.store) {
-    const std::uint32_t phase = block_.mbarriers().complete_bytes(copy.mbarrier, copy.bytes, copy.thread, copy.pc);
-    if (!block_.checking()) return;
-    block_.shadow().async_write_landed(copy.checked_as, phase);
-    if (phase != copy.phase)
-      block_.shadow().report(Finding::Kind::mbarrier, block_.mbarriers().name(copy.mbarrier), {},
-                             Shadow::access(copy.thread, copy.pc, true),
-                             "phase " + std::to_string(copy.phase) +
-                                 " was complete before all bytes of this copy had come: more than were announced "
-                                 "(expect_tx)");
-    return;
-  }
+  if (!copy.store)
+    return block_.mbarriers().bytes_landed(
+        copy.mbarrier, copy.bytes, {copy.thread, copy.pc, copy.phase, copy.checked_as}, "all bytes of this copy");
   Fiber& fiber = block_.fiber(copy.thread.linear);
   if (!fiber.bulk_waits_until || has_open_stores(copy.thread.linear, fiber.bulk_waits_until)) return;
   fiber.bulk_waits_until = 0;

@@ -72,10 +72,7 @@ void MBarriers::arrive(const ptx::MBarrier* barrier, unsigned bytes, bool expect
   if (block_.checking()) check_known(index, instruction, thread, pc);
   MBarrierState& state = all_[index];
   if (state.pending == 0)
-    block_.fail(cudaErrorLaunchFailure, Finding::Kind::mbarrier,
-                "mbarrier.arrive on " + name(index) + ": all " + std::to_string(state.arrivals) +
-                    " arrivals of phase " + std::to_string(state.phase) + " have come; it waits for " +
-                    std::to_string(state.bytes) + " bytes",
+    block_.fail(cudaErrorLaunchFailure, Finding::Kind::mbarrier, "mbarrier.arrive on " + name(index) + full_text(index),
                 pc);
   block_.tell(ExecEvent::Kind::mbarrier_arrive, state.offset, expects ? bytes : 0, pc);
   block_.progressed();
@@ -133,6 +130,16 @@ std::uint32_t MBarriers::complete_bytes(int index, std::int64_t bytes, ThreadId 
   state.last_load = {thread, pc, counted_in};
   state.any_landed = true;
   return counted_in;
+}
+
+void MBarriers::bytes_landed(int index, unsigned bytes, const IssuedWrite& write, const char* what) {
+  const std::uint32_t phase = complete_bytes(index, bytes, write.thread, write.pc);
+  if (!block_.checking()) return;
+  block_.shadow().async_write_landed(write.checked_as, phase);
+  if (phase == write.phase) return;
+  block_.shadow().report(Finding::Kind::mbarrier, name(index), {}, Shadow::access(write.thread, write.pc, true),
+                         "phase " + std::to_string(write.phase) + " was complete before " + what +
+                             " had come: more than were announced (expect_tx)");
 }
 
 void MBarriers::complete_phase(int index, ThreadId thread, std::uintptr_t pc) {

@@ -69,8 +69,13 @@ class MBarriers {
   void arrive_from(int barrier, ThreadId peer, Shadow& its_shadow, std::uintptr_t pc);
   // A thread has asked for a copy that this barrier counts: of the engine, or an st.async of another block.
   void copy_issued(int barrier, ThreadId thread, std::uintptr_t pc, bool engine = true);
-  // The engine has written these bytes of that copy. Returns the phase that counted the last of them.
-  std::uint32_t complete_bytes(int barrier, std::int64_t bytes, ThreadId thread, std::uintptr_t pc);
+  // The bytes of such a copy have been written. `what` they are, for a finding if their phase was complete before.
+  struct IssuedWrite {
+    ThreadId thread;
+    std::uintptr_t pc;
+    std::uint32_t phase, checked_as;  // the barrier's when it was issued, and the write's number in the checker
+  };
+  void bytes_landed(int barrier, unsigned bytes, const IssuedWrite& write, const char* what);
   // The block is over, and all copies have landed: what nobody has waited for is a finding.
   void block_is_over() { block_is_over_ = true; }
   void check_end();
@@ -80,6 +85,7 @@ class MBarriers {
   bool answer_polls(bool all);
   std::string name(int barrier) const;        // "full[1]"
   std::string phase_text(int barrier) const;  // "phase 2 of full[1] (parity 0): 1 of 2 arrivals missing"
+  std::string full_text(int barrier) const;   // ": all 4 arrivals of phase 2 have come; it waits for 64 bytes"
   std::string story() const;  // of each barrier that somebody waits for: who has arrived, and what was asked for
   const MBarrierState& state(int barrier) const { return all_[barrier]; }
 
@@ -87,6 +93,8 @@ class MBarriers {
   bool await(const ptx::MBarrier* barrier, unsigned parity, bool polls, std::uintptr_t pc);
   // Parks the calling thread until the phase is complete (true), or a poll is answered (false).
   bool park(int barrier, bool polls, std::uintptr_t pc);
+  // Returns the phase that counted the last of the bytes.
+  std::uint32_t complete_bytes(int barrier, std::int64_t bytes, ThreadId thread, std::uintptr_t pc);
   void complete_phase(int barrier, ThreadId thread, std::uintptr_t pc);
 
   // mbarrier_rules.cpp; called while checking

@@ -35,6 +35,12 @@ std::string who(const std::vector<MBarrierState::Arrival>& arrivals) {
 
 }  // namespace
 
+std::string MBarriers::full_text(int barrier) const {
+  const MBarrierState& state = all_[barrier];
+  return ": all " + std::to_string(state.arrivals) + " arrivals of phase " + std::to_string(state.phase) +
+         " have come; it waits for " + std::to_string(state.bytes) + " bytes";
+}
+
 std::string MBarriers::phase_text(int barrier) const {
   const MBarrierState& state = all_[barrier];
   std::string missing;

@@ -30,15 +30,8 @@ void PeerStores::issue(const PeerStore& asked) {
 void PeerStores::land(const PeerStore& store) {
   std::memcpy(block_.shared().base() + store.offset, store.value, store.bytes);
   block_.progressed();
-  const std::uint32_t phase = block_.mbarriers().complete_bytes(store.mbarrier, store.bytes, store.thread, store.pc);
-  if (!block_.checking()) return;
-  block_.shadow().async_write_landed(store.checked_as, phase);
-  if (phase != store.phase)
-    block_.shadow().report(Finding::Kind::mbarrier, block_.mbarriers().name(store.mbarrier), {},
-                           Shadow::access(store.thread, store.pc, true),
-                           "phase " + std::to_string(store.phase) +
-                               " was complete before the bytes of this st.async had come: more than were announced "
-                               "(expect_tx)");
+  block_.mbarriers().bytes_landed(store.mbarrier, store.bytes, {store.thread, store.pc, store.phase, store.checked_as},
+                                  "the bytes of this st.async");
 }
 
 // One pass: there can be thousands, and to take each out of the middle would move all behind it.
