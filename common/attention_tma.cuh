@@ -53,6 +53,19 @@ cudaError_t launch_attention_tma(const NamedKernel<Params...>& kernel, const Lau
   return launch_with_maps(kernel, plan, a, plan.grid, a.shape.H);
 }
 
+// The same of a kernel whose query tiles are each shared by a cluster, plan.parts blocks along x.
+template <class... Params>
+cudaError_t launch_clusters_tma(const NamedKernel<Params...>& kernel, const LaunchPlan& plan, const AttentionArgs& a,
+                                bool overlaps_previous = false) {
+  if (const cudaError_t error = opt_in_smem(kernel, plan); error != cudaSuccess) return error;
+  InputMaps maps;
+  if (const cudaError_t error = maps.make(plan, a); error != cudaSuccess) return error;
+  const LaunchExtras extras{dim3(plan.parts), overlaps_previous};
+  const dim3 grid(plan.grid.x * plan.parts, plan.grid.y, plan.grid.z);
+  return launch_with(extras, kernel.name.c_str(), kernel.function, grid, plan.block, plan.dynamic_smem, a.stream,
+                     maps.q, maps.k, maps.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+}
+
 // The same of a kernel (q, k, v, out, heads of all batches, S, scale, causal) whose blocks take one piece of the plan's
 // grid after the other: a block for each of the GPU's multiprocessors, where there is work for so many.
 template <class... Params>

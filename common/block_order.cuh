@@ -35,6 +35,13 @@ __device__ __forceinline__ BlockWork block_work(int H, bool over_all_heads) {
   return {int(gridDim.x - 1 - blockIdx.x), int(head)};
 }
 
+// The work of this block's cluster in a grid (tiles * parts, H, B), whose clusters are `parts` blocks along x.
+__device__ __forceinline__ BlockWork cluster_work(unsigned parts, int H, bool over_all_heads) {
+  const unsigned heads = unsigned(H) * gridDim.z, tiles = gridDim.x / parts;
+  const unsigned head = blockIdx.z * unsigned(H) + blockIdx.y;
+  return work_of(blockIdx.x / parts + tiles * head, tiles, heads, over_all_heads);
+}
+
 // The same read backwards, for LaunchPlan::block_of: which block takes a tile, counted head after head.
 constexpr unsigned block_over_all_heads(unsigned tile, unsigned tiles, unsigned heads) {
   return (tiles - 1 - tile % tiles) * heads + tile / tiles;

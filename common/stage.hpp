@@ -45,6 +45,7 @@ struct LaunchPlan {
   std::string kernel;  // as reports call it: "attention<64,3,128,4>"; "" where D and slots or rows tell it
   dim3 grid;           // x: query tiles, y: heads, z: batch
   dim3 block;
+  unsigned parts = 1;  // blocks that share a query tile, a cluster along x: the launch has grid.x times as many
   // The linear index of the block that takes query tile `tile` (counted head after head, `tiles` per head); null: the
   // tile's own number. Checks that run some tiles only ask for their blocks.
   unsigned (*block_of)(unsigned tile, unsigned tiles, unsigned heads) = nullptr;
@@ -52,11 +53,12 @@ struct LaunchPlan {
   std::size_t dynamic_smem = 0;  // bytes asked for at launch
   std::vector<SharedArray> arrays;
   std::size_t smem() const { return static_smem + dynamic_smem; }
-  // ExecOptions::blocks for these tiles: ascending.
+  // ExecOptions::blocks for these tiles, of each cluster its first: ascending.
   std::vector<std::uint32_t> blocks_of(std::vector<std::uint32_t> tiles, const Shape& shape) const {
     const unsigned per_head = unsigned(shape.S + tile_m - 1) / unsigned(tile_m), heads = unsigned(shape.B * shape.H);
     if (block_of)
       for (std::uint32_t& tile : tiles) tile = block_of(tile, per_head, heads);
+    for (std::uint32_t& block : tiles) block *= parts;
     std::sort(tiles.begin(), tiles.end());
     return tiles;
   }

@@ -225,9 +225,10 @@ class CaseRun {
     if (report.findings.size() > 2)
       problem(Tells::finding, format("and %zu more findings", report.findings.size() - 2), &run);
     if (returned != cudaSuccess || last != cudaSuccess || ran != cudaSuccess) return false;
-    if (can_schedule() && run.multiprocessors == 0 && report.blocks_run != tiles.size())
+    if (can_schedule() && run.multiprocessors == 0 && report.blocks_run != tiles.size() * plan_.parts)
       problem(Tells::failure,
-              format("%llu blocks ran, not the %zu asked for", (unsigned long long)report.blocks_run, tiles.size()),
+              format("%llu blocks ran, not the %zu asked for", (unsigned long long)report.blocks_run,
+                     tiles.size() * plan_.parts),
               &run);
 
     std::string damage;

@@ -215,8 +215,9 @@ class CaseRun {
     else if (finished != cudaSuccess)
       problem(std::string("kernel failed: ") + cudaGetErrorName(finished) + ": " + report.message);
     if (launched != cudaSuccess || finished != cudaSuccess) return false;
-    if (can_schedule() && report.blocks_run != tiles.size())
-      problem(format("%llu blocks ran, not the %zu asked for", (unsigned long long)report.blocks_run, tiles.size()));
+    if (can_schedule() && report.blocks_run != tiles.size() * plan_.parts)
+      problem(format("%llu blocks ran, not the %zu asked for", (unsigned long long)report.blocks_run,
+                     tiles.size() * plan_.parts));
     std::string damage;
     output = out_.download(damage);
     if (!damage.empty()) problem("wrote outside the output, " + damage);

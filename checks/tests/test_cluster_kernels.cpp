@@ -66,6 +66,30 @@ __global__ void merge_by_st_async(const TensorMap*, float* out) {
   result(out) = total;
 }
 
+// The same; the arrival says that the block runs and that its barrier is initialised. Nobody has written to the inbox.
+__global__ void merge_after_relaxed(const TensorMap*, float* out) {
+  SmemCursor cursor;
+  auto* inbox = cursor.array<float4>("inbox", MOST_BLOCKS, THREADS);
+  auto* full = cursor.array<MBarrier>("full", 1, 1);
+  const unsigned rank = cluster_rank(), size = cluster_size();
+  if (me() == 0) {
+    mbarrier_init(full, 1);
+    fence_mbarrier_init();
+    mbarrier_arrive_expect_tx(full, (size - 1) * THREADS * sizeof(float4));
+  }
+  cluster_arrive_relaxed();
+  __syncthreads();
+  cluster_wait();
+  const auto from = [&](unsigned d) { return inbox + int(d) * THREADS + me(); };
+  const float4 part = make_float4(float(rank + 1), 0.5f, float(me()), 0.25f);
+  for (unsigned d = 0; d < size; ++d)
+    if (d != rank) st_async(mapa(from(rank), d), part, mapa(full, d));
+  mbarrier_wait(full, 0);
+  float total = 0;
+  for (unsigned d = 0; d < size; ++d) total = total * 2 + sum(d == rank ? part : *from(d));
+  result(out) = total;
+}
+
 __global__ void store_then_barrier(const TensorMap*, float* out) {
   Plan plan;
   cluster_sync();
@@ -236,6 +260,17 @@ __global__ void exit_before_st_async(const TensorMap*, float*) {
   if (cluster_rank() == 0 && me() == 7) st_async(mapa(plan.inbox, 1), all(1), mapa(plan.full, 1));  // [store]
 }
 
+__global__ void relaxed_hands_on_nothing(const TensorMap*, float* out) {
+  Plan plan;
+  cluster_sync();
+  const unsigned rank = cluster_rank(), next = (rank + 1) % cluster_size();
+  remote_store(mapa(plan.from(0), next), all(float(rank)));  // [store]
+  cluster_arrive_relaxed();
+  cluster_wait();
+  result(out) = sum(*plan.from(0));  // [read]
+  cluster_sync();
+}
+
 __global__ void read_before_barrier(const TensorMap*, float* out) {
   Plan plan;
   cluster_sync();
@@ -328,6 +363,17 @@ __global__ void init_not_ordered(const TensorMap*, float*) {
   auto* full = cursor.array<MBarrier>("full", 1, 1);
   if (me() == 0) mbarrier_init(full, 1);  // [init]
   __syncthreads();
+  if (cluster_rank() == 0 && me() == 0) mbarrier_arrive(mapa(full, 1));  // [arrive]
+  if (cluster_rank() == 1) mbarrier_wait_cluster(full, 0);
+}
+
+__global__ void relaxed_without_fence(const TensorMap*, float*) {
+  SmemCursor cursor;
+  auto* full = cursor.array<MBarrier>("full", 1, 1);
+  if (me() == 0) mbarrier_init(full, 1);  // [init]
+  cluster_arrive_relaxed();
+  __syncthreads();
+  cluster_wait();
   if (cluster_rank() == 0 && me() == 0) mbarrier_arrive(mapa(full, 1));  // [arrive]
   if (cluster_rank() == 1) mbarrier_wait_cluster(full, 0);
 }

@@ -136,6 +136,15 @@ TEST_CASE("cluster rules: sums that are split over 2 and 4 blocks meet by st.asy
     });
 }
 
+TEST_CASE("cluster rules: a relaxed arrival is enough for a barrier and an inbox that nobody has written to") {
+  for (const int size : {2, 4})
+    kept(KERNEL(merge_after_relaxed), unsigned(size), [size](int, int thread) {
+      float total = 0;
+      for (int d = 0; d < size; ++d) total = total * 2 + float(d + 1) + 0.5f + float(thread) + 0.25f;
+      return total;
+    });
+}
+
 TEST_CASE("cluster rules: plain stores and loads between cluster barriers") {
   for (const int size : {2, 4}) {
     kept(KERNEL(store_then_barrier), unsigned(size),
@@ -205,6 +214,8 @@ TEST_CASE("cluster rules: no block ends while another may reach it") {
 TEST_CASE("cluster rules: what another block stores is read after a barrier, or after its bytes were waited for") {
   broken(KERNEL(read_before_barrier), {Kind::race_inter_warp, Kind::race_intra_warp}, {"store", "read"},
          "no barrier and no mbarrier orders them");
+  broken(KERNEL(relaxed_hands_on_nothing), {Kind::race_inter_warp, Kind::race_intra_warp}, {"store", "read"},
+         "no barrier and no mbarrier orders them");
   broken(KERNEL(read_before_bytes), {Kind::before_phase, Kind::race_inter_warp, Kind::race_intra_warp},
          {"store", "read"}, "may still write here");
 }
@@ -222,6 +233,7 @@ TEST_CASE("cluster rules: what a block's threads read is written by others after
 TEST_CASE(
     "cluster rules: a remote arrival comes after the barrier's initialisation, and no more bytes than announced") {
   broken(KERNEL(init_not_ordered), {Kind::mbarrier}, {"init", "arrive"}, "mbarrier.init");
+  broken(KERNEL(relaxed_without_fence), {Kind::mbarrier}, {"init", "arrive"}, "mbarrier.init");
   broken(KERNEL(bytes_too_many), {Kind::mbarrier, Kind::early_exit}, {"store"},
          "was complete before the bytes of this st.async had come");
 }

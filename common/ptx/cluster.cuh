@@ -38,7 +38,7 @@ __device__ __forceinline__ RemoteShared operator+(RemoteShared at, unsigned byte
 namespace lab::cpu {
 unsigned cluster_rank();
 unsigned cluster_size();
-void cluster_arrive();
+void cluster_arrive(bool release);
 void cluster_wait();
 ptx::RemoteShared map_shared(const void* mine, unsigned rank);
 void remote_store(ptx::RemoteShared to, const void* value, unsigned bytes);
@@ -80,7 +80,18 @@ __device__ __forceinline__ void cluster_arrive() {
 #ifdef __CUDACC__
   asm volatile("barrier.cluster.arrive.release.aligned;" : : : "memory");
 #else
-  cpu::cluster_arrive();
+  cpu::cluster_arrive(true);
+#endif
+}
+
+// barrier.cluster.arrive.relaxed.aligned: the same, and it says no more than that the block has started and, after
+// fence_mbarrier_init(), that the thread's mbarriers are initialised. What the thread stored before is not handed on; so
+// it need not wait for it, as the release does: that is compiled to a fence for the whole GPU.
+__device__ __forceinline__ void cluster_arrive_relaxed() {
+#ifdef __CUDACC__
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" : : : "memory");
+#else
+  cpu::cluster_arrive(false);
 #endif
 }
 

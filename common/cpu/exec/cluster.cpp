@@ -115,14 +115,20 @@ static void meet_warp(Block& block, Collective kind, std::uintptr_t pc) {
       kind, ~block.own_warp().exited, [](Block&, Warp&, std::uint32_t) {}, pc);
 }
 
-void Cluster::arrive(Block& block, std::uintptr_t pc) {
+void Cluster::arrive(Block& block, bool release, std::uintptr_t pc) {
   meet_warp(block, Collective::cluster_arrive, pc);
   Fiber& fiber = block.self();
   if (fiber.cluster_arrivals != fiber.cluster_waits)
     block.fail(cudaErrorLaunchFailure, Finding::Kind::cluster,
                "barrier.cluster.arrive by a thread that has arrived and not waited (barrier.cluster.wait) yet", pc);
   block.progressed();
-  if (block.checking()) block.shadow().release_outside(block.thread_id(), given_);
+  if (block.checking()) {
+    const ThreadId thread = block.thread_id();
+    if (release)
+      block.shadow().release_outside(thread, given_);
+    else
+      block.shadow().say_started(thread, block.mbarriers().fenced_by(thread), given_);
+  }
   ++fiber.cluster_arrivals;
   if (++arrived_ == live()) complete();
 }

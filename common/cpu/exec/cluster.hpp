@@ -30,7 +30,7 @@ class Cluster {
   Block& block(int rank) { return *blocks_[std::size_t(rank)]; }
 
   // --- what a block's threads call -------------------------------------------------------------------------
-  void arrive(Block& block, std::uintptr_t pc);
+  void arrive(Block& block, bool release, std::uintptr_t pc);
   void wait(Block& block, std::uintptr_t pc);
   void thread_left(const Fiber& fiber);  // it counts as arrived from now on
 

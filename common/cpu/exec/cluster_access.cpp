@@ -80,7 +80,9 @@ int barrier_of(const Reached& reached, std::size_t offset, const char* instructi
 
 unsigned cluster_rank() { return unsigned(this_block()->rank()); }
 unsigned cluster_size() { return unsigned(this_block()->cluster().size()); }
-void cluster_arrive() { this_block()->cluster().arrive(*this_block(), caller(__builtin_return_address(0))); }
+void cluster_arrive(bool release) {
+  this_block()->cluster().arrive(*this_block(), release, caller(__builtin_return_address(0)));
+}
 void cluster_wait() { this_block()->cluster().wait(*this_block(), caller(__builtin_return_address(0))); }
 
 ptx::RemoteShared map_shared(const void* mine, unsigned rank) {

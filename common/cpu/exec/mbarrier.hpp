@@ -60,6 +60,8 @@ class MBarriers {
   void wait(const ptx::MBarrier* barrier, unsigned parity, std::uintptr_t pc);
   bool try_wait(const ptx::MBarrier* barrier, unsigned parity, std::uintptr_t pc);
   void fence_init();
+  // The stamp of the last fence.mbarrier_init behind barriers that this thread initialised; 0: none.
+  std::uint32_t fenced_by(ThreadId thread) const;
 
   // --- what the copy engine and the scheduler call -----------------------------------------------------------
   // The number of the barrier at this address. A launch that uses what is no barrier fails.

@@ -28,6 +28,13 @@ void MBarriers::fence_init() {
     if (state.initialised_by.linear == thread.linear && !state.fence_stamp) state.fence_stamp = stamp;
 }
 
+std::uint32_t MBarriers::fenced_by(ThreadId thread) const {
+  std::uint32_t last = 0;
+  for (const MBarrierState& state : all_)
+    if (state.initialised_by.linear == thread.linear) last = std::max(last, state.fence_stamp);
+  return last;
+}
+
 // A thread must be ordered after the initialisation ...
 void MBarriers::check_known(int index, const char* instruction, ThreadId thread, std::uintptr_t pc) {
   const MBarrierState& state = all_[index];

@@ -128,6 +128,9 @@ class Shadow {
   // --- accesses by other blocks of the cluster (shadow_cluster.cpp) -------------------------------------------
   // As release(), to whoever may be of another block.
   void release_outside(ThreadId thread, Knowledge& to);
+  // A relaxed arrival: the block has started, and of what the thread did, what is older than this stamp: its
+  // mbarriers' initialisation (and, as there is but one stamp, what it did before).
+  void say_started(ThreadId thread, std::uint32_t stamp, Knowledge& to);
   // A thread of another block is about to touch this one's memory, or a barrier in it: it must know that the block has
   // started ...
   void check_started(ThreadId peer, std::uintptr_t pc, bool write);

@@ -1,5 +1,7 @@
 // The checker across the blocks of a cluster. Each block has its own cells and its own threads' clocks; the timelines
 // in them are the cluster's, so what is given in one block can be taken in another.
+#include <algorithm>
+
 #include "common/cpu/exec/shadow.hpp"
 
 namespace lab::cpu {
@@ -29,6 +31,15 @@ ThreadId Shadow::thread_on(std::uint16_t line) const {
 void Shadow::release_outside(ThreadId thread, Knowledge& to) {
   new_stamp(thread);
   thread_clocks_.give_outside(thread.linear, to);
+}
+
+void Shadow::say_started(ThreadId thread, std::uint32_t stamp, Knowledge& to) {
+  const auto raise = [&](std::size_t timeline, std::uint32_t value) {
+    if (to.seen.size() <= timeline) to.seen.resize(timeline + 1, 0);
+    to.seen[timeline] = std::max(to.seen[timeline], value);
+  };
+  raise(std::size_t(started_line(rank_)), 1);
+  raise(line(thread), stamp);
 }
 
 void Shadow::check_started(ThreadId peer, std::uintptr_t pc, bool write) {

@@ -1,0 +1,369 @@
+// V4a: a row's keys are split. A small problem has fewer query tiles than the GPU has multiprocessors, and each tile is
+// a long chain: load, multiply, weigh, multiply. So two blocks, a cluster, share a query tile: each takes half of its
+// keys, with a softmax of its own, and in the end they hold the same rows and columns of O in the same threads. Each
+// sends the other, thread to thread and straight into its shared memory, the columns that the other finishes; an
+// mbarrier counts the bytes. Where there are query tiles enough for all multiprocessors, nothing is split.
+//
+//   block r of two: its K/V tiles as in V3c: m, l, O;  then, from the other, m', l' and half of O'
+//                   n = max(m, m'), O = (O 2^(m - n) + O' 2^(m' - n)) / (l 2^(m - n) + l' 2^(m' - n))
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include "common/attention_tma.cuh"
+#include "common/block_order.cuh"
+#include "common/exp2_scale.cuh"
+#include "common/half_pair.cuh"
+#include "common/ptx/cluster.cuh"
+#include "common/ptx/ldmatrix.cuh"
+#include "common/ptx/mbarrier.cuh"
+#include "common/ptx/mma.cuh"
+#include "common/ptx/tma.cuh"
+#include "common/ptx/wgmma.cuh"
+#include "common/smem_plan.cuh"
+#include "common/tile.cuh"
+#include "common/warp.cuh"
+
+namespace {
+using namespace lab;
+
+// --- tile constants --------------------------------------------------------------------------------------
+constexpr int WARPS = 4;  // a warpgroup
+constexpr int THREADS = WARPS * 32;
+constexpr int STRIPE = 16;               // rows of each warp's part of a wgmma
+constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits into a half
+constexpr double L2_SHARE = 32e6;        // bytes of an H200's L2 that K and V may fill
+
+// PARTS blocks share a query tile.
+template <int D_, int PARTS_>
+struct Tile {
+  static constexpr int D = D_, PARTS = PARTS_;
+  static constexpr int SLOTS = 4, BLOCKS = D == 64 ? 2 : 1;         // blocks per SM
+  static constexpr int ROWS_PER_WARP = STRIPE, M = WARPS * STRIPE;  // query rows per block
+  static constexpr int N = 64;                                      // keys per tile
+  static constexpr int HELD = D / 2, FINISHED = HELD / PARTS;  // floats of O that a thread has, and that it finishes
+  static constexpr unsigned PARTIAL_BYTES = (THREADS * FINISHED + THREADS / 4 * 4) * sizeof(float);
+  static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
+  // Where the L2 holds all heads, blocks go longest first over all of them; else head by head.
+  __host__ __device__ static constexpr bool over_all_heads(bool causal, int S, int heads) {
+    return causal && 4.0 * S * D * heads <= L2_SHARE;
+  }
+};
+
+// Where column c of row r lies in a swizzled [D / 64][ROWS][64] array.
+template <int ROWS>
+__device__ __forceinline__ int swizzled(int r, int c) {
+  return (c / SLAB * ROWS + r) * SLAB + ((c / 8 ^ r) % 8) * 8 + c % 8;
+}
+
+// --- shared-memory plan ----------------------------------------------------------------------------------
+struct Smem {
+  half *sQ, *sK, *sV;  // [D / 64][M][64], [SLOTS][D / 64][N][64] twice, swizzled
+  // From the other block, for each thread and each quad: [FINISHED / 4][THREADS][4] of O, [THREADS / 4][4]: m and l of
+  // two rows.
+  float *sO, *sRows;
+  ptx::MBarrier *q_full, *k_full, *k_empty, *v_full, *v_empty, *merged;  // of sQ; of each slot; of sO and sRows
+};
+
+template <class T, class Cursor>
+__host__ __device__ Smem carve(Cursor& cursor) {
+  Smem smem;
+  smem.sQ = cursor.template array<half, SWIZZLE_ALIGN>("sQ", T::M * T::D / SLAB, SLAB);
+  smem.sK = cursor.template array<half, SWIZZLE_ALIGN>("sK", T::SLOTS * T::N * T::D / SLAB, SLAB);
+  smem.sV = cursor.template array<half, SWIZZLE_ALIGN>("sV", T::SLOTS * T::N * T::D / SLAB, SLAB);
+  smem.q_full = cursor.template array<ptx::MBarrier>("q_full", 1, 1);
+  smem.k_full = cursor.template array<ptx::MBarrier>("k_full", T::SLOTS, 1);
+  smem.k_empty = cursor.template array<ptx::MBarrier>("k_empty", T::SLOTS, 1);
+  smem.v_full = cursor.template array<ptx::MBarrier>("v_full", T::SLOTS, 1);
+  smem.v_empty = cursor.template array<ptx::MBarrier>("v_empty", T::SLOTS, 1);
+  if constexpr (T::PARTS > 1) {
+    smem.sO = cursor.template array<float, 16>("sO", T::FINISHED / 4 * THREADS, 4);
+    smem.sRows = cursor.template array<float, 16>("sRows", THREADS / 4, 4);
+    smem.merged = cursor.template array<ptx::MBarrier>("merged", 1, 1);
+  }
+  return smem;
+}
+
+// Four registers of each of a quad's lanes: register i of lane t and register t of lane i change places.
+__device__ __forceinline__ void transpose_quad(unsigned (&x)[4], int lane) {
+#pragma unroll
+  for (int bit = 1; bit < 4; bit *= 2)
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      if (!(i & bit)) {
+        unsigned &low = x[i], &high = x[i + bit];
+        const unsigned got = __shfl_xor_sync(FULL_WARP, lane & bit ? low : high, bit);
+        (lane & bit ? low : high) = got;
+      }
+}
+
+template <int D, int PARTS>
+__global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
+    attention(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
+              const __grid_constant__ TensorMap v, half* __restrict__ out, int H, int S, float scale, bool causal) {
+  using T = Tile<D, PARTS>;
+  constexpr int M = T::M, N = T::N, SLOTS = T::SLOTS;
+  AlignedSmemCursor cursor;
+  const Smem smem = carve<T>(cursor);
+
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
+  const int rank = blockIdx.x % PARTS, other = PARTS - 1 - rank;  // of this block in its cluster, and the other's
+  const BlockWork work = cluster_work(PARTS, H, T::over_all_heads(causal, S, H * gridDim.z));
+  const int q0 = work.tile * M;  // first query row of this block
+  out += std::size_t(work.head) * S * D;
+  const int keys = causal ? min(S, q0 + M) : S;  // no row of the query tile sees a later key
+  const int all_tiles = ceil_div(keys, N);
+  const int first = ceil_div(all_tiles * rank, PARTS);  // this block's tiles: perhaps none
+  const int tiles = ceil_div(all_tiles * (rank + 1), PARTS) - first;
+
+  // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
+  // By one thread: tile t into its slot, once all warps are done with the one before. Parity 1 passes on a fresh
+  // barrier.
+  const auto request = [&](const TensorMap& map, half* ring, ptx::MBarrier* full, ptx::MBarrier* empty, int t) {
+    const int slot = t % SLOTS;
+    if (t >= tiles) return;
+    ptx::mbarrier_wait(&empty[slot], t / SLOTS % 2 ^ 1);
+    ptx::mbarrier_arrive_expect_tx(&full[slot], T::TILE_BYTES);
+    ptx::tma_load_4d(ring + slot * N * D, &map, 0, (first + t) * N, 0, work.head, &full[slot]);
+  };
+  const auto request_k = [&](int t) { request(k, smem.sK, smem.k_full, smem.k_empty, t); };
+  const auto request_v = [&](int t) { request(v, smem.sV, smem.v_full, smem.v_empty, t); };
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(smem.q_full, 1);
+    for (int slot = 0; slot < SLOTS; ++slot) {
+      ptx::mbarrier_init(&smem.k_full[slot], 1), ptx::mbarrier_init(&smem.k_empty[slot], WARPS);
+      ptx::mbarrier_init(&smem.v_full[slot], 1), ptx::mbarrier_init(&smem.v_empty[slot], WARPS);
+    }
+    if constexpr (PARTS > 1) ptx::mbarrier_init(smem.merged, 1);
+    ptx::fence_mbarrier_init();
+    if constexpr (PARTS > 1) ptx::mbarrier_arrive_expect_tx(smem.merged, T::PARTIAL_BYTES);
+  }
+  if constexpr (PARTS > 1) ptx::cluster_arrive();  // waited for before the first access to the other's memory
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_arrive_expect_tx(smem.q_full, T::Q_BYTES);
+    ptx::tma_load_4d(smem.sQ, &q, 0, q0, 0, work.head, smem.q_full);
+    request_k(0);
+    for (int t = 1; t < SLOTS - 1; ++t) request_k(t), request_v(t - 1);
+  }
+  const float unit = exp2_unit(scale);  // exp(scale s - m) is 2^(unit s - base) if Q has the sign of scale
+  ptx::mbarrier_wait(smem.q_full, 0);
+  if (scale < 0) {
+    for (int i = threadIdx.x * 8; i < M * D; i += THREADS * 8) {
+      uint4& x = *reinterpret_cast<uint4*>(&smem.sQ[i]);
+      x = make_uint4(x.x ^ 0x80008000u, x.y ^ 0x80008000u, x.z ^ 0x80008000u, x.w ^ 0x80008000u);
+    }
+    ptx::fence_proxy_async();  // wgmma reads by another proxy
+    __syncthreads();
+  }
+  // As wgmma leaves them: columns 8 i + c and the next of row g of the stripe in [4 i], [4 i + 1], of row g + 8 in [4 i
+  // + 2], [4 i + 3]. s holds scores, later weights, with keys for columns; p the weights as halves, 16 keys in [n].
+  float s[N / 2], o[D / 2] = {};
+  unsigned p[N / 16][4];
+  float reference[2] = {-INFINITY, -INFINITY};  // what p's exponents are relative to
+  float row_sum[2] = {};                        // the lane's own columns' part of it
+  // 16 columns further are 32 bytes of a slab's row, 16 keys of V 16 rows of 128 bytes.
+  const auto columns = [](int rows, int kk) { return unsigned(kk / 4 * rows * 128 + kk % 4 * 32); };
+  const ptx::Descriptor q_at = ptx::wgmma_descriptor(smem.sQ, 16, 1024);
+  const ptx::Descriptor k_at = ptx::wgmma_descriptor(smem.sK, 16, 1024);
+  const ptx::Descriptor v_at = ptx::wgmma_descriptor(smem.sV, N * 128, 1024);
+  const auto begin_qk = [&](int t) {
+    ptx::mbarrier_wait(&smem.k_full[t % SLOTS], t / SLOTS % 2);
+    const ptx::Descriptor slot = ptx::advance(k_at, t % SLOTS * T::TILE_BYTES);
+    ptx::wgmma_fence();
+#pragma unroll
+    for (int kk = 0; kk < D / 16; ++kk)
+      ptx::wgmma<N>(s, ptx::advance(q_at, columns(M, kk)), ptx::advance(slot, columns(N, kk)), kk > 0);
+    ptx::wgmma_commit();
+  };
+  const auto begin_pv = [&](int t) {
+    ptx::mbarrier_wait(&smem.v_full[t % SLOTS], t / SLOTS % 2);
+    const ptx::Descriptor slot = ptx::advance(v_at, t % SLOTS * T::TILE_BYTES);
+    ptx::wgmma_fence();
+#pragma unroll
+    for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], ptx::advance(slot, n * 2048), true);
+    ptx::wgmma_commit();
+  };
+  const int first_row = warp * STRIPE;
+
+  // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
+  for (int t = 0; t < tiles; ++t) {
+    if (threadIdx.x == 0) request_k(t + SLOTS - 1), request_v(t + SLOTS - 2);
+    begin_qk(t);
+    if (t > 0)
+      begin_pv(t - 1);
+    else
+      ptx::wgmma_fence(), ptx::wgmma_commit();  // of nothing: the wait counts groups
+    ptx::wgmma_wait<1>();
+    ptx::keep(s);
+
+    // Only a tile on the diagonal or at the end of the keys has anything to hide.
+    const auto hide = [&] {
+      const int key = (first + t) * N;
+      if (key + N > S || (causal && key + N > q0 + first_row + 1)) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          const int row = q0 + first_row + g + 8 * h;
+          const int last = (causal ? min(row, S - 1) : S - 1) - key - c;  // key that the row sees, from the lane's
+#pragma unroll
+          for (int n = 0; n < N / 8; ++n)
+#pragma unroll
+            for (int e = 0; e < 2; ++e)
+              if (8 * n + e > last) s[4 * n + 2 * h + e] = -INFINITY;
+        }
+      }
+    };
+
+    // The same scores by the warp alone.
+    const auto score_again = [&] {
+      const half* sK = smem.sK + t % SLOTS * N * D;
+#pragma unroll
+      for (int n = 0; n < N / 8; n += 2) {
+        float s0[4] = {}, s1[4] = {};
+#pragma unroll 1
+        for (int kk = 0; kk < D / 16; ++kk) {
+          unsigned a[4], b0[2], b1[2];
+          ptx::ldmatrix_x4(a, &smem.sQ[swizzled<M>(first_row + lane % 16, 16 * kk + lane / 16 * 8)]);
+          ptx::ldmatrix_x4(b0, b1, &sK[swizzled<N>(8 * n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8)]);
+          ptx::mma_m16n8k16(s0, a, b0);
+          ptx::mma_m16n8k16(s1, a, b1);
+        }
+#pragma unroll
+        for (int e = 0; e < 4; ++e) s[4 * n + e] = s0[e], s[4 * n + 4 + e] = s1[e];
+      }
+      hide();
+    };
+
+    // Weights relative to the reference; says whether all of the warp's fit into a half.
+    float sum[2];
+    const auto weigh = [&](const float(&base)[2]) {
+      bool fits = true;
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        sum[h] = 0.0f;
+#pragma unroll
+        for (int n = 0; n < N / 8; ++n) {
+          float &p0 = s[4 * n + 2 * h], &p1 = s[4 * n + 2 * h + 1];
+          p0 = ptx::ex2(p0 * unit - base[h]), p1 = ptx::ex2(p1 * unit - base[h]);
+          sum[h] += p0 + p1;
+        }
+        fits = fits && sum[h] <= LARGEST_SUM;  // false for a NaN
+      }
+      return __all_sync(FULL_WARP, fits) != 0;
+    };
+
+    // A row that has seen nothing has the reference -inf, and nothing fits. The scores are gone by then.
+    hide();
+    const bool fits = t > 0 && weigh(reference);
+    ptx::wgmma_wait<0>();
+    ptx::keep(o);
+    if (t > 0 && lane == 0) ptx::mbarrier_arrive(&smem.v_empty[(t - 1) % SLOTS]);
+    if (!fits) {
+      if (t > 0) score_again();
+      float base[2];
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        float tile_max = fmaxf(s[2 * h], s[2 * h + 1]);
+#pragma unroll
+        for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[4 * n + 2 * h], s[4 * n + 2 * h + 1]));
+        const float higher = fmaxf(reference[h], quad_max(tile_max) * unit);
+        base[h] = higher == -INFINITY ? 0.0f : higher;  // a row that has still seen nothing stays empty
+        const float rescale = ptx::ex2(reference[h] - base[h]);
+        reference[h] = higher;
+        row_sum[h] *= rescale;
+#pragma unroll
+        for (int d = 0; d < D / 8; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
+      }
+      weigh(base);
+    }
+    row_sum[0] += sum[0], row_sum[1] += sum[1];
+
+#pragma unroll
+    for (int i = 0; i < N / 4; ++i) p[i / 4][i % 4] = half_pair(s[2 * i], s[2 * i + 1]);
+    if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[t % SLOTS]);
+  }
+  if (tiles > 0) begin_pv(tiles - 1);
+  ptx::wgmma_wait<0>();
+  ptx::keep(o);
+
+  // --- Merge: block r finishes the columns from r D / 2 on ---------------------------------------------------
+  float own[T::FINISHED];
+  row_sum[0] = quad_sum(row_sum[0]), row_sum[1] = quad_sum(row_sum[1]);
+#pragma unroll
+  for (int i = 0; i < T::FINISHED; ++i) own[i] = rank == 0 ? o[i] : o[T::HELD - T::FINISHED + i];
+  if constexpr (PARTS > 1) {
+    ptx::cluster_wait();
+    const ptx::RemoteShared merged = ptx::mapa(smem.merged, other);
+    const auto send = [&](float* to, float a, float b, float c, float d) {
+      ptx::st_async(ptx::mapa(to, other), make_float4(a, b, c, d), merged);
+    };
+#pragma unroll
+    for (int i = 0; i < T::FINISHED; i += 4) {
+      float x[4];
+#pragma unroll
+      for (int e = 0; e < 4; ++e) x[e] = rank == 0 ? o[T::FINISHED + i + e] : o[i + e];
+      send(&smem.sO[(i / 4 * THREADS + threadIdx.x) * 4], x[0], x[1], x[2], x[3]);
+    }
+    float* const rows = &smem.sRows[threadIdx.x / 4 * 4];
+    if (c == 0) send(rows, reference[0], row_sum[0], reference[1], row_sum[1]);
+    ptx::mbarrier_wait(smem.merged, 0);
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const float both = fmaxf(reference[h], rows[2 * h]);
+      const float ours = ptx::ex2(reference[h] - both), theirs = ptx::ex2(rows[2 * h] - both);
+      row_sum[h] = row_sum[h] * ours + rows[2 * h + 1] * theirs;
+#pragma unroll
+      for (int i = 2 * h; i < T::FINISHED; i += 4) {
+        const float2 x = *reinterpret_cast<const float2*>(&smem.sO[(i / 4 * THREADS + threadIdx.x) * 4 + 2 * h]);
+        own[i] = own[i] * ours + x.x * theirs, own[i + 1] = own[i + 1] * ours + x.y * theirs;
+      }
+    }
+  }
+
+  // --- Epilogue: normalise, round to fp16, store -------------------------------------------------------------
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const float norm = 1.0f / row_sum[h];
+    const int row = q0 + first_row + g + 8 * h;
+    half* const to = out + std::size_t(row) * D + rank * (D / PARTS);
+#pragma unroll
+    for (int d = 0; d < D / PARTS / 8; d += 4) {
+      unsigned x[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        x[i] = half_pair(own[4 * (d + i) + 2 * h] * norm, own[4 * (d + i) + 2 * h + 1] * norm);
+      transpose_quad(x, lane);  // now 8 columns from 8 (d + lane % 4) on
+      if (row < S) *reinterpret_cast<uint4*>(to + 8 * (d + lane % 4)) = make_uint4(x[0], x[1], x[2], x[3]);
+    }
+  }
+}
+
+// --- launcher --------------------------------------------------------------------------------------------
+// A query tile is split where every block then has a multiprocessor of its own.
+int parts(const Shape& shape) { return 2 * ceil_div(shape.S, 64) * shape.H * shape.B <= multiprocessors() ? 2 : 1; }
+
+template <class T>
+struct Launcher {
+  static bool takes(const Shape& shape) { return shape.D == T::D && parts(shape) == T::PARTS; }
+  static LaunchPlan plan(const Shape& shape) {
+    SmemCount smem;
+    carve<T>(smem);
+    LaunchPlan plan = tile_plan<T>(shape, THREADS, smem);
+    plan.half_p = plan.counts_multiprocessors = true;
+    plan.parts = T::PARTS;
+    plan.kernel = kernel().name;
+    plan.block_of =
+        T::over_all_heads(shape.causal, shape.S, shape.B * shape.H) ? block_over_all_heads : block_head_by_head;
+    return plan;
+  }
+  static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
+    return launch_clusters_tma(kernel(), plan, args);
+  }
+  static auto kernel() { return named_kernel<T::D, T::PARTS>(attention<T::D, T::PARTS>); }
+};
+
+}  // namespace
+
+const lab::StageInfo& lab::stage() {
+  return stage_of<Launcher<Tile<64, 1>>, Launcher<Tile<64, 2>>, Launcher<Tile<128, 1>>, Launcher<Tile<128, 2>>>();
+}

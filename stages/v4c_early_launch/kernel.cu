@@ -1,0 +1,337 @@
+// V4c: the next launch starts under this one. Between two kernels of a stream lies most of a microsecond: the last
+// blocks end, their stores are made visible, and only then the next grid is started, reads its parameters and
+// initialises barriers. With programmatic dependent launch the next grid may come as soon as this one's blocks say so,
+// and does all that while they still compute; before it touches what others may write, or write what others may read,
+// it waits for them to have ended. Four slots at D = 64, so that one block fills a multiprocessor: two of the next grid
+// must not settle on one that happens to have room.
+//
+//   barriers;  wait for the grid before;  ask for Q, K, V;  let the next grid start;  then as V4b
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include "common/attention_tma.cuh"
+#include "common/block_order.cuh"
+#include "common/exp2_scale.cuh"
+#include "common/half_pair.cuh"
+#include "common/ptx/cluster.cuh"
+#include "common/ptx/grid_dependency.cuh"
+#include "common/ptx/mbarrier.cuh"
+#include "common/ptx/rcp.cuh"
+#include "common/ptx/tma.cuh"
+#include "common/ptx/wgmma.cuh"
+#include "common/smem_plan.cuh"
+#include "common/tile.cuh"
+#include "common/warp.cuh"
+
+namespace {
+using namespace lab;
+
+// --- tile constants --------------------------------------------------------------------------------------
+constexpr int WARPS = 4;  // a warpgroup
+constexpr int THREADS = WARPS * 32;
+constexpr int STRIPE = 16;  // rows of each warp's part of a wgmma
+
+// PARTS blocks share a query tile.
+template <int D_, int PARTS_>
+struct Tile {
+  static constexpr int D = D_, PARTS = PARTS_;
+  static constexpr int SLOTS = D == 64 ? 4 : 2, BLOCKS = 1;         // blocks per SM
+  static constexpr int ROWS_PER_WARP = STRIPE, M = WARPS * STRIPE;  // query rows per block
+  static constexpr int N = 128, AT_ONCE = D == 64 ? 2 : 1;          // keys per tile, and tiles
+  static constexpr int HELD = D / 2, FINISHED = HELD / PARTS;  // floats of O that a thread has, and that it finishes
+  static constexpr unsigned PARTIAL_BYTES = (THREADS * FINISHED + THREADS / 4 * 4) * sizeof(float);
+  static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
+};
+
+// --- shared-memory plan ----------------------------------------------------------------------------------
+struct Smem {
+  half *sQ, *sK, *sV;  // [D / 64][M][64], [SLOTS][D / 64][N][64] twice, swizzled
+  // From the other block, for each thread and each quad: [FINISHED / 4][THREADS][4] of O, [THREADS / 4][4]: m and l of
+  // two rows.
+  float *sO, *sRows;
+  ptx::MBarrier *q_full, *k_full, *k_empty, *v_full, *v_empty, *merged;  // of sQ; of each slot; of sO and sRows
+};
+
+template <class T, class Cursor>
+__host__ __device__ Smem carve(Cursor& cursor) {
+  Smem smem;
+  smem.sQ = cursor.template array<half, SWIZZLE_ALIGN>("sQ", T::M * T::D / SLAB, SLAB);
+  smem.sK = cursor.template array<half, SWIZZLE_ALIGN>("sK", T::SLOTS * T::N * T::D / SLAB, SLAB);
+  smem.sV = cursor.template array<half, SWIZZLE_ALIGN>("sV", T::SLOTS * T::N * T::D / SLAB, SLAB);
+  smem.q_full = cursor.template array<ptx::MBarrier>("q_full", 1, 1);
+  smem.k_full = cursor.template array<ptx::MBarrier>("k_full", T::SLOTS, 1);
+  smem.k_empty = cursor.template array<ptx::MBarrier>("k_empty", T::SLOTS, 1);
+  smem.v_full = cursor.template array<ptx::MBarrier>("v_full", T::SLOTS, 1);
+  smem.v_empty = cursor.template array<ptx::MBarrier>("v_empty", T::SLOTS, 1);
+  if constexpr (T::PARTS > 1) {
+    smem.sO = cursor.template array<float, 16>("sO", T::FINISHED / 4 * THREADS, 4);
+    smem.sRows = cursor.template array<float, 16>("sRows", THREADS / 4, 4);
+    smem.merged = cursor.template array<ptx::MBarrier>("merged", 1, 1);
+  }
+  return smem;
+}
+
+// Four registers of each of a quad's lanes: register i of lane t and register t of lane i change places.
+__device__ __forceinline__ void transpose_quad(unsigned (&x)[4], int lane) {
+#pragma unroll
+  for (int bit = 1; bit < 4; bit *= 2)
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+      if (!(i & bit)) {
+        unsigned &low = x[i], &high = x[i + bit];
+        const unsigned got = __shfl_xor_sync(FULL_WARP, lane & bit ? low : high, bit);
+        (lane & bit ? low : high) = got;
+      }
+}
+
+template <int D, int PARTS>
+__global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
+    attention(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
+              const __grid_constant__ TensorMap v, half* __restrict__ out, int H, int S, float scale, bool causal) {
+  using T = Tile<D, PARTS>;
+  constexpr int M = T::M, N = T::N, SLOTS = T::SLOTS;
+  AlignedSmemCursor cursor;
+  const Smem smem = carve<T>(cursor);
+
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
+  const int rank = blockIdx.x % PARTS, other = PARTS - 1 - rank;  // of this block in its cluster, and the other's
+  const int head = blockIdx.z * H + blockIdx.y;
+  const int q0 = (gridDim.x - 1 - blockIdx.x) / PARTS * M;  // first query row of this block
+  out += std::size_t(head) * S * D;
+  const int keys = causal ? min(S, q0 + M) : S;  // no row of the query tile sees a later key
+  const int all_tiles = ceil_div(keys, N);
+  const int first = ceil_div(all_tiles * rank, PARTS);  // this block's tiles: perhaps none
+  const int tiles = ceil_div(all_tiles * (rank + 1), PARTS) - first;
+
+  // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
+  const int rounded = ceil_div(tiles, T::AT_ONCE) * T::AT_ONCE;
+  // The first key of tile t. One that fills up a pair begins where there are no more keys, and arrives as zeros.
+  const auto first_key = [&](int t) { return t < tiles ? (first + t) * N : S; };
+  // By one thread: tile t into its slot.
+  const auto request = [&](const TensorMap& map, half* ring, ptx::MBarrier* full, int t) {
+    const int slot = t % SLOTS;
+    if (t >= rounded) return;
+    ptx::mbarrier_arrive_expect_tx(&full[slot], T::TILE_BYTES);
+    ptx::tma_load_4d(ring + slot * N * D, &map, 0, first_key(t), 0, head, &full[slot]);
+  };
+  if (threadIdx.x == 0) {
+    ptx::mbarrier_init(smem.q_full, 1);
+    for (int slot = 0; slot < SLOTS; ++slot)
+      ptx::mbarrier_init(&smem.k_full[slot], 1), ptx::mbarrier_init(&smem.v_full[slot], 1);
+    ptx::fence_mbarrier_init();
+    ptx::grid_dependency_wait();
+    ptx::mbarrier_arrive_expect_tx(smem.q_full, T::Q_BYTES);
+    ptx::tma_load_4d(smem.sQ, &q, 0, q0, 0, head, smem.q_full);
+    for (int t = 0; t < SLOTS; ++t) request(k, smem.sK, smem.k_full, t);  // before V: it is needed first
+    for (int t = 0; t < SLOTS; ++t) request(v, smem.sV, smem.v_full, t);
+  }
+  if (threadIdx.x == 32) {
+    for (int slot = 0; slot < SLOTS; ++slot)
+      ptx::mbarrier_init(&smem.k_empty[slot], WARPS), ptx::mbarrier_init(&smem.v_empty[slot], WARPS);
+    if constexpr (PARTS > 1) ptx::mbarrier_init(smem.merged, 1);
+    ptx::fence_mbarrier_init();
+    if constexpr (PARTS > 1) ptx::mbarrier_arrive_expect_tx(smem.merged, T::PARTIAL_BYTES);
+  }
+  __syncwarp();
+  if constexpr (PARTS > 1) ptx::cluster_arrive_relaxed();  // waited for before the first access to the other's memory
+  __syncthreads();
+  ptx::launch_dependents();
+  const float unit = exp2_unit(scale);  // exp(scale s - m) is 2^(unit s - base) if Q has the sign of scale
+  ptx::mbarrier_wait(smem.q_full, 0);
+  if (scale < 0) {
+    for (int i = threadIdx.x * 8; i < M * D; i += THREADS * 8) {
+      uint4& x = *reinterpret_cast<uint4*>(&smem.sQ[i]);
+      x = make_uint4(x.x ^ 0x80008000u, x.y ^ 0x80008000u, x.z ^ 0x80008000u, x.w ^ 0x80008000u);
+    }
+    ptx::fence_proxy_async();  // wgmma reads by another proxy
+    __syncthreads();
+  }
+  // As wgmma leaves them: columns 8 i + c and the next of row g of the stripe in [4 i], [4 i + 1], of row g + 8 in [4 i
+  // + 2], [4 i + 3]. s holds scores, later weights, with keys for columns; p the weights as halves, 16 keys in [n].
+  float o[D / 2] = {};
+  unsigned p[N / 16][4];
+  float reference[2] = {-INFINITY, -INFINITY};  // what p's exponents are relative to
+  float row_sum[2] = {};                        // the lane's own columns' part of it
+  // 16 columns further are 32 bytes of a slab's row, 16 keys of V 16 rows of 128 bytes.
+  const auto columns = [](int rows, int kk) { return unsigned(kk / 4 * rows * 128 + kk % 4 * 32); };
+  const ptx::Descriptor q_at = ptx::wgmma_descriptor(smem.sQ, 16, 1024);
+  const ptx::Descriptor k_at = ptx::wgmma_descriptor(smem.sK, 16, 1024);
+  const ptx::Descriptor v_at = ptx::wgmma_descriptor(smem.sV, N * 128, 1024);
+  const auto begin_qk = [&](float(&s)[N / 2], int t) {
+    ptx::mbarrier_wait(&smem.k_full[t % SLOTS], t / SLOTS % 2);
+    const ptx::Descriptor slot = ptx::advance(k_at, t % SLOTS * T::TILE_BYTES);
+    ptx::wgmma_fence();
+#pragma unroll
+    for (int kk = 0; kk < D / 16; ++kk)
+      ptx::wgmma<N>(s, ptx::advance(q_at, columns(M, kk)), ptx::advance(slot, columns(N, kk)), kk > 0);
+    ptx::wgmma_commit();
+  };
+  const auto begin_pv = [&](int t) {
+    ptx::mbarrier_wait(&smem.v_full[t % SLOTS], t / SLOTS % 2);
+    const ptx::Descriptor slot = ptx::advance(v_at, t % SLOTS * T::TILE_BYTES);
+    ptx::wgmma_fence();
+#pragma unroll
+    for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], ptx::advance(slot, n * 2048), true);
+    ptx::wgmma_commit();
+  };
+  const int first_row = warp * STRIPE;
+  // The last key that each of the lane's rows sees.
+  const int last_key[2] = {min(q0 + first_row + g + (causal ? 0 : S), S - 1),
+                           min(q0 + first_row + g + 8 + (causal ? 0 : S), S - 1)};
+
+  // --- Mainloop: AT_ONCE K/V tiles at a time ----------------------------------------------------------------
+  for (int t = 0; t < rounded; t += T::AT_ONCE) {
+    float s[T::AT_ONCE][N / 2];
+#pragma unroll
+    for (int i = 0; i < T::AT_ONCE; ++i) begin_qk(s[i], t + i);
+
+    float tile_max[2] = {-INFINITY, -INFINITY};
+#pragma unroll
+    for (int i = 0; i < T::AT_ONCE; ++i) {
+      if (i + 1 < T::AT_ONCE)
+        ptx::wgmma_wait<1>();
+      else
+        ptx::wgmma_wait<0>();
+      ptx::keep(s[i]);
+      // Only a tile on the diagonal or at the end of the keys has anything to hide.
+      const int key = first_key(t + i);
+      if (key + N > S || (causal && key + N > q0 + first_row + 1)) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h)
+#pragma unroll
+          for (int n = 0; n < N / 8; ++n)
+#pragma unroll
+            for (int e = 0; e < 2; ++e)
+              if (8 * n + e > last_key[h] - key - c) s[i][4 * n + 2 * h + e] = -INFINITY;
+      }
+#pragma unroll
+      for (int n = 0; n < N / 2; ++n) tile_max[n / 2 % 2] = fmaxf(tile_max[n / 2 % 2], s[i][n]);
+    }
+
+    float base[2];
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const float higher = fmaxf(reference[h], quad_max(tile_max[h]) * unit);
+      base[h] = higher == -INFINITY ? 0.0f : higher;  // a row that has still seen nothing stays empty
+      const float rescale = ptx::ex2(reference[h] - base[h]);
+      reference[h] = higher;
+      row_sum[h] *= rescale;
+#pragma unroll
+      for (int d = 0; d < D / 8; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
+    }
+#pragma unroll
+    for (int i = 0; i < T::AT_ONCE; ++i) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        float sum = 0.0f;
+#pragma unroll
+        for (int n = 0; n < N / 8; ++n) {
+          float &p0 = s[i][4 * n + 2 * h], &p1 = s[i][4 * n + 2 * h + 1];
+          p0 = ptx::ex2(p0 * unit - base[h]), p1 = ptx::ex2(p1 * unit - base[h]);
+          sum += p0 + p1;
+        }
+        row_sum[h] += sum;
+      }
+      if (i > 0) {
+        ptx::wgmma_wait<0>();
+        ptx::keep(o);
+      }
+#pragma unroll
+      for (int n = 0; n < N / 4; ++n) p[n / 4][n % 4] = half_pair(s[i][2 * n], s[i][2 * n + 1]);
+      begin_pv(t + i);
+    }
+    ptx::wgmma_wait<0>();
+    ptx::keep(o);
+    for (int i = t; i < t + T::AT_ONCE && i + SLOTS < rounded; ++i) {
+      const int slot = i % SLOTS;
+      if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[slot]), ptx::mbarrier_arrive(&smem.v_empty[slot]);
+      if (threadIdx.x == 0) {
+        ptx::mbarrier_wait(&smem.k_empty[slot], i / SLOTS % 2);
+        request(k, smem.sK, smem.k_full, i + SLOTS);
+        ptx::mbarrier_wait(&smem.v_empty[slot], i / SLOTS % 2);
+        request(v, smem.sV, smem.v_full, i + SLOTS);
+      }
+    }
+  }
+
+  // --- Merge: block r finishes the columns from r D / 2 on ---------------------------------------------------
+  float own[T::FINISHED];
+  row_sum[0] = quad_sum(row_sum[0]), row_sum[1] = quad_sum(row_sum[1]);
+#pragma unroll
+  for (int i = 0; i < T::FINISHED; ++i) own[i] = rank == 0 ? o[i] : o[T::HELD - T::FINISHED + i];
+  if constexpr (PARTS > 1) {
+    ptx::cluster_wait();
+    const ptx::RemoteShared merged = ptx::mapa(smem.merged, other);
+    const auto send = [&](float* to, float a, float b, float c, float d) {
+      ptx::st_async(ptx::mapa(to, other), make_float4(a, b, c, d), merged);
+    };
+#pragma unroll
+    for (int i = 0; i < T::FINISHED; i += 4) {
+      float x[4];
+#pragma unroll
+      for (int e = 0; e < 4; ++e) x[e] = rank == 0 ? o[T::FINISHED + i + e] : o[i + e];
+      send(&smem.sO[(i / 4 * THREADS + threadIdx.x) * 4], x[0], x[1], x[2], x[3]);
+    }
+    float* const rows = &smem.sRows[threadIdx.x / 4 * 4];
+    if (c == 0) send(rows, reference[0], row_sum[0], reference[1], row_sum[1]);
+    ptx::mbarrier_wait(smem.merged, 0);
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const float both = fmaxf(reference[h], rows[2 * h]);
+      const float ours = ptx::ex2(reference[h] - both), theirs = ptx::ex2(rows[2 * h] - both);
+      row_sum[h] = row_sum[h] * ours + rows[2 * h + 1] * theirs;
+#pragma unroll
+      for (int i = 2 * h; i < T::FINISHED; i += 4) {
+        const float2 x = *reinterpret_cast<const float2*>(&smem.sO[(i / 4 * THREADS + threadIdx.x) * 4 + 2 * h]);
+        own[i] = own[i] * ours + x.x * theirs, own[i + 1] = own[i + 1] * ours + x.y * theirs;
+      }
+    }
+  }
+
+  // --- Epilogue: normalise, round to fp16, store -------------------------------------------------------------
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const float norm = ptx::rcp(row_sum[h]);
+    const int row = q0 + first_row + g + 8 * h;
+    half* const to = out + std::size_t(row) * D + rank * (D / PARTS);
+#pragma unroll
+    for (int d = 0; d < D / PARTS / 8; d += 4) {
+      unsigned x[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        x[i] = half_pair(own[4 * (d + i) + 2 * h] * norm, own[4 * (d + i) + 2 * h + 1] * norm);
+      transpose_quad(x, lane);  // now 8 columns from 8 (d + lane % 4) on
+      if (row < S) *reinterpret_cast<uint4*>(to + 8 * (d + lane % 4)) = make_uint4(x[0], x[1], x[2], x[3]);
+    }
+  }
+}
+
+// --- launcher --------------------------------------------------------------------------------------------
+// A query tile is split where every block then has a multiprocessor of its own.
+int parts(const Shape& shape) { return 2 * ceil_div(shape.S, 64) * shape.H * shape.B <= multiprocessors() ? 2 : 1; }
+
+template <class T>
+struct Launcher {
+  static bool takes(const Shape& shape) { return shape.D == T::D && parts(shape) == T::PARTS; }
+  static LaunchPlan plan(const Shape& shape) {
+    SmemCount smem;
+    carve<T>(smem);
+    LaunchPlan plan = tile_plan<T>(shape, THREADS, smem);
+    plan.half_p = plan.counts_multiprocessors = true;
+    plan.parts = T::PARTS;
+    plan.kernel = kernel().name;
+    plan.block_of = block_head_by_head;
+    return plan;
+  }
+  static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
+    return launch_clusters_tma(kernel(), plan, args, true);
+  }
+  static auto kernel() { return named_kernel<T::D, T::PARTS>(attention<T::D, T::PARTS>); }
+};
+
+}  // namespace
+
+const lab::StageInfo& lab::stage() {
+  return stage_of<Launcher<Tile<64, 1>>, Launcher<Tile<64, 2>>, Launcher<Tile<128, 1>>, Launcher<Tile<128, 2>>>();
+}
