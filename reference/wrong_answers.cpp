@@ -217,6 +217,29 @@ std::vector<double> scale_d_left_one(const Shape& shape, double scale, Tensor q,
   return out;
 }
 
+std::vector<double> merge_without_max(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile,
+                                      std::span<const RowBlock> blocks) {
+  require(tile > 0, "merge_without_max", "tiles of at least one key");
+  std::atomic<bool> overflows = false;
+  std::vector<double> out = for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* row) {
+    std::vector<double> scores(visible_keys(shape, i));
+    const int keys = int(scores.size());
+    for (int n = 0; n < keys; ++n) scores[n] = scale * dot(head.q_row(i), head.k_row(n), head.D);
+    const int tiles = (shape.causal ? i / tile : (shape.S - 1) / tile) + 1, second = (tiles + 1) / 2 * tile;
+    for (const auto& [first, end] : {std::pair(0, std::min(keys, second)), std::pair(second, keys)}) {
+      if (first >= end) continue;
+      const double reference = *std::max_element(scores.begin() + first, scores.begin() + std::min(end, first + tile));
+      for (int n = first; n < end; ++n) {
+        scores[n] -= reference;
+        if (std::exp(scores[n]) > 0x1p11) overflows = true;
+      }
+    }
+    softmax_times_v(head, scores, row);
+  });
+  require(!overflows, "merge_without_max", "weights of at most 2^11");
+  return out;
+}
+
 std::vector<double> packed_too_early(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
                                      int early, std::span<const RowBlock> blocks) {
   require(tile_n > 0 && early >= 0 && early <= tile_n, "packed_too_early", "at most as many early keys as a tile has");

@@ -69,6 +69,13 @@ std::vector<double> strides_exchanged(const Shape&, double scale, Tensor q, Tens
 std::vector<double> scale_d_left_one(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
                                      std::span<const RowBlock> blocks = {});
 
+// A row's tiles of `tile` keys in two parts, the first of them rounded up: O = sum of p V / sum of p over both, with
+// p[n] = exp(s[n] - m) and m the row's maximum over the first tile of n's own part. An early row of a causal shape has
+// its query tile's keys, of `tile` rows, to share out. Weights above 2^11 throw BadInput: 16 of them are what a lane of
+// the kernel may have of a tile before it takes another maximum.
+std::vector<double> merge_without_max(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile,
+                                      std::span<const RowBlock> blocks = {});
+
 // O = sum over tiles t of P'(t) V(t) / l, where the first `early` keys of a tile have their weights from the next one,
 // p(t
 // + 1)[n] in place of p(t)[n]; the last tile that a row's own tile of `tile_n` queries walks has its own. l is right.

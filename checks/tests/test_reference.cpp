@@ -924,6 +924,45 @@ TEST_CASE("wrong answers: scale_d_left_one adds the weights of the tile before")
   CHECK_THROWS_AS(wrong::scale_d_left_one(RAGGED[0], 8, in.q, in.k, in.v, 16), BadInput);
 }
 
+TEST_CASE("wrong answers: merge_without_max weighs each part relative to its own first tile") {
+  constexpr int TILE = 16;
+  for (const Shape& s : RAGGED)
+    check_prediction(
+        s,
+        [&](const Shape& shape, const Inputs& x, auto rows) {
+          return wrong::merge_without_max(shape, default_scale(s.D), x.q, x.k, x.v, TILE, rows);
+        },
+        [&](const Inputs& x) {
+          std::vector<double> out;
+          for (int head = 0; head < s.B * s.H; ++head)
+            for (int i = 0; i < s.S; ++i) {
+              std::vector<double> o(s.D, 0.0);
+              double l = 0;
+              const int keys = s.causal ? i + 1 : s.S, tiles = (keys + TILE - 1) / TILE;
+              for (int part = 0; part < 2; ++part) {
+                const int begin = part == 0 ? 0 : tiles - tiles / 2, end = part == 0 ? tiles - tiles / 2 : tiles;
+                double m = -INF;
+                for (int t = begin; t < end; ++t)
+                  for (int n = t * TILE; n < std::min(keys, (t + 1) * TILE); ++n) {
+                    const double score = naive_score(s, x, default_scale(s.D), head, i, n);
+                    // The reference is complete before anything is weighed with it.
+                    if (n == begin * TILE)
+                      for (int j = n; j < std::min(keys, n + TILE); ++j)
+                        m = std::max(m, naive_score(s, x, default_scale(s.D), head, i, j));
+                    const double p = std::exp(score - m);
+                    l += p;
+                    for (int c = 0; c < s.D; ++c) o[c] += p * at(s, x.v, head, n, c);
+                  }
+              }
+              for (const double element : o) out.push_back(element / l);
+            }
+          return out;
+        });
+  const Inputs in = make_inputs(Family::unit, RAGGED[0], 1);
+  CHECK_THROWS_AS(wrong::merge_without_max(RAGGED[0], 0.125, in.q, in.k, in.v, 0), BadInput);
+  CHECK_THROWS_AS(wrong::merge_without_max(RAGGED[0], 8, in.q, in.k, in.v, 16), BadInput);
+}
+
 TEST_CASE("wrong answers: packed_too_early takes the early weights of the tile behind") {
   constexpr int N = 32, EARLY = 24;
   for (const Shape& s : RAGGED)
