@@ -114,6 +114,10 @@ TEST_CASE("plans: side by side, and all of them as one JSON") {
   narrow.replace(narrow.find("[256"), 4, "[128");
   CHECK(plan_table(narrow, narrow).find("| grid, blocks of 128 threads |") != std::string::npos);
   CHECK(plan_table(narrow, plan(64, 7104)).find("| grid, blocks of 128 and 256 threads |") != std::string::npos);
+  std::string without = plan(64, 7104);  // an array that the other shape's kernel lacks
+  without.replace(without.find("row_max"), 7, "row_sum");
+  const std::string both = plan_table(plan(64, 7104), without);
+  CHECK(both.find("| `row_max`, float | 48 | 192 | – | – |\n| `row_sum`, float | – | – | 48 | 192 |\n") != both.npos);
   const Json all = parse_json(plans_json({plan(64, 7104), plan(128, 13248)}), "plans");
   CHECK(all.at("schema") == "plans-1");
   CHECK(all.at("plans").size() == 2);

@@ -225,6 +225,36 @@ TEST_CASE("results: committed benchmarks keep to the schema") {
   }
 }
 
+TEST_CASE("results: committed benchmarks of small problems keep to the same schema") {
+  const auto found = files("small-");
+  REQUIRE(!found.empty());
+  for (const fs::path& path : found) {
+    CAPTURE(path.string());
+    bench(load(path, "bench-1"));
+  }
+}
+
+TEST_CASE("results: committed timelines keep to the schema") {
+  const auto found = files("timeline-");
+  REQUIRE(!found.empty());
+  for (const fs::path& path : found) {
+    CAPTURE(path.string());
+    const Json t = load(path, "timeline-1");
+    strings(t, {"stage", "shape", "gpu", "driver", "cuda", "date", "commit", "command"});
+    CHECK(bench_shapes(t.at("shape").get<std::string>()).size() == 1);
+    CHECK(t.at("clock_mhz").get<int>() > 0);
+    int before = 0;
+    for (const Json& phase : t.at("phases")) {
+      strings(phase, {"name"});
+      CHECK(phase.at("p10").get<int>() <= phase.at("median").get<int>());
+      CHECK(phase.at("median").get<int>() <= phase.at("p90").get<int>());
+      CHECK(before < phase.at("median").get<int>());
+      before = phase.at("median").get<int>();
+    }
+    CHECK(before > 0);
+  }
+}
+
 TEST_CASE("results: committed profiles keep to the schema") {
   for (const fs::path& path : files("profile-")) {
     CAPTURE(path.string());

@@ -1,5 +1,7 @@
 #include "checks/desk/records/plans.hpp"
 
+#include <algorithm>
+
 #include "checks/desk/desk.hpp"
 #include "checks/desk/records/json_text.hpp"
 
@@ -62,11 +64,19 @@ std::string plans_json(const std::vector<std::string>& plans) {
 
 std::string plan_table(const std::string& first, const std::string& second) {
   const Column a(first), b(second);
-  if (a.arrays.size() != b.arrays.size()) throw BadInput("lab plan: two shapes of one stage with different arrays");
   std::string out = "| | " + a.shape + " | bytes | " + b.shape + " | bytes |\n|---|---|--:|---|--:|\n";
-  for (std::size_t i = 0; i < a.arrays.size(); ++i)
-    out += "| `" + a.arrays[i].name + "`, " + a.arrays[i].type + " | " + a.arrays[i].extent + " | " +
-           a.arrays[i].bytes + " | " + b.arrays[i].extent + " | " + b.arrays[i].bytes + " |\n";
+  // A kernel for one of the shapes may have an array more than that for the other.
+  const auto array = [&](const Column::Array& named) {
+    out += "| `" + named.name + "`, " + named.type;
+    for (const Column* column : {&a, &b}) {
+      const auto found = std::ranges::find(column->arrays, named.name, &Column::Array::name);
+      out += found == column->arrays.end() ? " | – | –" : " | " + found->extent + " | " + found->bytes;
+    }
+    out += " |\n";
+  };
+  for (const Column::Array& x : a.arrays) array(x);
+  for (const Column::Array& x : b.arrays)
+    if (std::ranges::find(a.arrays, x.name, &Column::Array::name) == a.arrays.end()) array(x);
   const auto row = [&](const std::string& what, const std::string& x, const std::string& y) {
     out += "| " + what + " | " + x + " | | " + y + " | |\n";
   };

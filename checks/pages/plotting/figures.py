@@ -8,6 +8,7 @@ from pathlib import Path
 
 from . import style
 from .heads import ROOT, Unusable
+from .launch import launch_figures
 from .layouts import layout_figures
 from .maps import map_figures
 from .memory import data_banks, data_ldmatrix, data_plans, draw_banks, draw_ldmatrix, draw_plans
@@ -24,7 +25,7 @@ def figures(r):
                    "banks": (data_banks(r), draw_banks), "banks-ldmatrix": (data_ldmatrix(r), draw_ldmatrix)}
     if r.profiles:
         all_figures["stalls"] = data_stalls(r), draw_stalls
-    return all_figures | layout_figures(r) | trace_figures(r) | wait_figures(r) | map_figures(r)
+    return all_figures | layout_figures(r) | trace_figures(r) | wait_figures(r) | launch_figures(r) | map_figures(r)
 
 
 def fingerprint(data, drawing):

@@ -18,6 +18,12 @@ def ran_by(r):
     return [f"<sub>{r.source()}; `{r.bench['command']}`, medians over all rounds.</sub>"]
 
 
+def ran_by_small(r):
+    b = r.small
+    return [f"<sub>{b['gpu']}, driver {b['driver']}, CUDA {b['cuda']}, PyTorch {b['torch']}, {b['date'][:10]}; `{b['command']}`, medians over all rounds. "
+            "v4c's launches overlap: it is a figure of its own.</sub>"]
+
+
 def table_ladder(r):
     budget = {}
     for k in r.resources["kernels"]:
@@ -80,9 +86,25 @@ def table_steps(r):
     return table(["step, times faster (bold: slower)", *map(title, r.shapes)], rows) + [""] + ran_by(r)
 
 
+def table_small_step(r, name):
+    """The same of a stage that was timed on small problems alone, beside cuDNN."""
+    times = {(c["program"], c["shape"]): c["figures"]["graph"]["median"] for c in r.small["cases"] if c["status"] == "ok"}
+    stages = list(dict.fromkeys(c["program"] for c in r.small["cases"] if c["kind"] == "stage"))
+    at = next(i for i, stage in enumerate(stages) if short(stage) == name)
+    ratio = lambda a, b: "–" if a is None or b is None else f"**{a / b:.2f}**" if a < b else f"{a / b:.2f}"
+    rows = []
+    for shape in dict.fromkeys(c["shape"] for c in r.small["cases"]):
+        old, new, peer = (times.get((program, shape)) for program in (stages[at - 1] if at else None, stages[at], "torch_cudnn"))
+        rows.append([title(shape), us(old), us(new), ratio(old, new), us(peer), ratio(peer, new)])
+    header = ["shape", f"{short(stages[at - 1])}, µs", f"{name}, µs", "times faster (bold: slower)", "cuDNN, µs", "its time over ours (bold: we are slower)"]
+    return table(header, rows) + [""] + ran_by_small(r)
+
+
 def table_step(r, name):
     """One step of the ladder on every shape: NAME's time beside the stage's before it and FlashAttention-2's."""
     at = next((i for i, stage in enumerate(r.stages) if short(stage) == name), 0)
+    if at == 0 and r.small and any(short(c["program"]) == name for c in r.small["cases"]):
+        return table_small_step(r, name)
     if at == 0:
         return [f"No committed run has timed {name} and the stage before it. <sub>{r.source()}.</sub>"]
     before, stage = r.stages[at - 1], r.stages[at]
@@ -113,6 +135,23 @@ def table_hopper(r):
         if any(r.time(peer, shape) is not None for shape in HOPPER_SHAPES):
             rows.append([PEERS[peer], *(us(r.time(peer, shape)) for shape in HOPPER_SHAPES)])
     return table(["µs per call (times faster than the stage before; bold: slower)", *map(title, HOPPER_SHAPES)], rows) + [""] + ran_by(r)
+
+
+def table_small(r):
+    """Small problems: graph times of the run that has the stages made for them, and the best peer's over the last stage's."""
+    if r.small is None:
+        raise Unusable("writeups/results/ has no small-*.json")
+    cases = {(c["program"], c["shape"]): c for c in r.small["cases"]}
+    shapes = list(dict.fromkeys(c["shape"] for c in r.small["cases"]))
+    programs = list(dict.fromkeys(c["program"] for c in r.small["cases"]))
+    rows = []
+    for program in programs:
+        cells = []
+        for shape in shapes:
+            case = cases.get((program, shape))
+            cells.append("–" if case is None else us(case["figures"]["graph"]["median"]) if case["status"] == "ok" else case["status"])
+        rows.append([PEERS.get(program) or f"`{program}`", *cells])
+    return table(["graph, µs per call", *map(title, shapes)], rows) + [""] + ran_by_small(r)
 
 
 def table_profile(r):
@@ -170,7 +209,7 @@ def table_predictions(r):
     return table(header, rows) + [""] + ran_by(r)
 
 
-TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "steps": table_steps, "hopper": table_hopper, "profile": table_profile, "resources": table_resources}
+TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "steps": table_steps, "hopper": table_hopper, "small": table_small, "profile": table_profile, "resources": table_resources}
 TARGETS = "sm_89", "sm_90a"  # an entry at sm_90 is of a stage whose target is sm_89
 MARKED = re.compile(r"(<!-- begin: table ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.S)
 
