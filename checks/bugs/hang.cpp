@@ -25,4 +25,9 @@ Ended how_it_ended(int status) {
   return WEXITSTATUS(status) == 0 ? Ended::well : WEXITSTATUS(status) == HUNG ? Ended::hung : Ended::otherwise;
 }
 
+std::string stopped_by(const std::string& printed) {
+  const std::size_t error = printed.rfind("(cudaError");
+  return error == printed.npos ? "" : printed.substr(error + 1, printed.rfind(')') - error - 1);
+}
+
 }  // namespace lab

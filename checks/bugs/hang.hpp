@@ -20,8 +20,12 @@ std::string hang_sentence(const std::string& report, const NamedHang& wanted);
 inline constexpr double HANG_SECONDS = 20;
 inline constexpr int HUNG = 4;
 
-// What became of such a process, by what std::system() returned.
+// What became of such a process, by what std::system() or pclose() returned.
 enum class Ended { well, hung, otherwise };
 Ended how_it_ended(int system_status);
+
+// Why the launch stopped that `lab once` printed, "cudaErrorIllegalInstruction: ...", or "" if it ran: its exit status
+// is 0 for both.
+std::string stopped_by(const std::string& once_printed);
 
 }  // namespace lab

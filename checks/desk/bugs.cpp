@@ -90,7 +90,7 @@ int reproduce_command(const Args& args) {
     const std::string& name = entry.bug->name;
     return Looks{&entry, run_lab({entry.labs[0], "fingerprint", name}), run_lab({entry.labs[1], "fingerprint", name})};
   };
-  side_by_side(entries, look, [&](const Looks& looks) {
+  side_by_side(at_once(args), entries, look, [&](const Looks& looks) {
     const Entry& entry = *looks.entry;
     const char* name = entry.bug->name.c_str();
     std::printf("%s\n%s%s", RULE.c_str(), looks.planted.out.c_str(), looks.fixed.out.c_str());
@@ -139,7 +139,7 @@ int check_harness_command(const Args& args) {
     if (status != 0 || !unseen(entry)) return Tested{&entry, log, status, 0};
     return Tested{&entry, log, status, run({entry.labs[0], "racecheck", "short=1"}, log).status};
   };
-  side_by_side(entries, test, [&](const Tested& tested) {
+  side_by_side(at_once(args), entries, test, [&](const Tested& tested) {
     const auto& [of, log, status, racecheck] = tested;
     const Entry& entry = *of;
     const Bug& bug = *entry.bug;

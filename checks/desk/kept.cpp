@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "checks/desk/desk.hpp"
+#include "checks/desk/side_by_side.hpp"
 
 namespace lab::desk {
 namespace {
@@ -87,6 +88,11 @@ LabRun run_lab(const Argv& argv) {
   if (!identity.empty() && (result.status == 0 || result.status == 1))
     write_text(kept_path(argv), head_of(identity, argv, result.status) + result.out);
   return result;
+}
+
+std::size_t at_once(const Argv& words) {
+  const auto on_gpu = [](const std::string& word) { return word.find("build/gpu/") != word.npos; };
+  return std::ranges::any_of(words, on_gpu) ? 1 : cores();
 }
 
 int kept_runs() {

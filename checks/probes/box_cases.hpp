@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/ptx/tma.cuh"
 #include "common/tensor_map.hpp"
 #include "common/wgmma_layout.hpp"
 
@@ -81,6 +82,18 @@ inline bool storable(const Case& c) {
     if (c.at[d] < 0) return false;
   return c.shape.rank <= 3;
 }
+// Loads of which a wrong number of bytes is announced: any multiple of 16, to a few more than come.
+inline std::vector<Case> announced_cases() {
+  return {dense({64, 64}, {64, 64}, {0, 0}, Swizzle::b128), dense({16, 64}, {16, 64}, {0, 0}, Swizzle::b32)};
+}
+inline constexpr unsigned ANNOUNCED_STEP = 16;
+inline unsigned announced_launches(const Case& c) { return 2 * box_halves(c.shape) / ANNOUNCED_STEP + 8; }
+// Whether a phase that waits for so many bytes of a box of `all` may end, and whether it must.
+constexpr bool may_end(unsigned announced, unsigned all) {
+  return announced == all || (announced < all && announced % ptx::LEAST_COUNTED == 0);
+}
+constexpr bool must_end(unsigned announced, unsigned all) { return announced == all; }
+
 // What the engine refuses, as an illegal instruction.
 struct Refused {
   const char* why;

@@ -86,12 +86,6 @@ struct Tally {
 
 // --- products by descriptors ----------------------------------------------------------------------------
 
-std::uint64_t fnv(const std::vector<float>& values) {
-  std::uint64_t hash = 0xCBF29CE484222325ull;
-  for (const float value : values) hash = (hash ^ bits(value)) * 0x100000001B3ull;
-  return hash;
-}
-
 void products(const char* section, Tally& tally) {
   float* const device = on_device<float>(nullptr, 64 * 256);
   unsigned* const base_device = on_device<unsigned>(nullptr, 1);
@@ -126,7 +120,7 @@ void products(const char* section, Tally& tally) {
     char line[160];
     std::snprintf(line, sizeof line, "case %d %d %d %d %016llx %016llx %u %u %016llx\n", c.n, c.b_mn_major,
                   c.a_registers, c.accumulate, (unsigned long long)c.a, (unsigned long long)c.b, c.seed, base,
-                  (unsigned long long)fnv(d));
+                  (unsigned long long)wgmma_cases::fnv(d));
     tally.sample += line;
   }
 }
@@ -267,6 +261,40 @@ void boxes(const std::string& kind, bool stores, Tally& tally) {
   }
 }
 
+// Too few bytes announced, the right number, too many. When a phase ends, the engine's steps decide, which differ from
+// launch to launch; some of those that may must, and some must not, or the rule would be another.
+void announced(Tally& tally) {
+  constexpr int LAUNCHES = 30, SMEM = wgmma_probe::ANNOUNCED_IMAGE + 2048;
+  for (const box_cases::Case& c : box_cases::announced_cases()) {
+    at_work = box_cases::spelt(c);
+    const unsigned blocks = box_cases::announced_launches(c), all = 2 * box_cases::box_halves(c.shape);
+    auto* const tensor = on_device<half>(nullptr, box_cases::tensor_bytes(c) / 2);
+    auto* const ended_device = on_device<unsigned>(nullptr, blocks);
+    TensorMap map;
+    must(make_tensor_map(map, tensor, c.shape), "tensor map");
+    long ended_early = 0, never = 0;
+    for (int launch = 0; launch < LAUNCHES; ++launch) {
+      wgmma_probe::announce<<<blocks, 32, SMEM>>>(map, box_cases::ANNOUNCED_STEP, ended_device);
+      must(cudaGetLastError(), "launch");
+      const auto ended = from_device(ended_device, blocks);
+      for (unsigned i = 0; i < blocks; ++i) {
+        const unsigned bytes = box_cases::ANNOUNCED_STEP * (i + 1);
+        const bool good = ended[i] ? box_cases::may_end(bytes, all) : !box_cases::must_end(bytes, all);
+        tally.add(good, [&] {
+          return box_cases::spelt(c) + ": " + std::to_string(bytes) + " announced, the phase " +
+                 (ended[i] ? "ended" : "did not end");
+        });
+        if (box_cases::may_end(bytes, all) && !box_cases::must_end(bytes, all)) ++(ended[i] ? ended_early : never);
+      }
+    }
+    tally.add(ended_early && never, [&] { return box_cases::spelt(c) + ": always the same with too few announced"; });
+    std::printf("  %s: too few announced, the phase ended %ld times and never %ld\n", box_cases::spelt(c).c_str(),
+                ended_early, never);
+    must(cudaFree(tensor), "cudaFree");
+    must(cudaFree(ended_device), "cudaFree");
+  }
+}
+
 void refused(const box_cases::Refused& c, Tally& tally) {
   auto* const image = on_device<unsigned char>(nullptr, wgmma_probe::BOX_IMAGE);
   auto* const words = on_device<unsigned>(nullptr, 2);
@@ -301,6 +329,7 @@ std::vector<Section> sections() {
     for (const std::string& kind : kinds)
       all.push_back(
           {(stores ? "stored, " : "loaded, ") + kind, [kind, stores](Tally& tally) { boxes(kind, stores, tally); }});
+  all.push_back({"announced: too few bytes, too many", announced});
   for (const box_cases::Refused& c : box_cases::refused_cases())
     all.push_back({std::string("refused: ") + c.why, [c](Tally& tally) { refused(c, tally); }});
   return all;

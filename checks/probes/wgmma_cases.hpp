@@ -4,6 +4,7 @@
 #pragma once
 #include <cuda_runtime.h>
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -148,6 +149,13 @@ inline std::vector<Case> all_cases() {
            encoded({1024 * dice(4), 16 * (1 + dice(128)), 16 * (1 + dice(64)), 0, swizzle}), tile(B_AT, 128, false),
            0});
   return cases;
+}
+
+// FNV-1a of a result's words, as a sample has it.
+inline std::uint64_t fnv(const std::vector<float>& values) {
+  std::uint64_t hash = 0xCBF29CE484222325ull;
+  for (const float value : values) hash = (hash ^ std::bit_cast<std::uint32_t>(value)) * 0x100000001B3ull;
+  return hash;
 }
 
 inline std::string spelt(const Case& c) {

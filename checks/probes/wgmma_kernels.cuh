@@ -144,6 +144,7 @@ struct BoxAt {
 };
 constexpr int BOX_IMAGE = 64 * 1024;  // bytes of shared memory that are looked at
 constexpr unsigned BOX_POISON = 0xA5;
+constexpr int ANNOUNCED_IMAGE = 16 * 1024;  // room for the boxes of box_cases::announced_cases()
 
 // Loads a box into shared memory full of BOX_POISON, and hands all of that back. came: 1, or 0 if the bytes did not.
 __global__ void __launch_bounds__(128)
@@ -173,6 +174,27 @@ __global__ void __launch_bounds__(128)
   if (thread == 0) *came = complete;
   __syncthreads();
   for (int i = thread; i < BOX_IMAGE; i += 128) out[i] = image[i];
+}
+
+// Block i announces box_cases::ANNOUNCED_STEP * (i + 1) bytes and loads the box. ended[i]: whether the phase does.
+__global__ void __launch_bounds__(32) announce(const __grid_constant__ TensorMap map, unsigned step, unsigned* ended) {
+  AlignedSmemCursor cursor;
+  half* const image = cursor.array<half, SWIZZLE_ALIGN>("image", ANNOUNCED_IMAGE / 2, 1);
+  auto* const barrier = cursor.array<ptx::MBarrier>("barrier", 1, 1);
+  if (threadIdx.x != 0) return;
+  ptx::mbarrier_init(barrier, 1);
+  ptx::fence_mbarrier_init();
+  ptx::mbarrier_arrive_expect_tx(barrier, step * (blockIdx.x + 1));
+  ptx::tma_load_2d(image, &map, 0, 0, barrier);
+  bool complete = false;
+#ifdef __CUDACC__
+  // The copy takes some 2000 clocks.
+  for (const long long begin = clock64(); !complete && clock64() - begin < 200000;)
+#else
+  for (int patience = 0; patience < 4 && !complete; ++patience)
+#endif
+    complete = ptx::mbarrier_try_wait(barrier, 0);
+  ended[blockIdx.x] = complete;
 }
 
 // Stores the box whose bytes are i % 251, in the order in which they lie in shared memory.

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
@@ -104,4 +105,26 @@ TEST_CASE("work side by side: results in order, and the first exception after al
   taken.clear();
   CHECK_THROWS_WITH(side_by_side(items, fails, [&](int x) { taken.push_back(x); }), "seven");
   CHECK(taken.size() == 7);
+}
+
+TEST_CASE("work side by side: no more at a time than asked for") {
+  const std::vector<int> items(12, 0);
+  for (const int most : {1, 3}) {
+    std::atomic<int> now{0}, largest{0};
+    const auto count = [&](int) {
+      const int running = ++now;
+      for (int seen = largest; seen < running && !largest.compare_exchange_weak(seen, running);) {
+      }
+      usleep(3000);
+      return --now;
+    };
+    side_by_side(std::size_t(most), items, count, [](int) {});
+    CHECK(largest == most);
+  }
+}
+
+TEST_CASE("builds that share a GPU run one at a time") {
+  CHECK(at_once({"v1_s:ten=build/gpu/v1_s/bug-ten/lab=build/gpu/v1_s/fixed/lab"}) == 1);
+  CHECK(at_once({"v1_s:ten=build/cpu/v1_s/bug-ten/lab=build/cpu/v1_s/fixed/lab"}) == cores());
+  CHECK(at_once({}) == cores());
 }

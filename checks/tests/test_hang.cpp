@@ -74,3 +74,14 @@ TEST_CASE("hang: what became of a process that launched") {
   CHECK(how_it_ended(std::system("exit 3")) == Ended::otherwise);
   CHECK(how_it_ended(std::system("kill -9 $$")) == Ended::otherwise);
 }
+
+TEST_CASE("hang: a launch that stops with an error has not come to its end") {
+  const std::string ran = "v3b_wgmma, unit inputs, (1,1,456,64), seed 1: ran\n",
+                    stopped =
+                        "v3b_wgmma, unit inputs, (1,1,456,64), seed 1:  (cudaErrorIllegalInstruction: an illegal "
+                        "instruction (of warp 0))\n";
+  CHECK(stopped_by(ran) == "");
+  CHECK(stopped_by(stopped) == "cudaErrorIllegalInstruction: an illegal instruction (of warp 0)");
+  CHECK(stopped_by("a remark before it\n" + stopped) == stopped_by(stopped));
+  CHECK(stopped_by("") == "");
+}

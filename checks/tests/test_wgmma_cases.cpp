@@ -2,9 +2,14 @@
 // checks/probes/box_cases.hpp say, which is what the probe holds a GPU to.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
+#include <fstream>
 #include <iterator>
 #include <set>
+#include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,6 +17,7 @@
 #include "checks/probes/wgmma_cases.hpp"
 #include "checks/probes/wgmma_kernels.cuh"
 #include "checks/tests/test_exec.hpp"
+#include "common/cpu/exec/tensor_core.hpp"
 #include "common/launch.cuh"
 
 using namespace lab;
@@ -59,6 +65,100 @@ TEST_CASE("wgmma: the probe's descriptors, as the layout says") {
   CHECK(sections.size() == 8);
 }
 
+// Written by `make probe-wgmma sample=...` on an H200.
+namespace {
+
+const char* const SAMPLE = "reference/wgmma_sample.txt";
+
+std::vector<std::string> sampled(const std::string& kind) {
+  std::ifstream file(SAMPLE);
+  REQUIRE(file.good());
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(kind + " ")) lines.push_back(line.substr(kind.size() + 1));
+  return lines;
+}
+
+struct MeasuredDot {
+  std::uint16_t a[16], b[16];
+  std::uint32_t c, result;
+};
+MeasuredDot measured_dot(const std::string& line) {
+  std::istringstream words(line);
+  std::string a, b;
+  MeasuredDot dot{};
+  words >> a >> b >> std::hex >> dot.c >> dot.result;
+  REQUIRE(words);
+  REQUIRE(a.size() == 64);
+  REQUIRE(b.size() == 64);
+  for (std::size_t k = 0; k < 16; ++k) {
+    dot.a[k] = std::uint16_t(std::stoul(a.substr(4 * k, 4), nullptr, 16));
+    dot.b[k] = std::uint16_t(std::stoul(b.substr(4 * k, 4), nullptr, 16));
+  }
+  return dot;
+}
+
+}  // namespace
+
+TEST_CASE("wgmma: the products measured on a GPU, bit for bit") {
+  const std::vector<std::string> lines = sampled("case");
+  CHECK(lines.size() >= 700);
+  int equal = 0;
+  for (const std::string& line : lines) {
+    std::istringstream words(line);
+    Case c{"sample", 0, false, false, false, 0, 0, 0};
+    unsigned base = 0, base_here = 0;
+    std::uint64_t hash = 0;
+    words >> c.n >> c.b_mn_major >> c.a_registers >> c.accumulate >> std::hex >> c.a >> c.b >> std::dec >> c.seed >>
+        base >> std::hex >> hash;
+    REQUIRE(words);
+    std::vector<float> registers(std::size_t(64 * c.n)), d = registers;
+    launched("product", wgmma_probe::product_kernel(c), wgmma_cases::IMAGE_BYTES, c, registers.data(), &base_here);
+    REQUIRE(base_here == base);
+    for (int thread = 0; thread < 128; ++thread)
+      for (int i = 0; i < c.n / 2; ++i) {
+        const wgmma_layout::Place at = wgmma_layout::d(thread, i);
+        d[std::size_t(at.row * c.n + at.column)] = registers[std::size_t(thread * (c.n / 2) + i)];
+      }
+    const bool same = wgmma_cases::fnv(d) == hash;
+    CHECK_MESSAGE(same, wgmma_cases::spelt(c));
+    equal += same;
+  }
+  CHECK(equal == int(lines.size()));
+}
+
+TEST_CASE("wgmma: the dot products measured on a GPU, bit for bit, A from shared memory and from registers") {
+  const std::vector<std::string> lines = sampled("dot");
+  CHECK(lines.size() >= 1000);
+  constexpr std::size_t AT_ONCE = 32;  // a dot product is row i and column i of a problem
+  int plain_equal = 0;
+  for (std::size_t first = 0; first < lines.size(); first += AT_ONCE) {
+    std::vector<MeasuredDot> measured;
+    for (std::size_t i = first; i < std::min(lines.size(), first + AT_ONCE); ++i)
+      measured.push_back(measured_dot(lines[i]));
+    wgmma_probe::Dots problem{};
+    for (std::size_t i = 0; i < measured.size(); ++i) {
+      std::memcpy(problem.a[i], measured[i].a, sizeof problem.a[i]);
+      for (int k = 0; k < 16; ++k) problem.b[k][i] = measured[i].b[k];
+      problem.c[i][i] = std::bit_cast<float>(measured[i].c);
+      fp16 a[16], b[16];
+      for (int k = 0; k < 16; ++k) a[k] = {measured[i].a[k]}, b[k] = {measured[i].b[k]};
+      plain_equal += std::bit_cast<std::uint32_t>(tensor_core_dot(a, b, problem.c[i][i], 16, TensorCore::fast)) ==
+                     measured[i].result;
+    }
+    for (const bool a_registers : {false, true}) {
+      float results[1][64][32];
+      launched("dots", a_registers ? wgmma_probe::dots<true> : wgmma_probe::dots<false>, 4096,
+               static_cast<const wgmma_probe::Dots*>(&problem), results);
+      int wrong = 0;
+      for (std::size_t i = 0; i < measured.size(); ++i)
+        wrong += std::bit_cast<std::uint32_t>(results[0][i][i]) != measured[i].result;
+      CHECK_MESSAGE(wrong == 0, "dot lines from " << first << " on: " << wrong << " wrong");
+    }
+  }
+  CHECK(plain_equal < int(lines.size()) * 9 / 10);  // or the sample would say little
+}
+
 TEST_CASE("copy engine: the probe's boxes, half by half") {
   std::vector<unsigned char> image(wgmma_probe::BOX_IMAGE);
   unsigned base = 0, came = 0;
@@ -94,6 +194,36 @@ TEST_CASE("copy engine: the probe's boxes, half by half") {
     }
     cudaFree(memory);
   }
+}
+
+// A wrong number of announced bytes, under both ways of counting: each must be one that a GPU may show.
+TEST_CASE("copy engine: too few bytes announced end a phase early or never, too many never") {
+  for (const Copies copies : {Copies::at_wait, Copies::at_issue, Copies::random})
+    for (const box_cases::Case& c : box_cases::announced_cases()) {
+      CAPTURE(name(copies));
+      const unsigned blocks = box_cases::announced_launches(c), all = 2 * box_cases::box_halves(c.shape);
+      half* memory = nullptr;
+      REQUIRE(cudaMalloc(&memory, box_cases::tensor_bytes(c)) == cudaSuccess);
+      TensorMap map;
+      REQUIRE(make_tensor_map(map, memory, c.shape) == cudaSuccess);
+      std::vector<unsigned> end(blocks, 2);
+      ExecOptions options;
+      options.copies = copies;
+      set_exec_options(options);
+      take_exec_report();
+      REQUIRE(launch("announce", wgmma_probe::announce, blocks, 32, wgmma_probe::ANNOUNCED_IMAGE + 2048, nullptr, map,
+                     box_cases::ANNOUNCED_STEP, end.data()) == cudaSuccess);
+      CHECK(cudaDeviceSynchronize() == cudaSuccess);
+      set_exec_options({});
+      CHECK_MESSAGE(take_exec_report().message.empty(), "the launch has something to say");
+      for (unsigned i = 0; i < blocks; ++i) {
+        const unsigned bytes = box_cases::ANNOUNCED_STEP * (i + 1);
+        CHECK_MESSAGE(
+            end[i] == (copies == Copies::at_issue ? box_cases::must_end(bytes, all) : box_cases::may_end(bytes, all)),
+            bytes << " of " << all << " announced");
+      }
+      cudaFree(memory);
+    }
 }
 
 TEST_CASE("copy engine: where no box may begin") {

@@ -7,6 +7,10 @@
 //   instruction. Under a swizzle a row takes as much as that spans, however short it is. (Both seen on an H200 by
 //   `make probe-wgmma`; the manual does not say so.)
 //
+//   While it writes, it counts in steps of 32 bytes or multiples of that, which differ from run to run. A phase ends if
+//   its count is exactly zero after one of them: of too few announced bytes it sometimes ends early and sometimes
+//   never. (Seen there as well, on rows of 32 bytes and more and on contiguous copies.)
+//
 // The engine reads and writes by the asynchronous proxy: what threads wrote by plain stores it sees only after
 // fence_proxy_async() by them, and then a barrier with the thread that asks. Who waits on the mbarrier sees its bytes.
 #pragma once
@@ -28,6 +32,9 @@ void fence_proxy_async();
 #endif
 
 namespace lab::ptx {
+
+// Bytes: the engine's smallest step.
+inline constexpr unsigned LEAST_COUNTED = 32;
 
 // cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes: the box whose first element is at
 // column x of row y.

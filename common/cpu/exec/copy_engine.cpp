@@ -4,6 +4,7 @@
 
 #include "common/cpu/exec/block.hpp"
 #include "common/cpu/exec/switch.hpp"
+#include "common/ptx/tma.cuh"
 
 namespace lab::cpu {
 
@@ -118,9 +119,11 @@ void CopyEngine::land(std::size_t index) {
   }
   block_.tell_of(copy.thread, ExecEvent::Kind::tma_land, block_.shared().offset(copy.shared), copy.bytes, copy.pc);
   block_.progressed();
-  if (!copy.store)
+  if (!copy.store) {
+    const unsigned step = block_.copies() == Copies::at_issue ? copy.bytes : ptx::LEAST_COUNTED;
     return block_.mbarriers().bytes_landed(
-        copy.mbarrier, copy.bytes, {copy.thread, copy.pc, copy.phase, copy.checked_as}, "all bytes of this copy");
+        copy.mbarrier, copy.bytes, {copy.thread, copy.pc, copy.phase, copy.checked_as, step}, "all bytes of this copy");
+  }
   Fiber& fiber = block_.fiber(copy.thread.linear);
   if (!fiber.bulk_waits_until || has_open_stores(copy.thread.linear, fiber.bulk_waits_until)) return;
   fiber.bulk_waits_until = 0;

@@ -3,6 +3,8 @@
 //   at_issue  at once;
 //   at_wait   when a thread waits for it and nothing else can run;
 //   random    at any call that could switch, from the issue on, as the seed says.
+// An mbarrier counts a load's bytes at_issue in one step, else in the smallest steps that a GPU was seen to take. That
+// makes a difference where fewer bytes were announced than come: the count passes zero by, or stops there.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -112,12 +112,16 @@ void MBarriers::copy_issued(int index, ThreadId thread, std::uintptr_t pc, bool 
   all_[index].last_load = {thread, pc, all_[index].phase};
 }
 
-std::uint32_t MBarriers::complete_bytes(int index, std::int64_t bytes, ThreadId thread, std::uintptr_t pc) {
+std::uint32_t MBarriers::complete_bytes(int index, std::int64_t bytes, unsigned step, ThreadId thread,
+                                        std::uintptr_t pc) {
   MBarrierState& state = all_[index];
   std::uint32_t counted_in = state.phase;
-  // The engine counts while it writes: a phase that has its arrivals ends with the last byte that it was told of, and
-  // what comes then counts for the next.
-  while (state.pending == 0 && state.bytes > 0 && bytes >= state.bytes) {
+  // The engine counts while it writes. A phase that has its arrivals ends if none of its bytes is missing after some
+  // step; what comes then counts for the next. A step that takes the count below zero ends nothing.
+  const auto counted_to_zero = [&] {
+    return state.bytes > 0 && state.bytes <= bytes && (state.bytes % step == 0 || state.bytes == bytes);
+  };
+  while (state.pending == 0 && counted_to_zero()) {
     counted_in = state.phase;
     bytes -= state.bytes;
     state.bytes = 0;
@@ -133,7 +137,7 @@ std::uint32_t MBarriers::complete_bytes(int index, std::int64_t bytes, ThreadId 
 }
 
 void MBarriers::bytes_landed(int index, unsigned bytes, const IssuedWrite& write, const char* what) {
-  const std::uint32_t phase = complete_bytes(index, bytes, write.thread, write.pc);
+  const std::uint32_t phase = complete_bytes(index, bytes, write.step, write.thread, write.pc);
   if (!block_.checking()) return;
   block_.shadow().async_write_landed(write.checked_as, phase);
   if (phase == write.phase) return;

@@ -76,6 +76,7 @@ class MBarriers {
     ThreadId thread;
     std::uintptr_t pc;
     std::uint32_t phase, checked_as;  // the barrier's when it was issued, and the write's number in the checker
+    unsigned step;                    // so many of its bytes are counted together
   };
   void bytes_landed(int barrier, unsigned bytes, const IssuedWrite& write, const char* what);
   // The block is over, and all copies have landed: what nobody has waited for is a finding.
@@ -96,7 +97,7 @@ class MBarriers {
   // Parks the calling thread until the phase is complete (true), or a poll is answered (false).
   bool park(int barrier, bool polls, std::uintptr_t pc);
   // Returns the phase that counted the last of the bytes.
-  std::uint32_t complete_bytes(int barrier, std::int64_t bytes, ThreadId thread, std::uintptr_t pc);
+  std::uint32_t complete_bytes(int barrier, std::int64_t bytes, unsigned step, ThreadId thread, std::uintptr_t pc);
   void complete_phase(int barrier, ThreadId thread, std::uintptr_t pc);
 
   // mbarrier_rules.cpp; called while checking

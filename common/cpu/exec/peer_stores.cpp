@@ -30,7 +30,10 @@ void PeerStores::issue(const PeerStore& asked) {
 void PeerStores::land(const PeerStore& store) {
   std::memcpy(block_.shared().base() + store.offset, store.value, store.bytes);
   block_.progressed();
-  block_.mbarriers().bytes_landed(store.mbarrier, store.bytes, {store.thread, store.pc, store.phase, store.checked_as},
+  // Its steps on a GPU are not known.
+  constexpr unsigned STEP = 1;
+  block_.mbarriers().bytes_landed(store.mbarrier, store.bytes,
+                                  {store.thread, store.pc, store.phase, store.checked_as, STEP},
                                   "the bytes of this st.async");
 }
 

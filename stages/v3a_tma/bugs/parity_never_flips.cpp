@@ -9,12 +9,15 @@ using namespace lab;
 constexpr Shape TWO_LAPS{1, 1, 384, 64, false}, WIDE{1, 1, 256, 128, false};
 
 std::vector<Part> look() {
-  std::vector<Part> parts = {checker_reports(TWO_LAPS, {Finding::Kind::before_phase, "ptx::tma_load_4d(smem.sK",
+  std::vector<Part> parts = {hangs(TWO_LAPS, {.waits_for = "phase 2 of full[0] (parity 0): 1 of 1 arrivals missing",
+                                              .line = "ptx::mbarrier_wait(&smem.full",
+                                              .copies = {Copies::at_issue}}),
+                             checker_reports(TWO_LAPS, {Finding::Kind::before_phase, "ptx::tma_load_4d(smem.sK",
                                                         "ptx::ldmatrix_x4(b0, b1, &sK"}),
                              checker_reports(TWO_LAPS, {Finding::Kind::before_phase, "ptx::tma_load_4d(smem.sV",
-                                                        "ptx::ldmatrix_x4_trans(b0, b1, &sV"}),
-                             schedules_differ(TWO_LAPS)};
+                                                        "ptx::ldmatrix_x4_trans(b0, b1, &sV"})};
   if (!can_schedule()) return parts;
+  parts.push_back(schedules_differ(TWO_LAPS));
   ExecOptions late;
   late.copies = Copies::at_wait;
   for (const auto& [shape, first_lap] : {std::pair(TWO_LAPS, 192), std::pair(WIDE, 128)}) {
