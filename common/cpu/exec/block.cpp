@@ -129,11 +129,6 @@ bool Block::owns_stack(const void* address) const {
 
 void fiber_entry_body() { running_block->fiber_main(); }
 
-static void fiber_entry(ctx::transfer_t from) {
-  woken(from);
-  fiber_entry_body();
-}
-
 void Block::start_fibers() {
   fibers_.resize(threads_);
   for (int i = 0; i < threads_; ++i) {
@@ -153,7 +148,7 @@ void Block::start_fibers() {
     fiber.fake_stack = nullptr;
 #endif
     fiber.stack = stack, fiber.stack_bytes = STACK_BYTES - std::size_t(i) * 13 * 64 % 4096;
-    fiber.context = ctx::make_fcontext(stack + fiber.stack_bytes, fiber.stack_bytes, fiber_entry);
+    fiber.context = first_context(stack, fiber.stack_bytes, fiber_entry_body);
   }
   stacks_.ready = std::max(stacks_.ready, threads_);
 }
