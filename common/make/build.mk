@@ -20,6 +20,9 @@ CXXFLAGS := -std=c++20 -O2 -g -fno-optimize-sibling-calls -Wall -Wextra -Wno-unk
 ifeq ($(filter command,$(firstword $(origin CXXFLAGS))),)
 HOST_FLAGS := -g1
 HOST_TEST_FLAGS := -O1 -g1
+# What reports, compares and launches spends its time elsewhere; doctest's own code takes twice as long to optimise as to parse.
+COOL_FLAGS := -O1 -g1
+COLD_FLAGS := -O0 -g1
 # Half of what a test spends is in these; vectors change no bit of what they compute, for no order of additions changes.
 HOT_FLAGS := -g1 -O3
 # Of kernels, reports need all lines and what was inlined where (level 1 lacks some), and not in which register a variable is.
@@ -76,7 +79,7 @@ DESK_LIB := $(if $(ARM64),,$(DESK_LIB))
 UNIT_OBJ := $(UNIT_SRC:%.cpp=$(B)/obj/%.o)
 
 # A changed flag rebuilds what was built with the old one.
-FLAGS := $(CXX) $(CXXFLAGS) $(HOST_FLAGS) $(HOST_TEST_FLAGS) $(HOT_FLAGS) $(KERNEL_FLAGS) | $(NVCC) $(NVCCFLAGS) $(GENCODE) | $(INCLUDES) $(LIBS)
+FLAGS := $(CXX) $(CXXFLAGS) $(HOST_FLAGS) $(HOST_TEST_FLAGS) $(HOT_FLAGS) $(COOL_FLAGS) $(COLD_FLAGS) $(KERNEL_FLAGS) | $(NVCC) $(NVCCFLAGS) $(GENCODE) | $(INCLUDES) $(LIBS)
 $(B)/flags: FORCE
 	@mkdir -p $(@D); printf '%s\n' '$(FLAGS)' | cmp -s - $@ || printf '%s\n' '$(FLAGS)' > $@
 FORCE:
@@ -90,8 +93,8 @@ $(PARSED): common/cpu/parsed.hpp
 	@mkdir -p $(@D); cp $< $@
 $(PARSED).gch: $(PARSED) $(B)/flags
 	@$(CXX) $(CXXFLAGS) $(HOST_FLAGS) $(INCLUDES) -MMD -MP -MF $(PARSED).d -MT $@ -x c++-header $< -o $@
-$(TEST_OBJ): $(PARSED).gch
-$(TEST_OBJ): INCLUDES += -include $(PARSED)
+$(filter-out %/main.o,$(TEST_OBJ)): $(PARSED).gch
+$(filter-out %/main.o,$(TEST_OBJ)): INCLUDES += -include $(PARSED)
 endif
 
 $(B)/obj/%.o: %.cpp $(B)/flags
@@ -99,6 +102,10 @@ $(B)/obj/%.o: %.cpp $(B)/flags
 	@$(CXX) $(CXXFLAGS) $(if $(filter $(HOST_TESTS),$<),$(HOST_TEST_FLAGS),$(HOST_FLAGS)) $(INCLUDES) -MMD -MP -c $< -o $@
 
 $(addprefix $(B)/obj/,$(addsuffix .o,common/cpu/exec/mma common/cpu/exec/tensor_core reference/attention)): HOST_FLAGS := $(HOT_FLAGS)
+$(addprefix $(B)/obj/,$(addsuffix .o,$(addprefix common/cpu/exec/,findings launch mbarrier_story standing) \
+  $(addprefix checks/,acceptance/acceptance acceptance/case_run acceptance/cases acceptance/coverage acceptance/pattern \
+  acceptance/report races/racecheck bugs/trial test_commands all_commands))): HOST_FLAGS := $(COOL_FLAGS)
+$(B)/obj/checks/main.o: HOST_FLAGS := $(COLD_FLAGS)
 
 $(B)/obj/%.o: %.cu $(B)/flags
 	@mkdir -p $(@D)

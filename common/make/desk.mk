@@ -8,10 +8,13 @@ O := build/desk-objects
 FLAGS := $(HOST_CXX) -std=c++20 -O1 -Wall -Wextra -I. -MMD -MP
 objects = $(patsubst %.cpp,$(O)/%.o,$(filter-out %/main.cpp,$(wildcard $(1))))
 
-# Every make from a clean tree waits for these, so they are compiled in a hurry.
-ASKED := $(patsubst %,$(O)/%.o,$(addprefix checks/desk/,main names ladder nearest dispatch desk patch) common/conf)
-$(ASKED): FLAGS += -O0
-build/desk: $(ASKED)
+# Every make from a clean tree waits for build/desk. Its sources are compiled as two texts, one a core: most of the time would go
+# into headers that they share, and next into making quick what is quick enough.
+ASKED_1 := $(addprefix checks/desk/,main names nearest ladder)
+ASKED_2 := $(addprefix checks/desk/,dispatch desk patch) common/conf
+build/desk: $(O)/asked-1.o $(O)/asked-2.o
+$(O)/asked-%.o: common/make/desk.mk | $(O)/.
+	@{ $(foreach source,$(ASKED_$*),echo '#include "$(source).cpp"';) } | $(FLAGS) -O0 -MF $(@:.o=.d) -MT $@ -x c++ -c - -o $@
 build/desk-work: $(O)/checks/desk/work/main.o $(O)/libdesk.a
 build/desk-records: $(O)/checks/desk/records/main.o $(O)/librecords.a $(O)/libdesk.a
 build/desk build/desk-work build/desk-records:
