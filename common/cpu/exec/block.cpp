@@ -285,7 +285,26 @@ void Block::interrupted(std::uintptr_t pc) {
   }
 }
 
-// --- warp collectives: what meet() says when it refuses ------------------------------------------------------
+// --- warp collectives: what meet() does for the first lane that comes, and what it says when it refuses ---------
+
+Rendezvous& Block::meeting_of(Collective kind, std::uint32_t mask, std::uintptr_t pc) {
+  const int lane = current_->lane;
+  Warp& warp = own_warp();
+  if (!(mask >> lane & 1) || (mask & warp.exited)) refuse(kind, mask, pc);
+  Rendezvous* meeting = nullptr;
+  for (int i = 0; i < warp.open; ++i) {
+    Rendezvous& open = warp.meeting[i];
+    if (open.mask == mask && open.kind == kind)
+      meeting = &open;
+    else if (crosses(open, kind, mask, lane))
+      refuse(kind, mask, pc);
+  }
+  if (!meeting) {
+    meeting = &warp.meeting[warp.open++];
+    *meeting = {mask, 0, kind};
+  }
+  return *meeting;
+}
 
 void Block::refuse(Collective kind, std::uint32_t mask, std::uintptr_t pc) {
   const Fiber& fiber = *current_;

@@ -136,19 +136,10 @@ LAB_ON_PATH void Block::meet(Collective kind, std::uint32_t mask, Complete compl
   const std::uint32_t lane = 1u << fiber.lane;
   fiber.waits_at = pc;
   ++lane_collectives_;
-  if (!(mask & lane) || (mask & warp.exited)) refuse(kind, mask, pc);
-  Rendezvous* meeting = nullptr;
-  for (int i = 0; i < warp.open; ++i) {
-    Rendezvous& open = warp.meeting[i];
-    if (open.mask == mask && open.kind == kind)
-      meeting = &open;
-    else if (crosses(open, kind, mask, fiber.lane))
-      refuse(kind, mask, pc);
-  }
-  if (!meeting) {
-    meeting = &warp.meeting[warp.open++];
-    *meeting = {mask, 0, kind};
-  }
+  Rendezvous* meeting = &warp.meeting[0];
+  // Mostly the lanes before this one have opened the warp's only meeting. No lane of its mask has returned (leave()).
+  if (warp.open != 1 || meeting->mask != mask || meeting->kind != kind || !(mask & lane))
+    meeting = &meeting_of(kind, mask, pc);
   meeting->arrived |= lane;
   make_waiting(fiber);
   if (meeting->arrived == mask) {
