@@ -49,7 +49,8 @@ void write_all(int pipe, const void* from, std::size_t bytes) {
 
 Processes::Processes(std::size_t count, int processes, const std::function<std::string(std::size_t)>& job,
                      const std::function<bool(std::size_t)>& together) {
-  void* shared = mmap(nullptr, sizeof(std::atomic<std::size_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* shared =
+      mmap(nullptr, sizeof(std::atomic<std::size_t>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (shared == MAP_FAILED) throw std::bad_alloc();
   auto& next = *new (shared) std::atomic<std::size_t>(0);
   std::vector<std::size_t> begins;  // of the groups, and the end

@@ -1,5 +1,5 @@
-// build/desk COMMAND ARGUMENT...: what make asks before it does anything, so little and quick to build. Errors become exit
-// statuses: 0 good, 1 red, 2 bad input.
+// build/desk COMMAND ARGUMENT...: what make asks before it does anything, so little and quick to build. Errors become
+// exit statuses: 0 good, 1 red, 2 bad input.
 #include "checks/desk/commands.hpp"
 #include "checks/desk/dispatch.hpp"
 

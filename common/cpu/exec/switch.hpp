@@ -37,7 +37,8 @@ inline int set_bit_from(std::uint32_t bits, unsigned dice) {
 // no return stand on the way: with a call that no return ever answers, the processor's return predictor would be one
 // off after every switch, and wrong at every return.
 inline void* first_context(std::byte* stack, std::size_t bytes, void (*entry)()) {
-  auto* top = reinterpret_cast<std::uintptr_t*>((reinterpret_cast<std::uintptr_t>(stack) + bytes) & ~std::uintptr_t(15));
+  auto* top =
+      reinterpret_cast<std::uintptr_t*>((reinterpret_cast<std::uintptr_t>(stack) + bytes) & ~std::uintptr_t(15));
   *--top = 0;  // where a caller's return address would lie: there is none
   *--top = reinterpret_cast<std::uintptr_t>(entry);
   return top;
