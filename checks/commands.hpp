@@ -34,7 +34,8 @@ int once_command(std::span<char*> args);          // fingerprint.cpp
 int fuzz_command(std::span<char*> args);          // fuzz.cpp
 int blindness_command(std::span<char*> args);     // blindness.cpp
 
-// The commands of the program at hand: all of them (all_commands.cpp), or what a stage's test needs (test_commands.cpp).
+// The commands of the program at hand: all of them (all_commands.cpp), or what a stage's test needs
+// (test_commands.cpp).
 std::span<const Command> commands();
 
 // The `key=value` arguments of a command. A key that is unknown or given twice is the user's mistake, never
