@@ -32,10 +32,9 @@ inline int set_bit_from(std::uint32_t bits, unsigned dice) {
 #define LAB_ON_PATH inline __attribute__((always_inline))
 
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
-// Boost's switch saves the control words of the floating-point units too, which no kernel changes: three quarters of
-// its time (measured: 6 ns of 20 ns a collective). Here the compiler saves the registers that are in use. No call and
-// no return stand on the way: with a call that no return ever answers, the processor's return predictor would be one
-// off after every switch, and wrong at every return.
+// Boost's switch saves the control words of the floating-point units too, which no kernel changes. Here the compiler
+// saves the registers that are in use. No call and no return stand on the way: with a call that no return ever answers,
+// the processor's return predictor would be one off after every switch, and wrong at every return.
 inline void* first_context(std::byte* stack, std::size_t bytes, void (*entry)()) {
   auto* top =
       reinterpret_cast<std::uintptr_t*>((reinterpret_cast<std::uintptr_t>(stack) + bytes) & ~std::uintptr_t(15));
