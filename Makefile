@@ -33,50 +33,50 @@ list:
 	@build/desk list
 
 ifndef stage
-test:
+test: $(WORK)
 	@JOBS=$(JOBS) MAKE='$(MAKE)' backend=$(backend) sh checks/tests/run_all.sh
 else ifneq ($(BROKEN)$(bug),)
-test: $(BUG_LABS)
-	@build/desk broken-version '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
+test: $(BUG_LABS) | $(WORK)
+	@$(WORK) broken-version '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
 else
 # The numbers, then a short race check: a missing __syncwarp that a rendezvous hides shows there alone.
-test: $(FIXED_LAB) $(if $(filter cpu,$(backend)),$(call lab_of,$(STAGE),checked))
+test: $(call tester,fixed) $(if $(filter cpu,$(backend)),$(call tester,checked))
 	@sh checks/tests/stage_test.sh '$(or $(full),0)' '$(or $(turns),0)' $^
 endif
 
 # What the pieces of `make test` run.
 test-builds: $(FIXED_LABS) $(BUG_LABS) $(if $(filter cpu,$(backend)),$(B)/unit $(CHECKED_LABS),$(PROBE))
 
-reproduce-bug: $(foreach p,$(PAIRS),$(call bug_lab,$(p)) $(call fixed_of_pair,$(p)))
-	@build/desk reproduce '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p))=$(call fixed_of_pair,$(p)))
+reproduce-bug: $(foreach p,$(PAIRS),$(call bug_lab,$(p)) $(call fixed_of_pair,$(p))) | $(WORK)
+	@$(WORK) reproduce '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p))=$(call fixed_of_pair,$(p)))
 
 # A bug is a patch: read it, work on it in a copy of the kernel, write it back; new=1 begins one.
-show-bug:
-	$(one_stage)@build/desk show-bug $(call quote,$(stage)) $(call quote,$(bug))
-edit-bug:
-	$(one_stage)@build/desk edit-bug $(call quote,$(stage)) $(call quote,$(bug)) $(if $(filter 1,$(new)),new)
-save-bug:
-	$(one_stage)@build/desk save-bug $(call quote,$(stage)) $(call quote,$(bug))
+show-bug: | $(WORK)
+	$(one_stage)@$(WORK) show-bug $(call quote,$(stage)) $(call quote,$(bug))
+edit-bug: | $(WORK)
+	$(one_stage)@$(WORK) edit-bug $(call quote,$(stage)) $(call quote,$(bug)) $(if $(filter 1,$(new)),new)
+save-bug: | $(WORK)
+	$(one_stage)@$(WORK) save-bug $(call quote,$(stage)) $(call quote,$(bug))
 # Whether every patch applies; fix=1 renews line numbers that an edit of a kernel has moved.
-patches:
-	@build/desk patches $(if $(filter 1,$(fix)),fix)
+patches: | $(WORK)
+	@$(WORK) patches $(if $(filter 1,$(fix)),fix)
 
-check-harness: $(BUG_LABS)
-	@build/desk check-harness $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
+check-harness: $(BUG_LABS) | $(WORK)
+	@$(WORK) check-harness $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
 
 # Mistakes that nobody planted, put into one stage or all: each must turn the test or the race check red. only=NAME for one.
-mutants:
-	@build/desk mutants '$(MAKE)' $(call quote,$(only)) $(or $(STAGE),$(ALL_STAGES))
+mutants: | $(WORK)
+	@$(WORK) mutants '$(MAKE)' $(call quote,$(only)) $(or $(STAGE),$(ALL_STAGES))
 
 run: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
 	$(one_stage)$(if $(bug),,$(works))@$< run $(foreach w,q k v out causal scale,$(if $(filter-out undefined,$(origin $(w))),$(w)=$(call quote,$($(w)))))
 
 # All correct stages, or one, or one bug. Exit status 1 where there are findings.
-racecheck: $(call chosen,checked) $(if $(filter gpu,$(backend)),$(RECORDS))
+racecheck: $(call chosen,checked) $(if $(filter gpu,$(backend)),$(RECORDS),| $(WORK))
 ifeq ($(backend),gpu)
 	@sh checks/races/sanitizer.sh $(filter %/lab,$^)
 else
-	@build/desk racecheck $^
+	@$(WORK) racecheck $^
 endif
 
 # What random problems find. make fuzz [stage=S [bug=B]] [seconds=N] [seed=K] [cases=N] [check=1], or only='...' of a failure.
@@ -98,7 +98,7 @@ test-arm64:
 	@sh checks/tests/arm64.sh prepare
 	@$(MAKE) backend=cpu ARM64=1 CXX=aarch64-linux-gnu-g++ tested-arm64
 ifdef ARM64
-tested-arm64: $(B)/unit $(foreach v,fixed checked bug-interwarp_race,$(call lab_of,v2b_single_warp,$(v)))
+tested-arm64: $(B)/unit $(foreach v,fixed checked bug-interwarp_race,$(call lab_of,v2b_single_warp,$(v))) | $(WORK)
 	@sh checks/tests/arm64.sh run $^ $(HOST_TESTS)
 endif
 

@@ -12,23 +12,12 @@
 
 #include "checks/commands.hpp"
 #include "common/backend.hpp"
-#include "common/gpu_fit.hpp"
-#include "common/stage.hpp"
-#include "common/target.hpp"
 
 namespace {
 
 void print_help(std::FILE* to) {
   std::fprintf(to, "lab: %s on %s. Commands:\n", lab::stage_name(), lab::backend_name());
-  for (const lab::Command& command : lab::COMMANDS) std::fprintf(to, "  lab %s\n", command.help);
-}
-
-// The line that says why the GPU at hand cannot run this stage; "" if it can, or if kernels run on the CPU.
-std::string skipped_here() {
-  const auto gpu = lab::gpu_properties();
-  if (!gpu) return "";
-  const auto& [target, needs, smem] = lab::stage_conf;
-  return lab::skip_line({lab::stage_name(), target, needs, smem}, *gpu, lab::stages_in("stages"));
+  for (const lab::Command& command : lab::commands()) std::fprintf(to, "  lab %s\n", command.help);
 }
 
 int dispatch(std::span<char*> args) {
@@ -41,10 +30,10 @@ int dispatch(std::span<char*> args) {
     print_help(stdout);
     return 0;
   }
-  for (const lab::Command& command : lab::COMMANDS)
+  for (const lab::Command& command : lab::commands())
     if (name == command.name) {
       if (command.launches)
-        if (const std::string why = skipped_here(); !why.empty()) {
+        if (const std::string why = lab::skipped_here(); !why.empty()) {
           std::printf("%s\n0 passed, 0 failed, 1 skipped\n", why.c_str());
           return 3;
         }

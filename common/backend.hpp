@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "common/build_info.hpp"
-#include "common/gpu_fit.hpp"
 
 namespace lab {
 
@@ -99,10 +98,11 @@ class ExecWatcher {
 const char* name(Schedule schedule);
 const char* name(Copies copies);
 
-const char* backend_name();                     // "cpu" or "gpu"
-std::string device_name();                      // "CPU, 2 workers" or the GPU's name
-std::optional<GpuProperties> gpu_properties();  // of the GPU that kernels run on; none on the CPU, or without a GPU
-bool can_schedule();                            // true on the CPU: schedules, copy modes and block samples are honoured
+const char* backend_name();  // "cpu" or "gpu"
+std::string device_name();   // "CPU, 2 workers" or the GPU's name
+std::string
+skipped_here();       // the line that says why the GPU at hand cannot run the stage; "" if it can, and on the CPU
+bool can_schedule();  // true on the CPU: schedules, copy modes and block samples are honoured
 
 // Leaves NaN in all shared memory before a launch, as far as the backend can: on the CPU every block starts that way.
 void poison_shared_memory();

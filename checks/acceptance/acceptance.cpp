@@ -2,16 +2,23 @@
 
 #include <doctest/doctest.h>
 
+#include <signal.h>
+#include <sys/wait.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <thread>
 
 #include "checks/acceptance/case_run.hpp"
 #include "checks/acceptance/cases.hpp"
+#include "checks/acceptance/processes.hpp"
 #include "checks/acceptance/report.hpp"
+#include "checks/acceptance/result_bytes.hpp"
 #include "checks/commands.hpp"
 #include "common/backend.hpp"
 #include "common/stage.hpp"
@@ -24,16 +31,57 @@ struct Session {
   std::vector<Case> cases;
   Report report;
   Progress progress;
+  std::unique_ptr<Processes> processes = nullptr;  // that run the cases; none: this one does
 };
 Session* session = nullptr;  // doctest's test cases take no arguments
+
+// Many a launch has fewer blocks than the machine has cores, so cases run side by side. A GPU is shared by nobody, and
+// what stops at the first red case has no use for those after it.
+constexpr int MOST_PROCESSES = 4;
+std::unique_ptr<Processes> start_processes(const AcceptanceOptions& options, const std::vector<Case>& cases) {
+  const int processes = std::min(MOST_PROCESSES, int(std::thread::hardware_concurrency()));
+  if (options.quick || !can_schedule() || processes < 2) return nullptr;
+  const auto job = [&](std::size_t i) {
+    CaseResult result;
+    result.test = cases[i];
+    try {
+      result = run_case(cases[i], i, options);
+    } catch (const std::exception& e) {
+      result.problems.push_back(std::string("the harness could not go on: ") + e.what());
+    }
+    return bytes_of(result);
+  };
+  // What comes after a case with the same inputs finds them drawn.
+  const auto same_inputs = [&](std::size_t i) {
+    Case before = cases[i - 1];
+    before.shape.causal = cases[i].shape.causal;
+    return before.shape == cases[i].shape && before.family == cases[i].family;
+  };
+  return std::make_unique<Processes>(cases.size(), processes, job, same_inputs);
+}
+
+// Ends this process as the case's own process ended.
+[[noreturn]] void end_like(int status) {
+  std::fflush(nullptr);
+  if (WIFSIGNALED(status)) {
+    signal(WTERMSIG(status), SIG_DFL);
+    raise(WTERMSIG(status));
+  }
+  std::_Exit(WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : 1);
+}
 
 bool run_and_report(const Case& test) {
   CaseResult result;
   result.test = test;
   session->progress.start(test);
   std::fflush(stdout);  // a case that takes the process along must not take the report too
+  const std::size_t number = std::size_t(&test - session->cases.data());
   try {
-    result = run_case(test, std::size_t(&test - session->cases.data()), session->options);
+    result = session->processes ? result_of(session->processes->take(number), test)
+                                : run_case(test, number, session->options);
+  } catch (const ProcessDied& died) {
+    session->processes.reset();
+    end_like(died.status);
   } catch (const Hang&) {
     result.problems.push_back("the launch did not end: " + std::string(stage().name) +
                               " still runs, and a GPU does not say where its lanes stand; make backend=cpu does");
@@ -76,6 +124,7 @@ int run_acceptance(const AcceptanceOptions& options) {
   for (const Case& test : cases) cost += case_cost(test, options);
   Session current{options, cases, Report(options), Progress(cases.size(), cost, options.full)};
   session = &current;
+  current.processes = start_processes(current.options, current.cases);
 
   doctest::Context context;
   context.addFilter("test-suite", "acceptance");

@@ -244,44 +244,6 @@ RegisteredFingerprint::RegisteredFingerprint(std::vector<Part> (*look)(), const 
   registry().push_back({name.substr(0, name.rfind('.')), look});
 }
 
-std::string Trial::title() const {
-  return std::string(name(family)) + " inputs, " + text(shape) + ", seed " + std::to_string(seed);
-}
-
-Trial run_trial(const Shape& shape, Family family, const ExecOptions& options, std::uint64_t seed, double scale) {
-  Trial t;
-  t.shape = shape, t.family = family, t.seed = seed;
-  t.in = make_inputs(family, shape, seed);
-  t.plan = stage().plan(shape);
-  t.scale = float(scale != 0 ? scale : default_scale(shape.D));
-  set_exec_options(options);
-  // A checked run sees every byte past a buffer's end, so it wants no canaries there.
-  const bool canaries = !options.check;
-  const DeviceTensor q(t.in.q, canaries), k(t.in.k, canaries), v(t.in.v, canaries);
-  DeviceTensor out(shape.elements(), canaries);
-  out.poison();
-  poison_shared_memory();
-  take_exec_report();
-  t.launched = stage().launch({q.data(), k.data(), v.data(), out.data(), shape, t.scale, nullptr});
-  cudaGetLastError();
-  t.finished = synchronize_within(HANG_SECONDS);
-  if (t.finished == cudaErrorNotReady) {
-    std::printf("%s: the kernel still runs after %.0f s\n", t.title().c_str(), HANG_SECONDS);
-    std::fflush(stdout);
-    std::_Exit(HUNG);
-  }
-  ExecReport report = take_exec_report();
-  t.message = report.message;
-  t.findings = std::move(report.findings);
-  set_exec_options({});
-  if (t.finished != cudaSuccess && std::string_view(backend_name()) == "gpu") {
-    t.out.assign(shape.elements(), FP16_NAN);  // the context is lost, and the output with it
-    return t;
-  }
-  t.out = out.download();
-  return t;
-}
-
 Part equals_prediction(const Trial& t, const std::vector<double>& predicted, const std::string& formula,
                        const Where& where) {
   const std::vector<double> right = right_answer(t);

@@ -5,10 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/backend.hpp"
-#include "common/fp16.hpp"
-#include "common/stage.hpp"
-#include "reference/inputs.hpp"
+#include "checks/bugs/trial.hpp"
 
 namespace lab {
 
@@ -36,25 +33,6 @@ const std::vector<Fingerprint>& fingerprints();
 struct RegisteredFingerprint {
   explicit RegisteredFingerprint(std::vector<Part> (*look)(), const char* file = __builtin_FILE());
 };
-
-// One launch on seeded inputs, with everything that can be observed of it.
-struct Trial {
-  Shape shape;
-  Family family{};
-  std::uint64_t seed = 1;
-  Inputs in;
-  LaunchPlan plan;
-  float scale = 0;
-  std::vector<fp16> out;  // poisoned with FP16_NAN before the launch
-  cudaError_t launched{}, finished{};
-  std::string message;            // of a refused launch or a failed kernel
-  std::vector<Finding> findings;  // with ExecOptions::check
-  bool ok() const { return launched == cudaSuccess && finished == cudaSuccess; }
-  std::string title() const;  // "unit inputs, (1,8,512,64), seed 1"
-};
-// `scale` multiplies the scores, 0 stands for default_scale(D).
-Trial run_trial(const Shape& shape, Family family = Family::unit, const ExecOptions& options = {},
-                std::uint64_t seed = 1, double scale = 0);
 
 // --- parts ----------------------------------------------------------------------------------------------------
 // Under which of the schedules that are tried something must show.

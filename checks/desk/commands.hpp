@@ -1,10 +1,10 @@
-// The desk's commands: functions of main.cpp's table, by the file that defines them.
+// The desk's commands: functions of the tables in main.cpp and work/main.cpp, by the file that defines them.
 #pragma once
 #include "checks/desk/desk.hpp"
 
 namespace lab::desk {
 
-// names.cpp: what stages and bugs there are
+// names.cpp: what stages and bugs there are (build/desk; all that follow, build/desk-work)
 int dirs_command(const Args& args);
 int list_command(const Args& args);
 int resolve_command(const Args& args);

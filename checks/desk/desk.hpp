@@ -1,6 +1,8 @@
-// The desk: one host program for what parses, formats, keeps state or decides; the Makefile and the shell only start
-// things. It runs from the repository's root, and stays quick to build and to start: make asks it at every call. To add
-// a command: declare its function in commands.hpp, give it a line in main.cpp's table, and a test_desk_*.cpp.
+// The desk: host programs for what parses, formats, keeps state or decides; the Makefile and the shell only start
+// things. They run from the repository's root. build/desk stays quick to build and to start: make asks it at every
+// call; build/desk-work and build/desk-records are built where a target needs them. To add a command: declare its
+// function in commands.hpp, give it a line in the table of main.cpp, work/main.cpp or records/main.cpp, and a
+// test_desk_*.cpp.
 #pragma once
 #include <string>
 #include <vector>

@@ -1,4 +1,5 @@
-// build/desk COMMAND ARGUMENT...: the table of commands; errors become exit statuses: 0 good, 1 red, 2 bad input.
+// build/desk COMMAND ARGUMENT...: what make asks before it does anything, so little and quick to build. Errors become
+// exit statuses: 0 good, 1 red, 2 bad input.
 #include "checks/desk/commands.hpp"
 #include "checks/desk/dispatch.hpp"
 
@@ -14,28 +15,6 @@ constexpr Command COMMANDS[] = {
     {"conf", conf_command, "conf DIR KEY             what stage.conf says of KEY, or nothing"},
     {"goals", goals_command, "goals WORD... -- GOAL... one line and status 2 if a WORD is no GOAL"},
     {"mapped", mapped_command, "mapped                   STAGE:BUG ... of the bugs that have an error map"},
-    {"patch", patch_command, "patch STAGE BUG OUT      the kernel with the bug's patch, for a compiler"},
-    {"patches", patches_command, "patches [fix]            whether every patch applies; fix renews line numbers"},
-    {"show-bug", show_bug_command, "show-bug STAGE [BUG]     the patch of a bug, or of all of a stage"},
-    {"edit-bug", edit_bug_command, "edit-bug STAGE BUG [new] a patched copy of the kernel to work on"},
-    {"save-bug", save_bug_command, "save-bug STAGE BUG       the patch, written back from that copy"},
-    {"reproduce", reproduce_command,
-     "reproduce STAGE STAGE:BUG=BUG_LAB=FIXED_LAB...\n                           each fingerprint where it must show, "
-     "and its absence where it must not"},
-    {"check-harness", check_harness_command,
-     "check-harness STAGE:BUG=LAB...\n                           the acceptance must be red on each"},
-    {"racecheck", racecheck_command,
-     "racecheck LAB...         each CPU build's race check; status 1 where there are findings"},
-    {"broken-version", broken_version_command,
-     "broken-version STAGE STAGE:BUG=LAB...\n                           the acceptance of a version that never worked"},
-    {"mutate", mutate_command, "mutate STAGE NAME OUT    the kernel with a mistake that nobody planted"},
-    {"mutants", mutants_command,
-     "mutants MAKE ONLY STAGE...\n                           builds and runs them; each must be red, or said to be "
-     "equivalent"},
-    {"pieces", pieces_command,
-     "pieces [limit=SECONDS] [counted]\n                           runs the lines NAME: COMMAND of standard input side "
-     "by "
-     "side, and adds up what they count"},
 };
 
 }  // namespace

@@ -277,7 +277,8 @@ int mutants_command(const Args& args) {
       throw BadInput(stage + " is red without a mistake; see " + log);
     Hash common;  // the stage's own text, and the harness
     for (const Source& source : sources) common.add(source.text);
-    for (const char* path : {"build/cpu/flags", "build/cpu/liblab.a"}) common.add(read_text(path));
+    for (const char* path : {"build/cpu/flags", "build/cpu/liblab.a", "build/cpu/libtest.a"})
+      common.add(read_text(path));
     MutantCounts c;
     for (const Mutation& mutation : mutations) {
       if (!wanted.empty() && std::ranges::find(wanted, mutation.name) == wanted.end()) continue;

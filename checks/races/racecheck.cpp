@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "checks/acceptance/report.hpp"
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/trial.hpp"
 #include "checks/commands.hpp"
 #include "reference/attention.hpp"
 

@@ -52,7 +52,7 @@ run() {
   total=$(cat checks/tests/test_*.cpp | grep -c 'TEST_CASE'); left=$(cat "$@" | grep -c 'TEST_CASE')
   [ "$left" -gt 0 ] && [ "$left" -lt "$total" ] || die "of $total test cases, $left are said to be the host's"
   echo "arm64 unit tests: $((total - left)) of $total test cases; left to make test: $(for f in "$@"; do basename "$f" .cpp; done | tr '\n' ' ')"
-  build/desk pieces << EOF
+  build/desk-work pieces << EOF
 arm64 unit tests: $qemu $unit
 arm64 acceptance, $cases cheapest cases: $qemu $fixed test cheapest=$cases
 arm64 $bug is shown: $qemu $buggy fingerprint $bug

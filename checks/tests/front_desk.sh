@@ -103,7 +103,7 @@ sed 's/^10$/ten/' "$work/tree/stages/v1_s/kernel.cu" > "$work/edited"
 { printf 'plants: ten\npredicted: 10\n\n'
   diff -u --label a/stages/v1_s/kernel.cu --label b/stages/v1_s/kernel.cu "$work/tree/stages/v1_s/kernel.cu" "$work/edited"; } > "$work/tree/stages/v1_s/bugs/ten.patch"
 desk=$PWD/build/desk
-at_tree() { (cd "$work/tree" && "$desk" "$@"); }
+at_tree() { (cd "$work/tree" && "$desk-work" "$@"); }
 accept at_tree patches
 sed -i '1i new' "$work/tree/stages/v1_s/kernel.cu"
 accept at_tree patches

@@ -23,4 +23,4 @@ stages=$(build/desk dirs) || exit 2
   # These build too, and touch a kernel.
   echo "front desk: sh checks/tests/front_desk.sh"
   echo "a new stage, a new bug: sh checks/tests/scratch_tree.sh"
-} | if [ "$backend" = cpu ]; then cat; else sed G; fi | build/desk pieces limit=1200
+} | if [ "$backend" = cpu ]; then cat; else sed G; fi | build/desk-work pieces limit=1200

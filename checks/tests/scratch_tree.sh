@@ -25,10 +25,12 @@ rm -rf "$tree"; mkdir -p "$tree/build"
 trap 'rm -rf "$tree"' EXIT
 trap 'exit 130' INT TERM
 cp -a Makefile README.md common reference checks stages writeups "$tree"
-$MAKE -s backend="$B" "build/$B/liblab.a" || exit 1
-cp -a build/desk build/desk-objects "$tree/build"
+libs=build/$B/liblab.a
+[ "$B" != cpu ] || libs="$libs build/$B/libtest.a"
+$MAKE -s backend="$B" $libs || exit 1
+cp -a build/desk build/desk-work build/desk-objects "$tree/build"
 mkdir -p "$tree/build/$B"
-cp -a "build/$B/obj" "build/$B/flags" "build/$B/liblab.a" "$tree/build/$B"
+cp -a "build/$B/obj" "build/$B/flags" $libs "$tree/build/$B"
 cd "$tree" || exit 2
 sums() { find . -path ./build -prune -o -type f ! -path "./stages/$new/*" ! -path "./writeups/stages/$new.md" \
   ! -path "./writeups/bugs/scratch_scale.md" -exec cksum {} + | sort -k3; }
@@ -43,7 +45,8 @@ says "a stage that only a test knows" $MAKE list
 says "stages/$new/kernel.cu" $MAKE stage=v9 show-bug
 says "0 failed" $MAKE patches
 # Its acceptance is v1's, which `make test` runs whole: here it must be what stage=v9 test runs, and good on the cheapest cases.
-says "stage_test.sh '0' '0' build/$B/$new/fixed/lab" $MAKE -n backend="$B" stage=v9 test
+tester=lab; [ "$B" != cpu ] || tester=tester
+says "stage_test.sh '0' '0' build/$B/$new/fixed/$tester" $MAKE -n backend="$B" stage=v9 test
 check "builds" $MAKE backend="$B" "build/$B/$new/fixed/lab"
 says "24 passed, 0 failed" "build/$B/$new/fixed/lab" test cheapest=24
 says "1 passed, 0 failed" $MAKE backend="$B" stage=$new reproduce-bug

@@ -7,7 +7,10 @@
 #include <thread>
 #include <utility>
 
+#include "common/build_info.hpp"
+#include "common/gpu_fit.hpp"
 #include "common/launch.cuh"
+#include "common/target.hpp"
 
 namespace lab {
 
@@ -43,10 +46,12 @@ cudaError_t synchronize_within(double seconds) {
   return cudaDeviceSynchronize();
 }
 
-std::optional<GpuProperties> gpu_properties() {
+std::string skipped_here() {
   cudaDeviceProp p{};
-  if (cudaGetDeviceProperties(&p, 0) != cudaSuccess) return std::nullopt;
-  return GpuProperties{p.name, p.major, p.minor, p.sharedMemPerBlockOptin, has_code_here()};
+  if (cudaGetDeviceProperties(&p, 0) != cudaSuccess) return "";
+  const GpuProperties gpu{p.name, p.major, p.minor, p.sharedMemPerBlockOptin, has_code_here()};
+  const auto& [target, needs, smem] = stage_conf;
+  return skip_line({stage_name(), target, needs, smem}, gpu, stages_in("stages"));
 }
 
 ExecReport take_exec_report() {

@@ -1,5 +1,6 @@
 # How things are built. A binary is a stage's kernel.cu, compiled for one backend with at most one bug's patch applied, linked
-# with the harness: build/<backend>/<stage>/<variant>/lab, where the variant is fixed, checked (CPU, instrumented) or bug-<name>.
+# with the harness: build/<backend>/<stage>/<variant>/lab, where the variant is fixed, checked (CPU, instrumented) or bug-<name>;
+# on the CPU `tester` beside it can do what a stage's test needs, and no more.
 # Bug builds on the CPU are instrumented too; the checker sleeps until a test wakes it.
 .SECONDEXPANSION:
 .DELETE_ON_ERROR:
@@ -19,6 +20,10 @@ CXXFLAGS := -std=c++20 -O2 -g -fno-optimize-sibling-calls -Wall -Wextra -Wno-unk
 ifeq ($(filter command,$(firstword $(origin CXXFLAGS))),)
 HOST_FLAGS := -g1
 HOST_TEST_FLAGS := -O1 -g1
+# What reports, compares and launches spends its time elsewhere; doctest's own code takes
+# half as long to compile at -O0 as at -O2.
+COOL_FLAGS := -O1 -g1
+COLD_FLAGS := -O0 -g1
 # Half of what a test spends is in these; vectors change no bit of what they compute, for no order of additions changes.
 HOT_FLAGS := -g1 -O3
 # Of kernels, reports need all lines and what was inlined where (level 1 lacks some), and not in which register a variable is.
@@ -50,15 +55,21 @@ LIBS += $(if $(ARM64),-static -Lbuild/arm64/sysroot/usr/lib/aarch64-linux-gnu)
 BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
 endif
 LIB_SRC := $(BACKEND_SRC) $(filter-out common/build_info.cpp,$(wildcard common/*.cpp)) $(wildcard reference/*.cpp) \
-  $(filter-out checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp,$(wildcard checks/*.cpp checks/*/*.cpp)) checks/desk/patch.cpp
-LIB_OBJ := $(LIB_SRC:%.cpp=$(B)/obj/%.o) $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/bench/gpu/*.cu)))
+  $(filter-out checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp %_commands.cpp,$(wildcard checks/*.cpp checks/*/*.cpp)) checks/desk/patch.cpp
+# What a stage's test is made of on the CPU: a program of its own, `tester`, so that a first test does not wait for the rest.
+TEST_SRC := $(if $(filter cpu,$(backend)),$(filter common/% checks/acceptance/% checks/races/% checks/main.cpp checks/bugs/trial.cpp \
+  reference/attention.cpp reference/inputs.cpp,$(filter-out %/run_files.cpp common/conf.cpp common/gpu_fit.cpp,$(LIB_SRC))))
+TEST_OBJ := $(TEST_SRC:%.cpp=$(B)/obj/%.o)
+LIB_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(filter-out $(TEST_SRC),$(LIB_SRC))) $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/bench/gpu/*.cu)))
+LAB_LIBS := $(B)/liblab.a $(if $(TEST_SRC),$(B)/libtest.a)
 # The desk as the unit tests see it: what its programs are made of, or a build of its own for the sanitizers and for another
 # machine.
 DESK_SRC := $(filter-out %/main.cpp,$(wildcard checks/desk/*.cpp checks/desk/records/*.cpp))
 DESK_LIB := $(if $(SANITIZE)$(ARM64),$(DESK_SRC:%.cpp=$(B)/obj/%.o),build/desk-objects/librecords.a build/desk-objects/libdesk.a)
-# The desk's second program, for results, tables and pages: built where a target needs it.
+# The desk's other programs, built where a target needs them: for patches, runs judged and mutants; for results, tables and pages.
+WORK := build/desk-work
 RECORDS := build/desk-records
-$(RECORDS) build/desk-objects/librecords.a: FORCE
+$(WORK) $(RECORDS) $(filter build/%,$(DESK_LIB)): FORCE
 	@$(desk_make) $@
 # Tests that run no kernel. What executes kernels and watches them can differ on another machine, down to the bits; for these an
 # emulator is too slow, and nothing is expected of one.
@@ -69,17 +80,33 @@ DESK_LIB := $(if $(ARM64),,$(DESK_LIB))
 UNIT_OBJ := $(UNIT_SRC:%.cpp=$(B)/obj/%.o)
 
 # A changed flag rebuilds what was built with the old one.
-FLAGS := $(CXX) $(CXXFLAGS) $(HOST_FLAGS) $(HOST_TEST_FLAGS) $(HOT_FLAGS) $(KERNEL_FLAGS) | $(NVCC) $(NVCCFLAGS) $(GENCODE) | $(INCLUDES) $(LIBS)
+FLAGS := $(CXX) $(CXXFLAGS) $(HOST_FLAGS) $(HOST_TEST_FLAGS) $(HOT_FLAGS) $(COOL_FLAGS) $(COLD_FLAGS) $(KERNEL_FLAGS) | $(NVCC) $(NVCCFLAGS) $(GENCODE) | $(INCLUDES) $(LIBS)
 $(B)/flags: FORCE
 	@mkdir -p $(@D); printf '%s\n' '$(FLAGS)' | cmp -s - $@ || printf '%s\n' '$(FLAGS)' > $@
 FORCE:
 .PHONY: FORCE
+
+# What the files of libtest.a have in common is parsed once. Not in the builds of make sanitize and make test-arm64, which show
+# an include that a file lacks.
+ifeq ($(B),build/cpu)
+PARSED := $(B)/parsed.hpp
+$(PARSED): common/cpu/parsed.hpp
+	@mkdir -p $(@D); cp $< $@
+$(PARSED).gch: $(PARSED) $(B)/flags
+	@$(CXX) $(CXXFLAGS) $(HOST_FLAGS) $(INCLUDES) -MMD -MP -MF $(PARSED).d -MT $@ -x c++-header $< -o $@
+$(filter-out %/main.o,$(TEST_OBJ)): $(PARSED).gch
+$(filter-out %/main.o,$(TEST_OBJ)): INCLUDES += -include $(PARSED)
+endif
 
 $(B)/obj/%.o: %.cpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(if $(filter $(HOST_TESTS),$<),$(HOST_TEST_FLAGS),$(HOST_FLAGS)) $(INCLUDES) -MMD -MP -c $< -o $@
 
 $(addprefix $(B)/obj/,$(addsuffix .o,common/cpu/exec/mma common/cpu/exec/tensor_core reference/attention)): HOST_FLAGS := $(HOT_FLAGS)
+$(addprefix $(B)/obj/,$(addsuffix .o,$(addprefix common/cpu/exec/,findings launch mbarrier_story standing) \
+  $(addprefix checks/,acceptance/acceptance acceptance/case_run acceptance/cases acceptance/coverage acceptance/pattern \
+  acceptance/report races/racecheck bugs/trial test_commands all_commands))): HOST_FLAGS := $(COOL_FLAGS)
+$(B)/obj/checks/main.o: HOST_FLAGS := $(COLD_FLAGS)
 
 $(B)/obj/%.o: %.cu $(B)/flags
 	@mkdir -p $(@D)
@@ -102,8 +129,8 @@ else
 endif
 
 # The kernel with a bug's patch applied, or with a mistake that nobody planted. #line directives in it name the lines of kernel.cu and of the patch.
-$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(if $$(call planted_in,$$*),stages/$$(call stage_of,$$*)/bugs/$$(call planted_in,$$*).patch,checks/mutants/mutants.txt checks/desk/mutants.cpp $(wildcard common/*.cuh common/*/*.cuh)) checks/desk/patch.cpp
-	@build/desk $(if $(call planted_in,$*),patch,mutate) $(call stage_of,$*) $(call planted_in,$*)$(call mutant_in,$*) $@
+$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(if $$(call planted_in,$$*),stages/$$(call stage_of,$$*)/bugs/$$(call planted_in,$$*).patch,checks/mutants/mutants.txt checks/desk/mutants.cpp $(wildcard common/*.cuh common/*/*.cuh)) checks/desk/patch.cpp | $(WORK)
+	@$(WORK) $(if $(call planted_in,$*),patch,mutate) $(call stage_of,$*) $(call planted_in,$*)$(call mutant_in,$*) $@
 
 # How the kernel was built, for the binary to say.
 build_info = -DLAB_STAGE='"$(1)"' -DLAB_BUG='"$(2)"'
@@ -124,14 +151,18 @@ $(B)/%/stage_conf.o: common/stage_conf.cpp stages/%/stage.conf $(B)/flags
 # Fingerprints belong to the stage, not to the variant: their objects serve all of a stage's binaries.
 fingerprints_of = $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard stages/$(1)/bugs/*.cpp))
 # A mutant is another build in all but its kernel.
-$(B)/%/lab: $(B)/%/kernel.o $$(if $$(call mutant_in,$$*),$(B)/$$(call stage_of,$$*)/$$(if $$(call draft_in,$$*),fixed,checked),$(B)/$$*)/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(B)/liblab.a
+$(B)/%/lab: $(B)/%/kernel.o $$(if $$(call mutant_in,$$*),$(B)/$$(call stage_of,$$*)/$$(if $$(call draft_in,$$*),fixed,checked),$(B)/$$*)/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(B)/obj/checks/all_commands.o $(LAB_LIBS)
+	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
+$(B)/%/tester: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $(B)/obj/checks/test_commands.o $(B)/libtest.a
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
 
 $(B)/liblab.a: $(LIB_OBJ)
+$(B)/libtest.a: $(TEST_OBJ)
+$(B)/liblab.a $(B)/libtest.a:
 	@rm -f $@; ar rcs $@ $^
 
 # The unit tests. The checker's own bring kernels along, instrumented as a stage's are.
-$(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(DESK_LIB) $(B)/liblab.a
+$(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(DESK_LIB) $(LAB_LIBS)
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
 $(B)/obj/checks/tests/%_kernels.o: private CXXFLAGS += $(NO_PSABI) $(if $(SANITIZE),,-fsanitize=thread)
 $(B)/obj/checks/tests/%_kernels.o: private HOST_FLAGS := $(KERNEL_FLAGS)

@@ -1,15 +1,23 @@
-# Builds the desk's two programs, when they are missing or older than their sources: build/desk, which the Makefile asks, and
-# build/desk-records for results, tables and pages, which only some targets need. A make of its own, because the Makefile asks
-# while it is being read; common/make/ask.mk calls it under a lock, so that several makes take turns.
-#   make -f common/make/desk.mk HOST_CXX=g++ [build/desk-records build/desk-objects/librecords.a]
+# Builds the desk's programs, when they are missing or older than their sources: build/desk, which the Makefile asks, and what
+# only some targets need: build/desk-work for patches, runs judged and mutants, build/desk-records for results, tables and pages.
+# A make of its own, because the Makefile asks while it is being read; common/make/ask.mk calls it under a lock, so that several
+# makes take turns.
+#   make -f common/make/desk.mk HOST_CXX=g++ [build/desk-work build/desk-records build/desk-objects/librecords.a]
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 O := build/desk-objects
 FLAGS := $(HOST_CXX) -std=c++20 -O1 -Wall -Wextra -I. -MMD -MP
 objects = $(patsubst %.cpp,$(O)/%.o,$(filter-out %/main.cpp,$(wildcard $(1))))
 
-build/desk: $(O)/checks/desk/main.o $(O)/libdesk.a
+# Every make from a clean tree waits for build/desk. Its sources are compiled as two texts, one a core: most of the time would go
+# into headers that they share, and next into making quick what is quick enough.
+ASKED_1 := $(addprefix checks/desk/,main names nearest ladder)
+ASKED_2 := $(addprefix checks/desk/,dispatch desk patch) common/conf
+build/desk: $(O)/asked-1.o $(O)/asked-2.o
+$(O)/asked-%.o: common/make/desk.mk | $(O)/.
+	@{ $(foreach source,$(ASKED_$*),echo '#include "$(source).cpp"';) } | $(FLAGS) -O0 -MF $(@:.o=.d) -MT $@ -x c++ -c - -o $@
+build/desk-work: $(O)/checks/desk/work/main.o $(O)/libdesk.a
 build/desk-records: $(O)/checks/desk/records/main.o $(O)/librecords.a $(O)/libdesk.a
-build/desk build/desk-records:
+build/desk build/desk-work build/desk-records:
 	@$(HOST_CXX) $^ -pthread -o $@.new && mv $@.new $@
 
 # What the unit tests link.

@@ -129,11 +129,6 @@ bool Block::owns_stack(const void* address) const {
 
 void fiber_entry_body() { running_block->fiber_main(); }
 
-static void fiber_entry(ctx::transfer_t from) {
-  woken(from);
-  fiber_entry_body();
-}
-
 void Block::start_fibers() {
   fibers_.resize(threads_);
   for (int i = 0; i < threads_; ++i) {
@@ -153,7 +148,7 @@ void Block::start_fibers() {
     fiber.fake_stack = nullptr;
 #endif
     fiber.stack = stack, fiber.stack_bytes = STACK_BYTES - std::size_t(i) * 13 * 64 % 4096;
-    fiber.context = ctx::make_fcontext(stack + fiber.stack_bytes, fiber.stack_bytes, fiber_entry);
+    fiber.context = first_context(stack, fiber.stack_bytes, fiber_entry_body);
   }
   stacks_.ready = std::max(stacks_.ready, threads_);
 }
@@ -290,7 +285,26 @@ void Block::interrupted(std::uintptr_t pc) {
   }
 }
 
-// --- warp collectives: what meet() says when it refuses ------------------------------------------------------
+// --- warp collectives: what meet() does for the first lane that comes, and what it says when it refuses ---------
+
+Rendezvous& Block::meeting_of(Collective kind, std::uint32_t mask, std::uintptr_t pc) {
+  const int lane = current_->lane;
+  Warp& warp = own_warp();
+  if (!(mask >> lane & 1) || (mask & warp.exited)) refuse(kind, mask, pc);
+  Rendezvous* meeting = nullptr;
+  for (int i = 0; i < warp.open; ++i) {
+    Rendezvous& open = warp.meeting[i];
+    if (open.mask == mask && open.kind == kind)
+      meeting = &open;
+    else if (crosses(open, kind, mask, lane))
+      refuse(kind, mask, pc);
+  }
+  if (!meeting) {
+    meeting = &warp.meeting[warp.open++];
+    *meeting = {mask, 0, kind};
+  }
+  return *meeting;
+}
 
 void Block::refuse(Collective kind, std::uint32_t mask, std::uintptr_t pc) {
   const Fiber& fiber = *current_;

@@ -252,6 +252,8 @@ class Block {
   void start_fibers();
   void fiber_main();
   void leave();  // the current fiber has returned
+  // Where the running lane meets others: a rendezvous under way, or a new one.
+  [[gnu::noinline]] Rendezvous& meeting_of(Collective kind, std::uint32_t mask, std::uintptr_t pc);
   [[noreturn, gnu::noinline]] void refuse(Collective kind, std::uint32_t mask, std::uintptr_t pc);
   // Two rendezvous that each need a lane of the other can never be complete.
   static bool crosses(const Rendezvous& open, Collective kind, std::uint32_t mask, int lane) {

@@ -51,7 +51,7 @@ static int worker_count() {
   return std::max(1, int(std::thread::hardware_concurrency()));
 }
 
-std::optional<GpuProperties> gpu_properties() { return std::nullopt; }
+std::string skipped_here() { return ""; }
 
 std::string device_name() {
   const int workers = worker_count();

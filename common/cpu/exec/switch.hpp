@@ -14,8 +14,6 @@
 
 namespace lab::cpu {
 
-namespace ctx = boost::context::detail;
-
 inline std::uint64_t next_random(std::uint64_t& state) {  // xorshift64*
   state ^= state >> 12, state ^= state << 25, state ^= state >> 27;
   return state * 0x2545F4914F6CDD1Dull;
@@ -31,6 +29,43 @@ inline int set_bit_from(std::uint32_t bits, unsigned dice) {
   return (from + __builtin_ctz(std::rotr(bits, from))) & 31;
 }
 
+#define LAB_ON_PATH inline __attribute__((always_inline))
+
+#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
+// Boost's switch saves the control words of the floating-point units too, which no kernel changes. Here the compiler
+// saves the registers that are in use. No call and no return stand on the way: with a call that no return ever answers,
+// the processor's return predictor would be one off after every switch, and wrong at every return.
+inline void* first_context(std::byte* stack, std::size_t bytes, void (*entry)()) {
+  auto* top =
+      reinterpret_cast<std::uintptr_t*>((reinterpret_cast<std::uintptr_t>(stack) + bytes) & ~std::uintptr_t(15));
+  *--top = 0;  // where a caller's return address would lie: there is none
+  *--top = reinterpret_cast<std::uintptr_t>(entry);
+  return top;
+}
+
+LAB_ON_PATH void jump(Fiber& from, Fiber& to) {
+  void** save = &from.context;
+  void* stack = to.context;
+  asm volatile(
+      "lea -128(%%rsp), %%rsp\n\t"  // leaves the red zone alone
+      "push %%rbp\n\t"
+      "lea 1f(%%rip), %%rax\n\t"
+      "push %%rax\n\t"
+      "mov %%rsp, (%[save])\n\t"
+      "mov %[stack], %%rsp\n\t"
+      "pop %%rax\n\t"
+      "jmp *%%rax\n"
+      "1:\tpop %%rbp\n\t"
+      "lea 128(%%rsp), %%rsp"
+      : [save] "+D"(save), [stack] "+S"(stack)
+      :
+      : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1", "xmm2",
+        "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15",
+        "cc", "memory");
+}
+#else
+namespace ctx = boost::context::detail;
+
 // Runs on every switch: the fiber that wakes notes where the one before it stopped.
 inline void woken(ctx::transfer_t from) {
 #if defined(__SANITIZE_ADDRESS__)
@@ -39,28 +74,13 @@ inline void woken(ctx::transfer_t from) {
   static_cast<Fiber*>(from.data)->context = from.fctx;
 }
 
-// jump_fcontext, entered by a jump: with a call that no return ever answers, the processor's return predictor would
-// be one off after every switch, and wrong at every return (measured: 10 ns of 30 ns a collective).
-inline __attribute__((always_inline)) ctx::transfer_t jump(ctx::fcontext_t to, void* data) {
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__)
-  ctx::transfer_t from;
-  asm volatile(
-      "lea -128(%%rsp), %%rsp\n\t"  // leaves the red zone alone
-      "lea 1f(%%rip), %%rax\n\t"
-      "push %%rax\n\t"
-      "jmp *jump_fcontext@GOTPCREL(%%rip)\n"
-      "1:\tlea 128(%%rsp), %%rsp"
-      : "=a"(from.fctx), "=d"(from.data), "+D"(to), "+S"(data)
-      :
-      : "rcx", "r8", "r9", "r10", "r11", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9",
-        "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15", "cc", "memory");
-  return from;
-#else
-  return ctx::jump_fcontext(to, data);
-#endif
+inline void* first_context(std::byte* stack, std::size_t bytes, void (*entry)()) {
+  static void (*const body)() = entry;
+  return ctx::make_fcontext(stack + bytes, bytes, [](ctx::transfer_t from) { woken(from), body(); });
 }
 
-#define LAB_ON_PATH inline __attribute__((always_inline))
+LAB_ON_PATH void jump(Fiber& from, Fiber& to) { woken(ctx::jump_fcontext(to.context, &from)); }
+#endif
 
 LAB_ON_PATH void Block::switch_to(Fiber* next) {
   Fiber* self = current_;
@@ -71,7 +91,7 @@ LAB_ON_PATH void Block::switch_to(Fiber* next) {
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_start_switch_fiber(self->exited ? nullptr : &self->fake_stack, next->stack, next->stack_bytes);
 #endif
-  woken(jump(next->context, self));
+  jump(*self, *next);
 }
 
 LAB_ON_PATH Fiber* Block::pick() {
@@ -116,19 +136,10 @@ LAB_ON_PATH void Block::meet(Collective kind, std::uint32_t mask, Complete compl
   const std::uint32_t lane = 1u << fiber.lane;
   fiber.waits_at = pc;
   ++lane_collectives_;
-  if (!(mask & lane) || (mask & warp.exited)) refuse(kind, mask, pc);
-  Rendezvous* meeting = nullptr;
-  for (int i = 0; i < warp.open; ++i) {
-    Rendezvous& open = warp.meeting[i];
-    if (open.mask == mask && open.kind == kind)
-      meeting = &open;
-    else if (crosses(open, kind, mask, fiber.lane))
-      refuse(kind, mask, pc);
-  }
-  if (!meeting) {
-    meeting = &warp.meeting[warp.open++];
-    *meeting = {mask, 0, kind};
-  }
+  Rendezvous* meeting = &warp.meeting[0];
+  // Mostly the lanes before this one have opened the warp's only meeting. No lane of its mask has returned (leave()).
+  if (warp.open != 1 || meeting->mask != mask || meeting->kind != kind || !(mask & lane))
+    meeting = &meeting_of(kind, mask, pc);
   meeting->arrived |= lane;
   make_waiting(fiber);
   if (meeting->arrived == mask) {

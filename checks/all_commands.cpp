@@ -1,0 +1,31 @@
+// All commands of `lab`.
+#include "checks/commands.hpp"
+
+namespace lab {
+
+static constexpr Command COMMANDS[] = {
+    {"test", test_command,
+     "test [full=1] [quick=1] [cheapest=N] [once=1] [turns=1] [seed=N]  acceptance of the linked stage"},
+    {"run", run_command, "run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=0|1] [scale=x]"},
+    {"fingerprint", fingerprint_command, "fingerprint BUG                        looks for a bug in this build"},
+    {"once", once_command, "once B H S D [causal]                one launch, for compute-sanitizer to watch"},
+    {"racecheck", racecheck_command, "racecheck [short=1]                    races, uninitialised reads, overruns"},
+    {"fuzz", fuzz_command,
+     "fuzz [seconds=N] [seed=K] [check=1]    random problems; a failure is shrunk and says how to repeat it"},
+    {"blindness", blindness_command, "blindness                              would the notes' inputs have shown it?"},
+    {"bench-cpu", bench_cpu_command, "bench-cpu                              what the CPU execution costs"},
+    {"bench", bench_command, "bench [shape=B,H,S,D[,causal];...|acceptance|long|all] [round=N] [out=FILE]"},
+    {"error-map", error_map_command,
+     "error-map [shape=B,H,S,D] [rows=A..B] [inputs=unit|probe] [fragments=measured|other] [predicted=1] [sample=N]"},
+    {"layouts", layouts_command,
+     "layouts [shape=B,H,S,D array=A]        fragments over lanes, rows over banks, as JSON", false},
+    {"trace-shared", trace_shared_command,
+     "trace-shared shape=B,H,S,D[,causal] [block=N] [arrays=A,B]    what a block does with its shared memory, as text"},
+    {"trace-waits", trace_waits_command,
+     "trace-waits shape=B,H,S,D[,causal] [block=N]    a block's named barriers, mbarriers, copies, products"},
+    {"plan", plan_command, "plan B H S D [causal]                how the stage launches a shape, as JSON", false},
+};
+
+std::span<const Command> commands() { return COMMANDS; }
+
+}  // namespace lab

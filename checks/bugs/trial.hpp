@@ -1,0 +1,32 @@
+// A launch of the linked stage, for whoever looks at what a kernel does beside what it should compute.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "common/backend.hpp"
+#include "common/fp16.hpp"
+#include "common/stage.hpp"
+#include "reference/inputs.hpp"
+
+namespace lab {
+
+// One launch on seeded inputs, with everything that can be observed of it.
+struct Trial {
+  Shape shape;
+  Family family{};
+  std::uint64_t seed = 1;
+  Inputs in;
+  LaunchPlan plan;
+  float scale = 0;
+  std::vector<fp16> out;  // poisoned with FP16_NAN before the launch
+  cudaError_t launched{}, finished{};
+  std::string message;            // of a refused launch or a failed kernel
+  std::vector<Finding> findings;  // with ExecOptions::check
+  bool ok() const { return launched == cudaSuccess && finished == cudaSuccess; }
+  std::string title() const;  // "unit inputs, (1,8,512,64), seed 1"
+};
+// `scale` multiplies the scores, 0 stands for default_scale(D).
+Trial run_trial(const Shape& shape, Family family = Family::unit, const ExecOptions& options = {},
+                std::uint64_t seed = 1, double scale = 0);
+
+}  // namespace lab
