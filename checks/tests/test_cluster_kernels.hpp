@@ -12,15 +12,15 @@ inline constexpr int THREADS = 64, MOST_BLOCKS = 4;
 using Kernel = void(const TensorMap* map, float* out);
 
 // --- kept, by clusters of any size ---------------------------------------------------------------------------------
-Kernel merge_by_st_async, merge_after_relaxed, store_then_barrier, load_between_barriers, store_then_arrive, store_then_one_arrives,
-    token_ring, multicast_halves, arrive_early_wait_late, loads_in_turns;
+Kernel merge_by_st_async, merge_after_relaxed, store_then_barrier, load_between_barriers, store_then_arrive,
+    store_then_one_arrives, token_ring, multicast_halves, arrive_early_wait_late, loads_in_turns;
 // --- kept, by clusters of two --------------------------------------------------------------------------------------
 Kernel queue_kept, store_before_carving;
 // --- broken, by clusters of two -------------------------------------------------------------------------------------
 Kernel store_before_start;
 Kernel exit_before_store, exit_before_load, exit_before_arrive, exit_before_st_async;
-Kernel relaxed_hands_on_nothing, relaxed_without_fence, read_before_barrier, read_before_bytes, written_under_readers, written_under_both_blocks, st_async_over_write,
-    queue_overrun, fifth_write_unordered;
+Kernel relaxed_hands_on_nothing, relaxed_without_fence, read_before_barrier, read_before_bytes, written_under_readers,
+    written_under_both_blocks, st_async_over_write, queue_overrun, fifth_write_unordered;
 Kernel init_not_ordered, bytes_too_many;
 Kernel wait_without_arrive, arrive_twice, one_warp_never_arrives, one_lane_never_arrives, rank_outside,
     barrier_elsewhere;

@@ -86,18 +86,6 @@ $(B)/flags: FORCE
 FORCE:
 .PHONY: FORCE
 
-# What the files of libtest.a have in common is parsed once. Not in the builds of make sanitize and make test-arm64, which show
-# an include that a file lacks.
-ifeq ($(B),build/cpu)
-PARSED := $(B)/parsed.hpp
-$(PARSED): common/cpu/parsed.hpp
-	@mkdir -p $(@D); cp $< $@
-$(PARSED).gch: $(PARSED) $(B)/flags
-	@$(CXX) $(CXXFLAGS) $(HOST_FLAGS) $(INCLUDES) -MMD -MP -MF $(PARSED).d -MT $@ -x c++-header $< -o $@
-$(filter-out %/main.o,$(TEST_OBJ)): $(PARSED).gch
-$(filter-out %/main.o,$(TEST_OBJ)): INCLUDES += -include $(PARSED)
-endif
-
 $(B)/obj/%.o: %.cpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(if $(filter $(HOST_TESTS),$<),$(HOST_TEST_FLAGS),$(HOST_FLAGS)) $(INCLUDES) -MMD -MP -c $< -o $@

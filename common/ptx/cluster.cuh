@@ -85,8 +85,8 @@ __device__ __forceinline__ void cluster_arrive() {
 }
 
 // barrier.cluster.arrive.relaxed.aligned: the same, and it says no more than that the block has started and, after
-// fence_mbarrier_init(), that the thread's mbarriers are initialised. What the thread stored before is not handed on; so
-// it need not wait for it, as the release does: that is compiled to a fence for the whole GPU.
+// fence_mbarrier_init(), that the thread's mbarriers are initialised. What the thread stored before is not handed on;
+// so it need not wait for it, as the release does: that is compiled to a fence for the whole GPU.
 __device__ __forceinline__ void cluster_arrive_relaxed() {
 #ifdef __CUDACC__
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" : : : "memory");

@@ -41,7 +41,7 @@ struct Tile {
   static constexpr int ROWS_PER_WARP = STRIPE, M = WARPS * STRIPE;  // query rows per block
   static constexpr int N = 128, AT_ONCE = D == 64 ? 2 : 1;          // keys per tile, and tiles
   static constexpr int HELD = D / 2, FINISHED = HELD / PARTS;  // floats of O that a thread has, and that it finishes
-  static constexpr unsigned PARTIAL_BYTES = (THREADS * FINISHED + THREADS / 4 * 4) * sizeof(float);
+  static constexpr unsigned partial_bytes() { return (THREADS * FINISHED + THREADS / 4 * 4) * sizeof(float); }
   static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
 };
 
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
       ptx::mbarrier_init(&smem.k_empty[slot], WARPS), ptx::mbarrier_init(&smem.v_empty[slot], WARPS);
     if constexpr (PARTS > 1) ptx::mbarrier_init(smem.merged, 1);
     ptx::fence_mbarrier_init();
-    if constexpr (PARTS > 1) ptx::mbarrier_arrive_expect_tx(smem.merged, T::PARTIAL_BYTES);
+    if constexpr (PARTS > 1) ptx::mbarrier_arrive_expect_tx(smem.merged, T::partial_bytes());
   }
   __syncwarp();
   if constexpr (PARTS > 1) ptx::cluster_arrive_relaxed();  // waited for before the first access to the other's memory
