@@ -41,7 +41,9 @@ struct Tile {
   static constexpr int ROWS_PER_WARP = STRIPE, M = WARPS * STRIPE;  // query rows per block
   static constexpr int N = 64;                                      // keys per tile
   static constexpr int HELD = D / 2, FINISHED = HELD / PARTS;  // floats of O that a thread has, and that it finishes
-  static constexpr unsigned partial_bytes() { return (THREADS * FINISHED + THREADS / 4 * 4) * sizeof(float); }
+  __host__ __device__ static constexpr unsigned partial_bytes() {
+    return (THREADS * FINISHED + THREADS / 4 * 4) * sizeof(float);
+  }
   static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
   // Where the L2 holds all heads, blocks go longest first over all of them; else head by head.
   __host__ __device__ static constexpr bool over_all_heads(bool causal, int S, int heads) {

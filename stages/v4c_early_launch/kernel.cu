@@ -39,7 +39,9 @@ struct Tile {
   static constexpr int ROWS_PER_WARP = STRIPE, M = WARPS * STRIPE;  // query rows per block
   static constexpr int N = 128, AT_ONCE = D == 64 ? 2 : 1;          // keys per tile, and tiles
   static constexpr int HELD = D / 2, FINISHED = HELD / PARTS;  // floats of O that a thread has, and that it finishes
-  static constexpr unsigned partial_bytes() { return (THREADS * FINISHED + THREADS / 4 * 4) * sizeof(float); }
+  __host__ __device__ static constexpr unsigned partial_bytes() {
+    return (THREADS * FINISHED + THREADS / 4 * 4) * sizeof(float);
+  }
   static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
 };
 
