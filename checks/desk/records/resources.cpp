@@ -48,13 +48,16 @@ std::map<std::string, std::size_t> dynamic_smem(const std::vector<std::string>& 
     const Json plan = parse_json(text, "lab plan");
     if (!plan.is_object() || !plan.contains("D") || !plan.contains("slots") || !plan.contains("dynamic_smem"))
       throw BadInput("lab plan: no D, slots or dynamic_smem in it");
+    if (plan.contains("kernel")) {  // its numbers may be others, and look like another kernel's slots
+      bytes[plan["kernel"].get<std::string>()] = plan["dynamic_smem"];
+      continue;
+    }
     const std::string kernel = "attention<" + plan["D"].dump();
     // A kernel's second number is its slots, or the rows that a warp owns (16 or more); a stage of one tile per D has
     // none.
     bytes[kernel + ">"] = bytes[kernel + "," + plan["slots"].dump() + ">"] = plan["dynamic_smem"];
     if (plan.contains("rows_per_warp") && plan["rows_per_warp"] >= 16)
       bytes[kernel + "," + plan["rows_per_warp"].dump() + ">"] = plan["dynamic_smem"];
-    if (plan.contains("kernel")) bytes[plan["kernel"].get<std::string>()] = plan["dynamic_smem"];
   }
   return bytes;
 }
