@@ -33,6 +33,7 @@ TEST_CASE("resources: dynamic shared memory comes from the plans of the launches
   const std::string named = plan(64, 4, 155648);
   const auto by_name = dynamic_smem({named.substr(0, named.size() - 1) + ", \"kernel\": \"attention<64,3,128,4>\"}"});
   CHECK(by_name.at("attention<64,3,128,4>") == 155648);
+  CHECK(!by_name.contains("attention<64,3>"));  // which may be another kernel's name
   CHECK_THROWS_AS(dynamic_smem({"{}"}), BadInput);
   CHECK_THROWS_AS(dynamic_smem({"refused"}), BadInput);
 }
