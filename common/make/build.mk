@@ -69,7 +69,7 @@ DESK_LIB := $(if $(SANITIZE)$(ARM64),$(DESK_SRC:%.cpp=$(B)/obj/%.o),build/desk-o
 # The desk's other programs, built where a target needs them: for patches, runs judged and mutants; for results, tables and pages.
 WORK := build/desk-work
 RECORDS := build/desk-records
-$(WORK) $(RECORDS) $(filter build/%,$(DESK_LIB)): FORCE
+$(WORK) $(RECORDS) $(filter build/desk-objects/%,$(DESK_LIB)): FORCE
 	@$(desk_make) $@
 # Tests that run no kernel. What executes kernels and watches them can differ on another machine, down to the bits; for these an
 # emulator is too slow, and nothing is expected of one.
