@@ -73,8 +73,8 @@ class Results:
         figure = self.bench["ceilings"].get(name)
         return figure["median"] if figure else None
 
-    def source(self):
-        b = self.bench
+    def source(self, run=None):
+        b = run or self.bench
         return f"{b['gpu']}, driver {b['driver']}, CUDA {b['cuda']}, PyTorch {b.get('torch', 'absent')}, {b['date'][:10]}"
 
 

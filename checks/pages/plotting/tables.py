@@ -9,6 +9,11 @@ def us(value):
     return "–" if value is None else f"{value:.2f}" if value < 100 else f"{value:.0f}"
 
 
+def ratio(a, b):
+    """How many times b goes into a, bold where that is less than once."""
+    return "–" if a is None or b is None else f"**{a / b:.2f}**" if a < b else f"{a / b:.2f}"
+
+
 def table(header, rows):
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     return lines + ["| " + " | ".join(row) + " |" for row in rows]
@@ -19,9 +24,7 @@ def ran_by(r):
 
 
 def ran_by_small(r):
-    b = r.small
-    return [f"<sub>{b['gpu']}, driver {b['driver']}, CUDA {b['cuda']}, PyTorch {b['torch']}, {b['date'][:10]}; `{b['command']}`, medians over all rounds. "
-            "v4c's launches overlap: it is a figure of its own.</sub>"]
+    return [f"<sub>{r.source(r.small)}; `{r.small['command']}`, medians over all rounds. v4c's launches overlap: it is a figure of its own.</sub>"]
 
 
 def table_ladder(r):
@@ -81,7 +84,7 @@ def table_steps(r):
         cells = []
         for shape in r.shapes:
             a, b = r.time(before, shape), r.time(after, shape)
-            cells.append("–" if a is None or b is None else f"**{a / b:.2f}**" if a < b else f"{a / b:.2f}")
+            cells.append(ratio(a, b))
         rows.append([f"{short(before)} → {short(after)}", *cells])
     return table(["step, times faster (bold: slower)", *map(title, r.shapes)], rows) + [""] + ran_by(r)
 
@@ -91,7 +94,6 @@ def table_small_step(r, name):
     times = {(c["program"], c["shape"]): c["figures"]["graph"]["median"] for c in r.small["cases"] if c["status"] == "ok"}
     stages = list(dict.fromkeys(c["program"] for c in r.small["cases"] if c["kind"] == "stage"))
     at = next(i for i, stage in enumerate(stages) if short(stage) == name)
-    ratio = lambda a, b: "–" if a is None or b is None else f"**{a / b:.2f}**" if a < b else f"{a / b:.2f}"
     rows = []
     for shape in dict.fromkeys(c["shape"] for c in r.small["cases"]):
         old, new, peer = (times.get((program, shape)) for program in (stages[at - 1] if at else None, stages[at], "torch_cudnn"))
@@ -108,7 +110,6 @@ def table_step(r, name):
     if at == 0:
         return [f"No committed run has timed {name} and the stage before it. <sub>{r.source()}.</sub>"]
     before, stage = r.stages[at - 1], r.stages[at]
-    ratio = lambda a, b: "–" if a is None or b is None else f"**{a / b:.2f}**" if a < b else f"{a / b:.2f}"
     rows = []
     for shape in r.shapes:
         old, new, flash = r.time(before, shape), r.time(stage, shape), r.time("torch_flash", shape)
@@ -138,7 +139,7 @@ def table_hopper(r):
 
 
 def table_small(r):
-    """Small problems: graph times of the run that has the stages made for them, and the best peer's over the last stage's."""
+    """Small problems: graph times of the run that has the stages made for them."""
     if r.small is None:
         raise Unusable("writeups/results/ has no small-*.json")
     cases = {(c["program"], c["shape"]): c for c in r.small["cases"]}
