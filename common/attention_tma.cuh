@@ -36,15 +36,24 @@ struct InputMaps {
   }
 };
 
+// Lets such a kernel ask for its shared memory, makes its maps and calls launch(maps).
+template <class Launch, class... Params>
+cudaError_t with_maps(const NamedKernel<Params...>& kernel, const LaunchPlan& plan, const AttentionArgs& a,
+                      Launch launch) {
+  if (const cudaError_t error = opt_in_smem(kernel, plan); error != cudaSuccess) return error;
+  InputMaps maps;
+  if (const cudaError_t error = maps.make(plan, a); error != cudaSuccess) return error;
+  return launch(maps);
+}
+
 // Launches such a kernel in a grid of its own; `heads` is what it takes in the place of H.
 template <class... Params>
 cudaError_t launch_with_maps(const NamedKernel<Params...>& kernel, const LaunchPlan& plan, const AttentionArgs& a,
                              dim3 grid, int heads) {
-  if (const cudaError_t error = opt_in_smem(kernel, plan); error != cudaSuccess) return error;
-  InputMaps maps;
-  if (const cudaError_t error = maps.make(plan, a); error != cudaSuccess) return error;
-  return launch(kernel.name.c_str(), kernel.function, grid, plan.block, plan.dynamic_smem, a.stream, maps.q, maps.k,
-                maps.v, a.out, heads, a.shape.S, a.scale, a.shape.causal);
+  return with_maps(kernel, plan, a, [&](const InputMaps& maps) {
+    return launch(kernel.name.c_str(), kernel.function, grid, plan.block, plan.dynamic_smem, a.stream, maps.q, maps.k,
+                  maps.v, a.out, heads, a.shape.S, a.scale, a.shape.causal);
+  });
 }
 
 // Launches such a kernel as planned.
@@ -57,13 +66,12 @@ cudaError_t launch_attention_tma(const NamedKernel<Params...>& kernel, const Lau
 template <class... Params>
 cudaError_t launch_clusters_tma(const NamedKernel<Params...>& kernel, const LaunchPlan& plan, const AttentionArgs& a,
                                 bool overlaps_previous = false) {
-  if (const cudaError_t error = opt_in_smem(kernel, plan); error != cudaSuccess) return error;
-  InputMaps maps;
-  if (const cudaError_t error = maps.make(plan, a); error != cudaSuccess) return error;
   const LaunchExtras extras{dim3(plan.parts), overlaps_previous};
   const dim3 grid(plan.grid.x * plan.parts, plan.grid.y, plan.grid.z);
-  return launch_with(extras, kernel.name.c_str(), kernel.function, grid, plan.block, plan.dynamic_smem, a.stream,
-                     maps.q, maps.k, maps.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  return with_maps(kernel, plan, a, [&](const InputMaps& maps) {
+    return launch_with(extras, kernel.name.c_str(), kernel.function, grid, plan.block, plan.dynamic_smem, a.stream,
+                       maps.q, maps.k, maps.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  });
 }
 
 // The same of a kernel (q, k, v, out, heads of all batches, S, scale, causal) whose blocks take one piece of the plan's
