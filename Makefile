@@ -14,10 +14,10 @@ GOALS := help list test show-bug reproduce-bug check-harness run racecheck fuzz 
 GOALS += patches edit-bug save-bug mutants
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
 GOALS += archs format format-check compile_commands.json test-arm64
-GOALS += bench bench-cpu peers profile probe-wmma probe-mma probe-wgmma
+GOALS += bench bench-cpu peers profile phases probe-wmma probe-mma probe-wgmma
 INNER_GOALS := test-builds sanitized tested-arm64
-GPU_GOALS := bench profile probe-wmma probe-mma probe-wgmma
-NO_BUG_GOALS := bench-cpu profile
+GPU_GOALS := bench profile phases probe-wmma probe-mma probe-wgmma
+NO_BUG_GOALS := bench-cpu profile phases
 WORDS := stage bug backend full turns q k v out causal scale seconds seed cases case check only shape rounds json sample new fix
 TOOL_WORDS := JOBS CXX CXXFLAGS HOST_CXX NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE ARM64 MAKE MAKEFLAGS SHELL
 include common/make/words.mk
@@ -123,6 +123,11 @@ peers:
 # One kernel under Nsight Compute.
 profile: $(RECORDS) $(FIXED_LAB)
 	$(one_stage)$(works)@$< profile $(FIXED_LAB) '$(or $(shape),2,8,2048,64)' '$(json)'
+
+# Where the microseconds of one launch go: parts of the kernel timed alone, and clocks read after each phase.
+PHASE_LABS := $(foreach p,$(basename $(notdir $(wildcard stages/$(STAGE)/phases/*.patch))),$(call lab_of,$(STAGE),phase-$(p)))
+phases: $(RECORDS) $(FIXED_LAB) $(PHASE_LABS)
+	$(one_stage)$(works)@$< phases '$(or $(shape),1,8,512,64)' '$(json)' $(filter %/lab,$^)
 
 # Figures and tables from what is committed under writeups/results/: no GPU. The check needs nothing but Python itself.
 plots: .venv/ready

@@ -15,6 +15,7 @@ static constexpr Command COMMANDS[] = {
     {"blindness", blindness_command, "blindness                              would the notes' inputs have shown it?"},
     {"bench-cpu", bench_cpu_command, "bench-cpu                              what the CPU execution costs"},
     {"bench", bench_command, "bench [shape=B,H,S,D[,causal];...|acceptance|long|all] [round=N] [out=FILE]"},
+    {"phases", phases_command, "phases shape=B,H,S,D[,causal]          time of a kernel or a part of one, unchecked"},
     {"error-map", error_map_command,
      "error-map [shape=B,H,S,D] [rows=A..B] [inputs=unit|probe] [fragments=measured|other] [predicted=1] [sample=N]"},
     {"layouts", layouts_command,

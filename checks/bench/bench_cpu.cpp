@@ -108,6 +108,9 @@ int bench_cpu_command(std::span<char*> args) {
 int bench_command(std::span<char*>) {
   throw BadInput("bench times kernels on a GPU, and this binary runs them on the CPU; bench-cpu says what that costs");
 }
+int phases_command(std::span<char*>) {
+  throw BadInput("phases are timed on a GPU, and this binary runs kernels on the CPU");
+}
 #endif
 
 }  // namespace lab

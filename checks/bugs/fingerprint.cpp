@@ -413,6 +413,7 @@ Part hangs(const Shape& shape, const ExpectedHang& wanted) {
   Part part;
   if (!can_schedule()) {
     part.expected = format("the kernel does not end: it still runs after %.0f s", HANG_SECONDS);
+    if (wanted.or_stops) part.expected += ", or is stopped with an error";
     std::FILE* pipe = popen((once_words(shape) + " 2>&1").c_str(), "r");
     if (!pipe) return cannot_look(part, "a launch in a process of its own did not come about");
     std::string printed;
@@ -420,11 +421,12 @@ Part hangs(const Shape& shape, const ExpectedHang& wanted) {
     while (std::fgets(line, sizeof line, pipe)) printed += line;
     const Ended ended = how_it_ended(pclose(pipe));
     if (ended == Ended::otherwise) return cannot_look(part, "a launch in a process of its own did not come about");
-    part.shown = ended == Ended::hung;
-    const std::string stop = part.shown ? "" : stopped_by(printed);
-    part.seen = text(shape) + (part.shown     ? ": it did, and its process was ended"
+    const bool hung = ended == Ended::hung;
+    const std::string stop = hung ? "" : stopped_by(printed);
+    part.shown = hung || (wanted.or_stops && !stop.empty());
+    part.seen = text(shape) + (hung           ? ": it did not, and its process was ended"
                                : stop.empty() ? ": it came to its end"
-                                              : ": it did not, it stopped: " + stop);
+                                              : ": it stopped: " + stop);
     return stop.empty() ? may_hide(part, ": the GPU's order did not bring the hang about") : part;
   }
   part.expected = std::string(wanted.under == Under::every ? "every" : "some") +

@@ -71,6 +71,7 @@ struct ExpectedHang {
   std::string waits_for, line, story = {};
   Under under = Under::every;
   std::vector<Copies> copies = {Copies::at_wait, Copies::at_issue};  // the times of copying to try
+  bool or_stops = false;  // what it does is not defined: on a GPU it may also be stopped with an error
 };
 Part hangs(const Shape& shape, const ExpectedHang& hang);
 // Schedules and copy modes give different outputs. On a GPU: repeated launches differ, or one is wrong.

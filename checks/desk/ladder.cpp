@@ -95,6 +95,15 @@ std::vector<const Bug*> Ladder::bugs(const std::string& name, const std::string&
                  "'; the nearest are: " + joined(nearest(bug, names_of(all)), " ") + " - see 'make list'");
 }
 
+std::vector<std::string> phases_of(const std::string& stage, const std::string& root) {
+  std::vector<std::string> names;
+  std::error_code none;  // most stages have none
+  for (const auto& entry : fs::directory_iterator(fs::path(root) / "stages" / stage / "phases", none))
+    if (entry.path().extension() == ".patch") names.push_back("phase-" + entry.path().stem().string());
+  std::ranges::sort(names);
+  return names;
+}
+
 Ladder read_ladder(const std::string& root) {
   const fs::path stages = fs::path(root) / "stages";
   if (!fs::is_directory(stages)) throw BadInput("there is no " + stages.string() + "; run from the repository's root");

@@ -47,6 +47,9 @@ struct Ladder {
   std::vector<const Bug*> bugs(const std::string& name, const std::string& bug) const;
 };
 
+// The parts of a stage's kernel that can be timed alone, "phase-NAME" by name: stages/STAGE/phases/NAME.patch.
+std::vector<std::string> phases_of(const std::string& stage, const std::string& root = ".");
+
 // Everything below root/stages. Throws BadInput where a file is not as it must be.
 Ladder read_ladder(const std::string& root = ".");
 

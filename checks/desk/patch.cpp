@@ -186,6 +186,8 @@ Patch read_patch(const std::string& path) {
 }
 
 std::string patch_path(const std::string& stage, const std::string& bug) {
+  constexpr std::string_view PHASE = "phase-";
+  if (bug.starts_with(PHASE)) return "stages/" + stage + "/phases/" + bug.substr(PHASE.size()) + ".patch";
   return "stages/" + stage + "/bugs/" + bug + ".patch";
 }
 

@@ -41,7 +41,7 @@ Patch parse_patch(const std::string& path, std::string_view text);
 // Reads the file `path`, relative to the repository's root. Throws BadInput.
 Patch read_patch(const std::string& path);
 
-// "stages/STAGE/bugs/BUG.patch"
+// "stages/STAGE/bugs/BUG.patch"; of a part of a kernel, phase-NAME, "stages/STAGE/phases/NAME.patch".
 std::string patch_path(const std::string& stage, const std::string& bug);
 
 // One line of a patched source: its text, and where a reader finds it.

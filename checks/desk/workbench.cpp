@@ -98,9 +98,12 @@ std::string readable(const Patch& patch, const std::string& text, const std::str
 
 std::vector<Surveyed> survey_patches(const std::string& root, bool renew) {
   std::vector<Surveyed> all;
-  for (const Stage& stage : read_ladder(root).stages)
-    for (const Bug& bug : stage.bugs) {
-      Surveyed one{at(root, patch_path(stage.dir, bug.name)), "", false};
+  for (const Stage& stage : read_ladder(root).stages) {
+    std::vector<std::string> names;
+    for (const Bug& bug : stage.bugs) names.push_back(bug.name);
+    std::ranges::copy(phases_of(stage.dir, root), std::back_inserter(names));
+    for (const std::string& name : names) {
+      Surveyed one{at(root, patch_path(stage.dir, name)), "", false};
       try {
         const Patch patch = read_patch(one.path);
         if (patch.source != kernel_of(stage.dir))
@@ -116,6 +119,7 @@ std::vector<Surveyed> survey_patches(const std::string& root, bool renew) {
       }
       all.push_back(one);
     }
+  }
   return all;
 }
 

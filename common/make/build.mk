@@ -1,5 +1,5 @@
 # How things are built. A binary is a stage's kernel.cu, compiled for one backend with at most one bug's patch applied, linked
-# with the harness: build/<backend>/<stage>/<variant>/lab, where the variant is fixed, checked (CPU, instrumented) or bug-<name>;
+# with the harness: build/<backend>/<stage>/<variant>/lab, where the variant is fixed, checked (CPU, instrumented), bug-<name> or phase-<name>;
 # on the CPU `tester` beside it can do what a stage's test needs, and no more.
 # Bug builds on the CPU are instrumented too; the checker sleeps until a test wakes it.
 .SECONDEXPANSION:
@@ -103,7 +103,9 @@ $(B)/obj/%.o: %.cu $(B)/flags
 # $* is STAGE/VARIANT.
 variant_of = $(notdir $(1))
 stage_of = $(patsubst %/,%,$(dir $(1)))
-planted_in = $(patsubst bug-%,%,$(filter bug-%,$(call variant_of,$(1))))
+planted_in = $(patsubst bug-%,%,$(filter bug-% phase-%,$(call variant_of,$(1))))
+# phase-NAME is a part of a kernel, to be timed (make phases).
+patch_in = $(if $(filter phase-%,$(call planted_in,$(1))),phases/$(patsubst phase-%,%,$(call planted_in,$(1))),bugs/$(call planted_in,$(1))).patch
 # Of a mutant there are two: mutant-NAME, instrumented, and draft-NAME, plain and quick to compile, which mostly is enough.
 draft_in = $(patsubst draft-%,%,$(filter draft-%,$(call variant_of,$(1))))
 mutant_in = $(patsubst mutant-%,%,$(filter mutant-%,$(call variant_of,$(1))))$(call draft_in,$(1))
@@ -117,7 +119,7 @@ else
 endif
 
 # The kernel with a bug's patch applied, or with a mistake that nobody planted. #line directives in it name the lines of kernel.cu and of the patch.
-$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(if $$(call planted_in,$$*),stages/$$(call stage_of,$$*)/bugs/$$(call planted_in,$$*).patch,checks/mutants/mutants.txt checks/desk/mutants.cpp $(wildcard common/*.cuh common/*/*.cuh)) checks/desk/patch.cpp | $(WORK)
+$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(if $$(call planted_in,$$*),stages/$$(call stage_of,$$*)/$$(call patch_in,$$*),checks/mutants/mutants.txt checks/desk/mutants.cpp $(wildcard common/*.cuh common/*/*.cuh)) checks/desk/patch.cpp | $(WORK)
 	@$(WORK) $(if $(call planted_in,$*),patch,mutate) $(call stage_of,$*) $(call planted_in,$*)$(call mutant_in,$*) $@
 
 # How the kernel was built, for the binary to say.

@@ -4,7 +4,7 @@
 // are needed, before anybody meets anybody, and nothing is divided by a number that only the launch knows. The slots
 // are empty then, and nobody waits for them to be; where no tile is to come, nobody says that one is free. Fewer,
 // longer steps: tiles of 128 keys, at D = 64 two of them under one maximum, whose scores are both begun before it is
-// taken.
+// taken; one without a partner comes alone. The last product is still under way while the row sums are put together.
 //
 //   for each pair of K/V tiles t, t + 1:  s = Q K(t) and s' = Q K(t + 1) begin
 //     when both are there:                n = max(m, rowmax(s), rowmax(s'));  l, O times 2^(m - n), m = n;
@@ -109,15 +109,12 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   const int tiles = ceil_div(all_tiles * (rank + 1), PARTS) - first;
 
   // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
-  const int rounded = ceil_div(tiles, T::AT_ONCE) * T::AT_ONCE;
-  // The first key of tile t. One that fills up a pair begins where there are no more keys, and arrives as zeros.
-  const auto first_key = [&](int t) { return t < tiles ? (first + t) * N : S; };
   // By one thread: tile t into its slot.
   const auto request = [&](const TensorMap& map, half* ring, ptx::MBarrier* full, int t) {
     const int slot = t % SLOTS;
-    if (t >= rounded) return;
+    if (t >= tiles) return;
     ptx::mbarrier_arrive_expect_tx(&full[slot], T::TILE_BYTES);
-    ptx::tma_load_4d(ring + slot * N * D, &map, 0, first_key(t), 0, head, &full[slot]);
+    ptx::tma_load_4d(ring + slot * N * D, &map, 0, (first + t) * N, 0, head, &full[slot]);
   };
   if (threadIdx.x == 0) {
     ptx::mbarrier_init(smem.q_full, 1);
@@ -150,11 +147,11 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     __syncthreads();
   }
   // As wgmma leaves them: columns 8 i + c and the next of row g of the stripe in [4 i], [4 i + 1], of row g + 8 in [4 i
-  // + 2], [4 i + 3]. s holds scores, later weights, with keys for columns; p the weights as halves, 16 keys in [n].
+  // + 2], [4 i + 3]. A tile's s holds scores, later weights, with keys for columns; p the weights as halves, 16 keys in
+  // [n].
   float o[D / 2] = {};
-  unsigned p[N / 16][4];
-  float reference[2] = {-INFINITY, -INFINITY};  // what p's exponents are relative to
-  float row_sum[2] = {};                        // the lane's own columns' part of it
+  float reference[2] = {-INFINITY, -INFINITY}, base[2];  // what p's exponents are relative to
+  float row_sum[2] = {};                                 // the lane's own columns' part of it
   // 16 columns further are 32 bytes of a slab's row, 16 keys of V 16 rows of 128 bytes.
   const auto columns = [](int rows, int kk) { return unsigned(kk / 4 * rows * 128 + kk % 4 * 32); };
   const ptx::Descriptor q_at = ptx::wgmma_descriptor(smem.sQ, 16, 1024);
@@ -169,7 +166,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
       ptx::wgmma<N>(s, ptx::advance(q_at, columns(M, kk)), ptx::advance(slot, columns(N, kk)), kk > 0);
     ptx::wgmma_commit();
   };
-  const auto begin_pv = [&](int t) {
+  const auto begin_pv = [&](const unsigned(&p)[N / 16][4], int t) {
     ptx::mbarrier_wait(&smem.v_full[t % SLOTS], t / SLOTS % 2);
     const ptx::Descriptor slot = ptx::advance(v_at, t % SLOTS * T::TILE_BYTES);
     ptx::wgmma_fence();
@@ -181,40 +178,29 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   // The last key that each of the lane's rows sees.
   const int last_key[2] = {min(q0 + first_row + g + (causal ? 0 : S), S - 1),
                            min(q0 + first_row + g + 8 + (causal ? 0 : S), S - 1)};
-
-  // --- Mainloop: AT_ONCE K/V tiles at a time ----------------------------------------------------------------
-  for (int t = 0; t < rounded; t += T::AT_ONCE) {
-    float s[T::AT_ONCE][N / 2];
+  // Hidden keys' scores of tile t become -inf.
+  const auto mask = [&](float(&s)[N / 2], int t) {
+    const int key = (first + t) * N;
+    // Only a tile on the diagonal or at the end of the keys has anything to hide.
+    if (key + N <= S && (!causal || key + N <= q0 + first_row + 1)) return;
 #pragma unroll
-    for (int i = 0; i < T::AT_ONCE; ++i) begin_qk(s[i], t + i);
-
-    float tile_max[2] = {-INFINITY, -INFINITY};
+    for (int h = 0; h < 2; ++h)
 #pragma unroll
-    for (int i = 0; i < T::AT_ONCE; ++i) {
-      if (i + 1 < T::AT_ONCE)
-        ptx::wgmma_wait<1>();
-      else
-        ptx::wgmma_wait<0>();
-      ptx::keep(s[i]);
-      // Only a tile on the diagonal or at the end of the keys has anything to hide.
-      const int key = first_key(t + i);
-      if (key + N > S || (causal && key + N > q0 + first_row + 1)) {
+      for (int n = 0; n < N / 8; ++n)
 #pragma unroll
-        for (int h = 0; h < 2; ++h)
+        for (int e = 0; e < 2; ++e)
+          if (8 * n + e > last_key[h] - key - c) s[4 * n + 2 * h + e] = -INFINITY;
+  };
+  // The lane's own columns' part of the rows' maximum.
+  const auto raise = [&](float(&highest)[2], const float(&s)[N / 2]) {
 #pragma unroll
-          for (int n = 0; n < N / 8; ++n)
-#pragma unroll
-            for (int e = 0; e < 2; ++e)
-              if (8 * n + e > last_key[h] - key - c) s[i][4 * n + 2 * h + e] = -INFINITY;
-      }
-#pragma unroll
-      for (int n = 0; n < N / 2; ++n) tile_max[n / 2 % 2] = fmaxf(tile_max[n / 2 % 2], s[i][n]);
-    }
-
-    float base[2];
+    for (int n = 0; n < N / 2; ++n) highest[n / 2 % 2] = fmaxf(highest[n / 2 % 2], s[n]);
+  };
+  // l and O relative to a maximum that takes these scores in.
+  const auto new_reference = [&](const float(&highest)[2]) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      const float higher = fmaxf(reference[h], quad_max(tile_max[h]) * unit);
+      const float higher = fmaxf(reference[h], quad_max(highest[h]) * unit);
       base[h] = higher == -INFINITY ? 0.0f : higher;  // a row that has still seen nothing stays empty
       const float rescale = ptx::ex2(reference[h] - base[h]);
       reference[h] = higher;
@@ -222,52 +208,107 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
 #pragma unroll
       for (int d = 0; d < D / 8; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
     }
+  };
+  // s becomes 2^(s - n), and is added up.
+  const auto weights = [&](float(&s)[N / 2]) {
 #pragma unroll
-    for (int i = 0; i < T::AT_ONCE; ++i) {
+    for (int h = 0; h < 2; ++h) {
+      float sum = 0.0f;
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        float sum = 0.0f;
-#pragma unroll
-        for (int n = 0; n < N / 8; ++n) {
-          float &p0 = s[i][4 * n + 2 * h], &p1 = s[i][4 * n + 2 * h + 1];
-          p0 = ptx::ex2(p0 * unit - base[h]), p1 = ptx::ex2(p1 * unit - base[h]);
-          sum += p0 + p1;
-        }
-        row_sum[h] += sum;
+      for (int n = 0; n < N / 8; ++n) {
+        float &p0 = s[4 * n + 2 * h], &p1 = s[4 * n + 2 * h + 1];
+        p0 = ptx::ex2(p0 * unit - base[h]), p1 = ptx::ex2(p1 * unit - base[h]);
+        sum += p0 + p1;
       }
-      if (i > 0) {
-        ptx::wgmma_wait<0>();
-        ptx::keep(o);
-      }
-#pragma unroll
-      for (int n = 0; n < N / 4; ++n) p[n / 4][n % 4] = half_pair(s[i][2 * n], s[i][2 * n + 1]);
-      begin_pv(t + i);
+      row_sum[h] += sum;
     }
+  };
+  const auto pack = [&](unsigned(&p)[N / 16][4], const float(&s)[N / 2]) {
+#pragma unroll
+    for (int n = 0; n < N / 4; ++n) p[n / 4][n % 4] = half_pair(s[2 * n], s[2 * n + 1]);
+  };
+  // All of tile t has been read: it may be overwritten.
+  const auto refill = [&](int t) {
+    const int slot = t % SLOTS;
+    if (t + SLOTS >= tiles) return;
+    if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[slot]), ptx::mbarrier_arrive(&smem.v_empty[slot]);
+    if (threadIdx.x == 0) {
+      ptx::mbarrier_wait(&smem.k_empty[slot], t / SLOTS % 2);
+      request(k, smem.sK, smem.k_full, t + SLOTS);
+      ptx::mbarrier_wait(&smem.v_empty[slot], t / SLOTS % 2);
+      request(v, smem.sV, smem.v_full, t + SLOTS);
+    }
+  };
+
+  // --- Mainloop: at D = 64 two K/V tiles at a time; the last product is still under way when it ends ---------
+  int t = 0;
+  if constexpr (T::AT_ONCE == 2)
+    while (t + 1 < tiles) {
+      float s0[N / 2], s1[N / 2], highest[2] = {-INFINITY, -INFINITY};
+      unsigned p[N / 16][4];
+      begin_qk(s0, t);
+      begin_qk(s1, t + 1);
+      ptx::wgmma_wait<1>();
+      ptx::keep(s0);
+      mask(s0, t);
+      raise(highest, s0);
+      ptx::wgmma_wait<0>();
+      ptx::keep(s1);
+      mask(s1, t + 1);
+      raise(highest, s1);
+      new_reference(highest);
+      weights(s0);
+      pack(p, s0);
+      begin_pv(p, t);
+      weights(s1);
+      ptx::wgmma_wait<0>();
+      ptx::keep(o);
+      pack(p, s1);
+      begin_pv(p, t + 1);
+      t += 2;
+      if (t == tiles) break;
+      ptx::wgmma_wait<0>();
+      ptx::keep(o);
+      refill(t - 2);
+      refill(t - 1);
+    }
+  while (t < tiles) {
+    float s[N / 2], highest[2] = {-INFINITY, -INFINITY};
+    unsigned p[N / 16][4];
+    begin_qk(s, t);
+    ptx::wgmma_wait<0>();
+    ptx::keep(s);
+    mask(s, t);
+    raise(highest, s);
+    new_reference(highest);
+    weights(s);
+    pack(p, s);
+    begin_pv(p, t);
+    ++t;
+    if (t == tiles) break;
     ptx::wgmma_wait<0>();
     ptx::keep(o);
-    for (int i = t; i < t + T::AT_ONCE && i + SLOTS < rounded; ++i) {
-      const int slot = i % SLOTS;
-      if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[slot]), ptx::mbarrier_arrive(&smem.v_empty[slot]);
-      if (threadIdx.x == 0) {
-        ptx::mbarrier_wait(&smem.k_empty[slot], i / SLOTS % 2);
-        request(k, smem.sK, smem.k_full, i + SLOTS);
-        ptx::mbarrier_wait(&smem.v_empty[slot], i / SLOTS % 2);
-        request(v, smem.sV, smem.v_full, i + SLOTS);
-      }
-    }
+    refill(t - 1);
   }
 
   // --- Merge: block r finishes the columns from r D / 2 on ---------------------------------------------------
   float own[T::FINISHED];
   row_sum[0] = quad_sum(row_sum[0]), row_sum[1] = quad_sum(row_sum[1]);
+  if constexpr (PARTS == 1) {
+    ptx::wgmma_wait<0>();
+    ptx::keep(o);
 #pragma unroll
-  for (int i = 0; i < T::FINISHED; ++i) own[i] = rank == 0 ? o[i] : o[T::HELD - T::FINISHED + i];
-  if constexpr (PARTS > 1) {
+    for (int i = 0; i < T::FINISHED; ++i) own[i] = o[i];
+  } else {
     ptx::cluster_wait();
     const ptx::RemoteShared merged = ptx::mapa(smem.merged, other);
     const auto send = [&](float* to, float a, float b, float c, float d) {
       ptx::st_async(ptx::mapa(to, other), make_float4(a, b, c, d), merged);
     };
+    ptx::wgmma_wait<0>();
+    ptx::keep(o);
+#pragma unroll
+    for (int i = 0; i < T::FINISHED; ++i) own[i] = rank == 0 ? o[i] : o[T::HELD - T::FINISHED + i];
 #pragma unroll
     for (int i = 0; i < T::FINISHED; i += 4) {
       float x[4];

@@ -18,6 +18,7 @@
 #include "checks/acceptance/tolerance.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bench/gpu/device.hpp"
+#include "checks/bench/gpu/stopwatch.hpp"
 #include "checks/commands.hpp"
 #include "common/backend.hpp"
 #include "common/stage.hpp"
@@ -27,6 +28,8 @@ namespace lab {
 namespace {
 
 using gpu::Buffer;
+using gpu::Stopwatch;
+using gpu::Stream;
 
 constexpr double SLOWEST_CALL = 2e6;   // us: a slower case is left out
 constexpr int FEWEST_LAUNCHES = 20;    // in a graph
@@ -60,44 +63,6 @@ struct Set {
   Buffer<half> q, k, v, out;
   Buffer<half> right;  // what the kernel computed before it was timed, found right
   explicit Set(std::size_t size) : q(size), k(size), v(size), out(size), right(size) {}
-};
-
-class Stream {
- public:
-  Stream() { check_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreate"); }
-  ~Stream() { cudaStreamDestroy(stream_); }
-  operator cudaStream_t() const { return stream_; }
-
- private:
-  cudaStream_t stream_ = nullptr;
-};
-
-class Stopwatch {
- public:
-  Stopwatch() {
-    check_cuda(cudaEventCreate(&start_), "cudaEventCreate");
-    check_cuda(cudaEventCreate(&stop_), "cudaEventCreate");
-  }
-  ~Stopwatch() { cudaEventDestroy(start_), cudaEventDestroy(stop_); }
-  // Microseconds between two events around `work`; `meanwhile` runs on the host while the GPU is busy.
-  template <class Work, class Meanwhile>
-  double time(cudaStream_t stream, Work work, Meanwhile meanwhile) {
-    check_cuda(cudaEventRecord(start_, stream), "cudaEventRecord");
-    work();
-    check_cuda(cudaEventRecord(stop_, stream), "cudaEventRecord");
-    meanwhile();
-    check_cuda(cudaEventSynchronize(stop_), "the timed launches");
-    float milliseconds = 0;
-    check_cuda(cudaEventElapsedTime(&milliseconds, start_, stop_), "cudaEventElapsedTime");
-    return 1000.0 * milliseconds;
-  }
-  template <class Work>
-  double time(cudaStream_t stream, Work work) {
-    return time(stream, work, [] {});
-  }
-
- private:
-  cudaEvent_t start_ = nullptr, stop_ = nullptr;
 };
 
 class CaseTimer {

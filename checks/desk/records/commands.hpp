@@ -4,9 +4,10 @@
 
 namespace lab::desk {
 
-// run_bench.cpp, run_profile.cpp: what is measured on a GPU
+// run_bench.cpp, run_profile.cpp, run_phases.cpp: what is measured on a GPU
 int bench_command(const Args& args);
 int profile_command(const Args& args);
+int phases_command(const Args& args);
 
 // run_sanitizer.cpp: what compute-sanitizer left behind, and on which machine
 int machine_command(const Args& args);

@@ -9,6 +9,7 @@ namespace {
 constexpr Command COMMANDS[] = {
     {"bench", bench_command, "bench SHAPES ROUNDS JSON STAGE LAB...  times stages and PyTorch in turns; bench-1"},
     {"profile", profile_command, "profile LAB SHAPE [JSON]               one launch under Nsight Compute; profile-1"},
+    {"phases", phases_command, "phases SHAPE JSON LAB...                a kernel beside its parts; phases-1"},
     {"resources", resources_command,
      "resources LABS [JSON]                  registers, shared memory, spills; resources-1"},
     {"archs", archs_command, "archs                                  every stage for every architecture it claims"},

@@ -16,8 +16,9 @@ std::vector<Part> look() {
                             {"st.async to block 1 of the cluster, which has ended: its shared memory is gone"}));
     parts.push_back(checker_reports(CAUSAL, {Finding::Kind::early_exit, "", "ptx::st_async("}));
   } else {
-    // What the stores do is not defined; the bytes that the other block waits for do not come.
-    parts.push_back(hangs(CAUSAL, {.waits_for = "phase 0 of merged", .line = "ptx::mbarrier_wait(smem.merged"}));
+    // What the stores do is not defined, and the bytes that the other block waits for do not come.
+    parts.push_back(
+        hangs(CAUSAL, {.waits_for = "phase 0 of merged", .line = "ptx::mbarrier_wait(smem.merged", .or_stops = true}));
   }
   const Trial t = run_trial(EVERY_BLOCK_BUSY);
   parts.push_back(right_by_luck(t, attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v),

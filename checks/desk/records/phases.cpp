@@ -1,0 +1,104 @@
+#include "checks/desk/records/phases.hpp"
+
+#include <algorithm>
+#include <regex>
+#include <sstream>
+
+#include "checks/acceptance/format.hpp"
+#include "checks/desk/desk.hpp"
+#include "checks/desk/records/json_text.hpp"
+#include "reference/bad_input.hpp"
+
+namespace lab::desk {
+namespace {
+
+template <class X>
+X at_share(std::vector<X> values, double share) {
+  std::ranges::sort(values);
+  return values[std::size_t(share * double(values.size() - 1) + 0.5)];
+}
+
+struct Row {
+  std::string name;
+  unsigned median, p10, p90;
+};
+std::vector<Row> rows_of(const std::vector<Part>& parts, const std::map<int, std::string>& names) {
+  std::vector<Row> rows;
+  for (const Part& part : parts)
+    for (const auto& [number, clocks] : part.seen.stamps) {
+      const auto name = names.find(number);
+      if (name == names.end()) throw BadInput("stamp " + std::to_string(number) + " has no name in its patch");
+      rows.push_back({name->second, at_share(clocks, 0.5), at_share(clocks, 0.1), at_share(clocks, 0.9)});
+    }
+  return rows;
+}
+
+// A kernel that reads its clock is no part of the sum.
+bool is_timed(const Part& part) { return part.seen.stamps.empty(); }
+
+}  // namespace
+
+PhasesOutput read_phases_output(const std::string& text, const std::string& what) {
+  PhasesOutput out;
+  for (const std::string& line : lines_of(text)) {
+    std::istringstream words(line);
+    std::string kind;
+    words >> kind;
+    if (kind == "time") {
+      for (double us; words >> us;) out.us.push_back(us);
+    } else if (kind == "stamp") {
+      int number = 0;
+      words >> number;
+      for (unsigned clocks; words >> clocks;) out.stamps[number].push_back(clocks);
+    }
+  }
+  if (out.us.empty()) throw BadInput(what + " printed no time");
+  return out;
+}
+
+std::map<int, std::string> stamp_names(const Patch& patch) {
+  const std::regex line(R"(^\s*stamp\((\d+)\);\s*// (.+)$)");
+  std::map<int, std::string> names;
+  for (const Hunk& hunk : patch.hunks)
+    for (const PatchLine& added : hunk.lines) {
+      std::smatch found;
+      if (added.kind == '+' && std::regex_match(added.text, found, line)) names[std::stoi(found[1])] = found[2];
+    }
+  return names;
+}
+
+std::string phases_text(const PhasesFacts& facts, const std::vector<Part>& parts,
+                        const std::map<int, std::string>& names) {
+  std::string out = facts.stage + ", " + facts.shape + ": " + facts.gpu + "\n";
+  out += "us per launch in a graph, median (least to most); each line does what the one before does, and more\n";
+  for (const Part& part : parts)
+    if (is_timed(part))
+      out += format("%8.2f (%.2f to %.2f)  %s\n", at_share(part.seen.us, 0.5), at_share(part.seen.us, 0),
+                    at_share(part.seen.us, 1), part.what.c_str());
+  const auto rows = rows_of(parts, names);
+  if (!rows.empty()) out += "clocks from a block's start until, median (10th to 90th percentile of the blocks)\n";
+  for (const Row& row : rows) out += format("%8u (%u to %u)  %s\n", row.median, row.p10, row.p90, row.name.c_str());
+  return out;
+}
+
+std::string phases_json(const PhasesFacts& facts, const std::vector<Part>& parts,
+                        const std::map<int, std::string>& names) {
+  std::string timed, stamped;
+  for (const Part& part : parts)
+    if (is_timed(part))
+      timed += (timed.empty() ? "    " : ",\n    ") + one_line({{"what", part.what},
+                                                                {"us", at_share(part.seen.us, 0.5)},
+                                                                {"least", at_share(part.seen.us, 0)},
+                                                                {"most", at_share(part.seen.us, 1)}});
+  for (const Row& row : rows_of(parts, names))
+    stamped += (stamped.empty() ? "    " : ",\n    ") +
+               one_line({{"name", row.name}, {"median", row.median}, {"p10", row.p10}, {"p90", row.p90}});
+  return "{\n  \"schema\": \"phases-1\",\n  " + members({{"stage", facts.stage}, {"shape", facts.shape}}) + ",\n  " +
+         members({{"gpu", facts.gpu}, {"driver", facts.driver}, {"cuda", facts.cuda}}) + ",\n  " +
+         members({{"date", facts.date}, {"commit", facts.commit}}) + ",\n  " +
+         members({{"command", "make stage=" + facts.stage + " phases shape=" + facts.shape},
+                  {"clock_mhz", std::stoi(facts.clock_mhz)}}) +
+         ",\n  \"parts\": [\n" + timed + "\n  ],\n  \"phases\": [\n" + stamped + "\n  ]\n}\n";
+}
+
+}  // namespace lab::desk
