@@ -66,8 +66,8 @@ def data_roofline(r):
 
 
 def draw_roofline(plt, d):
-    figure, (axes, below) = plt.subplots(2, 1, figsize=(8.6, 9.2), height_ratios=[1.25, 1])
-    figure.subplots_adjust(left=0.085, right=0.755, top=0.965, bottom=0.135, hspace=0.29)
+    figure, (axes, below) = plt.subplots(2, 1, figsize=(8.6, 12), height_ratios=[1, 1.25])
+    figure.subplots_adjust(left=0.085, right=0.755, top=0.975, bottom=0.105, hspace=0.22)
     x = [8, 16384]
     if d["copy"] and d["matrix"]:
         ridge = d["matrix"] / (d["copy"] * 1e-3)
@@ -103,12 +103,13 @@ def draw_roofline(plt, d):
         below.plot([reached], [y], marker="o", markersize=9, color=BLACK, linestyle="")
         binding = min(roofs, key=roofs.get)
         below.text(reached / 1.25, y, f"{reached:.1f}", fontsize=8, ha="right", va="center")
-        below.text(lowest, y - 0.32, f"{100 * shares[binding]:.0f} % of {binding}", fontsize=7, ha="center")
+        furthest = max(value for value in roofs.values() if value < 4000)
+        below.text(furthest * 1.25, y, f"{100 * shares[binding]:.0f} % of {binding}", fontsize=7, va="center")
         for name, _, colour, marker in ROOFS:
             if name in roofs and roofs[name] < 4000:
                 below.plot([roofs[name]], [y], marker=marker, markersize=8, color=colour, linestyle="")
     below.set_xscale("log")
-    below.set_xlim(1, 5000)
+    below.set_xlim(1, 40000)
     below.set_yticks(range(len(d["own"])), [short(s) for s, *_ in d["own"]])
     below.set_ylim(len(d["own"]) - 0.5, -0.7)
     below.set_xlabel(f"TFLOP/s on {title(d['shape'])}")
@@ -125,29 +126,37 @@ def draw_roofline(plt, d):
 
 
 def data_stalls(r):
-    return {"source": r.source(), "stalls": [[p["stage"], p["shape"], p["kernel"], p["metrics"]["smsp__inst_executed.sum"] / row_tiles(p["shape"]), stall_shares(p)]
+    one = next(p for p in r.profiles if p["shape"] in PROFILED)
+    return {"source": f"{one['gpu']}, driver {one['driver']}, ncu {one['ncu'].split()[0]}, {one['date'][:10]}", "stalls": [[p["stage"], p["shape"], p["kernel"], p["metrics"]["smsp__inst_executed.sum"] / row_tiles(p["shape"]), stall_shares(p)]
             for s in r.stages for shape in PROFILED if (p := r.profile(s, shape))]}
 
 
 def draw_stalls(plt, d):
-    height = max(5.4, 1.8 + 0.36 * len(d["stalls"]))
-    figure, axes = plt.subplots(figsize=(9.5, height))
-    figure.subplots_adjust(left=0.2, right=0.97, top=1 - 0.86 / height, bottom=0.92 / height)
+    shapes = list(dict.fromkeys(shape for _, shape, *_ in d["stalls"]))
+    stages = list(dict.fromkeys(stage for stage, *_ in d["stalls"]))
+    height = 2.3 + 0.27 * len(stages)
+    figure, panels = plt.subplots(1, len(shapes), figsize=(10.5, height), sharey=True, squeeze=False)
+    figure.subplots_adjust(left=0.055, right=0.985, top=1 - 1.05 / height, bottom=1.05 / height, wspace=0.07)
     shown = list(STALLS)
-    for y, (stage, shape, kernel, instructions, shares) in enumerate(d["stalls"]):
-        left = 0
-        for i, name in enumerate([*shown, "other"]):
-            value = shares.get(name, 0) if name != "other" else sum(v for n, v in shares.items() if n not in shown)
-            axes.barh(y, 100 * value, left=100 * left, height=0.76, color=COLOURS[i], hatch=HATCHES[i], edgecolor="white", linewidth=0.5)
-            left += value
-        axes.text(101, y, f"{instructions:.0f}", va="center", fontsize=8)
-    axes.text(101, -0.95, "instr.*", fontsize=8, va="center")
-    axes.set_yticks(range(len(d["stalls"])), [f"{short(s)}  {title(shape)}" for s, shape, *_ in d["stalls"]], fontsize=8)
-    axes.invert_yaxis()
-    axes.set_xlim(0, 108)
-    axes.set_xticks(range(0, 101, 20))
-    axes.set_xlabel("share of the time of a resident warp, %")
+    for shape, axes in zip(shapes, panels[0]):
+        for stage, of, kernel, instructions, shares in d["stalls"]:
+            if of != shape:
+                continue
+            y, left = stages.index(stage), 0
+            for i, name in enumerate([*shown, "other"]):
+                value = shares.get(name, 0) if name != "other" else sum(v for n, v in shares.items() if n not in shown)
+                axes.barh(y, 100 * value, left=100 * left, height=0.78, color=COLOURS[i], hatch=HATCHES[i], edgecolor="white", linewidth=0.5)
+                left += value
+            axes.text(101, y, f"{instructions:.0f}", va="center", fontsize=8)
+        axes.text(101, -1, "instr.*", fontsize=8, va="center")
+        axes.set_ylim(len(stages) - 0.4, -0.6)
+        axes.set_xlim(0, 110)
+        axes.set_xticks(range(0, 101, 20))
+        axes.set_title(title(shape), fontsize=10)
+        axes.set_xlabel("share of the time of a resident warp, %")
+    panels[0][0].set_yticks(range(len(stages)), [short(s) for s in stages], fontsize=8)
     handles = [plt.Rectangle((0, 0), 1, 1, facecolor=COLOURS[i], hatch=HATCHES[i], edgecolor="white", label=STALLS.get(n, n)) for i, n in enumerate([*shown, "other"])]
-    axes.legend(handles=handles, fontsize=7.5, ncol=5, loc="lower left", bbox_to_anchor=(-0.24, 1.03), handlelength=2.2, handleheight=1.4)
-    caption(figure, f"What warps wait for, from Nsight Compute. Warps that compute nothing are counted while they wait at the block barrier. * warp instructions per query row and 64 keys. {d['source']}.")
+    figure.legend(handles=handles, fontsize=8, ncol=5, loc="upper center", bbox_to_anchor=(0.5, 1), handlelength=2.2, handleheight=1.4, frameon=False)
+    caption(figure, f"What warps wait for, from Nsight Compute. Warps that compute nothing are counted while they wait at the block barrier; from v3a on \"global memory\" is mostly the wait "
+                    f"at an mbarrier. * warp instructions per query row and 64 keys. {d['source']}.")
     return figure

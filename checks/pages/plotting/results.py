@@ -132,6 +132,8 @@ def best_peer(r, shape):
 STALLS = {"barrier": "block barrier", "short_scoreboard": "shared memory, shuffles, exp", "wait": "fixed latency", "selected": "issuing",
           "not_selected": "ready, not chosen", "math_pipe_throttle": "arithmetic pipe busy", "mio_throttle": "shared-memory queue full",
           "long_scoreboard": "global memory"}
+# Those too seldom large for a colour of their own: in words.
+RARER = {"no_instruction": "instruction fetch", "dispatch_stall": "dispatch", "branch_resolving": "branches", "gmma": "wgmma", "membar": "memory fence", "lg_throttle": "global-memory queue full"}
 
 
 def stall_shares(profile):

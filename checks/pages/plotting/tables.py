@@ -2,7 +2,7 @@
 import re
 
 from .heads import ROOT, Unusable, name_of
-from .results import ACCEPTANCE, PEERS, STALLS, best_peer, peer_title, row_tiles, short, stall_shares, title
+from .results import ACCEPTANCE, PEERS, RARER, STALLS, best_peer, peer_title, row_tiles, short, stall_shares, title
 
 
 def us(value):
@@ -181,6 +181,25 @@ def table_profile(r):
     return lines
 
 
+def table_profile_of(r, stage):
+    """One stage under Nsight Compute, for its page: what it is busy with, and what its warps wait for."""
+    found = [p for shape in ("2,8,2048,64", "1,8,512,64") for p in r.profiles if (short(p["stage"]), p["shape"]) == (stage, shape)]
+    if not found:
+        raise Unusable(f"table profile-{stage}: no profile of {stage} is committed under writeups/results/")
+    rows = []
+    for p in found:
+        m = p["metrics"]
+        percent = lambda name: f"{m[name]:.0f} %" if name in m else "–"
+        conflicts, waves = m.get("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"), m.get("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum")
+        stalls = sorted(((v, n) for n, v in stall_shares(p).items() if n != "selected"), reverse=True)[:3]
+        rows.append([title(p["shape"]), f"{m['smsp__inst_executed.sum'] / row_tiles(p['shape']):.1f}", percent("smsp__issue_active.avg.pct_of_peak_sustained_active"),
+                     percent("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active"), percent("l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_active"),
+                     f"{100 * conflicts / waves:.1f} %" if waves else "–", ", ".join(f"{STALLS.get(n) or RARER.get(n, n)} {100 * v:.0f} %" for v, n in stalls)])
+    p = found[0]
+    header = ["shape", "instructions per row and 64 keys", "issue slots used", "tensor pipe", "shared-memory pipe", "bank conflicts", "warp time that issues nothing, most of it"]
+    return table(header, rows) + ["", f"<sub>{p['gpu']}, driver {p['driver']}, ncu {p['ncu'].split()[0]}, {p['date'][:10]}; `make stage={stage} profile`.</sub>"]
+
+
 def table_resources(r):
     budget = r.resources["budget"]
     rows = [[f"`{k['stage']}`", k["arch"], f"`{k['kernel']}`", str(k["registers"]), f"{k['smem']:,}", str(k["stack"]), str(k["spills"]), k["over"] or "within"]
@@ -211,6 +230,7 @@ def table_predictions(r):
 
 
 TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "steps": table_steps, "hopper": table_hopper, "small": table_small, "profile": table_profile, "resources": table_resources}
+OF_STAGE = {"step": table_step, "profile": table_profile_of}
 TARGETS = "sm_89", "sm_90a"  # an entry at sm_90 is of a stage whose target is sm_89
 MARKED = re.compile(r"(<!-- begin: table ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.S)
 
@@ -219,10 +239,10 @@ def with_tables(r, path):
     stages = {short(conf.parent.name) for conf in (ROOT / "stages").glob("*/stage.conf")}
 
     def fill(found):
-        name = found[2].removeprefix("step-")
-        if found[2] not in TABLES and (name == found[2] or name not in stages):
-            raise Unusable(f"{name_of(path)}: no table '{found[2]}'; there are {', '.join(TABLES)}, and step-STAGE")
-        lines = TABLES[found[2]](r) if found[2] in TABLES else table_step(r, name)
+        kind, _, name = found[2].partition("-")
+        if found[2] not in TABLES and (kind not in OF_STAGE or name not in stages):
+            raise Unusable(f"{name_of(path)}: no table '{found[2]}'; there are {', '.join(TABLES)}, and for a STAGE {', '.join(k + '-STAGE' for k in OF_STAGE)}")
+        lines = TABLES[found[2]](r) if found[2] in TABLES else OF_STAGE[kind](r, name)
         return found[1] + "\n".join(lines) + "\n" + found[4]
 
     text = path.read_text()
