@@ -234,15 +234,22 @@ TEST_CASE("results: committed benchmarks of small problems keep to the same sche
   }
 }
 
-TEST_CASE("results: committed timelines keep to the schema") {
-  const auto found = files("timeline-");
+TEST_CASE("results: committed phases keep to the schema") {
+  const auto found = files("phases-");
   REQUIRE(!found.empty());
   for (const fs::path& path : found) {
     CAPTURE(path.string());
-    const Json t = load(path, "timeline-1");
+    const Json t = load(path, "phases-1");
     strings(t, {"stage", "shape", "gpu", "driver", "cuda", "date", "commit", "command"});
     CHECK(bench_shapes(t.at("shape").get<std::string>()).size() == 1);
     CHECK(t.at("clock_mhz").get<int>() > 0);
+    CHECK(t.at("parts").size() >= 2);
+    for (const Json& part : t.at("parts")) {
+      strings(part, {"what"});
+      CHECK(part.at("least").get<double>() > 0);
+      CHECK(part.at("least").get<double>() <= part.at("us").get<double>());
+      CHECK(part.at("us").get<double>() <= part.at("most").get<double>());
+    }
     int before = 0;
     for (const Json& phase : t.at("phases")) {
       strings(phase, {"name"});

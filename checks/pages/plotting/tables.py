@@ -200,6 +200,19 @@ def table_profile_of(r, stage):
     return table(header, rows) + ["", f"<sub>{p['gpu']}, driver {p['driver']}, ncu {p['ncu'].split()[0]}, {p['date'][:10]}; `make stage={stage} profile`.</sub>"]
 
 
+def table_phases_of(r, stage):
+    """A kernel's parts timed alone: what each adds to the one before."""
+    d = next((d for d in r.phases if short(d["stage"]) == stage), None)
+    if d is None:
+        raise Unusable(f"table phases-{stage}: writeups/results/ has no phases-{stage}.json")
+    rows, before = [], 0
+    for part in d["parts"]:
+        rows.append([part["what"], f"{part['us']:.2f}", f"{part['us'] - before:+.2f}" if before else ""])
+        before = part["us"]
+    return table([f"{title(d['shape'])}: a kernel that does", "µs per launch", "more"], rows) + [
+        "", f"<sub>{d['gpu']}, driver {d['driver']}, CUDA {d['cuda']}, {d['date'][:10]}; `{d['command']}`. In a graph of 100 launches; each line does what the one before does, and more.</sub>"]
+
+
 def table_resources(r):
     budget = r.resources["budget"]
     rows = [[f"`{k['stage']}`", k["arch"], f"`{k['kernel']}`", str(k["registers"]), f"{k['smem']:,}", str(k["stack"]), str(k["spills"]), k["over"] or "within"]
@@ -230,7 +243,7 @@ def table_predictions(r):
 
 
 TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "steps": table_steps, "hopper": table_hopper, "small": table_small, "profile": table_profile, "resources": table_resources}
-OF_STAGE = {"step": table_step, "profile": table_profile_of}
+OF_STAGE = {"step": table_step, "profile": table_profile_of, "phases": table_phases_of}
 TARGETS = "sm_89", "sm_90a"  # an entry at sm_90 is of a stage whose target is sm_89
 MARKED = re.compile(r"(<!-- begin: table ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.S)
 
