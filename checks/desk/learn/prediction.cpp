@@ -1,0 +1,111 @@
+#include "checks/desk/learn/prediction.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include "checks/desk/desk.hpp"
+#include "checks/desk/learn/checks.hpp"
+#include "checks/desk/learn/handout.hpp"
+#include "checks/desk/nearest.hpp"
+#include "checks/desk/process.hpp"
+#include "checks/exercises/rule.hpp"
+
+namespace lab::desk {
+namespace {
+
+constexpr int SECONDS = 240;
+
+// "reads=12 barriers=3"
+std::map<std::string, std::string> counts_in(const std::string& text) {
+  std::map<std::string, std::string> counts;
+  for (const std::string& word : words_of(text)) {
+    const std::size_t equals = word.find('=');
+    if (equals == word.npos || equals == 0 || equals + 1 == word.size())
+      throw BadInput("'" + word + "' is not NAME=COUNT");
+    counts[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  return counts;
+}
+
+Prediction judge_counts(const Exercise& e, const std::string& log, const std::string& say) {
+  std::map<std::string, std::string> seen;
+  for (const std::string& line : lines_of(log))
+    if (const auto words = words_of(line); words.size() == 2) seen[words[0]] = words[1];
+  const std::map<std::string, std::string> asked = counts_in(e.right), said = counts_in(say);
+  Prediction verdict{true, ""};
+  for (const auto& [what, count] : said)
+    if (!asked.contains(what)) throw BadInput("'" + what + "' is not asked for; " + prediction_asked(e));
+  for (const auto& [what, unused] : asked) {
+    const auto mine = said.find(what);
+    const std::string measured = seen.contains(what) ? seen[what] : "nothing";
+    const bool good = mine != said.end() && mine->second == measured;
+    verdict.holds &= good;
+    verdict.says += "  " + what + ": you say " + (mine == said.end() ? "nothing" : mine->second) + ", measured " +
+                    measured + (good ? "" : "  <-- differs") + "\n";
+  }
+  return verdict;
+}
+
+}  // namespace
+
+std::string prediction_asked(const Exercise& e) {
+  const std::string begin = "make predict n=" + std::to_string(e.n) + " say=";
+  if (e.predict == "mask")
+    return begin + "'RULE': C's expressions over b h row col S D causal, as in 'row % 16 < 4 && col >= 32'";
+  if (e.predict == "formula") return begin + "NAME, one of: " + joined(e.menu, ", ");
+  if (e.predict == "count") return begin + "NUMBER";
+  if (e.predict == "lines") return begin + "'LINE LINE': two lines of " + e.file();
+  std::string names;
+  for (const auto& [what, unused] : counts_in(e.right)) names += (names.empty() ? "" : " ") + what + "=COUNT";
+  return begin + "'" + names + "'";
+}
+
+std::string as_typed(const Exercise& e, const std::string& prediction) {
+  if (e.predict != "lines") return prediction;
+  const std::size_t bar = prediction.find(" | ");
+  if (bar == prediction.npos) throw BadInput(e.path + ": '" + prediction + "' is not PIECE | PIECE");
+  const std::vector<std::string> lines = lines_of(handed_out(e));
+  std::string typed;
+  for (const std::string& piece : {prediction.substr(0, bar), prediction.substr(bar + 3)}) {
+    int at = 0, places = 0, number = 0;
+    for (const std::string& line : lines) {
+      ++number;
+      if (line.find(piece) != line.npos) at = number, ++places;
+    }
+    if (places != 1)
+      throw BadInput(e.path + ": '" + piece + "' is in " + std::to_string(places) + " lines of what is handed out");
+    typed += (typed.empty() ? "" : " ") + std::to_string(at);
+  }
+  return typed;
+}
+
+Prediction judge_prediction(const Exercise& e, const std::string& make, const std::string& say) {
+  // What needs no build is said at once.
+  if (e.predict == "mask") Rule{say};
+  if (e.predict == "counts") counts_in(say);
+  if (e.predict == "formula" && std::ranges::find(e.menu, say) == e.menu.end())
+    throw BadInput("'" + say + "' is not on the menu; the nearest are: " + joined(nearest(say, e.menu), " "));
+  const bool whole = e.kind == "predict";
+  const std::string source = whole ? read_text("stages/" + e.stage + "/kernel.cu") : handed_out(e);
+  const std::string word = e.number() + "-given",
+                    shown = whole ? "stages/" + e.stage + "/kernel.cu" : e.dir() + "/kernel.cu";
+  if (const std::string trouble = build_learner(e.stage, make, source, word, shown); !trouble.empty())
+    throw BadInput("what was handed out does not build: " + trouble);
+  const std::string log = "build/logs/learn-" + word + "-says.log";
+  if (e.predict == "counts") {
+    run_limited({learner_path(e.stage, word), "counts", "shape=" + e.shape}, log, SECONDS);
+    return judge_counts(e, read_text(log), say);
+  }
+  const Ended ended = run_limited({learner_path(e.stage, word), "predict", "kind=" + e.predict, "say=" + say,
+                                   "shape=" + e.shape, "inputs=" + e.inputs, "copies=" + e.copies, "seen=" + e.seen},
+                                  log, SECONDS);
+  std::string text = read_text(log);
+  if (ended.status == 2) {
+    while (text.ends_with("\n")) text.pop_back();
+    throw BadInput(text.starts_with("lab: ") ? text.substr(5) : text);
+  }
+  if (ended.status > 2) text += "exit status " + std::to_string(ended.status) + "\n";
+  return {ended.status == 0, text};
+}
+
+}  // namespace lab::desk

@@ -1,0 +1,24 @@
+// Predictions, held against what the kernel as it was handed out really does.
+#pragma once
+#include <string>
+
+#include "checks/desk/learn/exercise.hpp"
+
+namespace lab::desk {
+
+struct Prediction {
+  bool holds = false;
+  std::string says;  // the difference, in lines
+};
+
+// Throws BadInput for what is no rule, formula or count.
+Prediction judge_prediction(const Exercise& exercise, const std::string& make, const std::string& say);
+
+// What may be said, for one who says nothing.
+std::string prediction_asked(const Exercise& exercise);
+
+// A prediction as the exercise's file has it, as a learner would type it: pieces of lines become their numbers in what
+// was handed out.
+std::string as_typed(const Exercise& exercise, const std::string& prediction);
+
+}  // namespace lab::desk

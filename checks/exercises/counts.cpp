@@ -1,0 +1,80 @@
+// lab counts: how often one block does what costs time, counted by the CPU execution: the figures that an exercise asks
+// for before they are measured, and the bounds of those that ask for a kernel that does less.
+#include <cstdio>
+#include <map>
+#include <string>
+
+#include "checks/acceptance/report.hpp"
+#include "checks/bench/bench_samples.hpp"
+#include "checks/bugs/trial.hpp"
+#include "checks/commands.hpp"
+
+namespace lab {
+namespace {
+
+class Counter final : public ExecWatcher {
+ public:
+  void see(const ExecEvent& e) override {
+    using Kind = ExecEvent::Kind;
+    switch (e.kind) {
+      case Kind::read:
+        ++counts["reads"], counts["read-bytes"] += e.bytes;
+        break;
+      case Kind::write:
+        ++counts["writes"], counts["written-bytes"] += e.bytes;
+        break;
+      case Kind::copy:
+        ++counts["copies"];
+        break;
+      case Kind::sync:
+        ++counts["warp-barriers"];
+        break;
+      case Kind::release:
+        ++counts["barriers"];
+        break;
+      case Kind::tma_issue:
+        ++counts["tma-loads"], counts["tma-bytes"] += e.bytes;
+        break;
+      case Kind::mbarrier_complete:
+        ++counts["phases"];
+        break;
+      case Kind::wgmma_issue:
+        ++counts["wgmma"];
+        break;
+      default:
+        break;
+    }
+  }
+  std::map<std::string, long> counts = {{"reads", 0},         {"read-bytes", 0},    {"writes", 0},   {"copies", 0},
+                                        {"written-bytes", 0}, {"warp-barriers", 0}, {"barriers", 0}, {"tma-loads", 0},
+                                        {"tma-bytes", 0},     {"phases", 0},        {"wgmma", 0}};
+
+ private:
+};
+
+}  // namespace
+
+int counts_command(std::span<char*> args) {
+  constexpr std::string_view KEYS[] = {"shape", "block"};
+  const KeyValues words(args, KEYS);
+  const std::vector<Shape> shapes = bench_shapes(words.require("shape"));
+  if (shapes.size() != 1) throw BadInput("shape=: one shape is asked for");
+  if (!can_check()) throw BadInput("this binary is not instrumented");
+  Counter counter;
+  ExecOptions options;
+  options.check = true, options.workers = 1, options.watcher = &counter;
+  options.blocks = {std::uint32_t(words.number("block").value_or(0))};
+  const Trial t = run_trial(shapes[0], Family::unit, options);
+  if (!t.ok()) {
+    std::printf("the launch fails: %s\n", t.message.c_str());
+    return 1;
+  }
+  const LaunchPlan plan = stage().plan(shapes[0]);
+  counter.counts["shared-bytes"] = long(plan.smem());
+  counter.counts["threads"] = long(plan.block.x * plan.block.y * plan.block.z);
+  counter.counts["blocks"] = long(plan.grid.x * plan.grid.y * plan.grid.z) * long(plan.parts);
+  for (const auto& [what, count] : counter.counts) std::printf("%s %ld\n", what.c_str(), count);
+  return 0;
+}
+
+}  // namespace lab
