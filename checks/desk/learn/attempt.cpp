@@ -28,7 +28,7 @@ bool attempt(const Exercise& e, const std::string& make) {
     throw BadInput("there is no " + e.file() + "; make exercise n=" + std::to_string(e.n) + " lays it out");
   const auto begin = std::chrono::steady_clock::now();
   const std::string source = read_text(e.file());
-  const Outcome outcome = check_kernel(e, make, source, e.number(), e.file(), {}, isatty(1) ? tell : nullptr);
+  const Outcome outcome = check_work(e, make, source, e.number(), e.file(), {}, isatty(1) ? tell : nullptr);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   State state;
   Progress& p = state.of(e.number());
@@ -88,7 +88,7 @@ int predict_command(const Args& args) {
   State state;
   Progress& p = state.of(e.number());
   ++p.predictions;
-  p.predicted = p.predicted || verdict.holds;
+  if (verdict.holds) p.predicted = true, p.prediction = args[2];
   state.save();
   std::printf("%s%s\n", verdict.says.c_str(), verdict.holds ? "right." : "not so; try again, or look with make try.");
   return verdict.holds ? 0 : 1;

@@ -128,27 +128,33 @@ std::string telling_line(const std::string& log) {
   return clipped(red.empty() ? last : red, CLIP);
 }
 
-std::string build_learner(const std::string& stage, const std::string& make, const std::string& source,
-                          const std::string& word, const std::string& shown_as) {
+std::string place_source(const std::string& stage, const std::string& source, const std::string& word,
+                         const std::string& shown_as) {
   const std::string path = builds(stage, word) + "/source.cu";
   const std::string text = "#line 1 \"" + shown_as + "\"\n" + source;
   if (!std::filesystem::exists(path) || read_text(path) != text) write_text(path, text);
+  return path;
+}
+
+std::string build_learner(const std::string& stage, const std::string& make, const std::string& source,
+                          const std::string& word, const std::string& shown_as) {
+  place_source(stage, source, word, shown_as);
   const std::string log = log_of(word);
   if (run({make, "backend=cpu", "-s", learner_path(stage, word)}, log).status == 0) return "";
   const std::string line = telling_line(read_text(log));
   return line.empty() ? "it does not build; see " + log : line;
 }
 
-Outcome check_kernel(const Exercise& e, const std::string& make, const std::string& source, const std::string& word,
-                     const std::string& shown_as, const Depth& depth, void (*tell)(const std::string&)) {
+Outcome check_work(const Exercise& e, const std::string& make, const std::string& source, const std::string& word,
+                   const std::string& shown_as, const Depth& depth, void (*tell)(const std::string&)) {
   leave_signals_to_run_limited();
   Check c(e, make, word, shown_as, tell);
   c.step("nothing but a kernel", [&] { return refused_source(shown_as, source, handed_out(e)); });
-  c.step("it compiles", [&] { return build_learner(e.stage, make, source, word, shown_as); });
+  c.step("it compiles", [&] { return depth.built ? "" : build_learner(e.stage, make, source, word, shown_as); });
   c.step("it calls nothing else", [&] { return c.calls_nothing_else(); });
   const std::string seed = "seed=" + std::to_string(depth.seed);
   if (depth.grading)
-    c.step("right answers, every schedule", [&] { return c.run_learner({"test", "cheapest=60", seed}); });
+    c.step("right answers, every schedule", [&] { return c.run_learner({"test", "cheapest=40", seed}); });
   else
     c.step("right answers", [&] { return c.run_learner({"test", "cheapest=40", "once=1"}); });
   // These two take the longest, and side by side.

@@ -20,14 +20,18 @@ struct Outcome {
 struct Depth {
   bool grading = false;
   std::uint64_t seed = 1;
+  bool built = false;  // the learner is up to date: make has just been asked
 };
 
 // `source` is judged as the exercise's kernel (or cases). It is built as the variant `learn-WORD` of its stage; what
 // the compiler and reports name is `shown_as`. `tell` is called as each step begins, with its name.
-Outcome check_kernel(const Exercise& exercise, const std::string& make, const std::string& source,
-                     const std::string& word, const std::string& shown_as, const Depth& depth,
-                     void (*tell)(const std::string& step) = nullptr);
+Outcome check_work(const Exercise& exercise, const std::string& make, const std::string& source,
+                   const std::string& word, const std::string& shown_as, const Depth& depth,
+                   void (*tell)(const std::string& step) = nullptr);
 
+// Puts the source where `make learner_path(...)` finds it. Returns the path, which is written only where it changes.
+std::string place_source(const std::string& stage, const std::string& source, const std::string& word,
+                         const std::string& shown_as);
 // Builds build/cpu/STAGE/learn-WORD/learner from `source`. Returns "" or the compiler's first error.
 std::string build_learner(const std::string& stage, const std::string& make, const std::string& source,
                           const std::string& word, const std::string& shown_as);

@@ -11,8 +11,9 @@ struct Prediction {
   std::string says;  // the difference, in lines
 };
 
-// Throws BadInput for what is no rule, formula or count.
-Prediction judge_prediction(const Exercise& exercise, const std::string& make, const std::string& say);
+// Throws BadInput for what is no rule, formula or count. `built`: make has just been asked for what was handed out.
+Prediction judge_prediction(const Exercise& exercise, const std::string& make, const std::string& say,
+                            bool built = false);
 
 // What may be said, for one who says nothing.
 std::string prediction_asked(const Exercise& exercise);

@@ -20,8 +20,8 @@ State::State(const std::string& path) : path_(path) {
     if (json.at("schema") != SCHEMA) throw BadInput("another schema");
     std::map<std::string, Progress> all;
     for (const auto& [number, one] : json.at("exercises").items())
-      all[number] = {one.at("hints"),     one.at("tries"), one.at("predictions"),
-                     one.at("predicted"), one.at("done"),  one.at("gave_up")};
+      all[number] = {one.at("hints"), one.at("tries"),   one.at("predictions"), one.at("predicted"),
+                     one.at("done"),  one.at("gave_up"), one.at("prediction")};
     all_ = std::move(all);
   } catch (const std::exception&) {
     const std::string aside = path + ".unreadable";
@@ -41,8 +41,9 @@ const Progress& State::seen(const std::string& number) const {
 void State::save() const {
   Json json = {{"schema", SCHEMA}, {"exercises", Json::object()}};
   for (const auto& [number, p] : all_)
-    json["exercises"][number] = {{"hints", p.hints},         {"tries", p.tries}, {"predictions", p.predictions},
-                                 {"predicted", p.predicted}, {"done", p.done},   {"gave_up", p.gave_up}};
+    json["exercises"][number] = {{"hints", p.hints},          {"tries", p.tries}, {"predictions", p.predictions},
+                                 {"predicted", p.predicted},  {"done", p.done},   {"gave_up", p.gave_up},
+                                 {"prediction", p.prediction}};
   write_text(path_, json.dump(1) + "\n");
 }
 

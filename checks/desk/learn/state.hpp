@@ -7,9 +7,10 @@ namespace lab::desk {
 
 struct Progress {
   int hints = 0, tries = 0, predictions = 0;
-  bool predicted = false;  // rightly
-  bool done = false;       // it has passed
-  bool gave_up = false;    // the solution was shown before that
+  bool predicted = false;       // rightly
+  bool done = false;            // it has passed
+  bool gave_up = false;         // the solution was shown before that
+  std::string prediction = {};  // the last right one, for make grade to judge again
 };
 
 class State {
