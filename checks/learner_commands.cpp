@@ -9,7 +9,7 @@ static constexpr Command COMMANDS[] = {
     {"fingerprint", fingerprint_command, "fingerprint BUG [source=FILE]          looks for a bug in this build"},
     {"fuzz", fuzz_command, "fuzz [seconds=N] [seed=K] [check=1]    random problems; or only B= H= S= D= ..."},
     {"predict", predict_command, "predict kind=K say=TEXT [shape=...]     a prediction against what comes out"},
-    {"counts", counts_command, "counts shape=B,H,S,D[,causal] [block=N] what a block does, counted"},
+    {"counts", counts_command, "counts shape=B,H,S,D[,causal] [tile=N]  what a block does, counted"},
     {"plan", plan_command, "plan B H S D [causal]                how the stage launches a shape, as JSON", false},
 };
 

@@ -52,10 +52,25 @@ class Counter final : public ExecWatcher {
  private:
 };
 
+// Rows that another block owns must still hold the poison: else somebody computes who is no block of this launch.
+std::string written_elsewhere(const Trial& t, unsigned tile) {
+  const int per_head = (t.shape.S + t.plan.tile_m - 1) / t.plan.tile_m;
+  const std::size_t head = tile / unsigned(per_head), first = tile % unsigned(per_head) * unsigned(t.plan.tile_m);
+  for (std::size_t i = 0; i < t.out.size(); ++i) {
+    const std::size_t row = i / std::size_t(t.shape.D), in_head = row % std::size_t(t.shape.S);
+    const bool own =
+        row / std::size_t(t.shape.S) == head && in_head >= first && in_head < first + unsigned(t.plan.tile_m);
+    if (!own && t.out[i] != FP16_NAN)
+      return format("one block was launched, and row %zu of head %zu, which is another's, was written all the same",
+                    in_head, row / std::size_t(t.shape.S));
+  }
+  return "";
+}
+
 }  // namespace
 
 int counts_command(std::span<char*> args) {
-  constexpr std::string_view KEYS[] = {"shape", "block"};
+  constexpr std::string_view KEYS[] = {"shape", "tile"};
   const KeyValues words(args, KEYS);
   const std::vector<Shape> shapes = bench_shapes(words.require("shape"));
   if (shapes.size() != 1) throw BadInput("shape=: one shape is asked for");
@@ -63,13 +78,18 @@ int counts_command(std::span<char*> args) {
   Counter counter;
   ExecOptions options;
   options.check = true, options.workers = 1, options.watcher = &counter;
-  options.blocks = {std::uint32_t(words.number("block").value_or(0))};
+  const LaunchPlan plan = stage().plan(shapes[0]);
+  const unsigned tile = unsigned(words.number("tile").value_or(0));
+  options.blocks = plan.blocks_of({tile}, shapes[0]);
   const Trial t = run_trial(shapes[0], Family::unit, options);
   if (!t.ok()) {
     std::printf("the launch fails: %s\n", t.message.c_str());
     return 1;
   }
-  const LaunchPlan plan = stage().plan(shapes[0]);
+  if (const std::string stray = written_elsewhere(t, tile); !stray.empty()) {
+    std::printf("%s\n", stray.c_str());
+    return 1;
+  }
   counter.counts["shared-bytes"] = long(plan.smem());
   counter.counts["threads"] = long(plan.block.x * plan.block.y * plan.block.z);
   counter.counts["blocks"] = long(plan.grid.x * plan.grid.y * plan.grid.z) * long(plan.parts);
