@@ -121,6 +121,7 @@ std::string telling_line(const std::string& log) {
       return clipped("what was reported still shows: " + trimmed(line.substr(0, mark)), CLIP);
     }
     if (line.starts_with("  RED ")) red = trimmed(line.substr(6));
+    if (const std::size_t at = line.find(" fails: "); at != line.npos) red = line.substr(at + 8);
     if (line.starts_with("    ") && !red.empty()) return clipped(red + ": " + trimmed(line), CLIP);
     if (line.find(", kernel ") != line.npos || line.starts_with("launch failed: ")) return clipped(trimmed(line), CLIP);
     if (!trimmed(line).empty()) last = trimmed(line);
