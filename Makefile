@@ -78,7 +78,7 @@ grade: | $(LEARN)
 	@$(LEARN) grade '$(MAKE)' $(call quote,$(json)) $(call quote,$(seed))
 # The exercises themselves: red as handed out, green when solved, and no cheater passes. check=quick is `make test`'s part.
 check-exercises: | $(LEARN)
-	@$(LEARN) check-exercises '$(MAKE)' $(call quote,$(or $(check),whole))
+	@$(LEARN) check-exercises '$(MAKE)' $(call quote,$(or $(check),whole)) $(if $(n),$(call quote,$(n)))
 
 # Mistakes that nobody planted, put into one stage or all: each must turn the test or the race check red. only=NAME for one.
 mutants: | $(WORK)

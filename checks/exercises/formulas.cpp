@@ -46,7 +46,31 @@ constexpr Formula FORMULAS[] = {
     {"k-chunks-permuted", "in row n of K, the 16-byte chunk c is that of c xor n mod 8", of<wrong::swizzle_one_side>},
     {"k-rows-repeated", "of every 16 x 16 block of K, its first row's first 8 columns everywhere",
      of<wrong::ldmatrix_row_address>},
-    {"k-strides-exchanged", "K as a wgmma finds it whose two strides are exchanged", by_tile<wrong::strides_exchanged>},
+    {"keys-from-the-first-rows", "key 8 i + j of a tile is read from column 8 i of the tile's row j on",
+     by_tile<wrong::strides_exchanged>},
+    {"halves-of-64-exchanged", "rows r of Q, K and V with r mod 8 >= 4 have the halves of every 64 columns exchanged",
+     [](const Trial& t) {
+       return wrong::columns_moved(t.shape, t.scale, t.in.q, t.in.k, t.in.v,
+                                   [](int row, int col) { return row % 8 < 4 ? col : col ^ 32; });
+     }},
+    {"chunks-off-by-a-row", "16-byte chunk c of row r is c xor r mod 8 xor (r + 1) mod 8, in Q, K and V",
+     [](const Trial& t) {
+       return wrong::columns_moved(t.shape, t.scale, t.in.q, t.in.k, t.in.v,
+                                   [](int row, int col) { return col ^ 8 * (row % 8 ^ (row + 1) % 8); });
+     }},
+    {"p-quarters-exchanged",
+     "two 8 x 8 of every 16 x 16 block of weights have changed places, upper right and lower left",
+     [](const Trial& t) {
+       wrong::BlockMap map;
+       for (int r = 0; r < 16; ++r)
+         for (int c = 0; c < 16; ++c) map[16 * r + c] = short((r < 8) == (c < 8) ? 16 * r + c : 16 * (r ^ 8) + (c ^ 8));
+       return wrong::fragment_layout(t.shape, t.scale, t.in.q, t.in.k, t.in.v, map, t.plan.tile_m, t.plan.tile_n);
+     }},
+    {"weights-of-the-next-tile", "some keys of each tile but the last are weighed as those of the next",
+     [](const Trial& t) {
+       const int n = t.plan.tile_n;
+       return wrong::packed_too_early(t.shape, t.scale, t.in.q, t.in.k, t.in.v, n, t.shape.D == 64 ? n / 2 : n * 3 / 4);
+     }},
     {"v-blocks-transposed", "every 8 x 8 block of V transposed", of<wrong::v_not_transposed>},
     {"v-rows-for-columns", "rows of V stand where its columns should, and NaN past the tile", by_tile<wrong::v_major>},
     {"v-halves-exchanged", "V[n xor 8] in place of V[n]", of<wrong::p_halves_swapped>},

@@ -62,7 +62,10 @@ bool mask_holds(const Request& r, const Shape& shape) {
   const Rule rule(r.say);
   const Seen seen = seen_of(r);
   const Trial t = trial_of(r, shape);
-  const std::string marks = marks_of(t);
+  std::string marks = marks_of(t);
+  if (r.seen == "rows")  // single elements may be right by chance, a whole row is not
+    for (std::size_t row = 0; row < marks.size(); row += shape.D)
+      if (marks.find_first_not_of('.', row) < row + shape.D) marks.replace(row, shape.D, shape.D, '#');
   std::size_t yours = 0, theirs = 0, differing = 0, i = 0;
   std::set<int> rows, cols;
   std::string first;
@@ -105,8 +108,7 @@ long whole_number(const std::string& text) {
   long value = -1;
   const char* last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), last, value);
-  if (error != std::errc() || end != last || value < 0)
-    throw BadInput("'" + text + "' is no count; a whole number is asked for");
+  if (error != std::errc() || end != last || value < 0) throw BadInput("'" + text + "' is no whole number");
   return value;
 }
 
@@ -146,17 +148,16 @@ bool count_holds(const Request& r, const Shape& shape) {
 }
 
 bool lines_hold(const Request& r, const Shape& shape) {
-  const std::size_t blank = r.say.find_first_of(" ,");
-  if (blank == r.say.npos)
-    throw BadInput("'" + r.say + "': two line numbers of the kernel are asked for, as in 120 134");
+  // One number is for a finding that names one line only.
+  const std::size_t blank = std::min(r.say.find_first_of(" ,"), r.say.size());
   const std::size_t second = r.say.find_first_not_of(" ,", blank);
   const long a = whole_number(r.say.substr(0, blank)),
-             b = whole_number(second == r.say.npos ? "" : r.say.substr(second));
+             b = second == r.say.npos ? a : whole_number(r.say.substr(second));
   const std::pair<int, int> yours = std::minmax(int(a), int(b));
   std::set<std::pair<int, int>> pairs;
   for (const Finding& f : findings_of(r, shape)) pairs.insert(lines_of(f));
   if (pairs.contains(yours)) {
-    std::printf("%s: the checker names these two lines, %d and %d\n", text(shape).c_str(), yours.first, yours.second);
+    std::printf("%s: the checker names line %d and line %d together\n", text(shape).c_str(), yours.first, yours.second);
     return true;
   }
   const auto in_some = [&](int line) {
@@ -177,8 +178,8 @@ Request read_request(const KeyValues& words) {
   r.options.copies = r.options.products = copies == "at_wait" ? Copies::at_wait : Copies::at_issue;
   r.say = words.require("say");
   r.seen = words.get("seen").value_or("wrong");
-  if (r.seen != "wrong" && r.seen != "nan" && r.seen != "unwritten" && r.seen != "findings")
-    throw BadInput("seen=" + r.seen + ": must be wrong, nan, unwritten or findings");
+  if (r.seen != "wrong" && r.seen != "nan" && r.seen != "unwritten" && r.seen != "findings" && r.seen != "rows")
+    throw BadInput("seen=" + r.seen + ": must be wrong, rows, nan, unwritten or findings");
   return r;
 }
 

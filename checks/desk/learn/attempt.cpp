@@ -81,7 +81,7 @@ int predict_command(const Args& args) {
   const Exercise& e = course.find(args[1]);
   if (e.predict == "none") throw BadInput("exercise " + e.number() + " asks for no prediction");
   if (args[2].empty()) {
-    std::printf("%s\n", prediction_asked(e).c_str());
+    std::printf("%s\n%s", prediction_asked(e).c_str(), menu_explained(e, args[0]).c_str());
     return 0;
   }
   const Prediction verdict = judge_prediction(e, args[0], args[2]);

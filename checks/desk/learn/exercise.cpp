@@ -28,7 +28,7 @@ constexpr Kind KINDS[] = {{"fix", "kernel.cu"},     {"hole", "kernel.cu"},   {"p
                           {"test", "cases.txt"},    {"faster", "kernel.cu"}, {"instruction", "kernel.cu"},
                           {"capstone", "kernel.cu"}};
 constexpr std::string_view PREDICTS[] = {"mask", "formula", "count", "counts", "lines", "none"};
-constexpr std::string_view SEEN[] = {"wrong", "nan", "unwritten", "findings"};
+constexpr std::string_view SEEN[] = {"wrong", "rows", "nan", "unwritten", "findings", "told"};
 constexpr std::string_view COPIES[] = {"at_wait", "at_issue"};
 
 template <class Words>
@@ -78,7 +78,7 @@ class Reader {
 
  private:
   static bool is_block(const std::string& key) {
-    return key == "symptom" || key == "task" || key == "question" || key == "hint";
+    return key == "symptom" || key == "task" || key == "question" || key == "asks" || key == "hint";
   }
   [[noreturn]] void fail_at(std::size_t line, const std::string& what) const {
     throw BadInput(e_.path + ":" + std::to_string(line) + ": " + what);
@@ -101,6 +101,9 @@ class Reader {
       e_.questions.push_back(text);
     } else if (key == "hint") {
       e_.hints.push_back(text);
+    } else if (key == "asks") {
+      if (!e_.asks.empty()) fail_before("`asks:` is there twice");
+      e_.asks = text;
     } else {
       if (!e_.symptom.empty()) fail_before("one `symptom:` or `task:` is enough");
       e_.symptom = text, symptom_key_ = key;
@@ -165,7 +168,7 @@ class Reader {
     } else {
       fail_before("unknown key `" + key +
                   ":`; there are n, name, kind, minutes, after, predict, shape, inputs, copies, "
-                  "seen, right, near, menu, limit, stage, from, and blocks symptom, task, question, hint");
+                  "seen, right, near, menu, limit, stage, from, and blocks symptom, task, question, asks, hint");
     }
   }
 
@@ -180,6 +183,9 @@ class Reader {
     if (e_.hints.size() != HINTS) fail_at(1, std::to_string(e_.hints.size()) + " hints; there must be three");
     if (e_.kind == "fix" && (e_.questions.size() < 2 || e_.questions.size() > 3))
       fail_at(1, std::to_string(e_.questions.size()) + " questions; there must be two or three");
+    if ((e_.seen == "told") != !e_.asks.empty())
+      fail_at(1, "`asks:` says what number is asked for where none is seen, with `seen: told`, and only there");
+    if (e_.seen == "told" && e_.predict != "count") fail_at(1, "`seen: told` goes with `predict: count`");
     if (e_.predict == "none") {
       if (e_.kind == "predict") lacks("`predict:`");
       if (!e_.right.empty() || !e_.near.empty()) fail_at(1, "`right:` and `near:` need `predict:`");

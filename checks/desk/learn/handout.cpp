@@ -151,6 +151,7 @@ std::string card(const Exercise& e) {
     text += "First say which elements are " +
             std::string(e.seen == "nan"         ? "NaN"
                         : e.seen == "unwritten" ? "never written"
+                        : e.seen == "rows"      ? "in a row that has a wrong one"
                                                 : "wrong") +
             " at shape=" + e.shape + " (" + e.inputs +
             " inputs), as a rule over b h row col S D causal:\n\n    make predict " + n +
@@ -160,7 +161,9 @@ std::string card(const Exercise& e) {
     for (const std::string& name : e.menu) text += "- `" + name + "`\n";
     text += "\n    make predict " + n + " say=" + e.menu[0] + "\n\n(`make predict " + n + "` says what they mean.)\n\n";
   }
-  if (e.predict == "count")
+  if (e.seen == "told")
+    text += "First say a number:\n\n" + e.asks + "\n\n    make predict " + n + " say=1000\n\n";
+  else if (e.predict == "count")
     text += "First say how many " +
             std::string(e.seen == "findings"    ? "pairs of lines the race check will name"
                         : e.seen == "nan"       ? "elements are NaN"

@@ -16,7 +16,8 @@ constexpr Command COMMANDS[] = {
     {"reset", reset_command, "reset N                  as it was handed out; a copy is kept"},
     {"grade", grade_command, "grade MAKE JSON SEED     all that was handed in"},
     {"check-exercises", check_exercises_command,
-     "check-exercises MAKE quick|whole\n                           the exercises themselves: each red as handed out, "
+     "check-exercises MAKE text|quick|whole [N]\n                           the exercises themselves: each red as "
+     "handed out, "
      "green when solved"},
 };
 

@@ -1,6 +1,7 @@
 #include "checks/desk/learn/prediction.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "checks/desk/desk.hpp"
@@ -46,6 +47,14 @@ Prediction judge_counts(const Exercise& e, const std::string& log, const std::st
   return verdict;
 }
 
+// Not the right number, which would be an answer to anything.
+std::string told_verdict(long yours, long right) {
+  return "you say " + std::to_string(yours) +
+         (yours == right  ? ", and so it is\n"
+          : yours < right ? ": too small\n"
+                          : ": too large\n");
+}
+
 }  // namespace
 
 std::string prediction_asked(const Exercise& e) {
@@ -60,13 +69,26 @@ std::string prediction_asked(const Exercise& e) {
   return begin + "'" + names + "'";
 }
 
+std::string menu_explained(const Exercise& e, const std::string& make) {
+  if (e.predict != "formula") return "";
+  const std::string word = e.number() + "-given", log = "build/logs/learn-" + word + "-says.log";
+  if (!build_learner(e.stage, make, handed_out(e), word, e.dir() + "/kernel.cu").empty()) return "";
+  run_limited({learner_path(e.stage, word), "predict", "formulas"}, log, SECONDS);
+  std::string text;
+  for (const std::string& line : lines_of(read_text(log)))
+    if (const auto words = words_of(line); !words.empty() && std::ranges::find(e.menu, words[0]) != e.menu.end())
+      text += "  " + line + "\n";
+  return text;
+}
+
 std::string as_typed(const Exercise& e, const std::string& prediction) {
   if (e.predict != "lines") return prediction;
   const std::size_t bar = prediction.find(" | ");
-  if (bar == prediction.npos) throw BadInput(e.path + ": '" + prediction + "' is not PIECE | PIECE");
   const std::vector<std::string> lines = lines_of(handed_out(e));
   std::string typed;
-  for (const std::string& piece : {prediction.substr(0, bar), prediction.substr(bar + 3)}) {
+  std::vector<std::string> pieces = {prediction.substr(0, bar)};
+  if (bar != prediction.npos) pieces.push_back(prediction.substr(bar + 3));
+  for (const std::string& piece : pieces) {
     int at = 0, places = 0, number = 0;
     for (const std::string& line : lines) {
       ++number;
@@ -85,6 +107,14 @@ Prediction judge_prediction(const Exercise& e, const std::string& make, const st
   if (e.predict == "counts") counts_in(say);
   if (e.predict == "formula" && std::ranges::find(e.menu, say) == e.menu.end())
     throw BadInput("'" + say + "' is not on the menu; the nearest are: " + joined(nearest(say, e.menu), " "));
+  if (e.seen == "told") {
+    // Nothing is run: what the number is about is refused, or hangs.
+    long yours = 0;
+    const auto [end, error] = std::from_chars(say.data(), say.data() + say.size(), yours);
+    if (error != std::errc() || end != say.data() + say.size()) throw BadInput("'" + say + "' is no whole number");
+    const long right = std::stol(e.right);
+    return {yours == right, told_verdict(yours, right)};
+  }
   const bool whole = e.kind == "predict";
   const std::string source = whole ? read_text("stages/" + e.stage + "/kernel.cu") : handed_out(e);
   const std::string word = whole ? "solved" : e.number() + "-given",

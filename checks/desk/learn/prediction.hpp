@@ -18,6 +18,10 @@ Prediction judge_prediction(const Exercise& exercise, const std::string& make, c
 // What may be said, for one who says nothing.
 std::string prediction_asked(const Exercise& exercise);
 
+// What the names on the menu stand for, a line each: said by a learner's binary, which computes them. "" where there is
+// no menu.
+std::string menu_explained(const Exercise& exercise, const std::string& make);
+
 // A prediction as the exercise's file has it, as a learner would type it: pieces of lines become their numbers in what
 // was handed out.
 std::string as_typed(const Exercise& exercise, const std::string& prediction);

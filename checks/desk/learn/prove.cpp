@@ -8,6 +8,7 @@
 #include <functional>
 #include <set>
 
+#include "checks/desk/ladder.hpp"
 #include "checks/desk/learn/checks.hpp"
 #include "checks/desk/learn/commands.hpp"
 #include "checks/desk/learn/handout.hpp"
@@ -53,10 +54,12 @@ std::string not_the_bugs_kernel(const Exercise& e) {
              : "what is handed out is not the kernel of bug=" + e.bug;
 }
 
+// Pages, stages by either name, exercises.
 std::string unknown_page(const Exercise& e, const Course& course) {
+  const Ladder ladder = read_ladder();
   for (const std::string& word : e.after) {
     const bool page = fs::exists("writeups/" + word + ".md") || fs::exists("writeups/stages/" + word + ".md") ||
-                      fs::exists("writeups/bugs/" + word + ".md");
+                      fs::exists("writeups/bugs/" + word + ".md") || ladder.stage(word);
     if (!page && std::ranges::find(course.all, word, &Exercise::name) == course.all.end())
       return e.path + ": after: " + word + " is no page and no exercise";
   }
@@ -143,12 +146,14 @@ std::string bad_text(const Exercise& e, const Course& course) {
 }  // namespace
 
 int check_exercises_command(const Args& args) {
-  expect_args(args, 2, 2, "check-exercises MAKE quick|whole");
-  const std::string make = args[0];
+  expect_args(args, 2, 3, "check-exercises MAKE text|quick|whole [N]");
+  const std::string make = args[0], only = args.size() == 3 ? args[2] : "";
   if (args[1] != "quick" && args[1] != "whole" && args[1] != "text")
     throw BadInput("check=" + args[1] + ": must be text, quick or whole");
   const bool whole = args[1] == "whole";
   const Course course = read_course();
+  const int only_n = only.empty() ? 0 : course.find(only).n;
+  const auto is_meant = [&](const Exercise& e) { return only.empty() ? whole || e.n == FIRST : e.n == only_n; };
   Sources sources;
   std::vector<Proof> proofs;
   const auto prove = [&](const Exercise& e, const std::string& what, const std::function<std::string()>& wrong) {
@@ -156,7 +161,7 @@ int check_exercises_command(const Args& args) {
   };
   for (const Exercise& e : course.all) prove(e, "gives nothing away", [&] { return bad_text(e, course); });
   for (const Exercise& e : course.all) {
-    if (args[1] == "text" || !(whole || e.n == FIRST)) continue;
+    if (args[1] == "text" || !is_meant(e)) continue;
     if (has_kernel(e)) {
       sources.add(e, handed_out(e), e.number() + "-given");
       sources.add(e, solution(e), "solved");
@@ -170,7 +175,7 @@ int check_exercises_command(const Args& args) {
     for (const std::string& near : e.near)
       prove(e, "a near miss is refused", [&e, near] { return prediction_says(e, near, false); });
   }
-  const std::vector<Patch> cheating = args[1] == "text" ? std::vector<Patch>() : cheaters();
+  const std::vector<Patch> cheating = args[1] == "text" || !only.empty() ? std::vector<Patch>() : cheaters();
   for (const Patch& cheater : cheating) {
     const std::string name = fs::path(cheater.path).stem().string(), word = "cheat-" + name;
     // Those that are refused unseen cost nothing.
@@ -203,8 +208,10 @@ int check_exercises_command(const Args& args) {
         std::fflush(stdout);
       });
   std::printf("%zu exercises: %s\n%s\n", course.all.size(),
-              whole ? "each was built and run, as handed out and solved"
-                    : "texts, patches and predictions read; number 1 and what cheats in the open run",
+              !only.empty()        ? "all read, one run"
+              : whole              ? "each was built and run, as handed out and solved"
+              : args[1] == "quick" ? "all read; number 1, and what cheats in the open, run"
+                                   : "all read",
               total_line(counts).c_str());
   return counts.failed == 0 && counts.passed > 0 ? 0 : 1;
 }
