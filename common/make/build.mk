@@ -76,7 +76,7 @@ $(WORK) $(RECORDS) $(LEARN) $(filter build/desk-objects/%,$(DESK_LIB)): FORCE
 # Tests that run no kernel. What executes kernels and watches them can differ on another machine, down to the bits; for these an
 # emulator is too slow, and nothing is expected of one.
 HOST_TESTS := $(wildcard $(addprefix checks/tests/test_,desk_*.cpp $(addsuffix .cpp,banks block_order figure_data gpu_fit npy \
-  patch pattern ptxas reference results)))
+  patch pattern ptxas reference results rule)))
 UNIT_SRC := $(filter-out $(if $(ARM64),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))
 DESK_LIB := $(if $(ARM64),,$(DESK_LIB))
 UNIT_OBJ := $(UNIT_SRC:%.cpp=$(B)/obj/%.o)

@@ -172,8 +172,10 @@ int check_exercises_command(const Args& args) {
     }
     if (e.predict == "none") continue;
     prove(e, "the reference's prediction holds", [&] { return prediction_says(e, e.right, true); });
-    for (const std::string& near : e.near)
+    for (const std::string& near : e.near) {
+      if (args[1] == "quick" && near != e.near[0]) continue;
       prove(e, "a near miss is refused", [&e, near] { return prediction_says(e, near, false); });
+    }
   }
   const std::vector<Patch> cheating = args[1] == "text" || !only.empty() ? std::vector<Patch>() : cheaters();
   for (const Patch& cheater : cheating) {
