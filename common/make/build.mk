@@ -152,6 +152,13 @@ LEARNER_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/exercises/*.cpp) 
   checks/fuzz/fuzz.cpp checks/bench/bench_samples.cpp checks/desk/patch.cpp reference/wrong_answers.cpp)
 $(B)/%/learner: $(B)/%/kernel.o $(B)/$$(call stage_of,$$*)/checked/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(LEARNER_OBJ) $(B)/libtest.a
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
+# One instruction's kernel: build/cpu/drill-NAME/learn-NN/learner, with NAME's inputs and answer. $* is NAME/learn-NN.
+drill_of = $(patsubst %/,%,$(dir $(1)))
+$(B)/obj/drill_build_info.o: common/build_info.cpp $(B)/flags
+	@mkdir -p $(@D)
+	@$(CXX) $(CXXFLAGS) $(INCLUDES) -fsanitize=thread -MMD -MP -c $< -o $@ $(call build_info,drill,)
+$(B)/drill-%/learner: $(B)/drill-%/kernel.o $(B)/obj/checks/exercises/drills/$$(call drill_of,$$*).o $(B)/obj/checks/exercises/drills/drill.o $(B)/obj/drill_build_info.o $(B)/obj/common/stage_conf.o $(B)/libtest.a
+	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
 
 $(B)/liblab.a: $(LIB_OBJ)
 $(B)/libtest.a: $(TEST_OBJ)

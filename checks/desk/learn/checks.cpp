@@ -153,6 +153,11 @@ Outcome check_work(const Exercise& e, const std::string& make, const std::string
   c.step("nothing but a kernel", [&] { return refused_source(shown_as, source, handed_out(e)); });
   c.step("it compiles", [&] { return depth.built ? "" : build_learner(e.stage, make, source, word, shown_as); });
   c.step("it calls nothing else", [&] { return c.calls_nothing_else(); });
+  if (e.kind == "instruction") {
+    c.step("the right bits", [&] { return c.run_learner({"drill"}); });
+    c.outcome_.passed = c.outcome_.step.empty();
+    return c.outcome_;
+  }
   const std::string seed = "seed=" + std::to_string(depth.seed);
   if (depth.grading)
     c.step("right answers, every schedule", [&] { return c.run_learner({"test", "cheapest=40", seed}); });

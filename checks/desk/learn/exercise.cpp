@@ -18,6 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* DRILLS = "checks/exercises/drills";
 constexpr int LONGEST_LINE = 100;  // bytes of a block's line, so that a card fits a terminal
 
 struct Kind {
@@ -267,6 +268,9 @@ Course read_course(const std::string& root) {
     for (const std::string& file : files_in(dir / "exercises")) add(file, stage.dir, false);
   }
   for (const std::string& file : files_in(fs::path(root) / "checks" / "exercises")) add(file, "", false);
+  // Built as the stages' kernels are, in a folder of its own.
+  for (const std::string& file : files_in(fs::path(root) / DRILLS))
+    add(file, "drill-" + fs::path(file).stem().string(), false);
   std::ranges::sort(course.all, {}, &Exercise::n);
   for (std::size_t i = 0; i < course.all.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) {

@@ -1,5 +1,6 @@
 // The exercises, found by where they lie: stages/STAGE/bugs/BUG.exercise asks for the mending of that bug,
-// stages/STAGE/exercises/NAME.exercise and checks/exercises/NAME.exercise for all else. No list is kept anywhere.
+// stages/STAGE/exercises/NAME.exercise and checks/exercises/NAME.exercise for all else, checks/exercises/drills/ for
+// single instructions. No list is kept anywhere.
 #pragma once
 #include <string>
 #include <utility>
@@ -12,7 +13,7 @@ struct Exercise {
   std::string name;      // neutral: says nothing of the answer
   std::string kind;      // fix, hole, predict, test, faster, instruction, capstone
   std::string path;      // of the .exercise file
-  std::string stage;     // the stage's directory whose kernel is worked on; "" for an instruction
+  std::string stage;     // the stage's directory whose kernel is worked on; of an instruction "drill-NAME"
   std::string bug = {};  // of kind fix: which
   int minutes = 0;
   std::vector<std::string> after = {};  // pages and exercises to have read or done

@@ -135,7 +135,8 @@ std::string card(const Exercise& e) {
   const std::string n = "n=" + std::to_string(e.n);
   std::string text = "# " + e.number() + " " + e.name + "\n\n";
   text += std::to_string(e.minutes) + " minutes";
-  if (!e.stage.empty()) text += "; stage [" + e.stage + "](../../writeups/stages/" + e.stage + ".md)";
+  if (!e.stage.empty() && e.kind != "instruction")
+    text += "; stage [" + e.stage + "](../../writeups/stages/" + e.stage + ".md)";
   if (!e.after.empty()) text += "; after " + joined(e.after, ", ");
   text += "\n\n" + e.symptom + "\n";
   if (!e.questions.empty()) {
@@ -148,18 +149,18 @@ std::string card(const Exercise& e) {
   }
   text += "\n## Commands\n\n";
   if (e.predict == "mask")
-    text += "First say which elements are " +
-            std::string(e.seen == "nan"         ? "NaN"
-                        : e.seen == "unwritten" ? "never written"
-                        : e.seen == "rows"      ? "in a row that has a wrong one"
-                                                : "wrong") +
+    text += "First say which " +
+            std::string(e.seen == "nan"         ? "elements are NaN"
+                        : e.seen == "unwritten" ? "elements are never written"
+                        : e.seen == "rows"      ? "rows have a wrong element"
+                                                : "elements are wrong") +
             " at shape=" + e.shape + " (" + e.inputs +
             " inputs), as a rule over b h row col S D causal:\n\n    make predict " + n +
             " say='row % 16 < 4 && col >= 32'\n\n";
   if (e.predict == "formula") {
     text += "First say what comes out. One of these:\n\n";
     for (const std::string& name : e.menu) text += "- `" + name + "`\n";
-    text += "\n    make predict " + n + " say=" + e.menu[0] + "\n\n(`make predict " + n + "` says what they mean.)\n\n";
+    text += "\n    make predict " + n + " say=NAME\n\n(`make predict " + n + "` says what they mean.)\n\n";
   }
   if (e.seen == "told")
     text += "First say a number:\n\n" + e.asks + "\n\n    make predict " + n + " say=1000\n\n";
