@@ -1,5 +1,7 @@
 // lab counts: how often one block does what costs time, counted by the CPU execution: the figures that an exercise asks
 // for before they are measured, and the bounds of those that ask for a kernel that does less.
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -8,16 +10,21 @@
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/trial.hpp"
 #include "checks/commands.hpp"
+#include "checks/pages/banks.hpp"
 
 namespace lab {
 namespace {
 
 class Counter final : public ExecWatcher {
  public:
+  explicit Counter(const LaunchPlan& plan) : plan_(plan) {}
+
   void see(const ExecEvent& e) override {
     using Kind = ExecEvent::Kind;
+    if (e.kind != Kind::read || e.bytes != 16) lane_ = 0;
     switch (e.kind) {
       case Kind::read:
+        if (e.bytes == 16) row_of_ldmatrix(e);
         ++counts["reads"], counts["read-bytes"] += e.bytes;
         break;
       case Kind::write:
@@ -47,9 +54,25 @@ class Counter final : public ExecWatcher {
   }
   std::map<std::string, long> counts = {{"reads", 0},         {"read-bytes", 0},    {"writes", 0},   {"copies", 0},
                                         {"written-bytes", 0}, {"warp-barriers", 0}, {"barriers", 0}, {"tma-loads", 0},
-                                        {"tma-bytes", 0},     {"phases", 0},        {"wgmma", 0}};
+                                        {"tma-bytes", 0},     {"phases", 0},        {"wgmma", 0},    {"ldmatrix", 0},
+                                        {"ldmatrix-turns", 0}};
 
  private:
+  // The execution tells of an ldmatrix.x4's 32 rows one after the other, in the order of the lanes; a row takes as many
+  // turns at the banks as others want them (checks/pages/banks.hpp).
+  void row_of_ldmatrix(const ExecEvent& e) {
+    const auto array = std::ranges::find(plan_.arrays, e.array, &SharedArray::name);
+    if (e.lane != lane_) lane_ = 0;
+    if (e.lane != lane_ || array == plan_.arrays.end()) return;
+    address_[std::size_t(lane_)] = e.row * array->pitch * int(sizeof(fp16)) + e.byte;
+    if (++lane_ < banks::LANES) return;
+    lane_ = 0;
+    ++counts["ldmatrix"], counts["ldmatrix-turns"] += banks::access(address_, 16).turns;
+  }
+
+  const LaunchPlan& plan_;
+  int lane_ = 0;
+  std::array<int, banks::LANES> address_{};
 };
 
 // Rows that another block owns must still hold the poison: else somebody computes who is no block of this launch.
@@ -75,10 +98,10 @@ int counts_command(std::span<char*> args) {
   const std::vector<Shape> shapes = bench_shapes(words.require("shape"));
   if (shapes.size() != 1) throw BadInput("shape=: one shape is asked for");
   if (!can_check()) throw BadInput("this binary is not instrumented");
-  Counter counter;
+  const LaunchPlan plan = stage().plan(shapes[0]);
+  Counter counter(plan);
   ExecOptions options;
   options.check = true, options.workers = 1, options.watcher = &counter;
-  const LaunchPlan plan = stage().plan(shapes[0]);
   const unsigned tile = unsigned(words.number("tile").value_or(0));
   options.blocks = plan.blocks_of({tile}, shapes[0]);
   const Trial t = run_trial(shapes[0], Family::unit, options);
