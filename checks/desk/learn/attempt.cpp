@@ -89,8 +89,12 @@ int predict_command(const Args& args) {
   Progress& p = state.of(e.number());
   ++p.predictions;
   if (verdict.holds) p.predicted = true, p.prediction = args[2];
+  if (verdict.holds && e.kind == "predict") p.done = true;
   state.save();
-  std::printf("%s%s\n", verdict.says.c_str(), verdict.holds ? "right." : "not so; try again, or look with make try.");
+  std::printf("%s%s\n", verdict.says.c_str(),
+              verdict.holds         ? "right."
+              : e.kind == "predict" ? "not so; make hint helps."
+                                    : "not so; try again, or look with make try.");
   return verdict.holds ? 0 : 1;
 }
 

@@ -28,7 +28,7 @@ std::string trimmed(const std::string& text) {
   return first == text.npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-std::string log_of(const std::string& word) { return "build/logs/learn-" + word + ".log"; }
+std::string log_of(const std::string& what) { return "build/logs/learn-" + what + ".log"; }
 
 // One bound: "SHAPE: WHAT <= N", WHAT as `lab counts` has it.
 struct Limit {
@@ -52,7 +52,13 @@ class Check {
  public:
   Check(const Exercise& e, const std::string& make, const std::string& word, const std::string& shown_as,
         void (*tell)(const std::string&))
-      : e_(e), make_(make), word_(word), shown_as_(shown_as), learner_(learner_path(e.stage, word)), tell_(tell) {}
+      : e_(e),
+        make_(make),
+        word_(word),
+        log_(e.number() + "-" + word),
+        shown_as_(shown_as),
+        learner_(learner_path(e.stage, word)),
+        tell_(tell) {}
 
   // Does nothing after a red step. `says` returns "" if all is well.
   void step(const std::string& name, const std::function<std::string()>& says) {
@@ -67,7 +73,7 @@ class Check {
 
   // Runs the learner; a status that is not 0 is red.
   std::string run_learner(const Argv& words, const std::string& also = "") {
-    const std::string log_path = log_of(word_ + also);
+    const std::string log_path = log_of(log_ + also);
     Argv argv = {learner_};
     argv.insert(argv.end(), words.begin(), words.end());
     const Ended ended = run_limited(argv, log_path, STEP_SECONDS);
@@ -80,7 +86,7 @@ class Check {
 
   std::string bounded(const std::string& text) {
     const Limit limit = limit_of(e_, text);
-    const std::string log = log_of(word_);
+    const std::string log = log_of(log_);
     if (run_limited({learner_, "counts", "shape=" + limit.shape}, log, STEP_SECONDS).status != 0)
       return telling_line(read_text(log));
     for (const std::string& line : lines_of(read_text(log))) {
@@ -95,14 +101,14 @@ class Check {
   }
 
   std::string calls_nothing_else() {
-    const std::string log = log_of(word_), object = builds(e_.stage, word_) + "/kernel.o";
+    const std::string log = log_of(log_), object = builds(e_.stage, word_) + "/kernel.o";
     if (run({"nm", "-C", "-u", object}, log).status != 0) return "nm cannot be run; it comes with binutils";
     const std::string symbol = refused_symbol(read_text(log));
     return symbol.empty() ? "" : shown_as_ + " calls what a kernel has no use for: " + clipped(symbol, 120);
   }
 
   const Exercise& e_;
-  const std::string make_, word_, shown_as_, learner_;
+  const std::string make_, word_, log_, shown_as_, learner_;
   void (*tell_)(const std::string&);
   Outcome outcome_;
 };

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "checks/desk/desk.hpp"
+#include "checks/desk/learn/prediction.hpp"
 #include "checks/desk/patch.hpp"
 #include "checks/desk/workbench.hpp"
 
@@ -117,7 +118,6 @@ std::string handed_out(const Exercise& e) {
 
 std::string solution(const Exercise& e) {
   if (e.kind == "test") return read_text(e.beside(".solution"));
-  if (e.kind == "predict") return "";
   if (e.kind == "instruction") return read_text(read_patch(patch_of(e)).source);
   return read_text(kernel_path(e.stage));
 }
@@ -175,8 +175,8 @@ std::string card(const Exercise& e) {
     text += "First say which two lines of kernel.cu the race check will name together, at shape=" + e.shape +
             ":\n\n    make predict " + n + " say='100 200'\n\n";
   if (e.predict == "counts")
-    text += "Say how often one block does each of these at shape=" + e.shape + ":\n\n    make predict " + n + " say='" +
-            "NAME=COUNT ...'\n\n";
+    text +=
+        "Say how often the first block of " + e.shape + " does each of these:\n\n    " + prediction_asked(e) + "\n\n";
   if (!e.handed_in().empty())
     text += "Then work on " + e.handed_in() + " in this folder:\n\n    make try " + n +
             "        the checks, from cheap to dear, up to the first that is red\n    make watch " + n +

@@ -1,7 +1,11 @@
 #include "checks/desk/learn/prediction.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <charconv>
+#include <filesystem>
 #include <map>
 
 #include "checks/desk/desk.hpp"
@@ -121,15 +125,23 @@ Prediction judge_prediction(const Exercise& e, const std::string& make, const st
                     shown = whole ? "stages/" + e.stage + "/kernel.cu" : e.dir() + "/kernel.cu";
   const std::string trouble = built ? "" : build_learner(e.stage, make, source, word, shown);
   if (!trouble.empty()) throw BadInput("what was handed out does not build: " + trouble);
-  const std::string log = "build/logs/learn-" + word + "-says.log";
+  // Several may be judged at a time.
+  static std::atomic<int> judged{0};
+  const std::string log =
+      "build/logs/learn-" + word + "-says-" + std::to_string(getpid()) + "-" + std::to_string(judged++) + ".log";
+  const auto said = [&] {
+    std::string text = read_text(log);
+    std::filesystem::remove(log);
+    return text;
+  };
   if (e.predict == "counts") {
     run_limited({learner_path(e.stage, word), "counts", "shape=" + e.shape}, log, SECONDS);
-    return judge_counts(e, read_text(log), say);
+    return judge_counts(e, said(), say);
   }
   const Ended ended = run_limited({learner_path(e.stage, word), "predict", "kind=" + e.predict, "say=" + say,
                                    "shape=" + e.shape, "inputs=" + e.inputs, "copies=" + e.copies, "seen=" + e.seen},
                                   log, SECONDS);
-  std::string text = read_text(log);
+  std::string text = said();
   if (ended.status == 2) {
     while (text.ends_with("\n")) text.pop_back();
     throw BadInput(text.starts_with("lab: ") ? text.substr(5) : text);
