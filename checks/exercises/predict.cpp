@@ -11,6 +11,7 @@
 #include "checks/commands.hpp"
 #include "checks/exercises/formulas.hpp"
 #include "checks/exercises/rule.hpp"
+#include "reference/attention.hpp"
 
 namespace lab {
 namespace {
@@ -121,7 +122,14 @@ std::vector<Finding> findings_of(const Request& r, const Shape& shape) {
       ExecOptions options;
       options.schedule = schedule, options.copies = copies, options.check = true, options.gaps = true;
       options.products = schedule == Schedule::random ? Copies::random : copies;
-      for (Finding& f : run_trial(shape, r.family, options).findings) all.push_back(std::move(f));
+      // As the race check has it: few multiprocessors where a stage counts them, so that a block has a second piece of
+      // work, and a negative scale, for which a kernel may turn Q round.
+      if (stage().plan(shape).counts_multiprocessors && shape.S < 1024) options.multiprocessors = shape.H > 2 ? 32 : 1;
+      for (const int sign : {1, -1}) {
+        if (sign < 0 && copies != Copies::at_wait) continue;
+        const Trial t = run_trial(shape, r.family, options, 1, sign * default_scale(shape.D));
+        all.insert(all.end(), t.findings.begin(), t.findings.end());
+      }
     }
   return all;
 }

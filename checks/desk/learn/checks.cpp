@@ -77,6 +77,7 @@ class Check {
     Argv argv = {learner_};
     argv.insert(argv.end(), words.begin(), words.end());
     const Ended ended = run_limited(argv, log_path, STEP_SECONDS);
+    if (ended.status == 127) throw BadInput(learner_ + " cannot be started");
     if (ended.timed_out) return "still running after " + std::to_string(STEP_SECONDS) + " s";
     const std::string log = read_text(log_path);
     if (ended.status == 0) return "";

@@ -146,7 +146,9 @@ Prediction judge_prediction(const Exercise& e, const std::string& make, const st
     while (text.ends_with("\n")) text.pop_back();
     throw BadInput(text.starts_with("lab: ") ? text.substr(5) : text);
   }
-  if (ended.status > 2) text += "exit status " + std::to_string(ended.status) + "\n";
+  // Neither yes nor no: a fault, or a binary that is not there.
+  if (ended.status > 2)
+    throw BadInput("the prediction could not be judged: exit status " + std::to_string(ended.status));
   return {ended.status == 0, text};
 }
 
