@@ -8,6 +8,7 @@
 #include <map>
 
 #include "checks/desk/desk.hpp"
+#include "checks/desk/learn/cases.hpp"
 #include "checks/desk/learn/guard.hpp"
 #include "checks/desk/learn/handout.hpp"
 #include "checks/desk/pieces.hpp"
@@ -153,10 +154,41 @@ std::string build_learner(const std::string& stage, const std::string& make, con
   return line.empty() ? "it does not build; see " + log : line;
 }
 
+namespace {
+
+// Each case is one problem under one schedule; status 1 is red.
+Outcome check_cases(const Exercise& e, const std::string& make, const std::string& text, Check& c) {
+  const std::vector<std::string> cases = cases_in(e, text);
+  const std::vector<Suspect> all = suspects(e);
+  c.step("its kernels compile", [&]() -> std::string {
+    Argv argv = {make, "backend=cpu", "-s"};
+    for (const Suspect& suspect : all) {
+      place_source(e.stage, suspect.source, suspect.word, e.dir() + "/kernel.cu");
+      argv.push_back(learner_path(e.stage, suspect.word));
+    }
+    return run(argv, log_of(e.number())).status == 0 ? "" : "see " + log_of(e.number());
+  });
+  c.step("bugs caught, less false alarms", [&] {
+    return judge_cases(e, cases, all, [&](const Suspect& suspect, const std::string& one) {
+      Argv argv = {learner_path(e.stage, suspect.word), "fuzz", "only"};
+      for (const std::string& word : words_of(one)) argv.push_back(word);
+      const std::string log = log_of(e.number() + "-case");
+      const Ended ended = run_limited(argv, log, STEP_SECONDS);
+      if (ended.status == 2) throw BadInput(e.file() + ": '" + one + "': " + telling_line(read_text(log)));
+      return ended.status != 0;
+    });
+  });
+  c.outcome_.passed = c.outcome_.step.empty();
+  return c.outcome_;
+}
+
+}  // namespace
+
 Outcome check_work(const Exercise& e, const std::string& make, const std::string& source, const std::string& word,
                    const std::string& shown_as, const Depth& depth, void (*tell)(const std::string&)) {
   leave_signals_to_run_limited();
   Check c(e, make, word, shown_as, tell);
+  if (e.kind == "test") return check_cases(e, make, source, c);
   c.step("nothing but a kernel", [&] { return refused_source(shown_as, source, handed_out(e)); });
   c.step("it compiles", [&] { return depth.built ? "" : build_learner(e.stage, make, source, word, shown_as); });
   c.step("it calls nothing else", [&] { return c.calls_nothing_else(); });

@@ -129,6 +129,10 @@ class Reader {
     };
     if (key == "n") {
       number(e_.n, 999);
+    } else if (key == "budget") {
+      number(e_.budget, 99);
+    } else if (key == "goal") {
+      number(e_.goal, 99);
     } else if (key == "minutes") {
       number(e_.minutes, 600);
     } else if (key == "name") {
@@ -167,9 +171,10 @@ class Reader {
     } else if (key == "from") {
       e_.from = value;
     } else {
-      fail_before("unknown key `" + key +
-                  ":`; there are n, name, kind, minutes, after, predict, shape, inputs, copies, "
-                  "seen, right, near, menu, limit, stage, from, and blocks symptom, task, question, asks, hint");
+      fail_before(
+          "unknown key `" + key +
+          ":`; there are n, name, kind, minutes, after, predict, shape, inputs, copies, "
+          "seen, right, near, menu, limit, budget, goal, stage, from, and blocks symptom, task, question, asks, hint");
     }
   }
 
@@ -179,6 +184,8 @@ class Reader {
     if (e_.name.empty()) lacks("`name:`");
     if (e_.kind.empty()) lacks("`kind:`");
     if (e_.minutes == 0) lacks("`minutes:`");
+    if ((e_.kind == "test") != (e_.budget && e_.goal)) fail_at(1, "`budget:` and `goal:` go with kind: test");
+    if ((e_.kind == "capstone") == e_.from.empty()) fail_at(1, "`from:` goes with kind: capstone");
     const std::string wanted = e_.kind == "fix" ? "symptom" : "task";
     if (symptom_key_ != wanted) lacks("a block `" + wanted + ":`, which kind: " + e_.kind + " has");
     if (e_.hints.size() != HINTS) fail_at(1, std::to_string(e_.hints.size()) + " hints; there must be three");

@@ -167,6 +167,12 @@ int check_exercises_command(const Args& args) {
       sources.add(e, solution(e), "solved");
       prove(e, "red as handed out", [&] { return not_red(e); });
       prove(e, "its solution passes", [&] { return not_green(e); });
+    } else if (e.kind == "test") {
+      prove(e, "red as handed out", [&e, make] {
+        return check_work(e, make, handed_out(e), e.number(), e.file(), {}).passed ? "passes as it is handed out" : "";
+      });
+      prove(e, "its solution passes",
+            [&e, make] { return check_work(e, make, solution(e), e.number(), e.file(), {}).says; });
     } else if (e.kind == "predict") {
       sources.add(e, solution(e), "solved");
     }
