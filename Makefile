@@ -14,11 +14,12 @@ GOALS := help list test show-bug reproduce-bug check-harness run racecheck fuzz 
 GOALS += patches edit-bug save-bug mutants
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
 GOALS += archs format format-check compile_commands.json test-arm64
+GOALS += exercise predict try watch hint solution reset grade check-exercises
 GOALS += bench bench-cpu peers profile phases probe-wmma probe-mma probe-wgmma
 INNER_GOALS := test-builds sanitized tested-arm64
 GPU_GOALS := bench profile phases probe-wmma probe-mma probe-wgmma
 NO_BUG_GOALS := bench-cpu profile phases
-WORDS := stage bug backend full turns q k v out causal scale seconds seed cases case check only shape rounds json sample new fix
+WORDS := stage bug backend full turns q k v out causal scale seconds seed cases case check only shape rounds json sample new fix n say give-up
 TOOL_WORDS := JOBS CXX CXXFLAGS HOST_CXX NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE ARM64 MAKE MAKEFLAGS SHELL
 include common/make/words.mk
 
@@ -63,6 +64,21 @@ patches: | $(WORK)
 
 check-harness: $(BUG_LABS) | $(WORK)
 	@$(WORK) check-harness $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
+
+# Exercises: laid out in work/NN, predicted, tried, graded. Each says on its card what to type.
+exercise hint reset: | $(LEARN)
+	$(one_exercise)@$(LEARN) $@ $(call quote,$(n))
+predict: | $(LEARN)
+	$(one_exercise)@$(LEARN) predict '$(MAKE)' $(call quote,$(n)) $(call quote,$(say))
+try watch: | $(LEARN)
+	$(one_exercise)@$(LEARN) $@ '$(MAKE)' $(call quote,$(n))
+solution: | $(LEARN)
+	$(one_exercise)@$(LEARN) solution $(call quote,$(n)) $(if $(filter 1,$(give-up)),give-up)
+grade: | $(LEARN)
+	@$(LEARN) grade '$(MAKE)' $(call quote,$(json)) $(call quote,$(seed))
+# The exercises themselves: red as handed out, green when solved, and no cheater passes. check=quick is `make test`'s part.
+check-exercises: | $(LEARN)
+	@$(LEARN) check-exercises '$(MAKE)' $(call quote,$(or $(check),whole)) $(if $(n),$(call quote,$(n)))
 
 # Mistakes that nobody planted, put into one stage or all: each must turn the test or the race check red. only=NAME for one.
 mutants: | $(WORK)

@@ -24,6 +24,8 @@ static constexpr Command COMMANDS[] = {
      "trace-shared shape=B,H,S,D[,causal] [block=N] [arrays=A,B]    what a block does with its shared memory, as text"},
     {"trace-waits", trace_waits_command,
      "trace-waits shape=B,H,S,D[,causal] [block=N]    a block's named barriers, mbarriers, copies, products"},
+    {"predict", predict_command, "predict kind=K say=TEXT [shape=...]   a prediction against what comes out"},
+    {"counts", counts_command, "counts shape=B,H,S,D[,causal] [tile=N]     what a block does, counted"},
     {"plan", plan_command, "plan B H S D [causal]                how the stage launches a shape, as JSON", false},
 };
 

@@ -34,9 +34,11 @@ int fingerprint_command(std::span<char*> args);   // fingerprint.cpp
 int once_command(std::span<char*> args);          // fingerprint.cpp
 int fuzz_command(std::span<char*> args);          // fuzz.cpp
 int blindness_command(std::span<char*> args);     // blindness.cpp
+int predict_command(std::span<char*> args);       // exercises/predict.cpp
+int counts_command(std::span<char*> args);        // exercises/counts.cpp
 
-// The commands of the program at hand: all of them (all_commands.cpp), or what a stage's test needs
-// (test_commands.cpp).
+// The commands of the program at hand: all of them (all_commands.cpp), what a stage's test needs
+// (test_commands.cpp), or what an exercise does (learner_commands.cpp).
 std::span<const Command> commands();
 
 // The `key=value` arguments of a command. A key that is unknown or given twice is the user's mistake, never

@@ -197,7 +197,10 @@ std::string joined(const std::vector<std::string>& pieces) {
 
 // What `lab fingerprint` is looking for.
 const desk::Patch* patch_at_hand = nullptr;
+// The kernel that this build was made of, if it is not the stage's: an exercise's, whose lines are its writer's.
+std::string own_source;
 
+constexpr int NO_LINE = -1;  // of a learner's kernel, which may have lost the line or have it twice
 struct Place {
   std::string file;
   int line = 0;
@@ -207,7 +210,7 @@ struct Place {
 // The only line with `piece`, of the kernel as this build has it. In the fixed build a line that only the patch would
 // add is sought there. A fingerprint that cannot find its line is a mistake in its .cpp.
 Place line_with(const std::string& piece) {
-  const std::string path = std::string("stages/") + stage().name + "/kernel.cu";
+  const std::string path = own_source.empty() ? std::string("stages/") + stage().name + "/kernel.cu" : own_source;
   std::ifstream file(path);
   std::ostringstream source;
   if (!file || !(source << file.rdbuf())) throw BadInput("cannot read " + path + "; run from the repository's root");
@@ -216,6 +219,7 @@ Place line_with(const std::string& piece) {
   int number = 0;
   for (std::string line; std::getline(lines, line);)
     if (++number; line.find(piece) != line.npos) plain.push_back({path, number});
+  if (!own_source.empty()) return plain.size() == 1 ? plain[0] : Place{path, NO_LINE};
   for (const desk::SourceLine& line : desk::patched_lines(*patch_at_hand, source.str()))
     if (line.text.find(piece) != line.text.npos)
       patched.push_back({line.added ? patch_at_hand->path : path, line.number});
@@ -244,6 +248,19 @@ RegisteredFingerprint::RegisteredFingerprint(std::vector<Part> (*look)(), const 
   registry().push_back({name.substr(0, name.rfind('.')), look});
 }
 
+std::string marks_of(const Trial& t, const std::vector<double>& right) {
+  const Bound bound = bound_of(t);
+  std::string marks(t.out.size(), '.');
+  for (std::size_t i = 0; i < marks.size(); ++i)
+    if (is_nan(t.out[i]))
+      marks[i] = t.out[i] == FP16_NAN ? '~' : 'N';
+    else if (!(std::abs(to_float(t.out[i]) - right[i]) <= bound.allowed(right[i])))
+      marks[i] = '#';
+  return marks;
+}
+
+std::string marks_of(const Trial& t) { return marks_of(t, right_answer(t)); }
+
 Part equals_prediction(const Trial& t, const std::vector<double>& predicted, const std::string& formula,
                        const Where& where) {
   const std::vector<double> right = right_answer(t);
@@ -264,14 +281,9 @@ Part equals_prediction(const Trial& t, const std::vector<double>& predicted, con
           t.title().c_str(), with_prediction.max_diff, with_prediction.outside, with_prediction.compared,
           with_right.max_diff, apart) +
       state(t);
-  const Bound bound = bound_of(t);
+  const std::string marks = marks_of(t, right);
   part.lines = map_of(
-      t.shape,
-      [&](std::size_t i) {
-        if (is_nan(t.out[i])) return t.out[i] == FP16_NAN ? '~' : 'N';
-        return std::abs(to_float(t.out[i]) - right[i]) <= bound.allowed(right[i]) ? '.' : '#';
-      },
-      "'#' wrong, 'N' NaN, '~' never written, '.' right");
+      t.shape, [&](std::size_t i) { return marks[i]; }, "'#' wrong, 'N' NaN, '~' never written, '.' right");
   return part;
 }
 
@@ -499,7 +511,8 @@ class TurnCounter final : public ExecWatcher {
  public:
   TurnCounter(const LaunchPlan& plan, int line) : plan_(plan), line_(line) {}
   void see(const ExecEvent& e) override {
-    if (e.kind != ExecEvent::Kind::read || e.line != line_) return;
+    if (e.kind != ExecEvent::Kind::read || (line_ != NO_LINE && e.line != line_)) return;
+    if (line_ == NO_LINE && e.bytes != 16) return;
     if (e.bytes != 16 || e.lane != seen_) throw std::runtime_error("bank_turns: no ldmatrix.x4 at that line");
     const auto array = std::ranges::find(plan_.arrays, e.array, &SharedArray::name);
     if (array == plan_.arrays.end()) throw std::runtime_error("bank_turns: a row outside every array");
@@ -530,7 +543,10 @@ Part bank_turns(const Shape& shape, const std::string& piece, int turns) {
   ExecOptions options;
   options.check = true, options.workers = 1, options.watcher = &counter;
   const Trial t = run_trial(shape, Family::unit, options);
-  part.shown = t.ok() && counter.instructions.size() == 1 && counter.instructions.begin()->first == turns;
+  // Where the line is not known, one such access anywhere is enough.
+  part.shown = t.ok() && (place.line == NO_LINE
+                              ? counter.instructions.contains(turns)
+                              : counter.instructions.size() == 1 && counter.instructions.begin()->first == turns);
   part.seen = text(shape) + ":";
   for (const auto& [taken, count] : counter.instructions) part.seen += format(" %zu of %d turns", count, taken);
   if (counter.instructions.empty()) part.seen += " none";
@@ -558,12 +574,18 @@ std::vector<Part> nothing_wrong(const Shape& shape) {
   return parts;
 }
 
-// lab fingerprint BUG: looks for the bug in this build. 0: as it should be (all parts show and the bug is planted, or
-// none shows and it is not).
+// lab fingerprint BUG [source=FILE]: looks for the bug in this build, whose kernel is FILE, if it is not the stage's.
+// 0: as it should be (all parts show and the bug is planted, or none shows and it is not).
 int fingerprint_command(std::span<char*> args) {
   const std::vector<Fingerprint>& known = fingerprints();
   std::string names;
   for (const Fingerprint& f : known) names += " " + f.bug;
+  constexpr std::string_view SOURCE = "source=";
+  own_source.clear();
+  if (args.size() == 2 && std::string_view(args[1]).starts_with(SOURCE)) {
+    own_source = std::string_view(args[1]).substr(SOURCE.size());
+    args = args.first(1);
+  }
   if (args.size() != 1) throw BadInput("fingerprint takes the name of one bug:" + names);
   const auto found = std::ranges::find(known, std::string(args[0]), &Fingerprint::bug);
   if (found == known.end()) throw BadInput("no fingerprint of '" + std::string(args[0]) + "'; there are:" + names);

@@ -40,6 +40,11 @@ enum class Under { every, some };
 using Where = std::function<bool(int row, int col)>;
 inline bool everywhere(int, int) { return true; }
 
+// A mark for each element of an output: '.' right, '#' wrong, 'N' NaN, '~' never written, that is to say with the bits
+// of the poison. A NaN where the right answer has one is marked all the same.
+std::string marks_of(const Trial& trial);
+std::string marks_of(const Trial& trial, const std::vector<double>& right);
+
 // `predicted` ([B,H,S,D], fp64) is what comes out, at the harness's own tolerance, on an input where it differs from
 // the right answer by at least 100 times the notes' 1e-3. Only elements with `where` count. Where it is a NaN or an
 // infinity, so must the output be.

@@ -14,6 +14,7 @@ stages=$(build/desk dirs) || exit 2
   echo
   if [ "$backend" = cpu ]; then echo "unit tests: $make_it unit"; else echo "WMMA layout: $make_it probe-wmma check=1"; fi
   echo "every patch applies: $make_it patches"
+  [ "$backend" != cpu ] || echo "exercises: $make_it check-exercises check=quick"
   for s in $stages; do
     echo "acceptance $s: $make_it stage=$s test turns=1"
     [ -z "$(find stages/$s -name '*.patch')" ] || echo "bugs $s: $make_it stage=$s reproduce-bug"

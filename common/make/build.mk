@@ -64,17 +64,19 @@ LIB_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(filter-out $(TEST_SRC),$(LIB_SRC))) $
 LAB_LIBS := $(B)/liblab.a $(if $(TEST_SRC),$(B)/libtest.a)
 # The desk as the unit tests see it: what its programs are made of, or a build of its own for the sanitizers and for another
 # machine.
-DESK_SRC := $(filter-out %/main.cpp,$(wildcard checks/desk/*.cpp checks/desk/records/*.cpp))
-DESK_LIB := $(if $(SANITIZE)$(ARM64),$(DESK_SRC:%.cpp=$(B)/obj/%.o),build/desk-objects/librecords.a build/desk-objects/libdesk.a)
-# The desk's other programs, built where a target needs them: for patches, runs judged and mutants; for results, tables and pages.
+DESK_SRC := $(filter-out %/main.cpp,$(wildcard checks/desk/*.cpp checks/desk/records/*.cpp checks/desk/learn/*.cpp))
+DESK_LIB := $(if $(SANITIZE)$(ARM64),$(DESK_SRC:%.cpp=$(B)/obj/%.o),build/desk-objects/liblearn.a build/desk-objects/librecords.a build/desk-objects/libdesk.a)
+# The desk's other programs, built where a target needs them: for patches, runs judged and mutants; for results, tables and pages; for
+# exercises.
 WORK := build/desk-work
 RECORDS := build/desk-records
-$(WORK) $(RECORDS) $(filter build/desk-objects/%,$(DESK_LIB)): FORCE
+LEARN := build/desk-learn
+$(WORK) $(RECORDS) $(LEARN) $(filter build/desk-objects/%,$(DESK_LIB)): FORCE
 	@$(desk_make) $@
 # Tests that run no kernel. What executes kernels and watches them can differ on another machine, down to the bits; for these an
 # emulator is too slow, and nothing is expected of one.
 HOST_TESTS := $(wildcard $(addprefix checks/tests/test_,desk_*.cpp $(addsuffix .cpp,banks block_order figure_data gpu_fit npy \
-  patch pattern ptxas reference results)))
+  patch pattern ptxas reference results rule)))
 UNIT_SRC := $(filter-out $(if $(ARM64),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))
 DESK_LIB := $(if $(ARM64),,$(DESK_LIB))
 UNIT_OBJ := $(UNIT_SRC:%.cpp=$(B)/obj/%.o)
@@ -109,13 +111,15 @@ patch_in = $(if $(filter phase-%,$(call planted_in,$(1))),phases/$(patsubst phas
 # Of a mutant there are two: mutant-NAME, instrumented, and draft-NAME, plain and quick to compile, which mostly is enough.
 draft_in = $(patsubst draft-%,%,$(filter draft-%,$(call variant_of,$(1))))
 mutant_in = $(patsubst mutant-%,%,$(filter mutant-%,$(call variant_of,$(1))))$(call draft_in,$(1))
+# learn-NN: what build/desk-learn has put there of an exercise, instrumented and quick to compile, for somebody waits.
+learnt_in = $(filter learn-%,$(call variant_of,$(1)))
 instrumented = $(if $(filter fixed draft-%,$(call variant_of,$(1))),,-fsanitize=thread)
-$(B)/%/kernel.o: $$(if $$(call planted_in,$$*)$$(call mutant_in,$$*),$(B)/$$*,stages/$$(call stage_of,$$*))/kernel.cu $(B)/flags
+$(B)/%/kernel.o: $$(if $$(call learnt_in,$$*),$(B)/$$*/source.cu,$$(if $$(call planted_in,$$*)$$(call mutant_in,$$*),$(B)/$$*,stages/$$(call stage_of,$$*))/kernel.cu) $(B)/flags
 	@mkdir -p $(@D)
 ifeq ($(backend),gpu)
 	@$(NVCC) $(NVCCFLAGS) $(call gencode_of,$(call stage_of,$*)) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
 else
-	@$(CXX) -x c++ $(CXXFLAGS) $(NO_PSABI) $(KERNEL_FLAGS) $(if $(call mutant_in,$*),$(if $(call draft_in,$*),-O0,-O1 -g1) -I$(B)/$*) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@
+	@$(CXX) -x c++ $(CXXFLAGS) $(NO_PSABI) $(KERNEL_FLAGS) $(if $(call mutant_in,$*),$(if $(call draft_in,$*),-O0,-O1 -g1) -I$(B)/$*) $(if $(call learnt_in,$*),-O1) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@
 endif
 
 # The kernel with a bug's patch applied, or with a mistake that nobody planted. #line directives in it name the lines of kernel.cu and of the patch.
@@ -144,6 +148,18 @@ fingerprints_of = $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard stages/$(1)/bugs/*.cp
 $(B)/%/lab: $(B)/%/kernel.o $$(if $$(call mutant_in,$$*),$(B)/$$(call stage_of,$$*)/$$(if $$(call draft_in,$$*),fixed,checked),$(B)/$$*)/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(B)/obj/checks/all_commands.o $(LAB_LIBS)
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
 $(B)/%/tester: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $(B)/obj/checks/test_commands.o $(B)/libtest.a
+	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
+# What an exercise's checks need, and no more: a first one does not wait for the rest.
+LEARNER_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/exercises/*.cpp) checks/learner_commands.cpp checks/bugs/fingerprint.cpp checks/bugs/hang.cpp \
+  checks/fuzz/fuzz.cpp checks/bench/bench_samples.cpp checks/desk/patch.cpp reference/wrong_answers.cpp)
+$(B)/%/learner: $(B)/%/kernel.o $(B)/$$(call stage_of,$$*)/checked/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(LEARNER_OBJ) $(B)/libtest.a
+	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
+# One instruction's kernel: build/cpu/drill-NAME/learn-NN/learner, with NAME's inputs and answer. $* is NAME/learn-NN.
+drill_of = $(patsubst %/,%,$(dir $(1)))
+$(B)/obj/drill_build_info.o: common/build_info.cpp $(B)/flags
+	@mkdir -p $(@D)
+	@$(CXX) $(CXXFLAGS) $(INCLUDES) -fsanitize=thread -MMD -MP -c $< -o $@ $(call build_info,drill,)
+$(B)/drill-%/learner: $(B)/drill-%/kernel.o $(B)/obj/checks/exercises/drills/$$(call drill_of,$$*).o $(B)/obj/checks/exercises/drills/drill.o $(B)/obj/drill_build_info.o $(B)/obj/common/stage_conf.o $(B)/libtest.a
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
 
 $(B)/liblab.a: $(LIB_OBJ)

@@ -1,8 +1,8 @@
 # Builds the desk's programs, when they are missing or older than their sources: build/desk, which the Makefile asks, and what
-# only some targets need: build/desk-work for patches, runs judged and mutants, build/desk-records for results, tables and pages.
-# A make of its own, because the Makefile asks while it is being read; common/make/ask.mk calls it under a lock, so that several
+# only some targets need: build/desk-work for patches, runs judged and mutants, build/desk-records for results, tables and pages,
+# build/desk-learn for exercises. A make of its own, because the Makefile asks while it is being read; common/make/ask.mk calls it under a lock, so that several
 # makes take turns.
-#   make -f common/make/desk.mk HOST_CXX=g++ [build/desk-work build/desk-records build/desk-objects/librecords.a]
+#   make -f common/make/desk.mk HOST_CXX=g++ [build/desk-work build/desk-records build/desk-learn build/desk-objects/librecords.a]
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 O := build/desk-objects
 FLAGS := $(HOST_CXX) -std=c++20 -O1 -Wall -Wextra -I. -MMD -MP
@@ -17,15 +17,19 @@ $(O)/asked-%.o: common/make/desk.mk | $(O)/.
 	@{ $(foreach source,$(ASKED_$*),echo '#include "$(source).cpp"';) } | $(FLAGS) -O0 -MF $(@:.o=.d) -MT $@ -x c++ -c - -o $@
 build/desk-work: $(O)/checks/desk/work/main.o $(O)/libdesk.a
 build/desk-records: $(O)/checks/desk/records/main.o $(O)/librecords.a $(O)/libdesk.a
-build/desk build/desk-work build/desk-records:
+build/desk-learn: $(O)/checks/desk/learn/main.o $(O)/liblearn.a $(O)/libdesk.a
+build/desk build/desk-work build/desk-records build/desk-learn:
 	@$(HOST_CXX) $^ -pthread -o $@.new && mv $@.new $@
 
 # What the unit tests link.
 $(O)/libdesk.a: $(call objects,checks/desk/*.cpp common/conf.cpp)
 $(O)/librecords.a: $(call objects,checks/desk/records/*.cpp checks/bench/bench_samples.cpp checks/budget/ptxas.cpp common/gpu_fit.cpp checks/acceptance/format.cpp)
-$(O)/libdesk.a $(O)/librecords.a:
+$(O)/liblearn.a: $(call objects,checks/desk/learn/*.cpp checks/exercises/rule.cpp)
+$(O)/libdesk.a $(O)/librecords.a $(O)/liblearn.a:
 	@rm -f $@; ar rcs $@ $^
 
+# Somebody waits for it, and it spends its time waiting itself.
+$(O)/checks/desk/learn/%.o: FLAGS += -O0
 $(O)/%.o: %.cpp common/make/desk.mk | $(O)/.
 	@mkdir -p $(@D); $(FLAGS) -c $< -o $@
 $(O)/.:

@@ -12,6 +12,7 @@ PAIRS := $(call ask,bugs)
 endif
 # At the head of a recipe that makes sense for one stage only, and for one that works.
 one_stage = $(if $(stage),,$(error which stage? $@ needs stage=NAME; see 'make list'))
+one_exercise = $(if $(n)$(filter exercise,$@),,$(error which exercise? $@ needs n=NUMBER; see 'make exercise'))
 works = $(if $(BROKEN),$(error stage=$(stage) never worked; its bugs: $(strip $(PAIRS))))
 
 stage_of_pair = $(firstword $(subst :, ,$(1)))

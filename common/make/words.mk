@@ -26,8 +26,11 @@ endif
 endif
 
 typed := $(foreach name,$(.VARIABLES),$(if $(findstring command line,$(origin $(name))),$(name)))
+# A rule looks like a goal, or like a word with its =.
+saying = $(if $(call goals_among,predict),$(error predict takes it as say='...', as in make predict n=1 say='row % 16 < 4'))
 odd := $(filter-out $(WORDS) $(TOOL_WORDS) -%,$(typed))
 ifneq ($(odd),)
+$(saying)
 $(error $(firstword $(odd))= means nothing here; the words are $(WORDS))
 endif
 ifneq ($(bug),)
@@ -64,6 +67,7 @@ endif
 include common/make/ask.mk
 odd_goals := $(filter-out $(GOALS) $(INNER_GOALS),$(foreach goal,$(MAKECMDGOALS),$(if $(findstring /,$(goal)),,$(goal))))
 ifneq ($(odd_goals),)
+$(saying)
 $(call ask,goals $(foreach goal,$(odd_goals),$(call quote,$(goal))) -- $(GOALS))
 endif
 

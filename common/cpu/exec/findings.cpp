@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <sstream>
@@ -88,6 +89,10 @@ std::unordered_map<std::uintptr_t, SourceLine> cache;
 std::string from_root(const std::string& path) {
   for (const char* folder : {"/stages/", "/checks/", "/reference/", "/common/"})
     if (const auto at = path.rfind(folder); at != std::string::npos) return path.substr(at + 1);
+  // An exercise lies in work/ or build/, and is run where it was built.
+  std::error_code none;
+  const std::string here = std::filesystem::current_path(none).string() + "/";
+  if (here.size() > 1 && path.starts_with(here)) return path.substr(here.size());
   return path;
 }
 

@@ -1,0 +1,222 @@
+#include "checks/desk/learn/checks.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <map>
+
+#include "checks/desk/desk.hpp"
+#include "checks/desk/learn/cases.hpp"
+#include "checks/desk/learn/guard.hpp"
+#include "checks/desk/learn/handout.hpp"
+#include "checks/desk/pieces.hpp"
+#include "checks/desk/process.hpp"
+
+namespace lab::desk {
+namespace {
+
+constexpr int STEP_SECONDS = 240;  // what hangs has the acceptance's own limit long before
+constexpr std::size_t CLIP = 230;
+
+std::string builds(const std::string& stage, const std::string& word) {
+  return "build/cpu/" + stage + "/learn-" + word;
+}
+
+std::string trimmed(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(' ');
+  return first == text.npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
+}
+
+std::string log_of(const std::string& what) { return "build/logs/learn-" + what + ".log"; }
+
+// One bound: "SHAPE: WHAT <= N", WHAT as `lab counts` has it.
+struct Limit {
+  std::string shape, what, relation;
+  long bound = 0;
+};
+Limit limit_of(const Exercise& e, const std::string& text) {
+  const std::size_t colon = text.find(": ");
+  const std::vector<std::string> words = words_of(colon == text.npos ? "" : text.substr(colon + 2));
+  Limit limit;
+  if (words.size() == 3) {
+    limit = {text.substr(0, colon), words[0], words[1], 0};
+    const auto [end, error] = std::from_chars(words[2].data(), words[2].data() + words[2].size(), limit.bound);
+    if (error == std::errc() && end == words[2].data() + words[2].size() && (words[1] == "<=" || words[1] == ">="))
+      return limit;
+  }
+  throw BadInput(e.path + ": `limit: " + text + "`: must be SHAPE: WHAT <= N, or >=");
+}
+
+class Check {
+ public:
+  Check(const Exercise& e, const std::string& make, const std::string& word, const std::string& shown_as,
+        void (*tell)(const std::string&))
+      : e_(e),
+        make_(make),
+        word_(word),
+        log_(e.number() + "-" + word),
+        shown_as_(shown_as),
+        learner_(learner_path(e.stage, word)),
+        tell_(tell) {}
+
+  // Does nothing after a red step. `says` returns "" if all is well.
+  void step(const std::string& name, const std::function<std::string()>& says) {
+    if (!outcome_.step.empty()) return;
+    if (tell_) tell_(name);
+    outcome_.says = says();
+    if (outcome_.says.empty())
+      outcome_.passed_steps.push_back(name);
+    else
+      outcome_.step = name;
+  }
+
+  // Runs the learner; a status that is not 0 is red.
+  std::string run_learner(const Argv& words, const std::string& also = "") {
+    const std::string log_path = log_of(log_ + also);
+    Argv argv = {learner_};
+    argv.insert(argv.end(), words.begin(), words.end());
+    const Ended ended = run_limited(argv, log_path, STEP_SECONDS);
+    if (ended.status == 127) throw BadInput(learner_ + " cannot be started");
+    if (ended.timed_out) return "still running after " + std::to_string(STEP_SECONDS) + " s";
+    const std::string log = read_text(log_path);
+    if (ended.status == 0) return "";
+    const std::string line = telling_line(log);
+    return line.empty() ? "exit status " + std::to_string(ended.status) + "; see " + log_path : line;
+  }
+
+  std::string bounded(const std::string& text) {
+    const Limit limit = limit_of(e_, text);
+    const std::string log = log_of(log_);
+    if (run_limited({learner_, "counts", "shape=" + limit.shape}, log, STEP_SECONDS).status != 0)
+      return telling_line(read_text(log));
+    for (const std::string& line : lines_of(read_text(log))) {
+      const std::vector<std::string> words = words_of(line);
+      if (words.size() != 2 || words[0] != limit.what) continue;
+      const long count = std::atol(words[1].c_str());
+      if (limit.relation == "<=" ? count <= limit.bound : count >= limit.bound) return "";
+      return "a block of " + limit.shape + " has " + std::to_string(count) + " " + limit.what + "; asked for are " +
+             (limit.relation == "<=" ? "at most " : "at least ") + std::to_string(limit.bound);
+    }
+    throw BadInput(e_.path + ": `limit: " + text + "`: nothing of that name is counted");
+  }
+
+  std::string calls_nothing_else() {
+    const std::string log = log_of(log_), object = builds(e_.stage, word_) + "/kernel.o";
+    if (run({"nm", "-C", "-u", object}, log).status != 0) return "nm cannot be run; it comes with binutils";
+    const std::string symbol = refused_symbol(read_text(log));
+    return symbol.empty() ? "" : shown_as_ + " calls what a kernel has no use for: " + clipped(symbol, 120);
+  }
+
+  const Exercise& e_;
+  const std::string make_, word_, log_, shown_as_, learner_;
+  void (*tell_)(const std::string&);
+  Outcome outcome_;
+};
+
+}  // namespace
+
+std::string learner_path(const std::string& stage, const std::string& word) { return builds(stage, word) + "/learner"; }
+
+std::string telling_line(const std::string& log) {
+  std::string red, last;
+  for (const std::string& line : lines_of(log)) {
+    if (line.find(": error: ") != line.npos || line.find("undefined reference") != line.npos)
+      return clipped(trimmed(line), CLIP);
+    if (const std::size_t at = line.find(", but it should not be]"); at != line.npos) {
+      const std::size_t mark = line.rfind('[', at);
+      return clipped("what was reported still shows: " + trimmed(line.substr(0, mark)), CLIP);
+    }
+    if (line.starts_with("  RED ")) red = trimmed(line.substr(6));
+    if (const std::size_t at = line.find(" fails: "); at != line.npos) red = line.substr(at + 8);
+    if (line.starts_with("    ") && !red.empty()) return clipped(red + ": " + trimmed(line), CLIP);
+    if (line.find(", kernel ") != line.npos || line.starts_with("launch failed: ")) return clipped(trimmed(line), CLIP);
+    if (!trimmed(line).empty()) last = trimmed(line);
+  }
+  return clipped(red.empty() ? last : red, CLIP);
+}
+
+std::string place_source(const std::string& stage, const std::string& source, const std::string& word,
+                         const std::string& shown_as) {
+  const std::string path = builds(stage, word) + "/source.cu";
+  const std::string text = "#line 1 \"" + shown_as + "\"\n" + source;
+  if (!std::filesystem::exists(path) || read_text(path) != text) write_text(path, text);
+  return path;
+}
+
+std::string build_learner(const std::string& stage, const std::string& make, const std::string& source,
+                          const std::string& word, const std::string& shown_as) {
+  place_source(stage, source, word, shown_as);
+  const std::string log = log_of(word);
+  if (run({make, "backend=cpu", "-s", learner_path(stage, word)}, log).status == 0) return "";
+  const std::string line = telling_line(read_text(log));
+  return line.empty() ? "it does not build; see " + log : line;
+}
+
+namespace {
+
+// Each case is one problem under one schedule; status 1 is red.
+Outcome check_cases(const Exercise& e, const std::string& make, const std::string& text, Check& c) {
+  const std::vector<std::string> cases = cases_in(e, text);
+  const std::vector<Suspect> all = suspects(e);
+  c.step("its kernels compile", [&]() -> std::string {
+    Argv argv = {make, "backend=cpu", "-s"};
+    for (const Suspect& suspect : all) {
+      place_source(e.stage, suspect.source, suspect.word, e.dir() + "/kernel.cu");
+      argv.push_back(learner_path(e.stage, suspect.word));
+    }
+    return run(argv, log_of(e.number())).status == 0 ? "" : "see " + log_of(e.number());
+  });
+  c.step("bugs caught, less false alarms", [&] {
+    return judge_cases(e, cases, all, [&](const Suspect& suspect, const std::string& one) {
+      Argv argv = {learner_path(e.stage, suspect.word), "fuzz", "only"};
+      for (const std::string& word : words_of(one)) argv.push_back(word);
+      const std::string log = log_of(e.number() + "-case");
+      const Ended ended = run_limited(argv, log, STEP_SECONDS);
+      if (ended.status == 2) throw BadInput(e.file() + ": '" + one + "': " + telling_line(read_text(log)));
+      return ended.status != 0;
+    });
+  });
+  c.outcome_.passed = c.outcome_.step.empty();
+  return c.outcome_;
+}
+
+}  // namespace
+
+Outcome check_work(const Exercise& e, const std::string& make, const std::string& source, const std::string& word,
+                   const std::string& shown_as, const Depth& depth, void (*tell)(const std::string&)) {
+  leave_signals_to_run_limited();
+  Check c(e, make, word, shown_as, tell);
+  if (e.kind == "test") return check_cases(e, make, source, c);
+  c.step("nothing but a kernel", [&] { return refused_source(shown_as, source, handed_out(e)); });
+  c.step("it compiles", [&] { return depth.built ? "" : build_learner(e.stage, make, source, word, shown_as); });
+  c.step("it calls nothing else", [&] { return c.calls_nothing_else(); });
+  if (e.kind == "instruction") {
+    c.step("the right bits", [&] { return c.run_learner({"drill"}); });
+    c.outcome_.passed = c.outcome_.step.empty();
+    return c.outcome_;
+  }
+  const std::string seed = "seed=" + std::to_string(depth.seed);
+  if (depth.grading)
+    c.step("right answers, every schedule", [&] { return c.run_learner({"test", "cheapest=40", seed}); });
+  else
+    c.step("right answers", [&] { return c.run_learner({"test", "cheapest=40", "once=1"}); });
+  // These two take the longest, and side by side.
+  std::future<std::string> races;
+  if (c.outcome_.step.empty())
+    races = std::async(std::launch::async, [&] { return c.run_learner({"racecheck", "short=1"}, "-races"); });
+  if (!e.bug.empty())
+    c.step("what was reported is gone", [&] { return c.run_learner({"fingerprint", e.bug, "source=" + shown_as}); });
+  const std::string raced = races.valid() ? races.get() : "";
+  c.step("no races", [&] { return raced; });
+  // What a launcher computes by itself is written whichever blocks run.
+  c.step("the kernel does the work", [&] { return c.run_learner({"counts", "shape=1,2,129,64"}); });
+  for (const std::string& limit : e.limits) c.step("within bounds", [&] { return c.bounded(limit); });
+  if (depth.grading)
+    c.step("shapes of nobody's choice", [&] { return c.run_learner({"fuzz", "seconds=20", "cases=24", seed}); });
+  c.outcome_.passed = c.outcome_.step.empty();
+  return c.outcome_;
+}
+
+}  // namespace lab::desk

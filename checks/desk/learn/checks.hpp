@@ -1,0 +1,43 @@
+// What an exercise's kernel is put through, from cheap to dear, up to the first red.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "checks/desk/learn/exercise.hpp"
+
+namespace lab::desk {
+
+struct Outcome {
+  bool passed = false;
+  std::string step;  // that was red: "it compiles", "right answers", ...
+  std::string says;  // its most telling line
+  std::vector<std::string> passed_steps = {};
+};
+
+// How much is asked: while somebody waits; or of what was handed in, with inputs and shapes that nobody has seen
+// before, under all schedules, and with the other legal fragment layout.
+struct Depth {
+  bool grading = false;
+  std::uint64_t seed = 1;
+  bool built = false;  // the learner is up to date: make has just been asked
+};
+
+// `source` is judged as the exercise's kernel (or cases). It is built as the variant `learn-WORD` of its stage; what
+// the compiler and reports name is `shown_as`. `tell` is called as each step begins, with its name.
+Outcome check_work(const Exercise& exercise, const std::string& make, const std::string& source,
+                   const std::string& word, const std::string& shown_as, const Depth& depth,
+                   void (*tell)(const std::string& step) = nullptr);
+
+// Puts the source where `make learner_path(...)` finds it. Returns the path, which is written only where it changes.
+std::string place_source(const std::string& stage, const std::string& source, const std::string& word,
+                         const std::string& shown_as);
+// Builds build/cpu/STAGE/learn-WORD/learner from `source`. Returns "" or the compiler's first error.
+std::string build_learner(const std::string& stage, const std::string& make, const std::string& source,
+                          const std::string& word, const std::string& shown_as);
+std::string learner_path(const std::string& stage, const std::string& word);
+
+// The line that tells most of a log of `lab test`, `racecheck`, `fuzz` or `fingerprint` that is red; of a compiler's.
+std::string telling_line(const std::string& log);
+
+}  // namespace lab::desk

@@ -1,0 +1,313 @@
+#include "checks/desk/learn/exercise.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <set>
+
+#include "checks/desk/desk.hpp"
+#include "checks/desk/ladder.hpp"
+#include "checks/desk/nearest.hpp"
+#include "checks/exercises/rule.hpp"
+
+namespace lab::desk {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* DRILLS = "checks/exercises/drills";
+constexpr int LONGEST_LINE = 100;  // bytes of a block's line, so that a card fits a terminal
+
+struct Kind {
+  std::string_view name;
+  std::string_view handed_in;
+};
+constexpr Kind KINDS[] = {{"fix", "kernel.cu"},     {"hole", "kernel.cu"},   {"predict", ""},
+                          {"test", "cases.txt"},    {"faster", "kernel.cu"}, {"instruction", "kernel.cu"},
+                          {"capstone", "kernel.cu"}};
+constexpr std::string_view PREDICTS[] = {"mask", "formula", "count", "counts", "lines", "none"};
+constexpr std::string_view SEEN[] = {"wrong", "rows", "nan", "unwritten", "findings", "told"};
+constexpr std::string_view COPIES[] = {"at_wait", "at_issue"};
+
+template <class Words>
+std::string listed(const Words& words) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : ", ") + std::string(word);
+  return text;
+}
+
+std::string trimmed(const std::string& text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  return first == text.npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+std::optional<int> whole(const std::string& text, int least, int most) {
+  int value = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  return error == std::errc() && end == last && value >= least && value <= most ? std::optional(value) : std::nullopt;
+}
+
+class Reader {
+ public:
+  Reader(const std::string& path, const std::string& text) : lines_(lines_of(text)) { e_.path = path; }
+
+  Exercise read() {
+    while (at_ < lines_.size()) {
+      const std::string& line = lines_[at_];
+      if (trimmed(line).empty() || line[0] == '#') {
+        ++at_;
+        continue;
+      }
+      const std::size_t colon = line.find(':');
+      if (line[0] == ' ' || colon == line.npos) fail("'" + line + "' is not `key: value`, nor in a block below one");
+      const std::string key = line.substr(0, colon), value = trimmed(line.substr(colon + 1));
+      ++at_;
+      if (is_block(key)) {
+        if (!value.empty()) fail_before("`" + key + ":` is a block: its lines stand below it, indented by two blanks");
+        block(key);
+      } else {
+        head(key, value);
+      }
+    }
+    complete();
+    return e_;
+  }
+
+ private:
+  static bool is_block(const std::string& key) {
+    return key == "symptom" || key == "task" || key == "question" || key == "asks" || key == "hint";
+  }
+  [[noreturn]] void fail_at(std::size_t line, const std::string& what) const {
+    throw BadInput(e_.path + ":" + std::to_string(line) + ": " + what);
+  }
+  [[noreturn]] void fail(const std::string& what) const { fail_at(at_ + 1, what); }
+  [[noreturn]] void fail_before(const std::string& what) const { fail_at(at_, what); }
+
+  void block(const std::string& key) {
+    std::string text;
+    for (; at_ < lines_.size(); ++at_) {
+      const std::string& line = lines_[at_];
+      if (!trimmed(line).empty() && !line.starts_with("  ")) break;
+      if (int(line.size()) > LONGEST_LINE) fail("longer than " + std::to_string(LONGEST_LINE) + " bytes");
+      text += (trimmed(line).empty() ? "" : line.substr(2)) + "\n";
+    }
+    while (text.ends_with("\n")) text.pop_back();
+    while (text.starts_with("\n")) text.erase(0, 1);
+    if (text.empty()) fail_before("`" + key + ":` says nothing");
+    if (key == "question") {
+      e_.questions.push_back(text);
+    } else if (key == "hint") {
+      e_.hints.push_back(text);
+    } else if (key == "asks") {
+      if (!e_.asks.empty()) fail_before("`asks:` is there twice");
+      e_.asks = text;
+    } else {
+      if (!e_.symptom.empty()) fail_before("one `symptom:` or `task:` is enough");
+      e_.symptom = text, symptom_key_ = key;
+    }
+  }
+
+  template <class Words>
+  void choose(std::string& to, const std::string& key, const std::string& value, const Words& words) {
+    if (std::ranges::find(words, value) == std::end(words))
+      fail_before("`" + key + ": " + value + "`: must be one of " + listed(words));
+    to = value;
+  }
+
+  void head(const std::string& key, const std::string& value) {
+    const bool repeats = key == "near" || key == "limit";
+    if (!repeats && !seen_.insert(key).second) fail_before("`" + key + ":` is there twice");
+    if (value.empty() && key != "after") fail_before("`" + key + ":` says nothing");
+    const auto number = [&](int& to, int most) {
+      const auto got = whole(value, 1, most);
+      if (!got) fail_before("`" + key + ": " + value + "`: a whole number from 1 to " + std::to_string(most));
+      to = *got;
+    };
+    if (key == "n") {
+      number(e_.n, 999);
+    } else if (key == "budget") {
+      number(e_.budget, 99);
+    } else if (key == "goal") {
+      number(e_.goal, 99);
+    } else if (key == "minutes") {
+      number(e_.minutes, 600);
+    } else if (key == "name") {
+      if (!std::ranges::all_of(value, [](unsigned char c) { return std::islower(c) || std::isdigit(c) || c == '-'; }))
+        // Underscores are for bugs.
+        fail_before("`name: " + value + "`: made of a-z, 0-9 and -");
+      e_.name = value;
+    } else if (key == "kind") {
+      std::vector<std::string> kinds;
+      for (const Kind& kind : KINDS) kinds.emplace_back(kind.name);
+      choose(e_.kind, key, value, kinds);
+    } else if (key == "after") {
+      e_.after = words_of(value);
+    } else if (key == "predict") {
+      choose(e_.predict, key, value, PREDICTS);
+    } else if (key == "seen") {
+      choose(e_.seen, key, value, SEEN);
+    } else if (key == "copies") {
+      choose(e_.copies, key, value, COPIES);
+    } else if (key == "shape") {
+      e_.shape.clear();
+      for (const char c : value)
+        if (c != ' ') e_.shape += c;
+    } else if (key == "inputs") {
+      e_.inputs = value;
+    } else if (key == "right") {
+      e_.right = value;
+    } else if (key == "near") {
+      e_.near.push_back(value);
+    } else if (key == "menu") {
+      e_.menu = words_of(value);
+    } else if (key == "limit") {
+      e_.limits.push_back(value);
+    } else if (key == "stage") {
+      e_.stage = value;
+    } else if (key == "from") {
+      e_.from = value;
+    } else {
+      fail_before(
+          "unknown key `" + key +
+          ":`; there are n, name, kind, minutes, after, predict, shape, inputs, copies, "
+          "seen, right, near, menu, limit, budget, goal, stage, from, and blocks symptom, task, question, asks, hint");
+    }
+  }
+
+  void complete() {
+    const auto lacks = [&](const std::string& what) { fail_at(1, "lacks " + what); };
+    if (e_.n == 0) lacks("`n:`");
+    if (e_.name.empty()) lacks("`name:`");
+    if (e_.kind.empty()) lacks("`kind:`");
+    if (e_.minutes == 0) lacks("`minutes:`");
+    if ((e_.kind == "test") != (e_.budget && e_.goal)) fail_at(1, "`budget:` and `goal:` go with kind: test");
+    if ((e_.kind == "capstone") == e_.from.empty()) fail_at(1, "`from:` goes with kind: capstone");
+    const std::string wanted = e_.kind == "fix" ? "symptom" : "task";
+    if (symptom_key_ != wanted) lacks("a block `" + wanted + ":`, which kind: " + e_.kind + " has");
+    if (e_.hints.size() != HINTS) fail_at(1, std::to_string(e_.hints.size()) + " hints; there must be three");
+    if (e_.kind == "fix" && (e_.questions.size() < 2 || e_.questions.size() > 3))
+      fail_at(1, std::to_string(e_.questions.size()) + " questions; there must be two or three");
+    if ((e_.seen == "told") != !e_.asks.empty())
+      fail_at(1, "`asks:` says what number is asked for where none is seen, with `seen: told`, and only there");
+    if (e_.seen == "told" && e_.predict != "count") fail_at(1, "`seen: told` goes with `predict: count`");
+    if (e_.predict == "none") {
+      if (e_.kind == "predict") lacks("`predict:`");
+      if (!e_.right.empty() || !e_.near.empty()) fail_at(1, "`right:` and `near:` need `predict:`");
+      return;
+    }
+    if (e_.right.empty()) lacks("`right:`, the reference's prediction");
+    if (e_.near.empty()) lacks("`near:`, a prediction that nearly holds");
+    if (e_.predict == "mask")
+      for (const std::string& rule : e_.near) Rule{rule};
+    if (e_.predict == "mask") Rule{e_.right};
+    if ((e_.predict == "formula") != !e_.menu.empty())
+      fail_at(1, "`menu:` goes with `predict: formula`, and it with a menu");
+    if (e_.predict == "formula") {
+      if (e_.menu.size() < 3 || e_.menu.size() > 6) fail_at(1, "a menu of three to six formulas");
+      for (const std::string& name : e_.near)
+        if (std::ranges::find(e_.menu, name) == e_.menu.end()) fail_at(1, "near: " + name + " is not on the menu");
+      if (std::ranges::find(e_.menu, e_.right) == e_.menu.end())
+        fail_at(1, "right: " + e_.right + " is not on the menu");
+    }
+  }
+
+  Exercise e_;
+  std::vector<std::string> lines_;
+  std::size_t at_ = 0;
+  std::set<std::string> seen_;
+  std::string symptom_key_;
+};
+
+std::vector<std::string> files_in(const fs::path& dir) {
+  std::vector<std::string> files;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(dir, none))
+    if (entry.path().extension() == ".exercise") files.push_back(entry.path().lexically_normal().string());
+  std::ranges::sort(files);
+  return files;
+}
+
+}  // namespace
+
+std::string Exercise::number() const {
+  char text[16];
+  std::snprintf(text, sizeof text, "%02d", n);
+  return text;
+}
+
+std::string Exercise::handed_in() const {
+  for (const Kind& k : KINDS)
+    if (kind == k.name) return std::string(k.handed_in);
+  return "";
+}
+
+std::string Exercise::beside(const std::string& ending) const {
+  return fs::path(path).replace_extension(ending).string();
+}
+
+Exercise parse_exercise(const std::string& path, const std::string& text) { return Reader(path, text).read(); }
+
+Course read_course(const std::string& root) {
+  Course course;
+  const Ladder ladder = read_ladder(root);
+  const auto add = [&](const std::string& file, const std::string& stage, bool of_bug) {
+    Exercise e = parse_exercise(file, read_text(file));
+    if (!stage.empty()) {
+      if (!e.stage.empty()) throw BadInput(file + ": `stage:` says what its folder says");
+      e.stage = stage;
+    } else if (!e.stage.empty() && !ladder.stage(e.stage)) {
+      throw BadInput(file + ": there is no stage " + e.stage);
+    }
+    if (of_bug != (e.kind == "fix")) throw BadInput(file + ": kind fix and a place beside a bug's patch go together");
+    if (of_bug) {
+      e.bug = fs::path(file).stem().string();
+      if (!ladder.stage(stage)->bug(e.bug)) throw BadInput(file + " lies beside no patch of that name");
+    }
+    course.all.push_back(std::move(e));
+  };
+  for (const Stage& stage : ladder.stages) {
+    const fs::path dir = fs::path(root) / "stages" / stage.dir;
+    for (const std::string& file : files_in(dir / "bugs")) add(file, stage.dir, true);
+    for (const std::string& file : files_in(dir / "exercises")) add(file, stage.dir, false);
+  }
+  for (const std::string& file : files_in(fs::path(root) / "checks" / "exercises")) add(file, "", false);
+  // Built as the stages' kernels are, in a folder of its own.
+  for (const std::string& file : files_in(fs::path(root) / DRILLS))
+    add(file, "drill-" + fs::path(file).stem().string(), false);
+  std::ranges::sort(course.all, {}, &Exercise::n);
+  for (std::size_t i = 0; i < course.all.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      const Exercise &a = course.all[j], &b = course.all[i];
+      if (a.n == b.n) throw BadInput(b.path + ": n: " + std::to_string(b.n) + " is that of " + a.path);
+      if (a.name == b.name) throw BadInput(b.path + ": name: " + b.name + " is that of " + a.path);
+    }
+  return course;
+}
+
+const Exercise& Course::find(const std::string& word) const {
+  if (all.empty()) throw BadInput("there are no exercises");
+  const bool digits = !word.empty() && std::ranges::all_of(word, [](unsigned char c) { return std::isdigit(c) != 0; });
+  if (digits) {
+    const int n = whole(word, 0, 999).value_or(-1);
+    for (const Exercise& e : all)
+      if (e.n == n) return e;
+    const Exercise* best = &all[0];
+    for (const Exercise& e : all)
+      if (std::abs(e.n - n) < std::abs(best->n - n)) best = &e;
+    throw BadInput("no exercise " + word + "; the nearest is " + best->number() + " (" + best->name +
+                   "), and make exercise lists them");
+  }
+  std::vector<std::string> names;
+  for (const Exercise& e : all) {
+    if (e.name == word) return e;
+    names.push_back(e.name);
+  }
+  throw BadInput("no exercise '" + word + "'; the nearest are: " + joined(nearest(word, names), " ") +
+                 " - make exercise lists them");
+}
+
+}  // namespace lab::desk

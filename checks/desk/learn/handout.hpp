@@ -1,0 +1,30 @@
+// What a learner is given: the kernel without a trace of how it was made, and a card.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "checks/desk/learn/exercise.hpp"
+
+namespace lab::desk {
+
+// `text` without comments, as a compiler sees it: // and /* */ outside strings. Lines stay lines.
+std::string without_comments(const std::string& text);
+
+// What is handed out, and what solves it: sources for a compiler, at first lines of their own. Throws BadInput if the
+// patch beside the exercise does not apply.
+std::string handed_out(const Exercise& exercise);
+std::string solution(const Exercise& exercise);
+
+// Of a patch that plants a bug: the source with it, and no comment of an added line that the removed lines do not have.
+std::string planted_text(const std::string& patch_path, const std::string& source);
+
+// The same for a reader: the patch turned round, or the text; and the page that explains it.
+std::string solution_shown(const Exercise& exercise);
+
+std::string card(const Exercise& exercise);
+
+// Whatever in the texts that a learner sees gives the answer away: the bug's name as a word, or a line that the patch
+// takes away and that the handed-out file does not have elsewhere. A line each; empty: nothing.
+std::vector<std::string> leaks(const Exercise& exercise);
+
+}  // namespace lab::desk

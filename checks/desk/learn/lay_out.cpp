@@ -1,0 +1,111 @@
+// desk-learn exercise, hint, solution, reset.
+#include <cstdio>
+#include <filesystem>
+
+#include "checks/desk/learn/commands.hpp"
+#include "checks/desk/learn/handout.hpp"
+#include "checks/desk/learn/state.hpp"
+
+namespace lab::desk {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string state_of(const Exercise& e, const Progress& p) {
+  std::string text = p.done ? "done" : p.gave_up ? "shown" : fs::exists(e.dir()) ? "begun" : "open";
+  if (p.hints) text += ", " + std::to_string(p.hints) + (p.hints == 1 ? " hint" : " hints");
+  return text;
+}
+
+void list(const Course& course, const State& state) {
+  std::printf("%-4s %-24s %-11s %-7s %-16s %s\n", "n", "name", "kind", "minutes", "state", "after");
+  int done = 0, minutes = 0;
+  for (const Exercise& e : course.all) {
+    const Progress& p = state.seen(e.number());
+    done += p.done, minutes += p.done ? 0 : e.minutes;
+    std::printf("%-4s %-24s %-11s %7d %-16s %s\n", e.number().c_str(), e.name.c_str(), e.kind.c_str(), e.minutes,
+                state_of(e, p).c_str(), joined(e.after, " ").c_str());
+  }
+  std::printf("\n%d of %zu done; %d minutes left. make exercise n=%d lays one out.\n", done, course.all.size(), minutes,
+              course.all.empty() ? 1 : course.all[0].n);
+}
+
+State read_state() {
+  State state;
+  if (!state.trouble.empty()) std::fprintf(stderr, "%s\n", state.trouble.c_str());
+  return state;
+}
+
+void lay_out(const Exercise& e) {
+  write_text(e.dir() + "/CARD.md", card(e));
+  if (!e.handed_in().empty()) write_text(e.file(), handed_out(e));
+}
+
+}  // namespace
+
+int exercise_command(const Args& args) {
+  expect_args(args, 0, 1, "exercise [N]");
+  const Course course = read_course();
+  const State state = read_state();
+  if (args.empty() || args[0].empty()) {
+    list(course, state);
+    return 0;
+  }
+  const Exercise& e = course.find(args[0]);
+  const bool begun = !e.handed_in().empty() && fs::exists(e.file());
+  if (begun)
+    write_text(e.dir() + "/CARD.md", card(e));
+  else
+    lay_out(e);
+  std::printf("%s\n", card(e).c_str());
+  if (begun)
+    std::printf("%s is as you left it; make reset n=%d begins anew.\n", e.file().c_str(), e.n);
+  else
+    std::printf("Laid out in %s.\n", e.dir().c_str());
+  return 0;
+}
+
+int hint_command(const Args& args) {
+  expect_args(args, 1, 1, "hint N");
+  const Course course = read_course();
+  const Exercise& e = course.find(args[0]);
+  State state = read_state();
+  Progress& p = state.of(e.number());
+  if (p.hints < int(HINTS)) ++p.hints, state.save();
+  std::printf("hint %d of %zu\n\n%s\n", p.hints, HINTS, e.hints.at(std::size_t(p.hints) - 1).c_str());
+  return 0;
+}
+
+int solution_command(const Args& args) {
+  expect_args(args, 1, 2, "solution N [give-up]");
+  const Course course = read_course();
+  const Exercise& e = course.find(args[0]);
+  State state = read_state();
+  Progress& p = state.of(e.number());
+  const bool give_up = args.size() == 2 && args[1] == "give-up";
+  if (!p.done && !give_up)
+    throw BadInput("exercise " + e.number() + " is not done; make solution n=" + std::to_string(e.n) +
+                   " give-up=1 shows it all the same");
+  if (!p.done && !p.gave_up) p.gave_up = true, state.save();
+  std::printf("%s", solution_shown(e).c_str());
+  return 0;
+}
+
+int reset_command(const Args& args) {
+  expect_args(args, 1, 1, "reset N");
+  const Course course = read_course();
+  const Exercise& e = course.find(args[0]);
+  if (e.handed_in().empty()) throw BadInput("exercise " + e.number() + " has no file to reset");
+  std::string kept;
+  if (fs::exists(e.file()) && read_text(e.file()) != handed_out(e)) {
+    int i = 1;
+    do kept = e.file() + "." + std::to_string(i++);
+    while (fs::exists(kept));
+    fs::rename(e.file(), kept);
+  }
+  lay_out(e);
+  std::printf("%s is as it was handed out%s\n", e.file().c_str(), kept.empty() ? "" : ("; yours is " + kept).c_str());
+  return 0;
+}
+
+}  // namespace lab::desk

@@ -1,0 +1,155 @@
+#include "checks/desk/learn/prediction.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <filesystem>
+#include <map>
+
+#include "checks/desk/desk.hpp"
+#include "checks/desk/learn/checks.hpp"
+#include "checks/desk/learn/handout.hpp"
+#include "checks/desk/nearest.hpp"
+#include "checks/desk/process.hpp"
+#include "checks/exercises/rule.hpp"
+
+namespace lab::desk {
+namespace {
+
+constexpr int SECONDS = 240;
+
+// "reads=12 barriers=3"
+std::map<std::string, std::string> counts_in(const std::string& text) {
+  std::map<std::string, std::string> counts;
+  for (const std::string& word : words_of(text)) {
+    const std::size_t equals = word.find('=');
+    if (equals == word.npos || equals == 0 || equals + 1 == word.size())
+      throw BadInput("'" + word + "' is not NAME=COUNT");
+    counts[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  return counts;
+}
+
+Prediction judge_counts(const Exercise& e, const std::string& log, const std::string& say) {
+  std::map<std::string, std::string> seen;
+  for (const std::string& line : lines_of(log))
+    if (const auto words = words_of(line); words.size() == 2) seen[words[0]] = words[1];
+  const std::map<std::string, std::string> asked = counts_in(e.right), said = counts_in(say);
+  Prediction verdict{true, ""};
+  for (const auto& [what, count] : said)
+    if (!asked.contains(what)) throw BadInput("'" + what + "' is not asked for; " + prediction_asked(e));
+  for (const auto& [what, unused] : asked) {
+    const auto mine = said.find(what);
+    const std::string measured = seen.contains(what) ? seen[what] : "nothing";
+    const bool good = mine != said.end() && mine->second == measured;
+    verdict.holds &= good;
+    verdict.says += "  " + what + ": you say " + (mine == said.end() ? "nothing" : mine->second) + ", measured " +
+                    measured + (good ? "" : "  <-- differs") + "\n";
+  }
+  return verdict;
+}
+
+// Not the right number, which would be an answer to anything.
+std::string told_verdict(long yours, long right) {
+  return "you say " + std::to_string(yours) +
+         (yours == right  ? ", and so it is\n"
+          : yours < right ? ": too small\n"
+                          : ": too large\n");
+}
+
+}  // namespace
+
+std::string prediction_asked(const Exercise& e) {
+  const std::string begin = "make predict n=" + std::to_string(e.n) + " say=";
+  if (e.predict == "mask")
+    return begin + "'RULE': C's expressions over b h row col S D causal, as in 'row % 16 < 4 && col >= 32'";
+  if (e.predict == "formula") return begin + "NAME, one of: " + joined(e.menu, ", ");
+  if (e.predict == "count") return begin + "NUMBER";
+  if (e.predict == "lines") return begin + "'LINE LINE': two lines of " + e.file();
+  std::string names;
+  for (const auto& [what, unused] : counts_in(e.right)) names += (names.empty() ? "" : " ") + what + "=COUNT";
+  return begin + "'" + names + "'";
+}
+
+std::string menu_explained(const Exercise& e, const std::string& make) {
+  if (e.predict != "formula") return "";
+  const std::string word = e.number() + "-given", log = "build/logs/learn-" + word + "-says.log";
+  if (!build_learner(e.stage, make, handed_out(e), word, e.dir() + "/kernel.cu").empty()) return "";
+  run_limited({learner_path(e.stage, word), "predict", "formulas"}, log, SECONDS);
+  std::string text;
+  for (const std::string& line : lines_of(read_text(log)))
+    if (const auto words = words_of(line); !words.empty() && std::ranges::find(e.menu, words[0]) != e.menu.end())
+      text += "  " + line + "\n";
+  return text;
+}
+
+std::string as_typed(const Exercise& e, const std::string& prediction) {
+  if (e.predict != "lines") return prediction;
+  const std::size_t bar = prediction.find(" | ");
+  const std::vector<std::string> lines = lines_of(handed_out(e));
+  std::string typed;
+  std::vector<std::string> pieces = {prediction.substr(0, bar)};
+  if (bar != prediction.npos) pieces.push_back(prediction.substr(bar + 3));
+  for (const std::string& piece : pieces) {
+    int at = 0, places = 0, number = 0;
+    for (const std::string& line : lines) {
+      ++number;
+      if (line.find(piece) != line.npos) at = number, ++places;
+    }
+    if (places != 1)
+      throw BadInput(e.path + ": '" + piece + "' is in " + std::to_string(places) + " lines of what is handed out");
+    typed += (typed.empty() ? "" : " ") + std::to_string(at);
+  }
+  return typed;
+}
+
+Prediction judge_prediction(const Exercise& e, const std::string& make, const std::string& say, bool built) {
+  // What needs no build is said at once.
+  if (e.predict == "mask") Rule{say};
+  if (e.predict == "counts") counts_in(say);
+  if (e.predict == "formula" && std::ranges::find(e.menu, say) == e.menu.end())
+    throw BadInput("'" + say + "' is not on the menu; the nearest are: " + joined(nearest(say, e.menu), " "));
+  if (e.seen == "told") {
+    // Nothing is run: what the number is about is refused, or hangs.
+    long yours = 0;
+    const auto [end, error] = std::from_chars(say.data(), say.data() + say.size(), yours);
+    if (error != std::errc() || end != say.data() + say.size()) throw BadInput("'" + say + "' is no whole number");
+    const long right = std::stol(e.right);
+    return {yours == right, told_verdict(yours, right)};
+  }
+  const bool whole = e.kind == "predict";
+  const std::string source = whole ? read_text("stages/" + e.stage + "/kernel.cu") : handed_out(e);
+  const std::string word = whole ? "solved" : e.number() + "-given",
+                    shown = whole ? "stages/" + e.stage + "/kernel.cu" : e.dir() + "/kernel.cu";
+  const std::string trouble = built ? "" : build_learner(e.stage, make, source, word, shown);
+  if (!trouble.empty()) throw BadInput("what was handed out does not build: " + trouble);
+  // Several may be judged at a time.
+  static std::atomic<int> judged{0};
+  const std::string log =
+      "build/logs/learn-" + word + "-says-" + std::to_string(getpid()) + "-" + std::to_string(judged++) + ".log";
+  const auto said = [&] {
+    std::string text = read_text(log);
+    std::filesystem::remove(log);
+    return text;
+  };
+  if (e.predict == "counts") {
+    run_limited({learner_path(e.stage, word), "counts", "shape=" + e.shape}, log, SECONDS);
+    return judge_counts(e, said(), say);
+  }
+  const Ended ended = run_limited({learner_path(e.stage, word), "predict", "kind=" + e.predict, "say=" + say,
+                                   "shape=" + e.shape, "inputs=" + e.inputs, "copies=" + e.copies, "seen=" + e.seen},
+                                  log, SECONDS);
+  std::string text = said();
+  if (ended.status == 2) {
+    while (text.ends_with("\n")) text.pop_back();
+    throw BadInput(text.starts_with("lab: ") ? text.substr(5) : text);
+  }
+  // Neither yes nor no: a fault, or a binary that is not there.
+  if (ended.status > 2)
+    throw BadInput("the prediction could not be judged: exit status " + std::to_string(ended.status));
+  return {ended.status == 0, text};
+}
+
+}  // namespace lab::desk

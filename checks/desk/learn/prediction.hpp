@@ -1,0 +1,29 @@
+// Predictions, held against what the kernel as it was handed out really does.
+#pragma once
+#include <string>
+
+#include "checks/desk/learn/exercise.hpp"
+
+namespace lab::desk {
+
+struct Prediction {
+  bool holds = false;
+  std::string says;  // the difference, in lines
+};
+
+// Throws BadInput for what is no rule, formula or count. `built`: make has just been asked for what was handed out.
+Prediction judge_prediction(const Exercise& exercise, const std::string& make, const std::string& say,
+                            bool built = false);
+
+// What may be said, for one who says nothing.
+std::string prediction_asked(const Exercise& exercise);
+
+// What the names on the menu stand for, a line each: said by a learner's binary, which computes them. "" where there is
+// no menu.
+std::string menu_explained(const Exercise& exercise, const std::string& make);
+
+// A prediction as the exercise's file has it, as a learner would type it: pieces of lines become their numbers in what
+// was handed out.
+std::string as_typed(const Exercise& exercise, const std::string& prediction);
+
+}  // namespace lab::desk

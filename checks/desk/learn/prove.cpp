@@ -1,0 +1,225 @@
+// desk-learn check-exercises: the exercises themselves. What is handed out is the bug's kernel and no more, gives
+// nothing away and is red; what solves it is green; the reference's prediction holds and near misses do not; no cheater
+// passes.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <set>
+
+#include "checks/desk/ladder.hpp"
+#include "checks/desk/learn/checks.hpp"
+#include "checks/desk/learn/commands.hpp"
+#include "checks/desk/learn/handout.hpp"
+#include "checks/desk/learn/prediction.hpp"
+#include "checks/desk/patch.hpp"
+#include "checks/desk/pieces.hpp"
+#include "checks/desk/process.hpp"
+#include "checks/desk/side_by_side.hpp"
+
+namespace lab::desk {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* CHEATERS = "checks/exercises/cheaters";
+constexpr std::uint64_t SEED = 20251;  // of the grading that cheaters are put through: any but the tests' own 1
+constexpr int FIRST = 1;               // the exercise that `make test` runs from end to end
+
+// One thing to be proven, once everything is built.
+struct Proof {
+  std::string what;
+  std::function<std::string()> wrong;  // "" if it holds
+};
+
+struct Proven {
+  std::string what, wrong;
+  double seconds = 0;
+};
+
+std::string squeezed(const std::string& text) {
+  std::string result;
+  for (const std::string& word : words_of(without_comments(text))) result += word + " ";
+  return result;
+}
+
+// Whether what is handed out is, to a compiler, the kernel of the bug's own build: what `make reproduce-bug` and `make
+// check-harness` have shown of that holds for this.
+std::string not_the_bugs_kernel(const Exercise& e) {
+  const std::string source = read_text("stages/" + e.stage + "/kernel.cu");
+  const Patch patch = read_patch(patch_path(e.stage, e.bug));
+  return squeezed(handed_out(e)) == squeezed(patched_text(patch, source))
+             ? ""
+             : "what is handed out is not the kernel of bug=" + e.bug;
+}
+
+// Pages, stages by either name, exercises.
+std::string unknown_page(const Exercise& e, const Course& course) {
+  const Ladder ladder = read_ladder();
+  for (const std::string& word : e.after) {
+    const bool page = fs::exists("writeups/" + word + ".md") || fs::exists("writeups/stages/" + word + ".md") ||
+                      fs::exists("writeups/bugs/" + word + ".md") || ladder.stage(word);
+    if (!page && std::ranges::find(course.all, word, &Exercise::name) == course.all.end())
+      return e.path + ": after: " + word + " is no page and no exercise";
+  }
+  return "";
+}
+
+std::string folder(const Exercise& e, const std::string& word) { return "build/cpu/" + e.stage + "/learn-" + word; }
+
+// A source laid out for a build: as what reports name, and for the compiler.
+class Sources {
+ public:
+  void add(const Exercise& e, const std::string& source, const std::string& word) {
+    if (!seen_.insert(e.stage + "/" + word).second) return;
+    const std::string shown = folder(e, word) + "/kernel.cu";
+    if (!fs::exists(shown) || read_text(shown) != source) write_text(shown, source);
+    place_source(e.stage, source, word, shown);
+    learners_.push_back(learner_path(e.stage, word));
+  }
+  // All at once: one make shares its jobs better than many.
+  bool build(const std::string& make) const {
+    Argv argv = {make, "backend=cpu", "-s", "-k"};
+    argv.insert(argv.end(), learners_.begin(), learners_.end());
+    return learners_.empty() || run(argv, "build/logs/learn-all.log").status == 0;
+  }
+
+ private:
+  std::set<std::string> seen_;
+  std::vector<std::string> learners_;
+};
+
+Outcome check_built(const Exercise& e, const std::string& source, const std::string& word, bool grading) {
+  return check_work(e, "", source, word, folder(e, word) + "/kernel.cu", {grading, grading ? SEED : 1, true});
+}
+
+// Red, and by a check: not because it does not compile.
+std::string not_red(const Exercise& e) {
+  const Outcome o = check_built(e, handed_out(e), e.number() + "-given", false);
+  if (o.passed) return "passes as it is handed out";
+  return o.passed_steps.size() < 3 ? "is red before anything runs: " + o.step + ": " + o.says : "";
+}
+
+std::string not_green(const Exercise& e) {
+  const Outcome o = check_built(e, solution(e), "solved", false);
+  return o.passed ? "" : "its solution is red: " + o.step + ": " + o.says;
+}
+
+std::string prediction_says(const Exercise& e, const std::string& prediction, bool wanted) {
+  const Prediction p = judge_prediction(e, "", as_typed(e, prediction), true);
+  if (p.holds == wanted) return "";
+  return "'" + prediction + "' is " + (wanted ? "refused: " : "accepted: ") + p.says;
+}
+
+// A cheater's patch says in `predicted:` which step must be red, and a piece of its line.
+std::string not_caught(const Exercise& e, const Patch& cheater, const std::string& word) {
+  const Outcome o = check_built(e, patched_text(cheater, read_text(cheater.source)), word, true);
+  if (o.passed) return "gets through";
+  const std::size_t colon = cheater.predicted.find(": ");
+  const std::string step = cheater.predicted.substr(0, colon);
+  const std::string piece = colon == std::string::npos ? "" : cheater.predicted.substr(colon + 2);
+  if (o.step.starts_with(step) && o.says.find(piece) != std::string::npos) return "";
+  return "is caught, but not as predicted (" + cheater.predicted + "): " + o.step + ": " + o.says;
+}
+
+std::vector<Patch> cheaters() {
+  std::vector<Patch> all;
+  for (const auto& entry : fs::directory_iterator(CHEATERS))
+    if (entry.path().extension() == ".patch") all.push_back(read_patch(entry.path().string()));
+  std::ranges::sort(all, {}, &Patch::path);
+  return all;
+}
+
+bool has_kernel(const Exercise& e) { return e.handed_in() == "kernel.cu" && !e.stage.empty(); }
+
+std::string bad_text(const Exercise& e, const Course& course) {
+  const std::vector<std::string> found = leaks(e);
+  if (!found.empty()) return found[0];
+  if (e.kind == "fix")
+    if (const std::string wrong = not_the_bugs_kernel(e); !wrong.empty()) return wrong;
+  for (const std::string& prediction : e.near) as_typed(e, prediction);
+  if (!e.right.empty()) as_typed(e, e.right);
+  return unknown_page(e, course);
+}
+
+}  // namespace
+
+int check_exercises_command(const Args& args) {
+  expect_args(args, 2, 3, "check-exercises MAKE text|quick|whole [N]");
+  const std::string make = args[0], only = args.size() == 3 ? args[2] : "";
+  if (args[1] != "quick" && args[1] != "whole" && args[1] != "text")
+    throw BadInput("check=" + args[1] + ": must be text, quick or whole");
+  const bool whole = args[1] == "whole";
+  const Course course = read_course();
+  const int only_n = only.empty() ? 0 : course.find(only).n;
+  const auto is_meant = [&](const Exercise& e) { return only.empty() ? whole || e.n == FIRST : e.n == only_n; };
+  Sources sources;
+  std::vector<Proof> proofs;
+  const auto prove = [&](const Exercise& e, const std::string& what, const std::function<std::string()>& wrong) {
+    proofs.push_back({e.number() + " " + e.name + ": " + what, wrong});
+  };
+  for (const Exercise& e : course.all) prove(e, "gives nothing away", [&] { return bad_text(e, course); });
+  for (const Exercise& e : course.all) {
+    if (args[1] == "text" || !is_meant(e)) continue;
+    if (has_kernel(e)) {
+      sources.add(e, handed_out(e), e.number() + "-given");
+      sources.add(e, solution(e), "solved");
+      prove(e, "red as handed out", [&] { return not_red(e); });
+      prove(e, "its solution passes", [&] { return not_green(e); });
+    } else if (e.kind == "test") {
+      prove(e, "red as handed out, and its solution passes", [&e, make]() -> std::string {
+        if (check_work(e, make, handed_out(e), e.number(), e.file(), {}).passed) return "passes as it is handed out";
+        return check_work(e, make, solution(e), e.number(), e.file(), {}).says;
+      });
+    } else if (e.kind == "predict") {
+      sources.add(e, solution(e), "solved");
+    }
+    if (e.predict == "none") continue;
+    prove(e, "the reference's prediction holds", [&] { return prediction_says(e, e.right, true); });
+    for (const std::string& near : e.near) {
+      if (args[1] == "quick" && near != e.near[0]) continue;
+      prove(e, "a near miss is refused", [&e, near] { return prediction_says(e, near, false); });
+    }
+  }
+  const std::vector<Patch> cheating = args[1] == "text" || !only.empty() ? std::vector<Patch>() : cheaters();
+  for (const Patch& cheater : cheating) {
+    const std::string name = fs::path(cheater.path).stem().string(), word = "cheat-" + name;
+    // Those that are refused unseen cost nothing.
+    if (!whole && !cheater.predicted.starts_with("nothing but a kernel")) continue;
+    const Exercise& e = course.find(std::to_string(FIRST));
+    if (whole) sources.add(e, patched_text(cheater, read_text(cheater.source)), word);
+    proofs.push_back({"cheater " + name, [&e, &cheater, word] { return not_caught(e, cheater, word); }});
+  }
+  Counts counts;
+  if (!sources.build(make)) ++counts.failed, std::printf("not all builds: see build/logs/learn-all.log\n");
+  side_by_side(
+      whole ? cores() : 1, proofs,
+      [](const Proof& proof) {
+        const auto begin = std::chrono::steady_clock::now();
+        Proven proven{proof.what, "", 0};
+        try {
+          proven.wrong = proof.wrong();
+        } catch (const BadInput& e) {
+          proven.wrong = e.what();
+        }
+        proven.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        return proven;
+      },
+      [&](const Proven& proven) {
+        ++(proven.wrong.empty() ? counts.passed : counts.failed);
+        if (proven.wrong.empty() && !whole) return;
+        std::printf("%-64s %5.1f s  %s\n", proven.what.c_str(), proven.seconds,
+                    proven.wrong.empty() ? "good" : proven.wrong.c_str());
+        std::fflush(stdout);
+      });
+  std::printf("%zu exercises: %s\n%s\n", course.all.size(),
+              !only.empty()        ? "all read, one run"
+              : whole              ? "each was built and run, as handed out and solved"
+              : args[1] == "quick" ? "all read; number 1, and what cheats in the open, run"
+                                   : "all read",
+              total_line(counts).c_str());
+  return counts.failed == 0 && counts.passed > 0 ? 0 : 1;
+}
+
+}  // namespace lab::desk

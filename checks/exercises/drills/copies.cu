@@ -1,0 +1,29 @@
+// cp.async with two slots: `in` is 4 tiles of 32 x 8 halves. While tile t is read, tile t + 1 is on its way. Lane l
+// adds up row l of every tile; out[l] is the sum over all tiles.
+#include <cuda_fp16.h>
+#include <cuda_pipeline.h>
+#include <cuda_runtime.h>
+
+#include "common/smem_plan.cuh"
+
+__global__ void drill(const half* in, float* out) {
+  constexpr int TILES = 4, SLOTS = 2;
+  const unsigned lane = threadIdx.x;
+  lab::SmemCursor cursor;
+  half* slots = cursor.array<half>("slots", SLOTS * 32, 8);
+  const auto copy = [&](int t) {  // 16 bytes a lane: row (lane + 1) % 32, which another lane reads
+    const unsigned row = (lane + 1) % 32;
+    if (t < TILES) __pipeline_memcpy_async(slots + (t % SLOTS * 32 + row) * 8, in + (t * 32 + row) * 8, 16);
+    __pipeline_commit();
+  };
+  copy(0);
+  float sum = 0.0f;
+  for (int t = 0; t < TILES; ++t) {
+    copy(t + 1);
+    __pipeline_wait_prior(1);
+    __syncwarp();
+    for (int c = 0; c < 8; ++c) sum += __half2float(slots[(t % SLOTS * 32 + lane) * 8 + c]);
+    __syncwarp();
+  }
+  out[lane] = sum;
+}

@@ -1,0 +1,26 @@
+// One instruction, one kernel of ten lines: `__global__ void drill(const half* in, float* out)`. Beside each such
+// kernel, NAME.cu, stands NAME.cpp, which says what it is given and what must come out, bit for bit.
+#pragma once
+#include <cuda_fp16.h>
+
+#include <vector>
+
+#include "common/fp16.hpp"
+
+namespace lab {
+
+struct Drill {
+  std::vector<fp16> in;
+  std::vector<float> right;
+  unsigned threads = 32;
+  unsigned shared_bytes = 0;
+};
+// NAME.cpp defines it. Small whole numbers: then no order of additions changes a bit.
+Drill the_drill();
+
+// -8 .. 7, another one for each place.
+inline float small_number(unsigned place) { return float(int(place * 2654435761u >> 28) - 8); }
+
+}  // namespace lab
+
+__global__ void drill(const half* in, float* out);

@@ -1,0 +1,216 @@
+// lab predict: whether a learner's prediction of this build's wrong answer is what comes out, element by element.
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <set>
+#include <utility>
+
+#include "checks/acceptance/report.hpp"
+#include "checks/bench/bench_samples.hpp"
+#include "checks/bugs/fingerprint.hpp"
+#include "checks/commands.hpp"
+#include "checks/exercises/formulas.hpp"
+#include "checks/exercises/rule.hpp"
+#include "reference/attention.hpp"
+
+namespace lab {
+namespace {
+
+constexpr Schedule SCHEDULES[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
+constexpr Copies COPIES[] = {Copies::at_wait, Copies::at_issue};
+
+// What is looked for in an output: a mark of marks_of().
+enum class Seen { wrong, nan, unwritten };
+
+bool is_seen(Seen seen, char mark) {
+  return seen == Seen::wrong ? mark != '.' : seen == Seen::unwritten ? mark == '~' : mark == 'N' || mark == '~';
+}
+
+struct Request {
+  std::vector<Shape> shapes;
+  Family family = Family::unit;
+  ExecOptions options;
+  std::string say, seen;
+};
+
+Seen seen_of(const Request& r) {
+  return r.seen == "nan" ? Seen::nan : r.seen == "unwritten" ? Seen::unwritten : Seen::wrong;
+}
+
+const char* in_words(Seen seen) {
+  return seen == Seen::nan ? "NaN" : seen == Seen::unwritten ? "never written" : "wrong";
+}
+
+// A launch that is refused or stops has written nothing that means anything.
+Trial trial_of(const Request& r, const Shape& shape) {
+  Trial t = run_trial(shape, r.family, r.options);
+  if (!t.ok()) std::printf("%s: the launch fails: %s\n", t.title().c_str(), t.message.c_str());
+  return t;
+}
+
+// "rows 56, 57, 58 and 61 more", of those that differ.
+std::string some_of(const std::set<int>& all, const std::string& what) {
+  std::string text = what + (all.size() > 1 ? "s " : " ");
+  int said = 0;
+  for (const int one : all) {
+    if (said == 4) return text + format(" and %zu more", all.size() - 4);
+    text += (said++ ? ", " : "") + std::to_string(one);
+  }
+  return text;
+}
+
+bool mask_holds(const Request& r, const Shape& shape) {
+  const Rule rule(r.say);
+  const Seen seen = seen_of(r);
+  const Trial t = trial_of(r, shape);
+  std::string marks = marks_of(t);
+  if (r.seen == "rows")  // single elements may be right by chance, a whole row is not
+    for (std::size_t row = 0; row < marks.size(); row += shape.D)
+      if (marks.find_first_not_of('.', row) < row + shape.D) marks.replace(row, shape.D, shape.D, '#');
+  std::size_t yours = 0, theirs = 0, differing = 0, i = 0;
+  std::set<int> rows, cols;
+  std::string first;
+  for (int b = 0; b < shape.B; ++b)
+    for (int h = 0; h < shape.H; ++h)
+      for (int row = 0; row < shape.S; ++row)
+        for (int col = 0; col < shape.D; ++col, ++i) {
+          const bool said = rule.marks({b, h, row, col, shape.S, shape.D, shape.causal});
+          const bool is = is_seen(seen, marks[i]);
+          yours += said, theirs += is;
+          if (said == is) continue;
+          rows.insert(row), cols.insert(col);
+          if (differing++ == 0)
+            first = format("(b,h,row,col) = (%d,%d,%d,%d) is %s, your rule says %s", b, h, row, col,
+                           is ? in_words(seen) : (std::string("not ") + in_words(seen)).c_str(), said ? "yes" : "no");
+        }
+  if (differing == 0) {
+    std::printf("%s: your mask %zu, seen %zu: the same elements\n", text(shape).c_str(), yours, theirs);
+    return true;
+  }
+  const bool whole_rows = int(cols.size()) == shape.D;
+  std::printf(
+      "%s: your mask %zu, seen %zu: %s differ%s\n  %s\n", text(shape).c_str(), yours, theirs,
+      whole_rows ? some_of(rows, "row").c_str() : (some_of(rows, "row") + ", " + some_of(cols, "column")).c_str(),
+      whole_rows && rows.size() == 1 ? "s" : "", first.c_str());
+  return false;
+}
+
+bool formula_holds(const Request& r, const Shape& shape) {
+  const Formula& formula = formula_named(r.say);
+  const Trial t = trial_of(r, shape);
+  const Part part = equals_prediction(t, formula.compute(t), formula.says);
+  std::printf("%s\n", part.seen.c_str());
+  if (part.shown) return true;
+  std::printf("  what comes out is not: %s\n", formula.says);
+  return false;
+}
+
+long whole_number(const std::string& text) {
+  long value = -1;
+  const char* last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  if (error != std::errc() || end != last || value < 0) throw BadInput("'" + text + "' is no whole number");
+  return value;
+}
+
+// What the checker says of a shape, under all schedules and both times of copying.
+std::vector<Finding> findings_of(const Request& r, const Shape& shape) {
+  if (!can_check()) throw BadInput("this binary is not instrumented");
+  std::vector<Finding> all;
+  for (const Schedule schedule : SCHEDULES)
+    for (const Copies copies : COPIES) {
+      ExecOptions options;
+      options.schedule = schedule, options.copies = copies, options.check = true, options.gaps = true;
+      options.products = schedule == Schedule::random ? Copies::random : copies;
+      // As the race check has it: few multiprocessors where a stage counts them, so that a block has a second piece of
+      // work, and a negative scale, for which a kernel may turn Q round.
+      if (stage().plan(shape).counts_multiprocessors && shape.S < 1024) options.multiprocessors = shape.H > 2 ? 32 : 1;
+      for (const int sign : {1, -1}) {
+        if (sign < 0 && copies != Copies::at_wait) continue;
+        const Trial t = run_trial(shape, r.family, options, 1, sign * default_scale(shape.D));
+        all.insert(all.end(), t.findings.begin(), t.findings.end());
+      }
+    }
+  return all;
+}
+
+std::pair<int, int> lines_of(const Finding& f) {
+  return std::minmax(f.first.valid ? f.first.line : f.second.line, f.second.line);
+}
+
+bool count_holds(const Request& r, const Shape& shape) {
+  const long yours = whole_number(r.say);
+  long seen = 0;
+  if (r.seen == "findings") {
+    std::set<std::pair<int, int>> pairs;
+    for (const Finding& f : findings_of(r, shape)) pairs.insert(lines_of(f));
+    seen = long(pairs.size());
+  } else {
+    for (const char mark : marks_of(trial_of(r, shape))) seen += is_seen(seen_of(r), mark);
+  }
+  std::printf("%s: you say %ld, seen %ld%s\n", text(shape).c_str(), yours, seen,
+              yours == seen  ? ""
+              : yours < seen ? ": too few"
+                             : ": too many");
+  return yours == seen;
+}
+
+bool lines_hold(const Request& r, const Shape& shape) {
+  // One number is for a finding that names one line only.
+  const std::size_t blank = std::min(r.say.find_first_of(" ,"), r.say.size());
+  const std::size_t second = r.say.find_first_not_of(" ,", blank);
+  const long a = whole_number(r.say.substr(0, blank)),
+             b = second == r.say.npos ? a : whole_number(r.say.substr(second));
+  const std::pair<int, int> yours = std::minmax(int(a), int(b));
+  std::set<std::pair<int, int>> pairs;
+  for (const Finding& f : findings_of(r, shape)) pairs.insert(lines_of(f));
+  if (pairs.contains(yours)) {
+    std::printf("%s: the checker names line %d and line %d together\n", text(shape).c_str(), yours.first, yours.second);
+    return true;
+  }
+  const auto in_some = [&](int line) {
+    return std::ranges::any_of(pairs, [&](const auto& p) { return p.first == line || p.second == line; });
+  };
+  std::printf("%s: the checker names %zu pair%s of lines, and %d with %d is none; line %d is %s, line %d is %s\n",
+              text(shape).c_str(), pairs.size(), pairs.size() == 1 ? "" : "s", yours.first, yours.second, yours.first,
+              in_some(yours.first) ? "in one" : "in none", yours.second, in_some(yours.second) ? "in one" : "in none");
+  return false;
+}
+
+Request read_request(const KeyValues& words) {
+  Request r;
+  r.shapes = bench_shapes(words.get("shape").value_or("1,8,512,64"));
+  r.family = family_named(words.get("inputs").value_or("unit"));
+  const std::string copies = words.get("copies").value_or("at_wait");
+  if (copies != "at_wait" && copies != "at_issue") throw BadInput("copies=" + copies + ": must be at_wait or at_issue");
+  r.options.copies = r.options.products = copies == "at_wait" ? Copies::at_wait : Copies::at_issue;
+  r.say = words.require("say");
+  r.seen = words.get("seen").value_or("wrong");
+  if (r.seen != "wrong" && r.seen != "nan" && r.seen != "unwritten" && r.seen != "findings" && r.seen != "rows")
+    throw BadInput("seen=" + r.seen + ": must be wrong, rows, nan, unwritten or findings");
+  return r;
+}
+
+}  // namespace
+
+// lab predict formulas; lab predict kind=mask|formula|count|lines say=TEXT [shape=..] [inputs=..] [copies=..] [seen=..]
+int predict_command(std::span<char*> args) {
+  if (args.size() == 1 && std::string_view(args[0]) == "formulas") {
+    for (const Formula& formula : formulas()) std::printf("%-22s %s\n", formula.name, formula.says);
+    return 0;
+  }
+  constexpr std::string_view KEYS[] = {"kind", "say", "shape", "inputs", "copies", "seen"};
+  const KeyValues words(args, KEYS);
+  const Request request = read_request(words);
+  using Holds = bool (*)(const Request&, const Shape&);
+  constexpr std::pair<std::string_view, Holds> KINDS[] = {
+      {"mask", mask_holds}, {"formula", formula_holds}, {"count", count_holds}, {"lines", lines_hold}};
+  const std::string kind = words.require("kind");
+  const auto found = std::ranges::find(KINDS, kind, &std::pair<std::string_view, Holds>::first);
+  if (found == std::end(KINDS)) throw BadInput("kind=" + kind + ": must be mask, formula, count or lines");
+  for (const Shape& shape : request.shapes)
+    if (!found->second(request, shape)) return 1;
+  return 0;
+}
+
+}  // namespace lab

@@ -1,0 +1,218 @@
+// The exercises' host side: the loader, what is handed out and what gives it away, the state, the guard, the grades.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "checks/desk/desk.hpp"
+#include "checks/desk/learn/checks.hpp"
+#include "checks/desk/learn/exercise.hpp"
+#include "checks/desk/learn/guard.hpp"
+#include "checks/desk/learn/handout.hpp"
+#include "checks/desk/learn/points.hpp"
+#include "checks/desk/learn/prediction.hpp"
+#include "checks/desk/learn/state.hpp"
+
+using namespace lab;
+using namespace lab::desk;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string HEAD = "n: 7\nname: a-name\nkind: fix\nminutes: 5\nafter: on-ramp\n";
+const std::string PREDICT = "predict: mask\nshape: 1,1,64,64; 1,1,65,64\nright: row < 3\nnear: row <= 3\n";
+const std::string BODY =
+    "\nsymptom:\n  It is\n\n  wrong.\n\nquestion:\n  Why?\nquestion:\n  Where?\nhint:\n  A\nhint:\n  B\nhint:\n  C\n";
+
+std::string complaint(const std::string& text) {
+  try {
+    parse_exercise("x.exercise", text);
+  } catch (const BadInput& e) {
+    return e.what();
+  }
+  return "";
+}
+
+bool says(const std::string& text, const std::string& piece) { return text.find(piece) != text.npos; }
+
+struct Scratch {
+  Scratch() { fs::create_directories(dir); }
+  ~Scratch() { fs::remove_all(dir); }
+  const std::string dir = (fs::temp_directory_path() / "lab-learn-test").string();
+};
+
+}  // namespace
+
+TEST_CASE("exercises: a file is read whole") {
+  const Exercise e = parse_exercise("a/b.exercise", HEAD + PREDICT + BODY);
+  CHECK(e.n == 7);
+  CHECK(e.number() == "07");
+  CHECK(e.file() == "work/07/kernel.cu");
+  CHECK(e.shape == "1,1,64,64;1,1,65,64");
+  CHECK(e.symptom == "It is\n\nwrong.");
+  CHECK(e.questions == std::vector<std::string>{"Why?", "Where?"});
+  CHECK(e.hints == std::vector<std::string>{"A", "B", "C"});
+  CHECK(e.near == std::vector<std::string>{"row <= 3"});
+  CHECK(e.beside(".patch") == "a/b.patch");
+  CHECK(complaint(HEAD + BODY).empty());
+}
+
+TEST_CASE("exercises: what is wrong with a file is one line that names the place") {
+  CHECK(says(complaint("n: 7\nname: a b\n"), "x.exercise:2: `name: a b`"));
+  CHECK(says(complaint("n: 0\n"), "x.exercise:1: `n: 0`: a whole number from 1 to 999"));
+  CHECK(says(complaint("n: 7\nn: 8\n"), ":2: `n:` is there twice"));
+  CHECK(says(complaint("nmae: x\n"), "unknown key `nmae:`"));
+  CHECK(says(complaint("kind: mend\n"), "must be one of fix, hole"));
+  CHECK(says(complaint("hint: x\n"), "is a block"));
+  CHECK(says(complaint("hint:\nname: x\n"), "`hint:` says nothing"));
+  CHECK(says(complaint("hint:\n  " + std::string(99, 'x') + "\n"), ":2: longer than 100 bytes"));
+  CHECK(says(complaint("  lost\n"), "nor in a block"));
+  CHECK(says(complaint(HEAD), "lacks a block `symptom:`"));
+  CHECK(says(complaint(HEAD + BODY + "hint:\n  D\n"), "4 hints; there must be three"));
+  CHECK(says(complaint(HEAD + "predict: mask\n" + BODY), "lacks `right:`"));
+  CHECK(says(complaint(HEAD + "predict: mask\nright: row\n" + BODY), "lacks `near:`"));
+  CHECK(says(complaint(HEAD + "predict: mask\nright: raw\nnear: row\n" + BODY), "is no number and no name"));
+  CHECK(says(complaint(HEAD + "predict: formula\nright: a\nnear: b\nmenu: b c d\n" + BODY),
+             "right: a is not on the menu"));
+  CHECK(says(complaint(HEAD + "right: row\n" + BODY), "need `predict:`"));
+}
+
+TEST_CASE("exercises: found by number and by name, and the nearest of neither") {
+  Course course;
+  for (const auto& [n, name] : {std::pair(1, "first"), {12, "second"}}) {
+    course.all.push_back({});
+    course.all.back().n = n, course.all.back().name = name;
+  }
+  CHECK(course.find("012").name == "second");
+  CHECK(course.find("first").n == 1);
+  CHECK_THROWS_WITH(course.find("11"), "no exercise 11; the nearest is 12 (second), and make exercise lists them");
+  CHECK_THROWS_WITH(course.find("frist"), doctest::Contains("the nearest are: first"));
+  CHECK_THROWS_WITH(Course{}.find("1"), "there are no exercises");
+}
+
+TEST_CASE("exercises: comments go, and what only looks like one stays") {
+  CHECK(without_comments("a // b\nc /* d\ne */ f\n") == "a \nc \n  f\n");
+  CHECK(without_comments("\"// no\" '\"' // yes") == "\"// no\" '\"' ");
+  CHECK(without_comments("1'000 // x") == "1'000 ");
+  CHECK(without_comments("'\\'' /**/ \"\\\"//\"") == "'\\''   \"\\\"//\"");
+}
+
+TEST_CASE("exercises: of a bug's patch its comments are not handed out") {
+  const Scratch scratch;
+  const std::string path = scratch.dir + "/b.patch";
+  std::ofstream(path)
+      << "plants: x\npredicted: y\n\n--- a/k.cu\n+++ b/k.cu\n@@ -1,4 +1,5 @@\n one;  // kept\n"
+         "-two;  // as it was\n-three;\n+two(2);  // as it was\n+three(3);  // the bug\n+// alone\n four;\n";
+  CHECK(planted_text(path, "one;  // kept\ntwo;  // as it was\nthree;\nfour;\n") ==
+        "one;  // kept\ntwo(2);  // as it was\nthree(3);\nfour;\n");
+}
+
+TEST_CASE("exercises: no text of those that there are gives anything away; one that did would be told") {
+  const Course course = read_course();
+  REQUIRE(course.all.size() >= 3);
+  for (const Exercise& e : course.all) CHECK_MESSAGE(leaks(e).empty(), e.path);
+  Exercise e = course.find("40");
+  e.hints[0] = "Have a look at LDM, please.";
+  REQUIRE(leaks(e).size() == 1);
+  CHECK(says(leaks(e)[0], "the hint 1 holds the bug's name, ldm"));
+  e.hints[0] = "An ldmatrix is none, nor is an ldm_stride.";
+  CHECK(leaks(e).empty());
+  e.hints[2] = "Write wmma::load_matrix_sync( b, &sK[n * LD + c], LD);";
+  REQUIRE(leaks(e).size() == 1);
+  CHECK(says(leaks(e)[0], "the hint 3 holds a line of the solution"));
+}
+
+TEST_CASE("exercises: pieces of lines become line numbers of what is handed out") {
+  Exercise e = read_course().find("40");
+  e.predict = "lines";
+  const std::string typed = as_typed(e, "int slot = | const half* sV =");
+  const std::vector<std::string> lines = lines_of(handed_out(e));
+  const std::size_t blank = typed.find(' ');
+  CHECK(says(lines.at(std::stoul(typed.substr(0, blank)) - 1), "int slot ="));
+  CHECK(says(lines.at(std::stoul(typed.substr(blank)) - 1), "const half* sV ="));
+  CHECK_THROWS_WITH(as_typed(e, "half"), doctest::Contains("lines of what is handed out"));
+}
+
+TEST_CASE("exercises: the state survives, and a half-written file is put aside") {
+  const Scratch scratch;
+  const std::string path = scratch.dir + "/state.json";
+  State state(path);
+  state.of("07").hints = 2, state.of("07").prediction = "row < \"3\"";
+  state.save();
+  CHECK(State(path).seen("07").hints == 2);
+  CHECK(State(path).seen("07").prediction == "row < \"3\"");
+  CHECK(State(path).seen("08").hints == 0);
+  const std::string whole = read_text(path);
+  for (const std::string& broken : {whole.substr(0, whole.size() / 2), std::string(), std::string("{}"),
+                                    std::string("{\"schema\": \"exercises-1\", \"exercises\": 3}")}) {
+    write_text(path, broken);
+    const State again(path);
+    CHECK(says(again.trouble, "could not be read"));
+    CHECK(again.seen("07").hints == 0);
+    CHECK(read_text(path + ".unreadable") == broken);
+    CHECK(!fs::exists(path));
+  }
+}
+
+TEST_CASE("exercises: a source that reaches for the checks is refused") {
+  const std::string given = "#include \"common/tile.cuh\"\n";
+  const auto refused = [&](const std::string& text) { return refused_source("k.cu", text, given); };
+  CHECK(refused(given + "int a;  // asm, #line, #include\n#pragma unroll\n").empty());
+  CHECK(refused("\n#include <fstream>\n") ==
+        "k.cu:2: a handed-in kernel includes what was handed out with it, and no more");
+  CHECK(says(refused("#include MACRO\n"), "includes what was handed out"));
+  CHECK(says(refused(" # include \"reference/attention.hpp\"\n"), "includes what was handed out"));
+  CHECK(says(refused("# 1 \"other.cu\"\n"), "#line"));
+  CHECK(says(refused("#line 1\n"), "#line"));
+  CHECK(says(refused("%:line 1\n"), "digraphs"));
+  CHECK(says(refused("#inc\\\nlude <fstream>\n"), "one line"));
+  CHECK(says(refused("void f() { asm(\"\"); }\n"), "`asm` has no place"));
+  CHECK(says(refused("__attribute__((constructor)) void f();\n"), "`constructor`"));
+  CHECK(refused("int masm, asmx;\n").empty());
+}
+
+TEST_CASE("exercises: an object may call what a kernel needs") {
+  CHECK(refused_symbol("                 U expf\n                 U lab::cpu::shuffle(int)\n                 U "
+                       "__tsan_read4\n                 U operator new(unsigned long)\n")
+            .empty());
+  for (const char* symbol : {"exit", "_exit", "fopen", "getenv", "lab::set_exec_options(lab::ExecOptions const&)",
+                             "lab::attention(lab::Shape const&, double)", "lab::cpu::Block::shadow()", "dlsym",
+                             "std::basic_ofstream<char, std::char_traits<char> >::basic_ofstream()", "syscall"})
+    CHECK(refused_symbol(std::string("                 U ") + symbol + "\n") == symbol);
+}
+
+TEST_CASE("exercises: the most telling line of a log") {
+  CHECK(telling_line("a\nwork/07/kernel.cu:12:3: error: expected ';'\n  x\n") ==
+        "work/07/kernel.cu:12:3: error: expected ';'");
+  CHECK(telling_line("head\n  RED unit (1,1,64,64)\n    3 of 4 wrong\n    worst\n1 passed, 1 failed\n") ==
+        "unit (1,1,64,64): 3 of 4 wrong");
+  CHECK(telling_line("  the fixed build\n     12 are NaN [shown, but it should not be]\n") ==
+        "what was reported still shows: 12 are NaN");
+  CHECK(telling_line("race (RAW) in f, kernel attention<64>\n    more\n") == "race (RAW) in f, kernel attention<64>");
+  CHECK(telling_line("s: case 0 of seed 1 fails: B=1 H=2\n    3 wrong\n") == "B=1 H=2: 3 wrong");
+}
+
+TEST_CASE("exercises: grades as a table and as Gradescope reads them") {
+  Graded good{"01", "one", "fix", true, "", "", true, true, 0}, bad = good;
+  bad.passed = bad.predicted = false, bad.step = "no races", bad.says = "a \"race\"\xff";
+  Graded plain{"02", "two", "hole", true, "", "", false, false, 3};
+  CHECK(good.points() == 10);
+  CHECK(bad.points() == 0);
+  CHECK(plain.points() == 10);
+  Graded unpredicted = good;
+  unpredicted.predicted = false;
+  CHECK(unpredicted.points() == 8);
+  const std::string table = grades_table({good, bad, plain});
+  CHECK(says(table, "RED, no races: a \"race\""));
+  CHECK(says(table, "20 of 30 points"));
+  const auto json = nlohmann::json::parse(gradescope_json({good, bad}, 123, 1.5));
+  CHECK(json.at("execution_time") == 1.5);
+  REQUIRE(json.at("tests").size() == 2);
+  CHECK(json.at("tests")[0].at("score") == 10);
+  CHECK(json.at("tests")[0].at("max_score") == 10);
+  CHECK(json.at("tests")[1].at("status") == "failed");
+  CHECK(says(json.at("tests")[1].at("output"), "no races: a \"race\""));
+  for (const auto& test : json.at("tests")) CHECK(!says(test.at("output"), "123"));
+}

@@ -1,0 +1,72 @@
+// The rules in which a learner says which elements are wrong.
+#include <doctest/doctest.h>
+
+#include "checks/exercises/rule.hpp"
+#include "reference/bad_input.hpp"
+
+using namespace lab;
+
+namespace {
+
+long count(const std::string& text) {  // of the elements of (1, 2, 100, 64)
+  const Rule rule(text);
+  long marked = 0;
+  for (long h = 0; h < 2; ++h)
+    for (long row = 0; row < 100; ++row)
+      for (long col = 0; col < 64; ++col) marked += rule.marks({0, h, row, col, 100, 64, 1});
+  return marked;
+}
+
+}  // namespace
+
+TEST_CASE("rules: names, and C's precedence") {
+  CHECK(count("0") == 0);
+  CHECK(count("1") == 12800);
+  CHECK(count("row % 64 >= 56") == 2 * 8 * 64);
+  CHECK(count("row%64>=56&&h==1") == 8 * 64);
+  CHECK(count("row < 3 || row >= S - 1 && col == 0") == 2 * (3 * 64 + 1));
+  CHECK(count("(row < 3 || row >= S - 1) && col == 0") == 2 * 4);
+  CHECK(count("row mod 64 * (D + 8) + col >= 64 * D") == count("row % 64 * 72 + col >= 4096"));
+  CHECK(count("col & 1 << 5") == 6400);
+  CHECK(count("(col ^ 3) < 2") == 2 * 100 * 2);
+  CHECK(count("not causal or row - 2 < 0") == 2 * 2 * 64);
+  CHECK(count("!(row / 10) && -row == -5") == 2 * 64);
+  CHECK(count("~row == -1") == 2 * 64);
+  CHECK(count("10 - 3 - 2 == 5 && col < 1 && row < 1") == 2);
+}
+
+TEST_CASE("rules: the second half of && and || is only looked at where it counts") {
+  CHECK(count("row != 0 && 8 / row == 8") == 2 * 64);
+  CHECK_THROWS_AS(count("8 / row == 8"), BadInput);
+}
+
+TEST_CASE("rules: what is none says where") {
+  const auto complaint = [](const std::string& text) {
+    try {
+      Rule{text};
+    } catch (const BadInput& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  CHECK(complaint("row = 3") == "the rule 'row = 3', at character 5: '=' compares nothing; write ==");
+  CHECK(complaint("rwo > 3") ==
+        "the rule 'rwo > 3', at character 1: 'rwo' is no number and no name; the names are b h row col S D causal");
+  CHECK(complaint("(row > 3").find("a ')' is missing") != std::string::npos);
+  CHECK(complaint("row > ").find("something is missing") != std::string::npos);
+  CHECK(complaint("row > 3 4").find("'4' is not expected here") != std::string::npos);
+  CHECK(complaint("").find("something is missing") != std::string::npos);
+  CHECK(complaint("row $ 3").find("'$' means nothing") != std::string::npos);
+  CHECK(complaint("99999999999999999999").find("is no number") != std::string::npos);
+  CHECK(complaint(std::string(500, '(')).find("too deep") != std::string::npos);
+  CHECK(complaint(std::string(500, '-') + "1").find("too deep") != std::string::npos);
+}
+
+TEST_CASE("rules: no arithmetic is undefined") {
+  CHECK_THROWS_WITH(count("1 << 64"), doctest::Contains("shifts by 64"));
+  CHECK_THROWS_WITH(count("1 << -1"), doctest::Contains("shifts by -1"));
+  CHECK_THROWS_WITH(count("row % (col - col)"), doctest::Contains("divides by zero"));
+  CHECK(count("2147483647 * 2147483647 * 2147483647 != 7") == 12800);
+  CHECK(count("(1 << 62) * 2 / -1 == (1 << 62) * 2") == 12800);
+  CHECK(count("(1 << 62) * 2 % -1 == 0") == 12800);
+}
