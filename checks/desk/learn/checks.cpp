@@ -189,7 +189,7 @@ Outcome check_work(const Exercise& e, const std::string& make, const std::string
   leave_signals_to_run_limited();
   Check c(e, make, word, shown_as, tell);
   if (e.kind == "test") return check_cases(e, make, source, c);
-  c.step("nothing but a kernel", [&] { return refused_source(shown_as, source, handed_out(e)); });
+  c.step("nothing but a kernel", [&] { return refused_source(shown_as, source, handed_out(e) + solution(e)); });
   c.step("it compiles", [&] { return depth.built ? "" : build_learner(e.stage, make, source, word, shown_as); });
   c.step("it calls nothing else", [&] { return c.calls_nothing_else(); });
   if (e.kind == "instruction") {
