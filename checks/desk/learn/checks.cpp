@@ -200,11 +200,11 @@ Outcome check_work(const Exercise& e, const std::string& make, const std::string
   const std::string seed = "seed=" + std::to_string(depth.seed);
   if (depth.grading)
     c.step("right answers, every schedule", [&] { return c.run_learner({"test", "cheapest=40", seed}); });
-  else
+  else if (!depth.own_only)
     c.step("right answers", [&] { return c.run_learner({"test", "cheapest=40", "once=1"}); });
   // These two take the longest, and side by side.
   std::future<std::string> races;
-  if (c.outcome_.step.empty())
+  if (c.outcome_.step.empty() && !depth.own_only)
     races = std::async(std::launch::async, [&] { return c.run_learner({"racecheck", "short=1"}, "-races"); });
   if (!e.bug.empty())
     c.step("what was reported is gone", [&] { return c.run_learner({"fingerprint", e.bug, "source=" + shown_as}); });
