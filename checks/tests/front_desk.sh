@@ -58,6 +58,15 @@ refuse "needs stage=NAME" $MAKE backend=$B bug=ldm reproduce-bug
 refuse "takes no bug=" $MAKE stage=v2b backend=$B bug=warp7_nan bench-cpu
 refuse "whole number" $MAKE JOBS=abc stage=v1 backend=$B test
 refuse "which stage" $MAKE backend=$B run
+refuse "try needs n=NUMBER" $MAKE backend=$B try
+refuse "no exercise 999; the nearest is" $MAKE backend=$B hint n=999
+refuse "every-eighth-row" $MAKE backend=$B hint n=every-eigth-row
+refuse "predict takes it as say='...'" $MAKE backend=$B predict n=1 'row % 64 < 3'
+refuse "predict takes it as say='...'" $MAKE backend=$B predict n=1 'row>=3'
+refuse "at character 5: '=' compares nothing" $MAKE backend=$B predict n=1 say='row = 3'
+refuse "is a prediction" $MAKE backend=$B try n=28
+refuse "seed=x: must be a whole number" $MAKE backend=$B grade seed=x
+refuse "must be text, quick or whole" $MAKE backend=$B check-exercises check=all
 refuse "it is cpu or gpu" $MAKE stage=v1 backend=tpu test
 refuse "never worked" $MAKE stage=v2c4 backend=$B run
 refuse "never worked" $MAKE stage=v2c4 backend=$B bench-cpu

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "checks/desk/desk.hpp"
+#include "checks/desk/learn/cases.hpp"
 #include "checks/desk/learn/checks.hpp"
 #include "checks/desk/learn/exercise.hpp"
 #include "checks/desk/learn/guard.hpp"
@@ -215,4 +216,34 @@ TEST_CASE("exercises: grades as a table and as Gradescope reads them") {
   CHECK(json.at("tests")[1].at("status") == "failed");
   CHECK(says(json.at("tests")[1].at("output"), "no races: a \"race\""));
   for (const auto& test : json.at("tests")) CHECK(!says(test.at("output"), "123"));
+}
+
+TEST_CASE("exercises: a test is scored by what it catches, less what it accuses") {
+  Exercise e;
+  e.n = 9, e.kind = "test", e.budget = 2, e.goal = 2;
+  CHECK(cases_in(e, "# words\n\n B=1  S=2 # more\nB=3\n") == std::vector<std::string>{"B=1 S=2", "B=3"});
+  CHECK_THROWS_WITH(cases_in(e, "a\nb\nc\n"), "work/09/cases.txt has 3 cases; the budget is 2");
+  CHECK_THROWS_WITH(cases_in(e, "# nothing\n"), "work/09/cases.txt has no case");
+  const std::vector<Suspect> all = {{"", "1", true}, {"", "2", true}, {"", "3", false}};
+  const auto judged = [&](const std::string& red) {  // "1a 3b": which are red on which case
+    return judge_cases(e, {"a", "b"}, all,
+                       [&](const Suspect& s, const std::string& one) { return says(red, s.word + one); });
+  };
+  CHECK(judged("1a 2b").empty());
+  CHECK(judged("1a 1b") == "caught 1 of 2 wrong kernels, 0 false alarms; asked for are 2; number 2 gets through");
+  CHECK(judged("1a 2a 3b") ==
+        "caught 2 of 2 wrong kernels, 1 false alarms; asked for are 2; number 3 is right, and accused");
+}
+
+TEST_CASE("exercises: a test's kernels are the stage's bugs, those that are none, and its own") {
+  const Course course = read_course();
+  for (const Exercise& e : course.all) {
+    if (e.kind != "test") continue;
+    const std::vector<Suspect> all = suspects(e);
+    CHECK(all.back().source == read_text("stages/" + e.stage + "/kernel.cu"));
+    CHECK(!all.back().wrong);
+    int wrong = 0;
+    for (const Suspect& s : all) wrong += s.wrong;
+    CHECK_MESSAGE(e.goal <= wrong, e.path);
+  }
 }

@@ -189,7 +189,7 @@ Outcome check_work(const Exercise& e, const std::string& make, const std::string
   leave_signals_to_run_limited();
   Check c(e, make, word, shown_as, tell);
   if (e.kind == "test") return check_cases(e, make, source, c);
-  c.step("nothing but a kernel", [&] { return refused_source(shown_as, source, handed_out(e)); });
+  c.step("nothing but a kernel", [&] { return refused_source(shown_as, source, handed_out(e) + solution(e)); });
   c.step("it compiles", [&] { return depth.built ? "" : build_learner(e.stage, make, source, word, shown_as); });
   c.step("it calls nothing else", [&] { return c.calls_nothing_else(); });
   if (e.kind == "instruction") {
@@ -200,11 +200,11 @@ Outcome check_work(const Exercise& e, const std::string& make, const std::string
   const std::string seed = "seed=" + std::to_string(depth.seed);
   if (depth.grading)
     c.step("right answers, every schedule", [&] { return c.run_learner({"test", "cheapest=40", seed}); });
-  else
+  else if (!depth.own_only)
     c.step("right answers", [&] { return c.run_learner({"test", "cheapest=40", "once=1"}); });
   // These two take the longest, and side by side.
   std::future<std::string> races;
-  if (c.outcome_.step.empty())
+  if (c.outcome_.step.empty() && !depth.own_only)
     races = std::async(std::launch::async, [&] { return c.run_learner({"racecheck", "short=1"}, "-races"); });
   if (!e.bug.empty())
     c.step("what was reported is gone", [&] { return c.run_learner({"fingerprint", e.bug, "source=" + shown_as}); });

@@ -21,6 +21,8 @@ struct Depth {
   bool grading = false;
   std::uint64_t seed = 1;
   bool built = false;  // the learner is up to date: make has just been asked
+  bool own_only =
+      false;  // only what this exercise asks and others of its stage do not: of a kernel that has passed theirs
 };
 
 // `source` is judged as the exercise's kernel (or cases). It is built as the variant `learn-WORD` of its stage; what

@@ -7,7 +7,7 @@
 namespace lab::desk {
 
 // Of a source: the line that says what is refused ("work/07/kernel.cu:12: ..."), "" if nothing is. `given` is what was
-// handed out: what it includes may be included.
+// handed out, and what solves it: what they include may be included.
 std::string refused_source(const std::string& path, const std::string& text, const std::string& given);
 
 // Of an object's undefined symbols, demangled as `nm -C -u` prints them: the first that a kernel has no use for, or "".

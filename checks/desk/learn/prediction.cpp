@@ -21,7 +21,7 @@ namespace {
 constexpr int SECONDS = 240;
 
 // "reads=12 barriers=3"
-std::map<std::string, std::string> counts_in(const std::string& text) {
+std::map<std::string, std::string> counts_said(const std::string& text) {
   std::map<std::string, std::string> counts;
   for (const std::string& word : words_of(text)) {
     const std::size_t equals = word.find('=');
@@ -36,7 +36,7 @@ Prediction judge_counts(const Exercise& e, const std::string& log, const std::st
   std::map<std::string, std::string> seen;
   for (const std::string& line : lines_of(log))
     if (const auto words = words_of(line); words.size() == 2) seen[words[0]] = words[1];
-  const std::map<std::string, std::string> asked = counts_in(e.right), said = counts_in(say);
+  const std::map<std::string, std::string> asked = counts_said(e.right), said = counts_said(say);
   Prediction verdict{true, ""};
   for (const auto& [what, count] : said)
     if (!asked.contains(what)) throw BadInput("'" + what + "' is not asked for; " + prediction_asked(e));
@@ -69,7 +69,7 @@ std::string prediction_asked(const Exercise& e) {
   if (e.predict == "count") return begin + "NUMBER";
   if (e.predict == "lines") return begin + "'LINE LINE': two lines of " + e.file();
   std::string names;
-  for (const auto& [what, unused] : counts_in(e.right)) names += (names.empty() ? "" : " ") + what + "=COUNT";
+  for (const auto& [what, unused] : counts_said(e.right)) names += (names.empty() ? "" : " ") + what + "=COUNT";
   return begin + "'" + names + "'";
 }
 
@@ -108,7 +108,7 @@ std::string as_typed(const Exercise& e, const std::string& prediction) {
 Prediction judge_prediction(const Exercise& e, const std::string& make, const std::string& say, bool built) {
   // What needs no build is said at once.
   if (e.predict == "mask") Rule{say};
-  if (e.predict == "counts") counts_in(say);
+  if (e.predict == "counts") counts_said(say);
   if (e.predict == "formula" && std::ranges::find(e.menu, say) == e.menu.end())
     throw BadInput("'" + say + "' is not on the menu; the nearest are: " + joined(nearest(say, e.menu), " "));
   if (e.seen == "told") {
