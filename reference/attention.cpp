@@ -45,7 +45,14 @@ std::vector<RowBlock> all_rows(const Shape& shape) {
 
 }  // namespace
 
-double dot(const double* a, const double* b, int n) {
+// In longer vectors where the machine has them; "avx2" is without fma, so the bits are the same.
+#if defined(__x86_64__)
+#define LAB_WIDE [[gnu::target_clones("avx2", "default")]]
+#else
+#define LAB_WIDE
+#endif
+
+LAB_WIDE double dot(const double* a, const double* b, int n) {
   double sum[8] =
       {};  // eight chains, so that the compiler can use vectors; the order of fp64 additions is of no matter
   int i = 0;
@@ -55,7 +62,7 @@ double dot(const double* a, const double* b, int n) {
   return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
-void softmax_times_v(const Head& head, std::vector<double>& scores, double* out) {
+LAB_WIDE void softmax_times_v(const Head& head, std::vector<double>& scores, double* out) {
   const int keys = int(scores.size());
   double largest = -std::numeric_limits<double>::infinity();
   for (const double s : scores) largest = std::max(largest, s);

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <numbers>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "reference/bad_input.hpp"
 
@@ -57,17 +60,57 @@ struct Range {
   std::size_t begin, end;
 };
 
-// Two normal numbers for each even index of the ranges.
-template <class Make>
-void fill(std::vector<fp16>& tensor, const std::vector<Range>& ranges, std::uint64_t seed, std::uint64_t id,
-          Make make) {
-  const auto part = [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin / 2 * 2; i < end; i += 2) {
-      const double radius = std::sqrt(-2 * std::log(uniform(seed, id, i)));
-      const double angle = 2 * std::numbers::pi * uniform(seed, id, i + 1);
-      if (i >= begin) tensor[i] = to_fp16(float(make(radius * std::cos(angle))));
-      if (i + 1 < end) tensor[i + 1] = to_fp16(float(make(radius * std::sin(angle))));
+// The normal numbers that tensors are made of, by tensor and index. They depend on nothing but the seed: what has drawn
+// them for one family or shape has them for the next.
+class Normals {
+ public:
+  explicit Normals(std::uint64_t seed) : seed_(seed) {}
+  std::uint64_t seed() const { return seed_; }
+
+  // Two for each even index.
+  void draw(std::uint64_t tensor, std::size_t begin, std::size_t end, double* to) const {
+    for (std::size_t i = begin; i < end; i += 2, to += 2) {
+      const double radius = std::sqrt(-2 * std::log(uniform(seed_, tensor, i)));
+      const double angle = 2 * std::numbers::pi * uniform(seed_, tensor, i + 1);
+      to[0] = radius * std::cos(angle), to[1] = radius * std::sin(angle);
     }
+  }
+  // Calls each(index, number) for begin <= index < end.
+  template <class Each>
+  void visit(std::uint64_t tensor, std::size_t begin, std::size_t end, Each each) {
+    std::vector<double> not_kept;
+    for (std::size_t chunk = begin / CHUNK; chunk * CHUNK < end; ++chunk) {
+      const std::size_t first = chunk * CHUNK;
+      if (chunk >= KEPT_CHUNKS) not_kept.resize(CHUNK), draw(tensor, first, first + CHUNK, not_kept.data());
+      const double* const numbers = chunk < KEPT_CHUNKS ? kept(tensor, chunk) : not_kept.data();
+      for (std::size_t i = std::max(begin, first); i < std::min(end, first + CHUNK); ++i) each(i, numbers[i - first]);
+    }
+  }
+
+ private:
+  // As many as the largest tensor of the acceptance has elements: 2^22.
+  static constexpr std::size_t CHUNK = 4096, KEPT_CHUNKS = 1024, TENSORS = 3;
+  struct Kept {
+    std::once_flag drawn;
+    std::unique_ptr<double[]> numbers;
+  };
+  const double* kept(std::uint64_t tensor, std::size_t chunk) {
+    Kept& place = kept_[tensor * KEPT_CHUNKS + chunk];
+    std::call_once(place.drawn, [&] {
+      place.numbers = std::make_unique_for_overwrite<double[]>(CHUNK);
+      draw(tensor, chunk * CHUNK, (chunk + 1) * CHUNK, place.numbers.get());
+    });
+    return place.numbers.get();
+  }
+
+  std::uint64_t seed_;
+  std::vector<Kept> kept_{TENSORS * KEPT_CHUNKS};
+};
+
+template <class Make>
+void fill(std::vector<fp16>& tensor, const std::vector<Range>& ranges, Normals& normals, std::uint64_t id, Make make) {
+  const auto part = [&](std::size_t begin, std::size_t end) {
+    normals.visit(id, begin, end, [&](std::size_t i, double x) { tensor[i] = to_fp16(float(make(x))); });
   };
   const auto middle = [](const Range& range) { return (range.begin + (range.end - range.begin) / 2) / 2 * 2; };
   std::thread other([&] {
@@ -130,14 +173,19 @@ Inputs make_inputs(Family family, const Shape& shape, std::uint64_t seed, std::s
   const std::size_t size = shape.elements();
   const std::vector<Range> ranges = elements_of(heads, shape);
   for (std::vector<fp16>* tensor : {&in.q, &in.k, &in.v}) tensor->resize(size);
-  fill(in.q, ranges, seed, 0, [&](double x) { return qk * x; });
-  fill(in.k, ranges, seed, 1, [&](double x) { return qk * x + offset; });
+  static std::unique_ptr<Normals> of_last_seed;
+  static std::mutex one_at_a_time;
+  const std::lock_guard guard(one_at_a_time);
+  if (!of_last_seed || of_last_seed->seed() != seed) of_last_seed = std::make_unique<Normals>(seed);
+  Normals& normals = *of_last_seed;
+  fill(in.q, ranges, normals, 0, [&](double x) { return qk * x; });
+  fill(in.k, ranges, normals, 1, [&](double x) { return qk * x + offset; });
   if (family == Family::swamped || family == Family::cancelling) only_first_column(in, shape, 8);
   if (family == Family::impulse) {
     in.v.assign(size, fp16{0});
     for (std::size_t row = 0; row < shape.rows(); ++row) in.v[row * shape.D + row % shape.S % shape.D] = to_fp16(1.0f);
   } else {
-    fill(in.v, ranges, seed, 2, [&](double x) { return (family == Family::notes ? 0.1 : 1.0) * x; });
+    fill(in.v, ranges, normals, 2, [&](double x) { return (family == Family::notes ? 0.1 : 1.0) * x; });
   }
   const double score_per_k = 8 / std::sqrt(double(shape.D));
   if (family == Family::swamped) {

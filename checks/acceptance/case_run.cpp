@@ -243,10 +243,10 @@ class CaseRun {
 
   void check_input(const char* name, const DeviceTensor& tensor, const std::vector<fp16>& original, const Run& run) {
     std::string damage;
-    const auto now = tensor.download(damage);
+    const bool same = tensor.holds(original, damage);
     if (!damage.empty())
       problem(Tells::stray_write, format("wrote outside its input %s, %s", name, damage.c_str()), &run);
-    if (now != original) problem(Tells::changed_input, format("changed its input %s", name), &run);
+    if (!same) problem(Tells::changed_input, format("changed its input %s", name), &run);
   }
 
   // A block must leave the rows of other blocks alone.

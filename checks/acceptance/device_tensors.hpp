@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
+#include <cstring>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -39,7 +40,8 @@ class DeviceTensor {
   explicit DeviceTensor(std::size_t elements, bool canaries = true)
       : elements_(elements), margin_(canaries ? CANARY : 0) {
     check_cuda(cudaMalloc(&base_, total() * sizeof(half)), "cudaMalloc");
-    std::vector<fp16> all(total(), FP16_NAN);
+    std::vector<fp16>& all = scratch();
+    all.assign(total(), FP16_NAN);
     for (std::size_t i = 0; i < margin_; ++i) all[i] = all[margin_ + elements_ + i] = canary(i);
     copy_in(base_, all);
   }
@@ -59,18 +61,14 @@ class DeviceTensor {
 
   // The values; `damage` tells where a canary was overwritten, and is "" if none was.
   std::vector<fp16> download(std::string& damage) const {
-    std::vector<fp16> all(total());
-    check_cuda(cudaMemcpy(all.data(), base_, all.size() * sizeof(half), cudaMemcpyDeviceToHost), "cudaMemcpy to host");
-    damage.clear();
-    for (std::size_t i = 0; i < margin_ && damage.empty(); ++i) {
-      if (all[margin_ - 1 - i] != canary(margin_ - 1 - i))
-        damage = std::to_string(i + 1) + " elements before its start";
-      else if (all[margin_ + elements_ + i] != canary(i))
-        damage = std::to_string(i) + " elements past its end";
-    }
-    all.erase(all.begin(), all.begin() + std::ptrdiff_t(margin_));
-    all.resize(elements_);
-    return all;
+    const std::span<const fp16> values = fetch(damage);
+    return {values.begin(), values.end()};
+  }
+  // Whether the values are these; `damage` as above.
+  bool holds(std::span<const fp16> expected, std::string& damage) const {
+    const std::span<const fp16> values = fetch(damage);
+    return values.size() == expected.size() &&
+           (values.empty() || std::memcmp(values.data(), expected.data(), values.size_bytes()) == 0);
   }
   std::vector<fp16> download() const {
     std::string ignored;
@@ -79,6 +77,24 @@ class DeviceTensor {
 
  private:
   std::size_t total() const { return elements_ + 2 * margin_; }
+  // Where tensors pass through: a new vector of megabytes each time would take longer than what is done with it.
+  static std::vector<fp16>& scratch() {
+    static thread_local std::vector<fp16> elements;
+    return elements;
+  }
+  std::span<const fp16> fetch(std::string& damage) const {
+    std::vector<fp16>& all = scratch();
+    all.resize(total());
+    check_cuda(cudaMemcpy(all.data(), base_, all.size() * sizeof(half), cudaMemcpyDeviceToHost), "cudaMemcpy to host");
+    damage.clear();
+    for (std::size_t i = 0; i < margin_ && damage.empty(); ++i) {
+      if (all[margin_ - 1 - i] != canary(margin_ - 1 - i))
+        damage = std::to_string(i + 1) + " elements before its start";
+      else if (all[margin_ + elements_ + i] != canary(i))
+        damage = std::to_string(i) + " elements past its end";
+    }
+    return std::span<const fp16>(all).subspan(margin_, elements_);
+  }
   static void copy_in(half* to, std::span<const fp16> from) {
     check_cuda(cudaMemcpy(to, from.data(), from.size_bytes(), cudaMemcpyHostToDevice), "cudaMemcpy to device");
   }

@@ -391,6 +391,28 @@ TEST_CASE("inputs: an element depends on seed, tensor and index only") {
   CHECK(small.q != make_inputs(Family::unit, {1, 1, 3, 21}, 10).q);
 }
 
+// Numbers drawn once are kept for what comes next: nothing of what came before may show.
+TEST_CASE("inputs: the same whatever was drawn before, and past what is kept") {
+  // The heads that are asked for begin and end inside the stretches that are drawn at a time.
+  const Shape whole{1, 40, 129, 64}, long_one{1, 5, 8192, 128};
+  const std::uint32_t some[] = {3, 4, 39}, last[] = {4};  // of long_one: past 2^22 elements
+  const Inputs first = make_inputs(Family::unit, whole, 21, some), far = make_inputs(Family::unit, long_one, 21, last);
+  make_inputs(Family::peaked, {1, 2, 500, 64}, 22);
+  make_inputs(Family::peaked, whole, 21);
+  const Inputs again = make_inputs(Family::unit, whole, 21, some);
+  CHECK((again.q == first.q && again.k == first.k && again.v == first.v));
+  const std::size_t head = std::size_t(129) * 64;
+  const Inputs all = make_inputs(Family::unit, whole, 21);
+  for (const std::uint32_t h : some)
+    CHECK(std::equal(all.q.begin() + std::ptrdiff_t(h * head), all.q.begin() + std::ptrdiff_t((h + 1) * head),
+                     first.q.begin() + std::ptrdiff_t(h * head)));
+  CHECK(first.q[0] == FP16_NAN);
+  const Inputs far_again = make_inputs(Family::unit, long_one, 21);
+  const std::ptrdiff_t begin = std::ptrdiff_t(4) * 8192 * 128;
+  CHECK(std::equal(far.v.begin() + begin, far.v.end(), far_again.v.begin() + begin));
+  CHECK(far.v[std::size_t(begin)] != FP16_NAN);
+}
+
 TEST_CASE("inputs: mean, variance and independence") {
   struct Expected {
     Family family;

@@ -154,35 +154,78 @@ TEST_CASE("tensor core: infinities and NaN") {
   }
 }
 
-TEST_CASE("tensor core: a tile is the dot products of its rows and columns, to the bit") {
+TEST_CASE("tensor core: a tile is the dot products of its rows and columns, to the bit, in vectors of any length") {
+  REQUIRE(tile_lanes().back() == 4);  // which every machine has
   dot_families::Random random(20261121);
   for (const dot_families::Family& family : dot_families::FAMILIES)
     for (const TensorCore model : {TensorCore::sm_90, TensorCore::sm_89, TensorCore::fast}) {
       CAPTURE(family.name);
       CAPTURE(int(model));
-      long different = 0;
+      std::vector<long> different(9);  // by lanes
       for (int round = 0; round < 40; ++round) {
         dot_families::Tile tile;
         family.fill(tile, random);
-        float d[16][8];
-        std::memcpy(d, tile.c, sizeof d);
-        MmaA a;
-        MmaB b;
-        a.set(tile.a);
-        b.set(tile.b);
-        mma_tile(a, b, d, model);
+        float expected[16][8];
         for (int row = 0; row < 16; ++row)
           for (int column = 0; column < 8; ++column) {
             fp16 x[16], y[16];
             for (int k = 0; k < 16; ++k) x[k] = {tile.a[row][k]}, y[k] = {tile.b[k][column]};
-            const float expected = tensor_core_dot(x, y, tile.c[row][column], 16, model);
-            // Plain fp32 promises no particular NaN.
-            if (model == TensorCore::fast && std::isnan(expected) && std::isnan(d[row][column])) continue;
-            different += bits(expected) != bits(d[row][column]);
+            expected[row][column] = tensor_core_dot(x, y, tile.c[row][column], 16, model);
+          }
+        for (const int lanes : tile_lanes()) {
+          float d[16][8];
+          std::memcpy(d, tile.c, sizeof d);
+          MmaA a;
+          MmaB b;
+          a.set(tile.a, lanes);
+          b.set(tile.b, lanes);
+          mma_tile(a, b, d, model, lanes);
+          for (int row = 0; row < 16; ++row)
+            for (int column = 0; column < 8; ++column) {
+              // Plain fp32 promises no particular NaN.
+              const bool any_nan = std::isnan(expected[row][column]) && std::isnan(d[row][column]);
+              if (model == TensorCore::fast && any_nan) continue;
+              different[std::size_t(lanes)] += bits(expected[row][column]) != bits(d[row][column]);
+            }
+        }
+      }
+      for (const int lanes : tile_lanes()) {
+        CAPTURE(lanes);
+        CHECK(different[std::size_t(lanes)] == 0);
+      }
+    }
+}
+
+// Every half in every place: what converts sixteen at once must know each of them as the definition does.
+TEST_CASE("tensor core: each of the 65536 halves is converted exactly, in vectors of any length") {
+  for (const int lanes : tile_lanes()) {
+    CAPTURE(lanes);
+    long different = 0;
+    for (std::uint32_t first = 0; first < 65536; first += 16 * 16) {
+      std::uint16_t a_bits[16][16], b_bits[16][8] = {};
+      for (std::uint32_t i = 0; i < 256; ++i) a_bits[i / 16][i % 16] = std::uint16_t(first + i);
+      for (int k = 0; k < 8; ++k) b_bits[k][k] = 0x3C00;  // 1
+      for (const int half : {0, 8}) {
+        // The other eight k are zeros' partners: an infinity there would make a NaN of every element.
+        std::uint16_t part[16][16] = {};
+        for (int row = 0; row < 16; ++row)
+          for (int k = 0; k < 8; ++k) part[row][k] = a_bits[row][half + k];
+        MmaA a;
+        MmaB b;
+        a.set(part, lanes);
+        b.set(b_bits, lanes);
+        float d[16][8] = {};
+        mma_tile(a, b, d, TensorCore::sm_90, lanes);
+        for (int row = 0; row < 16; ++row)
+          for (int column = 0; column < 8; ++column) {
+            fp16 x[16], y[16];
+            for (int k = 0; k < 16; ++k) x[k] = {part[row][k]}, y[k] = {b_bits[k][column]};
+            different += bits(tensor_core_dot(x, y, 0.0f, 16, TensorCore::sm_90)) != bits(d[row][column]);
           }
       }
-      CHECK(different == 0);
     }
+    CHECK(different == 0);
+  }
 }
 
 TEST_CASE("tensor core: the models differ from each other and from fp32 sums, and stay close to the exact sum") {

@@ -19,13 +19,12 @@ CXXFLAGS := -std=c++20 -O2 -g -fno-optimize-sibling-calls -Wall -Wextra -Wno-unk
 # and most of the bytes to link. CXXFLAGS=... of the command line stand alone.
 ifeq ($(filter command,$(firstword $(origin CXXFLAGS))),)
 HOST_FLAGS := -g1
-HOST_TEST_FLAGS := -O1 -g1
-# What reports, compares and launches spends its time elsewhere; doctest's own code takes
-# half as long to compile at -O0 as at -O2.
-COOL_FLAGS := -O1 -g1
-COLD_FLAGS := -O0 -g1
 # Half of what a test spends is in these; vectors change no bit of what they compute, for no order of additions changes.
 HOT_FLAGS := -g1 -O3
+# What reports, compares and launches spends its time elsewhere.
+COOL_FLAGS := -O1 -g1
+# doctest's own code takes half as long to compile at -O0 as at -O2.
+COLD_FLAGS := -O0 -g1
 # Of kernels, reports need all lines and what was inlined where (level 1 lacks some), and not in which register a variable is.
 KERNEL_FLAGS := -fno-var-tracking
 endif
@@ -82,21 +81,40 @@ DESK_LIB := $(if $(ARM64),,$(DESK_LIB))
 UNIT_OBJ := $(UNIT_SRC:%.cpp=$(B)/obj/%.o)
 
 # A changed flag rebuilds what was built with the old one.
-FLAGS := $(CXX) $(CXXFLAGS) $(HOST_FLAGS) $(HOST_TEST_FLAGS) $(HOT_FLAGS) $(COOL_FLAGS) $(COLD_FLAGS) $(KERNEL_FLAGS) | $(NVCC) $(NVCCFLAGS) $(GENCODE) | $(INCLUDES) $(LIBS)
+FLAGS := $(CXX) $(CXXFLAGS) $(HOST_FLAGS) $(HOT_FLAGS) $(COOL_FLAGS) $(COLD_FLAGS) $(KERNEL_FLAGS) | $(NVCC) $(NVCCFLAGS) $(GENCODE) | $(INCLUDES) $(LIBS)
 $(B)/flags: FORCE
 	@mkdir -p $(@D); printf '%s\n' '$(FLAGS)' | cmp -s - $@ || printf '%s\n' '$(FLAGS)' > $@
 FORCE:
 .PHONY: FORCE
 
-$(B)/obj/%.o: %.cpp $(B)/flags
-	@mkdir -p $(@D)
-	@$(CXX) $(CXXFLAGS) $(if $(filter $(HOST_TESTS),$<),$(HOST_TEST_FLAGS),$(HOST_FLAGS)) $(INCLUDES) -MMD -MP -c $< -o $@
+# Which flags a source takes, by its path without .cpp; their names, here and below, are those of the precompiled headers too.
+# Tests in or near which kernels stand are compiled as those are, and without a precompiled header: with one, g++ 12 warns of
+# what is wrong with its own std::string.
+HOT := common/cpu/exec/mma common/cpu/exec/tensor_core reference/attention
+COLD := checks/main checks/tests/test_main
+WARM := $(filter-out $(HOST_TESTS:.cpp=),$(basename $(wildcard checks/tests/test_*.cpp)))
+COOL := $(addprefix common/cpu/exec/,findings launch mbarrier_story standing) checks/% stages/%
+heat_of = $(or $(if $(filter checks/tests/%_kernels,$(1)),KERNEL),$(firstword $(foreach heat,HOT COLD WARM COOL,$(if $(filter $($(heat)),$(1)),$(heat)))),HOST)
+WARM_FLAGS := $(HOST_FLAGS)
+PLAIN_FLAGS := $(KERNEL_FLAGS)
+# The checker's own tests bring kernels along, instrumented as a stage's are.
+INSTRUMENTED := $(if $(SANITIZE),,-fsanitize=thread)
+obj_flags = $(CXXFLAGS) $($(1)_FLAGS) $(if $(filter KERNEL PLAIN,$(1)),$(NO_PSABI)) $(if $(filter KERNEL,$(1)),$(INSTRUMENTED))
 
-$(addprefix $(B)/obj/,$(addsuffix .o,common/cpu/exec/mma common/cpu/exec/tensor_core reference/attention)): HOST_FLAGS := $(HOT_FLAGS)
-$(addprefix $(B)/obj/,$(addsuffix .o,$(addprefix common/cpu/exec/,findings launch mbarrier_story standing) \
-  $(addprefix checks/,acceptance/acceptance acceptance/case_run acceptance/cases acceptance/coverage acceptance/pattern \
-  acceptance/report races/racecheck bugs/trial test_commands all_commands))): HOST_FLAGS := $(COOL_FLAGS)
-$(B)/obj/checks/main.o: HOST_FLAGS := $(COLD_FLAGS)
+# A precompiled header serves compilations with just its flags; where it does not fit, the compiler reads the header itself.
+# It is moved into place whole: another make's compiler may be reading the one before. Objects need not follow it: what they are
+# made of, their own prerequisites say. For a kernel or two it would take longer than it saves.
+MANY_KERNELS := $(if $(stage),,$(foreach goal,$(MAKECMDGOALS),$(if $(findstring /,$(goal)),,$(goal))))
+PARSED := $(if $(filter build/cpu,$(B)),HOST COOL $(if $(MANY_KERNELS),KERNEL PLAIN))
+parsed_gch = $(addprefix $(B)/parsed/,$(addsuffix .hpp.gch,$(filter $(PARSED),$(1))))
+parsed = $(patsubst %.gch,-include %,$(call parsed_gch,$(1)))
+$(B)/parsed/%.hpp.gch: common/make/parsed.hpp $(B)/flags
+	@mkdir -p $(@D); cp $< $(@:.gch=)
+	@$(CXX) $(call obj_flags,$*) -x c++-header $(@:.gch=) -o $@.new && mv $@.new $@
+
+$(B)/obj/%.o: %.cpp $(B)/flags | $$(call parsed_gch,$$(call heat_of,$$*))
+	@mkdir -p $(@D)
+	@$(CXX) $(call obj_flags,$(call heat_of,$*)) $(call parsed,$(call heat_of,$*)) $(INCLUDES) -MMD -MP -c $< -o $@
 
 $(B)/obj/%.o: %.cu $(B)/flags
 	@mkdir -p $(@D)
@@ -114,12 +132,13 @@ mutant_in = $(patsubst mutant-%,%,$(filter mutant-%,$(call variant_of,$(1))))$(c
 # learn-NN: what build/desk-learn has put there of an exercise, instrumented and quick to compile, for somebody waits.
 learnt_in = $(filter learn-%,$(call variant_of,$(1)))
 instrumented = $(if $(filter fixed draft-%,$(call variant_of,$(1))),,-fsanitize=thread)
-$(B)/%/kernel.o: $$(if $$(call learnt_in,$$*),$(B)/$$*/source.cu,$$(if $$(call planted_in,$$*)$$(call mutant_in,$$*),$(B)/$$*,stages/$$(call stage_of,$$*))/kernel.cu) $(B)/flags
+kernel_heat = $(if $(call mutant_in,$(1))$(call learnt_in,$(1)),,$(if $(filter fixed,$(call variant_of,$(1))),PLAIN,KERNEL))
+$(B)/%/kernel.o: $$(if $$(call learnt_in,$$*),$(B)/$$*/source.cu,$$(if $$(call planted_in,$$*)$$(call mutant_in,$$*),$(B)/$$*,stages/$$(call stage_of,$$*))/kernel.cu) $(B)/flags | $$(call parsed_gch,$$(call kernel_heat,$$*))
 	@mkdir -p $(@D)
 ifeq ($(backend),gpu)
 	@$(NVCC) $(NVCCFLAGS) $(call gencode_of,$(call stage_of,$*)) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
 else
-	@$(CXX) -x c++ $(CXXFLAGS) $(NO_PSABI) $(KERNEL_FLAGS) $(if $(call mutant_in,$*),$(if $(call draft_in,$*),-O0,-O1 -g1) -I$(B)/$*) $(if $(call learnt_in,$*),-O1) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@
+	@$(CXX) -x c++ $(CXXFLAGS) $(NO_PSABI) $(KERNEL_FLAGS) $(if $(call mutant_in,$*),$(if $(call draft_in,$*),-O0,-O1 -g1) -I$(B)/$*) $(if $(call learnt_in,$*),-O1) $(call parsed,$(call kernel_heat,$*)) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@
 endif
 
 # The kernel with a bug's patch applied, or with a mistake that nobody planted. #line directives in it name the lines of kernel.cu and of the patch.
@@ -167,11 +186,9 @@ $(B)/libtest.a: $(TEST_OBJ)
 $(B)/liblab.a $(B)/libtest.a:
 	@rm -f $@; ar rcs $@ $^
 
-# The unit tests. The checker's own bring kernels along, instrumented as a stage's are.
+# The unit tests.
 $(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(DESK_LIB) $(LAB_LIBS)
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
-$(B)/obj/checks/tests/%_kernels.o: private CXXFLAGS += $(NO_PSABI) $(if $(SANITIZE),,-fsanitize=thread)
-$(B)/obj/checks/tests/%_kernels.o: private HOST_FLAGS := $(KERNEL_FLAGS)
 
 PROBE := build/gpu/probe_wmma
 $(PROBE): checks/probes/probe_wmma.cu common/wmma_layout.hpp $(B)/flags

@@ -1,5 +1,7 @@
 // mma.sync.m16n8k16 on the CPU: the last lane to arrive gathers A, B and C from the registers of all, multiplies, and
 // hands each lane its four elements.
+#include <cstring>
+
 #include "common/cpu/exec/block.hpp"
 #include "common/cpu/exec/switch.hpp"
 #include "common/cpu/exec/tensor_core.hpp"
@@ -15,26 +17,24 @@ struct MmaCall {
   const unsigned *a, *b;
 };
 
-std::uint16_t half_of(const unsigned* registers, int element) {
-  return std::uint16_t(registers[element / 2] >> (16 * (element % 2)));
-}
-
+// Elements 2 i and 2 i + 1 share a register; of A and C they are neighbours in a row, of B in a column.
 void multiply(Block& block, Warp& warp, std::uint32_t) {
   std::uint16_t bits_a[16][16], bits_b[16][8];
   float c[16][8];
   for (int lane = 0; lane < LANES; ++lane) {
     const MmaCall& call = *static_cast<const MmaCall*>(warp.payload[lane]);
-    for (int e = 0; e < layout::A_ELEMENTS; ++e) {
+    for (int e = 0; e < layout::A_ELEMENTS; e += 2) {
       const layout::Place at = layout::a(lane, e);
-      bits_a[at.row][at.column] = half_of(call.a, e);
+      std::memcpy(&bits_a[at.row][at.column], &call.a[e / 2], 4);
     }
-    for (int e = 0; e < layout::B_ELEMENTS; ++e) {
+    for (int e = 0; e < layout::B_ELEMENTS; e += 2) {
       const layout::Place at = layout::b(lane, e);
-      bits_b[at.row][at.column] = half_of(call.b, e);
+      bits_b[at.row][at.column] = std::uint16_t(call.b[e / 2]);
+      bits_b[at.row + 1][at.column] = std::uint16_t(call.b[e / 2] >> 16);
     }
-    for (int e = 0; e < layout::C_ELEMENTS; ++e) {
+    for (int e = 0; e < layout::C_ELEMENTS; e += 2) {
       const layout::Place at = layout::c(lane, e);
-      c[at.row][at.column] = call.c[e];
+      std::memcpy(&c[at.row][at.column], &call.c[e], 8);
     }
   }
   MmaA a;
@@ -43,9 +43,9 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
   b.set(bits_b);
   mma_tile(a, b, c, block.tensor_core());
   for (int lane = 0; lane < LANES; ++lane)
-    for (int e = 0; e < layout::C_ELEMENTS; ++e) {
+    for (int e = 0; e < layout::C_ELEMENTS; e += 2) {
       const layout::Place at = layout::c(lane, e);
-      static_cast<const MmaCall*>(warp.payload[lane])->c[e] = c[at.row][at.column];
+      std::memcpy(&static_cast<const MmaCall*>(warp.payload[lane])->c[e], &c[at.row][at.column], 8);
     }
 }
 

@@ -137,8 +137,6 @@ UShort8 convert(const std::uint16_t* bits, float* value, std::int16_t* exponent)
   return UShort8(field == 31u);
 }
 
-UInt4 power_of_two(const Int4& exponent) { return UInt4((exponent + 127) << 23); }
-
 }  // namespace
 
 float tensor_core_dot(const fp16* a, const fp16* b, float c, int k, TensorCore tensor_core) {
@@ -152,20 +150,6 @@ float tensor_core_dot(const fp16* a, const fp16* b, float c, int k, TensorCore t
   return c;
 }
 
-void MmaA::set(const std::uint16_t (&bits)[16][16]) {
-  std::memcpy(bits_, bits, sizeof bits_);
-  for (int row = 0; row < 16; ++row)
-    special_[row] = any(convert(bits_[row], value_[row], exponent_[row]) |
-                        convert(bits_[row] + 8, value_[row] + 8, exponent_[row] + 8));
-}
-
-void MmaB::set(const std::uint16_t (&bits)[16][8]) {
-  std::memcpy(bits_, bits, sizeof bits_);
-  UShort8 special{};
-  for (int k = 0; k < 16; ++k) special |= convert(bits_[k], value_[k], exponent_[k]);
-  for (int column = 0; column < 8; ++column) special_[column] = special[column] ? ~0u : 0u;
-}
-
 namespace {
 
 void plain_tile(const float (&a)[16][16], const float (&b)[16][8], float (&c)[16][8]) {
@@ -177,64 +161,103 @@ void plain_tile(const float (&a)[16][16], const float (&b)[16][8], float (&c)[16
   }
 }
 
+struct TileOperands {
+  const std::uint16_t (&a_bits)[16][16], (&b_bits)[16][8];
+  const float (&a)[16][16], (&b)[16][8];
+  const std::int16_t (&a_exponent)[16][16], (&b_exponent)[16][8];
+  const bool (&a_special)[16];
+  const std::uint32_t (&b_special)[8];
+};
+
+float element_by_definition(const TileOperands& x, int row, int column, int first, float c, TensorCoreModel model) {
+  fp16 a[16], b[16];
+  for (int k = 0; k < model.block; ++k) a[k] = {x.a_bits[row][first + k]}, b[k] = {x.b_bits[first + k][column]};
+  return block_sum(a, b, c, model);
+}
+
+namespace four {
+using Float = Float4;
+using Int = Int4;
+using UInt = UInt4;
+constexpr int PIECES = 2;
+#include "common/cpu/exec/tensor_tile.hpp"
+
+UShort8 convert16(const std::uint16_t* bits, float* value, std::int16_t* exponent) {
+  return convert(bits, value, exponent) | convert(bits + 8, value + 8, exponent + 8);
+}
+}  // namespace four
+
+#if defined(__x86_64__)
+#pragma GCC push_options
+#pragma GCC target("avx2,f16c")  // without fma, which would change bits
+namespace eight {
+using Float = float __attribute__((vector_size(32)));
+using Int = std::int32_t __attribute__((vector_size(32)));
+using UInt = std::uint32_t __attribute__((vector_size(32)));
+constexpr int PIECES = 1;
+inline Int widen(const Short8& lanes, int) { return __builtin_convertvector(lanes, Int); }
+#include "common/cpu/exec/tensor_tile.hpp"
+
+// As convert() above, sixteen halves at a time.
+UShort8 convert16(const std::uint16_t* bits, float* value, std::int16_t* exponent) {
+  using Short16 = std::int16_t __attribute__((vector_size(32)));
+  using UShort16 = std::uint16_t __attribute__((vector_size(32)));
+  UShort16 halves;
+  std::memcpy(&halves, bits, sizeof halves);
+  const UShort16 field = halves >> 10 & 31u;
+  const auto zero = Short16((halves & 0x7FFFu) == 0);
+  const Short16 real = Short16(field - UShort16(field == 0)) - 15, places = (zero & NONE) | (~zero & real);
+  std::memcpy(exponent, &places, sizeof places);
+  UShort8 special{};
+  const auto infinite = UShort16(field == 31u);
+  for (int half = 0; half < 2; ++half) {
+    Short8 eight_halves;
+    std::memcpy(&eight_halves, bits + 8 * half, sizeof eight_halves);
+    const Float floats = __builtin_ia32_vcvtph2ps256(eight_halves);
+    std::memcpy(value + 8 * half, &floats, sizeof floats);
+    UShort8 part;
+    std::memcpy(&part, reinterpret_cast<const char*>(&infinite) + sizeof part * std::size_t(half), sizeof part);
+    special |= part;
+  }
+  return special;
+}
+}  // namespace eight
+#pragma GCC pop_options
+bool machine_has_eight() { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c"); }
+#else
+namespace eight = four;
+bool machine_has_eight() { return false; }
+#endif
+
 }  // namespace
 
-void mma_tile(const MmaA& a, const MmaB& b, float (&c)[16][8], TensorCore tensor_core) {
+const std::vector<int>& tile_lanes() {
+  static const std::vector<int> lanes = machine_has_eight() ? std::vector{8, 4} : std::vector{4};
+  return lanes;
+}
+int best_tile_lanes() {
+  static const int best = tile_lanes().front();
+  return best;
+}
+
+void MmaA::set(const std::uint16_t (&bits)[16][16], int lanes) {
+  const auto convert16 = lanes == 8 ? eight::convert16 : four::convert16;
+  std::memcpy(bits_, bits, sizeof bits_);
+  for (int row = 0; row < 16; ++row) special_[row] = any(convert16(bits_[row], value_[row], exponent_[row]));
+}
+
+void MmaB::set(const std::uint16_t (&bits)[16][8], int lanes) {
+  const auto convert16 = lanes == 8 ? eight::convert16 : four::convert16;
+  std::memcpy(bits_, bits, sizeof bits_);
+  UShort8 special{};
+  for (int k = 0; k < 16; k += 2) special |= convert16(bits_[k], value_[k], exponent_[k]);
+  for (int column = 0; column < 8; ++column) special_[column] = special[column] ? ~0u : 0u;
+}
+
+void mma_tile(const MmaA& a, const MmaB& b, float (&c)[16][8], TensorCore tensor_core, int lanes) {
   if (tensor_core == TensorCore::fast) return plain_tile(a.value_, b.value_, c);
-  const TensorCoreModel model = model_of(tensor_core);
-  const int fraction = 23 + model.extra;
-  for (int row = 0; row < 16; ++row)
-    for (int first = 0; first < 16; first += model.block) {
-      const int end = first + model.block;
-      Short8 largest = Short8{} + std::int16_t(2 * NONE);
-      for (int k = first; k < end; ++k) {
-        const Short8 exponent = a.exponent_[row][k] + load<Short8>(b.exponent_[k]);
-        largest = exponent > largest ? exponent : largest;
-      }
-      Int4 unit[2];
-      UInt4 sum[2] = {};  // unsigned: where an infinity takes part it is nonsense, and may wrap
-      Float4 scale[2];
-      for (int half = 0; half < 2; ++half) {
-        const auto before = load<Int4>(&c[row][4 * half]);
-        const Int4 of_c = (before >> 23 & 255) - 127;  // of a zero: below that of any product
-        const Int4 of_product = widen(largest, half);
-        unit[half] = (of_product > of_c ? of_product : of_c) - fraction;
-        // Where there is no product the scale may be anything: the sum is zero, and c stays as it is.
-        const Int4 up = -unit[half];
-        scale[half] = Float4(power_of_two(up < 127 ? up : Int4{} + 127));
-      }
-      // Multiplied by a power of two, an exact product stays exact; the conversion to integer cuts it off.
-      for (int k = first; k < end; ++k)
-        for (int half = 0; half < 2; ++half)
-          sum[half] += UInt4(
-              __builtin_convertvector(a.value_[row][k] * load<Float4>(&b.value_[k][4 * half]) * scale[half], Int4));
-      for (int half = 0; half < 2; ++half) {
-        float* const result = &c[row][4 * half];
-        const auto before = load<Float4>(result);
-        const auto total = Int4(sum[half] + UInt4(__builtin_convertvector(before * scale[half], Int4)));
-        // The conversion to float rounds: one step back where it went up.
-        const Int4 sign = total >> 31;
-        const auto magnitude = Int4(UInt4(total ^ sign) - UInt4(sign));
-        const auto rounded = __builtin_convertvector(magnitude, Float4);
-        const auto cut = Float4(Int4(rounded) + (__builtin_convertvector(rounded, Int4) > magnitude));
-        const auto after = UInt4(cut * Float4(power_of_two(unit[half]))) | (UInt4(sign) << 31);
-        const auto no_product = UInt4(widen(largest, half) < NO_PRODUCT);
-        const UInt4 done = choose(no_product, UInt4(before + 0.0f), after);  // -0 becomes 0
-        const auto products = Int4(sum[half]);  // with c, one beyond 2^30 might pass 2^31: the definition takes it
-        const Int4 too_large = (products > (1 << 30)) | (products < -(1 << 30));
-        const auto special = UInt4(too_large) | UInt4((UInt4(before) & 0x7F800000u) == 0x7F800000u) |
-                             load<UInt4>(b.special_ + 4 * half) | (a.special_[row] ? ~0u : 0u);
-        store(result, done);
-        if (!any(special)) continue;
-        for (int i = 0; i < 4; ++i) {
-          if (!special[i]) continue;
-          fp16 row_of_a[16], column_of_b[16];
-          for (int k = first; k < end; ++k)
-            row_of_a[k] = {a.bits_[row][k]}, column_of_b[k] = {b.bits_[k][4 * half + i]};
-          result[i] = block_sum(row_of_a + first, column_of_b + first, before[i], model);
-        }
-      }
-    }
+  const TileOperands x{a.bits_, b.bits_, a.value_, b.value_, a.exponent_, b.exponent_, a.special_, b.special_};
+  (lanes == 8 ? eight::exact_tile : four::exact_tile)(x, c, model_of(tensor_core));
 }
 
 }  // namespace lab

@@ -12,6 +12,7 @@
 // 2^-133 under the largest exponent no fp16 input can reach. `make probe-mma check=1` holds it against the GPU at hand.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "common/backend.hpp"
 #include "common/fp16.hpp"
@@ -31,13 +32,18 @@ inline constexpr std::uint32_t TENSOR_CORE_NAN = 0x7FFFFFFFu;
 // TensorCore::fast adds in fp32, i ascending, and c last. This is the definition; mma_tile below is the fast way.
 float tensor_core_dot(const fp16* a, const fp16* b, float c, int k, TensorCore tensor_core);
 
+// What follows computes in vectors of so many floats: which there are on this machine, the quickest first. To the same
+// bits.
+const std::vector<int>& tile_lanes();
+int best_tile_lanes();
+
 // One m16n8k16 product, its operands converted once: value, and exponent (1 - 15 for subnormals, NONE for zero).
 class MmaA {
  public:
-  void set(const std::uint16_t (&bits)[16][16]);  // [row][k]
+  void set(const std::uint16_t (&bits)[16][16], int lanes = best_tile_lanes());  // [row][k]
 
  private:
-  friend void mma_tile(const MmaA&, const class MmaB&, float (&)[16][8], TensorCore);
+  friend void mma_tile(const MmaA&, const class MmaB&, float (&)[16][8], TensorCore, int);
   alignas(32) std::uint16_t bits_[16][16];
   alignas(32) float value_[16][16];
   alignas(32) std::int16_t exponent_[16][16];
@@ -45,16 +51,16 @@ class MmaA {
 };
 class MmaB {
  public:
-  void set(const std::uint16_t (&bits)[16][8]);  // [k][column]
+  void set(const std::uint16_t (&bits)[16][8], int lanes = best_tile_lanes());  // [k][column]
 
  private:
-  friend void mma_tile(const MmaA&, const MmaB&, float (&)[16][8], TensorCore);
+  friend void mma_tile(const MmaA&, const MmaB&, float (&)[16][8], TensorCore, int);
   alignas(32) std::uint16_t bits_[16][8];
   alignas(32) float value_[16][8];
   alignas(32) std::int16_t exponent_[16][8];
   alignas(16) std::uint32_t special_[8];  // all ones where the column does
 };
 // c += a b; every element equals tensor_core_dot of its row and column.
-void mma_tile(const MmaA& a, const MmaB& b, float (&c)[16][8], TensorCore tensor_core);
+void mma_tile(const MmaA& a, const MmaB& b, float (&c)[16][8], TensorCore tensor_core, int lanes = best_tile_lanes());
 
 }  // namespace lab

@@ -299,9 +299,9 @@ void Warpgroups::execute_next(int warp) {
   std::uint16_t bits[16][16];
   if (product.call.a_registers) {
     for (int lane = 0; lane < LANES; ++lane)
-      for (int e = 0; e < mma_layout::A_ELEMENTS; ++e) {
+      for (int e = 0; e < mma_layout::A_ELEMENTS; e += 2) {
         const mma_layout::Place at = mma_layout::a(lane, e);
-        bits[at.row][at.column] = std::uint16_t(product.a[i][std::size_t(lane)][e / 2] >> (16 * (e % 2)));
+        std::memcpy(&bits[at.row][at.column], &product.a[i][std::size_t(lane)][e / 2], 4);
       }
   } else {
     for (int row = 0; row < 16; ++row)

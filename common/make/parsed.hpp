@@ -1,0 +1,26 @@
+// What nearly every file includes of the standard library, for a compiler to read once (build.mk, desk.mk): that
+// reading takes half of the time of most compilations. Nothing of the lab's own: a header that changes would have to be
+// read again, and a file must include what it uses all the same, as the builds without this show (make sanitize, make
+// test-arm64).
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <span>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
