@@ -31,6 +31,7 @@ $MAKE -s backend="$B" $libs || exit 1
 cp -a build/desk build/desk-work build/desk-objects "$tree/build"
 mkdir -p "$tree/build/$B"
 cp -a "build/$B/obj" "build/$B/flags" $libs "$tree/build/$B"
+[ ! -d "build/$B/parsed" ] || cp -al "build/$B/parsed" "$tree/build/$B"  # large, and never written to
 cd "$tree" || exit 2
 sums() { find . -path ./build -prune -o -type f ! -path "./stages/$new/*" ! -path "./writeups/stages/$new.md" \
   ! -path "./writeups/bugs/scratch_scale.md" -exec cksum {} + | sort -k3; }
