@@ -99,7 +99,7 @@ WARM_FLAGS := $(HOST_FLAGS)
 PLAIN_FLAGS := $(KERNEL_FLAGS)
 # The checker's own tests bring kernels along, instrumented as a stage's are.
 INSTRUMENTED := $(if $(SANITIZE),,-fsanitize=thread)
-obj_flags = $(CXXFLAGS) $($(1)_FLAGS) $(if $(filter KERNEL PLAIN,$(1)),$(NO_PSABI)) $(if $(filter KERNEL,$(1)),$(INSTRUMENTED))
+obj_flags = $(CXXFLAGS) $($(1)_FLAGS) $(if $(filter KERNEL PLAIN WARM,$(1)),$(NO_PSABI)) $(if $(filter KERNEL,$(1)),$(INSTRUMENTED))
 
 # A precompiled header serves compilations with just its flags; where it does not fit, the compiler reads the header itself.
 # It is moved into place whole: another make's compiler may be reading the one before. Objects need not follow it: what they are
