@@ -17,7 +17,7 @@ stages=$(build/desk dirs) || exit 2
   [ "$backend" != cpu ] || echo "exercises: $make_it check-exercises check=quick"
   for s in $stages; do
     echo "acceptance $s: $make_it stage=$s test turns=1"
-    [ -z "$(find stages/$s -name '*.patch')" ] || echo "bugs $s: $make_it stage=$s reproduce-bug"
+    [ -z "$(find stages/$s/bugs -name '*.patch' 2> /dev/null)" ] || echo "bugs $s: $make_it stage=$s reproduce-bug"
   done
   [ "$backend" = cpu ] || echo "every bug turns it red: $make_it check-harness"
   echo
