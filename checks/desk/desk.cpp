@@ -42,6 +42,10 @@ void write_text(const std::string& path, const std::string& text) {
   }
 }
 
+void write_if_changed(const std::string& path, const std::string& text) {
+  if (!std::filesystem::exists(path) || read_text(path) != text) write_text(path, text);
+}
+
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);
@@ -54,6 +58,11 @@ std::vector<std::string> words_of(const std::string& text) {
   std::istringstream stream(text);
   for (std::string word; stream >> word;) words.push_back(word);
   return words;
+}
+
+std::string trimmed(const std::string& text, const char* blanks) {
+  const std::size_t first = text.find_first_not_of(blanks);
+  return first == text.npos ? "" : text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
 std::string joined(const std::vector<std::string>& pieces, const std::string& between) {

@@ -30,11 +30,17 @@ std::string read_text(const std::string& path);
 // Writes a file as a whole or not at all: a new file beside it takes its place. Makes the directories it needs.
 void write_text(const std::string& path, const std::string& text);
 
+// The same where the file does not hold just that already: what is older than it stays up to date.
+void write_if_changed(const std::string& path, const std::string& text);
+
 // The lines of a text, without their ends.
 std::vector<std::string> lines_of(const std::string& text);
 
 // The pieces between blanks.
 std::vector<std::string> words_of(const std::string& text);
+
+// Without what `blanks` names at either end.
+std::string trimmed(const std::string& text, const char* blanks = " ");
 
 std::string joined(const std::vector<std::string>& pieces, const std::string& between);
 

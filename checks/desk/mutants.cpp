@@ -32,11 +32,6 @@ std::vector<std::string> between_slashes(const std::string& text) {
   return parts;
 }
 
-std::string trimmed(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  return first == text.npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
-
 std::vector<Mutation> all_mutations() { return parse_mutations(read_text(RULES), RULES); }
 
 // The first line that tells why: of a problem, of a finding.

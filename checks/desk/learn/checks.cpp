@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 #include <functional>
 #include <future>
 #include <map>
@@ -19,15 +18,6 @@ namespace {
 
 constexpr int STEP_SECONDS = 240;  // what hangs has the acceptance's own limit long before
 constexpr std::size_t CLIP = 230;
-
-std::string builds(const std::string& stage, const std::string& word) {
-  return "build/cpu/" + stage + "/learn-" + word;
-}
-
-std::string trimmed(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(' ');
-  return first == text.npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
 
 std::string log_of(const std::string& what) { return "build/logs/learn-" + what + ".log"; }
 
@@ -103,7 +93,7 @@ class Check {
   }
 
   std::string calls_nothing_else() {
-    const std::string log = log_of(log_), object = builds(e_.stage, word_) + "/kernel.o";
+    const std::string log = log_of(log_), object = learner_dir(e_.stage, word_) + "/kernel.o";
     if (run({"nm", "-C", "-u", object}, log).status != 0) return "nm cannot be run; it comes with binutils";
     const std::string symbol = refused_symbol(read_text(log));
     return symbol.empty() ? "" : shown_as_ + " calls what a kernel has no use for: " + clipped(symbol, 120);
@@ -117,7 +107,12 @@ class Check {
 
 }  // namespace
 
-std::string learner_path(const std::string& stage, const std::string& word) { return builds(stage, word) + "/learner"; }
+std::string learner_dir(const std::string& stage, const std::string& word) {
+  return "build/cpu/" + stage + "/learn-" + word;
+}
+std::string learner_path(const std::string& stage, const std::string& word) {
+  return learner_dir(stage, word) + "/learner";
+}
 
 std::string telling_line(const std::string& log) {
   std::string red, last;
@@ -139,9 +134,8 @@ std::string telling_line(const std::string& log) {
 
 std::string place_source(const std::string& stage, const std::string& source, const std::string& word,
                          const std::string& shown_as) {
-  const std::string path = builds(stage, word) + "/source.cu";
-  const std::string text = "#line 1 \"" + shown_as + "\"\n" + source;
-  if (!std::filesystem::exists(path) || read_text(path) != text) write_text(path, text);
+  const std::string path = learner_dir(stage, word) + "/source.cu";
+  write_if_changed(path, "#line 1 \"" + shown_as + "\"\n" + source);
   return path;
 }
 

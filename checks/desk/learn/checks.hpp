@@ -37,6 +37,7 @@ std::string place_source(const std::string& stage, const std::string& source, co
 // Builds build/cpu/STAGE/learn-WORD/learner from `source`. Returns "" or the compiler's first error.
 std::string build_learner(const std::string& stage, const std::string& make, const std::string& source,
                           const std::string& word, const std::string& shown_as);
+std::string learner_dir(const std::string& stage, const std::string& word);
 std::string learner_path(const std::string& stage, const std::string& word);
 
 // The line that tells most of a log of `lab test`, `racecheck`, `fuzz` or `fingerprint` that is red; of a compiler's.

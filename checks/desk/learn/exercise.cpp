@@ -39,10 +39,7 @@ std::string listed(const Words& words) {
   return text;
 }
 
-std::string trimmed(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(" \t");
-  return first == text.npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
+std::string stripped(const std::string& text) { return trimmed(text, " \t"); }
 
 std::optional<int> whole(const std::string& text, int least, int most) {
   int value = 0;
@@ -58,13 +55,13 @@ class Reader {
   Exercise read() {
     while (at_ < lines_.size()) {
       const std::string& line = lines_[at_];
-      if (trimmed(line).empty() || line[0] == '#') {
+      if (stripped(line).empty() || line[0] == '#') {
         ++at_;
         continue;
       }
       const std::size_t colon = line.find(':');
       if (line[0] == ' ' || colon == line.npos) fail("'" + line + "' is not `key: value`, nor in a block below one");
-      const std::string key = line.substr(0, colon), value = trimmed(line.substr(colon + 1));
+      const std::string key = line.substr(0, colon), value = stripped(line.substr(colon + 1));
       ++at_;
       if (is_block(key)) {
         if (!value.empty()) fail_before("`" + key + ":` is a block: its lines stand below it, indented by two blanks");
@@ -91,9 +88,9 @@ class Reader {
     std::string text;
     for (; at_ < lines_.size(); ++at_) {
       const std::string& line = lines_[at_];
-      if (!trimmed(line).empty() && !line.starts_with("  ")) break;
+      if (!stripped(line).empty() && !line.starts_with("  ")) break;
       if (int(line.size()) > LONGEST_LINE) fail("longer than " + std::to_string(LONGEST_LINE) + " bytes");
-      text += (trimmed(line).empty() ? "" : line.substr(2)) + "\n";
+      text += (stripped(line).empty() ? "" : line.substr(2)) + "\n";
     }
     while (text.ends_with("\n")) text.pop_back();
     while (text.starts_with("\n")) text.erase(0, 1);

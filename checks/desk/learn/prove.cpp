@@ -66,15 +66,16 @@ std::string unknown_page(const Exercise& e, const Course& course) {
   return "";
 }
 
-std::string folder(const Exercise& e, const std::string& word) { return "build/cpu/" + e.stage + "/learn-" + word; }
+// What reports name of a source that is laid out for a build.
+std::string shown_of(const Exercise& e, const std::string& word) { return learner_dir(e.stage, word) + "/kernel.cu"; }
 
 // A source laid out for a build: as what reports name, and for the compiler.
 class Sources {
  public:
   void add(const Exercise& e, const std::string& source, const std::string& word) {
     if (!seen_.insert(e.stage + "/" + word).second) return;
-    const std::string shown = folder(e, word) + "/kernel.cu";
-    if (!fs::exists(shown) || read_text(shown) != source) write_text(shown, source);
+    const std::string shown = shown_of(e, word);
+    write_if_changed(shown, source);
     place_source(e.stage, source, word, shown);
     learners_.push_back(learner_path(e.stage, word));
   }
@@ -91,7 +92,7 @@ class Sources {
 };
 
 Outcome check_built(const Exercise& e, const std::string& source, const std::string& word, bool grading) {
-  return check_work(e, "", source, word, folder(e, word) + "/kernel.cu", {grading, grading ? SEED : 1, true});
+  return check_work(e, "", source, word, shown_of(e, word), {grading, grading ? SEED : 1, true});
 }
 
 // Red, and by a check: not because it does not compile.
@@ -103,8 +104,7 @@ std::string not_red(const Exercise& e) {
 
 // A stage's kernel solves all of its exercises: what they all ask is asked once, by the one with `all`.
 std::string not_green(const Exercise& e, bool all) {
-  const Outcome o =
-      check_work(e, "", solution(e), "solved", folder(e, "solved") + "/kernel.cu", {false, 1, true, !all});
+  const Outcome o = check_work(e, "", solution(e), "solved", shown_of(e, "solved"), {false, 1, true, !all});
   return o.passed ? "" : "its solution is red: " + o.step + ": " + o.says;
 }
 
