@@ -11,7 +11,7 @@ PYTHON ?= python3
 
 # --- words --------------------------------------------------------------------------------------------------
 GOALS := help list test show-bug reproduce-bug check-harness run racecheck fuzz fuzz-npy sanitize unit clean
-GOALS += patches edit-bug save-bug mutants
+GOALS += patches edit-bug save-bug mutants counters
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
 GOALS += archs format format-check compile_commands.json test-arm64
 GOALS += exercise predict try watch hint solution reset grade check-exercises
@@ -19,7 +19,7 @@ GOALS += bench bench-cpu peers profile phases probe-wmma probe-mma probe-wgmma
 INNER_GOALS := test-builds sanitized tested-arm64
 GPU_GOALS := bench profile phases probe-wmma probe-mma probe-wgmma
 NO_BUG_GOALS := bench-cpu profile phases
-WORDS := stage bug backend full turns q k v out causal scale seconds seed cases case check only shape rounds json sample new fix n say give-up
+WORDS := stage bug backend full turns q k v out causal scale seconds seed cases case check only shape rounds json sample new fix n say give-up lines
 TOOL_WORDS := JOBS CXX CXXFLAGS HOST_CXX NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE ARM64 MAKE MAKEFLAGS SHELL
 include common/make/words.mk
 
@@ -93,6 +93,19 @@ ifeq ($(backend),gpu)
 	@sh checks/races/sanitizer.sh $(filter %/lab,$^)
 else
 	@$(WORK) racecheck $^
+endif
+
+# What a GPU's counters would count of one stage, or of one bug, line by line, and the least time that it can take. Of all stages:
+# whether that is what was committed; json=FILE writes it.
+ifeq ($(backend),gpu)
+counters:
+	@$(MAKE) backend=cpu counters
+else ifdef stage
+counters: $(call chosen,checked)
+	$(works)@$< counters $(foreach w,shape lines json,$(if $($(w)),$(w)=$(call quote,$($(w)))))
+else
+counters: $(RECORDS) $(CHECKED_LABS)
+	@$< counters build/cpu/STAGE/VARIANT/lab $(call quote,$(json))
 endif
 
 # What random problems find. make fuzz [stage=S [bug=B]] [seconds=N] [seed=K] [cases=N] [check=1], or only='...' of a failure.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/build_info.hpp"
+#include "common/counts.hpp"
 
 namespace lab {
 
@@ -40,6 +41,7 @@ struct ExecOptions {
   TensorCore tensor_core = TensorCore::sm_90;
   int workers = 0;     // OS threads, each running one block at a time; 0: one a core
   bool check = false;  // race, init and bounds checks; needs an instrumented kernel
+  bool count = false;  // what a GPU's counters would count (common/counts.hpp); needs an instrumented kernel
   // Warp reductions lane by lane, as a GPU makes them (common/warp.cuh), not as one rendezvous with the same additions.
   bool spelled_out = false;
   int multiprocessors = 0;            // what a launcher that counts them finds; 0: see common/multiprocessors.hpp
@@ -168,6 +170,9 @@ struct ExecReport {
   std::uint64_t switches = 0;          // fiber switches; the same for the same schedule and seed
   std::uint64_t lane_collectives = 0;  // lanes that passed a warp collective
   std::uint64_t blocks_run = 0, blocks_total = 0;
+  // With ExecOptions::count, of the blocks that ran: sorted by line and kind, and block by block.
+  std::vector<CountedLine> counts;
+  std::vector<CountedBlock> counted_blocks;
 };
 ExecReport take_exec_report();
 

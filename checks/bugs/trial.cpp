@@ -40,6 +40,7 @@ Trial run_trial(const Shape& shape, Family family, const ExecOptions& options, s
   ExecReport report = take_exec_report();
   t.message = report.message;
   t.findings = std::move(report.findings);
+  t.report = std::move(report);
   set_exec_options({});
   if (t.finished != cudaSuccess && std::string_view(backend_name()) == "gpu") {
     t.out.assign(shape.elements(), FP16_NAN);  // the context is lost, and the output with it

@@ -22,6 +22,7 @@ struct Trial {
   cudaError_t launched{}, finished{};
   std::string message;            // of a refused launch or a failed kernel
   std::vector<Finding> findings;  // with ExecOptions::check
+  ExecReport report;              // less its findings
   bool ok() const { return launched == cudaSuccess && finished == cudaSuccess; }
   std::string title() const;  // "unit inputs, (1,8,512,64), seed 1"
 };

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "common/counts.hpp"
+
 #define __host__
 #define __device__
 #define __global__
@@ -113,6 +115,14 @@ float butterfly_max(unsigned mask, float value);
 bool spelled_out();  // ExecOptions::spelled_out of the running block
 [[noreturn]] void trap();
 
+// Tells who counts (common/counts.hpp) of an instruction without an address. Instrumented kernels alone are counted.
+void count_lane(Counted what);
+__forceinline__ void counted([[maybe_unused]] Counted what) {
+#ifdef __SANITIZE_THREAD__
+  count_lane(what);
+#endif
+}
+
 template <class T>
 T shuffle_as(Shuffle kind, unsigned mask, T value, int operand, int width) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 2, "a shuffle moves 2, 4 or 8 bytes");
@@ -161,8 +171,14 @@ __forceinline__ int __all_sync(unsigned mask, int predicate) {
 [[noreturn]] __forceinline__ void __trap() { lab::cpu::trap(); }
 
 // --- arithmetic ------------------------------------------------------------------------------------------
-inline float __expf(float x) { return std::exp(x); }
-inline float __fdividef(float x, float y) { return x / y; }
+__forceinline__ float __expf(float x) {
+  lab::cpu::counted(lab::Counted::exponential);
+  return std::exp(x);
+}
+__forceinline__ float __fdividef(float x, float y) {
+  lab::cpu::counted(lab::Counted::reciprocal);
+  return x / y;
+}
 template <class T>
 const T& __ldg(const T* pointer) {
   return *pointer;

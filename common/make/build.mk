@@ -28,6 +28,9 @@ COLD_FLAGS := -O0 -g1
 # Of kernels, reports need all lines and what was inlined where (level 1 lacks some), and not in which register a variable is.
 KERNEL_FLAGS := -fno-var-tracking
 endif
+# g++ calls the checker at every load and store. It would take a uint4 apart into words first; left whole, an access is counted at the
+# width that the source gives it.
+INSTRUMENTATION := -fsanitize=thread -fno-tree-sra
 # make sanitize: a build of its own. The checker's instrumentation and AddressSanitizer exclude each other.
 ifdef SANITIZE
 CXXFLAGS += -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-clobbered
@@ -98,7 +101,7 @@ heat_of = $(or $(if $(filter checks/tests/%_kernels,$(1)),KERNEL),$(firstword $(
 WARM_FLAGS := $(HOST_FLAGS)
 PLAIN_FLAGS := $(KERNEL_FLAGS)
 # The checker's own tests bring kernels along, instrumented as a stage's are.
-INSTRUMENTED := $(if $(SANITIZE),,-fsanitize=thread)
+INSTRUMENTED := $(if $(SANITIZE),,$(INSTRUMENTATION))
 obj_flags = $(CXXFLAGS) $($(1)_FLAGS) $(if $(filter KERNEL PLAIN WARM,$(1)),$(NO_PSABI)) $(if $(filter KERNEL,$(1)),$(INSTRUMENTED))
 
 # A precompiled header serves compilations with just its flags; where it does not fit, the compiler reads the header itself.
@@ -131,7 +134,7 @@ draft_in = $(patsubst draft-%,%,$(filter draft-%,$(call variant_of,$(1))))
 mutant_in = $(patsubst mutant-%,%,$(filter mutant-%,$(call variant_of,$(1))))$(call draft_in,$(1))
 # learn-NN: what build/desk-learn has put there of an exercise, instrumented and quick to compile, for somebody waits.
 learnt_in = $(filter learn-%,$(call variant_of,$(1)))
-instrumented = $(if $(filter fixed draft-%,$(call variant_of,$(1))),,-fsanitize=thread)
+instrumented = $(if $(filter fixed draft-%,$(call variant_of,$(1))),,$(INSTRUMENTATION))
 kernel_heat = $(if $(call mutant_in,$(1))$(call learnt_in,$(1)),,$(if $(filter fixed,$(call variant_of,$(1))),PLAIN,KERNEL))
 $(B)/%/kernel.o: $$(if $$(call learnt_in,$$*),$(B)/$$*/source.cu,$$(if $$(call planted_in,$$*)$$(call mutant_in,$$*),$(B)/$$*,stages/$$(call stage_of,$$*))/kernel.cu) $(B)/flags | $$(call parsed_gch,$$(call kernel_heat,$$*))
 	@mkdir -p $(@D)

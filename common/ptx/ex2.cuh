@@ -12,6 +12,7 @@ __device__ __forceinline__ float ex2(float x) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 #else
+  cpu::counted(Counted::exponential);
   // A subnormal x needs no care: 2^x rounds to 1, as 2^0 is.
   return x < -126.0f ? 0.0f : std::exp2(x);
 #endif

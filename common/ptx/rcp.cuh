@@ -11,6 +11,7 @@ __device__ __forceinline__ float rcp(float x) {
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 #else
+  cpu::counted(Counted::reciprocal);
   return 1.0f / x;
 #endif
 }

@@ -102,6 +102,7 @@ constinit thread_local Block* running_block = nullptr;
 constinit thread_local std::uintptr_t Attributed::copying = 0;
 
 Block::Block(const ExecOptions& options) : options_(options), checking_(options.check) {
+  if (options.count) counting_ = std::make_unique<Counting>();
   {
     const std::lock_guard guard(spare_lock);
     if (!spare_stacks.empty()) {
@@ -173,7 +174,10 @@ void Block::leave() {
            "returned while lanes " + lanes_text(warp.meeting[i].arrived) + " wait for it in " +
                name(warp.meeting[i].kind) + " with mask " + hex(warp.meeting[i].mask),
            0);
-  if (warp.exited == 0xFFFFFFFFu) warpgroups_.warp_left(fiber.warp);
+  if (warp.exited == 0xFFFFFFFFu) {
+    warpgroups_.warp_left(fiber.warp);
+    if (counting_) counting_->meet(fiber.warp);
+  }
   if (live_ > 0 && at_barrier_ == live_) release_barrier();
   progressed();
   if (cluster_) cluster_->thread_left(fiber);
@@ -236,6 +240,7 @@ void Block::release_barrier() {
                   });
   }
   at_barrier_ = 0;
+  if (counting_) count_barrier();
   progressed();
   tell(ExecEvent::Kind::release, 0, 0, barrier_pc_);
   if (checking_) shadow_.block_barrier();
@@ -364,6 +369,7 @@ void Block::prepare(const LaunchConfig& config, const std::function<void()>& thr
   index_ = {linear % config.grid.x, linear / config.grid.x % config.grid.y, linear / (config.grid.x * config.grid.y)};
   shared_.reset(config.smem, options_.gaps);
   if (checking_) shadow_.reset(shared_, findings_, config.name, linear, threads_);
+  if (counting_) counting_->reset();
   start_fibers();
   for (int w = 0; w < warp_count_; ++w) {
     const int lanes = std::min(LANES, threads_ - w * LANES);

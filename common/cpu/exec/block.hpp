@@ -17,6 +17,7 @@
 
 #include "common/backend.hpp"
 #include "common/cpu/exec/copy_engine.hpp"
+#include "common/cpu/exec/counting.hpp"
 #include "common/cpu/exec/findings.hpp"
 #include "common/cpu/exec/launch.hpp"
 #include "common/cpu/exec/mbarrier.hpp"
@@ -107,6 +108,7 @@ struct NamedBarrier {
   std::uint32_t uses = 0;         // completed
   int first_warp = 0;
   std::uintptr_t first_pc = 0;
+  std::uint64_t steps = 0;  // of the last to come (counting.hpp)
 };
 
 // A lane's call of bar.sync or bar.arrive.
@@ -209,6 +211,7 @@ class Block {
   SharedMemory& shared() { return shared_; }
   Shadow& shadow() { return shadow_; }
   bool checking() const { return checking_; }
+  Counting* counting() { return counting_.get(); }  // null: nobody counts
   // Tells the watcher, if there is one, what the running thread (or another lane of its warp) does at `offset` of the
   // arena.
   void tell(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc, int lane = -1) {
@@ -278,6 +281,8 @@ class Block {
   void note(Finding::Kind kind, const std::string& what, std::uintptr_t pc);  // an error's message and finding
   bool owns_stack(const void* address) const;
   std::string place(const Fiber& fiber) const;
+  [[gnu::noinline]] void count_meeting(Collective kind, std::uint32_t mask, std::uintptr_t pc);
+  void count_barrier();
 
   void make_ready(int warp, std::uint32_t lanes) {
     warps_[warp].ready |= lanes;
@@ -305,6 +310,7 @@ class Block {
   int at_barrier_ = 0;
   std::uintptr_t barrier_pc_ = 0;  // of the first to arrive
   const Fiber* barrier_first_ = nullptr;
+  std::unique_ptr<Counting> counting_;
   NamedBarrier named_[NAMED_BARRIERS];
   Warpgroups warpgroups_{*this};
   std::uint64_t random_ = 1;

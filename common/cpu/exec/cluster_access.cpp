@@ -46,6 +46,10 @@ void plain_access(const Reached& reached, std::size_t offset, unsigned bytes, bo
 
 }  // namespace
 
+static void count_store(Block& block, unsigned bytes, std::uintptr_t pc) {
+  if (block.counting()) block.counting()->lane(Counted::remote_store, block.self().warp, block.self().lane, pc, bytes);
+}
+
 Reached reach(unsigned rank, const char* instruction, bool write, std::uintptr_t pc) {
   Block& own = *this_block();
   check_rank(own, rank, instruction, pc);
@@ -100,6 +104,7 @@ void remote_store(ptx::RemoteShared to, const void* value, unsigned bytes) {
   const Reached reached = reach(to.rank, "st.shared::cluster", true, pc);
   check_place(reached, to.offset, bytes, "st.shared::cluster", pc);
   plain_access(reached, to.offset, bytes, true, pc);
+  count_store(reached.own, bytes, pc);
   std::memcpy(reached.target.shared().base() + to.offset, value, bytes);
 }
 
@@ -127,6 +132,7 @@ void remote_store_async(ptx::RemoteShared to, const void* value, unsigned bytes,
   store.offset = to.offset, store.bytes = bytes, store.thread = reached.thread, store.pc = pc;
   std::memcpy(store.value, value, bytes);
   reached.target.peer_stores().issue(store);
+  count_store(reached.own, bytes, pc);
 }
 
 void remote_arrive(ptx::RemoteShared barrier) {

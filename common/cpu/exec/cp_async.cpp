@@ -23,6 +23,9 @@ void Block::copy_issue(const PendingCopy& copy) {
     if (copy.bytes > copy.zero_fill) check_global(copy.global, copy.bytes - copy.zero_fill, false, copy.pc);
     shadow_.copy_issued(shared_.offset(copy.shared), copy.bytes, {fiber.linear, fiber.warp, fiber.lane}, copy.pc);
   }
+  if (counting_)
+    counting_->lane(Counted::cp_async, fiber.warp, fiber.lane, copy.pc, copy.bytes, shared_.offset(copy.shared),
+                    reinterpret_cast<std::uintptr_t>(copy.global));
   tell(ExecEvent::Kind::copy, shared_.offset(copy.shared), copy.bytes, copy.pc);
   fiber.copies.push_back(copy);
   fiber.copies.back().group = fiber.groups_committed;

@@ -167,6 +167,16 @@ void FindingLog::merge(const FindingLog& other) {
   }
 }
 
+std::string source_text(const std::string& path, int line) {
+  std::ifstream file(path);
+  std::string text;
+  for (int i = 0; i < line; ++i)
+    if (!std::getline(file, text)) return "";
+  const bool in_patch = path.ends_with(".patch") && text.starts_with('+');
+  const auto begin = text.find_first_not_of(" \t", in_patch);
+  return begin == text.npos ? "" : text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
+}
+
 namespace {
 
 Finding::Access in_words(const RawAccess& raw) {
@@ -181,18 +191,6 @@ Finding::Access in_words(const RawAccess& raw) {
   return access;
 }
 
-// A line of a source file, less its indentation; of a patch also less its +. Empty if it cannot be read: a report may
-// be asked for anywhere.
-std::string text_of(const std::string& path, int line) {
-  std::ifstream file(path);
-  std::string text;
-  for (int i = 0; i < line; ++i)
-    if (!std::getline(file, text)) return "";
-  const bool in_patch = path.ends_with(".patch") && text.starts_with('+');
-  const auto begin = text.find_first_not_of(" \t", in_patch);
-  return begin == text.npos ? "" : text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
-}
-
 std::string side(const Finding::Access& access, bool memory) {
   std::ostringstream text;
   if (memory) text << (access.write ? "write" : "read") << " by ";
@@ -200,7 +198,7 @@ std::string side(const Finding::Access& access, bool memory) {
   if (access.rank >= 0) text << "of block " << access.rank << " of the cluster ";
   if (access.line) {
     text << "at " << access.file << ':' << access.line;
-    if (const std::string source = text_of(access.file, access.line); !source.empty()) text << ": " << source;
+    if (const std::string source = source_text(access.file, access.line); !source.empty()) text << ": " << source;
   }
   return text.str();
 }

@@ -63,6 +63,9 @@ struct SourceLine {
 };
 // The first frame at `pc`, inlined ones included, that lies outside common/: helpers are not the lesson.
 SourceLine source_line(std::uintptr_t pc);
+// A line of a source file, less its indentation; of a patch also less its +. Empty if it cannot be read: a report may
+// be asked for anywhere.
+std::string source_text(const std::string& path, int line);
 void source_lines_prefetch(const std::vector<std::uintptr_t>& pcs);  // one addr2line for all
 
 }  // namespace lab::cpu

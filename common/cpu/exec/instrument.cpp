@@ -11,10 +11,25 @@ namespace {
 
 using lab::cpu::Block;
 
+[[gnu::noinline]] void count(Block& block, const void* address, std::size_t bytes, bool write, void* return_address) {
+  using lab::Counted;
+  if (!block.running()) return;
+  const lab::cpu::Fiber& fiber = block.self();
+  const std::uintptr_t pc = reinterpret_cast<std::uintptr_t>(return_address) - 1;
+  if (block.shared().contains(address))
+    block.counting()->lane(write ? Counted::shared_store : Counted::shared_load, fiber.warp, fiber.lane, pc,
+                           unsigned(bytes), block.shared().offset(address));
+  else if (lab::cpu::is_global(address))
+    block.counting()->lane(write ? Counted::global_store : Counted::global_load, fiber.warp, fiber.lane, pc,
+                           unsigned(bytes), reinterpret_cast<std::uintptr_t>(address));
+}
+
 inline __attribute__((always_inline)) void access(const void* address, std::size_t bytes, bool write,
                                                   void* return_address) {
   Block* block = lab::cpu::this_block();
-  if (!block || !block->checking()) return;
+  if (!block) return;
+  if (block->counting()) count(*block, address, bytes, write, return_address);
+  if (!block->checking()) return;
   const std::uintptr_t pc = reinterpret_cast<std::uintptr_t>(return_address) - 1;
   if (block->shared().contains(address)) {
     const lab::cpu::Fiber& fiber = block->self();

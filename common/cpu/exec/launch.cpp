@@ -27,6 +27,7 @@ namespace {
 ExecOptions options;
 ExecReport report;
 cpu::FindingLog findings;
+cpu::Counting::ByPlace tallies;  // of all blocks since the last report
 cudaError_t last_error = cudaSuccess;
 cudaError_t async_error = cudaSuccess;
 std::unordered_map<const void*, int> max_dynamic_smem;
@@ -61,6 +62,7 @@ std::string device_name() {
 ExecReport take_exec_report() {
   ExecReport taken = std::move(report);
   taken.findings = findings.resolve();
+  taken.counts = cpu::by_line(std::exchange(tallies, {}));
   report = {};
   findings.clear();
   return taken;
@@ -296,6 +298,7 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
   struct UnitDone {                          // what a block or a cluster adds to the report, if none before it fails
     std::uint64_t position, switches, lane_collectives;
     FindingLog findings;
+    std::vector<CountedBlock> counted;
   };
   std::mutex merge;
   std::vector<UnitDone> all_done;
@@ -309,7 +312,7 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
     for (std::uint64_t i = next++; i < chosen && i < failed.load(); i = next++) {
       const std::uint32_t which = options.blocks.empty() ? std::uint32_t(i) : sample[i];
       if (which >= units) continue;
-      UnitDone now{i, 0, 0, {}};
+      UnitDone now{i, 0, 0, {}, {}};
       unit.each_block(
           [&](Block& block) { now.switches -= block.switches(), now.lane_collectives -= block.lane_collectives(); });
       timer.start(options.block_seconds * unit_blocks);
@@ -318,6 +321,7 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
       unit.each_block([&](Block& block) {
         now.switches += block.switches(), now.lane_collectives += block.lane_collectives();
         now.findings.merge(block.take_findings());
+        if (block.counting()) now.counted.push_back({block.linear(), block.counting()->of_this_block()});
       });
       done.push_back(std::move(now));
       if (result == cudaSuccess) continue;
@@ -329,6 +333,9 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
       break;
     }
     const std::lock_guard guard(merge);
+    unit.each_block([](Block& block) {
+      if (block.counting()) add(tallies, block.counting()->take());
+    });
     std::move(done.begin(), done.end(), std::back_inserter(all_done));
   };
   std::vector<std::thread> workers;
@@ -341,7 +348,9 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
     report.blocks_run += std::uint64_t(unit_blocks);
     report.switches += done.switches;
     report.lane_collectives += done.lane_collectives;
+    report.counted_blocks.insert(report.counted_blocks.end(), done.counted.begin(), done.counted.end());
   }
+  std::ranges::sort(report.counted_blocks, {}, &CountedBlock::block);
   report.blocks_total += total;
   if (error != cudaSuccess) set_async_error(error);
   return cudaSuccess;

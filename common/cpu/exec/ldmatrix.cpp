@@ -57,6 +57,22 @@ void check_same(Block& block, Warp& warp, Collective kind) {
   }
 }
 
+// Each 8x8 takes the banks for itself: its rows are served together.
+void count(Block& block, Warp& warp, Counted what) {
+  const MatrixCall& call = call_of(warp, 0);
+  Tally tally;
+  tally.instructions = 1, tally.lanes = LANES;
+  for (int matrix = 0; matrix < call.matrices; ++matrix) {
+    std::uint64_t address[LANES] = {};
+    for (int j = 0; j < ROWS; ++j)
+      address[j] = block.shared().offset(call_of(warp, layout::ldmatrix_address_lane(matrix, j)).row);
+    tally.bytes += ROWS * ROW_BYTES;
+    tally.wavefronts += shared_wavefronts((1u << ROWS) - 1, address, ROW_BYTES);
+    ++tally.least;
+  }
+  block.counting()->instruction(what, block.self().warp, call.pc, tally);
+}
+
 template <class Row>
 void each_row(Block& block, Warp& warp, bool write, Row row) {
   for (int matrix = 0; matrix < call_of(warp, 0).matrices; ++matrix)
@@ -77,6 +93,7 @@ void each_row(Block& block, Warp& warp, bool write, Row row) {
 
 void load(Block& block, Warp& warp, std::uint32_t) {
   check_same(block, warp, Collective::ldmatrix);
+  if (block.counting()) count(block, warp, Counted::ldmatrix);
   std::uint16_t held[4][ROWS][8];
   each_row(block, warp, false,
            [&](int matrix, int j, const std::byte* row) { std::memcpy(held[matrix][j], row, ROW_BYTES); });
@@ -93,6 +110,7 @@ void load(Block& block, Warp& warp, std::uint32_t) {
 
 void store(Block& block, Warp& warp, std::uint32_t) {
   check_same(block, warp, Collective::stmatrix);
+  if (block.counting()) count(block, warp, Counted::stmatrix);
   std::uint16_t held[4][ROWS][8];
   for (int lane = 0; lane < LANES; ++lane) {
     const MatrixCall& call = call_of(warp, lane);

@@ -1,5 +1,7 @@
 #include "common/cpu/exec/mbarrier.hpp"
 
+#include <algorithm>
+
 #include "common/cpu/exec/block.hpp"
 #include "common/cpu/exec/switch.hpp"
 #include "common/ptx/mbarrier.cuh"
@@ -75,6 +77,10 @@ void MBarriers::arrive(const ptx::MBarrier* barrier, unsigned bytes, bool expect
     block_.fail(cudaErrorLaunchFailure, Finding::Kind::mbarrier, "mbarrier.arrive on " + name(index) + full_text(index),
                 pc);
   block_.tell(ExecEvent::Kind::mbarrier_arrive, state.offset, expects ? bytes : 0, pc);
+  if (Counting* counting = block_.counting()) {
+    counting->lane(Counted::mbarrier_arrive, thread.warp, thread.lane, pc);
+    state.steps = std::max(state.steps, counting->steps(thread.warp));
+  }
   block_.progressed();
   if (expects) count_bytes(state, bytes, pc);
   if (block_.checking()) block_.shadow().release(thread, state.given);
@@ -151,6 +157,7 @@ void MBarriers::complete_phase(int index, ThreadId thread, std::uintptr_t pc) {
   if (block_.checking()) check_seen_before(index, thread, pc);
   block_.tell_of(thread, ExecEvent::Kind::mbarrier_complete, state.offset, state.phase, pc);
   ++state.phase;
+  if (block_.counting()) state.ended_at.push_back(state.steps), state.steps = 0;
   state.pending = state.arrivals;
   state.arrived_before.swap(state.arrived);
   state.arrived.clear();
@@ -184,6 +191,11 @@ bool MBarriers::await(const ptx::MBarrier* barrier, unsigned parity, bool polls,
   }
   block_.self().polled_in_vain = false;
   if (block_.checking()) passed(index, complete, pc);
+  if (Counting* counting = block_.counting()) {
+    const ThreadId thread = block_.thread_id();
+    counting->lane(Counted::mbarrier_wait, thread.warp, thread.lane, pc);
+    if (complete > 0) counting->wait_until(Counted::mbarrier_wait, thread.warp, pc, all_[index].ended_at[complete - 1]);
+  }
   block_.tell(ExecEvent::Kind::mbarrier_pass, all_[index].offset, complete - 1, pc);
   return true;
 }

@@ -24,6 +24,10 @@ struct MBarrierState {
   std::uint32_t phase = 0;             // the one under way
   std::vector<std::uint16_t> waiting;  // threads parked until it is complete
 
+  // For who counts (counting.hpp): the steps of the last to arrive, in this phase and when each before it ended.
+  std::uint64_t steps = 0;
+  std::vector<std::uint64_t> ended_at;
+
   // For reports.
   struct Arrival {
     std::uint16_t thread;

@@ -1,5 +1,7 @@
 // bar.sync and bar.arrive on the CPU. Lanes of a warp meet first, as in any collective; the last of them counts the
 // warp in. Who waits is parked until the count is full.
+#include <algorithm>
+
 #include "common/cpu/exec/block.hpp"
 #include "common/cpu/exec/switch.hpp"
 
@@ -51,7 +53,10 @@ void Block::arrive_named(const NamedBarrierCall& call) {
   if (call.waits) barrier.waiting |= 1u << warp;
   for (std::uint32_t& use : warps_[warp].out) use = barrier.uses;
   if (checking_) shadow_.named_arrive(call.id, warp);
+  if (counting_) barrier.steps = std::max(barrier.steps, counting_->steps(warp));
   if (barrier.arrived < barrier.expected) return;
+  for (std::uint32_t waiting = counting_ ? barrier.waiting : 0; waiting; waiting &= waiting - 1)
+    counting_->wait_until(Counted::named_barrier, __builtin_ctz(waiting), call.pc, barrier.steps);
   progressed();
   tell(ExecEvent::Kind::bar_release, 0, std::size_t(call.id), call.pc);
   if (checking_) shadow_.named_complete(call.id, barrier.waiting);

@@ -143,6 +143,8 @@ LAB_ON_PATH void Block::meet(Collective kind, std::uint32_t mask, Complete compl
   meeting->arrived |= lane;
   make_waiting(fiber);
   if (meeting->arrived == mask) {
+    if (counting_) [[unlikely]]
+      count_meeting(kind, mask, pc);
     complete(*this, warp, mask);
     *meeting = warp.meeting[--warp.open];
     make_ready(fiber.warp, mask);

@@ -111,6 +111,24 @@ void check_start(const BulkCopy& copy, int rank) {
       refuse(Finding::Kind::out_of_bounds, spelt(rank) + " stores" + at(d) + "; 0 and more is allowed", copy.pc);
 }
 
+// Sectors: those of the box that lie inside the tensor.
+void count(const BulkCopy& copy) {
+  Block& block = *this_block();
+  if (!block.counting()) return;
+  constexpr std::uint64_t SECTOR = 32;
+  Tally tally;
+  tally.instructions = tally.lanes = 1, tally.bytes = copy.bytes;
+  if (!copy.tensor)
+    tally.sectors = copy.bytes / SECTOR;
+  else
+    each_row(copy, [&](const Row& row, std::size_t) {
+      if (row.begin >= row.end) return;
+      const auto first = reinterpret_cast<std::uintptr_t>(row.global);
+      tally.sectors += (first + row.end - 1) / SECTOR - (first + row.begin) / SECTOR + 1;
+    });
+  block.counting()->instruction(copy.store ? Counted::tma_store : Counted::tma_load, block.self().warp, copy.pc, tally);
+}
+
 BulkCopy box(bool store, void* shared, const TensorMap* map, const int* at, int rank, std::uintptr_t pc) {
   BulkCopy copy;
   copy.store = store, copy.tensor = true, copy.shared = static_cast<std::byte*>(shared), copy.map = *map, copy.pc = pc;
@@ -125,6 +143,7 @@ BulkCopy box(bool store, void* shared, const TensorMap* map, const int* at, int 
   copy.footprint = rows_of(shape) * row_pitch(shape);
   check_shared(copy, rank);
   check_start(copy, rank);
+  count(copy);
   Block& block = *this_block();
   if (block.checking())
     each_row(copy, [&](const Row& row, std::size_t) {
@@ -146,6 +165,7 @@ BulkCopy contiguous(bool store, void* shared, void* global, unsigned bytes, std:
                " bytes past a multiple of 16",
            pc);
   check_shared(copy, 0);
+  count(copy);
   if (this_block()->checking()) check_global(global, bytes, store, pc);
   return copy;
 }

@@ -117,7 +117,20 @@ void Warpgroups::issue(int first_warp) {
   product.b.find(wgmma_layout::Matrix(product.call.b_descriptor), product.call.b_mn_major, product.call.n);
   check_addresses(product);
   if (block_.checking()) tell_checker(product, first_warp);
+  if (block_.counting()) count(product.call, first_warp);
   for (int i = 0; i < WARPS; ++i) join(product, first_warp + i);
+}
+
+// B is read once for all four warps; A, from shared memory, by each its 16 rows.
+void Warpgroups::count(const WgmmaCall& call, int first_warp) {
+  constexpr std::uint64_t K = 16, ROWS = 16, WAVEFRONT = 128;
+  Tally tally;
+  for (int i = 0; i < WARPS; ++i) {
+    tally.instructions = 1, tally.lanes = LANES, tally.multiplies = ROWS * K * std::uint64_t(call.n);
+    tally.bytes = sizeof(half) * K * ((i == 0 ? std::uint64_t(call.n) : 0) + (call.a_registers ? 0 : ROWS));
+    tally.wavefronts = tally.least = tally.bytes / WAVEFRONT;
+    block_.counting()->instruction(Counted::wgmma, first_warp + i, call.pc, tally);
+  }
 }
 
 // A product may read its operands from here on, so this is the time to find out that it cannot.

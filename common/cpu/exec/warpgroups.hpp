@@ -93,6 +93,7 @@ class Warpgroups {
   };
 
   void issue(int first_warp);
+  void count(const WgmmaCall& call, int first_warp);
   void check_addresses(const Product& product);
   void tell_checker(Product& product, int first_warp);
   void join(Product& product, int warp);

@@ -112,6 +112,40 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
     }
 }
 
+// A load of halves becomes one ldmatrix.x4: four 8x8 of 16-byte rows.
+void count_matrix(Block& block, const half* matrix, unsigned ldm, std::uintptr_t pc) {
+  if (!block.counting() || block.self().lane != 0 || !block.shared().contains(matrix)) return;
+  Tally tally;
+  tally.instructions = 1, tally.lanes = LANES, tally.bytes = 16 * 16 * sizeof(half);
+  for (unsigned quarter = 0; quarter < 4; ++quarter) {
+    std::uint64_t address[LANES] = {};
+    for (unsigned j = 0; j < 8; ++j)
+      address[j] = block.shared().offset(matrix) + ((quarter % 2 * 8 + j) * ldm + quarter / 2 * 8) * sizeof(half);
+    tally.wavefronts += shared_wavefronts(0xFF, address, 16);
+    ++tally.least;
+  }
+  block.counting()->instruction(Counted::wmma_load, block.self().warp, pc, tally);
+}
+
+// A lane's elements of an accumulator are pairs of neighbours in a row: four accesses of eight bytes where they are
+// neighbours in memory too, else eight of four.
+void count_accumulator(Block& block, const float* matrix, unsigned ldm, bool column_major, bool write,
+                       std::uintptr_t pc) {
+  if (!block.counting() || block.self().lane != 0 || !block.shared().contains(matrix)) return;
+  const int step = column_major ? 1 : 2;
+  const unsigned bytes = unsigned(step) * unsigned(sizeof(float));
+  Tally tally;
+  for (int i = 0; i < 8; i += step) {
+    std::uint64_t address[LANES];
+    for (int lane = 0; lane < LANES; ++lane)
+      address[lane] = block.shared().offset(matrix) + at(acc_held(block, lane, i), ldm, column_major) * sizeof(float);
+    tally.instructions += 1, tally.lanes += LANES, tally.bytes += LANES * bytes;
+    tally.wavefronts += shared_wavefronts(0xFFFFFFFFu, address, bytes);
+    tally.least += least_wavefronts(0xFFFFFFFFu, bytes);
+  }
+  block.counting()->instruction(write ? Counted::shared_store : Counted::shared_load, block.self().warp, pc, tally);
+}
+
 }  // namespace
 
 void wmma_load(Operand operand, half* fragment, const half* matrix, unsigned ldm) {
@@ -119,6 +153,7 @@ void wmma_load(Operand operand, half* fragment, const half* matrix, unsigned ldm
   Block& block = *this_block();
   check_rules(block, "wmma::load_matrix_sync", matrix, ldm, 8, pc);
   block.meet(Collective::wmma_load, 0xFFFFFFFFu, nothing, pc);
+  count_matrix(block, matrix, ldm, pc);
   const bool column_major = operand == Operand::a_col || operand == Operand::b_col;
   const auto& held = held_table(operand)[block.self().lane];
   for (int i = 0; i < 16; ++i) {
@@ -133,6 +168,7 @@ void wmma_load(float* fragment, const float* matrix, unsigned ldm, bool column_m
   Block& block = *this_block();
   check_rules(block, "wmma::load_matrix_sync", matrix, ldm, 4, pc);
   block.meet(Collective::wmma_load, 0xFFFFFFFFu, nothing, pc);
+  count_accumulator(block, matrix, ldm, column_major, false, pc);
   for (int i = 0; i < 8; ++i) {
     const float* element = matrix + at(acc_held(block, block.self().lane, i), ldm, column_major);
     note(block, element, sizeof(float), false, pc);
@@ -145,6 +181,7 @@ void wmma_store(float* matrix, const float* fragment, unsigned ldm, bool column_
   Block& block = *this_block();
   check_rules(block, "wmma::store_matrix_sync", matrix, ldm, 4, pc);
   block.meet(Collective::wmma_store, 0xFFFFFFFFu, nothing, pc);
+  count_accumulator(block, matrix, ldm, column_major, true, pc);
   for (int i = 0; i < 8; ++i) {
     float* element = matrix + at(acc_held(block, block.self().lane, i), ldm, column_major);
     note(block, element, sizeof(float), true, pc);

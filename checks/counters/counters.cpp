@@ -1,0 +1,165 @@
+// lab counters: what a GPU's counters would count of a launch, by the CPU execution: line by line, in all, and the
+// least time that it can take on an H200.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "checks/acceptance/report.hpp"
+#include "checks/bench/bench_samples.hpp"
+#include "checks/bugs/trial.hpp"
+#include "checks/commands.hpp"
+#include "checks/counters/floor.hpp"
+#include "common/build_info.hpp"
+
+namespace lab {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* HOW_TO_READ =
+    "An instruction is a place in the source that lanes of one warp pass together, at the width written there. nvcc "
+    "may\n"
+    "merge neighbours into one access or split one; sums, indices, conversions and branches are not counted. "
+    "wavefronts:\n"
+    "turns at the 32 banks; 'least': as many as there would be if no two words collided. writeups/counters.md has "
+    "more.\n";
+
+// What a line costs: the clocks of the unit that it keeps longest.
+struct Cost {
+  Unit unit{};
+  double clocks = 0;
+};
+Cost cost_of(const CountedLine& line) {
+  const auto busy = clocks(line.what, line.tally);
+  const auto longest = std::ranges::max_element(busy);
+  return {Unit(longest - busy.begin()), *longest};
+}
+
+std::string in_words(std::uint64_t n) { return format("%llu", static_cast<unsigned long long>(n)); }
+
+// "1024 instructions, 4096 wavefronts (4096 would do), 16384 sectors".
+std::string figures(const Tally& t) {
+  std::string text = in_words(t.instructions) + (t.instructions == 1 ? " instruction" : " instructions");
+  if (t.wavefronts) text += ", " + in_words(t.wavefronts) + " wavefronts";
+  if (t.wavefronts != t.least) text += " (" + in_words(t.least) + " at least)";
+  if (t.sectors) text += ", " + in_words(t.sectors) + " sectors";
+  if (t.waited) text += ", " + in_words(t.waited) + " steps waited";
+  return text;
+}
+
+std::string about(const CountedLine& line, const Cost& cost, double all) {
+  std::string text = format("Line %d is the dearest: it asks for %.0f %% of all clocks of %s", line.line,
+                            100 * cost.clocks / all, name(cost.unit));
+  const Tally& t = line.tally;
+  if (t.wavefronts > t.least)
+    text += format("; its accesses take %.1f turns at the banks where 1 would do: lanes collide",
+                   double(t.wavefronts) / double(t.least));
+  else if (t.instructions && t.lanes < t.instructions * 24 && line.what != Counted::tma_load &&
+           line.what != Counted::tma_store)
+    text += format("; %.0f of 32 lanes take part", double(t.lanes) / double(t.instructions));
+  return text + ".";
+}
+
+Json json_of(const Tally& t) {
+  return {{"instructions", t.instructions}, {"lanes", t.lanes},  {"bytes", t.bytes},
+          {"wavefronts", t.wavefronts},     {"least", t.least},  {"sectors", t.sectors},
+          {"multiplies", t.multiplies},     {"waited", t.waited}};
+}
+
+// Schema counters-1. `lines` in the order of the source.
+Json json_of(const Shape& shape, const Trial& t, const Floor& floor) {
+  Json totals = Json::object(), lines = Json::array(), roofs = Json::array();
+  const Tallies all = sum(t.report.counted_blocks);
+  for (std::size_t what = 0; what < COUNTED; ++what)
+    if (all[what].instructions) totals[name(Counted(what))] = json_of(all[what]);
+  for (const CountedLine& line : t.report.counts) {
+    Json entry = {{"file", line.file}, {"line", line.line}, {"text", line.text}, {"what", name(line.what)}};
+    entry.update(json_of(line.tally));
+    lines.push_back(entry);
+  }
+  for (std::size_t unit = 0; unit < UNITS; ++unit)
+    roofs.push_back({{"name", name(Unit(unit))}, {"us", floor.us[unit]}});
+  return {{"schema", "counters-1"},
+          {"stage", stage_name()},
+          {"bug", planted_bug()},
+          {"shape", shape_word(shape)},
+          {"blocks", t.report.counted_blocks.size()},
+          {"totals", totals},
+          {"floor", {{"us", floor.least()}, {"binds", name(floor.binds)}, {"roofs", roofs}}},
+          {"lines", lines}};
+}
+
+// Whole or not at all.
+void write(const std::string& path, const Json& json) {
+  const std::string fresh = path + ".new";
+  std::ofstream file(fresh);
+  file << json.dump(1) << '\n';
+  file.close();
+  std::error_code error;
+  if (file) std::filesystem::rename(fresh, path, error);
+  if (!file || error) {
+    std::filesystem::remove(fresh, error);
+    throw BadInput("json=" + path + ": cannot be written");
+  }
+}
+
+void print_lines(std::vector<CountedLine> lines, std::size_t most) {
+  std::ranges::stable_sort(lines, std::greater(), [](const CountedLine& line) { return cost_of(line).clocks; });
+  for (std::size_t i = 0; i < std::min(most, lines.size()); ++i) {
+    const CountedLine& line = lines[i];
+    const Cost cost = cost_of(line);
+    std::printf("%s:%d: %s\n    %s: %s; %.0f clocks of %s\n", line.file.c_str(), line.line, line.text.c_str(),
+                name(line.what), figures(line.tally).c_str(), cost.clocks, name(cost.unit));
+  }
+  if (lines.size() > most) std::printf("... and %zu more; lines=%zu shows all\n", lines.size() - most, lines.size());
+  if (lines.empty()) return;
+  const Cost dearest = cost_of(lines[0]);
+  double all = 0;
+  for (const CountedLine& line : lines) all += clocks(line.what, line.tally)[std::size_t(dearest.unit)];
+  std::printf("%s\n", about(lines[0], dearest, all).c_str());
+}
+
+void print_floor(const Floor& floor) {
+  const Rates rates;
+  std::printf("\nAt least %.2f us on %s (%d multiprocessors at %.2f GHz), by %s.\n ", floor.least(), rates.name,
+              rates.multiprocessors, rates.clocks_per_us / 1000, name(floor.binds));
+  for (std::size_t unit = 0; unit < UNITS; ++unit)
+    std::printf("%s %s %.2f us", unit ? "," : "", name(Unit(unit)), floor.us[unit]);
+  std::printf("\n");
+}
+
+}  // namespace
+
+int counters_command(std::span<char*> args) {
+  constexpr std::string_view KEYS[] = {"shape", "json", "lines"};
+  const KeyValues words(args, KEYS);
+  const std::vector<Shape> shapes = bench_shapes(words.get("shape").value_or("1,8,512,64"));
+  if (shapes.size() != 1) throw BadInput("shape=: one shape is asked for");
+  if (!can_check()) throw BadInput("this binary is not instrumented: nothing counts");
+  ExecOptions options;
+  options.count = true;
+  const Trial t = run_trial(shapes[0], Family::unit, options);
+  if (!t.ok()) {
+    std::printf("the launch fails: %s\n", t.message.c_str());
+    return 1;
+  }
+  const Floor floor = floor_of(t.report.counted_blocks);
+  std::printf("%s%s%s, %s: all %zu blocks executed on the CPU, and counted\n\nThe dearest lines:\n", stage_name(),
+              planted_bug()[0] ? " with " : "", planted_bug(), text(shapes[0]).c_str(), t.report.counted_blocks.size());
+  print_lines(t.report.counts, std::size_t(std::max(words.number("lines").value_or(8), 1.0f)));
+  std::printf("\nIn all:\n");
+  const Tallies all = sum(t.report.counted_blocks);
+  for (std::size_t what = 0; what < COUNTED; ++what)
+    if (all[what].instructions) std::printf("  %-16s %s\n", name(Counted(what)), figures(all[what]).c_str());
+  std::uint64_t sectors = 0;
+  for (const Tally& tally : all) sectors += tally.sectors;
+  std::printf("  %.2f MB from and to the L2, if nothing hits in an L1\n", double(sectors) * 32 / 1e6);
+  print_floor(floor);
+  std::printf("\n%s", HOW_TO_READ);
+  if (const auto path = words.get("json")) write(*path, json_of(shapes[0], t, floor));
+  return 0;
+}
+
+}  // namespace lab

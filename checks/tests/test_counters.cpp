@@ -1,0 +1,225 @@
+// What the CPU execution counts, against what a person counts: turns at the banks for all pitches and widths, sectors,
+// lanes that go together, steps waited; and the least time that follows from counts.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <numeric>
+#include <random>
+
+#include "checks/counters/floor.hpp"
+#include "checks/pages/banks.hpp"
+#include "checks/tests/test_counters_kernels.hpp"
+#include "checks/tests/test_exec.hpp"
+#include "common/cpu/exec/counting.hpp"
+#include "common/launch.cuh"
+
+using namespace lab;
+namespace kernels = lab::counters_kernels;
+
+namespace {
+
+constexpr std::uint32_t ALL = 0xFFFFFFFFu;
+constexpr std::size_t SMEM = 32 * 256 + 2048;
+
+ExecReport counted(kernels::Kernel* kernel, unsigned threads = 32, const ExecOptions& asked = {}) {
+  ExecOptions options = asked;
+  options.count = true;
+  float* out = nullptr;
+  REQUIRE(cudaMalloc(&out, 64 * 32 * sizeof(float)) == cudaSuccess);
+  const Outcome outcome = run(
+      1, threads, [&] { kernel(out); }, options, SMEM);
+  cudaFree(out);
+  REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+  return outcome.report;
+}
+Tally of(const ExecReport& report, Counted what) {
+  Tally sum;
+  for (const CountedLine& line : report.counts)
+    if (line.what == what) sum += line.tally;
+  REQUIRE(report.counted_blocks.size() == 1);
+  CHECK(report.counted_blocks[0].tallies[std::size_t(what)] == sum);  // by lines and by blocks: the same
+  return sum;
+}
+Tally of(kernels::Kernel* kernel, Counted what, unsigned threads = 32) { return of(counted(kernel, threads), what); }
+
+}  // namespace
+
+TEST_CASE("counters: wavefronts are those of the banks, for every pitch and width") {
+  for (const unsigned bytes : {4u, 8u, 16u})
+    for (unsigned pitch = bytes; pitch <= 256; pitch += bytes) {
+      CAPTURE(bytes);
+      CAPTURE(pitch);
+      std::uint64_t address[32];
+      std::array<int, 32> same{};
+      for (unsigned lane = 0; lane < 32; ++lane) address[lane] = lane * pitch, same[lane] = int(lane * pitch);
+      CHECK(cpu::shared_wavefronts(ALL, address, bytes) == unsigned(banks::access(same, int(bytes)).turns));
+      CHECK(cpu::least_wavefronts(ALL, bytes) == unsigned(banks::access(same, int(bytes)).least));
+      // By hand: so many words of a column fall into one bank.
+      if (bytes == 4) CHECK(cpu::shared_wavefronts(ALL, address, bytes) == std::gcd(pitch / 4, 32u));
+    }
+}
+
+TEST_CASE("counters: wavefronts of lanes anywhere, against the pages' model of the banks") {
+  std::mt19937 dice(1);
+  for (int i = 0; i < 2000; ++i) {
+    const unsigned bytes = 4u << dice() % 3;
+    std::uint64_t address[32];
+    std::array<int, 32> same{};
+    for (unsigned lane = 0; lane < 32; ++lane) address[lane] = dice() % 128 * bytes, same[lane] = int(address[lane]);
+    CHECK(cpu::shared_wavefronts(ALL, address, bytes) == unsigned(banks::access(same, int(bytes)).turns));
+  }
+}
+
+TEST_CASE("counters: partial warps, two-byte accesses, sectors") {
+  std::uint64_t address[32];
+  for (unsigned lane = 0; lane < 32; ++lane) address[lane] = 128 * lane;  // all in bank 0
+  CHECK(cpu::shared_wavefronts(0x1, address, 4) == 1);
+  CHECK(cpu::shared_wavefronts(0x80000001, address, 4) == 2);
+  CHECK(cpu::shared_wavefronts(0xFF, address, 16) == 8);
+  CHECK(cpu::shared_wavefronts(0x101, address, 16) == 2);  // of two groups of eight
+  CHECK(cpu::least_wavefronts(0x101, 16) == 2);
+  CHECK(cpu::least_wavefronts(0x3, 16) == 1);
+  for (unsigned lane = 0; lane < 32; ++lane) address[lane] = 2 * lane;
+  CHECK(cpu::shared_wavefronts(ALL, address, 2) == 1);  // two lanes share a word
+  CHECK(cpu::global_sectors(ALL, address, 2) == 2);
+  for (unsigned lane = 0; lane < 32; ++lane) address[lane] = 16 + 16 * lane;
+  CHECK(cpu::global_sectors(ALL, address, 16) == 17);  // half a sector late
+  CHECK(cpu::global_sectors(0x5, address, 16) == 2);
+}
+
+TEST_CASE("counters: a column of rows, as kernels read it") {
+  const auto turns = [](kernels::Kernel* kernel, int pitch) {
+    kernels::pitch = pitch;
+    const Tally t = of(kernel, Counted::shared_load);
+    CHECK(t.instructions == 1);
+    CHECK(t.lanes == 32);
+    return t.wavefronts;
+  };
+  CHECK(turns(kernels::down_a_column_4, 4) == 1);
+  CHECK(turns(kernels::down_a_column_4, 8) == 2);
+  CHECK(turns(kernels::down_a_column_4, 128) == 32);
+  CHECK(turns(kernels::down_a_column_4, 132) == 1);
+  CHECK(turns(kernels::down_a_column_8, 8) == 2);
+  CHECK(turns(kernels::down_a_column_8, 128) == 32);
+  CHECK(turns(kernels::down_a_column_8, 136) == 2);
+  CHECK(turns(kernels::down_a_column_16, 16) == 4);
+  CHECK(turns(kernels::down_a_column_16, 128) == 32);
+  CHECK(turns(kernels::down_a_column_16, 144) == 4);
+  CHECK(of(kernels::one_word_for_all, Counted::shared_load).wavefronts == 1);
+}
+
+TEST_CASE("counters: which lanes make an instruction") {
+  const Tally half = of(kernels::half_of_the_lanes, Counted::shared_store);
+  CHECK(half.instructions == 1);
+  CHECK(half.lanes == 16);
+  CHECK(half.bytes == 64);
+  const Tally loop = of(kernels::twice_as_often_in_odd_lanes, Counted::shared_store);
+  CHECK(loop.instructions == 4);
+  CHECK(loop.lanes == 2 * 32 + 2 * 16);
+  const Tally partial = of(kernels::half_of_the_lanes, Counted::shared_store, 40);  // a warp of eight lanes
+  CHECK(partial.instructions == 2);
+  CHECK(partial.lanes == 20);
+}
+
+TEST_CASE("counters: a vector is one access, however its words are used") {
+  const ExecReport report = counted(kernels::whole_vectors);
+  for (const Counted what : {Counted::shared_load, Counted::shared_store}) {
+    const Tally t = of(report, what);
+    CHECK(t.instructions == 1);
+    CHECK(t.bytes == 512);
+    CHECK(t.wavefronts == 4);
+  }
+}
+
+TEST_CASE("counters: global sectors") {
+  CHECK(of(kernels::global_every_word, Counted::global_store).sectors == 4);
+  CHECK(of(kernels::global_every_other, Counted::global_store).sectors == 8);
+  CHECK(of(kernels::global_scattered, Counted::global_store).sectors == 32);
+  const Tally copies = of(kernels::copies_16, Counted::cp_async);
+  CHECK(copies.instructions == 1);
+  CHECK(copies.sectors == 16);
+  CHECK(copies.wavefronts == 4);
+}
+
+TEST_CASE("counters: an ldmatrix takes a turn per eight rows, and more where rows collide") {
+  const auto turns = [](int pitch) {
+    kernels::pitch = pitch;
+    return of(kernels::ldmatrix_rows, Counted::ldmatrix).wavefronts;
+  };
+  CHECK(turns(16) == 4);
+  CHECK(turns(144) == 4);
+  CHECK(turns(32) == 8);
+  CHECK(turns(64) == 16);
+  CHECK(turns(128) == 32);
+  CHECK(of(kernels::ldmatrix_swizzled, Counted::ldmatrix).wavefronts == 4);
+  CHECK(of(kernels::ldmatrix_swizzled, Counted::ldmatrix).least == 4);
+}
+
+TEST_CASE("counters: exponentials, shuffles, lanes of theirs") {
+  const Tally exponentials = of(kernels::exponentials_of_some, Counted::exponential);
+  CHECK(exponentials.instructions == 2);
+  CHECK(exponentials.lanes == 40);
+  CHECK(of(kernels::reductions, Counted::shuffle).instructions == 7);  // five of the warp's, two of the quad's
+}
+
+TEST_CASE("counters: who waits for whom, in steps") {
+  const Tally block = of(kernels::waits_for_the_slowest, Counted::barrier, 96);
+  CHECK(block.instructions == 3);
+  CHECK(block.waited == 20 + 10);  // warp 2 stores 20 times, warp 1 ten times, warp 0 not at all
+  const Tally named = of(kernels::late_for_a_named_barrier, Counted::named_barrier, 64);
+  CHECK(named.instructions == 2);
+  CHECK(named.waited == 20);
+}
+
+TEST_CASE("counters: the same under every schedule, and by every number of workers") {
+  under_all_schedules([](const ExecOptions& options) {
+    CHECK(of(counted(kernels::waits_for_the_slowest, 96, options), Counted::shared_store).instructions == 10 + 20);
+    CHECK(of(counted(kernels::waits_for_the_slowest, 96, options), Counted::barrier).waited == 30);
+    CHECK(of(counted(kernels::reductions, 32, options), Counted::shuffle).instructions == 7);
+  });
+}
+
+TEST_CASE("counters: nothing is counted unless asked for") {
+  float* out = nullptr;
+  REQUIRE(cudaMalloc(&out, 4096) == cudaSuccess);
+  const Outcome outcome = run(
+      1, 32, [&] { kernels::global_every_word(out); }, {}, SMEM);
+  cudaFree(out);
+  CHECK(outcome.ok());
+  CHECK(outcome.report.counts.empty());
+  CHECK(outcome.report.counted_blocks.empty());
+}
+
+TEST_CASE("floor: the mean, the largest block, and several of the smallest") {
+  const auto block = [](std::uint64_t wavefronts) {
+    CountedBlock b;
+    b.tallies[std::size_t(Counted::shared_load)].wavefronts = wavefronts;
+    return b;
+  };
+  const Rates rates{"a machine", 4, 100};
+  const auto us = [&](std::vector<CountedBlock> blocks) {
+    const Floor floor = floor_of(blocks, rates);
+    CHECK(floor.binds == Unit::shared);
+    return floor.least();
+  };
+  CHECK(us({block(400)}) == doctest::Approx(4));      // one block, one multiprocessor
+  CHECK(us({8, block(400)}) == doctest::Approx(8));   // two each
+  CHECK(us({9, block(400)}) == doctest::Approx(12));  // somebody gets three
+  CHECK(us({block(100), block(100), block(100), block(100), block(900)}) == doctest::Approx(9));
+  CHECK(us({block(500), block(500), block(500), block(500), block(100)}) == doctest::Approx(6));  // 100 beside a 500
+  CHECK(floor_of({}, rates).least() == 0);
+}
+
+TEST_CASE("floor: what each kind keeps busy") {
+  const auto clocks_of = [](Counted what, Tally tally, Unit unit) { return clocks(what, tally)[std::size_t(unit)]; };
+  Tally t;
+  t.instructions = 8, t.lanes = 256, t.wavefronts = 5, t.sectors = 6, t.multiplies = 4096, t.bytes = 1280;
+  CHECK(clocks_of(Counted::shared_load, t, Unit::issue) == 2);
+  CHECK(clocks_of(Counted::shared_load, t, Unit::shared) == 5);
+  CHECK(clocks_of(Counted::global_load, t, Unit::l2) == 3);
+  CHECK(clocks_of(Counted::exponential, t, Unit::special) == 16);
+  CHECK(clocks_of(Counted::wgmma, t, Unit::tensor) == 2);
+  CHECK(clocks_of(Counted::mma, t, Unit::tensor) == doctest::Approx(12));
+  CHECK(clocks_of(Counted::tma_load, t, Unit::shared) == 5 + 10);
+  CHECK(clocks_of(Counted::shared_load, t, Unit::tensor) == 0);
+}
