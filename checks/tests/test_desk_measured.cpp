@@ -82,9 +82,14 @@ TEST_CASE("profile: the committed files say again what follows from their metric
     const std::string text = read_text(entry.path());
     const Json committed = parse_json(text, entry.path());
     std::string csv = CSV_HEAD;
+    const std::string kernel = "void <unnamed>::" + committed.at("kernel").get<std::string>() + "(lab::KernelArgs)";
     for (const auto& [metric, value] : committed.at("metrics").items())
-      csv += csv_line("void <unnamed>::" + committed.at("kernel").get<std::string>() + "(lab::KernelArgs)", metric,
-                      metric.find("duration") == metric.npos ? "" : "us", one_line(value, 12));
+      csv += csv_line(kernel, metric, metric.find("duration") == metric.npos ? "" : "us", one_line(value, 12));
+    std::string opcodes;
+    const Json counts = committed.value("opcodes", Json::object());
+    for (const auto& [opcode, count] : counts.items())
+      opcodes += (opcodes.empty() ? "1 (" : "; ") + opcode + ": " + one_line(count, 12);
+    if (!opcodes.empty()) csv += csv_line(kernel, "sass__inst_executed_per_opcode", "", opcodes + ")");
     const Profile profile = read_profile(csv);
     const auto says = [&](const char* key) { return committed.at(key).get<std::string>(); };
     const ProfileFacts facts{says("stage"), says("shape"),  says("date"), says("commit"),
@@ -116,6 +121,15 @@ TEST_CASE("profile: units, names and what a GPU does not give") {
   CHECK(value_of(rows, "stalls") == "-: This ncu or GPU does not give it.");
   CHECK(value_of(diagnose(p, {1, 1, 64, 64, true}), "instructions a row and 64 keys").starts_with("1024:"));
   CHECK(read_profile(CSV_HEAD + csv_line("attention<64>", "x", "", "1")).kernel == "attention<64>");
+  const auto opcodes = [](const char* value) {
+    return read_profile(CSV_HEAD + csv_line(KERNEL, "gpu__time_duration.sum", "us", "1") +
+                        csv_line(KERNEL, "sass__inst_executed_per_opcode", "", value))
+        .opcodes;
+  };
+  CHECK(opcodes("5,120 (FFMA: 4,096; BAR: 1,024)") ==
+        std::vector<std::pair<std::string, double>>{{"BAR", 1024}, {"FFMA", 4096}});
+  CHECK(opcodes("5,120").empty());
+  CHECK_THROWS_WITH_AS(opcodes("5,120 (4,096; 1,024)"), "ncu's CSV: '4,096' is no opcode and its count", BadInput);
   CHECK(profile_metrics().starts_with("gpu__time_duration.sum,"));
   CHECK(profile_metrics().ends_with(",smsp__average_warps_issue_stalled_dispatch_stall_per_issue_active.ratio"));
 }

@@ -29,6 +29,7 @@ constexpr Stall STALLS[] = {{"long_scoreboard", "waiting for global or L2 memory
                             {"branch_resolving", "waiting for a branch"},
                             {"dispatch_stall", "held back by the dispatcher"}};
 
+constexpr const char* PER_OPCODE = "sass__inst_executed_per_opcode";
 constexpr const char* METRICS[] = {
     "gpu__time_duration.sum",
     "sm__throughput.avg.pct_of_peak_sustained_elapsed",
@@ -77,6 +78,7 @@ constexpr const char* METRICS[] = {
     "sm__cycles_active.sum",
     "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum",
     "l1tex__data_pipe_lsu_wavefronts.sum",
+    PER_OPCODE,
 };
 
 std::string stall_metric(const Stall& stall) {
@@ -165,6 +167,24 @@ std::vector<std::string> fields(const std::string& line) {
   return found;
 }
 
+// "5,120 (BAR: 1,024; FFMA: 4,096)", as ncu prints a metric that has an instance for each opcode.
+std::vector<std::pair<std::string, double>> instances(const std::string& text) {
+  std::vector<std::pair<std::string, double>> found;
+  const std::size_t open = text.find('(');
+  if (open == text.npos || !text.ends_with(')')) return found;
+  for (std::size_t begin = open + 1; begin < text.size();) {
+    const std::size_t end = std::min(text.find(';', begin), text.size() - 1);
+    const std::string instance = text.substr(begin, end - begin);
+    const std::size_t colon = instance.find(": "), name = instance.find_first_not_of(' ');
+    const auto value = colon == instance.npos ? std::nullopt : number(instance.substr(colon + 2));
+    if (!value) throw BadInput("ncu's CSV: '" + instance + "' is no opcode and its count");
+    found.emplace_back(instance.substr(name, colon - name), *value);
+    begin = end + 1;
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
 // "void <unnamed>::attention<(int)64, (int)2>(lab::Args)" -> "attention<64, 2>"
 std::string short_name(std::string kernel) {
   for (const std::string cut : {"<unnamed>::", "(int)"})
@@ -195,9 +215,13 @@ Profile read_profile(const std::string& csv) {
     if (column.empty()) continue;
     if (found.size() < column.size()) throw BadInput("ncu's CSV: too few fields in " + line);
     profile.kernel = short_name(found[column["Kernel Name"]]);
+    const std::string& name = found[column["Metric Name"]];
+    if (name == PER_OPCODE) {
+      profile.opcodes = instances(found[column["Metric Value"]]);
+      continue;
+    }
     const auto value = number(found[column["Metric Value"]]);
     if (!value) continue;  // "n/a" of a metric that this GPU has not
-    const std::string& name = found[column["Metric Name"]];
     profile.metrics.emplace_back(name, *value * in_our_unit(name, found[column["Metric Unit"]]));
   }
   if (profile.metrics.empty()) throw BadInput("ncu saw no kernel");
@@ -263,7 +287,7 @@ std::string profile_json(const ProfileFacts& facts, const Profile& profile, cons
                        {"commit", facts.commit},
                        {"command", "make stage=" + facts.stage + " profile shape=" + facts.shape}};
   const Json of_machine = {{"gpu", facts.gpu}, {"driver", facts.driver}, {"ncu", facts.ncu}};
-  std::string table, metrics;
+  std::string table, metrics, opcodes;
   for (const ProfileRow& row : rows)
     table += (table.empty() ? "    " : ",\n    ") +
              one_line({{"what", row.what}, {"value", row.value}, {"diagnosis", row.diagnosis}});
@@ -272,8 +296,14 @@ std::string profile_json(const ProfileFacts& facts, const Profile& profile, cons
     metric[name] = value;
     metrics += (metrics.empty() ? "    " : ",\n    ") + members(metric, 8);
   }
+  for (const auto& [name, count] : profile.opcodes) {
+    Json opcode = Json::object();
+    opcode[name] = count;
+    opcodes += (opcodes.empty() ? "" : ", ") + members(opcode, 10);
+  }
   return "{\n  \"schema\": \"profile-1\",\n  " + members(of_kernel) + ",\n  " + members(of_run) + ",\n  " +
-         members(of_machine) + ",\n  \"table\": [\n" + table + "\n  ],\n  \"metrics\": {\n" + metrics + "\n  }\n}\n";
+         members(of_machine) + ",\n  \"table\": [\n" + table + "\n  ],\n  \"metrics\": {\n" + metrics + "\n  }" +
+         (opcodes.empty() ? "" : ",\n  \"opcodes\": {" + opcodes + "}") + "\n}\n";
 }
 
 std::string profile_metrics() {

@@ -41,9 +41,20 @@ int profile_command(const Args& args) {
     json = "writeups/results/profile-" + stage + "-" + word + ".json";
     std::ranges::replace(json, ',', '-');
   }
-  std::vector<std::string> command = {
-      "ncu",       "--clock-control", "none", "--csv", "--kernel-name", "regex:attention", "--launch-count", "1",
-      "--metrics", profile_metrics(), lab,    "once"};
+  std::vector<std::string> command = {"ncu",
+                                      "--clock-control",
+                                      "none",
+                                      "--csv",
+                                      "--kernel-name",
+                                      "regex:attention",
+                                      "--launch-count",
+                                      "1",
+                                      "--metrics",
+                                      profile_metrics(),
+                                      "--print-metric-instances",
+                                      "details",
+                                      lab,
+                                      "once"};
   for (const int extent : {shape->B, shape->H, shape->S, shape->D}) command.push_back(std::to_string(extent));
   if (shape->causal) command.push_back("1");
   const Ran ran = capture(command);
