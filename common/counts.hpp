@@ -42,13 +42,17 @@ struct Tally {
   std::uint64_t bytes = 0;
   std::uint64_t wavefronts = 0;  // turns at the 32 banks
   std::uint64_t least = 0;       // as many as the same bytes would need if nothing collided
+  // As many as no compiler saves by joining neighbours: all of accesses of 16 bytes and of matrices, the least of
+  // others.
+  std::uint64_t unavoidable = 0;
   std::uint64_t sectors = 0;     // of 32 bytes in global memory, different ones of one instruction
   std::uint64_t multiplies = 0;  // multiply-adds of the tensor core
   std::uint64_t waited = 0;  // steps that warps stood at a barrier for others; a step is an instruction counted here
 
   Tally& operator+=(const Tally& other) {
     instructions += other.instructions, lanes += other.lanes, bytes += other.bytes, wavefronts += other.wavefronts;
-    least += other.least, sectors += other.sectors, multiplies += other.multiplies, waited += other.waited;
+    least += other.least, unavoidable += other.unavoidable, sectors += other.sectors, multiplies += other.multiplies,
+        waited += other.waited;
     return *this;
   }
   bool operator==(const Tally&) const = default;

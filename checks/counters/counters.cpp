@@ -63,9 +63,9 @@ std::string about(const CountedLine& line, const Cost& cost, double all) {
 }
 
 Json json_of(const Tally& t) {
-  return {{"instructions", t.instructions}, {"lanes", t.lanes},  {"bytes", t.bytes},
-          {"wavefronts", t.wavefronts},     {"least", t.least},  {"sectors", t.sectors},
-          {"multiplies", t.multiplies},     {"waited", t.waited}};
+  return {{"instructions", t.instructions}, {"lanes", t.lanes},           {"bytes", t.bytes},
+          {"wavefronts", t.wavefronts},     {"least", t.least},           {"unavoidable", t.unavoidable},
+          {"sectors", t.sectors},           {"multiplies", t.multiplies}, {"waited", t.waited}};
 }
 
 // Schema counters-1. `lines` in the order of the source.

@@ -46,7 +46,9 @@ Floor floor_of(std::span<const CountedBlock> blocks, const Rates& rates) {
       (blocks.size() + std::size_t(rates.multiprocessors) - 1) / std::size_t(rates.multiprocessors);
   std::array<std::vector<double>, UNITS> busy;
   for (const CountedBlock& block : blocks) {
-    const auto of_block = clocks(block.tallies, rates);
+    Tallies sure = block.tallies;
+    for (Tally& tally : sure) tally.wavefronts = tally.unavoidable;
+    const auto of_block = clocks(sure, rates);
     for (std::size_t unit = 0; unit < UNITS; ++unit) busy[unit].push_back(of_block[unit]);
   }
   for (std::size_t unit = 0; unit < UNITS; ++unit) {

@@ -106,6 +106,10 @@ TEST_CASE("counters: a column of rows, as kernels read it") {
   CHECK(turns(kernels::down_a_column_16, 128) == 32);
   CHECK(turns(kernels::down_a_column_16, 144) == 4);
   CHECK(of(kernels::one_word_for_all, Counted::shared_load).wavefronts == 1);
+  // Neighbours of 4 bytes may be joined, then they are no column of words any more; those of 16 can not.
+  kernels::pitch = 128;
+  CHECK(of(kernels::down_a_column_4, Counted::shared_load).unavoidable == 1);
+  CHECK(of(kernels::down_a_column_16, Counted::shared_load).unavoidable == 32);
 }
 
 TEST_CASE("counters: which lanes make an instruction") {
@@ -193,7 +197,8 @@ TEST_CASE("counters: nothing is counted unless asked for") {
 TEST_CASE("floor: the mean, the largest block, and several of the smallest") {
   const auto block = [](std::uint64_t wavefronts) {
     CountedBlock b;
-    b.tallies[std::size_t(Counted::shared_load)].wavefronts = wavefronts;
+    Tally& tally = b.tallies[std::size_t(Counted::shared_load)];
+    tally.unavoidable = wavefronts, tally.wavefronts = 1'000'000;  // what a compiler can save is in no floor
     return b;
   };
   const Rates rates{"a machine", 4, 100};

@@ -15,6 +15,10 @@ int sanitizer_report_command(const Args& args);
 
 // run_resources.cpp: what nvcc makes of each kernel
 int resources_command(const Args& args);
+// run_counters.cpp: what the CPU execution counts
+int counters_command(const Args& args);
+int counters_table_command(const Args& args);
+int floors_table_command(const Args& args);
 // run_archs.cpp
 int archs_command(const Args& args);
 // compile_commands.cpp: for clangd

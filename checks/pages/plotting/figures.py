@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from . import style
+from .floors import floor_figures
 from .heads import ROOT, Unusable
 from .launch import launch_figures
 from .layouts import layout_figures
@@ -25,7 +26,7 @@ def figures(r):
                    "banks": (data_banks(r), draw_banks), "banks-ldmatrix": (data_ldmatrix(r), draw_ldmatrix)}
     if r.profiles:
         all_figures["stalls"] = data_stalls(r), draw_stalls
-    return all_figures | layout_figures(r) | trace_figures(r) | wait_figures(r) | launch_figures(r) | map_figures(r)
+    return all_figures | layout_figures(r) | trace_figures(r) | wait_figures(r) | launch_figures(r) | floor_figures(r) | map_figures(r)
 
 
 def fingerprint(data, drawing):

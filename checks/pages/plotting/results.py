@@ -7,7 +7,7 @@ from .heads import ROOT, Unusable, map_heads, name_of
 
 RESULTS = ROOT / "writeups" / "results"
 SCHEMAS = {"bench": "bench-1", "predictions": "predictions-1", "profile": "profile-1", "resources": "resources-1", "plans": "plans-1",
-           "layouts": "layouts-1", "ldmatrix": "ldmatrix-1", "phases": "phases-1"}
+           "layouts": "layouts-1", "ldmatrix": "ldmatrix-1", "phases": "phases-1", "counted": "counted-1"}
 MAP_SCHEMA, TRACE_SCHEMA = "error-map-2", "trace-shared-1"
 WAITS_SCHEMA = "trace-waits-1"
 ACCEPTANCE = ["1,8,512,64", "1,8,512,64,causal", "2,8,2048,64", "2,8,2048,64,causal", "2,8,2048,128"]
@@ -44,6 +44,7 @@ class Results:
         # Small problems, with the stages that are made for them: a run of its own, later than the ladder's.
         self.small = max((load(p, "bench") for p in RESULTS.glob("small-*.json")), key=lambda b: b["date"], default=None)
         self.phases = [load(p, "phases") for p in sorted(RESULTS.glob("phases-*.json"))]
+        self.counted = load(RESULTS / "counters.json", "counted")
         self.resources = load(RESULTS / "resources.json", "resources")
         self.plans = load(RESULTS / "plans.json", "plans")
         self.predictions = load(RESULTS / "predictions.json", "predictions")

@@ -11,7 +11,7 @@
 namespace lab::cpu {
 namespace {
 
-constexpr unsigned BANKS = 32, BANK_BYTES = 4, SECTOR = 32;
+constexpr unsigned BANKS = 32, BANK_BYTES = 4, SECTOR = 32, WIDEST = 16;
 constexpr std::size_t SLOTS = 1024;  // of a warp's table of sites: a kernel has some hundreds
 
 bool has_shared(Counted what) {
@@ -137,6 +137,7 @@ void Counting::work_out(Site& site, const Open& open, const Open& second) {
   if (has_shared(site.what)) {
     cost.wavefronts = shared_wavefronts(open.mask, open.address.data(), site.bytes);
     cost.least = least_wavefronts(open.mask, site.bytes);
+    cost.unavoidable = site.bytes < WIDEST && site.what != Counted::cp_async ? cost.least : cost.wavefronts;
   }
   if (has_global(site.what) || site.what == Counted::cp_async)
     cost.sectors = global_sectors(open.mask, global, site.bytes);

@@ -70,6 +70,7 @@ void count(Block& block, Warp& warp, Counted what) {
     tally.wavefronts += shared_wavefronts((1u << ROWS) - 1, address, ROW_BYTES);
     ++tally.least;
   }
+  tally.unavoidable = tally.wavefronts;
   block.counting()->instruction(what, block.self().warp, call.pc, tally);
 }
 

@@ -128,7 +128,7 @@ void Warpgroups::count(const WgmmaCall& call, int first_warp) {
   for (int i = 0; i < WARPS; ++i) {
     tally.instructions = 1, tally.lanes = LANES, tally.multiplies = ROWS * K * std::uint64_t(call.n);
     tally.bytes = sizeof(half) * K * ((i == 0 ? std::uint64_t(call.n) : 0) + (call.a_registers ? 0 : ROWS));
-    tally.wavefronts = tally.least = tally.bytes / WAVEFRONT;
+    tally.wavefronts = tally.least = tally.unavoidable = tally.bytes / WAVEFRONT;
     block_.counting()->instruction(Counted::wgmma, first_warp + i, call.pc, tally);
   }
 }

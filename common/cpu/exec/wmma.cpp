@@ -124,6 +124,7 @@ void count_matrix(Block& block, const half* matrix, unsigned ldm, std::uintptr_t
     tally.wavefronts += shared_wavefronts(0xFF, address, 16);
     ++tally.least;
   }
+  tally.unavoidable = tally.wavefronts;
   block.counting()->instruction(Counted::wmma_load, block.self().warp, pc, tally);
 }
 
@@ -143,6 +144,7 @@ void count_accumulator(Block& block, const float* matrix, unsigned ldm, bool col
     tally.wavefronts += shared_wavefronts(0xFFFFFFFFu, address, bytes);
     tally.least += least_wavefronts(0xFFFFFFFFu, bytes);
   }
+  tally.unavoidable = tally.wavefronts;
   block.counting()->instruction(write ? Counted::shared_store : Counted::shared_load, block.self().warp, pc, tally);
 }
 

@@ -1,0 +1,51 @@
+"""What each stage takes, and what each unit of the machine needs for it at least, by the CPU execution's counts."""
+from .results import short, title
+from .style import BLACK, BLUE, GREEN, GREY, GRID, ORANGE, PURPLE, VERMILION, caption
+
+SHAPES = ["1,8,512,64", "2,8,2048,64"]
+UNITS = {"issue slots": (BLUE, "^"), "shared memory": (VERMILION, "s"), "exponentials": (GREEN, "D"), "tensor cores": (PURPLE, "v"), "L2": (ORANGE, "P")}
+
+
+def measured(r, stage, shape):
+    for run in (r.small, r.bench):
+        for case in run["cases"] if run else []:
+            if case["program"] == stage and case["shape"] == shape and case["status"] == "ok":
+                return case["figures"]["graph"]["median"]
+    return None
+
+
+def data_floors(r):
+    return {"source": r.source(), "floors": {shape: [[stage, measured(r, stage, shape), {roof["name"]: roof["us"] for roof in shapes[shape]["floor"]["roofs"]}]
+                                                     for stage, shapes in r.counted["stages"].items() if shape in shapes] for shape in SHAPES}}
+
+
+def draw_floors(plt, d):
+    figure, panels = plt.subplots(1, 2, figsize=(9.6, 7.2))
+    figure.subplots_adjust(left=0.06, right=0.985, top=0.93, bottom=0.19, wspace=0.17)
+    for axes, (shape, stages) in zip(panels, d["floors"].items()):
+        for y, (stage, time, roofs) in enumerate(stages):
+            least = max(roofs.values())
+            if time:
+                axes.plot([least, time], [y, y], color=GREY, linewidth=1.2, zorder=1)
+                axes.plot([time], [y], marker="o", markersize=7, color=BLACK, linestyle="")
+                axes.text(time * 1.18, y, f"{100 * least / time:.0f} %", fontsize=7, va="center")
+            for name, us in roofs.items():
+                colour, marker = UNITS[name]
+                axes.plot([us], [y], marker=marker, markersize=6, color=colour, markerfacecolor=colour if us == least else "none", linestyle="")
+        axes.set_xscale("log")
+        axes.set_yticks(range(len(stages)), [short(s) for s, *_ in stages], fontsize=8)
+        axes.set_ylim(len(stages) - 0.4, -0.7)
+        axes.set_xlabel("µs (log)")
+        axes.set_title(title(shape), fontsize=10)
+        axes.grid(True, axis="x", **GRID)
+    marks = [plt.Line2D([], [], color=BLACK, marker="o", markersize=7, linestyle="", label="measured")]
+    marks += [plt.Line2D([], [], color=colour, marker=marker, markersize=6, linestyle="", label=name) for name, (colour, marker) in UNITS.items()]
+    figure.legend(handles=marks, ncol=6, fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.105))
+    caption(figure, "The least time that each unit of an H200 needs for what the CPU execution counted (writeups/counters.md says at which rates), and the time measured. Filled: the unit that needs most; "
+                    "no kernel with these counts is faster. The grey line up to the measured time is what latencies, waits, sums and indices take; the number says how much of the time the floor is. "
+                    f"Measured: medians in a replayed CUDA graph. {d['source']}, and small-*.json for what it has.")
+    return figure
+
+
+def floor_figures(r):
+    return {"floors": (data_floors(r), draw_floors)} if r.counted else {}
