@@ -1,0 +1,42 @@
+// The referee of the elite loop: what a candidate must stand before one of its times counts. writeups/safeguards.md says
+// why each rule is there.
+#pragma once
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "checks/evolve/device.hpp"
+
+namespace lab::evolve {
+
+// Why a candidate is refused: the safeguard that caught it, and what it saw.
+struct Refused : std::runtime_error {
+  Refused(const std::string& safeguard, const std::string& seen)
+      : std::runtime_error(safeguard + ": " + seen), safeguard(safeguard) {}
+  std::string safeguard;
+};
+
+struct Plan {
+  int calls = 16;   // timed together, each with inputs of its own
+  int rounds = 9;   // of new inputs at new addresses
+  int sampled = 64;  // rows of each timed call that the oracle computes
+  std::uint64_t seed = 1;
+};
+// How many calls and rounds are good for a shape on this device.
+Plan plan_for(const Shape& shape, Device& device);
+
+struct Judged {
+  std::vector<double> us;  // a call, one figure a round; empty without a clock
+  std::size_t calls_checked = 0, rows_checked = 0;
+  double largest_part = 0;  // of the allowed error
+};
+
+// No attention of this shape takes less time on any GPU that the lab knows.
+double floor_us(const Shape& shape);
+
+// Throws Refused.
+Judged judge(Device& device, const Shape& shape, const Plan& plan);
+
+}  // namespace lab::evolve
