@@ -165,9 +165,12 @@ void Levers::read(const std::string& conf) {
 
 void Levers::check_against_kernel() {
   if (arguments_.empty()) throw BadInput(path_ + ": no line table:");
-  if (takes_.empty() || piece_of(takes_).values.size() != 1)
-    throw BadInput(path_ + ": no line takes: with one condition in braces");
-  place_of(piece_of(takes_).text, kernel_, path_ + ": takes");
+  if (!takes_.empty()) {
+    if (piece_of(takes_).values.size() != 1) throw BadInput(path_ + ": takes: has no condition in braces");
+    place_of(piece_of(takes_).text, kernel_, path_ + ": takes");
+  } else if (arguments_.size() > 1) {
+    throw BadInput(path_ + ": a table with arguments beside D needs a line takes:");
+  }
   for (const auto& row : table_of(kernel_, path_).rows)
     if (row.values.size() != arguments_.size())
       throw BadInput(path_ + ": table: has " + std::to_string(arguments_.size()) + " arguments, a row of kernel.cu " +
@@ -312,7 +315,7 @@ std::string Levers::with_values(const Setting& setting, const Shape& shape, cons
   std::string row = std::to_string(shape.D);
   for (std::size_t i = 1; i < arguments_.size(); ++i) row += ", " + setting.at(arguments_[i]);
   if (narrow) {
-    put(takes_, "true", path_ + ": takes");
+    if (!takes_.empty()) put(takes_, "true", path_ + ": takes");
     const std::string old = source.substr(table.at, table.size);
     all.push_back({table.at, table.size,
                    std::string(std::size_t(std::ranges::count(old, '\n')), '\n') + "stage_of<Launcher<Tile<" + row +

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int JUDGE_SECONDS = 60, JUDGE_SECONDS_ON_CPU = 600;
+constexpr int JUDGE_SECONDS = 20, JUDGE_SECONDS_ON_CPU = 600;
 constexpr int TURNS = 2;  // that a child and whom it would replace take, before it does
 
 // KEY=VALUE words, in which VALUE may be empty: make hands all of them over.
