@@ -8,6 +8,7 @@ namespace lab::desk {
 int search_command(const Args& args);
 int build_command(const Args& args);
 int run_command(const Args& args);
+int confirm_command(const Args& args);
 
 // adopt.cpp
 int adopt_command(const Args& args);

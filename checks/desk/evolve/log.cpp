@@ -95,6 +95,32 @@ std::string difference(const Setting& from, const Setting& to) {
   return text.empty() ? "as it is" : text;
 }
 
+Confirmation confirmation(const SearchLog& log, const std::vector<std::pair<std::string, std::string>>& machine,
+                          const std::vector<Candidate>& candidates, const std::vector<std::vector<double>>& turns) {
+  Json about = Json::object();
+  for (const auto& [key, value] : machine) about[key] = value;
+  Confirmation c;
+  c.json = "{\n  \"schema\": \"evolve-confirm-1\",\n";
+  for (const auto& [key, value] :
+       {std::pair("stage", log.stage), std::pair("shape", log.shape), std::pair("fitness", log.fitness)})
+    c.json += format("  \"%s\": %s,\n", key, one_line(value).c_str());
+  c.json += "  \"machine\": " + one_line(about) + ",\n  \"candidates\": [";
+  const double start = spread(turns.at(0)).median;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const Spread now = spread(turns.at(i));
+    Json j;
+    j["id"] = candidates[i].id, j["searched"] = candidates[i].time(), j["median"] = now.median;
+    j["of_start"] = now.median / start, j["turns"] = turns[i], j["levers"] = candidates[i].levers;
+    c.json += (i == 0 ? "\n    " : ",\n    ") + one_line(j, 6);
+    c.text += format("  %s  %9.3f %s (%.3f to %.3f), %.3f of the start; in the search %.3f; %s\n",
+                     candidates[i].id.c_str(), now.median, log.fitness == "time" ? "us" : "us by the model", now.p10,
+                     now.p90, now.median / start, candidates[i].time(),
+                     difference(candidates[0].levers, candidates[i].levers).c_str());
+  }
+  c.json += "\n  ]\n}\n";
+  return c;
+}
+
 std::string log_text(const SearchLog& log) {
   std::map<std::string, int> counts;
   for (const Candidate& c : log.candidates) ++counts[c.verdict];

@@ -28,4 +28,11 @@ std::string log_text(const SearchLog& log);
 // "N=96 SLOTS=5": the values in which two settings differ, as the second has them.
 std::string difference(const Setting& from, const Setting& to);
 
+// The start (first) and the elite measured once more, each a median a turn: evolve-confirm-1, and lines to read.
+struct Confirmation {
+  std::string json, text;
+};
+Confirmation confirmation(const SearchLog& log, const std::vector<std::pair<std::string, std::string>>& machine,
+                          const std::vector<Candidate>& candidates, const std::vector<std::vector<double>>& turns);
+
 }  // namespace lab::desk

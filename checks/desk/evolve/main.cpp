@@ -9,7 +9,8 @@ constexpr Command COMMANDS[] = {
     {"search", search_command, "search MAKE BACKEND STAGE [KEY=VALUE...]   builds and measures until the time is spent"},
     {"build", build_command, "build MAKE BACKEND STAGE [KEY=VALUE...]    a generation of candidates, where no GPU is"},
     {"run", run_command, "run MAKE BACKEND STAGE [KEY=VALUE...]      measures what is built"},
-    {"adopt", adopt_command, "adopt MAKE STAGE LOG [write]               the winner beside the stage and the peers"},
+    {"confirm", confirm_command, "confirm MAKE BACKEND STAGE [KEY=VALUE...]  the elite once more, in turns"},
+    {"adopt", adopt_command, "adopt MAKE STAGE LOG ROUNDS SHAPES [write] the winner beside the stage and the peers"},
 };
 
 }  // namespace

@@ -215,7 +215,40 @@ class Search {
     std::printf("%s%s\n", log_text(log_).c_str(), path_.c_str());
   }
 
-  int batch() const { return batch_; }
+  // The start and the elite once more, in turns and with other inputs than the search had: what of their gain holds.
+  void confirm(int rounds) {
+    if (log_.candidates.empty()) throw BadInput(path_ + " is not there, or holds no candidates: first make evolve");
+    std::vector<Candidate> some = {log_.candidates[0]};
+    for (const Candidate& c : elite_.members())
+      if (c.id != some[0].id) some.push_back(c);
+    std::vector<Proposal> to_build;
+    for (const Candidate& c : some) {
+      Proposal p;
+      p.candidate.id = c.id, p.candidate.levers = c.levers, p.source = levers_.narrowed(c.levers, shape_);
+      if (!fs::exists(program(c.id))) to_build.push_back(p);
+    }
+    build(to_build);
+    std::vector<std::vector<double>> turns(some.size());
+    judge_seed_ = 100000;  // not the search's
+    for (int round = 0; round < rounds; ++round)
+      for (std::size_t i = 0; i < some.size(); ++i) {
+        const std::size_t which = round % 2 ? some.size() - 1 - i : i;
+        Candidate again;
+        again.id = some[which].id;
+        referee(again);
+        if (again.right.value_or(false) && !timed_)
+          again.us = {model_of(program(again.id), log_.shape, dir(again.id) + "/counters.json")};
+        if (!again.right.value_or(false) || again.us.empty())
+          throw BadInput(again.id + " is " + again.verdict + " this time: " + again.reason);
+        turns[which].push_back(again.time());
+      }
+    const std::string path = fs::path(path_).replace_extension("").string() + "-confirm.json";
+    SearchLog now;
+    now.machine = {{"date", utc_time()}, {"commit", commit()}, {"gpu", timed_ ? gpu_field("name") : ""}};
+    const auto confirmed = confirmation(log_, now.machine, some, turns);
+    write_text(path, confirmed.json);
+    std::printf("%s%s\n", confirmed.text.c_str(), path.c_str());
+  }
 
  private:
   std::string dir(const std::string& id) const { return "build/" + backend_ + "/" + log_.stage + "/evolve-" + id; }
@@ -312,7 +345,7 @@ class Search {
   mutable int judge_seed_ = 0;
 };
 
-constexpr const char* USAGE = "MAKE BACKEND STAGE [shape=] [seed=] [minutes=] [generations=] [candidates=] [json=]";
+constexpr const char* USAGE = "MAKE BACKEND STAGE [shape=] [seed=] [minutes=] [generations=] [candidates=] [rounds=] [json=]";
 
 }  // namespace
 
@@ -341,6 +374,16 @@ int build_command(const Args& args) {
   std::printf("%zu candidates built, %zu do not compile, %zu refused before: build/%s/%s/evolve-*\n", built, broken,
               refused, args[1].c_str(), args[2].c_str());
   return built > 0 ? 0 : 1;
+}
+
+int confirm_command(const Args& args) {
+  expect_args(args, 3, 20, USAGE);
+  const Words words(args, 3);
+  Search search(args, words);
+  leave_signals_to_run_limited();
+  search.resume();
+  search.confirm(words.whole("rounds", 6, 1000));
+  return 0;
 }
 
 int run_command(const Args& args) {
