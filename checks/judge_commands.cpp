@@ -1,4 +1,5 @@
-// The commands of `judge`: what the elite loop asks of a candidate. A program of its own, for it is linked for every one.
+// The commands of `judge`: what the elite loop asks of a candidate. A program of its own, for it is linked for every
+// one.
 #include "checks/commands.hpp"
 
 namespace lab {

@@ -1,5 +1,6 @@
 // judge shape=B,H,S,D[,causal] [seed=N]: what the referee says of the linked kernel, for build/desk-evolve. Lines
-// "KEY VALUE...": us (a figure a round), calls, rows, smem, kernel; or one line "refused SAFEGUARD: WHAT", and status 1.
+// "KEY VALUE...": us (a figure a round), calls, rows, smem, kernel; or one line "refused SAFEGUARD: WHAT", and
+// status 1.
 #include <cstdio>
 
 #include "checks/bench/bench_samples.hpp"

@@ -17,14 +17,12 @@ namespace {
 // and its clock goes to 1980), and less than any launch takes.
 constexpr double MOST_FLOP_PER_US = 989e6 * 1980 / 1830, LEAST_LAUNCH_US = 0.5;
 
-constexpr std::size_t GUARD = 512;          // canaries before, between and behind tensors, in elements
-constexpr std::size_t STEP = 128;           // elements by which addresses move from round to round: 256 bytes
-constexpr double LONGEST_TIMED_US = 4000;   // of a round's calls together
+constexpr std::size_t GUARD = 512;         // canaries before, between and behind tensors, in elements
+constexpr std::size_t STEP = 128;          // elements by which addresses move from round to round: 256 bytes
+constexpr double LONGEST_TIMED_US = 4000;  // of a round's calls together
 constexpr double LONGEST_WAIT_SECONDS = 20;
 
-std::string text_of(const Shape& s) {
-  return format("(%d,%d,%d,%d)%s", s.B, s.H, s.S, s.D, s.causal ? " causal" : "");
-}
+std::string text_of(const Shape& s) { return format("(%d,%d,%d,%d)%s", s.B, s.H, s.S, s.D, s.causal ? " causal" : ""); }
 
 // Tensors of several calls in one piece of memory, with canaries wherever no tensor is.
 class Arena {
@@ -96,8 +94,9 @@ class Referee {
 
  private:
   void launch(const Arena& arena, int call, const Shape& shape) {
-    const AttentionArgs args{arena.tensor(call, 0), arena.tensor(call, 1), arena.tensor(call, 2),
-                             arena.tensor(call, 3), shape, float(default_scale(shape.D)), device_.stream()};
+    const AttentionArgs args{
+        arena.tensor(call, 0),         arena.tensor(call, 1), arena.tensor(call, 2), arena.tensor(call, 3), shape,
+        float(default_scale(shape.D)), device_.stream()};
     const cudaError_t error = stage().launch(args), last = cudaGetLastError();
     if (error == cudaSuccess && last == cudaSuccess) return;
     const std::string message = take_exec_report().message;
@@ -151,8 +150,8 @@ class Referee {
                              when.c_str()));
     for (std::size_t r = 0; r < rows.size(); ++r) {
       const std::size_t head = std::size_t(rows[r].head), row = std::size_t(rows[r].first);
-      const RowError bound = row_error(shape.D, visible_keys(shape, int(row)),
-                                       scale * right.q_norm[r] * right.k_norm[head], half_p);
+      const RowError bound =
+          row_error(shape.D, visible_keys(shape, int(row)), scale * right.q_norm[r] * right.k_norm[head], half_p);
       for (std::size_t c = 0; c < D; ++c) {
         const double got = to_float(out[(head * std::size_t(shape.S) + row) * D + c]), ref = right.out[r * D + c];
         const double allowed = allowed_error(bound, std::abs(ref), right.mean_abs_v[r * D + c], right.v_max[head]);
@@ -202,9 +201,7 @@ class Referee {
     for (int round = 0; round < plan_.rounds; ++round) {
       timed.guard(), timed.move_to(round);
       for (int call = 0; call < plan_.calls; ++call) fill(timed, call, elements);
-      const auto call = [&](const Arena& arena) {
-        return [&](int i) { launch(arena, i, shape_); };
-      };
+      const auto call = [&](const Arena& arena) { return [&](int i) { launch(arena, i, shape_); }; };
       std::string complaint;
       const auto batch = device_.gather(plan_.calls, call(timed), complaint);
       if (!complaint.empty()) throw Refused("stream", complaint);
@@ -231,7 +228,8 @@ class Referee {
                                 cudaMemcpyDeviceToDevice),
                      "cudaMemcpy");
       check_cuda(cudaDeviceSynchronize(), "cudaMemcpy");
-      last = device_.gather(plan_.calls, [&](int i) { launch(again, plan_.calls - 1 - i, shape_); }, complaint);
+      last = device_.gather(
+          plan_.calls, [&](int i) { launch(again, plan_.calls - 1 - i, shape_); }, complaint);
       if (!complaint.empty()) throw Refused("stream", complaint);
       for (int i = 0; i < plan_.calls; ++i) again.poison(i);
       (void)last->run();
@@ -241,8 +239,8 @@ class Referee {
       judged_.calls_checked += std::size_t(plan_.calls);
       if (us) judged_.us.push_back(*us);
       if (us && *us < floor_us(shape_))
-        throw Refused("roofline", format("%.3f us a call, and no GPU of the lab can do it below %.3f", *us,
-                                         floor_us(shape_)));
+        throw Refused("roofline",
+                      format("%.3f us a call, and no GPU of the lab can do it below %.3f", *us, floor_us(shape_)));
     }
   }
 

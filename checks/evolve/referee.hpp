@@ -1,5 +1,5 @@
-// The referee of the elite loop: what a candidate must stand before one of its times counts. writeups/safeguards.md says
-// why each rule is there.
+// The referee of the elite loop: what a candidate must stand before one of its times counts. writeups/safeguards.md
+// says why each rule is there.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -19,8 +19,8 @@ struct Refused : std::runtime_error {
 };
 
 struct Plan {
-  int calls = 16;   // timed together, each with inputs of its own
-  int rounds = 9;   // of new inputs at new addresses
+  int calls = 16;    // timed together, each with inputs of its own
+  int rounds = 9;    // of new inputs at new addresses
   int sampled = 64;  // rows of each timed call that the oracle computes
   std::uint64_t seed = 1;
 };

@@ -43,7 +43,8 @@ Adoption adoption_of(const BenchRun& run, const std::string& stage, const std::s
   if (!seen)
     result.lines.push_back("not adopted: " + searched + " is not among the shapes that were timed");
   else if (gain < MUST_GAIN)
-    result.lines.push_back(format("not adopted: %s gains %.1f %%, and 3 %% are asked for", searched.c_str(), 100 * gain));
+    result.lines.push_back(
+        format("not adopted: %s gains %.1f %%, and 3 %% are asked for", searched.c_str(), 100 * gain));
   else if (!loss.empty())
     result.lines.push_back("not adopted: " + loss);
   else

@@ -1,4 +1,5 @@
-// What a candidate is worth: built, judged by the referee, and timed on a GPU; without one, a model stands for the time.
+// What a candidate is worth: built, judged by the referee, and timed on a GPU; without one, a model stands for the
+// time.
 #pragma once
 #include <string>
 #include <vector>

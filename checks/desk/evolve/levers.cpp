@@ -317,9 +317,9 @@ std::string Levers::with_values(const Setting& setting, const Shape& shape, cons
   if (narrow) {
     if (!takes_.empty()) put(takes_, "true", path_ + ": takes");
     const std::string old = source.substr(table.at, table.size);
-    all.push_back({table.at, table.size,
-                   std::string(std::size_t(std::ranges::count(old, '\n')), '\n') + "stage_of<Launcher<Tile<" + row +
-                       ">>>"});
+    all.push_back(
+        {table.at, table.size,
+         std::string(std::size_t(std::ranges::count(old, '\n')), '\n') + "stage_of<Launcher<Tile<" + row + ">>>"});
   } else {
     bool found = false;
     for (const auto& r : table.rows) {

@@ -112,10 +112,10 @@ Confirmation confirmation(const SearchLog& log, const std::vector<std::pair<std:
     j["id"] = candidates[i].id, j["searched"] = candidates[i].time(), j["median"] = now.median;
     j["of_start"] = now.median / start, j["turns"] = turns[i], j["levers"] = candidates[i].levers;
     c.json += (i == 0 ? "\n    " : ",\n    ") + one_line(j, 6);
-    c.text += format("  %s  %9.3f %s (%.3f to %.3f), %.3f of the start; in the search %.3f; %s\n",
-                     candidates[i].id.c_str(), now.median, log.fitness == "time" ? "us" : "us by the model", now.p10,
-                     now.p90, now.median / start, candidates[i].time(),
-                     difference(candidates[0].levers, candidates[i].levers).c_str());
+    c.text +=
+        format("  %s  %9.3f %s (%.3f to %.3f), %.3f of the start; in the search %.3f; %s\n", candidates[i].id.c_str(),
+               now.median, log.fitness == "time" ? "us" : "us by the model", now.p10, now.p90, now.median / start,
+               candidates[i].time(), difference(candidates[0].levers, candidates[i].levers).c_str());
   }
   c.json += "\n  ]\n}\n";
   return c;

@@ -6,7 +6,8 @@ namespace lab::desk {
 namespace {
 
 constexpr Command COMMANDS[] = {
-    {"search", search_command, "search MAKE BACKEND STAGE [KEY=VALUE...]   builds and measures until the time is spent"},
+    {"search", search_command,
+     "search MAKE BACKEND STAGE [KEY=VALUE...]   builds and measures until the time is spent"},
     {"build", build_command, "build MAKE BACKEND STAGE [KEY=VALUE...]    a generation of candidates, where no GPU is"},
     {"run", run_command, "run MAKE BACKEND STAGE [KEY=VALUE...]      measures what is built"},
     {"confirm", confirm_command, "confirm MAKE BACKEND STAGE [KEY=VALUE...]  the elite once more, in turns"},

@@ -185,8 +185,7 @@ class Search {
     if (fs::exists(stage_dir))
       for (const auto& entry : fs::directory_iterator(stage_dir)) {
         const std::string name = entry.path().filename().string();
-        if (!name.starts_with("evolve-") || !fs::exists(entry.path() / "judge") ||
-            !fs::exists(entry.path() / "levers"))
+        if (!name.starts_with("evolve-") || !fs::exists(entry.path() / "judge") || !fs::exists(entry.path() / "levers"))
           continue;
         Proposal p;
         p.candidate.id = name.substr(7);
@@ -276,8 +275,8 @@ class Search {
   // What the stage itself takes for the shape.
   Setting own() const {
     if (levers_.rows(shape_).size() == 1) return levers_.rows(shape_)[0];
-    for (const std::string& lab : {"build/" + backend_ + "/" + log_.stage + "/fixed/lab",
-                                   "build/cpu/" + log_.stage + "/fixed/lab"}) {
+    for (const std::string& lab :
+         {"build/" + backend_ + "/" + log_.stage + "/fixed/lab", "build/cpu/" + log_.stage + "/fixed/lab"}) {
       if (!fs::exists(lab)) continue;
       Argv argv = {lab, "plan"};
       for (const int n : {shape_.B, shape_.H, shape_.S, shape_.D}) argv.push_back(std::to_string(n));
@@ -345,7 +344,8 @@ class Search {
   mutable int judge_seed_ = 0;
 };
 
-constexpr const char* USAGE = "MAKE BACKEND STAGE [shape=] [seed=] [minutes=] [generations=] [candidates=] [rounds=] [json=]";
+constexpr const char* USAGE =
+    "MAKE BACKEND STAGE [shape=] [seed=] [minutes=] [generations=] [candidates=] [rounds=] [json=]";
 
 }  // namespace
 

@@ -56,8 +56,8 @@ class Cpu final : public Device {
     const Tensor tq(values(q), size), tk(values(k), size), tv(values(v), size);
     std::vector<fp16> absolute(tv.begin(), tv.end());
     for (fp16& x : absolute) x.bits &= 0x7FFF;
-    OracleRows right{attention(shape, scale, tq, tk, tv, rows), attention(shape, scale, tq, tk, absolute, rows), {},
-                     {}, {}};
+    OracleRows right{
+        attention(shape, scale, tq, tk, tv, rows), attention(shape, scale, tq, tk, absolute, rows), {}, {}, {}};
     const auto norm = [&](const Tensor& tensor, std::size_t row) {
       double squares = 0;
       for (std::size_t c = 0; c < D; ++c)
