@@ -18,7 +18,7 @@ GOALS += exercise predict try watch hint solution reset grade check-exercises
 GOALS += bench bench-cpu peers profile phases probe-wmma probe-mma probe-wgmma
 INNER_GOALS := test-builds sanitized tested-arm64
 GPU_GOALS := bench profile phases probe-wmma probe-mma probe-wgmma
-GOALS += evolve evolve-build evolve-run evolve-confirm evolve-adopt
+GOALS += check-evolve evolve evolve-build evolve-run evolve-confirm evolve-adopt
 INNER_GOALS += evolve-labs
 GPU_GOALS += evolve-adopt
 NO_BUG_GOALS := bench-cpu profile phases
@@ -176,6 +176,9 @@ evolve-confirm: $(EVOLVE) $(FIXED_LAB)
 evolve-adopt: $(EVOLVE) $(RECORDS)
 	$(one_stage)$(works)@$< adopt '$(MAKE)' $(STAGE) $(call quote,$(json)) $(call quote,$(or $(rounds),3)) $(call quote,$(shape)) \
 	  $(if $(filter 1,$(fix)),write)
+# The referee of the loop: every cheater in checks/evolve/cheaters must be refused, with its reason.
+check-evolve: $(EVOLVE)
+	@$< cheaters '$(MAKE)' $(backend)
 evolve-labs: $(foreach id,$(only),$(B)/$(STAGE)/evolve-$(id)/judge)
 
 # Figures and tables from what is committed under writeups/results/: no GPU. The check needs nothing but Python itself.

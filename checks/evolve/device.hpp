@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,13 @@ struct OracleRows {
   std::vector<double> out, mean_abs_v;  // [rows][D]
   std::vector<double> q_norm;           // [rows]
   std::vector<double> k_norm, v_max;    // [heads]: the longest key, the largest |v|
+};
+
+// Why a candidate is refused: the safeguard that caught it, and what it saw.
+struct Refused : std::runtime_error {
+  Refused(const std::string& safeguard, const std::string& seen)
+      : std::runtime_error(safeguard + ": " + seen), safeguard(safeguard) {}
+  std::string safeguard;
 };
 
 // Calls of the candidate that run in one go, as often as asked.
@@ -44,9 +52,9 @@ class Device {
   virtual std::vector<std::uint64_t> digests(const std::vector<const half*>& tensors, std::size_t size) = 0;
   virtual OracleRows oracle(const Shape& shape, double scale, const half* q, const half* k, const half* v,
                             const std::vector<RowBlock>& rows) = 0;
-  // Gathers what `call(0)` to `call(calls - 1)` launch on stream(). `complaint` says what is wrong with it: a call that
-  // launched nothing, or elsewhere; "" if nothing is.
-  virtual std::unique_ptr<Batch> gather(int calls, const std::function<void(int)>& call, std::string& complaint) = 0;
+  // Gathers what `call(0)` to `call(calls - 1)` launch on stream(). Throws Refused, then or when it runs, where a call
+  // launches nothing, or elsewhere.
+  virtual std::unique_ptr<Batch> gather(int calls, const std::function<void(int)>& call) = 0;
   // What a candidate has changed of the device's settings, such as an L2 that keeps; "" if nothing.
   virtual std::string settings_changed() = 0;
 };

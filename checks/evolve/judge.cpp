@@ -21,7 +21,7 @@ int judge_command(std::span<char*> args) {
   try {
     const LaunchPlan launch = stage().plan(shapes[0]);
     std::printf("smem %zu\nkernel %s\n", launch.smem(), launch.kernel.c_str());
-    const evolve::Judged judged = evolve::judge(*device, shapes[0], plan);
+    const evolve::Judged judged = evolve::judge(*device, stage(), shapes[0], plan);
     std::printf("calls %zu\nrows %zu\n", judged.calls_checked, judged.rows_checked);
     if (!judged.us.empty()) {
       std::printf("us");

@@ -8,7 +8,6 @@
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/tolerance.hpp"
 #include "common/backend.hpp"
-#include "common/stage.hpp"
 
 namespace lab::evolve {
 namespace {
@@ -80,8 +79,8 @@ class Arena {
 
 class Referee {
  public:
-  Referee(Device& device, const Shape& shape, const Plan& plan)
-      : device_(device), shape_(shape), plan_(plan), seed_(plan.seed * 1000003) {}
+  Referee(Device& device, const StageInfo& candidate, const Shape& shape, const Plan& plan)
+      : device_(device), candidate_(candidate), shape_(shape), plan_(plan), seed_(plan.seed * 1000003) {}
 
   Judged judge() {
     correctness("before it is timed");
@@ -97,7 +96,7 @@ class Referee {
     const AttentionArgs args{
         arena.tensor(call, 0),         arena.tensor(call, 1), arena.tensor(call, 2), arena.tensor(call, 3), shape,
         float(default_scale(shape.D)), device_.stream()};
-    const cudaError_t error = stage().launch(args), last = cudaGetLastError();
+    const cudaError_t error = candidate_.launch(args), last = cudaGetLastError();
     if (error == cudaSuccess && last == cudaSuccess) return;
     const std::string message = take_exec_report().message;
     throw Refused("launch", std::string(cudaGetErrorName(error != cudaSuccess ? error : last)) +
@@ -137,7 +136,7 @@ class Referee {
     const double scale = default_scale(shape.D);
     const OracleRows right =
         device_.oracle(shape, scale, arena.tensor(call, 0), arena.tensor(call, 1), arena.tensor(call, 2), rows);
-    const bool half_p = stage().plan(shape).half_p;
+    const bool half_p = candidate_.plan(shape).half_p;
     const std::size_t D = std::size_t(shape.D);
     std::vector<fp16> out(shape_.elements());
     check_cuda(cudaMemcpy(out.data(), arena.tensor(call, 3), out.size() * sizeof(half), cudaMemcpyDeviceToHost),
@@ -202,9 +201,7 @@ class Referee {
       timed.guard(), timed.move_to(round);
       for (int call = 0; call < plan_.calls; ++call) fill(timed, call, elements);
       const auto call = [&](const Arena& arena) { return [&](int i) { launch(arena, i, shape_); }; };
-      std::string complaint;
-      const auto batch = device_.gather(plan_.calls, call(timed), complaint);
-      if (!complaint.empty()) throw Refused("stream", complaint);
+      const auto batch = device_.gather(plan_.calls, call(timed));
       for (int i = 0; i < plan_.calls; ++i) timed.poison(i);
       if (last) (void)last->run(), (void)last->run();
       const auto inputs = device_.digests(timed.tensors(0, 3), elements);
@@ -228,9 +225,7 @@ class Referee {
                                 cudaMemcpyDeviceToDevice),
                      "cudaMemcpy");
       check_cuda(cudaDeviceSynchronize(), "cudaMemcpy");
-      last = device_.gather(
-          plan_.calls, [&](int i) { launch(again, plan_.calls - 1 - i, shape_); }, complaint);
-      if (!complaint.empty()) throw Refused("stream", complaint);
+      last = device_.gather(plan_.calls, [&](int i) { launch(again, plan_.calls - 1 - i, shape_); });
       for (int i = 0; i < plan_.calls; ++i) again.poison(i);
       (void)last->run();
       finish("while it was repeated");
@@ -245,6 +240,7 @@ class Referee {
   }
 
   Device& device_;
+  const StageInfo& candidate_;
   Shape shape_;
   Plan plan_;
   std::uint64_t seed_;
@@ -272,6 +268,8 @@ Plan plan_for(const Shape& shape, Device& device) {
   return plan;
 }
 
-Judged judge(Device& device, const Shape& shape, const Plan& plan) { return Referee(device, shape, plan).judge(); }
+Judged judge(Device& device, const StageInfo& candidate, const Shape& shape, const Plan& plan) {
+  return Referee(device, candidate, shape, plan).judge();
+}
 
 }  // namespace lab::evolve

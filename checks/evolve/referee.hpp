@@ -2,21 +2,13 @@
 // says why each rule is there.
 #pragma once
 #include <cstdint>
-#include <optional>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "checks/evolve/device.hpp"
+#include "common/stage.hpp"
 
 namespace lab::evolve {
-
-// Why a candidate is refused: the safeguard that caught it, and what it saw.
-struct Refused : std::runtime_error {
-  Refused(const std::string& safeguard, const std::string& seen)
-      : std::runtime_error(safeguard + ": " + seen), safeguard(safeguard) {}
-  std::string safeguard;
-};
 
 struct Plan {
   int calls = 16;    // timed together, each with inputs of its own
@@ -37,6 +29,6 @@ struct Judged {
 double floor_us(const Shape& shape);
 
 // Throws Refused.
-Judged judge(Device& device, const Shape& shape, const Plan& plan);
+Judged judge(Device& device, const StageInfo& candidate, const Shape& shape, const Plan& plan);
 
 }  // namespace lab::evolve

@@ -10,6 +10,9 @@ int build_command(const Args& args);
 int run_command(const Args& args);
 int confirm_command(const Args& args);
 
+// cheaters.cpp
+int cheaters_command(const Args& args);
+
 // adopt.cpp
 int adopt_command(const Args& args);
 

@@ -14,6 +14,9 @@ void read_build_log(Candidate& candidate, const std::string& log, bool built);
 // What `judge` printed and how it ended, into the candidate.
 void read_judge(Candidate& candidate, const std::string& out, int status, bool timed_out);
 
+// Whether it is refused, and by a safeguard among `predicted`: "oracle, canaries or stream".
+bool caught_as_predicted(const Candidate& candidate, const std::string& predicted);
+
 // Microseconds of the shape by the CPU execution's counts of `program`, a candidate's judge: the floor of `counters`
 // where the program has that command, else by modelled_us. Nothing is measured, whatever it says.
 double model_of(const std::string& program, const std::string& shape, const std::string& scratch);

@@ -11,6 +11,7 @@ constexpr Command COMMANDS[] = {
     {"build", build_command, "build MAKE BACKEND STAGE [KEY=VALUE...]    a generation of candidates, where no GPU is"},
     {"run", run_command, "run MAKE BACKEND STAGE [KEY=VALUE...]      measures what is built"},
     {"confirm", confirm_command, "confirm MAKE BACKEND STAGE [KEY=VALUE...]  the elite once more, in turns"},
+    {"cheaters", cheaters_command, "cheaters MAKE BACKEND                      the referee must refuse every one"},
     {"adopt", adopt_command, "adopt MAKE STAGE LOG ROUNDS SHAPES [write] the winner beside the stage and the peers"},
 };
 

@@ -5,6 +5,8 @@
 #include <cmath>
 
 #include "checks/acceptance/format.hpp"
+#include "common/backend.hpp"
+#include "common/cpu/exec/launch.hpp"
 #include "common/fp16.hpp"
 #include "reference/inputs.hpp"
 
@@ -13,11 +15,28 @@ namespace {
 
 const fp16* values(const half* from) { return reinterpret_cast<const fp16*>(from); }
 
+// A stream of its own, so that who launches elsewhere is seen; on the CPU it is a name and nothing else.
+cudaStream_t own_stream() {
+  static char name;
+  return reinterpret_cast<cudaStream_t>(&name);
+}
+
 class CallsBatch final : public Batch {
  public:
   CallsBatch(int calls, std::function<void(int)> call) : calls_(calls), call_(std::move(call)) {}
   std::optional<double> run() override {
-    for (int i = 0; i < calls_; ++i) call_(i);
+    std::uint64_t each = 0;
+    for (int i = 0; i < calls_; ++i) {
+      const std::uint64_t here = cpu::launches_on(own_stream()), all = cpu::launches();
+      call_(i);
+      const std::uint64_t own = cpu::launches_on(own_stream()) - here;
+      if (own == 0 || cpu::launches() - all != own)
+        throw Refused("stream", format("call %d launched %llu kernels on the stream that it was given, %llu elsewhere",
+                                       i, static_cast<unsigned long long>(own),
+                                       static_cast<unsigned long long>(cpu::launches() - all - own)));
+      if (i == 0) each = own;
+      if (own != each) throw Refused("stream", format("call %d launched another number of kernels than the first", i));
+    }
     return std::nullopt;
   }
 
@@ -28,7 +47,12 @@ class CallsBatch final : public Batch {
 
 class Cpu final : public Device {
  public:
-  cudaStream_t stream() override { return nullptr; }
+  Cpu() {
+    ExecOptions options = exec_options();
+    options.check = can_check();  // races, and what lies outside of what was asked for
+    set_exec_options(options);
+  }
+  cudaStream_t stream() override { return own_stream(); }
   std::size_t l2_bytes() override { return 0; }
   std::size_t free_bytes() override { return std::size_t(1) << 30; }
   bool has_clock() override { return false; }
@@ -78,11 +102,15 @@ class Cpu final : public Device {
     return right;
   }
 
-  std::unique_ptr<Batch> gather(int calls, const std::function<void(int)>& call, std::string&) override {
+  std::unique_ptr<Batch> gather(int calls, const std::function<void(int)>& call) override {
     return std::make_unique<CallsBatch>(calls, call);
   }
 
-  std::string settings_changed() override { return ""; }
+  std::string settings_changed() override {
+    std::size_t persisting = 0;
+    cudaDeviceGetLimit(&persisting, cudaLimitPersistingL2CacheSize);
+    return persisting == 0 ? "" : format("it has set %zu bytes of the L2 aside to persist", persisting);
+  }
 };
 
 }  // namespace

@@ -89,23 +89,20 @@ class Gpu final : public Device {
     return {fetched(out), fetched(mean), fetched(q_norm), fetched(k_norm), fetched(v_max)};
   }
 
-  std::unique_ptr<Batch> gather(int calls, const std::function<void(int)>& call, std::string& complaint) override {
+  std::unique_ptr<Batch> gather(int calls, const std::function<void(int)>& call) override {
     check_cuda(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-    std::size_t before = 0;
+    std::size_t each = 0;
     for (int i = 0; i < calls; ++i) {
       call(i);
       const std::size_t now = nodes();
-      if (now == before && complaint.empty())
-        complaint = format("call %d launched nothing on the stream that it was given", i);
-      if (i > 0 && now != before * std::size_t(i + 1) / std::size_t(i) && complaint.empty())
-        complaint = format("call %d launched another number of kernels than the ones before it", i);
-      before = now;
+      if (i == 0) each = now;
+      if (each == 0) throw Refused("stream", format("call %d launched nothing on the stream that it was given", i));
+      if (now != each * std::size_t(i + 1))
+        throw Refused("stream", format("call %d launched another number of kernels than the first", i));
     }
     cudaGraph_t graph = nullptr;
-    const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
-    if (ended != cudaSuccess && complaint.empty())
-      complaint = std::string("what it launched elsewhere is not waited for: ") + cudaGetErrorName(ended);
-    if (!complaint.empty()) return nullptr;
+    if (const cudaError_t ended = cudaStreamEndCapture(stream_, &graph); ended != cudaSuccess)
+      throw Refused("stream", std::string("what it launched elsewhere is not waited for: ") + cudaGetErrorName(ended));
     return std::make_unique<GraphBatch>(graph, calls, watch_, stream_);
   }
 
