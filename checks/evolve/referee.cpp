@@ -80,7 +80,13 @@ class Arena {
 class Referee {
  public:
   Referee(Device& device, const StageInfo& candidate, const Shape& shape, const Plan& plan)
-      : device_(device), candidate_(candidate), shape_(shape), plan_(plan), seed_(plan.seed * 1000003) {}
+      : device_(device),
+        candidate_(candidate),
+        shape_(shape),
+        plan_(plan),
+        seed_(plan.seed * 1000003),
+        timed_(plan.calls, shape.elements(), plan.rounds),
+        again_(plan.calls, shape.elements(), plan.rounds) {}
 
   Judged judge() {
     correctness("before it is timed");
@@ -195,7 +201,7 @@ class Referee {
 
   void rounds() {
     const std::size_t elements = shape_.elements();
-    Arena timed(plan_.calls, elements, plan_.rounds), again(plan_.calls, elements, plan_.rounds);
+    Arena &timed = timed_, &again = again_;
     std::unique_ptr<Batch> last;  // runs untimed before each round, so that the clock is up
     for (int round = 0; round < plan_.rounds; ++round) {
       timed.guard(), timed.move_to(round);
@@ -244,6 +250,7 @@ class Referee {
   Shape shape_;
   Plan plan_;
   std::uint64_t seed_;
+  Arena timed_, again_;  // there from the beginning: nothing else has ever lain at their addresses
   Judged judged_;
 };
 

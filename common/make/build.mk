@@ -201,7 +201,7 @@ $(B)/liblab.a $(B)/libtest.a:
 	@rm -f $@; ar rcs $@ $^
 
 # The unit tests.
-$(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(DESK_LIB) $(LAB_LIBS)
+$(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(filter %/referee.o %/device.o,$(JUDGE_OBJ)) $(DESK_LIB) $(LAB_LIBS)
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
 
 PROBE := build/gpu/probe_wmma
