@@ -18,8 +18,12 @@ GOALS += exercise predict try watch hint solution reset grade check-exercises
 GOALS += bench bench-cpu peers profile phases probe-wmma probe-mma probe-wgmma
 INNER_GOALS := test-builds sanitized tested-arm64
 GPU_GOALS := bench profile phases probe-wmma probe-mma probe-wgmma
+GOALS += check-evolve evolve evolve-build evolve-run evolve-confirm evolve-adopt
+INNER_GOALS += evolve-labs
+GPU_GOALS += evolve-adopt
 NO_BUG_GOALS := bench-cpu profile phases
 WORDS := stage bug backend full turns q k v out causal scale seconds seed cases case check only shape rounds json sample new fix n say give-up lines
+WORDS += minutes generations candidates
 TOOL_WORDS := JOBS CXX CXXFLAGS HOST_CXX NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE ARM64 MAKE MAKEFLAGS SHELL
 include common/make/words.mk
 
@@ -157,6 +161,25 @@ profile: $(RECORDS) $(FIXED_LAB)
 PHASE_LABS := $(foreach p,$(basename $(notdir $(wildcard stages/$(STAGE)/phases/*.patch))),$(call lab_of,$(STAGE),phase-$(p)))
 phases: $(RECORDS) $(FIXED_LAB) $(PHASE_LABS)
 	$(one_stage)$(works)@$< phases '$(or $(shape),1,8,512,64)' '$(json)' $(filter %/lab,$^)
+
+# The elite loop over a stage's levers.conf: an elite of three, two levers a child. evolve-build builds candidates where there is no
+# GPU, evolve-run measures them where one is; evolve-confirm measures the elite once more, in turns; evolve-adopt holds a log's winner against the stage and the peers.
+EVOLVE_WORDS = $(foreach w,shape seed minutes generations candidates rounds json,$(call quote,$(w)=$($(w))))
+evolve: $(EVOLVE) $(FIXED_LAB)
+	$(one_stage)$(works)@$< search '$(MAKE)' $(backend) $(STAGE) $(EVOLVE_WORDS)
+evolve-build: $(EVOLVE) $(if $(STAGE),$(if $(BROKEN),,build/cpu/$(STAGE)/fixed/lab))
+	$(one_stage)$(works)@$< build '$(MAKE)' gpu $(STAGE) $(EVOLVE_WORDS)
+evolve-run: $(EVOLVE) $(FIXED_LAB)
+	$(one_stage)$(works)@$< run '$(MAKE)' $(backend) $(STAGE) $(EVOLVE_WORDS)
+evolve-confirm: $(EVOLVE) $(FIXED_LAB)
+	$(one_stage)$(works)@$< confirm '$(MAKE)' $(backend) $(STAGE) $(EVOLVE_WORDS)
+evolve-adopt: $(EVOLVE) $(RECORDS)
+	$(one_stage)$(works)@$< adopt '$(MAKE)' $(STAGE) $(call quote,$(json)) $(call quote,$(or $(rounds),3)) $(call quote,$(shape)) \
+	  $(if $(filter 1,$(fix)),write)
+# The referee of the loop: every cheater in checks/evolve/cheaters must be refused, with its reason.
+check-evolve: $(EVOLVE)
+	@$< cheaters '$(MAKE)' $(backend)
+evolve-labs: $(foreach id,$(only),$(B)/$(STAGE)/evolve-$(id)/judge)
 
 # Figures and tables from what is committed under writeups/results/: no GPU. The check needs nothing but Python itself.
 plots: .venv/ready

@@ -54,7 +54,7 @@ cudaError_t launch(const char* kernel_name, void (*kernel)(Params...), dim3 grid
   }
   return error;
 #else
-  (void)stream;  // the CPU runs a launch to its end before it returns; errors wait for the synchronisation
+  cpu::count_launch(stream);  // the CPU runs a launch to its end before it returns; errors wait for the synchronisation
   return cpu::launch({kernel_name, reinterpret_cast<const void*>(kernel), grid, block, smem},
                      [=] { kernel(static_cast<Params>(args)...); });
 #endif
@@ -102,7 +102,7 @@ cudaError_t launch_with(const LaunchExtras& extras, const char* kernel_name, voi
                        std::to_string(smem) + " B of dynamic shared memory");
   return error;
 #else
-  (void)stream;
+  cpu::count_launch(stream);
   return cpu::launch({kernel_name, reinterpret_cast<const void*>(kernel), grid, block, smem, extras.cluster},
                      [=] { kernel(static_cast<Params>(args)...); });
 #endif

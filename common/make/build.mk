@@ -57,23 +57,29 @@ LIBS += $(if $(ARM64),-static -Lbuild/arm64/sysroot/usr/lib/aarch64-linux-gnu)
 BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
 endif
 LIB_SRC := $(BACKEND_SRC) $(filter-out common/build_info.cpp,$(wildcard common/*.cpp)) $(wildcard reference/*.cpp) \
-  $(filter-out checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp %_commands.cpp,$(wildcard checks/*.cpp checks/*/*.cpp)) checks/desk/patch.cpp
+  $(filter-out checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp checks/evolve/% %_commands.cpp,$(wildcard checks/*.cpp checks/*/*.cpp)) checks/desk/patch.cpp
 # What a stage's test is made of on the CPU: a program of its own, `tester`, so that a first test does not wait for the rest.
 TEST_SRC := $(if $(filter cpu,$(backend)),$(filter common/% checks/acceptance/% checks/races/% checks/main.cpp checks/bugs/trial.cpp \
   reference/attention.cpp reference/inputs.cpp,$(filter-out %/run_files.cpp common/conf.cpp common/gpu_fit.cpp,$(LIB_SRC))))
 TEST_OBJ := $(TEST_SRC:%.cpp=$(B)/obj/%.o)
 LIB_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(filter-out $(TEST_SRC),$(LIB_SRC))) $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/bench/gpu/*.cu)))
+# The elite loop's judge: a program for each candidate, so it is linked with what it needs and no more.
+JUDGE_SRC := $(wildcard checks/evolve/*.cpp checks/evolve/$(backend)/*.cpp) checks/judge_commands.cpp \
+  $(if $(filter cpu,$(backend)),checks/bench/bench_samples.cpp checks/exercises/counts.cpp $(wildcard checks/counters/*.cpp))
+JUDGE_OBJ := $(JUDGE_SRC:%.cpp=$(B)/obj/%.o) $(patsubst %.cu,$(B)/obj/%.o,$(wildcard checks/evolve/$(backend)/*.cu))
+JUDGE_LIB := $(if $(filter cpu,$(backend)),$(B)/libtest.a,$(B)/liblab.a)
 LAB_LIBS := $(B)/liblab.a $(if $(TEST_SRC),$(B)/libtest.a)
 # The desk as the unit tests see it: what its programs are made of, or a build of its own for the sanitizers and for another
 # machine.
-DESK_SRC := $(filter-out %/main.cpp,$(wildcard checks/desk/*.cpp checks/desk/records/*.cpp checks/desk/learn/*.cpp))
-DESK_LIB := $(if $(SANITIZE)$(ARM64),$(DESK_SRC:%.cpp=$(B)/obj/%.o),build/desk-objects/liblearn.a build/desk-objects/librecords.a build/desk-objects/libdesk.a)
+DESK_SRC := $(filter-out %/main.cpp,$(wildcard checks/desk/*.cpp checks/desk/records/*.cpp checks/desk/learn/*.cpp checks/desk/evolve/*.cpp))
+DESK_LIB := $(if $(SANITIZE)$(ARM64),$(DESK_SRC:%.cpp=$(B)/obj/%.o),build/desk-objects/liblearn.a build/desk-objects/libevolve.a build/desk-objects/librecords.a build/desk-objects/libdesk.a)
 # The desk's other programs, built where a target needs them: for patches, runs judged and mutants; for results, tables and pages; for
 # exercises.
 WORK := build/desk-work
 RECORDS := build/desk-records
 LEARN := build/desk-learn
-$(WORK) $(RECORDS) $(LEARN) $(filter build/desk-objects/%,$(DESK_LIB)): FORCE
+EVOLVE := build/desk-evolve
+$(WORK) $(RECORDS) $(LEARN) $(EVOLVE) $(filter build/desk-objects/%,$(DESK_LIB)): FORCE
 	@$(desk_make) $@
 # Tests that run no kernel. What executes kernels and watches them can differ on another machine, down to the bits; for these an
 # emulator is too slow, and nothing is expected of one.
@@ -132,16 +138,19 @@ patch_in = $(if $(filter phase-%,$(call planted_in,$(1))),phases/$(patsubst phas
 # Of a mutant there are two: mutant-NAME, instrumented, and draft-NAME, plain and quick to compile, which mostly is enough.
 draft_in = $(patsubst draft-%,%,$(filter draft-%,$(call variant_of,$(1))))
 mutant_in = $(patsubst mutant-%,%,$(filter mutant-%,$(call variant_of,$(1))))$(call draft_in,$(1))
-# learn-NN: what build/desk-learn has put there of an exercise, instrumented and quick to compile, for somebody waits.
-learnt_in = $(filter learn-%,$(call variant_of,$(1)))
+# learn-NN: what build/desk-learn has put there of an exercise, instrumented and quick to compile, for somebody waits. evolve-ID:
+# a candidate that build/desk-evolve has put there; of those, ptxas says what they take.
+learnt_in = $(filter learn-% evolve-%,$(call variant_of,$(1)))
+evolved_in = $(filter evolve-%,$(call variant_of,$(1)))
+build_log = $(if $(call evolved_in,$(1)),> $(B)/$(1)/kernel.log 2>&1)
 instrumented = $(if $(filter fixed draft-%,$(call variant_of,$(1))),,$(INSTRUMENTATION))
 kernel_heat = $(if $(call mutant_in,$(1))$(call learnt_in,$(1)),,$(if $(filter fixed,$(call variant_of,$(1))),PLAIN,KERNEL))
 $(B)/%/kernel.o: $$(if $$(call learnt_in,$$*),$(B)/$$*/source.cu,$$(if $$(call planted_in,$$*)$$(call mutant_in,$$*),$(B)/$$*,stages/$$(call stage_of,$$*))/kernel.cu) $(B)/flags | $$(call parsed_gch,$$(call kernel_heat,$$*))
 	@mkdir -p $(@D)
 ifeq ($(backend),gpu)
-	@$(NVCC) $(NVCCFLAGS) $(call gencode_of,$(call stage_of,$*)) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
+	@$(NVCC) $(NVCCFLAGS) $(call gencode_of,$(call stage_of,$*)) -I. -MD -MP -MF $(@:.o=.d) $(if $(call evolved_in,$*),-Xptxas -v) -c $< -o $@ $(call build_log,$*)
 else
-	@$(CXX) -x c++ $(CXXFLAGS) $(NO_PSABI) $(KERNEL_FLAGS) $(if $(call mutant_in,$*),$(if $(call draft_in,$*),-O0,-O1 -g1) -I$(B)/$*) $(if $(call learnt_in,$*),-O1) $(call parsed,$(call kernel_heat,$*)) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@
+	@$(CXX) -x c++ $(CXXFLAGS) $(NO_PSABI) $(KERNEL_FLAGS) $(if $(call mutant_in,$*),$(if $(call draft_in,$*),-O0,-O1 -g1) -I$(B)/$*) $(if $(call learnt_in,$*),-O1) $(call parsed,$(call kernel_heat,$*)) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@ $(call build_log,$*)
 endif
 
 # The kernel with a bug's patch applied, or with a mistake that nobody planted. #line directives in it name the lines of kernel.cu and of the patch.
@@ -153,7 +162,7 @@ build_info = -DLAB_STAGE='"$(1)"' -DLAB_BUG='"$(2)"'
 $(B)/%/build_info.o: common/build_info.cpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) $(if $(filter cpu,$(backend)),$(call instrumented,$*)) -MMD -MP -c $< -o $@ \
-	  $(call build_info,$(call stage_of,$*),$(call planted_in,$*))
+	  $(call build_info,$(call stage_of,$*)$(if $(call evolved_in,$*),-evolved),$(call planted_in,$*))
 $(B)/obj/unit_build_info.o: common/build_info.cpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@ $(call build_info,unit tests,)
@@ -176,6 +185,8 @@ LEARNER_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/exercises/*.cpp) 
   checks/fuzz/fuzz.cpp checks/bench/bench_samples.cpp checks/desk/patch.cpp reference/wrong_answers.cpp)
 $(B)/%/learner: $(B)/%/kernel.o $(B)/$$(call stage_of,$$*)/checked/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(LEARNER_OBJ) $(B)/libtest.a
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
+$(B)/%/judge: $(B)/%/kernel.o $(B)/$$(call stage_of,$$*)/$(if $(filter cpu,$(backend)),checked,fixed)/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $(JUDGE_OBJ) $(JUDGE_LIB)
+	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
 # One instruction's kernel: build/cpu/drill-NAME/learn-NN/learner, with NAME's inputs and answer. $* is NAME/learn-NN.
 drill_of = $(patsubst %/,%,$(dir $(1)))
 $(B)/obj/drill_build_info.o: common/build_info.cpp $(B)/flags
@@ -190,7 +201,7 @@ $(B)/liblab.a $(B)/libtest.a:
 	@rm -f $@; ar rcs $@ $^
 
 # The unit tests.
-$(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(DESK_LIB) $(LAB_LIBS)
+$(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(filter %/referee.o %/device.o,$(JUDGE_OBJ)) $(DESK_LIB) $(LAB_LIBS)
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
 
 PROBE := build/gpu/probe_wmma

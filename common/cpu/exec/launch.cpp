@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <iterator>
+#include <map>
 #include <mutex>
 #include <set>
 #include <sstream>
@@ -227,6 +228,25 @@ cudaError_t set_max_dynamic_smem(const void* kernel, int bytes) {
   return cudaSuccess;
 }
 
+namespace {
+std::mutex counting;
+std::map<cudaStream_t, std::uint64_t> launches_by_stream;
+}  // namespace
+void count_launch(cudaStream_t stream) {
+  const std::lock_guard guard(counting);
+  ++launches_by_stream[stream];
+}
+std::uint64_t launches_on(cudaStream_t stream) {
+  const std::lock_guard guard(counting);
+  return launches_by_stream[stream];
+}
+std::uint64_t launches() {
+  const std::lock_guard guard(counting);
+  std::uint64_t all = 0;
+  for (const auto& [stream, count] : launches_by_stream) all += count;
+  return all;
+}
+
 void set_last_error(cudaError_t error) { last_error = error; }
 void set_async_error(cudaError_t error) { async_error = error; }
 
@@ -371,6 +391,10 @@ cudaError_t cudaDeviceSynchronize() {
   lab::async_error = cudaSuccess;
   return error;
 }
+// Remembered, and of no effect: nothing here has an L2.
+static std::size_t persisting_l2 = 0;
+cudaError_t cudaDeviceSetLimit(cudaLimit, std::size_t value) { return persisting_l2 = value, cudaSuccess; }
+cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit) { return *value = persisting_l2, cudaSuccess; }
 cudaError_t lab::synchronize_within(double) { return cudaDeviceSynchronize(); }
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaDeviceSynchronize(); }
 

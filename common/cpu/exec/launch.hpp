@@ -2,6 +2,7 @@
 #pragma once
 #include <cuda_runtime.h>
 
+#include <cstdint>
 #include <functional>
 
 namespace lab::cpu {
@@ -19,6 +20,11 @@ struct LaunchConfig {
 // refuses (the code is returned and left for cudaGetLastError); an error inside the kernel stops the launch and is
 // left for the next synchronisation. Both leave one line in the ExecReport.
 cudaError_t launch(const LaunchConfig& config, const std::function<void()>& thread);
+
+// Launches run at once, whatever their stream; how many were asked for on which is counted, for who wants to know.
+void count_launch(cudaStream_t stream);
+std::uint64_t launches_on(cudaStream_t stream);
+std::uint64_t launches();
 
 // Errors between a launch and whoever asks: CUDA's sticky last error, and those inside a kernel.
 void set_last_error(cudaError_t error);

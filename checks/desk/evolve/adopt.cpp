@@ -1,0 +1,107 @@
+#include "checks/desk/evolve/adopt.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include "checks/acceptance/format.hpp"
+#include "checks/desk/evolve/commands.hpp"
+#include "checks/desk/evolve/log.hpp"
+#include "checks/desk/process.hpp"
+#include "checks/desk/records/capture.hpp"
+#include "reference/bad_input.hpp"
+
+namespace lab::desk {
+
+namespace fs = std::filesystem;
+
+Adoption adoption_of(const BenchRun& run, const std::string& stage, const std::string& evolved,
+                     const std::string& searched) {
+  Adoption result;
+  double gain = 0;
+  bool seen = false;
+  std::string loss;
+  for (const BenchCase& old : run.cases) {
+    if (old.program != stage) continue;
+    const auto before = graph_time(&old), after = graph_time(run.find(evolved, old.shape));
+    if (!before || !after) {
+      result.lines.push_back(old.shape + ": not timed");
+      loss = loss.empty() ? old.shape + " was not timed" : loss;
+      continue;
+    }
+    std::string peer = "no peer";
+    double best = 0;
+    for (const BenchCase& c : run.cases)
+      if (const auto time = graph_time(&c); c.shape == old.shape && is_peer(c.program) && time)
+        if (best == 0 || *time < best) best = *time, peer = format("%s %.2f", c.program.c_str(), *time);
+    result.lines.push_back(format("%-22s %9.2f -> %9.2f us, %+.1f %%; %s", old.shape.c_str(), *before, *after,
+                                  100 * (*after / *before - 1), peer.c_str()));
+    if (old.shape == searched) gain = 1 - *after / *before, seen = true;
+    if (*after > *before * (1 + MOST_LOSS))
+      loss = loss.empty() ? format("%s is %.1f %% slower", old.shape.c_str(), 100 * (*after / *before - 1)) : loss;
+  }
+  if (!seen)
+    result.lines.push_back("not adopted: " + searched + " is not among the shapes that were timed");
+  else if (gain < MUST_GAIN)
+    result.lines.push_back(
+        format("not adopted: %s gains %.1f %%, and 3 %% are asked for", searched.c_str(), 100 * gain));
+  else if (!loss.empty())
+    result.lines.push_back("not adopted: " + loss);
+  else
+    result.good = true, result.lines.push_back(format("holds: %s gains %.1f %%, and no shape loses more than 1 %%",
+                                                      searched.c_str(), 100 * gain));
+  return result;
+}
+
+// adopt MAKE STAGE LOG ROUNDS SHAPES [write]
+int adopt_command(const Args& args) {
+  expect_args(args, 5, 6, "adopt MAKE STAGE LOG ROUNDS SHAPES [write]");
+  const std::string &stage = args[1], &path = args[2];
+  if (path.empty()) throw BadInput("which log? evolve-adopt needs json=FILE, as `make evolve` named it");
+  const SearchLog log = read_log(read_text(path), path);
+  if (log.stage != stage) throw BadInput(path + " is of " + log.stage + ", not of " + stage);
+  if (log.fitness != "time") throw BadInput(path + " holds a model's figures; only measured ones can be adopted");
+  const Elite elite = elite_of(log.candidates);
+  if (elite.members().empty()) throw BadInput(path + " has no right candidate");
+  const Candidate& winner = elite.members()[0];
+  const Shape shape = *shape_of(log.shape);
+  const Levers levers(stage);
+  const std::string difference_text = difference(log.candidates[0].levers, winner.levers);
+  if (winner.id == log.candidates[0].id) {
+    std::printf("the winner is the stage as it is: nothing to adopt\n");
+    return 0;
+  }
+  std::printf("%s %s: %s\n", stage.c_str(), winner.id.c_str(), difference_text.c_str());
+  const std::string kernel = levers.adopted(winner.levers, shape), dir = "build/gpu/" + stage + "/evolve-adopted";
+  write_if_changed(dir + "/source.cu", "#line 1 \"" + dir + "/source.cu\"\n" + kernel);
+  const std::string lab = dir + "/lab", fixed = "build/gpu/" + stage + "/fixed/lab";
+  if (run({args[0], "-s", "backend=gpu", lab, fixed}, "build/logs/evolve-adopt.log").status != 0)
+    throw BadInput("it does not build: see build/logs/evolve-adopt.log");
+  Argv plan = {lab, "plan"};
+  for (const int n : {shape.B, shape.H, shape.S, shape.D}) plan.push_back(std::to_string(n));
+  if (shape.causal) plan.push_back("causal");
+  const Setting taken = levers.own(shape, capture(plan).out);
+  for (const Lever& lever : levers.all())
+    if (lever.in_table && taken.at(lever.name) != winner.levers.at(lever.name))
+      std::printf("for this shape the stage takes %s=%s and not %s: what chooses the row has to be changed by hand\n",
+                  lever.name.c_str(), taken.at(lever.name).c_str(), winner.levers.at(lever.name).c_str());
+  if (const Ended test = run({lab, "test"}); test.status != 0) {
+    std::printf("not adopted: its acceptance is red\n");
+    return 1;
+  }
+  const std::string json = fs::path(path).replace_extension("").string() + "-adopt.json";
+  const Ended bench =
+      run({"build/desk-records", "bench", args[4].empty() ? "all" : args[4], args[3], json, "", fixed, lab});
+  if (bench.status != 0) return bench.status;
+  std::vector<std::string> texts;
+  for (const auto& entry : fs::directory_iterator("build/bench")) texts.push_back(read_text(entry.path().string()));
+  const Adoption adoption = adoption_of(read_samples(texts), stage, stage + "-evolved", log.shape);
+  for (const std::string& line : adoption.lines) std::printf("%s\n", line.c_str());
+  if (adoption.good && args.size() == 6) {
+    write_text("stages/" + stage + "/kernel.cu", kernel);
+    std::printf("stages/%s/kernel.cu has its levers now; run it once more, and then `make resources`\n", stage.c_str());
+  }
+  return adoption.good ? 0 : 1;
+}
+
+}  // namespace lab::desk

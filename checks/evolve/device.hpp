@@ -1,0 +1,64 @@
+// What the referee needs of the machine that runs the candidate: two implementations, checks/evolve/gpu and cpu.
+#pragma once
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "common/shape.hpp"
+#include "reference/attention.hpp"
+
+namespace lab::evolve {
+
+// The right answer of some rows, and what the bound on an error needs.
+struct OracleRows {
+  std::vector<double> out, mean_abs_v;  // [rows][D]
+  std::vector<double> q_norm;           // [rows]
+  std::vector<double> k_norm, v_max;    // [heads]: the longest key, the largest |v|
+};
+
+// Why a candidate is refused: the safeguard that caught it, and what it saw.
+struct Refused : std::runtime_error {
+  Refused(const std::string& safeguard, const std::string& seen)
+      : std::runtime_error(safeguard + ": " + seen), safeguard(safeguard) {}
+  std::string safeguard;
+};
+
+// Calls of the candidate that run in one go, as often as asked.
+class Batch {
+ public:
+  virtual ~Batch() = default;
+  // Microseconds a call, or nothing where there is no clock to believe.
+  virtual std::optional<double> run() = 0;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual cudaStream_t stream() = 0;
+  virtual std::size_t l2_bytes() = 0;
+  virtual std::size_t free_bytes() = 0;
+  virtual bool has_clock() = 0;
+  // N(0,1) times `factor`, plus `offset`; a hash of seed and index.
+  virtual void fill(half* to, std::size_t size, std::uint64_t seed, float factor, float offset) = 0;
+  // A number for each tensor that changes with any of its bits and their places.
+  virtual std::vector<std::uint64_t> digests(const std::vector<const half*>& tensors, std::size_t size) = 0;
+  virtual OracleRows oracle(const Shape& shape, double scale, const half* q, const half* k, const half* v,
+                            const std::vector<RowBlock>& rows) = 0;
+  // Gathers what `call(0)` to `call(calls - 1)` launch on stream(). Throws Refused, then or when it runs, where a call
+  // launches nothing, or elsewhere.
+  virtual std::unique_ptr<Batch> gather(int calls, const std::function<void(int)>& call) = 0;
+  // What a candidate has changed of the device's settings, such as an L2 that keeps; "" if nothing.
+  virtual std::string settings_changed() = 0;
+};
+
+std::unique_ptr<Device> make_device();
+
+}  // namespace lab::evolve

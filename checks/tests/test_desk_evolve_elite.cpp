@@ -1,0 +1,275 @@
+// The elite loop without compiler and clock: who is kept, what is tried, the log, what programs say, adoption.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "checks/desk/evolve/adopt.hpp"
+#include "checks/desk/evolve/fitness.hpp"
+#include "checks/desk/evolve/log.hpp"
+#include "reference/bad_input.hpp"
+
+namespace {
+using namespace lab;
+using namespace lab::desk;
+
+Candidate right(const std::string& id, double us, const std::string& parent = "p") {
+  Candidate c;
+  c.id = id, c.parent = parent, c.right = true, c.us = {us};
+  return c;
+}
+
+TEST_CASE("evolve: three are kept, and a child must be 3 % faster than the one that leaves") {
+  Elite elite;
+  for (const auto& [id, us] : {std::pair("a", 100.0), std::pair("b", 90.0), std::pair("c", 110.0)}) {
+    Candidate c = right(id, us);
+    elite.judge(c);
+    CHECK(c.verdict == "elite");
+  }
+  CHECK(elite.members()[0].id == "b");
+  CHECK(elite.members()[2].id == "c");
+  Candidate d = right("d", 107);
+  CHECK(elite.would_replace(d) == nullptr);
+  elite.judge(d);
+  CHECK(d.verdict == "slower");
+  CHECK(d.reason == "2.7 % faster than the third, c, and 3 % are asked for");
+  Candidate e = right("e", 106);
+  REQUIRE(elite.would_replace(e));
+  CHECK(elite.would_replace(e)->id == "c");
+  elite.judge(e);
+  CHECK(e.verdict == "elite");
+  CHECK(elite.members()[2].id == "e");
+  Candidate f = right("f", 200);
+  elite.judge(f);
+  CHECK(f.reason == "88.7 % slower than the third, e");
+}
+
+TEST_CASE("evolve: who is wrong never enters, however fast; nor who does not hold when measured in turns") {
+  Elite elite;
+  Candidate wrong = right("w", 1);
+  wrong.right = false, wrong.verdict = "wrong";
+  elite.judge(wrong);
+  Candidate unknown;
+  unknown.us = {1};  // nobody has looked
+  elite.judge(unknown);
+  CHECK(unknown.verdict == "wrong");
+  CHECK(elite.members().empty());
+  for (const char* id : {"a", "b", "c"}) {
+    Candidate c = right(id, 100);
+    elite.judge(c);
+  }
+  Candidate lucky = right("l", 90);
+  lucky.again = 99, lucky.beside = 100;
+  elite.judge(lucky);
+  CHECK(lucky.verdict == "slower");
+  CHECK(lucky.reason == "measured again in turns with c: 1.0 % faster, not 3 %");
+  Candidate good = right("g", 90);
+  good.again = 91, good.beside = 100;
+  elite.judge(good);
+  CHECK(good.verdict == "elite");
+}
+
+const std::string KERNEL =
+    "a = 1; b = 1; c = 1;\nreturn stage_of<Launcher<Tile<64, 1>>, Launcher<Tile<64, 2>>>();\nx == y;\n";
+const std::string CONF =
+    "table: D T\ntakes: {x == y};\nlever T: t\n  values: 1 | 2\nlever A: a\n  at: a = {1};\n  values: 1 | 2 | 3\n"
+    "lever B: b\n  at: b = {1};\n  values: 1 | 2 | 3\nmust A + B < 6: A and B are too much\n";
+const Shape SHAPE{1, 1, 64, 64, false};
+
+Elite start(const Levers& levers) {
+  Elite elite;
+  for (Proposal& p : beginnings(levers, SHAPE, levers.rows(SHAPE)[1])) {
+    p.candidate.right = true, p.candidate.us = {10};
+    elite.judge(p.candidate);
+  }
+  return elite;
+}
+
+TEST_CASE("evolve: a search begins with the stage as it is, then its table's other rows") {
+  const Levers levers("v9z_test", CONF, KERNEL, ".");
+  const auto all = beginnings(levers, SHAPE, levers.rows(SHAPE)[1]);
+  REQUIRE(all.size() == 2);
+  CHECK(all[0].candidate.levers.at("T") == "2");
+  CHECK(all[1].candidate.levers.at("T") == "1");
+  CHECK(all[0].candidate.parent == "");
+}
+
+TEST_CASE("evolve: a child changes two levers, nothing is tried twice, and the end is found") {
+  const Levers levers("v9z_test", CONF, KERNEL, ".");
+  const Elite elite = start(levers);
+  std::set<std::string> known, seen;
+  for (const Candidate& c : elite.members()) known.insert(c.id);
+  int refused = 0, place = 0;
+  while (const auto p = propose(levers, SHAPE, elite, known, 7, 1, place++)) {
+    const Candidate& c = p->candidate;
+    CHECK(seen.insert(c.id).second);
+    REQUIRE(c.changed.size() == 2);
+    const auto parent = std::ranges::find(elite.members(), c.parent, &Candidate::id);
+    REQUIRE(parent != elite.members().end());
+    int differs = 0;
+    for (const auto& [name, value] : c.levers) differs += parent->levers.at(name) != value;
+    CHECK(differs == 2);
+    if (c.levers.at("A") == "3" && c.levers.at("B") == "3") {
+      ++refused;
+      CHECK(c.verdict == "too large");
+      CHECK(c.reason == "A and B are too much");
+    } else {
+      CHECK(c.verdict == "");
+    }
+  }
+  // Of each of two parents 4 with other A and B, 2 with another T and A, 2 with another T and B.
+  CHECK(seen.size() == 16);
+  CHECK(refused == 2);
+}
+
+TEST_CASE("evolve: the same seed gives the same children") {
+  const Levers levers("v9z_test", CONF, KERNEL, ".");
+  const Elite elite = start(levers);
+  const auto ids = [&](std::uint64_t seed) {
+    std::set<std::string> known;
+    std::string text;
+    for (int place = 0; place < 5; ++place) text += propose(levers, SHAPE, elite, known, seed, 3, place)->candidate.id;
+    return text;
+  };
+  CHECK(ids(1) == ids(1));
+  CHECK(ids(1) != ids(2));
+}
+
+SearchLog sample() {
+  SearchLog log;
+  log.stage = "v9z_test", log.shape = "1,1,64,64", log.backend = "gpu", log.fitness = "time", log.kernel = "abc";
+  log.seed = 5, log.machine = {{"gpu", "H200"}}, log.levers = {{"A", "a \"quoted\" text"}};
+  log.candidates = {right("a", 10.5, ""), right("b", 9.25), right("w", 1)};
+  for (Candidate& c : log.candidates) c.levers = {{"A", "1"}, {"B", "x == y"}};
+  log.candidates[1].us = {9.5, 9.25, 9.0}, log.candidates[1].changed = {"A", "B"};
+  log.candidates[1].levers["A"] = "2", log.candidates[1].registers = 128, log.candidates[1].smem = 1000;
+  log.candidates[1].spills = 0, log.candidates[1].again = 9.25, log.candidates[1].beside = 10.5;
+  log.candidates[2].verdict = "wrong", log.candidates[2].right = false, log.candidates[2].us = {};
+  log.candidates[2].reason = "oracle: off", log.candidates[2].changed = {"A", "B"};
+  Elite elite;
+  for (Candidate& c : log.candidates) elite.judge(c);
+  return log;
+}
+
+TEST_CASE("evolve: a log is read back as it was, and the elite follows from it") {
+  const SearchLog log = sample(), back = read_log(log_json(log), "x.json");
+  CHECK(log_json(back) == log_json(log));
+  CHECK(back.candidates[1].levers == log.candidates[1].levers);
+  CHECK(back.candidates[1].time() == doctest::Approx(9.25));
+  const Elite elite = elite_of(back.candidates);
+  REQUIRE(elite.members().size() == 2);
+  CHECK(elite.members()[0].id == "b");
+  const std::string text = log_text(back);
+  CHECK(text.find("3 candidates (2 elite, 1 wrong)") != text.npos);
+  CHECK(text.find("elite b      9.250 us, 0.881 of the start; A=2\n") != text.npos);
+}
+
+TEST_CASE("evolve: a model's figure is never called measured") {
+  SearchLog log = sample();
+  log.fitness = "model";
+  CHECK(log_text(log).find("us by the model, not measured") != std::string::npos);
+}
+
+TEST_CASE("evolve: what is no log is refused") {
+  CHECK_THROWS_WITH_AS(read_log("{}", "x.json"), "x.json: no log of a search: its schema is not evolve-1", BadInput);
+  std::string json = log_json(sample());
+  json.replace(json.find("\"wrong\""), 7, "\"fine\"");
+  CHECK_THROWS_WITH_AS(read_log(json, "x.json"), "x.json: no log of a search: the verdict 'fine'", BadInput);
+  CHECK_THROWS_AS(read_log("{\"schema\": \"evolve-1\"}", "x.json"), BadInput);
+  CHECK_THROWS_AS(read_log("nonsense", "x.json"), BadInput);
+}
+
+TEST_CASE("evolve: the start and the elite measured once more") {
+  const SearchLog log = sample();
+  const Confirmation c =
+      confirmation(log, {{"gpu", "H200"}}, {log.candidates[0], log.candidates[1]}, {{10, 11, 10.5}, {9, 9.5, 9.1}});
+  CHECK(c.json.find("\"schema\": \"evolve-confirm-1\"") != std::string::npos);
+  CHECK(c.json.find("\"of_start\": 0.866667") != std::string::npos);
+  CHECK(c.text.find("b      9.100 us (9.020 to 9.420), 0.867 of the start; in the search 9.250; A=2") !=
+        std::string::npos);
+}
+
+constexpr const char* PTXAS =
+    "ptxas info    : Compiling entry function '_Z9attentionILi64EEvv' for 'sm_90a'\n"
+    "ptxas info    : Function properties for _Z9attentionILi64EEvv\n"
+    "    0 bytes stack frame, %s bytes spill stores, 0 bytes spill loads\n"
+    "ptxas info    : Used 128 registers, used 1 barriers\n";
+
+std::string ptxas(const std::string& spills) {
+  std::string text = PTXAS;
+  return text.replace(text.find("%s"), 2, spills);
+}
+
+TEST_CASE("evolve: nvcc's log says what a candidate takes, and why it is none") {
+  Candidate good, spills, lost, none;
+  read_build_log(good, ptxas("0"), true);
+  CHECK(good.verdict == "");
+  CHECK(good.registers == 128);
+  CHECK(good.spills == 0u);
+  read_build_log(spills, ptxas("40"), true);
+  CHECK(spills.verdict == "too large");
+  CHECK(spills.reason == "spills 40 bytes; the lab allows none");
+  read_build_log(lost, ptxas("0") + "ptxas info    : (C7510) Potential Performance Loss: wgmma\n", true);
+  CHECK(lost.verdict == "broken");
+  read_build_log(none, "x.cu(3): error: no such N\n", false);
+  CHECK(none.verdict == "broken");
+  CHECK(none.reason == "does not compile: x.cu(3): error: no such N");
+}
+
+TEST_CASE("evolve: the referee's word is taken as it is") {
+  Candidate good, refused, launch, dead, slow;
+  read_judge(good, "smem 1000\nkernel attention<64>\ncalls 4\nrows 10\nus 4.5 4.25 4.75\n", 0, false);
+  CHECK(good.verdict == "");
+  CHECK(good.right == true);
+  CHECK(good.smem == 1000u);
+  CHECK(good.time() == 4.5);
+  read_judge(refused, "smem 1000\nrefused canaries: written 3 elements past tensor o of call 1\n", 1, false);
+  CHECK(refused.verdict == "wrong");
+  CHECK(refused.right == false);
+  CHECK(refused.reason == "canaries: written 3 elements past tensor o of call 1");
+  read_judge(launch, "refused launch: cudaErrorInvalidValue\n", 1, false);
+  CHECK(launch.verdict == "broken");
+  read_judge(dead, "us 1 2 3\nlab: cudaMalloc: no\n", 1, false);
+  CHECK(dead.verdict == "broken");
+  CHECK(dead.us.empty());
+  CHECK_FALSE(dead.right);
+  read_judge(slow, "us 1\n", 137, true);
+  CHECK(slow.reason == "did not end in time");
+  CHECK(slow.us.empty());
+}
+
+TEST_CASE("evolve: the model counts rounds of blocks, and more of anything takes longer") {
+  const std::string plan = R"({"tile_m": 128, "smem": 100000, "slots": 4})";
+  const std::string counts = "threads 384\ntma-bytes 100000\nread-bytes 0\nwritten-bytes 0\nbarriers 10\nphases 40\n";
+  const double one = modelled_us(plan, counts, {1, 1, 2048, 64, false});
+  CHECK(one > 2);
+  CHECK(modelled_us(plan, counts, {4, 16, 2048, 64, false}) > 5 * one);
+  CHECK(modelled_us(plan, counts + "phases 4000\n", {1, 1, 2048, 64, false}) > one);
+  CHECK_THROWS_AS(modelled_us(plan, "", SHAPE), BadInput);
+}
+
+BenchRun bench(double fixed, double evolved, double other) {
+  BenchRun run;
+  const auto put = [&](const char* program, const char* shape, double us) {
+    run.at(program, shape).figures["graph"].rounds[1] = {us};
+  };
+  put("s", "1,1,64,64", fixed), put("s-evolved", "1,1,64,64", evolved), put("torch_cudnn", "1,1,64,64", 8);
+  put("s", "1,1,128,64", 10), put("s-evolved", "1,1,128,64", other);
+  return run;
+}
+
+TEST_CASE("evolve: adopted is who gains 3 % beside the stage and loses nowhere") {
+  const auto says = [](const BenchRun& run) { return adoption_of(run, "s", "s-evolved", "1,1,64,64"); };
+  const Adoption good = says(bench(10, 9.5, 10.05));
+  CHECK(good.good);
+  CHECK(good.lines[0] == "1,1,64,64                  10.00 ->      9.50 us, -5.0 %; torch_cudnn 8.00");
+  CHECK_FALSE(says(bench(10, 9.8, 10)).good);
+  const Adoption loses = says(bench(10, 9, 10.2));
+  CHECK_FALSE(loses.good);
+  CHECK(loses.lines.back() == "not adopted: 1,1,128,64 is 2.0 % slower");
+  BenchRun lacks = bench(10, 9, 10);
+  lacks.cases[1].status = "failed";
+  CHECK_FALSE(says(lacks).good);
+  CHECK_FALSE(adoption_of(bench(10, 9, 10), "s", "s-evolved", "9,9,64,64").good);
+}
+
+}  // namespace
