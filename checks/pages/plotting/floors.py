@@ -32,7 +32,12 @@ def draw_floors(plt, d):
             for name, us in roofs.items():
                 colour, marker = UNITS[name]
                 axes.plot([us], [y], marker=marker, markersize=6, color=colour, markerfacecolor=colour if us == least else "none", linestyle="")
+        every = [us for _, time, roofs in stages for us in [*roofs.values(), time or 0] if us > 0]
         axes.set_xscale("log")
+        axes.set_xlim(0.7 * min(every), 2.2 * max(every))
+        ticks = [t for t in (0.1, 1, 3, 10, 30, 100, 300) if 0.7 * min(every) < t < 2.2 * max(every)]
+        axes.set_xticks(ticks, [f"{t:g}" for t in ticks])
+        axes.minorticks_off()
         axes.set_yticks(range(len(stages)), [short(s) for s, *_ in stages], fontsize=8)
         axes.set_ylim(len(stages) - 0.4, -0.7)
         axes.set_xlabel("µs (log)")
@@ -40,9 +45,9 @@ def draw_floors(plt, d):
         axes.grid(True, axis="x", **GRID)
     marks = [plt.Line2D([], [], color=BLACK, marker="o", markersize=7, linestyle="", label="measured")]
     marks += [plt.Line2D([], [], color=colour, marker=marker, markersize=6, linestyle="", label=name) for name, (colour, marker) in UNITS.items()]
-    figure.legend(handles=marks, ncol=6, fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.105))
+    figure.legend(handles=marks, ncol=6, fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.085))
     caption(figure, "The least time that each unit of an H200 needs for what the CPU execution counted (writeups/counters.md says at which rates), and the time measured. Filled: the unit that needs most; "
-                    "no kernel with these counts is faster. The grey line up to the measured time is what latencies, waits, sums and indices take; the number says how much of the time the floor is. "
+                    "no kernel with these counts is faster. Issue slots: of what is counted, which leaves out sums and indices. The grey line up to the measured time is what latencies, waits, sums and indices take; the number says how much of the time the floor is. "
                     f"Measured: medians in a replayed CUDA graph. {d['source']}, and small-*.json for what it has.")
     return figure
 
