@@ -28,7 +28,8 @@ static constexpr Command COMMANDS[] = {
      "trace [shape=B,H,S,D[,causal]] [tile=N] [json=FILE] [check=1]    a block's steps, for ui.perfetto.dev"},
     {"predict", predict_command, "predict kind=K say=TEXT [shape=...]   a prediction against what comes out"},
     {"counts", counts_command, "counts shape=B,H,S,D[,causal] [tile=N]     what a block does, counted"},
-    {"counters", counters_command, "counters [shape=B,H,S,D[,causal]] [json=FILE]    what a GPU's counters would count, line by line"},
+    {"counters", counters_command,
+     "counters [shape=B,H,S,D[,causal]] [json=FILE]    what a GPU's counters would count, line by line"},
     {"plan", plan_command, "plan B H S D [causal]                how the stage launches a shape, as JSON", false},
 };
 
