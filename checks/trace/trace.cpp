@@ -15,7 +15,7 @@ namespace lab {
 namespace {
 
 // What `lab counts` counts and a trace shows as well.
-constexpr const char* COUNTED[] = {"reads",    "read-bytes", "writes",    "written-bytes", "copies", "warp-barriers",
+constexpr const char* IN_BOTH[] = {"reads",    "read-bytes", "writes",    "written-bytes", "copies", "warp-barriers",
                                    "barriers", "tma-loads",  "tma-bytes", "phases",        "wgmma"};
 
 unsigned tile_of(const KeyValues& words, const LaunchPlan& plan, const Shape& shape) {
@@ -95,7 +95,7 @@ int trace_command(std::span<char*> args) {
   std::map<std::string, long> counts;
   const BlockCounts counted = count_block(shape, tile);
   if (t.ok() && counted.failure.empty())
-    for (const char* what : COUNTED) counts[what] = counted.counts.at(what);
+    for (const char* what : IN_BOTH) counts[what] = counted.counts.at(what);
   std::vector<std::string> wrong = trace::wrong_with(read(path), counts, !t.ok());
   for (const Schedule other : {Schedule::descending, Schedule::round_robin, Schedule::random})
     if (const std::string difference =
