@@ -14,7 +14,7 @@ GOALS := help list test show-bug reproduce-bug check-harness run racecheck fuzz 
 GOALS += patches edit-bug save-bug mutants counters
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
 GOALS += archs format format-check compile_commands.json test-arm64
-GOALS += exercise predict try watch hint solution reset grade check-exercises
+GOALS += trace exercise predict try watch hint solution reset grade check-exercises
 GOALS += bench bench-cpu peers profile phases probe-wmma probe-mma probe-wgmma
 INNER_GOALS := test-builds sanitized tested-arm64
 GPU_GOALS := bench profile phases probe-wmma probe-mma probe-wgmma
@@ -23,7 +23,7 @@ INNER_GOALS += evolve-labs
 GPU_GOALS += evolve-adopt
 NO_BUG_GOALS := bench-cpu profile phases
 WORDS := stage bug backend full turns q k v out causal scale seconds seed cases case check only shape rounds json sample new fix n say give-up lines
-WORDS += minutes generations candidates
+WORDS += minutes generations candidates tile
 TOOL_WORDS := JOBS CXX CXXFLAGS HOST_CXX NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE ARM64 MAKE MAKEFLAGS SHELL
 include common/make/words.mk
 
@@ -112,6 +112,18 @@ counters: $(RECORDS) $(CHECKED_LABS)
 	@$< counters build/cpu/STAGE/VARIANT/lab $(call quote,$(json))
 endif
 
+# One block's steps as a picture for ui.perfetto.dev. check=1 holds it against the lab's counts and other schedules; so of all
+# stages, without stage=, at a shape that takes no time.
+ifeq ($(backend),gpu)
+trace:
+	@$(MAKE) backend=cpu trace
+else
+trace: $(call chosen,checked)
+	$(if $(or $(stage),$(filter 1,$(check))),,$(error which stage? trace needs stage=NAME; see 'make list'))
+	@status=0; for lab in $^; do $$lab trace $(foreach w,shape tile json check,$(if $($(w)),$(w)=$(call quote,$($(w))))) \
+	  $(if $(stage)$(shape),,shape=1,1,256,64) || status=$$?; done; exit $$status
+endif
+
 # What random problems find. make fuzz [stage=S [bug=B]] [seconds=N] [seed=K] [cases=N] [check=1], or only='...' of a failure.
 fuzz: $(call chosen,$(if $(filter 1,$(check)),checked,fixed))
 	@sh checks/fuzz/fuzz.sh '$(foreach w,seconds seed cases case check,$(if $($(w)),$(w)=$($(w))))' '$(if $(only),$(only)$(if $(check), check=$(check)))' $^
@@ -190,7 +202,7 @@ plots-check:
 # redone after a change, and check=1 says whether it was.
 MAPPED := $(call ask,mapped)
 figure-data: $(foreach p,$(MAPPED) v2b_single_warp:smem_overflow v2c5_wmma_qk:partial_stripe,$(call bug_lab,$(p))) $(FIXED_LABS) \
-  $(foreach s,v2b_single_warp v2c6_wmma_pv v2d_ldmatrix,$(call lab_of,$(s),checked))
+  $(foreach s,v2b_single_warp v2c6_wmma_pv v2c8_mma_sync v2d_ldmatrix,$(call lab_of,$(s),checked))
 	@$(PYTHON) checks/pages/plots.py $(if $(check),data-check,data) $(B)
 
 # Every kernel, fixed and with each bug, through nvcc and the linker: needs no GPU.

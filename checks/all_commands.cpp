@@ -24,9 +24,12 @@ static constexpr Command COMMANDS[] = {
      "trace-shared shape=B,H,S,D[,causal] [block=N] [arrays=A,B]    what a block does with its shared memory, as text"},
     {"trace-waits", trace_waits_command,
      "trace-waits shape=B,H,S,D[,causal] [block=N]    a block's named barriers, mbarriers, copies, products"},
+    {"trace", trace_command,
+     "trace [shape=B,H,S,D[,causal]] [tile=N] [json=FILE] [check=1]    a block's steps, for ui.perfetto.dev"},
     {"predict", predict_command, "predict kind=K say=TEXT [shape=...]   a prediction against what comes out"},
     {"counts", counts_command, "counts shape=B,H,S,D[,causal] [tile=N]     what a block does, counted"},
-    {"counters", counters_command, "counters [shape=B,H,S,D[,causal]] [json=FILE]    what a GPU's counters would count, line by line"},
+    {"counters", counters_command,
+     "counters [shape=B,H,S,D[,causal]] [json=FILE]    what a GPU's counters would count, line by line"},
     {"plan", plan_command, "plan B H S D [causal]                how the stage launches a shape, as JSON", false},
 };
 

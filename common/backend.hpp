@@ -58,19 +58,23 @@ struct ExecEvent {
   enum class Kind {
     read,
     write,
-    copy,         // a cp.async is issued; `array` is where its bytes will land
-    commit,       // of the copies issued so far, as one group
-    wait,         // until at most `bytes` groups are left
-    sync,         // a __syncwarp is complete; told once, by the last lane
-    arrive,       // at a block barrier
-    release,      // all are there: one event per barrier, warp and lane of the last to arrive
-    bar_arrive,   // a warp at a named barrier, told once per warp; `bytes` is the barrier's number
+    copy,            // a cp.async is issued; `array` is where its bytes will land
+    commit,          // of the copies issued so far, as one group
+    wait,            // until at most `bytes` groups are left
+    sync,            // a __syncwarp is complete; told once, by the last lane
+    arrive,          // at a block barrier
+    release,         // all are there: one event per barrier, warp and lane of the last to arrive
+    product,         // an mma.sync or WMMA product; told once, by the last lane
+    cluster_arrive,  // a thread at its cluster's barrier
+    cluster_pass,    // a thread goes on after its wait for it, which took time or not
+    bar_arrive,  // a warp at a named barrier, told once per warp; `bytes` is the barrier's number, `byte` 1 if it waits
     bar_release,  // as many as it waited for are there
     bar_pass,     // a warp goes on after its bar.sync, which took time or not; told once per warp
     // Of these, `array` and `row` name the copy's place in shared memory or the mbarrier; what a copy or a completed
     // phase does is told as its issuer's, or the last to arrive.
     tma_issue,          // a copy of `bytes` bytes
     tma_land,           // it happens
+    mbarrier_land,      // `bytes` bytes count at the mbarrier; 0: a thread of another block arrives there
     mbarrier_arrive,    // expecting `bytes` more bytes
     mbarrier_complete,  // phase `bytes` is complete
     mbarrier_wait,      // a thread has to wait for phase `bytes`

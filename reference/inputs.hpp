@@ -22,9 +22,12 @@ enum class Family {
                // remains
   special,     // 0.1 N(0,1) q and k, N(0,1) v; one NaN or infinity per head: head h has what special_of(h) says
   impulse,     // N(0,1) q and k; V[n][c] = 1 if c == n mod D else 0: the output reads off the attention weights
+  climbing,    // row maxima that grow by 0.9 * 2^-11 every 64, 128 or 256 keys, and V that is 0 but for key 0: who
+               // rounds O to fp16 where it is rescaled never makes it smaller
 };
-inline constexpr Family FAMILIES[] = {Family::notes,   Family::unit,       Family::peaked,  Family::offset,
-                                      Family::swamped, Family::cancelling, Family::special, Family::impulse};
+inline constexpr Family FAMILIES[] = {Family::notes,   Family::unit,    Family::peaked,
+                                      Family::offset,  Family::swamped, Family::cancelling,
+                                      Family::special, Family::impulse, Family::climbing};
 
 // Where a head of the `special` family has its one NaN or infinity. `row` is a query for q, a key for k and v.
 struct Special {

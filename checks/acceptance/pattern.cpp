@@ -18,6 +18,7 @@ constexpr Property PROPERTIES[] = {
     {"a scale other than 1/sqrt(D)", [](const Case& c) { return c.scale.has_value(); }},
     {"a negative scale", [](const Case& c) { return c.scale.value_or(1) < 0; }},
     {"swamped inputs", [](const Case& c) { return c.family == Family::swamped; }},
+    {"climbing inputs", [](const Case& c) { return c.family == Family::climbing; }},
     {"cancelling inputs", [](const Case& c) { return c.family == Family::cancelling; }},
     {"offset inputs", [](const Case& c) { return c.family == Family::offset; }},
     {"peaked inputs", [](const Case& c) { return c.family == Family::peaked; }},

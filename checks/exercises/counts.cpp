@@ -1,5 +1,7 @@
 // lab counts: how often one block does what costs time, counted by the CPU execution: the figures that an exercise asks
 // for before they are measured, and the bounds of those that ask for a kernel that does less.
+#include "checks/exercises/counts.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -92,31 +94,33 @@ std::string written_elsewhere(const Trial& t, unsigned tile) {
 
 }  // namespace
 
+BlockCounts count_block(const Shape& shape, unsigned tile) {
+  const LaunchPlan plan = stage().plan(shape);
+  Counter counter(plan);
+  ExecOptions options;
+  options.check = true, options.workers = 1, options.watcher = &counter;
+  options.blocks = plan.blocks_of({tile}, shape);
+  const Trial t = run_trial(shape, Family::unit, options);
+  if (!t.ok()) return {{}, "the launch fails: " + t.message};
+  if (const std::string stray = written_elsewhere(t, tile); !stray.empty()) return {{}, stray};
+  counter.counts["shared-bytes"] = long(plan.smem());
+  counter.counts["threads"] = long(plan.block.x * plan.block.y * plan.block.z);
+  counter.counts["blocks"] = long(plan.grid.x * plan.grid.y * plan.grid.z) * long(plan.parts);
+  return {counter.counts, ""};
+}
+
 int counts_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape", "tile"};
   const KeyValues words(args, KEYS);
   const std::vector<Shape> shapes = bench_shapes(words.require("shape"));
   if (shapes.size() != 1) throw BadInput("shape=: one shape is asked for");
   if (!can_check()) throw BadInput("this binary is not instrumented");
-  const LaunchPlan plan = stage().plan(shapes[0]);
-  Counter counter(plan);
-  ExecOptions options;
-  options.check = true, options.workers = 1, options.watcher = &counter;
-  const unsigned tile = unsigned(words.number("tile").value_or(0));
-  options.blocks = plan.blocks_of({tile}, shapes[0]);
-  const Trial t = run_trial(shapes[0], Family::unit, options);
-  if (!t.ok()) {
-    std::printf("the launch fails: %s\n", t.message.c_str());
+  const BlockCounts counted = count_block(shapes[0], unsigned(words.number("tile").value_or(0)));
+  if (!counted.failure.empty()) {
+    std::printf("%s\n", counted.failure.c_str());
     return 1;
   }
-  if (const std::string stray = written_elsewhere(t, tile); !stray.empty()) {
-    std::printf("%s\n", stray.c_str());
-    return 1;
-  }
-  counter.counts["shared-bytes"] = long(plan.smem());
-  counter.counts["threads"] = long(plan.block.x * plan.block.y * plan.block.z);
-  counter.counts["blocks"] = long(plan.grid.x * plan.grid.y * plan.grid.z) * long(plan.parts);
-  for (const auto& [what, count] : counter.counts) std::printf("%s %ld\n", what.c_str(), count);
+  for (const auto& [what, count] : counted.counts) std::printf("%s %ld\n", what.c_str(), count);
   return 0;
 }
 

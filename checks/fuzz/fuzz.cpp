@@ -103,8 +103,11 @@ FuzzCase draw(std::uint64_t seed, std::uint64_t number) {
     constexpr float ODD[] = {0.01f, 1.0f, 0.001f, 0.5f, 0.0f, -0.125f, -0.03f, -1.0f, 0.0883883461f, 0.3f};
     c.scale = dice.of(ODD);
   }
-  // NaN and infinities have no bound to be held to; the acceptance compares them.
-  do c.family = dice.of(FAMILIES);
+  // NaN and infinities have no bound to be held to; the acceptance compares them. `climbing` says nothing at most
+  // lengths, and with it every seed would mean another case.
+  constexpr Family DRAWN[] = {Family::notes,   Family::unit,       Family::peaked,  Family::offset,
+                              Family::swamped, Family::cancelling, Family::special, Family::impulse};
+  do c.family = dice.of(DRAWN);
   while (c.family == Family::special);
   c.inputs_seed = dice.next() % 1'000'000;
   constexpr Schedule SCHEDULES[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};

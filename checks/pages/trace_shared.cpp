@@ -35,6 +35,12 @@ const char* name(ExecEvent::Kind kind) {
       return "arrive";
     case Kind::release:
       return "release";
+    case Kind::product:
+      return "product";
+    case Kind::cluster_arrive:
+      return "cluster_arrive";
+    case Kind::cluster_pass:
+      return "cluster_pass";
     case Kind::bar_arrive:
       return "bar_arrive";
     case Kind::bar_release:
@@ -45,6 +51,8 @@ const char* name(ExecEvent::Kind kind) {
       return "tma_issue";
     case Kind::tma_land:
       return "tma_land";
+    case Kind::mbarrier_land:
+      return "mbarrier_land";
     case Kind::mbarrier_arrive:
       return "mbarrier_arrive";
     case Kind::mbarrier_complete:
@@ -75,6 +83,7 @@ class Trace final : public ExecWatcher {
 
   void see(const ExecEvent& e) override {
     using Kind = ExecEvent::Kind;
+    if (e.kind == Kind::product || e.kind == Kind::cluster_arrive || e.kind == Kind::cluster_pass) return;
     const bool touches = e.kind == Kind::read || e.kind == Kind::write || e.kind == Kind::copy;
     int& commits = commits_[{e.warp, e.lane}];
     const auto key = std::tuple(period_, commits, e.warp, e.kind, std::string(e.array), e.line, e.bytes);
@@ -100,7 +109,7 @@ class Trace final : public ExecWatcher {
 
 // The events of named barriers, mbarriers, the copy engine and products, in order. Merged into one each: the lanes of a
 // warp that go on after a wait for an mbarrier's phase, and a warp's products of one group on one array. Left out: that
-// a thread has to wait, which depends on the schedule.
+// a thread has to wait, which depends on the schedule, and where bytes count, which the completed phase says.
 class WaitTrace final : public ExecWatcher {
  public:
   struct Record {
@@ -110,7 +119,7 @@ class WaitTrace final : public ExecWatcher {
 
   void see(const ExecEvent& e) override {
     using Kind = ExecEvent::Kind;
-    if (e.kind < Kind::bar_arrive || e.kind == Kind::mbarrier_wait) return;
+    if (e.kind < Kind::bar_arrive || e.kind == Kind::mbarrier_wait || e.kind == Kind::mbarrier_land) return;
     if (e.kind == Kind::mbarrier_pass || e.kind == Kind::wgmma_issue) {
       const bool product = e.kind == Kind::wgmma_issue;
       const auto key = std::tuple(e.kind, e.warp, std::string(e.array), product ? groups_[e.warp] : e.row, e.bytes);

@@ -58,6 +58,8 @@ refuse "needs stage=NAME" $MAKE backend=$B bug=ldm reproduce-bug
 refuse "takes no bug=" $MAKE stage=v2b backend=$B bug=warp7_nan bench-cpu
 refuse "whole number" $MAKE JOBS=abc stage=v1 backend=$B test
 refuse "which stage" $MAKE backend=$B run
+refuse "which stage" $MAKE backend=cpu trace
+refuse "from 0 to 63" $MAKE stage=v2d backend=cpu trace tile=64
 refuse "try needs n=NUMBER" $MAKE backend=$B try
 refuse "no exercise 999; the nearest is" $MAKE backend=$B hint n=999
 refuse "every-eighth-row" $MAKE backend=$B hint n=every-eigth-row

@@ -60,9 +60,9 @@ TEST_CASE("async watcher: a load, its barrier and who waits, in order") {
     };
     std::vector<Expected> expected{
         {Event::mbarrier_arrive, 1, 0, "full", 2, 512, expect}, {Event::tma_issue, 1, 0, "tile", 1, 512, load},
-        {Event::tma_land, 1, 0, "tile", 1, 512, load},          {Event::mbarrier_complete, 1, 0, "full", 2, 0, load},
-        {Event::mbarrier_pass, 0, 9, "full", 2, 0, wait},       {Event::tma_issue, 0, 9, "tile", 1, 512, store},
-        {Event::tma_land, 0, 9, "tile", 1, 512, store}};
+        {Event::tma_land, 1, 0, "tile", 1, 512, load},          {Event::mbarrier_land, 1, 0, "full", 2, 512, load},
+        {Event::mbarrier_complete, 1, 0, "full", 2, 0, load},   {Event::mbarrier_pass, 0, 9, "full", 2, 0, wait},
+        {Event::tma_issue, 0, 9, "tile", 1, 512, store},        {Event::tma_land, 0, 9, "tile", 1, 512, store}};
     if (late) expected.insert(expected.begin() + 2, {Event::mbarrier_wait, 0, 9, "full", 2, 0, wait});
     REQUIRE(log.events.size() == expected.size());
     for (std::size_t i = 0; i < expected.size(); ++i) {

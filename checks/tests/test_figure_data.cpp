@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "checks/trace/json.hpp"
+
 namespace {
 namespace fs = std::filesystem;
 
@@ -140,6 +142,17 @@ TEST_CASE("results: committed traces of waits: nobody goes on before what it wai
     CHECK(issued > 0);
     CHECK(landed == issued);
     CHECK(waits > 0);
+    ++traces;
+  }
+  CHECK(traces > 0);
+}
+
+TEST_CASE("results: committed traces of steps: slices nest and are closed, every copy has landed") {
+  std::size_t traces = 0;
+  for (const auto& entry : fs::directory_iterator(RESULTS / "steps")) {
+    CAPTURE(entry.path().string());
+    const std::vector<std::string> wrong = lab::trace::wrong_with(read(entry.path()), {}, false);
+    for (const std::string& line : wrong) FAIL_CHECK(line);
     ++traces;
   }
   CHECK(traces > 0);

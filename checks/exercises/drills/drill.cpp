@@ -36,8 +36,17 @@ bool good_under(const Drill& d, const ExecOptions& options) {
     return red("no memory", "");
   cudaMemcpy(device_in, in.data(), in.size() * sizeof(half), cudaMemcpyHostToDevice);
   cudaMemcpy(device_out, out.data(), out.size() * sizeof(float), cudaMemcpyHostToDevice);
-  const cudaError_t launched = launch("drill", drill, dim3(1), dim3(d.threads), d.shared_bytes, nullptr,
-                                      static_cast<const half*>(device_in), device_out);
+  cudaError_t launched;
+  if (d.with_map) {
+    TensorMap map;
+    launched = make_tensor_map(map, device_in, d.tensor);
+    if (launched == cudaSuccess)
+      launched =
+          launch("drill", d.with_map, dim3(1), dim3(d.threads), d.shared_bytes, nullptr, TensorMap(map), device_out);
+  } else {
+    launched = launch("drill", d.kernel, dim3(1), dim3(d.threads), d.shared_bytes, nullptr,
+                      static_cast<const half*>(device_in), device_out);
+  }
   const cudaError_t ran = synchronize_within(20);
   cudaMemcpy(out.data(), device_out, out.size() * sizeof(float), cudaMemcpyDeviceToHost);
   cudaFree(device_in), cudaFree(device_out);

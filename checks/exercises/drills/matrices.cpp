@@ -4,6 +4,7 @@
 
 lab::Drill lab::the_drill() {
   Drill d;
+  d.kernel = drill;
   d.shared_bytes = 16 * 16 * 2;
   for (unsigned i = 0; i < 16 * 16; ++i) d.in.push_back(to_fp16(float(i)));
   for (int lane = 0; lane < 32; ++lane)

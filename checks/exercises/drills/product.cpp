@@ -3,6 +3,7 @@
 
 lab::Drill lab::the_drill() {
   Drill d;
+  d.kernel = drill;
   for (unsigned i = 0; i < 16 * 16 + 16 * 8; ++i) d.in.push_back(to_fp16(small_number(i)));
   for (int row = 0; row < 16; ++row)
     for (int col = 0; col < 8; ++col) {

@@ -2,6 +2,7 @@
 import json
 import re
 import subprocess
+import tempfile
 from pathlib import Path
 
 from .heads import ROOT, Unusable, map_heads
@@ -19,6 +20,8 @@ TRACES = {
 }
 # NAME -> build and arguments of `lab trace-waits`. Three slots and six key tiles: the loader has to wait for three of them.
 WAITS = {"in-step": ("v3d_producer/fixed", "shape=1,1,768,128 block=0"), "ping-pong": ("v3e_pingpong/fixed", "shape=1,1,768,128 block=0")}
+# NAME -> build and arguments of `lab trace`: the same four tiles through one slot each for K and V, and through a ring of three.
+STEPS = {"one-slot": ("v2c8_mma_sync/checked", "shape=1,1,256,64"), "ring": ("v2d_ldmatrix/checked", "shape=1,1,256,64")}
 LDMATRIX = "v2d_ldmatrix/checked", "layouts shape=1,1,512,64 array=sK"
 PLANNED = ["1 8 512 64", "2 8 2048 64", "2 8 2048 128"]
 
@@ -45,6 +48,11 @@ def all_data(build):
         files[RESULTS / "traces" / f"{name}.tsv"] = lab(build, variant, f"trace-shared {arguments}")
     for name, (variant, arguments) in WAITS.items():
         files[RESULTS / "waits" / f"{name}.tsv"] = lab(build, variant, f"trace-waits {arguments}")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, (variant, arguments) in STEPS.items():
+            path = Path(folder) / f"{name}.json"
+            lab(build, variant, f"trace {arguments} json={path}")
+            files[RESULTS / "steps" / path.name] = path.read_text()
     stages = sorted((path.parent.name for path in (ROOT / "stages").glob("*/stage.conf")), key=natural)
     plans = [lab(build, f"{stage}/fixed", f"plan {shape}") for stage in stages for shape in PLANNED]
     plans.append(lab(build, "v2b_single_warp/bug-smem_overflow", "plan 2 8 2048 128"))
@@ -63,7 +71,7 @@ def write(build):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     kept = set(files)
-    for folder in ("error-maps", "traces", "waits"):
+    for folder in ("error-maps", "traces", "waits", "steps"):
         for path in (RESULTS / folder).iterdir():
             if path not in kept:
                 path.unlink()

@@ -7,7 +7,7 @@ from .heads import ROOT, Unusable, map_heads, name_of
 
 RESULTS = ROOT / "writeups" / "results"
 SCHEMAS = {"bench": "bench-1", "predictions": "predictions-1", "profile": "profile-1", "resources": "resources-1", "plans": "plans-1",
-           "layouts": "layouts-1", "ldmatrix": "ldmatrix-1", "phases": "phases-1", "counted": "counted-1"}
+           "layouts": "layouts-1", "ldmatrix": "ldmatrix-1", "phases": "phases-1", "counted": "counted-1", "steps": "trace-1"}
 MAP_SCHEMA, TRACE_SCHEMA = "error-map-2", "trace-shared-1"
 WAITS_SCHEMA = "trace-waits-1"
 ACCEPTANCE = ["1,8,512,64", "1,8,512,64,causal", "2,8,2048,64", "2,8,2048,64,causal", "2,8,2048,128"]
@@ -55,6 +55,7 @@ class Results:
         self.maps = {bug: {**read_map(RESULTS / "error-maps" / f"{bug}.txt"), "caption": head.caption, "beside": head.beside} for bug, head in self.heads.items()}
         self.traces = {path.stem: read_trace(path) for path in sorted((RESULTS / "traces").glob("*.tsv"))}
         self.waits = {path.stem: read_trace(path, WAITS_SCHEMA) for path in sorted((RESULTS / "waits").glob("*.tsv"))}
+        self.steps = {path.stem: load(path, "steps") for path in sorted((RESULTS / "steps").glob("*.json"))}
         self.cases = {(c["program"], c["shape"]): c for c in self.bench["cases"]}
         self.stages = list(dict.fromkeys(c["program"] for c in self.bench["cases"] if c["kind"] == "stage"))
         self.shapes = list(dict.fromkeys(c["shape"] for c in self.bench["cases"]))

@@ -121,6 +121,7 @@ void Cluster::arrive(Block& block, bool release, std::uintptr_t pc) {
   if (fiber.cluster_arrivals != fiber.cluster_waits)
     block.fail(cudaErrorLaunchFailure, Finding::Kind::cluster,
                "barrier.cluster.arrive by a thread that has arrived and not waited (barrier.cluster.wait) yet", pc);
+  block.tell(ExecEvent::Kind::cluster_arrive, 0, 0, pc);
   block.progressed();
   if (block.checking()) {
     const ThreadId thread = block.thread_id();
@@ -158,6 +159,7 @@ void Cluster::wait(Block& block, std::uintptr_t pc) {
     block.park(pc);
   }
   ++fiber.cluster_waits;
+  block.tell(ExecEvent::Kind::cluster_pass, 0, 0, pc);
   if (block.checking()) block.shadow().acquire(block.thread_id(), completed_);
 }
 

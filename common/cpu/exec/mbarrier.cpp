@@ -104,6 +104,7 @@ void MBarriers::arrive_from(int index, ThreadId peer, Shadow& its_shadow, std::u
     check_known(index, "mbarrier.arrive", peer, pc);
     its_shadow.release_outside(peer, state.given);
   }
+  block_.tell_of(peer, ExecEvent::Kind::mbarrier_land, state.offset, 0, pc);
   block_.progressed();
   state.arrived.push_back({peer.linear, pc, peer.peer});
   --state.pending;
@@ -121,6 +122,7 @@ void MBarriers::copy_issued(int index, ThreadId thread, std::uintptr_t pc, bool 
 std::uint32_t MBarriers::complete_bytes(int index, std::int64_t bytes, unsigned step, ThreadId thread,
                                         std::uintptr_t pc) {
   MBarrierState& state = all_[index];
+  block_.tell_of(thread, ExecEvent::Kind::mbarrier_land, state.offset, std::size_t(bytes), pc);
   std::uint32_t counted_in = state.phase;
   // The engine counts while it writes. A phase that has its arrivals ends if none of its bytes is missing after some
   // step; what comes then counts for the next. A step that takes the count below zero ends nothing.

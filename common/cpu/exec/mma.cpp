@@ -42,6 +42,7 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
   a.set(bits_a);
   b.set(bits_b);
   mma_tile(a, b, c, block.tensor_core());
+  block.tell(ExecEvent::Kind::product, 0, 0, 0);
   for (int lane = 0; lane < LANES; ++lane)
     for (int e = 0; e < layout::C_ELEMENTS; e += 2) {
       const layout::Place at = layout::c(lane, e);

@@ -47,7 +47,7 @@ void Block::arrive_named(const NamedBarrierCall& call) {
                      std::to_string(barrier.expected) + " threads have come so far, the first at " +
                      line_at(barrier.first_pc));
   }
-  tell(ExecEvent::Kind::bar_arrive, 0, std::size_t(call.id), call.pc);
+  tell(ExecEvent::Kind::bar_arrive, call.waits, std::size_t(call.id), call.pc);
   barrier.arrived += LANES;
   barrier.warps |= 1u << warp;
   if (call.waits) barrier.waiting |= 1u << warp;

@@ -105,6 +105,7 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
     b.set(bits_b[half]);
     mma_tile(a, b, c[half], block.tensor_core());
   }
+  block.tell(ExecEvent::Kind::product, 0, 0, 0);
   for (int lane = 0; lane < LANES; ++lane)
     for (int i = 0; i < 8; ++i) {
       const int held = acc_held(block, lane, i);

@@ -1,0 +1,188 @@
+// Traces of steps: clocks, waits and flights of small kernels; the JSON; and that what is wrong with one is found.
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "checks/tests/test_exec.hpp"
+#include "checks/trace/json.hpp"
+#include "common/ptx/barrier.cuh"
+#include "common/ptx/tma.cuh"
+#include "common/ptx/wgmma.cuh"
+#include "common/smem_plan.cuh"
+
+#include <cuda_pipeline.h>
+
+namespace {
+using namespace lab;
+using namespace lab::ptx;
+
+struct Traced {
+  Outcome outcome;
+  trace::Picture picture;
+  const trace::Slice* find(int warp, const std::string& name) const {
+    for (const trace::Slice& s : picture.work)
+      if (s.track == warp && s.name == name) return &s;
+    return nullptr;
+  }
+  std::string json() const { return trace::to_json(picture, {"s", "none", "(1,1,64,64)", 0}); }
+};
+
+Traced traced(unsigned threads, const std::function<void()>& kernel, std::size_t smem,
+              Schedule schedule = Schedule::ascending) {
+  trace::Steps steps;
+  ExecOptions options = in_order(schedule);
+  options.watcher = &steps, options.copies = options.products = Copies::at_issue;
+  Traced t{run(1, threads, kernel, options, smem), {}};
+  t.picture = steps.picture(!t.outcome.ok());
+  return t;
+}
+
+// Warp 1 asks for a load and makes ten more requests; warp 0 asks for the first at once, and needs nothing else.
+void load_and_wait() {
+  static unsigned char from[4096];
+  AlignedSmemCursor cursor;
+  auto* tile = cursor.array<unsigned char, SWIZZLE_ALIGN>("tile", 16, 256);
+  auto* full = cursor.array<MBarrier>("full", 2, 1);
+  if (threadIdx.x == 0) {
+    mbarrier_init(full, 1), mbarrier_init(full + 1, 1);
+    fence_mbarrier_init();
+  }
+  __syncthreads();
+  if (threadIdx.x == 32) {
+    mbarrier_arrive_expect_tx(full, 256);
+    bulk_load(tile, from, 256, full);
+    mbarrier_arrive_expect_tx(full + 1, 10 * 256);
+    for (int i = 1; i <= 10; ++i) bulk_load(tile + 256 * i, from + 256 * i, 256, full + 1);
+  }
+  if (threadIdx.x < 32) mbarrier_wait(full, 0);
+  __syncthreads();
+  if (threadIdx.x < 32) mbarrier_wait(full + 1, 0);
+}
+
+}  // namespace
+
+TEST_CASE("trace: who waits goes on one step after what it waited for, under every schedule the same") {
+  const Traced first = traced(64, load_and_wait, 8192);
+  REQUIRE_MESSAGE(first.outcome.ok(), first.outcome.message());
+  // Step 0: the barrier. Step 1: arrive; step 2: the load, which may be there at step 3. Warp 0 asks at step 1.
+  const trace::Slice* wait = first.find(0, "wait full[0]");
+  REQUIRE(wait);
+  CHECK(wait->begin == 1);
+  CHECK(wait->end == 4);
+  CHECK(wait->counts[trace::waited] == 2);
+  // Warp 1: two steps, then eleven; warp 0 has to wait for it at the second barrier, from step 4 to 14 and one more.
+  const auto barrier = std::ranges::find_if(first.picture.work, [](const trace::Slice& s) {
+    return s.track == 0 && s.name == "__syncthreads" && s.begin > 0;
+  });
+  REQUIRE(barrier != first.picture.work.end());
+  CHECK(barrier->begin == 4);
+  CHECK(barrier->end == 15);
+  REQUIRE(first.picture.flights.size() == 11);
+  CHECK(first.picture.flights[0].begin == 2);
+  CHECK(first.picture.flights[0].end == 3);
+  CHECK(first.picture.flights[1].begin == 4);
+  CHECK(first.picture.flights[1].end == 15);  // when warp 0 asks for it
+  for (const Schedule schedule : {Schedule::descending, Schedule::round_robin, Schedule::random})
+    CHECK(traced(64, load_and_wait, 8192, schedule).json() == first.json());
+}
+
+TEST_CASE("trace: a group of cp.async is one flight, from the first request to the wait that covers it") {
+  static unsigned char from[2048];
+  const Traced t = traced(
+      32,
+      [] {
+        SmemCursor cursor;
+        auto* tile = cursor.array<unsigned char>("tile", 32, 64);
+        for (int group = 0; group < 2; ++group) {
+          __pipeline_memcpy_async(tile + 64 * threadIdx.x + 16 * group, from, 16);
+          __pipeline_memcpy_async(tile + 64 * threadIdx.x + 16 * group + 32, from, 16);
+          __pipeline_commit();
+        }
+        __pipeline_wait_prior(1);
+        __syncwarp();
+        __pipeline_wait_prior(0);
+      },
+      2048);
+  REQUIRE_MESSAGE(t.outcome.ok(), t.outcome.message());
+  REQUIRE(t.picture.flights.size() == 2);
+  const trace::Flight &one = t.picture.flights[0], &two = t.picture.flights[1];
+  CHECK((one.begin == 0 && one.end == 5 && one.issued == 64 && one.landed == 64));
+  CHECK((two.begin == 2 && two.end == 7 && two.issued == 64 && two.landed == 64));
+  CHECK(one.place == "tile[0..31]");
+  CHECK(trace::wrong_with(t.json(), {{"copies", 128}, {"warp-barriers", 1}}, false).empty());
+}
+
+TEST_CASE("trace: bar.sync waits and bar.arrive does not") {
+  const Traced t = traced(
+      64,
+      [] {
+        if (threadIdx.x >= 32) __syncwarp(), __syncwarp();
+        threadIdx.x < 32 ? barrier_sync(3, 64) : barrier_arrive(3, 64);
+      },
+      0);
+  REQUIRE_MESSAGE(t.outcome.ok(), t.outcome.message());
+  const trace::Slice *sync = t.find(0, "bar.sync 3"), *arrive = t.find(1, "bar.arrive 3");
+  REQUIRE((sync && arrive));
+  CHECK((sync->begin == 0 && sync->end == 3 && sync->counts[trace::waited] == 2));
+  CHECK((arrive->begin == 2 && arrive->end == 3));
+}
+
+TEST_CASE("trace: a warpgroup's products are in flight from their begin to the wait that covers their group") {
+  const Traced t = traced(
+      128,
+      [] {
+        AlignedSmemCursor cursor;
+        half* a = cursor.array<half, SWIZZLE_ALIGN>("a", 64, 64);
+        half* b = cursor.array<half, SWIZZLE_ALIGN>("b", 64, 64);
+        for (unsigned i = threadIdx.x; i < 64 * 64; i += 128) a[i] = b[i] = half(1.0f);
+        fence_proxy_async();
+        __syncthreads();
+        float d[32];
+        wgmma_fence();
+        for (int k = 0; k < 3; ++k) wgmma<64>(d, wgmma_descriptor(a, 0, 1024), wgmma_descriptor(b, 0, 1024), k > 0);
+        wgmma_commit();
+        wgmma_wait<0>();
+      },
+      20 * 1024);
+  REQUIRE_MESSAGE(t.outcome.ok(), t.outcome.message());
+  REQUIRE(t.picture.flights.size() == 1);
+  const trace::Flight& f = t.picture.flights[0];
+  CHECK((f.kind == "product" && f.name == "b" && f.issued == 12 && f.landed == 12));
+  CHECK(f.end - f.begin == 4);
+}
+
+TEST_CASE("trace: of a launch that hangs, who waits does so for ever") {
+  const Traced t = traced(
+      64, [] { threadIdx.x < 32 ? barrier_sync(3, 64) : __syncwarp(); }, 0);
+  CHECK(!t.outcome.ok());
+  const trace::Slice* sync = t.find(0, "bar.sync 3");
+  REQUIRE(sync);
+  CHECK(sync->for_ever);
+  CHECK(sync->end == t.picture.steps);
+  CHECK(trace::wrong_with(t.json(), {}, true).empty());
+}
+
+TEST_CASE("trace: what is wrong with a file is told") {
+  const Traced t = traced(64, load_and_wait, 8192);
+  const std::map<std::string, long> right{{"barriers", 2}, {"phases", 2}, {"tma-loads", 11}, {"tma-bytes", 11 * 256}};
+  const std::string good = t.json();
+  CHECK(trace::wrong_with(good, right, false).empty());
+  const auto finds = [&](const std::string& piece, const std::string& instead, const std::string& told) {
+    std::string text = good;
+    const std::size_t at = text.find(piece);
+    REQUIRE(at != text.npos);
+    text.replace(at, piece.size(), instead);
+    const auto wrong = trace::wrong_with(text, right, false);
+    const std::string first = wrong.empty() ? "nothing" : wrong[0];
+    CHECK_CONTAINS(first, told);
+  };
+  finds("]}", "", "no JSON");
+  finds("\"traceEvents\"", "\"events\"", "no array traceEvents");
+  finds("\"landed\":1", "\"landed\":0", "1 issued, 0 landed");
+  finds("\"ph\":\"e\",\"pid\":2,\"tid\":0,\"id\":1", "\"ph\":\"e\",\"pid\":2,\"tid\":0,\"id\":99", "never began");
+  finds("\"tma-loads\":1", "\"tma-loads\":2", "tma-loads: 12 in the trace, and 11 counted");
+  finds("\"name\":\"phase 0\"", "\"name\":\"face 0\"", "phases: 1 in the trace, and 2 counted");
+  finds("\"ts\":1,\"dur\":3", "\"ts\":1,\"dur\":5", "overlaps one that ends");
+  finds("\"ts\":1,\"dur\":3", "\"ts\":1,\"dur\":9999", "outside the");
+  finds("thread_name", "thread_nome", "without a name");
+}

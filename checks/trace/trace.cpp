@@ -1,0 +1,109 @@
+// lab trace: one block's execution, or its cluster's, as a picture to look at in ui.perfetto.dev.
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+
+#include "checks/acceptance/report.hpp"
+#include "checks/bench/bench_samples.hpp"
+#include "checks/bugs/trial.hpp"
+#include "checks/commands.hpp"
+#include "checks/exercises/counts.hpp"
+#include "checks/trace/json.hpp"
+
+namespace lab {
+namespace {
+
+// What `lab counts` counts and a trace shows as well.
+constexpr const char* IN_BOTH[] = {"reads",    "read-bytes", "writes",    "written-bytes", "copies", "warp-barriers",
+                                   "barriers", "tma-loads",  "tma-bytes", "phases",        "wgmma"};
+
+unsigned tile_of(const KeyValues& words, const LaunchPlan& plan, const Shape& shape) {
+  const double tile = double(words.number("tile").value_or(0));
+  const double tiles = double((shape.S + plan.tile_m - 1) / plan.tile_m) * shape.B * shape.H;
+  if (tile < 0 || tile >= tiles || tile != std::floor(tile))
+    throw BadInput(format("tile=%g: must be a whole number from 0 to %.0f", tile, tiles - 1));
+  return unsigned(tile);
+}
+
+std::string read(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// The first line in which they differ, of both; "" if in none.
+std::string first_difference(const std::string& a, const std::string& b) {
+  std::istringstream in_a(a), in_b(b);
+  std::string line_a, line_b;
+  while (true) {
+    const bool more_a = bool(std::getline(in_a, line_a)), more_b = bool(std::getline(in_b, line_b));
+    if (!more_a && !more_b) return "";
+    if (more_a != more_b || line_a != line_b)
+      return (more_a ? line_a : "no more") + " / " + (more_b ? line_b : "no more");
+  }
+}
+
+struct Traced {
+  Trial trial;
+  trace::Picture picture;
+};
+Traced traced_under(Schedule schedule, const Shape& shape, unsigned tile) {
+  trace::Steps watcher;
+  ExecOptions options;
+  options.check = true, options.workers = 1, options.watcher = &watcher, options.schedule = schedule;
+  options.copies = options.products = Copies::at_issue;  // what is sent lands while its sender's clock says when
+  options.blocks = stage().plan(shape).blocks_of({tile}, shape);
+  const Trial t = run_trial(shape, Family::unit, options);
+  return {t, watcher.picture(!t.ok())};
+}
+
+}  // namespace
+
+int trace_command(std::span<char*> args) {
+  constexpr std::string_view KEYS[] = {"shape", "tile", "json", "check"};
+  const KeyValues words(args, KEYS);
+  const std::vector<Shape> shapes = bench_shapes(words.get("shape").value_or("1,8,512,64"));
+  if (shapes.size() != 1) throw BadInput("shape= names one shape, such as 1,8,512,64,causal");
+  if (!can_check())
+    throw BadInput("this binary is not instrumented: trace runs in a checked or a bug build on the CPU");
+  const Shape& shape = shapes[0];
+  const LaunchPlan plan = stage().plan(shape);
+  const unsigned tile = tile_of(words, plan, shape);
+  const std::string bug = planted_bug();
+  const std::string path =
+      words.get("json").value_or("build/trace-" + std::string(stage_name()) + (bug.empty() ? "" : "-" + bug) + ".json");
+
+  const Traced traced = traced_under(Schedule::ascending, shape, tile);
+  const Trial& t = traced.trial;
+  const trace::Picture& picture = traced.picture;
+  const trace::Head head{stage_name(), bug.empty() ? "none" : bug, text(shape), tile};
+  const std::string whole = trace::to_json(picture, head);
+  if (std::ofstream out(path, std::ios::binary); !(out << whole))
+    throw BadInput("json=" + path + ": cannot be written");
+
+  const char* const blocks = picture.blocks.size() > 1 ? "blocks of a cluster" : "block";
+  std::printf(
+      "%s%s%s, %s, query tile %u: %zu %s, %ld steps (an order of events, not time), %zu slices, %zu copies and "
+      "products in flight\n  %s: open it in ui.perfetto.dev; writeups/trace.md says how to read it\n",
+      stage_name(), *planted_bug() ? " with " : "", planted_bug(), text(shape).c_str(), tile, picture.blocks.size(),
+      blocks, picture.steps, picture.work.size() + picture.phases.size(), picture.flights.size(), path.c_str());
+  if (!t.ok()) std::printf("the launch fails, and the trace shows how far it came: %s\n", t.message.c_str());
+  if (!words.flag("check")) return t.ok() ? 0 : 1;
+
+  std::map<std::string, long> counts;
+  const BlockCounts counted = count_block(shape, tile);
+  if (t.ok() && counted.failure.empty())
+    for (const char* what : IN_BOTH) counts[what] = counted.counts.at(what);
+  std::vector<std::string> wrong = trace::wrong_with(read(path), counts, !t.ok());
+  for (const Schedule other : {Schedule::descending, Schedule::round_robin, Schedule::random})
+    if (const std::string difference =
+            t.ok() ? first_difference(whole, trace::to_json(traced_under(other, shape, tile).picture, head)) : "";
+        !difference.empty())
+      wrong.push_back(std::string("another picture under schedule ") + name(other) + ": " + difference);
+  for (const std::string& line : wrong) std::printf("  %s\n", line.c_str());
+  return wrong.empty() && t.ok() ? 0 : 1;
+}
+
+}  // namespace lab
