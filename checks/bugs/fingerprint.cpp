@@ -18,7 +18,6 @@
 #include "checks/bugs/hang.hpp"
 #include "checks/commands.hpp"
 #include "checks/desk/patch.hpp"
-#include "checks/pages/banks.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -504,54 +503,41 @@ Part checker_reports(const Shape& shape, const ExpectedReport& wanted, Under whe
   return part;
 }
 
-namespace {
-
-// The turns of every ldmatrix.x4 at one line: the execution tells of its 32 rows in the order of the lanes.
-class TurnCounter final : public ExecWatcher {
- public:
-  TurnCounter(const LaunchPlan& plan, int line) : plan_(plan), line_(line) {}
-  void see(const ExecEvent& e) override {
-    if (e.kind != ExecEvent::Kind::read || (line_ != NO_LINE && e.line != line_)) return;
-    if (line_ == NO_LINE && e.bytes != 16) return;
-    if (e.bytes != 16 || e.lane != seen_) throw std::runtime_error("bank_turns: no ldmatrix.x4 at that line");
-    const auto array = std::ranges::find(plan_.arrays, e.array, &SharedArray::name);
-    if (array == plan_.arrays.end()) throw std::runtime_error("bank_turns: a row outside every array");
-    address_[e.lane] =
-        e.row * array->pitch * int(sizeof(fp16)) + e.byte;  // of the array: conflicts depend on differences
-    if (++seen_ < banks::LANES) return;
-    seen_ = 0;
-    ++instructions[banks::access(address_, 16).turns];
-  }
-  std::map<int, std::size_t> instructions;  // by their turns
-
- private:
-  const LaunchPlan& plan_;
-  int line_, seen_ = 0;
-  std::array<int, banks::LANES> address_{};
-};
-
-}  // namespace
-
-Part bank_turns(const Shape& shape, const std::string& piece, int turns) {
-  const Place place = line_with(piece);
+Part counted(const Shape& shape, const ExpectedCount& wanted) {
+  const Place place = line_with(wanted.piece);
+  const auto enough = [&](const Tally& tally) {
+    const double mean = double(tally.*wanted.figure) / double(std::max<std::uint64_t>(tally.instructions, 1));
+    return tally.instructions > 0 && (wanted.at_least ? mean >= wanted.mean : mean == wanted.mean);
+  };
   Part part;
-  part.expected = format("every ldmatrix.x4 at %s takes %d turns at the banks", place.text().c_str(), turns);
+  part.expected = format("%s at %s: %s%g %s each", name(wanted.what), place.text().c_str(),
+                         wanted.at_least ? "at least " : "", wanted.mean, wanted.unit);
   if (std::string_view(backend_name()) == "gpu") return cannot_look(part, "a GPU counts them for a profiler only");
   if (!can_check()) throw BadInput("this binary is not instrumented; make stage=S reproduce-bug builds one that is");
-  const LaunchPlan plan = stage().plan(shape);
-  TurnCounter counter(plan, place.line);
   ExecOptions options;
-  options.check = true, options.workers = 1, options.watcher = &counter;
+  options.count = true;
   const Trial t = run_trial(shape, Family::unit, options);
-  // Where the line is not known, one such access anywhere is enough.
-  part.shown = t.ok() && (place.line == NO_LINE
-                              ? counter.instructions.contains(turns)
-                              : counter.instructions.size() == 1 && counter.instructions.begin()->first == turns);
-  part.seen = text(shape) + ":";
-  for (const auto& [taken, count] : counter.instructions) part.seen += format(" %zu of %d turns", count, taken);
-  if (counter.instructions.empty()) part.seen += " none";
-  part.seen += state(t);
+  Tally there;
+  for (const CountedLine& line : t.report.counts) {
+    if (line.what != wanted.what) continue;
+    if (place.line == NO_LINE) {  // where the line is not known, one such line anywhere is enough
+      if (!enough(there)) there = line.tally;
+    } else if (line.line == place.line && line.file == place.file) {
+      there += line.tally;
+    }
+  }
+  part.shown = t.ok() && enough(there);
+  part.seen = text(shape) + ": " +
+              (there.instructions
+                   ? format("%llu instructions, %.4g %s each", static_cast<unsigned long long>(there.instructions),
+                            double(there.*wanted.figure) / double(there.instructions), wanted.unit)
+                   : "none") +
+              state(t);
   return part;
+}
+
+Part bank_turns(const Shape& shape, const std::string& piece, int turns) {
+  return counted(shape, {Counted::ldmatrix, piece, &Tally::wavefronts, double(turns), "turns at the banks"});
 }
 
 std::vector<Part> nothing_wrong(const Shape& shape) {

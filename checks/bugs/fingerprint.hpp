@@ -93,9 +93,18 @@ struct ExpectedReport {
   int multiprocessors = 0;  // that the launcher finds (ExecOptions)
 };
 Part checker_reports(const Shape& shape, const ExpectedReport& report, Under under = Under::every);
-// Every ldmatrix.x4 at the line with `piece` takes `turns` at the banks of shared memory: 4 without a conflict, one per
-// eight rows of 16 bytes. The rows' addresses are those that the kernel gave; the banks are those of
-// checks/pages/banks.hpp. A GPU counts them for a profiler only.
+// What the CPU execution counts (common/counts.hpp) at the line with `piece`: so much of `figure` per instruction of
+// this kind, in the mean. For what is right and slow. A GPU counts it for a profiler only.
+struct ExpectedCount {
+  Counted what{};
+  std::string piece;
+  std::uint64_t Tally::*figure = &Tally::wavefronts;
+  double mean = 0;
+  const char* unit = "";  // of the figure, for people
+  bool at_least = false;
+};
+Part counted(const Shape& shape, const ExpectedCount& wanted);
+// Every ldmatrix.x4 there takes so many turns at the banks: 4 without a conflict, one per eight rows of 16 bytes.
 Part bank_turns(const Shape& shape, const std::string& piece, int turns);
 // The checker finds nothing and all schedules agree with the right answer: for harmless changes.
 std::vector<Part> nothing_wrong(const Shape& shape);
