@@ -58,6 +58,11 @@ refuse "needs stage=NAME" $MAKE backend=$B bug=ldm reproduce-bug
 refuse "takes no bug=" $MAKE stage=v2b backend=$B bug=warp7_nan bench-cpu
 refuse "whole number" $MAKE JOBS=abc stage=v1 backend=$B test
 refuse "which stage" $MAKE backend=$B run
+refuse "which stage" $MAKE backend=$B evolve
+refuse "v1_scalar has no levers" $MAKE stage=v1 backend=$B evolve
+refuse "minutes=0: must be a whole number from 1" $MAKE stage=v3b backend=$B evolve minutes=0
+refuse "neither B,H,S,D" $MAKE stage=v3b backend=$B evolve shape=1,2
+[ "$B" = gpu ] || refuse "evolve-adopt needs nvcc and a GPU" $MAKE stage=v3b backend=$B evolve-adopt
 refuse "try needs n=NUMBER" $MAKE backend=$B try
 refuse "no exercise 999; the nearest is" $MAKE backend=$B hint n=999
 refuse "every-eighth-row" $MAKE backend=$B hint n=every-eigth-row
