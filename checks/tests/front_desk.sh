@@ -60,6 +60,11 @@ refuse "whole number" $MAKE JOBS=abc stage=v1 backend=$B test
 refuse "which stage" $MAKE backend=$B run
 refuse "which stage" $MAKE backend=cpu trace
 refuse "from 0 to 63" $MAKE stage=v2d backend=cpu trace tile=64
+refuse "which stage" $MAKE backend=$B evolve
+refuse "v1_scalar has no levers" $MAKE stage=v1 backend=$B evolve
+refuse "minutes=0: must be a whole number from 1" $MAKE stage=v3b backend=$B evolve minutes=0
+refuse "neither B,H,S,D" $MAKE stage=v3b backend=$B evolve shape=1,2
+[ "$B" = gpu ] || refuse "evolve-adopt needs nvcc and a GPU" $MAKE stage=v3b backend=$B evolve-adopt
 refuse "try needs n=NUMBER" $MAKE backend=$B try
 refuse "no exercise 999; the nearest is" $MAKE backend=$B hint n=999
 refuse "every-eighth-row" $MAKE backend=$B hint n=every-eigth-row

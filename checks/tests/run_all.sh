@@ -16,6 +16,7 @@ stages=$(build/desk dirs) || exit 2
   [ "$backend" != cpu ] || echo "counts as committed: $make_it counters"
   echo "every patch applies: $make_it patches"
   [ "$backend" != cpu ] || echo "traces: $make_it trace check=1"
+  [ "$backend" != cpu ] || echo "the search's referee refuses cheaters: $make_it check-evolve"
   [ "$backend" != cpu ] || echo "exercises: $make_it check-exercises check=quick"
   for s in $stages; do
     echo "acceptance $s: $make_it stage=$s test turns=1"

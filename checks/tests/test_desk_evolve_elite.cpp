@@ -2,7 +2,9 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <filesystem>
 
+#include "checks/desk/desk.hpp"
 #include "checks/desk/evolve/adopt.hpp"
 #include "checks/desk/evolve/fitness.hpp"
 #include "checks/desk/evolve/log.hpp"
@@ -270,6 +272,37 @@ TEST_CASE("evolve: adopted is who gains 3 % beside the stage and loses nowhere")
   lacks.cases[1].status = "failed";
   CHECK_FALSE(says(lacks).good);
   CHECK_FALSE(adoption_of(bench(10, 9, 10), "s", "s-evolved", "9,9,64,64").good);
+}
+
+TEST_CASE("evolve: committed logs say what the loop's rules make of them") {
+  for (const auto& entry : std::filesystem::directory_iterator("writeups/results")) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with("evolve-") || name.find("-confirm.") != name.npos || name.find("-adopt.") != name.npos)
+      continue;
+    CAPTURE(name);
+    const SearchLog log = read_log(read_text(entry.path().string()), name);
+    CHECK(log_json(log) == read_text(entry.path().string()));
+    Elite elite;
+    std::set<std::string> seen;
+    for (const Candidate& c : log.candidates) {
+      CAPTURE(c.id);
+      CHECK(seen.insert(c.id).second);
+      CHECK(!c.reason.empty());
+      CHECK((c.verdict == "elite" || c.verdict == "slower") ==
+            (c.right == true && !c.us.empty() && c.spills.value_or(0) == 0));
+      Candidate again = c;
+      if (c.verdict == "elite" || c.verdict == "slower") again.verdict = "";
+      elite.judge(again);
+      CHECK(again.verdict == c.verdict);
+      const auto parent = std::ranges::find(log.candidates, c.parent, &Candidate::id);
+      if (c.parent.empty()) continue;
+      REQUIRE(parent != log.candidates.end());
+      std::vector<std::string> differs;
+      for (const auto& [lever, value] : c.levers)
+        if (parent->levers.at(lever) != value) differs.push_back(lever);
+      CHECK(differs == c.changed);
+    }
+  }
 }
 
 }  // namespace

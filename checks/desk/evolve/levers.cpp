@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 
 #include "checks/desk/desk.hpp"
 #include "checks/desk/patch.hpp"
@@ -98,11 +99,17 @@ std::optional<std::pair<std::string, std::string>> at_colon(const std::string& l
   return std::nullopt;
 }
 
+std::string conf_of(const std::string& stage, const std::string& root) {
+  const std::string path = "stages/" + stage + "/levers.conf";
+  if (!std::filesystem::exists(root + "/" + path))
+    throw BadInput(stage + " has no levers: there is no " + path + " (writeups/extending.md says what is in one)");
+  return read_text(root + "/" + path);
+}
+
 }  // namespace
 
 Levers::Levers(const std::string& stage, const std::string& root)
-    : Levers(stage, read_text(root + "/stages/" + stage + "/levers.conf"),
-             read_text(root + "/stages/" + stage + "/kernel.cu"), root) {}
+    : Levers(stage, conf_of(stage, root), read_text(root + "/stages/" + stage + "/kernel.cu"), root) {}
 
 Levers::Levers(const std::string& stage, const std::string& conf, const std::string& kernel, const std::string& root)
     : stage_(stage),
