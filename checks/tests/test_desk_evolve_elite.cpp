@@ -1,8 +1,10 @@
 // The elite loop without compiler and clock: who is kept, what is tried, the log, what programs say, adoption.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include "checks/desk/desk.hpp"
 #include "checks/desk/evolve/adopt.hpp"
