@@ -81,7 +81,7 @@ def draw_search(plt, logs):
                 steps.append((i, best))
         axes.step([x for x, _ in steps] + [len(log["candidates"])], [y for _, y in steps] + [steps[-1][1]], where="post", color=BLUE, linewidth=1.2)
         axes.axhline(log["start"], color=BLACK, linewidth=0.8, linestyle=":")
-        axes.set_ylim(low * 0.95, top * 1.02)
+        axes.set_ylim(low * 0.95, top + 0.2 * (top - low))  # room for the legend
         axes.set_ylabel(f"{log['unit']} per call", fontsize=8)
         axes.set_xlabel("candidate", fontsize=8)
         axes.set_title(f"{log['stage']}, {title(log['shape'])}: {log['start']:.2f} → {best:.2f}; {log['winner']}", fontsize=8, loc="left")
