@@ -125,6 +125,13 @@ TEST_CASE("counters: which lanes make an instruction") {
   CHECK(partial.lanes == 20);
 }
 
+TEST_CASE("counters: a place in the source is worked out anew where its addresses lie otherwise") {
+  const ExecReport report = counted(kernels::other_places_each_time);
+  CHECK(of(report, Counted::shared_store).instructions == 5);
+  CHECK(of(report, Counted::shared_store).wavefronts == 1 + 32 + 1 + 16 + 1);
+  CHECK(of(report, Counted::global_store).sectors == 4 + 4 + 5 + 9 + 9);
+}
+
 TEST_CASE("counters: a vector is one access, however its words are used") {
   const ExecReport report = counted(kernels::whole_vectors);
   for (const Counted what : {Counted::shared_load, Counted::shared_store}) {

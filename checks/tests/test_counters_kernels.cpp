@@ -57,6 +57,16 @@ __global__ void whole_vectors(float*) {
   s[threadIdx.x] = make_uint4(x.x ^ 1, x.y ^ 2, x.z ^ 3, x.w ^ 4);
 }
 
+// One place in the source, other addresses each time: what the last cost says nothing of the next.
+__global__ void other_places_each_time(float* out) {
+  const int pitches[] = {4, 128, 4, 64, 68}, first[] = {0, 0, 1, 2, 3};
+  volatile float* s = reinterpret_cast<float*>(memory());
+  for (int i = 0; i < 5; ++i) {
+    s[threadIdx.x * unsigned(pitches[i]) / 4] = 1.0f;
+    out[threadIdx.x * unsigned(i < 3 ? 1 : 2) + unsigned(first[i])] = 1.0f;
+  }
+}
+
 __global__ void global_every_word(float* out) { out[threadIdx.x] = 1.0f; }
 __global__ void global_every_other(float* out) { out[2 * threadIdx.x] = 1.0f; }
 __global__ void global_scattered(float* out) { out[64 * threadIdx.x] = 1.0f; }
