@@ -50,7 +50,7 @@ test: $(call tester,fixed) $(if $(filter cpu,$(backend)),$(call tester,checked))
 endif
 
 # What the pieces of `make test` run.
-test-builds: $(FIXED_LABS) $(BUG_LABS) $(if $(filter cpu,$(backend)),$(B)/unit $(CHECKED_LABS),$(PROBE))
+test-builds: $(FIXED_LABS) $(BUG_LABS) $(if $(filter cpu,$(backend)),$(B)/unit $(CHECKED_LABS) $(EVOLVE) $(JUDGE_OBJ),$(PROBE))
 
 reproduce-bug: $(foreach p,$(PAIRS),$(call bug_lab,$(p)) $(call fixed_of_pair,$(p))) | $(WORK)
 	@$(WORK) reproduce '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p))=$(call fixed_of_pair,$(p)))
@@ -174,8 +174,9 @@ PHASE_LABS := $(foreach p,$(basename $(notdir $(wildcard stages/$(STAGE)/phases/
 phases: $(RECORDS) $(FIXED_LAB) $(PHASE_LABS)
 	$(one_stage)$(works)@$< phases '$(or $(shape),1,8,512,64)' '$(json)' $(filter %/lab,$^)
 
-# The elite loop over a stage's levers.conf: an elite of three, two levers a child. evolve-build builds candidates where there is no
-# GPU, evolve-run measures them where one is; evolve-confirm measures the elite once more, in turns; evolve-adopt holds a log's winner against the stage and the peers.
+# The elite loop over a stage's levers.conf: an elite of three, two levers a child. evolve-build builds candidates where no GPU is,
+# evolve-run measures them where one is; evolve-confirm measures the elite once more, in turns; evolve-adopt holds a log's winner
+# against the stage and the peers.
 EVOLVE_WORDS = $(foreach w,shape seed minutes generations candidates rounds json,$(call quote,$(w)=$($(w))))
 evolve: $(EVOLVE) $(FIXED_LAB)
 	$(one_stage)$(works)@$< search '$(MAKE)' $(backend) $(STAGE) $(EVOLVE_WORDS)

@@ -241,6 +241,17 @@ TEST_CASE("evolve: the referee's word is taken as it is") {
   CHECK(slow.us.empty());
 }
 
+TEST_CASE("evolve: a cheater must be caught by a safeguard that was named before") {
+  Candidate c;
+  CHECK_FALSE(caught_as_predicted(c, "oracle"));  // it passed
+  c.verdict = "wrong", c.reason = "every timed call is checked: head 1 row 2";
+  CHECK(caught_as_predicted(c, "oracle, every timed call is checked or determinism"));
+  CHECK(caught_as_predicted(c, "every timed call is checked"));
+  CHECK_FALSE(caught_as_predicted(c, "oracle or call is checked"));
+  c.verdict = "broken", c.reason = "does not build";
+  CHECK_FALSE(caught_as_predicted(c, "does not build"));
+}
+
 TEST_CASE("evolve: the model counts rounds of blocks, and more of anything takes longer") {
   const std::string plan = R"({"tile_m": 128, "smem": 100000, "slots": 4})";
   const std::string counts = "threads 384\ntma-bytes 100000\nread-bytes 0\nwritten-bytes 0\nbarriers 10\nphases 40\n";
