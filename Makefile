@@ -192,7 +192,7 @@ evolve-adopt: $(EVOLVE) $(RECORDS)
 # The referee of the loop: every cheater in checks/evolve/cheaters must be refused, with its reason.
 check-evolve: $(EVOLVE)
 	@$< cheaters '$(MAKE)' $(backend)
-evolve-labs: $(foreach id,$(only),$(B)/$(STAGE)/evolve-$(id)/judge)
+evolve-labs: $(if $(call goals_among,evolve-labs),$(foreach id,$(only),$(B)/$(STAGE)/evolve-$(id)/judge))
 
 # Figures and tables from what is committed under writeups/results/: no GPU. The check needs nothing but Python itself.
 plots: .venv/ready

@@ -73,8 +73,7 @@ TEST_CASE("counts: what differs is told stage by stage") {
   };
   CHECK(differences(file(110), file(110), "S").empty());
   REQUIRE(differences(file(110), file(111), "S").size() == 2);
-  CHECK(differences(file(110), file(111), "S")[0] ==
-        "v2d_ldmatrix, shared load: wavefronts 110 committed, 111 now");
+  CHECK(differences(file(110), file(111), "S")[0] == "v2d_ldmatrix, shared load: wavefronts 110 committed, 111 now");
   REQUIRE(differences(file(110), file(110, "v3a_tma"), "S").size() == 1);
   CHECK(differences(file(110), file(110, "v3a_tma"), "S")[0] == "v3a_tma: nothing is committed");
   Json less = file(110);

@@ -189,6 +189,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
 #pragma unroll
         for (int e = 0; e < 4; ++e) s[4 * n + e] = s0[e], s[4 * n + 4 + e] = s1[e];
       }
+      __syncwarp();  // all lanes have read K before lane 0 gives its slot back
       hide();
     };
 
