@@ -182,6 +182,20 @@ TEST_CASE("counters: who waits for whom, in steps") {
   CHECK(named.waited == 20);
 }
 
+TEST_CASE("counters: steps waited stand at the line of who waits, whoever comes last") {
+  under_all_schedules([](const ExecOptions& options) {
+    const ExecReport report = counted(kernels::late_for_a_named_barrier, 64, options);
+    int lines = 0;
+    for (const CountedLine& line : report.counts) {
+      if (line.what != Counted::named_barrier) continue;
+      CAPTURE(line.text);
+      CHECK(line.tally.waited == (line.text.find("barrier_sync") != std::string::npos ? 20u : 0u));
+      ++lines;
+    }
+    CHECK(lines == 2);
+  });
+}
+
 TEST_CASE("counters: the same under every schedule, and by every number of workers") {
   under_all_schedules([](const ExecOptions& options) {
     CHECK(of(counted(kernels::waits_for_the_slowest, 96, options), Counted::shared_store).instructions == 10 + 20);

@@ -55,8 +55,12 @@ void Block::arrive_named(const NamedBarrierCall& call) {
   if (checking_) shadow_.named_arrive(call.id, warp);
   if (counting_) barrier.steps = std::max(barrier.steps, counting_->steps(warp));
   if (barrier.arrived < barrier.expected) return;
-  for (std::uint32_t waiting = counting_ ? barrier.waiting : 0; waiting; waiting &= waiting - 1)
-    counting_->wait_until(Counted::named_barrier, __builtin_ctz(waiting), call.pc, barrier.steps);
+  for (std::uint32_t waiting = counting_ ? barrier.waiting : 0; waiting; waiting &= waiting - 1) {
+    // Counted where the warp stands, and not where the last one came: that may be a bar.arrive, which never waits.
+    const int other = __builtin_ctz(waiting);
+    const auto& own = *static_cast<const NamedBarrierCall*>(warps_[other].payload[0]);
+    counting_->wait_until(Counted::named_barrier, other, own.pc, barrier.steps);
+  }
   progressed();
   tell(ExecEvent::Kind::bar_release, 0, std::size_t(call.id), call.pc);
   if (checking_) shadow_.named_complete(call.id, barrier.waiting);
