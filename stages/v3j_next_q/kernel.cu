@@ -51,6 +51,8 @@ struct Tile {
   static constexpr bool TURNS = GROUPS == 2 || GROUPS == 3;
   static constexpr int EARLY =
       (D == 64 ? N / 2 : N * 3 / 4) / 8 * 8;  // keys weighed before O is waited for: as its product lasts
+  // Under a mask the first group sees all K that it skips before it gives its last V back.
+  static_assert(SLOTS * N >= (GROUPS - 1) * 64, "the ring is too short for what the first group skips");
   static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
   // Where the L2 holds all heads, blocks go longest first over all of them; else head by head.
   __host__ __device__ static constexpr bool over_all_heads(bool causal, int S, int heads) {
