@@ -19,12 +19,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* HOW_TO_READ =
-    "An instruction is a place in the source that lanes of one warp pass together, at the width written there. nvcc "
-    "may\n"
-    "merge neighbours into one access or split one; sums, indices, conversions and branches are not counted. "
-    "wavefronts:\n"
-    "turns at the 32 banks; 'least': as many as there would be if no two words collided. writeups/counters.md has "
-    "more.\n";
+    "An instruction is a place in the source that lanes of one warp pass together, at the width written\n"
+    "there. nvcc may merge neighbours into one access or split one; sums, indices, conversions and branches\n"
+    "are not counted. Wavefronts are turns at the 32 banks; `at least`: if no two words collided.\n"
+    "writeups/counters.md has more.\n";
 
 // What a line costs: the clocks of the unit that it keeps longest.
 struct Cost {
@@ -37,15 +35,15 @@ Cost cost_of(const CountedLine& line) {
   return {Unit(longest - busy.begin()), *longest};
 }
 
-std::string in_words(std::uint64_t n) { return format("%llu", static_cast<unsigned long long>(n)); }
+std::string digits(std::uint64_t n) { return format("%llu", static_cast<unsigned long long>(n)); }
 
 // "1024 instructions, 4096 wavefronts (4096 would do), 16384 sectors".
 std::string figures(const Tally& t) {
-  std::string text = in_words(t.instructions) + (t.instructions == 1 ? " instruction" : " instructions");
-  if (t.wavefronts) text += ", " + in_words(t.wavefronts) + " wavefronts";
-  if (t.wavefronts != t.least) text += " (" + in_words(t.least) + " at least)";
-  if (t.sectors) text += ", " + in_words(t.sectors) + " sectors";
-  if (t.waited) text += ", " + in_words(t.waited) + " steps waited";
+  std::string text = digits(t.instructions) + (t.instructions == 1 ? " instruction" : " instructions");
+  if (t.wavefronts) text += ", " + digits(t.wavefronts) + " wavefronts";
+  if (t.wavefronts != t.least) text += " (" + digits(t.least) + " at least)";
+  if (t.sectors) text += ", " + digits(t.sectors) + " sectors";
+  if (t.waited) text += ", " + digits(t.waited) + " steps waited";
   return text;
 }
 

@@ -15,16 +15,18 @@ conf = $(call ask,conf $(1) $(2))
 gencode_of = $(if $(filter sm_90a,$(call conf,$(1),target)),-gencode arch=compute_90a$(comma)code=sm_90a,$(GENCODE))
 # A sibling call leaves no frame behind, and a report would name the caller's caller.
 CXXFLAGS := -std=c++20 -O2 -g -fno-optimize-sibling-calls -Wall -Wextra -Wno-unknown-pragmas
-# What only the host runs: lines for backtraces and sanitizers, and no variables, which take a quarter of the time to compile
-# and most of the bytes to link. CXXFLAGS=... of the command line stand alone.
+# What only the host runs: lines at most, and no variables, which take a quarter of the time to compile and most of the bytes to link.
+# The harness has no lines either: no report names them, and addr2line reads all that are there, each time. Sanitizers want them.
+# CXXFLAGS=... of the command line stand alone.
 ifeq ($(filter command,$(firstword $(origin CXXFLAGS))),)
 HOST_FLAGS := -g1
+HARNESS_LINES := $(if $(SANITIZE),-g1,-g0)
 # Half of what a test spends is in these; vectors change no bit of what they compute, for no order of additions changes.
-HOT_FLAGS := -g1 -O3
+HOT_FLAGS := $(HARNESS_LINES) -O3
 # What reports, compares and launches spends its time elsewhere.
-COOL_FLAGS := -O1 -g1
+COOL_FLAGS := -O1 $(HARNESS_LINES)
 # doctest's own code takes half as long to compile at -O0 as at -O2.
-COLD_FLAGS := -O0 -g1
+COLD_FLAGS := -O0 $(HARNESS_LINES)
 # Of kernels, reports need all lines and what was inlined where (level 1 lacks some), and not in which register a variable is.
 KERNEL_FLAGS := -fno-var-tracking
 endif
