@@ -70,6 +70,8 @@ class Search {
     batch_ = words.whole("candidates", std::max(4, int(std::thread::hardware_concurrency())), 1000);
   }
 
+  std::string program(const std::string& id) const { return dir(id) + "/judge"; }
+
   // Goes on where the log ends, if it is of these levers and this kernel.
   void resume() {
     if (fs::exists(path_)) {
@@ -251,7 +253,6 @@ class Search {
 
  private:
   std::string dir(const std::string& id) const { return "build/" + backend_ + "/" + log_.stage + "/evolve-" + id; }
-  std::string program(const std::string& id) const { return dir(id) + "/judge"; }
 
   static std::string setting_text(const Setting& setting) {
     std::string text;
@@ -347,11 +348,15 @@ class Search {
 constexpr const char* USAGE =
     "MAKE BACKEND STAGE [shape=] [seed=] [minutes=] [generations=] [candidates=] [rounds=] [json=]";
 
+Words words_of_search(const Args& args) {
+  expect_args(args, 3, 20, USAGE);
+  return {args, 3};
+}
+
 }  // namespace
 
 int search_command(const Args& args) {
-  expect_args(args, 3, 20, USAGE);
-  const Words words(args, 3);
+  const Words words = words_of_search(args);
   Search search(args, words);
   leave_signals_to_run_limited();
   search.resume();
@@ -360,15 +365,13 @@ int search_command(const Args& args) {
 }
 
 int build_command(const Args& args) {
-  expect_args(args, 3, 20, USAGE);
-  const Words words(args, 3);
-  Search search(args, words);
+  Search search(args, words_of_search(args));
   search.resume();
   const std::vector<Proposal> proposals = search.next_generation();
   search.build(proposals);
   std::size_t built = 0, refused = 0, broken = 0;
   for (const Proposal& p : proposals) {
-    const bool there = fs::exists("build/" + args[1] + "/" + args[2] + "/evolve-" + p.candidate.id + "/judge");
+    const bool there = fs::exists(search.program(p.candidate.id));
     ++(!p.candidate.verdict.empty() ? refused : there ? built : broken);
   }
   std::printf("%zu candidates built, %zu do not compile, %zu refused before: build/%s/%s/evolve-*\n", built, broken,
@@ -377,8 +380,7 @@ int build_command(const Args& args) {
 }
 
 int confirm_command(const Args& args) {
-  expect_args(args, 3, 20, USAGE);
-  const Words words(args, 3);
+  const Words words = words_of_search(args);
   Search search(args, words);
   leave_signals_to_run_limited();
   search.resume();
@@ -387,8 +389,7 @@ int confirm_command(const Args& args) {
 }
 
 int run_command(const Args& args) {
-  expect_args(args, 3, 20, USAGE);
-  const Words words(args, 3);
+  const Words words = words_of_search(args);
   Search search(args, words);
   leave_signals_to_run_limited();
   search.resume();
