@@ -2,11 +2,10 @@
 // least time that it can take on an H200.
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "checks/acceptance/report.hpp"
+#include "checks/acceptance/whole_file.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/trial.hpp"
 #include "checks/commands.hpp"
@@ -89,20 +88,6 @@ Json json_of(const Shape& shape, const Trial& t, const Floor& floor) {
           {"lines", lines}};
 }
 
-// Whole or not at all.
-void write(const std::string& path, const Json& json) {
-  const std::string fresh = path + ".new";
-  std::ofstream file(fresh);
-  file << json.dump(1) << '\n';
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(fresh, path, error);
-  if (!file || error) {
-    std::filesystem::remove(fresh, error);
-    throw BadInput("json=" + path + ": cannot be written");
-  }
-}
-
 void print_lines(std::vector<CountedLine> lines, std::size_t most) {
   std::ranges::stable_sort(lines, std::greater(), [](const CountedLine& line) { return cost_of(line).clocks; });
   for (std::size_t i = 0; i < std::min(most, lines.size()); ++i) {
@@ -156,7 +141,7 @@ int counters_command(std::span<char*> args) {
   std::printf("  %.2f MB from and to the L2, if nothing hits in an L1\n", double(sectors) * 32 / 1e6);
   print_floor(floor);
   std::printf("\n%s", HOW_TO_READ);
-  if (const auto path = words.get("json")) write(*path, json_of(shapes[0], t, floor));
+  if (const auto path = words.get("json")) write_whole(*path, json_of(shapes[0], t, floor).dump(1) + "\n");
   return 0;
 }
 

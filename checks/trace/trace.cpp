@@ -1,10 +1,10 @@
 // lab trace: one block's execution, or its cluster's, as a picture to look at in ui.perfetto.dev.
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <sstream>
 
 #include "checks/acceptance/report.hpp"
+#include "checks/acceptance/whole_file.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/trial.hpp"
 #include "checks/commands.hpp"
@@ -80,8 +80,7 @@ int trace_command(std::span<char*> args) {
   const trace::Picture& picture = traced.picture;
   const trace::Head head{stage_name(), bug.empty() ? "none" : bug, text(shape), tile};
   const std::string whole = trace::to_json(picture, head);
-  if (std::ofstream out(path, std::ios::binary); !(out << whole))
-    throw BadInput("json=" + path + ": cannot be written");
+  write_whole(path, whole);
 
   const char* const blocks = picture.blocks.size() > 1 ? "blocks of a cluster" : "block";
   std::printf(
