@@ -66,6 +66,9 @@ int adopt_command(const Args& args) {
   const Candidate& winner = elite.members()[0];
   const Shape shape = *shape_of(log.shape);
   const Levers levers(stage);
+  if (log.kernel != candidate_id(stage, levers.kernel() + read_text("stages/" + stage + "/levers.conf")))
+    std::printf("%s is of another kernel.cu or levers.conf; timed here is the one that is there, with its levers\n",
+                path.c_str());
   const std::string difference_text = difference(log.candidates[0].levers, winner.levers);
   if (winner.id == log.candidates[0].id) {
     std::printf("the winner is the stage as it is: nothing to adopt\n");
@@ -93,8 +96,11 @@ int adopt_command(const Args& args) {
   const Ended bench =
       run({"build/desk-records", "bench", args[4].empty() ? "all" : args[4], args[3], json, "", fixed, lab});
   if (bench.status != 0) return bench.status;
+  std::vector<fs::path> samples;
+  for (const auto& entry : fs::directory_iterator("build/bench")) samples.push_back(entry.path());
+  std::ranges::sort(samples);
   std::vector<std::string> texts;
-  for (const auto& entry : fs::directory_iterator("build/bench")) texts.push_back(read_text(entry.path().string()));
+  for (const fs::path& sample : samples) texts.push_back(read_text(sample.string()));
   const Adoption adoption = adoption_of(read_samples(texts), stage, stage + "-evolved", log.shape);
   for (const std::string& line : adoption.lines) std::printf("%s\n", line.c_str());
   if (adoption.good && args.size() == 6) {

@@ -26,4 +26,17 @@ std::string stage_of(const std::string& lab) {
   return stage;
 }
 
+namespace {
+bool evolved(const std::string& lab) {
+  return std::filesystem::path(lab).parent_path().filename().string().starts_with("evolve-");
+}
+}  // namespace
+
+std::string program_of(const std::string& lab) { return stage_of(lab) + (evolved(lab) ? "-evolved" : ""); }
+
+std::string kernel_of(const std::string& lab) {
+  return evolved(lab) ? (std::filesystem::path(lab).parent_path() / "source.cu").string()
+                      : "stages/" + stage_of(lab) + "/kernel.cu";
+}
+
 }  // namespace lab::desk
