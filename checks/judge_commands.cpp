@@ -8,7 +8,6 @@ int judge_command(std::span<char*> args);  // evolve/judge.cpp
 
 static constexpr Command COMMANDS[] = {
     {"judge", judge_command, "judge shape=B,H,S,D[,causal] [seed=N]    what the referee says of the linked kernel"},
-    {"counts", counts_command, "counts shape=B,H,S,D[,causal] [tile=N]  what a block does, counted"},
 #ifndef LAB_GPU
     {"counters", counters_command, "counters shape=B,H,S,D[,causal] [json=FILE]    what a GPU's counters would count"},
 #endif

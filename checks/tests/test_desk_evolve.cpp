@@ -152,6 +152,36 @@ TEST_CASE("evolve: a lever that is a patch") {
   std::filesystem::remove_all(root);
 }
 
+TEST_CASE("evolve: lines keep their numbers behind a patch that removes some") {
+  const std::string root = std::filesystem::temp_directory_path() / "lab-levers-removes";
+  write_text(
+      root + "/stages/v9z_test/levers/LESS.patch",
+      "plants: a line less\npredicted: none\n\n--- a/stages/v9z_test/kernel.cu\n"
+      "+++ b/stages/v9z_test/kernel.cu\n@@ -1,3 +1,2 @@\n constexpr int Q = 2;\n"
+      "-constexpr int EARLY = D == 64 ? N / 2 : N;\n bool takes() { return shape.D == T::D && best == T::GROUPS; }\n");
+  std::string conf = CONF;
+  conf.erase(conf.find("lever EARLY"), conf.find("let smem") - conf.find("lever EARLY"));
+  conf.erase(conf.find("must EARLY"));
+  const Levers levers("v9z_test", conf + "patch LESS: nothing for nothing\n", KERNEL, root);
+  Setting setting = levers.rows(SHAPE)[0];
+  setting["LESS"] = "1", setting["Q"] = "1";
+  CHECK(levers.narrowed(setting, SHAPE)
+            .starts_with("#line 1 \"stages/v9z_test/kernel.cu\"\nconstexpr int Q = 1;\n"
+                         "#line 3 \"stages/v9z_test/kernel.cu\"\nbool takes() { return shape.D == T::D && true; }\n"
+                         "int stage() {\n"));
+  std::filesystem::remove_all(root);
+}
+
+TEST_CASE("evolve: what is adopted must fit the table's other rows, too") {
+  const Levers levers("v3d_producer");
+  Setting setting = levers.rows(SHAPE)[0];
+  CHECK(levers.objection_to_adopting(setting, SHAPE) == "");
+  setting["N"] = "160";
+  CHECK(levers.objection(setting, SHAPE) == "");
+  CHECK(levers.objection_to_adopting(setting, SHAPE) ==
+        "the table's <128>: shared memory: a block of sm_90 has 227 KiB");
+}
+
 // The levers of every stage that has some: they name what is in its kernel, whose own values are allowed and whose
 // largest shared memory is the one that stage.conf declares.
 TEST_CASE("evolve: every stage's levers") {

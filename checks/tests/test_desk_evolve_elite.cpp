@@ -252,16 +252,6 @@ TEST_CASE("evolve: a cheater must be caught by a safeguard that was named before
   CHECK_FALSE(caught_as_predicted(c, "does not build"));
 }
 
-TEST_CASE("evolve: the model counts rounds of blocks, and more of anything takes longer") {
-  const std::string plan = R"({"tile_m": 128, "smem": 100000, "slots": 4})";
-  const std::string counts = "threads 384\ntma-bytes 100000\nread-bytes 0\nwritten-bytes 0\nbarriers 10\nphases 40\n";
-  const double one = modelled_us(plan, counts, {1, 1, 2048, 64, false});
-  CHECK(one > 2);
-  CHECK(modelled_us(plan, counts, {4, 16, 2048, 64, false}) > 5 * one);
-  CHECK(modelled_us(plan, counts + "phases 4000\n", {1, 1, 2048, 64, false}) > one);
-  CHECK_THROWS_AS(modelled_us(plan, "", SHAPE), BadInput);
-}
-
 BenchRun bench(double fixed, double evolved, double other) {
   BenchRun run;
   const auto put = [&](const char* program, const char* shape, double us) {

@@ -67,7 +67,7 @@ TEST_OBJ := $(TEST_SRC:%.cpp=$(B)/obj/%.o)
 LIB_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(filter-out $(TEST_SRC),$(LIB_SRC))) $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/bench/gpu/*.cu)))
 # The elite loop's judge: a program for each candidate, so it is linked with what it needs and no more.
 JUDGE_SRC := $(wildcard checks/evolve/*.cpp checks/evolve/$(backend)/*.cpp) checks/judge_commands.cpp \
-  $(if $(filter cpu,$(backend)),checks/bench/bench_samples.cpp checks/exercises/counts.cpp $(wildcard checks/counters/*.cpp))
+  $(if $(filter cpu,$(backend)),checks/bench/bench_samples.cpp $(wildcard checks/counters/*.cpp))
 JUDGE_OBJ := $(JUDGE_SRC:%.cpp=$(B)/obj/%.o) $(patsubst %.cu,$(B)/obj/%.o,$(wildcard checks/evolve/$(backend)/*.cu))
 JUDGE_LIB := $(if $(filter cpu,$(backend)),$(B)/libtest.a,$(B)/liblab.a)
 LAB_LIBS := $(B)/liblab.a $(if $(TEST_SRC),$(B)/libtest.a)

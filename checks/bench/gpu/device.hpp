@@ -35,9 +35,10 @@ class Buffer {
   std::size_t size_;
 };
 
-// Fills with N(0,1), a hash of (seed, index): drawing the long shapes' numbers on the host would take longer than
-// timing them.
-void fill_normal(half* to, std::size_t size, std::uint64_t seed, cudaStream_t stream);
+// Fills with N(0,1) times `factor` plus `offset`, a hash of (seed, index): drawing the long shapes' numbers on the host
+// would take longer than timing them.
+void fill_normal(half* to, std::size_t size, std::uint64_t seed, cudaStream_t stream, float factor = 1,
+                 float offset = 0);
 
 // Elements of `now` that are NaN, or differ in any bit from `before` (if that is not null).
 std::size_t count_bad(const half* now, const half* before, std::size_t size, cudaStream_t stream);

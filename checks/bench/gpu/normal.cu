@@ -1,14 +1,11 @@
 #include "checks/bench/gpu/device.hpp"
+#include "checks/bench/gpu/mixed.cuh"
 
 namespace {
 
-__device__ std::uint64_t mixed(std::uint64_t x) {  // the finaliser of splitmix64
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
-  return x ^ (x >> 31);
-}
+using lab::gpu::mixed;
 
-__global__ void normal_numbers(half* to, std::size_t pairs, std::uint64_t seed) {
+__global__ void normal_numbers(half* to, std::size_t pairs, std::uint64_t seed, float factor, float offset) {
   const std::size_t step = std::size_t(gridDim.x) * blockDim.x;
   for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < pairs; i += step) {
     const std::uint64_t bits = mixed(mixed(seed) + 0x9E3779B97F4A7C15ull * (i + 1));
@@ -16,8 +13,8 @@ __global__ void normal_numbers(half* to, std::size_t pairs, std::uint64_t seed) 
     const float radius = sqrtf(-2.0f * logf(u));
     float sine, cosine;
     sincospif(2.0f * angle, &sine, &cosine);
-    to[2 * i] = __float2half(radius * cosine);
-    to[2 * i + 1] = __float2half(radius * sine);
+    to[2 * i] = __float2half(radius * cosine * factor + offset);
+    to[2 * i + 1] = __float2half(radius * sine * factor + offset);
   }
 }
 
@@ -44,7 +41,8 @@ std::size_t lab::gpu::count_bad(const half* now, const half* before, std::size_t
   return count;
 }
 
-void lab::gpu::fill_normal(half* to, std::size_t size, std::uint64_t seed, cudaStream_t stream) {
-  normal_numbers<<<1024, 256, 0, stream>>>(to, size / 2, seed);  // D is even, and so is every size
+void lab::gpu::fill_normal(half* to, std::size_t size, std::uint64_t seed, cudaStream_t stream, float factor,
+                           float offset) {
+  normal_numbers<<<1024, 256, 0, stream>>>(to, size / 2, seed, factor, offset);  // D is even, and so is every size
   check_cuda(cudaGetLastError(), "making inputs");
 }

@@ -75,6 +75,10 @@ int adopt_command(const Args& args) {
     return 0;
   }
   std::printf("%s %s: %s\n", stage.c_str(), winner.id.c_str(), difference_text.c_str());
+  if (const std::string why = levers.objection_to_adopting(winner.levers, shape); !why.empty()) {
+    std::printf("not adopted: %s\n", why.c_str());
+    return 1;
+  }
   const std::string kernel = levers.adopted(winner.levers, shape), dir = "build/gpu/" + stage + "/evolve-adopted";
   write_if_changed(dir + "/source.cu", "#line 1 \"" + dir + "/source.cu\"\n" + kernel);
   const std::string lab = dir + "/lab", fixed = "build/gpu/" + stage + "/fixed/lab";
@@ -105,7 +109,8 @@ int adopt_command(const Args& args) {
   for (const std::string& line : adoption.lines) std::printf("%s\n", line.c_str());
   if (adoption.good && args.size() == 6) {
     write_text("stages/" + stage + "/kernel.cu", kernel);
-    std::printf("stages/%s/kernel.cu has its levers now; run it once more, and then `make resources`\n", stage.c_str());
+    std::printf("stages/%s/kernel.cu has its levers now; next: `make format`, its test, `make resources`\n",
+                stage.c_str());
   }
   return adoption.good ? 0 : 1;
 }

@@ -1,13 +1,9 @@
 #include "checks/desk/evolve/fitness.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <filesystem>
-#include <map>
 
 #include "checks/acceptance/format.hpp"
-#include "checks/bench/bench_samples.hpp"
 #include "checks/budget/ptxas.hpp"
 #include "checks/desk/desk.hpp"
 #include "checks/desk/process.hpp"
@@ -66,40 +62,11 @@ void read_judge(Candidate& c, const std::string& out, int status, bool timed_out
   c.right = true;
 }
 
-double modelled_us(const std::string& plan_json, const std::string& counts, const Shape& shape) {
-  const Json plan = parse_json(plan_json, "plan");
-  std::map<std::string, double> n;
-  for (const std::string& line : lines_of(counts))
-    if (const auto words = words_of(line); words.size() == 2) n[words[0]] = std::strtod(words[1].c_str(), nullptr);
-  if (!n.contains("threads")) throw BadInput("counts: " + (counts.empty() ? std::string("nothing") : counts));
-  constexpr double SMS = 132, CLOCKS_PER_US = 1755, FLOP = 4096, EXPONENTIALS = 16, SHARED_BYTES = 128, L2_BYTES = 48;
-  constexpr double BARRIER = 30, PHASE = 60;  // clocks
-  const double M = plan.at("tile_m"), smem = plan.at("smem"), threads = n["threads"];
-  const double keys = shape.S, slots = plan.at("slots");
-  const double tensor = 4 * M * keys * shape.D / FLOP, exponentials = M * keys / EXPONENTIALS;
-  const double copies = n["tma-bytes"] / L2_BYTES, shared = (n["read-bytes"] + n["written-bytes"]) / SHARED_BYTES;
-  const double waits = (n["barriers"] * BARRIER + n["phases"] * PHASE) * (1 + 1 / slots);
-  const double together = std::clamp(std::floor(std::min(233472 / (smem + 1024), 2048 / threads)), 1.0, 4.0);
-  const double longest = std::max({tensor, exponentials, copies, shared});
-  const double sum = tensor + exponentials + copies + shared;
-  const double block = longest + 0.3 * (sum - longest) / std::max(1.0, threads / 256) + waits / together;
-  const double blocks = std::ceil(shape.S / M) * shape.B * shape.H;
-  const double rounds = blocks / SMS / (shape.causal ? 2 : 1);
-  return std::max(1.0, shape.causal ? rounds : std::ceil(rounds)) * block / CLOCKS_PER_US + 2;
-}
-
 double model_of(const std::string& program, const std::string& shape, const std::string& scratch) {
   std::filesystem::remove(scratch);
-  if (capture({program, "counters", "shape=" + shape, "json=" + scratch}).status == 0)
-    return parse_json(read_text(scratch), scratch).at("floor").at("us");
-  const Shape whole = *shape_of(shape);
-  Shape one = whole;
-  one.B = one.H = 1, one.causal = false;
-  const Ran plan = capture({program, "plan", "1", "1", std::to_string(one.S), std::to_string(one.D)});
-  const Ran counts = capture({program, "counts", "shape=" + shape_word(one)});
-  if (plan.status != 0 || counts.status != 0)
-    throw BadInput(program + " counts: " + trimmed(counts.out + counts.err, "\n"));
-  return modelled_us(plan.out, counts.out, whole);
+  const Ran ran = capture({program, "counters", "shape=" + shape, "json=" + scratch});
+  if (ran.status != 0) throw BadInput(program + " counters: " + trimmed(ran.out + ran.err, "\n"));
+  return parse_json(read_text(scratch), scratch).at("floor").at("us");
 }
 
 }  // namespace lab::desk

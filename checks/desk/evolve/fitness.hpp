@@ -17,12 +17,8 @@ void read_judge(Candidate& candidate, const std::string& out, int status, bool t
 // Whether it is refused, and by a safeguard among `predicted`: "oracle, canaries or stream".
 bool caught_as_predicted(const Candidate& candidate, const std::string& predicted);
 
-// Microseconds of the shape by the CPU execution's counts of `program`, a candidate's judge: the floor of `counters`
-// where the program has that command, else by modelled_us. Nothing is measured, whatever it says.
+// Microseconds of the shape: the floor of `counters`, by what the CPU execution of `program`, a candidate's judge,
+// counted. Nothing is measured.
 double model_of(const std::string& program, const std::string& shape, const std::string& scratch);
-
-// From `plan`'s JSON and `counts`' lines of one block: a rough sum of what a block must do on an SM of an H200, times
-// the rounds of blocks. It knows of no latency but what barriers stand for.
-double modelled_us(const std::string& plan_json, const std::string& counts, const Shape& shape);
 
 }  // namespace lab::desk

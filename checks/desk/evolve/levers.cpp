@@ -291,6 +291,25 @@ std::string Levers::objection(const Setting& setting, const Shape& shape) const 
   return "";
 }
 
+std::string Levers::objection_to_adopting(const Setting& setting, const Shape& shape) const {
+  for (const auto& row : table_of(kernel_, path_).rows) {
+    Shape other = shape;
+    other.D = std::atoi(row.values[0].c_str());
+    Setting there = setting;
+    if (!is_row_of(row.values, setting, shape))
+      for (std::size_t i = 1; i < arguments_.size(); ++i) there[arguments_[i]] = row.values[i];
+    if (const std::string why = objection(there, other); !why.empty())
+      return "the table's <" + joined(row.values, ", ") + ">: " + why;
+  }
+  return "";
+}
+
+bool Levers::is_row_of(const std::vector<std::string>& row, const Setting& setting, const Shape& shape) const {
+  bool same = row[0] == std::to_string(shape.D);
+  for (std::size_t i = 1; same && i < identity_; ++i) same = row[i] == setting.at(arguments_[i]);
+  return same;
+}
+
 std::vector<Levers::Line> Levers::patched(const Setting& setting) const {
   std::vector<Line> lines;
   for (const std::string& text : lines_of(kernel_)) lines.push_back({text, source_, int(lines.size()) + 1});
@@ -329,11 +348,8 @@ std::string Levers::with_values(const Setting& setting, const Shape& shape, cons
          std::string(std::size_t(std::ranges::count(old, '\n')), '\n') + "stage_of<Launcher<Tile<" + row + ">>>"});
   } else {
     bool found = false;
-    for (const auto& r : table.rows) {
-      bool same = r.values[0] == std::to_string(shape.D);
-      for (std::size_t i = 1; same && i < identity_; ++i) same = r.values[i] == setting.at(arguments_[i]);
-      if (same) all.push_back({r.at, r.size, row}), found = true;
-    }
+    for (const auto& r : table.rows)
+      if (is_row_of(r.values, setting, shape)) all.push_back({r.at, r.size, row}), found = true;
     if (!found) throw BadInput(stage_ + ": the table has no row like <" + row + ">; put one there by hand");
   }
   return replaced(source, all, path_);

@@ -54,6 +54,9 @@ class Levers {
   // among the lever's.
   std::string objection(const Setting& setting, const Shape& shape) const;
 
+  // The same of the whole kernel as `adopted` makes it: the table's other rows live with these values, too.
+  std::string objection_to_adopting(const Setting& setting, const Shape& shape) const;
+
   // The kernel with these values for a compiler: of the table that one row only, taken by every shape of its D. #line
   // directives name the lines of kernel.cu and of patches.
   std::string narrowed(const Setting& setting, const Shape& shape) const;
@@ -70,6 +73,8 @@ class Levers {
   void read(const std::string& conf);
   void check_against_kernel();
   std::vector<Line> patched(const Setting& setting) const;
+  // Whether adopting the setting for the shape changes this row of the table.
+  bool is_row_of(const std::vector<std::string>& row, const Setting& setting, const Shape& shape) const;
   std::string with_values(const Setting& setting, const Shape& shape, const std::string& source, bool narrow) const;
 
   std::string stage_, root_, path_, source_, kernel_;

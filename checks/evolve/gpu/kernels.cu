@@ -1,34 +1,17 @@
 #include "checks/evolve/gpu/kernels.hpp"
 
+#include "checks/bench/gpu/mixed.cuh"
+
 namespace lab::evolve {
 namespace {
 
 constexpr int THREADS = 256;
 
-__device__ std::uint64_t mixed(std::uint64_t x) {  // the finaliser of splitmix64
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
-  return x ^ (x >> 31);
-}
-
-__global__ void numbers(half* to, std::size_t pairs, std::uint64_t seed, float factor, float offset) {
-  const std::size_t step = std::size_t(gridDim.x) * blockDim.x;
-  for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < pairs; i += step) {
-    const std::uint64_t bits = mixed(mixed(seed) + 0x9E3779B97F4A7C15ull * (i + 1));
-    const float u = (float(bits >> 40) + 0.5f) * 0x1p-24f, angle = float(bits & 0xFFFFFF) * 0x1p-24f;
-    const float radius = sqrtf(-2.0f * logf(u));
-    float sine, cosine;
-    sincospif(2.0f * angle, &sine, &cosine);
-    to[2 * i] = __float2half(radius * cosine * factor + offset);
-    to[2 * i + 1] = __float2half(radius * sine * factor + offset);
-  }
-}
-
 __global__ void digest(const half* tensor, std::size_t size, unsigned long long* sum) {
   const std::size_t step = std::size_t(gridDim.x) * blockDim.x;
   unsigned long long mine = 0;
   for (std::size_t i = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x; i < size; i += step)
-    mine += mixed((std::uint64_t(i) << 16 | __half_as_ushort(tensor[i])) + 0x9E3779B97F4A7C15ull);
+    mine += gpu::mixed((std::uint64_t(i) << 16 | __half_as_ushort(tensor[i])) + 0x9E3779B97F4A7C15ull);
   atomicAdd(sum, mine);
 }
 
@@ -111,9 +94,6 @@ __global__ void rows(const half* q, const half* k, const half* v, const OracleRo
 
 }  // namespace
 
-void fill_numbers(half* to, std::size_t size, std::uint64_t seed, float factor, float offset, cudaStream_t stream) {
-  numbers<<<528, THREADS, 0, stream>>>(to, size / 2, seed, factor, offset);  // D is even, and so is every size
-}
 void add_digest(const half* tensor, std::size_t size, std::uint64_t* sum, cudaStream_t stream) {
   digest<<<528, THREADS, 0, stream>>>(tensor, size, reinterpret_cast<unsigned long long*>(sum));
 }

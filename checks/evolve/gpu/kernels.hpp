@@ -12,7 +12,6 @@ struct OracleRow {
   int head, row;
 };
 
-void fill_numbers(half* to, std::size_t size, std::uint64_t seed, float factor, float offset, cudaStream_t stream);
 // Adds to *sum; which is 0 before.
 void add_digest(const half* tensor, std::size_t size, std::uint64_t* sum, cudaStream_t stream);
 // Of each head the longest key's norm and the largest |v|.
