@@ -303,6 +303,26 @@ TEST_CASE("results: committed resources, plans and predictions keep to the schem
   }
 }
 
+TEST_CASE("results: an adoption's run has the stage, the winner and peers at each shape") {
+  int runs = 0;
+  for (const fs::path& path : files("evolve-")) {
+    if (!path.stem().string().ends_with("-adopt")) continue;
+    CAPTURE(path.string());
+    const Json run = load(path, "bench-1");
+    bench(run);
+    std::map<std::string, std::set<std::string>> programs;  // of each shape
+    for (const Json& c : run.at("cases"))
+      programs[c.at("shape").get<std::string>()].insert(c.at("program").get<std::string>());
+    REQUIRE(run.at("kernels").size() == 2);
+    for (const auto& [shape, seen] : programs) {
+      for (const auto& [kernel, hash] : run.at("kernels").items()) CHECK(seen.contains(kernel));
+      CHECK(std::ranges::any_of(seen, is_peer));
+    }
+    ++runs;
+  }
+  CHECK(runs >= 1);
+}
+
 TEST_CASE("results: what compute-sanitizer saw keeps to the schema, and correct stages are silent") {
   const Json tools = load(RESULTS / "tools-h200.json", "tools-1");
   strings(tools, {"gpu", "driver", "cuda", "compute_sanitizer", "date", "command"});
