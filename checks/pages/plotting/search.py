@@ -27,7 +27,7 @@ def searches():
         beside = path.with_name(path.stem + "-confirm.json")
         log["confirm"] = read(beside, "evolve-confirm-1") if beside.exists() else None
         logs.append(log)
-    return sorted(logs, key=lambda log: (log["fitness"] != "time", log["stage"], log["shape"]))
+    return sorted(logs, key=lambda log: (log["fitness"] != "time", log["stage"], log["shape"], log["seed"]))
 
 
 def elite(log):
@@ -53,6 +53,10 @@ def short_levers(log, candidate):
     return ", ".join(f"{k} = {v}" if len(v) < 12 else k for k, v in changed(log, candidate).items()) or "as it is"
 
 
+def asked(log):
+    return title(log["shape"]) + (f", seed {log['seed']}" if log["seed"] != 1 else "")
+
+
 def unit(log):
     return "µs" if log["fitness"] == "time" else "µs by the model, not measured"
 
@@ -60,7 +64,7 @@ def unit(log):
 def data_search():
     logs = searches()
     measured = [log for log in logs if log["fitness"] == "time"] or logs
-    return [{"stage": log["stage"], "shape": log["shape"], "unit": unit(log), "machine": log["machine"].get("gpu") or "a model on a CPU", "date": log["machine"].get("date", "")[:10],
+    return [{"stage": log["stage"], "shape": asked(log), "unit": unit(log), "machine": log["machine"].get("gpu") or "a model on a CPU", "date": log["machine"].get("date", "")[:10],
              "candidates": [[c["verdict"], c.get("median"), c.get("p10"), c.get("p90")] for c in log["candidates"]], "winner": short_levers(log, elite(log)[0]),
              "start": log["candidates"][0].get("median")} for log in measured if elite(log)]
 
@@ -94,7 +98,7 @@ def draw_search(plt, logs):
         axes.set_ylim(low * 0.95, top + 0.05 * (top - low))
         axes.set_ylabel(f"{log['unit']} per call", fontsize=8)
         axes.set_xlabel("candidate", fontsize=8)
-        axes.set_title(f"{log['stage']}, {title(log['shape'])}: {log['start']:.2f} → {best:.2f}; {log['winner']}", fontsize=8, loc="left")
+        axes.set_title(f"{log['stage']}, {log['shape']}: {log['start']:.2f} → {best:.2f}; {log['winner']}", fontsize=8, loc="left")
         axes.grid(True, axis="y", **GRID)
     figure.legend(seen.values(), seen.keys(), fontsize=8, frameon=False, ncol=len(seen), loc="upper left", bbox_to_anchor=(0.04, 1 - 0.05 / height))
     caption(figure, "Every candidate of each search in its order, the fastest so far as a line, the stage as it is dotted. Who has no time lies at the lower edge, who took more than 2.2 times "
@@ -120,7 +124,7 @@ def table_evolve(_):
         count = lambda verdict: sum(c["verdict"] == verdict for c in all_of)
         start, end = all_of[0]["median"], best[0]["median"]
         again = log["confirm"] and next((c for c in log["confirm"]["candidates"] if c["id"] == best[0]["id"]), None)
-        rows.append([f"`{short(log['stage'])}`", title(log["shape"]), "measured" if log["fitness"] == "time" else "**a model, nothing measured**", str(len(all_of)), f"{start:.2f}", f"{end:.2f}",
+        rows.append([f"`{short(log['stage'])}`", asked(log), "measured" if log["fitness"] == "time" else "**a model, nothing measured**", str(len(all_of)), f"{start:.2f}", f"{end:.2f}",
                      f"{100 * (1 - end / start):.1f} %", f"{100 * (1 - again['of_start']):.1f} %" if again else "–",
                      *(percent(count(v), len(all_of)) for v in ("slower", "too large", "broken", "wrong"))])
     header = ["stage", "shape", "by", "candidates", "start, µs", "end, µs", "gain", "in a run of its own", "slower", "too large", "broken", "wrong"]
@@ -150,7 +154,7 @@ def table_winners(_):
     rows = []
     for log in searches():
         for place, c in enumerate(elite(log)):
-            rows.append([f"`{short(log['stage'])}`, {title(log['shape'])}" if place == 0 else "", str(place + 1), f"{c['median']:.2f} {unit(log)}", str(c.get("registers", "–")),
+            rows.append([f"`{short(log['stage'])}`, {asked(log)}" if place == 0 else "", str(place + 1), f"{c['median']:.2f} {unit(log)}", str(c.get("registers", "–")),
                          f"{c['smem'] / 1024:.1f}" if "smem" in c else "–", ", ".join(f"`{k}` = `{v}`" for k, v in changed(log, c).items()).replace("|", "\\|") or "as it is"])
     header = ["search", "place", "a call", "registers", "shared memory, KiB", "levers that differ from the stage's"]
     return ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)] + ["| " + " | ".join(row) + " |" for row in rows]
