@@ -7,7 +7,6 @@
 //
 // and by naming them: `return stage_of<Launcher<Tile<64, 2>>, ...>();`.
 #pragma once
-#include <stdexcept>
 #include <string>
 
 #include "common/launch.cuh"
@@ -27,10 +26,7 @@ struct NamedKernel {
 // NUMBERS are those in the kernel's own angle brackets.
 template <int... NUMBERS, class... Params>
 NamedKernel<Params...> named_kernel(void (*function)(Params...)) {
-  std::string name = "attention<";
-  ((name += std::to_string(NUMBERS), name += ','), ...);
-  name.back() = '>';
-  return {function, name};
+  return {function, attention_name({NUMBERS...})};
 }
 
 // The plan of a kernel whose blocks take T::M query rows of one head each, T::N keys at a time, in T::SLOTS slots.
@@ -38,14 +34,7 @@ NamedKernel<Params...> named_kernel(void (*function)(Params...)) {
 template <class T>
 LaunchPlan tile_plan(const Shape& shape, int threads, const SmemCount& dynamic_smem,
                      const SmemCount& static_smem = {}) {
-  LaunchPlan plan;
-  plan.tile_m = T::M, plan.tile_n = T::N, plan.rows_per_warp = T::ROWS_PER_WARP, plan.slots = T::SLOTS;
-  plan.grid = dim3(ceil_div(shape.S, T::M), shape.H, shape.B);
-  plan.block = dim3(threads);
-  plan.static_smem = static_smem.bytes, plan.dynamic_smem = dynamic_smem.bytes;
-  plan.arrays = static_smem.arrays;
-  plan.arrays.insert(plan.arrays.end(), dynamic_smem.arrays.begin(), dynamic_smem.arrays.end());
-  return plan;
+  return plan_of({T::M, T::N, T::ROWS_PER_WARP, T::SLOTS}, shape, threads, dynamic_smem, static_smem);
 }
 
 // Lets the kernel ask for the plan's dynamic shared memory: needed above 48 KiB. Refuses what the stage's target has
@@ -60,11 +49,7 @@ cudaError_t opt_in_smem(const NamedKernel<Params...>& kernel, const LaunchPlan& 
 template <class... Params>
 cudaError_t launch_attention(const NamedKernel<Params...>& kernel, const LaunchPlan& plan, const AttentionArgs& a) {
   const char* name = kernel.name.c_str();
-  if (const cudaError_t error = check_budget(name, plan.smem()); error != cudaSuccess) return error;
-  if (plan.static_smem > SMEM_WITHOUT_OPT_IN) {
-    set_launch_message(kernel.name + ": static shared memory ends at " + std::to_string(SMEM_WITHOUT_OPT_IN) + " B");
-    return cudaErrorInvalidConfiguration;
-  }
+  if (const cudaError_t error = check_budget(name, plan); error != cudaSuccess) return error;
   return launch(name, kernel.function, plan.grid, plan.block, plan.dynamic_smem, a.stream, a.q, a.k, a.v, a.out,
                 a.shape.H, a.shape.S, a.scale, a.shape.causal);
 }
@@ -72,24 +57,9 @@ cudaError_t launch_attention(const NamedKernel<Params...>& kernel, const LaunchP
 // The stage made of these launchers: a shape goes to the first that takes it.
 template <class... Launchers>
 const StageInfo& stage_of() {
-  static const StageInfo info{
-      stage_name(),
-      [](const AttentionArgs& args) {
-        cudaError_t error = cudaErrorInvalidValue;
-        const bool taken =
-            ((Launchers::takes(args.shape) && (error = Launchers::launch(args, Launchers::plan(args.shape)), true)) ||
-             ...);
-        if (!taken)
-          set_launch_message(std::string(stage_name()) + " has no tile for D = " + std::to_string(args.shape.D));
-        return error;
-      },
-      [](const Shape& shape) {
-        LaunchPlan plan;
-        const bool taken = ((Launchers::takes(shape) && (plan = Launchers::plan(shape), true)) || ...);
-        if (!taken)
-          throw std::invalid_argument(std::string(stage_name()) + " has no tile for D = " + std::to_string(shape.D));
-        return plan;
-      }};
+  static constexpr TileLauncher TILES[] = {{Launchers::takes, Launchers::plan, Launchers::launch}...};
+  static const StageInfo info{stage_name(), [](const AttentionArgs& args) { return launch_by(TILES, args); },
+                              [](const Shape& shape) { return plan_by(TILES, shape); }};
   return info;
 }
 

@@ -1,40 +1,11 @@
 // What the launchers of stages with tensor maps share. Such a kernel is attention(q, k, v, out, H, S, scale, causal)
 // with maps in the place of the pointers that it only reads.
 #pragma once
-#include <cstdint>
-
 #include "common/attention_launch.cuh"
+#include "common/input_maps.hpp"
 #include "common/multiprocessors.hpp"
-#include "common/tensor_map.hpp"
 
 namespace lab {
-
-// The columns that a swizzle of 128 bytes spans: a row of D halves lies in D / 64 slabs of [rows][64].
-inline constexpr int SLAB = 64;
-
-// The map of a [B, H, S, D] tensor by tiles of `rows` rows (at most 256) of one head, each a box [D / 64][rows][64] in
-// shared memory, swizzled by 128 bytes, from (0, first row, 0, head of all batches' heads). A head is an index of its
-// own, so rows from S on arrive as zeros and are not the next head's.
-inline cudaError_t head_tiles_map(TensorMap& map, const half* base, const Shape& shape, int rows) {
-  const std::uint64_t S = shape.S, D = shape.D, row = D * sizeof(half);
-  TensorShape tensor;
-  tensor.rank = 4;
-  tensor.extent[0] = SLAB, tensor.stride[0] = sizeof(half), tensor.box[0] = SLAB;
-  tensor.extent[1] = S, tensor.stride[1] = row, tensor.box[1] = rows;
-  tensor.extent[2] = D / SLAB, tensor.stride[2] = SLAB * sizeof(half), tensor.box[2] = D / SLAB;
-  tensor.extent[3] = std::uint64_t(shape.B) * shape.H, tensor.stride[3] = S * row, tensor.box[3] = 1;
-  return make_tensor_map(map, base, tensor);
-}
-
-// The maps of a call's inputs: Q in boxes of the plan's tile_m rows, K and V of tile_n.
-struct InputMaps {
-  TensorMap q, k, v;
-  cudaError_t make(const LaunchPlan& plan, const AttentionArgs& a) {
-    if (const cudaError_t error = head_tiles_map(q, a.q, a.shape, plan.tile_m); error != cudaSuccess) return error;
-    if (const cudaError_t error = head_tiles_map(k, a.k, a.shape, plan.tile_n); error != cudaSuccess) return error;
-    return head_tiles_map(v, a.v, a.shape, plan.tile_n);
-  }
-};
 
 // Lets such a kernel ask for its shared memory, makes its maps and calls launch(maps).
 template <class Launch, class... Params>

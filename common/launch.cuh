@@ -4,29 +4,14 @@
 #include <cuda_runtime.h>
 
 #include <cstddef>
-#include <cstdio>
 #include <string>
 
-#include "common/target.hpp"
+#include "common/plan.hpp"
 #ifndef __CUDACC__
 #include "common/cpu/exec/launch.hpp"
 #endif
 
 namespace lab {
-
-// One line on why the last launch was refused; the backend's take_exec_report() hands it on.
-void set_launch_message(const std::string& message);
-
-// Refuses, with the code and text of the source notes' dispatcher, what the stage's target could not run, whatever
-// the GPU at hand allows. `smem` in bytes, static and dynamic together.
-inline cudaError_t check_budget(const char* kernel_name, std::size_t smem) {
-  const Target& target = stage_target();
-  if (smem <= target.smem_per_block) return cudaSuccess;
-  set_launch_message(std::string(kernel_name) + ": invalid configuration argument: asks for " + std::to_string(smem) +
-                     " B of shared memory a block, the " + target.name + " budget allows " +
-                     std::to_string(target.smem_per_block) + " B");
-  return cudaErrorInvalidConfiguration;
-}
 
 // Lets `kernel` ask for `bytes` of dynamic shared memory, within the budget. Needed above 48 KiB.
 template <class Kernel>

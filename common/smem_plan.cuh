@@ -6,40 +6,9 @@
 
 #include <cstddef>
 
-#include "common/stage.hpp"
+#include "common/plan.hpp"
 
 namespace lab {
-
-// Arrays start on 32-byte boundaries: WMMA wants 256-bit aligned pointers. What the copy engine swizzles starts on 1024
-// bytes, as its pattern is one of the address: cursor.array<half, SWIZZLE_ALIGN>(...), from an AlignedSmemCursor.
-inline constexpr std::size_t SMEM_ALIGN = 32, SWIZZLE_ALIGN = 1024;
-__host__ __device__ constexpr std::size_t smem_bytes(std::size_t elements, std::size_t element) {
-  return (elements * element + SMEM_ALIGN - 1) / SMEM_ALIGN * SMEM_ALIGN;
-}
-
-__host__ __device__ constexpr std::size_t aligned_up(std::size_t bytes, std::size_t align) {
-  return (bytes + align - 1) / align * align;
-}
-
-template <class T>
-constexpr const char* type_name() {
-  return sizeof(T) == 2 ? "half" : sizeof(T) == 4 ? "float" : "mbarrier";
-}
-
-// Host side of a plan: counts bytes and keeps the list for reports. Returns null pointers.
-struct SmemCount {
-  std::vector<SharedArray> arrays;
-  std::size_t bytes = 0;
-  template <class T, std::size_t ALIGN = SMEM_ALIGN>
-  __host__ __device__ T* array(const char* name, int rows, int pitch) {
-#ifndef __CUDA_ARCH__  // nvcc wants `carve`, which serves both sides, to call nothing that is host-only
-    const std::size_t size = smem_bytes(std::size_t(rows) * pitch, sizeof(T));
-    arrays.push_back({name, type_name<T>(), rows, pitch, size});
-    bytes = aligned_up(bytes, ALIGN) + size;
-#endif
-    return nullptr;
-  }
-};
 
 #ifdef __CUDACC__
 

@@ -36,6 +36,12 @@ struct SharedArray {
 
 // How a stage would launch a shape: everything a report, a prediction or a plot needs to know of the kernel.
 struct LaunchPlan {
+  LaunchPlan();  // these in plan.cpp, which says why
+  LaunchPlan(const LaunchPlan&);
+  LaunchPlan(LaunchPlan&&) noexcept;
+  LaunchPlan& operator=(const LaunchPlan&);
+  LaunchPlan& operator=(LaunchPlan&&) noexcept;
+  ~LaunchPlan();
   int tile_m = 0;                       // query rows a block
   int tile_n = 0;                       // keys a K/V tile
   int rows_per_warp = 0;                // query rows a compute warp owns

@@ -64,7 +64,7 @@ int racecheck_command(std::span<char*> args) {
         if (shape.S >= 1024) {
           const std::uint32_t tiles = plan.grid.x;
           options.blocks = plan.blocks_of({0, tiles / 2, tiles - 1}, shape);
-          if (is_short) options.blocks = plan.blocks_of({tiles - 1}, shape);
+          if (is_short) options.blocks = plan.blocks_of({0, tiles - 1}, shape);  // under a mask the first costs little
         } else if (shape.H > 2) {
           options.blocks = {0, 1};
         }

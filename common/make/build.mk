@@ -25,6 +25,9 @@ HARNESS_LINES := $(if $(SANITIZE),-g1,-g0)
 HOT_FLAGS := $(HARNESS_LINES) -O3
 # What reports, compares and launches spends its time elsewhere.
 COOL_FLAGS := -O1 $(HARNESS_LINES)
+# Most tests take longer to compile than to run.
+WARM_FLAGS := $(HOST_FLAGS)
+TESTS_FLAGS := -O0 -g1
 # doctest's own code takes half as long to compile at -O0 as at -O2.
 COLD_FLAGS := -O0 $(HARNESS_LINES)
 # Of kernels, reports need all lines and what was inlined where (level 1 lacks some), and not in which register a variable is.
@@ -92,35 +95,35 @@ DESK_LIB := $(if $(ARM64),,$(DESK_LIB))
 UNIT_OBJ := $(UNIT_SRC:%.cpp=$(B)/obj/%.o)
 
 # A changed flag rebuilds what was built with the old one.
-FLAGS := $(CXX) $(CXXFLAGS) $(HOST_FLAGS) $(HOT_FLAGS) $(COOL_FLAGS) $(COLD_FLAGS) $(KERNEL_FLAGS) | $(NVCC) $(NVCCFLAGS) $(GENCODE) | $(INCLUDES) $(LIBS)
+FLAGS := $(CXX) $(CXXFLAGS) $(HOST_FLAGS) $(HOT_FLAGS) $(COOL_FLAGS) $(WARM_FLAGS) $(TESTS_FLAGS) $(COLD_FLAGS) $(KERNEL_FLAGS) | $(NVCC) $(NVCCFLAGS) $(GENCODE) | $(INCLUDES) $(LIBS)
 $(B)/flags: FORCE
 	@mkdir -p $(@D); printf '%s\n' '$(FLAGS)' | cmp -s - $@ || printf '%s\n' '$(FLAGS)' > $@
 FORCE:
 .PHONY: FORCE
 
 # Which flags a source takes, by its path without .cpp; their names, here and below, are those of the precompiled headers too.
-# Tests in or near which kernels stand are compiled as those are, and without a precompiled header: with one, g++ 12 warns of
-# what is wrong with its own std::string.
+# Optimised tests are compiled without a precompiled header: with one, g++ 12 warns of what is wrong with its own std::string.
 HOT := common/cpu/exec/mma common/cpu/exec/tensor_core reference/attention
 COLD := checks/main checks/tests/test_main
-WARM := $(filter-out $(HOST_TESTS:.cpp=),$(basename $(wildcard checks/tests/test_*.cpp)))
+# Where accesses and calls must stay what they are when optimised, or half of the time would go into what is tested.
+WARM := $(addprefix checks/tests/test_,exec_collectives exec_memory reference desk_evolve)
+TESTS := $(filter-out $(WARM),$(basename $(wildcard checks/tests/test_*.cpp)))
 COOL := $(addprefix common/cpu/exec/,findings launch mbarrier_story standing) checks/% stages/%
-heat_of = $(or $(if $(filter checks/tests/%_kernels,$(1)),KERNEL),$(firstword $(foreach heat,HOT COLD WARM COOL,$(if $(filter $($(heat)),$(1)),$(heat)))),HOST)
-WARM_FLAGS := $(HOST_FLAGS)
+heat_of = $(or $(if $(filter checks/tests/%_kernels,$(1)),KERNEL),$(firstword $(foreach heat,HOT COLD WARM TESTS COOL,$(if $(filter $($(heat)),$(1)),$(heat)))),HOST)
 PLAIN_FLAGS := $(KERNEL_FLAGS)
 # The checker's own tests bring kernels along, instrumented as a stage's are.
 INSTRUMENTED := $(if $(SANITIZE),,$(INSTRUMENTATION))
-obj_flags = $(CXXFLAGS) $($(1)_FLAGS) $(if $(filter KERNEL PLAIN WARM,$(1)),$(NO_PSABI)) $(if $(filter KERNEL,$(1)),$(INSTRUMENTED))
+obj_flags = $(CXXFLAGS) $($(1)_FLAGS) $(if $(filter KERNEL PLAIN WARM TESTS,$(1)),$(NO_PSABI)) $(if $(filter KERNEL,$(1)),$(INSTRUMENTED))
 
 # A precompiled header serves compilations with just its flags; where it does not fit, the compiler reads the header itself.
 # It is moved into place whole: another make's compiler may be reading the one before. Objects need not follow it: what they are
 # made of, their own prerequisites say. For a kernel or two it would take longer than it saves.
 MANY_KERNELS := $(if $(stage),,$(foreach goal,$(MAKECMDGOALS),$(if $(findstring /,$(goal)),,$(goal))))
-PARSED := $(if $(filter build/cpu,$(B)),HOST COOL $(if $(MANY_KERNELS),KERNEL PLAIN))
+PARSED := $(if $(filter build/cpu,$(B)),HOST COOL TESTS $(if $(MANY_KERNELS),KERNEL PLAIN))
 parsed_gch = $(addprefix $(B)/parsed/,$(addsuffix .hpp.gch,$(filter $(PARSED),$(1))))
 parsed = $(patsubst %.gch,-include %,$(call parsed_gch,$(1)))
 $(B)/parsed/%.hpp.gch: common/make/parsed.hpp $(B)/flags
-	@mkdir -p $(@D); cp $< $(@:.gch=)
+	@mkdir -p $(@D); { cat $<$(if $(filter TESTS,$*),; echo '#include <doctest/doctest.h>'); } > $(@:.gch=)
 	@$(CXX) $(call obj_flags,$*) -x c++-header $(@:.gch=) -o $@.new && mv $@.new $@
 
 $(B)/obj/%.o: %.cpp $(B)/flags | $$(call parsed_gch,$$(call heat_of,$$*))

@@ -5,18 +5,34 @@
 #   make -f common/make/desk.mk HOST_CXX=g++ [build/desk-work build/desk-records build/desk-learn build/desk-objects/librecords.a]
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 O := build/desk-objects
-# What searches texts with std::regex takes ten times as long at -O0; nothing else here is worth the time to make it quick.
 FLAGS := -std=c++20 -Wall -Wextra -I.
-SEARCHES := $(addprefix checks/desk/,mutants records/pages records/tables records/sanitizer_report)
-objects = $(patsubst %.cpp,$(O)/%.o,$(filter-out %/main.cpp,$(wildcard $(1))))
 
-# Every make from a clean tree waits for build/desk. Its sources are compiled as two texts, one a core: most of the time would
-# go into headers that they share.
-ASKED_1 := $(addprefix checks/desk/,main names nearest ladder)
-ASKED_2 := $(addprefix checks/desk/,dispatch desk patch) common/conf
-build/desk: $(O)/asked-1.o $(O)/asked-2.o
-$(O)/asked-%.o: common/make/desk.mk | $(O)/.
-	@{ $(foreach source,$(ASKED_$*),echo '#include "$(source).cpp"';) } | $(HOST_CXX) $(FLAGS) -O0 -MMD -MP -MF $(@:.o=.d) -MT $@ -x c++ -c - -o $@
+# Several sources are compiled as one text, as most of the time would go into headers and templates that they share; their anonymous
+# namespaces are one then. NAME_TEXT lists them; a new file of a room is in its last text by itself. Every make from a clean tree
+# waits for asked-1 and -2: one a core.
+texts = $(1:%=$(O)/%.o)
+rest = $(filter-out $(2) %/main,$(basename $(wildcard $(1))))
+asked-1_TEXT := $(addprefix checks/desk/,main names nearest ladder)
+asked-2_TEXT := $(addprefix checks/desk/,dispatch desk patch) common/conf
+desk-1_TEXT := $(call rest,checks/desk/*.cpp,checks/desk/mutants) common/conf
+searches_TEXT := $(addprefix checks/desk/records/,pages tables sanitizer_report)
+records-1_TEXT := $(addprefix checks/desk/records/,bench_json capture compile_commands counts json_text labs machine nvcc phases plans) \
+  checks/bench/bench_samples checks/budget/ptxas common/gpu_fit checks/acceptance/format
+records-2_TEXT := $(call rest,checks/desk/records/*.cpp,$(records-1_TEXT) $(searches_TEXT))
+evolve-1_TEXT := $(call rest,checks/desk/evolve/*.cpp)
+learnt-1_TEXT := $(addprefix checks/desk/learn/,exercise handout state points attempt lay_out)
+learnt-2_TEXT := $(call rest,checks/desk/learn/*.cpp,$(learnt-1_TEXT)) checks/exercises/rule
+# What searches texts with std::regex takes ten times as long at -O0; nothing else here is worth the time to make it quick.
+text_flags = $(FLAGS) $(if $(filter searches,$(1)),-O1,-O0)
+build/desk: $(call texts,asked-1 asked-2)
+$(O)/%.o: common/make/desk.mk $(O)/%.text | $(O)/.
+	@$(HOST_CXX) $(call text_flags,$*) -MMD -MP -MF $(@:.o=.d) -MT $@ -x c++ -c $(O)/$*.text -o $@
+# Another when a source has come or gone.
+$(O)/%.text: FORCE | $(O)/.
+	@printf '#include "%s.cpp"\n' $($*_TEXT) | cmp -s - $@ || printf '#include "%s.cpp"\n' $($*_TEXT) > $@
+FORCE:
+.PHONY: FORCE
+.SECONDARY:
 build/desk-work: $(O)/checks/desk/work/main.o $(O)/libdesk.a
 build/desk-records: $(O)/checks/desk/records/main.o $(O)/librecords.a $(O)/libdesk.a
 build/desk-learn: $(O)/checks/desk/learn/main.o $(O)/liblearn.a $(O)/libdesk.a
@@ -25,23 +41,14 @@ build/desk build/desk-work build/desk-records build/desk-learn build/desk-evolve
 	@$(HOST_CXX) $^ -pthread -o $@.new && mv $@.new $@
 
 # What the unit tests link.
-$(O)/libdesk.a: $(call objects,checks/desk/*.cpp common/conf.cpp)
-$(O)/librecords.a: $(call objects,checks/desk/records/*.cpp checks/bench/bench_samples.cpp checks/budget/ptxas.cpp common/gpu_fit.cpp checks/acceptance/format.cpp)
-$(O)/libevolve.a: $(call objects,checks/desk/evolve/*.cpp)
-# Two texts, as those of build/desk: whoever begins with an exercise waits for it, and it spends its time waiting itself.
-LEARNT_1 := $(addprefix checks/desk/learn/,exercise handout state points attempt lay_out)
-LEARNT_2 := $(filter-out $(LEARNT_1) %/main,$(basename $(wildcard checks/desk/learn/*.cpp))) checks/exercises/rule
-$(O)/liblearn.a: $(O)/learnt-1.o $(O)/learnt-2.o
-$(O)/learnt-%.o: common/make/desk.mk $(wildcard checks/desk/learn) | $(O)/.
-	@{ $(foreach source,$(LEARNT_$*),echo '#include "$(source).cpp"';) } | $(HOST_CXX) $(FLAGS) -O0 -MMD -MP -MF $(@:.o=.d) -MT $@ -x c++ -c - -o $@
+$(O)/libdesk.a: $(call texts,desk-1) $(O)/checks/desk/mutants.o
+$(O)/librecords.a: $(call texts,records-1 records-2 searches)
+$(O)/libevolve.a: $(call texts,evolve-1)
+$(O)/liblearn.a: $(call texts,learnt-1 learnt-2)
 $(O)/libdesk.a $(O)/librecords.a $(O)/liblearn.a $(O)/libevolve.a:
 	@rm -f $@; ar rcs $@ $^
-
-# The standard library is read once (build.mk says more); not for the two texts above, which would wait longer for it.
-$(O)/parsed.hpp.gch: common/make/parsed.hpp common/make/desk.mk | $(O)/.
-	@cp $< $(@:.gch=) && $(HOST_CXX) $(FLAGS) -O0 -x c++-header $(@:.gch=) -o $@.new && mv $@.new $@
-$(O)/%.o: %.cpp common/make/desk.mk | $(O)/parsed.hpp.gch
-	@mkdir -p $(@D); $(HOST_CXX) $(FLAGS) $(if $(filter $(SEARCHES),$*),-O1,-O0 -include $(O)/parsed.hpp) -MMD -MP -c $< -o $@
+$(O)/checks/%.o: checks/%.cpp common/make/desk.mk
+	@mkdir -p $(@D); $(HOST_CXX) $(FLAGS) $(if $(filter %/mutants,$*),-O1,-O0) -MMD -MP -c $< -o $@
 $(O)/.:
 	@mkdir -p $@; echo 'building the desk...' >&2
 

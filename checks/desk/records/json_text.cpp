@@ -12,10 +12,10 @@ namespace {
 
 std::string quoted(const std::string& text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-template <class Items, class Write>
-std::string joined(const Items& items, Write write) {
+template <class Items, class Text>
+std::string joined_by(const Items& items, Text text) {
   std::string out;
-  for (const auto& item : items) out += (out.empty() ? "" : ", ") + write(item);
+  for (const auto& item : items) out += (out.empty() ? "" : ", ") + text(item);
   return out;
 }
 
@@ -48,14 +48,14 @@ Json load_results(const std::filesystem::path& path, std::string_view schema, st
 
 std::string one_line(const Json& value, int digits) {
   if (value.is_object()) return "{" + members(value, digits) + "}";
-  if (value.is_array()) return "[" + joined(value, [&](const Json& v) { return one_line(v, digits); }) + "]";
+  if (value.is_array()) return "[" + joined_by(value, [&](const Json& v) { return one_line(v, digits); }) + "]";
   if (value.is_string()) return quoted(value.get<std::string>());
   if (value.is_number_float()) return format("%.*g", digits, value.get<double>());
   return value.dump();
 }
 
 std::string members(const Json& object, int digits) {
-  return joined(object.items(),
+  return joined_by(object.items(),
                 [&](const auto& item) { return quoted(item.key()) + ": " + one_line(item.value(), digits); });
 }
 

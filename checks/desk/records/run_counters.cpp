@@ -13,16 +13,16 @@
 namespace lab::desk {
 namespace {
 
-const std::string COMMITTED = "writeups/results/counters.json", WORK = "build/counters/";
+const std::string COMMITTED_COUNTS = "writeups/results/counters.json", COUNTS = "build/counters/";
 // The first is what `make test` counts again.
 const std::vector<std::string> SHAPES = {"1,1,512,64", "1,8,512,64", "2,8,2048,64"};
-constexpr const char *PROFILED = "1,8,512,64", *LARGE = "2,8,2048,64";
+constexpr const char *PROFILED = "1,8,512,64", *LARGE_SHAPE = "2,8,2048,64";
 // The large shape asks for 32 times as much as the profiled one: not counted where that takes minutes.
 constexpr double MOST_INSTRUCTIONS = 3e6;
 
 Json count(const std::string& lab, const std::string& shape) {
-  std::filesystem::create_directories(WORK);
-  const std::string file = WORK + stage_of(lab) + ".json";
+  std::filesystem::create_directories(COUNTS);
+  const std::string file = COUNTS + stage_of(lab) + ".json";
   const Ran ran = capture({lab, "counters", "shape=" + shape, "json=" + file});
   if (ran.status != 0) throw BadInput("no counts from " + lab + ": " + ran.out + ran.err);
   return load_results(file, "counters-1", "lab counters");
@@ -34,7 +34,7 @@ double instructions(const Json& counters) {
   return sum;
 }
 
-Json committed() { return load_results(COMMITTED, "counted-1", "make counters json=" + COMMITTED); }
+Json committed() { return load_results(COMMITTED_COUNTS, "counted-1", "make counters json=" + COMMITTED_COUNTS); }
 
 std::vector<Measured> profiles(const std::string& shape) {
   std::vector<Measured> all;
@@ -55,7 +55,7 @@ int counters_command(const Args& args) {
   std::vector<Json> all;
   for (const Stage& stage : read_ladder().stages)
     for (const std::string& shape : json.empty() ? std::vector{SHAPES[0]} : SHAPES) {
-      if (shape == LARGE && instructions(all.back()) > MOST_INSTRUCTIONS) {
+      if (shape == LARGE_SHAPE && instructions(all.back()) > MOST_INSTRUCTIONS) {
         std::printf("%-20s %-13s not counted: it would take minutes\n", stage.dir.c_str(), shape.c_str());
         continue;
       }
@@ -75,7 +75,7 @@ int counters_command(const Args& args) {
   const auto changed = differences(committed(), now, SHAPES[0]),
              without_reason = unexplained(committed(), profiles(PROFILED), PROFILED);
   for (const std::string& line : changed) std::printf("%s\n", line.c_str());
-  if (!changed.empty()) std::printf("make counters json=%s renews what is committed\n", COMMITTED.c_str());
+  if (!changed.empty()) std::printf("make counters json=%s renews what is committed\n", COMMITTED_COUNTS.c_str());
   for (const std::string& line : without_reason) std::printf("%s\n", line.c_str());
   const std::size_t failed = changed.size() + without_reason.size();
   std::printf("%zu passed, %zu failed\n", all.size() + compared().size(), failed);

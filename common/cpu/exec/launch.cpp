@@ -21,6 +21,7 @@
 #include "common/cpu/exec/cluster.hpp"
 #include "common/cpu/exec/memory.hpp"
 #include "common/launch.cuh"
+#include "common/target.hpp"
 
 namespace lab {
 namespace {
