@@ -135,7 +135,8 @@ int check_harness_command(const Args& args) {
   const auto test = [&](const Entry& entry) {
     const std::string log = "build/logs/check-harness-" + entry.bug->stage + "-" + entry.bug->name + ".log";
     // What must be green is no quicker for stopping at the first red case: forty of them stand for all.
-    const int status = run({entry.labs[0], "test", unseen(entry) || entry.bug->right() ? "cheapest=40" : "quick=1"}, log).status;
+    const int status =
+        run({entry.labs[0], "test", unseen(entry) || entry.bug->right() ? "cheapest=40" : "quick=1"}, log).status;
     if (status != 0 || !unseen(entry)) return Tested{&entry, log, status, 0};
     return Tested{&entry, log, status, run({entry.labs[0], "racecheck", "short=1"}, log).status};
   };
