@@ -39,7 +39,7 @@ Traced traced(unsigned threads, const std::function<void()>& kernel, std::size_t
 
 // Warp 1 asks for a load and makes ten more requests; warp 0 asks for the first at once, and needs nothing else.
 void load_and_wait() {
-  static unsigned char from[4096];
+  alignas(16) static unsigned char from[4096];  // the copy engine asks for it
   AlignedSmemCursor cursor;
   auto* tile = cursor.array<unsigned char, SWIZZLE_ALIGN>("tile", 16, 256);
   auto* full = cursor.array<MBarrier>("full", 2, 1);
