@@ -87,7 +87,7 @@ TEST_CASE("trace: who waits goes on one step after what it waited for, under eve
 }
 
 TEST_CASE("trace: a group of cp.async is one flight, from the first request to the wait that covers it") {
-  static unsigned char from[2048];
+  alignas(16) static unsigned char from[2048];
   const Traced t = traced(
       32,
       [] {
