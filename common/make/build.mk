@@ -111,15 +111,17 @@ TESTS := $(filter-out $(WARM),$(basename $(wildcard checks/tests/test_*.cpp)))
 COOL := $(addprefix common/cpu/exec/,findings launch mbarrier_story standing) checks/% stages/%
 heat_of = $(or $(if $(filter checks/tests/%_kernels,$(1)),KERNEL),$(firstword $(foreach heat,HOT COLD WARM TESTS COOL,$(if $(filter $($(heat)),$(1)),$(heat)))),HOST)
 PLAIN_FLAGS := $(KERNEL_FLAGS)
+LEARNT_FLAGS := $(KERNEL_FLAGS) -O1
 # The checker's own tests bring kernels along, instrumented as a stage's are.
 INSTRUMENTED := $(if $(SANITIZE),,$(INSTRUMENTATION))
-obj_flags = $(CXXFLAGS) $($(1)_FLAGS) $(if $(filter KERNEL PLAIN WARM TESTS,$(1)),$(NO_PSABI)) $(if $(filter KERNEL,$(1)),$(INSTRUMENTED))
+obj_flags = $(CXXFLAGS) $($(1)_FLAGS) $(if $(filter KERNEL PLAIN LEARNT WARM TESTS,$(1)),$(NO_PSABI)) $(if $(filter KERNEL LEARNT,$(1)),$(INSTRUMENTED))
 
 # A precompiled header serves compilations with just its flags; where it does not fit, the compiler reads the header itself.
 # It is moved into place whole: another make's compiler may be reading the one before. Objects need not follow it: what they are
 # made of, their own prerequisites say. For a kernel or two it would take longer than it saves.
 MANY_KERNELS := $(if $(stage),,$(foreach goal,$(MAKECMDGOALS),$(if $(findstring /,$(goal)),,$(goal))))
-PARSED := $(if $(filter build/cpu,$(B)),HOST COOL TESTS $(if $(MANY_KERNELS),KERNEL PLAIN))
+MANY_LEARNERS := $(word 10,$(filter %/learner,$(MAKECMDGOALS)))
+PARSED := $(if $(filter build/cpu,$(B)),HOST COOL TESTS $(if $(MANY_KERNELS),KERNEL PLAIN) $(if $(MANY_LEARNERS),LEARNT))
 parsed_gch = $(addprefix $(B)/parsed/,$(addsuffix .hpp.gch,$(filter $(PARSED),$(1))))
 parsed = $(patsubst %.gch,-include %,$(call parsed_gch,$(1)))
 $(B)/parsed/%.hpp.gch: common/make/parsed.hpp $(B)/flags
@@ -149,7 +151,7 @@ learnt_in = $(filter learn-% evolve-%,$(call variant_of,$(1)))
 evolved_in = $(filter evolve-%,$(call variant_of,$(1)))
 build_log = $(if $(call evolved_in,$(1)),> $(B)/$(1)/kernel.log 2>&1)
 instrumented = $(if $(filter fixed draft-%,$(call variant_of,$(1))),,$(INSTRUMENTATION))
-kernel_heat = $(if $(call mutant_in,$(1))$(call learnt_in,$(1)),,$(if $(filter fixed,$(call variant_of,$(1))),PLAIN,KERNEL))
+kernel_heat = $(if $(call mutant_in,$(1)),,$(if $(call learnt_in,$(1)),LEARNT,$(if $(filter fixed,$(call variant_of,$(1))),PLAIN,KERNEL)))
 $(B)/%/kernel.o: $$(if $$(call learnt_in,$$*),$(B)/$$*/source.cu,$$(if $$(call planted_in,$$*)$$(call mutant_in,$$*),$(B)/$$*,stages/$$(call stage_of,$$*))/kernel.cu) $(B)/flags | $$(call parsed_gch,$$(call kernel_heat,$$*))
 	@mkdir -p $(@D)
 ifeq ($(backend),gpu)
