@@ -57,9 +57,7 @@ std::string in_lines(std::string text) {
 }
 
 // Whether the stage's own kernel is handed out: then NAME.solution is the patch that betters it.
-bool mends_the_stage(const Exercise& e) {
-  return e.kind == "faster" && std::filesystem::exists(e.beside(".solution"));
-}
+bool mends_the_stage(const Exercise& e) { return e.kind == "faster" && std::filesystem::exists(e.beside(".solution")); }
 
 // The patch that makes the exercise: a bug's, the one that digs the hole, or the one that betters the stage.
 std::string patch_of(const Exercise& e) {
@@ -222,7 +220,8 @@ std::string card(const Exercise& e) {
     text +=
         "Say how often the first block of " + e.shape + " does each of these:\n\n    " + prediction_asked(e) + "\n\n";
   if (!e.handed_in().empty())
-    text += "Then work on " + e.handed_in() + " in this folder:\n\n    make try " + n +
+    text += std::string(e.predict == "none" ? "Work" : "Then work") + " on " + e.handed_in() +
+            " in this folder:\n\n    make try " + n +
             "        the checks, from cheap to dear, up to the first that is red\n    make watch " + n +
             "      the same at every save\n";
   else
