@@ -10,8 +10,8 @@ namespace lab::desk {
 
 struct Outcome {
   bool passed = false;
-  std::string step;  // that was red: "it compiles", "right answers", ...
-  std::string says;  // its most telling line
+  std::string step;                            // that was red: "it compiles", "right answers", ...
+  std::string says;                            // its most telling line
   std::vector<std::string> passed_steps = {};  // of a bound with what was counted
 };
 
