@@ -95,15 +95,17 @@ Outcome check_built(const Exercise& e, const std::string& source, const std::str
   return check_work(e, "", source, word, shown_of(e, word), {grading, grading ? SEED : 1, true});
 }
 
-// Where a solution is built: most are their stage's kernel, built once.
-std::string solution_word(const Exercise& e) {
-  if (e.kind == "instruction") return "solved";
-  return solution(e) == read_text("stages/" + e.stage + "/kernel.cu") ? "solved" : e.number() + "-solved";
+// Where a source is built. A stage's kernel, which most solutions are, and some of what is handed out, is built once.
+std::string word_of(const Exercise& e, const std::string& source, const std::string& otherwise) {
+  const std::string stages = e.kind == "instruction" ? solution(e) : read_text("stages/" + e.stage + "/kernel.cu");
+  return source == stages ? "solved" : e.number() + otherwise;
 }
+std::string given_word(const Exercise& e) { return word_of(e, handed_out(e), "-given"); }
+std::string solution_word(const Exercise& e) { return word_of(e, solution(e), "-solved"); }
 
 // Red, and by a check: not because it does not compile.
 std::string not_red(const Exercise& e) {
-  const Outcome o = check_built(e, handed_out(e), e.number() + "-given", false);
+  const Outcome o = check_built(e, handed_out(e), given_word(e), false);
   if (o.passed) return "passes as it is handed out";
   return o.passed_steps.size() < 3 ? "is red before anything runs: " + o.step + ": " + o.says : "";
 }
@@ -182,7 +184,7 @@ int check_exercises_command(const Args& args) {
   for (const Exercise& e : course.all) {
     if (args[1] == "text" || !is_meant(e)) continue;
     if (has_kernel(e)) {
-      sources.add(e, handed_out(e), e.number() + "-given");
+      sources.add(e, handed_out(e), given_word(e));
       const std::string right = solution_word(e);
       sources.add(e, solution(e), right);
       prove(e, "red as handed out", [&] { return not_red(e); });
