@@ -107,6 +107,19 @@ constexpr auto LOOK = std::chrono::milliseconds(50);  // another thread may have
 
 void leave_signals_to_run_limited() { pthread_sigmask(SIG_BLOCK, &watched(), nullptr); }
 
+void pause_for(int milliseconds) {
+  sigset_t mask;
+  pthread_sigmask(SIG_BLOCK, &watched(), &mask);
+  const auto until = Clock::now() + std::chrono::milliseconds(milliseconds);
+  for (auto left = until - Clock::now(); left > left.zero(); left = until - Clock::now()) {
+    const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(std::min<Clock::duration>(left, LOOK));
+    const timespec wait{0, rest.count()};
+    const int signal = sigtimedwait(&watched(), nullptr, &wait);
+    if (signal > 0 && signal != SIGCHLD) end_all(signal);
+  }
+  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+}
+
 Ended run(const Argv& argv, const std::string& log) {
   check_log(log);
   sigset_t mask;

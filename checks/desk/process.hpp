@@ -23,4 +23,8 @@ Ended run(const Argv& argv, const std::string& log = "");
 Ended run_limited(const Argv& argv, const std::string& log, int limit);
 void leave_signals_to_run_limited();
 
+// Waits so long, or ends the desk as above where it is asked to end: a desk whose signals are left to run_limited would
+// not be told of ^C in a plain sleep.
+void pause_for(int milliseconds);
+
 }  // namespace lab::desk

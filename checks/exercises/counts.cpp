@@ -2,31 +2,25 @@
 // for before they are measured, and the bounds of those that ask for a kernel that does less.
 #include "checks/exercises/counts.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cstdio>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "checks/acceptance/report.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/trial.hpp"
 #include "checks/commands.hpp"
-#include "checks/pages/banks.hpp"
 
 namespace lab {
 namespace {
 
 class Counter final : public ExecWatcher {
  public:
-  explicit Counter(const LaunchPlan& plan) : plan_(plan) {}
-
   void see(const ExecEvent& e) override {
     using Kind = ExecEvent::Kind;
-    if (e.kind != Kind::read || e.bytes != 16) lane_ = 0;
     switch (e.kind) {
       case Kind::read:
-        if (e.bytes == 16) row_of_ldmatrix(e);
         ++counts["reads"], counts["read-bytes"] += e.bytes;
         break;
       case Kind::write:
@@ -56,26 +50,54 @@ class Counter final : public ExecWatcher {
   }
   std::map<std::string, long> counts = {{"reads", 0},         {"read-bytes", 0},    {"writes", 0},   {"copies", 0},
                                         {"written-bytes", 0}, {"warp-barriers", 0}, {"barriers", 0}, {"tma-loads", 0},
-                                        {"tma-bytes", 0},     {"phases", 0},        {"wgmma", 0},    {"ldmatrix", 0},
-                                        {"ldmatrix-turns", 0}};
-
- private:
-  // The execution tells of an ldmatrix.x4's 32 rows one after the other, in the order of the lanes; a row takes as many
-  // turns at the banks as others want them (checks/pages/banks.hpp).
-  void row_of_ldmatrix(const ExecEvent& e) {
-    const auto array = std::ranges::find(plan_.arrays, e.array, &SharedArray::name);
-    if (e.lane != lane_) lane_ = 0;
-    if (e.lane != lane_ || array == plan_.arrays.end()) return;
-    address_[std::size_t(lane_)] = e.row * array->pitch * int(sizeof(fp16)) + e.byte;
-    if (++lane_ < banks::LANES) return;
-    lane_ = 0;
-    ++counts["ldmatrix"], counts["ldmatrix-turns"] += banks::access(address_, 16).turns;
-  }
-
-  const LaunchPlan& plan_;
-  int lane_ = 0;
-  std::array<int, banks::LANES> address_{};
+                                        {"tma-bytes", 0},     {"phases", 0},        {"wgmma", 0}};
 };
+
+// A word for what the counters count (common/counts.hpp): warps' instructions, their turns at the banks, sectors.
+struct Word {
+  const char* name;
+  Counted what;
+  std::uint64_t Tally::*figure;
+};
+constexpr Word WORDS[] = {
+    {"shared-loads", Counted::shared_load, &Tally::instructions},
+    {"shared-load-turns", Counted::shared_load, &Tally::wavefronts},
+    {"shared-stores", Counted::shared_store, &Tally::instructions},
+    {"shared-store-turns", Counted::shared_store, &Tally::wavefronts},
+    {"ldmatrix", Counted::ldmatrix, &Tally::instructions},
+    {"ldmatrix-turns", Counted::ldmatrix, &Tally::wavefronts},
+    {"wmma-loads", Counted::wmma_load, &Tally::instructions},
+    {"wmma-load-turns", Counted::wmma_load, &Tally::wavefronts},
+    {"copy-turns", Counted::cp_async, &Tally::wavefronts},
+    {"copy-sectors", Counted::cp_async, &Tally::sectors},
+    {"global-loads", Counted::global_load, &Tally::instructions},
+    {"global-load-sectors", Counted::global_load, &Tally::sectors},
+    {"global-stores", Counted::global_store, &Tally::instructions},
+    {"global-store-sectors", Counted::global_store, &Tally::sectors},
+    {"mma", Counted::mma, &Tally::instructions},
+    {"wgmma-bytes", Counted::wgmma, &Tally::bytes},  // operands from shared memory
+    {"exponentials", Counted::exponential, &Tally::instructions},
+    {"shuffles", Counted::shuffle, &Tally::instructions},
+    {"arrivals", Counted::mbarrier_arrive, &Tally::lanes},
+};
+// Of the Counter's words, where their lines are found.
+constexpr Word LINES_ONLY[] = {{"barriers", Counted::barrier, &Tally::instructions},
+                               {"warp-barriers", Counted::syncwarp, &Tally::instructions},
+                               {"copies", Counted::cp_async, &Tally::lanes},
+                               {"tma-loads", Counted::tma_load, &Tally::instructions}};
+
+// The line that most of a word's count comes from; "" where two share that.
+std::string dearest(const std::vector<CountedLine>& lines, const Word& word) {
+  std::uint64_t most = 0;
+  std::string place;
+  for (const CountedLine& line : lines) {
+    const std::uint64_t count = line.what == word.what ? line.tally.*word.figure : 0;
+    if (count < most || count == 0) continue;
+    place = count == most ? "" : line.file + ":" + std::to_string(line.line);
+    most = count;
+  }
+  return place;
+}
 
 // Rows that another block owns must still hold the poison: else somebody computes who is no block of this launch.
 std::string written_elsewhere(const Trial& t, unsigned tile) {
@@ -96,17 +118,26 @@ std::string written_elsewhere(const Trial& t, unsigned tile) {
 
 BlockCounts count_block(const Shape& shape, unsigned tile) {
   const LaunchPlan plan = stage().plan(shape);
-  Counter counter(plan);
+  Counter counter;
   ExecOptions options;
-  options.check = true, options.workers = 1, options.watcher = &counter;
+  options.check = options.count = true, options.workers = 1, options.watcher = &counter;
   options.blocks = plan.blocks_of({tile}, shape);
   const Trial t = run_trial(shape, Family::unit, options);
-  if (!t.ok()) return {{}, "the launch fails: " + t.message};
-  if (const std::string stray = written_elsewhere(t, tile); !stray.empty()) return {{}, stray};
+  if (!t.ok()) return {{}, {}, "the launch fails: " + t.message};
+  if (const std::string stray = written_elsewhere(t, tile); !stray.empty()) return {{}, {}, stray};
   counter.counts["shared-bytes"] = long(plan.smem());
   counter.counts["threads"] = long(plan.block.x * plan.block.y * plan.block.z);
   counter.counts["blocks"] = long(plan.grid.x * plan.grid.y * plan.grid.z) * long(plan.parts);
-  return {counter.counts, ""};
+  BlockCounts counted;
+  for (const Word& word : WORDS) {
+    std::uint64_t all = 0;  // of a cluster's blocks together
+    for (const CountedBlock& block : t.report.counted_blocks) all += block.tallies[std::size_t(word.what)].*word.figure;
+    counter.counts[word.name] = long(all);
+    counted.dearest[word.name] = dearest(t.report.counts, word);
+  }
+  for (const Word& word : LINES_ONLY) counted.dearest[word.name] = dearest(t.report.counts, word);
+  counted.counts = counter.counts;
+  return counted;
 }
 
 int counts_command(std::span<char*> args) {
@@ -121,6 +152,8 @@ int counts_command(std::span<char*> args) {
     return 1;
   }
   for (const auto& [what, count] : counted.counts) std::printf("%s %ld\n", what.c_str(), count);
+  for (const auto& [what, place] : counted.dearest)
+    if (!place.empty()) std::printf("most %s %s\n", what.c_str(), place.c_str());
   return 0;
 }
 

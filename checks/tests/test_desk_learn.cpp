@@ -1,6 +1,7 @@
 // The exercises' host side: the loader, what is handed out and what gives it away, the state, the guard, the grades.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -123,6 +124,42 @@ TEST_CASE("exercises: no text of those that there are gives anything away; one t
   e.hints[2] = "Write wmma::load_matrix_sync( b, &sK[n * LD + c], LD);";
   REQUIRE(leaks(e).size() == 1);
   CHECK(says(leaks(e)[0], "the hint 3 holds a line of the solution"));
+}
+
+TEST_CASE("exercises: half a solution is the solution, written otherwise in one or more places") {
+  Exercise e = read_course().find("122");
+  REQUIRE(e.kind == "faster");
+  const Half one = half_solution(e, "no races: __syncwarp();\\n    if (lane == 0) => if (lane == 0)");
+  CHECK(one.step == "no races");
+  CHECK(one.source.size() + std::string("__syncwarp();\n    ").size() == solution(e).size());
+  const Half two = half_solution(e, "within bounds: int STRIPE = 16; => a ;; int WARPS = 4; => b");
+  CHECK(says(two.source, "constexpr b"));
+  CHECK(says(two.source, "constexpr a"));
+  CHECK_THROWS_WITH(half_solution(e, "within bounds"), doctest::Contains("must be STEP: OLD => NEW"));
+  CHECK_THROWS_WITH(half_solution(e, "within bounds: int WARPS = 4; => b ;; x"), doctest::Contains("OLD => NEW"));
+  CHECK_THROWS_WITH(half_solution(e, "within bounds: no such text => b"),
+                    doctest::Contains("must stand in the solution"));
+  CHECK_THROWS_WITH(half_solution(e, "within bounds: half => b"), doctest::Contains("and once"));
+}
+
+TEST_CASE("exercises: a faster kernel has a bound, half a solution that misses it, and a card that says the bound") {
+  int stages_own = 0;
+  for (const Exercise& e : read_course().all) {
+    if (e.kind != "faster") continue;
+    CHECK_MESSAGE(!e.limits.empty(), e.path);
+    CHECK_MESSAGE(std::ranges::any_of(e.partly, [](const auto& p) { return p.starts_with(WITHIN_BOUNDS); }), e.path);
+    for (const std::string& limit : e.limits) CHECK_MESSAGE(says(card(e), "- " + limit), e.path);
+    CHECK_MESSAGE(handed_out(e) != solution(e), e.path);
+    stages_own += handed_out(e) == read_text("stages/" + e.stage + "/kernel.cu");
+  }
+  CHECK(stages_own > 0);
+  Exercise e = read_course().find("83");
+  CHECK(leaks(e).empty());
+  e.hints[1] = "Write copy8(out + std::size_t(q0 + r) * D + col, &smem.sQ[r * LD + col], true);";
+  CHECK(leaks(e).empty());  // with its `if` it is a line
+  e.hints[1] = "if (q0 + r < S) copy8(out + std::size_t(q0 + r) * D + col, &smem.sQ[r * LD + col], true);";
+  REQUIRE(leaks(e).size() == 1);
+  CHECK(says(leaks(e)[0], "the hint 2 holds a line of the solution"));
 }
 
 TEST_CASE("exercises: pieces of lines become line numbers of what is handed out") {

@@ -112,6 +112,22 @@ TEST_CASE("asked to end with two programs under way, the desk ends both") {
   CHECK(gone(pids[1]));
 }
 
+TEST_CASE("asked to end while it waits for a file, the desk ends") {
+  const ScratchDir dir;
+  const pid_t desk = fork();
+  if (desk == 0) {
+    leave_signals_to_run_limited();
+    run_limited({"sh", "-c", "echo now > '" + dir.path("waits") + "'"}, dir.path("log"), 60);
+    pause_for(250'000);
+    _exit(0);
+  }
+  wait_for(dir.path("waits"));
+  ends_by(SIGINT, desk);
+  const auto start = Clock::now();
+  pause_for(150);
+  CHECK(seconds_since(start) >= 0.15);
+}
+
 TEST_CASE("programs that end while others run are noticed at once") {
   const ScratchDir dir;
   const auto start = Clock::now();

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 
 #include "checks/desk/learn/checks.hpp"
 #include "checks/desk/learn/commands.hpp"
@@ -17,10 +18,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr int POLL = 100;  // milliseconds between two looks at a file that is watched
+
+// On a terminal the step under way is a line that what is printed next takes the place of.
+constexpr const char* CLEARED = "\r\33[K";
 void tell(const std::string& step) {
-  std::printf("  %s ...\n", step.c_str());
+  std::printf("%s  %s ...", CLEARED, step.c_str());
   std::fflush(stdout);
 }
+struct Telling {
+  const bool on = isatty(1) != 0;
+  ~Telling() {
+    if (on) std::printf("%s", CLEARED), std::fflush(stdout);
+  }
+};
 
 // Returns whether it passed.
 bool attempt(const Exercise& e, const std::string& make) {
@@ -28,7 +39,10 @@ bool attempt(const Exercise& e, const std::string& make) {
     throw BadInput("there is no " + e.file() + "; make exercise n=" + std::to_string(e.n) + " lays it out");
   const auto begin = std::chrono::steady_clock::now();
   const std::string source = read_text(e.file());
-  const Outcome outcome = check_work(e, make, source, e.number(), e.file(), {}, isatty(1) ? tell : nullptr);
+  const Outcome outcome = [&] {
+    const Telling telling;
+    return check_work(e, make, source, e.number(), e.file(), {}, telling.on ? tell : nullptr);
+  }();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   State state;
   Progress& p = state.of(e.number());
@@ -58,20 +72,46 @@ int try_command(const Args& args) {
   return attempt(e, args[0]) ? 0 : 1;
 }
 
+// When the file was saved last; nothing where there is none. Editors take a file away before they put another in its
+// place, or empty it before they write: what is found must be the same twice.
+using Saved = std::optional<fs::file_time_type>;
+Saved saved(const std::string& file) {
+  const auto look = [&]() -> Saved {
+    std::error_code missing;
+    const auto time = fs::last_write_time(file, missing);
+    return missing ? Saved() : Saved(time);
+  };
+  for (Saved before = look();;) {
+    pause_for(POLL);
+    const Saved now = look();
+    if (now == before) return now;
+    before = now;
+  }
+}
+
 // Until it passes, or ^C.
 int watch_command(const Args& args) {
   expect_args(args, 2, 2, "watch MAKE N");
   const Course course = read_course();
   const Exercise& e = course.find(args[1]);
   if (e.handed_in().empty()) throw BadInput("exercise " + e.number() + " has no file to watch");
-  while (true) {
-    std::error_code missing;
-    const auto saved = fs::last_write_time(e.file(), missing);
-    if (attempt(e, args[0])) return 0;
-    std::printf("watching %s; ^C ends it\n\n", e.file().c_str());
+  leave_signals_to_run_limited();
+  for (bool first = true;; first = false) {
+    const Saved looked_at = saved(e.file());
+    if (first || looked_at) {
+      try {
+        if (attempt(e, args[0])) return 0;
+      } catch (const BadInput& wrong) {
+        // What a save can mend does not end it: one case too many, say.
+        if (first && !looked_at) throw;
+        std::printf("  RED:  %s\n", wrong.what());
+      }
+    }
+    std::printf("%s; ^C ends it\n\n", looked_at ? ("watching " + e.file()).c_str()
+                                                : (e.file() + " is gone: waiting until it is back").c_str());
     std::fflush(stdout);
-    // Editors take a file away before they put another in its place.
-    for (auto now = saved; now == saved || missing; now = fs::last_write_time(e.file(), missing)) usleep(200'000);
+    while (saved(e.file()) == looked_at) {
+    }
   }
 }
 

@@ -10,10 +10,12 @@ namespace lab::desk {
 
 struct Outcome {
   bool passed = false;
-  std::string step;  // that was red: "it compiles", "right answers", ...
-  std::string says;  // its most telling line
-  std::vector<std::string> passed_steps = {};
+  std::string step;                            // that was red: "it compiles", "right answers", ...
+  std::string says;                            // its most telling line
+  std::vector<std::string> passed_steps = {};  // of a bound with what was counted
 };
+
+inline constexpr const char* WITHIN_BOUNDS = "within bounds";
 
 // How much is asked: while somebody waits; or of what was handed in, with inputs and shapes that nobody has seen
 // before, under all schedules, and with the other legal fragment layout.

@@ -22,6 +22,8 @@ struct Exercise {
   std::vector<std::string> near = {}, menu = {};
   // Bounds on what a block does (`lab counts`): "1,1,128,64: barriers <= 5".
   std::vector<std::string> limits = {};
+  // Half a solution: "STEP: OLD => NEW", pieces of the solution that, written otherwise, must be refused by that step.
+  std::vector<std::string> partly = {};
   // Of a test: how many cases it may have, and how many planted bugs, less false alarms, it must catch.
   int budget = 0, goal = 0;
   std::string asks = {};     // of a count that no launch shows: what number is asked for

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <set>
 
 #include "checks/desk/desk.hpp"
@@ -49,8 +50,20 @@ bool names(const std::string& text, const std::string& bug) {
 
 std::string kernel_path(const std::string& stage) { return "stages/" + stage + "/kernel.cu"; }
 
-// The patch that makes the exercise: a bug's, or the one that digs the hole.
-std::string patch_of(const Exercise& e) { return e.bug.empty() ? e.beside(".patch") : patch_path(e.stage, e.bug); }
+// With \n where a line ends.
+std::string in_lines(std::string text) {
+  for (std::size_t at = 0; (at = text.find("\\n", at)) != text.npos; ++at) text.replace(at, 2, "\n");
+  return text;
+}
+
+// Whether the stage's own kernel is handed out: then NAME.solution is the patch that betters it.
+bool mends_the_stage(const Exercise& e) { return e.kind == "faster" && std::filesystem::exists(e.beside(".solution")); }
+
+// The patch that makes the exercise: a bug's, the one that digs the hole, or the one that betters the stage.
+std::string patch_of(const Exercise& e) {
+  if (!e.bug.empty()) return patch_path(e.stage, e.bug);
+  return e.beside(mends_the_stage(e) ? ".solution" : ".patch");
+}
 
 }  // namespace
 
@@ -111,6 +124,8 @@ std::string handed_out(const Exercise& e) {
   if (e.kind == "capstone") return read_text(kernel_path(e.from));
   if (e.kind == "test") return read_text(e.beside(".txt"));
   if (e.kind == "predict") return "";
+  // What a stage's kernel itself could do better, is done better in the solution.
+  if (mends_the_stage(e)) return read_text(kernel_path(e.stage));
   // A hole's comments say what is to be done.
   const Patch patch = read_patch(patch_of(e));
   return patched_text(patch, read_text(patch.source));
@@ -119,7 +134,30 @@ std::string handed_out(const Exercise& e) {
 std::string solution(const Exercise& e) {
   if (e.kind == "test") return read_text(e.beside(".solution"));
   if (e.kind == "instruction") return read_text(read_patch(patch_of(e)).source);
+  if (mends_the_stage(e)) return patched_text(read_patch(e.beside(".solution")), read_text(kernel_path(e.stage)));
   return read_text(kernel_path(e.stage));
+}
+
+Half half_solution(const Exercise& e, const std::string& partly) {
+  constexpr std::string_view THEN = " ;; ", BECOMES = " => ";
+  const auto wrong = [&](const std::string& what) { return BadInput(e.path + ": `partly: " + partly + "`: " + what); };
+  const std::size_t colon = partly.find(": ");
+  if (colon == partly.npos) throw wrong("must be STEP: OLD => NEW");
+  Half half{partly.substr(0, colon), solution(e)};
+  std::string rest = partly.substr(colon + 2);
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find(THEN), rest.size());
+    const std::string edit = in_lines(rest.substr(0, end));
+    rest.erase(0, end + THEN.size());
+    const std::size_t arrow = edit.find(BECOMES);
+    if (arrow == edit.npos) throw wrong("must be STEP: OLD => NEW");
+    const std::string old = edit.substr(0, arrow);
+    const std::size_t at = half.source.find(old);
+    if (at == half.source.npos || half.source.find(old, at + 1) != half.source.npos)
+      throw wrong("'" + old + "' must stand in the solution, and once");
+    half.source.replace(at, old.size(), edit.substr(arrow + BECOMES.size()));
+  }
+  return half;
 }
 
 std::string solution_shown(const Exercise& e) {
@@ -146,6 +184,10 @@ std::string card(const Exercise& e) {
       const std::vector<std::string> lines = lines_of(question);
       text += std::to_string(++i) + ". " + joined(lines, "\n   ") + "\n";
     }
+  }
+  if (!e.limits.empty()) {
+    text += "\n## Bounds\n\nWhat one block does is counted ([the words](../../writeups/counters.md#by-one-word)):\n\n";
+    for (const std::string& limit : e.limits) text += "- " + limit + "\n";
   }
   text += "\n## Commands\n\n";
   if (e.predict == "mask")
@@ -178,7 +220,8 @@ std::string card(const Exercise& e) {
     text +=
         "Say how often the first block of " + e.shape + " does each of these:\n\n    " + prediction_asked(e) + "\n\n";
   if (!e.handed_in().empty())
-    text += "Then work on " + e.handed_in() + " in this folder:\n\n    make try " + n +
+    text += std::string(e.predict == "none" ? "Work" : "Then work") + " on " + e.handed_in() +
+            " in this folder:\n\n    make try " + n +
             "        the checks, from cheap to dear, up to the first that is red\n    make watch " + n +
             "      the same at every save\n";
   else
@@ -203,12 +246,13 @@ std::vector<std::string> leaks(const Exercise& e) {
         if (where == e.handed_in() && names(read_text(kernel_path(e.stage)), e.bug)) continue;
         found.push_back(e.path + ": the " + where + " holds the bug's name, " + e.bug);
       }
-  if (e.kind != "fix" && e.kind != "hole" && e.kind != "instruction") return found;
+  if (e.kind == "capstone" || e.kind == "test" || e.kind == "predict") return found;
   const std::string all_handed = squeezed(without_comments(handed));
+  const char solves = mends_the_stage(e) ? '+' : '-';
   for (const Hunk& hunk : read_patch(patch_of(e)).hunks)
     for (const PatchLine& line : hunk.lines) {
       const std::string solving = squeezed(without_comments(line.text));
-      if (line.kind != '-' || solving.size() < TELLING || all_handed.find(solving) != all_handed.npos) continue;
+      if (line.kind != solves || solving.size() < TELLING || all_handed.find(solving) != all_handed.npos) continue;
       for (const auto& [where, text] : texts)
         if (squeezed(text).find(solving) != std::string::npos)
           found.push_back(e.path + ": the " + where + " holds a line of the solution: " + right_trimmed(line.text));

@@ -15,6 +15,12 @@ std::string without_comments(const std::string& text);
 std::string handed_out(const Exercise& exercise);
 std::string solution(const Exercise& exercise);
 
+// Half a solution, as `partly:` describes it: the source, and the step that must refuse it. Throws BadInput.
+struct Half {
+  std::string step, source;
+};
+Half half_solution(const Exercise& exercise, const std::string& partly);
+
 // Of a patch that plants a bug: the source with it, and no comment of an added line that the removed lines do not have.
 std::string planted_text(const std::string& patch_path, const std::string& source);
 

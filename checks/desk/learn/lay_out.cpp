@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "checks/desk/ladder.hpp"
 #include "checks/desk/learn/commands.hpp"
 #include "checks/desk/learn/handout.hpp"
 #include "checks/desk/learn/state.hpp"
@@ -17,17 +18,34 @@ std::string state_of(const Exercise& e, const Progress& p) {
   return text;
 }
 
-void list(const Course& course, const State& state) {
-  std::printf("%-4s %-24s %-11s %-7s %-16s %s\n", "n", "name", "kind", "minutes", "state", "after");
-  int done = 0, minutes = 0;
-  for (const Exercise& e : course.all) {
-    const Progress& p = state.seen(e.number());
-    done += p.done, minutes += p.done ? 0 : e.minutes;
-    std::printf("%-4s %-24s %-11s %7d %-16s %s\n", e.number().c_str(), e.name.c_str(), e.kind.c_str(), e.minutes,
-                state_of(e, p).c_str(), joined(e.after, " ").c_str());
+// "v2c9" of v2c9_two_stripes; nothing of a single instruction.
+std::string short_stage(const Exercise& e) {
+  return e.kind == "instruction" ? "" : e.stage.substr(0, e.stage.find('_'));
+}
+
+void list(const std::vector<const Exercise*>& some, const State& state) {
+  std::printf("%-4s %-6s %-24s %-11s %-7s %-16s %s\n", "n", "stage", "name", "kind", "minutes", "state", "after");
+  int done = 0, minutes = 0, next = 0;
+  for (const Exercise* e : some) {
+    const Progress& p = state.seen(e->number());
+    done += p.done, minutes += p.done ? 0 : e->minutes;
+    if (next == 0 && !p.done) next = e->n;
+    std::printf("%-4s %-6s %-24s %-11s %7d %-16s %s\n", e->number().c_str(), short_stage(*e).c_str(), e->name.c_str(),
+                e->kind.c_str(), e->minutes, state_of(*e, p).c_str(), joined(e->after, " ").c_str());
   }
-  std::printf("\n%d of %zu done; %d minutes left. make exercise n=%d lays one out.\n", done, course.all.size(), minutes,
-              course.all.empty() ? 1 : course.all[0].n);
+  std::printf("\n%d of %zu done; %d minutes left. ", done, some.size(), minutes);
+  if (next) std::printf("make exercise n=%d lays one out, ", next);
+  std::printf("n=v2c9 lists a stage's, n=faster a kind.\n");
+}
+
+// Those of a kind, or of a stage by either name; all of "".
+std::vector<const Exercise*> listed(const Course& course, const std::string& word) {
+  const Ladder ladder = read_ladder();
+  const Stage* stage = word.empty() ? nullptr : ladder.stage(word);
+  std::vector<const Exercise*> some;
+  for (const Exercise& e : course.all)
+    if (word.empty() || e.kind == word || (stage && e.stage == stage->dir)) some.push_back(&e);
+  return some;
 }
 
 State read_state() {
@@ -44,14 +62,15 @@ void lay_out(const Exercise& e) {
 }  // namespace
 
 int exercise_command(const Args& args) {
-  expect_args(args, 0, 1, "exercise [N]");
+  expect_args(args, 0, 1, "exercise [N|KIND|STAGE]");
   const Course course = read_course();
   const State state = read_state();
-  if (args.empty() || args[0].empty()) {
-    list(course, state);
+  const std::string word = args.empty() ? "" : args[0];
+  if (const auto some = listed(course, word); !some.empty()) {
+    list(some, state);
     return 0;
   }
-  const Exercise& e = course.find(args[0]);
+  const Exercise& e = course.find(word);
   const bool begun = !e.handed_in().empty() && fs::exists(e.file());
   if (begun)
     write_text(e.dir() + "/CARD.md", card(e));

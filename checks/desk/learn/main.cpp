@@ -7,7 +7,7 @@ namespace lab::desk {
 namespace {
 
 constexpr Command COMMANDS[] = {
-    {"exercise", exercise_command, "exercise [N]             lists them, or lays one out in work/N"},
+    {"exercise", exercise_command, "exercise [N|KIND|STAGE]  lists them, or lays one out in work/N"},
     {"predict", predict_command, "predict MAKE N SAY       a prediction against what the handed-out kernel does"},
     {"try", try_command, "try MAKE N               the checks, from cheap to dear, up to the first red"},
     {"watch", watch_command, "watch MAKE N             the same at every save"},

@@ -95,16 +95,33 @@ Outcome check_built(const Exercise& e, const std::string& source, const std::str
   return check_work(e, "", source, word, shown_of(e, word), {grading, grading ? SEED : 1, true});
 }
 
+// Where a source is built. A stage's kernel, which most solutions are, and some of what is handed out, is built once.
+std::string word_of(const Exercise& e, const std::string& source, const std::string& otherwise) {
+  const std::string stages = e.kind == "instruction" ? solution(e) : read_text("stages/" + e.stage + "/kernel.cu");
+  return source == stages ? "solved" : e.number() + otherwise;
+}
+std::string given_word(const Exercise& e) { return word_of(e, handed_out(e), "-given"); }
+std::string solution_word(const Exercise& e) { return word_of(e, solution(e), "-solved"); }
+
 // Red, and by a check: not because it does not compile.
 std::string not_red(const Exercise& e) {
-  const Outcome o = check_built(e, handed_out(e), e.number() + "-given", false);
+  const Outcome o = check_built(e, handed_out(e), given_word(e), false);
   if (o.passed) return "passes as it is handed out";
   return o.passed_steps.size() < 3 ? "is red before anything runs: " + o.step + ": " + o.says : "";
 }
 
+// What nearly solves it is red, and by the step that is to see it. Where that is a bound, nothing else need be asked.
+std::string not_refused(const Exercise& e, const Half& half, const std::string& word) {
+  const bool bounds = half.step == WITHIN_BOUNDS;
+  const Outcome o = check_work(e, "", half.source, word, shown_of(e, word), {false, 1, true, bounds});
+  if (o.passed) return "half a solution gets through";
+  return o.step == half.step ? "" : "is refused, but not by '" + half.step + "': " + o.step + ": " + o.says;
+}
+
 // A stage's kernel solves all of its exercises: what they all ask is asked once, by the one with `all`.
 std::string not_green(const Exercise& e, bool all) {
-  const Outcome o = check_work(e, "", solution(e), "solved", shown_of(e, "solved"), {false, 1, true, !all});
+  const std::string word = solution_word(e);
+  const Outcome o = check_work(e, "", solution(e), word, shown_of(e, word), {false, 1, true, !all});
   return o.passed ? "" : "its solution is red: " + o.step + ": " + o.says;
 }
 
@@ -142,6 +159,7 @@ std::string bad_text(const Exercise& e, const Course& course) {
     if (const std::string wrong = not_the_bugs_kernel(e); !wrong.empty()) return wrong;
   for (const std::string& prediction : e.near) as_typed(e, prediction);
   if (!e.right.empty()) as_typed(e, e.right);
+  for (const std::string& partly : e.partly) half_solution(e, partly);
   return unknown_page(e, course);
 }
 
@@ -166,11 +184,19 @@ int check_exercises_command(const Args& args) {
   for (const Exercise& e : course.all) {
     if (args[1] == "text" || !is_meant(e)) continue;
     if (has_kernel(e)) {
-      sources.add(e, handed_out(e), e.number() + "-given");
-      sources.add(e, solution(e), "solved");
+      sources.add(e, handed_out(e), given_word(e));
+      const std::string right = solution_word(e);
+      sources.add(e, solution(e), right);
       prove(e, "red as handed out", [&] { return not_red(e); });
-      const bool first = solved.insert(e.stage).second;
+      const bool first = solved.insert(e.stage + "/" + right).second;
       prove(e, "its solution passes", [&e, first] { return not_green(e, first); });
+      int parts = 0;
+      for (const std::string& partly : e.partly) {
+        const Half half = half_solution(e, partly);
+        const std::string word = e.number() + "-half-" + std::to_string(++parts);
+        sources.add(e, half.source, word);
+        prove(e, "half a solution is refused", [&e, half, word] { return not_refused(e, half, word); });
+      }
     } else if (e.kind == "test") {
       prove(e, "red as handed out, and its solution passes", [&e, make]() -> std::string {
         if (check_work(e, make, handed_out(e), e.number(), e.file(), {}).passed) return "passes as it is handed out";
