@@ -56,7 +56,7 @@ std::string one_line(const Json& value, int digits) {
 
 std::string members(const Json& object, int digits) {
   return joined_by(object.items(),
-                [&](const auto& item) { return quoted(item.key()) + ": " + one_line(item.value(), digits); });
+                   [&](const auto& item) { return quoted(item.key()) + ": " + one_line(item.value(), digits); });
 }
 
 }  // namespace lab::desk

@@ -121,7 +121,8 @@ std::string tools_footer(const Json& tools, const std::string& path) {
   const auto says = [&](const char* key) { return tools.at(key).get<std::string>(); };
   return "\n*`notes` and `unit`: the mission shape (1,8,512,64), causal and not, at the tolerance of the notes, 1e-3. "
          "Schedules: eight of\n"
-         "them on (1,1,128,64), bit by bit. CPU checker: the short race check of `make stage=S test`. The four tools: compute-sanitizer " +
+         "them on (1,1,128,64), bit by bit. CPU checker: the short race check of `make stage=S test`. The four tools: "
+         "compute-sanitizer " +
          words_of(says("compute_sanitizer")).at(0) + " on an\n" + says("gpu") + ", driver " + says("driver") +
          ", CUDA " + says("cuda") + ", " + says("date") + ", on two small shapes;\nthe lines they name are in " + path +
          ".*\n";
