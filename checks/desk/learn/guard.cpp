@@ -37,7 +37,7 @@ constexpr std::string_view ALLOWED[] = {"_GLOBAL_OFFSET_TABLE_",
                                         "__printf_chk",
                                         "__stack_chk_fail",
                                         "abort"};
-// common/plan.hpp and what else a launcher calls.
+// common/plan.hpp, common/input_maps.hpp and what else a launcher calls.
 constexpr std::string_view ALLOWED_STARTS[] = {"lab::set_launch_message(",
                                                "lab::make_tensor_map(",
                                                "lab::persistent_blocks(",
@@ -47,6 +47,8 @@ constexpr std::string_view ALLOWED_STARTS[] = {"lab::set_launch_message(",
                                                "lab::plan_by(",
                                                "lab::launch_by(",
                                                "lab::SmemCount::",
+                                               "lab::LaunchPlan::",
+                                               "lab::InputMaps::make(",
                                                "operator new",
                                                "operator delete",
                                                "__cxa_",
