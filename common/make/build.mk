@@ -106,7 +106,7 @@ FORCE:
 HOT := common/cpu/exec/mma common/cpu/exec/tensor_core reference/attention
 COLD := checks/main checks/tests/test_main
 # Where accesses and calls must stay what they are when optimised, or half of the time would go into what is tested.
-WARM := $(addprefix checks/tests/test_,exec_collectives exec_memory reference desk_evolve)
+WARM := $(addprefix checks/tests/test_,exec_collectives exec_memory reference desk_evolve desk_mutants)
 TESTS := $(filter-out $(WARM),$(basename $(wildcard checks/tests/test_*.cpp)))
 COOL := $(addprefix common/cpu/exec/,findings launch mbarrier_story standing) checks/% stages/%
 heat_of = $(or $(if $(filter checks/tests/%_kernels,$(1)),KERNEL),$(firstword $(foreach heat,HOT COLD WARM TESTS COOL,$(if $(filter $($(heat)),$(1)),$(heat)))),HOST)
