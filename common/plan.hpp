@@ -1,5 +1,5 @@
 // A launcher's plan and its refusals, on the host. What is the same for every kernel stands in plan.cpp: compiled with
-// each kernel and for each of its tiles, it took twice as long as the kernels themselves.
+// each kernel and for each of its tiles, it was half of the compilation.
 #pragma once
 #include <cuda_runtime.h>
 
