@@ -157,7 +157,7 @@ $(B)/%/kernel.o: $$(if $$(call learnt_in,$$*),$(B)/$$*/source.cu,$$(if $$(call p
 ifeq ($(backend),gpu)
 	@$(NVCC) $(NVCCFLAGS) $(call gencode_of,$(call stage_of,$*)) -I. -MD -MP -MF $(@:.o=.d) $(if $(call evolved_in,$*),-Xptxas -v) -c $< -o $@ $(call build_log,$*)
 else
-	@$(CXX) -x c++ $(CXXFLAGS) $(NO_PSABI) $(KERNEL_FLAGS) $(if $(call mutant_in,$*),$(if $(call draft_in,$*),-O0,-O1 -g1) -I$(B)/$*) $(if $(call learnt_in,$*),-O1) $(call parsed,$(call kernel_heat,$*)) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@ $(call build_log,$*)
+	@$(CXX) -x c++ $(CXXFLAGS) $(NO_PSABI) $(if $(call learnt_in,$*),$(LEARNT_FLAGS),$(KERNEL_FLAGS)) $(if $(call mutant_in,$*),$(if $(call draft_in,$*),-O0,-O1 -g1) -I$(B)/$*) $(call parsed,$(call kernel_heat,$*)) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@ $(call build_log,$*)
 endif
 
 # The kernel with a bug's patch applied, or with a mistake that nobody planted. #line directives in it name the lines of kernel.cu and of the patch.

@@ -1,6 +1,5 @@
 #include "checks/desk/evolve/adopt.hpp"
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
@@ -8,7 +7,9 @@
 #include "checks/desk/evolve/commands.hpp"
 #include "checks/desk/evolve/log.hpp"
 #include "checks/desk/process.hpp"
+#include "checks/desk/records/bench_json.hpp"
 #include "checks/desk/records/capture.hpp"
+#include "checks/desk/records/labs.hpp"
 #include "reference/bad_input.hpp"
 
 namespace lab::desk {
@@ -100,12 +101,7 @@ int adopt_command(const Args& args) {
   const Ended bench =
       run({"build/desk-records", "bench", args[4].empty() ? "all" : args[4], args[3], json, "", fixed, lab});
   if (bench.status != 0) return bench.status;
-  std::vector<fs::path> samples;
-  for (const auto& entry : fs::directory_iterator("build/bench")) samples.push_back(entry.path());
-  std::ranges::sort(samples);
-  std::vector<std::string> texts;
-  for (const fs::path& sample : samples) texts.push_back(read_text(sample.string()));
-  const Adoption adoption = adoption_of(read_samples(texts), stage, stage + "-evolved", log.shape);
+  const Adoption adoption = adoption_of(last_bench_run(), stage, program_of(lab), log.shape);
   for (const std::string& line : adoption.lines) std::printf("%s\n", line.c_str());
   if (adoption.good && args.size() == 6) {
     write_text("stages/" + stage + "/kernel.cu", kernel);

@@ -9,4 +9,7 @@ namespace lab::desk {
 // Throws BadInput for a fact that is no number of JSON.
 std::string bench_json(const BenchRun& run);
 
+// What `desk-records bench` left in build/bench.
+BenchRun last_bench_run();
+
 }  // namespace lab::desk

@@ -48,16 +48,16 @@ std::string default_name(const std::string& date, std::string gpu) {
   return "writeups/results/bench-" + name + ".json";
 }
 
-std::vector<std::string> samples() {
+}  // namespace
+
+BenchRun last_bench_run() {
   std::vector<fs::path> paths;
   for (const auto& entry : fs::directory_iterator(WORK)) paths.push_back(entry.path());
   std::ranges::sort(paths);
   std::vector<std::string> texts;
   for (const fs::path& path : paths) texts.push_back(read_text(path.string()));
-  return texts;
+  return read_samples(texts);
 }
-
-}  // namespace
 
 int bench_command(const Args& args) {
   if (args.size() < 5) throw BadInput("usage: desk-records bench SHAPES ROUNDS JSON STAGE LAB...");
@@ -129,7 +129,7 @@ int bench_command(const Args& args) {
         if (!fs::exists(file)) throw BadInput("bench: " + name + " left no samples");
       }
   if (json.empty()) json = default_name(date, gpu);
-  const BenchRun results = read_samples(samples());
+  const BenchRun results = last_bench_run();
   write_text(json, bench_json(results));
   std::printf("%sresults: %s\n", bench_table(results).c_str(), json.c_str());
   return status;
