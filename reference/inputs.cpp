@@ -31,8 +31,9 @@ double uniform(std::uint64_t seed, std::uint64_t tensor, std::uint64_t index) { 
   return (double(bits >> 11) + 0.5) * 0x1p-53;
 }
 
-// `swamped`: exp(-12) = 6e-6; 64 keys of it are 3.9e-4, and half an fp16 step at 1 is 4.9e-4.
-constexpr double SWAMPED_SCORE = -12.0;
+// `swamped`: exp(-12) = 6e-6; 64 keys of it are 3.9e-4, and half an fp16 step at 1 is 4.9e-4. In odd rows the score is
+// -11.25: twice the weight, for who adds up no more than 32 keys at a time.
+constexpr double SWAMPED_SCORE = -12.0, SWAMPED_Q = 8.0, SWAMPED_ODD_Q = 7.5;
 
 // The fp16 k whose weight exp(score per k * k) in [0.5, 0.53) errs most, in the direction of `sign`, when rounded to
 // fp16.
@@ -58,21 +59,39 @@ void only_first_column(Inputs& in, const Shape& shape, double q) {
 
 // `climbing`: a rescale by exp(-CLIMB) takes less than half an fp16 step from 1 + 2^-10, the O that key 0 leaves, so
 // rounded to fp16 it is what it was; in fp32 it is not. Row i climbs every 64 << i % 3 keys, for tiles of up to so
-// many.
-constexpr double CLIMB = 0.9 * 0x1p-11, FIRST_V = 1 + 0x1p-10;
-constexpr int CLIMBERS = 3, CLIMBING_KEYS = 64;
+// many. In odd heads each of those keys has LARGE_V: O passes the largest half, and what comes out does not.
+// Who rescales only where a weight would be too large for a half would wait for that, so of 16 rows one jumps by FORCE
+// every 64 keys, and its warp's other rows are rescaled along. And one falls by FALL: its maximum is the first tile's,
+// and relative to a later tile's all before would be infinite.
+constexpr double CLIMB = 0.9 * 0x1p-11, FIRST_V = 1 + 0x1p-10, LARGE_V = 0x1p15;
+constexpr double FORCE = 12.0, FALL = 100.0;  // exp(12) = 5 * 32768; exp(100) is no float
+constexpr int CLIMBERS = 3, CLIMBING_KEYS = 64, WARP_ROWS = 16;
+// The larger a row's q, the less of k it takes, whose norm all rows' bounds are made of.
+constexpr double CLIMBING_Q = 8.0, STEEP_Q = 8192.0;
 
 void make_climbing(Inputs& in, const Shape& shape, double score_per_k) {
   in.q.assign(in.q.size(), fp16{0}), in.k.assign(in.k.size(), fp16{0}), in.v.assign(in.v.size(), fp16{0});
+  constexpr int FORCING = CLIMBERS, FALLING = CLIMBERS + 1;  // columns of q and k
+  const double score_per_steep_k = score_per_k * (STEEP_Q / CLIMBING_Q);
   for (std::size_t row = 0; row < shape.rows(); ++row) {
-    const int n = int(row % std::size_t(shape.S));
-    in.q[row * shape.D + n % CLIMBERS] = to_fp16(8.0f);
+    const int n = int(row % std::size_t(shape.S)), climbs = n / CLIMBING_KEYS;
+    fp16 *const q = &in.q[row * shape.D], *const k = &in.k[row * shape.D];
+    if (n % WARP_ROWS == WARP_ROWS - 1)
+      q[FORCING] = to_fp16(float(STEEP_Q));
+    else if (n % WARP_ROWS == WARP_ROWS - 2)
+      q[FALLING] = to_fp16(float(STEEP_Q));
+    else
+      q[n % CLIMBERS] = to_fp16(float(CLIMBING_Q));
     for (int c = 0; c < CLIMBERS; ++c) {
       const int period = CLIMBING_KEYS << c;
       const double score = n % period ? SWAMPED_SCORE : CLIMB * (n / period);
-      in.k[row * shape.D + c] = to_fp16(float(score / score_per_k));
+      k[c] = to_fp16(float(score / score_per_k));
     }
-    if (n == 0) std::fill_n(in.v.begin() + std::ptrdiff_t(row * shape.D), shape.D, to_fp16(float(FIRST_V)));
+    k[FORCING] = to_fp16(float(FORCE * climbs / score_per_steep_k));
+    k[FALLING] = to_fp16(float(-FALL * climbs / score_per_steep_k));
+    const bool odd_head = row / std::size_t(shape.S) % 2;
+    if (odd_head ? n % CLIMBING_KEYS == 0 : n == 0)
+      std::fill_n(in.v.begin() + std::ptrdiff_t(row * shape.D), shape.D, to_fp16(float(odd_head ? LARGE_V : FIRST_V)));
   }
 }
 
@@ -201,7 +220,7 @@ Inputs make_inputs(Family family, const Shape& shape, std::uint64_t seed, std::s
   Normals& normals = *of_last_seed;
   fill(in.q, ranges, normals, 0, [&](double x) { return qk * x; });
   fill(in.k, ranges, normals, 1, [&](double x) { return qk * x + offset; });
-  if (family == Family::swamped || family == Family::cancelling) only_first_column(in, shape, 8);
+  if (family == Family::swamped || family == Family::cancelling) only_first_column(in, shape, SWAMPED_Q);
   if (family == Family::impulse) {
     in.v.assign(size, fp16{0});
     for (std::size_t row = 0; row < shape.rows(); ++row) in.v[row * shape.D + row % shape.S % shape.D] = to_fp16(1.0f);
@@ -213,6 +232,7 @@ Inputs make_inputs(Family family, const Shape& shape, std::uint64_t seed, std::s
   if (family == Family::swamped) {
     for (std::size_t row = 0; row < shape.rows(); ++row) {
       if (row % shape.S > 0) in.k[row * shape.D] = to_fp16(float(SWAMPED_SCORE / score_per_k));
+      if (row % shape.S % 2) in.q[row * shape.D] = to_fp16(float(SWAMPED_ODD_Q));
       for (int c = 0; c < shape.D; c += 2) in.v[row * shape.D + c] = to_fp16(1.0f);
     }
   }

@@ -12,18 +12,20 @@
 namespace lab {
 
 enum class Family {
-  notes,       // 0.1 N(0,1): what the source notes tested with; scores near zero, softmax near uniform
-  unit,        // N(0,1)
-  peaked,      // q and k scaled so that q·k/sqrt(D) reaches +-30 and more: most of a row's weight on one key
-  offset,      // N(0,1), and a constant added to every K element: all scores of a row move together by up to
-               // +-400
-  swamped,     // key 0 weighs 1, every other 6e-6: each tile adds less than half an fp16 step to the sum before it
+  notes,    // 0.1 N(0,1): what the source notes tested with; scores near zero, softmax near uniform
+  unit,     // N(0,1)
+  peaked,   // q and k scaled so that q·k/sqrt(D) reaches +-30 and more: most of a row's weight on one key
+  offset,   // N(0,1), and a constant added to every K element: all scores of a row move together by up to
+            // +-400
+  swamped,  // key 0 weighs 1, every other 6e-6 or 1.3e-5: each tile adds less than half an fp16 step to the sum before
+            // it
   cancelling,  // weights that an fp16 rounding moves by nearly half a step, up and down; V of both signs: the rounding
                // remains
   special,     // 0.1 N(0,1) q and k, N(0,1) v; one NaN or infinity per head: head h has what special_of(h) says
   impulse,     // N(0,1) q and k; V[n][c] = 1 if c == n mod D else 0: the output reads off the attention weights
   climbing,    // row maxima that grow by 0.9 * 2^-11 every 64, 128 or 256 keys, and V that is 0 but for key 0: who
-               // rounds O to fp16 where it is rescaled never makes it smaller
+               // rounds O to fp16 where it is rescaled never makes it smaller; in odd heads V is large, and O no half.
+               // Row 15 of 16 grows so much that everybody rescales, the maximum of row 14 comes first
 };
 inline constexpr Family FAMILIES[] = {Family::notes,   Family::unit,    Family::peaked,
                                       Family::offset,  Family::swamped, Family::cancelling,

@@ -19,7 +19,7 @@
 // 6. The output's own rounding: h |out|, or half a subnormal step, 2^-25.
 // 7. A stage that rounds p to fp16 for the tensor cores adds h to e_p. Where p < 2^-14 the
 //    rounding is absolute, 2^-25 a key, against a sum of p of at least 1 (the largest p is exp(0)):
-//    n 2^-25 (max |v| + |out|).
+//    n 2^-25 (max |v| + |out|), the maximum taken over the row's head.
 //
 // A comes from the oracle, run on |V|. On one-hot V it equals the weight itself and the bound is purely
 // relative. In figures, for unit variance at S=2048, D=64: atol is about 2.4e-4 (9e-4 with fp16 p), rtol is

@@ -1192,6 +1192,43 @@ TEST_CASE("inputs: climbing maxima make an O in fp16 forget every rescale, for t
   }
 }
 
+TEST_CASE("inputs: with climbing maxima a row of each warp makes it rescale in every tile, and one falls") {
+  for (const int D : {64, 128}) {
+    const Shape shape{1, 2, 1024, D, false};
+    const Inputs in = make_inputs(Family::climbing, shape, 1);
+    const auto score = [&](std::size_t row, std::size_t n) {
+      double s = 0;
+      for (std::size_t c = 0; c < std::size_t(D); ++c)
+        s += default_scale(D) * to_float(in.q[row * D + c]) * to_float(in.k[n * D + c]);
+      return s;
+    };
+    constexpr double LARGEST_SUM = 32768;  // of the stages that wait, of a lane's weights
+    for (std::size_t first = 64; first < 1024; first += 64)
+      for (const std::size_t warp : {0, 1008}) {
+        CHECK(std::exp(score(warp + 15, first) - score(warp + 15, first - 1)) > 4 * LARGEST_SUM);
+        CHECK(std::isinf(std::exp(float(score(warp + 14, first - 64) - score(warp + 14, first)))));
+        for (std::size_t row = 0; row < 14; ++row) CHECK(score(warp + row, first) < 0.01);  // alone they would never
+      }
+    // And no row's bound suffers: it is made of the largest norm of a key.
+    double largest = 0, without = 0;
+    for (std::size_t n = 0; n < 1024; ++n) {
+      double norm = 0, climbers = 0;
+      for (std::size_t c = 0; c < std::size_t(D); ++c)
+        (c < 3 ? climbers : norm) += std::pow(to_float(in.k[n * D + c]), 2);
+      largest = std::max(largest, norm + climbers), without = std::max(without, climbers);
+    }
+    CHECK(std::sqrt(largest / without) < 1.01);
+    // In the second head a row that has climbed twice has an O that is no half.
+    double o = 0, l = 0;
+    for (std::size_t n = 0; n < 256; ++n) {
+      const double p = std::exp(score(1024, 1024 + n) - score(1024, 1024 + 192));
+      l += p, o += p * to_float(in.v[(1024 + n) * D]);
+    }
+    CHECK(o > 1.9 * 65504);
+    CHECK(o / l < 0.51 * 65504);
+  }
+}
+
 TEST_CASE("inputs: cancelling leaves the rounding of weights, and little else") {
   for (const int D : {64, 128}) {
     const Shape shape{1, 1, 128, D, false};
