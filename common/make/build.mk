@@ -47,6 +47,7 @@ CXXFLAGS += $(NO_PSABI)
 endif
 NVCCFLAGS := -std=c++20 -O3 -lineinfo -ccbin $(CXX) -Xcompiler -Wall
 
+include common/make/texts.mk
 B := build/$(if $(SANITIZE),asan,$(if $(ARM64),arm64,$(backend)))
 ifeq ($(backend),gpu)
 CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(shell readlink -f "$$(command -v nvcc)"))
@@ -70,16 +71,7 @@ LIB_SRC := $(BACKEND_SRC) $(filter-out common/build_info.cpp,$(wildcard common/*
 # What a stage's test is made of on the CPU: a program of its own, `tester`, so that a first test does not wait for the rest.
 TEST_SRC := $(if $(filter cpu,$(backend)),$(filter common/% checks/acceptance/% checks/races/% checks/main.cpp checks/bugs/trial.cpp \
   reference/attention.cpp reference/inputs.cpp,$(filter-out %/run_files.cpp common/conf.cpp common/gpu_fit.cpp,$(LIB_SRC))))
-# Most of it is compiled as a few texts of several files: headers and templates are shared, so that takes half as long as one by one. Their
-# anonymous namespaces are one then. What needs a stage is apart from what a unit test links.
-TEXTS := exec-1 exec-2 watch accept
-COOL_TEXTS := watch accept
-EXEC := $(sort $(filter-out %/mma.cpp %/tensor_core.cpp,$(filter common/cpu/exec/%,$(TEST_SRC))))
-watch_TEXT := $(filter $(addprefix %/,findings.cpp launch.cpp mbarrier_story.cpp standing.cpp),$(EXEC))
-exec-1_TEXT := $(wordlist 1,15,$(filter-out $(watch_TEXT),$(EXEC)))
-exec-2_TEXT := $(filter-out $(exec-1_TEXT) $(watch_TEXT),$(EXEC))
-accept_TEXT := $(filter $(addprefix %/,acceptance.cpp case_run.cpp coverage.cpp report.cpp racecheck.cpp trial.cpp),$(TEST_SRC))
-TEST_OBJ := $(if $(TEST_SRC),$(patsubst %,$(B)/obj/%.o,$(TEXTS) $(basename $(filter-out $(foreach t,$(TEXTS),$($(t)_TEXT)),$(TEST_SRC)))))
+TEST_OBJ := $(if $(TEST_SRC),$(call objects_of,$(TEST_SRC)))
 LIB_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(filter-out $(TEST_SRC),$(LIB_SRC))) $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/bench/gpu/*.cu)))
 # The elite loop's judge: a program for each candidate, so it is linked with what it needs and no more.
 JUDGE_SRC := $(wildcard checks/evolve/*.cpp checks/evolve/$(backend)/*.cpp) checks/judge_commands.cpp \
@@ -105,7 +97,7 @@ HOST_TESTS := $(wildcard $(addprefix checks/tests/test_,desk_*.cpp $(addsuffix .
   patch pattern ptxas reference referee results rule trace)))
 UNIT_SRC := $(filter-out $(if $(ARM64),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))
 DESK_LIB := $(if $(ARM64),,$(DESK_LIB))
-UNIT_OBJ := $(UNIT_SRC:%.cpp=$(B)/obj/%.o)
+UNIT_OBJ := $(call objects_of,$(UNIT_SRC))
 
 # A changed flag rebuilds what was built with the old one.
 FLAGS := $(CXX) $(CXXFLAGS) $(HOST_FLAGS) $(HOT_FLAGS) $(COOL_FLAGS) $(WARM_FLAGS) $(TESTS_FLAGS) $(COLD_FLAGS) $(KERNEL_FLAGS) | $(NVCC) $(NVCCFLAGS) $(GENCODE) | $(INCLUDES) $(LIBS)
@@ -145,7 +137,6 @@ $(B)/obj/%.o: %.cpp $(B)/flags | $$(call parsed_gch,$$(call heat_of,$$*))
 	@mkdir -p $(@D)
 	@$(CXX) $(call obj_flags,$(call heat_of,$*)) $(call parsed,$(call heat_of,$*)) $(INCLUDES) -MMD -MP -c $< -o $@
 
-text_heat = $(if $(filter $(COOL_TEXTS),$(1)),COOL,HOST)
 $(TEXTS:%=$(B)/obj/%.o): $(B)/obj/%.o: $(B)/obj/%.text $(B)/flags | $$(call parsed_gch,$$(call text_heat,$$*))
 	@$(CXX) $(call obj_flags,$(call text_heat,$*)) $(call parsed,$(call text_heat,$*)) $(INCLUDES) -MMD -MP -x c++ -c $< -o $@
 # Another when a source has come or gone.
