@@ -138,7 +138,7 @@ $(B)/obj/%.o: %.cpp $(B)/flags | $$(call parsed_gch,$$(call heat_of,$$*))
 	@$(CXX) $(call obj_flags,$(call heat_of,$*)) $(call parsed,$(call heat_of,$*)) $(INCLUDES) -MMD -MP -c $< -o $@
 
 $(TEXTS:%=$(B)/obj/%.o): $(B)/obj/%.o: $(B)/obj/%.text $(B)/flags | $$(call parsed_gch,$$(call text_heat,$$*))
-	@$(CXX) $(call obj_flags,$(call text_heat,$*)) $(call parsed,$(call text_heat,$*)) $(INCLUDES) -MMD -MP -x c++ -c $< -o $@
+	@$(CXX) $(call obj_flags,$(call text_heat,$*)) $(call parsed,$(call text_heat,$*)) $(INCLUDES) -fmacro-prefix-map=./= -MMD -MP -x c++ -c $< -o $@
 # Another when a source has come or gone.
 $(B)/obj/%.text: FORCE
 	@mkdir -p $(@D); printf '#include "%s"\n' $($*_TEXT) | cmp -s - $@ || printf '#include "%s"\n' $($*_TEXT) > $@
