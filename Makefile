@@ -143,7 +143,7 @@ test-arm64:
 	@sh checks/tests/arm64.sh prepare
 	@$(MAKE) backend=cpu ARM64=1 CXX=aarch64-linux-gnu-g++ tested-arm64
 ifdef ARM64
-tested-arm64: $(B)/unit $(foreach v,fixed checked bug-interwarp_race,$(call lab_of,v2b_single_warp,$(v))) | $(WORK)
+tested-arm64: $(addprefix $(B)/,unit $(addprefix v2b_single_warp/,fixed/tester checked/learner bug-interwarp_race/learner)) | $(WORK)
 	@sh checks/tests/arm64.sh run $^ $(HOST_TESTS)
 endif
 

@@ -1,6 +1,11 @@
 // What nvcc says of a kernel for make archs, and how clangd is told to read each source.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <filesystem>
+
+#include "checks/desk/desk.hpp"
 #include "checks/desk/records/compile_commands.hpp"
 #include "checks/desk/records/nvcc.hpp"
 
@@ -26,6 +31,20 @@ TEST_CASE("archs, ptxas: what nvcc says of a kernel that does not compile, or no
   CHECK(trouble_in({1, "", "nvcc fatal   : Unsupported gpu architecture\n"}) ==
         "nvcc fatal   : Unsupported gpu architecture");
   CHECK(trouble_in({137, "", ""}) == "nvcc ends with status 137");
+}
+
+TEST_CASE("archs: what nvcc said before counts if the command is the same and nothing was touched since") {
+  const std::string log = std::filesystem::temp_directory_path() / ("lab-nvcc-" + std::to_string(getpid()) + ".log");
+  const auto inputs = std::filesystem::file_time_type::clock::now();
+  write_text(log, "nvcc -arch=sm_90 k.cu\n" + KERNEL);
+  std::filesystem::last_write_time(log, inputs + std::chrono::seconds(1));
+  CHECK(said_before(log, "nvcc -arch=sm_90 k.cu", inputs) == KERNEL);
+  CHECK_FALSE(said_before(log, "nvcc -arch=sm_9 k.cu", inputs));
+  CHECK_FALSE(said_before(log, "nvcc -arch=sm_90 k.c", inputs));
+  std::filesystem::last_write_time(log, inputs);
+  CHECK_FALSE(said_before(log, "nvcc -arch=sm_90 k.cu", inputs));
+  std::filesystem::remove(log);
+  CHECK_FALSE(said_before(log, "nvcc -arch=sm_90 k.cu", inputs));
 }
 
 TEST_CASE("desk: clangd reads harness and kernels as the CPU backend compiles them, and GPU sources where CUDA is") {

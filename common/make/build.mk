@@ -47,6 +47,7 @@ CXXFLAGS += $(NO_PSABI)
 endif
 NVCCFLAGS := -std=c++20 -O3 -lineinfo -ccbin $(CXX) -Xcompiler -Wall
 
+include common/make/texts.mk
 B := build/$(if $(SANITIZE),asan,$(if $(ARM64),arm64,$(backend)))
 ifeq ($(backend),gpu)
 CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(shell readlink -f "$$(command -v nvcc)"))
@@ -61,12 +62,16 @@ LIBS += $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
 LIBS += $(if $(ARM64),-static -Lbuild/arm64/sysroot/usr/lib/aarch64-linux-gnu)
 BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
 endif
+# Hundreds of programs are linked, and GNU's own linker takes twice as long for each as gold, which comes with it on most machines.
+FAST_LINK := $(if $(filter build/cpu,$(B)),$(if $(shell command -v ld.gold),-fuse-ld=gold))
+# What the emulator is not asked for is not compiled for it.
+HOST_LIB := $(if $(ARM64),checks/trace/% checks/pages/% checks/bench/% checks/fuzz/% checks/exercises/% checks/budget/% checks/bugs/blindness.cpp checks/bugs/error_map.cpp)
 LIB_SRC := $(BACKEND_SRC) $(filter-out common/build_info.cpp,$(wildcard common/*.cpp)) $(wildcard reference/*.cpp) \
-  $(filter-out checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp checks/evolve/% %_commands.cpp,$(wildcard checks/*.cpp checks/*/*.cpp)) checks/desk/patch.cpp
+  $(filter-out $(HOST_LIB) checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp checks/evolve/% %_commands.cpp,$(wildcard checks/*.cpp checks/*/*.cpp)) checks/desk/patch.cpp
 # What a stage's test is made of on the CPU: a program of its own, `tester`, so that a first test does not wait for the rest.
 TEST_SRC := $(if $(filter cpu,$(backend)),$(filter common/% checks/acceptance/% checks/races/% checks/main.cpp checks/bugs/trial.cpp \
   reference/attention.cpp reference/inputs.cpp,$(filter-out %/run_files.cpp common/conf.cpp common/gpu_fit.cpp,$(LIB_SRC))))
-TEST_OBJ := $(TEST_SRC:%.cpp=$(B)/obj/%.o)
+TEST_OBJ := $(if $(TEST_SRC),$(call objects_of,$(TEST_SRC)))
 LIB_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(filter-out $(TEST_SRC),$(LIB_SRC))) $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/bench/gpu/*.cu)))
 # The elite loop's judge: a program for each candidate, so it is linked with what it needs and no more.
 JUDGE_SRC := $(wildcard checks/evolve/*.cpp checks/evolve/$(backend)/*.cpp) checks/judge_commands.cpp \
@@ -89,10 +94,10 @@ $(WORK) $(RECORDS) $(LEARN) $(EVOLVE) $(filter build/desk-objects/%,$(DESK_LIB))
 # Tests that run no kernel. What executes kernels and watches them can differ on another machine, down to the bits; for these an
 # emulator is too slow, and nothing is expected of one.
 HOST_TESTS := $(wildcard $(addprefix checks/tests/test_,desk_*.cpp $(addsuffix .cpp,banks block_order figure_data gpu_fit npy \
-  patch pattern ptxas reference results rule)))
+  patch pattern ptxas reference referee results rule trace)))
 UNIT_SRC := $(filter-out $(if $(ARM64),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))
 DESK_LIB := $(if $(ARM64),,$(DESK_LIB))
-UNIT_OBJ := $(UNIT_SRC:%.cpp=$(B)/obj/%.o)
+UNIT_OBJ := $(call objects_of,$(UNIT_SRC))
 
 # A changed flag rebuilds what was built with the old one.
 FLAGS := $(CXX) $(CXXFLAGS) $(HOST_FLAGS) $(HOT_FLAGS) $(COOL_FLAGS) $(WARM_FLAGS) $(TESTS_FLAGS) $(COLD_FLAGS) $(KERNEL_FLAGS) | $(NVCC) $(NVCCFLAGS) $(GENCODE) | $(INCLUDES) $(LIBS)
@@ -121,7 +126,7 @@ obj_flags = $(CXXFLAGS) $($(1)_FLAGS) $(if $(filter KERNEL PLAIN LEARNT WARM TES
 # made of, their own prerequisites say. For a kernel or two it would take longer than it saves.
 MANY_KERNELS := $(if $(stage),,$(foreach goal,$(MAKECMDGOALS),$(if $(findstring /,$(goal)),,$(goal))))
 MANY_LEARNERS := $(word 10,$(filter %/learner,$(MAKECMDGOALS)))
-PARSED := $(if $(filter build/cpu,$(B)),HOST COOL TESTS $(if $(MANY_KERNELS),KERNEL PLAIN) $(if $(MANY_LEARNERS),LEARNT))
+PARSED := $(if $(filter build/cpu build/arm64,$(B)),HOST COOL TESTS $(if $(MANY_KERNELS),KERNEL $(if $(ARM64),,PLAIN)) $(if $(MANY_LEARNERS),LEARNT))
 parsed_gch = $(addprefix $(B)/parsed/,$(addsuffix .hpp.gch,$(filter $(PARSED),$(1))))
 parsed = $(patsubst %.gch,-include %,$(call parsed_gch,$(1)))
 $(B)/parsed/%.hpp.gch: common/make/parsed.hpp $(B)/flags
@@ -131,6 +136,12 @@ $(B)/parsed/%.hpp.gch: common/make/parsed.hpp $(B)/flags
 $(B)/obj/%.o: %.cpp $(B)/flags | $$(call parsed_gch,$$(call heat_of,$$*))
 	@mkdir -p $(@D)
 	@$(CXX) $(call obj_flags,$(call heat_of,$*)) $(call parsed,$(call heat_of,$*)) $(INCLUDES) -MMD -MP -c $< -o $@
+
+$(TEXTS:%=$(B)/obj/%.o): $(B)/obj/%.o: $(B)/obj/%.text $(B)/flags | $$(call parsed_gch,$$(call text_heat,$$*))
+	@$(CXX) $(call obj_flags,$(call text_heat,$*)) $(call parsed,$(call text_heat,$*)) $(INCLUDES) -fmacro-prefix-map=./= -MMD -MP -x c++ -c $< -o $@
+# Another when a source has come or gone.
+$(B)/obj/%.text: FORCE
+	@mkdir -p $(@D); printf '#include "%s"\n' $($*_TEXT) | cmp -s - $@ || printf '#include "%s"\n' $($*_TEXT) > $@
 
 $(B)/obj/%.o: %.cu $(B)/flags
 	@mkdir -p $(@D)
@@ -184,23 +195,23 @@ $(B)/%/stage_conf.o: common/stage_conf.cpp stages/%/stage.conf $(B)/flags
 fingerprints_of = $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard stages/$(1)/bugs/*.cpp))
 # A mutant is another build in all but its kernel.
 $(B)/%/lab: $(B)/%/kernel.o $$(if $$(call mutant_in,$$*),$(B)/$$(call stage_of,$$*)/$$(if $$(call draft_in,$$*),fixed,checked),$(B)/$$*)/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(B)/obj/checks/all_commands.o $(LAB_LIBS)
-	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
+	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 $(B)/%/tester: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $(B)/obj/checks/test_commands.o $(B)/libtest.a
-	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
+	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 # What an exercise's checks need, and no more: a first one does not wait for the rest.
 LEARNER_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/exercises/*.cpp) checks/learner_commands.cpp checks/bugs/fingerprint.cpp checks/bugs/hang.cpp \
   checks/fuzz/fuzz.cpp checks/bench/bench_samples.cpp checks/desk/patch.cpp reference/wrong_answers.cpp)
-$(B)/%/learner: $(B)/%/kernel.o $(B)/$$(call stage_of,$$*)/checked/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(LEARNER_OBJ) $(B)/libtest.a
-	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
+$(B)/%/learner: $(B)/%/kernel.o $(B)/$$(if $$(call learnt_in,$$*),$$(call stage_of,$$*)/checked,$$*)/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(LEARNER_OBJ) $(B)/libtest.a
+	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 $(B)/%/judge: $(B)/%/kernel.o $(B)/$$(call stage_of,$$*)/$(if $(filter cpu,$(backend)),checked,fixed)/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $(JUDGE_OBJ) $(JUDGE_LIB)
-	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
+	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 # One instruction's kernel: build/cpu/drill-NAME/learn-NN/learner, with NAME's inputs and answer. $* is NAME/learn-NN.
 drill_of = $(patsubst %/,%,$(dir $(1)))
 $(B)/obj/drill_build_info.o: common/build_info.cpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -fsanitize=thread -MMD -MP -c $< -o $@ $(call build_info,drill,)
 $(B)/drill-%/learner: $(B)/drill-%/kernel.o $(B)/obj/checks/exercises/drills/$$(call drill_of,$$*).o $(B)/obj/checks/exercises/drills/drill.o $(B)/obj/drill_build_info.o $(B)/obj/common/stage_conf.o $(B)/libtest.a
-	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
+	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 
 $(B)/liblab.a: $(LIB_OBJ)
 $(B)/libtest.a: $(TEST_OBJ)
@@ -208,8 +219,8 @@ $(B)/liblab.a $(B)/libtest.a:
 	@rm -f $@; ar rcs $@ $^
 
 # The unit tests.
-$(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(filter %/referee.o %/device.o,$(JUDGE_OBJ)) $(DESK_LIB) $(LAB_LIBS)
-	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
+$(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(if $(ARM64),,$(filter %/referee.o %/device.o,$(JUDGE_OBJ))) $(DESK_LIB) $(LAB_LIBS)
+	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 
 PROBE := build/gpu/probe_wmma
 $(PROBE): checks/probes/probe_wmma.cu common/wmma_layout.hpp $(B)/flags

@@ -3,23 +3,59 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <filesystem>
 #include <thread>
 
 #include "checks/budget/ptxas.hpp"
 #include "checks/desk/desk.hpp"
 
 namespace lab::desk {
+namespace {
 
-void compile_all(std::vector<Compilation>& all, const std::string& work) {
-  std::filesystem::create_directories(work);
+namespace fs = std::filesystem;
+
+// When a header that a kernel may include was last touched.
+fs::file_time_type newest_header() {
+  fs::file_time_type newest = fs::file_time_type::min();
+  for (const auto& entry : fs::recursive_directory_iterator("common"))
+    if (entry.path().extension() == ".cuh" || entry.path().extension() == ".hpp")
+      newest = std::max(newest, entry.last_write_time());
+  return newest;
+}
+
+}  // namespace
+
+std::optional<std::string> said_before(const std::string& log, const std::string& key, fs::file_time_type inputs) {
+  std::error_code missing;
+  const auto written = fs::last_write_time(log, missing);
+  if (missing || written <= inputs) return std::nullopt;
+  const std::string text = read_text(log);
+  return text.starts_with(key + "\n") ? std::optional(text.substr(key.size() + 1)) : std::nullopt;
+}
+
+void compile_all(std::vector<Compilation>& all) {
+  const auto version = lines_of(capture({"nvcc", "--version"}).out);
+  const std::string work = "build/cubins/", compiler = version.empty() ? "no nvcc" : version.back();
+  fs::create_directories(work);
+  const auto headers = newest_header();
   std::atomic<std::size_t> next = 0;
   const auto compile = [&] {
     for (std::size_t i; (i = next++) < all.size();) {
       Compilation& c = all[i];
-      const std::string cubin = work + c.stage + "-" + c.bug + "-" + c.arch + ".cubin";
-      c.nvcc = capture(
-          {"nvcc", "-std=c++20", "-O3", "-arch=" + c.arch, "-cubin", "-Xptxas", "-v", "-I.", "-o", cubin, c.source});
+      const std::string name = work + c.stage + "-" + c.bug + "-" + c.arch, log = name + ".log";
+      const Args command = {"nvcc", "-std=c++20", "-O3", "-arch=" + c.arch, "-cubin", "-Xptxas",
+                            "-v",   "-I.",        "-o",  name + ".cubin",   c.source};
+      std::string key = compiler + ":";
+      for (const std::string& word : command) key += " " + word;
+      const auto inputs = std::max(headers, fs::last_write_time(c.source));
+      if (const auto said = said_before(log, key, inputs)) {
+        c.nvcc.err = *said;
+        continue;
+      }
+      const auto begun = fs::file_time_type::clock::now();
+      c.nvcc = capture(command);
+      if (c.nvcc.status != 0) continue;
+      write_text(log, key + "\n" + c.nvcc.out + c.nvcc.err);
+      fs::last_write_time(log, begun);  // what was edited while nvcc ran is newer
     }
   };
   const char* jobs = std::getenv("JOBS");

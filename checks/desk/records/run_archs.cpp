@@ -17,7 +17,7 @@ int archs_command(const Args& args) {
   for (const StageNeeds& stage : stages_in("stages"))
     for (const std::string& arch : claimed_architectures(stage, words_of(known.out)))
       all.push_back({stage.stage, "", arch, "stages/" + stage.stage + "/kernel.cu"});
-  compile_all(all, "build/archs/");
+  compile_all(all);
 
   int passed = 0, failed = 0;
   std::string last;

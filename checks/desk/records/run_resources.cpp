@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string COMMITTED = "writeups/results/resources.json", CUBINS = "build/resources/";
+const std::string COMMITTED = "writeups/results/resources.json";
 
 // 512 keys take two slots for K/V tiles, 2048 take three; from v3g on these are also one shape for each tile.
 std::map<std::string, std::size_t> plans_of(const std::string& lab) {
@@ -70,7 +70,7 @@ int resources_command(const Args& args) {
   std::map<std::string, StageBudget> budgets;
   for (const Stage& stage : ladder.stages)
     budgets[stage.dir] = budget_of(stage.dir, stage.says("target"), stage.says("registers"), stage.says("smem"));
-  compile_all(all, CUBINS);
+  compile_all(all);
 
   std::vector<ResourceRow> rows;
   std::vector<std::string> complaints;  // of correct kernels: what ptxas gave up of their wgmma, and wrong declarations
@@ -95,7 +95,7 @@ int resources_command(const Args& args) {
   for (const ResourceRow& row : rows)
     if (row.bug.empty()) ++(row.over.empty() ? passed : failed);
   const std::string now = resources_json(rows, nvcc);
-  write_text(CUBINS + "resources.json", now);
+  write_text("build/resources.json", now);
   if (!json.empty()) {
     write_text(json, now);
   } else if (load_results(COMMITTED, "resources-1", "make resources json=" + COMMITTED).value("nvcc", "") == nvcc) {

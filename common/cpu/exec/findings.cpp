@@ -1,8 +1,5 @@
 #include "common/cpu/exec/findings.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -10,6 +7,8 @@
 #include <mutex>
 #include <sstream>
 #include <unordered_map>
+
+#include "common/cpu/exec/addr2line.hpp"
 
 namespace lab {
 
@@ -102,39 +101,17 @@ SourceLine parse(const std::string& text) {
   return {from_root(text.substr(0, colon)), std::atoi(text.c_str() + colon + 1)};
 }
 
-// This program's file, open: its path may be gone by now, and under qemu-user other processes see qemu's instead.
-int own_file() {
-  static const int file = open("/proc/self/exe", O_RDONLY);
-  return file;
-}
-
-// binutils' addr2line comes with every g++; it knows about inlined frames, innermost first.
 void look_up(const std::vector<std::uintptr_t>& pcs) {
-  std::ostringstream command;
-  command << "addr2line -a -i -e /proc/" << getpid() << "/fd/" << own_file();
-  for (std::uintptr_t pc : pcs) command << " 0x" << std::hex << pc << std::dec;
-  command << " 2>/dev/null";
-  FILE* pipe = popen(command.str().c_str(), "r");
-  if (!pipe) return;
-  char buffer[4096];
-  std::uintptr_t pc = 0;
-  bool found = false;
-  while (std::fgets(buffer, sizeof buffer, pipe)) {
-    std::string line(buffer);
-    while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.pop_back();
-    if (const auto extra = line.find(" (discriminator"); extra != std::string::npos) line.resize(extra);
-    if (line.rfind("0x", 0) == 0) {
-      pc = std::stoull(line, nullptr, 16);
-      found = false;
-      continue;
+  const auto frames = ask_addr2line(pcs);
+  for (std::size_t i = 0; i < pcs.size(); ++i) {
+    SourceLine& line = cache[pcs[i]];
+    for (const std::string& text : frames[i]) {
+      const SourceLine frame = parse(text.substr(0, text.find(" (discriminator")));
+      if (frame.line == 0) continue;
+      line = frame;
+      if (frame.file.rfind("common/", 0) != 0) break;
     }
-    const SourceLine frame = parse(line);
-    if (found || frame.line == 0) continue;
-    cache[pc] = frame;
-    found = frame.file.rfind("common/", 0) != 0;
   }
-  pclose(pipe);
-  for (std::uintptr_t p : pcs) cache.try_emplace(p);
 }
 
 }  // namespace
@@ -146,8 +123,7 @@ void source_lines_prefetch(const std::vector<std::uintptr_t>& pcs) {
     if (pc && !cache.contains(pc)) missing.push_back(pc);
   std::sort(missing.begin(), missing.end());
   missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
-  for (std::size_t i = 0; i < missing.size(); i += 500)
-    look_up({missing.begin() + long(i), missing.begin() + long(std::min(missing.size(), i + 500))});
+  if (!missing.empty()) look_up(missing);
 }
 
 SourceLine source_line(std::uintptr_t pc) {

@@ -27,7 +27,7 @@ namespace lab {
 namespace {
 
 ExecOptions options;
-ExecReport report;
+ExecReport last_report;
 cpu::FindingLog findings;
 cpu::Counting::ByPlace tallies;  // of all blocks since the last report
 cudaError_t last_error = cudaSuccess;
@@ -43,7 +43,7 @@ std::string dims(dim3 d) {
 
 void set_exec_options(const ExecOptions& chosen) { options = chosen; }
 const ExecOptions& exec_options() { return options; }
-void set_launch_message(const std::string& message) { report.message = message; }
+void set_launch_message(const std::string& message) { last_report.message = message; }
 
 const char* backend_name() { return "cpu"; }
 bool can_schedule() { return true; }
@@ -62,10 +62,10 @@ std::string device_name() {
 }
 
 ExecReport take_exec_report() {
-  ExecReport taken = std::move(report);
+  ExecReport taken = std::move(last_report);
   taken.findings = findings.resolve();
   taken.counts = cpu::by_line(std::exchange(tallies, {}));
-  report = {};
+  last_report = {};
   findings.clear();
   return taken;
 }
@@ -350,7 +350,7 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
       while (i < before && !failed.compare_exchange_weak(before, i)) {
       }
       const std::lock_guard guard(merge);
-      if (i < reported) reported = i, error = result, report.message = unit.message();
+      if (i < reported) reported = i, error = result, last_report.message = unit.message();
       break;
     }
     const std::lock_guard guard(merge);
@@ -366,13 +366,13 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
   for (const UnitDone& done : all_done) {
     if (done.position > reported) continue;  // with fewer workers it would not have run
     findings.merge(done.findings);
-    report.blocks_run += std::uint64_t(unit_blocks);
-    report.switches += done.switches;
-    report.lane_collectives += done.lane_collectives;
-    report.counted_blocks.insert(report.counted_blocks.end(), done.counted.begin(), done.counted.end());
+    last_report.blocks_run += std::uint64_t(unit_blocks);
+    last_report.switches += done.switches;
+    last_report.lane_collectives += done.lane_collectives;
+    last_report.counted_blocks.insert(last_report.counted_blocks.end(), done.counted.begin(), done.counted.end());
   }
-  std::ranges::sort(report.counted_blocks, {}, &CountedBlock::block);
-  report.blocks_total += total;
+  std::ranges::sort(last_report.counted_blocks, {}, &CountedBlock::block);
+  last_report.blocks_total += total;
   if (error != cudaSuccess) set_async_error(error);
   return cudaSuccess;
 }

@@ -13,7 +13,7 @@
 namespace lab::cpu {
 namespace {
 
-constexpr int CHUNK = 16;  // bytes that a swizzle moves together, and that a box's first column is a multiple of
+constexpr int SWIZZLED = 16;  // bytes that a swizzle moves together, and that a box's first column is a multiple of
 
 std::uint32_t rows_of(const TensorShape& shape) {
   std::uint32_t rows = 1;
@@ -38,15 +38,15 @@ void move_row(const BulkCopy& copy, const Row& row, std::size_t window, std::siz
     const auto address = std::uint32_t(window + at);
     return copy.shared + (wgmma_layout::swizzled(address, swizzle_bytes(copy.map.shape.swizzle)) - window);
   };
-  for (std::size_t chunk = 0; chunk < row.bytes; chunk += CHUNK) {
+  for (std::size_t chunk = 0; chunk < row.bytes; chunk += SWIZZLED) {
     std::byte* shared = place(linear + chunk);
-    const std::size_t begin = std::clamp(row.begin, chunk, chunk + CHUNK) - chunk;
-    const std::size_t end = std::clamp(row.end, chunk, chunk + CHUNK) - chunk;
+    const std::size_t begin = std::clamp(row.begin, chunk, chunk + SWIZZLED) - chunk;
+    const std::size_t end = std::clamp(row.end, chunk, chunk + SWIZZLED) - chunk;
     if (copy.store) {
       if (begin < end) std::memcpy(row.global + chunk + begin, shared + begin, end - begin);
       continue;
     }
-    if (end - begin < CHUNK) std::memset(shared, 0, CHUNK);
+    if (end - begin < SWIZZLED) std::memset(shared, 0, SWIZZLED);
     if (begin < end) std::memcpy(shared + begin, row.global + chunk + begin, end - begin);
   }
 }
@@ -103,7 +103,7 @@ void check_shared(const BulkCopy& copy, int rank) {
 // Where a box may begin; anything else is an illegal instruction (seen on an H200).
 void check_start(const BulkCopy& copy, int rank) {
   const auto at = [&](int d) { return " at " + std::to_string(copy.at[d]) + " of dimension " + std::to_string(d); };
-  if (copy.at[0] * std::int64_t(sizeof(half)) % CHUNK)
+  if (copy.at[0] * std::int64_t(sizeof(half)) % SWIZZLED)
     refuse(Finding::Kind::out_of_bounds, spelt(rank) + at(0) + "; a multiple of 8 halves, 16 bytes, is allowed",
            copy.pc);
   for (int d = 0; copy.store && d < rank; ++d)
@@ -156,10 +156,10 @@ BulkCopy contiguous(bool store, void* shared, void* global, unsigned bytes, std:
   BulkCopy copy;
   copy.store = store, copy.shared = static_cast<std::byte*>(shared), copy.global = static_cast<std::byte*>(global);
   copy.bytes = copy.footprint = bytes, copy.pc = pc;
-  if (bytes == 0 || bytes % CHUNK)
+  if (bytes == 0 || bytes % SWIZZLED)
     refuse(Finding::Kind::misaligned,
            "cp.async.bulk of " + std::to_string(bytes) + " bytes; a multiple of 16 is allowed", pc);
-  if (const auto past = reinterpret_cast<std::uintptr_t>(global) % CHUNK)
+  if (const auto past = reinterpret_cast<std::uintptr_t>(global) % SWIZZLED)
     refuse(Finding::Kind::misaligned,
            "misaligned address: cp.async.bulk with a global address " + std::to_string(past) +
                " bytes past a multiple of 16",
