@@ -12,6 +12,7 @@
 #include "checks/acceptance/tolerance.hpp"
 #include "common/backend.hpp"
 #include "common/stage.hpp"
+#include "common/stage_names.hpp"
 #include "common/target.hpp"
 #include "reference/attention.hpp"
 
@@ -22,12 +23,6 @@ namespace {
 constexpr double LAUNCH_SECONDS = 60;
 // Of processor time on the CPU, where the slowest block of a case takes less than one.
 constexpr double BLOCK_SECONDS = 10;
-
-// "v2b" of "v2b_single_warp": what the user types.
-std::string stage_word() {
-  const std::string name = stage().name;
-  return name.substr(0, name.find('_'));
-}
 
 struct Run {
   Schedule schedule = Schedule::ascending;
@@ -435,8 +430,8 @@ void CaseRun::compare_with_first(const Run& run, const std::vector<fp16>& output
           format("not repeatable (%s names the race): differs from the first launch in %zu of %zu elements, first at "
                  "(b,h,row,col) = "
                  "(%zu,%zu,%zu,%zu): %s, was %s",
-                 (std::string("make stage=") + stage_word() + bug + " racecheck").c_str(), differing, compared,
-                 row / shape_.S / shape_.H, row / shape_.S % shape_.H, row % shape_.S, where % D,
+                 (std::string("make stage=") + short_stage_name(stage().name) + bug + " racecheck").c_str(), differing,
+                 compared, row / shape_.S / shape_.H, row / shape_.S % shape_.H, row % shape_.S, where % D,
                  number(to_float(output[where])).c_str(), number(to_float(first[where])).c_str()),
           &run);
 }

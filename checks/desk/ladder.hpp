@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/conf.hpp"
+#include "common/stage_names.hpp"
 
 namespace lab::desk {
 
@@ -26,11 +27,11 @@ struct Bug {
 };
 
 struct Stage {
-  std::string dir;                                                         // "v2b_single_warp"
-  std::map<std::string, std::string> conf = {};                            // what stage.conf says
-  std::vector<Bug> bugs = {};                                              // by name
-  std::string short_name() const { return dir.substr(0, dir.find('_')); }  // "v2b"
-  std::string says(const std::string& key) const;                          // "" where stage.conf has no such key
+  std::string dir;                               // "v2b_single_warp"
+  std::map<std::string, std::string> conf = {};  // what stage.conf says
+  std::vector<Bug> bugs = {};                    // by name
+  std::string short_name() const { return short_stage_name(dir); }
+  std::string says(const std::string& key) const;  // "" where stage.conf has no such key
   const Bug* bug(const std::string& name) const;
 };
 

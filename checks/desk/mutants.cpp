@@ -11,6 +11,7 @@
 #include "checks/desk/commands.hpp"
 #include "checks/desk/pieces.hpp"
 #include "checks/desk/process.hpp"
+#include "common/stage_names.hpp"
 
 namespace lab::desk {
 namespace {
@@ -44,7 +45,7 @@ std::string first_reason(const std::string& log) {
 }  // namespace
 
 std::optional<std::string> Mutation::equivalent_in(const std::string& stage) const {
-  for (const std::string& key : {std::string("*"), stage, stage.substr(0, stage.find('_'))})
+  for (const std::string& key : {std::string("*"), stage, short_stage_name(stage)})
     if (const auto found = equivalent.find(key); found != equivalent.end()) return found->second;
   return std::nullopt;
 }

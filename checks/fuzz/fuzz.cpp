@@ -19,6 +19,7 @@
 #include "checks/commands.hpp"
 #include "common/backend.hpp"
 #include "common/stage.hpp"
+#include "common/stage_names.hpp"
 #include "reference/attention.hpp"
 #include "reference/inputs.hpp"
 
@@ -383,10 +384,8 @@ std::string title() {
 }
 
 std::string make_command(const FuzzCase& c, bool check) {
-  std::string short_name = stage().name;
-  short_name.resize(std::min(short_name.size(), short_name.find('_')));
-  return "make stage=" + short_name + (*planted_bug() ? std::string(" bug=") + planted_bug() : "") + " fuzz" +
-         (check ? " check=1" : "") + " only='" + words(c) + "'";
+  return "make stage=" + short_stage_name(stage().name) + (*planted_bug() ? std::string(" bug=") + planted_bug() : "") +
+         " fuzz" + (check ? " check=1" : "") + " only='" + words(c) + "'";
 }
 
 // --- the command -------------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ run() {
   # Only kernels and what runs them differ by machine. The files that were left out of $unit run no kernel.
   total=$(cat checks/tests/test_*.cpp | grep -c 'TEST_CASE'); left=$(cat "$@" | grep -c 'TEST_CASE')
   [ "$left" -gt 0 ] && [ "$left" -lt "$total" ] || die "of $total test cases, $left are said to be the host's"
-  echo "arm64 unit tests: $((total - left)) of $total test cases; left to make test: $(for f in "$@"; do basename "$f" .cpp; done | tr '\n' ' ')"
+  echo "arm64 unit tests: $((total - left)) of $total test cases of the sources, a template counted once; left to make test: $(for f in "$@"; do basename "$f" .cpp; done | tr '\n' ' ')"
   build/desk-work pieces << EOF
 arm64 unit tests: sh checks/tests/arm64.sh patient $qemu $unit
 arm64 acceptance, $cases cheapest cases: $qemu $fixed test cheapest=$cases

@@ -1,5 +1,6 @@
 // The elite loop's levers: expressions, places in a kernel, constraints, and what is compiled.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -134,13 +135,23 @@ TEST_CASE("evolve: what is wrong with a levers.conf is one line") {
   wrong("takes: ", "takes: if ", ": takes: 'if shape.D == T::D && best == T::GROUPS;' is not in kernel.cu");
 }
 
+// A tree with one patch among a stage's levers.
+struct PatchTree {
+  std::string root = std::filesystem::temp_directory_path() / ("lab-levers-" + std::to_string(getpid()));
+  PatchTree(const std::string& name, const std::string& hunks) {
+    write_text(root + "/stages/v9z_test/levers/" + name + ".patch",
+               "plants: another line\npredicted: none\n\n--- a/stages/v9z_test/kernel.cu\n"
+               "+++ b/stages/v9z_test/kernel.cu\n" +
+                   hunks);
+  }
+  ~PatchTree() { std::filesystem::remove_all(root); }
+};
+
 TEST_CASE("evolve: a lever that is a patch") {
-  const std::string root = std::filesystem::temp_directory_path() / "lab-levers-test";
-  write_text(root + "/stages/v9z_test/levers/FAST.patch",
-             "plants: a faster line\npredicted: none\n\n--- a/stages/v9z_test/kernel.cu\n"
-             "+++ b/stages/v9z_test/kernel.cu\n@@ -1,2 +1,3 @@\n constexpr int Q = 2;\n+constexpr int FAST = 1;\n"
-             " constexpr int EARLY = D == 64 ? N / 2 : N;\n");
-  const Levers levers("v9z_test", CONF + "patch FAST: speed for nothing\n", KERNEL, root);
+  const PatchTree tree("FAST",
+                       "@@ -1,2 +1,3 @@\n constexpr int Q = 2;\n+constexpr int FAST = 1;\n"
+                       " constexpr int EARLY = D == 64 ? N / 2 : N;\n");
+  const Levers levers("v9z_test", CONF + "patch FAST: speed for nothing\n", KERNEL, tree.root);
   Setting setting = levers.rows(SHAPE)[0];
   CHECK(setting.at("FAST") == "0");
   CHECK(levers.adopted(setting, SHAPE) == KERNEL);
@@ -149,27 +160,22 @@ TEST_CASE("evolve: a lever that is a patch") {
             .starts_with("#line 1 \"stages/v9z_test/kernel.cu\"\nconstexpr int Q = 1;\n"
                          "#line 8 \"stages/v9z_test/levers/FAST.patch\"\nconstexpr int FAST = 1;\n"
                          "#line 2 \"stages/v9z_test/kernel.cu\"\nconstexpr int EARLY = D == 64 ? N / 2 : N;\n"));
-  std::filesystem::remove_all(root);
 }
 
 TEST_CASE("evolve: lines keep their numbers behind a patch that removes some") {
-  const std::string root = std::filesystem::temp_directory_path() / "lab-levers-removes";
-  write_text(
-      root + "/stages/v9z_test/levers/LESS.patch",
-      "plants: a line less\npredicted: none\n\n--- a/stages/v9z_test/kernel.cu\n"
-      "+++ b/stages/v9z_test/kernel.cu\n@@ -1,3 +1,2 @@\n constexpr int Q = 2;\n"
-      "-constexpr int EARLY = D == 64 ? N / 2 : N;\n bool takes() { return shape.D == T::D && best == T::GROUPS; }\n");
+  const PatchTree tree("LESS",
+                       "@@ -1,3 +1,2 @@\n constexpr int Q = 2;\n-constexpr int EARLY = D == 64 ? N / 2 : N;\n"
+                       " bool takes() { return shape.D == T::D && best == T::GROUPS; }\n");
   std::string conf = CONF;
   conf.erase(conf.find("lever EARLY"), conf.find("let smem") - conf.find("lever EARLY"));
   conf.erase(conf.find("must EARLY"));
-  const Levers levers("v9z_test", conf + "patch LESS: nothing for nothing\n", KERNEL, root);
+  const Levers levers("v9z_test", conf + "patch LESS: nothing for nothing\n", KERNEL, tree.root);
   Setting setting = levers.rows(SHAPE)[0];
   setting["LESS"] = "1", setting["Q"] = "1";
   CHECK(levers.narrowed(setting, SHAPE)
             .starts_with("#line 1 \"stages/v9z_test/kernel.cu\"\nconstexpr int Q = 1;\n"
                          "#line 3 \"stages/v9z_test/kernel.cu\"\nbool takes() { return shape.D == T::D && true; }\n"
                          "int stage() {\n"));
-  std::filesystem::remove_all(root);
 }
 
 TEST_CASE("evolve: what is adopted must fit the table's other rows, too") {

@@ -9,6 +9,7 @@
 #include "checks/desk/records/labs.hpp"
 #include "checks/desk/records/machine.hpp"
 #include "checks/desk/records/phases.hpp"
+#include "common/stage_names.hpp"
 
 namespace lab::desk {
 
@@ -39,8 +40,7 @@ int phases_command(const Args& args) {
   const PhasesFacts facts{stage,          shape,      gpu_field("name"), gpu_field("driver_version"),
                           nvcc_release(), utc_time(), commit(),          words_of(gpu_field("clocks.max.sm")).at(0)};
   std::fputs(phases_text(facts, parts, names).c_str(), stdout);
-  const std::string json =
-      args[1].empty() ? "writeups/results/phases-" + stage.substr(0, stage.find('_')) + ".json" : args[1];
+  const std::string json = args[1].empty() ? "writeups/results/phases-" + short_stage_name(stage) + ".json" : args[1];
   write_text(json, phases_json(facts, parts, names));
   std::printf("kept as %s\n", json.c_str());
   return 0;
