@@ -93,8 +93,7 @@ $(WORK) $(RECORDS) $(LEARN) $(EVOLVE) $(filter build/desk-objects/%,$(DESK_LIB))
 	@$(desk_make) $@
 # Tests that run no kernel. What executes kernels and watches them can differ on another machine, down to the bits; for these an
 # emulator is too slow, and nothing is expected of one.
-HOST_TESTS := $(wildcard $(addprefix checks/tests/test_,desk_*.cpp $(addsuffix .cpp,banks block_order figure_data gpu_fit npy \
-  patch pattern ptxas reference referee results rule trace)))
+HOST_TESTS := $(sort $(wildcard checks/tests/test_desk_*.cpp) $(tests-3_TEXT) $(tests-4_TEXT) $(call test,reference))
 UNIT_SRC := $(filter-out $(if $(ARM64),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))
 DESK_LIB := $(if $(ARM64),,$(DESK_LIB))
 UNIT_OBJ := $(call objects_of,$(UNIT_SRC))
