@@ -23,6 +23,8 @@ struct Exp2Scale {
   float power;  // the power of two at or above it
   float limit;  // of |m|: 2^27 / power
   __device__ __forceinline__ float factor(float m) const { return fabsf(m) > limit ? power : unit; }
+  // m * factor(m), whose two products need not wait for the comparison.
+  __device__ __forceinline__ float times_factor(float m) const { return fabsf(m) > limit ? m * power : m * unit; }
 };
 
 __device__ __forceinline__ Exp2Scale exp2_scale(float scale) {

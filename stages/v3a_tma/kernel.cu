@@ -119,12 +119,13 @@ __global__ void __launch_bounds__(THREADS, 2)
 #pragma unroll
       for (int kk = 0; kk < D / 16; ++kk) load_q(a_q[i][kk], i, kk);
   float o[STRIPES][D / 8][4] = {};  // O of 8 columns each: [..][0..1] in row g of the stripe, [..][2..3] in row g + 8
-  float reference[STRIPES][2], row_sum[STRIPES][2];  // the score that p is relative to; the lane's own columns' sum
-  float factor[STRIPES][2];                          // that its scores are multiplied by
+  float row_max[STRIPES][2], row_sum[STRIPES][2];  // the score that p is relative to; the lane's own columns' sum
+  float reference[STRIPES][2];                     // row_max times unit
+  float largest_sum = LARGEST_SUM;                 // with which a tile fits
 #pragma unroll
   for (int i = 0; i < STRIPES; ++i)
 #pragma unroll
-    for (int h = 0; h < 2; ++h) reference[i][h] = -INFINITY, row_sum[i][h] = 0.0f;
+    for (int h = 0; h < 2; ++h) row_max[i][h] = reference[i][h] = -INFINITY, row_sum[i][h] = 0.0f;
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
   for (int t = 0; t < tiles; ++t) {
@@ -179,22 +180,21 @@ __global__ void __launch_bounds__(THREADS, 2)
     // Weights relative to the reference; says whether all of the warp's fit into a half.
     unsigned p[STRIPES][N / 8][2];  // as halves
     float sum[STRIPES][2];
-    const auto weigh = [&](const float(&relative_to)[STRIPES][2]) {
+    const auto weigh = [&](auto factor, const float(&base)[STRIPES][2]) {
       bool fits = true;
 #pragma unroll
       for (int i = 0; i < STRIPES; ++i)
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
           sum[i][h] = 0.0f;
-          const float base = relative_to[i][h] * factor[i][h];
 #pragma unroll
           for (int n = 0; n < N / 8; ++n) {
-            const float p0 = ptx::ex2(fmaf(s[i][n][2 * h], factor[i][h], -base));
-            const float p1 = ptx::ex2(fmaf(s[i][n][2 * h + 1], factor[i][h], -base));
+            const float p0 = ptx::ex2(fmaf(s[i][n][2 * h], factor(i, h), -base[i][h]));
+            const float p1 = ptx::ex2(fmaf(s[i][n][2 * h + 1], factor(i, h), -base[i][h]));
             sum[i][h] += p0 + p1;
             p[i][n][h] = half_pair(p0, p1);
           }
-          fits = fits && sum[i][h] <= LARGEST_SUM;  // false for a NaN
+          fits = fits && sum[i][h] <= largest_sum;  // false for a NaN
         }
       return __all_sync(FULL_WARP, fits) != 0;
     };
@@ -202,9 +202,10 @@ __global__ void __launch_bounds__(THREADS, 2)
     // A row that has seen nothing has the reference -inf, and nothing fits. The scores are gone by then, to save their
     // registers in every other tile: multiply once more.
     score();
-    if (t == 0 || !weigh(reference)) {
+    if (t == 0 || !weigh([&](int, int) { return scale_log2.unit; }, reference)) {
       if (t > 0) score();
-      float relative_to[STRIPES][2];
+      float factor[STRIPES][2], base[STRIPES][2];
+      largest_sum = LARGEST_SUM;
 #pragma unroll
       for (int i = 0; i < STRIPES; ++i)
 #pragma unroll
@@ -212,16 +213,17 @@ __global__ void __launch_bounds__(THREADS, 2)
           float tile_max = fmaxf(s[i][0][2 * h], s[i][0][2 * h + 1]);
 #pragma unroll
           for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[i][n][2 * h], s[i][n][2 * h + 1]));
-          const float higher = fmaxf(reference[i][h], quad_max(tile_max));
-          relative_to[i][h] = higher == -INFINITY ? 0.0f : higher;  // a row that has still seen nothing stays empty
-          factor[i][h] = scale_log2.factor(relative_to[i][h]);
-          const float rescale = ptx::ex2(reference[i][h] * factor[i][h] - relative_to[i][h] * factor[i][h]);
-          reference[i][h] = higher;
+          const float old_max = row_max[i][h];
+          row_max[i][h] = fmaxf(old_max, quad_max(tile_max)), reference[i][h] = row_max[i][h] * scale_log2.unit;
+          const float m = row_max[i][h] == -INFINITY ? 0.0f : row_max[i][h];  // a row that has seen nothing stays empty
+          factor[i][h] = scale_log2.factor(m), base[i][h] = m * factor[i][h];
+          if (factor[i][h] != scale_log2.unit) largest_sum = -1.0f;  // nothing fits
+          const float rescale = ptx::ex2(old_max * factor[i][h] - base[i][h]);
           row_sum[i][h] *= rescale;
 #pragma unroll
           for (int d = 0; d < D / 8; ++d) o[i][d][2 * h] *= rescale, o[i][d][2 * h + 1] *= rescale;
         }
-      weigh(relative_to);
+      weigh([&](int i, int h) { return factor[i][h]; }, base);
     }
 #pragma unroll
     for (int i = 0; i < STRIPES; ++i) {

@@ -107,6 +107,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
     for (int t = 0; t < min(SLOTS - 1, tiles); ++t) request(t);
   }
   const Exp2Scale scale_log2 = exp2_scale(scale);
+  const float unit[2] = {scale_log2.unit, scale_log2.unit};  // of both rows of a lane
   ptx::mbarrier_wait(smem.q_full, 0);
   if (scale < 0) {
     for (int i = threadIdx.x * 8; i < M * D; i += THREADS * 8) {
@@ -120,8 +121,9 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
   // + 2], [4 i + 3]. s holds scores, later weights, with keys for columns; p the weights as halves, 16 keys in [n].
   float s[N / 2], o[D / 2] = {};
   unsigned p[N / 16][4];
-  float reference[2] = {-INFINITY, -INFINITY};  // the score that p is relative to
-  float factor[2];                              // that its scores are multiplied by
+  float row_max[2] = {-INFINITY, -INFINITY};    // the score that p is relative to
+  float reference[2] = {-INFINITY, -INFINITY};  // row_max times unit
+  float largest_sum = LARGEST_SUM;              // with which a tile fits
   float row_sum[2] = {};                        // the lane's own columns' part of it
   // 16 columns further are 32 bytes of a slab's row, 16 keys of V 16 rows of 128 bytes.
   const auto columns = [](int rows, int kk) { return unsigned(kk / 4 * rows * 128 + kk % 4 * 32); };
@@ -196,43 +198,43 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
 
     // Weights relative to the reference; says whether all of the warp's fit into a half.
     float sum[2];
-    const auto weigh = [&](const float(&relative_to)[2]) {
+    const auto weigh = [&](const float(&factor)[2], const float(&base)[2]) {
       bool fits = true;
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         sum[h] = 0.0f;
-        const float base = relative_to[h] * factor[h];
 #pragma unroll
         for (int n = 0; n < N / 8; ++n) {
           float &p0 = s[4 * n + 2 * h], &p1 = s[4 * n + 2 * h + 1];
-          p0 = ptx::ex2(fmaf(p0, factor[h], -base)), p1 = ptx::ex2(fmaf(p1, factor[h], -base));
+          p0 = ptx::ex2(fmaf(p0, factor[h], -base[h])), p1 = ptx::ex2(fmaf(p1, factor[h], -base[h]));
           sum[h] += p0 + p1;
         }
-        fits = fits && sum[h] <= LARGEST_SUM;  // false for a NaN
+        fits = fits && sum[h] <= largest_sum;  // false for a NaN
       }
       return __all_sync(FULL_WARP, fits) != 0;
     };
 
     // A row that has seen nothing has the reference -inf, and nothing fits. The scores are gone by then.
     hide();
-    if (t == 0 || !weigh(reference)) {
+    if (t == 0 || !weigh(unit, reference)) {
       if (t > 0) score_again();
-      float relative_to[2];
+      float factor[2], base[2];
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         float tile_max = fmaxf(s[2 * h], s[2 * h + 1]);
 #pragma unroll
         for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[4 * n + 2 * h], s[4 * n + 2 * h + 1]));
-        const float higher = fmaxf(reference[h], quad_max(tile_max));
-        relative_to[h] = higher == -INFINITY ? 0.0f : higher;  // a row that has still seen nothing stays empty
-        factor[h] = scale_log2.factor(relative_to[h]);
-        const float rescale = ptx::ex2(reference[h] * factor[h] - relative_to[h] * factor[h]);
-        reference[h] = higher;
+        const float old_max = row_max[h];
+        row_max[h] = fmaxf(old_max, quad_max(tile_max)), reference[h] = row_max[h] * scale_log2.unit;
+        const float m = row_max[h] == -INFINITY ? 0.0f : row_max[h];  // a row that has still seen nothing stays empty
+        factor[h] = scale_log2.factor(m), base[h] = m * factor[h];
+        const float rescale = ptx::ex2(old_max * factor[h] - base[h]);
         row_sum[h] *= rescale;
 #pragma unroll
         for (int d = 0; d < D / 8; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
       }
-      weigh(relative_to);
+      largest_sum = factor[0] == scale_log2.unit && factor[1] == scale_log2.unit ? LARGEST_SUM : -1.0f;
+      weigh(factor, base);
     }
     row_sum[0] += sum[0], row_sum[1] += sum[1];
 

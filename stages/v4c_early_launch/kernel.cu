@@ -150,9 +150,9 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   // + 2], [4 i + 3]. A tile's s holds scores, later weights, with keys for columns; p the weights as halves, 16 keys in
   // [n].
   float o[D / 2] = {};
-  float reference[2] = {-INFINITY, -INFINITY};  // the score that p is relative to
-  float relative_to[2], factor[2];  // the same, 0 for a row that has seen nothing; what scores are multiplied by
-  float row_sum[2] = {};            // the lane's own columns' part of it
+  float row_max[2] = {-INFINITY, -INFINITY};  // the score that p is relative to
+  float factor[2], base[2];                   // p = 2^(factor s - base)
+  float row_sum[2] = {};                      // the lane's own columns' part of it
   // 16 columns further are 32 bytes of a slab's row, 16 keys of V 16 rows of 128 bytes.
   const auto columns = [](int rows, int kk) { return unsigned(kk / 4 * rows * 128 + kk % 4 * 32); };
   const ptx::Descriptor q_at = ptx::wgmma_descriptor(smem.sQ, 16, 1024);
@@ -201,11 +201,11 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   const auto new_reference = [&](const float(&highest)[2]) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      const float higher = fmaxf(reference[h], quad_max(highest[h]));
-      relative_to[h] = higher == -INFINITY ? 0.0f : higher;  // a row that has still seen nothing stays empty
-      factor[h] = scale_log2.factor(relative_to[h]);
-      const float rescale = ptx::ex2(reference[h] * factor[h] - relative_to[h] * factor[h]);
-      reference[h] = higher;
+      const float old_max = row_max[h];
+      row_max[h] = fmaxf(old_max, quad_max(highest[h]));
+      const float m = row_max[h] == -INFINITY ? 0.0f : row_max[h];  // a row that has still seen nothing stays empty
+      factor[h] = scale_log2.factor(m), base[h] = scale_log2.times_factor(m);
+      const float rescale = ptx::ex2(old_max * factor[h] - base[h]);
       row_sum[h] *= rescale;
 #pragma unroll
       for (int d = 0; d < D / 8; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
@@ -215,12 +215,11 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   const auto weights = [&](float(&s)[N / 2]) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      const float base = relative_to[h] * factor[h];
       float sum = 0.0f;
 #pragma unroll
       for (int n = 0; n < N / 8; ++n) {
         float &p0 = s[4 * n + 2 * h], &p1 = s[4 * n + 2 * h + 1];
-        p0 = ptx::ex2(fmaf(p0, factor[h], -base)), p1 = ptx::ex2(fmaf(p1, factor[h], -base));
+        p0 = ptx::ex2(fmaf(p0, factor[h], -base[h])), p1 = ptx::ex2(fmaf(p1, factor[h], -base[h]));
         sum += p0 + p1;
       }
       row_sum[h] += sum;
@@ -320,13 +319,13 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
       send(&smem.sO[(i / 4 * THREADS + threadIdx.x) * 4], x[0], x[1], x[2], x[3]);
     }
     float* const rows = &smem.sRows[threadIdx.x / 4 * 4];
+    const float reference[2] = {row_max[0] * scale_log2.unit, row_max[1] * scale_log2.unit};
     if (c == 0) send(rows, reference[0], row_sum[0], reference[1], row_sum[1]);
     ptx::mbarrier_wait(smem.merged, 0);
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float both = fmaxf(reference[h], rows[2 * h]);
-      const float f = scale_log2.factor(both);
-      const float ours = ptx::ex2(reference[h] * f - both * f), theirs = ptx::ex2(rows[2 * h] * f - both * f);
+      const float ours = ptx::ex2(reference[h] - both), theirs = ptx::ex2(rows[2 * h] - both);
       row_sum[h] = fmaf(row_sum[h], ours, rows[2 * h + 1] * theirs);
 #pragma unroll
       for (int i = 2 * h; i < T::FINISHED; i += 4) {
