@@ -185,8 +185,7 @@ __global__ void __launch_bounds__(THREADS, 2)
           for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[i][n][2 * h], s[i][n][2 * h + 1]));
           const float old_max = row_max[i][h];
           row_max[i][h] = fmaxf(old_max, quad_max(tile_max)), reference[i][h] = row_max[i][h] * scale_log2.unit;
-          const float m = row_max[i][h] == -INFINITY ? 0.0f : row_max[i][h];  // a row that has seen nothing stays empty
-          factor[i][h] = scale_log2.factor(m), base[i][h] = m * factor[i][h];
+          scale_log2.relative_to(row_max[i][h], factor[i][h], base[i][h]);
           if (factor[i][h] != scale_log2.unit) largest_sum = -1.0f;  // nothing fits
           const float rescale = ptx::ex2(old_max * factor[i][h] - base[i][h]);
           row_sum[i][h] *= rescale;

@@ -273,8 +273,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
         for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[4 * n + 2 * h], s[4 * n + 2 * h + 1]));
         const float old_max = row_max[h];
         row_max[h] = fmaxf(old_max, quad_max(tile_max)), reference[h] = row_max[h] * scale_log2.unit;
-        const float m = row_max[h] == -INFINITY ? 0.0f : row_max[h];  // a row that has still seen nothing stays empty
-        factor[h] = scale_log2.factor(m), base[h] = m * factor[h];
+        scale_log2.relative_to(row_max[h], factor[h], base[h]);
         const float rescale = ptx::ex2(old_max * factor[h] - base[h]);
         row_sum[h] *= rescale, sum[h] = 0.0f;
 #pragma unroll

@@ -203,8 +203,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     for (int h = 0; h < 2; ++h) {
       const float old_max = row_max[h];
       row_max[h] = fmaxf(old_max, quad_max(highest[h]));
-      const float m = row_max[h] == -INFINITY ? 0.0f : row_max[h];  // a row that has still seen nothing stays empty
-      factor[h] = scale_log2.factor(m), base[h] = scale_log2.times_factor(m);
+      scale_log2.relative_to(row_max[h], factor[h], base[h]);
       const float rescale = ptx::ex2(old_max * factor[h] - base[h]);
       row_sum[h] *= rescale;
 #pragma unroll
