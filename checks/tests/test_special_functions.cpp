@@ -43,8 +43,8 @@ TEST_CASE("special functions: the sample of a GPU's results, bit for bit") {
       std::vector<std::uint32_t> results;
       for (const float x : inputs) results.push_back(sf::functions[f].on_cpu(x));
       const std::string& expected = lines[std::size_t(family * sf::FUNCTIONS + f)];
-      CHECK_MESSAGE(sf::sample_line(family, f, results) == expected,
-                    std::string(sf::functions[f].name) + " of " + sf::families[family].name);
+      const std::string what = std::string(sf::functions[f].name) + " of " + sf::families[family].name;
+      CHECK_MESSAGE(sf::sample_line(family, f, results) == expected, what);
     }
   }
   CHECK(inputs_seen >= 100'000);
