@@ -15,9 +15,9 @@ GOALS += patches edit-bug save-bug mutants counters
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
 GOALS += archs format format-check compile_commands.json test-arm64
 GOALS += trace exercise predict try watch hint solution reset grade check-exercises
-GOALS += bench bench-cpu peers profile phases probe-wmma probe-mma probe-wgmma
+GOALS += bench bench-cpu peers profile phases probe-wmma probe-mma probe-wgmma probe-ex2
 INNER_GOALS := test-builds sanitized tested-arm64
-GPU_GOALS := bench profile phases probe-wmma probe-mma probe-wgmma
+GPU_GOALS := bench profile phases probe-wmma probe-mma probe-wgmma probe-ex2
 GOALS += check-evolve evolve evolve-build evolve-run evolve-confirm evolve-adopt
 INNER_GOALS += evolve-labs
 GPU_GOALS += evolve-adopt
@@ -249,5 +249,9 @@ probe-mma: $(PROBE_MMA)
 # The same of Hopper's wgmma (sm_90): fragments, swizzles, descriptors, dot products; and the copy engine's boxes.
 probe-wgmma: $(PROBE_WGMMA)
 	@$< $(if $(sample),$(call quote,sample=$(sample))) $(if $(only),$(call quote,only=$(only)))
+
+# And of 2^x, 1 / x, __expf and the conversion to half; sample=FILE as above.
+probe-ex2: $(PROBE_EX2)
+	@$< $(if $(sample),$(call quote,sample=$(sample)))
 
 .PHONY: $(GOALS) $(INNER_GOALS)

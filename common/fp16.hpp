@@ -28,11 +28,12 @@ constexpr float to_float(fp16 h) {
   return std::bit_cast<float>(sign | (magnitude + ((127u - 15u) << 23)));
 }
 
-// fp32 -> fp16, round to nearest even; overflow gives infinity, NaN stays NaN.
-constexpr fp16 to_fp16(float value) {
+// fp32 -> fp16, round to nearest even; overflow gives infinity, NaN stays NaN: the same one, or one of all.
+constexpr fp16 to_fp16(float value, bool one_nan = false) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint16_t sign = std::uint16_t((bits >> 16) & 0x8000u);
   const std::uint32_t magnitude = bits & 0x7FFFFFFFu;
+  if (magnitude > 0x7F800000u && one_nan) return {0x7FFF};
   if (magnitude > 0x7F800000u) return {std::uint16_t(sign | 0x7E00u | ((magnitude >> 13) & 0x3FFu))};
   if (magnitude >= 0x47800000u) return {std::uint16_t(sign | 0x7C00u)};  // |value| >= 2^16
   if (magnitude < 0x38800000u) {  // below 2^-14: adding 0.5 lets the fp32 adder round to a multiple of 2^-24
@@ -43,5 +44,8 @@ constexpr fp16 to_fp16(float value) {
   const std::uint32_t rounded = magnitude + 0xFFFu + ((magnitude >> 13) & 1u);
   return {std::uint16_t(sign | ((rounded - ((127u - 15u) << 23)) >> 13))};
 }
+
+// cvt.rn.f16.f32, __float2half.
+constexpr fp16 converted_by_gpu(float value) { return to_fp16(value, true); }
 
 }  // namespace lab

@@ -7,7 +7,7 @@
 struct __half {
   std::uint16_t bits;
   __half() = default;
-  __half(float value) : bits(lab::to_fp16(value).bits) {}
+  __half(float value) : bits(lab::converted_by_gpu(value).bits) {}
   operator float() const { return lab::to_float({bits}); }
 };
 struct alignas(4) __half2 {

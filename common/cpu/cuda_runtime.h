@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "common/counts.hpp"
+#include "common/cpu/exec/special_functions.hpp"
 
 #define __host__
 #define __device__
@@ -194,11 +195,11 @@ __forceinline__ int __all_sync(unsigned mask, int predicate) {
 // --- arithmetic ------------------------------------------------------------------------------------------
 __forceinline__ float __expf(float x) {
   lab::cpu::counted(lab::Counted::exponential);
-  return std::exp(x);
+  return lab::fast_exp(x);
 }
 __forceinline__ float __fdividef(float x, float y) {
   lab::cpu::counted(lab::Counted::reciprocal);
-  return x / y;
+  return lab::fast_divide(x, y);
 }
 template <class T>
 const T& __ldg(const T* pointer) {

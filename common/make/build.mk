@@ -14,7 +14,8 @@ conf = $(call ask,conf $(1) $(2))
 # sm_90a code runs on 9.0 and nowhere else.
 gencode_of = $(if $(filter sm_90a,$(call conf,$(1),target)),-gencode arch=compute_90a$(comma)code=sm_90a,$(GENCODE))
 # A sibling call leaves no frame behind, and a report would name the caller's caller.
-CXXFLAGS := -std=c++20 -O2 -g -fno-optimize-sibling-calls -Wall -Wextra -Wno-unknown-pragmas
+# A product and a sum are two roundings on both backends, unless the source says fmaf.
+CXXFLAGS := -std=c++20 -O2 -g -ffp-contract=off -fno-optimize-sibling-calls -Wall -Wextra -Wno-unknown-pragmas
 # What only the host runs: lines at most, and no variables, which take a quarter of the time to compile and most of the bytes to link.
 # The harness has no lines either: no report names them, and addr2line reads all that are there, each time. Sanitizers want them.
 # CXXFLAGS=... of the command line stand alone.
@@ -31,7 +32,8 @@ TESTS_FLAGS := -O0 -g1
 # doctest's own code takes half as long to compile at -O0 as at -O2.
 COLD_FLAGS := -O0 $(HARNESS_LINES)
 # Of kernels, reports need all lines and what was inlined where (level 1 lacks some), and not in which register a variable is.
-KERNEL_FLAGS := -fno-var-tracking
+# Their fmaf is one instruction on an x86-64 that has it, and else a slow call that gives the same bits; on arm64 it always is one.
+KERNEL_FLAGS := -fno-var-tracking $(if $(ARM64),,$(if $(shell grep -swom1 fma /proc/cpuinfo),-mfma))
 endif
 # g++ calls the checker at every load and store. It would take a uint4 apart into words first; left whole, an access is counted at the
 # width that the source gives it.
@@ -230,6 +232,11 @@ PROBE_MMA_SRC := checks/probes/probe_mma.cu common/cpu/exec/tensor_core.cpp
 $(PROBE_MMA): $(PROBE_MMA_SRC) $(wildcard checks/probes/*.hpp common/*.hpp common/ptx/*.cuh) common/cpu/exec/tensor_core.hpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $(PROBE_MMA_SRC)
+PROBE_EX2 := build/gpu/probe_ex2
+PROBE_EX2_SRC := checks/probes/probe_ex2.cu common/cpu/exec/special_functions.cpp
+$(PROBE_EX2): $(PROBE_EX2_SRC) checks/probes/special_functions.hpp common/fp16.hpp common/ptx/ex2.cuh common/ptx/rcp.cuh $(wildcard common/cpu/exec/special_*.hpp) $(B)/flags
+	@mkdir -p $(@D)
+	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $(PROBE_EX2_SRC)
 PROBE_WGMMA := build/gpu/probe_wgmma
 PROBE_WGMMA_SRC := checks/probes/probe_wgmma.cu common/cpu/exec/tensor_core.cpp common/gpu/tensor_map.cpp common/tensor_map.cpp
 $(PROBE_WGMMA): $(PROBE_WGMMA_SRC) $(wildcard checks/probes/*.hpp checks/probes/*.cuh common/*.hpp common/ptx/*.cuh) common/cpu/exec/tensor_core.hpp $(B)/flags

@@ -1,5 +1,6 @@
 // rcp.approx.ftz.f32: 1 / x to within one unit in the last place; sm_20. Division in C++ is exact, and takes a dozen
-// instructions and a branch. (PTX ISA, "rcp".) The CPU divides, so their last bits may differ.
+// instructions and a branch. (PTX ISA, "rcp".) Subnormal inputs and results count as zero. The CPU computes the GPU's
+// bits: common/cpu/exec/special_functions.hpp.
 #pragma once
 #include <cuda_runtime.h>
 
@@ -12,7 +13,7 @@ __device__ __forceinline__ float rcp(float x) {
   return y;
 #else
   cpu::counted(Counted::reciprocal);
-  return 1.0f / x;
+  return rcp_approx_ftz(x);
 #endif
 }
 
