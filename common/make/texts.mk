@@ -11,7 +11,7 @@ exec-1_TEXT := $(wordlist 1,15,$(exec_files))
 exec-2_TEXT := $(filter-out $(exec-1_TEXT),$(exec_files))
 accept_TEXT := $(patsubst %,checks/%.cpp,$(addprefix acceptance/,acceptance case_run coverage report) races/racecheck bugs/trial)
 # The first four are the host's alone: build.mk's HOST_TESTS, for make test-arm64, is made of them.
-tests-1_TEXT := $(call test,$(addprefix desk_,names pages patches phases resources runs tables))
+tests-1_TEXT := $(call test,$(addprefix desk_,bits names pages patches phases resources runs tables))
 tests-2_TEXT := $(call test,$(addprefix desk_,counts evolve_adopt learn sources))
 tests-3_TEXT := $(call test,desk_kept desk_measured results trace)
 tests-4_TEXT := $(call test,banks block_order figure_data gpu_fit npy patch pattern ptxas rule referee)
