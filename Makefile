@@ -11,7 +11,7 @@ PYTHON ?= python3
 
 # --- words --------------------------------------------------------------------------------------------------
 GOALS := help list test show-bug reproduce-bug check-harness run racecheck fuzz fuzz-npy sanitize unit clean
-GOALS += patches edit-bug save-bug mutants counters
+GOALS += patches edit-bug save-bug mutants counters bits
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
 GOALS += archs format format-check compile_commands.json test-arm64
 GOALS += trace exercise predict try watch hint solution reset grade check-exercises
@@ -23,7 +23,7 @@ INNER_GOALS += evolve-labs
 GPU_GOALS += evolve-adopt
 NO_BUG_GOALS := bench-cpu profile phases
 WORDS := stage bug backend full turns q k v out causal scale seconds seed cases case check only shape rounds json sample new fix n say give-up lines
-WORDS += minutes generations candidates tile
+WORDS += minutes generations candidates tile quick record
 TOOL_WORDS := JOBS CXX CXXFLAGS HOST_CXX NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE ARM64 MAKE MAKEFLAGS SHELL
 include common/make/words.mk
 
@@ -110,6 +110,19 @@ counters: $(call chosen,checked)
 else
 counters: $(RECORDS) $(CHECKED_LABS)
 	@$< counters build/cpu/STAGE/VARIANT/lab $(call quote,$(json))
+endif
+
+# Whether each case's output has the bits that an H200 gave. record=1 on a GPU writes them, of all stages; quick=1 takes each fifth
+# case; json=FILE is another record than writeups/results/bits-H200.json.
+bits: $(RECORDS) $(call chosen,fixed)
+	$(works)@$< bits '$(record)' '$(quick)' $(call quote,$(json)) $(filter %/lab,$^)
+ifneq ($(filter 1,$(record)),)
+ifneq ($(filter cpu,$(backend)),)
+$(error record=1 writes what a GPU computes, and this is backend=cpu)
+endif
+ifneq ($(stage)$(quick),)
+$(error record=1 takes neither stage= nor quick=: a record has all cases of all stages)
+endif
 endif
 
 # One block's steps as a picture for ui.perfetto.dev. check=1 holds it against the lab's counts and other schedules; so of all

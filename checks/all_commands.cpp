@@ -30,6 +30,7 @@ static constexpr Command COMMANDS[] = {
     {"counts", counts_command, "counts shape=B,H,S,D[,causal] [tile=N]     what a block does, counted"},
     {"counters", counters_command,
      "counters [shape=B,H,S,D[,causal]] [json=FILE]    what a GPU's counters would count, line by line"},
+    {"bits", bits_command, "bits [quick=1]                         a digest of each output, bit by bit"},
     {"plan", plan_command, "plan B H S D [causal]                how the stage launches a shape, as JSON", false},
 };
 

@@ -38,6 +38,7 @@ int blindness_command(std::span<char*> args);     // blindness.cpp
 int predict_command(std::span<char*> args);       // exercises/predict.cpp
 int counts_command(std::span<char*> args);        // exercises/counts.cpp
 int counters_command(std::span<char*> args);      // counters/counters.cpp
+int bits_command(std::span<char*> args);          // bits/bits.cpp
 
 // The commands of the program at hand: all of them (all_commands.cpp), what a stage's test needs
 // (test_commands.cpp), or what an exercise does (learner_commands.cpp).

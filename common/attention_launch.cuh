@@ -59,7 +59,7 @@ template <class... Launchers>
 const StageInfo& stage_of() {
   static constexpr TileLauncher TILES[] = {{Launchers::takes, Launchers::plan, Launchers::launch}...};
   static const StageInfo info{stage_name(), [](const AttentionArgs& args) { return launch_by(TILES, args); },
-                              [](const Shape& shape) { return plan_by(TILES, shape); }};
+                              [](const Shape& shape) { return plan_by(TILES, shape); }, int(sizeof...(Launchers))};
   return info;
 }
 

@@ -3,7 +3,7 @@
 
 namespace lab {
 
-// Of the GPU at hand. On the CPU ExecOptions::multiprocessors, or where that is 0 an H200's 132.
+// ExecOptions::multiprocessors, or where that is 0 those of the GPU at hand, on the CPU an H200's 132.
 int multiprocessors();
 
 // Blocks of a persistent kernel for so many pieces of work: one for each multiprocessor, at most one per piece. On

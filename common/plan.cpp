@@ -73,7 +73,11 @@ cudaError_t launch_by(std::span<const TileLauncher> tiles, const AttentionArgs& 
 
 LaunchPlan plan_by(std::span<const TileLauncher> tiles, const Shape& shape) {
   for (const TileLauncher& tile : tiles)
-    if (tile.takes(shape)) return tile.plan(shape);
+    if (tile.takes(shape)) {
+      LaunchPlan plan = tile.plan(shape);
+      plan.tile = int(&tile - tiles.data());
+      return plan;
+    }
   throw std::invalid_argument(no_tile(shape));
 }
 

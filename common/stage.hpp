@@ -46,6 +46,7 @@ struct LaunchPlan {
   int tile_n = 0;                       // keys a K/V tile
   int rows_per_warp = 0;                // query rows a compute warp owns
   int slots = 1;                        // K/V tiles in shared memory
+  int tile = 0;                         // which of the launcher's tiles, of StageInfo::tiles
   bool counts_multiprocessors = false;  // the launcher's choice depends on their number: the harness tries another
   bool half_p = false;                  // rounds the softmax weights to fp16 before P·V: the harness allows for it
   std::string kernel;  // as reports call it: "attention<64,3,128,4>"; "" where D and slots or rows tell it
@@ -76,6 +77,7 @@ struct StageInfo {
   // errors inside the kernel show at the next synchronisation, as with any CUDA launch.
   cudaError_t (*launch)(const AttentionArgs& args);
   LaunchPlan (*plan)(const Shape& shape);
+  int tiles = 1;  // that the launcher chooses from
 };
 
 // The stage that this binary was linked with.

@@ -9,6 +9,7 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -108,6 +109,7 @@ TEST_CASE("whole: ragged lengths") { run_group(Group::ragged); }
 TEST_CASE("whole: other scales") { run_group(Group::scales); }
 TEST_CASE("whole: NaN and infinities") { run_group(Group::special); }
 TEST_CASE("whole: addresses past 2^32 elements") { run_group(Group::far); }
+TEST_CASE("whole: the launcher's tiles") { run_group(Group::tiles); }
 TEST_CASE("quick: every case, the cheapest first, until one is red") {
   std::ranges::stable_sort(session->cases, {}, [](const Case& c) { return case_cost(c, session->options); });
   if (const std::size_t most = session->options.cheapest; most && most < session->cases.size())
@@ -120,6 +122,7 @@ TEST_SUITE_END();
 
 int run_acceptance(const AcceptanceOptions& options) {
   std::vector<Case> cases = all_cases(options.seed);
+  std::ranges::copy(tile_cases(cases, options.seed), std::back_inserter(cases));
   double cost = 0;
   for (const Case& test : cases) cost += case_cost(test, options);
   Session current{options, cases, Report(options), Progress(cases.size(), cost, options.full)};

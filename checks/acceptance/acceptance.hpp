@@ -29,8 +29,9 @@ enum class Group {
   scales,    // other scales than 1/sqrt(D), zero and negative ones among them
   special,   // one NaN or infinity per head, held to what attention makes of it
   far,       // tensors of more than 2^32 elements: only the last head is touched
+  tiles,     // small problems for the tiles of the launcher that none of these use; the same bound
 };
-inline constexpr int GROUPS = 6;
+inline constexpr int GROUPS = 7;
 
 struct Case {
   Group group;
@@ -38,6 +39,7 @@ struct Case {
   Family family;
   std::uint64_t seed;
   std::optional<float> scale = {};  // none: 1 / sqrt(D)
+  int multiprocessors = 0;          // that the launcher finds (ExecOptions)
 };
 float scale_of(const Case& test);
 

@@ -52,7 +52,8 @@ constexpr std::size_t SPELLED_OUT_EVERY = 3;
 constexpr Run FEW_MULTIPROCESSORS{.schedule = Schedule::descending, .copies = Copies::at_issue, .multiprocessors = 2};
 
 std::string text(const Run& run) {
-  if (!can_schedule()) return "launch";
+  if (!can_schedule())
+    return run.multiprocessors ? format("launch, %d multiprocessors", run.multiprocessors) : "launch";
   return format("schedule %s%s, copies %s%s", name(run.schedule), run.schedule == Schedule::random ? " (seed 1)" : "",
                 name(run.copies),
                 run.multiprocessors ? format(", %d multiprocessors", run.multiprocessors).c_str()
@@ -105,7 +106,7 @@ class CaseRun {
       : options_(options),
         number_(number),
         shape_(tensors_of(test)),
-        plan_(stage().plan(test.shape)),
+        plan_(plan_for(test)),
         tiling_(shape_, plan_),
         coverage_(coverage(test, tiling_, options)),
         inputs_(inputs_of(test, heads_that_run(coverage_, tiling_))),
@@ -151,7 +152,8 @@ class CaseRun {
 
     const std::size_t runs = repeated.empty() || options_.once ? 1 : can_schedule() ? std::size(RUNS) : EQUAL_RUNS;
     // The notes' shapes are repeated under all, whatever was asked for.
-    const bool one = options_.turns && runs > EQUAL_RUNS && result_.test.group != Group::notes;
+    const bool by_turns = options_.turns || result_.test.group == Group::tiles;
+    const bool one = by_turns && runs > EQUAL_RUNS && result_.test.group != Group::notes;
     const std::size_t turn = 1 + number_ % (std::size(RUNS) - 1);
     std::vector<fp16> first;
     for (std::size_t i = 0; i < runs; ++i) {
@@ -169,7 +171,8 @@ class CaseRun {
         compare_with_first(run, output, first, tiles);
       }
     }
-    if (plan_.counts_multiprocessors && can_schedule() && checked.size() == result_.tiles_total && green()) {
+    if (plan_.counts_multiprocessors && result_.test.multiprocessors == 0 && checked.size() == result_.tiles_total &&
+        green()) {
       std::vector<fp16> output;
       if (launch(FEW_MULTIPROCESSORS, checked, output)) compare_with_oracle(output, checked);
       set_exec_options({});  // the next case's plan counts again
@@ -195,7 +198,7 @@ class CaseRun {
     options.gaps = run.gaps;
     options.fragments = run.fragments;
     options.spelled_out = run.spelled_out;
-    options.multiprocessors = run.multiprocessors;
+    options.multiprocessors = run.multiprocessors ? run.multiprocessors : result_.test.multiprocessors;
     options.block_seconds = BLOCK_SECONDS;
     if (tiles.size() < tiling_.tiles() + first_block_) options.blocks = tiles;
     for (std::uint32_t& tile : options.blocks) tile += first_block_;
@@ -226,7 +229,7 @@ class CaseRun {
     if (report.findings.size() > 2)
       problem(Tells::finding, format("and %zu more findings", report.findings.size() - 2), &run);
     if (returned != cudaSuccess || last != cudaSuccess || ran != cudaSuccess) return false;
-    if (can_schedule() && run.multiprocessors == 0 && report.blocks_run != tiles.size() * plan_.parts)
+    if (can_schedule() && options.multiprocessors == 0 && report.blocks_run != tiles.size() * plan_.parts)
       problem(Tells::failure,
               format("%llu blocks ran, not the %zu asked for", (unsigned long long)report.blocks_run,
                      tiles.size() * plan_.parts),

@@ -8,8 +8,12 @@
 
 namespace lab {
 
-// Every case, in the order of the report.
+// The cases that are the same for every stage, in the order of the report.
 std::vector<Case> all_cases(std::uint64_t seed);
+// Those that the linked stage needs besides, so that all tiles of its launcher run (tiles.hpp).
+std::vector<Case> tile_cases(const std::vector<Case>& others, std::uint64_t seed);
+// The stage's plan for the case.
+LaunchPlan plan_for(const Case& test);
 
 // A stage's grid as the harness understands it: block (x,y,z) owns rows [x*tile_m, (x+1)*tile_m) of head y,
 // batch z.

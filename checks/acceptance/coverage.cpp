@@ -3,6 +3,7 @@
 #include <random>
 
 #include "checks/acceptance/cases.hpp"
+#include "checks/acceptance/tiles.hpp"
 #include "common/backend.hpp"
 #include "common/stage.hpp"
 
@@ -30,6 +31,19 @@ std::vector<std::uint32_t> sample(std::uint32_t total, std::size_t count, std::u
 
 }  // namespace
 
+LaunchPlan plan_for(const Case& test) { return plan_with(stage(), test.shape, test.multiprocessors); }
+
+std::vector<Case> tile_cases(const std::vector<Case>& others, std::uint64_t seed) {
+  std::set<TileUse> used;
+  for (const Case& test : others)
+    if (const auto use = use_of(test.shape, plan_for(test)); use && test.group != Group::far) used.insert(*use);
+  std::vector<Case> cases;
+  for (const auto& [use, problem] : tile_problems(stage()))
+    if (!used.contains(use))
+      cases.push_back({Group::tiles, problem.shape, Family::unit, seed, {}, problem.multiprocessors});
+  return cases;
+}
+
 Coverage coverage(const Case& test, const Tiling& tiling, const AcceptanceOptions& options) {
   const auto some_of = [&](std::uint32_t total, double cost, std::size_t fewest) {
     return sample(total, std::max(fewest, std::size_t(cost / tiling.tile_cost())), test.seed);
@@ -39,16 +53,18 @@ Coverage coverage(const Case& test, const Tiling& tiling, const AcceptanceOption
     c.checked = {tiling.tiles() - tiling.tiles_per_head, tiling.tiles() - 1};
     return c;
   }
+  // A block may take several pieces of work one after the other, so no sample of blocks is a sample of tiles.
+  const bool counted = test.multiprocessors > 0;
   const bool fewer = options.turns && can_schedule();
   // Climbing rows are of three kinds, and each tile has all of them: the fewest tiles will do.
   const double cost = test.group == Group::notes        ? NOTES_COST
                       : test.family == Family::climbing ? 0
                       : fewer                           ? TURNS_COST
                                                         : CHECKED_COST;
-  c.checked = options.full ? sample(tiling.tiles(), tiling.tiles(), test.seed)
-                           : some_of(tiling.tiles(), cost, fewer ? FEWEST_IN_TURNS : FEWEST_CHECKED);
-  if (!can_schedule()) {
-    c.repeated = c.checked;  // a GPU runs every tile each time
+  c.checked = options.full || counted ? sample(tiling.tiles(), tiling.tiles(), test.seed)
+                                      : some_of(tiling.tiles(), cost, fewer ? FEWEST_IN_TURNS : FEWEST_CHECKED);
+  if (!can_schedule() || counted) {
+    c.repeated = c.checked;  // every tile runs each time
     return c;
   }
   // Even full=1 repeats a sample only, a larger one: all schedules on all tiles would take an hour.
@@ -67,11 +83,12 @@ std::vector<std::uint32_t> heads_that_run(const Coverage& coverage, const Tiling
   return heads;
 }
 
-// Four repeats, of which the random schedule takes about as long as three.
+// Four repeats, of which the random schedule takes about as long as three; of Group::tiles one.
 double case_cost(const Case& test, const AcceptanceOptions& options) {
-  const Tiling t(test.shape, stage().plan(test.shape));
+  const Tiling t(test.shape, plan_for(test));
   const Coverage c = coverage(test, t, options);
-  return (double(c.checked.size()) + 6.0 * double(c.repeated.size())) * t.tile_cost();
+  const double repeats = test.group == Group::tiles ? 1 : 6;
+  return (double(c.checked.size()) + repeats * double(c.repeated.size())) * t.tile_cost();
 }
 
 }  // namespace lab

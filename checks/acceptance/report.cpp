@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "checks/acceptance/cases.hpp"
 #include "checks/acceptance/tolerance.hpp"
 #include "checks/commands.hpp"
 #include "common/backend.hpp"
@@ -32,6 +33,11 @@ std::string covered(const CaseResult& r) {
 
 // Where the worst element stands in its bound: 25% means the bound is four times the error seen.
 std::string of_allowed(double ratio) { return ratio < 10 ? format("%.0f%%", 100 * ratio) : format("%.0fx", ratio); }
+
+std::string counted(const Case& test) {
+  if (!test.multiprocessors) return "";
+  return format("; %d multiprocessor%s", test.multiprocessors, test.multiprocessors == 1 ? "" : "s");
+}
 
 // Registers are nvcc's to say: from the committed table of `make resources`, "-" where it has no such kernel.
 std::string registers_of(const Shape& shape, const LaunchPlan& plan) {
@@ -64,8 +70,9 @@ void print_resources(const Shape& shape) {
 std::string text(const Shape& s) { return format("(%d,%d,%d,%d)%s", s.B, s.H, s.S, s.D, s.causal ? " causal" : ""); }
 
 std::string text(const Case& test) {
-  return format("%s %s%s, seed %llu", name(test.family), text(test.shape).c_str(),
-                test.scale ? format(" scale %g", *test.scale).c_str() : "", (unsigned long long)test.seed);
+  return format("%s %s%s%s, seed %llu", name(test.family), text(test.shape).c_str(),
+                test.scale ? format(" scale %g", *test.scale).c_str() : "", counted(test).c_str(),
+                (unsigned long long)test.seed);
 }
 
 std::string plan_json(const Shape& shape, const LaunchPlan& plan) {
@@ -161,6 +168,8 @@ void Report::add(const CaseResult& r) {
     return;
   }
   outcomes_.push_back({r.test, r.green()});
+  if (const auto use = use_of(r.test.shape, plan_for(r.test)); use && r.launches > 0 && r.test.group != Group::far)
+    ran_.insert(*use);
   ++(r.green() ? passed_ : failed_);
   ++seen_[std::size_t(group_)];
   green_[std::size_t(group_)] += r.green();
@@ -183,7 +192,8 @@ void Report::add(const CaseResult& r) {
                   r.compared == 0 ? "-"
                   : r.nans > 0    ? "NaN"
                                   : of_allowed(r.worst_ratio).c_str(),
-                  status, covered(r).c_str(), r.test.scale ? format("; scale %g", *r.test.scale).c_str() : "");
+                  status, (covered(r) + counted(r.test)).c_str(),
+                  r.test.scale ? format("; scale %g", *r.test.scale).c_str() : "");
   }
   if (!r.green()) print_failure(r);
   std::fflush(stdout);
@@ -215,6 +225,9 @@ void Report::open_group(Group group) {
     case Group::far:
       std::printf("\nAddresses past 2^32 elements: the last head alone has memory\n");
       break;
+    case Group::tiles:
+      std::printf("\nTiles of the launcher that no shape above uses like this: the same bound\n");
+      break;
   }
   if (group != Group::notes)
     std::printf("%-10s %-16s causal  max diff   of allowed  status  checked\n", "family", "shape");
@@ -237,8 +250,19 @@ void Report::print_failure(const CaseResult& r) {
   if (r.problems.size() > LINES_PER_FAILURE) std::printf("    and %zu more\n", r.problems.size() - LINES_PER_FAILURE);
 }
 
+// A tile that no case uses would be a kernel that nothing tests.
+void Report::print_tiles() {
+  const std::vector<std::string> missing = left_out(stage(), ran_);
+  std::set<int> tiles;
+  for (const TileUse& use : ran_) tiles.insert(use.tile);
+  std::printf("\nThe launcher's tiles: %zu of %d ran, %s\n", tiles.size(), stage().tiles,
+              missing.empty() ? "each on whole and on ragged lengths, causal and not where it is chosen" : "not all");
+  for (const std::string& line : missing) std::printf("  RED %s\n", line.c_str());
+  failed_ += missing.size();
+}
+
 void Report::finish() {
-  if (any_group_ && !options_.quick) close_group();
+  if (any_group_ && !options_.quick) close_group(), print_tiles();
   const auto kib = [](const Shape& shape) { return double(stage().plan(shape).smem()) / 1024; };
   if (const std::string pattern = red_pattern(outcomes_); !pattern.empty()) std::printf("\nRed: %s\n", pattern.c_str());
   std::string groups;
@@ -246,7 +270,8 @@ void Report::finish() {
                                     {Group::ragged, "ragged"},
                                     {Group::scales, "scales"},
                                     {Group::special, "NaN and infinities"},
-                                    {Group::far, "far"}})
+                                    {Group::far, "far"},
+                                    {Group::tiles, "tiles"}})
     if (seen_[std::size_t(group)])
       groups += format(", %s %zu/%zu", word, green_[std::size_t(group)], seen_[std::size_t(group)]);
   std::printf("\n%s %s: %zu/%zu shapes, max diff %.6f, smem %.1f KiB (d=64) %.1f KiB (d=128)%s, %.1f s\n", stage().name,

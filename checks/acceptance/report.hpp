@@ -2,12 +2,14 @@
 #pragma once
 #include <chrono>
 #include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "checks/acceptance/acceptance.hpp"
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/pattern.hpp"
+#include "checks/acceptance/tiles.hpp"
 #include "common/stage.hpp"
 
 namespace lab {
@@ -44,6 +46,7 @@ class Report {
   void open_group(Group group);
   void close_group();
   void print_failure(const CaseResult& result);
+  void print_tiles();
 
   AcceptanceOptions options_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
@@ -52,6 +55,7 @@ class Report {
   std::size_t passed_ = 0, failed_ = 0, skipped_ = 0, detailed_ = 0;
   std::size_t green_[GROUPS] = {}, seen_[GROUPS] = {};  // by group
   std::vector<CaseOutcome> outcomes_;
+  std::set<TileUse> ran_;
   double notes_max_diff_ = 0;
 };
 

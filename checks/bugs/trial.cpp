@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "checks/acceptance/device_tensors.hpp"
 #include "checks/acceptance/report.hpp"
@@ -16,11 +17,17 @@ std::string Trial::title() const {
 }
 
 Trial run_trial(const Shape& shape, Family family, const ExecOptions& options, std::uint64_t seed, double scale) {
+  return run_trial(shape, make_inputs(family, shape, seed), float(scale != 0 ? scale : default_scale(shape.D)), options,
+                   family, seed);
+}
+
+Trial run_trial(const Shape& shape, Inputs in, float scale, const ExecOptions& options, Family family,
+                std::uint64_t seed) {
   Trial t;
   t.shape = shape, t.family = family, t.seed = seed;
-  t.in = make_inputs(family, shape, seed);
+  t.in = std::move(in);
   t.plan = stage().plan(shape);
-  t.scale = float(scale != 0 ? scale : default_scale(shape.D));
+  t.scale = scale;
   set_exec_options(options);
   // A checked run sees every byte past a buffer's end, so it wants no canaries there.
   const bool canaries = !options.check;

@@ -29,5 +29,8 @@ struct Trial {
 // `scale` multiplies the scores, 0 stands for default_scale(D).
 Trial run_trial(const Shape& shape, Family family = Family::unit, const ExecOptions& options = {},
                 std::uint64_t seed = 1, double scale = 0);
+// The same on inputs of the caller's own. `family` and `seed` are for the title.
+Trial run_trial(const Shape& shape, Inputs in, float scale, const ExecOptions& options, Family family,
+                std::uint64_t seed = 1);
 
 }  // namespace lab

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 
+#include "common/backend.hpp"
+
 namespace lab {
 
 int multiprocessors() {
+  if (exec_options().multiprocessors > 0) return exec_options().multiprocessors;
   static const int count = [] {
     int device = 0, n = 0;
     if (cudaGetDevice(&device) != cudaSuccess) return 1;

@@ -19,6 +19,8 @@ int resources_command(const Args& args);
 int counters_command(const Args& args);
 int counters_table_command(const Args& args);
 int floors_table_command(const Args& args);
+// run_bits.cpp: outputs held to a GPU's, bit by bit
+int bits_command(const Args& args);
 // run_archs.cpp
 int archs_command(const Args& args);
 // compile_commands.cpp: for clangd

@@ -16,6 +16,7 @@ constexpr Command COMMANDS[] = {
     {"counters-table", counters_table_command,
      "counters-table [SHAPE]                 counted against what Nsight Compute counted"},
     {"floors-table", floors_table_command, "floors-table [SHAPE]                   the least times, and the measured"},
+    {"bits", bits_command, "bits RECORD QUICK FILE LAB...          digests of outputs, recorded or compared; bits-1"},
     {"archs", archs_command, "archs                                  every stage for every architecture it claims"},
     {"compile-commands", compile_commands_command,
      "compile-commands CXX FLAG...           build/compile_commands.json, for clangd"},
