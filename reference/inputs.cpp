@@ -95,7 +95,6 @@ void make_climbing(Inputs& in, const Shape& shape, double score_per_k) {
   }
 }
 
-constexpr double LARGEST_HALF = 65504;
 double saturated(double x) { return std::clamp(x, -LARGEST_HALF, LARGEST_HALF); }
 
 struct Range {

@@ -33,6 +33,7 @@ inline constexpr Family FAMILIES[] = {Family::notes,    Family::unit,       Fami
                                       Family::swamped,  Family::cancelling, Family::special, Family::impulse,
                                       Family::climbing, Family::matched,    Family::constant};
 
+inline constexpr double LARGEST_HALF = 65504;
 // The families whose q and k may be multiplied by an amplitude: attention has an answer for every finite q and k.
 constexpr bool takes_amplitude(Family family) {
   return family == Family::unit || family == Family::matched || family == Family::constant;

@@ -12,6 +12,7 @@
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/tolerance.hpp"
 #include "common/backend.hpp"
+#include "common/gpu_access.hpp"
 #include "common/stage.hpp"
 #include "common/stage_names.hpp"
 #include "common/target.hpp"
@@ -20,8 +21,6 @@
 namespace lab {
 namespace {
 
-// A launch of the acceptance takes seconds at most on a GPU; one that takes this long hangs.
-constexpr double LAUNCH_SECONDS = 60;
 // Of processor time on the CPU, where the slowest block of a case takes less than one.
 constexpr double BLOCK_SECONDS = 10;
 
@@ -202,6 +201,7 @@ class CaseRun {
     for (std::uint32_t& tile : options.blocks) tile += first_block_;
     options.blocks = plan_.blocks_of(options.blocks, args_.shape);
     set_exec_options(options);
+    const ExclusiveGpu exclusive;
     out_.poison();
     cudaGetLastError();
     take_exec_report();
@@ -210,7 +210,7 @@ class CaseRun {
     poison_shared_memory();
     const cudaError_t returned = stage().launch(args_);
     const cudaError_t last = cudaGetLastError();
-    const cudaError_t ran = synchronize_within(LAUNCH_SECONDS);
+    const cudaError_t ran = synchronize_within(hang_seconds(args_.shape));
     if (ran == cudaErrorNotReady) throw Hang(text(result_.test));
     const ExecReport report = take_exec_report();
     const std::string message = report.message.empty() ? "" : ": " + report.message;
@@ -413,6 +413,7 @@ void CaseRun::compare_with_first(const Run& run, const std::vector<fp16>& output
 // so what they show includes launch overhead.
 void CaseRun::measure(const std::vector<fp16>& first) {
   constexpr int TIMED = 10, LAUNCHES = 20;
+  const ExclusiveGpu exclusive;
   cudaEvent_t start, stop;
   check_cuda(cudaEventCreate(&start), "cudaEventCreate");
   check_cuda(cudaEventCreate(&stop), "cudaEventCreate");

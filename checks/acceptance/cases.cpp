@@ -23,8 +23,8 @@ constexpr Shape FAR{1, 65535, 513, 128, false};
 static_assert(FAR.elements() - std::size_t(FAR.S) * FAR.D > std::size_t(1) << 32);
 
 // Each amplitude with each kind of k, each kind at both D, causal and not, at a length that 64 divides and at others,
-// with a negative scale; scales that bring large products down to scores near 0 are the last. Lengths of up to 330 keys
-// take the kernels past several maxima, and past a block's last whole tile.
+// with a negative scale. Lengths of up to 330 keys take the kernels past several maxima and a last tile that is not
+// whole. At a scale of 5e26 scores reach 2e38 in exp2's units, near fp32's largest number; at 2e-10 they are near 0.
 struct Large {
   double amplitude;
   Family family;
@@ -51,9 +51,9 @@ constexpr Large LARGE[] = {
     {30000, Family::constant, {1, 1, 128, 128, false}, -0.0625f},
     {65504, Family::unit, {1, 1, 200, 128, false}},
     {65504, Family::unit, {1, 2, 100, 64, true}, -0.125f},
-    {65504, Family::matched, {2, 1, 129, 64, true}},
+    {65504, Family::matched, {2, 1, 129, 64, true}, 5e26f},
     {65504, Family::constant, {1, 1, 200, 128, true}},
-    {65504, Family::constant, {1, 2, 65, 64, false}},
+    {65504, Family::constant, {1, 2, 65, 64, false}, -5e26f},
     {65504, Family::unit, {1, 2, 200, 64, false}, 2e-10f},
 };
 

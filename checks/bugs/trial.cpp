@@ -7,6 +7,7 @@
 #include "checks/acceptance/device_tensors.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/bugs/hang.hpp"
+#include "common/gpu_access.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -15,7 +16,8 @@ std::string Trial::title() const {
   return std::string(name(family)) + " inputs, " + text(shape) + ", seed " + std::to_string(seed);
 }
 
-Trial run_trial(const Shape& shape, Family family, const ExecOptions& options, std::uint64_t seed, double scale) {
+Trial run_trial(const Shape& shape, Family family, const ExecOptions& options, std::uint64_t seed, double scale,
+                double seconds) {
   Trial t;
   t.shape = shape, t.family = family, t.seed = seed;
   t.in = make_inputs(family, shape, seed);
@@ -24,6 +26,7 @@ Trial run_trial(const Shape& shape, Family family, const ExecOptions& options, s
   set_exec_options(options);
   // A checked run sees every byte past a buffer's end, so it wants no canaries there.
   const bool canaries = !options.check;
+  const ExclusiveGpu exclusive;  // copies to and from the GPU included: they too are work of a process
   const DeviceTensor q(t.in.q, canaries), k(t.in.k, canaries), v(t.in.v, canaries);
   DeviceTensor out(shape.elements(), canaries);
   out.poison();
@@ -31,9 +34,10 @@ Trial run_trial(const Shape& shape, Family family, const ExecOptions& options, s
   take_exec_report();
   t.launched = stage().launch({q.data(), k.data(), v.data(), out.data(), shape, t.scale, nullptr});
   cudaGetLastError();
-  t.finished = synchronize_within(HANG_SECONDS);
+  const double limit = seconds > 0 ? seconds : hang_seconds(shape);
+  t.finished = synchronize_within(limit);
   if (t.finished == cudaErrorNotReady) {
-    std::printf("%s: the kernel still runs after %.0f s\n", t.title().c_str(), HANG_SECONDS);
+    std::printf("%s: the kernel still runs after %.1f s\n", t.title().c_str(), limit);
     std::fflush(stdout);
     std::_Exit(HUNG);
   }
