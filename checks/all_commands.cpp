@@ -8,7 +8,7 @@ static constexpr Command COMMANDS[] = {
      "test [full=1] [quick=1] [cheapest=N] [once=1] [turns=1] [seed=N]  acceptance of the linked stage"},
     {"run", run_command, "run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=0|1] [scale=x]"},
     {"fingerprint", fingerprint_command, "fingerprint BUG                        looks for a bug in this build"},
-    {"once", once_command, "once B H S D [causal]                one launch, for compute-sanitizer to watch"},
+    {"once", once_command, "once B H S D [causal [seconds]]      one launch, for compute-sanitizer to watch"},
     {"racecheck", racecheck_command, "racecheck [short=1]                    races, uninitialised reads, overruns"},
     {"fuzz", fuzz_command,
      "fuzz [seconds=N] [seed=K] [check=1]    random problems; a failure is shrunk and says how to repeat it"},

@@ -75,7 +75,7 @@ class KeyValues {
     throw BadInput("argument " + key + "= is missing");
   }
 
-  // A finite number in plain decimal notation.
+  // A finite number in decimal notation.
   std::optional<float> number(const std::string& key) const {
     const auto text = get(key);
     if (!text) return std::nullopt;
@@ -83,7 +83,7 @@ class KeyValues {
     const char* last = text->data() + text->size();
     const auto [end, error] = std::from_chars(text->data(), last, value);
     if (error != std::errc() || end != last || !std::isfinite(value))
-      throw BadInput(key + "=" + *text + ": must be a plain decimal number, such as 0.125");
+      throw BadInput(key + "=" + *text + ": must be a finite decimal number, such as 0.125");
     return value;
   }
 

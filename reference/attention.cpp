@@ -37,13 +37,13 @@ Head load_head(const Shape& shape, Tensor q, Tensor k, Tensor v, int head) {
   return h;
 }
 
+}  // namespace
+
 std::vector<RowBlock> all_rows(const Shape& shape) {
   std::vector<RowBlock> blocks;
   for (int head = 0; head < shape.B * shape.H; ++head) blocks.push_back({head, 0, shape.S});
   return blocks;
 }
-
-}  // namespace
 
 // In longer vectors where the machine has them; "avx2" is without fma, so the bits are the same.
 #if defined(__x86_64__)

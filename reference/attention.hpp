@@ -17,6 +17,8 @@ struct RowBlock {
   int head = 0, first = 0, rows = 0;
 };
 
+std::vector<RowBlock> all_rows(const Shape& shape);
+
 // 1 / sqrt(D), what the kernels use unless told otherwise.
 inline double default_scale(int D) { return 1.0 / std::sqrt(double(D)); }
 

@@ -95,6 +95,8 @@ void make_climbing(Inputs& in, const Shape& shape, double score_per_k) {
   }
 }
 
+double saturated(double x) { return std::clamp(x, -LARGEST_HALF, LARGEST_HALF); }
+
 struct Range {
   std::size_t begin, end;
 };
@@ -180,8 +182,8 @@ void blank_all_but(const std::vector<Range>& ranges, std::vector<fp16>& tensor) 
 }  // namespace
 
 const char* name(Family family) {
-  constexpr const char* NAMES[] = {"notes",      "unit",    "peaked",  "offset",  "swamped",
-                                   "cancelling", "special", "impulse", "climbing"};
+  constexpr const char* NAMES[] = {"notes",   "unit",    "peaked",   "offset",  "swamped", "cancelling",
+                                   "special", "impulse", "climbing", "matched", "constant"};
   return NAMES[int(family)];
 }
 
@@ -206,8 +208,13 @@ Special special_of(int head, const Shape& shape) {
   return {tensor, value, (shape.S / 2 + 5 * head) % shape.S, (7 * head + 3) % shape.D};
 }
 
-Inputs make_inputs(Family family, const Shape& shape, std::uint64_t seed, std::span<const std::uint32_t> heads) {
-  const double qk = family == Family::notes || family == Family::special ? 0.1 : family == Family::peaked ? PEAK : 1.0;
+Inputs make_inputs(Family family, const Shape& shape, std::uint64_t seed, std::span<const std::uint32_t> heads,
+                   double amplitude) {
+  if (amplitude != 1 && !takes_amplitude(family))
+    throw BadInput(std::string(name(family)) + " inputs take no amplitude; unit, matched and constant do");
+  const double qk = family == Family::notes || family == Family::special ? 0.1
+                    : family == Family::peaked                           ? PEAK
+                                                                         : amplitude;
   const double offset = family == Family::offset ? OFFSET : 0.0;
   Inputs in;
   const std::size_t size = shape.elements();
@@ -218,8 +225,15 @@ Inputs make_inputs(Family family, const Shape& shape, std::uint64_t seed, std::s
   const std::lock_guard guard(one_at_a_time);
   if (!of_last_seed || of_last_seed->seed() != seed) of_last_seed = std::make_unique<Normals>(seed);
   Normals& normals = *of_last_seed;
-  fill(in.q, ranges, normals, 0, [&](double x) { return qk * x; });
-  fill(in.k, ranges, normals, 1, [&](double x) { return qk * x + offset; });
+  if (family == Family::constant) {
+    in.q.assign(size, to_fp16(float(qk))), in.k = in.q;
+  } else {
+    fill(in.q, ranges, normals, 0, [&](double x) { return saturated(qk * x); });
+    if (family == Family::matched)
+      in.k = in.q;
+    else
+      fill(in.k, ranges, normals, 1, [&](double x) { return saturated(qk * x + offset); });
+  }
   if (family == Family::swamped || family == Family::cancelling) only_first_column(in, shape, SWAMPED_Q);
   if (family == Family::impulse) {
     in.v.assign(size, fp16{0});

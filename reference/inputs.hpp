@@ -26,10 +26,18 @@ enum class Family {
   climbing,    // row maxima that grow by 0.9 * 2^-11 every 64, 128 or 256 keys, and V that is 0 but for key 0: who
                // rounds O to fp16 where it is rescaled never makes it smaller; in odd heads V is large, and O no half.
                // Row 15 of 16 grows so much that everybody rescales, the maximum of row 14 comes first
+  matched,     // q N(0,1) and k = q: each query's own key has the largest score, by far
+  constant,    // all of q and k are 1: all scores are the same number, all weights equal
 };
-inline constexpr Family FAMILIES[] = {Family::notes,   Family::unit,    Family::peaked,
-                                      Family::offset,  Family::swamped, Family::cancelling,
-                                      Family::special, Family::impulse, Family::climbing};
+inline constexpr Family FAMILIES[] = {Family::notes,    Family::unit,       Family::peaked,  Family::offset,
+                                      Family::swamped,  Family::cancelling, Family::special, Family::impulse,
+                                      Family::climbing, Family::matched,    Family::constant};
+
+inline constexpr double LARGEST_HALF = 65504;
+// The families whose q and k may be multiplied by an amplitude: attention has an answer for every finite q and k.
+constexpr bool takes_amplitude(Family family) {
+  return family == Family::unit || family == Family::matched || family == Family::constant;
+}
 
 // Where a head of the `special` family has its one NaN or infinity. `row` is a query for q, a key for k and v.
 struct Special {
@@ -52,6 +60,8 @@ struct Inputs {
 // std:: distribution. (Another libm's last bit of log, sin or cos shows in fp16 for about one element in
 // 2^40.) Element i of a tensor depends on the flat index only. Where only some of the B*H heads are looked at, `heads`
 // lists them, ascending: the others are NaN, which takes no time and shows in every answer that takes from them.
-Inputs make_inputs(Family family, const Shape& shape, std::uint64_t seed, std::span<const std::uint32_t> heads = {});
+// `amplitude` multiplies q and k, which saturate at the largest half; other than 1 only where takes_amplitude().
+Inputs make_inputs(Family family, const Shape& shape, std::uint64_t seed, std::span<const std::uint32_t> heads = {},
+                   double amplitude = 1);
 
 }  // namespace lab

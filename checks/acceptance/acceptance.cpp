@@ -107,6 +107,7 @@ TEST_CASE("whole: the shapes of the notes") { run_group(Group::notes); }
 TEST_CASE("whole: inputs that tell a wrong kernel") { run_group(Group::families); }
 TEST_CASE("whole: ragged lengths") { run_group(Group::ragged); }
 TEST_CASE("whole: other scales") { run_group(Group::scales); }
+TEST_CASE("whole: large q and k") { run_group(Group::amplitudes); }
 TEST_CASE("whole: NaN and infinities") { run_group(Group::special); }
 TEST_CASE("whole: addresses past 2^32 elements") { run_group(Group::far); }
 TEST_CASE("whole: the launcher's tiles") { run_group(Group::tiles); }

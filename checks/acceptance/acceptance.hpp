@@ -23,15 +23,16 @@ struct AcceptanceOptions {
 };
 
 enum class Group {
-  notes,     // the five shapes and inputs of the notes, at their 1e-3
-  families,  // the same shapes, inputs that can tell a wrong kernel, the bound of tolerance.hpp
-  ragged,    // lengths that no tile divides, odd B and H, the same bound
-  scales,    // other scales than 1/sqrt(D), zero and negative ones among them
-  special,   // one NaN or infinity per head, held to what attention makes of it
-  far,       // tensors of more than 2^32 elements: only the last head is touched
-  tiles,     // small problems for the tiles of the launcher that none of these use; the same bound
+  notes,       // the five shapes and inputs of the notes, at their 1e-3
+  families,    // the same shapes, inputs that can tell a wrong kernel, the bound of tolerance.hpp
+  ragged,      // lengths that no tile divides, odd B and H, the same bound
+  scales,      // other scales than 1/sqrt(D), zero and negative ones among them
+  amplitudes,  // q and k up to the largest half: a finite input has a finite output, within the same bound
+  special,     // one NaN or infinity per head, held to what attention makes of it
+  far,         // tensors of more than 2^32 elements: only the last head is touched
+  tiles,       // small problems for the tiles of the launcher that none of these use; the same bound
 };
-inline constexpr int GROUPS = 7;
+inline constexpr int GROUPS = 8;
 
 struct Case {
   Group group;
@@ -40,6 +41,7 @@ struct Case {
   std::uint64_t seed;
   std::optional<float> scale = {};  // none: 1 / sqrt(D)
   int multiprocessors = 0;          // that the launcher finds (ExecOptions)
+  double amplitude = 1;             // of q and k
 };
 float scale_of(const Case& test);
 

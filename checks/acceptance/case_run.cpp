@@ -7,10 +7,12 @@
 
 #include "checks/acceptance/cases.hpp"
 #include "checks/acceptance/device_tensors.hpp"
+#include "checks/acceptance/expected.hpp"
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/tolerance.hpp"
 #include "common/backend.hpp"
+#include "common/gpu_access.hpp"
 #include "common/stage.hpp"
 #include "common/stage_names.hpp"
 #include "common/target.hpp"
@@ -19,8 +21,6 @@
 namespace lab {
 namespace {
 
-// A launch of the acceptance takes seconds at most on a GPU; one that takes this long hangs.
-constexpr double LAUNCH_SECONDS = 60;
 // Of processor time on the CPU, where the slowest block of a case takes less than one.
 constexpr double BLOCK_SECONDS = 10;
 
@@ -93,8 +93,8 @@ const Inputs& inputs_of(const Case& test, const std::vector<std::uint32_t>& head
   key.shape = tensors_of(test);
   key.shape.causal = false;
   if (inputs.q.empty() || key.shape != cached.shape || key.family != cached.family || key.seed != cached.seed ||
-      heads != cached_heads) {
-    inputs = make_inputs(key.family, key.shape, key.seed, heads);
+      key.amplitude != cached.amplitude || heads != cached_heads) {
+    inputs = make_inputs(key.family, key.shape, key.seed, heads, key.amplitude);
     cached = key, cached_heads = heads;
   }
   return inputs;
@@ -204,6 +204,7 @@ class CaseRun {
     for (std::uint32_t& tile : options.blocks) tile += first_block_;
     options.blocks = plan_.blocks_of(options.blocks, args_.shape);
     set_exec_options(options);
+    const ExclusiveGpu exclusive;
     out_.poison();
     cudaGetLastError();
     take_exec_report();
@@ -212,7 +213,7 @@ class CaseRun {
     poison_shared_memory();
     const cudaError_t returned = stage().launch(args_);
     const cudaError_t last = cudaGetLastError();
-    const cudaError_t ran = synchronize_within(LAUNCH_SECONDS);
+    const cudaError_t ran = synchronize_within(hang_seconds(args_.shape));
     if (ran == cudaErrorNotReady) throw Hang(text(result_.test));
     const ExecReport report = take_exec_report();
     const std::string message = report.message.empty() ? "" : ": " + report.message;
@@ -274,7 +275,7 @@ class CaseRun {
   }
 
   bool may_be_nan(std::size_t head, int row, int col) const;
-  std::vector<double> oracle(const std::vector<fp16>& v, const std::vector<std::uint32_t>& tiles) const;
+  Expected expected_rows(const std::vector<std::uint32_t>& tiles) const;
   void compare_with_oracle(const std::vector<fp16>& output, const std::vector<std::uint32_t>& tiles);
   void compare_with_first(const Run& run, const std::vector<fp16>& output, const std::vector<fp16>& first,
                           const std::vector<std::uint32_t>& tiles);
@@ -300,19 +301,6 @@ class CaseRun {
   CaseResult result_{};
 };
 
-// Length of the longest row of a [rows, D] tensor: the norms that bound a row's scores (tolerance.hpp, point
-// 1).
-double longest_row(std::span<const fp16> rows, int D) {  // NaN and infinities left out: they have no bound
-  double longest = 0;
-  for (std::size_t begin = 0; begin < rows.size(); begin += std::size_t(D)) {
-    double squares = 0;
-    for (const fp16 x : rows.subspan(begin, std::size_t(D)))
-      if (std::isfinite(to_float(x))) squares += double(to_float(x)) * to_float(x);
-    longest = std::max(longest, squares);
-  }
-  return std::sqrt(longest);
-}
-
 // A NaN or infinity in V of a key that the row does not see: its weight of 0 times that is NaN where the tile's product
 // takes it along. The dense formula with a mask does so too; the oracle, which never touches such a key, does not. Both
 // are right.
@@ -325,36 +313,13 @@ bool CaseRun::may_be_nan(std::size_t head, int row, int col) const {
 // One element off by more than its bound makes the case red. NaN is within a bound only where the oracle has NaN.
 void CaseRun::compare_with_oracle(const std::vector<fp16>& output, const std::vector<std::uint32_t>& tiles) {
   const std::size_t D = std::size_t(shape_.D), S = std::size_t(shape_.S);
-  const std::vector<double> ref = oracle(inputs_.v, tiles);
-  const bool notes = result_.test.group == Group::notes;
-  std::vector<double> mean_abs_v;
-  std::vector<fp16> abs_v;
-  if (!notes) {
-    abs_v = inputs_.v;
-    for (fp16& x : abs_v) x.bits &= 0x7FFF;
-    mean_abs_v = abs_v == inputs_.v ? ref : oracle(abs_v, tiles);
-  }
-
+  const Expected right = expected_rows(tiles);
+  const std::vector<double>& ref = right.value;
   std::size_t poison = 0,
               at = 0;  // `at` walks the oracle's elements, which hold the checked rows only
-  std::size_t head_of_bounds = std::size_t(-1);
-  double longest_k = 0, max_abs_v = 0;  // of that head: what another holds moves no output of it
   for (const std::uint32_t tile : tiles) {
     const std::size_t first_row = tiling_.first_row(tile), head = first_row / S;
-    if (!notes && head != head_of_bounds) {
-      longest_k = longest_row(std::span(inputs_.k).subspan(head * S * D, S * D), shape_.D);
-      max_abs_v = 0;
-      for (const fp16 x : std::span(abs_v).subspan(head * S * D, S * D))
-        if (std::isfinite(to_float(x))) max_abs_v = std::max(max_abs_v, double(to_float(x)));
-      head_of_bounds = head;
-    }
     for (std::size_t row = first_row; row < first_row + tiling_.rows(tile); ++row) {
-      RowError bound;
-      if (!notes) {
-        const double score =
-            std::abs(args_.scale) * longest_row(std::span(inputs_.q).subspan(row * D, D), shape_.D) * longest_k;
-        bound = row_error(shape_.D, visible_keys(shape_, int(row % S)), score, plan_.half_p);
-      }
       for (std::size_t col = 0; col < D; ++col, ++at) {
         const fp16 bits = output[row * D + col];
         const float got = to_float(bits);
@@ -379,8 +344,7 @@ void CaseRun::compare_with_oracle(const std::vector<fp16>& output, const std::ve
           continue;
         }
         const double diff = std::abs(got - ref[at]);
-        const double allowed =
-            notes ? NOTES_TOLERANCE : allowed_error(bound, std::abs(ref[at]), mean_abs_v[at], max_abs_v);
+        const double allowed = right.allowed[at];
         ++result_.compared;
         poison += bits == FP16_NAN;
         result_.nans += std::isnan(got);
@@ -412,14 +376,17 @@ void CaseRun::compare_with_oracle(const std::vector<fp16>& output, const std::ve
                                  w.row, w.col, number(w.got).c_str(), w.expected, w.allowed));
 }
 
-// The oracle's rows for these tiles, one after the other.
-std::vector<double> CaseRun::oracle(const std::vector<fp16>& v, const std::vector<std::uint32_t>& tiles) const {
+// The rows of these tiles, one after the other.
+Expected CaseRun::expected_rows(const std::vector<std::uint32_t>& tiles) const {
   std::vector<RowBlock> blocks;
   for (const std::uint32_t tile : tiles) {
     const int first = int(tile % tiling_.tiles_per_head) * tiling_.tile_m;
     blocks.push_back({int(tile / tiling_.tiles_per_head), first, int(tiling_.rows(tile))});
   }
-  return attention(shape_, args_.scale, inputs_.q, inputs_.k, v, blocks);
+  if (result_.test.group != Group::notes) return expected(shape_, args_.scale, inputs_, blocks, plan_.half_p);
+  std::vector<double> value = attention(shape_, args_.scale, inputs_.q, inputs_.k, inputs_.v, blocks);
+  std::vector<double> allowed(value.size(), NOTES_TOLERANCE);
+  return {std::move(value), std::move(allowed)};
 }
 
 void CaseRun::compare_with_first(const Run& run, const std::vector<fp16>& output, const std::vector<fp16>& first,
@@ -449,6 +416,7 @@ void CaseRun::compare_with_first(const Run& run, const std::vector<fp16>& output
 // so what they show includes launch overhead.
 void CaseRun::measure(const std::vector<fp16>& first) {
   constexpr int TIMED = 10, LAUNCHES = 20;
+  const ExclusiveGpu exclusive;
   cudaEvent_t start, stop;
   check_cuda(cudaEventCreate(&start), "cudaEventCreate");
   check_cuda(cudaEventCreate(&stop), "cudaEventCreate");

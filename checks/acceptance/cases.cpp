@@ -1,6 +1,7 @@
 #include "checks/acceptance/cases.hpp"
 
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "reference/attention.hpp"
@@ -20,6 +21,41 @@ constexpr int RAGGED_LENGTHS[] = {1, 15, 16, 17, 63, 64, 65, 100, 127, 129, 500,
 // are addresses, of which a few pages are touched.
 constexpr Shape FAR{1, 65535, 513, 128, false};
 static_assert(FAR.elements() - std::size_t(FAR.S) * FAR.D > std::size_t(1) << 32);
+
+// Each amplitude with each kind of k, each kind at both D, causal and not, at a length that 64 divides and at others,
+// with a negative scale. Lengths of up to 330 keys take the kernels past several maxima and a last tile that is not
+// whole. At a scale of 5e26 scores reach 2e38 in exp2's units, near fp32's largest number; at 2e-10 they are near 0.
+struct Large {
+  double amplitude;
+  Family family;
+  Shape shape;
+  std::optional<float> scale = {};
+};
+constexpr Large LARGE[] = {
+    {1000, Family::unit, {1, 2, 320, 64, false}},
+    {1000, Family::matched, {1, 1, 129, 128, true}},
+    {1000, Family::constant, {2, 1, 100, 64, true}, -0.3f},
+    {6000, Family::unit, {1, 1, 200, 128, true}, -0.05f},
+    {6000, Family::matched, {1, 2, 320, 64, false}},
+    {6000, Family::matched, {1, 2, 65, 128, false}},
+    {6000, Family::constant, {1, 1, 330, 128, false}},
+    {12000, Family::unit, {1, 2, 320, 64, false}},
+    {12000, Family::unit, {2, 1, 192, 128, false}},
+    {12000, Family::matched, {1, 1, 300, 64, true}},
+    {12000, Family::constant, {1, 1, 64, 64, false}},
+    {20000, Family::constant, {1, 2, 320, 64, false}},
+    {20000, Family::constant, {1, 1, 150, 128, true}},
+    {30000, Family::unit, {1, 2, 129, 64, true}},
+    {30000, Family::matched, {1, 1, 256, 128, false}},
+    {30000, Family::constant, {1, 1, 330, 64, true}},
+    {30000, Family::constant, {1, 1, 128, 128, false}, -0.0625f},
+    {65504, Family::unit, {1, 1, 200, 128, false}},
+    {65504, Family::unit, {1, 2, 100, 64, true}, -0.125f},
+    {65504, Family::matched, {2, 1, 129, 64, true}, 5e26f},
+    {65504, Family::constant, {1, 1, 200, 128, true}},
+    {65504, Family::constant, {1, 2, 65, 64, false}, -5e26f},
+    {65504, Family::unit, {1, 2, 200, 64, false}, 2e-10f},
+};
 
 }  // namespace
 
@@ -70,6 +106,7 @@ std::vector<Case> all_cases(std::uint64_t seed) {
                                                 {{1, 2, 129, 64, true}, 0.0f},  {{1, 1, 1030, 128, false}, -0.05f},
                                                 {{1, 8, 65, 64, false}, 8.0f},  {{1, 8, 65, 128, false}, 8.0f}};
   for (const auto& [shape, scale] : SCALED) cases.push_back({Group::scales, shape, Family::unit, seed, scale});
+  for (const Large& c : LARGE) cases.push_back({Group::amplitudes, c.shape, c.family, seed, c.scale, c.amplitude});
   for (const int D : {64, 128})
     for (const bool causal : {false, true})
       cases.push_back({Group::special, {1, 9, 150, D, causal}, Family::special, seed});

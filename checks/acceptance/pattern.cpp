@@ -15,6 +15,9 @@ struct Property {
 constexpr Property PROPERTIES[] = {
     {"addresses past 2^32 elements", [](const Case& c) { return c.group == Group::far; }},
     {"NaN and infinities in the inputs", [](const Case& c) { return c.group == Group::special; }},
+    {"large q and k", [](const Case& c) { return c.group == Group::amplitudes; }},
+    {"constant q and k", [](const Case& c) { return c.family == Family::constant; }},
+    {"k = q", [](const Case& c) { return c.family == Family::matched; }},
     {"a scale other than 1/sqrt(D)", [](const Case& c) { return c.scale.has_value(); }},
     {"a negative scale", [](const Case& c) { return c.scale.value_or(1) < 0; }},
     {"swamped inputs", [](const Case& c) { return c.family == Family::swamped; }},

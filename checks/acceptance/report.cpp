@@ -31,6 +31,10 @@ std::string covered(const CaseResult& r) {
   return text;
 }
 
+std::string amplitude_text(const Case& test) {
+  return test.amplitude == 1 ? "" : format(" amplitude %g", test.amplitude);
+}
+
 // Where the worst element stands in its bound: 25% means the bound is four times the error seen.
 std::string of_allowed(double ratio) { return ratio < 10 ? format("%.0f%%", 100 * ratio) : format("%.0fx", ratio); }
 
@@ -70,7 +74,7 @@ void print_resources(const Shape& shape) {
 std::string text(const Shape& s) { return format("(%d,%d,%d,%d)%s", s.B, s.H, s.S, s.D, s.causal ? " causal" : ""); }
 
 std::string text(const Case& test) {
-  return format("%s %s%s%s, seed %llu", name(test.family), text(test.shape).c_str(),
+  return format("%s %s%s%s%s, seed %llu", name(test.family), text(test.shape).c_str(), amplitude_text(test).c_str(),
                 test.scale ? format(" scale %g", *test.scale).c_str() : "", counted(test).c_str(),
                 (unsigned long long)test.seed);
 }
@@ -187,13 +191,13 @@ void Report::add(const CaseResult& r) {
                   r.microseconds < 0 ? "-" : format("%.2f", r.microseconds).c_str(), "-", diff.c_str(), status,
                   covered(r).c_str());
     else
-      std::printf("%-10s %-16s %-6s  %-9s  %-10s  %-6s  %s%s\n", name(r.test.family), shape.c_str(), causal,
-                  diff.c_str(),
-                  r.compared == 0 ? "-"
-                  : r.nans > 0    ? "NaN"
-                                  : of_allowed(r.worst_ratio).c_str(),
-                  status, (covered(r) + counted(r.test)).c_str(),
-                  r.test.scale ? format("; scale %g", *r.test.scale).c_str() : "");
+      std::printf(
+          "%-10s %-16s %-6s  %-9s  %-10s  %-6s  %s%s\n", name(r.test.family), shape.c_str(), causal, diff.c_str(),
+          r.compared == 0 ? "-"
+          : r.nans > 0    ? "NaN"
+                          : of_allowed(r.worst_ratio).c_str(),
+          status, (covered(r) + counted(r.test) + (r.test.amplitude == 1 ? "" : ";" + amplitude_text(r.test))).c_str(),
+          r.test.scale ? format("; scale %g", *r.test.scale).c_str() : "");
   }
   if (!r.green()) print_failure(r);
   std::fflush(stdout);
@@ -215,6 +219,9 @@ void Report::open_group(Group group) {
       break;
     case Group::scales:
       std::printf("\nOther scales than 1/sqrt(D): the same bound\n");
+      break;
+    case Group::amplitudes:
+      std::printf("\nLarge q and k, up to the largest half: finite, and the same bound\n");
       break;
     case Group::special:
       std::printf(
@@ -269,6 +276,7 @@ void Report::finish() {
   for (const auto& [group, word] : {std::pair{Group::families, "families"},
                                     {Group::ragged, "ragged"},
                                     {Group::scales, "scales"},
+                                    {Group::amplitudes, "amplitudes"},
                                     {Group::special, "NaN and infinities"},
                                     {Group::far, "far"},
                                     {Group::tiles, "tiles"}})

@@ -18,6 +18,7 @@
 #include "checks/bugs/hang.hpp"
 #include "checks/commands.hpp"
 #include "checks/desk/patch.hpp"
+#include "common/gpu_access.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -155,6 +156,9 @@ std::string once_words(const Shape& shape) {
                 int(shape.causal));
 }
 
+// Under compute-sanitizer a launch takes a hundred times as long and more.
+constexpr int SANITIZED_SECONDS = 60;
+
 // The compute-sanitizer tool that looks for such findings, on one launch of this same binary (`lab once`).
 Part sanitizer_reports(const Shape& shape, Finding::Kind kind) {
   const bool init = kind == Finding::Kind::uninitialised,
@@ -165,7 +169,8 @@ Part sanitizer_reports(const Shape& shape, Finding::Kind kind) {
   Part part;
   part.expected = "compute-sanitizer --tool " + tool + " reports it";
   const std::string command = "compute-sanitizer --tool " + tool + (init ? " --initcheck-address-space shared" : "") +
-                              (race ? " --racecheck-report all" : "") + " " + once_words(shape) + " 2>&1";
+                              (race ? " --racecheck-report all" : "") + " " + once_words(shape) +
+                              format(" %d 2>&1", SANITIZED_SECONDS);
   std::FILE* pipe = popen(command.c_str(), "r");
   if (!pipe) return cannot_look(part, "compute-sanitizer cannot be run");
   std::string summary;
@@ -423,7 +428,7 @@ Part hangs(const Shape& shape, const ExpectedHang& wanted) {
   const Place place = wanted.line.empty() ? Place{} : line_with(wanted.line);
   Part part;
   if (!can_schedule()) {
-    part.expected = format("the kernel does not end: it still runs after %.0f s", HANG_SECONDS);
+    part.expected = format("the kernel does not end: it still runs after %.1f s", hang_seconds(shape));
     if (wanted.or_stops) part.expected += ", or is stopped with an error";
     std::FILE* pipe = popen((once_words(shape) + " 2>&1").c_str(), "r");
     if (!pipe) return cannot_look(part, "a launch in a process of its own did not come about");
@@ -616,12 +621,12 @@ int fingerprint_command(std::span<char*> args) {
 // lab once B H S D [causal]: one launch on unit inputs, for compute-sanitizer to watch. 0 even if the launch fails: the
 // tool has its own verdict.
 int once_command(std::span<char*> args) {
-  if (args.size() < 4 || args.size() > 5) throw BadInput("once takes B H S D [causal]");
+  if (args.size() < 4 || args.size() > 6) throw BadInput("once takes B H S D [causal [seconds]]");
   const auto number = [&](std::size_t i) { return i < args.size() ? std::atoi(args[i]) : 0; };
   const Shape shape{number(0), number(1), number(2), number(3), number(4) != 0};
   if (shape.B < 1 || shape.H < 1 || shape.S < 1 || (shape.D != 64 && shape.D != 128))
     throw BadInput("once needs B, H, S of at least 1 and D of 64 or 128");
-  const Trial t = run_trial(shape);
+  const Trial t = run_trial(shape, Family::unit, {}, 1, 0, number(5));
   std::printf("%s, %s: %s\n", stage().name, t.title().c_str(), t.ok() ? "ran" : state(t).c_str());
   return 0;
 }

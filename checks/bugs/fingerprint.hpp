@@ -69,7 +69,7 @@ Part fails(const Trial& trial, cudaError_t error, const std::vector<std::string>
 // least one.
 //
 // A kernel that hangs costs a GPU nothing, since the end of its process ends it. So on a GPU a process of its own
-// launches it, for HANG_SECONDS (checks/bugs/hang.hpp) at most; the hardware does not say who waits. Any other part
+// launches it, for hang_seconds (common/gpu_access.hpp) at most; the hardware does not say who waits. Any other part
 // that launches what hangs would end this process: beside this one use checker_reports, or let only can_schedule()
 // look at it.
 struct ExpectedHang {

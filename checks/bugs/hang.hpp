@@ -15,9 +15,8 @@ struct NamedHang {
 // The first sentence that says so, empty if there is none: the report is of no hang, or of another.
 std::string hang_sentence(const std::string& report, const NamedHang& wanted);
 
-// A launch that a GPU has not finished after HANG_SECONDS counts as hanging. Its process ends at once, with the exit
-// status HUNG: whatever waits for the GPU would wait for the kernel, and the end of the process ends that.
-inline constexpr double HANG_SECONDS = 20;
+// A process whose launch hangs on a GPU (hang_seconds) ends at once, with the exit status HUNG: whatever waits for the
+// GPU would wait for the kernel, and the end of the process ends that.
 inline constexpr int HUNG = 4;
 
 // What became of such a process, by what std::system() or pclose() returned.

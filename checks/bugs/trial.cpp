@@ -8,6 +8,7 @@
 #include "checks/acceptance/device_tensors.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/bugs/hang.hpp"
+#include "common/gpu_access.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -16,13 +17,14 @@ std::string Trial::title() const {
   return std::string(name(family)) + " inputs, " + text(shape) + ", seed " + std::to_string(seed);
 }
 
-Trial run_trial(const Shape& shape, Family family, const ExecOptions& options, std::uint64_t seed, double scale) {
+Trial run_trial(const Shape& shape, Family family, const ExecOptions& options, std::uint64_t seed, double scale,
+                double seconds) {
   return run_trial(shape, make_inputs(family, shape, seed), float(scale != 0 ? scale : default_scale(shape.D)), options,
-                   family, seed);
+                   family, seed, seconds);
 }
 
 Trial run_trial(const Shape& shape, Inputs in, float scale, const ExecOptions& options, Family family,
-                std::uint64_t seed) {
+                std::uint64_t seed, double seconds) {
   Trial t;
   t.shape = shape, t.family = family, t.seed = seed;
   t.in = std::move(in);
@@ -31,6 +33,7 @@ Trial run_trial(const Shape& shape, Inputs in, float scale, const ExecOptions& o
   set_exec_options(options);
   // A checked run sees every byte past a buffer's end, so it wants no canaries there.
   const bool canaries = !options.check;
+  const ExclusiveGpu exclusive;  // copies to and from the GPU included: they too are work of a process
   const DeviceTensor q(t.in.q, canaries), k(t.in.k, canaries), v(t.in.v, canaries);
   DeviceTensor out(shape.elements(), canaries);
   out.poison();
@@ -38,9 +41,10 @@ Trial run_trial(const Shape& shape, Inputs in, float scale, const ExecOptions& o
   take_exec_report();
   t.launched = stage().launch({q.data(), k.data(), v.data(), out.data(), shape, t.scale, nullptr});
   cudaGetLastError();
-  t.finished = synchronize_within(HANG_SECONDS);
+  const double limit = seconds > 0 ? seconds : hang_seconds(shape);
+  t.finished = synchronize_within(limit);
   if (t.finished == cudaErrorNotReady) {
-    std::printf("%s: the kernel still runs after %.0f s\n", t.title().c_str(), HANG_SECONDS);
+    std::printf("%s: the kernel still runs after %.1f s\n", t.title().c_str(), limit);
     std::fflush(stdout);
     std::_Exit(HUNG);
   }

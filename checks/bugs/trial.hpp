@@ -26,11 +26,12 @@ struct Trial {
   bool ok() const { return launched == cudaSuccess && finished == cudaSuccess; }
   std::string title() const;  // "unit inputs, (1,8,512,64), seed 1"
 };
-// `scale` multiplies the scores, 0 stands for default_scale(D).
+// `scale` multiplies the scores, 0 stands for default_scale(D). `seconds`: how long a GPU may take, 0 stands for
+// hang_seconds(shape).
 Trial run_trial(const Shape& shape, Family family = Family::unit, const ExecOptions& options = {},
-                std::uint64_t seed = 1, double scale = 0);
+                std::uint64_t seed = 1, double scale = 0, double seconds = 0);
 // The same on inputs of the caller's own. `family` and `seed` are for the title.
 Trial run_trial(const Shape& shape, Inputs in, float scale, const ExecOptions& options, Family family,
-                std::uint64_t seed = 1);
+                std::uint64_t seed = 1, double seconds = 0);
 
 }  // namespace lab

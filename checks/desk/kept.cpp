@@ -92,7 +92,7 @@ LabRun run_lab(const Argv& argv) {
 
 std::size_t at_once(const Argv& words) {
   const auto on_gpu = [](const std::string& word) { return word.find("build/gpu/") != word.npos; };
-  return std::ranges::any_of(words, on_gpu) ? 1 : cores();
+  return std::ranges::any_of(words, on_gpu) ? std::min<std::size_t>(4, cores()) : cores();
 }
 
 int kept_runs() {

@@ -19,9 +19,8 @@ struct LabRun {
 // signal the next call runs again. A binary outside build/cpu/STAGE/VARIANT always runs, and nothing of it is kept.
 LabRun run_lab(const Argv& argv);
 
-// How many of the labs that these words name may run at a time: as many as there are cores, but on a GPU one. While a
-// GPU turns to another process it forgets the NaN that a launch is to find in shared memory (seen on an H200: of 12
-// processes 8 found none).
+// How many of the labs that these words name may run at a time: as many as there are cores, but on a GPU four. There
+// they launch one after the other (ExclusiveGpu), and each has a context of half a gigabyte.
 std::size_t at_once(const Argv& words);
 
 // Whether the environment says LAB_KEPT=use. `make writeups` says so to the commands of the pages; with LAB_KEPT=no in

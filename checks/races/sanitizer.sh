@@ -21,10 +21,11 @@ for lab in "$@"; do
   if why=$(timeout 60 "$lab" once 1 1 1 64 2> /dev/null | grep '^skipped: '); then echo "$why" >&3; continue; fi
   variant=$(dirname "$lab"); stage=$(basename "$(dirname "$variant")"); variant=$(basename "$variant")
   mkdir -p "$logs/$stage-$variant"
+  # 100: seconds that the launch may take, for it is slow under the tools.
   for t in memcheck racecheck initcheck synccheck; do
     options=; [ $t = initcheck ] && options=$shared
     for shape in $SHAPES; do
-      echo "timeout 120 $tool --tool $t $options --print-limit 200 $lab once $(echo "$shape" | tr , ' ') > $logs/$stage-$variant/$t.$shape.log 2>&1"
+      echo "timeout 120 $tool --tool $t $options --print-limit 200 $lab once $(echo "$shape" | tr , ' ') 100 > $logs/$stage-$variant/$t.$shape.log 2>&1"
     done
   done
 done > $logs/runs

@@ -89,6 +89,9 @@ refuse "truncated" $run q=$work/short.npy $tensors out=$work/o.npy
 refuse "(1,2,6,64)" $run q=$work/other.npy $tensors out=$work/o.npy
 refuse "64 and 128" $run q=$work/wide.npy k=$work/wide.npy v=$work/wide.npy out=$work/o.npy
 refuse "scale" $run q=$work/good.npy $tensors out=$work/o.npy scale=fast
+for scale in nan inf -inf 1e39; do
+  refuse "scale=$scale: must be a finite decimal number" $run q=$work/good.npy $tensors out=$work/o.npy scale=$scale
+done
 refuse "scale= is empty" $run q=$work/good.npy $tensors out=$work/o.npy scale=
 refuse "must be 0 or 1" $run q=$work/good.npy $tensors out=$work/o.npy causal=yes
 refuse "cannot be written" $run q=$work/good.npy $tensors out=$work/no/such/o.npy

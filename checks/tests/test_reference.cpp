@@ -489,10 +489,10 @@ TEST_CASE("inputs: impulse is one-hot at n mod D") {
 
 TEST_CASE("inputs: names") {
   for (const Family family : FAMILIES) CHECK(family_named(name(family)) == family);
-  CHECK_THROWS_WITH_AS(
-      family_named("uniform"),
-      "unknown inputs 'uniform'; there are notes unit peaked offset swamped cancelling special impulse climbing",
-      BadInput);
+  CHECK_THROWS_WITH_AS(family_named("uniform"),
+                       "unknown inputs 'uniform'; there are notes unit peaked offset swamped cancelling special "
+                       "impulse climbing matched constant",
+                       BadInput);
   CHECK_THROWS_AS(family_named(""), BadInput);
 }
 

@@ -56,7 +56,8 @@ int profile_command(const Args& args) {
                                       lab,
                                       "once"};
   for (const int extent : {shape->B, shape->H, shape->S, shape->D}) command.push_back(std::to_string(extent));
-  if (shape->causal) command.push_back("1");
+  command.push_back(shape->causal ? "1" : "0");
+  command.push_back("100");  // seconds that the launch may take, for ncu repeats it
   const Ran ran = capture(command);
   write_text("build/profile-" + stage + ".csv", ran.out + ran.err);
   if (ran.status != 0) throw BadInput("ncu failed: " + reason(ran.out + ran.err));

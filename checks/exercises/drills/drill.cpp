@@ -8,6 +8,7 @@
 
 #include "checks/commands.hpp"
 #include "common/backend.hpp"
+#include "common/gpu_access.hpp"
 #include "common/launch.cuh"
 #include "common/stage.hpp"
 
@@ -47,7 +48,7 @@ bool good_under(const Drill& d, const ExecOptions& options) {
     launched = launch("drill", d.kernel, dim3(1), dim3(d.threads), d.shared_bytes, nullptr,
                       static_cast<const half*>(device_in), device_out);
   }
-  const cudaError_t ran = synchronize_within(20);
+  const cudaError_t ran = synchronize_within(HANG_SECONDS);
   cudaMemcpy(out.data(), device_out, out.size() * sizeof(float), cudaMemcpyDeviceToHost);
   cudaFree(device_in), cudaFree(device_out);
   const ExecReport report = take_exec_report();

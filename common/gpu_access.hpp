@@ -1,0 +1,36 @@
+// What processes that run kernels at the same time agree on: how long a launch may take, and which of them has the GPU.
+#pragma once
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "common/backend.hpp"
+#include "common/shape.hpp"
+
+namespace lab {
+
+// A launch that a GPU has not finished after so many seconds counts as hanging. The slowest stage multiplies and adds
+// 10^12 times a second on an H200; a hundredth of it leaves room for a small GPU.
+inline constexpr double HANG_SECONDS = 2, SLOWEST_RATE = 1e10;
+constexpr double hang_seconds(const Shape& shape) {
+  return HANG_SECONDS + 2.0 * double(shape.elements()) * shape.S / SLOWEST_RATE;
+}
+
+// While it lives, no other process of this tree has one: others wait. Between two processes a GPU forgets the NaN that
+// a launch is to find in shared memory, and a kernel's time would be that of several. The CPU is shared without it.
+class ExclusiveGpu {
+ public:
+  ExclusiveGpu() : file_(can_schedule() ? -1 : open("build/gpu.lock", O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
+    if (file_ >= 0) flock(file_, LOCK_EX);
+  }
+  ~ExclusiveGpu() {
+    if (file_ >= 0) close(file_);
+  }
+  ExclusiveGpu(const ExclusiveGpu&) = delete;
+  ExclusiveGpu& operator=(const ExclusiveGpu&) = delete;
+
+ private:
+  int file_;
+};
+
+}  // namespace lab
