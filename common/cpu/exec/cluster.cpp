@@ -40,6 +40,7 @@ Block* Cluster::next() {
       turn_ = __builtin_ctz(able);
       break;
     case Schedule::descending:
+    case Schedule::leaders:
       turn_ = 31 - __builtin_clz(able);
       break;
     case Schedule::round_robin: {

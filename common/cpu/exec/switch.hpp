@@ -105,6 +105,10 @@ LAB_ON_PATH Fiber* Block::pick() {
       warp = 31 - __builtin_clz(ready_warps_);
       lane = 31 - __builtin_clz(warps_[warp].ready);
       break;
+    case Schedule::leaders:
+      warp = 31 - __builtin_clz(ready_warps_);
+      lane = __builtin_ctz(warps_[warp].ready);
+      break;
     case Schedule::round_robin: {
       const std::uint32_t later = ready_warps_ & ~((2u << turn_) - 1u);
       warp = __builtin_ctz(later ? later : ready_warps_);
