@@ -16,8 +16,8 @@
 namespace lab {
 
 // Which thread runs next when the running one waits. One schedule never shows every bug.
-// `leaders`: the last warp first, but of each warp its first lane, which mostly speaks for the others: it runs ahead of
-// them, and they look at what it has given away after the loader has taken it.
+// `leaders`: lane 0 of each warp before lane 1 of any. Lane 0 mostly speaks for its warp: it runs ahead, and the others
+// look at what it has given away after another warp's has taken it.
 enum class Schedule { ascending, descending, round_robin, random, leaders };
 
 // When asynchronous work (cp.async, the copy engine, wgmma) happens: as late as its wait allows (shows a missing wait),

@@ -37,10 +37,10 @@ Block* Cluster::next() {
   if (!able) return nullptr;
   switch (options_.schedule) {
     case Schedule::ascending:
+    case Schedule::leaders:
       turn_ = __builtin_ctz(able);
       break;
     case Schedule::descending:
-    case Schedule::leaders:
       turn_ = 31 - __builtin_clz(able);
       break;
     case Schedule::round_robin: {

@@ -106,8 +106,10 @@ LAB_ON_PATH Fiber* Block::pick() {
       lane = 31 - __builtin_clz(warps_[warp].ready);
       break;
     case Schedule::leaders:
-      warp = 31 - __builtin_clz(ready_warps_);
-      lane = __builtin_ctz(warps_[warp].ready);
+      lane = LANES;
+      for (std::uint32_t ready = ready_warps_; ready; ready &= ready - 1)
+        if (const int first = __builtin_ctz(warps_[__builtin_ctz(ready)].ready); first < lane)
+          lane = first, warp = __builtin_ctz(ready);
       break;
     case Schedule::round_robin: {
       const std::uint32_t later = ready_warps_ & ~((2u << turn_) - 1u);
