@@ -457,11 +457,14 @@ void CaseRun::compare_with_first(const Run& run, const std::vector<fp16>& output
   const std::size_t row = where / D;
   const std::string bug = *planted_bug() ? std::string(" bug=") + planted_bug() : "";
   problem(Tells::race,
-          format("not repeatable (%s names the race): differs from the first launch in %zu of %zu elements, first at "
+          format("%s: differs from the first launch in %zu of %zu elements, first at "
                  "(b,h,row,col) = "
                  "(%zu,%zu,%zu,%zu): %s, was %s",
-                 (std::string("make stage=") + short_stage_name(stage().name) + bug + " racecheck").c_str(), differing,
-                 compared, row / shape_.S / shape_.H, row / shape_.S % shape_.H, row % shape_.S, where % D,
+                 (run.turned ? std::string("not the same with -q and -scale, or not repeatable")
+                             : std::string("not repeatable (make stage=") + short_stage_name(stage().name) + bug +
+                                   " racecheck names the race)")
+                     .c_str(),
+                 differing, compared, row / shape_.S / shape_.H, row / shape_.S % shape_.H, row % shape_.S, where % D,
                  number(to_float(output[where])).c_str(), number(to_float(first[where])).c_str()),
           &run);
 }
