@@ -245,10 +245,7 @@ class CaseRun {
     std::string damage;
     output = out_.download(damage);
     if (!damage.empty()) problem(Tells::stray_write, "wrote outside the output, " + damage, &run);
-    if (run.turned)
-      check_input("q", turned_q_->on_device, turned_q_->values, run);
-    else
-      check_input("q", q_, inputs_.q, run);
+    check_input("q", run.turned ? turned_q_->on_device : q_, run.turned ? turned_q_->values : inputs_.q, run);
     check_input("k", k_, inputs_.k, run);
     check_input("v", v_, inputs_.v, run);
     if (can_schedule()) check_poison(run, output, tiles);
