@@ -16,7 +16,9 @@
 namespace lab {
 
 // Which thread runs next when the running one waits. One schedule never shows every bug.
-enum class Schedule { ascending, descending, round_robin, random };
+// `leaders`: lane 0 of each warp before lane 1 of any. Lane 0 mostly speaks for its warp: it runs ahead, and the others
+// look at what it has given away after another warp's has taken it.
+enum class Schedule { ascending, descending, round_robin, random, leaders };
 
 // When asynchronous work (cp.async, the copy engine, wgmma) happens: as late as its wait allows (shows a missing wait),
 // when it is issued (shows a buffer reused too early), or at some moment between, by the seed. The hardware may do any.
@@ -119,20 +121,21 @@ const ExecOptions& exec_options();
 // Something a checker saw, deduplicated over threads and blocks. `text` is the whole report, ready to print.
 struct Finding {
   enum class Kind {
-    race_inter_warp,  // unordered accesses by two warps
-    race_intra_warp,  // unordered accesses by two lanes of a warp
-    uninitialised,    // read of shared memory that nothing wrote
-    out_of_bounds,    // outside the shared-memory request, an array of its plan, or a global buffer
-    before_wait,      // access to a cp.async destination before the wait that completes it
-    before_phase,     // access to a TMA load's destination by who has not seen its mbarrier's phase complete
-    proxy,            // asynchronous work on what threads wrote, and no fence.proxy.async between
-    in_flight,        // asynchronous work that nobody had waited for when the block ended
-    barrier,          // exited or diverged threads at a barrier
-    mbarrier,         // misuse of an mbarrier
-    cluster,          // misuse of a cluster's barrier, or of a rank
-    before_start,     // access to another block's shared memory by who does not know that it runs
-    early_exit,       // a block ended, and another of its cluster may still touch its shared memory
-    collective,       // misuse of a warp collective
+    race_inter_warp,    // unordered accesses by two warps
+    race_intra_warp,    // unordered accesses by two lanes of a warp
+    uninitialised,      // read of shared memory that nothing wrote
+    out_of_bounds,      // outside the shared-memory request, an array of its plan, or a global buffer
+    before_wait,        // access to a cp.async destination before the wait that completes it
+    before_phase,       // access to a TMA load's destination by who has not seen its mbarrier's phase complete
+    proxy,              // asynchronous work on what threads wrote, and no fence.proxy.async between
+    in_flight,          // asynchronous work that nobody had waited for when the block ended
+    barrier,            // exited or diverged threads at a barrier
+    mbarrier,           // misuse of an mbarrier
+    cluster,            // misuse of a cluster's barrier, or of a rank
+    before_start,       // access to another block's shared memory by who does not know that it runs
+    before_dependency,  // global memory touched before griddepcontrol.wait, in a launch that may overlap the one before
+    early_exit,         // a block ended, and another of its cluster may still touch its shared memory
+    collective,         // misuse of a warp collective
     // wgmma: D read before the wait that covers it; D or A written before that; D or A touched, and no wgmma_fence
     // before the product.
     read_before_wait,

@@ -49,7 +49,7 @@ cudaError_t launch(const char* kernel_name, void (*kernel)(Params...), dim3 grid
 struct LaunchExtras {
   dim3 cluster = {1, 1, 1};  // blocks that run together; sm_90, 8 at most, 16 after opt_in_large_clusters
   // Programmatic dependent launch: may start before the kernel before it in the stream has ended
-  // (common/ptx/grid_dependency.cuh). On the CPU launches never overlap.
+  // (common/ptx/grid_dependency.cuh). On the CPU launches never overlap; the checker reports what comes too early.
   bool overlaps_previous = false;
 };
 
@@ -88,8 +88,9 @@ cudaError_t launch_with(const LaunchExtras& extras, const char* kernel_name, voi
   return error;
 #else
   cpu::count_launch(stream);
-  return cpu::launch({kernel_name, reinterpret_cast<const void*>(kernel), grid, block, smem, extras.cluster},
-                     [=] { kernel(static_cast<Params>(args)...); });
+  return cpu::launch(
+      {kernel_name, reinterpret_cast<const void*>(kernel), grid, block, smem, extras.cluster, extras.overlaps_previous},
+      [=] { kernel(static_cast<Params>(args)...); });
 #endif
 }
 

@@ -48,6 +48,7 @@ struct LaunchPlan {
   int slots = 1;                        // K/V tiles in shared memory
   int tile = 0;                         // which of the launcher's tiles, of StageInfo::tiles
   bool counts_multiprocessors = false;  // the launcher's choice depends on their number: the harness tries another
+  bool empty_tile_is_nan = false;       // a row whose first tile has no score above -inf becomes NaN: allowed for, too
   bool half_p = false;                  // rounds the softmax weights to fp16 before P·V: the harness allows for it
   std::string kernel;  // as reports call it: "attention<64,3,128,4>"; "" where D and slots or rows tell it
   dim3 grid;           // x: query tiles, y: heads, z: batch

@@ -198,14 +198,28 @@ Family family_named(std::string_view wanted) {
 
 Special special_of(int head, const Shape& shape) {
   constexpr float NaN = std::numeric_limits<float>::quiet_NaN(), INF = std::numeric_limits<float>::infinity();
-  constexpr std::pair<char, float> KINDS[] = {{'k', NaN}, {'v', NaN},  {'q', NaN}, {'k', INF}, {'v', -INF},
-                                              {'q', INF}, {'q', -INF}, {'v', INF}, {'v', INF}};
-  const std::size_t kind = std::size_t(head) % std::size(KINDS);
-  const auto& [tensor, value] = KINDS[kind];
-  // The last kind's stands in the first four numbers of row 0, which all queries see: who copies those where zeros
-  // belong makes a NaN of it.
-  if (kind + 1 == std::size(KINDS)) return {tensor, value, 0, 3};
-  return {tensor, value, (shape.S / 2 + 5 * head) % shape.S, (7 * head + 3) % shape.D};
+  const int middle = (shape.S / 2 + 5 * head) % shape.S, last = shape.S - 1, col = (7 * head + 3) % shape.D;
+  // Scores of -inf for every row and the first keys: for tiles of 64, 80 or 128 keys the whole first tile, and of the
+  // next one nothing or all but a few. A row that sees none but those has no answer.
+  const auto no_score = [&](int keys) { return Special{'k', INF, 0, col, std::min(keys, shape.S), -1.0f}; };
+  const Special kinds[SPECIALS] = {
+      {'k', NaN, middle, col},
+      {'v', NaN, middle, col},
+      {'q', NaN, middle, col},
+      {'k', INF, middle, col},
+      {'v', -INF, middle, col},
+      {'q', INF, middle, col},
+      {'q', -INF, middle, col},
+      {'v', INF, middle, col},
+      // In row 0, which all queries see, and in the last: copied to where zeros belong, they make NaN.
+      {'v', INF, 0, 3},
+      {'v', INF, last, col},
+      {'k', NaN, last, col},
+      no_score(64),
+      no_score(136),
+      // No row has a score above -65504, whether the scale is in it or not.
+      {'k', 16384, 0, col, shape.S, -64.0f}};
+  return kinds[head % SPECIALS];
 }
 
 Inputs make_inputs(Family family, const Shape& shape, std::uint64_t seed, std::span<const std::uint32_t> heads,
@@ -262,8 +276,12 @@ Inputs make_inputs(Family family, const Shape& shape, std::uint64_t seed, std::s
   if (family == Family::special)
     for (int head = 0; head < shape.B * shape.H; ++head) {
       const Special s = special_of(head, shape);
-      std::vector<fp16>& tensor = s.tensor == 'q' ? in.q : s.tensor == 'k' ? in.k : in.v;
-      tensor[(std::size_t(head) * shape.S + s.row) * shape.D + s.col] = to_fp16(s.value);
+      const auto column = [&](std::vector<fp16>& tensor, int row) -> fp16& {
+        return tensor[(std::size_t(head) * shape.S + row) * shape.D + s.col];
+      };
+      for (int row = 0; s.all_of_q != 0 && row < shape.S; ++row) column(in.q, row) = to_fp16(s.all_of_q);
+      for (int row = s.row; row < s.row + s.rows; ++row)
+        column(s.tensor == 'q' ? in.q : s.tensor == 'k' ? in.k : in.v, row) = to_fp16(s.value);
     }
   for (std::vector<fp16>* tensor : {&in.q, &in.k, &in.v}) blank_all_but(ranges, *tensor);
   return in;

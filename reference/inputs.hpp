@@ -21,7 +21,7 @@ enum class Family {
             // it
   cancelling,  // weights that an fp16 rounding moves by nearly half a step, up and down; V of both signs: the rounding
                // remains
-  special,     // 0.1 N(0,1) q and k, N(0,1) v; one NaN or infinity per head: head h has what special_of(h) says
+  special,     // 0.1 N(0,1) q and k, N(0,1) v; head h has the NaN, infinity or large number that special_of(h) says
   impulse,     // N(0,1) q and k; V[n][c] = 1 if c == n mod D else 0: the output reads off the attention weights
   climbing,    // row maxima that grow by 0.9 * 2^-11 every 64, 128 or 256 keys, and V that is 0 but for key 0: who
                // rounds O to fp16 where it is rescaled never makes it smaller; in odd heads V is large, and O no half.
@@ -39,12 +39,15 @@ constexpr bool takes_amplitude(Family family) {
   return family == Family::unit || family == Family::matched || family == Family::constant;
 }
 
-// Where a head of the `special` family has its one NaN or infinity. `row` is a query for q, a key for k and v.
+// What a head of the `special` family has in column `col` of one tensor. `row` is a query for q, a key for k and v.
 struct Special {
   char tensor;  // 'q', 'k' or 'v'
   float value;
   int row, col;
+  int rows = 1;        // from `row` on that have it
+  float all_of_q = 0;  // what that column of every query holds, if not 0
 };
+constexpr int SPECIALS = 14;  // kinds: heads from there on begin again
 Special special_of(int head, const Shape& shape);
 
 // The family's name, as the command line spells it.

@@ -156,7 +156,9 @@ Report::Report(const AcceptanceOptions& options) : options_(options) {
         "five under four schedules, of the others each under one of them by turns; make stage=S test takes all.\n");
   else
     std::printf("Each case is launched once against the oracle, then repeated, bit-equal%s.\n",
-                can_schedule() ? ": the same again and under three more schedules, on some of these tiles" : "");
+                can_schedule()
+                    ? ": with the signs of q and scale turned, and under three more schedules, on some of these tiles"
+                    : "");
 }
 
 void Report::add(const CaseResult& r) {

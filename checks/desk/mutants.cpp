@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "checks/desk/commands.hpp"
+#include "checks/desk/ladder.hpp"
 #include "checks/desk/pieces.hpp"
 #include "checks/desk/process.hpp"
 #include "common/stage_names.hpp"
@@ -77,12 +78,22 @@ std::vector<Mutation> parse_mutations(const std::string& text, const std::string
       all.back().equivalent[trimmed(words.substr(11, colon - 11))] = words.substr(colon + 2);
     } else {
       const std::vector<std::string> parts = between_slashes(words);
-      if (parts.size() != 4 || !parts[0].empty() || !parts[3].empty()) throw wrong("not /REGEX/REPLACEMENT/");
-      try {
-        all.back().rules.push_back({std::regex(parts[1]), parts[2]});
-      } catch (const std::regex_error&) {
-        throw wrong("'" + parts[1] + "' is no regular expression");
+      if (parts.size() < 4 || parts.size() % 2 || !parts.front().empty() || !parts.back().empty())
+        throw wrong("not /REGEX/REPLACEMENT/");
+      const auto regex = [&](const std::string& part) {
+        try {
+          return std::regex(part);
+        } catch (const std::regex_error&) {
+          throw wrong("'" + part + "' is no regular expression");
+        }
+      };
+      Mutation::Rule rule{words, regex(parts[1]), parts[2], {}, {}};
+      for (std::size_t i = 3; i + 1 < parts.size(); i += 2) {
+        const std::string where = trimmed(parts[i]);
+        if (where != "after" && where != "before") throw wrong("'" + where + "' is neither after nor before");
+        (where == "after" ? rule.after : rule.before) = regex(parts[i + 1]);
       }
+      all.back().rules.push_back(rule);
     }
   }
   for (const Mutation& mutation : all)
@@ -104,22 +115,68 @@ std::vector<Source> sources_of(const std::string& stage, const std::string& root
   return sources;
 }
 
-std::vector<Source> mutated(const Mutation& mutation, const std::vector<Source>& sources) {
-  for (const Mutation::Rule& rule : mutation.rules) {
-    std::vector<Source> changed;
-    int place = 0;
-    for (const Source& source : sources) {
-      std::string result;
-      for (std::string line : lines_of(source.text)) {
-        if (std::regex_search(line, rule.pattern) && (++place == mutation.only || mutation.only == 0))
-          line = std::regex_replace(line, rule.pattern, rule.replacement, std::regex_constants::format_first_only);
-        result += line + "\n";
-      }
-      if (result != source.text) changed.push_back({source.path, result});
-    }
-    if (!changed.empty()) return changed;
+namespace {
+
+// How much of a line is code: all but its comment, and the blanks before that.
+std::size_t code_end(const std::string& line) {
+  const std::size_t last = line.find_last_not_of(' ', line.find("//") - 1);
+  return line.starts_with("//") || last == line.npos ? 0 : last + 1;
+}
+
+// What is left of a file for rules: code alone. A line's neighbours are lines of code that are no directives.
+class CodeLines {
+ public:
+  explicit CodeLines(const std::string& text) : lines_(lines_of(text)) {
+    for (const std::string& line : lines_) code_.push_back(line.substr(0, code_end(line)));
   }
+  std::size_t size() const { return lines_.size(); }
+  const std::string& code(std::size_t i) const { return code_[i]; }
+  std::string with(std::size_t i, const std::string& code) const { return code + lines_[i].substr(code_[i].size()); }
+  bool neighbour_has(std::size_t i, int step, const std::optional<std::regex>& wanted) const {
+    if (!wanted) return true;
+    do i += std::size_t(step);
+    while (i < code_.size() && (trimmed(code_[i]).empty() || code_[i][0] == '#'));
+    return i < code_.size() && std::regex_search(code_[i], *wanted);
+  }
+
+ private:
+  std::vector<std::string> lines_, code_;
+};
+
+std::vector<Source> changed_by(const Mutation::Rule& rule, int only, const std::vector<Source>& sources) {
+  std::vector<Source> changed;
+  int place = 0;
+  for (const Source& source : sources) {
+    const CodeLines lines(source.text);
+    std::string result;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      std::string code = lines.code(i);
+      if (!code.empty() && std::regex_search(code, rule.pattern) && lines.neighbour_has(i, -1, rule.after) &&
+          lines.neighbour_has(i, 1, rule.before) && (++place == only || only == 0))
+        code = std::regex_replace(code, rule.pattern, rule.replacement, std::regex_constants::format_first_only);
+      result += lines.with(i, code) + "\n";
+    }
+    if (result != source.text) changed.push_back({source.path, result});
+  }
+  return changed;
+}
+
+}  // namespace
+
+std::vector<Source> mutated(const Mutation& mutation, const std::vector<Source>& sources) {
+  for (const Mutation::Rule& rule : mutation.rules)
+    if (const std::vector<Source> changed = changed_by(rule, mutation.only, sources); !changed.empty()) return changed;
   return {};
+}
+
+std::vector<std::string> dead_rules(const std::vector<Mutation>& all, const std::vector<std::vector<Source>>& stages) {
+  std::vector<std::string> dead;
+  for (const Mutation& mutation : all)
+    for (const Mutation::Rule& rule : mutation.rules)
+      if (std::ranges::none_of(stages,
+                               [&](const auto& sources) { return !changed_by(rule, mutation.only, sources).empty(); }))
+        dead.push_back(mutation.name + ": " + rule.text);
+  return dead;
 }
 
 std::string mutants_table(const std::vector<std::pair<std::string, MutantCounts>>& stages) {
@@ -221,6 +278,15 @@ Verdict judge_mutant(const std::string& make, const std::string& stage, const st
   return {"green", ""};
 }
 
+// A rule that finds its text in no stage has lost it to an edit, and asks nothing from then on.
+void refuse_dead_rules(const std::vector<Mutation>& mutations) {
+  std::vector<std::vector<Source>> stages;
+  for (const Stage& stage : read_ladder().stages) stages.push_back(sources_of(stage.dir));
+  if (const std::vector<std::string> dead = dead_rules(mutations, stages); !dead.empty())
+    throw BadInput(RULES + ": " + dead[0] + " changes no stage" +
+                   (dead.size() > 1 ? ", and " + std::to_string(dead.size() - 1) + " more rules" : ""));
+}
+
 }  // namespace
 
 // desk mutate STAGE NAME OUT: for the Makefile's rule. Headers that the mistake changes go to OUT's directory, which
@@ -258,6 +324,9 @@ int mutants_command(const Args& args) {
   for (const std::string& name : wanted)
     if (std::ranges::find(mutations, name, &Mutation::name) == mutations.end())
       throw BadInput("no mutation '" + name + "' in " + RULES);
+  std::vector<Mutation> asked = mutations;
+  if (!wanted.empty()) std::erase_if(asked, [&](const Mutation& m) { return !std::ranges::count(wanted, m.name); });
+  refuse_dead_rules(asked);
   Verdicts verdicts;
   Counts counts;
   std::vector<std::pair<std::string, MutantCounts>> table;
@@ -276,8 +345,7 @@ int mutants_command(const Args& args) {
     for (const char* path : {"build/cpu/flags", "build/cpu/liblab.a", "build/cpu/libtest.a"})
       common.add(read_text(path));
     MutantCounts c;
-    for (const Mutation& mutation : mutations) {
-      if (!wanted.empty() && std::ranges::find(wanted, mutation.name) == wanted.end()) continue;
+    for (const Mutation& mutation : asked) {
       const std::vector<Source> changed = mutated(mutation, sources);
       if (changed.empty()) continue;
       Hash hash = common;

@@ -13,8 +13,10 @@ namespace lab::desk {
 
 struct Mutation {
   struct Rule {
+    std::string text;  // as in the file
     std::regex pattern;
-    std::string replacement;  // as std::regex_replace takes it
+    std::string replacement;                  // as std::regex_replace takes it
+    std::optional<std::regex> after, before;  // what the lines of code around have, if asked for
   };
   std::string name, what;
   int only = 0;                                        // the place where it applies, counted from 1; 0: every one
@@ -39,6 +41,9 @@ std::vector<Source> sources_of(const std::string& stage, const std::string& root
 // The files that the mistake changes, changed; none where its text does not stand. Places are counted through all
 // files.
 std::vector<Source> mutated(const Mutation& mutation, const std::vector<Source>& sources);
+
+// The rules of `all`, each "NAME: /REGEX/...", whose text stands in none of the stages: they would ask nothing.
+std::vector<std::string> dead_rules(const std::vector<Mutation>& all, const std::vector<std::vector<Source>>& stages);
 
 // What `make mutants` says of one stage.
 struct MutantCounts {

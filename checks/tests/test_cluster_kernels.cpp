@@ -2,6 +2,7 @@
 // the line that a report must name.
 #include "checks/tests/test_cluster_kernels.hpp"
 
+#include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
 #include "common/ptx/cluster.cuh"
@@ -425,6 +426,52 @@ __global__ void barrier_elsewhere(const TensorMap*, float*) {
   cluster_sync();
   if (cluster_rank() == 0 && me() == 3) st_async(mapa(plan.inbox, 1), all(1), mapa(plan.full, 0));  // [store]
   cluster_sync();
+}
+
+// --- launches that may overlap the one before them -------------------------------------------------------------------
+
+// One thread waits and asks for the tile; all others touch global memory after they have seen it arrive.
+__global__ void one_waits_for_the_launch_before(const TensorMap* map, float* out) {
+  Plan plan;
+  if (me() == 0) {
+    grid_dependency_wait();
+    mbarrier_arrive_expect_tx(plan.full, BOX);
+    tma_load_2d(plan.tile, map, 0, 0, plan.full);
+  }
+  launch_dependents();
+  mbarrier_wait(plan.full, 0);
+  result(out) = __half2float(plan.tile[me()]);
+}
+
+__global__ void load_before_dependency(const TensorMap*, float* out) {
+  Plan plan;
+  const float before = result(out);  // [load]
+  grid_dependency_wait();
+  result(out) = before + 1;
+}
+
+__global__ void store_before_dependency(const TensorMap*, float* out) {
+  Plan plan;
+  result(out) = 1;  // [store]
+  grid_dependency_wait();
+}
+
+__global__ void copy_before_dependency(const TensorMap*, float* out) {
+  Plan plan;
+  __pipeline_memcpy_async(plan.from(0), out + me() / 4 * 4, 16);  // [copy]
+  __pipeline_commit();
+  grid_dependency_wait();
+  __pipeline_wait_prior(0);
+}
+
+__global__ void tma_before_dependency(const TensorMap* map, float*) {
+  Plan plan;
+  if (me() == 0) {
+    mbarrier_arrive_expect_tx(plan.full, BOX);
+    tma_load_2d(plan.tile, map, 0, 0, plan.full);  // [request]
+    grid_dependency_wait();
+  }
+  mbarrier_wait(plan.full, 0);
 }
 
 }  // namespace lab::cluster_kernels

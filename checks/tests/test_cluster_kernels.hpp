@@ -25,4 +25,9 @@ Kernel init_not_ordered, bytes_too_many;
 Kernel wait_without_arrive, arrive_twice, one_warp_never_arrives, one_lane_never_arrives, rank_outside,
     barrier_elsewhere;
 
+// --- launched as one that may overlap the launch before it: kept, and broken
+// ------------------------------------------
+Kernel one_waits_for_the_launch_before;
+Kernel load_before_dependency, store_before_dependency, copy_before_dependency, tma_before_dependency;
+
 }  // namespace lab::cluster_kernels

@@ -32,7 +32,7 @@ struct Done {
 
 constexpr int CLUSTERS = 2;
 
-Done launched(const Run& run, unsigned blocks, ExecOptions options) {
+Done launched(const Run& run, unsigned blocks, ExecOptions options, bool overlaps_previous = false) {
   half* data = nullptr;
   TensorMap* map = nullptr;
   float* out = nullptr;
@@ -50,7 +50,7 @@ Done launched(const Run& run, unsigned blocks, ExecOptions options) {
   take_exec_report();
   set_exec_options(options);
   LaunchExtras extras;
-  extras.cluster = dim3(blocks);
+  extras.cluster = dim3(blocks), extras.overlaps_previous = overlaps_previous;
   const cudaError_t refused = launch_with(extras, run.name, run.kernel, dim3(CLUSTERS * blocks), kernels::THREADS, 8192,
                                           nullptr, static_cast<const TensorMap*>(map), out);
   CHECK(refused == cudaSuccess);
@@ -65,11 +65,11 @@ Done launched(const Run& run, unsigned blocks, ExecOptions options) {
 
 // Silent, and out[block * 64 + thread] == expected(rank, thread) whatever the schedule.
 template <class Expected>
-void kept(const Run& run, unsigned blocks, Expected expected) {
+void kept(const Run& run, unsigned blocks, Expected expected, bool overlaps_previous = false) {
   under_all_options(SEEDS, [&](ExecOptions options) {
     for (const bool check : {false, true}) {
       options.check = check, options.gaps = check;
-      const Done done = launched(run, blocks, options);
+      const Done done = launched(run, blocks, options, overlaps_previous);
       CAPTURE(check);
       CHECK_MESSAGE(done.error == cudaSuccess, run.name << ": " << done.report.message);
       CHECK_MESSAGE(done.report.findings.empty(), run.name << ":\n" << texts(done.report.findings));
@@ -85,13 +85,14 @@ void kept(const Run& run, unsigned blocks, Expected expected) {
 
 // Under every option something of these kinds is found at a marked line and nothing else; kinds[0] under some option,
 // with this text.
-void broken(const Run& run, const std::vector<Kind>& kinds, const std::vector<const char*>& marks, const char* text) {
+void broken(const Run& run, const std::vector<Kind>& kinds, const std::vector<const char*>& marks, const char* text,
+            bool overlaps_previous = false) {
   std::set<int> lines;
   for (const char* mark : marks) lines.insert(line_of(run.name, mark, KERNELS));
   int first_kind = 0;
   under_all_options(SEEDS, [&](ExecOptions options) {
     options.check = true;
-    const Done done = launched(run, 2, options);
+    const Done done = launched(run, 2, options, overlaps_previous);
     CAPTURE(run.name);
     CAPTURE(texts(done.report.findings));
     CAPTURE(done.report.message);
@@ -236,6 +237,17 @@ TEST_CASE(
   broken(KERNEL(relaxed_without_fence), {Kind::mbarrier}, {"init", "arrive"}, "mbarrier.init");
   broken(KERNEL(bytes_too_many), {Kind::mbarrier, Kind::early_exit}, {"store"},
          "was complete before the bytes of this st.async had come");
+}
+
+TEST_CASE("cluster rules: a launch that may overlap the one before touches global memory after its wait") {
+  const auto of_the_tile = [](int, int thread) { return thread % 37; };
+  for (const bool overlaps : {false, true}) kept(KERNEL(one_waits_for_the_launch_before), 2, of_the_tile, overlaps);
+  kept(KERNEL(load_before_dependency), 2, [](int, int) { return 1; });  // its launch does not overlap
+  const char* const may_write = "the launch before may still write it: no thread of the block has passed";
+  broken(KERNEL(load_before_dependency), {Kind::before_dependency}, {"load"}, may_write, true);
+  broken(KERNEL(copy_before_dependency), {Kind::before_dependency}, {"copy"}, may_write, true);
+  broken(KERNEL(tma_before_dependency), {Kind::before_dependency}, {"request"}, may_write, true);
+  broken(KERNEL(store_before_dependency), {Kind::before_dependency}, {"store"}, "may still read it", true);
 }
 
 TEST_CASE("cluster rules: misuse stops the launch") {

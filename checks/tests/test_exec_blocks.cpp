@@ -270,7 +270,7 @@ Walk walk(Schedule schedule, std::uint64_t seed, unsigned threads, std::uint32_t
 }
 }  // namespace
 
-TEST_CASE("exec: ascending, descending and round robin are what they say") {
+TEST_CASE("exec: ascending, descending, round robin and leaders are what they say") {
   std::vector<int> up(96), down(96), round;
   std::iota(up.begin(), up.end(), 0);
   std::iota(down.rbegin(), down.rend(), 0);
@@ -286,6 +286,11 @@ TEST_CASE("exec: ascending, descending and round robin are what they say") {
   CHECK(descending.starts == down);
   CHECK(descending.after_barrier == down);
   CHECK(descending.after_syncwarp == down);
+
+  const Walk led = walk(Schedule::leaders, 1, 96);
+  CHECK(led.starts == round);  // lane by lane, too, but no warp waits for its turn
+  CHECK(led.after_barrier == round);
+  CHECK(led.after_syncwarp == up);  // whose last lane comes first
 
   const Walk robin = walk(Schedule::round_robin, 1, 96);
   CHECK(robin.starts == round);

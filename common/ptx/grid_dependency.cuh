@@ -4,15 +4,17 @@
 //   Whatever the kernel before wrote may be read, and whatever it reads be written, only after grid_dependency_wait():
 //   that returns when the kernel before has ended and its writes can be seen.
 //
-// On the CPU launches never overlap: a missing wait shows nowhere. The two are no more than calls at which others could
-// run.
+// On the CPU launches never overlap. There the checker reports each access to global memory, by a load, a store or a
+// copy, in a block of a launch that may overlap before a thread of the block has passed the wait. Parameters, tensor
+// maps among them, are the launch's own.
 #pragma once
 #include <cuda_runtime.h>
 
 #ifndef __CUDACC__
 namespace lab::cpu {
-void grid_dependency();
-}
+void grid_dependency_wait();
+void launch_dependents();
+}  // namespace lab::cpu
 #endif
 
 namespace lab::ptx {
@@ -22,7 +24,7 @@ __device__ __forceinline__ void grid_dependency_wait() {
 #ifdef __CUDACC__
   asm volatile("griddepcontrol.wait;" : : : "memory");
 #else
-  cpu::grid_dependency();
+  cpu::grid_dependency_wait();
 #endif
 }
 
@@ -31,7 +33,7 @@ __device__ __forceinline__ void launch_dependents() {
 #ifdef __CUDACC__
   asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
 #else
-  cpu::grid_dependency();
+  cpu::launch_dependents();
 #endif
 }
 

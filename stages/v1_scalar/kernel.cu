@@ -149,7 +149,9 @@ struct Launcher {
     smem.array<half>("sO", T::M, T::LD);
     smem.array<float>("row_max", T::M, 1);
     smem.array<float>("row_sum", T::M, 1);
-    return tile_plan<T>(shape, THREADS, {}, smem);
+    LaunchPlan plan = tile_plan<T>(shape, THREADS, {}, smem);
+    plan.empty_tile_is_nan = true;
+    return plan;
   }
   static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
     return launch_attention(named_kernel<T::D>(attention<T::D>), plan, args);

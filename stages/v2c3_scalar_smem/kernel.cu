@@ -194,7 +194,9 @@ struct Launcher {
   static LaunchPlan plan(const Shape& shape) {
     SmemCount smem;
     carve<T>(smem);
-    return tile_plan<T>(shape, THREADS, smem);
+    LaunchPlan plan = tile_plan<T>(shape, THREADS, smem);
+    plan.empty_tile_is_nan = true;
+    return plan;
   }
   static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
     const auto kernel = named_kernel<T::D, T::SLOTS>(attention<T::D, T::SLOTS>);

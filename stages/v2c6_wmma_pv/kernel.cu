@@ -196,7 +196,7 @@ struct Launcher {
     SmemCount smem;
     carve<T>(smem);
     LaunchPlan plan = tile_plan<T>(shape, THREADS, smem);
-    plan.half_p = true;
+    plan.half_p = plan.empty_tile_is_nan = true;
     return plan;
   }
   static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {

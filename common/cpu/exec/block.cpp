@@ -391,6 +391,7 @@ void Block::prepare(const LaunchConfig& config, const std::function<void()>& thr
   alone_.reset();
   resume_ = nullptr;
   started_ = doomed_ = false;
+  dependency_open_ = config.overlaps_previous;
 }
 
 void Block::join_cluster(Cluster& cluster, int rank) {

@@ -198,6 +198,9 @@ class Block {
   void park(std::uintptr_t pc);         // the running thread waits until wake()
   void wake(int thread) { make_ready(thread / LANES, 1u << thread % LANES); }
   void wake_lanes(int warp, std::uint32_t lanes) { make_ready(warp, lanes); }
+  // Of a launch that may overlap the one before it: a thread has passed griddepcontrol.wait.
+  void dependency_met() { dependency_open_ = false; }
+  bool dependency_open() const { return dependency_open_; }
   void progressed() { idle_polls_ = 0; }  // something has happened that a poll could have waited for
   Copies copies() const { return options_.copies; }
   Fiber& fiber(int thread) { return fibers_[thread]; }
@@ -339,6 +342,7 @@ class Block {
   uint3 index_{};            // blockIdx
   Fiber* resume_ = nullptr;  // who goes on at the next step
   bool started_ = false, doomed_ = false;
+  bool dependency_open_ = false;
 };
 
 // While one lives, a memory fault is that of the copy issued at `pc`, whoever runs.

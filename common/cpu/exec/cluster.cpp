@@ -37,6 +37,7 @@ Block* Cluster::next() {
   if (!able) return nullptr;
   switch (options_.schedule) {
     case Schedule::ascending:
+    case Schedule::leaders:
       turn_ = __builtin_ctz(able);
       break;
     case Schedule::descending:

@@ -155,6 +155,11 @@ void remote_arrive(ptx::RemoteShared barrier) {
   barriers.arrive_from(index, reached.thread, own.shadow(), pc);
 }
 
-void grid_dependency() { this_block()->switch_point(caller(__builtin_return_address(0))); }
+void grid_dependency_wait() {
+  this_block()->switch_point(caller(__builtin_return_address(0)));
+  this_block()->dependency_met();
+}
+
+void launch_dependents() { this_block()->switch_point(caller(__builtin_return_address(0))); }
 
 }  // namespace lab::cpu

@@ -38,6 +38,8 @@ const char* name(Finding::Kind kind) {
       return "cluster misuse";
     case Finding::Kind::before_start:
       return "access before the peer is known to run";
+    case Finding::Kind::before_dependency:
+      return "global memory before griddepcontrol.wait";
     case Finding::Kind::early_exit:
       return "early exit from a cluster";
     case Finding::Kind::collective:
@@ -70,6 +72,8 @@ const char* name(Schedule schedule) {
       return "round_robin";
     case Schedule::random:
       return "random";
+    case Schedule::leaders:
+      return "leaders";
   }
   return "?";
 }

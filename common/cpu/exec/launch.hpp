@@ -11,8 +11,9 @@ struct LaunchConfig {
   const char* name;    // for reports: "v2b_single_warp<64>"
   const void* kernel;  // identifies the kernel: attributes belong to it
   dim3 grid, block;
-  std::size_t smem;          // dynamic shared memory, bytes
-  dim3 cluster = {1, 1, 1};  // blocks that run together
+  std::size_t smem;                // dynamic shared memory, bytes
+  dim3 cluster = {1, 1, 1};        // blocks that run together
+  bool overlaps_previous = false;  // may start before the launch before it has ended: the checker's rule alone
 };
 
 // Runs `thread` once for every CUDA thread of the grid, or of the sample in ExecOptions::blocks: of a launch with

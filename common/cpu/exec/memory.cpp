@@ -57,6 +57,15 @@ bool is_global(const void* address) {
 }
 
 void check_global(const void* address, std::size_t bytes, bool write, std::uintptr_t pc) {
+  Block& block = *this_block();
+  const Fiber& fiber = block.self();
+  if (block.dependency_open()) [[unlikely]]
+    block.findings().add(Finding::Kind::before_dependency, "", {}, {pc, fiber.warp, fiber.lane, write},
+                         block.config().name, block.linear(), [&](RawFinding& entry) {
+                           entry.where = "global memory";
+                           entry.detail = std::string("the launch before may still ") + (write ? "read" : "write") +
+                                          " it: no thread of the block has passed grid_dependency_wait";
+                         });
   Heap& h = heap();
   const std::size_t begin = std::size_t(static_cast<const std::byte*>(address) - h.base), end = begin + bytes;
   LastHit& hit = last_hit;
@@ -72,8 +81,6 @@ void check_global(const void* address, std::size_t bytes, bool write, std::uintp
       }
     }
   }
-  Block& block = *this_block();
-  const Fiber& fiber = block.self();
   block.findings().add(Finding::Kind::out_of_bounds, "", {}, {pc, fiber.warp, fiber.lane, write}, block.config().name,
                        block.linear(), [&](RawFinding& entry) {
                          entry.where = "global memory";

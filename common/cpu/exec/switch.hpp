@@ -105,6 +105,12 @@ LAB_ON_PATH Fiber* Block::pick() {
       warp = 31 - __builtin_clz(ready_warps_);
       lane = 31 - __builtin_clz(warps_[warp].ready);
       break;
+    case Schedule::leaders:
+      lane = LANES;
+      for (std::uint32_t ready = ready_warps_; ready; ready &= ready - 1)
+        if (const int first = __builtin_ctz(warps_[__builtin_ctz(ready)].ready); first < lane)
+          lane = first, warp = __builtin_ctz(ready);
+      break;
     case Schedule::round_robin: {
       const std::uint32_t later = ready_warps_ & ~((2u << turn_) - 1u);
       warp = __builtin_ctz(later ? later : ready_warps_);
