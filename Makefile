@@ -145,11 +145,13 @@ fuzz: $(call chosen,$(if $(filter 1,$(check)),checked,fixed))
 fuzz-npy:
 	@CLANG='$(CLANG)' sh checks/fuzz/fuzz_npy.sh '$(or $(seconds),60)'
 
-# The unit tests and a short acceptance under AddressSanitizer and UndefinedBehaviorSanitizer.
+# The unit tests and random problems of every stage under AddressSanitizer and UndefinedBehaviorSanitizer; stage=S: of that stage
+# alone. check=quick is CI's part: the unit tests of what executes kernels, and three stages, each day the next three.
 sanitize:
-	@$(MAKE) backend=cpu SANITIZE=1 sanitized
-sanitized: $(B)/unit $(FIXED_LABS)
-	@sh checks/tests/sanitize.sh $^
+	$(if $(filter-out quick,$(check)),$(error check=$(check): sanitize takes check=quick))@$(MAKE) backend=cpu SANITIZE=$(or $(check),whole) sanitized
+SANITIZED_STAGES := $(or $(STAGE),$(if $(filter quick,$(SANITIZE)),$(shell sh checks/tests/in_turn.sh 3 $(ALL_STAGES)),$(ALL_STAGES)))
+sanitized: $(if $(stage),,$(B)/unit) $(foreach s,$(SANITIZED_STAGES),$(B)/$(s)/fixed/$(if $(filter quick,$(SANITIZE)),learner,lab))
+	@sh checks/tests/sanitize.sh $(or $(cases),$(if $(filter quick,$(SANITIZE)),8,40)) $^
 
 # The CPU backend on arm64 Linux, cross-built and under qemu-user; sh common/setup.sh --arm64 installs what that needs.
 test-arm64:

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "checks/tests/instrumented.hpp"
 #include "checks/tests/kernel_runs.hpp"
 #include "checks/tests/marked_line.hpp"
 #include "checks/tests/test_async_kernels.hpp"
@@ -147,7 +148,7 @@ TEST_CASE("async: who has waited for a load may read it, and who is ordered afte
   silent(KERNEL(load_polled));
 }
 
-TEST_CASE("async: nobody else may, however early the bytes come") {
+TEST_CASE("async: nobody else may, however early the bytes come" * instrumented()) {
   const char* text = "the copy engine may still write here: no wait for its mbarrier comes before";
   broken(KERNEL(load_not_waited), {Kind::before_phase}, {"load", "read"}, text);
   broken(KERNEL(load_wrong_parity), {Kind::before_phase}, {"load", "read"}, text);
@@ -156,7 +157,7 @@ TEST_CASE("async: nobody else may, however early the bytes come") {
   broken(KERNEL(load_twice_unwaited), {Kind::before_phase}, {"load", "read"}, text);
 }
 
-TEST_CASE("async: what threads wrote is for the copy engine after fence.proxy.async and a barrier") {
+TEST_CASE("async: what threads wrote is for the copy engine after fence.proxy.async and a barrier" * instrumented()) {
   silent(KERNEL(store_fenced));
   silent(KERNEL(store_fenced_by_issuer));
   silent(KERNEL(store_of_cp_async_fenced));
@@ -186,7 +187,8 @@ TEST_CASE("async: a fence without a barrier orders nothing") {
   });
 }
 
-TEST_CASE("async: a slot is loaded again after its readers, and a reader of one warp speaks for itself") {
+TEST_CASE("async: a slot is loaded again after its readers, and a reader of one warp speaks for itself" *
+          instrumented()) {
   silent(KERNEL(ring_kept));
   silent(KERNEL(ring_lane_frees_for_warp));
   broken(KERNEL(ring_freed_early), {Kind::race_inter_warp, Kind::before_phase, Kind::mbarrier, Kind::deadlock},
@@ -195,7 +197,7 @@ TEST_CASE("async: a slot is loaded again after its readers, and a reader of one 
          {"load", "read"}, "");
 }
 
-TEST_CASE("async: a slot that nobody asks about, or that half of its readers free") {
+TEST_CASE("async: a slot that nobody asks about, or that half of its readers free" * instrumented()) {
   // What shows first is the schedule's choice: the slot overwritten under a reader, a phase that a late warp misses, or
   // a hang. Something does.
   for (const Run& run : {KERNEL(ring_never_freed), KERNEL(ring_one_warp_counted)})
@@ -212,7 +214,7 @@ TEST_CASE("async: a slot that nobody asks about, or that half of its readers fre
     });
 }
 
-TEST_CASE("async: a store's bytes may change after its wait") {
+TEST_CASE("async: a store's bytes may change after its wait" * instrumented()) {
   silent(KERNEL(store_overwritten_after_wait));
   silent(KERNEL(store_overwritten_after_barrier));
   const char* text = "asynchronous work may still read here: nothing orders the write after its wait";
@@ -220,7 +222,7 @@ TEST_CASE("async: a store's bytes may change after its wait") {
   broken(KERNEL(store_overwritten_by_other), {Kind::race_inter_warp}, {"store", "write"}, text);
 }
 
-TEST_CASE("async: products read until every warp has waited") {
+TEST_CASE("async: products read until every warp has waited" * instrumented()) {
   silent(KERNEL(product_waited));
   broken(KERNEL(product_overwritten), {Kind::race_inter_warp, Kind::race_intra_warp}, {"read", "write"},
          "may still read");
@@ -237,7 +239,7 @@ TEST_CASE("async: an mbarrier's initialisation is fenced for the engine, and ord
   broken(KERNEL(init_not_ordered), {Kind::mbarrier}, {"init", "load"}, "no barrier orders after its mbarrier.init");
 }
 
-TEST_CASE("async: to arrive gives what the thread knows, to wait takes it") {
+TEST_CASE("async: to arrive gives what the thread knows, to wait takes it" * instrumented()) {
   silent(KERNEL(arrive_orders));
   silent(KERNEL(arrive_after_syncwarp));
   silent(KERNEL(arrive_chain));
@@ -266,7 +268,7 @@ TEST_CASE("async: phases that nobody sees, waits that are late, bytes that nobod
   broken(KERNEL(bytes_too_many), {Kind::mbarrier, Kind::in_flight}, {"load", "load2"}, "more");
 }
 
-TEST_CASE("async: the bytes of an mbarrier are nobody's") {
+TEST_CASE("async: the bytes of an mbarrier are nobody's" * instrumented()) {
   broken(KERNEL(barrier_bytes_read), {Kind::mbarrier}, {"read"}, "only mbarrier instructions may touch them");
   broken(KERNEL(barrier_bytes_written), {Kind::mbarrier}, {"read"}, "only mbarrier instructions may touch them");
 }
@@ -276,7 +278,7 @@ TEST_CASE("async: a swizzled box starts where the pattern does") {
   broken(KERNEL(tile_off_pattern), {Kind::misaligned}, {"load"}, "repeats every 1024 bytes");
 }
 
-TEST_CASE("async: nothing is in flight when the block ends") {
+TEST_CASE("async: nothing is in flight when the block ends" * instrumented()) {
   broken(KERNEL(load_never_waited), {Kind::in_flight}, {"load"}, "nobody had waited for phase 0");
   broken(KERNEL(store_never_waited), {Kind::in_flight}, {"load"}, "nobody had waited until this store");
   broken(KERNEL(store_never_committed), {Kind::in_flight}, {"load"}, "nobody had waited until this store");

@@ -1,5 +1,6 @@
 // The race, init and bounds checker: every kind of report, with the lines, warps and lanes that it must name,
 // and the compiler's ABI that it stands on. The kernels are in checks/tests/test_checker_kernels.cpp.
+#include "checks/tests/instrumented.hpp"
 #include "checks/tests/test_checker_kernels.hpp"
 
 #include <cuda_runtime.h>
@@ -169,7 +170,7 @@ const ExecOptions ASCENDING = ordered(Schedule::ascending), DESCENDING = ordered
 
 // --- order between warps -------------------------------------------------------------------------
 
-TEST_CASE("checker: races between warps, as the schedule shows them") {
+TEST_CASE("checker: races between warps, as the schedule shows them" * instrumented()) {
   Run run{KERNEL(inter_write_read)};
   run.options = ASCENDING;
   only_finding(check(run), Kind::race_inter_warp, "RAW", written_by("write", 0, 3), read_by("read", 1, 9), "s[5][1]");
@@ -190,13 +191,14 @@ TEST_CASE("checker: block barriers order everything, for all warps") {
   silent_under_all_options({KERNEL(inter_with_barriers), 1024});
 }
 
-TEST_CASE("checker: __syncwarp, shuffles and reductions order nothing between warps") {
+TEST_CASE("checker: __syncwarp, shuffles and reductions order nothing between warps" * instrumented()) {
   races_under_all_options({KERNEL(inter_shuffles_order_nothing)}, Kind::race_inter_warp, "write", "read");
 }
 
 TEST_CASE(
     "checker: one report for a pair of lines, with a count over threads and blocks, the same for any "
-    "workers") {
+    "workers" *
+    instrumented()) {
   Run run{KERNEL(inter_read_write_many), 96, 256, 6};
   std::vector<Finding> expected;
   for (const int workers : {1, 2, 5}) {
@@ -220,7 +222,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("checker: a sample of blocks is named by its own numbers") {
+TEST_CASE("checker: a sample of blocks is named by its own numbers" * instrumented()) {
   Run run{KERNEL(inter_write_read), 96, 256, 8};
   run.options.blocks = {3, 6};
   const Checked checked = check(run);
@@ -231,7 +233,7 @@ TEST_CASE("checker: a sample of blocks is named by its own numbers") {
 
 // --- order inside a warp -------------------------------------------------------------------------
 
-TEST_CASE("checker: races inside a warp, as the schedule shows them") {
+TEST_CASE("checker: races inside a warp, as the schedule shows them" * instrumented()) {
   Run run{KERNEL(intra_write_read)};
   run.options = ASCENDING;
   only_finding(check(run), Kind::race_intra_warp, "RAW", written_by("write", 1, 3), read_by("read", 1, 9), "s[5][1]");
@@ -250,12 +252,12 @@ TEST_CASE("checker: races inside a warp, as the schedule shows them") {
   races_under_all_options(run, Kind::race_intra_warp, "read", "write");
 }
 
-TEST_CASE("checker: __syncwarp() orders a whole warp, both ways") {
+TEST_CASE("checker: __syncwarp() orders a whole warp, both ways" * instrumented()) {
   silent_under_all_options({KERNEL(full_sync_orders)});
   races_under_all_options({KERNEL(missing_second_sync), 32}, Kind::race_intra_warp, "read", "write");
 }
 
-TEST_CASE("checker: shuffles, votes and reductions order no memory") {
+TEST_CASE("checker: shuffles, votes and reductions order no memory" * instrumented()) {
   for (const Run& run : {Run{KERNEL(shuffle_orders_nothing), 32}, Run{KERNEL(vote_orders_nothing), 32},
                          Run{KERNEL(reduction_orders_nothing), 32}}) {
     races_under_all_options(run, Kind::race_intra_warp, "write", "read");
@@ -266,7 +268,7 @@ TEST_CASE("checker: shuffles, votes and reductions order no memory") {
   }
 }
 
-TEST_CASE("checker: WMMA loads and stores are accesses of their lanes, and order no memory") {
+TEST_CASE("checker: WMMA loads and stores are accesses of their lanes, and order no memory" * instrumented()) {
   races_under_all_options({KERNEL(wmma_store_unordered), 32, 1024}, Kind::race_intra_warp, "store", "read");
   silent_under_all_options({KERNEL(wmma_store_synced), 32, 1024});
   races_under_all_options({KERNEL(wmma_load_unordered), 32, 512}, Kind::race_intra_warp, "write", "load");
@@ -288,7 +290,7 @@ TEST_CASE("checker: WMMA loads and stores are accesses of their lanes, and order
 
 // --- __syncwarp of some lanes --------------------------------------------------------------------
 
-TEST_CASE("checker: __syncwarp(mask) orders the lanes of its mask, and no others") {
+TEST_CASE("checker: __syncwarp(mask) orders the lanes of its mask, and no others" * instrumented()) {
   silent_under_all_options({KERNEL(partial_orders_its_lanes), 32});
   silent_under_all_options({KERNEL(both_halves), 32});
   const Run outside{KERNEL(partial_orders_no_others), 32};
@@ -296,7 +298,7 @@ TEST_CASE("checker: __syncwarp(mask) orders the lanes of its mask, and no others
   races_under_all_options({KERNEL(own_sync_is_no_order), 32}, Kind::race_intra_warp, "write", "read");
 }
 
-TEST_CASE("checker: order passes from sync to sync, and only forwards") {
+TEST_CASE("checker: order passes from sync to sync, and only forwards" * instrumented()) {
   silent_under_all_options({KERNEL(chain), 32});
   silent_under_all_options({KERNEL(chain_of_four), 32});
   races_under_all_options({KERNEL(chain_backwards), 32}, Kind::race_intra_warp, "write", "read");
@@ -304,7 +306,7 @@ TEST_CASE("checker: order passes from sync to sync, and only forwards") {
   races_under_all_options({KERNEL(stale_after_full_sync), 32}, Kind::race_intra_warp, "write", "read");
 }
 
-TEST_CASE("checker: readers in different states of order") {
+TEST_CASE("checker: readers in different states of order" * instrumented()) {
   silent_under_all_options({KERNEL(mixed_readers_ordered), 32});
   Run run{KERNEL(mixed_readers_one_forgotten), 32};
   races_under_all_options(run, Kind::race_intra_warp, "read", "write");
@@ -323,7 +325,7 @@ TEST_CASE("checker: readers in different states of order") {
 
 // --- initialisation and bounds -------------------------------------------------------------------
 
-TEST_CASE("checker: reads of bytes that nothing wrote, in every block") {
+TEST_CASE("checker: reads of bytes that nothing wrote, in every block" * instrumented()) {
   under_all_options({KERNEL(read_uninitialised), 64, 384 + 64, 3}, [](const Run& run) {
     const Checked checked = check(run);
     CAPTURE(all_texts(checked));
@@ -334,13 +336,13 @@ TEST_CASE("checker: reads of bytes that nothing wrote, in every block") {
   });
 }
 
-TEST_CASE("checker: initialisation is known to the half") {
+TEST_CASE("checker: initialisation is known to the half" * instrumented()) {
   only_finding(check({KERNEL(half_initialised), 32, 128}), Kind::uninitialised, "", NO_SIDE, read_by("read", 0, 0),
                "pairs[1][2]");
   silent_under_all_options({KERNEL(initialised_by_all), 96, 1024});
 }
 
-TEST_CASE("checker: accesses past the request") {
+TEST_CASE("checker: accesses past the request" * instrumented()) {
   under_all_options({KERNEL(past_request), 32, 256}, [](Run run) {
     for (const bool gaps : {false, true}) {
       run.options.gaps = gaps;
@@ -357,7 +359,7 @@ TEST_CASE("checker: accesses past the request") {
                written_by("write", 0, 0), "a[12][4], past the request of 200 B");
 }
 
-TEST_CASE("checker: accesses from one array into the next, which only gaps can show") {
+TEST_CASE("checker: accesses from one array into the next, which only gaps can show" * instrumented()) {
   Run run{KERNEL(into_gap), 32, 512};
   silent(check(run));
   run.options.gaps = true;
@@ -376,7 +378,7 @@ TEST_CASE("checker: accesses from one array into the next, which only gaps can s
   });
 }
 
-TEST_CASE("checker: static arrays, and what lies before the first array") {
+TEST_CASE("checker: static arrays, and what lies before the first array" * instrumented()) {
   for (const bool gaps : {false, true}) {
     Run run{KERNEL(past_static), 32, 0};
     run.options.gaps = gaps;
@@ -397,7 +399,7 @@ TEST_CASE("checker: static arrays, and what lies before the first array") {
   }
 }
 
-TEST_CASE("checker: global memory, to the byte") {
+TEST_CASE("checker: global memory, to the byte" * instrumented()) {
   const Checked checked = check({KERNEL(past_global), 96, 0, 2});
   CAPTURE(all_texts(checked));
   REQUIRE(checked.findings().size() == 2);
@@ -414,7 +416,7 @@ TEST_CASE("checker: global memory, to the byte") {
 
 // --- cp.async ------------------------------------------------------------------------------------
 
-TEST_CASE("checker: the destination of a cp.async before its wait") {
+TEST_CASE("checker: the destination of a cp.async before its wait" * instrumented()) {
   under_all_options({KERNEL(copy_read_by_issuer), 64}, [](const Run& run) {
     only_finding(check(run), Kind::before_wait, "", written_by("copy", 1, 1), read_by("read", 1, 1), "s[2][1]");
   });
@@ -429,7 +431,7 @@ TEST_CASE("checker: the destination of a cp.async before its wait") {
   });
 }
 
-TEST_CASE("checker: a wait shows the bytes to the issuer alone; others need a barrier") {
+TEST_CASE("checker: a wait shows the bytes to the issuer alone; others need a barrier" * instrumented()) {
   Run run{KERNEL(copy_no_barrier), 64};
   for (const Copies copies : {Copies::at_wait, Copies::at_issue}) {
     run.options = ASCENDING;
@@ -442,7 +444,7 @@ TEST_CASE("checker: a wait shows the bytes to the issuer alone; others need a ba
   }
 }
 
-TEST_CASE("checker: a cp.async into a buffer that is still read") {
+TEST_CASE("checker: a cp.async into a buffer that is still read" * instrumented()) {
   Run run{KERNEL(copy_buffer_reused_early), 64};
   run.options = DESCENDING;
   for (const Copies copies : {Copies::at_wait, Copies::at_issue}) {
@@ -453,7 +455,7 @@ TEST_CASE("checker: a cp.async into a buffer that is still read") {
   only_finding(check(run), Kind::before_wait, "", written_by("copy", 0, 3), read_by("read", 1, 8), "s[1][1]");
 }
 
-TEST_CASE("checker: a thread that returns without waiting leaves its copies unfinished") {
+TEST_CASE("checker: a thread that returns without waiting leaves its copies unfinished" * instrumented()) {
   under_all_options({KERNEL(copy_left_behind), 64}, [](const Run& run) {
     const Checked checked = check(run);
     CAPTURE(all_texts(checked));
@@ -465,7 +467,7 @@ TEST_CASE("checker: a thread that returns without waiting leaves its copies unfi
   });
 }
 
-TEST_CASE("checker: two threads copy to one place: the wait of one does not finish the other's") {
+TEST_CASE("checker: two threads copy to one place: the wait of one does not finish the other's" * instrumented()) {
   under_all_options({KERNEL(copy_twice), 64}, [](const Run& run) {
     const Checked checked = check(run);
     CAPTURE(all_texts(checked));
@@ -517,7 +519,7 @@ TEST_CASE("checker: a barrier after threads have returned") {
 
 // --- lines that a bug's patch added --------------------------------------------------------------
 
-TEST_CASE("checker: a line that a patch added is named, and printed, as it stands in the patch") {
+TEST_CASE("checker: a line that a patch added is named, and printed, as it stands in the patch" * instrumented()) {
   const Checked checked = check({KERNEL(added_by_patch), 64});
   CAPTURE(all_texts(checked));
   REQUIRE(checked.findings().size() == 1);
@@ -531,7 +533,7 @@ TEST_CASE("checker: a line that a patch added is named, and printed, as it stand
         f.text.npos);
 }
 
-TEST_CASE("checker: a report names the kernel although the launch's name is gone by then") {
+TEST_CASE("checker: a report names the kernel although the launch's name is gone by then" * instrumented()) {
   take_exec_report();
   int* out = nullptr;
   REQUIRE(cudaMalloc(&out, 96 * sizeof(int)) == cudaSuccess);
@@ -613,20 +615,21 @@ const std::vector<std::string> ALL_SIZES = {"write 1", "write 2", "write 4", "wr
                                             "read 1",  "read 2",  "read 4",  "read 8",  "read 16"};
 }  // namespace
 
-TEST_CASE("checker: loads and stores of every size reach it, with their lines") {
+TEST_CASE("checker: loads and stores of every size reach it, with their lines" * instrumented()) {
   const Checked checked = check({KERNEL(sizes_past_end), 1, 256});
   each_is_out_of_bounds(checked, ALL_SIZES);
   for (const Finding& f : checked.findings()) CHECK(f.count == 1u);
   silent(check({KERNEL(sizes_up_to_end), 1, 256}));
 }
 
-TEST_CASE("checker: every byte of an access counts, and ranges, packed, volatile and copied data are seen") {
+TEST_CASE("checker: every byte of an access counts, and ranges, packed, volatile and copied data are seen" *
+          instrumented()) {
   each_is_out_of_bounds(check({KERNEL(sizes_across_end), 1, 256}), {"write 4", "write 8", "read 4", "read 8"});
   const Checked checked = check({KERNEL(ranges_past_end), 1, 256});
   each_is_out_of_bounds(checked, {"write 12", "read 12", "write 48", "read 48", "write odd", "read odd",
                                   "write volatile", "read volatile", "write memcpy"});
 }
 
-TEST_CASE("checker: global memory, every size") {
+TEST_CASE("checker: global memory, every size" * instrumented()) {
   each_is_out_of_bounds(check({KERNEL(sizes_past_global), 1, 0}), ALL_SIZES);
 }

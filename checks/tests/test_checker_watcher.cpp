@@ -1,6 +1,7 @@
 // What ExecOptions::watcher is told: every event, once, where and by whom it happened, and nothing when nobody asked.
 #include <vector>
 
+#include "checks/tests/instrumented.hpp"
 #include "checks/tests/test_checker_kernels.hpp"
 #include "checks/tests/test_exec.hpp"
 #include "common/launch.cuh"
@@ -31,7 +32,8 @@ ExecOptions watched(Told& told, bool check) {
   return options;
 }
 
-TEST_CASE("watcher: reads and writes of an instrumented kernel, with array, row, byte, warp, lane and line") {
+TEST_CASE("watcher: reads and writes of an instrumented kernel, with array, row, byte, warp, lane and line" *
+          instrumented()) {
   Told told;
   int* out = nullptr;
   REQUIRE(cudaMalloc(&out, 96 * sizeof(int)) == cudaSuccess);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "checks/tests/instrumented.hpp"
 #include "checks/tests/kernel_runs.hpp"
 #include "checks/tests/marked_line.hpp"
 #include "checks/tests/test_cluster_kernels.hpp"
@@ -146,7 +147,7 @@ TEST_CASE("cluster rules: a relaxed arrival is enough for a barrier and an inbox
     });
 }
 
-TEST_CASE("cluster rules: plain stores and loads between cluster barriers") {
+TEST_CASE("cluster rules: plain stores and loads between cluster barriers" * instrumented()) {
   for (const int size : {2, 4}) {
     kept(KERNEL(store_then_barrier), unsigned(size),
          [size](int rank, int thread) { return 3 * float((rank + size - 1) % size * 100 + thread) + 0.5f; });
@@ -204,7 +205,7 @@ TEST_CASE("cluster rules: no access before the other block is known to run") {
          "tells this thread that the block has started");
 }
 
-TEST_CASE("cluster rules: no block ends while another may reach it") {
+TEST_CASE("cluster rules: no block ends while another may reach it" * instrumented()) {
   const char* text = "its shared memory may be gone";
   broken(KERNEL(exit_before_store), {Kind::early_exit}, {"store"}, text);
   broken(KERNEL(exit_before_load), {Kind::early_exit}, {"load"}, text);
@@ -212,7 +213,8 @@ TEST_CASE("cluster rules: no block ends while another may reach it") {
   broken(KERNEL(exit_before_st_async), {Kind::early_exit}, {"store"}, "nobody had waited for phase 0");
 }
 
-TEST_CASE("cluster rules: what another block stores is read after a barrier, or after its bytes were waited for") {
+TEST_CASE("cluster rules: what another block stores is read after a barrier, or after its bytes were waited for" *
+          instrumented()) {
   broken(KERNEL(read_before_barrier), {Kind::race_inter_warp, Kind::race_intra_warp}, {"store", "read"},
          "no barrier and no mbarrier orders them");
   broken(KERNEL(relaxed_hands_on_nothing), {Kind::race_inter_warp, Kind::race_intra_warp}, {"store", "read"},
@@ -221,7 +223,7 @@ TEST_CASE("cluster rules: what another block stores is read after a barrier, or 
          {"store", "read"}, "may still write here");
 }
 
-TEST_CASE("cluster rules: what a block's threads read is written by others after them") {
+TEST_CASE("cluster rules: what a block's threads read is written by others after them" * instrumented()) {
   broken(KERNEL(written_under_readers), {Kind::race_inter_warp, Kind::race_intra_warp}, {"store", "read"}, "(WAR)");
   broken(KERNEL(written_under_both_blocks), {Kind::race_inter_warp}, {"load", "write"}, "(WAR)");
   broken(KERNEL(st_async_over_write), {Kind::race_inter_warp, Kind::before_phase}, {"write", "store"}, "(WAW)");

@@ -8,6 +8,7 @@
 
 #include "checks/counters/floor.hpp"
 #include "checks/pages/banks.hpp"
+#include "checks/tests/instrumented.hpp"
 #include "checks/tests/test_counters_kernels.hpp"
 #include "checks/tests/test_exec.hpp"
 #include "common/cpu/exec/counting.hpp"
@@ -87,7 +88,7 @@ TEST_CASE("counters: partial warps, two-byte accesses, sectors") {
   CHECK(cpu::global_sectors(0x5, address, 16) == 2);
 }
 
-TEST_CASE("counters: a column of rows, as kernels read it") {
+TEST_CASE("counters: a column of rows, as kernels read it" * instrumented()) {
   const auto turns = [](kernels::Kernel* kernel, int pitch) {
     kernels::pitch = pitch;
     const Tally t = of(kernel, Counted::shared_load);
@@ -112,7 +113,7 @@ TEST_CASE("counters: a column of rows, as kernels read it") {
   CHECK(of(kernels::down_a_column_16, Counted::shared_load).unavoidable == 32);
 }
 
-TEST_CASE("counters: which lanes make an instruction") {
+TEST_CASE("counters: which lanes make an instruction" * instrumented()) {
   const Tally half = of(kernels::half_of_the_lanes, Counted::shared_store);
   CHECK(half.instructions == 1);
   CHECK(half.lanes == 16);
@@ -125,14 +126,14 @@ TEST_CASE("counters: which lanes make an instruction") {
   CHECK(partial.lanes == 20);
 }
 
-TEST_CASE("counters: a place in the source is worked out anew where its addresses lie otherwise") {
+TEST_CASE("counters: a place in the source is worked out anew where its addresses lie otherwise" * instrumented()) {
   const ExecReport report = counted(kernels::other_places_each_time);
   CHECK(of(report, Counted::shared_store).instructions == 5);
   CHECK(of(report, Counted::shared_store).wavefronts == 1 + 32 + 1 + 16 + 1);
   CHECK(of(report, Counted::global_store).sectors == 4 + 4 + 5 + 9 + 9);
 }
 
-TEST_CASE("counters: a vector is one access, however its words are used") {
+TEST_CASE("counters: a vector is one access, however its words are used" * instrumented()) {
   const ExecReport report = counted(kernels::whole_vectors);
   for (const Counted what : {Counted::shared_load, Counted::shared_store}) {
     const Tally t = of(report, what);
@@ -142,7 +143,7 @@ TEST_CASE("counters: a vector is one access, however its words are used") {
   }
 }
 
-TEST_CASE("counters: global sectors") {
+TEST_CASE("counters: global sectors" * instrumented()) {
   CHECK(of(kernels::global_every_word, Counted::global_store).sectors == 4);
   CHECK(of(kernels::global_every_other, Counted::global_store).sectors == 8);
   CHECK(of(kernels::global_scattered, Counted::global_store).sectors == 32);
@@ -166,14 +167,14 @@ TEST_CASE("counters: an ldmatrix takes a turn per eight rows, and more where row
   CHECK(of(kernels::ldmatrix_swizzled, Counted::ldmatrix).least == 4);
 }
 
-TEST_CASE("counters: exponentials, shuffles, lanes of theirs") {
+TEST_CASE("counters: exponentials, shuffles, lanes of theirs" * instrumented()) {
   const Tally exponentials = of(kernels::exponentials_of_some, Counted::exponential);
   CHECK(exponentials.instructions == 2);
   CHECK(exponentials.lanes == 40);
   CHECK(of(kernels::reductions, Counted::shuffle).instructions == 7);  // five of the warp's, two of the quad's
 }
 
-TEST_CASE("counters: who waits for whom, in steps") {
+TEST_CASE("counters: who waits for whom, in steps" * instrumented()) {
   const Tally block = of(kernels::waits_for_the_slowest, Counted::barrier, 96);
   CHECK(block.instructions == 3);
   CHECK(block.waited == 20 + 10);  // warp 2 stores 20 times, warp 1 ten times, warp 0 not at all
@@ -182,7 +183,7 @@ TEST_CASE("counters: who waits for whom, in steps") {
   CHECK(named.waited == 20);
 }
 
-TEST_CASE("counters: steps waited stand at the line of who waits, whoever comes last") {
+TEST_CASE("counters: steps waited stand at the line of who waits, whoever comes last" * instrumented()) {
   under_all_schedules([](const ExecOptions& options) {
     const ExecReport report = counted(kernels::late_for_a_named_barrier, 64, options);
     int lines = 0;
@@ -196,7 +197,7 @@ TEST_CASE("counters: steps waited stand at the line of who waits, whoever comes 
   });
 }
 
-TEST_CASE("counters: the same under every schedule, and by every number of workers") {
+TEST_CASE("counters: the same under every schedule, and by every number of workers" * instrumented()) {
   under_all_schedules([](const ExecOptions& options) {
     CHECK(of(counted(kernels::waits_for_the_slowest, 96, options), Counted::shared_store).instructions == 10 + 20);
     CHECK(of(counted(kernels::waits_for_the_slowest, 96, options), Counted::barrier).waited == 30);

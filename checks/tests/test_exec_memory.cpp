@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "checks/tests/instrumented.hpp"
 #include "checks/tests/test_exec.hpp"
 #include "common/cpu/exec/shared_memory.hpp"
 #include "common/smem_plan.cuh"
@@ -146,7 +147,7 @@ TEST_CASE("exec: a write outside the static shared memory is reported, too") {
 
 // --- memory faults -------------------------------------------------------------------------------
 
-TEST_CASE("exec: memory that is not there") {
+TEST_CASE("exec: memory that is not there" * faults()) {
   int* buffer = nullptr;
   REQUIRE(cudaMalloc(&buffer, 1000 * sizeof(int)) == cudaSuccess);
   CHECK(reinterpret_cast<std::uintptr_t>(buffer) % 256 == 0);
@@ -187,7 +188,7 @@ TEST_CASE("exec: memory that is not there") {
   check_failed(outcome, cudaErrorIllegalAddress, Finding::Kind::fault);
 }
 
-TEST_CASE("exec: a vector access that is not aligned") {
+TEST_CASE("exec: a vector access that is not aligned" * faults()) {
   uint4* buffer = nullptr;
   REQUIRE(cudaMalloc(&buffer, 64) == cudaSuccess);
   uint4 out{};
@@ -217,7 +218,7 @@ namespace {
 }
 }  // namespace
 
-TEST_CASE("exec: a fiber's stack that overflows") {
+TEST_CASE("exec: a fiber's stack that overflows" * faults()) {
   for (const int thread : {0, 1, 33, 63}) {
     CAPTURE(thread);
     int out = 0;
@@ -438,7 +439,7 @@ TEST_CASE("exec: cp.async that the hardware would refuse") {
   CHECK_CONTAINS(outcome.message(), who + at_line(line) + "cp.async to an address outside shared memory");
 }
 
-TEST_CASE("exec: a cp.async from an address that is not there") {
+TEST_CASE("exec: a cp.async from an address that is not there" * faults()) {
   const Global global(64);
   in_both_copy_modes([&](const ExecOptions& options) {
     const Outcome outcome = run(

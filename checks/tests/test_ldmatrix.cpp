@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "checks/tests/instrumented.hpp"
 #include "checks/tests/test_exec.hpp"
 #include "checks/tests/test_sm80.hpp"
 #include "common/ptx/ldmatrix.cuh"
@@ -191,12 +192,12 @@ TEST_CASE("ldmatrix: lanes that part ways are named") {
 
 // --- what the checker sees ---------------------------------------------------------------------------------------
 
-TEST_CASE("ldmatrix: used right, it is silent") {
+TEST_CASE("ldmatrix: used right, it is silent" * instrumented()) {
   silent({SM80(ldmatrix_right), 32, 512});
   silent({SM80(stmatrix_right), 32, 512});
 }
 
-TEST_CASE("ldmatrix: a read is that of the lane whose address it is") {
+TEST_CASE("ldmatrix: a read is that of the lane whose address it is" * instrumented()) {
   const Run unordered{SM80(ldmatrix_unordered), 32, 512};
   races(unordered, Kind::race_intra_warp, "write", "load");
   Finding f = only(unordered);
@@ -214,7 +215,7 @@ TEST_CASE("ldmatrix: a read is that of the lane whose address it is") {
   races(stored, Kind::race_intra_warp, "store", "read");
 }
 
-TEST_CASE("ldmatrix: rows that nothing wrote, that nobody waited for, or past the end") {
+TEST_CASE("ldmatrix: rows that nothing wrote, that nobody waited for, or past the end" * instrumented()) {
   const Run uninitialised{SM80(ldmatrix_uninitialised), 32, 512};
   Finding f = only(uninitialised);
   CHECK(f.kind == Kind::uninitialised);
@@ -242,7 +243,7 @@ TEST_CASE("ldmatrix: rows that nothing wrote, that nobody waited for, or past th
   }
 }
 
-TEST_CASE("ldmatrix: it orders no memory") {
+TEST_CASE("ldmatrix: it orders no memory" * instrumented()) {
   races({SM80(ldmatrix_orders_nothing), 32, 512}, Kind::race_intra_warp, "write", "read");
 }
 
@@ -253,7 +254,7 @@ TEST_CASE("cp.async: every thread copies and waits for its own; a block barrier 
   silent({SM80(copies_by_all), 256, 2 * 256 * 16});
 }
 
-TEST_CASE("cp.async: a wait that leaves one group too many") {
+TEST_CASE("cp.async: a wait that leaves one group too many" * instrumented()) {
   const Run run{SM80(copies_one_group_early), 64, 2 * 64 * 16};
   under_all_options([&](const ExecOptions& options) {
     const Finding f = only(run, options);
@@ -265,7 +266,7 @@ TEST_CASE("cp.async: a wait that leaves one group too many") {
   });
 }
 
-TEST_CASE("cp.async: a wait for a group that was never committed waits for nothing") {
+TEST_CASE("cp.async: a wait for a group that was never committed waits for nothing" * instrumented()) {
   const Run run{SM80(copies_not_committed), 64, 64 * 16};
   under_all_options([&](const ExecOptions& options) {
     const Finding f = only(run, options);
@@ -277,7 +278,7 @@ TEST_CASE("cp.async: a wait for a group that was never committed waits for nothi
   });
 }
 
-TEST_CASE("cp.async: a thread waits for its own groups, never for another's") {
+TEST_CASE("cp.async: a thread waits for its own groups, never for another's" * instrumented()) {
   const Run run{SM80(copies_other_threads_wait), 64, 512};
   under_all_options([&](const ExecOptions& options) {
     const Finding f = only(run, options);

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "checks/tests/instrumented.hpp"
 #include "checks/tests/test_exec.hpp"
 #include "checks/tests/test_sm80.hpp"
 #include "common/cpu/exec/tensor_core.hpp"
@@ -199,7 +200,7 @@ TEST_CASE("mma: lanes that are elsewhere or gone are named") {
                  "mma.sync with mask 0xffffffff, which names lanes that have returned or do not exist");
 }
 
-TEST_CASE("mma: it orders no memory") {
+TEST_CASE("mma: it orders no memory" * instrumented()) {
   sm80_tests::races({SM80(mma_orders_nothing), 32, 256}, Kind::race_intra_warp, "write", "read");
 }
 

@@ -1,5 +1,6 @@
 // bar.sync and bar.arrive on the CPU: who waits for whom, what the checker takes them to order, and what misuse is
 // told.
+#include "checks/tests/instrumented.hpp"
 #include "checks/tests/test_exec.hpp"
 #include "checks/tests/test_sm80.hpp"
 #include "common/ptx/barrier.cuh"
@@ -232,7 +233,7 @@ TEST_CASE("bar: participants are ordered, in both directions, through any number
   silent({SM80(named_then_block), 96, 256});
 }
 
-TEST_CASE("bar: a warp that takes no part is not ordered") {
+TEST_CASE("bar: a warp that takes no part is not ordered" * instrumented()) {
   races({SM80(named_third_reads), 96, 256}, Kind::race_inter_warp, "write", "read");
   races({SM80(named_third_writes), 96, 256}, Kind::race_inter_warp, "one", "other");
   races({SM80(named_across_groups), 128, 256}, Kind::race_inter_warp, "write", "read");
@@ -245,7 +246,7 @@ TEST_CASE("bar: a warp that takes no part is not ordered") {
   CHECK_CONTAINS(f.text, "no barrier that both take part in orders them");
 }
 
-TEST_CASE("bar: a use of a barrier passes nothing on to the next use, by other warps") {
+TEST_CASE("bar: a use of a barrier passes nothing on to the next use, by other warps" * instrumented()) {
   const Run run{SM80(named_reused_by_others), 128, 256};
   const Finding f = only(run);
   CHECK(f.kind == Kind::race_inter_warp);
@@ -253,18 +254,18 @@ TEST_CASE("bar: a use of a barrier passes nothing on to the next use, by other w
   check_side(run, f.second, {"read", 3, 9, false});
 }
 
-TEST_CASE("bar: arrive gives and does not take; what comes after it is not given") {
+TEST_CASE("bar: arrive gives and does not take; what comes after it is not given" * instrumented()) {
   races({SM80(arrive_acquires_nothing), 64, 256}, Kind::race_inter_warp, "write", "read");
   races({SM80(named_written_after_arrive), 64, 256}, Kind::race_inter_warp, "write", "read");
   races({SM80(arrive_orders_no_lanes), 64, 256}, Kind::race_intra_warp, "write", "read");
 }
 
-TEST_CASE("bar: order passes from barrier to barrier, and only forwards") {
+TEST_CASE("bar: order passes from barrier to barrier, and only forwards" * instrumented()) {
   silent({SM80(named_chain), 96, 256});
   races({SM80(named_chain_backwards), 96, 256}, Kind::race_inter_warp, "write", "read");
 }
 
-TEST_CASE("bar: a writer must have heard of every warp that reads") {
+TEST_CASE("bar: a writer must have heard of every warp that reads" * instrumented()) {
   silent({SM80(named_readers_done), 96, 256});
   races({SM80(named_one_reader_forgotten), 96, 256}, Kind::race_inter_warp, "read", "write");
   const Run run{SM80(named_reader_of_round_two_forgotten), 96, 256};

@@ -5,6 +5,8 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include <cstring>
+
 #include "common/launch.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
@@ -128,17 +130,19 @@ __global__ void products_in_turn(int* out) {
   out[threadIdx.x] = total(o) + total(s[1]);
 }
 
-// Only changing A is wrong.
-__global__ void a_read_in_flight(int* out) {
+// Two products may have the same A.
+__global__ void a_shared_then_changed(int* out) {
   const Tiles t = tiles();
-  float d[32];
+  float d[32], e[32];
   unsigned a[4] = {threadIdx.x, 0, 0, 0};
   wgmma_fence();
   wgmma<64>(d, a, t.of_b, false);
+  wgmma<64>(e, a, t.of_b, false);
   wgmma_commit();
-  int sum = int(a[0] + a[3]);
   wgmma_wait<0>();
-  out[threadIdx.x] = sum + total(d);
+  const int sum = int(a[0] + a[3]);
+  a[0] = 0;
+  out[threadIdx.x] = sum + int(a[0]) + total(d) + total(e);
 }
 
 // --- registers before their wait --------------------------------------------------------------------------
@@ -203,6 +207,48 @@ __global__ void a_overwritten(int* out) {
   wgmma<64>(d, a, t.of_b, false);
   wgmma_commit();
   wgmma_wait<0>();
+}
+
+__global__ void a_read_in_flight(int* out) {
+  const Tiles t = tiles();
+  float d[32];
+  unsigned a[4] = {threadIdx.x, 0, 0, 0};
+  wgmma_fence();
+  wgmma<64>(d, a, t.of_b, false);  // [product]
+  wgmma_commit();
+  const int sum = int(a[3]);  // [touch]
+  wgmma_wait<0>();
+  out[threadIdx.x] = sum + total(d);
+}
+
+// The place of A is given to another variable, as a compiler does with an array whose scope has ended.
+__global__ void a_place_reused(int* out) {
+  const Tiles t = tiles();
+  float d[32];
+  union {
+    unsigned a[4];
+    volatile float later[4];
+  } place = {{threadIdx.x, 0, 0, 0}};
+  wgmma_fence();
+  wgmma<64>(d, place.a, t.of_b, false);  // [product]
+  wgmma_commit();
+  place.later[2] = float(threadIdx.x);  // [touch]
+  wgmma_wait<0>();
+  out[threadIdx.x] = total(d) + int(place.later[2]);
+}
+
+// The same by a function that nothing watches.
+__global__ void a_changed_unwatched(int* out) {
+  const Tiles t = tiles();
+  float d[32];
+  unsigned a[4] = {threadIdx.x, 0, 0, 0};
+  void* (*volatile fill)(void*, int, std::size_t) = std::memset;
+  wgmma_fence();
+  wgmma<64>(d, a, t.of_b, false);  // [product]
+  wgmma_commit();
+  fill(a + 1, 1, 4);
+  wgmma_wait<0>();
+  out[threadIdx.x] = total(d);
 }
 
 // --- fences -------------------------------------------------------------------------------------------

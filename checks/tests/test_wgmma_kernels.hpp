@@ -9,9 +9,10 @@ inline constexpr unsigned SMEM = 17 * 1024;
 
 // --- right ---------------------------------------------------------------------------------------------
 Kernel one_product, two_groups_in_flight, accumulators_untouched, scores_become_operand, products_in_turn,
-    a_read_in_flight;
+    a_shared_then_changed;
 // --- registers before their wait --------------------------------------------------------------------------
-Kernel read_at_once, wait_one_too_few, wait_before_commit, d_overwritten, a_overwritten;
+Kernel read_at_once, wait_one_too_few, wait_before_commit, d_overwritten, a_overwritten, a_read_in_flight,
+    a_place_reused, a_changed_unwatched;
 // --- fences -------------------------------------------------------------------------------------------
 Kernel no_fence_at_all, d_touched_after_fence, a_packed_after_fence, d_read_then_product, shape_changed;
 // --- the rest ------------------------------------------------------------------------------------------

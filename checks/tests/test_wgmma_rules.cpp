@@ -1,5 +1,6 @@
 // The checker's rules of wgmma: each kernel of test_wgmma_kernels.cpp under every schedule, and whenever products
 // happen.
+#include "checks/tests/instrumented.hpp"
 #include "checks/tests/test_exec.hpp"
 #include "checks/tests/test_sm80.hpp"
 #include "checks/tests/test_wgmma_kernels.hpp"
@@ -82,27 +83,31 @@ void told_somehow(const Run& run, Kind kind, const char* first, const char* seco
 
 }  // namespace
 
-TEST_CASE("wgmma rules: what is right is silent") {
+TEST_CASE("wgmma rules: what is right is silent" * instrumented()) {
   silent({WGMMA(one_product)});
   silent({WGMMA(two_groups_in_flight)});
   silent({WGMMA(accumulators_untouched)});
   silent({WGMMA(scores_become_operand)});
   silent({WGMMA(products_in_turn)});
-  silent({WGMMA(a_read_in_flight)});
+  silent({WGMMA(a_shared_then_changed)});
 }
 
-TEST_CASE("wgmma rules: D must not be read, nor D or A changed, before the wait") {
+TEST_CASE("wgmma rules: neither D nor A may be read or changed before the wait" * instrumented()) {
   const char* const writes = "a wgmma that nobody has waited for may still write this register";
   told({WGMMA(read_at_once)}, {Kind::read_before_wait, "product", "touch", "D[5]", writes});
   told({WGMMA(wait_one_too_few)}, {Kind::read_before_wait, "product", "touch", "D[5]", writes});
   told({WGMMA(wait_before_commit)},
        {Kind::read_before_wait, "product", "touch", "D[5]", "the wait came before its group was committed"});
   told({WGMMA(d_overwritten)}, {Kind::changed_before_wait, "product", "touch", "D[7]", writes});
-  told({WGMMA(a_overwritten)}, {Kind::changed_before_wait, "product", "touch", "A[0]",
-                                "a wgmma that nobody has waited for may still read this register"});
+  const char* const reads = "a wgmma that nobody has waited for may still read this register";
+  told({WGMMA(a_overwritten)}, {Kind::changed_before_wait, "product", "touch", "A[0]", reads});
+  told({WGMMA(a_place_reused)}, {Kind::changed_before_wait, "product", "touch", "A[2]", reads});
+  told({WGMMA(a_read_in_flight)}, {Kind::read_before_wait, "product", "touch", "A[3]", reads});
+  told({WGMMA(a_changed_unwatched)},
+       {Kind::changed_before_wait, "", "product", "A[1]", "does not hold what it held at the issue"});
 }
 
-TEST_CASE("wgmma rules: a fence before the first product, and after registers were touched") {
+TEST_CASE("wgmma rules: a fence before the first product, and after registers were touched" * instrumented()) {
   told({WGMMA(no_fence_at_all)}, {Kind::fence_missing, "", "product", "", "before the warp's first product"});
   told({WGMMA(d_touched_after_fence)},
        {Kind::fence_missing, "touch", "product", "D", "no wgmma_fence between this access to D and the product"});
@@ -112,12 +117,12 @@ TEST_CASE("wgmma rules: a fence before the first product, and after registers we
   told({WGMMA(shape_changed)}, {Kind::fence_missing, "touch", "product", "D", "different shape"});
 }
 
-TEST_CASE("wgmma rules: every product is committed and waited for") {
+TEST_CASE("wgmma rules: every product is committed and waited for" * instrumented()) {
   told({WGMMA(never_waited)}, {Kind::in_flight, "", "product", "", "returns without having waited for this product"});
   told({WGMMA(never_committed)}, {Kind::in_flight, "", "product", "", "whose group was never committed"});
 }
 
-TEST_CASE("wgmma rules: shared operands are being read until the wait") {
+TEST_CASE("wgmma rules: shared operands are being read until the wait" * instrumented()) {
   const Run run{WGMMA(operand_overwritten)};
   under_everything([&](const ExecOptions& options) {
     const auto found = findings_of(run, options);
@@ -130,7 +135,8 @@ TEST_CASE("wgmma rules: shared operands are being read until the wait") {
   });
 }
 
-TEST_CASE("wgmma rules: operands that threads wrote are fenced, by all who wrote, and then a barrier") {
+TEST_CASE("wgmma rules: operands that threads wrote are fenced, by all who wrote, and then a barrier" *
+          instrumented()) {
   told_somehow({WGMMA(no_proxy_fence)}, Kind::proxy, "write", "product");
   told_somehow({WGMMA(no_barrier)}, Kind::race_inter_warp, "write", "product");
 }

@@ -66,8 +66,10 @@ BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
 endif
 # Hundreds of programs are linked, and GNU's own linker takes twice as long for each as gold, which comes with it on most machines.
 FAST_LINK := $(if $(filter build/cpu,$(B)),$(if $(shell command -v ld.gold),-fuse-ld=gold))
-# What the emulator is not asked for is not compiled for it.
-HOST_LIB := $(if $(ARM64),checks/trace/% checks/pages/% checks/bench/% checks/fuzz/% checks/exercises/% checks/budget/% checks/bugs/blindness.cpp checks/bugs/error_map.cpp)
+# make test-arm64, and make sanitize check=quick: no more than executes kernels and watches them. What these are not asked for is not
+# compiled for them.
+RUNTIME_ONLY := $(ARM64)$(filter quick,$(SANITIZE))
+HOST_LIB := $(if $(RUNTIME_ONLY),checks/trace/% checks/pages/% checks/bench/% checks/fuzz/% checks/exercises/% checks/budget/% checks/bugs/blindness.cpp checks/bugs/error_map.cpp)
 LIB_SRC := $(BACKEND_SRC) $(filter-out common/build_info.cpp,$(wildcard common/*.cpp)) $(wildcard reference/*.cpp) \
   $(filter-out $(HOST_LIB) checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp checks/evolve/% %_commands.cpp,$(wildcard checks/*.cpp checks/*/*.cpp)) checks/desk/patch.cpp
 # What a stage's test is made of on the CPU: a program of its own, `tester`, so that a first test does not wait for the rest.
@@ -96,8 +98,8 @@ $(WORK) $(RECORDS) $(LEARN) $(EVOLVE) $(filter build/desk-objects/%,$(DESK_LIB))
 # Tests that run no kernel. What executes kernels and watches them can differ on another machine, down to the bits; for these an
 # emulator is too slow, and nothing is expected of one.
 HOST_TESTS := $(sort $(wildcard checks/tests/test_desk_*.cpp) $(tests-3_TEXT) $(tests-4_TEXT) $(call test,reference))
-UNIT_SRC := $(filter-out $(if $(ARM64),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))
-DESK_LIB := $(if $(ARM64),,$(DESK_LIB))
+UNIT_SRC := $(filter-out $(if $(RUNTIME_ONLY),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))
+DESK_LIB := $(if $(RUNTIME_ONLY),,$(DESK_LIB))
 UNIT_OBJ := $(call objects_of,$(UNIT_SRC))
 
 # A changed flag rebuilds what was built with the old one.
@@ -220,7 +222,7 @@ $(B)/liblab.a $(B)/libtest.a:
 	@rm -f $@; ar rcs $@ $^
 
 # The unit tests.
-$(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(if $(ARM64),,$(filter %/referee.o %/device.o,$(JUDGE_OBJ))) $(DESK_LIB) $(LAB_LIBS)
+$(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(if $(RUNTIME_ONLY),,$(filter %/referee.o %/device.o,$(JUDGE_OBJ))) $(DESK_LIB) $(LAB_LIBS)
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 
 PROBE := build/gpu/probe_wmma

@@ -242,11 +242,11 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   };
 
   // --- Mainloop: at D = 64 two K/V tiles at a time; the last product is still under way when it ends ---------
+  unsigned p[N / 16][4];  // outlives the loops: the last product reads it until the wait in the merge
   int t = 0;
   if constexpr (T::AT_ONCE == 2)
     while (t + 1 < tiles) {
       float s0[N / 2], s1[N / 2], highest[2] = {-INFINITY, -INFINITY};
-      unsigned p[N / 16][4];
       begin_qk(s0, t);
       begin_qk(s1, t + 1);
       ptx::wgmma_wait<1>();
@@ -275,7 +275,6 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     }
   while (t < tiles) {
     float s[N / 2], highest[2] = {-INFINITY, -INFINITY};
-    unsigned p[N / 16][4];
     begin_qk(s, t);
     ptx::wgmma_wait<0>();
     ptx::keep(s);

@@ -18,7 +18,7 @@ class RegisterWatch {
   // What an access means for the products in flight.
   enum class Hit { none, d, a };
   // Call for every access of the thread. True where it lies on the stack and a product in flight owns the place.
-  Hit access(const void* address, std::size_t bytes, bool write, std::uintptr_t pc) {
+  Hit access(const void* address, std::size_t bytes, std::uintptr_t pc) {
     const std::size_t offset = std::size_t(static_cast<const std::byte*>(address) - stack_);
     if (offset >= bytes_ || offset + bytes > bytes_) return Hit::none;
     Hit hit = Hit::none;
@@ -27,7 +27,7 @@ class RegisterWatch {
       known.touched_pc = std::uint32_t(pc);
       if (known.in_flight_d)
         hit = Hit::d;
-      else if (write && known.in_flight_a)
+      else if (known.in_flight_a)
         hit = Hit::a;
     }
     used(offset / GRANULE);

@@ -178,6 +178,10 @@ void Warpgroups::join(Product& product, int warp) {
   for (int lane = 0; lane < LANES; ++lane) product.d_lanes[i][std::size_t(lane)] = call_of(warp, lane).d;
   if (product.call.a_registers)
     for (int lane = 0; lane < LANES; ++lane) product.a[i][std::size_t(lane)] = call_of(warp, lane).a_registers;
+  product.a_told[i] = false;
+  if (product.call.a_registers && block_.checking())
+    for (std::size_t lane = 0; lane < LANES; ++lane)
+      std::memcpy(product.a_issued[i][lane].data(), product.a[i][lane], sizeof product.a_issued[i][lane]);
   if (block_.checking()) check_registers(product, warp);
   product.fenced[i] = product.passed_over[i] = false;
   product.d[i] = &accumulator_of(warp, product.call);
@@ -277,17 +281,18 @@ void Warpgroups::watch_registers(const Product& product, int warp, bool issued) 
 void Warpgroups::touched(const void* address, std::size_t bytes, bool write, std::uintptr_t pc) {
   const Fiber& fiber = block_.self();
   WarpProducts& own = warps_[fiber.warp];
-  const RegisterWatch::Hit hit = own.watch[fiber.lane].access(address, bytes, write, pc);
+  const RegisterWatch::Hit hit = own.watch[fiber.lane].access(address, bytes, pc);
   if (hit == RegisterWatch::Hit::none) return;
   const bool is_d = hit == RegisterWatch::Hit::d;
   const std::size_t i = fiber.warp % WARPS;
   const auto* const at = static_cast<const std::byte*>(address);
-  for (const Product* product : own.open) {
+  for (Product* const product : own.open) {
     const void* const registers = is_d ? static_cast<const void*>(product->d_lanes[i][fiber.lane])
                                        : static_cast<const void*>(product->a[i][fiber.lane]);
     const auto* const begin = static_cast<const std::byte*>(registers);
     const std::size_t size = is_d ? std::size_t(product->call.n) * 2 : 16;
     if (!begin || at + bytes <= begin || at >= begin + size) continue;
+    if (write && !is_d) product->a_told[i] = true;
     const std::size_t element = std::size_t(std::max<std::ptrdiff_t>(at - begin, 0)) / 4;
     block_.findings().add(write ? Finding::Kind::changed_before_wait : Finding::Kind::read_before_wait, "",
                           {product->call.pc, fiber.warp, fiber.lane, is_d}, {pc, fiber.warp, fiber.lane, write},
@@ -300,6 +305,25 @@ void Warpgroups::touched(const void* address, std::size_t bytes, bool write, std
                           });
     return;
   }
+}
+
+// No instrumented access need have changed A: a library function is not watched, and its frame may lie where an array
+// was whose scope has ended.
+void Warpgroups::check_a_unchanged(const Product& product, int warp) {
+  const std::size_t i = std::size_t(warp % WARPS);
+  if (!product.call.a_registers || product.a_told[i]) return;
+  for (std::size_t lane = 0; lane < LANES; ++lane)
+    for (std::size_t e = 0; e < product.a_issued[i][lane].size(); ++e) {
+      if (product.a[i][lane][e] == product.a_issued[i][lane][e]) continue;
+      block_.findings().add(Finding::Kind::changed_before_wait, "", {}, {product.call.pc, warp, int(lane), false},
+                            block_.config().name, block_.linear(), [&](RawFinding& entry) {
+                              entry.where = "A[" + std::to_string(e) + "]";
+                              entry.detail =
+                                  "this register of the product does not hold what it held at the issue: code "
+                                  "that is not watched has written to its place before the wait";
+                            });
+      return;
+    }
 }
 
 // --- execution ------------------------------------------------------------------------------------------------
@@ -382,7 +406,10 @@ void Warpgroups::wait(std::uint32_t groups_left) {
   if (covered == 0) return;
   while (own.executed < covered) execute_next(warp);
   if (block_.checking()) block_.shadow().async_read_done(own.open[covered - 1]->reading[i], warp);
-  for (std::size_t p = 0; p < covered && block_.checking(); ++p) watch_registers(*own.open[p], warp, false);
+  for (std::size_t p = 0; p < covered && block_.checking(); ++p) {
+    check_a_unchanged(*own.open[p], warp);
+    watch_registers(*own.open[p], warp, false);
+  }
   for (std::size_t p = 0; p < covered; ++p)
     if (--own.open[p]->warps_left == 0) free_.push_back(own.open[p]);
   own.open.erase(own.open.begin(), own.open.begin() + std::ptrdiff_t(covered));

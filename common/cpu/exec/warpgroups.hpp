@@ -71,6 +71,9 @@ class Warpgroups {
     std::array<std::array<const unsigned*, LANES>, WARPS> a{};
     std::array<std::array<float*, LANES>, WARPS> d_lanes{};
     std::array<Accumulator*, WARPS> d{};
+    // For the checker: A's contents at the issue, and whether a write to it has been told of.
+    std::array<std::array<std::array<unsigned, 4>, LANES>, WARPS> a_issued{};
+    std::array<bool, WARPS> a_told{};
     std::array<std::uint32_t, WARPS> group{}, reading{};
     std::array<bool, WARPS> fenced{};       // the warp has fenced since
     std::array<bool, WARPS> passed_over{};  // the warp has waited since, for groups that it was not in
@@ -101,6 +104,7 @@ class Warpgroups {
   const WgmmaCall& call_of(int warp, int lane) const;
   void check_registers(const Product& product, int warp);
   void watch_registers(const Product& product, int warp, bool issued);
+  void check_a_unchanged(const Product& product, int warp);
   void start_watching(int warp);
   void execute_next(int warp);
   void execute_all(int warp);
