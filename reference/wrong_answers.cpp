@@ -279,6 +279,30 @@ std::vector<double> guard_of_a_float(const Shape& shape, double scale, Tensor q,
   return out;
 }
 
+std::vector<double> contracted_exponent(const Shape& shape, float scale, Tensor q, Tensor k, Tensor v,
+                                        std::span<const RowBlock> blocks) {
+  const float unit = std::max(std::abs(scale) * 1.44269504f, 0x1p-126f);
+  std::atomic<bool> rounded = false;
+  std::vector<double> out = for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* row) {
+    std::vector<double> s(std::size_t(visible_keys(shape, i)));
+    for (std::size_t n = 0; n < s.size(); ++n) {
+      s[n] = dot(head.q_row(i), head.k_row(int(n)), head.D);
+      if (double(float(s[n])) != s[n]) rounded = true;
+    }
+    const float base = float(*std::max_element(s.begin(), s.end())) * unit;
+    double sum = 0;
+    for (std::size_t n = 0; n < s.size(); ++n) {
+      const float x = float(s[n] * unit - base);  // exact up to here: 24 bits times 24
+      const double p = x < -126 ? 0.0 : std::exp2(double(x)), half = to_float(to_fp16(float(p)));
+      sum += p;
+      for (int c = 0; c < head.D; ++c) row[c] += half * head.v_row(int(n))[c];
+    }
+    for (int c = 0; c < head.D; ++c) row[c] *= 1 / sum;
+  });
+  require(!rounded, "contracted_exponent", "scores that are floats");
+  return out;
+}
+
 std::vector<double> keys_of_another_tile(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_m,
                                          BlockOfTile block_of, std::span<const RowBlock> blocks) {
   require(tile_m > 0 && shape.causal, "keys_of_another_tile", "a causal shape");

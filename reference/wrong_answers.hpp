@@ -88,6 +88,11 @@ std::vector<double> packed_too_early(const Shape&, double scale, Tensor q, Tenso
 std::vector<double> guard_of_a_float(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
                                      std::span<const RowBlock> blocks = {});
 
+// Weights 2^fmaf(s, unit, -base), base the row's largest score times unit, rounded to a float; to fp16 for P V. Where
+// that product is large, the largest weight is infinite or 0. For scores that are floats.
+std::vector<double> contracted_exponent(const Shape& shape, float scale, Tensor q, Tensor k, Tensor v,
+                                        std::span<const RowBlock> blocks = {});
+
 // LaunchPlan::block_of: the linear index of the block that takes a query tile, tiles counted head after head.
 using BlockOfTile = unsigned (*)(unsigned tile, unsigned tiles, unsigned heads);
 
