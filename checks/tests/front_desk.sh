@@ -78,6 +78,12 @@ refuse "it is cpu or gpu" $MAKE stage=v1 backend=tpu test
 refuse "never worked" $MAKE stage=v2c4 backend=$B run
 refuse "never worked" $MAKE stage=v2c4 backend=$B bench-cpu
 refuse "the lab needs g++ 12" $MAKE stage=v1 backend=$B CXX=no-such-compiler test
+# A compiler that finds no header but doctest's.
+mkdir -p "$work/bare/doctest"; : > "$work/bare/doctest/doctest.h"
+printf '#!/bin/sh\nexec %s -nostdinc -nostdinc++ -isystem %s "$@"\n' "$(command -v g++-12 || command -v g++)" "$work/bare" > "$work/bare-gcc"
+chmod +x "$work/bare-gcc"
+refuse "not installed: nlohmann-json3-dev libboost-context-dev; sh common/setup.sh" $MAKE stage=v2b backend=cpu CXX="$work/bare-gcc" test
+rm -rf "$work/bare" "$work/bare-gcc"
 nvidia-smi -L > /dev/null 2>&1 || refuse "backend=gpu needs" $MAKE stage=v1 backend=gpu test
 refuse "q= is missing" $run $tensors out=$work/o.npy
 refuse "cannot be opened" $run q=$work/absent.npy $tensors out=$work/o.npy

@@ -24,6 +24,7 @@ stages=$(build/desk dirs) || exit 2
   done
   [ "$backend" = cpu ] || echo "every bug turns it red: $make_it check-harness"
   echo
+  echo "packages that setup.sh asks for: sh checks/tests/setup_packages.sh"
   # These build too, and touch a kernel.
   echo "front desk: sh checks/tests/front_desk.sh"
   echo "a new stage, a new bug: sh checks/tests/scratch_tree.sh"

@@ -61,6 +61,14 @@ CXX_MAJOR := $(shell $(CXX) -dumpversion 2>/dev/null | cut -d. -f1)
 ifeq ($(shell test "$(CXX_MAJOR)" -ge 12 2>/dev/null && echo new),)
 $(error $(CXX) $(if $(CXX_MAJOR),is version $(CXX_MAJOR),cannot be run); the lab needs g++ 12 or newer (CXX=g++-12 chooses one; sh common/setup.sh installs it))
 endif
+# Headers, and the packages that have them. What is built for arm64 brings its own library, which make test-arm64 looks for.
+LIBRARIES := nlohmann/json.hpp nlohmann-json3-dev doctest/doctest.h doctest-dev \
+  $(if $(filter cpu,$(backend)),boost/context/detail/fcontext.hpp libboost-context-dev)
+lacking := $(if $(ARM64),,$(shell printf '\043if !__has_include(<%s>)\n%s\n\043endif\n' $(LIBRARIES) | \
+  $(CXX) $(filter -I% -isystem% --sysroot%,$(CXXFLAGS)) -E -P -x c++ - 2>&1))
+ifneq ($(lacking),)
+$(error not installed: $(lacking); sh common/setup.sh installs what the lab needs)
+endif
 endif
 
 # --- what only the desk can judge: goals, stages, bugs ---
