@@ -23,7 +23,18 @@ INNER_GOALS += evolve-labs
 GPU_GOALS += evolve-adopt
 NO_BUG_GOALS := bench-cpu profile phases
 WORDS := stage bug backend full turns q k v out causal scale seconds seed cases case check only shape rounds json sample new fix n say give-up lines
-WORDS += minutes generations candidates tile
+WORDS += minutes generations candidates tile assigned name from
+# The words of a learner's goals, which would otherwise ignore a word in silence.
+WORDS_OF_exercise := n
+WORDS_OF_hint := n
+WORDS_OF_reset := n
+WORDS_OF_try := n
+WORDS_OF_watch := n stage
+WORDS_OF_predict := n say
+WORDS_OF_solution := n give-up
+WORDS_OF_grade := json seed assigned
+WORDS_OF_check-exercises := n check
+WORDS_OF_own := name from
 TOOL_WORDS := JOBS CXX CXXFLAGS HOST_CXX NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE ARM64 MAKE MAKEFLAGS SHELL
 include common/make/words.mk
 
@@ -79,7 +90,7 @@ try watch: | $(LEARN)
 solution: | $(LEARN)
 	$(one_exercise)@$(LEARN) solution $(call quote,$(n)) $(if $(filter 1,$(give-up)),give-up)
 grade: | $(LEARN)
-	@$(LEARN) grade '$(MAKE)' $(call quote,$(json)) $(call quote,$(seed))
+	@$(LEARN) grade '$(MAKE)' $(call quote,$(json)) $(call quote,$(seed)) $(call quote,$(assigned))
 # The exercises themselves: red as handed out, green when solved, and no cheater passes. check=quick is `make test`'s part.
 check-exercises: | $(LEARN)
 	@$(LEARN) check-exercises '$(MAKE)' $(call quote,$(or $(check),whole)) $(if $(n),$(call quote,$(n)))
@@ -91,6 +102,11 @@ mutants: | $(WORK)
 run: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
 	$(one_stage)$(if $(bug),,$(works))@$< run $(foreach w,q k v out causal scale,$(if $(filter-out undefined,$(origin $(w))),$(w)=$(call quote,$($(w)))))
 
+# The tools for a stage's kernel, for the kernel of an exercise.
+ifdef n
+racecheck counters trace: | $(LEARN)
+	$(if $(stage),$(error $@ takes stage= or n=, not both))@$(LEARN) look '$(MAKE)' $(call quote,$(n)) $@ $(foreach w,shape lines tile json check,$(if $($(w)),$(w)=$(call quote,$($(w)))))
+else
 # All correct stages, or one, or one bug. Exit status 1 where there are findings.
 racecheck: $(call chosen,checked) $(if $(filter gpu,$(backend)),$(RECORDS),| $(WORK))
 ifeq ($(backend),gpu)
@@ -122,6 +138,7 @@ trace: $(call chosen,checked)
 	$(if $(or $(stage),$(filter 1,$(check))),,$(error which stage? trace needs stage=NAME; see 'make list'))
 	@status=0; for lab in $^; do $$lab trace $(foreach w,shape tile json check,$(if $($(w)),$(w)=$(call quote,$($(w))))) \
 	  $(if $(stage)$(shape),,shape=1,1,256,64) || status=$$?; done; exit $$status
+endif
 endif
 
 # What random problems find. make fuzz [stage=S [bug=B]] [seconds=N] [seed=K] [cases=N] [check=1], or only='...' of a failure.

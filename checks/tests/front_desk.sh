@@ -68,6 +68,9 @@ refuse "neither B,H,S,D" $MAKE stage=v3b backend=$B evolve shape=1,2
 refuse "try needs n=NUMBER" $MAKE backend=$B try
 refuse "no exercise 999; the nearest is" $MAKE backend=$B hint n=999
 refuse "every-eighth-row" $MAKE backend=$B hint n=every-eigth-row
+refuse "no exercise 999; the nearest is" $MAKE backend=$B racecheck n=999
+refuse "exercise 28 has no kernel of its own" $MAKE backend=$B trace n=28
+refuse "counters takes stage= or n=, not both" $MAKE backend=$B stage=v2b counters n=1
 refuse "predict takes it as say='...'" $MAKE backend=$B predict n=1 'row % 64 < 3'
 refuse "predict takes it as say='...'" $MAKE backend=$B predict n=1 'row>=3'
 refuse "at character 5: '=' compares nothing" $MAKE backend=$B predict n=1 say='row = 3'

@@ -33,6 +33,11 @@ ifneq ($(odd),)
 $(saying)
 $(error $(firstword $(odd))= means nothing here; the words are $(WORDS))
 endif
+taken := $(foreach goal,$(MAKECMDGOALS),$(WORDS_OF_$(goal)))
+idle := $(if $(strip $(foreach goal,$(MAKECMDGOALS),$(if $(WORDS_OF_$(goal)),,$(goal)))),,$(filter-out $(taken) backend $(TOOL_WORDS) -%,$(typed)))
+ifneq ($(and $(MAKECMDGOALS),$(idle)),)
+$(error make $(firstword $(MAKECMDGOALS)) takes no $(firstword $(idle))=; its words are $(taken))
+endif
 ifneq ($(bug),)
 ifeq ($(stage),)
 $(error bug=$(bug) needs stage=NAME; see 'make list')
@@ -74,8 +79,10 @@ endif
 # --- what only the desk can judge: goals, stages, bugs ---
 include common/make/ask.mk
 odd_goals := $(filter-out $(GOALS) $(INNER_GOALS),$(foreach goal,$(MAKECMDGOALS),$(if $(findstring /,$(goal)),,$(goal))))
+number := $(firstword $(foreach goal,$(odd_goals),$(if $(shell echo $(call quote,$(goal)) | tr -d 0-9),,$(goal))))
 ifneq ($(odd_goals),)
 $(saying)
+$(if $(and $(number),$(filter-out $(number),$(MAKECMDGOALS))),$(error a number is given as n=, as in make $(firstword $(MAKECMDGOALS)) n=$(number)))
 $(call ask,goals $(foreach goal,$(odd_goals),$(call quote,$(goal))) -- $(GOALS))
 endif
 
