@@ -94,6 +94,22 @@ TEST_CASE("exercises: found by number and by name, and the nearest of neither") 
   CHECK_THROWS_WITH(Course{}.find("1"), "there are no exercises");
 }
 
+TEST_CASE("exercises: those of a copied stage are left out, and two that differ still are one too many") {
+  const Scratch scratch;
+  const std::string task =
+      "n: 7\nname: a-name\nkind: hole\nminutes: 5\n\ntask:\n  It.\n\nhint:\n  A\nhint:\n  B\nhint:\n  C\n";
+  for (const std::string stage : {"v1_one", "another"}) {
+    write_text(scratch.dir + "/stages/" + stage + "/stage.conf", "idea=\"x\"\n");
+    write_text(scratch.dir + "/stages/" + stage + "/exercises/a.exercise", task);
+  }
+  write_text(scratch.dir + "/writeups/stages/v1_one.md", "# v1\n");
+  const Course course = read_course(scratch.dir);
+  REQUIRE(course.all.size() == 1);
+  CHECK(course.all[0].stage == "v1_one");
+  write_text(scratch.dir + "/stages/another/exercises/a.exercise", task + "\n# mine\n");
+  CHECK_THROWS_WITH(read_course(scratch.dir), doctest::Contains("n: 7 is that of"));
+}
+
 TEST_CASE("exercises: comments go, and what only looks like one stays") {
   CHECK(without_comments("a // b\nc /* d\ne */ f\n") == "a \nc \n  f\n");
   CHECK(without_comments("\"// no\" '\"' // yes") == "\"// no\" '\"' ");

@@ -91,10 +91,10 @@ int grade_command(const Args& args) {
     const Progress& p = state.seen(e.number());
     Graded g{e.number(), e.name, e.kind, false, "not handed in", "", e.predict != "none", false, p.hints};
     g.attempts = attempts_of(p);
+    const bool in_time = !p.attempts.empty() && !p.attempts[0].late;
+    g.predicted = g.predicts && in_time && predicts_again(e, make, p.attempts[0].say);
     if (is_handed_in(e, p)) {
       std::fprintf(stderr, "grading %s ...\n", e.number().c_str());
-      const bool in_time = !p.attempts.empty() && !p.attempts[0].late;
-      g.predicted = g.predicts && in_time && predicts_again(e, make, p.attempts[0].say);
       if (e.handed_in().empty()) {
         g.passed = g.predicted || predicts_again(e, make, p.prediction);
         g.step = "prediction", g.says = "it does not hold";
