@@ -15,6 +15,9 @@ GOALS += patches edit-bug save-bug mutants counters
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
 GOALS += archs format format-check compile_commands.json test-arm64
 GOALS += trace exercise predict try watch hint solution reset grade check-exercises
+GOALS += own
+# What works with a kernel of a learner's own, work/own/NAME.
+OWN_GOALS := test racecheck counters trace run fuzz resources bench bench-cpu profile watch
 GOALS += bench bench-cpu peers profile phases probe-wmma probe-mma probe-wgmma
 INNER_GOALS := test-builds sanitized tested-arm64
 GPU_GOALS := bench profile phases probe-wmma probe-mma probe-wgmma
@@ -86,7 +89,10 @@ exercise hint reset: | $(LEARN)
 predict: | $(LEARN)
 	$(one_exercise)@$(LEARN) predict '$(MAKE)' $(call quote,$(n)) $(call quote,$(say))
 try watch: | $(LEARN)
-	$(one_exercise)@$(LEARN) $@ '$(MAKE)' $(call quote,$(n))
+	$(if $(stage),,$(one_exercise))@$(LEARN) $(if $(stage),watch-own '$(MAKE)' $(call quote,$(stage)),$@ '$(MAKE)' $(call quote,$(n)))
+# A kernel of your own, from a stage's or from a blank one: work/own/NAME. stage=NAME is that then.
+own: | $(LEARN)
+	$(if $(name),,$(error what name? make own name=mine from=v2c8 lays out work/own/mine))@$(LEARN) own $(call quote,$(name)) $(call quote,$(from))
 solution: | $(LEARN)
 	$(one_exercise)@$(LEARN) solution $(call quote,$(n)) $(if $(filter 1,$(give-up)),give-up)
 grade: | $(LEARN)
@@ -228,8 +234,15 @@ build-gpu: $(FIXED_LABS) $(BUG_LABS)
 	@echo "built for sm_$(subst $(eval ) ,$(comma) sm_,$(GPU_ARCHS)): $(words $^) binaries"
 
 # Needs nvcc, but no GPU. The JSON is what tables and plots are made from.
+ifdef stage
+# Of an own kernel beside the stage that it comes from.
+NEIGHBOUR := $(if $(filter own/%,$(STAGE)),$(call conf,$(STAGE),from))
+resources: $(RECORDS) $(foreach s,$(STAGE) $(NEIGHBOUR),build/cpu/$(s)/fixed/lab)
+	$(works)@$< resources build/cpu/STAGE/VARIANT/lab $(call quote,$(json)) $(STAGE)
+else
 resources: $(RECORDS) $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) $(foreach p,$(PAIRS),build/cpu/$(call stage_of_pair,$(p))/bug-$(call bug_of_pair,$(p))/lab)
 	@$< resources build/cpu/STAGE/VARIANT/lab $(call quote,$(json))
+endif
 
 # Every stage through nvcc for every architecture that it claims (its target and needs, in stage.conf); needs no GPU.
 archs: $(RECORDS)

@@ -149,6 +149,8 @@ $(B)/obj/%.o: %.cu $(B)/flags
 # $* is STAGE/VARIANT.
 variant_of = $(notdir $(1))
 stage_of = $(patsubst %/,%,$(dir $(1)))
+# A kernel of a learner's own is the stage own/NAME.
+dir_of = $(if $(filter own/%,$(1)),work,stages)/$(1)
 planted_in = $(patsubst bug-%,%,$(filter bug-% phase-%,$(call variant_of,$(1))))
 # phase-NAME is a part of a kernel, to be timed (make phases).
 patch_in = $(if $(filter phase-%,$(call planted_in,$(1))),phases/$(patsubst phase-%,%,$(call planted_in,$(1))),bugs/$(call planted_in,$(1))).patch
@@ -163,7 +165,7 @@ build_log = $(if $(call evolved_in,$(1)),> $(B)/$(1)/kernel.log 2>&1)
 instrumented = $(if $(filter fixed draft-%,$(call variant_of,$(1))),,$(INSTRUMENTATION))
 printf_of = $(if $(filter learn-%,$(call variant_of,$(1))),-include checks/exercises/kernel_printf.hpp)
 kernel_heat = $(if $(call mutant_in,$(1)),,$(if $(call learnt_in,$(1)),LEARNT,$(if $(filter fixed,$(call variant_of,$(1))),PLAIN,KERNEL)))
-$(B)/%/kernel.o: $$(if $$(call learnt_in,$$*),$(B)/$$*/source.cu,$$(if $$(call planted_in,$$*)$$(call mutant_in,$$*),$(B)/$$*,stages/$$(call stage_of,$$*))/kernel.cu) $(B)/flags | $$(call parsed_gch,$$(call kernel_heat,$$*))
+$(B)/%/kernel.o: $$(if $$(call learnt_in,$$*),$(B)/$$*/source.cu,$$(if $$(call planted_in,$$*)$$(call mutant_in,$$*),$(B)/$$*,$$(call dir_of,$$(call stage_of,$$*)))/kernel.cu) $(B)/flags | $$(call parsed_gch,$$(call kernel_heat,$$*))
 	@mkdir -p $(@D)
 ifeq ($(backend),gpu)
 	@$(NVCC) $(NVCCFLAGS) $(call gencode_of,$(call stage_of,$*)) -I. -MD -MP -MF $(@:.o=.d) $(if $(call evolved_in,$*),-Xptxas -v) -c $< -o $@ $(call build_log,$*)
@@ -186,7 +188,7 @@ $(B)/obj/unit_build_info.o: common/build_info.cpp $(B)/flags
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@ $(call build_info,unit tests,)
 
 # What a stage is built for, from its stage.conf.
-$(B)/%/stage_conf.o: common/stage_conf.cpp stages/%/stage.conf $(B)/flags
+$(B)/%/stage_conf.o: common/stage_conf.cpp $$(call dir_of,$$*)/stage.conf $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -DLAB_TARGET='"$(call conf,$*,target)"' -DLAB_NEEDS='"$(call conf,$*,needs)"' \
 	  -DLAB_SMEM=$(or $(call conf,$*,smem),0) -MMD -MP -c $< -o $@

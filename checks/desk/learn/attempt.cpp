@@ -6,12 +6,12 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <optional>
 
 #include "checks/desk/learn/checks.hpp"
 #include "checks/desk/learn/commands.hpp"
 #include "checks/desk/learn/handout.hpp"
 #include "checks/desk/learn/prediction.hpp"
+#include "checks/desk/learn/saved.hpp"
 #include "checks/desk/learn/state.hpp"
 #include "checks/desk/process.hpp"
 
@@ -87,9 +87,6 @@ int try_command(const Args& args) {
   return attempt(e, args[0]) ? 0 : 1;
 }
 
-// When the file was saved last; nothing where there is none. Editors take a file away before they put another in its
-// place, or empty it before they write: what is found must be the same twice.
-using Saved = std::optional<fs::file_time_type>;
 Saved saved(const std::string& file) {
   const auto look = [&]() -> Saved {
     std::error_code missing;
