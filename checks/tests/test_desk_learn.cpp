@@ -59,6 +59,7 @@ TEST_CASE("exercises: a file is read whole") {
   CHECK(e.near == std::vector<std::string>{"row <= 3"});
   CHECK(e.beside(".patch") == "a/b.patch");
   CHECK(complaint(HEAD + BODY).empty());
+  CHECK(parse_exercise("a", HEAD + BODY + "\ngpu:\n  It\n  differs.\n").gpu == "It\ndiffers.");
 }
 
 TEST_CASE("exercises: what is wrong with a file is one line that names the place") {
@@ -347,6 +348,9 @@ TEST_CASE("exercises: grades as a table and as Gradescope reads them") {
   CHECK(says(table, "RED, no races: a \"race\""));
   CHECK(says(table, "20 of 30 points"));
   CHECK(says(table, "0 of 7 right"));
+  Graded here = good;
+  here.gpu = "it is wrong";
+  CHECK(says(grades_table({here}), "passed here; on a GPU: it is wrong"));
   CHECK(says(table, "[LOOK: the same as x]"));
   const auto json = nlohmann::json::parse(gradescope_json({good, bad}, 123, 1.5));
   CHECK(json.at("extra_data").at("look").at("01") == "the same as x");

@@ -65,6 +65,7 @@ bool attempt(const Exercise& e, const std::string& make) {
   if (outcome.passed) {
     std::printf("exercise %s (%s) passes, %.1f s. make solution n=%d shows the reference's.\n", e.number().c_str(),
                 e.name.c_str(), seconds, e.n);
+    if (!e.gpu.empty()) std::printf("On a GPU:\n%s", wrapped(e.gpu, columns(), "    ").c_str());
   } else {
     const std::string& whole = outcome.whole.empty() ? outcome.says : outcome.whole;
     std::printf("  RED:  %s\n%s", outcome.step.c_str(), wrapped(whole, columns(), "    ").c_str());

@@ -77,7 +77,7 @@ class Reader {
 
  private:
   static bool is_block(const std::string& key) {
-    return key == "symptom" || key == "task" || key == "question" || key == "asks" || key == "hint";
+    return key == "symptom" || key == "task" || key == "question" || key == "asks" || key == "hint" || key == "gpu";
   }
   [[noreturn]] void fail_at(std::size_t line, const std::string& what) const {
     throw BadInput(e_.path + ":" + std::to_string(line) + ": " + what);
@@ -100,9 +100,10 @@ class Reader {
       e_.questions.push_back(text);
     } else if (key == "hint") {
       e_.hints.push_back(text);
-    } else if (key == "asks") {
-      if (!e_.asks.empty()) fail_before("`asks:` is there twice");
-      e_.asks = text;
+    } else if (key == "asks" || key == "gpu") {
+      std::string& to = key == "asks" ? e_.asks : e_.gpu;
+      if (!to.empty()) fail_before("`" + key + ":` is there twice");
+      to = text;
     } else {
       if (!e_.symptom.empty()) fail_before("one `symptom:` or `task:` is enough");
       e_.symptom = text, symptom_key_ = key;
@@ -174,7 +175,7 @@ class Reader {
       fail_before("unknown key `" + key +
                   ":`; there are n, name, kind, minutes, after, predict, shape, inputs, copies, "
                   "seen, right, near, menu, limit, partly, budget, goal, stage, from, and blocks symptom, task, "
-                  "question, asks, hint");
+                  "question, asks, hint, gpu");
     }
   }
 

@@ -90,7 +90,7 @@ int grade_command(const Args& args) {
     const Exercise& e = *one;
     const Progress& p = state.seen(e.number());
     Graded g{e.number(), e.name, e.kind, false, "not handed in", "", e.predict != "none", false, p.hints};
-    g.attempts = attempts_of(p);
+    g.attempts = attempts_of(p), g.gpu = joined(lines_of(e.gpu), " ");
     const bool in_time = !p.attempts.empty() && !p.attempts[0].late;
     g.predicted = g.predicts && in_time && predicts_again(e, make, p.attempts[0].say);
     if (is_handed_in(e, p)) {

@@ -59,16 +59,32 @@ int own_command(const Args& args) {
   return 0;
 }
 
-// The stage's test at every save, until ^C. The words of the test are make's.
+namespace {
+
+// The cheapest cases up to the first that is red, and the short race check, as make try has them: a save is not to be
+// waited for. Returns nothing: what is red is printed.
+void look_at(const std::string& make, const std::string& name) {
+  constexpr int SECONDS = 600;
+  const std::string dir = "build/cpu/own/" + name, plain = dir + "/fixed/tester", checked = dir + "/checked/tester";
+  if (run({make, "backend=cpu", "-s", "stage=" + name, plain, checked}).status != 0) return;
+  const bool right = run_limited({plain, "test", "cheapest=40", "once=1"}, "", SECONDS).status == 0;
+  const bool clean = run_limited({checked, "racecheck", "short=1"}, "", SECONDS).status == 0;
+  if (right && clean) std::printf("good so far; make stage=%s test asks for everything\n", name.c_str());
+}
+
+}  // namespace
+
+// At every save, until ^C.
 int watch_own_command(const Args& args) {
   expect_args(args, 2, 2, "watch-own MAKE NAME");
-  if (!own_kernel(args[1])) throw BadInput("there is no " + own_dir(args[1]) + "/kernel.cu");
-  const std::string file = own_dir(args[1]) + "/kernel.cu";
+  const std::optional<Stage> own = own_kernel(args[1]);
+  if (!own)
+    throw BadInput("stage=" + args[1] + " is not a kernel of your own; make watch n=NUMBER watches an exercise");
+  const std::string dir = own_dir(args[1]), file = dir + "/kernel.cu";
   leave_signals_to_run_limited();
-  constexpr int SECONDS = 3600;
   for (;;) {
     const Saved looked_at = saved(file);
-    if (looked_at) run_limited({args[0], "-s", "stage=" + args[1], "test"}, "", SECONDS);
+    if (looked_at) look_at(args[0], fs::path(dir).filename().string());
     std::printf("%s; ^C ends it\n\n",
                 looked_at ? ("watching " + file).c_str() : (file + " is gone: waiting until it is back").c_str());
     std::fflush(stdout);

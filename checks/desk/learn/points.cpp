@@ -10,6 +10,8 @@ double Graded::points() const {
   return (passed ? MOST - prediction : 0) + (predicted ? prediction : 0);
 }
 
+static std::string passed(const Graded& g) { return g.gpu.empty() ? "passed" : "passed here; on a GPU: " + g.gpu; }
+
 std::string grades_table(const std::vector<Graded>& all) {
   char line[512];
   std::snprintf(line, sizeof line, "%-4s %-24s %-11s %-14s %-6s %6s  %s\n", "n", "name", "kind", "prediction", "hints",
@@ -20,7 +22,7 @@ std::string grades_table(const std::vector<Graded>& all) {
     points += g.points(), most += g.most();
     std::snprintf(line, sizeof line, "%-4s %-24s %-11s %-14s %-6d %6g  ", g.number.c_str(), g.name.c_str(),
                   g.kind.c_str(), g.predicts ? g.attempts.c_str() : "-", g.hints, g.points());
-    text += line + (g.passed ? "passed" : "RED, " + g.step + ": " + g.says) +
+    text += line + (g.passed ? passed(g) : "RED, " + g.step + ": " + g.says) +
             (g.flags.empty() ? "" : "  [LOOK: " + g.flags + "]") + "\n";
   }
   std::snprintf(line, sizeof line, "%g of %g points\n", points, most);
@@ -32,7 +34,7 @@ std::string gradescope_json(const std::vector<Graded>& all, unsigned long long s
   Json tests = Json::array(), flags = Json::object();
   for (const Graded& g : all) {
     // Which step was red, and its line; never the seed, which is for whoever has to repeat the run.
-    const std::string output = g.passed ? "passed" : g.step + ": " + g.says;
+    const std::string output = g.passed ? passed(g) : g.step + ": " + g.says;
     tests.push_back({{"number", g.number},
                      {"name", g.name},
                      {"score", g.points()},
