@@ -283,7 +283,7 @@ Outcome check_work(const Exercise& e, const std::string& make, const std::string
   c.step("it compiles", [&] { return depth.built ? Said() : c.compiled(source); });
   c.step("it calls nothing else", [&] { return c.calls_nothing_else(); });
   if (e.kind == "instruction") {
-    c.step("the right bits", [&] { return c.run_learner({"drill"}); });
+    c.step("the right bits", [&] { return depth.explain ? c.run_printing({"drill"}) : c.run_learner({"drill"}); });
     c.outcome_.passed = c.outcome_.step.empty();
     return c.outcome_;
   }
