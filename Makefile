@@ -237,7 +237,7 @@ build-gpu: $(FIXED_LABS) $(BUG_LABS)
 ifdef stage
 # Of an own kernel beside the stage that it comes from.
 NEIGHBOUR := $(if $(filter own/%,$(STAGE)),$(call conf,$(STAGE),from))
-resources: $(RECORDS) $(foreach s,$(STAGE) $(NEIGHBOUR),build/cpu/$(s)/fixed/lab)
+resources: $(RECORDS) $(foreach s,$(if $(BROKEN),,$(STAGE)) $(NEIGHBOUR),build/cpu/$(s)/fixed/lab)
 	$(works)@$< resources build/cpu/STAGE/VARIANT/lab $(call quote,$(json)) $(STAGE)
 else
 resources: $(RECORDS) $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) $(foreach p,$(PAIRS),build/cpu/$(call stage_of_pair,$(p))/bug-$(call bug_of_pair,$(p))/lab)
