@@ -15,6 +15,9 @@ GOALS += patches edit-bug save-bug mutants counters bits
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
 GOALS += archs format format-check compile_commands.json test-arm64
 GOALS += trace exercise predict try watch hint solution reset grade check-exercises
+GOALS += own
+# What works with a kernel of a learner's own, work/own/NAME.
+OWN_GOALS := test racecheck counters trace run fuzz resources bench bench-cpu profile watch
 GOALS += bench bench-cpu peers profile phases probe-wmma probe-mma probe-wgmma probe-ex2
 INNER_GOALS := test-builds sanitized tested-arm64
 GPU_GOALS := bench profile phases probe-wmma probe-mma probe-wgmma probe-ex2
@@ -23,7 +26,18 @@ INNER_GOALS += evolve-labs
 GPU_GOALS += evolve-adopt
 NO_BUG_GOALS := bench-cpu profile phases
 WORDS := stage bug backend full turns q k v out causal scale seconds seed cases case check only shape rounds json sample new fix n say give-up lines
-WORDS += minutes generations candidates tile quick record
+WORDS += minutes generations candidates tile quick record assigned name from
+# The words of a learner's goals, which would otherwise ignore a word in silence.
+WORDS_OF_exercise := n
+WORDS_OF_hint := n
+WORDS_OF_reset := n
+WORDS_OF_try := n
+WORDS_OF_watch := n stage
+WORDS_OF_predict := n say
+WORDS_OF_solution := n give-up
+WORDS_OF_grade := json seed assigned
+WORDS_OF_check-exercises := n check
+WORDS_OF_own := name from
 TOOL_WORDS := JOBS CXX CXXFLAGS HOST_CXX NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE ARM64 MAKE MAKEFLAGS SHELL
 include common/make/words.mk
 
@@ -75,11 +89,14 @@ exercise hint reset: | $(LEARN)
 predict: | $(LEARN)
 	$(one_exercise)@$(LEARN) predict '$(MAKE)' $(call quote,$(n)) $(call quote,$(say))
 try watch: | $(LEARN)
-	$(one_exercise)@$(LEARN) $@ '$(MAKE)' $(call quote,$(n))
+	$(if $(stage),,$(one_exercise))@$(LEARN) $(if $(stage),watch-own '$(MAKE)' $(call quote,$(stage)),$@ '$(MAKE)' $(call quote,$(n)))
+# A kernel of your own, from a stage's or from a blank one: work/own/NAME. stage=NAME is that then.
+own: | $(LEARN)
+	$(if $(name),,$(error what name? make own name=mine from=v2c8 lays out work/own/mine))@$(LEARN) own $(call quote,$(name)) $(call quote,$(from))
 solution: | $(LEARN)
 	$(one_exercise)@$(LEARN) solution $(call quote,$(n)) $(if $(filter 1,$(give-up)),give-up)
 grade: | $(LEARN)
-	@$(LEARN) grade '$(MAKE)' $(call quote,$(json)) $(call quote,$(seed))
+	@$(LEARN) grade '$(MAKE)' $(call quote,$(json)) $(call quote,$(seed)) $(call quote,$(assigned))
 # The exercises themselves: red as handed out, green when solved, and no cheater passes. check=quick is `make test`'s part.
 check-exercises: | $(LEARN)
 	@$(LEARN) check-exercises '$(MAKE)' $(call quote,$(or $(check),whole)) $(if $(n),$(call quote,$(n)))
@@ -91,6 +108,11 @@ mutants: | $(WORK)
 run: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
 	$(one_stage)$(if $(bug),,$(works))@$< run $(foreach w,q k v out causal scale,$(if $(filter-out undefined,$(origin $(w))),$(w)=$(call quote,$($(w)))))
 
+# The tools for a stage's kernel, for the kernel of an exercise.
+ifdef n
+racecheck counters trace: | $(LEARN)
+	$(if $(stage),$(error $@ takes stage= or n=, not both))@$(LEARN) look '$(MAKE)' $(call quote,$(n)) $@ $(foreach w,shape lines tile json check,$(if $($(w)),$(w)=$(call quote,$($(w)))))
+else
 # All correct stages, or one, or one bug. Exit status 1 where there are findings.
 racecheck: $(call chosen,checked) $(if $(filter gpu,$(backend)),$(RECORDS),| $(WORK))
 ifeq ($(backend),gpu)
@@ -135,6 +157,7 @@ trace: $(call chosen,checked)
 	$(if $(or $(stage),$(filter 1,$(check))),,$(error which stage? trace needs stage=NAME; see 'make list'))
 	@status=0; for lab in $^; do $$lab trace $(foreach w,shape tile json check,$(if $($(w)),$(w)=$(call quote,$($(w))))) \
 	  $(if $(stage)$(shape),,shape=1,1,256,64) || status=$$?; done; exit $$status
+endif
 endif
 
 # What random problems find. make fuzz [stage=S [bug=B]] [seconds=N] [seed=K] [cases=N] [check=1], or only='...' of a failure.
@@ -226,8 +249,15 @@ build-gpu: $(FIXED_LABS) $(BUG_LABS)
 	@echo "built for sm_$(subst $(eval ) ,$(comma) sm_,$(GPU_ARCHS)): $(words $^) binaries"
 
 # Needs nvcc, but no GPU. The JSON is what tables and plots are made from.
+ifdef stage
+# Of an own kernel beside the stage that it comes from.
+NEIGHBOUR := $(if $(filter own/%,$(STAGE)),$(call conf,$(STAGE),from))
+resources: $(RECORDS) $(foreach s,$(if $(BROKEN),,$(STAGE)) $(NEIGHBOUR),build/cpu/$(s)/fixed/lab)
+	$(works)@$< resources build/cpu/STAGE/VARIANT/lab $(call quote,$(json)) $(STAGE)
+else
 resources: $(RECORDS) $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) $(foreach p,$(PAIRS),build/cpu/$(call stage_of_pair,$(p))/bug-$(call bug_of_pair,$(p))/lab)
 	@$< resources build/cpu/STAGE/VARIANT/lab $(call quote,$(json))
+endif
 
 # Every stage through nvcc for every architecture that it claims (its target and needs, in stage.conf); needs no GPU.
 archs: $(RECORDS)

@@ -36,6 +36,7 @@ int once_command(std::span<char*> args);          // fingerprint.cpp
 int fuzz_command(std::span<char*> args);          // fuzz.cpp
 int blindness_command(std::span<char*> args);     // blindness.cpp
 int predict_command(std::span<char*> args);       // exercises/predict.cpp
+int card_command(std::span<char*> args);          // exercises/predict.cpp
 int counts_command(std::span<char*> args);        // exercises/counts.cpp
 int counters_command(std::span<char*> args);      // counters/counters.cpp
 int bits_command(std::span<char*> args);          // bits/bits.cpp

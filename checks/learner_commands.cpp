@@ -9,6 +9,7 @@ static constexpr Command COMMANDS[] = {
     {"fingerprint", fingerprint_command, "fingerprint BUG [source=FILE]          looks for a bug in this build"},
     {"fuzz", fuzz_command, "fuzz [seconds=N] [seed=K] [check=1]    random problems; or only B= H= S= D= ..."},
     {"predict", predict_command, "predict kind=K say=TEXT [shape=...]     a prediction against what comes out"},
+    {"card", card_command, "card [shape=...] [inputs=...]           an exercise's case, with the first wrong element"},
     {"counts", counts_command, "counts shape=B,H,S,D[,causal] [tile=N]  what a block does, counted"},
     {"plan", plan_command, "plan B H S D [causal]                how the stage launches a shape, as JSON", false},
 };

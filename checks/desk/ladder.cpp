@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <string_view>
 
 #include "checks/desk/desk.hpp"
 #include "checks/desk/nearest.hpp"
@@ -103,6 +104,26 @@ std::vector<std::string> phases_of(const std::string& stage, const std::string& 
   std::ranges::sort(names);
   return names;
 }
+
+constexpr std::string_view OWN = "own/";
+
+bool is_own_name(const std::string& name) {
+  const auto lower = [](char c) { return c >= 'a' && c <= 'z'; };
+  return !name.empty() && lower(name[0]) &&
+         std::ranges::all_of(name, [&](char c) { return lower(c) || (c >= '0' && c <= '9') || c == '-' || c == '_'; });
+}
+
+std::string own_dir(const std::string& word) {
+  return "work/" + std::string(OWN) + (word.starts_with(OWN) ? word.substr(OWN.size()) : word);
+}
+
+std::optional<Stage> own_kernel(const std::string& word) {
+  const std::string dir = own_dir(word), name = fs::path(dir).filename().string(), conf = dir + "/stage.conf";
+  if (!is_own_name(name) || !fs::exists(dir + "/kernel.cu")) return std::nullopt;
+  return Stage{std::string(OWN) + name, parse_conf(read_text(conf), conf)};
+}
+
+std::string source_dir(const std::string& stage) { return stage.starts_with(OWN) ? own_dir(stage) : "stages/" + stage; }
 
 Ladder read_ladder(const std::string& root) {
   const fs::path stages = fs::path(root) / "stages";

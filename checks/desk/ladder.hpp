@@ -51,6 +51,14 @@ struct Ladder {
 // The parts of a stage's kernel that can be timed alone, "phase-NAME" by name: stages/STAGE/phases/NAME.patch.
 std::vector<std::string> phases_of(const std::string& stage, const std::string& root = ".");
 
+// Kernels of a learner's own, work/own/NAME, are built as stages are, and no command of the whole ladder sees them. As
+// a stage its `dir` is "own/NAME"; `word` is NAME or that. Nothing if there is none.
+bool is_own_name(const std::string& name);
+std::string own_dir(const std::string& word);
+std::optional<Stage> own_kernel(const std::string& word);
+// Where a stage's kernel.cu lies: "stages/v2b_single_warp", "work/own/mine".
+std::string source_dir(const std::string& stage);
+
 // Everything below root/stages. Throws BadInput where a file is not as it must be.
 Ladder read_ladder(const std::string& root = ".");
 

@@ -47,7 +47,8 @@ int list_command(const Args& args) {
 int resolve_command(const Args& args) {
   expect_args(args, 1, 1, "resolve NAME");
   const Ladder ladder = read_ladder();
-  const Stage* stage = ladder.stage(args[0]);
+  const std::optional<Stage> own = own_kernel(args[0]);
+  const Stage* stage = own && !ladder.stage(args[0]) ? &*own : ladder.stage(args[0]);
   std::printf("%s\n", stage ? stage->dir.c_str() : pairs_of(ladder.bugs(args[0])).c_str());
   return 0;
 }
@@ -56,6 +57,10 @@ int bugs_command(const Args& args) {
   expect_args(args, 0, 2, "bugs [NAME [BUG]]");
   const Ladder ladder = read_ladder();
   std::vector<const Bug*> bugs;
+  if (!args.empty() && !ladder.stage(args[0]) && own_kernel(args[0])) {
+    if (args.size() == 2 && !args[1].empty()) throw BadInput(args[0] + " is a kernel of your own and has no bugs");
+    return 0;
+  }
   if (args.empty())
     for (const Stage& stage : ladder.stages)
       for (const Bug& bug : stage.bugs) bugs.push_back(&bug);
@@ -79,7 +84,8 @@ int mapped_command(const Args& args) {
 int conf_command(const Args& args) {
   expect_args(args, 2, 2, "conf DIR KEY");
   const Ladder ladder = read_ladder();
-  const Stage* stage = ladder.stage(args[0]);
+  const std::optional<Stage> own = own_kernel(args[0]);
+  const Stage* stage = own ? &*own : ladder.stage(args[0]);
   if (!stage) ladder.bugs(args[0]), throw BadInput("'" + args[0] + "' is no stage of its own");
   std::printf("%s\n", stage->says(args[1]).c_str());
   return 0;

@@ -59,7 +59,12 @@ std::string some_of(const std::set<int>& all, const std::string& what) {
   return text;
 }
 
-bool mask_holds(const Request& r, const Shape& shape) {
+// Of what is asked, how much is right.
+struct Score {
+  int right = 0, asked = 1;
+};
+
+Score mask_score(const Request& r, const Shape& shape) {
   const Rule rule(r.say);
   const Seen seen = seen_of(r);
   const Trial t = trial_of(r, shape);
@@ -85,24 +90,24 @@ bool mask_holds(const Request& r, const Shape& shape) {
         }
   if (differing == 0) {
     std::printf("%s: your mask %zu, seen %zu: the same elements\n", text(shape).c_str(), yours, theirs);
-    return true;
+    return {1};
   }
   const bool whole_rows = int(cols.size()) == shape.D;
   std::printf(
       "%s: your mask %zu, seen %zu: %s differ%s\n  %s\n", text(shape).c_str(), yours, theirs,
       whole_rows ? some_of(rows, "row").c_str() : (some_of(rows, "row") + ", " + some_of(cols, "column")).c_str(),
       whole_rows && rows.size() == 1 ? "s" : "", first.c_str());
-  return false;
+  return {};
 }
 
-bool formula_holds(const Request& r, const Shape& shape) {
+Score formula_score(const Request& r, const Shape& shape) {
   const Formula& formula = formula_named(r.say);
   const Trial t = trial_of(r, shape);
   const Part part = equals_prediction(t, formula.compute(t), formula.says);
   std::printf("%s\n", part.seen.c_str());
-  if (part.shown) return true;
+  if (part.shown) return {1};
   std::printf("  what comes out is not: %s\n", formula.says);
-  return false;
+  return {};
 }
 
 long whole_number(const std::string& text) {
@@ -140,7 +145,7 @@ std::pair<int, int> lines_of(const Finding& f) {
   return std::minmax(f.first.valid ? f.first.line : f.second.line, f.second.line);
 }
 
-bool count_holds(const Request& r, const Shape& shape) {
+Score count_score(const Request& r, const Shape& shape) {
   const long yours = whole_number(r.say);
   long seen = 0;
   if (r.seen == "findings") {
@@ -154,10 +159,10 @@ bool count_holds(const Request& r, const Shape& shape) {
               yours == seen  ? ""
               : yours < seen ? ": too few"
                              : ": too many");
-  return yours == seen;
+  return {yours == seen};
 }
 
-bool lines_hold(const Request& r, const Shape& shape) {
+Score lines_score(const Request& r, const Shape& shape) {
   // One number is for a finding that names one line only.
   const std::size_t blank = std::min(r.say.find_first_of(" ,"), r.say.size());
   const std::size_t second = r.say.find_first_not_of(" ,", blank);
@@ -168,7 +173,7 @@ bool lines_hold(const Request& r, const Shape& shape) {
   for (const Finding& f : findings_of(r, shape)) pairs.insert(lines_of(f));
   if (pairs.contains(yours)) {
     std::printf("%s: the checker names line %d and line %d together\n", text(shape).c_str(), yours.first, yours.second);
-    return true;
+    return {2, 2};
   }
   const auto in_some = [&](int line) {
     return std::ranges::any_of(pairs, [&](const auto& p) { return p.first == line || p.second == line; });
@@ -176,7 +181,7 @@ bool lines_hold(const Request& r, const Shape& shape) {
   std::printf("%s: the checker names %zu pair%s of lines, and %d with %d is none; line %d is %s, line %d is %s\n",
               text(shape).c_str(), pairs.size(), pairs.size() == 1 ? "" : "s", yours.first, yours.second, yours.first,
               in_some(yours.first) ? "in one" : "in none", yours.second, in_some(yours.second) ? "in one" : "in none");
-  return false;
+  return {std::min(1, in_some(yours.first) + in_some(yours.second)), 2};
 }
 
 Request read_request(const KeyValues& words) {
@@ -186,7 +191,6 @@ Request read_request(const KeyValues& words) {
   const std::string copies = words.get("copies").value_or("at_wait");
   if (copies != "at_wait" && copies != "at_issue") throw BadInput("copies=" + copies + ": must be at_wait or at_issue");
   r.options.copies = r.options.products = copies == "at_wait" ? Copies::at_wait : Copies::at_issue;
-  r.say = words.require("say");
   r.seen = words.get("seen").value_or("wrong");
   if (r.seen != "wrong" && r.seen != "nan" && r.seen != "unwritten" && r.seen != "findings" && r.seen != "rows")
     throw BadInput("seen=" + r.seen + ": must be wrong, rows, nan, unwritten or findings");
@@ -194,6 +198,33 @@ Request read_request(const KeyValues& words) {
 }
 
 }  // namespace
+
+// lab card [shape=..] [inputs=..] [copies=..]: the case that an exercise's card tells of, with the first wrong element.
+int card_command(std::span<char*> args) {
+  constexpr std::string_view KEYS[] = {"shape", "inputs", "copies"};
+  const Request request = read_request(KeyValues(args, KEYS));
+  for (const Shape& shape : request.shapes) {
+    const Trial t = run_trial(shape, request.family, request.options);
+    const std::vector<double> right = attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v);
+    const std::string marks = marks_of(t, right);
+    const std::size_t first = marks.find_first_not_of('.'), wrong = marks.size() - std::ranges::count(marks, '.');
+    if (t.ok() && wrong == 0) continue;
+    std::printf("  RED %s\n", t.title().c_str());
+    if (!t.ok()) std::printf("    the launch fails: %s\n", t.message.c_str());
+    if (!t.ok()) return 1;
+    const std::size_t row = first / std::size_t(shape.D), head = row / std::size_t(shape.S), D = std::size_t(shape.D);
+    std::printf(
+        "    %zu of %zu elements are wrong; the first is (b,h,row,col) = (%zu,%zu,%zu,%zu): got %s, expected %.6g\n",
+        wrong, marks.size(), head / std::size_t(shape.H), head % std::size_t(shape.H), row % std::size_t(shape.S),
+        first % D,
+        marks[first] == '~'   ? "nothing (never written)"
+        : marks[first] == 'N' ? "NaN"
+                              : format("%.6g", to_float(t.out[first])).c_str(),
+        right[first]);
+    return 1;
+  }
+  return 0;
+}
 
 // lab predict formulas; lab predict kind=mask|formula|count|lines say=TEXT [shape=..] [inputs=..] [copies=..] [seen=..]
 int predict_command(std::span<char*> args) {
@@ -203,16 +234,21 @@ int predict_command(std::span<char*> args) {
   }
   constexpr std::string_view KEYS[] = {"kind", "say", "shape", "inputs", "copies", "seen"};
   const KeyValues words(args, KEYS);
-  const Request request = read_request(words);
-  using Holds = bool (*)(const Request&, const Shape&);
-  constexpr std::pair<std::string_view, Holds> KINDS[] = {
-      {"mask", mask_holds}, {"formula", formula_holds}, {"count", count_holds}, {"lines", lines_hold}};
+  Request request = read_request(words);
+  request.say = words.require("say");
+  using Judge = Score (*)(const Request&, const Shape&);
+  constexpr std::pair<std::string_view, Judge> KINDS[] = {
+      {"mask", mask_score}, {"formula", formula_score}, {"count", count_score}, {"lines", lines_score}};
   const std::string kind = words.require("kind");
-  const auto found = std::ranges::find(KINDS, kind, &std::pair<std::string_view, Holds>::first);
+  const auto found = std::ranges::find(KINDS, kind, &std::pair<std::string_view, Judge>::first);
   if (found == std::end(KINDS)) throw BadInput("kind=" + kind + ": must be mask, formula, count or lines");
-  for (const Shape& shape : request.shapes)
-    if (!found->second(request, shape)) return 1;
-  return 0;
+  Score all{0, 0};
+  for (const Shape& shape : request.shapes) {
+    const Score one = found->second(request, shape);
+    all.right += one.right, all.asked += one.asked;
+  }
+  std::printf("%d of %d right\n", all.right, all.asked);
+  return all.right == all.asked ? 0 : 1;
 }
 
 }  // namespace lab

@@ -15,6 +15,7 @@ struct Rule::Node {
   long value = 0;
   long Element::*name = nullptr;
   std::shared_ptr<const Node> left = {}, right = {};
+  bool closed = false;  // stands in parentheses
 };
 
 namespace {
@@ -48,6 +49,9 @@ bool is_of(std::string_view level, std::string_view op) {
   }
   return false;
 }
+
+// A comparison that no parentheses hold together.
+bool compares(const Node& node) { return !node.closed && (is_of(LEVELS[5], node.op) || is_of(LEVELS[6], node.op)); }
 
 class Parser {
  public:
@@ -93,7 +97,11 @@ class Parser {
     while (!token_.empty() && is_of(LEVELS[depth], token_)) {
       const std::string op = token_;
       next();
-      left = std::make_shared<Node>(Node{op, 0, nullptr, left, level(depth + 1)});
+      const Tree right = level(depth + 1);
+      // `row & 7 == 0` is row & (7 == 0) in C. Two comparisons may be meant.
+      if ((op == "&" || op == "^" || op == "|") && compares(*left) != compares(*right))
+        fail("'" + op + "' is weaker than a comparison, as in C; write parentheses, as in (row " + op + " 7) == 0");
+      left = std::make_shared<Node>(Node{op, 0, nullptr, left, right});
     }
     return left;
   }
@@ -114,10 +122,11 @@ class Parser {
     }
     if (token_ == "(") {
       next();
-      Tree inner = level(0);
+      Node inner = *level(0);
       if (token_ != ")") fail("a ')' is missing");
       next();
-      return inner;
+      inner.closed = true;
+      return std::make_shared<Node>(std::move(inner));
     }
     for (const Name& name : NAMES)
       if (token_ == name.text) {

@@ -1,4 +1,4 @@
-// The rules in which a learner says which elements of an output are wrong: `row % 64 >= 56 && !causal`.
+// The rules in which a learner says which elements of an output are wrong: `row % 16 < 4 && !causal`.
 #pragma once
 #include <memory>
 #include <string>
@@ -12,6 +12,7 @@ struct Element {
 
 // C's expressions over the names above and whole numbers, with C's precedence: + - * / % & ^ | << >> < <= > >= == != &&
 // || ! ~ ( ). Whole numbers of 64 bits; not 0 is true. `and`, `or`, `not` and `mod` are words for && || ! %.
+// `row & 7 == 0` is refused: C reads row & (7 == 0).
 class Rule {
  public:
   // Throws BadInput with the place of what it does not understand.

@@ -67,7 +67,17 @@ refuse "neither B,H,S,D" $MAKE stage=v3b backend=$B evolve shape=1,2
 [ "$B" = gpu ] || refuse "evolve-adopt needs nvcc and a GPU" $MAKE stage=v3b backend=$B evolve-adopt
 refuse "try needs n=NUMBER" $MAKE backend=$B try
 refuse "no exercise 999; the nearest is" $MAKE backend=$B hint n=999
+refuse "a number is given as n=, as in make exercise n=7" $MAKE backend=$B exercise 7
+refuse "make grade takes no n=; its words are json seed assigned" $MAKE backend=$B grade n=5
+refuse "make grade takes no only=" $MAKE backend=$B grade only=x
+refuse "make hint takes no stage=" $MAKE backend=$B stage=v2b hint n=1
+refuse "no exercise 999; the nearest is" $MAKE backend=$B grade assigned='1 999'
+refuse "nothing is predicted: make predict n=1 say='RULE'" $MAKE backend=$B predict n=1
+refuse "write parentheses, as in (row & 7) == 0" $MAKE backend=$B predict n=1 say='row & 7 == 0'
 refuse "every-eighth-row" $MAKE backend=$B hint n=every-eigth-row
+refuse "no exercise 999; the nearest is" $MAKE backend=$B racecheck n=999
+refuse "exercise 28 has no kernel of its own" $MAKE backend=$B trace n=28
+refuse "counters takes stage= or n=, not both" $MAKE backend=$B stage=v2b counters n=1
 refuse "predict takes it as say='...'" $MAKE backend=$B predict n=1 'row % 64 < 3'
 refuse "predict takes it as say='...'" $MAKE backend=$B predict n=1 'row>=3'
 refuse "at character 5: '=' compares nothing" $MAKE backend=$B predict n=1 say='row = 3'
@@ -78,6 +88,12 @@ refuse "it is cpu or gpu" $MAKE stage=v1 backend=tpu test
 refuse "never worked" $MAKE stage=v2c4 backend=$B run
 refuse "never worked" $MAKE stage=v2c4 backend=$B bench-cpu
 refuse "the lab needs g++ 12" $MAKE stage=v1 backend=$B CXX=no-such-compiler test
+# A compiler that finds no header but doctest's.
+mkdir -p "$work/bare/doctest"; : > "$work/bare/doctest/doctest.h"
+printf '#!/bin/sh\nexec %s -nostdinc -nostdinc++ -isystem %s "$@"\n' "$(command -v g++-12 || command -v g++)" "$work/bare" > "$work/bare-gcc"
+chmod +x "$work/bare-gcc"
+refuse "not installed: nlohmann-json3-dev libboost-context-dev; sh common/setup.sh" $MAKE stage=v2b backend=cpu CXX="$work/bare-gcc" test
+rm -rf "$work/bare" "$work/bare-gcc"
 nvidia-smi -L > /dev/null 2>&1 || refuse "backend=gpu needs" $MAKE stage=v1 backend=gpu test
 refuse "q= is missing" $run $tensors out=$work/o.npy
 refuse "cannot be opened" $run q=$work/absent.npy $tensors out=$work/o.npy
@@ -103,6 +119,24 @@ for version in $(build/desk list | sed '1,/^Broken/d;s/ .*//'); do accept env LA
 same "what v2 names" "$(echo $(build/desk bugs v2 | sort))" "v2b_single_warp:interwarp_race v2b_single_warp:smem_48k"
 accept $MAKE list
 accept $MAKE help
+# Kernels of a learner's own: built as stages are, and no command of the whole lab sees them.
+own=front-desk-$$
+trap 'rm -rf "$work" "work/own/$own" "build/$B/own/$own"' EXIT
+refuse "what name? make own name=" $MAKE own
+refuse "name=v2b is the name of a stage" $MAKE own name=v2b
+refuse "made of a-z" $MAKE own name=../v2b
+refuse "from=v2c4 never worked" $MAKE own name=$own from=v2c4
+refuse "no stage 'v99'" $MAKE own name=$own from=v99
+same "what refused names leave" "$(ls -d work/own/$own 2> /dev/null)" ""
+accept $MAKE own name=$own from=blank
+refuse "is there already" $MAKE own name=$own from=v1
+same "files of an own kernel" "$(echo $(ls work/own/$own))" "kernel.cu notes.md stage.conf"
+same "stages with an own kernel" "$(build/desk dirs | grep -c own)" 0
+refuse "show-bug is for stages of the ladder" $MAKE stage=$own show-bug
+refuse "is a kernel of your own and has no bugs" $MAKE stage=$own bug=ldm test
+accept $MAKE stage=$own backend=$B build/$B/own/$own/fixed/lab
+if build/$B/own/$own/fixed/lab test cheapest=3 > "$work/out" 2>&1; then bad=$((bad + 1)); echo "a blank kernel passes"; else good=$((good + 1)); fi
+same "what a blank kernel writes" "$(grep -m1 -o "not written, or made of it" "$work/out")" "not written, or made of it"
 refuse "which stage" $MAKE show-bug
 refuse "no bug 'lmd'" $MAKE stage=v2c5 show-bug bug=lmd
 refuse "no bug 'lmd'" $MAKE stage=v2c5 edit-bug bug=lmd

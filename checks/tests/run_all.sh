@@ -29,6 +29,7 @@ bugs_of() {
   [ "$backend" = cpu ] || { echo; for s in $stages; do bugs_of $s; done; }
   echo
   [ "$backend" = cpu ] || echo "every bug turns it red: $make_it check-harness"
+  echo "packages that setup.sh asks for: sh checks/tests/setup_packages.sh"
   # These build too, and touch a kernel.
   echo "front desk: sh checks/tests/front_desk.sh"
   echo "a new stage, a new bug: sh checks/tests/scratch_tree.sh"

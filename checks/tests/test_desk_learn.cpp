@@ -59,6 +59,7 @@ TEST_CASE("exercises: a file is read whole") {
   CHECK(e.near == std::vector<std::string>{"row <= 3"});
   CHECK(e.beside(".patch") == "a/b.patch");
   CHECK(complaint(HEAD + BODY).empty());
+  CHECK(parse_exercise("a", HEAD + BODY + "\ngpu:\n  It\n  differs.\n").gpu == "It\ndiffers.");
 }
 
 TEST_CASE("exercises: what is wrong with a file is one line that names the place") {
@@ -92,6 +93,22 @@ TEST_CASE("exercises: found by number and by name, and the nearest of neither") 
   CHECK_THROWS_WITH(course.find("11"), "no exercise 11; the nearest is 12 (second), and make exercise lists them");
   CHECK_THROWS_WITH(course.find("frist"), doctest::Contains("the nearest are: first"));
   CHECK_THROWS_WITH(Course{}.find("1"), "there are no exercises");
+}
+
+TEST_CASE("exercises: those of a copied stage are left out, and two that differ still are one too many") {
+  const Scratch scratch;
+  const std::string task =
+      "n: 7\nname: a-name\nkind: hole\nminutes: 5\n\ntask:\n  It.\n\nhint:\n  A\nhint:\n  B\nhint:\n  C\n";
+  for (const std::string stage : {"v1_one", "another"}) {
+    write_text(scratch.dir + "/stages/" + stage + "/stage.conf", "idea=\"x\"\n");
+    write_text(scratch.dir + "/stages/" + stage + "/exercises/a.exercise", task);
+  }
+  write_text(scratch.dir + "/writeups/stages/v1_one.md", "# v1\n");
+  const Course course = read_course(scratch.dir);
+  REQUIRE(course.all.size() == 1);
+  CHECK(course.all[0].stage == "v1_one");
+  write_text(scratch.dir + "/stages/another/exercises/a.exercise", task + "\n# mine\n");
+  CHECK_THROWS_WITH(read_course(scratch.dir), doctest::Contains("n: 7 is that of"));
 }
 
 TEST_CASE("exercises: comments go, and what only looks like one stays") {
@@ -182,6 +199,22 @@ TEST_CASE("exercises: the state survives, and a half-written file is put aside")
   CHECK(State(path).seen("07").hints == 2);
   CHECK(State(path).seen("07").prediction == "row < \"3\"");
   CHECK(State(path).seen("08").hints == 0);
+  state.of("07").attempts = {{"row < 2", false, false}, {"row < 3", true, true}};
+  state.save();
+  const std::vector<Attempt> attempts = State(path).seen("07").attempts;
+  REQUIRE(attempts.size() == 2);
+  CHECK(attempts[0].say == "row < 2");
+  CHECK(!attempts[0].right);
+  CHECK(attempts[1].right);
+  CHECK(attempts[1].late);
+  // One of before there were attempts.
+  const std::string path_before = scratch.dir + "/before.json";
+  std::string before = read_text(path);
+  const std::size_t from = before.find(",\n   \"attempts\""), to = before.find("]", from);
+  REQUIRE(from != before.npos);
+  write_text(path_before, before.erase(from, to + 1 - from));
+  CHECK(State(path_before).seen("07").hints == 2);
+  CHECK(State(path_before).seen("07").attempts.empty());
   const std::string whole = read_text(path);
   for (const std::string& broken : {whole.substr(0, whole.size() / 2), std::string(), std::string("{}"),
                                     std::string("{\"schema\": \"exercises-1\", \"exercises\": 3}")}) {
@@ -232,8 +265,77 @@ TEST_CASE("exercises: the most telling line of a log") {
   CHECK(telling_line("s: case 0 of seed 1 fails: B=1 H=2\n    3 wrong\n") == "B=1 H=2: 3 wrong");
 }
 
+TEST_CASE("exercises: a diagnosis is all of a log that says what is red") {
+  const std::string head = "v1 on cpu, planted bug: none\nEach case is launched once.\n";
+  const std::string red = "  RED unit (1,1,64,64), seed 1\n    3 of 4 wrong\n    worst\n";
+  CHECK(diagnosis(head + red + "\nv2b_single_warp cpu: 0/0 shapes, 0.4 s\n1 passed, 1 failed\n", "log") == red);
+  CHECK(diagnosis("a\nb\n", "log").empty());
+  // The race check's launches fail once a lane, for one reason.
+  CHECK(diagnosis("race in f, kernel a<64>, block 0\n    under x\nlaunch failed: lane 1\nlaunch failed: lane 2\n"
+                  "v1_scalar: 1 finding in 3 launches\n",
+                  "log") == "race in f, kernel a<64>, block 0\n    under x\n");
+  CHECK(diagnosis("launch failed: lane 1\nlaunch failed: lane 2\n", "log") == "launch failed: lane 1\n");
+  CHECK(diagnosis("  the build\n     12 are NaN [shown, but it should not be]\n", "log") ==
+        "12 are NaN [shown, but it should not be]\n");
+  std::string many;
+  for (int i = 0; i < 40; ++i) many += "    line\n";
+  const std::string cut = diagnosis("  RED x\n" + many, "build/logs/a.log");
+  CHECK(says(cut, "and 17 more lines: build/logs/a.log"));
+  CHECK(lines_of(cut).size() == 25);
+}
+
+TEST_CASE("exercises: long lines are wrapped at blanks, and nothing of them is lost") {
+  CHECK(wrapped("aaa bbb ccc\n", 9, "") == "aaa bbb\n  ccc\n");
+  CHECK(wrapped("  aaa bbb ccc\n", 11, "> ") == ">   aaa bbb\n>     ccc\n");
+  CHECK(wrapped("a-word-that-is-too-long b\n", 5, "") == "a-word-that-is-too-long\n  b\n");
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += "w" + std::to_string(i) + " ";
+  const std::string lines = wrapped(text, 100, "    ");
+  for (const std::string& line : lines_of(lines)) CHECK(line.size() <= 100);
+  CHECK(words_of(lines) == words_of(text));
+}
+
+TEST_CASE("exercises: a wrong prediction is not told what was measured, until it is right or given up") {
+  const Prediction wrong{false, "  barriers: you say 4, measured 5\n", 2, 4}, one{false, "row 8 differs\n", 0, 1};
+  CHECK(verdict_told(wrong, false) == "2 of 4 right");
+  CHECK(verdict_told(one, false) == "not right");
+  CHECK(verdict_told(wrong, true) == "  barriers: you say 4, measured 5\n2 of 4 right");
+  CHECK(verdict_told({true, "the same elements\n", 2, 2}, false) == "the same elements\nright.");
+  // A number that no launch shows, too large or too small.
+  const Course course = read_course();
+  for (const Exercise& e : course.all)
+    if (e.seen == "told")
+      for (const int step : {-1, 1}) {
+        const Prediction p = judge_prediction(e, "", std::to_string(std::stol(e.right) + step));
+        CHECK(!p.holds);
+        CHECK(verdict_told(p, false) == "not right");
+      }
+}
+
+TEST_CASE("exercises: a copied kernel is told from a mended one") {
+  const Course course = read_course();
+  const Exercise &fix = course.find("1"), &capstone = course.find("121");
+  REQUIRE(fix.kind == "fix");
+  REQUIRE(capstone.kind == "capstone");
+  // The mend of one line is the stage's kernel, to a compiler.
+  CHECK(copied_from(fix, handed_out(fix)).empty());
+  CHECK(copied_from(fix, without_comments(solution(fix))).empty());
+  CHECK(
+      says(copied_from(fix, read_text("stages/v2d_ldmatrix/kernel.cu")), "the same as stages/v2d_ldmatrix/kernel.cu"));
+  CHECK(copied_from(capstone, handed_out(capstone) + "int mine;\n").empty());
+  CHECK(says(copied_from(capstone, read_text("stages/v3a_tma/kernel.cu")), "the same as stages/v3a_tma/kernel.cu"));
+  CHECK(says(copied_from(capstone, "// mine\n" + without_comments(solution(capstone))), "but for comments"));
+  // Comments that were not handed out are the solution's.
+  int telling = 0;
+  for (const Exercise& e : course.all)
+    if (e.kind == "faster" || e.kind == "fix")
+      telling += copied_from(e, solution(e)) == "the solution, with its comments";
+  CHECK(telling > 3);
+}
+
 TEST_CASE("exercises: grades as a table and as Gradescope reads them") {
-  Graded good{"01", "one", "fix", true, "", "", true, true, 0}, bad = good;
+  Graded good{"01", "one", "fix", true, "", "", true, true, 0, "1 of 1"}, bad = good;
+  bad.attempts = "0 of 7 right", bad.flags = "the same as x";
   bad.passed = bad.predicted = false, bad.step = "no races", bad.says = "a \"race\"\xff";
   Graded plain{"02", "two", "hole", true, "", "", false, false, 3};
   CHECK(good.points() == 10);
@@ -245,7 +347,14 @@ TEST_CASE("exercises: grades as a table and as Gradescope reads them") {
   const std::string table = grades_table({good, bad, plain});
   CHECK(says(table, "RED, no races: a \"race\""));
   CHECK(says(table, "20 of 30 points"));
+  CHECK(says(table, "0 of 7 right"));
+  Graded here = good;
+  here.gpu = "it is wrong";
+  CHECK(says(grades_table({here}), "passed here; on a GPU: it is wrong"));
+  CHECK(says(table, "[LOOK: the same as x]"));
   const auto json = nlohmann::json::parse(gradescope_json({good, bad}, 123, 1.5));
+  CHECK(json.at("extra_data").at("look").at("01") == "the same as x");
+  CHECK(says(json.at("tests")[0].at("output"), "prediction: 1 of 1"));
   CHECK(json.at("execution_time") == 1.5);
   REQUIRE(json.at("tests").size() == 2);
   CHECK(json.at("tests")[0].at("score") == 10);

@@ -52,6 +52,12 @@ TEST_CASE("rules: what is none says where") {
   CHECK(complaint("row = 3") == "the rule 'row = 3', at character 5: '=' compares nothing; write ==");
   CHECK(complaint("rwo > 3") ==
         "the rule 'rwo > 3', at character 1: 'rwo' is no number and no name; the names are b h row col S D causal");
+  CHECK(complaint("row & 7 == 0").find("write parentheses, as in (row & 7) == 0") != std::string::npos);
+  CHECK(complaint("3 < row | col").find("'|' is weaker than a comparison") != std::string::npos);
+  CHECK(complaint("(row & 7) == 0").empty());
+  CHECK(complaint("row & (7 == 0)").empty());
+  CHECK(complaint("row == 1 | row == 5").empty());
+  CHECK(complaint("row & 7 && col < 3").empty());
   CHECK(complaint("(row > 3").find("a ')' is missing") != std::string::npos);
   CHECK(complaint("row > ").find("something is missing") != std::string::npos);
   CHECK(complaint("row > 3 4").find("'4' is not expected here") != std::string::npos);

@@ -153,6 +153,8 @@ $(B)/obj/%.o: %.cu $(B)/flags
 # $* is STAGE/VARIANT.
 variant_of = $(notdir $(1))
 stage_of = $(patsubst %/,%,$(dir $(1)))
+# A kernel of a learner's own is the stage own/NAME.
+dir_of = $(if $(filter own/%,$(1)),work,stages)/$(1)
 planted_in = $(patsubst bug-%,%,$(filter bug-% phase-%,$(call variant_of,$(1))))
 # phase-NAME is a part of a kernel, to be timed (make phases).
 patch_in = $(if $(filter phase-%,$(call planted_in,$(1))),phases/$(patsubst phase-%,%,$(call planted_in,$(1))),bugs/$(call planted_in,$(1))).patch
@@ -165,13 +167,14 @@ learnt_in = $(filter learn-% evolve-%,$(call variant_of,$(1)))
 evolved_in = $(filter evolve-%,$(call variant_of,$(1)))
 build_log = $(if $(call evolved_in,$(1)),> $(B)/$(1)/kernel.log 2>&1)
 instrumented = $(if $(filter fixed draft-%,$(call variant_of,$(1))),,$(INSTRUMENTATION))
+printf_of = $(if $(filter learn-%,$(call variant_of,$(1))),-include checks/exercises/kernel_printf.hpp)
 kernel_heat = $(if $(call mutant_in,$(1)),,$(if $(call learnt_in,$(1)),LEARNT,$(if $(filter fixed,$(call variant_of,$(1))),PLAIN,KERNEL)))
-$(B)/%/kernel.o: $$(if $$(call learnt_in,$$*),$(B)/$$*/source.cu,$$(if $$(call planted_in,$$*)$$(call mutant_in,$$*),$(B)/$$*,stages/$$(call stage_of,$$*))/kernel.cu) $(B)/flags | $$(call parsed_gch,$$(call kernel_heat,$$*))
+$(B)/%/kernel.o: $$(if $$(call learnt_in,$$*),$(B)/$$*/source.cu,$$(if $$(call planted_in,$$*)$$(call mutant_in,$$*),$(B)/$$*,$$(call dir_of,$$(call stage_of,$$*)))/kernel.cu) $(B)/flags | $$(call parsed_gch,$$(call kernel_heat,$$*))
 	@mkdir -p $(@D)
 ifeq ($(backend),gpu)
 	@$(NVCC) $(NVCCFLAGS) $(call gencode_of,$(call stage_of,$*)) -I. -MD -MP -MF $(@:.o=.d) $(if $(call evolved_in,$*),-Xptxas -v) -c $< -o $@ $(call build_log,$*)
 else
-	@$(CXX) -x c++ $(CXXFLAGS) $(NO_PSABI) $(if $(call learnt_in,$*),$(LEARNT_FLAGS),$(KERNEL_FLAGS)) $(if $(call mutant_in,$*),$(if $(call draft_in,$*),-O0,-O1 -g1) -I$(B)/$*) $(call parsed,$(call kernel_heat,$*)) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@ $(call build_log,$*)
+	@$(CXX) -x c++ $(CXXFLAGS) $(NO_PSABI) $(if $(call learnt_in,$*),$(LEARNT_FLAGS),$(KERNEL_FLAGS)) $(if $(call mutant_in,$*),$(if $(call draft_in,$*),-O0,-O1 -g1) -I$(B)/$*) $(call parsed,$(call kernel_heat,$*)) $(call printf_of,$*) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@ $(call build_log,$*)
 endif
 
 # The kernel with a bug's patch applied, or with a mistake that nobody planted. #line directives in it name the lines of kernel.cu and of the patch.
@@ -183,13 +186,13 @@ build_info = -DLAB_STAGE='"$(1)"' -DLAB_BUG='"$(2)"'
 $(B)/%/build_info.o: common/build_info.cpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) $(if $(filter cpu,$(backend)),$(call instrumented,$*)) -MMD -MP -c $< -o $@ \
-	  $(call build_info,$(call stage_of,$*)$(if $(call evolved_in,$*),-evolved),$(call planted_in,$*))
+	  $(call build_info,$(notdir $(call stage_of,$*))$(if $(call evolved_in,$*),-evolved),$(call planted_in,$*))
 $(B)/obj/unit_build_info.o: common/build_info.cpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@ $(call build_info,unit tests,)
 
 # What a stage is built for, from its stage.conf.
-$(B)/%/stage_conf.o: common/stage_conf.cpp stages/%/stage.conf $(B)/flags
+$(B)/%/stage_conf.o: common/stage_conf.cpp $$(call dir_of,$$*)/stage.conf $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -DLAB_TARGET='"$(call conf,$*,target)"' -DLAB_NEEDS='"$(call conf,$*,needs)"' \
 	  -DLAB_SMEM=$(or $(call conf,$*,smem),0) -MMD -MP -c $< -o $@
@@ -213,7 +216,7 @@ drill_of = $(patsubst %/,%,$(dir $(1)))
 $(B)/obj/drill_build_info.o: common/build_info.cpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -fsanitize=thread -MMD -MP -c $< -o $@ $(call build_info,drill,)
-$(B)/drill-%/learner: $(B)/drill-%/kernel.o $(B)/obj/checks/exercises/drills/$$(call drill_of,$$*).o $(B)/obj/checks/exercises/drills/drill.o $(B)/obj/drill_build_info.o $(B)/obj/common/stage_conf.o $(B)/libtest.a
+$(B)/drill-%/learner: $(B)/drill-%/kernel.o $(B)/obj/checks/exercises/drills/$$(call drill_of,$$*).o $(B)/obj/checks/exercises/drills/drill.o $(B)/obj/checks/exercises/kernel_printf.o $(B)/obj/drill_build_info.o $(B)/obj/common/stage_conf.o $(B)/libtest.a
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 
 $(B)/liblab.a: $(LIB_OBJ)

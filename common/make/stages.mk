@@ -5,6 +5,10 @@ ALL_STAGES := $(call ask,dirs)
 ifdef stage
 STAGE := $(call ask,resolve $(call quote,$(stage)))
 BROKEN := $(if $(findstring :,$(STAGE)),$(STAGE))
+ifneq ($(filter own/%,$(STAGE)),)
+not_own := $(filter-out $(OWN_GOALS) build/%,$(MAKECMDGOALS))
+$(if $(not_own),$(error make $(firstword $(not_own)) is for stages of the ladder; for a kernel of your own there are: $(OWN_GOALS)))
+endif
 # edit-bug and save-bug may name a bug that is yet to be.
 PAIRS := $(if $(call goals_among,edit-bug save-bug),,$(call ask,bugs $(call quote,$(stage)) $(call quote,$(bug))))
 else

@@ -33,6 +33,11 @@ ifneq ($(odd),)
 $(saying)
 $(error $(firstword $(odd))= means nothing here; the words are $(WORDS))
 endif
+taken := $(foreach goal,$(MAKECMDGOALS),$(WORDS_OF_$(goal)))
+idle := $(if $(strip $(foreach goal,$(MAKECMDGOALS),$(if $(WORDS_OF_$(goal)),,$(goal)))),,$(filter-out $(taken) backend $(TOOL_WORDS) -%,$(typed)))
+ifneq ($(and $(MAKECMDGOALS),$(idle)),)
+$(error make $(firstword $(MAKECMDGOALS)) takes no $(firstword $(idle))=; its words are $(taken))
+endif
 ifneq ($(bug),)
 ifeq ($(stage),)
 $(error bug=$(bug) needs stage=NAME; see 'make list')
@@ -61,13 +66,23 @@ CXX_MAJOR := $(shell $(CXX) -dumpversion 2>/dev/null | cut -d. -f1)
 ifeq ($(shell test "$(CXX_MAJOR)" -ge 12 2>/dev/null && echo new),)
 $(error $(CXX) $(if $(CXX_MAJOR),is version $(CXX_MAJOR),cannot be run); the lab needs g++ 12 or newer (CXX=g++-12 chooses one; sh common/setup.sh installs it))
 endif
+# Headers, and the packages that have them. What is built for arm64 brings its own library, which make test-arm64 looks for.
+LIBRARIES := nlohmann/json.hpp nlohmann-json3-dev doctest/doctest.h doctest-dev \
+  $(if $(filter cpu,$(backend)),boost/context/detail/fcontext.hpp libboost-context-dev)
+lacking := $(if $(ARM64),,$(shell printf '\043if !__has_include(<%s>)\n%s\n\043endif\n' $(LIBRARIES) | \
+  $(CXX) $(filter -I% -isystem% --sysroot%,$(CXXFLAGS)) -E -P -x c++ - 2>&1))
+ifneq ($(lacking),)
+$(error not installed: $(lacking); sh common/setup.sh installs what the lab needs)
+endif
 endif
 
 # --- what only the desk can judge: goals, stages, bugs ---
 include common/make/ask.mk
 odd_goals := $(filter-out $(GOALS) $(INNER_GOALS),$(foreach goal,$(MAKECMDGOALS),$(if $(findstring /,$(goal)),,$(goal))))
+number := $(firstword $(foreach goal,$(odd_goals),$(if $(shell echo $(call quote,$(goal)) | tr -d 0-9),,$(goal))))
 ifneq ($(odd_goals),)
 $(saying)
+$(if $(and $(number),$(filter-out $(number),$(MAKECMDGOALS))),$(error a number is given as n=, as in make $(firstword $(MAKECMDGOALS)) n=$(number)))
 $(call ask,goals $(foreach goal,$(odd_goals),$(call quote,$(goal))) -- $(GOALS))
 endif
 

@@ -1,15 +1,17 @@
 // desk-learn predict, try, watch: one exercise, while somebody waits.
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <optional>
 
 #include "checks/desk/learn/checks.hpp"
 #include "checks/desk/learn/commands.hpp"
 #include "checks/desk/learn/handout.hpp"
 #include "checks/desk/learn/prediction.hpp"
+#include "checks/desk/learn/saved.hpp"
 #include "checks/desk/learn/state.hpp"
 #include "checks/desk/process.hpp"
 
@@ -33,6 +35,14 @@ struct Telling {
   }
 };
 
+// Of the terminal; of a file or a narrow window, what a page takes.
+std::size_t columns() {
+  constexpr std::size_t LEAST = 40, OTHERWISE = 100;
+  winsize window{};
+  if (ioctl(1, TIOCGWINSZ, &window) != 0 || window.ws_col == 0) return OTHERWISE;
+  return std::max<std::size_t>(window.ws_col, LEAST);
+}
+
 // Returns whether it passed.
 bool attempt(const Exercise& e, const std::string& make) {
   if (!fs::exists(e.file()))
@@ -41,7 +51,7 @@ bool attempt(const Exercise& e, const std::string& make) {
   const std::string source = read_text(e.file());
   const Outcome outcome = [&] {
     const Telling telling;
-    return check_work(e, make, source, e.number(), e.file(), {}, telling.on ? tell : nullptr);
+    return check_work(e, make, source, e.number(), e.file(), {.explain = true}, telling.on ? tell : nullptr);
   }();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   State state;
@@ -49,13 +59,19 @@ bool attempt(const Exercise& e, const std::string& make) {
   ++p.tries;
   p.done = p.done || outcome.passed;
   state.save();
+  if (!outcome.printed.empty())
+    std::printf("  your kernel prints:\n%s", wrapped(outcome.printed, columns(), "    ").c_str());
   for (const std::string& step : outcome.passed_steps) std::printf("  good: %s\n", step.c_str());
   if (outcome.passed) {
     std::printf("exercise %s (%s) passes, %.1f s. make solution n=%d shows the reference's.\n", e.number().c_str(),
                 e.name.c_str(), seconds, e.n);
+    if (!e.gpu.empty()) std::printf("On a GPU:\n%s", wrapped(e.gpu, columns(), "    ").c_str());
   } else {
-    std::printf("  RED:  %s\n    %s\n%.1f s; make hint n=%d helps%s.\n", outcome.step.c_str(), outcome.says.c_str(),
-                seconds, e.n, source == handed_out(e) ? ", and the file is as it was handed out" : "");
+    const std::string& whole = outcome.whole.empty() ? outcome.says : outcome.whole;
+    std::printf("  RED:  %s\n%s", outcome.step.c_str(), wrapped(whole, columns(), "    ").c_str());
+    if (!outcome.races.empty()) std::printf("  RED:  no races\n%s", wrapped(outcome.races, columns(), "    ").c_str());
+    std::printf("%.1f s; make hint n=%d helps%s.\n", seconds, e.n,
+                source == handed_out(e) ? ", and the file is as it was handed out" : "");
   }
   std::fflush(stdout);
   return outcome.passed;
@@ -72,9 +88,6 @@ int try_command(const Args& args) {
   return attempt(e, args[0]) ? 0 : 1;
 }
 
-// When the file was saved last; nothing where there is none. Editors take a file away before they put another in its
-// place, or empty it before they write: what is found must be the same twice.
-using Saved = std::optional<fs::file_time_type>;
 Saved saved(const std::string& file) {
   const auto look = [&]() -> Saved {
     std::error_code missing;
@@ -121,20 +134,21 @@ int predict_command(const Args& args) {
   const Exercise& e = course.find(args[1]);
   if (e.predict == "none") throw BadInput("exercise " + e.number() + " asks for no prediction");
   if (args[2].empty()) {
-    std::printf("%s\n%s", prediction_asked(e).c_str(), menu_explained(e, args[0]).c_str());
-    return 0;
+    std::printf("%s", menu_explained(e, args[0]).c_str());
+    throw BadInput("nothing is predicted: " + prediction_asked(e));
   }
   const Prediction verdict = judge_prediction(e, args[0], args[2]);
   State state;
   Progress& p = state.of(e.number());
   ++p.predictions;
+  p.attempts.push_back({args[2], verdict.holds, p.done || p.gave_up});
   if (verdict.holds) p.predicted = true, p.prediction = args[2];
   if (verdict.holds && e.kind == "predict") p.done = true;
   state.save();
-  std::printf("%s%s\n", verdict.says.c_str(),
-              verdict.holds         ? "right."
-              : e.kind == "predict" ? "not so; make hint helps."
-                                    : "not so; try again, or look with make try.");
+  std::printf("%s%s\n", verdict_told(verdict, p.gave_up).c_str(),
+              verdict.holds         ? ""
+              : e.kind == "predict" ? "; make hint helps."
+                                    : "; try again, or look with make try.");
   return verdict.holds ? 0 : 1;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <functional>
 #include <future>
 #include <map>
@@ -18,6 +19,9 @@ namespace {
 
 constexpr int STEP_SECONDS = 240;  // what hangs has the acceptance's own limit long before
 constexpr std::size_t CLIP = 230;
+constexpr std::size_t MOST_LINES = 24;          // of a diagnosis: what follows is mostly more of the same
+constexpr std::size_t MOST_PRINTED = 20;        // of what a kernel prints
+constexpr const char* PRINTED = "LAB_PRINTED";  // where checks/exercises/kernel_printf.cpp writes
 
 std::string log_of(const std::string& what) { return "build/logs/learn-" + what + ".log"; }
 
@@ -39,6 +43,19 @@ Limit limit_of(const Exercise& e, const std::string& text) {
   throw BadInput(e.path + ": `limit: " + text + "`: must be SHAPE: WHAT <= N, or >=");
 }
 
+// What a check says: the line that tells most, and all of it. Empty: nothing is wrong.
+struct Said {
+  Said(std::string says = "", std::string all = "") : line(std::move(says)), whole(std::move(all)) {}
+  Said(const char* says) : line(says) {}
+  std::string line, whole;
+};
+
+// Whether an exercise's card tells of wrong answers at a shape of its own.
+bool has_case(const Exercise& e) {
+  return !e.stage.empty() && e.kind != "instruction" && e.seen != "told" && e.seen != "findings" &&
+         (e.predict == "mask" || e.predict == "formula" || e.predict == "count");
+}
+
 class Check {
  public:
   Check(const Exercise& e, const std::string& make, const std::string& word, const std::string& shown_as,
@@ -52,10 +69,11 @@ class Check {
         tell_(tell) {}
 
   // Does nothing after a red step. `says` returns "" if all is well.
-  void step(const std::string& name, const std::function<std::string()>& says) {
+  void step(const std::string& name, const std::function<Said()>& says) {
     if (!outcome_.step.empty()) return;
     if (tell_) tell_(name);
-    outcome_.says = says();
+    Said said = says();
+    outcome_.says = std::move(said.line), outcome_.whole = std::move(said.whole);
     if (outcome_.says.empty())
       outcome_.passed_steps.push_back(name);
     else
@@ -63,7 +81,7 @@ class Check {
   }
 
   // Runs the learner; a status that is not 0 is red.
-  std::string run_learner(const Argv& words, const std::string& also = "") {
+  Said run_learner(const Argv& words, const std::string& also = "") {
     const std::string log_path = log_of(log_ + also);
     Argv argv = {learner_};
     argv.insert(argv.end(), words.begin(), words.end());
@@ -73,7 +91,27 @@ class Check {
     const std::string log = read_text(log_path);
     if (ended.status == 0) return "";
     const std::string line = telling_line(log);
-    return line.empty() ? "exit status " + std::to_string(ended.status) + "; see " + log_path : line;
+    if (line.empty()) return "exit status " + std::to_string(ended.status) + "; see " + log_path;
+    return {line, diagnosis(log, log_path)};
+  }
+
+  Said compiled(const std::string& source) {
+    const std::string line = build_learner(e_.stage, make_, source, word_, shown_as_), log = log_of(word_);
+    return line.empty() ? Said() : Said(line, diagnosis(read_text(log), log));
+  }
+
+  // The first run's alone: each run prints, under every schedule.
+  Said run_printing(const Argv& words) {
+    const std::string file = log_of(log_ + "-printed");
+    write_text(file, "");
+    setenv(PRINTED, file.c_str(), 1);
+    Said said = run_learner(words);
+    setenv(PRINTED, "/dev/null", 1);
+    const std::vector<std::string> lines = lines_of(read_text(file));
+    for (std::size_t i = 0; i < lines.size() && i < MOST_PRINTED; ++i) outcome_.printed += lines[i] + "\n";
+    if (lines.size() > MOST_PRINTED)
+      outcome_.printed += "and " + std::to_string(lines.size() - MOST_PRINTED) + " more lines: " + file + "\n";
+    return said;
   }
 
   void bound(const std::string& text) {
@@ -82,7 +120,7 @@ class Check {
     if (outcome_.step.empty()) outcome_.passed_steps.back() += ": " + figure;
   }
 
-  std::string calls_nothing_else() {
+  Said calls_nothing_else() {
     const std::string log = log_of(log_), object = learner_dir(e_.stage, word_) + "/kernel.o";
     if (run({"nm", "-C", "-u", object}, log).status != 0) return "nm cannot be run; it comes with binutils";
     const std::string symbol = refused_symbol(read_text(log));
@@ -90,7 +128,7 @@ class Check {
   }
 
   // "" if the bound holds; `figure` is "4 barriers, at most 4" then.
-  std::string bounded(const std::string& text, std::string& figure) {
+  Said bounded(const std::string& text, std::string& figure) {
     const Limit limit = limit_of(e_, text);
     const std::string log = log_of(log_);
     if (run_limited({learner_, "counts", "shape=" + limit.shape}, log, STEP_SECONDS).status != 0)
@@ -142,6 +180,52 @@ std::string telling_line(const std::string& log) {
     if (!trimmed(line).empty()) last = trimmed(line);
   }
   return clipped(red.empty() ? last : red, CLIP);
+}
+
+std::string diagnosis(const std::string& log, const std::string& path) {
+  constexpr std::string_view BEGINS[] = {": error: ", "undefined reference", "  RED ",
+                                         " fails: ",  ", kernel ",           "launch failed: "};
+  std::vector<std::string> lines, still;
+  bool begun = false;
+  for (const std::string& line : lines_of(log)) {
+    if (line.find(", but it should not be]") != line.npos) still.push_back(trimmed(line));
+    begun |= std::ranges::any_of(BEGINS, [&](std::string_view piece) { return line.find(piece) != line.npos; });
+    // What every log ends with.
+    if (counts_in(line) || !remark_in(line).empty()) continue;
+    if (begun && !trimmed(line).empty()) lines.push_back(line);
+  }
+  if (!still.empty()) lines = still;
+  // The race check names a launch that fails for each lane that ended it; its findings have said why.
+  bool said = false;
+  std::erase_if(lines, [&](const std::string& line) {
+    const bool again = said && line.starts_with("launch failed: ");
+    said |= line.starts_with("launch failed: ") || line.find(", kernel ") != line.npos;
+    return again;
+  });
+  std::string text;
+  for (std::size_t i = 0; i < lines.size() && i < MOST_LINES; ++i) text += lines[i] + "\n";
+  if (lines.size() > MOST_LINES)
+    text += "and " + std::to_string(lines.size() - MOST_LINES) + " more lines: " + path + "\n";
+  return text;
+}
+
+std::string wrapped(const std::string& text, std::size_t columns, const std::string& indent) {
+  std::string result;
+  for (const std::string& line : lines_of(text)) {
+    const std::string own = line.substr(0, line.find_first_not_of(' '));
+    std::string now = indent + own;
+    bool empty = true;
+    for (const std::string& word : words_of(line)) {
+      if (!empty && now.size() + 1 + word.size() > columns) {
+        result += now + "\n";
+        now = indent + own + "  ", empty = true;
+      }
+      now += (empty ? "" : " ") + word;
+      empty = false;
+    }
+    result += now + "\n";
+  }
+  return result;
 }
 
 std::string place_source(const std::string& stage, const std::string& source, const std::string& word,
@@ -196,25 +280,40 @@ Outcome check_work(const Exercise& e, const std::string& make, const std::string
   Check c(e, make, word, shown_as, tell);
   if (e.kind == "test") return check_cases(e, make, source, c);
   c.step("nothing but a kernel", [&] { return refused_source(shown_as, source, handed_out(e) + solution(e)); });
-  c.step("it compiles", [&] { return depth.built ? "" : build_learner(e.stage, make, source, word, shown_as); });
+  c.step("it compiles", [&] { return depth.built ? Said() : c.compiled(source); });
   c.step("it calls nothing else", [&] { return c.calls_nothing_else(); });
   if (e.kind == "instruction") {
-    c.step("the right bits", [&] { return c.run_learner({"drill"}); });
+    c.step("the right bits", [&] { return depth.explain ? c.run_printing({"drill"}) : c.run_learner({"drill"}); });
     c.outcome_.passed = c.outcome_.step.empty();
     return c.outcome_;
   }
   const std::string seed = "seed=" + std::to_string(depth.seed);
+  const bool card = depth.explain && has_case(e);
+  if (card)
+    c.step(CARDS_CASE, [&] {
+      return c.run_printing({"card", "shape=" + e.shape, "inputs=" + e.inputs, "copies=" + e.copies});
+    });
   if (depth.grading)
     c.step("right answers, every schedule", [&] { return c.run_learner({"test", "cheapest=40", seed}); });
   else if (!depth.own_only)
-    c.step("right answers", [&] { return c.run_learner({"test", "cheapest=40", "once=1"}); });
+    c.step(RIGHT_ANSWERS, [&] {
+      const Argv words = {"test", "cheapest=40", "once=1"};
+      return depth.explain && !card ? c.run_printing(words) : c.run_learner(words);
+    });
+  const auto race_check = [&] { return c.run_learner({"racecheck", "short=1"}, "-races"); };
+  // Wrong answers often have a cause that the race check names; of a deadlock it says the same once more.
+  if (depth.explain && c.outcome_.whole.find("deadlock: ") == std::string::npos &&
+      (c.outcome_.step == CARDS_CASE || c.outcome_.step == RIGHT_ANSWERS)) {
+    if (tell) tell("no races");
+    const Said raced = race_check();
+    c.outcome_.races = raced.whole.empty() ? raced.line : raced.whole;
+  }
   // These two take the longest, and side by side.
-  std::future<std::string> races;
-  if (c.outcome_.step.empty() && !depth.own_only)
-    races = std::async(std::launch::async, [&] { return c.run_learner({"racecheck", "short=1"}, "-races"); });
+  std::future<Said> races;
+  if (c.outcome_.step.empty() && !depth.own_only) races = std::async(std::launch::async, race_check);
   if (!e.bug.empty())
     c.step("what was reported is gone", [&] { return c.run_learner({"fingerprint", e.bug, "source=" + shown_as}); });
-  const std::string raced = races.valid() ? races.get() : "";
+  const Said raced = races.valid() ? races.get() : Said();
   c.step("no races", [&] { return raced; });
   // What a launcher computes by itself is written whichever blocks run.
   c.step("the kernel does the work", [&] { return c.run_learner({"counts", "shape=1,2,129,64"}); });

@@ -13,8 +13,13 @@ struct Outcome {
   std::string step;                            // that was red: "it compiles", "right answers", ...
   std::string says;                            // its most telling line
   std::vector<std::string> passed_steps = {};  // of a bound with what was counted
+  std::string whole = {};                      // all that its log says of it, in lines; "" where `says` is all
+  std::string races = {};                      // the same of the race check, where it was not the step that was red
+  std::string printed = {};                    // what the kernel printed in the first run
 };
 
+inline constexpr const char* CARDS_CASE = "the card's case";
+inline constexpr const char* RIGHT_ANSWERS = "right answers";
 inline constexpr const char* WITHIN_BOUNDS = "within bounds";
 
 // How much is asked: while somebody waits; or of what was handed in, with inputs and shapes that nobody has seen
@@ -25,6 +30,7 @@ struct Depth {
   bool built = false;  // the learner is up to date: make has just been asked
   bool own_only =
       false;  // only what this exercise asks and others of its stage do not: of a kernel that has passed theirs
+  bool explain = false;  // a learner reads it: the card's case first, the race check also where answers are wrong
 };
 
 // `source` is judged as the exercise's kernel (or cases). It is built as the variant `learn-WORD` of its stage; what
@@ -44,5 +50,9 @@ std::string learner_path(const std::string& stage, const std::string& word);
 
 // The line that tells most of a log of `lab test`, `racecheck`, `fuzz` or `fingerprint` that is red; of a compiler's.
 std::string telling_line(const std::string& log);
+// All that such a log says of what is red, without what every log says; `path` is named where that is too long.
+std::string diagnosis(const std::string& log, const std::string& path);
+// Lines of at most `columns` bytes, broken at blanks; what continues a line is indented as it is, and two blanks more.
+std::string wrapped(const std::string& text, std::size_t columns, const std::string& indent);
 
 }  // namespace lab::desk

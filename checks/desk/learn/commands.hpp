@@ -15,6 +15,13 @@ int try_command(const Args& args);
 int watch_command(const Args& args);
 int predict_command(const Args& args);
 
+// look.cpp: with the tools that stages have
+int look_command(const Args& args);
+
+// own.cpp: kernels of a learner's own
+int own_command(const Args& args);
+int watch_own_command(const Args& args);
+
 // grade.cpp, prove.cpp: all of them
 int grade_command(const Args& args);
 int check_exercises_command(const Args& args);

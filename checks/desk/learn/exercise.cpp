@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -76,7 +77,7 @@ class Reader {
 
  private:
   static bool is_block(const std::string& key) {
-    return key == "symptom" || key == "task" || key == "question" || key == "asks" || key == "hint";
+    return key == "symptom" || key == "task" || key == "question" || key == "asks" || key == "hint" || key == "gpu";
   }
   [[noreturn]] void fail_at(std::size_t line, const std::string& what) const {
     throw BadInput(e_.path + ":" + std::to_string(line) + ": " + what);
@@ -99,9 +100,10 @@ class Reader {
       e_.questions.push_back(text);
     } else if (key == "hint") {
       e_.hints.push_back(text);
-    } else if (key == "asks") {
-      if (!e_.asks.empty()) fail_before("`asks:` is there twice");
-      e_.asks = text;
+    } else if (key == "asks" || key == "gpu") {
+      std::string& to = key == "asks" ? e_.asks : e_.gpu;
+      if (!to.empty()) fail_before("`" + key + ":` is there twice");
+      to = text;
     } else {
       if (!e_.symptom.empty()) fail_before("one `symptom:` or `task:` is enough");
       e_.symptom = text, symptom_key_ = key;
@@ -173,7 +175,7 @@ class Reader {
       fail_before("unknown key `" + key +
                   ":`; there are n, name, kind, minutes, after, predict, shape, inputs, copies, "
                   "seen, right, near, menu, limit, partly, budget, goal, stage, from, and blocks symptom, task, "
-                  "question, asks, hint");
+                  "question, asks, hint, gpu");
     }
   }
 
@@ -230,6 +232,28 @@ std::vector<std::string> files_in(const fs::path& dir) {
   return files;
 }
 
+// A stage's directory that was copied, to try something: its exercises are those of the stage that has a page.
+void leave_out_copies(std::vector<Exercise>& all, const std::string& root) {
+  std::map<std::string, std::string> of;  // the copy, and the stage
+  const auto page = [&](const Exercise& e) {
+    return fs::exists(fs::path(root) / "writeups" / "stages" / (e.stage + ".md"));
+  };
+  const auto text = [](const Exercise& e) { return read_text(e.path); };
+  std::set<std::string> copies;
+  for (const Exercise& e : all) {
+    if (e.stage.empty() || page(e)) continue;
+    for (const Exercise& other : all)
+      if (other.n == e.n && other.name == e.name && page(other) && text(other) == text(e))
+        of[e.stage] = other.stage, copies.insert(e.path);
+  }
+  std::erase_if(all, [&](const Exercise& e) { return copies.contains(e.path); });
+  for (const auto& [copy, stage] : of)
+    std::fprintf(stderr,
+                 "stages/%s holds copies of the exercises of stages/%s, which are left out: delete stages/%s/exercises "
+                 "and stages/%s/bugs (make own name=NAME from=%s makes a kernel of your own)\n",
+                 copy.c_str(), stage.c_str(), copy.c_str(), copy.c_str(), short_stage_name(stage).c_str());
+}
+
 }  // namespace
 
 std::string Exercise::number() const {
@@ -278,12 +302,15 @@ Course read_course(const std::string& root) {
   for (const std::string& file : files_in(fs::path(root) / DRILLS))
     add(file, "drill-" + fs::path(file).stem().string(), false);
   std::ranges::sort(course.all, {}, &Exercise::n);
-  for (std::size_t i = 0; i < course.all.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j) {
-      const Exercise &a = course.all[j], &b = course.all[i];
-      if (a.n == b.n) throw BadInput(b.path + ": n: " + std::to_string(b.n) + " is that of " + a.path);
-      if (a.name == b.name) throw BadInput(b.path + ": name: " + b.name + " is that of " + a.path);
-    }
+  leave_out_copies(course.all, root);
+  for (std::size_t i = 1; i < course.all.size(); ++i) {
+    const Exercise &a = course.all[i - 1], &b = course.all[i];
+    if (a.n == b.n) throw BadInput(b.path + ": n: " + std::to_string(b.n) + " is that of " + a.path);
+  }
+  std::map<std::string, std::string> names;
+  for (const Exercise& e : course.all)
+    if (const auto [known, fresh] = names.emplace(e.name, e.path); !fresh)
+      throw BadInput(e.path + ": name: " + e.name + " is that of " + known->second);
   return course;
 }
 

@@ -29,6 +29,7 @@ struct Exercise {
   std::string asks = {};     // of a count that no launch shows: what number is asked for
   std::string from = {};     // of a capstone: the stage that it begins with
   std::string symptom = {};  // or the task, where nothing is broken
+  std::string gpu = {};      // what a GPU does with a kernel that passes here, where that differs
   std::vector<std::string> questions = {}, hints = {};
 
   std::string number() const;                                     // "07"

@@ -34,6 +34,7 @@ constexpr std::string_view ALLOWED[] = {"_GLOBAL_OFFSET_TABLE_",
                                         "printf",
                                         "puts",
                                         "putchar",
+                                        "lab_kernel_printf",
                                         "__printf_chk",
                                         "__stack_chk_fail",
                                         "abort"};

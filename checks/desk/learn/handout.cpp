@@ -6,6 +6,7 @@
 #include <set>
 
 #include "checks/desk/desk.hpp"
+#include "checks/desk/ladder.hpp"
 #include "checks/desk/learn/prediction.hpp"
 #include "checks/desk/patch.hpp"
 #include "checks/desk/workbench.hpp"
@@ -167,6 +168,28 @@ std::string solution_shown(const Exercise& e) {
   std::string text = unified_diff(handed_out(e), solution(e), where);
   if (!e.bug.empty()) text += "\nThe bug is " + e.bug + ": writeups/bugs/" + e.bug + ".md\n";
   return text;
+}
+
+std::string copied_from(const Exercise& e, const std::string& text) {
+  const auto plain = [](const std::string& source) { return squeezed(without_comments(source)); };
+  const auto comments_in = [](const std::string& source) {
+    std::set<std::string> all;
+    for (const std::string& line : lines_of(source))
+      if (const std::string comment = squeezed(comment_of(line)); comment.size() >= TELLING) all.insert(comment);
+    return all;
+  };
+  if (e.kind == "test" || e.kind == "predict") return "";
+  const std::string mine = plain(text);
+  for (const Stage& stage : read_ladder().stages) {
+    const bool begun_with = stage.dir == e.stage && e.kind != "capstone";
+    if (!begun_with && mine == plain(read_text(kernel_path(stage.dir))))
+      return "the same as " + kernel_path(stage.dir) + " but for comments and blanks";
+  }
+  if (mine != plain(solution(e))) return "";
+  const std::set<std::string> given = comments_in(handed_out(e)), own = comments_in(text);
+  for (const std::string& comment : comments_in(solution(e)))
+    if (!given.contains(comment) && own.contains(comment)) return "the solution, with its comments";
+  return "";
 }
 
 std::string card(const Exercise& e) {

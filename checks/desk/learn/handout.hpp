@@ -27,6 +27,10 @@ std::string planted_text(const std::string& patch_path, const std::string& sourc
 // The same for a reader: the patch turned round, or the text; and the page that explains it.
 std::string solution_shown(const Exercise& exercise);
 
+// "" or where a handed-in file was copied from, in words for a person: a mend is often the solution, to a compiler, so
+// that alone is no sign; another stage's kernel is, and so are comments that were not handed out.
+std::string copied_from(const Exercise& exercise, const std::string& text);
+
 std::string card(const Exercise& exercise);
 
 // Whatever in the texts that a learner sees gives the answer away: the bug's name as a word, or a line that the patch

@@ -11,10 +11,13 @@ constexpr Command COMMANDS[] = {
     {"predict", predict_command, "predict MAKE N SAY       a prediction against what the handed-out kernel does"},
     {"try", try_command, "try MAKE N               the checks, from cheap to dear, up to the first red"},
     {"watch", watch_command, "watch MAKE N             the same at every save"},
+    {"look", look_command, "look MAKE N TOOL [W=V..] racecheck, counters or trace of what is laid out"},
+    {"own", own_command, "own NAME STAGE|blank     lays out work/own/NAME"},
+    {"watch-own", watch_own_command, "watch-own MAKE NAME      its test at every save"},
     {"hint", hint_command, "hint N                   the next of three"},
     {"solution", solution_command, "solution N [give-up]     when it is done, or given up"},
     {"reset", reset_command, "reset N                  as it was handed out; a copy is kept"},
-    {"grade", grade_command, "grade MAKE JSON SEED     all that was handed in"},
+    {"grade", grade_command, "grade MAKE JSON SEED ASSIGNED   what is assigned, or else all that was begun"},
     {"check-exercises", check_exercises_command,
      "check-exercises MAKE text|quick|whole [N]\n                           the exercises themselves: each red as "
      "handed out, "

@@ -10,21 +10,20 @@ double Graded::points() const {
   return (passed ? MOST - prediction : 0) + (predicted ? prediction : 0);
 }
 
+static std::string passed(const Graded& g) { return g.gpu.empty() ? "passed" : "passed here; on a GPU: " + g.gpu; }
+
 std::string grades_table(const std::vector<Graded>& all) {
   char line[512];
-  std::snprintf(line, sizeof line, "%-4s %-24s %-11s %-10s %-6s %6s  %s\n", "n", "name", "kind", "prediction", "hints",
+  std::snprintf(line, sizeof line, "%-4s %-24s %-11s %-14s %-6s %6s  %s\n", "n", "name", "kind", "prediction", "hints",
                 "points", "");
   std::string text = line;
   double points = 0, most = 0;
   for (const Graded& g : all) {
     points += g.points(), most += g.most();
-    std::snprintf(line, sizeof line, "%-4s %-24s %-11s %-10s %-6d %6g  ", g.number.c_str(), g.name.c_str(),
-                  g.kind.c_str(),
-                  !g.predicts   ? "-"
-                  : g.predicted ? "right"
-                                : "none",
-                  g.hints, g.points());
-    text += line + (g.passed ? "passed" : "RED, " + g.step + ": " + g.says) + "\n";
+    std::snprintf(line, sizeof line, "%-4s %-24s %-11s %-14s %-6d %6g  ", g.number.c_str(), g.name.c_str(),
+                  g.kind.c_str(), g.predicts ? g.attempts.c_str() : "-", g.hints, g.points());
+    text += line + (g.passed ? passed(g) : "RED, " + g.step + ": " + g.says) +
+            (g.flags.empty() ? "" : "  [LOOK: " + g.flags + "]") + "\n";
   }
   std::snprintf(line, sizeof line, "%g of %g points\n", points, most);
   return text + line;
@@ -32,24 +31,25 @@ std::string grades_table(const std::vector<Graded>& all) {
 
 std::string gradescope_json(const std::vector<Graded>& all, unsigned long long seed, double seconds) {
   using Json = nlohmann::ordered_json;
-  Json tests = Json::array();
+  Json tests = Json::array(), flags = Json::object();
   for (const Graded& g : all) {
     // Which step was red, and its line; never the seed, which is for whoever has to repeat the run.
-    const std::string output = g.passed ? "passed" : g.step + ": " + g.says;
-    tests.push_back(
-        {{"number", g.number},
-         {"name", g.name},
-         {"score", g.points()},
-         {"max_score", g.most()},
-         {"status", g.passed ? "passed" : "failed"},
-         {"output", output + (g.predicts ? g.predicted ? "; prediction right" : "; no right prediction" : "")},
-         {"visibility", "visible"}});
+    const std::string output = g.passed ? passed(g) : g.step + ": " + g.says;
+    tests.push_back({{"number", g.number},
+                     {"name", g.name},
+                     {"score", g.points()},
+                     {"max_score", g.most()},
+                     {"status", g.passed ? "passed" : "failed"},
+                     {"output", output + (g.predicts ? "; prediction: " + g.attempts : "")},
+                     {"visibility", "visible"}});
+    if (!g.flags.empty()) flags[g.number] = g.flags;
   }
   const Json results = {{"execution_time", seconds},
                         {"visibility", "visible"},
                         {"stdout_visibility", "hidden"},
                         {"tests", tests},
-                        {"extra_data", {{"seed", seed}}}};
+                        // Students do not see this.
+                        {"extra_data", {{"seed", seed}, {"look", flags}}}};
   // A learner's file may hold any bytes, and a compiler quotes them.
   return results.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

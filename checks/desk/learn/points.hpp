@@ -9,8 +9,11 @@ struct Graded {
   std::string number, name, kind;
   bool passed = false;
   std::string step, says;                    // of what is red
-  bool predicts = false, predicted = false;  // a prediction is asked for; it was judged again, and holds
+  bool predicts = false, predicted = false;  // a prediction is asked for; the first was judged again, and holds
   int hints = 0;
+  std::string attempts = {};  // of the prediction, in words: "2 of 3"
+  std::string gpu = {};       // of what passed: where a GPU differs
+  std::string flags = {};     // what a person should look at
   double points() const;
   static constexpr double MOST = 10, OF_PREDICTION = 2;  // the rest is the kernel's
   double most() const { return MOST; }

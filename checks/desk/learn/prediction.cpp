@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 
@@ -37,29 +38,41 @@ Prediction judge_counts(const Exercise& e, const std::string& log, const std::st
   for (const std::string& line : lines_of(log))
     if (const auto words = words_of(line); words.size() == 2) seen[words[0]] = words[1];
   const std::map<std::string, std::string> asked = counts_said(e.right), said = counts_said(say);
-  Prediction verdict{true, ""};
+  Prediction verdict{true, "", 0, int(asked.size())};
   for (const auto& [what, count] : said)
     if (!asked.contains(what)) throw BadInput("'" + what + "' is not asked for; " + prediction_asked(e));
   for (const auto& [what, unused] : asked) {
     const auto mine = said.find(what);
     const std::string measured = seen.contains(what) ? seen[what] : "nothing";
     const bool good = mine != said.end() && mine->second == measured;
-    verdict.holds &= good;
+    verdict.holds &= good, verdict.right += good;
     verdict.says += "  " + what + ": you say " + (mine == said.end() ? "nothing" : mine->second) + ", measured " +
                     measured + (good ? "" : "  <-- differs") + "\n";
   }
   return verdict;
 }
 
-// Not the right number, which would be an answer to anything.
-std::string told_verdict(long yours, long right) {
-  return "you say " + std::to_string(yours) +
-         (yours == right  ? ", and so it is\n"
-          : yours < right ? ": too small\n"
-                          : ": too large\n");
+// The last line of what a learner's binary says of a prediction: "2 of 4 right".
+Prediction scored(const std::string& text, bool holds) {
+  Prediction verdict{holds, "", holds, 1};
+  for (const std::string& line : lines_of(text)) {
+    int used = 0, right = 0, asked = 0;
+    if (std::sscanf(line.c_str(), "%d of %d right%n", &right, &asked, &used) == 2 && used == int(line.size()))
+      verdict.right = right, verdict.asked = asked;
+    else
+      verdict.says += line + "\n";
+  }
+  return verdict;
 }
 
 }  // namespace
+
+std::string verdict_told(const Prediction& p, bool gave_up) {
+  std::string text = p.holds || gave_up ? p.says : "";
+  if (p.holds) return text + "right.";
+  if (p.asked > 1) return text + std::to_string(p.right) + " of " + std::to_string(p.asked) + " right";
+  return text + "not right";
+}
 
 std::string prediction_asked(const Exercise& e) {
   const std::string begin = "make predict n=" + std::to_string(e.n) + " say=";
@@ -117,12 +130,15 @@ Prediction judge_prediction(const Exercise& e, const std::string& make, const st
     const auto [end, error] = std::from_chars(say.data(), say.data() + say.size(), yours);
     if (error != std::errc() || end != say.data() + say.size()) throw BadInput("'" + say + "' is no whole number");
     const long right = std::stol(e.right);
-    return {yours == right, told_verdict(yours, right)};
+    return {yours == right, "", yours == right, 1};
   }
   const bool whole = e.kind == "predict";
   const std::string source = whole ? read_text("stages/" + e.stage + "/kernel.cu") : handed_out(e);
   const std::string word = whole ? "solved" : e.number() + "-given",
                     shown = whole ? "stages/" + e.stage + "/kernel.cu" : e.dir() + "/kernel.cu";
+  if (!built && !std::filesystem::exists(learner_path(e.stage, word)))
+    std::fprintf(stderr,
+                 "building the kernel as it was handed out, and what runs it: a minute or two the first time\n");
   const std::string trouble = built ? "" : build_learner(e.stage, make, source, word, shown);
   if (!trouble.empty()) throw BadInput("what was handed out does not build: " + trouble);
   // Several may be judged at a time.
@@ -149,7 +165,7 @@ Prediction judge_prediction(const Exercise& e, const std::string& make, const st
   // Neither yes nor no: a fault, or a binary that is not there.
   if (ended.status > 2)
     throw BadInput("the prediction could not be judged: exit status " + std::to_string(ended.status));
-  return {ended.status == 0, text};
+  return scored(text, ended.status == 0);
 }
 
 }  // namespace lab::desk

@@ -8,12 +8,16 @@ namespace lab::desk {
 
 struct Prediction {
   bool holds = false;
-  std::string says;  // the difference, in lines
+  std::string says;          // what was measured, and the difference, in lines
+  int right = 0, asked = 1;  // how much of it is right: all that is told before it holds
 };
 
 // Throws BadInput for what is no rule, formula or count. `built`: make has just been asked for what was handed out.
 Prediction judge_prediction(const Exercise& exercise, const std::string& make, const std::string& say,
                             bool built = false);
+
+// What was measured is told once a prediction is right, or given up.
+std::string verdict_told(const Prediction& prediction, bool gave_up);
 
 // What may be said, for one who says nothing.
 std::string prediction_asked(const Exercise& exercise);

@@ -2,15 +2,24 @@
 #pragma once
 #include <map>
 #include <string>
+#include <vector>
 
 namespace lab::desk {
+
+// A prediction, as it was typed.
+struct Attempt {
+  std::string say;
+  bool right = false;
+  bool late = false;  // made when the kernel had passed, or its solution was shown
+};
 
 struct Progress {
   int hints = 0, tries = 0, predictions = 0;
   bool predicted = false;       // rightly
   bool done = false;            // it has passed
   bool gave_up = false;         // the solution was shown before that
-  std::string prediction = {};  // the last right one, for make grade to judge again
+  std::string prediction = {};  // the last right one
+  std::vector<Attempt> attempts = {};
 };
 
 class State {

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "checks/desk/ladder.hpp"
 #include "reference/bad_input.hpp"
 
 namespace lab::desk {
@@ -21,7 +22,9 @@ std::string variant_of(const std::string& bug, const std::string& otherwise) {
 }
 
 std::string stage_of(const std::string& lab) {
-  const std::string stage = std::filesystem::path(lab).parent_path().parent_path().filename().string();
+  const std::filesystem::path dir = std::filesystem::path(lab).parent_path().parent_path();
+  const bool own = dir.parent_path().filename() == "own";
+  const std::string stage = (own ? "own/" : "") + dir.filename().string();
   if (stage.empty()) throw BadInput("'" + lab + "' is no build/BACKEND/STAGE/VARIANT/lab");
   return stage;
 }
@@ -36,7 +39,7 @@ std::string program_of(const std::string& lab) { return stage_of(lab) + (evolved
 
 std::string kernel_of(const std::string& lab) {
   return evolved(lab) ? (std::filesystem::path(lab).parent_path() / "source.cu").string()
-                      : "stages/" + stage_of(lab) + "/kernel.cu";
+                      : source_dir(stage_of(lab)) + "/kernel.cu";
 }
 
 }  // namespace lab::desk

@@ -35,13 +35,13 @@ std::optional<std::string> said_before(const std::string& log, const std::string
 void compile_all(std::vector<Compilation>& all) {
   const auto version = lines_of(capture({"nvcc", "--version"}).out);
   const std::string work = "build/cubins/", compiler = version.empty() ? "no nvcc" : version.back();
-  fs::create_directories(work);
   const auto headers = newest_header();
   std::atomic<std::size_t> next = 0;
   const auto compile = [&] {
     for (std::size_t i; (i = next++) < all.size();) {
       Compilation& c = all[i];
       const std::string name = work + c.stage + "-" + c.bug + "-" + c.arch, log = name + ".log";
+      fs::create_directories(fs::path(name).parent_path());
       const Args command = {"nvcc",    "-std=c++20", "-O3", "-fmad=false", "-arch=" + c.arch, "-cubin",
                             "-Xptxas", "-v",         "-I.", "-o",          name + ".cubin",   c.source};
       std::string key = compiler + ":";

@@ -1,7 +1,7 @@
 // desk-records resources LABS [JSON]: compiles every kernel, fixed and with each bug, for its target (and the correct
 // ones of sm_89 for sm_90 too), and judges what ptxas says. Writes JSON if named; else holds the committed one against
-// what this nvcc says, if it is of the same version. Exit status 1 if a correct kernel is over its budget, or the
-// committed figures are stale.
+// what this nvcc says, if it is of the same version. With STAGE that stage alone, beside the one that an own kernel
+// comes from. Exit status 1 if a correct kernel is over its budget, or the committed figures are stale.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -54,16 +54,23 @@ std::string difference(const std::string& committed, const std::string& now) {
 }  // namespace
 
 int resources_command(const Args& args) {
-  expect_args(args, 1, 2, "resources LABS [JSON]");
+  expect_args(args, 1, 3, "resources LABS [JSON [STAGE]]");
   const std::string nvcc = nvcc_release(), json = args.size() > 1 ? args[1] : "";
   if (nvcc.empty()) throw BadInput("make resources needs nvcc, which is not on the PATH");
-  const Ladder ladder = read_ladder();
+  const std::string one = args.size() > 2 ? args[2] : "";
+  Ladder ladder = read_ladder();
+  if (!one.empty()) {
+    const std::optional<Stage> own = own_kernel(one);
+    const std::string neighbour = own ? own->says("from") : one;
+    std::erase_if(ladder.stages, [&](const Stage& stage) { return stage.dir != neighbour; });
+    if (own) ladder.stages.push_back(*own);
+  }
   std::vector<Compilation> all;
   for (const Stage& stage : ladder.stages) {
-    const std::string source = "stages/" + stage.dir + "/kernel.cu", target = stage.says("target");
+    const std::string source = source_dir(stage.dir) + "/kernel.cu", target = stage.says("target");
     all.push_back({stage.dir, "", target, source});
     if (target == "sm_89") all.push_back({stage.dir, "", "sm_90", source});
-    for (const Bug& bug : stage.bugs)
+    for (const Bug& bug : one.empty() ? stage.bugs : std::vector<Bug>())
       all.push_back({stage.dir, bug.name, target,
                      fs::path(lab_path(args[0], stage.dir, variant_of(bug.name, ""))).replace_filename("kernel.cu")});
   }
@@ -95,10 +102,11 @@ int resources_command(const Args& args) {
   for (const ResourceRow& row : rows)
     if (row.bug.empty()) ++(row.over.empty() ? passed : failed);
   const std::string now = resources_json(rows, nvcc);
-  write_text("build/resources.json", now);
+  if (one.empty()) write_text("build/resources.json", now);
   if (!json.empty()) {
     write_text(json, now);
-  } else if (load_results(COMMITTED, "resources-1", "make resources json=" + COMMITTED).value("nvcc", "") == nvcc) {
+  } else if (one.empty() &&
+             load_results(COMMITTED, "resources-1", "make resources json=" + COMMITTED).value("nvcc", "") == nvcc) {
     const std::string committed = read_text(COMMITTED);
     ++(committed == now ? passed : failed);
     if (committed != now)

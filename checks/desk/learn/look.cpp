@@ -1,0 +1,30 @@
+// desk-learn look: what the lab's tools see of the kernel of an exercise that is laid out.
+#include <filesystem>
+
+#include "checks/desk/learn/checks.hpp"
+#include "checks/desk/learn/commands.hpp"
+#include "checks/desk/process.hpp"
+
+namespace lab::desk {
+
+int look_command(const Args& args) {
+  expect_args(args, 3, 99, "look MAKE N racecheck|counters|trace [WORD=VALUE...]");
+  const Course course = read_course();
+  const Exercise& e = course.find(args[1]);
+  const std::string& tool = args[2];
+  if (e.handed_in() != "kernel.cu" || e.kind == "instruction")
+    throw BadInput("exercise " + e.number() + " has no kernel of its own for make " + tool +
+                   "; make exercise n=" + std::to_string(e.n) + " says what it has");
+  if (!std::filesystem::exists(e.file()))
+    throw BadInput("there is no " + e.file() + "; make exercise n=" + std::to_string(e.n) + " lays it out");
+  // A learner's binary has the race check; the other tools are the lab's.
+  const std::string program =
+      tool == "racecheck" ? learner_path(e.stage, e.number()) : learner_dir(e.stage, e.number()) + "/lab";
+  place_source(e.stage, read_text(e.file()), e.number(), e.file());
+  if (run({args[0], "backend=cpu", "-s", program}).status != 0) return 1;
+  Argv argv = {program, tool};
+  argv.insert(argv.end(), args.begin() + 3, args.end());
+  return run(argv).status;
+}
+
+}  // namespace lab::desk
