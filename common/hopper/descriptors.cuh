@@ -2,9 +2,10 @@
 // 128-byte swizzle repeats every 8 rows of 128 bytes, 1024 bytes: the stride byte offset, from 8 rows to the next 8.
 //
 //   K major (Q and K in Q K^T): a row of the tile is a row of A or a column of B; k runs along it. A product's 16
-//   columns lie within one slab, so the leading byte offset is not used. MN major (V in P V): a row of the tile is a k,
-//   a key; B's columns run along it. The leading byte offset is the distance from 64 columns of B to the next 64, that
-//   of two slabs: it is used where D is more than 64.
+//   columns lie within one slab, so the leading byte offset is not used.
+//
+//   MN major (V in P V): a row of the tile is a k, a key; B's columns run along it. The leading byte offset is the
+//   distance from 64 columns of B to the next 64, that of two slabs: it is used where D is more than 64.
 #pragma once
 #include <cuda_fp16.h>
 

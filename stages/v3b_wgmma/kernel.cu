@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
     ptx::mbarrier_wait(&smem.full[t % SLOTS], t / SLOTS % 2);
     begin_qk(t);
     ptx::wgmma_wait<0>();
-    ptx::keep(s);
+    ptx::fence_registers(s);
 
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     const auto hide = [&] {
@@ -200,7 +200,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
 
     begin_pv(t);
     ptx::wgmma_wait<0>();
-    ptx::keep(o);
+    ptx::fence_registers(o);
     if (lane == 0) ptx::mbarrier_arrive(&smem.empty[t % SLOTS]);
   }
 

@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     else
       ptx::wgmma_fence(), ptx::wgmma_commit();  // of nothing: the wait counts groups
     ptx::wgmma_wait<1>();
-    ptx::keep(s);
+    ptx::fence_registers(s);
 
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     const auto hide = [&] {
@@ -194,7 +194,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     hide();
     const bool fits = t > 0 && weigh(reference);
     ptx::wgmma_wait<0>();
-    ptx::keep(o);
+    ptx::fence_registers(o);
     if (t > 0 && lane == 0) ptx::mbarrier_arrive(&smem.v_empty[(t - 1) % SLOTS]);
     if (!fits) {
       if (t > 0) score_again();
@@ -222,7 +222,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   }
   begin_pv(own_tiles - 1);
   ptx::wgmma_wait<0>();
-  ptx::keep(o);
+  ptx::fence_registers(o);
 
   // --- Epilogue: normalise, round to fp16, store, 16 bytes per lane by way of the warp's own rows of sQ -----
   __syncwarp();  // the last read of the warp's rows of Q is over: the output takes their place

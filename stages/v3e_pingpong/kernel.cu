@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       ptx::wgmma_fence(), ptx::wgmma_commit();  // of nothing: the wait counts groups
     hand_on_turn(t);
     ptx::wgmma_wait<1>();
-    ptx::keep(s);
+    ptx::fence_registers(s);
 
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     const auto hide = [&] {
@@ -204,7 +204,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     hide();
     const bool fits = t > 0 && weigh(reference);
     ptx::wgmma_wait<0>();
-    ptx::keep(o);
+    ptx::fence_registers(o);
     if (t > 0 && lane == 0) ptx::mbarrier_arrive(&smem.v_empty[(t - 1) % SLOTS]);
     if (!fits) {
       if (t > 0) score_again();
@@ -233,7 +233,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   begin_pv(own_tiles - 1);
   for (int t = own_tiles; t < tiles; ++t) wait_for_turn(), hand_on_turn(t);
   ptx::wgmma_wait<0>();
-  ptx::keep(o);
+  ptx::fence_registers(o);
 
   // --- Epilogue: normalise, round to fp16, store, 16 bytes per lane by way of the warp's own rows of sQ -----
   __syncwarp();  // the last read of the warp's rows of Q is over: the output takes their place

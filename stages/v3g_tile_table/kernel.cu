@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       ptx::wgmma_fence(), ptx::wgmma_commit();  // of nothing: the wait counts groups
     hand_on_turn(t);
     ptx::wgmma_wait<1>();
-    ptx::keep(s);
+    ptx::fence_registers(s);
 
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     const auto hide = [&] {
@@ -213,7 +213,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     hide();
     if (t > 0) weigh(reference, 0, T::EARLY);
     ptx::wgmma_wait<0>();
-    ptx::keep(o);
+    ptx::fence_registers(o);
     if (t > 0) {
       if (lane == 0) ptx::mbarrier_arrive(&smem.v_empty[(t - 1) % SLOTS]);
       pack(0, T::EARLY);
@@ -246,7 +246,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   begin_pv(own_tiles - 1);
   for (int t = own_tiles; t < tiles; ++t) wait_for_turn(), hand_on_turn(t);
   ptx::wgmma_wait<0>();
-  ptx::keep(o);
+  ptx::fence_registers(o);
 
   // --- Epilogue: normalise, round to fp16, store, 16 bytes per lane by way of the warp's own rows of sQ -----
   __syncwarp();  // the last read of the warp's rows of Q is over: the output takes their place

@@ -196,7 +196,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
         ptx::wgmma_fence(), ptx::wgmma_commit();  // of nothing: the wait counts groups
       hand_on_turn();
       ptx::wgmma_wait<1>();
-      ptx::keep(s);
+      ptx::fence_registers(s);
 
       // Only a tile on the diagonal or at the end of the keys has anything to hide.
       const auto hide = [&] {
@@ -231,7 +231,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       hide();
       if (t > 0) weigh(reference, 0, T::EARLY);
       ptx::wgmma_wait<0>();
-      ptx::keep(o);
+      ptx::fence_registers(o);
       if (t > 0) {
         if (lane == 0) ptx::mbarrier_arrive(&smem.v_empty[(before + t - 1) % SLOTS]);
         pack(0, T::EARLY);
@@ -270,7 +270,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[(before + t) % SLOTS]);
     }
     ptx::wgmma_wait<0>();
-    ptx::keep(o);
+    ptx::fence_registers(o);
     for (int t = own_tiles - 1; t < tiles; ++t) {
       ptx::mbarrier_wait(&smem.v_full[(before + t) % SLOTS], (before + t) / SLOTS % 2);
       __syncwarp();

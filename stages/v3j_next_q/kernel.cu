@@ -244,7 +244,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     begin_qk();
     hand_on_turn();
     ptx::wgmma_wait<0>();
-    ptx::keep(s);
+    ptx::fence_registers(s);
     hide(0);
     weigh_anew();
     row_sum[0] += sum[0], row_sum[1] += sum[1];
@@ -258,13 +258,13 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       begin_pv();
       hand_on_turn();
       ptx::wgmma_wait<1>();
-      ptx::keep(s);
+      ptx::fence_registers(s);
       hide(t);
       // A row that has seen nothing has the reference -inf, and nothing fits. The scores are gone by then.
       sum[0] = sum[1] = 0.0f;
       weigh(reference, 0, T::EARLY);
       ptx::wgmma_wait<0>();
-      ptx::keep(o);
+      ptx::fence_registers(o);
       ptx::mbarrier_arrive_if(speaks, &smem.v_empty[v_place.slot]);
       v_place.next();
       pack(0, T::EARLY);
@@ -287,7 +287,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       k_place.next();
     }
     ptx::wgmma_wait<0>();
-    ptx::keep(o);
+    ptx::fence_registers(o);
     for (int t = own_tiles - 1; t < tiles; ++t) {
       ptx::mbarrier_wait(&smem.v_full[v_place.slot], v_place.parity);
       __syncwarp();

@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     else
       ptx::wgmma_fence(), ptx::wgmma_commit();  // of nothing: the wait counts groups
     ptx::wgmma_wait<1>();
-    ptx::keep(s);
+    ptx::fence_registers(s);
 
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     const auto hide = [&] {
@@ -207,7 +207,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     hide();
     const bool fits = t > 0 && weigh(reference);
     ptx::wgmma_wait<0>();
-    ptx::keep(o);
+    ptx::fence_registers(o);
     if (t > 0 && lane == 0) ptx::mbarrier_arrive(&smem.v_empty[(t - 1) % SLOTS]);
     if (!fits) {
       if (t > 0) score_again();
@@ -235,7 +235,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   }
   if (tiles > 0) begin_pv(tiles - 1);
   ptx::wgmma_wait<0>();
-  ptx::keep(o);
+  ptx::fence_registers(o);
 
   // --- Merge: block r finishes the columns from r D / 2 on ---------------------------------------------------
   float own[T::FINISHED];

@@ -229,11 +229,11 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
       begin_qk(s0, t);
       begin_qk(s1, t + 1);
       ptx::wgmma_wait<1>();
-      ptx::keep(s0);
+      ptx::fence_registers(s0);
       mask(s0, t);
       raise(highest, s0);
       ptx::wgmma_wait<0>();
-      ptx::keep(s1);
+      ptx::fence_registers(s1);
       mask(s1, t + 1);
       raise(highest, s1);
       new_reference(highest);
@@ -242,13 +242,13 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
       begin_pv(p, t);
       weights(s1);
       ptx::wgmma_wait<0>();
-      ptx::keep(o);
+      ptx::fence_registers(o);
       pack(p, s1);
       begin_pv(p, t + 1);
       t += 2;
       if (t == tiles) break;
       ptx::wgmma_wait<0>();
-      ptx::keep(o);
+      ptx::fence_registers(o);
       refill(t - 2);
       refill(t - 1);
     }
@@ -257,7 +257,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     unsigned p[N / 16][4];
     begin_qk(s, t);
     ptx::wgmma_wait<0>();
-    ptx::keep(s);
+    ptx::fence_registers(s);
     mask(s, t);
     raise(highest, s);
     new_reference(highest);
@@ -267,7 +267,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     ++t;
     if (t == tiles) break;
     ptx::wgmma_wait<0>();
-    ptx::keep(o);
+    ptx::fence_registers(o);
     refill(t - 1);
   }
 
@@ -276,7 +276,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   row_sum[0] = quad_sum(row_sum[0]), row_sum[1] = quad_sum(row_sum[1]);
   if constexpr (PARTS == 1) {
     ptx::wgmma_wait<0>();
-    ptx::keep(o);
+    ptx::fence_registers(o);
 #pragma unroll
     for (int i = 0; i < T::FINISHED; ++i) own[i] = o[i];
   } else {
@@ -286,7 +286,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
       ptx::st_async(ptx::mapa(to, other), make_float4(a, b, c, d), merged);
     };
     ptx::wgmma_wait<0>();
-    ptx::keep(o);
+    ptx::fence_registers(o);
 #pragma unroll
     for (int i = 0; i < T::FINISHED; ++i) own[i] = rank == 0 ? o[i] : o[T::HELD - T::FINISHED + i];
 #pragma unroll
