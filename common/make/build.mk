@@ -45,7 +45,7 @@ NO_PSABI := -Wno-psabi
 ifdef ARM64
 CXXFLAGS += $(NO_PSABI)
 endif
-NVCCFLAGS := -std=c++20 -O3 -lineinfo -ccbin $(CXX) -Xcompiler -Wall
+NVCCFLAGS := -std=c++20 -O3 -fmad=false -lineinfo -ccbin $(CXX) -Xcompiler -Wall
 
 include common/make/texts.mk
 B := build/$(if $(SANITIZE),asan,$(if $(ARM64),arm64,$(backend)))

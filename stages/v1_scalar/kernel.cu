@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(THREADS, 4)
 #pragma unroll 8
         for (int c = 0; c < D; c += 2) {
           const float2 a = load2(&sQ[r][c]), b = load2(&sK[n][c]);
-          s += a.x * b.x + a.y * b.y;
+          s += fmaf(a.x, b.x, a.y * b.y);
         }
         const int key = t * N + n;
         const bool visible = key < S && (!causal || key <= row);
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(THREADS, 4)
       __syncwarp();  // the weights are written by all lanes and read by all; row_max[r] has been read by all
       if (lane == 0) {
         row_max[r] = new_max;
-        row_sum[r] = row_sum[r] * rescale + p_sum;
+        row_sum[r] = fmaf(row_sum[r], rescale, p_sum);
       }
 
       // P V: a lane owns output columns.
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(THREADS, 4)
 #pragma unroll 4
       for (int n = 0; n < N; ++n) {
         const float p = S_scores[r][n];
-        for (int j = 0; j < T::COLS_PER_LANE; ++j) O[i][j] += p * __half2float(sV[n][lane + 32 * j]);
+        for (int j = 0; j < T::COLS_PER_LANE; ++j) O[i][j] = fmaf(p, __half2float(sV[n][lane + 32 * j]), O[i][j]);
       }
     }
     __syncthreads();  // all warps are done with the tile

@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll 8
         for (int c = 0; c < D; c += 2) {
           const float2 a = load2(&smem.sQ[r * LD + c]), b = load2(&sK[n * LD + c]);
-          s += a.x * b.x + a.y * b.y;
+          s += fmaf(a.x, b.x, a.y * b.y);
         }
         smem.S_scores[r * N + n] = s;
       }
@@ -153,7 +153,7 @@ __global__ void __launch_bounds__(THREADS)
       __syncwarp();  // the weights are written by all lanes and read by all; row_max[r] has been read by all
       if (lane == 0) {
         smem.row_max[r] = new_max;
-        smem.row_sum[r] = smem.row_sum[r] * rescale + p_sum;
+        smem.row_sum[r] = fmaf(smem.row_sum[r], rescale, p_sum);
       }
 
       // P V: a lane owns output columns.
@@ -162,11 +162,12 @@ __global__ void __launch_bounds__(THREADS)
         const float* pair = &O[64 * j + 2 * lane];
         o[j] = make_float2(pair[0] * rescale, pair[1] * rescale);
       }
+#pragma unroll 16
       for (int n = 0; n < N; ++n) {
         const float p = scores[n];
         for (int j = 0; j < T::PAIRS; ++j) {
           const float2 b = load2(&sV[n * LD + 64 * j + 2 * lane]);
-          o[j].x += p * b.x, o[j].y += p * b.y;
+          o[j].x = fmaf(p, b.x, o[j].x), o[j].y = fmaf(p, b.y, o[j].y);
         }
       }
       for (int j = 0; j < T::PAIRS; ++j) O[64 * j + 2 * lane] = o[j].x, O[64 * j + 2 * lane + 1] = o[j].y;

@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(THREADS)
       const float rescale = __expf(old_max - new_max);
       if (lane == 0) {
         smem.row_max[r] = new_max;
-        smem.row_sum[r] = smem.row_sum[r] * rescale + p_sum;
+        smem.row_sum[r] = fmaf(smem.row_sum[r], rescale, p_sum);
       }
       for (int c = lane; c < D; c += 32) O[c] *= rescale;
     }

@@ -156,9 +156,9 @@ __global__ void __launch_bounds__(THREADS, 2)
         }
       }
       for (int h = 0; h < 2; ++h) {
-        const float base = row_max[i][h] == -INFINITY ? 0.0f : row_max[i][h] * unit;  // an empty row stays empty
+        const float base = row_max[i][h] == -INFINITY ? 0.0f : row_max[i][h];  // an empty row stays empty
         for (int n = 0; n < N / 8; ++n) {
-          const float p0 = ptx::ex2(s[i][n][2 * h] * unit - base), p1 = ptx::ex2(s[i][n][2 * h + 1] * unit - base);
+          const float p0 = ptx::ex2((s[i][n][2 * h] - base) * unit), p1 = ptx::ex2((s[i][n][2 * h + 1] - base) * unit);
           row_sum[i][h] += p0 + p1;
           p[i][n][h] = half_pair(p0, p1);
         }

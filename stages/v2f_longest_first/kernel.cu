@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(THREADS, 2)
   // --- Prologue: the first tiles on their way, the Q tile, an empty running softmax ------------------------
   for (int t = 0; t < SLOTS - 1; ++t) issue_tile<T>(smem, k, v, t, tiles, keys);
   const unsigned sign = sign_bits(scale);
-  const float unit = exp2_unit(scale);  // exp(scale s - m) is 2^(unit s - base) if Q has the sign of scale
+  const Exp2Scale scale_log2 = exp2_scale(scale);
 #pragma unroll
   for (int i = 0; i < M; i += THREADS / (D / 8)) {
     const int r = i + threadIdx.x / (D / 8), col = threadIdx.x % (D / 8) * 8;
@@ -108,7 +108,8 @@ __global__ void __launch_bounds__(THREADS, 2)
       for (int kk = 0; kk < D / 16; ++kk) load_q(a_q[i][kk], i, kk);
   }
   float o[STRIPES][D / 8][4] = {};  // O of 8 columns each: [..][0..1] in row g of the stripe, [..][2..3] in row g + 8
-  float reference[STRIPES][2], row_sum[STRIPES][2];  // what p's exponents are relative to; the lane's own columns' sum
+  float reference[STRIPES][2], row_sum[STRIPES][2];  // the score that p is relative to; the lane's own columns' sum
+  float factor[STRIPES][2];                          // that its scores are multiplied by
   for (int i = 0; i < STRIPES; ++i)
     for (int h = 0; h < 2; ++h) reference[i][h] = -INFINITY, row_sum[i][h] = 0.0f;
 
@@ -153,14 +154,15 @@ __global__ void __launch_bounds__(THREADS, 2)
     // Weights relative to the reference; says whether all of the warp's fit into a half.
     unsigned p[STRIPES][N / 8][2];  // as halves
     float sum[STRIPES][2];
-    const auto weigh = [&](const float(&base)[STRIPES][2]) {
+    const auto weigh = [&](const float(&relative_to)[STRIPES][2]) {
       bool fits = true;
       for (int i = 0; i < STRIPES; ++i)
         for (int h = 0; h < 2; ++h) {
           sum[i][h] = 0.0f;
+          const float base = relative_to[i][h] * factor[i][h];
           for (int n = 0; n < N / 8; ++n) {
-            const float p0 = ptx::ex2(s[i][n][2 * h] * unit - base[i][h]);
-            const float p1 = ptx::ex2(s[i][n][2 * h + 1] * unit - base[i][h]);
+            const float p0 = ptx::ex2(fmaf(s[i][n][2 * h], factor[i][h], -base));
+            const float p1 = ptx::ex2(fmaf(s[i][n][2 * h + 1], factor[i][h], -base));
             sum[i][h] += p0 + p1;
             p[i][n][h] = half_pair(p0, p1);
           }
@@ -174,19 +176,20 @@ __global__ void __launch_bounds__(THREADS, 2)
     score(s, sK, t);
     if (t == 0 || !weigh(reference)) {
       if (t > 0) score(s, sK, t);
-      float base[STRIPES][2];
+      float relative_to[STRIPES][2];
       for (int i = 0; i < STRIPES; ++i)
         for (int h = 0; h < 2; ++h) {
           float tile_max = fmaxf(s[i][0][2 * h], s[i][0][2 * h + 1]);
           for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[i][n][2 * h], s[i][n][2 * h + 1]));
-          const float higher = fmaxf(reference[i][h], quad_max(tile_max) * unit);
-          base[i][h] = higher == -INFINITY ? 0.0f : higher;  // a row that has still seen nothing stays empty
-          const float rescale = ptx::ex2(reference[i][h] - base[i][h]);
+          const float higher = fmaxf(reference[i][h], quad_max(tile_max));
+          relative_to[i][h] = higher == -INFINITY ? 0.0f : higher;  // a row that has still seen nothing stays empty
+          factor[i][h] = scale_log2.factor(relative_to[i][h]);
+          const float rescale = ptx::ex2(reference[i][h] * factor[i][h] - relative_to[i][h] * factor[i][h]);
           reference[i][h] = higher;
           row_sum[i][h] *= rescale;
           for (int d = 0; d < D / 8; ++d) o[i][d][2 * h] *= rescale, o[i][d][2 * h + 1] *= rescale;
         }
-      weigh(base);
+      weigh(relative_to);
     }
     for (int i = 0; i < STRIPES; ++i) row_sum[i][0] += sum[i][0], row_sum[i][1] += sum[i][1];
 

@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     for (int t = 0; t < min(SLOTS - 1, tiles); ++t) request(t);
   }
   const unsigned sign = sign_bits(scale);
-  const float unit = exp2_unit(scale);  // exp(scale s - m) is 2^(unit s - base) if Q has the sign of scale
+  const Exp2Scale scale_log2 = exp2_scale(scale);
   const int first_row = warp * ROWS;
   const auto load_q = [&](unsigned(&a)[4], int i, int kk) {  // stripe i, columns 16 kk ..
     ptx::ldmatrix_x4(a, &smem.sQ[swizzled<M>(first_row + i * STRIPE + lane % 16, 16 * kk + lane / 16 * 8)]);
@@ -114,7 +114,8 @@ __global__ void __launch_bounds__(THREADS, 2)
 #pragma unroll
       for (int kk = 0; kk < D / 16; ++kk) load_q(a_q[i][kk], i, kk);
   float o[STRIPES][D / 8][4] = {};  // O of 8 columns each: [..][0..1] in row g of the stripe, [..][2..3] in row g + 8
-  float reference[STRIPES][2], row_sum[STRIPES][2];  // what p's exponents are relative to; the lane's own columns' sum
+  float reference[STRIPES][2], row_sum[STRIPES][2];  // the score that p is relative to; the lane's own columns' sum
+  float factor[STRIPES][2];                          // that its scores are multiplied by
 #pragma unroll
   for (int i = 0; i < STRIPES; ++i)
 #pragma unroll
@@ -173,17 +174,18 @@ __global__ void __launch_bounds__(THREADS, 2)
     // Weights relative to the reference; says whether all of the warp's fit into a half.
     unsigned p[STRIPES][N / 8][2];  // as halves
     float sum[STRIPES][2];
-    const auto weigh = [&](const float(&base)[STRIPES][2]) {
+    const auto weigh = [&](const float(&relative_to)[STRIPES][2]) {
       bool fits = true;
 #pragma unroll
       for (int i = 0; i < STRIPES; ++i)
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
           sum[i][h] = 0.0f;
+          const float base = relative_to[i][h] * factor[i][h];
 #pragma unroll
           for (int n = 0; n < N / 8; ++n) {
-            const float p0 = ptx::ex2(s[i][n][2 * h] * unit - base[i][h]);
-            const float p1 = ptx::ex2(s[i][n][2 * h + 1] * unit - base[i][h]);
+            const float p0 = ptx::ex2(fmaf(s[i][n][2 * h], factor[i][h], -base));
+            const float p1 = ptx::ex2(fmaf(s[i][n][2 * h + 1], factor[i][h], -base));
             sum[i][h] += p0 + p1;
             p[i][n][h] = half_pair(p0, p1);
           }
@@ -197,7 +199,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     score();
     if (t == 0 || !weigh(reference)) {
       if (t > 0) score();
-      float base[STRIPES][2];
+      float relative_to[STRIPES][2];
 #pragma unroll
       for (int i = 0; i < STRIPES; ++i)
 #pragma unroll
@@ -205,15 +207,16 @@ __global__ void __launch_bounds__(THREADS, 2)
           float tile_max = fmaxf(s[i][0][2 * h], s[i][0][2 * h + 1]);
 #pragma unroll
           for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[i][n][2 * h], s[i][n][2 * h + 1]));
-          const float higher = fmaxf(reference[i][h], quad_max(tile_max) * unit);
-          base[i][h] = higher == -INFINITY ? 0.0f : higher;  // a row that has still seen nothing stays empty
-          const float rescale = ptx::ex2(reference[i][h] - base[i][h]);
+          const float higher = fmaxf(reference[i][h], quad_max(tile_max));
+          relative_to[i][h] = higher == -INFINITY ? 0.0f : higher;  // a row that has still seen nothing stays empty
+          factor[i][h] = scale_log2.factor(relative_to[i][h]);
+          const float rescale = ptx::ex2(reference[i][h] * factor[i][h] - relative_to[i][h] * factor[i][h]);
           reference[i][h] = higher;
           row_sum[i][h] *= rescale;
 #pragma unroll
           for (int d = 0; d < D / 8; ++d) o[i][d][2 * h] *= rescale, o[i][d][2 * h + 1] *= rescale;
         }
-      weigh(base);
+      weigh(relative_to);
     }
 #pragma unroll
     for (int i = 0; i < STRIPES; ++i) {

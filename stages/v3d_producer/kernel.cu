@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   }
   ptx::registers_take<REGISTERS>();
 
-  const float unit = exp2_unit(scale);  // exp(scale s - m) is 2^(unit s - base) if Q has the sign of scale
+  const Exp2Scale scale_log2 = exp2_scale(scale);
   ptx::mbarrier_wait(smem.q_full, 0);
   if (scale < 0) {
     flip_signs<M * D, GROUPS * GROUP>(smem.sQ);
@@ -126,7 +126,8 @@ __global__ void __launch_bounds__(THREADS, 1)
   // + 2], [4 i + 3]. s holds scores, later weights, with keys for columns; p the weights as halves, 16 keys in [n].
   float s[N / 2], o[D / 2] = {};
   unsigned p[N / 16][4];
-  float reference[2] = {-INFINITY, -INFINITY};  // what p's exponents are relative to
+  float reference[2] = {-INFINITY, -INFINITY};  // the score that p is relative to
+  float factor[2];                              // that its scores are multiplied by
   float row_sum[2] = {};                        // the lane's own columns' part of it
   const ptx::Descriptor q_at = k_major_descriptor(smem.sQ + group * 64 * SLAB);
   const ptx::Descriptor k_at = k_major_descriptor(smem.sK);
@@ -174,15 +175,16 @@ __global__ void __launch_bounds__(THREADS, 1)
 
     // Weights relative to the reference; says whether all of the warp's fit into a half.
     float sum[2];
-    const auto weigh = [&](const float(&base)[2]) {
+    const auto weigh = [&](const float(&relative_to)[2]) {
       bool fits = true;
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         sum[h] = 0.0f;
+        const float base = relative_to[h] * factor[h];
 #pragma unroll
         for (int n = 0; n < N / 8; ++n) {
           float &p0 = s[4 * n + 2 * h], &p1 = s[4 * n + 2 * h + 1];
-          p0 = ptx::ex2(p0 * unit - base[h]), p1 = ptx::ex2(p1 * unit - base[h]);
+          p0 = ptx::ex2(fmaf(p0, factor[h], -base)), p1 = ptx::ex2(fmaf(p1, factor[h], -base));
           sum[h] += p0 + p1;
         }
         fits = fits && sum[h] <= LARGEST_SUM;  // false for a NaN
@@ -198,21 +200,22 @@ __global__ void __launch_bounds__(THREADS, 1)
     if (t > 0 && lane == 0) ptx::mbarrier_arrive(&smem.v_empty[(t - 1) % SLOTS]);
     if (!fits) {
       if (t > 0) score_again();
-      float base[2];
+      float relative_to[2];
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         float tile_max = fmaxf(s[2 * h], s[2 * h + 1]);
 #pragma unroll
         for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[4 * n + 2 * h], s[4 * n + 2 * h + 1]));
-        const float higher = fmaxf(reference[h], quad_max(tile_max) * unit);
-        base[h] = higher == -INFINITY ? 0.0f : higher;  // a row that has still seen nothing stays empty
-        const float rescale = ptx::ex2(reference[h] - base[h]);
+        const float higher = fmaxf(reference[h], quad_max(tile_max));
+        relative_to[h] = higher == -INFINITY ? 0.0f : higher;  // a row that has still seen nothing stays empty
+        factor[h] = scale_log2.factor(relative_to[h]);
+        const float rescale = ptx::ex2(reference[h] * factor[h] - relative_to[h] * factor[h]);
         reference[h] = higher;
         row_sum[h] *= rescale;
 #pragma unroll
         for (int d = 0; d < D / 8; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
       }
-      weigh(base);
+      weigh(relative_to);
     }
     row_sum[0] += sum[0], row_sum[1] += sum[1];
 

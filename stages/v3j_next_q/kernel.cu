@@ -144,7 +144,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   }
   if constexpr (T::SHARES_OUT) ptx::registers_take<T::REGISTERS>();
 
-  const float unit = exp2_unit(scale);  // exp(scale s - m) is 2^(unit s - base) if Q has the sign of scale
+  const Exp2Scale scale_log2 = exp2_scale(scale);
   // As wgmma leaves them: columns 8 i + c and the next of row g of the stripe in [4 i], [4 i + 1], of row g + 8 in [4 i
   // + 2], [4 i + 3]. s holds scores, later weights, with keys for columns; p the weights as halves, 16 keys in [n].
   float s[N / 2], o[D / 2];
@@ -190,7 +190,8 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     }
 #pragma unroll
     for (float& x : o) x = 0.0f;
-    float reference[2] = {-INFINITY, -INFINITY};  // what p's exponents are relative to
+    float reference[2] = {-INFINITY, -INFINITY};  // the score that p is relative to
+    float factor[2];                              // that its scores are multiplied by
     float row_sum[2] = {};                        // the lane's own columns' part of it
     const int own_tiles =
         causal ? ceil_div(min(S, q0 + (group + 1) * 64), N) : tiles;      // the last may be of no use to it
@@ -205,15 +206,17 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
 
     // Weights of some keys, relative to the reference.
     float sum[2];
-    const auto weigh = [&](const float(&base)[2], int from, int to) {
+    const auto weigh = [&](const float(&relative_to)[2], int from, int to) {
 #pragma unroll
-      for (int h = 0; h < 2; ++h)
+      for (int h = 0; h < 2; ++h) {
+        const float base = relative_to[h] * factor[h];
 #pragma unroll
         for (int n = from / 8; n < to / 8; ++n) {
           float &p0 = s[4 * n + 2 * h], &p1 = s[4 * n + 2 * h + 1];
-          p0 = ptx::ex2(p0 * unit - base[h]), p1 = ptx::ex2(p1 * unit - base[h]);
+          p0 = ptx::ex2(fmaf(p0, factor[h], -base)), p1 = ptx::ex2(fmaf(p1, factor[h], -base));
           sum[h] += p0 + p1;
         }
+      }
     };
     const auto pack = [&](int from, int to) {
 #pragma unroll
@@ -221,21 +224,22 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     };
     // All weights, relative to a reference that no score of the tile exceeds.
     const auto weigh_anew = [&] {
-      float base[2];
+      float relative_to[2];
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         float tile_max = fmaxf(s[2 * h], s[2 * h + 1]);
 #pragma unroll
         for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[4 * n + 2 * h], s[4 * n + 2 * h + 1]));
-        const float higher = fmaxf(reference[h], quad_max(tile_max) * unit);
-        base[h] = higher == -INFINITY ? 0.0f : higher;  // a row that has still seen nothing stays empty
-        const float rescale = ptx::ex2(reference[h] - base[h]);
+        const float higher = fmaxf(reference[h], quad_max(tile_max));
+        relative_to[h] = higher == -INFINITY ? 0.0f : higher;  // a row that has still seen nothing stays empty
+        factor[h] = scale_log2.factor(relative_to[h]);
+        const float rescale = ptx::ex2(reference[h] * factor[h] - relative_to[h] * factor[h]);
         reference[h] = higher;
         row_sum[h] *= rescale, sum[h] = 0.0f;
 #pragma unroll
         for (int d = 0; d < D / 8; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
       }
-      weigh(base, 0, N);
+      weigh(relative_to, 0, N);
       pack(0, N);
     };
 

@@ -127,7 +127,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   ptx::launch_dependents();
   if constexpr (PARTS > 1) ptx::cluster_arrive_relaxed();  // waited for before the first access to the other's memory
   __syncthreads();
-  const float unit = exp2_unit(scale);  // exp(scale s - m) is 2^(unit s - base) if Q has the sign of scale
+  const Exp2Scale scale_log2 = exp2_scale(scale);
   ptx::mbarrier_wait(smem.q_full, 0);
   if (scale < 0) {
     flip_signs<M * D, THREADS>(smem.sQ);
@@ -138,8 +138,9 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   // + 2], [4 i + 3]. A tile's s holds scores, later weights, with keys for columns; p the weights as halves, 16 keys in
   // [n].
   float o[D / 2] = {};
-  float reference[2] = {-INFINITY, -INFINITY}, base[2];  // what p's exponents are relative to
-  float row_sum[2] = {};                                 // the lane's own columns' part of it
+  float reference[2] = {-INFINITY, -INFINITY};  // the score that p is relative to
+  float relative_to[2], factor[2];  // the same, 0 for a row that has seen nothing; what scores are multiplied by
+  float row_sum[2] = {};            // the lane's own columns' part of it
   const ptx::Descriptor q_at = k_major_descriptor(smem.sQ);
   const ptx::Descriptor k_at = k_major_descriptor(smem.sK);
   const ptx::Descriptor v_at = mn_major_descriptor<N>(smem.sV);
@@ -180,9 +181,10 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   const auto new_reference = [&](const float(&highest)[2]) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      const float higher = fmaxf(reference[h], quad_max(highest[h]) * unit);
-      base[h] = higher == -INFINITY ? 0.0f : higher;  // a row that has still seen nothing stays empty
-      const float rescale = ptx::ex2(reference[h] - base[h]);
+      const float higher = fmaxf(reference[h], quad_max(highest[h]));
+      relative_to[h] = higher == -INFINITY ? 0.0f : higher;  // a row that has still seen nothing stays empty
+      factor[h] = scale_log2.factor(relative_to[h]);
+      const float rescale = ptx::ex2(reference[h] * factor[h] - relative_to[h] * factor[h]);
       reference[h] = higher;
       row_sum[h] *= rescale;
 #pragma unroll
@@ -193,11 +195,12 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   const auto weights = [&](float(&s)[N / 2]) {
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
+      const float base = relative_to[h] * factor[h];
       float sum = 0.0f;
 #pragma unroll
       for (int n = 0; n < N / 8; ++n) {
         float &p0 = s[4 * n + 2 * h], &p1 = s[4 * n + 2 * h + 1];
-        p0 = ptx::ex2(p0 * unit - base[h]), p1 = ptx::ex2(p1 * unit - base[h]);
+        p0 = ptx::ex2(fmaf(p0, factor[h], -base)), p1 = ptx::ex2(fmaf(p1, factor[h], -base));
         sum += p0 + p1;
       }
       row_sum[h] += sum;
@@ -302,12 +305,13 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float both = fmaxf(reference[h], rows[2 * h]);
-      const float ours = ptx::ex2(reference[h] - both), theirs = ptx::ex2(rows[2 * h] - both);
-      row_sum[h] = row_sum[h] * ours + rows[2 * h + 1] * theirs;
+      const float f = scale_log2.factor(both);
+      const float ours = ptx::ex2(reference[h] * f - both * f), theirs = ptx::ex2(rows[2 * h] * f - both * f);
+      row_sum[h] = fmaf(row_sum[h], ours, rows[2 * h + 1] * theirs);
 #pragma unroll
       for (int i = 2 * h; i < T::FINISHED; i += 4) {
         const float2 x = *reinterpret_cast<const float2*>(&smem.sO[(i / 4 * THREADS + threadIdx.x) * 4 + 2 * h]);
-        own[i] = own[i] * ours + x.x * theirs, own[i + 1] = own[i + 1] * ours + x.y * theirs;
+        own[i] = fmaf(own[i], ours, x.x * theirs), own[i + 1] = fmaf(own[i + 1], ours, x.y * theirs);
       }
     }
   }

@@ -42,8 +42,8 @@ void compile_all(std::vector<Compilation>& all) {
     for (std::size_t i; (i = next++) < all.size();) {
       Compilation& c = all[i];
       const std::string name = work + c.stage + "-" + c.bug + "-" + c.arch, log = name + ".log";
-      const Args command = {"nvcc", "-std=c++20", "-O3", "-arch=" + c.arch, "-cubin", "-Xptxas",
-                            "-v",   "-I.",        "-o",  name + ".cubin",   c.source};
+      const Args command = {"nvcc",    "-std=c++20", "-O3", "-fmad=false", "-arch=" + c.arch, "-cubin",
+                            "-Xptxas", "-v",         "-I.", "-o",          name + ".cubin",   c.source};
       std::string key = compiler + ":";
       for (const std::string& word : command) key += " " + word;
       const auto inputs = std::max(headers, fs::last_write_time(c.source));
