@@ -42,7 +42,14 @@ __device__ __forceinline__ BlockWork cluster_work(unsigned parts, int H, bool ov
   return work_of(blockIdx.x / parts + tiles * head, tiles, heads, over_all_heads);
 }
 
-// The same read backwards, for LaunchPlan::block_of: which block takes a tile, counted head after head.
+// Whether blocks of a kernel with tiles T go longest first over all heads: where the L2 holds the K and V of all of
+// them, up to T::L2_SHARE bytes. Else one head after the other finds its own there.
+template <class T>
+__host__ __device__ constexpr bool over_all_heads(bool causal, int S, int heads) {
+  return causal && 4.0 * S * T::D * heads <= T::L2_SHARE;
+}
+
+// The orders read backwards, for LaunchPlan::block_of: which block takes a tile, counted head after head.
 constexpr unsigned block_over_all_heads(unsigned tile, unsigned tiles, unsigned heads) {
   return (tiles - 1 - tile % tiles) * heads + tile / tiles;
 }

@@ -40,8 +40,8 @@ struct Case {
   Family family;
   std::uint64_t seed;
   std::optional<float> scale = {};  // none: 1 / sqrt(D)
-  int multiprocessors = 0;          // that the launcher finds (ExecOptions)
   double amplitude = 1;             // of q and k
+  int multiprocessors = 0;          // that the launcher finds (ExecOptions)
 };
 float scale_of(const Case& test);
 

@@ -40,7 +40,7 @@ std::vector<Case> tile_cases(const std::vector<Case>& others, std::uint64_t seed
   std::vector<Case> cases;
   for (const auto& [use, problem] : tile_problems(stage()))
     if (!used.contains(use))
-      cases.push_back({Group::tiles, problem.shape, Family::unit, seed, {}, problem.multiprocessors});
+      cases.push_back({Group::tiles, problem.shape, Family::unit, seed, {}, 1, problem.multiprocessors});
   return cases;
 }
 

@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(128) product(wgmma_cases::Case c, float* out, 
     const int place = at.row * wgmma_layout::K + at.column;
     a[r] = two_halves(number(c.seed, A_REGISTERS, place), number(c.seed, A_REGISTERS, place + 1));
   }
-  ptx::keep(d);
+  ptx::fence_registers(d);
   const auto run = [&](const auto& of_a) {
     ptx::wgmma_fence();
     ptx::wgmma<N, B_MN_MAJOR>(d, of_a, based(c.b, start), c.accumulate);
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(128) product(wgmma_cases::Case c, float* out, 
     run(a);
   else
     run(based(c.a, start));
-  ptx::keep(d);
+  ptx::fence_registers(d);
 #pragma unroll
   for (int i = 0; i < N / 2; ++i) out[thread * (N / 2) + i] = d[i];
 }
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(128) dots(const Dots* problems, float (*result
     const wgmma_layout::Place at = wgmma_layout::a(thread, 2 * r);
     of_a[r] = p.a[at.row][at.column] | unsigned(p.a[at.row][at.column + 1]) << 16;
   }
-  ptx::keep(d);
+  ptx::fence_registers(d);
   ptx::wgmma_fence();
   const ptx::Descriptor of_b = ptx::wgmma_descriptor(b, 0, 256, Swizzle::b32);
   if constexpr (A_REGISTERS)
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(128) dots(const Dots* problems, float (*result
     ptx::wgmma<32>(d, ptx::wgmma_descriptor(a, 0, 256, Swizzle::b32), of_b, true);
   ptx::wgmma_commit();
   ptx::wgmma_wait<0>();
-  ptx::keep(d);
+  ptx::fence_registers(d);
 #pragma unroll
   for (int i = 0; i < 16; ++i) {
     const wgmma_layout::Place at = wgmma_layout::d(thread, i);

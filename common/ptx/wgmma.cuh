@@ -91,7 +91,7 @@ __device__ __forceinline__ void wgmma_wait() {
 
 // Emits nothing: the compiler must not move what it does with these registers to the other side.
 template <int COUNT>
-__device__ __forceinline__ void keep(float (&registers)[COUNT]) {
+__device__ __forceinline__ void fence_registers(float (&registers)[COUNT]) {
 #ifdef __CUDACC__
 #pragma unroll
   for (int i = 0; i < COUNT; ++i) asm volatile("" : "+f"(registers[i]) : : "memory");

@@ -16,6 +16,7 @@
 #include "common/smem_plan.cuh"
 #include "common/tile.cuh"
 #include "common/tile_copy.cuh"
+#include "common/tile_store.cuh"
 #include "common/warp.cuh"
 
 namespace {

@@ -17,8 +17,10 @@
 #include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mma.cuh"
 #include "common/smem_plan.cuh"
+#include "common/swizzle.cuh"
 #include "common/tile.cuh"
 #include "common/tile_copy.cuh"
+#include "common/tile_store.cuh"
 #include "common/warp.cuh"
 
 namespace {
@@ -40,12 +42,6 @@ struct Tile {
   static_assert(LD % 8 == 0, "a 16-byte cp.async needs rows that start on 16 bytes");
   static constexpr bool KEEPS_Q = D == 64 || STRIPES == 1;  // in registers; else its fragments are read per tile
 };
-
-// Where column c of row r lies in sQ, sK or sV.
-template <class T>
-__host__ __device__ constexpr int swizzled(int r, int c) {
-  return r * T::LD + ((c / 8) ^ (r % 8)) * 8 + c % 8;
-}
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {

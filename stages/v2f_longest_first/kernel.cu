@@ -18,8 +18,10 @@
 #include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mma.cuh"
 #include "common/smem_plan.cuh"
+#include "common/swizzle.cuh"
 #include "common/tile.cuh"
 #include "common/tile_copy.cuh"
+#include "common/tile_store.cuh"
 #include "common/warp.cuh"
 
 namespace {
@@ -42,12 +44,6 @@ struct Tile {
   static constexpr bool KEEPS_Q = D == 64 || STRIPES == 1;  // in registers; else its fragments are read per tile
   __host__ __device__ static constexpr bool over_all_heads(bool causal) { return causal && STRIPES == 1; }
 };
-
-// Where column c of row r lies in sQ, sK or sV.
-template <class T>
-__host__ __device__ constexpr int swizzled(int r, int c) {
-  return r * T::LD + ((c / 8) ^ (r % 8)) * 8 + c % 8;
-}
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {

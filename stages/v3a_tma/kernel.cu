@@ -14,12 +14,14 @@
 #include "common/exp2_scale.cuh"
 #include "common/fills_a_gpu.hpp"
 #include "common/half_pair.cuh"
+#include "common/hopper/swizzle.cuh"
 #include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/mma.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/smem_plan.cuh"
 #include "common/tile.cuh"
+#include "common/tile_store.cuh"
 #include "common/warp.cuh"
 
 namespace {
@@ -39,15 +41,8 @@ struct Tile {
   static constexpr int N = 64;                              // keys per tile
   static constexpr bool KEEPS_Q = D == 64 || STRIPES == 1;  // in registers; else its fragments are read per tile
   __host__ __device__ static constexpr bool over_all_heads(bool causal) { return causal && STRIPES == 1; }
-  static constexpr int CHUNKS = D / 8;  // 16-byte chunks of a row
   static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
 };
-
-// Where column c of row r lies in a swizzled [D / 64][ROWS][64] array.
-template <int ROWS>
-__device__ __forceinline__ int swizzled(int r, int c) {
-  return (c / SLAB * ROWS + r) * SLAB + ((c / 8 ^ r) % 8) * 8 + c % 8;
-}
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
@@ -260,13 +255,7 @@ __global__ void __launch_bounds__(THREADS, 2)
         store2(&smem.sQ[swizzled<M>(r, 8 * d + c)], o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
     }
   __syncwarp();
-#pragma unroll
-  for (int i = lane; i < ROWS * T::CHUNKS; i += 32) {
-    const int r = first_row + i / T::CHUNKS, col = i % T::CHUNKS * 8;
-    if (q0 + r < S)
-      *reinterpret_cast<uint4*>(out + std::size_t(q0 + r) * D + col) =
-          *reinterpret_cast<const uint4*>(&smem.sQ[swizzled<M>(r, col)]);
-  }
+  store_rows<ROWS, D, swizzled<M>>(out, smem.sQ, first_row, q0, S, lane);
 }
 
 // --- launcher --------------------------------------------------------------------------------------------

@@ -12,15 +12,19 @@
 #include "common/block_order.cuh"
 #include "common/exp2_scale.cuh"
 #include "common/half_pair.cuh"
+#include "common/hopper/descriptors.cuh"
+#include "common/hopper/mask.cuh"
+#include "common/hopper/scale_sign.cuh"
+#include "common/hopper/score_by_warp.cuh"
+#include "common/hopper/swizzle.cuh"
 #include "common/ptx/barrier.cuh"
-#include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mbarrier.cuh"
-#include "common/ptx/mma.cuh"
 #include "common/ptx/registers.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "common/smem_plan.cuh"
 #include "common/tile.cuh"
+#include "common/tile_store.cuh"
 #include "common/warp.cuh"
 
 namespace {
@@ -33,26 +37,15 @@ constexpr int THREADS = (GROUPS + 1) * GROUP;
 constexpr int LOADER_REGISTERS = 24, REGISTERS = 240;
 constexpr int STRIPE = 16;               // rows of each warp's part of a wgmma
 constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits into a half
-constexpr double L2_SHARE = 32e6;        // bytes of an H200's L2 that K and V may fill
 
 template <int D_>
 struct Tile {
   static constexpr int D = D_, SLOTS = D == 64 ? 4 : 3;
   static constexpr int ROWS_PER_WARP = STRIPE, M = GROUPS * 64;  // query rows per block
   static constexpr int N = 128;                                  // keys per tile
-  static constexpr int CHUNKS = D / 8;                           // 16-byte chunks of a row
   static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
-  // Where the L2 holds all heads, blocks go longest first over all of them; else head by head.
-  __host__ __device__ static constexpr bool over_all_heads(bool causal, int S, int heads) {
-    return causal && 4.0 * S * D * heads <= L2_SHARE;
-  }
+  static constexpr double L2_SHARE = 32e6;  // bytes of an H200's L2 that K and V may fill
 };
-
-// Where column c of row r lies in a swizzled [D / 64][ROWS][64] array.
-template <int ROWS>
-__device__ __forceinline__ int swizzled(int r, int c) {
-  return (c / SLAB * ROWS + r) * SLAB + ((c / 8 ^ r) % 8) * 8 + c % 8;
-}
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
@@ -85,7 +78,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
   const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
-  const BlockWork work = block_work(H, T::over_all_heads(causal, S, H * gridDim.z));
+  const BlockWork work = block_work(H, over_all_heads<T>(causal, S, H * gridDim.z));
   const int q0 = work.tile * M;  // first query row of this block
   out += std::size_t(work.head) * S * D;
   const int keys = causal ? min(S, q0 + M) : S;  // no row of this block sees a later key
@@ -127,10 +120,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   const float unit[2] = {scale_log2.unit, scale_log2.unit};  // of both rows of a lane
   ptx::mbarrier_wait(smem.q_full, 0);
   if (scale < 0) {
-    for (int i = threadIdx.x * 8; i < M * D; i += GROUPS * GROUP * 8) {
-      uint4& x = *reinterpret_cast<uint4*>(&smem.sQ[i]);
-      x = make_uint4(x.x ^ 0x80008000u, x.y ^ 0x80008000u, x.z ^ 0x80008000u, x.w ^ 0x80008000u);
-    }
+    flip_signs<M * D, GROUPS * GROUP>(smem.sQ);
     ptx::fence_proxy_async();  // wgmma reads by another proxy
     ptx::barrier_sync(1, GROUPS * GROUP);
   }
@@ -142,18 +132,15 @@ __global__ void __launch_bounds__(THREADS, 1)
   float reference[2] = {-INFINITY, -INFINITY};  // row_max times unit
   float largest_sum = LARGEST_SUM;              // with which a tile fits
   float row_sum[2] = {};                        // the lane's own columns' part of it
-  // 16 columns further are 32 bytes of a slab's row, 16 keys of V 16 rows of 128 bytes.
-  const auto columns = [](int rows, int kk) { return unsigned(kk / 4 * rows * 128 + kk % 4 * 32); };
-  const ptx::Descriptor q_at = ptx::wgmma_descriptor(smem.sQ + group * 64 * SLAB, 16, 1024);
-  const ptx::Descriptor k_at = ptx::wgmma_descriptor(smem.sK, 16, 1024);
-  const ptx::Descriptor v_at = ptx::wgmma_descriptor(smem.sV, N * 128, 1024);
+  const ptx::Descriptor q_at = k_major_descriptor(smem.sQ + group * 64 * SLAB);
+  const ptx::Descriptor k_at = k_major_descriptor(smem.sK);
+  const ptx::Descriptor v_at = mn_major_descriptor<N>(smem.sV);
   const auto begin_qk = [&](int t) {
     ptx::mbarrier_wait(&smem.k_full[t % SLOTS], t / SLOTS % 2);
     const ptx::Descriptor slot = ptx::advance(k_at, t % SLOTS * T::TILE_BYTES);
     ptx::wgmma_fence();
 #pragma unroll
-    for (int kk = 0; kk < D / 16; ++kk)
-      ptx::wgmma<N>(s, ptx::advance(q_at, columns(M, kk)), ptx::advance(slot, columns(N, kk)), kk > 0);
+    for (int kk = 0; kk < D / 16; ++kk) ptx::wgmma<N>(s, advance_k<M>(q_at, kk), advance_k<N>(slot, kk), kk > 0);
     ptx::wgmma_commit();
   };
   const auto begin_pv = [&](int t) {
@@ -161,7 +148,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     const ptx::Descriptor slot = ptx::advance(v_at, t % SLOTS * T::TILE_BYTES);
     ptx::wgmma_fence();
 #pragma unroll
-    for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], ptx::advance(slot, n * 2048), true);
+    for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], advance_keys(slot, n), true);
     ptx::wgmma_commit();
   };
   const int first_row = warp * STRIPE;
@@ -184,42 +171,17 @@ __global__ void __launch_bounds__(THREADS, 1)
       ptx::wgmma_fence(), ptx::wgmma_commit();  // of nothing: the wait counts groups
     hand_on_turn(t);
     ptx::wgmma_wait<1>();
-    ptx::keep(s);
+    ptx::fence_registers(s);
 
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     const auto hide = [&] {
-      if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1)) {
-#pragma unroll
-        for (int h = 0; h < 2; ++h) {
-          const int row = q0 + first_row + g + 8 * h;
-          const int last = (causal ? min(row, S - 1) : S - 1) - t * N - c;  // key that the row sees, from the lane's
-#pragma unroll
-          for (int n = 0; n < N / 8; ++n)
-#pragma unroll
-            for (int e = 0; e < 2; ++e)
-              if (8 * n + e > last) s[4 * n + 2 * h + e] = -INFINITY;
-        }
-      }
+      if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
+        hide_keys(s, q0 + first_row + g, t * N, c, S, causal);
     };
 
     // The same scores by the warp alone.
     const auto score_again = [&] {
-      const half* sK = smem.sK + t % SLOTS * N * D;
-#pragma unroll
-      for (int n = 0; n < N / 8; n += 2) {
-        float s0[4] = {}, s1[4] = {};
-#pragma unroll 1
-        for (int kk = 0; kk < D / 16; ++kk) {
-          unsigned a[4], b0[2], b1[2];
-          ptx::ldmatrix_x4(a, &smem.sQ[swizzled<M>(first_row + lane % 16, 16 * kk + lane / 16 * 8)]);
-          ptx::ldmatrix_x4(b0, b1, &sK[swizzled<N>(8 * n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8)]);
-          ptx::mma_m16n8k16(s0, a, b0);
-          ptx::mma_m16n8k16(s1, a, b1);
-        }
-#pragma unroll
-        for (int e = 0; e < 4; ++e) s[4 * n + e] = s0[e], s[4 * n + 4 + e] = s1[e];
-      }
-      __syncwarp();  // all lanes have read K before lane 0 gives its slot back
+      score_by_warp<M, N, D>(s, smem.sQ, smem.sK + t % SLOTS * N * D, first_row, lane);
       hide();
     };
 
@@ -245,7 +207,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     hide();
     const bool fits = t > 0 && weigh(unit, reference);
     ptx::wgmma_wait<0>();
-    ptx::keep(o);
+    ptx::fence_registers(o);
     if (t > 0 && lane == 0) ptx::mbarrier_arrive(&smem.v_empty[(t - 1) % SLOTS]);
     if (!fits) {
       if (t > 0) score_again();
@@ -275,7 +237,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   begin_pv(own_tiles - 1);
   for (int t = own_tiles; t < tiles; ++t) wait_for_turn(), hand_on_turn(t);
   ptx::wgmma_wait<0>();
-  ptx::keep(o);
+  ptx::fence_registers(o);
 
   // --- Epilogue: normalise, round to fp16, store, 16 bytes per lane by way of the warp's own rows of sQ -----
   __syncwarp();  // the last read of the warp's rows of Q is over: the output takes their place
@@ -288,13 +250,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       store2(&smem.sQ[swizzled<M>(r, 8 * d + c)], o[4 * d + 2 * h] * norm, o[4 * d + 2 * h + 1] * norm);
   }
   __syncwarp();
-#pragma unroll
-  for (int i = lane; i < STRIPE * T::CHUNKS; i += 32) {
-    const int r = first_row + i / T::CHUNKS, col = i % T::CHUNKS * 8;
-    if (q0 + r < S)
-      *reinterpret_cast<uint4*>(out + std::size_t(q0 + r) * D + col) =
-          *reinterpret_cast<const uint4*>(&smem.sQ[swizzled<M>(r, col)]);
-  }
+  store_rows<STRIPE, D, swizzled<M>>(out, smem.sQ, first_row, q0, S, lane);
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
@@ -307,7 +263,7 @@ struct Launcher {
     LaunchPlan plan = tile_plan<T>(shape, THREADS, smem);
     plan.half_p = true;
     plan.block_of =
-        T::over_all_heads(shape.causal, shape.S, shape.B * shape.H) ? block_over_all_heads : block_head_by_head;
+        over_all_heads<T>(shape.causal, shape.S, shape.B * shape.H) ? block_over_all_heads : block_head_by_head;
     return plan;
   }
   static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {

@@ -14,10 +14,14 @@
 #include "common/block_order.cuh"
 #include "common/exp2_scale.cuh"
 #include "common/half_pair.cuh"
+#include "common/hopper/descriptors.cuh"
+#include "common/hopper/mask.cuh"
+#include "common/hopper/quad_store.cuh"
+#include "common/hopper/ring.cuh"
+#include "common/hopper/scale_sign.cuh"
+#include "common/hopper/score_by_warp.cuh"
 #include "common/ptx/barrier.cuh"
-#include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mbarrier.cuh"
-#include "common/ptx/mma.cuh"
 #include "common/ptx/registers.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
@@ -34,7 +38,6 @@ constexpr int LOADER_REGISTERS = 24;
 constexpr int Q_SLOTS = 2;
 constexpr int STRIPE = 16;               // rows of each warp's part of a wgmma
 constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits into a half
-constexpr double L2_SHARE = 32e6;        // bytes of an H200's L2 that K and V may fill
 
 // GROUPS warpgroups multiply, 64 rows each, N keys at a time, and one more loads.
 template <int D_, int GROUPS_, int N_, int SLOTS_>
@@ -54,17 +57,8 @@ struct Tile {
   // Under a mask the first group sees all K that it skips before it gives its last V back.
   static_assert(SLOTS * N >= (GROUPS - 1) * 64, "the ring is too short for what the first group skips");
   static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
-  // Where the L2 holds all heads, blocks go longest first over all of them; else head by head.
-  __host__ __device__ static constexpr bool over_all_heads(bool causal, int S, int heads) {
-    return causal && 4.0 * S * D * heads <= L2_SHARE;
-  }
+  static constexpr double L2_SHARE = 32e6;  // bytes of an H200's L2 that K and V may fill
 };
-
-// Where column c of row r lies in a swizzled [D / 64][ROWS][64] array.
-template <int ROWS>
-__device__ __forceinline__ int swizzled(int r, int c) {
-  return (c / SLAB * ROWS + r) * SLAB + ((c / 8 ^ r) % 8) * 8 + c % 8;
-}
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
@@ -87,28 +81,6 @@ __host__ __device__ Smem carve(Cursor& cursor) {
   return smem;
 }
 
-// Where a ring is being filled or read.
-template <int SLOTS>
-struct Place {
-  unsigned slot = 0, parity = 0;  // of the phase in which the slot becomes full
-  __device__ __forceinline__ void next() {
-    if (++slot == SLOTS) slot = 0, parity ^= 1;
-  }
-};
-
-// Four registers of each of a quad's lanes: register i of lane t and register t of lane i change places.
-__device__ __forceinline__ void transpose_quad(unsigned (&x)[4], int lane) {
-#pragma unroll
-  for (int bit = 1; bit < 4; bit *= 2)
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      if (!(i & bit)) {
-        unsigned &low = x[i], &high = x[i + bit];
-        const unsigned got = __shfl_xor_sync(FULL_WARP, lane & bit ? low : high, bit);
-        (lane & bit ? low : high) = got;
-      }
-}
-
 template <int D, int GROUPS, int N, int SLOTS>
 __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     attention(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
@@ -126,7 +98,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   const auto take = [&](int piece) {
     const unsigned i = to_and_fro(piece, blockIdx.x, gridDim.x);
     if (i >= unsigned(per_head * heads)) return false;
-    const BlockWork work = work_of(i, per_head, heads, T::over_all_heads(causal, S, heads));
+    const BlockWork work = work_of(i, per_head, heads, over_all_heads<T>(causal, S, heads));
     q0 = work.tile * M, head = work.head;
     tiles = ceil_div(causal ? min(S, q0 + M) : S, N);  // no row of the tile sees a later key
     return true;
@@ -178,19 +150,16 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   // + 2], [4 i + 3]. s holds scores, later weights, with keys for columns; p the weights as halves, 16 keys in [n].
   float s[N / 2], o[D / 2];
   unsigned p[N / 16][4];
-  // 16 columns further are 32 bytes of a slab's row, 16 keys of V 16 rows of 128 bytes.
-  const auto columns = [](int rows, int kk) { return unsigned(kk / 4 * rows * 128 + kk % 4 * 32); };
-  const ptx::Descriptor q_at = ptx::wgmma_descriptor(smem.sQ + group * 64 * SLAB, 16, 1024);
-  const ptx::Descriptor k_at = ptx::wgmma_descriptor(smem.sK, 16, 1024);
-  const ptx::Descriptor v_at = ptx::wgmma_descriptor(smem.sV, N * 128, 1024);
+  const ptx::Descriptor q_at = k_major_descriptor(smem.sQ + group * 64 * SLAB);
+  const ptx::Descriptor k_at = k_major_descriptor(smem.sK);
+  const ptx::Descriptor v_at = mn_major_descriptor<N>(smem.sV);
   const auto begin_qk = [&] {
     ptx::mbarrier_wait(&smem.k_full[k_place.slot], k_place.parity);
     const ptx::Descriptor own_q = ptx::advance(q_at, q_place.slot * T::Q_BYTES);
     const ptx::Descriptor slot = ptx::advance(k_at, k_place.slot * T::TILE_BYTES);
     ptx::wgmma_fence();
 #pragma unroll
-    for (int kk = 0; kk < D / 16; ++kk)
-      ptx::wgmma<N>(s, ptx::advance(own_q, columns(M, kk)), ptx::advance(slot, columns(N, kk)), kk > 0);
+    for (int kk = 0; kk < D / 16; ++kk) ptx::wgmma<N>(s, advance_k<M>(own_q, kk), advance_k<N>(slot, kk), kk > 0);
     ptx::wgmma_commit();
   };
   const auto begin_pv = [&] {
@@ -198,7 +167,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     const ptx::Descriptor slot = ptx::advance(v_at, v_place.slot * T::TILE_BYTES);
     ptx::wgmma_fence();
 #pragma unroll
-    for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], ptx::advance(slot, n * 2048), true);
+    for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], advance_keys(slot, n), true);
     ptx::wgmma_commit();
   };
   const int first_row = warp * STRIPE;
@@ -216,10 +185,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     ptx::mbarrier_wait(&smem.q_full[q_place.slot], q_place.parity);
     half* const sQ = smem.sQ + q_place.slot * M * D;
     if (scale < 0) {
-      for (int i = threadIdx.x * 8; i < M * D; i += GROUPS * GROUP * 8) {
-        uint4& x = *reinterpret_cast<uint4*>(&sQ[i]);
-        x = make_uint4(x.x ^ 0x80008000u, x.y ^ 0x80008000u, x.z ^ 0x80008000u, x.w ^ 0x80008000u);
-      }
+      flip_signs<M * D, GROUPS * GROUP>(sQ);
       ptx::fence_proxy_async();  // wgmma reads by another proxy
       ptx::barrier_sync(1, GROUPS * GROUP);
     }
@@ -234,38 +200,11 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     const int plain_tiles = min(S, causal ? q0 + first_row + 1 : S) / N;  // nothing to hide in these
 
     const auto hide = [&](int t) {
-      if (t < plain_tiles) return;
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const int row = q0 + first_row + g + 8 * h;
-        const int last = (causal ? min(row, S - 1) : S - 1) - t * N - c;  // key that the row sees, from the lane's
-#pragma unroll
-        for (int n = 0; n < N / 8; ++n)
-#pragma unroll
-          for (int e = 0; e < 2; ++e)
-            if (8 * n + e > last) s[4 * n + 2 * h + e] = -INFINITY;
-      }
+      if (t >= plain_tiles) hide_keys(s, q0 + first_row + g, t * N, c, S, causal);
     };
 
     // The same scores by the warp alone.
-    const auto score_again = [&] {
-      const half* sK = smem.sK + k_place.slot * N * D;
-#pragma unroll
-      for (int n = 0; n < N / 8; n += 2) {
-        float s0[4] = {}, s1[4] = {};
-#pragma unroll 1
-        for (int kk = 0; kk < D / 16; ++kk) {
-          unsigned a[4], b0[2], b1[2];
-          ptx::ldmatrix_x4(a, &sQ[swizzled<M>(first_row + lane % 16, 16 * kk + lane / 16 * 8)]);
-          ptx::ldmatrix_x4(b0, b1, &sK[swizzled<N>(8 * n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8)]);
-          ptx::mma_m16n8k16(s0, a, b0);
-          ptx::mma_m16n8k16(s1, a, b1);
-        }
-#pragma unroll
-        for (int e = 0; e < 4; ++e) s[4 * n + e] = s0[e], s[4 * n + 4 + e] = s1[e];
-      }
-      __syncwarp();  // all lanes have read K before lane 0 gives its slot back
-    };
+    const auto score_again = [&] { score_by_warp<M, N, D>(s, sQ, smem.sK + k_place.slot * N * D, first_row, lane); };
 
     // Weights of some keys, relative to the reference.
     float sum[2];
@@ -310,7 +249,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     begin_qk();
     hand_on_turn();
     ptx::wgmma_wait<0>();
-    ptx::keep(s);
+    ptx::fence_registers(s);
     hide(0);
     weigh_anew();
     row_sum[0] += sum[0], row_sum[1] += sum[1];
@@ -324,13 +263,13 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       begin_pv();
       hand_on_turn();
       ptx::wgmma_wait<1>();
-      ptx::keep(s);
+      ptx::fence_registers(s);
       hide(t);
       // A row that has seen nothing has the reference -inf, and nothing fits. The scores are gone by then.
       sum[0] = sum[1] = 0.0f;
       weigh(unit, reference, 0, T::EARLY);
       ptx::wgmma_wait<0>();
-      ptx::keep(o);
+      ptx::fence_registers(o);
       ptx::mbarrier_arrive_if(speaks, &smem.v_empty[v_place.slot]);
       v_place.next();
       pack(0, T::EARLY);
@@ -353,7 +292,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       k_place.next();
     }
     ptx::wgmma_wait<0>();
-    ptx::keep(o);
+    ptx::fence_registers(o);
     for (int t = own_tiles - 1; t < tiles; ++t) {
       ptx::mbarrier_wait(&smem.v_full[v_place.slot], v_place.parity);
       __syncwarp();
@@ -366,15 +305,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[h]);
       const int row = q0 + first_row + g + 8 * h;
-      half* const to = out + (std::size_t(head) * S + row) * D;
-#pragma unroll
-      for (int d = 0; d < D / 8; d += 4) {
-        unsigned x[4];
-#pragma unroll
-        for (int i = 0; i < 4; ++i) x[i] = half_pair(o[4 * (d + i) + 2 * h] * norm, o[4 * (d + i) + 2 * h + 1] * norm);
-        transpose_quad(x, lane);  // now 8 columns from 8 (d + lane % 4) on
-        if (row < S) *reinterpret_cast<uint4*>(to + 8 * (d + lane % 4)) = make_uint4(x[0], x[1], x[2], x[3]);
-      }
+      store_row(out + (std::size_t(head) * S + row) * D, row, S, o, h, norm, lane);
     }
   }
   if (group == 0) wait_for_turn();  // nobody else takes the last
@@ -407,7 +338,7 @@ struct Launcher {
     plan.half_p = plan.counts_multiprocessors = true;
     plan.kernel = kernel().name;
     plan.block_of =
-        T::over_all_heads(shape.causal, shape.S, shape.B * shape.H) ? block_over_all_heads : block_head_by_head;
+        over_all_heads<T>(shape.causal, shape.S, shape.B * shape.H) ? block_over_all_heads : block_head_by_head;
     return plan;
   }
   static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {

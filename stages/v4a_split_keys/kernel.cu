@@ -13,10 +13,13 @@
 #include "common/block_order.cuh"
 #include "common/exp2_scale.cuh"
 #include "common/half_pair.cuh"
+#include "common/hopper/descriptors.cuh"
+#include "common/hopper/mask.cuh"
+#include "common/hopper/quad_store.cuh"
+#include "common/hopper/scale_sign.cuh"
+#include "common/hopper/score_by_warp.cuh"
 #include "common/ptx/cluster.cuh"
-#include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mbarrier.cuh"
-#include "common/ptx/mma.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "common/smem_plan.cuh"
@@ -31,7 +34,6 @@ constexpr int WARPS = 4;  // a warpgroup
 constexpr int THREADS = WARPS * 32;
 constexpr int STRIPE = 16;               // rows of each warp's part of a wgmma
 constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits into a half
-constexpr double L2_SHARE = 32e6;        // bytes of an H200's L2 that K and V may fill
 
 // PARTS blocks share a query tile.
 template <int D_, int PARTS_>
@@ -45,17 +47,8 @@ struct Tile {
     return (THREADS * FINISHED + THREADS / 4 * 4) * sizeof(float);
   }
   static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
-  // Where the L2 holds all heads, blocks go longest first over all of them; else head by head.
-  __host__ __device__ static constexpr bool over_all_heads(bool causal, int S, int heads) {
-    return causal && 4.0 * S * D * heads <= L2_SHARE;
-  }
+  static constexpr double L2_SHARE = 32e6;  // bytes of an H200's L2 that K and V may fill
 };
-
-// Where column c of row r lies in a swizzled [D / 64][ROWS][64] array.
-template <int ROWS>
-__device__ __forceinline__ int swizzled(int r, int c) {
-  return (c / SLAB * ROWS + r) * SLAB + ((c / 8 ^ r) % 8) * 8 + c % 8;
-}
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
@@ -85,19 +78,6 @@ __host__ __device__ Smem carve(Cursor& cursor) {
   return smem;
 }
 
-// Four registers of each of a quad's lanes: register i of lane t and register t of lane i change places.
-__device__ __forceinline__ void transpose_quad(unsigned (&x)[4], int lane) {
-#pragma unroll
-  for (int bit = 1; bit < 4; bit *= 2)
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      if (!(i & bit)) {
-        unsigned &low = x[i], &high = x[i + bit];
-        const unsigned got = __shfl_xor_sync(FULL_WARP, lane & bit ? low : high, bit);
-        (lane & bit ? low : high) = got;
-      }
-}
-
 template <int D, int PARTS>
 __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     attention(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
@@ -110,7 +90,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
   const int rank = blockIdx.x % PARTS, other = PARTS - 1 - rank;  // of this block in its cluster, and the other's
-  const BlockWork work = cluster_work(PARTS, H, T::over_all_heads(causal, S, H * gridDim.z));
+  const BlockWork work = cluster_work(PARTS, H, over_all_heads<T>(causal, S, H * gridDim.z));
   const int q0 = work.tile * M;  // first query row of this block
   out += std::size_t(work.head) * S * D;
   const int keys = causal ? min(S, q0 + M) : S;  // no row of the query tile sees a later key
@@ -152,10 +132,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   const float unit[2] = {scale_log2.unit, scale_log2.unit};  // of both rows of a lane
   ptx::mbarrier_wait(smem.q_full, 0);
   if (scale < 0) {
-    for (int i = threadIdx.x * 8; i < M * D; i += THREADS * 8) {
-      uint4& x = *reinterpret_cast<uint4*>(&smem.sQ[i]);
-      x = make_uint4(x.x ^ 0x80008000u, x.y ^ 0x80008000u, x.z ^ 0x80008000u, x.w ^ 0x80008000u);
-    }
+    flip_signs<M * D, THREADS>(smem.sQ);
     ptx::fence_proxy_async();  // wgmma reads by another proxy
     __syncthreads();
   }
@@ -167,18 +144,15 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   float reference[2] = {-INFINITY, -INFINITY};  // row_max times unit
   float largest_sum = LARGEST_SUM;              // with which a tile fits
   float row_sum[2] = {};                        // the lane's own columns' part of it
-  // 16 columns further are 32 bytes of a slab's row, 16 keys of V 16 rows of 128 bytes.
-  const auto columns = [](int rows, int kk) { return unsigned(kk / 4 * rows * 128 + kk % 4 * 32); };
-  const ptx::Descriptor q_at = ptx::wgmma_descriptor(smem.sQ, 16, 1024);
-  const ptx::Descriptor k_at = ptx::wgmma_descriptor(smem.sK, 16, 1024);
-  const ptx::Descriptor v_at = ptx::wgmma_descriptor(smem.sV, N * 128, 1024);
+  const ptx::Descriptor q_at = k_major_descriptor(smem.sQ);
+  const ptx::Descriptor k_at = k_major_descriptor(smem.sK);
+  const ptx::Descriptor v_at = mn_major_descriptor<N>(smem.sV);
   const auto begin_qk = [&](int t) {
     ptx::mbarrier_wait(&smem.k_full[t % SLOTS], t / SLOTS % 2);
     const ptx::Descriptor slot = ptx::advance(k_at, t % SLOTS * T::TILE_BYTES);
     ptx::wgmma_fence();
 #pragma unroll
-    for (int kk = 0; kk < D / 16; ++kk)
-      ptx::wgmma<N>(s, ptx::advance(q_at, columns(M, kk)), ptx::advance(slot, columns(N, kk)), kk > 0);
+    for (int kk = 0; kk < D / 16; ++kk) ptx::wgmma<N>(s, advance_k<M>(q_at, kk), advance_k<N>(slot, kk), kk > 0);
     ptx::wgmma_commit();
   };
   const auto begin_pv = [&](int t) {
@@ -186,7 +160,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     const ptx::Descriptor slot = ptx::advance(v_at, t % SLOTS * T::TILE_BYTES);
     ptx::wgmma_fence();
 #pragma unroll
-    for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], ptx::advance(slot, n * 2048), true);
+    for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], advance_keys(slot, n), true);
     ptx::wgmma_commit();
   };
   const int first_row = warp * STRIPE;
@@ -200,43 +174,17 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     else
       ptx::wgmma_fence(), ptx::wgmma_commit();  // of nothing: the wait counts groups
     ptx::wgmma_wait<1>();
-    ptx::keep(s);
+    ptx::fence_registers(s);
 
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     const auto hide = [&] {
       const int key = (first + t) * N;
-      if (key + N > S || (causal && key + N > q0 + first_row + 1)) {
-#pragma unroll
-        for (int h = 0; h < 2; ++h) {
-          const int row = q0 + first_row + g + 8 * h;
-          const int last = (causal ? min(row, S - 1) : S - 1) - key - c;  // key that the row sees, from the lane's
-#pragma unroll
-          for (int n = 0; n < N / 8; ++n)
-#pragma unroll
-            for (int e = 0; e < 2; ++e)
-              if (8 * n + e > last) s[4 * n + 2 * h + e] = -INFINITY;
-        }
-      }
+      if (key + N > S || (causal && key + N > q0 + first_row + 1)) hide_keys(s, q0 + first_row + g, key, c, S, causal);
     };
 
     // The same scores by the warp alone.
     const auto score_again = [&] {
-      const half* sK = smem.sK + t % SLOTS * N * D;
-#pragma unroll
-      for (int n = 0; n < N / 8; n += 2) {
-        float s0[4] = {}, s1[4] = {};
-#pragma unroll 1
-        for (int kk = 0; kk < D / 16; ++kk) {
-          unsigned a[4], b0[2], b1[2];
-          ptx::ldmatrix_x4(a, &smem.sQ[swizzled<M>(first_row + lane % 16, 16 * kk + lane / 16 * 8)]);
-          ptx::ldmatrix_x4(b0, b1, &sK[swizzled<N>(8 * n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8)]);
-          ptx::mma_m16n8k16(s0, a, b0);
-          ptx::mma_m16n8k16(s1, a, b1);
-        }
-#pragma unroll
-        for (int e = 0; e < 4; ++e) s[4 * n + e] = s0[e], s[4 * n + 4 + e] = s1[e];
-      }
-      __syncwarp();  // all lanes have read K before lane 0 gives its slot back
+      score_by_warp<M, N, D>(s, smem.sQ, smem.sK + t % SLOTS * N * D, first_row, lane);
       hide();
     };
 
@@ -262,7 +210,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     hide();
     const bool fits = t > 0 && weigh(unit, reference);
     ptx::wgmma_wait<0>();
-    ptx::keep(o);
+    ptx::fence_registers(o);
     if (t > 0 && lane == 0) ptx::mbarrier_arrive(&smem.v_empty[(t - 1) % SLOTS]);
     if (!fits) {
       if (t > 0) score_again();
@@ -291,7 +239,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   }
   if (tiles > 0) begin_pv(tiles - 1);
   ptx::wgmma_wait<0>();
-  ptx::keep(o);
+  ptx::fence_registers(o);
 
   // --- Merge: block r finishes the columns from r D / 2 on ---------------------------------------------------
   float own[T::FINISHED];
@@ -332,16 +280,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   for (int h = 0; h < 2; ++h) {
     const float norm = 1.0f / row_sum[h];
     const int row = q0 + first_row + g + 8 * h;
-    half* const to = out + std::size_t(row) * D + rank * (D / PARTS);
-#pragma unroll
-    for (int d = 0; d < D / PARTS / 8; d += 4) {
-      unsigned x[4];
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        x[i] = half_pair(own[4 * (d + i) + 2 * h] * norm, own[4 * (d + i) + 2 * h + 1] * norm);
-      transpose_quad(x, lane);  // now 8 columns from 8 (d + lane % 4) on
-      if (row < S) *reinterpret_cast<uint4*>(to + 8 * (d + lane % 4)) = make_uint4(x[0], x[1], x[2], x[3]);
-    }
+    store_row(out + std::size_t(row) * D + rank * (D / PARTS), row, S, own, h, norm, lane);
   }
 }
 
@@ -360,7 +299,7 @@ struct Launcher {
     plan.parts = T::PARTS;
     plan.kernel = kernel().name;
     plan.block_of =
-        T::over_all_heads(shape.causal, shape.S, shape.B * shape.H) ? block_over_all_heads : block_head_by_head;
+        over_all_heads<T>(shape.causal, shape.S, shape.B * shape.H) ? block_over_all_heads : block_head_by_head;
     return plan;
   }
   static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {

@@ -13,6 +13,10 @@
 #include "common/block_order.cuh"
 #include "common/exp2_scale.cuh"
 #include "common/half_pair.cuh"
+#include "common/hopper/descriptors.cuh"
+#include "common/hopper/hide_after.cuh"
+#include "common/hopper/quad_store.cuh"
+#include "common/hopper/scale_sign.cuh"
 #include "common/ptx/cluster.cuh"
 #include "common/ptx/grid_dependency.cuh"
 #include "common/ptx/mbarrier.cuh"
@@ -73,19 +77,6 @@ __host__ __device__ Smem carve(Cursor& cursor) {
   return smem;
 }
 
-// Four registers of each of a quad's lanes: register i of lane t and register t of lane i change places.
-__device__ __forceinline__ void transpose_quad(unsigned (&x)[4], int lane) {
-#pragma unroll
-  for (int bit = 1; bit < 4; bit *= 2)
-#pragma unroll
-    for (int i = 0; i < 4; ++i)
-      if (!(i & bit)) {
-        unsigned &low = x[i], &high = x[i + bit];
-        const unsigned got = __shfl_xor_sync(FULL_WARP, lane & bit ? low : high, bit);
-        (lane & bit ? low : high) = got;
-      }
-}
-
 template <int D, int PARTS>
 __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     attention(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
@@ -139,10 +130,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   const Exp2Scale scale_log2 = exp2_scale(scale);
   ptx::mbarrier_wait(smem.q_full, 0);
   if (scale < 0) {
-    for (int i = threadIdx.x * 8; i < M * D; i += THREADS * 8) {
-      uint4& x = *reinterpret_cast<uint4*>(&smem.sQ[i]);
-      x = make_uint4(x.x ^ 0x80008000u, x.y ^ 0x80008000u, x.z ^ 0x80008000u, x.w ^ 0x80008000u);
-    }
+    flip_signs<M * D, THREADS>(smem.sQ);
     ptx::fence_proxy_async();  // wgmma reads by another proxy
     __syncthreads();
   }
@@ -153,18 +141,15 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   float row_max[2] = {-INFINITY, -INFINITY};  // the score that p is relative to
   float factor[2], base[2];                   // p = 2^(factor s - base)
   float row_sum[2] = {};                      // the lane's own columns' part of it
-  // 16 columns further are 32 bytes of a slab's row, 16 keys of V 16 rows of 128 bytes.
-  const auto columns = [](int rows, int kk) { return unsigned(kk / 4 * rows * 128 + kk % 4 * 32); };
-  const ptx::Descriptor q_at = ptx::wgmma_descriptor(smem.sQ, 16, 1024);
-  const ptx::Descriptor k_at = ptx::wgmma_descriptor(smem.sK, 16, 1024);
-  const ptx::Descriptor v_at = ptx::wgmma_descriptor(smem.sV, N * 128, 1024);
+  const ptx::Descriptor q_at = k_major_descriptor(smem.sQ);
+  const ptx::Descriptor k_at = k_major_descriptor(smem.sK);
+  const ptx::Descriptor v_at = mn_major_descriptor<N>(smem.sV);
   const auto begin_qk = [&](float(&s)[N / 2], int t) {
     ptx::mbarrier_wait(&smem.k_full[t % SLOTS], t / SLOTS % 2);
     const ptx::Descriptor slot = ptx::advance(k_at, t % SLOTS * T::TILE_BYTES);
     ptx::wgmma_fence();
 #pragma unroll
-    for (int kk = 0; kk < D / 16; ++kk)
-      ptx::wgmma<N>(s, ptx::advance(q_at, columns(M, kk)), ptx::advance(slot, columns(N, kk)), kk > 0);
+    for (int kk = 0; kk < D / 16; ++kk) ptx::wgmma<N>(s, advance_k<M>(q_at, kk), advance_k<N>(slot, kk), kk > 0);
     ptx::wgmma_commit();
   };
   const auto begin_pv = [&](const unsigned(&p)[N / 16][4], int t) {
@@ -172,7 +157,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     const ptx::Descriptor slot = ptx::advance(v_at, t % SLOTS * T::TILE_BYTES);
     ptx::wgmma_fence();
 #pragma unroll
-    for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], ptx::advance(slot, n * 2048), true);
+    for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], advance_keys(slot, n), true);
     ptx::wgmma_commit();
   };
   const int first_row = warp * STRIPE;
@@ -185,12 +170,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     if (key + N <= S && (!causal || key + N <= q0 + first_row + 1)) return;
 #pragma unroll
-    for (int h = 0; h < 2; ++h)
-#pragma unroll
-      for (int n = 0; n < N / 8; ++n)
-#pragma unroll
-        for (int e = 0; e < 2; ++e)
-          if (8 * n + e > last_key[h] - key - c) s[4 * n + 2 * h + e] = -INFINITY;
+    for (int h = 0; h < 2; ++h) hide_after(s, h, last_key[h] - key - c);
   };
   // The lane's own columns' part of the rows' maximum.
   const auto raise = [&](float(&highest)[2], const float(&s)[N / 2]) {
@@ -250,11 +230,11 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
       begin_qk(s0, t);
       begin_qk(s1, t + 1);
       ptx::wgmma_wait<1>();
-      ptx::keep(s0);
+      ptx::fence_registers(s0);
       mask(s0, t);
       raise(highest, s0);
       ptx::wgmma_wait<0>();
-      ptx::keep(s1);
+      ptx::fence_registers(s1);
       mask(s1, t + 1);
       raise(highest, s1);
       new_reference(highest);
@@ -263,13 +243,13 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
       begin_pv(p, t);
       weights(s1);
       ptx::wgmma_wait<0>();
-      ptx::keep(o);
+      ptx::fence_registers(o);
       pack(p, s1);
       begin_pv(p, t + 1);
       t += 2;
       if (t == tiles) break;
       ptx::wgmma_wait<0>();
-      ptx::keep(o);
+      ptx::fence_registers(o);
       refill(t - 2);
       refill(t - 1);
     }
@@ -277,7 +257,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     float s[N / 2], highest[2] = {-INFINITY, -INFINITY};
     begin_qk(s, t);
     ptx::wgmma_wait<0>();
-    ptx::keep(s);
+    ptx::fence_registers(s);
     mask(s, t);
     raise(highest, s);
     new_reference(highest);
@@ -287,7 +267,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     ++t;
     if (t == tiles) break;
     ptx::wgmma_wait<0>();
-    ptx::keep(o);
+    ptx::fence_registers(o);
     refill(t - 1);
   }
 
@@ -296,7 +276,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   row_sum[0] = quad_sum(row_sum[0]), row_sum[1] = quad_sum(row_sum[1]);
   if constexpr (PARTS == 1) {
     ptx::wgmma_wait<0>();
-    ptx::keep(o);
+    ptx::fence_registers(o);
 #pragma unroll
     for (int i = 0; i < T::FINISHED; ++i) own[i] = o[i];
   } else {
@@ -306,7 +286,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
       ptx::st_async(ptx::mapa(to, other), make_float4(a, b, c, d), merged);
     };
     ptx::wgmma_wait<0>();
-    ptx::keep(o);
+    ptx::fence_registers(o);
 #pragma unroll
     for (int i = 0; i < T::FINISHED; ++i) own[i] = rank == 0 ? o[i] : o[T::HELD - T::FINISHED + i];
 #pragma unroll
@@ -338,16 +318,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   for (int h = 0; h < 2; ++h) {
     const float norm = ptx::rcp(row_sum[h]);
     const int row = q0 + first_row + g + 8 * h;
-    half* const to = out + std::size_t(row) * D + rank * (D / PARTS);
-#pragma unroll
-    for (int d = 0; d < D / PARTS / 8; d += 4) {
-      unsigned x[4];
-#pragma unroll
-      for (int i = 0; i < 4; ++i)
-        x[i] = half_pair(own[4 * (d + i) + 2 * h] * norm, own[4 * (d + i) + 2 * h + 1] * norm);
-      transpose_quad(x, lane);  // now 8 columns from 8 (d + lane % 4) on
-      if (row < S) *reinterpret_cast<uint4*>(to + 8 * (d + lane % 4)) = make_uint4(x[0], x[1], x[2], x[3]);
-    }
+    store_row(out + std::size_t(row) * D + rank * (D / PARTS), row, S, own, h, norm, lane);
   }
 }
 

@@ -10,7 +10,7 @@ constexpr double NEGATIVE = -0.125;
 
 std::vector<Part> look() {
   // Each lane turns 16 bytes round, and any of them is read.
-  const ExpectedReport unfenced{Finding::Kind::proxy, "x = make_uint4(x.x ^", "ptx::wgmma<N>(s,", NEGATIVE};
+  const ExpectedReport unfenced{Finding::Kind::proxy, "flip_signs<", "ptx::wgmma<N>(s,", NEGATIVE};
   std::vector<Part> parts = {checker_reports(SMALL, unfenced), checker_reports(WIDE, unfenced)};
   if (!can_schedule()) return parts;
   const Trial t = run_trial(SMALL, Family::unit, {}, 1, NEGATIVE);
