@@ -206,14 +206,13 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     float sum[2];
     const auto weigh = [&](const float(&factor)[2], const float(&base)[2], int from, int to) {
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {
+      for (int h = 0; h < 2; ++h)
 #pragma unroll
         for (int n = from / 8; n < to / 8; ++n) {
           float &p0 = s[4 * n + 2 * h], &p1 = s[4 * n + 2 * h + 1];
           p0 = ptx::ex2(fmaf(p0, factor[h], -base[h])), p1 = ptx::ex2(fmaf(p1, factor[h], -base[h]));
           sum[h] += p0 + p1;
         }
-      }
     };
     const auto pack = [&](int from, int to) {
 #pragma unroll
