@@ -71,7 +71,7 @@ FAST_LINK := $(if $(filter build/cpu,$(B)),$(if $(shell command -v ld.gold),-fus
 RUNTIME_ONLY := $(ARM64)$(filter quick,$(SANITIZE))
 HOST_LIB := $(if $(RUNTIME_ONLY),checks/trace/% checks/pages/% checks/bench/% checks/fuzz/% checks/exercises/% checks/budget/% checks/bugs/blindness.cpp checks/bugs/error_map.cpp)
 LIB_SRC := $(BACKEND_SRC) $(filter-out common/build_info.cpp,$(wildcard common/*.cpp)) $(wildcard reference/*.cpp) \
-  $(filter-out $(HOST_LIB) checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp checks/evolve/% %_commands.cpp,$(wildcard checks/*.cpp checks/*/*.cpp)) checks/desk/patch.cpp
+  $(filter-out $(HOST_LIB) $(if $(filter gpu,$(backend)),checks/exercises/kernel_printf.cpp) checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp checks/evolve/% %_commands.cpp,$(wildcard checks/*.cpp checks/*/*.cpp)) checks/desk/patch.cpp
 # What a stage's test is made of on the CPU: a program of its own, `tester`, so that a first test does not wait for the rest.
 TEST_SRC := $(if $(filter cpu,$(backend)),$(filter common/% checks/acceptance/% checks/races/% checks/main.cpp checks/bugs/trial.cpp \
   reference/attention.cpp reference/inputs.cpp,$(filter-out %/run_files.cpp common/conf.cpp common/gpu_fit.cpp,$(LIB_SRC))))

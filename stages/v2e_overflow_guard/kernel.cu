@@ -106,10 +106,11 @@ __global__ void __launch_bounds__(THREADS, 2)
   }
   float o[STRIPES][D / 8][4] = {};  // O of 8 columns each: [..][0..1] in row g of the stripe, [..][2..3] in row g + 8
   float row_max[STRIPES][2], row_sum[STRIPES][2];  // the score that p is relative to; the lane's own columns' sum
-  float reference[STRIPES][2];                     // row_max times unit
+  float reference[STRIPES][2], unit[STRIPES][2];   // row_max times unit
   float largest_sum = LARGEST_SUM;                 // with which a tile fits
   for (int i = 0; i < STRIPES; ++i)
-    for (int h = 0; h < 2; ++h) row_max[i][h] = reference[i][h] = -INFINITY, row_sum[i][h] = 0.0f;
+    for (int h = 0; h < 2; ++h)
+      row_max[i][h] = reference[i][h] = -INFINITY, row_sum[i][h] = 0.0f, unit[i][h] = scale_log2.unit;
 
   const auto score = [&](float(&s)[STRIPES][N / 8][4], const half* sK, int t) {
     // Scores: 16 keys and 16 columns at a time, for all stripes of the warp.
@@ -152,14 +153,14 @@ __global__ void __launch_bounds__(THREADS, 2)
     // Weights relative to the reference; says whether all of the warp's fit into a half.
     unsigned p[STRIPES][N / 8][2];  // as halves
     float sum[STRIPES][2];
-    const auto weigh = [&](auto factor, const float(&base)[STRIPES][2]) {
+    const auto weigh = [&](const float(&factor)[STRIPES][2], const float(&base)[STRIPES][2]) {
       bool fits = true;
       for (int i = 0; i < STRIPES; ++i)
         for (int h = 0; h < 2; ++h) {
           sum[i][h] = 0.0f;
           for (int n = 0; n < N / 8; ++n) {
-            const float p0 = ptx::ex2(fmaf(s[i][n][2 * h], factor(i, h), -base[i][h]));
-            const float p1 = ptx::ex2(fmaf(s[i][n][2 * h + 1], factor(i, h), -base[i][h]));
+            const float p0 = ptx::ex2(fmaf(s[i][n][2 * h], factor[i][h], -base[i][h]));
+            const float p1 = ptx::ex2(fmaf(s[i][n][2 * h + 1], factor[i][h], -base[i][h]));
             sum[i][h] += p0 + p1;
             p[i][n][h] = half_pair(p0, p1);
           }
@@ -171,7 +172,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     // A row that has seen nothing has the reference -inf, and nothing fits. The scores are gone by then, to save their
     // registers in every other tile: multiply once more.
     score(s, sK, t);
-    if (t == 0 || !weigh([&](int, int) { return scale_log2.unit; }, reference)) {
+    if (t == 0 || !weigh(unit, reference)) {
       if (t > 0) score(s, sK, t);
       float factor[STRIPES][2], base[STRIPES][2];
       largest_sum = LARGEST_SUM;
@@ -187,7 +188,7 @@ __global__ void __launch_bounds__(THREADS, 2)
           row_sum[i][h] *= rescale;
           for (int d = 0; d < D / 8; ++d) o[i][d][2 * h] *= rescale, o[i][d][2 * h + 1] *= rescale;
         }
-      weigh([&](int i, int h) { return factor[i][h]; }, base);
+      weigh(factor, base);
     }
     for (int i = 0; i < STRIPES; ++i) row_sum[i][0] += sum[i][0], row_sum[i][1] += sum[i][1];
 
