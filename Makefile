@@ -172,7 +172,7 @@ fuzz-npy:
 # alone. check=quick is CI's part: the unit tests of what executes kernels, and three stages, each day the next three.
 sanitize:
 	$(if $(filter-out quick,$(check)),$(error check=$(check): sanitize takes check=quick))@$(MAKE) backend=cpu SANITIZE=$(or $(check),whole) sanitized
-SANITIZED_STAGES := $(or $(STAGE),$(if $(filter quick,$(SANITIZE)),$(shell sh checks/tests/in_turn.sh 3 $(ALL_STAGES)),$(ALL_STAGES)))
+SANITIZED_STAGES := $(or $(if $(BROKEN),,$(STAGE)),$(if $(filter quick,$(SANITIZE)),$(shell sh checks/tests/in_turn.sh 3 $(ALL_STAGES)),$(ALL_STAGES)))
 sanitized: $(if $(stage),,$(B)/unit) $(foreach s,$(SANITIZED_STAGES),$(B)/$(s)/fixed/$(if $(filter quick,$(SANITIZE)),learner,lab))
 	@sh checks/tests/sanitize.sh $(or $(cases),$(if $(filter quick,$(SANITIZE)),8,40)) $^
 
