@@ -169,10 +169,10 @@ fuzz-npy:
 	@CLANG='$(CLANG)' sh checks/fuzz/fuzz_npy.sh '$(or $(seconds),60)'
 
 # The unit tests and random problems of every stage under AddressSanitizer and UndefinedBehaviorSanitizer; stage=S: of that stage
-# alone. check=quick is CI's part: the unit tests of what executes kernels, and three stages, each day the next three.
+# alone. check=quick is CI's part: the unit tests of what executes kernels, and one stage, each day the next one.
 sanitize:
 	$(if $(filter-out quick,$(check)),$(error check=$(check): sanitize takes check=quick))@$(MAKE) backend=cpu SANITIZE=$(or $(check),whole) sanitized
-SANITIZED_STAGES := $(or $(if $(BROKEN),,$(STAGE)),$(if $(filter quick,$(SANITIZE)),$(shell sh checks/tests/in_turn.sh 3 $(ALL_STAGES)),$(ALL_STAGES)))
+SANITIZED_STAGES := $(or $(if $(BROKEN),,$(STAGE)),$(if $(filter quick,$(SANITIZE)),$(shell sh checks/tests/in_turn.sh 1 $(ALL_STAGES)),$(ALL_STAGES)))
 sanitized: $(if $(stage),,$(B)/unit) $(foreach s,$(SANITIZED_STAGES),$(B)/$(s)/fixed/$(if $(filter quick,$(SANITIZE)),learner,lab))
 	@sh checks/tests/sanitize.sh $(or $(cases),$(if $(filter quick,$(SANITIZE)),8,40)) $^
 
