@@ -2,8 +2,8 @@
 // into exit statuses: 0 good, 1 red, 2 bad input, 3 nothing could be looked at (a GPU that cannot run this stage, or
 // one that does not show a bug).
 #define DOCTEST_CONFIG_IMPLEMENT
-#define DOCTEST_CONFIG_NO_POSIX_SIGNALS  // a fault inside a kernel is the CPU backend's to report, with block
-                                         // and lane
+// A fault inside a kernel is the CPU backend's to report, with block and lane
+#define DOCTEST_CONFIG_NO_POSIX_SIGNALS
 #include <doctest/doctest.h>
 
 #include <cstdio>

@@ -1,7 +1,7 @@
 // The unit binary: tests of the lab's own parts, without any stage.
 #define DOCTEST_CONFIG_IMPLEMENT
-#define DOCTEST_CONFIG_NO_POSIX_SIGNALS  // a fault inside a kernel is the CPU backend's to report, with block
-                                         // and lane
+// A fault inside a kernel is the CPU backend's to report, with block and lane
+#define DOCTEST_CONFIG_NO_POSIX_SIGNALS
 #include <doctest/doctest.h>
 
 #include <cstdio>
