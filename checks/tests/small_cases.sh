@@ -52,7 +52,7 @@ small 124 "watching work/08/kernel.cu" timeout 5 $MAKE backend=cpu watch n=8
 small 0 "+++" $MAKE backend=cpu solution n=8 give-up=1
 small 0 "as it was handed out" $MAKE backend=cpu reset n=8
 small 0 "the same elements" $MAKE backend=cpu predict n=10 say='col >= 64'
-small 2 "nothing is handed in" $MAKE backend=cpu grade
+small 2 "not handed in" $MAKE backend=cpu grade
 small 0 " candidates" $MAKE backend=cpu stage=v3b evolve shape=1,1,64,64 candidates=1 minutes=1
 small 0 "instrumented, checker awake" $MAKE backend=cpu stage=v1 bench-cpu
 small 0 "scale_missing" $MAKE backend=cpu stage=v1 mutants only=scale_missing
