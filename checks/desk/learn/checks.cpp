@@ -319,7 +319,7 @@ Outcome check_work(const Exercise& e, const std::string& make, const std::string
   c.step("the kernel does the work", [&] { return c.run_learner({"counts", "shape=1,2,129,64"}); });
   for (const std::string& limit : e.limits) c.bound(limit);
   if (depth.grading)
-    c.step("shapes of nobody's choice", [&] { return c.run_learner({"fuzz", "seconds=20", "cases=24", seed}); });
+    c.step("held-out shapes", [&] { return c.run_learner({"fuzz", "seconds=20", "cases=24", seed}); });
   c.outcome_.passed = c.outcome_.step.empty();
   return c.outcome_;
 }

@@ -14,7 +14,7 @@
 namespace lab::desk {
 namespace {
 
-constexpr std::size_t TELLING = 12;  // characters from which on a line is nobody's by chance
+constexpr std::size_t TELLING = 12;  // from this many characters on, two equal lines are no coincidence
 
 std::string right_trimmed(std::string text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
