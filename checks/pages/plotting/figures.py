@@ -12,6 +12,7 @@ from .heads import ROOT, Unusable
 from .launch import launch_figures
 from .layouts import layout_figures
 from .maps import map_figures
+from .mbarrier import mbarrier_figures
 from .memory import data_banks, data_ldmatrix, data_plans, draw_banks, draw_ldmatrix, draw_plans
 from .performance import data_ladder, data_roofline, data_stalls, draw_ladder, draw_roofline, draw_stalls
 from .pipeline import trace_figures
@@ -19,6 +20,7 @@ from .search import search_figures
 from .steps import step_figures
 from .style import SETTINGS
 from .waits import wait_figures
+from .wgmma import wgmma_figures
 
 FIGURES = ROOT / "writeups" / "figures"
 
@@ -28,7 +30,7 @@ def figures(r):
                    "banks": (data_banks(r), draw_banks), "banks-ldmatrix": (data_ldmatrix(r), draw_ldmatrix)}
     if r.profiles:
         all_figures["stalls"] = data_stalls(r), draw_stalls
-    return all_figures | layout_figures(r) | trace_figures(r) | wait_figures(r) | step_figures(r) | launch_figures(r) | floor_figures(r) | map_figures(r) | search_figures()
+    return all_figures | mbarrier_figures(r) | wgmma_figures(r) | layout_figures(r) | trace_figures(r) | wait_figures(r) | step_figures(r) | launch_figures(r) | floor_figures(r) | map_figures(r) | search_figures()
 
 
 def fingerprint(data, drawing):
