@@ -14,6 +14,7 @@ from .layouts import layout_figures
 from .maps import map_figures
 from .mbarrier import mbarrier_figures
 from .memory import data_banks, data_ldmatrix, data_plans, draw_banks, draw_ldmatrix, draw_plans
+from .merge import merge_figures
 from .performance import data_ladder, data_roofline, data_stalls, draw_ladder, draw_roofline, draw_stalls
 from .pipeline import trace_figures
 from .search import search_figures
@@ -30,7 +31,7 @@ def figures(r):
                    "banks": (data_banks(r), draw_banks), "banks-ldmatrix": (data_ldmatrix(r), draw_ldmatrix)}
     if r.profiles:
         all_figures["stalls"] = data_stalls(r), draw_stalls
-    return all_figures | mbarrier_figures(r) | wgmma_figures(r) | layout_figures(r) | trace_figures(r) | wait_figures(r) | step_figures(r) | launch_figures(r) | floor_figures(r) | map_figures(r) | search_figures()
+    return all_figures | mbarrier_figures(r) | merge_figures(r) | wgmma_figures(r) | layout_figures(r) | trace_figures(r) | wait_figures(r) | step_figures(r) | launch_figures(r) | floor_figures(r) | map_figures(r) | search_figures()
 
 
 def fingerprint(data, drawing):
