@@ -15,18 +15,21 @@
 
 constexpr int M = 64, K = 48;
 
+// Of a slab's row; 0 without a swizzle.
+__device__ int row_bytes(lab::Swizzle swizzle) { return swizzle == lab::Swizzle::none ? 0 : 16 << int(swizzle); }
+
 // Of rows k .. k + 15 and all N columns of B, which begins at `tile`; k is a multiple of 16.
 __device__ lab::ptx::Descriptor mn_major(const half* tile, int N, lab::Swizzle swizzle, int k) {
   using lab::ptx::advance, lab::ptx::wgmma_descriptor;
   if (swizzle == lab::Swizzle::none) return advance(wgmma_descriptor(tile, N * 16, 128, swizzle), k / 8 * N * 16);
-  const unsigned row = lab::swizzle_bytes(swizzle);
+  const int row = row_bytes(swizzle);
   return advance(wgmma_descriptor(tile, K * row, 8 * row, swizzle), k * row);
 }
 
 // Where element (k, column) of B lies, counted in halves.
 __device__ int place_of(int k, int column, int N, lab::Swizzle swizzle) {
   if (swizzle == lab::Swizzle::none) return (k / 8 * N / 8 + column / 8) * 64 + k % 8 * 8 + column % 8;
-  const int bytes = lab::swizzle_bytes(swizzle), width = bytes / 2;
+  const int bytes = row_bytes(swizzle), width = bytes / 2;
   const int chunk = column % width / 8 ^ k * bytes / 128 % (bytes / 16);
   return (column / width * K + k) * width + chunk * 8 + column % 8;
 }
