@@ -38,6 +38,7 @@ constexpr Word WORDS[] = {
     {"remote-bytes", Counted::remote_store, &Tally::bytes},
     {"stmatrix", Counted::stmatrix, &Tally::instructions},
     {"stmatrix-turns", Counted::stmatrix, &Tally::wavefronts},
+    {"tma-sectors", Counted::tma_load, &Tally::sectors},
     {"tma-stores", Counted::tma_store, &Tally::instructions},
     {"tma-stored-bytes", Counted::tma_store, &Tally::bytes},
 };
