@@ -30,6 +30,22 @@ def short(stage):
     return stage.split("_")[0]
 
 
+def natural(name):
+    """v2c9 before v2c10."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+def ladder():
+    """All stages that there are, in the order of their names, whether or not they were measured."""
+    return sorted((path.parent.name for path in (ROOT / "stages").glob("*/stage.conf")), key=natural)
+
+
+def needs(stage):
+    """What a stage needs of a GPU beyond its target: the words of its stage.conf."""
+    found = re.search(r'^needs="([^"]*)"', (ROOT / "stages" / stage / "stage.conf").read_text(), re.M)
+    return found[1].split() if found else []
+
+
 def title(shape):
     parts = shape.split(",")
     return "(" + ",".join(parts[:4]) + ")" + (" causal" if len(parts) == 5 else "")
