@@ -1,4 +1,4 @@
-// What a launch asks of the machine's units, as the CPU execution counts it (ExecOptions::count): for every line of the
+// A launch's demand on the machine's units, as the CPU execution counts it (ExecOptions::count): for every line of the
 // kernel, and every kind of thing that it does. A GPU's own counters (Nsight Compute) are what these are held to:
 // checks/counters/, writeups/counters.md.
 #pragma once

@@ -23,7 +23,7 @@ constexpr const char* HOW_TO_READ =
     "are not counted. Wavefronts are turns at the 32 banks; `at least`: if no two words collided.\n"
     "writeups/counters.md has more.\n";
 
-// What a line costs: the clocks of the unit that it keeps longest.
+// The cost of a line: the clocks of the unit that it keeps busy longest.
 struct Cost {
   Unit unit{};
   double clocks = 0;

@@ -99,7 +99,7 @@ std::string dearest(const std::vector<CountedLine>& lines, const Word& word) {
   return place;
 }
 
-// Rows that another block owns must still hold the poison: else somebody computes who is no block of this launch.
+// Rows that another block owns must still hold the poison: else they were computed outside this launch's blocks.
 std::string written_elsewhere(const Trial& t, unsigned tile) {
   const int per_head = (t.shape.S + t.plan.tile_m - 1) / t.plan.tile_m;
   const std::size_t head = tile / unsigned(per_head), first = tile % unsigned(per_head) * unsigned(t.plan.tile_m);
