@@ -1,4 +1,4 @@
-// What the elite loop may change in a kernel: stages/STAGE/levers.conf. A lever is a place in kernel.cu with a
+// Changes of a kernel that the elite loop may make: stages/STAGE/levers.conf. A lever is a place in kernel.cu with a
 // few allowed texts, an argument of the table of tiles at its end, or a patch that is there or not. The kernel's own
 // values reproduce kernel.cu byte for byte. writeups/extending.md has the format.
 #pragma once
