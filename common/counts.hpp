@@ -40,7 +40,7 @@ struct Tally {
   std::uint64_t instructions = 0;  // of a warp: lanes that execute one line together count once
   std::uint64_t lanes = 0;         // that took part in them
   std::uint64_t bytes = 0;
-  std::uint64_t wavefronts = 0;  // turns at the 32 banks
+  std::uint64_t wavefronts = 0;  // cycles of the 32 banks
   std::uint64_t least = 0;       // as many as the same bytes would need if nothing collided
   // As many as no compiler saves by joining neighbours: all of accesses of 16 bytes and of matrices, the least of
   // others.

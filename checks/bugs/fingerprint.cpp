@@ -542,7 +542,7 @@ Part counted(const Shape& shape, const ExpectedCount& wanted) {
 }
 
 Part bank_turns(const Shape& shape, const std::string& piece, int turns) {
-  return counted(shape, {Counted::ldmatrix, piece, &Tally::wavefronts, double(turns), "turns at the banks"});
+  return counted(shape, {Counted::ldmatrix, piece, &Tally::wavefronts, double(turns), "cycles at the banks"});
 }
 
 std::vector<Part> nothing_wrong(const Shape& shape) {

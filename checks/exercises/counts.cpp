@@ -53,7 +53,7 @@ class Counter final : public ExecWatcher {
                                         {"tma-bytes", 0},     {"phases", 0},        {"wgmma", 0}};
 };
 
-// A word for what the counters count (common/counts.hpp): warps' instructions, their turns at the banks, sectors.
+// A word for what the counters count (common/counts.hpp): warps' instructions, their cycles at the banks, sectors.
 struct Word {
   const char* name;
   Counted what;
