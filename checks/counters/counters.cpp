@@ -129,8 +129,9 @@ int counters_command(std::span<char*> args) {
     return 1;
   }
   const Floor floor = floor_of(t.report.counted_blocks);
-  std::printf("%s%s%s, %s: all %zu blocks executed on the CPU, and counted\n\nThe most expensive lines:\n", stage_name(),
-              planted_bug()[0] ? " with " : "", planted_bug(), text(shapes[0]).c_str(), t.report.counted_blocks.size());
+  std::printf("%s%s%s, %s: all %zu blocks executed on the CPU, and counted\n\nThe most expensive lines:\n",
+              stage_name(), planted_bug()[0] ? " with " : "", planted_bug(), text(shapes[0]).c_str(),
+              t.report.counted_blocks.size());
   print_lines(t.report.counts, std::size_t(std::max(words.number("lines").value_or(8), 1.0f)));
   std::printf("\nIn all:\n");
   const Tallies all = sum(t.report.counted_blocks);
