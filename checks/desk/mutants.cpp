@@ -1,4 +1,4 @@
-// desk mutate, desk mutants: what the acceptance and the race check say of mistakes that nobody planted.
+// desk mutate, desk mutants: what the acceptance and the race check say of unplanned mistakes.
 #include "checks/desk/mutants.hpp"
 
 #include <algorithm>
@@ -231,7 +231,7 @@ std::string mutants_table(const std::vector<std::pair<std::string, MutantCounts>
 
 namespace {
 
-// What can be said of a mutant without its rule: the rule says whether it is as it must be.
+// A mutant's result without its rule: the rule says whether it is as it must be.
 struct Verdict {
   std::string word;  // "test", "racecheck", "green", "same-code", "does-not-compile"
   std::string reason;

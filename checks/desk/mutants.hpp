@@ -1,4 +1,4 @@
-// Mistakes that nobody planted: rules (checks/mutants/mutants.txt) that change a line of any stage in which their text
+// Unplanned mistakes: rules (checks/mutants/mutants.txt) that change a line of any stage in which their text
 // stands, be it in kernel.cu or in a header of common/ that it includes. They measure the acceptance, where bugs'
 // patches teach.
 #pragma once

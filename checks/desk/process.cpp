@@ -28,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto GRACE = std::chrono::seconds(5);  // from asking a group to end to ending it
 
-// What run_limited waits for.
+// The events that run_limited waits for.
 constexpr int WATCHED[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
 const sigset_t& watched() {
   static const sigset_t set = [] {

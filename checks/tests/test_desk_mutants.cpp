@@ -1,4 +1,4 @@
-// The rules of mistakes that nobody planted.
+// The rules of unplanned mistakes.
 #include <doctest/doctest.h>
 
 #include <filesystem>

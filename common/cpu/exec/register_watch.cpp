@@ -24,7 +24,7 @@ void RegisterWatch::fence() {
 
 std::uintptr_t RegisterWatch::touched(const void* registers, std::size_t count) const {
   const std::size_t first = index_of(registers);
-  if (first >= registers_.size()) return 0;  // not on this stack: nobody tells of it
+  if (first >= registers_.size()) return 0;  // not on this stack: not watched
   for (std::size_t i = first; i < std::min(first + count, registers_.size()); ++i)
     if (registers_[i].touched_pc) return registers_[i].touched_pc;
   return 0;

@@ -17,7 +17,7 @@ class RegisterWatch {
   // The stack to be watched; nothing is in flight, nothing touched.
   void reset(const void* stack, std::size_t bytes);
 
-  // What an access means for the products in flight.
+  // The effect of an access on the products in flight.
   enum class Hit { none, d, a };
   // Call for every access of the thread. True where it lies on the stack and a product in flight owns the place.
   Hit access(const void* address, std::size_t bytes, std::uintptr_t pc) {
