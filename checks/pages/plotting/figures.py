@@ -99,6 +99,8 @@ def draw(r, folder=None, only=()):
         if only and name not in only:
             continue
         figure = drawing(plt, data)
+        if small := style.too_small(figure):
+            raise Unusable(f"figure '{name}': at a page's width of {style.PAGE} px '{small[0]}' is less than {style.LEAST:g} px high")
         if folder:
             figure.savefig(target / f"{name}.png")
         else:
