@@ -188,7 +188,9 @@ __global__ void __launch_bounds__(THREADS, 2)
 
   // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
   __syncwarp();  // the last read of the warp's rows of Q is over: the output takes their place
+#pragma unroll
   for (int i = 0; i < STRIPES; ++i)
+#pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[i][h]);
       const int r = first_row + i * STRIPE + g + 8 * h;

@@ -14,7 +14,7 @@
 namespace lab::desk {
 namespace {
 
-constexpr std::size_t TELLING = 12;  // characters from which on a line is nobody's by chance
+constexpr std::size_t TELLING = 12;  // from this many characters on, two equal lines are no coincidence
 
 std::string right_trimmed(std::string text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
@@ -134,7 +134,7 @@ std::string handed_out(const Exercise& e) {
 
 std::string solution(const Exercise& e) {
   if (e.kind == "test") return read_text(e.beside(".solution"));
-  if (e.kind == "instruction") return read_text(read_patch(patch_of(e)).source);
+  if (e.is_drill()) return read_text(read_patch(patch_of(e)).source);
   if (mends_the_stage(e)) return patched_text(read_patch(e.beside(".solution")), read_text(kernel_path(e.stage)));
   return read_text(kernel_path(e.stage));
 }
@@ -145,6 +145,8 @@ Half half_solution(const Exercise& e, const std::string& partly) {
   const std::size_t colon = partly.find(": ");
   if (colon == partly.npos) throw wrong("must be STEP: OLD => NEW");
   Half half{partly.substr(0, colon), solution(e)};
+  if (const std::size_t at = half.step.find(" ("); at != half.step.npos && half.step.ends_with(")"))
+    half.says = half.step.substr(at + 2, half.step.size() - at - 3), half.step.resize(at);
   std::string rest = partly.substr(colon + 2);
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(THEN), rest.size());
@@ -196,8 +198,7 @@ std::string card(const Exercise& e) {
   const std::string n = "n=" + std::to_string(e.n);
   std::string text = "# " + e.number() + " " + e.name + "\n\n";
   text += std::to_string(e.minutes) + " minutes";
-  if (!e.stage.empty() && e.kind != "instruction")
-    text += "; stage [" + e.stage + "](../../writeups/stages/" + e.stage + ".md)";
+  if (!e.stage.empty() && !e.is_drill()) text += "; stage [" + e.stage + "](../../writeups/stages/" + e.stage + ".md)";
   if (!e.after.empty()) text += "; after " + joined(e.after, ", ");
   text += "\n\n" + e.symptom + "\n";
   if (!e.questions.empty()) {
@@ -209,7 +210,8 @@ std::string card(const Exercise& e) {
     }
   }
   if (!e.limits.empty()) {
-    text += "\n## Bounds\n\nWhat one block does is counted ([the words](../../writeups/counters.md#by-one-word)):\n\n";
+    text += "\n## Bounds\n\nWhat " + std::string(e.is_drill() ? "all blocks of a launch do" : "one block does") +
+            " is counted ([the words](../../writeups/counters.md#by-one-word)):\n\n";
     for (const std::string& limit : e.limits) text += "- " + limit + "\n";
   }
   text += "\n## Commands\n\n";

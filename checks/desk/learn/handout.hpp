@@ -15,9 +15,10 @@ std::string without_comments(const std::string& text);
 std::string handed_out(const Exercise& exercise);
 std::string solution(const Exercise& exercise);
 
-// Half a solution, as `partly:` describes it: the source, and the step that must refuse it. Throws BadInput.
+// Half a solution, as `partly:` describes it: the source, the step that must refuse it, and a piece of what that step
+// must say ("" for anything). Throws BadInput.
 struct Half {
-  std::string step, source;
+  std::string step, source, says = {};
 };
 Half half_solution(const Exercise& exercise, const std::string& partly);
 

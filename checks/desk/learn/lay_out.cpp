@@ -18,8 +18,8 @@ std::string state_of(const Exercise& e, const Progress& p) {
   return text;
 }
 
-// "v2c9" of v2c9_two_stripes; nothing of a single instruction.
-std::string short_stage(const Exercise& e) { return e.kind == "instruction" ? "" : short_stage_name(e.stage); }
+// "v2c9" of v2c9_two_stripes; nothing of a drill.
+std::string short_stage(const Exercise& e) { return e.is_drill() ? "" : short_stage_name(e.stage); }
 
 void list(const std::vector<const Exercise*>& some, const State& state) {
   std::printf("%-4s %-6s %-24s %-11s %-7s %-16s %s\n", "n", "stage", "name", "kind", "minutes", "state", "after");
