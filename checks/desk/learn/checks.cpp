@@ -288,14 +288,15 @@ Outcome check_work(const Exercise& e, const std::string& make, const std::string
   c.step("nothing but a kernel", [&] { return refused_source(shown_as, source, handed_out(e) + solution(e)); });
   c.step("it compiles", [&] { return depth.built ? Said() : c.compiled(source); });
   c.step("it calls nothing else", [&] { return c.calls_nothing_else(); });
+  const std::string seed = "seed=" + std::to_string(depth.seed);
   if (e.is_drill()) {
-    c.step("the right bits", [&] { return depth.explain ? c.run_printing({"drill"}) : c.run_learner({"drill"}); });
+    const Argv drill = depth.grading ? Argv{"drill", seed} : Argv{"drill"};
+    c.step("the right bits", [&] { return depth.explain ? c.run_printing(drill) : c.run_learner(drill); });
     if (e.kind == "mechanism") c.step("the right order", [&] { return c.run_learner({"order"}); });
     for (const std::string& limit : e.limits) c.bound(limit);
     c.outcome_.passed = c.outcome_.step.empty();
     return c.outcome_;
   }
-  const std::string seed = "seed=" + std::to_string(depth.seed);
   const bool card = depth.explain && has_case(e);
   if (card)
     c.step(CARDS_CASE, [&] {
