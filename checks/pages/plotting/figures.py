@@ -20,6 +20,7 @@ from .pipeline import trace_figures
 from .search import search_figures
 from .steps import step_figures
 from .style import SETTINGS
+from .swizzle import swizzle_figures
 from .waits import wait_figures
 from .wgmma import wgmma_figures
 
@@ -31,7 +32,7 @@ def figures(r):
                    "banks": (data_banks(r), draw_banks), "banks-ldmatrix": (data_ldmatrix(r), draw_ldmatrix)}
     if r.profiles:
         all_figures |= {"stalls": (data_stalls(r), draw_stalls), "roofs": (data_roofs(r), draw_roofs)}
-    return all_figures | mbarrier_figures(r) | merge_figures(r) | wgmma_figures(r) | layout_figures(r) | trace_figures(r) | wait_figures(r) | step_figures(r) | launch_figures(r) | floor_figures(r) | map_figures(r) | search_figures()
+    return all_figures | swizzle_figures(r) | mbarrier_figures(r) | merge_figures(r) | wgmma_figures(r) | layout_figures(r) | trace_figures(r) | wait_figures(r) | step_figures(r) | launch_figures(r) | floor_figures(r) | map_figures(r) | search_figures()
 
 
 def fingerprint(data, drawing):
@@ -98,6 +99,8 @@ def draw(r, folder=None, only=()):
         if only and name not in only:
             continue
         figure = drawing(plt, data)
+        if small := style.too_small(figure):
+            raise Unusable(f"figure '{name}': at a page's width of {style.PAGE} px '{small[0]}' is less than {style.LEAST:g} px high")
         if folder:
             figure.savefig(target / f"{name}.png")
         else:

@@ -80,7 +80,7 @@ def data_banks(r):
 
 
 def draw_served(plt, axes, one, wide_bytes):
-    """Lanes down, banks across: which banks each lane touches, and in which turn it is served."""
+    """Lanes down, banks across: which banks each lane touches, and in which cycle it is served."""
     together = 32 * 4 // wide_bytes
     wide = wide_bytes // 4
     for lane in range(32):
@@ -88,8 +88,8 @@ def draw_served(plt, axes, one, wide_bytes):
         late = one["turn"][lane] - min(one["turn"][group:group + together])
         axes.add_patch(plt.Rectangle((one["bank"][lane] - 0.5, lane - 0.5), wide, 1, facecolor=LIGHT[1] if late else LIGHT[0], edgecolor=VERMILION if late else BLUE,
                                      hatch="////" if late else "", linewidth=0.7))
-        axes.text(one["bank"][lane] + wide / 2 - 0.5, lane, str(one["turn"][lane] + 1), ha="center", va="center", fontsize=5.5,
-                  bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.4} if late else None)
+        axes.text(one["bank"][lane] + wide / 2 - 0.5, lane, str(one["turn"][lane] + 1), ha="center", va="center", fontsize=6.5,
+                  bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.2} if late else None)
     for lane in range(together, 32, together):
         axes.axhline(lane - 0.5, color="#888888", linewidth=0.7, linestyle=":")
     axes.set_xlim(-0.7, 31.7)
@@ -102,13 +102,13 @@ def draw_served(plt, axes, one, wide_bytes):
 
 
 def draw_banks(plt, d):
-    figure, grid = plt.subplots(2, 2, figsize=(9, 8.6))
-    figure.subplots_adjust(left=0.07, right=0.985, top=0.94, bottom=0.135, wspace=0.12, hspace=0.24)
+    figure, grid = plt.subplots(2, 2, figsize=(WIDTH, 8.6))
+    figure.subplots_adjust(left=0.07, right=0.985, top=0.94, bottom=0.15, wspace=0.14, hspace=0.24)
     for axes, one in zip(grid.flat, d):
         draw_served(plt, axes, one, one["bytes"])
         verdict = "no conflict" if one["turns"] == one["least"] else f"{one['turns'] // one['least']}-way conflict"
-        axes.set_title(f"rows of {one['pitch']} halves, {one['bytes']} bytes per lane: {one['turns']} turn{'s' * (one['turns'] > 1)}, {verdict}", fontsize=9)
-    caption(figure, "Lane l reads the first bytes of row l, as when every lane takes its own key. Numbers: the turn in which the lane is served. Blue: with the first of those that are served together "
+        axes.set_title(f"rows of {one['pitch']} halves, {one['bytes']} bytes per lane:\n{one['turns']} cycle{'s' * (one['turns'] > 1)}, {verdict}", fontsize=8.5)
+    caption(figure, "Lane l reads the first bytes of row l, as when every lane takes its own key. Numbers: the cycle in which the lane is served. Blue: with the first of those that are served together "
                     "(all 32 lanes at 4 bytes, 8 lanes at 16 bytes, between dotted lines). Hatched: later, because another row's word in the same bank was first. Eight halves of padding "
                     "move each row by 4 banks, so every eighth row starts in the same bank: no harm where 8 lanes are served together, a 4-way conflict where 32 are. Computed by checks/pages/banks.hpp, which has its tests.")
     return figure
@@ -120,14 +120,14 @@ def data_ldmatrix(r):
 
 def draw_ldmatrix(plt, d):
     how = {"plain": "as they are", "padded": "padded", "kernel": "the kernel's swizzle"}
-    figure, row = plt.subplots(1, 3, figsize=(10.2, 5.2))
-    figure.subplots_adjust(left=0.05, right=0.985, top=0.935, bottom=0.205, wspace=0.16)
+    figure, row = plt.subplots(1, 3, figsize=(WIDTH, 5.6))
+    figure.subplots_adjust(left=0.05, right=0.985, top=0.93, bottom=0.225, wspace=0.18)
     for axes, one in zip(row, d["banks"]):
         draw_served(plt, axes, one, 16)
         axes.set_ylabel("lane" if axes is row[0] else "", fontsize=8)
-        axes.set_title(f"rows of {one['pitch']} halves, {how[one['how']]}: {one['turns']} turns", fontsize=8.5)
+        axes.set_title(f"rows of {one['pitch']} halves, {how[one['how']]}:\n{one['turns']} cycles", fontsize=8.5)
     bounds = [f"{i}: rows {d['rows'][8 * i]}–{d['rows'][8 * i + 7]}, columns {d['columns'][8 * i]}–{d['columns'][8 * i] + 7}" for i in range(4)]
     caption(figure, f"The first ldmatrix.x4 that {short(d['stage'])} does on {d['array']}. Lane l points at a row of 16 bytes; eight lanes make a matrix ({'; '.join(bounds)}) and are served together. "
-                    "Numbers: the turn in which a lane is served; hatched: later than its matrix's first. Right: recorded from the kernel's own accesses on the CPU; left and middle: the same rows and columns at another pitch. "
-                    "Neither padding nor swizzle has a conflict; the swizzle needs no extra bytes. Turns are computed by checks/pages/banks.hpp.")
+                    "Numbers: the cycle in which a lane is served; hatched: later than its matrix's first. Right: recorded from the kernel's own accesses on the CPU; left and middle: the same rows and columns at another pitch. "
+                    "Neither padding nor swizzle has a conflict; the swizzle needs no extra bytes. Cycles are computed by checks/pages/banks.hpp.")
     return figure

@@ -1,7 +1,6 @@
 """The committed results as the figures and tables want them. A file that cannot be used is one line and exit status 2."""
 import json
 import re
-from pathlib import Path
 
 from .heads import ROOT, Unusable, map_heads, name_of
 

@@ -153,7 +153,7 @@ def draw_panels(plt, d, titles):
     depths = [layout(one)[3] for one in d]
     height = 0.42 * sum(depths) + 0.62 * len(d) + 0.3
     figure, rows = plt.subplots(len(d), 1, figsize=(WIDTH, height), height_ratios=depths)
-    figure.subplots_adjust(left=0.125, right=0.998, top=1 - 0.25 / height, bottom=0.72 / height, hspace=0.62 * len(d) / (0.42 * sum(depths)))
+    figure.subplots_adjust(left=0.125, right=0.99, top=1 - 0.25 / height, bottom=0.72 / height, hspace=0.62 * len(d) / (0.42 * sum(depths)))
     end = max(act[1] for one in d for track in one["tracks"] for act in track["acts"])
     for axes, one, what in zip(rows, d, titles):
         draw_waits(plt, axes, one, end)
