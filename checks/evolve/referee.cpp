@@ -222,7 +222,7 @@ class Referee {
         compare(timed, i, shape_, std::size_t(plan_.sampled), "every timed call is checked",
                 format("in timed call %d of round %d", i, round));
 
-      // The same inputs elsewhere, the calls in reverse order, untimed: the same bits.
+      // The same inputs elsewhere, the calls the other way round, untimed: the same bits.
       last.reset();
       again.guard(), again.move_to(plan_.rounds - round);
       for (int i = 0; i < plan_.calls; ++i)

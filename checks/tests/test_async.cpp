@@ -268,7 +268,7 @@ TEST_CASE("async: phases that nobody sees, waits that are late, bytes that nobod
   broken(KERNEL(bytes_too_many), {Kind::mbarrier, Kind::in_flight}, {"load", "load2"}, "more");
 }
 
-TEST_CASE("async: the bytes of an mbarrier are nobody's" * instrumented()) {
+TEST_CASE("async: no other instruction may touch the bytes of an mbarrier" * instrumented()) {
   broken(KERNEL(barrier_bytes_read), {Kind::mbarrier}, {"read"}, "only mbarrier instructions may touch them");
   broken(KERNEL(barrier_bytes_written), {Kind::mbarrier}, {"read"}, "only mbarrier instructions may touch them");
 }

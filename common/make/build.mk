@@ -122,7 +122,7 @@ PLAIN_FLAGS := $(KERNEL_FLAGS)
 LEARNT_FLAGS := $(KERNEL_FLAGS) -O1
 # The checker's own tests bring kernels along, instrumented as a stage's are.
 INSTRUMENTED := $(if $(SANITIZE),,$(INSTRUMENTATION))
-obj_flags = $(CXXFLAGS) $($(1)_FLAGS) $(if $(filter KERNEL PLAIN LEARNT WARM TESTS,$(1)),$(NO_PSABI)) $(if $(filter KERNEL LEARNT,$(1)),$(INSTRUMENTED))
+obj_flags = $(CXXFLAGS) $($(1)_FLAGS) $(if $(filter KERNEL PLAIN LEARNT COOL WARM TESTS,$(1)),$(NO_PSABI)) $(if $(filter KERNEL LEARNT,$(1)),$(INSTRUMENTED))
 
 # A precompiled header serves compilations with just its flags; where it does not fit, the compiler reads the header itself.
 # It is moved into place whole: another make's compiler may be reading the one before. Objects need not follow it: what they are
@@ -216,7 +216,7 @@ drill_of = $(patsubst %/,%,$(dir $(1)))
 $(B)/obj/drill_build_info.o: common/build_info.cpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -fsanitize=thread -MMD -MP -c $< -o $@ $(call build_info,drill,)
-$(B)/drill-%/learner: $(B)/drill-%/kernel.o $(B)/obj/checks/exercises/drills/$$(call drill_of,$$*).o $(B)/obj/checks/exercises/drills/drill.o $(B)/obj/checks/exercises/kernel_printf.o $(B)/obj/drill_build_info.o $(B)/obj/common/stage_conf.o $(B)/libtest.a
+$(B)/drill-%/learner: $(B)/drill-%/kernel.o $(B)/obj/checks/exercises/drills/$$(call drill_of,$$*).o $(B)/obj/checks/exercises/drills/drill.o $(B)/obj/checks/exercises/kernel_printf.o $(B)/obj/checks/exercises/counted_words.o $(B)/obj/drill_build_info.o $(B)/obj/common/stage_conf.o $(B)/libtest.a
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 
 $(B)/liblab.a: $(LIB_OBJ)

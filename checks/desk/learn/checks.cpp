@@ -37,10 +37,11 @@ Limit limit_of(const Exercise& e, const std::string& text) {
   if (words.size() == 3) {
     limit = {text.substr(0, colon), words[0], words[1], 0};
     const auto [end, error] = std::from_chars(words[2].data(), words[2].data() + words[2].size(), limit.bound);
-    if (error == std::errc() && end == words[2].data() + words[2].size() && (words[1] == "<=" || words[1] == ">="))
+    if (error == std::errc() && end == words[2].data() + words[2].size() &&
+        (words[1] == "<=" || words[1] == ">=" || words[1] == "=="))
       return limit;
   }
-  throw BadInput(e.path + ": `limit: " + text + "`: must be SHAPE: WHAT <= N, or >=");
+  throw BadInput(e.path + ": `limit: " + text + "`: must be SHAPE: WHAT <= N, or >=, or ==");
 }
 
 // A check's report: its most telling line, and all of it. Empty: nothing is wrong.
@@ -52,7 +53,7 @@ struct Said {
 
 // Whether an exercise's card tells of wrong answers at a shape of its own.
 bool has_case(const Exercise& e) {
-  return !e.stage.empty() && e.kind != "instruction" && e.seen != "told" && e.seen != "findings" &&
+  return !e.stage.empty() && !e.is_drill() && e.seen != "told" && e.seen != "findings" &&
          (e.predict == "mask" || e.predict == "formula" || e.predict == "count");
 }
 
@@ -142,11 +143,16 @@ class Check {
         most = words[2];
     }
     if (count < 0) throw BadInput(e_.path + ": `limit: " + text + "`: nothing of that name is counted");
-    const std::string asked = (limit.relation == "<=" ? "at most " : "at least ") + std::to_string(limit.bound);
+    const bool most_allowed = limit.relation == "<=", least_allowed = limit.relation == ">=";
+    const std::string asked = (most_allowed    ? "at most "
+                               : least_allowed ? "at least "
+                                               : "exactly ") +
+                              std::to_string(limit.bound);
     figure = std::to_string(count) + " " + limit.what + ", " + asked;
-    if (limit.relation == "<=" ? count <= limit.bound : count >= limit.bound) return "";
-    return "a block of " + limit.shape + " has " + std::to_string(count) + " " + limit.what + "; asked for are " +
-           asked + (most.empty() || limit.relation != "<=" ? "" : "; most come from " + most);
+    if (most_allowed ? count <= limit.bound : least_allowed ? count >= limit.bound : count == limit.bound) return "";
+    return (e_.is_drill() ? "the launch " : "a block of ") + limit.shape + " has " + std::to_string(count) + " " +
+           limit.what + "; asked for are " + asked +
+           (most.empty() || count < limit.bound ? "" : "; most come from " + most);
   }
 
   const Exercise& e_;
@@ -282,12 +288,15 @@ Outcome check_work(const Exercise& e, const std::string& make, const std::string
   c.step("nothing but a kernel", [&] { return refused_source(shown_as, source, handed_out(e) + solution(e)); });
   c.step("it compiles", [&] { return depth.built ? Said() : c.compiled(source); });
   c.step("it calls nothing else", [&] { return c.calls_nothing_else(); });
-  if (e.kind == "instruction") {
-    c.step("the right bits", [&] { return depth.explain ? c.run_printing({"drill"}) : c.run_learner({"drill"}); });
+  const std::string seed = "seed=" + std::to_string(depth.seed);
+  if (e.is_drill()) {
+    const Argv drill = depth.grading ? Argv{"drill", seed} : Argv{"drill"};
+    c.step("the right bits", [&] { return depth.explain ? c.run_printing(drill) : c.run_learner(drill); });
+    if (e.kind == "mechanism") c.step("the right order", [&] { return c.run_learner({"order"}); });
+    for (const std::string& limit : e.limits) c.bound(limit);
     c.outcome_.passed = c.outcome_.step.empty();
     return c.outcome_;
   }
-  const std::string seed = "seed=" + std::to_string(depth.seed);
   const bool card = depth.explain && has_case(e);
   if (card)
     c.step(CARDS_CASE, [&] {
@@ -319,7 +328,7 @@ Outcome check_work(const Exercise& e, const std::string& make, const std::string
   c.step("the kernel does the work", [&] { return c.run_learner({"counts", "shape=1,2,129,64"}); });
   for (const std::string& limit : e.limits) c.bound(limit);
   if (depth.grading)
-    c.step("shapes of nobody's choice", [&] { return c.run_learner({"fuzz", "seconds=20", "cases=24", seed}); });
+    c.step("held-out shapes", [&] { return c.run_learner({"fuzz", "seconds=20", "cases=24", seed}); });
   c.outcome_.passed = c.outcome_.step.empty();
   return c.outcome_;
 }

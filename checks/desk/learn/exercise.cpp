@@ -26,9 +26,9 @@ struct Kind {
   std::string_view name;
   std::string_view handed_in;
 };
-constexpr Kind KINDS[] = {{"fix", "kernel.cu"},     {"hole", "kernel.cu"},   {"predict", ""},
-                          {"test", "cases.txt"},    {"faster", "kernel.cu"}, {"instruction", "kernel.cu"},
-                          {"capstone", "kernel.cu"}};
+constexpr Kind KINDS[] = {{"fix", "kernel.cu"},       {"hole", "kernel.cu"},    {"predict", ""},
+                          {"test", "cases.txt"},      {"faster", "kernel.cu"},  {"instruction", "kernel.cu"},
+                          {"mechanism", "kernel.cu"}, {"capstone", "kernel.cu"}};
 constexpr std::string_view PREDICTS[] = {"mask", "formula", "count", "counts", "lines", "none"};
 constexpr std::string_view SEEN[] = {"wrong", "rows", "nan", "unwritten", "findings", "told"};
 constexpr std::string_view COPIES[] = {"at_wait", "at_issue"};
@@ -261,6 +261,8 @@ std::string Exercise::number() const {
   std::snprintf(text, sizeof text, "%02d", n);
   return text;
 }
+
+bool Exercise::is_drill() const { return kind == "instruction" || kind == "mechanism"; }
 
 std::string Exercise::handed_in() const {
   for (const Kind& k : KINDS)

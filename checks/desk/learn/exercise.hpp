@@ -1,6 +1,6 @@
 // The exercises, found by where they lie: stages/STAGE/bugs/BUG.exercise asks for the mending of that bug,
 // stages/STAGE/exercises/NAME.exercise and checks/exercises/NAME.exercise for all else, checks/exercises/drills/ for
-// single instructions. No list is kept anywhere.
+// single instructions and mechanisms. No list is kept anywhere.
 #pragma once
 #include <string>
 #include <utility>
@@ -11,9 +11,9 @@ namespace lab::desk {
 struct Exercise {
   int n = 0;
   std::string name;      // neutral: says nothing of the answer
-  std::string kind;      // fix, hole, predict, test, faster, instruction, capstone
+  std::string kind;      // fix, hole, predict, test, faster, instruction, mechanism, capstone
   std::string path;      // of the .exercise file
-  std::string stage;     // the stage's directory whose kernel is worked on; of an instruction "drill-NAME"
+  std::string stage;     // the stage's directory whose kernel is worked on; of a drill "drill-NAME"
   std::string bug = {};  // of kind fix: which
   int minutes = 0;
   std::vector<std::string> after = {};  // pages and exercises to have read or done
@@ -36,7 +36,8 @@ struct Exercise {
   std::string dir() const { return "work/" + number(); }          // where it is laid out
   std::string file() const { return dir() + "/" + handed_in(); }  // what is worked on
   std::string handed_in() const;                                  // "kernel.cu", "cases.txt"
-  std::string beside(const std::string& ending) const;            // the file beside .exercise with another ending
+  bool is_drill() const;  // of kind instruction or mechanism: a kernel of its own, below checks/exercises/drills
+  std::string beside(const std::string& ending) const;  // the file beside .exercise with another ending
 };
 
 constexpr std::size_t HINTS = 3;

@@ -14,24 +14,11 @@
 namespace lab::desk {
 namespace {
 
-constexpr std::size_t TELLING = 12;  // a line of at least this length is not a coincidence
+constexpr std::size_t TELLING = 12;  // from this many characters on, two equal lines are no coincidence
 
 std::string right_trimmed(std::string text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
   return text;
-}
-
-// "" where there is none.
-std::string comment_of(const std::string& line) {
-  const std::string code = without_comments(line);
-  return line.size() > code.size() || line != code ? line.substr(std::min(line.find("//"), line.size())) : "";
-}
-
-std::string squeezed(const std::string& text) {
-  std::string result;
-  for (const char c : text)
-    if (!std::isspace(static_cast<unsigned char>(c))) result += c;
-  return result;
 }
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-'; }
@@ -67,6 +54,18 @@ std::string patch_of(const Exercise& e) {
 }
 
 }  // namespace
+
+std::string comment_of(const std::string& line) {
+  const std::string code = without_comments(line);
+  return line.size() > code.size() || line != code ? line.substr(std::min(line.find("//"), line.size())) : "";
+}
+
+std::string squeezed(const std::string& text) {
+  std::string result;
+  for (const char c : text)
+    if (!std::isspace(static_cast<unsigned char>(c))) result += c;
+  return result;
+}
 
 std::string without_comments(const std::string& text) {
   std::string result;
@@ -134,7 +133,7 @@ std::string handed_out(const Exercise& e) {
 
 std::string solution(const Exercise& e) {
   if (e.kind == "test") return read_text(e.beside(".solution"));
-  if (e.kind == "instruction") return read_text(read_patch(patch_of(e)).source);
+  if (e.is_drill()) return read_text(read_patch(patch_of(e)).source);
   if (mends_the_stage(e)) return patched_text(read_patch(e.beside(".solution")), read_text(kernel_path(e.stage)));
   return read_text(kernel_path(e.stage));
 }
@@ -145,6 +144,8 @@ Half half_solution(const Exercise& e, const std::string& partly) {
   const std::size_t colon = partly.find(": ");
   if (colon == partly.npos) throw wrong("must be STEP: OLD => NEW");
   Half half{partly.substr(0, colon), solution(e)};
+  if (const std::size_t at = half.step.find(" ("); at != half.step.npos && half.step.ends_with(")"))
+    half.says = half.step.substr(at + 2, half.step.size() - at - 3), half.step.resize(at);
   std::string rest = partly.substr(colon + 2);
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(THEN), rest.size());
@@ -170,34 +171,11 @@ std::string solution_shown(const Exercise& e) {
   return text;
 }
 
-std::string copied_from(const Exercise& e, const std::string& text) {
-  const auto plain = [](const std::string& source) { return squeezed(without_comments(source)); };
-  const auto comments_in = [](const std::string& source) {
-    std::set<std::string> all;
-    for (const std::string& line : lines_of(source))
-      if (const std::string comment = squeezed(comment_of(line)); comment.size() >= TELLING) all.insert(comment);
-    return all;
-  };
-  if (e.kind == "test" || e.kind == "predict") return "";
-  const std::string mine = plain(text);
-  for (const Stage& stage : read_ladder().stages) {
-    const bool begun_with = stage.dir == e.stage && e.kind != "capstone";
-    if (!begun_with && mine == plain(read_text(kernel_path(stage.dir))))
-      return "the same as " + kernel_path(stage.dir) + " but for comments and blanks";
-  }
-  if (mine != plain(solution(e))) return "";
-  const std::set<std::string> given = comments_in(handed_out(e)), own = comments_in(text);
-  for (const std::string& comment : comments_in(solution(e)))
-    if (!given.contains(comment) && own.contains(comment)) return "the solution, with its comments";
-  return "";
-}
-
 std::string card(const Exercise& e) {
   const std::string n = "n=" + std::to_string(e.n);
   std::string text = "# " + e.number() + " " + e.name + "\n\n";
   text += std::to_string(e.minutes) + " minutes";
-  if (!e.stage.empty() && e.kind != "instruction")
-    text += "; stage [" + e.stage + "](../../writeups/stages/" + e.stage + ".md)";
+  if (!e.stage.empty() && !e.is_drill()) text += "; stage [" + e.stage + "](../../writeups/stages/" + e.stage + ".md)";
   if (!e.after.empty()) text += "; after " + joined(e.after, ", ");
   text += "\n\n" + e.symptom + "\n";
   if (!e.questions.empty()) {
@@ -207,9 +185,11 @@ std::string card(const Exercise& e) {
       const std::vector<std::string> lines = lines_of(question);
       text += std::to_string(++i) + ". " + joined(lines, "\n   ") + "\n";
     }
+    text += "\nANSWERS.md in this folder is for what you write; `make grade` collects it for a person to read.\n";
   }
   if (!e.limits.empty()) {
-    text += "\n## Bounds\n\nWhat one block does is counted ([the words](../../writeups/counters.md#by-one-word)):\n\n";
+    text += "\n## Bounds\n\nWhat " + std::string(e.is_drill() ? "all blocks of a launch do" : "one block does") +
+            " is counted ([the words](../../writeups/counters.md#by-one-word)):\n\n";
     for (const std::string& limit : e.limits) text += "- " + limit + "\n";
   }
   text += "\n## Commands\n\n";

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "checks/desk/ladder.hpp"
+#include "checks/desk/learn/answers.hpp"
 #include "checks/desk/learn/commands.hpp"
 #include "checks/desk/learn/handout.hpp"
 #include "checks/desk/learn/state.hpp"
@@ -18,8 +19,8 @@ std::string state_of(const Exercise& e, const Progress& p) {
   return text;
 }
 
-// "v2c9" of v2c9_two_stripes; nothing of a single instruction.
-std::string short_stage(const Exercise& e) { return e.kind == "instruction" ? "" : short_stage_name(e.stage); }
+// "v2c9" of v2c9_two_stripes; nothing of a drill.
+std::string short_stage(const Exercise& e) { return e.is_drill() ? "" : short_stage_name(e.stage); }
 
 void list(const std::vector<const Exercise*>& some, const State& state) {
   std::printf("%-4s %-6s %-24s %-11s %-7s %-16s %s\n", "n", "stage", "name", "kind", "minutes", "state", "after");
@@ -55,6 +56,7 @@ State read_state() {
 void lay_out(const Exercise& e) {
   write_text(e.dir() + "/CARD.md", card(e));
   if (!e.handed_in().empty()) write_text(e.file(), handed_out(e));
+  if (!e.questions.empty() && !fs::exists(answers_file(e))) write_text(answers_file(e), answers_sheet(e));
 }
 
 }  // namespace

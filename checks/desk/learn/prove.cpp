@@ -97,7 +97,7 @@ Outcome check_built(const Exercise& e, const std::string& source, const std::str
 
 // Where a source is built. A stage's kernel, which most solutions are, and some of what is handed out, is built once.
 std::string word_of(const Exercise& e, const std::string& source, const std::string& otherwise) {
-  const std::string stages = e.kind == "instruction" ? solution(e) : read_text("stages/" + e.stage + "/kernel.cu");
+  const std::string stages = e.is_drill() ? solution(e) : read_text("stages/" + e.stage + "/kernel.cu");
   return source == stages ? "solved" : e.number() + otherwise;
 }
 std::string given_word(const Exercise& e) { return word_of(e, handed_out(e), "-given"); }
@@ -124,7 +124,8 @@ std::string not_refused(const Exercise& e, const Half& half, const std::string& 
   const bool bounds = half.step == WITHIN_BOUNDS;
   const Outcome o = check_work(e, "", half.source, word, shown_of(e, word), {false, 1, true, bounds});
   if (o.passed) return "half a solution gets through";
-  return o.step == half.step ? "" : "is refused, but not by '" + half.step + "': " + o.step + ": " + o.says;
+  const bool told = o.step == half.step && (o.says + o.whole).find(half.says) != std::string::npos;
+  return told ? "" : "is refused, but not by '" + half.step + "' (" + half.says + "): " + o.step + ": " + o.says;
 }
 
 // A stage's kernel solves all of its exercises: what they all ask is asked once, by the one with `all`.

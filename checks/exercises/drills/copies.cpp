@@ -1,7 +1,7 @@
 // What `copies` is given, and what must come out: sums over rows.
 #include "checks/exercises/drills/drill.hpp"
 
-lab::Drill lab::the_drill() {
+std::vector<lab::Drill> lab::the_drills() {
   Drill d;
   d.kernel = drill;
   d.shared_bytes = 2 * 32 * 8 * 2;
@@ -12,5 +12,5 @@ lab::Drill lab::the_drill() {
       for (int c = 0; c < 8; ++c) sum += to_float(d.in[(t * 32 + row) * 8 + c]);
     d.right.push_back(sum);
   }
-  return d;
+  return {d};
 }

@@ -1,13 +1,14 @@
-// lab drill: launches the kernel of one instruction under every schedule and time of copying, with the checker on, and
-// compares what comes out bit for bit.
+// lab drill: launches the kernel of one instruction, or of one mechanism, under every schedule and time of copying, with
+// the checker on, and compares what comes out bit for bit. lab order: the order in which it does things. lab counts: how
+// often it does them.
 #include "checks/exercises/drills/drill.hpp"
 
 #include <bit>
+#include <charconv>
 #include <cstdio>
-#include <span>
 
 #include "checks/commands.hpp"
-#include "common/backend.hpp"
+#include "checks/exercises/counted_words.hpp"
 #include "common/gpu_access.hpp"
 #include "common/launch.cuh"
 #include "common/stage.hpp"
@@ -17,72 +18,150 @@ namespace {
 
 constexpr Schedule SCHEDULES[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
 constexpr Copies COPIES[] = {Copies::at_wait, Copies::at_issue};
-constexpr float NEVER_WRITTEN = -12345.0f;  // no drill's answer
+constexpr float NEVER_WRITTEN = -12344.0f;  // no drill's answer; a half can hold it
 
-// Returns whether all is well; else prints one line.
-bool good_under(const Drill& d, const ExecOptions& options) {
-  const auto red = [&](const char* what, const char* why) {
-    std::printf("schedule %s, copies %s: %s%s\n", name(options.schedule), name(options.copies), what, why);
-    return false;
-  };
+// What one launch left: `failure` is "" if it went well.
+struct Ran {
+  std::vector<float> out;
+  ExecReport report;
+  std::string failure;
+};
+
+ExecOptions options_of(Schedule schedule, Copies copies) {
+  ExecOptions options;
+  options.schedule = schedule, options.copies = options.products = copies, options.check = true;
+  return options;
+}
+
+cudaError_t start(const Drill& d, const half* in, float* out) {
+  if (d.start) return d.start(in, out);
+  if (!d.with_map) return launch("drill", d.kernel, dim3(1), dim3(d.threads), d.shared_bytes, nullptr, in, out);
+  TensorMap map;
+  const cudaError_t made = make_tensor_map(map, in, d.tensor);
+  return made != cudaSuccess
+             ? made
+             : launch("drill", d.with_map, dim3(1), dim3(d.threads), d.shared_bytes, nullptr, TensorMap(map), out);
+}
+
+Ran run(const Drill& d, const ExecOptions& options) {
   set_exec_options(options);
   take_exec_report();
+  const std::size_t count = d.right.size(), bytes = count * (d.halves ? sizeof(half) : sizeof(float));
   std::vector<half> in(d.in.size());
   std::copy_n(reinterpret_cast<const half*>(d.in.data()), in.size(), in.data());
-  std::vector<float> out(d.right.size(), NEVER_WRITTEN);
+  std::vector<fp16> halves(d.halves ? count : 0, to_fp16(NEVER_WRITTEN));
+  Ran ran;
+  ran.out.assign(count, NEVER_WRITTEN);
+  void* const host = d.halves ? static_cast<void*>(halves.data()) : ran.out.data();
   half* device_in = nullptr;
   float* device_out = nullptr;
   if (cudaMalloc(&device_in, in.size() * sizeof(half)) != cudaSuccess ||
-      cudaMalloc(&device_out, out.size() * sizeof(float)) != cudaSuccess)
-    return red("no memory", "");
-  cudaMemcpy(device_in, in.data(), in.size() * sizeof(half), cudaMemcpyHostToDevice);
-  cudaMemcpy(device_out, out.data(), out.size() * sizeof(float), cudaMemcpyHostToDevice);
-  cudaError_t launched;
-  if (d.with_map) {
-    TensorMap map;
-    launched = make_tensor_map(map, device_in, d.tensor);
-    if (launched == cudaSuccess)
-      launched =
-          launch("drill", d.with_map, dim3(1), dim3(d.threads), d.shared_bytes, nullptr, TensorMap(map), device_out);
-  } else {
-    launched = launch("drill", d.kernel, dim3(1), dim3(d.threads), d.shared_bytes, nullptr,
-                      static_cast<const half*>(device_in), device_out);
+      cudaMalloc(reinterpret_cast<void**>(&device_out), bytes) != cudaSuccess) {
+    ran.failure = "no memory";
+    return ran;
   }
-  const cudaError_t ran = synchronize_within(HANG_SECONDS);
-  cudaMemcpy(out.data(), device_out, out.size() * sizeof(float), cudaMemcpyDeviceToHost);
+  cudaMemcpy(device_in, in.data(), in.size() * sizeof(half), cudaMemcpyHostToDevice);
+  cudaMemcpy(device_out, host, bytes, cudaMemcpyHostToDevice);
+  const cudaError_t launched = start(d, device_in, device_out);
+  const cudaError_t finished = synchronize_within(HANG_SECONDS);
+  cudaMemcpy(host, device_out, bytes, cudaMemcpyDeviceToHost);
   cudaFree(device_in), cudaFree(device_out);
-  const ExecReport report = take_exec_report();
+  for (std::size_t i = 0; i < halves.size(); ++i) ran.out[i] = to_float(halves[i]);
+  ran.report = take_exec_report();
   set_exec_options({});
-  if (launched != cudaSuccess || ran != cudaSuccess) return red("the launch fails: ", report.message.c_str());
-  if (!report.findings.empty()) return red(report.findings[0].text.c_str(), "");
-  for (std::size_t i = 0; i < out.size(); ++i)
-    if (std::bit_cast<unsigned>(out[i]) != std::bit_cast<unsigned>(d.right[i])) {
+  if (launched != cudaSuccess || finished != cudaSuccess)
+    ran.failure = "the launch fails: " + ran.report.message;
+  else if (!ran.report.findings.empty())
+    ran.failure = ran.report.findings[0].text;
+  return ran;
+}
+
+// Prints one line and returns false.
+bool red(const Drill& d, const ExecOptions& options, const std::string& what) {
+  std::printf("%s, schedule %s, copies %s: %s\n", d.name.c_str(), name(options.schedule), name(options.copies),
+              what.c_str());
+  return false;
+}
+
+bool good_under(const Drill& d, const ExecOptions& options) {
+  const Ran ran = run(d, options);
+  if (!ran.failure.empty()) return red(d, options, ran.failure);
+  for (std::size_t i = 0; i < ran.out.size(); ++i)
+    if (std::bit_cast<unsigned>(ran.out[i]) != std::bit_cast<unsigned>(d.right[i])) {
       char text[160];
       std::snprintf(text, sizeof text, "out[%zu] is %s%g, and must be %g", i,
-                    out[i] == NEVER_WRITTEN ? "never written, " : "", double(out[i]), double(d.right[i]));
-      return red(text, "");
+                    ran.out[i] == NEVER_WRITTEN ? "never written, " : "", double(ran.out[i]), double(d.right[i]));
+      return red(d, options, text);
     }
   return true;
 }
 
-}  // namespace
+class Recorder final : public ExecWatcher {
+ public:
+  void see(const ExecEvent& e) override { events.push_back(e); }
+  std::vector<ExecEvent> events;
+};
 
 int drill_command(std::span<char*> args) {
-  if (!args.empty()) throw BadInput("drill takes no arguments");
-  const Drill d = the_drill();
+  constexpr std::string_view KEYS[] = {"seed"};
+  const std::string text = KeyValues(args, KEYS).get("seed").value_or("0");
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw BadInput("seed=" + text + ": must be a whole number");
+  input_seed = unsigned(seed);
+  std::size_t numbers = 0;
   int runs = 0;
-  for (const Schedule schedule : SCHEDULES)
-    for (const Copies copies : COPIES) {
-      ExecOptions options;
-      options.schedule = schedule, options.copies = options.products = copies, options.check = true;
-      if (!good_under(d, options)) return 1;
-      ++runs;
-    }
-  std::printf("%zu numbers, the same bits under %d schedules and times of copying\n", d.right.size(), runs);
+  for (const Drill& d : the_drills()) {
+    numbers += d.right.size();
+    for (const Schedule schedule : SCHEDULES)
+      for (const Copies copies : COPIES) {
+        if (!good_under(d, options_of(schedule, copies))) return 1;
+        ++runs;
+      }
+  }
+  std::printf("%zu numbers, the same bits in %d runs: every schedule and time of copying\n", numbers, runs);
   return 0;
 }
 
-static constexpr Command COMMANDS[] = {{"drill", drill_command, "drill    one instruction's kernel, bit for bit"}};
+int order_command(std::span<char*> args) {
+  if (!args.empty()) throw BadInput("order takes no arguments");
+  for (const Drill& d : the_drills())
+    for (const Schedule schedule : SCHEDULES) {
+      if (!d.order) continue;
+      Recorder recorder;
+      ExecOptions options = options_of(schedule, Copies::at_wait);
+      options.workers = 1, options.watcher = &recorder;
+      const Ran ran = run(d, options);
+      const std::string wrong = ran.failure.empty() ? d.order(recorder.events) : ran.failure;
+      if (!wrong.empty()) return red(d, options, wrong), 1;
+    }
+  return 0;
+}
+
+int drill_counts_command(std::span<char*> args) {
+  constexpr std::string_view KEYS[] = {"shape"};
+  const std::string which = KeyValues(args, KEYS).require("shape");
+  for (const Drill& d : the_drills()) {
+    if (d.name != which) continue;
+    WordCounter counter;
+    ExecOptions options = options_of(Schedule::ascending, Copies::at_wait);
+    options.workers = 1, options.watcher = &counter, options.count = true;
+    const Ran ran = run(d, options);
+    if (!ran.failure.empty()) return red(d, options, ran.failure), 1;
+    counter.add(ran.report);
+    print_counts(counter.counts, dearest_lines(ran.report));
+    return 0;
+  }
+  throw BadInput("shape=" + which + ": there is no launch of that name");
+}
+
+}  // namespace
+
+static constexpr Command COMMANDS[] = {
+    {"drill", drill_command, "drill [seed=N]     the kernel, bit for bit"},
+    {"order", order_command, "order              the order of what it does"},
+    {"counts", drill_counts_command, "counts shape=NAME  what a launch does, counted"}};
 std::span<const Command> commands() { return COMMANDS; }
 
 }  // namespace lab

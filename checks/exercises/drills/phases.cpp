@@ -1,11 +1,11 @@
 // What `phases` is given, and what must come out: the same five numbers.
 #include "checks/exercises/drills/drill.hpp"
 
-lab::Drill lab::the_drill() {
+std::vector<lab::Drill> lab::the_drills() {
   Drill d;
   d.kernel = drill;
   d.threads = 64;
   d.shared_bytes = 96;
   for (unsigned i = 0; i < 5; ++i) d.in.push_back(to_fp16(float(i + 1))), d.right.push_back(float(i + 1));
-  return d;
+  return {d};
 }

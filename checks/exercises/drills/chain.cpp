@@ -1,0 +1,55 @@
+// What `chain` is given, and what must come out: the sum of f(Q K^T) V over tiles; and that two products overlap.
+#include <algorithm>
+
+#include "checks/exercises/drills/drill.hpp"
+#include "common/launch.cuh"
+
+__global__ void mechanism(const half* in, int tiles, float* out);
+
+namespace {
+
+constexpr std::size_t N = 64, TILE = N * N;
+
+// Once for each tile but the first: with two groups under way, the wait for the older one alone.
+std::string what_is_wrong(int tiles, std::span<const lab::ExecEvent> events) {
+  using Kind = lab::ExecEvent::Kind;
+  int under_way = 0, overlapped = 0, most = 0;
+  for (const lab::ExecEvent& e : events) {
+    if (e.warp != 0) continue;
+    if (e.kind == Kind::wgmma_commit) most = std::max(most, ++under_way);
+    if (e.kind != Kind::wgmma_wait) continue;
+    overlapped += under_way == 2 && e.bytes == 1;
+    under_way = std::min(under_way, e.bytes);
+  }
+  if (most > 2) return std::to_string(most) + " groups are under way at once; two are asked for";
+  if (overlapped >= tiles - 1) return "";
+  return "a wait leaves one of two groups under way " + std::to_string(overlapped) + " times; it must " +
+         std::to_string(tiles - 1) + " times, once for each tile but the first";
+}
+
+lab::Drill of(int tiles) {
+  lab::Drill d;
+  d.name = std::to_string(tiles) + " tiles";
+  for (unsigned i = 0; i < (1 + 2 * unsigned(tiles)) * TILE; ++i) d.in.push_back(lab::to_fp16(lab::small_number(i)));
+  std::vector<float> x;
+  for (const lab::fp16 h : d.in) x.push_back(lab::to_float(h));
+  d.right.assign(TILE, 0.0f);
+  for (std::size_t t = 0; t < std::size_t(tiles); ++t)
+    for (std::size_t row = 0; row < N; ++row)
+      for (std::size_t key = 0; key < N; ++key) {
+        float score = 0;
+        for (std::size_t k = 0; k < N; ++k) score += x[row * N + k] * x[(1 + 2 * t) * TILE + key * N + k];
+        for (std::size_t c = 0; c < N && score > 0; ++c) d.right[row * N + c] += x[(2 + 2 * t) * TILE + key * N + c];
+      }
+  d.start = [tiles](const half* in, float* out) {
+    constexpr std::size_t BYTES = 9 * TILE * sizeof(half);
+    if (const cudaError_t error = lab::opt_in_smem("mechanism", mechanism, BYTES); error != cudaSuccess) return error;
+    return lab::launch("mechanism", mechanism, dim3(1), dim3(128), BYTES, nullptr, in, tiles, out);
+  };
+  d.order = [tiles](std::span<const lab::ExecEvent> events) { return what_is_wrong(tiles, events); };
+  return d;
+}
+
+}  // namespace
+
+std::vector<lab::Drill> lab::the_drills() { return {of(1), of(4)}; }

@@ -1,0 +1,35 @@
+// What `k_major` is given, and what must come out: a 64 x 64 by 64 x 32 product, and the fields of four descriptors.
+#include "checks/exercises/drills/drill.hpp"
+#include "common/launch.cuh"
+
+__global__ void mechanism(const half* in, int swizzle, float* out);
+
+namespace {
+
+lab::Drill of(int swizzle) {
+  constexpr std::size_t M = 64, N = 32, K = 64;
+  lab::Drill d;
+  d.name = "swizzle " + std::to_string(swizzle);
+  for (unsigned i = 0; i < (M + N) * K; ++i) d.in.push_back(lab::to_fp16(lab::small_number(i)));
+  for (std::size_t row = 0; row < M; ++row)
+    for (std::size_t col = 0; col < N; ++col) {
+      float sum = 0;
+      for (std::size_t k = 0; k < K; ++k)
+        sum += lab::to_float(d.in[row * K + k]) * lab::to_float(d.in[(M + col) * K + k]);
+      d.right.push_back(sum);
+    }
+  // PTX ISA, "Matrix Descriptor Format": 14 bits of address / 16, of leading / 16, of stride / 16, and two at the top.
+  const unsigned tops[] = {0, 3, 2, 1};
+  for (unsigned i = 0; i < 4; ++i) {
+    d.right.push_back(float((0x7C400 + 16 * i) % 0x40000 / 16)), d.right.push_back(2048 / 16);
+    d.right.push_back(float((1024 + 256 * i) / 16)), d.right.push_back(float(tops[i] << 14));
+  }
+  d.start = [swizzle](const half* in, float* out) {
+    return lab::launch("mechanism", mechanism, dim3(1), dim3(128), (M + N) * K * 2, nullptr, in, swizzle, out);
+  };
+  return d;
+}
+
+}  // namespace
+
+std::vector<lab::Drill> lab::the_drills() { return {of(128), of(64), of(0)}; }

@@ -1,0 +1,36 @@
+// What `mn_major` is given, and what must come out: a 64 x 48 by 48 x N product.
+#include "checks/exercises/drills/drill.hpp"
+#include "common/launch.cuh"
+
+template <int N>
+__global__ void mechanism(const half* in, lab::Swizzle swizzle, float* out);
+extern template void mechanism<64>(const half*, lab::Swizzle, float*);
+extern template void mechanism<128>(const half*, lab::Swizzle, float*);
+
+namespace {
+
+template <std::size_t N>
+lab::Drill of(lab::Swizzle swizzle) {
+  constexpr std::size_t M = 64, K = 48;
+  lab::Drill d;
+  d.name = "N " + std::to_string(N) + ", swizzle " + std::to_string(lab::swizzle_bytes(swizzle));
+  for (unsigned i = 0; i < (M + N) * K; ++i) d.in.push_back(lab::to_fp16(lab::small_number(i)));
+  for (std::size_t row = 0; row < M; ++row)
+    for (std::size_t col = 0; col < N; ++col) {
+      float sum = 0;
+      for (std::size_t k = 0; k < K; ++k)
+        sum += lab::to_float(d.in[row * K + k]) * lab::to_float(d.in[M * K + k * N + col]);
+      d.right.push_back(sum);
+    }
+  d.start = [swizzle](const half* in, float* out) {
+    return lab::launch("mechanism", mechanism<int(N)>, dim3(1), dim3(128), K * N * 2, nullptr, in, swizzle, out);
+  };
+  return d;
+}
+
+}  // namespace
+
+std::vector<lab::Drill> lab::the_drills() {
+  return {of<64>(Swizzle::b128), of<128>(Swizzle::b128), of<64>(Swizzle::b64), of<64>(Swizzle::none),
+          of<128>(Swizzle::none)};
+}

@@ -1,0 +1,56 @@
+// What `ring` is given, and what must come out: the sum of all tiles; and how far the asking warp must run ahead.
+#include <algorithm>
+#include <cstring>
+
+#include "checks/exercises/drills/drill.hpp"
+#include "common/launch.cuh"
+
+__global__ void mechanism(lab::TensorMap map, int tiles, float* out);
+
+namespace {
+
+constexpr int ROWS = 32, COLUMNS = 64, TILE = ROWS * COLUMNS, SLOTS = 3, PRODUCER = 4;
+
+// Before the first slot is given back all of them have been asked for, as far as there are tiles; and one warp asks.
+std::string what_is_wrong(int tiles, std::span<const lab::ExecEvent> events) {
+  using Kind = lab::ExecEvent::Kind;
+  int asked = 0;
+  for (const lab::ExecEvent& e : events) {
+    if (e.kind == Kind::tma_issue && e.warp != PRODUCER)
+      return "warp " + std::to_string(e.warp) + " asks for a tile; warp 4 is to ask for all";
+    asked += e.kind == Kind::tma_issue;
+    if (e.kind != Kind::mbarrier_complete || std::strcmp(e.array, "empty") != 0) continue;
+    const int wanted = std::min(tiles, SLOTS);
+    return asked >= wanted ? ""
+                           : "when the first slot is given back, " + std::to_string(asked) +
+                                 " tiles have been asked for; there are slots for " + std::to_string(wanted);
+  }
+  return "no slot is given back at `empty`";
+}
+
+lab::Drill of(int tiles) {
+  lab::Drill d;
+  d.name = std::to_string(tiles) + " tiles";
+  for (int i = 0; i < tiles * TILE; ++i) d.in.push_back(lab::to_fp16(lab::small_number(unsigned(i))));
+  for (int i = 0; i < TILE; ++i) {
+    float sum = 0;
+    for (int t = 0; t < tiles; ++t) sum += lab::to_float(d.in[std::size_t(t * TILE + i)]);
+    d.right.push_back(sum);
+  }
+  d.start = [tiles](const half* in, float* out) {
+    lab::TensorShape tensor;
+    tensor.extent[0] = COLUMNS, tensor.stride[0] = sizeof(half), tensor.box[0] = COLUMNS;
+    tensor.extent[1] = ROWS * tiles, tensor.stride[1] = COLUMNS * sizeof(half), tensor.box[1] = ROWS;
+    tensor.swizzle = lab::Swizzle::none;
+    lab::TensorMap map;
+    if (const cudaError_t error = lab::make_tensor_map(map, in, tensor); error != cudaSuccess) return error;
+    return lab::launch("mechanism", mechanism, dim3(1), dim3(160), SLOTS * TILE * sizeof(half) + 192, nullptr,
+                       lab::TensorMap(map), tiles, out);
+  };
+  d.order = [tiles](std::span<const lab::ExecEvent> events) { return what_is_wrong(tiles, events); };
+  return d;
+}
+
+}  // namespace
+
+std::vector<lab::Drill> lab::the_drills() { return {of(1), of(3), of(8)}; }

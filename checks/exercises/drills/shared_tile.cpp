@@ -1,0 +1,38 @@
+// What `shared_tile` is given, and what must come out: sums over all tiles, each block's of other columns.
+#include "checks/exercises/drills/drill.hpp"
+#include "common/launch.cuh"
+
+__global__ void mechanism(lab::TensorMap map, int tiles, float* out);
+
+namespace {
+
+constexpr int ROWS = 64, COLUMNS = 64, TILE = ROWS * COLUMNS;
+
+lab::Drill of(int tiles) {
+  lab::Drill d;
+  d.name = std::to_string(tiles) + " tiles";
+  for (int i = 0; i < tiles * TILE; ++i) d.in.push_back(lab::to_fp16(lab::small_number(unsigned(i))));
+  for (int rank = 0; rank < 2; ++rank)
+    for (int part = 0; part < 2 * ROWS; ++part) {
+      float sum = 0;
+      for (int t = 0; t < tiles; ++t)
+        for (int i = 0; i < 16; ++i)
+          sum += lab::to_float(d.in[std::size_t(t * TILE + part / 2 * COLUMNS + part % 2 * 32 + 2 * i + rank)]);
+      d.right.push_back(sum);
+    }
+  d.start = [tiles](const half* in, float* out) {
+    lab::TensorShape tensor;
+    tensor.extent[0] = COLUMNS, tensor.stride[0] = sizeof(half), tensor.box[0] = COLUMNS;
+    tensor.extent[1] = std::uint64_t(ROWS * tiles), tensor.stride[1] = COLUMNS * sizeof(half), tensor.box[1] = ROWS / 2;
+    tensor.swizzle = lab::Swizzle::none;
+    lab::TensorMap map;
+    if (const cudaError_t error = lab::make_tensor_map(map, in, tensor); error != cudaSuccess) return error;
+    return lab::launch_with({dim3(2)}, "mechanism", mechanism, dim3(2), dim3(160), 2 * TILE * sizeof(half) + 128,
+                            nullptr, lab::TensorMap(map), tiles, out);
+  };
+  return d;
+}
+
+}  // namespace
+
+std::vector<lab::Drill> lab::the_drills() { return {of(1), of(5)}; }

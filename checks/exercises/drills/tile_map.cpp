@@ -1,0 +1,24 @@
+// What `tile_map` is given, and what must come out: each head's rows, and zeros below them.
+#include "checks/exercises/drills/drill.hpp"
+#include "common/launch.cuh"
+
+lab::TensorShape tile_tensor();
+__global__ void mechanism(lab::TensorMap map, float* out);
+
+std::vector<lab::Drill> lab::the_drills() {
+  constexpr int ROWS = 21, HEADS = 3, COLUMNS = 80, TILE_ROWS = 16, TILES = 2;
+  Drill d;
+  d.name = "6 tiles";
+  for (unsigned i = 0; i < ROWS * HEADS * COLUMNS; ++i) d.in.push_back(to_fp16(small_number(i)));
+  for (int head = 0; head < HEADS; ++head)
+    for (int row = 0; row < TILES * TILE_ROWS; ++row)
+      for (int c = 0; c < COLUMNS; ++c)
+        d.right.push_back(row < ROWS ? to_float(d.in[std::size_t((row * HEADS + head) * COLUMNS + c)]) : 0.0f);
+  d.start = [](const half* in, float* out) {
+    TensorMap map;
+    if (const cudaError_t error = make_tensor_map(map, in, tile_tensor()); error != cudaSuccess) return error;
+    return launch("mechanism", mechanism, dim3(TILES, HEADS), dim3(64), TILE_ROWS * COLUMNS * sizeof(half) + 32,
+                  nullptr, TensorMap(map), out);
+  };
+  return {d};
+}
