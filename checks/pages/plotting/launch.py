@@ -2,7 +2,7 @@
 from .results import short, title
 from .style import GRID, HATCHES, LIGHT, WIDTH, caption
 
-# The event that ends each stretch: waiting for bytes, the tensor cores, the exponentials, or the blocks' talk.
+# What each stretch is the end of: waiting for bytes, the tensor cores, the exponentials, or the blocks' talk.
 KINDS = {"Q is there": "bytes", "K of tile 0 is there, its product begun": "bytes", "K of tile 1 is there, its product begun": "bytes",
          "scores of tile 0": "products", "scores of tile 1": "products", "O": "products", "weights of tile 0": "exponentials",
          "weights of tile 1": "exponentials", "P V of tile 0 is issued": "products", "P V of tile 1 is issued": "products", "sent to the other block": "merge", "received from it": "merge"}

@@ -64,7 +64,7 @@ def draw_ladder(plt, d):
     return figure
 
 
-# The units that a kernel can exhaust besides matrix units and device memory, and Nsight Compute's share of it in use.
+# What a kernel can use up besides matrix units and device memory, and Nsight Compute's share of it in use.
 ROOFS = [("shared-memory pipe", "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_active", VERMILION, "s"),
          ("issue slots", "smsp__issue_active.avg.pct_of_peak_sustained_active", BLUE, "^"),
          ("fp32 pipe", "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active", GREEN, "D"),

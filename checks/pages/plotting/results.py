@@ -145,7 +145,7 @@ def best_peer(r, shape):
     return min(times, key=lambda pair: pair[1]) if times else None
 
 
-# The reasons why a warp waits: Nsight Compute's name and ours.
+# What a warp waits for: Nsight Compute's name and ours.
 STALLS = {"barrier": "block barrier", "short_scoreboard": "shared memory, shuffles, exp", "wait": "fixed latency", "selected": "issuing",
           "not_selected": "ready, not chosen", "math_pipe_throttle": "arithmetic pipe busy", "mio_throttle": "shared-memory queue full",
           "long_scoreboard": "global memory"}
