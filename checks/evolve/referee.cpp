@@ -39,7 +39,7 @@ class Arena {
   half* tensor(int call, int which) const {
     return base_ + shift_ + GUARD + (std::size_t(call) * 4 + std::size_t(which)) * (elements_ + GUARD);
   }
-  // Canaries everywhere: NaN, so that who reads them shows it.
+  // Canaries everywhere: NaN, so that a read of them shows in the output.
   void guard() const {
     check_cuda(cudaMemset(base_, CANARY_BYTE, size() * sizeof(half)), "cudaMemset");
     check_cuda(cudaDeviceSynchronize(), "cudaMemset");  // the candidate's stream waits for no other

@@ -7,8 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "checks/desk/desk.hpp"
+#include "checks/desk/learn/answers.hpp"
 #include "checks/desk/learn/cases.hpp"
 #include "checks/desk/learn/checks.hpp"
+#include "checks/desk/learn/copied.hpp"
 #include "checks/desk/learn/exercise.hpp"
 #include "checks/desk/learn/guard.hpp"
 #include "checks/desk/learn/handout.hpp"
@@ -333,6 +335,67 @@ TEST_CASE("exercises: a copied kernel is told from a mended one") {
   CHECK(telling > 3);
 }
 
+TEST_CASE("exercises: a solution of some length is known again without its comments, layout and names") {
+  CHECK(nameless("int a = b + 1;  // c") == nameless("int\n first=second+1;"));
+  CHECK(nameless("a = b + a;") != nameless("a = b + b;"));
+  CHECK(nameless("a = 1;") != nameless("a = 2;"));
+  const Course course = read_course();
+  const auto renamed = [](std::string text, const std::string& name, const std::string& to) {
+    for (std::size_t at = 0; (at = text.find(name, at)) != text.npos; at += to.size())
+      text.replace(at, name.size(), to);
+    return text;
+  };
+  int known = 0;
+  for (const Exercise& e : course.all) {
+    if (e.kind != "mechanism") continue;
+    CHECK_MESSAGE(copied_from(e, handed_out(e)).empty(), e.path);
+    const std::string text = renamed(without_comments(solution(e)), "threadIdx", "mine");
+    known += says(copied_from(e, text), "the solution but for comments, blanks and names: ");
+  }
+  CHECK(known >= 10);
+  const Exercise& ring = course.find("214");
+  CHECK(copied_from(ring, renamed(solution(ring), "t < tiles", "t != tiles")).empty());
+}
+
+TEST_CASE("exercises: answers stand below their questions, and what is not written is said") {
+  const Exercise e = parse_exercise("a/b.exercise", HEAD + PREDICT + BODY);
+  const std::string sheet = answers_sheet(e);
+  for (const Answer& a : answers_in(e, sheet)) CHECK(a.text.empty());
+  const std::size_t at = sheet.find("## 2. Where?\n") + std::string("## 2. Where?\n").size();
+  const std::vector<Answer> written = answers_in(e, std::string(sheet).insert(at, "\nIn row 3.\n# not a heading\n"));
+  REQUIRE(written.size() == 2);
+  CHECK(written[0].question == "Why?");
+  CHECK(written[0].text.empty());
+  CHECK(written[1].text == "In row 3.\n# not a heading");
+  for (const Answer& a : answers_in(e, "")) CHECK(a.text.empty());
+  Graded g{"07", "a-name", "fix"};
+  g.answers = written;
+  CHECK(says(answers_text({g}), "  Why?\n    (nothing written)\n  Where?\n    In row 3.\n    # not a heading\n"));
+  CHECK(answers_text({Graded{"08", "b", "hole"}}).empty());
+  const auto json = nlohmann::json::parse(gradescope_json({g}, 1, 1));
+  REQUIRE(json.at("tests").size() == 2);
+  CHECK(json.at("tests")[1].at("name") == "a-name: written answers");
+  CHECK(says(json.at("tests")[1].at("output"), "In row 3."));
+  CHECK(!json.at("tests")[1].contains("score"));
+}
+
+TEST_CASE("exercises: a mechanism is asked for by a specification, and near misses are refused for a reason") {
+  int mechanisms = 0;
+  for (const Exercise& e : read_course().all) {
+    if (e.kind != "mechanism") continue;
+    ++mechanisms;
+    CHECK_MESSAGE(e.minutes >= 45, e.path);
+    CHECK_MESSAGE(e.partly.size() >= 2, e.path);
+    for (const std::string& partly : e.partly) CHECK_MESSAGE(!half_solution(e, partly).says.empty(), e.path);
+    for (const std::string& limit : e.limits) CHECK_MESSAGE(says(card(e), "- " + limit), e.path);
+    CHECK_MESSAGE(e.is_drill(), e.path);
+  }
+  CHECK(mechanisms >= 12);
+  const Half half = half_solution(read_course().find("214"), "the right bits (deadlock): turn % 2 ^ 1 => turn % 2");
+  CHECK(half.step == "the right bits");
+  CHECK(half.says == "deadlock");
+}
+
 TEST_CASE("exercises: grades as a table and as Gradescope reads them") {
   Graded good{"01", "one", "fix", true, "", "", true, true, 0, "1 of 1"}, bad = good;
   bad.attempts = "0 of 7 right", bad.flags = "the same as x";
@@ -354,6 +417,7 @@ TEST_CASE("exercises: grades as a table and as Gradescope reads them") {
   CHECK(says(table, "[LOOK: the same as x]"));
   const auto json = nlohmann::json::parse(gradescope_json({good, bad}, 123, 1.5));
   CHECK(json.at("extra_data").at("look").at("01") == "the same as x");
+  CHECK(json.at("extra_data").at("learner").at("01").at("prediction") == "0 of 7 right");
   CHECK(says(json.at("tests")[0].at("output"), "prediction: 1 of 1"));
   CHECK(json.at("execution_time") == 1.5);
   REQUIRE(json.at("tests").size() == 2);

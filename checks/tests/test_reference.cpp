@@ -474,7 +474,7 @@ TEST_CASE("inputs: offset overflows exp in fp32 unless the maximum is subtracted
       for (int n = 0; n < MISSION.S; n += 4) sum += std::exp(float(naive_score(MISSION, in, 0.125, head, i, n)));
       overflowing += std::isinf(sum);
     }
-  CHECK(overflowing > 8 * MISSION.S / 10);  // so many that any sample of tiles has some
+  CHECK(overflowing > 8 * MISSION.S / 10);  // enough that any sample of tiles has some
   for (const fp16 k : in.k) REQUIRE((k.bits & 0x7C00) != 0x7C00);
   for (const double x : right(MISSION, in)) REQUIRE(std::abs(x) < 5);
 }

@@ -35,7 +35,7 @@ void wgmma_wait(unsigned groups_left);
 
 namespace lab::ptx {
 
-// Where a matrix lies in shared memory, as wgmma is told: bits 0-13 address / 16, 16-29 leading and 32-45 stride byte
+// The descriptor of a matrix in shared memory: bits 0-13 address / 16, 16-29 leading and 32-45 stride byte
 // offset / 16, 49-51 base offset (0: the pattern starts where the address says), 62-63 swizzle. (PTX ISA, "Matrix
 // Descriptor Format".)
 //

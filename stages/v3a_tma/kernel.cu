@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(THREADS, 2)
   out += std::size_t(head) * S * D;
   const int keys = causal ? min(S, q0 + M) : S;  // no row of this block sees a later key
   const int tiles = ceil_div(keys, N);
-  const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
+  const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of the accumulator
 
   // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
   const auto request = [&](int t) {  // by one thread: tile t of K and V, into its slot
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     for (int t = 0; t < min(SLOTS - 1, tiles); ++t) request(t);
   }
   const unsigned sign = sign_bits(scale);
-  const float unit = exp2_unit(scale);  // exp(scale s - m) is 2^(unit s - base) if Q has the sign of scale
+  const float scale_log2 = exp2_unit(scale);  // exp(scale s - m) is 2^(scale_log2 s - base) if Q has the sign of scale
   const int first_row = warp * T::ROWS_PER_WARP;
   const auto load_q = [&](unsigned(&a)[4], int i, int kk) {  // stripe i, columns 16 kk ..
     ptx::ldmatrix_x4(a, &smem.sQ[swizzled<M>(first_row + i * STRIPE + lane % 16, 16 * kk + lane / 16 * 8)]);
@@ -105,7 +105,8 @@ __global__ void __launch_bounds__(THREADS, 2)
     for (int i = 0; i < STRIPES; ++i)
       for (int kk = 0; kk < D / 16; ++kk) load_q(a_q[i][kk], i, kk);
   }
-  float o[STRIPES][D / 8][4] = {};  // O of 8 columns each: [..][0..1] in row g of the stripe, [..][2..3] in row g + 8
+  float o[STRIPES][D / 8][4] =
+      {};  // O of 8 columns each: [..][0..1] in row quad_row of the stripe, [..][2..3] in row quad_row + 8
   float row_max[STRIPES][2], row_sum[STRIPES][2];  // of s; row_sum: the lane's own columns only
   for (int i = 0; i < STRIPES; ++i)
     for (int h = 0; h < 2; ++h) row_max[i][h] = -INFINITY, row_sum[i][h] = 0.0f;
@@ -141,7 +142,8 @@ __global__ void __launch_bounds__(THREADS, 2)
       for (int i = 0; i < STRIPES; ++i)
         for (int n = 0; n < N / 8; ++n)
           for (int e = 0; e < 4; ++e) {
-            const int key = t * N + 8 * n + c + e % 2, row = q0 + first_row + i * STRIPE + g + e / 2 * 8;
+            const int key = t * N + 8 * n + first_column + e % 2;
+            const int row = q0 + first_row + i * STRIPE + quad_row + e / 2 * 8;
             if (key >= S || (causal && key > row)) s[i][n][e] = -INFINITY;
           }
     }
@@ -160,7 +162,7 @@ __global__ void __launch_bounds__(THREADS, 2)
       if (__any_sync(FULL_WARP, row_max[i][0] > old_max[0] || row_max[i][1] > old_max[1])) {
         for (int h = 0; h < 2; ++h) {
           const float base = row_max[i][h] == -INFINITY ? 0.0f : row_max[i][h];
-          const float rescale = ptx::ex2((old_max[h] - base) * unit);
+          const float rescale = ptx::ex2((old_max[h] - base) * scale_log2);
           row_sum[i][h] *= rescale;
           for (int d = 0; d < D / 8; ++d) o[i][d][2 * h] *= rescale, o[i][d][2 * h + 1] *= rescale;
         }
@@ -168,7 +170,8 @@ __global__ void __launch_bounds__(THREADS, 2)
       for (int h = 0; h < 2; ++h) {
         const float base = row_max[i][h] == -INFINITY ? 0.0f : row_max[i][h];  // an empty row stays empty
         for (int n = 0; n < N / 8; ++n) {
-          const float p0 = ptx::ex2((s[i][n][2 * h] - base) * unit), p1 = ptx::ex2((s[i][n][2 * h + 1] - base) * unit);
+          const float p0 = ptx::ex2((s[i][n][2 * h] - base) * scale_log2),
+                      p1 = ptx::ex2((s[i][n][2 * h + 1] - base) * scale_log2);
           row_sum[i][h] += p0 + p1;
           p[i][n][h] = half_pair(p0, p1);
         }
@@ -198,9 +201,9 @@ __global__ void __launch_bounds__(THREADS, 2)
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[i][h]);
-      const int r = first_row + i * STRIPE + g + 8 * h;
+      const int r = first_row + i * STRIPE + quad_row + 8 * h;
       for (int d = 0; d < D / 8; ++d)
-        store2(&smem.sQ[swizzled<M>(r, 8 * d + c)], o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
+        store2(&smem.sQ[swizzled<M>(r, 8 * d + first_column)], o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
     }
   __syncwarp();  // and leaves by 16 bytes per lane
   store_rows<ROWS, D, swizzled<M>>(out, smem.sQ, first_row, q0, S, lane);

@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   out += std::size_t(head) * S * D;
   const int keys = causal ? min(S, q0 + M) : S;  // no row of this block sees a later key
   const int tiles = ceil_div(keys, N);
-  const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
+  const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of the accumulator
 
   // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
   // By one thread: tile t into its slot, once all warps are done with the tile before. Parity 1 passes on a fresh barrier.
@@ -126,8 +126,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     ptx::fence_proxy_async();  // wgmma reads by another proxy
     ptx::barrier_sync(1, GROUPS * GROUP);
   }
-  // The m64nN accumulator layout: columns 8 i + c and 8 i + c + 1 of row g of the warp's 16 in [4 i] and [4 i + 1], of
-  // row g + 8 in [4 i + 2] and [4 i + 3].
+  // The m64nN accumulator layout: columns 8 i + first_column and 8 i + first_column + 1 of row quad_row of the warp's 16 in [4 i] and [4 i + 1], of
+  // row quad_row + 8 in [4 i + 2] and [4 i + 3].
   float s[N / 2], o[D / 2] = {};  // scores, then weights, [64 rows][N keys]; O [64 rows][D columns]
   unsigned p[N / 16][4];          // weights as halves: A operands of 16 keys each
   float row_max[2] = {-INFINITY, -INFINITY}, row_sum[2] = {};  // of s; row_sum: the lane's own columns only
@@ -177,7 +177,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     const auto hide = [&] {
       if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
-        hide_keys(s, q0 + first_row + g, t * N, c, S, causal);
+        hide_keys(s, q0 + first_row + quad_row, t * N, first_column, S, causal);
     };
 
     // Weights of keys from .. to - 1, relative to the reference, in place of their scores; and rounded.
@@ -240,9 +240,9 @@ __global__ void __launch_bounds__(THREADS, 1)
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const float norm = 1.0f / quad_sum(row_sum[h]);
-    const int r = first_row + g + 8 * h;
+    const int r = first_row + quad_row + 8 * h;
     for (int d = 0; d < D / 8; ++d)
-      store2(&smem.sQ[swizzled<M>(r, 8 * d + c)], o[4 * d + 2 * h] * norm, o[4 * d + 2 * h + 1] * norm);
+      store2(&smem.sQ[swizzled<M>(r, 8 * d + first_column)], o[4 * d + 2 * h] * norm, o[4 * d + 2 * h + 1] * norm);
   }
   __syncwarp();  // and leaves by 16 bytes per lane
   store_rows<STRIPE, D, swizzled<M>>(out, smem.sQ, first_row, q0, S, lane);

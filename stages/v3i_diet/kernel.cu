@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     tiles = ceil_div(causal ? min(S, q0 + M) : S, N);  // no row of the tile sees a later key
     return true;
   };
-  const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
+  const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of the accumulator
 
   // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
   Place<SLOTS> k_place, v_place;  // of the loader's next tiles, or of the next to multiply with
@@ -141,8 +141,8 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   const Exp2Scale scale_log2 = exp2_scale(scale);
   const float unit[2] = {scale_log2.unit, scale_log2.unit};  // of both rows of a lane
   const int first_row = warp * STRIPE;
-  // The m64nN accumulator layout: columns 8 i + c and 8 i + c + 1 of row g of the warp's 16 in [4 i] and [4 i + 1], of
-  // row g + 8 in [4 i + 2] and [4 i + 3].
+  // The m64nN accumulator layout: columns 8 i + first_column and 8 i + first_column + 1 of row quad_row of the warp's 16 in [4 i] and [4 i + 1], of
+  // row quad_row + 8 in [4 i + 2] and [4 i + 3].
   float s[N / 2], o[D / 2];  // scores, then weights, [64 rows][N keys]; O [64 rows][D columns]
   unsigned p[N / 16][4];     // weights as halves: A operands of 16 keys each
   const ptx::Descriptor q_at = k_major_descriptor(smem.sQ + group * 64 * SLAB);
@@ -191,7 +191,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     const int plain_tiles = min(S, causal ? q0 + first_row + 1 : S) / N;  // nothing to hide in these
 
     const auto hide = [&](int t) {
-      if (t >= plain_tiles) hide_keys(s, q0 + first_row + g, t * N, c, S, causal);
+      if (t >= plain_tiles) hide_keys(s, q0 + first_row + quad_row, t * N, first_column, S, causal);
     };
 
     // The same scores by the warp alone.
@@ -293,7 +293,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[h]);
-      const int row = q0 + first_row + g + 8 * h;
+      const int row = q0 + first_row + quad_row + 8 * h;
       store_row(out + (std::size_t(head) * S + row) * D, row, S, o, h, norm, lane);
     }
   }

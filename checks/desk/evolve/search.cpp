@@ -273,7 +273,7 @@ class Search {
     return names;
   }
 
-  // What the stage itself takes for the shape.
+  // The stage's own choice for the shape.
   Setting own() const {
     if (levers_.rows(shape_).size() == 1) return levers_.rows(shape_)[0];
     for (const std::string& lab :

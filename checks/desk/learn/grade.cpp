@@ -1,4 +1,4 @@
-// desk-learn grade: all that was handed in, with inputs and shapes that nobody has seen before.
+// desk-learn grade: a whole submission, with inputs and shapes not seen before.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -6,8 +6,10 @@
 #include <filesystem>
 #include <random>
 
+#include "checks/desk/learn/answers.hpp"
 #include "checks/desk/learn/checks.hpp"
 #include "checks/desk/learn/commands.hpp"
+#include "checks/desk/learn/copied.hpp"
 #include "checks/desk/learn/handout.hpp"
 #include "checks/desk/learn/points.hpp"
 #include "checks/desk/learn/prediction.hpp"
@@ -91,6 +93,8 @@ int grade_command(const Args& args) {
     const Progress& p = state.seen(e.number());
     Graded g{e.number(), e.name, e.kind, false, "not handed in", "", e.predict != "none", false, p.hints};
     g.attempts = attempts_of(p), g.gpu = joined(lines_of(e.gpu), " ");
+    g.tries = p.tries, g.gave_up = p.gave_up;
+    g.answers = answers_in(e, fs::exists(answers_file(e)) ? read_text(answers_file(e)) : "");
     const bool in_time = !p.attempts.empty() && !p.attempts[0].late;
     g.predicted = g.predicts && in_time && predicts_again(e, make, p.attempts[0].say);
     if (is_handed_in(e, p)) {
@@ -116,7 +120,8 @@ int grade_command(const Args& args) {
     std::printf("nothing is begun: there is no exercise in work/\n");
     return 1;
   }
-  std::printf("%sseed %llu, %.0f s\n", grades_table(all).c_str(), (unsigned long long)seed, seconds);
+  std::printf("%sseed %llu, %.0f s\n%s", grades_table(all).c_str(), (unsigned long long)seed, seconds,
+              answers_text(all).c_str());
   for (const Graded& g : all)
     if (!g.passed) return 1;
   return 0;

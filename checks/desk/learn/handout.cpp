@@ -21,19 +21,6 @@ std::string right_trimmed(std::string text) {
   return text;
 }
 
-// "" where there is none.
-std::string comment_of(const std::string& line) {
-  const std::string code = without_comments(line);
-  return line.size() > code.size() || line != code ? line.substr(std::min(line.find("//"), line.size())) : "";
-}
-
-std::string squeezed(const std::string& text) {
-  std::string result;
-  for (const char c : text)
-    if (!std::isspace(static_cast<unsigned char>(c))) result += c;
-  return result;
-}
-
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-'; }
 
 // A bug's name as a whole word, in any case, with - for _ as well.
@@ -67,6 +54,18 @@ std::string patch_of(const Exercise& e) {
 }
 
 }  // namespace
+
+std::string comment_of(const std::string& line) {
+  const std::string code = without_comments(line);
+  return line.size() > code.size() || line != code ? line.substr(std::min(line.find("//"), line.size())) : "";
+}
+
+std::string squeezed(const std::string& text) {
+  std::string result;
+  for (const char c : text)
+    if (!std::isspace(static_cast<unsigned char>(c))) result += c;
+  return result;
+}
 
 std::string without_comments(const std::string& text) {
   std::string result;
@@ -125,7 +124,7 @@ std::string handed_out(const Exercise& e) {
   if (e.kind == "capstone") return read_text(kernel_path(e.from));
   if (e.kind == "test") return read_text(e.beside(".txt"));
   if (e.kind == "predict") return "";
-  // What a stage's kernel itself could do better, is done better in the solution.
+  // An improvement that fits the stage's own kernel is made in the solution.
   if (mends_the_stage(e)) return read_text(kernel_path(e.stage));
   // A hole's comments say what is to be done.
   const Patch patch = read_patch(patch_of(e));
@@ -172,28 +171,6 @@ std::string solution_shown(const Exercise& e) {
   return text;
 }
 
-std::string copied_from(const Exercise& e, const std::string& text) {
-  const auto plain = [](const std::string& source) { return squeezed(without_comments(source)); };
-  const auto comments_in = [](const std::string& source) {
-    std::set<std::string> all;
-    for (const std::string& line : lines_of(source))
-      if (const std::string comment = squeezed(comment_of(line)); comment.size() >= TELLING) all.insert(comment);
-    return all;
-  };
-  if (e.kind == "test" || e.kind == "predict") return "";
-  const std::string mine = plain(text);
-  for (const Stage& stage : read_ladder().stages) {
-    const bool begun_with = stage.dir == e.stage && e.kind != "capstone";
-    if (!begun_with && mine == plain(read_text(kernel_path(stage.dir))))
-      return "the same as " + kernel_path(stage.dir) + " but for comments and blanks";
-  }
-  if (mine != plain(solution(e))) return "";
-  const std::set<std::string> given = comments_in(handed_out(e)), own = comments_in(text);
-  for (const std::string& comment : comments_in(solution(e)))
-    if (!given.contains(comment) && own.contains(comment)) return "the solution, with its comments";
-  return "";
-}
-
 std::string card(const Exercise& e) {
   const std::string n = "n=" + std::to_string(e.n);
   std::string text = "# " + e.number() + " " + e.name + "\n\n";
@@ -208,6 +185,7 @@ std::string card(const Exercise& e) {
       const std::vector<std::string> lines = lines_of(question);
       text += std::to_string(++i) + ". " + joined(lines, "\n   ") + "\n";
     }
+    text += "\nANSWERS.md in this folder is for what you write; `make grade` collects it for a person to read.\n";
   }
   if (!e.limits.empty()) {
     text += "\n## Bounds\n\nWhat " + std::string(e.is_drill() ? "all blocks of a launch do" : "one block does") +
@@ -267,7 +245,7 @@ std::vector<std::string> leaks(const Exercise& e) {
   if (!e.bug.empty())
     for (const auto& [where, text] : texts)
       if (names(text, e.bug)) {
-        // What the right kernel says anyway, of an instruction's argument for example, gives nothing away.
+        // Text that the right kernel contains anyway, for example an instruction's argument, gives nothing away.
         if (where == e.handed_in() && names(read_text(kernel_path(e.stage)), e.bug)) continue;
         found.push_back(e.path + ": the " + where + " holds the bug's name, " + e.bug);
       }

@@ -1,4 +1,4 @@
-// What a learner is given: the kernel without a trace of how it was made, and a card.
+// A learner's handout: the kernel without a trace of how it was made, and a card.
 #pragma once
 #include <string>
 #include <vector>
@@ -9,6 +9,9 @@ namespace lab::desk {
 
 // `text` without comments, as a compiler sees it: // and /* */ outside strings. Lines stay lines.
 std::string without_comments(const std::string& text);
+// The comment of a line, "" where there is none; a text without blanks.
+std::string comment_of(const std::string& line);
+std::string squeezed(const std::string& text);
 
 // What is handed out, and what solves it: sources for a compiler, at first lines of their own. Throws BadInput if the
 // patch beside the exercise does not apply.
@@ -27,10 +30,6 @@ std::string planted_text(const std::string& patch_path, const std::string& sourc
 
 // The same for a reader: the patch turned round, or the text; and the page that explains it.
 std::string solution_shown(const Exercise& exercise);
-
-// "" or where a handed-in file was copied from, in words for a person: a mend is often the solution, to a compiler, so
-// that alone is no sign; another stage's kernel is, and so are comments that were not handed out.
-std::string copied_from(const Exercise& exercise, const std::string& text);
 
 std::string card(const Exercise& exercise);
 

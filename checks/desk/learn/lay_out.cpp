@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "checks/desk/ladder.hpp"
+#include "checks/desk/learn/answers.hpp"
 #include "checks/desk/learn/commands.hpp"
 #include "checks/desk/learn/handout.hpp"
 #include "checks/desk/learn/state.hpp"
@@ -55,6 +56,7 @@ State read_state() {
 void lay_out(const Exercise& e) {
   write_text(e.dir() + "/CARD.md", card(e));
   if (!e.handed_in().empty()) write_text(e.file(), handed_out(e));
+  if (!e.questions.empty() && !fs::exists(answers_file(e))) write_text(answers_file(e), answers_sheet(e));
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "checks/desk/desk.hpp"
+
 namespace lab::desk {
 
 double Graded::points() const {
@@ -14,14 +16,14 @@ static std::string passed(const Graded& g) { return g.gpu.empty() ? "passed" : "
 
 std::string grades_table(const std::vector<Graded>& all) {
   char line[512];
-  std::snprintf(line, sizeof line, "%-4s %-24s %-11s %-14s %-6s %6s  %s\n", "n", "name", "kind", "prediction", "hints",
-                "points", "");
+  std::snprintf(line, sizeof line, "%-4s %-24s %-11s %-14s %-5s %-5s %6s  %s\n", "n", "name", "kind", "prediction",
+                "tries", "hints", "points", "");
   std::string text = line;
   double points = 0, most = 0;
   for (const Graded& g : all) {
     points += g.points(), most += g.most();
-    std::snprintf(line, sizeof line, "%-4s %-24s %-11s %-14s %-6d %6g  ", g.number.c_str(), g.name.c_str(),
-                  g.kind.c_str(), g.predicts ? g.attempts.c_str() : "-", g.hints, g.points());
+    std::snprintf(line, sizeof line, "%-4s %-24s %-11s %-14s %-5d %-5d %6g  ", g.number.c_str(), g.name.c_str(),
+                  g.kind.c_str(), g.predicts ? g.attempts.c_str() : "-", g.tries, g.hints, g.points());
     text += line + (g.passed ? passed(g) : "RED, " + g.step + ": " + g.says) +
             (g.flags.empty() ? "" : "  [LOOK: " + g.flags + "]") + "\n";
   }
@@ -29,9 +31,24 @@ std::string grades_table(const std::vector<Graded>& all) {
   return text + line;
 }
 
+static std::string answers_of(const Graded& g) {
+  std::string text;
+  for (const Answer& a : g.answers)
+    text += "  " + a.question + "\n    " + (a.text.empty() ? "(nothing written)" : joined(lines_of(a.text), "\n    ")) +
+            "\n";
+  return text;
+}
+
+std::string answers_text(const std::vector<Graded>& all) {
+  std::string text;
+  for (const Graded& g : all)
+    if (!g.answers.empty()) text += g.number + " " + g.name + "\n" + answers_of(g);
+  return text.empty() ? "" : "\nWritten answers, for a person to grade:\n" + text;
+}
+
 std::string gradescope_json(const std::vector<Graded>& all, unsigned long long seed, double seconds) {
   using Json = nlohmann::ordered_json;
-  Json tests = Json::array(), flags = Json::object();
+  Json tests = Json::array(), flags = Json::object(), seen = Json::object();
   for (const Graded& g : all) {
     // Which step was red, and its line; never the seed, which is for whoever has to repeat the run.
     const std::string output = g.passed ? passed(g) : g.step + ": " + g.says;
@@ -42,14 +59,20 @@ std::string gradescope_json(const std::vector<Graded>& all, unsigned long long s
                      {"status", g.passed ? "passed" : "failed"},
                      {"output", output + (g.predicts ? "; prediction: " + g.attempts : "")},
                      {"visibility", "visible"}});
+    if (!g.answers.empty())
+      tests.push_back({{"number", g.number},
+                       {"name", g.name + ": written answers"},
+                       {"output", answers_of(g)},
+                       {"visibility", "visible"}});
     if (!g.flags.empty()) flags[g.number] = g.flags;
+    seen[g.number] = {{"prediction", g.attempts}, {"tries", g.tries}, {"hints", g.hints}, {"gave_up", g.gave_up}};
   }
   const Json results = {{"execution_time", seconds},
                         {"visibility", "visible"},
                         {"stdout_visibility", "hidden"},
                         {"tests", tests},
                         // Students do not see this.
-                        {"extra_data", {{"seed", seed}, {"look", flags}}}};
+                        {"extra_data", {{"seed", seed}, {"look", flags}, {"learner", seen}}}};
   // A learner's file may hold any bytes, and a compiler quotes them.
   return results.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

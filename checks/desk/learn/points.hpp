@@ -3,23 +3,30 @@
 #include <string>
 #include <vector>
 
+#include "checks/desk/learn/answers.hpp"
+
 namespace lab::desk {
 
 struct Graded {
   std::string number, name, kind;
   bool passed = false;
-  std::string step, says;                    // of what is red
+  std::string step = {}, says = {};          // of what is red
   bool predicts = false, predicted = false;  // a prediction is asked for; the first was judged again, and holds
   int hints = 0;
   std::string attempts = {};  // of the prediction, in words: "2 of 3"
   std::string gpu = {};       // of what passed: where a GPU differs
   std::string flags = {};     // what a person should look at
+  int tries = 0;
+  bool gave_up = false;
+  std::vector<Answer> answers = {};  // to the card's questions
   double points() const;
   static constexpr double MOST = 10, OF_PREDICTION = 2;  // the rest is the kernel's
   double most() const { return MOST; }
 };
 
 std::string grades_table(const std::vector<Graded>& all);
+// What was written to the cards' questions, for a person to grade; "" where no card asks.
+std::string answers_text(const std::vector<Graded>& all);
 // https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format
 std::string gradescope_json(const std::vector<Graded>& all, unsigned long long seed, double seconds);
 

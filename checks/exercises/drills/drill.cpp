@@ -4,6 +4,7 @@
 #include "checks/exercises/drills/drill.hpp"
 
 #include <bit>
+#include <charconv>
 #include <cstdio>
 
 #include "checks/commands.hpp"
@@ -102,7 +103,13 @@ class Recorder final : public ExecWatcher {
 };
 
 int drill_command(std::span<char*> args) {
-  if (!args.empty()) throw BadInput("drill takes no arguments");
+  constexpr std::string_view KEYS[] = {"seed"};
+  const std::string text = KeyValues(args, KEYS).get("seed").value_or("0");
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw BadInput("seed=" + text + ": must be a whole number");
+  input_seed = unsigned(seed);
   std::size_t numbers = 0;
   int runs = 0;
   for (const Drill& d : the_drills()) {
@@ -152,7 +159,7 @@ int drill_counts_command(std::span<char*> args) {
 }  // namespace
 
 static constexpr Command COMMANDS[] = {
-    {"drill", drill_command, "drill              the kernel, bit for bit"},
+    {"drill", drill_command, "drill [seed=N]     the kernel, bit for bit"},
     {"order", order_command, "order              the order of what it does"},
     {"counts", drill_counts_command, "counts shape=NAME  what a launch does, counted"}};
 std::span<const Command> commands() { return COMMANDS; }

@@ -21,7 +21,7 @@ int score_of(int row, int t, int lane) { return LARGEST[row][t] - (lane * 7 + t 
 
 lab::Drill all() {
   lab::Drill d;
-  d.name = "rows";
+  d.name = "4 rows";
   for (int row = 0; row < ROWS; ++row) {
     double l = 0, o = 0;
     for (int t = 0; t < TILES; ++t) {

@@ -22,7 +22,7 @@ float reference(int block, int row) {
 
 std::vector<lab::Drill> lab::the_drills() {
   Drill d;
-  d.name = "rows";
+  d.name = "64 rows";
   for (int block = 0; block < 2; ++block)
     for (int row = 0; row < ROWS; ++row) {
       const float m = reference(block, row);

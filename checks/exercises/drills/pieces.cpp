@@ -12,9 +12,11 @@ struct Piece {
   int sequence, tile;
 };
 
-lab::Drill of(const std::string& name, const std::vector<int>& tiles, int blocks) {
+lab::Drill of(const std::vector<int>& tiles, int blocks) {
   lab::Drill d;
-  d.name = name;
+  d.name.clear();
+  for (const int count : tiles) d.name += (d.name.empty() ? "" : "+") + std::to_string(count);
+  d.name += " tiles";
   std::vector<Piece> list;
   for (const int count : tiles) d.in.push_back(lab::to_fp16(float(count)));
   unsigned place = 0;
@@ -44,5 +46,5 @@ lab::Drill of(const std::string& name, const std::vector<int>& tiles, int blocks
 }  // namespace
 
 std::vector<lab::Drill> lab::the_drills() {
-  return {of("five", {5, 1, 3, 0, 3}, 4), of("one", {1}, 4), of("three", {7, 7, 2}, 3), of("many", {4, 9, 4, 0, 6}, 5)};
+  return {of({5, 1, 3, 0, 3}, 4), of({1}, 4), of({7, 7, 2}, 3), of({4, 9, 4, 0, 6}, 5)};
 }

@@ -30,7 +30,7 @@ std::string what_is_wrong(int steps, std::span<const lab::ExecEvent> events) {
 
 lab::Drill of(int steps) {
   lab::Drill d;
-  d.name = std::to_string(steps);
+  d.name = std::to_string(steps) + " steps";
   const std::size_t K = 64 * std::size_t(steps), matrix = 64 * K;
   for (unsigned i = 0; i < 2 * matrix; ++i) d.in.push_back(lab::to_fp16(lab::small_number(i)));
   std::vector<float> x;

@@ -30,7 +30,7 @@ std::string what_is_wrong(int tiles, std::span<const lab::ExecEvent> events) {
 
 lab::Drill of(int tiles) {
   lab::Drill d;
-  d.name = std::to_string(tiles);
+  d.name = std::to_string(tiles) + " tiles";
   for (int i = 0; i < tiles * TILE; ++i) d.in.push_back(lab::to_fp16(lab::small_number(unsigned(i))));
   for (int i = 0; i < TILE; ++i) {
     float sum = 0;

@@ -10,7 +10,7 @@ constexpr int ROWS = 64, COLUMNS = 64;
 
 lab::Drill of(int tiles, int rows) {
   lab::Drill d;
-  d.name = std::to_string(rows);
+  d.name = std::to_string(rows) + " rows";
   d.halves = true;
   for (int i = 0; i < tiles * ROWS * COLUMNS; ++i) d.in.push_back(lab::to_fp16(lab::small_number(unsigned(i))));
   for (int i = 0; i < rows * COLUMNS; ++i) d.right.push_back(2 * lab::to_float(d.in[std::size_t(i)]));

@@ -8,7 +8,7 @@ __global__ void mechanism(lab::TensorMap map, float* out);
 std::vector<lab::Drill> lab::the_drills() {
   constexpr int ROWS = 21, HEADS = 3, COLUMNS = 80, TILE_ROWS = 16, TILES = 2;
   Drill d;
-  d.name = "tiles";
+  d.name = "6 tiles";
   for (unsigned i = 0; i < ROWS * HEADS * COLUMNS; ++i) d.in.push_back(to_fp16(small_number(i)));
   for (int head = 0; head < HEADS; ++head)
     for (int row = 0; row < TILES * TILE_ROWS; ++row)

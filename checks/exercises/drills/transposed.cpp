@@ -7,7 +7,7 @@ __global__ void mechanism(const half* in, half* out);
 std::vector<lab::Drill> lab::the_drills() {
   constexpr std::size_t ROWS = 64, COLUMNS = 32, WIDEST = ROWS + 32;
   Drill d;
-  d.name = "tile";
+  d.name = "one tile";
   d.halves = true;
   for (unsigned i = 0; i < ROWS * COLUMNS; ++i) d.in.push_back(to_fp16(float(i)));
   for (std::size_t column = 0; column < COLUMNS; ++column)

@@ -43,7 +43,7 @@ std::string what_is_wrong(int tiles, std::span<const lab::ExecEvent> events) {
 
 lab::Drill of(int tiles) {
   lab::Drill d;
-  d.name = std::to_string(tiles);
+  d.name = std::to_string(tiles) + " tiles";
   for (unsigned i = 0; i < (2 + unsigned(tiles)) * TILE; ++i) d.in.push_back(lab::to_fp16(lab::small_number(i)));
   std::vector<float> x;
   for (const lab::fp16 h : d.in) x.push_back(lab::to_float(h));
