@@ -104,7 +104,7 @@ std::vector<double> keys_of_another_tile(const Shape&, double scale, Tensor q, T
 std::vector<double> scores_ignored(const Shape&, double scale, Tensor q, Tensor k, Tensor v,
                                    std::span<const RowBlock> blocks = {});
 
-// Attention, and NaN in the query tiles that nobody takes: the block of tile t of head h takes tile t of the head that
+// Attention, and NaN in the query tiles that no block takes: the block of tile t of head h takes tile t of the head that
 // its own index says, block / tiles per head.
 std::vector<double> tile_taken_twice(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_m,
                                      BlockOfTile block_of, std::span<const RowBlock> blocks = {});

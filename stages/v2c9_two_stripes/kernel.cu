@@ -1,6 +1,6 @@
 // V2c9: 32 query rows per warp, two stripes of 16: every B operand fetched from shared memory serves two products. And
-// fewer instructions around them: one multiply-add and one ex2 per weight in place of expf's four, masks only on tiles
-// that have something to hide, and O is rescaled only where a maximum has grown.
+// fewer instructions around them: a subtraction, a product and an ex2 per weight in place of expf's four, masks only on
+// tiles that have something to hide, and O is rescaled only where a maximum has grown.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>
