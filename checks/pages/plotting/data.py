@@ -20,7 +20,7 @@ TRACES = {
 # NAME -> build and arguments of `lab trace-waits`. Three slots and six key tiles: each slot is filled twice, and must be waited for;
 # four tiles where two kernels are compared that need more steps.
 WAITS = {"laps": ("v3a_tma/fixed", "shape=1,1,384,64 block=0"),
-         "no-loader": ("v3c_overlap/fixed", "shape=1,1,256,128 block=0"), "loader": ("v3d_producer/fixed", "shape=1,1,512,128 block=0"),
+         "no-overlap": ("v3b_wgmma/fixed", "shape=1,1,256,128 block=0"), "no-loader": ("v3c_overlap/fixed", "shape=1,1,256,128 block=0"), "loader": ("v3d_producer/fixed", "shape=1,1,512,128 block=0"),
          "in-step": ("v3d_producer/fixed", "shape=1,1,768,128 block=0"), "ping-pong": ("v3e_pingpong/fixed", "shape=1,1,768,128 block=0")}
 # NAME -> build and arguments of `lab trace`: the same four tiles through one slot each for K and V, and through a ring of three.
 STEPS = {"one-slot": ("v2c8_mma_sync/checked", "shape=1,1,256,64"), "ring": ("v2d_ldmatrix/checked", "shape=1,1,256,64")}

@@ -3,7 +3,7 @@ import json
 from pathlib import Path
 
 from .heads import Unusable, name_of
-from .results import PEERS, RESULTS, short, title
+from .results import PEERS, RESULTS, ladder, short, title
 from .style import BLACK, BLUE, GREY, GRID, WIDTH
 
 def read(path, schema):
@@ -57,7 +57,8 @@ def data_search():
         if best := elite(log):
             start = log["candidates"][0]["median"]
             timed = [[c["median"] / start, c["verdict"]] for c in log["candidates"][1:] if c.get("median") is not None]
-            rows.append({"stage": log["stage"], "shape": asked(log), "start": start, "best": best[0]["median"], "timed": timed, "untimed": len(log["candidates"]) - 1 - len(timed)})
+            name = short(log["stage"]) if log["stage"] in ladder() else log["stage"]  # a stage that is gone by its whole name
+            rows.append({"stage": name, "shape": asked(log), "start": start, "best": best[0]["median"], "timed": timed, "untimed": len(log["candidates"]) - 1 - len(timed)})
     return {"machine": measured[0]["machine"].get("gpu") or "a model on a CPU", "date": measured[0]["machine"].get("date", "")[:10], "unit": unit(measured[0]), "rows": rows}
 
 
@@ -68,7 +69,7 @@ def draw_search(plt, d):
     rows = d["rows"]
     height = 1.25 + 0.27 * len(rows)
     figure, axes = plt.subplots(figsize=(WIDTH, height))
-    figure.subplots_adjust(left=0.2, right=0.725, top=1 - 0.5 / height, bottom=0.68 / height)
+    figure.subplots_adjust(left=0.235, right=0.745, top=1 - 0.5 / height, bottom=0.68 / height)
     for y, row in enumerate(rows):
         axes.plot([min(t, FAR) for t, _ in row["timed"]], [y] * len(row["timed"]), color=GREY, marker="|", markersize=10, markeredgewidth=1, linestyle="")
         best = row["best"] / row["start"]
@@ -83,7 +84,7 @@ def draw_search(plt, d):
     axes.set_xlim(min(row["best"] / row["start"] for row in rows) - 0.05, FAR + 0.04)
     ticks = [0.8, 1, 1.2, 1.4, 1.6, 1.8, FAR]
     axes.set_xticks(ticks, [f"{t:g}×" if t < FAR else f"≥ {t:g}×" for t in ticks])
-    axes.set_yticks(range(len(rows)), [f"{short(row['stage'])} {row['shape']}" for row in rows], fontsize=8)
+    axes.set_yticks(range(len(rows)), [f"{row['stage']} {row['shape']}" for row in rows], fontsize=8)
     axes.tick_params(axis="y", length=0)
     axes.set_ylim(len(rows) - 0.4, -0.6)
     axes.set_xlabel("a candidate's time over the start's (left is faster)", fontsize=8)

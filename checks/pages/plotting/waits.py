@@ -80,7 +80,7 @@ def data_waits(r, names):
 
 
 HEIGHT, THIN = 0.8, 0.5  # of a row of boxes, and of one of products under way
-NAMES = {"sQ": "Q", "sK": "K", "sV": "V", "q_full": "Q", "k_full": "K", "v_full": "V", "k_empty": "K slot", "v_empty": "V slot"}
+NAMES = {"sQ": "Q", "sK": "K", "sV": "V", "q_full": "Q", "k_full": "K", "v_full": "V", "k_empty": "K slot", "v_empty": "V slot", "full": "K, V", "empty": "slot"}
 
 
 def layout(d):
@@ -93,7 +93,12 @@ def layout(d):
 
 def draw_track(plt, axes, d, group, y, rows):
     track = d["tracks"][group]
+    weighed = multiplied = -1  # the last tile whose weights are there, and whose weights are multiplied
     for start, end, what, array, tile in track["acts"]:
+        if what == "own" and array == "sK":
+            weighed = tile
+        elif what == "begin" and array == "sV":
+            multiplied = tile
         product = {"sK": "QK", "sV": "PV"}.get(array)
         if what == "request":
             box(plt, axes, start, y, 1, HEIGHT, "Q" if array == "sQ" else f"{NAMES[array]}\n{tile}", 7, facecolor={"sQ": "white", "sK": LIGHT[0], "sV": LIGHT[4]}[array])
@@ -102,7 +107,7 @@ def draw_track(plt, axes, d, group, y, rows):
             axes.text(start + 0.5, y + HEIGHT / 2, f"{product}\n{tile}", ha="center", va="center", fontsize=7, weight="bold", color="white" if array == "sK" else BLACK)
         else:
             last = [start, end, what, array, tile] == track["acts"][-1]
-            box(plt, axes, start, y, 1, HEIGHT, "O / l" if last else f"exp\n{tile}" if array == "sK" else "pack", 6.5, facecolor="white" if array == "sK" else "#e4e4e4")
+            box(plt, axes, start, y, 1, HEIGHT, "O / l" if last else f"exp\n{tile}" if array == "sK" else "pack" if multiplied < weighed else "O", 6.5, facecolor="white" if array == "sK" else "#e4e4e4")
     for start, end, what, _ in track["waits"]:
         axes.add_patch(plt.Rectangle((start, y + 0.06), end - start, HEIGHT - 0.12, facecolor="white", edgecolor=VERMILION, hatch="/////", linewidth=0.8))
         text = f"{NAMES.get(what, what)}?"
@@ -143,7 +148,7 @@ def draw_waits(plt, axes, d, end):
             axes.annotate("", (taken, threads[group] + (0 if down else HEIGHT)), (given, threads[by] + (HEIGHT if down else 0)), arrowprops=arrow | {"color": BLACK, "linewidth": 1.3})
 
 
-KEY = ("Dark: begins a product. exp: weights of a tile. pack: the weights as halves, after the wait for the product before. Hatched: waits, for what.\n"
+KEY = ("Dark: begins a product. exp: weights of a tile. pack: O rescaled, the weights as halves. O: after the wait for PV. Hatched: waits, for what.\n"
        "Dashed: a copy has landed (full). Dotted: all warps have given a slot back (empty).")
 TURN = " Solid: the turn is handed on."
 
@@ -167,9 +172,13 @@ def draw_who_waits(plt, d):
     return draw_panels(plt, d, ("without an order both multiply, then both compute exponentials", "with turns one begins its products while the other computes exponentials"))
 
 
+def draw_overlap(plt, d):
+    return draw_panels(plt, d, ("a warpgroup waits for each product; nothing is under way while it computes exponentials", "PV of the tile before is under way while it computes exponentials"))
+
+
 def draw_loader(plt, d):
     return draw_panels(plt, d, ("one of the threads that multiply also asks for the tiles", "a warp of its own asks, and waits for slots"))
 
 
 def wait_figures(r):
-    return {"who-waits": (data_waits(r, ("in-step", "ping-pong")), draw_who_waits), "who-waits-loader": (data_waits(r, ("no-loader", "loader")), draw_loader)}
+    return {"who-waits": (data_waits(r, ("in-step", "ping-pong")), draw_who_waits), "who-waits-overlap": (data_waits(r, ("no-overlap", "no-loader")), draw_overlap), "who-waits-loader": (data_waits(r, ("no-loader", "loader")), draw_loader)}
