@@ -152,23 +152,25 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
     if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
       hide_keys(s, q0 + first_row + quad_row, t * N, first_column, S, causal);
 
-    // Online softmax: the row's new maximum, and what it does to everything summed so far.
-    float rescale[2];
+    // Online softmax: the row's new maximum, and what it does to everything summed so far. A warp without a row skips it:
+    // behind a branch ptxas leaves the wait for O where it is, and else moves it in front of the exponentials.
+    float rescale[2] = {};
+    if (q0 + first_row < S)
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      float tile_max = fmaxf(s[2 * h], s[2 * h + 1]);
-      for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[4 * n + 2 * h], s[4 * n + 2 * h + 1]));
-      const float old_max = row_max[h];
-      row_max[h] = fmaxf(old_max, quad_max(tile_max));
-      const float base = row_max[h] == -INFINITY ? 0.0f : row_max[h];  // an empty row stays empty
-      rescale[h] = ptx::ex2((old_max - base) * scale_log2);
-      row_sum[h] *= rescale[h];
-      for (int n = 0; n < N / 8; ++n) {
-        float &p0 = s[4 * n + 2 * h], &p1 = s[4 * n + 2 * h + 1];
-        p0 = ptx::ex2((p0 - base) * scale_log2), p1 = ptx::ex2((p1 - base) * scale_log2);
-        row_sum[h] += p0 + p1;
+      for (int h = 0; h < 2; ++h) {
+        float tile_max = fmaxf(s[2 * h], s[2 * h + 1]);
+        for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[4 * n + 2 * h], s[4 * n + 2 * h + 1]));
+        const float old_max = row_max[h];
+        row_max[h] = fmaxf(old_max, quad_max(tile_max));
+        const float base = row_max[h] == -INFINITY ? 0.0f : row_max[h];  // an empty row stays empty
+        rescale[h] = ptx::ex2((old_max - base) * scale_log2);
+        row_sum[h] *= rescale[h];
+        for (int n = 0; n < N / 8; ++n) {
+          float &p0 = s[4 * n + 2 * h], &p1 = s[4 * n + 2 * h + 1];
+          p0 = ptx::ex2((p0 - base) * scale_log2), p1 = ptx::ex2((p1 - base) * scale_log2);
+          row_sum[h] += p0 + p1;
+        }
       }
-    }
 
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o);
