@@ -59,7 +59,7 @@ test: $(BUG_LABS) | $(WORK)
 	@$(WORK) broken-version '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
 else
 # The numbers, then a short race check: a missing __syncwarp that a rendezvous hides shows there alone.
-test: $(call tester,fixed) $(if $(filter cpu,$(backend)),$(call tester,checked))
+test: $(call tester,fixed) $(if $(filter cpu,$(backend)),$(call tester,checked)) | $(if $(filter 1,$(turns)),$(WORK))
 	@sh checks/tests/stage_test.sh '$(or $(full),0)' '$(or $(turns),0)' $^
 endif
 
@@ -176,13 +176,14 @@ SANITIZED_STAGES := $(or $(if $(BROKEN),,$(STAGE)),$(if $(filter quick,$(SANITIZ
 sanitized: $(if $(stage),,$(B)/unit) $(foreach s,$(SANITIZED_STAGES),$(B)/$(s)/fixed/$(if $(filter quick,$(SANITIZE)),learner,lab))
 	@sh checks/tests/sanitize.sh $(or $(cases),$(if $(filter quick,$(SANITIZE)),8,40)) $^
 
-# The CPU backend on arm64 Linux, cross-built and under qemu-user; sh common/setup.sh --arm64 installs what that needs.
+# The CPU backend on arm64 Linux, cross-built and under qemu-user; sh common/setup.sh --arm64 installs what that needs. check=quick
+# is CI's part: one half of the unit tests, the next day the other.
 test-arm64:
-	@sh checks/tests/arm64.sh prepare
+	$(if $(filter-out quick,$(check)),$(error check=$(check): test-arm64 takes check=quick))@sh checks/tests/arm64.sh prepare
 	@$(MAKE) backend=cpu ARM64=1 CXX=aarch64-linux-gnu-g++ tested-arm64
 ifdef ARM64
 tested-arm64: $(addprefix $(B)/,unit $(addprefix v2b_single_warp/,fixed/tester checked/learner bug-interwarp_race/learner)) | $(WORK)
-	@sh checks/tests/arm64.sh run $^ $(HOST_TESTS)
+	@check='$(check)' sh checks/tests/arm64.sh run $^ $(HOST_TESTS)
 endif
 
 # Whether the notes' own inputs show each bug; and what each tool sees of it.

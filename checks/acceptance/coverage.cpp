@@ -14,8 +14,9 @@ namespace {
 // a case may spend unless full=1: the mission shape runs whole on the notes' inputs.
 constexpr double NOTES_COST = 17, CHECKED_COST = 6;  // the launch that the oracle checks
 constexpr double REPEATED_COST = 0.5;                // each later one, compared bit by bit
-// With turns=1 a case runs whole if that costs no more than this (the notes': NOTES_COST); of any other, a sample runs.
-constexpr double WHOLE_IN_TURNS = 3, SAMPLE_IN_TURNS = 1.5;
+// With turns=1, of stages whose launchers count multiprocessors a case runs whole if that costs no more than this, and of all
+// stages one of the notes' if it costs no more than NOTES_COST; of any other case a sample runs.
+constexpr double WHOLE_IN_TURNS = 3, SAMPLE_IN_TURNS = 1;
 constexpr std::size_t FEWEST_CHECKED = 4, FEWEST_IN_TURNS = 2, FEWEST_REPEATED = 1;
 
 // `count` of `total`, ascending: one at random from each of `count` equal runs, so that they spread over
@@ -61,7 +62,9 @@ Coverage coverage(const Case& test, const Tiling& tiling, const AcceptanceOption
   const bool notes = test.group == Group::notes;
   const double whole = tiling.tiles() * tiling.tile_cost();
   double cost = notes ? NOTES_COST : fewer ? WHOLE_IN_TURNS : CHECKED_COST;
-  if (fewer && whole > cost) cost = SAMPLE_IN_TURNS;
+  // A launcher that counts multiprocessors runs whole cases once more, with few of them, so its stages keep those cases.
+  // The others, among them the slow ones, lose nothing but tiles.
+  if (fewer && (whole > cost || (!notes && !plan_for(test).counts_multiprocessors))) cost = SAMPLE_IN_TURNS;
   // Climbing rows are of three kinds, and each tile has all of them: the fewest tiles will do.
   if (test.family == Family::climbing) cost = 0;
   c.checked = options.full || counted ? sample(tiling.tiles(), tiling.tiles(), test.seed)

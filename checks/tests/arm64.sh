@@ -3,7 +3,7 @@
 # what executes kernels and of the checker that watches them, the cheapest cases of one stage's acceptance, and one fingerprint.
 # Prints `N passed, M failed` last.
 #   arm64.sh prepare              looks for the tools, and fetches Boost.Context for arm64 into build/arm64/sysroot
-#   arm64.sh run UNIT FIXED CHECKED BUGGY LEFT...     the binaries: FIXED's acceptance, the bug of BUGGY's directory; UNIT is
+#   [check=quick] arm64.sh run UNIT FIXED CHECKED BUGGY LEFT...     the binaries: FIXED's acceptance, the bug of BUGGY's directory; UNIT is
 #                                            without the test files LEFT
 # `sh common/setup.sh --arm64` installs the tools. Boost's package is unpacked from a package list of its own, so that neither
 # dpkg's architectures nor anything outside build/ changes, and no rights are needed. What cannot be had: one line, exit status 2.
@@ -61,8 +61,14 @@ run() {
   total=$(cat checks/tests/test_*.cpp | grep -c 'TEST_CASE'); left=$(cat "$@" | grep -c 'TEST_CASE')
   [ "$left" -gt 0 ] && [ "$left" -lt "$total" ] || die "of $total test cases, $left are said to be the host's"
   echo "arm64 unit tests: $((total - left)) of $total test cases of the sources, a template counted once; left to make test: $(for f in "$@"; do basename "$f" .cpp; done | tr '\n' ' ')"
+  range=
+  if [ "${check:-}" = quick ]; then
+    cases_here=$($qemu $unit --count | sed -n 's/.*: //p'); middle=$((cases_here / 2)); half=$(sh checks/tests/in_turn.sh 1 first second)
+    if [ $half = first ]; then range=-l=$middle; else range=-f=$((middle + 1)); fi
+    echo "check=quick: of these the $half half (doctest's $range of $cases_here); the other half has its turn tomorrow"
+  fi
   build/desk-work pieces << EOF
-arm64 unit tests: sh checks/tests/arm64.sh patient $qemu $unit
+arm64 unit tests: sh checks/tests/arm64.sh patient $qemu $unit $range
 arm64 acceptance, $cases cheapest cases: $qemu $fixed test cheapest=$cases
 arm64 $bug is shown: $qemu $buggy fingerprint $bug
 arm64 $bug is gone: $qemu $checked fingerprint $bug

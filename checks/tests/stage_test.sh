@@ -8,7 +8,9 @@ trap 'rm -f $log' EXIT
 { "$fixed" test $words; echo "status $?"; } | tee $log | grep -v '^status [0-9]*$'
 status=$(sed -n 's/^status //p' $log)
 [ "$status" -le 1 ] || exit "$status"
-"$checked" racecheck short=1; race=$?
+# With turns=1, which is `make test`, the pages' table of tools finds what this run has said (checks/desk/kept.hpp).
+if [ "$2" = 1 ]; then build/desk-work racecheck short=1 "$checked"; else "$checked" racecheck short=1; fi
+race=$?
 [ $race -le 1 ] || exit $race
 passed=$(sed -n 's/^\([0-9]*\) passed, .*/\1/p' $log); failed=$(sed -n 's/^[0-9]* passed, \([0-9]*\) failed.*/\1/p' $log)
 skipped=$(sed -n 's/^.* failed, \([0-9]*\) skipped$/\1/p' $log)

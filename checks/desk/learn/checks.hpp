@@ -47,6 +47,8 @@ std::string build_learner(const std::string& stage, const std::string& make, con
                           const std::string& word, const std::string& shown_as);
 std::string learner_dir(const std::string& stage, const std::string& word);
 std::string learner_path(const std::string& stage, const std::string& word);
+// Words that stand for a kernel of the lab's own, compiled for other tests too: "checked", "bug-NAME".
+bool is_the_labs(const std::string& word);
 
 // The line that tells most of a log of `lab test`, `racecheck`, `fuzz` or `fingerprint` that is red; of a compiler's.
 std::string telling_line(const std::string& log);

@@ -118,7 +118,8 @@ std::string as_typed(const Exercise& e, const std::string& prediction) {
   return typed;
 }
 
-Prediction judge_prediction(const Exercise& e, const std::string& make, const std::string& say, bool built) {
+Prediction judge_prediction(const Exercise& e, const std::string& make, const std::string& say,
+                            const std::string& built_as) {
   // Errors that need no build are reported at once.
   if (e.predict == "mask") Rule{say};
   if (e.predict == "counts") counts_said(say);
@@ -134,7 +135,10 @@ Prediction judge_prediction(const Exercise& e, const std::string& make, const st
   }
   const bool whole = e.kind == "predict";
   const std::string source = whole ? read_text("stages/" + e.stage + "/kernel.cu") : handed_out(e);
-  const std::string word = whole ? "solved" : e.number() + "-given",
+  const bool built = !built_as.empty();
+  const std::string word = built   ? built_as
+                           : whole ? "solved"
+                                   : e.number() + "-given",
                     shown = whole ? "stages/" + e.stage + "/kernel.cu" : e.dir() + "/kernel.cu";
   if (!built && !std::filesystem::exists(learner_path(e.stage, word)))
     std::fprintf(stderr,

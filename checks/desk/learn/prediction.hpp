@@ -12,9 +12,10 @@ struct Prediction {
   int right = 0, asked = 1;  // the right part of it: the only feedback before it holds
 };
 
-// Throws BadInput for what is no rule, formula or count. `built`: make has just been asked for what was handed out.
+// Throws BadInput for what is no rule, formula or count. `built_as`: the word of a build of what was handed out that is up
+// to date; "": it is built.
 Prediction judge_prediction(const Exercise& exercise, const std::string& make, const std::string& say,
-                            bool built = false);
+                            const std::string& built_as = "");
 
 // The measured result is shown once a prediction is right, or given up.
 std::string verdict_told(const Prediction& prediction, bool gave_up);

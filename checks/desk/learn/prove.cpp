@@ -66,8 +66,10 @@ std::string unknown_page(const Exercise& e, const Course& course) {
   return "";
 }
 
-// The name in reports of a source that is laid out for a build.
-std::string shown_of(const Exercise& e, const std::string& word) { return learner_dir(e.stage, word) + "/kernel.cu"; }
+// What reports name of a source that is laid out for a build.
+std::string shown_of(const Exercise& e, const std::string& word) {
+  return (is_the_labs(word) ? "stages/" + e.stage : learner_dir(e.stage, word)) + "/kernel.cu";
+}
 
 // A source laid out for a build: as what reports name, and for the compiler.
 class Sources {
@@ -75,8 +77,10 @@ class Sources {
   void add(const Exercise& e, const std::string& source, const std::string& word) {
     if (!seen_.insert(e.stage + "/" + word).second) return;
     const std::string shown = shown_of(e, word);
-    write_if_changed(shown, source);
-    place_source(e.stage, source, word, shown);
+    if (!is_the_labs(word)) {
+      write_if_changed(shown, source);
+      place_source(e.stage, source, word, shown);
+    }
     learners_.push_back(learner_path(e.stage, word));
   }
   // All at once: one make shares its jobs better than many.
@@ -95,10 +99,24 @@ Outcome check_built(const Exercise& e, const std::string& source, const std::str
   return check_work(e, "", source, word, shown_of(e, word), {grading, grading ? SEED : 1, true});
 }
 
-// Where a source is built. A stage's kernel, which most solutions are, and some of what is handed out, is built once.
+// Whether an exercise asks what can depend on how its kernel was compiled: counts, lines. Exercises' kernels are compiled for haste
+// (build.mk), and one is proven as learners have it in any case.
+bool needs_own_build(const Exercise& e) {
+  return e.kind != "fix" || !e.limits.empty() || e.predict == "lines" || e.predict == "counts" || e.n == FIRST;
+}
+
+// Where a source is built. A stage's kernel, which most solutions are, and some of what is handed out, is built once; where no
+// exercise of the stage needs more, it is the lab's own, and what a `fix` hands out is the bug's own (not_the_bugs_kernel).
 std::string word_of(const Exercise& e, const std::string& source, const std::string& otherwise) {
+  static const std::set<std::string> own = [] {
+    std::set<std::string> stages;
+    for (const Exercise& one : read_course().all)
+      if (needs_own_build(one) && one.predict != "lines") stages.insert(one.stage);
+    return stages;
+  }();
   const std::string stages = e.is_drill() ? solution(e) : read_text("stages/" + e.stage + "/kernel.cu");
-  return source == stages ? "solved" : e.number() + otherwise;
+  if (source == stages) return own.contains(e.stage) ? "solved" : "checked";
+  return needs_own_build(e) || otherwise != "-given" ? e.number() + otherwise : "bug-" + e.bug;
 }
 std::string given_word(const Exercise& e) { return word_of(e, handed_out(e), "-given"); }
 std::string solution_word(const Exercise& e) { return word_of(e, solution(e), "-solved"); }
@@ -136,7 +154,8 @@ std::string not_green(const Exercise& e, bool all) {
 }
 
 std::string prediction_says(const Exercise& e, const std::string& prediction, bool wanted) {
-  const Prediction p = judge_prediction(e, "", as_typed(e, prediction), true);
+  const std::string word = e.kind == "predict" ? "solved" : needs_own_build(e) ? e.number() + "-given" : "bug-" + e.bug;
+  const Prediction p = judge_prediction(e, "", as_typed(e, prediction), word);
   if (p.holds == wanted) return "";
   return "'" + prediction + "' is " + (wanted ? "refused: " : "accepted: ") + p.says;
 }

@@ -18,7 +18,7 @@ constexpr Command COMMANDS[] = {
     {"check-harness", check_harness_command,
      "check-harness STAGE:BUG=LAB...\n                           the acceptance must be red on each"},
     {"racecheck", racecheck_command,
-     "racecheck LAB...         each CPU build's race check; status 1 where there are findings"},
+     "racecheck [short=1] LAB...  each CPU build's race check; status 1 where there are findings"},
     {"broken-version", broken_version_command,
      "broken-version STAGE STAGE:BUG=LAB...\n                           the acceptance of a version that never worked"},
     {"mutate", mutate_command, "mutate STAGE NAME OUT    the kernel with an unplanned mistake"},

@@ -1,19 +1,15 @@
 #include "common/cpu/exec/register_watch.hpp"
 
 #include <algorithm>
-#include <new>
 
 namespace lab::cpu {
 
 void RegisterWatch::reset(const void* stack, std::size_t bytes) {
   stack_ = static_cast<const std::byte*>(stack), bytes_ = bytes;
-  if (const std::size_t count = bytes / GRANULE; count != registers_.size()) {
-    memory_.reset(static_cast<Register*>(std::calloc(count, sizeof(Register))));
-    if (!memory_ && count > 0) throw std::bad_alloc();
-    registers_ = {memory_.get(), count};
-  } else {
-    std::ranges::fill(registers_.subspan(std::min(lowest_ever_, count)), Register{});
-  }
+  if (registers_.size() != bytes / GRANULE)
+    registers_ = decltype(registers_)(bytes / GRANULE);
+  else
+    std::fill(registers_.begin() + std::ptrdiff_t(lowest_ever_), registers_.end(), Register{});
   lowest_ = lowest_ever_ = registers_.size();
 }
 

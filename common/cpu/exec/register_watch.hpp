@@ -4,9 +4,9 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
-#include <span>
+#include <vector>
+
+#include "common/cpu/exec/zero_pages.hpp"
 
 namespace lab::cpu {
 
@@ -63,12 +63,7 @@ class RegisterWatch {
   std::size_t bytes_ = 0;
   // No register below was touched since the fence, or used since the reset: stacks grow downwards.
   std::size_t lowest_ = 0, lowest_ever_ = 0;
-  // From calloc: of hundreds of KB for each thread only the pages that are used are ever filled.
-  struct Free {
-    void operator()(Register* registers) const { std::free(registers); }
-  };
-  std::unique_ptr<Register[], Free> memory_;
-  std::span<Register> registers_;
+  std::vector<Register, ZeroPages<Register>> registers_;  // hundreds of KB for each thread
 };
 
 }  // namespace lab::cpu

@@ -24,9 +24,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
-#include <new>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -34,6 +32,7 @@
 #include "common/cpu/exec/findings.hpp"
 #include "common/cpu/exec/shared_memory.hpp"
 #include "common/cpu/exec/thread_clocks.hpp"
+#include "common/cpu/exec/zero_pages.hpp"
 
 namespace lab::cpu {
 
@@ -41,20 +40,6 @@ struct ThreadId {
   std::uint16_t linear;
   std::uint8_t warp, lane;
   std::uint8_t peer = 0;  // 0: a thread of the block at hand; else of block peer - 1 of its cluster
-};
-
-// Memory that starts as zeros and costs nothing until it is touched: a launch is short, and a shadow is large.
-template <class T>
-struct ZeroPages {
-  using value_type = T;
-  T* allocate(std::size_t count) {
-    if (void* memory = std::calloc(count, sizeof(T))) return static_cast<T*>(memory);
-    throw std::bad_alloc();
-  }
-  void deallocate(T* memory, std::size_t) { std::free(memory); }
-  template <class U>
-  void construct(U*) {}  // zeros are a value of it
-  bool operator==(const ZeroPages&) const { return true; }
 };
 
 class Shadow {
