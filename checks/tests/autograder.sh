@@ -20,14 +20,16 @@ $MAKE -s backend=cpu build/cpu/libtest.a build/desk-learn || exit 1
 holds "it packs" $MAKE -s backend=cpu autograder out="$root/autograder.zip" assigned='5 three-slots-five-warps,1'
 $PYTHON -m zipfile -e "$root/autograder.zip" "$root/source" || exit 1
 lab=$root/source/lab
+# unzip would restore the archive's dates; what was built is younger.
+find "$root/source" -exec touch -d 2020-01-01 {} +
 mkdir -p "$lab/build/cpu"
-cp -r build/desk build/desk-learn build/desk-work build/desk-objects "$lab/build" && cp -r build/cpu/obj build/cpu/parsed build/cpu/flags build/cpu/libtest.a "$lab/build/cpu"
+cp -a build/desk build/desk-learn build/desk-work build/desk-objects "$lab/build" || exit 1
+cp -a build/cpu/obj build/cpu/parsed build/cpu/flags build/cpu/libtest.a "$lab/build/cpu" || exit 1
 cp "$root/source/run_autograder" "$root/run_autograder"; chmod +x "$root/run_autograder"
 
 # As in the image: by a shell that knows nothing of this tree.
 bare() { env -i PATH="$PATH" HOME="$root" AUTOGRADER="$root" JOBS="${JOBS:-2}" "$@"; }
 cd "$root" || exit 2
-(cd source/lab && bare make -n backend=cpu build/desk-learn build/cpu/libtest.a | grep -c CXX; bare make -n backend=cpu build/desk-learn build/cpu/libtest.a | grep -o " -c [^ ]*" | head -30)
 holds "setup.sh builds what grading needs" bare sh source/setup.sh
 
 drills=$home/checks/exercises/drills
