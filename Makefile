@@ -16,7 +16,7 @@ GOALS += blindness tools-table climb-table writeups figure-data plots plots-chec
 GOALS += archs format format-check compile_commands.json test-arm64
 GOALS += trace exercise predict try watch hint solution reset grade check-exercises
 GOALS += own autograder
-# What works with a kernel of a learner's own, work/own/NAME.
+# Goals for a learner's own kernel, work/own/NAME.
 OWN_GOALS := test racecheck counters trace run fuzz resources bench bench-cpu profile watch
 GOALS += bench bench-cpu peers profile phases probe-wmma probe-mma probe-wgmma probe-ex2
 INNER_GOALS := test-builds sanitized tested-arm64
@@ -64,7 +64,7 @@ test: $(call tester,fixed) $(if $(filter cpu,$(backend)),$(call tester,checked))
 	@sh checks/tests/stage_test.sh '$(or $(full),0)' '$(or $(turns),0)' $^
 endif
 
-# What the pieces of `make test` run.
+# The parts of `make test`.
 test-builds: $(FIXED_LABS) $(BUG_LABS) $(if $(filter cpu,$(backend)),$(B)/unit $(CHECKED_LABS) $(EVOLVE) $(JUDGE_OBJ),$(PROBE))
 
 reproduce-bug: $(foreach p,$(PAIRS),$(call bug_lab,$(p)) $(call fixed_of_pair,$(p))) | $(WORK)
@@ -105,7 +105,7 @@ autograder: | $(LEARN)
 check-exercises: | $(LEARN)
 	@$(LEARN) check-exercises '$(MAKE)' $(call quote,$(or $(check),whole)) $(if $(n),$(call quote,$(n)))
 
-# Mistakes that nobody planted, put into one stage or all: each must turn the test or the race check red. only=NAME for one.
+# Unplanned mistakes, put into one stage or all: each must turn the test or the race check red. only=NAME for one.
 mutants: | $(WORK)
 	@$(WORK) mutants '$(MAKE)' $(call quote,$(only)) $(or $(STAGE),$(ALL_STAGES))
 
@@ -125,7 +125,7 @@ else
 	@$(WORK) racecheck $^
 endif
 
-# What a GPU's counters would count of one stage, or of one bug, line by line, and the least time that it can take. Of all stages:
+# A GPU's counters for one stage, or one bug, line by line, as the CPU counts them, and the least time that follows. Of all stages:
 # whether that is what was committed; json=FILE writes it.
 ifeq ($(backend),gpu)
 counters:
@@ -139,7 +139,7 @@ counters: $(RECORDS) $(CHECKED_LABS)
 endif
 
 # Whether each case's output has the bits that an H200 gave. record=1 on a GPU writes them, of all stages; quick=1 takes each fifth
-# case; json=FILE is another record than writeups/results/bits-H200.json.
+# case; json=FILE is a record other than writeups/results/bits-H200.json.
 bits: $(RECORDS) $(call chosen,fixed)
 	$(works)@$< bits '$(record)' '$(quick)' $(call quote,$(json)) $(filter %/lab,$^)
 ifneq ($(filter 1,$(record)),)
@@ -164,7 +164,7 @@ trace: $(call chosen,checked)
 endif
 endif
 
-# What random problems find. make fuzz [stage=S [bug=B]] [seconds=N] [seed=K] [cases=N] [check=1], or only='...' of a failure.
+# Tests with random problems. make fuzz [stage=S [bug=B]] [seconds=N] [seed=K] [cases=N] [check=1], or only='...' of a failure.
 fuzz: $(call chosen,$(if $(filter 1,$(check)),checked,fixed))
 	@sh checks/fuzz/fuzz.sh '$(foreach w,seconds seed cases case check,$(if $($(w)),$(w)=$($(w))))' '$(if $(only),$(only)$(if $(check), check=$(check)))' $^
 
@@ -241,7 +241,7 @@ plots: .venv/ready
 	@.venv/bin/python checks/pages/plots.py draw
 plots-check:
 	@$(PYTHON) checks/pages/plots.py check
-# What the CPU backend gives the figures: plans, layouts, traces, and a map of each bug whose patch has a `map:` line. Committed;
+# The CPU backend's data for the figures: plans, layouts, traces, and a map of each bug whose patch has a `map:` line. Committed;
 # redone after a change, and check=1 says whether it was.
 MAPPED := $(call ask,mapped)
 figure-data: $(foreach p,$(MAPPED) v2b_single_warp:smem_overflow v2c5_wmma_qk:partial_stripe,$(call bug_lab,$(p))) $(FIXED_LABS) \

@@ -1,4 +1,4 @@
-// What every stage's launcher does alike: find the tile for a shape, fill in its plan, allow its shared memory, launch
+// Common to every stage's launcher: find the tile for a shape, fill in its plan, allow its shared memory, launch
 // `attention`. A stage's kernel.cu ends by saying what is its own in a struct for each tile T:
 //
 //   static bool takes(const Shape&);                                        whether T is the tile for this shape

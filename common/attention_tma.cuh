@@ -1,4 +1,4 @@
-// What the launchers of stages with tensor maps share. Such a kernel is attention(q, k, v, out, H, S, scale, causal)
+// Common to the launchers of stages with tensor maps. Such a kernel is attention(q, k, v, out, H, S, scale, causal)
 // with maps in the place of the pointers that it only reads.
 #pragma once
 #include "common/attention_launch.cuh"
@@ -46,7 +46,7 @@ cudaError_t launch_clusters_tma(const NamedKernel<Params...>& kernel, const Laun
 }
 
 // The same of a kernel (q, k, v, out, heads of all batches, S, scale, causal) whose blocks take one piece of the plan's
-// grid after the other: a block for each of the GPU's multiprocessors, where there is work for so many.
+// grid after the other: a block for each of the GPU's multiprocessors, but no more than there are pieces.
 template <class... Params>
 cudaError_t launch_persistent_tma(const NamedKernel<Params...>& kernel, const LaunchPlan& plan,
                                   const AttentionArgs& a) {

@@ -72,8 +72,8 @@ struct ExecEvent {
     bar_arrive,  // a warp at a named barrier, told once per warp; `bytes` is the barrier's number, `byte` 1 if it waits
     bar_release,  // as many as it waited for are there
     bar_pass,     // a warp goes on after its bar.sync, which took time or not; told once per warp
-    // Of these, `array` and `row` name the copy's place in shared memory or the mbarrier; what a copy or a completed
-    // phase does is told as its issuer's, or the last to arrive.
+    // Of these, `array` and `row` name the copy's place in shared memory or the mbarrier; an event of a copy or a
+    // completed phase names the issuing thread, or the last to arrive.
     tma_issue,          // a copy of `bytes` bytes
     tma_land,           // it happens
     mbarrier_land,      // `bytes` bytes count at the mbarrier; 0: a thread of another block arrives there
@@ -126,13 +126,13 @@ struct Finding {
     uninitialised,      // read of shared memory that nothing wrote
     out_of_bounds,      // outside the shared-memory request, an array of its plan, or a global buffer
     before_wait,        // access to a cp.async destination before the wait that completes it
-    before_phase,       // access to a TMA load's destination by who has not seen its mbarrier's phase complete
+    before_phase,       // access to a TMA load's destination before its mbarrier's phase was seen complete
     proxy,              // asynchronous work on what threads wrote, and no fence.proxy.async between
-    in_flight,          // asynchronous work that nobody had waited for when the block ended
+    in_flight,          // asynchronous work without a wait when the block ended
     barrier,            // exited or diverged threads at a barrier
     mbarrier,           // misuse of an mbarrier
     cluster,            // misuse of a cluster's barrier, or of a rank
-    before_start,       // access to another block's shared memory by who does not know that it runs
+    before_start,       // access to another block's shared memory that may not run yet
     before_dependency,  // global memory touched before griddepcontrol.wait, in a launch that may overlap the one before
     early_exit,         // a block ended, and another of its cluster may still touch its shared memory
     collective,         // misuse of a warp collective
@@ -169,7 +169,7 @@ const char* name(Finding::Kind kind);
 // hang, and then only the end of the process frees it). The CPU stops a block by itself (ExecOptions::block_seconds).
 cudaError_t synchronize_within(double seconds);
 
-// What the launches since the last call left: findings sorted by (kind, line), one-line message of the last
+// The record of the launches since the last call: findings sorted by (kind, line), one-line message of the last
 // refused launch or failed kernel, and counters.
 struct ExecReport {
   std::vector<Finding> findings;

@@ -22,8 +22,8 @@ __host__ __device__ constexpr BlockWork work_of(unsigned i, unsigned tiles, unsi
   return {int(tiles - 1 - i % tiles), int(i / tiles)};
 }
 
-// The piece that block `block` of `blocks` takes in round `round`: rounds go to and fro, so that who has the first, and
-// longest, of one has the last of the next.
+// The piece that block `block` of `blocks` takes in round `round`: rounds go to and fro: the block with the first, and
+// longest, piece of one has the last of the next.
 __host__ __device__ constexpr unsigned to_and_fro(unsigned round, unsigned block, unsigned blocks) {
   return round * blocks + (round % 2 ? blocks - 1 - block : block);
 }

@@ -1,4 +1,4 @@
-// What this binary was built from. Each binary has a build_info.cpp of its own, so this includes nothing.
+// The sources and flags of this binary. Each binary has a build_info.cpp of its own, so this includes nothing.
 #pragma once
 
 namespace lab {

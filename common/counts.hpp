@@ -1,4 +1,4 @@
-// What a launch asks of the machine's units, as the CPU execution counts it (ExecOptions::count): for every line of the
+// A launch's demand on the machine's units, as the CPU execution counts it (ExecOptions::count): for every line of the
 // kernel, and every kind of thing that it does. A GPU's own counters (Nsight Compute) are what these are held to:
 // checks/counters/, writeups/counters.md.
 #pragma once
@@ -40,7 +40,7 @@ struct Tally {
   std::uint64_t instructions = 0;  // of a warp: lanes that execute one line together count once
   std::uint64_t lanes = 0;         // that took part in them
   std::uint64_t bytes = 0;
-  std::uint64_t wavefronts = 0;  // turns at the 32 banks
+  std::uint64_t wavefronts = 0;  // cycles of the 32 banks
   std::uint64_t least = 0;       // as many as the same bytes would need if nothing collided
   // As many as no compiler saves by joining neighbours: all of accesses of 16 bytes and of matrices, the least of
   // others.

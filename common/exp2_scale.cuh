@@ -37,7 +37,7 @@ __device__ __forceinline__ Exp2Scale exp2_scale(float scale) {
   return {unit, __uint_as_float((__float_as_uint(unit) + 0x7FFFFFu) & 0x7F800000u)};
 }
 
-// What to XOR two halves of Q with.
+// The mask to XOR two halves of Q with.
 __device__ __forceinline__ unsigned sign_bits(float scale) { return scale < 0 ? 0x80008000u : 0; }
 
 }  // namespace lab

@@ -1,4 +1,4 @@
-// What processes that run kernels at the same time agree on: how long a launch may take, and which of them has the GPU.
+// Agreed among processes that run kernels at the same time: how long a launch may take, and which has the GPU.
 #pragma once
 #include <fcntl.h>
 #include <sys/file.h>
@@ -9,7 +9,7 @@
 
 namespace lab {
 
-// A launch that a GPU has not finished after so many seconds counts as hanging. The slowest stage multiplies and adds
+// A launch that is unfinished on a GPU after this many seconds counts as hanging. The slowest stage multiplies and adds
 // 10^12 times a second on an H200; a hundredth of it leaves room for a small GPU.
 inline constexpr double HANG_SECONDS = 2, SLOWEST_RATE = 1e10;
 constexpr double hang_seconds(const Shape& shape) {

@@ -7,7 +7,7 @@
 
 namespace lab {
 
-// What a GPU says of itself: cudaDeviceProp's name, major, minor and sharedMemPerBlockOptin (bytes).
+// A GPU's description of itself: cudaDeviceProp's name, major, minor and sharedMemPerBlockOptin (bytes).
 struct GpuProperties {
   std::string name;
   int major = 0, minor = 0;
@@ -15,7 +15,7 @@ struct GpuProperties {
   bool has_code = true;  // this build holds code that it can run
 };
 
-// What a stage's stage.conf asks for.
+// The requirements in a stage's stage.conf.
 struct StageNeeds {
   std::string stage;     // its directory
   std::string target;    // a name in common/target.hpp
@@ -23,7 +23,7 @@ struct StageNeeds {
   std::size_t smem = 0;  // bytes per block, at most
 };
 
-// What a kernel may need beyond the smallest GPU that nvcc still builds for, and the compute capability that brings it
+// Possible needs beyond the smallest GPU that nvcc still builds for, and the compute capability that brings it
 // (PTX ISA, "Target ISA Notes" of each instruction).
 //
 // cp.async: below 8.0 cuda_pipeline.h compiles its functions to plain copies. A kernel of this kind would then give the

@@ -1,5 +1,5 @@
-// Launching a kernel: one checked way, the same on both backends. nvcc's <<<>>> cannot be spelt for g++, and a
-// launch that nobody checks can fail in silence.
+// Launching a kernel: one checked way, the same on both backends. nvcc's <<<>>> cannot be spelt for g++, and an
+// unchecked launch can fail in silence.
 #pragma once
 #include <cuda_runtime.h>
 
@@ -20,8 +20,8 @@ cudaError_t opt_in_smem(const char* kernel_name, Kernel* kernel, std::size_t byt
   return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
 }
 
-// Queues kernel<<<grid, block, smem, stream>>>(args...). Returns the launch error. What CUDA itself refuses is also
-// left in cudaGetLastError(); what only the lab's budget refuses is not.
+// Queues kernel<<<grid, block, smem, stream>>>(args...). Returns the launch error. An error from CUDA itself is also
+// left in cudaGetLastError(); a refusal by the lab's budget is not.
 template <class... Params, class... Args>
 cudaError_t launch(const char* kernel_name, void (*kernel)(Params...), dim3 grid, dim3 block, std::size_t smem,
                    cudaStream_t stream, Args... args) {
@@ -45,7 +45,7 @@ cudaError_t launch(const char* kernel_name, void (*kernel)(Params...), dim3 grid
 #endif
 }
 
-// What a launch may ask for beside its shape.
+// A launch's options beside its shape.
 struct LaunchExtras {
   dim3 cluster = {1, 1, 1};  // blocks that run together; sm_90, 8 at most, 16 after opt_in_large_clusters
   // Programmatic dependent launch: may start before the kernel before it in the stream has ended

@@ -1,4 +1,4 @@
-// What a patch in stages/STAGE/phases/ may use to see where a kernel's time goes, on a GPU: `make stage=STAGE phases`.
+// Tools for a patch in stages/STAGE/phases/ to see where a kernel's time goes, on a GPU: `make stage=STAGE phases`.
 // One reads clocks, stamp(3);  // Q is there (the comment is the stamp's name), others stop after a phase.
 #pragma once
 #include <cuda_fp16.h>
@@ -16,7 +16,7 @@ __device__ __forceinline__ void stamp(int which) {
   if (threadIdx.x == 0 && block < STAMPED_BLOCKS) stamps[block][which] = clock();
 }
 
-// What is computed and never stored is not computed: ptxas drops products that nobody reads. `never` must be false, and
+// ptxas drops results that are never stored, and products that are never read. `never` must be false, and
 // nothing that the compiler can know: S < 0.
 template <class X, int COUNT>
 __device__ __forceinline__ void needed(const X (&x)[COUNT], bool never, half* to) {

@@ -13,8 +13,8 @@
 
 namespace lab {
 
-// Arrays start on 32-byte boundaries: WMMA wants 256-bit aligned pointers. What the copy engine swizzles starts on 1024
-// bytes, as its pattern is one of the address: cursor.array<half, SWIZZLE_ALIGN>(...), from an AlignedSmemCursor.
+// Arrays start on 32-byte boundaries: WMMA wants 256-bit aligned pointers. An array that TMA swizzles starts on 1024
+// bytes, as the pattern depends on the address: cursor.array<half, SWIZZLE_ALIGN>(...), from an AlignedSmemCursor.
 inline constexpr std::size_t SMEM_ALIGN = 32, SWIZZLE_ALIGN = 1024;
 __host__ __device__ constexpr std::size_t smem_bytes(std::size_t elements, std::size_t element) {
   return (elements * element + SMEM_ALIGN - 1) / SMEM_ALIGN * SMEM_ALIGN;

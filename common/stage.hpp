@@ -1,4 +1,4 @@
-// What a stage shows to the harness: one descriptor, defined at the end of its kernel.cu.
+// A stage's interface to the harness: one descriptor, defined at the end of its kernel.cu.
 #pragma once
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// What a stage is called.
+// The names of a stage.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-// What a stage is built for. stage.conf names one of these; a kernel must fit its target wherever it runs: an H200 has
+// A stage's target. stage.conf names one of these; a kernel must fit its target wherever it runs: an H200 has
 // room for mistakes (227 KiB of shared memory per block) that an L4 refuses.
 #pragma once
 #include <cstddef>
@@ -31,7 +31,7 @@ constexpr const Target* find_target(std::string_view name) {
   return nullptr;
 }
 
-// What the linked stage's stage.conf says (common/stage_conf.cpp); sm_89 where no stage is linked, as in the unit
+// The linked stage's stage.conf (common/stage_conf.cpp); sm_89 where no stage is linked, as in the unit
 // tests.
 struct StageConf {
   const char* target;  // a Target's name
@@ -43,7 +43,7 @@ extern const StageConf stage_conf;
 // The linked stage's target.
 inline const Target& stage_target() { return *find_target(stage_conf.target); }
 
-// What a block gets without cudaFuncAttributeMaxDynamicSharedMemorySize, on every CUDA GPU.
+// A block's shared memory without cudaFuncAttributeMaxDynamicSharedMemorySize, on every CUDA GPU.
 inline constexpr std::size_t SMEM_WITHOUT_OPT_IN = 49152;
 
 }  // namespace lab

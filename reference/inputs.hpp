@@ -25,7 +25,7 @@ enum class Family {
   impulse,     // N(0,1) q and k; V[n][c] = 1 if c == n mod D else 0: the output reads off the attention weights
   climbing,    // row maxima that grow by 0.9 * 2^-11 every 64, 128 or 256 keys, and V that is 0 but for key 0: who
                // rounds O to fp16 where it is rescaled never makes it smaller; in odd heads V is large, and O no half.
-               // Row 15 of 16 grows so much that everybody rescales, the maximum of row 14 comes first
+               // Row 15 of 16 grows so much that every warp rescales, the maximum of row 14 comes first
   matched,     // q N(0,1) and k = q: each query's own key has the largest score, by far
   constant,    // all of q and k are 1: all scores are the same number, all weights equal
 };

@@ -198,23 +198,27 @@ std::vector<double> strides_exchanged(const Shape& shape, double scale, Tensor q
 std::vector<double> scale_d_left_one(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
                                      std::span<const RowBlock> blocks) {
   require(tile_n > 0, "scale_d_left_one", "tiles of at least one key");
-  std::atomic<bool> overflows = false;
-  std::vector<double> out = for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* row) {
+  return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* row) {
     const int keys = visible_keys(shape, i);
-    std::vector<double> p(keys);
+    std::vector<double> p(keys);  // of a tile its scores, then its weights
     double largest = -INF, sum = 0;
-    for (int n = 0; n < std::min(keys, tile_n); ++n)
-      largest = std::max(largest, scale * dot(head.q_row(i), head.k_row(n), head.D));
-    for (int n = 0; n < keys; ++n) {
-      const double score = dot(head.q_row(i), head.k_row(n), head.D) + (n < tile_n ? 0.0 : p[n - tile_n]);
-      p[n] = std::exp(scale * score - largest), sum += p[n];
-      if (p[n] > 0x1p15) overflows = true;
-      for (int c = 0; c < head.D; ++c) row[c] += p[n] * head.v_row(n)[c];
+    for (int first = 0; first < keys; first += tile_n) {
+      const int end = std::min(keys, first + tile_n);
+      const double before = largest;
+      for (int n = first; n < end; ++n) {
+        p[n] = scale * (dot(head.q_row(i), head.k_row(n), head.D) + (first == 0 ? 0.0 : p[n - tile_n]));
+        largest = std::max(largest, p[n]);
+      }
+      const double rescale = std::exp(before - largest);
+      sum *= rescale;
+      for (int c = 0; c < head.D; ++c) row[c] *= rescale;
+      for (int n = first; n < end; ++n) {
+        p[n] = std::exp(p[n] - largest), sum += p[n];
+        for (int c = 0; c < head.D; ++c) row[c] += p[n] * head.v_row(n)[c];
+      }
     }
     for (int c = 0; c < head.D; ++c) row[c] /= sum;
   });
-  require(!overflows, "scale_d_left_one", "weights of at most 2^15");
-  return out;
 }
 
 std::vector<double> merge_without_max(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile,

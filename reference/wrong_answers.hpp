@@ -63,9 +63,8 @@ std::vector<double> v_major(const Shape&, double scale, Tensor q, Tensor k, Tens
 std::vector<double> strides_exchanged(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
                                       std::span<const RowBlock> blocks = {});
 
-// s(t)[n] = q k(t)[n] + p(t - 1)[n], p(t)[n] = exp(scale s(t)[n] - m) with m the row's maximum over tile 0; p is 0
-// where the row sees no key, and before tile 0. Weights above 2^15 throw BadInput: there a kernel takes another
-// maximum.
+// s(t)[n] = q k(t)[n] + p(t - 1)[n], p(t)[n] = exp(scale s(t)[n] - m(t)) with m(t) the row's largest scale s(u)[n] up
+// to tile t; p is 0 where the row sees no key, and before tile 0.
 std::vector<double> scale_d_left_one(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
                                      std::span<const RowBlock> blocks = {});
 
@@ -105,7 +104,7 @@ std::vector<double> keys_of_another_tile(const Shape&, double scale, Tensor q, T
 std::vector<double> scores_ignored(const Shape&, double scale, Tensor q, Tensor k, Tensor v,
                                    std::span<const RowBlock> blocks = {});
 
-// Attention, and NaN in the query tiles that nobody takes: the block of tile t of head h takes tile t of the head that
+// Attention, and NaN in the query tiles that no block takes: the block of tile t of head h takes tile t of the head that
 // its own index says, block / tiles per head.
 std::vector<double> tile_taken_twice(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_m,
                                      BlockOfTile block_of, std::span<const RowBlock> blocks = {});

@@ -36,7 +36,7 @@ struct Session {
 };
 Session* session = nullptr;  // doctest's test cases take no arguments
 
-// Many a launch has fewer blocks than the machine has cores, so cases run side by side. A GPU is shared by nobody, and
+// Many a launch has fewer blocks than the machine has cores, so cases run side by side. A GPU is not shared, and
 // what stops at the first red case has no use for those after it.
 constexpr int MOST_PROCESSES = 4;
 std::unique_ptr<Processes> start_processes(const AcceptanceOptions& options, const std::vector<Case>& cases) {
@@ -52,7 +52,7 @@ std::unique_ptr<Processes> start_processes(const AcceptanceOptions& options, con
     }
     return bytes_of(result);
   };
-  // What comes after a case with the same inputs finds them drawn.
+  // A case with the same inputs as an earlier one reuses them.
   const auto same_inputs = [&](std::size_t i) {
     Case before = cases[i - 1];
     before.shape.causal = cases[i].shape.causal;

@@ -14,7 +14,7 @@ namespace lab {
 struct AcceptanceOptions {
   bool full = false;         // every query tile of the large shapes, not a sample
   bool quick = false;        // cheapest cases first, stop at the first red one
-  std::size_t cheapest = 0;  // quick, with so many cases only; 0: all of them
+  std::size_t cheapest = 0;  // quick, with this number of cases; 0: all of them
   bool once = false;         // each case is launched for the oracle alone, and not repeated: a question, no acceptance
   std::uint64_t seed = 1;
   // Where all stages are tested, on the CPU: of each case fewer tiles run, and they are repeated once, by turns under

@@ -71,7 +71,7 @@ std::string text(const Run& run) {
                                                                        : "");
 }
 
-// What a problem says about its cause: the report gives the most telling one first.
+// How much a problem says about its cause: the report gives the most telling one first.
 enum class Tells { failure, finding, stray_write, changed_input, race, numbers };
 
 std::string number(float x) { return std::isnan(x) ? "NaN" : format("%.6g", x); }  // a NaN's sign says nothing

@@ -70,7 +70,7 @@ std::vector<Case> all_cases(std::uint64_t seed) {
   for (const Family family : {Family::unit, Family::peaked})
     cases.push_back({Group::families, LONG_CAUSAL_128, family, seed});
   for (const int D : {64, 128}) {
-    // The shorter one tells an output that is rounded between tiles, and costs little. Of three heads nobody gives
+    // The shorter one tells an output that is rounded between tiles, and costs little. Three heads are not split:
     // parts of the keys to several blocks, each of which would have less to lose.
     for (const int S : {512, 2048})
       cases.push_back({Group::families, {1, S == 2048 && D == 64 ? 3 : 1, S, D, false}, Family::swamped, seed});

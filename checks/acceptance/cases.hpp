@@ -42,7 +42,7 @@ Coverage coverage(const Case& test, const Tiling& tiling, const AcceptanceOption
 // The heads of what runs, ascending, counted over batches; none are listed on a GPU, which runs every block.
 std::vector<std::uint32_t> heads_that_run(const Coverage& coverage, const Tiling& tiling);
 
-// What a case takes, in units of Tiling::tile_cost: for the progress line, and for quick=1, which runs the cheapest
+// The cost of a case, in units of Tiling::tile_cost: for the progress line, and for quick=1, which runs the cheapest
 // first.
 double case_cost(const Case& test, const AcceptanceOptions& options);
 

@@ -12,8 +12,10 @@ namespace {
 
 // A cost of 1 is a 64-row tile at S=2048, D=64: 40 ms (v1) to 90 ms (v2b) of a core on the CPU backend. What
 // a case may spend unless full=1: the mission shape runs whole on the notes' inputs.
-constexpr double NOTES_COST = 17, CHECKED_COST = 6, TURNS_COST = 3;  // the launch that the oracle checks
-constexpr double REPEATED_COST = 0.5;                                // each later one, compared bit by bit
+constexpr double NOTES_COST = 17, CHECKED_COST = 6;  // the launch that the oracle checks
+constexpr double REPEATED_COST = 0.5;                // each later one, compared bit by bit
+// With turns=1 a case runs whole if that costs no more than this (the notes': NOTES_COST); of any other, a sample runs.
+constexpr double WHOLE_IN_TURNS = 3, SAMPLE_IN_TURNS = 1.5;
 constexpr std::size_t FEWEST_CHECKED = 4, FEWEST_IN_TURNS = 2, FEWEST_REPEATED = 1;
 
 // `count` of `total`, ascending: one at random from each of `count` equal runs, so that they spread over
@@ -56,11 +58,12 @@ Coverage coverage(const Case& test, const Tiling& tiling, const AcceptanceOption
   // A block may take several pieces of work one after the other, so no sample of blocks is a sample of tiles.
   const bool counted = test.multiprocessors > 0;
   const bool fewer = options.turns && can_schedule();
+  const bool notes = test.group == Group::notes;
+  const double whole = tiling.tiles() * tiling.tile_cost();
+  double cost = notes ? NOTES_COST : fewer ? WHOLE_IN_TURNS : CHECKED_COST;
+  if (fewer && whole > cost) cost = SAMPLE_IN_TURNS;
   // Climbing rows are of three kinds, and each tile has all of them: the fewest tiles will do.
-  const double cost = test.group == Group::notes        ? NOTES_COST
-                      : test.family == Family::climbing ? 0
-                      : fewer                           ? TURNS_COST
-                                                        : CHECKED_COST;
+  if (test.family == Family::climbing) cost = 0;
   c.checked = options.full || counted ? sample(tiling.tiles(), tiling.tiles(), test.seed)
                                       : some_of(tiling.tiles(), cost, fewer ? FEWEST_IN_TURNS : FEWEST_CHECKED);
   if (!can_schedule() || counted) {

@@ -1,4 +1,4 @@
-// What the oracle says of some query rows, and how far from it a correct kernel may be.
+// The oracle's values of some query rows, and how far from them a correct kernel may be.
 #pragma once
 #include <span>
 #include <vector>

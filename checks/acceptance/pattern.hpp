@@ -1,4 +1,4 @@
-// What the red cases of a run have in common, in words: often the first thing that tells a cause.
+// The common properties of the red cases of a run, in words: often the first hint at a cause.
 #pragma once
 #include <string>
 #include <vector>

@@ -16,7 +16,7 @@
 namespace lab {
 namespace {
 
-// What comes through a pipe: that a job has begun, or its answer, `bytes` of which follow.
+// A message through a pipe: that a job has begun, or its answer, `bytes` of which follow.
 struct Message {
   std::size_t job, bytes;
 };
@@ -26,7 +26,7 @@ void write_all(int pipe, const void* from, std::size_t bytes) {
   for (const auto* at = static_cast<const char*>(from); bytes > 0;) {
     const ssize_t written = write(pipe, at, bytes);
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) _exit(1);  // nobody listens any more
+    if (written < 0) _exit(1);  // the reader is gone
     at += written, bytes -= std::size_t(written);
   }
 }

@@ -28,7 +28,7 @@ class Processes {
   Processes(const Processes&) = delete;
   Processes& operator=(const Processes&) = delete;
 
-  // What job(i) returned; waits for it. Throws ProcessDied.
+  // The result of job(i); waits for it. Throws ProcessDied.
   std::string take(std::size_t i);
 
  private:

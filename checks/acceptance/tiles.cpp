@@ -9,7 +9,7 @@ namespace lab {
 namespace {
 
 constexpr int STEP = 64, STEPS = 18;  // lengths: multiples of STEP
-constexpr int SHORT_OF = 14;          // and lengths that end so many rows earlier
+constexpr int SHORT_OF = 14;          // and lengths that end this number of rows earlier
 constexpr int FEW_STEPS = 2;          // of problems with many heads
 // 135 blocks fill an H200, and under a causal mask twice as many (common/fills_a_gpu.hpp).
 constexpr int HEADS[] = {1, 135, 270};

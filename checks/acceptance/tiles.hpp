@@ -22,7 +22,7 @@ struct TileUse {
 // None where only one of the two tiles divides the length.
 std::optional<TileUse> use_of(const Shape& shape, const LaunchPlan& plan);
 
-// The stage's plan on a GPU of so many multiprocessors; 0 stands for the GPU at hand.
+// The stage's plan on a GPU with this number of multiprocessors; 0 stands for the GPU at hand.
 LaunchPlan plan_with(const StageInfo& stage, const Shape& shape, int multiprocessors);
 
 struct TileProblem {

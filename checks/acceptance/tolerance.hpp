@@ -59,7 +59,7 @@ inline constexpr double FP16_HALF_STEP = 0x1p-25;  // half the distance between 
 // Up to this relative error of a weight the first order will do: the second adds a sixty-fourth of it.
 inline constexpr double FIRST_ORDER = 1.0 / 32;
 
-// What the bound needs to know of a query row; the element adds its own A and max |v|.
+// The bound's inputs from a query row; the element adds its own A and max |v|.
 struct RowError {
   double relative = 0;  // c of point 5
   double absolute = 0;  // of points 7 and 9: absolute error of p, summed over keys

@@ -1,4 +1,4 @@
-// What a benchmark leaves behind: lines of samples, written by `lab bench` and reference/peers.py alike, one file a
+// The output of a benchmark: lines of samples, written by `lab bench` and reference/peers.py alike, one file a
 // process; and what follows from them. The desk makes the JSON of a run of it (checks/desk/records/bench_json.hpp).
 #pragma once
 #include <map>
@@ -64,7 +64,7 @@ std::optional<double> graph_time(const BenchCase* c);
 struct Ratios {
   double tflops = 0, gbs = 0;
   std::optional<double> of_matrix, of_bandwidth, vs_previous, vs_pytorch;
-  std::string previous, pytorch;  // who is meant by the last two
+  std::string previous, pytorch;  // the program behind each of the last two names
 };
 Ratios ratios(const BenchRun& run, const BenchCase& timed);
 

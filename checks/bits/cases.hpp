@@ -9,7 +9,7 @@
 namespace lab {
 
 struct BitsCase {
-  // What q and k are made of: as the family draws them, k = q (the largest score of a row is its own key's), or every
+  // The source of q and k: as the family draws them, k = q (the largest score of a row is its own key's), or every
   // element the amplitude itself.
   enum class Keys { drawn, same, constant };
 

@@ -1,4 +1,4 @@
-// What ptxas says of kernels (nvcc -Xptxas -v), and whether they keep to their stage's budget.
+// ptxas's figures for kernels (nvcc -Xptxas -v), and whether they keep to their stage's budget.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -29,15 +29,15 @@ struct PtxasLog {
 // never told: a format that is not understood must not pass for a kernel without trouble.
 PtxasLog parse_ptxas(std::string_view text);
 
-// What a stage may use: its target's limits, its own registers.
+// A stage's budget: its target's limits, its own registers.
 struct StageBudget {
   const Target* target = &SM_89;
   int registers = LAB_REGISTERS;
   std::size_t smem = 0;  // bytes per block that stage.conf declares, static and dynamic together
 };
 
-// What breaks the budget, of "registers", "shared memory", "spills", separated by spaces; "" if nothing does. A stage
-// is held to its registers at its own target; elsewhere to what the instruction set can name. Spills are allowed
+// The exceeded parts of the budget, of "registers", "shared memory", "spills", separated by spaces; "" if none.
+// A stage is held to its registers at its own target; elsewhere to the instruction set's limit. Spills are allowed
 // nowhere, and shared memory is the same on every architecture. `dynamic_smem`: bytes asked for at launch.
 std::string over_budget(const KernelResources& kernel, std::size_t dynamic_smem, const StageBudget& budget);
 

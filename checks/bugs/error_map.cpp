@@ -34,7 +34,7 @@ struct Request {
   int sample = 0;          // list every sample-th element of these rows; 0: none
 };
 
-// What the bug is predicted to give, where the figures show it beside what was seen. A fingerprint holds the kernel to
+// The bug's predicted output, where the figures show it beside the observed one. A fingerprint holds the kernel to
 // the same functions.
 using Predict = std::vector<double> (*)(const Shape&, double scale, const Inputs&, const LaunchPlan&);
 struct Prediction {

@@ -542,7 +542,7 @@ Part counted(const Shape& shape, const ExpectedCount& wanted) {
 }
 
 Part bank_turns(const Shape& shape, const std::string& piece, int turns) {
-  return counted(shape, {Counted::ldmatrix, piece, &Tally::wavefronts, double(turns), "turns at the banks"});
+  return counted(shape, {Counted::ldmatrix, piece, &Tally::wavefronts, double(turns), "cycles at the banks"});
 }
 
 std::vector<Part> nothing_wrong(const Shape& shape) {
@@ -601,7 +601,7 @@ int fingerprint_command(std::span<char*> args) {
     looked += looked_here && !part.always;  // what shows in either build tells nothing
     good &= as_it_should;
     const char* mark = !looked_here ? "skip" : part.shown ? "shown" : "not shown";
-    // What turned out to be no bug has nothing to show: say what would, and that it does not.
+    // A harmless patch has nothing to show: say which finding would count, and that there is none.
     const char* label = harmless && !part.always ? "if a bug: " : "expected: ";
     if (with_bug) std::printf("  %s %s\n", label, part.expected.c_str());
     std::printf("  %s %s[%s%s]\n", with_bug ? "seen:     " : "          ",

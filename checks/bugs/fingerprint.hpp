@@ -20,7 +20,7 @@ struct Part {
   std::string excuse = {};         // not empty: the bug may stay hidden here, and this says why
 };
 
-// What a bug is, in words, stands in the head of its patch (checks/desk/patch.hpp); this is how it is seen.
+// The description of a bug is in the head of its patch (checks/desk/patch.hpp); this is how it is seen.
 struct Fingerprint {
   std::string bug;
   std::vector<Part> (*look)();
@@ -63,13 +63,13 @@ Part right_by_luck(const Trial& trial, const std::vector<double>& predicted, con
 Part refused(const Trial& trial, const std::vector<std::string>& pieces);
 // The kernel stops with `error`, and its message has all of these pieces.
 Part fails(const Trial& trial, cudaError_t error, const std::vector<std::string>& pieces);
-// A block cannot go on, and the report says so: somebody waits for `waits_for` at the kernel's or the patch's line with
+// A block cannot go on, and the report says so: a thread waits for `waits_for` at the kernel's or the patch's line with
 // the piece `line` ("" stands for any), and `story` is somewhere in it (checks/bugs/hang.hpp). With `Under::every` the
 // report says so under every schedule and time of copying (and of wgmma's products, the same), with `some` under at
 // least one.
 //
 // A kernel that hangs costs a GPU nothing, since the end of its process ends it. So on a GPU a process of its own
-// launches it, for hang_seconds (common/gpu_access.hpp) at most; the hardware does not say who waits. Any other part
+// launches it, for hang_seconds (common/gpu_access.hpp) at most; the hardware does not name the thread. Any other part
 // that launches what hangs would end this process: beside this one use checker_reports, or let only can_schedule()
 // look at it.
 struct ExpectedHang {
@@ -93,8 +93,8 @@ struct ExpectedReport {
   int multiprocessors = 0;  // that the launcher finds (ExecOptions)
 };
 Part checker_reports(const Shape& shape, const ExpectedReport& report, Under under = Under::every);
-// What the CPU execution counts (common/counts.hpp) at the line with `piece`: so much of `figure` per instruction of
-// this kind, in the mean. For what is right and slow. A GPU counts it for a profiler only.
+// The CPU execution's counts (common/counts.hpp) at the line with `piece`: the mean `figure` per instruction of
+// this kind. For kernels that are right and slow. A GPU counts it for a profiler only.
 struct ExpectedCount {
   Counted what{};
   std::string piece;
@@ -104,7 +104,7 @@ struct ExpectedCount {
   bool at_least = false;
 };
 Part counted(const Shape& shape, const ExpectedCount& wanted);
-// Every ldmatrix.x4 there takes so many turns at the banks: 4 without a conflict, one per eight rows of 16 bytes.
+// Every ldmatrix.x4 there takes `turns` cycles at the banks: 4 without a conflict, one per eight rows of 16 bytes.
 Part bank_turns(const Shape& shape, const std::string& piece, int turns);
 // The checker finds nothing and all schedules agree with the right answer: for harmless changes.
 std::vector<Part> nothing_wrong(const Shape& shape);

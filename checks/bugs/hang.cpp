@@ -8,7 +8,7 @@ std::string hang_sentence(const std::string& report, const NamedHang& wanted) {
   const std::string deadlock = "deadlock: no thread can go on.";
   const std::size_t start = report.find(deadlock);
   if (start == report.npos || report.find(wanted.story) == report.npos) return "";
-  // A sentence about who waits ends with its place.
+  // A sentence about a waiting thread ends with its place.
   for (std::size_t from = start + deadlock.size(), end; (end = report.find(").", from)) != report.npos;
        from = end + 2) {
     const std::string sentence = report.substr(from, end + 2 - from);

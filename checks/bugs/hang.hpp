@@ -1,4 +1,4 @@
-// What a hang must say of itself to count as predicted.
+// The parts of a hang's report that must match to count as predicted.
 #pragma once
 #include <string>
 
@@ -19,7 +19,7 @@ std::string hang_sentence(const std::string& report, const NamedHang& wanted);
 // GPU would wait for the kernel, and the end of the process ends that.
 inline constexpr int HUNG = 4;
 
-// What became of such a process, by what std::system() or pclose() returned.
+// The end of such a process, from the value that std::system() or pclose() returned.
 enum class Ended { well, hung, otherwise };
 Ended how_it_ended(int system_status);
 

@@ -20,10 +20,10 @@ using Json = nlohmann::ordered_json;
 constexpr const char* HOW_TO_READ =
     "An instruction is a place in the source that lanes of one warp pass together, at the width written\n"
     "there. nvcc may merge neighbours into one access or split one; sums, indices, conversions and branches\n"
-    "are not counted. Wavefronts are turns at the 32 banks; `at least`: if no two words collided.\n"
+    "are not counted. A wavefront is one cycle of the 32 banks; `at least`: if no two words collided.\n"
     "writeups/counters.md has more.\n";
 
-// What a line costs: the clocks of the unit that it keeps longest.
+// The cost of a line: the clocks of the unit that it keeps busy longest.
 struct Cost {
   Unit unit{};
   double clocks = 0;
@@ -47,11 +47,11 @@ std::string figures(const Tally& t) {
 }
 
 std::string about(const CountedLine& line, const Cost& cost, double all) {
-  std::string text = format("Line %d is the dearest: it asks for %.0f %% of all clocks of %s", line.line,
+  std::string text = format("Line %d is the most expensive: it takes %.0f %% of all clocks of %s", line.line,
                             100 * cost.clocks / all, name(cost.unit));
   const Tally& t = line.tally;
   if (t.wavefronts > t.least)
-    text += format("; its accesses take %.1f turns at the banks where 1 would do: lanes collide",
+    text += format("; its accesses take %.1f cycles at the banks where 1 would do: lanes collide",
                    double(t.wavefronts) / double(t.least));
   else if (t.instructions && t.lanes < t.instructions * 24 && line.what != Counted::tma_load &&
            line.what != Counted::tma_store)
@@ -129,8 +129,9 @@ int counters_command(std::span<char*> args) {
     return 1;
   }
   const Floor floor = floor_of(t.report.counted_blocks);
-  std::printf("%s%s%s, %s: all %zu blocks executed on the CPU, and counted\n\nThe dearest lines:\n", stage_name(),
-              planted_bug()[0] ? " with " : "", planted_bug(), text(shapes[0]).c_str(), t.report.counted_blocks.size());
+  std::printf("%s%s%s, %s: all %zu blocks executed on the CPU, and counted\n\nThe most expensive lines:\n",
+              stage_name(), planted_bug()[0] ? " with " : "", planted_bug(), text(shapes[0]).c_str(),
+              t.report.counted_blocks.size());
   print_lines(t.report.counts, std::size_t(std::max(words.number("lines").value_or(8), 1.0f)));
   std::printf("\nIn all:\n");
   const Tallies all = sum(t.report.counted_blocks);

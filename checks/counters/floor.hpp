@@ -41,7 +41,7 @@ struct Floor {
 };
 // Of a launch of these blocks, all of it, with the wavefronts that no compiler saves. A multiprocessor gets at least
 // the mean, at least the largest block, and, where there are more blocks than multiprocessors, some get several: at
-// least so many of the smallest.
+// least that number of the smallest.
 Floor floor_of(std::span<const CountedBlock> blocks, const Rates& rates = {});
 
 Tallies sum(std::span<const CountedBlock> blocks);

@@ -134,7 +134,7 @@ int check_harness_command(const Args& args) {
   const auto unseen = [](const Entry& entry) { return entry.bug->unseen && !entry.labs[0].starts_with("build/gpu/"); };
   const auto test = [&](const Entry& entry) {
     const std::string log = "build/logs/check-harness-" + entry.bug->stage + "-" + entry.bug->name + ".log";
-    // What must be green is no quicker for stopping at the first red case: forty of them stand for all.
+    // A build that must be green gains nothing from stopping at the first red case: forty cases stand for all.
     const int status =
         run({entry.labs[0], "test", unseen(entry) || entry.bug->right() ? "cheapest=40" : "quick=1"}, log).status;
     if (status != 0 || !unseen(entry)) return Tested{&entry, log, status, 0};

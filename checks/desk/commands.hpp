@@ -26,7 +26,7 @@ int show_bug_command(const Args& args);
 int edit_bug_command(const Args& args);
 int save_bug_command(const Args& args);
 
-// mutants.cpp: mistakes that nobody planted
+// mutants.cpp: unplanned mistakes
 int mutate_command(const Args& args);
 int mutants_command(const Args& args);
 

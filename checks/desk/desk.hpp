@@ -11,7 +11,7 @@
 
 namespace lab::desk {
 
-// What stands after the command's name.
+// The words after the command's name.
 using Args = std::vector<std::string>;
 
 struct Command {

@@ -1,4 +1,4 @@
-// What the desk's programs have in common: a table of commands, and errors that become exit statuses.
+// The common part of the desk's programs: a table of commands, and errors that become exit statuses.
 #pragma once
 #include <span>
 

@@ -37,6 +37,19 @@ std::vector<std::string> names_of(const std::vector<const Bug*>& bugs) {
   return names;
 }
 
+// Throws BadInput where from= names no stage before this one, or road= is neither main nor side.
+void check_road(const Ladder& ladder, const Stage& stage) {
+  const std::string conf = "stages/" + stage.dir + "/stage.conf: ", from = stage.says("from"),
+                    road = stage.says("road");
+  const Stage* before = from.empty() ? nullptr : ladder.stage(from);
+  if (!from.empty() && (!before || !version_less(before->dir, stage.dir)))
+    throw BadInput(conf + "from=" + from + ": must be the directory of an earlier stage");
+  if (!road.empty() && road != "main" && road != "side")
+    throw BadInput(conf + "road=" + road + ": must be main or side");
+  if (!stage.on_side() && before && before->on_side())
+    throw BadInput(conf + "road=main, and from=" + from + " is on a side road");
+}
+
 }  // namespace
 
 std::string Stage::says(const std::string& key) const {
@@ -47,6 +60,20 @@ std::string Stage::says(const std::string& key) const {
 const Bug* Stage::bug(const std::string& name) const {
   const auto found = std::ranges::find(bugs, name, &Bug::name);
   return found == bugs.end() ? nullptr : &*found;
+}
+
+std::vector<const Stage*> Ladder::main_road() const {
+  std::vector<const Stage*> road;
+  for (const Stage& s : stages)
+    if (!s.on_side()) road.push_back(&s);
+  return road;
+}
+
+std::vector<const Stage*> Ladder::side_roads(const std::string& from) const {
+  std::vector<const Stage*> roads;
+  for (const Stage& s : stages)
+    if (s.on_side() && s.says("from") == from) roads.push_back(&s);
+  return roads;
 }
 
 const Stage* Ladder::stage(const std::string& name) const {
@@ -71,6 +98,8 @@ std::vector<const Bug*> Ladder::bugs(const std::string& name) const {
     for (const Bug& bug : s.bugs)
       if (one ? one == &s : std::ranges::count(bug.also, name) > 0) found.push_back(&bug);
   if (!one && found.empty()) {
+    for (const Stage& s : stages)
+      if (s.says("was") == name) throw BadInput(name + " became " + s.dir + ": stage=" + s.short_name());
     std::vector<std::string> names = historical();
     for (const Stage& s : stages) names.push_back(s.dir), names.push_back(s.short_name());
     throw BadInput("no stage '" + name + "'; the nearest are: " + joined(nearest(name, names), " ") +
@@ -138,6 +167,7 @@ Ladder read_ladder(const std::string& root) {
     ladder.stages.push_back(stage);
   }
   std::ranges::sort(ladder.stages, [](const Stage& a, const Stage& b) { return version_less(a.dir, b.dir); });
+  for (const Stage& stage : ladder.stages) check_road(ladder, stage);
   return ladder;
 }
 

@@ -33,10 +33,15 @@ struct Stage {
   std::string short_name() const { return short_stage_name(dir); }
   std::string says(const std::string& key) const;  // "" where stage.conf has no such key
   const Bug* bug(const std::string& name) const;
+  bool on_side() const { return says("road") == "side"; }
 };
 
 struct Ladder {
   std::vector<Stage> stages;  // in the order of the climb
+
+  // The stages of the main road, in order; or those of side roads that grow out of `from`, a directory.
+  std::vector<const Stage*> main_road() const;
+  std::vector<const Stage*> side_roads(const std::string& from) const;
 
   // By directory or short name; nothing if it is neither.
   const Stage* stage(const std::string& name) const;

@@ -1,10 +1,12 @@
-// desk mutate, desk mutants: what the acceptance and the race check say of mistakes that nobody planted.
+// desk mutate, desk mutants: what the acceptance and the race check say of unplanned mistakes.
 #include "checks/desk/mutants.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -51,6 +53,33 @@ std::optional<std::string> Mutation::equivalent_in(const std::string& stage) con
   return std::nullopt;
 }
 
+std::string literal_in(const std::string& pattern) {
+  std::string longest, run;
+  const auto end_run = [&] {
+    if (run.size() > longest.size()) longest = run;
+    run.clear();
+  };
+  int depth = 0;  // of groups: one may be optional, so its text does not count
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    char c = pattern[i];
+    if (c == '|') return "";
+    const bool escaped = c == '\\' && i + 1 < pattern.size();
+    if (escaped) c = pattern[++i];
+    const bool plain = escaped ? std::ispunct(static_cast<unsigned char>(c)) : !std::strchr("^$.*+?{}()[]", c);
+    if (!escaped) depth += (c == '(') - (c == ')');
+    if (!escaped && depth == 0 && (c == '*' || c == '?' || c == '{') && !run.empty()) run.pop_back();
+    if (plain && depth == 0)
+      run += c;
+    else
+      end_run();
+    if (!escaped && c == '{') i = std::min(pattern.find('}', i), pattern.size());
+    if (!escaped && c == '[')
+      while (++i < pattern.size() && pattern[i] != ']') i += pattern[i] == '\\';
+  }
+  end_run();
+  return longest;
+}
+
 std::vector<Mutation> parse_mutations(const std::string& text, const std::string& path) {
   std::vector<Mutation> all;
   int number = 0;
@@ -93,6 +122,7 @@ std::vector<Mutation> parse_mutations(const std::string& text, const std::string
         if (where != "after" && where != "before") throw wrong("'" + where + "' is neither after nor before");
         (where == "after" ? rule.after : rule.before) = regex(parts[i + 1]);
       }
+      rule.literal = literal_in(parts[1]);
       all.back().rules.push_back(rule);
     }
   }
@@ -147,6 +177,7 @@ std::vector<Source> changed_by(const Mutation::Rule& rule, int only, const std::
   std::vector<Source> changed;
   int place = 0;
   for (const Source& source : sources) {
+    if (source.text.find(rule.literal) == source.text.npos) continue;
     const CodeLines lines(source.text);
     std::string result;
     for (std::size_t i = 0; i < lines.size(); ++i) {
@@ -200,7 +231,7 @@ std::string mutants_table(const std::vector<std::pair<std::string, MutantCounts>
 
 namespace {
 
-// What can be said of a mutant without its rule: the rule says whether it is as it must be.
+// A mutant's result without its rule: the rule says whether it is as it must be.
 struct Verdict {
   std::string word;  // "test", "racecheck", "green", "same-code", "does-not-compile"
   std::string reason;

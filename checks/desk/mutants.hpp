@@ -1,4 +1,4 @@
-// Mistakes that nobody planted: rules (checks/mutants/mutants.txt) that change a line of any stage in which their text
+// Unplanned mistakes: rules (checks/mutants/mutants.txt) that change a line of any stage in which their text
 // stands, be it in kernel.cu or in a header of common/ that it includes. They measure the acceptance, where bugs'
 // patches teach.
 #pragma once
@@ -17,6 +17,7 @@ struct Mutation {
     std::regex pattern;
     std::string replacement;                  // as std::regex_replace takes it
     std::optional<std::regex> after, before;  // what the lines of code around have, if asked for
+    std::string literal = {};                 // text that stands wherever the pattern does
   };
   std::string name, what;
   int only = 0;                                        // the place where it applies, counted from 1; 0: every one
@@ -26,6 +27,9 @@ struct Mutation {
   // Why nothing can be seen in this stage, if so. `stage` is a directory or its short name.
   std::optional<std::string> equivalent_in(const std::string& stage) const;
 };
+
+// The longest text that stands wherever the pattern does: a file without it need not be searched. "" if none is known.
+std::string literal_in(const std::string& pattern);
 
 // Throws BadInput naming file and line.
 std::vector<Mutation> parse_mutations(const std::string& text, const std::string& path);

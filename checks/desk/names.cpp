@@ -15,6 +15,20 @@ std::string pairs_of(const std::vector<const Bug*>& bugs) {
   return joined(pairs, " ");
 }
 
+// A stage and its bugs, and then the side roads that leave from it, one level deeper.
+void print_with_side_roads(const Ladder& ladder, const Stage& stage, int depth) {
+  const std::string side = depth == 0 ? "" : "  | ";
+  std::printf("%s%-8s %-20s %s\n", side.c_str(), stage.short_name().c_str(), stage.dir.c_str(),
+              stage.says("idea").c_str());
+  for (const Bug& bug : stage.bugs) {
+    std::string also;
+    for (const std::string& version : bug.also) also += " stage=" + version;
+    std::printf("%s%-8s   bug=%s%s\n", side.c_str(), "", bug.name.c_str(),
+                also.empty() ? "" : ("  (also" + also + ")").c_str());
+  }
+  for (const Stage* road : ladder.side_roads(stage.dir)) print_with_side_roads(ladder, *road, depth + 1);
+}
+
 }  // namespace
 
 int dirs_command(const Args& args) {
@@ -26,15 +40,11 @@ int dirs_command(const Args& args) {
 int list_command(const Args& args) {
   expect_args(args, 0, 0, "list");
   const Ladder ladder = read_ladder();
+  const std::vector<const Stage*> road = ladder.main_road();
+  std::printf("Main road, %zu stages; %zu more on side roads, below the stage that each grows out of (|)\n\n",
+              road.size(), ladder.stages.size() - road.size());
   std::printf("%-8s %-20s %s\n", "stage", "directory", "its one idea");
-  for (const Stage& stage : ladder.stages) {
-    std::printf("%-8s %-20s %s\n", stage.short_name().c_str(), stage.dir.c_str(), stage.says("idea").c_str());
-    for (const Bug& bug : stage.bugs) {
-      std::string also;
-      for (const std::string& version : bug.also) also += " stage=" + version;
-      std::printf("%-8s   bug=%s%s\n", "", bug.name.c_str(), also.empty() ? "" : ("  (also" + also + ")").c_str());
-    }
-  }
+  for (const Stage* stage : road) print_with_side_roads(ladder, *stage, 0);
   std::printf("\nBroken versions of the source notes, kept as bugs of the stage that mended them:\n");
   for (const std::string& version : ladder.historical()) {
     std::vector<std::string> homes;

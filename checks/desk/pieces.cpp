@@ -46,6 +46,7 @@ struct Ran {
   std::string log, text;  // text: what the log says
   Counts counts;
   int seconds;
+  double core_seconds;
 };
 
 Ran run_piece(const Piece& piece, int limit, bool counted) {
@@ -57,12 +58,12 @@ Ran run_piece(const Piece& piece, int limit, bool counted) {
   const Ended ended = run_limited({"sh", "-c", piece.command}, log, limit);
   if (ended.timed_out) append(log, "stopped: still running after " + std::to_string(limit) + " s\n");
   const std::string text = read_text(log);
-  return {&piece, log, text, judge(text, ended.status, counted), seconds_since(start)};
+  return {&piece, log, text, judge(text, ended.status, counted), seconds_since(start), ended.core_seconds};
 }
 
 void report(const Ran& ran) {
-  std::printf("%-34s %4d passed %3d failed %5d s  %s\n", ran.piece->name.c_str(), ran.counts.passed, ran.counts.failed,
-              ran.seconds, remark_in(ran.text).c_str());
+  std::printf("%-34s %4d passed %3d failed %5d s %5.0f core-s  %s\n", ran.piece->name.c_str(), ran.counts.passed,
+              ran.counts.failed, ran.seconds, ran.core_seconds, remark_in(ran.text).c_str());
   if (ran.counts.failed > 0) {
     std::printf("    %s ends:\n", ran.log.c_str());
     const std::vector<std::string> lines = lines_of(ran.text);
@@ -137,14 +138,16 @@ int pieces_command(const Args& args) {
   }
   leave_signals_to_run_limited();
   Counts total;
+  double core_seconds = 0;
   for (const std::vector<Piece>& group : groups)
     side_by_side(
         group, [&](const Piece& piece) { return run_piece(piece, limit, counted); },
         [&](const Ran& ran) {
           report(ran);
+          core_seconds += ran.core_seconds;
           total.passed += ran.counts.passed, total.failed += ran.counts.failed, total.skipped += ran.counts.skipped;
         });
-  std::printf("%d s in all\n%s\n", seconds_since(start), total_line(total).c_str());
+  std::printf("%d s in all, %.0f core-s\n%s\n", seconds_since(start), core_seconds, total_line(total).c_str());
   return total.failed == 0 && total.passed > 0 ? 0 : 1;
 }
 

@@ -12,7 +12,7 @@ struct Counts {
 // The last line of a log that starts with `N passed, M failed`; nothing if it has none.
 std::optional<Counts> counts_in(const std::string& log);
 
-// What a piece counts: its own words, but never as all good with an exit status that says otherwise (unless all
+// A piece's counts: its own words, but never as all good with an exit status that says otherwise (unless all
 // was skipped), and as one piece where it has no counts: one that failed, if it should have been `counted`.
 Counts judge(const std::string& log, int status, bool counted = false);
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -27,7 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto GRACE = std::chrono::seconds(5);  // from asking a group to end to ending it
 
-// What run_limited waits for.
+// The events that run_limited waits for.
 constexpr int WATCHED[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
 const sigset_t& watched() {
   static const sigset_t set = [] {
@@ -38,6 +39,8 @@ const sigset_t& watched() {
   }();
   return set;
 }
+
+double seconds(const timeval& time) { return double(time.tv_sec) + 1e-6 * double(time.tv_usec); }
 
 int status_of(int waited) { return WIFEXITED(waited) ? WEXITSTATUS(waited) : 128 + WTERMSIG(waited); }
 
@@ -148,9 +151,11 @@ Ended run_limited(const Argv& argv, const std::string& log, int limit) {
   Ended ended;
   if (pid < 0) ended = not_started(argv);
   for (int waited = 0; pid > 0;) {
-    const pid_t done = waitpid(pid, &waited, WNOHANG);
+    rusage used{};
+    const pid_t done = wait4(pid, &waited, WNOHANG, &used);
     if (done == pid) {
       ended.status = status_of(waited);
+      ended.core_seconds = seconds(used.ru_utime) + seconds(used.ru_stime);
       break;
     }
     const auto left = until - Clock::now();

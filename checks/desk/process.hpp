@@ -8,8 +8,9 @@ namespace lab::desk {
 using Argv = std::vector<std::string>;
 
 struct Ended {
-  int status = 0;          // as a shell has it: the exit status, 128 + N after signal N, 127 if it cannot be started
-  bool timed_out = false;  // stopped, because it was still running at its time limit
+  int status = 0;           // as a shell has it: the exit status, 128 + N after signal N, 127 if it cannot be started
+  bool timed_out = false;   // stopped, because it was still running at its time limit
+  double core_seconds = 0;  // of run_limited: processor time, with that of all that it started and waited for
 };
 
 // Runs a program and waits for it. Standard output and error go to `log` ("" leaves them where the desk's own go),

@@ -1,10 +1,10 @@
-// What the exit statuses of bug builds mean.
+// The meaning of the exit statuses of bug builds.
 #pragma once
 
 namespace lab::desk {
 
-// The exit statuses of `lab fingerprint`: as this build must show it, not so, or hidden on a GPU, where nobody chooses
-// the schedule.
+// The exit statuses of `lab fingerprint`: as this build must show it, not so, or hidden on a GPU, whose schedule is
+// not chosen.
 constexpr int FINGERPRINT_RIGHT = 0, FINGERPRINT_ABSENT = 1, FINGERPRINT_HIDDEN = 3;
 // Of every command of `lab` that launches, on a GPU that cannot run the stage; a line `skipped: WHY` says so.
 constexpr int STAGE_SKIPPED = 3;

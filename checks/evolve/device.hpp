@@ -1,4 +1,4 @@
-// What the referee needs of the machine that runs the candidate: two implementations, checks/evolve/gpu and cpu.
+// The referee's interface to the machine that runs the candidate: two implementations, checks/evolve/gpu and cpu.
 #pragma once
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -55,7 +55,7 @@ class Device {
   // Gathers what `call(0)` to `call(calls - 1)` launch on stream(). Throws Refused, then or when it runs, where a call
   // launches nothing, or elsewhere.
   virtual std::unique_ptr<Batch> gather(int calls, const std::function<void(int)>& call) = 0;
-  // What a candidate has changed of the device's settings, such as an L2 that keeps; "" if nothing.
+  // The device settings that a candidate has changed, such as an L2 that keeps; "" if nothing.
   virtual std::string settings_changed() = 0;
 };
 

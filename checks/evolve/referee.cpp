@@ -39,7 +39,7 @@ class Arena {
   half* tensor(int call, int which) const {
     return base_ + shift_ + GUARD + (std::size_t(call) * 4 + std::size_t(which)) * (elements_ + GUARD);
   }
-  // Canaries everywhere: NaN, so that who reads them shows it.
+  // Canaries everywhere: NaN, so that a read of them shows in the output.
   void guard() const {
     check_cuda(cudaMemset(base_, CANARY_BYTE, size() * sizeof(half)), "cudaMemset");
     check_cuda(cudaDeviceSynchronize(), "cudaMemset");  // the candidate's stream waits for no other
@@ -222,7 +222,7 @@ class Referee {
         compare(timed, i, shape_, std::size_t(plan_.sampled), "every timed call is checked",
                 format("in timed call %d of round %d", i, round));
 
-      // The same inputs elsewhere, the calls the other way round, nobody's clock: the same bits.
+      // The same inputs elsewhere, the calls the other way round, untimed: the same bits.
       last.reset();
       again.guard(), again.move_to(plan_.rounds - round);
       for (int i = 0; i < plan_.calls; ++i)

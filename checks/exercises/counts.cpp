@@ -16,7 +16,7 @@
 namespace lab {
 namespace {
 
-// Rows that another block owns must still hold the poison: else somebody computes who is no block of this launch.
+// Rows of other blocks must still hold the poison: what wrote them is no block of this launch.
 std::string written_elsewhere(const Trial& t, unsigned tile) {
   const int per_head = (t.shape.S + t.plan.tile_m - 1) / t.plan.tile_m;
   const std::size_t head = tile / unsigned(per_head), first = tile % unsigned(per_head) * unsigned(t.plan.tile_m);
@@ -25,8 +25,9 @@ std::string written_elsewhere(const Trial& t, unsigned tile) {
     const bool own =
         row / std::size_t(t.shape.S) == head && in_head >= first && in_head < first + unsigned(t.plan.tile_m);
     if (!own && t.out[i] != FP16_NAN)
-      return format("one block was launched, and row %zu of head %zu, which is another's, was written all the same",
-                    in_head, row / std::size_t(t.shape.S));
+      return format(
+          "one block was launched, and row %zu of head %zu, which belongs to another block, was written all the same",
+          in_head, row / std::size_t(t.shape.S));
   }
   return "";
 }

@@ -1,4 +1,4 @@
-// What one block of the linked stage does, counted by the CPU execution.
+// The work of one block of the linked stage, counted by the CPU execution.
 #pragma once
 #include <map>
 #include <string>

@@ -118,7 +118,7 @@ long whole_number(const std::string& text) {
   return value;
 }
 
-// What the checker says of a shape, under all schedules and both times of copying.
+// The checker's findings for a shape, under all schedules and both times of copying.
 std::vector<Finding> findings_of(const Request& r, const Shape& shape) {
   if (!can_check()) throw BadInput("this binary is not instrumented");
   std::vector<Finding> all;

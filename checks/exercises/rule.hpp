@@ -5,7 +5,7 @@
 
 namespace lab {
 
-// What a rule may speak of. `causal` is 0 or 1.
+// The variables of a rule. `causal` is 0 or 1.
 struct Element {
   long b = 0, h = 0, row = 0, col = 0, S = 0, D = 0, causal = 0;
 };

@@ -1,6 +1,7 @@
 // lab layouts: where things lie, for the figures: the elements of matrix fragments among the lanes of a warp, and the
-// rows of a padded array among the banks of shared memory. The same from every stage's binary. With array=, the banks
-// of the 32 rows that this stage's first ldmatrix.x4 reads of that array, as its kernel asks for them.
+// rows of a padded array among the banks of shared memory, wgmma's registers and descriptors, the swizzle by address
+// bits. The same from every stage's binary. With array=, the banks of the 32 rows that this stage's first ldmatrix.x4
+// reads of that array, as its kernel asks for them.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -14,7 +15,10 @@
 #include "checks/bugs/fingerprint.hpp"
 #include "checks/commands.hpp"
 #include "checks/pages/banks.hpp"
+#include "common/hopper/descriptors.cuh"
 #include "common/mma_layout.hpp"
+#include "common/swizzle.cuh"
+#include "common/wgmma_layout.hpp"
 #include "common/wmma_layout.hpp"
 
 namespace lab {
@@ -53,6 +57,65 @@ std::string served(const banks::Access& a) {
 
 std::string bank_access(int pitch, int bytes) {
   return format("    {\"pitch\": %d, \"bytes\": %d, ", pitch, bytes) + served(banks::down_a_column(pitch, bytes)) + "}";
+}
+
+std::string list(int count, auto value) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += format("%s%u", i ? ", " : "", unsigned(value(i)));
+  return "[" + text + "]";
+}
+
+// [thread][element] -> row · 16 + column: 16 columns of D, and the A of registers.
+std::string warpgroup_registers() {
+  constexpr int THREADS = 128, ELEMENTS = 8, COLUMNS = 16;
+  const auto held_by_all = [](auto place) {
+    std::string text;
+    for (int thread = 0; thread < THREADS; ++thread)
+      text += (thread ? ",\n      " : "\n      ") + list(ELEMENTS, [&](int i) {
+                const wgmma_layout::Place at = place(thread, i);
+                return at.row * COLUMNS + at.column;
+              });
+    return "[" + text + "]";
+  };
+  return format("  \"warpgroup\": {\"rows\": %d, \"columns\": %d,\n    \"d\": ", wgmma_layout::M, COLUMNS) +
+         held_by_all(wgmma_layout::d) + ",\n    \"a\": " + held_by_all(wgmma_layout::a) + "}";
+}
+
+// A tile of 64 rows and 128 columns at address 0, as K and V lie in it: the descriptor's fields, where it starts for
+// each product (advanced by `step`), and [row][chunk of 8 columns] -> place in units of 16 bytes.
+std::string descriptor(const char* name, bool mn_major, ptx::Descriptor tile, int products, auto advanced) {
+  constexpr int COLUMNS = 128, SHOWN = 16;
+  const wgmma_layout::Matrix fields(tile);
+  const auto place = [&](int row, int chunk) {
+    const int k = mn_major ? row : 8 * chunk, mn = mn_major ? 8 * chunk : row;
+    const wgmma_layout::Matrix matrix(advanced(tile, k / WGMMA_K));
+    return wgmma_layout::address_of(matrix, mn_major, mn, k % WGMMA_K) / 16;
+  };
+  std::string places;
+  for (int row = 0; row < SHOWN; ++row)
+    places += (row ? ",\n      " : "\n      ") + list(COLUMNS / 8, [&](int chunk) { return place(row, chunk); });
+  return format("    {\"name\": \"%s\", \"leading\": %u, \"stride\": %u, \"swizzle\": %u, \"starts\": ", name,
+                fields.leading, fields.stride, fields.swizzle) +
+         list(products, [&](int i) { return wgmma_layout::Matrix(advanced(tile, i)).address; }) +
+         ",\n     \"places\": [" + places + "]}";
+}
+
+std::string descriptors() {
+  constexpr int ROWS = 64, COLUMNS = 128;
+  constexpr std::uint32_t START = 0;
+  return format("  \"descriptors\": {\"rows\": %d, \"columns\": %d, \"of\": [\n", ROWS, COLUMNS) +
+         descriptor("k_major", false, k_major_descriptor(START), COLUMNS / WGMMA_K, advance_k<ROWS>) + ",\n" +
+         descriptor("mn_major", true, mn_major_descriptor<ROWS>(START), ROWS / WGMMA_K, advance_keys) + "\n  ]}";
+}
+
+// What each bit of a row and of a column adds, by XOR, to the byte address in an array of 64 halves per row.
+struct Rows64 {
+  static constexpr int LD = 64;
+};
+std::string swizzle_bits() {
+  constexpr int BITS = 6;
+  return "  \"swizzle_bits\": {\"row\": " + list(BITS, [](int i) { return swizzled<Rows64>(1 << i, 0) * 2; }) +
+         ", \"column\": " + list(BITS, [](int i) { return swizzled<Rows64>(0, 1 << i) * 2; }) + "}";
 }
 
 // The 32 rows of 16 bytes of the first ldmatrix.x4 by which warp 0 reads `array`. Its rows are told one after another.
@@ -141,7 +204,8 @@ int layouts_command(std::span<char*> args) {
   text +=
       fragment("mma_c", "mma.m16n8k16 C(r,n)", 16, 8, mma::C_ELEMENTS, held<mma::c, 8>) + "\n  ],\n  \"banks\": [\n";
   text += bank_access(64, 4) + ",\n" + bank_access(72, 4) + ",\n" + bank_access(64, 16) + ",\n" + bank_access(72, 16);
-  std::printf("%s\n  ]\n}\n", text.c_str());
+  text += "\n  ],\n" + warpgroup_registers() + ",\n" + descriptors() + ",\n" + swizzle_bits();
+  std::printf("%s\n}\n", text.c_str());
   return 0;
 }
 

@@ -88,13 +88,13 @@ inline std::vector<Case> announced_cases() {
 }
 inline constexpr unsigned ANNOUNCED_STEP = 16;
 inline unsigned announced_launches(const Case& c) { return 2 * box_halves(c.shape) / ANNOUNCED_STEP + 8; }
-// Whether a phase that waits for so many bytes of a box of `all` may end, and whether it must.
+// Whether a phase that waits for this number of bytes of a box of `all` may end, and whether it must.
 constexpr bool may_end(unsigned announced, unsigned all) {
   return announced == all || (announced < all && announced % ptx::LEAST_COUNTED == 0);
 }
 constexpr bool must_end(unsigned announced, unsigned all) { return announced == all; }
 
-// What the engine refuses, as an illegal instruction.
+// Boxes that the engine refuses, as an illegal instruction.
 struct Refused {
   const char* why;
   bool store;
@@ -118,7 +118,7 @@ inline std::string spelt(const Case& c) {
   return text + ", swizzle " + std::to_string(swizzle_bytes(c.shape.swizzle));
 }
 
-// What kind of box: how long its rows are and how they are swizzled.
+// The kind of a box: the length of its rows and their swizzle.
 inline std::string kind(const Case& c) {
   return "rows of " + std::to_string(2 * c.shape.box[0]) + " bytes, swizzle " +
          std::to_string(swizzle_bytes(c.shape.swizzle));

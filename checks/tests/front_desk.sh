@@ -116,7 +116,7 @@ refuse "cannot be written" $run q=$work/good.npy $tensors out=$work/no/such/o.np
 same "files left by refused runs" "$(ls "$work" | grep -v -e '^out$' -e '^err$' | wc -l | tr -d ' ')" 8
 accept $run q=$work/good.npy $tensors out=$work/o.npy
 accept test -s "$work/o.npy"
-# What the bugs show is others' to test: runs of `make test` that still hold are not run again.
+# The bugs' effects are tested elsewhere: runs of `make test` that still hold are not run again.
 for version in $(build/desk list | sed '1,/^Broken/d;s/ .*//'); do accept env LAB_KEPT=use $MAKE stage=$version backend=$B reproduce-bug; done
 same "what v2 names" "$(echo $(build/desk bugs v2 | sort))" "v2b_single_warp:interwarp_race v2b_single_warp:smem_48k"
 accept $MAKE list

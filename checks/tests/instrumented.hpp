@@ -1,4 +1,4 @@
-// What a test case needs that the sanitizers' build (make sanitize) has not, which leaves these suites out. A case that
+// For test cases that the sanitizers' build (make sanitize) cannot run; it leaves these suites out. A case that
 // is not marked and needs it is red there.
 #pragma once
 #include <doctest/doctest.h>

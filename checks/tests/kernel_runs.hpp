@@ -1,4 +1,4 @@
-// What the tests of the checker's rules share: named kernels, and every schedule and time of copying to run them under.
+// Shared by the tests of the checker's rules: named kernels, and every schedule and time of copying to run them under.
 #pragma once
 #include <doctest/doctest.h>
 

@@ -3,7 +3,7 @@
 # pieces, a line each (the whole logs are in build/logs), stops what hangs, and prints, alone on the last line, `N passed, M
 # failed`. All is built first, so that pieces side by side find nothing to build. On a GPU their launches alternate (common/gpu_access.hpp), but not
 # the acceptances' copies, between which it can forget the NaN that a launch is to find in shared memory: bugs, which need it, come later.
-# What takes longer is .ci/run's: the proof that the acceptance can fail (make check-harness), all race checks.
+# Longer checks are in .ci/run: the proof that the acceptance can fail (make check-harness), all race checks.
 set -u
 set -- ${MAKEFLAGS-}  # make -n test: its recipe names make, so it runs all the same
 case ${1-} in -*|*=*) ;; *n*) echo "sh checks/tests/run_all.sh"; exit 0 ;; esac

@@ -1,7 +1,7 @@
 #!/bin/sh
 # A new stage is a directory and a page; a new bug is a patch, a fingerprint and a page. Proved in a scratch copy of the tree
 # below build/: v1 under another name, with a bug of its own, is taken up by every command, and no other file is touched.
-# What this tree has built already is copied along, so that only the new stage is compiled. Prints `N passed, M failed`.
+# The binaries of this tree are copied along, so that only the new stage is compiled. Prints `N passed, M failed`.
 set -u
 MAKE=${MAKE:-make}
 B=${backend:-cpu}
@@ -66,7 +66,7 @@ says "2 passed, 0 failed" $MAKE backend="$B" stage=v9 reproduce-bug
 says "1 passed, 0 failed" $MAKE backend="$B" stage=v8 reproduce-bug
 says "2 passed, 0 failed" $MAKE backend="$B" stage=v9 check-harness
 says "broken-version 'v8' $new:scratch_scale" $MAKE stage=v8 -n test
-# What covers all stages and bugs covers these: with their sources touched it would build them again. Dry, for the others are
+# A goal over all stages and bugs includes these: with their sources touched it would build them again. Dry, for the others are
 # not built here.
 sleep 1; touch stages/$new/kernel.cu stages/$new/bugs/*.patch
 for goal in resources writeups climb-table blindness tools-table check-harness figure-data; do

@@ -198,7 +198,7 @@ TEST_CASE("async: a slot is loaded again after its readers, and a reader of one 
 }
 
 TEST_CASE("async: a slot that nobody asks about, or that half of its readers free" * instrumented()) {
-  // What shows first is the schedule's choice: the slot overwritten under a reader, a phase that a late warp misses, or
+  // The schedule decides what shows first: the slot overwritten under a reader, a phase that a late warp misses, or
   // a hang. Something does.
   for (const Run& run : {KERNEL(ring_never_freed), KERNEL(ring_one_warp_counted)})
     under_all_options(SEEDS, [&](const ExecOptions& options) {
@@ -268,7 +268,7 @@ TEST_CASE("async: phases that nobody sees, waits that are late, bytes that nobod
   broken(KERNEL(bytes_too_many), {Kind::mbarrier, Kind::in_flight}, {"load", "load2"}, "more");
 }
 
-TEST_CASE("async: the bytes of an mbarrier are nobody's" * instrumented()) {
+TEST_CASE("async: no other instruction may touch the bytes of an mbarrier" * instrumented()) {
   broken(KERNEL(barrier_bytes_read), {Kind::mbarrier}, {"read"}, "only mbarrier instructions may touch them");
   broken(KERNEL(barrier_bytes_written), {Kind::mbarrier}, {"read"}, "only mbarrier instructions may touch them");
 }

@@ -1,4 +1,4 @@
-// What a deadlock on an mbarrier says: which phase lacks what, who has arrived, and whether a copy was asked for.
+// The report of a deadlock on an mbarrier: phase, missing arrivals, arrived threads, and whether a copy was requested.
 #include "checks/tests/test_exec.hpp"
 #include "common/ptx/tma.cuh"
 #include "common/smem_plan.cuh"

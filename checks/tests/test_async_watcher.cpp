@@ -1,4 +1,4 @@
-// What a watcher is told of asynchronous work: copies, arrivals, phases and waits, with the arrays' names.
+// The watcher's events of asynchronous work: copies, arrivals, phases and waits, with the arrays' names.
 #include <vector>
 
 #include "checks/tests/test_exec.hpp"

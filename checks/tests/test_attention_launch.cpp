@@ -1,4 +1,4 @@
-// What all launchers share: names, plans, the choice of a tile, and what is refused before anything runs.
+// Common to all launchers: names, plans, the choice of a tile, and refusals before anything runs.
 #include <doctest/doctest.h>
 
 #include <stdexcept>
@@ -17,7 +17,7 @@ struct Tile {
   static constexpr int M = 48, N = 32, ROWS_PER_WARP = 6, SLOTS = 3;
 };
 
-// A plan of one block with so many bytes of shared memory, and what comes of launching it.
+// A plan of one block with this number of bytes of shared memory, and the result of launching it.
 struct Launched {
   cudaError_t error;
   std::string message;

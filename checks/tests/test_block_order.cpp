@@ -1,4 +1,4 @@
-// The order of a stage's blocks: whatever it is, each query tile of each head is somebody's, once.
+// The order of a stage's blocks: whatever it is, each query tile of each head is taken exactly once.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What ExecOptions::watcher is told: every event, once, where and by whom it happened, and nothing when nobody asked.
+// The events of ExecOptions::watcher: every event, once, with its place and thread, and none without a watcher.
 #include <vector>
 
 #include "checks/tests/instrumented.hpp"

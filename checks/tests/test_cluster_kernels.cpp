@@ -218,7 +218,7 @@ __global__ void queue_kept(const TensorMap*, float* out) {
     for (unsigned slot = 0; slot < 2; ++slot) mbarrier_wait_cluster(plan.empty + slot, (ITEMS / 2 - 1) & 1);
 }
 
-// Block 1 may not have come to its plan when block 0 writes into it: the plan is the same.
+// Block 1 may not have reached its plan when block 0 writes into it: the plan is the same.
 __global__ void store_before_carving(const TensorMap*, float* out) {
   cluster_sync();
   SmemCursor cursor;

@@ -1,4 +1,4 @@
-// What the CPU execution counts, against what a person counts: turns at the banks for all pitches and widths, sectors,
+// The CPU execution's counts against counts by hand: cycles at the banks for all pitches and widths, sectors,
 // lanes that go together, steps waited; and the least time that follows from counts.
 #include <algorithm>
 #include <array>
@@ -55,7 +55,7 @@ TEST_CASE("counters: wavefronts are those of the banks, for every pitch and widt
       for (unsigned lane = 0; lane < 32; ++lane) address[lane] = lane * pitch, same[lane] = int(lane * pitch);
       CHECK(cpu::shared_wavefronts(ALL, address, bytes) == unsigned(banks::access(same, int(bytes)).turns));
       CHECK(cpu::least_wavefronts(ALL, bytes) == unsigned(banks::access(same, int(bytes)).least));
-      // By hand: so many words of a column fall into one bank.
+      // By hand: the number of words of a column that fall into one bank.
       if (bytes == 4) CHECK(cpu::shared_wavefronts(ALL, address, bytes) == std::gcd(pitch / 4, 32u));
     }
 }
@@ -231,7 +231,7 @@ TEST_CASE("floor: the mean, the largest block, and several of the smallest") {
   };
   CHECK(us({block(400)}) == doctest::Approx(4));      // one block, one multiprocessor
   CHECK(us({8, block(400)}) == doctest::Approx(8));   // two each
-  CHECK(us({9, block(400)}) == doctest::Approx(12));  // somebody gets three
+  CHECK(us({9, block(400)}) == doctest::Approx(12));  // one SM gets three
   CHECK(us({block(100), block(100), block(100), block(100), block(900)}) == doctest::Approx(9));
   CHECK(us({block(500), block(500), block(500), block(500), block(100)}) == doctest::Approx(6));  // 100 beside a 500
   CHECK(floor_of({}, rates).least() == 0);

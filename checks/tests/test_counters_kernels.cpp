@@ -20,7 +20,7 @@ namespace {
 
 constexpr int BYTES = 32 * 256 + 16;
 
-// Of bytes, at a multiple of 1024 and not counted: nobody writes it.
+// Of bytes, at a multiple of 1024 and not counted: it is never written.
 std::byte* memory() {
   SmemCursor cursor;
   return cursor.array<std::byte, 1024>("s", BYTES, 1);

@@ -1,4 +1,4 @@
-// What the desk makes of counts: the file, the tables, and what it holds against what.
+// The desk's use of counts: the file, the tables, and the comparisons.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -40,7 +40,7 @@ TEST_CASE("counts: pairs, and how far they are apart") {
   REQUIRE(wavefronts);
   CHECK(wavefronts->off() == doctest::Approx(0.1));
   CHECK(pair_of(column("barriers"), totals, profile(100, 7))->off() == 0);
-  CHECK(pair_of(column("shuffles"), totals, profile(100, 7))->off() == 0);  // nobody counts one
+  CHECK(pair_of(column("shuffles"), totals, profile(100, 7))->off() == 0);  // neither side counts one
   CHECK(std::isinf(pair_of(column("barriers"), totals, profile(100, 0))->off()));
   CHECK(!pair_of(column("store sectors"), totals, profile(100, 7)));  // a profile without the metric
 }

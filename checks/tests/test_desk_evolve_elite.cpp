@@ -1,4 +1,4 @@
-// The elite loop without compiler and clock: who is kept, what is tried, the log, what programs say, adoption.
+// The elite loop without compiler and clock: kept candidates, tried ones, the log, the programs' output, adoption.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -53,7 +53,7 @@ TEST_CASE("evolve: who is wrong never enters, however fast; nor who does not hol
   wrong.right = false, wrong.verdict = "wrong";
   elite.judge(wrong);
   Candidate unknown;
-  unknown.us = {1};  // nobody has looked
+  unknown.us = {1};  // not judged
   elite.judge(unknown);
   CHECK(unknown.verdict == "wrong");
   CHECK(elite.members().empty());

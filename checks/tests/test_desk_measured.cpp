@@ -1,4 +1,4 @@
-// What the desk makes of measurements on a GPU: Nsight Compute's CSV, compute-sanitizer's logs, the benchmark's
+// The desk's use of measurements on a GPU: Nsight Compute's CSV, compute-sanitizer's logs, the benchmark's
 // samples.
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-// The rules of mistakes that nobody planted.
+// The rules of unplanned mistakes.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -53,6 +53,18 @@ TEST_CASE("mutants: a rule may ask for the lines of code around, past comments a
   CHECK(mutated_text(all[0], text) == "b\none  // two\n\n// two\nc\n#pragma two\ntwo\none\nc\nb\ntwo\n");
   CHECK(mutated_text(all[1], text) == "b\none  // two\n\n// two\nc\n#pragma two\ntwo\none\nb\nc\ntwo\n");
   CHECK(mutated_text(all[2], text) == "b\none  // two\n\n// two\nc\n#pragma two\ntwo\none\nb\nb\ntwo\n");
+}
+
+TEST_CASE("mutants: the text that a pattern needs is no part of what may be absent") {
+  CHECK(literal_in("row_max = fmaxf") == "row_max = fmaxf");
+  CHECK(literal_in("sum\\[i\\] \\*= a") == "sum[i] *= a");
+  CHECK(literal_in("abc*de") == "ab");
+  CHECK(literal_in("abc?d+efgh{2,3}i") == "efg");
+  CHECK(literal_in("a(long text)?bcd") == "bcd");
+  CHECK(literal_in("a[long text]\\w+bcd") == "bcd");
+  CHECK(literal_in("a[)\\]](b long text)?cd") == "cd");
+  CHECK(literal_in("one|other").empty());
+  CHECK(literal_in("^\\s*(\\w+)$").empty());
 }
 
 TEST_CASE("mutants: a rule whose text stands in no stage is told") {

@@ -72,6 +72,37 @@ TEST_CASE("versions compare as numbers where they are numbers") {
   CHECK(version_less("v02", "v3"));
 }
 
+TEST_CASE("from= and road=: the main road in order, side roads where they leave it") {
+  const ScratchLadder scratch;
+  scratch.add("stages/v2b_middle/stage.conf", "from=\"v1_first\"\nroad=\"main\"\n");
+  scratch.add("stages/v10_late/stage.conf", "from=\"v1_first\"\nroad=\"side\"\nwas=\"v9_early\"\n");
+  const Ladder ladder = scratch.read();
+  REQUIRE(ladder.main_road().size() == 2);
+  CHECK(ladder.main_road()[0]->dir == "v1_first");
+  CHECK(ladder.main_road()[1]->dir == "v2b_middle");
+  REQUIRE(ladder.side_roads("v1_first").size() == 1);
+  CHECK(ladder.side_roads("v1_first")[0]->dir == "v10_late");
+  CHECK(ladder.side_roads("v2b_middle").empty());
+  CHECK_THROWS_WITH_AS(ladder.bugs("v9_early"), "v9_early became v10_late: stage=v10", lab::BadInput);
+}
+
+TEST_CASE("a road that leads nowhere is refused") {
+  const auto refused = [](const std::string& conf, const char* message) {
+    const ScratchLadder scratch;
+    scratch.add("stages/v2b_middle/stage.conf", conf);
+    CHECK_THROWS_WITH_AS(scratch.read(), message, lab::BadInput);
+  };
+  refused("from=\"v1\"\nroad=\"wide\"\n", "stages/v2b_middle/stage.conf: road=wide: must be main or side");
+  refused("from=\"v0\"\n", "stages/v2b_middle/stage.conf: from=v0: must be the directory of an earlier stage");
+  refused("from=\"v10_late\"\n",
+          "stages/v2b_middle/stage.conf: from=v10_late: must be the directory of an earlier stage");
+  const ScratchLadder scratch;
+  scratch.add("stages/v2b_middle/stage.conf", "from=\"v1_first\"\nroad=\"side\"\n");
+  scratch.add("stages/v10_late/stage.conf", "from=\"v2b_middle\"\nroad=\"main\"\n");
+  CHECK_THROWS_WITH_AS(scratch.read(), "stages/v10_late/stage.conf: road=main, and from=v2b_middle is on a side road",
+                       lab::BadInput);
+}
+
 TEST_CASE("stage.conf: quotes, bare values and comments") {
   const auto conf =
       parse_conf("# head\nidea=\"one = two # three\"  # behind\nregisters=48 # per thread\nempty=\"\"\n\n", "x");

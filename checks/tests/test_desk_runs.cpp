@@ -65,6 +65,10 @@ TEST_CASE("a program's status is what a shell would say, its output is in the lo
   CHECK(read_text(log) == "out\nerr\n");
   CHECK(run({"sh", "-c", "kill -9 $$"}, log).status == 128 + 9);
   CHECK(run_limited({"sh", "-c", "exit 5"}, log, 60).status == 5);
+  // Of a shell's children too, and no waiting.
+  CHECK(run_limited({"sh", "-c", "sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done'; true"}, log, 60)
+            .core_seconds > 0.02);
+  CHECK(run_limited({"sleep", "0.2"}, log, 60).core_seconds < 0.1);
   CHECK_THROWS_AS(run({"true"}, dir.path("log") + "/below"), lab::BadInput);
 }
 

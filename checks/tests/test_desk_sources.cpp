@@ -1,4 +1,4 @@
-// What nvcc says of a kernel for make archs, and how clangd is told to read each source.
+// nvcc's output about a kernel for make archs, and clangd's commands for each source.
 #include <doctest/doctest.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// What the tests of the execution share: running a lambda as a kernel, under any schedule, and what a failure must say.
+// Shared by the tests of the execution: running a lambda as a kernel, under any schedule, and the text of a failure.
 #pragma once
 #include <cuda_runtime.h>
 #include <doctest/doctest.h>

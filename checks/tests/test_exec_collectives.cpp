@@ -497,7 +497,7 @@ TEST_CASE("exec: lanes that meet in different collectives") {
         },
         in_order(Schedule::ascending));
     check_failed(outcome, cudaErrorLaunchFailure, Finding::Kind::collective);
-    // Lanes 8..30 are not in the mask of those who wait: it is lane 31 that both sides need.
+    // Lanes 8..30 are not in the mask of the waiting lanes: it is lane 31 that both sides need.
     CHECK(outcome.message() ==
           "probe: block (0,0,0) warp 0 lane 31" + at_line(line) +
               "__syncwarp with mask 0xffffffff meets lanes 0..7 in __syncwarp with mask 0x800000ff");

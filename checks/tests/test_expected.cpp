@@ -76,7 +76,7 @@ TEST_CASE("expected: two keys that rounding may tell apart either way have a bou
   CHECK(allowed(two_keys(12000, 12008, 11992), 0.125) >= 1);
   // Lower by 12000, where the errors are 9000 in all: clear.
   CHECK(allowed(two_keys(12000, 11992, 12000), 0.125) < 1e-3);
-  // Lower by 1, where the errors are 0.76: the bound admits that much, and no more.
+  // Lower by 1, where the errors are 0.76: the bound admits 1, and no more.
   const Expected near = expected(TWO_KEYS, 1 / 96000.0, two_keys(12000, 11992, 12000), {}, false);
   CHECK(near.value[0] == doctest::Approx(std::tanh(0.5)));
   CHECK(near.allowed[0] > near.value[0] - std::tanh(0.5 * (1 - 0.75)));

@@ -1,4 +1,4 @@
-// mbarriers on the CPU: phases, parities, who waits for whom, and what misuse is told.
+// mbarriers on the CPU: phases, parities, waits, and the reports of misuse.
 #include <vector>
 
 #include "checks/tests/test_exec.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 int warp_id() { return int(threadIdx.x) / 32; }
 
-// `count` barriers "full" behind each other, initialised by thread 0 and there for everybody.
+// `count` barriers "full" behind each other, initialised by thread 0 and visible to all threads.
 MBarrier* fresh(int count, unsigned arrivals) {
   SmemCursor cursor;
   auto* full = cursor.array<MBarrier>("full", count, 1);

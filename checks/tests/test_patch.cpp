@@ -19,7 +19,7 @@ const std::string HEAD =
 const std::string SOURCE = "a\nb\nc\nd\ne\nf\ng\nh\n";
 const std::string HUNK = "@@ -3,3 +3,4 @@\n c\n-d\n+D1\n+D2\n e\n";  // its first added line is line 9 of HEAD + HUNK
 
-// What parsing and applying `text` says is wrong with it, "" if nothing.
+// The error from parsing and applying `text`, "" if none.
 std::string complaint(const std::string& text, const std::string& source = SOURCE) {
   try {
     patched_for_compiler(parse_patch(PATH, text), source);

@@ -24,7 +24,7 @@ cudaError_t by_the_oracle(const AttentionArgs& a) {
 }
 const StageInfo RIGHT{"right", by_the_oracle, [](const Shape&) { return LaunchPlan{}; }};
 
-// The CPU with a clock that says what it is told.
+// The CPU with a clock that returns given times.
 class Clocked final : public Device {
  public:
   explicit Clocked(double us) : us_(us) {}

@@ -46,7 +46,7 @@ struct Tensor {
     for (int d = 0; d < shape.rank; ++d) n *= int(shape.box[d]);
     return n;
   }
-  // What element i of the box at `at` is, 0 outside the tensor; -1: nothing is there to be written.
+  // Element i of the box at `at`, 0 outside the tensor; -1: no place to be written.
   std::uint16_t expected(int i, const int* at) const {
     std::size_t place = 0;
     for (int d = 0; d < shape.rank; ++d) {

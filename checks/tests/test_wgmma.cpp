@@ -1,5 +1,5 @@
 // wgmma on the CPU: layouts against a plain host product, the bits against the tensor core's definition, asynchrony,
-// and what misuse is told. How a matrix lies in shared memory is written out here row by row, not taken from
+// and the reports of misuse. How a matrix lies in shared memory is written out here row by row, not taken from
 // common/wgmma_layout.hpp.
 #include <cuda_fp16.h>
 

@@ -1,4 +1,4 @@
-// What a trace must keep to, read from the file and not from what wrote it.
+// The rules of a trace, checked on the file and not on the data that it was written from.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// One block's execution on a clock of steps, made from what a watcher is told (common/backend.hpp).
+// One block's execution on a clock of steps, made from a watcher's events (common/backend.hpp).
 //
 // Every lane has a clock. An access to shared memory, a request for a copy, the begin of a product, a call of a barrier
 // or a wait: each takes a lane one step. A collective first brings the lanes of its warp to the latest of their clocks.
@@ -49,7 +49,7 @@ struct Slice {
   bool for_ever = false;  // the launch ended before it did
 };
 
-// Asynchronous work, from its issue to the wait after which somebody may count on it.
+// Asynchronous work, from its issue to the wait after which a thread may rely on it.
 struct Flight {
   std::uint32_t block = 0;
   long begin = 0, end = 0;
@@ -98,7 +98,7 @@ class Steps final : public ExecWatcher {
     std::uint64_t groups = 0;  // of products, committed
     Warp() { waits_since.fill(-1); }
   };
-  struct Use {  // of a barrier: since when somebody is there, and when the last has come
+  struct Use {  // of a barrier: the steps of the first and of the last arrival
     long first = -1, last = 0;
   };
   struct CopyGroups {  // of a lane's cp.async

@@ -88,7 +88,7 @@ cudaError_t cudaMalloc(T** pointer, std::size_t bytes) {
 cudaError_t cudaFree(void* pointer);
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaMemset(void* to, int byte, std::size_t bytes);
-// What a stream is given has ended when the call returns.
+// Work given to a stream has ended when the call returns.
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
   return cudaMemcpy(to, from, bytes, kind);
 }

@@ -19,11 +19,13 @@ inline constexpr unsigned PATTERN_BYTES = 8 * SLAB_ROW_BYTES;    // 1024
 inline constexpr unsigned UNUSED_LEADING_BYTES = 16;
 inline constexpr int WGMMA_K = 16;  // columns of A, and rows of B, in one product
 
-__device__ __forceinline__ ptx::Descriptor k_major_descriptor(const half* tile) {
+// `Tile`: a pointer into shared memory, or an address there (std::uint32_t).
+template <class Tile>
+__device__ __forceinline__ ptx::Descriptor k_major_descriptor(Tile tile) {
   return ptx::wgmma_descriptor(tile, UNUSED_LEADING_BYTES, PATTERN_BYTES);
 }
-template <int ROWS>
-__device__ __forceinline__ ptx::Descriptor mn_major_descriptor(const half* tile) {
+template <int ROWS, class Tile>
+__device__ __forceinline__ ptx::Descriptor mn_major_descriptor(Tile tile) {
   return ptx::wgmma_descriptor(tile, ROWS * SLAB_ROW_BYTES, PATTERN_BYTES);
 }
 

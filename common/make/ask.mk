@@ -3,7 +3,9 @@
 asks := $(filter-out help clean,$(MAKECMDGOALS))
 ifneq ($(asks),)
 # A compiler whose programs run here, even where CXX builds for another machine.
-HOST_CXX ?= $(or $(first_gcc),$(CXX))
+ifeq ($(origin HOST_CXX),undefined)
+HOST_CXX := $(or $(first_gcc),$(CXX))
+endif
 # A make of its own, which the words of this call do not concern; under a lock, so that several makes take turns.
 desk_make := env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u MAKEOVERRIDES \
   $$(command -v flock > /dev/null && echo flock build/.desk-lock) $(MAKE) -s -f common/make/desk.mk -j2 HOST_CXX=$(call quote,$(HOST_CXX))

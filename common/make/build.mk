@@ -6,7 +6,7 @@
 .DELETE_ON_ERROR:
 .SECONDARY:
 NVCC := nvcc
-# What kernels are compiled for: the lab's two, the GPU at hand if nvcc knows it, and PTX for the rest, from 8.0 on: cp.async.
+# The architectures of kernels: the lab's two, the GPU at hand if nvcc knows it, and PTX for the rest, from 8.0 on: cp.async.
 GPU_HERE := $(if $(filter gpu,$(backend)),$(shell nvidia-smi --query-gpu=compute_cap --format=csv$(comma)noheader 2>/dev/null | head -1 | tr -d .))
 GPU_ARCHS := $(sort 89 90 $(if $(GPU_HERE),$(filter $(GPU_HERE),$(patsubst sm_%,%,$(shell nvcc --list-gpu-code 2>/dev/null)))))
 GENCODE := $(foreach a,$(GPU_ARCHS),-gencode arch=compute_$(a)$(comma)code=sm_$(a)) -gencode arch=compute_80$(comma)code=compute_80
@@ -16,7 +16,7 @@ gencode_of = $(if $(filter sm_90a,$(call conf,$(1),target)),-gencode arch=comput
 # A sibling call leaves no frame behind, and a report would name the caller's caller.
 # A product and a sum are two roundings on both backends, unless the source says fmaf.
 CXXFLAGS := -std=c++20 -O2 -g -ffp-contract=off -fno-optimize-sibling-calls -Wall -Wextra -Wno-unknown-pragmas
-# What only the host runs: lines at most, and no variables, which take a quarter of the time to compile and most of the bytes to link.
+# Code that only the host runs: lines at most, and no variables, which take a quarter of the time to compile and most of the bytes to link.
 # The harness has no lines either: no report names them, and addr2line reads all that are there, each time. Sanitizers want them.
 # CXXFLAGS=... of the command line stand alone.
 ifeq ($(filter command,$(firstword $(origin CXXFLAGS))),)
@@ -24,7 +24,7 @@ HOST_FLAGS := -g1
 HARNESS_LINES := $(if $(SANITIZE),-g1,-g0)
 # Half of what a test spends is in these; vectors change no bit of what they compute, for no order of additions changes.
 HOT_FLAGS := $(HARNESS_LINES) -O3
-# What reports, compares and launches spends its time elsewhere.
+# Code that reports, compares and launches spends its time elsewhere.
 COOL_FLAGS := -O1 $(HARNESS_LINES)
 # Most tests take longer to compile than to run.
 WARM_FLAGS := $(HOST_FLAGS)
@@ -66,13 +66,13 @@ BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
 endif
 # Hundreds of programs are linked, and GNU's own linker takes twice as long for each as gold, which comes with it on most machines.
 FAST_LINK := $(if $(filter build/cpu,$(B)),$(if $(shell command -v ld.gold),-fuse-ld=gold))
-# make test-arm64, and make sanitize check=quick: no more than executes kernels and watches them. What these are not asked for is not
+# make test-arm64, and make sanitize check=quick: no more than executes kernels and watches them. Targets that these do not ask for are not
 # compiled for them.
 RUNTIME_ONLY := $(ARM64)$(filter quick,$(SANITIZE))
 HOST_LIB := $(if $(RUNTIME_ONLY),checks/trace/% checks/pages/% checks/bench/% checks/fuzz/% checks/exercises/% checks/budget/% checks/bugs/blindness.cpp checks/bugs/error_map.cpp)
 LIB_SRC := $(BACKEND_SRC) $(filter-out common/build_info.cpp,$(wildcard common/*.cpp)) $(wildcard reference/*.cpp) \
   $(filter-out $(HOST_LIB) $(if $(filter gpu,$(backend)),checks/exercises/kernel_printf.cpp) checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp checks/evolve/% %_commands.cpp,$(wildcard checks/*.cpp checks/*/*.cpp)) checks/desk/patch.cpp
-# What a stage's test is made of on the CPU: a program of its own, `tester`, so that a first test does not wait for the rest.
+# A stage's test on the CPU: a program of its own, `tester`, so that a first test does not wait for the rest.
 TEST_SRC := $(if $(filter cpu,$(backend)),$(filter common/% checks/acceptance/% checks/races/% checks/main.cpp checks/bugs/trial.cpp \
   reference/attention.cpp reference/inputs.cpp,$(filter-out %/run_files.cpp common/conf.cpp common/gpu_fit.cpp,$(LIB_SRC))))
 TEST_OBJ := $(if $(TEST_SRC),$(call objects_of,$(TEST_SRC)))
@@ -95,7 +95,7 @@ LEARN := build/desk-learn
 EVOLVE := build/desk-evolve
 $(WORK) $(RECORDS) $(LEARN) $(EVOLVE) $(filter build/desk-objects/%,$(DESK_LIB)): FORCE
 	@$(desk_make) $@
-# Tests that run no kernel. What executes kernels and watches them can differ on another machine, down to the bits; for these an
+# Tests that run no kernel. Code that executes kernels and watches them can differ on another machine, down to the bits; for these an
 # emulator is too slow, and nothing is expected of one.
 HOST_TESTS := $(sort $(wildcard checks/tests/test_desk_*.cpp) $(tests-3_TEXT) $(tests-4_TEXT) $(call test,reference))
 UNIT_SRC := $(filter-out $(if $(RUNTIME_ONLY),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))
@@ -142,7 +142,7 @@ $(B)/obj/%.o: %.cpp $(B)/flags | $$(call parsed_gch,$$(call heat_of,$$*))
 
 $(TEXTS:%=$(B)/obj/%.o): $(B)/obj/%.o: $(B)/obj/%.text $(B)/flags | $$(call parsed_gch,$$(call text_heat,$$*))
 	@$(CXX) $(call obj_flags,$(call text_heat,$*)) $(call parsed,$(call text_heat,$*)) $(INCLUDES) -fmacro-prefix-map=./= -MMD -MP -x c++ -c $< -o $@
-# Another when a source has come or gone.
+# Changes when a source is added or removed.
 $(B)/obj/%.text: FORCE
 	@mkdir -p $(@D); printf '#include "%s"\n' $($*_TEXT) | cmp -s - $@ || printf '#include "%s"\n' $($*_TEXT) > $@
 
@@ -161,7 +161,7 @@ patch_in = $(if $(filter phase-%,$(call planted_in,$(1))),phases/$(patsubst phas
 # Of a mutant there are two: mutant-NAME, instrumented, and draft-NAME, plain and quick to compile, which mostly is enough.
 draft_in = $(patsubst draft-%,%,$(filter draft-%,$(call variant_of,$(1))))
 mutant_in = $(patsubst mutant-%,%,$(filter mutant-%,$(call variant_of,$(1))))$(call draft_in,$(1))
-# learn-NN: what build/desk-learn has put there of an exercise, instrumented and quick to compile, for somebody waits. evolve-ID:
+# learn-NN: what build/desk-learn has put there of an exercise, instrumented and quick to compile, for interactive use. evolve-ID:
 # a candidate that build/desk-evolve has put there; of those, ptxas says what they take.
 learnt_in = $(filter learn-% evolve-%,$(call variant_of,$(1)))
 evolved_in = $(filter evolve-%,$(call variant_of,$(1)))
@@ -177,7 +177,7 @@ else
 	@$(CXX) -x c++ $(CXXFLAGS) $(NO_PSABI) $(if $(call learnt_in,$*),$(LEARNT_FLAGS),$(KERNEL_FLAGS)) $(if $(call mutant_in,$*),$(if $(call draft_in,$*),-O0,-O1 -g1) -I$(B)/$*) $(call parsed,$(call kernel_heat,$*)) $(call printf_of,$*) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@ $(call build_log,$*)
 endif
 
-# The kernel with a bug's patch applied, or with a mistake that nobody planted. #line directives in it name the lines of kernel.cu and of the patch.
+# The kernel with a bug's patch applied, or with an unplanned mistake. #line directives in it name the lines of kernel.cu and of the patch.
 $(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(if $$(call planted_in,$$*),stages/$$(call stage_of,$$*)/$$(call patch_in,$$*),checks/mutants/mutants.txt checks/desk/mutants.cpp $(wildcard common/*.cuh common/*/*.cuh)) checks/desk/patch.cpp | $(WORK)
 	@$(WORK) $(if $(call planted_in,$*),patch,mutate) $(call stage_of,$*) $(call planted_in,$*)$(call mutant_in,$*) $@
 
@@ -191,7 +191,7 @@ $(B)/obj/unit_build_info.o: common/build_info.cpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@ $(call build_info,unit tests,)
 
-# What a stage is built for, from its stage.conf.
+# A stage's target, from its stage.conf.
 $(B)/%/stage_conf.o: common/stage_conf.cpp $$(call dir_of,$$*)/stage.conf $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -DLAB_TARGET='"$(call conf,$*,target)"' -DLAB_NEEDS='"$(call conf,$*,needs)"' \
@@ -204,7 +204,7 @@ $(B)/%/lab: $(B)/%/kernel.o $$(if $$(call mutant_in,$$*),$(B)/$$(call stage_of,$
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 $(B)/%/tester: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $(B)/obj/checks/test_commands.o $(B)/libtest.a
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
-# What an exercise's checks need, and no more: a first one does not wait for the rest.
+# The needs of an exercise's checks, and no more: a first one does not wait for the rest.
 LEARNER_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/exercises/*.cpp) checks/learner_commands.cpp checks/bugs/fingerprint.cpp checks/bugs/hang.cpp \
   checks/fuzz/fuzz.cpp checks/bench/bench_samples.cpp checks/desk/patch.cpp reference/wrong_answers.cpp)
 $(B)/%/learner: $(B)/%/kernel.o $(B)/$$(if $$(call learnt_in,$$*),$$(call stage_of,$$*)/checked,$$*)/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(LEARNER_OBJ) $(B)/libtest.a

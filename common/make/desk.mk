@@ -22,13 +22,13 @@ records-2_TEXT := $(call rest,checks/desk/records/*.cpp,$(records-1_TEXT) $(sear
 evolve-1_TEXT := $(call rest,checks/desk/evolve/*.cpp)
 learnt-1_TEXT := $(addprefix checks/desk/learn/,exercise handout state points attempt lay_out)
 learnt-2_TEXT := $(call rest,checks/desk/learn/*.cpp,$(learnt-1_TEXT)) checks/exercises/rule
-# What searches texts with std::regex takes ten times as long at -O0, and so does a program with one such object: the linker keeps
+# Code that searches texts with std::regex takes ten times as long at -O0, and so does a program with one such object: the linker keeps
 # the first copy of a template. Nothing else here is worth the time to make it quick.
 text_flags = $(FLAGS) $(if $(filter searches,$(1)),-O1,-O0)
 build/desk: $(call texts,asked-1 asked-2)
 $(O)/%.o: common/make/desk.mk $(O)/%.text | $(O)/.
 	@$(HOST_CXX) $(call text_flags,$*) -MMD -MP -MF $(@:.o=.d) -MT $@ -x c++ -c $(O)/$*.text -o $@
-# Another when a source has come or gone.
+# Changes when a source is added or removed.
 $(O)/%.text: FORCE | $(O)/.
 	@printf '#include "%s.cpp"\n' $($*_TEXT) | cmp -s - $@ || printf '#include "%s.cpp"\n' $($*_TEXT) > $@
 FORCE:
@@ -41,7 +41,7 @@ build/desk-evolve: $(O)/checks/desk/evolve/main.o $(O)/libevolve.a $(O)/librecor
 build/desk build/desk-work build/desk-records build/desk-learn build/desk-evolve:
 	@$(HOST_CXX) $^ -pthread -o $@.new && mv $@.new $@
 
-# What the unit tests link.
+# The objects that the unit tests link.
 $(O)/libdesk.a: $(call texts,desk-1) $(O)/checks/desk/mutants.o
 $(O)/librecords.a: $(call texts,records-1 records-2 searches)
 $(O)/libevolve.a: $(call texts,evolve-1)

@@ -1,4 +1,4 @@
-// What nearly every file includes of the standard library, for a compiler to read once (build.mk): that
+// The standard headers that nearly every file includes, for a compiler to read once (build.mk): that
 // reading takes half of the time of most compilations. Nothing of the lab's own: a header that changes would have to be
 // read again, and a file must include what it uses all the same, as the builds without this show (make sanitize, make
 // build-gpu).

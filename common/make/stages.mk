@@ -34,5 +34,5 @@ BUG_LABS := $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
 FIXED_LABS := $(foreach s,$(ALL_STAGES),$(call fixed,$(s)))
 CHECKED_LABS := $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),checked))
 FIXED_LAB := $(if $(stage),$(if $(BROKEN),,$(call fixed,$(STAGE))))
-# What the words name: all correct stages, or one, or the bugs. $(1) is fixed or checked.
+# The builds that the words name: all correct stages, or one, or the bugs. $(1) is fixed or checked.
 chosen = $(if $(stage),$(if $(or $(bug),$(BROKEN)),$(BUG_LABS),$(call $(1),$(STAGE))),$(foreach s,$(ALL_STAGES),$(call $(1),$(s))))

@@ -10,7 +10,10 @@ ifneq ($(and $(clean_first),$(if $(findstring n,$(filter-out -%,$(firstword $(MA
 $(shell rm -rf build)
 endif
 
-backend ?= $(if $(and $(shell command -v nvcc 2>/dev/null),$(shell nvidia-smi -L 2>/dev/null)),gpu,cpu)
+# Asked once: ?= would look for a GPU at each use.
+ifeq ($(origin backend),undefined)
+backend := $(if $(and $(shell command -v nvcc 2>/dev/null),$(shell nvidia-smi -L 2>/dev/null)),gpu,cpu)
+endif
 ifeq ($(filter $(backend),cpu gpu),)
 $(error backend=$(backend) is unknown; it is cpu or gpu)
 endif
@@ -57,7 +60,7 @@ endif
 
 # --- compilers: the first g++ that is new enough; CXX=... overrides ---
 new_enough = $(shell test "$$($(1) -dumpversion 2>/dev/null | cut -d. -f1)" -ge 12 2>/dev/null && echo $(1))
-first_gcc = $(firstword $(foreach c,g++ g++-14 g++-13 g++-12,$(call new_enough,$(c))))
+first_gcc = $(or $(call new_enough,g++),$(call new_enough,g++-14),$(call new_enough,g++-13),$(call new_enough,g++-12))
 ifeq ($(origin CXX),default)
 CXX := $(or $(first_gcc),g++)
 endif

@@ -1,7 +1,7 @@
 // bar.sync and bar.arrive: the named barriers 1..15 of a block. (PTX ISA, "bar, barrier".)
 //
 //   `threads` take part, counted in whole warps: a multiple of 32, the same in every call of one use, at most the
-//   block. barrier_sync waits until that many have come and sees what all of them wrote before; barrier_arrive
+//   block. barrier_sync waits until `threads` have arrived and sees what all of them wrote before; barrier_arrive
 //   announces the warp and goes on. Completed, the barrier is fresh for its next use. Only participants are ordered.
 //   Barrier 0 is __syncthreads'. All lanes of a warp must call it together.
 #pragma once

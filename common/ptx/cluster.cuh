@@ -4,10 +4,10 @@
 //
 //   A block that is launched may not have started yet: before the first access to another's shared memory comes a
 //   cluster barrier, or a signal from that block. And a block's shared memory is gone when the block ends: it must wait
-//   until nobody writes to it, reads it or arrives at its barriers any more.
-//   What a thread stores plainly into another block's memory is there for who waits at the cluster's barrier after it
-//   arrived, or for who waits (mbarrier_wait_cluster) for its remote mbarrier_arrive. What st_async stores is there for
-//   who waits for the mbarrier that counts its bytes.
+//   until no thread writes to it, reads it or arrives at its barriers any more.
+//   A plain store into another block's memory is visible to a thread that waits at the cluster's barrier after the
+//   storing thread arrived there, or that waits (mbarrier_wait_cluster) for its remote mbarrier_arrive. A st_async is
+//   visible to a thread that waits for the mbarrier that counts its bytes.
 #pragma once
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/shared_address.cuh"
@@ -85,7 +85,7 @@ __device__ __forceinline__ void cluster_arrive() {
 }
 
 // barrier.cluster.arrive.relaxed.aligned: the same, and it says no more than that the block has started and, after
-// fence_mbarrier_init(), that the thread's mbarriers are initialised. What the thread stored before is not handed on;
+// fence_mbarrier_init(), that the thread's mbarriers are initialised. Earlier stores of the thread are not published;
 // so it need not wait for it, as the release does: that is compiled to a fence for the whole GPU.
 __device__ __forceinline__ void cluster_arrive_relaxed() {
 #ifdef __CUDACC__
@@ -104,7 +104,7 @@ __device__ __forceinline__ void cluster_wait() {
 #endif
 }
 
-// Both: every thread waits until all have come.
+// Both: every thread waits until all have arrived.
 __device__ __forceinline__ void cluster_sync() {
   cluster_arrive();
   cluster_wait();

@@ -1,7 +1,7 @@
 // mbarrier: a barrier in shared memory that counts arrivals and bytes, phase after phase; sm_90 as used here. (PTX ISA,
 // "mbarrier".)
 //
-//   A phase is complete when `arrivals` arrivals have come and all expected bytes have been written. Completed, the
+//   A phase is complete when none of `arrivals` is pending and all expected bytes are written. Completed, the
 //   barrier is at once in the next phase, with the same number of arrivals. A wait names the parity of a phase: the
 //   first is 0, the second 1, the third 0 ... and ends when the phase of that parity is complete; so parity 1 passes on
 //   a fresh barrier. Who waits sees what was written before the arrivals, and the bytes.
@@ -71,7 +71,7 @@ __device__ __forceinline__ void mbarrier_arrive_if(bool yes, MBarrier* barrier) 
 #endif
 }
 
-// mbarrier.arrive.expect_tx.shared::cta.b64: the phase also waits for `bytes` more bytes, and one arrival has come.
+// mbarrier.arrive.expect_tx.shared::cta.b64: the phase also waits for `bytes` more bytes, and counts one arrival.
 __device__ __forceinline__ void mbarrier_arrive_expect_tx(MBarrier* barrier, unsigned bytes) {
 #ifdef __CUDACC__
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"

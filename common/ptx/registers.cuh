@@ -1,7 +1,7 @@
 // setmaxnreg: a warpgroup gives registers back to its block, or takes more; sm_90a. (PTX ISA, "setmaxnreg".)
 //
 //   COUNT is what each of the warpgroup's threads has afterwards, a multiple of 8 from 24 to 256. registers_take waits
-//   until the block has as many to give: it hangs if nobody gives them back. All four warps call it, and the kernel
+//   until the block has as many to give: it hangs if no warpgroup releases them. All four warps call it, and the kernel
 //   needs
 //   __launch_bounds__, so that what a thread starts with is known.
 #pragma once

@@ -1,7 +1,7 @@
 // The copy engine (TMA): one thread asks for a box of a tensor and goes on; the engine writes it into shared memory and
 // tells an mbarrier how many bytes it wrote. sm_90. (PTX ISA, "cp.async.bulk" and "cp.async.bulk.tensor".)
 //
-//   What of a box lies outside the tensor arrives as zeros and counts as bytes. The destination is 128-byte aligned,
+//   The part of a box outside the tensor arrives as zeros and counts as bytes. The destination is 128-byte aligned,
 //   and starts on 1024, 512 or 256 bytes with a swizzle of 128, 64 or 32.
 //   Its first column is a multiple of 8 halves, and a store begins at no negative place: anything else is an illegal
 //   instruction. Under a swizzle a row takes as much as that spans, however short it is. (Both seen on an H200 by

@@ -35,7 +35,7 @@ void wgmma_wait(unsigned groups_left);
 
 namespace lab::ptx {
 
-// Where a matrix lies in shared memory, as wgmma is told: bits 0-13 address / 16, 16-29 leading and 32-45 stride byte
+// The descriptor of a matrix in shared memory: bits 0-13 address / 16, 16-29 leading and 32-45 stride byte
 // offset / 16, 49-51 base offset (0: the pattern starts where the address says), 62-63 swizzle. (PTX ISA, "Matrix
 // Descriptor Format".)
 //
@@ -44,16 +44,19 @@ namespace lab::ptx {
 //   the next 8; leading, from 64 columns to the next 64. 16 further along k is +2048 bytes.
 using Descriptor = std::uint64_t;
 
+__host__ __device__ constexpr Descriptor wgmma_descriptor(std::uint32_t address, unsigned leading_bytes,
+                                                          unsigned stride_bytes, Swizzle swizzle = Swizzle::b128) {
+  const std::uint64_t code = swizzle == Swizzle::none ? 0 : 4 - static_cast<int>(swizzle);  // 128 B 1, 64 B 2, 32 B 3
+  return std::uint64_t(address & 0x3FFFF) >> 4 | std::uint64_t(leading_bytes >> 4) << 16 |
+         std::uint64_t(stride_bytes >> 4) << 32 | code << 62;
+}
 __device__ __forceinline__ Descriptor wgmma_descriptor(const void* shared, unsigned leading_bytes,
                                                        unsigned stride_bytes, Swizzle swizzle = Swizzle::b128) {
 #ifdef __CUDACC__
-  const std::uint64_t address = shared_address(shared);
+  return wgmma_descriptor(shared_address(shared), leading_bytes, stride_bytes, swizzle);
 #else
-  const std::uint64_t address = cpu::shared_window(shared);
+  return wgmma_descriptor(cpu::shared_window(shared), leading_bytes, stride_bytes, swizzle);
 #endif
-  const std::uint64_t code = swizzle == Swizzle::none ? 0 : 4 - static_cast<int>(swizzle);  // 128 B 1, 64 B 2, 32 B 3
-  return (address & 0x3FFFF) >> 4 | std::uint64_t(leading_bytes >> 4) << 16 | std::uint64_t(stride_bytes >> 4) << 32 |
-         code << 62;
 }
 
 // The same matrix, `bytes` further: a multiple of 16.

@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(THREADS)
     const half* sV = smem.sV + t % SLOTS * N * LD;
 
     // Scores: a warp multiplies its stripe with 16 keys at a time. A partial stripe is computed whole: its missing rows
-    // of Q are zeros, and nobody reads their scores.
+    // of Q are zeros, and their scores are never read.
     if (!computes) continue;
     for (int n = 0; n < N; n += 16) {
       wmma::fragment<wmma::accumulator, 16, 16, 16, float> s;

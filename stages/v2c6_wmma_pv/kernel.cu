@@ -111,7 +111,7 @@ __global__ void __launch_bounds__(THREADS)
     if (!computes) continue;
 
     // Scores: a warp multiplies its stripe with a few keys at a time. A partial stripe is computed whole: its missing
-    // rows of Q are zeros, and nobody stores what comes of them.
+    // rows of Q are zeros, and their results are never stored.
     float* scratch = smem.scratch + first_row * T::LDS;
     for (int n = 0; n < N; n += 16) {
       wmma::fragment<wmma::accumulator, 16, 16, 16, float> s;

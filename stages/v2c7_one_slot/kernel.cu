@@ -1,6 +1,6 @@
 // V2c7: every warp computes and every warp copies, and one slot for K and one for V are enough. K's slot is free once
 // the scores are there, so K(j+1) is on its way before the softmax and P V(j); V(j+1) follows after P V. Q is read into
-// fragments once and needs no shared memory of its own. What that saves makes room for twice the blocks per SM.
+// fragments once and needs no shared memory of its own. The saved memory makes room for twice the blocks per SM.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>
@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(THREADS)
     __syncthreads();           // now all can see it
 
     // Scores: a warp multiplies its stripe with a few keys at a time. A partial stripe is computed whole: its missing
-    // rows of Q are zeros, and nobody stores what comes of them.
+    // rows of Q are zeros, and their results are never stored.
     float* scratch = smem.scratch + first_row * T::LDS;
 #pragma unroll
     for (int n = 0; n < N; n += 16) {

@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(THREADS)
   q += head, k += head, v += head, out += head;
   const int keys = causal ? min(S, q0 + M) : S;  // no row of this block sees a later key
   const int tiles = ceil_div(keys, N);
-  const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
+  const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of the accumulator
 
   // --- Prologue: the first tiles on their way, Q in fragments, an empty running softmax --------------------
   issue_tile<T>(smem.sK, k, 0, keys);
@@ -82,14 +82,15 @@ __global__ void __launch_bounds__(THREADS)
   const int first_row = warp * T::ROWS_PER_WARP;
   const auto load_q = [&](unsigned(&a)[4], int i, int kk) {  // stripe i, columns 16 kk ..
     for (int j = 0; j < 4; ++j) {
-      const int row = q0 + first_row + i * STRIPE + g + j % 2 * 8;
-      a[j] = row < S ? half_pair_at(q + std::size_t(row) * D + 16 * kk + j / 2 * 8 + c) : 0;
+      const int row = q0 + first_row + i * STRIPE + quad_row + j % 2 * 8;
+      a[j] = row < S ? half_pair_at(q + std::size_t(row) * D + 16 * kk + j / 2 * 8 + first_column) : 0;
     }
   };
   unsigned a_q[STRIPES][D / 16][4];
   for (int i = 0; i < STRIPES; ++i)
     for (int kk = 0; kk < D / 16; ++kk) load_q(a_q[i][kk], i, kk);
-  float o[STRIPES][D / 8][4] = {};  // O of 8 columns each: [..][0..1] in row g of the stripe, [..][2..3] in row g + 8
+  float o[STRIPES][D / 8][4] =
+      {};  // O of 8 columns each: [..][0..1] in row quad_row of the stripe, [..][2..3] in row quad_row + 8
   float row_max[STRIPES][2], row_sum[STRIPES][2];  // of s; row_sum: the lane's own columns only
   for (int i = 0; i < STRIPES; ++i)
     for (int h = 0; h < 2; ++h) row_max[i][h] = -INFINITY, row_sum[i][h] = 0.0f;
@@ -104,7 +105,7 @@ __global__ void __launch_bounds__(THREADS)
 #pragma unroll
     for (int n = 0; n < N / 8; ++n)
       for (int kk = 0; kk < D / 16; ++kk) {
-        const half* column = &smem.sK[(8 * n + g) * LD + 16 * kk + c];
+        const half* column = &smem.sK[(8 * n + quad_row) * LD + 16 * kk + first_column];
         const unsigned b[2] = {half_pair_at(column), half_pair_at(column + 8)};
         for (int i = 0; i < STRIPES; ++i) ptx::mma_m16n8k16(s[i][n], a_q[i][kk], b);
       }
@@ -119,8 +120,8 @@ __global__ void __launch_bounds__(THREADS)
         float tile_max = -INFINITY;
         for (int n = 0; n < N / 8; ++n)
           for (int j = 0; j < 2; ++j) {
-            const int key = t * N + 8 * n + c + j;
-            const bool visible = key < S && (!causal || key <= q0 + first_row + i * STRIPE + g + 8 * h);
+            const int key = t * N + 8 * n + first_column + j;
+            const bool visible = key < S && (!causal || key <= q0 + first_row + i * STRIPE + quad_row + 8 * h);
             s[i][n][2 * h + j] = visible ? s[i][n][2 * h + j] * scale : -INFINITY;
             tile_max = fmaxf(tile_max, s[i][n][2 * h + j]);
           }
@@ -144,7 +145,7 @@ __global__ void __launch_bounds__(THREADS)
     for (int n = 0; n < N; n += 16)
 #pragma unroll
       for (int d = 0; d < D / 8; ++d) {
-        const half* column = &smem.sV[(n + c) * LD + 8 * d + g];
+        const half* column = &smem.sV[(n + first_column) * LD + 8 * d + quad_row];
         const unsigned b[2] = {half_pair(column[0], column[LD]), half_pair(column[8 * LD], column[9 * LD])};
         for (int i = 0; i < STRIPES; ++i) {
           const unsigned a[4] = {p[i][n / 8][0], p[i][n / 8][1], p[i][n / 8 + 1][0], p[i][n / 8 + 1][1]};
@@ -159,10 +160,10 @@ __global__ void __launch_bounds__(THREADS)
   for (int i = 0; i < STRIPES; ++i)
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[i][h]);
-      const int r = first_row + i * STRIPE + g + 8 * h;
+      const int r = first_row + i * STRIPE + quad_row + 8 * h;
       if (q0 + r >= S) continue;
       for (int d = 0; d < D / 8; ++d)
-        store2(out + std::size_t(q0 + r) * D + 8 * d + c, o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
+        store2(out + std::size_t(q0 + r) * D + 8 * d + first_column, o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
     }
 }
 

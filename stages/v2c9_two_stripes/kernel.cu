@@ -1,6 +1,6 @@
 // V2c9: 32 query rows per warp, two stripes of 16: every B operand fetched from shared memory serves two products. And
-// fewer instructions around them: one multiply-add and one ex2 per weight in place of expf's four, masks only on tiles
-// that have something to hide, and O is rescaled only where a maximum has grown.
+// fewer instructions around them: a subtraction, a product and an ex2 per weight in place of expf's four, masks only on
+// tiles that have something to hide, and O is rescaled only where a maximum has grown.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>
@@ -77,13 +77,13 @@ __global__ void __launch_bounds__(THREADS, 2)
   q += head, k += head, v += head, out += head;
   const int keys = causal ? min(S, q0 + M) : S;  // no row of this block sees a later key
   const int tiles = ceil_div(keys, N);
-  const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
+  const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of the accumulator
 
   // --- Prologue: the first tiles on their way, the Q tile, an empty running softmax ------------------------
   issue_tile<T>(smem.sK, k, 0, keys);
   issue_tile<T>(smem.sV, v, 0, keys);
   const unsigned sign = sign_bits(scale);
-  const float unit = exp2_unit(scale);  // exp(scale s - m) is 2^(unit s - base) if Q has the sign of scale
+  const float scale_log2 = exp2_unit(scale);  // exp(scale s - m) is 2^(scale_log2 s - base) if Q has the sign of scale
   for (int i = threadIdx.x; i < M * (D / 8); i += THREADS) {
     const int r = i / (D / 8), col = i % (D / 8) * 8;
     *reinterpret_cast<uint4*>(&smem.sQ[r * LD + col]) = load8<D>(q, q0 + r, col, S, sign);
@@ -91,8 +91,8 @@ __global__ void __launch_bounds__(THREADS, 2)
   const int first_row = warp * T::ROWS_PER_WARP;
   const auto load_q = [&](unsigned(&a)[4], int i, int kk) {  // stripe i, columns 16 kk ..
     for (int j = 0; j < 4; ++j) {
-      const int r = first_row + i * STRIPE + g + j % 2 * 8;
-      a[j] = half_pair_at(&smem.sQ[r * LD + 16 * kk + j / 2 * 8 + c]);
+      const int r = first_row + i * STRIPE + quad_row + j % 2 * 8;
+      a[j] = half_pair_at(&smem.sQ[r * LD + 16 * kk + j / 2 * 8 + first_column]);
     }
   };
   unsigned a_q[STRIPES][T::KEEPS_Q ? D / 16 : 1][4];
@@ -101,7 +101,8 @@ __global__ void __launch_bounds__(THREADS, 2)
     for (int i = 0; i < STRIPES; ++i)
       for (int kk = 0; kk < D / 16; ++kk) load_q(a_q[i][kk], i, kk);
   }
-  float o[STRIPES][D / 8][4] = {};  // O of 8 columns each: [..][0..1] in row g of the stripe, [..][2..3] in row g + 8
+  float o[STRIPES][D / 8][4] =
+      {};  // O of 8 columns each: [..][0..1] in row quad_row of the stripe, [..][2..3] in row quad_row + 8
   float row_max[STRIPES][2], row_sum[STRIPES][2];  // of s; row_sum: the lane's own columns only
   for (int i = 0; i < STRIPES; ++i)
     for (int h = 0; h < 2; ++h) row_max[i][h] = -INFINITY, row_sum[i][h] = 0.0f;
@@ -118,7 +119,7 @@ __global__ void __launch_bounds__(THREADS, 2)
       if constexpr (!T::KEEPS_Q)
         for (int i = 0; i < STRIPES; ++i) load_q(a_q[i][0], i, kk);
       for (int n = 0; n < N / 8; ++n) {
-        const half* column = &smem.sK[(8 * n + g) * LD + 16 * kk + c];
+        const half* column = &smem.sK[(8 * n + quad_row) * LD + 16 * kk + first_column];
         const unsigned b[2] = {half_pair_at(column), half_pair_at(column + 8)};
         for (int i = 0; i < STRIPES; ++i) ptx::mma_m16n8k16(s[i][n], a_q[i][T::KEEPS_Q ? kk : 0], b);
       }
@@ -131,7 +132,8 @@ __global__ void __launch_bounds__(THREADS, 2)
       for (int i = 0; i < STRIPES; ++i)
         for (int n = 0; n < N / 8; ++n)
           for (int e = 0; e < 4; ++e) {
-            const int key = t * N + 8 * n + c + e % 2, row = q0 + first_row + i * STRIPE + g + e / 2 * 8;
+            const int key = t * N + 8 * n + first_column + e % 2;
+            const int row = q0 + first_row + i * STRIPE + quad_row + e / 2 * 8;
             if (key >= S || (causal && key > row)) s[i][n][e] = -INFINITY;
           }
     }
@@ -150,7 +152,7 @@ __global__ void __launch_bounds__(THREADS, 2)
       if (__any_sync(FULL_WARP, row_max[i][0] > old_max[0] || row_max[i][1] > old_max[1])) {
         for (int h = 0; h < 2; ++h) {
           const float base = row_max[i][h] == -INFINITY ? 0.0f : row_max[i][h];
-          const float rescale = ptx::ex2((old_max[h] - base) * unit);
+          const float rescale = ptx::ex2((old_max[h] - base) * scale_log2);
           row_sum[i][h] *= rescale;
           for (int d = 0; d < D / 8; ++d) o[i][d][2 * h] *= rescale, o[i][d][2 * h + 1] *= rescale;
         }
@@ -158,7 +160,8 @@ __global__ void __launch_bounds__(THREADS, 2)
       for (int h = 0; h < 2; ++h) {
         const float base = row_max[i][h] == -INFINITY ? 0.0f : row_max[i][h];  // an empty row stays empty
         for (int n = 0; n < N / 8; ++n) {
-          const float p0 = ptx::ex2((s[i][n][2 * h] - base) * unit), p1 = ptx::ex2((s[i][n][2 * h + 1] - base) * unit);
+          const float p0 = ptx::ex2((s[i][n][2 * h] - base) * scale_log2),
+                      p1 = ptx::ex2((s[i][n][2 * h + 1] - base) * scale_log2);
           row_sum[i][h] += p0 + p1;
           p[i][n][h] = half_pair(p0, p1);
         }
@@ -171,7 +174,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     for (int n = 0; n < N; n += 16)
 #pragma unroll
       for (int d = 0; d < D / 8; ++d) {
-        const half* column = &smem.sV[(n + c) * LD + 8 * d + g];
+        const half* column = &smem.sV[(n + first_column) * LD + 8 * d + quad_row];
         const unsigned b[2] = {half_pair(column[0], column[LD]), half_pair(column[8 * LD], column[9 * LD])};
         for (int i = 0; i < STRIPES; ++i) {
           const unsigned a[4] = {p[i][n / 8][0], p[i][n / 8][1], p[i][n / 8 + 1][0], p[i][n / 8 + 1][1]};
@@ -186,10 +189,10 @@ __global__ void __launch_bounds__(THREADS, 2)
   for (int i = 0; i < STRIPES; ++i)
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[i][h]);
-      const int r = first_row + i * STRIPE + g + 8 * h;
+      const int r = first_row + i * STRIPE + quad_row + 8 * h;
       if (q0 + r >= S) continue;
       for (int d = 0; d < D / 8; ++d)
-        store2(out + std::size_t(q0 + r) * D + 8 * d + c, o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
+        store2(out + std::size_t(q0 + r) * D + 8 * d + first_column, o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
     }
 }
 

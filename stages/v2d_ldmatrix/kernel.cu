@@ -84,12 +84,12 @@ __global__ void __launch_bounds__(THREADS, 2)
   q += head, k += head, v += head, out += head;
   const int keys = causal ? min(S, q0 + M) : S;  // no row of this block sees a later key
   const int tiles = ceil_div(keys, N);
-  const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
+  const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of the accumulator
 
   // --- Prologue: the first tiles on their way, the Q tile, an empty running softmax ------------------------
   for (int t = 0; t < SLOTS - 1; ++t) issue_tile<T>(smem, k, v, t, tiles, keys);
   const unsigned sign = sign_bits(scale);
-  const float unit = exp2_unit(scale);  // exp(scale s - m) is 2^(unit s - base) if Q has the sign of scale
+  const float scale_log2 = exp2_unit(scale);  // exp(scale s - m) is 2^(scale_log2 s - base) if Q has the sign of scale
 #pragma unroll
   for (int i = 0; i < M; i += THREADS / (D / 8)) {
     const int r = i + threadIdx.x / (D / 8), col = threadIdx.x % (D / 8) * 8;
@@ -105,7 +105,8 @@ __global__ void __launch_bounds__(THREADS, 2)
     for (int i = 0; i < STRIPES; ++i)
       for (int kk = 0; kk < D / 16; ++kk) load_q(a_q[i][kk], i, kk);
   }
-  float o[STRIPES][D / 8][4] = {};  // O of 8 columns each: [..][0..1] in row g of the stripe, [..][2..3] in row g + 8
+  float o[STRIPES][D / 8][4] =
+      {};  // O of 8 columns each: [..][0..1] in row quad_row of the stripe, [..][2..3] in row quad_row + 8
   float row_max[STRIPES][2], row_sum[STRIPES][2];  // of s; row_sum: the lane's own columns only
   for (int i = 0; i < STRIPES; ++i)
     for (int h = 0; h < 2; ++h) row_max[i][h] = -INFINITY, row_sum[i][h] = 0.0f;
@@ -138,7 +139,8 @@ __global__ void __launch_bounds__(THREADS, 2)
       for (int i = 0; i < STRIPES; ++i)
         for (int n = 0; n < N / 8; ++n)
           for (int e = 0; e < 4; ++e) {
-            const int key = t * N + 8 * n + c + e % 2, row = q0 + first_row + i * STRIPE + g + e / 2 * 8;
+            const int key = t * N + 8 * n + first_column + e % 2;
+            const int row = q0 + first_row + i * STRIPE + quad_row + e / 2 * 8;
             if (key >= S || (causal && key > row)) s[i][n][e] = -INFINITY;
           }
     }
@@ -157,7 +159,7 @@ __global__ void __launch_bounds__(THREADS, 2)
       if (__any_sync(FULL_WARP, row_max[i][0] > old_max[0] || row_max[i][1] > old_max[1])) {
         for (int h = 0; h < 2; ++h) {
           const float base = row_max[i][h] == -INFINITY ? 0.0f : row_max[i][h];
-          const float rescale = ptx::ex2((old_max[h] - base) * unit);
+          const float rescale = ptx::ex2((old_max[h] - base) * scale_log2);
           row_sum[i][h] *= rescale;
           for (int d = 0; d < D / 8; ++d) o[i][d][2 * h] *= rescale, o[i][d][2 * h + 1] *= rescale;
         }
@@ -165,7 +167,8 @@ __global__ void __launch_bounds__(THREADS, 2)
       for (int h = 0; h < 2; ++h) {
         const float base = row_max[i][h] == -INFINITY ? 0.0f : row_max[i][h];  // an empty row stays empty
         for (int n = 0; n < N / 8; ++n) {
-          const float p0 = ptx::ex2((s[i][n][2 * h] - base) * unit), p1 = ptx::ex2((s[i][n][2 * h + 1] - base) * unit);
+          const float p0 = ptx::ex2((s[i][n][2 * h] - base) * scale_log2),
+                      p1 = ptx::ex2((s[i][n][2 * h + 1] - base) * scale_log2);
           row_sum[i][h] += p0 + p1;
           p[i][n][h] = half_pair(p0, p1);
         }
@@ -188,12 +191,14 @@ __global__ void __launch_bounds__(THREADS, 2)
 
   // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
   __syncwarp();  // the last read of the warp's rows of Q is over: the output takes their place
+#pragma unroll
   for (int i = 0; i < STRIPES; ++i)
+#pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[i][h]);
-      const int r = first_row + i * STRIPE + g + 8 * h;
+      const int r = first_row + i * STRIPE + quad_row + 8 * h;
       for (int d = 0; d < D / 8; ++d)
-        store2(&smem.sQ[swizzled<T>(r, 8 * d + c)], o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
+        store2(&smem.sQ[swizzled<T>(r, 8 * d + first_column)], o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
     }
   __syncwarp();  // and leaves by 16 bytes per lane
   store_rows<ROWS, D, swizzled<T>>(out, smem.sQ, first_row, q0, S, lane);

@@ -1,16 +1,12 @@
-// V3a: TMA. One thread names a box of a tensor and a place; the copy engine computes the addresses, swizzles, puts
-// zeros where the tensor ends, and tells an mbarrier how many bytes it wrote. That drops every copy instruction but one
-// per tile. It takes both directions of news: `full` counts a slot's bytes, `empty` the warps that are done with it; so
-// warps meet nowhere, and one may be a tile ahead of another.
+// V3a: TMA. One thread names a box of a tensor and a place in shared memory; the copy engine computes the addresses,
+// swizzles, writes zeros where the tensor ends, and counts the bytes on an mbarrier. Each slot has two mbarriers in
+// place of the block's barrier: `full` counts the bytes of its tile, `empty` the warps that have read it.
 //
-//   for each K/V tile:  p = 2^(s - r);  if sum(p) is too large: r' = max(r, rowmax(s)), l and O times 2^(r - r'), p
-//   again;
-//                       l = l + sum(p);  O = O + p V;  finally O / l
+//   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include "common/attention_tma.cuh"
-#include "common/block_order.cuh"
 #include "common/exp2_scale.cuh"
 #include "common/fills_a_gpu.hpp"
 #include "common/half_pair.cuh"
@@ -30,23 +26,21 @@ using namespace lab;
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int WARPS = 4;
 constexpr int THREADS = WARPS * 32;
-constexpr int STRIPE = 16;               // rows of an m16n8k16 tile
-constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits into a half
+constexpr int STRIPE = 16;  // rows of a tensor core's tile
 
 template <int D_, int ROWS>
 struct Tile {
   static constexpr int D = D_, SLOTS = D == 64 ? 3 : 2;
   static constexpr int ROWS_PER_WARP = ROWS, STRIPES = ROWS / STRIPE;
-  static constexpr int M = WARPS * ROWS;                    // query rows per block
+  static constexpr int M = WARPS * ROWS_PER_WARP;           // query rows per block
   static constexpr int N = 64;                              // keys per tile
   static constexpr bool KEEPS_Q = D == 64 || STRIPES == 1;  // in registers; else its fragments are read per tile
-  __host__ __device__ static constexpr bool over_all_heads(bool causal) { return causal && STRIPES == 1; }
   static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
 };
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
-  half *sQ, *sK, *sV;  // [D / 64][M][64], [SLOTS][D / 64][N][64] twice, swizzled; sQ takes the output at the end
+  half *sQ, *sK, *sV;                    // [D / 64][M][64], [SLOTS][D / 64][N][64] twice, swizzled
   ptx::MBarrier *q_full, *full, *empty;  // of sQ; of each slot
 };
 
@@ -72,19 +66,19 @@ __global__ void __launch_bounds__(THREADS, 2)
   const Smem smem = carve<T>(cursor);
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
-  const BlockWork work = block_work(H, T::over_all_heads(causal));
-  const int q0 = work.tile * M;  // first query row of this block
-  out += std::size_t(work.head) * S * D;
+  const int q0 = blockIdx.x * M;  // first query row of this block
+  const int head = blockIdx.z * H + blockIdx.y;
+  out += std::size_t(head) * S * D;
   const int keys = causal ? min(S, q0 + M) : S;  // no row of this block sees a later key
   const int tiles = ceil_div(keys, N);
+  const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of the accumulator
 
   // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
   const auto request = [&](int t) {  // by one thread: tile t of K and V, into its slot
     const int slot = t % SLOTS;
     ptx::mbarrier_arrive_expect_tx(&smem.full[slot], 2 * T::TILE_BYTES);
-    ptx::tma_load_4d(smem.sK + slot * N * D, &k, 0, t * N, 0, work.head, &smem.full[slot]);
-    ptx::tma_load_4d(smem.sV + slot * N * D, &v, 0, t * N, 0, work.head, &smem.full[slot]);
+    ptx::tma_load_4d(smem.sK + slot * N * D, &k, 0, t * N, 0, head, &smem.full[slot]);
+    ptx::tma_load_4d(smem.sV + slot * N * D, &v, 0, t * N, 0, head, &smem.full[slot]);
   };
   if (threadIdx.x == 0) {
     ptx::mbarrier_init(smem.q_full, 1);
@@ -95,33 +89,27 @@ __global__ void __launch_bounds__(THREADS, 2)
   __syncthreads();
   if (threadIdx.x == 0) {
     ptx::mbarrier_arrive_expect_tx(smem.q_full, T::Q_BYTES);
-    ptx::tma_load_4d(smem.sQ, &q, 0, q0, 0, work.head, smem.q_full);
+    ptx::tma_load_4d(smem.sQ, &q, 0, q0, 0, head, smem.q_full);
     for (int t = 0; t < min(SLOTS - 1, tiles); ++t) request(t);
   }
   const unsigned sign = sign_bits(scale);
-  const Exp2Scale scale_log2 = exp2_scale(scale);
-  const int first_row = warp * ROWS;
+  const float scale_log2 = exp2_unit(scale);  // exp(scale s - m) is 2^(scale_log2 s - base) if Q has the sign of scale
+  const int first_row = warp * T::ROWS_PER_WARP;
   const auto load_q = [&](unsigned(&a)[4], int i, int kk) {  // stripe i, columns 16 kk ..
     ptx::ldmatrix_x4(a, &smem.sQ[swizzled<M>(first_row + i * STRIPE + lane % 16, 16 * kk + lane / 16 * 8)]);
-#pragma unroll
     for (unsigned& pair : a) pair ^= sign;
   };
   ptx::mbarrier_wait(smem.q_full, 0);
   unsigned a_q[STRIPES][T::KEEPS_Q ? D / 16 : 1][4];
-  if constexpr (T::KEEPS_Q)
-#pragma unroll
+  if constexpr (T::KEEPS_Q) {
     for (int i = 0; i < STRIPES; ++i)
-#pragma unroll
       for (int kk = 0; kk < D / 16; ++kk) load_q(a_q[i][kk], i, kk);
-  float o[STRIPES][D / 8][4] = {};  // O of 8 columns each: [..][0..1] in row g of the stripe, [..][2..3] in row g + 8
-  float row_max[STRIPES][2], row_sum[STRIPES][2];  // the score that p is relative to; the lane's own columns' sum
-  float reference[STRIPES][2], unit[STRIPES][2];   // row_max times unit
-  float largest_sum = LARGEST_SUM;                 // with which a tile fits
-#pragma unroll
+  }
+  float o[STRIPES][D / 8][4] =
+      {};  // O of 8 columns each: [..][0..1] in row quad_row of the stripe, [..][2..3] in row quad_row + 8
+  float row_max[STRIPES][2], row_sum[STRIPES][2];  // of s; row_sum: the lane's own columns only
   for (int i = 0; i < STRIPES; ++i)
-#pragma unroll
-    for (int h = 0; h < 2; ++h)
-      row_max[i][h] = reference[i][h] = -INFINITY, row_sum[i][h] = 0.0f, unit[i][h] = scale_log2.unit;
+    for (int h = 0; h < 2; ++h) row_max[i][h] = -INFINITY, row_sum[i][h] = 0.0f;
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
   for (int t = 0; t < tiles; ++t) {
@@ -135,104 +123,67 @@ __global__ void __launch_bounds__(THREADS, 2)
     const half* sV = smem.sV + t % SLOTS * N * D;
 
     // Scores: 16 keys and 16 columns at a time, for all stripes of the warp.
-    float s[STRIPES][N / 8][4];
-    const auto score = [&] {
-#pragma unroll
-      for (int i = 0; i < STRIPES; ++i)
-#pragma unroll
-        for (int n = 0; n < N / 8; ++n)
-#pragma unroll
-          for (int e = 0; e < 4; ++e) s[i][n][e] = 0.0f;
-#pragma unroll(T::KEEPS_Q ? D / 16 : 4)  // all eight would not leave enough registers
-      for (int kk = 0; kk < D / 16; ++kk) {
-        if constexpr (!T::KEEPS_Q)
-#pragma unroll
-          for (int i = 0; i < STRIPES; ++i) load_q(a_q[i][0], i, kk);
-#pragma unroll
-        for (int n = 0; n < N; n += 16) {
-          unsigned b0[2], b1[2];
-          ptx::ldmatrix_x4(b0, b1, &sK[swizzled<N>(n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8)]);
-#pragma unroll
-          for (int i = 0; i < STRIPES; ++i) {
-            ptx::mma_m16n8k16(s[i][n / 8], a_q[i][T::KEEPS_Q ? kk : 0], b0);
-            ptx::mma_m16n8k16(s[i][n / 8 + 1], a_q[i][T::KEEPS_Q ? kk : 0], b1);
-          }
+    float s[STRIPES][N / 8][4] = {};
+#pragma unroll(T::KEEPS_Q ? D / 16 : 4)  // all 8 steps would take more than 255 registers
+    for (int kk = 0; kk < D / 16; ++kk) {
+      if constexpr (!T::KEEPS_Q)
+        for (int i = 0; i < STRIPES; ++i) load_q(a_q[i][0], i, kk);
+      for (int n = 0; n < N; n += 16) {
+        unsigned b0[2], b1[2];
+        ptx::ldmatrix_x4(b0, b1, &sK[swizzled<N>(n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8)]);
+        for (int i = 0; i < STRIPES; ++i) {
+          ptx::mma_m16n8k16(s[i][n / 8], a_q[i][T::KEEPS_Q ? kk : 0], b0);
+          ptx::mma_m16n8k16(s[i][n / 8 + 1], a_q[i][T::KEEPS_Q ? kk : 0], b1);
         }
       }
-      // Only a tile on the diagonal or at the end of the keys has anything to hide.
-      if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1)) {
-#pragma unroll
-        for (int i = 0; i < STRIPES; ++i)
-#pragma unroll
-          for (int n = 0; n < N / 8; ++n)
-#pragma unroll
-            for (int e = 0; e < 4; ++e) {
-              const int key = t * N + 8 * n + c + e % 2, row = q0 + first_row + i * STRIPE + g + e / 2 * 8;
-              if (key >= S || (causal && key > row)) s[i][n][e] = -INFINITY;
-            }
-      }
-    };
-
-    // Weights relative to the reference; says whether all of the warp's fit into a half.
-    unsigned p[STRIPES][N / 8][2];  // as halves
-    float sum[STRIPES][2];
-    const auto weigh = [&](const float(&factor)[STRIPES][2], const float(&base)[STRIPES][2]) {
-      bool fits = true;
-#pragma unroll
-      for (int i = 0; i < STRIPES; ++i)
-#pragma unroll
-        for (int h = 0; h < 2; ++h) {
-          sum[i][h] = 0.0f;
-#pragma unroll
-          for (int n = 0; n < N / 8; ++n) {
-            const float p0 = ptx::ex2(fmaf(s[i][n][2 * h], factor[i][h], -base[i][h]));
-            const float p1 = ptx::ex2(fmaf(s[i][n][2 * h + 1], factor[i][h], -base[i][h]));
-            sum[i][h] += p0 + p1;
-            p[i][n][h] = half_pair(p0, p1);
-          }
-          fits = fits && sum[i][h] <= largest_sum;  // false for a NaN
-        }
-      return __all_sync(FULL_WARP, fits) != 0;
-    };
-
-    // A row that has seen nothing has the reference -inf, and nothing fits. The scores are gone by then, to save their
-    // registers in every other tile: multiply once more.
-    score();
-    if (t == 0 || !weigh(unit, reference)) {
-      if (t > 0) score();
-      float factor[STRIPES][2], base[STRIPES][2];
-      largest_sum = LARGEST_SUM;
-#pragma unroll
-      for (int i = 0; i < STRIPES; ++i)
-#pragma unroll
-        for (int h = 0; h < 2; ++h) {
-          float tile_max = fmaxf(s[i][0][2 * h], s[i][0][2 * h + 1]);
-#pragma unroll
-          for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[i][n][2 * h], s[i][n][2 * h + 1]));
-          const float old_max = row_max[i][h];
-          row_max[i][h] = fmaxf(old_max, quad_max(tile_max)), reference[i][h] = row_max[i][h] * scale_log2.unit;
-          scale_log2.relative_to(row_max[i][h], factor[i][h], base[i][h]);
-          if (factor[i][h] != scale_log2.unit) largest_sum = -1.0f;  // nothing fits
-          const float rescale = ptx::ex2(old_max * factor[i][h] - base[i][h]);
-          row_sum[i][h] *= rescale;
-#pragma unroll
-          for (int d = 0; d < D / 8; ++d) o[i][d][2 * h] *= rescale, o[i][d][2 * h + 1] *= rescale;
-        }
-      weigh(factor, base);
     }
+    // Only a tile on the diagonal or at the end of the keys has anything to hide.
+    if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1)) {
+      for (int i = 0; i < STRIPES; ++i)
+        for (int n = 0; n < N / 8; ++n)
+          for (int e = 0; e < 4; ++e) {
+            const int key = t * N + 8 * n + first_column + e % 2;
+            const int row = q0 + first_row + i * STRIPE + quad_row + e / 2 * 8;
+            if (key >= S || (causal && key > row)) s[i][n][e] = -INFINITY;
+          }
+    }
+
+    // Online softmax: the row's new maximum, and what it does to everything summed so far.
+    unsigned p[STRIPES][N / 8][2];  // weights as halves
 #pragma unroll
     for (int i = 0; i < STRIPES; ++i) {
-      row_sum[i][0] += sum[i][0], row_sum[i][1] += sum[i][1];
+      float old_max[2];
+      for (int h = 0; h < 2; ++h) {
+        float tile_max = fmaxf(s[i][0][2 * h], s[i][0][2 * h + 1]);
+        for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[i][n][2 * h], s[i][n][2 * h + 1]));
+        old_max[h] = row_max[i][h];
+        row_max[i][h] = fmaxf(old_max[h], quad_max(tile_max));
+      }
+      if (__any_sync(FULL_WARP, row_max[i][0] > old_max[0] || row_max[i][1] > old_max[1])) {
+        for (int h = 0; h < 2; ++h) {
+          const float base = row_max[i][h] == -INFINITY ? 0.0f : row_max[i][h];
+          const float rescale = ptx::ex2((old_max[h] - base) * scale_log2);
+          row_sum[i][h] *= rescale;
+          for (int d = 0; d < D / 8; ++d) o[i][d][2 * h] *= rescale, o[i][d][2 * h + 1] *= rescale;
+        }
+      }
+      for (int h = 0; h < 2; ++h) {
+        const float base = row_max[i][h] == -INFINITY ? 0.0f : row_max[i][h];  // an empty row stays empty
+        for (int n = 0; n < N / 8; ++n) {
+          const float p0 = ptx::ex2((s[i][n][2 * h] - base) * scale_log2),
+                      p1 = ptx::ex2((s[i][n][2 * h + 1] - base) * scale_log2);
+          row_sum[i][h] += p0 + p1;
+          p[i][n][h] = half_pair(p0, p1);
+        }
+      }
     }
 
     // P V: 16 keys and 16 columns at a time. Two neighbouring score tiles are one A.
-#pragma unroll
     for (int n = 0; n < N; n += 16)
 #pragma unroll
       for (int d = 0; d < D; d += 16) {
         unsigned b0[2], b1[2];
         ptx::ldmatrix_x4_trans(b0, b1, &sV[swizzled<N>(n + lane % 16, d + lane / 16 * 8)]);
-#pragma unroll
         for (int i = 0; i < STRIPES; ++i) {
           const unsigned a[4] = {p[i][n / 8][0], p[i][n / 8][1], p[i][n / 8 + 1][0], p[i][n / 8 + 1][1]};
           ptx::mma_m16n8k16(o[i][d / 8], a, b0);
@@ -243,19 +194,18 @@ __global__ void __launch_bounds__(THREADS, 2)
     if (lane == 0) ptx::mbarrier_arrive(&smem.empty[t % SLOTS]);
   }
 
-  // --- Epilogue: normalise, round to fp16, store, 16 bytes per lane by way of the warp's own rows of sQ -----
+  // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
   __syncwarp();  // the last read of the warp's rows of Q is over: the output takes their place
 #pragma unroll
   for (int i = 0; i < STRIPES; ++i)
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[i][h]);
-      const int r = first_row + i * STRIPE + g + 8 * h;
-#pragma unroll
+      const int r = first_row + i * STRIPE + quad_row + 8 * h;
       for (int d = 0; d < D / 8; ++d)
-        store2(&smem.sQ[swizzled<M>(r, 8 * d + c)], o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
+        store2(&smem.sQ[swizzled<M>(r, 8 * d + first_column)], o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
     }
-  __syncwarp();
+  __syncwarp();  // and leaves by 16 bytes per lane
   store_rows<ROWS, D, swizzled<M>>(out, smem.sQ, first_row, q0, S, lane);
 }
 
@@ -268,7 +218,6 @@ struct Launcher {
     carve<T>(smem);
     LaunchPlan plan = tile_plan<T>(shape, THREADS, smem);
     plan.half_p = true;
-    plan.block_of = T::over_all_heads(shape.causal) ? block_over_all_heads : block_head_by_head;
     return plan;
   }
   static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {

@@ -1,21 +1,19 @@
-// V3e: ping-pong. Two warpgroups that wait for the same tile multiply at the same time and then both need exponentials,
-// and the tensor cores rest. So they take turns: who has begun its products hands the turn to the other by a named
-// barrier, and computes its weights while the other's products run.
+// V3e: ping-pong. Two warpgroups that wait for the same tile multiply at the same time, and then both compute
+// exponentials while the tensor cores idle. So they take turns: a group that has begun its products hands the turn to
+// the other by a named barrier, and computes its weights while the other's products run.
 //
 //   for each K/V tile t:  my turn: s = Q K(t) and O = O + p V(t - 1) begin; your turn;
-//                         s is there: p' = 2^(s - r), or r' and p' again;
-//                         O is there: times 2^(r - r') if need be;  p = p';  l = l + sum(p);  finally O / l
+//                         s is there: m' = max(m, rowmax(s)), a = exp(m - m'),
+//                         p' = exp(s - m'), l = l a + sum(p');  O is there: O = O a, p = p';  finally O / l
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include "common/attention_tma.cuh"
-#include "common/block_order.cuh"
 #include "common/exp2_scale.cuh"
 #include "common/half_pair.cuh"
 #include "common/hopper/descriptors.cuh"
 #include "common/hopper/mask.cuh"
 #include "common/hopper/scale_sign.cuh"
-#include "common/hopper/score_by_warp.cuh"
 #include "common/hopper/swizzle.cuh"
 #include "common/ptx/barrier.cuh"
 #include "common/ptx/mbarrier.cuh"
@@ -32,19 +30,19 @@ using namespace lab;
 
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int GROUP = 128;  // threads of a warpgroup
-constexpr int GROUPS = 2;   // that multiply; one more loads
+constexpr int GROUPS = 2;   // consumers; the producer is one more
 constexpr int THREADS = (GROUPS + 1) * GROUP;
+// Per thread: 24 + 2 * 240 is 3 * 168, what the block starts with.
 constexpr int LOADER_REGISTERS = 24, REGISTERS = 240;
-constexpr int STRIPE = 16;               // rows of each warp's part of a wgmma
-constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits into a half
+constexpr int STRIPE = 16;  // rows of each warp's part of a wgmma
 
 template <int D_>
 struct Tile {
   static constexpr int D = D_, SLOTS = D == 64 ? 4 : 3;
-  static constexpr int ROWS_PER_WARP = STRIPE, M = GROUPS * 64;  // query rows per block
-  static constexpr int N = 128;                                  // keys per tile
+  static constexpr int ROWS_PER_WARP = STRIPE;
+  static constexpr int M = GROUPS * 64;  // query rows per block
+  static constexpr int N = 128;          // keys per tile
   static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
-  static constexpr double L2_SHARE = 32e6;  // bytes of an H200's L2 that K and V may fill
 };
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
@@ -77,21 +75,20 @@ __global__ void __launch_bounds__(THREADS, 1)
   const Smem smem = carve<T>(cursor);
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
-  const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
-  const BlockWork work = block_work(H, over_all_heads<T>(causal, S, H * gridDim.z));
-  const int q0 = work.tile * M;  // first query row of this block
-  out += std::size_t(work.head) * S * D;
+  const int q0 = blockIdx.x * M;  // first query row of this block
+  const int head = blockIdx.z * H + blockIdx.y;
+  out += std::size_t(head) * S * D;
   const int keys = causal ? min(S, q0 + M) : S;  // no row of this block sees a later key
   const int tiles = ceil_div(keys, N);
+  const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of the accumulator
 
   // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
-  // By one thread: tile t into its slot, once all warps are done with the one before. Parity 1 passes on a fresh
-  // barrier.
+  // By one thread: tile t into its slot, once all warps are done with the tile before. Parity 1 passes on a fresh barrier.
   const auto request = [&](const TensorMap& map, half* ring, ptx::MBarrier* full, ptx::MBarrier* empty, int t) {
     const int slot = t % SLOTS;
     ptx::mbarrier_wait(&empty[slot], t / SLOTS % 2 ^ 1);
     ptx::mbarrier_arrive_expect_tx(&full[slot], T::TILE_BYTES);
-    ptx::tma_load_4d(ring + slot * N * D, &map, 0, t * N, 0, work.head, &full[slot]);
+    ptx::tma_load_4d(ring + slot * N * D, &map, 0, t * N, 0, head, &full[slot]);
   };
   if (threadIdx.x == 0) {
     ptx::mbarrier_init(smem.q_full, 1);
@@ -106,7 +103,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     ptx::registers_release<LOADER_REGISTERS>();
     if (threadIdx.x % GROUP == 0) {
       ptx::mbarrier_arrive_expect_tx(smem.q_full, T::Q_BYTES);
-      ptx::tma_load_4d(smem.sQ, &q, 0, q0, 0, work.head, smem.q_full);
+      ptx::tma_load_4d(smem.sQ, &q, 0, q0, 0, head, smem.q_full);
       for (int t = 0; t < tiles; ++t) {
         request(k, smem.sK, smem.k_full, smem.k_empty, t);
         request(v, smem.sV, smem.v_full, smem.v_empty, t);
@@ -116,26 +113,23 @@ __global__ void __launch_bounds__(THREADS, 1)
   }
   ptx::registers_take<REGISTERS>();
 
-  const Exp2Scale scale_log2 = exp2_scale(scale);
-  const float unit[2] = {scale_log2.unit, scale_log2.unit};  // of both rows of a lane
+  const float scale_log2 = exp2_unit(scale);  // exp(scale s - m) is 2^(scale_log2 s - base) if Q has the sign of scale
+  const int first_row = warp * STRIPE;
   ptx::mbarrier_wait(smem.q_full, 0);
   if (scale < 0) {
     flip_signs<M * D, GROUPS * GROUP>(smem.sQ);
     ptx::fence_proxy_async();  // wgmma reads by another proxy
     ptx::barrier_sync(1, GROUPS * GROUP);
   }
-  // As wgmma leaves them: columns 8 i + c and the next of row g of the stripe in [4 i], [4 i + 1], of row g + 8 in [4 i
-  // + 2], [4 i + 3]. s holds scores, later weights, with keys for columns; p the weights as halves, 16 keys in [n].
-  float s[N / 2], o[D / 2] = {};
-  unsigned p[N / 16][4];
-  float row_max[2] = {-INFINITY, -INFINITY};    // the score that p is relative to
-  float reference[2] = {-INFINITY, -INFINITY};  // row_max times unit
-  float largest_sum = LARGEST_SUM;              // with which a tile fits
-  float row_sum[2] = {};                        // the lane's own columns' part of it
+  // The m64nN accumulator layout: columns 8 i + first_column and 8 i + first_column + 1 of row quad_row of the warp's 16 in [4 i] and [4 i + 1], of
+  // row quad_row + 8 in [4 i + 2] and [4 i + 3].
+  float s[N / 2], o[D / 2] = {};  // scores, then weights, [64 rows][N keys]; O [64 rows][D columns]
+  unsigned p[N / 16][4];          // weights as halves: A operands of 16 keys each
+  float row_max[2] = {-INFINITY, -INFINITY}, row_sum[2] = {};  // of s; row_sum: the lane's own columns only
   const ptx::Descriptor q_at = k_major_descriptor(smem.sQ + group * 64 * SLAB);
   const ptx::Descriptor k_at = k_major_descriptor(smem.sK);
   const ptx::Descriptor v_at = mn_major_descriptor<N>(smem.sV);
-  const auto begin_qk = [&](int t) {
+  const auto begin_qk = [&](int t) {  // s = Q K^T: A [64][D] and B [D][N], both K-major, from shared memory
     ptx::mbarrier_wait(&smem.k_full[t % SLOTS], t / SLOTS % 2);
     const ptx::Descriptor slot = ptx::advance(k_at, t % SLOTS * T::TILE_BYTES);
     ptx::wgmma_fence();
@@ -143,7 +137,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     for (int kk = 0; kk < D / 16; ++kk) ptx::wgmma<N>(s, advance_k<M>(q_at, kk), advance_k<N>(slot, kk), kk > 0);
     ptx::wgmma_commit();
   };
-  const auto begin_pv = [&](int t) {
+  const auto begin_pv = [&](int t) {  // o += P V: A [64][N] from registers, B [N][D] MN-major
     ptx::mbarrier_wait(&smem.v_full[t % SLOTS], t / SLOTS % 2);
     const ptx::Descriptor slot = ptx::advance(v_at, t % SLOTS * T::TILE_BYTES);
     ptx::wgmma_fence();
@@ -151,10 +145,10 @@ __global__ void __launch_bounds__(THREADS, 1)
     for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], advance_keys(slot, n), true);
     ptx::wgmma_commit();
   };
-  const int first_row = warp * STRIPE;
-  const int own_tiles = causal ? ceil_div(min(S, q0 + (group + 1) * 64), N) : tiles;  // the last may be of no use to it
+  // Tiles that its rows see: under a mask the first group may need one less, and the last may be of no use to it.
+  const int own_tiles = causal ? ceil_div(min(S, q0 + (group + 1) * 64), N) : tiles;
 
-  // Barrier 2 + i is the turn of group i. The first is group 0's; nobody waits for one after the last.
+  // Barrier 2 + i is the turn of group i. The first turn is group 0's; after the last nothing waits for one.
   const auto wait_for_turn = [&] { ptx::barrier_sync(2 + group, 2 * GROUP); };
   const auto hand_on_turn = [&](int t) {
     if (group < GROUPS - 1 || t < tiles - 1) ptx::barrier_arrive(2 + (group + 1) % GROUPS, 2 * GROUP);
@@ -172,84 +166,53 @@ __global__ void __launch_bounds__(THREADS, 1)
     hand_on_turn(t);
     ptx::wgmma_wait<1>();
     ptx::fence_registers(s);
+    if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[t % SLOTS]);
 
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
-    const auto hide = [&] {
-      if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
-        hide_keys(s, q0 + first_row + g, t * N, c, S, causal);
-    };
+    if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
+      hide_keys(s, q0 + first_row + quad_row, t * N, first_column, S, causal);
 
-    // The same scores by the warp alone.
-    const auto score_again = [&] {
-      score_by_warp<M, N, D>(s, smem.sQ, smem.sK + t % SLOTS * N * D, first_row, lane);
-      hide();
-    };
-
-    // Weights relative to the reference; says whether all of the warp's fit into a half.
-    float sum[2];
-    const auto weigh = [&](const float(&factor)[2], const float(&base)[2]) {
-      bool fits = true;
+    // Online softmax: the row's new maximum, and what it does to everything summed so far.
+    float rescale[2];
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        sum[h] = 0.0f;
-#pragma unroll
-        for (int n = 0; n < N / 8; ++n) {
-          float &p0 = s[4 * n + 2 * h], &p1 = s[4 * n + 2 * h + 1];
-          p0 = ptx::ex2(fmaf(p0, factor[h], -base[h])), p1 = ptx::ex2(fmaf(p1, factor[h], -base[h]));
-          sum[h] += p0 + p1;
-        }
-        fits = fits && sum[h] <= largest_sum;  // false for a NaN
+    for (int h = 0; h < 2; ++h) {
+      float tile_max = fmaxf(s[2 * h], s[2 * h + 1]);
+      for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[4 * n + 2 * h], s[4 * n + 2 * h + 1]));
+      const float old_max = row_max[h];
+      row_max[h] = fmaxf(old_max, quad_max(tile_max));
+      const float base = row_max[h] == -INFINITY ? 0.0f : row_max[h];  // an empty row stays empty
+      rescale[h] = ptx::ex2((old_max - base) * scale_log2);
+      row_sum[h] *= rescale[h];
+      for (int n = 0; n < N / 8; ++n) {
+        float &p0 = s[4 * n + 2 * h], &p1 = s[4 * n + 2 * h + 1];
+        p0 = ptx::ex2((p0 - base) * scale_log2), p1 = ptx::ex2((p1 - base) * scale_log2);
+        row_sum[h] += p0 + p1;
       }
-      return __all_sync(FULL_WARP, fits) != 0;
-    };
+    }
 
-    // A row that has seen nothing has the reference -inf, and nothing fits. The scores are gone by then.
-    hide();
-    const bool fits = t > 0 && weigh(unit, reference);
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o);
     if (t > 0 && lane == 0) ptx::mbarrier_arrive(&smem.v_empty[(t - 1) % SLOTS]);
-    if (!fits) {
-      if (t > 0) score_again();
-      float factor[2], base[2];
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        float tile_max = fmaxf(s[2 * h], s[2 * h + 1]);
-#pragma unroll
-        for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[4 * n + 2 * h], s[4 * n + 2 * h + 1]));
-        const float old_max = row_max[h];
-        row_max[h] = fmaxf(old_max, quad_max(tile_max)), reference[h] = row_max[h] * scale_log2.unit;
-        scale_log2.relative_to(row_max[h], factor[h], base[h]);
-        const float rescale = ptx::ex2(old_max * factor[h] - base[h]);
-        row_sum[h] *= rescale;
-#pragma unroll
-        for (int d = 0; d < D / 8; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
-      }
-      largest_sum = factor[0] == scale_log2.unit && factor[1] == scale_log2.unit ? LARGEST_SUM : -1.0f;
-      weigh(factor, base);
-    }
-    row_sum[0] += sum[0], row_sum[1] += sum[1];
-
+    for (int i = 0; i < D / 2; ++i) o[i] *= rescale[i / 2 % 2];
 #pragma unroll
     for (int i = 0; i < N / 4; ++i) p[i / 4][i % 4] = half_pair(s[2 * i], s[2 * i + 1]);
-    if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[t % SLOTS]);
   }
   begin_pv(own_tiles - 1);
   for (int t = own_tiles; t < tiles; ++t) wait_for_turn(), hand_on_turn(t);
   ptx::wgmma_wait<0>();
   ptx::fence_registers(o);
 
-  // --- Epilogue: normalise, round to fp16, store, 16 bytes per lane by way of the warp's own rows of sQ -----
+  // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
   __syncwarp();  // the last read of the warp's rows of Q is over: the output takes their place
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const float norm = 1.0f / quad_sum(row_sum[h]);
-    const int r = first_row + g + 8 * h;
-#pragma unroll
+    const int r = first_row + quad_row + 8 * h;
     for (int d = 0; d < D / 8; ++d)
-      store2(&smem.sQ[swizzled<M>(r, 8 * d + c)], o[4 * d + 2 * h] * norm, o[4 * d + 2 * h + 1] * norm);
+      store2(&smem.sQ[swizzled<M>(r, 8 * d + first_column)], o[4 * d + 2 * h] * norm, o[4 * d + 2 * h + 1] * norm);
   }
-  __syncwarp();
+  __syncwarp();  // and leaves by 16 bytes per lane
   store_rows<STRIPE, D, swizzled<M>>(out, smem.sQ, first_row, q0, S, lane);
 }
 
@@ -262,8 +225,6 @@ struct Launcher {
     carve<T>(smem);
     LaunchPlan plan = tile_plan<T>(shape, THREADS, smem);
     plan.half_p = true;
-    plan.block_of =
-        over_all_heads<T>(shape.causal, shape.S, shape.B * shape.H) ? block_over_all_heads : block_head_by_head;
     return plan;
   }
   static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {

@@ -37,22 +37,21 @@ using namespace lab;
 constexpr int GROUP = 128;  // threads of a warpgroup
 constexpr int LOADER_REGISTERS = 24;
 constexpr int STRIPE = 16;               // rows of each warp's part of a wgmma
-constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits into a half
+constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits a half
 
-// GROUPS warpgroups multiply, 64 rows each, N keys at a time, and one more loads.
+// GROUPS consumer warpgroups of 64 rows each, N keys at a time, and the producer.
 template <int D_, int GROUPS_, int N_, int SLOTS_>
 struct Tile {
   static constexpr int D = D_, GROUPS = GROUPS_, N = N_, SLOTS = SLOTS_;
-  static constexpr int ROWS_PER_WARP = STRIPE, M = GROUPS * 64;  // query rows per block
+  static constexpr int ROWS_PER_WARP = STRIPE;
+  static constexpr int M = GROUPS * 64;  // query rows per block
   static constexpr int THREADS = (GROUPS + 1) * GROUP;
-  // Registers per thread: all start alike, in steps of 8. The loader gives back all but 24; more than 240 are of no
-  // use.
+  // Registers per thread: all start alike, in steps of 8. The loader keeps 24; more than 240 are of no use.
   static constexpr int START = 65536 / THREADS / 8 * 8;
   static constexpr int SHARE = (START * (GROUPS + 1) - LOADER_REGISTERS) / GROUPS / 8 * 8;
   static constexpr int REGISTERS = SHARE < 240 ? SHARE : 240;
   static constexpr bool SHARES_OUT = REGISTERS > START;
-  static constexpr int EARLY =
-      (D == 64 ? N / 2 : N * 3 / 4) / 8 * 8;  // keys weighed before O is waited for: as its product lasts
+  static constexpr int EARLY = (D == 64 ? N / 2 : N * 3 / 4) / 8 * 8;  // keys weighed while O's product lasts
   // Under a mask the first group sees all K that it skips before it gives its last V back.
   static_assert(SLOTS * N >= (GROUPS - 1) * 64, "the ring is too short for what the first group skips");
   static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
@@ -90,7 +89,6 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   const Smem smem = carve<T>(cursor);
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
-  const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
   // This block's work, piece by piece: a query tile of a head each.
   int q0 = 0, head = 0, tiles = 0;  // first query row; of all batches' heads; of K and V
   const int per_head = ceil_div(S, M);
@@ -102,11 +100,11 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     tiles = ceil_div(causal ? min(S, q0 + M) : S, N);  // no row of the tile sees a later key
     return true;
   };
+  const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of the accumulator
 
   // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
   Place<SLOTS> k_place, v_place;  // of the loader's next tiles, or of the next to multiply with
-  // By one thread: tile t into its slot, once all warps are done with the one before. Parity 1 passes on a fresh
-  // barrier.
+  // By one thread: tile t into its slot, once all warps are done with the tile before. Parity 1 passes on a fresh barrier.
   const auto request = [&](const TensorMap& map, half* ring, ptx::MBarrier* full, ptx::MBarrier* empty,
                            Place<SLOTS>& at, int t) {
     ptx::mbarrier_wait(&empty[at.slot], at.parity ^ 1);
@@ -142,14 +140,15 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
 
   const Exp2Scale scale_log2 = exp2_scale(scale);
   const float unit[2] = {scale_log2.unit, scale_log2.unit};  // of both rows of a lane
-  // As wgmma leaves them: columns 8 i + c and the next of row g of the stripe in [4 i], [4 i + 1], of row g + 8 in [4 i
-  // + 2], [4 i + 3]. s holds scores, later weights, with keys for columns; p the weights as halves, 16 keys in [n].
-  float s[N / 2], o[D / 2];
-  unsigned p[N / 16][4];
+  const int first_row = warp * STRIPE;
+  // The m64nN accumulator layout: columns 8 i + first_column and 8 i + first_column + 1 of row quad_row of the warp's 16 in [4 i] and [4 i + 1], of
+  // row quad_row + 8 in [4 i + 2] and [4 i + 3].
+  float s[N / 2], o[D / 2];  // scores, then weights, [64 rows][N keys]; O [64 rows][D columns]
+  unsigned p[N / 16][4];     // weights as halves: A operands of 16 keys each
   const ptx::Descriptor q_at = k_major_descriptor(smem.sQ + group * 64 * SLAB);
   const ptx::Descriptor k_at = k_major_descriptor(smem.sK);
   const ptx::Descriptor v_at = mn_major_descriptor<N>(smem.sV);
-  const auto begin_qk = [&] {
+  const auto begin_qk = [&] {  // s = Q K^T: A [64][D] and B [D][N], both K-major, from shared memory
     ptx::mbarrier_wait(&smem.k_full[k_place.slot], k_place.parity);
     const ptx::Descriptor slot = ptx::advance(k_at, k_place.slot * T::TILE_BYTES);
     ptx::wgmma_fence();
@@ -157,7 +156,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     for (int kk = 0; kk < D / 16; ++kk) ptx::wgmma<N>(s, advance_k<M>(q_at, kk), advance_k<N>(slot, kk), kk > 0);
     ptx::wgmma_commit();
   };
-  const auto begin_pv = [&] {
+  const auto begin_pv = [&] {  // o += P V: A [64][N] from registers, B [N][D] MN-major
     ptx::mbarrier_wait(&smem.v_full[v_place.slot], v_place.parity);
     const ptx::Descriptor slot = ptx::advance(v_at, v_place.slot * T::TILE_BYTES);
     ptx::wgmma_fence();
@@ -165,9 +164,8 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], advance_keys(slot, n), true);
     ptx::wgmma_commit();
   };
-  const int first_row = warp * STRIPE;
   const bool speaks = lane == 0;  // for its warp
-  // Barrier 2 + i is the turn of group i. The first is group 0's.
+  // Barrier 2 + i is the turn of group i. The first turn is group 0's.
   const auto wait_for_turn = [&] {
     if (GROUPS > 1) ptx::barrier_sync(2 + group, 2 * GROUP);
   };
@@ -185,16 +183,15 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     }
 #pragma unroll
     for (float& x : o) x = 0.0f;
-    float row_max[2] = {-INFINITY, -INFINITY};    // the score that p is relative to
-    float reference[2] = {-INFINITY, -INFINITY};  // row_max times unit
-    float largest_sum = LARGEST_SUM;              // with which a tile fits
-    float row_sum[2] = {};                        // the lane's own columns' part of it
-    const int own_tiles =
-        causal ? ceil_div(min(S, q0 + (group + 1) * 64), N) : tiles;      // the last may be of no use to it
+    float row_max[2] = {-INFINITY, -INFINITY}, row_sum[2] = {};  // of s; row_sum: the lane's own columns only
+    float reference[2] = {-INFINITY, -INFINITY};                 // row_max times unit
+    float largest_sum = LARGEST_SUM;                             // a tile fits if no lane's sum is larger
+    // Tiles that its rows see: under a mask the first group may need one less, and the last may be of no use to it.
+    const int own_tiles = causal ? ceil_div(min(S, q0 + (group + 1) * 64), N) : tiles;
     const int plain_tiles = min(S, causal ? q0 + first_row + 1 : S) / N;  // nothing to hide in these
 
     const auto hide = [&](int t) {
-      if (t >= plain_tiles) hide_keys(s, q0 + first_row + g, t * N, c, S, causal);
+      if (t >= plain_tiles) hide_keys(s, q0 + first_row + quad_row, t * N, first_column, S, causal);
     };
 
     // The same scores by the warp alone.
@@ -202,7 +199,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       score_by_warp<M, N, D>(s, smem.sQ, smem.sK + k_place.slot * N * D, first_row, lane);
     };
 
-    // Weights of some keys, relative to the reference.
+    // Weights of keys from .. to - 1, relative to the reference, in place of their scores; and rounded.
     float sum[2];
     const auto weigh = [&](const float(&factor)[2], const float(&base)[2], int from, int to) {
 #pragma unroll
@@ -224,14 +221,12 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         float tile_max = fmaxf(s[2 * h], s[2 * h + 1]);
-#pragma unroll
         for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[4 * n + 2 * h], s[4 * n + 2 * h + 1]));
         const float old_max = row_max[h];
         row_max[h] = fmaxf(old_max, quad_max(tile_max)), reference[h] = row_max[h] * scale_log2.unit;
         scale_log2.relative_to(row_max[h], factor[h], base[h]);
         const float rescale = ptx::ex2(old_max * factor[h] - base[h]);
         row_sum[h] *= rescale, sum[h] = 0.0f;
-#pragma unroll
         for (int d = 0; d < D / 8; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
       }
       largest_sum = factor[0] == scale_log2.unit && factor[1] == scale_log2.unit ? LARGEST_SUM : -1.0f;
@@ -260,7 +255,6 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       ptx::wgmma_wait<1>();
       ptx::fence_registers(s);
       hide(t);
-      // A row that has seen nothing has the reference -inf, and nothing fits. The scores are gone by then.
       sum[0] = sum[1] = 0.0f;
       weigh(unit, reference, 0, T::EARLY);
       ptx::wgmma_wait<0>();
@@ -270,7 +264,8 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       pack(0, T::EARLY);
       weigh(unit, reference, T::EARLY, N);
       pack(T::EARLY, N);
-      const bool fits = sum[0] <= largest_sum && sum[1] <= largest_sum;  // false for a NaN
+      // A row without a visible key yet has the reference -inf: its weights are NaN, and the check fails.
+      const bool fits = sum[0] <= largest_sum && sum[1] <= largest_sum;
       if (!__all_sync(FULL_WARP, fits)) score_again(), hide(t), weigh_anew();
       row_sum[0] += sum[0], row_sum[1] += sum[1];
       ptx::mbarrier_arrive_if(speaks, &smem.k_empty[k_place.slot]);
@@ -298,11 +293,11 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[h]);
-      const int row = q0 + first_row + g + 8 * h;
+      const int row = q0 + first_row + quad_row + 8 * h;
       store_row(out + (std::size_t(head) * S + row) * D, row, S, o, h, norm, lane);
     }
   }
-  if (group == 0) wait_for_turn();  // nobody else takes the last
+  if (group == 0) wait_for_turn();  // the last turn is left
 }
 
 // --- launcher --------------------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   const Smem smem = carve<T>(cursor);
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
+  const int quad_row = lane / 4, first_column = lane % 4 * 2;     // the lane's, in each 8x8 of the accumulator
   const int rank = blockIdx.x % PARTS, other = PARTS - 1 - rank;  // of this block in its cluster, and the other's
   const BlockWork work = cluster_work(PARTS, H, over_all_heads<T>(causal, S, H * gridDim.z));
   const int q0 = work.tile * M;  // first query row of this block
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     ptx::fence_proxy_async();  // wgmma reads by another proxy
     __syncthreads();
   }
-  // As wgmma leaves them: columns 8 i + c and the next of row g of the stripe in [4 i], [4 i + 1], of row g + 8 in [4 i
+  // As wgmma leaves them: columns 8 i + first_column and the next of row quad_row of the stripe in [4 i], [4 i + 1], of row quad_row + 8 in [4 i
   // + 2], [4 i + 3]. s holds scores, later weights, with keys for columns; p the weights as halves, 16 keys in [n].
   float s[N / 2], o[D / 2] = {};
   unsigned p[N / 16][4];
@@ -179,7 +179,8 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     const auto hide = [&] {
       const int key = (first + t) * N;
-      if (key + N > S || (causal && key + N > q0 + first_row + 1)) hide_keys(s, q0 + first_row + g, key, c, S, causal);
+      if (key + N > S || (causal && key + N > q0 + first_row + 1))
+        hide_keys(s, q0 + first_row + quad_row, key, first_column, S, causal);
     };
 
     // The same scores by the warp alone.
@@ -260,7 +261,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
       send(&smem.sO[(i / 4 * THREADS + threadIdx.x) * 4], x[0], x[1], x[2], x[3]);
     }
     float* const rows = &smem.sRows[threadIdx.x / 4 * 4];
-    if (c == 0) send(rows, reference[0], row_sum[0], reference[1], row_sum[1]);
+    if (first_column == 0) send(rows, reference[0], row_sum[0], reference[1], row_sum[1]);
     ptx::mbarrier_wait(smem.merged, 0);
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -279,7 +280,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const float norm = 1.0f / row_sum[h];
-    const int row = q0 + first_row + g + 8 * h;
+    const int row = q0 + first_row + quad_row + 8 * h;
     store_row(out + std::size_t(row) * D + rank * (D / PARTS), row, S, own, h, norm, lane);
   }
 }

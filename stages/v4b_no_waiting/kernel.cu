@@ -1,8 +1,8 @@
-// V4b: nothing is waited for that need not be. In a launch of five microseconds every wait can be seen. The arrival at
-// the cluster's barrier is relaxed: a release holds each thread until all that the block has asked for is there, the
-// copies too. One thread initialises the barriers of Q, K and V and asks for them at once, in the order in which they
-// are needed, before anybody meets anybody, and nothing is divided by a number that only the launch knows. The slots
-// are empty then, and nobody waits for them to be; where no tile is to come, nobody says that one is free. Fewer,
+// V4b: no wait that can be avoided. In a launch of five microseconds every wait can be seen. The arrival at
+// the cluster's barrier is relaxed: a release holds each thread until all requests of the block are complete, the
+// copies too. One thread initialises the barriers of Q, K and V and requests the copies at once, in the order in which
+// they are needed, before any block barrier, and nothing is divided by a number that only the launch knows. The slots
+// are empty then, so no thread waits for that; where no tile is to come, no thread releases a slot. Fewer,
 // longer steps: tiles of 128 keys, at D = 64 two of them under one maximum, whose scores are both begun before it is
 // taken; one without a partner comes alone. The last product is still under way while the row sums are put together.
 //
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   const Smem smem = carve<T>(cursor);
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int g = lane / 4, c = lane % 4 * 2;  // the lane's row and first column in an 8x8 of the accumulator
+  const int quad_row = lane / 4, first_column = lane % 4 * 2;     // the lane's, in each 8x8 of the accumulator
   const int rank = blockIdx.x % PARTS, other = PARTS - 1 - rank;  // of this block in its cluster, and the other's
   const int head = blockIdx.z * H + blockIdx.y;
   const int q0 = (gridDim.x - 1 - blockIdx.x) / PARTS * M;  // first query row of this block
@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     ptx::fence_proxy_async();  // wgmma reads by another proxy
     __syncthreads();
   }
-  // As wgmma leaves them: columns 8 i + c and the next of row g of the stripe in [4 i], [4 i + 1], of row g + 8 in [4 i
+  // As wgmma leaves them: columns 8 i + first_column and the next of row quad_row of the stripe in [4 i], [4 i + 1], of row quad_row + 8 in [4 i
   // + 2], [4 i + 3]. A tile's s holds scores, later weights, with keys for columns; p the weights as halves, 16 keys in
   // [n].
   float o[D / 2] = {};
@@ -162,15 +162,15 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   };
   const int first_row = warp * STRIPE;
   // The last key that each of the lane's rows sees.
-  const int last_key[2] = {min(q0 + first_row + g + (causal ? 0 : S), S - 1),
-                           min(q0 + first_row + g + 8 + (causal ? 0 : S), S - 1)};
+  const int last_key[2] = {min(q0 + first_row + quad_row + (causal ? 0 : S), S - 1),
+                           min(q0 + first_row + quad_row + 8 + (causal ? 0 : S), S - 1)};
   // Hidden keys' scores of tile t become -inf.
   const auto mask = [&](float(&s)[N / 2], int t) {
     const int key = (first + t) * N;
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     if (key + N <= S && (!causal || key + N <= q0 + first_row + 1)) return;
 #pragma unroll
-    for (int h = 0; h < 2; ++h) hide_after(s, h, last_key[h] - key - c);
+    for (int h = 0; h < 2; ++h) hide_after(s, h, last_key[h] - key - first_column);
   };
   // The lane's own columns' part of the rows' maximum.
   const auto raise = [&](float(&highest)[2], const float(&s)[N / 2]) {
@@ -298,7 +298,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     }
     float* const rows = &smem.sRows[threadIdx.x / 4 * 4];
     const float reference[2] = {row_max[0] * scale_log2.unit, row_max[1] * scale_log2.unit};
-    if (c == 0) send(rows, reference[0], row_sum[0], reference[1], row_sum[1]);
+    if (first_column == 0) send(rows, reference[0], row_sum[0], reference[1], row_sum[1]);
     ptx::mbarrier_wait(smem.merged, 0);
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
@@ -317,7 +317,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const float norm = ptx::rcp(row_sum[h]);
-    const int row = q0 + first_row + g + 8 * h;
+    const int row = q0 + first_row + quad_row + 8 * h;
     store_row(out + std::size_t(row) * D + rank * (D / PARTS), row, S, own, h, norm, lane);
   }
 }

@@ -3,7 +3,7 @@
 // Two figures a shape: `graph`, a call inside a replayed CUDA graph (the device's time, launch gaps shrunk to nothing),
 // and `call`, one launch between two events on an idle GPU (what a single call costs, launch overhead included). Inputs
 // are N(0,1), several sets in rotation. Each figure twice: as it comes, rotating over few sets that stay in L2 if they
-// fit, and `flushed`: the graph rotates over so many sets that each call finds its own evicted, the single call comes
+// fit, and `flushed`: the graph rotates over enough sets that each call finds its own evicted, the single call comes
 // after a write of twice the L2. reference/peers.py measures PyTorch the same way; change both or neither.
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// What the benchmark needs of a GPU beyond launching: memory without ceremony, normal numbers and comparisons made in
+// The benchmark's needs of a GPU beyond launching: memory without ceremony, normal numbers and comparisons made in
 // place, and the clocks and power that a figure was measured at.
 #pragma once
 #include <cuda_fp16.h>

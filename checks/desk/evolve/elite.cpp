@@ -9,7 +9,7 @@
 namespace lab::desk {
 namespace {
 
-constexpr int ATTEMPTS = 2000;  // at a child that nobody has tried
+constexpr int ATTEMPTS = 2000;  // at a child that has not been tried
 
 // The same numbers on every machine (SplitMix64), unlike those of <random>.
 class Draw {

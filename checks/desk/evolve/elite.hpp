@@ -24,7 +24,7 @@ struct Candidate {
   std::string verdict = {}, reason = {};
   std::optional<int> registers = {};
   std::optional<std::size_t> smem = {}, spills = {};  // bytes
-  std::optional<bool> right = {};                     // nothing where nobody ran it
+  std::optional<bool> right = {};                     // nothing where it was not run
   std::vector<double> us = {};                        // a call each, or one figure of the model
   // Measured once more in turns with the one that it would replace: medians of both.
   std::optional<double> again = {}, beside = {};
@@ -33,7 +33,7 @@ struct Candidate {
 
 class Elite {
  public:
-  // What the candidate comes to: takes it in if it is among the three, and sets its verdict and reason, unless it has a
+  // The candidate's outcome: takes it in if it is among the three, and sets its verdict and reason, unless it has a
   // verdict.
   void judge(Candidate& candidate);
   // Whom it would replace: the slowest of three; null as long as there are fewer, or where it gains less than 3 %.

@@ -1,4 +1,4 @@
-// What a candidate is worth: built, judged by the referee, and timed on a GPU; without one, a model stands for the
+// A candidate's fitness: built, judged by the referee, and timed on a GPU; without one, a model stands for the
 // time.
 #pragma once
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace lab::desk {
 
-// What nvcc's log says, into the candidate; a verdict "broken" or "too large" where it says that this is none.
+// Copies nvcc's log into the candidate; a verdict "broken" or "too large" where it says that this is none.
 void read_build_log(Candidate& candidate, const std::string& log, bool built);
 
 // What `judge` printed and how it ended, into the candidate.

@@ -1,4 +1,4 @@
-// What the elite loop may change in a stage's kernel: stages/STAGE/levers.conf. A lever is a place in kernel.cu with a
+// Changes of a kernel that the elite loop may make: stages/STAGE/levers.conf. A lever is a place in kernel.cu with a
 // few allowed texts, an argument of the table of tiles at its end, or a patch that is there or not. The kernel's own
 // values reproduce kernel.cu byte for byte. writeups/extending.md has the format.
 #pragma once
@@ -48,7 +48,7 @@ class Levers {
   // or where it names no kernel the row for which the conf's `row:` holds.
   Setting own(const Shape& shape, const std::string& plan_json) const;
 
-  // What an expression of the conf may name: D, causal, levers whose values are whole numbers, and the conf's lets.
+  // Names in an expression of the conf: D, causal, levers whose values are whole numbers, and the conf's lets.
   Numbers numbers(const Setting& setting, const Shape& shape) const;
   // Why the setting cannot be built or run; "" if nothing speaks against it. Throws BadInput for a value that is not
   // among the lever's.
@@ -79,7 +79,7 @@ class Levers {
 
   std::string stage_, root_, path_, source_, kernel_;
   std::vector<std::string> arguments_;  // of the table
-  std::size_t identity_ = 0;            // the first so many tell a row from the others
+  std::size_t identity_ = 0;            // the number of leading columns that identify a row
   std::string takes_, row_;
   std::vector<Lever> levers_;
   std::vector<std::pair<std::string, std::string>> lets_;

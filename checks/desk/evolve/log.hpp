@@ -22,7 +22,7 @@ std::string log_json(const SearchLog& log);
 // Throws BadInput for what is not of the schema.
 SearchLog read_log(const std::string& json, const std::string& path);
 
-// What a search came to, a few lines: the elite with its levers, how many candidates were what.
+// The result of a search, a few lines: the elite with its levers, how many candidates were what.
 std::string log_text(const SearchLog& log);
 
 // "N=96 SLOTS=5": the values in which two settings differ, as the second has them.

@@ -175,7 +175,7 @@ class Search {
       if (next.empty()) next = next_generation(), build(next);
       now = std::move(next);
     }
-    if (now.empty()) std::printf("no two levers are left that nobody has tried\n");
+    if (now.empty()) std::printf("no untried pair of levers is left\n");
     std::printf("%s%s\n", log_text(log_).c_str(), path_.c_str());
   }
 
@@ -273,7 +273,7 @@ class Search {
     return names;
   }
 
-  // What the stage itself takes for the shape.
+  // The stage's own choice for the shape.
   Setting own() const {
     if (levers_.rows(shape_).size() == 1) return levers_.rows(shape_)[0];
     for (const std::string& lab :

@@ -1,4 +1,4 @@
-// desk-learn predict, try, watch: one exercise, while somebody waits.
+// desk-learn predict, try, watch: one exercise, interactively.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -115,7 +115,7 @@ int watch_command(const Args& args) {
       try {
         if (attempt(e, args[0])) return 0;
       } catch (const BadInput& wrong) {
-        // What a save can mend does not end it: one case too many, say.
+        // An error that a save can mend does not end it: one case too many, for example.
         if (first && !looked_at) throw;
         std::printf("  RED:  %s\n", wrong.what());
       }

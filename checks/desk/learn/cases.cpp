@@ -28,7 +28,7 @@ std::vector<Suspect> suspects(const Exercise& e) {
   const Ladder ladder = read_ladder();
   int number = 0;
   for (const Bug& bug : ladder.stage(e.stage)->bugs) {
-    // What shows in no run is no test's to find.
+    // A bug that shows in no run cannot be asked of a test.
     if (bug.unseen) continue;
     all.push_back({planted_text(patch_path(e.stage, bug.name), right),
                    e.number() + "-suspect-" + std::to_string(++number), !bug.right()});

@@ -11,8 +11,8 @@ namespace lab::desk {
 // The lines of cases.txt that say something: words of `lab fuzz only`. Throws BadInput for more than the budget.
 std::vector<std::string> cases_in(const Exercise& exercise, const std::string& text);
 
-// What a test is tried on: the stage's bugs that can be seen, and what must not alarm it: the stage's kernel, and those
-// bugs that turned out to be none. Neutral: a learner is told of them by number.
+// Builds that a test is tried on: the stage's visible bugs, and those that must not alarm it: its kernel, and those
+// bugs that turned out to be none. Neutral: a learner sees only their number.
 struct Suspect {
   std::string source;
   std::string word;  // of its build

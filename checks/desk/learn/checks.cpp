@@ -44,7 +44,7 @@ Limit limit_of(const Exercise& e, const std::string& text) {
   throw BadInput(e.path + ": `limit: " + text + "`: must be SHAPE: WHAT <= N, or >=, or ==");
 }
 
-// What a check says: the line that tells most, and all of it. Empty: nothing is wrong.
+// A check's report: its most telling line, and all of it. Empty: nothing is wrong.
 struct Said {
   Said(std::string says = "", std::string all = "") : line(std::move(says)), whole(std::move(all)) {}
   Said(const char* says) : line(says) {}
@@ -196,7 +196,7 @@ std::string diagnosis(const std::string& log, const std::string& path) {
   for (const std::string& line : lines_of(log)) {
     if (line.find(", but it should not be]") != line.npos) still.push_back(trimmed(line));
     begun |= std::ranges::any_of(BEGINS, [&](std::string_view piece) { return line.find(piece) != line.npos; });
-    // What every log ends with.
+    // The end of every log.
     if (counts_in(line) || !remark_in(line).empty()) continue;
     if (begun && !trimmed(line).empty()) lines.push_back(line);
   }
@@ -324,11 +324,11 @@ Outcome check_work(const Exercise& e, const std::string& make, const std::string
     c.step("what was reported is gone", [&] { return c.run_learner({"fingerprint", e.bug, "source=" + shown_as}); });
   const Said raced = races.valid() ? races.get() : Said();
   c.step("no races", [&] { return raced; });
-  // What a launcher computes by itself is written whichever blocks run.
+  // Values computed by a launcher on the host are written whichever blocks run.
   c.step("the kernel does the work", [&] { return c.run_learner({"counts", "shape=1,2,129,64"}); });
   for (const std::string& limit : e.limits) c.bound(limit);
   if (depth.grading)
-    c.step("shapes of nobody's choice", [&] { return c.run_learner({"fuzz", "seconds=20", "cases=24", seed}); });
+    c.step("held-out shapes", [&] { return c.run_learner({"fuzz", "seconds=20", "cases=24", seed}); });
   c.outcome_.passed = c.outcome_.step.empty();
   return c.outcome_;
 }

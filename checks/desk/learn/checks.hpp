@@ -1,4 +1,4 @@
-// What an exercise's kernel is put through, from cheap to dear, up to the first red.
+// The checks of an exercise's kernel, from cheap to expensive, up to the first red.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -22,7 +22,7 @@ inline constexpr const char* CARDS_CASE = "the card's case";
 inline constexpr const char* RIGHT_ANSWERS = "right answers";
 inline constexpr const char* WITHIN_BOUNDS = "within bounds";
 
-// How much is asked: while somebody waits; or of what was handed in, with inputs and shapes that nobody has seen
+// How much is asked: interactively; or of a submission, with inputs and shapes not seen
 // before, under all schedules, and with the other legal fragment layout.
 struct Depth {
   bool grading = false;

@@ -10,7 +10,7 @@ int hint_command(const Args& args);
 int solution_command(const Args& args);
 int reset_command(const Args& args);
 
-// attempt.cpp: one exercise, while somebody waits
+// attempt.cpp: one exercise, interactively
 int try_command(const Args& args);
 int watch_command(const Args& args);
 int predict_command(const Args& args);

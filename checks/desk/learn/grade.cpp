@@ -1,4 +1,4 @@
-// desk-learn grade: all that was handed in, with inputs and shapes that nobody has seen before.
+// desk-learn grade: a whole submission, with inputs and shapes not seen before.
 #include <algorithm>
 #include <charconv>
 #include <chrono>

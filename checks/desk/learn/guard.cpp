@@ -38,7 +38,7 @@ constexpr std::string_view ALLOWED[] = {"_GLOBAL_OFFSET_TABLE_",
                                         "__printf_chk",
                                         "__stack_chk_fail",
                                         "abort"};
-// What stands for ex2, rcp, __expf and __fdividef; common/plan.hpp, common/input_maps.hpp and what else a launcher calls.
+// Symbols behind ex2, rcp, __expf and __fdividef; common/plan.hpp, common/input_maps.hpp, a launcher's other calls.
 constexpr std::string_view ALLOWED_STARTS[] = {"lab::ex2_approx_ftz(",
                                                "lab::rcp_approx_ftz(",
                                                "lab::fast_exp(",

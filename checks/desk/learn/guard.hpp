@@ -1,4 +1,4 @@
-// What a handed-in kernel must not do to be judged by what it computes: call what the checks are made of, include it,
+// Forbidden to a handed-in kernel, so that its computation alone is judged: call the checks' own functions, include it,
 // end the process, change where the compiler says that its lines stand.
 #pragma once
 #include <string>

@@ -14,7 +14,7 @@
 namespace lab::desk {
 namespace {
 
-constexpr std::size_t TELLING = 12;  // characters from which on a line is nobody's by chance
+constexpr std::size_t TELLING = 12;  // from this many characters on, two equal lines are no coincidence
 
 std::string right_trimmed(std::string text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
@@ -124,7 +124,7 @@ std::string handed_out(const Exercise& e) {
   if (e.kind == "capstone") return read_text(kernel_path(e.from));
   if (e.kind == "test") return read_text(e.beside(".txt"));
   if (e.kind == "predict") return "";
-  // What a stage's kernel itself could do better, is done better in the solution.
+  // An improvement that fits the stage's own kernel is made in the solution.
   if (mends_the_stage(e)) return read_text(kernel_path(e.stage));
   // A hole's comments say what is to be done.
   const Patch patch = read_patch(patch_of(e));
@@ -245,7 +245,7 @@ std::vector<std::string> leaks(const Exercise& e) {
   if (!e.bug.empty())
     for (const auto& [where, text] : texts)
       if (names(text, e.bug)) {
-        // What the right kernel says anyway, of an instruction's argument for example, gives nothing away.
+        // Text that the right kernel contains anyway, for example an instruction's argument, gives nothing away.
         if (where == e.handed_in() && names(read_text(kernel_path(e.stage)), e.bug)) continue;
         found.push_back(e.path + ": the " + where + " holds the bug's name, " + e.bug);
       }

@@ -1,4 +1,4 @@
-// What a learner is given: the kernel without a trace of how it was made, and a card.
+// A learner's handout: the kernel without a trace of how it was made, and a card.
 #pragma once
 #include <string>
 #include <vector>

@@ -119,7 +119,7 @@ std::string as_typed(const Exercise& e, const std::string& prediction) {
 }
 
 Prediction judge_prediction(const Exercise& e, const std::string& make, const std::string& say, bool built) {
-  // What needs no build is said at once.
+  // Errors that need no build are reported at once.
   if (e.predict == "mask") Rule{say};
   if (e.predict == "counts") counts_said(say);
   if (e.predict == "formula" && std::ranges::find(e.menu, say) == e.menu.end())

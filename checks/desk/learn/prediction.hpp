@@ -9,21 +9,21 @@ namespace lab::desk {
 struct Prediction {
   bool holds = false;
   std::string says;          // what was measured, and the difference, in lines
-  int right = 0, asked = 1;  // how much of it is right: all that is told before it holds
+  int right = 0, asked = 1;  // the right part of it: the only feedback before it holds
 };
 
 // Throws BadInput for what is no rule, formula or count. `built`: make has just been asked for what was handed out.
 Prediction judge_prediction(const Exercise& exercise, const std::string& make, const std::string& say,
                             bool built = false);
 
-// What was measured is told once a prediction is right, or given up.
+// The measured result is shown once a prediction is right, or given up.
 std::string verdict_told(const Prediction& prediction, bool gave_up);
 
-// What may be said, for one who says nothing.
+// The possible predictions, shown when none is given.
 std::string prediction_asked(const Exercise& exercise);
 
-// What the names on the menu stand for, a line each: said by a learner's binary, which computes them. "" where there is
-// no menu.
+// The meaning of the names on the menu, a line each: printed by a learner's binary, which computes them.
+// "" where there is no menu.
 std::string menu_explained(const Exercise& exercise, const std::string& make);
 
 // A prediction as the exercise's file has it, as a learner would type it: pieces of lines become their numbers in what

@@ -66,7 +66,7 @@ std::string unknown_page(const Exercise& e, const Course& course) {
   return "";
 }
 
-// What reports name of a source that is laid out for a build.
+// The name in reports of a source that is laid out for a build.
 std::string shown_of(const Exercise& e, const std::string& word) { return learner_dir(e.stage, word) + "/kernel.cu"; }
 
 // A source laid out for a build: as what reports name, and for the compiler.
@@ -119,7 +119,7 @@ std::string not_explained(const Exercise& e) {
   return placed ? "" : "the diagnosis names no element: " + o.whole;
 }
 
-// What nearly solves it is red, and by the step that is to see it. Where that is a bound, nothing else need be asked.
+// A near miss is red, in the step that is to see it. Where that is a bound, nothing else need be asked.
 std::string not_refused(const Exercise& e, const Half& half, const std::string& word) {
   const bool bounds = half.step == WITHIN_BOUNDS;
   const Outcome o = check_work(e, "", half.source, word, shown_of(e, word), {false, 1, true, bounds});

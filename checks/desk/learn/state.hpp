@@ -1,4 +1,4 @@
-// What a learner has done, in work/state.json.
+// A learner's progress, in work/state.json.
 #pragma once
 #include <map>
 #include <string>

@@ -13,7 +13,7 @@ namespace {
 
 using File = std::unique_ptr<std::FILE, decltype([](std::FILE* f) { std::fclose(f); })>;
 
-// Temporary files and no pipes: nobody waits for a reader, however much is printed.
+// Temporary files and no pipes: a writer never waits for a reader, however much is printed.
 File scratch() {
   File file(std::tmpfile());
   if (!file) throw std::runtime_error("no temporary file can be had");

@@ -17,7 +17,7 @@ Ran capture(const std::vector<std::string>& argv, const std::string& input = "")
 // The same for a command line of sh.
 Ran capture_sh(const std::string& command, const std::string& input = "");
 
-// What a program printed first, without the end of line; "" if it failed or printed nothing.
+// The first line that a program printed, without the end of line; "" if it failed or printed nothing.
 std::string first_line(const std::vector<std::string>& argv);
 
 }  // namespace lab::desk

@@ -64,13 +64,13 @@ std::span<const Explained> explained() {
        "load wavefronts",
        {"v1", "v2b", "v2c3", "v2c5"},
        "The source moves two halves or one float at a time. nvcc joins neighbours into accesses of 8 and 16 bytes, "
-       "which take fewer turns, and keeps in registers what the source reads again."},
+       "which take fewer cycles, and keeps in registers what the source reads again."},
       {"a", "store wavefronts", {"v2c3"}, ""},
       {"b",
        "store wavefronts",
        {"v2c6", "v2c7", "v3d", "v3e", "v3f"},
-       "Not the same in two runs (v2c6 433,368 and 431,959, v3d 4,452 and 4,422): turns that depend on when others "
-       "use the banks. What is counted here depends on addresses alone."},
+       "Not the same in two runs (v2c6 433,368 and 431,959, v3d 4,452 and 4,422): cycles that depend on when "
+       "others use the banks. The count here depends on addresses alone."},
       {"c",
        "cp.async",
        {"v2b", "v2c3", "v2c5", "v2c6", "v2c7", "v2c8", "v2c9"},

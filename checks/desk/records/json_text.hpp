@@ -12,7 +12,7 @@ using Json = nlohmann::ordered_json;
 // Throws BadInput "WHAT: not JSON: ..."; a member that comes twice is an error too.
 Json parse_json(std::string_view text, const std::string& what);
 
-// A results file of one schema. Throws BadInput where there is none, it is no JSON, or its schema is another one;
+// A results file of one schema. Throws BadInput where there is none, it is no JSON, or its schema differs;
 // `remade_by` is the command that makes it.
 Json load_results(const std::filesystem::path& path, std::string_view schema, std::string_view remade_by);
 

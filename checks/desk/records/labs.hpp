@@ -15,7 +15,7 @@ std::string stage_of(const std::string& lab);
 
 // The name that it gives itself: its stage, and of a kernel that the elite loop made (VARIANT evolve-ID) STAGE-evolved.
 std::string program_of(const std::string& lab);
-// What it was compiled from.
+// The sources that it was compiled from.
 std::string kernel_of(const std::string& lab);
 
 }  // namespace lab::desk

@@ -1,4 +1,4 @@
-// What a measurement says of the machine and the tree it was taken on.
+// A measurement's record of its machine and tree.
 #pragma once
 #include <string>
 

@@ -15,15 +15,15 @@ struct Compilation {
 };
 
 // Compiles all with `ptxas -v`, as many at once as JOBS in the environment says, else as there are cores. The objects
-// go to build/cubins/STAGE-BUG-ARCH.cubin. What the same nvcc said before of the same files is not asked again: `make
+// go to build/cubins/STAGE-BUG-ARCH.cubin. An earlier result of the same nvcc for the same files is reused: `make
 // resources` and `make archs` have thirty kernels in common.
 void compile_all(std::vector<Compilation>& all);
 
-// What a compilation said whose log starts with the line `key` (its command) and is newer than its `inputs`.
+// The output of a compilation whose log starts with the line `key` (its command) and is newer than its `inputs`.
 std::optional<std::string> said_before(const std::string& log, const std::string& key,
                                        std::filesystem::file_time_type inputs);
 
-// What keeps one from being good, as one line: nvcc's own error; of ptxas, that wgmma lost its pipeline (C7508 to
+// Why a compilation is not good, as one line: nvcc's own error; of ptxas, that wgmma lost its pipeline (C7508 to
 // C7514, C7520), or that it saw no kernel. "" if nothing does.
 std::string trouble_in(const Ran& nvcc);
 

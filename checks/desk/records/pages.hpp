@@ -1,10 +1,10 @@
 // The blocks of the Markdown pages that a command fills, so that no page can go stale. A block, at the start of a line:
 //   <!-- begin: COMMAND | FILTER -->
 //   <!-- end -->
-// COMMAND runs at the repository's root and must succeed; written "! COMMAND", it must fail. What it prints loses
+// COMMAND runs at the repository's root and must succeed; written "! COMMAND", it must fail. Its output loses
 // colours, make's and git's own lines and the number of workers, then goes through FILTER. A table goes in as it is,
-// all else fenced. A block whose command starts with another word than those of COMMAND_WORDS is filled by somebody
-// else.
+// all else fenced. A block whose command starts with another word than those of COMMAND_WORDS is filled by a different
+// program.
 #pragma once
 #include <functional>
 #include <future>
@@ -30,7 +30,7 @@ struct Block {
 // Throws BadInput where a block has no end.
 std::vector<Block> blocks_of(const std::vector<std::string>& page);
 
-// What a command printed, without colours and the lines that differ from run to run.
+// A command's output, without colours and the lines that differ from run to run.
 std::string cleaned(const std::string& printed);
 
 // "diff", "cpp" or "text", by the command without its filter.
@@ -42,8 +42,8 @@ std::vector<std::string> framed(std::vector<std::string> lines, const std::strin
 // The hunks of a unified diff that have a line with `pattern`, below the names of the two files.
 std::string hunks_with(const std::string& diff, const std::string& pattern);
 
-// Runs command lines of sh, each only once: blocks share commands. Several threads may ask; who asks for what another
-// runs waits for it.
+// Runs command lines of sh, each only once: blocks share commands. Several threads may ask; one that asks for a
+// command in progress waits for it.
 class Runner {
  public:
   using Shell = std::function<Ran(const std::string& command, const std::string& input)>;

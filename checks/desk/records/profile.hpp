@@ -2,7 +2,7 @@
 // profile-1.
 //
 // NVTX ranges are left out: they mark the host's time, and a fused kernel's phases all lie inside one launch. Ranges
-// inside it would need clock reads and stores, which cost registers and issue slots also when nobody reads them.
+// inside it would need clock reads and stores, which cost registers and issue slots also when they are not read.
 #pragma once
 #include <optional>
 #include <string>
@@ -27,7 +27,7 @@ struct Profile {
 // What `ncu --csv` printed, its own remarks included. Throws BadInput if no kernel is in it.
 Profile read_profile(const std::string& csv);
 
-// What the metrics say of a kernel that ran on `shape`.
+// The verdict of the metrics on a kernel that ran on `shape`.
 std::vector<ProfileRow> diagnose(const Profile& profile, const Shape& shape);
 
 // The facts beside the figures: of the run, not of the kernel.

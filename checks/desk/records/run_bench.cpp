@@ -1,5 +1,5 @@
-// desk-records bench: every stage and PyTorch's attention on the same shapes, in turns, so that a clock that drifts or
-// a neighbour who comes and goes touches them all alike. One JSON a run; a table at the end.
+// desk-records bench: every stage and PyTorch's attention on the same shapes, alternately, so that a drifting clock or
+// a temporary neighbour affects them all alike. One JSON a run; a table at the end.
 //   bench SHAPES ROUNDS JSON STAGE LAB...
 // SHAPES as `lab bench shape=` takes them; ROUNDS "" is 3; JSON "" is writeups/results/bench-DATE-GPU.json when all
 // stages run, and none for a single one, which also leaves PyTorch out. PYTHON in the environment names Python.

@@ -12,7 +12,7 @@
 namespace lab::desk {
 namespace {
 
-// What a log says of why it has no figures.
+// A log's reason for having no figures.
 std::string reason(const std::string& log) {
   const auto lines = lines_of(log);
   for (const std::string& line : lines)

@@ -36,7 +36,7 @@ std::map<std::string, std::size_t> plans_of(const std::string& lab) {
   return dynamic_smem(plans);
 }
 
-// What differs, line by line; the two are made by one program, and have as many lines unless a kernel came or went.
+// The differences, line by line; the two are made by one program, and have as many lines unless a kernel came or went.
 std::string difference(const std::string& committed, const std::string& now) {
   constexpr std::size_t SHOWN = 3;
   const auto before = lines_of(committed), after = lines_of(now);

@@ -45,7 +45,7 @@ std::string printed(const std::vector<std::string>& argv) {
   return ran.out;
 }
 
-// What a lab says, if its status is no more than `most`.
+// A lab's output, if its status is no more than `most`.
 std::string looked(const Argv& argv, int most) {
   const LabRun ran = run_lab(argv);
   if (ran.status > most)

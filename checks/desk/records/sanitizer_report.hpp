@@ -1,4 +1,4 @@
-// What compute-sanitizer's logs say, in a summary of the form that the CPU's racecheck prints, and as schema tools-1.
+// compute-sanitizer's logs, in a summary of the form that the CPU's racecheck prints, and as schema tools-1.
 #pragma once
 #include <map>
 #include <string>

@@ -22,10 +22,10 @@ Blindness read_blindness(const std::string& printed, const std::string& binary);
 // A line of `make blindness`.
 std::string blindness_row(const std::string& title, const Blindness& answers);
 
-// What the CPU checker saw, from the output of `lab racecheck`, in a table's cell.
+// The CPU checker's findings, from the output of `lab racecheck`, in a table's cell.
 std::string checker_cell(const std::string& racecheck);
 
-// What one of compute-sanitizer's tools saw of a build, from tools-1: "not run", "-" or its kinds in short.
+// The findings of one of compute-sanitizer's tools in a build, from tools-1: "not run", "-" or its kinds in short.
 std::string tool_cell(const Json& tools, const std::string& stage, const std::string& bug, const std::string& tool);
 
 // A line of `make tools-table`.

@@ -21,7 +21,7 @@ constexpr Command COMMANDS[] = {
      "racecheck LAB...         each CPU build's race check; status 1 where there are findings"},
     {"broken-version", broken_version_command,
      "broken-version STAGE STAGE:BUG=LAB...\n                           the acceptance of a version that never worked"},
-    {"mutate", mutate_command, "mutate STAGE NAME OUT    the kernel with a mistake that nobody planted"},
+    {"mutate", mutate_command, "mutate STAGE NAME OUT    the kernel with an unplanned mistake"},
     {"mutants", mutants_command,
      "mutants MAKE ONLY STAGE...\n                           builds and runs them; each must be red, or said to be "
      "equivalent"},

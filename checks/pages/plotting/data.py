@@ -1,12 +1,11 @@
 """make figure-data: what the CPU binaries give the figures, written to writeups/results/ or compared with it."""
 import json
-import re
 import subprocess
 import tempfile
 from pathlib import Path
 
 from .heads import ROOT, Unusable, map_heads
-from .results import RESULTS
+from .results import RESULTS, ladder
 
 # NAME -> build and arguments of `lab trace-shared`. Tile 5 of a causal problem has six key tiles whatever its length, and the
 # length decides on two or three slots.
@@ -18,17 +17,15 @@ TRACES = {
     "ring-3-slots": ("v2d_ldmatrix/checked", "shape=1,1,512,64,causal block=5 arrays=sK,sV"),
     "partial-stripe": ("v2c5_wmma_qk/bug-partial_stripe", "shape=1,1,64,64 block=0 arrays=sQ,S_scores,O_accum"),
 }
-# NAME -> build and arguments of `lab trace-waits`. Three slots and six key tiles: the loader has to wait for three of them.
-WAITS = {"in-step": ("v3d_producer/fixed", "shape=1,1,768,128 block=0"), "ping-pong": ("v3e_pingpong/fixed", "shape=1,1,768,128 block=0")}
+# NAME -> build and arguments of `lab trace-waits`. Three slots and six key tiles: each slot is filled twice, and must be waited for;
+# four tiles where two kernels are compared that need more steps.
+WAITS = {"laps": ("v3a_tma/fixed", "shape=1,1,384,64 block=0"),
+         "no-loader": ("v3c_overlap/fixed", "shape=1,1,256,128 block=0"), "loader": ("v3d_producer/fixed", "shape=1,1,512,128 block=0"),
+         "in-step": ("v3d_producer/fixed", "shape=1,1,768,128 block=0"), "ping-pong": ("v3e_pingpong/fixed", "shape=1,1,768,128 block=0")}
 # NAME -> build and arguments of `lab trace`: the same four tiles through one slot each for K and V, and through a ring of three.
 STEPS = {"one-slot": ("v2c8_mma_sync/checked", "shape=1,1,256,64"), "ring": ("v2d_ldmatrix/checked", "shape=1,1,256,64")}
 LDMATRIX = "v2d_ldmatrix/checked", "layouts shape=1,1,512,64 array=sK"
 PLANNED = ["1 8 512 64", "2 8 2048 64", "2 8 2048 128"]
-
-
-def natural(name):
-    """v2c9 before v2c10."""
-    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
 
 
 def lab(build, variant, command):
@@ -53,7 +50,7 @@ def all_data(build):
             path = Path(folder) / f"{name}.json"
             lab(build, variant, f"trace {arguments} json={path}")
             files[RESULTS / "steps" / path.name] = path.read_text()
-    stages = sorted((path.parent.name for path in (ROOT / "stages").glob("*/stage.conf")), key=natural)
+    stages = ladder()
     plans = [lab(build, f"{stage}/fixed", f"plan {shape}") for stage in stages for shape in PLANNED]
     plans.append(lab(build, "v2b_single_warp/bug-smem_overflow", "plan 2 8 2048 128"))
     for plan in plans:

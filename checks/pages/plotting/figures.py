@@ -12,13 +12,17 @@ from .heads import ROOT, Unusable
 from .launch import launch_figures
 from .layouts import layout_figures
 from .maps import map_figures
+from .mbarrier import mbarrier_figures
 from .memory import data_banks, data_ldmatrix, data_plans, draw_banks, draw_ldmatrix, draw_plans
-from .performance import data_ladder, data_roofline, data_stalls, draw_ladder, draw_roofline, draw_stalls
+from .merge import merge_figures
+from .performance import data_ladder, data_roofline, data_roofs, data_stalls, draw_ladder, draw_roofline, draw_roofs, draw_stalls
 from .pipeline import trace_figures
 from .search import search_figures
 from .steps import step_figures
 from .style import SETTINGS
+from .swizzle import swizzle_figures
 from .waits import wait_figures
+from .wgmma import wgmma_figures
 
 FIGURES = ROOT / "writeups" / "figures"
 
@@ -27,8 +31,8 @@ def figures(r):
     all_figures = {"ladder": (data_ladder(r), draw_ladder), "roofline": (data_roofline(r), draw_roofline), "smem-plans": (data_plans(r), draw_plans),
                    "banks": (data_banks(r), draw_banks), "banks-ldmatrix": (data_ldmatrix(r), draw_ldmatrix)}
     if r.profiles:
-        all_figures["stalls"] = data_stalls(r), draw_stalls
-    return all_figures | layout_figures(r) | trace_figures(r) | wait_figures(r) | step_figures(r) | launch_figures(r) | floor_figures(r) | map_figures(r) | search_figures()
+        all_figures |= {"stalls": (data_stalls(r), draw_stalls), "roofs": (data_roofs(r), draw_roofs)}
+    return all_figures | swizzle_figures(r) | mbarrier_figures(r) | merge_figures(r) | wgmma_figures(r) | layout_figures(r) | trace_figures(r) | wait_figures(r) | step_figures(r) | launch_figures(r) | floor_figures(r) | map_figures(r) | search_figures()
 
 
 def fingerprint(data, drawing):
@@ -95,6 +99,8 @@ def draw(r, folder=None, only=()):
         if only and name not in only:
             continue
         figure = drawing(plt, data)
+        if small := style.too_small(figure):
+            raise Unusable(f"figure '{name}': at a page's width of {style.PAGE} px '{small[0]}' is less than {style.LEAST:g} px high")
         if folder:
             figure.savefig(target / f"{name}.png")
         else:

@@ -1,6 +1,6 @@
 """What each stage takes, and what each unit of the machine needs for it at least, by the CPU execution's counts."""
 from .results import short, title
-from .style import BLACK, BLUE, GREEN, GREY, GRID, ORANGE, PURPLE, VERMILION, caption
+from .style import BLACK, BLUE, GREEN, GREY, GRID, ORANGE, PURPLE, VERMILION, WIDTH, caption
 
 SHAPES = ["1,8,512,64", "2,8,2048,64"]
 UNITS = {"issue slots": (BLUE, "^"), "shared memory": (VERMILION, "s"), "exponentials": (GREEN, "D"), "tensor cores": (PURPLE, "v"), "L2": (ORANGE, "P")}
@@ -20,8 +20,8 @@ def data_floors(r):
 
 
 def draw_floors(plt, d):
-    figure, panels = plt.subplots(1, 2, figsize=(9.6, 7.2))
-    figure.subplots_adjust(left=0.06, right=0.985, top=0.93, bottom=0.19, wspace=0.17)
+    figure, panels = plt.subplots(1, 2, figsize=(WIDTH, 7.2))
+    figure.subplots_adjust(left=0.06, right=0.985, top=0.93, bottom=0.205, wspace=0.19)
     for axes, (shape, stages) in zip(panels, d["floors"].items()):
         for y, (stage, time, roofs) in enumerate(stages):
             least = max(roofs.values())
@@ -45,7 +45,7 @@ def draw_floors(plt, d):
         axes.grid(True, axis="x", **GRID)
     marks = [plt.Line2D([], [], color=BLACK, marker="o", markersize=7, linestyle="", label="measured")]
     marks += [plt.Line2D([], [], color=colour, marker=marker, markersize=6, linestyle="", label=name) for name, (colour, marker) in UNITS.items()]
-    figure.legend(handles=marks, ncol=6, fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.085))
+    figure.legend(handles=marks, ncol=6, fontsize=7.5, columnspacing=1.2, handletextpad=0.3, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.1))
     caption(figure, "The least time that each unit of an H200 needs for what the CPU execution counted (writeups/counters.md says at which rates), and the time measured. Filled: the unit that needs most; "
                     "no kernel with these counts is faster. Issue slots: of what is counted, which leaves out sums and indices. The grey line up to the measured time is what latencies, waits, sums and indices take; the number says how much of the time the floor is. "
                     f"Measured: medians in a replayed CUDA graph. {d['source']}, and small-*.json for what it has.")

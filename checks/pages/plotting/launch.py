@@ -1,6 +1,6 @@
 """Where the time of one launch goes: what each block has done after how many clocks."""
 from .results import short, title
-from .style import GRID, HATCHES, LIGHT, caption
+from .style import GRID, HATCHES, LIGHT, WIDTH, caption
 
 # What each stretch is the end of: waiting for bytes, the tensor cores, the exponentials, or the blocks' talk.
 KINDS = {"Q is there": "bytes", "K of tile 0 is there, its product begun": "bytes", "K of tile 1 is there, its product begun": "bytes",
@@ -14,8 +14,8 @@ def launch_figures(r):
 
 
 def draw_launch(plt, d):
-    figure, axes = plt.subplots(figsize=(9.5, 4.9))
-    figure.subplots_adjust(left=0.34, right=0.97, top=0.9, bottom=0.22)
+    figure, axes = plt.subplots(figsize=(WIDTH, 5.0))
+    figure.subplots_adjust(left=0.36, right=0.97, top=0.9, bottom=0.235)
     begin = 0
     for y, phase in enumerate(d["phases"]):
         colour, hatch = LOOK[KINDS.get(phase["name"], "other")]

@@ -1,5 +1,5 @@
 """Figures of which lane of a warp holds which element of a matrix fragment."""
-from .style import BLACK, LIGHT, VERMILION, bare, caption
+from .style import BLACK, LIGHT, VERMILION, WIDTH, bare, caption
 
 MARKED = 5  # the lane whose elements are outlined
 
@@ -32,7 +32,7 @@ def draw_fragment(plt, axes, one):
                 across = c + 1 < columns and grid[r][c + 1] == (lane, element + 1)
                 width, height = (2, 1) if across else (1, 2)
                 axes.add_patch(plt.Rectangle((c, r), width, height, facecolor="none", edgecolor="#777777", linewidth=0.5, zorder=2))
-                text = str(lane) if lane != MARKED else f"x{element}{' ' if across else chr(10)}x{element + 1}"
+                text = str(lane) if lane != MARKED else f"{element}{', ' if across else chr(10)}{element + 1}"
                 axes.text(c + width / 2, r + height / 2, text, ha="center", va="center", fontsize=6.5, weight="bold" if lane == MARKED else "normal", zorder=4)
                 if lane == MARKED:
                     axes.add_patch(plt.Rectangle((c, r), width, height, facecolor="white", edgecolor=VERMILION, linewidth=2, zorder=3))
@@ -43,9 +43,9 @@ def draw_fragment(plt, axes, one):
             axes.plot([0, columns], [at, at], color=BLACK, linewidth=1.3)
     axes.add_patch(plt.Rectangle((0, 0), columns, rows, facecolor="none", edgecolor=BLACK, linewidth=1.3))
     for c in range(0, columns, 2):
-        axes.text(c + 0.5, -0.25, str(c), ha="center", va="bottom", fontsize=6)
+        axes.text(c + 0.5, -0.25, str(c), ha="center", va="bottom", fontsize=6.5)
     for r in range(0, rows, 2):
-        axes.text(-0.25, r + 0.5, str(r), ha="right", va="center", fontsize=6)
+        axes.text(-0.25, r + 0.5, str(r), ha="right", va="center", fontsize=6.5)
     axes.set_title(one["title"], fontsize=9, pad=14)
 
 
@@ -54,8 +54,8 @@ KEY = (f"The number in a cell is the lane that holds this pair of elements; the 
 
 
 def draw_wmma(plt, d):
-    figure, row = plt.subplots(1, 3, figsize=(10.2, 4.5))
-    figure.subplots_adjust(left=0.02, right=0.99, top=0.9, bottom=0.155, wspace=0.1)
+    figure, row = plt.subplots(1, 3, figsize=(WIDTH, 3.75))
+    figure.subplots_adjust(left=0.03, right=0.99, top=0.87, bottom=0.2, wspace=0.14)
     for axes, one in zip(row, d):
         draw_fragment(plt, axes, one)
     caption(figure, KEY + "From common/wmma_layout.hpp, as measured on an H200. matrix_a and accumulator keep their elements in the same places there, which CUDA promises nowhere. "
@@ -64,7 +64,7 @@ def draw_wmma(plt, d):
 
 
 def draw_mma(plt, d):
-    figure, row = plt.subplots(1, 3, figsize=(8.4, 4.8), width_ratios=[16, 8, 8])
+    figure, row = plt.subplots(1, 3, figsize=(WIDTH, 4.7), width_ratios=[16, 8, 8])
     figure.subplots_adjust(left=0.025, right=0.985, top=0.9, bottom=0.15, wspace=0.16)
     for axes, one in zip(row, d):
         draw_fragment(plt, axes, one)

@@ -2,7 +2,7 @@
 import math
 
 from .results import short
-from .style import BLACK, BLUE, GREY, GRID, VERMILION, caption
+from .style import BLACK, BLUE, GREY, GRID, VERMILION, WIDTH, caption
 
 LEVELS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 KEYS = {".": "White: within the harness's bound.", "!": "Crossed, orange: NaN.", "~": "Hatched, grey: never written."}
@@ -126,7 +126,7 @@ def draw_scatter(plt, d):
     predicted = len(d["sample"][0]) == 5
     unwritten = list(runs(d["seen"], "~"))
     panels = 1 + predicted + bool(unwritten)
-    figure, all_axes = plt.subplots(1, panels, figsize=(3.1 * panels + 0.4, 4.2), squeeze=False)
+    figure, all_axes = plt.subplots(1, panels, figsize=(min(WIDTH, 3.1 * panels + 0.4), 4.2), squeeze=False)
     figure.subplots_adjust(left=0.19 / panels, right=0.985, top=0.93, bottom=0.25, wspace=0.3)
     rest = list(all_axes[0])
     if unwritten:
@@ -174,9 +174,9 @@ def draw_all(plt, d):
     """The maps that show a place, not a size: for the page that tells all bugs."""
     columns = 3
     rows = -(-len(d) // columns)
-    figure, grid = plt.subplots(rows, columns, figsize=(10, 3.65 * rows + 0.7), squeeze=False)
+    figure, grid = plt.subplots(rows, columns, figsize=(WIDTH, 3.1 * rows + 0.8), squeeze=False)
     total = figure.get_figheight()
-    figure.subplots_adjust(left=0.06, right=0.96, top=1 - 0.3 / total, bottom=1.15 / total, wspace=0.36, hspace=0.38)
+    figure.subplots_adjust(left=0.06, right=0.945, top=1 - 0.3 / total, bottom=1.15 / total, wspace=0.5, hspace=0.42)
     for axes in list(grid.flat)[len(d):]:
         axes.set_visible(False)
     for axes, one in zip(grid.flat, d):

@@ -1,45 +1,66 @@
 """Figures of what was measured on a GPU: the ladder, the rooflines, what warps wait for."""
-from .results import PEERS, STALLS, best_peer, peer_title, row_tiles, short, stall_shares, title
-from .style import BLACK, BLUE, COLOURS, GREEN, GREY, GRID, HATCHES, MARKERS, ORANGE, PURPLE, VERMILION, caption
+from .results import PEERS, ladder, needs, row_tiles, short, stall_shares, title
+from .style import BLACK, BLUE, COLOURS, GREEN, GREY, GRID, MARKERS, ORANGE, PURPLE, VERMILION, WIDTH
 
 SHOWN = ["1,8,512,64", "2,8,2048,64", "2,8,2048,128"]
 PROFILED = ["2,8,2048,64", "1,8,512,64"]
 
 
 def data_ladder(r):
-    peers = {s: best_peer(r, s) for s in SHOWN}
-    return {"source": r.source(), "stages": r.stages, "peers": peers,
-            "times": {s: {stage: r.time(stage, s) / peers[s][1] for stage in r.stages if r.time(stage, s)} for s in SHOWN if peers[s]}}
+    """A stage's time over the fastest peer's of the same run: the ladder's own, or, of a shape that it lacks there, the one of small problems."""
+    times, peers, measured_in = {}, {}, {}
+    for run in [run for run in (r.bench, r.small) if run]:
+        cases = {(c["program"], c["shape"]): c["figures"]["graph"]["median"] for c in run["cases"] if c["status"] == "ok"}
+        for shape in SHOWN:
+            rivals = {p: cases[p, shape] for p in PEERS if p != "torch_default" and (p, shape) in cases}
+            if not rivals:
+                continue
+            best = min(rivals, key=rivals.get)
+            peers.setdefault(shape, [best, rivals[best]])
+            for stage in ladder():
+                if (stage, shape) in cases and shape not in times.setdefault(stage, {}):
+                    times[stage][shape] = cases[stage, shape] / rivals[best]
+                    measured_in[stage] = run["date"][:10]
+    return {"source": r.source(), "stages": [[stage, times.get(stage, {}), measured_in.get(stage)] for stage in ladder()], "peers": peers}
+
+
+def times_text(value):
+    return "–" if value is None else f"{value:.0f}" if value >= 20 else f"{value:.1f}" if value >= 2 else f"{value:.2f}"
 
 
 def draw_ladder(plt, d):
     stages = d["stages"]
-    figure, axes = plt.subplots(figsize=(max(8.2, 1.05 * len(stages)), 4.9))
-    figure.subplots_adjust(left=0.75 / figure.get_figwidth(), right=0.97, top=0.97, bottom=0.22)
-    spread = 0.11
-    for i, (shape, times) in enumerate(d["times"].items()):
-        at = [(x + spread * (i - 1), times[s]) for x, s in enumerate(stages) if s in times]
-        axes.plot([x for x, _ in at], [t for _, t in at], color=COLOURS[i], marker=MARKERS[i], linestyle=["-", "--", ":"][i], linewidth=1.2, markersize=7, label=title(shape))
-        for x, t in at:
-            dx, dy, side = [(0, -14, "center"), (-7, -3, "right"), (7, 3, "left")][i]
-            axes.annotate(f"{t:.0f}×" if t >= 20 else f"{t:.1f}×" if t >= 2 else f"{t:.2f}×", (x, t), xytext=(dx, dy), textcoords="offset points", fontsize=7.5, color=COLOURS[i], ha=side,
-                          bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.3, "alpha": 0.85})
-    axes.axhline(1, color=BLACK, linewidth=1.3)
-    axes.text(-0.42, 1.08, "the best peer", fontsize=8)
-    axes.set_yscale("log")
-    ticks = [0.5, 1, 2, 5, 10, 20, 50, 100]
-    every = [t for times in d["times"].values() for t in times.values()]
-    axes.set_ylim(min(0.8, 0.7 * min(every)), max(200, 2 * max(every)))
-    axes.set_yticks(ticks, [f"{t}×" for t in ticks])
+    height = 1.2 + 0.215 * len(stages)
+    figure, axes = plt.subplots(figsize=(WIDTH, height))
+    figure.subplots_adjust(left=0.205, right=0.71, top=1 - 0.66 / height, bottom=0.62 / height)
+    for i, shape in enumerate(SHOWN):
+        at = [(times[shape], y) for y, (_, times, _) in enumerate(stages) if shape in times]
+        axes.plot([x for x, _ in at], [y for _, y in at], color=COLOURS[i], marker=MARKERS[i], linestyle=["-", "--", ":"][i], linewidth=1, markersize=5.5, label=title(shape))
+        x = 1.11 + 0.15 * i
+        axes.plot([x], [-1.2], color=COLOURS[i], marker=MARKERS[i], markersize=6, transform=axes.get_yaxis_transform(), clip_on=False)
+        axes.text(x, -2.05, title(shape).replace(",", ",\n", 2).replace("\n", "", 1), fontsize=7.5, linespacing=1, ha="center", va="center", transform=axes.get_yaxis_transform(), weight="bold")
+        for y, (_, times, _) in enumerate(stages):
+            value = times.get(shape)
+            axes.text(x, y, times_text(value), fontsize=8, ha="center", va="center", transform=axes.get_yaxis_transform(), weight="bold" if value and value < 1 else "normal")
+    for y, (_, times, _) in enumerate(stages):
+        if not times:
+            axes.text(1.1, y, "not measured", fontsize=7.5, va="center", style="italic", color="#555555")
+        if y % 2:
+            axes.axhspan(y - 0.5, y + 0.5, color="#f4f4f4", zorder=0)
+    axes.axvline(1, color=BLACK, linewidth=1.3)
+    axes.text(1, -1.05, "best peer", fontsize=7.5, ha="center", va="center")
+    axes.set_xscale("log")
+    every = [t for _, times, _ in stages for t in times.values()]
+    axes.set_xlim(0.7 * min([*every, 1]), 1.3 * max(every))
+    ticks = [t for t in (0.5, 1, 2, 5, 10, 20, 50, 100) if 0.7 * min(every) < t < 1.3 * max(every)]
+    axes.set_xticks(ticks, [f"{t}×" for t in ticks])
     axes.minorticks_off()
-    axes.set_xlim(-0.5, len(stages) - 0.4)
-    axes.set_xticks(range(len(stages)), [s.replace("_", "\n", 1) for s in stages], fontsize=8)
-    axes.set_ylabel("time, as a multiple of the best peer's (log)")
-    axes.grid(True, axis="y", **GRID)
-    axes.legend(title="shape (B,H,S,D)", fontsize=8, title_fontsize=8, frameon=False, ncol=3, loc="upper right")
-    peers = "; ".join(f"{title(s)} {PEERS[p]}, {t:.1f} µs" for s, (p, t) in d["peers"].items())
-    caption(figure, f"How many times as long each stage takes as the fastest peer (PyTorch's attention backends, FlashAttention-3) on the same shape. The best peers: {peers}. "
-                    f"Medians of device time per call in a replayed CUDA graph. {d['source']}.")
+    axes.set_ylim(len(stages) - 0.4, -0.6)
+    axes.set_yticks(range(len(stages)), [name for name, *_ in stages], fontsize=8)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("time over the best peer's (log; left is faster)", fontsize=8)
+    axes.grid(True, axis="x", **GRID)
+    figure.text(0.01, 0.04 / height, f"Best peers: {'; '.join(f'{title(s)} {PEERS[p]}, {t:.1f} µs' for s, (p, t) in d['peers'].items())}. {d['source'].split(',')[0]}.", fontsize=7, va="bottom")
     return figure
 
 
@@ -52,111 +73,161 @@ ROOFS = [("shared-memory pipe", "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak
 
 
 def data_roofline(r):
+    known = {*ladder(), *PEERS}
     points = [[c["program"], c["shape"], c["flop"] / c["bytes"], c["tflops"]] for c in r.bench["cases"]
-              if c["status"] == "ok" and not c["causal"] and c["program"] != "torch_default"]
-    shape = PROFILED[0]
-    B, H, S, D = map(int, shape.split(","))
-    own = []
-    for stage in r.stages:
-        if p := r.profile(stage, shape):
-            reached = 4 * B * H * S * S * D / p["metrics"]["gpu__time_duration.sum"] * 1e-6
-            own.append([stage, reached, {name: p["metrics"][metric] / 100 for name, metric, _, _ in ROOFS if p["metrics"].get(metric)}])
-    return {"source": r.source(), "matrix": r.ceiling("matrix_fp16_tflops"), "copy": r.ceiling("copy_gbs"), "multiprocessors": r.bench.get("multiprocessors"),
-            "points": points, "shape": shape, "own": own}
+              if c["status"] == "ok" and not c["causal"] and c["program"] in known and c["program"] != "torch_default"]
+    return {"source": r.source(), "matrix": r.ceiling("matrix_fp16_tflops"), "copy": r.ceiling("copy_gbs"), "multiprocessors": r.bench.get("multiprocessors"), "points": points}
+
+
+def apart(values, least):
+    """The values on a logarithmic axis, moved as little as needed to lie `least` times apart, from the lowest up."""
+    placed = []
+    for value in values:
+        placed.append(max(value, placed[-1] * least) if placed else value)
+    return placed
+
+
+FAMILIES = {"v1": (BLUE, "o"), "v2": (ORANGE, "s"), "v3": (VERMILION, "^"), "v4": (PURPLE, "v"), "peer": (GREEN, "D")}
 
 
 def draw_roofline(plt, d):
-    figure, (axes, below) = plt.subplots(2, 1, figsize=(8.6, 12), height_ratios=[1, 1.25])
-    figure.subplots_adjust(left=0.085, right=0.755, top=0.975, bottom=0.105, hspace=0.22)
-    x = [8, 16384]
+    figure, axes = plt.subplots(figsize=(WIDTH, 6.4))
+    figure.subplots_adjust(left=0.085, right=0.985, top=0.985, bottom=0.135)
+    x = [32, 10000]
     if d["copy"] and d["matrix"]:
         ridge = d["matrix"] / (d["copy"] * 1e-3)
         axes.plot([x[0], ridge, x[1]], [x[0] * d["copy"] * 1e-3, d["matrix"], d["matrix"]], color=BLACK, linewidth=1.5)
         axes.text(ridge * 1.1, d["matrix"] * 1.15, f"fp16 matrix product, measured: {d['matrix']:.0f} TFLOP/s", fontsize=8)
-        axes.text(11, 260, f"device copy, measured:\n{d['copy'] * 1e-3:.2f} TB/s", fontsize=8)
+        axes.text(36, 520, f"device copy, measured:\n{d['copy'] * 1e-3:.2f} TB/s", fontsize=8)
     if d["multiprocessors"]:
         fp32 = int(d["multiprocessors"]) * 128 * 2 * 1.98e-3
         axes.plot(x, [fp32] * 2, color=BLACK, linewidth=1, linestyle=":")
-        axes.text(15.5, fp32 * 0.72, f"fp32 multiply-adds,\ncomputed: {fp32:.0f} TFLOP/s", fontsize=8, va="top")
-    for i, program in enumerate(dict.fromkeys(p[0] for p in d["points"])):
-        label = peer_title(program) if program in PEERS else program
-        for D, offset in ((64, 0.93), (128, 1.08)):
-            chosen = [(p[2] * offset, p[3]) for p in d["points"] if p[0] == program and p[1].endswith(f",{D}")]
-            axes.plot([a for a, _ in chosen], [b for _, b in chosen], linestyle="", marker=MARKERS[(i + i // len(COLOURS)) % len(MARKERS)], markersize=7, color=COLOURS[i % len(COLOURS)],
-                      markerfacecolor="none" if D == 128 else COLOURS[i % len(COLOURS)], label=label if D == 64 else None)
+        axes.text(36, fp32 * 0.72, f"fp32 multiply-adds,\ncomputed: {fp32:.0f} TFLOP/s", fontsize=8, va="top")
+    family = lambda program: "peer" if program in PEERS else program[:2]
+    for program, shape, intensity, rate in d["points"]:
+        colour, marker = FAMILIES[family(program)]
+        wide = shape.endswith(",128")
+        axes.plot([intensity * (1.1 if wide else 0.92)], [rate], linestyle="", marker=marker, markersize=5.5, color=colour, markerfacecolor="none" if wide else colour)
+    extremes = {}  # of each family, its slowest and its fastest on one shape
+    for program, _, intensity, rate in sorted((p for p in d["points"] if p[1] == PROFILED[0]), key=lambda p: p[3]):
+        extremes.setdefault(family(program), []).append([rate, intensity, program])
+    named = sorted(one for group in extremes.values() for one in {g[2]: g for g in (group[0], group[-1])}.values())
+    for (rate, intensity, program), y in zip(named, apart([one[0] for one in named], 1.22)):
+        at = intensity * 0.92
+        axes.annotate(f"{PEERS.get(program, short(program))}: {rate:.0f}", (at * 0.97, rate), (at * 0.8, y), fontsize=8, ha="right", va="center",
+                      arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 2})
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xlim(*x)
     axes.set_ylim(0.6, 1800)
     sizes = {64: 128, 256: 512, 1024: 2048, 4096: 8192}
     axes.set_xticks(list(sizes), [f"{k}" + (f"\nS = {s}" if k > 64 else "") for k, s in sizes.items()])
-    axes.set_xlabel("operations per byte that must be moved (Q, K, V read once, O written once)")
-    axes.set_ylabel("TFLOP/s")
-    axes.set_title("Rates reached, and the roofs of matrix units and device memory", fontsize=10)
+    axes.set_yticks([1, 10, 100, 1000], ["1", "10", "100", "1000"])
+    axes.set_xlabel("operations per byte that must be moved (Q, K, V read once, O written once)", fontsize=8)
+    axes.set_ylabel("TFLOP/s", fontsize=8)
     axes.grid(True, which="major", **GRID)
-    axes.legend(fontsize=7.2, labelspacing=0.35, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
-
-    for y, (stage, reached, shares) in enumerate(d["own"]):
-        roofs = {name: reached / share for name, share in shares.items()}
-        lowest = min(roofs.values())
-        below.plot([reached, lowest], [y, y], color=GREY, linewidth=1.2, zorder=1)
-        below.plot([reached], [y], marker="o", markersize=9, color=BLACK, linestyle="")
-        binding = min(roofs, key=roofs.get)
-        below.text(reached / 1.25, y, f"{reached:.1f}", fontsize=8, ha="right", va="center")
-        furthest = max(value for value in roofs.values() if value < 4000)
-        below.text(furthest * 1.25, y, f"{100 * shares[binding]:.0f} % of {binding}", fontsize=7, va="center")
-        for name, _, colour, marker in ROOFS:
-            if name in roofs and roofs[name] < 4000:
-                below.plot([roofs[name]], [y], marker=marker, markersize=8, color=colour, linestyle="")
-    below.set_xscale("log")
-    below.set_xlim(1, 40000)
-    below.set_yticks(range(len(d["own"])), [short(s) for s, *_ in d["own"]])
-    below.set_ylim(len(d["own"]) - 0.5, -0.7)
-    below.set_xlabel(f"TFLOP/s on {title(d['shape'])}")
-    below.set_title("The roofs that are near: each stage's own, from its profile", fontsize=10)
-    below.grid(True, axis="x", **GRID)
-    drawn = [roof for roof in ROOFS if any(roof[0] in shares and reached / shares[roof[0]] < 4000 for _, reached, shares in d["own"])]
-    marks = [plt.Line2D([], [], color=BLACK, marker="o", markersize=8, linestyle="", label="reached")]
-    marks += [plt.Line2D([], [], color=colour, marker=marker, markersize=8, linestyle="", label=name) for name, _, colour, marker in drawn]
-    below.legend(handles=marks, title="reached, and what each\nunit would give, if full", fontsize=8, title_fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
-    caption(figure, f"Top: filled D = 64, hollow D = 128, not causal. Below: a roof is the rate reached, divided by the share of that unit in use (Nsight Compute, while the SM is active): what this "
-                    f"instruction mix would give if the unit were never idle. The nearest roof binds; the grey line up to it is time in which warps wait. Roofs above 4000 TFLOP/s, device memory's among them, are left out. "
-                    f"fp32: {d['multiprocessors']} SMs × 128 lanes × 2 × 1.98 GHz. {d['source']}.")
+    there = dict.fromkeys(family(p[0]) for p in d["points"])
+    marks = [plt.Line2D([], [], color=FAMILIES[f][0], marker=FAMILIES[f][1], markersize=6, linestyle="", label="peers" if f == "peer" else f"{f} stages") for f in there]
+    axes.legend(handles=[*marks, plt.Line2D([], [], color=BLACK, marker="o", markersize=6, markerfacecolor="none", linestyle="", label="hollow: D = 128")], fontsize=7.5, loc="lower left", frameon=False)
+    figure.text(0.01, 0.008, f"Named: the slowest and the fastest of each kind on {title(PROFILED[0])}. {d['source']}.", fontsize=7, va="bottom")
     return figure
 
 
-def data_stalls(r):
+def data_roofs(r):
+    B, H, S, D = map(int, PROFILED[0].split(","))
+    own = []
+    for stage in ladder():
+        if p := r.profile(stage, PROFILED[0]):
+            reached = 4 * B * H * S * S * D / p["metrics"]["gpu__time_duration.sum"] * 1e-6
+            own.append([stage, reached, {name: p["metrics"][metric] / 100 for name, metric, _, _ in ROOFS if p["metrics"].get(metric)}])
+    return {"source": profiled_by(r), "shape": PROFILED[0], "own": own}
+
+
+FAR = 4000  # TFLOP/s: roofs beyond are left out
+
+
+def draw_roofs(plt, d):
+    height = 1.35 + 0.24 * len(d["own"])
+    figure, axes = plt.subplots(figsize=(WIDTH, height))
+    figure.subplots_adjust(left=0.06, right=0.985, top=1 - 0.32 / height, bottom=0.75 / height)
+    for y, (stage, reached, shares) in enumerate(d["own"]):
+        roofs = {name: reached / share for name, share in shares.items()}
+        binding = min(roofs, key=roofs.get)
+        axes.plot([reached, roofs[binding]], [y, y], color=GREY, linewidth=1.2, zorder=1)
+        axes.plot([reached], [y], marker="o", markersize=7, color=BLACK, linestyle="")
+        axes.text(reached / 1.15, y, f"{reached:.1f}", fontsize=7.5, ha="right", va="center")
+        axes.text(max(value for value in roofs.values() if value < FAR) * 1.2, y, f"{100 * shares[binding]:.0f} % of {binding}", fontsize=7.5, va="center")
+        for name, _, colour, marker in ROOFS:
+            if name in roofs and roofs[name] < FAR:
+                axes.plot([roofs[name]], [y], marker=marker, markersize=6.5, color=colour, linestyle="")
+    axes.set_xscale("log")
+    axes.set_xlim(1, 30000)
+    axes.set_xticks([1, 10, 100, 1000], ["1", "10", "100", "1000"])
+    axes.minorticks_off()
+    axes.set_yticks(range(len(d["own"])), [short(s) for s, *_ in d["own"]], fontsize=8)
+    axes.set_ylim(len(d["own"]) - 0.5, -0.7)
+    axes.set_xlabel(f"TFLOP/s on {title(d['shape'])} (log)", fontsize=8)
+    axes.grid(True, axis="x", **GRID)
+    drawn = [roof for roof in ROOFS if any(roof[0] in shares and reached / shares[roof[0]] < FAR for _, reached, shares in d["own"])]
+    marks = [plt.Line2D([], [], color=BLACK, marker="o", markersize=7, linestyle="", label="reached")]
+    marks += [plt.Line2D([], [], color=colour, marker=marker, markersize=6.5, linestyle="", label=name) for name, _, colour, marker in drawn]
+    figure.legend(handles=marks, fontsize=7.5, loc="upper left", ncol=len(marks), frameon=False, bbox_to_anchor=(0.05, 1))
+    figure.text(0.01, 0.04 / height, f"A unit's mark: the rate reached over the share of that unit in use. Beyond {FAR} TFLOP/s left out. {d['source']}.", fontsize=7, va="bottom")
+    return figure
+
+
+def profiled_by(r):
     one = next(p for p in r.profiles if p["shape"] in PROFILED)
-    return {"source": f"{one['gpu']}, driver {one['driver']}, ncu {one['ncu'].split()[0]}, {one['date'][:10]}", "stalls": [[p["stage"], p["shape"], p["kernel"], p["metrics"]["smsp__inst_executed.sum"] / row_tiles(p["shape"]), stall_shares(p)]
-            for s in r.stages for shape in PROFILED if (p := r.profile(s, shape))]}
+    return f"{one['gpu']}, driver {one['driver']}, ncu {one['ncu'].split()[0]}, {one['date'][:10]}"
+
+
+# What warps wait for, as the figure groups Nsight Compute's names. A wait for an mbarrier is counted there as one for global memory:
+# of a stage with TMA it is shown as what it mostly is.
+WAITS = {"block barrier": ["barrier"], "mbarrier": [], "global memory": ["long_scoreboard"], "shared memory, shuffles, exp": ["short_scoreboard", "mio_throttle"],
+         "fixed latency": ["wait"], "issuing": ["selected"], "ready, not chosen": ["not_selected"], "arithmetic pipe busy": ["math_pipe_throttle"]}
+
+
+LINES = ["", "////", "", "\\\\\\\\", "", "", "", "////", ""]  # enough hatches to tell neighbours apart in grey
+
+
+def data_stalls(r):
+    rows = []
+    for stage in ladder():
+        for shape in PROFILED:
+            if p := r.profile(stage, shape):
+                shares = stall_shares(p)
+                grouped = {name: sum(shares.get(n, 0) for n in names) for name, names in WAITS.items()}
+                if "tma" in needs(stage):
+                    grouped["mbarrier"], grouped["global memory"] = grouped["global memory"], 0
+                rows.append([stage, shape, p["metrics"]["smsp__inst_executed.sum"] / row_tiles(shape), grouped | {"other": max(0, 1 - sum(grouped.values()))}])
+    return {"source": profiled_by(r), "stalls": rows}
 
 
 def draw_stalls(plt, d):
     shapes = list(dict.fromkeys(shape for _, shape, *_ in d["stalls"]))
     stages = list(dict.fromkeys(stage for stage, *_ in d["stalls"]))
-    height = 2.3 + 0.27 * len(stages)
-    figure, panels = plt.subplots(1, len(shapes), figsize=(10.5, height), sharey=True, squeeze=False)
-    figure.subplots_adjust(left=0.055, right=0.985, top=1 - 1.05 / height, bottom=1.05 / height, wspace=0.07)
-    shown = list(STALLS)
+    height = 1.75 + 0.22 * len(stages)
+    figure, panels = plt.subplots(1, len(shapes), figsize=(WIDTH, height), sharey=True, squeeze=False)
+    figure.subplots_adjust(left=0.055, right=0.99, top=1 - 1.0 / height, bottom=0.7 / height, wspace=0.06)
+    look = {name: {"facecolor": COLOURS[i], "hatch": LINES[i]} for i, name in enumerate([*WAITS, "other"])}
     for shape, axes in zip(shapes, panels[0]):
-        for stage, of, kernel, instructions, shares in d["stalls"]:
+        for stage, of, instructions, shares in d["stalls"]:
             if of != shape:
                 continue
             y, left = stages.index(stage), 0
-            for i, name in enumerate([*shown, "other"]):
-                value = shares.get(name, 0) if name != "other" else sum(v for n, v in shares.items() if n not in shown)
-                axes.barh(y, 100 * value, left=100 * left, height=0.78, color=COLOURS[i], hatch=HATCHES[i], edgecolor="white", linewidth=0.5)
+            for name, value in shares.items():
+                if value > 0:
+                    axes.barh(y, 100 * value, left=100 * left, height=0.8, edgecolor="white", linewidth=0.5, **look[name])
                 left += value
-            axes.text(101, y, f"{instructions:.0f}", va="center", fontsize=8)
-        axes.text(101, -1, "instr.*", fontsize=8, va="center")
+            axes.text(101.5, y, f"{instructions:.0f}", va="center", fontsize=7.5)
+        axes.text(101.5, -1, "instr.*", fontsize=7.5, va="center")
         axes.set_ylim(len(stages) - 0.4, -0.6)
-        axes.set_xlim(0, 110)
+        axes.set_xlim(0, 113)
         axes.set_xticks(range(0, 101, 20))
-        axes.set_title(title(shape), fontsize=10)
-        axes.set_xlabel("share of the time of a resident warp, %")
+        axes.set_title(title(shape), fontsize=9, loc="left")
+        axes.set_xlabel("share of the time of a resident warp, %", fontsize=8)
     panels[0][0].set_yticks(range(len(stages)), [short(s) for s in stages], fontsize=8)
-    handles = [plt.Rectangle((0, 0), 1, 1, facecolor=COLOURS[i], hatch=HATCHES[i], edgecolor="white", label=STALLS.get(n, n)) for i, n in enumerate([*shown, "other"])]
+    handles = [plt.Rectangle((0, 0), 1, 1, edgecolor="white", label=name, **one) for name, one in look.items()]
     figure.legend(handles=handles, fontsize=8, ncol=5, loc="upper center", bbox_to_anchor=(0.5, 1), handlelength=2.2, handleheight=1.4, frameon=False)
-    caption(figure, f"What warps wait for, from Nsight Compute. Warps that compute nothing are counted while they wait at the block barrier; from v3a on \"global memory\" is mostly the wait "
-                    f"at an mbarrier. * warp instructions per query row and 64 keys. {d['source']}.")
+    figure.text(0.01, 0.04 / height, f"* warp instructions per query row and 64 keys. Stages without a profile are left out. {d['source']}.", fontsize=7, va="bottom")
     return figure

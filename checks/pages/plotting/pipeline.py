@@ -2,10 +2,9 @@
 import re
 
 from .results import Unusable, short
-from .style import BLACK, BLUE, COLOURS, GREEN, GREY, HATCHES, LIGHT, ORANGE, PURPLE, SKY, VERMILION, bare, box, caption
+from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, PURPLE, SKY, VERMILION, WIDTH, bare, box, caption
 
 TILE_COLOURS = [BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION]
-TILE_HATCHES = ["", "///", "\\\\\\", "xx", "---", "..."]
 
 
 def numbers(trace):
@@ -38,7 +37,7 @@ def tiles_of(trace):
             waiting[-1]["read"].append(e["period"])
             waiting[-1]["readers"].append(e["warp"])
     if any("waited" not in t or not t["read"] for t in tiles):
-        raise Unusable(f"the trace of {trace['stage']} has a tile that nobody waits for or reads")
+        raise Unusable(f"the trace of {trace['stage']} has a tile that is never waited for or read")
     return producer, tiles
 
 
@@ -66,8 +65,9 @@ def draw_timeline(plt, axes, d):
     for x in range(1, periods + 1):
         axes.plot([x, x], [-1.1, slots + 0.05], color=BLACK, linewidth=1.6)
     axes.text(1, slots + 0.12, "block\nbarrier", ha="center", va="top", fontsize=7)
+    axes.text(-0.08, -1.36, "all warps read", ha="right", va="center", fontsize=7.5)
     # The producer's row.
-    axes.text(-0.08, -0.78, f"warp {d['producer']} issues" if d["copying"] == 1 else "each warp issues", ha="right", va="center", fontsize=7.5)
+    axes.text(-0.08, -0.78, f"warp {d['producer']} issues tile" if d["copying"] == 1 else "each warp issues tile", ha="right", va="center", fontsize=7.5)
     axes.text(-0.08, -0.3, "and waits", ha="right", va="center", fontsize=7.5)
     issued = {}
     for n, tile in enumerate(d["tiles"]):
@@ -76,13 +76,13 @@ def draw_timeline(plt, axes, d):
         for i, n in enumerate(numbers_):
             x = period + issue_at + 0.3 * i
             axes.annotate("", (x, d["tiles"][n]["slot"] + 0.12), (x, -0.66), arrowprops={"arrowstyle": "->", "color": BLACK, "linewidth": 0.9})
-            axes.text(x - 0.05, -0.72, f"tile {n}", ha="left", va="bottom", fontsize=7)
+            axes.text(x, -0.72, f"{n}", ha="center", va="bottom", fontsize=7)
     for n, tile in enumerate(d["tiles"]):
         axes.text(tile["waited"] + wait_at + 0.05, -0.24, f"for tile {n}", ha="right", va="bottom", fontsize=7, color=VERMILION)
         axes.plot([tile["waited"] + wait_at] * 2, [-0.2, tile["slot"] + 0.12], color=VERMILION, linewidth=0.9, linestyle=":")
     read = {period: n for n, tile in enumerate(d["tiles"]) for period in tile["read"]}
     for period, n in read.items():
-        axes.text(period + 0.5, -1.3, f"all warps: tile {n}", ha="center", fontsize=7.5)
+        axes.text(period + 0.5, -1.3, f"tile {n}", ha="center", fontsize=7.5)
     axes.text(min(read) / 2, -1.3, "prologue", ha="center", fontsize=7.5)
     # The slots.
     for slot in range(slots):
@@ -101,8 +101,8 @@ def draw_timeline(plt, axes, d):
 
 
 def draw_pipeline(plt, d):
-    figure, rows = plt.subplots(2, 1, figsize=(10.4, 6.4), height_ratios=[4.2, 5.2])
-    figure.subplots_adjust(left=0.085, right=0.995, top=0.955, bottom=0.1, hspace=0.1)
+    figure, rows = plt.subplots(2, 1, figsize=(WIDTH, 6.4), height_ratios=[4.2, 5.2])
+    figure.subplots_adjust(left=0.158, right=0.995, top=0.955, bottom=0.12, hspace=0.1)
     for axes, one in zip(rows, d):
         draw_timeline(plt, axes, one)
     caption(figure, "Drawn from a recording of the CPU execution (`lab trace-shared`): the order of events within a warp and the barriers between warps are the kernel's, lengths are not times. "
@@ -112,12 +112,12 @@ def draw_pipeline(plt, d):
 
 
 def draw_ring(plt, d):
-    figure, rows = plt.subplots(2, 1, figsize=(10.4, 6.4), height_ratios=[4.2, 5.2])
-    figure.subplots_adjust(left=0.095, right=0.995, top=0.955, bottom=0.1, hspace=0.1)
+    figure, rows = plt.subplots(2, 1, figsize=(WIDTH, 6.4), height_ratios=[4.2, 5.2])
+    figure.subplots_adjust(left=0.158, right=0.995, top=0.955, bottom=0.12, hspace=0.1)
     for axes, one in zip(rows, d):
         draw_timeline(plt, axes, one)
     caption(figure, f"Drawn from a recording of the CPU execution (`lab trace-shared`): lengths are not times. All {d[0]['copying']} warps copy, each a part of every tile, and all {d[0]['copying']} compute; shown are the copies and waits of "
-                    f"warp {d[0]['producer']}. Each has to wait for its own part, and the barrier makes one promise of them all. One barrier per tile: tile t may be read, and the slot of tile t − 1 filled. (The first barrier is Q's.) "
+                    f"warp {d[0]['producer']}. Each warp waits for its own part; the barrier after it covers all parts. After that barrier tile t may be read and the slot of tile t − 1 filled. (The first barrier is Q's.) "
                     "With two slots a copy has one tile's work to arrive in, with three it has two.")
     return figure
 
@@ -143,8 +143,8 @@ def data_block(r):
 
 
 def draw_block(plt, d):
-    figure, axes = plt.subplots(figsize=(9.6, 5.6))
-    figure.subplots_adjust(left=0.01, right=0.99, top=0.995, bottom=0.105)
+    figure, axes = plt.subplots(figsize=(WIDTH, 5.6))
+    figure.subplots_adjust(left=0.01, right=0.99, top=0.995, bottom=0.125)
     bare(axes)
     axes.set_xlim(0, 100)
     axes.set_ylim(69, -4.5)
@@ -163,7 +163,7 @@ def draw_block(plt, d):
     for n, slot in enumerate(d["tiles"]):
         state = "being read" if n in d["reading"] else "on its way" if n in d["coming"] else "done" if n < min(d["reading"]) else ""
         look = {"facecolor": TILE_COLOURS[n % 6] if n in d["reading"] else "white", "edgecolor": TILE_COLOURS[n % 6], "linewidth": 1.4, "hatch": "////" if n in d["coming"] else ""}
-        axes.add_patch(plt.Rectangle((43, n * height + 0.4), 12, height - 0.8, **look))
+        axes.add_patch(plt.Rectangle((41.5, n * height + 0.4), 15, height - 0.8, **look))
         axes.text(49, (n + 0.5) * height, f"tile {n}: keys {n * d['keys']}–{(n + 1) * d['keys'] - 1}", ha="center", va="center", fontsize=7, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.2})
         axes.text(49, (n + 0.5) * height + 2.6, state, ha="center", va="center", fontsize=6.5, color="#444444", bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5} if state else None)
     slot_height = d["rows"] / d["slots"]
@@ -173,11 +173,11 @@ def draw_block(plt, d):
         n = holds[0]
         reading = n in d["reading"]
         axes.add_patch(plt.Rectangle((68, slot * slot_height + 1), 20, slot_height - 2, facecolor="white", edgecolor=TILE_COLOURS[n % 6], linewidth=1.6, hatch="" if reading else "////"))
-        axes.text(78, (slot + 0.5) * slot_height, f"slot {slot}: tile {n}\n" + ("read by all warps,\neach for its own rows" if reading else f"being copied by warp {d['producer']},\nnobody may look yet"),
+        axes.text(78, (slot + 0.5) * slot_height, f"slot {slot}: tile {n}\n" + ("read by all warps,\neach for its own rows" if reading else f"being copied by warp {d['producer']},\nnot to be read yet"),
                   ha="center", va="center", fontsize=8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 2})
     for n, slot in enumerate(d["tiles"]):
         live = n in d["reading"] + d["coming"]
-        axes.annotate("", (67.6, (slot + 0.5) * slot_height), (55.4, (n + 0.5) * height),
+        axes.annotate("", (67.6, (slot + 0.5) * slot_height), (56.9, (n + 0.5) * height),
                       arrowprops={"arrowstyle": "->", "color": TILE_COLOURS[n % 6] if live else "#bbbbbb", "linewidth": 1.8 if live else 0.8, "linestyle": "-" if live else ":"})
     caption(figure, f"One block, recorded from the CPU execution of {d['shape']}, block {d['block']}: {d['rows']} query rows stay in shared memory, each row owned by one warp, and K and V pass by in tiles. "
                     f"Tile t goes to slot t mod {d['slots']}. Shown is the moment when tile {d['reading'][0]} is read and tile {d['coming'][-1]} is on its way. "
@@ -204,7 +204,7 @@ def data_scratch(r):
 def draw_scratch(plt, d):
     what = {("write", 4): ("1  store_matrix_sync\n    writes scores, floats", BLUE), ("read", 4): ("2  a lane reads the\n    scores of its keys", BLUE),
             ("write", 2): ("3  it writes weights,\n    halves, from the start", ORANGE), ("read", 2): ("4  load_matrix_sync\n    reads matrix_a", ORANGE)}
-    figure, axes = plt.subplots(figsize=(9.4, 4.2))
+    figure, axes = plt.subplots(figsize=(WIDTH, 4.3))
     figure.subplots_adjust(left=0.01, right=0.99, top=0.97, bottom=0.265)
     steps = d["steps"]
     axes.set_xlim(-62, d["pitch"] + 2)
@@ -222,7 +222,7 @@ def draw_scratch(plt, d):
         axes.add_patch(plt.Rectangle((0, y + 0.12), d["pitch"], 0.56, facecolor="#f2f2f2", edgecolor="#999999", linewidth=0.6))
         if size == 2:
             axes.add_patch(plt.Rectangle((last + 1, y + 0.12), d["keys"] * 4 - last - 1, 0.56, facecolor="white", edgecolor="#999999", hatch="\\\\", linewidth=0.6))
-            axes.text((last + 1 + d["keys"] * 4) / 2, y + 0.4, "old scores of keys 32–63: nobody's any more", ha="center", va="center", fontsize=7, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
+            axes.text((last + 1 + d["keys"] * 4) / 2, y + 0.4, "old scores of keys 32–63: no longer used", ha="center", va="center", fontsize=7, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
         for at in range(first, last + 1, size):
             axes.add_patch(plt.Rectangle((at, y + 0.12), size, 0.56, facecolor=colour if event == "write" else "white", edgecolor=colour if event == "read" else "white", linewidth=0.35))
         for key, side in ((0, "left"), (32, "left"), (63, "right")):
@@ -257,7 +257,7 @@ def data_partial(r):
 
 
 def draw_partial(plt, d):
-    figure, axes = plt.subplots(figsize=(8.4, 5.6))
+    figure, axes = plt.subplots(figsize=(WIDTH, 5.6))
     figure.subplots_adjust(left=0.085, right=0.985, top=0.95, bottom=0.2)
     past = 8 if d["spilled"] else 0
     axes.set_xlim(-0.1, len(d["own"]) + 0.1)

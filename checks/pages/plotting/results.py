@@ -1,7 +1,6 @@
 """The committed results as the figures and tables want them. A file that cannot be used is one line and exit status 2."""
 import json
 import re
-from pathlib import Path
 
 from .heads import ROOT, Unusable, map_heads, name_of
 
@@ -28,6 +27,22 @@ def load(path, kind):
 
 def short(stage):
     return stage.split("_")[0]
+
+
+def natural(name):
+    """v2c9 before v2c10."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)]
+
+
+def ladder():
+    """All stages that there are, in the order of their names, whether or not they were measured."""
+    return sorted((path.parent.name for path in (ROOT / "stages").glob("*/stage.conf")), key=natural)
+
+
+def needs(stage):
+    """What a stage needs of a GPU beyond its target: the words of its stage.conf."""
+    found = re.search(r'^needs="([^"]*)"', (ROOT / "stages" / stage / "stage.conf").read_text(), re.M)
+    return found[1].split() if found else []
 
 
 def title(shape):

@@ -4,11 +4,7 @@ from pathlib import Path
 
 from .heads import Unusable, name_of
 from .results import PEERS, RESULTS, short, title
-from .style import BLACK, BLUE, GREEN, GREY, GRID, ORANGE, VERMILION, caption
-
-VERDICTS = {"elite": (BLUE, "o", "among the three when it came"), "slower": (GREY, ".", "right, and not 3 % faster"), "wrong": (VERMILION, "x", "wrong"),
-            "broken": (ORANGE, "+", "does not build, run or end"), "too large": (GREEN, "|", "refused before it was built, or spills")}
-
+from .style import BLACK, BLUE, GREY, GRID, WIDTH
 
 def read(path, schema):
     log = json.loads(Path(path).read_text())
@@ -44,15 +40,6 @@ def changed(log, candidate):
     return {k: v for k, v in candidate["levers"].items() if start[k] != v}
 
 
-def levers_text(log, candidate):
-    return ", ".join(f"{k} = {v}" for k, v in changed(log, candidate).items()) or "as it is"
-
-
-def short_levers(log, candidate):
-    """For a line above a picture: a long value is left to the table."""
-    return ", ".join(f"{k} = {v}" if len(v) < 12 else k for k, v in changed(log, candidate).items()) or "as it is"
-
-
 def asked(log):
     return title(log["shape"]) + (f", seed {log['seed']}" if log["seed"] != 1 else "")
 
@@ -62,53 +49,51 @@ def unit(log):
 
 
 def data_search():
+    """Of each measured search: the stage as it is, every candidate's time over it, and the fastest."""
     logs = searches()
     measured = [log for log in logs if log["fitness"] == "time"] or logs
-    return [{"stage": log["stage"], "shape": asked(log), "unit": unit(log), "machine": log["machine"].get("gpu") or "a model on a CPU", "date": log["machine"].get("date", "")[:10],
-             "candidates": [[c["verdict"], c.get("median"), c.get("p10"), c.get("p90")] for c in log["candidates"]], "winner": short_levers(log, elite(log)[0]),
-             "start": log["candidates"][0].get("median")} for log in measured if elite(log)]
+    rows = []
+    for log in measured:
+        if best := elite(log):
+            start = log["candidates"][0]["median"]
+            timed = [[c["median"] / start, c["verdict"]] for c in log["candidates"][1:] if c.get("median") is not None]
+            rows.append({"stage": log["stage"], "shape": asked(log), "start": start, "best": best[0]["median"], "timed": timed, "untimed": len(log["candidates"]) - 1 - len(timed)})
+    return {"machine": measured[0]["machine"].get("gpu") or "a model on a CPU", "date": measured[0]["machine"].get("date", "")[:10], "unit": unit(measured[0]), "rows": rows}
 
 
-def draw_search(plt, logs):
-    rows = (len(logs) + 1) // 2
-    figure, panels = plt.subplots(rows, 2, figsize=(13.0, 2.7 * rows + 1.2), squeeze=False)
-    height = figure.get_figheight()
-    figure.subplots_adjust(left=0.05, right=0.99, top=1 - 0.75 / height, bottom=1.15 / height, hspace=0.55, wspace=0.13)
-    for axes in panels.flat[len(logs):]:
-        axes.set_visible(False)
-    seen = {}  # one legend for all: a line of each kind
-    for axes, log in zip(panels.flat, logs):
-        timed = [(i + 1, c) for i, c in enumerate(log["candidates"]) if c[1] is not None]
-        low, high = min(c[1] for _, c in timed), max(c[1] for _, c in timed)
-        top = min(high, 2.2 * log["start"])
-        for verdict, (colour, marker, what) in VERDICTS.items():
-            at = [(i + 1, c) for i, c in enumerate(log["candidates"]) if c[0] == verdict]
-            if not at:
-                continue
-            xs, ys = [i for i, _ in at], [min(c[1], top) if c[1] is not None else low * 0.965 for _, c in at]
-            axes.plot(xs, ys, color=colour, marker=marker, linestyle="", markersize=6 if verdict == "elite" else 5)
-            seen[what] = axes.lines[-1]
-        best, steps = None, []
-        for i, c in timed:
-            if c[0] == "elite" and (best is None or c[1] < best):
-                best = c[1]
-                steps.append((i, best))
-        axes.step([x for x, _ in steps] + [len(log["candidates"])], [y for _, y in steps] + [steps[-1][1]], where="post", color=BLUE, linewidth=1.2)
-        axes.axhline(log["start"], color=BLACK, linewidth=0.8, linestyle=":")
-        axes.set_ylim(low * 0.95, top + 0.05 * (top - low))
-        axes.set_ylabel(f"{log['unit']} per call", fontsize=8)
-        axes.set_xlabel("candidate", fontsize=8)
-        axes.set_title(f"{log['stage']}, {log['shape']}: {log['start']:.2f} → {best:.2f}; {log['winner']}", fontsize=8, loc="left")
-        axes.grid(True, axis="y", **GRID)
-    figure.legend(seen.values(), seen.keys(), fontsize=8, frameon=False, ncol=len(seen), loc="upper left", bbox_to_anchor=(0.04, 1 - 0.05 / height))
-    caption(figure, "Every candidate of each search in its order, the fastest so far as a line, the stage as it is dotted. Who has no time lies at the lower edge, who took more than 2.2 times "
-                    f"the start at the upper one. {logs[0]['machine']}, {logs[0]['date']}.")
+FAR = 2.0  # times the start: what is slower lies at the edge
+
+
+def draw_search(plt, d):
+    rows = d["rows"]
+    height = 1.25 + 0.27 * len(rows)
+    figure, axes = plt.subplots(figsize=(WIDTH, height))
+    figure.subplots_adjust(left=0.2, right=0.725, top=1 - 0.5 / height, bottom=0.68 / height)
+    for y, row in enumerate(rows):
+        axes.plot([min(t, FAR) for t, _ in row["timed"]], [y] * len(row["timed"]), color=GREY, marker="|", markersize=10, markeredgewidth=1, linestyle="")
+        best = row["best"] / row["start"]
+        axes.plot([best, 1], [y, y], color=BLUE, linewidth=2)
+        axes.plot([best], [y], color=BLUE, marker="o", markersize=6.5, linestyle="")
+        for x, text in ((1.09, f"{row['start']:.2f}"), (1.22, f"{row['best']:.2f}"), (1.34, f"{len(row['timed'])}"), (1.46, f"{row['untimed']}")):
+            axes.text(x, y, text, fontsize=8, ha="center", va="center", transform=axes.get_yaxis_transform())
+    for x, text in ((1.09, "start,\nµs"), (1.22, "fastest,\nµs"), (1.34, "timed"), (1.46, "not\ntimed")):
+        axes.text(x, -1.15, text, fontsize=7.5, ha="center", va="center", transform=axes.get_yaxis_transform(), linespacing=1)
+    axes.axvline(1, color=BLACK, linewidth=1)
+    axes.text(1, -0.95, "the stage as it is", fontsize=7.5, ha="center", va="center")
+    axes.set_xlim(min(row["best"] / row["start"] for row in rows) - 0.05, FAR + 0.04)
+    ticks = [0.8, 1, 1.2, 1.4, 1.6, 1.8, FAR]
+    axes.set_xticks(ticks, [f"{t:g}×" if t < FAR else f"≥ {t:g}×" for t in ticks])
+    axes.set_yticks(range(len(rows)), [f"{short(row['stage'])} {row['shape']}" for row in rows], fontsize=8)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xlabel("a candidate's time over the start's (left is faster)", fontsize=8)
+    axes.grid(True, axis="x", **GRID)
+    figure.text(0.01, 0.04 / height, f"Grey: every candidate that was timed. Blue: the fastest. Not timed: refused, broken or wrong. Unit: {d['unit']}. {d['machine']}, {d['date']}.", fontsize=7, va="bottom")
     return figure
 
 
 def search_figures():
-    data = data_search()
-    return {"search": (data, draw_search)} if data else {}
+    return {"search": (data_search(), draw_search)} if searches() else {}
 
 
 def percent(part, whole):

@@ -2,7 +2,7 @@
 import re
 
 from .results import Unusable, short
-from .style import BLACK, BLUE, LIGHT, ORANGE, VERMILION, bare, box, caption
+from .style import BLACK, BLUE, LIGHT, ORANGE, VERMILION, WIDTH, bare, box
 
 COPY, READ = "copy", "read"
 
@@ -54,15 +54,16 @@ def data_steps(r):
     return panels
 
 
-# How a slice of the warp looks, by its name: colour, hatch, text where there is room.
-LOOKS = [("copy ", ("#444444", "", "")), ("read sK", (LIGHT[0], "", "Q·K {}")), ("read sV", (LIGHT[4], "", "P·V {}")), ("wait", (VERMILION, "", "")),
-         ("__syncthreads", (VERMILION, "", "")), ("", ("#e4e4e4", "", ""))]
+# What a slice of the warp is, by its name: a product has room for a text, the rest is a mark in a row of its own.
+PRODUCTS = {"read sK": (LIGHT[0], "QK {}"), "read sV": (LIGHT[4], "PV {}")}
+MARKS = {"copy ": ("request", BLACK, "|"), "wait": ("wait", VERMILION, "v"), "__syncthreads": ("block barrier", BLUE, "D")}
+HEIGHT = 0.8
 
 
 def draw_panel(plt, axes, d, end):
-    height, rows = 0.8, len(d["slots"])
+    rows = len(d["slots"])
     axes.set_xlim(-2, end + 2)
-    axes.set_ylim(rows + 1.15, -0.2)
+    axes.set_ylim(rows + 2.05, -0.1)
     bare(axes)
     axes.spines["bottom"].set_visible(True)
     axes.set_xticks(range(0, end + 1, 100))
@@ -71,40 +72,42 @@ def draw_panel(plt, axes, d, end):
     axes.set_axisbelow(True)
     seen = {}
     for begin, stop, name in d["warp"]:
-        colour, hatch, text = next(look for prefix, look in LOOKS if name.startswith(prefix))
+        colour, text = PRODUCTS.get(name, ("#e4e4e4", ""))
         number = seen[name] = seen.get(name, -1) + 1
-        thin = stop - begin < 3
-        axes.add_patch(plt.Rectangle((begin, 0), max(stop - begin, 1), height, facecolor=colour, hatch=hatch, edgecolor=colour if thin else BLACK, linewidth=0 if thin else 0.6))
-        if text and stop - begin > 30:
-            axes.text((begin + stop) / 2, height / 2, text.format(number), ha="center", va="center", fontsize=6.8)
-    axes.text(-6, height / 2, "warp 0", ha="right", va="center", fontsize=8, weight="bold")
-    for y, (array, row, times) in enumerate(d["slots"], start=1):
-        y += 0.15
+        kind = next((mark for prefix, mark in MARKS.items() if name.startswith(prefix)), None)
+        if kind:
+            axes.plot([(begin + stop) / 2], [{"request": 1.1, "wait": 1.35, "block barrier": 1.6}[kind[0]]], color=kind[1], marker=kind[2], markersize=5, linestyle="")
+        else:
+            axes.add_patch(plt.Rectangle((begin, 0), stop - begin, HEIGHT, facecolor=colour, edgecolor=BLACK, linewidth=0.6))
+        if text:
+            axes.text((begin + stop) / 2, HEIGHT / 2, text.format(number), ha="center", va="center", fontsize=7)
+    axes.text(-8, HEIGHT / 2, "warp 0", ha="right", va="center", fontsize=7.5, weight="bold")
+    axes.text(-8, 1.35, "requests,\nwaits", ha="right", va="center", fontsize=7, linespacing=0.95)
+    for y, (array, row, times) in enumerate(d["slots"], start=2):
         slots = sorted(r for a, r, _ in d["slots"] if a == array)
-        axes.text(-6, y + height / 2, f"{array[1]} slot {slots.index(row)}" if len(slots) > 1 else f"{array[1]}, one slot", ha="right", va="center", fontsize=7.5)
+        axes.text(-8, y + HEIGHT / 2, f"{array[1]} slot {slots.index(row)}" if len(slots) > 1 else f"{array[1]}, one slot", ha="right", va="center", fontsize=7.5)
         for begin, stop, what, tile in times:
             edge = BLUE if array == "sK" else ORANGE
             if what == COPY:
-                axes.add_patch(plt.Rectangle((begin, y + 0.18), stop - begin, height - 0.36, facecolor="white", hatch="/////", edgecolor=edge, linewidth=0.9))
+                axes.add_patch(plt.Rectangle((begin, y + 0.15), stop - begin, HEIGHT - 0.3, facecolor="white", hatch="/////", edgecolor=edge, linewidth=0.9))
                 if stop - begin > 12:
-                    axes.text((begin + stop) / 2, y + height / 2, f"{tile}", ha="center", va="center", fontsize=6.8, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
+                    axes.text((begin + stop) / 2, y + HEIGHT / 2, f"{tile}", ha="center", va="center", fontsize=7, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
             else:
-                box(plt, axes, begin, y, stop - begin, height, f"{tile}", 6.8, facecolor=LIGHT[0] if array == "sK" else LIGHT[4], edgecolor=edge)
+                box(plt, axes, begin, y, stop - begin, HEIGHT, f"{tile}", 7, facecolor=LIGHT[0] if array == "sK" else LIGHT[4], edgecolor=edge)
 
 
 def draw_in_flight(plt, d):
-    rows = [len(one["slots"]) + 1 for one in d]
-    figure, all_axes = plt.subplots(2, 1, figsize=(10.4, 5.6), gridspec_kw={"height_ratios": rows})
-    figure.subplots_adjust(left=0.075, right=0.995, top=0.95, bottom=0.185, hspace=0.3)
+    rows = [len(one["slots"]) + 2 for one in d]
+    figure, all_axes = plt.subplots(2, 1, figsize=(WIDTH, 5.7), gridspec_kw={"height_ratios": rows})
+    figure.subplots_adjust(left=0.095, right=0.995, top=0.95, bottom=0.135, hspace=0.3)
     end = max(one["steps"] for one in d)
-    for axes, one, what in zip(all_axes, d, ("one slot each: a copy can start when all are done reading, and has the other product's steps to arrive in",
-                                             "a ring of slots: a copy starts two tiles ahead, and has two tiles' steps to arrive in")):
+    for axes, one, what in zip(all_axes, d, ("one slot each; a copy starts when all warps have read the tile before", "a ring of slots; a copy starts two tiles ahead")):
         draw_panel(plt, axes, one, end)
-        axes.set_title(f"{short(one['stage'])}, {what}", fontsize=9.5, loc="left")
+        axes.set_title(f"{short(one['stage'])}: {what}", fontsize=9, loc="left", x=-0.09)
     all_axes[1].set_xlabel("step (an order of events, not a time)", fontsize=8)
-    caption(figure, f"One block of {d[0]['shape']}, {d[0]['warps']} warps, all of which do the same at the same steps. Recorded from the CPU execution (`make stage=S trace`). "
-                    "A step is an access to shared memory, a product, a request or a barrier of a warp; arithmetic in registers takes none. Dark: requests for copies. Red: a wait and a block barrier. Plain: a tile is multiplied, in fewer steps where ldmatrix reads it (v2d); "
-                    "below, its slot is read. Hatched: the tile is on its way to the slot, from the first request to the wait that covers it; nobody may touch the slot. The copies of all warps for a tile are drawn as one.")
+    marks = [plt.Line2D([], [], color=colour, marker=marker, markersize=6, linestyle="", label=name) for name, colour, marker in MARKS.values()]
+    marks += [plt.Rectangle((0, 0), 1, 1, facecolor="white", hatch="/////", edgecolor=BLUE, label="the tile is on its way"), plt.Rectangle((0, 0), 1, 1, facecolor=LIGHT[0], edgecolor=BLUE, label="the slot is read")]
+    figure.legend(handles=marks, fontsize=7.5, ncol=5, loc="lower left", frameon=False, bbox_to_anchor=(0.0, 0.0))
     return figure
 
 

@@ -9,6 +9,9 @@ MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*", "<"]
 HATCHES = ["", "///", "\\\\\\", "xx", "---", "|||", "++", "//", "\\\\"]
 GRID = {"color": "#dddddd", "linewidth": 0.6}
 
+# A page shows a figure 800 px wide, and no text may be smaller there than 9 px.
+WIDTH, PAGE, LEAST = 8.0, 800, 9.0
+
 SETTINGS = {"svg.hashsalt": "lab", "svg.fonttype": "path", "font.family": "DejaVu Sans", "font.size": 9, "hatch.linewidth": 0.6,
             "axes.spines.top": False, "axes.spines.right": False, "savefig.dpi": 110}
 
@@ -45,3 +48,21 @@ def box(plt, axes, x, y, width, height, text="", size=7, **look):
     axes.add_patch(plt.Rectangle((x, y), width, height, **look))
     if text:
         axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", fontsize=size)
+
+
+def too_small(figure):
+    """The texts of a figure that are smaller than LEAST on a page."""
+    from matplotlib.text import Text
+
+    pixels = PAGE / (72 * figure.get_figwidth())
+    return sorted({text.get_text() for text in figure.findobj(Text) if text.get_visible() and text.get_text().strip() and text.get_fontsize() * pixels < LEAST - 0.01})
+
+
+def canvas(plt, height):
+    """A figure of a page's width for a drawing that is not a plot: one unit is an inch, y goes down."""
+    figure = plt.figure(figsize=(WIDTH, height))
+    axes = figure.add_axes([0, 0, 1, 1])
+    axes.set_xlim(0, WIDTH)
+    axes.set_ylim(height, 0)
+    bare(axes)
+    return figure, axes

@@ -1,6 +1,6 @@
 """Figures drawn from traces of waits (`lab trace-waits`): who waits for whom in one block."""
 from .results import Unusable, short
-from .style import BLACK, BLUE, LIGHT, ORANGE, VERMILION, bare, box, caption
+from .style import BLACK, BLUE, LIGHT, ORANGE, VERMILION, WIDTH, bare, box
 
 GROUP = 4  # warps of a warpgroup
 
@@ -71,87 +71,105 @@ def clocked(trace):
                 lane["acts"].append([t, t + 1, "own", done[-1][1] or "", done[-1][2]])
             now[warp] = t + 1
     if any(open_groups.values()) or any(landed.values()):
-        raise Unusable(f"the trace of {trace['stage']} ends with work that nobody waited for")
+        raise Unusable(f"the trace of {trace['stage']} ends with work that no wait covers")
     return {"stage": trace["stage"], "shape": trace["shape"], "block": trace["block"], "slots": slots, "keys": keys, "tracks": [tracks[g] for g in sorted(tracks)]}
 
 
-def data_waits(r):
-    return [clocked(r.waits[name]) for name in ("in-step", "ping-pong")]
+def data_waits(r, names):
+    return [clocked(r.waits[name]) for name in names]
 
 
-# y of a row's upper edge and its height. The two that multiply face each other, so that a turn's arrow crosses nothing.
-LOADER, HEIGHT, THIN = 0.0, 0.8, 0.5
-THREADS = {0: 2.55, 1: 3.95, 2: LOADER}
-PRODUCTS = {0: {"sK": 1.45, "sV": 1.98}, 1: {"sK": 4.82, "sV": 5.35}}
+HEIGHT, THIN = 0.8, 0.5  # of a row of boxes, and of one of products under way
 NAMES = {"sQ": "Q", "sK": "K", "sV": "V", "q_full": "Q", "k_full": "K", "v_full": "V", "k_empty": "K slot", "v_empty": "V slot"}
 
 
-def draw_track(plt, axes, d, group):
-    track, y = d["tracks"][group], THREADS[group]
+def layout(d):
+    """The upper edge of each row: of a track, and of a group's products. Two groups face each other, so that a turn's arrow crosses nothing."""
+    loader = next((g for g, track in enumerate(d["tracks"]) if not track["products"]), None)
+    if loader is None:
+        return None, {0: 1.5}, {0: {"sK": 0.0, "sV": 0.58}}, 2.4
+    return loader, {0: 2.5, 1: 3.9, loader: 0.0}, {0: {"sK": 1.35, "sV": 1.9}, 1: {"sK": 4.8, "sV": 5.35}}, 5.9
+
+
+def draw_track(plt, axes, d, group, y, rows):
+    track = d["tracks"][group]
     for start, end, what, array, tile in track["acts"]:
+        product = {"sK": "QK", "sV": "PV"}.get(array)
         if what == "request":
-            box(plt, axes, start, y, 1, HEIGHT, "Q" if array == "sQ" else f"{NAMES[array]} {tile}", 7, facecolor={"sQ": "white", "sK": LIGHT[0], "sV": LIGHT[4]}[array])
+            box(plt, axes, start, y, 1, HEIGHT, "Q" if array == "sQ" else f"{NAMES[array]}\n{tile}", 7, facecolor={"sQ": "white", "sK": LIGHT[0], "sV": LIGHT[4]}[array])
         elif what == "begin":
             axes.add_patch(plt.Rectangle((start, y), 1, HEIGHT, facecolor=BLUE if array == "sK" else ORANGE, edgecolor=BLACK, linewidth=0.8))
-            axes.text(start + 0.5, y + HEIGHT / 2, f"begin\n{'QK' if array == 'sK' else 'PV'} {tile}", ha="center", va="center", fontsize=6.3, color="white" if array == "sK" else BLACK)
+            axes.text(start + 0.5, y + HEIGHT / 2, f"{product}\n{tile}", ha="center", va="center", fontsize=7, weight="bold", color="white" if array == "sK" else BLACK)
         else:
             last = [start, end, what, array, tile] == track["acts"][-1]
-            box(plt, axes, start, y, 1, HEIGHT, "O / l" if last else f"exp\n{tile}" if array == "sK" else "sum,\npack", 6.3, facecolor="white" if array == "sK" else "#e4e4e4")
+            box(plt, axes, start, y, 1, HEIGHT, "O / l" if last else f"exp\n{tile}" if array == "sK" else "pack", 6.5, facecolor="white" if array == "sK" else "#e4e4e4")
     for start, end, what, _ in track["waits"]:
-        axes.add_patch(plt.Rectangle((start, y + 0.12), end - start, HEIGHT - 0.24, facecolor="white", edgecolor=VERMILION, hatch="/////", linewidth=0.8))
+        axes.add_patch(plt.Rectangle((start, y + 0.06), end - start, HEIGHT - 0.12, facecolor="white", edgecolor=VERMILION, hatch="/////", linewidth=0.8))
         text = f"{NAMES.get(what, what)}?"
-        axes.text((start + end) / 2, y + HEIGHT / 2, text.replace(" ", "\n"), ha="center", va="center", fontsize=6.3, linespacing=0.95, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
+        axes.text((start + end) / 2, y + HEIGHT / 2, text.replace(" ", "\n"), ha="center", va="center", fontsize=6.5, linespacing=0.95, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
     for start, end, array, tile in track["products"]:
-        text = f"{'Q·K' if array == 'sK' else 'P·V'} {tile}"
-        box(plt, axes, start, PRODUCTS[group][array], end - start, THIN, text, 6.3, facecolor=LIGHT[0] if array == "sK" else LIGHT[4], edgecolor=BLUE if array == "sK" else ORANGE)
+        text = f"{'QK' if array == 'sK' else 'PV'} {tile}"
+        box(plt, axes, start, rows[array], end - start, THIN, text if end - start > 1 else str(tile), 6.5, facecolor=LIGHT[0] if array == "sK" else LIGHT[4], edgecolor=BLUE if array == "sK" else ORANGE)
 
 
 def draw_waits(plt, axes, d, end):
-    axes.set_xlim(-0.1, end + 0.6)
-    axes.set_ylim(5.98, -0.3)
+    loader, threads, products, depth = layout(d)
+    axes.set_xlim(-0.1, end + 0.1)
+    axes.set_ylim(depth + 0.1, -0.2)
     bare(axes)
     axes.spines["bottom"].set_visible(True)
     axes.set_xticks(range(0, end + 1, 2))
     axes.tick_params(labelsize=7)
     axes.grid(True, axis="x", color="#eeeeee", linewidth=0.6)
     axes.set_axisbelow(True)
-    for y, text in ((LOADER + HEIGHT / 2, "loader asks for"), *((THREADS[g] + HEIGHT / 2, f"warpgroup {g}") for g in (0, 1))):
-        axes.text(-0.3, y, text, ha="right", va="center", fontsize=8, weight="bold")
-    for g in (0, 1):
-        for array, text in (("sK", "Q·K under way"), ("sV", "P·V under way")):
-            axes.text(-0.3, PRODUCTS[g][array] + THIN / 2, text, ha="right", va="center", fontsize=7)
-    for group in range(len(d["tracks"])):
-        draw_track(plt, axes, d, group)
+    for g, y in threads.items():
+        axes.text(-0.25, y + HEIGHT / 2, "loader asks for" if g == loader else f"warpgroup {g}", ha="right", va="center", fontsize=7.5, weight="bold")
+    for g, rows in products.items():
+        for array, text in (("sK", "QK under way"), ("sV", "PV under way")):
+            axes.text(-0.25, rows[array] + THIN / 2, text, ha="right", va="center", fontsize=6.5)
+    for group, track in enumerate(d["tracks"]):
+        draw_track(plt, axes, d, group, threads[group], products.get(group))
     arrow = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "mutation_scale": 7}
-    loader = len(d["tracks"]) - 1
     for group, track in enumerate(d["tracks"]):
         for _, until, what, by in track["waits"]:
-            if what == "turn":
+            if what == "turn" or by == group:
                 continue
             up = group == loader
-            source = THREADS[by] if up else THREADS[by] + HEIGHT
+            source = threads[by] if up else threads[by] + HEIGHT
             x = until - 0.2  # beside a turn that is handed on at the same step; what stands between covers the line
-            axes.annotate("", (x, THREADS[group] + (HEIGHT if up else 0)), (x, source), zorder=0.5, arrowprops=arrow | {"color": VERMILION if up else BLACK, "linestyle": ":" if up else "--", "linewidth": 1.1})
+            axes.annotate("", (x, threads[group] + (HEIGHT if up else 0)), (x, source), zorder=0.5, arrowprops=arrow | {"color": VERMILION if up else BLACK, "linestyle": ":" if up else "--", "linewidth": 1.1})
         for given, by, taken in track["turns"]:
             down = by < group
-            axes.annotate("", (taken, THREADS[group] + (0 if down else HEIGHT)), (given, THREADS[by] + (HEIGHT if down else 0)), arrowprops=arrow | {"color": BLACK, "linewidth": 1.3})
+            axes.annotate("", (taken, threads[group] + (0 if down else HEIGHT)), (given, threads[by] + (HEIGHT if down else 0)), arrowprops=arrow | {"color": BLACK, "linewidth": 1.3})
 
 
-def draw_who_waits(plt, d):
-    figure, rows = plt.subplots(2, 1, figsize=(10.4, 8.2))
-    figure.subplots_adjust(left=0.115, right=0.995, top=0.965, bottom=0.14, hspace=0.2)
+KEY = ("Dark: begins a product. exp: weights of a tile. pack: the weights as halves, after the wait for the product before. Hatched: waits, for what.\n"
+       "Dashed: a copy has landed (full). Dotted: all warps have given a slot back (empty).")
+TURN = " Solid: the turn is handed on."
+
+
+def draw_panels(plt, d, titles):
+    """One below the other, to the same scale of steps."""
+    depths = [layout(one)[3] for one in d]
+    height = 0.42 * sum(depths) + 0.62 * len(d) + 0.3
+    figure, rows = plt.subplots(len(d), 1, figsize=(WIDTH, height), height_ratios=depths)
+    figure.subplots_adjust(left=0.125, right=0.99, top=1 - 0.25 / height, bottom=0.72 / height, hspace=0.62 * len(d) / (0.42 * sum(depths)))
     end = max(act[1] for one in d for track in one["tracks"] for act in track["acts"])
-    for axes, one, what in zip(rows, d, ("nobody orders them: both multiply, then both compute exponentials", "turns: one begins its products while the other computes exponentials")):
+    for axes, one, what in zip(rows, d, titles):
         draw_waits(plt, axes, one, end)
-        axes.set_title(f"{short(one['stage'])}, {what}", fontsize=9.5, loc="left")
-    rows[1].set_xlabel("step (an order, not a time)", fontsize=8)
-    one = d[0]
-    caption(figure, f"Who waits for whom in block {one['block']} of {one['shape']}: tiles of {one['keys']} keys, {one['slots']} slots each for K and V. Recorded from the CPU execution (`lab trace-waits`), then put on a clock that knows only what must come before what. "
-                    "One step: a request for a tile, the begin of a product, or a warpgroup's own work after a wait for products (exp: the weights, of tile 0 one step later). Copies and products themselves take no step, so no length says how long anything takes. "
-                    "Hatched: somebody waits, and for what. Dashed, down: a copy has landed (full). Dotted, up: both warpgroups have given a slot back (empty). Solid, between the warpgroups: the turn is handed on. "
-                    "A product is under way from its begin to the wait that covers it.")
+        axes.set_title(f"{short(one['stage'])}: {what}", fontsize=9, loc="left", x=-0.1)
+    rows[-1].set_xlabel("step (an order, not a time)", fontsize=8)
+    figure.text(0.01, 0.008, KEY + (TURN if any(track["turns"] for one in d for track in one["tracks"]) else ""), fontsize=7, va="bottom", linespacing=1.3)
     return figure
 
 
+def draw_who_waits(plt, d):
+    return draw_panels(plt, d, ("without an order both multiply, then both compute exponentials", "with turns one begins its products while the other computes exponentials"))
+
+
+def draw_loader(plt, d):
+    return draw_panels(plt, d, ("one of the threads that multiply also asks for the tiles", "a warp of its own asks, and waits for slots"))
+
+
 def wait_figures(r):
-    return {"who-waits": (data_waits(r), draw_who_waits)}
+    return {"who-waits": (data_waits(r, ("in-step", "ping-pong")), draw_who_waits), "who-waits-loader": (data_waits(r, ("no-loader", "loader")), draw_loader)}

@@ -162,7 +162,7 @@ void Block::fiber_main() {
 void Block::leave() {
   Fiber& fiber = *current_;
   ++fiber.groups_committed;
-  copy_wait(0, false);  // the bytes arrive some time; nobody may rely on when
+  copy_wait(0, false);  // the bytes arrive some time; no thread may rely on when
   fiber.exited = true;
   Warp& warp = warps_[fiber.warp];
   warp.exited |= 1u << fiber.lane;
@@ -269,7 +269,7 @@ void Block::idle() {
 }
 
 bool Block::answer_polls() {
-  constexpr int PATIENCE = 1000;  // polls in vain by everybody who polls
+  constexpr int PATIENCE = 1000;  // polls in vain by each polling thread
   return ++idle_polls_ <= PATIENCE && mbarriers_.answer_polls(true);
 }
 
@@ -329,7 +329,7 @@ void Block::refuse(Collective kind, std::uint32_t mask, std::uintptr_t pc) {
   fail(cudaErrorLaunchFailure, Finding::Kind::collective, call + why, pc);
 }
 
-// --- what a watcher is told ---------------------------------------------------------------------------------
+// --- events for a watcher ------------------------------------------------------------------------------------
 
 void Block::tell_watcher(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc, int lane,
                          int warp) {

@@ -34,7 +34,7 @@ inline constexpr int MAX_THREADS = 1024;
 inline constexpr int MAX_WARPS = MAX_THREADS / LANES;
 inline constexpr int NAMED_BARRIERS = 16;  // number 0 is __syncthreads'
 
-// What a lane waits in. Lanes of one mask must meet in the same kind.
+// The operation that a lane waits in. Lanes of one mask must meet in the same kind.
 enum class Collective : std::uint8_t {
   syncwarp,
   shuffle_index,
@@ -102,8 +102,8 @@ struct Rendezvous {
 
 // One of the block's barriers 1..15, in the use of it that is under way.
 struct NamedBarrier {
-  int expected = 0, arrived = 0;  // threads; none has come: 0, 0
-  std::uint32_t warps = 0;        // that have come
+  int expected = 0, arrived = 0;  // threads; before the first arrival: 0, 0
+  std::uint32_t warps = 0;        // that have arrived
   std::uint32_t waiting = 0;      // those of them in bar.sync
   std::uint32_t uses = 0;         // completed
   int first_warp = 0;
@@ -179,7 +179,7 @@ class Block {
   // bar.sync and bar.arrive: a rendezvous of the warp, which then counts as having come to barrier `call.id`.
   void named_barrier(const NamedBarrierCall& call);
   void arrive_named(const NamedBarrierCall& call);  // for the whole warp, from the rendezvous
-  void check_named_end();  // the block is over: a finding where arrivals are left that nobody waited for
+  void check_named_end();  // the block is over: a finding where arrivals without a wait are left
   // Waits for the lanes of `mask`; `complete` runs once when all are there. The caller has filled its slots.
   void meet(Collective kind, std::uint32_t mask, Complete complete, std::uintptr_t pc);
   // Stops the launch with `error`; the message starts with kernel, block, warp and lane.
@@ -214,7 +214,7 @@ class Block {
   SharedMemory& shared() { return shared_; }
   Shadow& shadow() { return shadow_; }
   bool checking() const { return checking_; }
-  Counting* counting() { return counting_.get(); }  // null: nobody counts
+  Counting* counting() { return counting_.get(); }  // null: no counting
   // Tells the watcher, if there is one, what the running thread (or another lane of its warp) does at `offset` of the
   // arena.
   void tell(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc, int lane = -1) {
@@ -340,7 +340,7 @@ class Block {
   std::unique_ptr<Cluster> alone_;  // made when a kernel that was launched without a cluster asks for it
   int rank_ = 0;
   uint3 index_{};            // blockIdx
-  Fiber* resume_ = nullptr;  // who goes on at the next step
+  Fiber* resume_ = nullptr;  // the fiber that runs at the next step
   bool started_ = false, doomed_ = false;
   bool dependency_open_ = false;
 };

@@ -1,4 +1,4 @@
-// What a block tells of its meetings to who counts (counting.hpp).
+// A block's collectives and barriers, reported to the counting (counting.hpp).
 #include <algorithm>
 
 #include "common/cpu/exec/block.hpp"
@@ -58,7 +58,7 @@ void Block::count_meeting(Collective kind, std::uint32_t mask, std::uintptr_t pc
   }
 }
 
-// All warps that are left go on together, when the last has come.
+// All remaining warps continue together, after the last arrival.
 void Block::count_barrier() {
   std::uint64_t last = 0;
   const auto each = [&](auto&& tell) {

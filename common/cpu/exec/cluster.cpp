@@ -16,7 +16,7 @@ Cluster::Cluster(const ExecOptions& options, int size) : options_(options) {
 
 Cluster::Cluster(Block& alone) : blocks_{&alone} {}
 
-// --- who goes on ------------------------------------------------------------------------------------------------
+// --- scheduling -------------------------------------------------------------------------------------------------
 
 bool Cluster::interleaves() const {
   return size() > 1 && (options_.schedule == Schedule::round_robin || options_.schedule == Schedule::random);

@@ -32,7 +32,7 @@ void check_place(const Reached& reached, std::size_t offset, unsigned bytes, con
                      pc);
 }
 
-// A plain access: the checker is told, and the block may not end before it.
+// A plain access: reported to the checker, and the block may not end before it.
 void plain_access(const Reached& reached, std::size_t offset, unsigned bytes, bool write, std::uintptr_t pc) {
   reached.own.tell(write ? ExecEvent::Kind::write : ExecEvent::Kind::read, offset, bytes, pc);
   if (!reached.target.checking()) return;
@@ -56,7 +56,7 @@ Reached reach(unsigned rank, const char* instruction, bool write, std::uintptr_t
   Block& target = own.cluster().block(int(rank));
   ThreadId thread = own.thread_id();
   if (&target == &own) return {own, target, thread};
-  // What a GPU calls "cluster target block not present".
+  // A GPU's error "cluster target block not present".
   if (!target.started())
     own.fail(cudaErrorLaunchFailure, Finding::Kind::before_start,
              std::string(instruction) + " to " + block_text(rank) + ", which has not started", pc);

@@ -1,4 +1,4 @@
-// What the last lane of a rendezvous computes, and the checks that each lane makes before it joins.
+// The computation of the last lane of a rendezvous, and the checks that each lane makes before it joins.
 #include <cmath>
 #include <cstring>
 

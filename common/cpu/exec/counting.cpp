@@ -78,7 +78,7 @@ unsigned global_sectors(std::uint32_t mask, const std::uint64_t* address, unsign
 }
 
 void Counting::reset() {
-  // What a block that failed has left open counts for nobody.
+  // The open counts of a failed block are dropped.
   for (Pending& pending : pending_) {
     for (Site* site : pending.touched) site->times.fill(0), site->used = 0;
     pending.touched.clear();

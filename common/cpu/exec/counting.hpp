@@ -42,9 +42,9 @@ class Counting {
     if (!pending_[std::size_t(warp)].touched.empty()) close(warp);
   }
 
-  // --- steps: how far each warp has come, and who waits for whom ------------------------------------------------
+  // --- steps: each warp's progress, and the waits between warps -------------------------------------------------
   std::uint64_t steps(int warp) const { return steps_[std::size_t(warp)]; }
-  // The warp goes on at `step`, if that is later than it has come; counted as waiting at `pc`.
+  // The warp continues at `step`, if that is later than its own; counted as waiting at `pc`.
   void wait_until(Counted what, int warp, std::uintptr_t pc, std::uint64_t step);
 
   ByPlace take();                                                  // what the blocks since the last call did

@@ -1,4 +1,4 @@
-// What the checkers saw, before it is put into words: program counters, not lines. A kernel's loop can show one
+// The checkers' findings, before they are put into words: program counters, not lines. A kernel's loop can show one
 // fault a million times, so a log keeps one entry for each pair of places.
 #pragma once
 #include <cstdint>

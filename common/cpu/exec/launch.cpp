@@ -187,7 +187,7 @@ Refusal cluster_refusal(const LaunchConfig& c) {
   return {cudaSuccess, ""};
 }
 
-// What cudaLaunchKernel refuses before anything runs.
+// The refusals of cudaLaunchKernel before anything runs.
 Refusal refusal(const LaunchConfig& c) {
   const dim3 g = c.grid, b = c.block;
   if (!g.x || !g.y || !g.z) return {cudaErrorInvalidConfiguration, "an empty grid " + dims(g)};
@@ -253,7 +253,7 @@ void set_async_error(cudaError_t error) { async_error = error; }
 
 namespace {
 
-// What one OS thread runs at a time: a block, or the blocks of a cluster.
+// The unit that one OS thread runs at a time: a block, or the blocks of a cluster.
 class Unit {
  public:
   Unit(const ExecOptions& options, int blocks) {

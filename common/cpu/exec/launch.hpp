@@ -22,7 +22,7 @@ struct LaunchConfig {
 // left for the next synchronisation. Both leave one line in the ExecReport.
 cudaError_t launch(const LaunchConfig& config, const std::function<void()>& thread);
 
-// Launches run at once, whatever their stream; how many were asked for on which is counted, for who wants to know.
+// Launches run at once, whatever their stream; their number per stream is counted.
 void count_launch(cudaStream_t stream);
 std::uint64_t launches_on(cudaStream_t stream);
 std::uint64_t launches();

@@ -1,4 +1,4 @@
-// The mbarriers of a block: who has arrived, how many bytes are still to come, who waits. Their state is kept here, by
+// The mbarriers of a block: arrivals, bytes still expected, waiting threads. Their state is kept here, by
 // their place in shared memory; the 8 bytes there are never looked at, as they are opaque on a GPU too.
 #pragma once
 #include <cstddef>
@@ -20,7 +20,7 @@ struct MBarrierState {
   std::size_t offset = 0;  // in the arena
   std::uint32_t arrivals = 0;
   std::uint32_t pending = 0;           // arrivals that this phase waits for
-  std::int64_t bytes = 0;              // as many; below 0: more have come than were announced
+  std::int64_t bytes = 0;              // the same; below 0: more have arrived than were announced
   std::uint32_t phase = 0;             // the one under way
   std::vector<std::uint16_t> waiting;  // threads parked until it is complete
 
@@ -48,7 +48,7 @@ struct MBarrierState {
   ThreadId initialised_by{};
   std::uintptr_t init_pc = 0;
   std::uint32_t init_stamp = 0, fence_stamp = 0;  // fence_stamp 0: no fence.mbarrier_init yet
-  std::uint32_t seen = 0;                         // phases before this one were seen complete by somebody
+  std::uint32_t seen = 0;                         // phases before this one were seen complete by a thread
   Knowledge given, completed;                     // by arrivals so far; by those of completed phases
 };
 
@@ -80,10 +80,10 @@ class MBarriers {
     ThreadId thread;
     std::uintptr_t pc;
     std::uint32_t phase, checked_as;  // the barrier's when it was issued, and the write's number in the checker
-    unsigned step;                    // so many of its bytes are counted together
+    unsigned step;                    // the number of its bytes that are counted together
   };
   void bytes_landed(int barrier, unsigned bytes, const IssuedWrite& write, const char* what);
-  // The block is over, and all copies have landed: what nobody has waited for is a finding.
+  // The block is over, and all copies have landed: each one without a wait is a finding.
   void block_is_over() { block_is_over_ = true; }
   void check_end();
   bool waited_for(int barrier) const { return !all_[barrier].waiting.empty(); }
@@ -92,8 +92,8 @@ class MBarriers {
   bool answer_polls(bool all);
   std::string name(int barrier) const;        // "full[1]"
   std::string phase_text(int barrier) const;  // "phase 2 of full[1] (parity 0): 1 of 2 arrivals missing"
-  std::string full_text(int barrier) const;   // ": all 4 arrivals of phase 2 have come; it waits for 64 bytes"
-  std::string story() const;  // of each barrier that somebody waits for: who has arrived, and what was asked for
+  std::string full_text(int barrier) const;   // ": ... arrivals of phase 2 ...; it waits for 64 bytes"
+  std::string story() const;  // of each barrier with a waiting thread: the arrivals, and the requested copies
   const MBarrierState& state(int barrier) const { return all_[barrier]; }
 
  private:

@@ -1,5 +1,5 @@
-// What the checker holds the users of an mbarrier to, and what an mbarrier orders: to arrive gives what the thread has
-// done and seen, to see a phase complete takes what all its arrivals gave.
+// The checker's rules for users of an mbarrier, and the order that it makes: an arrival publishes everything that its
+// thread has done and seen, and a thread that sees the phase complete is ordered after all its arrivals.
 #include <algorithm>
 
 #include "common/cpu/exec/block.hpp"
@@ -54,7 +54,7 @@ void MBarriers::check_for_engine(int index, ThreadId thread, std::uintptr_t pc) 
          "the copy engine is to use it, but no fence.mbarrier_init lies between its mbarrier.init and this copy");
 }
 
-// Phase p is about to be complete. If nobody has seen p - 1 complete, who waits for that may find the parity of p + 1.
+// Phase p is about to be complete. If no thread has seen p - 1 complete, a wait for p - 1 may find the parity of p + 1.
 void MBarriers::check_seen_before(int index, ThreadId thread, std::uintptr_t pc) {
   MBarrierState& state = all_[index];
   state.completed.join(state.given);

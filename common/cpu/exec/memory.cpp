@@ -124,7 +124,7 @@ cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
   if (bytes > lab::cpu::RESERVED || offset + lab::cpu::pages(bytes) + lab::cpu::PAGE > lab::cpu::RESERVED)
     return cudaErrorMemoryAllocation;
   if (mprotect(h.base + offset, lab::cpu::pages(bytes), PROT_READ | PROT_WRITE) != 0) return cudaErrorMemoryAllocation;
-  // The rest of the last page can be touched, but under AddressSanitizer nobody may.
+  // The rest of the last page can be touched, but not under AddressSanitizer.
   ASAN_UNPOISON_MEMORY_REGION(h.base + offset, bytes);
   ASAN_POISON_MEMORY_REGION(h.base + offset + bytes, lab::cpu::pages(bytes) - bytes);
   h.buffers[offset] = bytes;

@@ -1,14 +1,19 @@
 #include "common/cpu/exec/register_watch.hpp"
 
 #include <algorithm>
+#include <new>
 
 namespace lab::cpu {
 
 void RegisterWatch::reset(const void* stack, std::size_t bytes) {
   stack_ = static_cast<const std::byte*>(stack), bytes_ = bytes;
-  registers_.resize(bytes / GRANULE);
-  std::fill(registers_.begin() + std::ptrdiff_t(std::min(lowest_ever_, registers_.size())), registers_.end(),
-            Register{});
+  if (const std::size_t count = bytes / GRANULE; count != registers_.size()) {
+    memory_.reset(static_cast<Register*>(std::calloc(count, sizeof(Register))));
+    if (!memory_ && count > 0) throw std::bad_alloc();
+    registers_ = {memory_.get(), count};
+  } else {
+    std::ranges::fill(registers_.subspan(std::min(lowest_ever_, count)), Register{});
+  }
   lowest_ = lowest_ever_ = registers_.size();
 }
 
@@ -19,7 +24,7 @@ void RegisterWatch::fence() {
 
 std::uintptr_t RegisterWatch::touched(const void* registers, std::size_t count) const {
   const std::size_t first = index_of(registers);
-  if (first >= registers_.size()) return 0;  // not on this stack: nobody tells of it
+  if (first >= registers_.size()) return 0;  // not on this stack: not watched
   for (std::size_t i = first; i < std::min(first + count, registers_.size()); ++i)
     if (registers_[i].touched_pc) return registers_[i].touched_pc;
   return 0;

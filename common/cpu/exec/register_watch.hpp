@@ -4,7 +4,9 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <cstdlib>
+#include <memory>
+#include <span>
 
 namespace lab::cpu {
 
@@ -15,7 +17,7 @@ class RegisterWatch {
   // The stack to be watched; nothing is in flight, nothing touched.
   void reset(const void* stack, std::size_t bytes);
 
-  // What an access means for the products in flight.
+  // The effect of an access on the products in flight.
   enum class Hit { none, d, a };
   // Call for every access of the thread. True where it lies on the stack and a product in flight owns the place.
   Hit access(const void* address, std::size_t bytes, std::uintptr_t pc) {
@@ -61,7 +63,12 @@ class RegisterWatch {
   std::size_t bytes_ = 0;
   // No register below was touched since the fence, or used since the reset: stacks grow downwards.
   std::size_t lowest_ = 0, lowest_ever_ = 0;
-  std::vector<Register> registers_;
+  // From calloc: of hundreds of KB for each thread only the pages that are used are ever filled.
+  struct Free {
+    void operator()(Register* registers) const { std::free(registers); }
+  };
+  std::unique_ptr<Register[], Free> memory_;
+  std::span<Register> registers_;
 };
 
 }  // namespace lab::cpu

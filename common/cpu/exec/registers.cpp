@@ -37,8 +37,8 @@ void set_for_warp(Block& block, Warp& warp, std::uint32_t) {
 
 void RegisterPool::reset(int threads) {
   threads_ = threads;
-  // What a thread starts with: the most that lets the block fit, as with __launch_bounds__(threads, 1). What the block
-  // has is that for each thread; the rest of the file is not its own.
+  // A thread's registers at the start: the most that lets the block fit, as with __launch_bounds__(threads, 1). The block
+  // has that for each thread; the rest of the file is not its own.
   const int each = std::min(FILE / std::max(threads, 1) / 8 * 8, MOST_AT_LAUNCH);
   has_.fill(each), wants_.fill(each), calls_.fill(0), parked_.fill(0);
   free_ = 0;

@@ -1,5 +1,5 @@
 // setmaxnreg on the CPU: how the registers of a block are shared out among its warpgroups. Nothing is ever spilled
-// here; what can be seen is a warpgroup that waits for registers which nobody gives back.
+// here; the visible effect is a warpgroup that waits for registers that are never released.
 #pragma once
 #include <array>
 #include <cstdint>

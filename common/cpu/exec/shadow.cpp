@@ -255,7 +255,7 @@ void Shadow::remember_reader(Cell& cell, std::size_t index, ThreadId thread, std
     cell.reader_lanes |= lane;
     return;
   }
-  // A read that is ordered after all the earlier ones stands for them: who is ordered after it is after them too.
+  // A read that is ordered after all the earlier ones stands for them: a thread after it is after them too.
   bool stands_for_all = true;
   for (std::uint32_t lanes = cell.reader_lanes; lanes && stands_for_all; lanes &= lanes - 1) {
     const int earlier = __builtin_ctz(lanes);

@@ -16,10 +16,10 @@
 // load writes, a TMA store and wgmma read. The rules between them (PTX ISA, "Async proxy"):
 //   - what a thread wrote plainly, asynchronous work may touch after a fence.proxy.async by a thread that sees the
 //     write, ordered before the thread that starts the work;
-//   - what a TMA load wrote may be touched by who has seen the phase of its mbarrier complete, or is ordered after one
-//     that has;
-//   - where asynchronous work reads may be written by who is ordered after its wait, and where threads have read, by
-//     who is ordered after them.
+//   - the destination of a TMA load may be touched by a thread that has seen the phase of its mbarrier complete, or is
+//     ordered after one that has;
+//   - the source of asynchronous work may be written by a thread that is ordered after its wait, and bytes that threads
+//     have read by one that is ordered after them.
 #pragma once
 #include <array>
 #include <cstddef>
@@ -97,7 +97,7 @@ class Shadow {
   // The same for a reading that a single thread starts and waits for: a TMA store.
   std::uint32_t store_issued(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc);
   void store_done(std::uint32_t id);
-  // The block is over: stores that nobody has waited for are findings (products are wgmma's own to report).
+  // The block is over: stores without a wait are findings (products are wgmma's own to report).
   void check_all_read();
 
   // A TMA load: it writes from now on, until phase `phase` of the mbarrier whose timeline this is has been seen.

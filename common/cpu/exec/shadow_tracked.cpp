@@ -42,7 +42,7 @@ bool Shadow::over(const AsyncRead& read, ThreadId thread) const {
   return true;
 }
 
-// Whether who is ordered after `thread` now is ordered after the earlier reads too.
+// Whether a thread ordered after `thread` now is ordered after the earlier reads too.
 bool Shadow::stands_for(const Read& earlier, ThreadId thread) const {
   if (earlier.async) return over(async_reads_[earlier.stamp], thread);
   for (std::uint32_t lanes = earlier.lanes; lanes; lanes &= lanes - 1)

@@ -34,7 +34,7 @@ class SharedMemory {
   SharedMemory& operator=(const SharedMemory&) = delete;
 
   // Poisons everything for a new block that asked for `dynamic_bytes`. With `gaps`, each array of the plan is
-  // followed by at least 16 of its rows that belong to nobody.
+  // followed by at least 16 unused rows.
   void reset(std::size_t dynamic_bytes, bool gaps);
 
   // The plan, array by array, in the order of the kernel's carve. Every thread of a block carves: the first one

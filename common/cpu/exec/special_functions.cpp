@@ -69,7 +69,7 @@ float rcp_approx_ftz(float x) {
   return std::bit_cast<float>(sign | (result < std::int32_t(ONE_BINADE) ? 0 : result));
 }
 
-// What nvcc makes of it: 2^x below 2^-126 is computed as the square of 2^(x/2), so it can be subnormal.
+// As nvcc compiles it: 2^x below 2^-126 is computed as the square of 2^(x/2), so it can be subnormal.
 float fast_exp(float x) {
   const float power = x * 1.44269504f;
   if (!(power < -126.0f)) return ex2_approx_ftz(power);

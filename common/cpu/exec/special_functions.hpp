@@ -1,4 +1,4 @@
-// What a GPU's special function unit (MUFU) gives for 2^x and 1 / x, bit for bit, and CUDA's functions that are made of
+// Results of a GPU's special function unit (MUFU) for 2^x and 1 / x, bit for bit, and CUDA's functions that are made of
 // it.
 //
 // Both are quadratics over intervals of the mantissa, in fixed point, with coefficients of 26, 16 and 10 bits:

@@ -1,4 +1,4 @@
-// What a tensor core computes from fp16 operands and an fp32 accumulator, bit for bit.
+// The result of a tensor core from fp16 operands and an fp32 accumulator, bit for bit.
 //
 // A dot product is taken in blocks of products, and each block is added to the accumulator in one step:
 //   1. Products are exact, and stay unnormalised: a product's exponent is the sum of its factors', whether its
@@ -32,7 +32,7 @@ inline constexpr std::uint32_t TENSOR_CORE_NAN = 0x7FFFFFFFu;
 // TensorCore::fast adds in fp32, i ascending, and c last. This is the definition; mma_tile below is the fast way.
 float tensor_core_dot(const fp16* a, const fp16* b, float c, int k, TensorCore tensor_core);
 
-// What follows computes in vectors of so many floats: which there are on this machine, the quickest first. To the same
+// Vector lengths, in floats, that this machine has for the functions below, the quickest first. All give the same
 // bits.
 const std::vector<int>& tile_lanes();
 int best_tile_lanes();

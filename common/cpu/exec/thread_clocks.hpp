@@ -13,7 +13,7 @@
 
 namespace lab::cpu {
 
-// What may be handed from one thread to another: what it has seen, and, of plain writes, what a fence.proxy.async lies
+// A thread's knowledge that can be passed on: what it has seen, and, of plain writes, what a fence.proxy.async lies
 // behind, so that asynchronous work may touch it.
 struct Knowledge {
   std::vector<std::uint32_t> seen, fenced;
@@ -41,11 +41,11 @@ class ThreadClocks {
   void everybody_sees(int timeline, std::uint32_t stamp) { all_.seen[std::size_t(timeline)] = stamp; }
 
   void give(int thread, Knowledge& to) const;
-  // The same for somebody who may be of another block: with what the whole block knows.
+  // The same for a thread that may be of another block: with what the whole block knows.
   void give_outside(int thread, Knowledge& to) const;
   void take(int thread, const Knowledge& from);
   void fence(int thread);  // what it has seen is fenced
-  void block_barrier();    // everybody knows what anybody knew
+  void block_barrier();    // every thread gets the knowledge of all
 
  private:
   static std::uint32_t newer(std::uint32_t a, std::uint32_t b) { return a > b ? a : b; }

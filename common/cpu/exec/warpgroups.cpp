@@ -416,7 +416,7 @@ void Warpgroups::wait(std::uint32_t groups_left) {
   own.executed -= covered;
 }
 
-// What it has not waited for is lost: its registers are gone.
+// Products without a wait are lost: their registers are gone.
 void Warpgroups::warp_left(int warp) {
   WarpProducts& own = warps_[std::size_t(warp)];
   in_flight_ -= int(own.open.size() - own.executed);

@@ -1,4 +1,4 @@
-// What kernels call for wgmma: each a rendezvous of the warp, and common/cpu/exec/warpgroups.hpp for what comes of it.
+// Functions that kernels call for wgmma: each a rendezvous of the warp; common/cpu/exec/warpgroups.hpp does the work.
 #include "common/cpu/exec/block.hpp"
 #include "common/cpu/exec/switch.hpp"
 

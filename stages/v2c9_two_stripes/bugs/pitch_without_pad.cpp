@@ -9,7 +9,7 @@ constexpr Shape MISSION{1, 8, 512, 64, false}, SMALL{1, 1, 128, 64, false}, WIDE
 
 // Each piece is a load of its own in the source: two of 4 bytes for K, four of 2 bytes for V.
 ExpectedCount turns(const char* piece, double each) {
-  return {Counted::shared_load, piece, &Tally::wavefronts, each, "turns at the banks"};
+  return {Counted::shared_load, piece, &Tally::wavefronts, each, "cycles at the banks"};
 }
 
 std::vector<Part> look() {

@@ -10,10 +10,10 @@ constexpr Shape MISSION{1, 8, 512, 64, false}, SMALL{1, 1, 200, 64, false}, WIDE
 std::vector<Part> look() {
   const char* const product = "ptx::wgmma<D, true>(o, p[n]";
   const Trial t = run_trial(MISSION);
-  return {checker_reports(SMALL, {Finding::Kind::fence_missing, "p[i / 4][i % 4] = half_pair", product}),
+  return {checker_reports(SMALL, {Finding::Kind::fence_missing, "o[4 * d + 2 * h] *= rescale", product}),
           checker_reports(WIDE_RAGGED, {Finding::Kind::fence_missing, "o[4 * d + 2 * h] *= rescale", product}),
           right_by_luck(t, attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v),
-                        "where somebody else puts the registers in order")};
+                        "where the compiler puts the registers in order")};
 }
 
 const RegisteredFingerprint registered(look);

@@ -1,0 +1,139 @@
+"""The two mbarriers of one slot over two laps of a ring, from a trace of waits (`lab trace-waits`)."""
+from .results import Unusable, short
+from .style import BLACK, BLUE, LIGHT, VERMILION, canvas
+
+SLOT = 0  # the one that is drawn
+
+
+def barriers_of(trace):
+    """The names of a slot's mbarriers, `full` and `empty`, and how many arrivals end a phase of each."""
+    names = [name for name, a in trace["arrays"].items() if a["type"] == "mbarrier" and a["rows"] == int(trace["slots"])]
+    if len(names) != 2:
+        raise Unusable(f"the trace of {trace['stage']} has {len(names)} mbarriers per slot, and the figure shows two")
+    arrivals = dict.fromkeys(names, 0)
+    for e in trace["events"]:
+        if e["array"] in names and e["row"] == SLOT:
+            if e["event"] == "mbarrier_complete":
+                names.remove(e["array"])
+            arrivals[e["array"]] += e["event"] == "mbarrier_arrive"
+        if not names:
+            return list(arrivals), arrivals
+    raise Unusable(f"in the trace of {trace['stage']} no phase of {names[0]} is complete")
+
+
+def laps_of(trace):
+    """Each event at the slot's barriers with what is pending after it; and of each tile which parities were waited for."""
+    names, arrivals = barriers_of(trace)
+    full, empty = names
+    slots = int(trace["slots"])
+    state = {name: {"arrivals": arrivals[name], "bytes": 0, "phase": 0} for name in names}
+    steps, seen, tiles, waited = [], set(), [], {}
+    for e in trace["events"]:
+        event, array, number = e["event"], e["array"], int(e["number"])
+        if event == "mbarrier_pass" and array == empty:
+            waited[e["row"]] = number
+        elif event == "tma_issue" and array == "sK":
+            slot = e["row"] * slots // trace["arrays"][array]["rows"]
+            tiles.append({"slot": slot, "empty": waited.pop(slot, None)})
+        elif event == "mbarrier_pass" and array == full:
+            next(t for t in tiles if t["slot"] == e["row"] and t.setdefault("full", number) == number)
+        name = array if array in names else full
+        if event == "tma_land" and array in ("sK", "sV") and e["row"] * slots == SLOT * trace["arrays"][array]["rows"]:
+            state[full]["bytes"] -= number
+            text = f"{array[1:]}: {number} bytes written"
+        elif array not in names or e["row"] != SLOT:
+            continue
+        elif event == "mbarrier_arrive":
+            state[name]["arrivals"] -= 1
+            state[name]["bytes"] += number
+            text = f"thread 0 arrives, expects {number} bytes" if number else f"warp {e['warp']} arrives"
+        elif event == "mbarrier_pass" and (name, number) not in seen:
+            seen.add((name, number))
+            text = f"a wait for parity {number % 2} passes"
+        else:
+            continue
+        done = event != "mbarrier_pass" and not state[name]["arrivals"] and not state[name]["bytes"]
+        if done:
+            state[name] = {"arrivals": arrivals[name], "bytes": 0, "phase": state[name]["phase"] + 1}
+        steps.append({"text": text, "at": names.index(name), "wait": event == "mbarrier_pass", "completes": done, "after": [dict(state[n]) for n in names]})
+    return {"stage": trace["stage"], "slots": slots, "names": names, "arrivals": [arrivals[n] for n in names], "steps": steps, "tiles": tiles}
+
+
+def data_laps(r):
+    return laps_of(r.waits["laps"])
+
+
+TOP, ROW = 0.62, 0.262
+COLUMNS = [{"x": 2.62, "phase": 2.62, "arrivals": 3.62, "bytes": 4.35}, {"x": 5.62, "phase": 5.62, "arrivals": 6.62, "bytes": None}]
+PHASE_WIDTH, BYTES_WIDTH = 0.85, 1.0
+
+
+def draw_barrier(plt, axes, d, at):
+    """One barrier down the page: its phase as a band, what is pending after each event."""
+    column, name, most = COLUMNS[at], d["names"][at], max(s["after"][at]["bytes"] for s in d["steps"])
+    axes.text(column["x"], 0.16, name, fontsize=11, weight="bold", va="center", color=BLUE if at == 0 else BLACK)
+    axes.text(column["x"] + (0.45 if at == 0 else 0.65), 0.16, f"{d['arrivals'][at]} arrival{'s' * (d['arrivals'][at] > 1)} a phase", fontsize=8, va="center")
+    for x, text in ((column["phase"], "phase, parity"), (column["arrivals"], "arrivals\npending"), (column["bytes"], "bytes pending")):
+        if x is not None:
+            axes.text(x, 0.44, text, fontsize=7.5, va="center", linespacing=0.95)
+    start, phase = 0, 0
+    after = [{"arrivals": d["arrivals"][at], "bytes": 0, "phase": 0}, *(s["after"][at] for s in d["steps"])]
+    for i, one in enumerate([*after[1:], None]):
+        if one is None or one["phase"] != phase:
+            top, bottom = TOP + start * ROW, TOP + (i + 1) * ROW
+            axes.add_patch(plt.Rectangle((column["phase"], top), PHASE_WIDTH, bottom - top, facecolor=LIGHT[0] if phase % 2 == 0 else LIGHT[4], edgecolor=BLACK, linewidth=0.8))
+            axes.text(column["phase"] + PHASE_WIDTH / 2, (top + bottom) / 2, f"phase {phase}\nparity {phase % 2}" if bottom - top > 1.5 * ROW else f"{phase}, parity {phase % 2}", fontsize=7.5, ha="center", va="center")
+            start, phase = i + 1, one["phase"] if one else 0
+    for i, one in enumerate(after):
+        y = TOP + (i + 0.5) * ROW
+        for k in range(d["arrivals"][at]):
+            here = k < one["arrivals"]
+            axes.add_patch(plt.Rectangle((column["arrivals"] + 0.15 * k, y - 0.055), 0.11, 0.11, facecolor=BLACK if here else "white", edgecolor=BLACK, linewidth=0.7))
+        if column["bytes"] and one["bytes"]:
+            axes.add_patch(plt.Rectangle((column["bytes"], y - 0.07), BYTES_WIDTH * one["bytes"] / most, 0.14, facecolor=LIGHT[1], edgecolor=VERMILION, hatch="////", linewidth=0.7))
+            axes.text(column["bytes"] + BYTES_WIDTH * one["bytes"] / most / 2, y, str(one["bytes"]), fontsize=7, ha="center", va="center", bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5})
+        done = i and d["steps"][i - 1]["completes"] and d["steps"][i - 1]["at"] == at
+        if done:
+            x = column["bytes"] or column["arrivals"] + 0.15 * d["arrivals"][at] + 0.05
+            axes.text(x, y, "0: complete" if column["bytes"] else "complete", fontsize=7.5, weight="bold", va="center", color="#A33F00")
+        elif column["bytes"] and not one["bytes"]:
+            axes.text(column["bytes"], y, "0", fontsize=7, va="center", color="#555555")
+
+
+def draw_parities(plt, axes, d, top):
+    """Of each tile, in which slot and which parities are waited for."""
+    left, width, row = 2.62, 0.84, 0.25
+    said = lambda phase: "no wait: fresh" if phase is None else f"{phase % 2}"
+    axes.text(0.12, top - 0.17, "Parities that the waits name", fontsize=9, weight="bold", va="center")
+    lines = [("tile", [str(i) for i in range(len(d["tiles"]))]), ("slot", [str(t["slot"]) for t in d["tiles"]]), ("lap", [str(i // d["slots"]) for i in range(len(d["tiles"]))]),
+             (f"before its copy: wait for {d['names'][1]}, parity", [said(t["empty"]) for t in d["tiles"]]),
+             (f"before its products: wait for {d['names'][0]}, parity", [said(t["full"]) for t in d["tiles"]])]
+    for i, (head, cells) in enumerate(lines):
+        y = top + i * row
+        axes.text(0.12, y + row / 2, head, fontsize=7.5, va="center")
+        for t, cell in enumerate(cells):
+            own = d["tiles"][t]["slot"] == SLOT
+            axes.add_patch(plt.Rectangle((left + t * width, y), width, row, facecolor="#eeeeee" if own else "white", edgecolor=BLACK, linewidth=0.6))
+            axes.text(left + (t + 0.5) * width, y + row / 2, cell, fontsize=8 if len(cell) < 3 else 7, ha="center", va="center", weight="bold" if i > 2 and len(cell) < 3 else "normal")
+
+
+def draw_laps(plt, d):
+    rows = len(d["steps"]) + 1
+    height = TOP + rows * ROW + 1.75
+    figure, axes = canvas(plt, height)
+    axes.text(0.12, 0.16, f"Slot {SLOT} of {short(d['stage'])}'s ring", fontsize=11, weight="bold", va="center")
+    axes.text(0.12, 0.44, "event", fontsize=7.5, va="center")
+    for i, text in enumerate(["the barriers are initialised", *(s["text"] for s in d["steps"])]):
+        y = TOP + i * ROW
+        if i % 2:
+            axes.add_patch(plt.Rectangle((0.06, y), 7.88, ROW, facecolor="#f4f4f4", edgecolor="none", zorder=0))
+        step = d["steps"][i - 1] if i else None
+        axes.text(0.12, y + ROW / 2, (f"{d['names'][step['at']]}: " if step else "") + text, fontsize=7.5, va="center", style="italic" if step and step["wait"] else "normal")
+    for at in (0, 1):
+        draw_barrier(plt, axes, d, at)
+    draw_parities(plt, axes, d, TOP + rows * ROW + 0.42)
+    return figure
+
+
+def mbarrier_figures(r):
+    return {"mbarrier-laps": (data_laps(r), draw_laps)}
