@@ -15,7 +15,7 @@ GOALS += patches edit-bug save-bug mutants counters bits
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
 GOALS += archs format format-check compile_commands.json test-arm64
 GOALS += trace exercise predict try watch hint solution reset grade check-exercises
-GOALS += own
+GOALS += own autograder
 # Goals for a learner's own kernel, work/own/NAME.
 OWN_GOALS := test racecheck counters trace run fuzz resources bench bench-cpu profile watch
 GOALS += bench bench-cpu peers profile phases probe-wmma probe-mma probe-wgmma probe-ex2
@@ -36,6 +36,7 @@ WORDS_OF_watch := n stage
 WORDS_OF_predict := n say
 WORDS_OF_solution := n give-up
 WORDS_OF_grade := json seed assigned
+WORDS_OF_autograder := out assigned
 WORDS_OF_check-exercises := n check
 WORDS_OF_own := name from
 TOOL_WORDS := JOBS CXX CXXFLAGS HOST_CXX NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE ARM64 MAKE MAKEFLAGS SHELL
@@ -97,6 +98,9 @@ solution: | $(LEARN)
 	$(one_exercise)@$(LEARN) solution $(call quote,$(n)) $(if $(filter 1,$(give-up)),give-up)
 grade: | $(LEARN)
 	@$(LEARN) grade '$(MAKE)' $(call quote,$(json)) $(call quote,$(seed)) $(call quote,$(assigned))
+# What Gradescope takes, with setup.sh, run_autograder and the lab: upload it as it is.
+autograder: | $(LEARN)
+	$(if $(and $(out),$(assigned)),,$(error what is assigned? make autograder out=autograder.zip assigned='1 5 119'))@numbers=$$($(LEARN) assigned $(call quote,$(assigned))) && $(PYTHON) checks/exercises/autograder/pack.py $(call quote,$(out)) $$numbers
 # The exercises themselves: red as handed out, green when solved, and no cheater passes. check=quick is `make test`'s part.
 check-exercises: | $(LEARN)
 	@$(LEARN) check-exercises '$(MAKE)' $(call quote,$(or $(check),whole)) $(if $(n),$(call quote,$(n)))

@@ -72,6 +72,8 @@ refuse "make grade takes no n=; its words are json seed assigned" $MAKE backend=
 refuse "make grade takes no only=" $MAKE backend=$B grade only=x
 refuse "make hint takes no stage=" $MAKE backend=$B stage=v2b hint n=1
 refuse "no exercise 999; the nearest is" $MAKE backend=$B grade assigned='1 999'
+refuse "no exercise 999; the nearest is" $MAKE backend=$B autograder out=build/no.zip assigned='1 999'
+refuse "what is assigned? make autograder out=" $MAKE backend=$B autograder assigned=1
 refuse "nothing is predicted: make predict n=1 say='RULE'" $MAKE backend=$B predict n=1
 refuse "write parentheses, as in (row & 7) == 0" $MAKE backend=$B predict n=1 say='row & 7 == 0'
 refuse "every-eighth-row" $MAKE backend=$B hint n=every-eigth-row

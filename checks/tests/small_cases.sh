@@ -23,7 +23,7 @@ have() { command -v "$1" > /dev/null 2>&1; }
 # pages, which make writeups check=1 prints.
 elsewhere="$(sed -n 's/^GPU_GOALS [:+]*= //p' Makefile | tr '\n' ' ') peers evolve-build evolve-run evolve-confirm climb-table"
 runs() {
-  cat .ci/run checks/tests/run_all.sh checks/tests/arm64.sh
+  cat .ci/run checks/tests/run_all.sh checks/tests/arm64.sh checks/tests/autograder.sh
   cat checks/tests/front_desk.sh checks/tests/scratch_tree.sh checks/tests/small_cases.sh | grep -v -e '^ *refuse' -e 'MAKE -n' -e '^elsewhere'
   grep -rhoE 'begin: .*make .*' writeups README.md
 }

@@ -379,6 +379,20 @@ TEST_CASE("exercises: answers stand below their questions, and what is not writt
   CHECK(!json.at("tests")[1].contains("score"));
 }
 
+TEST_CASE("exercises: the course assigns what there is, with its minutes") {
+  const Course course = read_course();
+  int weeks = 0;
+  for (const std::string& line : lines_of(read_text("writeups/course.md"))) {
+    const std::size_t end = line.rfind("` |"), begin = line.rfind("| `", end);
+    if (!line.starts_with("| ") || end == line.npos || begin == line.npos) continue;
+    int minutes = 0;
+    for (const std::string& n : words_of(line.substr(begin + 3, end - begin - 3))) minutes += course.find(n).minutes;
+    CHECK_MESSAGE(line.ends_with("| " + std::to_string(minutes) + " |"), line);
+    ++weeks;
+  }
+  CHECK(weeks == 8);
+}
+
 TEST_CASE("exercises: a mechanism is asked for by a specification, and near misses are refused for a reason") {
   int mechanisms = 0;
   for (const Exercise& e : read_course().all) {

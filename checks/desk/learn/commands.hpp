@@ -24,6 +24,7 @@ int watch_own_command(const Args& args);
 
 // grade.cpp, prove.cpp: all of them
 int grade_command(const Args& args);
+int assigned_command(const Args& args);
 int check_exercises_command(const Args& args);
 
 }  // namespace lab::desk

@@ -75,6 +75,15 @@ bool predicts_again(const Exercise& e, const std::string& make, const std::strin
 
 }  // namespace
 
+int assigned_command(const Args& args) {
+  expect_args(args, 1, 1, "assigned WORDS|FILE");
+  std::vector<std::string> numbers;
+  const Course course = read_course();
+  for (const Exercise* e : assigned_in(course, args[0])) numbers.push_back(e->number());
+  std::printf("%s\n", joined(numbers, " ").c_str());
+  return 0;
+}
+
 int grade_command(const Args& args) {
   expect_args(args, 4, 4, "grade MAKE JSON SEED ASSIGNED");
   const std::string &make = args[0], &json = args[1];

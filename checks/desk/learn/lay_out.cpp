@@ -53,10 +53,15 @@ State read_state() {
   return state;
 }
 
-void lay_out(const Exercise& e) {
+// What is not worked on: the card, and a sheet for answers where there is none yet.
+void lay_out_card(const Exercise& e) {
   write_text(e.dir() + "/CARD.md", card(e));
-  if (!e.handed_in().empty()) write_text(e.file(), handed_out(e));
   if (!e.questions.empty() && !fs::exists(answers_file(e))) write_text(answers_file(e), answers_sheet(e));
+}
+
+void lay_out(const Exercise& e) {
+  lay_out_card(e);
+  if (!e.handed_in().empty()) write_text(e.file(), handed_out(e));
 }
 
 }  // namespace
@@ -73,7 +78,7 @@ int exercise_command(const Args& args) {
   const Exercise& e = course.find(word);
   const bool begun = !e.handed_in().empty() && fs::exists(e.file());
   if (begun)
-    write_text(e.dir() + "/CARD.md", card(e));
+    lay_out_card(e);
   else
     lay_out(e);
   std::printf("%s\n", card(e).c_str());

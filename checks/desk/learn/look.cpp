@@ -12,7 +12,10 @@ int look_command(const Args& args) {
   const Course course = read_course();
   const Exercise& e = course.find(args[1]);
   const std::string& tool = args[2];
-  if (e.handed_in() != "kernel.cu" || e.is_drill())
+  if (e.is_drill())
+    throw BadInput("exercise " + e.number() + " has no tool of its own: make try n=" + std::to_string(e.n) +
+                   " runs it with the race check on, and says what it counts");
+  if (e.handed_in() != "kernel.cu")
     throw BadInput("exercise " + e.number() + " has no kernel of its own for make " + tool +
                    "; make exercise n=" + std::to_string(e.n) + " says what it has");
   if (!std::filesystem::exists(e.file()))

@@ -18,6 +18,7 @@ constexpr Command COMMANDS[] = {
     {"solution", solution_command, "solution N [give-up]     when it is done, or given up"},
     {"reset", reset_command, "reset N                  as it was handed out; a copy is kept"},
     {"grade", grade_command, "grade MAKE JSON SEED ASSIGNED   what is assigned, or else all that was begun"},
+    {"assigned", assigned_command, "assigned WORDS|FILE      the numbers of what is assigned"},
     {"check-exercises", check_exercises_command,
      "check-exercises MAKE text|quick|whole [N]\n                           the exercises themselves: each red as "
      "handed out, "

@@ -23,20 +23,21 @@ std::string what_is_wrong(int tiles, std::span<const lab::ExecEvent> events) {
   for (const lab::ExecEvent& e : events) {
     const int group = e.warp / 4;
     Warp& warp = warps[e.warp];
-    const std::string who = "warp " + std::to_string(e.warp);
+    const std::string warp_name = "warp " + std::to_string(e.warp);
     if (e.kind == Kind::wgmma_wait) warp.under_way = std::min(warp.under_way, e.bytes);
     if (e.kind == Kind::wgmma_commit) ++warp.under_way;
     // The very last turn leads nowhere.
     if (e.kind == Kind::bar_pass) warp.has_turn = ++warp.turns < tiles || group == 0;
     if (e.kind == Kind::bar_arrive && e.byte == 0) warp.has_turn = false;
     if (e.kind == Kind::write && warp.has_turn)
-      return who + " adds to the sums in its turn (line " + std::to_string(e.line) + "); the turn is for products";
+      return warp_name + " adds to the sums in its turn (line " + std::to_string(e.line) +
+             "); the turn is for products";
     if (e.kind != Kind::wgmma_issue) continue;
     if (issued++ / PRODUCTS % 2 != group)
-      return who + " begins product " + std::to_string(issued / PRODUCTS / 2) + " of its warpgroup out of turn";
+      return warp_name + " begins product " + std::to_string(issued / PRODUCTS / 2) + " of its warpgroup out of turn";
     for (int other = 4 * (1 - group); other < 4 * (1 - group) + 4; ++other)
       if (warps[other].under_way > 0)
-        return who + " begins a product, and one of warp " + std::to_string(other) + " is still under way";
+        return warp_name + " begins a product, and one of warp " + std::to_string(other) + " is still under way";
   }
   return "";
 }
