@@ -327,8 +327,7 @@ Outcome check_work(const Exercise& e, const std::string& make, const std::string
   // Values computed by a launcher on the host are written whichever blocks run.
   c.step("the kernel does the work", [&] { return c.run_learner({"counts", "shape=1,2,129,64"}); });
   for (const std::string& limit : e.limits) c.bound(limit);
-  if (depth.grading)
-    c.step("held-out shapes", [&] { return c.run_learner({"fuzz", "seconds=20", "cases=24", seed}); });
+  if (depth.grading) c.step("held-out shapes", [&] { return c.run_learner({"fuzz", "seconds=20", "cases=24", seed}); });
   c.outcome_.passed = c.outcome_.step.empty();
   return c.outcome_;
 }
