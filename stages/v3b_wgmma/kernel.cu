@@ -101,8 +101,8 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
     ptx::fence_proxy_async();  // wgmma reads by another proxy
     __syncthreads();
   }
-  // The m64nN accumulator layout: columns 8 i + first_column and 8 i + first_column + 1 of row quad_row of the warp's 16 in [4 i] and [4 i + 1], of
-  // row quad_row + 8 in [4 i + 2] and [4 i + 3].
+  // The m64nN accumulator layout: of the warp's row quad_row, columns 8 i + first_column and the next in [4 i] and
+  // [4 i + 1]; of row quad_row + 8 in [4 i + 2] and [4 i + 3].
   float s[N / 2], o[D / 2] = {};  // scores, then weights, [64 rows][N keys]; O [64 rows][D columns]
   unsigned p[N / 16][4];          // weights as halves: A operands of 16 keys each
   float row_max[2] = {-INFINITY, -INFINITY}, row_sum[2] = {};  // of s; row_sum: the lane's own columns only

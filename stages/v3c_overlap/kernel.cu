@@ -3,7 +3,7 @@
 // flight; the wait for O comes after the exponentials. K and V of one tile are needed at different times now, so each
 // has mbarriers of its own.
 //
-//   for each K/V tile t:  s = Q K(t) and O = O + p V(t - 1) begin;  s is there: m' = max(m, rowmax(s)), a = exp(m - m'),
+//   for each K/V tile t:  s = Q K(t) and O = O + p V(t - 1) begin; s is there: m' = max(m, rowmax(s)), a = exp(m - m'),
 //                         p' = exp(s - m'), l = l a + sum(p');  O is there: O = O a, p = p';  finally O / l
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
   const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of the accumulator
 
   // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
-  // By one thread: tile t into its slot, once all warps are done with the tile before. Parity 1 passes on a fresh barrier.
+  // By one thread: tile t into its slot, once all warps are done with the tile before. Parity 1 passes a fresh barrier.
   const auto request = [&](const TensorMap& map, half* ring, ptx::MBarrier* full, ptx::MBarrier* empty, int t) {
     const int slot = t % SLOTS;
     if (t >= tiles) return;
@@ -111,8 +111,8 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
     ptx::fence_proxy_async();  // wgmma reads by another proxy
     __syncthreads();
   }
-  // The m64nN accumulator layout: columns 8 i + first_column and 8 i + first_column + 1 of row quad_row of the warp's 16 in [4 i] and [4 i + 1], of
-  // row quad_row + 8 in [4 i + 2] and [4 i + 3].
+  // The m64nN accumulator layout: of the warp's row quad_row, columns 8 i + first_column and the next in [4 i] and
+  // [4 i + 1]; of row quad_row + 8 in [4 i + 2] and [4 i + 3].
   float s[N / 2], o[D / 2] = {};  // scores, then weights, [64 rows][N keys]; O [64 rows][D columns]
   unsigned p[N / 16][4];          // weights as halves: A operands of 16 keys each
   float row_max[2] = {-INFINITY, -INFINITY}, row_sum[2] = {};  // of s; row_sum: the lane's own columns only
@@ -152,7 +152,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
     if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
       hide_keys(s, q0 + first_row + quad_row, t * N, first_column, S, causal);
 
-    // Online softmax: the row's new maximum, and what it does to everything summed so far. A warp without a row skips it:
+    // Online softmax: the row's new maximum, and what it does to everything summed so far. A warp with no row skips it:
     // behind a branch ptxas leaves the wait for O where it is, and else moves it in front of the exponentials.
     float rescale[2] = {};
     if (q0 + first_row < S)

@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
 
   // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
   unsigned before = 0;  // tiles of K and V that came before this piece
-  // By one thread: tile t into its slot, once all warps are done with the tile before. Parity 1 passes on a fresh barrier.
+  // By one thread: tile t into its slot, once all warps are done with the tile before. Parity 1 passes a fresh barrier.
   const auto request = [&](const TensorMap& map, half* ring, ptx::MBarrier* full, ptx::MBarrier* empty, int t) {
     const unsigned slot = (before + t) % SLOTS;
     ptx::mbarrier_wait(&empty[slot], (before + t) / SLOTS % 2 ^ 1);
@@ -139,8 +139,8 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   const Exp2Scale scale_log2 = exp2_scale(scale);
   const float unit[2] = {scale_log2.unit, scale_log2.unit};  // of both rows of a lane
   const int first_row = warp * STRIPE;
-  // The m64nN accumulator layout: columns 8 i + first_column and 8 i + first_column + 1 of row quad_row of the warp's 16 in [4 i] and [4 i + 1], of
-  // row quad_row + 8 in [4 i + 2] and [4 i + 3].
+  // The m64nN accumulator layout: of the warp's row quad_row, columns 8 i + first_column and the next in [4 i] and
+  // [4 i + 1]; of row quad_row + 8 in [4 i + 2] and [4 i + 3].
   float s[N / 2], o[D / 2];  // scores, then weights, [64 rows][N keys]; O [64 rows][D columns]
   unsigned p[N / 16][4];     // weights as halves: A operands of 16 keys each
   const ptx::Descriptor q_at = k_major_descriptor(smem.sQ + group * 64 * SLAB);

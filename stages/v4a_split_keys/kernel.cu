@@ -136,8 +136,8 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     ptx::fence_proxy_async();  // wgmma reads by another proxy
     __syncthreads();
   }
-  // As wgmma leaves them: columns 8 i + first_column and the next of row quad_row of the stripe in [4 i], [4 i + 1], of row quad_row + 8 in [4 i
-  // + 2], [4 i + 3]. s holds scores, later weights, with keys for columns; p the weights as halves, 16 keys in [n].
+  // The m64nN accumulator layout: of row quad_row, columns 8 i + first_column and the next in [4 i] and [4 i + 1]; of
+  // row quad_row + 8 in [4 i + 2], [4 i + 3]. s: scores, then weights, a key per column; p: as halves, 16 keys in [n].
   float s[N / 2], o[D / 2] = {};
   unsigned p[N / 16][4];
   float row_max[2] = {-INFINITY, -INFINITY};    // the score that p is relative to

@@ -134,7 +134,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     ptx::fence_proxy_async();  // wgmma reads by another proxy
     __syncthreads();
   }
-  // As wgmma leaves them: columns 8 i + first_column and the next of row quad_row of the stripe in [4 i], [4 i + 1], of row quad_row + 8 in [4 i
+  // The m64nN accumulator layout: of row quad_row, columns 8 i + first_column and the next in [4 i] and [4 i + 1]; of
   // + 2], [4 i + 3]. A tile's s holds scores, later weights, with keys for columns; p the weights as halves, 16 keys in
   // [n].
   float o[D / 2] = {};
