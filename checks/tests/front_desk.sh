@@ -181,8 +181,8 @@ accept $MAKE -C "$work/my lab/stages/v2b_single_warp" backend=$B build/$B/v1_sca
 cp "$work/good.npy" "$work/it's.npy"
 accept $run q="$work/it's.npy" $tensors out="$work/o's.npy"
 if $MAKE stage=v1 backend=$B bug=head_dim_64 test > "$work/out" 2>&1; then bad=$((bad + 1)); echo "a planted bug passed the acceptance"; else good=$((good + 1)); fi
-same "the goals' order" "$($MAKE list help | sed -n '1s/ .*//p;$s/ .*//p' | tr '\n' ' ')" "stage Start "
-same "stages in make list" "$($MAKE list | sed '/^Broken/,$d' | grep -c '^v[0-9a-z]* *v[0-9a-z]*_')" "$(build/desk dirs | wc -l | tr -d ' ')"
+same "the goals' order" "$($MAKE list help | sed -n '1s/ .*//p;$s/ .*//p' | tr '\n' ' ')" "Main Start "
+same "stages in make list" "$($MAKE list | sed '/^Broken/,$d' | grep -c '^[ |]*v[0-9a-z]* *v[0-9a-z]*_')" "$(build/desk dirs | wc -l | tr -d ' ')"
 
 # Incremental builds: a touched kernel rebuilds its own binaries only; a changed flag rebuilds what it concerns.
 a=build/$B/v1_scalar/fixed/lab; b=build/$B/v2b_single_warp/fixed/lab
