@@ -39,10 +39,15 @@ def ladder():
     return sorted((path.parent.name for path in (ROOT / "stages").glob("*/stage.conf")), key=natural)
 
 
+def says(stage, key):
+    """What a stage's stage.conf says, "" where it has no such key."""
+    found = re.search(rf'^{key}="([^"]*)"', (ROOT / "stages" / stage / "stage.conf").read_text(), re.M)
+    return found[1] if found else ""
+
+
 def needs(stage):
-    """What a stage needs of a GPU beyond its target: the words of its stage.conf."""
-    found = re.search(r'^needs="([^"]*)"', (ROOT / "stages" / stage / "stage.conf").read_text(), re.M)
-    return found[1].split() if found else []
+    """What a stage needs of a GPU beyond its target."""
+    return says(stage, "needs").split()
 
 
 def title(shape):
