@@ -98,7 +98,7 @@ solution: | $(LEARN)
 	$(one_exercise)@$(LEARN) solution $(call quote,$(n)) $(if $(filter 1,$(give-up)),give-up)
 grade: | $(LEARN)
 	@$(LEARN) grade '$(MAKE)' $(call quote,$(json)) $(call quote,$(seed)) $(call quote,$(assigned))
-# What Gradescope takes, with setup.sh, run_autograder and the lab: upload it as it is.
+# A zip for Gradescope, with setup.sh, run_autograder and the lab: upload it as it is.
 autograder: | $(LEARN)
 	$(if $(and $(out),$(assigned)),,$(error what is assigned? make autograder out=autograder.zip assigned='1 5 119'))@numbers=$$($(LEARN) assigned $(call quote,$(assigned))) && $(PYTHON) checks/exercises/autograder/pack.py $(call quote,$(out)) $$numbers
 # The exercises themselves: red as handed out, green when solved, and no cheater passes. check=quick is `make test`'s part.

@@ -15,9 +15,9 @@ std::string pairs_of(const std::vector<const Bug*>& bugs) {
   return joined(pairs, " ");
 }
 
-// A stage and its bugs, and then the side roads that leave from it, one level deeper.
-void print_with_side_roads(const Ladder& ladder, const Stage& stage, int depth) {
-  const std::string side = depth == 0 ? "" : "  | ";
+// A stage and its bugs, and then the side roads that leave from it; a side road is marked.
+void print_with_side_roads(const Ladder& ladder, const Stage& stage) {
+  const std::string side = stage.on_side() ? "  | " : "";
   std::printf("%s%-8s %-20s %s\n", side.c_str(), stage.short_name().c_str(), stage.dir.c_str(),
               stage.says("idea").c_str());
   for (const Bug& bug : stage.bugs) {
@@ -26,7 +26,7 @@ void print_with_side_roads(const Ladder& ladder, const Stage& stage, int depth) 
     std::printf("%s%-8s   bug=%s%s\n", side.c_str(), "", bug.name.c_str(),
                 also.empty() ? "" : ("  (also" + also + ")").c_str());
   }
-  for (const Stage* road : ladder.side_roads(stage.dir)) print_with_side_roads(ladder, *road, depth + 1);
+  for (const Stage* road : ladder.side_roads(stage.dir)) print_with_side_roads(ladder, *road);
 }
 
 }  // namespace
@@ -44,7 +44,7 @@ int list_command(const Args& args) {
   std::printf("Main road, %zu stages; %zu more on side roads, below the stage that each grows out of (|)\n\n",
               road.size(), ladder.stages.size() - road.size());
   std::printf("%-8s %-20s %s\n", "stage", "directory", "its one idea");
-  for (const Stage* stage : road) print_with_side_roads(ladder, *stage, 0);
+  for (const Stage* stage : road) print_with_side_roads(ladder, *stage);
   std::printf("\nBroken versions of the source notes, kept as bugs of the stage that mended them:\n");
   for (const std::string& version : ladder.historical()) {
     std::vector<std::string> homes;

@@ -19,7 +19,7 @@ struct Count : doctest::IReporter {
   }
   void report_query(const doctest::QueryData&) override {}
   void test_run_start() override {}
-  // What ran: doctest's own number has also what -f and -l leave out.
+  // Counts the cases that ran: doctest's own number includes those that -f and -l leave out.
   void test_case_start(const doctest::TestCaseData&) override { ++test_cases; }
   void test_case_reenter(const doctest::TestCaseData&) override {}
   void test_case_end(const doctest::CurrentTestCaseStats&) override {}

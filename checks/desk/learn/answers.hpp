@@ -1,4 +1,4 @@
-// What a learner writes to a card's questions: laid out as ANSWERS.md beside the kernel, read by a person.
+// A learner's answers to a card's questions: laid out as ANSWERS.md beside the kernel, read by a person.
 #pragma once
 #include <string>
 #include <vector>

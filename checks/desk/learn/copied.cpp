@@ -13,8 +13,7 @@
 namespace lab::desk {
 namespace {
 
-constexpr std::size_t TELLING = 12;  // characters from which on a comment is not written twice by chance
-constexpr std::size_t MANY = 60;     // tokens that two people do not choose alike
+constexpr std::size_t MANY = 60;  // tokens that two people do not choose alike
 
 bool in_a_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
 
@@ -67,7 +66,7 @@ std::string copied_from(const Exercise& e, const std::string& text) {
   const std::string mine = nameless(text);
   for (const Stage& stage : read_ladder().stages) {
     const bool begun_with = stage.dir == e.stage && e.kind != "capstone";
-    const std::string kernel = "stages/" + stage.dir + "/kernel.cu";
+    const std::string kernel = source_dir(stage.dir) + "/kernel.cu";
     if (!begun_with && mine == nameless(read_text(kernel)))
       return "the same as " + kernel + " but for comments, blanks and names";
   }

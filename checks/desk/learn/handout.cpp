@@ -14,8 +14,6 @@
 namespace lab::desk {
 namespace {
 
-constexpr std::size_t TELLING = 12;  // from this many characters on, two equal lines are no coincidence
-
 std::string right_trimmed(std::string text) {
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
   return text;
@@ -36,7 +34,7 @@ bool names(const std::string& text, const std::string& bug) {
   return false;
 }
 
-std::string kernel_path(const std::string& stage) { return "stages/" + stage + "/kernel.cu"; }
+std::string kernel_path(const std::string& stage) { return source_dir(stage) + "/kernel.cu"; }
 
 // With \n where a line ends.
 std::string in_lines(std::string text) {

@@ -12,6 +12,8 @@ std::string without_comments(const std::string& text);
 // The comment of a line, "" where there is none; a text without blanks.
 std::string comment_of(const std::string& line);
 std::string squeezed(const std::string& text);
+// From this many characters on, two equal lines or comments are no coincidence.
+inline constexpr std::size_t TELLING = 12;
 
 // What is handed out, and what solves it: sources for a compiler, at first lines of their own. Throws BadInput if the
 // patch beside the exercise does not apply.

@@ -5,7 +5,7 @@ std::vector<lab::Drill> lab::the_drills() {
   Drill d;
   d.with_map = drill, d.tensor = drill_tensor();
   d.shared_bytes = 2048;
-  for (unsigned i = 0; i < 22 * 64; ++i) d.in.push_back(to_fp16(small_number(i)));
+  d.in = small_numbers(22 * 64);
   for (int row = 16; row < 24; ++row)
     for (int c = 0; c < 64; ++c) d.right.push_back(row < 22 ? to_float(d.in[std::size_t(row * 64 + c)]) : 0.0f);
   return {d};

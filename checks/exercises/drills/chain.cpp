@@ -1,5 +1,4 @@
 // What `chain` is given, and what must come out: the sum of f(Q K^T) V over tiles; and that two products overlap.
-#include <algorithm>
 
 #include "checks/exercises/drills/drill.hpp"
 #include "common/launch.cuh"
@@ -12,27 +11,16 @@ constexpr std::size_t N = 64, TILE = N * N;
 
 // Once for each tile but the first: with two groups under way, the wait for the older one alone.
 std::string what_is_wrong(int tiles, std::span<const lab::ExecEvent> events) {
-  using Kind = lab::ExecEvent::Kind;
-  int under_way = 0, overlapped = 0, most = 0;
-  for (const lab::ExecEvent& e : events) {
-    if (e.warp != 0) continue;
-    if (e.kind == Kind::wgmma_commit) most = std::max(most, ++under_way);
-    if (e.kind != Kind::wgmma_wait) continue;
-    overlapped += under_way == 2 && e.bytes == 1;
-    under_way = std::min(under_way, e.bytes);
-  }
-  if (most > 2) return std::to_string(most) + " groups are under way at once; two are asked for";
-  if (overlapped >= tiles - 1) return "";
-  return "a wait leaves one of two groups under way " + std::to_string(overlapped) + " times; it must " +
-         std::to_string(tiles - 1) + " times, once for each tile but the first";
+  const lab::Overlap overlap = lab::overlap_of(events);
+  if (overlap.most > 2) return std::to_string(overlap.most) + " groups are under way at once; two are asked for";
+  return too_little(overlap, tiles - 1, "tile");
 }
 
 lab::Drill of(int tiles) {
   lab::Drill d;
   d.name = std::to_string(tiles) + " tiles";
-  for (unsigned i = 0; i < (1 + 2 * unsigned(tiles)) * TILE; ++i) d.in.push_back(lab::to_fp16(lab::small_number(i)));
-  std::vector<float> x;
-  for (const lab::fp16 h : d.in) x.push_back(lab::to_float(h));
+  d.in = lab::small_numbers((1 + 2 * unsigned(tiles)) * TILE);
+  const std::vector<float> x = lab::as_floats(d.in);
   d.right.assign(TILE, 0.0f);
   for (std::size_t t = 0; t < std::size_t(tiles); ++t)
     for (std::size_t row = 0; row < N; ++row)

@@ -5,7 +5,7 @@ std::vector<lab::Drill> lab::the_drills() {
   Drill d;
   d.kernel = drill;
   d.shared_bytes = 2 * 32 * 8 * 2;
-  for (unsigned i = 0; i < 4 * 32 * 8; ++i) d.in.push_back(to_fp16(small_number(i)));
+  d.in = small_numbers(4 * 32 * 8);
   for (int row = 0; row < 32; ++row) {
     float sum = 0;
     for (int t = 0; t < 4; ++t)

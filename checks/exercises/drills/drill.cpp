@@ -3,6 +3,7 @@
 // often it does them.
 #include "checks/exercises/drills/drill.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstdio>
@@ -20,7 +21,7 @@ constexpr Schedule SCHEDULES[] = {Schedule::ascending, Schedule::descending, Sch
 constexpr Copies COPIES[] = {Copies::at_wait, Copies::at_issue};
 constexpr float NEVER_WRITTEN = -12344.0f;  // no drill's answer; a half can hold it
 
-// What one launch left: `failure` is "" if it went well.
+// The results of one launch; `failure` is "" if it went well.
 struct Ran {
   std::vector<float> out;
   ExecReport report;
@@ -157,6 +158,25 @@ int drill_counts_command(std::span<char*> args) {
 }
 
 }  // namespace
+
+Overlap overlap_of(std::span<const ExecEvent> events) {
+  Overlap overlap;
+  int under_way = 0;
+  for (const ExecEvent& e : events) {
+    if (e.warp != 0) continue;
+    if (e.kind == ExecEvent::Kind::wgmma_commit) overlap.most = std::max(overlap.most, ++under_way);
+    if (e.kind != ExecEvent::Kind::wgmma_wait) continue;
+    overlap.waits += under_way == 2 && e.bytes == 1;
+    under_way = std::min(under_way, e.bytes);
+  }
+  return overlap;
+}
+
+std::string too_little(const Overlap& overlap, int wanted, const std::string& of) {
+  if (overlap.waits >= wanted) return "";
+  return "a wait leaves one of two groups under way " + std::to_string(overlap.waits) + " times; it must " +
+         std::to_string(wanted) + " times, once for each " + of + " but the first";
+}
 
 static constexpr Command COMMANDS[] = {
     {"drill", drill_command, "drill [seed=N]     the kernel, bit for bit"},

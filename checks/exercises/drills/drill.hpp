@@ -37,6 +37,25 @@ std::vector<Drill> the_drills();
 inline unsigned input_seed = 0;
 // -8 .. 7, another one for each place.
 inline float small_number(unsigned place) { return float(int((place + input_seed * 7919u) * 2654435761u >> 28) - 8); }
+// The first `count` of them, as a drill's input; and an input's values.
+inline std::vector<fp16> small_numbers(std::size_t count) {
+  std::vector<fp16> in(count);
+  for (std::size_t i = 0; i < count; ++i) in[i] = to_fp16(small_number(unsigned(i)));
+  return in;
+}
+inline std::vector<float> as_floats(const std::vector<fp16>& in) {
+  std::vector<float> x;
+  for (const fp16 h : in) x.push_back(to_float(h));
+  return x;
+}
+
+// How warp 0's products overlap: waits that leave one of two wgmma groups under way, and the most groups at once.
+struct Overlap {
+  int waits = 0, most = 0;
+};
+Overlap overlap_of(std::span<const ExecEvent> events);
+// "" if there are `wanted` such waits: one for each `of` (a step, a tile) but the first.
+std::string too_little(const Overlap& overlap, int wanted, const std::string& of);
 
 }  // namespace lab
 

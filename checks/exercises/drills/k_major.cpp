@@ -10,7 +10,7 @@ lab::Drill of(int swizzle) {
   constexpr std::size_t M = 64, N = 32, K = 64;
   lab::Drill d;
   d.name = "swizzle " + std::to_string(swizzle);
-  for (unsigned i = 0; i < (M + N) * K; ++i) d.in.push_back(lab::to_fp16(lab::small_number(i)));
+  d.in = lab::small_numbers((M + N) * K);
   for (std::size_t row = 0; row < M; ++row)
     for (std::size_t col = 0; col < N; ++col) {
       float sum = 0;

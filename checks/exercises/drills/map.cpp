@@ -5,7 +5,7 @@ std::vector<lab::Drill> lab::the_drills() {
   Drill d;
   d.with_map = drill, d.tensor = drill_tensor();
   d.shared_bytes = 3072;
-  for (unsigned i = 0; i < 2 * 20 * 64; ++i) d.in.push_back(to_fp16(small_number(i)));
+  d.in = small_numbers(2 * 20 * 64);
   for (int head = 0; head < 2; ++head)
     for (int row = 16; row < 24; ++row)
       for (int c = 0; c < 64; ++c)

@@ -14,7 +14,7 @@ lab::Drill of(lab::Swizzle swizzle) {
   constexpr std::size_t M = 64, K = 48;
   lab::Drill d;
   d.name = "N " + std::to_string(N) + ", swizzle " + std::to_string(lab::swizzle_bytes(swizzle));
-  for (unsigned i = 0; i < (M + N) * K; ++i) d.in.push_back(lab::to_fp16(lab::small_number(i)));
+  d.in = lab::small_numbers((M + N) * K);
   for (std::size_t row = 0; row < M; ++row)
     for (std::size_t col = 0; col < N; ++col) {
       float sum = 0;

@@ -1,5 +1,4 @@
 // What `producer` is given, and what must come out: a 64 x 64 product; which warp asks, and that products overlap.
-#include <algorithm>
 #include <string>
 
 #include "checks/exercises/drills/drill.hpp"
@@ -13,28 +12,18 @@ constexpr int MULTIPLIERS = 4;
 
 std::string what_is_wrong(int steps, std::span<const lab::ExecEvent> events) {
   using Kind = lab::ExecEvent::Kind;
-  int under_way = 0, overlapped = 0;
-  for (const lab::ExecEvent& e : events) {
+  for (const lab::ExecEvent& e : events)
     if (e.kind == Kind::tma_issue && e.warp != MULTIPLIERS)
       return "warp " + std::to_string(e.warp) + " asks for a tile; warp 4 is to ask for all";
-    if (e.warp != 0) continue;
-    under_way += e.kind == Kind::wgmma_commit;
-    if (e.kind != Kind::wgmma_wait) continue;
-    overlapped += under_way == 2 && e.bytes == 1;
-    under_way = std::min(under_way, e.bytes);
-  }
-  if (overlapped >= steps - 1) return "";
-  return "a wait leaves one of two groups under way " + std::to_string(overlapped) + " times; it must " +
-         std::to_string(steps - 1) + " times, once for each step but the first";
+  return too_little(lab::overlap_of(events), steps - 1, "step");
 }
 
 lab::Drill of(int steps) {
   lab::Drill d;
   d.name = std::to_string(steps) + " steps";
   const std::size_t K = 64 * std::size_t(steps), matrix = 64 * K;
-  for (unsigned i = 0; i < 2 * matrix; ++i) d.in.push_back(lab::to_fp16(lab::small_number(i)));
-  std::vector<float> x;
-  for (const lab::fp16 h : d.in) x.push_back(lab::to_float(h));
+  d.in = lab::small_numbers(2 * matrix);
+  const std::vector<float> x = lab::as_floats(d.in);
   for (std::size_t row = 0; row < 64; ++row)
     for (std::size_t column = 0; column < 64; ++column) {
       float sum = 0;

@@ -4,7 +4,7 @@
 std::vector<lab::Drill> lab::the_drills() {
   Drill d;
   d.kernel = drill;
-  for (unsigned i = 0; i < 16 * 16 + 16 * 8; ++i) d.in.push_back(to_fp16(small_number(i)));
+  d.in = small_numbers(16 * 16 + 16 * 8);
   for (int row = 0; row < 16; ++row)
     for (int col = 0; col < 8; ++col) {
       float sum = 0;

@@ -31,7 +31,7 @@ std::string what_is_wrong(int tiles, std::span<const lab::ExecEvent> events) {
 lab::Drill of(int tiles) {
   lab::Drill d;
   d.name = std::to_string(tiles) + " tiles";
-  for (int i = 0; i < tiles * TILE; ++i) d.in.push_back(lab::to_fp16(lab::small_number(unsigned(i))));
+  d.in = lab::small_numbers(tiles * TILE);
   for (int i = 0; i < TILE; ++i) {
     float sum = 0;
     for (int t = 0; t < tiles; ++t) sum += lab::to_float(d.in[std::size_t(t * TILE + i)]);

@@ -11,7 +11,7 @@ constexpr int ROWS = 64, COLUMNS = 64, TILE = ROWS * COLUMNS;
 lab::Drill of(int tiles) {
   lab::Drill d;
   d.name = std::to_string(tiles) + " tiles";
-  for (int i = 0; i < tiles * TILE; ++i) d.in.push_back(lab::to_fp16(lab::small_number(unsigned(i))));
+  d.in = lab::small_numbers(tiles * TILE);
   for (int rank = 0; rank < 2; ++rank)
     for (int part = 0; part < 2 * ROWS; ++part) {
       float sum = 0;

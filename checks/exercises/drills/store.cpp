@@ -12,7 +12,7 @@ lab::Drill of(int tiles, int rows) {
   lab::Drill d;
   d.name = std::to_string(rows) + " rows";
   d.halves = true;
-  for (int i = 0; i < tiles * ROWS * COLUMNS; ++i) d.in.push_back(lab::to_fp16(lab::small_number(unsigned(i))));
+  d.in = lab::small_numbers(tiles * ROWS * COLUMNS);
   for (int i = 0; i < rows * COLUMNS; ++i) d.right.push_back(2 * lab::to_float(d.in[std::size_t(i)]));
   d.start = [tiles, rows](const half* in, float* out) {
     lab::TensorShape tensor;

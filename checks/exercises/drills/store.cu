@@ -13,7 +13,7 @@
 
 constexpr int ROWS = 64, COLUMNS = 64;
 
-// What stands for a product: the thread's 32 elements of tile t.
+// In place of a product: the thread's 32 elements of tile t.
 __device__ void make_tile(float (&d)[32], const half* in, int t) {
   for (int i = 0; i < 32; ++i) {
     const auto [row, column] = lab::wgmma_layout::d(threadIdx.x, i);

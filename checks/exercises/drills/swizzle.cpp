@@ -29,7 +29,7 @@ int place_in_narrow(int rows, int row, int column) {
 lab::Drill of(int rows, int columns, int width) {
   lab::Drill d;
   d.name = std::to_string(rows) + " x " + std::to_string(columns) + ", width " + std::to_string(width);
-  for (int i = 0; i < rows * columns; ++i) d.in.push_back(lab::to_fp16(lab::small_number(unsigned(i))));
+  d.in = lab::small_numbers(rows * columns);
   for (int copy = 0; copy < 2; ++copy)
     for (const lab::fp16 x : d.in) d.right.push_back(lab::to_float(x));
   for (int row = 0; row < rows; ++row)

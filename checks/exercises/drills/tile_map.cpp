@@ -9,7 +9,7 @@ std::vector<lab::Drill> lab::the_drills() {
   constexpr int ROWS = 21, HEADS = 3, COLUMNS = 80, TILE_ROWS = 16, TILES = 2;
   Drill d;
   d.name = "6 tiles";
-  for (unsigned i = 0; i < ROWS * HEADS * COLUMNS; ++i) d.in.push_back(to_fp16(small_number(i)));
+  d.in = small_numbers(ROWS * HEADS * COLUMNS);
   for (int head = 0; head < HEADS; ++head)
     for (int row = 0; row < TILES * TILE_ROWS; ++row)
       for (int c = 0; c < COLUMNS; ++c)

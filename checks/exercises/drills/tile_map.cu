@@ -10,7 +10,7 @@
 constexpr int ROWS = 21, HEADS = 3, COLUMNS = 80, TILE_ROWS = 16, WIDTH = 16;
 constexpr int TILE = TILE_ROWS * COLUMNS;
 
-// What the host makes the map of: the tensor as the copy engine is to see it, and the box of one copy.
+// The host makes the map of this: the tensor as the copy engine is to see it, and the box of one copy.
 lab::TensorShape tile_tensor() {
   lab::TensorShape t;
   t.rank = 4;

@@ -45,9 +45,8 @@ std::string what_is_wrong(int tiles, std::span<const lab::ExecEvent> events) {
 lab::Drill of(int tiles) {
   lab::Drill d;
   d.name = std::to_string(tiles) + " tiles";
-  for (unsigned i = 0; i < (2 + unsigned(tiles)) * TILE; ++i) d.in.push_back(lab::to_fp16(lab::small_number(i)));
-  std::vector<float> x;
-  for (const lab::fp16 h : d.in) x.push_back(lab::to_float(h));
+  d.in = lab::small_numbers((2 + unsigned(tiles)) * TILE);
+  const std::vector<float> x = lab::as_floats(d.in);
   for (std::size_t row = 0; row < 128; ++row) {
     float sum = 0;
     for (std::size_t key = 0; key < 64 * std::size_t(tiles); ++key) {

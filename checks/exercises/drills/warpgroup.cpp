@@ -6,7 +6,7 @@ std::vector<lab::Drill> lab::the_drills() {
   d.kernel = drill;
   d.threads = 128;
   d.shared_bytes = 2 * 64 * 64 * 2;
-  for (unsigned i = 0; i < 2 * 64 * 64; ++i) d.in.push_back(to_fp16(small_number(i)));
+  d.in = small_numbers(2 * 64 * 64);
   for (std::size_t row = 0; row < 64; ++row)
     for (std::size_t col = 0; col < 64; ++col) {
       float sum = 0;
