@@ -152,10 +152,10 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
     if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
       hide_keys(s, q0 + first_row + quad_row, t * N, first_column, S, causal);
 
-    // Online softmax: the row's new maximum, and what it does to everything summed so far. A warp with no row skips it:
+    // Online softmax: the row's new maximum, and what it does to everything summed so far. The condition always holds:
     // behind a branch ptxas leaves the wait for O where it is, and else moves it in front of the exponentials.
     float rescale[2] = {};
-    if (q0 + first_row < S)
+    if (q0 < S)
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
         float tile_max = fmaxf(s[2 * h], s[2 * h + 1]);
