@@ -1,4 +1,4 @@
-"""Figures of single stages from v2c3 to v2c9: what a lane, a warp and a slot do there, from traces, plans and counters."""
+"""Figures of single stages from v1 to v2c9: what a lane, a warp and a slot do there, from traces, plans and counters."""
 from .pipeline import numbers, touching
 from .results import Unusable, short
 from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, VERMILION, box, canvas, caption
@@ -9,6 +9,41 @@ SHUFFLES = 5  # of a reduction over 32 lanes
 
 def plan_of(r, stage):
     return next(p for p in r.plans["plans"] if p["stage"] == stage and not p["bug"] and p["S"] == 512 and p["D"] == 64)
+
+
+# --- v1: one block walks over the keys ----------------------------------------------------------------------------------------
+
+
+def data_walk(r):
+    plan = plan_of(r, "v1_scalar")
+    return {"M": plan["tile_m"], "N": plan["tile_n"], "D": plan["D"], "S": plan["S"], "rows": plan["rows_per_warp"], "blocks": plan["grid"][0], "warps": plan["block"][0] // 32}
+
+
+def draw_walk(plt, d):
+    figure, axes = canvas(plt, 4.15)
+    tiles, now, warp = d["S"] // d["N"], 3, 1
+    wide, high, band = 0.6, 0.6, 0.135  # of a K/V tile; of the rows of a warp
+    qx, kx = 0.15, 1.1
+    sy, tall = 1.5, band * d["warps"]
+    ox = kx + tiles * wide + 0.2
+    for top, name, title in ((0.62, "K", f"Kᵀ: {d['S']} keys in {tiles} tiles of {d['N']}, {d['D']} columns each"), (sy + tall + 0.45, "V", f"V: the same keys, {d['D']} columns each")):
+        axes.text(kx, top - 0.12, title, fontsize=8.5, weight="bold", va="center")
+        for n in range(tiles):
+            box(plt, axes, kx + n * wide, top, wide, high, f"tile {n}", 7.5, facecolor=LIGHT[4] if n == now else "white", edgecolor=BLACK if n == now else "#999999", linewidth=1.4 if n == now else 0.6)
+    axes.annotate("", (kx + (now + 2.2) * wide, 0.3), (kx + now * wide, 0.3), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 1.2})
+    axes.text(kx + (now + 2.3) * wide, 0.3, "one tile after the other", fontsize=8, va="center")
+    for x, width, name, shade in ((qx, wide, "Q", 0), (kx + now * wide, wide, "s, p", 2), (ox, 0.16, "m", 3), (ox + 0.2, 0.16, "l", 3), (ox + 0.4, wide, "O", 1)):
+        for w in range(d["warps"]):
+            box(plt, axes, x, sy + w * band, width, band, facecolor=LIGHT[shade], edgecolor="#aaaaaa", linewidth=0.5)
+        box(plt, axes, x, sy + warp * band, width, band, facecolor="none", edgecolor=VERMILION, linewidth=1.8, zorder=3)
+        axes.add_patch(plt.Rectangle((x, sy), width, tall, facecolor="none", edgecolor=BLACK, linewidth=1.0))
+        axes.text(x + width / 2, sy - 0.1, name, fontsize=9, weight="bold", ha="center", va="center")
+    axes.text(qx, sy + tall + 0.13, f"{d['M']} rows,\n{d['rows']} per warp", fontsize=7.5, va="top")
+    axes.text(kx + (now + 1) * wide + 0.08, sy + tall / 2, f"scores, then weights: {d['M']} × {d['N']},\nthe only ones that exist", fontsize=7.5, va="center")
+    axes.text(kx + now * wide - 0.08, sy + tall / 2, "those of tiles 0 to 2:\nonly m, l and O are left", fontsize=7.5, ha="right", va="center")
+    axes.text(ox + 1.0, sy + tall + 0.13, "kept from tile to tile;\nl and O rescaled if m grows", fontsize=7.5, ha="right", va="top")
+    caption(figure, f"One of the {d['blocks']} blocks that share a head of {d['S']} rows, while it computes with tile {now}. Outlined: what warp {warp} owns. It alone writes these rows of scores, m, l and O. Tile sizes from `lab plan`; heights not to scale.")
+    return figure
 
 
 # --- v2c3: a score by 32 lanes, or by one -------------------------------------------------------------------------------------
@@ -289,4 +324,4 @@ def draw_two_stripes(plt, d):
 
 
 def stage_figures(r):
-    return {"score-lanes": (data_lanes(r), draw_lanes), "score-stripes": (data_stripes(r), draw_stripes), "slots": (data_slots(r), draw_slots), "two-stripes": (data_two_stripes(r), draw_two_stripes)}
+    return {"walk": (data_walk(r), draw_walk), "score-lanes": (data_lanes(r), draw_lanes), "score-stripes": (data_stripes(r), draw_stripes), "slots": (data_slots(r), draw_slots), "two-stripes": (data_two_stripes(r), draw_two_stripes)}
