@@ -123,8 +123,8 @@ HOPPER_SHAPES = "2,8,2048,64", "2,8,2048,128", "4,16,8192,64", "4,16,8192,128"
 
 
 def table_hopper(r):
-    """Each stage from v2f on, and how many times faster it is than the one before; the peers below."""
-    first = next(i for i, stage in enumerate(r.stages) if short(stage) == "v2f")
+    """Each stage from v2d on, and how many times faster it is than the one before; the peers below."""
+    first = next(i for i, stage in enumerate(r.stages) if short(stage) == "v2d")
     rows = []
     for before, stage in zip([None, *r.stages[first:]], r.stages[first:]):
         cells = []
