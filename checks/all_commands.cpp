@@ -26,7 +26,7 @@ static constexpr Command COMMANDS[] = {
      "trace-waits shape=B,H,S,D[,causal] [block=N] [multiprocessors=N]    a block's barriers, copies, products"},
     {"trace-reference", reference_command,
      "trace-reference shape=B,H,S,D[,causal] [amplitude=x] [row=N]    when v3f scores a row's tile again"},
-    {"order", order_command, "order shape=B,H,S,D[,causal]           the blocks in the order in which they start",
+    {"order", order_command, "order shape=B,H,S,D[,causal] [list=0]  the blocks in the order in which they start",
      false},
     {"trace", trace_command,
      "trace [shape=B,H,S,D[,causal]] [tile=N] [json=FILE] [check=1]    a block's steps, for ui.perfetto.dev"},
