@@ -101,7 +101,7 @@ grade: | $(LEARN)
 # A zip for Gradescope, with setup.sh, run_autograder and the lab: upload it as it is.
 autograder: | $(LEARN)
 	$(if $(and $(out),$(assigned)),,$(error what is assigned? make autograder out=autograder.zip assigned='1 5 119'))@numbers=$$($(LEARN) assigned $(call quote,$(assigned))) && $(PYTHON) checks/exercises/autograder/pack.py $(call quote,$(out)) $$numbers
-# The exercises themselves: red as handed out, green when solved, and no cheater passes. check=quick is `make test`'s part.
+# The exercises themselves: red as handed out, green when solved, and no cheater passes. check=quick is `make test`'s part, check=half CI's.
 check-exercises: | $(LEARN)
 	@$(LEARN) check-exercises '$(MAKE)' $(call quote,$(or $(check),whole)) $(if $(n),$(call quote,$(n)))
 

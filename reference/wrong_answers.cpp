@@ -308,14 +308,15 @@ std::vector<double> contracted_exponent(const Shape& shape, float scale, Tensor 
 }
 
 std::vector<double> keys_of_another_tile(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_m,
-                                         BlockOfTile block_of, std::span<const RowBlock> blocks) {
-  require(tile_m > 0 && shape.causal, "keys_of_another_tile", "a causal shape");
+                                         int tile_n, BlockOfTile block_of, std::span<const RowBlock> blocks) {
+  require(tile_m > 0 && tile_n > 0 && shape.causal, "keys_of_another_tile", "a causal shape");
   const unsigned tiles = (shape.S + tile_m - 1) / tile_m, heads = shape.B * shape.H;
   std::vector<double> all;
   for (const RowBlock& piece : tiles_of(shape, blocks, tile_m)) {
     const unsigned x = block_of(piece.first / tile_m + tiles * piece.head, tiles, heads) % tiles;
+    const int keys = (int(x + 1) * tile_m + tile_n - 1) / tile_n * tile_n;
     const auto rows = for_rows(shape, q, k, v, {&piece, 1}, nullptr, [&](const Head& head, int i, double* out) {
-      std::vector<double> scores(std::min(visible_keys(shape, i), int(x + 1) * tile_m));
+      std::vector<double> scores(std::min(visible_keys(shape, i), keys));
       for (std::size_t n = 0; n < scores.size(); ++n)
         scores[n] = scale * dot(head.q_row(i), head.k_row(int(n)), head.D);
       softmax_times_v(head, scores, out);

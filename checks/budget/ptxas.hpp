@@ -20,8 +20,8 @@ struct KernelResources {
 
 struct PtxasLog {
   std::vector<KernelResources> kernels;  // in the order of the text
-  // Whole lines that carry a code from C7508 to C7514, or C7520: wgmma that ptxas serialised, or setmaxnreg that it
-  // ignored. The code runs, right and slow, so ptxas only remarks on it; here it is an error.
+  // Whole lines that say "Potential Performance Loss": wgmma that ptxas serialised, or setmaxnreg that it ignored. The
+  // code runs, right and slow, so ptxas only remarks on it; here it is an error.
   std::vector<std::string> lost;
 };
 

@@ -654,7 +654,7 @@ TEST_CASE("wrong answers: keys_of_another_tile, tile_taken_twice") {
   check_prediction(
       s,
       [&](const Shape& shape, const Inputs& x, auto rows) {
-        return wrong::keys_of_another_tile(shape, default_scale(shape.D), x.q, x.k, x.v, 64, mirrored, rows);
+        return wrong::keys_of_another_tile(shape, default_scale(shape.D), x.q, x.k, x.v, 64, 64, mirrored, rows);
       },
       [&](const Inputs& x) {
         return naive(s, x, [&](int head, int i, int n) {
@@ -676,7 +676,7 @@ TEST_CASE("wrong answers: keys_of_another_tile, tile_taken_twice") {
   const std::vector<double> some = wrong::tile_taken_twice(s, 0.125, in.q, in.k, in.v, 64, by_tile, sample);
   for (int i = 0; i < 20 * 64; ++i) REQUIRE(std::isnan(some[i]) == (i < 8 * 64));
   const Shape all{1, 1, 100, 64, false};
-  CHECK_THROWS_AS(wrong::keys_of_another_tile(all, 0.125, in.q, in.k, in.v, 64, mirrored), BadInput);
+  CHECK_THROWS_AS(wrong::keys_of_another_tile(all, 0.125, in.q, in.k, in.v, 64, 64, mirrored), BadInput);
 }
 
 TEST_CASE("wrong answers: guard_of_a_float") {

@@ -20,7 +20,7 @@ constexpr Command COMMANDS[] = {
     {"grade", grade_command, "grade MAKE JSON SEED ASSIGNED   what is assigned, or else all that was begun"},
     {"assigned", assigned_command, "assigned WORDS|FILE      the numbers of what is assigned"},
     {"check-exercises", check_exercises_command,
-     "check-exercises MAKE text|quick|whole [N]\n                           the exercises themselves: each red as "
+     "check-exercises MAKE text|quick|half|whole [N]\n                           the exercises themselves: each red as "
      "handed out, "
      "green when solved"},
 };

@@ -23,8 +23,8 @@ void compile_all(std::vector<Compilation>& all);
 std::optional<std::string> said_before(const std::string& log, const std::string& key,
                                        std::filesystem::file_time_type inputs);
 
-// Why a compilation is not good, as one line: nvcc's own error; of ptxas, that wgmma lost its pipeline (C7508 to
-// C7514, C7520), or that it saw no kernel. "" if nothing does.
+// Why a compilation is not good, as one line: nvcc's own error; of ptxas, that wgmma lost its pipeline, or
+// that it saw no kernel. "" if nothing does.
 std::string trouble_in(const Ran& nvcc);
 
 }  // namespace lab::desk

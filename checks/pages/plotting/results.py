@@ -79,7 +79,9 @@ class Results:
         self.references = {path.stem: read_trace(path, REFERENCE_SCHEMA) for path in sorted((RESULTS / "references").glob("*.tsv"))}
         self.steps = {path.stem: load(path, "steps") for path in sorted((RESULTS / "steps").glob("*.json"))}
         self.cases = {(c["program"], c["shape"]): c for c in self.bench["cases"]}
-        self.stages = list(dict.fromkeys(c["program"] for c in self.bench["cases"] if c["kind"] == "stage"))
+        # In the order of the ladder, whatever order they were timed in; a stage that has left the ladder is no step of it.
+        timed = {c["program"] for c in self.bench["cases"] if c["kind"] == "stage"}
+        self.stages = [stage for stage in ladder() if stage in timed]
         self.shapes = list(dict.fromkeys(c["shape"] for c in self.bench["cases"]))
 
     def figure(self, program, shape, name="graph"):

@@ -49,7 +49,7 @@ def draw_one(plt, axes, d, end):
     axes.set_xticks(range(0, end + 1, 2))
     axes.tick_params(labelsize=7.5)
     rows = {"loader": 0.0, "consumer": 1.15, "sK": 2.25, "sV": 2.95}
-    for text, y, size in (("loader asks for", rows["loader"] + HEIGHT / 2, 8), ("consumer", rows["consumer"] + HEIGHT / 2, 8), ("QK under way", rows["sK"] + THIN / 2, 7.5), ("PV under way", rows["sV"] + THIN / 2, 7.5)):
+    for text, y, size in (("producer requests", rows["loader"] + HEIGHT / 2, 8), ("consumer", rows["consumer"] + HEIGHT / 2, 8), ("QK under way", rows["sK"] + THIN / 2, 7.5), ("PV under way", rows["sV"] + THIN / 2, 7.5)):
         axes.text(-0.25, y, text, ha="right", va="center", fontsize=size)
     for start, array, name in d["loader"]:
         box(plt, axes, start, rows["loader"], 1, HEIGHT, f"{NAMES[array]}\n{name}", 7.5, facecolor={"sQ": "white", "sK": LIGHT[0], "sV": LIGHT[4]}[array])
@@ -69,9 +69,9 @@ def draw_one(plt, axes, d, end):
 
 def draw_stay(plt, d):
     figure, rows = plt.subplots(2, 1, figsize=(WIDTH, 4.75))
-    figure.subplots_adjust(left=0.125, right=0.99, top=0.945, bottom=0.2, hspace=0.36)
+    figure.subplots_adjust(left=0.132, right=0.99, top=0.945, bottom=0.2, hspace=0.36)
     end = max(one["pieces"][-1] for one in d)
-    for axes, one, what in zip(rows, d, ("three blocks, one after another: each begins with a wait", "one block stays: what the next query tile needs is asked for during the last products")):
+    for axes, one, what in zip(rows, d, ("three blocks, one after another: each begins with a wait", "one block stays: what the next query tile needs is requested during the last products")):
         draw_one(plt, axes, one, end)
         axes.set_title(f"{short(one['stage'])}: {what} ({one['pieces'][-1]} steps)", fontsize=9, loc="left", x=-0.13)
     rows[-1].set_xlabel("step (an order, not a time)", fontsize=8.5)

@@ -5,17 +5,18 @@
 namespace {
 using namespace lab;
 
-// Blocks of 64 rows in an order over all heads; blocks of 128, each head by itself.
+// Few blocks of 64 rows, and more of them than multiprocessors, both in an order over all heads.
 constexpr Shape MISSION{1, 8, 512, 64, true}, MANY{8, 12, 300, 64, true}, WIDE_RAGGED{2, 1, 300, 128, true};
 
 std::vector<Part> look() {
   const Trial t = run_trial(MISSION), many = run_trial(MANY), wide = run_trial(WIDE_RAGGED);
   const auto predicted = [](const Trial& x) {
-    return wrong::keys_of_another_tile(x.shape, x.scale, x.in.q, x.in.k, x.in.v, x.plan.tile_m, x.plan.block_of);
+    return wrong::keys_of_another_tile(x.shape, x.scale, x.in.q, x.in.k, x.in.v, x.plan.tile_m, x.plan.tile_n,
+                                       x.plan.block_of);
   };
   return {
-      equals_prediction(t, predicted(t), "attention over the first min(i + 1, (x + 1) M) keys, x the block's index"),
-      equals_prediction(many, predicted(many), "the same where each head has its own order"),
+      equals_prediction(t, predicted(t), "attention over the keys of the tiles that cover (x + 1) M, x the block's index"),
+      equals_prediction(many, predicted(many), "the same with more blocks"),
       equals_prediction(wide, predicted(wide), "the same at D = 128, S = 300")};
 }
 
