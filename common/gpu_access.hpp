@@ -1,5 +1,6 @@
 // Agreed among processes that run kernels at the same time: how long a launch may take, and which has the GPU.
 #pragma once
+#include <cuda_runtime.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -20,7 +21,10 @@ constexpr double hang_seconds(const Shape& shape) {
 // a launch is to find in shared memory, and a kernel's time would be that of several. The CPU is shared without it.
 class ExclusiveGpu {
  public:
-  ExclusiveGpu() : file_(can_schedule() ? -1 : open("build/gpu.lock", O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
+  ExclusiveGpu() {
+    if (can_schedule()) return;
+    cudaFree(nullptr);  // the process's context, which takes a second or more, is made before others have to wait
+    file_ = open("build/gpu.lock", O_CREAT | O_RDWR | O_CLOEXEC, 0666);
     if (file_ >= 0) flock(file_, LOCK_EX);
   }
   ~ExclusiveGpu() {
@@ -30,7 +34,7 @@ class ExclusiveGpu {
   ExclusiveGpu& operator=(const ExclusiveGpu&) = delete;
 
  private:
-  int file_;
+  int file_ = -1;
 };
 
 }  // namespace lab

@@ -1,0 +1,327 @@
+"""Figures of single stages from v1 to v2c9: what a lane, a warp and a slot do there, from traces, plans and counters."""
+from .pipeline import numbers, touching
+from .results import Unusable, short
+from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, VERMILION, box, canvas, caption
+
+SHAPE = "1,1,512,64"
+SHUFFLES = 5  # of a reduction over 32 lanes
+
+
+def plan_of(r, stage):
+    return next(p for p in r.plans["plans"] if p["stage"] == stage and not p["bug"] and p["S"] == 512 and p["D"] == 64)
+
+
+# --- v1: one block walks over the keys ----------------------------------------------------------------------------------------
+
+
+def data_walk(r):
+    plan = plan_of(r, "v1_scalar")
+    return {"M": plan["tile_m"], "N": plan["tile_n"], "D": plan["D"], "S": plan["S"], "rows": plan["rows_per_warp"], "blocks": plan["grid"][0], "warps": plan["block"][0] // 32}
+
+
+def draw_walk(plt, d):
+    figure, axes = canvas(plt, 4.15)
+    tiles, now, warp = d["S"] // d["N"], 3, 1
+    wide, high, band = 0.6, 0.6, 0.135  # of a K/V tile; of the rows of a warp
+    qx, kx = 0.15, 1.1
+    sy, tall = 1.5, band * d["warps"]
+    ox = kx + tiles * wide + 0.2
+    for top, name, title in ((0.62, "K", f"Kᵀ: {d['S']} keys in {tiles} tiles of {d['N']}, {d['D']} columns each"), (sy + tall + 0.45, "V", f"V: the same keys, {d['D']} columns each")):
+        axes.text(kx, top - 0.12, title, fontsize=8.5, weight="bold", va="center")
+        for n in range(tiles):
+            box(plt, axes, kx + n * wide, top, wide, high, f"tile {n}", 7.5, facecolor=LIGHT[4] if n == now else "white", edgecolor=BLACK if n == now else "#999999", linewidth=1.4 if n == now else 0.6)
+    axes.annotate("", (kx + (now + 2.2) * wide, 0.3), (kx + now * wide, 0.3), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 1.2})
+    axes.text(kx + (now + 2.3) * wide, 0.3, "one tile after the other", fontsize=8, va="center")
+    for x, width, name, shade in ((qx, wide, "Q", 0), (kx + now * wide, wide, "s, p", 2), (ox, 0.16, "m", 3), (ox + 0.2, 0.16, "l", 3), (ox + 0.4, wide, "O", 1)):
+        for w in range(d["warps"]):
+            box(plt, axes, x, sy + w * band, width, band, facecolor=LIGHT[shade], edgecolor="#aaaaaa", linewidth=0.5)
+        box(plt, axes, x, sy + warp * band, width, band, facecolor="none", edgecolor=VERMILION, linewidth=1.8, zorder=3)
+        axes.add_patch(plt.Rectangle((x, sy), width, tall, facecolor="none", edgecolor=BLACK, linewidth=1.0))
+        axes.text(x + width / 2, sy - 0.1, name, fontsize=9, weight="bold", ha="center", va="center")
+    axes.text(qx, sy + tall + 0.13, f"{d['M']} rows,\n{d['rows']} per warp", fontsize=7.5, va="top")
+    axes.text(kx + (now + 1) * wide + 0.08, sy + tall / 2, f"scores, then weights: {d['M']} × {d['N']},\nthe only ones that exist", fontsize=7.5, va="center")
+    axes.text(kx + now * wide - 0.08, sy + tall / 2, "those of tiles 0 to 2:\nonly m, l and O are left", fontsize=7.5, ha="right", va="center")
+    axes.text(ox + 1.0, sy + tall + 0.13, "kept from tile to tile;\nl and O rescaled if m grows", fontsize=7.5, ha="right", va="top")
+    caption(figure, f"One of the {d['blocks']} blocks that share a head of {d['S']} rows, while it computes with tile {now}. Outlined: what warp {warp} owns. It alone writes these rows of scores, m, l and O. Tile sizes from `lab plan`; heights not to scale.")
+    return figure
+
+
+# --- v2c3: a score by 32 lanes, or by one -------------------------------------------------------------------------------------
+
+
+def data_lanes(r):
+    """Reductions that one row of one tile takes, from the counted shuffles."""
+    reductions = {}
+    for stage in ("v2b_single_warp", "v2c3_scalar_smem"):
+        plan, counted = plan_of(r, stage), r.counted["stages"][stage][SHAPE]["totals"]
+        tiles = plan["S"] // plan["tile_n"]
+        reductions[stage], rest = divmod(counted["shuffle"]["instructions"], plan["S"] * tiles * SHUFFLES)
+        if rest:
+            raise Unusable(f"counters.json: the shuffles of {stage} are no whole number of reductions per row and tile")
+    return {"reductions": reductions, "keys": plan["tile_n"], "D": plan["D"]}
+
+
+def draw_lanes(plt, d):
+    figure, axes = canvas(plt, 4.2)
+    keys, lanes, height, cell = 6, 32, 0.28, 3.0 / 32
+    for left, stage, how in ((0.25, "v2b_single_warp", f"every lane multiplies {d['D'] // lanes} of the {d['D']} columns"), (4.25, "v2c3_scalar_smem", f"a lane multiplies all {d['D']} columns of its key")):
+        across = stage.startswith("v2b")
+        axes.text(left, 0.2, f"{short(stage)}: {how}", fontsize=9, weight="bold", va="center")
+        axes.text(left, 0.45, f"columns 0 to {d['D'] - 1} of one row of Q and of {keys} keys", fontsize=7.5, va="center")
+        for key in range(keys):
+            y = 0.62 + key * height
+            for lane in range(lanes if across else 1):
+                box(plt, axes, left + lane * cell, y, cell if across else lanes * cell, height - 0.05, facecolor=LIGHT[(lane if across else key) % len(LIGHT)], edgecolor="white", linewidth=0.3)
+            axes.add_patch(plt.Rectangle((left, y), lanes * cell, height - 0.05, facecolor="none", edgecolor=BLACK, linewidth=0.7))
+            if across:
+                for x, side, text in ((left + 0.04, "left", "lane 0, lane 1, ..."), (left + lanes * cell - 0.04, "right", "..., lane 31")):
+                    axes.text(x, y + height / 2 - 0.025, text if key == 0 else "", fontsize=7, ha=side, va="center")
+            else:
+                axes.text(left + lanes * cell / 2, y + height / 2 - 0.025, f"lane {key}", fontsize=7, ha="center", va="center")
+            axes.annotate("", (left + lanes * cell + 0.24, y + height / 2 - 0.025), (left + lanes * cell + 0.02, y + height / 2 - 0.025), arrowprops={"arrowstyle": "-|>", "color": VERMILION if across else BLACK, "linewidth": 1.2 if across else 0.8, "shrinkA": 0, "shrinkB": 0})
+            axes.text(left + lanes * cell + 0.27, y + height / 2 - 0.025, f"s({key})", fontsize=7.5, va="center")
+        axes.text(left, 0.62 + keys * height + 0.1, f"The 32 partial sums of a key lie in 32 lanes: {SHUFFLES} shuffles per score." if across else "The whole sum lies in one lane: no shuffle.", fontsize=8, va="center", color=VERMILION if across else BLACK)
+    axes.text(0.25, 2.86, f"Reductions over 32 lanes for one row and {d['keys']} keys, {SHUFFLES} shuffles each", fontsize=9, weight="bold", va="center")
+    for y, (stage, count) in zip((3.1, 3.45), d["reductions"].items()):
+        axes.text(0.25, y + 0.1, short(stage), fontsize=8, va="center")
+        scores = count - 1 if count > d["keys"] else 0
+        for i in range(count):
+            kind = 0 if i < scores else 2 if i == count - 1 else 1
+            box(plt, axes, 0.75 + i * 0.085, y, 0.07, 0.2, facecolor=(LIGHT[0], "white", ORANGE)[kind], edgecolor=(BLUE, GREEN, BLACK)[kind], linewidth=0.7, hatch=("", "xxx", "")[kind])
+        axes.text(0.75 + count * 0.085 + 0.08, y + 0.1, f"{count} · {SHUFFLES} = {count * SHUFFLES} shuffles", fontsize=8, va="center")
+    for x, face, edge, hatch, text in ((2.75, LIGHT[0], BLUE, "", "a score"), (3.65, "white", GREEN, "xxx", "the row's maximum"), (5.25, ORANGE, BLACK, "", "the sum of the row's weights")):
+        box(plt, axes, x, 3.45, 0.07, 0.2, facecolor=face, edgecolor=edge, linewidth=0.7, hatch=hatch)
+        axes.text(x + 0.13, 3.55, text, fontsize=7.5, va="center")
+    caption(figure, "In v2b every lane has every score after its reduction, so the maximum needs no reduction of its own. "
+                    f"Counts: shuffles of the CPU execution on ({SHAPE}), per row and tile of {d['keys']} keys.")
+    return figure
+
+
+# --- v2c5: which rows of the score tile a warp owns ---------------------------------------------------------------------------
+
+
+def rows_written(trace, array):
+    """[first row, last row] of `array` by warp."""
+    rows = {}
+    for e in touching(trace, "write", array):
+        rows.setdefault(e["warp"], [e["first row"], e["last row"]])
+    return rows
+
+
+def data_stripes(r):
+    scalar, wmma = r.traces["score-rows"], r.traces["score-stripes"]
+    warps = {e["warp"] for e in wmma["events"]}
+    copies = {e["warp"] for e in touching(wmma, "copy", "sK")}
+    owns = rows_written(wmma, "S_scores")
+    rows, per_warp, keys, _ = numbers(wmma)
+    return {"stages": [scalar["stage"], wmma["stage"]], "rows": rows, "stripe": per_warp, "keys": keys, "D": 64, "scalar": sorted(rows_written(scalar, "S_scores").items()), "wmma": sorted(owns.items()),
+            "copies": sorted(copies - set(owns)), "parked": sorted(warps - copies - set(owns))}
+
+
+def draw_stripes(plt, d):
+    figure, axes = canvas(plt, 5.35)
+    side, gap, left, top = 1.95, 0.2, 0.85, 0.45
+    unit = side / d["rows"]
+    sx, sy = left + side + gap, top + side + gap  # of the score tile
+    warp, block = 1, 1  # shown: the 16x16 block of this warp and these keys
+    first = dict(d["wmma"])[warp][0]
+    stripe = d["stripe"]
+    # K transposed, above; Q, left; both in steps of 16 columns of D.
+    for step in range(d["D"] // 16):
+        box(plt, axes, left + step * 16 * unit, sy + first * unit, 16 * unit, stripe * unit, f"A {step}", 8, facecolor=LIGHT[1], edgecolor=VERMILION, linewidth=1.2)
+        box(plt, axes, sx + block * 16 * unit, top + step * 16 * unit, 16 * unit, 16 * unit, f"B {step}", 8, facecolor=LIGHT[1], edgecolor=VERMILION, linewidth=1.2)
+    for x, y, title in ((left, sy, None), (sx, top, None), (sx, sy, None)):
+        axes.add_patch(plt.Rectangle((x, y), side, side, facecolor="none", edgecolor=BLACK, linewidth=1.2))
+    axes.text(sx + side / 2, top - 0.26, f"Kᵀ: {d['D']} columns of D × {d['keys']} keys", fontsize=8.5, ha="center", va="center", weight="bold")
+    axes.text(sx + side / 2, top - 0.09, "stored as rows of keys, read as col_major", fontsize=7.5, ha="center", va="center")
+    axes.text(left + side / 2, sy - 0.27, f"Q: {d['rows']} rows ×", fontsize=8.5, ha="center", va="center", weight="bold")
+    axes.text(left + side / 2, sy - 0.1, f"{d['D']} columns of D", fontsize=8.5, ha="center", va="center", weight="bold")
+    for index, (owner, (low, high)) in enumerate(d["wmma"]):
+        axes.text(left - 0.06, sy + (low + high + 1) / 2 * unit, f"warp {owner}:\nrows {low}–{high}", fontsize=7.5, ha="right", va="center")
+        for n in range(d["keys"] // 16):
+            shown = (owner, n) == (warp, block)
+            box(plt, axes, sx + n * 16 * unit, sy + low * unit, 16 * unit, (high - low + 1) * unit, "S" if shown else "", 9, facecolor=LIGHT[1] if shown else LIGHT[(0, 2, 3, 4)[index % 4]],
+                edgecolor=VERMILION if shown else "#777777", linewidth=1.8 if shown else 0.6)
+    axes.add_patch(plt.Rectangle((sx, sy), side, side, facecolor="none", edgecolor=BLACK, linewidth=1.2))
+    axes.text(sx + side / 2, sy + side + 0.12, f"scores: {d['rows']} rows × {d['keys']} keys in {short(d['stages'][1])}", fontsize=8.5, ha="center", va="center", weight="bold")
+    axes.text(left, top + 0.35, f"S = A 0 · B 0 + A 1 · B 1\n   + A 2 · B 2 + A 3 · B 3,\n16 rows of warp {warp} × 16 keys", fontsize=8.5, va="center", linespacing=1.4)
+    # The same tile by the stage before.
+    x = sx + side + 0.35
+    for index, (owner, (low, high)) in enumerate(d["scalar"]):
+        box(plt, axes, x, sy + low * unit, 0.95, (high - low + 1) * unit, f"warp {owner}: {low}–{high}", 7, facecolor=LIGHT[index % len(LIGHT)], edgecolor="#777777", linewidth=0.6)
+    axes.text(x + 0.475, sy + side + 0.12, f"in {short(d['stages'][0])}: {high - low + 1} rows each", fontsize=8, ha="center", va="center")
+    x += 1.25
+    names = lambda warps: ("warp " if len(warps) == 1 else "warps ") + ", ".join(map(str, warps))
+    for y, text in ((0.15, f"In {short(d['stages'][1])}:"), (0.42, f"{names([w for w, _ in d['wmma']])}:\n{stripe} rows each"), (0.85, f"{names(d['parked'])}:\nonly at barriers"), (1.28, f"{names(d['copies'])}:\ncopies K and V")):
+        axes.text(x, sy + y, text, fontsize=7.5, va="center")
+    caption(figure, f"One tile of scores. A WMMA product needs {stripe} rows, so a warp owns {stripe} and four warps share the tile. One 16×16 block of scores (S) is the sum of four products, each over 16 of the "
+                    f"{d['D']} columns. Owners as recorded from the CPU execution (`lab trace-shared`).")
+    return figure
+
+
+# --- v2c7: who copies and who multiplies ---------------------------------------------------------------------------------------
+
+COPY, BARRIER = 0.1, 0.1
+WORK = {"sK": ("scores", 1.0), "scratch": ("softmax", 1.0), "sV": ("P V", 1.0)}
+
+
+def works(e):
+    """The work that an event begins: scores read K, the softmax reads scores (floats), P V reads V."""
+    return e["event"] == "read" and (e["array"] != "scratch" or e["bytes each"] == 4)
+
+
+def data_slots(r):
+    """Of each stage: the boxes of work and copies by warp, barriers, and when each slot is on its way or read. x is an order, not a time."""
+    panels = []
+    for name in ("two-slots-each", "one-slot-each"):
+        trace = r.traces[name]
+        keys = numbers(trace)[2]
+        warps = sorted({e["warp"] for e in trace["events"]})
+        last = max(e["period"] for e in trace["events"])
+        boxes, barriers, slots, at = [], [], {}, 0.0
+        groups = {w: [] for w in warps}  # by warp: for each commit the copies in it, as (array, slot, begin)
+        open_copies = {w: [] for w in warps}
+        tile = {}
+        for period in range(last + 1):
+            ends, waits = [at], []
+            for w in warps:
+                x, done = at, set()
+                for e in trace["events"]:
+                    if e["period"] != period or e["warp"] != w:
+                        continue
+                    if e["event"] == "copy":
+                        boxes.append([w, x, x + COPY, "copy"])
+                        open_copies[w].append((e["array"], e["first row"] // keys, x))
+                        x += COPY
+                    elif e["event"] == "commit":
+                        groups[w].append(open_copies[w])
+                        open_copies[w] = []
+                    elif e["event"] == "wait":
+                        waits.append((w, len(groups[w]) - e["bytes each"]))
+                    elif works(e) and e["array"] not in done:
+                        done.add(e["array"])
+                        what, width = WORK[e["array"]]
+                        number = tile[w, what] = tile.get((w, what), -1) + 1
+                        boxes.append([w, x, x + width, what, number])
+                        if e["array"] != "scratch":
+                            slots.setdefault((e["array"], e["first row"] // keys), set()).add((x, x + width, "read", number))
+                        x += width
+                ends.append(x)
+            at = max(ends)
+            for w, landed in waits:
+                for group in groups[w][:max(landed, 0)]:
+                    for array, slot, begin in group:
+                        slots.setdefault((array, slot), set()).add((begin, at, "copy"))
+                    group.clear()
+            if period < last:
+                barriers.append(at + BARRIER / 2)
+                at += BARRIER
+        lanes = {}
+        for w in warps:  # warps that do the same are one line
+            lanes.setdefault(str([b[1:] for b in boxes if b[0] == w]), []).append(w)
+        panels.append({"stage": trace["stage"], "smem": plan_of(r, trace["stage"])["smem"], "slots": [[array, slot, sorted(times)] for (array, slot), times in sorted(slots.items())], "barriers": barriers, "end": at,
+                       "lines": [[ws, [b[1:] for b in boxes if b[0] == ws[0]]] for ws in lanes.values()]})
+    return panels
+
+
+def merged(times):
+    """Copies of one tile by several warps, or reads, as one bar."""
+    bars = []
+    for one in sorted(times, key=lambda t: (t[2], t[0])):
+        if bars and bars[-1][2] == one[2] and one[0] < bars[-1][1] - 1e-9:
+            bars[-1] = [min(bars[-1][0], one[0]), max(bars[-1][1], one[1]), *bars[-1][2:]]
+        else:
+            bars.append(list(one))
+    return bars
+
+
+def draw_slots(plt, d):
+    figure, axes = canvas(plt, 4.55)
+    scale = 6.95 / max(one["end"] for one in d)
+    left, row = 0.95, 0.27
+    y = 0.3
+    for one, what in zip(d, ("two slots each; one warp copies, four compute", "one slot each; the four warps that compute also copy")):
+        axes.text(0.05, y - 0.12, f"{short(one['stage'])}: {what} ({one['smem'] / 1024:g} KiB)", fontsize=9, weight="bold", va="center")
+        y += 0.05
+        top = y
+        for warps, boxes in one["lines"]:
+            name = f"warp {warps[0]}" if len(warps) == 1 else f"warps {warps[0]}–{warps[-1]}"
+            axes.text(left - 0.08, y + row / 2 - 0.02, name, fontsize=8, ha="right", va="center")
+            for begin, end, kind, *number in boxes:
+                look = {"scores": (LIGHT[0], ""), "softmax": ("#e4e4e4", ""), "P V": (LIGHT[4], ""), "copy": (BLACK, "")}[kind]
+                box(plt, axes, left + begin * scale, y, (end - begin) * scale, row - 0.05, f"{kind} {number[0]}" if number else "", 7, facecolor=look[0], linewidth=0.6)
+            if not boxes:
+                axes.text(left + 0.25, y + row / 2 - 0.02, "no rows: barriers only", fontsize=7, va="center")
+            y += row
+        for array, slot, times in one["slots"]:
+            several = sum(a == array for a, _, _ in one["slots"]) > 1
+            axes.text(left - 0.08, y + row / 2 - 0.02, f"slot {slot} of {array[1]}" if several else f"slot of {array[1]}", fontsize=8, ha="right", va="center")
+            edge = BLUE if array == "sK" else ORANGE
+            for begin, end, kind, *number in merged(times):
+                face = (LIGHT[0] if array == "sK" else LIGHT[4]) if kind == "read" else "white"
+                box(plt, axes, left + begin * scale, y + (0 if kind == "read" else 0.04), (end - begin) * scale, row - (0.05 if kind == "read" else 0.13), f"{array[1]}({number[0]}) is read" if number else "", 7,
+                    facecolor=face, edgecolor=edge, hatch="" if kind == "read" else "/////")
+            y += row
+        for x in one["barriers"]:
+            axes.plot([left + x * scale] * 2, [top - 0.03, y], color=VERMILION, linewidth=1.1, linestyle="--", zorder=0.5)
+        y += 0.38
+    y -= 0.2
+    x = 0.95
+    for look, text, width in (({"facecolor": BLACK}, "copies requested", 1.35), ({"facecolor": "white", "edgecolor": BLUE, "hatch": "/////"}, "tile on its way", 1.25)):
+        box(plt, axes, x, y, 0.16, 0.14, **look)
+        axes.text(x + 0.22, y + 0.07, text, fontsize=7.5, va="center")
+        x += width
+    axes.plot([x, x + 0.2], [y + 0.07] * 2, color=VERMILION, linewidth=1.1, linestyle="--")
+    axes.text(x + 0.26, y + 0.07, "block barrier", fontsize=7.5, va="center")
+    caption(figure, "Three tiles, recorded from the CPU execution (`lab trace-shared`). From left to right: an order of events, not a time; the widths of work and barriers mean nothing. "
+                    "A copy is drawn from its request to the wait that finds it done. In brackets: the block's shared memory at D = 64.")
+    return figure
+
+
+# --- v2c9: one B operand, two products ---------------------------------------------------------------------------------------
+
+
+def data_two_stripes(r):
+    stages = []
+    for stage in ("v2c8_mma_sync", "v2c9_two_stripes"):
+        plan, counted = plan_of(r, stage), r.counted["stages"][stage][SHAPE]["totals"]
+        through_shared = any(a["name"] == "sQ" for a in plan["arrays"])
+        q = plan["S"] // 16 * (plan["D"] // 16) * 4 if through_shared else 0  # four registers of each A of 16 x 16
+        stages.append({"stage": stage, "stripes": plan["rows_per_warp"] // 16, "loads": counted["shared load"]["instructions"], "q": q, "products": counted["mma"]["instructions"]})
+    return stages
+
+
+def draw_two_stripes(plt, d):
+    figure, axes = canvas(plt, 4.45)
+    for left, one in zip((0.25, 4.25), d):
+        n = one["stripes"]
+        axes.text(left, 0.2, f"{short(one['stage'])}: {16 * n} rows per warp", fontsize=9.5, weight="bold", va="center")
+        box(plt, axes, left + 1.0, 0.42, 0.55, 0.62, "B", 11, facecolor=LIGHT[1], edgecolor=VERMILION, linewidth=1.6)
+        axes.text(left + 1.65, 0.73, "loaded from shared memory:\n2 loads for 8 keys of K,\n4 loads for 8 columns of V", fontsize=7.5, va="center")
+        for i in range(n):
+            y = 1.35 + i * 0.75
+            box(plt, axes, left, y, 0.62, 0.6, f"A: rows\n{16 * i}–{16 * i + 15}", 7.5, facecolor=LIGHT[0], edgecolor=BLUE)
+            axes.text(left + 0.78, y + 0.3, "×", fontsize=12, ha="center", va="center")
+            box(plt, axes, left + 1.0, y, 0.55, 0.6, "B", 10, facecolor="white", edgecolor=VERMILION, linestyle="--")
+            axes.text(left + 1.72, y + 0.3, "→", fontsize=12, ha="center", va="center")
+            box(plt, axes, left + 1.92, y, 0.42, 0.6, f"C\n{i}", 8, facecolor=LIGHT[2], edgecolor=GREEN)
+            axes.text(left + 2.45, y + 0.3, f"product {i + 1}\nwith this B", fontsize=7.5, va="center")
+        axes.annotate("", (left + 1.275, 1.33), (left + 1.275, 1.05), arrowprops={"arrowstyle": "-|>", "color": VERMILION, "linewidth": 1.4, "shrinkA": 0, "shrinkB": 0})
+    y, most = 3.1, max(one["loads"] for one in d)
+    axes.text(0.25, y, f"Shared loads of ({SHAPE}), counted: {d[0]['products']:,} products in both", fontsize=9, weight="bold", va="center")
+    for one in d:
+        y += 0.32
+        axes.text(0.25, y, short(one["stage"]), fontsize=8, va="center")
+        wide = 4.6 / most
+        box(plt, axes, 0.75, y - 0.11, (one["loads"] - one["q"]) * wide, 0.22, facecolor=LIGHT[1], edgecolor=VERMILION)
+        if one["q"]:
+            box(plt, axes, 0.75 + (one["loads"] - one["q"]) * wide, y - 0.11, one["q"] * wide, 0.22, facecolor=LIGHT[0], edgecolor=BLUE)
+        b = one["loads"] - one["q"]
+        axes.text(0.82 + one["loads"] * wide, y, f"{b:,} of B: {b / one['products']:g} per product" + (f"; {one['q']} of Q" if one["q"] else ""), fontsize=8, va="center")
+    caption(figure, "B is loaded once in both stages; in v2c9 the registers that hold it serve a second product, with the A of the warp's second stripe. The dashed B is the same registers. "
+                    "Rows per warp from `lab plan`, loads and products from the counters of the CPU execution.")
+    return figure
+
+
+def stage_figures(r):
+    return {"walk": (data_walk(r), draw_walk), "score-lanes": (data_lanes(r), draw_lanes), "score-stripes": (data_stripes(r), draw_stripes), "slots": (data_slots(r), draw_slots), "two-stripes": (data_two_stripes(r), draw_two_stripes)}
