@@ -49,6 +49,8 @@ int reference_command(std::span<char*> args) {
   if (row < 0 || row >= double(std::min(shape.S, plan.tile_m)) || row != double(int(row)))
     throw BadInput(format("row=%g: must be a whole number from 0 to %d", row, std::min(shape.S, plan.tile_m) - 1));
   if (!can_schedule()) throw BadInput("trace-reference runs on the CPU");
+  if (std::ranges::find(plan.arrays, "k_full", &SharedArray::name) == plan.arrays.end())
+    throw BadInput(std::string(stage_name()) + " has no mbarrier k_full: its tiles cannot be told apart");
 
   const double amplitude = double(words.number("amplitude").value_or(1));
   const double scale = default_scale(shape.D);
