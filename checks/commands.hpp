@@ -24,6 +24,8 @@ int run_command(std::span<char*> args);           // run_files.cpp
 int plan_command(std::span<char*> args);          // report.cpp
 int trace_shared_command(std::span<char*> args);  // pages/trace_shared.cpp
 int trace_waits_command(std::span<char*> args);   // pages/trace_shared.cpp
+int reference_command(std::span<char*> args);     // pages/trace_reference.cpp
+int order_command(std::span<char*> args);         // pages/order.cpp
 int trace_command(std::span<char*> args);         // trace/trace.cpp
 int layouts_command(std::span<char*> args);       // pages/layouts.cpp
 int racecheck_command(std::span<char*> args);     // racecheck.cpp

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "checks/acceptance/report.hpp"
+#include "checks/acceptance/tiles.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/fingerprint.hpp"
 #include "checks/commands.hpp"
@@ -144,23 +145,28 @@ struct TracedBlock {
   Shape shape;
   LaunchPlan plan;
   std::uint32_t block;
+  int multiprocessors;  // ExecOptions::multiprocessors
 };
 
-// The words shape= and block=; BadInput if they name no block.
+// The words shape=, block= and multiprocessors=; BadInput if they name no block.
 TracedBlock traced_block(const KeyValues& words) {
   const std::vector<Shape> shapes = bench_shapes(words.require("shape"));
   if (shapes.size() != 1) throw BadInput("shape= names one shape, such as 1,1,512,64,causal");
-  const LaunchPlan plan = stage().plan(shapes[0]);
+  const double counted = double(words.number("multiprocessors").value_or(0));
+  if (counted < 0 || counted > 1024 || counted != double(int(counted)))
+    throw BadInput(format("multiprocessors=%g: must be a whole number from 0 to 1024", counted));
+  const LaunchPlan plan = plan_with(stage(), shapes[0], int(counted));
   const auto blocks = std::uint64_t(plan.grid.x) * plan.grid.y * plan.grid.z;
   const double block = double(words.number("block").value_or(0));
   if (block < 0 || block >= double(blocks) || block != double(std::uint32_t(block)))
     throw BadInput(format("block=%g: must be a whole number from 0 to %llu", block, (unsigned long long)(blocks - 1)));
-  return {shapes[0], plan, std::uint32_t(block)};
+  return {shapes[0], plan, std::uint32_t(block), int(counted)};
 }
 
 void watch(const TracedBlock& traced, ExecWatcher& watcher, bool check) {
   ExecOptions options;
   options.check = check, options.workers = 1, options.watcher = &watcher, options.blocks = {traced.block};
+  options.multiprocessors = traced.multiprocessors;
   const Trial t = run_trial(traced.shape, Family::unit, options);
   if (!t.ok()) throw std::runtime_error("the launch failed: " + t.message);
 }
@@ -177,7 +183,7 @@ int trace_shared_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape", "block", "arrays"};
   const KeyValues words(args, KEYS);
   const TracedBlock traced = traced_block(words);
-  const auto& [shape, plan, block] = traced;
+  const auto& [shape, plan, block, multiprocessors] = traced;
   std::vector<std::string> arrays;
   if (const auto chosen = words.get("arrays")) arrays = split(*chosen);
   for (const std::string& array : arrays)
@@ -218,9 +224,9 @@ int trace_shared_command(std::span<char*> args) {
 }
 
 int trace_waits_command(std::span<char*> args) {
-  constexpr std::string_view KEYS[] = {"shape", "block"};
+  constexpr std::string_view KEYS[] = {"shape", "block", "multiprocessors"};
   const TracedBlock traced = traced_block(KeyValues(args, KEYS));
-  const auto& [shape, plan, block] = traced;
+  const auto& [shape, plan, block, multiprocessors] = traced;
   if (!can_schedule()) throw BadInput("trace-waits runs on the CPU");
   WaitTrace trace;
   watch(traced, trace, false);

@@ -150,6 +150,62 @@ TEST_CASE("results: committed traces of waits: nobody goes on before what it wai
   CHECK(traces > 0);
 }
 
+TEST_CASE("results: committed orders name every query tile of every head once") {
+  std::size_t orders = 0;
+  for (const auto& entry : fs::directory_iterator(RESULTS / "orders")) {
+    CAPTURE(entry.path().string());
+    const std::string text = read(entry.path());
+    CHECK(text.starts_with("schema: order-1\n"));
+    std::istringstream body(text.substr(text.find("\n\n") + 2));
+    std::string line;
+    std::getline(body, line);
+    CHECK(line == "block\thead\ttile\tkeys");
+    std::set<std::pair<int, int>> named;
+    int block = 0, last_head = 0, last_tile = 0;
+    for (; std::getline(body, line); ++block) {
+      const std::vector<std::string> f = split(line, "\t");
+      REQUIRE(f.size() == 4);
+      CHECK(std::stoi(f[0]) == block);
+      CHECK(named.insert({std::stoi(f[1]), std::stoi(f[2])}).second);
+      last_head = std::max(last_head, std::stoi(f[1])), last_tile = std::max(last_tile, std::stoi(f[2]));
+    }
+    if (block == 0) continue;  // list=0
+    CHECK(block == (last_head + 1) * (last_tile + 1));
+    ++orders;
+  }
+  CHECK(orders > 0);
+}
+
+TEST_CASE("results: in committed references a score that cannot fit is scored again") {
+  constexpr double FITS = 10.3972;  // ln 32768, v3f's LARGEST_SUM
+  std::size_t references = 0, moved = 0;
+  for (const auto& entry : fs::directory_iterator(RESULTS / "references")) {
+    CAPTURE(entry.path().string());
+    const std::string text = read(entry.path());
+    CHECK(text.starts_with("schema: reference-1\n"));
+    std::istringstream body(text.substr(text.find("\n\n") + 2));
+    std::string line;
+    std::getline(body, line);
+    CHECK(line == "tile\tlargest score\tscored again");
+    double reference = 0;
+    for (int tile = 0; std::getline(body, line); ++tile) {
+      CAPTURE(line);
+      const std::vector<std::string> f = split(line, "\t");
+      REQUIRE(f.size() == 3);
+      CHECK(std::stoi(f[0]) == tile);
+      const double score = std::stod(f[1]);
+      const bool again = f[2] == "1";
+      if (tile == 0) CHECK(!again);
+      if (tile > 0 && score > reference + FITS) CHECK(again);
+      if (tile == 0 || (again && score > reference)) reference = score;
+      moved += again;
+    }
+    ++references;
+  }
+  CHECK(references > 0);
+  CHECK(moved > 0);
+}
+
 TEST_CASE("results: committed traces of steps: slices nest and are closed, every copy has landed") {
   std::size_t traces = 0;
   for (const auto& entry : fs::directory_iterator(RESULTS / "steps")) {

@@ -25,7 +25,12 @@ TRACES = {
 # four tiles where two kernels are compared that need more steps.
 WAITS = {"laps": ("v3a_tma/fixed", "shape=1,1,384,64 block=0"),
          "no-overlap": ("v3b_wgmma/fixed", "shape=1,1,256,128 block=0"), "no-loader": ("v3c_overlap/fixed", "shape=1,1,256,128 block=0"), "loader": ("v3d_producer/fixed", "shape=1,1,512,128 block=0"),
-         "in-step": ("v3d_producer/fixed", "shape=1,1,768,128 block=0"), "ping-pong": ("v3e_pingpong/fixed", "shape=1,1,768,128 block=0")}
+         "in-step": ("v3d_producer/fixed", "shape=1,1,768,128 block=0"), "ping-pong": ("v3e_pingpong/fixed", "shape=1,1,768,128 block=0"),
+         "leaves": ("v3g_tile_table/fixed", "shape=1,3,256,128 multiprocessors=4"), "stays": ("v3h_persistent/fixed", "shape=1,3,256,128 multiprocessors=4")}
+# NAME -> build and arguments of `lab order`, and of `lab trace-reference`: a row whose reference never moves, and one whose does.
+ORDERS = {f"{stage.split('_')[0]}{mask.replace(',', '-')}": (f"{stage}/fixed", f"shape=2,8,2048,64{mask}") for stage in ("v3f_lazy_reference", "v3g_tile_table") for mask in ("", ",causal")}
+ORDERS |= {f"v3g-long-{D}": ("v3g_tile_table/fixed", f"shape=4,16,8192,{D},causal list=0") for D in (64, 128)}
+REFERENCES = {f"amplitude-{a}": ("v3f_lazy_reference/fixed", f"shape=1,1,2048,64 amplitude={a} row=15") for a in ("1", "2.5")}
 # NAME -> build and arguments of `lab trace`: the same four tiles through one slot each for K and V, and through a ring of three.
 STEPS = {"one-slot": ("v2c8_mma_sync/checked", "shape=1,1,256,64"), "ring": ("v2d_ldmatrix/checked", "shape=1,1,256,64")}
 LDMATRIX = "v2d_ldmatrix/checked", "layouts shape=1,1,512,64 array=sK"
@@ -49,6 +54,10 @@ def all_data(build):
         files[RESULTS / "traces" / f"{name}.tsv"] = lab(build, variant, f"trace-shared {arguments}")
     for name, (variant, arguments) in WAITS.items():
         files[RESULTS / "waits" / f"{name}.tsv"] = lab(build, variant, f"trace-waits {arguments}")
+    for name, (variant, arguments) in ORDERS.items():
+        files[RESULTS / "orders" / f"{name}.tsv"] = lab(build, variant, f"order {arguments}")
+    for name, (variant, arguments) in REFERENCES.items():
+        files[RESULTS / "references" / f"{name}.tsv"] = lab(build, variant, f"trace-reference {arguments}")
     with tempfile.TemporaryDirectory() as folder:
         for name, (variant, arguments) in STEPS.items():
             path = Path(folder) / f"{name}.json"
@@ -72,7 +81,7 @@ def write(build):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     kept = set(files)
-    for folder in ("error-maps", "traces", "waits", "steps"):
+    for folder in ("error-maps", "traces", "waits", "orders", "references", "steps"):
         for path in (RESULTS / folder).iterdir():
             if path not in kept:
                 path.unlink()

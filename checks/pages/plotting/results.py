@@ -8,7 +8,7 @@ RESULTS = ROOT / "writeups" / "results"
 SCHEMAS = {"bench": "bench-1", "predictions": "predictions-1", "profile": "profile-1", "resources": "resources-1", "plans": "plans-1",
            "layouts": "layouts-1", "ldmatrix": "ldmatrix-1", "phases": "phases-1", "counted": "counted-1", "steps": "trace-1"}
 MAP_SCHEMA, TRACE_SCHEMA = "error-map-2", "trace-shared-1"
-WAITS_SCHEMA = "trace-waits-1"
+WAITS_SCHEMA, ORDER_SCHEMA, REFERENCE_SCHEMA = "trace-waits-1", "order-1", "reference-1"
 ACCEPTANCE = ["1,8,512,64", "1,8,512,64,causal", "2,8,2048,64", "2,8,2048,64,causal", "2,8,2048,128"]
 PEERS = {"torch_flash": "FlashAttention-2", "torch_cudnn": "cuDNN", "torch_efficient": "efficient", "torch_default": "default",
          "fa3": "FlashAttention-3"}
@@ -75,9 +75,13 @@ class Results:
         self.maps = {bug: {**read_map(RESULTS / "error-maps" / f"{bug}.txt"), "caption": head.caption, "beside": head.beside} for bug, head in self.heads.items()}
         self.traces = {path.stem: read_trace(path) for path in sorted((RESULTS / "traces").glob("*.tsv"))}
         self.waits = {path.stem: read_trace(path, WAITS_SCHEMA) for path in sorted((RESULTS / "waits").glob("*.tsv"))}
+        self.orders = {path.stem: read_trace(path, ORDER_SCHEMA) for path in sorted((RESULTS / "orders").glob("*.tsv"))}
+        self.references = {path.stem: read_trace(path, REFERENCE_SCHEMA) for path in sorted((RESULTS / "references").glob("*.tsv"))}
         self.steps = {path.stem: load(path, "steps") for path in sorted((RESULTS / "steps").glob("*.json"))}
         self.cases = {(c["program"], c["shape"]): c for c in self.bench["cases"]}
-        self.stages = list(dict.fromkeys(c["program"] for c in self.bench["cases"] if c["kind"] == "stage"))
+        # In the order of the ladder, whatever order they were timed in; a stage that has left the ladder is no step of it.
+        timed = {c["program"] for c in self.bench["cases"] if c["kind"] == "stage"}
+        self.stages = [stage for stage in ladder() if stage in timed]
         self.shapes = list(dict.fromkeys(c["shape"] for c in self.bench["cases"]))
 
     def figure(self, program, shape, name="graph"):

@@ -67,9 +67,11 @@ def all_cases(r, programs, names):
             pick = lambda name: us(f[name]["median"]) if f[name] else "–"
             percent = lambda x: "–" if x is None else f"{100 * x:.1f} %"
             times = lambda x: "–" if x is None else f"{x:.2f}×"
+            at = r.stages.index(program) if program in r.stages else 0
+            before = r.time(r.stages[at - 1], shape) if at else None
             rows.append([title(shape), label, f"{us(f['graph']['median'])} ({us(f['graph']['p10'])}–{us(f['graph']['p90'])})", pick("graph_flushed"),
                          pick("call"), pick("call_flushed"), f"{case['tflops']:.2f}", percent(case["share_of_matrix"]),
-                         percent(case["share_of_bandwidth"]), times(case["faster_than_previous"]), times(case["times_pytorch"])])
+                         percent(case["share_of_bandwidth"]), times(before and before / f["graph"]["median"]), times(case["times_pytorch"])])
     header = ["shape", "program", "graph, µs (p10–p90)", "L2 flushed", "one call, µs", "L2 flushed", "TFLOP/s", "of matrix peak", "of bandwidth",
               "faster than the stage before", "time over the best peer"]
     return table(header, rows) + [""] + ran_by(r)

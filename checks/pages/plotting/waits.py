@@ -1,6 +1,6 @@
 """Figures drawn from traces of waits (`lab trace-waits`): who waits for whom in one block."""
 from .results import Unusable, short
-from .style import BLACK, BLUE, LIGHT, ORANGE, VERMILION, WIDTH, bare, box
+from .style import BLACK, BLUE, LIGHT, ORANGE, VERMILION, WIDTH, bare, box, caption
 
 GROUP = 4  # warps of a warpgroup
 
@@ -128,7 +128,7 @@ def draw_waits(plt, axes, d, end):
     axes.grid(True, axis="x", color="#eeeeee", linewidth=0.6)
     axes.set_axisbelow(True)
     for g, y in threads.items():
-        axes.text(-0.25, y + HEIGHT / 2, "loader asks for" if g == loader else f"warpgroup {g}", ha="right", va="center", fontsize=7.5, weight="bold")
+        axes.text(-0.25, y + HEIGHT / 2, "producer\nrequests" if g == loader else f"warpgroup {g}", ha="right", va="center", fontsize=7.5, weight="bold")
     for g, rows in products.items():
         for array, text in (("sK", "QK under way"), ("sV", "PV under way")):
             axes.text(-0.25, rows[array] + THIN / 2, text, ha="right", va="center", fontsize=6.5)
@@ -148,23 +148,32 @@ def draw_waits(plt, axes, d, end):
             axes.annotate("", (taken, threads[group] + (0 if down else HEIGHT)), (given, threads[by] + (HEIGHT if down else 0)), arrowprops=arrow | {"color": BLACK, "linewidth": 1.3})
 
 
-KEY = ("Dark: begins a product. exp: weights of a tile. pack: O rescaled, the weights as halves. O: after the wait for PV. Hatched: waits, for what.\n"
-       "Dashed: a copy has landed (full). Dotted: all warps have given a slot back (empty).")
-TURN = " Solid: the turn is handed on."
+def key(d):
+    """Of the marks that the panels have, what each means."""
+    tracks = [track for one in d for track in one["tracks"]]
+    acts = {(what, array) for track in tracks for _, _, what, array, _ in track["acts"]}
+    between = [what for one in d for group, track in enumerate(one["tracks"]) for _, _, what, by in track["waits"] if what != "turn" and by != group]
+    lines = ["Pale Q, K 0, V 0: requests the copy of Q, of tile 0 of K, of V. Dark QK 0, PV 0: begins a product. exp 0: weights of tile 0. pack: O rescaled, weights as halves."]
+    if any(len(one["tracks"]) == 1 and ("own", "sV") in acts for one in d):
+        lines[0] += " O: after the wait for PV."
+    lines[0] += " O / l: the end."
+    more = [text for text, there in (("Hatched: waits, for what.", any(track["waits"] for track in tracks)), ("Dashed: a copy has landed (full).", any("full" in what for what in between)),
+                                     ("Dotted: all warps have given a slot back (empty).", any("empty" in what for what in between)), ("Solid: the turn is handed on.", any(track["turns"] for track in tracks))) if there]
+    return " ".join(lines + more)
 
 
 def draw_panels(plt, d, titles):
     """One below the other, to the same scale of steps."""
     depths = [layout(one)[3] for one in d]
-    height = 0.42 * sum(depths) + 0.62 * len(d) + 0.3
+    height = 0.42 * sum(depths) + 0.62 * len(d) + 0.46
     figure, rows = plt.subplots(len(d), 1, figsize=(WIDTH, height), height_ratios=depths)
-    figure.subplots_adjust(left=0.125, right=0.99, top=1 - 0.25 / height, bottom=0.72 / height, hspace=0.62 * len(d) / (0.42 * sum(depths)))
+    figure.subplots_adjust(left=0.132, right=0.99, top=1 - 0.25 / height, bottom=0.88 / height, hspace=0.62 * len(d) / (0.42 * sum(depths)))
     end = max(act[1] for one in d for track in one["tracks"] for act in track["acts"])
     for axes, one, what in zip(rows, d, titles):
         draw_waits(plt, axes, one, end)
         axes.set_title(f"{short(one['stage'])}: {what}", fontsize=9, loc="left", x=-0.1)
     rows[-1].set_xlabel("step (an order, not a time)", fontsize=8)
-    figure.text(0.01, 0.008, KEY + (TURN if any(track["turns"] for one in d for track in one["tracks"]) else ""), fontsize=7, va="bottom", linespacing=1.3)
+    caption(figure, key(d))
     return figure
 
 
@@ -177,7 +186,7 @@ def draw_overlap(plt, d):
 
 
 def draw_loader(plt, d):
-    return draw_panels(plt, d, ("one of the threads that multiply also asks for the tiles", "a warp of its own asks, and waits for slots"))
+    return draw_panels(plt, d, ("one of the threads that multiply also requests the tiles", "a producer requests them, and waits for slots"))
 
 
 def wait_figures(r):
