@@ -46,6 +46,8 @@ constexpr Run RUNS[] = {
     {Schedule::descending, Copies::at_issue, false},
     {Schedule::round_robin, Copies::at_wait, true, Fragments::other, true, 0, Copies::at_issue},
     {Schedule::random, Copies::at_issue, false, Fragments::measured, false, 0, Copies::random},
+    // A loader that runs between an early copy and a late product finds the slot that was given back too soon.
+    {Schedule::round_robin, Copies::at_issue},
 };
 constexpr std::size_t EQUAL_RUNS = 2;
 // A reduction lane by lane takes five times as long as in one step, and one that is wrong is wrong in every case: each

@@ -153,11 +153,12 @@ Report::Report(const AcceptanceOptions& options) : options_(options) {
   else if (options.turns && can_schedule())
     std::printf(
         "Each case is launched once against the oracle, then repeated, bit-equal, on some of these tiles: the notes' "
-        "five under four schedules, of the others each under one of them by turns; make stage=S test takes all.\n");
+        "five under five schedules, of the others each under one of them by turns. Of the lengths and amplitudes every "
+        "second is taken; the neighbouring stages take the others. make stage=S test takes all.\n");
   else
     std::printf("Each case is launched once against the oracle, then repeated, bit-equal%s.\n",
                 can_schedule()
-                    ? ": with the signs of q and scale turned, and under three more schedules, on some of these tiles"
+                    ? ": with the signs of q and scale turned, and under four more schedules, on some of these tiles"
                     : "");
 }
 

@@ -85,7 +85,7 @@ refuse "predict takes it as say='...'" $MAKE backend=$B predict n=1 'row>=3'
 refuse "at character 5: '=' compares nothing" $MAKE backend=$B predict n=1 say='row = 3'
 refuse "is a prediction" $MAKE backend=$B try n=28
 refuse "seed=x: must be a whole number" $MAKE backend=$B grade seed=x
-refuse "must be text, quick or whole" $MAKE backend=$B check-exercises check=all
+refuse "must be text, quick, half or whole" $MAKE backend=$B check-exercises check=all
 refuse "it is cpu or gpu" $MAKE stage=v1 backend=tpu test
 refuse "never worked" $MAKE stage=v2c4 backend=$B run
 refuse "never worked" $MAKE stage=v2c4 backend=$B bench-cpu
