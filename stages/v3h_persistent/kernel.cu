@@ -1,13 +1,13 @@
 // V3h: blocks that stay. A block's last rows are normalised and stored, it ends, another starts, asks for Q and the
 // first keys, and for a microsecond or two the SM multiplies nothing. So there are only as many blocks as the GPU
 // holds, and each takes one query tile after the other: the loader is already at the next one's keys while the last
-// products run. Longest first as before, to and fro: who got the longest of one round gets the shortest of the next.
-// Output goes from registers to memory, 16 bytes per lane after an exchange among four lanes, for sQ is the next
-// tile's.
+// products run. Longest first as before, to and fro: the block with the longest tile of one round has the shortest of
+// the next. Output goes from registers to memory, 16 bytes per lane after an exchange among four lanes, for sQ is the
+// next tile's.
 //
 //   for each K/V tile t:  my turn: s = Q K(t) and O = O + p V(t - 1) begin; your turn;
-//                         s is there: half of p' = 2^(s - r);  O is there: p = p', and the other half; or r' and p'
-//                         again, and O times 2^(r - r');  l = l + sum(p);  finally O / l
+//                         s is there: p' = 2^(s - r) of the first keys;  O is there: p = p', and the other keys;
+//                         sum(p) too large: r' = max(r, rowmax(s)), p again, l and O times 2^(r - r');  finally O / l
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 

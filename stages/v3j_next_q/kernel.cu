@@ -1,12 +1,13 @@
-// V3j: the next Q is there. One Q in shared memory ties all warpgroups together: the next one can only come when the
-// last group has made its last scores, and under a mask the first group has been idle by then. Where two have room, a
-// group that is done goes on to the next query tile while the others finish theirs. Four groups take no turns any
-// more, which would tie them too: with so many, somebody always multiplies.
+// V3j: fewer instructions, and two Qs. The loop loses what it need not decide: the first tile stands before it, places
+// in the rings are counted, arrivals are predicated. And one Q in shared memory ties all warpgroups together: the next
+// one can only come when the last group has made its last scores, and under a mask the first group has been idle by
+// then. Where two have room, a group that is done goes on to the next query tile while the others finish theirs. Four
+// groups take no turns any more, which would tie them too: one of them always multiplies.
 //
 //   the first K/V tile: s = Q K(0); r, p = 2^(s - r), l = sum(p)
 //   for each other one, t: my turn: s = Q K(t) and O = O + p V(t - 1) begin; your turn;
-//                          s is there: half of p' = 2^(s - r);  O is there: p = p', and the other half; or r' and p'
-//                          again, and O times 2^(r - r');  l = l + sum(p);  finally O / l
+//                          s is there: p' = 2^(s - r) of the first keys;  O is there: p = p', and the other keys;
+//                          sum(p) too large: r' = max(r, rowmax(s)), p again, l and O times 2^(r - r');  finally O / l
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
