@@ -196,5 +196,16 @@ same "the untouched stage was not rebuilt" "$(stat -c %Y.%i $b)" "$stamp_b"
 if [ "$(stat -c %Y.%i $a)" != "$stamp_a" ]; then good=$((good + 1)); else bad=$((bad + 1)); echo "a touched kernel was not rebuilt"; fi
 if $MAKE -n backend=$B CXXFLAGS="-std=c++20 -O1" $a 2> /dev/null | grep -q 'kernel.o'; then good=$((good + 1)); else bad=$((bad + 1)); echo "a changed flag would reuse a stale binary"; fi
 
+# A linker is used where it links. Of a GPU too old for a stage, the stage's build takes no notice.
+grep_link() { $MAKE -n backend=cpu CXX="$1" build/cpu/v1_scalar/fixed/lab 2> /dev/null | grep -c -e "-no-pie -g -fuse-ld=gold"; }
+printf '#!/bin/sh\ncase "$*" in *fuse-ld=gold*) exit 1 ;; esac\nexec %s "$@"\n' "$(command -v g++-12 || command -v g++)" > "$work/no-gold"
+chmod +x "$work/no-gold"
+same "links by a gold that does not link" "$(grep_link "$work/no-gold")" 0
+if command -v nvcc > /dev/null 2>&1; then
+  mkdir "$work/t4"; printf '#!/bin/sh\ncase "$*" in -L) echo "GPU 0: Tesla T4" ;; *) echo 7.5 ;; esac\n' > "$work/t4/nvidia-smi"
+  chmod +x "$work/t4/nvidia-smi"
+  t4_code() { PATH=$work/t4:$PATH $MAKE -n backend=gpu "build/gpu/$1/fixed/kernel.o" 2> /dev/null | grep -c '^nvcc.*code=sm_75'; }
+  same "builds of v1 and v2c8 for a T4" "$(t4_code v1_scalar) $(t4_code v2c8_mma_sync)" "1 0"
+fi
 echo "$good passed, $bad failed"
 [ $bad -eq 0 ] && [ $good -gt 0 ]

@@ -9,10 +9,12 @@ NVCC := nvcc
 # The architectures of kernels: the lab's two, the GPU at hand if nvcc knows it, and PTX for the rest, from 8.0 on: cp.async.
 GPU_HERE := $(if $(filter gpu,$(backend)),$(shell nvidia-smi --query-gpu=compute_cap --format=csv$(comma)noheader 2>/dev/null | head -1 | tr -d .))
 GPU_ARCHS := $(sort 89 90 $(if $(GPU_HERE),$(filter $(GPU_HERE),$(patsubst sm_%,%,$(shell nvcc --list-gpu-code 2>/dev/null)))))
-GENCODE := $(foreach a,$(GPU_ARCHS),-gencode arch=compute_$(a)$(comma)code=sm_$(a)) -gencode arch=compute_80$(comma)code=compute_80
+gencode = $(foreach a,$(1),-gencode arch=compute_$(a)$(comma)code=sm_$(a)) -gencode arch=compute_80$(comma)code=compute_80
+GENCODE := $(call gencode,$(GPU_ARCHS))
 conf = $(call ask,conf $(1) $(2))
-# sm_90a code runs on 9.0 and nowhere else.
-gencode_of = $(if $(filter sm_90a,$(call conf,$(1),target)),-gencode arch=compute_90a$(comma)code=sm_90a,$(GENCODE))
+# sm_90a code runs on 9.0 and nowhere else. On a T4 (7.5) ptxas refuses whatever needs more than v1: such a stage is built for the
+# others, and skipped when it runs.
+gencode_of = $(if $(filter sm_90a,$(call conf,$(1),target)),-gencode arch=compute_90a$(comma)code=sm_90a,$(if $(call conf,$(1),needs),$(call gencode,$(filter-out 7%,$(GPU_ARCHS))),$(GENCODE)))
 # A sibling call leaves no frame behind, and a report would name the caller's caller.
 # A product and a sum are two roundings on both backends, unless the source says fmaf.
 CXXFLAGS := -std=c++20 -O2 -g -ffp-contract=off -fno-optimize-sibling-calls -Wall -Wextra -Wno-unknown-pragmas
@@ -64,8 +66,10 @@ LIBS += $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
 LIBS += $(if $(ARM64),-static -Lbuild/arm64/sysroot/usr/lib/aarch64-linux-gnu)
 BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
 endif
-# Hundreds of programs are linked, and GNU's own linker takes twice as long for each as gold, which comes with it on most machines.
-FAST_LINK := $(if $(filter build/cpu,$(B)),$(if $(shell command -v ld.gold),-fuse-ld=gold))
+# Hundreds of programs are linked, and GNU's own linker takes twice as long for each as gold, which comes with it on most machines;
+# on some it is there and does not link. Tried once, by the first link.
+FAST_LINK = $(eval FAST_LINK := $(if $(filter build/cpu,$(B)),$(shell echo 'int main() {}' | \
+  $(CXX) -fuse-ld=gold -x c++ - -o build/cpu/linked-by-gold 2> /dev/null && build/cpu/linked-by-gold && echo -fuse-ld=gold)))$(FAST_LINK)
 # make test-arm64, and make sanitize check=quick: no more than executes kernels and watches them. Targets that these do not ask for are not
 # compiled for them.
 RUNTIME_ONLY := $(ARM64)$(filter quick,$(SANITIZE))
