@@ -40,5 +40,6 @@ else
   echo "no root of its own can be made here: a clean environment instead" >&2
   $clean GIT_TEMPLATE_DIR="$root/home/template" HOME="$root/home" sh "$root/home/steps.sh"
 fi > "$root/out" 2>&1
-cat "$root/out"
-[ "$(grep -c ' 0 failed$' "$root/out")" -eq 2 ]
+grep -v ' passed, .* failed$' "$root/out"
+# The step's line and the notebook's, as one.
+awk '/ passed, .* failed$/ { lines++; good += $1; bad += $3 } END { bad += 2 - lines; print good + 0 " passed, " bad " failed"; exit bad > 0 }' "$root/out"
