@@ -26,7 +26,7 @@ INNER_GOALS += evolve-labs
 GPU_GOALS += evolve-adopt
 NO_BUG_GOALS := bench-cpu profile phases
 WORDS := stage bug backend full turns q k v out causal scale seconds seed cases case check only shape rounds json sample new fix n say give-up lines
-WORDS += minutes generations candidates tile quick record assigned name from students variant
+WORDS += minutes generations candidates tile quick record assigned name from students variant bugs
 # The words of a learner's goals, which would otherwise ignore a word in silence.
 WORDS_OF_exercise := n
 WORDS_OF_hint := n

@@ -161,7 +161,10 @@ stage_of = $(patsubst %/,%,$(dir $(1)))
 dir_of = $(if $(filter own/%,$(1)),work,stages)/$(1)
 planted_in = $(patsubst bug-%,%,$(filter bug-% phase-%,$(call variant_of,$(1))))
 # phase-NAME is a part of a kernel, to be timed (make phases).
-patch_in = $(if $(filter phase-%,$(call planted_in,$(1))),phases/$(patsubst phase-%,%,$(call planted_in,$(1))),bugs/$(call planted_in,$(1))).patch
+patch_in = $(or $(call outside,$(call stage_of,$(1)),$(call planted_in,$(1)).patch),stages/$(call stage_of,$(1))/$(if $(filter \
+  phase-%,$(call planted_in,$(1))),phases/$(patsubst phase-%,%,$(call planted_in,$(1))),bugs/$(call planted_in,$(1))).patch)
+# Files of bugs=DIR.
+outside = $(if $(LAB_BUGS),$(wildcard $(LAB_BUGS)/$(1)/$(2)))
 # Of a mutant there are two: mutant-NAME, instrumented, and draft-NAME, plain and quick to compile, which mostly is enough.
 draft_in = $(patsubst draft-%,%,$(filter draft-%,$(call variant_of,$(1))))
 mutant_in = $(patsubst mutant-%,%,$(filter mutant-%,$(call variant_of,$(1))))$(call draft_in,$(1))
@@ -182,7 +185,7 @@ else
 endif
 
 # The kernel with a bug's patch applied, or with an unplanned mistake. #line directives in it name the lines of kernel.cu and of the patch.
-$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(if $$(call planted_in,$$*),stages/$$(call stage_of,$$*)/$$(call patch_in,$$*),checks/mutants/mutants.txt checks/desk/mutants.cpp $(wildcard common/*.cuh common/*/*.cuh)) checks/desk/patch.cpp | $(WORK)
+$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(if $$(call planted_in,$$*),$$(call patch_in,$$*),checks/mutants/mutants.txt checks/desk/mutants.cpp $(wildcard common/*.cuh common/*/*.cuh)) checks/desk/patch.cpp | $(WORK)
 	@$(WORK) $(if $(call planted_in,$*),patch,mutate) $(call stage_of,$*) $(call planted_in,$*)$(call mutant_in,$*) $@
 
 # How the kernel was built, for the binary to say.
@@ -195,14 +198,19 @@ $(B)/obj/unit_build_info.o: common/build_info.cpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@ $(call build_info,unit tests,)
 
+# Which bugs from outside there are: with others a stage's binaries are linked again.
+OUTSIDE := $(if $(LAB_BUGS),$(shell realpath $(LAB_BUGS)) $(wildcard $(LAB_BUGS)/*/*.cpp))
+$(B)/outside: FORCE
+	@mkdir -p $(@D); echo '$(OUTSIDE)' | cmp -s - $@ || echo '$(OUTSIDE)' > $@
+
 # A stage's target, from its stage.conf.
-$(B)/%/stage_conf.o: common/stage_conf.cpp $$(call dir_of,$$*)/stage.conf $(B)/flags
+$(B)/%/stage_conf.o: common/stage_conf.cpp $$(call dir_of,$$*)/stage.conf $(B)/flags $(B)/outside
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -DLAB_TARGET='"$(call conf,$*,target)"' -DLAB_NEEDS='"$(call conf,$*,needs)"' \
 	  -DLAB_SMEM=$(or $(call conf,$*,smem),0) -MMD -MP -c $< -o $@
 
 # Fingerprints belong to the stage, not to the variant: their objects serve all of a stage's binaries.
-fingerprints_of = $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard stages/$(1)/bugs/*.cpp))
+fingerprints_of = $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard stages/$(1)/bugs/*.cpp) $(call outside,$(1),*.cpp))
 # A mutant is another build in all but its kernel.
 $(B)/%/lab: $(B)/%/kernel.o $$(if $$(call mutant_in,$$*),$(B)/$$(call stage_of,$$*)/$$(if $$(call draft_in,$$*),fixed,checked),$(B)/$$*)/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(B)/obj/checks/all_commands.o $(LAB_LIBS)
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@

@@ -12,6 +12,7 @@
 #include "checks/desk/desk.hpp"
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/nearest.hpp"
+#include "checks/desk/patch.hpp"
 #include "checks/exercises/rule.hpp"
 
 namespace lab::desk {
@@ -299,7 +300,8 @@ Course read_course(const std::string& root) {
   };
   for (const Stage& stage : ladder.stages) {
     const fs::path dir = fs::path(root) / "stages" / stage.dir;
-    for (const std::string& file : files_in(dir / "bugs")) add(file, stage.dir, true);
+    for (const std::string& bugs : bug_dirs(stage.dir))
+      for (const std::string& file : files_in(fs::path(root) / bugs)) add(file, stage.dir, true);
     for (const std::string& file : files_in(dir / "exercises")) add(file, stage.dir, false);
   }
   for (const std::string& file : files_in(fs::path(root) / "checks" / "exercises")) add(file, "", false);
