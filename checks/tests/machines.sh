@@ -29,12 +29,12 @@ cd && rm -rf opened && LAB_URL=$HOME/lab.git python3 notebook.py colab.ipynb .
 END
 chmod +x "$root/home/template/hooks/post-checkout"
 clean="env -i GIT_TEMPLATE_DIR=/home/template LANG=C.UTF-8 PATH=$PATH JOBS=${JOBS:-2}"
-if [ "$(id -u)" -eq 0 ] && unshare --mount --pid --fork true 2> /dev/null; then
+if [ "$(id -u)" -eq 0 ] && unshare --mount --pid --net --fork true 2> /dev/null; then
   mkdir "$root/usr" "$root/etc" "$root/etc/alternatives" "$root/dev" "$root/proc" "$root/tmp"
   chmod 755 "$root"; chmod 1777 "$root/tmp"; chown -R 1000:1000 "$root/home"
   echo "learner:x:1000:1000::/home:/bin/sh" > "$root/etc/passwd"; cp /etc/ld.so.cache "$root/etc"
   for link in bin sbin lib lib32 lib64 libx32; do [ ! -L /$link ] || cp -a /$link "$root"; done
-  unshare --mount --pid --fork sh -c 'for dir in usr dev etc/alternatives; do mount --rbind "/$dir" "$0/$dir" || exit 1; done
+  unshare --mount --pid --net --fork sh -c 'for dir in usr dev etc/alternatives; do mount --rbind "/$dir" "$0/$dir" || exit 1; done
     mount -t proc none "$0/proc" && cd "$0" && exec "$@"' "$root" chroot --userspec=1000:1000 "$root" $clean HOME=/home sh /home/steps.sh
 else
   echo "no root of its own can be made here: a clean environment instead" >&2

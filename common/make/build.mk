@@ -12,9 +12,9 @@ GPU_ARCHS := $(sort 89 90 $(if $(GPU_HERE),$(filter $(GPU_HERE),$(patsubst sm_%,
 gencode = $(foreach a,$(1),-gencode arch=compute_$(a)$(comma)code=sm_$(a)) -gencode arch=compute_80$(comma)code=compute_80
 GENCODE := $(call gencode,$(GPU_ARCHS))
 conf = $(call ask,conf $(1) $(2))
-# sm_90a code runs on 9.0 and nowhere else. On a T4 (7.5) ptxas refuses whatever needs more than v1: such a stage is built for the
-# others, and skipped when it runs.
-gencode_of = $(if $(filter sm_90a,$(call conf,$(1),target)),-gencode arch=compute_90a$(comma)code=sm_90a,$(if $(call conf,$(1),needs),$(call gencode,$(filter-out 7%,$(GPU_ARCHS))),$(GENCODE)))
+# sm_90a code runs on 9.0 and nowhere else. On a T4 (7.5) ptxas refuses whatever needs more than 7.5 has: such a
+# stage is built for the others, and skipped when it runs.
+gencode_of = $(if $(filter sm_90a,$(call conf,$(1),target)),-gencode arch=compute_90a$(comma)code=sm_90a,$(if $(filter-out wmma ldmatrix,$(call conf,$(1),needs)),$(call gencode,$(filter-out 7%,$(GPU_ARCHS))),$(GENCODE)))
 # A sibling call leaves no frame behind, and a report would name the caller's caller.
 # A product and a sum are two roundings on both backends, unless the source says fmaf.
 CXXFLAGS := -std=c++20 -O2 -g -ffp-contract=off -fno-optimize-sibling-calls -Wall -Wextra -Wno-unknown-pragmas
