@@ -69,7 +69,7 @@ endif
 # Hundreds of programs are linked, and GNU's own linker takes twice as long for each as gold, which comes with it on most machines;
 # on some it is there and does not link. Tried once, by the first link.
 FAST_LINK = $(eval FAST_LINK := $(if $(filter build/cpu,$(B)),$(shell echo 'int main() {}' | \
-  $(CXX) -fuse-ld=gold -x c++ - -o build/cpu/linked-by-gold 2> /dev/null && build/cpu/linked-by-gold && echo -fuse-ld=gold)))$(FAST_LINK)
+  $(CXX) -fuse-ld=gold -x c++ - -o build/cpu/gold-$$$$ 2> /dev/null && build/cpu/gold-$$$$ && echo -fuse-ld=gold; rm -f build/cpu/gold-$$$$)))$(FAST_LINK)
 # make test-arm64, and make sanitize check=quick: no more than executes kernels and watches them. Targets that these do not ask for are not
 # compiled for them.
 RUNTIME_ONLY := $(ARM64)$(filter quick,$(SANITIZE))
