@@ -15,7 +15,7 @@ GOALS += patches edit-bug save-bug mutants counters bits
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
 GOALS += archs format format-check compile_commands.json test-arm64
 GOALS += trace exercise predict try watch hint solution reset grade check-exercises
-GOALS += own autograder
+GOALS += own autograder variants
 # Goals for a learner's own kernel, work/own/NAME.
 OWN_GOALS := test racecheck counters trace run fuzz resources bench bench-cpu profile watch
 GOALS += bench bench-cpu peers profile phases probe-wmma probe-mma probe-wgmma probe-ex2
@@ -26,7 +26,7 @@ INNER_GOALS += evolve-labs
 GPU_GOALS += evolve-adopt
 NO_BUG_GOALS := bench-cpu profile phases
 WORDS := stage bug backend full turns q k v out causal scale seconds seed cases case check only shape rounds json sample new fix n say give-up lines
-WORDS += minutes generations candidates tile quick record assigned name from
+WORDS += minutes generations candidates tile quick record assigned name from students variant bugs
 # The words of a learner's goals, which would otherwise ignore a word in silence.
 WORDS_OF_exercise := n
 WORDS_OF_hint := n
@@ -35,7 +35,8 @@ WORDS_OF_try := n
 WORDS_OF_watch := n stage
 WORDS_OF_predict := n say
 WORDS_OF_solution := n give-up
-WORDS_OF_grade := json seed assigned
+WORDS_OF_grade := json seed assigned variant
+WORDS_OF_variants := students seed assigned out
 WORDS_OF_autograder := out assigned
 WORDS_OF_check-exercises := n check
 WORDS_OF_own := name from
@@ -97,7 +98,10 @@ own: | $(LEARN)
 solution: | $(LEARN)
 	$(one_exercise)@$(LEARN) solution $(call quote,$(n)) $(if $(filter 1,$(give-up)),give-up)
 grade: | $(LEARN)
-	@$(LEARN) grade '$(MAKE)' $(call quote,$(json)) $(call quote,$(seed)) $(call quote,$(assigned))
+	@$(LEARN) grade '$(MAKE)' $(call quote,$(json)) $(call quote,$(seed)) $(call quote,$(assigned)) $(call quote,$(variant))
+# A hand-out per student, with variants of its own, and the key apart.
+variants: | $(LEARN)
+	$(if $(and $(students),$(assigned),$(out)),,$(error which students? make variants students=FILE seed=N assigned='1 21/31 28' out=DIR))@$(LEARN) variants '$(MAKE)' $(call quote,$(students)) $(call quote,$(seed)) $(call quote,$(assigned)) $(call quote,$(out))
 # A zip for Gradescope, with setup.sh, run_autograder and the lab: upload it as it is.
 autograder: | $(LEARN)
 	$(if $(and $(out),$(assigned)),,$(error what is assigned? make autograder out=autograder.zip assigned='1 5 119'))@numbers=$$($(LEARN) assigned $(call quote,$(assigned))) && $(PYTHON) checks/exercises/autograder/pack.py $(call quote,$(out)) $$numbers

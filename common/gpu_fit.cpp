@@ -53,9 +53,6 @@ std::string listed(const std::vector<std::string>& items) {
 
 std::string why_not(const StageNeeds& stage, const GpuProperties& gpu) {
   const Target& target = target_of(stage);
-  if (!gpu.has_code)
-    return "has no code in this build for " + gpu.name + ", compute capability " + dotted(10 * gpu.major + gpu.minor) +
-           ": built elsewhere, or nvcc no longer knows it";
   std::vector<std::string> wanted, there;
   bool capability = target.only_there && !has(gpu, target.compute_capability, true);
   const bool elsewhere = capability;  // then its features need no word of their own
@@ -72,7 +69,10 @@ std::string why_not(const StageNeeds& stage, const GpuProperties& gpu) {
     wanted.push_back(std::to_string(stage.smem) + " B of shared memory per block");
     there.push_back(std::to_string(gpu.smem_per_block) + " B" + (capability ? "" : " of it"));
   }
-  return wanted.empty() ? "" : "needs " + listed(wanted) + "; " + gpu.name + " has " + listed(there);
+  if (!wanted.empty()) return "needs " + listed(wanted) + "; " + gpu.name + " has " + listed(there);
+  if (gpu.has_code) return "";
+  return "has no code in this build for " + gpu.name + ", compute capability " + dotted(10 * gpu.major + gpu.minor) +
+         ": built elsewhere, or nvcc no longer knows it";
 }
 
 std::vector<StageNeeds> stages_in(const std::string& folder) {

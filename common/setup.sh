@@ -43,7 +43,7 @@ if [ -n "$missing" ]; then
   sudo=
   if [ "$(id -u)" -ne 0 ]; then
     command -v sudo > /dev/null 2>&1 || fail "needs$missing; run it as root, or install them by hand"
-    sudo=sudo
+    sudo="sudo env DEBIAN_FRONTEND=noninteractive"  # which sudo does not pass on
   fi
   export DEBIAN_FRONTEND=noninteractive
   $sudo apt-get update -qq || fail "apt-get update failed"

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "checks/desk/desk.hpp"
+#include "checks/desk/patch.hpp"
 #include "checks/desk/side_by_side.hpp"
 
 namespace lab::desk {
@@ -37,9 +38,10 @@ std::string identity_of(const std::string& lab) {
   if (binary.empty()) return "";
   std::vector<std::string> sources = {"kernel.cu " + stamp_of("stages/" + stage + "/kernel.cu")};
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator("stages/" + stage + "/bugs", none))
-    if (entry.path().extension() == ".patch")
-      sources.push_back(entry.path().filename().string() + " " + stamp_of(entry.path()));
+  for (const std::string& dir : bug_dirs(stage))
+    for (const auto& entry : fs::directory_iterator(dir, none))
+      if (entry.path().extension() == ".patch")
+        sources.push_back(entry.path().filename().string() + " " + stamp_of(entry.path()));
   std::ranges::sort(sources);
   return binary + "; " + joined(sources, "; ");
 }

@@ -17,17 +17,20 @@ std::optional<std::string> unless_empty(const std::string& text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
-std::vector<Bug> bugs_of(const fs::path& dir, const std::string& stage) {
+std::vector<Bug> bugs_of(const fs::path& root, const std::string& stage) {
   std::vector<Bug> bugs;
   std::error_code none;  // a stage may have no bugs yet
-  for (const auto& entry : fs::directory_iterator(dir / "bugs", none)) {
-    if (entry.path().extension() != ".patch") continue;
-    const Patch patch = read_patch(entry.path().lexically_normal().string());
-    bugs.push_back({stage, entry.path().stem().string(), patch.plants, patch.predicted, patch.also,
-                    unless_empty(patch.harmless), unless_empty(patch.slow), unless_empty(patch.unseen),
-                    unless_empty(patch.lucky), unless_empty(patch.map)});
-  }
+  for (const std::string& dir : bug_dirs(stage))
+    for (const auto& entry : fs::directory_iterator(root / dir, none)) {
+      if (entry.path().extension() != ".patch") continue;
+      const Patch patch = read_patch(entry.path().lexically_normal().string());
+      bugs.push_back({stage, entry.path().stem().string(), patch.plants, patch.predicted, patch.also,
+                      unless_empty(patch.harmless), unless_empty(patch.slow), unless_empty(patch.unseen),
+                      unless_empty(patch.lucky), unless_empty(patch.map)});
+    }
   std::ranges::sort(bugs, {}, &Bug::name);
+  const auto twice = std::ranges::adjacent_find(bugs, {}, &Bug::name);
+  if (twice != bugs.end()) throw BadInput("bugs=: " + stage + " has a bug " + twice->name + " already");
   return bugs;
 }
 
@@ -163,7 +166,7 @@ Ladder read_ladder(const std::string& root) {
     Stage stage{entry.path().filename().string()};
     const std::string conf = (entry.path() / "stage.conf").lexically_normal().string();
     stage.conf = parse_conf(read_text(conf), conf);
-    stage.bugs = bugs_of(entry.path(), stage.dir);
+    stage.bugs = bugs_of(root, stage.dir);
     ladder.stages.push_back(stage);
   }
   std::ranges::sort(ladder.stages, [](const Stage& a, const Stage& b) { return version_less(a.dir, b.dir); });

@@ -33,6 +33,8 @@ std::vector<std::string> nearest(const std::string& word, std::vector<std::strin
 
 bool version_less(const std::string& a, const std::string& b) {
   const auto digit = [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; };
+  const auto version = [&](const std::string& text) { return text.size() > 1 && text[0] == 'v' && digit(text[1]); };
+  if (version(a) != version(b)) return version(a);
   const auto number = [&](const std::string& text, std::size_t& at) {
     std::size_t begin = at;
     while (at < text.size() && digit(text[at])) ++at;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -185,10 +187,19 @@ Patch read_patch(const std::string& path) {
   return parse_patch(path, text.str());
 }
 
+std::vector<std::string> bug_dirs(const std::string& stage) {
+  std::vector<std::string> dirs = {"stages/" + stage + "/bugs"};
+  if (const char* outside = std::getenv("LAB_BUGS"); outside && *outside)
+    dirs.push_back(std::string(outside) + "/" + stage);
+  return dirs;
+}
+
 std::string patch_path(const std::string& stage, const std::string& bug) {
   constexpr std::string_view PHASE = "phase-";
   if (bug.starts_with(PHASE)) return "stages/" + stage + "/phases/" + bug.substr(PHASE.size()) + ".patch";
-  return "stages/" + stage + "/bugs/" + bug + ".patch";
+  const std::vector<std::string> dirs = bug_dirs(stage);
+  const bool outside = dirs.size() > 1 && std::filesystem::exists(dirs[1] + "/" + bug + ".patch");
+  return dirs[outside ? 1 : 0] + "/" + bug + ".patch";
 }
 
 std::vector<SourceLine> patched_lines(const Patch& patch, std::string_view text) {

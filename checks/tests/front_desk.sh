@@ -150,6 +150,38 @@ same "colours where nobody sees them" "$(grep -c "$(printf '\033')" "$work/out")
 accept $MAKE stage=v2c5 show-bug
 same "bugs that show-bug shows" "$(grep -c '^--- a/' "$work/out")" "$(build/desk bugs v2c5 | wc -w | tr -d ' ')"
 
+# Bugs outside of the repository: a stage's like its own, where bugs= names their folder, and unknown elsewhere.
+mkdir -p "$work/outside/v1_scalar"
+sed 's/^n: .*/n: 998/;s/^name: .*/name: unseen-by-others/' stages/v1_scalar/bugs/head_dim_64.exercise > "$work/outside/v1_scalar/kept_apart.exercise"
+sed 's/head_dim_64\./kept_apart./' stages/v1_scalar/bugs/head_dim_64.cpp > "$work/outside/v1_scalar/kept_apart.cpp"
+cp stages/v1_scalar/bugs/head_dim_64.patch "$work/outside/v1_scalar/kept_apart.patch"
+refuse "there is no such folder" $MAKE bugs="$work/nowhere" list
+refuse "no bug 'kept_apart'" $MAKE stage=v1 backend=$B reproduce-bug bug=kept_apart
+accept $MAKE bugs="$work/outside" stage=v1 backend=$B reproduce-bug bug=kept_apart
+same "bugs from outside that are reproduced" "$(grep -c '^1 passed, 0 failed' "$work/out")" 1
+accept $MAKE bugs="$work/outside" exercise n=unseen-by-others
+same "what is laid out of an exercise from outside" "$(echo $(ls work/998))" "ANSWERS.md CARD.md kernel.cu"
+rm -rf work/998
+refuse "no exercise 998" $MAKE exercise n=998
+cp stages/v1_scalar/bugs/head_dim_64.patch "$work/outside/v1_scalar"
+refuse "v1_scalar has a bug head_dim_64 already" $MAKE bugs="$work/outside" list
+rm -rf "$work/outside"
+# A class: each student's variants, and the key.
+printf 'ada\nada\n' > "$work/class"
+refuse "which students" $MAKE variants assigned=1 out="$work/variants"
+refuse "ada is there twice" $MAKE variants students="$work/class" assigned=1 out="$work/variants"
+echo bob/.. > "$work/class"
+refuse "a student's name here is made of" $MAKE variants students="$work/class" assigned=1 out="$work/variants"
+printf 'ada\nbob\n' > "$work/class"
+refuse "exercise 21 is assigned twice" $MAKE variants students="$work/class" assigned='21 1 21' out="$work/variants"
+same "what refused variants leave" "$(ls -d "$work/variants" 2> /dev/null)" ""
+accept $MAKE variants students="$work/class" seed=5 assigned='1 21/31' out="$work/variants"
+same "what a student has" "$(cd "$work/variants/students/ada" && find . -type f | grep -c -e variant -e kernel.cu)" 3
+same "answers that two students share" "$(cut -f5 "$work/variants/key/key.tsv" | sort | uniq -d)" ""
+refuse "is there already" $MAKE variants students="$work/class" seed=5 assigned=1 out="$work/variants"
+refuse "there is no such file" $MAKE grade variant="$work/nowhere" assigned=1
+rm -rf "$work/variants" "$work/class"
+
 # The desk away from home: a tree of one stage, whose patch is stale; words that are not good.
 mkdir -p "$work/tree/stages/v1_s/bugs"
 echo 'idea="one"' > "$work/tree/stages/v1_s/stage.conf"
@@ -196,5 +228,16 @@ same "the untouched stage was not rebuilt" "$(stat -c %Y.%i $b)" "$stamp_b"
 if [ "$(stat -c %Y.%i $a)" != "$stamp_a" ]; then good=$((good + 1)); else bad=$((bad + 1)); echo "a touched kernel was not rebuilt"; fi
 if $MAKE -n backend=$B CXXFLAGS="-std=c++20 -O1" $a 2> /dev/null | grep -q 'kernel.o'; then good=$((good + 1)); else bad=$((bad + 1)); echo "a changed flag would reuse a stale binary"; fi
 
+# A linker is used where it links. Of a GPU too old for a stage, the stage's build takes no notice.
+grep_link() { $MAKE -n backend=cpu CXX="$1" build/cpu/v1_scalar/fixed/lab 2> /dev/null | grep -c -e "-no-pie -g -fuse-ld=gold"; }
+printf '#!/bin/sh\ncase "$*" in *fuse-ld=gold*) exit 1 ;; esac\nexec %s "$@"\n' "$(command -v g++-12 || command -v g++)" > "$work/no-gold"
+chmod +x "$work/no-gold"
+same "links by a gold that does not link" "$(grep_link "$work/no-gold")" 0
+if command -v nvcc > /dev/null 2>&1; then
+  mkdir "$work/t4"; printf '#!/bin/sh\ncase "$*" in -L) echo "GPU 0: Tesla T4" ;; *) echo 7.5 ;; esac\n' > "$work/t4/nvidia-smi"
+  chmod +x "$work/t4/nvidia-smi"
+  t4_code() { PATH=$work/t4:$PATH $MAKE -n backend=gpu "build/gpu/$1/fixed/kernel.o" 2> /dev/null | grep -c '^nvcc.*code=sm_75'; }
+  same "builds of v1 and v2c8 for a T4" "$(t4_code v1_scalar) $(t4_code v2c8_mma_sync)" "1 0"
+fi
 echo "$good passed, $bad failed"
 [ $bad -eq 0 ] && [ $good -gt 0 ]

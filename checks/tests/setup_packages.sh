@@ -6,11 +6,18 @@ good=0; bad=0
 real=$(pwd)
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 mkdir "$work/tools"
-for tool in sh cut grep dirname sed cat touch mkdir chmod make; do ln -s "$(command -v $tool)" "$work/tools/$tool"; done
+for tool in sh cut grep dirname sed cat touch mkdir chmod make env; do ln -s "$(command -v $tool)" "$work/tools/$tool"; done
 tool() { cat > "$work/tools/$1"; chmod +x "$work/tools/$1"; }
 tool id <<'END'
 #!/bin/sh
-echo 0
+echo "${LAB_UID:-0}"
+END
+# As the real one, it passes no variables on.
+tool sudo <<'END'
+#!/bin/sh
+unset DEBIAN_FRONTEND
+echo sudo >> "$LAB_FAKE/by-sudo"
+exec "$@"
 END
 # $LAB_FAKE/known: "PACKAGE" or "PACKAGE VERSION", a line each. $LAB_FAKE/asked: what was installed.
 tool apt-cache <<'END'
@@ -24,6 +31,7 @@ END
 tool apt-get <<'END'
 #!/bin/sh
 [ "$1" != update ] || exit 0
+[ "${DEBIAN_FRONTEND:-}" = noninteractive ] || { echo "apt-get asks a question" >&2; exit 1; }
 for word; do
   case $word in install | -*) continue ;; esac
   found=$(grep -E "^$(echo "$word" | sed 's/[+.]/[&]/g')( |\$)" "$LAB_FAKE/known")
@@ -68,6 +76,10 @@ distribution "Debian 13" 0 "$all" "setup: installing" "g++ 14.2.0" "g++-13 13.3.
 distribution "Ubuntu 24.04" 0 "$all" "setup: installing" "g++ 13.2.0" "g++-12 12.3.0" "g++-13 13.2.0" "g++-14 14.0.1"
 distribution "Ubuntu 22.04" 0 "$all g++-12" "g++ is older than 12; installing g++-12" "g++ 11.2.0" "g++-11 11.2.0" "g++-12 12.1.0"
 distribution "Debian 11" 2 "$all" "no g++ of version 12 or newer can be installed here" "g++ 10.2.1" "g++-9 9.3.0" "g++-10 10.2.1"
+LAB_UID=1000; export LAB_UID
+distribution "Debian 13 for a user with sudo" 0 "$all" "setup: installing" "g++ 14.2.0"
+if [ -s "$LAB_FAKE/by-sudo" ]; then good=$((good + 1)); else bad=$((bad + 1)); echo "a user without rights installs without sudo"; fi
+LAB_UID=0
 LIBRARIES=$(echo "$LIBRARIES" | grep -v nlohmann)
 distribution "no nlohmann-json3-dev" 2 "" "this distribution has no package nlohmann-json3-dev; nothing was installed" "g++ 14.2.0"
 

@@ -279,6 +279,11 @@ TEST_CASE("exercises: a diagnosis is all of a log that says what is red") {
   CHECK(diagnosis("launch failed: lane 1\nlaunch failed: lane 2\n", "log") == "launch failed: lane 1\n");
   CHECK(diagnosis("  the build\n     12 are NaN [shown, but it should not be]\n", "log") ==
         "12 are NaN [shown, but it should not be]\n");
+  const std::string launch = "  RED unit\n    kernel failed: deadlock: all wait\n",
+                    found = "    deadlock, kernel a<64>, 1 time: deadlock: all wait\n    warp 3 lane 31\n",
+                    other = "  RED special\n";
+  CHECK(diagnosis(launch + found + other, "log") == launch + other);
+  CHECK(diagnosis(found + "    under x\n" + found, "log") == found + "    under x\n" + found);
   std::string many;
   for (int i = 0; i < 40; ++i) many += "    line\n";
   const std::string cut = diagnosis("  RED x\n" + many, "build/logs/a.log");

@@ -70,6 +70,9 @@ TEST_CASE("versions compare as numbers where they are numbers") {
   CHECK_FALSE(version_less("v2c5", "v2c5"));
   CHECK(version_less("v2c5", "v2c5b"));
   CHECK(version_less("v02", "v3"));
+  CHECK(version_less("v10", "mine"));
+  CHECK_FALSE(version_less("mine", "v10"));
+  CHECK(version_less("copy", "mine"));
 }
 
 TEST_CASE("from= and road=: the main road in order, side roads where they leave it") {

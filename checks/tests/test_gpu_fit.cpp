@@ -105,6 +105,8 @@ TEST_CASE("fit: a build without code for this GPU says so") {
   CHECK(
       why_not(SCALAR, gpu) ==
       "has no code in this build for Tesla V100, compute capability 7.0: built elsewhere, or nvcc no longer knows it");
+  // A build leaves out code that would not run: the needs are the reason.
+  CHECK(why_not(COPIES, gpu) == why_not(COPIES, V100));
 }
 
 TEST_CASE("fit: a target or a need that nobody knows is refused by name") {

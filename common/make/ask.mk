@@ -15,5 +15,5 @@ endif
 endif
 
 # $(call ask,COMMAND...): what the desk says. Its one line with exit status 2 becomes make's.
-ask = $(if $(asks),$(call refused,$(shell build/desk $(1) 2>&1 || echo ' FAILED')))
+ask = $(if $(asks),$(call refused,$(shell LAB_BUGS=$(LAB_BUGS) build/desk $(1) 2>&1 || echo ' FAILED')))
 refused = $(if $(filter FAILED,$(1)),$(error $(filter-out FAILED,$(1))),$(1))

@@ -9,10 +9,12 @@ NVCC := nvcc
 # The architectures of kernels: the lab's two, the GPU at hand if nvcc knows it, and PTX for the rest, from 8.0 on: cp.async.
 GPU_HERE := $(if $(filter gpu,$(backend)),$(shell nvidia-smi --query-gpu=compute_cap --format=csv$(comma)noheader 2>/dev/null | head -1 | tr -d .))
 GPU_ARCHS := $(sort 89 90 $(if $(GPU_HERE),$(filter $(GPU_HERE),$(patsubst sm_%,%,$(shell nvcc --list-gpu-code 2>/dev/null)))))
-GENCODE := $(foreach a,$(GPU_ARCHS),-gencode arch=compute_$(a)$(comma)code=sm_$(a)) -gencode arch=compute_80$(comma)code=compute_80
+gencode = $(foreach a,$(1),-gencode arch=compute_$(a)$(comma)code=sm_$(a)) -gencode arch=compute_80$(comma)code=compute_80
+GENCODE := $(call gencode,$(GPU_ARCHS))
 conf = $(call ask,conf $(1) $(2))
-# sm_90a code runs on 9.0 and nowhere else.
-gencode_of = $(if $(filter sm_90a,$(call conf,$(1),target)),-gencode arch=compute_90a$(comma)code=sm_90a,$(GENCODE))
+# sm_90a code runs on 9.0 and nowhere else. On a T4 (7.5) ptxas refuses whatever needs more than 7.5 has: such a
+# stage is built for the others, and skipped when it runs.
+gencode_of = $(if $(filter sm_90a,$(call conf,$(1),target)),-gencode arch=compute_90a$(comma)code=sm_90a,$(if $(filter-out wmma ldmatrix,$(call conf,$(1),needs)),$(call gencode,$(filter-out 7%,$(GPU_ARCHS))),$(GENCODE)))
 # A sibling call leaves no frame behind, and a report would name the caller's caller.
 # A product and a sum are two roundings on both backends, unless the source says fmaf.
 CXXFLAGS := -std=c++20 -O2 -g -ffp-contract=off -fno-optimize-sibling-calls -Wall -Wextra -Wno-unknown-pragmas
@@ -64,8 +66,10 @@ LIBS += $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
 LIBS += $(if $(ARM64),-static -Lbuild/arm64/sysroot/usr/lib/aarch64-linux-gnu)
 BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
 endif
-# Hundreds of programs are linked, and GNU's own linker takes twice as long for each as gold, which comes with it on most machines.
-FAST_LINK := $(if $(filter build/cpu,$(B)),$(if $(shell command -v ld.gold),-fuse-ld=gold))
+# Hundreds of programs are linked, and GNU's own linker takes twice as long for each as gold, which comes with it on most machines;
+# on some it is there and does not link. Tried once, by the first link.
+FAST_LINK = $(eval FAST_LINK := $(if $(filter build/cpu,$(B)),$(shell echo 'int main() {}' | \
+  $(CXX) -fuse-ld=gold -x c++ - -o build/cpu/gold-$$$$ 2> /dev/null && build/cpu/gold-$$$$ && echo -fuse-ld=gold; rm -f build/cpu/gold-$$$$)))$(FAST_LINK)
 # make test-arm64, and make sanitize check=quick: no more than executes kernels and watches them. Targets that these do not ask for are not
 # compiled for them.
 RUNTIME_ONLY := $(ARM64)$(filter quick,$(SANITIZE))
@@ -157,7 +161,10 @@ stage_of = $(patsubst %/,%,$(dir $(1)))
 dir_of = $(if $(filter own/%,$(1)),work,stages)/$(1)
 planted_in = $(patsubst bug-%,%,$(filter bug-% phase-%,$(call variant_of,$(1))))
 # phase-NAME is a part of a kernel, to be timed (make phases).
-patch_in = $(if $(filter phase-%,$(call planted_in,$(1))),phases/$(patsubst phase-%,%,$(call planted_in,$(1))),bugs/$(call planted_in,$(1))).patch
+patch_in = $(or $(call outside,$(call stage_of,$(1)),$(call planted_in,$(1)).patch),stages/$(call stage_of,$(1))/$(if $(filter \
+  phase-%,$(call planted_in,$(1))),phases/$(patsubst phase-%,%,$(call planted_in,$(1))),bugs/$(call planted_in,$(1))).patch)
+# Files of bugs=DIR.
+outside = $(if $(LAB_BUGS),$(wildcard $(LAB_BUGS)/$(1)/$(2)))
 # Of a mutant there are two: mutant-NAME, instrumented, and draft-NAME, plain and quick to compile, which mostly is enough.
 draft_in = $(patsubst draft-%,%,$(filter draft-%,$(call variant_of,$(1))))
 mutant_in = $(patsubst mutant-%,%,$(filter mutant-%,$(call variant_of,$(1))))$(call draft_in,$(1))
@@ -178,7 +185,7 @@ else
 endif
 
 # The kernel with a bug's patch applied, or with an unplanned mistake. #line directives in it name the lines of kernel.cu and of the patch.
-$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(if $$(call planted_in,$$*),stages/$$(call stage_of,$$*)/$$(call patch_in,$$*),checks/mutants/mutants.txt checks/desk/mutants.cpp $(wildcard common/*.cuh common/*/*.cuh)) checks/desk/patch.cpp | $(WORK)
+$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(if $$(call planted_in,$$*),$$(call patch_in,$$*),checks/mutants/mutants.txt checks/desk/mutants.cpp $(wildcard common/*.cuh common/*/*.cuh)) checks/desk/patch.cpp | $(WORK)
 	@$(WORK) $(if $(call planted_in,$*),patch,mutate) $(call stage_of,$*) $(call planted_in,$*)$(call mutant_in,$*) $@
 
 # How the kernel was built, for the binary to say.
@@ -191,14 +198,19 @@ $(B)/obj/unit_build_info.o: common/build_info.cpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@ $(call build_info,unit tests,)
 
+# Which bugs from outside there are: with others a stage's binaries are linked again.
+OUTSIDE := $(if $(LAB_BUGS),$(shell realpath $(LAB_BUGS)) $(wildcard $(LAB_BUGS)/*/*.cpp))
+$(B)/outside: FORCE
+	@mkdir -p $(@D); echo '$(OUTSIDE)' | cmp -s - $@ || echo '$(OUTSIDE)' > $@
+
 # A stage's target, from its stage.conf.
-$(B)/%/stage_conf.o: common/stage_conf.cpp $$(call dir_of,$$*)/stage.conf $(B)/flags
+$(B)/%/stage_conf.o: common/stage_conf.cpp $$(call dir_of,$$*)/stage.conf $(B)/flags $(B)/outside
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -DLAB_TARGET='"$(call conf,$*,target)"' -DLAB_NEEDS='"$(call conf,$*,needs)"' \
 	  -DLAB_SMEM=$(or $(call conf,$*,smem),0) -MMD -MP -c $< -o $@
 
 # Fingerprints belong to the stage, not to the variant: their objects serve all of a stage's binaries.
-fingerprints_of = $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard stages/$(1)/bugs/*.cpp))
+fingerprints_of = $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard stages/$(1)/bugs/*.cpp) $(call outside,$(1),*.cpp))
 # A mutant is another build in all but its kernel.
 $(B)/%/lab: $(B)/%/kernel.o $$(if $$(call mutant_in,$$*),$(B)/$$(call stage_of,$$*)/$$(if $$(call draft_in,$$*),fixed,checked),$(B)/$$*)/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(B)/obj/checks/all_commands.o $(LAB_LIBS)
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@

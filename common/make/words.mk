@@ -37,9 +37,16 @@ $(saying)
 $(error $(firstword $(odd))= means nothing here; the words are $(WORDS))
 endif
 taken := $(foreach goal,$(MAKECMDGOALS),$(WORDS_OF_$(goal)))
-idle := $(if $(strip $(foreach goal,$(MAKECMDGOALS),$(if $(WORDS_OF_$(goal)),,$(goal)))),,$(filter-out $(taken) backend $(TOOL_WORDS) -%,$(typed)))
+idle := $(if $(strip $(foreach goal,$(MAKECMDGOALS),$(if $(WORDS_OF_$(goal)),,$(goal)))),,$(filter-out $(taken) backend bugs $(TOOL_WORDS) -%,$(typed)))
 ifneq ($(and $(MAKECMDGOALS),$(idle)),)
 $(error make $(firstword $(MAKECMDGOALS)) takes no $(firstword $(idle))=; its words are $(taken))
+endif
+# Bugs outside of the repository, DIR/STAGE/NAME.patch, .cpp and .exercise: for this make and those below it they lie behind a link.
+ifneq ($(bugs),)
+ifeq ($(shell test -d $(call quote,$(bugs)) && mkdir -p build && ln -sfn "$$(realpath $(call quote,$(bugs)))" build/outside-bugs && echo linked),)
+$(error bugs=$(bugs): there is no such folder)
+endif
+export LAB_BUGS := build/outside-bugs
 endif
 ifneq ($(bug),)
 ifeq ($(stage),)

@@ -13,6 +13,7 @@
 #include "checks/desk/learn/prediction.hpp"
 #include "checks/desk/learn/saved.hpp"
 #include "checks/desk/learn/state.hpp"
+#include "checks/desk/learn/variant.hpp"
 #include "checks/desk/process.hpp"
 
 namespace lab::desk {
@@ -81,7 +82,7 @@ bool attempt(const Exercise& e, const std::string& make) {
 
 int try_command(const Args& args) {
   expect_args(args, 2, 2, "try MAKE N");
-  const Course course = read_course();
+  const Course course = varied_course();
   const Exercise& e = course.find(args[1]);
   if (e.handed_in().empty())
     throw BadInput("exercise " + e.number() + " is a prediction: make predict n=" + std::to_string(e.n));
@@ -105,7 +106,7 @@ Saved saved(const std::string& file) {
 // Until it passes, or ^C.
 int watch_command(const Args& args) {
   expect_args(args, 2, 2, "watch MAKE N");
-  const Course course = read_course();
+  const Course course = varied_course();
   const Exercise& e = course.find(args[1]);
   if (e.handed_in().empty()) throw BadInput("exercise " + e.number() + " has no file to watch");
   leave_signals_to_run_limited();
@@ -130,7 +131,7 @@ int watch_command(const Args& args) {
 
 int predict_command(const Args& args) {
   expect_args(args, 3, 3, "predict MAKE N SAY");
-  const Course course = read_course();
+  const Course course = varied_course();
   const Exercise& e = course.find(args[1]);
   if (e.predict == "none") throw BadInput("exercise " + e.number() + " asks for no prediction");
   if (args[2].empty()) {

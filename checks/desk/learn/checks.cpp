@@ -204,6 +204,14 @@ std::string diagnosis(const std::string& log, const std::string& path) {
     if (begun && !trimmed(line).empty()) lines.push_back(line);
   }
   if (!still.empty()) lines = still;
+  // A deadlock is said by the launch that it ends; the checker's finding, of two lines, says the same again.
+  const auto deadlock =
+      std::ranges::find_if(lines, [](const std::string& l) { return l.find("deadlock: ") != l.npos; });
+  if (deadlock != lines.end() && deadlock->find("deadlock, kernel ") == deadlock->npos)
+    for (auto at = deadlock + 1; at != lines.end();) {
+      const bool again = at->find("deadlock, kernel ") != at->npos;
+      at = again ? lines.erase(at, at + std::min<std::ptrdiff_t>(2, lines.end() - at)) : at + 1;
+    }
   // The race check names a launch that fails for each lane that ended it; its findings have said why.
   bool said = false;
   std::erase_if(lines, [&](const std::string& line) {

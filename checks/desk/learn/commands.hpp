@@ -22,6 +22,9 @@ int look_command(const Args& args);
 int own_command(const Args& args);
 int watch_own_command(const Args& args);
 
+// variants.cpp: for a class
+int variants_command(const Args& args);
+
 // grade.cpp, prove.cpp: all of them
 int grade_command(const Args& args);
 int assigned_command(const Args& args);

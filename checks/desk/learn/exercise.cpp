@@ -12,6 +12,7 @@
 #include "checks/desk/desk.hpp"
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/nearest.hpp"
+#include "checks/desk/patch.hpp"
 #include "checks/exercises/rule.hpp"
 
 namespace lab::desk {
@@ -118,7 +119,7 @@ class Reader {
   }
 
   void head(const std::string& key, const std::string& value) {
-    const bool repeats = key == "near" || key == "limit" || key == "partly";
+    const bool repeats = key == "near" || key == "limit" || key == "partly" || key == "variant";
     if (!repeats && !seen_.insert(key).second) fail_before("`" + key + ":` is there twice");
     if (value.empty() && key != "after") fail_before("`" + key + ":` says nothing");
     const auto number = [&](int& to, int most) {
@@ -167,15 +168,18 @@ class Reader {
       e_.limits.push_back(value);
     } else if (key == "partly") {
       e_.partly.push_back(value);
+    } else if (key == "variant") {
+      e_.variants.push_back(value);
     } else if (key == "stage") {
       e_.stage = value;
     } else if (key == "from") {
       e_.from = value;
     } else {
-      fail_before("unknown key `" + key +
-                  ":`; there are n, name, kind, minutes, after, predict, shape, inputs, copies, "
-                  "seen, right, near, menu, limit, partly, budget, goal, stage, from, and blocks symptom, task, "
-                  "question, asks, hint, gpu");
+      fail_before(
+          "unknown key `" + key +
+          ":`; there are n, name, kind, minutes, after, predict, shape, inputs, copies, "
+          "seen, right, near, menu, limit, partly, variant, budget, goal, stage, from, and blocks symptom, task, "
+          "question, asks, hint, gpu");
     }
   }
 
@@ -296,7 +300,8 @@ Course read_course(const std::string& root) {
   };
   for (const Stage& stage : ladder.stages) {
     const fs::path dir = fs::path(root) / "stages" / stage.dir;
-    for (const std::string& file : files_in(dir / "bugs")) add(file, stage.dir, true);
+    for (const std::string& bugs : bug_dirs(stage.dir))
+      for (const std::string& file : files_in(fs::path(root) / bugs)) add(file, stage.dir, true);
     for (const std::string& file : files_in(dir / "exercises")) add(file, stage.dir, false);
   }
   for (const std::string& file : files_in(fs::path(root) / "checks" / "exercises")) add(file, "", false);

@@ -24,6 +24,12 @@ struct Exercise {
   std::vector<std::string> limits = {};
   // Half a solution: "STEP: OLD => NEW", pieces of the solution that, written otherwise, must be refused by that step.
   std::vector<std::string> partly = {};
+  // The same exercise with another constant: "RIGHT :: OLD => NEW", a piece of the kernel and the prediction that is right then.
+  std::vector<std::string> variants = {};
+  // A student's own (variant.hpp): lines in front of the kernel, one of `variants`, other names.
+  int lead = 0;
+  std::pair<std::string, std::string> edit = {};
+  std::vector<std::pair<std::string, std::string>> renamed = {};
   // Of a test: how many cases it may have, and how many planted bugs, less false alarms, it must catch.
   int budget = 0, goal = 0;
   std::string asks = {};     // of a count that no launch shows: what number is asked for

@@ -14,20 +14,12 @@
 #include "checks/desk/learn/points.hpp"
 #include "checks/desk/learn/prediction.hpp"
 #include "checks/desk/learn/state.hpp"
+#include "checks/desk/learn/variant.hpp"
 
 namespace lab::desk {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::uint64_t seed_of(const std::string& text) {
-  if (text.empty()) return std::random_device{}() % 1'000'000'000u;
-  std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error != std::errc() || end != text.data() + text.size())
-    throw BadInput("seed=" + text + ": must be a whole number");
-  return seed;
-}
 
 // Laid out, or anything done of it: then it counts, whether it was handed in or not.
 bool is_begun(const Exercise& e, const Progress& p) {
@@ -75,6 +67,15 @@ bool predicts_again(const Exercise& e, const std::string& make, const std::strin
 
 }  // namespace
 
+std::uint64_t seed_of(const std::string& text) {
+  if (text.empty()) return std::random_device{}() % 1'000'000'000u;
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw BadInput("seed=" + text + ": must be a whole number");
+  return seed;
+}
+
 int assigned_command(const Args& args) {
   expect_args(args, 1, 1, "assigned WORDS|FILE");
   std::vector<std::string> numbers;
@@ -85,10 +86,12 @@ int assigned_command(const Args& args) {
 }
 
 int grade_command(const Args& args) {
-  expect_args(args, 4, 4, "grade MAKE JSON SEED ASSIGNED");
+  expect_args(args, 5, 5, "grade MAKE JSON SEED ASSIGNED VARIANT");
   const std::string &make = args[0], &json = args[1];
   const std::uint64_t seed = seed_of(args[2]);
-  const Course course = read_course();
+  // The grader's own copy: what a student hands in as his own variant is not asked.
+  if (!args[4].empty() && !fs::exists(args[4])) throw BadInput("variant=" + args[4] + ": there is no such file");
+  const Course course = varied_course(args[4].empty() ? "work/variant" : args[4]);
   const State state;
   if (!state.trouble.empty()) std::fprintf(stderr, "%s\n", state.trouble.c_str());
   std::vector<const Exercise*> asked;

@@ -8,6 +8,7 @@
 #include "checks/desk/desk.hpp"
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/learn/prediction.hpp"
+#include "checks/desk/learn/variant.hpp"
 #include "checks/desk/patch.hpp"
 #include "checks/desk/workbench.hpp"
 
@@ -117,7 +118,7 @@ std::string planted_text(const std::string& path, const std::string& source) {
   return text;
 }
 
-std::string handed_out(const Exercise& e) {
+static std::string handed_out_as_filed(const Exercise& e) {
   if (e.kind == "fix") return planted_text(patch_of(e), read_text(kernel_path(e.stage)));
   if (e.kind == "capstone") return read_text(kernel_path(e.from));
   if (e.kind == "test") return read_text(e.beside(".txt"));
@@ -129,12 +130,16 @@ std::string handed_out(const Exercise& e) {
   return patched_text(patch, read_text(patch.source));
 }
 
-std::string solution(const Exercise& e) {
+static std::string solution_as_filed(const Exercise& e) {
   if (e.kind == "test") return read_text(e.beside(".solution"));
   if (e.is_drill()) return read_text(read_patch(patch_of(e)).source);
   if (mends_the_stage(e)) return patched_text(read_patch(e.beside(".solution")), read_text(kernel_path(e.stage)));
   return read_text(kernel_path(e.stage));
 }
+
+// The kernel alone varies: cases and drills are the same for all.
+std::string handed_out(const Exercise& e) { return varied(e, handed_out_as_filed(e)); }
+std::string solution(const Exercise& e) { return varied(e, solution_as_filed(e)); }
 
 Half half_solution(const Exercise& e, const std::string& partly) {
   constexpr std::string_view THEN = " ;; ", BECOMES = " => ";

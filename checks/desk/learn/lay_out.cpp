@@ -7,6 +7,7 @@
 #include "checks/desk/learn/commands.hpp"
 #include "checks/desk/learn/handout.hpp"
 #include "checks/desk/learn/state.hpp"
+#include "checks/desk/learn/variant.hpp"
 
 namespace lab::desk {
 namespace {
@@ -68,7 +69,7 @@ void lay_out(const Exercise& e) {
 
 int exercise_command(const Args& args) {
   expect_args(args, 0, 1, "exercise [N|KIND|STAGE]");
-  const Course course = read_course();
+  const Course course = varied_course();
   const State state = read_state();
   const std::string word = args.empty() ? "" : args[0];
   if (const auto some = listed(course, word); !some.empty()) {
@@ -91,7 +92,7 @@ int exercise_command(const Args& args) {
 
 int hint_command(const Args& args) {
   expect_args(args, 1, 1, "hint N");
-  const Course course = read_course();
+  const Course course = varied_course();
   const Exercise& e = course.find(args[0]);
   State state = read_state();
   Progress& p = state.of(e.number());
@@ -102,7 +103,7 @@ int hint_command(const Args& args) {
 
 int solution_command(const Args& args) {
   expect_args(args, 1, 2, "solution N [give-up]");
-  const Course course = read_course();
+  const Course course = varied_course();
   const Exercise& e = course.find(args[0]);
   State state = read_state();
   Progress& p = state.of(e.number());
@@ -117,7 +118,7 @@ int solution_command(const Args& args) {
 
 int reset_command(const Args& args) {
   expect_args(args, 1, 1, "reset N");
-  const Course course = read_course();
+  const Course course = varied_course();
   const Exercise& e = course.find(args[0]);
   if (e.handed_in().empty()) throw BadInput("exercise " + e.number() + " has no file to reset");
   std::string kept;

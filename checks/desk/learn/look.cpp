@@ -3,13 +3,14 @@
 
 #include "checks/desk/learn/checks.hpp"
 #include "checks/desk/learn/commands.hpp"
+#include "checks/desk/learn/variant.hpp"
 #include "checks/desk/process.hpp"
 
 namespace lab::desk {
 
 int look_command(const Args& args) {
   expect_args(args, 3, 99, "look MAKE N racecheck|counters|trace [WORD=VALUE...]");
-  const Course course = read_course();
+  const Course course = varied_course();
   const Exercise& e = course.find(args[1]);
   const std::string& tool = args[2];
   if (e.is_drill())

@@ -17,8 +17,9 @@ constexpr Command COMMANDS[] = {
     {"hint", hint_command, "hint N                   the next of three"},
     {"solution", solution_command, "solution N [give-up]     when it is done, or given up"},
     {"reset", reset_command, "reset N                  as it was handed out; a copy is kept"},
-    {"grade", grade_command, "grade MAKE JSON SEED ASSIGNED   what is assigned, or else all that was begun"},
+    {"grade", grade_command, "grade MAKE JSON SEED ASSIGNED VARIANT   what is assigned, or else all that was begun"},
     {"assigned", assigned_command, "assigned WORDS|FILE      the numbers of what is assigned"},
+    {"variants", variants_command, "variants MAKE STUDENTS SEED ASSIGNED OUT   a hand-out per student, and the key"},
     {"check-exercises", check_exercises_command,
      "check-exercises MAKE text|quick|half|whole [N]\n                           the exercises themselves: each red as "
      "handed out, "

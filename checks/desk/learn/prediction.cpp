@@ -33,10 +33,16 @@ std::map<std::string, std::string> counts_said(const std::string& text) {
   return counts;
 }
 
-Prediction judge_counts(const Exercise& e, const std::string& log, const std::string& say) {
+// "barriers 4", a line each.
+std::map<std::string, std::string> counts_in_log(const std::string& log) {
   std::map<std::string, std::string> seen;
   for (const std::string& line : lines_of(log))
     if (const auto words = words_of(line); words.size() == 2) seen[words[0]] = words[1];
+  return seen;
+}
+
+Prediction judge_counts(const Exercise& e, const std::string& log, const std::string& say) {
+  std::map<std::string, std::string> seen = counts_in_log(log);
   const std::map<std::string, std::string> asked = counts_said(e.right), said = counts_said(say);
   Prediction verdict{true, "", 0, int(asked.size())};
   for (const auto& [what, count] : said)
@@ -96,6 +102,20 @@ std::string menu_explained(const Exercise& e, const std::string& make) {
     if (const auto words = words_of(line); !words.empty() && std::ranges::find(e.menu, words[0]) != e.menu.end())
       text += "  " + line + "\n";
   return text;
+}
+
+std::string counted(const Exercise& e, const std::string& make) {
+  const std::string kernel = "stages/" + e.stage + "/kernel.cu", log = "build/logs/learn-counted.log";
+  const std::string trouble = build_learner(e.stage, make, read_text(kernel), "solved", kernel);
+  if (!trouble.empty()) throw BadInput(kernel + " does not build: " + trouble);
+  run_limited({learner_path(e.stage, "solved"), "counts", "shape=" + e.shape}, log, SECONDS);
+  const std::map<std::string, std::string> seen = counts_in_log(read_text(log));
+  std::string typed;
+  for (const auto& [what, unused] : counts_said(e.right)) {
+    if (!seen.contains(what)) throw BadInput(e.path + ": shape=" + e.shape + " counts no " + what + "; see " + log);
+    typed += (typed.empty() ? "" : " ") + what + "=" + seen.at(what);
+  }
+  return typed;
 }
 
 std::string as_typed(const Exercise& e, const std::string& prediction) {

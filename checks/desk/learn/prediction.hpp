@@ -27,6 +27,9 @@ std::string prediction_asked(const Exercise& exercise);
 // "" where there is no menu.
 std::string menu_explained(const Exercise& exercise, const std::string& make);
 
+// Of a prediction of counts: what is measured, as it would be typed.
+std::string counted(const Exercise& exercise, const std::string& make);
+
 // A prediction as the exercise's file has it, as a learner would type it: pieces of lines become their numbers in what
 // was handed out.
 std::string as_typed(const Exercise& exercise, const std::string& prediction);

@@ -15,6 +15,7 @@
 #include "checks/desk/learn/commands.hpp"
 #include "checks/desk/learn/handout.hpp"
 #include "checks/desk/learn/prediction.hpp"
+#include "checks/desk/learn/variant.hpp"
 #include "checks/desk/patch.hpp"
 #include "checks/desk/pieces.hpp"
 #include "checks/desk/process.hpp"
@@ -162,6 +163,15 @@ std::string prediction_says(const Exercise& e, const std::string& prediction, bo
   return "'" + prediction + "' is " + (wanted ? "refused: " : "accepted: ") + p.says;
 }
 
+// A student's variant: its own prediction holds, and the file's does not.
+constexpr const char *VARIED = "-varied", *VARIANT = "lead=5 names=4711 edit=2";
+std::string wrong_variant(const Exercise& filed, const Exercise& e) {
+  const std::string word = e.number() + VARIED;
+  const Prediction own = judge_prediction(e, "", as_typed(e, e.right), word);
+  if (!own.holds) return "'" + e.right + "' is refused: " + own.says;
+  return judge_prediction(e, "", as_typed(filed, filed.right), word).holds ? "the answer in the repository holds" : "";
+}
+
 // A cheater's patch says in `predicted:` which step must be red, and a piece of its line.
 std::string not_caught(const Exercise& e, const Patch& cheater, const std::string& word) {
   const Outcome o = check_built(e, patched_text(cheater, read_text(cheater.source)), word, true);
@@ -250,6 +260,12 @@ int check_exercises_command(const Args& args) {
       sources.add(e, solution(e), "solved");
     }
     if (e.predict == "none") continue;
+    if (whole && !e.variants.empty()) {
+      Exercise own = e;
+      vary(own, VARIANT);
+      sources.add(own, handed_out(own), own.number() + VARIED);
+      prove(e, "a variant has an answer of its own", [&e, own] { return wrong_variant(e, own); });
+    }
     prove(e, "the reference's prediction holds", [&] { return prediction_says(e, e.right, true); });
     for (const std::string& near : e.near) {
       if (args[1] == "quick" && near != e.near[0]) continue;

@@ -421,13 +421,12 @@ void Warpgroups::warp_left(int warp) {
   WarpProducts& own = warps_[std::size_t(warp)];
   in_flight_ -= int(own.open.size() - own.executed);
   for (const Product* product : own.open)
-    block_.findings().add(
-        Finding::Kind::in_flight, "", {}, {product->call.pc, warp, 0, true}, block_.config().name, block_.linear(),
-        [&](RawFinding& entry) {
-          entry.detail =
-              std::string("the warp returns without having waited for this product") +
-              (product->group[std::size_t(warp % WARPS)] == own.committed ? ", whose group was never committed" : "");
-        });
+    block_.findings().add(Finding::Kind::in_flight, "", {}, {product->call.pc, warp, 0, true}, block_.config().name,
+                          block_.linear(), [&](RawFinding& entry) {
+                            entry.detail = "the warp returns without having waited for this product";
+                            if (product->group[std::size_t(warp % WARPS)] == own.committed)
+                              entry.detail += ", whose group was never committed";
+                          });
   // Said above, so the checker need not say it of each byte.
   if (block_.checking() && !own.open.empty())
     block_.shadow().async_read_done(own.open.back()->reading[std::size_t(warp % WARPS)], warp);

@@ -1,0 +1,154 @@
+#include "checks/desk/learn/variant.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "checks/desk/desk.hpp"
+
+namespace lab::desk {
+namespace {
+
+// Local names of the stages' kernels, and what else they are called. A name that a card or a hint mentions stays.
+struct Name {
+  std::string_view is;
+  std::string_view other[2];
+};
+constexpr Name NAMES[] = {
+    {"q0", {"first_query", "query_begin"}},         {"first_row", {"top_row", "row_begin"}},
+    {"quad_row", {"lane_row", "row_of_quad"}},      {"first_column", {"lane_column", "column_begin"}},
+    {"tile_max", {"largest", "max_of_tile"}},       {"old_max", {"max_before", "previous_max"}},
+    {"new_max", {"max_after", "next_max"}},         {"rescale", {"shrink", "old_factor"}},
+    {"scale_log2", {"log2_scale", "scale_base_2"}},
+};
+constexpr int CHOICES = 3;  // for each name: as it is, and two others
+constexpr int NAMINGS = 19683;
+static_assert(std::size(NAMES) == 9);  // 3 to the power of 9
+constexpr int LEAST_LEAD = 2, LEADS = 40;
+constexpr int SHORTEST = 192, LENGTHS = 8;  // the keys of a block that is counted, in steps of 64
+
+bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+// `old` as a whole word; what stands for it, if anything, and how often it is there.
+int replace_word(std::string& text, std::string_view old, std::string_view by) {
+  int found = 0;
+  for (std::size_t at = 0; (at = text.find(old, at)) != text.npos;) {
+    const std::size_t end = at + old.size();
+    const bool whole = (at == 0 || !in_word(text[at - 1])) && (end == text.size() || !in_word(text[end]));
+    if (whole) ++found, text.replace(at, old.size(), by);
+    at += whole ? by.size() : old.size();
+  }
+  return found;
+}
+
+bool mentions(const std::string& text, std::string_view word) {
+  std::string copy = text;
+  return replace_word(copy, word, word) > 0;
+}
+
+int number_in(const std::string& text, int most) {
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > most)
+    throw BadInput("'" + text + "' is no whole number from 0 to " + std::to_string(most));
+  return value;
+}
+
+bool kernel_varies(const Exercise& e) { return e.handed_in() == "kernel.cu" && !e.is_drill(); }
+
+// Of "RIGHT :: OLD => NEW": both parts.
+std::pair<std::string, std::string> parts_of(const std::string& text, const std::string& between,
+                                             const std::string& path) {
+  const std::size_t at = text.find(between);
+  if (at == text.npos) throw BadInput(path + ": `variant: " + text + "`: must be RIGHT :: OLD => NEW");
+  return {text.substr(0, at), text.substr(at + between.size())};
+}
+
+}  // namespace
+
+std::string variant_of(const Exercise& e, std::uint64_t drawn) {
+  const auto draw = [&](std::uint64_t among) {
+    const std::uint64_t one = drawn % among;
+    drawn /= among;
+    return std::to_string(one);
+  };
+  std::string words;
+  if (kernel_varies(e)) {
+    words = " lead=" + std::to_string(LEAST_LEAD + std::stoi(draw(LEADS))) + " names=" + draw(NAMINGS);
+    if (!e.variants.empty()) words += " edit=" + draw(e.variants.size());
+  }
+  // Never the length that the file asks for: its answer is in the repository.
+  if (e.predict == "counts") {
+    const std::string shape = "1,1," + std::to_string(SHORTEST + 64 * std::stoi(draw(LENGTHS))) + ",64";
+    words += " shape=" + (shape == e.shape ? "1,1," + std::to_string(SHORTEST + 64 * LENGTHS) + ",64" : shape);
+  }
+  return words.empty() ? "" : e.number() + words;
+}
+
+void vary(Exercise& e, const std::string& words) {
+  for (const std::string& word : words_of(words)) {
+    const std::size_t equals = std::min(word.find('='), word.size());
+    const std::string key = word.substr(0, equals), value = word.substr(std::min(equals + 1, word.size()));
+    if (key == "lead" && kernel_varies(e)) {
+      e.lead = number_in(value, LEAST_LEAD + LEADS);
+    } else if (key == "names" && kernel_varies(e)) {
+      std::string said = e.symptom + " " + e.right + " " + e.asks;
+      for (const std::string& text : e.questions) said += " " + text;
+      for (const std::string& text : e.hints) said += " " + text;
+      int rest = number_in(value, NAMINGS - 1);
+      for (const Name& name : NAMES) {
+        const int choice = rest % CHOICES;
+        rest /= CHOICES;
+        if (choice > 0 && !mentions(said, name.is)) e.renamed.emplace_back(name.is, name.other[choice - 1]);
+      }
+    } else if (key == "edit" && !e.variants.empty()) {
+      const auto [right, edit] =
+          parts_of(e.variants[std::size_t(number_in(value, int(e.variants.size()) - 1))], " :: ", e.path);
+      e.right = right, e.edit = parts_of(edit, " => ", e.path);
+    } else if (key == "shape" && e.predict == "counts") {
+      const std::size_t at = e.symptom.find("(" + e.shape + ")");
+      if (at != e.symptom.npos) e.symptom.replace(at + 1, e.shape.size(), value);
+      for (std::string& hint : e.hints) hint = "(A hint for shape=" + e.shape + "; yours is " + value + ".)\n" + hint;
+      e.shape = value;
+    } else {
+      throw BadInput("'" + word + "' is no variant of exercise " + e.number());
+    }
+  }
+}
+
+std::string varied(const Exercise& e, const std::string& source) {
+  std::string text = source;
+  if (!e.edit.first.empty()) {
+    const std::size_t at = text.find(e.edit.first);
+    if (at == text.npos || text.find(e.edit.first, at + 1) != text.npos)
+      throw BadInput(e.path + ": `variant:`: '" + e.edit.first + "' must stand in the kernel, and once");
+    text.replace(at, e.edit.first.size(), e.edit.second);
+  }
+  for (const auto& [old, by] : e.renamed)
+    if (!mentions(text, by)) replace_word(text, old, by);
+  std::string lead;
+  for (int line = 0; line < e.lead; ++line)
+    lead += line == 0 ? "// One student's own: names and lines differ.\n" : "\n";
+  return lead + text;
+}
+
+Course varied_course(const std::string& file) {
+  Course course = read_course();
+  if (!std::filesystem::exists(file)) return course;
+  int line = 0;
+  for (const std::string& text : lines_of(read_text(file))) {
+    ++line;
+    const std::vector<std::string> words = words_of(text);
+    if (words.empty()) continue;
+    try {
+      const int n = course.find(words[0]).n;
+      Exercise& e = *std::ranges::find(course.all, n, &Exercise::n);
+      vary(e, text.substr(text.find(words[0]) + words[0].size()));
+    } catch (const BadInput& wrong) {
+      throw BadInput(file + ":" + std::to_string(line) + ": " + wrong.what());
+    }
+  }
+  return course;
+}
+
+}  // namespace lab::desk
