@@ -146,7 +146,7 @@ refuse "is there already" $MAKE stage=v2c5 edit-bug bug=ldm new=1
 refuse "edit-bug bug=no_such makes it" $MAKE stage=v2c5 save-bug bug=no_such
 accept $MAKE stage=v2c5 show-bug bug=ldm
 same "show-bug's diff" "$(sed -n '/^--- a/,$p' "$work/out")" "$(sed -n '/^--- a/,$p' stages/v2c5_wmma_qk/bugs/ldm.patch)"
-same "colours where nobody sees them" "$(grep -c "$(printf '\033')" "$work/out")" 0
+same "colours where no thread sees them" "$(grep -c "$(printf '\033')" "$work/out")" 0
 accept $MAKE stage=v2c5 show-bug
 same "bugs that show-bug shows" "$(grep -c '^--- a/' "$work/out")" "$(build/desk bugs v2c5 | wc -w | tr -d ' ')"
 

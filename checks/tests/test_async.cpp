@@ -148,7 +148,7 @@ TEST_CASE("async: who has waited for a load may read it, and who is ordered afte
   silent(KERNEL(load_polled));
 }
 
-TEST_CASE("async: nobody else may, however early the bytes come" * instrumented()) {
+TEST_CASE("async: no thread else may, however early the bytes come" * instrumented()) {
   const char* text = "the copy engine may still write here: no wait for its mbarrier comes before";
   broken(KERNEL(load_not_waited), {Kind::before_phase}, {"load", "read"}, text);
   broken(KERNEL(load_wrong_parity), {Kind::before_phase}, {"load", "read"}, text);
@@ -261,7 +261,7 @@ TEST_CASE("async: to arrive gives what the thread knows, to wait takes it" * ins
   });
 }
 
-TEST_CASE("async: phases that nobody sees, waits that are late, bytes that nobody announced") {
+TEST_CASE("async: phases that no thread sees, waits that are late, bytes that nobody announced") {
   broken(KERNEL(phase_unseen), {Kind::mbarrier}, {"again", "wait"},
          "is complete before anybody has seen phase 0 complete");
   broken(KERNEL(wait_late), {Kind::mbarrier}, {"wait"}, "a wait that is late");
@@ -279,7 +279,7 @@ TEST_CASE("async: a swizzled box starts where the pattern does") {
 }
 
 TEST_CASE("async: nothing is in flight when the block ends" * instrumented()) {
-  broken(KERNEL(load_never_waited), {Kind::in_flight}, {"load"}, "nobody had waited for phase 0");
-  broken(KERNEL(store_never_waited), {Kind::in_flight}, {"load"}, "nobody had waited until this store");
-  broken(KERNEL(store_never_committed), {Kind::in_flight}, {"load"}, "nobody had waited until this store");
+  broken(KERNEL(load_never_waited), {Kind::in_flight}, {"load"}, "no thread had waited for phase 0");
+  broken(KERNEL(store_never_waited), {Kind::in_flight}, {"load"}, "no thread had waited until this store");
+  broken(KERNEL(store_never_committed), {Kind::in_flight}, {"load"}, "no thread had waited until this store");
 }

@@ -99,7 +99,7 @@ TEST_CASE("async deadlock: two groups that wait for each other") {
                      ". Warps 4..7 lanes 0..31 wait for phase 0 of full[1] (parity 0): "
                      "1 of 1 arrivals missing " +
                      place(other) + ".");
-  CHECK_CONTAINS(outcome.message(), "full[0]: in phase 0 nobody has arrived.");
+  CHECK_CONTAINS(outcome.message(), "full[0]: in phase 0 no thread has arrived.");
 }
 
 TEST_CASE("async deadlock: a copy of the phase before is named") {
@@ -115,6 +115,6 @@ TEST_CASE("async deadlock: a copy of the phase before is named") {
     mbarrier_wait(plan.full, 1);
   });
   CHECK_CONTAINS(outcome.message(),
-                 "full[0]: in phase 1 nobody has arrived; in the one before it arrived warp 0 lane 3 (");
+                 "full[0]: in phase 1 no thread has arrived; in the one before it arrived warp 0 lane 3 (");
   CHECK_CONTAINS(outcome.message(), "; its last copy was issued in phase 0 by warp 0 lane 3 " + place(load) + ".");
 }

@@ -210,7 +210,7 @@ TEST_CASE("cluster rules: no block ends while another may reach it" * instrument
   broken(KERNEL(exit_before_store), {Kind::early_exit}, {"store"}, text);
   broken(KERNEL(exit_before_load), {Kind::early_exit}, {"load"}, text);
   broken(KERNEL(exit_before_arrive), {Kind::early_exit}, {"arrive"}, text);
-  broken(KERNEL(exit_before_st_async), {Kind::early_exit}, {"store"}, "nobody had waited for phase 0");
+  broken(KERNEL(exit_before_st_async), {Kind::early_exit}, {"store"}, "no thread had waited for phase 0");
 }
 
 TEST_CASE("cluster rules: what another block stores is read after a barrier, or after its bytes were waited for" *
@@ -271,7 +271,7 @@ TEST_CASE("cluster rules: a deadlock tells of every block") {
           "Warp 0 lanes 0..6,8..31 wait in barrier.cluster.arrive for lanes 7");
   const Done done = launched(KERNEL(one_warp_never_arrives), 2, {});
   CHECK(done.error == cudaErrorLaunchTimeout);
-  const std::string come = "the cluster's barrier, to which 96 of 128 threads have come " + at;
+  const std::string come = "the cluster's barrier, at which 96 of 128 threads have arrived " + at;
   for (const std::string& piece :
        {"Block 0 of the cluster: Warps 0..1 lanes 0..31 wait at " + come + std::to_string(barrier) + ").",
         "Block 1 of the cluster: Warp 0 lanes 0..31 wait at " + come + std::to_string(barrier) + ").",

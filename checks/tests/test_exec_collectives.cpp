@@ -345,7 +345,7 @@ TEST_CASE("exec: divergence three levels deep, and back") {
   });
 }
 
-TEST_CASE("exec: overlapping masks, open at the same time, are legal while nobody waits for a waiting lane") {
+TEST_CASE("exec: overlapping masks, open at the same time, are legal while no thread waits for a waiting lane") {
   under_all_schedules([](const ExecOptions& options) {
     unsigned first[32] = {}, second[32] = {};
     const Outcome outcome = run(

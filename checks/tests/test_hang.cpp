@@ -62,9 +62,9 @@ TEST_CASE("hang: at a named barrier") {
     if (threadIdx.x < 32) HERE(named, barrier_sync(3, 64));
   });
   REQUIRE(few.finished == cudaErrorLaunchTimeout);
-  CHECK(hang_sentence(few.message(), {"barrier 3, to which 32 of 64 threads have come", place(named), ""}) ==
-        "Warp 0 lanes 0..31 wait at barrier 3, to which 32 of 64 threads have come (" + place(named) + ").");
-  CHECK(hang_sentence(few.message(), {"barrier 3, to which 64 of 64 threads have come", "", ""}) == "");
+  CHECK(hang_sentence(few.message(), {"barrier 3, at which 32 of 64 threads have arrived", place(named), ""}) ==
+        "Warp 0 lanes 0..31 wait at barrier 3, at which 32 of 64 threads have arrived (" + place(named) + ").");
+  CHECK(hang_sentence(few.message(), {"barrier 3, at which 64 of 64 threads have arrived", "", ""}) == "");
 }
 
 TEST_CASE("hang: what became of a process that launched") {

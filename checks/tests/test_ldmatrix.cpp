@@ -215,7 +215,7 @@ TEST_CASE("ldmatrix: a read is that of the lane whose address it is" * instrumen
   races(stored, Kind::race_intra_warp, "store", "read");
 }
 
-TEST_CASE("ldmatrix: rows that nothing wrote, that nobody waited for, or past the end" * instrumented()) {
+TEST_CASE("ldmatrix: rows that nothing wrote, that no thread waited for, or past the end" * instrumented()) {
   const Run uninitialised{SM80(ldmatrix_uninitialised), 32, 512};
   Finding f = only(uninitialised);
   CHECK(f.kind == Kind::uninitialised);
@@ -262,7 +262,7 @@ TEST_CASE("cp.async: a wait that leaves one group too many" * instrumented()) {
     CHECK(f.where == "s[71][0]");
     check_side(run, f.first, {"copy", 0, 7, true});
     check_side(run, f.second, {"read", 1, 8, false});
-    CHECK_CONTAINS(f.text, "a cp.async that nobody has waited for may still write here");
+    CHECK_CONTAINS(f.text, "a cp.async that no thread has waited for may still write here");
   });
 }
 

@@ -206,7 +206,7 @@ TEST_CASE("mbarrier: misuse is named") {
         mbarrier_arrive_expect_tx(full, 16);
         mbarrier_arrive(full);
       },
-      "mbarrier.arrive on full[0]: all 1 arrivals of phase 0 have come; it waits for 16 bytes");
+      "mbarrier.arrive on full[0]: all 1 arrivals of phase 0 have been made; it waits for 16 bytes");
   refused(
       1, [] { mbarrier_expect_tx(fresh(1, 1), 1u << 20); }, "is to wait for 1048576 bytes; 1048575 are allowed");
 }

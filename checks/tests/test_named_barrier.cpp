@@ -144,7 +144,7 @@ TEST_CASE("bar: a warp that comes twice to one use") {
   CHECK_CONTAINS(outcome.message(), at_line(line));
   CHECK_CONTAINS(
       outcome.message(),
-      "bar.arrive 2, 96: the warp comes to this barrier twice; 32 of 96 threads have come so far, the first at " +
+      "bar.arrive 2, 96: the warp comes to this barrier twice; 32 of 96 threads have arrived so far, the first at " +
           std::string(__FILE__) + ":" + std::to_string(first));
 }
 
@@ -184,19 +184,20 @@ TEST_CASE("bar: a deadlock says who waits where, and how many have come") {
   });
   check_failed(outcome, cudaErrorLaunchTimeout, Kind::deadlock);
   const std::string at = std::string(__FILE__) + ":";
-  CHECK_CONTAINS(outcome.message(), "Warps 0..1 lanes 0..31 wait at barrier 5, to which 64 of 96 threads have come (" +
-                                        at + std::to_string(line) + ").");
+  CHECK_CONTAINS(outcome.message(),
+                 "Warps 0..1 lanes 0..31 wait at barrier 5, at which 64 of 96 threads have arrived (" + at +
+                     std::to_string(line) + ").");
   CHECK_CONTAINS(outcome.message(), "Warp 2 lanes 0..31 wait at a block barrier (" + at + std::to_string(block) + ").");
   CHECK_CONTAINS(outcome.message(), "All lanes of these warps have returned: 3.");
 
   // Each waits for the other at a different barrier.
   outcome = run(1, 64, [&] { HERE(line, barrier_sync(warp_id() + 1, 64)); });
   check_failed(outcome, cudaErrorLaunchTimeout, Kind::deadlock);
-  CHECK_CONTAINS(outcome.message(), "Warp 0 lanes 0..31 wait at barrier 1, to which 32 of 64 threads have come");
-  CHECK_CONTAINS(outcome.message(), "Warp 1 lanes 0..31 wait at barrier 2, to which 32 of 64 threads have come");
+  CHECK_CONTAINS(outcome.message(), "Warp 0 lanes 0..31 wait at barrier 1, at which 32 of 64 threads have arrived");
+  CHECK_CONTAINS(outcome.message(), "Warp 1 lanes 0..31 wait at barrier 2, at which 32 of 64 threads have arrived");
 }
 
-TEST_CASE("bar: arrivals that nobody waited for are told when the block ends") {
+TEST_CASE("bar: arrivals that no thread waited for are told when the block ends") {
   under_all_schedules([](ExecOptions options) {
     options.check = true;
     int line = 0;

@@ -93,13 +93,13 @@ TEST_CASE("wgmma rules: what is right is silent" * instrumented()) {
 }
 
 TEST_CASE("wgmma rules: neither D nor A may be read or changed before the wait" * instrumented()) {
-  const char* const writes = "a wgmma that nobody has waited for may still write this register";
+  const char* const writes = "a wgmma that no thread has waited for may still write this register";
   told({WGMMA(read_at_once)}, {Kind::read_before_wait, "product", "touch", "D[5]", writes});
   told({WGMMA(wait_one_too_few)}, {Kind::read_before_wait, "product", "touch", "D[5]", writes});
   told({WGMMA(wait_before_commit)},
        {Kind::read_before_wait, "product", "touch", "D[5]", "the wait came before its group was committed"});
   told({WGMMA(d_overwritten)}, {Kind::changed_before_wait, "product", "touch", "D[7]", writes});
-  const char* const reads = "a wgmma that nobody has waited for may still read this register";
+  const char* const reads = "a wgmma that no thread has waited for may still read this register";
   told({WGMMA(a_overwritten)}, {Kind::changed_before_wait, "product", "touch", "A[0]", reads});
   told({WGMMA(a_place_reused)}, {Kind::changed_before_wait, "product", "touch", "A[2]", reads});
   told({WGMMA(a_read_in_flight)}, {Kind::read_before_wait, "product", "touch", "A[3]", reads});

@@ -107,7 +107,7 @@ int Cluster::live() const {
 // --- the cluster's barrier ----------------------------------------------------------------------------------------
 
 std::string Cluster::barrier_text() const {
-  return "to which " + std::to_string(arrived_) + " of " + std::to_string(live()) + " threads have come";
+  return "at which " + std::to_string(arrived_) + " of " + std::to_string(live()) + " threads have arrived";
 }
 
 // .aligned: all lanes of a warp that have not returned make the call together.

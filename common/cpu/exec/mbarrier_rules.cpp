@@ -102,7 +102,7 @@ void MBarriers::check_end() {
     if (state.any_landed && load.phase >= state.seen)
       block_.shadow().report(load.thread.peer ? Finding::Kind::early_exit : Finding::Kind::in_flight, name(int(i)), {},
                              Shadow::access(load.thread, load.pc, true),
-                             "the block ended, and nobody had waited for phase " + std::to_string(load.phase) +
+                             "the block ended, and no thread had waited for phase " + std::to_string(load.phase) +
                                  ", which counts the bytes of this copy: it may still write");
   }
 }

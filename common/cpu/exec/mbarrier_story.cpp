@@ -38,7 +38,7 @@ std::string who(const std::vector<MBarrierState::Arrival>& arrivals) {
 std::string MBarriers::full_text(int barrier) const {
   const MBarrierState& state = all_[barrier];
   return ": all " + std::to_string(state.arrivals) + " arrivals of phase " + std::to_string(state.phase) +
-         " have come; it waits for " + std::to_string(state.bytes) + " bytes";
+         " have been made; it waits for " + std::to_string(state.bytes) + " bytes";
 }
 
 std::string MBarriers::phase_text(int barrier) const {
@@ -61,7 +61,7 @@ std::string MBarriers::story() const {
     if (state.waiting.empty()) continue;
     const std::string phase = std::to_string(state.phase);
     text += " " + name(int(i)) + ": in phase " + phase + " " +
-            (state.arrived.empty() ? "nobody has arrived" : "arrived " + who(state.arrived));
+            (state.arrived.empty() ? "no thread has arrived" : "arrived " + who(state.arrived));
     if (state.pending && !state.arrived_before.empty())
       text += "; in the one before it arrived " + who(state.arrived_before);
     if (!state.last_load.pc)

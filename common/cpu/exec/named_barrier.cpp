@@ -44,7 +44,7 @@ void Block::arrive_named(const NamedBarrierCall& call) {
                      std::to_string(barrier.expected) + " threads (" + line_at(barrier.first_pc) + ")");
   } else if (barrier.warps >> warp & 1) {
     misuse(call, ": the warp comes to this barrier twice; " + std::to_string(barrier.arrived) + " of " +
-                     std::to_string(barrier.expected) + " threads have come so far, the first at " +
+                     std::to_string(barrier.expected) + " threads have arrived so far, the first at " +
                      line_at(barrier.first_pc));
   }
   tell(ExecEvent::Kind::bar_arrive, call.waits, std::size_t(call.id), call.pc);
@@ -104,7 +104,7 @@ void Block::check_named_end() {
     if (barrier.arrived == 0) continue;
     findings_.add(Finding::Kind::barrier, "", {}, {barrier.first_pc, barrier.first_warp, 0, false}, config_->name,
                   linear_, [&](RawFinding& entry) {
-                    entry.detail = "bar.arrive that nobody waits for: the block ends with " +
+                    entry.detail = "bar.arrive that no thread waits for: the block ends with " +
                                    std::to_string(barrier.arrived) + " of " + std::to_string(barrier.expected) +
                                    " threads at barrier " + std::to_string(id);
                   });

@@ -155,7 +155,7 @@ bool Shadow::check_place(Cell& cell, std::size_t offset, bool write, ThreadId th
   if (cell.pending) {
     report(Finding::Kind::before_wait, offset, last_write(cell), access(thread, pc, write),
            cell.not_committed ? "a cp.async may still write here: the wait came before its group was committed"
-                              : "a cp.async that nobody has waited for may still write here");
+                              : "a cp.async that no thread has waited for may still write here");
     return false;
   }
   if (!write && !cell.initialised) {

@@ -169,7 +169,7 @@ void Shadow::check_all_read() {
     if (read.warps || thread_queues_[read.thread.linear].done > read.place[0]) continue;
     ++access_;
     report(Finding::Kind::in_flight, "", {}, {read.pc, read.thread.warp, read.thread.lane, false},
-           "the block ended, and nobody had waited until this store had read its shared memory");
+           "the block ended, and no thread had waited until this store had read its shared memory");
   }
 }
 

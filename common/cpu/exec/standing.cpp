@@ -80,8 +80,8 @@ std::string Block::where_lanes_stand() const {
       others &= ~parked;
       const NamedBarrier& at = named_[warps_[w].parked_at];
       add(standing, w, parked,
-          "wait at barrier " + std::to_string(warps_[w].parked_at) + ", to which " + std::to_string(at.arrived) +
-              " of " + std::to_string(at.expected) + " threads have come" +
+          "wait at barrier " + std::to_string(warps_[w].parked_at) + ", at which " + std::to_string(at.arrived) +
+              " of " + std::to_string(at.expected) + " threads have arrived" +
               line_at(fibers_[w * LANES + __builtin_ctz(parked)].waits_at));
     }
     while (others) {

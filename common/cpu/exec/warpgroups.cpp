@@ -298,8 +298,8 @@ void Warpgroups::touched(const void* address, std::size_t bytes, bool write, std
                           {product->call.pc, fiber.warp, fiber.lane, is_d}, {pc, fiber.warp, fiber.lane, write},
                           block_.config().name, block_.linear(), [&](RawFinding& entry) {
                             entry.where = (is_d ? "D[" : "A[") + std::to_string(element) + "]";
-                            entry.detail = is_d ? "a wgmma that nobody has waited for may still write this register"
-                                                : "a wgmma that nobody has waited for may still read this register";
+                            entry.detail = is_d ? "a wgmma that no thread has waited for may still write this register"
+                                                : "a wgmma that no thread has waited for may still read this register";
                             if (product->passed_over[i])
                               entry.detail += ": the wait came before its group was committed";
                           });

@@ -13,10 +13,10 @@ std::vector<Part> look() {
   const Trial t = run_trial(SHORT);
   return {hangs(LONG, {.waits_for = "phase 0 of empty[2] (parity 0): 4 of 4 arrivals missing",
                        .line = line,
-                       .story = "empty[2]: in phase 0 nobody has arrived"}),
+                       .story = "empty[2]: in phase 0 no thread has arrived"}),
           hangs(WIDE, {.waits_for = "phase 0 of empty[1] (parity 0): 4 of 4 arrivals missing",
                        .line = line,
-                       .story = "empty[1]: in phase 0 nobody has arrived"}),
+                       .story = "empty[1]: in phase 0 no thread has arrived"}),
           right_by_luck(t, attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v),
                         "where the prologue asks for all tiles: 128 keys at D = 64")};
 }
