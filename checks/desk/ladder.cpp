@@ -102,7 +102,8 @@ std::vector<const Bug*> Ladder::bugs(const std::string& name) const {
       if (one ? one == &s : std::ranges::count(bug.also, name) > 0) found.push_back(&bug);
   if (!one && found.empty()) {
     for (const Stage& s : stages)
-      if (std::ranges::count(words_of(s.says("was")), name) > 0) throw BadInput(name + " became " + s.dir + ": stage=" + s.short_name());
+      if (std::ranges::count(words_of(s.says("was")), name) > 0)
+        throw BadInput(name + " became " + s.dir + ": stage=" + s.short_name());
     std::vector<std::string> names = historical();
     for (const Stage& s : stages) names.push_back(s.dir), names.push_back(s.short_name());
     throw BadInput("no stage '" + name + "'; the nearest are: " + joined(nearest(name, names), " ") +
