@@ -198,13 +198,13 @@ $(B)/obj/unit_build_info.o: common/build_info.cpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@ $(call build_info,unit tests,)
 
-# Which bugs from outside there are: with others a stage's binaries are linked again.
-OUTSIDE := $(if $(LAB_BUGS),$(shell realpath $(LAB_BUGS)) $(wildcard $(LAB_BUGS)/*/*.cpp))
-$(B)/outside: FORCE
-	@mkdir -p $(@D); echo '$(OUTSIDE)' | cmp -s - $@ || echo '$(OUTSIDE)' > $@
+# Which bugs from outside a stage has: with others its binaries are linked again.
+from_outside = $(if $(call outside,$(1),*.cpp),$(shell realpath $(LAB_BUGS)) $(call outside,$(1),*.cpp))
+$(B)/%/outside: FORCE
+	@mkdir -p $(@D); echo '$(call from_outside,$*)' | cmp -s - $@ || echo '$(call from_outside,$*)' > $@
 
 # A stage's target, from its stage.conf.
-$(B)/%/stage_conf.o: common/stage_conf.cpp $$(call dir_of,$$*)/stage.conf $(B)/flags $(B)/outside
+$(B)/%/stage_conf.o: common/stage_conf.cpp $$(call dir_of,$$*)/stage.conf $(B)/flags $(B)/%/outside
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -DLAB_TARGET='"$(call conf,$*,target)"' -DLAB_NEEDS='"$(call conf,$*,needs)"' \
 	  -DLAB_SMEM=$(or $(call conf,$*,smem),0) -MMD -MP -c $< -o $@
