@@ -125,7 +125,7 @@ int drill_command(std::span<char*> args) {
   return 0;
 }
 
-int order_command(std::span<char*> args) {
+int events_command(std::span<char*> args) {
   if (!args.empty()) throw BadInput("order takes no arguments");
   for (const Drill& d : the_drills())
     for (const Schedule schedule : SCHEDULES) {
@@ -180,7 +180,7 @@ std::string too_little(const Overlap& overlap, int wanted, const std::string& of
 
 static constexpr Command COMMANDS[] = {
     {"drill", drill_command, "drill [seed=N]     the kernel, bit for bit"},
-    {"order", order_command, "order              the order of what it does"},
+    {"order", events_command, "order              the order of what it does"},
     {"counts", drill_counts_command, "counts shape=NAME  what a launch does, counted"}};
 std::span<const Command> commands() { return COMMANDS; }
 
