@@ -2,6 +2,7 @@
 #pragma once
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -88,6 +89,14 @@ class KeyValues {
     if (error != std::errc() || end != last || !std::isfinite(value))
       throw BadInput(key + "=" + *text + ": must be a finite decimal number, such as 0.125");
     return value;
+  }
+
+  // A whole number from 0 to `most`; 0 where the key is not given.
+  std::uint64_t whole(const std::string& key, std::uint64_t most) const {
+    const double value = double(number(key).value_or(0));
+    if (value < 0 || value > double(most) || value != std::floor(value))
+      throw BadInput(key + "=" + *get(key) + ": must be a whole number from 0 to " + std::to_string(most));
+    return std::uint64_t(value);
   }
 
   bool flag(const std::string& key) const {

@@ -102,8 +102,8 @@ void run_group(Group group) {
     if (test.group == group) CHECK(run_and_report(test));
 }
 
-// Of the lengths and the amplitudes every second, causal or not by turns; a stage's neighbour, whose version ends in the
-// next letter, runs the others.
+// Of the lengths and the amplitudes every second, causal or not by turns. The last character of a stage's version says
+// which half: about half of the ladder runs either.
 void leave_every_second(std::vector<Case>& cases) {
   const std::string_view name = stage().name, version = name.substr(0, name.find('_'));
   const std::size_t first = std::size_t(version.back());

@@ -89,11 +89,11 @@ std::vector<std::uint32_t> heads_that_run(const Coverage& coverage, const Tiling
   return heads;
 }
 
-// Four repeats, of which the random schedule takes about as long as three; of Group::tiles one.
+// Five repeats, of which the random schedule takes about as long as three; of Group::tiles one.
 double case_cost(const Case& test, const AcceptanceOptions& options) {
   const Tiling t(test.shape, plan_for(test));
   const Coverage c = coverage(test, t, options);
-  const double repeats = test.group == Group::tiles ? 1 : 6;
+  const double repeats = test.group == Group::tiles ? 1 : 7;
   return (double(c.checked.size()) + repeats * double(c.repeated.size())) * t.tile_cost();
 }
 

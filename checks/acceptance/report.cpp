@@ -154,7 +154,7 @@ Report::Report(const AcceptanceOptions& options) : options_(options) {
     std::printf(
         "Each case is launched once against the oracle, then repeated, bit-equal, on some of these tiles: the notes' "
         "five under five schedules, of the others each under one of them by turns. Of the lengths and amplitudes every "
-        "second is taken; the neighbouring stages take the others. make stage=S test takes all.\n");
+        "second is taken; other stages take the others. make stage=S test takes all.\n");
   else
     std::printf("Each case is launched once against the oracle, then repeated, bit-equal%s.\n",
                 can_schedule()

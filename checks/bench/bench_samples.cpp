@@ -133,6 +133,12 @@ std::vector<Shape> bench_shapes(std::string_view words) {
   return shapes;
 }
 
+Shape one_shape(std::string_view words) {
+  const std::vector<Shape> shapes = bench_shapes(words);
+  if (shapes.size() != 1) throw BadInput("shape= names one shape, such as 1,1,512,64,causal");
+  return shapes[0];
+}
+
 double percentile(const std::vector<double>& sorted, double p) {
   if (sorted.empty()) return NAN;
   const double at = p * double(sorted.size() - 1);

@@ -19,6 +19,8 @@ std::optional<Shape> shape_of(const std::string& word);
 // What `shape=` takes: shapes as above with ';' between them, or a list's name: acceptance (the five of the notes and
 // D = 128 causal), long (S = 8192), all. Throws BadInput.
 std::vector<Shape> bench_shapes(std::string_view words);
+// The same where it must be one.
+Shape one_shape(std::string_view words);
 
 // Where a sorted list's p-th part lies, between neighbours; p in [0, 1].
 double percentile(const std::vector<double>& sorted, double p);

@@ -60,6 +60,8 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
+bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
 std::string trimmed(const std::string& text, const char* blanks) {
   const std::size_t first = text.find_first_not_of(blanks);
   return first == text.npos ? "" : text.substr(first, text.find_last_not_of(blanks) - first + 1);

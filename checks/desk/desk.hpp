@@ -39,6 +39,9 @@ std::vector<std::string> lines_of(const std::string& text);
 // The pieces between blanks.
 std::vector<std::string> words_of(const std::string& text);
 
+// Whether a name in C++ may have it.
+bool in_name(char c);
+
 // Without what `blanks` names at either end.
 std::string trimmed(const std::string& text, const char* blanks = " ");
 

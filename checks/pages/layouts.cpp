@@ -181,9 +181,7 @@ int layouts_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape", "array"};
   const KeyValues words(args, KEYS);
   if (const auto array = words.get("array")) {
-    const std::vector<Shape> shapes = bench_shapes(words.require("shape"));
-    if (shapes.size() != 1) throw BadInput("shape= names one shape, such as 1,1,512,64,causal");
-    std::fputs(ldmatrix_banks(shapes[0], std::string(*array)).c_str(), stdout);
+    std::fputs(ldmatrix_banks(one_shape(words.require("shape")), std::string(*array)).c_str(), stdout);
     return 0;
   }
   if (words.get("shape")) throw BadInput("layouts: shape= goes with array=");

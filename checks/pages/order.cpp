@@ -53,9 +53,7 @@ long in_rounds(const std::vector<Ordered>& pieces) {
 int order_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape", "list"};
   const KeyValues words(args, KEYS);
-  const std::vector<Shape> shapes = bench_shapes(words.require("shape"));
-  if (shapes.size() != 1) throw BadInput("shape= names one shape, such as 1,1,512,64,causal");
-  const Shape& shape = shapes[0];
+  const Shape shape = one_shape(words.require("shape"));
   const bool list = !words.get("list") || words.flag("list");
   const LaunchPlan plan = stage().plan(shape);
   if (plan.parts > 1) throw BadInput("order: a query tile of this stage is shared by several blocks");

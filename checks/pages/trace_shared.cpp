@@ -150,17 +150,12 @@ struct TracedBlock {
 
 // The words shape=, block= and multiprocessors=; BadInput if they name no block.
 TracedBlock traced_block(const KeyValues& words) {
-  const std::vector<Shape> shapes = bench_shapes(words.require("shape"));
-  if (shapes.size() != 1) throw BadInput("shape= names one shape, such as 1,1,512,64,causal");
-  const double counted = double(words.number("multiprocessors").value_or(0));
-  if (counted < 0 || counted > 1024 || counted != double(int(counted)))
-    throw BadInput(format("multiprocessors=%g: must be a whole number from 0 to 1024", counted));
-  const LaunchPlan plan = plan_with(stage(), shapes[0], int(counted));
+  constexpr int MOST_MULTIPROCESSORS = 1024;
+  const Shape shape = one_shape(words.require("shape"));
+  const int counted = int(words.whole("multiprocessors", MOST_MULTIPROCESSORS));
+  const LaunchPlan plan = plan_with(stage(), shape, counted);
   const auto blocks = std::uint64_t(plan.grid.x) * plan.grid.y * plan.grid.z;
-  const double block = double(words.number("block").value_or(0));
-  if (block < 0 || block >= double(blocks) || block != double(std::uint32_t(block)))
-    throw BadInput(format("block=%g: must be a whole number from 0 to %llu", block, (unsigned long long)(blocks - 1)));
-  return {shapes[0], plan, std::uint32_t(block), int(counted)};
+  return {shape, plan, std::uint32_t(words.whole("block", blocks - 1)), counted};
 }
 
 void watch(const TracedBlock& traced, ExecWatcher& watcher, bool check) {

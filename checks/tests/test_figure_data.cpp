@@ -80,25 +80,36 @@ TEST_CASE("results: committed error maps keep to the schema, and show something 
   CHECK(maps > 0);
 }
 
+// The rows of a committed table: fields between tabs, below a head that names the schema and a line with the columns.
+std::vector<std::vector<std::string>> rows_of(const fs::path& path, const std::string& schema,
+                                              const std::string& columns) {
+  const std::string text = read(path);
+  CHECK(text.starts_with("schema: " + schema + "\n"));
+  const std::size_t gap = text.find("\n\n");
+  REQUIRE(gap != text.npos);
+  std::istringstream body(text.substr(gap + 2));
+  std::string line;
+  std::getline(body, line);
+  CHECK(line == columns);
+  std::vector<std::vector<std::string>> rows;
+  while (std::getline(body, line)) {
+    CAPTURE(line);
+    rows.push_back(split(line, "\t"));
+    REQUIRE(rows.back().size() == split(columns, "\t").size());
+  }
+  return rows;
+}
+
 TEST_CASE("results: committed traces keep to the schema, and only the order of a block's barriers is in them") {
   std::size_t traces = 0;
   const std::set<std::string> known{"read", "write",  "copy",    "commit",     "wait",
                                     "sync", "arrive", "release", "bar_arrive", "bar_release"};
   for (const auto& entry : fs::directory_iterator(RESULTS / "traces")) {
     CAPTURE(entry.path().string());
-    const std::string text = read(entry.path());
-    const std::size_t gap = text.find("\n\n");
-    REQUIRE(gap != text.npos);
-    CHECK(text.starts_with("schema: trace-shared-1\n"));
-    std::istringstream body(text.substr(gap + 2));
-    std::string line;
-    std::getline(body, line);
-    const std::size_t columns = split(line, "\t").size();
-    CHECK(columns == 10);
     int period = 0, releases = 0;
-    while (std::getline(body, line)) {
-      const std::vector<std::string> fields = split(line, "\t");
-      REQUIRE(fields.size() == columns);
+    for (const std::vector<std::string>& fields :
+         rows_of(entry.path(), "trace-shared-1",
+                 "period\twarp\tevent\tarray\tfirst row\tlast row\tfirst byte\tlast byte\tbytes each\tevents")) {
       CHECK(known.contains(fields[2]));
       CHECK(std::stoi(fields[0]) >= period);
       period = std::stoi(fields[0]);
@@ -115,21 +126,11 @@ TEST_CASE("results: committed traces of waits: nobody goes on before what it wai
   std::size_t traces = 0;
   for (const auto& entry : fs::directory_iterator(RESULTS / "waits")) {
     CAPTURE(entry.path().string());
-    const std::string text = read(entry.path());
-    const std::size_t gap = text.find("\n\n");
-    REQUIRE(gap != text.npos);
-    CHECK(text.starts_with("schema: trace-waits-1\n"));
-    std::istringstream body(text.substr(gap + 2));
-    std::string line;
-    std::getline(body, line);
-    CHECK(line == "warp\tevent\tarray\trow\tnumber\ttimes");
     std::map<std::string, int> phases, committed;  // complete, of each mbarrier; groups of each warp
     std::map<std::string, std::size_t> releases;   // of each named barrier
     std::size_t issued = 0, landed = 0, waits = 0;
-    while (std::getline(body, line)) {
-      CAPTURE(line);
-      const std::vector<std::string> f = split(line, "\t");
-      REQUIRE(f.size() == 6);
+    for (const std::vector<std::string>& f :
+         rows_of(entry.path(), "trace-waits-1", "warp\tevent\tarray\trow\tnumber\ttimes")) {
       const std::string &warp = f[0], &event = f[1], barrier = f[2] + "[" + f[3] + "]";
       const int number = std::stoi(f[4]);
       if (event == "mbarrier_complete") CHECK(phases[barrier]++ == number);
@@ -154,18 +155,10 @@ TEST_CASE("results: committed orders name every query tile of every head once") 
   std::size_t orders = 0;
   for (const auto& entry : fs::directory_iterator(RESULTS / "orders")) {
     CAPTURE(entry.path().string());
-    const std::string text = read(entry.path());
-    CHECK(text.starts_with("schema: order-1\n"));
-    std::istringstream body(text.substr(text.find("\n\n") + 2));
-    std::string line;
-    std::getline(body, line);
-    CHECK(line == "block\thead\ttile\tkeys");
     std::set<std::pair<int, int>> named;
     int block = 0, last_head = 0, last_tile = 0;
-    for (; std::getline(body, line); ++block) {
-      const std::vector<std::string> f = split(line, "\t");
-      REQUIRE(f.size() == 4);
-      CHECK(std::stoi(f[0]) == block);
+    for (const std::vector<std::string>& f : rows_of(entry.path(), "order-1", "block\thead\ttile\tkeys")) {
+      CHECK(std::stoi(f[0]) == block++);
       CHECK(named.insert({std::stoi(f[1]), std::stoi(f[2])}).second);
       last_head = std::max(last_head, std::stoi(f[1])), last_tile = std::max(last_tile, std::stoi(f[2]));
     }
@@ -181,17 +174,12 @@ TEST_CASE("results: in committed references a score that cannot fit is scored ag
   std::size_t references = 0, moved = 0;
   for (const auto& entry : fs::directory_iterator(RESULTS / "references")) {
     CAPTURE(entry.path().string());
-    const std::string text = read(entry.path());
-    CHECK(text.starts_with("schema: reference-1\n"));
-    std::istringstream body(text.substr(text.find("\n\n") + 2));
-    std::string line;
-    std::getline(body, line);
-    CHECK(line == "tile\tlargest score\tscored again");
     double reference = 0;
-    for (int tile = 0; std::getline(body, line); ++tile) {
-      CAPTURE(line);
-      const std::vector<std::string> f = split(line, "\t");
-      REQUIRE(f.size() == 3);
+    int next = 0;
+    for (const std::vector<std::string>& f :
+         rows_of(entry.path(), "reference-1", "tile\tlargest score\tscored again")) {
+      const int tile = next++;
+      CAPTURE(tile);
       CHECK(std::stoi(f[0]) == tile);
       const double score = std::stod(f[1]);
       const bool again = f[2] == "1";

@@ -19,11 +19,8 @@ constexpr const char* IN_BOTH[] = {"reads",    "read-bytes", "writes",    "writt
                                    "barriers", "tma-loads",  "tma-bytes", "phases",        "wgmma"};
 
 unsigned tile_of(const KeyValues& words, const LaunchPlan& plan, const Shape& shape) {
-  const double tile = double(words.number("tile").value_or(0));
-  const double tiles = double((shape.S + plan.tile_m - 1) / plan.tile_m) * shape.B * shape.H;
-  if (tile < 0 || tile >= tiles || tile != std::floor(tile))
-    throw BadInput(format("tile=%g: must be a whole number from 0 to %.0f", tile, tiles - 1));
-  return unsigned(tile);
+  const std::uint64_t tiles = std::uint64_t((shape.S + plan.tile_m - 1) / plan.tile_m) * shape.B * shape.H;
+  return unsigned(words.whole("tile", tiles - 1));
 }
 
 std::string read(const std::string& path) {
@@ -64,11 +61,9 @@ Traced traced_under(Schedule schedule, const Shape& shape, unsigned tile) {
 int trace_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape", "tile", "json", "check"};
   const KeyValues words(args, KEYS);
-  const std::vector<Shape> shapes = bench_shapes(words.get("shape").value_or("1,8,512,64"));
-  if (shapes.size() != 1) throw BadInput("shape= names one shape, such as 1,8,512,64,causal");
+  const Shape shape = one_shape(words.get("shape").value_or("1,8,512,64"));
   if (!can_check())
     throw BadInput("this binary is not instrumented: trace runs in a checked or a bug build on the CPU");
-  const Shape& shape = shapes[0];
   const LaunchPlan plan = stage().plan(shape);
   const unsigned tile = tile_of(words, plan, shape);
   const std::string bug = planted_bug();

@@ -23,7 +23,7 @@ std::vector<std::string> cases_in(const Exercise& e, const std::string& text) {
 }
 
 std::vector<Suspect> suspects(const Exercise& e) {
-  const std::string right = read_text("stages/" + e.stage + "/kernel.cu");
+  const std::string right = read_text(kernel_path(e.stage));
   std::vector<Suspect> all;
   const Ladder ladder = read_ladder();
   int number = 0;

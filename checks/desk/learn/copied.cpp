@@ -15,15 +15,13 @@ namespace {
 
 constexpr std::size_t MANY = 60;  // tokens that two people do not choose alike
 
-bool in_a_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
 // Names and numbers, and every other character by itself.
 std::vector<std::string> tokens_of(const std::string& source) {
   const std::string text = without_comments(source);
   std::vector<std::string> tokens;
   for (std::size_t i = 0; i < text.size();) {
     std::size_t end = i;
-    while (end < text.size() && in_a_name(text[end])) ++end;
+    while (end < text.size() && in_name(text[end])) ++end;
     end = std::max(end, i + 1);
     if (!std::isspace(static_cast<unsigned char>(text[i]))) tokens.push_back(text.substr(i, end - i));
     i = end;
@@ -54,7 +52,7 @@ std::string nameless(const std::string& text) {
   std::map<std::string, std::size_t> names;  // by first appearance
   std::string result;
   for (const std::string& token : tokens_of(text)) {
-    const bool name = in_a_name(token[0]) && !std::isdigit(static_cast<unsigned char>(token[0]));
+    const bool name = in_name(token[0]) && !std::isdigit(static_cast<unsigned char>(token[0]));
     result += name ? "$" + std::to_string(names.emplace(token, names.size()).first->second) : token;
     result += ' ';
   }
@@ -66,7 +64,7 @@ std::string copied_from(const Exercise& e, const std::string& text) {
   const std::string mine = nameless(text);
   for (const Stage& stage : read_ladder().stages) {
     const bool begun_with = stage.dir == e.stage && e.kind != "capstone";
-    const std::string kernel = source_dir(stage.dir) + "/kernel.cu";
+    const std::string kernel = kernel_path(stage.dir);
     if (!begun_with && mine == nameless(read_text(kernel)))
       return "the same as " + kernel + " but for comments, blanks and names";
   }

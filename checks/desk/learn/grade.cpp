@@ -1,10 +1,8 @@
 // desk-learn grade: a whole submission, with inputs and shapes not seen before.
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <random>
 
 #include "checks/desk/learn/answers.hpp"
 #include "checks/desk/learn/checks.hpp"
@@ -66,15 +64,6 @@ bool predicts_again(const Exercise& e, const std::string& make, const std::strin
 }
 
 }  // namespace
-
-std::uint64_t seed_of(const std::string& text) {
-  if (text.empty()) return std::random_device{}() % 1'000'000'000u;
-  std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error != std::errc() || end != text.data() + text.size())
-    throw BadInput("seed=" + text + ": must be a whole number");
-  return seed;
-}
 
 int assigned_command(const Args& args) {
   expect_args(args, 1, 1, "assigned WORDS|FILE");

@@ -75,15 +75,13 @@ constexpr std::string_view MATHEMATICS[] = {"exp",   "exp2",   "expm1",     "log
                                             "round", "trunc",  "rint",      "tanh",  "sin",   "cos",   "fmod",
                                             "lrint", "lround", "nearbyint", "ldexp", "frexp", "scalbn"};
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
 // `lab::cpu::name(...)`: a function of the emulation, and no member of the classes that it is made of.
 bool is_cuda(const std::string& symbol) {
   constexpr std::string_view SPACE = "lab::cpu::";
   if (!symbol.starts_with(SPACE)) return false;
   const std::size_t end = symbol.find('(');
   const std::string name = symbol.substr(SPACE.size(), end == symbol.npos ? end : end - SPACE.size());
-  return end != symbol.npos && !name.empty() && std::ranges::all_of(name, is_word);
+  return end != symbol.npos && !name.empty() && std::ranges::all_of(name, in_name);
 }
 
 bool is_mathematics(std::string symbol) {
@@ -122,9 +120,9 @@ std::string refused_source(const std::string& path, const std::string& text, con
       if (line.ends_with('\\') && word != "define") return refused("a directive of one line, please");
     }
     for (std::size_t i = 0; i < line.size(); ++i) {
-      if (!is_word(line[i]) || (i > 0 && is_word(line[i - 1]))) continue;
+      if (!in_name(line[i]) || (i > 0 && in_name(line[i - 1]))) continue;
       std::size_t end = i;
-      while (end < line.size() && is_word(line[end])) ++end;
+      while (end < line.size() && in_name(line[end])) ++end;
       const std::string_view word = std::string_view(line).substr(i, end - i);
       if (std::ranges::find(REFUSED_WORDS, word) != std::end(REFUSED_WORDS))
         return refused("`" + std::string(word) + "` has no place in a kernel that is to be judged");

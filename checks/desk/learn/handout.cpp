@@ -35,8 +35,6 @@ bool names(const std::string& text, const std::string& bug) {
   return false;
 }
 
-std::string kernel_path(const std::string& stage) { return source_dir(stage) + "/kernel.cu"; }
-
 // With \n where a line ends.
 std::string in_lines(std::string text) {
   for (std::size_t at = 0; (at = text.find("\\n", at)) != text.npos; ++at) text.replace(at, 2, "\n");
@@ -99,6 +97,8 @@ std::string without_comments(const std::string& text) {
   }
   return result;
 }
+
+std::string kernel_path(const std::string& stage) { return source_dir(stage) + "/kernel.cu"; }
 
 std::string planted_text(const std::string& path, const std::string& source) {
   const Patch patch = read_patch(path);

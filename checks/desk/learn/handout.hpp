@@ -15,6 +15,9 @@ std::string squeezed(const std::string& text);
 // From this many characters on, two equal lines or comments are no coincidence.
 inline constexpr std::size_t TELLING = 12;
 
+// The kernel of a stage, or of one's own.
+std::string kernel_path(const std::string& stage);
+
 // What is handed out, and what solves it: sources for a compiler, at first lines of their own. Throws BadInput if the
 // patch beside the exercise does not apply.
 std::string handed_out(const Exercise& exercise);

@@ -1,7 +1,9 @@
 #include "checks/desk/learn/points.hpp"
 
+#include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include "checks/desk/desk.hpp"
 
@@ -75,6 +77,15 @@ std::string gradescope_json(const std::vector<Graded>& all, unsigned long long s
                         {"extra_data", {{"seed", seed}, {"look", flags}, {"learner", seen}}}};
   // A learner's file may hold any bytes, and a compiler quotes them.
   return results.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::uint64_t seed_of(const std::string& text) {
+  if (text.empty()) return std::random_device{}() % 1'000'000'000u;
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw BadInput("seed=" + text + ": must be a whole number");
+  return seed;
 }
 
 }  // namespace lab::desk

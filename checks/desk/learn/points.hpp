@@ -28,8 +28,9 @@ std::string grades_table(const std::vector<Graded>& all);
 // What was written to the cards' questions, for a person to grade; "" where no card asks.
 std::string answers_text(const std::vector<Graded>& all);
 // https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format
-// Of a word; of "" any. Throws BadInput.
-std::uint64_t seed_of(const std::string& text);
 std::string gradescope_json(const std::vector<Graded>& all, unsigned long long seed, double seconds);
+
+// The seed= of a grading or of variants; of "" any. Throws BadInput.
+std::uint64_t seed_of(const std::string& text);
 
 }  // namespace lab::desk

@@ -105,7 +105,7 @@ std::string menu_explained(const Exercise& e, const std::string& make) {
 }
 
 std::string counted(const Exercise& e, const std::string& make) {
-  const std::string kernel = "stages/" + e.stage + "/kernel.cu", log = "build/logs/learn-counted.log";
+  const std::string kernel = kernel_path(e.stage), log = "build/logs/learn-counted.log";
   const std::string trouble = build_learner(e.stage, make, read_text(kernel), "solved", kernel);
   if (!trouble.empty()) throw BadInput(kernel + " does not build: " + trouble);
   run_limited({learner_path(e.stage, "solved"), "counts", "shape=" + e.shape}, log, SECONDS);
@@ -154,12 +154,12 @@ Prediction judge_prediction(const Exercise& e, const std::string& make, const st
     return {yours == right, "", yours == right, 1};
   }
   const bool whole = e.kind == "predict";
-  const std::string source = whole ? read_text("stages/" + e.stage + "/kernel.cu") : handed_out(e);
+  const std::string source = whole ? read_text(kernel_path(e.stage)) : handed_out(e);
   const bool built = !built_as.empty();
   const std::string word = built   ? built_as
                            : whole ? "solved"
                                    : e.number() + "-given",
-                    shown = whole ? "stages/" + e.stage + "/kernel.cu" : e.dir() + "/kernel.cu";
+                    shown = whole ? kernel_path(e.stage) : e.dir() + "/kernel.cu";
   if (!built && !std::filesystem::exists(learner_path(e.stage, word)))
     std::fprintf(stderr,
                  "building the kernel as it was handed out, and what runs it: a minute or two the first time\n");

@@ -50,7 +50,7 @@ std::string squeezed(const std::string& text) {
 // Whether what is handed out is, to a compiler, the kernel of the bug's own build: what `make reproduce-bug` and `make
 // check-harness` have shown of that holds for this.
 std::string not_the_bugs_kernel(const Exercise& e) {
-  const std::string source = read_text("stages/" + e.stage + "/kernel.cu");
+  const std::string source = read_text(kernel_path(e.stage));
   const Patch patch = read_patch(patch_path(e.stage, e.bug));
   return squeezed(handed_out(e)) == squeezed(patched_text(patch, source))
              ? ""
@@ -117,7 +117,7 @@ std::string word_of(const Exercise& e, const std::string& source, const std::str
       if (needs_own_build(one) && one.predict != "lines") stages.insert(one.stage);
     return stages;
   }();
-  const std::string stages = e.is_drill() ? solution(e) : read_text("stages/" + e.stage + "/kernel.cu");
+  const std::string stages = e.is_drill() ? solution(e) : read_text(kernel_path(e.stage));
   if (source == stages) return own.contains(e.stage) ? "solved" : "checked";
   return needs_own_build(e) || otherwise != "-given" ? e.number() + otherwise : "bug-" + e.bug;
 }
@@ -217,13 +217,13 @@ int check_exercises_command(const Args& args) {
   const std::string make = args[0], only = args.size() == 3 ? args[2] : "";
   if (args[1] != "quick" && args[1] != "half" && args[1] != "whole" && args[1] != "text")
     throw BadInput("check=" + args[1] + ": must be text, quick, half or whole");
-  const bool half = args[1] == "half", whole = args[1] == "whole" || half;
+  const bool half = args[1] == "half", built = args[1] == "whole" || half;
   const int parity = half ? int(today() % 2) : 0;  // of the numbers whose turn it is
   const Course course = read_course();
   const int only_n = only.empty() ? 0 : course.find(only).n;
   const auto is_meant = [&](const Exercise& e) {
     if (!only.empty()) return e.n == only_n;
-    return e.n == FIRST || (whole && (!half || e.n % 2 == parity));
+    return e.n == FIRST || (built && (!half || e.n % 2 == parity));
   };
   Sources sources;
   std::set<std::string> solved;  // stages whose kernel goes through all checks
@@ -260,7 +260,7 @@ int check_exercises_command(const Args& args) {
       sources.add(e, solution(e), "solved");
     }
     if (e.predict == "none") continue;
-    if (whole && !e.variants.empty()) {
+    if (built && !e.variants.empty()) {
       Exercise own = e;
       vary(own, VARIANT);
       sources.add(own, handed_out(own), own.number() + VARIED);
@@ -276,15 +276,15 @@ int check_exercises_command(const Args& args) {
   for (const Patch& cheater : cheating) {
     const std::string name = fs::path(cheater.path).stem().string(), word = "cheat-" + name;
     // Those that are refused unseen cost nothing.
-    if (!whole && !cheater.predicted.starts_with("nothing but a kernel")) continue;
+    if (!built && !cheater.predicted.starts_with("nothing but a kernel")) continue;
     const Exercise& e = course.find(std::to_string(FIRST));
-    if (whole) sources.add(e, patched_text(cheater, read_text(cheater.source)), word);
+    if (built) sources.add(e, patched_text(cheater, read_text(cheater.source)), word);
     proofs.push_back({"cheater " + name, [&e, &cheater, word] { return not_caught(e, cheater, word); }});
   }
   Counts counts;
   if (!sources.build(make)) ++counts.failed, std::printf("not all builds: see build/logs/learn-all.log\n");
   side_by_side(
-      whole ? cores() : 1, proofs,
+      built ? cores() : 1, proofs,
       [](const Proof& proof) {
         const auto begin = std::chrono::steady_clock::now();
         Proven proven{proof.what, "", 0};
@@ -298,7 +298,7 @@ int check_exercises_command(const Args& args) {
       },
       [&](const Proven& proven) {
         ++(proven.wrong.empty() ? counts.passed : counts.failed);
-        if (proven.wrong.empty() && !whole) return;
+        if (proven.wrong.empty() && !built) return;
         std::printf("%-64s %5.1f s  %s\n", proven.what.c_str(), proven.seconds,
                     proven.wrong.empty() ? "good" : proven.wrong.c_str());
         std::fflush(stdout);
@@ -309,7 +309,7 @@ int check_exercises_command(const Args& args) {
   else if (half)
     done += std::string("; number 1 and the ") + (parity ? "odd" : "even") + " ones built and run, as handed out and " +
             "solved; tomorrow the others (DAY=" + std::to_string(today()) + " is today)";
-  else if (whole)
+  else if (built)
     done = "each was built and run, as handed out and solved";
   else if (args[1] == "quick")
     done += "; number 1, and what cheats in the open, run";

@@ -27,14 +27,12 @@ static_assert(std::size(NAMES) == 9);  // 3 to the power of 9
 constexpr int LEAST_LEAD = 2, LEADS = 40;
 constexpr int SHORTEST = 192, LENGTHS = 8;  // the keys of a block that is counted, in steps of 64
 
-bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
 // `old` as a whole word; what stands for it, if anything, and how often it is there.
 int replace_word(std::string& text, std::string_view old, std::string_view by) {
   int found = 0;
   for (std::size_t at = 0; (at = text.find(old, at)) != text.npos;) {
     const std::size_t end = at + old.size();
-    const bool whole = (at == 0 || !in_word(text[at - 1])) && (end == text.size() || !in_word(text[end]));
+    const bool whole = (at == 0 || !in_name(text[at - 1])) && (end == text.size() || !in_name(text[end]));
     if (whole) ++found, text.replace(at, old.size(), by);
     at += whole ? by.size() : old.size();
   }

@@ -1,5 +1,5 @@
-// A student's variant of an exercise: other constants, other names, other line numbers, another shape. What a student has is a line of
-// work/variant, which `make variants` draws; without one an exercise is as its file has it. The grader reads a copy of its own.
+// A student's variant of an exercise: other constants, other names, other line numbers, another shape. A student has a line
+// for each in work/variant, which `make variants` draws; without one an exercise is as its file has it. The grader reads a copy of its own.
 #pragma once
 #include <cstdint>
 #include <string>
