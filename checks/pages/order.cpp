@@ -11,7 +11,7 @@
 #include "checks/acceptance/report.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/commands.hpp"
-#include "common/block_order.cuh"
+#include "common/block_order.hpp"
 #include "common/multiprocessors.hpp"
 
 namespace lab {
