@@ -66,7 +66,7 @@ test: $(call tester,fixed) $(if $(filter cpu,$(backend)),$(call tester,checked))
 endif
 
 # The parts of `make test`.
-test-builds: $(FIXED_LABS) $(BUG_LABS) $(if $(filter cpu,$(backend)),$(B)/unit $(CHECKED_LABS),$(PROBE))
+test-builds: $(FIXED_LABS) $(BUG_LABS) $(if $(filter cpu,$(backend)),$(B)/unit $(CHECKED_LABS) $(EVOLVE),$(PROBE))
 
 reproduce-bug: $(foreach p,$(PAIRS),$(call bug_lab,$(p)) $(call fixed_of_pair,$(p))) | $(WORK)
 	@$(WORK) reproduce '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p))=$(call fixed_of_pair,$(p)))
