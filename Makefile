@@ -19,7 +19,7 @@ GOALS += own autograder variants
 # Goals for a learner's own kernel, work/own/NAME.
 OWN_GOALS := test racecheck counters trace run fuzz resources bench bench-cpu profile watch
 GOALS += bench bench-cpu peers profile phases probe-wmma probe-mma probe-wgmma probe-ex2
-INNER_GOALS := test-builds sanitized tested-arm64
+INNER_GOALS := host-as-gpu test-builds sanitized tested-arm64
 GPU_GOALS := bench profile phases probe-wmma probe-mma probe-wgmma probe-ex2
 GOALS += check-evolve evolve evolve-build evolve-run evolve-confirm evolve-adopt
 INNER_GOALS += evolve-labs
@@ -268,9 +268,14 @@ resources: $(RECORDS) $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) $(fore
 	@$< resources build/cpu/STAGE/VARIANT/lab $(call quote,$(json))
 endif
 
-# Every stage through nvcc for every architecture that it claims (its target and needs, in stage.conf); needs no GPU.
+# Every stage through nvcc for every architecture that it claims (its target and needs, in stage.conf), and host code that includes
+# device headers as a GPU's build reads it; needs no GPU.
 archs: $(RECORDS)
+	@$(MAKE) backend=gpu host-as-gpu
 	@$< archs
+
+host-as-gpu:
+	@for source in $$(grep -l '\.cuh"' $(LIB_SRC)); do $(CXX) $(CXXFLAGS) $(INCLUDES) -fsyntax-only $$source || exit 1; done
 
 # clang-format 14 on all sources; the check changes nothing.
 format format-check:

@@ -21,7 +21,7 @@ ifeq ($(backend),gpu)
 ifeq ($(shell command -v nvcc 2>/dev/null),)
 $(error backend=gpu needs nvcc, which is not on the PATH; backend=cpu runs the same kernels with no GPU)
 endif
-ifneq ($(filter-out build-gpu evolve-labs,$(MAKECMDGOALS)),)
+ifneq ($(filter-out build-gpu host-as-gpu evolve-labs,$(MAKECMDGOALS)),)
 ifeq ($(shell nvidia-smi -L 2>/dev/null),)
 $(error backend=gpu needs a GPU, and nvidia-smi finds none; backend=cpu runs the same kernels with no GPU)
 endif
