@@ -20,12 +20,19 @@ def table(header, rows):
     return lines + ["| " + " | ".join(row) + " |" for row in rows]
 
 
+def ran_by_of(r, run, file):
+    """A caption quotes the first command of a run; where more belongs to it, the file has the whole of it."""
+    first = re.match(r"make( bench| \w+=('[^']*'|[^\s',;]+))*", run["command"])
+    more = f" and more (`command` in `{file}`)" if first and first[0] != run["command"] else ""
+    return f"{r.source(run)}; `{first[0] if first else run['command']}`{more}, medians over all rounds."
+
+
 def ran_by(r):
-    return [f"<sub>{r.source()}; `{r.bench['command']}`, medians over all rounds.</sub>"]
+    return [f"<sub>{ran_by_of(r, r.bench, r.bench_file)}</sub>"]
 
 
 def ran_by_small(r):
-    return [f"<sub>{r.source(r.small)}; `{r.small['command']}`, medians over all rounds. v4c's launches overlap: it is a figure of its own.</sub>"]
+    return [f"<sub>{ran_by_of(r, r.small, r.small_file)} v4c's launches overlap: it is a figure of its own.</sub>"]
 
 
 def table_ladder(r):
