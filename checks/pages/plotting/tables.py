@@ -2,7 +2,7 @@
 import re
 
 from .heads import ROOT, Unusable, name_of
-from . import search
+from . import gains, search
 from .results import ACCEPTANCE, PEERS, RARER, STALLS, best_peer, peer_title, row_tiles, short, stall_shares, title
 
 
@@ -126,6 +126,17 @@ def table_step(r, name):
         rows.append([title(shape), us(old), us(new), ratio(old, new), us(flash), ratio(flash, new)])
     header = ["shape", f"{short(before)}, µs", f"{name}, µs", "times faster (bold: slower)", "FlashAttention-2, µs", "its time over ours (bold: we are slower)"]
     return table(header, rows) + [""] + ran_by(r)
+
+
+def table_gains(r):
+    """Each step of the ladder beside what the profiles of its two stages say."""
+    rows = []
+    for step in gains.gains(r):
+        ten = [r.time(step["from"], shape) / r.time(step["to"], shape) for shape in r.shapes if r.time(step["from"], shape) and r.time(step["to"], shape)]
+        two = lambda values, digits: f"{values[0]:.{digits}f} → {values[1]:.{digits}f}"
+        rows.append([f"{short(step['from'])} → [{short(step['to'])}](stages/{step['to']}.md)", f"{us(step['us'][0])} → {us(step['us'][1])}", ratio(*step["us"]), f"{min(ten):.2f}–{max(ten):.2f}",
+                     two(step["count"], 0 if step["count"][1] > 99 else 1), two(step["issue"], 0), two(step["tensor"], 0)])
+    return table([f"step, {title(gains.SHAPE)}", "µs", "times faster (bold: slower)", "on the ten shapes", "instructions per row and 64 keys", "issue slots used, %", "tensor pipe, %"], rows) + [""] + ran_by(r)
 
 
 HOPPER_SHAPES = "2,8,2048,64", "2,8,2048,128", "4,16,8192,64", "4,16,8192,128"
@@ -252,7 +263,7 @@ def table_predictions(r):
     return table(header, rows) + [""] + ran_by(r)
 
 
-TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "steps": table_steps, "hopper": table_hopper, "small": table_small, "profile": table_profile, "resources": table_resources, "evolve": search.table_evolve, "winners": search.table_winners, "adopted": search.table_adopted}
+TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "steps": table_steps, "gains": table_gains, "hopper": table_hopper, "small": table_small, "profile": table_profile, "resources": table_resources, "evolve": search.table_evolve, "winners": search.table_winners, "adopted": search.table_adopted}
 OF_STAGE = {"step": table_step, "profile": table_profile_of, "phases": table_phases_of}
 TARGETS = "sm_89", "sm_90a"  # an entry at sm_90 is of a stage whose target is sm_89
 MARKED = re.compile(r"(<!-- begin: table ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.S)
