@@ -135,8 +135,8 @@ def table_gains(r):
         ten = [r.time(step["from"], shape) / r.time(step["to"], shape) for shape in r.shapes if r.time(step["from"], shape) and r.time(step["to"], shape)]
         two = lambda values, digits: f"{values[0]:.{digits}f} → {values[1]:.{digits}f}"
         rows.append([f"{short(step['from'])} → [{short(step['to'])}](stages/{step['to']}.md)", f"{us(step['us'][0])} → {us(step['us'][1])}", ratio(*step["us"]), f"{min(ten):.2f}–{max(ten):.2f}",
-                     two(step["count"], 0 if step["count"][1] > 99 else 1), two(step["issue"], 0), two(step["tensor"], 0)])
-    return table([f"step, {title(gains.SHAPE)}", "µs", "times faster (bold: slower)", "on the ten shapes", "instructions per row and 64 keys", "issue slots used, %", "tensor pipe, %"], rows) + [""] + ran_by(r)
+                     two(step["count"], 0 if step["count"][1] > 99 else 1), two(step["issue"], 0), f"{step['busier']:.2f}"])
+    return table([f"step, {title(gains.SHAPE)}", "µs", "times faster (bold: slower)", "on the ten shapes", "instructions per row and 64 keys", "issue slots used, %", "SMs busier, times"], rows) + [""] + ran_by(r)
 
 
 HOPPER_SHAPES = "2,8,2048,64", "2,8,2048,128", "4,16,8192,64", "4,16,8192,128"
