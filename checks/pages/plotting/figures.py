@@ -8,6 +8,7 @@ from pathlib import Path
 
 from . import style
 from .floors import floor_figures
+from .gains import gain_figures
 from .heads import ROOT, Unusable
 from .launch import launch_figures
 from .layouts import layout_figures
@@ -18,6 +19,7 @@ from .merge import merge_figures
 from .performance import data_ladder, data_roofline, data_roofs, data_stalls, draw_ladder, draw_roofline, draw_roofs, draw_stalls
 from .pipeline import trace_figures
 from .reference import reference_figures
+from .road import road_figures
 from .schedule import schedule_figures
 from .search import search_figures
 from .stay import stay_figures
@@ -25,6 +27,7 @@ from .stages_before_hopper import stage_figures
 from .steps import step_figures
 from .style import SETTINGS
 from .swizzle import swizzle_figures
+from .topics import topic_figures
 from .waits import wait_figures
 from .wgmma import wgmma_figures
 
@@ -36,7 +39,7 @@ def figures(r):
                    "banks": (data_banks(r), draw_banks), "banks-ldmatrix": (data_ldmatrix(r), draw_ldmatrix)}
     if r.profiles:
         all_figures |= {"stalls": (data_stalls(r), draw_stalls), "roofs": (data_roofs(r), draw_roofs)}
-    return all_figures | swizzle_figures(r) | mbarrier_figures(r) | merge_figures(r) | wgmma_figures(r) | layout_figures(r) | trace_figures(r) | wait_figures(r) | stay_figures(r) | reference_figures(r) | schedule_figures(r) | step_figures(r) | stage_figures(r) | launch_figures(r) | floor_figures(r) | map_figures(r) | search_figures()
+    return all_figures | swizzle_figures(r) | mbarrier_figures(r) | merge_figures(r) | wgmma_figures(r) | layout_figures(r) | trace_figures(r) | wait_figures(r) | stay_figures(r) | reference_figures(r) | schedule_figures(r) | step_figures(r) | stage_figures(r) | launch_figures(r) | floor_figures(r) | gain_figures(r) | topic_figures(r) | road_figures(r) | map_figures(r) | search_figures()
 
 
 def fingerprint(data, drawing):

@@ -188,6 +188,9 @@ def draw_block(plt, d):
 # --- a scratch row ----------------------------------------------------------------------------------------------------------
 
 
+LANE = 6  # the one whose keys the figure follows
+
+
 def data_scratch(r):
     trace = r.traces["stripes"]
     array = trace["arrays"]["scratch"]
@@ -198,7 +201,9 @@ def data_scratch(r):
                 steps.append("sync")
             continue
         steps.append([e["event"], e["bytes each"], e["first byte"], e["last byte"], e["first row"], e["last row"]])
-    return {"stage": trace["stage"], "pitch": array["pitch"] * 4, "steps": [s for s in steps if s != "sync"], "keys": numbers(trace)[2]}
+    keys = numbers(trace)[2]
+    # A lane owns keys lane, lane + 32, ... (`32 * j + lane` in the kernel).
+    return {"stage": trace["stage"], "pitch": array["pitch"] * 4, "steps": [s for s in steps if s != "sync"], "keys": keys, "lane": LANE, "owns": list(range(LANE, keys, 32))}
 
 
 def draw_scratch(plt, d):
@@ -225,12 +230,18 @@ def draw_scratch(plt, d):
             axes.text((last + 1 + d["keys"] * 4) / 2, y + 0.4, "old scores of keys 32–63: no longer used", ha="center", va="center", fontsize=7, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
         for at in range(first, last + 1, size):
             axes.add_patch(plt.Rectangle((at, y + 0.12), size, 0.56, facecolor=colour if event == "write" else "white", edgecolor=colour if event == "read" else "white", linewidth=0.35))
-        for key, side in ((0, "left"), (32, "left"), (63, "right")):
-            axes.text(first + size * (key + (side == "right")), y + 0.1, f"key {key}", ha=side, va="bottom", fontsize=6.5)
+        if y in (1, 2):  # the softmax is by lanes; WMMA does not say which lane holds what
+            for key in d["owns"]:
+                axes.add_patch(plt.Rectangle((first + size * key, y + 0.12), size, 0.56, facecolor=VERMILION, edgecolor=VERMILION, linewidth=1.2, zorder=3))
+                text = f"lane {d['lane']}: {'score' if y == 1 else 'weight'} of key {key}"
+                axes.text(first + size * (key + 0.5), y + 0.1, text, ha="left" if y == 1 or key > 31 else "center", va="bottom", fontsize=7, color=VERMILION)
+        else:
+            for key, side in ((0, "left"), (32, "left"), (63, "right")):
+                axes.text(first + size * (key + (side == "right")), y + 0.1, f"key {key}", ha=side, va="bottom", fontsize=7)
         axes.text((d["pitch"] + d["keys"] * 4) / 2, y + 0.4, "pad", ha="center", va="center", fontsize=7)
     syncs = "Between these steps stands a __syncwarp each."
     caption(figure, f"One row of a warp's scratch in {short(d['stage'])}, {d['pitch']} bytes: {d['keys']} floats and 4 of padding. Filled: written; outlined: read. Four bytes of score become two of weight, in place: the weight of key k lies where the score of "
-                    f"key k/2 was, so a lane that writes before its neighbours have read destroys what they need. {syncs} The reload's pitch is twice the scratch's, because it counts halves. "
+                    f"key k/2 was: lane {d['lane']}'s first weight overwrites half of the score that lane {d['lane'] // 2} has to read. {syncs} The reload's pitch is twice the scratch's, because it counts halves. "
                     "Recorded from the CPU execution.")
     return figure
 
@@ -281,6 +292,65 @@ def draw_partial(plt, d):
     return figure
 
 
+# --- one tile of v2b: wait, barrier, issue -----------------------------------------------------------------------------------
+
+TILES_SHOWN = 2  # whole tiles between barriers
+
+
+def data_ahead(r):
+    one = timeline_of(r.traces["pipeline-2-slots"])
+    trace = r.traces["pipeline-2-slots"]
+    warps = sorted({e["warp"] for e in trace["events"]})
+    producer = [e["warp"] for e in touching(trace, "copy", "sK")][0]
+    return {"stage": trace["stage"], "shape": trace["shape"], "slots": one["slots"], "tiles": one["tiles"], "first": min(w for w in warps if w != producer), "last": max(w for w in warps if w != producer), "producer": producer}
+
+
+def draw_ahead(plt, d):
+    """The work between barriers 2 and 4 of the block: x in units of a tile's work; in each, the producer issues, computes, and waits, as in the trace."""
+    figure, axes = plt.subplots(figsize=(WIDTH, 4.1))
+    figure.subplots_adjust(left=0.115, right=0.99, top=1.0, bottom=0.13)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    start, issue, wait = 2, 0.16, 0.22
+    end = start + TILES_SHOWN
+    axes.set_xlim(start - 0.42, end + 0.45)
+    axes.set_ylim(5.05, -0.95)
+    rows = {"others": 0.0, "producer": 1.0, **{slot: 2.35 + 0.95 * slot for slot in range(d["slots"])}}
+    high = 0.66
+    label = lambda y, text: axes.text(start - 0.45, y + high / 2, text, ha="right", va="center", fontsize=8.5)
+    label(rows["others"], f"warps {d['first']}–{d['last']}")
+    label(rows["producer"], f"warp {d['producer']}")
+    box = lambda x, y, width, text, face, edge="black", hatch="", size=8, bold="normal": (axes.add_patch(plt.Rectangle((x, y), width, high, facecolor=face, edgecolor=edge, hatch=hatch, linewidth=0.9)),
+                                                                                      axes.text(x + width / 2, y + high / 2, text, ha="center", va="center", fontsize=size, weight=bold,
+                                                                                                color="white" if face == "black" else "black", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1} if hatch else None))
+    for n, tile in enumerate(d["tiles"]):
+        for period in sorted(set(tile["read"])):
+            if start <= period < end:
+                box(period, rows["others"], 1, f"computes with tile {n}", "#e4e4e4")
+                box(period + issue, rows["producer"], 1 - issue - wait, f"computes with tile {n}", "#e4e4e4")
+                box(period, rows[tile["slot"]], 1, f"tile {n} is read", LIGHT[0])
+        if start <= tile["issued"] < end:
+            box(tile["issued"], rows["producer"], issue, "3", "black", size=9, bold="bold")
+        if start - 1 <= tile["waited"] < end:
+            x = tile["waited"] + 1 - wait
+            box(x, rows["producer"], wait, "1", "white", VERMILION, "////", 9, "bold")
+        if tile["issued"] < end and tile["waited"] >= start - 1:
+            begin, stop = max(tile["issued"] + issue / 2, start - 0.4), tile["waited"] + 1
+            box(begin, rows[tile["slot"]], stop - begin, f"tile {n} on its way" if stop - begin > 0.6 else "", "white", ORANGE, "////")
+    for x in range(start, end + 1):
+        axes.plot([x, x], [-0.3, rows[d["slots"] - 1] + high + 0.12], color="black", linewidth=3, solid_capstyle="butt")
+        axes.text(x, -0.5, "2", fontsize=9, weight="bold", ha="center", va="center")
+    for slot in range(d["slots"]):
+        label(rows[slot], f"slot {slot}")
+    for i, (x, text) in enumerate(((start - 0.42, "1 wait: this tile has arrived"), (start + 0.5, "2 block barrier: all can read it"), (start + 1.45, "3 issue: copies of the next tile"))):
+        axes.text(x, 4.62, text, fontsize=8.5, va="center", weight="bold")
+    caption(figure, f"Two tiles of {short(d['stage'])} with two slots, recorded from the CPU execution (`lab trace-shared`, {d['shape']}, block 5). The order within a warp and the barriers are the kernel's; widths are not times. The next copies may start only after the barrier: "
+                    "until then a warp may still read the slot that they fill.")
+    return figure
+
+
 def trace_figures(r):
-    return {"block": (data_block(r), draw_block), "pipeline": (data_pipeline(r), draw_pipeline), "ring": (data_ring(r), draw_ring), "scratch-row": (data_scratch(r), draw_scratch),
+    return {"block": (data_block(r), draw_block), "ahead": (data_ahead(r), draw_ahead), "pipeline": (data_pipeline(r), draw_pipeline), "ring": (data_ring(r), draw_ring), "scratch-row": (data_scratch(r), draw_scratch),
             "partial-stripe": (data_partial(r), draw_partial)}

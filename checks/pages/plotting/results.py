@@ -57,12 +57,13 @@ def title(shape):
 
 class Results:
     def __init__(self):
-        benches = [load(p, "bench") for p in sorted(RESULTS.glob("bench-*.json"))]
+        benches = {p.name: load(p, "bench") for p in sorted(RESULTS.glob("bench-*.json"))}
         if not benches:
             raise Unusable("writeups/results/ has no bench-*.json; make bench writes one")
-        self.bench = max(benches, key=lambda b: b["date"])
+        self.bench_file, self.bench = max(benches.items(), key=lambda b: b[1]["date"])
         # Small problems, with the stages that are made for them: a run of its own, later than the ladder's.
-        self.small = max((load(p, "bench") for p in RESULTS.glob("small-*.json")), key=lambda b: b["date"], default=None)
+        smalls = {p.name: load(p, "bench") for p in RESULTS.glob("small-*.json")}
+        self.small_file, self.small = max(smalls.items(), key=lambda b: b[1]["date"], default=("", None))
         self.phases = [load(p, "phases") for p in sorted(RESULTS.glob("phases-*.json"))]
         self.counted = load(RESULTS / "counters.json", "counted")
         self.resources = load(RESULTS / "resources.json", "resources")

@@ -2,7 +2,7 @@
 import re
 
 from .heads import ROOT, Unusable, name_of
-from . import search
+from . import gains, search
 from .results import ACCEPTANCE, PEERS, RARER, STALLS, best_peer, peer_title, row_tiles, short, stall_shares, title
 
 
@@ -20,12 +20,19 @@ def table(header, rows):
     return lines + ["| " + " | ".join(row) + " |" for row in rows]
 
 
+def ran_by_of(r, run, file):
+    """A caption quotes the first command of a run; where more belongs to it, the file has the whole of it."""
+    first = re.match(r"make( bench| \w+=('[^']*'|[^\s',;]+))*", run["command"])
+    more = f" and more (`command` in `{file}`)" if first and first[0] != run["command"] else ""
+    return f"{r.source(run)}; `{first[0] if first else run['command']}`{more}, medians over all rounds."
+
+
 def ran_by(r):
-    return [f"<sub>{r.source()}; `{r.bench['command']}`, medians over all rounds.</sub>"]
+    return [f"<sub>{ran_by_of(r, r.bench, r.bench_file)}</sub>"]
 
 
 def ran_by_small(r):
-    return [f"<sub>{r.source(r.small)}; `{r.small['command']}`, medians over all rounds. v4c's launches overlap: it is a figure of its own.</sub>"]
+    return [f"<sub>{ran_by_of(r, r.small, r.small_file)} v4c's launches overlap: it is a figure of its own.</sub>"]
 
 
 def table_ladder(r):
@@ -119,6 +126,17 @@ def table_step(r, name):
         rows.append([title(shape), us(old), us(new), ratio(old, new), us(flash), ratio(flash, new)])
     header = ["shape", f"{short(before)}, µs", f"{name}, µs", "times faster (bold: slower)", "FlashAttention-2, µs", "its time over ours (bold: we are slower)"]
     return table(header, rows) + [""] + ran_by(r)
+
+
+def table_gains(r):
+    """Each step of the ladder beside what the profiles of its two stages say."""
+    rows = []
+    for step in gains.gains(r):
+        ten = [r.time(step["from"], shape) / r.time(step["to"], shape) for shape in r.shapes if r.time(step["from"], shape) and r.time(step["to"], shape)]
+        two = lambda values, digits: f"{values[0]:.{digits}f} → {values[1]:.{digits}f}"
+        rows.append([f"{short(step['from'])} → [{short(step['to'])}](stages/{step['to']}.md)", f"{us(step['us'][0])} → {us(step['us'][1])}", ratio(*step["us"]), f"{min(ten):.2f}–{max(ten):.2f}",
+                     two(step["count"], 0 if step["count"][1] > 99 else 1), two(step["issue"], 0), f"{step['busier']:.2f}"])
+    return table([f"step, {title(gains.SHAPE)}", "µs", "times faster (bold: slower)", "on the ten shapes", "instructions per row and 64 keys", "issue slots used, %", "SMs busier, times"], rows) + [""] + ran_by(r)
 
 
 HOPPER_SHAPES = "2,8,2048,64", "2,8,2048,128", "4,16,8192,64", "4,16,8192,128"
@@ -245,7 +263,7 @@ def table_predictions(r):
     return table(header, rows) + [""] + ran_by(r)
 
 
-TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "steps": table_steps, "hopper": table_hopper, "small": table_small, "profile": table_profile, "resources": table_resources, "evolve": search.table_evolve, "winners": search.table_winners, "adopted": search.table_adopted}
+TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "steps": table_steps, "gains": table_gains, "hopper": table_hopper, "small": table_small, "profile": table_profile, "resources": table_resources, "evolve": search.table_evolve, "winners": search.table_winners, "adopted": search.table_adopted}
 OF_STAGE = {"step": table_step, "profile": table_profile_of, "phases": table_phases_of}
 TARGETS = "sm_89", "sm_90a"  # an entry at sm_90 is of a stage whose target is sm_89
 MARKED = re.compile(r"(<!-- begin: table ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.S)

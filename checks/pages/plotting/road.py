@@ -1,0 +1,130 @@
+"""The order of reading: the ladder by its stage.conf, and the pages on single subjects where the road first needs them; and a course's weeks."""
+import re
+
+from .heads import ROOT, Unusable
+from .results import ladder, says, short
+from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, VERMILION, WIDTH, box, canvas, caption
+
+# Stage -> the pages to read before it (their first words), in the order of reading.
+BEFORE = {"v1": ["on-ramp", "online-softmax"], "v2b": ["cp-async-pipeline"], "v2c6": ["seeing-races"], "v2c9": ["counters"], "v3a": ["primer", "hopper-in-one-evening"], "v3b": ["reading-sass"]}
+AFTER = ["what-it-bought", "the-climb", "beyond"]
+ROWS = [("v1", "scalar, then copies ahead of use"), ("v2c5", "both products on the tensor cores"), ("v2c8", "everything in registers"), ("v3a", "Hopper: TMA, wgmma, overlap"), ("v3d", "roles: producer, ping-pong"), ("v3g", "scheduling")]
+
+
+def data_road(_):
+    stages = [{"stage": stage, "from": says(stage, "from"), "main": says(stage, "road") == "main"} for stage in ladder()]
+    for name in [page for pages in BEFORE.values() for page in pages] + AFTER:
+        if not (ROOT / "writeups" / f"{name}.md").exists():
+            raise Unusable(f"reading-order: there is no page writeups/{name}.md")
+    main = [short(s["stage"]) for s in stages if s["main"]]
+    if unknown := [s for s in [*BEFORE, *(first for first, _ in ROWS)] if s not in main]:
+        raise Unusable(f"reading-order: {unknown[0]} is no stage of the main road")
+    side = [[short(s["stage"]), short(s["from"])] for s in stages if not s["main"]]
+    return {"main": main, "side": side, "before": BEFORE, "after": AFTER, "rows": ROWS}
+
+
+def draw_road(plt, d):
+    begins = [d["main"].index(first) for first, _ in d["rows"]] + [len(d["main"])]
+    figure, axes = canvas(plt, 0.45 + 0.92 * len(d["rows"]) + 0.42)
+    wide, high, gap = 0.62, 0.34, 0.2
+    forks = {}
+    for stage, origin in d["side"]:
+        forks.setdefault(origin, []).append(stage)
+    for row, (first, what) in enumerate(d["rows"]):
+        y = 0.55 + 0.92 * row
+        stages = d["main"][begins[row]:begins[row + 1]]
+        axes.text(0.12, y - 0.3, what, fontsize=9, weight="bold", va="center")
+        x = 0.12
+        for stage in stages:
+            for page in d["before"].get(stage, []):
+                width = 0.085 * len(page) + 0.12
+                box(plt, axes, x, y, width, high, page, 8, facecolor="white", edgecolor=ORANGE, linestyle="--", linewidth=1.2)
+                axes.annotate("", (x + width + gap, y + high / 2), (x + width, y + high / 2), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0})
+                x += width + gap
+            box(plt, axes, x, y, wide, high, stage, 9, facecolor=LIGHT[0], edgecolor=BLUE, linewidth=1.4)
+            if stage in forks:
+                at = x
+                for side in [forks[stage][0]] if len(forks[stage]) == 1 else forks[stage]:
+                    chain = [side]
+                    while chain[-1] in forks:
+                        chain.append(forks[chain[-1]][0])
+                    axes.plot([at + wide / 2] * 2, [y + high, y + high + 0.2], color=GREEN, linewidth=1.1, linestyle=":")
+                    for number, one in enumerate(chain):
+                        box(plt, axes, at + number * (wide * 0.9 + 0.06), y + high + 0.12, wide * 0.9, 0.24, one, 8, facecolor="white", edgecolor=GREEN, linestyle=":", linewidth=1.2)
+            if stage != d["main"][-1]:
+                last = stage == stages[-1]
+                axes.annotate("", (x + wide + gap, y + high / 2), (x + wide, y + high / 2), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0})
+                if last:
+                    axes.text(x + wide + gap + 0.04, y + high / 2, f"on to {d['main'][begins[row + 1]]}", fontsize=8, va="center", style="italic")
+            x += wide + gap
+    for page in d["after"]:
+        width = 0.085 * len(page) + 0.12
+        axes.annotate("", (x, y + high / 2), (x - gap, y + high / 2), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0})
+        box(plt, axes, x, y, width, high, page, 8, facecolor="white", edgecolor=ORANGE, linestyle="--", linewidth=1.2)
+        x += width + gap
+    y += 0.92
+    x = 0.12
+    for text, look, width in (("a stage of the main road", {"facecolor": LIGHT[0], "edgecolor": BLUE, "linewidth": 1.4}, 1.9), ("a page to read there", {"facecolor": "white", "edgecolor": ORANGE, "linestyle": "--", "linewidth": 1.2}, 1.65), ("a side road", {"facecolor": "white", "edgecolor": GREEN, "linestyle": ":", "linewidth": 1.2}, 1.2)):
+        box(plt, axes, x, y, 0.3, 0.18, **look)
+        axes.text(x + 0.37, y + 0.09, text, fontsize=8, va="center")
+        x += width + 0.4
+    return figure
+
+
+# --- the course: minutes of exercises by week --------------------------------------------------------------------------------------
+
+
+# Of each kind of exercise: what is asked, and how it is drawn.
+LOOKS = {"fix": ("find and mend a fault", LIGHT[0], ""), "hole": ("write a few lines", LIGHT[4], "///"), "predict": ("predict", LIGHT[2], ".."), "instruction": ("one instruction", LIGHT[3], "\\\\"),
+         "faster": ("make it faster", LIGHT[2], "xx"), "test": ("write a test", "white", "--"), "mechanism": ("write a mechanism", LIGHT[1], ""), "capstone": ("capstone", "white", "++")}
+
+
+def data_weeks(_):
+    """The weeks as writeups/course.md assigns them, with each exercise's minutes and kind from where it stands."""
+    exercises = {}
+    for path in [*(ROOT / "stages").glob("*/*/*.exercise"), *(ROOT / "checks/exercises").rglob("*.exercise")]:
+        found = dict(re.findall(r"^(n|kind|minutes): (\w+)", path.read_text(), re.M))
+        if "n" in found and "minutes" in found:
+            exercises[found["n"]] = [found.get("kind", "fix"), int(found["minutes"])]
+    weeks = []
+    for line in (ROOT / "writeups/course.md").read_text().splitlines():
+        if found := re.match(r"\| (\d+) \| (.*) \| `([\d ]+)` \| (\d+) \|", line):
+            assigned = found[3].split()
+            if missing := [n for n in assigned if n not in exercises]:
+                raise Unusable(f"writeups/course.md: week {found[1]} assigns {missing[0]}, which no .exercise file has")
+            weeks.append({"week": int(found[1]), "assigned": [[n, *exercises[n]] for n in assigned], "stages": re.findall(r"\bv\d\w*", re.sub(r"\([^)]*\)|up to v\w+", "", found[2]))})
+    if not weeks:
+        raise Unusable("writeups/course.md: no week is assigned anything")
+    return {"weeks": weeks}
+
+
+def draw_weeks(plt, d):
+    weeks = d["weeks"]
+    figure, axes = plt.subplots(figsize=(WIDTH, 4.5))
+    figure.subplots_adjust(left=0.265, right=0.985, top=0.91, bottom=0.27)
+    kinds = {kind for week in weeks for _, kind, _ in week["assigned"]}
+    looks = {kind: look for kind, look in LOOKS.items() if kind in kinds}
+    for y, week in enumerate(weeks):
+        x = 0
+        for n, kind, minutes in week["assigned"]:
+            _, face, hatch = looks[kind]
+            axes.barh(y, minutes, left=x, height=0.68, facecolor=face, hatch=hatch, edgecolor=BLACK, linewidth=0.8)
+            axes.text(x + minutes / 2, y, n, ha="center", va="center", fontsize=8, bbox={"facecolor": face, "edgecolor": "none", "pad": 0.8} if hatch else None)
+            x += minutes
+        axes.text(x + 3, y, f"{x} min", fontsize=8, va="center")
+    names = [f"week {week['week']}: {', '.join(week['stages'])}" if week["stages"] else f"week {week['week']}" for week in weeks]
+    axes.set_yticks(range(len(weeks)), names, fontsize=8.5)
+    axes.set_ylim(len(weeks) - 0.5, -0.5)
+    axes.set_xlim(0, 1.12 * max(sum(m for *_, m in week["assigned"]) for week in weeks))
+    axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="x", labelsize=8)
+    axes.set_xlabel("minutes of exercises, as on the cards; without the reading", fontsize=8.5)
+    axes.set_title("What is assigned, exercise by exercise", fontsize=10, loc="left")
+    handles = [plt.Rectangle((0, 0), 1, 1, facecolor=face, hatch=hatch, edgecolor=BLACK, label=text) for text, face, hatch in looks.values()]
+    figure.legend(handles=handles, ncol=3, fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.56, 0.055))
+    caption(figure, "Drawn from the table below and the exercises' own files. A stage named at a week is read then.")
+    return figure
+
+
+def road_figures(r):
+    return {"reading-order": (data_road(r), draw_road), "weeks": (data_weeks(r), draw_weeks)}

@@ -1,0 +1,148 @@
+"""Figures of the pages on single subjects: two tiles of an online softmax, two accesses in order or not, and the special function unit's square."""
+import re
+
+from .heads import ROOT, Unusable
+from .style import BLACK, BLUE, GREY, LIGHT, ORANGE, VERMILION, WIDTH, bare, box, canvas, caption
+
+# --- online softmax: the example of the page, by its own recurrence ------------------------------------------------------------
+
+SCORES, VALUES, TILE = (1, 2, 4, 3), (8, 4, 2, 6), 2  # scores in units of ln 2
+
+
+def data_two_tiles(_):
+    """After each tile: the maximum, the factor for everything earlier, every weight so far relative to that maximum, l and O."""
+    m, l, o, weights, steps = None, 0.0, 0.0, [], []
+    for first in range(0, len(SCORES), TILE):
+        scores = SCORES[first:first + TILE]
+        new = max(scores) if m is None else max(m, *scores)
+        factor = 0.0 if m is None else 2.0 ** (m - new)
+        fresh = [2.0 ** (s - new) for s in scores]
+        weights = [w * factor for w in weights] + fresh
+        l = l * factor + sum(fresh)
+        o = o * factor + sum(p * v for p, v in zip(fresh, VALUES[first:]))
+        m = new
+        steps.append({"m": m, "factor": factor, "weights": weights, "l": l, "O": o})
+    whole = [2.0 ** (s - max(SCORES)) for s in SCORES]
+    if whole != steps[-1]["weights"]:
+        raise Unusable("two-tiles: the weights after the last tile are not those of all keys at once")
+    return {"scores": SCORES, "values": VALUES, "tile": TILE, "steps": steps}
+
+
+def draw_two_tiles(plt, d):
+    figure, panels = plt.subplots(1, 2, figsize=(WIDTH, 3.9), sharey=True)
+    figure.subplots_adjust(left=0.085, right=0.99, top=0.79, bottom=0.265, wspace=0.12)
+    for index, (axes, step) in enumerate(zip(panels, d["steps"])):
+        for key, weight in enumerate(step["weights"]):
+            earlier = key < len(step["weights"]) - d["tile"]
+            axes.bar(key, weight, width=0.62, facecolor=LIGHT[0] if not earlier else LIGHT[4], edgecolor=BLUE if not earlier else ORANGE, hatch="" if not earlier else "////", linewidth=1.1)
+            if earlier:
+                before = d["steps"][index - 1]["weights"][key]
+                axes.bar(key, before, width=0.62, facecolor="none", edgecolor=GREY, linestyle="--", linewidth=1.1)
+                axes.annotate("", (key, weight + 0.1), (key, before), arrowprops={"arrowstyle": "-|>", "color": VERMILION, "linewidth": 1.4, "shrinkA": 0, "shrinkB": 0})
+                axes.text(key, before + 0.03, f"× {step['factor']:g}", fontsize=9, color=VERMILION, ha="center")
+            axes.text(key, weight + 0.03, f"{weight:g}", ha="center", fontsize=9, weight="bold", bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6} if earlier else None)
+        axes.set_xticks(range(len(d["scores"])), [f"key {k}\nscore {s}\nv = {v}" for k, (s, v) in enumerate(zip(d["scores"], d["values"]))], fontsize=8)
+        axes.set_xlim(-0.6, len(d["scores"]) - 0.4)
+        axes.set_ylim(0, 1.18)
+        axes.tick_params(axis="both", length=0, labelsize=8)
+        axes.text(0.0, 1.19, f"after tile {index}: m = {step['m']}", fontsize=10, weight="bold", transform=axes.transAxes, va="center")
+        axes.text(0.0, 1.08, f"l = {step['l']:g},  O = {step['O']:g}" + (f",  O / l = {step['O'] / step['l']:.4f}" if index else ""), fontsize=9, transform=axes.transAxes, va="center")
+        if not index:
+            axes.text(2.5, 0.3, "not seen yet", ha="center", fontsize=8.5, style="italic", color="#555555")
+    panels[0].set_ylabel("weight relative to m", fontsize=8.5)
+    caption(figure, "Scores in units of ln 2, so a weight is a power of two: 2^(score − m). Filled: weights of the tile just seen. Hatched: weights of earlier keys, which the kernel no longer has; they live on inside l and O, "
+                    "and shrink there by one factor when the maximum grows.")
+    return figure
+
+
+# --- seeing races: two accesses with and without an order ----------------------------------------------------------------------
+
+
+def data_order(_):
+    return {"a": "writes x", "b": "reads x"}
+
+
+def draw_order(plt, d):
+    figure, axes = canvas(plt, 3.35)
+
+    def thread(x, y, name, at, text, look):
+        axes.text(x - 0.08, y, name, fontsize=8.5, ha="right", va="center")
+        axes.plot([x, x + 3.0], [y, y], color=GREY, linewidth=1, zorder=0)
+        box(plt, axes, x + at, y - 0.15, 0.72, 0.3, text, 8.5, facecolor=look, edgecolor=BLACK)
+
+    left, right = 0.75, 4.75
+    axes.text(0.15, 0.22, "Ordered: the checker is silent", fontsize=10, weight="bold", va="center")
+    thread(left, 0.75, "lane A", 0.35, d["a"], LIGHT[0])
+    thread(left, 1.3, "lane B", 1.95, d["b"], LIGHT[4])
+    axes.plot([left + 1.5] * 2, [0.5, 1.55], color=VERMILION, linewidth=2.5)
+    axes.text(left + 1.5, 1.68, "a barrier of both", fontsize=8.5, ha="center", va="center", color=VERMILION)
+    axes.text(0.15, 2.1, "Every schedule has the write first.", fontsize=8.5, va="center")
+    axes.text(4.15, 0.22, "Not ordered: a race, in every run", fontsize=10, weight="bold", va="center")
+    thread(right, 0.75, "lane A", 0.35, d["a"], LIGHT[0])
+    thread(right, 1.3, "lane B", 1.95, d["b"], LIGHT[4])
+    axes.text(right + 1.5, 1.68, "this run: the value is right", fontsize=8.5, ha="center", va="center")
+    thread(right, 2.1, "lane A", 1.95, d["a"], LIGHT[0])
+    thread(right, 2.65, "lane B", 0.35, d["b"], LIGHT[4])
+    axes.text(right + 1.5, 3.03, "another schedule: an old value, or none", fontsize=8.5, ha="center", va="center")
+    axes.text(0.15, 2.65, "A result shows a race under some schedules.\nThe missing order is there under all of them:\nthat is what the checker looks for.", fontsize=8.5, va="center", linespacing=1.4)
+    return figure
+
+
+# --- the same bits: which partial products of r * r the unit keeps --------------------------------------------------------------
+
+
+def short_square(rows, low_bits, shift, r):
+    high, low = r >> low_bits, r & ((1 << low_bits) - 1)
+    return 2 * high * high + sum((high >> j & 1) * (low >> (shift - j)) for j in range(rows))
+
+
+def data_square(_):
+    """By the constants of common/cpu/exec/special_functions.cpp: for each pair of bits, how many units of 2^19 their product adds."""
+    path = ROOT / "common/cpu/exec/special_functions.cpp"
+    code = re.search(r"short_square_by_rows\(std::uint32_t r\) \{(.*?)\n\}", path.read_text(), re.S)
+    found = code and [re.search(pattern, code[1]) for pattern in (r"j < (\d+)", r"r >> (\d+)", r"low >> \((\d+) - j\)")]
+    if not found or not all(found):
+        raise Unusable(f"{path.name}: short_square_by_rows is not what the figure 'short-square' can read")
+    rows, low_bits, shift = (int(one[1]) for one in found)
+    bits = low_bits + rows
+    alone = [short_square(rows, low_bits, shift, 1 << i) for i in range(bits)]
+    pair = lambda i, j: alone[i] if i == j else short_square(rows, low_bits, shift, 1 << i | 1 << j) - alone[i] - alone[j]
+    return {"bits": bits, "low": low_bits, "kept": [[pair(i, j) for j in range(i + 1)] for i in range(bits)]}
+
+
+def draw_square(plt, d):
+    figure, axes = plt.subplots(figsize=(WIDTH, 5.0))
+    figure.subplots_adjust(left=0.09, right=0.66, top=0.93, bottom=0.13)
+    n = d["bits"]
+    for i, row in enumerate(d["kept"]):
+        for j, units in enumerate(row):
+            kept = units > 0
+            axes.add_patch(plt.Rectangle((j, i), 1, 1, facecolor=LIGHT[0] if kept else "#eeeeee", edgecolor=BLUE if kept else "white", linewidth=0.7))
+            if kept:
+                axes.text(j + 0.5, i + 0.5, f"{units.bit_length() - 1}", ha="center", va="center", fontsize=7)
+    for at in (d["low"],):
+        axes.plot([0, n], [at, at], color=VERMILION, linewidth=1.6)
+        axes.plot([at, at], [at, n], color=VERMILION, linewidth=1.6)
+    axes.set_xlim(0, n)
+    axes.set_ylim(n, 0)
+    axes.set_aspect("equal")
+    axes.set_xticks([k + 0.5 for k in range(n)], range(n), fontsize=7)
+    axes.set_yticks([k + 0.5 for k in range(n)], range(n), fontsize=7)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.set_xlabel("bit j of r", fontsize=8.5)
+    axes.set_ylabel("bit i of r", fontsize=8.5)
+    axes.set_title("partial products of r · r, i ≥ j", fontsize=10, loc="left")
+    kept = sum(units > 0 for row in d["kept"] for units in row)
+    total = n * (n + 1) // 2
+    text = figure.text
+    text(0.67, 0.80, f"{kept} of {total} are kept (blue).\nA number k: the product adds 2^k\nto r² / 2^19.", fontsize=9, va="center", linespacing=1.4)
+    text(0.67, 0.60, f"Red: the {n - d['low']} high and the {d['low']} low bits.\nHigh × high: all kept.\nLow × low: none kept.", fontsize=9, va="center", linespacing=1.4)
+    text(0.67, 0.39, "High × low: kept where\ni + j + 1 is at least 19,\nso the border is a diagonal.", fontsize=9, va="center", linespacing=1.4)
+    caption(figure, "Drawn from short_square_by_rows in common/cpu/exec/special_functions.cpp, the function that computes 2^x and 1/x on the CPU with an H200's bits.")
+    return figure
+
+
+def topic_figures(r):
+    return {"two-tiles": (data_two_tiles(r), draw_two_tiles), "ordered": (data_order(r), draw_order), "short-square": (data_square(r), draw_square)}
