@@ -115,7 +115,7 @@ FORCE:
 
 # Which flags a source takes, by its path without .cpp; their names, here and below, are those of the precompiled headers too.
 # Optimised tests are compiled without a precompiled header: with one, g++ 12 warns of what is wrong with its own std::string.
-HOT := common/cpu/exec/mma common/cpu/exec/tensor_core reference/attention
+HOT := common/cpu/exec/mma common/cpu/exec/tensor_core reference/attention reference/backward
 COLD := checks/main checks/tests/test_main
 # Where accesses and calls must stay what they are when optimised, or half of the time would go into what is tested.
 WARM := $(addprefix checks/tests/test_,exec_collectives exec_memory reference desk_evolve desk_mutants)
