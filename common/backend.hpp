@@ -51,6 +51,9 @@ struct ExecOptions {
   bool gaps = false;                  // poisoned gaps between the arrays of a shared-memory plan
   ExecWatcher* watcher = nullptr;     // told of every event; needs `check` for reads and writes, and workers = 1
   std::vector<std::uint32_t> blocks;  // linear block indices to run, ascending; empty: all of them
+  // The order in which blocks are started: 0 ascending, 1 descending, else shuffled by this seed. One after the other
+  // with workers = 1; with more they overlap.
+  std::uint64_t block_order = 0;
 };
 
 // One thing that a thread did, told in the order in which the schedule let it happen. Kernels compiled with the

@@ -114,9 +114,10 @@ TEST_SUITE("backward bound") {
     CHECK_FALSE(is_right(e, 2, -INFINITY));
     CHECK(is_right(e, 3, INFINITY));
     CHECK_FALSE(is_right(e, 3, -INFINITY));
-    e.times_zero = {1, NAN, INFINITY, 65530, NAN};
+    e.times_zero = {5, NAN, INFINITY, 65530, NAN};
     CHECK(is_right(e, 4, NAN));
     CHECK(is_right(e, 4, 2.05f));
+    CHECK_FALSE(is_right(e, 0, 5));
     CHECK_FALSE(is_right(e, 0, NAN));
   }
 

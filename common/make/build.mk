@@ -212,7 +212,7 @@ $(B)/%/stage_conf.o: common/stage_conf.cpp $$(call dir_of,$$*)/stage.conf $(B)/f
 # Fingerprints belong to the stage, not to the variant: their objects serve all of a stage's binaries.
 fingerprints_of = $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard stages/$(1)/bugs/*.cpp) $(call outside,$(1),*.cpp))
 # A mutant is another build in all but its kernel.
-$(B)/%/lab: $(B)/%/kernel.o $$(if $$(call mutant_in,$$*),$(B)/$$(call stage_of,$$*)/$$(if $$(call draft_in,$$*),fixed,checked),$(B)/$$*)/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(B)/obj/checks/all_commands.o $(LAB_LIBS)
+$(B)/%/lab: $(B)/%/kernel.o $$(if $$(call mutant_in,$$*),$(B)/$$(call stage_of,$$*)/$$(if $$(call draft_in,$$*),fixed,checked),$(B)/$$*)/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(B)/obj/checks/$$(if $$(filter $$(call stage_of,$$*),$$(BACKWARD_STAGES)),backward,all)_commands.o $(LAB_LIBS)
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 $(B)/%/tester: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $(B)/obj/checks/test_commands.o $(B)/libtest.a
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
