@@ -126,6 +126,7 @@ struct Finding {
   enum class Kind {
     race_inter_warp,    // unordered accesses by two warps
     race_intra_warp,    // unordered accesses by two lanes of a warp
+    race_inter_block,   // two blocks of a launch at one element of global memory, one of them writing without an atomic
     uninitialised,      // read of shared memory that nothing wrote
     out_of_bounds,      // outside the shared-memory request, an array of its plan, or a global buffer
     before_wait,        // access to a cp.async destination before the wait that completes it

@@ -19,8 +19,9 @@ using namespace lab;
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int WARPS = 8;
 constexpr int THREADS = WARPS * 32;
-constexpr int M = 32;  // query rows per tile
-constexpr int N = 32;  // keys per tile: one for each lane
+constexpr int BLOCKS_PER_SM = 3;  // leaves 80 registers for a thread: more blocks, and ptxas spills
+constexpr int M = 32;             // query rows per tile
+constexpr int N = 32;             // keys per tile: one for each lane
 constexpr int ROWS_PER_WARP = M / WARPS;
 constexpr int KEYS_PER_WARP = N / WARPS;
 
@@ -58,7 +59,7 @@ __device__ bool is_visible(int row, int key, int S, bool causal) {
 // --- L and delta of each query row -----------------------------------------------------------------------
 // An online softmax, as in v1. O is not needed: delta = dO·O is the mean of dP that P weighs, one number for each key.
 template <int D>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     row_statistics(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
                    const half* __restrict__ dout, float* __restrict__ L, float* __restrict__ delta, int H, int S,
                    float scale, bool causal) {  // q, k, v, dout: [B, H, S, D]; L, delta: [B, H, S]
@@ -130,7 +131,7 @@ __device__ void score_tile(const half (&sQ)[M][Tile<D>::LD], const half (&sdO)[M
 
 // --- dK and dV: a block for N keys, which walks the query tiles ------------------------------------------
 template <int D>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     key_gradients(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
                   const half* __restrict__ dout, const float* __restrict__ L, const float* __restrict__ delta,
                   half* __restrict__ dk, half* __restrict__ dv, int H, int S, float scale, bool causal) {
@@ -184,7 +185,7 @@ __global__ void __launch_bounds__(THREADS)
 
 // --- dQ: a block for M query rows, which walks the key tiles ---------------------------------------------
 template <int D>
-__global__ void __launch_bounds__(THREADS)
+__global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     query_gradients(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
                     const half* __restrict__ dout, const float* __restrict__ L, const float* __restrict__ delta,
                     half* __restrict__ dq, int H, int S, float scale, bool causal) {
