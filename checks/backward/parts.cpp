@@ -4,6 +4,7 @@
 
 #include "checks/acceptance/report.hpp"
 #include "reference/attention.hpp"
+#include "reference/bad_input.hpp"
 
 namespace lab {
 namespace {
@@ -96,7 +97,7 @@ Part nan_exactly(const Look& look, Gradient which, const Where& where, const std
     nans += nan, predicted += should, disagree += nan != should;
   }
   Part part;
-  part.expected = std::string(name(which)) + " is NaN if and only if " + rule;
+  part.expected = std::string(name(which)) + " is NaN " + rule;
   part.shown = look.trial.ok() && predicted > 0 && disagree == 0;
   part.seen = look.title() +
               format(": %zu of %zu elements of %s are NaN, %zu predicted, %zu disagree", nans, values.size(),

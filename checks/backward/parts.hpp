@@ -26,7 +26,7 @@ enum class Gradient { dq, dk, dv };
 Part equals_prediction(const Look& look, Gradient which, const Gradients& predicted, const std::string& formula);
 // This gradient is right, with the bug and without.
 Part still_right(const Look& look, Gradient which);
-// This gradient is NaN if and only if `where` holds for its row and column.
+// This gradient is NaN where `where` holds for row and column, and nowhere else.
 Part nan_exactly(const Look& look, Gradient which, const Where& where, const std::string& rule);
 // The CPU checker reports `kind` under some order of blocks, and the report quotes `piece` of a line.
 Part checker_reports(const Shape& shape, Finding::Kind kind, const std::string& piece);
