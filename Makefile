@@ -11,7 +11,7 @@ PYTHON ?= python3
 
 # --- words --------------------------------------------------------------------------------------------------
 GOALS := help list test show-bug reproduce-bug check-harness run racecheck fuzz fuzz-npy sanitize unit clean
-GOALS += patches edit-bug save-bug mutants counters bits
+GOALS += patches edit-bug save-bug mutants counters bits same-bits
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
 GOALS += archs format format-check compile_commands.json test-arm64
 GOALS += trace exercise predict try watch hint solution reset grade check-exercises
@@ -25,8 +25,8 @@ GOALS += check-evolve evolve evolve-build evolve-run evolve-confirm evolve-adopt
 INNER_GOALS += evolve-labs
 GPU_GOALS += evolve-adopt
 NO_BUG_GOALS := bench-cpu profile phases
-WORDS := stage bug backend full turns q k v out causal scale seconds seed cases case check only shape rounds json sample new fix
-WORDS += n say give-up lines minutes generations candidates tile quick record assigned name from students variant bugs
+WORDS := stage bug backend full turns q k v do dq dk dv out causal scale seconds seed cases case check only shape rounds json
+WORDS += sample new fix n say give-up lines minutes generations candidates tile quick record assigned name from students variant bugs
 # The words of a learner's goals, which would otherwise ignore a word in silence.
 WORDS_OF_exercise := n
 WORDS_OF_hint := n
@@ -66,7 +66,7 @@ test: $(call tester,fixed) $(if $(filter cpu,$(backend)),$(call tester,checked))
 endif
 
 # The parts of `make test`.
-test-builds: $(FIXED_LABS) $(BUG_LABS) $(if $(filter cpu,$(backend)),$(B)/unit $(CHECKED_LABS) $(EVOLVE),$(PROBE))
+test-builds: $(FIXED_LABS) $(BUG_LABS) $(BACKWARD_LABS) $(if $(filter cpu,$(backend)),$(B)/unit $(CHECKED_LABS) $(EVOLVE),$(PROBE))
 
 reproduce-bug: $(foreach p,$(PAIRS),$(call bug_lab,$(p)) $(call fixed_of_pair,$(p))) | $(WORK)
 	@$(WORK) reproduce '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p))=$(call fixed_of_pair,$(p)))
@@ -82,8 +82,8 @@ save-bug: | $(WORK)
 patches: | $(WORK)
 	@$(WORK) patches $(if $(filter 1,$(fix)),fix)
 
-check-harness: $(BUG_LABS) | $(WORK)
-	@$(WORK) check-harness $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
+check-harness: $(BUG_LABS) $(BACKWARD_BUG_LABS) | $(WORK)
+	@$(WORK) check-harness $(foreach p,$(PAIRS) $(BACKWARD_PAIRS),$(p)=$(call bug_lab,$(p)))
 
 # Exercises: laid out in work/NN, predicted, tried, graded. Each says on its card what to type.
 exercise hint reset: | $(LEARN)
@@ -119,7 +119,7 @@ mutants: | $(WORK)
 
 run: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
 	$(one_stage)$(if $(bug),,$(works))@$< run \
-	  $(foreach w,q k v out causal scale,$(if $(filter-out undefined,$(origin $(w))),$(w)=$(call quote,$($(w)))))
+	  $(foreach w,q k v do dq dk dv out causal scale,$(if $(filter-out undefined,$(origin $(w))),$(w)=$(call quote,$($(w)))))
 
 # The tools for a stage's kernel, for the kernel of an exercise.
 ifdef n
@@ -128,7 +128,7 @@ racecheck counters trace: | $(LEARN)
 	@$(LEARN) look '$(MAKE)' $(call quote,$(n)) $@ $(call given,shape lines tile json check)
 else
 # All correct stages, or one, or one bug. Exit status 1 where there are findings.
-racecheck: $(call chosen,checked) $(if $(filter gpu,$(backend)),$(RECORDS),| $(WORK))
+racecheck: $(call chosen,checked) $(BACKWARD_CHECKED) $(if $(filter gpu,$(backend)),$(RECORDS),| $(WORK))
 ifeq ($(backend),gpu)
 	@sh checks/races/sanitizer.sh $(filter %/lab,$^)
 else
@@ -147,6 +147,10 @@ else
 counters: $(RECORDS) $(CHECKED_LABS)
 	@$< counters build/cpu/STAGE/VARIANT/lab $(call quote,$(json))
 endif
+
+# Of a backward stage: whether its bits depend on the order of its blocks, and whether stage.conf says so.
+same-bits: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
+	$(one_stage)@$< same-bits
 
 # Whether each case's output has the bits that an H200 gave. record=1 on a GPU writes them, of all stages; quick=1 takes each fifth
 # case; json=FILE is a record other than writeups/results/bits-H200.json.

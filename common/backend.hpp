@@ -51,6 +51,9 @@ struct ExecOptions {
   bool gaps = false;                  // poisoned gaps between the arrays of a shared-memory plan
   ExecWatcher* watcher = nullptr;     // told of every event; needs `check` for reads and writes, and workers = 1
   std::vector<std::uint32_t> blocks;  // linear block indices to run, ascending; empty: all of them
+  // The order in which blocks are started: 0 ascending, 1 descending, else shuffled by this seed. One after the other
+  // with workers = 1; with more they overlap.
+  std::uint64_t block_order = 0;
 };
 
 // One thing that a thread did, told in the order in which the schedule let it happen. Kernels compiled with the
@@ -123,6 +126,7 @@ struct Finding {
   enum class Kind {
     race_inter_warp,    // unordered accesses by two warps
     race_intra_warp,    // unordered accesses by two lanes of a warp
+    race_inter_block,   // two blocks of a launch at one element of global memory, one of them writing without an atomic
     uninitialised,      // read of shared memory that nothing wrote
     out_of_bounds,      // outside the shared-memory request, an array of its plan, or a global buffer
     before_wait,        // access to a cp.async destination before the wait that completes it

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <initializer_list>
 #include <limits>
 #include <string_view>
 #include <vector>
@@ -20,7 +19,6 @@
 
 namespace lab {
 namespace fs = std::filesystem;
-namespace {
 
 Shape shape_of(const std::string& path, const NpyTensor& tensor) {
   const Shape shape{tensor.shape[0], tensor.shape[1], tensor.shape[2], tensor.shape[3]};
@@ -34,8 +32,7 @@ Shape shape_of(const std::string& path, const NpyTensor& tensor) {
   return shape;
 }
 
-// Where the result will go, links followed so that it replaces what they point to. Finding out that it can't
-// go there must not take the time of a run.
+// Finding out that the result can't go there must not take the time of a run.
 std::string writable_target(const std::string& out) {
   std::error_code ignored;
   fs::path target = fs::weakly_canonical(out, ignored);
@@ -66,8 +63,6 @@ void tell_non_finite(std::initializer_list<std::pair<const char*, const NpyTenso
           name, nans, infinities);
   }
 }
-
-}  // namespace
 
 int run_files(const RunFiles& files) {
   const NpyTensor q = read_npy(files.q), k = read_npy(files.k), v = read_npy(files.v);

@@ -65,6 +65,13 @@ const Bug* Stage::bug(const std::string& name) const {
   return found == bugs.end() ? nullptr : &*found;
 }
 
+std::vector<const Stage*> Ladder::all() const {
+  std::vector<const Stage*> both;
+  for (const Stage& s : stages) both.push_back(&s);
+  for (const Stage& s : backward) both.push_back(&s);
+  return both;
+}
+
 std::vector<const Stage*> Ladder::main_road() const {
   std::vector<const Stage*> road;
   for (const Stage& s : stages)
@@ -80,8 +87,8 @@ std::vector<const Stage*> Ladder::side_roads(const std::string& from) const {
 }
 
 const Stage* Ladder::stage(const std::string& name) const {
-  for (const Stage& s : stages)
-    if (name == s.dir || name == s.short_name()) return &s;
+  for (const Stage* s : all())
+    if (name == s->dir || name == s->short_name()) return s;
   return nullptr;
 }
 
@@ -97,15 +104,15 @@ std::vector<std::string> Ladder::historical() const {
 std::vector<const Bug*> Ladder::bugs(const std::string& name) const {
   std::vector<const Bug*> found;
   const Stage* one = stage(name);
-  for (const Stage& s : stages)
-    for (const Bug& bug : s.bugs)
-      if (one ? one == &s : std::ranges::count(bug.also, name) > 0) found.push_back(&bug);
+  for (const Stage* s : all())
+    for (const Bug& bug : s->bugs)
+      if (one ? one == s : std::ranges::count(bug.also, name) > 0) found.push_back(&bug);
   if (!one && found.empty()) {
     for (const Stage& s : stages)
       if (std::ranges::count(words_of(s.says("was")), name) > 0)
         throw BadInput(name + " became " + s.dir + ": stage=" + s.short_name());
     std::vector<std::string> names = historical();
-    for (const Stage& s : stages) names.push_back(s.dir), names.push_back(s.short_name());
+    for (const Stage* s : all()) names.push_back(s->dir), names.push_back(s->short_name());
     throw BadInput("no stage '" + name + "'; the nearest are: " + joined(nearest(name, names), " ") +
                    " - see 'make list'");
   }
@@ -117,10 +124,10 @@ std::vector<const Bug*> Ladder::bugs(const std::string& name, const std::string&
   for (const Bug* b : all)
     if (b->name == bug) return {b};
   std::vector<std::string> homes, words;
-  for (const Stage& s : stages)
-    if (const Bug* b = s.bug(bug)) {
-      homes.push_back(s.short_name());
-      words.push_back("stage=" + s.short_name());
+  for (const Stage* s : Ladder::all())
+    if (const Bug* b = s->bug(bug)) {
+      homes.push_back(s->short_name());
+      words.push_back("stage=" + s->short_name());
       for (const std::string& also : b->also) words.push_back(also);
     }
   if (!homes.empty())
@@ -168,9 +175,10 @@ Ladder read_ladder(const std::string& root) {
     const std::string conf = (entry.path() / "stage.conf").lexically_normal().string();
     stage.conf = parse_conf(read_text(conf), conf);
     stage.bugs = bugs_of(root, stage.dir);
-    ladder.stages.push_back(stage);
+    (stage.is_backward() ? ladder.backward : ladder.stages).push_back(stage);
   }
-  std::ranges::sort(ladder.stages, [](const Stage& a, const Stage& b) { return version_less(a.dir, b.dir); });
+  for (std::vector<Stage>* of : {&ladder.stages, &ladder.backward})
+    std::ranges::sort(*of, [](const Stage& a, const Stage& b) { return version_less(a.dir, b.dir); });
   for (const Stage& stage : ladder.stages) check_road(ladder, stage);
   return ladder;
 }

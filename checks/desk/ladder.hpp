@@ -34,10 +34,15 @@ struct Stage {
   std::string says(const std::string& key) const;  // "" where stage.conf has no such key
   const Bug* bug(const std::string& name) const;
   bool on_side() const { return says("road") == "side"; }
+  bool is_backward() const { return says("pass") == "backward"; }
 };
 
 struct Ladder {
-  std::vector<Stage> stages;  // in the order of the climb
+  std::vector<Stage> stages;         // of the forward pass, in the order of the climb: the ladder that commands mean
+  std::vector<Stage> backward = {};  // of the second ladder, in its order
+
+  // Both.
+  std::vector<const Stage*> all() const;
 
   // The stages of the main road, in order; or those of side roads that grow out of `from`, a directory.
   std::vector<const Stage*> main_road() const;

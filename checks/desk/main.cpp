@@ -7,11 +7,12 @@ namespace lab::desk {
 namespace {
 
 constexpr Command COMMANDS[] = {
-    {"dirs", dirs_command, "dirs                     every stage's directory, in the order of the climb"},
+    {"dirs", dirs_command, "dirs [backward]          every stage's directory, in the order of the climb"},
     {"list", list_command, "list                     the table of `make list`"},
     {"resolve", resolve_command,
      "resolve NAME             DIR of a stage, DIR:BUG ... of a broken version of the notes"},
-    {"bugs", bugs_command, "bugs [NAME [BUG]]        DIR:BUG ... of all stages, of one, or the one that BUG names"},
+    {"bugs", bugs_command,
+     "bugs [NAME [BUG]]        DIR:BUG ... of all stages, of one, of backward ones, or the one that BUG names"},
     {"conf", conf_command, "conf DIR KEY             what stage.conf says of KEY, or nothing"},
     {"goals", goals_command, "goals WORD... -- GOAL... one line and status 2 if a WORD is no GOAL"},
     {"mapped", mapped_command, "mapped                   STAGE:BUG ... of the bugs that have an error map"},

@@ -32,8 +32,10 @@ void print_with_side_roads(const Ladder& ladder, const Stage& stage) {
 }  // namespace
 
 int dirs_command(const Args& args) {
-  expect_args(args, 0, 0, "dirs");
-  for (const Stage& stage : read_ladder().stages) std::printf("%s\n", stage.dir.c_str());
+  expect_args(args, 0, 1, "dirs [backward]");
+  if (!args.empty() && args[0] != "backward") throw BadInput("dirs takes no '" + args[0] + "'");
+  const Ladder ladder = read_ladder();
+  for (const Stage& stage : !args.empty() ? ladder.backward : ladder.stages) std::printf("%s\n", stage.dir.c_str());
   return 0;
 }
 
@@ -45,6 +47,8 @@ int list_command(const Args& args) {
               road.size(), ladder.stages.size() - road.size());
   std::printf("%-8s %-20s %s\n", "stage", "directory", "its one idea");
   for (const Stage* stage : road) print_with_side_roads(ladder, *stage);
+  std::printf("\nBackward, the second ladder: dQ, dK and dV\n");
+  for (const Stage& stage : ladder.backward) print_with_side_roads(ladder, stage);
   std::printf("\nBroken versions of the source notes, kept as bugs of the stage that mended them:\n");
   for (const std::string& version : ladder.historical()) {
     std::vector<std::string> homes;
@@ -71,8 +75,8 @@ int bugs_command(const Args& args) {
     if (args.size() == 2 && !args[1].empty()) throw BadInput(args[0] + " is a kernel of your own and has no bugs");
     return 0;
   }
-  if (args.empty())
-    for (const Stage& stage : ladder.stages)
+  if (args.empty() || args[0] == "backward")
+    for (const Stage& stage : args.empty() ? ladder.stages : ladder.backward)
       for (const Bug& bug : stage.bugs) bugs.push_back(&bug);
   else
     bugs = args.size() == 1 || args[1].empty() ? ladder.bugs(args[0]) : ladder.bugs(args[0], args[1]);

@@ -98,15 +98,16 @@ std::string readable(const Patch& patch, const std::string& text, const std::str
 
 std::vector<Surveyed> survey_patches(const std::string& root, bool renew) {
   std::vector<Surveyed> all;
-  for (const Stage& stage : read_ladder(root).stages) {
+  const Ladder ladder = read_ladder(root);
+  for (const Stage* stage : ladder.all()) {
     std::vector<std::string> names;
-    for (const Bug& bug : stage.bugs) names.push_back(bug.name);
-    std::ranges::copy(phases_of(stage.dir, root), std::back_inserter(names));
+    for (const Bug& bug : stage->bugs) names.push_back(bug.name);
+    std::ranges::copy(phases_of(stage->dir, root), std::back_inserter(names));
     for (const std::string& name : names) {
-      Surveyed one{at(root, patch_path(stage.dir, name)), "", false};
+      Surveyed one{at(root, patch_path(stage->dir, name)), "", false};
       try {
         const Patch patch = read_patch(one.path);
-        if (patch.source != kernel_of(stage.dir))
+        if (patch.source != kernel_of(stage->dir))
           throw BadInput(one.path + " is a diff of " + patch.source + ", which is not this stage's");
         const std::string source = read_text(at(root, patch.source));
         patched_for_compiler(patch, source);

@@ -10,7 +10,7 @@ set -- ${MAKEFLAGS-}  # make -n test: its recipe names make, so it runs all the 
 case ${1-} in -*|*=*) ;; *n*) echo "sh checks/tests/run_all.sh"; exit 0 ;; esac
 : "${MAKE:=make}" "${backend:=cpu}"
 make_it="$MAKE backend=$backend"
-stages=$(build/desk dirs) || exit 2
+stages=$(build/desk dirs) && backward=$(build/desk dirs backward) || exit 2
 bugs_of() {
   [ -z "$(find stages/$1/bugs -name '*.patch' 2> /dev/null)" ] || echo "bugs $1: $make_it stage=$1 reproduce-bug"
 }
@@ -27,7 +27,8 @@ bugs_of() {
     echo "acceptance $s: $make_it stage=$s test turns=1"
     [ "$backend" != cpu ] || bugs_of $s
   done
-  [ "$backend" = cpu ] || { echo; for s in $stages; do bugs_of $s; done; }
+  for s in $backward; do echo "acceptance $s: $make_it stage=$s test turns=1"; [ "$backend" != cpu ] || bugs_of $s; done
+  [ "$backend" = cpu ] || { echo; for s in $stages $backward; do bugs_of $s; done; }
   echo
   [ "$backend" = cpu ] || echo "every bug turns it red: $make_it check-harness"
   echo "packages that setup.sh asks for: sh checks/tests/setup_packages.sh"

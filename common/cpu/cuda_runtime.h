@@ -134,6 +134,7 @@ enum class Vote { ballot, any, all };
 unsigned vote(Vote kind, unsigned mask, bool predicate);  // the lanes whose predicate holds
 float butterfly_sum(unsigned mask, float value);
 float butterfly_max(unsigned mask, float value);
+float atomic_add(float* address, float value);
 bool spelled_out();  // ExecOptions::spelled_out of the running block
 [[noreturn]] void trap();
 
@@ -190,6 +191,8 @@ __forceinline__ int __any_sync(unsigned mask, int predicate) {
 __forceinline__ int __all_sync(unsigned mask, int predicate) {
   return lab::cpu::vote(lab::cpu::Vote::all, mask, predicate == 0) == 0;
 }
+// In global memory; returns what was there before.
+__forceinline__ float atomicAdd(float* address, float value) { return lab::cpu::atomic_add(address, value); }
 [[noreturn]] __forceinline__ void __trap() { lab::cpu::trap(); }
 
 // --- arithmetic ------------------------------------------------------------------------------------------

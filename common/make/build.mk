@@ -124,7 +124,7 @@ FORCE:
 
 # Which flags a source takes, by its path without .cpp; their names, here and below, are those of the precompiled headers too.
 # Optimised tests are compiled without a precompiled header: with one, g++ 12 warns of what is wrong with its own std::string.
-HOT := common/cpu/exec/mma common/cpu/exec/tensor_core reference/attention
+HOT := common/cpu/exec/mma common/cpu/exec/tensor_core reference/attention reference/backward
 COLD := checks/main checks/tests/test_main
 # Where accesses and calls must stay what they are when optimised, or half of the time would go into what is tested.
 WARM := $(addprefix checks/tests/test_,exec_collectives exec_memory reference desk_evolve desk_mutants)
@@ -233,9 +233,10 @@ $(B)/%/stage_conf.o: common/stage_conf.cpp $$(call dir_of,$$*)/stage.conf $(B)/f
 # Fingerprints belong to the stage, not to the variant: their objects serve all of a stage's binaries.
 fingerprints_of = $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard stages/$(1)/bugs/*.cpp) $(call outside,$(1),*.cpp))
 # A mutant is another build in all but its kernel.
+commands_of = $(B)/obj/checks/$(if $(filter $(1),$(BACKWARD_STAGES)),backward,all)_commands.o
 about_build = $(if $(call mutant_in,$(1)),$(B)/$(call stage_of,$(1))/$(if $(call draft_in,$(1)),fixed,checked),$(B)/$(1))/build_info.o
 $(B)/%/lab: $(B)/%/kernel.o $$(call about_build,$$*) $(B)/$$(call stage_of,$$*)/stage_conf.o \
-  $$(call fingerprints_of,$$(call stage_of,$$*)) $(B)/obj/checks/all_commands.o $(LAB_LIBS)
+  $$(call fingerprints_of,$$(call stage_of,$$*)) $$(call commands_of,$$(call stage_of,$$*)) $(LAB_LIBS)
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 $(B)/%/tester: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $(B)/obj/checks/test_commands.o $(B)/libtest.a
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@

@@ -2,6 +2,9 @@
 #   ALL_STAGES   every stage's directory            STAGE   the one that stage= names
 #   PAIRS        STAGE:BUG of the bugs meant        BROKEN  not empty if stage= is a version of the notes that never worked
 ALL_STAGES := $(call ask,dirs)
+# Stages of the backward pass, the second ladder. No list above has them, so no command of the whole forward ladder does.
+BACKWARD_STAGES := $(call ask,dirs backward)
+BACKWARD_GOALS := test racecheck reproduce-bug show-bug edit-bug save-bug check-harness run same-bits build-gpu
 ifdef stage
 STAGE := $(call ask,resolve $(call quote,$(stage)))
 BROKEN := $(if $(findstring :,$(STAGE)),$(STAGE))
@@ -9,10 +12,15 @@ ifneq ($(filter own/%,$(STAGE)),)
 not_own := $(filter-out $(OWN_GOALS) build/%,$(MAKECMDGOALS))
 $(if $(not_own),$(error make $(firstword $(not_own)) is for stages of the ladder; for a kernel of your own there are: $(OWN_GOALS)))
 endif
+BACKWARD := $(filter $(STAGE),$(BACKWARD_STAGES))
+no_goal := $(if $(BACKWARD),$(filter-out $(BACKWARD_GOALS) build/%,$(MAKECMDGOALS)),$(call goals_among,same-bits))
+has_not = a backward stage has no $(firstword $(no_goal)); it has: $(BACKWARD_GOALS)
+$(if $(no_goal),$(error $(if $(BACKWARD),$(has_not),$(no_goal) is for backward stages: $(BACKWARD_STAGES))))
 # edit-bug and save-bug may name a bug that is yet to be.
 PAIRS := $(if $(call goals_among,edit-bug save-bug),,$(call ask,bugs $(call quote,$(stage)) $(call quote,$(bug))))
 else
 PAIRS := $(call ask,bugs)
+BACKWARD_PAIRS := $(call ask,bugs backward)
 endif
 # At the head of a recipe that makes sense for one stage only, and for one that works.
 one_stage = $(if $(stage),,$(error which stage? $@ needs stage=NAME; see 'make list'))
@@ -25,12 +33,15 @@ lab_of = $(B)/$(1)/$(2)/lab
 bug_lab = $(call lab_of,$(call stage_of_pair,$(1)),bug-$(call bug_of_pair,$(1)))
 fixed = $(call lab_of,$(1),fixed)
 # Of STAGE: what its test runs. `make test` (turns=1) has built the labs; alone, it waits for no more than it needs.
-tester = $(B)/$(STAGE)/$(1)/$(if $(filter cpu,$(backend)),$(if $(turns),lab,tester),lab)
+tester = $(B)/$(STAGE)/$(1)/$(if $(filter cpu,$(backend)),$(if $(turns)$(BACKWARD),lab,tester),lab)
 # The correct kernel as a checker wants it: instrumented, or as it is for compute-sanitizer.
 checked = $(call lab_of,$(1),$(if $(filter gpu,$(backend)),fixed,checked))
 fixed_of_pair = $(call checked,$(call stage_of_pair,$(1)))
 
 BUG_LABS := $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
+BACKWARD_BUG_LABS := $(foreach p,$(BACKWARD_PAIRS),$(call bug_lab,$(p)))
+BACKWARD_LABS = $(foreach s,$(BACKWARD_STAGES),$(call fixed,$(s))) $(BACKWARD_BUG_LABS) $(BACKWARD_CHECKED)
+BACKWARD_CHECKED := $(if $(stage),,$(foreach s,$(BACKWARD_STAGES),$(call checked,$(s))))
 FIXED_LABS := $(foreach s,$(ALL_STAGES),$(call fixed,$(s)))
 CHECKED_LABS := $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),checked))
 FIXED_LAB := $(if $(stage),$(if $(BROKEN),,$(call fixed,$(STAGE))))

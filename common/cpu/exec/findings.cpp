@@ -18,6 +18,8 @@ const char* name(Finding::Kind kind) {
       return "inter-warp race";
     case Finding::Kind::race_intra_warp:
       return "intra-warp race";
+    case Finding::Kind::race_inter_block:
+      return "inter-block race";
     case Finding::Kind::uninitialised:
       return "uninitialised read";
     case Finding::Kind::out_of_bounds:

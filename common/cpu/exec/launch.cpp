@@ -11,6 +11,8 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <numeric>
+#include <random>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -279,6 +281,20 @@ class Unit {
   std::unique_ptr<Cluster> cluster_;
 };
 
+// ExecOptions::block_order of `count` units; empty for ascending.
+std::vector<std::uint32_t> ordered(std::uint64_t count, std::uint64_t seed) {
+  if (seed == 0) return {};
+  std::vector<std::uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0u);
+  if (seed == 1) {
+    std::ranges::reverse(order);
+    return order;
+  }
+  std::mt19937_64 random(seed);
+  for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+  return order;
+}
+
 // The sample of ExecOptions::blocks, in units.
 std::vector<std::uint32_t> sample_of(const LaunchConfig& config, int unit_blocks) {
   if (unit_blocks == 1) return options.blocks;
@@ -309,11 +325,13 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
   }
   static const bool handler_installed = (install_fault_handler(), true);
   (void)handler_installed;
+  begin_global_launch();
   const int unit_blocks = int(config.cluster.x * config.cluster.y * config.cluster.z);
   const std::uint64_t total = 1ull * config.grid.x * config.grid.y * config.grid.z;
   const std::uint64_t units = total / std::uint64_t(unit_blocks);
   const std::vector<std::uint32_t> sample = sample_of(config, unit_blocks);
   const std::uint64_t chosen = options.blocks.empty() ? units : sample.size();
+  const std::vector<std::uint32_t> order = ordered(chosen, options.block_order);
   std::atomic<std::uint64_t> next{0};
   std::atomic<std::uint64_t> failed{~0ull};  // the first position whose block failed: the same for any worker count
   struct UnitDone {                          // what a block or a cluster adds to the report, if none before it fails
@@ -331,7 +349,8 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
     Unit unit(options, unit_blocks);
     std::vector<UnitDone> done;
     for (std::uint64_t i = next++; i < chosen && i < failed.load(); i = next++) {
-      const std::uint32_t which = options.blocks.empty() ? std::uint32_t(i) : sample[i];
+      const std::uint32_t place = order.empty() ? std::uint32_t(i) : order[i];
+      const std::uint32_t which = options.blocks.empty() ? place : sample[place];
       if (which >= units) continue;
       UnitDone now{i, 0, 0, {}, {}};
       unit.each_block(

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "common/cpu/exec/block.hpp"
+#include "common/cpu/exec/zero_pages.hpp"
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #else
@@ -23,11 +24,16 @@ namespace {
 constexpr std::size_t RESERVED = std::size_t(64) << 30;  // addresses only; pages come with cudaMalloc
 constexpr std::size_t PAGE = 4096;
 
+struct Buffer {
+  std::size_t bytes = 0;
+  std::vector<GlobalCell, ZeroPages<GlobalCell>> cells = {};  // made when a checked kernel first looks
+};
+
 struct Heap {
   std::byte* base = nullptr;
   std::mutex lock;
-  std::map<std::size_t, std::size_t> buffers;  // offset -> bytes
-  std::atomic<std::uint64_t> version{0};       // changes when a buffer comes or goes
+  std::map<std::size_t, Buffer> buffers;  // by offset
+  std::atomic<std::uint64_t> version{0};  // changes when a buffer comes or goes
   Heap() {
     void* memory = mmap(nullptr, RESERVED, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory != MAP_FAILED) base = static_cast<std::byte*>(memory);
@@ -45,6 +51,7 @@ std::size_t pages(std::size_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; 
 struct LastHit {
   std::uint64_t version = ~0ull;
   std::size_t begin = 0, end = 0;
+  GlobalCell* cells = nullptr;
 };
 constinit thread_local LastHit last_hit;
 
@@ -56,7 +63,8 @@ bool is_global(const void* address) {
   return byte >= base && byte < base + RESERVED;
 }
 
-void check_global(const void* address, std::size_t bytes, bool write, std::uintptr_t pc) {
+void check_global(const void* address, std::size_t bytes, Touch touch, std::uintptr_t pc) {
+  const bool write = touch != Touch::read;
   Block& block = *this_block();
   const Fiber& fiber = block.self();
   if (block.dependency_open()) [[unlikely]]
@@ -69,18 +77,22 @@ void check_global(const void* address, std::size_t bytes, bool write, std::uintp
   Heap& h = heap();
   const std::size_t begin = std::size_t(static_cast<const std::byte*>(address) - h.base), end = begin + bytes;
   LastHit& hit = last_hit;
-  if (hit.version == h.version.load(std::memory_order_relaxed) && begin >= hit.begin && end <= hit.end) return;
+  if (hit.version == h.version.load(std::memory_order_relaxed) && begin >= hit.begin && end <= hit.end)
+    return watch_global(block, hit.cells, begin - hit.begin, bytes, touch, pc);
   {
     const std::lock_guard guard(h.lock);
     auto after = h.buffers.upper_bound(begin);
     if (after != h.buffers.begin()) {
       --after;
-      if (end <= after->first + after->second) {
-        hit = {h.version.load(), after->first, after->first + after->second};
-        return;
+      Buffer& buffer = after->second;
+      if (end <= after->first + buffer.bytes) {
+        if (buffer.cells.empty()) buffer.cells.resize((buffer.bytes + GLOBAL_WORD - 1) / GLOBAL_WORD);
+        hit = {h.version.load(), after->first, after->first + buffer.bytes, buffer.cells.data()};
       }
     }
   }
+  if (hit.version == h.version.load(std::memory_order_relaxed) && begin >= hit.begin && end <= hit.end)
+    return watch_global(block, hit.cells, begin - hit.begin, bytes, touch, pc);
   block.findings().add(Finding::Kind::out_of_bounds, "", {}, {pc, fiber.warp, fiber.lane, write}, block.config().name,
                        block.linear(), [&](RawFinding& entry) {
                          entry.where = "global memory";
@@ -97,12 +109,12 @@ std::string describe_global(const void* address) {
   std::ostringstream text;
   if (after == h.buffers.begin()) return "before every buffer";
   --after;
-  const std::size_t end = after->first + after->second;
+  const std::size_t end = after->first + after->second.bytes;
   if (offset < end)
     text << "byte " << offset - after->first;
   else
     text << offset - end << " B past the end";
-  text << " of a buffer of " << after->second << " B";
+  text << " of a buffer of " << after->second.bytes << " B";
   return text.str();
 }
 
@@ -117,9 +129,9 @@ cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
   if (bytes == 0) return cudaSuccess;
   const std::lock_guard guard(h.lock);
   std::size_t offset = lab::cpu::PAGE;  // first fit, with an untouchable page on either side
-  for (const auto& [begin, size] : h.buffers) {
+  for (const auto& [begin, buffer] : h.buffers) {
     if (offset + lab::cpu::pages(bytes) + lab::cpu::PAGE <= begin) break;
-    offset = begin + lab::cpu::pages(size) + lab::cpu::PAGE;
+    offset = begin + lab::cpu::pages(buffer.bytes) + lab::cpu::PAGE;
   }
   if (bytes > lab::cpu::RESERVED || offset + lab::cpu::pages(bytes) + lab::cpu::PAGE > lab::cpu::RESERVED)
     return cudaErrorMemoryAllocation;
@@ -127,7 +139,7 @@ cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
   // The rest of the last page can be touched, but not under AddressSanitizer.
   ASAN_UNPOISON_MEMORY_REGION(h.base + offset, bytes);
   ASAN_POISON_MEMORY_REGION(h.base + offset + bytes, lab::cpu::pages(bytes) - bytes);
-  h.buffers[offset] = bytes;
+  h.buffers[offset] = {bytes};
   ++h.version;
   *pointer = h.base + offset;
   return cudaSuccess;
@@ -140,9 +152,9 @@ cudaError_t cudaFree(void* pointer) {
   const auto found = h.buffers.find(std::size_t(static_cast<std::byte*>(pointer) - h.base));
   if (found == h.buffers.end()) return cudaErrorInvalidValue;
   // Gives the pages back and makes the addresses fault again.
-  ASAN_POISON_MEMORY_REGION(pointer, lab::cpu::pages(found->second));
-  mmap(pointer, lab::cpu::pages(found->second), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
-       0);
+  ASAN_POISON_MEMORY_REGION(pointer, lab::cpu::pages(found->second.bytes));
+  mmap(pointer, lab::cpu::pages(found->second.bytes), PROT_NONE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
   h.buffers.erase(found);
   ++h.version;
   return cudaSuccess;

@@ -1,0 +1,60 @@
+#include "checks/backward/cases.hpp"
+
+#include <utility>
+
+namespace lab {
+namespace {
+
+// Heads that a sample of blocks cannot stand for: dK takes from every query, dQ from every key. So every block runs, and
+// the shapes are small.
+constexpr Shape NOTES_SHAPES[] = {{1, 8, 512, 64, false},
+                                  {1, 8, 512, 64, true},
+                                  {2, 8, 2048, 64, false},
+                                  {2, 8, 2048, 64, true},
+                                  {2, 8, 2048, 128, false}};
+constexpr int RAGGED_LENGTHS[] = {1, 15, 17, 31, 32, 33, 63, 64, 65, 100, 127, 129};
+constexpr Family TELLING[] = {Family::unit,       Family::peaked,  Family::offset,  Family::swamped,
+                              Family::cancelling, Family::impulse, Family::matched, Family::constant};
+
+}  // namespace
+
+std::vector<Case> backward_cases(std::uint64_t seed, bool full) {
+  std::vector<Case> cases;
+  for (Shape shape : NOTES_SHAPES) {
+    if (!full && shape.S > 512) continue;
+    if (!full) shape.H = 1;
+    cases.push_back({Group::notes, shape, Family::notes, seed});
+    cases.push_back({Group::notes, shape, Family::unit, seed});
+  }
+  for (const Family family : TELLING)
+    for (const int D : {64, 128})
+      for (const bool causal : {false, true}) cases.push_back({Group::families, {1, 1, 130, D, causal}, family, seed});
+  for (const int D : {64, 128})
+    for (const int S : RAGGED_LENGTHS)
+      for (const bool causal : {false, true}) {
+        // Both B and H above 1 tell their strides apart; where that costs too much, they take turns.
+        Shape shape{2, 3, S, D, causal};
+        if (S > 33) (S % 2 ? shape.B : shape.H) = 1;
+        if (S > 65) shape.B = 1, shape.H = 2;
+        cases.push_back({Group::ragged, shape, Family::unit, seed});
+      }
+  // Scores far from 0 where zeros stand for what lies past the end.
+  for (const Shape& shape : {Shape{1, 2, 100, 64, false}, Shape{2, 1, 65, 128, true}})
+    cases.push_back({Group::ragged, shape, Family::offset, seed});
+  constexpr std::pair<Shape, float> SCALED[] = {{{1, 2, 100, 64, false}, 0.3f}, {{1, 2, 100, 64, true}, -0.125f},
+                                                {{1, 1, 100, 128, true}, 1.7f}, {{1, 2, 65, 64, true}, 0.0f},
+                                                {{1, 2, 65, 64, false}, 8.0f},  {{1, 1, 65, 128, false}, -0.7f}};
+  for (const auto& [shape, scale] : SCALED) cases.push_back({Group::scales, shape, Family::unit, seed, scale});
+  // As large as the bound of first order allows.
+  constexpr std::pair<Shape, double> LARGE[] = {
+      {{1, 1, 100, 64, false}, 4}, {{1, 1, 100, 64, true}, 8}, {{1, 1, 100, 128, true}, 6}};
+  for (const auto& [shape, amplitude] : LARGE)
+    for (const Family family : {Family::unit, Family::matched, Family::constant})
+      cases.push_back({Group::amplitudes, shape, family, seed, {}, amplitude});
+  for (const int D : {64, 128})
+    for (const bool causal : {false, true})
+      cases.push_back({Group::special, {1, SPECIALS, 139, D, causal}, Family::special, seed});
+  return cases;
+}
+
+}  // namespace lab

@@ -1,0 +1,13 @@
+// Which problems the backward acceptance poses.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "checks/acceptance/acceptance.hpp"
+
+namespace lab {
+
+// In the order of the report. Without `full` the CPU runs the long shapes with a head each.
+std::vector<Case> backward_cases(std::uint64_t seed, bool full);
+
+}  // namespace lab

@@ -1,0 +1,135 @@
+#include "checks/backward/parts.hpp"
+
+#include <cmath>
+
+#include "checks/acceptance/report.hpp"
+#include "reference/attention.hpp"
+#include "reference/bad_input.hpp"
+
+namespace lab {
+namespace {
+
+const char* name(Gradient which) { return which == Gradient::dq ? "dQ" : which == Gradient::dk ? "dK" : "dV"; }
+const std::vector<fp16>& got(const Look& look, Gradient which) {
+  return which == Gradient::dq ? look.trial.dq : which == Gradient::dk ? look.trial.dk : look.trial.dv;
+}
+const ExpectedGradient& right(const Look& look, Gradient which) {
+  return which == Gradient::dq ? look.right.dq : which == Gradient::dk ? look.right.dk : look.right.dv;
+}
+const std::vector<double>& of(const Gradients& all, Gradient which) {
+  return which == Gradient::dq ? all.dq : which == Gradient::dk ? all.dk : all.dv;
+}
+
+std::string state(const Look& look) { return look.trial.ok() ? "" : " (" + look.trial.error() + ")"; }
+
+constexpr double APART = 100 * NOTES_TOLERANCE;
+
+}  // namespace
+
+std::string Look::title() const { return "unit inputs, " + text(trial.shape); }
+
+Look look_at(const Shape& shape) {
+  Look look;
+  look.in = make_backward_inputs(Family::unit, shape, 1);
+  look.trial = run_backward(shape, float(default_scale(shape.D)), look.in);
+  look.right = expected_backward(shape, look.trial.scale, look.in, backward_stage().half_p);
+  return look;
+}
+
+Gradients backward_after(const Look& look, const std::function<void(BackwardHead&)>& change) {
+  const Shape& shape = look.trial.shape;
+  Gradients g;
+  for (std::vector<double>* gradient : {&g.dq, &g.dk, &g.dv}) gradient->resize(shape.elements());
+  const BackwardInputs& in = look.in;
+  for_backward_heads(shape, look.trial.scale, in.q, in.k, in.v, in.dout, Hidden::left_out, [&](BackwardHead& h) {
+    change(h);
+    const std::size_t begin = std::size_t(h.number) * h.S * h.D;
+    // A wrong kernel may have something at pairs that the mask hides.
+    add_product(h, h.dS, false, h.k.data(), Hidden::times_zero, &g.dq[begin]);
+    add_product(h, h.dS, true, h.q.data(), Hidden::times_zero, &g.dk[begin]);
+    add_product(h, h.P, true, h.dout.data(), Hidden::times_zero, &g.dv[begin]);
+  });
+  return g;
+}
+
+Part equals_prediction(const Look& look, Gradient which, const Gradients& all, const std::string& formula) {
+  const std::vector<double>& predicted = of(all, which);
+  const ExpectedGradient& correct = right(look, which);
+  double apart = 0, off = 0;
+  std::size_t outside = 0;
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    const double diff = std::abs(to_float(got(look, which)[i]) - predicted[i]);
+    // The bound of the right gradient, and the rounding of the one that comes out.
+    outside += !(diff <= correct.allowed[i] + FP16_ROUNDING * std::abs(predicted[i]));
+    off = std::max(off, std::isnan(diff) ? INFINITY : diff);
+    apart = std::max(apart, std::abs(predicted[i] - correct.value[i]));
+  }
+  Part part;
+  part.expected = std::string(name(which)) + " equals " + formula;
+  part.shown = look.trial.ok() && outside == 0 && apart >= APART;
+  part.seen =
+      look.title() +
+      format(": |%s - predicted| <= %.1e (%zu of %zu outside the bound); predicted and right are up to %.2f apart",
+             name(which), off, outside, predicted.size(), apart) +
+      state(look);
+  return part;
+}
+
+Part still_right(const Look& look, Gradient which) {
+  std::size_t wrong = 0;
+  const std::vector<fp16>& values = got(look, which);
+  for (std::size_t i = 0; i < values.size(); ++i) wrong += !is_right(right(look, which), i, to_float(values[i]));
+  Part part;
+  part.always = true;
+  part.expected = std::string(name(which)) + " is right all the same";
+  part.shown = look.trial.ok() && wrong == 0;
+  part.seen =
+      look.title() + format(": %zu of %zu elements of %s are wrong", wrong, values.size(), name(which)) + state(look);
+  return part;
+}
+
+Part nan_exactly(const Look& look, Gradient which, const Where& where, const std::string& rule) {
+  const std::vector<fp16>& values = got(look, which);
+  const int S = look.trial.shape.S, D = look.trial.shape.D;
+  std::size_t nans = 0, predicted = 0, disagree = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool nan = std::isnan(to_float(values[i])), should = where(int(i / D % S), int(i % D));
+    nans += nan, predicted += should, disagree += nan != should;
+  }
+  Part part;
+  part.expected = std::string(name(which)) + " is NaN " + rule;
+  part.shown = look.trial.ok() && predicted > 0 && disagree == 0;
+  part.seen = look.title() +
+              format(": %zu of %zu elements of %s are NaN, %zu predicted, %zu disagree", nans, values.size(),
+                     name(which), predicted, disagree) +
+              state(look);
+  return part;
+}
+
+Part checker_reports(const Shape& shape, Finding::Kind kind, const std::string& piece) {
+  Part part;
+  part.expected = std::string("the checker reports: ") + lab::name(kind) + ", at " + piece;
+  if (!can_schedule()) {
+    part.possible = false, part.seen = "a GPU has no checker of global memory";
+    return part;
+  }
+  if (!can_check()) throw BadInput("this binary is not instrumented; make stage=S reproduce-bug builds one that is");
+  constexpr std::uint64_t ORDERS = 4;
+  const BackwardInputs in = make_backward_inputs(Family::unit, shape, 1);
+  std::size_t orders = 0;
+  for (std::uint64_t order = 0; order < ORDERS; ++order) {
+    ExecOptions options;
+    options.check = true, options.block_order = order;
+    const BackwardTrial t = run_backward(shape, float(default_scale(shape.D)), in, options);
+    for (const Finding& f : t.findings) {
+      if (f.kind != kind || f.text.find(piece) == f.text.npos) continue;
+      if (orders++ == 0) part.lines = {f.text};
+      break;
+    }
+  }
+  part.shown = orders > 0;
+  part.seen = text(shape) + format(": reported under %zu of %llu orders of blocks", orders, (unsigned long long)ORDERS);
+  return part;
+}
+
+}  // namespace lab

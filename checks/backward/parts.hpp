@@ -1,0 +1,34 @@
+// Parts of a fingerprint (checks/bugs/fingerprint.hpp) of a backward stage's bug.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "checks/backward/trial.hpp"
+#include "checks/bugs/fingerprint.hpp"
+
+namespace lab {
+
+// A launch on unit inputs, and the right gradients of them.
+struct Look {
+  BackwardTrial trial;
+  BackwardInputs in;
+  ExpectedBackward right;
+  std::string title() const;  // "unit inputs, (1,2,100,64) causal"
+};
+Look look_at(const Shape& shape);
+
+// The gradients that come of pairs changed by `change`: P, dP and dS of a head are its to rewrite.
+Gradients backward_after(const Look& look, const std::function<void(BackwardHead&)>& change);
+
+enum class Gradient { dq, dk, dv };
+// This gradient equals `predicted`, which is at least 100 times the notes' 1e-3 from the right one somewhere.
+Part equals_prediction(const Look& look, Gradient which, const Gradients& predicted, const std::string& formula);
+// This gradient is right, with the bug and without.
+Part still_right(const Look& look, Gradient which);
+// This gradient is NaN where `where` holds for row and column, and nowhere else.
+Part nan_exactly(const Look& look, Gradient which, const Where& where, const std::string& rule);
+// The CPU checker reports `kind` under some order of blocks, and the report quotes `piece` of a line.
+Part checker_reports(const Shape& shape, Finding::Kind kind, const std::string& piece);
+
+}  // namespace lab

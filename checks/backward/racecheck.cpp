@@ -1,0 +1,75 @@
+// lab racecheck and lab once of a backward stage.
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "checks/acceptance/report.hpp"
+#include "checks/backward/trial.hpp"
+#include "checks/commands.hpp"
+#include "reference/attention.hpp"
+
+namespace lab {
+namespace {
+
+// Below a tile, at its end and past it, both head dimensions, causal and not.
+constexpr Shape SHAPES[] = {{1, 1, 17, 64, false},
+                            {1, 1, 64, 64, false},
+                            {1, 2, 100, 64, true},
+                            {1, 1, 40, 128, true},
+                            {1, 1, 100, 128, false}};
+constexpr Shape SHORT_SHAPES[] = {{1, 1, 40, 128, true}, {1, 1, 100, 64, false}};
+constexpr Schedule ALL[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
+constexpr Schedule SHORT[] = {Schedule::ascending, Schedule::random};
+
+}  // namespace
+
+int backward_racecheck_command(std::span<char*> args) {
+  constexpr std::string_view keys[] = {"short"};
+  const bool is_short = KeyValues(args, keys).flag("short");
+  if (!can_check()) throw BadInput("this binary is not instrumented: make stage=S racecheck builds one that is");
+  std::map<std::tuple<Finding::Kind, std::string, int, std::string, int, std::string>, Finding> all;
+  std::set<std::string> failures;
+  int launches = 0;
+  const std::span<const Shape> shapes = is_short ? std::span<const Shape>(SHORT_SHAPES) : SHAPES;
+  const std::span<const Schedule> schedules = is_short ? std::span<const Schedule>(SHORT) : ALL;
+  for (const Shape& shape : shapes) {
+    const BackwardInputs in = make_backward_inputs(Family::unit, shape, 1);
+    for (const Schedule schedule : schedules) {
+      ExecOptions options;
+      options.schedule = schedule, options.check = true, options.gaps = true;
+      options.block_order = std::uint64_t(schedule);  // another one each
+      const BackwardTrial t = run_backward(shape, float(default_scale(shape.D)), in, options);
+      ++launches;
+      if (!t.ok()) failures.insert(t.error());
+      for (const Finding& f : t.findings)
+        all.try_emplace({f.kind, f.second.file, f.second.line, f.first.file, f.first.line, f.hazard}, f);
+    }
+  }
+  for (const auto& [key, finding] : all) std::printf("%s\n", finding.text.c_str());
+  for (const std::string& failure : failures) std::printf("%s\n", failure.c_str());
+  std::printf("%s%s%s: %zu finding%s in %d launches (%zu shapes, %zu schedules with an order of blocks each)\n",
+              backward_stage().name, *planted_bug() ? " with " : "", planted_bug(), all.size(),
+              all.size() == 1 ? "" : "s", launches, shapes.size(), schedules.size());
+  return all.empty() && failures.empty() ? 0 : 1;
+}
+
+// lab once B H S D [causal]: one launch on unit inputs, for compute-sanitizer to watch. 0 even if the launch fails: the
+// tool has its own verdict.
+int backward_once_command(std::span<char*> args) {
+  if (args.size() < 4 || args.size() > 6) throw BadInput("once takes B H S D [causal [seconds]]");
+  const auto number = [&](std::size_t i) { return i < args.size() ? std::atoi(args[i]) : 0; };
+  const Shape shape{number(0), number(1), number(2), number(3), number(4) != 0};
+  if (shape.B < 1 || shape.H < 1 || shape.S < 1 || (shape.D != 64 && shape.D != 128))
+    throw BadInput("once needs B, H, S of at least 1 and D of 64 or 128");
+  const BackwardTrial t =
+      run_backward(shape, float(default_scale(shape.D)), make_backward_inputs(Family::unit, shape, 1));
+  std::printf("%s, %s: %s\n", backward_stage().name, text(shape).c_str(), t.ok() ? "ran" : t.error().c_str());
+  return 0;
+}
+
+}  // namespace lab

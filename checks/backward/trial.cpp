@@ -1,0 +1,104 @@
+#include "checks/backward/trial.hpp"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+
+#include "checks/acceptance/device_tensors.hpp"
+#include "checks/acceptance/format.hpp"
+#include "checks/bugs/hang.hpp"
+#include "common/gpu_access.hpp"
+
+namespace lab {
+namespace {
+
+// Seven products of the forward pass's size, on a GPU.
+constexpr double PRODUCTS = 7;
+
+}  // namespace
+
+std::string BackwardTrial::error() const {
+  if (ok()) return "";
+  const cudaError_t error = launched != cudaSuccess ? launched : finished;
+  return format("%s: %s%s%s", launched != cudaSuccess ? "launch refused" : "kernel failed", cudaGetErrorName(error),
+                message.empty() ? "" : ": ", message.c_str());
+}
+
+BackwardTrial run_backward(const Shape& shape, float scale, const BackwardInputs& in, ExecOptions options) {
+  BackwardTrial t;
+  t.shape = shape, t.scale = scale;
+  options.workers = 1;
+  set_exec_options(options);
+  const bool canaries = !options.check;  // a checked run sees every byte past a buffer's end
+  const ExclusiveGpu exclusive;
+  const DeviceTensor q(in.q, canaries), k(in.k, canaries), v(in.v, canaries), dout(in.dout, canaries);
+  DeviceTensor dq(shape.elements(), canaries), dk(shape.elements(), canaries), dv(shape.elements(), canaries);
+  DeviceTensor workspace(backward_stage().workspace(shape) * (sizeof(float) / sizeof(half)), canaries);
+  poison_shared_memory();
+  cudaGetLastError();
+  take_exec_report();
+  const BackwardArgs args{q.data(),  k.data(),  v.data(),  dout.data(),
+                          dq.data(), dk.data(), dv.data(), reinterpret_cast<float*>(workspace.data()),
+                          shape,     scale,     nullptr};
+  t.launched = backward_stage().launch(args);
+  if (t.launched == cudaSuccess) t.launched = cudaGetLastError();
+  const double limit = PRODUCTS * hang_seconds(shape);
+  t.finished = synchronize_within(limit);
+  if (t.finished == cudaErrorNotReady) {
+    std::printf("%s: a kernel still runs after %.1f s\n", backward_stage().name, limit);
+    std::fflush(stdout);
+    std::_Exit(HUNG);
+  }
+  ExecReport report = take_exec_report();
+  t.message = report.message, t.findings = std::move(report.findings);
+  set_exec_options({});
+  for (std::vector<fp16>* gradient : {&t.dq, &t.dk, &t.dv}) gradient->assign(shape.elements(), FP16_NAN);
+  if (!t.ok()) return t;
+
+  std::string damage;
+  const auto fetch = [&](const char* name, const DeviceTensor& from, std::vector<fp16>& to) {
+    to = from.download(damage);
+    if (!damage.empty()) t.stray.push_back(format("wrote outside %s, %s", name, damage.c_str()));
+  };
+  const auto check_input = [&](const char* name, const DeviceTensor& tensor, const std::vector<fp16>& original) {
+    if (!tensor.holds(original, damage)) t.stray.push_back(format("changed its input %s", name));
+    if (!damage.empty()) t.stray.push_back(format("wrote outside its input %s, %s", name, damage.c_str()));
+  };
+  fetch("dq", dq, t.dq), fetch("dk", dk, t.dk), fetch("dv", dv, t.dv);
+  check_input("q", q, in.q), check_input("k", k, in.k), check_input("v", v, in.v), check_input("dout", dout, in.dout);
+  workspace.download(damage);
+  if (!damage.empty()) t.stray.push_back("wrote outside the workspace, " + damage);
+  return t;
+}
+
+std::vector<NamedGradient> gradients_of(const BackwardTrial& trial, const ExpectedBackward& expected) {
+  return {{"dq", trial.dq, expected.dq}, {"dk", trial.dk, expected.dk}, {"dv", trial.dv, expected.dv}};
+}
+
+Judged judge(const BackwardTrial& trial, const ExpectedBackward& expected) {
+  Judged j;
+  double worst_outside = -1;
+  for (const auto& [name, got, right] : gradients_of(trial, expected))
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const float x = to_float(got[i]);
+      const double value = right.value[i], allowed = right.allowed[i];
+      ++j.compared, j.nans += std::isnan(x), j.unwritten += got[i] == FP16_NAN;
+      const double diff = std::abs(double(x) - value);
+      if (std::isfinite(value) && std::isfinite(x)) {
+        j.max_diff = std::max(j.max_diff, diff);
+        j.worst_ratio = std::max(j.worst_ratio, diff / allowed);
+      }
+      if (is_right(right, i, x)) continue;
+      ++j.outside;
+      const double ratio = std::isfinite(diff) ? diff / allowed : INFINITY;
+      if (ratio <= worst_outside) continue;
+      worst_outside = ratio;
+      const std::size_t D = std::size_t(trial.shape.D), S = std::size_t(trial.shape.S), row = i / D, head = row / S,
+                        H = std::size_t(trial.shape.H);
+      j.worst = format("%s (b,h,row,col) = (%zu,%zu,%zu,%zu): got %s, expected %.6g, allowed +-%.3g", name, head / H,
+                       head % H, row % S, i % D, std::isnan(x) ? "NaN" : format("%.6g", x).c_str(), value, allowed);
+    }
+  return j;
+}
+
+}  // namespace lab

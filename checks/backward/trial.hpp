@@ -1,0 +1,45 @@
+// One call of the linked backward stage, with everything that can be observed of it.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "checks/backward/expected.hpp"
+#include "common/backend.hpp"
+#include "common/backward.hpp"
+
+namespace lab {
+
+struct BackwardTrial {
+  Shape shape;
+  float scale = 0;
+  std::vector<fp16> dq, dk, dv;  // poisoned with FP16_NAN before the launch
+  cudaError_t launched{}, finished{};
+  std::string message;             // of a refused launch or a failed kernel
+  std::vector<Finding> findings;   // with ExecOptions::check
+  std::vector<std::string> stray;  // "wrote outside dk, 3 elements past its end", "changed its input q"
+  bool ok() const { return launched == cudaSuccess && finished == cudaSuccess; }
+  std::string error() const;  // "" if ok()
+  bool same_bits(const BackwardTrial& other) const { return dq == other.dq && dk == other.dk && dv == other.dv; }
+};
+
+// The workspace is poisoned too. Blocks run one at a time, whatever `options` says of workers: with several the order of
+// atomic sums would be the operating system's.
+BackwardTrial run_backward(const Shape& shape, float scale, const BackwardInputs& in, ExecOptions options = {});
+
+struct NamedGradient {
+  const char* name;
+  const std::vector<fp16>& got;
+  const ExpectedGradient& expected;
+};
+std::vector<NamedGradient> gradients_of(const BackwardTrial& trial, const ExpectedBackward& expected);
+
+// Of all elements those outside their bound, and the worst in words.
+struct Judged {
+  std::size_t compared = 0, outside = 0, nans = 0, unwritten = 0;
+  double max_diff = 0, worst_ratio = 0;  // of finite references
+  std::string worst;  // of those outside: "dk (b,h,row,col) = (0,1,2,3): got 1, expected 2, allowed +-0.1"
+};
+Judged judge(const BackwardTrial& trial, const ExpectedBackward& expected);
+
+}  // namespace lab

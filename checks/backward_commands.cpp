@@ -1,0 +1,28 @@
+// The commands of a backward stage's `lab`.
+#include "checks/commands.hpp"
+
+namespace lab {
+
+int backward_test_command(std::span<char*> args);       // backward/acceptance.cpp
+int backward_run_command(std::span<char*> args);        // backward/run_files.cpp
+int backward_racecheck_command(std::span<char*> args);  // backward/racecheck.cpp
+int backward_once_command(std::span<char*> args);       // backward/racecheck.cpp
+int same_bits_command(std::span<char*> args);           // backward/same_bits.cpp
+
+static constexpr Command COMMANDS[] = {
+    {"test", backward_test_command,
+     "test [full=1] [quick=1] [cheapest=N] [turns=1] [seed=N]  acceptance of the linked stage"},
+    {"run", backward_run_command,
+     "run q=Q.npy k=K.npy v=V.npy do=DO.npy dq=DQ.npy dk=DK.npy dv=DV.npy [causal=0|1] [scale=x]"},
+    {"same-bits", same_bits_command,
+     "same-bits [orders=N]                   do the bits depend on the order of blocks?"},
+    {"racecheck", backward_racecheck_command,
+     "racecheck [short=1]                    races, uninitialised reads, overruns"},
+    {"fingerprint", fingerprint_command, "fingerprint BUG                        looks for a bug in this build"},
+    {"once", backward_once_command,
+     "once B H S D [causal]                  one launch, for compute-sanitizer to watch"},
+};
+
+std::span<const Command> commands() { return COMMANDS; }
+
+}  // namespace lab

@@ -1,0 +1,136 @@
+// The bound of checks/backward/expected.hpp: a kernel with the roundings that it allows for stays within it and comes
+// close enough to it, and wrong kernels do not.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "checks/backward/expected.hpp"
+
+namespace lab {
+namespace {
+
+float rounded(float x, bool half_p) { return half_p ? to_float(to_fp16(x)) : x; }
+
+struct Wrong {
+  bool no_delta = false, scale_twice = false, fp16_sums = false;
+};
+
+// A kernel in fp32, key after key.
+Gradients in_fp32(const Shape& s, float scale, const BackwardInputs& in, bool half_p, Wrong wrong = {}) {
+  Gradients g;
+  const std::size_t size = std::size_t(s.S) * s.D;
+  std::vector<float> dq(s.elements()), dk(s.elements()), dv(s.elements());
+  const auto add = [&](float& sum, float term) { sum = wrong.fp16_sums ? rounded(sum + term, true) : sum + term; };
+  for (int head = 0; head < s.B * s.H; ++head)
+    for (int i = 0; i < s.S; ++i) {
+      const int keys = visible_keys(s, i);
+      const auto at = [&](int row) { return std::size_t(head) * size + std::size_t(row) * s.D; };
+      std::vector<float> score(keys), dP(keys);
+      float largest = -std::numeric_limits<float>::infinity(), sum = 0, delta = 0;
+      for (int j = 0; j < keys; ++j) {
+        for (int c = 0; c < s.D; ++c) {
+          score[j] += to_float(in.q[at(i) + c]) * to_float(in.k[at(j) + c]);
+          dP[j] += to_float(in.dout[at(i) + c]) * to_float(in.v[at(j) + c]);
+        }
+        largest = std::max(largest, score[j] *= scale);
+      }
+      for (int j = 0; j < keys; ++j) {
+        sum += std::exp(score[j] - largest);
+        delta += std::exp(score[j] - largest) * dP[j];
+      }
+      delta = wrong.no_delta ? 0 : delta / sum;
+      const float L = largest + std::log(sum);
+      for (int j = 0; j < keys; ++j) {
+        const float p = rounded(std::exp(score[j] - L), half_p);
+        const float ds = rounded(p * (dP[j] - delta) * scale * (wrong.scale_twice ? scale : 1), half_p);
+        for (int c = 0; c < s.D; ++c) {
+          add(dq[at(i) + c], ds * to_float(in.k[at(j) + c]));
+          add(dk[at(j) + c], ds * to_float(in.q[at(i) + c]));
+          add(dv[at(j) + c], p * to_float(in.dout[at(i) + c]));
+        }
+      }
+    }
+  for (const auto& [from, to] : {std::pair(&dq, &g.dq), {&dk, &g.dk}, {&dv, &g.dv}})
+    for (const float x : *from) to->push_back(to_float(to_fp16(x)));
+  return g;
+}
+
+struct Found {
+  std::size_t outside = 0;
+  double worst = 0;  // of the bound, at its largest
+};
+Found compare(const ExpectedGradient& e, const std::vector<double>& got) {
+  Found found;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    found.outside += !is_right(e, i, float(got[i]));
+    found.worst = std::max(found.worst, std::abs(got[i] - e.value[i]) / e.allowed[i]);
+  }
+  return found;
+}
+
+TEST_SUITE("backward bound") {
+  TEST_CASE("a kernel in fp32, with P and dS in fp16 or not, is within the bound and uses a part of it") {
+    for (const bool half_p : {false, true})
+      for (const Family family : {Family::unit, Family::peaked, Family::offset, Family::swamped, Family::matched})
+        for (const bool causal : {false, true}) {
+          const Shape shape{1, 2, 60, 64, causal};
+          const BackwardInputs in = make_backward_inputs(family, shape, 1);
+          const Gradients got = in_fp32(shape, 0.125f, in, half_p);
+          const ExpectedBackward e = expected_backward(shape, 0.125, in, half_p);
+          CAPTURE(name(family));
+          CAPTURE(half_p);
+          CHECK(e.unbounded == 0);
+          for (const auto& [expected, gradient] : {std::pair(&e.dq, &got.dq), {&e.dk, &got.dk}, {&e.dv, &got.dv}}) {
+            const Found found = compare(*expected, *gradient);
+            CHECK(found.outside == 0);
+            if (family == Family::unit) CHECK(found.worst > (half_p ? 0.02 : 0.1));
+          }
+        }
+  }
+
+  TEST_CASE("halves without the allowance, and mistakes, are outside") {
+    const Shape shape{1, 1, 100, 64, true};
+    const BackwardInputs in = make_backward_inputs(Family::unit, shape, 1);
+    const ExpectedBackward tight = expected_backward(shape, 0.125, in, false),
+                           loose = expected_backward(shape, 0.125, in, true);
+    const Gradients halves = in_fp32(shape, 0.125f, in, true);
+    CHECK(compare(tight.dv, halves.dv).outside > 0);
+    CHECK(compare(loose.dq, in_fp32(shape, 0.125f, in, true, {.no_delta = true}).dq).outside > 1000);
+    CHECK(compare(loose.dk, in_fp32(shape, 0.125f, in, true, {.scale_twice = true}).dk).outside > 1000);
+    CHECK(compare(tight.dv, in_fp32(shape, 0.125f, in, false, {.fp16_sums = true}).dv).outside > 100);
+  }
+
+  TEST_CASE("NaN, infinities and overflow") {
+    ExpectedGradient e{{1, NAN, INFINITY, 65530, 2}, {0.1, 0.1, 0.1, 40, 0.1}, {}};
+    CHECK(is_right(e, 0, 1.05f));
+    CHECK_FALSE(is_right(e, 0, 1.2f));
+    CHECK_FALSE(is_right(e, 0, NAN));
+    CHECK_FALSE(is_right(e, 0, INFINITY));
+    CHECK(is_right(e, 1, NAN));
+    CHECK_FALSE(is_right(e, 1, 0));
+    CHECK(is_right(e, 2, INFINITY));
+    CHECK_FALSE(is_right(e, 2, -INFINITY));
+    CHECK(is_right(e, 3, INFINITY));
+    CHECK_FALSE(is_right(e, 3, -INFINITY));
+    e.times_zero = {5, NAN, INFINITY, 65530, NAN};
+    CHECK(is_right(e, 4, NAN));
+    CHECK(is_right(e, 4, 2.05f));
+    CHECK_FALSE(is_right(e, 0, 5));
+    CHECK_FALSE(is_right(e, 0, NAN));
+  }
+
+  TEST_CASE("scores beyond the first order have no bound, and must still be finite") {
+    const Shape shape{1, 1, 8, 64, false};
+    const BackwardInputs in = make_backward_inputs(Family::unit, shape, 1, 1000);
+    const ExpectedBackward e = expected_backward(shape, 0.125, in, false);
+    CHECK(e.unbounded == 3 * shape.elements());
+    CHECK(is_right(e.dq, 0, 12345.0f));
+    CHECK_FALSE(is_right(e.dq, 0, NAN));
+    CHECK_FALSE(is_right(e.dq, 0, INFINITY));
+  }
+}
+
+}  // namespace
+}  // namespace lab

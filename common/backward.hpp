@@ -1,0 +1,42 @@
+// A backward stage's interface to the harness: one descriptor, defined at the end of its kernel.cu. With
+//   P = softmax(scale Q K^T),  O = P V,  and dO the gradient of a loss by O,
+// such a stage computes the loss's gradients by Q, K and V.
+#pragma once
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+#include "common/build_info.hpp"
+#include "common/shape.hpp"
+
+namespace lab {
+
+// Device pointers to contiguous [B, H, S, D] fp16 tensors.
+struct BackwardArgs {
+  const half* q = nullptr;
+  const half* k = nullptr;
+  const half* v = nullptr;
+  const half* dout = nullptr;
+  half* dq = nullptr;
+  half* dk = nullptr;
+  half* dv = nullptr;
+  float* workspace = nullptr;  // BackwardStageInfo::workspace floats, with anything in them
+  Shape shape;
+  float scale = 0.125f;
+  cudaStream_t stream = nullptr;
+};
+
+struct BackwardStageInfo {
+  const char* name;  // the directory: "b1_two_kernels"
+  // Queues its kernels on args.stream. Returns cudaSuccess, or why a launch was refused.
+  cudaError_t (*launch)(const BackwardArgs& args);
+  std::size_t (*workspace)(const Shape& shape);  // floats
+  int tile_m, tile_n;                            // query rows and keys a tile
+  bool half_p;                                   // rounds P and dS to fp16 before a product: the harness allows for it
+};
+
+// The stage that this binary was linked with.
+const BackwardStageInfo& backward_stage();
+
+}  // namespace lab

@@ -1,0 +1,15 @@
+// How to recognise the bug sums_not_zeroed.
+#include "checks/backward/parts.hpp"
+
+namespace {
+using namespace lab;
+
+std::vector<Part> look() {
+  const Look l = look_at({1, 2, 70, 64, false});
+  return {nan_exactly(l, Gradient::dq, everywhere, "everywhere"), still_right(l, Gradient::dk),
+          still_right(l, Gradient::dv)};
+}
+
+const RegisteredFingerprint registered(look);
+
+}  // namespace
