@@ -1,5 +1,6 @@
 """The order of reading: the ladder by its stage.conf, and the pages on single subjects where the road first needs them; and a course's weeks."""
 import re
+import textwrap
 
 from .heads import ROOT, Unusable
 from .results import ladder, says, short
@@ -112,7 +113,7 @@ def draw_weeks(plt, d):
             axes.text(x + minutes / 2, y, n, ha="center", va="center", fontsize=8, bbox={"facecolor": face, "edgecolor": "none", "pad": 0.8} if hatch else None)
             x += minutes
         axes.text(x + 3, y, f"{x} min", fontsize=8, va="center")
-    names = [f"week {week['week']}: {', '.join(week['stages'])}" if week["stages"] else f"week {week['week']}" for week in weeks]
+    names = [textwrap.fill(f"week {week['week']}: {', '.join(week['stages'])}".removesuffix(": "), 22) for week in weeks]
     axes.set_yticks(range(len(weeks)), names, fontsize=8.5)
     axes.set_ylim(len(weeks) - 0.5, -0.5)
     axes.set_xlim(0, 1.12 * max(sum(m for *_, m in week["assigned"]) for week in weeks))
