@@ -49,7 +49,7 @@ ExecOptions checked(std::uint64_t order = 0) {
 
 // Under every order of three blocks that the seeds give, what is found is an inter-block race on these two lines.
 void broken(kernels::Kernel* kernel, const char* name, const std::set<std::string>& markers) {
-  CAPTURE(name);
+  CAPTURE(std::string(name));
   std::set<int> lines;
   for (const std::string& marker : markers) lines.insert(line_of(name, marker, KERNELS));
   for (std::uint64_t order = 0; order < 8; ++order) {
