@@ -69,7 +69,7 @@ bool holds_its_claim(std::size_t launches) {
   for (const Shape& shape : SHAPES) {
     const SameBits seen = count_outputs(shape, launches);
     same &= seen.same();
-    std::printf("%-18s %zu %s: %zu different output%s (dq %zu, dk %zu, dv %zu)", text(shape).c_str(), seen.launches,
+    std::printf("%-22s %zu %s: %zu different output%s (dq %zu, dk %zu, dv %zu)", text(shape).c_str(), seen.launches,
                 can_schedule() ? "orders of blocks" : "launches", seen.outputs, seen.outputs == 1 ? "" : "s", seen.dq,
                 seen.dk, seen.dv);
     if (!seen.same()) std::printf(", an element differs by up to %.2g", seen.spread);

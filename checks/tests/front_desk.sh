@@ -46,6 +46,13 @@ run="$MAKE stage=v1 backend=$B run"
 tensors="k=$work/good.npy v=$work/good.npy"
 refuse "no stage 'v2bb'" $MAKE stage=v2bb test
 refuse "make list" $MAKE stage=nothing reproduce-bug
+refuse "a backward stage has no bits" $MAKE stage=b1 backend=$B bits
+refuse "a backward stage has no fuzz" $MAKE stage=b2 backend=$B fuzz
+refuse "same-bits is for backward stages" $MAKE stage=v1 backend=$B same-bits
+refuse "argument dk= is missing" $MAKE stage=b1 backend=$B run q=$work/good.npy k=$work/good.npy v=$work/good.npy do=$work/good.npy dq=$work/dq.npy
+refuse "two gradients cannot be in one file" $MAKE stage=b1 backend=$B run q=$work/good.npy k=$work/good.npy v=$work/good.npy do=$work/good.npy dq=$work/dq.npy dk=$work/dq.npy dv=$work/dv.npy
+refuse "shapes disagree" $MAKE stage=b1 backend=$B run q=$work/good.npy k=$work/good.npy v=$work/good.npy do=$work/other.npy dq=$work/dq.npy dk=$work/dk.npy dv=$work/dv.npy
+refuse "unknown argument 'do='" $MAKE stage=v1 backend=$B run q=$work/good.npy k=$work/good.npy v=$work/good.npy out=$work/o.npy do=$work/good.npy
 refuse "ldm is a bug of v2c5 (stage=v2c5 or v2c4)" $MAKE stage=v2b backend=$B bug=ldm test
 refuse "nothing is called 'tset'; the nearest are: test" $MAKE backend=$B tset
 refuse "nothing is called 'it's'" $MAKE backend=$B "it's"

@@ -30,8 +30,8 @@ __device__ __forceinline__ float* zeroed() {
 
 __global__ void inter_write_read(int* out) {
   float* s = zeroed();
-  if (threadIdx.x == 3) s[21] = 1.0f;           // [write]
-  if (threadIdx.x == 41) out[41] = int(s[21]);  // [read]
+  if (threadIdx.x == 3) s[21] = 1.0f;                                     // [write]
+  if (threadIdx.x == 41) out[blockIdx.x * blockDim.x + 41] = int(s[21]);  // [read]
 }
 
 __global__ void inter_write_write(int*) {
@@ -395,8 +395,8 @@ __global__ void before_first(int* out) {
 
 __global__ void past_global(int* out) {  // `out` has an int a thread
   const unsigned n = gridDim.x * blockDim.x;
-  if (threadIdx.x == 20) out[n] = 1;                // [write]
-  if (threadIdx.x == 40) out[40] = out[n + 5] + 1;  // [read]
+  if (threadIdx.x == 20) out[n] = 1;                                          // [write]
+  if (threadIdx.x == 40) out[blockIdx.x * blockDim.x + 40] = out[n + 5] + 1;  // [read]
 }
 
 __global__ void past_global_by_half(int* out) {
@@ -600,7 +600,7 @@ __global__ void two_barriers(int* out) {
 __global__ void exited_before_barrier(int* out) {
   if (threadIdx.x % 32 == 7) return;
   __syncthreads();  // [barrier]
-  out[threadIdx.x] = 1;
+  out[blockIdx.x * blockDim.x + threadIdx.x] = 1;
 }
 
 // --- atomics -------------------------------------------------------------------------------------

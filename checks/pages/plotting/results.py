@@ -35,8 +35,9 @@ def natural(name):
 
 
 def ladder():
-    """All stages that there are, in the order of their names, whether or not they were measured."""
-    return sorted((path.parent.name for path in (ROOT / "stages").glob("*/stage.conf")), key=natural)
+    """All stages of the forward pass, in the order of their names, whether or not they were measured."""
+    stages = (path.parent.name for path in (ROOT / "stages").glob("*/stage.conf"))
+    return sorted((stage for stage in stages if says(stage, "pass") != "backward"), key=natural)
 
 
 def says(stage, key):

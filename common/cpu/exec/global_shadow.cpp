@@ -34,6 +34,11 @@ void keep(GlobalCell::Access& kept, const GlobalCell::Access& now) {
   kept.bytes |= before;
 }
 
+// The first block's in `first`, the last of the other blocks' in `other`.
+void keep_two(GlobalCell::Access& first, GlobalCell::Access& other, const GlobalCell::Access& now) {
+  keep(first.launch != now.launch || first.block == now.block ? first : other, now);
+}
+
 }  // namespace
 
 void begin_global_launch() { ++launches_begun; }
@@ -68,13 +73,19 @@ void watch_global(Block& block, GlobalCell* cells, std::size_t offset, std::size
     const GlobalCell::Access now{pc, launch, block.linear(), std::uint8_t(fiber.warp), std::uint8_t(fiber.lane), mask};
     const std::lock_guard guard(lock_of(&cell));
     collide(cell.write, Touch::write, mask);
-    if (touch != Touch::atomic) collide(cell.atomic, Touch::atomic, mask);
-    if (touch == Touch::read) {
-      const bool first = cell.read.launch != launch || cell.read.block == block.linear();
-      keep(first ? cell.read : cell.other_read, now);
-    } else {
-      collide(cell.read, Touch::read, mask), collide(cell.other_read, Touch::read, mask);
-      keep(touch == Touch::atomic ? cell.atomic : cell.write, now);
+    if (touch != Touch::atomic) {
+      collide(cell.atomic, Touch::atomic, mask), collide(cell.other_atomic, Touch::atomic, mask);
+    }
+    if (touch != Touch::read) collide(cell.read, Touch::read, mask), collide(cell.other_read, Touch::read, mask);
+    switch (touch) {
+      case Touch::read:
+        keep_two(cell.read, cell.other_read, now);
+        break;
+      case Touch::atomic:
+        keep_two(cell.atomic, cell.other_atomic, now);
+        break;
+      case Touch::write:
+        keep(cell.write, now);
     }
   }
 }

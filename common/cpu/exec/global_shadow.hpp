@@ -11,8 +11,8 @@ class Block;
 
 enum class Touch : std::uint8_t { read, write, atomic };
 
-// What a launch has done to one word so far. Of readers two are kept, of two blocks: whichever block writes next, one of
-// them is another.
+// What a launch has done to one word so far. Of readers and of atomics two are kept, of two blocks: whichever block comes
+// next, one of them is not its own. Two plain writers are reported at once.
 struct GlobalCell {
   struct Access {
     std::uintptr_t pc;
@@ -21,7 +21,7 @@ struct GlobalCell {
     std::uint8_t warp, lane;
     std::uint8_t bytes;  // of the word, a bit each
   };
-  Access write, atomic, read, other_read;
+  Access write, atomic, other_atomic, read, other_read;
 };
 inline constexpr std::size_t GLOBAL_WORD = 4;  // bytes that a cell stands for
 
