@@ -27,14 +27,10 @@ Plan fresh(unsigned empties) {
   return plan;
 }
 
-std::string place(int line) { return "(" + std::string(__FILE__) + ":" + std::to_string(line) + ")"; }
-
-Outcome hang(unsigned threads, const std::function<void()>& thread, bool check = false) {
-  ExecOptions options;
-  options.check = check;
-  const Outcome outcome = run(1, threads, thread, options, 2048 + 128);
-  CHECK(outcome.finished == cudaErrorLaunchTimeout);
-  return outcome;
+Outcome hang(unsigned threads, const std::function<void()>& thread) { return run({1, threads, 2048 + 128}, thread); }
+template <class... Text>
+void check_hung(const Outcome& outcome, const Text&... pieces) {
+  check_failed(outcome, cudaErrorLaunchTimeout, Finding::Kind::deadlock, pieces...);
 }
 
 }  // namespace
@@ -46,23 +42,21 @@ TEST_CASE("async deadlock: bytes were announced, and no copy was ever issued") {
     if (threadIdx.x == 5) HERE(arrive, mbarrier_arrive_expect_tx(plan.full + 1, 1024));
     HERE(wait, mbarrier_wait(plan.full + 1, 0));
   });
-  CHECK_CONTAINS(
-      outcome.message(),
-      "Warps 0..1 lanes 0..31 wait for phase 0 of full[1] (parity 0): 1024 bytes missing " + place(wait) + ".");
-  CHECK_CONTAINS(outcome.message(),
-                 "full[1]: in phase 0 arrived warp 0 lane 5 " + place(arrive) + "; no copy was ever issued for it.");
+  check_hung(outcome,
+             "Warps 0..1 lanes 0..31 wait for phase 0 of full[1] (parity 0): 1024 bytes missing " + spot(wait) + ".",
+             "full[1]: in phase 0 arrived warp 0 lane 5 " + spot(arrive) + "; no copy was ever issued for it.");
 }
 
 TEST_CASE("async deadlock: who came to the phase before, and has not come now") {
-  int free_line = 0, load = 0, arrive = 0, wait = 0;
+  int free_line = 0, wait = 0;
   Global from(4096);
   const Outcome outcome = hang(96, [&] {
     const Plan plan = fresh(64);
     if (threadIdx.x == 0) {
       for (int round = 0; round < 3; ++round) {
         HERE(wait, mbarrier_wait(plan.empty, unsigned(round & 1) ^ 1));
-        HERE(arrive, mbarrier_arrive_expect_tx(plan.full, 1024));
-        HERE(load, bulk_load(plan.tile, from.bytes, 1024, plan.full));
+        mbarrier_arrive_expect_tx(plan.full, 1024);
+        bulk_load(plan.tile, from.bytes, 1024, plan.full);
       }
     } else if (threadIdx.x >= 32) {
       mbarrier_wait(plan.full, 0);
@@ -72,13 +66,11 @@ TEST_CASE("async deadlock: who came to the phase before, and has not come now") 
       if (threadIdx.x < 64) mbarrier_arrive(plan.empty);
     }
   });
-  CHECK_CONTAINS(
-      outcome.message(),
-      "Warp 0 lane 0 waits for phase 1 of empty[0] (parity 1): 33 of 64 arrivals missing " + place(wait) + ".");
-  CHECK_CONTAINS(outcome.message(), "empty[0]: in phase 1 arrived warp 1 lanes 0..7,9..31 (");
-  CHECK_CONTAINS(outcome.message(), "; in the one before it arrived warps 1..2 lanes 0..31 " + place(free_line) + ".");
-  CHECK_CONTAINS(outcome.message(), "All lanes of these warps have returned: 1..2.");
-  (void)load, (void)arrive;
+  check_hung(outcome,
+             "Warp 0 lane 0 waits for phase 1 of empty[0] (parity 1): 33 of 64 arrivals missing " + spot(wait) + ".",
+             "empty[0]: in phase 1 arrived warp 1 lanes 0..7,9..31 (",
+             "; in the one before it arrived warps 1..2 lanes 0..31 " + spot(free_line) + ".",
+             "All lanes of these warps have returned: 1..2.");
 }
 
 TEST_CASE("async deadlock: two groups that wait for each other") {
@@ -93,13 +85,12 @@ TEST_CASE("async deadlock: two groups that wait for each other") {
       if (threadIdx.x == 128) mbarrier_arrive(plan.full);
     }
   });
-  CHECK_CONTAINS(outcome.message(),
-                 "Warps 0..3 lanes 0..31 wait for phase 0 of full[0] (parity 0): 1 of 1 arrivals missing " +
-                     place(one) +
-                     ". Warps 4..7 lanes 0..31 wait for phase 0 of full[1] (parity 0): "
-                     "1 of 1 arrivals missing " +
-                     place(other) + ".");
-  CHECK_CONTAINS(outcome.message(), "full[0]: in phase 0 no thread has arrived.");
+  check_hung(outcome,
+             "Warps 0..3 lanes 0..31 wait for phase 0 of full[0] (parity 0): 1 of 1 arrivals missing " + spot(one) +
+                 ". Warps 4..7 lanes 0..31 wait for phase 0 of full[1] (parity 0): "
+                 "1 of 1 arrivals missing " +
+                 spot(other) + ".",
+             "full[0]: in phase 0 no thread has arrived.");
 }
 
 TEST_CASE("async deadlock: a copy of the phase before is named") {
@@ -114,7 +105,6 @@ TEST_CASE("async deadlock: a copy of the phase before is named") {
     mbarrier_wait(plan.full, 0);
     mbarrier_wait(plan.full, 1);
   });
-  CHECK_CONTAINS(outcome.message(),
-                 "full[0]: in phase 1 no thread has arrived; in the one before it arrived warp 0 lane 3 (");
-  CHECK_CONTAINS(outcome.message(), "; its last copy was issued in phase 0 by warp 0 lane 3 " + place(load) + ".");
+  check_hung(outcome, "full[0]: in phase 1 no thread has arrived; in the one before it arrived warp 0 lane 3 (",
+             "; its last copy was issued in phase 0 by warp 0 lane 3 " + spot(load) + ".");
 }

@@ -5,5 +5,6 @@ namespace lab::async_tests {
 // All lanes of `warps` warps, the caller's the first of them, call both. One number per block.
 void product_issue(const void* shared, int bytes, int warps);
 void product_wait(int warps);
+void reset_products();  // between launches
 
 }  // namespace lab::async_tests

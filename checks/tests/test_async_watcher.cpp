@@ -28,30 +28,26 @@ TEST_CASE("async watcher: a load, its barrier and who waits, in order") {
     ExecOptions options;
     options.watcher = &log, options.workers = 1, options.copies = late ? Copies::at_wait : Copies::at_issue;
     int expect = 0, load = 0, wait = 0, store = 0;
-    const Outcome outcome = run(
-        1, 33,
-        [&] {
-          AlignedSmemCursor cursor;
-          auto* tile = cursor.array<unsigned char, SWIZZLE_ALIGN>("tile", 4, 256);
-          auto* full = cursor.array<MBarrier>("full", 3, 1);
-          if (threadIdx.x == 0) {
-            mbarrier_init(full + 2, 1);
-            fence_mbarrier_init();
-          }
-          __syncthreads();
-          if (threadIdx.x == 32) {
-            HERE(expect, mbarrier_arrive_expect_tx(full + 2, 512));
-            HERE(load, bulk_load(tile + 256, from.bytes, 512, full + 2));
-          }
-          __syncthreads();
-          if (threadIdx.x != 9) return;
-          HERE(wait, mbarrier_wait(full + 2, 0));
-          HERE(store, bulk_store(to.bytes, tile + 256, 512));
-          bulk_commit();
-          bulk_wait<0>();
-        },
-        options, 2048);
-    CHECK_MESSAGE(outcome.ok(), outcome.message());
+    runs({1, 33, 2048, options}, [&] {
+      AlignedSmemCursor cursor;
+      auto* tile = cursor.array<unsigned char, SWIZZLE_ALIGN>("tile", 4, 256);
+      auto* full = cursor.array<MBarrier>("full", 3, 1);
+      if (threadIdx.x == 0) {
+        mbarrier_init(full + 2, 1);
+        fence_mbarrier_init();
+      }
+      __syncthreads();
+      if (threadIdx.x == 32) {
+        HERE(expect, mbarrier_arrive_expect_tx(full + 2, 512));
+        HERE(load, bulk_load(tile + 256, from.bytes, 512, full + 2));
+      }
+      __syncthreads();
+      if (threadIdx.x != 9) return;
+      HERE(wait, mbarrier_wait(full + 2, 0));
+      HERE(store, bulk_store(to.bytes, tile + 256, 512));
+      bulk_commit();
+      bulk_wait<0>();
+    });
     struct Expected {
       Event kind;
       int warp, lane;
@@ -85,24 +81,20 @@ TEST_CASE("async watcher: a warpgroup's products, their group and its wait, once
     ExecOptions options;
     options.watcher = &log, options.workers = 1, options.products = products;
     int issue = 0;
-    const Outcome outcome = run(
-        1, 128,
-        [&] {
-          AlignedSmemCursor cursor;
-          half* a = cursor.array<half, SWIZZLE_ALIGN>("a", 64, 64);
-          half* b = cursor.array<half, SWIZZLE_ALIGN>("b", 128, 64);
-          for (unsigned i = threadIdx.x; i < 128 * 64; i += 128) a[i % 4096] = b[i] = half(1.0f);
-          fence_proxy_async();
-          __syncthreads();
-          float d[32];
-          wgmma_fence();
-          HERE(issue, wgmma<64>(d, wgmma_descriptor(a, 0, 1024), wgmma_descriptor(b + 64 * 64, 0, 1024), false));
-          wgmma_commit();
-          wgmma_wait<1>();
-          wgmma_wait<0>();
-        },
-        options, 26 * 1024);
-    CHECK_MESSAGE(outcome.ok(), outcome.message());
+    runs({1, 128, 26 * 1024, options}, [&] {
+      AlignedSmemCursor cursor;
+      half* a = cursor.array<half, SWIZZLE_ALIGN>("a", 64, 64);
+      half* b = cursor.array<half, SWIZZLE_ALIGN>("b", 128, 64);
+      for (unsigned i = threadIdx.x; i < 128 * 64; i += 128) a[i % 4096] = b[i] = half(1.0f);
+      fence_proxy_async();
+      __syncthreads();
+      float d[32];
+      wgmma_fence();
+      HERE(issue, wgmma<64>(d, wgmma_descriptor(a, 0, 1024), wgmma_descriptor(b + 64 * 64, 0, 1024), false));
+      wgmma_commit();
+      wgmma_wait<1>();
+      wgmma_wait<0>();
+    });
     for (int warp = 0; warp < 4; ++warp) {
       CAPTURE(warp);
       std::vector<ExecEvent> own;

@@ -1,8 +1,6 @@
 // Common to all launchers: names, plans, the choice of a tile, and refusals before anything runs.
-#include <doctest/doctest.h>
 
 #include <stdexcept>
-#include <string>
 
 #include "checks/tests/test_exec.hpp"
 #include "common/attention_launch.cuh"

@@ -1,8 +1,8 @@
 // The events of ExecOptions::watcher: every event, once, with its place and thread, and none without a watcher.
 #include <vector>
 
+#include "checks/tests/checked.hpp"
 #include "checks/tests/instrumented.hpp"
-#include "checks/tests/test_checker_kernels.hpp"
 #include "checks/tests/test_exec.hpp"
 #include "common/launch.cuh"
 #include "common/ptx/barrier.cuh"
@@ -38,7 +38,8 @@ TEST_CASE("watcher: reads and writes of an instrumented kernel, with array, row,
   int* out = nullptr;
   REQUIRE(cudaMalloc(&out, 96 * sizeof(int)) == cudaSuccess);
   set_exec_options(watched(told, true));
-  REQUIRE(launch("k", checker_kernels::inter_write_read, 1, 96, 256, nullptr, out) == cudaSuccess);
+  REQUIRE(launch("k", checked::kernel("inter_write_read").kernel, 1, 96, 256, nullptr,
+                 static_cast<const checked::Maps*>(nullptr), out) == cudaSuccess);
   REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
   set_exec_options({});
   take_exec_report();
@@ -52,7 +53,7 @@ TEST_CASE("watcher: reads and writes of an instrumented kernel, with array, row,
   CHECK((one.warp == 0 && one.lane == 3));
   REQUIRE(reads.size() == 1);
   CHECK((reads[0].row == 5 && reads[0].byte == 4 && reads[0].warp == 1 && reads[0].lane == 9));
-  CHECK(reads[0].line == one.line + 1);
+  CHECK(reads[0].line == one.line + 2);  // in write_then_read
   CHECK(told.of(Kind::arrive).size() == 96);
   CHECK(told.of(Kind::release).size() == 1);
 }
@@ -69,8 +70,7 @@ TEST_CASE("watcher: copies, groups, waits and warp barriers, in the order in whi
     __syncwarp();
     __pipeline_wait_prior(0);
   };
-  const Outcome outcome = run(1, 32, kernel, watched(told, false), 128);
-  REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+  runs({1, 32, 128, watched(told, false)}, kernel);
   const auto copies = told.of(Kind::copy);
   REQUIRE(copies.size() == 1);
   CHECK(std::string(copies[0].array) == "tile");
@@ -96,7 +96,7 @@ TEST_CASE("watcher: ldmatrix is read row by row, by the lanes that point at the 
     ptx::ldmatrix_x1(r, s + 24 * (threadIdx.x % 8));
     threadIdx.x < 32 ? ptx::barrier_arrive(3, 64) : ptx::barrier_sync(3, 64);
   };
-  const Outcome outcome = run(1, 64, kernel, watched(told, true), 384);
+  const Outcome outcome = run({1, 64, 384, watched(told, true)}, kernel);
   CHECK(outcome.finished == cudaSuccess);
   const auto reads = told.of(Kind::read);
   REQUIRE(reads.size() == 16);  // eight rows per warp
@@ -119,9 +119,7 @@ TEST_CASE("watcher: a launch that nobody watches is the same launch") {
     ExecOptions options;
     options.workers = 1;
     if (watching) options.watcher = &told;
-    const Outcome outcome = run(
-        2, 64, [] { __syncthreads(); }, options);
-    REQUIRE(outcome.ok());
+    const Outcome outcome = runs({2, 64, 0, options}, [] { __syncthreads(); });
     switches[watching] = outcome.report.switches;
   }
   CHECK(switches[0] == switches[1]);

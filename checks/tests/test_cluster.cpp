@@ -18,20 +18,6 @@ namespace {
 constexpr std::size_t SMEM = 4096;
 const char large_kernel = 0, small_kernel = 0;
 
-Outcome run_clusters(dim3 grid, dim3 cluster, dim3 block, const std::function<void()>& thread,
-                     const ExecOptions& options = {}, const void* kernel = &small_kernel) {
-  take_exec_report();
-  cudaGetLastError();
-  cudaDeviceSynchronize();
-  set_exec_options(options);
-  Outcome outcome;
-  outcome.launched = cpu::launch({"probe", kernel, grid, block, SMEM, cluster}, thread);
-  outcome.finished = cudaDeviceSynchronize();
-  outcome.report = take_exec_report();
-  set_exec_options({});
-  return outcome;
-}
-
 __global__ void writes_its_rank(int* out) { out[blockIdx.x] = int(cluster_rank() * 10 + cluster_size()); }
 
 }  // namespace
@@ -40,8 +26,7 @@ TEST_CASE("cluster: launches that CUDA refuses") {
   const auto refused = [](dim3 grid, dim3 cluster, cudaError_t error, const std::string& text,
                           const void* kernel = &small_kernel) {
     bool ran = false;
-    const Outcome outcome = run_clusters(
-        grid, cluster, 32, [&] { ran = true; }, {}, kernel);
+    const Outcome outcome = run({grid, 32, SMEM, {}, cluster, kernel}, [&] { ran = true; });
     CHECK(outcome.launched == error);
     CHECK_FALSE(ran);
     CHECK_CONTAINS(outcome.message(), "probe: " + text);
@@ -54,9 +39,7 @@ TEST_CASE("cluster: launches that CUDA refuses") {
   refused(8, dim3(2, 0), cudaErrorInvalidClusterSize, "a cluster of (2,0,1), 0 blocks");
   CHECK(int(cudaErrorInvalidClusterSize) == 912);
   cpu::allow_large_clusters(&large_kernel, true);
-  CHECK(run_clusters(
-            16, 16, 32, [] {}, {}, &large_kernel)
-            .ok());
+  CHECK(run({16, 32, SMEM, {}, 16, &large_kernel}, [] {}).ok());
   refused(32, 32, cudaErrorInvalidClusterSize, "a cluster of (32,1,1), 32 blocks; 1 to 16 are allowed", &large_kernel);
 }
 
@@ -77,19 +60,15 @@ TEST_CASE("cluster: ranks count x first, and each block keeps its place in the g
     for (const int workers : {1, 3}) {
       options.workers = workers;
       int rank[2][4][6] = {}, size[2][4][6] = {}, still[2][4][6] = {};
-      const Outcome outcome = run_clusters(
-          dim3(6, 4, 2), dim3(3, 2, 1), 64,
-          [&] {
-            const uint3 at = blockIdx;
-            cluster_sync();
-            __syncthreads();
-            if (threadIdx.x == 33) {
-              rank[at.z][at.y][at.x] = int(cluster_rank()), size[at.z][at.y][at.x] = int(cluster_size());
-              still[at.z][at.y][at.x] = blockIdx.x == at.x && blockIdx.y == at.y && blockIdx.z == at.z;
-            }
-          },
-          options);
-      CHECK_MESSAGE(outcome.ok(), outcome.message());
+      const Outcome outcome = runs({dim3(6, 4, 2), 64, SMEM, options, dim3(3, 2, 1)}, [&] {
+        const uint3 at = blockIdx;
+        cluster_sync();
+        __syncthreads();
+        if (threadIdx.x == 33) {
+          rank[at.z][at.y][at.x] = int(cluster_rank()), size[at.z][at.y][at.x] = int(cluster_size());
+          still[at.z][at.y][at.x] = blockIdx.x == at.x && blockIdx.y == at.y && blockIdx.z == at.z;
+        }
+      });
       CHECK(outcome.report.blocks_run == 48u);
       CHECK(outcome.report.blocks_total == 48u);
       for (int z = 0; z < 2; ++z)
@@ -107,9 +86,7 @@ TEST_CASE("cluster: a sample of blocks takes whole clusters") {
   ExecOptions options;
   options.blocks = {1, 6, 7, 900};
   std::atomic<unsigned> ran{0};
-  const Outcome outcome = run_clusters(
-      8, 2, 1, [&] { ran |= 1u << blockIdx.x; }, options);
-  CHECK(outcome.ok());
+  const Outcome outcome = runs({8, 1, SMEM, options, 2}, [&] { ran |= 1u << blockIdx.x; });
   CHECK(ran == 0b11000011u);
   CHECK(outcome.report.blocks_run == 4u);
   CHECK(outcome.report.blocks_total == 8u);
@@ -118,21 +95,17 @@ TEST_CASE("cluster: a sample of blocks takes whole clusters") {
 TEST_CASE("cluster: its barrier holds all threads of all blocks, and those that returned count as arrived") {
   under_all_schedules([](const ExecOptions& options) {
     int came = 0, wrong = 0;
-    const Outcome outcome = run_clusters(
-        4, 4, 96,
-        [&] {
-          if (threadIdx.x >= 64) return;  // one warp of each block
-          for (int turn = 1; turn <= 5; ++turn) {
-            ++came;
-            cluster_arrive();
-            __syncwarp();
-            cluster_wait();
-            wrong += came < 256 * turn;
-            cluster_sync();
-          }
-        },
-        options);
-    CHECK_MESSAGE(outcome.ok(), outcome.message());
+    runs({4, 96, SMEM, options, 4}, [&] {
+      if (threadIdx.x >= 64) return;  // one warp of each block
+      for (int turn = 1; turn <= 5; ++turn) {
+        ++came;
+        cluster_arrive();
+        __syncwarp();
+        cluster_wait();
+        wrong += came < 256 * turn;
+        cluster_sync();
+      }
+    });
     CHECK(came == 1280);
     CHECK(wrong == 0);
   });
@@ -141,16 +114,12 @@ TEST_CASE("cluster: its barrier holds all threads of all blocks, and those that 
 TEST_CASE("cluster: who arrives and leaves is counted once") {
   under_all_schedules([](const ExecOptions& options) {
     int came = 0, wrong = 0;
-    const Outcome outcome = run_clusters(
-        2, 2, 32,
-        [&] {
-          if (cluster_rank() == 0) return cluster_arrive();
-          ++came;
-          cluster_sync();
-          wrong += came < 32;
-        },
-        options);
-    CHECK_MESSAGE(outcome.ok(), outcome.message());
+    runs({2, 32, SMEM, options, 2}, [&] {
+      if (cluster_rank() == 0) return cluster_arrive();
+      ++came;
+      cluster_sync();
+      wrong += came < 32;
+    });
     CHECK(wrong == 0);
   });
 }
@@ -160,29 +129,25 @@ TEST_CASE("cluster: st.async happens when the copies' mode says, under the sched
     under_all_schedules([&](ExecOptions options) {
       options.copies = copies;
       float before = 0, after = 0;
-      const Outcome outcome = run_clusters(
-          2, 2, 32,
-          [&] {
-            SmemCursor cursor;
-            auto* box = cursor.array<float4>("box", 1, 1);
-            auto* full = cursor.array<MBarrier>("full", 1, 1);
-            if (threadIdx.x == 0) {
-              *box = make_float4(1, 1, 1, 1);
-              mbarrier_init(full, 1);
-              fence_mbarrier_init();
-              mbarrier_arrive_expect_tx(full, 16);
-            }
-            cluster_sync();
-            if (cluster_rank() == 0 && threadIdx.x == 0) st_async(mapa(box, 1), make_float4(2, 2, 2, 2), mapa(full, 1));
-            cluster_sync();
-            for (int i = 0; i < 100; ++i) __syncwarp();
-            if (cluster_rank() == 0) return;
-            if (threadIdx.x == 0) before = box->x;
-            mbarrier_wait(full, 0);
-            after = box->x;
-          },
-          options);
-      CHECK_MESSAGE(outcome.ok(), outcome.message());
+      runs({2, 32, SMEM, options, 2}, [&] {
+        SmemCursor cursor;
+        auto* box = cursor.array<float4>("box", 1, 1);
+        auto* full = cursor.array<MBarrier>("full", 1, 1);
+        if (threadIdx.x == 0) {
+          *box = make_float4(1, 1, 1, 1);
+          mbarrier_init(full, 1);
+          fence_mbarrier_init();
+          mbarrier_arrive_expect_tx(full, 16);
+        }
+        cluster_sync();
+        if (cluster_rank() == 0 && threadIdx.x == 0) st_async(mapa(box, 1), make_float4(2, 2, 2, 2), mapa(full, 1));
+        cluster_sync();
+        for (int i = 0; i < 100; ++i) __syncwarp();
+        if (cluster_rank() == 0) return;
+        if (threadIdx.x == 0) before = box->x;
+        mbarrier_wait(full, 0);
+        after = box->x;
+      });
       CHECK(before == (copies == Copies::at_wait ? 1 : 2));
       CHECK(after == 2);
     });
@@ -193,16 +158,12 @@ TEST_CASE("cluster: the same switches for the same schedule and seed, for any co
     std::set<std::uint64_t> switches;
     for (const int workers : {1, 2, 5}) {
       ExecOptions options = in_order(schedule, 7, workers);
-      const Outcome outcome = run_clusters(
-          12, 4, 64,
-          [&] {
-            for (int i = 0; i < 10; ++i) {
-              __syncwarp();
-              cluster_sync();
-            }
-          },
-          options);
-      CHECK_MESSAGE(outcome.ok(), outcome.message());
+      const Outcome outcome = runs({12, 64, SMEM, options, 4}, [&] {
+        for (int i = 0; i < 10; ++i) {
+          __syncwarp();
+          cluster_sync();
+        }
+      });
       switches.insert(outcome.report.switches);
     }
     CHECK(switches.size() == 1);
@@ -212,17 +173,13 @@ TEST_CASE("cluster: the same switches for the same schedule and seed, for any co
 TEST_CASE("cluster: blocks take turns under the schedules that interleave, and only there") {
   const auto changes = [](Schedule schedule) {
     int last = -1, changed = 0;
-    const Outcome outcome = run_clusters(
-        2, 2, 32,
-        [&] {
-          for (int i = 0; i < 200; ++i) {
-            changed += last != int(cluster_rank());
-            last = int(cluster_rank());
-            __syncwarp();
-          }
-        },
-        in_order(schedule));
-    CHECK(outcome.ok());
+    runs({2, 32, SMEM, in_order(schedule), 2}, [&] {
+      for (int i = 0; i < 200; ++i) {
+        changed += last != int(cluster_rank());
+        last = int(cluster_rank());
+        __syncwarp();
+      }
+    });
     return changed;
   };
   CHECK(changes(Schedule::ascending) == 2);
@@ -236,22 +193,18 @@ TEST_CASE("cluster: a launch without one is a cluster of one block") {
     ExecOptions options;
     options.check = check;
     float got = 0;
-    const Outcome outcome = run(
-        3, 32,
-        [&] {
-          SmemCursor cursor;
-          auto* box = cursor.array<float>("box", 32, 1);
-          grid_dependency_wait();
-          cluster_sync();
-          CHECK(cluster_rank() == 0u);
-          CHECK(cluster_size() == 1u);
-          remote_store(mapa(box, 0) + 4 * threadIdx.x, float(threadIdx.x));
-          cluster_sync();
-          launch_dependents();
-          if (threadIdx.x == 3) got = remote_load(mapa(box + 5, 0));
-        },
-        options, 1024);
-    CHECK_MESSAGE(outcome.ok(), outcome.message());
+    const Outcome outcome = runs({3, 32, 1024, options}, [&] {
+      SmemCursor cursor;
+      auto* box = cursor.array<float>("box", 32, 1);
+      grid_dependency_wait();
+      cluster_sync();
+      CHECK(cluster_rank() == 0u);
+      CHECK(cluster_size() == 1u);
+      remote_store(mapa(box, 0) + 4 * threadIdx.x, float(threadIdx.x));
+      cluster_sync();
+      launch_dependents();
+      if (threadIdx.x == 3) got = remote_load(mapa(box + 5, 0));
+    });
     CHECK(outcome.report.findings.empty());
     CHECK(got == 5);
   }
@@ -277,12 +230,11 @@ TEST_CASE("cluster: who polls waits for the other block; if nothing comes, it is
           }
       };
     };
-    const Outcome good = run_clusters(2, 2, 32, body(true), options);
-    CHECK_MESSAGE(good.ok(), good.message());
-    const Outcome bad = run_clusters(2, 2, 32, body(false), options);
-    check_failed(bad, cudaErrorLaunchTimeout, Kind::deadlock);
-    CHECK_CONTAINS(bad.message(), "deadlock: no thread of the cluster can go on. Block 0 of the cluster: Warp 0 lanes");
-    CHECK_CONTAINS(bad.message(), "Block 1 of the cluster: all its threads have returned.");
+    runs({2, 32, SMEM, options, 2}, body(true));
+    const Outcome bad = run({2, 32, SMEM, options, 2}, body(false));
+    check_failed(bad, cudaErrorLaunchTimeout, Kind::deadlock,
+                 "deadlock: no thread of the cluster can go on. Block 0 of the cluster: Warp 0 lanes",
+                 "Block 1 of the cluster: all its threads have returned.");
   });
 }
 
@@ -295,30 +247,26 @@ TEST_CASE("cluster: a block that has not started, or has ended, cannot be reache
       if (cluster_rank() == 0) remote_store(mapa(box, 1), 1.f);
     };
   };
-  check_failed(run_clusters(2, 2, 1, body(false), in_order(Schedule::ascending)), cudaErrorLaunchFailure,
+  check_failed(run({2, 1, SMEM, in_order(Schedule::ascending), 2}, body(false)), cudaErrorLaunchFailure,
                Kind::before_start);
-  const Outcome late = run_clusters(2, 2, 1, body(false), in_order(Schedule::descending));
-  check_failed(late, cudaErrorLaunchFailure, Kind::early_exit);
-  CHECK_CONTAINS(late.message(), "st.shared::cluster to block 1 of the cluster, which has ended: its shared memory is");
+  const Outcome late = run({2, 1, SMEM, in_order(Schedule::descending), 2}, body(false));
+  check_failed(late, cudaErrorLaunchFailure, Kind::early_exit,
+               "st.shared::cluster to block 1 of the cluster, which has ended: its shared memory is");
 }
 
 TEST_CASE("cluster: a block that never ends is stopped by its time") {
   ExecOptions options;
   options.block_seconds = 0.1;
-  const Outcome outcome = run_clusters(
-      2, 2, 32,
-      [] {
-        if (cluster_rank() == 1)
-          for (;;) __syncwarp();
-        cluster_sync();
-      },
-      options);
-  check_failed(outcome, cudaErrorLaunchTimeout, Kind::time_limit);
-  CHECK_CONTAINS(outcome.message(), "time limit: the cluster's 2 blocks have run for 0.2 s");
+  const Outcome outcome = run({2, 32, SMEM, options, 2}, [] {
+    if (cluster_rank() == 1)
+      for (;;) __syncwarp();
+    cluster_sync();
+  });
+  check_failed(outcome, cudaErrorLaunchTimeout, Kind::time_limit,
+               "time limit: the cluster's 2 blocks have run for 0.2 s");
 }
 
 TEST_CASE("cluster: after one that was stopped comes one that is right") {
-  run_clusters(2, 2, 32, [] { cluster_wait(); });
-  const Outcome outcome = run_clusters(4, 2, 32, [] { cluster_sync(); });
-  CHECK_MESSAGE(outcome.ok(), outcome.message());
+  run({2, 32, SMEM, {}, 2}, [] { cluster_wait(); });
+  runs({4, 32, SMEM, {}, 2}, [] { cluster_sync(); });
 }

@@ -1,55 +1,20 @@
-// The kernels of checks/tests/test_cluster_rules.cpp. Compiled with -fsanitize=thread; a comment such as [store] marks
-// the line that a report must name.
-#include "checks/tests/test_cluster_kernels.hpp"
+// Clusters: kernels that keep the rules (checks/tests/checked.hpp).
+#include "checks/tests/cluster_plan.hpp"
 
-#include <cuda_pipeline.h>
-#include <cuda_runtime.h>
-
-#include "common/ptx/cluster.cuh"
-#include "common/ptx/grid_dependency.cuh"
-#include "common/ptx/tma.cuh"
-#include "common/smem_plan.cuh"
-
-namespace lab::cluster_kernels {
+namespace lab::checked {
 namespace {
 
-using namespace ptx;
-
-constexpr unsigned BOX = 4 * 64 * sizeof(half);  // bytes
-
-__device__ __forceinline__ float4 all(float x) { return make_float4(x, x, x, x); }
-__device__ __forceinline__ float sum(float4 v) { return v.x + v.y + v.z + v.w; }
-__device__ __forceinline__ int me() { return int(threadIdx.x); }
-__device__ __forceinline__ float& result(float* out) { return out[blockIdx.x * THREADS + threadIdx.x]; }
-
-// An inbox of one row for each block, written once by its owner, and barriers; thread 0 has initialised and fenced
-// them.
-struct Plan {
-  float4* inbox;
-  half* tile;
-  MBarrier *full, *empty;
-  __device__ explicit Plan(unsigned fulls = 1, unsigned empties = 1) {
-    AlignedSmemCursor cursor;
-    inbox = cursor.array<float4>("inbox", MOST_BLOCKS, THREADS);
-    tile = cursor.array<half, SWIZZLE_ALIGN>("tile", 8, 64);
-    full = cursor.array<MBarrier>("full", 2, 1);
-    empty = cursor.array<MBarrier>("empty", 2, 1);
-    for (int row = 0; row < MOST_BLOCKS; ++row) inbox[row * THREADS + me()] = all(0);
-    if (me() == 0) {
-      for (int i = 0; i < 2; ++i) mbarrier_init(full + i, fulls), mbarrier_init(empty + i, empties);
-      fence_mbarrier_init();
-    }
-    __syncthreads();
-  }
-  __device__ float4* from(unsigned rank) const { return inbox + int(rank) * THREADS + me(); }
-};
-
-}  // namespace
-
-// --- kept -----------------------------------------------------------------------------------------------------------
+template <class Term>
+constexpr double doubled(int terms, Term term) {  // as the kernels add: the order shows
+  double total = 0;
+  for (int i = 0; i < terms; ++i) total = total * 2 + term(i);
+  return total;
+}
 
 // As a split of keys is merged: part d of every block's sums is finished by block d.
-__global__ void merge_by_st_async(const TensorMap*, float* out) {
+CHECKED(merge_by_st_async, leaves({2, 4}, [](int size, int rank, int thread) {
+          return doubled(size, [&](int d) { return d + 1 + rank + thread + 0.25; });
+        })) {
   Plan plan;
   const unsigned rank = cluster_rank(), size = cluster_size();
   if (me() == 0) mbarrier_arrive_expect_tx(plan.full, (size - 1) * THREADS * sizeof(float4));
@@ -68,7 +33,9 @@ __global__ void merge_by_st_async(const TensorMap*, float* out) {
 }
 
 // The same; the arrival says that the block runs and that its barrier is initialised. Nobody has written to the inbox.
-__global__ void merge_after_relaxed(const TensorMap*, float* out) {
+CHECKED(merge_after_relaxed, leaves({2, 4}, [](int size, int, int thread) {
+          return doubled(size, [&](int d) { return d + 1 + 0.5 + thread + 0.25; });
+        })) {
   SmemCursor cursor;
   auto* inbox = cursor.array<float4>("inbox", MOST_BLOCKS, THREADS);
   auto* full = cursor.array<MBarrier>("full", 1, 1);
@@ -91,10 +58,11 @@ __global__ void merge_after_relaxed(const TensorMap*, float* out) {
   result(out) = total;
 }
 
-__global__ void store_then_barrier(const TensorMap*, float* out) {
-  Plan plan;
-  cluster_sync();
-  const unsigned rank = cluster_rank(), next = (rank + 1) % cluster_size();
+CHECKED(store_then_barrier, leaves({2, 4}, [](int size, int rank, int thread) {
+          return 3.0 * ((rank + size - 1) % size * 100 + thread) + 0.5;
+        })) {
+  Met plan;
+  const unsigned rank = cluster_rank(), next = after(rank);
   remote_store(mapa(plan.from(rank), next), all(float(rank * 100 + threadIdx.x)));
   remote_store(mapa(plan.from(rank), next) + 4, 0.5f);
   cluster_sync();
@@ -102,7 +70,8 @@ __global__ void store_then_barrier(const TensorMap*, float* out) {
   result(out) = sum(*plan.from(before));
 }
 
-__global__ void load_between_barriers(const TensorMap*, float* out) {
+CHECKED(load_between_barriers,
+        leaves({2, 4}, [](int size, int, int) { return doubled(size, [&](int peer) { return 50 * peer; }); })) {
   Plan plan;
   const unsigned rank = cluster_rank();
   *plan.from(0) = all(float(rank * 10));
@@ -114,20 +83,19 @@ __global__ void load_between_barriers(const TensorMap*, float* out) {
   result(out) = total;
 }
 
-__global__ void store_then_arrive(const TensorMap*, float* out) {
-  Plan plan(THREADS);
-  cluster_sync();
-  const unsigned rank = cluster_rank(), next = (rank + 1) % cluster_size();
+CHECKED(store_then_arrive, leaves({2, 4}, [](int size, int rank, int) { return 4.0 * ((rank + size - 1) % size); })) {
+  Met plan(THREADS);
+  const unsigned rank = cluster_rank(), next = after(rank);
   remote_store(mapa(plan.from(0), next), all(float(rank)));
   mbarrier_arrive(mapa(plan.full, next));
   mbarrier_wait_cluster(plan.full, 0);
   result(out) = sum(plan.inbox[(me() + 17) % THREADS]);
 }
 
-__global__ void store_then_one_arrives(const TensorMap*, float* out) {
-  Plan plan;
-  cluster_sync();
-  const unsigned rank = cluster_rank(), next = (rank + 1) % cluster_size();
+CHECKED(store_then_one_arrives,
+        leaves({2, 4}, [](int size, int rank, int) { return 4.0 * ((rank + size - 1) % size); })) {
+  Met plan;
+  const unsigned rank = cluster_rank(), next = after(rank);
   remote_store(mapa(plan.from(0), next), all(float(rank)));
   __syncthreads();
   if (me() == 5) mbarrier_arrive(mapa(plan.full, next));
@@ -137,11 +105,17 @@ __global__ void store_then_one_arrives(const TensorMap*, float* out) {
 }
 
 // One thread of each block adds to a number and hands it on; three times round.
-__global__ void token_ring(const TensorMap*, float* out) {
+CHECKED(token_ring, leaves({2, 4}, [](int size, int rank, int thread) {
+          double token = 1, seen = 0;
+          for (int hop = 0; hop <= 3 * size; ++hop) {
+            if (hop) token = token * 2 + hop % size;
+            if (hop % size == rank) seen = token;
+          }
+          return thread == 0 ? seen : 0;
+        })) {
   constexpr unsigned LAPS = 3;
-  Plan plan;
-  cluster_sync();
-  const unsigned rank = cluster_rank(), next = (rank + 1) % cluster_size();
+  Met plan;
+  const unsigned rank = cluster_rank(), next = after(rank);
   if (me() == 0)
     for (unsigned lap = 0; lap <= LAPS; ++lap) {
       if (rank > 0 && lap == LAPS) break;
@@ -156,14 +130,18 @@ __global__ void token_ring(const TensorMap*, float* out) {
 }
 
 // Each block fetches its part of the tile for all.
-__global__ void multicast_halves(const TensorMap* map, float* out) {
+CHECKED(multicast_halves, leaves({1, 2, 4}, [](int, int, int thread) {
+          double total = 0;
+          for (int row = 0; row < 8; ++row) total += (row * 64 + thread) % 37;
+          return total;
+        })) {
   Plan plan;
   const unsigned rank = cluster_rank(), size = cluster_size();
   if (me() == 0) mbarrier_arrive_expect_tx(plan.full, 2 * BOX);
   cluster_sync();
   if (me() == 0 && rank < 2)
     for (unsigned half_of = rank; half_of < 2; half_of += size)
-      tma_load_2d_multicast(plan.tile + half_of * BOX / 2, map, 0, int(half_of) * 4, plan.full,
+      tma_load_2d_multicast(plan.tile + half_of * BOX / 2, &maps->rows4, 0, int(half_of) * 4, plan.full,
                             std::uint16_t((1u << size) - 1));
   mbarrier_wait(plan.full, 0);
   float total = 0;
@@ -171,9 +149,11 @@ __global__ void multicast_halves(const TensorMap* map, float* out) {
   result(out) = total;
 }
 
-__global__ void arrive_early_wait_late(const TensorMap*, float* out) {
+CHECKED(arrive_early_wait_late, leaves({2, 4}, [](int size, int rank, int) {
+          return doubled(4, [&](int turn) { return 4 * (turn * 10 + (rank + size - 1) % size); });
+        })) {
   Plan plan;
-  const unsigned rank = cluster_rank(), next = (rank + 1) % cluster_size();
+  const unsigned rank = cluster_rank(), next = after(rank);
   for (int turn = 0; turn < 4; ++turn) {
     cluster_arrive();
     const float value = float(turn * 10) + float(rank);
@@ -185,9 +165,11 @@ __global__ void arrive_early_wait_late(const TensorMap*, float* out) {
 }
 
 // Owners write and others load, in turns, with more warp barriers in some blocks than in others.
-__global__ void loads_in_turns(const TensorMap*, float* out) {
+CHECKED(loads_in_turns, leaves({2, 4}, [](int size, int rank, int) {
+          return doubled(3, [&](int turn) { return (rank + 1) % size + turn; });
+        })) {
   Plan plan;
-  const unsigned rank = cluster_rank(), next = (rank + 1) % cluster_size();
+  const unsigned rank = cluster_rank(), next = after(rank);
   for (int turn = 0; turn < 3; ++turn) {
     for (unsigned i = 0; i < 5 * rank; ++i) __syncwarp();
     *plan.from(0) = all(float(rank) + float(turn));
@@ -198,10 +180,13 @@ __global__ void loads_in_turns(const TensorMap*, float* out) {
 }
 
 // Block 0 sends items through two slots of block 1, which frees them.
-__global__ void queue_kept(const TensorMap*, float* out) {
+CHECKED(queue_kept, leaves({2}, [](int, int rank, int) {
+          double total = 0;
+          for (int item = 0; item < 6; ++item) total = total * 2 + 4 * item * item;
+          return rank == 1 ? total : 0;
+        })) {
   constexpr unsigned ITEMS = 6;
-  Plan plan(1, THREADS);
-  cluster_sync();
+  Met plan(1, THREADS);
   for (unsigned item = 0; item < ITEMS; ++item) {
     const unsigned slot = item % 2, use = item / 2;
     if (cluster_rank() == 0) {
@@ -219,7 +204,7 @@ __global__ void queue_kept(const TensorMap*, float* out) {
 }
 
 // Block 1 may not have reached its plan when block 0 writes into it: the plan is the same.
-__global__ void store_before_carving(const TensorMap*, float* out) {
+CHECKED(store_before_carving, leaves({2}, [](int, int rank, int) { return rank == 1 ? 12.0 : 0.0; })) {
   cluster_sync();
   SmemCursor cursor;
   auto* inbox = cursor.array<float4>("inbox", 1, THREADS);
@@ -228,250 +213,5 @@ __global__ void store_before_carving(const TensorMap*, float* out) {
   if (cluster_rank() == 1) result(out) = sum(inbox[me()]);
 }
 
-// --- broken ---------------------------------------------------------------------------------------------------------
-
-__global__ void store_before_start(const TensorMap*, float*) {
-  Plan plan;
-  if (cluster_rank() == 0 && me() == 7) remote_store(mapa(plan.inbox, 1), 1.f);  // [store]
-  cluster_sync();
-}
-
-__global__ void exit_before_store(const TensorMap*, float*) {
-  Plan plan;
-  cluster_sync();
-  if (cluster_rank() == 0 && me() == 7) remote_store(mapa(plan.inbox, 1), 1.f);  // [store]
-}
-
-__global__ void exit_before_load(const TensorMap*, float* out) {
-  Plan plan;
-  cluster_sync();
-  if (cluster_rank() == 0 && me() == 7) result(out) = remote_load(mapa(plan.inbox, 1));  // [load]
-}
-
-__global__ void exit_before_arrive(const TensorMap*, float*) {
-  Plan plan;
-  cluster_sync();
-  if (cluster_rank() == 0 && me() == 7) mbarrier_arrive(mapa(plan.full, 1));  // [arrive]
-}
-
-__global__ void exit_before_st_async(const TensorMap*, float*) {
-  Plan plan;
-  if (me() == 0) mbarrier_arrive_expect_tx(plan.full, sizeof(float4));
-  cluster_sync();
-  if (cluster_rank() == 0 && me() == 7) st_async(mapa(plan.inbox, 1), all(1), mapa(plan.full, 1));  // [store]
-}
-
-__global__ void relaxed_hands_on_nothing(const TensorMap*, float* out) {
-  Plan plan;
-  cluster_sync();
-  const unsigned rank = cluster_rank(), next = (rank + 1) % cluster_size();
-  remote_store(mapa(plan.from(0), next), all(float(rank)));  // [store]
-  cluster_arrive_relaxed();
-  cluster_wait();
-  result(out) = sum(plan.inbox[me()]);  // [read]
-  cluster_sync();
-}
-
-__global__ void read_before_barrier(const TensorMap*, float* out) {
-  Plan plan;
-  cluster_sync();
-  if (cluster_rank() == 0 && me() == 7) remote_store(mapa(plan.inbox, 1), 1.f);  // [store]
-  __syncthreads();
-  if (cluster_rank() == 1 && me() == 7) result(out) = plan.inbox[0].x;  // [read]
-  cluster_sync();
-}
-
-__global__ void read_before_bytes(const TensorMap*, float* out) {
-  Plan plan;
-  if (me() == 0) mbarrier_arrive_expect_tx(plan.full, sizeof(float4));
-  cluster_sync();
-  if (cluster_rank() == 0 && me() == 7) st_async(mapa(plan.inbox, 1), all(1), mapa(plan.full, 1));  // [store]
-  if (cluster_rank() == 1) {
-    if (me() == 9) result(out) = plan.inbox[0].x;  // [read]
-    mbarrier_wait(plan.full, 0);
-  }
-}
-
-// Block 1 reads what block 0 wrote; block 0 writes again, and nothing orders that after the readers.
-__global__ void written_under_readers(const TensorMap*, float* out) {
-  Plan plan;
-  cluster_sync();
-  if (cluster_rank() == 0 && me() == 7) remote_store(mapa(plan.inbox, 1), 1.f);
-  cluster_sync();
-  if (cluster_rank() == 1 && me() == 9) result(out) = plan.inbox[0].x;           // [read]
-  if (cluster_rank() == 0 && me() == 7) remote_store(mapa(plan.inbox, 1), 2.f);  // [store]
-  cluster_sync();
-}
-
-// Threads of the same number read in both blocks, the owner's first; its write is ordered after that one alone.
-__global__ void written_under_both_blocks(const TensorMap*, float* out) {
-  Plan plan;
-  cluster_sync();
-  if (cluster_rank() == 0 && me() == 9) {
-    mbarrier_wait_cluster(plan.empty, 0);
-    result(out) = remote_load(mapa(plan.inbox, 1));  // [load]
-  }
-  if (cluster_rank() == 1) {
-    if (me() == 9) result(out) = plan.inbox[0].x;
-    if (me() == 9) mbarrier_arrive(mapa(plan.empty, 0));
-    __syncthreads();
-    for (int i = 0; i < 200 && me() >= 32; ++i) __syncwarp();
-    if (me() == 40) plan.inbox[0].x = 2;  // [write]
-  }
-  cluster_sync();
-}
-
-__global__ void st_async_over_write(const TensorMap*, float*) {
-  Plan plan;
-  if (me() == 0) mbarrier_arrive_expect_tx(plan.full, sizeof(float4));
-  cluster_sync();
-  if (cluster_rank() == 1 && me() == 9) plan.inbox[0].x = 1;                                        // [write]
-  if (cluster_rank() == 0 && me() == 7) st_async(mapa(plan.inbox, 1), all(1), mapa(plan.full, 1));  // [store]
-  if (cluster_rank() == 1) mbarrier_wait(plan.full, 0);
-}
-
-// As queue_kept, but only one of the readers frees a slot, for all, and without a barrier before.
-__global__ void queue_overrun(const TensorMap*, float* out) {
-  constexpr unsigned ITEMS = 6;
-  Plan plan;
-  cluster_sync();
-  for (unsigned item = 0; item < ITEMS; ++item) {
-    const unsigned slot = item % 2, use = item / 2;
-    if (cluster_rank() == 0) {
-      mbarrier_wait_cluster(plan.empty + slot, (use & 1) ^ 1);
-      st_async(mapa(plan.from(slot), 1), all(float(item)), mapa(plan.full + slot, 1));  // [store]
-    } else {
-      if (me() == 0) mbarrier_arrive_expect_tx(plan.full + slot, THREADS * sizeof(float4));
-      mbarrier_wait(plan.full + slot, use & 1);
-      if (me() == 0) mbarrier_arrive(mapa(plan.empty + slot, 0));
-      result(out) += sum(plan.inbox[int(slot) * THREADS + (me() ^ 33)]);  // [read]
-    }
-  }
-  cluster_sync();
-}
-
-// Two blocks' threads write the same place of a block.
-__global__ void fifth_write_unordered(const TensorMap*, float*) {
-  Plan plan;
-  cluster_sync();
-  if (me() == 3) remote_store(mapa(plan.inbox, 1), float(cluster_rank()));  // [store]
-  cluster_sync();
-}
-
-__global__ void init_not_ordered(const TensorMap*, float*) {
-  cluster_sync();
-  SmemCursor cursor;
-  auto* full = cursor.array<MBarrier>("full", 1, 1);
-  if (me() == 0) mbarrier_init(full, 1);  // [init]
-  __syncthreads();
-  if (cluster_rank() == 0 && me() == 0) mbarrier_arrive(mapa(full, 1));  // [arrive]
-  if (cluster_rank() == 1) mbarrier_wait_cluster(full, 0);
-}
-
-__global__ void relaxed_without_fence(const TensorMap*, float*) {
-  SmemCursor cursor;
-  auto* full = cursor.array<MBarrier>("full", 1, 1);
-  if (me() == 0) mbarrier_init(full, 1);  // [init]
-  cluster_arrive_relaxed();
-  __syncthreads();
-  cluster_wait();
-  if (cluster_rank() == 0 && me() == 0) mbarrier_arrive(mapa(full, 1));  // [arrive]
-  if (cluster_rank() == 1) mbarrier_wait_cluster(full, 0);
-}
-
-__global__ void bytes_too_many(const TensorMap*, float*) {
-  Plan plan;
-  if (me() == 0) mbarrier_arrive_expect_tx(plan.full, sizeof(float4));
-  cluster_sync();
-  if (cluster_rank() == 0 && me() < 2) st_async(mapa(plan.from(0), 1), all(1), mapa(plan.full, 1));  // [store]
-  cluster_sync();
-  if (cluster_rank() == 1) mbarrier_wait(plan.full, 0);
-}
-
-__global__ void wait_without_arrive(const TensorMap*, float*) {
-  Plan plan;
-  cluster_sync();
-  cluster_wait();  // [wait]
-}
-
-__global__ void arrive_twice(const TensorMap*, float*) {
-  Plan plan;
-  cluster_arrive();
-  cluster_arrive();  // [arrive]
-  cluster_wait();
-}
-
-__global__ void one_warp_never_arrives(const TensorMap*, float*) {
-  Plan plan;
-  if (cluster_rank() == 1 && me() >= 32) mbarrier_wait(plan.full, 0);  // [stuck]
-  cluster_sync();                                                      // [barrier]
-}
-
-__global__ void one_lane_never_arrives(const TensorMap*, float*) {
-  Plan plan;
-  if (me() != 7) cluster_arrive();             // [barrier]
-  if (me() == 7) mbarrier_wait(plan.full, 0);  // [stuck]
-  cluster_wait();
-}
-
-__global__ void rank_outside(const TensorMap*, float*) {
-  Plan plan;
-  cluster_sync();
-  if (me() == 3) remote_store(mapa(plan.inbox, cluster_rank() + 1), 1.f);  // [mapa]
-  cluster_sync();
-}
-
-__global__ void barrier_elsewhere(const TensorMap*, float*) {
-  Plan plan;
-  cluster_sync();
-  if (cluster_rank() == 0 && me() == 3) st_async(mapa(plan.inbox, 1), all(1), mapa(plan.full, 0));  // [store]
-  cluster_sync();
-}
-
-// --- launches that may overlap the one before them -------------------------------------------------------------------
-
-// One thread waits and asks for the tile; all others touch global memory after they have seen it arrive.
-__global__ void one_waits_for_the_launch_before(const TensorMap* map, float* out) {
-  Plan plan;
-  if (me() == 0) {
-    grid_dependency_wait();
-    mbarrier_arrive_expect_tx(plan.full, BOX);
-    tma_load_2d(plan.tile, map, 0, 0, plan.full);
-  }
-  launch_dependents();
-  mbarrier_wait(plan.full, 0);
-  result(out) = __half2float(plan.tile[me()]);
-}
-
-__global__ void load_before_dependency(const TensorMap*, float* out) {
-  Plan plan;
-  const float before = result(out);  // [load]
-  grid_dependency_wait();
-  result(out) = before + 1;
-}
-
-__global__ void store_before_dependency(const TensorMap*, float* out) {
-  Plan plan;
-  result(out) = 1;  // [store]
-  grid_dependency_wait();
-}
-
-__global__ void copy_before_dependency(const TensorMap*, float* out) {
-  Plan plan;
-  __pipeline_memcpy_async(plan.from(0), out + me() / 4 * 4, 16);  // [copy]
-  __pipeline_commit();
-  grid_dependency_wait();
-  __pipeline_wait_prior(0);
-}
-
-__global__ void tma_before_dependency(const TensorMap* map, float*) {
-  Plan plan;
-  if (me() == 0) {
-    mbarrier_arrive_expect_tx(plan.full, BOX);
-    tma_load_2d(plan.tile, map, 0, 0, plan.full);  // [request]
-    grid_dependency_wait();
-  }
-  mbarrier_wait(plan.full, 0);
-}
-
-}  // namespace lab::cluster_kernels
+}  // namespace
+}  // namespace lab::checked

@@ -27,8 +27,7 @@ ExecReport counted(kernels::Kernel* kernel, unsigned threads = 32, const ExecOpt
   options.count = true;
   float* out = nullptr;
   REQUIRE(cudaMalloc(&out, 64 * 32 * sizeof(float)) == cudaSuccess);
-  const Outcome outcome = run(
-      1, threads, [&] { kernel(out); }, options, SMEM);
+  const Outcome outcome = run({1, threads, SMEM, options}, [&] { kernel(out); });
   cudaFree(out);
   REQUIRE_MESSAGE(outcome.ok(), outcome.message());
   return outcome.report;
@@ -208,8 +207,7 @@ TEST_CASE("counters: the same under every schedule, and by every number of worke
 TEST_CASE("counters: nothing is counted unless asked for") {
   float* out = nullptr;
   REQUIRE(cudaMalloc(&out, 4096) == cudaSuccess);
-  const Outcome outcome = run(
-      1, 32, [&] { kernels::global_every_word(out); }, {}, SMEM);
+  const Outcome outcome = run({1, 32, SMEM}, [&] { kernels::global_every_word(out); });
   cudaFree(out);
   CHECK(outcome.ok());
   CHECK(outcome.report.counts.empty());

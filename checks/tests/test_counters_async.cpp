@@ -18,8 +18,7 @@ constexpr std::size_t SMEM = 32768;
 Tallies counted(unsigned threads, const std::function<void()>& kernel) {
   ExecOptions options;
   options.count = true;
-  const Outcome outcome = run(1, threads, kernel, options, SMEM);
-  REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+  const Outcome outcome = runs({1, threads, SMEM, options}, kernel);
   REQUIRE(outcome.report.counted_blocks.size() == 1);
   return outcome.report.counted_blocks[0].tallies;
 }

@@ -21,22 +21,40 @@ struct Outcome {
   bool ok() const { return launched == cudaSuccess && finished == cudaSuccess && report.message.empty(); }
 };
 
+struct Launch {
+  dim3 grid, block;
+  std::size_t smem = 0;
+  ExecOptions options{};
+  dim3 cluster{1, 1, 1};
+  const void* kernel = nullptr;  // whose attributes count
+};
+
 // Runs `thread` as the kernel "probe". Kernels here are lambdas that write into the test's own arrays: a
 // block's threads never run at the same time, so only blocks need places of their own.
-inline Outcome run(dim3 grid, dim3 block, const std::function<void()>& thread, const ExecOptions& options = {},
-                   std::size_t smem = 0) {
+inline Outcome run(const Launch& launch, const std::function<void()>& thread) {
   take_exec_report();
   cudaGetLastError();
   cudaDeviceSynchronize();
-  set_exec_options(options);
+  set_exec_options(launch.options);
   static const char identity = 0;
   Outcome outcome;
-  outcome.launched = cpu::launch({"probe", &identity, grid, block, smem}, thread);
+  outcome.launched = cpu::launch(
+      {"probe", launch.kernel ? launch.kernel : &identity, launch.grid, launch.block, launch.smem, launch.cluster},
+      thread);
   outcome.finished = cudaDeviceSynchronize();
   outcome.report = take_exec_report();
   set_exec_options({});
   return outcome;
 }
+inline Outcome run(dim3 grid, dim3 block, const std::function<void()>& thread) { return run({grid, block}, thread); }
+
+// The same, for a kernel that must not fail.
+inline Outcome runs(const Launch& launch, const std::function<void()>& thread) {
+  Outcome outcome = run(launch, thread);
+  REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+  return outcome;
+}
+inline Outcome runs(dim3 grid, dim3 block, const std::function<void()>& thread) { return runs({grid, block}, thread); }
 
 inline ExecOptions in_order(Schedule schedule, std::uint64_t seed = 1, int workers = 1) {
   ExecOptions options;
@@ -66,6 +84,11 @@ inline std::string at_line(int line, const char* file = __builtin_FILE()) {
   return std::string(" at ") + file + ":" + std::to_string(line) + ": ";
 }
 
+// "(FILE:LINE)", as a report of waiting threads has it.
+inline std::string spot(int line, const char* file = __builtin_FILE()) {
+  return "(" + std::string(file) + ":" + std::to_string(line) + ")";
+}
+
 // Notes the line that a report must name, and does it.
 #define HERE(line, ...) \
   do {                  \
@@ -73,13 +96,19 @@ inline std::string at_line(int line, const char* file = __builtin_FILE()) {
     __VA_ARGS__;        \
   } while (false)
 
-// The one finding of a failed launch, of the kind that the failure is.
-inline void check_failed(const Outcome& outcome, cudaError_t error, Finding::Kind kind) {
+// The one finding of a failed launch, of the kind that the failure is, and pieces of its message.
+inline void check_finding(const Outcome& outcome, cudaError_t error, Finding::Kind kind,
+                          std::initializer_list<std::string> pieces) {
   CHECK(outcome.launched == cudaSuccess);
   CHECK_MESSAGE(outcome.finished == error, cudaGetErrorName(outcome.finished) << ": " << outcome.message());
   REQUIRE(outcome.report.findings.size() == 1);
   CHECK(outcome.report.findings[0].kind == kind);
   CHECK(outcome.report.findings[0].kernel == "probe");
+  for (const std::string& piece : pieces) CHECK_CONTAINS(outcome.message(), piece);
+}
+template <class... Text>
+void check_failed(const Outcome& outcome, cudaError_t error, Finding::Kind kind, const Text&... pieces) {
+  check_finding(outcome, error, kind, {std::string(pieces)...});
 }
 
 // Device memory with a pattern in it.

@@ -17,25 +17,22 @@ std::string place(int line) { return std::string(__FILE__) + ":" + std::to_strin
 
 TEST_CASE("hang: who waits for which phase, where") {
   int full_line = 0, empty_line = 0;
-  const Outcome outcome = run(
-      1, 64,
-      [&] {
-        AlignedSmemCursor cursor;
-        MBarrier* full = cursor.array<MBarrier>("full", 2, 1);
-        MBarrier* empty = cursor.array<MBarrier>("empty", 2, 1);
-        if (threadIdx.x == 0) {
-          for (int i = 0; i < 2; ++i) mbarrier_init(full + i, 1), mbarrier_init(empty + i, 2);
-          fence_mbarrier_init();
-        }
-        __syncthreads();
-        if (threadIdx.x < 32) {
-          if (threadIdx.x == 0) mbarrier_arrive(empty + 1), mbarrier_arrive_expect_tx(full, 512);
-          HERE(empty_line, mbarrier_wait(empty + 1, 0));
-        } else {
-          HERE(full_line, mbarrier_wait(full, 0));
-        }
-      },
-      {}, 256);
+  const Outcome outcome = run({1, 64, 256}, [&] {
+    AlignedSmemCursor cursor;
+    MBarrier* full = cursor.array<MBarrier>("full", 2, 1);
+    MBarrier* empty = cursor.array<MBarrier>("empty", 2, 1);
+    if (threadIdx.x == 0) {
+      for (int i = 0; i < 2; ++i) mbarrier_init(full + i, 1), mbarrier_init(empty + i, 2);
+      fence_mbarrier_init();
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) {
+      if (threadIdx.x == 0) mbarrier_arrive(empty + 1), mbarrier_arrive_expect_tx(full, 512);
+      HERE(empty_line, mbarrier_wait(empty + 1, 0));
+    } else {
+      HERE(full_line, mbarrier_wait(full, 0));
+    }
+  });
   const std::string& report = outcome.message();
   REQUIRE(outcome.finished == cudaErrorLaunchTimeout);
   const std::string full = "phase 0 of full[0] (parity 0): 512 bytes missing";
@@ -58,7 +55,7 @@ TEST_CASE("hang: who waits for which phase, where") {
 
 TEST_CASE("hang: at a named barrier") {
   int named = 0;
-  const Outcome few = run(1, 64, [&] {
+  const Outcome few = run({1, 64}, [&] {
     if (threadIdx.x < 32) HERE(named, barrier_sync(3, 64));
   });
   REQUIRE(few.finished == cudaErrorLaunchTimeout);

@@ -10,9 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "checks/tests/instrumented.hpp"
 #include "checks/tests/test_exec.hpp"
-#include "checks/tests/test_sm80.hpp"
 #include "common/cpu/exec/tensor_core.hpp"
 #include "common/mma_layout.hpp"
 #include "common/ptx/ex2.cuh"
@@ -77,9 +75,7 @@ TEST_CASE("mma: the fragments are those of the PTX manual, under every schedule"
     for (int column = 0; column < 8; ++column) m.c[row][column] = float(100 * row + column);
   under_all_schedules([&](const ExecOptions& options) {
     float d[16][8] = {};
-    const Outcome outcome = run(
-        1, 32, [&] { multiply_add(m, d); }, options);
-    REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+    runs({1, 32, 0, options}, [&] { multiply_add(m, d); });
     for (int row = 0; row < 16; ++row)
       for (int column = 0; column < 8; ++column) {
         float sum = m.c[row][column];
@@ -97,9 +93,7 @@ TEST_CASE("mma: it has the bits of the tensor core that the options choose") {
       float d[16][8] = {};
       ExecOptions options;
       options.tensor_core = model;
-      const Outcome outcome = run(
-          1, 32, [&] { multiply_add(m, d); }, options);
-      REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+      runs({1, 32, 0, options}, [&] { multiply_add(m, d); });
       for (int row = 0; row < 16; ++row)
         for (int column = 0; column < 8; ++column) {
           CHECK(std::bit_cast<std::uint32_t>(d[row][column]) ==
@@ -115,7 +109,7 @@ TEST_CASE("mma: two accumulators side by side, packed to halves, are the next pr
   Matrices left = numbers(1, 1.0f), right = numbers(2, 1.0f), next = numbers(3, 1.0f);
   std::memcpy(right.a, left.a, sizeof left.a);
   float d[16][8] = {};
-  const Outcome outcome = run(1, 32, [&] {
+  runs({1, 32}, [&] {
     const int lane = lane_id(), group = lane / 4, t = lane % 4;
     float c[2][4];
     for (int tile = 0; tile < 2; ++tile) {
@@ -132,7 +126,6 @@ TEST_CASE("mma: two accumulators side by side, packed to halves, are the next pr
     mma_m16n8k16(sum, a, b);
     for (int e = 0; e < 4; ++e) d[group + 8 * (e / 2)][2 * t + e % 2] = sum[e];
   });
-  REQUIRE_MESSAGE(outcome.ok(), outcome.message());
   Matrices whole{};
   for (int row = 0; row < 16; ++row)
     for (int column = 0; column < 8; ++column) {
@@ -177,31 +170,24 @@ TEST_CASE("mma: lanes that are elsewhere or gone are named") {
     const unsigned a[4] = {}, b[2] = {};
     mma_m16n8k16(c, a, b);
   };
-  Outcome outcome = run(1, 64, [&] {
+  Outcome outcome = run({1, 64}, [&] {
     if (lane_id() < 20)
       HERE(mma, call());
     else
       HERE(shuffle, __syncwarp());
   });
-  check_failed(outcome, cudaErrorLaunchFailure, Kind::collective);
-  CHECK_CONTAINS(outcome.message(), "warp 0 lane 20");
-  CHECK_CONTAINS(outcome.message(), "__syncwarp with mask 0xffffffff meets lanes 0..19 in mma.sync");
+  check_failed(outcome, cudaErrorLaunchFailure, Kind::collective, "warp 0 lane 20",
+               "__syncwarp with mask 0xffffffff meets lanes 0..19 in mma.sync");
 
-  outcome = run(1, 32, [&] {
+  outcome = run({1, 32}, [&] {
     if (lane_id() == 7) return;
     call();
   });
-  check_failed(outcome, cudaErrorLaunchFailure, Kind::collective);
-  CHECK_CONTAINS(outcome.message(), "mma.sync");
+  check_failed(outcome, cudaErrorLaunchFailure, Kind::collective, "mma.sync");
 
-  outcome = run(1, 20, [&] { call(); });  // no whole warp
-  check_failed(outcome, cudaErrorLaunchFailure, Kind::collective);
-  CHECK_CONTAINS(outcome.message(),
-                 "mma.sync with mask 0xffffffff, which names lanes that have returned or do not exist");
-}
-
-TEST_CASE("mma: it orders no memory" * instrumented()) {
-  sm80_tests::races({SM80(mma_orders_nothing), 32, 256}, Kind::race_intra_warp, "write", "read");
+  outcome = run({1, 20}, [&] { call(); });  // no whole warp
+  check_failed(outcome, cudaErrorLaunchFailure, Kind::collective,
+               "mma.sync with mask 0xffffffff, which names lanes that have returned or do not exist");
 }
 
 TEST_CASE("ex2: powers of two, and what is flushed to zero") {

@@ -13,74 +13,58 @@ int group() { return int(threadIdx.x) / 128; }
 TEST_CASE("setmaxnreg: a producer gives back what two consumers take") {
   under_all_schedules([](const ExecOptions& options) {
     int gave = 0, early = 0;
-    const Outcome outcome = run(
-        1, 384,  // 168 each at launch
-        [&] {
-          if (group() == 0) {
-            ++gave;
-            registers_release<24>();
-          } else {
-            registers_take<240>();
-            early += gave < 128;
-          }
-        },
-        options);
-    CHECK_MESSAGE(outcome.ok(), outcome.message());
+    runs({1, 384, 0, options},  // 168 each at launch
+         [&] {
+           if (group() == 0) {
+             ++gave;
+             registers_release<24>();
+           } else {
+             registers_take<240>();
+             early += gave < 128;
+           }
+         });
     CHECK(early < 256);  // the last warps to take have to wait for all of it
   });
 }
 
 TEST_CASE("setmaxnreg: what is taken must be there, or the block hangs and says so") {
   int line = 0;
-  const Outcome outcome = run(1, 384, [&] {
+  const Outcome outcome = run({1, 384}, [&] {
     if (group() == 0)
       registers_release<24>();
     else
       HERE(line, registers_take<248>());
   });
-  check_failed(outcome, cudaErrorLaunchTimeout, Kind::deadlock);
-  CHECK_CONTAINS(outcome.message(), "wait for 248 registers per thread (setmaxnreg.inc), 2560 more for the warp; ");
-  CHECK_CONTAINS(outcome.message(), " are free (" + std::string(__FILE__) + ":" + std::to_string(line) + ")");
+  check_failed(outcome, cudaErrorLaunchTimeout, Kind::deadlock,
+               "wait for 248 registers per thread (setmaxnreg.inc), 2560 more for the warp; ",
+               " are free " + spot(line));
 }
 
 TEST_CASE("setmaxnreg: misuse is named") {
-  const auto refused = [](unsigned threads, const std::function<void()>& thread, const std::string& text) {
-    const Outcome outcome = run(1, threads, thread);
-    check_failed(outcome, cudaErrorLaunchFailure, Kind::collective);
-    CHECK_CONTAINS(outcome.message(), text);
+  const auto refused = [](unsigned threads, const std::string& text, const std::function<void()>& thread) {
+    const Outcome outcome = run({1, threads}, thread);
+    check_failed(outcome, cudaErrorLaunchFailure, Kind::collective, text);
   };
-  refused(
-      384, [] { registers_release<176>(); }, "setmaxnreg.dec 176: the thread has 168; .dec gives registers back");
-  refused(
-      384, [] { registers_take<160>(); }, "setmaxnreg.inc 160: the thread has 168; .inc takes more");
-  refused(
-      96, [] { registers_release<24>(); }, "it is for whole warpgroups; the block has 96 threads");
-  refused(
-      256,
-      [] {
-        if (threadIdx.x < 32) registers_release<24>(), registers_release<24>();
-      },
-      "setmaxnreg.dec 24: warp 1 of this warpgroup has not come to the one before");
-  refused(
-      128,
-      [] {
-        if (threadIdx.x < 32)
-          registers_release<24>();
-        else
-          registers_release<32>();
-      },
-      "setmaxnreg.dec 32: warp 0 of this warpgroup asked for 24");
-  refused(
-      128,
-      [] {
-        if (threadIdx.x < 32) {
-          if (threadIdx.x < 16)
-            registers_release<24>();
-          else
-            registers_release<32>();
-        }
-      },
-      "setmaxnreg.dec 32 meets lane 0 of its warp in setmaxnreg.dec 24");
+  refused(384, "setmaxnreg.dec 176: the thread has 168; .dec gives registers back", [] { registers_release<176>(); });
+  refused(384, "setmaxnreg.inc 160: the thread has 168; .inc takes more", [] { registers_take<160>(); });
+  refused(96, "it is for whole warpgroups; the block has 96 threads", [] { registers_release<24>(); });
+  refused(256, "setmaxnreg.dec 24: warp 1 of this warpgroup has not come to the one before", [] {
+    if (threadIdx.x < 32) registers_release<24>(), registers_release<24>();
+  });
+  refused(128, "setmaxnreg.dec 32: warp 0 of this warpgroup asked for 24", [] {
+    if (threadIdx.x < 32)
+      registers_release<24>();
+    else
+      registers_release<32>();
+  });
+  refused(128, "setmaxnreg.dec 32 meets lane 0 of its warp in setmaxnreg.dec 24", [] {
+    if (threadIdx.x < 32) {
+      if (threadIdx.x < 16)
+        registers_release<24>();
+      else
+        registers_release<32>();
+    }
+  });
 }
 
 TEST_CASE("setmaxnreg: a warp that never comes is a finding of the checker") {
@@ -88,13 +72,9 @@ TEST_CASE("setmaxnreg: a warp that never comes is a finding of the checker") {
     int line = 0;
     ExecOptions options;
     options.check = true;
-    const Outcome outcome = run(
-        1, 256,
-        [&] {
-          if (group() == 0 && (all || threadIdx.x / 32 != 2)) HERE(line, registers_release<40>());
-        },
-        options);
-    CHECK_MESSAGE(outcome.ok(), outcome.message());
+    const Outcome outcome = runs({1, 256, 0, options}, [&] {
+      if (group() == 0 && (all || threadIdx.x / 32 != 2)) HERE(line, registers_release<40>());
+    });
     REQUIRE(outcome.report.findings.size() == (all ? 0u : 1u));
     if (all) continue;
     const Finding& f = outcome.report.findings[0];

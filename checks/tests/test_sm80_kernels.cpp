@@ -1,6 +1,6 @@
-// Compiled with -fsanitize=thread, never linked with its runtime. A comment such as [write] marks the line that a
-// report must name: the test finds it by the kernel's name and the mark.
-#include "checks/tests/test_sm80_kernels.hpp"
+// ldmatrix, stmatrix, cp.async by every thread, and named barriers: kernels that keep a rule and kernels that break it
+// (checks/tests/checked.hpp).
+#include "checks/tests/checked.hpp"
 
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
@@ -13,24 +13,22 @@
 #include "common/ptx/stmatrix.cuh"
 #include "common/smem_plan.cuh"
 
-namespace lab::sm80_kernels {
+namespace lab::checked {
+namespace {
+
+using enum Finding::Kind;
+constexpr Size SIZE{32, 512, 1, 1};
 
 using namespace lab::ptx;
 
-namespace {
-
 // tile[16][16]: half of a 16x16 tile is one matrix of ldmatrix beside another.
-__device__ __forceinline__ half* tile16() {
-  SmemCursor cursor;
-  return cursor.array<half>("tile", 16, 16);
-}
+__device__ __forceinline__ half* tile16() { return array<half>("tile", 16, 16); }
 // Row l % 16, columns 0..7 or 8..15: matrices 0 and 1 are the left half, 2 and 3 the right.
 __device__ __forceinline__ half* row_of(half* tile, unsigned lane) { return tile + lane % 16 * 16 + lane / 16 * 8; }
 
 // s[16][4], zero and behind a block barrier.
 __device__ __forceinline__ float* zeroed() {
-  SmemCursor cursor;
-  float* s = cursor.array<float>("s", 16, 4);
+  float* s = array<float>("s", 16, 4);
   for (unsigned i = threadIdx.x; i < 64; i += blockDim.x) s[i] = 0.0f;
   __syncthreads();
   return s;
@@ -39,11 +37,18 @@ __device__ __forceinline__ float* zeroed() {
 __device__ __forceinline__ unsigned warp() { return threadIdx.x / 32; }
 __device__ __forceinline__ unsigned lane() { return threadIdx.x % 32; }
 
-}  // namespace
+// Thread `writer` writes s[5][1], all do something, thread `reader` reads it.
+template <class Between>
+__device__ __forceinline__ void write_then_read(int* out, unsigned writer, unsigned reader, Between between) {
+  float* s = zeroed();
+  if (threadIdx.x == writer) s[21] = 1.0f;  // [write]
+  between();
+  if (threadIdx.x == reader) out[reader] = int(s[21]);  // [read]
+}
 
 // --- ldmatrix and stmatrix ---------------------------------------------------------------------------
 
-__global__ void ldmatrix_right(int* out) {
+CHECKED(ldmatrix_right, silent()) {
   half* tile = tile16();
   for (int i = 0; i < 8; ++i) tile[32 * i + lane()] = half(float(i));
   __syncwarp();
@@ -53,7 +58,8 @@ __global__ void ldmatrix_right(int* out) {
   out[lane()] = int(r[0] + r[1] + r[2] + r[3] + t[0] + t[1] + t[2] + t[3]);
 }
 
-__global__ void ldmatrix_unordered(int* out) {
+CHECKED(ldmatrix_unordered, races(intra, "write", "load"),
+        ascending(race(writes("write", 0, 3), reads("load", 0, 21), "tile[5][9]"))) {
   half* tile = tile16();
   for (int i = 0; i < 8; ++i) tile[32 * i + lane()] = half(0.0f);
   __syncwarp();
@@ -63,7 +69,8 @@ __global__ void ldmatrix_unordered(int* out) {
   out[lane()] = int(r[0]);
 }
 
-__global__ void ldmatrix_other_warp(int* out) {
+CHECKED(ldmatrix_other_warp, races(inter, "write", "load", {64}),
+        ascending(race(writes("write", 0, 3), reads("load", 1, 5), "tile[5][1]"), {64})) {
   half* tile = tile16();
   for (unsigned i = threadIdx.x; i < 256; i += blockDim.x) tile[i] = half(0.0f);
   __syncthreads();
@@ -76,7 +83,7 @@ __global__ void ldmatrix_other_warp(int* out) {
   out[threadIdx.x] = int(r[0]);
 }
 
-__global__ void ldmatrix_uninitialised(int* out) {
+CHECKED(ldmatrix_uninitialised, ascending(alone(uninitialised, reads("load", 0, 14), "tile[14][0]", 4))) {
   half* tile = tile16();
   for (int i = 0; i < 7; ++i) tile[32 * i + lane()] = half(0.0f);  // rows 14 and 15 are left out
   __syncwarp();
@@ -85,7 +92,8 @@ __global__ void ldmatrix_uninitialised(int* out) {
   out[lane()] = int(r[0]);
 }
 
-__global__ void ldmatrix_past_end(int* out) {
+CHECKED(ldmatrix_past_end,
+        ascending(alone(out_of_bounds, reads("load", 0, 7), "tile[16][0], past the end of tile (16 rows)"))) {
   half* tile = tile16();
   for (int i = 0; i < 8; ++i) tile[32 * i + lane()] = half(0.0f);
   __syncwarp();
@@ -94,7 +102,7 @@ __global__ void ldmatrix_past_end(int* out) {
   out[lane()] = int(r[0]);
 }
 
-__global__ void ldmatrix_orders_nothing(int* out) {
+CHECKED(ldmatrix_orders_nothing, races(intra, "write", "read")) {
   half* tile = tile16();
   for (int i = 0; i < 8; ++i) tile[32 * i + lane()] = half(0.0f);
   __syncwarp();
@@ -104,16 +112,16 @@ __global__ void ldmatrix_orders_nothing(int* out) {
   if (lane() == 9) out[9] = int(float(tile[15 * 16])) + int(r[0]);  // [read]
 }
 
-__global__ void mma_orders_nothing(int* out) {
-  float* s = zeroed();
-  if (lane() == 3) s[21] = 1.0f;  // [write]
-  float c[4] = {};
-  const unsigned a[4] = {}, b[2] = {};
-  mma_m16n8k16(c, a, b);
-  if (lane() == 9) out[9] = int(s[21] + c[0]);  // [read]
+CHECKED(mma_orders_nothing, races(intra, "write", "read")) {
+  write_then_read(out, 3, 9, [] {
+    float c[4] = {};
+    const unsigned a[4] = {}, b[2] = {};
+    mma_m16n8k16(c, a, b);
+  });
 }
 
-__global__ void ldmatrix_before_wait(int* out) {
+CHECKED(ldmatrix_before_wait,
+        ascending({before_wait, "", writes("copy", 0, 0), reads("load", 0, 0), "tile[0][0]", 32})) {
   half* tile = tile16();
   __pipeline_memcpy_async(row_of(tile, lane()), out, 16);  // [copy]
   __pipeline_commit();
@@ -123,7 +131,7 @@ __global__ void ldmatrix_before_wait(int* out) {
   out[lane()] = int(r[0]);
 }
 
-__global__ void stmatrix_unordered(int* out) {
+CHECKED(stmatrix_unordered, races(intra, "store", "read")) {
   half* tile = tile16();
   for (int i = 0; i < 8; ++i) tile[32 * i + lane()] = half(0.0f);
   __syncwarp();
@@ -132,7 +140,7 @@ __global__ void stmatrix_unordered(int* out) {
   for (int i = 0; i < 8; ++i) out[lane()] += int(float(tile[32 * i + lane()]));  // [read]
 }
 
-__global__ void stmatrix_right(int* out) {
+CHECKED(stmatrix_right, silent()) {
   half* tile = tile16();
   const unsigned r[4] = {0x3C003C00u, 0, 0, 0x40004000u};
   stmatrix_x4_trans(row_of(tile, lane()), r);
@@ -143,9 +151,8 @@ __global__ void stmatrix_right(int* out) {
 // --- cp.async ---------------------------------------------------------------------------------------------
 
 // Two buffers of a row per thread; the copies of a round are on their way while the round before is read.
-__global__ void copies_by_all(int* out) {
-  SmemCursor cursor;
-  int* s = cursor.array<int>("s", 2 * int(blockDim.x), 4);
+CHECKED(copies_by_all, silent({64, 2 * 64 * 16}), silent({256, 2 * 256 * 16})) {
+  int* s = array<int>("s", 2 * int(blockDim.x), 4);
   const int threads = int(blockDim.x), i = int(threadIdx.x);
   const auto issue = [&](int round) {
     if (round < 4) __pipeline_memcpy_async(s + 4 * (round % 2 * threads + i), out + i / 4 * 4, 16);
@@ -163,9 +170,10 @@ __global__ void copies_by_all(int* out) {
   out[i] = sum;
 }
 
-__global__ void copies_one_group_early(int* out) {
-  SmemCursor cursor;
-  int* s = cursor.array<int>("s", 2 * int(blockDim.x), 4);
+CHECKED(copies_one_group_early,
+        only({before_wait, "", writes("copy", 0, 7), reads("read", 1, 8), "s[71][0]"}, {64, 2 * 64 * 16})
+            .saying("a cp.async that no thread has waited for may still write here")) {
+  int* s = array<int>("s", 2 * int(blockDim.x), 4);
   const int threads = int(blockDim.x), i = int(threadIdx.x);
   __pipeline_memcpy_async(s + 4 * i, out, 16);
   __pipeline_commit();
@@ -179,9 +187,10 @@ __global__ void copies_one_group_early(int* out) {
   __pipeline_wait_prior(0);
 }
 
-__global__ void copies_not_committed(int* out) {
-  SmemCursor cursor;
-  int* s = cursor.array<int>("s", int(blockDim.x), 4);
+CHECKED(copies_not_committed,
+        only({before_wait, "", writes("copy", 0, 7), reads("read", 1, 8), "s[7][0]"}, {64, 64 * 16})
+            .saying("the wait came before its group was committed")) {
+  int* s = array<int>("s", int(blockDim.x), 4);
   const int i = int(threadIdx.x);
   __pipeline_memcpy_async(s + 4 * i, out, 16);  // [copy]
   if (i != 7) __pipeline_commit();
@@ -191,9 +200,9 @@ __global__ void copies_not_committed(int* out) {
 }
 
 // Warp 0 copies, warp 1 waits: groups belong to the thread that committed them.
-__global__ void copies_other_threads_wait(int* out) {
-  SmemCursor cursor;
-  int* s = cursor.array<int>("s", 32, 4);
+CHECKED(copies_other_threads_wait,
+        only({before_wait, "", writes("copy", 0, 7), reads("read", 1, 8), "s[7][0]"}, {64})) {
+  int* s = array<int>("s", 32, 4);
   if (warp() == 0) {
     __pipeline_memcpy_async(s + 4 * lane(), out, 16);  // [copy]
     __pipeline_commit();
@@ -209,7 +218,7 @@ __global__ void copies_other_threads_wait(int* out) {
 // --- named barriers ------------------------------------------------------------------------------------------
 
 // Barrier 1: full. Barrier 2: empty. Warp 0 makes, warp 1 takes.
-__global__ void named_producer_consumer(int* out) {
+CHECKED(named_producer_consumer, silent({64}), silent({96})) {
   float* s = zeroed();
   for (int round = 0; round < 4; ++round) {
     if (warp() == 0) {
@@ -224,20 +233,16 @@ __global__ void named_producer_consumer(int* out) {
   }
 }
 
-__global__ void named_third_reads(int* out) {
-  float* s = zeroed();
-  if (warp() == 0) {
-    if (lane() == 3) s[21] = 1.0f;  // [write]
-    barrier_arrive(1, 64);
-  } else if (warp() == 1) {
-    barrier_sync(1, 64);
-    out[threadIdx.x] = int(s[21]);
-  } else if (lane() == 6) {
-    out[threadIdx.x] = int(s[21]);  // [read]
-  }
+CHECKED(named_third_reads, races(inter, "write", "read", {96}),
+        ascending(race(writes("write", 0, 3), reads("read", 2, 6), "s[5][1]"), {96})
+            .saying("no barrier that both take part in orders them")) {
+  write_then_read(out, 3, 70, [] {
+    if (warp() == 0) barrier_arrive(1, 64);
+    if (warp() == 1) barrier_sync(1, 64);
+  });
 }
 
-__global__ void named_third_writes(int*) {
+CHECKED(named_third_writes, races(inter, "one", "other", {96})) {
   float* s = zeroed();
   if (warp() == 0) {
     if (lane() == 3) s[21] = 1.0f;  // [one]
@@ -249,47 +254,28 @@ __global__ void named_third_writes(int*) {
   }
 }
 
-__global__ void arrive_acquires_nothing(int* out) {
-  float* s = zeroed();
-  if (warp() == 0) {
-    if (lane() == 3) s[21] = 1.0f;  // [write]
-    barrier_sync(1, 64);
-  } else {
-    barrier_arrive(1, 64);
-    if (lane() == 9) out[41] = int(s[21]);  // [read]
-  }
+CHECKED(arrive_acquires_nothing, races(inter, "write", "read", {64})) {
+  write_then_read(out, 3, 41, [] { warp() == 0 ? barrier_sync(1, 64) : barrier_arrive(1, 64); });
 }
 
-__global__ void named_chain(int* out) {
-  float* s = zeroed();
-  if (warp() == 0) {
-    if (lane() == 3) s[21] = 1.0f;
-    barrier_arrive(1, 64);
-  } else if (warp() == 1) {
-    barrier_sync(1, 64);
-    barrier_arrive(2, 64);
-  } else {
-    barrier_sync(2, 64);
-    if (lane() == 9) out[threadIdx.x] = int(s[21]);
-  }
+CHECKED(named_chain, silent({96})) {
+  write_then_read(out, 3, 73, [] {
+    if (warp() == 0) barrier_arrive(1, 64);
+    if (warp() == 1) barrier_sync(1, 64), barrier_arrive(2, 64);
+    if (warp() == 2) barrier_sync(2, 64);
+  });
 }
 
 // Warp 1 passes on what it had before it heard of warp 0.
-__global__ void named_chain_backwards(int* out) {
-  float* s = zeroed();
-  if (warp() == 0) {
-    if (lane() == 3) s[21] = 1.0f;  // [write]
-    barrier_arrive(1, 64);
-  } else if (warp() == 1) {
-    barrier_arrive(2, 64);
-    barrier_sync(1, 64);
-  } else {
-    barrier_sync(2, 64);
-    if (lane() == 9) out[threadIdx.x] = int(s[21]);  // [read]
-  }
+CHECKED(named_chain_backwards, races(inter, "write", "read", {96})) {
+  write_then_read(out, 3, 73, [] {
+    if (warp() == 0) barrier_arrive(1, 64);
+    if (warp() == 1) barrier_arrive(2, 64), barrier_sync(1, 64);
+    if (warp() == 2) barrier_sync(2, 64);
+  });
 }
 
-__global__ void named_written_after_arrive(int* out) {
+CHECKED(named_written_after_arrive, races(inter, "write", "read", {64})) {
   float* s = zeroed();
   if (warp() == 0) {
     barrier_arrive(1, 64);
@@ -301,7 +287,7 @@ __global__ void named_written_after_arrive(int* out) {
 }
 
 // Warps 0 and 1, 2 and 3: each pair has a barrier and a place of its own.
-__global__ void named_two_groups(int* out) {
+CHECKED(named_two_groups, silent({128})) {
   float* s = zeroed();
   const int group = int(warp() / 2);
   for (int round = 0; round < 3; ++round) {
@@ -312,25 +298,18 @@ __global__ void named_two_groups(int* out) {
   }
 }
 
-__global__ void named_across_groups(int* out) {
-  float* s = zeroed();
-  const int group = int(warp() / 2);
-  if (threadIdx.x == 3) s[21] = 1.0f;  // [write]
-  barrier_sync(1 + group, 64);
-  if (threadIdx.x == 73) out[threadIdx.x] = int(s[21]);  // [read]
+CHECKED(named_across_groups, races(inter, "write", "read", {128})) {
+  write_then_read(out, 3, 73, [] { barrier_sync(1 + int(warp() / 2), 64); });
 }
 
 // One barrier, first for warps 0 and 1, then for 2 and 3 (in ascending order): the second use knows nothing of the
 // first.
-__global__ void named_reused_by_others(int* out) {
-  float* s = zeroed();
-  if (threadIdx.x == 3) s[21] = 1.0f;  // [write]
-  barrier_sync(1, 64);
-  if (threadIdx.x == 105) out[threadIdx.x] = int(s[21]);  // [read]
+CHECKED(named_reused_by_others, ascending(race(writes("write", 0, 3), reads("read", 3, 9), "s[5][1]"), {128})) {
+  write_then_read(out, 3, 105, [] { barrier_sync(1, 64); });
 }
 
 // Two warps read before any named barrier is used; the writer waits for both, or forgets one.
-__global__ void named_readers_done(int* out) {
+CHECKED(named_readers_done, silent({96})) {
   float* s = zeroed();
   if (warp() != 0) {
     out[threadIdx.x] = int(s[21]);
@@ -341,7 +320,7 @@ __global__ void named_readers_done(int* out) {
   }
 }
 
-__global__ void named_one_reader_forgotten(int* out) {
+CHECKED(named_one_reader_forgotten, races(inter, "read", "write", {96})) {
   float* s = zeroed();
   if (warp() == 2 && lane() == 6) out[threadIdx.x] = int(s[21]);  // [read]
   if (warp() == 1) {
@@ -354,7 +333,9 @@ __global__ void named_one_reader_forgotten(int* out) {
 }
 
 // The reads of warp 2 that matter come after its last arrival, among reads of warp 1 that are ordered.
-__global__ void named_reader_of_round_two_forgotten(int* out) {
+CHECKED(named_reader_of_round_two_forgotten,
+        races(inter, "read", "write", {96}),  // Warp 2 has read when warp 0 writes.
+        descending(race(reads("read", 2, 6), writes("write", 0, 3), "s[5][1]"), {96})) {
   float* s = zeroed();
   if (warp() == 2) {
     out[threadIdx.x] = int(s[21]);
@@ -372,7 +353,7 @@ __global__ void named_reader_of_round_two_forgotten(int* out) {
   }
 }
 
-__global__ void named_then_block(int* out) {
+CHECKED(named_then_block, silent({96})) {
   float* s = zeroed();
   if (warp() < 2) barrier_sync(1, 64);
   if (threadIdx.x == 70) s[21] = 1.0f;
@@ -380,22 +361,16 @@ __global__ void named_then_block(int* out) {
   out[threadIdx.x] = int(s[21]);
 }
 
-__global__ void named_orders_own_lanes(int* out) {
+CHECKED(named_orders_own_lanes, silent({32})) {
   float* s = zeroed();
   if (lane() == 3) s[21] = 1.0f;
   barrier_sync(1, 32);
   out[threadIdx.x] = int(s[21]);
 }
 
-__global__ void arrive_orders_no_lanes(int* out) {
-  float* s = zeroed();
-  if (warp() == 0) {
-    if (lane() == 3) s[21] = 1.0f;  // [write]
-    barrier_arrive(1, 64);
-    if (lane() == 9) out[9] = int(s[21]);  // [read]
-  } else {
-    barrier_sync(1, 64);
-  }
+CHECKED(arrive_orders_no_lanes, races(intra, "write", "read", {64})) {
+  write_then_read(out, 3, 9, [] { warp() == 0 ? barrier_arrive(1, 64) : barrier_sync(1, 64); });
 }
 
-}  // namespace lab::sm80_kernels
+}  // namespace
+}  // namespace lab::checked

@@ -16,31 +16,25 @@ volatile bool never = false;
 
 TEST_CASE("time limit: a loop with a barrier in it ends with its line") {
   int line = 0;
-  const Outcome outcome = run(
-      2, 64,
-      [&] {
-        while (blockIdx.x == 0 && !never) HERE(line, __syncthreads());
-      },
-      soon());
-  check_failed(outcome, cudaErrorLaunchTimeout, Finding::Kind::time_limit);
-  CHECK_CONTAINS(outcome.message(), at_line(line) + "time limit: the block has run for 0.2 s and this lane goes on.");
-  CHECK_CONTAINS(outcome.message(), "probe: block (0,0,0)");
+  const Outcome outcome = run({2, 64, 0, soon()}, [&] {
+    while (blockIdx.x == 0 && !never) HERE(line, __syncthreads());
+  });
+  check_failed(outcome, cudaErrorLaunchTimeout, Finding::Kind::time_limit,
+               at_line(line) + "time limit: the block has run for 0.2 s and this lane goes on.",
+               "probe: block (0,0,0)");
 }
 
 TEST_CASE("time limit: a lane that spins alone is named, and so is who waits for it") {
   int line = 0;
-  const Outcome outcome = run(
-      1, 64,
-      [&] {
-        line = __LINE__ + 1;
-        while (threadIdx.x == 33 && !never) {
-        }
-        __syncwarp();
-      },
-      soon());
-  check_failed(outcome, cudaErrorLaunchTimeout, Finding::Kind::time_limit);
-  CHECK_CONTAINS(outcome.message(), "warp 1 lane 1" + at_line(line) + "time limit: ");
-  CHECK_CONTAINS(outcome.message(), "comes to no barrier. Warp 1 lane 0 waits in __syncwarp for lanes 1..31");
+  const Outcome outcome = run({1, 64, 0, soon()}, [&] {
+    line = __LINE__ + 1;
+    while (threadIdx.x == 33 && !never) {
+    }
+    __syncwarp();
+  });
+  check_failed(outcome, cudaErrorLaunchTimeout, Finding::Kind::time_limit,
+               "warp 1 lane 1" + at_line(line) + "time limit: ",
+               "comes to no barrier. Warp 1 lane 0 waits in __syncwarp for lanes 1..31");
 }
 
 TEST_CASE("time limit: each block has its own, and the next launch starts fresh") {
@@ -50,6 +44,6 @@ TEST_CASE("time limit: each block has its own, and the next launch starts fresh"
     }
     __syncthreads();
   };
-  CHECK(run(6, 32, busy, soon()).ok());  // 0.36 s in all, 0.06 s each
-  CHECK(run(6, 32, busy, soon(2)).ok());
+  CHECK(run({6, 32, 0, soon()}, busy).ok());  // 0.36 s in all, 0.06 s each
+  CHECK(run({6, 32, 0, soon(2)}, busy).ok());
 }

@@ -80,21 +80,17 @@ std::vector<std::uint16_t> loaded(const Tensor& tensor, std::vector<int> at, con
   const TensorMap map = tensor.map();
   const int elements = tensor.box_elements();
   std::vector<std::uint16_t> got(std::size_t(elements), 0xFFFF);
-  const Outcome outcome = run(
-      1, 64,
-      [&] {
-        AlignedSmemCursor cursor;
-        auto* tile = cursor.array<half, SWIZZLE_ALIGN>("tile", elements, 1);
-        MBarrier* full = barrier(cursor);
-        if (threadIdx.x == 32) {
-          mbarrier_arrive_expect_tx(full, unsigned(elements) * 2);
-          load(tensor.shape.rank, tile, map, at.data(), full);
-        }
-        mbarrier_wait(full, 0);
-        if (threadIdx.x == 5) std::memcpy(got.data(), tile, got.size() * 2);
-      },
-      options, std::size_t(elements) * 2 + 64);
-  CHECK_MESSAGE(outcome.ok(), outcome.message());
+  runs({1, 64, std::size_t(elements) * 2 + 64, options}, [&] {
+    AlignedSmemCursor cursor;
+    auto* tile = cursor.array<half, SWIZZLE_ALIGN>("tile", elements, 1);
+    MBarrier* full = barrier(cursor);
+    if (threadIdx.x == 32) {
+      mbarrier_arrive_expect_tx(full, unsigned(elements) * 2);
+      load(tensor.shape.rank, tile, map, at.data(), full);
+    }
+    mbarrier_wait(full, 0);
+    if (threadIdx.x == 5) std::memcpy(got.data(), tile, got.size() * 2);
+  });
   return got;
 }
 
@@ -162,19 +158,15 @@ TEST_CASE("tma: the swizzle is one of the address, so a tile that starts 128 byt
   const Tensor tensor({64, 16}, {64, 8}, Swizzle::b128);
   const TensorMap map = tensor.map();
   std::uint16_t got[9 * 64] = {};
-  const Outcome outcome = run(
-      1, 1,
-      [&] {
-        AlignedSmemCursor cursor;
-        auto* tile = cursor.array<half, SWIZZLE_ALIGN>("tile", 9 * 64, 1);
-        MBarrier* full = barrier(cursor);
-        mbarrier_arrive_expect_tx(full, 1024);
-        tma_load_2d(tile + 64, &map, 0, 0, full);
-        mbarrier_wait(full, 0);
-        std::memcpy(got, tile, sizeof got);
-      },
-      {}, 9 * 128 + 64);
-  CHECK_MESSAGE(outcome.ok(), outcome.message());
+  runs({1, 1, 9 * 128 + 64}, [&] {
+    AlignedSmemCursor cursor;
+    auto* tile = cursor.array<half, SWIZZLE_ALIGN>("tile", 9 * 64, 1);
+    MBarrier* full = barrier(cursor);
+    mbarrier_arrive_expect_tx(full, 1024);
+    tma_load_2d(tile + 64, &map, 0, 0, full);
+    mbarrier_wait(full, 0);
+    std::memcpy(got, tile, sizeof got);
+  });
   const int at[] = {0, 0};
   for (int r = 0; r < 8; ++r)
     for (int x = 0; x < 64; ++x)
@@ -188,23 +180,19 @@ TEST_CASE("tma: the time of a copy is a choice between the issue and the wait") 
     bool early = false;
     ExecOptions options;
     options.copies = copies, options.seed = seed;
-    const Outcome outcome = run(
-        1, 32,
-        [&] {
-          AlignedSmemCursor cursor;
-          auto* tile = cursor.array<std::uint16_t, SWIZZLE_ALIGN>("tile", 512, 1);
-          MBarrier* full = barrier(cursor);
-          if (threadIdx.x == 0) {
-            mbarrier_arrive_expect_tx(full, 1024);
-            tma_load_2d(tile, &map, 0, 0, full);
-          }
-          __syncwarp();
-          if (threadIdx.x == 7) early = tile[3] == Tensor::value(3);  // wrong, and right if the copy was fast
-          mbarrier_wait(full, 0);
-          CHECK(tile[3] == Tensor::value(3));
-        },
-        options, 1024 + 64);
-    CHECK_MESSAGE(outcome.ok(), outcome.message());
+    runs({1, 32, 1024 + 64, options}, [&] {
+      AlignedSmemCursor cursor;
+      auto* tile = cursor.array<std::uint16_t, SWIZZLE_ALIGN>("tile", 512, 1);
+      MBarrier* full = barrier(cursor);
+      if (threadIdx.x == 0) {
+        mbarrier_arrive_expect_tx(full, 1024);
+        tma_load_2d(tile, &map, 0, 0, full);
+      }
+      __syncwarp();
+      if (threadIdx.x == 7) early = tile[3] == Tensor::value(3);  // wrong, and right if the copy was fast
+      mbarrier_wait(full, 0);
+      CHECK(tile[3] == Tensor::value(3));
+    });
     return early;
   };
   int random = 0;
@@ -220,23 +208,19 @@ TEST_CASE("tma: the time of a copy is a choice between the issue and the wait") 
 TEST_CASE("tma: the map is read when the copy is issued") {
   const Tensor tensor({64, 16}, {64, 8}), other({64, 16}, {64, 8});
   std::uint16_t got = 0;
-  const Outcome outcome = run(
-      1, 1,
-      [&] {
-        AlignedSmemCursor cursor;
-        auto* tile = cursor.array<std::uint16_t, SWIZZLE_ALIGN>("tile", 512, 1);
-        MBarrier* full = barrier(cursor);
-        mbarrier_arrive_expect_tx(full, 1024);
-        {
-          TensorMap map = tensor.map();
-          tma_load_2d(tile, &map, 0, 0, full);
-          map = {};
-        }
-        mbarrier_wait(full, 0);
-        got = tile[9];
-      },
-      {}, 1024 + 64);
-  CHECK_MESSAGE(outcome.ok(), outcome.message());
+  runs({1, 1, 1024 + 64}, [&] {
+    AlignedSmemCursor cursor;
+    auto* tile = cursor.array<std::uint16_t, SWIZZLE_ALIGN>("tile", 512, 1);
+    MBarrier* full = barrier(cursor);
+    mbarrier_arrive_expect_tx(full, 1024);
+    {
+      TensorMap map = tensor.map();
+      tma_load_2d(tile, &map, 0, 0, full);
+      map = {};
+    }
+    mbarrier_wait(full, 0);
+    got = tile[9];
+  });
   CHECK(got == Tensor::value(9));
 }
 
@@ -245,65 +229,54 @@ TEST_CASE("tma: bytes count for the barrier, and more than announced complete a 
   const TensorMap map = tensor.map();
   // Two boxes of which one was announced: the wait ends with the first, under copies as late as can be.
   bool second_there = true;
-  const Outcome outcome = run(
-      1, 1,
-      [&] {
-        AlignedSmemCursor cursor;
-        auto* tile = cursor.array<std::uint16_t, SWIZZLE_ALIGN>("tile", 1024, 1);
-        MBarrier* full = barrier(cursor);
-        mbarrier_arrive_expect_tx(full, 1024);
-        tma_load_2d(tile, &map, 0, 0, full);
-        tma_load_2d(tile + 512, &map, 0, 8, full);
-        mbarrier_wait(full, 0);
-        second_there = tile[512] == Tensor::value(512);
-      },
-      {}, 2048 + 64);
-  CHECK_MESSAGE(outcome.ok(), outcome.message());
+  runs({1, 1, 2048 + 64}, [&] {
+    AlignedSmemCursor cursor;
+    auto* tile = cursor.array<std::uint16_t, SWIZZLE_ALIGN>("tile", 1024, 1);
+    MBarrier* full = barrier(cursor);
+    mbarrier_arrive_expect_tx(full, 1024);
+    tma_load_2d(tile, &map, 0, 0, full);
+    tma_load_2d(tile + 512, &map, 0, 8, full);
+    mbarrier_wait(full, 0);
+    second_there = tile[512] == Tensor::value(512);
+  });
   CHECK_FALSE(second_there);
 }
 
 TEST_CASE("tma: bytes that never come are a deadlock that says how many") {
   const Tensor tensor({64, 16}, {64, 8});
   const TensorMap map = tensor.map();
-  const Outcome outcome = run(
-      1, 32,
-      [&] {
-        AlignedSmemCursor cursor;
-        auto* tile = cursor.array<std::uint16_t, SWIZZLE_ALIGN>("tile", 1024, 1);
-        MBarrier* full = barrier(cursor);
-        if (threadIdx.x == 0) {
-          mbarrier_arrive_expect_tx(full, 2048);
-          tma_load_2d(tile, &map, 0, 0, full);
-        }
-        mbarrier_wait(full, 0);
-      },
-      {}, 2048 + 64);
-  check_failed(outcome, cudaErrorLaunchTimeout, Kind::deadlock);
-  CHECK_CONTAINS(outcome.message(), "wait for phase 0 of full[0] (parity 0): 1024 bytes missing");
+  const Outcome outcome = run({1, 32, 2048 + 64}, [&] {
+    AlignedSmemCursor cursor;
+    auto* tile = cursor.array<std::uint16_t, SWIZZLE_ALIGN>("tile", 1024, 1);
+    MBarrier* full = barrier(cursor);
+    if (threadIdx.x == 0) {
+      mbarrier_arrive_expect_tx(full, 2048);
+      tma_load_2d(tile, &map, 0, 0, full);
+    }
+    mbarrier_wait(full, 0);
+  });
+  check_failed(outcome, cudaErrorLaunchTimeout, Kind::deadlock,
+               "wait for phase 0 of full[0] (parity 0): 1024 bytes missing");
 }
 
 TEST_CASE("tma: contiguous copies both ways") {
   under_all_copies([](const ExecOptions& options) {
     Global in(512), out(512);
-    const Outcome outcome = run(
-        1, 32,
-        [&] {
-          AlignedSmemCursor cursor;
-          auto* bytes = cursor.array<unsigned char>("bytes", 512, 1);
-          MBarrier* full = barrier(cursor);
-          if (threadIdx.x == 3) {
-            mbarrier_arrive_expect_tx(full, 96);
-            bulk_load(bytes + 16, in.bytes + 32, 96, full);
-          }
-          mbarrier_wait(full, 0);
-          if (threadIdx.x == 9) {
-            bulk_store(out.bytes + 400, bytes + 16, 96);
-            bulk_commit();
-            bulk_wait<0>();
-          }
-        },
-        options, 512 + 64);
-    CHECK_MESSAGE(outcome.ok(), outcome.message());
+    runs({1, 32, 512 + 64, options}, [&] {
+      AlignedSmemCursor cursor;
+      auto* bytes = cursor.array<unsigned char>("bytes", 512, 1);
+      MBarrier* full = barrier(cursor);
+      if (threadIdx.x == 3) {
+        mbarrier_arrive_expect_tx(full, 96);
+        bulk_load(bytes + 16, in.bytes + 32, 96, full);
+      }
+      mbarrier_wait(full, 0);
+      if (threadIdx.x == 9) {
+        bulk_store(out.bytes + 400, bytes + 16, 96);
+        bulk_commit();
+        bulk_wait<0>();
+      }
+    });
     for (std::size_t i = 0; i < 512; ++i) CHECK(out.bytes[i] == byte_at(i >= 400 && i < 496 ? i - 400 + 32 : i));
   });
 }
@@ -312,22 +285,18 @@ TEST_CASE("tma: a store writes the part of its box that lies in the tensor, as s
   under_all_copies([](const ExecOptions& options) {
     const Tensor from({64, 16}, {64, 8}, Swizzle::b128), to({64, 16}, {64, 8}, Swizzle::b128, 8);
     const TensorMap source = from.map(), target = to.map();
-    const Outcome outcome = run(
-        1, 32,
-        [&] {
-          AlignedSmemCursor cursor;
-          auto* tile = cursor.array<half, SWIZZLE_ALIGN>("tile", 512, 1);
-          MBarrier* full = barrier(cursor);
-          if (threadIdx.x != 0) return;
-          mbarrier_arrive_expect_tx(full, 1024);
-          tma_load_2d(tile, &source, 0, 4, full);
-          mbarrier_wait(full, 0);
-          tma_store_2d(&target, tile, 40, 11);
-          bulk_commit();
-          bulk_wait_read<0>();
-        },
-        options, 1024 + 64);
-    CHECK_MESSAGE(outcome.ok(), outcome.message());
+    runs({1, 32, 1024 + 64, options}, [&] {
+      AlignedSmemCursor cursor;
+      auto* tile = cursor.array<half, SWIZZLE_ALIGN>("tile", 512, 1);
+      MBarrier* full = barrier(cursor);
+      if (threadIdx.x != 0) return;
+      mbarrier_arrive_expect_tx(full, 1024);
+      tma_load_2d(tile, &source, 0, 4, full);
+      mbarrier_wait(full, 0);
+      tma_store_2d(&target, tile, 40, 11);
+      bulk_commit();
+      bulk_wait_read<0>();
+    });
     const auto* bits = reinterpret_cast<const std::uint16_t*>(to.data);
     for (std::size_t i = 0; i < to.elements; ++i) {
       const std::size_t x = i % 72, y = i / 72;
@@ -341,21 +310,17 @@ TEST_CASE("tma: a store reads its bytes as late as its wait, and groups are wait
   Global out(64);
   ExecOptions late;
   const auto first_byte = [&](auto wait) {
-    const Outcome outcome = run(
-        1, 1,
-        [&] {
-          AlignedSmemCursor cursor;
-          auto* bytes = cursor.array<unsigned char>("bytes", 64, 1);
-          for (int i = 0; i < 64; ++i) bytes[i] = 1;
-          bulk_store(out.bytes, bytes, 16);
-          bulk_commit();
-          bulk_store(out.bytes + 16, bytes + 16, 16);
-          bulk_commit();
-          wait();
-          for (int i = 0; i < 64; ++i) bytes[i] = 2;
-        },
-        late, 64);
-    CHECK_MESSAGE(outcome.ok(), outcome.message());
+    runs({1, 1, 64, late}, [&] {
+      AlignedSmemCursor cursor;
+      auto* bytes = cursor.array<unsigned char>("bytes", 64, 1);
+      for (int i = 0; i < 64; ++i) bytes[i] = 1;
+      bulk_store(out.bytes, bytes, 16);
+      bulk_commit();
+      bulk_store(out.bytes + 16, bytes + 16, 16);
+      bulk_commit();
+      wait();
+      for (int i = 0; i < 64; ++i) bytes[i] = 2;
+    });
     return 10 * out.bytes[0] + out.bytes[16];
   };
   CHECK(first_byte([] { bulk_wait<0>(); }) == 11);
@@ -367,46 +332,41 @@ TEST_CASE("tma: a store reads its bytes as late as its wait, and groups are wait
 TEST_CASE("tma: what the instruction refuses") {
   const Tensor tensor({64, 16}, {64, 8});
   const TensorMap map = tensor.map(), none{};
-  const auto refused = [&](auto thread, Kind kind, const std::string& text) {
-    int line = 0;
-    const Outcome outcome = run(
-        1, 1,
-        [&] {
-          AlignedSmemCursor cursor;
-          auto* tile = cursor.array<unsigned char, SWIZZLE_ALIGN>("tile", 2048, 1);
-          MBarrier* full = barrier(cursor);
-          thread(tile, full);
-        },
-        {}, 2048 + 64);
-    (void)line;
+  const auto refused = [&](Kind kind, const std::string& text, auto thread) {
+    const Outcome outcome = run({1, 1, 2048 + 64}, [&] {
+      AlignedSmemCursor cursor;
+      auto* tile = cursor.array<unsigned char, SWIZZLE_ALIGN>("tile", 2048, 1);
+      MBarrier* full = barrier(cursor);
+      thread(tile, full);
+    });
     CHECK(outcome.finished != cudaSuccess);
     REQUIRE(outcome.report.findings.size() == 1);
     CHECK(outcome.report.findings[0].kind == kind);
     CHECK_CONTAINS(outcome.message(), text);
   };
-  refused([&](unsigned char* tile, MBarrier* full) { tma_load_2d(tile + 64, &map, 0, 0, full); }, Kind::misaligned,
-          "misaligned address: cp.async.bulk.tensor.2d to tile[64], 64 bytes past a multiple of 128");
-  refused([&](unsigned char* tile, MBarrier* full) { tma_load_3d(tile, &map, 0, 0, 0, full); }, Kind::out_of_bounds,
-          "cp.async.bulk.tensor.3d with the map of a 2-D tensor");
-  refused([&](unsigned char* tile, MBarrier* full) { tma_load_2d(tile, &none, 0, 0, full); }, Kind::out_of_bounds,
-          "with a map that make_tensor_map has not made");
-  refused([&](unsigned char* tile, MBarrier*) { tma_load_2d(tile, &map, 0, 0, reinterpret_cast<MBarrier*>(tile)); },
-          Kind::mbarrier, "cp.async.bulk.tensor.2d on tile[0], which no thread has initialised yet");
-  refused([&](unsigned char* tile, MBarrier* full) { bulk_load(tile, tensor.data, 24, full); }, Kind::misaligned,
-          "cp.async.bulk of 24 bytes; a multiple of 16 is allowed");
-  refused([&](unsigned char* tile, MBarrier* full) { bulk_load(tile, tensor.data + 4, 32, full); }, Kind::misaligned,
-          "a global address 8 bytes past a multiple of 16");
-  refused([&](unsigned char* tile, MBarrier*) { tma_store_2d(&map, tile + 16, 0, 0); }, Kind::misaligned,
-          "cp.async.bulk.tensor.2d from tile[16], 16 bytes past a multiple of 128");
+  refused(Kind::misaligned, "misaligned address: cp.async.bulk.tensor.2d to tile[64], 64 bytes past a multiple of 128",
+          [&](unsigned char* tile, MBarrier* full) { tma_load_2d(tile + 64, &map, 0, 0, full); });
+  refused(Kind::out_of_bounds, "cp.async.bulk.tensor.3d with the map of a 2-D tensor",
+          [&](unsigned char* tile, MBarrier* full) { tma_load_3d(tile, &map, 0, 0, 0, full); });
+  refused(Kind::out_of_bounds, "with a map that make_tensor_map has not made",
+          [&](unsigned char* tile, MBarrier* full) { tma_load_2d(tile, &none, 0, 0, full); });
+  refused(Kind::mbarrier, "cp.async.bulk.tensor.2d on tile[0], which no thread has initialised yet",
+          [&](unsigned char* tile, MBarrier*) { tma_load_2d(tile, &map, 0, 0, reinterpret_cast<MBarrier*>(tile)); });
+  refused(Kind::misaligned, "cp.async.bulk of 24 bytes; a multiple of 16 is allowed",
+          [&](unsigned char* tile, MBarrier* full) { bulk_load(tile, tensor.data, 24, full); });
+  refused(Kind::misaligned, "a global address 8 bytes past a multiple of 16",
+          [&](unsigned char* tile, MBarrier* full) { bulk_load(tile, tensor.data + 4, 32, full); });
+  refused(Kind::misaligned, "cp.async.bulk.tensor.2d from tile[16], 16 bytes past a multiple of 128",
+          [&](unsigned char* tile, MBarrier*) { tma_store_2d(&map, tile + 16, 0, 0); });
   half outside[8];
-  refused([&](unsigned char*, MBarrier* full) { tma_load_2d(outside, &map, 0, 0, full); }, Kind::out_of_bounds,
-          "cp.async.bulk.tensor.2d to an address outside shared memory");
+  refused(Kind::out_of_bounds, "cp.async.bulk.tensor.2d to an address outside shared memory",
+          [&](unsigned char*, MBarrier* full) { tma_load_2d(outside, &map, 0, 0, full); });
 }
 
 TEST_CASE("tensor maps: what the driver would refuse is one line") {
   half* data = nullptr;
   REQUIRE(cudaMalloc(&data, 4096) == cudaSuccess);
-  const auto refused = [&](auto change, const std::string& text) {
+  const auto refused = [&](const std::string& text, auto change) {
     TensorShape shape;
     shape.rank = 3, shape.swizzle = Swizzle::b128;
     for (int d = 0; d < 3; ++d) shape.extent[d] = 64, shape.box[d] = 8, shape.stride[d] = d == 0 ? 2 : 128;
@@ -419,23 +379,23 @@ TEST_CASE("tensor maps: what the driver would refuse is one line") {
     CHECK(error == (text.empty() ? cudaSuccess : cudaErrorInvalidValue));
     CHECK(message == text);
   };
-  refused([](TensorShape&, const half*&) {}, "");
-  refused([](TensorShape& s, const half*&) { s.rank = 5; }, "tensor map: rank 5; 1 to 4 are allowed");
-  refused([](TensorShape&, const half*& b) { b += 4; }, "tensor map: a base address that is no multiple of 16");
-  refused([](TensorShape&, const half*& b) { b = nullptr; }, "tensor map: a base address that is no multiple of 16");
-  refused([](TensorShape& s, const half*&) { s.extent[1] = 0; },
-          "tensor map: extent 0 of dimension 1; 1 to 2^32 are allowed");
-  refused([](TensorShape& s, const half*&) { s.stride[2] = 72; },
-          "tensor map: stride 72 of dimension 2; a multiple of 16 below 2^40 is allowed");
-  refused([](TensorShape& s, const half*&) { s.box[1] = 257; },
-          "tensor map: box 257 of dimension 1; 1 to 256 are allowed");
-  refused([](TensorShape& s, const half*&) { s.stride[0] = 4; },
-          "tensor map: stride 4 of dimension 0; it is the element's 2 bytes");
-  refused([](TensorShape& s, const half*&) { s.box[0] = 4; },
-          "tensor map: rows of 8 bytes in the box; a multiple of 16 is allowed");
-  refused([](TensorShape& s, const half*&) { s.box[0] = 72; },
-          "tensor map: rows of 144 bytes in the box; the swizzle has room for 128");
-  refused([](TensorShape& s, const half*&) { s.box[0] = 24, s.swizzle = Swizzle::b32; },
-          "tensor map: rows of 48 bytes in the box; the swizzle has room for 32");
+  refused("", [](TensorShape&, const half*&) {});
+  refused("tensor map: rank 5; 1 to 4 are allowed", [](TensorShape& s, const half*&) { s.rank = 5; });
+  refused("tensor map: a base address that is no multiple of 16", [](TensorShape&, const half*& b) { b += 4; });
+  refused("tensor map: a base address that is no multiple of 16", [](TensorShape&, const half*& b) { b = nullptr; });
+  refused("tensor map: extent 0 of dimension 1; 1 to 2^32 are allowed",
+          [](TensorShape& s, const half*&) { s.extent[1] = 0; });
+  refused("tensor map: stride 72 of dimension 2; a multiple of 16 below 2^40 is allowed",
+          [](TensorShape& s, const half*&) { s.stride[2] = 72; });
+  refused("tensor map: box 257 of dimension 1; 1 to 256 are allowed",
+          [](TensorShape& s, const half*&) { s.box[1] = 257; });
+  refused("tensor map: stride 4 of dimension 0; it is the element's 2 bytes",
+          [](TensorShape& s, const half*&) { s.stride[0] = 4; });
+  refused("tensor map: rows of 8 bytes in the box; a multiple of 16 is allowed",
+          [](TensorShape& s, const half*&) { s.box[0] = 4; });
+  refused("tensor map: rows of 144 bytes in the box; the swizzle has room for 128",
+          [](TensorShape& s, const half*&) { s.box[0] = 72; });
+  refused("tensor map: rows of 48 bytes in the box; the swizzle has room for 32",
+          [](TensorShape& s, const half*&) { s.box[0] = 24, s.swizzle = Swizzle::b32; });
   cudaFree(data);
 }

@@ -1,7 +1,6 @@
 // Traces of steps: clocks, waits and flights of small kernels; the JSON; and that what is wrong with one is found.
 #include <algorithm>
 #include <map>
-#include <string>
 
 #include "checks/tests/test_exec.hpp"
 #include "checks/trace/json.hpp"
@@ -27,12 +26,12 @@ struct Traced {
   std::string json() const { return trace::to_json(picture, {"s", "none", "(1,1,64,64)", 0}); }
 };
 
-Traced traced(unsigned threads, const std::function<void()>& kernel, std::size_t smem,
+Traced traced(unsigned threads, std::size_t smem, const std::function<void()>& kernel,
               Schedule schedule = Schedule::ascending) {
   trace::Steps steps;
   ExecOptions options = in_order(schedule);
   options.watcher = &steps, options.copies = options.products = Copies::at_issue;
-  Traced t{run(1, threads, kernel, options, smem), {}};
+  Traced t{run({1, threads, smem, options}, kernel), {}};
   t.picture = steps.picture(!t.outcome.ok());
   return t;
 }
@@ -62,7 +61,7 @@ void load_and_wait() {
 }  // namespace
 
 TEST_CASE("trace: who waits goes on one step after what it waited for, under every schedule the same") {
-  const Traced first = traced(64, load_and_wait, 8192);
+  const Traced first = traced(64, 8192, load_and_wait);
   REQUIRE_MESSAGE(first.outcome.ok(), first.outcome.message());
   // Step 0: the barrier. Step 1: arrive; step 2: the load, which may be there at step 3. Warp 0 asks at step 1.
   const trace::Slice* wait = first.find(0, "wait full[0]");
@@ -83,26 +82,23 @@ TEST_CASE("trace: who waits goes on one step after what it waited for, under eve
   CHECK(first.picture.flights[1].begin == 4);
   CHECK(first.picture.flights[1].end == 15);  // when warp 0 asks for it
   for (const Schedule schedule : {Schedule::descending, Schedule::round_robin, Schedule::random})
-    CHECK(traced(64, load_and_wait, 8192, schedule).json() == first.json());
+    CHECK(traced(64, 8192, load_and_wait, schedule).json() == first.json());
 }
 
 TEST_CASE("trace: a group of cp.async is one flight, from the first request to the wait that covers it") {
   alignas(16) static unsigned char from[2048];
-  const Traced t = traced(
-      32,
-      [] {
-        SmemCursor cursor;
-        auto* tile = cursor.array<unsigned char>("tile", 32, 64);
-        for (int group = 0; group < 2; ++group) {
-          __pipeline_memcpy_async(tile + 64 * threadIdx.x + 16 * group, from, 16);
-          __pipeline_memcpy_async(tile + 64 * threadIdx.x + 16 * group + 32, from, 16);
-          __pipeline_commit();
-        }
-        __pipeline_wait_prior(1);
-        __syncwarp();
-        __pipeline_wait_prior(0);
-      },
-      2048);
+  const Traced t = traced(32, 2048, [] {
+    SmemCursor cursor;
+    auto* tile = cursor.array<unsigned char>("tile", 32, 64);
+    for (int group = 0; group < 2; ++group) {
+      __pipeline_memcpy_async(tile + 64 * threadIdx.x + 16 * group, from, 16);
+      __pipeline_memcpy_async(tile + 64 * threadIdx.x + 16 * group + 32, from, 16);
+      __pipeline_commit();
+    }
+    __pipeline_wait_prior(1);
+    __syncwarp();
+    __pipeline_wait_prior(0);
+  });
   REQUIRE_MESSAGE(t.outcome.ok(), t.outcome.message());
   REQUIRE(t.picture.flights.size() == 2);
   const trace::Flight &one = t.picture.flights[0], &two = t.picture.flights[1];
@@ -113,13 +109,10 @@ TEST_CASE("trace: a group of cp.async is one flight, from the first request to t
 }
 
 TEST_CASE("trace: bar.sync waits and bar.arrive does not") {
-  const Traced t = traced(
-      64,
-      [] {
-        if (threadIdx.x >= 32) __syncwarp(), __syncwarp();
-        threadIdx.x < 32 ? barrier_sync(3, 64) : barrier_arrive(3, 64);
-      },
-      0);
+  const Traced t = traced(64, 0, [] {
+    if (threadIdx.x >= 32) __syncwarp(), __syncwarp();
+    threadIdx.x < 32 ? barrier_sync(3, 64) : barrier_arrive(3, 64);
+  });
   REQUIRE_MESSAGE(t.outcome.ok(), t.outcome.message());
   const trace::Slice *sync = t.find(0, "bar.sync 3"), *arrive = t.find(1, "bar.arrive 3");
   REQUIRE((sync && arrive));
@@ -128,22 +121,19 @@ TEST_CASE("trace: bar.sync waits and bar.arrive does not") {
 }
 
 TEST_CASE("trace: a warpgroup's products are in flight from their begin to the wait that covers their group") {
-  const Traced t = traced(
-      128,
-      [] {
-        AlignedSmemCursor cursor;
-        half* a = cursor.array<half, SWIZZLE_ALIGN>("a", 64, 64);
-        half* b = cursor.array<half, SWIZZLE_ALIGN>("b", 64, 64);
-        for (unsigned i = threadIdx.x; i < 64 * 64; i += 128) a[i] = b[i] = half(1.0f);
-        fence_proxy_async();
-        __syncthreads();
-        float d[32];
-        wgmma_fence();
-        for (int k = 0; k < 3; ++k) wgmma<64>(d, wgmma_descriptor(a, 0, 1024), wgmma_descriptor(b, 0, 1024), k > 0);
-        wgmma_commit();
-        wgmma_wait<0>();
-      },
-      20 * 1024);
+  const Traced t = traced(128, 20 * 1024, [] {
+    AlignedSmemCursor cursor;
+    half* a = cursor.array<half, SWIZZLE_ALIGN>("a", 64, 64);
+    half* b = cursor.array<half, SWIZZLE_ALIGN>("b", 64, 64);
+    for (unsigned i = threadIdx.x; i < 64 * 64; i += 128) a[i] = b[i] = half(1.0f);
+    fence_proxy_async();
+    __syncthreads();
+    float d[32];
+    wgmma_fence();
+    for (int k = 0; k < 3; ++k) wgmma<64>(d, wgmma_descriptor(a, 0, 1024), wgmma_descriptor(b, 0, 1024), k > 0);
+    wgmma_commit();
+    wgmma_wait<0>();
+  });
   REQUIRE_MESSAGE(t.outcome.ok(), t.outcome.message());
   REQUIRE(t.picture.flights.size() == 1);
   const trace::Flight& f = t.picture.flights[0];
@@ -152,8 +142,7 @@ TEST_CASE("trace: a warpgroup's products are in flight from their begin to the w
 }
 
 TEST_CASE("trace: of a launch that hangs, who waits does so for ever") {
-  const Traced t = traced(
-      64, [] { threadIdx.x < 32 ? barrier_sync(3, 64) : __syncwarp(); }, 0);
+  const Traced t = traced(64, 0, [] { threadIdx.x < 32 ? barrier_sync(3, 64) : __syncwarp(); });
   CHECK(!t.outcome.ok());
   const trace::Slice* sync = t.find(0, "bar.sync 3");
   REQUIRE(sync);
@@ -163,7 +152,7 @@ TEST_CASE("trace: of a launch that hangs, who waits does so for ever") {
 }
 
 TEST_CASE("trace: what is wrong with a file is told") {
-  const Traced t = traced(64, load_and_wait, 8192);
+  const Traced t = traced(64, 8192, load_and_wait);
   const std::map<std::string, long> right{{"barriers", 2}, {"phases", 2}, {"tma-loads", 11}, {"tma-bytes", 11 * 256}};
   const std::string good = t.json();
   CHECK(trace::wrong_with(good, right, false).empty());

@@ -128,10 +128,8 @@ template <int N, bool B_MN_MAJOR>
 void check_layout(const Layout& a, const Layout& b, bool a_in_registers, bool add_to_c, const ExecOptions& options) {
   const Matrices in = integers(N);
   std::vector<float> result(M * N);
-  const Outcome outcome = run(
-      1, 128, [&] { multiply<N, B_MN_MAJOR>(in, a, b, a_in_registers, add_to_c, result); }, options,
-      std::size_t(a.bytes() + b.bytes() + 1024));
-  REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+  runs({1, 128, std::size_t(a.bytes() + b.bytes() + 1024), options},
+       [&] { multiply<N, B_MN_MAJOR>(in, a, b, a_in_registers, add_to_c, result); });
   int wrong = 0;
   for (int row = 0; row < M; ++row)
     for (int column = 0; column < N; ++column) {
@@ -186,10 +184,8 @@ TEST_CASE("wgmma: every element has the bits of the tensor core") {
     ExecOptions options;
     options.tensor_core = model;
     const Layout a{false, Swizzle::b128, M}, b{false, Swizzle::b128, 64};
-    const Outcome outcome = run(
-        1, 128, [&] { multiply<64, false>(in, a, b, false, true, result); }, options,
-        std::size_t(a.bytes() + b.bytes()));
-    REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+    runs({1, 128, std::size_t(a.bytes() + b.bytes()), options},
+         [&] { multiply<64, false>(in, a, b, false, true, result); });
     int wrong = 0, as_another = 0;
     for (int row = 0; row < M; ++row)
       for (int column = 0; column < 64; ++column) {
@@ -243,20 +239,16 @@ TEST_CASE("wgmma: a missing wait shows as NaN where products are late, and not w
     ExecOptions options;
     options.products = products;
     float before[128], after[128];
-    const Outcome outcome = run(
-        1, 128,
-        [&] {
-          const Ones t = ones();
-          float d[32];
-          wgmma_fence();
-          wgmma<64>(d, t.of_a, t.of_b, false);
-          wgmma_commit();
-          before[threadIdx.x] = d[9];
-          wgmma_wait<0>();
-          after[threadIdx.x] = d[9];
-        },
-        options, ONES_BYTES);
-    REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+    runs({1, 128, ONES_BYTES, options}, [&] {
+      const Ones t = ones();
+      float d[32];
+      wgmma_fence();
+      wgmma<64>(d, t.of_a, t.of_b, false);
+      wgmma_commit();
+      before[threadIdx.x] = d[9];
+      wgmma_wait<0>();
+      after[threadIdx.x] = d[9];
+    });
     for (const float x : before) CHECK((products == Copies::at_wait ? std::isnan(x) : x == 16.0f));
     for (const float x : after) CHECK(x == 16.0f);
   }
@@ -267,25 +259,21 @@ TEST_CASE("wgmma: a late product reads what its operands hold by then") {
     ExecOptions options;
     options.products = products;
     float from_shared[128], from_registers[128];
-    const Outcome outcome = run(
-        1, 128,
-        [&] {
-          const Ones t = ones();
-          float d[32], e[32];
-          unsigned a[4] = {0x3C003C00u, 0x3C003C00u, 0x3C003C00u, 0x3C003C00u};  // ones
-          wgmma_fence();
-          wgmma<64>(d, t.of_a, t.of_b, false);
-          wgmma<64>(e, a, t.of_b, false);
-          wgmma_commit();
-          __syncthreads();
-          for (unsigned& pair : a) pair = 0x40004000u;  // twos
-          for (int i = int(threadIdx.x); i < 64 * 64; i += 128) t.a[i] = half(3.0f);
-          __syncthreads();
-          wgmma_wait<0>();
-          from_shared[threadIdx.x] = d[0], from_registers[threadIdx.x] = e[0];
-        },
-        options, ONES_BYTES);
-    REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+    runs({1, 128, ONES_BYTES, options}, [&] {
+      const Ones t = ones();
+      float d[32], e[32];
+      unsigned a[4] = {0x3C003C00u, 0x3C003C00u, 0x3C003C00u, 0x3C003C00u};  // ones
+      wgmma_fence();
+      wgmma<64>(d, t.of_a, t.of_b, false);
+      wgmma<64>(e, a, t.of_b, false);
+      wgmma_commit();
+      __syncthreads();
+      for (unsigned& pair : a) pair = 0x40004000u;  // twos
+      for (int i = int(threadIdx.x); i < 64 * 64; i += 128) t.a[i] = half(3.0f);
+      __syncthreads();
+      wgmma_wait<0>();
+      from_shared[threadIdx.x] = d[0], from_registers[threadIdx.x] = e[0];
+    });
     const bool late = products == Copies::at_wait;
     for (const float x : from_shared) CHECK(x == (late ? 48.0f : 16.0f));
     for (const float x : from_registers) CHECK(x == (late ? 32.0f : 16.0f));
@@ -294,45 +282,36 @@ TEST_CASE("wgmma: a late product reads what its operands hold by then") {
 
 TEST_CASE("wgmma: each warp's rows are computed by its own wait, from what B holds then") {
   float result[128];
-  const Outcome outcome = run(
-      1, 128,
-      [&] {
-        const Ones t = ones();
-        float d[32];
-        wgmma_fence();
-        wgmma<64>(d, t.of_a, t.of_b, false);
-        wgmma_commit();
-        if (threadIdx.x >= 32) __syncthreads();
-        wgmma_wait<0>();
-        result[threadIdx.x] = d[0];
-        if (threadIdx.x >= 32) return;
-        for (int i = int(threadIdx.x); i < 64 * 64; i += 32)
-          t.b[i] = half(5.0f);  // too early: the others still read it
-        __syncthreads();
-      },
-      {}, ONES_BYTES);
-  REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+  runs({1, 128, ONES_BYTES}, [&] {
+    const Ones t = ones();
+    float d[32];
+    wgmma_fence();
+    wgmma<64>(d, t.of_a, t.of_b, false);
+    wgmma_commit();
+    if (threadIdx.x >= 32) __syncthreads();
+    wgmma_wait<0>();
+    result[threadIdx.x] = d[0];
+    if (threadIdx.x >= 32) return;
+    for (int i = int(threadIdx.x); i < 64 * 64; i += 32) t.b[i] = half(5.0f);  // too early: the others still read it
+    __syncthreads();
+  });
   for (int i = 0; i < 128; ++i) CHECK(result[i] == (i < 32 ? 16.0f : 80.0f));
 }
 
 TEST_CASE("wgmma: wait<1> leaves the last group under way") {
   float first[128], second[128];
-  const Outcome outcome = run(
-      1, 128,
-      [&] {
-        const Ones t = ones();
-        float d[32], e[32];
-        wgmma_fence();
-        wgmma<64>(d, t.of_a, t.of_b, false);
-        wgmma_commit();
-        wgmma<64>(e, t.of_a, t.of_b, false);
-        wgmma_commit();
-        wgmma_wait<1>();
-        first[threadIdx.x] = d[31], second[threadIdx.x] = e[31];
-        wgmma_wait<0>();
-      },
-      {}, ONES_BYTES);
-  REQUIRE_MESSAGE(outcome.ok(), outcome.message());
+  runs({1, 128, ONES_BYTES}, [&] {
+    const Ones t = ones();
+    float d[32], e[32];
+    wgmma_fence();
+    wgmma<64>(d, t.of_a, t.of_b, false);
+    wgmma_commit();
+    wgmma<64>(e, t.of_a, t.of_b, false);
+    wgmma_commit();
+    wgmma_wait<1>();
+    first[threadIdx.x] = d[31], second[threadIdx.x] = e[31];
+    wgmma_wait<0>();
+  });
   for (int i = 0; i < 128; ++i) {
     CHECK(first[i] == 16.0f);
     CHECK(std::isnan(second[i]));
@@ -344,18 +323,15 @@ TEST_CASE("wgmma: wait<1> leaves the last group under way") {
 TEST_CASE("wgmma: three warps of four are a deadlock that says whom they wait for") {
   under_all_modes([](const ExecOptions& options) {
     int line = 0;
-    const Outcome outcome = run(
-        1, 256,
-        [&] {
-          const Ones t = ones();
-          float d[32];
-          if (threadIdx.x / 32 != 6) {
-            if (threadIdx.x >= 128) HERE(line, wgmma<64>(d, t.of_a, t.of_b, false));
-          } else {
-            __syncthreads();
-          }
-        },
-        options, ONES_BYTES);
+    const Outcome outcome = run({1, 256, ONES_BYTES, options}, [&] {
+      const Ones t = ones();
+      float d[32];
+      if (threadIdx.x / 32 != 6) {
+        if (threadIdx.x >= 128) HERE(line, wgmma<64>(d, t.of_a, t.of_b, false));
+      } else {
+        __syncthreads();
+      }
+    });
     check_failed(outcome, cudaErrorLaunchTimeout, Kind::deadlock);
     const std::string place = std::string(__FILE__) + ":" + std::to_string(line);
     CHECK_CONTAINS(outcome.message(),
@@ -365,69 +341,48 @@ TEST_CASE("wgmma: three warps of four are a deadlock that says whom they wait fo
 }
 
 TEST_CASE("wgmma: a warpgroup that is not whole, or does not agree, is refused") {
-  const auto refused = [](unsigned threads, const std::function<void(const Ones&)>& body, const std::string& words,
-                          cudaError_t error = cudaErrorLaunchFailure, Kind kind = Kind::collective) {
-    const Outcome outcome = run(
-        1, threads, [&] { body(ones()); }, {}, ONES_BYTES);
-    check_failed(outcome, error, kind);
-    CHECK_CONTAINS(outcome.message(), words);
+  const auto refused = [](unsigned threads, const std::string& words, const std::function<void(const Ones&)>& body) {
+    check_failed(run({1, threads, ONES_BYTES}, [&] { body(ones()); }), cudaErrorLaunchFailure, Kind::collective, words);
   };
   float sink[32];
-  refused(
-      96, [&](const Ones& t) { wgmma<64>(sink, t.of_a, t.of_b, false); },
-      "by a warpgroup that is not whole: it is warps 4i to 4i + 3, and the block has 3");
-  refused(
-      128,
-      [](const Ones& t) {
-        float d[32];
-        wgmma<64>(d, t.of_a, advance(t.of_b, threadIdx.x / 32 == 2 ? 32 : 0), false);
-      },
-      "of a warpgroup ask for different products: B by descriptor");
-  refused(
-      128,
-      [](const Ones& t) {
-        float d[32];
-        wgmma<64>(d, t.of_a, t.of_b, threadIdx.x == 17);
-      },
-      "of a warp ask for different products: scale-D 0 and 1");
-  refused(
-      128,
-      [](const Ones& t) {
-        float d[32];
-        if (threadIdx.x < 32) wgmma_commit();
-        wgmma<64>(d, t.of_a, t.of_b, false);
-      },
-      "has committed 1 groups");
-  refused(
-      128,
-      [](const Ones& t) {
-        float d[32];
-        if (threadIdx.x % 32 < 5)
-          __syncwarp();
-        else
-          wgmma<64>(d, t.of_a, t.of_b, false);
-      },
-      "wgmma.mma_async");
+  refused(96, "by a warpgroup that is not whole: it is warps 4i to 4i + 3, and the block has 3",
+          [&](const Ones& t) { wgmma<64>(sink, t.of_a, t.of_b, false); });
+  refused(128, "of a warpgroup ask for different products: B by descriptor", [](const Ones& t) {
+    float d[32];
+    wgmma<64>(d, t.of_a, advance(t.of_b, threadIdx.x / 32 == 2 ? 32 : 0), false);
+  });
+  refused(128, "of a warp ask for different products: scale-D 0 and 1", [](const Ones& t) {
+    float d[32];
+    wgmma<64>(d, t.of_a, t.of_b, threadIdx.x == 17);
+  });
+  refused(128, "has committed 1 groups", [](const Ones& t) {
+    float d[32];
+    if (threadIdx.x < 32) wgmma_commit();
+    wgmma<64>(d, t.of_a, t.of_b, false);
+  });
+  refused(128, "wgmma.mma_async", [](const Ones& t) {
+    float d[32];
+    if (threadIdx.x % 32 < 5)
+      __syncwarp();
+    else
+      wgmma<64>(d, t.of_a, t.of_b, false);
+  });
 }
 
 TEST_CASE("wgmma: operands outside the block's shared memory are an error that spells the descriptor out") {
   const auto outcome_of = [](unsigned stride) {
-    return run(
-        1, 128,
-        [&] {
-          const Ones t = ones();
-          float d[32];
-          wgmma_fence();
-          wgmma<64>(d, t.of_a, wgmma_descriptor(t.b, 0, stride), false);
-          wgmma_commit();
-          wgmma_wait<0>();
-        },
-        {}, ONES_BYTES);
+    return run({1, 128, ONES_BYTES}, [&] {
+      const Ones t = ones();
+      float d[32];
+      wgmma_fence();
+      wgmma<64>(d, t.of_a, wgmma_descriptor(t.b, 0, stride), false);
+      wgmma_commit();
+      wgmma_wait<0>();
+    });
   };
   CHECK(outcome_of(1024).ok());
   const Outcome outcome = outcome_of(2048);
-  check_failed(outcome, cudaErrorIllegalAddress, Kind::out_of_bounds);
-  CHECK_CONTAINS(outcome.message(),
-                 "B, by descriptor 0x4000008000000240 (address 0x2400, leading 0, stride 2048, base "
-                 "offset 0, swizzle 128), reads shared address 0x4400");
+  check_failed(outcome, cudaErrorIllegalAddress, Kind::out_of_bounds,
+               "B, by descriptor 0x4000008000000240 (address 0x2400, leading 0, stride 2048, base "
+               "offset 0, swizzle 128), reads shared address 0x4400");
 }

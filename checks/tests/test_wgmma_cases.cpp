@@ -1,6 +1,5 @@
 // The kernels of `make probe-wgmma` on the CPU: its wgmma and its copy engine do what common/wgmma_layout.hpp and
 // checks/probes/box_cases.hpp say, which is what the probe holds a GPU to.
-#include <doctest/doctest.h>
 
 #include <algorithm>
 #include <bit>
@@ -9,7 +8,6 @@
 #include <iterator>
 #include <set>
 #include <sstream>
-#include <string>
 #include <utility>
 #include <vector>
 

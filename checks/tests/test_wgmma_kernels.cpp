@@ -1,6 +1,5 @@
-// Compiled with -fsanitize=thread, never linked with its runtime. A comment such as [product] marks the line that a
-// report must name: the test finds it by the kernel's name and the mark.
-#include "checks/tests/test_wgmma_kernels.hpp"
+// wgmma: one warpgroup each; kernels that keep a rule and kernels that break it (checks/tests/checked.hpp).
+#include "checks/tests/checked.hpp"
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -12,11 +11,15 @@
 #include "common/ptx/wgmma.cuh"
 #include "common/smem_plan.cuh"
 
-namespace lab::wgmma_kernels {
+namespace lab::checked {
+namespace {
+
+using enum Finding::Kind;
+constexpr Size SIZE{128, 17 * 1024, 1, 1};
+constexpr const char* STILL_WRITTEN = "a wgmma that no thread has waited for may still write this register";
+constexpr const char* STILL_READ = "a wgmma that no thread has waited for may still read this register";
 
 using namespace lab::ptx;
-
-namespace {
 
 // Two tiles of 64 rows of 64 halves, swizzled; what is in them does not matter here.
 struct Tiles {
@@ -42,25 +45,38 @@ __device__ __forceinline__ int total(const float (&d)[32]) {
   return int(sum);
 }
 
-__device__ __forceinline__ void pack(unsigned (&a)[4], const float* from) {
-  for (int i = 0; i < 4; ++i) a[i] = unsigned(from[i]);
+// One product in a group of its own, A from shared memory or from registers.
+template <class... A>
+__device__ __forceinline__ void issue(const Tiles& t, float (&d)[32], const A&... a) {
+  wgmma_fence();
+  if constexpr (sizeof...(a) == 0)
+    wgmma<64>(d, t.of_a, t.of_b, false);  // [product]
+  else
+    wgmma<64>(d, a..., t.of_b, false);  // [product of registers]
+  wgmma_commit();
 }
 
-}  // namespace
-
-// --- right ---------------------------------------------------------------------------------------------
-
-__global__ void one_product(int* out) {
-  const Tiles t = tiles();
-  float d[32];
-  wgmma_fence();
-  for (int k = 0; k < 4; ++k) wgmma<64>(d, advance(t.of_a, 32 * k), advance(t.of_b, 32 * k), k > 0);
+__device__ __forceinline__ void finish(int* out, const float (&d)[32]) {
   wgmma_commit();
   wgmma_wait<0>();
   out[threadIdx.x] = total(d);
 }
 
-__global__ void two_groups_in_flight(int* out) {
+__device__ __forceinline__ void pack(unsigned (&a)[4], const float* from) {
+  for (int i = 0; i < 4; ++i) a[i] = unsigned(from[i]);
+}
+
+// --- right ---------------------------------------------------------------------------------------------
+
+CHECKED(one_product, silent()) {
+  const Tiles t = tiles();
+  float d[32];
+  wgmma_fence();
+  for (int k = 0; k < 4; ++k) wgmma<64>(d, advance(t.of_a, 32 * k), advance(t.of_b, 32 * k), k > 0);
+  finish(out, d);
+}
+
+CHECKED(two_groups_in_flight, silent()) {
   const Tiles t = tiles();
   float first[32], second[32];
   wgmma_fence();
@@ -75,7 +91,7 @@ __global__ void two_groups_in_flight(int* out) {
   out[threadIdx.x] = sum;
 }
 
-__global__ void accumulators_untouched(int* out) {
+CHECKED(accumulators_untouched, silent()) {
   const Tiles t = tiles();
   float d[32] = {};
   wgmma_fence();
@@ -88,7 +104,7 @@ __global__ void accumulators_untouched(int* out) {
 }
 
 // S = Q K^T, then O += P V with P packed from S, twice: what a stage does.
-__global__ void scores_become_operand(int* out) {
+CHECKED(scores_become_operand, silent()) {
   const Tiles t = tiles();
   float s[32], o[32] = {};
   unsigned p[4][4];
@@ -109,7 +125,7 @@ __global__ void scores_become_operand(int* out) {
 }
 
 // The next scores are under way while the last ones are used.
-__global__ void products_in_turn(int* out) {
+CHECKED(products_in_turn, silent()) {
   const Tiles t = tiles();
   float s[2][32], o[32] = {};
   unsigned p[4][4];
@@ -131,7 +147,7 @@ __global__ void products_in_turn(int* out) {
 }
 
 // Two products may have the same A.
-__global__ void a_shared_then_changed(int* out) {
+CHECKED(a_shared_then_changed, silent()) {
   const Tiles t = tiles();
   float d[32], e[32];
   unsigned a[4] = {threadIdx.x, 0, 0, 0};
@@ -147,17 +163,15 @@ __global__ void a_shared_then_changed(int* out) {
 
 // --- registers before their wait --------------------------------------------------------------------------
 
-__global__ void read_at_once(int* out) {
+CHECKED(read_at_once, finds(read_before_wait, {"product", "touch"}, STILL_WRITTEN).once("D[5]")) {
   const Tiles t = tiles();
   float d[32];
-  wgmma_fence();
-  wgmma<64>(d, t.of_a, t.of_b, false);  // [product]
-  wgmma_commit();
+  issue(t, d);
   out[threadIdx.x] = int(d[5]);  // [touch]
   wgmma_wait<0>();
 }
 
-__global__ void wait_one_too_few(int* out) {
+CHECKED(wait_one_too_few, finds(read_before_wait, {"product", "touch"}, STILL_WRITTEN).once("D[5]")) {
   const Tiles t = tiles();
   float first[32], second[32];
   wgmma_fence();
@@ -171,7 +185,8 @@ __global__ void wait_one_too_few(int* out) {
   wgmma_wait<0>();
 }
 
-__global__ void wait_before_commit(int* out) {
+CHECKED(wait_before_commit,
+        finds(read_before_wait, {"product", "touch"}, "the wait came before its group was committed").once("D[5]")) {
   const Tiles t = tiles();
   float d[32];
   wgmma_fence();
@@ -182,24 +197,20 @@ __global__ void wait_before_commit(int* out) {
   wgmma_wait<0>();
 }
 
-__global__ void d_overwritten(int* out) {
+CHECKED(d_overwritten, finds(changed_before_wait, {"product", "touch"}, STILL_WRITTEN).once("D[7]")) {
   const Tiles t = tiles();
   float d[32];
-  wgmma_fence();
-  wgmma<64>(d, t.of_a, t.of_b, false);  // [product]
-  wgmma_commit();
+  issue(t, d);
   d[7] = 0.0f;  // [touch]
   wgmma_wait<0>();
   out[threadIdx.x] = total(d);
 }
 
-__global__ void a_overwritten(int* out) {
+CHECKED(a_overwritten, finds(changed_before_wait, {"product of registers", "touch"}, STILL_READ).once("A[0]")) {
   const Tiles t = tiles();
   float d[32];
   unsigned a[4] = {threadIdx.x, 0, 0, 0};
-  wgmma_fence();
-  wgmma<64>(d, a, t.of_b, false);  // [product]
-  wgmma_commit();
+  issue(t, d, a);
   a[0] = 7;  // [touch]
   wgmma_wait<0>();
   out[threadIdx.x] = total(d);
@@ -209,20 +220,18 @@ __global__ void a_overwritten(int* out) {
   wgmma_wait<0>();
 }
 
-__global__ void a_read_in_flight(int* out) {
+CHECKED(a_read_in_flight, finds(read_before_wait, {"product of registers", "touch"}, STILL_READ).once("A[3]")) {
   const Tiles t = tiles();
   float d[32];
   unsigned a[4] = {threadIdx.x, 0, 0, 0};
-  wgmma_fence();
-  wgmma<64>(d, a, t.of_b, false);  // [product]
-  wgmma_commit();
+  issue(t, d, a);
   const int sum = int(a[3]);  // [touch]
   wgmma_wait<0>();
   out[threadIdx.x] = sum + total(d);
 }
 
 // The place of A is given to another variable, as a compiler does with an array whose scope has ended.
-__global__ void a_place_reused(int* out) {
+CHECKED(a_place_reused, finds(changed_before_wait, {"product", "touch"}, STILL_READ).once("A[2]")) {
   const Tiles t = tiles();
   float d[32];
   union {
@@ -238,14 +247,13 @@ __global__ void a_place_reused(int* out) {
 }
 
 // The same by a function that nothing watches.
-__global__ void a_changed_unwatched(int* out) {
+CHECKED(a_changed_unwatched,
+        finds(changed_before_wait, {"product of registers"}, "does not hold what it held at the issue").once("A[1]")) {
   const Tiles t = tiles();
   float d[32];
   unsigned a[4] = {threadIdx.x, 0, 0, 0};
   void* (*volatile fill)(void*, int, std::size_t) = std::memset;
-  wgmma_fence();
-  wgmma<64>(d, a, t.of_b, false);  // [product]
-  wgmma_commit();
+  issue(t, d, a);
   fill(a + 1, 1, 4);
   wgmma_wait<0>();
   out[threadIdx.x] = total(d);
@@ -253,44 +261,38 @@ __global__ void a_changed_unwatched(int* out) {
 
 // --- fences -------------------------------------------------------------------------------------------
 
-__global__ void no_fence_at_all(int* out) {
+CHECKED(no_fence_at_all, finds(fence_missing, {"product"}, "before the warp's first product").once("")) {
   const Tiles t = tiles();
   float d[32];
   wgmma<64>(d, t.of_a, t.of_b, false);  // [product]
-  wgmma_commit();
-  wgmma_wait<0>();
-  out[threadIdx.x] = total(d);
+  finish(out, d);
 }
 
-__global__ void d_touched_after_fence(int* out) {
+CHECKED(d_touched_after_fence,
+        finds(fence_missing, {"touch", "product"}, "between this access to D and the product").once("D")) {
   const Tiles t = tiles();
   float d[32] = {};
   wgmma_fence();
   d[3] = float(threadIdx.x);           // [touch]
   wgmma<64>(d, t.of_a, t.of_b, true);  // [product]
-  wgmma_commit();
-  wgmma_wait<0>();
-  out[threadIdx.x] = total(d);
+  finish(out, d);
 }
 
-__global__ void a_packed_after_fence(int* out) {
+CHECKED(a_packed_after_fence,
+        finds(fence_missing, {"touch", "product"}, "between this access to A and the product").once("A")) {
   const Tiles t = tiles();
   float d[32] = {};
   unsigned a[4] = {};
   wgmma_fence();
   a[1] = threadIdx.x;             // [touch]
   wgmma<64>(d, a, t.of_b, true);  // [product]
-  wgmma_commit();
-  wgmma_wait<0>();
-  out[threadIdx.x] = total(d);
+  finish(out, d);
 }
 
-__global__ void d_read_then_product(int* out) {
+CHECKED(d_read_then_product, finds(fence_missing, {"touch", "product"}, "this access to D").once("D")) {
   const Tiles t = tiles();
   float d[32];
-  wgmma_fence();
-  wgmma<64>(d, t.of_a, t.of_b, false);
-  wgmma_commit();
+  issue(t, d);
   wgmma_wait<0>();
   out[threadIdx.x] = int(d[9]);         // [touch]
   wgmma<64>(d, t.of_a, t.of_b, false);  // [product]
@@ -298,30 +300,26 @@ __global__ void d_read_then_product(int* out) {
   wgmma_wait<0>();
 }
 
-__global__ void shape_changed(int* out) {
+CHECKED(shape_changed, finds(fence_missing, {"touch", "product"}, "different shape").once("D")) {
   const Tiles t = tiles();
   float d[32];
   auto& some = reinterpret_cast<float(&)[8]>(d);
   wgmma_fence();
   wgmma<64>(d, t.of_a, t.of_b, false);    // [touch]
   wgmma<16>(some, t.of_a, t.of_b, true);  // [product]
-  wgmma_commit();
-  wgmma_wait<0>();
-  out[threadIdx.x] = total(d);
+  finish(out, d);
 }
 
 // --- the rest ------------------------------------------------------------------------------------------
 
-__global__ void never_waited(int* out) {
+CHECKED(never_waited, finds(in_flight, {"product"}, "returns without having waited for this product").once("")) {
   const Tiles t = tiles();
   float d[32];
-  wgmma_fence();
-  wgmma<64>(d, t.of_a, t.of_b, false);  // [product]
-  wgmma_commit();
+  issue(t, d);
   out[threadIdx.x] = 1;
 }
 
-__global__ void never_committed(int* out) {
+CHECKED(never_committed, finds(in_flight, {"product"}, "whose group was never committed").once("")) {
   const Tiles t = tiles();
   float d[32];
   wgmma_fence();
@@ -330,39 +328,34 @@ __global__ void never_committed(int* out) {
   out[threadIdx.x] = 1;
 }
 
-__global__ void operand_overwritten(int* out) {
+CHECKED(operand_overwritten, finds(inter, {"product", "write"}, "(WAR)").once("b[0][5]")) {
   const Tiles t = tiles();
   float d[32];
-  wgmma_fence();
-  wgmma<64>(d, t.of_a, t.of_b, false);  // [product]
-  wgmma_commit();
+  issue(t, d);
   if (threadIdx.x == 37) t.b[5] = half(1.0f);  // [write]
   wgmma_wait<0>();
   out[threadIdx.x] = total(d);
 }
 
-__global__ void no_proxy_fence(int* out) {
+CHECKED(no_proxy_fence, finds({proxy}, {"write", "product"})) {
   const Tiles t = tiles();
   float d[32];
   t.b[threadIdx.x] = half(2.0f);  // [write]
   __syncthreads();
   wgmma_fence();
   wgmma<64>(d, t.of_a, t.of_b, false);  // [product]
-  wgmma_commit();
-  wgmma_wait<0>();
-  out[threadIdx.x] = total(d);
+  finish(out, d);
 }
 
-__global__ void no_barrier(int* out) {
+CHECKED(no_barrier, finds({inter, intra, proxy}, {"write", "product"})) {
   const Tiles t = tiles();
   float d[32];
   t.b[threadIdx.x] = half(2.0f);  // [write]
   fence_proxy_async();
   wgmma_fence();
   wgmma<64>(d, t.of_a, t.of_b, false);  // [product]
-  wgmma_commit();
-  wgmma_wait<0>();
-  out[threadIdx.x] = total(d);
+  finish(out, d);
 }
 
-}  // namespace lab::wgmma_kernels
+}  // namespace
+}  // namespace lab::checked

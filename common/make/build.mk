@@ -109,7 +109,7 @@ $(WORK) $(RECORDS) $(LEARN) $(EVOLVE) $(filter build/desk-objects/%,$(DESK_LIB))
 	@$(desk_make) $@
 # Tests that run no kernel. Code that executes kernels and watches them can differ on another machine, down to the bits; for these an
 # emulator is too slow, and nothing is expected of one.
-HOST_TESTS := $(sort $(wildcard checks/tests/test_desk_*.cpp) $(tests-3_TEXT) $(tests-4_TEXT) $(call test,reference))
+HOST_TESTS := $(sort $(wildcard checks/tests/test_desk_*.cpp) $(tests-3_TEXT) $(tests-4_TEXT) $(judge_TEXT))
 UNIT_SRC := $(filter-out $(if $(RUNTIME_ONLY),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))
 DESK_LIB := $(if $(RUNTIME_ONLY),,$(DESK_LIB))
 UNIT_OBJ := $(call objects_of,$(UNIT_SRC))
@@ -127,7 +127,7 @@ FORCE:
 HOT := common/cpu/exec/mma common/cpu/exec/tensor_core reference/attention reference/backward
 COLD := checks/main checks/tests/test_main
 # Where accesses and calls must stay what they are when optimised, or half of the time would go into what is tested.
-WARM := $(addprefix checks/tests/test_,exec_collectives exec_memory reference desk_evolve desk_mutants)
+WARM := $(addprefix checks/tests/test_,exec_collectives exec_memory desk_evolve desk_mutants)
 TESTS := $(filter-out $(WARM),$(basename $(wildcard checks/tests/test_*.cpp)))
 COOL := $(addprefix common/cpu/exec/,findings launch mbarrier_story standing) checks/% stages/%
 heat_of = $(or $(if $(filter checks/tests/%_kernels,$(1)),KERNEL),$(strip \

@@ -1,8 +1,8 @@
 # Sources that are compiled several as one text, which takes half as long as one by one: headers and templates are shared. Their
 # anonymous namespaces are one then; a file whose names meet another's stays alone, and so does what no list names. For each text the
 # flags it takes (build.mk) and its files. Of the first four, `tester` and programs without a stage link what they need: `accept` wants one.
-TEXTS := exec-1 exec-2 watch accept $(patsubst %,tests-%,1 2 3 4 5 6 7 8 9)
-text_heat = $(if $(filter tests-%,$(1)),TESTS,$(if $(filter watch accept,$(1)),COOL,HOST))
+TEXTS := exec-1 exec-2 watch accept judge $(patsubst %,tests-%,1 2 3 4 5 6 7 8 9)
+text_heat = $(if $(filter tests-%,$(1)),TESTS,$(if $(filter judge,$(1)),WARM,$(if $(filter watch accept,$(1)),COOL,HOST)))
 exec = $(patsubst %,common/cpu/exec/%.cpp,$(1))
 test = $(patsubst %,checks/tests/test_%.cpp,$(1))
 watch_TEXT := $(call exec,findings launch mbarrier_story standing)
@@ -10,15 +10,16 @@ exec_files := $(sort $(filter-out $(watch_TEXT) $(call exec,mma tensor_core),$(w
 exec-1_TEXT := $(wordlist 1,15,$(exec_files))
 exec-2_TEXT := $(filter-out $(exec-1_TEXT),$(exec_files))
 accept_TEXT := $(patsubst %,checks/%.cpp,$(addprefix acceptance/,acceptance case_run coverage report) races/racecheck bugs/trial)
+judge_TEXT := $(call test,reference reference_inputs reference_wrong)
 # The first four are the host's alone: build.mk's HOST_TESTS, for make test-arm64, is made of them.
 tests-1_TEXT := $(call test,$(addprefix desk_,bits names pages patches phases resources runs tables))
 tests-2_TEXT := $(call test,$(addprefix desk_,counts evolve_adopt learn sources))
 tests-3_TEXT := $(call test,desk_kept desk_measured results trace)
 tests-4_TEXT := $(call test,banks block_order expected figure_data gpu_fit npy patch pattern ptxas rule referee)
-tests-5_TEXT := $(call test,async async_deadlock async_watcher)
-tests-6_TEXT := $(call test,wgmma wgmma_rules wgmma_cases exec_blocks exec_launch tma mbarrier)
+tests-5_TEXT := $(call test,checked async_deadlock async_watcher checker_watcher)
+tests-6_TEXT := $(call test,wgmma wgmma_cases exec_blocks exec_launch tma mbarrier)
 tests-7_TEXT := $(call test,named_barrier registers time_limit ldmatrix device_tensors attention_launch tiles addr2line mma)
-tests-8_TEXT := $(call test,tensor_core cluster_rules counters_async)
+tests-8_TEXT := $(call test,tensor_core counters_async)
 tests-9_TEXT := $(call test,hang acceptance_processes counters)
 
 # The objects of these sources: of the texts that they are in, and their own.

@@ -1,0 +1,302 @@
+// The seeded inputs: their bits, their statistics, and what each family is made to show.
+#include <bit>
+
+#include "checks/tests/test_reference.hpp"
+
+using namespace lab;
+using namespace lab::judge;
+
+// --- inputs ---------------------------------------------------------------------------------------------------------
+
+TEST_CASE("inputs: these bits, on every machine") {
+  const Shape s{1, 1, 4, 64};
+  // From an independent Python implementation of the same definition.
+  struct Expected {
+    Family family;
+    std::uint64_t seed;
+    std::uint16_t q[6], k[2], v[2];
+  };
+  constexpr Expected EXPECTED[] = {
+      {Family::unit, 1, {0xb5e0, 0x3667, 0x353c, 0x2e1f, 0x3061, 0x3992}, {0xb1a0, 0x28bd}, {0xb9bd, 0xbc07}},
+      {Family::unit, 7, {0xb324, 0xbcef, 0xbb13, 0xb489, 0xb8a4, 0x3a8e}, {}, {}},
+      {Family::notes, 1, {0xa8b4, 0x291f, 0x2830, 0x20e5, 0x2302, 0x2c75}, {}, {}},
+      {Family::peaked, 1, {0xbbef, 0x3c52, 0x3b11, 0x3422, 0x35e9, 0x3f85}, {}, {0xb9bd, 0xbc07}},
+      {Family::offset, 1, {0xb5e0, 0x3667, 0x353c, 0x2e1f, 0x3061, 0x3992}, {0x563d, 0x5641}, {0xb9bd, 0xbc07}},
+      {Family::impulse, 1, {0xb5e0, 0x3667, 0x353c, 0x2e1f, 0x3061, 0x3992}, {0xb1a0, 0x28bd}, {0x3c00, 0x0000}},
+  };
+  for (const Expected& e : EXPECTED) {
+    CAPTURE(name(e.family));
+    const Inputs in = make_inputs(e.family, s, e.seed);
+    for (int i = 0; i < 6; ++i) CHECK(in.q[i].bits == e.q[i]);
+    if (e.k[0])
+      for (int i = 0; i < 2; ++i) CHECK(in.k[i].bits == e.k[i]);
+    if (e.v[0])
+      for (int i = 0; i < 2; ++i) CHECK(in.v[i].bits == e.v[i]);
+  }
+  CHECK(make_inputs(Family::unit, s, 1).q[255].bits == 0x32d4);
+}
+
+TEST_CASE("inputs: an element depends on seed, tensor and index only") {
+  const Inputs small = make_inputs(Family::unit, {1, 1, 3, 21}, 9),
+               large = make_inputs(Family::unit, {2, 3, 100, 64}, 9);
+  CHECK(std::equal(small.q.begin(), small.q.end(), large.q.begin()));
+  CHECK(std::equal(small.k.begin(), small.k.end(), large.k.begin()));
+  CHECK(std::equal(small.v.begin(), small.v.end(), large.v.begin()));
+  CHECK(small.q != small.k);
+  CHECK(small.k != small.v);
+  CHECK(small.q != make_inputs(Family::unit, {1, 1, 3, 21}, 10).q);
+}
+
+// Numbers drawn once are kept for what comes next: nothing of what came before may show.
+TEST_CASE("inputs: the same whatever was drawn before, and past what is kept") {
+  // The heads that are asked for begin and end inside the stretches that are drawn at a time.
+  const Shape whole{1, 40, 129, 64}, long_one{1, 5, 8192, 128};
+  const std::uint32_t some[] = {3, 4, 39}, last[] = {4};  // of long_one: past 2^22 elements
+  const Inputs first = make_inputs(Family::unit, whole, 21, some), far = make_inputs(Family::unit, long_one, 21, last);
+  make_inputs(Family::peaked, {1, 2, 500, 64}, 22);
+  make_inputs(Family::peaked, whole, 21);
+  const Inputs again = make_inputs(Family::unit, whole, 21, some);
+  CHECK((again.q == first.q && again.k == first.k && again.v == first.v));
+  const std::size_t head = std::size_t(129) * 64;
+  const Inputs all = make_inputs(Family::unit, whole, 21);
+  for (const std::uint32_t h : some)
+    CHECK(std::equal(all.q.begin() + std::ptrdiff_t(h * head), all.q.begin() + std::ptrdiff_t((h + 1) * head),
+                     first.q.begin() + std::ptrdiff_t(h * head)));
+  CHECK(first.q[0] == FP16_NAN);
+  const Inputs far_again = make_inputs(Family::unit, long_one, 21);
+  const std::ptrdiff_t begin = std::ptrdiff_t(4) * 8192 * 128;
+  CHECK(std::equal(far.v.begin() + begin, far.v.end(), far_again.v.begin() + begin));
+  CHECK(!std::equal(far_again.v.begin() + begin, far_again.v.begin() + begin + 100, far_again.v.begin()));
+}
+
+TEST_CASE("inputs: mean, variance and independence") {
+  struct Expected {
+    Family family;
+    double qk, k_mean, v;  // standard deviations of q and k, of v; mean of k
+  };
+  for (const Expected& e : {Expected{Family::notes, 0.1, 0, 0.1},
+                            {Family::unit, 1, 0, 1},
+                            {Family::peaked, 2.7, 0, 1},
+                            {Family::offset, 1, 100, 1}}) {
+    CAPTURE(name(e.family));
+    const Inputs in = make_inputs(e.family, MISSION, 1);
+    const auto check = [](const std::vector<fp16>& x, double mean, double deviation) {
+      double sum = 0, squares = 0, fourths = 0;
+      for (const fp16 h : x) sum += to_float(h);
+      const double m = sum / double(x.size());
+      for (const fp16 h : x) squares += std::pow(to_float(h) - m, 2), fourths += std::pow(to_float(h) - m, 4);
+      const double variance = squares / double(x.size());
+      CHECK(std::abs(m - mean) < 0.01 * deviation);  // five standard errors of 262,144 draws
+      CHECK(std::sqrt(variance) == doctest::Approx(deviation).epsilon(0.01));
+      CHECK(fourths / double(x.size()) / (variance * variance) ==
+            doctest::Approx(3).epsilon(0.03));  // normal, not uniform
+    };
+    check(in.q, 0, e.qk), check(in.k, e.k_mean, e.qk), check(in.v, 0, e.v);
+    double qk = 0, qv = 0, next = 0;
+    for (std::size_t i = 0; i + 1 < in.q.size(); ++i) {
+      const double q = to_float(in.q[i]) / e.qk;
+      qk += q * (to_float(in.k[i]) - e.k_mean) / e.qk, qv += q * to_float(in.v[i]) / e.v,
+          next += q * to_float(in.q[i + 1]) / e.qk;
+    }
+    for (const double correlation : {qk, qv, next}) CHECK(std::abs(correlation) / double(in.q.size()) < 0.01);
+  }
+}
+
+TEST_CASE("inputs: peaked scores are large, and one key has most of the weight") {
+  const Inputs in = make_inputs(Family::peaked, MISSION, 1);
+  double largest = 0;
+  for (int head = 0; head < 8; ++head)
+    for (int i = 0; i < MISSION.S; i += 4)
+      for (int n = 0; n < MISSION.S; ++n)
+        largest = std::max(largest, std::abs(naive_score(MISSION, in, 0.125, head, i, n)));
+  CHECK(largest > 25);
+  CHECK(largest < 45);
+  Inputs impulse = in;
+  impulse.v = make_inputs(Family::impulse, MISSION, 1).v;
+  const std::vector<RowBlock> sample = {{0, 0, 64}};
+  const std::vector<double> weights = right(MISSION, impulse, sample);
+  double heaviest = 0;
+  for (int i = 0; i < 64; ++i) heaviest += *std::max_element(&weights[i * 64], &weights[i * 64] + 64) / 64;
+  CHECK(heaviest > 0.5);  // on average, one key of 512 outweighs all others
+}
+
+TEST_CASE("inputs: offset overflows exp in fp32 unless the maximum is subtracted") {
+  const Inputs in = make_inputs(Family::offset, MISSION, 1);
+  int overflowing = 0;
+  for (int head = 0; head < 8; ++head)
+    for (int i = 0; i < MISSION.S; ++i) {
+      float sum = 0;
+      // Neighbouring keys score alike here: every fourth is enough to see a row overflow.
+      for (int n = 0; n < MISSION.S; n += 4) sum += std::exp(float(naive_score(MISSION, in, 0.125, head, i, n)));
+      overflowing += std::isinf(sum);
+    }
+  CHECK(overflowing > 8 * MISSION.S / 10);  // enough that any sample of tiles has some
+  for (const fp16 k : in.k) REQUIRE((k.bits & 0x7C00) != 0x7C00);
+  for (const double x : right(MISSION, in)) REQUIRE(std::abs(x) < 5);
+}
+
+TEST_CASE("inputs: impulse is one-hot at n mod D") {
+  const Shape s{2, 2, 150, 64};
+  const Inputs in = make_inputs(Family::impulse, s, 1);
+  for (int head = 0; head < 4; ++head)
+    for (int n = 0; n < s.S; ++n)
+      for (int c = 0; c < s.D; ++c) REQUIRE(at(s, in.v, head, n, c) == (c == n % 64 ? 1.0 : 0.0));
+}
+
+TEST_CASE("inputs: names") {
+  for (const Family family : FAMILIES) CHECK(family_named(name(family)) == family);
+  CHECK_THROWS_WITH_AS(family_named("uniform"),
+                       "unknown inputs 'uniform'; there are notes unit peaked offset swamped cancelling special "
+                       "impulse climbing matched constant",
+                       BadInput);
+  CHECK_THROWS_AS(family_named(""), BadInput);
+}
+
+// --- the families that catch roundings -----------------------------------------------------------------------
+
+namespace {
+// Attention of one row with chosen roundings between tiles of 64 keys, in fp64 otherwise; column 0.
+template <class RoundWeight, class RoundOutput>
+double rounded_attention(const Inputs& in, const Shape& shape, RoundWeight weight, RoundOutput output) {
+  const double scale = default_scale(shape.D);
+  double o = 0, l = 0;  // the largest score of both families is that of key 0: nothing is rescaled after the first tile
+  const double m = scale * to_float(in.q[0]) * to_float(in.k[0]);
+  for (int n = 0; n < shape.S; ++n) {
+    const double p = std::exp(scale * to_float(in.q[0]) * to_float(in.k[std::size_t(n) * shape.D]) - m);
+    l += p, o += weight(p) * to_float(in.v[std::size_t(n) * shape.D]);
+    if (n % 64 == 63) o = output(o);
+  }
+  return o / l;
+}
+double keep(double x) { return x; }
+double as_fp16(double x) { return to_float(to_fp16(float(x))); }
+}  // namespace
+
+TEST_CASE("inputs: swamped makes an fp16 sum lose every tile after the first") {
+  for (const int D : {64, 128}) {
+    const Shape shape{1, 1, 2048, D, false};
+    const Inputs in = make_inputs(Family::swamped, shape, 1);
+    const double right = rounded_attention(in, shape, keep, keep);
+    CHECK(right == doctest::Approx(1.0));
+    CHECK(std::abs(rounded_attention(in, shape, keep, as_fp16) - right) > 0.01);  // the bound is about 1e-3
+  }
+}
+
+TEST_CASE("inputs: climbing maxima make an O in fp16 forget every rescale, for tiles of 64 to 256 keys") {
+  const Shape shape{1, 1, 1024, 64, false};
+  const Inputs in = make_inputs(Family::climbing, shape, 1);
+  const double scale = default_scale(shape.D);
+  const auto rescaled = [&](std::size_t row, std::size_t tile, auto round) {
+    double o = 0, l = 0, m = -INFINITY;
+    for (std::size_t first = 0; first < std::size_t(shape.S); first += tile) {
+      double s[256], top = m;
+      for (std::size_t n = 0; n < tile; ++n) {
+        s[n] = 0;
+        for (std::size_t c = 0; c < 64; ++c)
+          s[n] += scale * to_float(in.q[row * 64 + c]) * to_float(in.k[(first + n) * 64 + c]);
+        top = std::max(top, s[n]);
+      }
+      o = round(o * std::exp(m - top)), l *= std::exp(m - top), m = top;
+      for (std::size_t n = 0; n < tile; ++n)
+        l += std::exp(s[n] - m), o += std::exp(s[n] - m) * to_float(in.v[(first + n) * 64]);
+    }
+    return o / l;
+  };
+  // Row 0 climbs every 64 keys, row 1 every 128, row 2 every 256. The bound is a quarter of a percent at most.
+  for (std::size_t row = 0; row < 3; ++row) {
+    CAPTURE(row);
+    const double right = rescaled(row, 64, keep);
+    for (const std::size_t tile : {64, 128, 256}) {
+      CHECK(rescaled(row, tile, keep) == doctest::Approx(right).epsilon(1e-9));
+      const double error = std::abs(rescaled(row, tile, as_fp16) / right - 1);
+      if (tile <= 64u << row) CHECK(error > (row == 0 ? 0.006 : row == 1 ? 0.003 : 0.0012));
+    }
+  }
+}
+
+TEST_CASE("inputs: with climbing maxima a row of each warp makes it rescale in every tile, and one falls") {
+  for (const int D : {64, 128}) {
+    const Shape shape{1, 2, 1024, D, false};
+    const Inputs in = make_inputs(Family::climbing, shape, 1);
+    const auto score = [&](std::size_t row, std::size_t n) {
+      double s = 0;
+      for (std::size_t c = 0; c < std::size_t(D); ++c)
+        s += default_scale(D) * to_float(in.q[row * D + c]) * to_float(in.k[n * D + c]);
+      return s;
+    };
+    constexpr double LARGEST_SUM = 32768;  // of the stages that wait, of a lane's weights
+    for (std::size_t first = 64; first < 1024; first += 64)
+      for (const std::size_t warp : {0, 1008}) {
+        CHECK(std::exp(score(warp + 15, first) - score(warp + 15, first - 1)) > 4 * LARGEST_SUM);
+        CHECK(std::isinf(std::exp(float(score(warp + 14, first - 64) - score(warp + 14, first)))));
+        for (std::size_t row = 0; row < 14; ++row) CHECK(score(warp + row, first) < 0.01);  // alone they would never
+      }
+    // And no row's bound suffers: it is made of the largest norm of a key.
+    double largest = 0, without = 0;
+    for (std::size_t n = 0; n < 1024; ++n) {
+      double norm = 0, climbers = 0;
+      for (std::size_t c = 0; c < std::size_t(D); ++c)
+        (c < 3 ? climbers : norm) += std::pow(to_float(in.k[n * D + c]), 2);
+      largest = std::max(largest, norm + climbers), without = std::max(without, climbers);
+    }
+    CHECK(std::sqrt(largest / without) < 1.01);
+    // In the second head a row that has climbed twice has an O that is no half.
+    double o = 0, l = 0;
+    for (std::size_t n = 0; n < 256; ++n) {
+      const double p = std::exp(score(1024, 1024 + n) - score(1024, 1024 + 192));
+      l += p, o += p * to_float(in.v[(1024 + n) * D]);
+    }
+    CHECK(o > 1.9 * 65504);
+    CHECK(o / l < 0.51 * 65504);
+  }
+}
+
+TEST_CASE("inputs: cancelling leaves the rounding of weights, and little else") {
+  for (const int D : {64, 128}) {
+    const Shape shape{1, 1, 128, D, false};
+    const Inputs in = make_inputs(Family::cancelling, shape, 1);
+    const double right = rounded_attention(in, shape, keep, keep);
+    CHECK(std::abs(right) < 0.01);
+    CHECK(std::abs(rounded_attention(in, shape, as_fp16, keep) - right) > 1e-4);  // the bound is about 2e-5
+  }
+}
+
+TEST_CASE("inputs: special puts one value where it says, in every head") {
+  const Shape shape{1, 8, 150, 64, true};
+  const Inputs in = make_inputs(Family::special, shape, 1);
+  std::size_t odd = 0;
+  for (const auto* tensor : {&in.q, &in.k, &in.v})
+    for (const fp16 x : *tensor) odd += !std::isfinite(to_float(x));
+  CHECK(odd == 8);
+  for (int head = 0; head < 8; ++head) {
+    const Special s = special_of(head, shape);
+    const auto& tensor = s.tensor == 'q' ? in.q : s.tensor == 'k' ? in.k : in.v;
+    const float value = to_float(tensor[(std::size_t(head) * shape.S + s.row) * shape.D + s.col]);
+    CHECK((std::isnan(s.value) ? std::isnan(value) : value == s.value));
+    CHECK(s.row > 0);  // causal rows before it must not see it
+  }
+  CHECK(special_of(8, shape).row == 0);  // the one that all rows see
+}
+
+TEST_CASE("inputs: special has heads whose first keys have no score, and one whose scores are all below -65504") {
+  const Shape shape{1, SPECIALS, 139, 64, false};
+  const Inputs in = make_inputs(Family::special, shape, 1);
+  int empty = 0, below = 0;
+  for (int head = 0; head < shape.H; ++head) {
+    const Special s = special_of(head, shape);
+    if (s.rows == 1) continue;
+    const std::vector<double> out = for_rows(shape, in.q, in.k, in.v, std::vector<RowBlock>{{head, 0, shape.S}},
+                                             nullptr, [&](const Head& h, int row, double* to) {
+                                               for (int n = 0; n < shape.S; ++n) {
+                                                 const double score = dot(h.q_row(row), h.k_row(n), shape.D) / 8;
+                                                 to[0] += score == -INFINITY, to[1] += score < -65504;
+                                               }
+                                             });
+    for (std::size_t row = 0; row < std::size_t(shape.S); ++row) {
+      empty += out[row * 64] == s.rows && s.rows < shape.S;
+      below += out[row * 64] == 0 && out[row * 64 + 1] == shape.S;
+    }
+  }
+  CHECK(empty == 2 * shape.S);
+  CHECK(below == shape.S);
+}
