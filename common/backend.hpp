@@ -12,6 +12,7 @@
 
 #include "common/build_info.hpp"
 #include "common/counts.hpp"
+#include "common/hang.hpp"
 
 namespace lab {
 
@@ -178,6 +179,7 @@ cudaError_t synchronize_within(double seconds);
 struct ExecReport {
   std::vector<Finding> findings;
   std::string message;                 // "" if no launch failed
+  Hang hang;                           // of a launch on the CPU that could not go on, or took too long
   std::uint64_t switches = 0;          // fiber switches; the same for the same schedule and seed
   std::uint64_t lane_collectives = 0;  // lanes that passed a warp collective
   std::uint64_t blocks_run = 0, blocks_total = 0;

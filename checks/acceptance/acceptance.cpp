@@ -48,7 +48,7 @@ std::unique_ptr<Processes> start_processes(const AcceptanceOptions& options, con
     try {
       result = run_case(cases[i], i, options);
     } catch (const std::exception& e) {
-      result.problems.push_back(std::string("the harness could not go on: ") + e.what());
+      result.problems.push_back({Tells::failure, std::string("the harness could not go on: ") + e.what()});
     }
     return bytes_of(result);
   };
@@ -83,14 +83,15 @@ bool run_and_report(const Case& test) {
   } catch (const ProcessDied& died) {
     session->processes.reset();
     end_like(died.status);
-  } catch (const Hang&) {
-    result.problems.push_back("the launch did not end: " + std::string(stage().name) +
-                              " still runs, and a GPU does not say where its lanes stand; make backend=cpu does");
+  } catch (const StillRuns&) {
+    result.problems.push_back({Tells::failure, "the launch did not end: " + std::string(stage().name) +
+                                                   " still runs, and a GPU does not say where its lanes stand; make "
+                                                   "backend=cpu does"});
     session->report.add(result);
     session->report.finish();
     std::_Exit(1);  // a destructor would wait for the kernel
   } catch (const std::exception& e) {
-    result.problems.push_back(std::string("the harness could not go on: ") + e.what());
+    result.problems.push_back({Tells::failure, std::string("the harness could not go on: ") + e.what()});
   }
   session->progress.finish(case_cost(test, session->options));
   session->report.add(result);

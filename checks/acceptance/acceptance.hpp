@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "checks/acceptance/comparison.hpp"
+#include "checks/acceptance/fault.hpp"
 #include "common/shape.hpp"
 #include "reference/inputs.hpp"
 
@@ -45,24 +47,14 @@ struct Case {
 };
 float scale_of(const Case& test);
 
-// The element that is furthest outside its bound, or closest to it.
-struct WorstElement {
-  int b = 0, h = 0, row = 0, col = 0;
-  float got = 0;
-  double expected = 0, allowed = 0;
-};
-
 struct CaseResult {
   Case test;
-  std::vector<std::string> problems;  // a line each; empty: green
-  double max_diff = 0;
-  double worst_ratio = 0;  // |out - ref| / allowed, at its largest
-  std::optional<WorstElement> worst;
-  std::size_t differing = 0, nans = 0,
-              compared = 0;  // elements outside the bound, NaN among them, of all compared
+  std::vector<Fault> problems;  // empty: green
+  Comparison compared;          // with the oracle
   std::size_t tiles_checked = 0, tiles_repeated = 0, tiles_total = 0;
   bool skipped = false;  // this machine cannot run it; `problems` stays empty and `note` says why
   std::string note;
+  std::string hang;  // the first wait of a launch that hangs, as data
   int launches = 0;
   double microseconds = -1;  // a launch, where a GPU measured it
   bool green() const { return problems.empty(); }

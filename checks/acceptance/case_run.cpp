@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "checks/acceptance/cases.hpp"
-#include "checks/acceptance/device_tensors.hpp"
 #include "checks/acceptance/expected.hpp"
 #include "checks/acceptance/format.hpp"
+#include "checks/acceptance/poisoned.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/tolerance.hpp"
 #include "common/backend.hpp"
@@ -25,6 +25,7 @@ namespace {
 
 // Of processor time on the CPU, where the slowest block of a case takes less than one.
 constexpr double BLOCK_SECONDS = 10;
+constexpr std::size_t MOST_FINDINGS = 2;  // of one launch
 
 struct Run {
   Schedule schedule = Schedule::ascending;
@@ -73,23 +74,10 @@ std::string text(const Run& run) {
                                                                        : "");
 }
 
-// How much a problem says about its cause: the report gives the most telling one first.
-enum class Tells { failure, finding, stray_write, changed_input, race, numbers };
-
-std::string number(float x) { return std::isnan(x) ? "NaN" : format("%.6g", x); }  // a NaN's sign says nothing
-
-std::string error_text(cudaError_t error) {
-  return format("%s (%s)", cudaGetErrorName(error), cudaGetErrorString(error));
-}
-
 Shape tensors_of(const Case& test) {
   Shape shape = test.shape;
   if (test.group == Group::far) shape.B = shape.H = 1;
   return shape;
-}
-
-const half* shifted(const half* tensor, std::size_t elements) {  // no object lies there: not for pointer arithmetic
-  return reinterpret_cast<const half*>(reinterpret_cast<std::uintptr_t>(tensor) - elements * sizeof(half));
 }
 
 // Drawing millions of normal numbers takes longer than checking a sample of tiles: only the heads that run have any,
@@ -119,18 +107,10 @@ class CaseRun {
         tiling_(shape_, plan_),
         coverage_(coverage(test, tiling_, options)),
         inputs_(inputs_of(test, heads_that_run(coverage_, tiling_))),
-        q_(inputs_.q),
-        k_(inputs_.k),
-        v_(inputs_.v),
-        out_(shape_.elements()) {
+        tensors_(inputs_),
+        first_block_(Tiling(test.shape, plan_).tiles() - tiling_.tiles()),
+        scale_(scale_of(test)) {
     result_.test = test;
-    args_ = {q_.data(), k_.data(), v_.data(), out_.data(), test.shape, scale_of(test), nullptr};
-    if (test.group != Group::far) return;
-    // The heads before the last have addresses and no memory: an offset that wraps around at 32 bits faults.
-    before_ = test.shape.elements() - shape_.elements();
-    first_block_ = Tiling(test.shape, plan_).tiles() - tiling_.tiles();
-    args_.q = shifted(q_.data(), before_), args_.k = shifted(k_.data(), before_), args_.v = shifted(v_.data(), before_);
-    args_.out = const_cast<half*>(shifted(out_.data(), before_));
   }
 
   CaseResult run() {
@@ -140,14 +120,14 @@ class CaseRun {
       return result_;
     }
     launch_all();
-    std::ranges::stable_sort(problems_, {}, &Problem::tells);
-    for (const Problem& p : problems_) result_.problems.push_back(p.what);
+    std::ranges::stable_sort(problems_, {}, &Fault::tells);
+    result_.problems = problems_;
     return result_;
   }
 
  private:
   void launch_all() {
-    const Shape& asked = args_.shape;
+    const Shape& asked = result_.test.shape;
     const dim3 grid = plan_.grid;
     if (grid.x != tiling_.tiles_per_head || grid.y != unsigned(asked.H) || grid.z != unsigned(asked.B)) {
       problem(Tells::failure, format("the plan's grid (%u,%u,%u) is not (query tiles, heads, batch) = (%u,%d,%d)",
@@ -184,7 +164,6 @@ class CaseRun {
         green()) {
       std::vector<fp16> output;
       if (launch(FEW_MULTIPROCESSORS, checked, output)) compare_with_oracle(output, checked);
-      set_exec_options({});  // the next case's plan counts again
     }
     if (!can_schedule() && result_.test.group == Group::notes && green()) measure(first);
   }
@@ -192,14 +171,13 @@ class CaseRun {
   bool green() const { return problems_.empty(); }
 
   // Says `what` once, however many of the case's launches show it.
-  void problem(Tells tells, const std::string& what, const Run* run = nullptr) {
+  void problem(Tells tells, const std::string& what, const Run* run = nullptr, bool again = false) {
     if (std::ranges::find(said_, what) != said_.end()) return;
     said_.push_back(what);
-    problems_.push_back({tells, run ? what + " [" + text(*run) + "]" : what});
+    problems_.push_back({tells, run ? what + " [" + text(*run) + "]" : what, again});
   }
 
-  // One launch into poison, and everything that can be said without knowing the right answer. False if
-  // nothing ran.
+  // Everything that a launch says without the right answer being known. False if nothing ran.
   bool launch(const Run& run, const std::vector<std::uint32_t>& tiles, std::vector<fp16>& output) {
     ExecOptions options;
     options.schedule = run.schedule;
@@ -211,232 +189,89 @@ class CaseRun {
     options.block_seconds = BLOCK_SECONDS;
     if (tiles.size() < tiling_.tiles() + first_block_) options.blocks = tiles;
     for (std::uint32_t& tile : options.blocks) tile += first_block_;
-    options.blocks = plan_.blocks_of(options.blocks, args_.shape);
-    set_exec_options(options);
-    const ExclusiveGpu exclusive;
-    out_.poison();
-    cudaGetLastError();
-    take_exec_report();
-
+    const bool counted = can_schedule() && options.multiprocessors == 0;
+    options.blocks = plan_.blocks_of(options.blocks, result_.test.shape);
     ++result_.launches;
-    poison_shared_memory();
-    AttentionArgs args = args_;
-    if (run.turned) {
-      if (!turned_q_) turned_q_.emplace(inputs_.q);
-      args.q = shifted(turned_q_->on_device.data(), before_), args.scale = -args_.scale;
-    }
-    const cudaError_t returned = stage().launch(args);
-    const cudaError_t last = cudaGetLastError();
-    const cudaError_t ran = synchronize_within(hang_seconds(args_.shape));
-    if (ran == cudaErrorNotReady) throw Hang(text(result_.test));
-    const ExecReport report = take_exec_report();
-    const std::string message = report.message.empty() ? "" : ": " + report.message;
-    if (returned != cudaSuccess)
-      problem(Tells::failure, "launch refused: " + error_text(returned) + message, &run);
-    else if (last != cudaSuccess)
-      problem(Tells::failure, "launch() returned success, but cudaGetLastError() " + error_text(last) + message, &run);
-    else if (ran != cudaSuccess)
-      problem(Tells::failure, "kernel failed: " + error_text(ran) + message, &run);
-    else if (!message.empty())
-      problem(Tells::failure, "no error code, yet the backend says" + message, &run);
-    for (std::size_t i = 0; i < report.findings.size() && i < 2; ++i)
-      problem(Tells::finding, report.findings[i].text, &run);
-    if (report.findings.size() > 2)
-      problem(Tells::finding, format("and %zu more findings", report.findings.size() - 2), &run);
-    if (returned != cudaSuccess || last != cudaSuccess || ran != cudaSuccess) return false;
-    if (can_schedule() && options.multiprocessors == 0 && report.blocks_run != tiles.size() * plan_.parts)
-      problem(Tells::failure,
-              format("%llu blocks ran, not the %zu asked for", (unsigned long long)report.blocks_run,
-                     tiles.size() * plan_.parts),
-              &run);
-
-    std::string damage;
-    output = out_.download(damage);
-    if (!damage.empty()) problem(Tells::stray_write, "wrote outside the output, " + damage, &run);
-    check_input("q", run.turned ? turned_q_->on_device : q_, run.turned ? turned_q_->values : inputs_.q, run);
-    check_input("k", k_, inputs_.k, run);
-    check_input("v", v_, inputs_.v, run);
-    if (can_schedule()) check_poison(run, output, tiles);
+    Ran ran = tensors_.launch(result_.test.shape, scale_, {options, 0, run.turned});
+    if (ran.still_runs()) throw StillRuns(text(result_.test));
+    if (ran.report.hang.deadlock) result_.hang = data_of(ran.report.hang.waits.at(0));
+    std::size_t findings = 0;
+    for (const Fault& fault : faults_of(ran, counted ? tiles.size() * plan_.parts : 0))
+      if (fault.tells != Tells::finding || ++findings <= MOST_FINDINGS)
+        problem(fault.tells, fault.what, &run, fault.again);
+    if (findings > MOST_FINDINGS)
+      problem(Tells::finding, format("and %zu more findings", findings - MOST_FINDINGS), &run);
+    if (!ran.ok()) return false;
+    if (const std::string strays = written_elsewhere(shape_, tiling_.row_blocks(tiles), ran.out);
+        can_schedule() && !strays.empty())
+      problem(Tells::stray_write, strays, &run);
+    output = std::move(ran.out);
     return true;
   }
 
-  void check_input(const char* name, const DeviceTensor& tensor, const std::vector<fp16>& original, const Run& run) {
-    std::string damage;
-    const bool same = tensor.holds(original, damage);
-    if (!damage.empty())
-      problem(Tells::stray_write, format("wrote outside its input %s, %s", name, damage.c_str()), &run);
-    if (!same) problem(Tells::changed_input, format("changed its input %s", name), &run);
-  }
-
-  // A block must leave the rows of other blocks alone.
-  void check_poison(const Run& run, const std::vector<fp16>& output, const std::vector<std::uint32_t>& tiles) {
-    std::size_t written = 0, row = 0, first = 0;
-    const auto skip_to = [&](std::size_t end) {
-      for (; row < end; ++row)
-        for (int col = 0; col < shape_.D; ++col)
-          if (output[row * shape_.D + col] != FP16_NAN && written++ == 0) first = row;
-    };
-    for (const std::uint32_t tile : tiles) {
-      skip_to(tiling_.first_row(tile));
-      row += tiling_.rows(tile);
-    }
-    skip_to(shape_.rows());
-    if (written > 0)
-      problem(Tells::stray_write,
-              format("%zu elements written that belong to blocks that did not run, first in row %zu of [B*H*S]",
-                     written, first),
-              &run);
-  }
-
-  bool may_be_nan(std::size_t head, int row, int col) const;
-  Expected expected_rows(const std::vector<std::uint32_t>& tiles) const;
+  bool may_be_nan(int head, int row, int col) const;
+  Expected expected_rows(const std::vector<RowBlock>& rows) const;
   void compare_with_oracle(const std::vector<fp16>& output, const std::vector<std::uint32_t>& tiles);
   void compare_with_first(const Run& run, const std::vector<fp16>& output, const std::vector<fp16>& first,
                           const std::vector<std::uint32_t>& tiles);
   void measure(const std::vector<fp16>& first);
 
-  struct Problem {
-    Tells tells;
-    std::string what;
-  };
-  struct TurnedSigns {
-    explicit TurnedSigns(std::vector<fp16> x) : values(std::move(x)), on_device((turn(), values)) {}
-    void turn() {
-      for (fp16& x : values) x.bits ^= 0x8000;
-    }
-    std::vector<fp16> values;
-    DeviceTensor on_device;
-  };
-
   const AcceptanceOptions& options_;
-  std::size_t number_;             // of the case, for turns
-  Shape shape_;                    // of the tensors: the case's, or of Group::far its last head's
-  std::size_t before_ = 0;         // elements of the heads before the tensors
-  std::uint32_t first_block_ = 0;  // their blocks
+  std::size_t number_;  // of the case, for turns
+  Shape shape_;         // of the tensors: the case's, or of Group::far its last head's
   LaunchPlan plan_;
   Tiling tiling_;
   Coverage coverage_;
   const Inputs& inputs_;
-  DeviceTensor q_, k_, v_, out_;
-  std::optional<TurnedSigns> turned_q_;
-  AttentionArgs args_;
+  Poisoned tensors_;
+  std::uint32_t first_block_;  // of the tensors: heads before them have addresses alone
+  float scale_;
   std::vector<std::string> said_;
-  std::vector<Problem> problems_;
+  std::vector<Fault> problems_;
   CaseResult result_{};
 };
 
 // A NaN or infinity in V of a key that the row does not see: its weight of 0 times that is NaN where the tile's product
 // takes it along. The dense formula with a mask does so too; the oracle, which never touches such a key, does not. Both
 // are right. And early stages are known to make NaN of a first tile without a score.
-bool CaseRun::may_be_nan(std::size_t head, int row, int col) const {
-  if (result_.test.family != Family::special) return false;
-  const Special s = special_of(int(head), shape_);
+bool CaseRun::may_be_nan(int head, int row, int col) const {
+  const Special s = special_of(head, shape_);
   if (plan_.empty_tile_is_nan && s.value == INFINITY && s.rows >= plan_.tile_n) return true;
   return s.tensor == 'v' && s.col == col && s.row >= visible_keys(shape_, row);
 }
 
 // One element off by more than its bound makes the case red. NaN is within a bound only where the oracle has NaN.
 void CaseRun::compare_with_oracle(const std::vector<fp16>& output, const std::vector<std::uint32_t>& tiles) {
-  const std::size_t D = std::size_t(shape_.D), S = std::size_t(shape_.S);
-  const Expected right = expected_rows(tiles);
-  const std::vector<double>& ref = right.value;
-  std::size_t poison = 0,
-              at = 0;  // `at` walks the oracle's elements, which hold the checked rows only
-  for (const std::uint32_t tile : tiles) {
-    const std::size_t first_row = tiling_.first_row(tile), head = first_row / S;
-    for (std::size_t row = first_row; row < first_row + tiling_.rows(tile); ++row) {
-      for (std::size_t col = 0; col < D; ++col, ++at) {
-        const fp16 bits = output[row * D + col];
-        const float got = to_float(bits);
-        if (!std::isfinite(ref[at]) || (std::isnan(got) && may_be_nan(head, int(row % S), int(col)))) {
-          ++result_.compared;
-          poison += bits == FP16_NAN;
-          // What was never written is NaN too, with bits that no conversion gives.
-          if (bits == FP16_NAN || (std::isnan(ref[at])      ? !std::isnan(got)
-                                   : std::isfinite(ref[at]) ? false
-                                                            : got != float(ref[at]))) {
-            ++result_.differing;
-            result_.nans += std::isnan(got);
-            result_.worst_ratio = INFINITY;
-            result_.worst = {int(head / std::size_t(shape_.H)),
-                             int(head % std::size_t(shape_.H)),
-                             int(row % S),
-                             int(col),
-                             got,
-                             ref[at],
-                             0};
-          }
-          continue;
-        }
-        const double diff = std::abs(got - ref[at]);
-        const double allowed = right.allowed[at];
-        ++result_.compared;
-        poison += bits == FP16_NAN;
-        result_.nans += std::isnan(got);
-        if (!(diff <= allowed)) ++result_.differing;
-        if (diff > result_.max_diff) result_.max_diff = diff;
-        const double ratio = std::isnan(got) ? INFINITY : diff / allowed;
-        if (!result_.worst || ratio > result_.worst_ratio) {
-          result_.worst_ratio = ratio;
-          result_.worst = {int(head / std::size_t(shape_.H)),
-                           int(head % std::size_t(shape_.H)),
-                           int(row % S),
-                           int(col),
-                           got,
-                           ref[at],
-                           allowed};
-        }
-      }
-    }
-  }
-  if (result_.differing == 0) return;
-  const WorstElement& w = *result_.worst;
-  std::string nans;
-  if (result_.nans > 0)
-    nans =
-        format("; %zu are NaN, %zu of them with the poison's bits (not written, or made of it)", result_.nans, poison);
-  problem(Tells::numbers,
-          format("%zu of %zu elements outside the bound%s", result_.differing, result_.compared, nans.c_str()));
-  problem(Tells::numbers, format("worst (b,h,row,col) = (%d,%d,%d,%d): got %s, expected %.6g, allowed +-%.3g", w.b, w.h,
-                                 w.row, w.col, number(w.got).c_str(), w.expected, w.allowed));
+  const std::vector<RowBlock> rows = tiling_.row_blocks(tiles);
+  Holding holding;
+  if (result_.test.family == Family::special)
+    holding.to = [&](int head, int row, int col) {
+      return may_be_nan(head, row, col) ? Held::bound_or_nan : Held::bound;
+    };
+  compare(shape_, rows, output, expected_rows(rows), result_.compared, holding);
+  for (const std::string& line : lines_of(result_.compared)) problem(Tells::numbers, line);
 }
 
-// The rows of these tiles, one after the other.
-Expected CaseRun::expected_rows(const std::vector<std::uint32_t>& tiles) const {
-  std::vector<RowBlock> blocks;
-  for (const std::uint32_t tile : tiles) {
-    const int first = int(tile % tiling_.tiles_per_head) * tiling_.tile_m;
-    blocks.push_back({int(tile / tiling_.tiles_per_head), first, int(tiling_.rows(tile))});
-  }
-  if (result_.test.group != Group::notes) return expected(shape_, args_.scale, inputs_, blocks, plan_.half_p);
-  std::vector<double> value = attention(shape_, args_.scale, inputs_.q, inputs_.k, inputs_.v, blocks);
+Expected CaseRun::expected_rows(const std::vector<RowBlock>& rows) const {
+  if (result_.test.group != Group::notes) return expected(shape_, scale_, inputs_, rows, plan_.half_p);
+  std::vector<double> value = attention(shape_, scale_, inputs_.q, inputs_.k, inputs_.v, rows);
   std::vector<double> allowed(value.size(), NOTES_TOLERANCE);
   return {std::move(value), std::move(allowed)};
 }
 
 void CaseRun::compare_with_first(const Run& run, const std::vector<fp16>& output, const std::vector<fp16>& first,
                                  const std::vector<std::uint32_t>& tiles) {
-  const std::size_t D = std::size_t(shape_.D);
-  std::size_t differing = 0, where = 0, compared = 0;
-  for (const std::uint32_t tile : tiles) {
-    const std::size_t begin = tiling_.first_row(tile) * D, end = begin + tiling_.rows(tile) * D;
-    compared += end - begin;
-    for (std::size_t i = begin; i < end; ++i)
-      if (output[i] != first[i] && differing++ == 0) where = i;
-  }
-  if (differing == 0) return;
-  const std::size_t row = where / D;
+  const auto [compared, others, where] = differing(shape_, tiling_.row_blocks(tiles), output, first);
+  if (others == 0) return;
   const std::string bug = *planted_bug() ? std::string(" bug=") + planted_bug() : "";
   problem(Tells::race,
-          format("%s: differs from the first launch in %zu of %zu elements, first at "
-                 "(b,h,row,col) = "
-                 "(%zu,%zu,%zu,%zu): %s, was %s",
+          format("%s: differs from the first launch in %zu of %zu elements, first at %s: %s, was %s",
                  (run.turned ? std::string("not the same with -q and -scale, or not repeatable")
                              : std::string("not repeatable (make stage=") + short_stage_name(stage().name) + bug +
                                    " racecheck names the race)")
                      .c_str(),
-                 differing, compared, row / shape_.S / shape_.H, row / shape_.S % shape_.H, row % shape_.S, where % D,
-                 number(to_float(output[where])).c_str(), number(to_float(first[where])).c_str()),
+                 others, compared, place_of(shape_, where).c_str(), number(to_float(output[where])).c_str(),
+                 number(to_float(first[where])).c_str()),
           &run);
 }
 
@@ -445,13 +280,14 @@ void CaseRun::compare_with_first(const Run& run, const std::vector<fp16>& output
 void CaseRun::measure(const std::vector<fp16>& first) {
   constexpr int TIMED = 10, LAUNCHES = 20;
   const ExclusiveGpu exclusive;
+  const AttentionArgs args = tensors_.args(result_.test.shape, scale_);
   cudaEvent_t start, stop;
   check_cuda(cudaEventCreate(&start), "cudaEventCreate");
   check_cuda(cudaEventCreate(&stop), "cudaEventCreate");
   std::vector<double> times;
   for (int group = -1; group < TIMED; ++group) {  // group -1 warms up
     check_cuda(cudaEventRecord(start), "cudaEventRecord");
-    for (int i = 0; i < LAUNCHES; ++i) check_cuda(stage().launch(args_), "a timed launch");
+    for (int i = 0; i < LAUNCHES; ++i) check_cuda(stage().launch(args), "a timed launch");
     check_cuda(cudaEventRecord(stop), "cudaEventRecord");
     check_cuda(cudaEventSynchronize(stop), "the timed launches");
     float milliseconds = 0;
@@ -462,7 +298,7 @@ void CaseRun::measure(const std::vector<fp16>& first) {
   check_cuda(cudaEventDestroy(stop), "cudaEventDestroy");
   std::ranges::sort(times);
   result_.microseconds = (times[TIMED / 2 - 1] + times[TIMED / 2]) / 2;
-  if (out_.download() != first) problem(Tells::race, "the output changed while it was timed");
+  if (tensors_.output() != first) problem(Tells::race, "the output changed while it was timed");
 }
 
 }  // namespace

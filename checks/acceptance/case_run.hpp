@@ -8,11 +8,11 @@
 namespace lab {
 
 // A GPU's launch did not end: nothing more can be run, and only the end of this process frees the GPU.
-struct Hang : std::runtime_error {
-  explicit Hang(const std::string& what) : std::runtime_error(what) {}
+struct StillRuns : std::runtime_error {
+  explicit StillRuns(const std::string& what) : std::runtime_error(what) {}
 };
 
-// `number` is the case's place among all, for turns. Throws Hang, or CudaError where the harness itself can't go on.
+// `number` is the case's place among all, for turns. Throws StillRuns, or CudaError where the harness itself can't go on.
 CaseResult run_case(const Case& test, std::size_t number, const AcceptanceOptions& options);
 
 }  // namespace lab

@@ -1,10 +1,13 @@
 // Which problems the acceptance poses, and which query tiles of each run: all, or a sample that every report names.
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "checks/acceptance/acceptance.hpp"
 #include "common/stage.hpp"
+#include "reference/attention.hpp"
 
 namespace lab {
 
@@ -25,12 +28,15 @@ struct Tiling {
   Tiling(const Shape& shape, const LaunchPlan& plan)
       : shape(shape), tile_m(plan.tile_m), tiles_per_head(std::uint32_t((shape.S + plan.tile_m - 1) / plan.tile_m)) {}
   std::uint32_t tiles() const { return tiles_per_head * std::uint32_t(shape.H) * std::uint32_t(shape.B); }
-  // Rows are counted over the whole [B, H, S].
-  std::size_t first_row(std::uint32_t tile) const {
-    return std::size_t(tile / tiles_per_head) * shape.S + std::size_t(tile % tiles_per_head) * tile_m;
-  }
   std::size_t rows(std::uint32_t tile) const {
     return std::min(std::size_t(tile_m), shape.S - std::size_t(tile % tiles_per_head) * tile_m);
+  }
+  // What the oracle computes of these tiles, which are counted over the whole [B, H].
+  std::vector<RowBlock> row_blocks(std::span<const std::uint32_t> some) const {
+    std::vector<RowBlock> blocks;
+    for (const std::uint32_t tile : some)
+      blocks.push_back({int(tile / tiles_per_head), int(tile % tiles_per_head) * tile_m, int(rows(tile))});
+    return blocks;
   }
   double tile_cost() const { return tile_m / 64.0 * shape.S / 2048.0 * shape.D / 64.0 * (shape.causal ? 0.5 : 1); }
 };

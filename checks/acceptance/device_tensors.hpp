@@ -56,8 +56,11 @@ class DeviceTensor {
   half* data() const { return base_ + margin_; }
   std::size_t size() const { return elements_; }
 
-  // Fills the tensor with FP16_NAN, so that what a kernel leaves out can't pass for an earlier result.
-  void poison() { check_cuda(cudaMemset(data(), 0xFF, elements_ * sizeof(half)), "cudaMemset"); }
+  // Fills the tensor with a NaN, so that what a kernel leaves out can't pass for an earlier result. Its two bytes must be
+  // the same.
+  void poison(fp16 with = FP16_NAN) {
+    check_cuda(cudaMemset(data(), with.bits & 0xFF, elements_ * sizeof(half)), "cudaMemset");
+  }
 
   // The values; `damage` tells where a canary was overwritten, and is "" if none was.
   std::vector<fp16> download(std::string& damage) const {

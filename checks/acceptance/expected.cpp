@@ -111,4 +111,14 @@ Expected expected(const Shape& shape, double scale, const Inputs& in, std::span<
   return e;
 }
 
+Expected loosely(std::vector<double> values, const Shape& shape, double scale, const Inputs& in, bool half_p) {
+  const double largest_score = std::abs(scale) * longest_row(in.q, shape.D) * longest_row(in.k, shape.D);
+  const RowError error = row_error(shape.D, shape.S, largest_score, half_p);
+  double max_v = 0;
+  for (const fp16 x : in.v) max_v = std::max(max_v, finite_magnitude(x));
+  Expected e{std::move(values), {}};
+  for (const double value : e.value) e.allowed.push_back(allowed_error(error, std::abs(value), max_v, max_v));
+  return e;
+}
+
 }  // namespace lab

@@ -15,5 +15,8 @@ struct Expected {
 
 // `allowed` is the bound of tolerance.hpp; `half_p`: the stage rounds weights to fp16. No rows: all of them.
 Expected expected(const Shape& shape, double scale, const Inputs& inputs, std::span<const RowBlock> rows, bool half_p);
+// All rows, with these values, at the bound of the largest norms of the whole tensors: no tighter, and the same for
+// every element of the same size. For wrong answers too.
+Expected loosely(std::vector<double> values, const Shape& shape, double scale, const Inputs& inputs, bool half_p);
 
 }  // namespace lab

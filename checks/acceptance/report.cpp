@@ -9,6 +9,7 @@
 
 #include "checks/acceptance/cases.hpp"
 #include "checks/acceptance/tolerance.hpp"
+#include "checks/acceptance/verdict.hpp"
 #include "checks/commands.hpp"
 #include "common/backend.hpp"
 #include "common/target.hpp"
@@ -180,7 +181,7 @@ void Report::add(const CaseResult& r) {
   ++(r.green() ? passed_ : failed_);
   ++seen_[std::size_t(group_)];
   green_[std::size_t(group_)] += r.green();
-  if (group_ == Group::notes) notes_max_diff_ = std::max(notes_max_diff_, r.max_diff);
+  if (group_ == Group::notes) notes_max_diff_ = std::max(notes_max_diff_, r.compared.max_diff);
 
   if (!options_.quick) {
     const Shape& s = r.test.shape;
@@ -188,7 +189,9 @@ void Report::add(const CaseResult& r) {
     const char* causal = s.causal ? "yes" : "no";
     const char* status = r.green() ? "PASS" : "FAIL";
     // With nothing compared there is no difference to print, and 0 would look like a perfect one.
-    const std::string diff = r.compared == 0 ? "-" : r.nans > 0 ? "NaN" : format("%.6f", r.max_diff);
+    const std::string diff = r.compared.compared == 0 ? "-"
+                             : r.compared.nans > 0    ? "NaN"
+                                                      : format("%.6f", r.compared.max_diff);
     if (group_ == Group::notes)
       std::printf("%-16s %-6s  %-12s  %-10s  %-9s  %-6s  %s\n", shape.c_str(), causal,
                   r.microseconds < 0 ? "-" : format("%.2f", r.microseconds).c_str(), "-", diff.c_str(), status,
@@ -196,9 +199,9 @@ void Report::add(const CaseResult& r) {
     else
       std::printf(
           "%-10s %-16s %-6s  %-9s  %-10s  %-6s  %s%s\n", name(r.test.family), shape.c_str(), causal, diff.c_str(),
-          r.compared == 0 ? "-"
-          : r.nans > 0    ? "NaN"
-                          : of_allowed(r.worst_ratio).c_str(),
+          r.compared.compared == 0 ? "-"
+          : r.compared.nans > 0    ? "NaN"
+                                   : of_allowed(r.compared.worst_ratio).c_str(),
           status, (covered(r) + counted(r.test) + (r.test.amplitude == 1 ? "" : ";" + amplitude_text(r.test))).c_str(),
           r.test.scale ? format("; scale %g", *r.test.scale).c_str() : "");
   }
@@ -250,14 +253,20 @@ void Report::close_group() {
 }
 
 void Report::print_failure(const CaseResult& r) {
+  const std::vector<Fault>& problems = r.problems;
+  if (!r.hang.empty()) say("hang", r.hang);
+  if (!detailed_) say("tells", text(r.test) + ": " + problems.front().what), say("why", problems.front().what);
   if (detailed_++ >= DETAILED_FAILURES) {
-    std::printf("  RED %s: %s\n", text(r.test).c_str(), r.problems.front().c_str());
+    print_red(format("  RED %s: %s", text(r.test).c_str(), problems.front().what.c_str()));
     return;
   }
-  std::printf("  RED %s\n", text(r.test).c_str());
-  for (std::size_t i = 0; i < r.problems.size() && i < LINES_PER_FAILURE; ++i)
-    std::printf("    %s\n", r.problems[i].c_str());
-  if (r.problems.size() > LINES_PER_FAILURE) std::printf("    and %zu more\n", r.problems.size() - LINES_PER_FAILURE);
+  print_red("  RED " + text(r.test));
+  for (std::size_t i = 0; i < problems.size() && i < LINES_PER_FAILURE; ++i)
+    if (problems[i].again)
+      std::printf("    %s\n", problems[i].what.c_str());
+    else
+      print_red("    " + problems[i].what);
+  if (problems.size() > LINES_PER_FAILURE) print_red(format("    and %zu more", problems.size() - LINES_PER_FAILURE));
 }
 
 // A tile that no case uses would be a kernel that nothing tests.
@@ -267,14 +276,14 @@ void Report::print_tiles() {
   for (const TileUse& use : ran_) tiles.insert(use.tile);
   std::printf("\nThe launcher's tiles: %zu of %d ran, %s\n", tiles.size(), stage().tiles,
               missing.empty() ? "each on whole and on ragged lengths, causal and not where it is chosen" : "not all");
-  for (const std::string& line : missing) std::printf("  RED %s\n", line.c_str());
+  for (const std::string& line : missing) print_red("  RED " + line);
   failed_ += missing.size();
 }
 
 void Report::finish() {
   if (any_group_ && !options_.quick) close_group(), print_tiles();
   const auto kib = [](const Shape& shape) { return double(stage().plan(shape).smem()) / 1024; };
-  if (const std::string pattern = red_pattern(outcomes_); !pattern.empty()) std::printf("\nRed: %s\n", pattern.c_str());
+  if (const std::string pattern = red_pattern(outcomes_); !pattern.empty()) std::puts(""), print_red("Red: " + pattern);
   std::string groups;
   for (const auto& [group, word] : {std::pair{Group::families, "families"},
                                     {Group::ragged, "ragged"},
@@ -285,9 +294,12 @@ void Report::finish() {
                                     {Group::tiles, "tiles"}})
     if (seen_[std::size_t(group)])
       groups += format(", %s %zu/%zu", word, green_[std::size_t(group)], seen_[std::size_t(group)]);
-  std::printf("\n%s %s: %zu/%zu shapes, max diff %.6f, smem %.1f KiB (d=64) %.1f KiB (d=128)%s, %.1f s\n", stage().name,
-              backend_name(), green_[0], seen_[0], notes_max_diff_, kib({1, 8, 512, 64}), kib({2, 8, 2048, 128}),
-              groups.c_str(), seconds_since(begin_));
+  const std::string summary =
+      format("%s %s: %zu/%zu shapes, max diff %.6f, smem %.1f KiB (d=64) %.1f KiB (d=128)%s, %.1f s", stage().name,
+             backend_name(), green_[0], seen_[0], notes_max_diff_, kib({1, 8, 512, 64}), kib({2, 8, 2048, 128}),
+             groups.c_str(), seconds_since(begin_));
+  std::printf("\n%s\n", summary.c_str());
+  say("remark", summary);
   std::printf("%zu passed, %zu failed%s\n", passed_, failed_,
               skipped_ ? format(", %zu skipped", skipped_).c_str() : "");
   std::fflush(stdout);

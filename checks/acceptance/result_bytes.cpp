@@ -10,9 +10,9 @@ namespace {
 // All that run_case() finds out; the case itself is known to both sides.
 template <class Result, class Each>
 void for_fields(Result& r, Each& each) {
-  each(r.problems), each(r.max_diff), each(r.worst_ratio), each(r.worst), each(r.differing), each(r.nans);
-  each(r.compared), each(r.tiles_checked), each(r.tiles_repeated), each(r.tiles_total), each(r.skipped);
-  each(r.note), each(r.launches), each(r.microseconds);
+  each(r.problems), each(r.compared), each(r.tiles_checked), each(r.tiles_repeated), each(r.tiles_total),
+      each(r.skipped);
+  each(r.note), each(r.hang), each(r.launches), each(r.microseconds);
 }
 
 struct Writer {
@@ -23,9 +23,9 @@ struct Writer {
     bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
   }
   void operator()(const std::string& text) { (*this)(text.size()), bytes += text; }
-  void operator()(const std::vector<std::string>& texts) {
-    (*this)(texts.size());
-    for (const std::string& text : texts) (*this)(text);
+  void operator()(const std::vector<Fault>& faults) {
+    (*this)(faults.size());
+    for (const Fault& fault : faults) (*this)(fault.tells), (*this)(fault.what), (*this)(fault.again);
   }
 };
 
@@ -47,10 +47,13 @@ struct Reader {
     (*this)(size);
     text = next(size);
   }
-  void operator()(std::vector<std::string>& texts) {
+  void operator()(std::vector<Fault>& faults) {
     std::size_t size = 0;
     (*this)(size);
-    for (; size > 0; --size) (*this)(texts.emplace_back());
+    for (; size > 0; --size) {
+      Fault& fault = faults.emplace_back();
+      (*this)(fault.tells), (*this)(fault.what), (*this)(fault.again);
+    }
   }
 };
 

@@ -5,13 +5,15 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <string_view>
 #include <vector>
 
-#include "checks/acceptance/device_tensors.hpp"
+#include "checks/acceptance/poisoned.hpp"
 #include "checks/acceptance/report.hpp"
+#include "checks/bugs/hang.hpp"
 #include "checks/commands.hpp"
 #include "common/backend.hpp"
 #include "common/stage.hpp"
@@ -75,37 +77,23 @@ int run_files(const RunFiles& files) {
   shape.causal = files.causal;
   tell_non_finite({{"q", &q}, {"k", &k}, {"v", &v}});
 
-  const DeviceTensor device_q(q.values), device_k(k.values), device_v(v.values);
-  DeviceTensor device_out(shape.elements());
-  device_out.poison();
-  AttentionArgs args{device_q.data(), device_k.data(), device_v.data(), device_out.data(), shape};
-  args.scale = files.scale.value_or(1.0f / std::sqrt(float(shape.D)));
-
-  take_exec_report();
+  const float scale = files.scale.value_or(1.0f / std::sqrt(float(shape.D)));
+  const Inputs inputs{q.values, k.values, v.values};
+  Poisoned tensors(inputs);
   const auto begin = std::chrono::steady_clock::now();
-  cudaError_t error = stage().launch(args);
-  const bool refused = error != cudaSuccess;
-  if (error == cudaSuccess) error = cudaGetLastError();
-  if (error == cudaSuccess) error = cudaDeviceSynchronize();
+  const Ran ran = tensors.launch(shape, scale);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  const ExecReport report = take_exec_report();
-  for (const Finding& finding : report.findings) std::fprintf(stderr, "lab: %s\n", finding.text.c_str());
-  if (error != cudaSuccess) {
-    std::fprintf(stderr, "lab: %s %s: %s (%s)%s%s; %s is not written\n", stage().name,
-                 refused ? "refused the launch" : "failed", cudaGetErrorName(error), cudaGetErrorString(error),
-                 report.message.empty() ? "" : ": ", report.message.c_str(), files.out.c_str());
+  const std::vector<Fault> faults = faults_of(ran);
+  for (const Fault& fault : faults) std::fprintf(stderr, "lab: %s: %s\n", stage().name, fault.what.c_str());
+  if (ran.still_runs()) std::fprintf(stderr, "lab: %s still runs after %.1f s\n", stage().name, seconds.count());
+  if (!faults.empty() || ran.still_runs()) {
+    std::fprintf(stderr, "lab: %s is not written\n", files.out.c_str());
+    if (ran.still_runs()) std::_Exit(HUNG);  // a destructor would wait for the kernel
     return 1;
   }
-  std::string damage;
-  const auto values = device_out.download(damage);
-  if (!damage.empty()) {
-    std::fprintf(stderr, "lab: %s wrote outside its output, %s; %s is not written\n", stage().name, damage.c_str(),
-                 files.out.c_str());
-    return 1;
-  }
-  write_npy(out_path, q.shape, values);
+  write_npy(out_path, q.shape, ran.out);
   const std::string_view bug = planted_bug();
-  std::printf("%s: %s, scale %g, %s (%s)%s%s, %.3f s, wrote %s\n", stage().name, text(shape).c_str(), args.scale,
+  std::printf("%s: %s, scale %g, %s (%s)%s%s, %.3f s, wrote %s\n", stage().name, text(shape).c_str(), scale,
               backend_name(), device_name().c_str(), bug.empty() ? "" : ", planted bug ", bug.data(), seconds.count(),
               files.out.c_str());
   return 0;

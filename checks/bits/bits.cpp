@@ -35,7 +35,6 @@ int bits_command(std::span<char*> args) {
   for (const BitsCase& test : bits_cases(stage(), quick)) {
     ExecOptions options;
     options.multiprocessors = test.multiprocessors;
-    set_exec_options(options);  // the plan counts them as the launch does
     const Trial t = run_trial(test.shape, inputs_of(test), test.scale, options, test.family);
     if (!t.ok()) throw std::runtime_error(text(test) + ": " + (t.message.empty() ? "the launch failed" : t.message));
     tiles.insert(t.plan.tile);

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <cstdio>
 #include <numbers>
+#include <stdexcept>
 
-#include "checks/acceptance/device_tensors.hpp"
+#include "checks/acceptance/expected.hpp"
 #include "checks/acceptance/report.hpp"
-#include "checks/acceptance/tolerance.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/fingerprint.hpp"
 #include "checks/commands.hpp"
@@ -125,18 +125,9 @@ Inputs make(const Request& map) {
   return in;
 }
 
-double largest_norm(const std::vector<fp16>& tensor, int D) {
-  double largest = 0;
-  for (std::size_t row = 0; row < tensor.size(); row += std::size_t(D)) {
-    double squares = 0;
-    for (int c = 0; c < D; ++c) squares += double(to_float(tensor[row + c])) * to_float(tensor[row + c]);
-    largest = std::max(largest, squares);
-  }
-  return std::sqrt(largest);
-}
-
 // Ten characters a decade from 1e-5; '.' is within the harness's bound, '!' NaN, '~' never written.
-constexpr fp16 UNWRITTEN{0x7D55};
+// The poison is a signalling NaN, which no kernel computes: FP16_NAN may come of NaN in shared memory.
+constexpr fp16 UNWRITTEN{0x7D7D};
 constexpr char LEVELS[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 char level(fp16 got, double ref, double allowed) {
   if (got == UNWRITTEN) return '~';
@@ -161,31 +152,17 @@ int error_map_command(std::span<char*> args) {
   }
   if (!can_schedule()) throw BadInput("error-map runs on the CPU backend, which gives the same map everywhere");
 
-  const Inputs in = make(request);
   const Shape& shape = request.shape;
-  const LaunchPlan plan = stage().plan(shape);
   const double scale = default_scale(shape.D);
   ExecOptions options;
   options.fragments = request.fragments;
-  set_exec_options(options);
-  const DeviceTensor q(in.q), k(in.k), v(in.v);
-  DeviceTensor out(shape.elements());
-  // Not FP16_NAN, which a kernel may also compute from NaN in shared memory: a signalling NaN, which none computes.
-  check_cuda(cudaMemcpy(out.data(), std::vector(shape.elements(), UNWRITTEN).data(), shape.elements() * sizeof(half),
-                        cudaMemcpyHostToDevice),
-             "cudaMemcpy");
-  poison_shared_memory();
-  check_cuda(stage().launch({q.data(), k.data(), v.data(), out.data(), shape, float(scale), nullptr}), "the launch");
-  check_cuda(cudaDeviceSynchronize(), "the kernel");
-  set_exec_options({});
-  const std::vector<fp16> got = out.download();
-  const std::vector<double> ref = attention(shape, scale, in.q, in.k, in.v);
-  const RowError bound =
-      row_error(shape.D, shape.S, scale * largest_norm(in.q, shape.D) * largest_norm(in.k, shape.D), plan.half_p);
-  double max_v = 0;
-  for (const fp16 x : in.v) max_v = std::max(max_v, std::abs(double(to_float(x))));
+  const Trial t = run_trial(shape, make(request), float(scale), options, Family::unit, 1, 0, UNWRITTEN);
+  if (!t.ok()) throw std::runtime_error("the launch fails: " + t.message);
+  const std::vector<fp16>& got = t.out;
+  const std::vector<double> ref = attention(shape, scale, t.in.q, t.in.k, t.in.v);
+  const Expected right = loosely(ref, shape, scale, t.in, t.plan.half_p);
   std::vector<double> predicted;
-  if (request.predicted) predicted = prediction->predict(shape, scale, in, plan);
+  if (request.predicted) predicted = prediction->predict(shape, scale, t.in, t.plan);
 
   std::printf("schema: error-map-2\nbug: %s\nstage: %s\nshape: %s\nrows: %d..%d\ninputs: %s\nfragments: %s\n",
               bug.empty() ? "none" : planted_bug(), stage_name(), text(shape).c_str(), request.first_row,
@@ -197,7 +174,7 @@ int error_map_command(std::span<char*> args) {
       std::string line;
       for (int c = 0; c < shape.D; ++c) {
         const std::size_t i = std::size_t(row) * shape.D + c;
-        line += level(value_at(i), ref[i], allowed_error(bound, std::abs(ref[i]), max_v, max_v));
+        line += level(value_at(i), ref[i], right.allowed[i]);
       }
       std::printf("%s\n", line.c_str());
     }

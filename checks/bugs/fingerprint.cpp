@@ -1,24 +1,21 @@
 #include "checks/bugs/fingerprint.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
-#include <fstream>
 #include <map>
 #include <numeric>
 #include <set>
-#include <sstream>
 
-#include "checks/acceptance/device_tensors.hpp"
+#include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/tolerance.hpp"
+#include "checks/acceptance/verdict.hpp"
+#include "checks/bugs/elsewhere.hpp"
 #include "checks/bugs/hang.hpp"
+#include "checks/bugs/places.hpp"
 #include "checks/commands.hpp"
 #include "checks/desk/patch.hpp"
-#include "common/gpu_access.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -80,117 +77,15 @@ std::vector<std::string> map_of(const Shape& shape, const std::function<char(std
   return lines;
 }
 
-// The bound of tolerance.hpp with the largest norms of the whole tensors: the same for every element, and no tighter.
-struct Bound {
-  RowError row;
-  double max_v = 0;
-  double allowed(double reference) const { return allowed_error(row, std::abs(reference), max_v, max_v); }
-};
-
-double largest_row_norm(const std::vector<fp16>& tensor, int D) {
-  double largest = 0;
-  for (std::size_t row = 0; row < tensor.size(); row += D) {
-    double sum = 0;
-    for (int c = 0; c < D; ++c) sum += double(to_float(tensor[row + c])) * to_float(tensor[row + c]);
-    largest = std::max(largest, sum);
-  }
-  return std::sqrt(largest);
+Expected held_to(const Trial& t, std::vector<double> values) {
+  return loosely(std::move(values), t.shape, t.scale, t.in, t.plan.half_p);
 }
 
-Bound bound_of(const Trial& t) {
-  Bound bound;
-  const double largest_score =
-      std::abs(t.scale) * largest_row_norm(t.in.q, t.shape.D) * largest_row_norm(t.in.k, t.shape.D);
-  bound.row = row_error(t.shape.D, t.shape.S, largest_score, t.plan.half_p);
-  for (const fp16 v : t.in.v) bound.max_v = std::max(bound.max_v, std::abs(double(to_float(v))));
-  return bound;
-}
-
-struct Comparison {
-  std::size_t compared = 0, outside = 0;
-  double max_diff = 0;  // NaN counts as infinite
-};
 Comparison compare(const Trial& t, const std::vector<double>& with, const Where& where) {
-  Comparison c;
-  const Bound bound = bound_of(t);
-  for_elements(t.shape, [&](std::size_t i, int row, int col) {
-    if (!where(row, col)) return;
-    const double out = to_float(t.out[i]);
-    ++c.compared;
-    if (!std::isfinite(with[i])) {
-      if (out == with[i] || (std::isnan(out) && std::isnan(with[i]))) return;
-      ++c.outside, c.max_diff = INFINITY;
-      return;
-    }
-    const double diff = std::abs(out - with[i]);
-    if (!(diff <= bound.allowed(with[i]))) ++c.outside;
-    c.max_diff = std::max(c.max_diff, std::isnan(diff) ? INFINITY : diff);
-  });
-  return c;
-}
-
-std::string state(const Trial& t) {
-  return t.ok() ? ""
-                : std::string(" (") +
-                      cudaGetErrorName(t.ok()                      ? cudaSuccess
-                                       : t.launched != cudaSuccess ? t.launched
-                                                                   : t.finished) +
-                      ": " + t.message + ")";
-}
-
-// A GPU has no schedules to choose and no checker of ours: what the bug does not happen to show there is hidden, not
-// gone.
-Part may_hide(Part part, const std::string& why) {
-  part.excuse = why;
-  return part;
-}
-
-Part cannot_look(Part part, const std::string& why) {
-  part.possible = false, part.seen = why;
-  return part;
-}
-
-// One launch of this same binary in a process of its own.
-std::string once_words(const Shape& shape) {
-  return format("/proc/%d/exe once %d %d %d %d %d", int(getpid()), shape.B, shape.H, shape.S, shape.D,
-                int(shape.causal));
-}
-
-// Under compute-sanitizer a launch takes a hundred times as long and more: about a second on an H200.
-constexpr int SANITIZED_SECONDS = 20;
-
-// hangs() has seen this process's launch hang on a GPU. Under a tool, which waits for the launch to end, it would too.
-bool hung_on_gpu = false;
-
-// The compute-sanitizer tool that looks for such findings, on one launch of this same binary (`lab once`).
-Part sanitizer_reports(const Shape& shape, Finding::Kind kind) {
-  const bool init = kind == Finding::Kind::uninitialised,
-             barrier = kind == Finding::Kind::barrier || kind == Finding::Kind::mbarrier;
-  const bool race = kind == Finding::Kind::race_inter_warp || kind == Finding::Kind::race_intra_warp ||
-                    kind == Finding::Kind::before_wait || kind == Finding::Kind::before_phase;
-  const std::string tool = race ? "racecheck" : init ? "initcheck" : barrier ? "synccheck" : "memcheck";
-  Part part;
-  part.expected = "compute-sanitizer --tool " + tool + " reports it";
-  if (hung_on_gpu) return cannot_look(part, tool + ": not asked, for the launch does not end");
-  const std::string command = "compute-sanitizer --tool " + tool + (init ? " --initcheck-address-space shared" : "") +
-                              (race ? " --racecheck-report all" : "") + " " + once_words(shape) +
-                              format(" %d 2>&1", SANITIZED_SECONDS);
-  std::FILE* pipe = popen(command.c_str(), "r");
-  if (!pipe) return cannot_look(part, "compute-sanitizer cannot be run");
-  std::string summary;
-  char line[1024];
-  while (std::fgets(line, sizeof line, pipe)) {
-    std::string text(line);
-    while (!text.empty() && text.back() == '\n') text.pop_back();
-    if (text.find("SUMMARY") != text.npos) summary = text;
-    if (part.lines.size() < 4 && text.find("stages/") != text.npos) part.lines.push_back(text);
-  }
-  pclose(pipe);
-  if (summary.empty())
-    return cannot_look(part, tool + (init ? ": this version cannot watch shared memory" : ": it gave no summary"));
-  part.shown = summary.find("SUMMARY: 0 ") == summary.npos;
-  part.seen = tool + ": " + summary;
-  return may_hide(part, "; this tool does not see it");
+  Comparison sum;
+  const auto to = [&](int, int row, int col) { return where(row, col) ? Held::bound : Held::nothing; };
+  compare(t.shape, all_rows(t.shape), t.out, held_to(t, with), sum, {to, true});
+  return sum;
 }
 
 bool has_all(const std::string& text, const std::vector<std::string>& pieces) {
@@ -201,41 +96,6 @@ std::string joined(const std::vector<std::string>& pieces) {
   std::string text;
   for (const std::string& piece : pieces) text += (text.empty() ? "\"" : ", \"") + piece + "\"";
   return text;
-}
-
-// What `lab fingerprint` is looking for.
-const desk::Patch* patch_at_hand = nullptr;
-// The kernel that this build was made of, if it is not the stage's: an exercise's, whose lines are its writer's.
-std::string own_source;
-
-constexpr int NO_LINE = -1;  // of a learner's kernel, which may have lost the line or have it twice
-struct Place {
-  std::string file;
-  int line = 0;
-  std::string text() const { return file + ":" + std::to_string(line); }
-};
-
-// The only line with `piece`, of the kernel as this build has it. In the fixed build a line that only the patch would
-// add is sought there. A fingerprint that cannot find its line is a mistake in its .cpp.
-Place line_with(const std::string& piece) {
-  const std::string path = own_source.empty() ? std::string("stages/") + stage().name + "/kernel.cu" : own_source;
-  std::ifstream file(path);
-  std::ostringstream source;
-  if (!file || !(source << file.rdbuf())) throw BadInput("cannot read " + path + "; run from the repository's root");
-  std::vector<Place> plain, patched;
-  std::istringstream lines(source.str());
-  int number = 0;
-  for (std::string line; std::getline(lines, line);)
-    if (++number; line.find(piece) != line.npos) plain.push_back({path, number});
-  if (!own_source.empty()) return plain.size() == 1 ? plain[0] : Place{path, NO_LINE};
-  for (const desk::SourceLine& line : desk::patched_lines(*patch_at_hand, source.str()))
-    if (line.text.find(piece) != line.text.npos)
-      patched.push_back({line.added ? patch_at_hand->path : path, line.number});
-  const std::vector<Place>& found = *planted_bug() || plain.empty() ? patched : plain;
-  if (found.size() != 1)
-    throw std::runtime_error(path + " with " + patch_at_hand->path + " has " + std::to_string(found.size()) +
-                             " lines with '" + piece + "', where a fingerprint needs one");
-  return found[0];
 }
 
 std::vector<Fingerprint>& registry() {
@@ -257,12 +117,12 @@ RegisteredFingerprint::RegisteredFingerprint(std::vector<Part> (*look)(), const 
 }
 
 std::string marks_of(const Trial& t, const std::vector<double>& right) {
-  const Bound bound = bound_of(t);
+  const Expected held = held_to(t, right);
   std::string marks(t.out.size(), '.');
   for (std::size_t i = 0; i < marks.size(); ++i)
     if (is_nan(t.out[i]))
       marks[i] = t.out[i] == FP16_NAN ? '~' : 'N';
-    else if (!(std::abs(to_float(t.out[i]) - right[i]) <= bound.allowed(right[i])))
+    else if (!(std::abs(to_float(t.out[i]) - right[i]) <= held.allowed[i]))
       marks[i] = '#';
   return marks;
 }
@@ -286,8 +146,8 @@ Part equals_prediction(const Trial& t, const std::vector<double>& predicted, con
       format(
           "%s: |out - predicted| <= %.1e (%zu of %zu elements outside the bound), |out - right| <= %.2g; predicted and "
           "right are up to %.2f apart",
-          t.title().c_str(), with_prediction.max_diff, with_prediction.outside, with_prediction.compared,
-          with_right.max_diff, apart) +
+          t.title().c_str(), with_prediction.largest(), with_prediction.outside, with_prediction.compared,
+          with_right.largest(), apart) +
       state(t);
   const std::string marks = marks_of(t, right);
   part.lines = map_of(
@@ -331,17 +191,15 @@ Part unwritten_exactly(const Trial& t, const Where& where, const std::string& ru
 Part wrong_somewhere(const Trial& t) {
   const std::vector<double> right = right_answer(t);
   const Comparison c = compare(t, right, everywhere);
-  const Bound bound = bound_of(t);
   Part part;
   part.expected = "the output is wrong";
   part.shown = t.ok() && c.outside > 0;
   part.seen = format("%s: %zu of %zu elements outside the bound, |out - right| <= %.2g", t.title().c_str(), c.outside,
-                     c.compared, c.max_diff) +
+                     c.compared, c.largest()) +
               state(t);
+  const std::string marks = marks_of(t, right);
   part.lines = map_of(
-      t.shape,
-      [&](std::size_t i) { return std::abs(to_float(t.out[i]) - right[i]) <= bound.allowed(right[i]) ? '.' : '#'; },
-      "'#' wrong, '.' right");
+      t.shape, [&](std::size_t i) { return marks[i] == '.' ? '.' : '#'; }, "'#' wrong, '.' right");
   return part;
 }
 
@@ -353,7 +211,7 @@ Part right_by_luck(const Trial& t, const std::vector<double>& predicted, const s
   part.expected = "the output is right " + why;
   part.shown = t.ok() && with_prediction.outside == 0 && with_right.outside == 0;
   part.seen = format("%s: |out - predicted| <= %.1e, |out - right| <= %.1e", t.title().c_str(),
-                     with_prediction.max_diff, with_right.max_diff) +
+                     with_prediction.largest(), with_right.largest()) +
               state(t);
   return part;
 }
@@ -431,28 +289,12 @@ constexpr std::size_t HANG_BLOCKS = 24;
 Part hangs(const Shape& shape, const ExpectedHang& wanted) {
   const Place place = wanted.line.empty() ? Place{} : line_with(wanted.line);
   Part part;
-  if (!can_schedule()) {
-    part.expected = format("the kernel does not end: it still runs after %.1f s", hang_seconds(shape));
-    if (wanted.or_stops) part.expected += ", or is stopped with an error";
-    std::FILE* pipe = popen((once_words(shape) + " 2>&1").c_str(), "r");
-    if (!pipe) return cannot_look(part, "a launch in a process of its own did not come about");
-    std::string printed;
-    char line[1024];
-    while (std::fgets(line, sizeof line, pipe)) printed += line;
-    const Ended ended = how_it_ended(pclose(pipe));
-    if (ended == Ended::otherwise) return cannot_look(part, "a launch in a process of its own did not come about");
-    const bool hung = ended == Ended::hung;
-    hung_on_gpu |= hung;
-    const std::string stop = hung ? "" : stopped_by(printed);
-    part.shown = hung || (wanted.or_stops && !stop.empty());
-    part.seen = text(shape) + (hung           ? ": it did not, and its process was ended"
-                               : stop.empty() ? ": it came to its end"
-                                              : ": it stopped: " + stop);
-    return stop.empty() ? may_hide(part, ": the GPU's order did not bring the hang about") : part;
-  }
+  if (!can_schedule()) return hangs_elsewhere(shape, wanted.or_stops);
   part.expected = std::string(wanted.under == Under::every ? "every" : "some") +
-                  " schedule ends in a deadlock that is named: a wait for " + wanted.waits_for +
-                  (place.line ? ", at " + place.text() : "") + (wanted.story.empty() ? "" : "; " + wanted.story);
+                  " schedule ends in a deadlock that is named: a wait for " + awaited(wanted.hang.wait) +
+                  (place.line ? ", at " + place.text() : "") + also_text(wanted.hang);
+  NamedHang here = wanted.hang;
+  here.wait.file = place.file, here.wait.line = place.line;
   if (wanted.copies.size() == 1) part.expected += format(", with copies %s", name(wanted.copies[0]));
   // A grid for a whole GPU is not worth its minutes where nothing hangs: the first blocks of it stand for the rest.
   const dim3 grid = stage().plan(shape).grid;
@@ -467,10 +309,8 @@ Part hangs(const Shape& shape, const ExpectedHang& wanted) {
       options.schedule = schedule, options.copies = options.products = copies;
       const Trial t = run_trial(shape, Family::unit, options);
       ++tried;
-      const std::string sentence =
-          hang_sentence(t.message, {wanted.waits_for, place.line ? place.text() : "", wanted.story});
-      if (t.finished != cudaErrorLaunchTimeout || sentence.empty()) continue;
-      if (++under == 1) part.lines = {sentence};
+      const Wait* const wait = found(t.report.hang, here);
+      if (wait && ++under == 1) part.lines = {sentence(*wait)};
     }
   part.shown = under == tried || (wanted.under == Under::some && under > 0);
   part.seen = format("so under %d of %d schedules and times of copying, %s", under, tried, text(shape).c_str()) +
@@ -577,7 +417,7 @@ int fingerprint_command(std::span<char*> args) {
   std::string names;
   for (const Fingerprint& f : known) names += " " + f.bug;
   constexpr std::string_view SOURCE = "source=";
-  own_source.clear();
+  std::string own_source;
   if (args.size() == 2 && std::string_view(args[1]).starts_with(SOURCE)) {
     own_source = std::string_view(args[1]).substr(SOURCE.size());
     args = args.first(1);
@@ -589,7 +429,7 @@ int fingerprint_command(std::span<char*> args) {
   if (!planted.empty() && planted != found->bug) throw BadInput("this build has the bug " + planted);
   const bool with_bug = !planted.empty();
   const desk::Patch patch = desk::read_patch(desk::patch_path(stage().name, found->bug));
-  patch_at_hand = &patch;
+  look_for(patch, own_source);
   const bool harmless = !patch.harmless.empty();
   if (with_bug) {
     std::printf("%s in %s, on %s (%s)\n  planted:   %s\n  predicted: %s\n", found->bug.c_str(), stage().name,
@@ -609,11 +449,13 @@ int fingerprint_command(std::span<char*> args) {
     // A harmless patch has nothing to show: say which finding would count, and that there is none.
     const char* label = harmless && !part.always ? "if a bug: " : "expected: ";
     if (with_bug) std::printf("  %s %s\n", label, part.expected.c_str());
-    std::printf("  %s %s[%s%s]\n", with_bug ? "seen:     " : "          ",
-                (part.seen + (hidden ? part.excuse : "") + " ").c_str(), mark,
-                as_it_should ? ""
-                : wanted     ? ", but it should be"
-                             : ", but it should not be");
+    const std::string seen = part.seen + (hidden ? part.excuse : ""),
+                      judged = format("%s [%s%s]", seen.c_str(), mark,
+                                      as_it_should ? ""
+                                      : wanted     ? ", but it should be"
+                                                   : ", but it should not be");
+    std::printf("  %s %s\n", with_bug ? "seen:     " : "          ", judged.c_str());
+    if (!as_it_should && !wanted) say("tells", "what was reported still shows: " + seen), say("red", judged);
     if (with_bug && part.shown)
       for (const std::string& line : part.lines) std::printf("    %s\n", line.c_str());
   }
@@ -621,19 +463,6 @@ int fingerprint_command(std::span<char*> args) {
   if (looked) return 0;
   std::printf("  nothing of it shows on this backend\n");
   return 3;
-}
-
-// lab once B H S D [causal]: one launch on unit inputs, for compute-sanitizer to watch. 0 even if the launch fails: the
-// tool has its own verdict.
-int once_command(std::span<char*> args) {
-  if (args.size() < 4 || args.size() > 6) throw BadInput("once takes B H S D [causal [seconds]]");
-  const auto number = [&](std::size_t i) { return i < args.size() ? std::atoi(args[i]) : 0; };
-  const Shape shape{number(0), number(1), number(2), number(3), number(4) != 0};
-  if (shape.B < 1 || shape.H < 1 || shape.S < 1 || (shape.D != 64 && shape.D != 128))
-    throw BadInput("once needs B, H, S of at least 1 and D of 64 or 128");
-  const Trial t = run_trial(shape, Family::unit, {}, 1, 0, number(5));
-  std::printf("%s, %s: %s\n", stage().name, t.title().c_str(), t.ok() ? "ran" : state(t).c_str());
-  return 0;
 }
 
 }  // namespace lab

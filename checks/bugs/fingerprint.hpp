@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "checks/bugs/hang.hpp"
 #include "checks/bugs/trial.hpp"
 
 namespace lab {
@@ -63,22 +64,22 @@ Part right_by_luck(const Trial& trial, const std::vector<double>& predicted, con
 Part refused(const Trial& trial, const std::vector<std::string>& pieces);
 // The kernel stops with `error`, and its message has all of these pieces.
 Part fails(const Trial& trial, cudaError_t error, const std::vector<std::string>& pieces);
-// A block cannot go on, and the report says so: a thread waits for `waits_for` at the kernel's or the patch's line with
-// the piece `line` ("" stands for any), and `story` is somewhere in it (checks/bugs/hang.hpp). With `Under::every` the
-// report says so under every schedule and time of copying (and of wgmma's products, the same), with `some` under at
-// least one.
+// A block cannot go on, and the report says so: threads stand as `hang` has it (checks/bugs/hang.hpp), at the kernel's
+// or the patch's line with the piece `line` ("" stands for any). With `Under::every` the report says so under every
+// schedule and time of copying (and of wgmma's products, the same), with `some` under at least one.
 //
 // A kernel that hangs costs a GPU nothing, since the end of its process ends it. So on a GPU a process of its own
 // launches it, for hang_seconds (common/gpu_access.hpp) at most; the hardware does not name the thread. Any other part
 // that launches what hangs would end this process: beside this one use checker_reports, or let only can_schedule()
 // look at it.
 struct ExpectedHang {
-  std::string waits_for, line, story = {};
+  NamedHang hang;
+  std::string line;
   Under under = Under::every;
   std::vector<Copies> copies = {Copies::at_wait, Copies::at_issue};  // the times of copying to try
   bool or_stops = false;  // what it does is not defined: on a GPU it may also be stopped with an error
 };
-Part hangs(const Shape& shape, const ExpectedHang& hang);
+Part hangs(const Shape& shape, const ExpectedHang& wanted);
 // Schedules and copy modes give different outputs. On a GPU: repeated launches differ, or one is wrong.
 Part schedules_differ(const Shape& shape, Family family = Family::unit);
 

@@ -1,19 +1,30 @@
-// The parts of a hang's report that must match to count as predicted.
+// Which hang a bug's fingerprint predicts, and how a process ends whose launch hangs.
 #pragma once
+#include <cstdint>
 #include <string>
+#include <vector>
+
+#include "common/hang.hpp"
 
 namespace lab {
 
-// The report of a block that cannot go on (Block::deadlock) has one sentence for the threads that wait for the same:
-// "Warps 0..3 lanes 0..31 wait for phase 1 of full[0] (parity 1): 1 of 1 arrivals missing (FILE:LINE)."
+// Waits at barriers, as a fingerprint writes them down.
+Wait at_mbarrier(const std::string& barrier, unsigned phase, int missing, int of);
+Wait at_barrier(int number, int arrived, int of);
+// Of an mbarrier that only bytes are wrong of; negative: that were not announced.
+Wait for_bytes(const std::string& barrier, unsigned phase, std::int64_t bytes);
+
+// Parts of a hang that must all be there.
 struct NamedHang {
-  std::string waits_for;  // "wait for" or "waits for" aside, up to the place: "phase 1 of full[0] (parity 1): 1 of ..."
-  std::string place;      // "FILE:LINE"; empty: any
-  std::string story;      // also somewhere in the report: "no copy was ever issued for it"; empty: nothing
+  Wait wait;                    // somebody stands so; its place only if it has a line, its lanes if it has any
+  std::uint32_t returned = 0;   // exactly these warps of a block have returned; 0: any
+  std::vector<Wait> also = {};  // others that stand so
 };
 
-// The first sentence that says so, empty if there is none: the report is of no hang, or of another.
-std::string hang_sentence(const std::string& report, const NamedHang& wanted);
+// Whoever stands as `hang` has it in a deadlock; nullptr if a part is missing.
+const Wait* found(const Hang& report, const NamedHang& hang);
+// "; barrier 2, at which 224 of 256 threads have arrived; warps 4..11 have returned", of the parts beside the first wait.
+std::string also_text(const NamedHang& hang);
 
 // A process whose launch hangs on a GPU (hang_seconds) ends at once, with the exit status HUNG: whatever waits for the
 // GPU would wait for the kernel, and the end of the process ends that.
@@ -22,9 +33,5 @@ inline constexpr int HUNG = 4;
 // The end of such a process, from the value that std::system() or pclose() returned.
 enum class Ended { well, hung, otherwise };
 Ended how_it_ended(int system_status);
-
-// Why the launch stopped that `lab once` printed, "cudaErrorIllegalInstruction: ...", or "" if it ran: its exit status
-// is 0 for both.
-std::string stopped_by(const std::string& once_printed);
 
 }  // namespace lab

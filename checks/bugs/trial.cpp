@@ -2,10 +2,9 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <string_view>
 #include <utility>
 
-#include "checks/acceptance/device_tensors.hpp"
+#include "checks/acceptance/poisoned.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/bugs/hang.hpp"
 #include "common/gpu_access.hpp"
@@ -24,40 +23,25 @@ Trial run_trial(const Shape& shape, Family family, const ExecOptions& options, s
 }
 
 Trial run_trial(const Shape& shape, Inputs in, float scale, const ExecOptions& options, Family family,
-                std::uint64_t seed, double seconds) {
+                std::uint64_t seed, double seconds, fp16 poison) {
   Trial t;
   t.shape = shape, t.family = family, t.seed = seed;
   t.in = std::move(in);
-  t.plan = stage().plan(shape);
   t.scale = scale;
-  set_exec_options(options);
-  // A checked run sees every byte past a buffer's end, so it wants no canaries there.
-  const bool canaries = !options.check;
-  const ExclusiveGpu exclusive;  // copies to and from the GPU included: they too are work of a process
-  const DeviceTensor q(t.in.q, canaries), k(t.in.k, canaries), v(t.in.v, canaries);
-  DeviceTensor out(shape.elements(), canaries);
-  out.poison();
-  poison_shared_memory();
-  take_exec_report();
-  t.launched = stage().launch({q.data(), k.data(), v.data(), out.data(), shape, t.scale, nullptr});
-  cudaGetLastError();
+  set_exec_options(options);  // the plan counts multiprocessors as the launch does
+  t.plan = stage().plan(shape);
   const double limit = seconds > 0 ? seconds : hang_seconds(shape);
-  t.finished = synchronize_within(limit);
-  if (t.finished == cudaErrorNotReady) {
+  Poisoned tensors(t.in, !options.check);
+  Ran ran = tensors.launch(shape, scale, {options, limit, false, poison});
+  if (ran.still_runs()) {
     std::printf("%s: the kernel still runs after %.1f s\n", t.title().c_str(), limit);
     std::fflush(stdout);
     std::_Exit(HUNG);
   }
-  ExecReport report = take_exec_report();
-  t.message = report.message;
-  t.findings = std::move(report.findings);
-  t.report = std::move(report);
-  set_exec_options({});
-  if (t.finished != cudaSuccess && std::string_view(backend_name()) == "gpu") {
-    t.out.assign(shape.elements(), FP16_NAN);  // the context is lost, and the output with it
-    return t;
-  }
-  t.out = out.download();
+  t.launched = ran.returned, t.finished = ran.finished, t.out = std::move(ran.out);
+  t.message = ran.report.message;
+  t.findings = std::move(ran.report.findings);
+  t.report = std::move(ran.report);
   return t;
 }
 

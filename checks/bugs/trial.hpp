@@ -18,7 +18,7 @@ struct Trial {
   Inputs in;
   LaunchPlan plan;
   float scale = 0;
-  std::vector<fp16> out;  // poisoned with FP16_NAN before the launch
+  std::vector<fp16> out;  // poisoned before the launch
   cudaError_t launched{}, finished{};
   std::string message;            // of a refused launch or a failed kernel
   std::vector<Finding> findings;  // with ExecOptions::check
@@ -32,6 +32,6 @@ Trial run_trial(const Shape& shape, Family family = Family::unit, const ExecOpti
                 std::uint64_t seed = 1, double scale = 0, double seconds = 0);
 // The same on inputs of the caller's own. `family` and `seed` are for the title.
 Trial run_trial(const Shape& shape, Inputs in, float scale, const ExecOptions& options, Family family,
-                std::uint64_t seed = 1, double seconds = 0);
+                std::uint64_t seed = 1, double seconds = 0, fp16 poison = FP16_NAN);
 
 }  // namespace lab

@@ -40,24 +40,6 @@ bool cannot_run(const std::string& lab) {
   return lab.starts_with("build/gpu/") && run({lab, "once", "1", "1", "1", "64"}, "build/logs/once.log").status != 0;
 }
 
-// The line that says why an acceptance was skipped; "" if it was not.
-std::string skipped_in(const std::string& log) {
-  for (const std::string& line : lines_of(log))
-    if (line.starts_with("skipped: ")) return line;
-  return "";
-}
-
-// The line that says why an acceptance was red.
-std::string reason_in(const std::string& log) {
-  for (const std::string& line : lines_of(log)) {
-    const std::size_t text = line.find_first_not_of(' ');
-    if (text == line.npos) continue;
-    for (const char* start : {"FAIL", "RED", "red", "!"})
-      if (line.compare(text, std::string(start).size(), start) == 0) return clipped(line, 100);
-  }
-  return "";
-}
-
 }  // namespace
 
 Shown judge_fingerprints(int planted, int fixed) {
@@ -104,8 +86,9 @@ int reproduce_command(const Args& args) {
         break;
       case Shown::yes:
         ++counts.passed;
-        std::printf("  RESULT:    %s\n", entry.bug->harmless ? "no bug: with it or without it, nothing is wrong"
-                                                             : "reproduced, and gone in the fixed build");
+        std::printf("  RESULT:    %s\n", !entry.bug->harmless.empty()
+                                             ? "no bug: with it or without it, nothing is wrong"
+                                             : "reproduced, and gone in the fixed build");
         break;
       case Shown::no:
         ++counts.failed;
@@ -129,25 +112,30 @@ int check_harness_command(const Args& args) {
   struct Tested {
     const Entry* entry;
     std::string log;
+    Verdict verdict;
     int status, racecheck;  // racecheck: of a bug that no answer shows, else 0
   };
-  const auto unseen = [](const Entry& entry) { return entry.bug->unseen && !entry.labs[0].starts_with("build/gpu/"); };
+  const auto unseen = [](const Entry& entry) {
+    return !entry.bug->unseen.empty() && !entry.labs[0].starts_with("build/gpu/");
+  };
   const auto test = [&](const Entry& entry) {
     const std::string log = "build/logs/check-harness-" + entry.bug->stage + "-" + entry.bug->name + ".log";
     // A build that must be green gains nothing from stopping at the first red case: forty cases stand for all.
     const int status =
-        run({entry.labs[0], "test", unseen(entry) || entry.bug->right() ? "cheapest=40" : "quick=1"}, log).status;
-    if (status != 0 || !unseen(entry)) return Tested{&entry, log, status, 0};
-    return Tested{&entry, log, status, run({entry.labs[0], "racecheck", "short=1"}, log).status};
+        run(judged({entry.labs[0], "test", unseen(entry) || entry.bug->right() ? "cheapest=40" : "quick=1"}, log), log)
+            .status;
+    const Verdict verdict = verdict_beside(log);
+    if (status != 0 || !unseen(entry)) return Tested{&entry, log, verdict, status, 0};
+    return Tested{&entry, log, verdict, status, run({entry.labs[0], "racecheck", "short=1"}, log).status};
   };
   side_by_side(at_once(args), entries, test, [&](const Tested& tested) {
-    const auto& [of, log, status, racecheck] = tested;
+    const auto& [of, log, verdict, status, racecheck] = tested;
     const Entry& entry = *of;
     const Bug& bug = *entry.bug;
-    const std::string said = read_text(log), skipped = skipped_in(said);
+    const std::string skipped = verdict.first("skipped");
     std::printf("%-20s %-22s ", bug.stage.c_str(), bug.name.c_str());
     const char* wanted = unseen(entry) ? "green, and the race check red" : bug.right() ? "green" : "red";
-    const bool may_hide = bug.lucky && entry.labs[0].starts_with("build/gpu/");
+    const bool may_hide = !bug.lucky.empty() && entry.labs[0].starts_with("build/gpu/");
     switch (unseen(entry) ? judge_unseen(status, racecheck)
                           : judge_acceptance(status, bug.right(), may_hide, !skipped.empty())) {
       case Colour::skipped:
@@ -159,7 +147,7 @@ int check_harness_command(const Args& args) {
         break;
       case Colour::as_it_must:
         ++counts.passed;
-        std::printf("%s, as it must be  %s\n", wanted, reason_in(said).c_str());
+        std::printf("%s, as it must be  %s\n", wanted, clipped(verdict.first("red"), 100).c_str());
         break;
       case Colour::wrong:
         ++counts.failed;
@@ -184,6 +172,7 @@ int racecheck_command(const Args& args) {
       },
       [&](const LabRun& looked) {
         std::fputs(looked.out.c_str(), stdout);
+        if (const std::string remark = looked.verdict.last("remark"); !remark.empty()) say("remark", remark);
         std::fflush(stdout);
         ++(looked.status == 0 ? counts.passed : counts.failed);
       });
@@ -199,7 +188,7 @@ int broken_version_command(const Args& args) {
     const Entry entry = entry_of(ladder, args[i], 1);
     std::printf("=== %s is %s with the bug %s\n", args[0].c_str(), entry.bug->stage.c_str(), entry.bug->name.c_str());
     const int status = run({entry.labs[0], "test", "quick=1"}).status;
-    if (status == 0 && entry.bug->unseen)
+    if (status == 0 && !entry.bug->unseen.empty())
       std::printf("No answer shows it on the CPU: make stage=%s racecheck bug=%s does.\n", args[0].c_str(),
                   entry.bug->name.c_str());
     ++(status == 0 ? counts.passed : status == STAGE_SKIPPED ? counts.skipped : counts.failed);

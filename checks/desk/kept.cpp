@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "checks/desk/desk.hpp"
-#include "checks/desk/patch.hpp"
+#include "checks/desk/ladder.hpp"
 #include "checks/desk/side_by_side.hpp"
 
 namespace lab::desk {
@@ -36,7 +36,7 @@ std::string identity_of(const std::string& lab) {
   if (!lab.starts_with("build/cpu/") || path.filename() != "lab" || stage.empty()) return "";
   const std::string binary = stamp_of(path);
   if (binary.empty()) return "";
-  std::vector<std::string> sources = {"kernel.cu " + stamp_of("stages/" + stage + "/kernel.cu")};
+  std::vector<std::string> sources = {"kernel.cu " + stamp_of(kernel_path(stage))};
   std::error_code none;
   for (const std::string& dir : bug_dirs(stage))
     for (const auto& entry : fs::directory_iterator(dir, none))
@@ -54,7 +54,8 @@ std::string kept_path(const Argv& argv) {
   return (fs::path(argv[0]).parent_path() / "kept" / (name + ".txt")).string();
 }
 
-// A kept run: a line for who said it, a line for the command and its status, and what it said.
+// A kept run: a line for who said it, a line for the command and its status; its verdict, an empty line, and what it
+// printed.
 std::string head_of(const std::string& identity, const Argv& argv, int status) {
   return identity + "\n" + std::to_string(status) + " " + joined(argv, " ") + "\n";
 }
@@ -64,8 +65,11 @@ std::optional<LabRun> kept(const std::string& identity, const Argv& argv) {
   if (!fs::is_regular_file(path)) return {};
   const std::string text = read_text(path);
   for (const int status : {0, 1})
-    if (const std::string head = head_of(identity, argv, status); text.starts_with(head))
-      return LabRun{status, text.substr(head.size()), true};
+    if (const std::string head = head_of(identity, argv, status); text.starts_with(head)) {
+      const std::size_t end = text.find("\n\n", head.size() - 1);
+      if (end == text.npos) return {};
+      return LabRun{status, text.substr(end + 2), Verdict(text.substr(head.size(), end + 1 - head.size())), true};
+    }
   return {};
 }
 
@@ -84,11 +88,13 @@ LabRun run_lab(const Argv& argv) {
     if (auto run = kept(identity, argv)) return *run;
   const std::string log = "build/logs/lab-run-" + std::to_string(getpid()) + "-" + std::to_string(count++) + ".log";
   LabRun result;
-  result.status = run(argv, log).status;
+  result.status = run(judged(argv, log), log).status;
   result.out = read_text(log);
-  fs::remove(log);
+  const std::string said = fs::exists(log + ".verdict") ? read_text(log + ".verdict") : "";
+  result.verdict = Verdict(said);
+  fs::remove(log), fs::remove(log + ".verdict");
   if (!identity.empty() && (result.status == 0 || result.status == 1))
-    write_text(kept_path(argv), head_of(identity, argv, result.status) + result.out);
+    write_text(kept_path(argv), head_of(identity, argv, result.status) + said + "\n" + result.out);
   return result;
 }
 

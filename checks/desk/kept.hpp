@@ -10,7 +10,8 @@ namespace lab::desk {
 
 struct LabRun {
   int status = 0;
-  std::string out;      // standard output and error
+  std::string out;  // standard output and error
+  Verdict verdict = {};
   bool reused = false;  // an earlier run's
 };
 

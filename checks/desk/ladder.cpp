@@ -6,16 +6,11 @@
 
 #include "checks/desk/desk.hpp"
 #include "checks/desk/nearest.hpp"
-#include "checks/desk/patch.hpp"
 
 namespace lab::desk {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::optional<std::string> unless_empty(const std::string& text) {
-  return text.empty() ? std::nullopt : std::optional(text);
-}
 
 std::vector<Bug> bugs_of(const fs::path& root, const std::string& stage) {
   std::vector<Bug> bugs;
@@ -23,10 +18,7 @@ std::vector<Bug> bugs_of(const fs::path& root, const std::string& stage) {
   for (const std::string& dir : bug_dirs(stage))
     for (const auto& entry : fs::directory_iterator(root / dir, none)) {
       if (entry.path().extension() != ".patch") continue;
-      const Patch patch = read_patch(entry.path().lexically_normal().string());
-      bugs.push_back({stage, entry.path().stem().string(), patch.plants, patch.predicted, patch.also,
-                      unless_empty(patch.harmless), unless_empty(patch.slow), unless_empty(patch.unseen),
-                      unless_empty(patch.lucky), unless_empty(patch.map)});
+      bugs.push_back({read_patch(entry.path().lexically_normal().string()), stage, entry.path().stem().string()});
     }
   std::ranges::sort(bugs, {}, &Bug::name);
   const auto twice = std::ranges::adjacent_find(bugs, {}, &Bug::name);
@@ -164,6 +156,7 @@ std::optional<Stage> own_kernel(const std::string& word) {
 }
 
 std::string source_dir(const std::string& stage) { return stage.starts_with(OWN) ? own_dir(stage) : "stages/" + stage; }
+std::string kernel_path(const std::string& stage) { return source_dir(stage) + "/kernel.cu"; }
 
 Ladder read_ladder(const std::string& root) {
   const fs::path stages = fs::path(root) / "stages";

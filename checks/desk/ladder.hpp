@@ -6,23 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "checks/desk/patch.hpp"
 #include "common/conf.hpp"
 #include "common/stage_names.hpp"
 
 namespace lab::desk {
 
-struct Bug {
-  std::string stage;                               // the directory of the stage that it is planted in
-  std::string name;                                // what bug= takes
-  std::string plants = {};                         // one line: the change
-  std::string predicted = {};                      // one line: the wrong answer, or what takes its place
-  std::vector<std::string> also = {};              // broken versions of the notes that had it: "v2c4"
-  std::optional<std::string> harmless = {};        // why it turned out to be no bug
-  std::optional<std::string> slow = {};            // why the answer is right all the same
-  std::optional<std::string> unseen = {};          // why no answer on the CPU is wrong: the race check sees it alone
-  std::optional<std::string> lucky = {};           // why a GPU may hide it
-  std::optional<std::string> map = {};             // the caption of its error map
-  bool right() const { return harmless || slow; }  // the output is, whatever else shows
+struct Bug : PatchHead {
+  std::string stage, name;  // the directory of the stage that it is planted in; what bug= takes
+  bool right() const { return !harmless.empty() || !slow.empty(); }  // the output is, whatever else shows
   std::string pair() const { return stage + ":" + name; }
 };
 
@@ -68,6 +60,7 @@ std::string own_dir(const std::string& word);
 std::optional<Stage> own_kernel(const std::string& word);
 // Where a stage's kernel.cu lies: "stages/v2b_single_warp", "work/own/mine".
 std::string source_dir(const std::string& stage);
+std::string kernel_path(const std::string& stage);
 
 // Everything below root/stages. Throws BadInput where a file is not as it must be.
 Ladder read_ladder(const std::string& root = ".");

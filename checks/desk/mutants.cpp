@@ -38,13 +38,6 @@ std::vector<std::string> between_slashes(const std::string& text) {
 
 std::vector<Mutation> all_mutations() { return parse_mutations(read_text(RULES), RULES); }
 
-// The first line that tells why: of a problem, of a finding.
-std::string first_reason(const std::string& log) {
-  for (const std::string& line : lines_of(log))
-    if (line.starts_with("    ") || line.find(", kernel ") != line.npos) return clipped(trimmed(line), 120);
-  return "";
-}
-
 }  // namespace
 
 std::optional<std::string> Mutation::equivalent_in(const std::string& stage) const {
@@ -133,7 +126,7 @@ std::vector<Mutation> parse_mutations(const std::string& text, const std::string
 
 std::vector<Source> sources_of(const std::string& stage, const std::string& root) {
   const std::regex include(R"re(^\s*#\s*include\s+"(common/.*\.cuh)")re");
-  std::vector<Source> sources = {{"stages/" + stage + "/kernel.cu", ""}};
+  std::vector<Source> sources = {{kernel_path(stage), ""}};
   for (std::size_t i = 0; i < sources.size(); ++i) {
     sources[i].text = read_text(root + "/" + sources[i].path);
     std::smatch found;
@@ -232,7 +225,7 @@ std::string mutants_table(const std::vector<std::pair<std::string, MutantCounts>
 namespace {
 
 // A mutant's result without its rule: the rule says whether it is as it must be.
-struct Verdict {
+struct Judgement {
   std::string word;  // "test", "racecheck", "green", "same-code", "does-not-compile"
   std::string reason;
 };
@@ -249,18 +242,18 @@ class Verdicts {
       known_[line.substr(0, word)] = {line.substr(word + 1, reason - word - 1), line.substr(reason + 1)};
     }
   }
-  const Verdict* find(const std::string& key) const {
+  const Judgement* find(const std::string& key) const {
     const auto found = known_.find(key);
     return found == known_.end() ? nullptr : &found->second;
   }
-  void keep(const std::string& key, const Verdict& verdict) {
+  void keep(const std::string& key, const Judgement& verdict) {
     known_[key] = verdict;
     std::ofstream(PATH, std::ios::app) << key << '\t' << verdict.word << '\t' << verdict.reason << '\n';
   }
 
  private:
   static constexpr const char* PATH = "build/logs/mutant-verdicts";
-  std::map<std::string, Verdict> known_;
+  std::map<std::string, Judgement> known_;
 };
 
 // FNV-1a.
@@ -290,12 +283,14 @@ bool same_code(const std::string& a, const std::string& b, const std::string& sc
 const std::string UNCHANGED = "unchanged";  // the mutant that is none: what others' machine code is held against
 
 // Builds a mutant and asks until something is red, the quick questions first.
-Verdict judge_mutant(const std::string& make, const std::string& stage, const std::string& name) {
+Judgement judge_mutant(const std::string& make, const std::string& stage, const std::string& name) {
   const std::string builds = "build/cpu/" + stage, draft = builds + "/draft-" + name + "/lab";
   const std::string dir = builds + "/mutant-" + name, lab = dir + "/lab";
   const std::string log = "build/logs/mutant-" + stage + "-" + name + ".log";
-  const auto red = [&](const Argv& argv) { return run_limited(argv, log, TEST_SECONDS).status != 0; };
-  const auto because = [&](const char* word) { return Verdict{word, first_reason(read_text(log))}; };
+  const auto red = [&](const Argv& argv) { return run_limited(judged(argv, log), log, TEST_SECONDS).status != 0; };
+  const auto because = [&](const char* word) {
+    return Judgement{word, clipped(verdict_beside(log).first("why"), 120)};
+  };
   if (run({make, "backend=cpu", "-s", draft}, log).status != 0) return {"does-not-compile", "see " + log};
   const bool wrong = red({draft, "test", "cheapest=40", "once=1"});
   std::filesystem::remove(draft);  // 20 MB each
@@ -382,8 +377,8 @@ int mutants_command(const Args& args) {
       Hash hash = common;
       for (const Source& source : changed) hash.add(source.path), hash.add(source.text);
       const auto begin = std::chrono::steady_clock::now();
-      const Verdict* before = verdicts.find(hash.hex());
-      const Verdict verdict = before ? *before : judge_mutant(args[0], stage, mutation.name);
+      const Judgement* before = verdicts.find(hash.hex());
+      const Judgement verdict = before ? *before : judge_mutant(args[0], stage, mutation.name);
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       if (!before) {
         std::filesystem::remove("build/cpu/" + stage + "/mutant-" + mutation.name + "/lab");  // 20 MB each

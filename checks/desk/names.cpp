@@ -90,7 +90,7 @@ int mapped_command(const Args& args) {
   const Ladder ladder = read_ladder();
   for (const Stage& stage : ladder.stages)
     for (const Bug& bug : stage.bugs)
-      if (bug.map) mapped.push_back(&bug);
+      if (!bug.map.empty()) mapped.push_back(&bug);
   std::printf("%s\n", pairs_of(mapped).c_str());
   return 0;
 }

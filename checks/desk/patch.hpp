@@ -20,9 +20,8 @@ struct Hunk {
   std::vector<PatchLine> lines;
 };
 
-struct Patch {
-  std::string path;  // "stages/v2b_single_warp/bugs/warp7_nan.patch"
-  // The head. Empty where the patch does not have that key.
+// What a bug's patch says of it. Empty where the patch does not have that key.
+struct PatchHead {
   std::string plants;             // what it plants, in one line
   std::string predicted;          // the wrong answer as a formula, or what takes its place
   std::vector<std::string> also;  // versions of the source notes that had this bug: v2c2
@@ -31,8 +30,12 @@ struct Patch {
   std::string unseen;             // why no answer on the CPU is wrong, so that the race check must be red alone
   std::string lucky;              // why a GPU may hide it
   std::string map;                // caption of its error map
-  std::string head;               // all of the above as it stands in the file, to be written back
-  std::string source;             // "stages/v2b_single_warp/kernel.cu"
+};
+
+struct Patch : PatchHead {
+  std::string path;    // "stages/v2b_single_warp/bugs/warp7_nan.patch"
+  std::string head;    // as it stands in the file, to be written back
+  std::string source;  // "stages/v2b_single_warp/kernel.cu"
   std::vector<Hunk> hunks;
 };
 

@@ -23,7 +23,7 @@ const Bug& named(const Ladder& ladder, const Args& args) {
 int patch_command(const Args& args) {
   expect_args(args, 3, 3, "patch STAGE BUG OUT");
   const Patch patch = read_patch(patch_path(args[0], args[1]));
-  if (patch.source != "stages/" + args[0] + "/kernel.cu")
+  if (patch.source != kernel_path(args[0]))
     throw BadInput(patch.path + " is a diff of " + patch.source + ", which is not this stage's");
   write_text(args[2], patched_for_compiler(patch, read_text(patch.source)));
   return 0;

@@ -19,16 +19,6 @@ namespace {
 constexpr int LIMIT = 600;  // seconds until a piece counts as hanging, if the caller does not say
 const std::string LOGS = "build/logs/";
 
-bool is_remark(const std::string& line) {
-  if (line.starts_with("bounds") || line.starts_with("skipped: ")) return true;
-  if (line.find("findings in ") != line.npos || line.find("finding in ") != line.npos) return true;
-  // "v2b_single_warp cpu: ..."
-  const std::size_t name =
-      std::ranges::find_if_not(line, [](unsigned char c) { return std::islower(c) || std::isdigit(c) || c == '_'; }) -
-      line.begin();
-  return name > 0 && (line.compare(name, 6, " cpu: ") == 0 || line.compare(name, 6, " gpu: ") == 0);
-}
-
 void append(const std::string& file, const std::string& text) {
   const std::string old = read_text(file);
   write_text(file, old + text);
@@ -55,7 +45,7 @@ Ran run_piece(const Piece& piece, int limit, bool counted) {
       file, [](char c) { return c == ' ' || c == '/'; }, '-');
   const std::string log = LOGS + file + ".log";
   const auto start = std::chrono::steady_clock::now();
-  const Ended ended = run_limited({"sh", "-c", piece.command}, log, limit);
+  const Ended ended = run_limited(judged({"sh", "-c", piece.command}, log), log, limit);
   if (ended.timed_out) append(log, "stopped: still running after " + std::to_string(limit) + " s\n");
   const std::string text = read_text(log);
   return {&piece, log, text, judge(text, ended.status, counted), seconds_since(start), ended.core_seconds};
@@ -63,7 +53,8 @@ Ran run_piece(const Piece& piece, int limit, bool counted) {
 
 void report(const Ran& ran) {
   std::printf("%-34s %4d passed %3d failed %5d s %5.0f core-s  %s\n", ran.piece->name.c_str(), ran.counts.passed,
-              ran.counts.failed, ran.seconds, ran.core_seconds, remark_in(ran.text).c_str());
+              ran.counts.failed, ran.seconds, ran.core_seconds,
+              clipped(verdict_beside(ran.log).last("remark"), 220).c_str());
   if (ran.counts.failed > 0) {
     std::printf("    %s ends:\n", ran.log.c_str());
     const std::vector<std::string> lines = lines_of(ran.text);
@@ -94,13 +85,6 @@ Counts judge(const std::string& log, int status, bool counted) {
   const bool all_skipped = counts.passed == 0 && counts.skipped > 0;
   if (status != 0 && counts.failed == 0 && !all_skipped) counts.failed = 1;
   return counts;
-}
-
-std::string remark_in(const std::string& log) {
-  std::string last;
-  for (const std::string& line : lines_of(log))
-    if (is_remark(line)) last = line;
-  return clipped(last, 220);
 }
 
 std::string clipped(const std::string& text, std::size_t size) {

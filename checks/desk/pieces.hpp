@@ -16,10 +16,6 @@ std::optional<Counts> counts_in(const std::string& log);
 // was skipped), and as one piece where it has no counts: one that failed, if it should have been `counted`.
 Counts judge(const std::string& log, int status, bool counted = false);
 
-// What is worth reading of a log beside its counts, at most 220 bytes: a stage's bounds, how many findings,
-// why it was skipped.
-std::string remark_in(const std::string& log);
-
 // At most `size` bytes of UTF-8, no character cut in two.
 std::string clipped(const std::string& text, std::size_t size);
 

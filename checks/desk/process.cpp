@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -178,5 +179,15 @@ Ended run_limited(const Argv& argv, const std::string& log, int limit) {
   pthread_sigmask(SIG_SETMASK, &mask, nullptr);
   return ended;
 }
+
+Argv judged(const Argv& argv, const std::string& log) {
+  const std::string file = log + ".verdict";
+  std::filesystem::remove(file);
+  Argv with = {"env", std::string(VERDICT_FILE) + "=" + file};
+  with.insert(with.end(), argv.begin(), argv.end());
+  return with;
+}
+
+Verdict verdict_beside(const std::string& log) { return Verdict::from(log + ".verdict"); }
 
 }  // namespace lab::desk

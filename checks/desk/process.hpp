@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "checks/acceptance/verdict.hpp"
+
 namespace lab::desk {
 
 using Argv = std::vector<std::string>;
@@ -23,6 +25,10 @@ Ended run(const Argv& argv, const std::string& log = "");
 // may call it at a time; the one that starts them first calls leave_signals_to_run_limited().
 Ended run_limited(const Argv& argv, const std::string& log, int limit);
 void leave_signals_to_run_limited();
+
+// The same command, which leaves its verdict (checks/acceptance/verdict.hpp) beside that log; and the verdict.
+Argv judged(const Argv& argv, const std::string& log);
+Verdict verdict_beside(const std::string& log);
 
 // Waits so long, or ends the desk as above where it is asked to end: a desk whose signals are left to run_limited would
 // not be told of ^C in a plain sleep.

@@ -16,7 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string at(const std::string& root, const std::string& path) { return root == "." ? path : root + "/" + path; }
-std::string kernel_of(const std::string& stage) { return "stages/" + stage + "/kernel.cu"; }
 std::string bench_of(const std::string& stage, const std::string& bug) {
   return "build/edit/" + stage + "-" + bug + "/";
 }
@@ -107,7 +106,7 @@ std::vector<Surveyed> survey_patches(const std::string& root, bool renew) {
       Surveyed one{at(root, patch_path(stage->dir, name)), "", false};
       try {
         const Patch patch = read_patch(one.path);
-        if (patch.source != kernel_of(stage->dir))
+        if (patch.source != kernel_path(stage->dir))
           throw BadInput(one.path + " is a diff of " + patch.source + ", which is not this stage's");
         const std::string source = read_text(at(root, patch.source));
         patched_for_compiler(patch, source);
@@ -127,7 +126,7 @@ std::vector<Surveyed> survey_patches(const std::string& root, bool renew) {
 Workbench open_workbench(const std::string& root, const std::string& stage, const std::string& bug, bool fresh) {
   const std::string dir = bench_of(stage, bug), path = patch_path(stage, bug);
   const Files files(at(root, dir));
-  const std::string source = read_text(at(root, kernel_of(stage)));
+  const std::string source = read_text(at(root, kernel_path(stage)));
   Workbench bench{dir + "kernel.cu", dir + "head", false, {}};
   if (fresh && fs::exists(at(root, path))) throw BadInput(path + " is there already; without new=1 it is edited");
   if (fresh && (bug.empty() || !std::ranges::all_of(bug, [](unsigned char c) {
@@ -143,7 +142,7 @@ Workbench open_workbench(const std::string& root, const std::string& stage, cons
   }
   if (fs::exists(files.kernel) && read_text(files.kernel) != read_text(files.begun)) {
     if (read_text(files.base) != source)
-      throw BadInput(dir + "kernel.cu holds unsaved work on an older " + kernel_of(stage) +
+      throw BadInput(dir + "kernel.cu holds unsaved work on an older " + kernel_path(stage) +
                      "; move it away, and begin anew");
     bench.continued = true;
     bench.rejected.clear();
@@ -161,13 +160,13 @@ std::string save_workbench(const std::string& root, const std::string& stage, co
   const Files files(at(root, dir));
   if (!fs::exists(files.kernel))
     throw BadInput("there is no " + dir + "kernel.cu; make stage=" + stage + " edit-bug bug=" + bug + " makes it");
-  const std::string source = read_text(at(root, kernel_of(stage)));
+  const std::string source = read_text(at(root, kernel_path(stage)));
   if (read_text(files.base) != source)
-    throw BadInput(kernel_of(stage) + " has changed since " + dir +
+    throw BadInput(kernel_path(stage) + " has changed since " + dir +
                    "kernel.cu was begun; move the copy away, and begin anew");
   const std::string edited = read_text(files.kernel);
-  const std::string diff = unified_diff(source, edited, kernel_of(stage));
-  if (diff.empty()) throw BadInput(dir + "kernel.cu is " + kernel_of(stage) + " as it is: there is nothing to save");
+  const std::string diff = unified_diff(source, edited, kernel_path(stage));
+  if (diff.empty()) throw BadInput(dir + "kernel.cu is " + kernel_path(stage) + " as it is: there is nothing to save");
   const std::string text = patch_text(read_text(files.head), diff);
   const Patch patch = parse_patch(dir + "head", text);  // what is wrong with the head is wrong at its own lines
   patched_for_compiler(patch, source);

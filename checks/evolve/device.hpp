@@ -12,17 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "checks/acceptance/expected.hpp"
 #include "common/shape.hpp"
-#include "reference/attention.hpp"
 
 namespace lab::evolve {
-
-// The right answer of some rows, and what the bound on an error needs.
-struct OracleRows {
-  std::vector<double> out, mean_abs_v;  // [rows][D]
-  std::vector<double> q_norm;           // [rows]
-  std::vector<double> k_norm, v_max;    // [heads]: the longest key, the largest |v|
-};
 
 // Why a candidate is refused: the safeguard that caught it, and what it saw.
 struct Refused : std::runtime_error {
@@ -50,8 +43,9 @@ class Device {
   virtual void fill(half* to, std::size_t size, std::uint64_t seed, float factor, float offset) = 0;
   // A number for each tensor that changes with any of its bits and their places.
   virtual std::vector<std::uint64_t> digests(const std::vector<const half*>& tensors, std::size_t size) = 0;
-  virtual OracleRows oracle(const Shape& shape, double scale, const half* q, const half* k, const half* v,
-                            const std::vector<RowBlock>& rows) = 0;
+  // What these rows are held to (checks/acceptance/expected.hpp); their scores must be within the first order.
+  virtual Expected oracle(const Shape& shape, double scale, const half* q, const half* k, const half* v,
+                          const std::vector<RowBlock>& rows, bool half_p) = 0;
   // Gathers what `call(0)` to `call(calls - 1)` launch on stream(). Throws Refused, then or when it runs, where a call
   // launches nothing, or elsewhere.
   virtual std::unique_ptr<Batch> gather(int calls, const std::function<void(int)>& call) = 0;

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/device_tensors.hpp"
 #include "checks/acceptance/format.hpp"
-#include "checks/acceptance/tolerance.hpp"
 #include "common/backend.hpp"
 
 namespace lab::evolve {
@@ -140,10 +140,8 @@ class Referee {
                const std::string& when) {
     const std::vector<RowBlock> rows = sample(shape, count);
     const double scale = default_scale(shape.D);
-    const OracleRows right =
-        device_.oracle(shape, scale, arena.tensor(call, 0), arena.tensor(call, 1), arena.tensor(call, 2), rows);
-    const bool half_p = candidate_.plan(shape).half_p;
-    const std::size_t D = std::size_t(shape.D);
+    const Expected right = device_.oracle(shape, scale, arena.tensor(call, 0), arena.tensor(call, 1),
+                                          arena.tensor(call, 2), rows, candidate_.plan(shape).half_p);
     std::vector<fp16> out(shape_.elements());
     check_cuda(cudaMemcpy(out.data(), arena.tensor(call, 3), out.size() * sizeof(half), cudaMemcpyDeviceToHost),
                "cudaMemcpy to host");
@@ -153,19 +151,15 @@ class Referee {
                       format("element %zu of %s %s, %s", i, text_of(shape).c_str(),
                              i < shape.elements() ? "is NaN, or was not written" : "is past the end, and was written",
                              when.c_str()));
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      const std::size_t head = std::size_t(rows[r].head), row = std::size_t(rows[r].first);
-      const RowError bound =
-          row_error(shape.D, visible_keys(shape, int(row)), scale * right.q_norm[r] * right.k_norm[head], half_p);
-      for (std::size_t c = 0; c < D; ++c) {
-        const double got = to_float(out[(head * std::size_t(shape.S) + row) * D + c]), ref = right.out[r * D + c];
-        const double allowed = allowed_error(bound, std::abs(ref), right.mean_abs_v[r * D + c], right.v_max[head]);
-        if (!(std::abs(got - ref) <= allowed))
-          throw Refused(safeguard, format("head %zu row %zu column %zu of %s is %.6g, the oracle says %.6g, %s", head,
-                                          row, c, text_of(shape).c_str(), got, ref, when.c_str()));
-        judged_.largest_part = std::max(judged_.largest_part, std::abs(got - ref) / allowed);
-      }
+    Comparison compared;
+    lab::compare(shape, rows, out, right, compared);
+    if (!compared.good()) {
+      const SeenElement& first = *compared.first;
+      throw Refused(safeguard, format("head %d row %d column %d of %s is %.6g, the oracle says %.6g, %s",
+                                      first.b * shape.H + first.h, first.row, first.col, text_of(shape).c_str(),
+                                      double(first.got), first.expected, when.c_str()));
     }
+    judged_.largest_part = std::max(judged_.largest_part, compared.worst_ratio);
     judged_.rows_checked += rows.size();
   }
 

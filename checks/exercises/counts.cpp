@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "checks/acceptance/cases.hpp"
+#include "checks/acceptance/poisoned.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/trial.hpp"
@@ -14,25 +16,6 @@
 #include "checks/exercises/counted_words.hpp"
 
 namespace lab {
-namespace {
-
-// Rows of other blocks must still hold the poison: what wrote them is no block of this launch.
-std::string written_elsewhere(const Trial& t, unsigned tile) {
-  const int per_head = (t.shape.S + t.plan.tile_m - 1) / t.plan.tile_m;
-  const std::size_t head = tile / unsigned(per_head), first = tile % unsigned(per_head) * unsigned(t.plan.tile_m);
-  for (std::size_t i = 0; i < t.out.size(); ++i) {
-    const std::size_t row = i / std::size_t(t.shape.D), in_head = row % std::size_t(t.shape.S);
-    const bool own =
-        row / std::size_t(t.shape.S) == head && in_head >= first && in_head < first + unsigned(t.plan.tile_m);
-    if (!own && t.out[i] != FP16_NAN)
-      return format(
-          "one block was launched, and row %zu of head %zu, which belongs to another block, was written all the same",
-          in_head, row / std::size_t(t.shape.S));
-  }
-  return "";
-}
-
-}  // namespace
 
 BlockCounts count_block(const Shape& shape, unsigned tile) {
   const LaunchPlan plan = stage().plan(shape);
@@ -42,7 +25,10 @@ BlockCounts count_block(const Shape& shape, unsigned tile) {
   options.blocks = plan.blocks_of({tile}, shape);
   const Trial t = run_trial(shape, Family::unit, options);
   if (!t.ok()) return {{}, {}, "the launch fails: " + t.message};
-  if (const std::string stray = written_elsewhere(t, tile); !stray.empty()) return {{}, {}, stray};
+  // Rows of other blocks must still hold the poison: what wrote them is no block of this launch.
+  const std::vector<RowBlock> own = Tiling(shape, plan).row_blocks(std::vector<std::uint32_t>{tile});
+  if (const std::string stray = written_elsewhere(shape, own, t.out); !stray.empty())
+    return {{}, {}, "one block was launched: " + stray};
   counter.counts["shared-bytes"] = long(plan.smem());
   counter.counts["threads"] = long(plan.block.x * plan.block.y * plan.block.z);
   counter.counts["blocks"] = long(plan.grid.x * plan.grid.y * plan.grid.z) * long(plan.parts);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "checks/acceptance/report.hpp"
+#include "checks/acceptance/verdict.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/fingerprint.hpp"
 #include "checks/commands.hpp"
@@ -209,19 +210,21 @@ int card_command(std::span<char*> args) {
     const std::string marks = marks_of(t, right);
     const std::size_t first = marks.find_first_not_of('.'), wrong = marks.size() - std::ranges::count(marks, '.');
     if (t.ok() && wrong == 0) continue;
-    std::printf("  RED %s\n", t.title().c_str());
-    if (!t.ok()) std::printf("    the launch fails: %s\n", t.message.c_str());
-    if (!t.ok()) return 1;
+    const auto red = [&](const std::string& what) {
+      say("tells", t.title() + ": " + what);
+      print_red("  RED " + t.title() + "\n    " + what);
+      return 1;
+    };
+    if (t.report.hang.deadlock) say("hang", data_of(t.report.hang.waits.at(0)));
+    if (!t.ok()) return red("the launch fails: " + t.message);
     const std::size_t row = first / std::size_t(shape.D), head = row / std::size_t(shape.S), D = std::size_t(shape.D);
-    std::printf(
-        "    %zu of %zu elements are wrong; the first is (b,h,row,col) = (%zu,%zu,%zu,%zu): got %s, expected %.6g\n",
-        wrong, marks.size(), head / std::size_t(shape.H), head % std::size_t(shape.H), row % std::size_t(shape.S),
-        first % D,
+    return red(format(
+        "%zu of %zu elements are wrong; the first is (b,h,row,col) = (%zu,%zu,%zu,%zu): got %s, expected %.6g", wrong,
+        marks.size(), head / std::size_t(shape.H), head % std::size_t(shape.H), row % std::size_t(shape.S), first % D,
         marks[first] == '~'   ? "nothing (never written)"
         : marks[first] == 'N' ? "NaN"
                               : format("%.6g", to_float(t.out[first])).c_str(),
-        right[first]);
-    return 1;
+        right[first]));
   }
   return 0;
 }

@@ -14,9 +14,10 @@
 #include <string>
 #include <vector>
 
-#include "checks/acceptance/device_tensors.hpp"
-#include "checks/acceptance/expected.hpp"
+#include "checks/acceptance/cases.hpp"
+#include "checks/acceptance/poisoned.hpp"
 #include "checks/acceptance/report.hpp"
+#include "checks/acceptance/verdict.hpp"
 #include "checks/commands.hpp"
 #include "common/backend.hpp"
 #include "common/gpu_access.hpp"
@@ -135,38 +136,34 @@ FuzzCase draw(std::uint64_t seed, std::uint64_t number) {
 // --- running one case ------------------------------------------------------------------------------------------
 
 struct Outcome {
-  std::vector<std::string> problems;  // a line each; empty: good
-  std::size_t tiles = 0, of_tiles = 0, elements = 0;
-  double worst_ratio = 0;  // |out - ref| / allowed, at its largest
+  std::vector<std::string> problems = {};  // a line each; empty: good
+  std::size_t tiles = 0, of_tiles = 0;
+  Comparison compared = {};  // with the oracle
 };
-
-std::string number(float x) { return std::isnan(x) ? "NaN" : format("%.6g", x); }  // a NaN's sign says nothing
 
 class CaseRun {
  public:
   CaseRun(const FuzzCase& c, bool check)
       : case_(c),
-        shape_(c.shape),
         check_(check),
-        plan_(stage().plan(shape_)),
-        tiles_per_head_((shape_.S + plan_.tile_m - 1) / plan_.tile_m),
-        in_(make_inputs(c.family, shape_, c.inputs_seed, {}, c.amplitude)),
-        // A checked run sees every byte past a buffer's end, so it wants no canaries there.
-        q_(in_.q, !check),
-        k_(in_.k, !check),
-        v_(in_.v, !check),
-        out_(shape_.elements(), !check) {}
+        plan_(stage().plan(c.shape)),
+        tiling_(c.shape, plan_),
+        in_(make_inputs(c.family, c.shape, c.inputs_seed, {}, c.amplitude)),
+        tensors_(in_, !check) {}
 
   Outcome run() {
-    outcome_.of_tiles = std::size_t(tiles_per_head_) * shape_.H * shape_.B;
-    choose_tiles();
-    outcome_.tiles = tiles_.size();
+    outcome_.of_tiles = tiling_.tiles();
+    const std::vector<std::uint32_t> tiles = chosen_tiles();
+    outcome_.tiles = tiles.size();
     std::vector<fp16> output, again;
     ExecOptions options = case_.exec;
-    if (!launch(options, tiles_, output)) return outcome_;
-    compare_with_oracle(output);
+    if (!launch(options, tiles, output)) return outcome_;
+    const std::vector<RowBlock> rows = tiling_.row_blocks(tiles);
+    compare(case_.shape, rows, output, expected(case_.shape, case_.scale_used(), in_, rows, plan_.half_p),
+            outcome_.compared);
+    for (const std::string& line : lines_of(outcome_.compared)) problem(line);
     // Another schedule must give the same bits: what the bound would let pass.
-    const std::vector<std::uint32_t> some(tiles_.end() - std::min<std::ptrdiff_t>(2, std::ssize(tiles_)), tiles_.end());
+    const std::vector<std::uint32_t> some(tiles.end() - std::min<std::ptrdiff_t>(2, std::ssize(tiles)), tiles.end());
     const bool plain = options.schedule == Schedule::ascending && options.copies == Copies::at_wait;
     options = {};
     if (plain) options.schedule = Schedule::round_robin, options.copies = Copies::at_issue;
@@ -179,138 +176,60 @@ class CaseRun {
     if (std::ranges::find(outcome_.problems, what) == outcome_.problems.end()) outcome_.problems.push_back(what);
   }
 
-  // The first query row of a tile in [B*H*S], and how many it has.
-  std::size_t first_row(std::uint32_t tile) const {
-    return std::size_t(tile / tiles_per_head_) * shape_.S + std::size_t(tile % tiles_per_head_) * plan_.tile_m;
-  }
-  std::size_t rows(std::uint32_t tile) const {
-    return std::min<std::size_t>(plan_.tile_m, shape_.S - std::size_t(tile % tiles_per_head_) * plan_.tile_m);
-  }
-
   // Of a large problem some tiles, so that many problems fit into a second. The last tile of some head is among them.
-  void choose_tiles() {
-    const double cost = plan_.tile_m / 64.0 * shape_.S / 2048.0 * shape_.D / 64.0 * (shape_.causal ? 0.5 : 1);
-    const std::size_t count = std::max<std::size_t>(2, std::size_t((check_ ? 0.15 : 0.6) / cost));
+  std::vector<std::uint32_t> chosen_tiles() const {
+    const std::size_t count = std::max<std::size_t>(2, std::size_t((check_ ? 0.15 : 0.6) / tiling_.tile_cost()));
     std::set<std::uint32_t> chosen;
-    if (count >= outcome_.of_tiles || !can_schedule()) {
-      for (std::uint32_t i = 0; i < outcome_.of_tiles; ++i) chosen.insert(i);
+    if (count >= tiling_.tiles() || !can_schedule()) {
+      for (std::uint32_t i = 0; i < tiling_.tiles(); ++i) chosen.insert(i);
     } else {
       Dice dice(case_.inputs_seed, 0x71135);
-      chosen.insert(std::uint32_t(dice.from(1, shape_.B * shape_.H) * tiles_per_head_ - 1));
-      while (chosen.size() < count) chosen.insert(std::uint32_t(dice.from(0, int(outcome_.of_tiles) - 1)));
+      chosen.insert(std::uint32_t(dice.from(1, case_.shape.B * case_.shape.H)) * tiling_.tiles_per_head - 1);
+      while (chosen.size() < count) chosen.insert(std::uint32_t(dice.from(0, int(tiling_.tiles()) - 1)));
     }
-    tiles_.assign(chosen.begin(), chosen.end());
+    return {chosen.begin(), chosen.end()};
   }
 
-  // One launch into poison; false if it left no output.
+  // False if the launch left no output.
   bool launch(ExecOptions options, const std::vector<std::uint32_t>& tiles, std::vector<fp16>& output) {
     options.check = check_;
-    if (tiles.size() < outcome_.of_tiles) options.blocks = plan_.blocks_of(tiles, shape_);
-    set_exec_options(options);
-    const ExclusiveGpu exclusive;
-    out_.poison();
-    cudaGetLastError();
-    take_exec_report();
-    poison_shared_memory();
-    const cudaError_t launched =
-        stage().launch({q_.data(), k_.data(), v_.data(), out_.data(), shape_, case_.scale_used(), nullptr});
-    cudaGetLastError();
-    const cudaError_t finished = synchronize_within(hang_seconds(shape_));
-    if (finished == cudaErrorNotReady) {  // only the end of the process frees the GPU
+    if (tiles.size() < tiling_.tiles()) options.blocks = plan_.blocks_of(tiles, case_.shape);
+    Ran ran = tensors_.launch(case_.shape, case_.scale_used(), {options});
+    if (ran.still_runs()) {  // only the end of the process frees the GPU
       std::printf("%s: the kernel still runs after %.1f s: %s\n0 passed, 1 failed\n", stage().name,
-                  hang_seconds(shape_), words(case_).c_str());
+                  hang_seconds(case_.shape), words(case_).c_str());
       std::fflush(stdout);
       std::_Exit(1);
     }
-    const ExecReport report = take_exec_report();
-    set_exec_options({});
-    if (outcome_.problems.empty())  // a second launch mostly says it again
-      for (const Finding& finding : report.findings) problem(finding.text);
-    if (launched != cudaSuccess)
-      problem(std::string("launch refused: ") + cudaGetErrorName(launched) + ": " + report.message);
-    else if (finished != cudaSuccess)
-      problem(std::string("kernel failed: ") + cudaGetErrorName(finished) + ": " + report.message);
-    if (launched != cudaSuccess || finished != cudaSuccess) return false;
-    if (can_schedule() && report.blocks_run != tiles.size() * plan_.parts)
-      problem(format("%llu blocks ran, not the %zu asked for", (unsigned long long)report.blocks_run,
-                     tiles.size() * plan_.parts));
-    std::string damage;
-    output = out_.download(damage);
-    if (!damage.empty()) problem("wrote outside the output, " + damage);
-    check_input("q", q_, in_.q), check_input("k", k_, in_.k), check_input("v", v_, in_.v);
-    check_poison(output, tiles);
+    const bool first = outcome_.problems.empty();  // a second launch mostly says its findings again
+    for (const Fault& fault : faults_of(ran, can_schedule() ? tiles.size() * plan_.parts : 0))
+      if (first || fault.tells != Tells::finding) problem(fault.what);
+    if (!ran.ok()) return false;
+    if (const std::string strays = written_elsewhere(case_.shape, tiling_.row_blocks(tiles), ran.out);
+        can_schedule() && !strays.empty())
+      problem(strays);
+    output = std::move(ran.out);
     return true;
-  }
-
-  void check_input(const char* which, const DeviceTensor& tensor, const std::vector<fp16>& original) {
-    std::string damage;
-    const auto now = tensor.download(damage);
-    if (!damage.empty()) problem(std::string("wrote outside its input ") + which + ", " + damage);
-    if (now != original) problem(std::string("changed its input ") + which);
-  }
-
-  // A block leaves the rows of blocks that did not run alone.
-  void check_poison(const std::vector<fp16>& output, const std::vector<std::uint32_t>& tiles) {
-    if (!can_schedule()) return;
-    std::vector<bool> mine(shape_.rows());
-    for (const std::uint32_t tile : tiles)
-      for (std::size_t row = first_row(tile); row < first_row(tile) + rows(tile); ++row) mine[row] = true;
-    std::size_t written = 0;
-    for (std::size_t i = 0; i < output.size(); ++i) written += !mine[i / shape_.D] && output[i] != FP16_NAN;
-    if (written) problem(format("%zu elements written that belong to blocks that did not run", written));
-  }
-
-  std::string place(std::size_t element) const {
-    const std::size_t row = element / shape_.D, S = shape_.S, H = shape_.H;
-    return format("(b,h,row,col) = (%zu,%zu,%zu,%zu)", row / S / H, row / S % H, row % S, element % shape_.D);
-  }
-
-  void compare_with_oracle(const std::vector<fp16>& output) {
-    std::vector<RowBlock> blocks;
-    for (const std::uint32_t tile : tiles_)
-      blocks.push_back({int(tile) / tiles_per_head_, int(tile) % tiles_per_head_ * plan_.tile_m, int(rows(tile))});
-    const Expected right = expected(shape_, case_.scale_used(), in_, blocks, plan_.half_p);
-
-    const std::size_t D = shape_.D;
-    std::size_t at = 0, outside = 0, nans = 0, worst_at = 0;
-    double worst_ref = 0, worst_allowed = 0;
-    for (const std::uint32_t tile : tiles_)
-      for (std::size_t i = first_row(tile) * D; i < (first_row(tile) + rows(tile)) * D; ++i, ++at) {
-        const double got = to_float(output[i]), ref = right.value[at], allowed = right.allowed[at];
-        const double ratio = std::isnan(got) ? INFINITY : std::abs(got - ref) / allowed;
-        ++outcome_.elements, nans += std::isnan(got), outside += !(ratio <= 1);
-        if (!(ratio <= outcome_.worst_ratio))
-          outcome_.worst_ratio = ratio, worst_at = i, worst_ref = ref, worst_allowed = allowed;
-      }
-    if (outside == 0) return;
-    const float got = to_float(output[worst_at]);
-    problem(format("%zu of %zu elements outside the bound, %zu of them NaN; worst at %s: got %s, expected %.6g +-%.2g",
-                   outside, outcome_.elements, nans, place(worst_at).c_str(), number(got).c_str(), worst_ref,
-                   worst_allowed));
   }
 
   void compare_bits(const std::vector<fp16>& one, const std::vector<fp16>& other,
                     const std::vector<std::uint32_t>& tiles, const ExecOptions& options) {
-    std::size_t differing = 0, where = 0;
-    for (const std::uint32_t tile : tiles)
-      for (std::size_t i = first_row(tile) * shape_.D; i < (first_row(tile) + rows(tile)) * shape_.D; ++i)
-        if (one[i] != other[i] && differing++ == 0) where = i;
-    if (differing == 0) return;
+    const auto [compared, others, where] = differing(case_.shape, tiling_.row_blocks(tiles), one, other);
+    if (others == 0) return;
     const std::string how =
         can_schedule() ? std::string(" under schedule ") + name(options.schedule) + ", copies " + name(options.copies)
                        : "";
-    problem(format("not repeatable%s: %zu elements differ, first at %s: %s, was %s", how.c_str(), differing,
-                   place(where).c_str(), number(to_float(other[where])).c_str(), number(to_float(one[where])).c_str()));
+    problem(format("not repeatable%s: %zu elements differ, first at %s: %s, was %s", how.c_str(), others,
+                   place_of(case_.shape, where).c_str(), number(to_float(other[where])).c_str(),
+                   number(to_float(one[where])).c_str()));
   }
 
   const FuzzCase& case_;
-  Shape shape_;
   bool check_;
   LaunchPlan plan_;
-  int tiles_per_head_;
+  Tiling tiling_;
   Inputs in_;
-  DeviceTensor q_, k_, v_, out_;
-  std::vector<std::uint32_t> tiles_;
+  Poisoned tensors_;
   Outcome outcome_;
 };
 
@@ -372,9 +291,8 @@ Shrunk shrink(const FuzzCase& failing, const Outcome& outcome, bool check) {
 
 void print_problems(const Outcome& outcome) {
   constexpr std::size_t MOST = 6;
-  for (std::size_t i = 0; i < outcome.problems.size() && i < MOST; ++i)
-    std::printf("    %s\n", outcome.problems[i].c_str());
-  if (outcome.problems.size() > MOST) std::printf("    and %zu more\n", outcome.problems.size() - MOST);
+  for (std::size_t i = 0; i < outcome.problems.size() && i < MOST; ++i) print_red("    " + outcome.problems[i]);
+  if (outcome.problems.size() > MOST) print_red(format("    and %zu more", outcome.problems.size() - MOST));
 }
 
 std::string title() {
@@ -502,18 +420,20 @@ int fuzz_command(std::span<char*> args) {
       std::fflush(stderr);
     }
     const Outcome outcome = run_case(c, check);
-    ++done, tiles += outcome.tiles, elements += outcome.elements, worst = std::max(worst, outcome.worst_ratio);
+    ++done, tiles += outcome.tiles, elements += outcome.compared.compared;
+    worst = std::max(worst, outcome.compared.worst_ratio);
     if (outcome.problems.empty()) continue;
     if (terminal) std::fputs("\r\033[K", stderr);
-    std::printf("%s: case %llu of seed %llu fails: %s\n", title().c_str(), (unsigned long long)number,
-                (unsigned long long)seed, words(c).c_str());
+    say("tells", words(c) + ": " + outcome.problems.front());
+    print_red(format("%s: case %llu of seed %llu fails: %s", title().c_str(), (unsigned long long)number,
+                     (unsigned long long)seed, words(c).c_str()));
     print_problems(outcome);
     std::fflush(stdout);
     const Shrunk s = shrink(c, outcome, check);
-    std::printf("  shrunk in %d tries to: %s\n", s.tries, words(s.smallest).c_str());
+    print_red(format("  shrunk in %d tries to: %s", s.tries, words(s.smallest).c_str()));
     print_problems(s.outcome);
-    std::printf("  again: %s\n%llu passed, 1 failed\n", make_command(s.smallest, check).c_str(),
-                (unsigned long long)done - 1);
+    print_red("  again: " + make_command(s.smallest, check));
+    std::printf("%llu passed, 1 failed\n", (unsigned long long)done - 1);
     return 1;
   }
   if (terminal) std::fputs("\r\033[K", stderr);

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "checks/acceptance/report.hpp"
+#include "checks/acceptance/verdict.hpp"
 #include "checks/bugs/trial.hpp"
 #include "checks/commands.hpp"
 #include "reference/attention.hpp"
@@ -49,6 +50,7 @@ int racecheck_command(std::span<char*> args) {
   if (!can_check()) throw BadInput("this binary is not instrumented: make stage=S racecheck builds one that is");
   std::map<std::tuple<Finding::Kind, std::string, int, std::string, int, std::string>, Seen> all;
   std::set<std::string> failures;
+  bool refused = false;
   int launches = 0;
   const std::span<const Shape> shapes = is_short ? std::span<const Shape>(SHORT_SHAPES) : SHAPES;
   const std::span<const Schedule> schedules = is_short ? std::span<const Schedule>(SHORT) : ALL;
@@ -77,6 +79,7 @@ int racecheck_command(std::span<char*> args) {
           const Trial t = run_trial(shape, Family::unit, options, 1, factor * default_scale(shape.D));
           ++launches;
           if (!t.ok()) failures.insert(t.message);
+          refused |= t.launched != cudaSuccess;
           for (const Finding& f : t.findings) {
             Seen& seen = all[{f.kind, f.second.file, f.second.line, f.first.file, f.first.line, f.hazard}];
             if (seen.schedules.empty()) seen.finding = f;
@@ -86,16 +89,27 @@ int racecheck_command(std::span<char*> args) {
         }
       }
   }
-  for (const auto& [key, seen] : all)
-    std::printf("%s\n    under %s; shapes %s\n", seen.finding.text.c_str(), joined(seen.schedules).c_str(),
-                joined(seen.shapes).c_str());
-  for (const std::string& failure : failures) std::printf("launch failed: %s\n", failure.c_str());
-  std::printf(
+  for (const auto& [key, seen] : all) {
+    print_red(seen.finding.text + "\n    under " + joined(seen.schedules) + "; shapes " + joined(seen.shapes));
+    say("tells", seen.finding.text), say("why", seen.finding.text), say("finding", name(seen.finding.kind));
+  }
+  if (refused) say("finding", "launch refused");
+  for (const std::string& failure : failures) {
+    const std::string line = "launch failed: " + failure;
+    say("tells", line);
+    if (all.empty() && &failure == &*failures.begin())
+      print_red(line);
+    else  // the findings have said why, or another lane has
+      std::printf("%s\n", line.c_str());
+  }
+  const std::string summary = format(
       "%s%s%s: %zu finding%s in %d launches (%zu shapes, one with a negative scale too, the long ones with large "
       "scores too, %zu schedules, copies "
-      "at the wait and at the issue)\n",
+      "at the wait and at the issue)",
       stage().name, *planted_bug() ? " with " : "", planted_bug(), all.size(), all.size() == 1 ? "" : "s", launches,
       shapes.size(), schedules.size());
+  std::printf("%s\n", summary.c_str());
+  say("remark", summary);
   return all.empty() && failures.empty() ? 0 : 1;
 }
 

@@ -75,21 +75,26 @@ TEST_CASE("a case's result is the same after its way through bytes") {
   const Case test{Group::ragged, {3, 5, 65, 64, true}, Family::unit, 1, 0.5f};
   CaseResult r;
   r.test = test;
-  r.problems = {"one", "", "three"};
-  r.max_diff = 1e-3, r.worst_ratio = 0.84, r.worst = WorstElement{1, 2, 3, 4, 5.0f, 6.0, 7.0};
-  r.differing = 1, r.nans = 2, r.compared = 3, r.tiles_checked = 4, r.tiles_repeated = 5, r.tiles_total = 6;
+  r.problems = {{Tells::failure, "one"}, {Tells::finding, "", true}, {Tells::numbers, "three"}};
+  r.compared = {3, 1, 2, 0, 1e-3, 0.84, {}, SeenElement{1, 2, 3, 4, 5.0f, 6.0, 7.0}};
+  r.tiles_checked = 4, r.tiles_repeated = 5, r.tiles_total = 6;
   r.skipped = true, r.note = "why", r.launches = 7, r.microseconds = 8.5;
   const CaseResult s = result_of(bytes_of(r), test);
   CHECK(s.test.shape == test.shape);
-  CHECK(s.problems == r.problems);
-  CHECK((s.max_diff == r.max_diff && s.worst_ratio == r.worst_ratio));
-  REQUIRE(s.worst);
-  CHECK((s.worst->b == 1 && s.worst->h == 2 && s.worst->row == 3 && s.worst->col == 4 && s.worst->got == 5.0f));
-  CHECK((s.worst->expected == 6.0 && s.worst->allowed == 7.0));
-  CHECK((s.differing == 1 && s.nans == 2 && s.compared == 3));
+  REQUIRE(s.problems.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK((s.problems[i].tells == r.problems[i].tells && s.problems[i].what == r.problems[i].what));
+    CHECK(s.problems[i].again == r.problems[i].again);
+  }
+  CHECK((s.compared.max_diff == 1e-3 && s.compared.worst_ratio == 0.84 && !s.compared.first));
+  REQUIRE(s.compared.worst);
+  const SeenElement& worst = *s.compared.worst;
+  CHECK((worst.b == 1 && worst.h == 2 && worst.row == 3 && worst.col == 4 && worst.got == 5.0f));
+  CHECK((worst.expected == 6.0 && worst.allowed == 7.0));
+  CHECK((s.compared.outside == 1 && s.compared.nans == 2 && s.compared.compared == 3));
   CHECK((s.tiles_checked == 4 && s.tiles_repeated == 5 && s.tiles_total == 6));
   CHECK((s.skipped && s.note == "why" && s.launches == 7 && s.microseconds == 8.5));
-  CHECK_FALSE(result_of(bytes_of(CaseResult{}), test).worst);
+  CHECK_FALSE(result_of(bytes_of(CaseResult{}), test).compared.worst);
 
   CHECK_THROWS(result_of(bytes_of(r).substr(1), test));
   CHECK_THROWS(result_of(bytes_of(r) + "x", test));

@@ -39,7 +39,7 @@ struct Tree {
   }
   // Its first argument is its exit status.
   void script(const std::string& path) const {
-    write_text(path, "#!/bin/sh\necho run >> runs\necho said $*; echo so >&2\nexit $1\n");
+    write_text(path, "#!/bin/sh\necho run >> runs\necho said $*; echo so >&2; echo red=$* >> $LAB_VERDICT\nexit $1\n");
     fs::permissions(path, fs::perms::owner_all);
   }
   std::size_t runs() const { return fs::exists("runs") ? lines_of(read_text("runs")).size() : 0; }
@@ -54,6 +54,7 @@ TEST_CASE("kept runs: the same binary with the same arguments is not run again")
   CHECK(!first.reused);
   CHECK(again.reused);
   CHECK(again.out == first.out);
+  CHECK((first.verdict.first("red") == "0 a/b" && again.verdict.first("red") == "0 a/b"));
   CHECK(again.status == 0);
   CHECK(tree.runs() == 1);
   CHECK(kept_runs() == 1);

@@ -256,38 +256,15 @@ TEST_CASE("exercises: an object may call what a kernel needs") {
     CHECK(refused_symbol(std::string("                 U ") + symbol + "\n") == symbol);
 }
 
-TEST_CASE("exercises: the most telling line of a log") {
-  CHECK(telling_line("a\nwork/07/kernel.cu:12:3: error: expected ';'\n  x\n") ==
-        "work/07/kernel.cu:12:3: error: expected ';'");
-  CHECK(telling_line("head\n  RED unit (1,1,64,64)\n    3 of 4 wrong\n    worst\n1 passed, 1 failed\n") ==
-        "unit (1,1,64,64): 3 of 4 wrong");
-  CHECK(telling_line("  the fixed build\n     12 are NaN [shown, but it should not be]\n") ==
-        "what was reported still shows: 12 are NaN");
-  CHECK(telling_line("race (RAW) in f, kernel attention<64>\n    more\n") == "race (RAW) in f, kernel attention<64>");
-  CHECK(telling_line("s: case 0 of seed 1 fails: B=1 H=2\n    3 wrong\n") == "B=1 H=2: 3 wrong");
-}
-
-TEST_CASE("exercises: a diagnosis is all of a log that says what is red") {
-  const std::string head = "v1 on cpu, planted bug: none\nEach case is launched once.\n";
-  const std::string red = "  RED unit (1,1,64,64), seed 1\n    3 of 4 wrong\n    worst\n";
-  CHECK(diagnosis(head + red + "\nv2b_single_warp cpu: 0/0 shapes, 0.4 s\n1 passed, 1 failed\n", "log") == red);
-  CHECK(diagnosis("a\nb\n", "log").empty());
-  // The race check's launches fail once a lane, for one reason.
-  CHECK(diagnosis("race in f, kernel a<64>, block 0\n    under x\nlaunch failed: lane 1\nlaunch failed: lane 2\n"
-                  "v1_scalar: 1 finding in 3 launches\n",
-                  "log") == "race in f, kernel a<64>, block 0\n    under x\n");
-  CHECK(diagnosis("launch failed: lane 1\nlaunch failed: lane 2\n", "log") == "launch failed: lane 1\n");
-  CHECK(diagnosis("  the build\n     12 are NaN [shown, but it should not be]\n", "log") ==
-        "12 are NaN [shown, but it should not be]\n");
-  const std::string launch = "  RED unit\n    kernel failed: deadlock: all wait\n",
-                    found = "    deadlock, kernel a<64>, 1 time: deadlock: all wait\n    warp 3 lane 31\n",
-                    other = "  RED special\n";
-  CHECK(diagnosis(launch + found + other, "log") == launch + other);
-  CHECK(diagnosis(found + "    under x\n" + found, "log") == found + "    under x\n" + found);
-  std::string many;
-  for (int i = 0; i < 40; ++i) many += "    line\n";
-  const std::string cut = diagnosis("  RED x\n" + many, "build/logs/a.log");
-  CHECK(says(cut, "and 17 more lines: build/logs/a.log"));
+TEST_CASE("exercises: a compiler's errors, the last line of any log, and no more lines than help") {
+  const CompilerErrors errors = compiler_errors("a\nwork/07/kernel.cu:12:3: error: expected ';'\n\n  x\n", "log");
+  CHECK(errors.first == "work/07/kernel.cu:12:3: error: expected ';'");
+  CHECK(errors.all == "work/07/kernel.cu:12:3: error: expected ';'\n  x\n");
+  CHECK(compiler_errors("a\nb\n", "log").first == "b");
+  CHECK(compiler_errors("a\nb\n", "log").all.empty());
+  CHECK(last_line("one\n  two \n\n") == "two");
+  const std::string cut = few_lines(std::vector<std::string>(40, "line"), "build/logs/a.log");
+  CHECK(says(cut, "and 16 more lines: build/logs/a.log"));
   CHECK(lines_of(cut).size() == 25);
 }
 

@@ -139,10 +139,10 @@ TEST_CASE("the ladder is read from the directories, in the order of the climb") 
   CHECK(ldm->predicted == "another answer");
   CHECK(ldm->harmless == "nothing reads it");
   CHECK(ldm->map == "tiles of 8");
-  CHECK_FALSE(ldm->lucky);
+  CHECK(ldm->lucky.empty());
   CHECK(ldm->also == Words{"v2a"});  // and not the diff's own lines
-  CHECK_FALSE(ldm->slow);
-  CHECK_FALSE(ldm->unseen);
+  CHECK(ldm->slow.empty());
+  CHECK(ldm->unseen.empty());
   CHECK(ladder.stages[1].bug("race")->unseen == "fibers keep the order");
   CHECK(ladder.stages[1].bug("accum")->slow == "two turns for one");
   CHECK((ldm->right() && ladder.stages[1].bug("accum")->right() && !ladder.stages[1].bug("race")->right()));

@@ -33,35 +33,48 @@ TEST_CASE("hang: who waits for which phase, where") {
       HERE(full_line, mbarrier_wait(full, 0));
     }
   });
-  const std::string& report = outcome.message();
   REQUIRE(outcome.finished == cudaErrorLaunchTimeout);
-  const std::string full = "phase 0 of full[0] (parity 0): 512 bytes missing";
-  const std::string empty = "phase 0 of empty[1] (parity 0): 1 of 2 arrivals missing";
-  const std::string story = "no copy was ever issued for it";
-  CHECK(hang_sentence(report, {full, place(full_line), story}) ==
-        "Warp 1 lanes 0..31 wait for " + full + " (" + place(full_line) + ").");
-  CHECK(hang_sentence(report, {empty, place(empty_line), ""}) ==
-        "Warp 0 lanes 0..31 wait for " + empty + " (" + place(empty_line) + ").");
-  CHECK(hang_sentence(report, {full, "", ""}) != "");
-  // Another barrier, another phase, another count, another place, another story.
-  CHECK(hang_sentence(report, {"phase 0 of full[1] (parity 0): 512 bytes missing", "", ""}) == "");
-  CHECK(hang_sentence(report, {"phase 1 of full[0] (parity 1): 512 bytes missing", "", ""}) == "");
-  CHECK(hang_sentence(report, {"phase 0 of full[0] (parity 0): 51 bytes missing", "", ""}) == "");
-  CHECK(hang_sentence(report, {full, place(empty_line), ""}) == "");
-  CHECK(hang_sentence(report, {full, place(full_line), "its last copy was issued"}) == "");
-  CHECK(hang_sentence(report.substr(report.find("no thread can go on.")), {full, "", ""}) == "");
-  CHECK(hang_sentence("", {full, "", ""}) == "");
+  const Hang& report = outcome.report.hang;
+  const auto at = [](Wait wait, int line) { return wait.file = __FILE__, wait.line = line, NamedHang{wait}; };
+  const Wait full = for_bytes("full[0]", 0, 512), empty = at_mbarrier("empty[1]", 0, 1, 2);
+  Wait no_copy = full, other_warp = full;
+  no_copy.no_copy = true, other_warp.lanes = ~0u;
+  REQUIRE(found(report, at(full, full_line)));
+  CHECK(sentence(*found(report, at(full, full_line))) ==
+        "Warp 1 lanes 0..31 wait for phase 0 of full[0] (parity 0): 512 bytes missing (" + place(full_line) + ").");
+  CHECK(data_of(*found(report, at(full, full_line))) ==
+        "at=mbarrier barrier=full[0] phase=0 parity=0 missing=0 of=1 bytes=512 warps=1..1 place=" + place(full_line));
+  REQUIRE(found(report, {empty}));
+  CHECK(found(report, {empty})->first_warp == 0);
+  CHECK(found(report, {no_copy, 0, {empty}}));
+  // Another barrier, another phase, another count, another place, another story, another warp.
+  CHECK_FALSE(found(report, {for_bytes("full[1]", 0, 512)}));
+  CHECK_FALSE(found(report, {for_bytes("full[0]", 1, 512)}));
+  CHECK_FALSE(found(report, {for_bytes("full[0]", 0, 51)}));
+  CHECK_FALSE(found(report, {at_mbarrier("empty[1]", 0, 2, 2)}));
+  CHECK_FALSE(found(report, at(full, empty_line)));
+  no_copy = empty, no_copy.no_arrival = true;
+  CHECK_FALSE(found(report, {no_copy}));
+  CHECK_FALSE(found(report, {other_warp}));
+  CHECK_FALSE(found(report, {full, 1}));
+  CHECK_FALSE(found(report, {full, 0, {at_barrier(1, 32, 64)}}));
+  CHECK_FALSE(found({}, {full}));
+  Hang slow = report;
+  slow.deadlock = false;
+  CHECK_FALSE(found(slow, {full}));
 }
 
-TEST_CASE("hang: at a named barrier") {
+TEST_CASE("hang: at a named barrier, with a warp that has returned") {
   int named = 0;
   const Outcome few = run({1, 64}, [&] {
     if (threadIdx.x < 32) HERE(named, barrier_sync(3, 64));
   });
   REQUIRE(few.finished == cudaErrorLaunchTimeout);
-  CHECK(hang_sentence(few.message(), {"barrier 3, at which 32 of 64 threads have arrived", place(named), ""}) ==
-        "Warp 0 lanes 0..31 wait at barrier 3, at which 32 of 64 threads have arrived (" + place(named) + ").");
-  CHECK(hang_sentence(few.message(), {"barrier 3, at which 64 of 64 threads have arrived", "", ""}) == "");
+  const Wait* const wait = found(few.report.hang, {at_barrier(3, 32, 64), 2});
+  REQUIRE(wait);
+  CHECK((wait->file + ":" + std::to_string(wait->line)) == place(named));
+  CHECK(few.report.hang.waits.size() == 1);
+  CHECK_FALSE(found(few.report.hang, {at_barrier(3, 64, 64)}));
 }
 
 TEST_CASE("hang: what became of a process that launched") {
@@ -70,15 +83,4 @@ TEST_CASE("hang: what became of a process that launched") {
   CHECK(how_it_ended(std::system("exit 1")) == Ended::otherwise);
   CHECK(how_it_ended(std::system("exit 3")) == Ended::otherwise);
   CHECK(how_it_ended(std::system("kill -9 $$")) == Ended::otherwise);
-}
-
-TEST_CASE("hang: a launch that stops with an error has not come to its end") {
-  const std::string ran = "v3b_wgmma, unit inputs, (1,1,456,64), seed 1: ran\n",
-                    stopped =
-                        "v3b_wgmma, unit inputs, (1,1,456,64), seed 1:  (cudaErrorIllegalInstruction: an illegal "
-                        "instruction (of warp 0))\n";
-  CHECK(stopped_by(ran) == "");
-  CHECK(stopped_by(stopped) == "cudaErrorIllegalInstruction: an illegal instruction (of warp 0)");
-  CHECK(stopped_by("a remark before it\n" + stopped) == stopped_by(stopped));
-  CHECK(stopped_by("") == "");
 }

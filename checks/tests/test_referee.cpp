@@ -39,9 +39,9 @@ class Clocked final : public Device {
   std::vector<std::uint64_t> digests(const std::vector<const half*>& tensors, std::size_t size) override {
     return cpu_->digests(tensors, size);
   }
-  OracleRows oracle(const Shape& shape, double scale, const half* q, const half* k, const half* v,
-                    const std::vector<RowBlock>& rows) override {
-    return cpu_->oracle(shape, scale, q, k, v, rows);
+  Expected oracle(const Shape& shape, double scale, const half* q, const half* k, const half* v,
+                  const std::vector<RowBlock>& rows, bool half_p) override {
+    return cpu_->oracle(shape, scale, q, k, v, rows, half_p);
   }
   std::unique_ptr<Batch> gather(int calls, const std::function<void(int)>& call) override {
     struct Told final : Batch {

@@ -242,7 +242,7 @@ $(B)/%/tester: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/st
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 # The needs of an exercise's checks, and no more: a first one does not wait for the rest.
 LEARNER_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/exercises/*.cpp) checks/learner_commands.cpp \
-  checks/bugs/fingerprint.cpp checks/bugs/hang.cpp \
+  $(patsubst %,checks/bugs/%.cpp,fingerprint places elsewhere hang) \
   checks/fuzz/fuzz.cpp checks/bench/bench_samples.cpp checks/desk/patch.cpp reference/wrong_answers.cpp)
 # learn-checked and learn-bug-NAME are the lab's own kernels, linked as an exercise's.
 kernel_dir = $(patsubst %/learn-checked,%/checked,$(subst /learn-bug-,/bug-,$(1)))

@@ -14,7 +14,7 @@ texts = $(1:%=$(O)/%.o)
 rest = $(filter-out $(2) %/main,$(basename $(wildcard $(1))))
 asked-1_TEXT := $(addprefix checks/desk/,main names nearest ladder)
 asked-2_TEXT := $(addprefix checks/desk/,dispatch desk patch) common/conf
-desk-1_TEXT := $(call rest,checks/desk/*.cpp,checks/desk/mutants) common/conf
+desk-1_TEXT := $(call rest,checks/desk/*.cpp,checks/desk/mutants) common/conf checks/acceptance/verdict
 searches_TEXT := $(addprefix checks/desk/records/,pages phases run_profile sanitizer_report tables)
 records-1_TEXT := $(addprefix checks/desk/records/,bench_json capture compile_commands counts json_text labs machine nvcc plans) \
   checks/bench/bench_samples checks/budget/ptxas common/gpu_fit checks/acceptance/format

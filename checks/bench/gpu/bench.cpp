@@ -14,8 +14,8 @@
 #include <cstdio>
 #include <fstream>
 
+#include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/report.hpp"
-#include "checks/acceptance/tolerance.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bench/gpu/device.hpp"
 #include "checks/bench/gpu/stopwatch.hpp"
@@ -181,46 +181,29 @@ class CaseTimer {
 
   // Head by head, so that only what the sample needs comes to the host.
   void compare(const Set& set, const std::vector<RowBlock>& blocks, std::size_t& rows, double& max_diff) const {
-    const std::size_t D = std::size_t(shape_.D), head_size = std::size_t(shape_.S) * D;
+    const std::size_t head_size = std::size_t(shape_.S) * std::size_t(shape_.D);
     const double scale = 1.0f / std::sqrt(float(shape_.D));
     const bool half_p = stage().plan(shape_).half_p;
-    const auto norm = [&](const std::vector<fp16>& tensor, std::size_t row) {
-      double squares = 0;
-      for (std::size_t c = 0; c < D; ++c)
-        squares += double(to_float(tensor[row * D + c])) * to_float(tensor[row * D + c]);
-      return std::sqrt(squares);
-    };
     Shape one = shape_;
     one.B = one.H = 1;
     for (auto begin = blocks.begin(); begin != blocks.end();) {
       const int head = begin->head;
       std::vector<RowBlock> mine;
-      for (; begin != blocks.end() && begin->head == head; ++begin) mine.push_back({0, begin->first, begin->rows});
+      for (; begin != blocks.end() && begin->head == head; ++begin) {
+        mine.push_back({0, begin->first, begin->rows});
+        rows += std::size_t(begin->rows);
+      }
       const auto part = [&](const Buffer<half>& from) {
         return from.download(std::size_t(head) * head_size, head_size);
       };
-      const auto q = part(set.q), k = part(set.k), v = part(set.v), got = part(set.right);
-      auto abs_v = v;
-      double max_v = 0, longest_k = 0;
-      for (fp16& x : abs_v) {
-        x.bits &= 0x7FFF;
-        max_v = std::max(max_v, double(to_float(x)));
-      }
-      for (std::size_t n = 0; n < std::size_t(shape_.S); ++n) longest_k = std::max(longest_k, norm(k, n));
-      const auto ref = attention(one, scale, q, k, v, mine), mean_abs_v = attention(one, scale, q, k, abs_v, mine);
-      std::size_t at = 0;
-      for (const RowBlock& block : mine)
-        for (int i = block.first; i < block.first + block.rows; ++i, ++rows) {
-          const RowError bound =
-              row_error(shape_.D, visible_keys(shape_, i), scale * norm(q, std::size_t(i)) * longest_k, half_p);
-          for (std::size_t c = 0; c < D; ++c, ++at) {
-            const double out = to_float(got[std::size_t(i) * D + c]), diff = std::abs(out - ref[at]);
-            if (!(diff <= allowed_error(bound, std::abs(ref[at]), mean_abs_v[at], max_v)))
-              throw NotTimed(format("wrong answer: head %d row %d col %zu is %.6g, the oracle says %.6g", head, i, c,
-                                    out, ref[at]));
-            max_diff = std::max(max_diff, diff);
-          }
-        }
+      Comparison compared;
+      lab::compare(one, mine, part(set.right),
+                   expected(one, scale, {part(set.q), part(set.k), part(set.v)}, mine, half_p), compared);
+      if (!compared.good())
+        throw NotTimed(format("wrong answer: head %d row %d col %d is %.6g, the oracle says %.6g", head,
+                              compared.first->row, compared.first->col, double(compared.first->got),
+                              compared.first->expected));
+      max_diff = std::max(max_diff, compared.max_diff);
     }
   }
 

@@ -6,6 +6,7 @@
 #include "checks/acceptance/format.hpp"
 #include "checks/desk/evolve/commands.hpp"
 #include "checks/desk/evolve/log.hpp"
+#include "checks/desk/ladder.hpp"
 #include "checks/desk/process.hpp"
 #include "checks/desk/records/bench_json.hpp"
 #include "checks/desk/records/capture.hpp"
@@ -104,7 +105,7 @@ int adopt_command(const Args& args) {
   const Adoption adoption = adoption_of(last_bench_run(), stage, program_of(lab), log.shape);
   for (const std::string& line : adoption.lines) std::printf("%s\n", line.c_str());
   if (adoption.good && args.size() == 6) {
-    write_text("stages/" + stage + "/kernel.cu", kernel);
+    write_text(kernel_path(stage), kernel);
     std::printf("stages/%s/kernel.cu has its levers now; next: `make format`, its test, `make resources`\n",
                 stage.c_str());
   }

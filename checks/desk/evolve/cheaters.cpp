@@ -6,6 +6,7 @@
 
 #include "checks/desk/evolve/commands.hpp"
 #include "checks/desk/evolve/fitness.hpp"
+#include "checks/desk/ladder.hpp"
 #include "checks/desk/patch.hpp"
 #include "checks/desk/pieces.hpp"
 #include "checks/desk/process.hpp"
@@ -44,7 +45,7 @@ int cheaters_command(const Args& args) {
   const auto dir = [&](const std::string& name) { return "build/" + args[1] + "/" + stage + "/evolve-" + name; };
   std::string names;
   for (const auto& [name, predicted] : all) {
-    const std::string kernel = "stages/" + stage + "/kernel.cu", text = read_text(kernel);
+    const std::string kernel = kernel_path(stage), text = read_text(kernel);
     write_if_changed(dir(name) + "/source.cu",
                      name == HONEST ? "#line 1 \"" + kernel + "\"\n" + text
                                     : patched_for_compiler(read_patch(CHEATERS + "/" + name + ".patch"), text));

@@ -6,7 +6,9 @@
 #include <filesystem>
 
 #include "checks/desk/desk.hpp"
+#include "checks/desk/ladder.hpp"
 #include "checks/desk/patch.hpp"
+#include "checks/desk/records/json_text.hpp"
 
 namespace lab::desk {
 namespace {
@@ -109,13 +111,13 @@ std::string conf_of(const std::string& stage, const std::string& root) {
 }  // namespace
 
 Levers::Levers(const std::string& stage, const std::string& root)
-    : Levers(stage, conf_of(stage, root), read_text(root + "/stages/" + stage + "/kernel.cu"), root) {}
+    : Levers(stage, conf_of(stage, root), read_text(root + "/" + kernel_path(stage)), root) {}
 
 Levers::Levers(const std::string& stage, const std::string& conf, const std::string& kernel, const std::string& root)
     : stage_(stage),
       root_(root),
       path_("stages/" + stage + "/levers.conf"),
-      source_("stages/" + stage + "/kernel.cu"),
+      source_(kernel_path(stage)),
       kernel_(kernel) {
   read(conf);
   check_against_kernel();
@@ -236,11 +238,8 @@ std::vector<Setting> Levers::rows(const Shape& shape) const {
 Setting Levers::own(const Shape& shape, const std::string& plan) const {
   const std::vector<Setting> all = rows(shape);
   if (all.size() == 1) return all[0];
-  const auto after = [&](const std::string& key) {
-    const std::size_t at = plan.find("\"" + key + "\": ");
-    return at == plan.npos ? std::string() : plan.substr(at + key.size() + 4, plan.find_first_of("}\n", at) - at);
-  };
-  const std::string kernel = after("kernel");
+  const Json says = parse_json(plan, "the plan of " + stage_);
+  const std::string kernel = says.value("kernel", "");
   if (const std::size_t open = kernel.find('<'); open != kernel.npos) {
     const auto values = split(kernel.substr(open + 1, kernel.find('>') - open - 1), ",");
     for (const Setting& row : all) {
@@ -252,7 +251,7 @@ Setting Levers::own(const Shape& shape, const std::string& plan) const {
     for (const Setting& row : all) {
       Numbers names = numbers(row, shape);
       for (const char* key : {"tile_m", "tile_n", "rows_per_warp", "slots"})
-        names[std::string("plan_") + key] = std::atol(after(key).c_str());
+        names[std::string("plan_") + key] = says.value(key, 0);
       if (evaluate(row_, names)) return row;
     }
   }

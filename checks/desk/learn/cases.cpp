@@ -29,7 +29,7 @@ std::vector<Suspect> suspects(const Exercise& e) {
   int number = 0;
   for (const Bug& bug : ladder.stage(e.stage)->bugs) {
     // A bug that shows in no run cannot be asked of a test.
-    if (bug.unseen) continue;
+    if (!bug.unseen.empty()) continue;
     all.push_back({planted_text(patch_path(e.stage, bug.name), right),
                    e.number() + "-suspect-" + std::to_string(++number), !bug.right()});
   }

@@ -86,19 +86,20 @@ class Check {
     const std::string log_path = log_of(log_ + also);
     Argv argv = {learner_};
     argv.insert(argv.end(), words.begin(), words.end());
-    const Ended ended = run_limited(argv, log_path, STEP_SECONDS);
+    const Ended ended = run_limited(judged(argv, log_path), log_path, STEP_SECONDS);
     if (ended.status == 127) throw BadInput(learner_ + " cannot be started");
     if (ended.timed_out) return "still running after " + std::to_string(STEP_SECONDS) + " s";
-    const std::string log = read_text(log_path);
     if (ended.status == 0) return "";
-    const std::string line = telling_line(log);
+    const Verdict verdict = verdict_beside(log_path);
+    outcome_.hangs |= !verdict.first("hang").empty();
+    const std::string tells = verdict.first("tells"), line = tells.empty() ? last_line(read_text(log_path)) : tells;
     if (line.empty()) return "exit status " + std::to_string(ended.status) + "; see " + log_path;
-    return {line, diagnosis(log, log_path)};
+    return {clipped(line, CLIP), few_lines(verdict.all("red"), log_path)};
   }
 
   Said compiled(const std::string& source) {
     const std::string line = build_learner(e_.stage, make_, source, word_, shown_as_), log = log_of(word_);
-    return line.empty() ? Said() : Said(line, diagnosis(read_text(log), log));
+    return line.empty() ? Said() : Said(line, compiler_errors(read_text(log), log).all);
   }
 
   // The first run's alone: each run prints, under every schedule.
@@ -135,7 +136,7 @@ class Check {
     const Limit limit = limit_of(e_, text);
     const std::string log = log_of(log_);
     if (run_limited({learner_, "counts", "shape=" + limit.shape}, log, STEP_SECONDS).status != 0)
-      return telling_line(read_text(log));
+      return last_line(read_text(log));
     long count = -1;
     std::string most;  // the line that most of it comes from
     for (const std::string& line : lines_of(read_text(log))) {
@@ -173,52 +174,27 @@ std::string learner_path(const std::string& stage, const std::string& word) {
   return learner_dir(stage, word) + "/learner";
 }
 
-std::string telling_line(const std::string& log) {
-  std::string red, last;
-  for (const std::string& line : lines_of(log)) {
-    if (line.find(": error: ") != line.npos || line.find("undefined reference") != line.npos)
-      return clipped(trimmed(line), CLIP);
-    if (const std::size_t at = line.find(", but it should not be]"); at != line.npos) {
-      const std::size_t mark = line.rfind('[', at);
-      return clipped("what was reported still shows: " + trimmed(line.substr(0, mark)), CLIP);
-    }
-    if (line.starts_with("  RED ")) red = trimmed(line.substr(6));
-    if (const std::size_t at = line.find(" fails: "); at != line.npos) red = line.substr(at + 8);
-    if (line.starts_with("    ") && !red.empty()) return clipped(red + ": " + trimmed(line), CLIP);
-    if (line.find(", kernel ") != line.npos || line.starts_with("launch failed: ")) return clipped(trimmed(line), CLIP);
+std::string last_line(const std::string& log) {
+  std::string last;
+  for (const std::string& line : lines_of(log))
     if (!trimmed(line).empty()) last = trimmed(line);
-  }
-  return clipped(red.empty() ? last : red, CLIP);
+  return clipped(last, CLIP);
 }
 
-std::string diagnosis(const std::string& log, const std::string& path) {
-  constexpr std::string_view BEGINS[] = {": error: ", "undefined reference", "  RED ",
-                                         " fails: ",  ", kernel ",           "launch failed: "};
-  std::vector<std::string> lines, still;
-  bool begun = false;
+CompilerErrors compiler_errors(const std::string& log, const std::string& path) {
+  CompilerErrors errors;
+  std::vector<std::string> lines;
   for (const std::string& line : lines_of(log)) {
-    if (line.find(", but it should not be]") != line.npos) still.push_back(trimmed(line));
-    begun |= std::ranges::any_of(BEGINS, [&](std::string_view piece) { return line.find(piece) != line.npos; });
-    // The end of every log.
-    if (counts_in(line) || !remark_in(line).empty()) continue;
-    if (begun && !trimmed(line).empty()) lines.push_back(line);
+    const bool error = line.find(": error: ") != line.npos || line.find("undefined reference") != line.npos;
+    if (error && errors.first.empty()) errors.first = clipped(trimmed(line), CLIP);
+    if (!errors.first.empty() && !trimmed(line).empty()) lines.push_back(line);
   }
-  if (!still.empty()) lines = still;
-  // A deadlock is said by the launch that it ends; the checker's finding, of two lines, says the same again.
-  const auto deadlock =
-      std::ranges::find_if(lines, [](const std::string& l) { return l.find("deadlock: ") != l.npos; });
-  if (deadlock != lines.end() && deadlock->find("deadlock, kernel ") == deadlock->npos)
-    for (auto at = deadlock + 1; at != lines.end();) {
-      const bool again = at->find("deadlock, kernel ") != at->npos;
-      at = again ? lines.erase(at, at + std::min<std::ptrdiff_t>(2, lines.end() - at)) : at + 1;
-    }
-  // The race check names a launch that fails for each lane that ended it; its findings have said why.
-  bool said = false;
-  std::erase_if(lines, [&](const std::string& line) {
-    const bool again = said && line.starts_with("launch failed: ");
-    said |= line.starts_with("launch failed: ") || line.find(", kernel ") != line.npos;
-    return again;
-  });
+  if (errors.first.empty()) errors.first = last_line(log);
+  errors.all = few_lines(lines, path);
+  return errors;
+}
+
+std::string few_lines(const std::vector<std::string>& lines, const std::string& path) {
   std::string text;
   for (std::size_t i = 0; i < lines.size() && i < MOST_LINES; ++i) text += lines[i] + "\n";
   if (lines.size() > MOST_LINES)
@@ -257,7 +233,7 @@ std::string build_learner(const std::string& stage, const std::string& make, con
   place_source(stage, source, word, shown_as);
   const std::string log = log_of(word);
   if (run({make, "backend=cpu", "-s", learner_path(stage, word)}, log).status == 0) return "";
-  const std::string line = telling_line(read_text(log));
+  const std::string line = compiler_errors(read_text(log), log).first;
   return line.empty() ? "it does not build; see " + log : line;
 }
 
@@ -281,7 +257,7 @@ Outcome check_cases(const Exercise& e, const std::string& make, const std::strin
       for (const std::string& word : words_of(one)) argv.push_back(word);
       const std::string log = log_of(e.number() + "-case");
       const Ended ended = run_limited(argv, log, STEP_SECONDS);
-      if (ended.status == 2) throw BadInput(e.file() + ": '" + one + "': " + telling_line(read_text(log)));
+      if (ended.status == 2) throw BadInput(e.file() + ": '" + one + "': " + last_line(read_text(log)));
       return ended.status != 0;
     });
   });
@@ -322,8 +298,7 @@ Outcome check_work(const Exercise& e, const std::string& make, const std::string
     });
   const auto race_check = [&] { return c.run_learner({"racecheck", "short=1"}, "-races"); };
   // Wrong answers often have a cause that the race check names; of a deadlock it says the same once more.
-  if (depth.explain && c.outcome_.whole.find("deadlock: ") == std::string::npos &&
-      (c.outcome_.step == CARDS_CASE || c.outcome_.step == RIGHT_ANSWERS)) {
+  if (depth.explain && !c.outcome_.hangs && (c.outcome_.step == CARDS_CASE || c.outcome_.step == RIGHT_ANSWERS)) {
     if (tell) tell("no races");
     const Said raced = race_check();
     c.outcome_.races = raced.whole.empty() ? raced.line : raced.whole;

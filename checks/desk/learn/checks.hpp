@@ -15,6 +15,7 @@ struct Outcome {
   std::vector<std::string> passed_steps = {};  // of a bound with what was counted
   std::string whole = {};                      // all that its log says of it, in lines; "" where `says` is all
   std::string races = {};                      // the same of the race check, where it was not the step that was red
+  bool hangs = false;                          // a launch of that step, or of one before it
   std::string printed = {};                    // what the kernel printed in the first run
 };
 
@@ -50,10 +51,13 @@ std::string learner_path(const std::string& stage, const std::string& word);
 // Words that stand for a kernel of the lab's own, compiled for other tests too: "checked", "bug-NAME".
 bool is_the_labs(const std::string& word);
 
-// The line that tells most of a log of `lab test`, `racecheck`, `fuzz` or `fingerprint` that is red; of a compiler's.
-std::string telling_line(const std::string& log);
-// All that such a log says of what is red, without what every log says; `path` is named where that is too long.
-std::string diagnosis(const std::string& log, const std::string& path);
+std::string last_line(const std::string& log);  // that is not empty
+// Of a compiler's log: the first error, and all from there on; `path` is named where that is too long.
+struct CompilerErrors {
+  std::string first, all;
+};
+CompilerErrors compiler_errors(const std::string& log, const std::string& path);
+std::string few_lines(const std::vector<std::string>& lines, const std::string& path);
 // Lines of at most `columns` bytes, broken at blanks; what continues a line is indented as it is, and two blanks more.
 std::string wrapped(const std::string& text, std::size_t columns, const std::string& indent);
 

@@ -98,8 +98,6 @@ std::string without_comments(const std::string& text) {
   return result;
 }
 
-std::string kernel_path(const std::string& stage) { return source_dir(stage) + "/kernel.cu"; }
-
 std::string planted_text(const std::string& path, const std::string& source) {
   const Patch patch = read_patch(path);
   std::set<std::string> kept;  // comments that the right kernel has, too

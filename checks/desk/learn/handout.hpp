@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "checks/desk/ladder.hpp"
 #include "checks/desk/learn/exercise.hpp"
 
 namespace lab::desk {
@@ -16,7 +17,6 @@ std::string squeezed(const std::string& text);
 inline constexpr std::size_t TELLING = 12;
 
 // The kernel of a stage, or of one's own.
-std::string kernel_path(const std::string& stage);
 
 // What is handed out, and what solves it: sources for a compiler, at first lines of their own. Throws BadInput if the
 // patch beside the exercise does not apply.

@@ -38,8 +38,7 @@ bool evolved(const std::string& lab) {
 std::string program_of(const std::string& lab) { return stage_of(lab) + (evolved(lab) ? "-evolved" : ""); }
 
 std::string kernel_of(const std::string& lab) {
-  return evolved(lab) ? (std::filesystem::path(lab).parent_path() / "source.cu").string()
-                      : source_dir(stage_of(lab)) + "/kernel.cu";
+  return evolved(lab) ? (std::filesystem::path(lab).parent_path() / "source.cu").string() : kernel_path(stage_of(lab));
 }
 
 }  // namespace lab::desk

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "checks/desk/desk.hpp"
+#include "checks/desk/ladder.hpp"
 #include "checks/desk/records/commands.hpp"
 #include "checks/desk/records/nvcc.hpp"
 #include "common/gpu_fit.hpp"
@@ -16,7 +17,7 @@ int archs_command(const Args& args) {
   std::vector<Compilation> all;
   for (const StageNeeds& stage : stages_in("stages"))
     for (const std::string& arch : claimed_architectures(stage, words_of(known.out)))
-      all.push_back({stage.stage, "", arch, "stages/" + stage.stage + "/kernel.cu"});
+      all.push_back({stage.stage, "", arch, kernel_path(stage.stage)});
   compile_all(all);
 
   int passed = 0, failed = 0;

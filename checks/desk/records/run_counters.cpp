@@ -36,19 +36,13 @@ double instructions(const Json& counters) {
 
 Json committed() { return load_results(COMMITTED_COUNTS, "counted-1", "make counters json=" + COMMITTED_COUNTS); }
 
-// Records older than stage.conf's since= are of another kernel, and say nothing about what is counted now.
-bool of_this_kernel(const Stage& stage, const Json& record) {
-  return record.at("date").get<std::string>() >= stage.says("since");
-}
-
 std::vector<Measured> profiles(const std::string& shape) {
   std::vector<Measured> all;
   for (const Stage& stage : read_ladder().stages) {
     std::string path = "writeups/results/profile-" + stage.dir + "-" + shape + ".json";
     std::ranges::replace(path, ',', '-');
     if (!std::filesystem::exists(path)) continue;
-    const Json profile = load_results(path, "profile-1", "make profile");
-    if (of_this_kernel(stage, profile)) all.push_back({stage.dir, stage.short_name(), profile});
+    all.push_back({stage.dir, stage.short_name(), load_results(path, "profile-1", "make profile")});
   }
   return all;
 }
@@ -108,9 +102,7 @@ int floors_table_command(const Args& args) {
   std::vector<Json> benches;
   for (const auto& path : files) benches.push_back(load_results(path, "bench-1", "make bench"));
   std::vector<std::pair<std::string, std::string>> stages;
-  for (const Stage& stage : read_ladder().stages)
-    if (std::ranges::any_of(benches, [&](const Json& bench) { return of_this_kernel(stage, bench); }))
-      stages.emplace_back(stage.dir, stage.short_name());
+  for (const Stage& stage : read_ladder().stages) stages.emplace_back(stage.dir, stage.short_name());
   std::fputs(floors_table(committed(), stages, benches, args.empty() ? PROFILED : args[0]).c_str(), stdout);
   return 0;
 }

@@ -67,7 +67,7 @@ int resources_command(const Args& args) {
   }
   std::vector<Compilation> all;
   for (const Stage& stage : ladder.stages) {
-    const std::string source = source_dir(stage.dir) + "/kernel.cu", target = stage.says("target");
+    const std::string source = kernel_path(stage.dir), target = stage.says("target");
     all.push_back({stage.dir, "", target, source});
     if (target == "sm_89") all.push_back({stage.dir, "", "sm_90", source});
     for (const Bug& bug : one.empty() ? stage.bugs : std::vector<Bug>())

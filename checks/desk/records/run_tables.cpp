@@ -45,13 +45,13 @@ std::string printed(const std::vector<std::string>& argv) {
   return ran.out;
 }
 
-// A lab's output, if its status is no more than `most`.
-std::string looked(const Argv& argv, int most) {
+// A lab's run, if its status is no more than `most`.
+LabRun looked(const Argv& argv, int most) {
   const LabRun ran = run_lab(argv);
   if (ran.status > most)
     throw BadInput("no answer from " + joined(argv, " ") + ": exit status " + std::to_string(ran.status) + "\n" +
                    ran.out);
-  return ran.out;
+  return ran;
 }
 
 // As a line is ready, so that a reader sees how far a long table is.
@@ -87,7 +87,7 @@ int blindness_table_command(const Args& args) {
   put("| build | `notes` inputs | `notes`, causal | `unit` inputs | `unit`, causal |\n|---|---|---|---|---|\n");
   const auto row = [&](const Build& build) {
     const std::string lab = lab_path(args[0], build.stage->dir, variant_of(build.bug, "fixed"));
-    return blindness_row(title(*build.stage, build.bug), read_blindness(looked({lab, "blindness"}, 0), lab));
+    return blindness_row(title(*build.stage, build.bug), read_blindness(looked({lab, "blindness"}, 0).out, lab));
   };
   side_by_side(builds_of(ladder), row, put);
   return 0;
@@ -102,9 +102,10 @@ int tools_table_command(const Args& args) {
       "|---|---|---|---|---|---|---|---|---|\n");
   const auto row = [&](const Build& build) {
     const std::string lab = lab_path(args[0], build.stage->dir, variant_of(build.bug, "fixed"));
-    const Blindness answers = read_blindness(looked({lab, "blindness"}, 0), lab);
+    const Blindness answers = read_blindness(looked({lab, "blindness"}, 0).out, lab);
     const std::string checked = lab_path(args[0], build.stage->dir, variant_of(build.bug, "checked"));
-    const std::string racecheck = looked({checked, "racecheck", "short=1"}, 1);  // status 1 where there are findings
+    const Verdict racecheck =
+        looked({checked, "racecheck", "short=1"}, 1).verdict;  // status 1 where there are findings
     return tools_row(title(*build.stage, build.bug), answers, racecheck, tools, build.stage->dir, build.bug);
   };
   side_by_side(builds_of(ladder), row, put);

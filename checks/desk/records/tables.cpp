@@ -66,22 +66,11 @@ std::string blindness_row(const std::string& title, const Blindness& a) {
          blindness_cell(a.unit[0]) + " | " + blindness_cell(a.unit[1]) + " |\n";
 }
 
-std::string checker_cell(const std::string& racecheck) {
-  static const std::regex FINDING("^[a-z].*, kernel ");
+std::string checker_cell(const Verdict& racecheck) {
   std::vector<std::string> kinds;
-  bool refused = false;
-  for (const std::string& line : lines_of(racecheck)) {
-    if (line.starts_with("launch failed: ")) {
-      if (line.find("asks for") != line.npos)
-        refused = true;
-      else if (kinds.empty())
-        kinds.push_back("misaligned address");
-    } else if (std::regex_search(line, FINDING)) {
-      add(kinds, cut(cut(cut(line, ",? kernel .*"), " on .*"), " \\((RAW|WAR|WAW)\\)"));
-    }
-  }
-  if (kinds.empty()) return refused ? "launch refused" : "-";
-  return joined(kinds, "; ");
+  for (const std::string& kind : racecheck.all("finding")) add(kinds, kind);
+  if (kinds.size() > 1) std::erase(kinds, "launch refused");
+  return kinds.empty() ? "-" : joined(kinds, "; ");
 }
 
 std::string tool_cell(const Json& tools, const std::string& stage, const std::string& bug, const std::string& tool) {
@@ -106,8 +95,8 @@ std::string tool_cell(const Json& tools, const std::string& stage, const std::st
   return !run ? "not run" : seen.empty() ? "-" : joined(seen, "; ");
 }
 
-std::string tools_row(const std::string& title, const Blindness& answers, const std::string& racecheck,
-                      const Json& tools, const std::string& stage, const std::string& bug) {
+std::string tools_row(const std::string& title, const Blindness& answers, const Verdict& racecheck, const Json& tools,
+                      const std::string& stage, const std::string& bug) {
   const std::string schedules = answers.notes[0].largest == "-" ? "-"
                                 : answers.schedules == "differ" ? "**differ**"
                                                                 : answers.schedules;

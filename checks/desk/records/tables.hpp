@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "checks/acceptance/verdict.hpp"
 #include "checks/desk/records/json_text.hpp"
 
 namespace lab::desk {
@@ -23,14 +24,14 @@ Blindness read_blindness(const std::string& printed, const std::string& binary);
 std::string blindness_row(const std::string& title, const Blindness& answers);
 
 // The CPU checker's findings, from the output of `lab racecheck`, in a table's cell.
-std::string checker_cell(const std::string& racecheck);
+std::string checker_cell(const Verdict& racecheck);
 
 // The findings of one of compute-sanitizer's tools in a build, from tools-1: "not run", "-" or its kinds in short.
 std::string tool_cell(const Json& tools, const std::string& stage, const std::string& bug, const std::string& tool);
 
 // A line of `make tools-table`.
-std::string tools_row(const std::string& title, const Blindness& answers, const std::string& racecheck,
-                      const Json& tools, const std::string& stage, const std::string& bug);
+std::string tools_row(const std::string& title, const Blindness& answers, const Verdict& racecheck, const Json& tools,
+                      const std::string& stage, const std::string& bug);
 std::string tools_footer(const Json& tools, const std::string& path);
 
 // "REGISTERS | SMEM" over the correct kernels of a stage at `arch`, smallest to largest.

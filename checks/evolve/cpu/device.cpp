@@ -1,9 +1,6 @@
 // The referee's machine is the CPU execution: it has no clock to believe, and all else of the protocol.
 #include "checks/evolve/device.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include "checks/acceptance/format.hpp"
 #include "common/backend.hpp"
 #include "common/cpu/exec/launch.hpp"
@@ -74,32 +71,12 @@ class Cpu final : public Device {
     return all;
   }
 
-  OracleRows oracle(const Shape& shape, double scale, const half* q, const half* k, const half* v,
-                    const std::vector<RowBlock>& rows) override {
-    const std::size_t D = std::size_t(shape.D), head_rows = std::size_t(shape.S), size = shape.elements();
-    const Tensor tq(values(q), size), tk(values(k), size), tv(values(v), size);
-    std::vector<fp16> absolute(tv.begin(), tv.end());
-    for (fp16& x : absolute) x.bits &= 0x7FFF;
-    OracleRows right{
-        attention(shape, scale, tq, tk, tv, rows), attention(shape, scale, tq, tk, absolute, rows), {}, {}, {}};
-    const auto norm = [&](const Tensor& tensor, std::size_t row) {
-      double squares = 0;
-      for (std::size_t c = 0; c < D; ++c)
-        squares += double(to_float(tensor[row * D + c])) * to_float(tensor[row * D + c]);
-      return std::sqrt(squares);
+  Expected oracle(const Shape& shape, double scale, const half* q, const half* k, const half* v,
+                  const std::vector<RowBlock>& rows, bool half_p) override {
+    const auto copy = [&](const half* from) {
+      return std::vector<fp16>(values(from), values(from) + shape.elements());
     };
-    for (const RowBlock& block : rows)
-      for (int i = 0; i < block.rows; ++i)
-        right.q_norm.push_back(norm(tq, std::size_t(block.head) * head_rows + std::size_t(block.first + i)));
-    for (std::size_t head = 0; head < std::size_t(shape.B * shape.H); ++head) {
-      double longest = 0, largest = 0;
-      for (std::size_t n = head * head_rows; n < (head + 1) * head_rows; ++n) {
-        longest = std::max(longest, norm(tk, n));
-        for (std::size_t c = 0; c < D; ++c) largest = std::max(largest, double(to_float(absolute[n * D + c])));
-      }
-      right.k_norm.push_back(longest), right.v_max.push_back(largest);
-    }
-    return right;
+    return expected(shape, scale, {copy(q), copy(k), copy(v)}, rows, half_p);
   }
 
   std::unique_ptr<Batch> gather(int calls, const std::function<void(int)>& call) override {

@@ -2,8 +2,10 @@
 #include "checks/evolve/device.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "checks/acceptance/format.hpp"
+#include "checks/acceptance/tolerance.hpp"
 #include "checks/bench/gpu/device.hpp"
 #include "checks/bench/gpu/stopwatch.hpp"
 #include "checks/evolve/gpu/kernels.hpp"
@@ -70,8 +72,8 @@ class Gpu final : public Device {
     return fetched(sums);
   }
 
-  OracleRows oracle(const Shape& shape, double scale, const half* q, const half* k, const half* v,
-                    const std::vector<RowBlock>& chosen) override {
+  Expected oracle(const Shape& shape, double scale, const half* q, const half* k, const half* v,
+                  const std::vector<RowBlock>& chosen, bool half_p) override {
     std::vector<OracleRow> list;
     for (const RowBlock& block : chosen)
       for (int i = 0; i < block.rows; ++i) list.push_back({block.head, block.first + i});
@@ -85,7 +87,16 @@ class Gpu final : public Device {
                 mean.data(), q_norm.data(), stream_);
     check_cuda(cudaGetLastError(), "the oracle");
     check_cuda(cudaStreamSynchronize(stream_), "the oracle");
-    return {fetched(out), fetched(mean), fetched(q_norm), fetched(k_norm), fetched(v_max)};
+    Expected right{fetched(out), fetched(mean)};  // the mean of |v| becomes the bound, element by element
+    const std::vector<double> queries = fetched(q_norm), longest_keys = fetched(k_norm), largest = fetched(v_max);
+    for (std::size_t r = 0; r < rows; ++r) {
+      const std::size_t head = std::size_t(list[r].head);
+      const RowError error =
+          row_error(shape.D, visible_keys(shape, list[r].row), scale * queries[r] * longest_keys[head], half_p);
+      for (std::size_t i = r * D; i < (r + 1) * D; ++i)
+        right.allowed[i] = allowed_error(error, std::abs(right.value[i]), right.allowed[i], largest[head]);
+    }
+    return right;
   }
 
   std::unique_ptr<Batch> gather(int calls, const std::function<void(int)>& call) override {

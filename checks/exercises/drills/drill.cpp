@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "checks/acceptance/verdict.hpp"
 #include "checks/commands.hpp"
 #include "checks/exercises/counted_words.hpp"
 #include "common/gpu_access.hpp"
@@ -79,8 +80,9 @@ Ran run(const Drill& d, const ExecOptions& options) {
 
 // Prints one line and returns false.
 bool red(const Drill& d, const ExecOptions& options, const std::string& what) {
-  std::printf("%s, schedule %s, copies %s: %s\n", d.name.c_str(), name(options.schedule), name(options.copies),
-              what.c_str());
+  const std::string line = d.name + ", schedule " + name(options.schedule) + ", copies " + name(options.copies) + ": ";
+  print_red(line + what);
+  say("tells", line + what);
   return false;
 }
 

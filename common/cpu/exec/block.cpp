@@ -439,7 +439,7 @@ void Block::report_fault() {
   std::ostringstream what;
   if (fault_.time_is_up) {
     error_ = cudaErrorLaunchTimeout, kind = Finding::Kind::time_limit;
-    what << "time limit: " << ran_for() << " and this lane comes to no barrier." << where_lanes_stand();
+    what << "time limit: " << ran_for() << " and this lane comes to no barrier." << where_lanes_stand(hang_);
   } else if (owns_stack(fault_.address)) {
     error_ = cudaErrorLaunchFailure;
     what << "its stack of " << STACK_BYTES << " B overflowed";

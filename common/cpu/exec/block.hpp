@@ -143,7 +143,8 @@ class Block {
   PeerStores& peer_stores() { return peer_stores_; }
   // Knows of the arrays that another block of the launch has carved, which lie in the same places.
   void adopt_plan(const Block& other);
-  std::string standing() const { return where_lanes_stand() + mbarriers_.story(); }
+  // In words; `hang` gets the same as data.
+  std::string standing(Hang& hang) const { return where_lanes_stand(hang) + mbarriers_.story(); }
 
   // --- called by fibers -------------------------------------------------------------------------------
   void barrier(std::uintptr_t pc);
@@ -212,6 +213,7 @@ class Block {
   std::uint64_t switches() const { return switches_; }
   std::uint64_t lane_collectives() const { return lane_collectives_; }
   const std::string& message() const { return message_; }
+  const Hang& hang() const { return hang_; }  // of a launch that could not go on, or took too long
   // Ends the running block from a signal handler: the fault becomes the launch's error.
   struct Fault {
     const void* address = nullptr;
@@ -245,11 +247,11 @@ class Block {
   [[gnu::noinline]] void interrupted(std::uintptr_t pc);
   [[noreturn, gnu::noinline]] void deadlock();
   [[noreturn, gnu::noinline]] void out_of_time(std::uintptr_t pc);
-  std::string where_lanes_stand() const;
-  std::string ran_for() const;                     // "the block has run for 60 s"
-  std::string waits_in(const Fiber& fiber) const;  // "wait for full[1] ..."
-  [[noreturn]] void abandon();                     // back to run(), leaving every fiber where it is
-  void report_fault();                             // what fault() left, outside the signal handler
+  std::string where_lanes_stand(Hang& hang) const;
+  std::string ran_for() const;  // "the block has run for 60 s"
+  Wait waits_in(const Fiber& fiber) const;
+  [[noreturn]] void abandon();  // back to run(), leaving every fiber where it is
+  void report_fault();          // what fault() left, outside the signal handler
   [[gnu::noinline]] void tell_watcher(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc,
                                       int lane, int warp = -1);
   void note(Finding::Kind kind, const std::string& what, std::uintptr_t pc);  // an error's message and finding
@@ -295,6 +297,7 @@ class Block {
   FindingLog findings_;
   cudaError_t error_ = cudaSuccess;
   std::string message_;
+  Hang hang_;
   std::uint64_t switches_ = 0, lane_collectives_ = 0;
   volatile std::sig_atomic_t expired_ = 0;
   volatile std::sig_atomic_t interrupt_ = 0;  // look up at the next switch point: expired_, or copies that may land

@@ -84,17 +84,17 @@ cudaError_t Cluster::run(const LaunchConfig& config, const std::function<void()>
   for (Block* block : blocks_)
     if (const cudaError_t error = block->failed() || live() == 0 ? block->finish() : cudaSuccess;
         error != cudaSuccess) {
-      message_ = block->message();
+      message_ = block->message(), hang_ = block->hang();
       return error;
     }
   return cudaSuccess;
 }
 
-std::string Cluster::standing() const {
+std::string Cluster::standing(Hang& hang) const {
   std::string text;
   for (std::size_t rank = 0; rank < blocks_.size(); ++rank)
     text += " Block " + std::to_string(rank) + " of the cluster:" +
-            (blocks_[rank]->over() ? " all its threads have returned." : blocks_[rank]->standing());
+            (blocks_[rank]->over() ? " all its threads have returned." : blocks_[rank]->standing(hang));
   return text;
 }
 
@@ -105,10 +105,6 @@ int Cluster::live() const {
 }
 
 // --- the cluster's barrier ----------------------------------------------------------------------------------------
-
-std::string Cluster::barrier_text() const {
-  return "at which " + std::to_string(arrived_) + " of " + std::to_string(live()) + " threads have arrived";
-}
 
 // .aligned: all lanes of a warp that have not returned make the call together.
 static void meet_warp(Block& block, Collective kind, std::uintptr_t pc) {

@@ -25,6 +25,7 @@ class Cluster {
   cudaError_t run(const LaunchConfig& config, const std::function<void()>& thread,
                   const std::vector<std::uint32_t>& linear);
   const std::string& message() const { return message_; }
+  const Hang& hang() const { return hang_; }
 
   int size() const { return int(blocks_.size()); }
   Block& block(int rank) { return *blocks_[std::size_t(rank)]; }
@@ -36,20 +37,21 @@ class Cluster {
 
   // --- what blocks call --------------------------------------------------------------------------------------
   bool interleaves() const;
-  bool lets_another_go_on();  // at a call that could switch
-  std::string barrier_text() const;
-  std::string standing() const;  // where the threads of every block stand
+  bool lets_another_go_on();                // at a call that could switch
+  int arrived() const { return arrived_; }  // threads, at its barrier
+  int live() const;                         // and of how many
+  std::string standing(Hang& hang) const;   // where the threads of every block stand
 
  private:
   Block* next();  // null: no block can go on
   void complete();
-  int live() const;
 
   ExecOptions options_;
   std::vector<std::unique_ptr<Block>> owned_;
   std::vector<Block*> blocks_;
   std::vector<Shadow*> shadows_;
   std::string message_;
+  Hang hang_;
   std::uint64_t random_ = 1;
   int turn_ = 0;   // the rank of the block that ran last
   int calls_ = 0;  // that could have switched, since a block gave way

@@ -270,6 +270,7 @@ class Unit {
                   : cluster_->run(config, thread, blocks_of_cluster(config, which));
   }
   const std::string& message() const { return block_ ? block_->message() : cluster_->message(); }
+  const Hang& hang() const { return block_ ? block_->hang() : cluster_->hang(); }
   template <class Each>
   void each_block(Each each) {
     if (block_) return each(*block_);
@@ -369,7 +370,8 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
       while (i < before && !failed.compare_exchange_weak(before, i)) {
       }
       const std::lock_guard guard(merge);
-      if (i < reported) reported = i, error = result, last_report.message = unit.message();
+      if (i < reported)
+        reported = i, error = result, last_report.message = unit.message(), last_report.hang = unit.hang();
       break;
     }
     const std::lock_guard guard(merge);

@@ -90,9 +90,9 @@ class MBarriers {
   // Lanes in try_wait are told "not yet", since nothing else can run: those that have not been told so before, or all.
   // False if there are none.
   bool answer_polls(bool all);
-  std::string name(int barrier) const;        // "full[1]"
-  std::string phase_text(int barrier) const;  // "phase 2 of full[1] (parity 0): 1 of 2 arrivals missing"
-  std::string full_text(int barrier) const;   // ": ... arrivals of phase 2 ...; it waits for 64 bytes"
+  std::string name(int barrier) const;       // "full[1]"
+  Wait wait_of(int barrier) const;           // for its phase
+  std::string full_text(int barrier) const;  // ": ... arrivals of phase 2 ...; it waits for 64 bytes"
   std::string story() const;  // of each barrier with a waiting thread: the arrivals, and the requested copies
   const MBarrierState& state(int barrier) const { return all_[barrier]; }
 

@@ -1,5 +1,4 @@
 // mbarriers in words, for a deadlock's report.
-#include <cstdlib>
 #include <map>
 #include <set>
 
@@ -41,17 +40,16 @@ std::string MBarriers::full_text(int barrier) const {
          " have been made; it waits for " + std::to_string(state.bytes) + " bytes";
 }
 
-std::string MBarriers::phase_text(int barrier) const {
+Wait MBarriers::wait_of(int barrier) const {
   const MBarrierState& state = all_[barrier];
-  std::string missing;
-  if (state.pending) missing = std::to_string(state.pending) + " of " + std::to_string(state.arrivals) + " arrivals";
-  if (state.bytes)
-    missing += (missing.empty() ? "" : " and ") + std::to_string(std::abs(state.bytes)) +
-               (state.bytes > 0 ? " bytes missing" : " bytes more than were announced");
-  else
-    missing += " missing";
-  return "phase " + std::to_string(state.phase) + " of " + name(barrier) + " (parity " +
-         std::to_string(state.phase & 1) + "): " + missing;
+  return {.at = Wait::At::mbarrier,
+          .barrier = name(barrier),
+          .phase = state.phase,
+          .missing = int(state.pending),
+          .of = int(state.arrivals),
+          .bytes = state.bytes,
+          .no_arrival = state.arrived.empty(),
+          .no_copy = !state.last_load.pc};
 }
 
 std::string MBarriers::story() const {

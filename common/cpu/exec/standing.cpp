@@ -13,58 +13,37 @@ std::string hex(std::uint32_t value) {
   return text.str();
 }
 
-std::string lanes_text(std::uint32_t mask) {
-  std::string text;
-  for (int lane = 0; lane < LANES; ++lane) {
-    if (!(mask >> lane & 1)) continue;
-    int last = lane;
-    while (last + 1 < LANES && (mask >> (last + 1) & 1)) ++last;
-    text += (text.empty() ? "" : ",") + std::to_string(lane) + (last > lane ? ".." + std::to_string(last) : "");
-    lane = last;
-  }
-  return text;
-}
-
-namespace {
-
-std::string line_at(std::uintptr_t pc) {
-  const SourceLine line = source_line(pc);
-  return " (" + line.file + ":" + std::to_string(line.line) + ")";
-}
-
-// Some lanes of warps that follow each other, and what all of them wait for.
-struct Standing {
-  int first_warp, last_warp;
-  std::uint32_t lanes;
-  std::string text;
-};
-
-// Warps that stand alike share a sentence.
-void add(std::vector<Standing>& all, int warp, std::uint32_t lanes, const std::string& text) {
-  for (Standing& known : all)
-    if (known.last_warp == warp - 1 && known.lanes == lanes && known.text == text) {
-      known.last_warp = warp;
-      return;
-    }
-  all.push_back({warp, warp, lanes, text});
-}
-
-}  // namespace
-
-std::string Block::waits_in(const Fiber& fiber) const {
-  const std::string at = line_at(fiber.waits_at);
-  if (fiber.mbarrier >= 0) return "wait for " + mbarriers_.phase_text(fiber.mbarrier) + at;
-  if (fiber.waits_for_cluster) return "wait at the cluster's barrier, " + cluster_->barrier_text() + at;
-  if (fiber.bulk_waits_until) return "wait for TMA stores" + at;
+Wait Block::waits_in(const Fiber& fiber) const {
+  if (fiber.mbarrier >= 0) return mbarriers_.wait_of(fiber.mbarrier);
+  if (fiber.waits_for_cluster)
+    return {.at = Wait::At::cluster_barrier, .missing = cluster_->live() - cluster_->arrived(), .of = cluster_->live()};
+  if (fiber.bulk_waits_until) return {.at = Wait::At::stores};
   if (warpgroups_.parked(fiber.warp) >> fiber.lane & 1)
-    return "wait in wgmma.mma_async for " + warpgroups_.waits_for(fiber.warp) + at;
-  if (registers_.parked(fiber.warp) >> fiber.lane & 1) return "wait for " + registers_.waits_for(fiber.warp) + at;
-  return "wait at a block barrier" + at;
+    return {.at = Wait::At::products, .words = warpgroups_.waits_for(fiber.warp)};
+  if (registers_.parked(fiber.warp) >> fiber.lane & 1)
+    return {.at = Wait::At::registers, .words = registers_.waits_for(fiber.warp)};
+  return {.at = Wait::At::block_barrier};
 }
 
 // Every lane that waits: in what, for whom, at which line. Those that do not are ready to run.
-std::string Block::where_lanes_stand() const {
-  std::vector<Standing> standing;
+std::string Block::where_lanes_stand(Hang& hang) const {
+  std::vector<Wait> standing;
+  const auto add = [&](int warp, std::uint32_t lanes, Wait wait) {
+    const SourceLine line = source_line(fibers_[warp * LANES + __builtin_ctz(lanes)].waits_at);
+    wait.file = line.file, wait.line = line.line;
+    wait.rank = cluster_ && cluster_->size() > 1 ? rank_ : -1;
+    wait.first_warp = wait.last_warp = warp, wait.lanes = lanes;
+    for (Wait& known : standing)
+      if (known.last_warp == warp - 1) {
+        wait.first_warp = known.first_warp, wait.last_warp = known.last_warp;
+        if (known == wait) {
+          known.last_warp = warp;
+          return;
+        }
+      }
+    wait.first_warp = wait.last_warp = warp;
+    standing.push_back(wait);
+  };
   for (int w = 0; w < warp_count_; ++w) {
     std::uint32_t others = 0;
     for (int lane = 0; lane < LANES && w * LANES + lane < threads_; ++lane) others |= 1u << lane;
@@ -72,54 +51,54 @@ std::string Block::where_lanes_stand() const {
     for (int i = 0; i < warps_[w].open; ++i) {
       const Rendezvous& open = warps_[w].meeting[i];
       others &= ~open.arrived;
-      add(standing, w, open.arrived,
-          std::string("wait in ") + name(open.kind) + " for lanes " + lanes_text(open.mask & ~open.arrived) +
-              line_at(fibers_[w * LANES + __builtin_ctz(open.arrived)].waits_at));
+      add(w, open.arrived,
+          {.at = Wait::At::lanes,
+           .words = std::string(name(open.kind)) + " for lanes " + lanes_text(open.mask & ~open.arrived)});
     }
     if (const std::uint32_t parked = warps_[w].parked) {
       others &= ~parked;
       const NamedBarrier& at = named_[warps_[w].parked_at];
-      add(standing, w, parked,
-          "wait at barrier " + std::to_string(warps_[w].parked_at) + ", at which " + std::to_string(at.arrived) +
-              " of " + std::to_string(at.expected) + " threads have arrived" +
-              line_at(fibers_[w * LANES + __builtin_ctz(parked)].waits_at));
+      add(w, parked,
+          {.at = Wait::At::named_barrier,
+           .barrier = std::to_string(warps_[w].parked_at),
+           .missing = at.expected - at.arrived,
+           .of = at.expected});
     }
     while (others) {
       const Fiber& first = fibers_[w * LANES + __builtin_ctz(others)];
-      const std::string text = waits_in(first);
+      const Wait wait = waits_in(first);
+      const auto place = [](const Fiber& fiber) {
+        const SourceLine line = source_line(fiber.waits_at);
+        return std::pair(line.file, line.line);
+      };
       std::uint32_t alike = 0;
       for (std::uint32_t rest = others; rest; rest &= rest - 1) {
         const Fiber& fiber = fibers_[w * LANES + __builtin_ctz(rest)];
         // Not by waits_at: a compiler may make two calls of one in the source.
-        if (fiber.mbarrier == first.mbarrier && waits_in(fiber) == text) alike |= 1u << fiber.lane;
+        if (fiber.mbarrier == first.mbarrier && place(fiber) == place(first) && waits_in(fiber) == wait)
+          alike |= 1u << fiber.lane;
       }
-      add(standing, w, alike, text);
+      add(w, alike, wait);
       others &= ~alike;
     }
   }
   std::string text;
-  for (const Standing& s : standing) {
-    // Each text begins with "wait".
-    const bool alone = s.first_warp == s.last_warp && !(s.lanes & (s.lanes - 1));
-    text +=
-        (s.first_warp == s.last_warp ? " Warp " + std::to_string(s.first_warp)
-                                     : " Warps " + std::to_string(s.first_warp) + ".." + std::to_string(s.last_warp)) +
-        (s.lanes & (s.lanes - 1) ? " lanes " : " lane ") + lanes_text(s.lanes) + (alone ? " waits" : " wait") +
-        s.text.substr(4) + ".";
-  }
+  for (const Wait& wait : standing) text += " " + sentence(wait);
   std::uint32_t gone = 0;
   for (int w = 0; w < warp_count_; ++w)
     if (warps_[w].exited == 0xFFFFFFFFu) gone |= 1u << w;
   if (gone) text += " All lanes of these warps have returned: " + lanes_text(gone) + ".";
+  hang.waits.insert(hang.waits.end(), standing.begin(), standing.end());
+  hang.returned.push_back(gone);
   return text;
 }
 
 void Block::deadlock() {
-  if (cluster_ && cluster_->size() > 1)
-    fail(cudaErrorLaunchTimeout, Finding::Kind::deadlock,
-         "deadlock: no thread of the cluster can go on." + cluster_->standing(), 0);
+  const bool several = cluster_ && cluster_->size() > 1;
+  hang_.deadlock = true;
+  const std::string where = several ? cluster_->standing(hang_) : standing(hang_);
   fail(cudaErrorLaunchTimeout, Finding::Kind::deadlock,
-       "deadlock: no thread can go on." + where_lanes_stand() + mbarriers_.story(), 0);
+       std::string("deadlock: no thread ") + (several ? "of the cluster " : "") + "can go on." + where, 0);
 }
 
 void Block::time_is_up(std::uintptr_t pc) {
@@ -144,7 +123,7 @@ std::string Block::ran_for() const {
 
 void Block::out_of_time(std::uintptr_t pc) {
   std::ostringstream text;
-  text << "time limit: " << ran_for() << " and this lane goes on." << where_lanes_stand();
+  text << "time limit: " << ran_for() << " and this lane goes on." << where_lanes_stand(hang_);
   fail(cudaErrorLaunchTimeout, Finding::Kind::time_limit, text.str(), pc);
 }
 

@@ -3,9 +3,10 @@
 #include <cstdint>
 #include <string>
 
+#include "common/hang.hpp"
+
 namespace lab::cpu {
 
 std::string hex(std::uint32_t value);
-std::string lanes_text(std::uint32_t mask);  // "0..3,7"
 
 }  // namespace lab::cpu

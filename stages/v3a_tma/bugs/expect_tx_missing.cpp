@@ -7,12 +7,11 @@ using namespace lab;
 constexpr Shape TWO_TILES{1, 1, 128, 64, false}, LONG{1, 1, 512, 64, false};
 
 std::vector<Part> look() {
-  std::vector<Part> parts = {
-      hangs(LONG, {.waits_for = "phase 1 of full[0] (parity 1): 32768 bytes more than were announced",
-                   .line = "ptx::mbarrier_wait(&smem.full",
-                   .copies = {Copies::at_issue}}),
-      checker_reports(TWO_TILES,
-                      {Finding::Kind::before_phase, "ptx::tma_load_4d(smem.sK", "ptx::ldmatrix_x4(b0, b1, &sK"})};
+  std::vector<Part> parts = {hangs(LONG, {.hang = {for_bytes("full[0]", 1, -32768)},
+                                          .line = "ptx::mbarrier_wait(&smem.full",
+                                          .copies = {Copies::at_issue}}),
+                             checker_reports(TWO_TILES, {Finding::Kind::before_phase, "ptx::tma_load_4d(smem.sK",
+                                                         "ptx::ldmatrix_x4(b0, b1, &sK"})};
   if (!can_schedule()) return parts;
   ExecOptions late;
   late.copies = Copies::at_wait;

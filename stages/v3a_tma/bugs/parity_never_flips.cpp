@@ -9,7 +9,7 @@ using namespace lab;
 constexpr Shape TWO_LAPS{1, 1, 384, 64, false}, WIDE{1, 1, 256, 128, false};
 
 std::vector<Part> look() {
-  std::vector<Part> parts = {hangs(TWO_LAPS, {.waits_for = "phase 2 of full[0] (parity 0): 1 of 1 arrivals missing",
+  std::vector<Part> parts = {hangs(TWO_LAPS, {.hang = {at_mbarrier("full[0]", 2, 1, 1)},
                                               .line = "ptx::mbarrier_wait(&smem.full",
                                               .copies = {Copies::at_issue}}),
                              checker_reports(TWO_LAPS, {Finding::Kind::before_phase, "ptx::tma_load_4d(smem.sK",

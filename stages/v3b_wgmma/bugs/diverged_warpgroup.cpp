@@ -10,15 +10,14 @@ constexpr Shape EIGHT_ROWS{1, 1, 456, 64, false}, FORTY_ROWS{1, 1, 488, 128, tru
 
 std::vector<Part> look() {
   const Trial whole = run_trial(WHOLE);
+  const auto without = [](const std::string& warps) {
+    const Wait wait{.at = Wait::At::products, .words = warps + " of the warpgroup"};
+    return ExpectedHang{.hang = {wait}, .line = "ptx::wgmma<N>(s,", .or_stops = true};
+  };
   // What a product of fewer than four warps does is not defined.
-  return {
-      hangs(EIGHT_ROWS, {.waits_for = "wgmma.mma_async for warps 1,2,3 of the warpgroup",
-                         .line = "ptx::wgmma<N>(s,",
-                         .or_stops = true}),
-      hangs(FORTY_ROWS,
-            {.waits_for = "wgmma.mma_async for warp 3 of the warpgroup", .line = "ptx::wgmma<N>(s,", .or_stops = true}),
-      right_by_luck(whole, attention(whole.shape, whole.scale, whole.in.q, whole.in.k, whole.in.v),
-                    "where each warp of the last block has a row")};
+  return {hangs(EIGHT_ROWS, without("warps 1,2,3")), hangs(FORTY_ROWS, without("warp 3")),
+          right_by_luck(whole, attention(whole.shape, whole.scale, whole.in.q, whole.in.k, whole.in.v),
+                        "where each warp of the last block has a row")};
 }
 
 const RegisteredFingerprint registered(look);

@@ -8,8 +8,7 @@ constexpr Shape ONE_TILE{1, 1, 128, 64, false}, WIDE_CAUSAL{1, 1, 300, 128, true
 
 std::vector<Part> look() {
   // Group 1 is through, and so is the loader.
-  const ExpectedHang hang{"barrier 2, at which 128 of 256 threads have arrived", "const auto wait_for_turn",
-                          "All lanes of these warps have returned: 4..11."};
+  const ExpectedHang hang{{at_barrier(2, 128, 256), 0xFF0}, "const auto wait_for_turn"};
   return {hangs(ONE_TILE, hang), hangs(WIDE_CAUSAL, hang)};
 }
 

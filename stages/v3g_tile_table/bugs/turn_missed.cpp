@@ -13,8 +13,8 @@ std::vector<Part> look() {
   const char* const turn = "ptx::barrier_sync(2 + group";
   const Trial dense = run_trial(DENSE), two = run_trial(TWO);
   const auto right = [](const Trial& t) { return attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v); };
-  return {hangs(THREE, {"barrier 4, at which 128 of 256 threads have arrived", turn, "returned: 0..7,12..15."}),
-          hangs(FOUR, {"barrier 5, at which 128 of 256 threads have arrived", turn, "returned: 0..3,16..19."}),
+  return {hangs(THREE, {{at_barrier(4, 128, 256), 0xF0FF}, turn}),
+          hangs(FOUR, {{at_barrier(5, 128, 256), 0xF000F}, turn}),
           right_by_luck(dense, right(dense), "without a mask, where all need as many tiles"),
           right_by_luck(two, right(two), "with a mask in blocks of two, whose rows end in the same tile")};
 }

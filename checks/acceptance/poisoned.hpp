@@ -1,0 +1,56 @@
+// A launch of the linked stage: its tensors in device memory with canaries around them, the output and shared memory
+// poisoned, and all that the launch did beside computing. Every check that runs a stage's kernel runs it here, but for
+// two that launch many calls at once on a stream of their own: the referee (checks/evolve) and the benchmark.
+#pragma once
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checks/acceptance/device_tensors.hpp"
+#include "checks/acceptance/fault.hpp"
+#include "common/backend.hpp"
+#include "common/stage.hpp"
+#include "reference/attention.hpp"
+#include "reference/inputs.hpp"
+
+namespace lab {
+
+struct Launching {
+  ExecOptions options;
+  double seconds = 0;      // that a GPU may take; 0 stands for hang_seconds(shape)
+  bool turned = false;     // -q and -scale: the same answer
+  fp16 poison = FP16_NAN;  // of the output: two equal bytes
+};
+
+class Poisoned {
+ public:
+  // The inputs must outlive it. A checked run sees every byte past a buffer's end, so it wants no canaries there.
+  explicit Poisoned(const Inputs& inputs, bool canaries = true)
+      : inputs_(inputs),
+        q_(inputs.q, canaries),
+        k_(inputs.k, canaries),
+        v_(inputs.v, canaries),
+        out_(inputs.q.size(), canaries) {}
+
+  // The kernel is told `shape`. Where that has more heads than the tensors, those before the last have addresses and no
+  // memory: an offset that wraps around at 32 bits faults.
+  Ran launch(const Shape& shape, float scale, const Launching& launching = {});
+  AttentionArgs args(const Shape& shape, float scale) const;
+  std::vector<fp16> output() const { return out_.download(); }
+
+ private:
+  struct TurnedSigns {
+    explicit TurnedSigns(std::vector<fp16> x) : values(std::move(x)), on_device((turn(), values)) {}
+    void turn() {
+      for (fp16& x : values) x.bits ^= 0x8000;
+    }
+    std::vector<fp16> values;
+    DeviceTensor on_device;
+  };
+
+  const Inputs& inputs_;
+  DeviceTensor q_, k_, v_, out_;
+  std::optional<TurnedSigns> turned_q_;
+};
+
+}  // namespace lab

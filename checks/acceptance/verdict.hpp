@@ -1,0 +1,37 @@
+// What a command found out, as data for the program that started it: lines KEY=VALUE, added to the file that LAB_VERDICT
+// names in the environment. The report for people goes to standard output, made of the same.
+//   tells    what is red, in the one line that says most     red      the report's lines on what is red, each
+//   why      a problem or a finding, without its case        finding  a kind of finding, each once; "launch refused"
+//   hang     how the first waits stand in a launch that no thread could end (data_of in common/hang.hpp)
+//   stopped  why a launch for a tool to watch ended early
+//   remark   the summary of a run that is worth reading      skipped  why nothing ran
+#pragma once
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace lab {
+
+inline constexpr const char* VERDICT_FILE = "LAB_VERDICT";
+
+// Does nothing where no file is asked for. Of a value of several lines the first.
+void say(std::string_view key, const std::string& value);
+// Prints `text` with a new line, and says each of its lines as `red`.
+void print_red(const std::string& text);
+
+// Such a file, read.
+class Verdict {
+ public:
+  Verdict() = default;
+  explicit Verdict(const std::string& text);
+  static Verdict from(const std::string& file);  // empty where there is none
+  std::vector<std::string> all(std::string_view key) const;
+  std::string first(std::string_view key) const;  // "" if there is none
+  std::string last(std::string_view key) const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> said_;
+};
+
+}  // namespace lab

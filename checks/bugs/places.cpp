@@ -1,0 +1,43 @@
+#include "checks/bugs/places.hpp"
+
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <vector>
+
+#include "common/build_info.hpp"
+#include "common/stage.hpp"
+#include "reference/bad_input.hpp"
+
+namespace lab {
+namespace {
+
+const desk::Patch* patch_at_hand = nullptr;
+std::string own_source;
+
+}  // namespace
+
+void look_for(const desk::Patch& patch, const std::string& source) { patch_at_hand = &patch, own_source = source; }
+
+Place line_with(const std::string& piece) {
+  const std::string path = own_source.empty() ? std::string("stages/") + stage().name + "/kernel.cu" : own_source;
+  std::ifstream file(path);
+  std::ostringstream source;
+  if (!file || !(source << file.rdbuf())) throw BadInput("cannot read " + path + "; run from the repository's root");
+  std::vector<Place> plain, patched;
+  std::istringstream lines(source.str());
+  int number = 0;
+  for (std::string line; std::getline(lines, line);)
+    if (++number; line.find(piece) != line.npos) plain.push_back({path, number});
+  if (!own_source.empty()) return plain.size() == 1 ? plain[0] : Place{path, NO_LINE};
+  for (const desk::SourceLine& line : desk::patched_lines(*patch_at_hand, source.str()))
+    if (line.text.find(piece) != line.text.npos)
+      patched.push_back({line.added ? patch_at_hand->path : path, line.number});
+  const std::vector<Place>& found = *planted_bug() || plain.empty() ? patched : plain;
+  if (found.size() != 1)
+    throw std::runtime_error(path + " with " + patch_at_hand->path + " has " + std::to_string(found.size()) +
+                             " lines with '" + piece + "', where a fingerprint needs one");
+  return found[0];
+}
+
+}  // namespace lab

@@ -1,0 +1,24 @@
+// Lines of the kernel that a fingerprint names by a piece of their text.
+#pragma once
+#include <string>
+
+#include "checks/desk/patch.hpp"
+
+namespace lab {
+
+constexpr int NO_LINE = -1;  // of a learner's kernel, which may have lost the line or have it twice
+struct Place {
+  std::string file;
+  int line = 0;
+  std::string text() const { return file + ":" + std::to_string(line); }
+};
+
+// What line_with() is about from now on: the bug's patch, which must live on; the kernel that this build was made of, if
+// it is not the stage's but an exercise's, whose lines are its writer's.
+void look_for(const desk::Patch& patch, const std::string& own_source);
+
+// The only line with `piece`, of the kernel as this build has it. In the fixed build a line that only the patch would
+// add is sought there. A fingerprint that cannot find its line is a mistake in its .cpp.
+Place line_with(const std::string& piece);
+
+}  // namespace lab

@@ -1,0 +1,119 @@
+// The verdict on a launch: an output against its bound, what else a launch did, and both on their way to another program.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+
+#include "checks/acceptance/comparison.hpp"
+#include "checks/acceptance/fault.hpp"
+#include "checks/acceptance/verdict.hpp"
+
+namespace {
+using namespace lab;
+
+constexpr Shape SHAPE{1, 2, 4, 64, false};
+constexpr double INF = std::numeric_limits<double>::infinity(), NOT = std::numeric_limits<double>::quiet_NaN();
+
+// Rows 1 and 2 of head 1, all of them 1 +- 0.5, but for some.
+const RowBlock ROWS{1, 1, 2};
+std::size_t at(int row, int col) { return std::size_t(4 + row) * 64 + std::size_t(col); }
+struct Compared {
+  std::vector<fp16> out = std::vector<fp16>(SHAPE.elements(), FP16_NAN);
+  Expected right{std::vector<double>(128, 1), std::vector<double>(128, 0.5)};
+  Compared() { std::fill(out.begin() + long(at(1, 0)), out.begin() + long(at(3, 0)), to_fp16(1.25f)); }
+  Comparison sum(const Holding& holding = {}) const {
+    Comparison c;
+    compare(SHAPE, {&ROWS, 1}, out, right, c, holding);
+    return c;
+  }
+};
+
+TEST_CASE("comparison: each element of the rows is held to its own bound") {
+  Compared c;
+  CHECK((c.sum().good() && c.sum().compared == 128 && c.sum().worst_ratio == 0.5 && c.sum().max_diff == 0.25));
+  CHECK(lines_of(c.sum()).empty());
+  c.right.allowed[5] = 0.2;
+  c.out[at(2, 7)] = to_fp16(3);
+  const Comparison two = c.sum();
+  CHECK((two.outside == 2 && two.max_diff == 2 && two.worst_ratio == 4 && two.nans == 0));
+  REQUIRE((two.first && two.worst));
+  CHECK((two.first->h == 1 && two.first->row == 1 && two.first->col == 5 && two.first->allowed == 0.2));
+  CHECK((two.worst->row == 2 && two.worst->col == 7 && two.worst->got == 3 && two.worst->expected == 1));
+  const auto half = [](int, int row, int) { return row == 1 ? Held::bound : Held::nothing; };
+  CHECK((c.sum({half}).outside == 1 && c.sum({half}).compared == 64));
+}
+
+TEST_CASE("comparison: NaN, infinities and what was never written") {
+  Compared c;
+  c.out[at(1, 3)] = FP16_NAN;
+  CHECK((c.sum().outside == 1 && c.sum().nans == 1 && c.sum().poison == 1));
+  CHECK(std::isinf(c.sum().largest()));
+  CHECK(c.sum({[](int, int, int) { return Held::bound_or_nan; }}).outside == 1);  // never written is not right
+  c.out[at(1, 3)] = fp16{0x7E00};
+  CHECK((c.sum().outside == 1 && c.sum().poison == 0));
+  CHECK(c.sum({[](int, int, int) { return Held::bound_or_nan; }}).good());
+  c.right.value[3] = NOT;
+  CHECK(c.sum().good());
+  c.right.value[3] = INF;
+  CHECK(c.sum().outside == 1);
+  c.out[at(1, 3)] = fp16{0x7C00};
+  CHECK(c.sum().good());
+  c.right.value[3] = -INF;
+  CHECK(c.sum().outside == 1);
+  c.right.value[3] = NOT, c.out[at(1, 3)] = FP16_NAN;
+  CHECK_FALSE(c.sum().good());
+  CHECK(c.sum({nullptr, true}).good());
+}
+
+TEST_CASE("comparison: bits, and what was written elsewhere") {
+  Compared c;
+  std::vector<fp16> other = c.out;
+  CHECK(written_elsewhere(SHAPE, {&ROWS, 1}, c.out).empty());
+  other[at(1, 9)].bits ^= 1, other[at(0, 3)] = to_fp16(0);
+  const Differing d = differing(SHAPE, {&ROWS, 1}, c.out, other);
+  CHECK((d.compared == 128 && d.differing == 1 && d.first == at(1, 9)));
+  CHECK(place_of(SHAPE, d.first) == "(b,h,row,col) = (0,1,1,9)");
+  CHECK(written_elsewhere(SHAPE, {&ROWS, 1}, other).starts_with("1 elements written"));
+  CHECK(written_elsewhere(SHAPE, {&ROWS, 1}, other).find("first in row 4 of") != std::string::npos);
+}
+
+TEST_CASE("faults: failures, findings, the number of blocks and strays, and a deadlock said once") {
+  Ran ran;
+  ran.report.blocks_run = 3;
+  CHECK(faults_of(ran).empty());
+  CHECK(faults_of(ran, 3).empty());
+  REQUIRE(faults_of(ran, 4).size() == 1);
+  ran.strays = {{Tells::changed_input, "changed its input q"}};
+  ran.report.findings.resize(2);
+  ran.report.findings[0].kind = Finding::Kind::deadlock;
+  const auto found = faults_of(ran);
+  REQUIRE(found.size() == 3);
+  CHECK((found[0].tells == Tells::finding && !found[0].again && found[2].tells == Tells::changed_input));
+  ran.finished = cudaErrorLaunchTimeout;
+  const auto hung = faults_of(ran, 4);
+  REQUIRE(hung.size() == 4);
+  CHECK((hung[0].tells == Tells::failure && hung[1].again && !hung[2].again));
+  ran = {};
+  ran.returned = cudaErrorInvalidValue;
+  CHECK(faults_of(ran).at(0).tells == Tells::failure);
+}
+
+TEST_CASE("verdict: what one program says, another reads") {
+  const auto file = std::filesystem::temp_directory_path() / "lab-test-verdict";
+  const char* const before = std::getenv(VERDICT_FILE);
+  const std::string kept = before ? before : "";
+  std::filesystem::remove(file);
+  setenv(VERDICT_FILE, file.c_str(), 1);
+  say("tells", "a=b\nnot this");
+  say("finding", "one"), say("finding", "two");
+  before ? setenv(VERDICT_FILE, kept.c_str(), 1) : unsetenv(VERDICT_FILE);
+  const Verdict verdict = Verdict::from(file.string());
+  std::filesystem::remove(file);
+  CHECK(verdict.first("tells") == "a=b");
+  CHECK((verdict.first("finding") == "one" && verdict.last("finding") == "two" && verdict.all("finding").size() == 2));
+  CHECK(verdict.first("red") == "");
+  CHECK(Verdict::from(file.string()).first("tells") == "");
+}
+
+}  // namespace
