@@ -29,7 +29,7 @@ enum class Copies { at_wait, at_issue, random };
 // bits with any; `measured` is the H200's (common/wmma_layout.hpp).
 enum class Fragments { measured, other };
 
-// Whose arithmetic the CPU's tensor cores have (common/cpu/exec/tensor_core.hpp): that of a GPU, bit for bit, or plain
+// Whose arithmetic the CPU's tensor cores have (common/emulator/tensor_core.hpp): that of a GPU, bit for bit, or plain
 // fp32 sums. A whole kernel takes about 15 % longer with a GPU's, so every run has them.
 enum class TensorCore { sm_90, sm_89, fast };
 

@@ -8,7 +8,7 @@
 
 #include "common/plan.hpp"
 #ifndef __CUDACC__
-#include "common/cpu/exec/launch.hpp"
+#include "common/emulator/launch.hpp"
 #endif
 
 namespace lab {

@@ -1,4 +1,4 @@
-// Does this GPU compute what common/cpu/exec/tensor_core.hpp says, bit for bit, and do its lanes hold what
+// Does this GPU compute what common/emulator/tensor_core.hpp says, bit for bit, and do its lanes hold what
 // common/mma_layout.hpp says? Random dot products of every family (checks/probes/dot_families.hpp) through
 // mma.sync.m16n8k16; ldmatrix and stmatrix, plain and transposed, of numbered matrices.
 //
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "checks/probes/dot_families.hpp"
-#include "common/cpu/exec/tensor_core.hpp"
+#include "common/emulator/tensor_core.hpp"
 #include "common/mma_layout.hpp"
 #include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mma.cuh"

@@ -1,5 +1,5 @@
 // Does this GPU's wgmma find and leave its matrices where common/wgmma_layout.hpp says, and compute what
-// common/cpu/exec/tensor_core.hpp says, bit for bit? Does the copy engine move boxes as checks/probes/box_cases.hpp
+// common/emulator/tensor_core.hpp says, bit for bit? Does the copy engine move boxes as checks/probes/box_cases.hpp
 // says?
 //
 //   probe_wgmma [sample=FILE] [only=WORD]    on a GPU of sm_90: make probe-wgmma check=1. sample=FILE also writes what
@@ -29,7 +29,7 @@
 #include "checks/probes/dot_families.hpp"
 #include "checks/probes/wgmma_cases.hpp"
 #include "checks/probes/wgmma_kernels.cuh"
-#include "common/cpu/exec/tensor_core.hpp"
+#include "common/emulator/tensor_core.hpp"
 #include "common/launch.cuh"
 
 using namespace lab;

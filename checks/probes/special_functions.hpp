@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/cpu/exec/special_functions.hpp"
+#include "common/emulator/special_functions.hpp"
 #include "common/fp16.hpp"
 
 namespace lab::special_functions {

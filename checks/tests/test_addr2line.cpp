@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/cpu/exec/addr2line.hpp"
+#include "common/emulator/addr2line.hpp"
 
 namespace {
 using lab::cpu::ask_addr2line;

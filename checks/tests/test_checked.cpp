@@ -15,7 +15,7 @@
 #include "checks/tests/instrumented.hpp"
 #include "checks/tests/test_async_products.hpp"
 #include "common/backend.hpp"
-#include "common/cpu/exec/block.hpp"
+#include "common/emulator/block.hpp"
 #include "common/launch.cuh"
 #include "common/ptx/barrier.cuh"
 

@@ -11,7 +11,7 @@
 #include "checks/tests/instrumented.hpp"
 #include "checks/tests/test_counters_kernels.hpp"
 #include "checks/tests/test_exec.hpp"
-#include "common/cpu/exec/counting.hpp"
+#include "common/emulator/counting.hpp"
 #include "common/launch.cuh"
 
 using namespace lab;

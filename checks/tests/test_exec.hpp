@@ -7,7 +7,7 @@
 #include <string>
 
 #include "common/backend.hpp"
-#include "common/cpu/exec/launch.hpp"
+#include "common/emulator/launch.hpp"
 #include "common/warp.cuh"
 
 namespace lab {

@@ -1,7 +1,7 @@
 // CUDA on the CPU: launch limits, attributes, error codes and who clears them.
 
 #include "checks/tests/test_exec.hpp"
-#include "common/cpu/exec/shared_memory.hpp"
+#include "common/emulator/shared_memory.hpp"
 #include "common/launch.cuh"
 #include "common/smem_plan.cuh"
 

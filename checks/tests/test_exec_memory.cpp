@@ -9,7 +9,7 @@
 
 #include "checks/tests/instrumented.hpp"
 #include "checks/tests/test_exec.hpp"
-#include "common/cpu/exec/shared_memory.hpp"
+#include "common/emulator/shared_memory.hpp"
 #include "common/smem_plan.cuh"
 
 using namespace lab;

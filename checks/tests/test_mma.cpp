@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "checks/tests/test_exec.hpp"
-#include "common/cpu/exec/tensor_core.hpp"
+#include "common/emulator/tensor_core.hpp"
 #include "common/mma_layout.hpp"
 #include "common/ptx/ex2.cuh"
 #include "common/ptx/mma.cuh"

@@ -6,7 +6,7 @@
 
 #include "checks/evolve/referee.hpp"
 #include "common/backend.hpp"
-#include "common/cpu/exec/launch.hpp"
+#include "common/emulator/launch.hpp"
 #include "common/fp16.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // ex2, rcp, __expf and fmaf on the CPU: the GPU's bits, and what is rounded where.
-#include "common/cpu/exec/special_functions.hpp"
+#include "common/emulator/special_functions.hpp"
 
 #include <doctest/doctest.h>
 

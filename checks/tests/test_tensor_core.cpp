@@ -1,6 +1,6 @@
 // The tensor core's arithmetic: cases worked out by hand, the fast way against the definition, and a sample measured on
 // a GPU, bit for bit.
-#include "common/cpu/exec/tensor_core.hpp"
+#include "common/emulator/tensor_core.hpp"
 
 #include <doctest/doctest.h>
 

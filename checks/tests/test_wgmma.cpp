@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "checks/tests/test_exec.hpp"
-#include "common/cpu/exec/tensor_core.hpp"
+#include "common/emulator/tensor_core.hpp"
 #include "common/ptx/wgmma.cuh"
 #include "common/smem_plan.cuh"
 

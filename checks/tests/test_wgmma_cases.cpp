@@ -15,7 +15,7 @@
 #include "checks/probes/wgmma_cases.hpp"
 #include "checks/probes/wgmma_kernels.cuh"
 #include "checks/tests/test_exec.hpp"
-#include "common/cpu/exec/tensor_core.hpp"
+#include "common/emulator/tensor_core.hpp"
 #include "common/launch.cuh"
 
 using namespace lab;

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "common/counts.hpp"
-#include "common/cpu/exec/special_functions.hpp"
+#include "common/emulator/special_functions.hpp"
 
 #define __host__
 #define __device__
@@ -124,7 +124,7 @@ extern constinit thread_local dim3 blockDim;
 extern constinit thread_local dim3 gridDim;
 inline constexpr int warpSize = 32;
 
-// --- barriers and warp collectives: common/cpu/exec/block.cpp says how a rendezvous works ----------------
+// --- barriers and warp collectives: common/emulator/block.cpp says how a rendezvous works ----------------
 namespace lab::cpu {
 void block_barrier();
 void syncwarp(unsigned mask);

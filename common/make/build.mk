@@ -66,7 +66,7 @@ LIBS := -lboost_context -pthread
 LIBS += $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
 # make test-arm64: static, so that qemu-user needs no root of that machine.
 LIBS += $(if $(ARM64),-static -Lbuild/arm64/sysroot/usr/lib/aarch64-linux-gnu)
-BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
+BACKEND_SRC := $(wildcard common/emulator/*.cpp)
 endif
 # Hundreds of programs are linked, and GNU's own linker takes twice as long for each as gold, which comes with it on most machines;
 # on some it is there and does not link. Tried once, by the first link.
@@ -124,12 +124,12 @@ FORCE:
 
 # Which flags a source takes, by its path without .cpp; their names, here and below, are those of the precompiled headers too.
 # Optimised tests are compiled without a precompiled header: with one, g++ 12 warns of what is wrong with its own std::string.
-HOT := common/cpu/exec/mma common/cpu/exec/tensor_core reference/attention reference/backward
+HOT := common/emulator/mma common/emulator/tensor_core reference/attention reference/backward
 COLD := checks/main checks/tests/test_main
 # Where accesses and calls must stay what they are when optimised, or half of the time would go into what is tested.
 WARM := $(addprefix checks/tests/test_,exec_collectives exec_memory desk_evolve desk_mutants)
 TESTS := $(filter-out $(WARM),$(basename $(wildcard checks/tests/test_*.cpp)))
-COOL := $(addprefix common/cpu/exec/,findings launch mbarrier_story standing) checks/% stages/%
+COOL := $(addprefix common/emulator/,findings launch mbarrier_story standing) checks/% stages/%
 heat_of = $(or $(if $(filter checks/tests/%_kernels,$(1)),KERNEL),$(strip \
   $(firstword $(foreach heat,HOT COLD WARM TESTS COOL,$(if $(filter $($(heat)),$(1)),$(heat))))),HOST)
 PLAIN_FLAGS := $(KERNEL_FLAGS)
@@ -279,20 +279,20 @@ $(PROBE): checks/probes/probe_wmma.cu common/wmma_layout.hpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $<
 PROBE_MMA := build/gpu/probe_mma
-PROBE_MMA_SRC := checks/probes/probe_mma.cu common/cpu/exec/tensor_core.cpp
-$(PROBE_MMA): $(PROBE_MMA_SRC) $(wildcard checks/probes/*.hpp common/*.hpp common/ptx/*.cuh) common/cpu/exec/tensor_core.hpp $(B)/flags
+PROBE_MMA_SRC := checks/probes/probe_mma.cu common/emulator/tensor_core.cpp
+$(PROBE_MMA): $(PROBE_MMA_SRC) $(wildcard checks/probes/*.hpp common/*.hpp common/ptx/*.cuh) common/emulator/tensor_core.hpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $(PROBE_MMA_SRC)
 PROBE_EX2 := build/gpu/probe_ex2
-PROBE_EX2_SRC := checks/probes/probe_ex2.cu common/cpu/exec/special_functions.cpp
+PROBE_EX2_SRC := checks/probes/probe_ex2.cu common/emulator/special_functions.cpp
 $(PROBE_EX2): $(PROBE_EX2_SRC) checks/probes/special_functions.hpp common/fp16.hpp common/ptx/ex2.cuh common/ptx/rcp.cuh \
-  $(wildcard common/cpu/exec/special_*.hpp) $(B)/flags
+  $(wildcard common/emulator/special_*.hpp) $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $(PROBE_EX2_SRC)
 PROBE_WGMMA := build/gpu/probe_wgmma
-PROBE_WGMMA_SRC := checks/probes/probe_wgmma.cu common/cpu/exec/tensor_core.cpp common/gpu/tensor_map.cpp common/tensor_map.cpp
+PROBE_WGMMA_SRC := checks/probes/probe_wgmma.cu common/emulator/tensor_core.cpp common/gpu/tensor_map.cpp common/tensor_map.cpp
 $(PROBE_WGMMA): $(PROBE_WGMMA_SRC) $(wildcard checks/probes/*.hpp checks/probes/*.cuh common/*.hpp common/ptx/*.cuh) \
-  common/cpu/exec/tensor_core.hpp $(B)/flags
+  common/emulator/tensor_core.hpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) -gencode arch=compute_90a$(comma)code=sm_90a -DLAB_GPU -I. -o $@ $(PROBE_WGMMA_SRC)
 

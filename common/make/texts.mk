@@ -3,10 +3,10 @@
 # flags it takes (build.mk) and its files. Of the first four, `tester` and programs without a stage link what they need: `accept` wants one.
 TEXTS := exec-1 exec-2 watch accept judge $(patsubst %,tests-%,1 2 3 4 5 6 7 8 9)
 text_heat = $(if $(filter tests-%,$(1)),TESTS,$(if $(filter judge,$(1)),WARM,$(if $(filter watch accept,$(1)),COOL,HOST)))
-exec = $(patsubst %,common/cpu/exec/%.cpp,$(1))
+exec = $(patsubst %,common/emulator/%.cpp,$(1))
 test = $(patsubst %,checks/tests/test_%.cpp,$(1))
 watch_TEXT := $(call exec,findings launch mbarrier_story standing)
-exec_files := $(sort $(filter-out $(watch_TEXT) $(call exec,mma tensor_core),$(wildcard common/cpu/exec/*.cpp)))
+exec_files := $(sort $(filter-out $(watch_TEXT) $(call exec,mma tensor_core),$(wildcard common/emulator/*.cpp)))
 exec-1_TEXT := $(wordlist 1,15,$(exec_files))
 exec-2_TEXT := $(filter-out $(exec-1_TEXT),$(exec_files))
 accept_TEXT := $(patsubst %,checks/%.cpp,$(addprefix acceptance/,acceptance case_run coverage report) races/racecheck bugs/trial)

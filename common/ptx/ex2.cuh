@@ -1,5 +1,5 @@
 // ex2.approx.ftz.f32: 2^x. (PTX ISA, "ex2".) At most 2 ulp wrong; subnormal inputs and results count as zero; 2^-inf =
-// +0, 2^+inf = +inf, 2^NaN = NaN. The CPU computes the GPU's bits: common/cpu/exec/special_functions.hpp.
+// +0, 2^+inf = +inf, 2^NaN = NaN. The CPU computes the GPU's bits: common/emulator/special_functions.hpp.
 #pragma once
 #include <cuda_runtime.h>
 

@@ -1,6 +1,6 @@
 // rcp.approx.ftz.f32: 1 / x to within one unit in the last place; sm_20. Division in C++ is exact, and takes a dozen
 // instructions and a branch. (PTX ISA, "rcp".) Subnormal inputs and results count as zero. The CPU computes the GPU's
-// bits: common/cpu/exec/special_functions.hpp.
+// bits: common/emulator/special_functions.hpp.
 #pragma once
 #include <cuda_runtime.h>
 

@@ -3,7 +3,7 @@
 
 #include "checks/acceptance/format.hpp"
 #include "common/backend.hpp"
-#include "common/cpu/exec/launch.hpp"
+#include "common/emulator/launch.hpp"
 #include "common/fp16.hpp"
 #include "reference/inputs.hpp"
 

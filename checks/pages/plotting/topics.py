@@ -97,8 +97,8 @@ def short_square(rows, low_bits, shift, r):
 
 
 def data_square(_):
-    """By the constants of common/cpu/exec/special_functions.cpp: for each pair of bits, how many units of 2^19 their product adds."""
-    path = ROOT / "common/cpu/exec/special_functions.cpp"
+    """By the constants of common/emulator/special_functions.cpp: for each pair of bits, how many units of 2^19 their product adds."""
+    path = ROOT / "common/emulator/special_functions.cpp"
     code = re.search(r"short_square_by_rows\(std::uint32_t r\) \{(.*?)\n\}", path.read_text(), re.S)
     found = code and [re.search(pattern, code[1]) for pattern in (r"j < (\d+)", r"r >> (\d+)", r"low >> \((\d+) - j\)")]
     if not found or not all(found):
@@ -140,7 +140,7 @@ def draw_square(plt, d):
     text(0.67, 0.80, f"{kept} of {total} are kept (blue).\nA number k: the product adds 2^k\nto r² / 2^19.", fontsize=9, va="center", linespacing=1.4)
     text(0.67, 0.60, f"Red: the {n - d['low']} high and the {d['low']} low bits.\nHigh × high: all kept.\nLow × low: none kept.", fontsize=9, va="center", linespacing=1.4)
     text(0.67, 0.39, "High × low: kept where\ni + j + 1 is at least 19,\nso the border is a diagonal.", fontsize=9, va="center", linespacing=1.4)
-    caption(figure, "Drawn from short_square_by_rows in common/cpu/exec/special_functions.cpp, the function that computes 2^x and 1/x on the CPU with an H200's bits.")
+    caption(figure, "Drawn from short_square_by_rows in common/emulator/special_functions.cpp, the function that computes 2^x and 1/x on the CPU with an H200's bits.")
     return figure
 
 

@@ -1,0 +1,31 @@
+// atomicAdd on a float in global memory. Blocks that run at once on several OS threads add in the order of these; with
+// ExecOptions::workers = 1 the order is that of the blocks and their schedule.
+#include <cuda_runtime.h>
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+
+#include "common/emulator/block.hpp"
+#include "common/emulator/memory.hpp"
+
+namespace lab::cpu {
+namespace {
+
+// atom.add.f32 on global memory takes subnormal numbers for zero, and rounds to zero what would be one.
+float flushed(float x) { return std::abs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0f, x) : x; }
+
+}  // namespace
+
+[[gnu::noinline]] float atomic_add(float* address, float value) {
+  Block* const block = this_block();
+  const auto pc = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)) - 1;
+  if (block && block->checking() && is_global(address)) check_global(address, sizeof(float), Touch::atomic, pc);
+  std::atomic_ref<float> sum(*address);
+  float before = sum.load(std::memory_order_relaxed);
+  while (!sum.compare_exchange_weak(before, flushed(flushed(before) + flushed(value)), std::memory_order_relaxed)) {
+  }
+  return before;
+}
+
+}  // namespace lab::cpu

@@ -1,0 +1,457 @@
+#include "common/emulator/block.hpp"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <mutex>
+#include <new>
+#include <sstream>
+
+#include "common/emulator/cluster.hpp"
+#include "common/emulator/memory.hpp"
+#include "common/emulator/switch.hpp"
+#include "common/emulator/words.hpp"
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#endif
+
+constinit thread_local uint3 threadIdx{};
+constinit thread_local uint3 blockIdx{};
+constinit thread_local dim3 blockDim{};
+constinit thread_local dim3 gridDim{};
+
+namespace lab::cpu {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+constexpr std::size_t STACK_BYTES = 256 * 1024;  // redzones make frames several times larger
+#else
+constexpr std::size_t STACK_BYTES = 64 * 1024;
+#endif
+// Below each stack lies a stretch that faults. The distance between stacks is an odd number of pages, and their tops
+// start at different places in a page: otherwise every fiber's hot lines would share a few cache and TLB sets.
+constexpr std::size_t STACK_GUARD = 17 * 4096;
+constexpr std::size_t STACK_STRIDE = STACK_GUARD + STACK_BYTES;
+
+// Mapping and touching hundreds of stacks takes longer than many a launch: they are kept for the next one.
+std::mutex spare_lock;
+std::vector<Stacks> spare_stacks;
+
+}  // namespace
+
+constinit thread_local Block* running_block = nullptr;
+constinit thread_local std::uintptr_t Attributed::copying = 0;
+
+Block::Block(const ExecOptions& options) : options_(options), checking_(options.check) {
+  if (options.count) counting_ = std::make_unique<Counting>();
+  {
+    const std::lock_guard guard(spare_lock);
+    if (!spare_stacks.empty()) {
+      stacks_ = spare_stacks.back(), spare_stacks.pop_back();
+      return;
+    }
+  }
+  void* memory =
+      mmap(nullptr, STACK_STRIDE * MAX_THREADS, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  stacks_.memory = static_cast<std::byte*>(memory);
+}
+
+Block::~Block() {
+  const std::lock_guard guard(spare_lock);
+  spare_stacks.push_back(stacks_);
+}
+
+bool Block::owns_stack(const void* address) const {
+  const auto* byte = static_cast<const std::byte*>(address);
+  return byte >= stacks_.memory && byte < stacks_.memory + STACK_STRIDE * MAX_THREADS;
+}
+
+// --- fibers -----------------------------------------------------------------------------------------------
+
+void fiber_entry_body() { running_block->fiber_main(); }
+
+void Block::start_fibers() {
+  fibers_.resize(threads_);
+  for (int i = 0; i < threads_; ++i) {
+    Fiber& fiber = fibers_[i];
+    const dim3 size = config_->block;
+    fiber.index = {unsigned(i) % size.x, unsigned(i) / size.x % size.y, unsigned(i) / (size.x * size.y)};
+    fiber.linear = std::uint16_t(i), fiber.warp = std::uint8_t(i / LANES), fiber.lane = std::uint8_t(i % LANES);
+    fiber.exited = false, fiber.waits_at = 0, fiber.groups_committed = fiber.groups_done = 0;
+    fiber.copies.clear();
+    fiber.mbarrier = -1, fiber.polls = fiber.told_not_yet = fiber.polled_in_vain = false;
+    fiber.bulk_groups = fiber.bulk_waits_until = 0;
+    fiber.cluster_arrivals = fiber.cluster_waits = 0, fiber.waits_for_cluster = false;
+    std::byte* stack = stacks_.memory + STACK_STRIDE * i + STACK_GUARD;
+    if (i >= stacks_.ready && mprotect(stack, STACK_BYTES, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
+#if defined(__SANITIZE_ADDRESS__)
+    ASAN_UNPOISON_MEMORY_REGION(stack, STACK_BYTES);  // fibers that never returned have left their red zones there
+    fiber.fake_stack = nullptr;
+#endif
+    fiber.stack = stack, fiber.stack_bytes = STACK_BYTES - std::size_t(i) * 13 * 64 % 4096;
+    fiber.context = first_context(stack, fiber.stack_bytes, fiber_entry_body);
+  }
+  stacks_.ready = std::max(stacks_.ready, threads_);
+}
+
+void Block::fiber_main() {
+  (*thread_)();
+  leave();
+}
+
+void Block::leave() {
+  Fiber& fiber = *current_;
+  ++fiber.groups_committed;
+  copy_wait(0, false);  // the bytes arrive some time; no thread may rely on when
+  fiber.exited = true;
+  Warp& warp = warps_[fiber.warp];
+  warp.exited |= 1u << fiber.lane;
+  make_waiting(fiber);
+  --live_;
+  for (int i = 0; i < warp.open; ++i)
+    if (warp.meeting[i].mask >> fiber.lane & 1)
+      fail(cudaErrorLaunchFailure, Finding::Kind::collective,
+           "returned while lanes " + lanes_text(warp.meeting[i].arrived) + " wait for it in " +
+               name(warp.meeting[i].kind) + " with mask " + hex(warp.meeting[i].mask),
+           0);
+  if (warp.exited == 0xFFFFFFFFu) {
+    warpgroups_.warp_left(fiber.warp);
+    if (counting_) counting_->meet(fiber.warp);
+  }
+  if (live_ > 0 && at_barrier_ == live_) release_barrier();
+  progressed();
+  if (cluster_) cluster_->thread_left(fiber);
+  if (live_ == 0) {
+    mbarriers_.block_is_over();
+    engine_.land_all();
+    peer_stores_.land_all();
+    if (checking_) {
+      mbarriers_.check_end();
+      shadow_.check_all_read();
+      shadow_.check_visits();
+      registers_.check_end();
+      check_named_end();
+    }
+    switch_to(&root_);
+  }
+  wait_for_turn();
+  __builtin_unreachable();
+}
+
+// --- block barrier ----------------------------------------------------------------------------------------
+
+void Block::barrier(std::uintptr_t pc) {
+  switch_point(pc);
+  Fiber& fiber = *current_;
+  fiber.waits_at = pc;
+  make_waiting(fiber);
+  tell(ExecEvent::Kind::arrive, 0, 0, pc);
+  if (at_barrier_++ == 0) barrier_pc_ = pc, barrier_first_ = &fiber;
+  // Two program counters can be one barrier that the compiler has duplicated; two source lines are divergence.
+  if (pc != barrier_pc_ && checking_) {
+    const SourceLine here = source_line(pc), there = source_line(barrier_pc_);
+    if (here.file != there.file || here.line != there.line)
+      findings_.add(Finding::Kind::barrier, "", {barrier_pc_, barrier_first_->warp, barrier_first_->lane, false},
+                    {pc, fiber.warp, fiber.lane, false}, config_->name, linear_,
+                    [&](RawFinding& entry) { entry.detail = "threads of one block wait at different barriers"; });
+  }
+  if (at_barrier_ == live_) release_barrier();
+  wait_for_turn();
+}
+
+void Block::release_barrier() {
+  if (live_ < threads_) {
+    // sm_70 and later count a thread that has returned as arrived, so this runs on; it is misuse all the same.
+    std::string who;
+    const Fiber* first = nullptr;
+    for (int w = 0; w < warp_count_; ++w) {
+      std::uint32_t gone = 0;
+      for (int lane = 0; lane < LANES && w * LANES + lane < threads_; ++lane)
+        if (fibers_[w * LANES + lane].exited) {
+          gone |= 1u << lane;
+          if (!first) first = &fibers_[w * LANES + lane];
+        }
+      if (gone) who += (who.empty() ? "warp " : ", warp ") + std::to_string(w) + " lanes " + lanes_text(gone);
+    }
+    findings_.add(Finding::Kind::barrier, "", {}, {barrier_pc_, -1, -1, false}, config_->name, linear_,
+                  [&](RawFinding& entry) {
+                    entry.second.warp = first->warp, entry.second.lane = first->lane;
+                    entry.detail = "a block barrier after threads have returned: " + who;
+                  });
+  }
+  at_barrier_ = 0;
+  if (counting_) count_barrier();
+  progressed();
+  tell(ExecEvent::Kind::release, 0, 0, barrier_pc_);
+  if (checking_) shadow_.block_barrier();
+  for (Fiber& fiber : fibers_)
+    if (!fiber.exited) make_ready(fiber.warp, 1u << fiber.lane);
+}
+
+// --- asynchronous work --------------------------------------------------------------------------------------
+
+void Block::park(std::uintptr_t pc) {
+  current_->waits_at = pc;
+  make_waiting(*current_);
+  wait_for_turn();
+}
+
+void Block::idle() {
+  while (!ready_warps_) {
+    if (mbarriers_.answer_polls(false) || engine_.land_awaited() || peer_stores_.land_awaited()) continue;
+    if (cluster_ && cluster_->size() > 1) {
+      if (doomed_) deadlock();
+      yield();
+    } else if (!answer_polls()) {
+      deadlock();
+    }
+  }
+}
+
+bool Block::answer_polls() {
+  constexpr int PATIENCE = 1000;  // polls in vain by each polling thread
+  return ++idle_polls_ <= PATIENCE && mbarriers_.answer_polls(true);
+}
+
+void Block::interrupted(std::uintptr_t pc) {
+  interrupt_ = 0;
+  if (expired_) out_of_time(pc);
+  const bool interleaves = cluster_ && cluster_->interleaves();
+  if (!interleaves || options_.copies == Copies::random) {
+    engine_.maybe_land();
+    peer_stores_.maybe_land();
+    if (engine_.in_flight() || peer_stores_.in_flight()) interrupt_ = 1;
+  }
+  warpgroups_.maybe_happen();
+  if (warpgroups_.may_happen()) interrupt_ = 1;
+  if (interleaves) {
+    interrupt_ = 1;
+    if (cluster_->lets_another_go_on()) yield();
+  }
+}
+
+// --- warp collectives: what meet() does for the first lane that comes, and what it says when it refuses ---------
+
+Rendezvous& Block::meeting_of(Collective kind, std::uint32_t mask, std::uintptr_t pc) {
+  const int lane = current_->lane;
+  Warp& warp = own_warp();
+  if (!(mask >> lane & 1) || (mask & warp.exited)) refuse(kind, mask, pc);
+  Rendezvous* meeting = nullptr;
+  for (int i = 0; i < warp.open; ++i) {
+    Rendezvous& open = warp.meeting[i];
+    if (open.mask == mask && open.kind == kind)
+      meeting = &open;
+    else if (crosses(open, kind, mask, lane))
+      refuse(kind, mask, pc);
+  }
+  if (!meeting) {
+    meeting = &warp.meeting[warp.open++];
+    *meeting = {mask, 0, kind};
+  }
+  return *meeting;
+}
+
+void Block::refuse(Collective kind, std::uint32_t mask, std::uintptr_t pc) {
+  const Fiber& fiber = *current_;
+  const Warp& warp = warps_[fiber.warp];
+  const std::string call = std::string(name(kind)) + " with mask " + hex(mask);
+  std::string why;
+  if (!(mask >> fiber.lane & 1)) {
+    why = ", which does not name the calling lane";
+  } else if (mask & warp.exited) {
+    why = ", which names lanes that have returned or do not exist: " + lanes_text(mask & warp.exited);
+  } else {
+    for (int i = 0; i < warp.open; ++i)
+      if (const Rendezvous& open = warp.meeting[i]; crosses(open, kind, mask, fiber.lane))
+        why = " meets lanes " + lanes_text(mask & open.arrived) + " in " + name(open.kind) + " with mask " +
+              hex(open.mask);
+  }
+  fail(cudaErrorLaunchFailure, Finding::Kind::collective, call + why, pc);
+}
+
+// --- events for a watcher ------------------------------------------------------------------------------------
+
+void Block::tell_watcher(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc, int lane,
+                         int warp) {
+  const Fiber& fiber = *current_;
+  ExecEvent event{kind,       linear_, warp < 0 ? fiber.warp : warp, lane < 0 ? fiber.lane : lane, "", 0, int(offset),
+                  int(bytes), 0};
+  if (pc) event.line = source_line(pc).line;
+  using Kind = ExecEvent::Kind;
+  if (kind == Kind::read || kind == Kind::write || kind == Kind::copy || kind >= Kind::tma_issue)
+    for (const auto* arrays : {&shared_.static_arrays(), &shared_.dynamic_arrays()})
+      for (const CarvedArray& array : *arrays)
+        if (offset >= array.offset && offset < array.offset + array.bytes) {
+          const std::size_t row = std::size_t(array.pitch) * array.element;
+          event.array = array.name;
+          event.row = int((offset - array.offset) / row), event.byte = int((offset - array.offset) % row);
+        }
+  options_.watcher->see(event);
+}
+
+// --- one block --------------------------------------------------------------------------------------------
+
+cudaError_t Block::run(const LaunchConfig& config, const std::function<void()>& thread, std::uint32_t linear) {
+  prepare(config, thread, linear);
+  step();
+  return finish();
+}
+
+void Block::prepare(const LaunchConfig& config, const std::function<void()>& thread, std::uint32_t linear) {
+  config_ = &config, thread_ = &thread, linear_ = linear;
+  threads_ = int(config.block.x * config.block.y * config.block.z);
+  warp_count_ = (threads_ + LANES - 1) / LANES;
+  live_ = threads_, at_barrier_ = 0, ready_warps_ = 0;
+  turn_ = warp_count_ - 1;
+  random_ = (options_.seed * 0x9E3779B97F4A7C15ull) ^ ((linear + 1ull) * 0xD1B54A32D192ED03ull);
+  if (!random_) random_ = 1;
+  blockDim = config.block, gridDim = config.grid;
+  index_ = {linear % config.grid.x, linear / config.grid.x % config.grid.y, linear / (config.grid.x * config.grid.y)};
+  shared_.reset(config.smem, options_.gaps);
+  if (checking_) shadow_.reset(shared_, findings_, config.name, linear, threads_);
+  if (counting_) counting_->reset();
+  start_fibers();
+  for (int w = 0; w < warp_count_; ++w) {
+    const int lanes = std::min(LANES, threads_ - w * LANES);
+    const std::uint32_t present = lanes == LANES ? 0xFFFFFFFFu : (1u << lanes) - 1u;
+    warps_[w].exited = ~present, warps_[w].open = 0, warps_[w].ready = 0, warps_[w].parked = 0;
+    make_ready(w, present);
+  }
+  std::fill(std::begin(named_), std::end(named_), NamedBarrier{});
+  warpgroups_.reset(random_);
+  error_ = cudaSuccess;
+  expired_ = 0;
+  interrupt_ = 0;
+  idle_polls_ = 0;
+  mbarriers_.reset();
+  engine_.reset(random_);
+  peer_stores_.reset(random_);
+  registers_.reset(threads_);
+  cluster_ = nullptr, rank_ = 0;
+  alone_.reset();
+  resume_ = nullptr;
+  started_ = doomed_ = false;
+  dependency_open_ = config.overlaps_previous;
+}
+
+void Block::join_cluster(Cluster& cluster, int rank) {
+  cluster_ = &cluster, rank_ = rank;
+  if (cluster.interleaves()) interrupt_ = 1;
+}
+
+Cluster& Block::cluster() {
+  if (!cluster_) {
+    alone_ = std::make_unique<Cluster>(*this);
+    cluster_ = alone_.get();
+    if (checking_) shadow_.track();
+  }
+  return *cluster_;
+}
+
+void Block::adopt_plan(const Block& other) {
+  shared_.adopt(other.shared_, [&](const CarvedArray& array) {
+    if (checking_) shadow_.allow(array.offset, array.granted);
+  });
+}
+
+// --- one step ---------------------------------------------------------------------------------------------
+
+void Block::yield() {
+  Fiber& fiber = *current_;
+  resume_ = &fiber;
+  const bool gone = std::exchange(fiber.exited, false);  // its stack is still needed
+  switch_to(&root_);
+  fiber.exited = gone;
+}
+
+void Block::step() {
+  running_block = this;
+  blockIdx = index_;
+  started_ = true;
+  current_ = &root_;
+#if defined(__SANITIZE_ADDRESS__)
+  pthread_attr_t attributes;  // AddressSanitizer wants to know which stack it comes back to
+  pthread_getattr_np(pthread_self(), &attributes);
+  pthread_attr_getstack(&attributes, &root_.stack, &root_.stack_bytes);
+  pthread_attr_destroy(&attributes);
+#endif
+  if (sigsetjmp(fault_return_, 1) == 0)
+    switch_to(resume_ ? std::exchange(resume_, nullptr) : pick());
+  else
+    report_fault();
+  current_ = &root_;
+  running_block = nullptr;
+}
+
+cudaError_t Block::finish() {
+  if (error_ == cudaSuccess && !checking_) {
+    if (const std::string broken = shared_.broken_guard(); !broken.empty()) {
+      error_ = cudaErrorIllegalAddress;
+      message_ = std::string(config_->name) + ": block " + std::to_string(linear_) + ": " + broken;
+      findings_.add(Finding::Kind::out_of_bounds, "", {}, {}, config_->name, linear_,
+                    [&](RawFinding& entry) { entry.detail = broken; });
+    }
+  }
+  return error_;
+}
+
+void Block::abandon() {
+  switch_to(&root_);
+  __builtin_unreachable();
+}
+
+std::string Block::place(const Fiber& fiber) const {
+  std::ostringstream text;
+  text << config_->name << ": block (" << blockIdx.x << "," << blockIdx.y << "," << blockIdx.z << ") warp "
+       << int(fiber.warp) << " lane " << int(fiber.lane);
+  return text.str();
+}
+
+void Block::note(Finding::Kind kind, const std::string& what, std::uintptr_t pc) {
+  const Fiber& fiber = *current_;
+  std::string at;
+  if (pc)
+    if (const SourceLine line = source_line(pc); line.line) at = " at " + line.file + ":" + std::to_string(line.line);
+  message_ = place(fiber) + at + ": " + what;
+  findings_.add(kind, "", {}, {pc, fiber.warp, fiber.lane, false}, config_->name, linear_,
+                [&](RawFinding& entry) { entry.detail = what; });
+}
+
+void Block::fail(cudaError_t error, Finding::Kind kind, const std::string& what, std::uintptr_t pc) {
+  error_ = error;
+  note(kind, what, pc);
+  abandon();
+}
+
+void Block::fault(const Fault& fault) {
+  fault_ = fault;
+  siglongjmp(fault_return_, 1);
+}
+
+void Block::report_fault() {
+  const std::uintptr_t pc = Attributed::copying ? Attributed::copying : fault_.pc;
+  Attributed::copying = 0;
+  Finding::Kind kind = Finding::Kind::fault;
+  std::ostringstream what;
+  if (fault_.time_is_up) {
+    error_ = cudaErrorLaunchTimeout, kind = Finding::Kind::time_limit;
+    what << "time limit: " << ran_for() << " and this lane comes to no barrier." << where_lanes_stand(hang_);
+  } else if (owns_stack(fault_.address)) {
+    error_ = cudaErrorLaunchFailure;
+    what << "its stack of " << STACK_BYTES << " B overflowed";
+  } else if (fault_.general_protection) {  // x86 gives no address with it
+    error_ = cudaErrorMisalignedAddress, kind = Finding::Kind::misaligned;
+    what << "misaligned address: a 16-byte access to an address that is no multiple of 16";
+  } else {
+    error_ = cudaErrorIllegalAddress;
+    what << "memory fault at address 0x" << std::hex << reinterpret_cast<std::uintptr_t>(fault_.address) << " ("
+         << describe_global(fault_.address) << ")";
+  }
+  note(kind, what.str(), pc);
+}
+
+}  // namespace lab::cpu

@@ -1,0 +1,340 @@
+// One CUDA block on one OS thread: a fiber for every CUDA thread, a scheduler that picks who runs, and the
+// rendezvous that warp collectives and barriers are made of.
+//
+// Lanes run freely between collectives. A lane that reaches one waits until every lane of its mask is there; the
+// last to arrive checks and computes for all. Nothing is pre-empted, so for a given schedule and seed every run
+// makes the same switches and the same output.
+#pragma once
+#include <cuda_runtime.h>
+
+#include <csetjmp>
+#include <csignal>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/backend.hpp"
+#include "common/emulator/collective.hpp"
+#include "common/emulator/copy_engine.hpp"
+#include "common/emulator/counting.hpp"
+#include "common/emulator/findings.hpp"
+#include "common/emulator/launch.hpp"
+#include "common/emulator/mbarrier.hpp"
+#include "common/emulator/peer_stores.hpp"
+#include "common/emulator/registers.hpp"
+#include "common/emulator/shadow.hpp"
+#include "common/emulator/shared_memory.hpp"
+#include "common/emulator/warpgroups.hpp"
+
+namespace lab::cpu {
+
+inline constexpr int LANES = 32;
+inline constexpr int MAX_THREADS = 1024;
+inline constexpr int MAX_WARPS = MAX_THREADS / LANES;
+inline constexpr int NAMED_BARRIERS = 16;  // number 0 is __syncthreads'
+
+// A cp.async that has been issued and not yet waited for.
+struct PendingCopy {
+  void* shared;
+  const void* global;
+  std::uint32_t bytes, zero_fill, group;
+  std::uintptr_t pc;
+  bool moved = false;
+};
+
+struct Fiber {
+  void* context = nullptr;  // Boost.Context's saved stack pointer
+  uint3 index{};            // threadIdx
+  std::uint16_t linear = 0;
+  std::uint8_t warp = 0, lane = 0;
+  bool exited = false;
+  std::uintptr_t waits_at = 0;  // program counter of the barrier or collective it waits in
+  std::uint32_t groups_committed = 0, groups_done = 0;
+  std::vector<PendingCopy> copies;
+  std::int16_t mbarrier = -1;                             // the one that it waits for
+  bool polls = false;                                     // in try_wait: may be told that the phase is not complete
+  bool told_not_yet = false;                              // that answer, until the lane has taken it
+  bool polled_in_vain = false;                            // its last answer was that
+  std::uint32_t bulk_groups = 0;                          // of its TMA stores: committed
+  std::uint32_t bulk_waits_until = 0;                     // it waits for its groups before this one; 0: it does not
+  std::uint32_t cluster_arrivals = 0, cluster_waits = 0;  // at its cluster's barrier, so far
+  bool waits_for_cluster = false;
+  void* stack = nullptr;  // lowest address
+  std::size_t stack_bytes = 0;
+  void* fake_stack = nullptr;  // AddressSanitizer's, while the fiber waits
+};
+
+struct Rendezvous {
+  std::uint32_t mask = 0, arrived = 0;
+  Collective kind{};
+};
+
+// One of the block's barriers 1..15, in the use of it that is under way.
+struct NamedBarrier {
+  int expected = 0, arrived = 0;  // threads; before the first arrival: 0, 0
+  std::uint32_t warps = 0;        // that have arrived
+  std::uint32_t waiting = 0;      // those of them in bar.sync
+  std::uint32_t uses = 0;         // completed
+  int first_warp = 0;
+  std::uintptr_t first_pc = 0;
+  std::uint64_t steps = 0;  // of the last to come (counting.hpp)
+};
+
+// A lane's call of bar.sync or bar.arrive.
+struct NamedBarrierCall {
+  int id, threads;
+  bool waits;
+  std::uintptr_t pc;
+};
+
+// The stacks of a block's fibers, in one stretch of memory.
+struct Stacks {
+  std::byte* memory = nullptr;
+  int ready = 0;  // stacks made accessible so far
+};
+
+// Lane slots: a lane is in one rendezvous at a time, so a warp needs one of each a lane.
+struct Warp {
+  std::uint32_t ready = 0;   // lanes that could run now
+  std::uint32_t exited = 0;  // lanes that returned, or that the block never had
+  int open = 0;              // rendezvous in use
+  std::uint32_t parked = 0;  // lanes that wait in bar.sync, all at one barrier
+  int parked_at = 0;
+  Rendezvous meeting[LANES];
+  alignas(64) std::uint32_t in[LANES];
+  alignas(64) std::uint32_t out[LANES];
+  alignas(64) int operand[LANES];
+  alignas(64) void* payload[LANES];
+};
+
+// A collective's work, done once by the last lane to arrive.
+class Block;
+class Cluster;
+using Complete = void (*)(Block& block, Warp& warp, std::uint32_t mask);
+
+class Block {
+ public:
+  explicit Block(const ExecOptions& options);
+  ~Block();
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  // Runs block number `linear` of the launch. Returns the code of the error that stopped it, if any.
+  cudaError_t run(const LaunchConfig& config, const std::function<void()>& thread, std::uint32_t linear);
+
+  // The same in steps, for the blocks of a cluster, which run together on one OS thread (cluster.hpp).
+  void prepare(const LaunchConfig& config, const std::function<void()>& thread, std::uint32_t linear);
+  void join_cluster(Cluster& cluster, int rank);  // after prepare()
+  void step();                                    // until it is over, has failed, or lets another block go on
+  cudaError_t finish();
+  bool started() const { return started_; }
+  bool over() const { return live_ == 0; }
+  bool failed() const { return error_ != cudaSuccess; }
+  bool can_go_on() const { return ready_warps_ || engine_.has_awaited() || peer_stores_.has_awaited(); }
+  // Nothing in the cluster can go on: this block's polls are answered, a number of times. False if there are none.
+  bool answer_polls();
+  void doom() { doomed_ = true; }  // its next step ends in a deadlock's report
+  // The cluster that the block is part of; of a launch without, its own.
+  Cluster& cluster();
+  int rank() const { return rank_; }
+  int live() const { return live_; }
+  PeerStores& peer_stores() { return peer_stores_; }
+  // Knows of the arrays that another block of the launch has carved, which lie in the same places.
+  void adopt_plan(const Block& other);
+  // In words; `hang` gets the same as data.
+  std::string standing(Hang& hang) const { return where_lanes_stand(hang) + mbarriers_.story(); }
+
+  // --- called by fibers -------------------------------------------------------------------------------
+  void barrier(std::uintptr_t pc);
+  // bar.sync and bar.arrive: a rendezvous of the warp, which then counts as having come to barrier `call.id`.
+  void named_barrier(const NamedBarrierCall& call);
+  void arrive_named(const NamedBarrierCall& call);  // for the whole warp, from the rendezvous
+  void check_named_end();  // the block is over: a finding where arrivals without a wait are left
+  // Waits for the lanes of `mask`; `complete` runs once when all are there. The caller has filled its slots.
+  void meet(Collective kind, std::uint32_t mask, Complete complete, std::uintptr_t pc);
+  // Stops the launch with `error`; the message starts with kernel, block, warp and lane.
+  [[noreturn]] void fail(cudaError_t error, Finding::Kind kind, const std::string& what, std::uintptr_t pc);
+  void copy_issue(const PendingCopy& copy);
+  void copy_commit();
+  void copy_wait(std::uint32_t groups_left, bool completes = true);  // false: bytes move, but readers may not know it
+
+  // --- called by what is asynchronous: mbarriers, the copy engine, the register pool ------------------------
+  // A call at which the hardware could let others run: asynchronous work may happen, and the time may be up.
+  void switch_point(std::uintptr_t pc) {
+    if (interrupt_) [[unlikely]]
+      interrupted(pc);
+  }
+  void interrupt() { interrupt_ = 1; }  // at the next switch point, and at those after it while copies are in flight
+  void park(std::uintptr_t pc);         // the running thread waits until wake()
+  void wake(int thread) { make_ready(thread / LANES, 1u << thread % LANES); }
+  void wake_lanes(int warp, std::uint32_t lanes) { make_ready(warp, lanes); }
+  // Of a launch that may overlap the one before it: a thread has passed griddepcontrol.wait.
+  void dependency_met() { dependency_open_ = false; }
+  bool dependency_open() const { return dependency_open_; }
+  void progressed() { idle_polls_ = 0; }  // something has happened that a poll could have waited for
+  Copies copies() const { return options_.copies; }
+  Fiber& fiber(int thread) { return fibers_[thread]; }
+  ThreadId thread_id() const { return {current_->linear, current_->warp, current_->lane}; }
+  MBarriers& mbarriers() { return mbarriers_; }
+  CopyEngine& engine() { return engine_; }
+  RegisterPool& registers() { return registers_; }
+
+  Fiber& self() { return *current_; }
+  Warp& own_warp() { return warps_[current_->warp]; }
+  SharedMemory& shared() { return shared_; }
+  Shadow& shadow() { return shadow_; }
+  bool checking() const { return checking_; }
+  Counting* counting() { return counting_.get(); }  // null: no counting
+  // Tells the watcher, if there is one, what the running thread (or another lane of its warp) does at `offset` of the
+  // arena.
+  void tell(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc, int lane = -1) {
+    if (options_.watcher) [[unlikely]]
+      tell_watcher(kind, offset, bytes, pc, lane);
+  }
+  // The same of what another thread does, or has had done.
+  void tell_of(ThreadId thread, ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc) {
+    if (options_.watcher) [[unlikely]]
+      tell_watcher(kind, offset, bytes, pc, thread.lane, thread.warp);
+  }
+  Fragments fragments() const { return options_.fragments; }
+  bool spelled_out() const { return options_.spelled_out; }
+  TensorCore tensor_core() const { return options_.tensor_core; }
+  bool running() const { return current_ != &root_; }
+  const LaunchConfig& config() const { return *config_; }
+  std::uint32_t linear() const { return linear_; }
+  FindingLog& findings() { return findings_; }
+  Warpgroups& warpgroups() { return warpgroups_; }
+  Warp& warp(int index) { return warps_[index]; }
+  int warp_count() const { return warp_count_; }
+  Copies products() const { return options_.products; }
+  FindingLog take_findings() { return std::exchange(findings_, {}); }
+  std::uint64_t switches() const { return switches_; }
+  std::uint64_t lane_collectives() const { return lane_collectives_; }
+  const std::string& message() const { return message_; }
+  const Hang& hang() const { return hang_; }  // of a launch that could not go on, or took too long
+  // Ends the running block from a signal handler: the fault becomes the launch's error.
+  struct Fault {
+    const void* address = nullptr;
+    bool general_protection = false;
+    bool time_is_up = false;
+    std::uintptr_t pc = 0;
+  };
+  [[noreturn]] void fault(const Fault& fault);
+  // Called by the timer's signal, once when the block's time is up and then every second. The next collective ends the
+  // launch; a lane that never comes to one is stopped at the second call.
+  void time_is_up(std::uintptr_t pc);
+
+ private:
+  friend void fiber_entry_body();
+  void start_fibers();
+  void fiber_main();
+  void leave();  // the current fiber has returned
+  // Where the running lane meets others: a rendezvous under way, or a new one.
+  [[gnu::noinline]] Rendezvous& meeting_of(Collective kind, std::uint32_t mask, std::uintptr_t pc);
+  [[noreturn, gnu::noinline]] void refuse(Collective kind, std::uint32_t mask, std::uintptr_t pc);
+  // Two rendezvous that each need a lane of the other can never be complete.
+  static bool crosses(const Rendezvous& open, Collective kind, std::uint32_t mask, int lane) {
+    return (open.mask != mask || open.kind != kind) && (open.mask >> lane & 1) && (mask & open.arrived);
+  }
+  Fiber* pick();
+  void switch_to(Fiber* next);
+  void wait_for_turn();
+  void release_barrier();
+  void yield();                   // lets another block of the cluster go on
+  [[gnu::noinline]] void idle();  // no thread is ready: asynchronous work happens, or it is a deadlock
+  [[gnu::noinline]] void interrupted(std::uintptr_t pc);
+  [[noreturn, gnu::noinline]] void deadlock();
+  [[noreturn, gnu::noinline]] void out_of_time(std::uintptr_t pc);
+  std::string where_lanes_stand(Hang& hang) const;
+  std::string ran_for() const;  // "the block has run for 60 s"
+  Wait waits_in(const Fiber& fiber) const;
+  [[noreturn]] void abandon();  // back to run(), leaving every fiber where it is
+  void report_fault();          // what fault() left, outside the signal handler
+  [[gnu::noinline]] void tell_watcher(ExecEvent::Kind kind, std::size_t offset, std::size_t bytes, std::uintptr_t pc,
+                                      int lane, int warp = -1);
+  void note(Finding::Kind kind, const std::string& what, std::uintptr_t pc);  // an error's message and finding
+  bool owns_stack(const void* address) const;
+  std::string place(const Fiber& fiber) const;
+  [[gnu::noinline]] void count_meeting(Collective kind, std::uint32_t mask, std::uintptr_t pc);
+  void count_barrier();
+
+  void make_ready(int warp, std::uint32_t lanes) {
+    warps_[warp].ready |= lanes;
+    if (lanes) ready_warps_ |= 1u << warp;
+  }
+  void make_waiting(const Fiber& fiber) {
+    Warp& warp = warps_[fiber.warp];
+    warp.ready &= ~(1u << fiber.lane);
+    if (!warp.ready) ready_warps_ &= ~(1u << fiber.warp);
+  }
+
+  ExecOptions options_;
+  bool checking_ = false;
+  const LaunchConfig* config_ = nullptr;
+  const std::function<void()>* thread_ = nullptr;
+  std::uint32_t linear_ = 0;
+
+  Fiber root_;  // the OS thread's own stack
+  Fiber* current_ = &root_;
+  std::vector<Fiber> fibers_;
+  Warp warps_[MAX_WARPS];
+  std::uint32_t ready_warps_ = 0;
+  int threads_ = 0, warp_count_ = 0;
+  int live_ = 0;  // threads that have not returned
+  int at_barrier_ = 0;
+  std::uintptr_t barrier_pc_ = 0;  // of the first to arrive
+  const Fiber* barrier_first_ = nullptr;
+  std::unique_ptr<Counting> counting_;
+  NamedBarrier named_[NAMED_BARRIERS];
+  Warpgroups warpgroups_{*this};
+  std::uint64_t random_ = 1;
+  int turn_ = 0;  // round robin: the warp that ran last
+
+  SharedMemory shared_;
+  Shadow shadow_;
+  FindingLog findings_;
+  cudaError_t error_ = cudaSuccess;
+  std::string message_;
+  Hang hang_;
+  std::uint64_t switches_ = 0, lane_collectives_ = 0;
+  volatile std::sig_atomic_t expired_ = 0;
+  volatile std::sig_atomic_t interrupt_ = 0;  // look up at the next switch point: expired_, or copies that may land
+  MBarriers mbarriers_{*this};
+  CopyEngine engine_{*this};
+  RegisterPool registers_{*this};
+  int idle_polls_ = 0;  // times that all pollers were answered and nothing came of it
+  Stacks stacks_;
+  sigjmp_buf fault_return_;
+  Fault fault_;
+
+  PeerStores peer_stores_{*this};
+  Cluster* cluster_ = nullptr;
+  std::unique_ptr<Cluster> alone_;  // made when a kernel that was launched without a cluster asks for it
+  int rank_ = 0;
+  uint3 index_{};            // blockIdx
+  Fiber* resume_ = nullptr;  // the fiber that runs at the next step
+  bool started_ = false, doomed_ = false;
+  bool dependency_open_ = false;
+};
+
+// While one lives, a memory fault is that of the copy issued at `pc`, whoever runs.
+class Attributed {
+ public:
+  explicit Attributed(std::uintptr_t pc) { copying = pc; }
+  ~Attributed() { copying = 0; }
+  Attributed(const Attributed&) = delete;
+  Attributed& operator=(const Attributed&) = delete;
+  static constinit thread_local std::uintptr_t copying;
+};
+
+// Where a call stands, from its return address (__builtin_return_address(0) of what the kernel calls): a place inside
+// the call, for its line.
+inline std::uintptr_t caller(void* return_address) { return reinterpret_cast<std::uintptr_t>(return_address) - 1; }
+
+// The block that this OS thread runs now; null outside kernels.
+extern constinit thread_local Block* running_block;
+inline Block* this_block() { return running_block; }
+
+}  // namespace lab::cpu

@@ -1,0 +1,232 @@
+#include "common/emulator/findings.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+#include <unordered_map>
+
+#include "common/emulator/addr2line.hpp"
+
+namespace lab {
+
+const char* name(Finding::Kind kind) {
+  switch (kind) {
+    case Finding::Kind::race_inter_warp:
+      return "inter-warp race";
+    case Finding::Kind::race_intra_warp:
+      return "intra-warp race";
+    case Finding::Kind::race_inter_block:
+      return "inter-block race";
+    case Finding::Kind::uninitialised:
+      return "uninitialised read";
+    case Finding::Kind::out_of_bounds:
+      return "out of bounds";
+    case Finding::Kind::before_wait:
+      return "cp.async before its wait";
+    case Finding::Kind::before_phase:
+      return "TMA load before its wait";
+    case Finding::Kind::proxy:
+      return "missing fence.proxy.async";
+    case Finding::Kind::in_flight:
+      return "in flight at the block's end";
+    case Finding::Kind::barrier:
+      return "barrier misuse";
+    case Finding::Kind::mbarrier:
+      return "mbarrier misuse";
+    case Finding::Kind::cluster:
+      return "cluster misuse";
+    case Finding::Kind::before_start:
+      return "access before the peer is known to run";
+    case Finding::Kind::before_dependency:
+      return "global memory before griddepcontrol.wait";
+    case Finding::Kind::early_exit:
+      return "early exit from a cluster";
+    case Finding::Kind::collective:
+      return "collective misuse";
+    case Finding::Kind::read_before_wait:
+      return "wgmma registers read before the wait";
+    case Finding::Kind::changed_before_wait:
+      return "wgmma registers changed before the wait";
+    case Finding::Kind::fence_missing:
+      return "wgmma without its fence";
+    case Finding::Kind::misaligned:
+      return "misaligned address";
+    case Finding::Kind::deadlock:
+      return "deadlock";
+    case Finding::Kind::time_limit:
+      return "time limit";
+    case Finding::Kind::fault:
+      return "fault";
+  }
+  return "?";
+}
+
+const char* name(Schedule schedule) {
+  switch (schedule) {
+    case Schedule::ascending:
+      return "ascending";
+    case Schedule::descending:
+      return "descending";
+    case Schedule::round_robin:
+      return "round_robin";
+    case Schedule::random:
+      return "random";
+    case Schedule::leaders:
+      return "leaders";
+  }
+  return "?";
+}
+
+const char* name(Copies copies) {
+  return copies == Copies::at_wait ? "at_wait" : copies == Copies::at_issue ? "at_issue" : "random";
+}
+
+namespace cpu {
+namespace {
+
+std::mutex cache_lock;
+std::unordered_map<std::uintptr_t, SourceLine> cache;
+
+// addr2line prints absolute paths; a report wants them from the repository's root.
+std::string from_root(const std::string& path) {
+  for (const char* folder : {"/stages/", "/checks/", "/reference/", "/common/"})
+    if (const auto at = path.rfind(folder); at != std::string::npos) return path.substr(at + 1);
+  // An exercise lies in work/ or build/, and is run where it was built.
+  std::error_code none;
+  const std::string here = std::filesystem::current_path(none).string() + "/";
+  if (here.size() > 1 && path.starts_with(here)) return path.substr(here.size());
+  return path;
+}
+
+SourceLine parse(const std::string& text) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string::npos || text[0] == '?') return {};
+  return {from_root(text.substr(0, colon)), std::atoi(text.c_str() + colon + 1)};
+}
+
+void look_up(const std::vector<std::uintptr_t>& pcs) {
+  const auto frames = ask_addr2line(pcs);
+  for (std::size_t i = 0; i < pcs.size(); ++i) {
+    SourceLine& line = cache[pcs[i]];
+    for (const std::string& text : frames[i]) {
+      const SourceLine frame = parse(text.substr(0, text.find(" (discriminator")));
+      if (frame.line == 0) continue;
+      line = frame;
+      if (frame.file.rfind("common/", 0) != 0) break;
+    }
+  }
+}
+
+}  // namespace
+
+void source_lines_prefetch(const std::vector<std::uintptr_t>& pcs) {
+  const std::lock_guard guard(cache_lock);
+  std::vector<std::uintptr_t> missing;
+  for (std::uintptr_t pc : pcs)
+    if (pc && !cache.contains(pc)) missing.push_back(pc);
+  std::sort(missing.begin(), missing.end());
+  missing.erase(std::unique(missing.begin(), missing.end()), missing.end());
+  if (!missing.empty()) look_up(missing);
+}
+
+SourceLine source_line(std::uintptr_t pc) {
+  source_lines_prefetch({pc});
+  const std::lock_guard guard(cache_lock);
+  const auto found = cache.find(pc);
+  return found == cache.end() ? SourceLine{} : found->second;
+}
+
+void FindingLog::merge(const FindingLog& other) {
+  for (const auto& [key, theirs] : other.entries_) {
+    auto [mine, fresh] = entries_.try_emplace(key, theirs);
+    if (fresh) continue;
+    const std::uint64_t count = mine->second.count + theirs.count;
+    if (theirs.block < mine->second.block) mine->second = theirs;  // the same report for any number of workers
+    mine->second.count = count;
+  }
+}
+
+std::string source_text(const std::string& path, int line) {
+  std::ifstream file(path);
+  std::string text;
+  for (int i = 0; i < line; ++i)
+    if (!std::getline(file, text)) return "";
+  const bool in_patch = path.ends_with(".patch") && text.starts_with('+');
+  const auto begin = text.find_first_not_of(" \t", in_patch);
+  return begin == text.npos ? "" : text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
+}
+
+namespace {
+
+Finding::Access in_words(const RawAccess& raw) {
+  Finding::Access access;
+  access.valid = raw.pc != 0 || raw.warp >= 0;
+  access.write = raw.write, access.warp = raw.warp, access.lane = raw.lane;
+  access.rank = raw.rank;
+  if (raw.pc) {
+    const SourceLine line = source_line(raw.pc);
+    access.file = line.file, access.line = line.line;
+  }
+  return access;
+}
+
+std::string side(const Finding::Access& access, bool memory) {
+  std::ostringstream text;
+  if (memory) text << (access.write ? "write" : "read") << " by ";
+  if (access.warp >= 0) text << "warp " << access.warp << " lane " << access.lane << ' ';
+  if (access.rank >= 0) text << "of block " << access.rank << " of the cluster ";
+  if (access.line) {
+    text << "at " << access.file << ':' << access.line;
+    if (const std::string source = source_text(access.file, access.line); !source.empty()) text << ": " << source;
+  }
+  return text.str();
+}
+
+std::string report(const Finding& f, const std::string& detail) {
+  const bool memory = f.kind != Finding::Kind::barrier && f.kind != Finding::Kind::mbarrier &&
+                      f.kind != Finding::Kind::collective && f.kind != Finding::Kind::cluster &&
+                      f.kind != Finding::Kind::deadlock && f.kind != Finding::Kind::time_limit &&
+                      f.kind != Finding::Kind::fault;
+  std::ostringstream text;
+  text << name(f.kind);
+  if (!f.hazard.empty()) text << " (" << f.hazard << ")";
+  if (!f.where.empty()) text << " on " << f.where;
+  text << ", kernel " << f.kernel << ", block " << f.block << ", " << f.count << (f.count == 1 ? " time" : " times");
+  if (!detail.empty()) text << ": " << detail;
+  if (f.first.valid) text << "\n    earlier: " << side(f.first, memory);
+  if (f.second.valid) text << "\n    " << (f.first.valid ? "then:    " : "") << side(f.second, memory);
+  return text.str();
+}
+
+}  // namespace
+
+std::vector<Finding> FindingLog::resolve() const {
+  std::vector<std::uintptr_t> pcs;
+  for (const auto& [key, raw] : entries_) pcs.push_back(raw.first.pc), pcs.push_back(raw.second.pc);
+  source_lines_prefetch(pcs);
+  // Loops are unrolled and functions inlined: many program counters, few lines.
+  std::map<std::tuple<int, std::string, int, std::string, int>, std::pair<Finding, std::string>> by_line;
+  for (const auto& [key, raw] : entries_) {
+    Finding f;
+    f.kind = raw.kind, f.hazard = raw.hazard, f.kernel = raw.kernel, f.block = raw.block, f.where = raw.where;
+    f.first = in_words(raw.first), f.second = in_words(raw.second), f.count = raw.count;
+    auto [entry, fresh] = by_line.try_emplace(
+        {int(f.kind), f.second.file, f.second.line, f.hazard + f.first.file, f.first.line}, f, raw.detail);
+    if (fresh) continue;
+    const std::uint64_t count = entry->second.first.count + f.count;
+    if (f.block < entry->second.first.block) entry->second = {f, raw.detail};
+    entry->second.first.count = count;
+  }
+  std::vector<Finding> findings;
+  for (auto& [key, entry] : by_line) {
+    entry.first.text = report(entry.first, entry.second);
+    findings.push_back(std::move(entry.first));
+  }
+  return findings;
+}
+
+}  // namespace cpu
+}  // namespace lab

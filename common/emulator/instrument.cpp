@@ -1,0 +1,101 @@
+// The other end of -fsanitize=thread. A checked kernel is compiled with that flag, which makes g++ call a function
+// before every load and store; we define those functions ourselves, as Linux's KCSAN does, and never link the
+// ThreadSanitizer runtime (it knows OS threads, not CUDA threads). checks/tests/test_checker.cpp pins this ABI.
+#include <cstddef>
+#include <cstdint>
+
+#include "common/emulator/block.hpp"
+#include "common/emulator/memory.hpp"
+
+namespace {
+
+using lab::cpu::Block;
+
+[[gnu::noinline]] void count(Block& block, const void* address, std::size_t bytes, bool write, void* return_address) {
+  using lab::Counted;
+  if (!block.running()) return;
+  const lab::cpu::Fiber& fiber = block.self();
+  const std::uintptr_t pc = reinterpret_cast<std::uintptr_t>(return_address) - 1;
+  if (block.shared().contains(address))
+    block.counting()->lane(write ? Counted::shared_store : Counted::shared_load, fiber.warp, fiber.lane, pc,
+                           unsigned(bytes), block.shared().offset(address));
+  else if (lab::cpu::is_global(address))
+    block.counting()->lane(write ? Counted::global_store : Counted::global_load, fiber.warp, fiber.lane, pc,
+                           unsigned(bytes), reinterpret_cast<std::uintptr_t>(address));
+}
+
+inline __attribute__((always_inline)) void access(const void* address, std::size_t bytes, bool write,
+                                                  void* return_address) {
+  Block* block = lab::cpu::this_block();
+  if (!block) return;
+  if (block->counting()) count(*block, address, bytes, write, return_address);
+  if (!block->checking()) return;
+  const std::uintptr_t pc = reinterpret_cast<std::uintptr_t>(return_address) - 1;
+  if (block->shared().contains(address)) {
+    const lab::cpu::Fiber& fiber = block->self();
+    const lab::cpu::ThreadId thread{fiber.linear, fiber.warp, fiber.lane};
+    const std::size_t offset = block->shared().offset(address);
+    block->tell(write ? lab::ExecEvent::Kind::write : lab::ExecEvent::Kind::read, offset, bytes, pc);
+    if (write)
+      block->shadow().write(offset, bytes, thread, pc);
+    else
+      block->shadow().read(offset, bytes, thread, pc);
+  } else if (lab::cpu::is_global(address)) {
+    lab::cpu::check_global(address, bytes, write, pc);
+  } else if (block->warpgroups().watches(block->self().warp)) {
+    block->warpgroups().touched(address, bytes, write, pc);
+  }  // anything else is the fiber's stack or the program's own data
+}
+
+}  // namespace
+
+// One line a callback: the compiler's ABI gives each size its own name.
+#define LAB_CALLBACK(bytes)                                                                            \
+  void __tsan_read##bytes(void* a) { access(a, bytes, false, __builtin_return_address(0)); }           \
+  void __tsan_write##bytes(void* a) { access(a, bytes, true, __builtin_return_address(0)); }           \
+  void __tsan_unaligned_read##bytes(void* a) { access(a, bytes, false, __builtin_return_address(0)); } \
+  void __tsan_unaligned_write##bytes(void* a) { access(a, bytes, true, __builtin_return_address(0)); } \
+  void __tsan_volatile_read##bytes(void* a) { access(a, bytes, false, __builtin_return_address(0)); }  \
+  void __tsan_volatile_write##bytes(void* a) { access(a, bytes, true, __builtin_return_address(0)); }
+
+extern "C" {
+LAB_CALLBACK(1)
+LAB_CALLBACK(2)
+LAB_CALLBACK(4)
+LAB_CALLBACK(8)
+LAB_CALLBACK(16)
+void __tsan_read_range(void* a, std::size_t n) { access(a, n, false, __builtin_return_address(0)); }
+void __tsan_write_range(void* a, std::size_t n) { access(a, n, true, __builtin_return_address(0)); }
+void __tsan_vptr_update(void**, void*) {}
+void __tsan_vptr_read(void**) {}
+void __tsan_init() {}
+void __tsan_func_entry(void*) {}
+void __tsan_func_exit() {}
+}
+
+// Atomic operations: those of the host code in a kernel's file (the guard of a function-local static, which g++ loads
+// as 8 bits on x86-64 and as 64 bits on arm64; the counts of a shared_ptr), and a kernel's own. They run as they are,
+// in the strongest order, and the checker neither sees nor orders anything by them: no stage uses one yet. What is not
+// here (fetch_sub and its kin, 128 bits, fences) does not link, and is added when something needs it.
+#define LAB_ATOMICS(bits, Int)                                                                                \
+  Int __tsan_atomic##bits##_load(const volatile Int* a, int) { return __atomic_load_n(a, __ATOMIC_SEQ_CST); } \
+  void __tsan_atomic##bits##_store(volatile Int* a, Int v, int) { __atomic_store_n(a, v, __ATOMIC_SEQ_CST); } \
+  Int __tsan_atomic##bits##_exchange(volatile Int* a, Int v, int) {                                           \
+    return __atomic_exchange_n(a, v, __ATOMIC_SEQ_CST);                                                       \
+  }                                                                                                           \
+  Int __tsan_atomic##bits##_fetch_add(volatile Int* a, Int v, int) {                                          \
+    return __atomic_fetch_add(a, v, __ATOMIC_SEQ_CST);                                                        \
+  }                                                                                                           \
+  bool __tsan_atomic##bits##_compare_exchange_strong(volatile Int* a, Int* expected, Int v, int, int) {       \
+    return __atomic_compare_exchange_n(a, expected, v, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);            \
+  }                                                                                                           \
+  bool __tsan_atomic##bits##_compare_exchange_weak(volatile Int* a, Int* expected, Int v, int, int) {         \
+    return __atomic_compare_exchange_n(a, expected, v, true, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);             \
+  }
+
+extern "C" {
+LAB_ATOMICS(8, unsigned char)
+LAB_ATOMICS(16, unsigned short)
+LAB_ATOMICS(32, unsigned)
+LAB_ATOMICS(64, std::uint64_t)
+}

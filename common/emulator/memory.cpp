@@ -1,0 +1,193 @@
+#include "common/emulator/memory.hpp"
+
+#include <cuda_runtime.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <sstream>
+
+#include "common/emulator/block.hpp"
+#include "common/emulator/zero_pages.hpp"
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(address, bytes)
+#define ASAN_UNPOISON_MEMORY_REGION(address, bytes)
+#endif
+
+namespace lab::cpu {
+namespace {
+
+constexpr std::size_t RESERVED = std::size_t(64) << 30;  // addresses only; pages come with cudaMalloc
+constexpr std::size_t PAGE = 4096;
+
+struct Buffer {
+  std::size_t bytes = 0;
+  std::vector<GlobalCell, ZeroPages<GlobalCell>> cells = {};  // made when a checked kernel first looks
+};
+
+struct Heap {
+  std::byte* base = nullptr;
+  std::mutex lock;
+  std::map<std::size_t, Buffer> buffers;  // by offset
+  std::atomic<std::uint64_t> version{0};  // changes when a buffer comes or goes
+  Heap() {
+    void* memory = mmap(nullptr, RESERVED, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory != MAP_FAILED) base = static_cast<std::byte*>(memory);
+  }
+};
+
+Heap& heap() {
+  static Heap* heap = new Heap;  // never destroyed: a late cudaFree must still find it
+  return *heap;
+}
+
+std::size_t pages(std::size_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
+
+// The buffer that each thread looked at last: kernels walk one buffer for a long time.
+struct LastHit {
+  std::uint64_t version = ~0ull;
+  std::size_t begin = 0, end = 0;
+  GlobalCell* cells = nullptr;
+};
+constinit thread_local LastHit last_hit;
+
+}  // namespace
+
+bool is_global(const void* address) {
+  const auto* byte = static_cast<const std::byte*>(address);
+  const std::byte* base = heap().base;
+  return byte >= base && byte < base + RESERVED;
+}
+
+void check_global(const void* address, std::size_t bytes, Touch touch, std::uintptr_t pc) {
+  const bool write = touch != Touch::read;
+  Block& block = *this_block();
+  const Fiber& fiber = block.self();
+  if (block.dependency_open()) [[unlikely]]
+    block.findings().add(Finding::Kind::before_dependency, "", {}, {pc, fiber.warp, fiber.lane, write},
+                         block.config().name, block.linear(), [&](RawFinding& entry) {
+                           entry.where = "global memory";
+                           entry.detail = std::string("the launch before may still ") + (write ? "read" : "write") +
+                                          " it: no thread of the block has passed grid_dependency_wait";
+                         });
+  Heap& h = heap();
+  const std::size_t begin = std::size_t(static_cast<const std::byte*>(address) - h.base), end = begin + bytes;
+  LastHit& hit = last_hit;
+  if (hit.version == h.version.load(std::memory_order_relaxed) && begin >= hit.begin && end <= hit.end)
+    return watch_global(block, hit.cells, begin - hit.begin, bytes, touch, pc);
+  {
+    const std::lock_guard guard(h.lock);
+    auto after = h.buffers.upper_bound(begin);
+    if (after != h.buffers.begin()) {
+      --after;
+      Buffer& buffer = after->second;
+      if (end <= after->first + buffer.bytes) {
+        if (buffer.cells.empty()) buffer.cells.resize((buffer.bytes + GLOBAL_WORD - 1) / GLOBAL_WORD);
+        hit = {h.version.load(), after->first, after->first + buffer.bytes, buffer.cells.data()};
+      }
+    }
+  }
+  if (hit.version == h.version.load(std::memory_order_relaxed) && begin >= hit.begin && end <= hit.end)
+    return watch_global(block, hit.cells, begin - hit.begin, bytes, touch, pc);
+  block.findings().add(Finding::Kind::out_of_bounds, "", {}, {pc, fiber.warp, fiber.lane, write}, block.config().name,
+                       block.linear(), [&](RawFinding& entry) {
+                         entry.where = "global memory";
+                         entry.detail = describe_global(address);
+                       });
+}
+
+std::string describe_global(const void* address) {
+  if (!is_global(address)) return "not an address of shared or global memory";
+  Heap& h = heap();
+  const std::size_t offset = std::size_t(static_cast<const std::byte*>(address) - h.base);
+  const std::lock_guard guard(h.lock);
+  auto after = h.buffers.upper_bound(offset);
+  std::ostringstream text;
+  if (after == h.buffers.begin()) return "before every buffer";
+  --after;
+  const std::size_t end = after->first + after->second.bytes;
+  if (offset < end)
+    text << "byte " << offset - after->first;
+  else
+    text << offset - end << " B past the end";
+  text << " of a buffer of " << after->second.bytes << " B";
+  return text.str();
+}
+
+}  // namespace lab::cpu
+
+using lab::cpu::heap;
+
+cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
+  auto& h = heap();
+  *pointer = nullptr;
+  if (!h.base) return cudaErrorMemoryAllocation;
+  if (bytes == 0) return cudaSuccess;
+  const std::lock_guard guard(h.lock);
+  std::size_t offset = lab::cpu::PAGE;  // first fit, with an untouchable page on either side
+  for (const auto& [begin, buffer] : h.buffers) {
+    if (offset + lab::cpu::pages(bytes) + lab::cpu::PAGE <= begin) break;
+    offset = begin + lab::cpu::pages(buffer.bytes) + lab::cpu::PAGE;
+  }
+  if (bytes > lab::cpu::RESERVED || offset + lab::cpu::pages(bytes) + lab::cpu::PAGE > lab::cpu::RESERVED)
+    return cudaErrorMemoryAllocation;
+  if (mprotect(h.base + offset, lab::cpu::pages(bytes), PROT_READ | PROT_WRITE) != 0) return cudaErrorMemoryAllocation;
+  // The rest of the last page can be touched, but not under AddressSanitizer.
+  ASAN_UNPOISON_MEMORY_REGION(h.base + offset, bytes);
+  ASAN_POISON_MEMORY_REGION(h.base + offset + bytes, lab::cpu::pages(bytes) - bytes);
+  h.buffers[offset] = {bytes};
+  ++h.version;
+  *pointer = h.base + offset;
+  return cudaSuccess;
+}
+
+cudaError_t cudaFree(void* pointer) {
+  if (!pointer) return cudaSuccess;
+  auto& h = heap();
+  const std::lock_guard guard(h.lock);
+  const auto found = h.buffers.find(std::size_t(static_cast<std::byte*>(pointer) - h.base));
+  if (found == h.buffers.end()) return cudaErrorInvalidValue;
+  // Gives the pages back and makes the addresses fault again.
+  ASAN_POISON_MEMORY_REGION(pointer, lab::cpu::pages(found->second.bytes));
+  mmap(pointer, lab::cpu::pages(found->second.bytes), PROT_NONE,
+       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  h.buffers.erase(found);
+  ++h.version;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind) {
+  std::memmove(to, from, bytes);
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemset(void* to, int byte, std::size_t bytes) {
+  std::memset(to, byte, bytes);
+  return cudaSuccess;
+}
+
+// --- events: host time, since a launch on the CPU has ended when it returns ----------------------------------
+struct CUevent_st {
+  std::chrono::steady_clock::time_point at;
+};
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  *event = new CUevent_st;
+  return cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cudaSuccess;
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+  event->at = std::chrono::steady_clock::now();
+  return cudaSuccess;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop) {
+  *milliseconds = std::chrono::duration<float, std::milli>(stop->at - start->at).count();
+  return cudaSuccess;
+}

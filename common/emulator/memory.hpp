@@ -1,0 +1,22 @@
+// The CPU's "global memory": cudaMalloc buffers in one reserved stretch of addresses, so that an address says
+// whether a kernel meant global memory, and which buffer it missed.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "common/emulator/global_shadow.hpp"
+
+namespace lab::cpu {
+
+bool is_global(const void* address);
+// Reports (to the running block's log) an access outside every buffer, and one that collides with another block's. Called
+// for each access of a checked kernel.
+void check_global(const void* address, std::size_t bytes, Touch touch, std::uintptr_t pc);
+inline void check_global(const void* address, std::size_t bytes, bool write, std::uintptr_t pc) {
+  check_global(address, bytes, write ? Touch::write : Touch::read, pc);
+}
+// "12 B past the end of the 131072 B buffer at 0x...".
+std::string describe_global(const void* address);
+
+}  // namespace lab::cpu

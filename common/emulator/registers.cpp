@@ -1,0 +1,109 @@
+#include "common/emulator/registers.hpp"
+
+#include <algorithm>
+
+#include "common/emulator/block.hpp"
+#include "common/emulator/switch.hpp"
+#include "common/ptx/registers.cuh"
+
+namespace lab::cpu {
+namespace {
+
+struct RegisterCall {
+  int count;
+  bool take;
+  std::uintptr_t pc;
+};
+
+std::string spelt(const RegisterCall& call) {
+  return std::string(call.take ? "setmaxnreg.inc " : "setmaxnreg.dec ") + std::to_string(call.count);
+}
+
+[[noreturn, gnu::noinline]] void misuse(const RegisterCall& call, const std::string& what) {
+  this_block()->fail(cudaErrorLaunchFailure, Finding::Kind::collective, spelt(call) + what, call.pc);
+}
+
+void set_for_warp(Block& block, Warp& warp, std::uint32_t) {
+  const auto& call = *static_cast<const RegisterCall*>(warp.payload[block.self().lane]);
+  for (int lane = 0; lane < LANES; ++lane) {
+    const auto& other = *static_cast<const RegisterCall*>(warp.payload[lane]);
+    if (other.count != call.count || other.take != call.take)
+      misuse(call, " meets lane " + std::to_string(lane) + " of its warp in " + spelt(other));
+  }
+  block.registers().set(block.self().warp, call.count, call.take, call.pc);
+}
+
+}  // namespace
+
+void RegisterPool::reset(int threads) {
+  threads_ = threads;
+  // A thread's registers at the start: the most that lets the block fit, as with __launch_bounds__(threads, 1). The block
+  // has that for each thread; the rest of the file is not its own.
+  const int each = std::min(FILE / std::max(threads, 1) / 8 * 8, MOST_AT_LAUNCH);
+  has_.fill(each), wants_.fill(each), calls_.fill(0), parked_.fill(0);
+  free_ = 0;
+}
+
+void RegisterPool::set(int warp, int count, bool take, std::uintptr_t pc) {
+  const RegisterCall call{count, take, pc};
+  const int first = warp / GROUP * GROUP;
+  if ((first + GROUP) * LANES > threads_)
+    misuse(call, ": it is for whole warpgroups; the block has " + std::to_string(threads_) + " threads");
+  for (int other = first; other < first + GROUP; ++other) {
+    if (calls_[other] < calls_[warp])
+      misuse(call, ": warp " + std::to_string(other) + " of this warpgroup has not come to the one before");
+    if (calls_[other] > calls_[warp] && wants_[other] != count)
+      misuse(call, ": warp " + std::to_string(other) + " of this warpgroup asked for " + std::to_string(wants_[other]));
+  }
+  if (take ? count < has_[warp] : count > has_[warp])
+    misuse(call, ": the thread has " + std::to_string(has_[warp]) +
+                     (take ? "; .inc takes more" : "; .dec gives registers back"));
+  ++calls_[warp], last_pc_[warp] = pc;
+  wants_[warp] = count;
+  if (!take) free_ += (has_[warp] - count) * LANES, has_[warp] = count;
+  share_out();
+}
+
+void RegisterPool::share_out() {
+  for (int warp = 0; warp < threads_ / LANES; ++warp) {
+    const int more = (wants_[warp] - has_[warp]) * LANES;
+    if (more <= 0 || more > free_) continue;
+    free_ -= more, has_[warp] = wants_[warp];
+    block_.wake_lanes(warp, std::exchange(parked_[warp], 0));
+  }
+}
+
+void RegisterPool::check_end() {
+  for (int first = 0; (first + GROUP) * LANES <= threads_; first += GROUP)
+    for (int warp = first; warp < first + GROUP; ++warp) {
+      const auto most = std::max_element(calls_.begin() + first, calls_.begin() + first + GROUP);
+      if (calls_[warp] == *most) continue;
+      const int other = int(most - calls_.begin());
+      block_.findings().add(Finding::Kind::collective, "", {}, {last_pc_[other], other, 0, false}, block_.config().name,
+                            block_.linear(), [&](RawFinding& entry) {
+                              entry.detail =
+                                  "setmaxnreg by a part of a warpgroup: warp " + std::to_string(warp) + " never came";
+                            });
+      break;
+    }
+}
+
+std::string RegisterPool::waits_for(int warp) const {
+  return std::to_string(wants_[warp]) + " registers per thread (setmaxnreg.inc), " +
+         std::to_string((wants_[warp] - has_[warp]) * LANES) + " more for the warp; " + std::to_string(free_) +
+         " are free";
+}
+
+void set_max_registers(int count, bool take) {
+  const std::uintptr_t pc = caller(__builtin_return_address(0));
+  Block& block = *this_block();
+  RegisterCall own{count, take, pc};
+  const int warp = block.self().warp, lane = block.self().lane;
+  block.own_warp().payload[lane] = &own;
+  block.meet(Collective::setmaxnreg, 0xFFFFFFFFu, set_for_warp, pc);
+  if (block.registers().granted(warp)) return;
+  block.registers().note_parked(warp, 1u << lane);
+  block.park(pc);
+}
+
+}  // namespace lab::cpu

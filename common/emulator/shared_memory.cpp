@@ -1,0 +1,111 @@
+#include "common/emulator/shared_memory.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace lab::cpu {
+namespace {
+
+std::string inside(const CarvedArray& array, std::size_t offset) {
+  const std::size_t element = (offset - array.offset) / array.element;
+  const std::size_t row = element / array.pitch, column = element % array.pitch;
+  if (array.pitch == 1) return std::string(array.name) + "[" + std::to_string(row) + "]";
+  return std::string(array.name) + "[" + std::to_string(row) + "][" + std::to_string(column) + "]";
+}
+
+std::size_t gap_after(std::size_t element, int pitch) {
+  return (std::max<std::size_t>(16 * element * pitch, 512) + 127) / 128 * 128;
+}
+
+// A gap, or what is left of the room for gaps: a plan must stay inside the arena.
+std::size_t within(std::size_t room, std::size_t gaps_so_far, std::size_t gap) {
+  return std::min(gap, room - std::min(room, gaps_so_far));
+}
+
+}  // namespace
+
+SharedMemory::SharedMemory() {
+  void* memory = mmap(nullptr, ARENA, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  arena_ = static_cast<std::byte*>(memory);
+}
+
+SharedMemory::~SharedMemory() { munmap(arena_, ARENA); }
+
+void SharedMemory::reset(std::size_t dynamic_bytes, bool gaps) {
+  request_ = dynamic_bytes, gaps_ = gaps;
+  nominal_ = 0, next_ = DYNAMIC;
+  static_used_ = 0, static_next_ = GUARD;
+  dynamic_.clear(), static_.clear();
+  const std::size_t end = std::min(ARENA, DYNAMIC + request_ + GUARD + (gaps ? GAP_SPACE : 0));
+  std::memset(arena_, POISON, std::max(end, dirty_end_));
+  dirty_end_ = end;
+}
+
+void* SharedMemory::carve_dynamic(int index, const char* name, std::size_t element, int rows, int pitch,
+                                  std::size_t bytes, std::size_t align) {
+  if (index < int(dynamic_.size())) return arena_ + dynamic_[index].offset;
+  const auto align_up = [align](std::size_t at) { return (at + align - 1) / align * align; };
+  nominal_ = align_up(nominal_);
+  next_ = DYNAMIC + align_up(next_ - DYNAMIC);  // DYNAMIC and WINDOW_START are multiples of 1024
+  const std::size_t granted = nominal_ >= request_ ? 0 : std::min(bytes, request_ - nominal_);
+  dynamic_.push_back({name, element, rows, pitch, next_, bytes, granted});
+  nominal_ += bytes;
+  next_ += bytes;
+  // Leaves room for the rest of the request inside the window, so that descriptors can name all of it.
+  const std::size_t room = std::min(GAP_SPACE, WINDOW - WINDOW_START - std::min(WINDOW - WINDOW_START, request_));
+  if (gaps_) next_ += within(room, next_ - DYNAMIC - nominal_, gap_after(element, pitch));
+  return arena_ + dynamic_.back().offset;
+}
+
+void* SharedMemory::carve_static(const char* name, std::size_t element, int rows, int pitch, std::size_t bytes) {
+  for (const CarvedArray& array : static_)
+    if (std::strcmp(array.name, name) == 0) return arena_ + array.offset;
+  static_.push_back({name, element, rows, pitch, static_next_, bytes, bytes});
+  static_used_ += bytes;
+  static_next_ += bytes;
+  if (gaps_) static_next_ += within(GUARD / 2, static_next_ - GUARD - static_used_, gap_after(element, pitch));
+  return arena_ + static_.back().offset;
+}
+
+std::string SharedMemory::describe(std::size_t offset) const {
+  const CarvedArray* before = nullptr;
+  for (const auto* arrays : {&static_, &dynamic_})
+    for (const CarvedArray& array : *arrays) {
+      if (offset >= array.offset && offset < array.offset + array.bytes) {
+        const std::string place = inside(array, offset);
+        if (offset < array.offset + array.granted) return place;
+        return place + ", past the request of " + std::to_string(request_) + " B";
+      }
+      if (array.offset <= offset && (!before || array.offset > before->offset)) before = &array;
+    }
+  if (before && offset < before->offset + before->bytes + gap_after(before->element, before->pitch))
+    return inside(*before, offset) + ", past the end of " + before->name + " (" + std::to_string(before->rows) +
+           " rows)";
+  if (offset >= DYNAMIC)
+    return "byte " + std::to_string(offset - DYNAMIC) + " of a request of " + std::to_string(request_) + " B";
+  return "byte " + std::to_string(long(offset) - long(GUARD)) + " of the static shared memory (" +
+         std::to_string(static_used_) + " B)";
+}
+
+std::string SharedMemory::broken_guard() const {
+  const auto changed = [&](std::size_t from, std::size_t to) {
+    const std::byte poison{POISON};
+    std::string text;
+    const auto* first = std::find_if(arena_ + from, arena_ + to, [=](std::byte b) { return b != poison; });
+    if (first == arena_ + to) return text;
+    const auto bytes =
+        std::count_if(first, static_cast<const std::byte*>(arena_ + to), [=](std::byte b) { return b != poison; });
+    return std::to_string(bytes) + " B written outside the request, first at " + describe(std::size_t(first - arena_));
+  };
+  std::string text = changed(0, GUARD);
+  if (text.empty()) text = changed(static_next_, DYNAMIC);
+  const std::size_t end = gaps_ ? next_ : DYNAMIC + request_;
+  if (text.empty()) text = changed(end, std::min(ARENA, end + GUARD));
+  return text;
+}
+
+}  // namespace lab::cpu

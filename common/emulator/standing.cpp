@@ -1,0 +1,130 @@
+// Where the threads of a block stand, in words: for a deadlock, and for a block whose time is up.
+#include <sstream>
+
+#include "common/emulator/block.hpp"
+#include "common/emulator/cluster.hpp"
+#include "common/emulator/words.hpp"
+
+namespace lab::cpu {
+
+std::string hex(std::uint32_t value) {
+  std::ostringstream text;
+  text << "0x" << std::hex << value;
+  return text.str();
+}
+
+Wait Block::waits_in(const Fiber& fiber) const {
+  if (fiber.mbarrier >= 0) return mbarriers_.wait_of(fiber.mbarrier);
+  if (fiber.waits_for_cluster)
+    return {.at = Wait::At::cluster_barrier, .missing = cluster_->live() - cluster_->arrived(), .of = cluster_->live()};
+  if (fiber.bulk_waits_until) return {.at = Wait::At::stores};
+  if (warpgroups_.parked(fiber.warp) >> fiber.lane & 1)
+    return {.at = Wait::At::products, .words = warpgroups_.waits_for(fiber.warp)};
+  if (registers_.parked(fiber.warp) >> fiber.lane & 1)
+    return {.at = Wait::At::registers, .words = registers_.waits_for(fiber.warp)};
+  return {.at = Wait::At::block_barrier};
+}
+
+// Every lane that waits: in what, for whom, at which line. Those that do not are ready to run.
+std::string Block::where_lanes_stand(Hang& hang) const {
+  std::vector<Wait> standing;
+  const auto add = [&](int warp, std::uint32_t lanes, Wait wait) {
+    const SourceLine line = source_line(fibers_[warp * LANES + __builtin_ctz(lanes)].waits_at);
+    wait.file = line.file, wait.line = line.line;
+    wait.rank = cluster_ && cluster_->size() > 1 ? rank_ : -1;
+    wait.first_warp = wait.last_warp = warp, wait.lanes = lanes;
+    for (Wait& known : standing)
+      if (known.last_warp == warp - 1) {
+        wait.first_warp = known.first_warp, wait.last_warp = known.last_warp;
+        if (known == wait) {
+          known.last_warp = warp;
+          return;
+        }
+      }
+    wait.first_warp = wait.last_warp = warp;
+    standing.push_back(wait);
+  };
+  for (int w = 0; w < warp_count_; ++w) {
+    std::uint32_t others = 0;
+    for (int lane = 0; lane < LANES && w * LANES + lane < threads_; ++lane) others |= 1u << lane;
+    others &= ~warps_[w].exited & ~warps_[w].ready;
+    for (int i = 0; i < warps_[w].open; ++i) {
+      const Rendezvous& open = warps_[w].meeting[i];
+      others &= ~open.arrived;
+      add(w, open.arrived,
+          {.at = Wait::At::lanes,
+           .words = std::string(name(open.kind)) + " for lanes " + lanes_text(open.mask & ~open.arrived)});
+    }
+    if (const std::uint32_t parked = warps_[w].parked) {
+      others &= ~parked;
+      const NamedBarrier& at = named_[warps_[w].parked_at];
+      add(w, parked,
+          {.at = Wait::At::named_barrier,
+           .barrier = std::to_string(warps_[w].parked_at),
+           .missing = at.expected - at.arrived,
+           .of = at.expected});
+    }
+    while (others) {
+      const Fiber& first = fibers_[w * LANES + __builtin_ctz(others)];
+      const Wait wait = waits_in(first);
+      const auto place = [](const Fiber& fiber) {
+        const SourceLine line = source_line(fiber.waits_at);
+        return std::pair(line.file, line.line);
+      };
+      std::uint32_t alike = 0;
+      for (std::uint32_t rest = others; rest; rest &= rest - 1) {
+        const Fiber& fiber = fibers_[w * LANES + __builtin_ctz(rest)];
+        // Not by waits_at: a compiler may make two calls of one in the source.
+        if (fiber.mbarrier == first.mbarrier && place(fiber) == place(first) && waits_in(fiber) == wait)
+          alike |= 1u << fiber.lane;
+      }
+      add(w, alike, wait);
+      others &= ~alike;
+    }
+  }
+  std::string text;
+  for (const Wait& wait : standing) text += " " + sentence(wait);
+  std::uint32_t gone = 0;
+  for (int w = 0; w < warp_count_; ++w)
+    if (warps_[w].exited == 0xFFFFFFFFu) gone |= 1u << w;
+  if (gone) text += " All lanes of these warps have returned: " + lanes_text(gone) + ".";
+  hang.waits.insert(hang.waits.end(), standing.begin(), standing.end());
+  hang.returned.push_back(gone);
+  return text;
+}
+
+void Block::deadlock() {
+  const bool several = cluster_ && cluster_->size() > 1;
+  hang_.deadlock = true;
+  const std::string where = several ? cluster_->standing(hang_) : standing(hang_);
+  fail(cudaErrorLaunchTimeout, Finding::Kind::deadlock,
+       std::string("deadlock: no thread ") + (several ? "of the cluster " : "") + "can go on." + where, 0);
+}
+
+void Block::time_is_up(std::uintptr_t pc) {
+  expired_ = expired_ + 1;
+  interrupt_ = 1;
+  if (expired_ < 2) return;
+  Fault fault;
+  fault.time_is_up = true, fault.pc = pc;
+  this->fault(fault);
+}
+
+std::string Block::ran_for() const {
+  const int blocks = cluster_ ? cluster_->size() : 1;
+  std::ostringstream text;
+  if (blocks > 1)
+    text << "the cluster's " << blocks << " blocks have";
+  else
+    text << "the block has";
+  text << " run for " << options_.block_seconds * blocks << " s";
+  return text.str();
+}
+
+void Block::out_of_time(std::uintptr_t pc) {
+  std::ostringstream text;
+  text << "time limit: " << ran_for() << " and this lane goes on." << where_lanes_stand(hang_);
+  fail(cudaErrorLaunchTimeout, Finding::Kind::time_limit, text.str(), pc);
+}
+
+}  // namespace lab::cpu

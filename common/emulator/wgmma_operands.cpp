@@ -1,0 +1,56 @@
+#include "common/emulator/wgmma_operands.hpp"
+
+#include <cstring>
+
+namespace lab::cpu {
+
+using wgmma_layout::address_of;
+using wgmma_layout::K;
+
+void find_a_chunks(const wgmma_layout::Matrix& a, AChunks& chunks) {
+  for (int row = 0; row < wgmma_layout::M; ++row)
+    for (int half = 0; half < 2; ++half)
+      chunks[std::size_t(2 * row + half)] = address_of(a, false, row, CHUNK_HALVES * half);
+}
+
+void WgmmaB::find(const wgmma_layout::Matrix& b, bool mn_major, int n) {
+  n_ = n, mn_major_ = mn_major, converted_ = false;
+  chunks_.clear();
+  if (mn_major) {
+    for (int k = 0; k < K; ++k)
+      for (int column = 0; column < n; column += CHUNK_HALVES) chunks_.push_back(address_of(b, true, column, k));
+  } else {
+    for (int column = 0; column < n; ++column)
+      for (int k = 0; k < K; k += CHUNK_HALVES) chunks_.push_back(address_of(b, false, column, k));
+  }
+}
+
+void WgmmaB::read(const std::byte* window) {
+  bits_.resize(chunks_.size());
+  bool same = converted_;
+  for (std::size_t i = 0; i < chunks_.size(); ++i) {
+    const std::byte* const at = window + chunks_[i];
+    same = same && std::memcmp(&bits_[i], at, CHUNK) == 0;
+    std::memcpy(&bits_[i], at, CHUNK);
+  }
+  if (!same) convert();
+  converted_ = true;
+}
+
+void WgmmaB::convert() {
+  tiles_.resize(std::size_t(n_ / 8));
+  for (int tile = 0; tile < n_ / 8; ++tile) {
+    std::uint16_t bits[K][8];
+    for (int k = 0; k < K; ++k) {
+      if (mn_major_) {
+        std::memcpy(bits[k], &bits_[std::size_t(k * (n_ / 8) + tile)], CHUNK);
+        continue;
+      }
+      for (int column = 0; column < 8; ++column)
+        bits[k][column] = bits_[std::size_t(2 * (8 * tile + column) + k / 8)][std::size_t(k % 8)];
+    }
+    tiles_[std::size_t(tile)].set(bits);
+  }
+}
+
+}  // namespace lab::cpu

@@ -1,0 +1,203 @@
+// WMMA on the CPU: a 16x16x16 product is two of m16n8k16, with the bits of ExecOptions' tensor core.
+#include <mma.h>
+
+#include <cstring>
+
+#include "common/emulator/block.hpp"
+#include "common/emulator/memory.hpp"
+#include "common/emulator/switch.hpp"
+#include "common/emulator/tensor_core.hpp"
+#include "common/wmma_layout.hpp"
+
+namespace lab::cpu {
+namespace {
+
+namespace layout = lab::wmma_layout;
+
+void nothing(Block&, Warp&, std::uint32_t) {}
+
+// The rules of the CUDA guide: all lanes, a 256-bit aligned pointer, ldm a multiple of 16 bytes.
+void check_rules(Block& block, const char* what, const void* matrix, unsigned ldm, unsigned multiple,
+                 std::uintptr_t pc) {
+  if (ldm % multiple)
+    block.fail(cudaErrorLaunchFailure, Finding::Kind::misaligned,
+               std::string(what) + ": ldm is " + std::to_string(ldm) + "; it must be a multiple of " +
+                   std::to_string(multiple),
+               pc);
+  if (const auto address = reinterpret_cast<std::uintptr_t>(matrix); address % 32)
+    block.fail(cudaErrorMisalignedAddress, Finding::Kind::misaligned,
+               std::string(what) + ": the pointer is " + std::to_string(address % 32) + " bytes past a multiple of 32",
+               pc);
+}
+
+void note(Block& block, const void* address, std::size_t bytes, bool write, std::uintptr_t pc) {
+  if (!block.checking()) return;
+  const Fiber& fiber = block.self();
+  const ThreadId thread{fiber.linear, fiber.warp, fiber.lane};
+  if (block.shared().contains(address)) {
+    const std::size_t offset = block.shared().offset(address);
+    block.tell(write ? ExecEvent::Kind::write : ExecEvent::Kind::read, offset, bytes, pc);
+    write ? block.shadow().write(offset, bytes, thread, pc) : block.shadow().read(offset, bytes, thread, pc);
+  } else if (is_global(address)) {
+    check_global(address, bytes, write, pc);
+  }
+}
+
+// Where element `held` (16 row + column) of a 16x16 matrix lies in memory.
+unsigned at(int held, unsigned ldm, bool column_major) {
+  const unsigned row = unsigned(held) / 16, column = unsigned(held) % 16;
+  return column_major ? column * ldm + row : row * ldm + column;
+}
+
+// A(r,c) for every operand kind: which lane's which half. A column-major A fragment is laid out as a row-major one.
+const short (&used_table(Operand operand))[16][16] {
+  switch (operand) {
+    case Operand::b_row:
+      return layout::B_ROW_USED;
+    case Operand::b_col:
+      return layout::B_COL_USED;
+    default:
+      return layout::A_ROW_USED;
+  }
+}
+const short (&held_table(Operand operand))[32][16] {
+  switch (operand) {
+    case Operand::b_row:
+      return layout::B_ROW_HELD;
+    case Operand::b_col:
+      return layout::B_COL_HELD;
+    default:
+      return layout::A_ROW_HELD;
+  }
+}
+
+int acc_held(const Block& block, int lane, int i) {
+  return block.fragments() == Fragments::measured ? layout::ACC_HELD[lane][i] : layout::acc_held_other(lane, i);
+}
+
+struct MmaCall {
+  float* d;
+  const half *a, *b;
+  const float* c;
+  Operand layout_a, layout_b;
+};
+
+void multiply(Block& block, Warp& warp, std::uint32_t) {
+  const auto call = [&](int lane) -> const MmaCall& { return *static_cast<const MmaCall*>(warp.payload[lane]); };
+  const auto& used_a = used_table(call(0).layout_a);
+  const auto& used_b = used_table(call(0).layout_b);
+  std::uint16_t bits_a[16][16], bits_b[2][16][8];
+  for (int r = 0; r < 16; ++r)
+    for (int k = 0; k < 16; ++k) {
+      bits_a[r][k] = call(used_a[r][k] / 16).a[used_a[r][k] % 16].bits;
+      bits_b[k / 8][r][k % 8] = call(used_b[r][k] / 16).b[used_b[r][k] % 16].bits;
+    }
+  float c[2][16][8];
+  for (int lane = 0; lane < LANES; ++lane)
+    for (int i = 0; i < 8; ++i) {
+      const int held = acc_held(block, lane, i);
+      c[held % 16 / 8][held / 16][held % 8] = call(lane).c[i];
+    }
+  MmaA a;
+  MmaB b;
+  a.set(bits_a);
+  for (int half = 0; half < 2; ++half) {  // on the hardware too: one m16n8k16 for each half of the columns
+    b.set(bits_b[half]);
+    mma_tile(a, b, c[half], block.tensor_core());
+  }
+  block.tell(ExecEvent::Kind::product, 0, 0, 0);
+  for (int lane = 0; lane < LANES; ++lane)
+    for (int i = 0; i < 8; ++i) {
+      const int held = acc_held(block, lane, i);
+      call(lane).d[i] = c[held % 16 / 8][held / 16][held % 8];
+    }
+}
+
+// A load of halves becomes one ldmatrix.x4: four 8x8 of 16-byte rows.
+void count_matrix(Block& block, const half* matrix, unsigned ldm, std::uintptr_t pc) {
+  if (!block.counting() || block.self().lane != 0 || !block.shared().contains(matrix)) return;
+  Tally tally;
+  tally.instructions = 1, tally.lanes = LANES, tally.bytes = 16 * 16 * sizeof(half);
+  for (unsigned quarter = 0; quarter < 4; ++quarter) {
+    std::uint64_t address[LANES] = {};
+    for (unsigned j = 0; j < 8; ++j)
+      address[j] = block.shared().offset(matrix) + ((quarter % 2 * 8 + j) * ldm + quarter / 2 * 8) * sizeof(half);
+    tally.wavefronts += shared_wavefronts(0xFF, address, 16);
+    ++tally.least;
+  }
+  tally.unavoidable = tally.wavefronts;
+  block.counting()->instruction(Counted::wmma_load, block.self().warp, pc, tally);
+}
+
+// A lane's elements of an accumulator are pairs of neighbours in a row: four accesses of eight bytes where they are
+// neighbours in memory too, else eight of four.
+void count_accumulator(Block& block, const float* matrix, unsigned ldm, bool column_major, bool write,
+                       std::uintptr_t pc) {
+  if (!block.counting() || block.self().lane != 0 || !block.shared().contains(matrix)) return;
+  const int step = column_major ? 1 : 2;
+  const unsigned bytes = unsigned(step) * unsigned(sizeof(float));
+  Tally tally;
+  for (int i = 0; i < 8; i += step) {
+    std::uint64_t address[LANES];
+    for (int lane = 0; lane < LANES; ++lane)
+      address[lane] = block.shared().offset(matrix) + at(acc_held(block, lane, i), ldm, column_major) * sizeof(float);
+    tally.instructions += 1, tally.lanes += LANES, tally.bytes += LANES * bytes;
+    tally.wavefronts += shared_wavefronts(0xFFFFFFFFu, address, bytes);
+    tally.least += least_wavefronts(0xFFFFFFFFu, bytes);
+  }
+  tally.unavoidable = tally.wavefronts;
+  block.counting()->instruction(write ? Counted::shared_store : Counted::shared_load, block.self().warp, pc, tally);
+}
+
+}  // namespace
+
+void wmma_load(Operand operand, half* fragment, const half* matrix, unsigned ldm) {
+  const std::uintptr_t pc = caller(__builtin_return_address(0));
+  Block& block = *this_block();
+  check_rules(block, "wmma::load_matrix_sync", matrix, ldm, 8, pc);
+  block.meet(Collective::wmma_load, 0xFFFFFFFFu, nothing, pc);
+  count_matrix(block, matrix, ldm, pc);
+  const bool column_major = operand == Operand::a_col || operand == Operand::b_col;
+  const auto& held = held_table(operand)[block.self().lane];
+  for (int i = 0; i < 16; ++i) {
+    const half* element = matrix + at(held[i], ldm, column_major);
+    if (i < 8) note(block, element, sizeof(half), false, pc);  // 8..15 repeat them
+    fragment[i] = *element;
+  }
+}
+
+void wmma_load(float* fragment, const float* matrix, unsigned ldm, bool column_major) {
+  const std::uintptr_t pc = caller(__builtin_return_address(0));
+  Block& block = *this_block();
+  check_rules(block, "wmma::load_matrix_sync", matrix, ldm, 4, pc);
+  block.meet(Collective::wmma_load, 0xFFFFFFFFu, nothing, pc);
+  count_accumulator(block, matrix, ldm, column_major, false, pc);
+  for (int i = 0; i < 8; ++i) {
+    const float* element = matrix + at(acc_held(block, block.self().lane, i), ldm, column_major);
+    note(block, element, sizeof(float), false, pc);
+    fragment[i] = *element;
+  }
+}
+
+void wmma_store(float* matrix, const float* fragment, unsigned ldm, bool column_major) {
+  const std::uintptr_t pc = caller(__builtin_return_address(0));
+  Block& block = *this_block();
+  check_rules(block, "wmma::store_matrix_sync", matrix, ldm, 4, pc);
+  block.meet(Collective::wmma_store, 0xFFFFFFFFu, nothing, pc);
+  count_accumulator(block, matrix, ldm, column_major, true, pc);
+  for (int i = 0; i < 8; ++i) {
+    float* element = matrix + at(acc_held(block, block.self().lane, i), ldm, column_major);
+    note(block, element, sizeof(float), true, pc);
+    *element = fragment[i];
+  }
+}
+
+void wmma_mma(float* d, const half* a, const half* b, const float* c, Operand layout_a, Operand layout_b) {
+  const std::uintptr_t pc = caller(__builtin_return_address(0));
+  Block& block = *this_block();
+  MmaCall call{d, a, b, c, layout_a, layout_b};
+  block.own_warp().payload[block.self().lane] = &call;
+  block.meet(Collective::wmma_mma, 0xFFFFFFFFu, multiply, pc);
+}
+
+}  // namespace lab::cpu
