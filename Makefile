@@ -19,14 +19,14 @@ GOALS += own autograder variants
 # Goals for a learner's own kernel, work/own/NAME.
 OWN_GOALS := test racecheck counters trace run fuzz resources bench bench-cpu profile watch
 GOALS += bench bench-cpu peers profile phases probe-wmma probe-mma probe-wgmma probe-ex2
-INNER_GOALS := test-builds sanitized tested-arm64
+INNER_GOALS := host-as-gpu test-builds sanitized tested-arm64
 GPU_GOALS := bench profile phases probe-wmma probe-mma probe-wgmma probe-ex2
 GOALS += check-evolve evolve evolve-build evolve-run evolve-confirm evolve-adopt
 INNER_GOALS += evolve-labs
 GPU_GOALS += evolve-adopt
 NO_BUG_GOALS := bench-cpu profile phases
-WORDS := stage bug backend full turns q k v out causal scale seconds seed cases case check only shape rounds json sample new fix n say give-up lines
-WORDS += minutes generations candidates tile quick record assigned name from students variant bugs
+WORDS := stage bug backend full turns q k v out causal scale seconds seed cases case check only shape rounds json sample new fix
+WORDS += n say give-up lines minutes generations candidates tile quick record assigned name from students variant bugs
 # The words of a learner's goals, which would otherwise ignore a word in silence.
 WORDS_OF_exercise := n
 WORDS_OF_hint := n
@@ -66,7 +66,7 @@ test: $(call tester,fixed) $(if $(filter cpu,$(backend)),$(call tester,checked))
 endif
 
 # The parts of `make test`.
-test-builds: $(FIXED_LABS) $(BUG_LABS) $(if $(filter cpu,$(backend)),$(B)/unit $(CHECKED_LABS) $(EVOLVE) $(JUDGE_OBJ),$(PROBE))
+test-builds: $(FIXED_LABS) $(BUG_LABS) $(if $(filter cpu,$(backend)),$(B)/unit $(CHECKED_LABS) $(EVOLVE),$(PROBE))
 
 reproduce-bug: $(foreach p,$(PAIRS),$(call bug_lab,$(p)) $(call fixed_of_pair,$(p))) | $(WORK)
 	@$(WORK) reproduce '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p))=$(call fixed_of_pair,$(p)))
@@ -94,17 +94,21 @@ try watch: | $(LEARN)
 	$(if $(stage),,$(one_exercise))@$(LEARN) $(if $(stage),watch-own '$(MAKE)' $(call quote,$(stage)),$@ '$(MAKE)' $(call quote,$(n)))
 # A kernel of your own, from a stage's or from a blank one: work/own/NAME. stage=NAME is that then.
 own: | $(LEARN)
-	$(if $(name),,$(error what name? make own name=mine from=v2c8 lays out work/own/mine))@$(LEARN) own $(call quote,$(name)) $(call quote,$(from))
+	$(call need,name,what name? make own name=mine from=v2c8 lays out work/own/mine)
+	@$(LEARN) own $(call quote,$(name)) $(call quote,$(from))
 solution: | $(LEARN)
 	$(one_exercise)@$(LEARN) solution $(call quote,$(n)) $(if $(filter 1,$(give-up)),give-up)
 grade: | $(LEARN)
 	@$(LEARN) grade '$(MAKE)' $(call quote,$(json)) $(call quote,$(seed)) $(call quote,$(assigned)) $(call quote,$(variant))
 # A hand-out per student, with variants of its own, and the key apart.
 variants: | $(LEARN)
-	$(if $(and $(students),$(assigned),$(out)),,$(error which students? make variants students=FILE seed=N assigned='1 21/31 28' out=DIR))@$(LEARN) variants '$(MAKE)' $(call quote,$(students)) $(call quote,$(seed)) $(call quote,$(assigned)) $(call quote,$(out))
+	$(call need,students assigned out,which students? make variants students=FILE seed=N assigned='1 21/31 28' out=DIR)
+	@$(LEARN) variants '$(MAKE)' $(call quote,$(students)) $(call quote,$(seed)) $(call quote,$(assigned)) $(call quote,$(out))
 # A zip for Gradescope, with setup.sh, run_autograder and the lab: upload it as it is.
 autograder: | $(LEARN)
-	$(if $(and $(out),$(assigned)),,$(error what is assigned? make autograder out=autograder.zip assigned='1 5 119'))@numbers=$$($(LEARN) assigned $(call quote,$(assigned))) && $(PYTHON) checks/exercises/autograder/pack.py $(call quote,$(out)) $$numbers
+	$(call need,out assigned,what is assigned? make autograder out=autograder.zip assigned='1 5 119')
+	@numbers=$$($(LEARN) assigned $(call quote,$(assigned))) && \
+	  $(PYTHON) checks/exercises/autograder/pack.py $(call quote,$(out)) $$numbers
 # The exercises themselves: red as handed out, green when solved, and no cheater passes. check=quick is `make test`'s part, check=half CI's.
 check-exercises: | $(LEARN)
 	@$(LEARN) check-exercises '$(MAKE)' $(call quote,$(or $(check),whole)) $(if $(n),$(call quote,$(n)))
@@ -114,12 +118,14 @@ mutants: | $(WORK)
 	@$(WORK) mutants '$(MAKE)' $(call quote,$(only)) $(or $(STAGE),$(ALL_STAGES))
 
 run: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
-	$(one_stage)$(if $(bug),,$(works))@$< run $(foreach w,q k v out causal scale,$(if $(filter-out undefined,$(origin $(w))),$(w)=$(call quote,$($(w)))))
+	$(one_stage)$(if $(bug),,$(works))@$< run \
+	  $(foreach w,q k v out causal scale,$(if $(filter-out undefined,$(origin $(w))),$(w)=$(call quote,$($(w)))))
 
 # The tools for a stage's kernel, for the kernel of an exercise.
 ifdef n
 racecheck counters trace: | $(LEARN)
-	$(if $(stage),$(error $@ takes stage= or n=, not both))@$(LEARN) look '$(MAKE)' $(call quote,$(n)) $@ $(foreach w,shape lines tile json check,$(if $($(w)),$(w)=$(call quote,$($(w)))))
+	$(if $(stage),$(error $@ takes stage= or n=, not both))
+	@$(LEARN) look '$(MAKE)' $(call quote,$(n)) $@ $(call given,shape lines tile json check)
 else
 # All correct stages, or one, or one bug. Exit status 1 where there are findings.
 racecheck: $(call chosen,checked) $(if $(filter gpu,$(backend)),$(RECORDS),| $(WORK))
@@ -136,7 +142,7 @@ counters:
 	@$(MAKE) backend=cpu counters
 else ifdef stage
 counters: $(call chosen,checked)
-	$(works)@$< counters $(foreach w,shape lines json,$(if $($(w)),$(w)=$(call quote,$($(w)))))
+	$(works)@$< counters $(call given,shape lines json)
 else
 counters: $(RECORDS) $(CHECKED_LABS)
 	@$< counters build/cpu/STAGE/VARIANT/lab $(call quote,$(json))
@@ -163,14 +169,15 @@ trace:
 else
 trace: $(call chosen,checked)
 	$(if $(or $(stage),$(filter 1,$(check))),,$(error which stage? trace needs stage=NAME; see 'make list'))
-	@status=0; for lab in $^; do $$lab trace $(foreach w,shape tile json check,$(if $($(w)),$(w)=$(call quote,$($(w))))) \
+	@status=0; for lab in $^; do $$lab trace $(call given,shape tile json check) \
 	  $(if $(stage)$(shape),,shape=1,1,256,64) || status=$$?; done; exit $$status
 endif
 endif
 
 # Tests with random problems. make fuzz [stage=S [bug=B]] [seconds=N] [seed=K] [cases=N] [check=1], or only='...' of a failure.
 fuzz: $(call chosen,$(if $(filter 1,$(check)),checked,fixed))
-	@sh checks/fuzz/fuzz.sh '$(foreach w,seconds seed cases case check,$(if $($(w)),$(w)=$($(w))))' '$(if $(only),$(only)$(if $(check), check=$(check)))' $^
+	@sh checks/fuzz/fuzz.sh '$(foreach w,seconds seed cases case check,$(if $($(w)),$(w)=$($(w))))' \
+	  '$(if $(only),$(only)$(if $(check), check=$(check)))' $^
 
 # libFuzzer on the .npy reader; needs clang and its runtimes.
 fuzz-npy:
@@ -179,8 +186,10 @@ fuzz-npy:
 # The unit tests and random problems of every stage under AddressSanitizer and UndefinedBehaviorSanitizer; stage=S: of that stage
 # alone. check=quick is CI's part: the unit tests of what executes kernels, and one stage, each day the next one.
 sanitize:
-	$(if $(filter-out quick,$(check)),$(error check=$(check): sanitize takes check=quick))@$(MAKE) backend=cpu SANITIZE=$(or $(check),whole) sanitized
-SANITIZED_STAGES := $(or $(if $(BROKEN),,$(STAGE)),$(if $(filter quick,$(SANITIZE)),$(shell sh checks/tests/in_turn.sh 1 $(ALL_STAGES)),$(ALL_STAGES)))
+	$(if $(filter-out quick,$(check)),$(error check=$(check): sanitize takes check=quick))
+	@$(MAKE) backend=cpu SANITIZE=$(or $(check),whole) sanitized
+TODAYS_STAGE = $(shell sh checks/tests/in_turn.sh 1 $(ALL_STAGES))
+SANITIZED_STAGES := $(or $(if $(BROKEN),,$(STAGE)),$(if $(filter quick,$(SANITIZE)),$(TODAYS_STAGE),$(ALL_STAGES)))
 sanitized: $(if $(stage),,$(B)/unit) $(foreach s,$(SANITIZED_STAGES),$(B)/$(s)/fixed/$(if $(filter quick,$(SANITIZE)),learner,lab))
 	@sh checks/tests/sanitize.sh $(or $(cases),$(if $(filter quick,$(SANITIZE)),8,40)) $^
 
@@ -250,7 +259,8 @@ plots-check:
 # redone after a change, and check=1 says whether it was.
 MAPPED := $(call ask,mapped)
 figure-data: $(foreach p,$(MAPPED) v2b_single_warp:smem_overflow v2c5_wmma_qk:partial_stripe,$(call bug_lab,$(p))) $(FIXED_LABS) \
-  $(foreach s,v2b_single_warp v2c3_scalar_smem v2c5_wmma_qk v2c6_wmma_pv v2c7_one_slot v2c8_mma_sync v2d_ldmatrix,$(call lab_of,$(s),checked))
+  $(foreach s,v2b_single_warp v2c3_scalar_smem v2c5_wmma_qk v2c6_wmma_pv v2c7_one_slot v2c8_mma_sync v2d_ldmatrix, \
+    $(call lab_of,$(s),checked))
 	@$(PYTHON) checks/pages/plots.py $(if $(check),data-check,data) $(B)
 
 # Every kernel, fixed and with each bug, through nvcc and the linker: needs no GPU.
@@ -264,13 +274,19 @@ NEIGHBOUR := $(if $(filter own/%,$(STAGE)),$(call conf,$(STAGE),from))
 resources: $(RECORDS) $(foreach s,$(if $(BROKEN),,$(STAGE)) $(NEIGHBOUR),build/cpu/$(s)/fixed/lab)
 	$(works)@$< resources build/cpu/STAGE/VARIANT/lab $(call quote,$(json)) $(STAGE)
 else
-resources: $(RECORDS) $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) $(foreach p,$(PAIRS),build/cpu/$(call stage_of_pair,$(p))/bug-$(call bug_of_pair,$(p))/lab)
+resources: $(RECORDS) $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) \
+  $(foreach p,$(PAIRS),build/cpu/$(call stage_of_pair,$(p))/bug-$(call bug_of_pair,$(p))/lab)
 	@$< resources build/cpu/STAGE/VARIANT/lab $(call quote,$(json))
 endif
 
-# Every stage through nvcc for every architecture that it claims (its target and needs, in stage.conf); needs no GPU.
+# Every stage through nvcc for every architecture that it claims (its target and needs, in stage.conf), and host code that includes
+# device headers as a GPU's build reads it; needs no GPU.
 archs: $(RECORDS)
+	@$(MAKE) backend=gpu host-as-gpu
 	@$< archs
+
+host-as-gpu:
+	@for source in $$(grep -l '\.cuh"' $(LIB_SRC)); do $(CXX) $(CXXFLAGS) $(INCLUDES) -fsyntax-only $$source || exit 1; done
 
 # clang-format 14 on all sources; the check changes nothing.
 format format-check:

@@ -3,7 +3,8 @@
 # pieces, a line each (the whole logs are in build/logs), stops what hangs, and prints, alone on the last line, `N passed, M
 # failed`. All is built first, so that pieces side by side find nothing to build. On a GPU their launches alternate (common/gpu_access.hpp), but not
 # the acceptances' copies, between which it can forget the NaN that a launch is to find in shared memory: bugs, which need it, come later.
-# Longer checks are in .ci/run: the proof that the acceptance can fail (make check-harness), all race checks.
+# Longer checks are in .ci/run: the proof that the acceptance can fail (make check-harness), all race checks, the search for
+# kernels (make check-evolve), a stage and a bug added to a copy of the tree.
 set -u
 set -- ${MAKEFLAGS-}  # make -n test: its recipe names make, so it runs all the same
 case ${1-} in -*|*=*) ;; *n*) echo "sh checks/tests/run_all.sh"; exit 0 ;; esac
@@ -21,7 +22,6 @@ bugs_of() {
   [ "$backend" != cpu ] || echo "the H200's bits, 24 cases a stage: $make_it bits quick=1"
   echo "every patch applies: $make_it patches"
   [ "$backend" != cpu ] || echo "traces: $make_it trace check=1"
-  [ "$backend" != cpu ] || echo "the search's referee refuses cheaters: $make_it check-evolve"
   [ "$backend" != cpu ] || echo "exercises: $make_it check-exercises check=quick"
   for s in $stages; do
     echo "acceptance $s: $make_it stage=$s test turns=1"
@@ -31,7 +31,6 @@ bugs_of() {
   echo
   [ "$backend" = cpu ] || echo "every bug turns it red: $make_it check-harness"
   echo "packages that setup.sh asks for: sh checks/tests/setup_packages.sh"
-  # These build too, and touch a kernel.
-  echo "front desk: sh checks/tests/front_desk.sh"
-  echo "a new stage, a new bug: sh checks/tests/scratch_tree.sh"
+  echo "front desk: sh checks/tests/front_desk.sh"  # builds too, and touches a kernel
+  [ "$backend" = cpu ] || echo "a new stage, a new bug: sh checks/tests/scratch_tree.sh"
 } | build/desk-work pieces limit=1200

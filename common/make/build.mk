@@ -1,20 +1,22 @@
 # How things are built. A binary is a stage's kernel.cu, compiled for one backend with at most one bug's patch applied, linked
-# with the harness: build/<backend>/<stage>/<variant>/lab, where the variant is fixed, checked (CPU, instrumented), bug-<name> or phase-<name>;
-# on the CPU `tester` beside it can do what a stage's test needs, and no more.
+# with the harness: build/<backend>/<stage>/<variant>/lab, where the variant is fixed, checked (CPU, instrumented), bug-<name> or
+# phase-<name>; on the CPU `tester` beside it can do what a stage's test needs, and no more.
 # Bug builds on the CPU are instrumented too; the checker sleeps until a test wakes it.
 .SECONDEXPANSION:
 .DELETE_ON_ERROR:
 .SECONDARY:
 NVCC := nvcc
 # The architectures of kernels: the lab's two, the GPU at hand if nvcc knows it, and PTX for the rest, from 8.0 on: cp.async.
-GPU_HERE := $(if $(filter gpu,$(backend)),$(shell nvidia-smi --query-gpu=compute_cap --format=csv$(comma)noheader 2>/dev/null | head -1 | tr -d .))
+GPU_HERE := $(if $(filter gpu,$(backend)),$(shell \
+  nvidia-smi --query-gpu=compute_cap --format=csv$(comma)noheader 2>/dev/null | head -1 | tr -d .))
 GPU_ARCHS := $(sort 89 90 $(if $(GPU_HERE),$(filter $(GPU_HERE),$(patsubst sm_%,%,$(shell nvcc --list-gpu-code 2>/dev/null)))))
 gencode = $(foreach a,$(1),-gencode arch=compute_$(a)$(comma)code=sm_$(a)) -gencode arch=compute_80$(comma)code=compute_80
 GENCODE := $(call gencode,$(GPU_ARCHS))
 conf = $(call ask,conf $(1) $(2))
 # sm_90a code runs on 9.0 and nowhere else. On a T4 (7.5) ptxas refuses whatever needs more than 7.5 has: such a
 # stage is built for the others, and skipped when it runs.
-gencode_of = $(if $(filter sm_90a,$(call conf,$(1),target)),-gencode arch=compute_90a$(comma)code=sm_90a,$(if $(filter-out wmma ldmatrix,$(call conf,$(1),needs)),$(call gencode,$(filter-out 7%,$(GPU_ARCHS))),$(GENCODE)))
+gencode_of = $(if $(filter sm_90a,$(call conf,$(1),target)),-gencode arch=compute_90a$(comma)code=sm_90a,$(strip \
+  $(if $(filter-out wmma ldmatrix,$(call conf,$(1),needs)),$(call gencode,$(filter-out 7%,$(GPU_ARCHS))),$(GENCODE))))
 # A sibling call leaves no frame behind, and a report would name the caller's caller.
 # A product and a sum are two roundings on both backends, unless the source says fmaf.
 CXXFLAGS := -std=c++20 -O2 -g -ffp-contract=off -fno-optimize-sibling-calls -Wall -Wextra -Wno-unknown-pragmas
@@ -68,19 +70,24 @@ BACKEND_SRC := $(wildcard common/cpu/exec/*.cpp)
 endif
 # Hundreds of programs are linked, and GNU's own linker takes twice as long for each as gold, which comes with it on most machines;
 # on some it is there and does not link. Tried once, by the first link.
-FAST_LINK = $(eval FAST_LINK := $(if $(filter build/cpu,$(B)),$(shell echo 'int main() {}' | \
-  $(CXX) -fuse-ld=gold -x c++ - -o build/cpu/gold-$$$$ 2> /dev/null && build/cpu/gold-$$$$ && echo -fuse-ld=gold; rm -f build/cpu/gold-$$$$)))$(FAST_LINK)
+gold_links = $(shell echo 'int main() {}' | $(CXX) -fuse-ld=gold -x c++ - -o build/cpu/gold-$$$$ 2> /dev/null && \
+  build/cpu/gold-$$$$ && echo -fuse-ld=gold; rm -f build/cpu/gold-$$$$)
+FAST_LINK = $(eval FAST_LINK := $(if $(filter build/cpu,$(B)),$(gold_links)))$(FAST_LINK)
 # make test-arm64, and make sanitize check=quick: no more than executes kernels and watches them. Targets that these do not ask for are not
 # compiled for them.
 RUNTIME_ONLY := $(ARM64)$(filter quick,$(SANITIZE))
-HOST_LIB := $(if $(RUNTIME_ONLY),checks/trace/% checks/pages/% checks/bench/% checks/fuzz/% checks/exercises/% checks/budget/% checks/bugs/blindness.cpp checks/bugs/error_map.cpp)
+HOST_LIB := $(if $(RUNTIME_ONLY),$(addprefix checks/,trace/% pages/% bench/% fuzz/% exercises/% budget/% bugs/blindness.cpp \
+  bugs/error_map.cpp))
+NO_LIB = $(HOST_LIB) $(if $(filter gpu,$(backend)),checks/exercises/kernel_printf.cpp) checks/fuzz/fuzz_npy.cpp %_commands.cpp \
+  $(addprefix checks/,tests/% desk/% evolve/%)
 LIB_SRC := $(BACKEND_SRC) $(filter-out common/build_info.cpp,$(wildcard common/*.cpp)) $(wildcard reference/*.cpp) \
-  $(filter-out $(HOST_LIB) $(if $(filter gpu,$(backend)),checks/exercises/kernel_printf.cpp) checks/tests/% checks/desk/% checks/fuzz/fuzz_npy.cpp checks/evolve/% %_commands.cpp,$(wildcard checks/*.cpp checks/*/*.cpp)) checks/desk/patch.cpp
+  $(filter-out $(NO_LIB),$(wildcard checks/*.cpp checks/*/*.cpp)) checks/desk/patch.cpp
 # A stage's test on the CPU: a program of its own, `tester`, so that a first test does not wait for the rest.
 TEST_SRC := $(if $(filter cpu,$(backend)),$(filter common/% checks/acceptance/% checks/races/% checks/main.cpp checks/bugs/trial.cpp \
   reference/attention.cpp reference/inputs.cpp,$(filter-out %/run_files.cpp common/conf.cpp common/gpu_fit.cpp,$(LIB_SRC))))
 TEST_OBJ := $(if $(TEST_SRC),$(call objects_of,$(TEST_SRC)))
-LIB_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(filter-out $(TEST_SRC),$(LIB_SRC))) $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/bench/gpu/*.cu)))
+LIB_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(filter-out $(TEST_SRC),$(LIB_SRC))) \
+  $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/bench/gpu/*.cu)))
 # The elite loop's judge: a program for each candidate, so it is linked with what it needs and no more.
 JUDGE_SRC := $(wildcard checks/evolve/*.cpp checks/evolve/$(backend)/*.cpp) checks/judge_commands.cpp \
   $(if $(filter cpu,$(backend)),checks/bench/bench_samples.cpp $(wildcard checks/counters/*.cpp))
@@ -89,8 +96,9 @@ JUDGE_LIB := $(if $(filter cpu,$(backend)),$(B)/libtest.a,$(B)/liblab.a)
 LAB_LIBS := $(B)/liblab.a $(if $(TEST_SRC),$(B)/libtest.a)
 # The desk as the unit tests see it: what its programs are made of, or a build of its own for the sanitizers and for another
 # machine.
-DESK_SRC := $(filter-out %/main.cpp,$(wildcard checks/desk/*.cpp checks/desk/records/*.cpp checks/desk/learn/*.cpp checks/desk/evolve/*.cpp))
-DESK_LIB := $(if $(SANITIZE)$(ARM64),$(DESK_SRC:%.cpp=$(B)/obj/%.o),build/desk-objects/liblearn.a build/desk-objects/libevolve.a build/desk-objects/librecords.a build/desk-objects/libdesk.a)
+DESK_SRC := $(filter-out %/main.cpp,$(wildcard $(addprefix checks/desk/,*.cpp records/*.cpp learn/*.cpp evolve/*.cpp)))
+DESK_LIB := $(if $(SANITIZE)$(ARM64),$(DESK_SRC:%.cpp=$(B)/obj/%.o),$(strip \
+  $(foreach room,learn evolve records desk,build/desk-objects/lib$(room).a)))
 # The desk's other programs, built where a target needs them: for patches, runs judged and mutants; for results, tables and pages; for
 # exercises.
 WORK := build/desk-work
@@ -107,7 +115,8 @@ DESK_LIB := $(if $(RUNTIME_ONLY),,$(DESK_LIB))
 UNIT_OBJ := $(call objects_of,$(UNIT_SRC))
 
 # A changed flag rebuilds what was built with the old one.
-FLAGS := $(CXX) $(CXXFLAGS) $(HOST_FLAGS) $(HOT_FLAGS) $(COOL_FLAGS) $(WARM_FLAGS) $(TESTS_FLAGS) $(COLD_FLAGS) $(KERNEL_FLAGS) | $(NVCC) $(NVCCFLAGS) $(GENCODE) | $(INCLUDES) $(LIBS)
+FLAGS := $(CXX) $(CXXFLAGS) $(foreach heat,HOST HOT COOL WARM TESTS COLD KERNEL,$($(heat)_FLAGS)) | \
+  $(NVCC) $(NVCCFLAGS) $(GENCODE) | $(INCLUDES) $(LIBS)
 $(B)/flags: FORCE
 	@mkdir -p $(@D); printf '%s\n' '$(FLAGS)' | cmp -s - $@ || printf '%s\n' '$(FLAGS)' > $@
 FORCE:
@@ -121,19 +130,22 @@ COLD := checks/main checks/tests/test_main
 WARM := $(addprefix checks/tests/test_,exec_collectives exec_memory reference desk_evolve desk_mutants)
 TESTS := $(filter-out $(WARM),$(basename $(wildcard checks/tests/test_*.cpp)))
 COOL := $(addprefix common/cpu/exec/,findings launch mbarrier_story standing) checks/% stages/%
-heat_of = $(or $(if $(filter checks/tests/%_kernels,$(1)),KERNEL),$(firstword $(foreach heat,HOT COLD WARM TESTS COOL,$(if $(filter $($(heat)),$(1)),$(heat)))),HOST)
+heat_of = $(or $(if $(filter checks/tests/%_kernels,$(1)),KERNEL),$(strip \
+  $(firstword $(foreach heat,HOT COLD WARM TESTS COOL,$(if $(filter $($(heat)),$(1)),$(heat))))),HOST)
 PLAIN_FLAGS := $(KERNEL_FLAGS)
 LEARNT_FLAGS := $(KERNEL_FLAGS) -O1
 # The checker's own tests bring kernels along, instrumented as a stage's are.
 INSTRUMENTED := $(if $(SANITIZE),,$(INSTRUMENTATION))
-obj_flags = $(CXXFLAGS) $($(1)_FLAGS) $(if $(filter KERNEL PLAIN LEARNT COOL WARM TESTS,$(1)),$(NO_PSABI)) $(if $(filter KERNEL LEARNT,$(1)),$(INSTRUMENTED))
+obj_flags = $(CXXFLAGS) $($(1)_FLAGS) $(if $(filter KERNEL PLAIN LEARNT COOL WARM TESTS,$(1)),$(NO_PSABI)) \
+  $(if $(filter KERNEL LEARNT,$(1)),$(INSTRUMENTED))
 
 # A precompiled header serves compilations with just its flags; where it does not fit, the compiler reads the header itself.
 # It is moved into place whole: another make's compiler may be reading the one before. Objects need not follow it: what they are
 # made of, their own prerequisites say. For a kernel or two it would take longer than it saves.
 MANY_KERNELS := $(if $(stage),,$(foreach goal,$(MAKECMDGOALS),$(if $(findstring /,$(goal)),,$(goal))))
 MANY_LEARNERS := $(word 10,$(filter %/learner,$(MAKECMDGOALS)))
-PARSED := $(if $(filter build/cpu build/arm64,$(B)),HOST COOL TESTS $(if $(MANY_KERNELS),KERNEL $(if $(ARM64),,PLAIN)) $(if $(MANY_LEARNERS),LEARNT))
+PARSED := $(if $(filter build/cpu build/arm64,$(B)),HOST COOL TESTS $(if $(MANY_KERNELS),KERNEL $(if $(ARM64),,PLAIN)) \
+  $(if $(MANY_LEARNERS),LEARNT))
 parsed_gch = $(addprefix $(B)/parsed/,$(addsuffix .hpp.gch,$(filter $(PARSED),$(1))))
 parsed = $(patsubst %.gch,-include %,$(call parsed_gch,$(1)))
 $(B)/parsed/%.hpp.gch: common/make/parsed.hpp $(B)/flags
@@ -145,7 +157,8 @@ $(B)/obj/%.o: %.cpp $(B)/flags | $$(call parsed_gch,$$(call heat_of,$$*))
 	@$(CXX) $(call obj_flags,$(call heat_of,$*)) $(call parsed,$(call heat_of,$*)) $(INCLUDES) -MMD -MP -c $< -o $@
 
 $(TEXTS:%=$(B)/obj/%.o): $(B)/obj/%.o: $(B)/obj/%.text $(B)/flags | $$(call parsed_gch,$$(call text_heat,$$*))
-	@$(CXX) $(call obj_flags,$(call text_heat,$*)) $(call parsed,$(call text_heat,$*)) $(INCLUDES) -fmacro-prefix-map=./= -MMD -MP -x c++ -c $< -o $@
+	@$(CXX) $(call obj_flags,$(call text_heat,$*)) $(call parsed,$(call text_heat,$*)) $(INCLUDES) -fmacro-prefix-map=./= \
+	  -MMD -MP -x c++ -c $< -o $@
 # Changes when a source is added or removed.
 $(B)/obj/%.text: FORCE
 	@mkdir -p $(@D); printf '#include "%s"\n' $($*_TEXT) | cmp -s - $@ || printf '#include "%s"\n' $($*_TEXT) > $@
@@ -176,16 +189,24 @@ build_log = $(if $(call evolved_in,$(1)),> $(B)/$(1)/kernel.log 2>&1)
 instrumented = $(if $(filter fixed draft-%,$(call variant_of,$(1))),,$(INSTRUMENTATION))
 printf_of = $(if $(filter learn-%,$(call variant_of,$(1))),-include checks/exercises/kernel_printf.hpp)
 kernel_heat = $(if $(call mutant_in,$(1)),,$(if $(call learnt_in,$(1)),LEARNT,$(if $(filter fixed,$(call variant_of,$(1))),PLAIN,KERNEL)))
-$(B)/%/kernel.o: $$(if $$(call learnt_in,$$*),$(B)/$$*/source.cu,$$(if $$(call planted_in,$$*)$$(call mutant_in,$$*),$(B)/$$*,$$(call dir_of,$$(call stage_of,$$*)))/kernel.cu) $(B)/flags | $$(call parsed_gch,$$(call kernel_heat,$$*))
+kernel_source = $(if $(call learnt_in,$(1)),$(B)/$(1)/source.cu,$(strip \
+  $(if $(call planted_in,$(1))$(call mutant_in,$(1)),$(B)/$(1),$(call dir_of,$(call stage_of,$(1)))))/kernel.cu)
+kernel_flags = $(if $(call learnt_in,$(1)),$(LEARNT_FLAGS),$(KERNEL_FLAGS)) $(if $(call mutant_in,$(1)),$(strip \
+  $(if $(call draft_in,$(1)),-O0,-O1 -g1) -I$(B)/$(1)))
+$(B)/%/kernel.o: $$(call kernel_source,$$*) $(B)/flags | $$(call parsed_gch,$$(call kernel_heat,$$*))
 	@mkdir -p $(@D)
 ifeq ($(backend),gpu)
-	@$(NVCC) $(NVCCFLAGS) $(call gencode_of,$(call stage_of,$*)) -I. -MD -MP -MF $(@:.o=.d) $(if $(call evolved_in,$*),-Xptxas -v) -c $< -o $@ $(call build_log,$*)
+	@$(NVCC) $(NVCCFLAGS) $(call gencode_of,$(call stage_of,$*)) -I. -MD -MP -MF $(@:.o=.d) \
+	  $(if $(call evolved_in,$*),-Xptxas -v) -c $< -o $@ $(call build_log,$*)
 else
-	@$(CXX) -x c++ $(CXXFLAGS) $(NO_PSABI) $(if $(call learnt_in,$*),$(LEARNT_FLAGS),$(KERNEL_FLAGS)) $(if $(call mutant_in,$*),$(if $(call draft_in,$*),-O0,-O1 -g1) -I$(B)/$*) $(call parsed,$(call kernel_heat,$*)) $(call printf_of,$*) $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@ $(call build_log,$*)
+	@$(CXX) -x c++ $(CXXFLAGS) $(NO_PSABI) $(call kernel_flags,$*) $(call parsed,$(call kernel_heat,$*)) $(call printf_of,$*) \
+	  $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@ $(call build_log,$*)
 endif
 
 # The kernel with a bug's patch applied, or with an unplanned mistake. #line directives in it name the lines of kernel.cu and of the patch.
-$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(if $$(call planted_in,$$*),$$(call patch_in,$$*),checks/mutants/mutants.txt checks/desk/mutants.cpp $(wildcard common/*.cuh common/*/*.cuh)) checks/desk/patch.cpp | $(WORK)
+MUTATED_BY := checks/mutants/mutants.txt checks/desk/mutants.cpp $(wildcard common/*.cuh common/*/*.cuh)
+changed_by = $(if $(call planted_in,$(1)),$(call patch_in,$(1)),$(MUTATED_BY))
+$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(call changed_by,$$*) checks/desk/patch.cpp | $(WORK)
 	@$(WORK) $(if $(call planted_in,$*),patch,mutate) $(call stage_of,$*) $(call planted_in,$*)$(call mutant_in,$*) $@
 
 # How the kernel was built, for the binary to say.
@@ -212,26 +233,34 @@ $(B)/%/stage_conf.o: common/stage_conf.cpp $$(call dir_of,$$*)/stage.conf $(B)/f
 # Fingerprints belong to the stage, not to the variant: their objects serve all of a stage's binaries.
 fingerprints_of = $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard stages/$(1)/bugs/*.cpp) $(call outside,$(1),*.cpp))
 # A mutant is another build in all but its kernel.
-$(B)/%/lab: $(B)/%/kernel.o $$(if $$(call mutant_in,$$*),$(B)/$$(call stage_of,$$*)/$$(if $$(call draft_in,$$*),fixed,checked),$(B)/$$*)/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(B)/obj/checks/all_commands.o $(LAB_LIBS)
+about_build = $(if $(call mutant_in,$(1)),$(B)/$(call stage_of,$(1))/$(if $(call draft_in,$(1)),fixed,checked),$(B)/$(1))/build_info.o
+$(B)/%/lab: $(B)/%/kernel.o $$(call about_build,$$*) $(B)/$$(call stage_of,$$*)/stage_conf.o \
+  $$(call fingerprints_of,$$(call stage_of,$$*)) $(B)/obj/checks/all_commands.o $(LAB_LIBS)
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 $(B)/%/tester: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $(B)/obj/checks/test_commands.o $(B)/libtest.a
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 # The needs of an exercise's checks, and no more: a first one does not wait for the rest.
-LEARNER_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/exercises/*.cpp) checks/learner_commands.cpp checks/bugs/fingerprint.cpp checks/bugs/hang.cpp \
+LEARNER_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/exercises/*.cpp) checks/learner_commands.cpp \
+  checks/bugs/fingerprint.cpp checks/bugs/hang.cpp \
   checks/fuzz/fuzz.cpp checks/bench/bench_samples.cpp checks/desk/patch.cpp reference/wrong_answers.cpp)
 # learn-checked and learn-bug-NAME are the lab's own kernels, linked as an exercise's.
 kernel_dir = $(patsubst %/learn-checked,%/checked,$(subst /learn-bug-,/bug-,$(1)))
-$(B)/%/learner: $(B)/$$(call kernel_dir,$$*)/kernel.o $(B)/$$(if $$(call learnt_in,$$*),$$(call stage_of,$$*)/checked,$$*)/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $$(call fingerprints_of,$$(call stage_of,$$*)) $(LEARNER_OBJ) $(B)/libtest.a
+$(B)/%/learner: $(B)/$$(call kernel_dir,$$*)/kernel.o \
+  $(B)/$$(if $$(call learnt_in,$$*),$$(call stage_of,$$*)/checked,$$*)/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o \
+  $$(call fingerprints_of,$$(call stage_of,$$*)) $(LEARNER_OBJ) $(B)/libtest.a
 	@mkdir -p $(@D)
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
-$(B)/%/judge: $(B)/%/kernel.o $(B)/$$(call stage_of,$$*)/$(if $(filter cpu,$(backend)),checked,fixed)/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $(JUDGE_OBJ) $(JUDGE_LIB)
+$(B)/%/judge: $(B)/%/kernel.o $(B)/$$(call stage_of,$$*)/$(if $(filter cpu,$(backend)),checked,fixed)/build_info.o \
+  $(B)/$$(call stage_of,$$*)/stage_conf.o $(JUDGE_OBJ) $(JUDGE_LIB)
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 # One instruction's kernel: build/cpu/drill-NAME/learn-NN/learner, with NAME's inputs and answer. $* is NAME/learn-NN.
 drill_of = $(patsubst %/,%,$(dir $(1)))
 $(B)/obj/drill_build_info.o: common/build_info.cpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -fsanitize=thread -MMD -MP -c $< -o $@ $(call build_info,drill,)
-$(B)/drill-%/learner: $(B)/drill-%/kernel.o $(B)/obj/checks/exercises/drills/$$(call drill_of,$$*).o $(B)/obj/checks/exercises/drills/drill.o $(B)/obj/checks/exercises/kernel_printf.o $(B)/obj/checks/exercises/counted_words.o $(B)/obj/drill_build_info.o $(B)/obj/common/stage_conf.o $(B)/libtest.a
+$(B)/drill-%/learner: $(B)/drill-%/kernel.o $(B)/obj/checks/exercises/drills/$$(call drill_of,$$*).o \
+  $(addprefix $(B)/obj/checks/exercises/,drills/drill.o kernel_printf.o counted_words.o) $(B)/obj/drill_build_info.o \
+  $(B)/obj/common/stage_conf.o $(B)/libtest.a
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 
 $(B)/liblab.a: $(LIB_OBJ)
@@ -240,7 +269,8 @@ $(B)/liblab.a $(B)/libtest.a:
 	@rm -f $@; ar rcs $@ $^
 
 # The unit tests.
-$(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(if $(RUNTIME_ONLY),,$(filter %/referee.o %/device.o,$(JUDGE_OBJ))) $(DESK_LIB) $(LAB_LIBS)
+$(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(if $(RUNTIME_ONLY),,$(filter %/referee.o %/device.o,$(JUDGE_OBJ))) \
+  $(DESK_LIB) $(LAB_LIBS)
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 
 PROBE := build/gpu/probe_wmma
@@ -254,12 +284,14 @@ $(PROBE_MMA): $(PROBE_MMA_SRC) $(wildcard checks/probes/*.hpp common/*.hpp commo
 	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $(PROBE_MMA_SRC)
 PROBE_EX2 := build/gpu/probe_ex2
 PROBE_EX2_SRC := checks/probes/probe_ex2.cu common/cpu/exec/special_functions.cpp
-$(PROBE_EX2): $(PROBE_EX2_SRC) checks/probes/special_functions.hpp common/fp16.hpp common/ptx/ex2.cuh common/ptx/rcp.cuh $(wildcard common/cpu/exec/special_*.hpp) $(B)/flags
+$(PROBE_EX2): $(PROBE_EX2_SRC) checks/probes/special_functions.hpp common/fp16.hpp common/ptx/ex2.cuh common/ptx/rcp.cuh \
+  $(wildcard common/cpu/exec/special_*.hpp) $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $(PROBE_EX2_SRC)
 PROBE_WGMMA := build/gpu/probe_wgmma
 PROBE_WGMMA_SRC := checks/probes/probe_wgmma.cu common/cpu/exec/tensor_core.cpp common/gpu/tensor_map.cpp common/tensor_map.cpp
-$(PROBE_WGMMA): $(PROBE_WGMMA_SRC) $(wildcard checks/probes/*.hpp checks/probes/*.cuh common/*.hpp common/ptx/*.cuh) common/cpu/exec/tensor_core.hpp $(B)/flags
+$(PROBE_WGMMA): $(PROBE_WGMMA_SRC) $(wildcard checks/probes/*.hpp checks/probes/*.cuh common/*.hpp common/ptx/*.cuh) \
+  common/cpu/exec/tensor_core.hpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) -gencode arch=compute_90a$(comma)code=sm_90a -DLAB_GPU -I. -o $@ $(PROBE_WGMMA_SRC)
 

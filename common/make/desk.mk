@@ -1,7 +1,7 @@
 # Builds the desk's programs, when they are missing or older than their sources: build/desk, which the Makefile asks, and what
 # only some targets need: build/desk-work for patches, runs judged and mutants, build/desk-records for results, tables and pages,
-# build/desk-learn for exercises, build/desk-evolve for the elite loop. A make of its own, because the Makefile asks while it is being read; common/make/ask.mk calls it under a lock, so that several
-# makes take turns.
+# build/desk-learn for exercises, build/desk-evolve for the elite loop. A make of its own, because the Makefile asks while it is
+# being read; common/make/ask.mk calls it under a lock, so that several makes take turns.
 #   make -f common/make/desk.mk HOST_CXX=g++ [build/desk-work build/desk-records build/desk-learn build/desk-objects/librecords.a]
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 O := build/desk-objects

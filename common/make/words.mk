@@ -3,6 +3,10 @@
 comma := ,
 quote = '$(subst ','\'',$(1))'
 goals_among = $(filter $(1),$(MAKECMDGOALS))
+# Of the words named, those that were given, as a program takes them: shape='1,8,512,64' seed='2'.
+given = $(foreach w,$(1),$(if $($(w)),$(w)=$(call quote,$($(w)))))
+# $(call need,WORDS,MESSAGE): all of the words, or make ends with the message.
+need = $(if $(filter-out $(foreach w,$(1),$(if $($(w)),$(w))),$(1)),$(error $(2)))
 
 # clean beside other goals comes first, before anything that they need is built; not with make -n.
 clean_first := $(and $(call goals_among,clean),$(filter-out clean,$(MAKECMDGOALS)))
@@ -21,7 +25,7 @@ ifeq ($(backend),gpu)
 ifeq ($(shell command -v nvcc 2>/dev/null),)
 $(error backend=gpu needs nvcc, which is not on the PATH; backend=cpu runs the same kernels with no GPU)
 endif
-ifneq ($(filter-out build-gpu evolve-labs,$(MAKECMDGOALS)),)
+ifneq ($(filter-out build-gpu host-as-gpu evolve-labs,$(MAKECMDGOALS)),)
 ifeq ($(shell nvidia-smi -L 2>/dev/null),)
 $(error backend=gpu needs a GPU, and nvidia-smi finds none; backend=cpu runs the same kernels with no GPU)
 endif
@@ -37,13 +41,16 @@ $(saying)
 $(error $(firstword $(odd))= means nothing here; the words are $(WORDS))
 endif
 taken := $(foreach goal,$(MAKECMDGOALS),$(WORDS_OF_$(goal)))
-idle := $(if $(strip $(foreach goal,$(MAKECMDGOALS),$(if $(WORDS_OF_$(goal)),,$(goal)))),,$(filter-out $(taken) backend bugs $(TOOL_WORDS) -%,$(typed)))
+takes_all := $(foreach goal,$(MAKECMDGOALS),$(if $(WORDS_OF_$(goal)),,$(goal)))
+idle := $(if $(strip $(takes_all)),,$(filter-out $(taken) backend bugs $(TOOL_WORDS) -%,$(typed)))
 ifneq ($(and $(MAKECMDGOALS),$(idle)),)
 $(error make $(firstword $(MAKECMDGOALS)) takes no $(firstword $(idle))=; its words are $(taken))
 endif
 # Bugs outside of the repository, DIR/STAGE/NAME.patch, .cpp and .exercise: for this make and those below it they lie behind a link.
 ifneq ($(bugs),)
-ifeq ($(shell test -d $(call quote,$(bugs)) && mkdir -p build && ln -sfn "$$(realpath $(call quote,$(bugs)))" build/outside-bugs && echo linked),)
+linked := $(shell test -d $(call quote,$(bugs)) && mkdir -p build && \
+  ln -sfn "$$(realpath $(call quote,$(bugs)))" build/outside-bugs && echo linked)
+ifeq ($(linked),)
 $(error bugs=$(bugs): there is no such folder)
 endif
 export LAB_BUGS := build/outside-bugs
@@ -74,7 +81,8 @@ endif
 ifneq ($(filter-out help clean,$(MAKECMDGOALS)),)
 CXX_MAJOR := $(shell $(CXX) -dumpversion 2>/dev/null | cut -d. -f1)
 ifeq ($(shell test "$(CXX_MAJOR)" -ge 12 2>/dev/null && echo new),)
-$(error $(CXX) $(if $(CXX_MAJOR),is version $(CXX_MAJOR),cannot be run); the lab needs g++ 12 or newer (CXX=g++-12 chooses one; sh common/setup.sh installs it))
+too_old := $(CXX) $(if $(CXX_MAJOR),is version $(CXX_MAJOR),cannot be run)
+$(error $(too_old); the lab needs g++ 12 or newer (CXX=g++-12 chooses one; sh common/setup.sh installs it))
 endif
 # Headers, and the packages that have them. What is built for arm64 brings its own library, which make test-arm64 looks for.
 LIBRARIES := nlohmann/json.hpp nlohmann-json3-dev doctest/doctest.h doctest-dev \
@@ -92,10 +100,12 @@ odd_goals := $(filter-out $(GOALS) $(INNER_GOALS),$(foreach goal,$(MAKECMDGOALS)
 number := $(firstword $(foreach goal,$(odd_goals),$(if $(shell echo $(call quote,$(goal)) | tr -d 0-9),,$(goal))))
 ifneq ($(odd_goals),)
 $(saying)
-$(if $(and $(number),$(filter-out $(number),$(MAKECMDGOALS))),$(error a number is given as n=, as in make $(firstword $(MAKECMDGOALS)) n=$(number)))
+as_n = $(error a number is given as n=, as in make $(firstword $(MAKECMDGOALS)) n=$(number))
+$(if $(and $(number),$(filter-out $(number),$(MAKECMDGOALS))),$(as_n))
 $(call ask,goals $(foreach goal,$(odd_goals),$(call quote,$(goal))) -- $(GOALS))
 endif
 
 # Several goals are met one after the other, as they were typed; only what they are built from is made in parallel.
 before :=
-$(foreach goal,$(MAKECMDGOALS),$(if $(filter $(goal),$(before)),,$(if $(before),$(eval $(goal): | $(lastword $(before))))$(eval before += $(goal))))
+in_order = $(if $(before),$(eval $(1): | $(lastword $(before))))$(eval before += $(1))
+$(foreach goal,$(MAKECMDGOALS),$(if $(filter $(goal),$(before)),,$(call in_order,$(goal))))

@@ -42,62 +42,6 @@ std::vector<Stacks> spare_stacks;
 
 }  // namespace
 
-const char* name(Collective kind) {
-  switch (kind) {
-    case Collective::syncwarp:
-      return "__syncwarp";
-    case Collective::shuffle_index:
-      return "__shfl_sync";
-    case Collective::shuffle_up:
-      return "__shfl_up_sync";
-    case Collective::shuffle_down:
-      return "__shfl_down_sync";
-    case Collective::shuffle_xor:
-      return "__shfl_xor_sync";
-    case Collective::ballot:
-      return "__ballot_sync";
-    case Collective::any:
-      return "__any_sync";
-    case Collective::all:
-      return "__all_sync";
-    case Collective::sum:
-      return "warp_sum";
-    case Collective::max:
-      return "warp_max";
-    case Collective::wmma_load:
-      return "wmma::load_matrix_sync";
-    case Collective::wmma_store:
-      return "wmma::store_matrix_sync";
-    case Collective::wmma_mma:
-      return "wmma::mma_sync";
-    case Collective::mma:
-      return "mma.sync";
-    case Collective::ldmatrix:
-      return "ldmatrix";
-    case Collective::stmatrix:
-      return "stmatrix";
-    case Collective::bar_sync:
-      return "bar.sync";
-    case Collective::bar_arrive:
-      return "bar.arrive";
-    case Collective::wgmma:
-      return "wgmma.mma_async";
-    case Collective::wgmma_fence:
-      return "wgmma.fence";
-    case Collective::wgmma_commit:
-      return "wgmma.commit_group";
-    case Collective::wgmma_wait:
-      return "wgmma.wait_group";
-    case Collective::setmaxnreg:
-      return "setmaxnreg";
-    case Collective::cluster_arrive:
-      return "barrier.cluster.arrive";
-    case Collective::cluster_wait:
-      return "barrier.cluster.wait";
-  }
-  return "?";
-}
-
 constinit thread_local Block* running_block = nullptr;
 constinit thread_local std::uintptr_t Attributed::copying = 0;
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common/backend.hpp"
+#include "common/cpu/exec/collective.hpp"
 #include "common/cpu/exec/copy_engine.hpp"
 #include "common/cpu/exec/counting.hpp"
 #include "common/cpu/exec/findings.hpp"
@@ -33,36 +34,6 @@ inline constexpr int LANES = 32;
 inline constexpr int MAX_THREADS = 1024;
 inline constexpr int MAX_WARPS = MAX_THREADS / LANES;
 inline constexpr int NAMED_BARRIERS = 16;  // number 0 is __syncthreads'
-
-// The operation that a lane waits in. Lanes of one mask must meet in the same kind.
-enum class Collective : std::uint8_t {
-  syncwarp,
-  shuffle_index,
-  shuffle_up,
-  shuffle_down,
-  shuffle_xor,
-  ballot,
-  any,
-  all,
-  sum,
-  max,
-  wmma_load,
-  wmma_store,
-  wmma_mma,
-  mma,
-  ldmatrix,
-  stmatrix,
-  bar_sync,
-  bar_arrive,
-  wgmma,
-  wgmma_fence,
-  wgmma_commit,
-  wgmma_wait,
-  setmaxnreg,
-  cluster_arrive,
-  cluster_wait
-};
-const char* name(Collective kind);
 
 // A cp.async that has been issued and not yet waited for.
 struct PendingCopy {

@@ -5,7 +5,7 @@
 namespace {
 using namespace lab;
 
-constexpr Shape CAUSAL{1, 8, 512, 64, true}, WIDE_RAGGED{1, 1, 200, 128, true};
+constexpr Shape CAUSAL{1, 1, 512, 64, true}, WIDE_RAGGED{1, 1, 200, 128, true};
 
 std::vector<Part> look() {
   std::vector<Part> parts = {
