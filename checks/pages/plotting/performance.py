@@ -172,7 +172,7 @@ def draw_roofs(plt, d):
     marks = [plt.Line2D([], [], color=BLACK, marker="o", markersize=7, linestyle="", label="reached")]
     marks += [plt.Line2D([], [], color=colour, marker=marker, markersize=6.5, linestyle="", label=name) for name, _, colour, marker in drawn]
     figure.legend(handles=marks, fontsize=7.5, loc="upper left", ncol=len(marks), frameon=False, bbox_to_anchor=(0.05, 1))
-    figure.text(0.01, 0.04 / height, f"A unit's mark: the rate reached over the share of that unit in use. Beyond {FAR} TFLOP/s left out. {d['source']}.", fontsize=7, va="bottom")
+    figure.text(0.01, 0.04 / height, f"Reached: under Nsight Compute, less than in a benchmark. A unit's mark: that rate over the share of the unit in use.\nBeyond {FAR} TFLOP/s left out. {d['source']}.", fontsize=7, va="bottom")
     return figure
 
 

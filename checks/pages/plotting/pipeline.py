@@ -322,23 +322,23 @@ def draw_ahead(plt, d):
     label = lambda y, text: axes.text(start - 0.45, y + high / 2, text, ha="right", va="center", fontsize=8.5)
     label(rows["others"], f"warps {d['first']}–{d['last']}")
     label(rows["producer"], f"warp {d['producer']}")
-    box = lambda x, y, width, text, face, edge="black", hatch="", size=8, bold="normal": (axes.add_patch(plt.Rectangle((x, y), width, high, facecolor=face, edgecolor=edge, hatch=hatch, linewidth=0.9)),
+    cell = lambda x, y, width, text, face, edge="black", hatch="", size=8, bold="normal": (axes.add_patch(plt.Rectangle((x, y), width, high, facecolor=face, edgecolor=edge, hatch=hatch, linewidth=0.9)),
                                                                                       axes.text(x + width / 2, y + high / 2, text, ha="center", va="center", fontsize=size, weight=bold,
                                                                                                 color="white" if face == "black" else "black", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1} if hatch else None))
     for n, tile in enumerate(d["tiles"]):
         for period in sorted(set(tile["read"])):
             if start <= period < end:
-                box(period, rows["others"], 1, f"computes with tile {n}", "#e4e4e4")
-                box(period + issue, rows["producer"], 1 - issue - wait, f"computes with tile {n}", "#e4e4e4")
-                box(period, rows[tile["slot"]], 1, f"tile {n} is read", LIGHT[0])
+                cell(period, rows["others"], 1, f"computes with tile {n}", "#e4e4e4")
+                cell(period + issue, rows["producer"], 1 - issue - wait, f"computes with tile {n}", "#e4e4e4")
+                cell(period, rows[tile["slot"]], 1, f"tile {n} is read", LIGHT[0])
         if start <= tile["issued"] < end:
-            box(tile["issued"], rows["producer"], issue, "3", "black", size=9, bold="bold")
+            cell(tile["issued"], rows["producer"], issue, "3", "black", size=9, bold="bold")
         if start - 1 <= tile["waited"] < end:
             x = tile["waited"] + 1 - wait
-            box(x, rows["producer"], wait, "1", "white", VERMILION, "////", 9, "bold")
+            cell(x, rows["producer"], wait, "1", "white", VERMILION, "////", 9, "bold")
         if tile["issued"] < end and tile["waited"] >= start - 1:
             begin, stop = max(tile["issued"] + issue / 2, start - 0.4), tile["waited"] + 1
-            box(begin, rows[tile["slot"]], stop - begin, f"tile {n} on its way" if stop - begin > 0.6 else "", "white", ORANGE, "////")
+            cell(begin, rows[tile["slot"]], stop - begin, f"tile {n} on its way" if stop - begin > 0.6 else "", "white", ORANGE, "////")
     for x in range(start, end + 1):
         axes.plot([x, x], [-0.3, rows[d["slots"] - 1] + high + 0.12], color="black", linewidth=3, solid_capstyle="butt")
         axes.text(x, -0.5, "2", fontsize=9, weight="bold", ha="center", va="center")

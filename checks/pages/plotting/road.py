@@ -4,7 +4,7 @@ import textwrap
 
 from .heads import ROOT, Unusable
 from .results import ladder, says, short
-from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, VERMILION, WIDTH, box, canvas, caption
+from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, WIDTH, box, canvas, caption
 
 # Stage -> the pages to read before it (their first words), in the order of reading.
 BEFORE = {"v1": ["on-ramp", "online-softmax"], "v2b": ["cp-async-pipeline"], "v2c6": ["seeing-races"], "v2c9": ["counters"], "v3a": ["primer", "hopper-in-one-evening"], "v3b": ["reading-sass"]}
@@ -44,14 +44,13 @@ def draw_road(plt, d):
                 x += width + gap
             box(plt, axes, x, y, wide, high, stage, 9, facecolor=LIGHT[0], edgecolor=BLUE, linewidth=1.4)
             if stage in forks:
-                at = x
-                for side in [forks[stage][0]] if len(forks[stage]) == 1 else forks[stage]:
+                for side in forks[stage]:
                     chain = [side]
                     while chain[-1] in forks:
                         chain.append(forks[chain[-1]][0])
-                    axes.plot([at + wide / 2] * 2, [y + high, y + high + 0.2], color=GREEN, linewidth=1.1, linestyle=":")
+                    axes.plot([x + wide / 2] * 2, [y + high, y + high + 0.2], color=GREEN, linewidth=1.1, linestyle=":")
                     for number, one in enumerate(chain):
-                        box(plt, axes, at + number * (wide * 0.9 + 0.06), y + high + 0.12, wide * 0.9, 0.24, one, 8, facecolor="white", edgecolor=GREEN, linestyle=":", linewidth=1.2)
+                        box(plt, axes, x + number * (wide * 0.9 + 0.06), y + high + 0.12, wide * 0.9, 0.24, one, 8, facecolor="white", edgecolor=GREEN, linestyle=":", linewidth=1.2)
             if stage != d["main"][-1]:
                 last = stage == stages[-1]
                 axes.annotate("", (x + wide + gap, y + high / 2), (x + wide, y + high / 2), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0})

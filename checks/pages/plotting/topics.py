@@ -2,7 +2,7 @@
 import re
 
 from .heads import ROOT, Unusable
-from .style import BLACK, BLUE, GREY, LIGHT, ORANGE, VERMILION, WIDTH, bare, box, canvas, caption
+from .style import BLACK, BLUE, GREY, LIGHT, ORANGE, VERMILION, WIDTH, box, canvas, caption
 
 # --- online softmax: the example of the page, by its own recurrence ------------------------------------------------------------
 
@@ -120,9 +120,9 @@ def draw_square(plt, d):
             axes.add_patch(plt.Rectangle((j, i), 1, 1, facecolor=LIGHT[0] if kept else "#eeeeee", edgecolor=BLUE if kept else "white", linewidth=0.7))
             if kept:
                 axes.text(j + 0.5, i + 0.5, f"{units.bit_length() - 1}", ha="center", va="center", fontsize=7)
-    for at in (d["low"],):
-        axes.plot([0, n], [at, at], color=VERMILION, linewidth=1.6)
-        axes.plot([at, at], [at, n], color=VERMILION, linewidth=1.6)
+    at = d["low"]
+    axes.plot([0, n], [at, at], color=VERMILION, linewidth=1.6)
+    axes.plot([at, at], [at, n], color=VERMILION, linewidth=1.6)
     axes.set_xlim(0, n)
     axes.set_ylim(n, 0)
     axes.set_aspect("equal")
