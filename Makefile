@@ -66,7 +66,7 @@ test: $(call tester,fixed) $(if $(filter cpu,$(backend)),$(call tester,checked))
 endif
 
 # The parts of `make test`.
-test-builds: $(FIXED_LABS) $(BUG_LABS) $(foreach s,$(BACKWARD_STAGES),$(call fixed,$(s))) $(BACKWARD_BUG_LABS) $(BACKWARD_CHECKED) $(if $(filter cpu,$(backend)),$(B)/unit $(CHECKED_LABS) $(EVOLVE) $(JUDGE_OBJ),$(PROBE))
+test-builds: $(FIXED_LABS) $(BUG_LABS) $(BACKWARD_FIXED) $(BACKWARD_BUG_LABS) $(BACKWARD_CHECKED) $(if $(filter cpu,$(backend)),$(B)/unit $(CHECKED_LABS) $(EVOLVE) $(JUDGE_OBJ),$(PROBE))
 
 reproduce-bug: $(foreach p,$(PAIRS),$(call bug_lab,$(p)) $(call fixed_of_pair,$(p))) | $(WORK)
 	@$(WORK) reproduce '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p))=$(call fixed_of_pair,$(p)))
@@ -258,7 +258,7 @@ figure-data: $(foreach p,$(MAPPED) v2b_single_warp:smem_overflow v2c5_wmma_qk:pa
 	@$(PYTHON) checks/pages/plots.py $(if $(check),data-check,data) $(B)
 
 # Every kernel, fixed and with each bug, through nvcc and the linker: needs no GPU.
-build-gpu: $(FIXED_LABS) $(BUG_LABS)
+build-gpu: $(if $(BACKWARD),$(FIXED_LAB),$(FIXED_LABS) $(BACKWARD_FIXED)) $(BUG_LABS) $(BACKWARD_BUG_LABS)
 	@echo "built for sm_$(subst $(eval ) ,$(comma) sm_,$(GPU_ARCHS)): $(words $^) binaries"
 
 # Needs nvcc, but no GPU. The JSON is what tables and plots are made from.

@@ -39,6 +39,7 @@ fixed_of_pair = $(call checked,$(call stage_of_pair,$(1)))
 
 BUG_LABS := $(foreach p,$(PAIRS),$(call bug_lab,$(p)))
 BACKWARD_BUG_LABS := $(foreach p,$(BACKWARD_PAIRS),$(call bug_lab,$(p)))
+BACKWARD_FIXED := $(foreach s,$(BACKWARD_STAGES),$(call fixed,$(s)))
 BACKWARD_CHECKED := $(if $(stage),,$(foreach s,$(BACKWARD_STAGES),$(call checked,$(s))))
 FIXED_LABS := $(foreach s,$(ALL_STAGES),$(call fixed,$(s)))
 CHECKED_LABS := $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),checked))
