@@ -268,7 +268,7 @@ figure-data: $(foreach p,$(MAPPED) v2b_single_warp:smem_overflow v2c5_wmma_qk:pa
 	@$(PYTHON) checks/pages/plots.py $(if $(check),data-check,data) $(B)
 
 # Every kernel, fixed and with each bug, through nvcc and the linker: needs no GPU.
-build-gpu: $(FIXED_LABS) $(BUG_LABS)
+build-gpu: $(if $(BACKWARD),$(FIXED_LAB),$(FIXED_LABS) $(BACKWARD_FIXED)) $(BUG_LABS) $(BACKWARD_BUG_LABS)
 	@echo "built for sm_$(subst $(eval ) ,$(comma) sm_,$(GPU_ARCHS)): $(words $^) binaries"
 
 # Needs nvcc, but no GPU. The JSON is what tables and plots are made from.

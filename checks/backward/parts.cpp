@@ -81,7 +81,7 @@ Part still_right(const Look& look, Gradient which) {
   for (std::size_t i = 0; i < values.size(); ++i) wrong += !is_right(right(look, which), i, to_float(values[i]));
   Part part;
   part.always = true;
-  part.expected = std::string(name(which)) + " is right all the same";
+  part.expected = format("%s is right all the same", name(which));
   part.shown = look.trial.ok() && wrong == 0;
   part.seen =
       look.title() + format(": %zu of %zu elements of %s are wrong", wrong, values.size(), name(which)) + state(look);
@@ -97,7 +97,7 @@ Part nan_exactly(const Look& look, Gradient which, const Where& where, const std
     nans += nan, predicted += should, disagree += nan != should;
   }
   Part part;
-  part.expected = std::string(name(which)) + " is NaN " + rule;
+  part.expected = format("%s is NaN %s", name(which), rule.c_str());
   part.shown = look.trial.ok() && predicted > 0 && disagree == 0;
   part.seen = look.title() +
               format(": %zu of %zu elements of %s are NaN, %zu predicted, %zu disagree", nans, values.size(),

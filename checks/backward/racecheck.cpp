@@ -42,7 +42,7 @@ int backward_racecheck_command(std::span<char*> args) {
     for (const Schedule schedule : schedules) {
       ExecOptions options;
       options.schedule = schedule, options.check = true, options.gaps = true;
-      options.block_order = std::uint64_t(schedule);  // another one each
+      options.block_order = std::uint64_t(schedule);  // a different one for each schedule
       const BackwardTrial t = run_backward(shape, float(default_scale(shape.D)), in, options);
       ++launches;
       if (!t.ok()) failures.insert(t.error());

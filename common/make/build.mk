@@ -76,8 +76,8 @@ FAST_LINK = $(eval FAST_LINK := $(if $(filter build/cpu,$(B)),$(gold_links)))$(F
 # make test-arm64, and make sanitize check=quick: no more than executes kernels and watches them. Targets that these do not ask for are not
 # compiled for them.
 RUNTIME_ONLY := $(ARM64)$(filter quick,$(SANITIZE))
-HOST_LIB := $(if $(RUNTIME_ONLY),$(addprefix checks/,trace/% pages/% bench/% fuzz/% exercises/% budget/% bugs/blindness.cpp \
-  bugs/error_map.cpp))
+HOST_LIB := $(if $(RUNTIME_ONLY),$(addprefix checks/,backward/% trace/% pages/% bench/% fuzz/% exercises/% budget/% \
+  bugs/blindness.cpp bugs/error_map.cpp))
 NO_LIB = $(HOST_LIB) $(if $(filter gpu,$(backend)),checks/exercises/kernel_printf.cpp) checks/fuzz/fuzz_npy.cpp %_commands.cpp \
   $(addprefix checks/,tests/% desk/% evolve/%)
 LIB_SRC := $(BACKEND_SRC) $(filter-out common/build_info.cpp,$(wildcard common/*.cpp)) $(wildcard reference/*.cpp) \
@@ -109,7 +109,8 @@ $(WORK) $(RECORDS) $(LEARN) $(EVOLVE) $(filter build/desk-objects/%,$(DESK_LIB))
 	@$(desk_make) $@
 # Tests that run no kernel. Code that executes kernels and watches them can differ on another machine, down to the bits; for these an
 # emulator is too slow, and nothing is expected of one.
-HOST_TESTS := $(sort $(wildcard checks/tests/test_desk_*.cpp) $(tests-3_TEXT) $(tests-4_TEXT) $(judge_TEXT))
+HOST_TESTS := $(sort $(wildcard checks/tests/test_desk_*.cpp checks/tests/test_backward_*.cpp) $(tests-3_TEXT) $(tests-4_TEXT) \
+  $(judge_TEXT))
 UNIT_SRC := $(filter-out $(if $(RUNTIME_ONLY),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))
 DESK_LIB := $(if $(RUNTIME_ONLY),,$(DESK_LIB))
 UNIT_OBJ := $(call objects_of,$(UNIT_SRC))
