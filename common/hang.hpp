@@ -1,4 +1,4 @@
-// Where the threads of a launch stand that cannot go on, or took too long: for a report, and for whoever looks for one hang.
+// Where the threads of a launch stand that cannot go on, or took too long: as data, and in words for a report.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,7 +13,7 @@ struct Wait {
   std::string barrier = {};  // an mbarrier, "full[0]"; the number of a named barrier
   unsigned phase = 0;        // of the mbarrier
   int missing = 0, of = 0;   // arrivals of an mbarrier's phase; threads, where a barrier counts them
-  std::int64_t bytes = 0;    // that the mbarrier waits for; negative: that nobody had announced
+  std::int64_t bytes = 0;    // that the mbarrier waits for; negative: more than were announced
   std::string words = {};    // what is no barrier: "warps 2,3 of the warpgroup", "shfl for lanes 3"
   bool no_arrival = false;   // nothing has arrived in the mbarrier's phase
   bool no_copy = false;      // none was ever issued for it

@@ -12,7 +12,7 @@ struct StillRuns : std::runtime_error {
   explicit StillRuns(const std::string& what) : std::runtime_error(what) {}
 };
 
-// `number` is the case's place among all, for turns. Throws StillRuns, or CudaError where the harness itself can't go on.
+// `number` is the case's place among all, for turns. Throws StillRuns, or CudaError where the harness can't go on.
 CaseResult run_case(const Case& test, std::size_t number, const AcceptanceOptions& options);
 
 }  // namespace lab

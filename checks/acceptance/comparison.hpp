@@ -34,7 +34,7 @@ struct Comparison {
 enum class Held { bound, bound_or_nan, nothing };
 struct Holding {
   std::function<Held(int head, int row, int col)> to = nullptr;  // none: all elements to their bound
-  bool poison_is_nan = false;  // bits of the poison where NaN is right: a prediction says what, not who wrote it
+  bool poison_is_nan = false;  // bits of the poison where NaN is right: a prediction is of values alone
 };
 
 // Adds the elements of `rows` of `out` ([B,H,S,D]) to `sum`; `right` has these rows only, one after the other.

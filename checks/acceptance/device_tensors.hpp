@@ -56,8 +56,8 @@ class DeviceTensor {
   half* data() const { return base_ + margin_; }
   std::size_t size() const { return elements_; }
 
-  // Fills the tensor with a NaN, so that what a kernel leaves out can't pass for an earlier result. Its two bytes must be
-  // the same.
+  // Fills the tensor with a NaN, so that what a kernel leaves out can't pass for an earlier result. Its two bytes must
+  // be the same.
   void poison(fp16 with = FP16_NAN) {
     check_cuda(cudaMemset(data(), with.bits & 0xFF, elements_ * sizeof(half)), "cudaMemset");
   }

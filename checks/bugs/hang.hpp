@@ -11,19 +11,19 @@ namespace lab {
 // Waits at barriers, as a fingerprint writes them down.
 Wait at_mbarrier(const std::string& barrier, unsigned phase, int missing, int of);
 Wait at_barrier(int number, int arrived, int of);
-// Of an mbarrier that only bytes are wrong of; negative: that were not announced.
+// At an mbarrier that lacks bytes and no arrival; negative: more came than were announced.
 Wait for_bytes(const std::string& barrier, unsigned phase, std::int64_t bytes);
 
 // Parts of a hang that must all be there.
 struct NamedHang {
-  Wait wait;                    // somebody stands so; its place only if it has a line, its lanes if it has any
+  Wait wait;                    // of some threads; its place counts if it has a line, its lanes if it has any
   std::uint32_t returned = 0;   // exactly these warps of a block have returned; 0: any
-  std::vector<Wait> also = {};  // others that stand so
+  std::vector<Wait> also = {};  // of other threads
 };
 
-// Whoever stands as `hang` has it in a deadlock; nullptr if a part is missing.
+// The wait of a deadlock that is as `hang` has it; nullptr if a part is missing.
 const Wait* found(const Hang& report, const NamedHang& hang);
-// "; barrier 2, at which 224 of 256 threads have arrived; warps 4..11 have returned", of the parts beside the first wait.
+// The parts beside the first wait: "; others for barrier 2, at which 224 of 256 threads have arrived".
 std::string also_text(const NamedHang& hang);
 
 // A process whose launch hangs on a GPU (hang_seconds) ends at once, with the exit status HUNG: whatever waits for the
