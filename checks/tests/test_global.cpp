@@ -2,12 +2,12 @@
 #include <cuda_runtime.h>
 #include <doctest/doctest.h>
 
+#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "checks/tests/instrumented.hpp"
-#include "checks/tests/marked_line.hpp"
 #include "checks/tests/test_global_kernels.hpp"
 #include "common/backend.hpp"
 #include "common/launch.cuh"
@@ -19,6 +19,23 @@ namespace kernels = lab::global_kernels;
 const std::string KERNELS = "checks/tests/test_global_kernels.cpp";
 constexpr unsigned BLOCKS = 3, THREADS = 32;
 constexpr std::size_t FLOATS = 1 + BLOCKS * THREADS;
+
+// The line of `kernel` in `kernels`, a file, that ends in the comment [mark].
+int line_of(const std::string& kernel, const std::string& mark, const std::string& kernels) {
+  std::ifstream file(kernels);
+  REQUIRE_MESSAGE(file.good(), "run the tests from the repository's root: " << kernels << " is not there");
+  bool inside = false;
+  int number = 0, found = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    if (line.rfind("__global__ void ", 0) == 0) inside = line.find(" " + kernel + "(") != line.npos;
+    if (!inside || line.find("// [" + mark + "]") == line.npos) continue;
+    REQUIRE_MESSAGE(found == 0, "two lines of " << kernel << " are marked [" << mark << "]");
+    found = number;
+  }
+  REQUIRE_MESSAGE(found != 0, "no line of " << kernel << " is marked [" << mark << "]");
+  return found;
+}
 
 struct Seen {
   std::vector<float> out;
