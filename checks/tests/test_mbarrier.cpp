@@ -168,6 +168,12 @@ TEST_CASE("mbarrier: misuse is named") {
     mbarrier_arrive(full);
   });
   refused(1, "is to wait for 1048576 bytes; 1048575 are allowed", [] { mbarrier_expect_tx(fresh(1, 1), 1u << 20); });
+  // As many as there may be; and of bytes no more than that in all.
+  runs({1, 1, SMEM}, [] { fresh(1, (1u << 20) - 1); });
+  refused(1, "is to wait for 1200000 bytes; 1048575 are allowed", [] {
+    MBarrier* full = fresh(1, 1);
+    for (int i = 0; i < 2; ++i) mbarrier_expect_tx(full, 600'000);
+  });
 }
 
 TEST_CASE("mbarrier: a block after one that was stopped starts with none") {
