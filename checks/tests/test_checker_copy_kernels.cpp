@@ -199,7 +199,7 @@ CHECKED(exited_before_barrier, only(alone(barrier, reads("barrier", 0, 7), "", 2
                                    .anywhere()) {
   if (threadIdx.x % 32 == 7) return;
   __syncthreads();  // [barrier]
-  out[threadIdx.x] = 1;
+  out[blockIdx.x * blockDim.x + threadIdx.x] = 1;
 }
 
 // --- atomics -------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ __device__ __forceinline__ void write_then_read(int* out, unsigned writer, unsig
   float* s = zeroed();
   if (threadIdx.x == writer) s[21] = 1.0f;  // [write]
   between();
-  if (threadIdx.x == reader) out[reader] = int(s[21]);  // [read]
+  if (threadIdx.x == reader) out[blockIdx.x * blockDim.x + reader] = int(s[21]);  // [read]
 }
 
 // --- order between warps -------------------------------------------------------------------------

@@ -117,8 +117,8 @@ CHECKED(past_global, ascending({alone(out_of_bounds, writes("write", 0, 20), "gl
                                {96, NO_SMEM, 2})
                          .saying(" B past the end of a buffer of 768 B")) {  // `out` has an int a thread
   const unsigned n = gridDim.x * blockDim.x;
-  if (threadIdx.x == 20) out[n] = 1;                // [write]
-  if (threadIdx.x == 40) out[40] = out[n + 5] + 1;  // [read]
+  if (threadIdx.x == 20) out[n] = 1;                                          // [write]
+  if (threadIdx.x == 40) out[blockIdx.x * blockDim.x + 40] = out[n + 5] + 1;  // [read]
 }
 
 CHECKED(past_global_by_half, ascending(alone(out_of_bounds, writes("write", 0, 20), "global memory"), {96, NO_SMEM})) {
