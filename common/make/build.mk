@@ -193,7 +193,8 @@ kernel_heat = $(if $(call mutant_in,$(1)),,$(if $(call learnt_in,$(1)),LEARNT,$(
 kernel_source = $(if $(call learnt_in,$(1)),$(B)/$(1)/source.cu,$(strip \
   $(if $(call planted_in,$(1))$(call mutant_in,$(1)),$(B)/$(1),$(call dir_of,$(call stage_of,$(1)))))/kernel.cu)
 # A bug that forgets a term leaves its parameter unused.
-kernel_flags = $(if $(call learnt_in,$(1)),$(LEARNT_FLAGS),$(KERNEL_FLAGS)) $(if $(call planted_in,$(1)),-Wno-unused-parameter) $(if $(call mutant_in,$(1)),$(strip \
+kernel_flags = $(if $(call learnt_in,$(1)),$(LEARNT_FLAGS),$(KERNEL_FLAGS)) \
+  $(if $(call planted_in,$(1)),-Wno-unused-parameter) $(if $(call mutant_in,$(1)),$(strip \
   $(if $(call draft_in,$(1)),-O0,-O1 -g1) -I$(B)/$(1)))
 $(B)/%/kernel.o: $$(call kernel_source,$$*) $(B)/flags | $$(call parsed_gch,$$(call kernel_heat,$$*))
 	@mkdir -p $(@D)
