@@ -56,7 +56,7 @@ def draw_gains(plt, d):
     handles += [plt.Line2D([], [], color=colour, marker=marker, markersize=6.5, linestyle="", markeredgecolor=BLACK, label=text) for _, text, colour, marker in marks]
     figure.legend(handles=handles, ncol=4, fontsize=7.5, columnspacing=1.1, handletextpad=0.4, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.56 / height))
     most = max(max(step["left"], 1 / step["left"]) for step in steps)
-    caption(figure, f"{title(SHAPE)}: the bar, a step's measured gain, is the product of its three marks (log scale: their sum), to {100 * (most - 1):.0f} % at worst. The bar is from the benchmark, the marks from one launch "
+    caption(figure, f"{title(SHAPE)}: the bar, a step's measured gain, is the product of its three marks (log scale: their sum), to {100 * (most - 1):.1f} % at worst. The bar is from the benchmark, the marks from one launch "
                     f"of each stage under Nsight Compute; the third includes the clock. {d['source']}.")
     return figure
 

@@ -193,7 +193,7 @@ def table_profile(r):
                          percent("sm__warps_active.avg.pct_of_peak_sustained_active"), percent("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active"),
                          percent("sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active"), percent("l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_active"),
                          f"{100 * conflicts / waves:.1f} %" if waves else "–", percent("dram__throughput.avg.pct_of_peak_sustained_elapsed"),
-                         f"{STALLS.get(worst[0], worst[0])}, {100 * worst[1]:.0f} %" if worst else "–"])
+                         f"{STALLS.get(worst[0]) or RARER.get(worst[0], worst[0])}, {100 * worst[1]:.0f} %" if worst else "–"])
         p = found[0]
         lines += ([""] if lines else []) + table(
             [title(shape), "instructions per row and 64 keys", "issue slots used", "active warps", "tensor pipe", "fp32 pipe", "shared-memory pipe",
