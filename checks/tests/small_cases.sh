@@ -54,7 +54,7 @@ small 0 "as it was handed out" $MAKE backend=cpu reset n=8
 small 0 "the same elements" $MAKE backend=cpu predict n=10 say='col >= 64'
 small 2 "not handed in" $MAKE backend=cpu grade
 small 0 " candidates" $MAKE backend=cpu stage=v3b evolve shape=1,1,64,64 candidates=1 minutes=1
-small 0 "instrumented, checker awake" $MAKE backend=cpu stage=v1 bench-cpu
+small 0 "with the checker asleep" $MAKE backend=cpu stage=v1 bench-cpu
 small 0 "scale_missing" $MAKE backend=cpu stage=v1 mutants only=scale_missing
 small 0 "build/compile_commands.json: " $MAKE backend=cpu compile_commands.json
 if have clang++; then small 0 "files read" $MAKE fuzz-npy seconds=1; else skipped="$skipped fuzz-npy"; fi
