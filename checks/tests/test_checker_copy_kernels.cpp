@@ -172,8 +172,7 @@ CHECKED(copy_past_request,
   __pipeline_wait_prior(0);
 }
 
-CHECKED(copy_past_global,
-        ascending(alone(out_of_bounds, reads("copy", 0, 17), "global memory"), {32, 128}).anywhere()) {
+CHECKED(copy_past_global, ascending(alone(out_of_bounds, reads("copy", 0, 17), "global memory"), {32, 128})) {
   int* s = array<int>("s", 8, 4);
   if (threadIdx.x == 17) __pipeline_memcpy_async(s, out + gridDim.x * blockDim.x, 16);  // [copy]
   __pipeline_commit();

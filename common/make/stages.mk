@@ -47,4 +47,7 @@ FIXED_LABS := $(foreach s,$(ALL_STAGES),$(call fixed,$(s)))
 CHECKED_LABS := $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),checked))
 FIXED_LAB := $(if $(stage),$(if $(BROKEN),,$(call fixed,$(STAGE))))
 # The builds that the words name: all correct stages, or one, or the bugs. $(1) is fixed or checked.
-chosen = $(if $(stage),$(if $(or $(bug),$(BROKEN)),$(BUG_LABS),$(call $(1),$(STAGE))),$(foreach s,$(ALL_STAGES),$(call $(1),$(s))))
+# check=half: half of the stages, another day the others.
+HALF = $(shell sh checks/tests/in_turn.sh $(shell expr $(words $(ALL_STAGES)) / 2 + 1) $(ALL_STAGES))
+chosen = $(if $(stage),$(if $(or $(bug),$(BROKEN)),$(BUG_LABS),$(call $(1),$(STAGE))),$(strip \
+  $(foreach s,$(if $(filter half,$(check)),$(HALF),$(ALL_STAGES)),$(call $(1),$(s)))))
