@@ -106,7 +106,7 @@ struct Expect {
 
 constexpr Expect silent(Size size = {}) {
   Expect e;
-  e.size = size, e.hooks = false;
+  e.size = size;
   return e;
 }
 constexpr Expect finds(std::initializer_list<Finding::Kind> kinds, std::initializer_list<const char*> marks,

@@ -258,9 +258,9 @@ CHECKED(transpose, silent({96, NO_SMEM, 3})) {  // a 32 x 32 tile a block, 96 th
   LAB_SHARED(float, tile, [32][33]);
   for (unsigned i = threadIdx.x; i < 1024; i += blockDim.x) tile[i / 32][i % 32] = float(i + blockIdx.x);
   __syncthreads();
-  int mine = 0;
-  for (unsigned i = threadIdx.x; i < 1024; i += blockDim.x) mine = mine * 31 + int(tile[i % 32][i / 32]);
-  out[blockIdx.x * blockDim.x + threadIdx.x] = mine;
+  unsigned mine = 0;
+  for (unsigned i = threadIdx.x; i < 1024; i += blockDim.x) mine = mine * 31 + unsigned(tile[i % 32][i / 32]);
+  out[blockIdx.x * blockDim.x + threadIdx.x] = int(mine);
 }
 
 CHECKED(ping_pong, silent({96, 768, 3})) {  // prefix sums: two buffers, one barrier a step
