@@ -1,4 +1,4 @@
-// What the launchers of the backward stages share.
+// Shared by the launchers of the backward stages.
 #pragma once
 #include <string>
 

@@ -17,7 +17,7 @@ struct Gradients {
   std::vector<double> L, delta;    // [B, H, S]
 };
 
-// What a pair (i, j) that the mask hides adds to a sum. The definition leaves it out. A kernel that multiplies whole
+// The contribution to a sum of a pair (i, j) that the mask hides. The definition leaves it out. A kernel that multiplies whole
 // tiles adds 0 times what is there, which is NaN where that is NaN or infinite. Both are right.
 enum class Hidden { left_out, times_zero };
 

@@ -135,6 +135,15 @@ TEST_SUITE_END();
 
 }  // namespace
 
+int run_test_cases(const char* suite, bool quick) {
+  doctest::Context context;
+  context.addFilter("test-suite", suite);
+  context.addFilter("test-case", quick ? "quick:*" : "whole:*");
+  context.setOption("order-by", "file");
+  context.setOption("quiet", true);  // the report is ours; doctest's own summary must not end it
+  return context.run();
+}
+
 int run_acceptance(const AcceptanceOptions& options) {
   std::vector<Case> cases = all_cases(options.seed);
   if (options.turns && can_schedule()) leave_every_second(cases);
@@ -145,12 +154,7 @@ int run_acceptance(const AcceptanceOptions& options) {
   session = &current;
   current.processes = start_processes(current.options, current.cases);
 
-  doctest::Context context;
-  context.addFilter("test-suite", "acceptance");
-  context.addFilter("test-case", options.quick ? "quick:*" : "whole:*");
-  context.setOption("order-by", "file");
-  context.setOption("quiet", true);  // the report is ours; doctest's own summary must not end it
-  const int status = context.run();
+  const int status = run_test_cases("acceptance", options.quick);
   set_exec_options({});
   session = nullptr;
 

@@ -60,6 +60,8 @@ struct CaseResult {
   bool green() const { return problems.empty(); }
 };
 
+// Runs the test cases of a doctest suite that are named quick:..., or whole:... Returns doctest's status.
+int run_test_cases(const char* suite, bool quick);
 // Prints the report, ends it with `N passed, M failed`, and returns 0 if all is green, else 1.
 int run_acceptance(const AcceptanceOptions& options);
 

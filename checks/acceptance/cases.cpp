@@ -9,11 +9,6 @@
 namespace lab {
 namespace {
 
-constexpr Shape NOTES_SHAPES[] = {{1, 8, 512, 64, false},
-                                  {1, 8, 512, 64, true},
-                                  {2, 8, 2048, 64, false},
-                                  {2, 8, 2048, 64, true},
-                                  {2, 8, 2048, 128, false}};
 constexpr Shape LONG_CAUSAL_128{2, 8, 2048, 128, true};
 constexpr int RAGGED_LENGTHS[] = {1, 15, 16, 17, 63, 64, 65, 100, 127, 129, 500, 513};
 

@@ -11,6 +11,13 @@
 
 namespace lab {
 
+// The shapes that the source notes were validated on.
+inline constexpr Shape NOTES_SHAPES[] = {{1, 8, 512, 64, false},
+                                         {1, 8, 512, 64, true},
+                                         {2, 8, 2048, 64, false},
+                                         {2, 8, 2048, 64, true},
+                                         {2, 8, 2048, 128, false}};
+
 // The cases that are the same for every stage, in the order of the report.
 std::vector<Case> all_cases(std::uint64_t seed);
 // Those that the linked stage needs besides, so that all tiles of its launcher run (tiles.hpp).
@@ -31,7 +38,7 @@ struct Tiling {
   std::size_t rows(std::uint32_t tile) const {
     return std::min(std::size_t(tile_m), shape.S - std::size_t(tile % tiles_per_head) * tile_m);
   }
-  // What the oracle computes of these tiles, which are counted over the whole [B, H].
+  // The rows of these tiles, for the oracle; tiles are counted over the whole [B, H].
   std::vector<RowBlock> row_blocks(std::span<const std::uint32_t> some) const {
     std::vector<RowBlock> blocks;
     for (const std::uint32_t tile : some)

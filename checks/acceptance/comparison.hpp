@@ -1,5 +1,5 @@
-// What came out against what should have, element by element: the acceptance, the fuzzer, fingerprints, error maps, the
-// referee and the benchmark compare with this.
+// An output against the oracle, element by element: the acceptance, the fuzzer, fingerprints, error maps, the referee and
+// the benchmark compare with this.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -30,7 +30,7 @@ struct Comparison {
   double largest() const { return std::isinf(worst_ratio) ? INFINITY : max_diff; }
 };
 
-// What an element is held to. NaN and infinities of the right answer must come out as they are.
+// The condition on an element. NaN and infinities of the right answer must come out as they are.
 enum class Held { bound, bound_or_nan, nothing };
 struct Holding {
   std::function<Held(int head, int row, int col)> to = nullptr;  // none: all elements to their bound

@@ -1,4 +1,4 @@
-// What a launch did, and what is wrong with that before any number is looked at.
+// The result of a launch, and its faults before any number is looked at.
 #pragma once
 #include <cuda_runtime.h>
 

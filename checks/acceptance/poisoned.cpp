@@ -12,6 +12,8 @@ const half* shifted(const half* tensor, std::size_t elements) {  // no object li
   return reinterpret_cast<const half*>(reinterpret_cast<std::uintptr_t>(tensor) - elements * sizeof(half));
 }
 
+}  // namespace
+
 void check_input(const char* name, const DeviceTensor& tensor, const std::vector<fp16>& original,
                  std::vector<Fault>& strays) {
   std::string damage;
@@ -20,8 +22,6 @@ void check_input(const char* name, const DeviceTensor& tensor, const std::vector
     strays.push_back({Tells::stray_write, format("wrote outside its input %s, %s", name, damage.c_str())});
   if (!same) strays.push_back({Tells::changed_input, format("changed its input %s", name)});
 }
-
-}  // namespace
 
 AttentionArgs Poisoned::args(const Shape& shape, float scale) const {
   const std::size_t before = shape.elements() - out_.size();

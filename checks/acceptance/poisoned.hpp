@@ -22,6 +22,10 @@ struct Launching {
   fp16 poison = FP16_NAN;  // of the output: two equal bytes
 };
 
+// Adds a fault where the kernel changed an input or wrote outside of it.
+void check_input(const char* name, const DeviceTensor& tensor, const std::vector<fp16>& original,
+                 std::vector<Fault>& strays);
+
 class Poisoned {
  public:
   // The inputs must outlive it. A checked run sees every byte past a buffer's end, so it wants no canaries there.
@@ -32,7 +36,7 @@ class Poisoned {
         v_(inputs.v, canaries),
         out_(inputs.q.size(), canaries) {}
 
-  // The kernel is told `shape`. Where that has more heads than the tensors, those before the last have addresses and no
+  // The kernel gets `shape`. If that has more heads than the tensors, the heads before the last have addresses and no
   // memory: an offset that wraps around at 32 bits faults.
   Ran launch(const Shape& shape, float scale, const Launching& launching = {});
   AttentionArgs args(const Shape& shape, float scale) const;

@@ -1,4 +1,4 @@
-// What a command found out, as data for the program that started it: lines KEY=VALUE, added to the file that
+// A command's verdict, as data for the program that started it: lines KEY=VALUE, added to the file that
 // LAB_VERDICT names in the environment. The report for people goes to standard output, made of the same.
 //   tells    what is red, in the one line that says most     red      the report's lines on what is red, each
 //   why      a problem or a finding, without its case        finding  a kind of finding, each once; "launch refused"

@@ -26,8 +26,6 @@
 namespace lab {
 namespace {
 
-float scale_of_case(const Case& c) { return c.scale ? *c.scale : float(default_scale(c.shape.D)); }
-
 // A case is repeated under one of these by turns, with full=1 under all. The order of blocks is part of it.
 struct Repeat {
   Schedule schedule;
@@ -51,7 +49,7 @@ class CaseText {
  public:
   CaseText(const Case& test, std::size_t number, const Options& options) : test_(test), options_(options) {
     const BackwardInputs in = make_backward_inputs(test.family, test.shape, test.seed, test.amplitude);
-    const ExpectedBackward right = expected_backward(test.shape, scale_of_case(test), in, backward_stage().half_p);
+    const ExpectedBackward right = expected_backward(test.shape, scale_of(test), in, backward_stage().half_p);
     const BackwardTrial first = launch(in, {}, "");
     Judged judged;
     if (first.ok()) judged = compare(first, right, "");
@@ -78,7 +76,7 @@ class CaseText {
   BackwardTrial launch(const BackwardInputs& in, ExecOptions exec, const std::string& how) {
     constexpr double BLOCK_SECONDS = 20;
     exec.block_seconds = BLOCK_SECONDS;
-    BackwardTrial t = run_backward(test_.shape, scale_of_case(test_), in, exec);
+    BackwardTrial t = run_backward(test_.shape, scale_of(test_), in, exec);
     ++launches_;
     if (!t.ok()) problems_.push_back(t.error() + how);
     for (const std::string& stray : t.stray) problems_.push_back(stray + how);
@@ -225,12 +223,7 @@ int run_backward_acceptance(const Options& options) {
                                                     int(std::min(MOST_PROCESSES, std::thread::hardware_concurrency())),
                                                     text_of, [](std::size_t) { return false; });
 
-  doctest::Context context;
-  context.addFilter("test-suite", "backward acceptance");
-  context.addFilter("test-case", options.quick ? "quick:*" : "whole:*");
-  context.setOption("order-by", "file");
-  context.setOption("quiet", true);  // the report is ours; doctest's own summary must not end it
-  const int status = context.run();
+  const int status = run_test_cases("backward acceptance", options.quick);
   session = nullptr;
   if (const std::string pattern = red_pattern(current.outcomes); !pattern.empty())
     std::printf("\nRed: %s\n", pattern.c_str());

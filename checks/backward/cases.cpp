@@ -2,22 +2,19 @@
 
 #include <utility>
 
+#include "checks/acceptance/cases.hpp"
+
 namespace lab {
 namespace {
 
-// Heads that a sample of blocks cannot stand for: dK takes from every query, dQ from every key. So every block runs, and
-// the shapes are small.
-constexpr Shape NOTES_SHAPES[] = {{1, 8, 512, 64, false},
-                                  {1, 8, 512, 64, true},
-                                  {2, 8, 2048, 64, false},
-                                  {2, 8, 2048, 64, true},
-                                  {2, 8, 2048, 128, false}};
 constexpr int RAGGED_LENGTHS[] = {1, 15, 17, 31, 32, 33, 63, 64, 65, 100, 127, 129};
 constexpr Family TELLING[] = {Family::unit,       Family::peaked,  Family::offset,  Family::swamped,
                               Family::cancelling, Family::impulse, Family::matched, Family::constant};
 
 }  // namespace
 
+// dK takes from every query and dQ from every key, so no sample of blocks stands for a head: every block runs, and the
+// shapes are small.
 std::vector<Case> backward_cases(std::uint64_t seed, bool full) {
   std::vector<Case> cases;
   for (Shape shape : NOTES_SHAPES) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "checks/acceptance/report.hpp"
+#include "checks/bugs/elsewhere.hpp"
 #include "reference/attention.hpp"
 #include "reference/bad_input.hpp"
 
@@ -109,10 +110,7 @@ Part nan_exactly(const Look& look, Gradient which, const Where& where, const std
 Part checker_reports(const Shape& shape, Finding::Kind kind, const std::string& piece) {
   Part part;
   part.expected = std::string("the checker reports: ") + lab::name(kind) + ", at " + piece;
-  if (!can_schedule()) {
-    part.possible = false, part.seen = "a GPU has no checker of global memory";
-    return part;
-  }
+  if (!can_schedule()) return cannot_look(part, "a GPU has no checker of global memory");
   if (!can_check()) throw BadInput("this binary is not instrumented; make stage=S reproduce-bug builds one that is");
   constexpr std::uint64_t ORDERS = 4;
   const BackwardInputs in = make_backward_inputs(Family::unit, shape, 1);

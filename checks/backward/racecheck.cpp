@@ -1,6 +1,5 @@
 // lab racecheck and lab once of a backward stage.
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <set>
 #include <span>
@@ -10,6 +9,7 @@
 
 #include "checks/acceptance/report.hpp"
 #include "checks/backward/trial.hpp"
+#include "checks/bugs/elsewhere.hpp"
 #include "checks/commands.hpp"
 #include "reference/attention.hpp"
 
@@ -61,11 +61,7 @@ int backward_racecheck_command(std::span<char*> args) {
 // lab once B H S D [causal]: one launch on unit inputs, for compute-sanitizer to watch. 0 even if the launch fails: the
 // tool has its own verdict.
 int backward_once_command(std::span<char*> args) {
-  if (args.size() < 4 || args.size() > 6) throw BadInput("once takes B H S D [causal [seconds]]");
-  const auto number = [&](std::size_t i) { return i < args.size() ? std::atoi(args[i]) : 0; };
-  const Shape shape{number(0), number(1), number(2), number(3), number(4) != 0};
-  if (shape.B < 1 || shape.H < 1 || shape.S < 1 || (shape.D != 64 && shape.D != 128))
-    throw BadInput("once needs B, H, S of at least 1 and D of 64 or 128");
+  const Shape shape = once_words_of(args).shape;
   const BackwardTrial t =
       run_backward(shape, float(default_scale(shape.D)), make_backward_inputs(Family::unit, shape, 1));
   std::printf("%s, %s: %s\n", backward_stage().name, text(shape).c_str(), t.ok() ? "ran" : t.error().c_str());

@@ -17,7 +17,7 @@ struct SameBits {
   double spread = 0;                      // between two outputs of an element, at most
   bool same() const { return outputs == 1; }
 };
-// On the CPU one launch per order of blocks: ascending, descending, then shuffled. On a GPU so many launches.
+// `launches` launches; on the CPU each with another order of blocks: ascending, descending, then shuffled.
 SameBits count_outputs(const Shape& shape, std::size_t launches);
 
 // Both claims are held: "yes" to one output on every shape, "no" to several on some shape. Prints a line a shape.

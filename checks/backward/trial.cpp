@@ -4,8 +4,10 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/device_tensors.hpp"
 #include "checks/acceptance/format.hpp"
+#include "checks/acceptance/poisoned.hpp"
 #include "checks/bugs/hang.hpp"
 #include "common/gpu_access.hpp"
 
@@ -60,12 +62,11 @@ BackwardTrial run_backward(const Shape& shape, float scale, const BackwardInputs
     to = from.download(damage);
     if (!damage.empty()) t.stray.push_back(format("wrote outside %s, %s", name, damage.c_str()));
   };
-  const auto check_input = [&](const char* name, const DeviceTensor& tensor, const std::vector<fp16>& original) {
-    if (!tensor.holds(original, damage)) t.stray.push_back(format("changed its input %s", name));
-    if (!damage.empty()) t.stray.push_back(format("wrote outside its input %s, %s", name, damage.c_str()));
-  };
   fetch("dq", dq, t.dq), fetch("dk", dk, t.dk), fetch("dv", dv, t.dv);
-  check_input("q", q, in.q), check_input("k", k, in.k), check_input("v", v, in.v), check_input("dout", dout, in.dout);
+  std::vector<Fault> faults;
+  check_input("q", q, in.q, faults), check_input("k", k, in.k, faults), check_input("v", v, in.v, faults);
+  check_input("dout", dout, in.dout, faults);
+  for (const Fault& fault : faults) t.stray.push_back(fault.what);
   workspace.download(damage);
   if (!damage.empty()) t.stray.push_back("wrote outside the workspace, " + damage);
   return t;
@@ -93,10 +94,8 @@ Judged judge(const BackwardTrial& trial, const ExpectedBackward& expected) {
       const double ratio = std::isfinite(diff) ? diff / allowed : INFINITY;
       if (ratio <= worst_outside) continue;
       worst_outside = ratio;
-      const std::size_t D = std::size_t(trial.shape.D), S = std::size_t(trial.shape.S), row = i / D, head = row / S,
-                        H = std::size_t(trial.shape.H);
-      j.worst = format("%s (b,h,row,col) = (%zu,%zu,%zu,%zu): got %s, expected %.6g, allowed +-%.3g", name, head / H,
-                       head % H, row % S, i % D, std::isnan(x) ? "NaN" : format("%.6g", x).c_str(), value, allowed);
+      j.worst = format("%s %s: got %s, expected %.6g, allowed +-%.3g", name, place_of(trial.shape, i).c_str(),
+                       number(x).c_str(), value, allowed);
     }
   return j;
 }

@@ -30,12 +30,9 @@ bool hung_on_gpu = false;
 }  // namespace
 
 std::string state(const Trial& t) {
-  return t.ok() ? ""
-                : std::string(" (") +
-                      cudaGetErrorName(t.ok()                      ? cudaSuccess
-                                       : t.launched != cudaSuccess ? t.launched
-                                                                   : t.finished) +
-                      ": " + t.message + ")";
+  if (t.ok()) return "";
+  return std::string(" (") + cudaGetErrorName(t.launched != cudaSuccess ? t.launched : t.finished) + ": " + t.message +
+         ")";
 }
 
 Part may_hide(Part part, const std::string& why) {
@@ -98,15 +95,20 @@ Part sanitizer_reports(const Shape& shape, Finding::Kind kind) {
   return may_hide(part, "; this tool does not see it");
 }
 
-// lab once B H S D [causal]: one launch on unit inputs, for compute-sanitizer to watch. 0 even if the launch fails: the
-// tool has its own verdict.
-int once_command(std::span<char*> args) {
+OnceWords once_words_of(std::span<char*> args) {
   if (args.size() < 4 || args.size() > 6) throw BadInput("once takes B H S D [causal [seconds]]");
   const auto number = [&](std::size_t i) { return i < args.size() ? std::atoi(args[i]) : 0; };
   const Shape shape{number(0), number(1), number(2), number(3), number(4) != 0};
   if (shape.B < 1 || shape.H < 1 || shape.S < 1 || (shape.D != 64 && shape.D != 128))
     throw BadInput("once needs B, H, S of at least 1 and D of 64 or 128");
-  const Trial t = run_trial(shape, Family::unit, {}, 1, 0, number(5));
+  return {shape, number(5)};
+}
+
+// lab once B H S D [causal]: one launch on unit inputs, for compute-sanitizer to watch. 0 even if the launch fails: the
+// tool has its own verdict.
+int once_command(std::span<char*> args) {
+  const auto [shape, seconds] = once_words_of(args);
+  const Trial t = run_trial(shape, Family::unit, {}, 1, 0, seconds);
   std::printf("%s, %s: %s\n", stage().name, t.title().c_str(), t.ok() ? "ran" : state(t).c_str());
   if (!t.ok())
     say("stopped", cudaGetErrorName(t.launched != cudaSuccess ? t.launched : t.finished) + (": " + t.message));

@@ -1,6 +1,7 @@
-// What a GPU can show of a bug by a launch of this same binary in a process of its own (`lab once`): that it hangs, and
-// what compute-sanitizer says.
+// The parts of a fingerprint that a GPU shows by a launch of this same binary in a process of its own (`lab once`): a
+// hang, and a report of compute-sanitizer.
 #pragma once
+#include <span>
 #include <string>
 
 #include "checks/bugs/fingerprint.hpp"
@@ -18,5 +19,12 @@ Part cannot_look(Part part, const std::string& why);
 Part hangs_elsewhere(const Shape& shape, bool or_stops);
 // The compute-sanitizer tool that looks for such findings.
 Part sanitizer_reports(const Shape& shape, Finding::Kind kind);
+
+// A launch of `lab once B H S D [causal [seconds]]`. Throws BadInput.
+struct OnceWords {
+  Shape shape;
+  int seconds = 0;  // 0: hang_seconds(shape)
+};
+OnceWords once_words_of(std::span<char*> args);
 
 }  // namespace lab

@@ -13,8 +13,8 @@ struct Place {
   std::string text() const { return file + ":" + std::to_string(line); }
 };
 
-// What line_with() reads from now on: the bug's patch, which must outlive it, and the kernel that this build was made
-// of, if that is an exercise's and not the stage's; a learner has written its lines.
+// From now on line_with() reads the bug's patch, which must outlive it, and the kernel that this build was made of, if
+// that is an exercise's and not the stage's; a learner has written its lines.
 void look_for(const desk::Patch& patch, const std::string& own_source);
 
 // The only line with `piece`, of the kernel as this build has it. In the fixed build a line that only the patch would

@@ -20,7 +20,7 @@ struct Hunk {
   std::vector<PatchLine> lines;
 };
 
-// What a bug's patch says of it. Empty where the patch does not have that key.
+// The head of a bug's patch. Empty where the patch does not have that key.
 struct PatchHead {
   std::string plants;             // what it plants, in one line
   std::string predicted;          // the wrong answer as a formula, or what takes its place

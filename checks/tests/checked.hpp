@@ -66,7 +66,7 @@ constexpr Found alone(Finding::Kind kind, const Side& side, const char* where, s
 
 enum class When { always, ascending, descending };
 
-// What the checker makes of a kernel: nothing; these findings to the letter; or findings of these kinds.
+// The checker's findings of a kernel: none; these to the letter; or findings of these kinds.
 struct Expect {
   Size size;
   When when = When::always;

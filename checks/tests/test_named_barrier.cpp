@@ -1,4 +1,4 @@
-// bar.sync and bar.arrive on the CPU: which warps wait for which, and what misuse is told.
+// bar.sync and bar.arrive on the CPU: which warps wait for which, and the reports of misuse.
 #include "checks/tests/test_exec.hpp"
 #include "common/ptx/barrier.cuh"
 

@@ -271,7 +271,7 @@ TEST_CASE("wrong answers: v_major and strides_exchanged read a tile from other a
   constexpr int N = 64, SLAB = 64;
   for (const Shape& s : RAGGED) {
     const int tile_elements = N * s.D;
-    // What element (n, c) is when its tile is read at `address`.
+    // Element (n, c), where its tile is read at `address`.
     const auto elsewhere = [&](const std::vector<fp16>& from, auto address) {
       return tensor(s, [&](int head, int n, int c) {
         const int there = address(n % N, c), row = there / SLAB % N, column = there / SLAB / N * SLAB + there % SLAB;

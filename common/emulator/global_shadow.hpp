@@ -1,4 +1,4 @@
-// What blocks of one launch do to the same element of global memory. Nothing orders blocks of a launch: two that write an
+// Accesses of a launch's blocks to the same element of global memory. Nothing orders blocks of a launch: two that write an
 // element must both do so by an atomic, and none may read what another writes. Blocks of one cluster are left out, as its
 // barrier may order them; an order by a flag in global memory is not known to the checker, and no stage has one.
 #pragma once
@@ -11,7 +11,7 @@ class Block;
 
 enum class Touch : std::uint8_t { read, write, atomic };
 
-// What a launch has done to one word so far. Of readers and of atomics two are kept, of two blocks: whichever block comes
+// A launch's accesses to one word so far. Of readers and of atomics two are kept, of two blocks: whichever block comes
 // next, one of them is not its own. Two plain writers are reported at once.
 struct GlobalCell {
   struct Access {
