@@ -63,10 +63,15 @@ double bytes(const Shape& shape);  // Q, K and V read once, O written once
 // Microseconds a call inside a replayed graph; nothing for a case that was not timed.
 std::optional<double> graph_time(const BenchCase* c);
 
+// The time of one over the other's, replay by replay: the i-th of a round over that round's i-th. Ahead of the other is
+// what has its 90th percentile below 1.
+Spread paired(const BenchCase& one, const BenchCase& other);
+
 struct Ratios {
   double tflops = 0, gbs = 0;
-  std::optional<double> of_matrix, of_bandwidth, vs_previous, vs_pytorch;
-  std::string previous, pytorch;  // the program behind each of the last two names
+  std::optional<double> of_matrix, of_bandwidth, vs_previous;
+  std::optional<Spread> vs_pytorch;  // paired
+  std::string previous, pytorch;     // the program behind each of the last two names
 };
 Ratios ratios(const BenchRun& run, const BenchCase& timed);
 

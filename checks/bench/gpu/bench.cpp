@@ -35,7 +35,9 @@ constexpr double SLOWEST_CALL = 2e6;   // us: a slower case is left out
 constexpr int FEWEST_LAUNCHES = 20;    // in a graph
 constexpr double GRAPH_LENGTH = 2e3;   // us that a graph should last, so that starting it does not count
 constexpr double ROUND_TIME = 150e3;   // us of replays a figure and round, where that is more than one
+constexpr double WARM_TIME = 200e3;    // us of replays before the first sample: all programs find a GPU equally warm
 constexpr double SHORT_GRAPH = 500e3;  // us: a longer one is replayed once a round, and not warmed up
+constexpr double ENERGY_TIME = 600e3;  // us over which NVML's counter of energy is read, in the first round
 constexpr int MOST_REPLAYS = 7, MOST_CALLS = 15;
 constexpr int IDLE_CALLS = 5;          // untimed ones before short calls: a host that just waited is slow to launch
 constexpr double ORACLE_WORK = 0.4e9;  // fp64 operations of an oracle run
@@ -228,17 +230,17 @@ class CaseTimer {
     check_cuda(cudaGraphUpload(exec, stream_), "cudaGraphUpload");
     const auto replay = [&] { check_cuda(cudaGraphLaunch(exec, stream_), "cudaGraphLaunch"); };
     const double length = launches * estimate_;
-    if (length < SHORT_GRAPH) replay();
+    if (length < SHORT_GRAPH)
+      for (double spent = 0; spent < WARM_TIME; spent += length) replay();
     const int replays = std::clamp(int(ROUND_TIME / length), length < SHORT_GRAPH ? 3 : 1, MOST_REPLAYS);
     std::vector<double> times;
     for (int i = 0; i < replays; ++i) {
       if (i + 1 == replays)
         for (int s = 0; s < sets; ++s) poison(sets_[std::size_t(s)]);
       check_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
-      times.push_back(watch_.time(stream_, replay, [&] {
-        if (i + 1 == replays) see(length);
-      }) / launches);
+      times.push_back(watch_.time(stream_, replay) / launches);
     }
+    if (figure == std::string("graph") && round_ == 1) see(replay, launches, std::max(1, int(ENERGY_TIME / length)));
     check_cuda(cudaGraphExecDestroy(exec), "cudaGraphExecDestroy");
     check_cuda(cudaGraphDestroy(graph), "cudaGraphDestroy");
     sample(figure, times);
@@ -246,11 +248,22 @@ class CaseTimer {
     fact(figure == std::string("graph") ? "sets" : "sets_flushed", sets);
   }
 
-  // Clocks and power in the middle of a replay.
-  void see(double length) {
-    usleep(useconds_t(length / 2));
-    if (const auto state = gpu::state_now(); state && state->sm_mhz > 0 && state->watts > 0)
-      add("seen", format("%.0f\t%.1f", state->sm_mhz, state->watts));
+  // Clock, power and energy of many replays, during which the clock is read.
+  template <class Replay>
+  void see(Replay replay, int launches, int replays) {
+    const auto before = gpu::state_now();
+    std::optional<gpu::State> during;
+    const double us = watch_.time(
+        stream_,
+        [&] {
+          for (int i = 0; i < replays; ++i) replay();
+        },
+        [&] { during = gpu::state_now(); });
+    const auto after = gpu::state_now();
+    if (!before || !during || !after || after->joules <= before->joules) return;
+    const double joules = after->joules - before->joules;
+    add("seen", format("%.0f\t%.1f", during->sm_mhz, joules / us * 1e6));
+    fact("energy_uj", joules / replays / launches * 1e6);
   }
 
   void calls(const char* figure, bool flush) {

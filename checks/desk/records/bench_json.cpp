@@ -61,7 +61,9 @@ std::string json(const BenchRun& run, const BenchCase& c) {
                         {"share_of_bandwidth", number(r.of_bandwidth)},
                         {"faster_than_previous", number(r.vs_previous)},
                         {"previous", r.previous},
-                        {"times_pytorch", number(r.vs_pytorch)},
+                        {"times_pytorch", r.vs_pytorch ? Json(r.vs_pytorch->median) : Json(nullptr)},
+                        {"times_pytorch_p10", r.vs_pytorch ? Json(r.vs_pytorch->p10) : Json(nullptr)},
+                        {"times_pytorch_p90", r.vs_pytorch ? Json(r.vs_pytorch->p90) : Json(nullptr)},
                         {"pytorch", r.pytorch}};
   return out + "},\n     " + members(follows) + "}";
 }

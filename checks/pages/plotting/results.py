@@ -11,7 +11,7 @@ MAP_SCHEMA, TRACE_SCHEMA = "error-map-2", "trace-shared-1"
 WAITS_SCHEMA, ORDER_SCHEMA, REFERENCE_SCHEMA = "trace-waits-1", "order-1", "reference-1"
 ACCEPTANCE = ["1,8,512,64", "1,8,512,64,causal", "2,8,2048,64", "2,8,2048,64,causal", "2,8,2048,128"]
 PEERS = {"torch_flash": "FlashAttention-2", "torch_cudnn": "cuDNN", "torch_efficient": "efficient", "torch_default": "default",
-         "fa3": "FlashAttention-3"}
+         "fa3": "FlashAttention-3", "fa4": "FlashAttention-4"}
 
 
 def load(path, kind):
@@ -148,7 +148,8 @@ def read_trace(path, schema=TRACE_SCHEMA):
 
 
 def peer_title(program):
-    return PEERS[program] + " (bf16)" if program == "fa3" else "PyTorch " + PEERS[program]
+    own = {"fa3": " (bf16)", "fa4": ""}
+    return PEERS[program] + own[program] if program in own else "PyTorch " + PEERS[program]
 
 
 def best_peer(r, shape):
