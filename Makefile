@@ -219,7 +219,7 @@ bench-cpu: $(call lab_of,$(BENCHED),fixed) $(call lab_of,$(BENCHED),checked)
 	$(lastword $^) bench-cpu plain=$$(sed -n '/^plain, /{s/.*worker[s ]*\([0-9.]*\) s .*/\1/p;q;}' $$plain)
 
 # Times on a GPU, the stages and PyTorch taking turns; stage=S times one stage alone, and bug=B shows that a wrong kernel is
-# not timed. json=FILE names the results (all stages: a new file in writeups/results/).
+# not timed. json=FILE names the results (all stages: a new file in writeups/results/); shape=sweep is a map of 160 shapes.
 bench: $(RECORDS) $(call chosen,fixed)
 	@PYTHON='$(PYTHON)' $< bench '$(or $(shape),all)' '$(rounds)' '$(json)' '$(stage)' $(filter %/lab,$^)
 peers:

@@ -1,7 +1,7 @@
 """What a user would pick instead: PyTorch's scaled_dot_product_attention, one backend at a time, timed as `lab bench` times
 a stage (checks/bench/gpu/bench.cpp: the same graphs, rotation, flushing and counts; change both or neither).
 
-    python3 reference/peers.py [shape=LIST] [round=N] [out=FILE] [probe=1]
+    python3 reference/peers.py [shape=LIST] [quick=1] [round=N] [out=FILE] [probe=1]
 
 Writes the same sample lines as `lab bench`, and the two ceilings that shares are taken of: an fp16 matrix product of 8192^3
 and a device-to-device copy, counting bytes read and written. No torch or no GPU: one line, exit status 2; probe=1 only looks.
@@ -20,8 +20,9 @@ ACCEPTANCE = ["1,8,512,64", "1,8,512,64,causal", "2,8,2048,64", "2,8,2048,64,cau
 LONG = ["4,16,8192,64", "4,16,8192,64,causal", "4,16,8192,128", "4,16,8192,128,causal"]
 BACKENDS = ["flash", "cudnn", "efficient", "default"]  # of PyTorch; and fa3, fa4
 
-FEWEST_LAUNCHES, GRAPH_LENGTH, ROUND_TIME, SHORT_GRAPH, MOST_REPLAYS, MOST_CALLS, IDLE_CALLS = 20, 2e3, 150e3, 500e3, 7, 15, 5
-WARM_TIME, ENERGY_TIME = 200e3, 600e3
+SWEEP = [f"{heads // 8},8,{S},{D}{causal}" for D in (64, 128) for causal in ("", ",causal") for heads in (8, 16, 32, 64, 128)
+         for S in (128 << i for i in range(8))]
+GRAPH_LENGTH, SHORT_GRAPH, ENERGY_TIME, MOST_CALLS, IDLE_CALLS = 2e3, 500e3, 600e3, 15, 5
 
 
 def refuse(line):
@@ -30,11 +31,11 @@ def refuse(line):
 
 
 def options(words):
-    chosen = {"shape": "all", "round": "1", "out": "", "probe": "0"}
+    chosen = {"shape": "all", "quick": "0", "round": "1", "out": "", "probe": "0"}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or key not in chosen:
-            refuse(f"'{word}' is none of shape=, round=, out=, probe=")
+            refuse(f"'{word}' is none of shape=, quick=, round=, out=, probe=")
         chosen[key] = value
     if not chosen["round"].isdigit() or int(chosen["round"]) < 1:
         refuse(f"round={chosen['round']}: must be a whole number from 1")
@@ -42,14 +43,14 @@ def options(words):
 
 
 def shapes_named(words):
-    lists = {"acceptance": ACCEPTANCE, "long": LONG, "all": ACCEPTANCE + LONG}
+    lists = {"acceptance": ACCEPTANCE, "long": LONG, "all": ACCEPTANCE + LONG, "sweep": SWEEP}
     if words in lists:
         return lists[words]
     for word in words.split(";"):
         parts = word.split(",")
         good = len(parts) in (4, 5) and all(p.isdigit() and int(p) > 0 for p in parts[:4]) and parts[4:] in ([], ["causal"])
         if not good:
-            refuse(f"shape={word}: neither B,H,S,D[,causal] nor one of acceptance, long, all")
+            refuse(f"shape={word}: neither B,H,S,D[,causal] nor one of acceptance, long, all, sweep")
     return words.split(";")
 
 
@@ -75,7 +76,10 @@ if chosen["probe"] == "1":
     for name in (name for name, (function, _) in FLASH.items() if not function):
         print(f"peers: {name} is left out: its wheel is not there (reference/peers.py names it)", file=sys.stderr)
     sys.exit(0)
-round_number = int(chosen["round"])
+round_number, quick = int(chosen["round"]), chosen["quick"] == "1"
+WARM_TIME, ROUND_TIME, FEWEST_LAUNCHES, MOST_REPLAYS = (20e3, 10e3, 3, 3) if quick else (200e3, 150e3, 20, 7)
+if quick:
+    BACKENDS = ["flash", "cudnn"]
 lines = []
 stream = torch.cuda.Stream()
 L2 = torch.cuda.get_device_properties(0).L2_cache_size
@@ -204,7 +208,7 @@ def run_case(program, call, word, plan, right):
         return
     figures = [("graph", warm_sets, "")] + ([("graph_flushed", all_sets, "_flushed")] if flushes else [])
     for figure, sets, suffix in figures:
-        look = (lambda *replays: see(program, shape, *replays)) if figure == "graph" and round_number == 1 else None
+        look = (lambda *replays: see(program, shape, *replays)) if figure == "graph" and round_number == 1 and not quick else None
         times, launches, outs = graph_times(call, sets, estimate, look)
         for i, out in enumerate(outs):
             if problem := wrong(out, i):
@@ -215,7 +219,7 @@ def run_case(program, call, word, plan, right):
         add("fact", program, shape, "launches_per_graph" + suffix, launches)
         add("fact", program, shape, "sets" + suffix, sets)
     count = min(max(int(ROUND_TIME / 2 / estimate), 1), MOST_CALLS)
-    for figure, flush in [("call", False)] + ([("call_flushed", True)] if flushes else []):
+    for figure, flush in [] if quick else [("call", False)] + ([("call_flushed", True)] if flushes else []):
         trash = torch.empty(2 * L2 if flush else 1, dtype=torch.uint8, device="cuda")
         times = []
         for i in range(0 if count < MOST_CALLS else -IDLE_CALLS, count):
@@ -251,7 +255,8 @@ def main():
     torch.manual_seed(round_number)
     terminal, begin = sys.stderr.isatty(), time.monotonic()
     with torch.no_grad(), torch.cuda.stream(stream):
-        ceilings()
+        if not quick:
+            ceilings()
         torch.cuda.empty_cache()
         for done, word in enumerate(shapes):
             left = f"about {(time.monotonic() - begin) * (len(shapes) - done) / done:.0f} s left" if done else "no estimate yet"
@@ -260,7 +265,7 @@ def main():
             B, H, S, D = map(int, word.split(",")[:4])
             set_bytes = 4 * B * H * S * D * 2
             warm_sets = min(max(L2 * 3 // 4 // set_bytes, 2), 4)
-            flushes = set_bytes <= 2 * L2
+            flushes = set_bytes <= 2 * L2 and not quick
             all_sets = max(warm_sets, 2 * L2 // set_bytes + 2) if flushes else warm_sets
             inputs = [[torch.randn(B, H, S, D, dtype=torch.float16, device="cuda") for _ in range(3)] for _ in range(all_sets)]
             right = []  # of the last 64 rows of the last head, in fp64

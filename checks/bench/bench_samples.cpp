@@ -122,10 +122,15 @@ std::vector<Shape> bench_shapes(std::string_view words) {
   if (words == "acceptance" || words == "all")
     shapes.insert(shapes.end(), std::begin(ACCEPTANCE), std::end(ACCEPTANCE));
   if (words == "long" || words == "all") shapes.insert(shapes.end(), std::begin(LONG), std::end(LONG));
+  if (words == "sweep")
+    for (const int D : {64, 128})
+      for (const bool causal : {false, true})
+        for (const int BH : {8, 16, 32, 64, 128})
+          for (int S = 128; S <= 16384; S *= 2) shapes.push_back({BH / 8, 8, S, D, causal});
   if (!shapes.empty()) return shapes;
   for (const std::string& word : split(words, ';')) {
     const auto shape = shape_of(word);
-    if (!shape) throw BadInput("shape=" + word + ": neither B,H,S,D[,causal] nor one of acceptance, long, all");
+    if (!shape) throw BadInput("shape=" + word + ": neither B,H,S,D[,causal] nor one of acceptance, long, all, sweep");
     if (shape->D != 64 && shape->D != 128)
       throw BadInput("shape=" + word + ": the stages take head dimensions 64 and 128");
     shapes.push_back(*shape);
@@ -229,13 +234,37 @@ Ratios ratios(const BenchRun& run, const BenchCase& c) {
   return r;
 }
 
-std::string bench_table(const BenchRun& run) {
-  std::string out = format("%-18s %-20s %11s %19s %11s %9s %8s %9s  %s\n", "program", "shape", "graph us", "p10 .. p90",
-                           "one call", "TFLOP/s", "matrix", "faster x", "best peer x, p10 .. p90");
+std::vector<std::string> shapes_of(const BenchRun& run) {
   std::vector<std::string> shapes;
   for (const BenchCase& c : run.cases)
     if (std::ranges::find(shapes, c.shape) == shapes.end()) shapes.push_back(c.shape);
-  for (const std::string& shape : shapes)
+  return shapes;
+}
+
+std::string sweep_table(const BenchRun& run) {
+  constexpr double LEVEL = 1 / 0.98;  // one round does not tell 2 % apart
+  std::string out =
+      format("%-20s %-20s %10s  %-14s %10s %8s\n", "shape", "fastest stage", "us", "fastest peer", "us", "peer x");
+  int ahead = 0, compared = 0;
+  for (const std::string& shape : shapes_of(run)) {
+    const BenchCase *stage = nullptr, *peer = nullptr;
+    for (const BenchCase& c : run.cases) {
+      const BenchCase*& best = is_peer(c.program) ? peer : stage;
+      if (c.shape == shape && graph_time(&c) && (!best || *graph_time(&c) < *graph_time(best))) best = &c;
+    }
+    if (!stage || !peer) continue;
+    const double mine = *graph_time(stage), theirs = *graph_time(peer);
+    out += format("%-20s %-20s %10.2f  %-14s %10.2f %8.2f\n", shape.c_str(), stage->program.c_str(), mine,
+                  peer->program.c_str(), theirs, mine / theirs);
+    ++compared, ahead += mine <= theirs * LEVEL;
+  }
+  return out + format("a stage is ahead or level (0.98) on %d of %d shapes\n", ahead, compared);
+}
+
+std::string bench_table(const BenchRun& run) {
+  std::string out = format("%-18s %-20s %11s %19s %11s %9s %8s %9s  %s\n", "program", "shape", "graph us", "p10 .. p90",
+                           "one call", "TFLOP/s", "matrix", "faster x", "best peer x, p10 .. p90");
+  for (const std::string& shape : shapes_of(run))
     for (const BenchCase& c : run.cases) {
       if (c.shape != shape) continue;
       if (!graph_time(&c)) {

@@ -17,7 +17,7 @@ std::string shape_word(const Shape& shape);
 std::optional<Shape> shape_of(const std::string& word);
 
 // What `shape=` takes: shapes as above with ';' between them, or a list's name: acceptance (the five of the notes and
-// D = 128 causal), long (S = 8192), all. Throws BadInput.
+// D = 128 causal), long (S = 8192), all, sweep (160 of 8 to 128 heads, S 128 to 16,384). Throws BadInput.
 std::vector<Shape> bench_shapes(std::string_view words);
 // The same where it must be one.
 Shape one_shape(std::string_view words);
@@ -74,6 +74,12 @@ struct Ratios {
   std::string previous, pytorch;     // the program behind each of the last two names
 };
 Ratios ratios(const BenchRun& run, const BenchCase& timed);
+
+// Those of the run, each once, in the order of their first mention.
+std::vector<std::string> shapes_of(const BenchRun& run);
+
+// A sweep to read: of each shape the fastest stage and the fastest peer; on how many shapes a stage is ahead or level.
+std::string sweep_table(const BenchRun& run);
 
 // A table to read: graph time, its spread, and the ratios, a line a program and shape.
 std::string bench_table(const BenchRun& run);

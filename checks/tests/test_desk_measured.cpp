@@ -237,6 +237,25 @@ TEST_CASE("bench: a ratio pairs the replays of one round, so that a drift which 
   CHECK(of.pytorch == "torch_cudnn");
 }
 
+TEST_CASE("bench: a sweep names the fastest of each shape, and counts where a stage is not behind") {
+  CHECK(bench_shapes("sweep").size() == 160);
+  const auto at = [](const char* program, const char* shape, const char* us) {
+    return std::string("sample\t") + program + "\t" + shape + "\tgraph\t1\t" + us + "\n";
+  };
+  const BenchRun run = read_samples({at("v3j_next_q", "1,8,128,64", "3") + at("v4b_no_waiting", "1,8,128,64", "2.5") +
+                                     at("torch_cudnn", "1,8,128,64", "5") + at("torch_flash", "1,8,128,64", "6") +
+                                     at("v3j_next_q", "1,8,256,64", "10.1") + at("torch_cudnn", "1,8,256,64", "10") +
+                                     at("v3j_next_q", "1,8,512,64", "10.3") + at("torch_cudnn", "1,8,512,64", "10") +
+                                     at("v3j_next_q", "1,8,1024,64", "1")});
+  const std::string table = sweep_table(run);
+  CHECK(table.ends_with("a stage is ahead or level (0.98) on 2 of 3 shapes\n"));  // 1.01 is level, 1.03 is not
+  CHECK(table.find("v4b_no_waiting             2.50  torch_cudnn          5.00     0.50") != table.npos);
+  const Json sweep = parse_json(sweep_json(run), "sweep_json");
+  CHECK(sweep.at("schema").get<std::string>() == "sweep-1");
+  CHECK(sweep.at("shapes").size() == 4);
+  CHECK(sweep.at("shapes").at("1,8,128,64").at("v4b_no_waiting").get<double>() == 2.5);
+}
+
 TEST_CASE("results: a file of another schema, or of none, is one line") {
   const std::string path = fs::temp_directory_path() / "lab-results.json";
   for (const std::string text : {"{\"schema\": \"tools-9\"}", "[]", "{\"schema\": 1}", "{", ""}) {

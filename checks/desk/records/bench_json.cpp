@@ -92,4 +92,21 @@ std::string bench_json(const BenchRun& run) {
   return out + "  ]\n}\n";
 }
 
+std::string sweep_json(const BenchRun& run) {
+  std::string out = "{\n  \"schema\": \"sweep-1\",\n";
+  for (const auto& [key, value] : run.meta) out += "  " + members({{key, value}}) + ",\n";
+  Json kernels = Json::object();
+  for (const auto& [stage, hash] : run.kernels) kernels[stage] = hash;
+  out += object("kernels", kernels) + "  \"shapes\": {";
+  std::string separator = "\n    ";
+  for (const std::string& shape : shapes_of(run)) {
+    Json times = Json::object();
+    for (const BenchCase& c : run.cases)
+      if (const auto us = c.shape == shape ? graph_time(&c) : std::nullopt) times[c.program] = *us;
+    out += separator + members({{shape, times}}, 4);
+    separator = ",\n    ";
+  }
+  return out + "\n  }\n}\n";
+}
+
 }  // namespace lab::desk
