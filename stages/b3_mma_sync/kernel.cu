@@ -89,6 +89,49 @@ __global__ void __launch_bounds__(ROW_THREADS)
   if (c == 0 && row < count) rows[row] = make_float2(L[row] * LOG2_E, delta);
 }
 
+// --- the two kinds of products with a chunk of query rows -------------------------------------------------
+template <class T>
+using Scores = float[T::STRIPES][CHUNK / 8][4];  // of the warp's keys with a chunk of queries: c of 8 queries each
+template <class T>
+using Weights = unsigned[T::STRIPES][CHUNK / 8][2];  // P^T or dS^T as halves; [..][h]: of key quad_row + 8 h
+template <class T>
+using Gradient = float[T::STRIPES][T::D / 8][4];  // of the warp's keys: c of 8 columns each
+
+// S^T = K Q^T or dP^T = V dO^T. load_a(a, i, kk) has stripe i and columns 16 kk .. of K or V; `rows` is Q's or dO's chunk.
+template <class T, class LoadA>
+__device__ __forceinline__ void add_scores(Scores<T>& to, const LoadA& load_a, const half* rows, int lane) {
+#pragma unroll
+  for (int kk = 0; kk < T::D / 16; ++kk) {
+    unsigned a[T::STRIPES][4];
+    for (int i = 0; i < T::STRIPES; ++i) load_a(a[i], i, kk);
+    for (int n = 0; n < CHUNK; n += 16) {
+      unsigned b0[2], b1[2];
+      ptx::ldmatrix_x4(b0, b1, &rows[swizzled<T::D>(n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8)]);
+      for (int i = 0; i < T::STRIPES; ++i) {
+        ptx::mma_m16n8k16(to[i][n / 8], a[i], b0);
+        ptx::mma_m16n8k16(to[i][n / 8 + 1], a[i], b1);
+      }
+    }
+  }
+}
+
+// dV += P^T dO or dK += dS^T Q. Two neighbouring tiles of weights are one A.
+template <class T>
+__device__ __forceinline__ void add_weighted(Gradient<T>& to, const Weights<T>& w, const half* rows, int lane) {
+#pragma unroll
+  for (int n = 0; n < CHUNK; n += 16)
+#pragma unroll
+    for (int d = 0; d < T::D; d += 16) {
+      unsigned b0[2], b1[2];
+      ptx::ldmatrix_x4_trans(b0, b1, &rows[swizzled<T::D>(n + lane % 16, d + lane / 16 * 8)]);
+      for (int i = 0; i < T::STRIPES; ++i) {
+        const unsigned a[4] = {w[i][n / 8][0], w[i][n / 8][1], w[i][n / 8 + 1][0], w[i][n / 8 + 1][1]};
+        ptx::mma_m16n8k16(to[i][d / 8], a, b0);
+        ptx::mma_m16n8k16(to[i][d / 8 + 1], a, b1);
+      }
+    }
+}
+
 // --- all gradients: a block for N keys, which walks the query tiles ---------------------------------------
 template <int D, int STRIPES>
 __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::BLOCKS_PER_SM)
@@ -101,7 +144,8 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
   SmemCursor cursor;
   const Smem smem = carve<T>(cursor);
 
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int lane = threadIdx.x % 32;
+  const int warp = __shfl_sync(FULL_WARP, threadIdx.x / 32, 0);  // one for the warp, so in a uniform register
   const int quad_row = lane / 4, first_column = lane % 4 * 2;          // the lane's, in each 8x8 of an accumulator
   const int k0 = blockIdx.x * N;                                       // first key of this block
   const int warp_key = warp * T::KEYS_PER_WARP;                        // and of this warp, within the block's
@@ -132,101 +176,81 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
   if constexpr (!T::KEEPS_V) copy_rows_async<N, D, swizzled<D>, THREADS>(smem.sV, v, k0, S);
   issue_q(first_tile);
   issue_dout(first_tile);
-  unsigned a_v[STRIPES][T::KEEPS_V ? D / 16 : 1][4];  // V as A operand: 16 keys and 16 columns each
+  unsigned kept_v[STRIPES][D / 16][4];  // V as A, if it is kept
   if constexpr (T::KEEPS_V)
 #pragma unroll
     for (int i = 0; i < STRIPES; ++i)
       for (int kk = 0; kk < D / 16; ++kk)
         for (int e = 0; e < 4; ++e) {
           const int key = k0 + warp_key + i * STRIPE + quad_row + e % 2 * 8;
-          a_v[i][kk][e] = key < S ? half_pair_at(v + std::size_t(key) * D + 16 * kk + first_column + e / 2 * 8) : 0;
+          kept_v[i][kk][e] = key < S ? half_pair_at(v + std::size_t(key) * D + 16 * kk + first_column + e / 2 * 8) : 0;
         }
-  // 16 rows from `row` on and columns 16 kk .. of sK or sV, as A
-  const auto load_a = [&](unsigned(&a)[4], const half* tile, int row, int kk) {
-    ptx::ldmatrix_x4(a, &tile[swizzled<D>(row + lane % 16, 16 * kk + lane / 16 * 8)]);
+  const auto load_k = [&](unsigned(&a)[4], int i, int kk) {
+    ptx::ldmatrix_x4(a, &smem.sK[swizzled<D>(warp_key + i * STRIPE + lane % 16, 16 * kk + lane / 16 * 8)]);
   };
-  float dK[STRIPES][D / 8][4] = {}, dV[STRIPES][D / 8][4] = {};  // of 8 columns each, rows as o of v2d
+  const auto load_v = [&](unsigned(&a)[4], int i, int kk) {
+    if constexpr (T::KEEPS_V)
+      for (int e = 0; e < 4; ++e) a[e] = kept_v[i][kk][e];
+    else
+      ptx::ldmatrix_x4(a, &smem.sV[swizzled<D>(warp_key + i * STRIPE + lane % 16, 16 * kk + lane / 16 * 8)]);
+  };
+  Gradient<T> dK = {}, dV = {};
 
   // --- Mainloop: one query tile at a time -------------------------------------------------------------------
   for (int t = first_tile; t < tiles; ++t) {
     __pipeline_wait_prior(0);  // tile t has arrived, as far as this thread can see
     __syncthreads();           // now all can see it; and all are done with tile t - 1, its slot of Q and its dS
     issue_q(t + 1);
-    const half* sQ = smem.sQ + t % 2 * M * D;
-    const float* tile_rows = smem.rows + t % 2 * M * 2;
 
 #pragma unroll 1
     for (int m = 0; m < M; m += CHUNK) {
-      // S^T and dP^T: 16 queries and 16 columns at a time, for all stripes of the warp.
-      float s[STRIPES][CHUNK_TILES][4] = {}, dP[STRIPES][CHUNK_TILES][4] = {};
-#pragma unroll
-      for (int kk = 0; kk < D / 16; ++kk) {
-        unsigned a_k[STRIPES][4];
-        for (int i = 0; i < STRIPES; ++i) {
-          load_a(a_k[i], smem.sK, warp_key + i * STRIPE, kk);
-          if constexpr (!T::KEEPS_V) load_a(a_v[i][0], smem.sV, warp_key + i * STRIPE, kk);
-        }
-        for (int n = 0; n < CHUNK; n += 16) {
-          const int place = swizzled<D>(m + n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8);
-          unsigned b0[2], b1[2];
-          ptx::ldmatrix_x4(b0, b1, &sQ[place]);
-          for (int i = 0; i < STRIPES; ++i) {
-            ptx::mma_m16n8k16(s[i][n / 8], a_k[i], b0);
-            ptx::mma_m16n8k16(s[i][n / 8 + 1], a_k[i], b1);
-          }
-          ptx::ldmatrix_x4(b0, b1, &smem.sdO[place]);
-          for (int i = 0; i < STRIPES; ++i) {
-            ptx::mma_m16n8k16(dP[i][n / 8], a_v[i][T::KEEPS_V ? kk : 0], b0);
-            ptx::mma_m16n8k16(dP[i][n / 8 + 1], a_v[i][T::KEEPS_V ? kk : 0], b1);
-          }
-        }
-      }
+      const half *sQ = smem.sQ + (t % 2 * M + m) * D, *sdO = smem.sdO + m * D;
+      const float* chunk_rows = smem.rows + (t % 2 * M + m + first_column) * 2;
+      const int q0 = t * M + m, key0 = k0 + warp_key;  // the chunk's first query and key
 
-      // P and dS of the chunk, as halves. Only a tile on the diagonal or at an end has anything to hide.
-      const int q0 = t * M + m, key0 = k0 + warp_key;
-      const bool hides = q0 + CHUNK > S || key0 + T::KEYS_PER_WARP > S || (causal && q0 < key0 + T::KEYS_PER_WARP - 1);
-      unsigned p[STRIPES][CHUNK_TILES][2], ds[STRIPES][CHUNK_TILES][2];  // [..][h]: of key quad_row + 8 h
+      // P^T = exp(S^T - L). Only a tile on the diagonal or at an end has anything to hide.
+      Scores<T> s = {};
+      add_scores<T>(s, load_k, sQ, lane);
 #pragma unroll
       for (int n = 0; n < CHUNK_TILES; ++n) {
-        // L log2 e and delta of the lane's two queries
-        const float4 of_rows = *reinterpret_cast<const float4*>(tile_rows + (m + 8 * n + first_column) * 2);
+        const float base[2] = {chunk_rows[n * 16], chunk_rows[n * 16 + 2]};  // L log2 e of the lane's two queries
+        for (int i = 0; i < STRIPES; ++i)
+          for (int e = 0; e < 4; ++e) s[i][n][e] = fmaf(s[i][n][e], scale_log2, -base[e % 2]);
+      }
+      if (q0 + CHUNK > S || key0 + T::KEYS_PER_WARP > S || (causal && q0 < key0 + T::KEYS_PER_WARP - 1)) {
+#pragma unroll
+        for (int n = 0; n < CHUNK_TILES; ++n)
+          for (int e = 0; e < 4; ++e) {
+            const int row = q0 + 8 * n + first_column + e % 2;
+            const int last_key = row >= S ? -1 : causal ? row : S - 1;  // that the row sees
+            for (int i = 0; i < STRIPES; ++i)
+              if (key0 + i * STRIPE + quad_row + e / 2 * 8 > last_key) s[i][n][e] = -INFINITY;
+          }
+      }
+      Weights<T> p, ds;
+#pragma unroll
+      for (int n = 0; n < CHUNK_TILES; ++n)
+        for (int i = 0; i < STRIPES; ++i) {
+          for (int e = 0; e < 4; ++e) s[i][n][e] = ptx::ex2(s[i][n][e]);
+          for (int h = 0; h < 2; ++h) p[i][n][h] = half_pair(s[i][n][2 * h], s[i][n][2 * h + 1]);
+        }
+      add_weighted<T>(dV, p, sdO, lane);
+
+      // dS^T = P^T (dP^T - delta), in registers for dK and in shared memory for dQ.
+      Scores<T> dP = {};
+      add_scores<T>(dP, load_v, sdO, lane);
+#pragma unroll
+      for (int n = 0; n < CHUNK_TILES; ++n) {
+        const float delta[2] = {chunk_rows[n * 16 + 1], chunk_rows[n * 16 + 3]};
         for (int i = 0; i < STRIPES; ++i)
           for (int h = 0; h < 2; ++h) {
-            float x0 = fmaf(s[i][n][2 * h], scale_log2, -of_rows.x),
-                  x1 = fmaf(s[i][n][2 * h + 1], scale_log2, -of_rows.z);
-            if (hides) {
-              const int row = q0 + 8 * n + first_column, key = key0 + i * STRIPE + quad_row + 8 * h;
-              if (row >= S || key >= S || (causal && key > row)) x0 = -INFINITY;
-              if (row + 1 >= S || key >= S || (causal && key > row + 1)) x1 = -INFINITY;
-            }
-            const float p0 = ptx::ex2(x0), p1 = ptx::ex2(x1);
-            p[i][n][h] = half_pair(p0, p1);
-            ds[i][n][h] = half_pair(p0 * (dP[i][n][2 * h] - of_rows.y), p1 * (dP[i][n][2 * h + 1] - of_rows.w));
+            ds[i][n][h] = half_pair(s[i][n][2 * h] * (dP[i][n][2 * h] - delta[0]),
+                                    s[i][n][2 * h + 1] * (dP[i][n][2 * h + 1] - delta[1]));
             const int key = warp_key + i * STRIPE + quad_row + 8 * h;
             *reinterpret_cast<unsigned*>(&smem.sdS[swizzled<M>(key, m + 8 * n + first_column)]) = ds[i][n][h];
           }
       }
-
-      // dV += P^T dO and dK += dS^T Q: 16 queries and 16 columns at a time. Two neighbouring tiles of P^T are one A.
-#pragma unroll
-      for (int n = 0; n < CHUNK; n += 16)
-#pragma unroll
-        for (int d = 0; d < D; d += 16) {
-          const int place = swizzled<D>(m + n + lane % 16, d + lane / 16 * 8);
-          unsigned b0[2], b1[2];
-          ptx::ldmatrix_x4_trans(b0, b1, &smem.sdO[place]);
-          for (int i = 0; i < STRIPES; ++i) {
-            const unsigned a[4] = {p[i][n / 8][0], p[i][n / 8][1], p[i][n / 8 + 1][0], p[i][n / 8 + 1][1]};
-            ptx::mma_m16n8k16(dV[i][d / 8], a, b0);
-            ptx::mma_m16n8k16(dV[i][d / 8 + 1], a, b1);
-          }
-          ptx::ldmatrix_x4_trans(b0, b1, &sQ[place]);
-          for (int i = 0; i < STRIPES; ++i) {
-            const unsigned a[4] = {ds[i][n / 8][0], ds[i][n / 8][1], ds[i][n / 8 + 1][0], ds[i][n / 8 + 1][1]};
-            ptx::mma_m16n8k16(dK[i][d / 8], a, b0);
-            ptx::mma_m16n8k16(dK[i][d / 8 + 1], a, b1);
-          }
-        }
+      add_weighted<T>(dK, ds, sQ, lane);
     }
     __syncthreads();  // the dS of all warps is there; and all are done with dO
     issue_dout(t + 1);
@@ -259,7 +283,7 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
 
   // --- Epilogue: scale dK, round to fp16, store -------------------------------------------------------------
   __syncthreads();  // all warps are done with K: each one's rows of dV, then of dK, take the place of its own
-  const auto store = [&](half* to, const float(&from)[STRIPES][D / 8][4], float factor) {
+  const auto store = [&](half* to, const Gradient<T>& from, float factor) {
     for (int i = 0; i < STRIPES; ++i)
       for (int h = 0; h < 2; ++h)
         for (int d = 0; d < D / 8; ++d)
