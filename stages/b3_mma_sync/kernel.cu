@@ -10,6 +10,8 @@
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
+#include <algorithm>
+
 #include "common/backward_forward.cuh"
 #include "common/backward_launch.cuh"
 #include "common/fills_a_gpu.hpp"
@@ -27,10 +29,11 @@ namespace {
 using namespace lab;
 
 // --- tile constants --------------------------------------------------------------------------------------
-constexpr int STRIPE = 16;        // rows of a tensor core's tile
-constexpr int M = 64;             // query rows per tile
-constexpr int CHUNK = 32;         // query rows whose scores a warp has in registers at a time
-constexpr int ROW_THREADS = 256;  // of a block of the kernel for the rows
+constexpr int STRIPE = 16;          // rows of a tensor core's tile
+constexpr int M = 64;               // query rows per tile
+constexpr int CHUNK = 32;           // query rows whose scores a warp has in registers at a time
+constexpr int HEADS_TOGETHER = 16;  // whose blocks are started by turns
+constexpr int ROW_THREADS = 256;    // of a block of the kernel for the rows
 constexpr float LOG2_E = 1.44269504f;
 
 template <int D_, int STRIPES_>
@@ -137,8 +140,8 @@ template <int D, int STRIPES>
 __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::BLOCKS_PER_SM)
     gradients(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
               const half* __restrict__ dout, const float2* __restrict__ rows, float* __restrict__ dq_sum,
-              half* __restrict__ dk, half* __restrict__ dv, int H, int S, float scale,
-              bool causal) {  // dq_sum: [B, H, tiles, M * D], zeros before the first block
+              half* __restrict__ dk, half* __restrict__ dv, int heads, int S, float scale,
+              bool causal) {  // heads: B * H; dq_sum: [heads, tiles, M * D], zeros before the first block
   using T = Tile<D, STRIPES>;
   constexpr int N = T::N, THREADS = T::THREADS, CHUNK_TILES = CHUNK / 8;
   SmemCursor cursor;
@@ -146,13 +149,16 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
 
   const int lane = threadIdx.x % 32;
   const int warp = __shfl_sync(FULL_WARP, threadIdx.x / 32, 0);  // one for the warp, so in a uniform register
-  const int quad_row = lane / 4, first_column = lane % 4 * 2;          // the lane's, in each 8x8 of an accumulator
-  const int k0 = blockIdx.x * N;                                       // first key of this block
+  const int quad_row = lane / 4, first_column = lane % 4 * 2;    // the lane's, in each 8x8 of an accumulator
+  // The first keys of several heads come first: under a causal mask their blocks have the most to do.
+  const int head = blockIdx.z * gridDim.x + blockIdx.x;
+  if (head >= heads) return;
+  const int k0 = blockIdx.y * N;                                       // first key of this block
   const int warp_key = warp * T::KEYS_PER_WARP;                        // and of this warp, within the block's
   const int tiles = ceil_div(S, M), first_tile = causal ? k0 / M : 0;  // no earlier row sees a key of this block
-  const std::size_t first_row = (std::size_t(blockIdx.z) * H + blockIdx.y) * S, head = first_row * D;
-  q += head, k += head, v += head, dout += head, rows += first_row, dk += head, dv += head;
-  dq_sum += (std::size_t(blockIdx.z) * H + blockIdx.y) * tiles * M * D;
+  const std::size_t first_row = std::size_t(head) * S, first = first_row * D;
+  q += first, k += first, v += first, dout += first, rows += first_row, dk += first, dv += first;
+  dq_sum += std::size_t(head) * tiles * M * D;
   const float scale_log2 = scale * LOG2_E;  // exp(scale s - L) is 2^(scale_log2 s - L log2 e)
 
   // Queue the copies of a tile, as one group. Rows past the end become zeros.
@@ -345,7 +351,7 @@ cudaError_t save_forward(const BackwardArgs& a) {
 template <int D, int STRIPES>
 cudaError_t launch_gradients(const BackwardArgs& a) {
   using T = Tile<D, STRIPES>;
-  const int H = a.shape.H, S = a.shape.S;
+  const int H = a.shape.H, S = a.shape.S, heads = a.shape.B * H, together = std::min(heads, HEADS_TOGETHER);
   const Workspace w = workspace_of(a);
   SmemCount smem;
   carve<T>(smem);
@@ -356,9 +362,9 @@ cudaError_t launch_gradients(const BackwardArgs& a) {
           launch("row_terms", row_terms<D>, unsigned((rows + rows_per_block - 1) / rows_per_block), ROW_THREADS, 0,
                  a.stream, w.out, a.dout, w.L, w.rows, rows))
     return error;
-  if (const cudaError_t error =
-          launch("gradients", gradients<D, STRIPES>, dim3(ceil_div(S, T::N), H, a.shape.B), T::THREADS, smem.bytes,
-                 a.stream, a.q, a.k, a.v, a.dout, w.rows, w.dq_sum, a.dk, a.dv, H, S, a.scale, a.shape.causal))
+  if (const cudaError_t error = launch(
+          "gradients", gradients<D, STRIPES>, dim3(together, ceil_div(S, T::N), ceil_div(heads, together)), T::THREADS,
+          smem.bytes, a.stream, a.q, a.k, a.v, a.dout, w.rows, w.dq_sum, a.dk, a.dv, heads, S, a.scale, a.shape.causal))
     return error;
   return launch("round_sums", round_sums<D, STRIPES>, dim3(ceil_div(S, M), H, a.shape.B), T::THREADS, 0, a.stream,
                 w.dq_sum, a.dq, H, S, a.scale);
