@@ -42,7 +42,9 @@ BackwardTrial run_backward(const Shape& shape, float scale, const BackwardInputs
   const BackwardArgs args{q.data(),  k.data(),  v.data(),  dout.data(),
                           dq.data(), dk.data(), dv.data(), reinterpret_cast<float*>(workspace.data()),
                           shape,     scale,     nullptr};
-  t.launched = backward_stage().launch(args);
+  const BackwardStageInfo& stage = backward_stage();
+  t.launched = stage.save_forward ? stage.save_forward(args) : cudaSuccess;
+  if (t.launched == cudaSuccess) t.launched = stage.launch(args);
   if (t.launched == cudaSuccess) t.launched = cudaGetLastError();
   const double limit = PRODUCTS * hang_seconds(shape);
   t.finished = exclusive.synchronize(limit);
