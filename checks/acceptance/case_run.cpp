@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -107,7 +108,7 @@ class CaseRun {
         tiling_(shape_, plan_),
         coverage_(coverage(test, tiling_, options)),
         inputs_(inputs_of(test, heads_that_run(coverage_, tiling_))),
-        tensors_(inputs_),
+        tensors_(std::make_unique<Poisoned>(inputs_)),
         first_block_(Tiling(test.shape, plan_).tiles() - tiling_.tiles()),
         scale_(scale_of(test)) {
     result_.test = test;
@@ -192,8 +193,11 @@ class CaseRun {
     const bool counted = can_schedule() && options.multiprocessors == 0;
     options.blocks = plan_.blocks_of(options.blocks, result_.test.shape);
     ++result_.launches;
-    Ran ran = tensors_.launch(result_.test.shape, scale_, {options, 0, run.turned});
-    if (ran.still_runs()) throw StillRuns(text(result_.test));
+    Ran ran = tensors_->launch(result_.test.shape, scale_, {options, 0, run.turned});
+    if (ran.still_runs()) {
+      (void)tensors_.release();  // its destructor would wait for the kernel
+      throw StillRuns(text(result_.test));
+    }
     if (ran.report.hang.deadlock) result_.hang = data_of(ran.report.hang.waits.at(0));
     std::size_t findings = 0;
     for (const Fault& fault : faults_of(ran, counted ? tiles.size() * plan_.parts : 0))
@@ -223,7 +227,7 @@ class CaseRun {
   Tiling tiling_;
   Coverage coverage_;
   const Inputs& inputs_;
-  Poisoned tensors_;
+  std::unique_ptr<Poisoned> tensors_;
   std::uint32_t first_block_;  // of the tensors: heads before them have addresses alone
   float scale_;
   std::vector<std::string> said_;
@@ -280,7 +284,7 @@ void CaseRun::compare_with_first(const Run& run, const std::vector<fp16>& output
 void CaseRun::measure(const std::vector<fp16>& first) {
   constexpr int TIMED = 10, LAUNCHES = 20;
   const ExclusiveGpu exclusive;
-  const AttentionArgs args = tensors_.args(result_.test.shape, scale_);
+  const AttentionArgs args = tensors_->args(result_.test.shape, scale_);
   cudaEvent_t start, stop;
   check_cuda(cudaEventCreate(&start), "cudaEventCreate");
   check_cuda(cudaEventCreate(&stop), "cudaEventCreate");
@@ -298,7 +302,7 @@ void CaseRun::measure(const std::vector<fp16>& first) {
   check_cuda(cudaEventDestroy(stop), "cudaEventDestroy");
   std::ranges::sort(times);
   result_.microseconds = (times[TIMED / 2 - 1] + times[TIMED / 2]) / 2;
-  if (tensors_.output() != first) problem(Tells::race, "the output changed while it was timed");
+  if (tensors_->output() != first) problem(Tells::race, "the output changed while it was timed");
 }
 
 }  // namespace
