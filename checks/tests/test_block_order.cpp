@@ -6,6 +6,13 @@
 
 #include "common/block_order.cuh"
 
+namespace {
+struct AnyTile {
+  static constexpr int D = 128;
+  static constexpr double L2_SHARE = 0;  // as if S were long: the number of heads alone decides
+};
+}  // namespace
+
 TEST_CASE("longest_first gives every tile of every head once, the last tiles first") {
   for (const unsigned tiles : {1u, 2u, 7u, 32u})
     for (const unsigned heads : {1u, 3u, 16u}) {
@@ -46,6 +53,30 @@ TEST_CASE("to_and_fro gives every piece to one block, once, and nobody the longe
         }
       CHECK(std::count(times.begin(), times.end(), 1) == long(pieces));
       if (blocks > 1) CHECK(lab::to_and_fro(1, 0, blocks) == 2 * blocks - 1);
+    }
+}
+
+TEST_CASE("blocks that stay have even shares of a causal problem, in the order that its heads ask for") {
+  constexpr unsigned SMS = 132;
+  const auto share = [](unsigned tiles, unsigned heads, bool over_all_heads) {  // the mean's of the busiest SM's work
+    double all = 0, busiest = 0;
+    for (unsigned block = 0; block < SMS; ++block) {
+      double keys = 0;
+      for (unsigned round = 0;; ++round) {
+        const unsigned i = lab::to_and_fro(round, block, SMS);
+        if (i >= tiles * heads) break;
+        keys += lab::work_of(i, tiles, heads, over_all_heads).tile + 1;
+      }
+      all += keys, busiest = std::max(busiest, keys);
+    }
+    return all / SMS / busiest;
+  };
+  for (const unsigned tiles : {32u, 64u, 128u})
+    for (const unsigned heads : {8u, 16u, 24u, 32u, 64u, 128u}) {
+      CAPTURE(tiles);
+      CAPTURE(heads);
+      CHECK(share(tiles, heads, lab::over_all_heads<AnyTile>(true, 1, int(heads))) > 0.95);
+      if (heads < lab::MANY_HEADS) CHECK(share(tiles, heads, false) < 0.8);  // what the rule is for
     }
 }
 
