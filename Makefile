@@ -219,9 +219,15 @@ bench-cpu: $(call lab_of,$(BENCHED),fixed) $(call lab_of,$(BENCHED),checked)
 	$(lastword $^) bench-cpu plain=$$(sed -n '/^plain, /{s/.*worker[s ]*\([0-9.]*\) s .*/\1/p;q;}' $$plain)
 
 # Times on a GPU, the stages and PyTorch taking turns; stage=S times one stage alone, and bug=B shows that a wrong kernel is
-# not timed. json=FILE names the results (all stages: a new file in writeups/results/).
+# not timed. json=FILE names the results (all stages: a new file in writeups/results/); shape=sweep is a map of 160 shapes.
+ifneq ($(BACKWARD),)
+# Of a backward stage: its table, then PyTorch's lines, or why there are none.
+bench: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
+	@$< bench $(call given,shape) && { $(PYTHON) reference/backward_peers.py $(call given,shape) || [ $$? -eq 2 ]; }
+else
 bench: $(RECORDS) $(call chosen,fixed)
 	@PYTHON='$(PYTHON)' $< bench '$(or $(shape),all)' '$(rounds)' '$(json)' '$(stage)' $(filter %/lab,$^)
+endif
 peers:
 	@$(PYTHON) reference/peers.py shape='$(or $(shape),all)'
 

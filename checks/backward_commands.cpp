@@ -9,6 +9,9 @@ int backward_racecheck_command(std::span<char*> args);  // backward/racecheck.cp
 int backward_once_command(std::span<char*> args);       // backward/racecheck.cpp
 int same_bits_command(std::span<char*> args);           // backward/same_bits.cpp
 int owners_command(std::span<char*> args);              // pages/owners.cpp
+#ifdef LAB_GPU
+int backward_bench_command(std::span<char*> args);  // bench/gpu/backward_bench.cpp
+#endif
 
 static constexpr Command COMMANDS[] = {
     {"test", backward_test_command,
@@ -23,6 +26,9 @@ static constexpr Command COMMANDS[] = {
     {"once", backward_once_command,
      "once B H S D [causal]                  one launch, for compute-sanitizer to watch"},
     {"owners", owners_command, "owners shape=1,1,S,D[,causal]          which block writes which tile, as TSV"},
+#ifdef LAB_GPU
+    {"bench", backward_bench_command, "bench [shape=LIST]                      how long a call takes"},
+#endif
 };
 
 std::span<const Command> commands() { return COMMANDS; }

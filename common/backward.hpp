@@ -34,6 +34,9 @@ struct BackwardStageInfo {
   std::size_t (*workspace)(const Shape& shape);  // floats
   int tile_m, tile_n;                            // query rows and keys a tile
   bool half_p;                                   // rounds P and dS to fp16 before a product: the harness allows for it
+  // Queues the forward pass whose O and L such a stage starts from, into the workspace; `launch` comes after it, with
+  // the same args, and is what the bench times. Null where `launch` needs neither.
+  cudaError_t (*save_forward)(const BackwardArgs& args) = nullptr;
 };
 
 // The stage that this binary was linked with.

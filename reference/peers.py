@@ -1,24 +1,28 @@
 """What a user would pick instead: PyTorch's scaled_dot_product_attention, one backend at a time, timed as `lab bench` times
 a stage (checks/bench/gpu/bench.cpp: the same graphs, rotation, flushing and counts; change both or neither).
 
-    python3 reference/peers.py [shape=LIST] [round=N] [out=FILE] [probe=1]
+    python3 reference/peers.py [shape=LIST] [quick=1] [round=N] [out=FILE] [probe=1]
 
 Writes the same sample lines as `lab bench`, and the two ceilings that shares are taken of: an fp16 matrix product of 8192^3
 and a device-to-device copy, counting bytes read and written. No torch or no GPU: one line, exit status 2; probe=1 only looks.
-FlashAttention-3 joins where the package fa3-fwd is there (pip install fa3-fwd einops). Its wheel has bf16 kernels alone and takes
-[B, S, H, D]: it gets the same numbers in that form, prepared before the clock runs, and times of bf16 and fp16 are alike.
+FlashAttention-3 joins where the package fa3-fwd is there (pip install fa3-fwd einops), FlashAttention-4 where flash-attn-4 is
+(pip install --pre flash-attn-4 einops). Both take [B, S, H, D] and get the same numbers in that form, prepared before the clock
+runs; FlashAttention-3's wheel has bf16 kernels alone, and times of bf16 and fp16 are alike.
 The math backend is left out: it stores the S x S scores that all the others exist to avoid. FlexAttention is left out: it is
 compiled when first called, which would take longer than the whole run.
 """
+import ctypes
 import math
 import sys
 import time
 
 ACCEPTANCE = ["1,8,512,64", "1,8,512,64,causal", "2,8,2048,64", "2,8,2048,64,causal", "2,8,2048,128", "2,8,2048,128,causal"]
 LONG = ["4,16,8192,64", "4,16,8192,64,causal", "4,16,8192,128", "4,16,8192,128,causal"]
-BACKENDS = ["flash", "cudnn", "efficient", "default"]  # of PyTorch; and fa3
+BACKENDS = ["flash", "cudnn", "efficient", "default"]  # of PyTorch; and fa3, fa4
 
-FEWEST_LAUNCHES, GRAPH_LENGTH, ROUND_TIME, SHORT_GRAPH, MOST_REPLAYS, MOST_CALLS, IDLE_CALLS = 20, 2e3, 150e3, 500e3, 7, 15, 5
+SWEEP = [f"{heads // 8},8,{S},{D}{causal}" for D in (64, 128) for causal in ("", ",causal") for heads in (8, 16, 32, 64, 128)
+         for S in (128 << i for i in range(8))]
+GRAPH_LENGTH, SHORT_GRAPH, ENERGY_TIME, MOST_CALLS, IDLE_CALLS = 2e3, 500e3, 600e3, 15, 5
 
 
 def refuse(line):
@@ -27,11 +31,11 @@ def refuse(line):
 
 
 def options(words):
-    chosen = {"shape": "all", "round": "1", "out": "", "probe": "0"}
+    chosen = {"shape": "all", "quick": "0", "round": "1", "out": "", "probe": "0"}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or key not in chosen:
-            refuse(f"'{word}' is none of shape=, round=, out=, probe=")
+            refuse(f"'{word}' is none of shape=, quick=, round=, out=, probe=")
         chosen[key] = value
     if not chosen["round"].isdigit() or int(chosen["round"]) < 1:
         refuse(f"round={chosen['round']}: must be a whole number from 1")
@@ -39,14 +43,14 @@ def options(words):
 
 
 def shapes_named(words):
-    lists = {"acceptance": ACCEPTANCE, "long": LONG, "all": ACCEPTANCE + LONG}
+    lists = {"acceptance": ACCEPTANCE, "long": LONG, "all": ACCEPTANCE + LONG, "sweep": SWEEP}
     if words in lists:
         return lists[words]
     for word in words.split(";"):
         parts = word.split(",")
         good = len(parts) in (4, 5) and all(p.isdigit() and int(p) > 0 for p in parts[:4]) and parts[4:] in ([], ["causal"])
         if not good:
-            refuse(f"shape={word}: neither B,H,S,D[,causal] nor one of acceptance, long, all")
+            refuse(f"shape={word}: neither B,H,S,D[,causal] nor one of acceptance, long, all, sweep")
     return words.split(";")
 
 
@@ -57,15 +61,25 @@ try:
     from torch.nn.attention import SDPBackend, sdpa_kernel
 except ImportError as e:
     refuse(f"PyTorch is not there ({e})")
-try:
-    from fa3_fwd_interface import flash_attn_func
-except Exception:  # not there, or built for another PyTorch: an optional peer
-    flash_attn_func = None
+def optional(module):
+    """A peer's function, or None where its wheel is not there, or built for another PyTorch."""
+    try:
+        return __import__(module, fromlist=["flash_attn_func"]).flash_attn_func
+    except Exception:
+        return None
+
+
+FLASH = {"fa3": (optional("fa3_fwd_interface"), torch.bfloat16), "fa4": (optional("flash_attn.cute"), torch.float16)}
 if not torch.cuda.is_available():
     refuse("PyTorch finds no GPU")
 if chosen["probe"] == "1":
+    for name in (name for name, (function, _) in FLASH.items() if not function):
+        print(f"peers: {name} is left out: its wheel is not there (reference/peers.py names it)", file=sys.stderr)
     sys.exit(0)
-round_number = int(chosen["round"])
+round_number, quick = int(chosen["round"]), chosen["quick"] == "1"
+WARM_TIME, ROUND_TIME, FEWEST_LAUNCHES, MOST_REPLAYS = (20e3, 10e3, 3, 3) if quick else (200e3, 150e3, 20, 7)
+if quick:
+    BACKENDS = ["flash", "cudnn"]
 lines = []
 stream = torch.cuda.Stream()
 L2 = torch.cuda.get_device_properties(0).L2_cache_size
@@ -88,15 +102,43 @@ def timed(work, meanwhile=None):
     return start.elapsed_time(stop) * 1000
 
 
-def see(program, shape, length):
-    time.sleep(length / 2 * 1e-6)
+def nvml():
+    """(clock in MHz, energy in J), read by NVML; None where it is not to be had."""
     try:
-        add("seen", program, shape, torch.cuda.clock_rate(), torch.cuda.power_draw() / 1000)
-    except Exception:  # NVML's Python bindings may be missing: the clocks are then not told
-        pass
+        library, device = ctypes.CDLL("libnvidia-ml.so.1"), ctypes.c_void_p()
+        uuid = f"GPU-{torch.cuda.get_device_properties(0).uuid}".encode()
+        if library.nvmlInit_v2() != 0 or library.nvmlDeviceGetHandleByUUID(uuid, ctypes.byref(device)) != 0:
+            return lambda: None
+    except (OSError, AttributeError):
+        return lambda: None
+
+    def read():
+        mhz, millijoules = ctypes.c_uint(), ctypes.c_ulonglong()
+        bad = library.nvmlDeviceGetClockInfo(device, 1, ctypes.byref(mhz))
+        bad += library.nvmlDeviceGetTotalEnergyConsumption(device, ctypes.byref(millijoules))
+        return None if bad else (mhz.value, millijoules.value / 1000)
+    return read
 
 
-def graph_times(call, sets, estimate, meanwhile=None):
+state_now = nvml()
+
+
+def see(program, shape, replay, launches, replays):
+    """Clock, power and energy of many replays, during which the clock is read."""
+    before, during = state_now(), []
+
+    def work():
+        for _ in range(replays):
+            replay()
+    us = timed(work, lambda: during.append(state_now()))
+    after = state_now()
+    if before and during[0] and after and after[1] > before[1]:
+        joules = after[1] - before[1]
+        add("seen", program, shape, during[0][0], f"{joules / us * 1e6:.1f}")
+        add("fact", program, shape, "energy_uj", f"{joules / replays / launches * 1e6:.6g}")
+
+
+def graph_times(call, sets, estimate, look=None):
     launches = max(FEWEST_LAUNCHES, int(min(100.0, GRAPH_LENGTH / estimate)))
     launches = (launches + sets - 1) // sets * sets
     graph = torch.cuda.CUDAGraph()
@@ -106,7 +148,8 @@ def graph_times(call, sets, estimate, meanwhile=None):
             outs[i % sets] = call(i % sets)
     length = launches * estimate
     if length < SHORT_GRAPH:
-        graph.replay()
+        for _ in range(math.ceil(WARM_TIME / length)):
+            graph.replay()
     replays = min(max(int(ROUND_TIME / length), 3 if length < SHORT_GRAPH else 1), MOST_REPLAYS)
     times = []
     for i in range(replays):
@@ -115,7 +158,9 @@ def graph_times(call, sets, estimate, meanwhile=None):
                 if out is not None:
                     out.fill_(math.nan)
         torch.cuda.synchronize()
-        times.append(timed(graph.replay, (lambda: meanwhile(length)) if meanwhile and i + 1 == replays else None) / launches)
+        times.append(timed(graph.replay) / launches)
+    if look:
+        look(graph.replay, launches, max(1, int(ENERGY_TIME / length)))
     return times, launches, outs
 
 
@@ -130,11 +175,11 @@ def torch_call(inputs, causal):
     return call
 
 
-def fa3_call(inputs, causal):
-    converted = [[x.to(torch.bfloat16).transpose(1, 2).contiguous() for x in one] for one in inputs]
+def flash_call(function, dtype, inputs, causal):
+    converted = [[x.to(dtype).transpose(1, 2).contiguous() for x in one] for one in inputs]
 
     def call(i):
-        out = flash_attn_func(*converted[i], causal=causal)
+        out = function(*converted[i], causal=causal)
         return (out[0] if isinstance(out, tuple) else out).transpose(1, 2)  # a view: [B, H, S, D] again
     return call
 
@@ -163,7 +208,8 @@ def run_case(program, call, word, plan, right):
         return
     figures = [("graph", warm_sets, "")] + ([("graph_flushed", all_sets, "_flushed")] if flushes else [])
     for figure, sets, suffix in figures:
-        times, launches, outs = graph_times(call, sets, estimate, lambda length: see(program, shape, length))
+        look = (lambda *replays: see(program, shape, *replays)) if figure == "graph" and round_number == 1 and not quick else None
+        times, launches, outs = graph_times(call, sets, estimate, look)
         for i, out in enumerate(outs):
             if problem := wrong(out, i):
                 add("case", program, shape, "failed", problem + " after timing")
@@ -173,7 +219,7 @@ def run_case(program, call, word, plan, right):
         add("fact", program, shape, "launches_per_graph" + suffix, launches)
         add("fact", program, shape, "sets" + suffix, sets)
     count = min(max(int(ROUND_TIME / 2 / estimate), 1), MOST_CALLS)
-    for figure, flush in [("call", False)] + ([("call_flushed", True)] if flushes else []):
+    for figure, flush in [] if quick else [("call", False)] + ([("call_flushed", True)] if flushes else []):
         trash = torch.empty(2 * L2 if flush else 1, dtype=torch.uint8, device="cuda")
         times = []
         for i in range(0 if count < MOST_CALLS else -IDLE_CALLS, count):
@@ -209,7 +255,8 @@ def main():
     torch.manual_seed(round_number)
     terminal, begin = sys.stderr.isatty(), time.monotonic()
     with torch.no_grad(), torch.cuda.stream(stream):
-        ceilings()
+        if not quick:
+            ceilings()
         torch.cuda.empty_cache()
         for done, word in enumerate(shapes):
             left = f"about {(time.monotonic() - begin) * (len(shapes) - done) / done:.0f} s left" if done else "no estimate yet"
@@ -218,7 +265,7 @@ def main():
             B, H, S, D = map(int, word.split(",")[:4])
             set_bytes = 4 * B * H * S * D * 2
             warm_sets = min(max(L2 * 3 // 4 // set_bytes, 2), 4)
-            flushes = set_bytes <= 2 * L2
+            flushes = set_bytes <= 2 * L2 and not quick
             all_sets = max(warm_sets, 2 * L2 // set_bytes + 2) if flushes else warm_sets
             inputs = [[torch.randn(B, H, S, D, dtype=torch.float16, device="cuda") for _ in range(3)] for _ in range(all_sets)]
             right = []  # of the last 64 rows of the last head, in fp64
@@ -239,11 +286,12 @@ def main():
                             run_case("torch_" + backend, call, word, plan, right)
                 except RuntimeError as e:
                     add("case", "torch_" + backend, word, "failed", str(e).splitlines()[0].replace("\t", " "))
-            if flash_attn_func:
-                try:
-                    run_case("fa3", fa3_call(inputs, causal), word, plan, right)
-                except RuntimeError as e:
-                    add("case", "fa3", word, "failed", str(e).splitlines()[0].replace("\t", " "))
+            for name, (function, dtype) in FLASH.items():
+                if function:
+                    try:
+                        run_case(name, flash_call(function, dtype, inputs, causal), word, plan, right)
+                    except RuntimeError as e:
+                        add("case", name, word, "failed", str(e).splitlines()[0].replace("\t", " "))
             del inputs, right
             torch.cuda.empty_cache()
     if terminal:

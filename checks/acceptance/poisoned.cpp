@@ -36,7 +36,7 @@ AttentionArgs Poisoned::args(const Shape& shape, float scale) const {
 
 Ran Poisoned::launch(const Shape& shape, float scale, const Launching& how) {
   set_exec_options(how.options);
-  const ExclusiveGpu exclusive;
+  ExclusiveGpu exclusive;
   out_.poison(how.poison);
   cudaGetLastError();
   take_exec_report();
@@ -49,7 +49,7 @@ Ran Poisoned::launch(const Shape& shape, float scale, const Launching& how) {
   Ran ran;
   ran.returned = stage().launch(args);
   ran.last = cudaGetLastError();
-  ran.finished = synchronize_within(how.seconds > 0 ? how.seconds : hang_seconds(shape));
+  ran.finished = exclusive.synchronize(how.seconds > 0 ? how.seconds : hang_seconds(shape));
   if (ran.still_runs()) return ran;
   ran.report = take_exec_report();
   set_exec_options({});

@@ -32,7 +32,7 @@ BackwardTrial run_backward(const Shape& shape, float scale, const BackwardInputs
   options.workers = 1;
   set_exec_options(options);
   const bool canaries = !options.check;  // a checked run sees every byte past a buffer's end
-  const ExclusiveGpu exclusive;
+  ExclusiveGpu exclusive;
   const DeviceTensor q(in.q, canaries), k(in.k, canaries), v(in.v, canaries), dout(in.dout, canaries);
   DeviceTensor dq(shape.elements(), canaries), dk(shape.elements(), canaries), dv(shape.elements(), canaries);
   DeviceTensor workspace(backward_stage().workspace(shape) * (sizeof(float) / sizeof(half)), canaries);
@@ -42,10 +42,12 @@ BackwardTrial run_backward(const Shape& shape, float scale, const BackwardInputs
   const BackwardArgs args{q.data(),  k.data(),  v.data(),  dout.data(),
                           dq.data(), dk.data(), dv.data(), reinterpret_cast<float*>(workspace.data()),
                           shape,     scale,     nullptr};
-  t.launched = backward_stage().launch(args);
+  const BackwardStageInfo& stage = backward_stage();
+  t.launched = stage.save_forward ? stage.save_forward(args) : cudaSuccess;
+  if (t.launched == cudaSuccess) t.launched = stage.launch(args);
   if (t.launched == cudaSuccess) t.launched = cudaGetLastError();
   const double limit = PRODUCTS * hang_seconds(shape);
-  t.finished = synchronize_within(limit);
+  t.finished = exclusive.synchronize(limit);
   if (t.finished == cudaErrorNotReady) {
     std::printf("%s: a kernel still runs after %.1f s\n", backward_stage().name, limit);
     std::fflush(stdout);

@@ -122,10 +122,15 @@ std::vector<Shape> bench_shapes(std::string_view words) {
   if (words == "acceptance" || words == "all")
     shapes.insert(shapes.end(), std::begin(ACCEPTANCE), std::end(ACCEPTANCE));
   if (words == "long" || words == "all") shapes.insert(shapes.end(), std::begin(LONG), std::end(LONG));
+  if (words == "sweep")
+    for (const int D : {64, 128})
+      for (const bool causal : {false, true})
+        for (const int BH : {8, 16, 32, 64, 128})
+          for (int S = 128; S <= 16384; S *= 2) shapes.push_back({BH / 8, 8, S, D, causal});
   if (!shapes.empty()) return shapes;
   for (const std::string& word : split(words, ';')) {
     const auto shape = shape_of(word);
-    if (!shape) throw BadInput("shape=" + word + ": neither B,H,S,D[,causal] nor one of acceptance, long, all");
+    if (!shape) throw BadInput("shape=" + word + ": neither B,H,S,D[,causal] nor one of acceptance, long, all, sweep");
     if (shape->D != 64 && shape->D != 128)
       throw BadInput("shape=" + word + ": the stages take head dimensions 64 and 128");
     shapes.push_back(*shape);
@@ -178,7 +183,9 @@ Spread spread(const Figure& figure) {
   return spread(all);
 }
 
-bool is_peer(const std::string& program) { return program.starts_with("torch_") || program == "fa3"; }
+bool is_peer(const std::string& program) {
+  return program.starts_with("torch_") || program == "fa3" || program == "fa4";
+}
 
 double flop(const Shape& s) { return 4.0 * double(s.rows()) * s.S * s.D * (s.causal ? 0.5 : 1); }
 double bytes(const Shape& s) { return 4.0 * double(s.elements()) * 2; }
@@ -186,6 +193,16 @@ double bytes(const Shape& s) { return 4.0 * double(s.elements()) * 2; }
 std::optional<double> graph_time(const BenchCase* c) {
   if (!c || c->status != "ok" || !c->figures.contains("graph")) return std::nullopt;
   return spread(c->figures.at("graph")).median;
+}
+
+Spread paired(const BenchCase& one, const BenchCase& other) {
+  std::vector<double> ratios;
+  const auto& others = other.figures.at("graph").rounds;
+  for (const auto& [round, times] : one.figures.at("graph").rounds)
+    if (const auto same = others.find(round); same != others.end())
+      for (std::size_t i = 0; i < std::min(times.size(), same->second.size()); ++i)
+        ratios.push_back(times[i] / same->second[i]);
+  return spread(ratios);
 }
 
 Ratios ratios(const BenchRun& run, const BenchCase& c) {
@@ -196,15 +213,16 @@ Ratios ratios(const BenchRun& run, const BenchCase& c) {
   if (run.ceilings.contains("matrix_fp16_tflops"))
     r.of_matrix = r.tflops / spread(run.ceilings.at("matrix_fp16_tflops")).median;
   if (run.ceilings.contains("copy_gbs")) r.of_bandwidth = r.gbs / spread(run.ceilings.at("copy_gbs")).median;
-  std::optional<double> best;
+  const BenchCase* best = nullptr;
   for (const BenchCase& other : run.cases) {
     if (other.shape != c.shape) continue;
     const auto time = graph_time(&other);
     if (is_peer(other.program) && other.program != "torch_default" && time &&
-        (!best || *time < *best))  // default is one of them
-      best = time, r.pytorch = other.program;
+        (!best || *time < *graph_time(best)))  // default is one of them
+      best = &other, r.pytorch = other.program;
   }
-  if (best) r.vs_pytorch = us / *best;
+  if (best)
+    if (const Spread pairs = paired(c, *best); pairs.samples > 0) r.vs_pytorch = pairs;
   if (is_peer(c.program)) return r;
   std::string previous;
   for (const BenchCase& other : run.cases) {
@@ -216,13 +234,37 @@ Ratios ratios(const BenchRun& run, const BenchCase& c) {
   return r;
 }
 
-std::string bench_table(const BenchRun& run) {
-  std::string out = format("%-18s %-20s %11s %19s %11s %9s %8s %9s %9s\n", "program", "shape", "graph us", "p10 .. p90",
-                           "one call", "TFLOP/s", "matrix", "faster x", "PyTorch x");
+std::vector<std::string> shapes_of(const BenchRun& run) {
   std::vector<std::string> shapes;
   for (const BenchCase& c : run.cases)
     if (std::ranges::find(shapes, c.shape) == shapes.end()) shapes.push_back(c.shape);
-  for (const std::string& shape : shapes)
+  return shapes;
+}
+
+std::string sweep_table(const BenchRun& run) {
+  constexpr double LEVEL = 1 / 0.98;  // one round does not tell 2 % apart
+  std::string out =
+      format("%-20s %-20s %10s  %-14s %10s %8s\n", "shape", "fastest stage", "us", "fastest peer", "us", "peer x");
+  int ahead = 0, compared = 0;
+  for (const std::string& shape : shapes_of(run)) {
+    const BenchCase *stage = nullptr, *peer = nullptr;
+    for (const BenchCase& c : run.cases) {
+      const BenchCase*& best = is_peer(c.program) ? peer : stage;
+      if (c.shape == shape && graph_time(&c) && (!best || *graph_time(&c) < *graph_time(best))) best = &c;
+    }
+    if (!stage || !peer) continue;
+    const double mine = *graph_time(stage), theirs = *graph_time(peer);
+    out += format("%-20s %-20s %10.2f  %-14s %10.2f %8.2f\n", shape.c_str(), stage->program.c_str(), mine,
+                  peer->program.c_str(), theirs, mine / theirs);
+    ++compared, ahead += mine <= theirs * LEVEL;
+  }
+  return out + format("a stage is ahead or level (0.98) on %d of %d shapes\n", ahead, compared);
+}
+
+std::string bench_table(const BenchRun& run) {
+  std::string out = format("%-18s %-20s %11s %19s %11s %9s %8s %9s  %s\n", "program", "shape", "graph us", "p10 .. p90",
+                           "one call", "TFLOP/s", "matrix", "faster x", "best peer x, p10 .. p90");
+  for (const std::string& shape : shapes_of(run))
     for (const BenchCase& c : run.cases) {
       if (c.shape != shape) continue;
       if (!graph_time(&c)) {
@@ -232,11 +274,14 @@ std::string bench_table(const BenchRun& run) {
       const Spread s = spread(c.figures.at("graph"));
       const Ratios r = ratios(run, c);
       const auto times = [](const std::optional<double>& v) { return v ? format("%.2f", *v) : std::string("-"); };
+      const std::string peer = r.vs_pytorch ? format("%.3f, %.3f .. %.3f%s", r.vs_pytorch->median, r.vs_pytorch->p10,
+                                                     r.vs_pytorch->p90, r.vs_pytorch->p90 < 1 ? " ahead" : "")
+                                            : "-";
       const std::string matrix = r.of_matrix ? format("%.1f%%", 100 * *r.of_matrix) : "-";
       const std::string call = c.figures.contains("call") ? format("%.2f", spread(c.figures.at("call")).median) : "-";
-      out += format("%-18s %-20s %11.2f %19s %11s %9.2f %8s %9s %9s\n", c.program.c_str(), shape.c_str(), s.median,
+      out += format("%-18s %-20s %11.2f %19s %11s %9.2f %8s %9s  %s\n", c.program.c_str(), shape.c_str(), s.median,
                     format("%.2f .. %.2f", s.p10, s.p90).c_str(), call.c_str(), r.tflops, matrix.c_str(),
-                    times(r.vs_previous).c_str(), times(r.vs_pytorch).c_str());
+                    times(r.vs_previous).c_str(), peer.c_str());
     }
   return out;
 }

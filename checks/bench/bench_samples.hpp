@@ -17,7 +17,7 @@ std::string shape_word(const Shape& shape);
 std::optional<Shape> shape_of(const std::string& word);
 
 // What `shape=` takes: shapes as above with ';' between them, or a list's name: acceptance (the five of the notes and
-// D = 128 causal), long (S = 8192), all. Throws BadInput.
+// D = 128 causal), long (S = 8192), all, sweep (160 of 8 to 128 heads, S 128 to 16,384). Throws BadInput.
 std::vector<Shape> bench_shapes(std::string_view words);
 // The same where it must be one.
 Shape one_shape(std::string_view words);
@@ -63,12 +63,23 @@ double bytes(const Shape& shape);  // Q, K and V read once, O written once
 // Microseconds a call inside a replayed graph; nothing for a case that was not timed.
 std::optional<double> graph_time(const BenchCase* c);
 
+// The time of one over the other's, replay by replay: the i-th of a round over that round's i-th. Ahead of the other is
+// what has its 90th percentile below 1.
+Spread paired(const BenchCase& one, const BenchCase& other);
+
 struct Ratios {
   double tflops = 0, gbs = 0;
-  std::optional<double> of_matrix, of_bandwidth, vs_previous, vs_pytorch;
-  std::string previous, pytorch;  // the program behind each of the last two names
+  std::optional<double> of_matrix, of_bandwidth, vs_previous;
+  std::optional<Spread> vs_pytorch;  // paired
+  std::string previous, pytorch;     // the program behind each of the last two names
 };
 Ratios ratios(const BenchRun& run, const BenchCase& timed);
+
+// Those of the run, each once, in the order of their first mention.
+std::vector<std::string> shapes_of(const BenchRun& run);
+
+// A sweep to read: of each shape the fastest stage and the fastest peer; on how many shapes a stage is ahead or level.
+std::string sweep_table(const BenchRun& run);
 
 // A table to read: graph time, its spread, and the ratios, a line a program and shape.
 std::string bench_table(const BenchRun& run);

@@ -31,7 +31,6 @@ bugs_of() {
   [ "$backend" = cpu ] || { echo; for s in $stages $backward; do bugs_of $s; done; }
   echo
   [ "$backend" = cpu ] || echo "every bug turns it red: $make_it check-harness"
-  echo "packages that setup.sh asks for: sh checks/tests/setup_packages.sh"
-  echo "front desk: sh checks/tests/front_desk.sh"  # builds too, and touches a kernel
-  [ "$backend" = cpu ] || echo "a new stage, a new bug: sh checks/tests/scratch_tree.sh"
+  [ "$backend" != cpu ] || echo "packages that setup.sh asks for: sh checks/tests/setup_packages.sh"
+  [ "$backend" != cpu ] || echo "front desk: sh checks/tests/front_desk.sh"  # builds too, and touches a kernel
 } | build/desk-work pieces limit=1200

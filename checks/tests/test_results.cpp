@@ -112,6 +112,8 @@ void bench_case(const Json& c) {
             .epsilon(1e-4));
   for (const char* key : {"share_of_matrix", "share_of_bandwidth", "faster_than_previous", "times_pytorch"})
     CHECK(number_or_null(c.at(key)));
+  for (const char* key : {"times_pytorch_p10", "times_pytorch_p90", "energy_uj"})  // of newer files
+    CHECK((!c.contains(key) || number_or_null(c.at(key))));
   strings(c, {"previous", "pytorch"});
   for (const char* key : {"sm_mhz", "watts"})
     if (!c.at(key).is_null())
@@ -168,7 +170,7 @@ TEST_CASE("results: the benchmark's JSON is what its description says") {
   CHECK(v1.at("figures").at("graph").at("median").get<double>() == 101);
   CHECK(v1.at("figures").at("graph").at("p90").get<double>() == doctest::Approx(101.8));
   CHECK(v1.at("faster_than_previous").is_null());
-  CHECK(v1.at("times_pytorch").get<double>() == doctest::Approx(10));
+  CHECK(v1.at("times_pytorch").get<double>() == doctest::Approx(100 / 10.1));  // the one pair
   CHECK(v1.at("share_of_matrix").get<double>() == doctest::Approx(v1.at("tflops").get<double>() / 700).epsilon(1e-4));
   CHECK(v2b.at("faster_than_previous").get<double>() == doctest::Approx(0.5));
   CHECK(v2b.at("previous").get<std::string>() == "v1_scalar");

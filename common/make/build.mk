@@ -60,6 +60,8 @@ CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(shell readlink -f "$$(command -v nvcc)"))
 INCLUDES := -I. -DLAB_GPU -isystem $(CUDA_HOME)/include
 LIBS := -L$(CUDA_HOME)/lib64 -lcudart_static -ldl -lrt -pthread
 BACKEND_SRC := $(wildcard common/gpu/*.cpp checks/bench/gpu/*.cpp)
+# A kernel that is loaded when it is launched leaves time for another process between the NaN and the launch.
+export CUDA_MODULE_LOADING := EAGER
 else
 INCLUDES := -Icommon/cpu -I.
 LIBS := -lboost_context -pthread

@@ -32,14 +32,23 @@ using gpu::Stopwatch;
 using gpu::Stream;
 
 constexpr double SLOWEST_CALL = 2e6;   // us: a slower case is left out
-constexpr int FEWEST_LAUNCHES = 20;    // in a graph
 constexpr double GRAPH_LENGTH = 2e3;   // us that a graph should last, so that starting it does not count
-constexpr double ROUND_TIME = 150e3;   // us of replays a figure and round, where that is more than one
 constexpr double SHORT_GRAPH = 500e3;  // us: a longer one is replayed once a round, and not warmed up
-constexpr int MOST_REPLAYS = 7, MOST_CALLS = 15;
-constexpr int IDLE_CALLS = 5;          // untimed ones before short calls: a host that just waited is slow to launch
-constexpr double ORACLE_WORK = 0.4e9;  // fp64 operations of an oracle run
-constexpr int ROWS_TOGETHER = 4;       // consecutive rows in its sample
+constexpr double ENERGY_TIME = 600e3;  // us over which NVML's counter of energy is read, in the first round
+constexpr int MOST_CALLS = 15;
+constexpr int IDLE_CALLS = 5;     // untimed ones before short calls: a host that just waited is slow to launch
+constexpr int ROWS_TOGETHER = 4;  // consecutive rows in its sample
+
+struct Pace {
+  double warm_time;   // us of replays before the first sample: all programs find a GPU equally warm
+  double round_time;  // us of replays a figure and round, where that is more than one
+  int fewest_launches /* in a graph */, most_replays;
+  double oracle_work;  // fp64 operations of an oracle run
+  std::size_t fewest_blocks;
+  bool only_graph;  // the figure `graph` alone, and no energy
+};
+constexpr Pace THOROUGH{200e3, 150e3, 20, 7, 0.4e9, 4, false};
+constexpr Pace QUICK{20e3, 10e3, 3, 3, 0.02e9, 1, true};  // for many shapes: a map of who is fastest where
 
 struct NotTimed : std::runtime_error {  // the kernel fails, or cannot be trusted
   using std::runtime_error::runtime_error;
@@ -67,8 +76,10 @@ struct Set {
 
 class CaseTimer {
  public:
-  CaseTimer(const Shape& shape, int round, std::size_t l2, std::string& lines)
-      : shape_(shape), round_(round), l2_(l2), lines_(lines), plan_(plan_sets(shape, l2)) {}
+  CaseTimer(const Shape& shape, const Pace& pace, int round, std::size_t l2, std::string& lines)
+      : shape_(shape), pace_(pace), round_(round), l2_(l2), lines_(lines), plan_(plan_sets(shape, l2)) {
+    if (pace.only_graph) plan_.all_sets = plan_.warm_sets, plan_.flushes = false;
+  }
 
   void run() {
     const std::size_t free_needed = std::size_t(plan_.all_sets) * 5 * shape_.elements() * sizeof(half) + 2 * l2_;
@@ -105,7 +116,7 @@ class CaseTimer {
     fact("working_set_bytes", double(plan_.warm_sets) * 4 * double(shape_.elements()) * sizeof(half));
     graph("graph", plan_.warm_sets);
     if (plan_.flushes) graph("graph_flushed", plan_.all_sets);
-    calls("call", false);
+    if (!pace_.only_graph) calls("call", false);
     if (plan_.flushes) calls("call_flushed", true);
     check_after();
     add("case", "ok\t");
@@ -147,7 +158,8 @@ class CaseTimer {
     const double row_work = 4.0 * shape_.S * shape_.D * (shape_.causal ? 0.5 : 1);
     const std::size_t blocks = std::min<std::size_t>(
         (shape_.rows() + ROWS_TOGETHER - 1) / ROWS_TOGETHER,
-        std::max<std::size_t>(4, std::size_t(ORACLE_WORK / row_work / double(plan_.all_sets) / ROWS_TOGETHER)));
+        std::max(pace_.fewest_blocks,
+                 std::size_t(pace_.oracle_work / row_work / double(plan_.all_sets) / ROWS_TOGETHER)));
     std::vector<RowBlock> chosen;
     for (std::size_t i = 0; i < blocks; ++i) {
       std::size_t row = shape_.rows() * (i + 1) / blocks - 1;
@@ -217,7 +229,7 @@ class CaseTimer {
   // --- figures ---------------------------------------------------------------------------------------------------
 
   void graph(const char* figure, int sets) {
-    int launches = std::max(FEWEST_LAUNCHES, int(std::min(100.0, GRAPH_LENGTH / estimate_)));
+    int launches = std::max(pace_.fewest_launches, int(std::min(100.0, GRAPH_LENGTH / estimate_)));
     launches = (launches + sets - 1) / sets * sets;
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t exec = nullptr;
@@ -228,17 +240,18 @@ class CaseTimer {
     check_cuda(cudaGraphUpload(exec, stream_), "cudaGraphUpload");
     const auto replay = [&] { check_cuda(cudaGraphLaunch(exec, stream_), "cudaGraphLaunch"); };
     const double length = launches * estimate_;
-    if (length < SHORT_GRAPH) replay();
-    const int replays = std::clamp(int(ROUND_TIME / length), length < SHORT_GRAPH ? 3 : 1, MOST_REPLAYS);
+    if (length < SHORT_GRAPH)
+      for (double spent = 0; spent < pace_.warm_time; spent += length) replay();
+    const int replays = std::clamp(int(pace_.round_time / length), length < SHORT_GRAPH ? 3 : 1, pace_.most_replays);
     std::vector<double> times;
     for (int i = 0; i < replays; ++i) {
       if (i + 1 == replays)
         for (int s = 0; s < sets; ++s) poison(sets_[std::size_t(s)]);
       check_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
-      times.push_back(watch_.time(stream_, replay, [&] {
-        if (i + 1 == replays) see(length);
-      }) / launches);
+      times.push_back(watch_.time(stream_, replay) / launches);
     }
+    if (figure == std::string("graph") && round_ == 1 && !pace_.only_graph)
+      see(replay, launches, std::max(1, int(ENERGY_TIME / length)));
     check_cuda(cudaGraphExecDestroy(exec), "cudaGraphExecDestroy");
     check_cuda(cudaGraphDestroy(graph), "cudaGraphDestroy");
     sample(figure, times);
@@ -246,15 +259,26 @@ class CaseTimer {
     fact(figure == std::string("graph") ? "sets" : "sets_flushed", sets);
   }
 
-  // Clocks and power in the middle of a replay.
-  void see(double length) {
-    usleep(useconds_t(length / 2));
-    if (const auto state = gpu::state_now(); state && state->sm_mhz > 0 && state->watts > 0)
-      add("seen", format("%.0f\t%.1f", state->sm_mhz, state->watts));
+  // Clock, power and energy of many replays, during which the clock is read.
+  template <class Replay>
+  void see(Replay replay, int launches, int replays) {
+    const auto before = gpu::state_now();
+    std::optional<gpu::State> during;
+    const double us = watch_.time(
+        stream_,
+        [&] {
+          for (int i = 0; i < replays; ++i) replay();
+        },
+        [&] { during = gpu::state_now(); });
+    const auto after = gpu::state_now();
+    if (!before || !during || !after || after->joules <= before->joules) return;
+    const double joules = after->joules - before->joules;
+    add("seen", format("%.0f\t%.1f", during->sm_mhz, joules / us * 1e6));
+    fact("energy_uj", joules / replays / launches * 1e6);
   }
 
   void calls(const char* figure, bool flush) {
-    const int count = std::clamp(int(ROUND_TIME / 2 / estimate_), 1, MOST_CALLS);
+    const int count = std::clamp(int(pace_.round_time / 2 / estimate_), 1, MOST_CALLS);
     const std::size_t flush_bytes = flush ? 2 * l2_ : 1;
     const Buffer<unsigned char> trash(flush_bytes);
     std::vector<double> times;
@@ -269,6 +293,7 @@ class CaseTimer {
   }
 
   Shape shape_;
+  const Pace& pace_;
   int round_;
   std::size_t l2_;
   std::string& lines_;
@@ -296,9 +321,10 @@ void write_file(const std::string& path, const std::string& text, const char* ke
 
 }  // namespace
 
-// lab bench [shape=LIST] [round=N] [out=FILE]: times the stage; the samples go to FILE, or a table to standard output.
+// lab bench [shape=LIST] [quick=1] [round=N] [out=FILE]: times the stage; the samples go to FILE, or a table to standard
+// output.
 int bench_command(std::span<char*> args) {
-  constexpr std::string_view keys[] = {"shape", "round", "out"};
+  constexpr std::string_view keys[] = {"shape", "quick", "round", "out"};
   const KeyValues values(args, keys);
   const std::vector<Shape> shapes = bench_shapes(values.get("shape").value_or("all"));
   const int round = positive(values, "round", 1);
@@ -323,7 +349,7 @@ int bench_command(std::span<char*> args) {
     std::fprintf(stderr, "%s[%zu/%zu] %s %s, %zu more after it, %s%s", terminal ? "\r\033[K" : "", i + 1, shapes.size(),
                  stage().name, text(shapes[i]).c_str(), shapes.size() - i - 1, left.c_str(), terminal ? "" : "\n");
     try {
-      CaseTimer(shapes[i], round, std::size_t(l2), lines).run();
+      CaseTimer(shapes[i], values.flag("quick") ? QUICK : THOROUGH, round, std::size_t(l2), lines).run();
     } catch (const NotTimed& e) {
       good = false;
       lines += std::string("case\t") + stage().name + "\t" + shape_word(shapes[i]) + "\tfailed\t" + e.what() + "\n";

@@ -61,7 +61,9 @@ std::string json(const BenchRun& run, const BenchCase& c) {
                         {"share_of_bandwidth", number(r.of_bandwidth)},
                         {"faster_than_previous", number(r.vs_previous)},
                         {"previous", r.previous},
-                        {"times_pytorch", number(r.vs_pytorch)},
+                        {"times_pytorch", r.vs_pytorch ? Json(r.vs_pytorch->median) : Json(nullptr)},
+                        {"times_pytorch_p10", r.vs_pytorch ? Json(r.vs_pytorch->p10) : Json(nullptr)},
+                        {"times_pytorch_p90", r.vs_pytorch ? Json(r.vs_pytorch->p90) : Json(nullptr)},
                         {"pytorch", r.pytorch}};
   return out + "},\n     " + members(follows) + "}";
 }
@@ -88,6 +90,23 @@ std::string bench_json(const BenchRun& run) {
   for (std::size_t i = 0; i < run.cases.size(); ++i)
     out += json(run, run.cases[i]) + (i + 1 < run.cases.size() ? ",\n" : "\n");
   return out + "  ]\n}\n";
+}
+
+std::string sweep_json(const BenchRun& run) {
+  std::string out = "{\n  \"schema\": \"sweep-1\",\n";
+  for (const auto& [key, value] : run.meta) out += "  " + members({{key, value}}) + ",\n";
+  Json kernels = Json::object();
+  for (const auto& [stage, hash] : run.kernels) kernels[stage] = hash;
+  out += object("kernels", kernels) + "  \"shapes\": {";
+  std::string separator = "\n    ";
+  for (const std::string& shape : shapes_of(run)) {
+    Json times = Json::object();
+    for (const BenchCase& c : run.cases)
+      if (const auto us = c.shape == shape ? graph_time(&c) : std::nullopt) times[c.program] = *us;
+    out += separator + members({{shape, times}}, 4);
+    separator = ",\n    ";
+  }
+  return out + "\n  }\n}\n";
 }
 
 }  // namespace lab::desk

@@ -9,6 +9,9 @@ namespace lab::desk {
 // Throws BadInput for a fact that is no number of JSON.
 std::string bench_json(const BenchRun& run);
 
+// The JSON of a sweep (schema sweep-1): of each shape the microseconds of every program. Throws as above.
+std::string sweep_json(const BenchRun& run);
+
 // What `desk-records bench` left in build/bench.
 BenchRun last_bench_run();
 

@@ -3,6 +3,7 @@
 //   bench SHAPES ROUNDS JSON STAGE LAB...
 // SHAPES as `lab bench shape=` takes them; ROUNDS "" is 3; JSON "" is writeups/results/bench-DATE-GPU.json when all
 // stages run, and none for a single one, which also leaves PyTorch out. PYTHON in the environment names Python.
+// SHAPES "sweep" is a map of who is fastest where: one quick round of the stages for the GPU at hand, sweep-*.json.
 #include <algorithm>
 #include <cctype>
 #include <chrono>
@@ -12,6 +13,7 @@
 
 #include "checks/acceptance/format.hpp"
 #include "checks/bench/bench_samples.hpp"
+#include "checks/desk/ladder.hpp"
 #include "checks/desk/process.hpp"
 #include "checks/desk/records/bench_json.hpp"
 #include "checks/desk/records/capture.hpp"
@@ -39,13 +41,13 @@ struct Meta {
   void add(const std::string& key, const std::string& value) { lines += "meta\t" + key + "\t" + value + "\n"; }
 };
 
-std::string default_name(const std::string& date, std::string gpu) {
+std::string default_name(const std::string& kind, const std::string& date, std::string gpu) {
   if (gpu.starts_with("NVIDIA ")) gpu.erase(0, 7);
   std::string name = date + "-" + gpu;
   std::erase(name, ':');
   for (char& c : name)
     if (!std::isalnum((unsigned char)c)) c = '-';
-  return "writeups/results/bench-" + name + ".json";
+  return "writeups/results/" + kind + "-" + name + ".json";
 }
 
 }  // namespace
@@ -63,10 +65,18 @@ int bench_command(const Args& args) {
   if (args.size() < 5) throw BadInput("usage: desk-records bench SHAPES ROUNDS JSON STAGE LAB...");
   const std::string &shapes = args[0], &stage = args[3];
   std::string json = args[2];
-  const int rounds = args[1].empty() ? 3 : whole_number(args[1]);
+  const bool sweeps = shapes == "sweep";
+  const int rounds = args[1].empty() ? (sweeps ? 1 : 3) : whole_number(args[1]);
   (void)bench_shapes(shapes);  // refuses what the binaries would refuse
-  const Args labs(args.begin() + 4, args.end());
-  if (!stage.empty() && json.empty()) return run({labs[0], "bench", "shape=" + shapes}).status;
+  Args labs(args.begin() + 4, args.end());
+  if (sweeps &&
+      labs.size() > 1) {  // stages for smaller GPUs are 2 to 100 times slower, and would take most of the time
+    const Ladder ladder = read_ladder();
+    std::erase_if(labs,
+                  [&](const std::string& lab) { return ladder.stage(stage_of(lab))->says("target") != "sm_90a"; });
+  }
+  if (!stage.empty() && json.empty())
+    return run({labs[0], "bench", "shape=" + shapes, sweeps ? "quick=1" : "quick=0"}).status;
 
   fs::remove_all(WORK);
   fs::create_directories(WORK);
@@ -96,14 +106,16 @@ int bench_command(const Args& args) {
     command.insert(command.end(), more.begin(), more.end());
     return command;
   };
+  Args options = {};
+  if (sweeps) options = {"quick=1"};
   if (!stage.empty()) peers.clear();
   if (!peers.empty() && run(with(peers, {"shape=" + shapes, "probe=1"})).status != 0) {
     std::printf("bench: the stages go without peers\n");
     peers.clear();
   }
   std::vector<Args> programs;
-  for (const std::string& lab : labs) programs.push_back({lab, "bench"});
-  if (!peers.empty()) programs.push_back(peers);
+  for (const std::string& lab : labs) programs.push_back(with({lab, "bench"}, options));
+  if (!peers.empty()) programs.push_back(with(peers, options));
 
   // The short shapes and the long ones take turns apart: a round of the short ones is over before the GPU has warmed
   // up.
@@ -128,10 +140,10 @@ int bench_command(const Args& args) {
         if (ended != 0) status = 1;
         if (!fs::exists(file)) throw BadInput("bench: " + name + " left no samples");
       }
-  if (json.empty()) json = default_name(date, gpu);
+  if (json.empty()) json = default_name(sweeps ? "sweep" : "bench", date, gpu);
   const BenchRun results = last_bench_run();
-  write_text(json, bench_json(results));
-  std::printf("%sresults: %s\n", bench_table(results).c_str(), json.c_str());
+  write_text(json, sweeps ? sweep_json(results) : bench_json(results));
+  std::printf("%sresults: %s\n", (sweeps ? sweep_table(results) : bench_table(results)).c_str(), json.c_str());
   return status;
 }
 

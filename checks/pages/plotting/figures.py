@@ -30,6 +30,7 @@ from .stay import stay_figures
 from .stages_before_hopper import stage_figures
 from .steps import step_figures
 from .style import SETTINGS
+from .sweep import sweep_figures
 from .swizzle import swizzle_figures
 from .topics import topic_figures
 from .waits import wait_figures
@@ -43,7 +44,10 @@ def figures(r):
                    "banks": (data_banks(r), draw_banks), "banks-ldmatrix": (data_ldmatrix(r), draw_ldmatrix)}
     if r.profiles:
         all_figures |= {"stalls": (data_stalls(r), draw_stalls), "roofs": (data_roofs(r), draw_roofs)}
-    return all_figures | swizzle_figures(r) | mbarrier_figures(r) | merge_figures(r) | wgmma_figures(r) | layout_figures(r) | trace_figures(r) | wait_figures(r) | stay_figures(r) | reference_figures(r) | schedule_figures(r) | step_figures(r) | stage_figures(r) | launch_figures(r) | floor_figures(r) | gain_figures(r) | topic_figures(r) | road_figures(r) | map_figures(r) | gradient_figures(r) | evidence_figures(r) | fiber_figures(r) | predicted_figures(r) | search_figures()
+    return all_figures | swizzle_figures(r) | mbarrier_figures(r) | merge_figures(r) | wgmma_figures(r) | layout_figures(r) | trace_figures(r) \
+        | wait_figures(r) | stay_figures(r) | reference_figures(r) | schedule_figures(r) | step_figures(r) | stage_figures(r) | launch_figures(r) \
+        | floor_figures(r) | gain_figures(r) | topic_figures(r) | road_figures(r) | map_figures(r) | gradient_figures(r) | evidence_figures(r) \
+        | fiber_figures(r) | predicted_figures(r) | search_figures() | sweep_figures(r)
 
 
 def fingerprint(data, drawing):

@@ -6,12 +6,12 @@ from .heads import ROOT, Unusable, map_heads, name_of
 
 RESULTS = ROOT / "writeups" / "results"
 SCHEMAS = {"bench": "bench-1", "predictions": "predictions-1", "profile": "profile-1", "resources": "resources-1", "plans": "plans-1",
-           "layouts": "layouts-1", "ldmatrix": "ldmatrix-1", "phases": "phases-1", "counted": "counted-1", "steps": "trace-1"}
+           "layouts": "layouts-1", "ldmatrix": "ldmatrix-1", "phases": "phases-1", "counted": "counted-1", "sweep": "sweep-1", "steps": "trace-1"}
 MAP_SCHEMA, TRACE_SCHEMA = "error-map-2", "trace-shared-1"
 WAITS_SCHEMA, ORDER_SCHEMA, REFERENCE_SCHEMA, OWNERS_SCHEMA = "trace-waits-1", "order-1", "reference-1", "owners-1"
 ACCEPTANCE = ["1,8,512,64", "1,8,512,64,causal", "2,8,2048,64", "2,8,2048,64,causal", "2,8,2048,128"]
 PEERS = {"torch_flash": "FlashAttention-2", "torch_cudnn": "cuDNN", "torch_efficient": "efficient", "torch_default": "default",
-         "fa3": "FlashAttention-3"}
+         "fa3": "FlashAttention-3", "fa4": "FlashAttention-4"}
 
 
 def load(path, kind):
@@ -65,6 +65,8 @@ class Results:
         # Small problems, with the stages that are made for them: a run of its own, later than the ladder's.
         smalls = {p.name: load(p, "bench") for p in RESULTS.glob("small-*.json")}
         self.small_file, self.small = max(smalls.items(), key=lambda b: b[1]["date"], default=("", None))
+        sweeps = {p.name: load(p, "sweep") for p in RESULTS.glob("sweep-*.json")}
+        self.sweep_file, self.sweep = max(sweeps.items(), key=lambda b: b[1]["date"], default=("", None))
         self.phases = [load(p, "phases") for p in sorted(RESULTS.glob("phases-*.json"))]
         self.counted = load(RESULTS / "counters.json", "counted")
         self.resources = load(RESULTS / "resources.json", "resources")
@@ -149,7 +151,8 @@ def read_trace(path, schema=TRACE_SCHEMA):
 
 
 def peer_title(program):
-    return PEERS[program] + " (bf16)" if program == "fa3" else "PyTorch " + PEERS[program]
+    own = {"fa3": " (bf16)", "fa4": ""}
+    return PEERS[program] + own[program] if program in own else "PyTorch " + PEERS[program]
 
 
 def best_peer(r, shape):

@@ -59,6 +59,14 @@ def table_ladder(r):
     return table(header, rows) + ["", "Device time per call inside a replayed CUDA graph. Registers and shared memory are each stage's largest kernel at its own target.", ""] + ran_by(r)
 
 
+def over_peer(case):
+    """The median of the paired ratios, and where it was measured its 10th and 90th percentile."""
+    if case["times_pytorch"] is None:
+        return "–"
+    spread = f" ({case['times_pytorch_p10']:.2f}–{case['times_pytorch_p90']:.2f})" if case.get("times_pytorch_p90") else ""
+    return f"{case['times_pytorch']:.2f}×{spread}"
+
+
 def all_cases(r, programs, names):
     rows = []
     for shape in r.shapes:
@@ -78,7 +86,7 @@ def all_cases(r, programs, names):
             before = r.time(r.stages[at - 1], shape) if at else None
             rows.append([title(shape), label, f"{us(f['graph']['median'])} ({us(f['graph']['p10'])}–{us(f['graph']['p90'])})", pick("graph_flushed"),
                          pick("call"), pick("call_flushed"), f"{case['tflops']:.2f}", percent(case["share_of_matrix"]),
-                         percent(case["share_of_bandwidth"]), times(before and before / f["graph"]["median"]), times(case["times_pytorch"])])
+                         percent(case["share_of_bandwidth"]), times(before and before / f["graph"]["median"]), over_peer(case)])
     header = ["shape", "program", "graph, µs (p10–p90)", "L2 flushed", "one call, µs", "L2 flushed", "TFLOP/s", "of matrix peak", "of bandwidth",
               "faster than the stage before", "time over the best peer"]
     return table(header, rows) + [""] + ran_by(r)

@@ -1,0 +1,153 @@
+// lab bench of a backward stage: how long a call takes, for gradients that were seen right at a shape short enough for
+// the oracle. Two figures a shape, medians, as the forward bench has them: a call inside a replayed CUDA graph, and one
+// launch between two events. What the forward pass has saved lies in the workspace before the clock starts.
+// reference/backward_peers.py measures PyTorch the same way.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <stdexcept>
+
+#include "checks/acceptance/report.hpp"
+#include "checks/backward/trial.hpp"
+#include "checks/bench/bench_samples.hpp"
+#include "checks/bench/gpu/device.hpp"
+#include "checks/bench/gpu/stopwatch.hpp"
+#include "checks/commands.hpp"
+#include "reference/attention.hpp"
+
+namespace lab {
+namespace {
+
+using gpu::Buffer;
+
+constexpr int SETS = 2;               // of inputs and outputs, in rotation
+constexpr int ORACLE_ROWS = 512;      // at most, of the one head that the oracle sees
+constexpr double SLOWEST_CALL = 2e6;  // us: a slower case is left out
+constexpr double GRAPH_LENGTH = 2e3;  // us that a graph should last, so that starting it does not count
+constexpr int FEWEST_LAUNCHES = 20, MOST_LAUNCHES = 100;
+constexpr double LONG_CALL = 50e3;  // us: fewer launches and calls are enough
+constexpr int REPLAYS = 7, CALLS = 15, FEW = 3;
+
+struct NotTimed : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// Two and a half times the products of the forward pass.
+double tflops(const Shape& shape, double us) { return 2.5 * flop(shape) / us * 1e-6; }
+
+struct Set {
+  Buffer<half> q, k, v, dout, dq, dk, dv;
+  Buffer<float> workspace;
+  BackwardArgs args;
+  Set(const Shape& shape, std::uint64_t seed, cudaStream_t stream)
+      : q(shape.elements()),
+        k(shape.elements()),
+        v(shape.elements()),
+        dout(shape.elements()),
+        dq(shape.elements()),
+        dk(shape.elements()),
+        dv(shape.elements()),
+        workspace(std::max<std::size_t>(1, backward_stage().workspace(shape))),
+        args{q.data(),  k.data(),  v.data(),         dout.data(), dq.data(),
+             dk.data(), dv.data(), workspace.data(), shape,       float(default_scale(shape.D)),
+             stream} {
+    for (const Buffer<half>* input : {&q, &k, &v, &dout})
+      gpu::fill_normal(input->data(), shape.elements(), seed++, stream);
+  }
+};
+
+void started(cudaError_t error) {
+  const cudaError_t last = cudaGetLastError();
+  const std::string message = take_exec_report().message;
+  if (error != cudaSuccess || last != cudaSuccess)
+    throw NotTimed(std::string("launch refused: ") + cudaGetErrorName(error != cudaSuccess ? error : last) +
+                   (message.empty() ? "" : ": " + message));
+}
+void launch(const Set& set) { started(backward_stage().launch(set.args)); }
+
+void check_gradients(Shape shape) {
+  shape.B = shape.H = 1, shape.S = std::min(shape.S, ORACLE_ROWS);
+  const BackwardInputs in = make_backward_inputs(Family::notes, shape, 1);
+  const BackwardTrial trial = run_backward(shape, float(default_scale(shape.D)), in);
+  if (!trial.ok()) throw NotTimed(trial.error());
+  const Judged judged = judge(trial, expected_backward(shape, trial.scale, in, backward_stage().half_p));
+  if (judged.outside > 0) throw NotTimed("wrong at " + text(shape) + ": " + judged.worst);
+}
+
+void time_case(const Shape& shape) {
+  check_gradients(shape);
+  const gpu::Stream stream;
+  gpu::Stopwatch watch;
+  std::vector<Set> sets;
+  for (int i = 0; i < SETS; ++i) {
+    sets.emplace_back(shape, std::uint64_t(4 * i + 1), stream);
+    const BackwardArgs& args = sets.back().args;
+    if (backward_stage().save_forward) started(backward_stage().save_forward(args));
+  }
+  const auto call = [&](int i) { return watch.time(stream, [&] { launch(sets[std::size_t(i % SETS)]); }); };
+  call(0);
+  const double estimate = call(1);
+  if (estimate > SLOWEST_CALL) throw NotTimed(format("a call takes %.1f s", estimate * 1e-6));
+
+  const bool is_long = estimate > LONG_CALL;
+  const int launches =
+      is_long ? SETS : std::clamp(int(GRAPH_LENGTH / estimate), FEWEST_LAUNCHES, MOST_LAUNCHES) / SETS * SETS;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t exec = nullptr;
+  check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+  for (int i = 0; i < launches; ++i) launch(sets[std::size_t(i % SETS)]);
+  check_cuda(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+  check_cuda(cudaGraphInstantiate(&exec, graph, 0), "cudaGraphInstantiate");
+  const auto replay = [&] { check_cuda(cudaGraphLaunch(exec, stream), "cudaGraphLaunch"); };
+  std::vector<double> in_graph, alone;
+  gpu::State seen;
+  replay();
+  for (int i = 0; i < (is_long ? FEW : REPLAYS); ++i) {
+    for (const Set& set : sets)  // 0xFFFF is a NaN: whatever is timed writes all of its gradients
+      for (const Buffer<half>* gradient : {&set.dq, &set.dk, &set.dv})
+        check_cuda(cudaMemsetAsync(gradient->data(), 0xFF, gradient->bytes(), stream), "cudaMemset");
+    check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    in_graph.push_back(watch.time(stream, replay, [&] {
+      usleep(useconds_t(launches * estimate / 2));
+      seen = gpu::state_now().value_or(gpu::State{});
+    }) / launches);
+  }
+  check_cuda(cudaGraphExecDestroy(exec), "cudaGraphExecDestroy");
+  check_cuda(cudaGraphDestroy(graph), "cudaGraphDestroy");
+  for (const Set& set : sets)
+    for (const Buffer<half>* gradient : {&set.dq, &set.dk, &set.dv})
+      if (const std::size_t nans = gpu::count_bad(gradient->data(), nullptr, shape.elements(), stream); nans > 0)
+        throw NotTimed(format("%zu elements of a gradient are NaN, or were not written", nans));
+  for (int i = 0; i < (is_long ? FEW : CALLS); ++i) {
+    check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+    alone.push_back(call(i));
+  }
+  const double us = spread(in_graph).median;
+  std::printf("%-24s %-22s %10.2f %9.1f %10.2f %8.0f\n", backward_stage().name, shape_word(shape).c_str(), us,
+              tflops(shape, us), spread(alone).median, seen.sm_mhz);
+}
+
+}  // namespace
+
+// lab bench [shape=LIST]: a line a shape.
+int backward_bench_command(std::span<char*> args) {
+  constexpr std::string_view keys[] = {"shape"};
+  const std::vector<Shape> shapes = bench_shapes(KeyValues(args, keys).get("shape").value_or("all"));
+  std::printf("%s, CUDA events, us a call\n%-24s %-22s %10s %9s %10s %8s\n", device_name().c_str(), "backward",
+              "shape", "graph", "TFLOP/s", "call", "SM MHz");
+  bool good = true;
+  for (const Shape& shape : shapes) {
+    try {
+      time_case(shape);
+    } catch (const NotTimed& e) {
+      std::printf("%-24s %-22s not timed: %s\n", backward_stage().name, shape_word(shape).c_str(), e.what());
+      good = false;
+    }
+    std::fflush(stdout);
+  }
+  return good ? 0 : 1;
+}
+
+}  // namespace lab
