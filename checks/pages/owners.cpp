@@ -44,7 +44,7 @@ Written run_alone(const Shape& shape, const BackwardInputs& in, std::uint32_t bl
   return {dq.download(), dk.download(), dv.download(), std::move(sums)};
 }
 
-// Tiles of `rows` rows that hold an element other than `untouched`.
+// Tiles that hold an element other than `untouched`.
 std::vector<int> touched(std::span<const fp16> tensor, std::size_t elements_per_tile, fp16 untouched) {
   std::vector<int> tiles;
   for (std::size_t first = 0; first < tensor.size(); first += elements_per_tile) {
@@ -70,41 +70,40 @@ int owners_command(std::span<char*> args) {
   if (!can_schedule()) throw BadInput("owners runs on the CPU");
   if (shape.B * shape.H != 1) throw BadInput("owners: one batch and one head");
   const BackwardStageInfo& stage = backward_stage();
-  const std::size_t row_tile = std::size_t(stage.tile_m) * std::size_t(shape.D);
-  const std::size_t key_tile = std::size_t(stage.tile_n) * std::size_t(shape.D);
-  const int row_tiles = (shape.S + stage.tile_m - 1) / stage.tile_m;
-  const int key_tiles = (shape.S + stage.tile_n - 1) / stage.tile_n;
+  if (stage.tile_m != stage.tile_n) throw BadInput("owners: a stage whose tiles have as many rows as keys");
+  const std::size_t in_tile = std::size_t(stage.tile_m) * std::size_t(shape.D);
+  const int tiles = (shape.S + stage.tile_m - 1) / stage.tile_m;  // of rows, and of keys
   const BackwardInputs in = make_backward_inputs(Family::unit, shape, 1);
 
   std::printf("schema: owners-1\nstage: %s\nshape: %s\nrows per tile: %d\nkeys per tile: %d\n", stage.name,
               text(shape).c_str(), stage.tile_m, stage.tile_n);
   std::printf("\ngradient\tblock\tdoes\ttile\n");
-  const auto list = [](const char* gradient, int block, const char* does, const std::vector<int>& tiles) {
-    for (const int tile : tiles) std::printf("%s\t%d\t%s\t%d\n", gradient, block, does, tile);
+  const auto list = [](const char* gradient, int block, const char* does, const std::vector<int>& which) {
+    for (const int tile : which) std::printf("%s\t%d\t%s\t%d\n", gradient, block, does, tile);
   };
-  for (int block = 0; block < std::max(row_tiles, key_tiles); ++block) {
+  for (int block = 0; block < tiles; ++block) {
     const Written w = run_alone(shape, in, std::uint32_t(block));
     if (w.sums.empty())
-      list("dq", block, "stores", touched(w.dq, row_tile, FP16_NAN));
+      list("dq", block, "stores", touched(w.dq, in_tile, FP16_NAN));
     else
-      list("dq", block, "adds", touched(w.sums, row_tile * (sizeof(float) / sizeof(half)), fp16{0}));
-    list("dk", block, "stores", touched(w.dk, key_tile, FP16_NAN));
-    list("dv", block, "stores", touched(w.dv, key_tile, FP16_NAN));
+      list("dq", block, "adds", touched(w.sums, in_tile * (sizeof(float) / sizeof(half)), fp16{0}));
+    list("dk", block, "stores", touched(w.dk, in_tile, FP16_NAN));
+    list("dv", block, "stores", touched(w.dv, in_tile, FP16_NAN));
   }
-  const auto spoilt = [&](std::vector<fp16> BackwardInputs::*tensor, int tile, std::size_t elements_per_tile) {
+  const auto spoilt = [&](std::vector<fp16> BackwardInputs::*tensor, int tile) {
     BackwardInputs with_nan = in;
-    for (std::size_t i = 0; i < elements_per_tile; ++i)
-      if (const std::size_t at = std::size_t(tile) * elements_per_tile + i; at < shape.elements())
+    for (std::size_t i = 0; i < in_tile; ++i)
+      if (const std::size_t at = std::size_t(tile) * in_tile + i; at < shape.elements())
         (with_nan.*tensor)[at] = FP16_NAN;
     return run_backward(shape, float(default_scale(shape.D)), with_nan);
   };
-  for (int tile = 0; tile < row_tiles; ++tile)
-    for (const int block : nan_tiles(spoilt(&BackwardInputs::dout, tile, row_tile).dv, key_tile))
+  for (int tile = 0; tile < tiles; ++tile)
+    for (const int block : nan_tiles(spoilt(&BackwardInputs::dout, tile).dv, in_tile))
       list("dv", block, "walks over rows", {tile});
   const bool dq_has_owner = stage.workspace(shape) == 2 * shape.rows();
-  for (int tile = 0; dq_has_owner && tile < key_tiles; ++tile)
+  for (int tile = 0; dq_has_owner && tile < tiles; ++tile)
     for (const int block :
-         nan_tiles(spoilt(static_cast<std::vector<fp16> BackwardInputs::*>(&Inputs::k), tile, key_tile).dq, row_tile))
+         nan_tiles(spoilt(static_cast<std::vector<fp16> BackwardInputs::*>(&Inputs::k), tile).dq, in_tile))
       list("dq", block, "walks over keys", {tile});
   return 0;
 }
