@@ -8,6 +8,7 @@ int backward_run_command(std::span<char*> args);        // backward/run_files.cp
 int backward_racecheck_command(std::span<char*> args);  // backward/racecheck.cpp
 int backward_once_command(std::span<char*> args);       // backward/racecheck.cpp
 int same_bits_command(std::span<char*> args);           // backward/same_bits.cpp
+int owners_command(std::span<char*> args);              // pages/owners.cpp
 #ifdef LAB_GPU
 int backward_bench_command(std::span<char*> args);  // bench/gpu/backward_bench.cpp
 #endif
@@ -24,6 +25,7 @@ static constexpr Command COMMANDS[] = {
     {"fingerprint", fingerprint_command, "fingerprint BUG                        looks for a bug in this build"},
     {"once", backward_once_command,
      "once B H S D [causal]                  one launch, for compute-sanitizer to watch"},
+    {"owners", owners_command, "owners shape=1,1,S,D[,causal]          which block writes which tile, as TSV"},
 #ifdef LAB_GPU
     {"bench", backward_bench_command, "bench [shape=LIST]                      how long a call takes"},
 #endif

@@ -169,6 +169,27 @@ TEST_CASE("results: committed orders name every query tile of every head once") 
   CHECK(orders > 0);
 }
 
+TEST_CASE("results: committed owners: one block stores a tile, and every visit of a pair reaches dQ") {
+  std::size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(RESULTS / "owners")) {
+    CAPTURE(entry.path().string());
+    std::map<std::string, int> stored;         // "dk 2": by how many blocks
+    std::set<std::string> added, down, along;  // "row tile, key tile": by atomics; the pairs of each walk
+    for (const std::vector<std::string>& f : rows_of(entry.path(), "owners-1", "gradient\tblock\tdoes\ttile")) {
+      stored[f[0] + " " + f[3]] += f[2] == "stores";
+      if (f[2] == "adds") added.insert(f[3] + "," + f[1]);
+      if (f[2] == "walks over rows") down.insert(f[3] + "," + f[1]);
+      if (f[2] == "walks over keys") along.insert(f[1] + "," + f[3]);
+    }
+    for (const auto& [tile, blocks] : stored)
+      CHECK_MESSAGE(blocks == (tile.starts_with("dq") && along.empty() ? 0 : 1), tile);
+    CHECK(!down.empty());
+    CHECK((along.empty() ? added : along) == down);
+    ++files;
+  }
+  CHECK(files == 2);
+}
+
 TEST_CASE("results: in committed references a score that cannot fit is scored again") {
   constexpr double FITS = 10.3972;  // ln 32768, v3f's LARGEST_SUM
   std::size_t references = 0, moved = 0;

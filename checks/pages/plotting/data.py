@@ -33,6 +33,8 @@ ORDERS |= {f"v3g-long-{D}": ("v3g_tile_table/fixed", f"shape=4,16,8192,{D},causa
 REFERENCES = {f"amplitude-{a}": ("v3f_lazy_reference/fixed", f"shape=1,1,2048,64 amplitude={a} row=15") for a in ("1", "2.5")}
 # NAME -> build and arguments of `lab trace`: the same four tiles through one slot each for K and V, and through a ring of three.
 STEPS = {"one-slot": ("v2c8_mma_sync/checked", "shape=1,1,256,64"), "ring": ("v2d_ldmatrix/checked", "shape=1,1,256,64")}
+# NAME -> build and arguments of `lab owners`: four tiles, under a mask, so that walks differ in length.
+OWNERS = {stage.split("_")[0]: (f"{stage}/fixed", "shape=1,1,128,64,causal") for stage in ("b1_two_kernels", "b2_atomics")}
 LDMATRIX = "v2d_ldmatrix/checked", "layouts shape=1,1,512,64 array=sK"
 PLANNED = ["1 8 512 64", "2 8 2048 64", "2 8 2048 128"]
 
@@ -58,6 +60,8 @@ def all_data(build):
         files[RESULTS / "orders" / f"{name}.tsv"] = lab(build, variant, f"order {arguments}")
     for name, (variant, arguments) in REFERENCES.items():
         files[RESULTS / "references" / f"{name}.tsv"] = lab(build, variant, f"trace-reference {arguments}")
+    for name, (variant, arguments) in OWNERS.items():
+        files[RESULTS / "owners" / f"{name}.tsv"] = lab(build, variant, f"owners {arguments}")
     with tempfile.TemporaryDirectory() as folder:
         for name, (variant, arguments) in STEPS.items():
             path = Path(folder) / f"{name}.json"
@@ -81,7 +85,7 @@ def write(build):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     kept = set(files)
-    for folder in ("error-maps", "traces", "waits", "orders", "references", "steps"):
+    for folder in ("error-maps", "traces", "waits", "orders", "references", "owners", "steps"):
         for path in (RESULTS / folder).iterdir():
             if path not in kept:
                 path.unlink()

@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 
 from . import style
+from .evidence import evidence_figures
+from .fibers import fiber_figures
 from .floors import floor_figures
 from .gains import gain_figures
+from .gradients import gradient_figures
 from .heads import ROOT, Unusable
 from .launch import launch_figures
 from .layouts import layout_figures
@@ -18,6 +21,7 @@ from .memory import data_banks, data_ldmatrix, data_plans, draw_banks, draw_ldma
 from .merge import merge_figures
 from .performance import data_ladder, data_roofline, data_roofs, data_stalls, draw_ladder, draw_roofline, draw_roofs, draw_stalls
 from .pipeline import trace_figures
+from .predicted import predicted_figures
 from .reference import reference_figures
 from .road import road_figures
 from .schedule import schedule_figures
@@ -40,7 +44,10 @@ def figures(r):
                    "banks": (data_banks(r), draw_banks), "banks-ldmatrix": (data_ldmatrix(r), draw_ldmatrix)}
     if r.profiles:
         all_figures |= {"stalls": (data_stalls(r), draw_stalls), "roofs": (data_roofs(r), draw_roofs)}
-    return all_figures | swizzle_figures(r) | mbarrier_figures(r) | merge_figures(r) | wgmma_figures(r) | layout_figures(r) | trace_figures(r) | wait_figures(r) | stay_figures(r) | reference_figures(r) | schedule_figures(r) | step_figures(r) | stage_figures(r) | launch_figures(r) | floor_figures(r) | gain_figures(r) | topic_figures(r) | road_figures(r) | map_figures(r) | search_figures() | sweep_figures(r)
+    return all_figures | swizzle_figures(r) | mbarrier_figures(r) | merge_figures(r) | wgmma_figures(r) | layout_figures(r) | trace_figures(r) \
+        | wait_figures(r) | stay_figures(r) | reference_figures(r) | schedule_figures(r) | step_figures(r) | stage_figures(r) | launch_figures(r) \
+        | floor_figures(r) | gain_figures(r) | topic_figures(r) | road_figures(r) | map_figures(r) | gradient_figures(r) | evidence_figures(r) \
+        | fiber_figures(r) | predicted_figures(r) | search_figures() | sweep_figures(r)
 
 
 def fingerprint(data, drawing):

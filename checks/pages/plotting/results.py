@@ -8,7 +8,7 @@ RESULTS = ROOT / "writeups" / "results"
 SCHEMAS = {"bench": "bench-1", "predictions": "predictions-1", "profile": "profile-1", "resources": "resources-1", "plans": "plans-1",
            "layouts": "layouts-1", "ldmatrix": "ldmatrix-1", "phases": "phases-1", "counted": "counted-1", "sweep": "sweep-1", "steps": "trace-1"}
 MAP_SCHEMA, TRACE_SCHEMA = "error-map-2", "trace-shared-1"
-WAITS_SCHEMA, ORDER_SCHEMA, REFERENCE_SCHEMA = "trace-waits-1", "order-1", "reference-1"
+WAITS_SCHEMA, ORDER_SCHEMA, REFERENCE_SCHEMA, OWNERS_SCHEMA = "trace-waits-1", "order-1", "reference-1", "owners-1"
 ACCEPTANCE = ["1,8,512,64", "1,8,512,64,causal", "2,8,2048,64", "2,8,2048,64,causal", "2,8,2048,128"]
 PEERS = {"torch_flash": "FlashAttention-2", "torch_cudnn": "cuDNN", "torch_efficient": "efficient", "torch_default": "default",
          "fa3": "FlashAttention-3", "fa4": "FlashAttention-4"}
@@ -81,6 +81,7 @@ class Results:
         self.waits = {path.stem: read_trace(path, WAITS_SCHEMA) for path in sorted((RESULTS / "waits").glob("*.tsv"))}
         self.orders = {path.stem: read_trace(path, ORDER_SCHEMA) for path in sorted((RESULTS / "orders").glob("*.tsv"))}
         self.references = {path.stem: read_trace(path, REFERENCE_SCHEMA) for path in sorted((RESULTS / "references").glob("*.tsv"))}
+        self.owners = {path.stem: read_trace(path, OWNERS_SCHEMA) for path in sorted((RESULTS / "owners").glob("*.tsv"))}
         self.steps = {path.stem: load(path, "steps") for path in sorted((RESULTS / "steps").glob("*.json"))}
         self.cases = {(c["program"], c["shape"]): c for c in self.bench["cases"]}
         # In the order of the ladder, whatever order they were timed in; a stage that has left the ladder is no step of it.

@@ -1,0 +1,47 @@
+"""Gains predicted from counted instructions, beside the measured ones and the part of them that is instructions."""
+from .results import row_tiles, short, title
+from .style import BLACK, BLUE, GRID, ORANGE, WIDTH, caption
+
+SHAPES = "2,8,2048,64", "1,8,512,64"
+
+
+def data_predicted(r):
+    rows = []
+    for p in r.predictions["steps"]:
+        for shape in SHAPES:
+            a, b, before, after = r.profile(p["from"], shape), r.profile(p["to"], shape), r.time(p["from"], shape), r.time(p["to"], shape)
+            if a and b and before and after:
+                count = [x["metrics"]["smsp__inst_executed.sum"] / row_tiles(shape) for x in (a, b)]
+                rows.append({"step": f"{short(p['from'])} → {short(p['to'])}", "shape": shape, "predicted": p["gain"][shape], "measured": before / after, "fewer": count[0] / count[1]})
+    return {"source": r.source(), "rows": rows}
+
+
+def draw_predicted(plt, d):
+    height = 1.5 + 0.29 * len(d["rows"])
+    figure, axes = plt.subplots(figsize=(WIDTH, height))
+    figure.subplots_adjust(left=0.24, right=0.97, top=1 - 0.12 / height, bottom=1.08 / height)
+    for y, row in enumerate(d["rows"]):
+        if y // len(SHAPES) % 2:
+            axes.axhspan(y - 0.5, y + 0.5, color="#f4f4f4", zorder=0)
+        axes.barh(y, row["measured"] - 1, left=1, height=0.5, facecolor="#d9d9d9", edgecolor=BLACK, hatch="" if row["measured"] >= 1 else "////", linewidth=0.8, zorder=2)
+        axes.plot([row["predicted"]], [y], marker="D", markersize=8, color="white", markeredgecolor=ORANGE, markeredgewidth=2, linestyle="", zorder=3)
+        axes.plot([row["fewer"]], [y], marker="^", markersize=6.5, color=BLUE, markeredgecolor=BLACK, markeredgewidth=0.6, linestyle="", zorder=4)
+    axes.axvline(1, color=BLACK, linewidth=1.2, zorder=1)
+    axes.set_xscale("log", base=2)
+    axes.set_xticks([0.25, 0.5, 1, 2, 4], ["0.25×", "0.5×", "1×", "2×", "4×"])
+    axes.minorticks_off()
+    axes.set_ylim(len(d["rows"]) - 0.4, -0.6)
+    axes.set_yticks(range(len(d["rows"])), [f"{row['step']},  {title(row['shape'])}" for row in d["rows"]], fontsize=8.5)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(True, axis="x", **GRID)
+    axes.set_axisbelow(True)
+    handles = [plt.Line2D([], [], color="white", marker="D", markersize=8, linestyle="", markeredgecolor=ORANGE, markeredgewidth=2, label="predicted gain"),
+               plt.Rectangle((0, 0), 1, 1, facecolor="#d9d9d9", edgecolor=BLACK, label="measured gain (hatched: loss)"),
+               plt.Line2D([], [], color=BLUE, marker="^", markersize=6.5, linestyle="", markeredgecolor=BLACK, label="instructions alone, measured")]
+    figure.legend(handles=handles, ncol=3, fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.42 / height))
+    caption(figure, f"The distance from triangle to the end of the bar is the rate at which instructions are issued (to 8 %, but for the first step). {d['source']}.")
+    return figure
+
+
+def predicted_figures(r):
+    return {"predicted": (data_predicted(r), draw_predicted)} if r.profiles else {}
