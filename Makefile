@@ -13,7 +13,7 @@ PYTHON ?= python3
 GOALS := help list test show-bug reproduce-bug check-harness run racecheck fuzz fuzz-npy sanitize unit clean
 GOALS += patches edit-bug save-bug mutants counters bits same-bits
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
-GOALS += archs format format-check compile_commands.json test-arm64
+GOALS += archs format format-check test-arm64
 GOALS += trace exercise predict try watch hint solution reset grade check-exercises
 GOALS += own autograder variants
 # Goals for a learner's own kernel, work/own/NAME.
@@ -295,10 +295,6 @@ host-as-gpu:
 # clang-format 14 on all sources; the check changes nothing.
 format format-check:
 	@sh checks/tests/format.sh $@
-
-# Lets clangd read kernels and harness as the CPU backend compiles them; it looks for the file in build/.
-compile_commands.json: $(RECORDS)
-	@$< compile-commands '$(CXX)' $(CXXFLAGS)
 
 climb-table: $(RECORDS) $(FIXED_LABS) $(BUG_LABS)
 	@$< climb-table $(B)/STAGE/VARIANT/lab

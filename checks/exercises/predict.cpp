@@ -11,7 +11,7 @@
 #include "checks/bugs/fingerprint.hpp"
 #include "checks/commands.hpp"
 #include "checks/exercises/formulas.hpp"
-#include "checks/exercises/rule.hpp"
+#include "checks/expression.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {

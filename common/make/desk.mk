@@ -16,12 +16,12 @@ asked-1_TEXT := $(addprefix checks/desk/,main names nearest ladder)
 asked-2_TEXT := $(addprefix checks/desk/,dispatch desk patch) common/conf
 desk-1_TEXT := $(call rest,checks/desk/*.cpp,checks/desk/mutants) common/conf checks/acceptance/verdict
 searches_TEXT := $(addprefix checks/desk/records/,pages phases run_profile sanitizer_report tables)
-records-1_TEXT := $(addprefix checks/desk/records/,bench_json capture compile_commands counts json_text labs machine nvcc plans) \
+records-1_TEXT := $(addprefix checks/desk/records/,bench_json capture counts json_text labs machine nvcc plans) \
   checks/bench/bench_samples checks/budget/ptxas common/gpu_fit checks/acceptance/format
 records-2_TEXT := $(call rest,checks/desk/records/*.cpp,$(records-1_TEXT) $(searches_TEXT))
-evolve-1_TEXT := $(call rest,checks/desk/evolve/*.cpp)
+evolve-1_TEXT := $(call rest,checks/desk/evolve/*.cpp) checks/expression
 learnt-1_TEXT := $(addprefix checks/desk/learn/,exercise handout state points attempt lay_out)
-learnt-2_TEXT := $(call rest,checks/desk/learn/*.cpp,$(learnt-1_TEXT)) checks/exercises/rule
+learnt-2_TEXT := $(call rest,checks/desk/learn/*.cpp,$(learnt-1_TEXT)) checks/expression
 # Code that searches texts with std::regex takes ten times as long at -O0, and so does a program with one such object: the linker keeps
 # the first copy of a template. Nothing else here is worth the time to make it quick.
 text_flags = $(FLAGS) $(if $(filter searches,$(1)),-O1,-O0)

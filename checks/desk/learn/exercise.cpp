@@ -13,7 +13,7 @@
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/nearest.hpp"
 #include "checks/desk/patch.hpp"
-#include "checks/exercises/rule.hpp"
+#include "checks/expression.hpp"
 
 namespace lab::desk {
 namespace {

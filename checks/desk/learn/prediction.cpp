@@ -14,7 +14,7 @@
 #include "checks/desk/learn/handout.hpp"
 #include "checks/desk/nearest.hpp"
 #include "checks/desk/process.hpp"
-#include "checks/exercises/rule.hpp"
+#include "checks/expression.hpp"
 
 namespace lab::desk {
 namespace {

@@ -23,8 +23,6 @@ int floors_table_command(const Args& args);
 int bits_command(const Args& args);
 // run_archs.cpp
 int archs_command(const Args& args);
-// compile_commands.cpp: for clangd
-int compile_commands_command(const Args& args);
 
 // run_tables.cpp: tables and figure data from the CPU's binaries
 int blindness_table_command(const Args& args);

@@ -18,8 +18,6 @@ constexpr Command COMMANDS[] = {
     {"floors-table", floors_table_command, "floors-table [SHAPE]                   the least times, and the measured"},
     {"bits", bits_command, "bits RECORD QUICK FILE LAB...          digests of outputs, recorded or compared; bits-1"},
     {"archs", archs_command, "archs                                  every stage for every architecture it claims"},
-    {"compile-commands", compile_commands_command,
-     "compile-commands CXX FLAG...           build/compile_commands.json, for clangd"},
     {"machine", machine_command, "machine [SANITIZER]                    what a measurement says of its machine"},
     {"sanitizer-report", sanitizer_report_command,
      "sanitizer-report [-j FILE] LOGS        what compute-sanitizer's logs say; tools-1"},
