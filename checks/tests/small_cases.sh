@@ -21,7 +21,7 @@ have() { command -v "$1" > /dev/null 2>&1; }
 # A goal is run where a line of these names it after make; a refusal, and make -n, run nothing. What needs a GPU, or PyTorch, and
 # what needs minutes of nvcc, no machine of CI has: checks/tests/h200.sh and people run those. The desk's table commands are blocks of
 # pages, which make writeups check=1 prints.
-elsewhere="$(sed -n 's/^GPU_GOALS [:+]*= //p' Makefile | tr '\n' ' ') build-gpu peers evolve-build evolve-run evolve-confirm climb-table"
+elsewhere="$(sed -n 's/^GPU_GOALS [:+]*= //p' Makefile | tr '\n' ' ') build-gpu peers evolve-confirm climb-table"
 runs() {
   cat .ci/run checks/tests/run_all.sh checks/tests/arm64.sh checks/tests/autograder.sh
   cat checks/tests/front_desk.sh checks/tests/scratch_tree.sh checks/tests/small_cases.sh | grep -v -e '^ *refuse' -e 'MAKE -n' -e '^elsewhere'

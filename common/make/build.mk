@@ -99,13 +99,11 @@ LAB_LIBS := $(B)/liblab.a $(if $(TEST_SRC),$(B)/libtest.a)
 DESK_SRC := $(filter-out %/main.cpp,$(wildcard $(addprefix checks/desk/,*.cpp records/*.cpp learn/*.cpp evolve/*.cpp)))
 DESK_LIB := $(if $(SANITIZE)$(ARM64),$(DESK_SRC:%.cpp=$(B)/obj/%.o),$(strip \
   $(foreach room,learn evolve records desk,build/desk-objects/lib$(room).a)))
-# The desk's other programs, built where a target needs them: for patches, runs judged and mutants; for results, tables and pages; for
-# exercises.
+# The desk's other programs, built where a target needs them: for patches, runs judged, mutants and exercises; for results, tables,
+# pages and the elite loop.
 WORK := build/desk-work
 RECORDS := build/desk-records
-LEARN := build/desk-learn
-EVOLVE := build/desk-evolve
-$(WORK) $(RECORDS) $(LEARN) $(EVOLVE) $(filter build/desk-objects/%,$(DESK_LIB)): FORCE
+$(WORK) $(RECORDS) $(filter build/desk-objects/%,$(DESK_LIB)): FORCE
 	@$(desk_make) $@
 # Tests that run no kernel. Code that executes kernels and watches them can differ on another machine, down to the bits; for these an
 # emulator is too slow, and nothing is expected of one.
@@ -182,8 +180,8 @@ outside = $(if $(LAB_BUGS),$(wildcard $(LAB_BUGS)/$(1)/$(2)))
 # Of a mutant there are two: mutant-NAME, instrumented, and draft-NAME, plain and quick to compile, which mostly is enough.
 draft_in = $(patsubst draft-%,%,$(filter draft-%,$(call variant_of,$(1))))
 mutant_in = $(patsubst mutant-%,%,$(filter mutant-%,$(call variant_of,$(1))))$(call draft_in,$(1))
-# learn-NN: what build/desk-learn has put there of an exercise, instrumented and quick to compile, for interactive use. evolve-ID:
-# a candidate that build/desk-evolve has put there; of those, ptxas says what they take.
+# learn-NN: what build/desk-work has put there of an exercise, instrumented and quick to compile, for interactive use. evolve-ID:
+# a candidate that build/desk-records has put there; of those, ptxas says what they take.
 learnt_in = $(filter learn-% evolve-%,$(call variant_of,$(1)))
 evolved_in = $(filter evolve-%,$(call variant_of,$(1)))
 build_log = $(if $(call evolved_in,$(1)),> $(B)/$(1)/kernel.log 2>&1)

@@ -1,4 +1,5 @@
 #include "checks/desk/records/bench_json.hpp"
+#include "checks/desk/desk.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -31,63 +32,46 @@ Json range(const std::vector<double>& v) {
   return Json::array({*std::ranges::min_element(v), *std::ranges::max_element(v)});
 }
 
-// A case is one object on several lines: what was asked, what came of it, what was seen, the figures, what follows.
-std::string json(const BenchRun& run, const BenchCase& c) {
+// What was asked, what came of it, what was seen, the figures, what follows.
+Json json(const BenchRun& run, const BenchCase& c) {
   const Shape s = *shape_of(c.shape);
-  const Json asked = {{"program", c.program},
-                      {"kind", is_peer(c.program) ? "peer" : "stage"},
-                      {"shape", c.shape},
-                      {"B", s.B},
-                      {"H", s.H},
-                      {"S", s.S},
-                      {"D", s.D},
-                      {"causal", s.causal}};
-  Json came = {{"status", c.status}, {"detail", c.detail}, {"flop", flop(s)}, {"bytes", bytes(s)}};
-  for (const auto& [name, value] : c.facts) came[name] = number(value);
-  std::string out = "    {" + members(asked) + ",\n     " + members(came);
-  if (!graph_time(&c)) return out + "}";
-  out += ",\n     " + members({{"sm_mhz", range(c.sm_mhz)}, {"watts", range(c.watts)}}) + ",\n     \"figures\": {";
-  std::string separator = "\n       ";
+  Json all = {{"program", c.program},
+              {"kind", is_peer(c.program) ? "peer" : "stage"},
+              {"shape", c.shape},
+              {"B", s.B},
+              {"H", s.H},
+              {"S", s.S},
+              {"D", s.D},
+              {"causal", s.causal},
+              {"status", c.status},
+              {"detail", c.detail},
+              {"flop", flop(s)},
+              {"bytes", bytes(s)}};
+  for (const auto& [name, value] : c.facts) all[name] = number(value);
+  if (!graph_time(&c)) return all;
+  all["sm_mhz"] = range(c.sm_mhz), all["watts"] = range(c.watts);
   for (const std::string_view figure : FIGURES) {
-    const std::string name(figure);
-    const auto found = c.figures.find(name);
-    out += separator + members({{name, found == c.figures.end() ? Json(nullptr) : json(found->second)}});
-    separator = ",\n       ";
+    const auto found = c.figures.find(std::string(figure));
+    all["figures"][std::string(figure)] = found == c.figures.end() ? Json(nullptr) : json(found->second);
   }
   const Ratios r = ratios(run, c);
-  const Json follows = {{"tflops", r.tflops},
-                        {"gbs", r.gbs},
-                        {"share_of_matrix", number(r.of_matrix)},
-                        {"share_of_bandwidth", number(r.of_bandwidth)},
-                        {"faster_than_previous", number(r.vs_previous)},
-                        {"previous", r.previous},
-                        {"times_pytorch", number(r.vs_pytorch)},
-                        {"pytorch", r.pytorch}};
-  return out + "},\n     " + members(follows) + "}";
-}
-
-// "NAME": {one member a line}
-std::string object(const std::string& name, const Json& value) {
-  std::string out, separator = "\n    ";
-  for (const auto& [key, member] : value.items()) {
-    out += separator + members({{key, member}});
-    separator = ",\n    ";
-  }
-  return "  \"" + name + "\": {" + out + (out.empty() ? "" : "\n  ") + "},\n";
+  all["tflops"] = r.tflops, all["gbs"] = r.gbs;
+  all["share_of_matrix"] = number(r.of_matrix), all["share_of_bandwidth"] = number(r.of_bandwidth);
+  all["faster_than_previous"] = number(r.vs_previous), all["previous"] = r.previous;
+  all["times_pytorch"] = number(r.vs_pytorch), all["pytorch"] = r.pytorch;
+  return all;
 }
 
 }  // namespace
 
 std::string bench_json(const BenchRun& run) {
-  std::string out = "{\n  \"schema\": \"bench-1\",\n";
-  for (const auto& [key, value] : run.meta) out += "  " + members({{key, value}}) + ",\n";
-  Json kernels = Json::object(), ceilings = Json::object();
-  for (const auto& [stage, hash] : run.kernels) kernels[stage] = hash;
-  for (const auto& [name, figure] : run.ceilings) ceilings[name] = json(figure);
-  out += object("kernels", kernels) + object("ceilings", ceilings) + "  \"cases\": [\n";
-  for (std::size_t i = 0; i < run.cases.size(); ++i)
-    out += json(run, run.cases[i]) + (i + 1 < run.cases.size() ? ",\n" : "\n");
-  return out + "  ]\n}\n";
+  Json all = {{"schema", "bench-1"}};
+  for (const auto& [key, value] : run.meta) all[key] = value;
+  all["kernels"] = all["ceilings"] = Json::object(), all["cases"] = Json::array();
+  for (const auto& [stage, hash] : run.kernels) all["kernels"][stage] = hash;
+  for (const auto& [name, figure] : run.ceilings) all["ceilings"][name] = json(figure);
+  for (const BenchCase& c : run.cases) all["cases"].push_back(json(run, c));
+  return laid_out(all, 4);
 }
 
 }  // namespace lab::desk

@@ -207,23 +207,13 @@ std::vector<std::string> differences(const Json& counted, const Json& now, const
 }
 
 std::string counted_json(const std::vector<Json>& counters) {
-  std::string text =
-      "{\n  \"schema\": \"counted-1\",\n  \"command\": \"make counters json=writeups/results/counters.json\",\n"
-      "  \"stages\": {";
-  std::string stage;
-  for (const Json& c : counters) {
-    const std::string now = c.at("stage").get<std::string>();
-    const bool fresh = now != stage;
-    if (fresh) text += std::string(stage.empty() ? "\n" : "\n    },\n") + "    \"" + now + "\": {";
-    stage = now;
-    std::string totals;
-    for (const auto& [kind, tally] : c.at("totals").items())
-      totals += (totals.empty() ? "\n        " : ",\n        ") + Json(kind).dump() + ": " + one_line(tally, 10);
-    text += std::string(fresh ? "\n" : ",\n") + "      \"" + c.at("shape").get<std::string>() +
-            "\": {\"blocks\": " + c.at("blocks").dump() + ", \"floor\": " + one_line(c.at("floor")) +
-            ", \"totals\": {" + totals + "\n      }}";
-  }
-  return text + (stage.empty() ? "" : "\n    }") + "\n  }\n}\n";
+  Json all = {{"schema", "counted-1"},
+              {"command", "make counters json=writeups/results/counters.json"},
+              {"stages", Json::object()}};
+  for (const Json& c : counters)
+    all["stages"][c.at("stage").get<std::string>()][c.at("shape").get<std::string>()] = {
+        {"blocks", c.at("blocks")}, {"floor", c.at("floor")}, {"totals", c.at("totals")}};
+  return laid_out(all, 5);
 }
 
 }  // namespace lab::desk

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "checks/desk/records/capture.hpp"
+#include "checks/desk/process.hpp"
 
 namespace lab::desk {
 

@@ -83,22 +83,28 @@ std::string phases_text(const PhasesFacts& facts, const std::vector<Part>& parts
 
 std::string phases_json(const PhasesFacts& facts, const std::vector<Part>& parts,
                         const std::map<int, std::string>& names) {
-  std::string timed, stamped;
+  Json timed = Json::array(), stamped = Json::array();
   for (const Part& part : parts)
     if (is_timed(part))
-      timed += (timed.empty() ? "    " : ",\n    ") + one_line({{"what", part.what},
-                                                                {"us", at_share(part.seen.us, 0.5)},
-                                                                {"least", at_share(part.seen.us, 0)},
-                                                                {"most", at_share(part.seen.us, 1)}});
+      timed.push_back({{"what", part.what},
+                       {"us", at_share(part.seen.us, 0.5)},
+                       {"least", at_share(part.seen.us, 0)},
+                       {"most", at_share(part.seen.us, 1)}});
   for (const Row& row : rows_of(parts, names))
-    stamped += (stamped.empty() ? "    " : ",\n    ") +
-               one_line({{"name", row.name}, {"median", row.median}, {"p10", row.p10}, {"p90", row.p90}});
-  return "{\n  \"schema\": \"phases-1\",\n  " + members({{"stage", facts.stage}, {"shape", facts.shape}}) + ",\n  " +
-         members({{"gpu", facts.gpu}, {"driver", facts.driver}, {"cuda", facts.cuda}}) + ",\n  " +
-         members({{"date", facts.date}, {"commit", facts.commit}}) + ",\n  " +
-         members({{"command", "make stage=" + facts.stage + " phases shape=" + facts.shape},
-                  {"clock_mhz", std::stoi(facts.clock_mhz)}}) +
-         ",\n  \"parts\": [\n" + timed + "\n  ],\n  \"phases\": [\n" + stamped + "\n  ]\n}\n";
+    stamped.push_back({{"name", row.name}, {"median", row.median}, {"p10", row.p10}, {"p90", row.p90}});
+  return laid_out({{"schema", "phases-1"},
+                   {"stage", facts.stage},
+                   {"shape", facts.shape},
+                   {"gpu", facts.gpu},
+                   {"driver", facts.driver},
+                   {"cuda", facts.cuda},
+                   {"date", facts.date},
+                   {"commit", facts.commit},
+                   {"command", "make stage=" + facts.stage + " phases shape=" + facts.shape},
+                   {"clock_mhz", std::stoi(facts.clock_mhz)},
+                   {"parts", timed},
+                   {"phases", stamped}},
+                  2);
 }
 
 }  // namespace lab::desk

@@ -1,22 +1,19 @@
 #include "checks/desk/records/resources.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "checks/acceptance/format.hpp"
 #include "checks/desk/desk.hpp"
 #include "checks/desk/records/json_text.hpp"
+#include "common/number.hpp"
 
 namespace lab::desk {
 namespace {
 
 template <class Number>
 Number number(const std::string& stage, const char* key, const std::string& text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 1)
-    throw BadInput(stage + ": stage.conf says " + key + "=\"" + text + "\", which is no number from 1 on");
-  return value;
+  if (const auto value = number_in<Number>(text, 1)) return *value;
+  throw BadInput(stage + ": stage.conf says " + key + "=\"" + text + "\", which is no number from 1 on");
 }
 
 std::string line_of(const ResourceRow& r) {
@@ -104,22 +101,24 @@ std::string resources_table(const std::vector<ResourceRow>& rows) {
 }
 
 std::string resources_json(const std::vector<ResourceRow>& rows, const std::string& nvcc) {
-  std::string kernels;
+  Json kernels = Json::array();
   for (const ResourceRow& r : rows)
-    kernels += (kernels.empty() ? "    " : ",\n    ") + one_line({{"stage", r.stage},
-                                                                  {"bug", r.bug},
-                                                                  {"arch", r.used.arch},
-                                                                  {"kernel", r.used.kernel},
-                                                                  {"registers", r.used.registers},
-                                                                  {"smem", r.smem},
-                                                                  {"static_smem", r.used.static_smem},
-                                                                  {"stack", r.used.stack},
-                                                                  {"spills", r.used.spill_stores + r.used.spill_loads},
-                                                                  {"over", r.over}});
-  const Json budget = {{"arch", SM_89.name}, {"registers", LAB_REGISTERS}, {"smem", SM_89.smem_per_block}};
-  return "{\n  \"schema\": \"resources-1\",\n  " + members({{"nvcc", nvcc}}) +
-         ",\n  \"command\": \"make resources\",\n  \"budget\": " + one_line(budget) + ",\n  \"kernels\": [\n" +
-         kernels + "\n  ]\n}\n";
+    kernels.push_back({{"stage", r.stage},
+                       {"bug", r.bug},
+                       {"arch", r.used.arch},
+                       {"kernel", r.used.kernel},
+                       {"registers", r.used.registers},
+                       {"smem", r.smem},
+                       {"static_smem", r.used.static_smem},
+                       {"stack", r.used.stack},
+                       {"spills", r.used.spill_stores + r.used.spill_loads},
+                       {"over", r.over}});
+  return laid_out({{"schema", "resources-1"},
+                   {"nvcc", nvcc},
+                   {"command", "make resources"},
+                   {"budget", {{"arch", SM_89.name}, {"registers", LAB_REGISTERS}, {"smem", SM_89.smem_per_block}}},
+                   {"kernels", kernels}},
+                  2);
 }
 
 }  // namespace lab::desk

@@ -4,14 +4,12 @@
 
 #include "checks/desk/desk.hpp"
 #include "checks/desk/ladder.hpp"
-#include "checks/desk/records/commands.hpp"
 #include "checks/desk/records/nvcc.hpp"
 #include "common/gpu_fit.hpp"
 
 namespace lab::desk {
 
-int archs_command(const Args& args) {
-  expect_args(args, 0, 0, "archs");
+int archs_command(const Args&) {
   const Ran known = capture({"nvcc", "--list-gpu-code"});
   if (known.status != 0) throw BadInput("make archs needs nvcc, which is not on the PATH");
   std::vector<Compilation> all;

@@ -12,13 +12,13 @@
 
 #include "checks/acceptance/format.hpp"
 #include "checks/bench/bench_samples.hpp"
+#include "checks/desk/desk.hpp"
 #include "checks/desk/process.hpp"
 #include "checks/desk/records/bench_json.hpp"
-#include "checks/desk/records/capture.hpp"
-#include "checks/desk/records/commands.hpp"
 #include "checks/desk/records/labs.hpp"
 #include "checks/desk/records/machine.hpp"
 #include "checks/desk/verdicts.hpp"
+#include "common/number.hpp"
 
 namespace lab::desk {
 namespace {
@@ -26,13 +26,6 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path WORK = "build/bench";
-
-int whole_number(const std::string& text) {
-  const bool digits = std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
-  if (text.empty() || text.size() > 4 || !digits || text[0] == '0')
-    throw BadInput("rounds=" + text + ": must be a whole number from 1 to 9999");
-  return std::atoi(text.c_str());
-}
 
 struct Meta {
   std::string lines;
@@ -60,10 +53,9 @@ BenchRun last_bench_run() {
 }
 
 int bench_command(const Args& args) {
-  if (args.size() < 5) throw BadInput("usage: desk-records bench SHAPES ROUNDS JSON STAGE LAB...");
   const std::string &shapes = args[0], &stage = args[3];
   std::string json = args[2];
-  const int rounds = args[1].empty() ? 3 : whole_number(args[1]);
+  const int rounds = args[1].empty() ? 3 : whole_number("rounds", args[1], 1, 9999);
   (void)bench_shapes(shapes);  // refuses what the binaries would refuse
   const Args labs(args.begin() + 4, args.end());
   if (!stage.empty() && json.empty()) return run({labs[0], "bench", "shape=" + shapes}).status;
@@ -71,18 +63,12 @@ int bench_command(const Args& args) {
   fs::remove_all(WORK);
   fs::create_directories(WORK);
   Meta meta;
-  const std::string date = utc_time(), gpu = gpu_field("name");
-  meta.add("date", date);
   const bool adopts =
       std::ranges::any_of(labs, [](const std::string& lab) { return program_of(lab) != stage_of(lab); });
   const std::string one = stage.empty() && adopts ? stage_of(labs[0]) : stage;
   meta.add("command", "make " + (one.empty() ? "" : "stage=" + one + " ") + (adopts ? "evolve-adopt" : "bench") +
                           " shape='" + shapes + "' rounds=" + std::to_string(rounds));
-  meta.add("commit", commit());
-  meta.add("machine", host());
-  meta.add("gpu", gpu);
-  meta.add("driver", gpu_field("driver_version"));
-  meta.add("cuda", nvcc_release());
+  for (const auto& [key, value] : measured_on()) meta.add(key, value);
   meta.add("clock_limit_mhz", gpu_field("clocks.max.sm"));
   meta.add("power_limit", gpu_field("power.limit"));
   for (const std::string& lab : labs)
@@ -128,7 +114,7 @@ int bench_command(const Args& args) {
         if (ended != 0) status = 1;
         if (!fs::exists(file)) throw BadInput("bench: " + name + " left no samples");
       }
-  if (json.empty()) json = default_name(date, gpu);
+  if (json.empty()) json = default_name(utc_time(), gpu_field("name"));
   const BenchRun results = last_bench_run();
   write_text(json, bench_json(results));
   std::printf("%sresults: %s\n", bench_table(results).c_str(), json.c_str());

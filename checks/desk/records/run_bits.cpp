@@ -6,9 +6,9 @@
 #include <optional>
 #include <stdexcept>
 
+#include "checks/desk/desk.hpp"
+#include "checks/desk/process.hpp"
 #include "checks/desk/records/bits.hpp"
-#include "checks/desk/records/capture.hpp"
-#include "checks/desk/records/commands.hpp"
 #include "checks/desk/records/labs.hpp"
 #include "checks/desk/records/machine.hpp"
 #include "checks/desk/verdicts.hpp"
@@ -45,13 +45,8 @@ int record(const std::string& file, const Args& labs) {
     std::printf("%s: %zu cases\n", short_stage_name(stage_of(lab)).c_str(), digests->size());
     std::fflush(stdout);
   }
-  const Json where = {{"date", utc_time()},
-                      {"command", RECORDED_BY},
-                      {"commit", commit()},
-                      {"machine", host()},
-                      {"gpu", gpu},
-                      {"driver", gpu_field("driver_version")},
-                      {"cuda", nvcc_release()}};
+  Json where = {{"command", RECORDED_BY}};
+  for (const auto& [key, value] : measured_on()) where[key] = value;
   write_text(path, bits_json(where, stages));
   std::printf("recorded: %s\n", path.c_str());
   return 0;
@@ -60,7 +55,6 @@ int record(const std::string& file, const Args& labs) {
 }  // namespace
 
 int bits_command(const Args& args) {
-  if (args.size() < 4) throw BadInput("usage: desk-records bits RECORD QUICK FILE LAB...");
   for (const auto& [word, value] : {std::pair("record", args[0]), {"quick", args[1]}})
     if (!value.empty() && value != "0" && value != "1")
       throw BadInput(std::string(word) + "=" + value + ": must be 0 or 1");

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "checks/desk/desk.hpp"
 #include "checks/desk/ladder.hpp"
-#include "checks/desk/records/capture.hpp"
-#include "checks/desk/records/commands.hpp"
+#include "checks/desk/process.hpp"
 #include "checks/desk/records/counts.hpp"
 #include "checks/desk/records/labs.hpp"
 
@@ -50,7 +50,6 @@ std::vector<Measured> profiles(const std::string& shape) {
 }  // namespace
 
 int counters_command(const Args& args) {
-  expect_args(args, 1, 2, "counters LABS [JSON]");
   const std::string json = args.size() > 1 ? args[1] : "";
   std::vector<Json> all;
   for (const Stage& stage : read_ladder().stages)
@@ -83,14 +82,12 @@ int counters_command(const Args& args) {
 }
 
 int counters_table_command(const Args& args) {
-  expect_args(args, 0, 1, "counters-table [SHAPE]");
   const std::string shape = args.empty() ? PROFILED : args[0];
   std::fputs(validation_table(committed(), profiles(shape), shape).c_str(), stdout);
   return 0;
 }
 
 int floors_table_command(const Args& args) {
-  expect_args(args, 0, 1, "floors-table [SHAPE]");
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator("writeups/results")) {
     const std::string name = entry.path().filename().string();

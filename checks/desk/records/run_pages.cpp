@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "checks/desk/desk.hpp"
 #include "checks/desk/kept.hpp"
-#include "checks/desk/records/commands.hpp"
 #include "checks/desk/records/pages.hpp"
 #include "checks/desk/side_by_side.hpp"
 
@@ -66,7 +66,6 @@ int pages_command(const Args& args) {
 }
 
 int hunks_command(const Args& args) {
-  expect_args(args, 3, 3, "hunks REGEX OLD NEW");
   plain_environment();
   for (const std::string& file : {args[1], args[2]})
     if (!std::filesystem::is_regular_file(file)) throw BadInput(file + " cannot be read");

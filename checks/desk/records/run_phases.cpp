@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "checks/bench/bench_samples.hpp"
-#include "checks/desk/records/capture.hpp"
-#include "checks/desk/records/commands.hpp"
+#include "checks/desk/desk.hpp"
+#include "checks/desk/process.hpp"
 #include "checks/desk/records/labs.hpp"
 #include "checks/desk/records/machine.hpp"
 #include "checks/desk/records/phases.hpp"
@@ -14,7 +14,6 @@
 namespace lab::desk {
 
 int phases_command(const Args& args) {
-  expect_args(args, 3, 100, "phases SHAPE JSON LAB...");
   const std::string &shape = args[0], stage = stage_of(args[2]);
   if (!shape_of(shape)) throw BadInput("shape=" + shape + ": not B,H,S,D[,causal]");
   std::vector<Part> parts;

@@ -3,8 +3,8 @@
 #include <cstdio>
 
 #include "checks/bench/bench_samples.hpp"
-#include "checks/desk/records/capture.hpp"
-#include "checks/desk/records/commands.hpp"
+#include "checks/desk/desk.hpp"
+#include "checks/desk/process.hpp"
 #include "checks/desk/records/labs.hpp"
 #include "checks/desk/records/machine.hpp"
 #include "checks/desk/records/profile.hpp"
@@ -29,7 +29,6 @@ std::string ncu_version() {
 }  // namespace
 
 int profile_command(const Args& args) {
-  expect_args(args, 2, 3, "profile LAB SHAPE [JSON]");
   const std::string &lab = args[0], &word = args[1], stage = stage_of(lab);
   const auto shape = shape_of(word);
   if (!shape || (shape->D != 64 && shape->D != 128))

@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "checks/desk/desk.hpp"
 #include "checks/desk/ladder.hpp"
-#include "checks/desk/records/capture.hpp"
-#include "checks/desk/records/commands.hpp"
+#include "checks/desk/process.hpp"
 #include "checks/desk/records/json_text.hpp"
 #include "checks/desk/records/labs.hpp"
 #include "checks/desk/records/machine.hpp"
@@ -54,7 +54,6 @@ std::string difference(const std::string& committed, const std::string& now) {
 }  // namespace
 
 int resources_command(const Args& args) {
-  expect_args(args, 1, 3, "resources LABS [JSON [STAGE]]");
   const std::string nvcc = nvcc_release(), json = args.size() > 1 ? args[1] : "";
   if (nvcc.empty()) throw BadInput("make resources needs nvcc, which is not on the PATH");
   const std::string one = args.size() > 2 ? args[2] : "";
@@ -107,7 +106,7 @@ int resources_command(const Args& args) {
     write_text(json, now);
   } else if (one.empty() &&
              load_results(COMMITTED, "resources-1", "make resources json=" + COMMITTED).value("nvcc", "") == nvcc) {
-    const std::string committed = read_text(COMMITTED);
+    const std::string committed = laid_out(parse_json(read_text(COMMITTED), COMMITTED), 2);
     ++(committed == now ? passed : failed);
     if (committed != now)
       std::printf("%s is stale; make resources json=%s renews it:\n%s", COMMITTED.c_str(), COMMITTED.c_str(),

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <map>
 
-#include "checks/desk/records/capture.hpp"
-#include "checks/desk/records/commands.hpp"
+#include "checks/desk/desk.hpp"
+#include "checks/desk/process.hpp"
 #include "checks/desk/records/machine.hpp"
 #include "checks/desk/records/sanitizer_report.hpp"
 
@@ -49,7 +49,6 @@ ToolReport report_of(const fs::path& build) {
 }  // namespace
 
 int machine_command(const Args& args) {
-  expect_args(args, 0, 1, "machine [SANITIZER]");
   std::printf("gpu %s\ndriver %s\ncuda %s\n", gpu_field("name").c_str(), gpu_field("driver_version").c_str(),
               nvcc_release().c_str());
   if (!args.empty()) std::printf("sanitizer %s\n", sanitizer_version(args[0]).c_str());
@@ -58,16 +57,14 @@ int machine_command(const Args& args) {
 }
 
 int sanitizer_report_command(const Args& args) {
-  const bool json = !args.empty() && args[0] == "-j";
-  expect_args(args, json ? 3 : 1, json ? 3 : 1, "sanitizer-report [-j FILE] LOGS");
-  const fs::path logs = args.back();
+  const fs::path logs = args[0];
   if (!fs::is_directory(logs)) throw BadInput("no logs in " + logs.string());
   std::vector<ToolReport> reports;
   for (const fs::path& path : sorted(logs))
     if (fs::is_directory(path)) reports.push_back(report_of(path));
   if (reports.empty()) throw BadInput("no logs in " + logs.string());
   for (const ToolReport& report : reports) std::fputs(sanitizer_text(report).c_str(), stdout);
-  if (json) write_text(args[1], sanitizer_json(read_text((logs / "machine").string()), reports));
+  if (args.size() > 1) write_text(args[1], sanitizer_json(read_text((logs / "machine").string()), reports));
   return std::ranges::all_of(reports, &ToolReport::clean) ? 0 : 1;
 }
 

@@ -3,14 +3,13 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "checks/desk/desk.hpp"
 #include "checks/desk/kept.hpp"
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/nearest.hpp"
-#include "checks/desk/records/capture.hpp"
-#include "checks/desk/records/commands.hpp"
+#include "checks/desk/process.hpp"
 #include "checks/desk/records/json_text.hpp"
 #include "checks/desk/records/labs.hpp"
-#include "checks/desk/records/plans.hpp"
 #include "checks/desk/records/tables.hpp"
 #include "checks/desk/side_by_side.hpp"
 
@@ -82,7 +81,6 @@ std::string climb_row(const Ladder& ladder, const std::string& name, const Json&
 }  // namespace
 
 int blindness_table_command(const Args& args) {
-  expect_args(args, 1, 1, "blindness-table LABS");
   const Ladder ladder = read_ladder();
   put("| build | `notes` inputs | `notes`, causal | `unit` inputs | `unit`, causal |\n|---|---|---|---|---|\n");
   const auto row = [&](const Build& build) {
@@ -94,7 +92,6 @@ int blindness_table_command(const Args& args) {
 }
 
 int tools_table_command(const Args& args) {
-  expect_args(args, 1, 1, "tools-table LABS");
   const Ladder ladder = read_ladder();
   const Json tools = load_results(TOOLS, "tools-1", "checks/races/sanitizer.sh -j on a machine with a GPU");
   put("| bug | `notes` inputs | `unit` inputs | schedules | CPU checker | memcheck | racecheck | initcheck | synccheck "
@@ -114,7 +111,6 @@ int tools_table_command(const Args& args) {
 }
 
 int climb_table_command(const Args& args) {
-  expect_args(args, 1, 1, "climb-table LABS");
   const Json resources = load_results(RESOURCES, "resources-1", "make resources json=" + RESOURCES);
   const Ladder ladder = read_ladder();
   std::vector<std::string> names = ladder.historical();
@@ -126,7 +122,6 @@ int climb_table_command(const Args& args) {
 }
 
 int plan_command(const Args& args) {
-  expect_args(args, 1, 2, "plan STAGE [VARIANT]");
   const Ladder ladder = read_ladder();
   const Stage* stage = ladder.stage(args[0]);
   if (!stage) (void)ladder.bugs(args[0]);  // says which names are near

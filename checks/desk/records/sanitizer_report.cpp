@@ -170,29 +170,28 @@ std::string sanitizer_json(const std::string& machine, const std::vector<ToolRep
   std::map<std::string, std::string> fact;
   for (const std::string& line : lines_of(machine))
     if (const std::size_t gap = line.find(' '); gap != line.npos) fact[line.substr(0, gap)] = line.substr(gap + 1);
-  const Json of_machine = {{"gpu", fact["gpu"]},
-                           {"driver", fact["driver"]},
-                           {"cuda", fact["cuda"]},
-                           {"compute_sanitizer", fact["sanitizer"]},
-                           {"date", fact["date"]}};
-  std::string rows;
+  Json rows = Json::array();
   for (const ToolReport& r : reports)
     for (const char* tool : SANITIZER_TOOLS) {
       std::vector<std::string> kinds;
       for (const ToolFinding& f : r.findings)
         if (f.tool == tool) add_word(kinds, f.what);
       const auto lines = r.lines.find(tool);
-      rows += (rows.empty() ? "    " : ",\n    ") +
-              one_line({{"stage", r.stage},
-                        {"bug", r.bug},
-                        {"tool", tool},
-                        {"kinds", joined(kinds, ", ")},
-                        {"lines", lines == r.lines.end() ? "" : joined(lines->second, ", ")}});
+      rows.push_back({{"stage", r.stage},
+                      {"bug", r.bug},
+                      {"tool", tool},
+                      {"kinds", joined(kinds, ", ")},
+                      {"lines", lines == r.lines.end() ? "" : joined(lines->second, ", ")}});
     }
-  return "{\n  \"schema\": \"tools-1\",\n  " + members(of_machine) +
-         ",\n  \"command\": \"make backend=gpu build-gpu; sh checks/races/sanitizer.sh -j FILE build/gpu/*/*/lab\",\n"
-         "  \"rows\": [\n" +
-         rows + "\n  ]\n}\n";
+  return laid_out({{"schema", "tools-1"},
+                   {"gpu", fact["gpu"]},
+                   {"driver", fact["driver"]},
+                   {"cuda", fact["cuda"]},
+                   {"compute_sanitizer", fact["sanitizer"]},
+                   {"date", fact["date"]},
+                   {"command", "make backend=gpu build-gpu; sh checks/races/sanitizer.sh -j FILE build/gpu/*/*/lab"},
+                   {"rows", rows}},
+                  2);
 }
 
 }  // namespace lab::desk

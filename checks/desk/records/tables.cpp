@@ -6,6 +6,7 @@
 
 #include "checks/acceptance/format.hpp"
 #include "checks/desk/desk.hpp"
+#include "checks/desk/records/json_text.hpp"
 #include "checks/desk/records/sanitizer_report.hpp"
 
 namespace lab::desk {
@@ -127,6 +128,63 @@ std::string resources_cell(const Json& resources, const std::string& stage, cons
   const auto [small, large] = std::ranges::minmax(smem);
   return (least == most ? format("%ld", least) : format("%ld-%ld", least, most)) +
          format(" | %.1f-%.1f KiB", double(small) / 1024, double(large) / 1024);
+}
+
+namespace {
+
+Json read_plan(const std::string& text) {
+  Json plan = parse_json(text, "lab plan");
+  for (const char* key : {"stage", "target", "B", "H", "S", "D", "tile_m", "tile_n", "rows_per_warp", "slots", "grid",
+                          "block", "smem", "arrays"})
+    if (!plan.is_object() || !plan.contains(key)) throw BadInput(std::string("lab plan: no '") + key + "' in it");
+  return plan;
+}
+
+// A member as a table shows it; several numbers with `between`.
+std::string cell(const Json& value, const char* between = ",") {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  std::vector<std::string> parts;
+  for (const Json& item : value) parts.push_back(cell(item));
+  return joined(parts, between);
+}
+
+std::string tile(const Json& plan) { return cell(plan["tile_m"]) + " queries x " + cell(plan["tile_n"]) + " keys"; }
+
+// "48 x 72 | 6912" of an array of the plan; dashes where it has none of that name.
+std::string array(const Json& plan, const Json& name) {
+  for (const Json& a : plan["arrays"])
+    if (a.at("name") == name)
+      return cell(a.at("rows")) + (a.at("pitch") > 1 ? " x " + cell(a.at("pitch")) : "") + " | " + cell(a.at("bytes"));
+  return "– | –";
+}
+
+}  // namespace
+
+std::string plan_table(const std::string& first, const std::string& second) {
+  const Json a = read_plan(first), b = read_plan(second);
+  const auto shape = [](const Json& p) {
+    return "(" + joined({cell(p["B"]), cell(p["H"]), cell(p["S"]), cell(p["D"])}, ",") + ")";
+  };
+  std::string out = "| | " + shape(a) + " | bytes | " + shape(b) + " | bytes |\n|---|---|--:|---|--:|\n";
+  // A kernel for one of the shapes may have an array more than that for the other.
+  std::vector<Json> arrays(a["arrays"].begin(), a["arrays"].end());
+  for (const Json& x : b["arrays"])
+    if (array(a, x.at("name")).starts_with("–")) arrays.push_back(x);
+  for (const Json& x : arrays)
+    out += "| `" + cell(x.at("name")) + "`, " + cell(x.at("type")) + " | " + array(a, x["name"]) + " | " +
+           array(b, x["name"]) + " |\n";
+  const auto row = [&](const std::string& what, const std::string& x, const std::string& y) {
+    out += "| " + what + " | " + x + " | | " + y + " | |\n";
+  };
+  const std::string threads = cell(a["block"].at(0)), others = cell(b["block"].at(0));
+  out += "| **shared memory per block** | | **" + cell(a["smem"]) + "** | | **" + cell(b["smem"]) + "** |\n";
+  row("tile", tile(a), tile(b));
+  row("rows a computing warp owns", cell(a["rows_per_warp"]), cell(b["rows_per_warp"]));
+  row("K/V slots", cell(a["slots"]), cell(b["slots"]));
+  row("grid, blocks of " + (threads == others ? threads : threads + " and " + others) + " threads",
+      cell(a["grid"], " x "), cell(b["grid"], " x "));
+  return out;
 }
 
 }  // namespace lab::desk
