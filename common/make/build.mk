@@ -77,7 +77,7 @@ FAST_LINK = $(eval FAST_LINK := $(if $(filter build/cpu,$(B)),$(gold_links)))$(F
 # compiled for them.
 RUNTIME_ONLY := $(ARM64)$(filter quick,$(SANITIZE))
 HOST_LIB := $(if $(RUNTIME_ONLY),$(addprefix checks/,backward/% trace/% pages/% bench/% fuzz/% exercises/% budget/% \
-  bugs/blindness.cpp bugs/error_map.cpp))
+  expression.cpp bugs/blindness.cpp bugs/error_map.cpp))
 NO_LIB = $(HOST_LIB) $(if $(filter gpu,$(backend)),checks/exercises/kernel_printf.cpp) checks/fuzz/fuzz_npy.cpp %_commands.cpp \
   $(addprefix checks/,tests/% desk/% evolve/%)
 LIB_SRC := $(BACKEND_SRC) $(filter-out common/build_info.cpp,$(wildcard common/*.cpp)) $(wildcard reference/*.cpp) \
@@ -244,7 +244,7 @@ $(B)/%/tester: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/st
 # The needs of an exercise's checks, and no more: a first one does not wait for the rest.
 LEARNER_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/exercises/*.cpp) checks/learner_commands.cpp \
   $(patsubst %,checks/bugs/%.cpp,fingerprint places elsewhere hang) \
-  checks/fuzz/fuzz.cpp checks/bench/bench_samples.cpp checks/desk/patch.cpp reference/wrong_answers.cpp)
+  checks/expression.cpp checks/fuzz/fuzz.cpp checks/bench/bench_samples.cpp checks/desk/patch.cpp reference/wrong_answers.cpp)
 # learn-checked and learn-bug-NAME are the lab's own kernels, linked as an exercise's.
 kernel_dir = $(patsubst %/learn-checked,%/checked,$(subst /learn-bug-,/bug-,$(1)))
 $(B)/%/learner: $(B)/$$(call kernel_dir,$$*)/kernel.o \

@@ -4,8 +4,8 @@
 
 #include "checks/desk/desk.hpp"
 #include "checks/desk/ladder.hpp"
-#include "checks/desk/learn/points.hpp"
 #include "checks/desk/learn/handout.hpp"
+#include "checks/desk/learn/points.hpp"
 #include "checks/desk/learn/state.hpp"
 #include "checks/desk/learn/variant.hpp"
 
