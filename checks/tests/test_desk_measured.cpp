@@ -6,7 +6,7 @@
 
 #include "checks/bench/bench_samples.hpp"
 #include "checks/desk/desk.hpp"
-#include "checks/desk/records/bench_json.hpp"
+#include "checks/desk/records/bench.hpp"
 #include "checks/desk/records/json_text.hpp"
 #include "checks/desk/records/profile.hpp"
 #include "checks/desk/records/sanitizer_report.hpp"

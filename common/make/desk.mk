@@ -15,8 +15,8 @@ rest = $(filter-out $(2) %/main,$(basename $(wildcard $(1))))
 asked-1_TEXT := $(addprefix checks/desk/,main names nearest ladder)
 asked-2_TEXT := $(addprefix checks/desk/,dispatch desk patch) common/conf
 desk-1_TEXT := $(call rest,checks/desk/*.cpp,checks/desk/mutants) common/conf checks/acceptance/verdict checks/expression
-searches_TEXT := $(addprefix checks/desk/records/,pages phases run_profile sanitizer_report tables)
-records-1_TEXT := $(addprefix checks/desk/records/,bench_json counts json_text labs machine nvcc) \
+searches_TEXT := $(addprefix checks/desk/records/,pages phases sanitizer_report tables)
+records-1_TEXT := $(addprefix checks/desk/records/,bench counters json_text labs machine nvcc) \
   checks/bench/bench_samples checks/budget/ptxas common/gpu_fit checks/acceptance/format
 records-2_TEXT := $(call rest,checks/desk/records/*.cpp,$(records-1_TEXT) $(searches_TEXT))
 evolve-1_TEXT := $(call rest,checks/desk/evolve/*.cpp)

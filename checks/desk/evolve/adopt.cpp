@@ -8,7 +8,7 @@
 #include "checks/desk/evolve/log.hpp"
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/process.hpp"
-#include "checks/desk/records/bench_json.hpp"
+#include "checks/desk/records/bench.hpp"
 #include "checks/desk/records/labs.hpp"
 #include "reference/bad_input.hpp"
 

@@ -4,11 +4,12 @@
 
 namespace lab::desk {
 
-Run bench_command, profile_command, phases_command, resources_command, bits_command, archs_command;  // run_*.cpp
-Run counters_command, counters_table_command, floors_table_command;                                  // run_counters.cpp
-Run machine_command, sanitizer_report_command;                                        // run_sanitizer.cpp
-Run blindness_table_command, tools_table_command, climb_table_command, plan_command;  // run_tables.cpp
-Run pages_command, hunks_command;                                                     // run_pages.cpp
+Run bench_command, profile_command, phases_command, resources_command, bits_command;  // in the files of these names
+Run archs_command;                                                                    // nvcc.cpp
+Run counters_command, counters_table_command, floors_table_command;                   // counters.cpp
+Run machine_command, sanitizer_report_command;                                        // sanitizer_report.cpp
+Run blindness_table_command, tools_table_command, climb_table_command, plan_command;  // tables.cpp
+Run pages_command, hunks_command;                                                     // pages.cpp
 Run search_command, confirm_command;                                                  // evolve/search.cpp
 Run cheaters_command;                                                                 // evolve/cheaters.cpp
 Run adopt_command;                                                                    // evolve/adopt.cpp

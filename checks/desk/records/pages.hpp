@@ -30,6 +30,9 @@ struct Block {
 // Throws BadInput where a block has no end.
 std::vector<Block> blocks_of(const std::vector<std::string>& page);
 
+// Where two texts part, a few lines of each.
+std::string difference(const std::vector<std::string>& page, const std::vector<std::string>& now);
+
 // A command's output, without colours and the lines that differ from run to run.
 std::string cleaned(const std::string& printed);
 
