@@ -168,7 +168,7 @@ int test_command(std::span<char*> args) {
   constexpr std::string_view keys[] = {"full", "quick", "cheapest", "once", "turns", "seed"};
   const KeyValues values(args, keys);
   AcceptanceOptions options{values.flag("full"), values.flag("quick"), 0, values.flag("once"), 1};
-  options.cheapest = values.whole("cheapest", 1'000'000);
+  options.cheapest = values.whole("cheapest", 1'000'000, 1, 0);
   options.quick |= options.cheapest > 0;
   options.seed = values.whole("seed", UINT64_MAX, 0, options.seed);
   options.turns = values.flag("turns");
