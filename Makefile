@@ -13,7 +13,7 @@ PYTHON ?= python3
 GOALS := help list test show-bug reproduce-bug check-harness run racecheck fuzz fuzz-npy sanitize unit clean
 GOALS += patches edit-bug save-bug mutants counters bits same-bits
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
-GOALS += archs format format-check compile_commands.json test-arm64
+GOALS += archs format format-check test-arm64
 GOALS += trace exercise predict try watch hint solution reset grade check-exercises
 GOALS += own autograder variants
 # Goals for a learner's own kernel, work/own/NAME.
@@ -21,7 +21,7 @@ OWN_GOALS := test racecheck counters trace run fuzz resources bench bench-cpu pr
 GOALS += bench bench-cpu peers profile phases probe-wmma probe-mma probe-wgmma probe-ex2
 INNER_GOALS := host-as-gpu test-builds sanitized tested-arm64
 GPU_GOALS := bench profile phases probe-wmma probe-mma probe-wgmma probe-ex2
-GOALS += check-evolve evolve evolve-build evolve-run evolve-confirm evolve-adopt
+GOALS += check-evolve evolve evolve-confirm evolve-adopt
 INNER_GOALS += evolve-labs
 GPU_GOALS += evolve-adopt
 NO_BUG_GOALS := bench-cpu profile phases
@@ -66,7 +66,7 @@ test: $(call tester,fixed) $(if $(filter cpu,$(backend)),$(call tester,checked))
 endif
 
 # The parts of `make test`.
-test-builds: $(FIXED_LABS) $(BUG_LABS) $(BACKWARD_LABS) $(if $(filter cpu,$(backend)),$(B)/unit $(CHECKED_LABS) $(EVOLVE),$(PROBE))
+test-builds: $(FIXED_LABS) $(BUG_LABS) $(BACKWARD_LABS) $(if $(filter cpu,$(backend)),$(B)/unit $(CHECKED_LABS) $(RECORDS),$(PROBE))
 
 reproduce-bug: $(foreach p,$(PAIRS),$(call bug_lab,$(p)) $(call fixed_of_pair,$(p))) | $(WORK)
 	@$(WORK) reproduce '$(stage)' $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p))=$(call fixed_of_pair,$(p)))
@@ -86,32 +86,32 @@ check-harness: $(BUG_LABS) $(BACKWARD_BUG_LABS) | $(WORK)
 	@$(WORK) check-harness $(foreach p,$(PAIRS) $(BACKWARD_PAIRS),$(p)=$(call bug_lab,$(p)))
 
 # Exercises: laid out in work/NN, predicted, tried, graded. Each says on its card what to type.
-exercise hint reset: | $(LEARN)
-	$(one_exercise)@$(LEARN) $@ $(call quote,$(n))
-predict: | $(LEARN)
-	$(one_exercise)@$(LEARN) predict '$(MAKE)' $(call quote,$(n)) $(call quote,$(say))
-try watch: | $(LEARN)
-	$(if $(stage),,$(one_exercise))@$(LEARN) $(if $(stage),watch-own '$(MAKE)' $(call quote,$(stage)),$@ '$(MAKE)' $(call quote,$(n)))
+exercise hint reset: | $(WORK)
+	$(one_exercise)@$(WORK) $@ $(call quote,$(n))
+predict: | $(WORK)
+	$(one_exercise)@$(WORK) predict '$(MAKE)' $(call quote,$(n)) $(call quote,$(say))
+try watch: | $(WORK)
+	$(if $(stage),,$(one_exercise))@$(WORK) $(if $(stage),watch-own '$(MAKE)' $(call quote,$(stage)),$@ '$(MAKE)' $(call quote,$(n)))
 # A kernel of your own, from a stage's or from a blank one: work/own/NAME. stage=NAME is that then.
-own: | $(LEARN)
+own: | $(WORK)
 	$(call need,name,what name? make own name=mine from=v2c8 lays out work/own/mine)
-	@$(LEARN) own $(call quote,$(name)) $(call quote,$(from))
-solution: | $(LEARN)
-	$(one_exercise)@$(LEARN) solution $(call quote,$(n)) $(if $(filter 1,$(give-up)),give-up)
-grade: | $(LEARN)
-	@$(LEARN) grade '$(MAKE)' $(call quote,$(json)) $(call quote,$(seed)) $(call quote,$(assigned)) $(call quote,$(variant))
+	@$(WORK) own $(call quote,$(name)) $(call quote,$(from))
+solution: | $(WORK)
+	$(one_exercise)@$(WORK) solution $(call quote,$(n)) $(if $(filter 1,$(give-up)),give-up)
+grade: | $(WORK)
+	@$(WORK) grade '$(MAKE)' $(call quote,$(json)) $(call quote,$(seed)) $(call quote,$(assigned)) $(call quote,$(variant))
 # A hand-out per student, with variants of its own, and the key apart.
-variants: | $(LEARN)
+variants: | $(WORK)
 	$(call need,students assigned out,which students? make variants students=FILE seed=N assigned='1 21/31 28' out=DIR)
-	@$(LEARN) variants '$(MAKE)' $(call quote,$(students)) $(call quote,$(seed)) $(call quote,$(assigned)) $(call quote,$(out))
+	@$(WORK) variants '$(MAKE)' $(call quote,$(students)) $(call quote,$(seed)) $(call quote,$(assigned)) $(call quote,$(out))
 # A zip for Gradescope, with setup.sh, run_autograder and the lab: upload it as it is.
-autograder: | $(LEARN)
+autograder: | $(WORK)
 	$(call need,out assigned,what is assigned? make autograder out=autograder.zip assigned='1 5 119')
-	@numbers=$$($(LEARN) assigned $(call quote,$(assigned))) && \
+	@numbers=$$($(WORK) assigned $(call quote,$(assigned))) && \
 	  $(PYTHON) checks/exercises/autograder/pack.py $(call quote,$(out)) $$numbers
 # The exercises themselves: red as handed out, green when solved, and no cheater passes. check=quick is `make test`'s part, check=half CI's.
-check-exercises: | $(LEARN)
-	@$(LEARN) check-exercises '$(MAKE)' $(call quote,$(or $(check),whole)) $(if $(n),$(call quote,$(n)))
+check-exercises: | $(WORK)
+	@$(WORK) check-exercises '$(MAKE)' $(call quote,$(or $(check),whole)) $(if $(n),$(call quote,$(n)))
 
 # Unplanned mistakes, put into one stage or all: each must turn the test or the race check red. only=NAME for one.
 mutants: | $(WORK)
@@ -123,9 +123,9 @@ run: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
 
 # The tools for a stage's kernel, for the kernel of an exercise.
 ifdef n
-racecheck counters trace: | $(LEARN)
+racecheck counters trace: | $(WORK)
 	$(if $(stage),$(error $@ takes stage= or n=, not both))
-	@$(LEARN) look '$(MAKE)' $(call quote,$(n)) $@ $(call given,shape lines tile json check)
+	@$(WORK) look '$(MAKE)' $(call quote,$(n)) $@ $(call given,shape lines tile json check)
 else
 # All correct stages, or one, or one bug. Exit status 1 where there are findings.
 racecheck: $(call chosen,checked) $(BACKWARD_CHECKED) $(if $(filter gpu,$(backend)),$(RECORDS),| $(WORK))
@@ -243,20 +243,16 @@ phases: $(RECORDS) $(FIXED_LAB) $(PHASE_LABS)
 # The elite loop over a stage's levers.conf: an elite of three, two levers a child. evolve-build builds candidates where no GPU is,
 # evolve-run measures them where one is; evolve-confirm measures the elite once more, in turns; evolve-adopt holds a log's winner
 # against the stage and the peers.
-EVOLVE_WORDS = $(foreach w,shape seed minutes generations candidates rounds json,$(call quote,$(w)=$($(w))))
-evolve: $(EVOLVE) $(FIXED_LAB)
+EVOLVE_WORDS = $(call given,shape seed minutes generations candidates rounds json)
+evolve: $(RECORDS) $(FIXED_LAB)
 	$(one_stage)$(works)@$< search '$(MAKE)' $(backend) $(STAGE) $(EVOLVE_WORDS)
-evolve-build: $(EVOLVE) $(if $(STAGE),$(if $(BROKEN),,build/cpu/$(STAGE)/fixed/lab))
-	$(one_stage)$(works)@$< build '$(MAKE)' gpu $(STAGE) $(EVOLVE_WORDS)
-evolve-run: $(EVOLVE) $(FIXED_LAB)
-	$(one_stage)$(works)@$< run '$(MAKE)' $(backend) $(STAGE) $(EVOLVE_WORDS)
-evolve-confirm: $(EVOLVE) $(FIXED_LAB)
+evolve-confirm: $(RECORDS) $(FIXED_LAB)
 	$(one_stage)$(works)@$< confirm '$(MAKE)' $(backend) $(STAGE) $(EVOLVE_WORDS)
-evolve-adopt: $(EVOLVE) $(RECORDS)
+evolve-adopt: $(RECORDS)
 	$(one_stage)$(works)@$< adopt '$(MAKE)' $(STAGE) $(call quote,$(json)) $(call quote,$(or $(rounds),3)) $(call quote,$(shape)) \
 	  $(if $(filter 1,$(fix)),write)
 # The referee of the loop: every cheater in checks/evolve/cheaters must be refused, with its reason.
-check-evolve: $(EVOLVE)
+check-evolve: $(RECORDS)
 	@$< cheaters '$(MAKE)' $(backend)
 evolve-labs: $(if $(call goals_among,evolve-labs),$(foreach id,$(only),$(B)/$(STAGE)/evolve-$(id)/judge))
 
@@ -301,10 +297,6 @@ host-as-gpu:
 # clang-format 14 on all sources; the check changes nothing.
 format format-check:
 	@sh checks/tests/format.sh $@
-
-# Lets clangd read kernels and harness as the CPU backend compiles them; it looks for the file in build/.
-compile_commands.json: $(RECORDS)
-	@$< compile-commands '$(CXX)' $(CXXFLAGS)
 
 climb-table: $(RECORDS) $(FIXED_LABS) $(BUG_LABS)
 	@$< climb-table $(B)/STAGE/VARIANT/lab

@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <iterator>
@@ -169,17 +168,9 @@ int test_command(std::span<char*> args) {
   constexpr std::string_view keys[] = {"full", "quick", "cheapest", "once", "turns", "seed"};
   const KeyValues values(args, keys);
   AcceptanceOptions options{values.flag("full"), values.flag("quick"), 0, values.flag("once"), 1};
-  if (const auto cheapest = values.get("cheapest")) {
-    const auto [end, error] = std::from_chars(cheapest->data(), cheapest->data() + cheapest->size(), options.cheapest);
-    if (error != std::errc() || end != cheapest->data() + cheapest->size() || options.cheapest == 0)
-      throw BadInput("cheapest=" + *cheapest + ": must be a whole number of at least 1");
-    options.quick = true;
-  }
-  if (const auto seed = values.get("seed")) {
-    const auto [end, error] = std::from_chars(seed->data(), seed->data() + seed->size(), options.seed);
-    if (error != std::errc() || end != seed->data() + seed->size())
-      throw BadInput("seed=" + *seed + ": must be a whole number");
-  }
+  options.cheapest = values.whole("cheapest", 1'000'000, 1, 0);
+  options.quick |= options.cheapest > 0;
+  options.seed = values.whole("seed", UINT64_MAX, 0, options.seed);
   options.turns = values.flag("turns");
   return run_acceptance(options);
 }

@@ -1,13 +1,13 @@
 #include "checks/bench/bench_samples.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <map>
 #include <optional>
 
 #include "checks/acceptance/format.hpp"
+#include "common/number.hpp"
 #include "reference/bad_input.hpp"
 
 namespace lab {
@@ -28,14 +28,6 @@ std::vector<std::string> split(std::string_view text, char separator) {
   }
 }
 
-template <class Number>
-std::optional<Number> number(const std::string& text) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 // --- reading the samples ---------------------------------------------------------------------------------------
 
 void read_line(BenchRun& run, const std::string& line) {
@@ -47,14 +39,14 @@ void read_line(BenchRun& run, const std::string& line) {
   const auto values = [&](const std::string& text) {
     std::vector<double> out;
     for (const std::string& word : split(text, ' ')) {
-      const auto value = number<double>(word);
+      const auto value = number_in<double>(word);
       if (!value || !(*value > 0) || !std::isfinite(*value)) throw bad("not a positive number");
       out.push_back(*value);
     }
     return out;
   };
   const auto round = [&](const std::string& text) {
-    const auto value = number<int>(text);
+    const auto value = number_in<int>(text);
     if (!value || *value < 1) throw bad("not a round");
     return *value;
   };
@@ -75,7 +67,7 @@ void read_line(BenchRun& run, const std::string& line) {
     if (c.status != "failed" && words[3] != "ok") c.status = words[3], c.detail = words[4];
   } else if (words[0] == "fact") {  // fact PROGRAM SHAPE NAME NUMBER
     want(5);
-    const auto value = number<double>(words[4]);
+    const auto value = number_in<double>(words[4]);
     if (!value || !std::isfinite(*value)) throw bad("not a number");
     case_at(1).facts[words[3]] = words[4];
   } else if (words[0] == "sample") {  // sample PROGRAM SHAPE FIGURE ROUND VALUES
@@ -109,7 +101,7 @@ std::optional<Shape> shape_of(const std::string& word) {
   Shape shape;
   int* const extents[] = {&shape.B, &shape.H, &shape.S, &shape.D};
   for (std::size_t i = 0; i < 4; ++i) {
-    const auto value = number<int>(parts[i]);
+    const auto value = number_in<int>(parts[i]);
     if (!value || *value < 1 || *value > (1 << 20)) return std::nullopt;
     *extents[i] = *value;
   }

@@ -1,7 +1,6 @@
 // lab error-map: what the bug planted in this build does to the output, element by element, as text for a figure.
 // Inputs are chosen so that the bug's shape can be seen; the CPU backend gives the same text everywhere it was tried.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <numbers>
@@ -65,15 +64,6 @@ constexpr Prediction PREDICTIONS[] = {
        return wrong::fragment_layout(s, scale, in.q, in.k, in.v, map, plan.tile_m, plan.tile_n);
      }},
 };
-
-int whole_number(const std::string& key, const std::string& text, int least, int most) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
-    throw BadInput(key + "=" + text + ": must be a whole number from " + std::to_string(least) + " to " +
-                   std::to_string(most));
-  return value;
-}
 
 Request read_request(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape", "rows", "inputs", "fragments", "predicted", "sample"};

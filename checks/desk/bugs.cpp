@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "checks/desk/commands.hpp"
+#include "checks/desk/desk.hpp"
 #include "checks/desk/kept.hpp"
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/pieces.hpp"
@@ -22,13 +22,7 @@ struct Entry {
 };
 
 Entry entry_of(const Ladder& ladder, const std::string& word, std::size_t labs) {
-  std::vector<std::string> parts;
-  for (std::size_t from = 0;;) {
-    const std::size_t equals = word.find('=', from);
-    parts.push_back(word.substr(from, equals - from));
-    if (equals == word.npos) break;
-    from = equals + 1;
-  }
+  const std::vector<std::string> parts = split(word, "=");
   const std::size_t colon = parts[0].find(':');
   if (parts.size() != labs + 1 || colon == word.npos) throw BadInput("'" + word + "' is no STAGE:BUG=LAB");
   const Bug* bug = ladder.bugs(parts[0].substr(0, colon), parts[0].substr(colon + 1)).at(0);
@@ -59,7 +53,6 @@ Colour judge_unseen(int acceptance, int racecheck) {
 }
 
 int reproduce_command(const Args& args) {
-  expect_args(args, 1, 10000, "reproduce STAGE STAGE:BUG=BUG_LAB=FIXED_LAB...");
   const Ladder ladder = read_ladder();
   Counts counts;
   std::vector<Entry> entries;
@@ -104,7 +97,6 @@ int reproduce_command(const Args& args) {
 }
 
 int check_harness_command(const Args& args) {
-  expect_args(args, 1, 10000, "check-harness STAGE:BUG=LAB...");
   const Ladder ladder = read_ladder();
   Counts counts;
   std::vector<Entry> entries;
@@ -161,7 +153,6 @@ int check_harness_command(const Args& args) {
 }
 
 int racecheck_command(const Args& args) {
-  expect_args(args, 1, 10000, "racecheck [short=1] LAB...");
   const bool is_short = args[0] == "short=1";
   const Args labs(args.begin() + is_short, args.end());
   Counts counts;  // failed: builds with findings
@@ -181,7 +172,6 @@ int racecheck_command(const Args& args) {
 }
 
 int broken_version_command(const Args& args) {
-  expect_args(args, 2, 10000, "broken-version STAGE STAGE:BUG=LAB...");
   const Ladder ladder = read_ladder();
   Counts counts;  // failed: the acceptance was red
   for (std::size_t i = 1; i < args.size(); ++i) {

@@ -2,16 +2,13 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 
 namespace lab::desk {
-
-void expect_args(const Args& args, std::size_t least, std::size_t most, const char* usage) {
-  if (args.size() < least || args.size() > most) throw BadInput(std::string("usage: desk ") + usage);
-}
 
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -53,6 +50,16 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+std::vector<std::string> split(const std::string& text, const std::string& separator) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0;;) {
+    const std::size_t end = text.find(separator, begin);
+    parts.push_back(trimmed(text.substr(begin, end == text.npos ? end : end - begin)));
+    if (end == text.npos) return parts;
+    begin = end + separator.size();
+  }
+}
+
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> words;
   std::istringstream stream(text);
@@ -71,6 +78,18 @@ std::string joined(const std::vector<std::string>& pieces, const std::string& be
   std::string text;
   for (const std::string& piece : pieces) text += (text.empty() ? "" : between) + piece;
   return text;
+}
+
+std::string hash_of(const std::vector<std::string>& texts) {
+  unsigned long long bits = 0xCBF29CE484222325ull;
+  const auto add = [&](unsigned char c) { bits = (bits ^ c) * 0x100000001B3ull; };
+  for (const std::string& text : texts) {
+    for (const char c : text) add(static_cast<unsigned char>(c));
+    add(0xFF);
+  }
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", bits);
+  return digits;
 }
 
 }  // namespace lab::desk

@@ -1,8 +1,7 @@
 // The desk: host programs for what parses, formats, keeps state or decides; the Makefile and the shell only start
 // things. They run from the repository's root. build/desk stays quick to build and to start: make asks it at every
 // call; build/desk-work and build/desk-records are built where a target needs them. To add a command: declare its
-// function in commands.hpp, give it a line in the table of main.cpp, work/main.cpp or records/main.cpp, and a
-// test_desk_*.cpp.
+// function and give it a line in main.cpp, work/main.cpp or records/main.cpp, and a test_desk_*.cpp.
 #pragma once
 #include <string>
 #include <vector>
@@ -13,16 +12,6 @@ namespace lab::desk {
 
 // The words after the command's name.
 using Args = std::vector<std::string>;
-
-struct Command {
-  const char* name;
-  // The exit status: 0 good, 1 red. Throws BadInput for what becomes one line on standard error and status 2.
-  int (*run)(const Args& args);
-  const char* help;  // the arguments, and what it is for
-};
-
-// Throws BadInput with the command's own usage unless `args` has `least` to `most` of them.
-void expect_args(const Args& args, std::size_t least, std::size_t most, const char* usage);
 
 // The whole file. Throws BadInput if it cannot be read.
 std::string read_text(const std::string& path);
@@ -36,6 +25,9 @@ void write_if_changed(const std::string& path, const std::string& text);
 // The lines of a text, without their ends.
 std::vector<std::string> lines_of(const std::string& text);
 
+// The pieces between separators, each without blanks at its ends.
+std::vector<std::string> split(const std::string& text, const std::string& separator);
+
 // The pieces between blanks.
 std::vector<std::string> words_of(const std::string& text);
 
@@ -46,5 +38,8 @@ bool in_name(char c);
 std::string trimmed(const std::string& text, const char* blanks = " ");
 
 std::string joined(const std::vector<std::string>& pieces, const std::string& between);
+
+// FNV-1a of the texts, one after the other, in 16 digits.
+std::string hash_of(const std::vector<std::string>& texts);
 
 }  // namespace lab::desk

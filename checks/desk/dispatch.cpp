@@ -1,5 +1,7 @@
 #include "checks/desk/dispatch.hpp"
+#include "checks/desk/desk.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
@@ -8,7 +10,21 @@ namespace {
 
 void print_help(const char* program, std::span<const Command> commands, std::FILE* to) {
   std::fprintf(to, "%s, of the lab's desk; it runs from the repository's root. Commands:\n", program);
-  for (const Command& command : commands) std::fprintf(to, "  %s %s\n", program, command.help);
+  for (const Command& command : commands)
+    std::fprintf(to, "  %-50s %s\n", (std::string(command.name) + " " + command.usage).c_str(), command.help);
+}
+
+void check_count(const char* program, const Command& command, std::size_t count) {
+  std::size_t least = 0, most = 0;
+  std::ptrdiff_t optional = 0;  // brackets that are open
+  for (const std::string& word : words_of(command.usage)) {
+    optional += std::ranges::count(word, '[');
+    ++most, least += optional == 0;
+    if (word.find("...") != word.npos) most = 100000;
+    optional -= std::ranges::count(word, ']');
+  }
+  if (count < least || count > most)
+    throw BadInput(std::string("usage: ") + program + " " + command.name + " " + command.usage);
 }
 
 int run(const char* program, std::span<const Command> commands, const Args& words) {
@@ -21,7 +37,10 @@ int run(const char* program, std::span<const Command> commands, const Args& word
     return 0;
   }
   for (const Command& command : commands)
-    if (words[0] == command.name) return command.run(Args(words.begin() + 1, words.end()));
+    if (words[0] == command.name) {
+      check_count(program, command, words.size() - 1);
+      return command.run(Args(words.begin() + 1, words.end()));
+    }
   throw BadInput("unknown command '" + words[0] + "'; '" + program + " help' lists them");
 }
 

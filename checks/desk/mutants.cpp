@@ -1,16 +1,15 @@
 // desk mutate, desk mutants: what the acceptance and the race check say of unplanned mistakes.
 #include "checks/desk/mutants.hpp"
+#include "checks/desk/desk.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <chrono>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
-#include "checks/desk/commands.hpp"
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/pieces.hpp"
 #include "checks/desk/process.hpp"
@@ -256,23 +255,6 @@ class Verdicts {
   std::map<std::string, Judgement> known_;
 };
 
-// FNV-1a.
-class Hash {
- public:
-  void add(const std::string& text) {
-    for (const char c : text) bits_ = (bits_ ^ static_cast<unsigned char>(c)) * 0x100000001B3ull;
-    bits_ = (bits_ ^ 0xFF) * 0x100000001B3ull;
-  }
-  std::string hex() const {
-    char text[17];
-    std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(bits_));
-    return text;
-  }
-
- private:
-  std::uint64_t bits_ = 0xCBF29CE484222325ull;
-};
-
 // Whether two objects are the same to the linker, debug information aside.
 bool same_code(const std::string& a, const std::string& b, const std::string& scratch) {
   for (const auto& [from, to] : {std::pair(a, scratch + "/a.o"), std::pair(b, scratch + "/b.o")})
@@ -318,7 +300,6 @@ void refuse_dead_rules(const std::vector<Mutation>& mutations) {
 // desk mutate STAGE NAME OUT: for the Makefile's rule. Headers that the mistake changes go to OUT's directory, which
 // comes first where the compiler looks for them.
 int mutate_command(const Args& args) {
-  expect_args(args, 3, 3, "mutate STAGE NAME OUT");
   const std::vector<Source> sources = sources_of(args[0]);
   const std::string dir = std::filesystem::path(args[2]).parent_path().string();
   std::vector<Mutation> all = all_mutations();
@@ -344,7 +325,6 @@ int mutate_command(const Args& args) {
 // desk mutants MAKE ONLY STAGE...: builds and runs one mutant after the other. ONLY "" is all of them, and may be
 // several names. A mutant is a build of the stage, instrumented, in which the checker sleeps while `test` runs.
 int mutants_command(const Args& args) {
-  expect_args(args, 3, 1000, "mutants MAKE ONLY STAGE...");
   const std::vector<Mutation> mutations = all_mutations();
   const std::vector<std::string> wanted = words_of(args[1]);
   for (const std::string& name : wanted)
@@ -366,23 +346,24 @@ int mutants_command(const Args& args) {
       throw BadInput(stage + " does not build; see " + log);
     if (run({draft, "test", "cheapest=40", "once=1"}, log).status != 0)
       throw BadInput(stage + " is red without a mistake; see " + log);
-    Hash common;  // the stage's own text, and the harness
-    for (const Source& source : sources) common.add(source.text);
+    std::vector<std::string> common;  // the stage's own text, and the harness
+    for (const Source& source : sources) common.push_back(source.text);
     for (const char* path : {"build/cpu/flags", "build/cpu/liblab.a", "build/cpu/libtest.a"})
-      common.add(read_text(path));
+      common.push_back(read_text(path));
     MutantCounts c;
     for (const Mutation& mutation : asked) {
       const std::vector<Source> changed = mutated(mutation, sources);
       if (changed.empty()) continue;
-      Hash hash = common;
-      for (const Source& source : changed) hash.add(source.path), hash.add(source.text);
+      std::vector<std::string> all = common;
+      for (const Source& source : changed) all.insert(all.end(), {source.path, source.text});
+      const std::string key = hash_of(all);
       const auto begin = std::chrono::steady_clock::now();
-      const Judgement* before = verdicts.find(hash.hex());
+      const Judgement* before = verdicts.find(key);
       const Judgement verdict = before ? *before : judge_mutant(args[0], stage, mutation.name);
       const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       if (!before) {
         std::filesystem::remove("build/cpu/" + stage + "/mutant-" + mutation.name + "/lab");  // 20 MB each
-        if (verdict.word != "does-not-compile") verdicts.keep(hash.hex(), verdict);
+        if (verdict.word != "does-not-compile") verdicts.keep(key, verdict);
       }
 
       const auto why = mutation.equivalent_in(stage);

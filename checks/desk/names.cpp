@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "checks/desk/commands.hpp"
+#include "checks/desk/desk.hpp"
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/nearest.hpp"
 
@@ -32,15 +32,13 @@ void print_with_side_roads(const Ladder& ladder, const Stage& stage) {
 }  // namespace
 
 int dirs_command(const Args& args) {
-  expect_args(args, 0, 1, "dirs [backward]");
   if (!args.empty() && args[0] != "backward") throw BadInput("dirs takes no '" + args[0] + "'");
   const Ladder ladder = read_ladder();
   for (const Stage& stage : !args.empty() ? ladder.backward : ladder.stages) std::printf("%s\n", stage.dir.c_str());
   return 0;
 }
 
-int list_command(const Args& args) {
-  expect_args(args, 0, 0, "list");
+int list_command(const Args&) {
   const Ladder ladder = read_ladder();
   const std::vector<const Stage*> road = ladder.main_road();
   std::printf("Main road, %zu stages; %zu more on side roads, below the stage that each grows out of (|)\n\n",
@@ -59,7 +57,6 @@ int list_command(const Args& args) {
 }
 
 int resolve_command(const Args& args) {
-  expect_args(args, 1, 1, "resolve NAME");
   const Ladder ladder = read_ladder();
   const std::optional<Stage> own = own_kernel(args[0]);
   const Stage* stage = own && !ladder.stage(args[0]) ? &*own : ladder.stage(args[0]);
@@ -68,7 +65,6 @@ int resolve_command(const Args& args) {
 }
 
 int bugs_command(const Args& args) {
-  expect_args(args, 0, 2, "bugs [NAME [BUG]]");
   const Ladder ladder = read_ladder();
   std::vector<const Bug*> bugs;
   if (!args.empty() && !ladder.stage(args[0]) && own_kernel(args[0])) {
@@ -84,8 +80,7 @@ int bugs_command(const Args& args) {
   return 0;
 }
 
-int mapped_command(const Args& args) {
-  expect_args(args, 0, 0, "mapped");
+int mapped_command(const Args&) {
   std::vector<const Bug*> mapped;
   const Ladder ladder = read_ladder();
   for (const Stage& stage : ladder.stages)
@@ -96,7 +91,6 @@ int mapped_command(const Args& args) {
 }
 
 int conf_command(const Args& args) {
-  expect_args(args, 2, 2, "conf DIR KEY");
   const Ladder ladder = read_ladder();
   const std::optional<Stage> own = own_kernel(args[0]);
   const Stage* stage = own ? &*own : ladder.stage(args[0]);

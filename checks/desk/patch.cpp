@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <sstream>
 
@@ -27,27 +28,20 @@ std::vector<std::string> split(std::string_view text) {
   throw BadInput(path + ":" + std::to_string(line) + ": " + what);
 }
 
-// The keys of a head, in the order in which they must stand.
-constexpr std::string_view KEYS[] = {"plants", "predicted", "also", "harmless", "slow", "unseen", "lucky", "map"};
+// The keys of a head, in the order in which they must stand; `also` is a list of words.
+const std::pair<std::string, std::string PatchHead::*> KEYS[] = {{"plants", &PatchHead::plants},
+                                                                 {"predicted", &PatchHead::predicted},
+                                                                 {"also", nullptr},
+                                                                 {"harmless", &PatchHead::harmless},
+                                                                 {"slow", &PatchHead::slow},
+                                                                 {"unseen", &PatchHead::unseen},
+                                                                 {"lucky", &PatchHead::lucky},
+                                                                 {"map", &PatchHead::map}};
 
 std::string known_keys() {
   std::string list;
-  for (const std::string_view key : KEYS) list += (list.empty() ? "" : ", ") + std::string(key);
+  for (const auto& [key, member] : KEYS) list += (list.empty() ? "" : ", ") + key;
   return list;
-}
-
-void set(Patch& patch, std::string_view key, const std::string& value) {
-  if (key == "plants") patch.plants = value;
-  if (key == "predicted") patch.predicted = value;
-  if (key == "harmless") patch.harmless = value;
-  if (key == "slow") patch.slow = value;
-  if (key == "unseen") patch.unseen = value;
-  if (key == "lucky") patch.lucky = value;
-  if (key == "map") patch.map = value;
-  if (key == "also") {
-    std::istringstream words(value);
-    for (std::string word; words >> word;) patch.also.push_back(word);
-  }
 }
 
 // Reads `-12,7 ` or `-12 ` after `sign`: the first line and how many. Moves `text` past it.
@@ -94,14 +88,19 @@ class Parser {
       if (text.empty() || next_is("diff --git ") || next_is("index ")) continue;
       const std::size_t colon = text.find(": ");
       const std::string key = text.substr(0, std::min(colon, text.size()));
-      const std::ptrdiff_t place = std::ranges::find(KEYS, key) - std::begin(KEYS);
+      const std::ptrdiff_t place =
+          std::ranges::find(KEYS, key, [](const auto& known) { return known.first; }) - std::begin(KEYS);
       if (colon == text.npos || place == std::ssize(KEYS))
         fail(patch_.path, line(), "'" + text + "' is not `key: value`; the keys are " + known_keys());
       if (place <= last)
         fail(patch_.path, line(), "`" + key + ":` is out of place; once each and in this order: " + known_keys());
       const std::string value = text.substr(colon + 2);
       if (value.find_first_not_of(" \t") == value.npos) fail(patch_.path, line(), "`" + key + ":` says nothing");
-      set(patch_, key, value);
+      std::istringstream words(value);
+      if (const auto member = KEYS[place].second)
+        patch_.*member = value;
+      else
+        patch_.also = {std::istream_iterator<std::string>(words), {}};
       patch_.head += text + "\n";
       last = place;
     }

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "checks/desk/commands.hpp"
+#include "checks/desk/desk.hpp"
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/pieces.hpp"
 #include "checks/desk/workbench.hpp"
@@ -21,7 +21,6 @@ const Bug& named(const Ladder& ladder, const Args& args) {
 }  // namespace
 
 int patch_command(const Args& args) {
-  expect_args(args, 3, 3, "patch STAGE BUG OUT");
   const Patch patch = read_patch(patch_path(args[0], args[1]));
   if (patch.source != kernel_path(args[0]))
     throw BadInput(patch.path + " is a diff of " + patch.source + ", which is not this stage's");
@@ -30,7 +29,6 @@ int patch_command(const Args& args) {
 }
 
 int patches_command(const Args& args) {
-  expect_args(args, 0, 1, "patches [fix]");
   const bool fix = !args.empty();
   if (fix && args[0] != "fix") throw BadInput("'" + args[0] + "' means nothing here; it is fix");
   Counts counts;
@@ -47,7 +45,6 @@ int patches_command(const Args& args) {
 }
 
 int show_bug_command(const Args& args) {
-  expect_args(args, 1, 2, "show-bug STAGE [BUG]");
   const Ladder ladder = read_ladder();
   const bool colour = isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
   bool first = true;
@@ -62,7 +59,6 @@ int show_bug_command(const Args& args) {
 }
 
 int edit_bug_command(const Args& args) {
-  expect_args(args, 2, 3, "edit-bug STAGE BUG [new]");
   const Ladder ladder = read_ladder();
   const bool fresh = args.size() == 3 && args[2] == "new";
   std::string stage, bug = args[1];
@@ -89,7 +85,6 @@ int edit_bug_command(const Args& args) {
 }
 
 int save_bug_command(const Args& args) {
-  expect_args(args, 2, 2, "save-bug STAGE BUG");
   const Ladder ladder = read_ladder();
   const Stage* home = ladder.stage(args[0]);
   // A bug that is yet to be has no patch to be found by.

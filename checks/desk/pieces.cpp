@@ -1,6 +1,7 @@
 // desk pieces: a test run made of pieces, each a command with a log of its own. As many run at a time as there are
 // cores; those below an empty line wait for all above it.
 #include "checks/desk/pieces.hpp"
+#include "checks/desk/desk.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -9,9 +10,9 @@
 #include <iostream>
 #include <vector>
 
-#include "checks/desk/commands.hpp"
 #include "checks/desk/process.hpp"
 #include "checks/desk/side_by_side.hpp"
+#include "common/number.hpp"
 
 namespace lab::desk {
 namespace {
@@ -31,7 +32,7 @@ int seconds_since(std::chrono::steady_clock::time_point start) {
 struct Piece {
   std::string name, command;
 };
-struct Ran {
+struct RanPiece {
   const Piece* piece;
   std::string log, text;  // text: what the log says
   Counts counts;
@@ -39,7 +40,7 @@ struct Ran {
   double core_seconds;
 };
 
-Ran run_piece(const Piece& piece, int limit, bool counted) {
+RanPiece run_piece(const Piece& piece, int limit, bool counted) {
   std::string file = piece.name;
   std::ranges::replace_if(
       file, [](char c) { return c == ' ' || c == '/'; }, '-');
@@ -51,7 +52,7 @@ Ran run_piece(const Piece& piece, int limit, bool counted) {
   return {&piece, log, text, judge(text, ended.status, counted), seconds_since(start), ended.core_seconds};
 }
 
-void report(const Ran& ran) {
+void report(const RanPiece& ran) {
   std::printf("%-34s %4d passed %3d failed %5d s %5.0f core-s  %s\n", ran.piece->name.c_str(), ran.counts.passed,
               ran.counts.failed, ran.seconds, ran.core_seconds,
               clipped(verdict_beside(ran.log).last("remark"), 220).c_str());
@@ -102,12 +103,11 @@ int pieces_command(const Args& args) {
   int limit = LIMIT;
   bool counted = false;
   for (const std::string& arg : args) {
-    int used = 0;
-    if (arg == "counted")
-      counted = true;
-    else if (std::sscanf(arg.c_str(), "limit=%d%n", &limit, &used) != 1 || std::size_t(used) != arg.size() || limit < 1)
-      throw BadInput("'" + arg +
-                     "'; usage: desk pieces [limit=SECONDS] [counted] < LINES, each NAME: COMMAND or empty");
+    const auto seconds = arg.starts_with("limit=") ? number_in<int>(arg.substr(6), 1) : std::nullopt;
+    counted |= arg == "counted";
+    if (!seconds && arg != "counted")
+      throw BadInput("'" + arg + "' means nothing here; it is limit=SECONDS or counted");
+    limit = seconds.value_or(limit);
   }
   const auto start = std::chrono::steady_clock::now();
   std::vector<std::vector<Piece>> groups(1);
@@ -120,13 +120,12 @@ int pieces_command(const Args& args) {
     if (colon == line.npos) throw BadInput("'" + line + "' is no piece: NAME: COMMAND");
     groups.back().push_back({line.substr(0, colon), line.substr(colon + 2)});
   }
-  leave_signals_to_run_limited();
   Counts total;
   double core_seconds = 0;
   for (const std::vector<Piece>& group : groups)
     side_by_side(
         group, [&](const Piece& piece) { return run_piece(piece, limit, counted); },
-        [&](const Ran& ran) {
+        [&](const RanPiece& ran) {
           report(ran);
           core_seconds += ran.core_seconds;
           total.passed += ran.counts.passed, total.failed += ran.counts.failed, total.skipped += ran.counts.skipped;

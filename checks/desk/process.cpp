@@ -5,17 +5,16 @@
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
-#include <mutex>
-#include <set>
+#include <memory>
 #include <stdexcept>
 
 #include "checks/desk/desk.hpp"
@@ -25,158 +24,103 @@ extern char** environ;
 namespace lab::desk {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using File = std::unique_ptr<std::FILE, decltype([](std::FILE* f) { std::fclose(f); })>;
+constexpr int GRACE = 5;  // seconds from asking a group to end to ending it
 
-constexpr auto GRACE = std::chrono::seconds(5);  // from asking a group to end to ending it
-
-// The events that run_limited waits for.
-constexpr int WATCHED[] = {SIGCHLD, SIGINT, SIGTERM, SIGHUP};
-const sigset_t& watched() {
-  static const sigset_t set = [] {
-    sigset_t all;
-    sigemptyset(&all);
-    for (const int signal : WATCHED) sigaddset(&all, signal);
-    return all;
-  }();
-  return set;
-}
-
-double seconds(const timeval& time) { return double(time.tv_sec) + 1e-6 * double(time.tv_usec); }
-
-int status_of(int waited) { return WIFEXITED(waited) ? WEXITSTATUS(waited) : 128 + WTERMSIG(waited); }
+// Standard input, output and error of a child; nullptr: the desk's own.
+using Streams = std::array<std::FILE*, 3>;
 
 // Returns -1 if the program cannot be started.
-pid_t start(const Argv& argv, const std::string& log, bool own_group, const sigset_t& mask) {
+pid_t start(const Argv& argv, const Streams& files) {
   std::fflush(nullptr);  // what was printed before stands before what the program prints
   std::vector<char*> words;
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  if (!log.empty()) {
-    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
-  }
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setsigmask(&attributes, &mask);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes, short(POSIX_SPAWN_SETSIGMASK | (own_group ? POSIX_SPAWN_SETPGROUP : 0)));
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  for (int i = 0; i < 3; ++i)
+    if (std::FILE* file = files[std::size_t(i)]) posix_spawn_file_actions_adddup2(&actions, fileno(file), i);
   pid_t pid = -1;
-  const int failed = posix_spawnp(&pid, words[0], &files, &attributes, words.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&files);
-  return failed ? -1 : pid;
+  const int failed = posix_spawnp(&pid, words[0], &actions, nullptr, words.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (!failed) return pid;
+  std::fprintf(files[2] ? files[2] : stderr, "%s cannot be started\n", words[0]);
+  return -1;
 }
 
-Ended not_started(const Argv& argv) {
-  std::fprintf(stderr, "%s cannot be started\n", argv.at(0).c_str());
-  return {127};
+Ended end_of(pid_t pid) {
+  if (pid < 0) return {127};
+  int waited = 0;
+  rusage used{};
+  while (wait4(pid, &waited, 0, &used) < 0)
+    if (errno != EINTR) throw std::runtime_error("lost sight of a process");
+  const auto seconds = [](const timeval& time) { return double(time.tv_sec) + 1e-6 * double(time.tv_usec); };
+  return {WIFEXITED(waited) ? WEXITSTATUS(waited) : 128 + WTERMSIG(waited), false,
+          seconds(used.ru_utime) + seconds(used.ru_stime)};
 }
 
-// The file must be writable: a program whose output went nowhere would count as silent.
-void check_log(const std::string& log) {
-  if (!log.empty()) write_text(log, "");
+File opened(const std::string& path, const char* mode) {
+  File file(std::fopen(path.c_str(), mode));
+  if (!file) throw BadInput(path + " cannot be opened");
+  return file;
 }
 
-// Those that run_limited has under way, in any thread.
-std::mutex groups_lock;
-std::set<pid_t> groups;
-
-void end_group(pid_t group) {
-  kill(-group, SIGTERM);
-  const auto until = Clock::now() + GRACE;
-  while (Clock::now() < until) {
-    while (waitpid(group, nullptr, WNOHANG) > 0) {
-    }
-    if (kill(-group, 0) != 0) return;
-    usleep(20000);
-  }
-  kill(-group, SIGKILL);
+// The log must be writable: a program whose output went nowhere would count as silent.
+pid_t start_logged(const Argv& argv, const std::string& log) {
+  const File nothing = opened("/dev/null", "re");
+  if (log.empty()) return start(argv, {nothing.get(), nullptr, nullptr});
+  write_text(log, "");
+  const File file = opened(log, "we");
+  return start(argv, {nothing.get(), file.get(), file.get()});
 }
 
-// The desk was asked to end: whoever of its threads was told ends what all have started.
-[[noreturn]] void end_all(int signal) {
-  const std::lock_guard guard(groups_lock);  // kept: nothing starts any more
-  for (const pid_t group : groups) kill(-group, SIGTERM);
-  for (const pid_t group : groups) end_group(group);
-  std::fflush(nullptr);
-  _exit(128 + signal);
+// What run_limited has under way, in any thread: each a timeout(1), which hands a signal on to its group.
+std::array<std::atomic<pid_t>, 64> under_way{};
+
+void end_all(int asked) {
+  for (const auto& one : under_way)
+    if (const pid_t pid = one; pid > 0) kill(pid, SIGTERM);
+  _exit(128 + asked);
 }
 
-constexpr auto LOOK = std::chrono::milliseconds(50);  // another thread may have been told of this one's child
+// Temporary files and no pipes: a writer never waits for a reader, however much is printed.
+File scratch() {
+  File file(std::tmpfile());
+  if (!file) throw std::runtime_error("no temporary file can be had");
+  return file;
+}
+
+std::string all_of(std::FILE* file) {
+  std::rewind(file);
+  std::string text;
+  char buffer[1 << 16];
+  for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, file)) > 0;) text.append(buffer, n);
+  return text;
+}
 
 }  // namespace
 
-void leave_signals_to_run_limited() { pthread_sigmask(SIG_BLOCK, &watched(), nullptr); }
-
-void pause_for(int milliseconds) {
-  sigset_t mask;
-  pthread_sigmask(SIG_BLOCK, &watched(), &mask);
-  const auto until = Clock::now() + std::chrono::milliseconds(milliseconds);
-  for (auto left = until - Clock::now(); left > left.zero(); left = until - Clock::now()) {
-    const auto rest = std::chrono::duration_cast<std::chrono::nanoseconds>(std::min<Clock::duration>(left, LOOK));
-    const timespec wait{0, rest.count()};
-    const int signal = sigtimedwait(&watched(), nullptr, &wait);
-    if (signal > 0 && signal != SIGCHLD) end_all(signal);
-  }
-  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
-}
-
-Ended run(const Argv& argv, const std::string& log) {
-  check_log(log);
-  sigset_t mask;
-  sigprocmask(SIG_SETMASK, nullptr, &mask);
-  const pid_t pid = start(argv, log, false, mask);
-  if (pid < 0) return not_started(argv);
-  int waited = 0;
-  while (waitpid(pid, &waited, 0) < 0 && errno == EINTR) {
-  }
-  return {status_of(waited)};
-}
+Ended run(const Argv& argv, const std::string& log) { return end_of(start_logged(argv, log)); }
 
 Ended run_limited(const Argv& argv, const std::string& log, int limit) {
-  check_log(log);
-  sigset_t mask, childs;
-  pthread_sigmask(SIG_BLOCK, &watched(), &mask);
-  childs = mask;
-  for (const int signal : WATCHED) sigdelset(&childs, signal);
-  const auto until = Clock::now() + std::chrono::seconds(limit);
-  pid_t pid;
-  {
-    const std::lock_guard guard(groups_lock);
-    pid = start(argv, log, true, childs);
-    if (pid > 0) groups.insert(pid);
-  }
-  Ended ended;
-  if (pid < 0) ended = not_started(argv);
-  for (int waited = 0; pid > 0;) {
-    rusage used{};
-    const pid_t done = wait4(pid, &waited, WNOHANG, &used);
-    if (done == pid) {
-      ended.status = status_of(waited);
-      ended.core_seconds = seconds(used.ru_utime) + seconds(used.ru_stime);
-      break;
-    }
-    const auto left = until - Clock::now();
-    if (left <= left.zero()) {
-      end_group(pid);
-      while (waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-      }
-      ended = {124, true};
-      break;
-    }
-    const auto look = std::chrono::duration_cast<std::chrono::nanoseconds>(std::min<Clock::duration>(left, LOOK));
-    const timespec wait{0, look.count()};
-    const int signal = sigtimedwait(&watched(), nullptr, &wait);
-    if (signal > 0 && signal != SIGCHLD) end_all(signal);
-  }
-  if (pid > 0) {
-    const std::lock_guard guard(groups_lock);
-    groups.erase(pid);
-  }
-  pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+  [[maybe_unused]] static const bool asked = [] {
+    for (const int one : {SIGINT, SIGTERM, SIGHUP}) signal(one, end_all);
+    return true;
+  }();
+  const auto free = std::ranges::find_if(under_way, [](auto& one) {
+    pid_t none = 0;
+    return one.compare_exchange_strong(none, -1);
+  });
+  if (free == under_way.end()) throw std::runtime_error("too many programs at a time");
+  Argv all = {"timeout", "--kill-after=" + std::to_string(GRACE), std::to_string(limit)};
+  all.insert(all.end(), argv.begin(), argv.end());
+  const auto begun = std::chrono::steady_clock::now();
+  const pid_t pid = start_logged(all, log);
+  *free = pid;
+  Ended ended = end_of(pid);
+  *free = 0;
+  const bool late = std::chrono::steady_clock::now() - begun >= std::chrono::seconds(limit);
+  if (late && (ended.status == 124 || ended.status == 128 + SIGKILL)) ended = {124, true};
   return ended;
 }
 
@@ -189,5 +133,21 @@ Argv judged(const Argv& argv, const std::string& log) {
 }
 
 Verdict verdict_beside(const std::string& log) { return Verdict::from(log + ".verdict"); }
+
+Ran capture(const Argv& argv, const std::string& input) {
+  const File in = scratch(), out = scratch(), err = scratch();
+  if (std::fwrite(input.data(), 1, input.size(), in.get()) != input.size() || std::fflush(in.get()) != 0)
+    throw std::runtime_error("a temporary file cannot be written");
+  std::rewind(in.get());
+  const Ended ended = end_of(start(argv, {in.get(), out.get(), err.get()}));
+  return {ended.status, all_of(out.get()), all_of(err.get())};
+}
+
+Ran capture_sh(const std::string& command, const std::string& input) { return capture({"sh", "-c", command}, input); }
+
+std::string first_line(const Argv& argv) {
+  const Ran ran = capture(argv);
+  return ran.status == 0 ? ran.out.substr(0, ran.out.find('\n')) : "";
+}
 
 }  // namespace lab::desk

@@ -1,6 +1,5 @@
 // lab predict: whether a learner's prediction of this build's wrong answer is what comes out, element by element.
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <set>
 #include <utility>
@@ -11,7 +10,7 @@
 #include "checks/bugs/fingerprint.hpp"
 #include "checks/commands.hpp"
 #include "checks/exercises/formulas.hpp"
-#include "checks/exercises/rule.hpp"
+#include "checks/expression.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -112,11 +111,8 @@ Score formula_score(const Request& r, const Shape& shape) {
 }
 
 long whole_number(const std::string& text) {
-  long value = -1;
-  const char* last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, value);
-  if (error != std::errc() || end != last || value < 0) throw BadInput("'" + text + "' is no whole number");
-  return value;
+  if (const auto value = number_in<long>(text, 0)) return *value;
+  throw BadInput("'" + text + "' is no whole number");
 }
 
 // The checker's findings for a shape, under all schedules and both times of copying.

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -306,21 +305,11 @@ std::string make_command(const FuzzCase& c, bool check) {
 
 // --- the command -------------------------------------------------------------------------------------------------
 
-std::uint64_t whole(const std::string& key, const std::string& text, std::uint64_t least, std::uint64_t most) {
-  std::uint64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
-    throw BadInput(
-        key + "=" + text +
-        format(": must be a whole number from %llu to %llu", (unsigned long long)least, (unsigned long long)most));
-  return value;
-}
-
 // "random:7" -> ("random", 7)
 std::pair<std::string, std::uint64_t> with_seed(const std::string& key, const std::string& text) {
   const auto colon = text.find(':');
   if (colon == text.npos) return {text, 1};
-  return {text.substr(0, colon), whole(key, text.substr(colon + 1), 0, ~0ull)};
+  return {text.substr(0, colon), whole_number(key, text.substr(colon + 1), 0ul, ~0ul)};
 }
 
 template <class T, std::size_t N>
@@ -338,10 +327,10 @@ FuzzCase only_case(std::span<char*> args) {
                                        "amplitude", "schedule", "copies", "fragments", "gaps",   "check"};
   const KeyValues values(args, keys);
   FuzzCase c;
-  c.shape.B = int(whole("B", values.require("B"), 1, 65535)),
-  c.shape.H = int(whole("H", values.require("H"), 1, 65535));
-  c.shape.S = int(whole("S", values.require("S"), 1, 1 << 20)),
-  c.shape.D = int(whole("D", values.require("D"), 64, 128));
+  c.shape.B = whole_number("B", values.require("B"), 1, 65535),
+  c.shape.H = whole_number("H", values.require("H"), 1, 65535);
+  c.shape.S = whole_number("S", values.require("S"), 1, 1 << 20),
+  c.shape.D = whole_number("D", values.require("D"), 64, 128);
   if (c.shape.D != 64 && c.shape.D != 128) throw BadInput(format("D=%d: the stages take 64 and 128", c.shape.D));
   if (c.shape.elements() > 1u << 28) throw BadInput("B, H, S, D: more than 2^28 elements a tensor");
   c.shape.causal = values.flag("causal");
@@ -398,11 +387,11 @@ int fuzz_command(std::span<char*> args) {
   if (!args.empty() && std::string_view(args[0]) == "only") return run_only(args.subspan(1));
   constexpr std::string_view keys[] = {"seconds", "seed", "cases", "case", "check"};
   const KeyValues values(args, keys);
-  const double seconds = double(whole("seconds", values.get("seconds").value_or("60"), 1, 1'000'000));
-  const std::uint64_t seed = whole("seed", values.get("seed").value_or("1"), 0, ~0ull);
+  const double seconds = double(values.whole("seconds", 1'000'000, 1, 60));
+  const std::uint64_t seed = values.whole("seed", ~0ull, 0, 1);
   const auto one = values.get("case");
-  std::uint64_t number = one ? whole("case", *one, 0, ~0ull - 1) : 0;
-  const std::uint64_t most = one ? 1 : whole("cases", values.get("cases").value_or("1000000000"), 1, ~0ull);
+  std::uint64_t number = values.whole("case", ~0ull - 1);
+  const std::uint64_t most = one ? 1 : values.whole("cases", ~0ull, 1, 1'000'000'000);
   const bool check = wants_check(values);
 
   const bool terminal = isatty(STDERR_FILENO) != 0;

@@ -17,60 +17,33 @@
 namespace lab {
 namespace {
 
-const char* name(ExecEvent::Kind kind) {
-  using Kind = ExecEvent::Kind;
-  switch (kind) {
-    case Kind::read:
-      return "read";
-    case Kind::write:
-      return "write";
-    case Kind::copy:
-      return "copy";
-    case Kind::commit:
-      return "commit";
-    case Kind::wait:
-      return "wait";
-    case Kind::sync:
-      return "sync";
-    case Kind::arrive:
-      return "arrive";
-    case Kind::release:
-      return "release";
-    case Kind::product:
-      return "product";
-    case Kind::cluster_arrive:
-      return "cluster_arrive";
-    case Kind::cluster_pass:
-      return "cluster_pass";
-    case Kind::bar_arrive:
-      return "bar_arrive";
-    case Kind::bar_release:
-      return "bar_release";
-    case Kind::bar_pass:
-      return "bar_pass";
-    case Kind::tma_issue:
-      return "tma_issue";
-    case Kind::tma_land:
-      return "tma_land";
-    case Kind::mbarrier_land:
-      return "mbarrier_land";
-    case Kind::mbarrier_arrive:
-      return "mbarrier_arrive";
-    case Kind::mbarrier_complete:
-      return "mbarrier_complete";
-    case Kind::mbarrier_wait:
-      return "mbarrier_wait";
-    case Kind::mbarrier_pass:
-      return "mbarrier_pass";
-    case Kind::wgmma_issue:
-      return "wgmma_issue";
-    case Kind::wgmma_commit:
-      return "wgmma_commit";
-    case Kind::wgmma_wait:
-      return "wgmma_wait";
-  }
-  return "?";
-}
+// In the order of ExecEvent::Kind.
+constexpr const char* NAMES[] = {"read",
+                                 "write",
+                                 "copy",
+                                 "commit",
+                                 "wait",
+                                 "sync",
+                                 "arrive",
+                                 "release",
+                                 "product",
+                                 "cluster_arrive",
+                                 "cluster_pass",
+                                 "bar_arrive",
+                                 "bar_release",
+                                 "bar_pass",
+                                 "tma_issue",
+                                 "tma_land",
+                                 "mbarrier_land",
+                                 "mbarrier_arrive",
+                                 "mbarrier_complete",
+                                 "mbarrier_wait",
+                                 "mbarrier_pass",
+                                 "wgmma_issue",
+                                 "wgmma_commit",
+                                 "wgmma_wait"};
+static_assert(std::size(NAMES) == std::size_t(ExecEvent::Kind::wgmma_wait) + 1);
+const char* name(ExecEvent::Kind kind) { return NAMES[std::size_t(kind)]; }
 
 // Merges the events of a warp that come from one source line, within one period (between two block barriers) and with
 // as many groups committed: a record a row of the trace, in the order of their first events.

@@ -2,8 +2,7 @@
 // common/mma_layout.hpp says? Random dot products of every family (checks/probes/dot_families.hpp) through
 // mma.sync.m16n8k16; ldmatrix and stmatrix, plain and transposed, of numbered matrices.
 //
-//   probe_mma [sample=FILE]    on a GPU: make probe-mma check=1. sample=FILE also writes measured cases, for the unit
-//   tests probe_mma host             needs no GPU: the CPU's fast way against the definition, for both models
+//   probe_mma [sample=FILE]    on a GPU: make probe-mma check=1. sample=FILE also writes measured cases, for the unit tests
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -157,28 +156,6 @@ bool compare(const Family& family, const std::vector<Tile>& tiles, const float (
   return equal == cases;
 }
 
-int on_host() {
-  Count count;
-  std::vector<float> results(TILES * 128);
-  auto* shaped = reinterpret_cast<float(*)[16][8]>(results.data());
-  for (const TensorCore model : {TensorCore::sm_90, TensorCore::sm_89}) {
-    std::printf("the CPU's mma_tile against tensor_core_dot, %s\n", model == TensorCore::sm_90 ? "sm_90" : "sm_89");
-    for (const Family& family : FAMILIES) {
-      const std::vector<Tile> tiles = tiles_of(family);
-      for (int i = 0; i < TILES; ++i) {
-        MmaA a;
-        MmaB b;
-        a.set(tiles[i].a);
-        b.set(tiles[i].b);
-        std::memcpy(shaped[i], tiles[i].c, sizeof shaped[i]);
-        mma_tile(a, b, shaped[i], model);
-      }
-      count.add(compare(family, tiles, shaped, model));
-    }
-  }
-  return count.finish();
-}
-
 [[noreturn]] void fail(const std::string& why) {
   std::fprintf(stderr, "probe_mma: %s\n", why.c_str());
   std::exit(2);
@@ -260,8 +237,7 @@ int main(int argc, char** argv) {
   std::string sample;
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
-    if (word == "host" && argc == 2) return on_host();
-    if (word.rfind("sample=", 0) != 0 || word.size() == 7) fail("takes sample=FILE, or host, or nothing");
+    if (word.rfind("sample=", 0) != 0 || word.size() == 7) fail("takes sample=FILE, or nothing");
     sample = word.substr(7);
   }
   cudaDeviceProp device{};

@@ -31,4 +31,4 @@ for lab in "$@"; do
 done > $logs/runs
 [ -s $logs/runs ] || exit 3
 xargs -P "${JOBS:-$(nproc)}" -I LINE sh -c LINE < $logs/runs
-exec build/desk-records sanitizer-report ${json:+-j "$json"} $logs
+exec build/desk-records sanitizer-report $logs ${json:+"$json"}

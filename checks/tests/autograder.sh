@@ -16,14 +16,14 @@ mkdir -p build/logs; : > "$log"
 rm -rf "$root"; mkdir -p "$root/source"
 trap 'rm -rf "$root"' EXIT
 trap 'exit 130' INT TERM
-$MAKE -s backend=cpu build/cpu/libtest.a build/desk-learn || exit 1
+$MAKE -s backend=cpu build/cpu/libtest.a build/desk-work || exit 1
 holds "it packs" $MAKE -s backend=cpu autograder out="$root/autograder.zip" assigned='5 three-slots-five-warps,1'
 $PYTHON -m zipfile -e "$root/autograder.zip" "$root/source" || exit 1
 lab=$root/source/lab
 # unzip would restore the archive's dates; what was built is younger.
 find "$root/source" -exec touch -d 2020-01-01 {} +
 mkdir -p "$lab/build/cpu"
-cp -a build/desk build/desk-learn build/desk-work build/desk-objects "$lab/build" || exit 1
+cp -a build/desk build/desk-work build/desk-objects "$lab/build" || exit 1
 cp -a build/cpu/obj build/cpu/parsed build/cpu/flags build/cpu/libtest.a "$lab/build/cpu" || exit 1
 cp "$root/source/run_autograder" "$root/run_autograder"; chmod +x "$root/run_autograder"
 
@@ -67,7 +67,7 @@ holds "a link is not followed" result "'missing' in t[2]['output']"
 submit
 graded empty
 holds "an empty hand-in is a result" result "[x['score'] for x in t] == [0, 0, 0] and 'Because' not in written"
-mv source/lab/build/desk-learn source/lab/build/aside; mv source/lab/checks source/lab/gone
+mv source/lab/build/desk-work source/lab/build/aside; mv source/lab/checks source/lab/gone
 graded broken
 holds "a grader that fails says so" $PYTHON -c "import json; assert 'autograder failed' in json.load(open('results/results.json'))['output']"
 echo "$good passed, $bad failed"

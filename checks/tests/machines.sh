@@ -6,12 +6,12 @@ set -u
 MAKE=${MAKE:-make}
 export MAKEFLAGS= MFLAGS=
 unset MAKELEVEL
-$MAKE -s backend=cpu build/cpu/liblab.a build/cpu/libtest.a build/desk-learn || exit 1
+$MAKE -s backend=cpu build/cpu/liblab.a build/cpu/libtest.a build/desk-work || exit 1
 root=$(mktemp -d); trap 'rm -rf "$root"' EXIT
 mkdir -p "$root/home/template/hooks" "$root/home/built/cpu"
 git clone -q --bare --depth 1 "file://$PWD" "$root/home/lab.git" || exit 1
 cp checks/tests/notebook.py writeups/colab.ipynb .devcontainer/devcontainer.json "$root/home"
-cp -a build/desk build/desk-learn build/desk-objects "$root/home/built"
+cp -a build/desk build/desk-work build/desk-objects "$root/home/built"
 cp -a build/cpu/obj build/cpu/parsed build/cpu/flags build/cpu/libtest.a build/cpu/liblab.a "$root/home/built/cpu"
 # git runs this in a new clone. What was built is younger than its sources.
 cat > "$root/home/template/hooks/post-checkout" <<'END'

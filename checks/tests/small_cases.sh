@@ -21,7 +21,7 @@ have() { command -v "$1" > /dev/null 2>&1; }
 # A goal is run where a line of these names it after make; a refusal, and make -n, run nothing. What needs a GPU, or PyTorch, and
 # what needs minutes of nvcc, no machine of CI has: checks/tests/h200.sh and people run those. The desk's table commands are blocks of
 # pages, which make writeups check=1 prints.
-elsewhere="$(sed -n 's/^GPU_GOALS [:+]*= //p' Makefile | tr '\n' ' ') build-gpu peers evolve-build evolve-run evolve-confirm climb-table"
+elsewhere="$(sed -n 's/^GPU_GOALS [:+]*= //p' Makefile | tr '\n' ' ') build-gpu peers evolve-confirm climb-table"
 runs() {
   cat .ci/run checks/tests/run_all.sh checks/tests/arm64.sh checks/tests/autograder.sh
   cat checks/tests/front_desk.sh checks/tests/scratch_tree.sh checks/tests/small_cases.sh | grep -v -e '^ *refuse' -e 'MAKE -n' -e '^elsewhere'
@@ -56,7 +56,6 @@ small 2 "not handed in" $MAKE backend=cpu grade
 small 0 " candidates" $MAKE backend=cpu stage=v3b evolve shape=1,1,64,64 candidates=1 minutes=1
 small 0 "with the checker asleep" $MAKE backend=cpu stage=v1 bench-cpu
 small 0 "scale_missing" $MAKE backend=cpu stage=v1 mutants only=scale_missing
-small 0 "build/compile_commands.json: " $MAKE backend=cpu compile_commands.json
 if have clang++; then small 0 "files read" $MAKE fuzz-npy seconds=1; else skipped="$skipped fuzz-npy"; fi
 if have clang-format-14; then small 0 "" $MAKE format; else skipped="$skipped format"; fi
 small 0 "" $MAKE clean

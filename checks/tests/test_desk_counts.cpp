@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "checks/desk/records/counts.hpp"
+#include "checks/desk/records/counters.hpp"
 
 using namespace lab::desk;
 

@@ -13,22 +13,6 @@ namespace {
 using namespace lab;
 using namespace lab::desk;
 
-TEST_CASE("evolve: expressions are C's, and say what is wrong with them") {
-  const Numbers names = {{"N", 96}, {"D", 64}};
-  CHECK(evaluate("N * 3 / 4 + D / 2", names) == 104);
-  CHECK(evaluate("1 + 2 * 3 == 7 && !(N < D)", names) == 1);
-  CHECK(evaluate("D == 64 ? N / 2 : N * 3 / 4", names) == 48);
-  CHECK(evaluate("D == 128 ? 1 / 0 : -N % 5", names) == -1);
-  CHECK(evaluate("max(min(N, 240), D)", names) == 96);
-  CHECK(evaluate("D == 64 || 1 / 0", names) == 1);
-  CHECK_THROWS_WITH_AS(evaluate("N * M", names), "'N * M': nothing is called 'M'", BadInput);
-  CHECK_THROWS_WITH_AS(evaluate("N / (D - 64)", names), "'N / (D - 64)': a division by zero", BadInput);
-  CHECK_THROWS_WITH_AS(evaluate("N = 3", names), "'N = 3': '= 3' is not expected", BadInput);
-  CHECK_THROWS_AS(evaluate("32e6", names), BadInput);
-  CHECK_THROWS_AS(evaluate("(N", names), BadInput);
-  CHECK_THROWS_AS(evaluate(std::string(100, '('), names), BadInput);
-}
-
 const std::string KERNEL = R"(constexpr int Q = 2;
 constexpr int EARLY = D == 64 ? N / 2 : N;
 bool takes() { return shape.D == T::D && best == T::GROUPS; }

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "checks/desk/desk.hpp"
-#include "checks/desk/evolve/commands.hpp"
+#include "checks/desk/evolve/adopt.hpp"
 #include "checks/desk/evolve/levers.hpp"
 #include "checks/desk/evolve/log.hpp"
 #include "reference/bad_input.hpp"

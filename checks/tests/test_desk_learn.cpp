@@ -7,8 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "checks/desk/desk.hpp"
-#include "checks/desk/learn/answers.hpp"
-#include "checks/desk/learn/cases.hpp"
 #include "checks/desk/learn/checks.hpp"
 #include "checks/desk/learn/copied.hpp"
 #include "checks/desk/learn/exercise.hpp"

@@ -6,7 +6,7 @@
 
 #include "checks/bench/bench_samples.hpp"
 #include "checks/desk/desk.hpp"
-#include "checks/desk/records/bench_json.hpp"
+#include "checks/desk/records/bench.hpp"
 #include "checks/desk/records/json_text.hpp"
 #include "checks/desk/records/profile.hpp"
 #include "checks/desk/records/sanitizer_report.hpp"
@@ -79,8 +79,7 @@ TEST_CASE("profile: the committed files say again what follows from their metric
   for (const auto& entry : fs::directory_iterator("writeups/results")) {
     if (!entry.path().filename().string().starts_with("profile-")) continue;
     CAPTURE(entry.path().string());
-    const std::string text = read_text(entry.path());
-    const Json committed = parse_json(text, entry.path());
+    const Json committed = parse_json(read_text(entry.path()), entry.path());
     std::string csv = CSV_HEAD;
     const std::string kernel = "void <unnamed>::" + committed.at("kernel").get<std::string>() + "(lab::KernelArgs)";
     for (const auto& [metric, value] : committed.at("metrics").items())
@@ -94,7 +93,7 @@ TEST_CASE("profile: the committed files say again what follows from their metric
     const auto says = [&](const char* key) { return committed.at(key).get<std::string>(); };
     const ProfileFacts facts{says("stage"), says("shape"),  says("date"), says("commit"),
                              says("gpu"),   says("driver"), says("ncu")};
-    CHECK(profile_json(facts, profile, diagnose(profile, *shape_of(facts.shape))) == text);
+    CHECK(parse_json(profile_json(facts, profile, diagnose(profile, *shape_of(facts.shape))), "again") == committed);
     ++seen;
   }
   CHECK(seen >= 5);
@@ -187,37 +186,32 @@ TEST_CASE("sanitizer: silence is clean, a run that was cut short is not") {
   }
 }
 
-TEST_CASE("bench: the JSON's lines, as a diff of two files should show them") {
+TEST_CASE("bench: the JSON of a run, from its samples") {
   const std::string samples =
       "meta\tdate\tD\nmeta\tkernel v1_scalar\t0123\nceiling\tcopy_gbs\t1\t4000\n"
       "fact\tv1_scalar\t1,8,512,64\tsets\t4\nfact\tv1_scalar\t1,8,512,64\tmax_diff\t0.0001217\n"
       "sample\tv1_scalar\t1,8,512,64\tgraph\t1\t100\nseen\tv1_scalar\t1,8,512,64\t1980\t130.5\n"
       "case\tv1_scalar\t2,8,2048,64\tskipped\ta \"slow\" one\n";
-  CHECK(bench_json(read_samples({samples})) ==
-        R"({
-  "schema": "bench-1",
-  "date": "D",
-  "kernels": {
-    "v1_scalar": "0123"
-  },
-  "ceilings": {
-    "copy_gbs": {"median": 4000, "p10": 4000, "p90": 4000, "samples": 1, "rounds": [{"median": 4000, "p10": 4000, "p90": 4000, "samples": 1}]}
-  },
-  "cases": [
-    {"program": "v1_scalar", "kind": "stage", "shape": "1,8,512,64", "B": 1, "H": 8, "S": 512, "D": 64, "causal": false,
-     "status": "ok", "detail": "", "flop": 5.36871e+08, "bytes": 2.09715e+06, "max_diff": 0.0001217, "sets": 4,
-     "sm_mhz": [1980, 1980], "watts": [130.5, 130.5],
-     "figures": {
-       "graph": {"median": 100, "p10": 100, "p90": 100, "samples": 1, "rounds": [{"median": 100, "p10": 100, "p90": 100, "samples": 1}]},
-       "graph_flushed": null,
-       "call": null,
-       "call_flushed": null},
-     "tflops": 5.36871, "gbs": 20.9715, "share_of_matrix": null, "share_of_bandwidth": 0.00524288, "faster_than_previous": null, "previous": "", "times_pytorch": null, "times_pytorch_p10": null, "times_pytorch_p90": null, "pytorch": ""},
-    {"program": "v1_scalar", "kind": "stage", "shape": "2,8,2048,64", "B": 2, "H": 8, "S": 2048, "D": 64, "causal": false,
-     "status": "skipped", "detail": "a \"slow\" one", "flop": 1.71799e+10, "bytes": 1.67772e+07}
-  ]
+  const Json run = parse_json(bench_json(read_samples({samples})), "it");
+  CHECK(run.at("schema") == "bench-1");
+  CHECK(run.at("kernels").at("v1_scalar") == "0123");
+  CHECK(run.at("ceilings").at("copy_gbs").at("rounds")[0].at("median") == 4000);
+  REQUIRE(run.at("cases").size() == 2);
+  const Json &timed = run.at("cases")[0], &skipped = run.at("cases")[1];
+  CHECK(timed.at("max_diff") == 0.0001217);
+  CHECK(timed.at("watts") == Json{130.5, 130.5});
+  CHECK(timed.at("figures").at("graph").at("median") == 100);
+  CHECK(timed.at("figures").at("call").is_null());
+  CHECK(timed.at("tflops") == 5.36871);
+  CHECK(skipped.at("detail") == "a \"slow\" one");
+  CHECK_FALSE(skipped.contains("figures"));
 }
-)");
+
+TEST_CASE("results: JSON with a line for each member down to a level") {
+  const Json value = {{"a", 1.23456789}, {"b", {{"c", {1, 2}}, {"d", Json::object()}}}, {"e", Json::array()}};
+  CHECK(one_line(value) == R"({"a": 1.23457, "b": {"c": [1, 2], "d": {}}, "e": []})");
+  CHECK(laid_out(value, 1) == "{\n  \"a\": 1.23457,\n  \"b\": {\"c\": [1, 2], \"d\": {}},\n  \"e\": []\n}\n");
+  CHECK(laid_out({1, {2}}, 2) == "[\n  1,\n  [\n    2\n  ]\n]\n");
 }
 
 TEST_CASE("bench: a ratio pairs the replays of one round, so that a drift which both share cancels") {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "checks/desk/desk.hpp"
-#include "checks/desk/records/capture.hpp"
+#include "checks/desk/process.hpp"
 #include "checks/desk/records/pages.hpp"
 
 namespace {

@@ -103,7 +103,6 @@ TEST_CASE("asked to end with two programs under way, the desk ends both") {
   const std::string pids[] = {dir.path("pid-0"), dir.path("pid-1")};
   const pid_t desk = fork();
   if (desk == 0) {
-    leave_signals_to_run_limited();
     const auto hang = [&](int i) { run_limited(hanging(pids[i]), dir.path("log" + std::to_string(i)), 250); };
     std::thread other(hang, 1);
     hang(0);
@@ -114,22 +113,6 @@ TEST_CASE("asked to end with two programs under way, the desk ends both") {
   ends_by(SIGINT, desk);
   CHECK(gone(pids[0]));
   CHECK(gone(pids[1]));
-}
-
-TEST_CASE("asked to end while it waits for a file, the desk ends") {
-  const ScratchDir dir;
-  const pid_t desk = fork();
-  if (desk == 0) {
-    leave_signals_to_run_limited();
-    run_limited({"sh", "-c", "echo now > '" + dir.path("waits") + "'"}, dir.path("log"), 60);
-    pause_for(250'000);
-    _exit(0);
-  }
-  wait_for(dir.path("waits"));
-  ends_by(SIGINT, desk);
-  const auto start = Clock::now();
-  pause_for(150);
-  CHECK(seconds_since(start) >= 0.15);
 }
 
 TEST_CASE("programs that end while others run are noticed at once") {

@@ -1,4 +1,4 @@
-// nvcc's output about a kernel for make archs, and clangd's commands for each source.
+// nvcc's output about a kernel, for make archs.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -6,12 +6,10 @@
 #include <filesystem>
 
 #include "checks/desk/desk.hpp"
-#include "checks/desk/records/compile_commands.hpp"
 #include "checks/desk/records/nvcc.hpp"
 
 namespace {
 using namespace lab::desk;
-using Words = std::vector<std::string>;
 
 const std::string KERNEL =
     "ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
@@ -45,20 +43,4 @@ TEST_CASE("archs: what nvcc said before counts if the command is the same and no
   CHECK_FALSE(said_before(log, "nvcc -arch=sm_90 k.cu", inputs));
   std::filesystem::remove(log);
   CHECK_FALSE(said_before(log, "nvcc -arch=sm_90 k.cu", inputs));
-}
-
-TEST_CASE("desk: clangd reads harness and kernels as the CPU backend compiles them, and GPU sources where CUDA is") {
-  const Words compiler = {"g++-12", "-O2"};
-  CHECK(clangd_command("checks/main.cpp", compiler, "") ==
-        Words{"g++-12", "-O2", "-DLAB_STAGE=\"\"", "-DLAB_BUG=\"\"", "-Icommon/cpu", "-I."});
-  CHECK(clangd_command("stages/v1_scalar/kernel.cu", compiler, "/cuda") ==
-        Words{"g++-12", "-O2", "-x", "c++", "-Icommon/cpu", "-I."});
-  CHECK(clangd_command("common/gpu/backend.cpp", compiler, "/cuda") ==
-        Words{"g++-12", "-std=c++20", "-I.", "-DLAB_GPU", "-isystem", "/cuda/include"});
-  REQUIRE(clangd_command("checks/probes/probe_mma.cu", compiler, "/cuda"));
-  CHECK(clangd_command("checks/probes/probe_mma.cu", compiler, "/cuda")->front() == "clang++");
-  CHECK_FALSE(clangd_command("common/gpu/backend.cpp", compiler, ""));
-  CHECK_FALSE(clangd_command("checks/probes/probe_mma.cu", compiler, ""));
-  CHECK_FALSE(clangd_command("common/target.hpp", compiler, "/cuda"));
-  CHECK_FALSE(clangd_command("stages/v1_scalar/stage.conf", compiler, "/cuda"));
 }

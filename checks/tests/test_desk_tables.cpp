@@ -3,7 +3,6 @@
 
 #include "checks/desk/desk.hpp"
 #include "checks/desk/records/labs.hpp"
-#include "checks/desk/records/plans.hpp"
 #include "checks/desk/records/tables.hpp"
 
 namespace {
@@ -99,7 +98,7 @@ TEST_CASE("tables: registers and shared memory of a stage, smallest to largest")
   CHECK(resources_cell(r, "t", "sm_89") == "not measured | not measured");
 }
 
-TEST_CASE("plans: side by side, and all of them as one JSON") {
+TEST_CASE("plans: side by side") {
   CHECK(plan_table(plan(64, 7104), plan(128, 13248)) ==
         "| | (1,8,512,64) | bytes | (1,8,512,128) | bytes |\n|---|---|--:|---|--:|\n"
         "| `sQ`, half | 48 x 72 | 6912 | 48 x 136 | 13056 |\n| `row_max`, float | 48 | 192 | 48 | 192 |\n"
@@ -114,12 +113,6 @@ TEST_CASE("plans: side by side, and all of them as one JSON") {
   without.replace(without.find("row_max"), 7, "row_sum");
   const std::string both = plan_table(plan(64, 7104), without);
   CHECK(both.find("| `row_max`, float | 48 | 192 | – | – |\n| `row_sum`, float | – | – | 48 | 192 |\n") != both.npos);
-  const Json all = parse_json(plans_json({plan(64, 7104), plan(128, 13248)}), "plans");
-  CHECK(all.at("schema") == "plans-1");
-  CHECK(all.at("plans").size() == 2);
-  CHECK(all.at("plans")[1].at("D") == 128);
-  CHECK_THROWS_AS(plans_json({"not a plan"}), BadInput);
-  CHECK_THROWS_AS(plans_json({"{\"stage\": \"v1_scalar\"}"}), BadInput);
   CHECK_THROWS_AS(plan_table(plan(64, 7104), "{}"), BadInput);
 }
 

@@ -12,7 +12,7 @@
 #include <string>
 
 #include "checks/bench/bench_samples.hpp"
-#include "checks/desk/records/bench_json.hpp"
+#include "checks/desk/records/bench.hpp"
 #include "checks/desk/records/json_text.hpp"
 #include "common/target.hpp"
 #include "reference/bad_input.hpp"

@@ -79,7 +79,7 @@ FAST_LINK = $(eval FAST_LINK := $(if $(filter build/cpu,$(B)),$(gold_links)))$(F
 # compiled for them.
 RUNTIME_ONLY := $(ARM64)$(filter quick,$(SANITIZE))
 HOST_LIB := $(if $(RUNTIME_ONLY),$(addprefix checks/,backward/% trace/% pages/% bench/% fuzz/% exercises/% budget/% \
-  bugs/blindness.cpp bugs/error_map.cpp))
+  expression.cpp bugs/blindness.cpp bugs/error_map.cpp))
 NO_LIB = $(HOST_LIB) $(if $(filter gpu,$(backend)),checks/exercises/kernel_printf.cpp) checks/fuzz/fuzz_npy.cpp %_commands.cpp \
   $(addprefix checks/,tests/% desk/% evolve/%)
 LIB_SRC := $(BACKEND_SRC) $(filter-out common/build_info.cpp,$(wildcard common/*.cpp)) $(wildcard reference/*.cpp) \
@@ -101,13 +101,11 @@ LAB_LIBS := $(B)/liblab.a $(if $(TEST_SRC),$(B)/libtest.a)
 DESK_SRC := $(filter-out %/main.cpp,$(wildcard $(addprefix checks/desk/,*.cpp records/*.cpp learn/*.cpp evolve/*.cpp)))
 DESK_LIB := $(if $(SANITIZE)$(ARM64),$(DESK_SRC:%.cpp=$(B)/obj/%.o),$(strip \
   $(foreach room,learn evolve records desk,build/desk-objects/lib$(room).a)))
-# The desk's other programs, built where a target needs them: for patches, runs judged and mutants; for results, tables and pages; for
-# exercises.
+# The desk's other programs, built where a target needs them: for patches, runs judged, mutants and exercises; for results, tables,
+# pages and the elite loop.
 WORK := build/desk-work
 RECORDS := build/desk-records
-LEARN := build/desk-learn
-EVOLVE := build/desk-evolve
-$(WORK) $(RECORDS) $(LEARN) $(EVOLVE) $(filter build/desk-objects/%,$(DESK_LIB)): FORCE
+$(WORK) $(RECORDS) $(filter build/desk-objects/%,$(DESK_LIB)): FORCE
 	@$(desk_make) $@
 # Tests that run no kernel. Code that executes kernels and watches them can differ on another machine, down to the bits; for these an
 # emulator is too slow, and nothing is expected of one.
@@ -184,8 +182,8 @@ outside = $(if $(LAB_BUGS),$(wildcard $(LAB_BUGS)/$(1)/$(2)))
 # Of a mutant there are two: mutant-NAME, instrumented, and draft-NAME, plain and quick to compile, which mostly is enough.
 draft_in = $(patsubst draft-%,%,$(filter draft-%,$(call variant_of,$(1))))
 mutant_in = $(patsubst mutant-%,%,$(filter mutant-%,$(call variant_of,$(1))))$(call draft_in,$(1))
-# learn-NN: what build/desk-learn has put there of an exercise, instrumented and quick to compile, for interactive use. evolve-ID:
-# a candidate that build/desk-evolve has put there; of those, ptxas says what they take.
+# learn-NN: what build/desk-work has put there of an exercise, instrumented and quick to compile, for interactive use. evolve-ID:
+# a candidate that build/desk-records has put there; of those, ptxas says what they take.
 learnt_in = $(filter learn-% evolve-%,$(call variant_of,$(1)))
 evolved_in = $(filter evolve-%,$(call variant_of,$(1)))
 build_log = $(if $(call evolved_in,$(1)),> $(B)/$(1)/kernel.log 2>&1)
@@ -248,7 +246,7 @@ $(B)/%/tester: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/st
 # The needs of an exercise's checks, and no more: a first one does not wait for the rest.
 LEARNER_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/exercises/*.cpp) checks/learner_commands.cpp \
   $(patsubst %,checks/bugs/%.cpp,fingerprint places elsewhere hang) \
-  checks/fuzz/fuzz.cpp checks/bench/bench_samples.cpp checks/desk/patch.cpp reference/wrong_answers.cpp)
+  checks/expression.cpp checks/fuzz/fuzz.cpp checks/bench/bench_samples.cpp checks/desk/patch.cpp reference/wrong_answers.cpp)
 # learn-checked and learn-bug-NAME are the lab's own kernels, linked as an exercise's.
 kernel_dir = $(patsubst %/learn-checked,%/checked,$(subst /learn-bug-,/bug-,$(1)))
 $(B)/%/learner: $(B)/$$(call kernel_dir,$$*)/kernel.o \

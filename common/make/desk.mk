@@ -1,8 +1,8 @@
-# Builds the desk's programs, when they are missing or older than their sources: build/desk, which the Makefile asks, and what
-# only some targets need: build/desk-work for patches, runs judged and mutants, build/desk-records for results, tables and pages,
-# build/desk-learn for exercises, build/desk-evolve for the elite loop. A make of its own, because the Makefile asks while it is
-# being read; common/make/ask.mk calls it under a lock, so that several makes take turns.
-#   make -f common/make/desk.mk HOST_CXX=g++ [build/desk-work build/desk-records build/desk-learn build/desk-objects/librecords.a]
+# Builds the desk's programs, when they are missing or older than their sources: build/desk, which the Makefile asks, and what only
+# some targets need: build/desk-work for patches, runs judged, mutants and exercises, build/desk-records for results, tables, pages and
+# the elite loop. A make of its own, because the Makefile asks while it is being read; common/make/ask.mk calls it under a lock, so that
+# several makes take turns.
+#   make -f common/make/desk.mk HOST_CXX=g++ [build/desk-work build/desk-records build/desk-objects/librecords.a]
 MAKEFLAGS += --no-builtin-rules --no-print-directory
 O := build/desk-objects
 FLAGS := -std=c++20 -Wall -Wextra -I.
@@ -14,14 +14,14 @@ texts = $(1:%=$(O)/%.o)
 rest = $(filter-out $(2) %/main,$(basename $(wildcard $(1))))
 asked-1_TEXT := $(addprefix checks/desk/,main names nearest ladder)
 asked-2_TEXT := $(addprefix checks/desk/,dispatch desk patch) common/conf
-desk-1_TEXT := $(call rest,checks/desk/*.cpp,checks/desk/mutants) common/conf checks/acceptance/verdict
-searches_TEXT := $(addprefix checks/desk/records/,pages phases run_profile sanitizer_report tables)
-records-1_TEXT := $(addprefix checks/desk/records/,bench_json capture compile_commands counts json_text labs machine nvcc plans) \
+desk-1_TEXT := $(call rest,checks/desk/*.cpp,checks/desk/mutants) common/conf checks/acceptance/verdict checks/expression
+searches_TEXT := $(addprefix checks/desk/records/,pages phases sanitizer_report tables)
+records-1_TEXT := $(addprefix checks/desk/records/,bench counters json_text labs machine nvcc) \
   checks/bench/bench_samples checks/budget/ptxas common/gpu_fit checks/acceptance/format
 records-2_TEXT := $(call rest,checks/desk/records/*.cpp,$(records-1_TEXT) $(searches_TEXT))
 evolve-1_TEXT := $(call rest,checks/desk/evolve/*.cpp)
 learnt-1_TEXT := $(addprefix checks/desk/learn/,exercise handout state points attempt lay_out)
-learnt-2_TEXT := $(call rest,checks/desk/learn/*.cpp,$(learnt-1_TEXT)) checks/exercises/rule
+learnt-2_TEXT := $(call rest,checks/desk/learn/*.cpp,$(learnt-1_TEXT))
 # Code that searches texts with std::regex takes ten times as long at -O0, and so does a program with one such object: the linker keeps
 # the first copy of a template. Nothing else here is worth the time to make it quick.
 text_flags = $(FLAGS) $(if $(filter searches,$(1)),-O1,-O0)
@@ -34,11 +34,9 @@ $(O)/%.text: FORCE | $(O)/.
 FORCE:
 .PHONY: FORCE
 .SECONDARY:
-build/desk-work: $(O)/checks/desk/work/main.o $(O)/libdesk.a
-build/desk-records: $(O)/checks/desk/records/main.o $(O)/librecords.a $(O)/libdesk.a
-build/desk-learn: $(O)/checks/desk/learn/main.o $(O)/liblearn.a $(O)/libdesk.a
-build/desk-evolve: $(O)/checks/desk/evolve/main.o $(O)/libevolve.a $(O)/librecords.a $(O)/libdesk.a
-build/desk build/desk-work build/desk-records build/desk-learn build/desk-evolve:
+build/desk-work: $(O)/checks/desk/work/main.o $(O)/liblearn.a $(O)/libdesk.a
+build/desk-records: $(O)/checks/desk/records/main.o $(O)/libevolve.a $(O)/librecords.a $(O)/libdesk.a
+build/desk build/desk-work build/desk-records:
 	@$(HOST_CXX) $^ -pthread -o $@.new && mv $@.new $@
 
 # The objects that the unit tests link.

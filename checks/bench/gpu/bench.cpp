@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -305,13 +304,7 @@ class CaseTimer {
 };
 
 int positive(const KeyValues& values, const char* key, int otherwise) {
-  const auto text = values.get(key);
-  if (!text) return otherwise;
-  int value = 0;
-  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (error != std::errc() || end != text->data() + text->size() || value < 1)
-    throw BadInput(std::string(key) + "=" + *text + ": must be a whole number from 1");
-  return value;
+  return int(values.whole(key, 1'000'000, 1, std::uint64_t(otherwise)));
 }
 
 void write_file(const std::string& path, const std::string& text, const char* key) {

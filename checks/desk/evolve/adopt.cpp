@@ -1,15 +1,14 @@
 #include "checks/desk/evolve/adopt.hpp"
+#include "checks/desk/desk.hpp"
 
 #include <cstdio>
 #include <filesystem>
 
 #include "checks/acceptance/format.hpp"
-#include "checks/desk/evolve/commands.hpp"
 #include "checks/desk/evolve/log.hpp"
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/process.hpp"
-#include "checks/desk/records/bench_json.hpp"
-#include "checks/desk/records/capture.hpp"
+#include "checks/desk/records/bench.hpp"
 #include "checks/desk/records/labs.hpp"
 #include "reference/bad_input.hpp"
 
@@ -57,7 +56,6 @@ Adoption adoption_of(const BenchRun& run, const std::string& stage, const std::s
 
 // adopt MAKE STAGE LOG ROUNDS SHAPES [write]
 int adopt_command(const Args& args) {
-  expect_args(args, 5, 6, "adopt MAKE STAGE LOG ROUNDS SHAPES [write]");
   const std::string &stage = args[1], &path = args[2];
   if (path.empty()) throw BadInput("which log? evolve-adopt needs json=FILE, as `make evolve` named it");
   const SearchLog log = read_log(read_text(path), path);

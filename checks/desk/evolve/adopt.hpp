@@ -19,4 +19,7 @@ struct Adoption {
 Adoption adoption_of(const BenchRun& run, const std::string& stage, const std::string& evolved,
                      const std::string& searched);
 
+// desk-records adopt MAKE STAGE LOG ROUNDS SHAPES [write]
+int adopt_command(const std::vector<std::string>& args);
+
 }  // namespace lab::desk

@@ -1,10 +1,10 @@
-// desk-evolve cheaters: the referee must refuse every cheater, with the safeguard that its patch predicts, and pass the
+// desk-records cheaters: the referee must refuse every cheater, with the safeguard that its patch predicts, and pass the
 // kernel that they are made from.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
-#include "checks/desk/evolve/commands.hpp"
+#include "checks/desk/desk.hpp"
 #include "checks/desk/evolve/fitness.hpp"
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/patch.hpp"
@@ -33,7 +33,6 @@ bool caught_as_predicted(const Candidate& c, const std::string& predicted) {
 }
 
 int cheaters_command(const Args& args) {
-  expect_args(args, 2, 2, "cheaters MAKE BACKEND");
   std::vector<std::pair<std::string, std::string>> all = {{HONEST, ""}};  // name, safeguards
   std::string stage;
   for (const auto& entry : fs::directory_iterator(CHEATERS)) {
@@ -53,7 +52,6 @@ int cheaters_command(const Args& args) {
   }
   run({args[0], "-s", "-k", "backend=" + args[1], "stage=" + stage, "only=" + names, "evolve-labs"},
       "build/logs/evolve-cheaters.log");
-  leave_signals_to_run_limited();
   Counts counts;
   for (const auto& [name, predicted] : all) {
     Candidate c;

@@ -1,4 +1,5 @@
 #include "checks/desk/evolve/elite.hpp"
+#include "checks/desk/desk.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -7,7 +7,6 @@
 #include "checks/budget/ptxas.hpp"
 #include "checks/desk/desk.hpp"
 #include "checks/desk/process.hpp"
-#include "checks/desk/records/capture.hpp"
 #include "checks/desk/records/json_text.hpp"
 
 namespace lab::desk {

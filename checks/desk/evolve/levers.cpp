@@ -9,6 +9,7 @@
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/patch.hpp"
 #include "checks/desk/records/json_text.hpp"
+#include "common/number.hpp"
 
 namespace lab::desk {
 namespace {
@@ -30,16 +31,6 @@ Piece piece_of(const std::string& at) {
     else
       piece.text += c;
   return piece;
-}
-
-std::vector<std::string> split(const std::string& text, const std::string& separator) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0;;) {
-    const std::size_t end = text.find(separator, begin);
-    parts.push_back(trimmed(text.substr(begin, end == text.npos ? end : end - begin)));
-    if (end == text.npos) return parts;
-    begin = end + separator.size();
-  }
 }
 
 // Where the piece stands, which must be one place.
@@ -87,10 +78,6 @@ Table table_of(const std::string& source, const std::string& who) {
   }
   if (table.rows.empty()) throw BadInput(who + ": the table of tiles has no row Launcher<Tile<...>> in kernel.cu");
   return table;
-}
-
-bool is_number(const std::string& text) {
-  return !text.empty() && text.size() < 12 && std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 // "KEY REST: TEXT" at the first colon behind which a blank stands, and before which none does: ?: has one.
@@ -261,9 +248,9 @@ Setting Levers::own(const Shape& shape, const std::string& plan) const {
 Numbers Levers::numbers(const Setting& setting, const Shape& shape) const {
   Numbers names = {{"D", shape.D}, {"causal", shape.causal}, {"S", shape.S}, {"B", shape.B}, {"H", shape.H}};
   for (const auto& [name, value] : setting)
-    if (is_number(value)) names[name] = std::stol(value);
+    if (const auto number = number_in<long>(value, 0)) names[name] = *number;
   for (const auto& [name, value] : setting)
-    if (!is_number(value)) try {
+    if (!number_in<long>(value, 0)) try {
         names[name] = evaluate(value, names);
       } catch (const BadInput&) {  // a text that is no number: nothing may ask for it
       }

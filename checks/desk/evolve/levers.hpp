@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "checks/desk/evolve/expression.hpp"
+#include "checks/expression.hpp"
 #include "common/shape.hpp"
 
 namespace lab::desk {
+
+using Numbers = std::map<std::string, long>;
 
 // Of each lever the value, as a text of C++.
 using Setting = std::map<std::string, std::string>;

@@ -1,4 +1,5 @@
 #include "checks/desk/evolve/log.hpp"
+#include "checks/desk/desk.hpp"
 
 #include <algorithm>
 
@@ -49,23 +50,21 @@ Candidate candidate_of(const Json& j) {
   return c;
 }
 
+Json json(const std::vector<std::pair<std::string, std::string>>& facts) {
+  Json all = Json::object();
+  for (const auto& [key, value] : facts) all[key] = value;
+  return all;
+}
+
 }  // namespace
 
 std::string log_json(const SearchLog& log) {
-  std::string text = "{\n";
-  const auto line = [&](const char* key, const Json& value) {
-    text += "  \"" + std::string(key) + "\": " + one_line(value, 17) + ",\n";
-  };
-  line("schema", SCHEMA), line("stage", log.stage), line("shape", log.shape), line("backend", log.backend);
-  line("fitness", log.fitness), line("kernel", log.kernel), line("seed", log.seed);
-  Json machine = Json::object(), levers = Json::object();
-  for (const auto& [key, value] : log.machine) machine[key] = value;
-  for (const auto& [key, value] : log.levers) levers[key] = value;
-  line("machine", machine), line("levers", levers);
-  text += "  \"candidates\": [";
-  for (const Candidate& c : log.candidates)
-    text += (&c == &log.candidates.front() ? "\n    " : ",\n    ") + one_line(candidate_json(c), 6);
-  return text + "\n  ]\n}\n";
+  Json all = {{"schema", SCHEMA},           {"stage", log.stage},           {"shape", log.shape},
+              {"backend", log.backend},     {"fitness", log.fitness},       {"kernel", log.kernel},
+              {"seed", log.seed},           {"machine", json(log.machine)}, {"levers", json(log.levers)},
+              {"candidates", Json::array()}};
+  for (const Candidate& c : log.candidates) all["candidates"].push_back(candidate_json(c));
+  return laid_out(all, 2);
 }
 
 SearchLog read_log(const std::string& text, const std::string& path) {
@@ -80,9 +79,7 @@ SearchLog read_log(const std::string& text, const std::string& path) {
     for (const auto& [key, value] : j.at("levers").items()) log.levers.emplace_back(key, value);
     for (const Json& c : j.at("candidates")) log.candidates.push_back(candidate_of(c));
     return log;
-  } catch (const Json::exception& e) {
-    throw BadInput(path + ": no log of a search: " + e.what());
-  } catch (const BadInput& e) {
+  } catch (const std::exception& e) {  // of JSON's types, or as above
     throw BadInput(path + ": no log of a search: " + e.what());
   }
 }
@@ -97,27 +94,24 @@ std::string difference(const Setting& from, const Setting& to) {
 
 Confirmation confirmation(const SearchLog& log, const std::vector<std::pair<std::string, std::string>>& machine,
                           const std::vector<Candidate>& candidates, const std::vector<std::vector<double>>& turns) {
-  Json about = Json::object();
-  for (const auto& [key, value] : machine) about[key] = value;
+  Json all = {{"schema", "evolve-confirm-1"}, {"stage", log.stage},       {"shape", log.shape},
+              {"fitness", log.fitness},       {"machine", json(machine)}, {"candidates", Json::array()}};
   Confirmation c;
-  c.json = "{\n  \"schema\": \"evolve-confirm-1\",\n";
-  for (const auto& [key, value] :
-       {std::pair("stage", log.stage), std::pair("shape", log.shape), std::pair("fitness", log.fitness)})
-    c.json += format("  \"%s\": %s,\n", key, one_line(value).c_str());
-  c.json += "  \"machine\": " + one_line(about) + ",\n  \"candidates\": [";
   const double start = spread(turns.at(0)).median;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const Spread now = spread(turns.at(i));
-    Json j;
-    j["id"] = candidates[i].id, j["searched"] = candidates[i].time(), j["median"] = now.median;
-    j["of_start"] = now.median / start, j["turns"] = turns[i], j["levers"] = candidates[i].levers;
-    c.json += (i == 0 ? "\n    " : ",\n    ") + one_line(j, 6);
+    all["candidates"].push_back({{"id", candidates[i].id},
+                                 {"searched", candidates[i].time()},
+                                 {"median", now.median},
+                                 {"of_start", now.median / start},
+                                 {"turns", turns[i]},
+                                 {"levers", candidates[i].levers}});
     c.text +=
         format("  %s  %9.3f %s (%.3f to %.3f), %.3f of the start; in the search %.3f; %s\n", candidates[i].id.c_str(),
                now.median, log.fitness == "time" ? "us" : "us by the model", now.p10, now.p90, now.median / start,
                candidates[i].time(), difference(candidates[0].levers, candidates[i].levers).c_str());
   }
-  c.json += "\n  ]\n}\n";
+  c.json = laid_out(all, 2);
   return c;
 }
 

@@ -1,21 +1,19 @@
-// build/desk-evolve: the elite loop itself.
+// desk-records search, confirm: the elite loop itself.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <future>
-#include <map>
 #include <thread>
 
 #include "checks/acceptance/format.hpp"
 #include "checks/bench/bench_samples.hpp"
-#include "checks/desk/evolve/commands.hpp"
+#include "checks/desk/desk.hpp"
 #include "checks/desk/evolve/fitness.hpp"
 #include "checks/desk/evolve/log.hpp"
 #include "checks/desk/process.hpp"
-#include "checks/desk/records/capture.hpp"
 #include "checks/desk/records/machine.hpp"
+#include "checks/key_values.hpp"
 
 namespace lab::desk {
 namespace {
@@ -25,49 +23,21 @@ namespace fs = std::filesystem;
 constexpr int JUDGE_SECONDS = 20, JUDGE_SECONDS_ON_CPU = 600;
 constexpr int TURNS = 2;  // that a child and whom it would replace take, before it does
 
-// KEY=VALUE words, in which VALUE may be empty: make hands all of them over.
-class Words {
- public:
-  Words(const Args& args, std::size_t from) {
-    for (std::size_t i = from; i < args.size(); ++i) {
-      const std::size_t equals = args[i].find('=');
-      if (equals == args[i].npos) throw BadInput("'" + args[i] + "' is not key=value");
-      if (equals + 1 < args[i].size()) values_[args[i].substr(0, equals)] = args[i].substr(equals + 1);
-    }
-  }
-  std::string text(const std::string& key, const std::string& otherwise) const {
-    const auto found = values_.find(key);
-    return found == values_.end() ? otherwise : found->second;
-  }
-  int whole(const std::string& key, int otherwise, int most) const {
-    const std::string value = text(key, std::to_string(otherwise));
-    const bool digits = value.size() < 7 && std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; });
-    if (!digits || std::atoi(value.c_str()) < 1 || std::atoi(value.c_str()) > most)
-      throw BadInput(key + "=" + value + ": must be a whole number from 1 to " + std::to_string(most));
-    return std::atoi(value.c_str());
-  }
-
- private:
-  std::map<std::string, std::string> values_;
-};
-
 class Search {
  public:
-  Search(const Args& args, const Words& words)
+  Search(const Args& args, const KeyValues& words)
       : make_(args[0]), backend_(args[1]), levers_(args[2]), timed_(backend_ == "gpu") {
-    const std::string word = words.text("shape", timed_ ? "2,8,2048,64" : "1,2,384,64");
-    const auto shapes = bench_shapes(word);
-    if (shapes.size() != 1) throw BadInput("shape=" + word + ": one shape is asked for");
-    shape_ = shapes[0];
+    const std::string word = words.get("shape").value_or(timed_ ? "2,8,2048,64" : "1,2,384,64");
+    shape_ = one_shape(word);
     log_.stage = levers_.stage(), log_.shape = shape_word(shape_), log_.backend = backend_;
     log_.fitness = timed_ ? "time" : "model";
     log_.kernel = candidate_id(log_.stage, levers_.kernel() + read_text("stages/" + log_.stage + "/levers.conf"));
-    log_.seed = std::uint64_t(words.whole("seed", 1, 999999));
+    log_.seed = words.whole("seed", 999999, 1, 1);
     for (const Lever* lever : levers_.for_shape(shape_)) log_.levers.emplace_back(lever->name, lever->trades);
     std::string name = log_.shape;
     std::ranges::replace(name, ',', '-');
-    path_ = words.text("json", "build/evolve/" + log_.stage + "-" + name + "-" + backend_ + ".json");
-    batch_ = words.whole("candidates", std::max(4, int(std::thread::hardware_concurrency())), 1000);
+    path_ = words.get("json").value_or("build/evolve/" + log_.stage + "-" + name + "-" + backend_ + ".json");
+    batch_ = int(words.whole("candidates", 1000, 1, std::max(4u, std::thread::hardware_concurrency())));
   }
 
   std::string program(const std::string& id) const { return dir(id) + "/judge"; }
@@ -87,12 +57,8 @@ class Search {
       if (!log_.candidates.empty()) generation_ = log_.candidates.back().generation + 1;
       std::printf("%s: goes on after %zu candidates\n", path_.c_str(), log_.candidates.size());
     } else {
-      log_.machine = {{"date", utc_time()}, {"commit", commit()}, {"machine", host()}, {"cuda", nvcc_release()}};
-      if (timed_) {
-        log_.machine.emplace_back("gpu", gpu_field("name"));
-        log_.machine.emplace_back("driver", gpu_field("driver_version"));
-        log_.machine.emplace_back("clock_limit_mhz", gpu_field("clocks.max.sm"));
-      }
+      log_.machine = measured_on();
+      if (timed_) log_.machine.emplace_back("clock_limit_mhz", gpu_field("clocks.max.sm"));
     }
   }
 
@@ -124,7 +90,6 @@ class Search {
     for (const Proposal& p : proposals) {
       if (!p.candidate.verdict.empty()) continue;
       write_if_changed(dir(p.candidate.id) + "/source.cu", p.source);
-      write_if_changed(dir(p.candidate.id) + "/levers", setting_text(p.candidate.levers));
       ids += (ids.empty() ? "" : " ") + p.candidate.id;
     }
     if (!ids.empty())
@@ -155,7 +120,7 @@ class Search {
     const auto spent = [&] {
       return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > 60 * minutes;
     };
-    if (const std::vector<Proposal> again = elite_again(); !again.empty()) build(again);
+    build(missing(elite_.members()));  // a child may have to be measured with them
     std::vector<Proposal> now = next_generation();
     build(now);
     for (int g = 0; !now.empty(); ++g) {
@@ -179,56 +144,13 @@ class Search {
     std::printf("%s%s\n", log_text(log_).c_str(), path_.c_str());
   }
 
-  // What was built elsewhere, and nothing else.
-  void run_built(double minutes) {
-    const auto begin = std::chrono::steady_clock::now();
-    std::map<std::string, Proposal> found;
-    const std::string stage_dir = "build/" + backend_ + "/" + log_.stage;
-    if (fs::exists(stage_dir))
-      for (const auto& entry : fs::directory_iterator(stage_dir)) {
-        const std::string name = entry.path().filename().string();
-        if (!name.starts_with("evolve-") || !fs::exists(entry.path() / "judge") || !fs::exists(entry.path() / "levers"))
-          continue;
-        Proposal p;
-        p.candidate.id = name.substr(7);
-        p.candidate.levers = setting_of(read_text((entry.path() / "levers").string()));
-        // A build of another head dimension, or of a kernel that has changed since, is another program.
-        try {
-          if (!levers_.objection(p.candidate.levers, shape_).empty()) continue;
-          p.source = levers_.narrowed(p.candidate.levers, shape_);
-        } catch (const BadInput&) {
-          continue;
-        }
-        if (candidate_id(log_.stage, p.source) == p.candidate.id) found[p.candidate.id] = p;
-      }
-    std::vector<Proposal> all = beginnings(levers_, shape_, own());
-    const std::string start = all[0].candidate.id;
-    std::erase_if(all, [&](const Proposal& p) { return !found.contains(p.candidate.id); });
-    for (const Proposal& p : all) found.erase(p.candidate.id);
-    for (auto& [id, p] : found) p.candidate.parent = start, all.push_back(p);
-    std::erase_if(all, [&](const Proposal& p) { return known_.contains(p.candidate.id); });
-    if (all.empty()) std::printf("nothing is built that was not tried: make stage=... evolve-build\n");
-    for (Proposal& p : all)
-      if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < 60 * minutes) {
-        if (!p.candidate.parent.empty()) p.candidate.changed = changed_names(all[0].candidate.levers, p);
-        measure(p);
-      }
-    std::printf("%s%s\n", log_text(log_).c_str(), path_.c_str());
-  }
-
   // The start and the elite once more, in turns and with other inputs than the search had: what of their gain holds.
   void confirm(int rounds) {
     if (log_.candidates.empty()) throw BadInput(path_ + " is not there, or holds no candidates: first make evolve");
     std::vector<Candidate> some = {log_.candidates[0]};
     for (const Candidate& c : elite_.members())
       if (c.id != some[0].id) some.push_back(c);
-    std::vector<Proposal> to_build;
-    for (const Candidate& c : some) {
-      Proposal p;
-      p.candidate.id = c.id, p.candidate.levers = c.levers, p.source = levers_.narrowed(c.levers, shape_);
-      if (!fs::exists(program(c.id))) to_build.push_back(p);
-    }
-    build(to_build);
+    build(missing(some));
     std::vector<std::vector<double>> turns(some.size());
     judge_seed_ = 100000;  // not the search's
     for (int round = 0; round < rounds; ++round)
@@ -253,25 +175,6 @@ class Search {
 
  private:
   std::string dir(const std::string& id) const { return "build/" + backend_ + "/" + log_.stage + "/evolve-" + id; }
-
-  static std::string setting_text(const Setting& setting) {
-    std::string text;
-    for (const auto& [name, value] : setting) text += name + "=" + value + "\n";
-    return text;
-  }
-  static Setting setting_of(const std::string& text) {
-    Setting setting;
-    for (const std::string& line : lines_of(text))
-      if (const std::size_t equals = line.find('='); equals != line.npos)
-        setting[line.substr(0, equals)] = line.substr(equals + 1);
-    return setting;
-  }
-  static std::vector<std::string> changed_names(const Setting& from, const Proposal& p) {
-    std::vector<std::string> names;
-    for (const auto& [name, value] : p.candidate.levers)
-      if (from.at(name) != value) names.push_back(name);
-    return names;
-  }
 
   // The stage's own choice for the shape.
   Setting own() const {
@@ -314,14 +217,12 @@ class Search {
     c.again = spread(child).median, c.beside = spread(other).median;
   }
 
-  // Of a search that goes on elsewhere: those whom a child may have to be measured with.
-  std::vector<Proposal> elite_again() const {
+  // Of these, what is not built here: a search may go on elsewhere.
+  std::vector<Proposal> missing(const std::vector<Candidate>& candidates) const {
     std::vector<Proposal> all;
-    for (const Candidate& c : elite_.members())
+    for (const Candidate& c : candidates)
       if (!fs::exists(program(c.id))) {
-        Proposal p;
-        p.candidate.id = c.id, p.candidate.levers = c.levers, p.source = levers_.narrowed(c.levers, shape_);
-        all.push_back(p);
+        all.push_back({{.id = c.id, .levers = c.levers}, levers_.narrowed(c.levers, shape_)});
       }
     return all;
   }
@@ -345,55 +246,28 @@ class Search {
   mutable int judge_seed_ = 0;
 };
 
-constexpr const char* USAGE =
-    "MAKE BACKEND STAGE [shape=] [seed=] [minutes=] [generations=] [candidates=] [rounds=] [json=]";
-
-Words words_of_search(const Args& args) {
-  expect_args(args, 3, 20, USAGE);
-  return {args, 3};
+// Of MAKE BACKEND STAGE [KEY=VALUE...].
+KeyValues words_of_search(const Args& args) {
+  constexpr std::string_view KEYS[] = {"shape", "seed", "minutes", "generations", "candidates", "rounds", "json"};
+  return {Args(args.begin() + 3, args.end()), KEYS};
 }
 
 }  // namespace
 
 int search_command(const Args& args) {
-  const Words words = words_of_search(args);
+  const KeyValues words = words_of_search(args);
   Search search(args, words);
-  leave_signals_to_run_limited();
   search.resume();
-  search.loop(words.whole("minutes", 10, 100000), words.whole("generations", args[1] == "gpu" ? 1000 : 3, 100000));
+  search.loop(double(words.whole("minutes", 100000, 1, 10)),
+              int(words.whole("generations", 100000, 1, args[1] == "gpu" ? 1000 : 3)));
   return 0;
-}
-
-int build_command(const Args& args) {
-  Search search(args, words_of_search(args));
-  search.resume();
-  const std::vector<Proposal> proposals = search.next_generation();
-  search.build(proposals);
-  std::size_t built = 0, refused = 0, broken = 0;
-  for (const Proposal& p : proposals) {
-    const bool there = fs::exists(search.program(p.candidate.id));
-    ++(!p.candidate.verdict.empty() ? refused : there ? built : broken);
-  }
-  std::printf("%zu candidates built, %zu do not compile, %zu refused before: build/%s/%s/evolve-*\n", built, broken,
-              refused, args[1].c_str(), args[2].c_str());
-  return built > 0 ? 0 : 1;
 }
 
 int confirm_command(const Args& args) {
-  const Words words = words_of_search(args);
+  const KeyValues words = words_of_search(args);
   Search search(args, words);
-  leave_signals_to_run_limited();
   search.resume();
-  search.confirm(words.whole("rounds", 6, 1000));
-  return 0;
-}
-
-int run_command(const Args& args) {
-  const Words words = words_of_search(args);
-  Search search(args, words);
-  leave_signals_to_run_limited();
-  search.resume();
-  search.run_built(words.whole("minutes", 10, 100000));
+  search.confirm(int(words.whole("rounds", 1000, 1, 6)));
   return 0;
 }
 

@@ -1,4 +1,4 @@
-// desk-learn predict, try, watch: one exercise, interactively.
+// desk-work predict, try, watch: one exercise, interactively.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -6,22 +6,21 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <utility>
 
+#include "checks/desk/desk.hpp"
 #include "checks/desk/learn/checks.hpp"
-#include "checks/desk/learn/commands.hpp"
 #include "checks/desk/learn/handout.hpp"
 #include "checks/desk/learn/prediction.hpp"
-#include "checks/desk/learn/saved.hpp"
 #include "checks/desk/learn/state.hpp"
 #include "checks/desk/learn/variant.hpp"
+#include "checks/desk/learn/watch.hpp"
 #include "checks/desk/process.hpp"
 
 namespace lab::desk {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int POLL = 100;  // milliseconds between two looks at a file that is watched
 
 // On a terminal the step under way is a line that what is printed next takes the place of.
 constexpr const char* CLEARED = "\r\33[K";
@@ -81,7 +80,6 @@ bool attempt(const Exercise& e, const std::string& make) {
 }  // namespace
 
 int try_command(const Args& args) {
-  expect_args(args, 2, 2, "try MAKE N");
   const Course course = varied_course();
   const Exercise& e = course.find(args[1]);
   if (e.handed_in().empty())
@@ -89,48 +87,27 @@ int try_command(const Args& args) {
   return attempt(e, args[0]) ? 0 : 1;
 }
 
-Saved saved(const std::string& file) {
-  const auto look = [&]() -> Saved {
-    std::error_code missing;
-    const auto time = fs::last_write_time(file, missing);
-    return missing ? Saved() : Saved(time);
-  };
-  for (Saved before = look();;) {
-    pause_for(POLL);
-    const Saved now = look();
-    if (now == before) return now;
-    before = now;
-  }
-}
-
 // Until it passes, or ^C.
 int watch_command(const Args& args) {
-  expect_args(args, 2, 2, "watch MAKE N");
   const Course course = varied_course();
   const Exercise& e = course.find(args[1]);
   if (e.handed_in().empty()) throw BadInput("exercise " + e.number() + " has no file to watch");
-  leave_signals_to_run_limited();
-  for (bool first = true;; first = false) {
-    const Saved looked_at = saved(e.file());
-    if (first || looked_at) {
-      try {
-        if (attempt(e, args[0])) return 0;
-      } catch (const BadInput& wrong) {
-        // An error that a save can mend does not end it: one case too many, for example.
-        if (first && !looked_at) throw;
-        std::printf("  RED:  %s\n", wrong.what());
-      }
+  bool first = true;
+  watch(e.file(), [&] {
+    const bool begun = std::exchange(first, false) && !fs::exists(e.file());
+    try {
+      return attempt(e, args[0]);
+    } catch (const BadInput& wrong) {
+      // An error that a save can mend does not end it: one case too many, for example.
+      if (begun) throw;
+      std::printf("  RED:  %s\n", wrong.what());
+      return false;
     }
-    std::printf("%s; ^C ends it\n\n", looked_at ? ("watching " + e.file()).c_str()
-                                                : (e.file() + " is gone: waiting until it is back").c_str());
-    std::fflush(stdout);
-    while (saved(e.file()) == looked_at) {
-    }
-  }
+  });
+  return 0;
 }
 
 int predict_command(const Args& args) {
-  expect_args(args, 3, 3, "predict MAKE N SAY");
   const Course course = varied_course();
   const Exercise& e = course.find(args[1]);
   if (e.predict == "none") throw BadInput("exercise " + e.number() + " asks for no prediction");

@@ -1,18 +1,19 @@
 #include "checks/desk/learn/checks.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <functional>
 #include <future>
 #include <map>
 
 #include "checks/desk/desk.hpp"
-#include "checks/desk/learn/cases.hpp"
+#include "checks/desk/ladder.hpp"
 #include "checks/desk/learn/guard.hpp"
 #include "checks/desk/learn/handout.hpp"
+#include "checks/desk/patch.hpp"
 #include "checks/desk/pieces.hpp"
 #include "checks/desk/process.hpp"
+#include "common/number.hpp"
 
 namespace lab::desk {
 namespace {
@@ -33,14 +34,8 @@ struct Limit {
 Limit limit_of(const Exercise& e, const std::string& text) {
   const std::size_t colon = text.find(": ");
   const std::vector<std::string> words = words_of(colon == text.npos ? "" : text.substr(colon + 2));
-  Limit limit;
-  if (words.size() == 3) {
-    limit = {text.substr(0, colon), words[0], words[1], 0};
-    const auto [end, error] = std::from_chars(words[2].data(), words[2].data() + words[2].size(), limit.bound);
-    if (error == std::errc() && end == words[2].data() + words[2].size() &&
-        (words[1] == "<=" || words[1] == ">=" || words[1] == "=="))
-      return limit;
-  }
+  if (words.size() == 3 && (words[1] == "<=" || words[1] == ">=" || words[1] == "=="))
+    if (const auto bound = number_in<long>(words[2])) return {text.substr(0, colon), words[0], words[1], *bound};
   throw BadInput(e.path + ": `limit: " + text + "`: must be SHAPE: WHAT <= N, or >=, or ==");
 }
 
@@ -269,7 +264,6 @@ Outcome check_cases(const Exercise& e, const std::string& make, const std::strin
 
 Outcome check_work(const Exercise& e, const std::string& make, const std::string& source, const std::string& word,
                    const std::string& shown_as, const Depth& depth, void (*tell)(const std::string&)) {
-  leave_signals_to_run_limited();
   Check c(e, make, word, shown_as, tell);
   if (e.kind == "test") return check_cases(e, make, source, c);
   c.step("nothing but a kernel", [&] { return refused_source(shown_as, source, handed_out(e) + solution(e)); });
@@ -320,6 +314,52 @@ Outcome check_work(const Exercise& e, const std::string& make, const std::string
   if (depth.grading) c.step("held-out shapes", [&] { return c.run_learner({"fuzz", "seconds=20", "cases=24", seed}); });
   c.outcome_.passed = c.outcome_.step.empty();
   return c.outcome_;
+}
+
+std::vector<std::string> cases_in(const Exercise& e, const std::string& text) {
+  std::vector<std::string> cases;
+  for (const std::string& line : lines_of(text)) {
+    const std::string words = joined(words_of(line.substr(0, line.find('#'))), " ");
+    if (!words.empty()) cases.push_back(words);
+  }
+  if (cases.empty()) throw BadInput(e.file() + " has no case");
+  if (int(cases.size()) > e.budget)
+    throw BadInput(e.file() + " has " + std::to_string(cases.size()) + " cases; the budget is " +
+                   std::to_string(e.budget));
+  return cases;
+}
+
+std::vector<Suspect> suspects(const Exercise& e) {
+  const std::string right = read_text(kernel_path(e.stage));
+  std::vector<Suspect> all;
+  const Ladder ladder = read_ladder();
+  int number = 0;
+  for (const Bug& bug : ladder.stage(e.stage)->bugs) {
+    // A bug that shows in no run cannot be asked of a test.
+    if (!bug.unseen.empty()) continue;
+    all.push_back({planted_text(patch_path(e.stage, bug.name), right),
+                   e.number() + "-suspect-" + std::to_string(++number), !bug.right()});
+  }
+  all.push_back({right, e.number() + "-suspect-" + std::to_string(++number), false});
+  return all;
+}
+
+std::string judge_cases(const Exercise& e, const std::vector<std::string>& cases, const std::vector<Suspect>& all,
+                        const std::function<bool(const Suspect&, const std::string&)>& is_red) {
+  int caught = 0, wrong = 0, alarms = 0, number = 0;
+  std::vector<std::string> missed, accused;
+  for (const Suspect& suspect : all) {
+    ++number;
+    wrong += suspect.wrong;
+    const bool red = std::ranges::any_of(cases, [&](const std::string& one) { return is_red(suspect, one); });
+    caught += red && suspect.wrong, alarms += red && !suspect.wrong;
+    if (red != suspect.wrong) (suspect.wrong ? missed : accused).push_back(std::to_string(number));
+  }
+  if (caught - alarms >= e.goal) return "";
+  return "caught " + std::to_string(caught) + " of " + std::to_string(wrong) + " wrong kernels, " +
+         std::to_string(alarms) + " false alarms; asked for are " + std::to_string(e.goal) +
+         (missed.empty() ? "" : "; number " + joined(missed, ", ") + " gets through") +
+         (accused.empty() ? "" : "; number " + joined(accused, ", ") + " is right, and accused");
 }
 
 }  // namespace lab::desk

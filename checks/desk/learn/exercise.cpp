@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -13,7 +12,8 @@
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/nearest.hpp"
 #include "checks/desk/patch.hpp"
-#include "checks/exercises/rule.hpp"
+#include "checks/expression.hpp"
+#include "common/number.hpp"
 
 namespace lab::desk {
 namespace {
@@ -23,32 +23,30 @@ namespace fs = std::filesystem;
 constexpr const char* DRILLS = "checks/exercises/drills";
 constexpr int LONGEST_LINE = 100;  // bytes of a block's line, so that a card fits a terminal
 
-struct Kind {
-  std::string_view name;
-  std::string_view handed_in;
-};
-constexpr Kind KINDS[] = {{"fix", "kernel.cu"},       {"hole", "kernel.cu"},    {"predict", ""},
-                          {"test", "cases.txt"},      {"faster", "kernel.cu"},  {"instruction", "kernel.cu"},
-                          {"mechanism", "kernel.cu"}, {"capstone", "kernel.cu"}};
-constexpr std::string_view PREDICTS[] = {"mask", "formula", "count", "counts", "lines", "none"};
-constexpr std::string_view SEEN[] = {"wrong", "rows", "nan", "unwritten", "findings", "told"};
-constexpr std::string_view COPIES[] = {"at_wait", "at_issue"};
-
-template <class Words>
-std::string listed(const Words& words) {
-  std::string text;
-  for (const auto& word : words) text += (text.empty() ? "" : ", ") + std::string(word);
-  return text;
-}
-
 std::string stripped(const std::string& text) { return trimmed(text, " \t"); }
 
-std::optional<int> whole(const std::string& text, int least, int most) {
-  int value = 0;
-  const char* last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, value);
-  return error == std::errc() && end == last && value >= least && value <= most ? std::optional(value) : std::nullopt;
-}
+// The keys of one line, by what they take.
+const std::map<std::string, std::pair<int Exercise::*, int>> NUMBERS = {  // from 1 to so many
+    {"n", {&Exercise::n, 999}},
+    {"budget", {&Exercise::budget, 99}},
+    {"goal", {&Exercise::goal, 99}},
+    {"minutes", {&Exercise::minutes, 600}}};
+const std::map<std::string, std::string Exercise::*> TEXTS = {
+    {"name", &Exercise::name},   {"kind", &Exercise::kind},     {"predict", &Exercise::predict},
+    {"seen", &Exercise::seen},   {"copies", &Exercise::copies}, {"shape", &Exercise::shape},
+    {"right", &Exercise::right}, {"inputs", &Exercise::inputs}, {"stage", &Exercise::stage},
+    {"from", &Exercise::from}};
+const std::map<std::string, std::vector<std::string> Exercise::*> WORDS = {{"after", &Exercise::after},
+                                                                           {"menu", &Exercise::menu}};
+const std::map<std::string, std::vector<std::string> Exercise::*> REPEATED = {{"near", &Exercise::near},
+                                                                              {"limit", &Exercise::limits},
+                                                                              {"partly", &Exercise::partly},
+                                                                              {"variant", &Exercise::variants}};
+const std::map<std::string, std::vector<std::string>> ONE_OF = {
+    {"kind", {"fix", "hole", "predict", "test", "faster", "instruction", "mechanism", "capstone"}},
+    {"predict", {"mask", "formula", "count", "counts", "lines", "none"}},
+    {"seen", {"wrong", "rows", "nan", "unwritten", "findings", "told"}},
+    {"copies", {"at_wait", "at_issue"}}};
 
 class Reader {
  public:
@@ -111,75 +109,34 @@ class Reader {
     }
   }
 
-  template <class Words>
-  void choose(std::string& to, const std::string& key, const std::string& value, const Words& words) {
-    if (std::ranges::find(words, value) == std::end(words))
-      fail_before("`" + key + ": " + value + "`: must be one of " + listed(words));
-    to = value;
-  }
-
   void head(const std::string& key, const std::string& value) {
-    const bool repeats = key == "near" || key == "limit" || key == "partly" || key == "variant";
-    if (!repeats && !seen_.insert(key).second) fail_before("`" + key + ":` is there twice");
+    if (!REPEATED.contains(key) && !seen_.insert(key).second) fail_before("`" + key + ":` is there twice");
     if (value.empty() && key != "after") fail_before("`" + key + ":` says nothing");
-    const auto number = [&](int& to, int most) {
-      const auto got = whole(value, 1, most);
+    if (const auto words = ONE_OF.find(key); words != ONE_OF.end() && !std::ranges::count(words->second, value))
+      fail_before("`" + key + ": " + value + "`: must be one of " + joined(words->second, ", "));
+    const auto of_a_name = [](unsigned char c) { return std::islower(c) || std::isdigit(c) || c == '-'; };
+    if (key == "name" && !std::ranges::all_of(value, of_a_name))  // underscores are for bugs
+      fail_before("`name: " + value + "`: made of a-z, 0-9 and -");
+    if (const auto number = NUMBERS.find(key); number != NUMBERS.end()) {
+      const auto& [to, most] = number->second;
+      const auto got = number_in<int>(value, 1, most);
       if (!got) fail_before("`" + key + ": " + value + "`: a whole number from 1 to " + std::to_string(most));
-      to = *got;
-    };
-    if (key == "n") {
-      number(e_.n, 999);
-    } else if (key == "budget") {
-      number(e_.budget, 99);
-    } else if (key == "goal") {
-      number(e_.goal, 99);
-    } else if (key == "minutes") {
-      number(e_.minutes, 600);
-    } else if (key == "name") {
-      if (!std::ranges::all_of(value, [](unsigned char c) { return std::islower(c) || std::isdigit(c) || c == '-'; }))
-        // Underscores are for bugs.
-        fail_before("`name: " + value + "`: made of a-z, 0-9 and -");
-      e_.name = value;
-    } else if (key == "kind") {
-      std::vector<std::string> kinds;
-      for (const Kind& kind : KINDS) kinds.emplace_back(kind.name);
-      choose(e_.kind, key, value, kinds);
-    } else if (key == "after") {
-      e_.after = words_of(value);
-    } else if (key == "predict") {
-      choose(e_.predict, key, value, PREDICTS);
-    } else if (key == "seen") {
-      choose(e_.seen, key, value, SEEN);
-    } else if (key == "copies") {
-      choose(e_.copies, key, value, COPIES);
-    } else if (key == "shape") {
-      e_.shape.clear();
-      for (const char c : value)
-        if (c != ' ') e_.shape += c;
-    } else if (key == "inputs") {
-      e_.inputs = value;
-    } else if (key == "right") {
-      e_.right = value;
-    } else if (key == "near") {
-      e_.near.push_back(value);
-    } else if (key == "menu") {
-      e_.menu = words_of(value);
-    } else if (key == "limit") {
-      e_.limits.push_back(value);
-    } else if (key == "partly") {
-      e_.partly.push_back(value);
-    } else if (key == "variant") {
-      e_.variants.push_back(value);
-    } else if (key == "stage") {
-      e_.stage = value;
-    } else if (key == "from") {
-      e_.from = value;
+      e_.*to = *got;
+    } else if (const auto text = TEXTS.find(key); text != TEXTS.end()) {
+      e_.*text->second = value;
+      if (key == "shape") std::erase(e_.shape, ' ');
+    } else if (const auto words = WORDS.find(key); words != WORDS.end()) {
+      e_.*words->second = words_of(value);
+    } else if (const auto list = REPEATED.find(key); list != REPEATED.end()) {
+      (e_.*list->second).push_back(value);
     } else {
-      fail_before(
-          "unknown key `" + key +
-          ":`; there are n, name, kind, minutes, after, predict, shape, inputs, copies, "
-          "seen, right, near, menu, limit, partly, variant, budget, goal, stage, from, and blocks symptom, task, "
-          "question, asks, hint, gpu");
+      std::string keys;
+      for (const auto& [known, to] : NUMBERS) keys += known + ", ";
+      for (const auto& [known, to] : TEXTS) keys += known + ", ";
+      for (const auto& [known, to] : WORDS) keys += known + ", ";
+      for (const auto& [known, to] : REPEATED) keys += known + ", ";
+      fail_before("unknown key `" + key + ":`; there are " + keys +
+                  "and blocks symptom, task, question, asks, hint, gpu");
     }
   }
 
@@ -268,11 +225,7 @@ std::string Exercise::number() const {
 
 bool Exercise::is_drill() const { return kind == "instruction" || kind == "mechanism"; }
 
-std::string Exercise::handed_in() const {
-  for (const Kind& k : KINDS)
-    if (kind == k.name) return std::string(k.handed_in);
-  return "";
-}
+std::string Exercise::handed_in() const { return kind == "predict" ? "" : kind == "test" ? "cases.txt" : "kernel.cu"; }
 
 std::string Exercise::beside(const std::string& ending) const {
   return fs::path(path).replace_extension(ending).string();
@@ -325,7 +278,7 @@ const Exercise& Course::find(const std::string& word) const {
   if (all.empty()) throw BadInput("there are no exercises");
   const bool digits = !word.empty() && std::ranges::all_of(word, [](unsigned char c) { return std::isdigit(c) != 0; });
   if (digits) {
-    const int n = whole(word, 0, 999).value_or(-1);
+    const int n = number_in<int>(word, 0, 999).value_or(-1);
     for (const Exercise& e : all)
       if (e.n == n) return e;
     const Exercise* best = &all[0];

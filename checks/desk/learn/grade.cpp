@@ -1,12 +1,11 @@
-// desk-learn grade: a whole submission, with inputs and shapes not seen before.
+// desk-work grade: a whole submission, with inputs and shapes not seen before.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 
-#include "checks/desk/learn/answers.hpp"
+#include "checks/desk/desk.hpp"
 #include "checks/desk/learn/checks.hpp"
-#include "checks/desk/learn/commands.hpp"
 #include "checks/desk/learn/copied.hpp"
 #include "checks/desk/learn/handout.hpp"
 #include "checks/desk/learn/points.hpp"
@@ -66,7 +65,6 @@ bool predicts_again(const Exercise& e, const std::string& make, const std::strin
 }  // namespace
 
 int assigned_command(const Args& args) {
-  expect_args(args, 1, 1, "assigned WORDS|FILE");
   std::vector<std::string> numbers;
   const Course course = read_course();
   for (const Exercise* e : assigned_in(course, args[0])) numbers.push_back(e->number());
@@ -75,7 +73,6 @@ int assigned_command(const Args& args) {
 }
 
 int grade_command(const Args& args) {
-  expect_args(args, 5, 5, "grade MAKE JSON SEED ASSIGNED VARIANT");
   const std::string &make = args[0], &json = args[1];
   const std::uint64_t seed = seed_of(args[2]);
   // The grader's own copy: what a student hands in as his own variant is not asked.

@@ -1,11 +1,11 @@
-// desk-learn exercise, hint, solution, reset.
+// desk-work exercise, hint, solution, reset.
 #include <cstdio>
 #include <filesystem>
 
+#include "checks/desk/desk.hpp"
 #include "checks/desk/ladder.hpp"
-#include "checks/desk/learn/answers.hpp"
-#include "checks/desk/learn/commands.hpp"
 #include "checks/desk/learn/handout.hpp"
+#include "checks/desk/learn/points.hpp"
 #include "checks/desk/learn/state.hpp"
 #include "checks/desk/learn/variant.hpp"
 
@@ -68,7 +68,6 @@ void lay_out(const Exercise& e) {
 }  // namespace
 
 int exercise_command(const Args& args) {
-  expect_args(args, 0, 1, "exercise [N|KIND|STAGE]");
   const Course course = varied_course();
   const State state = read_state();
   const std::string word = args.empty() ? "" : args[0];
@@ -91,7 +90,6 @@ int exercise_command(const Args& args) {
 }
 
 int hint_command(const Args& args) {
-  expect_args(args, 1, 1, "hint N");
   const Course course = varied_course();
   const Exercise& e = course.find(args[0]);
   State state = read_state();
@@ -102,7 +100,6 @@ int hint_command(const Args& args) {
 }
 
 int solution_command(const Args& args) {
-  expect_args(args, 1, 2, "solution N [give-up]");
   const Course course = varied_course();
   const Exercise& e = course.find(args[0]);
   State state = read_state();
@@ -117,7 +114,6 @@ int solution_command(const Args& args) {
 }
 
 int reset_command(const Args& args) {
-  expect_args(args, 1, 1, "reset N");
   const Course course = varied_course();
   const Exercise& e = course.find(args[0]);
   if (e.handed_in().empty()) throw BadInput("exercise " + e.number() + " has no file to reset");

@@ -1,15 +1,14 @@
-// desk-learn look: what the lab's tools see of the kernel of an exercise that is laid out.
+// desk-work look: what the lab's tools see of the kernel of an exercise that is laid out.
 #include <filesystem>
 
+#include "checks/desk/desk.hpp"
 #include "checks/desk/learn/checks.hpp"
-#include "checks/desk/learn/commands.hpp"
 #include "checks/desk/learn/variant.hpp"
 #include "checks/desk/process.hpp"
 
 namespace lab::desk {
 
 int look_command(const Args& args) {
-  expect_args(args, 3, 99, "look MAKE N racecheck|counters|trace [WORD=VALUE...]");
   const Course course = varied_course();
   const Exercise& e = course.find(args[1]);
   const std::string& tool = args[2];

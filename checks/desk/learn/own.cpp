@@ -1,11 +1,11 @@
-// desk-learn own, watch-own: a kernel of a learner's own, in work/own/NAME, which git ignores.
+// desk-work own, watch-own: a kernel of a learner's own, in work/own/NAME, which git ignores.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
+#include "checks/desk/desk.hpp"
 #include "checks/desk/ladder.hpp"
-#include "checks/desk/learn/commands.hpp"
-#include "checks/desk/learn/saved.hpp"
+#include "checks/desk/learn/watch.hpp"
 #include "checks/desk/process.hpp"
 
 namespace lab::desk {
@@ -30,7 +30,6 @@ std::string own_conf(const std::string& conf, const std::string& idea, const std
 }  // namespace
 
 int own_command(const Args& args) {
-  expect_args(args, 2, 2, "own NAME STAGE|blank");
   const std::string &name = args[0], from = args[1].empty() ? "blank" : args[1];
   const Ladder ladder = read_ladder();
   if (!is_own_name(name)) throw BadInput("name=" + name + ": made of a-z, 0-9, - and _, and begins with a letter");
@@ -76,21 +75,15 @@ void look_at(const std::string& make, const std::string& name) {
 
 // At every save, until ^C.
 int watch_own_command(const Args& args) {
-  expect_args(args, 2, 2, "watch-own MAKE NAME");
   const std::optional<Stage> own = own_kernel(args[1]);
   if (!own)
     throw BadInput("stage=" + args[1] + " is not a kernel of your own; make watch n=NUMBER watches an exercise");
   const std::string dir = own_dir(args[1]), file = dir + "/kernel.cu";
-  leave_signals_to_run_limited();
-  for (;;) {
-    const Saved looked_at = saved(file);
-    if (looked_at) look_at(args[0], fs::path(dir).filename().string());
-    std::printf("%s; ^C ends it\n\n",
-                looked_at ? ("watching " + file).c_str() : (file + " is gone: waiting until it is back").c_str());
-    std::fflush(stdout);
-    while (saved(file) == looked_at) {
-    }
-  }
+  watch(file, [&] {
+    look_at(args[0], fs::path(dir).filename().string());
+    return false;
+  });
+  return 0;
 }
 
 }  // namespace lab::desk

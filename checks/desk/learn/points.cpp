@@ -1,11 +1,11 @@
 #include "checks/desk/learn/points.hpp"
 
-#include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <random>
 
 #include "checks/desk/desk.hpp"
+#include "common/number.hpp"
 
 namespace lab::desk {
 
@@ -81,11 +81,41 @@ std::string gradescope_json(const std::vector<Graded>& all, unsigned long long s
 
 std::uint64_t seed_of(const std::string& text) {
   if (text.empty()) return std::random_device{}() % 1'000'000'000u;
-  std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error != std::errc() || end != text.data() + text.size())
-    throw BadInput("seed=" + text + ": must be a whole number");
-  return seed;
+  return whole_number<std::uint64_t>("seed", text, 0, UINT64_MAX);
+}
+
+namespace {
+
+// "## 2. Where ...": what an answer stands below.
+std::string heading(std::size_t i) { return "## " + std::to_string(i + 1) + ". "; }
+
+}  // namespace
+
+std::string answers_file(const Exercise& e) { return e.dir() + "/ANSWERS.md"; }
+
+std::string answers_sheet(const Exercise& e) {
+  if (e.questions.empty()) return "";
+  std::string text = "# " + e.number() + " " + e.name + ": answers\n\nWrite below each question, in a few sentences.\n";
+  for (std::size_t i = 0; i < e.questions.size(); ++i)
+    text += "\n" + heading(i) + joined(lines_of(e.questions[i]), " ") + "\n\n";
+  return text;
+}
+
+std::vector<Answer> answers_in(const Exercise& e, const std::string& text) {
+  std::vector<Answer> answers;
+  for (std::size_t i = 0; i < e.questions.size(); ++i) {
+    Answer answer{joined(lines_of(e.questions[i]), " "), ""};
+    bool below = false;
+    for (const std::string& line : lines_of(text)) {
+      if (line.starts_with("## "))
+        below = line.starts_with(heading(i));
+      else if (below)
+        answer.text += line + "\n";
+    }
+    answer.text = trimmed(answer.text, " \t\n");
+    answers.push_back(answer);
+  }
+  return answers;
 }
 
 }  // namespace lab::desk

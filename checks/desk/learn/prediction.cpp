@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -14,7 +13,8 @@
 #include "checks/desk/learn/handout.hpp"
 #include "checks/desk/nearest.hpp"
 #include "checks/desk/process.hpp"
-#include "checks/exercises/rule.hpp"
+#include "checks/expression.hpp"
+#include "common/number.hpp"
 
 namespace lab::desk {
 namespace {
@@ -147,9 +147,8 @@ Prediction judge_prediction(const Exercise& e, const std::string& make, const st
     throw BadInput("'" + say + "' is not on the menu; the nearest are: " + joined(nearest(say, e.menu), " "));
   if (e.seen == "told") {
     // Nothing is run: what the number is about is refused, or hangs.
-    long yours = 0;
-    const auto [end, error] = std::from_chars(say.data(), say.data() + say.size(), yours);
-    if (error != std::errc() || end != say.data() + say.size()) throw BadInput("'" + say + "' is no whole number");
+    const auto yours = number_in<long>(say);
+    if (!yours) throw BadInput("'" + say + "' is no whole number");
     const long right = std::stol(e.right);
     return {yours == right, "", yours == right, 1};
   }

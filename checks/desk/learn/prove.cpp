@@ -1,4 +1,4 @@
-// desk-learn check-exercises: the exercises themselves. What is handed out is the bug's kernel and no more, gives
+// desk-work check-exercises: the exercises themselves. What is handed out is the bug's kernel and no more, gives
 // nothing away and is red; what solves it is green; the reference's prediction holds and near misses do not; no cheater
 // passes.
 #include <algorithm>
@@ -10,9 +10,9 @@
 #include <functional>
 #include <set>
 
+#include "checks/desk/desk.hpp"
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/learn/checks.hpp"
-#include "checks/desk/learn/commands.hpp"
 #include "checks/desk/learn/handout.hpp"
 #include "checks/desk/learn/prediction.hpp"
 #include "checks/desk/learn/variant.hpp"
@@ -213,7 +213,6 @@ long today() {
 }  // namespace
 
 int check_exercises_command(const Args& args) {
-  expect_args(args, 2, 3, "check-exercises MAKE text|quick|half|whole [N]");
   const std::string make = args[0], only = args.size() == 3 ? args[2] : "";
   if (args[1] != "quick" && args[1] != "half" && args[1] != "whole" && args[1] != "text")
     throw BadInput("check=" + args[1] + ": must be text, quick, half or whole");

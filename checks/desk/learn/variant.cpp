@@ -1,10 +1,10 @@
 #include "checks/desk/learn/variant.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 
 #include "checks/desk/desk.hpp"
+#include "common/number.hpp"
 
 namespace lab::desk {
 namespace {
@@ -44,12 +44,9 @@ bool mentions(const std::string& text, std::string_view word) {
   return replace_word(copy, word, word) > 0;
 }
 
-int number_in(const std::string& text, int most) {
-  int value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > most)
-    throw BadInput("'" + text + "' is no whole number from 0 to " + std::to_string(most));
-  return value;
+int whole(const std::string& text, int most) {
+  if (const auto value = number_in<int>(text, 0, most)) return *value;
+  throw BadInput("'" + text + "' is no whole number from 0 to " + std::to_string(most));
 }
 
 bool kernel_varies(const Exercise& e) { return e.handed_in() == "kernel.cu" && !e.is_drill(); }
@@ -88,12 +85,12 @@ void vary(Exercise& e, const std::string& words) {
     const std::size_t equals = std::min(word.find('='), word.size());
     const std::string key = word.substr(0, equals), value = word.substr(std::min(equals + 1, word.size()));
     if (key == "lead" && kernel_varies(e)) {
-      e.lead = number_in(value, LEAST_LEAD + LEADS);
+      e.lead = whole(value, LEAST_LEAD + LEADS);
     } else if (key == "names" && kernel_varies(e)) {
       std::string said = e.symptom + " " + e.right + " " + e.asks;
       for (const std::string& text : e.questions) said += " " + text;
       for (const std::string& text : e.hints) said += " " + text;
-      int rest = number_in(value, NAMINGS - 1);
+      int rest = whole(value, NAMINGS - 1);
       for (const Name& name : NAMES) {
         const int choice = rest % CHOICES;
         rest /= CHOICES;
@@ -101,7 +98,7 @@ void vary(Exercise& e, const std::string& words) {
       }
     } else if (key == "edit" && !e.variants.empty()) {
       const auto [right, edit] =
-          parts_of(e.variants[std::size_t(number_in(value, int(e.variants.size()) - 1))], " :: ", e.path);
+          parts_of(e.variants[std::size_t(whole(value, int(e.variants.size()) - 1))], " :: ", e.path);
       e.right = right, e.edit = parts_of(edit, " => ", e.path);
     } else if (key == "shape" && e.predict == "counts") {
       const std::size_t at = e.symptom.find("(" + e.shape + ")");

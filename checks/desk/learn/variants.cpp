@@ -1,13 +1,12 @@
-// desk-learn variants: a hand-out per student, each with variants of its own, and the key apart from them.
+// desk-work variants: a hand-out per student, each with variants of its own, and the key apart from them.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <random>
 #include <set>
 
-#include "checks/desk/learn/answers.hpp"
+#include "checks/desk/desk.hpp"
 #include "checks/desk/learn/checks.hpp"
-#include "checks/desk/learn/commands.hpp"
 #include "checks/desk/learn/handout.hpp"
 #include "checks/desk/learn/points.hpp"
 #include "checks/desk/learn/prediction.hpp"
@@ -57,7 +56,6 @@ const Exercise& drawn_from(const Course& course, const std::string& alternatives
 }  // namespace
 
 int variants_command(const Args& args) {
-  expect_args(args, 5, 5, "variants MAKE STUDENTS SEED ASSIGNED OUT");
   const std::string &make = args[0], &out = args[4];
   const std::vector<std::string> students = students_in(args[1]);
   const std::uint64_t seed = seed_of(args[2]);

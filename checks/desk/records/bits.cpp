@@ -2,8 +2,17 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <stdexcept>
 
 #include "checks/desk/desk.hpp"
+#include "checks/desk/process.hpp"
+#include "checks/desk/records/labs.hpp"
+#include "checks/desk/records/machine.hpp"
+#include "checks/desk/verdicts.hpp"
+#include "common/stage_names.hpp"
 #include "reference/bad_input.hpp"
 
 namespace lab::desk {
@@ -58,6 +67,97 @@ std::string bits_json(const Json& where, const Json& stages) {
   all["digests"] = "FNV-1a, 64 bits, of the output's fp16 bytes, every NaN as 7e00";
   all["stages"] = stages;
   return all.dump(1) + "\n";
+}
+
+// desk-records bits RECORD QUICK FILE LAB...: runs the cases of `lab bits` and holds the digests of the outputs to
+// those in FILE ("": bits-H200.json), or, with RECORD 1, writes them there ("": named by the GPU). Exit status 1 where
+// a case differs, or is on one side only; a stage that FILE does not have is skipped, and said.
+
+namespace {
+
+const std::string RESULTS = "writeups/results/", RECORDED_BY = "make backend=gpu bits record=1";
+
+// "H200" of "NVIDIA H200"
+std::string last_word(const std::string& gpu) { return gpu.substr(gpu.rfind(' ') + 1); }
+
+// Nothing where the GPU at hand cannot run the stage. Throws std::runtime_error where the cases do not run to their
+// end.
+std::optional<Json> digests_of(const std::string& lab, bool quick) {
+  const Ran ran = capture(quick ? Args{lab, "bits", "quick=1"} : Args{lab, "bits"});
+  if (ran.status == STAGE_SKIPPED) return std::nullopt;
+  if (ran.status != 0)
+    throw std::runtime_error("lab bits ended with status " + std::to_string(ran.status) + ": " +
+                             ran.err.substr(0, ran.err.find('\n')));
+  return digests_in(ran.out);
+}
+
+int record(const std::string& file, const Args& labs) {
+  const std::string gpu = gpu_field("name");
+  if (gpu.empty()) throw BadInput("record=1: nvidia-smi names no GPU");
+  const std::string path = !file.empty() ? file : RESULTS + "bits-" + last_word(gpu) + ".json";
+  Json stages = Json::object();
+  for (const std::string& lab : labs) {
+    const auto digests = digests_of(lab, false);
+    if (!digests) throw BadInput(stage_of(lab) + " cannot run here, and the record is of all stages");
+    stages[stage_of(lab)] = *digests;
+    std::printf("%s: %zu cases\n", short_stage_name(stage_of(lab)).c_str(), digests->size());
+    std::fflush(stdout);
+  }
+  Json where = {{"command", RECORDED_BY}};
+  for (const auto& [key, value] : measured_on()) where[key] = value;
+  write_text(path, bits_json(where, stages));
+  std::printf("recorded: %s\n", path.c_str());
+  return 0;
+}
+
+}  // namespace
+
+int bits_command(const Args& args) {
+  for (const auto& [word, value] : {std::pair("record", args[0]), {"quick", args[1]}})
+    if (!value.empty() && value != "0" && value != "1")
+      throw BadInput(std::string(word) + "=" + value + ": must be 0 or 1");
+  const bool quick = args[1] == "1";
+  const Args labs(args.begin() + 3, args.end());
+  if (args[0] == "1") return record(args[2], labs);
+  const std::string path = args[2].empty() ? RESULTS + "bits-H200.json" : args[2];
+  if (!std::filesystem::exists(path)) {
+    std::printf("no %s: on a machine with that GPU, %s records it\n0 passed, 1 failed\n", path.c_str(),
+                RECORDED_BY.c_str());
+    return 1;
+  }
+  const Json recorded = load_results(path, "bits-1", RECORDED_BY);
+  const std::string gpu = last_word(recorded.at("gpu").get<std::string>());
+  std::size_t passed = 0, failed = 0, skipped = 0;
+  for (const std::string& lab : labs) {
+    const std::string stage = stage_of(lab);
+    if (!recorded.at("stages").contains(stage)) {  // a new kernel, and no GPU has run it yet
+      std::printf("%s: no %s has recorded its bits (%s)\n", short_stage_name(stage).c_str(), gpu.c_str(),
+                  RECORDED_BY.c_str());
+      ++skipped;
+      continue;
+    }
+    std::optional<Json> now;
+    try {
+      now = digests_of(lab, quick);
+    } catch (const std::runtime_error& e) {
+      std::printf("%s: %s\n", short_stage_name(stage).c_str(), e.what());
+      ++failed;
+      continue;
+    }
+    if (!now) {
+      ++skipped;
+      continue;
+    }
+    const BitsVerdict verdict = compare_bits(recorded.at("stages").at(stage), *now, !quick);
+    std::printf("%s: %zu of %zu cases have the %s's bits\n", short_stage_name(stage).c_str(), verdict.equal,
+                verdict.cases, gpu.c_str());
+    for (const std::string& line : verdict.lines) std::printf("    %s\n", line.c_str());
+    std::fflush(stdout);
+    ++(verdict.good() ? passed : failed);
+  }
+  std::printf("%zu passed, %zu failed%s\n", passed, failed,
+              skipped ? (", " + std::to_string(skipped) + " skipped").c_str() : "");
+  return failed > 0 || passed == 0 ? 1 : 0;
 }
 
 }  // namespace lab::desk

@@ -12,11 +12,22 @@ namespace {
 
 std::string quoted(const std::string& text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-template <class Items, class Text>
-std::string joined_by(const Items& items, Text text) {
+// The pieces of an array, or "key": piece of an object, between brackets.
+template <class Text>
+std::string bracketed(const Json& value, const std::string& before, const std::string& end, Text text) {
   std::string out;
-  for (const auto& item : items) out += (out.empty() ? "" : ", ") + text(item);
-  return out;
+  for (const auto& item : value.items())
+    out += (out.empty()                ? ""
+            : before.starts_with('\n') ? ","
+                                       : ", ") +
+           before + (value.is_object() ? quoted(item.key()) + ": " : "") + text(item.value());
+  return (value.is_object() ? "{" : "[") + out + end + (value.is_object() ? "}" : "]");
+}
+
+std::string laid_out(const Json& value, int levels, int digits, const std::string& indent) {
+  if (levels == 0 || !value.is_structured() || value.empty()) return one_line(value, digits);
+  return bracketed(value, indent + "  ", indent,
+                   [&](const Json& one) { return laid_out(one, levels - 1, digits, indent + "  "); });
 }
 
 }  // namespace
@@ -47,16 +58,12 @@ Json load_results(const std::filesystem::path& path, std::string_view schema, st
 }
 
 std::string one_line(const Json& value, int digits) {
-  if (value.is_object()) return "{" + members(value, digits) + "}";
-  if (value.is_array()) return "[" + joined_by(value, [&](const Json& v) { return one_line(v, digits); }) + "]";
+  if (value.is_structured()) return bracketed(value, "", "", [&](const Json& one) { return one_line(one, digits); });
   if (value.is_string()) return quoted(value.get<std::string>());
   if (value.is_number_float()) return format("%.*g", digits, value.get<double>());
   return value.dump();
 }
 
-std::string members(const Json& object, int digits) {
-  return joined_by(object.items(),
-                   [&](const auto& item) { return quoted(item.key()) + ": " + one_line(item.value(), digits); });
-}
+std::string laid_out(const Json& value, int levels, int digits) { return laid_out(value, levels, digits, "\n") + "\n"; }
 
 }  // namespace lab::desk

@@ -19,7 +19,7 @@ Json load_results(const std::filesystem::path& path, std::string_view schema, st
 // {"a": 1, "b": [2, 3]}: a value on one line. Numbers that are not whole get as many digits as `digits` says.
 std::string one_line(const Json& value, int digits = 6);
 
-// "a": 1, "b": [2, 3]: the same for the members of an object, without its braces.
-std::string members(const Json& object, int digits = 6);
+// The same with a line for each member or element of what lies less than `levels` deep.
+std::string laid_out(const Json& value, int levels, int digits = 6);
 
 }  // namespace lab::desk

@@ -1,4 +1,5 @@
 #include "checks/desk/records/labs.hpp"
+#include "checks/desk/desk.hpp"
 
 #include <filesystem>
 

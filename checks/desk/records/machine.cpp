@@ -7,7 +7,7 @@
 #include <ctime>
 #include <fstream>
 
-#include "checks/desk/records/capture.hpp"
+#include "checks/desk/process.hpp"
 
 namespace lab::desk {
 
@@ -44,6 +44,15 @@ std::string host() {
       if (const auto colon = line.find(": "); colon != line.npos) processor = line.substr(colon + 2);
   return std::string(system.sysname) + " " + system.release + ", " + processor + ", " +
          std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " cores";
+}
+
+std::vector<std::pair<std::string, std::string>> measured_on() {
+  return {{"date", utc_time()},
+          {"commit", commit()},
+          {"machine", host()},
+          {"gpu", gpu_field("name")},
+          {"driver", gpu_field("driver_version")},
+          {"cuda", nvcc_release()}};
 }
 
 }  // namespace lab::desk

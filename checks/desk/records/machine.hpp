@@ -1,6 +1,8 @@
 // A measurement's record of its machine and tree.
 #pragma once
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace lab::desk {
 
@@ -15,5 +17,8 @@ std::string commit();
 std::string utc_time();  // "2026-11-21T10:47:36Z"
 
 std::string host();  // kernel, processor, cores
+
+// All of it: date, commit, machine, gpu, driver, cuda.
+std::vector<std::pair<std::string, std::string>> measured_on();
 
 }  // namespace lab::desk

@@ -1,37 +1,43 @@
-// build/desk-records COMMAND ARGUMENT...: results, tables and pages. A program of its own beside build/desk, because
-// make asks that one at every call and it must be built in a moment; a JSON library takes longer.
+// build/desk-records COMMAND ARGUMENT...: results, tables and pages, and the elite loop. A program of its own, because a JSON library
+// takes long to compile and a stage's test needs none of it.
 #include "checks/desk/dispatch.hpp"
-#include "checks/desk/records/commands.hpp"
 
 namespace lab::desk {
-namespace {
 
-constexpr Command COMMANDS[] = {
-    {"bench", bench_command, "bench SHAPES ROUNDS JSON STAGE LAB...  times stages and PyTorch in turns; bench-1"},
-    {"profile", profile_command, "profile LAB SHAPE [JSON]               one launch under Nsight Compute; profile-1"},
-    {"phases", phases_command, "phases SHAPE JSON LAB...                a kernel beside its parts; phases-1"},
-    {"resources", resources_command,
-     "resources LABS [JSON]                  registers, shared memory, spills; resources-1"},
-    {"counters", counters_command, "counters LABS [JSON]                   what the CPU execution counts; counted-1"},
-    {"counters-table", counters_table_command,
-     "counters-table [SHAPE]                 counted against what Nsight Compute counted"},
-    {"floors-table", floors_table_command, "floors-table [SHAPE]                   the least times, and the measured"},
-    {"bits", bits_command, "bits RECORD QUICK FILE LAB...          digests of outputs, recorded or compared; bits-1"},
-    {"archs", archs_command, "archs                                  every stage for every architecture it claims"},
-    {"compile-commands", compile_commands_command,
-     "compile-commands CXX FLAG...           build/compile_commands.json, for clangd"},
-    {"machine", machine_command, "machine [SANITIZER]                    what a measurement says of its machine"},
-    {"sanitizer-report", sanitizer_report_command,
-     "sanitizer-report [-j FILE] LOGS        what compute-sanitizer's logs say; tools-1"},
-    {"blindness-table", blindness_table_command, "blindness-table LABS                   of `make blindness`"},
-    {"tools-table", tools_table_command, "tools-table LABS                       what each tool sees of each bug"},
-    {"climb-table", climb_table_command, "climb-table LABS                       the versions of the notes in order"},
-    {"plan", plan_command, "plan STAGE [VARIANT]                   tile and shared memory at both head dimensions"},
-    {"hunks", hunks_command, "hunks REGEX OLD NEW                    the hunks of a diff that have a line with REGEX"},
-    {"pages", pages_command, "pages [--check] [PAGE...]              renews or compares the blocks of the pages"},
+Run bench_command, profile_command, phases_command, resources_command, bits_command;  // in the files of these names
+Run archs_command;                                                                    // nvcc.cpp
+Run counters_command, counters_table_command, floors_table_command;                   // counters.cpp
+Run machine_command, sanitizer_report_command;                                        // sanitizer_report.cpp
+Run blindness_table_command, tools_table_command, climb_table_command, plan_command;  // tables.cpp
+Run pages_command, hunks_command;                                                     // pages.cpp
+Run search_command, confirm_command;                                                  // evolve/search.cpp
+Run cheaters_command;                                                                 // evolve/cheaters.cpp
+Run adopt_command;                                                                    // evolve/adopt.cpp
+
+static constexpr Command COMMANDS[] = {
+    {"bench", bench_command, "SHAPES ROUNDS JSON STAGE LAB...", "times stages and PyTorch in turns; bench-1"},
+    {"profile", profile_command, "LAB SHAPE [JSON]", "one launch under Nsight Compute; profile-1"},
+    {"phases", phases_command, "SHAPE JSON LAB...", "a kernel beside its parts; phases-1"},
+    {"resources", resources_command, "LABS [JSON [STAGE]]", "registers, shared memory, spills; resources-1"},
+    {"counters", counters_command, "LABS [JSON]", "what the CPU execution counts; counted-1"},
+    {"counters-table", counters_table_command, "[SHAPE]", "counted against what Nsight Compute counted"},
+    {"floors-table", floors_table_command, "[SHAPE]", "the least times, and the measured"},
+    {"bits", bits_command, "RECORD QUICK FILE LAB...", "digests of outputs, recorded or compared; bits-1"},
+    {"archs", archs_command, "", "every stage for every architecture it claims"},
+    {"machine", machine_command, "[SANITIZER]", "what a measurement says of its machine"},
+    {"sanitizer-report", sanitizer_report_command, "LOGS [JSON]", "what compute-sanitizer's logs say; tools-1"},
+    {"blindness-table", blindness_table_command, "LABS", "of `make blindness`"},
+    {"tools-table", tools_table_command, "LABS", "what each tool sees of each bug"},
+    {"climb-table", climb_table_command, "LABS", "the versions of the notes in order"},
+    {"plan", plan_command, "STAGE [VARIANT]", "tile and shared memory at both head dimensions"},
+    {"hunks", hunks_command, "REGEX OLD NEW", "the hunks of a diff that have a line with REGEX"},
+    {"pages", pages_command, "[--check] [PAGE...]", "renews or compares the blocks of the pages"},
+    {"search", search_command, "MAKE BACKEND STAGE [KEY=VALUE...]", "the elite loop, until the time is spent"},
+    {"confirm", confirm_command, "MAKE BACKEND STAGE [KEY=VALUE...]", "the elite once more, in turns"},
+    {"cheaters", cheaters_command, "MAKE BACKEND", "the referee must refuse every one"},
+    {"adopt", adopt_command, "MAKE STAGE LOG ROUNDS SHAPES [write]", "the winner beside the stage and the peers"},
 };
 
-}  // namespace
 }  // namespace lab::desk
 
 int main(int argc, char** argv) { return lab::desk::dispatch("desk-records", lab::desk::COMMANDS, argc, argv); }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "checks/desk/records/capture.hpp"
+#include "checks/desk/process.hpp"
 
 namespace lab::desk {
 

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "checks/desk/records/capture.hpp"
+#include "checks/desk/process.hpp"
 
 namespace lab::desk {
 
@@ -29,6 +29,9 @@ struct Block {
 
 // Throws BadInput where a block has no end.
 std::vector<Block> blocks_of(const std::vector<std::string>& page);
+
+// Where two texts part, a few lines of each.
+std::string difference(const std::vector<std::string>& page, const std::vector<std::string>& now);
 
 // A command's output, without colours and the lines that differ from run to run.
 std::string cleaned(const std::string& printed);

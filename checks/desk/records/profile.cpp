@@ -1,13 +1,18 @@
 #include "checks/desk/records/profile.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <map>
 
 #include "checks/acceptance/format.hpp"
+#include "checks/bench/bench_samples.hpp"
 #include "checks/desk/desk.hpp"
+#include "checks/desk/process.hpp"
 #include "checks/desk/records/json_text.hpp"
+#include "checks/desk/records/labs.hpp"
+#include "checks/desk/records/machine.hpp"
+#include "common/number.hpp"
 #include "reference/bad_input.hpp"
 
 namespace lab::desk {
@@ -30,54 +35,26 @@ constexpr Stall STALLS[] = {{"long_scoreboard", "waiting for global or L2 memory
                             {"dispatch_stall", "held back by the dispatcher"}};
 
 constexpr const char* PER_OPCODE = "sass__inst_executed_per_opcode";
+// What the table, the figures and `make counters` read.
 constexpr const char* METRICS[] = {
     "gpu__time_duration.sum",
-    "sm__throughput.avg.pct_of_peak_sustained_elapsed",
     "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
-    "sm__inst_executed_pipe_tensor.sum",
     "sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active",
     "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active",
-    "sm__inst_executed_pipe_lsu.avg.pct_of_peak_sustained_active",
     "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_active",
     "dram__throughput.avg.pct_of_peak_sustained_elapsed",
-    "dram__bytes.sum",
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum",
     "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
     "sm__warps_active.avg.pct_of_peak_sustained_active",
     "smsp__issue_active.avg.pct_of_peak_sustained_active",
     "smsp__inst_executed.sum",
-    "sm__inst_executed_pipe_lsu.sum",
-    "smsp__inst_executed_op_shared_ld.sum",
-    "smsp__inst_executed_op_shared_st.sum",
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
-    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
-    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
-    "smsp__inst_executed_op_ldsm.sum",
     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
-    "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-    "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
-    "smsp__inst_executed_op_global_ld.sum",
-    "smsp__inst_executed_op_global_st.sum",
-    "smsp__inst_executed_op_ldgsts.sum",
-    "smsp__inst_executed_pipe_xu.sum",
-    "sm__inst_executed_pipe_tensor_op_hmma.sum",
-    "sm__inst_executed_pipe_tensor_op_gmma.sum",
-    "sm__inst_executed_pipe_tensor_op_hmma_type_hfma2.sum",
-    "sm__pipe_tensor_op_hmma_cycles_active.sum",
-    "smsp__inst_executed_pipe_adu.sum",
-    "smsp__inst_executed_pipe_cbu.sum",
-    "smsp__inst_executed_pipe_uniform.sum",
-    "smsp__inst_executed_pipe_alu.sum",
-    "smsp__inst_executed_pipe_fma.sum",
     "lts__t_sectors_srcunit_tex.sum",
     "lts__t_sectors_op_read.sum",
-    "lts__t_sectors_op_write.sum",
-    "smsp__cycles_active.sum",
     "sm__cycles_active.sum",
-    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum",
-    "l1tex__data_pipe_lsu_wavefronts.sum",
     PER_OPCODE,
 };
 
@@ -136,10 +113,8 @@ const Percentage ISSUE{"issue slots used",
 
 std::optional<double> number(std::string text) {
   std::erase(text, ',');
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
-  return value;
+  const auto value = number_in<double>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
 double in_our_unit(const std::string& name, const std::string& unit) {
@@ -282,28 +257,23 @@ std::string profile_table(const ProfileFacts& facts, const Profile& profile, con
 }
 
 std::string profile_json(const ProfileFacts& facts, const Profile& profile, const std::vector<ProfileRow>& rows) {
-  const Json of_kernel = {{"stage", facts.stage}, {"kernel", profile.kernel}, {"shape", facts.shape}};
-  const Json of_run = {{"date", facts.date},
-                       {"commit", facts.commit},
-                       {"command", "make stage=" + facts.stage + " profile shape=" + facts.shape}};
-  const Json of_machine = {{"gpu", facts.gpu}, {"driver", facts.driver}, {"ncu", facts.ncu}};
-  std::string table, metrics, opcodes;
+  Json all = {{"schema", "profile-1"},
+              {"stage", facts.stage},
+              {"kernel", profile.kernel},
+              {"shape", facts.shape},
+              {"date", facts.date},
+              {"commit", facts.commit},
+              {"command", "make stage=" + facts.stage + " profile shape=" + facts.shape},
+              {"gpu", facts.gpu},
+              {"driver", facts.driver},
+              {"ncu", facts.ncu},
+              {"table", Json::array()},
+              {"metrics", Json::object()}};
   for (const ProfileRow& row : rows)
-    table += (table.empty() ? "    " : ",\n    ") +
-             one_line({{"what", row.what}, {"value", row.value}, {"diagnosis", row.diagnosis}});
-  for (const auto& [name, value] : profile.metrics) {
-    Json metric = Json::object();
-    metric[name] = value;
-    metrics += (metrics.empty() ? "    " : ",\n    ") + members(metric, 8);
-  }
-  for (const auto& [name, count] : profile.opcodes) {
-    Json opcode = Json::object();
-    opcode[name] = count;
-    opcodes += (opcodes.empty() ? "" : ", ") + members(opcode, 10);
-  }
-  return "{\n  \"schema\": \"profile-1\",\n  " + members(of_kernel) + ",\n  " + members(of_run) + ",\n  " +
-         members(of_machine) + ",\n  \"table\": [\n" + table + "\n  ],\n  \"metrics\": {\n" + metrics + "\n  }" +
-         (opcodes.empty() ? "" : ",\n  \"opcodes\": {" + opcodes + "}") + "\n}\n";
+    all["table"].push_back({{"what", row.what}, {"value", row.value}, {"diagnosis", row.diagnosis}});
+  for (const auto& [name, value] : profile.metrics) all["metrics"][name] = value;
+  for (const auto& [name, count] : profile.opcodes) all["opcodes"][name] = count;
+  return laid_out(all, 2, 10);
 }
 
 std::string profile_metrics() {
@@ -311,6 +281,70 @@ std::string profile_metrics() {
   for (const char* metric : METRICS) names += (names.empty() ? "" : ",") + std::string(metric);
   for (const Stall& stall : STALLS) names += "," + stall_metric(stall);
   return names;
+}
+
+// desk-records profile: Nsight Compute on one launch of one stage. The clocks are left alone.
+
+namespace {
+
+// A log's reason for having no figures.
+std::string reason(const std::string& log) {
+  const auto lines = lines_of(log);
+  for (const std::string& line : lines)
+    if (line.find("ERROR") != line.npos || line.find("error") != line.npos) return line;
+  return lines.empty() ? "it printed nothing" : lines.back();
+}
+
+std::string ncu_version() {
+  for (const std::string& line : lines_of(capture({"ncu", "--version"}).out))
+    if (line.starts_with("Version ")) return line.substr(8);
+  return "";
+}
+
+}  // namespace
+
+int profile_command(const Args& args) {
+  const std::string &lab = args[0], &word = args[1], stage = stage_of(lab);
+  const auto shape = shape_of(word);
+  if (!shape || (shape->D != 64 && shape->D != 128))
+    throw BadInput("shape=" + word + ": not B,H,S,D[,causal] with D 64 or 128");
+  if (capture({"ncu", "--version"}).status != 0)
+    throw BadInput("make profile needs Nsight Compute (ncu), which is not on the PATH");
+  std::string json = args.size() > 2 ? args[2] : "";
+  if (json.empty()) {
+    json = "writeups/results/profile-" + stage + "-" + word + ".json";
+    std::ranges::replace(json, ',', '-');
+  }
+  std::vector<std::string> command = {"ncu",
+                                      "--clock-control",
+                                      "none",
+                                      "--csv",
+                                      "--kernel-name",
+                                      "regex:attention",
+                                      "--launch-count",
+                                      "1",
+                                      "--metrics",
+                                      profile_metrics(),
+                                      "--print-metric-instances",
+                                      "details",
+                                      lab,
+                                      "once"};
+  for (const int extent : {shape->B, shape->H, shape->S, shape->D}) command.push_back(std::to_string(extent));
+  command.push_back(shape->causal ? "1" : "0");
+  command.push_back("100");  // seconds that the launch may take, for ncu repeats it
+  const Ran ran = capture(command);
+  write_text("build/profile-" + stage + ".csv", ran.out + ran.err);
+  if (ran.status != 0) throw BadInput("ncu failed: " + reason(ran.out + ran.err));
+  if (ran.out.find("\"Metric Name\"") == std::string::npos)
+    throw BadInput("ncu saw no kernel: " + reason(ran.out + ran.err));
+  const Profile profile = read_profile(ran.out);
+  const auto rows = diagnose(profile, *shape);
+  const ProfileFacts facts{stage,        word, utc_time(), commit(), gpu_field("name"), gpu_field("driver_version"),
+                           ncu_version()};
+  std::fputs(profile_table(facts, profile, rows).c_str(), stdout);
+  write_text(json, profile_json(facts, profile, rows));
+  std::printf("kept as %s\n", json.c_str());
+  return 0;
 }
 
 }  // namespace lab::desk

@@ -9,6 +9,9 @@
 
 namespace lab::desk {
 
+// A stage's tile and shared memory for two shapes side by side, as a Markdown table.
+std::string plan_table(const std::string& first, const std::string& second);
+
 // What `lab blindness` printed: the mission shape under two kinds of inputs, not causal and causal, and schedules.
 struct Blindness {
   struct Answer {

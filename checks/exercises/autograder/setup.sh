@@ -9,4 +9,4 @@ for n in $(cat ../assigned); do
   make -s backend=cpu try n="$n" > /dev/null 2>&1 || true
 done
 rm -rf work
-test -x build/desk-learn
+test -x build/desk-work

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
+#include <cstdint>
 #include <cstdio>
 
 #include "checks/acceptance/verdict.hpp"
@@ -107,12 +107,7 @@ class Recorder final : public ExecWatcher {
 
 int drill_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"seed"};
-  const std::string text = KeyValues(args, KEYS).get("seed").value_or("0");
-  std::uint64_t seed = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-  if (error != std::errc() || end != text.data() + text.size())
-    throw BadInput("seed=" + text + ": must be a whole number");
-  input_seed = unsigned(seed);
+  input_seed = unsigned(KeyValues(args, KEYS).whole("seed", UINT64_MAX));
   std::size_t numbers = 0;
   int runs = 0;
   for (const Drill& d : the_drills()) {

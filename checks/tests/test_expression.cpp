@@ -1,7 +1,7 @@
-// The rules in which a learner says which elements are wrong.
+// Expressions: the rules in which a learner says which elements are wrong, and the numbers of a levers.conf.
 #include <doctest/doctest.h>
 
-#include "checks/exercises/rule.hpp"
+#include "checks/expression.hpp"
 #include "reference/bad_input.hpp"
 
 using namespace lab;
@@ -49,9 +49,9 @@ TEST_CASE("rules: what is none says where") {
     }
     return std::string();
   };
-  CHECK(complaint("row = 3") == "the rule 'row = 3', at character 5: '=' compares nothing; write ==");
+  CHECK(complaint("row = 3") == "'row = 3', at character 5: '=' compares nothing; write ==");
   CHECK(complaint("rwo > 3") ==
-        "the rule 'rwo > 3', at character 1: 'rwo' is no number and no name; the names are b h row col S D causal");
+        "'rwo > 3', at character 1: 'rwo' is no number and no name; the names are b h row col S D causal");
   CHECK(complaint("row & 7 == 0").find("write parentheses, as in (row & 7) == 0") != std::string::npos);
   CHECK(complaint("3 < row | col").find("'|' is weaker than a comparison") != std::string::npos);
   CHECK(complaint("(row & 7) == 0").empty());
@@ -75,4 +75,20 @@ TEST_CASE("rules: no arithmetic is undefined") {
   CHECK(count("2147483647 * 2147483647 * 2147483647 != 7") == 12800);
   CHECK(count("(1 << 62) * 2 / -1 == (1 << 62) * 2") == 12800);
   CHECK(count("(1 << 62) * 2 % -1 == 0") == 12800);
+}
+
+TEST_CASE("expressions: of named numbers, with ?:, min and max") {
+  const std::map<std::string, long> names = {{"N", 96}, {"D", 64}};
+  CHECK(evaluate("N * 3 / 4 + D / 2", names) == 104);
+  CHECK(evaluate("1 + 2 * 3 == 7 && !(N < D)", names) == 1);
+  CHECK(evaluate("D == 64 ? N / 2 : N * 3 / 4", names) == 48);
+  CHECK(evaluate("D == 128 ? 1 / 0 : -N % 5", names) == -1);
+  CHECK(evaluate("max(min(N, 240), D)", names) == 96);
+  CHECK(evaluate("D == 64 || 1 / 0", names) == 1);
+  CHECK_THROWS_WITH_AS(evaluate("N * M", names),
+                       "'N * M', at character 5: 'M' is no number and no name; the names are D N", BadInput);
+  CHECK_THROWS_WITH_AS(evaluate("N / (D - 64)", names), "'N / (D - 64)' divides by zero", BadInput);
+  CHECK_THROWS_AS(evaluate("32e6", names), BadInput);
+  CHECK_THROWS_AS(evaluate("max(N)", names), BadInput);
+  CHECK_THROWS_AS(evaluate("D ? N", names), BadInput);
 }

@@ -1,40 +1,117 @@
-// desk-records bench: every stage and PyTorch's attention on the same shapes, alternately, so that a drifting clock or
-// a temporary neighbour affects them all alike. One JSON a run; a table at the end.
-//   bench SHAPES ROUNDS JSON STAGE LAB...
-// SHAPES as `lab bench shape=` takes them; ROUNDS "" is 3; JSON "" is writeups/results/bench-DATE-GPU.json when all
-// stages run, and none for a single one, which also leaves PyTorch out. PYTHON in the environment names Python.
-// SHAPES "sweep" is a map of who is fastest where: one quick round of the stages for the GPU at hand, sweep-*.json.
+#include "checks/desk/records/bench.hpp"
+
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 
 #include "checks/acceptance/format.hpp"
 #include "checks/bench/bench_samples.hpp"
+#include "checks/desk/desk.hpp"
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/process.hpp"
-#include "checks/desk/records/bench_json.hpp"
-#include "checks/desk/records/capture.hpp"
-#include "checks/desk/records/commands.hpp"
+#include "checks/desk/records/json_text.hpp"
 #include "checks/desk/records/labs.hpp"
 #include "checks/desk/records/machine.hpp"
 #include "checks/desk/verdicts.hpp"
+#include "common/number.hpp"
+#include "reference/bad_input.hpp"
 
 namespace lab::desk {
+namespace {
+
+Json number(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+Json number(const std::string& text) {
+  const Json value = Json::parse(text, nullptr, false);
+  if (!value.is_number()) throw BadInput("samples: '" + text + "' is no number of JSON");
+  return value;
+}
+
+Json json(const Spread& s) { return {{"median", s.median}, {"p10", s.p10}, {"p90", s.p90}, {"samples", s.samples}}; }
+
+Json json(const Figure& figure) {
+  Json all = json(spread(figure));
+  all["rounds"] = Json::array();
+  for (const auto& [round, values] : figure.rounds) all["rounds"].push_back(json(spread(values)));
+  return all;
+}
+
+Json range(const std::vector<double>& v) {
+  if (v.empty()) return nullptr;
+  return Json::array({*std::ranges::min_element(v), *std::ranges::max_element(v)});
+}
+
+// What was asked, what came of it, what was seen, the figures, what follows.
+Json json(const BenchRun& run, const BenchCase& c) {
+  const Shape s = *shape_of(c.shape);
+  Json all = {{"program", c.program},
+              {"kind", is_peer(c.program) ? "peer" : "stage"},
+              {"shape", c.shape},
+              {"B", s.B},
+              {"H", s.H},
+              {"S", s.S},
+              {"D", s.D},
+              {"causal", s.causal},
+              {"status", c.status},
+              {"detail", c.detail},
+              {"flop", flop(s)},
+              {"bytes", bytes(s)}};
+  for (const auto& [name, value] : c.facts) all[name] = number(value);
+  if (!graph_time(&c)) return all;
+  all["sm_mhz"] = range(c.sm_mhz), all["watts"] = range(c.watts);
+  for (const std::string_view figure : FIGURES) {
+    const auto found = c.figures.find(std::string(figure));
+    all["figures"][std::string(figure)] = found == c.figures.end() ? Json(nullptr) : json(found->second);
+  }
+  const Ratios r = ratios(run, c);
+  all["tflops"] = r.tflops, all["gbs"] = r.gbs;
+  all["share_of_matrix"] = number(r.of_matrix), all["share_of_bandwidth"] = number(r.of_bandwidth);
+  all["faster_than_previous"] = number(r.vs_previous), all["previous"] = r.previous;
+  all["times_pytorch"] = r.vs_pytorch ? Json(r.vs_pytorch->median) : Json(nullptr);
+  all["times_pytorch_p10"] = r.vs_pytorch ? Json(r.vs_pytorch->p10) : Json(nullptr);
+  all["times_pytorch_p90"] = r.vs_pytorch ? Json(r.vs_pytorch->p90) : Json(nullptr);
+  all["pytorch"] = r.pytorch;
+  return all;
+}
+
+}  // namespace
+
+std::string bench_json(const BenchRun& run) {
+  Json all = {{"schema", "bench-1"}};
+  for (const auto& [key, value] : run.meta) all[key] = value;
+  all["kernels"] = all["ceilings"] = Json::object(), all["cases"] = Json::array();
+  for (const auto& [stage, hash] : run.kernels) all["kernels"][stage] = hash;
+  for (const auto& [name, figure] : run.ceilings) all["ceilings"][name] = json(figure);
+  for (const BenchCase& c : run.cases) all["cases"].push_back(json(run, c));
+  return laid_out(all, 4);
+}
+
+std::string sweep_json(const BenchRun& run) {
+  Json all = {{"schema", "sweep-1"}};
+  for (const auto& [key, value] : run.meta) all[key] = value;
+  all["kernels"] = all["shapes"] = Json::object();
+  for (const auto& [stage, hash] : run.kernels) all["kernels"][stage] = hash;
+  for (const BenchCase& c : run.cases)
+    if (const auto us = graph_time(&c)) all["shapes"][c.shape][c.program] = *us;
+  return laid_out(all, 2, 4);
+}
+
+// desk-records bench: every stage and PyTorch's attention on the same shapes, alternately, so that a drifting clock or
+// a temporary neighbour affects them all alike. One JSON a run; a table at the end.
+//   bench SHAPES ROUNDS JSON STAGE LAB...
+// SHAPES as `lab bench shape=` takes them; ROUNDS "" is 3; JSON "" is writeups/results/bench-DATE-GPU.json when all
+// stages run, and none for a single one, which also leaves PyTorch out. PYTHON in the environment names Python.
+// SHAPES "sweep" is a map of who is fastest where: one quick round of the stages for the GPU at hand, sweep-*.json.
+
 namespace {
 
 namespace fs = std::filesystem;
 
 const fs::path WORK = "build/bench";
-
-int whole_number(const std::string& text) {
-  const bool digits = std::ranges::all_of(text, [](unsigned char c) { return std::isdigit(c) != 0; });
-  if (text.empty() || text.size() > 4 || !digits || text[0] == '0')
-    throw BadInput("rounds=" + text + ": must be a whole number from 1 to 9999");
-  return std::atoi(text.c_str());
-}
 
 struct Meta {
   std::string lines;
@@ -62,15 +139,13 @@ BenchRun last_bench_run() {
 }
 
 int bench_command(const Args& args) {
-  if (args.size() < 5) throw BadInput("usage: desk-records bench SHAPES ROUNDS JSON STAGE LAB...");
   const std::string &shapes = args[0], &stage = args[3];
   std::string json = args[2];
   const bool sweeps = shapes == "sweep";
-  const int rounds = args[1].empty() ? (sweeps ? 1 : 3) : whole_number(args[1]);
+  const int rounds = args[1].empty() ? (sweeps ? 1 : 3) : whole_number("rounds", args[1], 1, 9999);
   (void)bench_shapes(shapes);  // refuses what the binaries would refuse
   Args labs(args.begin() + 4, args.end());
-  if (sweeps &&
-      labs.size() > 1) {  // stages for smaller GPUs are 2 to 100 times slower, and would take most of the time
+  if (sweeps && labs.size() > 1) {  // others are 2 to 100 times slower, and would take most of the time
     const Ladder ladder = read_ladder();
     std::erase_if(labs,
                   [&](const std::string& lab) { return ladder.stage(stage_of(lab))->says("target") != "sm_90a"; });
@@ -81,18 +156,12 @@ int bench_command(const Args& args) {
   fs::remove_all(WORK);
   fs::create_directories(WORK);
   Meta meta;
-  const std::string date = utc_time(), gpu = gpu_field("name");
-  meta.add("date", date);
   const bool adopts =
       std::ranges::any_of(labs, [](const std::string& lab) { return program_of(lab) != stage_of(lab); });
   const std::string one = stage.empty() && adopts ? stage_of(labs[0]) : stage;
   meta.add("command", "make " + (one.empty() ? "" : "stage=" + one + " ") + (adopts ? "evolve-adopt" : "bench") +
                           " shape='" + shapes + "' rounds=" + std::to_string(rounds));
-  meta.add("commit", commit());
-  meta.add("machine", host());
-  meta.add("gpu", gpu);
-  meta.add("driver", gpu_field("driver_version"));
-  meta.add("cuda", nvcc_release());
+  for (const auto& [key, value] : measured_on()) meta.add(key, value);
   meta.add("clock_limit_mhz", gpu_field("clocks.max.sm"));
   meta.add("power_limit", gpu_field("power.limit"));
   for (const std::string& lab : labs)
@@ -140,7 +209,7 @@ int bench_command(const Args& args) {
         if (ended != 0) status = 1;
         if (!fs::exists(file)) throw BadInput("bench: " + name + " left no samples");
       }
-  if (json.empty()) json = default_name(sweeps ? "sweep" : "bench", date, gpu);
+  if (json.empty()) json = default_name(sweeps ? "sweep" : "bench", utc_time(), gpu_field("name"));
   const BenchRun results = last_bench_run();
   write_text(json, sweeps ? sweep_json(results) : bench_json(results));
   std::printf("%sresults: %s\n", (sweeps ? sweep_table(results) : bench_table(results)).c_str(), json.c_str());

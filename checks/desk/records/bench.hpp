@@ -9,7 +9,7 @@ namespace lab::desk {
 // Throws BadInput for a fact that is no number of JSON.
 std::string bench_json(const BenchRun& run);
 
-// The JSON of a sweep (schema sweep-1): of each shape the microseconds of every program. Throws as above.
+// The JSON of a sweep (schema sweep-1): of each shape the microseconds of every program.
 std::string sweep_json(const BenchRun& run);
 
 // What `desk-records bench` left in build/bench.
