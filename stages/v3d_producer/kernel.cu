@@ -15,6 +15,7 @@
 #include "common/hopper/ring.cuh"
 #include "common/hopper/scale_sign.cuh"
 #include "common/hopper/swizzle.cuh"
+#include "common/hopper/weigh_tile.cuh"
 #include "common/ptx/barrier.cuh"
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/registers.cuh"
@@ -34,7 +35,7 @@ constexpr int GROUPS = 2;   // consumers; the producer is one more
 constexpr int THREADS = (GROUPS + 1) * GROUP;
 // Per thread: 24 + 2 * 240 is 3 * 168, what the block starts with.
 constexpr int LOADER_REGISTERS = 24, REGISTERS = 240;
-constexpr int STRIPE = 16;  // rows of each warp's part of a wgmma
+constexpr int STRIPE = 16;  // rows of a tensor core's tile
 
 template <int D_>
 struct Tile {
@@ -115,7 +116,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   ptx::registers_take<REGISTERS>();
 
   const float scale_log2 = exp2_unit(scale);  // exp(scale s - m) is 2^(scale_log2 s - base) if Q has the sign of scale
-  const int first_row = warp * STRIPE;
+  const int first_row = warp * T::ROWS_PER_WARP;
   ptx::mbarrier_wait(smem.q_full, 0);
   take_sign<M * D, GROUPS * GROUP>(smem.sQ, scale);
   // The m64nN accumulator layout: of the warp's row quad_row, columns 8 i + first_column and the next in [4 i] and
@@ -163,22 +164,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     // Online softmax: the row's new maximum, and what it does to everything summed so far. The condition always holds:
     // behind a branch ptxas leaves the wait for O where it is, and else moves it in front of the exponentials.
     float rescale[2] = {};
-    if (q0 < S)
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        float tile_max = fmaxf(s[2 * h], s[2 * h + 1]);
-        for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[4 * n + 2 * h], s[4 * n + 2 * h + 1]));
-        const float old_max = row_max[h];
-        row_max[h] = fmaxf(old_max, quad_max(tile_max));
-        const float base = row_max[h] == -INFINITY ? 0.0f : row_max[h];  // an empty row stays empty
-        rescale[h] = ptx::ex2((old_max - base) * scale_log2);
-        row_sum[h] *= rescale[h];
-        for (int n = 0; n < N / 8; ++n) {
-          float &p0 = s[4 * n + 2 * h], &p1 = s[4 * n + 2 * h + 1];
-          p0 = ptx::ex2((p0 - base) * scale_log2), p1 = ptx::ex2((p1 - base) * scale_log2);
-          row_sum[h] += p0 + p1;
-        }
-      }
+    if (q0 < S) weigh_tile(s, scale_log2, row_max, row_sum, rescale);
 
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o);
@@ -202,7 +188,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       store2(&smem.sQ[swizzled<M>(r, 8 * d + first_column)], o[4 * d + 2 * h] * norm, o[4 * d + 2 * h + 1] * norm);
   }
   __syncwarp();  // and leaves by 16 bytes per lane
-  store_rows<STRIPE, D, swizzled<M>>(out, smem.sQ, first_row, q0, S, lane);
+  store_rows<T::ROWS_PER_WARP, D, swizzled<M>>(out, smem.sQ, first_row, q0, S, lane);
 }
 
 // --- launcher --------------------------------------------------------------------------------------------

@@ -37,7 +37,7 @@ constexpr int GROUPS = 2;   // consumers; the producer is one more
 constexpr int THREADS = (GROUPS + 1) * GROUP;
 // Per thread: 24 + 2 * 240 is 3 * 168, what the block starts with.
 constexpr int LOADER_REGISTERS = 24, REGISTERS = 240;
-constexpr int STRIPE = 16;               // rows of each warp's part of a wgmma
+constexpr int STRIPE = 16;               // rows of a tensor core's tile
 constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits a half
 
 template <int D_>
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 
   const Exp2Scale scale_log2 = exp2_scale(scale);
   const float unit[2] = {scale_log2.unit, scale_log2.unit};  // of both rows of a lane
-  const int first_row = warp * STRIPE;
+  const int first_row = warp * T::ROWS_PER_WARP;
   ptx::mbarrier_wait(smem.q_full, 0);
   take_sign<M * D, GROUPS * GROUP>(smem.sQ, scale);
   // The m64nN accumulator layout: of the warp's row quad_row, columns 8 i + first_column and the next in [4 i] and
@@ -244,7 +244,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       store2(&smem.sQ[swizzled<M>(r, 8 * d + first_column)], o[4 * d + 2 * h] * norm, o[4 * d + 2 * h + 1] * norm);
   }
   __syncwarp();  // and leaves by 16 bytes per lane
-  store_rows<STRIPE, D, swizzled<M>>(out, smem.sQ, first_row, q0, S, lane);
+  store_rows<T::ROWS_PER_WARP, D, swizzled<M>>(out, smem.sQ, first_row, q0, S, lane);
 }
 
 // --- launcher --------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ using namespace lab;
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int GROUP = 128;  // threads of a warpgroup
 constexpr int LOADER_REGISTERS = 24;
-constexpr int STRIPE = 16;               // rows of each warp's part of a wgmma
+constexpr int STRIPE = 16;               // rows of a tensor core's tile
 constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits a half
 
 // GROUPS consumer warpgroups of 64 rows each, N keys at a time, and the producer.
@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
 
   const Exp2Scale scale_log2 = exp2_scale(scale);
   const float unit[2] = {scale_log2.unit, scale_log2.unit};  // of both rows of a lane
-  const int first_row = warp * STRIPE;
+  const int first_row = warp * T::ROWS_PER_WARP;
   // The m64nN accumulator layout: of the warp's row quad_row, columns 8 i + first_column and the next in [4 i] and
   // [4 i + 1]; of row quad_row + 8 in [4 i + 2] and [4 i + 3].
   float s[N / 2], o[D / 2];  // scores, then weights, [64 rows][N keys]; O [64 rows][D columns]

@@ -31,9 +31,9 @@ namespace {
 using namespace lab;
 
 // --- tile constants --------------------------------------------------------------------------------------
-constexpr int WARPS = 4;  // a warpgroup
+constexpr int WARPS = 4;
 constexpr int THREADS = WARPS * 32;
-constexpr int STRIPE = 16;               // rows of each warp's part of a wgmma
+constexpr int STRIPE = 16;               // rows of a tensor core's tile
 constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits into a half
 
 // PARTS blocks share a query tile.
@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], advance_keys(slot, n), true);
     ptx::wgmma_commit();
   };
-  const int first_row = warp * STRIPE;
+  const int first_row = warp * T::ROWS_PER_WARP;
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
   for (int t = 0; t < tiles; ++t) {

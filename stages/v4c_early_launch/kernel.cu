@@ -32,9 +32,9 @@ namespace {
 using namespace lab;
 
 // --- tile constants --------------------------------------------------------------------------------------
-constexpr int WARPS = 4;  // a warpgroup
+constexpr int WARPS = 4;
 constexpr int THREADS = WARPS * 32;
-constexpr int STRIPE = 16;  // rows of each warp's part of a wgmma
+constexpr int STRIPE = 16;  // rows of a tensor core's tile
 
 // PARTS blocks share a query tile.
 template <int D_, int PARTS_>
@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], advance_keys(slot, n), true);
     ptx::wgmma_commit();
   };
-  const int first_row = warp * STRIPE;
+  const int first_row = warp * T::ROWS_PER_WARP;
   // The last key that each of the lane's rows sees.
   const int last_key[2] = {min(q0 + first_row + quad_row + (causal ? 0 : S), S - 1),
                            min(q0 + first_row + quad_row + 8 + (causal ? 0 : S), S - 1)};
