@@ -1,15 +1,17 @@
-// A place in a ring of SLOTS slots, each with an mbarrier for `full` and one for `empty`: counted, not divided.
+// A ring of SLOTS slots, each with an mbarrier for `full` and one for `empty`, which tiles go through in order: where
+// tile t is, computed from t. (common/hopper/place.cuh counts along instead.)
 #pragma once
 #include <cuda_runtime.h>
 
 namespace lab {
 
-template <int SLOTS>
-struct Place {
-  unsigned slot = 0, parity = 0;  // parity: of the phase in which the slot becomes full
-  __device__ __forceinline__ void next() {
-    if (++slot == SLOTS) slot = 0, parity ^= 1;
-  }
+// Count: int, or unsigned where more tiles than an int counts may go through.
+template <int SLOTS, class Count = int>
+struct Ring {
+  Count before = 0;  // tiles that went through before tile 0
+  __device__ __forceinline__ Count slot(int t) const { return (before + t) % SLOTS; }
+  // Of the phase in which the slot becomes full with tile t.
+  __device__ __forceinline__ Count parity(int t) const { return (before + t) / SLOTS % 2; }
 };
 
 }  // namespace lab

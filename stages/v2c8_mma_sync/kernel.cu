@@ -89,8 +89,7 @@ __global__ void __launch_bounds__(THREADS)
   unsigned a_q[STRIPES][D / 16][4];
   for (int i = 0; i < STRIPES; ++i)
     for (int kk = 0; kk < D / 16; ++kk) load_q(a_q[i][kk], i, kk);
-  float o[STRIPES][D / 8][4] =
-      {};  // O of 8 columns each: [..][0..1] in row quad_row of the stripe, [..][2..3] in row quad_row + 8
+  float o[STRIPES][D / 8][4] = {};  // O by 8 columns: [..][2 h], [..][2 h + 1] of the stripe's row quad_row + 8 h
   float row_max[STRIPES][2], row_sum[STRIPES][2];  // of s; row_sum: the lane's own columns only
   for (int i = 0; i < STRIPES; ++i)
     for (int h = 0; h < 2; ++h) row_max[i][h] = -INFINITY, row_sum[i][h] = 0.0f;

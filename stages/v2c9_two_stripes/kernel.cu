@@ -12,6 +12,7 @@
 #include "common/half_pair.cuh"
 #include "common/ptx/mma.cuh"
 #include "common/smem_plan.cuh"
+#include "common/stripe_softmax.cuh"
 #include "common/tile.cuh"
 #include "common/warp.cuh"
 
@@ -96,13 +97,10 @@ __global__ void __launch_bounds__(THREADS, 2)
     }
   };
   unsigned a_q[STRIPES][T::KEEPS_Q ? D / 16 : 1][4];
-  if constexpr (T::KEEPS_Q) {
-    __syncthreads();  // the Q tile is there; elsewhere the mainloop's barrier sees to that
-    for (int i = 0; i < STRIPES; ++i)
-      for (int kk = 0; kk < D / 16; ++kk) load_q(a_q[i][kk], i, kk);
-  }
-  float o[STRIPES][D / 8][4] =
-      {};  // O of 8 columns each: [..][0..1] in row quad_row of the stripe, [..][2..3] in row quad_row + 8
+  if (T::KEEPS_Q) __syncthreads();  // the Q tile is there; elsewhere the mainloop's barrier sees to that
+  for (int i = 0; i < STRIPES; ++i)
+    for (int kk = 0; kk < D / 16 && T::KEEPS_Q; ++kk) load_q(a_q[i][kk], i, kk);
+  float o[STRIPES][D / 8][4] = {};  // O by 8 columns: [..][2 h], [..][2 h + 1] of the stripe's row quad_row + 8 h
   float row_max[STRIPES][2], row_sum[STRIPES][2];  // of s; row_sum: the lane's own columns only
   for (int i = 0; i < STRIPES; ++i)
     for (int h = 0; h < 2; ++h) row_max[i][h] = -INFINITY, row_sum[i][h] = 0.0f;
@@ -116,8 +114,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     float s[STRIPES][N / 8][4] = {};
 #pragma unroll
     for (int kk = 0; kk < D / 16; ++kk) {
-      if constexpr (!T::KEEPS_Q)
-        for (int i = 0; i < STRIPES; ++i) load_q(a_q[i][0], i, kk);
+      for (int i = 0; i < STRIPES && !T::KEEPS_Q; ++i) load_q(a_q[i][0], i, kk);
       for (int n = 0; n < N / 8; ++n) {
         const half* column = &smem.sK[(8 * n + quad_row) * LD + 16 * kk + first_column];
         const unsigned b[2] = {half_pair_at(column), half_pair_at(column + 8)};
@@ -128,58 +125,25 @@ __global__ void __launch_bounds__(THREADS, 2)
     issue_tile<T>(smem.sK, k, (t + 1) * N, keys);
 
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
-    if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1)) {
+    if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
       for (int i = 0; i < STRIPES; ++i)
-        for (int n = 0; n < N / 8; ++n)
-          for (int e = 0; e < 4; ++e) {
-            const int key = t * N + 8 * n + first_column + e % 2;
-            const int row = q0 + first_row + i * STRIPE + quad_row + e / 2 * 8;
-            if (key >= S || (causal && key > row)) s[i][n][e] = -INFINITY;
-          }
-    }
+        hide_keys(s[i], q0 + first_row + i * STRIPE + quad_row, t * N, first_column, S, causal);
 
     // Online softmax: the row's new maximum, and what it does to everything summed so far.
-    unsigned p[STRIPES][N / 8][2];  // weights as halves
+    unsigned p[STRIPES][N / 16][4];  // weights as halves: A operands of 16 keys each
 #pragma unroll
-    for (int i = 0; i < STRIPES; ++i) {
-      float old_max[2];
-      for (int h = 0; h < 2; ++h) {
-        float tile_max = fmaxf(s[i][0][2 * h], s[i][0][2 * h + 1]);
-        for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[i][n][2 * h], s[i][n][2 * h + 1]));
-        old_max[h] = row_max[i][h];
-        row_max[i][h] = fmaxf(old_max[h], quad_max(tile_max));
-      }
-      if (__any_sync(FULL_WARP, row_max[i][0] > old_max[0] || row_max[i][1] > old_max[1])) {
-        for (int h = 0; h < 2; ++h) {
-          const float base = row_max[i][h] == -INFINITY ? 0.0f : row_max[i][h];
-          const float rescale = ptx::ex2((old_max[h] - base) * scale_log2);
-          row_sum[i][h] *= rescale;
-          for (int d = 0; d < D / 8; ++d) o[i][d][2 * h] *= rescale, o[i][d][2 * h + 1] *= rescale;
-        }
-      }
-      for (int h = 0; h < 2; ++h) {
-        const float base = row_max[i][h] == -INFINITY ? 0.0f : row_max[i][h];  // an empty row stays empty
-        for (int n = 0; n < N / 8; ++n) {
-          const float p0 = ptx::ex2((s[i][n][2 * h] - base) * scale_log2),
-                      p1 = ptx::ex2((s[i][n][2 * h + 1] - base) * scale_log2);
-          row_sum[i][h] += p0 + p1;
-          p[i][n][h] = half_pair(p0, p1);
-        }
-      }
-    }
+    for (int i = 0; i < STRIPES; ++i) weigh_stripe(s[i], scale_log2, p[i], row_max[i], row_sum[i], o[i]);
     __pipeline_wait_prior(1);  // V(t) has arrived, as far as this thread can see
     __syncthreads();           // now all can see it
 
     // P V. Two neighbouring score tiles are one A. V is stored [key][d]: the halves of a B register lie a row apart.
+#pragma unroll
     for (int n = 0; n < N; n += 16)
 #pragma unroll
       for (int d = 0; d < D / 8; ++d) {
         const half* column = &smem.sV[(n + first_column) * LD + 8 * d + quad_row];
         const unsigned b[2] = {half_pair(column[0], column[LD]), half_pair(column[8 * LD], column[9 * LD])};
-        for (int i = 0; i < STRIPES; ++i) {
-          const unsigned a[4] = {p[i][n / 8][0], p[i][n / 8][1], p[i][n / 8 + 1][0], p[i][n / 8 + 1][1]};
-          ptx::mma_m16n8k16(o[i][d], a, b);
-        }
+        for (int i = 0; i < STRIPES; ++i) ptx::mma_m16n8k16(o[i][d], p[i][n / 16], b);
       }
     __syncthreads();  // all are done with V(t)
     issue_tile<T>(smem.sV, v, (t + 1) * N, keys);

@@ -9,13 +9,13 @@
 #include "common/attention_tma.cuh"
 #include "common/exp2_scale.cuh"
 #include "common/fills_a_gpu.hpp"
-#include "common/half_pair.cuh"
 #include "common/hopper/swizzle.cuh"
+#include "common/mma_pair.cuh"
 #include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mbarrier.cuh"
-#include "common/ptx/mma.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/smem_plan.cuh"
+#include "common/stripe_softmax.cuh"
 #include "common/tile.cuh"
 #include "common/tile_store.cuh"
 #include "common/warp.cuh"
@@ -40,7 +40,7 @@ struct Tile {
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
-  half *sQ, *sK, *sV;                    // [D / 64][M][64], [SLOTS][D / 64][N][64] twice, swizzled
+  half *sQ, *sK, *sV;  // [D / 64][M][64], [SLOTS][D / 64][N][64] twice, swizzled; sQ takes the output at the end
   ptx::MBarrier *q_full, *full, *empty;  // of sQ; of each slot
 };
 
@@ -92,21 +92,17 @@ __global__ void __launch_bounds__(THREADS, 2)
     ptx::tma_load_4d(smem.sQ, &q, 0, q0, 0, head, smem.q_full);
     for (int t = 0; t < min(SLOTS - 1, tiles); ++t) request(t);
   }
-  const unsigned sign = sign_bits(scale);
   const float scale_log2 = exp2_unit(scale);  // exp(scale s - m) is 2^(scale_log2 s - base) if Q has the sign of scale
   const int first_row = warp * T::ROWS_PER_WARP;
-  const auto load_q = [&](unsigned(&a)[4], int i, int kk) {  // stripe i, columns 16 kk ..
+  const auto load_q = [&, sign = sign_bits(scale)](unsigned(&a)[4], int i, int kk) {  // stripe i, columns 16 kk ..
     ptx::ldmatrix_x4(a, &smem.sQ[swizzled<M>(first_row + i * STRIPE + lane % 16, 16 * kk + lane / 16 * 8)]);
     for (unsigned& pair : a) pair ^= sign;
   };
   ptx::mbarrier_wait(smem.q_full, 0);
   unsigned a_q[STRIPES][T::KEEPS_Q ? D / 16 : 1][4];
-  if constexpr (T::KEEPS_Q) {
-    for (int i = 0; i < STRIPES; ++i)
-      for (int kk = 0; kk < D / 16; ++kk) load_q(a_q[i][kk], i, kk);
-  }
-  float o[STRIPES][D / 8][4] =
-      {};  // O of 8 columns each: [..][0..1] in row quad_row of the stripe, [..][2..3] in row quad_row + 8
+  for (int i = 0; i < STRIPES; ++i)
+    for (int kk = 0; kk < D / 16 && T::KEEPS_Q; ++kk) load_q(a_q[i][kk], i, kk);
+  float o[STRIPES][D / 8][4] = {};  // O by 8 columns: [..][2 h], [..][2 h + 1] of the stripe's row quad_row + 8 h
   float row_max[STRIPES][2], row_sum[STRIPES][2];  // of s; row_sum: the lane's own columns only
   for (int i = 0; i < STRIPES; ++i)
     for (int h = 0; h < 2; ++h) row_max[i][h] = -INFINITY, row_sum[i][h] = 0.0f;
@@ -119,64 +115,27 @@ __global__ void __launch_bounds__(THREADS, 2)
       request(next);
     }
     ptx::mbarrier_wait(&smem.full[t % SLOTS], t / SLOTS % 2);
-    const half* sK = smem.sK + t % SLOTS * N * D;
-    const half* sV = smem.sV + t % SLOTS * N * D;
-
+    const half *sK = smem.sK + t % SLOTS * N * D, *sV = smem.sV + t % SLOTS * N * D;
     // Scores: 16 keys and 16 columns at a time, for all stripes of the warp.
     float s[STRIPES][N / 8][4] = {};
 #pragma unroll(T::KEEPS_Q ? D / 16 : 4)  // all 8 steps would take more than 255 registers
     for (int kk = 0; kk < D / 16; ++kk) {
-      if constexpr (!T::KEEPS_Q)
-        for (int i = 0; i < STRIPES; ++i) load_q(a_q[i][0], i, kk);
+      for (int i = 0; i < STRIPES && !T::KEEPS_Q; ++i) load_q(a_q[i][0], i, kk);
       for (int n = 0; n < N; n += 16) {
         unsigned b0[2], b1[2];
         ptx::ldmatrix_x4(b0, b1, &sK[swizzled<N>(n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8)]);
-        for (int i = 0; i < STRIPES; ++i) {
-          ptx::mma_m16n8k16(s[i][n / 8], a_q[i][T::KEEPS_Q ? kk : 0], b0);
-          ptx::mma_m16n8k16(s[i][n / 8 + 1], a_q[i][T::KEEPS_Q ? kk : 0], b1);
-        }
+        for (int i = 0; i < STRIPES; ++i) mma_pair(s[i], n / 8, a_q[i][T::KEEPS_Q ? kk : 0], b0, b1);
       }
     }
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
-    if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1)) {
+    if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
       for (int i = 0; i < STRIPES; ++i)
-        for (int n = 0; n < N / 8; ++n)
-          for (int e = 0; e < 4; ++e) {
-            const int key = t * N + 8 * n + first_column + e % 2;
-            const int row = q0 + first_row + i * STRIPE + quad_row + e / 2 * 8;
-            if (key >= S || (causal && key > row)) s[i][n][e] = -INFINITY;
-          }
-    }
+        hide_keys(s[i], q0 + first_row + i * STRIPE + quad_row, t * N, first_column, S, causal);
 
     // Online softmax: the row's new maximum, and what it does to everything summed so far.
-    unsigned p[STRIPES][N / 8][2];  // weights as halves
+    unsigned p[STRIPES][N / 16][4];  // weights as halves: A operands of 16 keys each
 #pragma unroll
-    for (int i = 0; i < STRIPES; ++i) {
-      float old_max[2];
-      for (int h = 0; h < 2; ++h) {
-        float tile_max = fmaxf(s[i][0][2 * h], s[i][0][2 * h + 1]);
-        for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[i][n][2 * h], s[i][n][2 * h + 1]));
-        old_max[h] = row_max[i][h];
-        row_max[i][h] = fmaxf(old_max[h], quad_max(tile_max));
-      }
-      if (__any_sync(FULL_WARP, row_max[i][0] > old_max[0] || row_max[i][1] > old_max[1])) {
-        for (int h = 0; h < 2; ++h) {
-          const float base = row_max[i][h] == -INFINITY ? 0.0f : row_max[i][h];
-          const float rescale = ptx::ex2((old_max[h] - base) * scale_log2);
-          row_sum[i][h] *= rescale;
-          for (int d = 0; d < D / 8; ++d) o[i][d][2 * h] *= rescale, o[i][d][2 * h + 1] *= rescale;
-        }
-      }
-      for (int h = 0; h < 2; ++h) {
-        const float base = row_max[i][h] == -INFINITY ? 0.0f : row_max[i][h];  // an empty row stays empty
-        for (int n = 0; n < N / 8; ++n) {
-          const float p0 = ptx::ex2((s[i][n][2 * h] - base) * scale_log2),
-                      p1 = ptx::ex2((s[i][n][2 * h + 1] - base) * scale_log2);
-          row_sum[i][h] += p0 + p1;
-          p[i][n][h] = half_pair(p0, p1);
-        }
-      }
-    }
+    for (int i = 0; i < STRIPES; ++i) weigh_stripe(s[i], scale_log2, p[i], row_max[i], row_sum[i], o[i]);
 
     // P V: 16 keys and 16 columns at a time. Two neighbouring score tiles are one A.
     for (int n = 0; n < N; n += 16)
@@ -184,11 +143,7 @@ __global__ void __launch_bounds__(THREADS, 2)
       for (int d = 0; d < D; d += 16) {
         unsigned b0[2], b1[2];
         ptx::ldmatrix_x4_trans(b0, b1, &sV[swizzled<N>(n + lane % 16, d + lane / 16 * 8)]);
-        for (int i = 0; i < STRIPES; ++i) {
-          const unsigned a[4] = {p[i][n / 8][0], p[i][n / 8][1], p[i][n / 8 + 1][0], p[i][n / 8 + 1][1]};
-          ptx::mma_m16n8k16(o[i][d / 8], a, b0);
-          ptx::mma_m16n8k16(o[i][d / 8 + 1], a, b1);
-        }
+        for (int i = 0; i < STRIPES; ++i) mma_pair(o[i], d / 8, p[i][n / 16], b0, b1);
       }
     __syncwarp();
     if (lane == 0) ptx::mbarrier_arrive(&smem.empty[t % SLOTS]);
@@ -206,7 +161,7 @@ __global__ void __launch_bounds__(THREADS, 2)
         store2(&smem.sQ[swizzled<M>(r, 8 * d + first_column)], o[i][d][2 * h] * norm, o[i][d][2 * h + 1] * norm);
     }
   __syncwarp();  // and leaves by 16 bytes per lane
-  store_rows<ROWS, D, swizzled<M>>(out, smem.sQ, first_row, q0, S, lane);
+  store_rows<T::ROWS_PER_WARP, D, swizzled<M>>(out, smem.sQ, first_row, q0, S, lane);
 }
 
 // --- launcher --------------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 // V3b: wgmma. Four warps, a warpgroup, multiply together: 64 rows by all keys of the tile, K and V read from shared
-// memory by the tensor cores themselves, where mma.sync wants every fragment in registers first. Scores and O stay in
-// registers, in mma.sync's layout, so the weights are P V's A operand as they are. A product is asynchronous: it is
-// begun, committed and waited for.
+// memory by the tensor cores themselves. Scores and O stay in registers, in mma.sync's layout, so the weights are P V's
+// A operand as they are. A product is asynchronous: it is begun, committed and waited for.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>
@@ -14,6 +13,7 @@
 #include "common/hopper/mask.cuh"
 #include "common/hopper/scale_sign.cuh"
 #include "common/hopper/swizzle.cuh"
+#include "common/hopper/weigh_tile.cuh"
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
@@ -26,9 +26,9 @@ namespace {
 using namespace lab;
 
 // --- tile constants --------------------------------------------------------------------------------------
-constexpr int WARPS = 4;  // a warpgroup
+constexpr int WARPS = 4;
 constexpr int THREADS = WARPS * 32;
-constexpr int STRIPE = 16;  // rows of each warp's part of a wgmma
+constexpr int STRIPE = 16;  // rows of a tensor core's tile
 
 template <int D_>
 struct Tile {
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
     for (int t = 0; t < min(SLOTS - 1, tiles); ++t) request(t);
   }
   const float scale_log2 = exp2_unit(scale);  // exp(scale s - m) is 2^(scale_log2 s - base) if Q has the sign of scale
-  const int first_row = warp * STRIPE;
+  const int first_row = warp * T::ROWS_PER_WARP;
   ptx::mbarrier_wait(smem.q_full, 0);
   if (scale < 0) {
     flip_signs<M * D, THREADS>(smem.sQ);
@@ -135,28 +135,15 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
     begin_qk(t);
     ptx::wgmma_wait<0>();
     ptx::fence_registers(s);
-
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
       hide_keys(s, q0 + first_row + quad_row, t * N, first_column, S, causal);
 
-      // Online softmax: the row's new maximum, and what it does to everything summed so far.
+    // Online softmax: the row's new maximum, and what it does to everything summed so far.
+    float rescale[2];
+    weigh_tile(s, scale_log2, row_max, row_sum, rescale);
 #pragma unroll
-    for (int h = 0; h < 2; ++h) {
-      float tile_max = fmaxf(s[2 * h], s[2 * h + 1]);
-      for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[4 * n + 2 * h], s[4 * n + 2 * h + 1]));
-      const float old_max = row_max[h];
-      row_max[h] = fmaxf(old_max, quad_max(tile_max));
-      const float base = row_max[h] == -INFINITY ? 0.0f : row_max[h];  // an empty row stays empty
-      const float rescale = ptx::ex2((old_max - base) * scale_log2);
-      row_sum[h] *= rescale;
-      for (int d = 0; d < D / 8; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
-      for (int n = 0; n < N / 8; ++n) {
-        float &p0 = s[4 * n + 2 * h], &p1 = s[4 * n + 2 * h + 1];
-        p0 = ptx::ex2((p0 - base) * scale_log2), p1 = ptx::ex2((p1 - base) * scale_log2);
-        row_sum[h] += p0 + p1;
-      }
-    }
+    for (int i = 0; i < D / 2; ++i) o[i] *= rescale[i / 2 % 2];
 
 #pragma unroll
     for (int i = 0; i < N / 4; ++i) p[i / 4][i % 4] = half_pair(s[2 * i], s[2 * i + 1]);
@@ -176,7 +163,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
       store2(&smem.sQ[swizzled<M>(r, 8 * d + first_column)], o[4 * d + 2 * h] * norm, o[4 * d + 2 * h + 1] * norm);
   }
   __syncwarp();  // and leaves by 16 bytes per lane
-  store_rows<STRIPE, D, swizzled<M>>(out, smem.sQ, first_row, q0, S, lane);
+  store_rows<T::ROWS_PER_WARP, D, swizzled<M>>(out, smem.sQ, first_row, q0, S, lane);
 }
 
 // --- launcher --------------------------------------------------------------------------------------------

@@ -12,8 +12,10 @@
 #include "common/half_pair.cuh"
 #include "common/hopper/descriptors.cuh"
 #include "common/hopper/mask.cuh"
+#include "common/hopper/ring.cuh"
 #include "common/hopper/scale_sign.cuh"
 #include "common/hopper/swizzle.cuh"
+#include "common/hopper/weigh_tile.cuh"
 #include "common/ptx/barrier.cuh"
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/registers.cuh"
@@ -33,7 +35,7 @@ constexpr int GROUPS = 2;   // consumers; the producer is one more
 constexpr int THREADS = (GROUPS + 1) * GROUP;
 // Per thread: 24 + 2 * 240 is 3 * 168, what the block starts with.
 constexpr int LOADER_REGISTERS = 24, REGISTERS = 240;
-constexpr int STRIPE = 16;  // rows of each warp's part of a wgmma
+constexpr int STRIPE = 16;  // rows of a tensor core's tile
 
 template <int D_>
 struct Tile {
@@ -82,12 +84,13 @@ __global__ void __launch_bounds__(THREADS, 1)
   const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of the accumulator
 
   // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
+  const Ring<SLOTS> ring;  // of K and of V
   // By one thread: tile t into its slot, once all warps are done with the tile before. Parity 1 passes a fresh barrier.
-  const auto request = [&](const TensorMap& map, half* ring, ptx::MBarrier* full, ptx::MBarrier* empty, int t) {
-    const int slot = t % SLOTS;
-    ptx::mbarrier_wait(&empty[slot], t / SLOTS % 2 ^ 1);
+  const auto request = [&](const TensorMap& map, half* to, ptx::MBarrier* full, ptx::MBarrier* empty, int t) {
+    const auto slot = ring.slot(t);
+    ptx::mbarrier_wait(&empty[slot], ring.parity(t) ^ 1);
     ptx::mbarrier_arrive_expect_tx(&full[slot], T::TILE_BYTES);
-    ptx::tma_load_4d(ring + slot * N * D, &map, 0, t * N, 0, head, &full[slot]);
+    ptx::tma_load_4d(to + slot * N * D, &map, 0, t * N, 0, head, &full[slot]);
   };
   if (threadIdx.x == 0) {
     ptx::mbarrier_init(smem.q_full, 1);
@@ -113,37 +116,33 @@ __global__ void __launch_bounds__(THREADS, 1)
   ptx::registers_take<REGISTERS>();
 
   const float scale_log2 = exp2_unit(scale);  // exp(scale s - m) is 2^(scale_log2 s - base) if Q has the sign of scale
-  const int first_row = warp * STRIPE;
+  const int first_row = warp * T::ROWS_PER_WARP;
   ptx::mbarrier_wait(smem.q_full, 0);
-  if (scale < 0) {
-    flip_signs<M * D, GROUPS * GROUP>(smem.sQ);
-    ptx::fence_proxy_async();  // wgmma reads by another proxy
-    ptx::barrier_sync(1, GROUPS * GROUP);
-  }
+  take_sign<M * D, GROUPS * GROUP>(smem.sQ, scale);
   // The m64nN accumulator layout: of the warp's row quad_row, columns 8 i + first_column and the next in [4 i] and
   // [4 i + 1]; of row quad_row + 8 in [4 i + 2] and [4 i + 3].
   float s[N / 2], o[D / 2] = {};  // scores, then weights, [64 rows][N keys]; O [64 rows][D columns]
   unsigned p[N / 16][4];          // weights as halves: A operands of 16 keys each
-  float row_max[2] = {-INFINITY, -INFINITY}, row_sum[2] = {};  // of s; row_sum: the lane's own columns only
   const ptx::Descriptor q_at = k_major_descriptor(smem.sQ + group * 64 * SLAB);
   const ptx::Descriptor k_at = k_major_descriptor(smem.sK);
   const ptx::Descriptor v_at = mn_major_descriptor<N>(smem.sV);
   const auto begin_qk = [&](int t) {  // s = Q K^T: A [64][D] and B [D][N], both K-major, from shared memory
-    ptx::mbarrier_wait(&smem.k_full[t % SLOTS], t / SLOTS % 2);
-    const ptx::Descriptor slot = ptx::advance(k_at, t % SLOTS * T::TILE_BYTES);
+    ptx::mbarrier_wait(&smem.k_full[ring.slot(t)], ring.parity(t));
+    const ptx::Descriptor slot = ptx::advance(k_at, ring.slot(t) * T::TILE_BYTES);
     ptx::wgmma_fence();
 #pragma unroll
     for (int kk = 0; kk < D / 16; ++kk) ptx::wgmma<N>(s, advance_k<M>(q_at, kk), advance_k<N>(slot, kk), kk > 0);
     ptx::wgmma_commit();
   };
   const auto begin_pv = [&](int t) {  // o += P V: A [64][N] from registers, B [N][D] MN-major
-    ptx::mbarrier_wait(&smem.v_full[t % SLOTS], t / SLOTS % 2);
-    const ptx::Descriptor slot = ptx::advance(v_at, t % SLOTS * T::TILE_BYTES);
+    ptx::mbarrier_wait(&smem.v_full[ring.slot(t)], ring.parity(t));
+    const ptx::Descriptor slot = ptx::advance(v_at, ring.slot(t) * T::TILE_BYTES);
     ptx::wgmma_fence();
 #pragma unroll
     for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], advance_keys(slot, n), true);
     ptx::wgmma_commit();
   };
+  float row_max[2] = {-INFINITY, -INFINITY}, row_sum[2] = {};  // of s; row_sum: the lane's own columns only
   // Tiles that its rows see: under a mask the first group may need one less, and the last may be of no use to it.
   const int own_tiles = causal ? ceil_div(min(S, q0 + (group + 1) * 64), N) : tiles;
 
@@ -156,7 +155,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       ptx::wgmma_fence(), ptx::wgmma_commit();  // of nothing: the wait counts groups
     ptx::wgmma_wait<1>();
     ptx::fence_registers(s);
-    if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[t % SLOTS]);
+    if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[ring.slot(t)]);
 
     // Only a tile on the diagonal or at the end of the keys has anything to hide.
     if ((t + 1) * N > S || (causal && (t + 1) * N > q0 + first_row + 1))
@@ -165,26 +164,11 @@ __global__ void __launch_bounds__(THREADS, 1)
     // Online softmax: the row's new maximum, and what it does to everything summed so far. The condition always holds:
     // behind a branch ptxas leaves the wait for O where it is, and else moves it in front of the exponentials.
     float rescale[2] = {};
-    if (q0 < S)
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        float tile_max = fmaxf(s[2 * h], s[2 * h + 1]);
-        for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[4 * n + 2 * h], s[4 * n + 2 * h + 1]));
-        const float old_max = row_max[h];
-        row_max[h] = fmaxf(old_max, quad_max(tile_max));
-        const float base = row_max[h] == -INFINITY ? 0.0f : row_max[h];  // an empty row stays empty
-        rescale[h] = ptx::ex2((old_max - base) * scale_log2);
-        row_sum[h] *= rescale[h];
-        for (int n = 0; n < N / 8; ++n) {
-          float &p0 = s[4 * n + 2 * h], &p1 = s[4 * n + 2 * h + 1];
-          p0 = ptx::ex2((p0 - base) * scale_log2), p1 = ptx::ex2((p1 - base) * scale_log2);
-          row_sum[h] += p0 + p1;
-        }
-      }
+    if (q0 < S) weigh_tile(s, scale_log2, row_max, row_sum, rescale);
 
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o);
-    if (t > 0 && lane == 0) ptx::mbarrier_arrive(&smem.v_empty[(t - 1) % SLOTS]);
+    if (t > 0 && lane == 0) ptx::mbarrier_arrive(&smem.v_empty[ring.slot(t - 1)]);
 #pragma unroll
     for (int i = 0; i < D / 2; ++i) o[i] *= rescale[i / 2 % 2];
 #pragma unroll
@@ -204,7 +188,7 @@ __global__ void __launch_bounds__(THREADS, 1)
       store2(&smem.sQ[swizzled<M>(r, 8 * d + first_column)], o[4 * d + 2 * h] * norm, o[4 * d + 2 * h + 1] * norm);
   }
   __syncwarp();  // and leaves by 16 bytes per lane
-  store_rows<STRIPE, D, swizzled<M>>(out, smem.sQ, first_row, q0, S, lane);
+  store_rows<T::ROWS_PER_WARP, D, swizzled<M>>(out, smem.sQ, first_row, q0, S, lane);
 }
 
 // --- launcher --------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@
 #include "common/half_pair.cuh"
 #include "common/hopper/descriptors.cuh"
 #include "common/hopper/mask.cuh"
+#include "common/hopper/ring.cuh"
 #include "common/hopper/scale_sign.cuh"
 #include "common/hopper/score_by_warp.cuh"
 #include "common/hopper/swizzle.cuh"
@@ -34,7 +35,7 @@ using namespace lab;
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int GROUP = 128;  // threads of a warpgroup
 constexpr int LOADER_REGISTERS = 24;
-constexpr int STRIPE = 16;               // rows of each warp's part of a wgmma
+constexpr int STRIPE = 16;               // rows of a tensor core's tile
 constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits a half
 
 // GROUPS consumer warpgroups of 64 rows each, N keys at a time, and the producer.
@@ -92,12 +93,13 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of the accumulator
 
   // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
+  const Ring<SLOTS> ring;  // of K and of V
   // By one thread: tile t into its slot, once all warps are done with the tile before. Parity 1 passes a fresh barrier.
-  const auto request = [&](const TensorMap& map, half* ring, ptx::MBarrier* full, ptx::MBarrier* empty, int t) {
-    const int slot = t % SLOTS;
-    ptx::mbarrier_wait(&empty[slot], t / SLOTS % 2 ^ 1);
+  const auto request = [&](const TensorMap& map, half* to, ptx::MBarrier* full, ptx::MBarrier* empty, int t) {
+    const auto slot = ring.slot(t);
+    ptx::mbarrier_wait(&empty[slot], ring.parity(t) ^ 1);
     ptx::mbarrier_arrive_expect_tx(&full[slot], T::TILE_BYTES);
-    ptx::tma_load_4d(ring + slot * N * D, &map, 0, t * N, 0, head, &full[slot]);
+    ptx::tma_load_4d(to + slot * N * D, &map, 0, t * N, 0, head, &full[slot]);
   };
   if (threadIdx.x == 0) {
     ptx::mbarrier_init(smem.q_full, 1);
@@ -124,34 +126,27 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
 
   const Exp2Scale scale_log2 = exp2_scale(scale);
   const float unit[2] = {scale_log2.unit, scale_log2.unit};  // of both rows of a lane
-  const int first_row = warp * STRIPE;
+  const int first_row = warp * T::ROWS_PER_WARP;
   ptx::mbarrier_wait(smem.q_full, 0);
-  if (scale < 0) {
-    flip_signs<M * D, GROUPS * GROUP>(smem.sQ);
-    ptx::fence_proxy_async();  // wgmma reads by another proxy
-    ptx::barrier_sync(1, GROUPS * GROUP);
-  }
+  take_sign<M * D, GROUPS * GROUP>(smem.sQ, scale);
   // The m64nN accumulator layout: of the warp's row quad_row, columns 8 i + first_column and the next in [4 i] and
   // [4 i + 1]; of row quad_row + 8 in [4 i + 2] and [4 i + 3].
   float s[N / 2], o[D / 2] = {};  // scores, then weights, [64 rows][N keys]; O [64 rows][D columns]
   unsigned p[N / 16][4];          // weights as halves: A operands of 16 keys each
-  float row_max[2] = {-INFINITY, -INFINITY}, row_sum[2] = {};  // of s; row_sum: the lane's own columns only
-  float reference[2] = {-INFINITY, -INFINITY};                 // row_max times unit
-  float largest_sum = LARGEST_SUM;                             // a tile fits if no lane's sum is larger
   const ptx::Descriptor q_at = k_major_descriptor(smem.sQ + group * 64 * SLAB);
   const ptx::Descriptor k_at = k_major_descriptor(smem.sK);
   const ptx::Descriptor v_at = mn_major_descriptor<N>(smem.sV);
   const auto begin_qk = [&](int t) {  // s = Q K^T: A [64][D] and B [D][N], both K-major, from shared memory
-    ptx::mbarrier_wait(&smem.k_full[t % SLOTS], t / SLOTS % 2);
-    const ptx::Descriptor slot = ptx::advance(k_at, t % SLOTS * T::TILE_BYTES);
+    ptx::mbarrier_wait(&smem.k_full[ring.slot(t)], ring.parity(t));
+    const ptx::Descriptor slot = ptx::advance(k_at, ring.slot(t) * T::TILE_BYTES);
     ptx::wgmma_fence();
 #pragma unroll
     for (int kk = 0; kk < D / 16; ++kk) ptx::wgmma<N>(s, advance_k<M>(q_at, kk), advance_k<N>(slot, kk), kk > 0);
     ptx::wgmma_commit();
   };
   const auto begin_pv = [&](int t) {  // o += P V: A [64][N] from registers, B [N][D] MN-major
-    ptx::mbarrier_wait(&smem.v_full[t % SLOTS], t / SLOTS % 2);
-    const ptx::Descriptor slot = ptx::advance(v_at, t % SLOTS * T::TILE_BYTES);
+    ptx::mbarrier_wait(&smem.v_full[ring.slot(t)], ring.parity(t));
+    const ptx::Descriptor slot = ptx::advance(v_at, ring.slot(t) * T::TILE_BYTES);
     ptx::wgmma_fence();
 #pragma unroll
     for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], advance_keys(slot, n), true);
@@ -168,6 +163,10 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     if (GROUPS > 1 && (group < GROUPS - 1 || t < tiles - 1)) ptx::barrier_arrive(2 + (group + 1) % GROUPS, 2 * GROUP);
   };
   if (group == GROUPS - 1) hand_on_turn(-1);
+
+  float row_max[2] = {-INFINITY, -INFINITY}, row_sum[2] = {};  // of s; row_sum: the lane's own columns only
+  float reference[2] = {-INFINITY, -INFINITY};                 // row_max times unit
+  float largest_sum = LARGEST_SUM;                             // a tile fits if no lane's sum is larger
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
   for (int t = 0; t < own_tiles; ++t) {
@@ -209,7 +208,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o);
     if (t > 0) {
-      if (lane == 0) ptx::mbarrier_arrive(&smem.v_empty[(t - 1) % SLOTS]);
+      if (lane == 0) ptx::mbarrier_arrive(&smem.v_empty[ring.slot(t - 1)]);
       pack(0, T::EARLY);
       weigh(unit, reference, T::EARLY, N);
       pack(T::EARLY, N);
@@ -217,7 +216,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     // A row without a visible key yet has the reference -inf: its weights are NaN, and the check fails.
     const bool fits = t > 0 && sum[0] <= largest_sum && sum[1] <= largest_sum;
     if (!__all_sync(FULL_WARP, fits)) {
-      if (t > 0) score_by_warp<M, N, D>(s, smem.sQ, smem.sK + t % SLOTS * N * D, first_row, lane), hide();
+      if (t > 0) score_by_warp<M, N, D>(s, smem.sQ, smem.sK + ring.slot(t) * N * D, first_row, lane), hide();
       float factor[2], base[2];
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
@@ -235,7 +234,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       pack(0, N);
     }
     row_sum[0] += sum[0], row_sum[1] += sum[1];
-    if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[t % SLOTS]);
+    if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[ring.slot(t)]);
   }
   begin_pv(own_tiles - 1);
   for (int t = own_tiles; t < tiles; ++t) wait_for_turn(), hand_on_turn(t);
@@ -252,7 +251,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       store2(&smem.sQ[swizzled<M>(r, 8 * d + first_column)], o[4 * d + 2 * h] * norm, o[4 * d + 2 * h + 1] * norm);
   }
   __syncwarp();  // and leaves by 16 bytes per lane
-  store_rows<STRIPE, D, swizzled<M>>(out, smem.sQ, first_row, q0, S, lane);
+  store_rows<T::ROWS_PER_WARP, D, swizzled<M>>(out, smem.sQ, first_row, q0, S, lane);
 }
 
 // --- launcher --------------------------------------------------------------------------------------------

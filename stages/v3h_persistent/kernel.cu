@@ -1,9 +1,7 @@
-// V3h: blocks that stay. A block's last rows are normalised and stored, it ends, another starts, asks for Q and the
-// first keys, and for a microsecond or two the SM multiplies nothing. So there are only as many blocks as the GPU
-// holds, and each takes one query tile after the other: the loader is already at the next one's keys while the last
-// products run. Longest first as before, to and fro: the block with the longest tile of one round has the shortest of
-// the next. Output goes from registers to memory, 16 bytes per lane after an exchange among four lanes, for sQ is the
-// next tile's.
+// V3h: blocks that stay. While a block stores its last rows and the next one starts and asks for Q, its SM multiplies
+// nothing. So there are only as many blocks as the GPU holds, and each takes one query tile after the other: the loader
+// is already at the next one's keys while the last products run. The longest come first, to and fro: the block with the
+// longest tile of a round has the shortest of the next. Output goes from registers to memory, for sQ is the next tile's.
 //
 //   for each K/V tile t:  my turn: s = Q K(t) and O = O + p V(t - 1) begin; your turn;
 //                         s is there: p' = 2^(s - r) of the first keys;  O is there: p = p', and the other keys;
@@ -18,8 +16,10 @@
 #include "common/hopper/descriptors.cuh"
 #include "common/hopper/mask.cuh"
 #include "common/hopper/quad_store.cuh"
+#include "common/hopper/ring.cuh"
 #include "common/hopper/scale_sign.cuh"
 #include "common/hopper/score_by_warp.cuh"
+#include "common/hopper/skip_tile.cuh"
 #include "common/ptx/barrier.cuh"
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/registers.cuh"
@@ -35,7 +35,7 @@ using namespace lab;
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int GROUP = 128;  // threads of a warpgroup
 constexpr int LOADER_REGISTERS = 24;
-constexpr int STRIPE = 16;               // rows of each warp's part of a wgmma
+constexpr int STRIPE = 16;               // rows of a tensor core's tile
 constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits a half
 
 // GROUPS consumer warpgroups of 64 rows each, N keys at a time, and the producer.
@@ -102,13 +102,13 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of the accumulator
 
   // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
-  unsigned before = 0;  // tiles of K and V that came before this piece
+  Ring<SLOTS, unsigned> ring;  // of K and of V: a piece goes on where the one before ended
   // By one thread: tile t into its slot, once all warps are done with the tile before. Parity 1 passes a fresh barrier.
-  const auto request = [&](const TensorMap& map, half* ring, ptx::MBarrier* full, ptx::MBarrier* empty, int t) {
-    const unsigned slot = (before + t) % SLOTS;
-    ptx::mbarrier_wait(&empty[slot], (before + t) / SLOTS % 2 ^ 1);
+  const auto request = [&](const TensorMap& map, half* to, ptx::MBarrier* full, ptx::MBarrier* empty, int t) {
+    const auto slot = ring.slot(t);
+    ptx::mbarrier_wait(&empty[slot], ring.parity(t) ^ 1);
     ptx::mbarrier_arrive_expect_tx(&full[slot], T::TILE_BYTES);
-    ptx::tma_load_4d(ring + slot * N * D, &map, 0, t * N, 0, head, &full[slot]);
+    ptx::tma_load_4d(to + slot * N * D, &map, 0, t * N, 0, head, &full[slot]);
   };
   if (threadIdx.x == 0) {
     ptx::mbarrier_init(smem.q_full, 1), ptx::mbarrier_init(smem.q_empty, GROUPS * 4);
@@ -122,7 +122,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   if (group == GROUPS) {
     if constexpr (T::SHARES_OUT) ptx::registers_release<LOADER_REGISTERS>();
     if (threadIdx.x % GROUP == 0)
-      for (int piece = 0; take(piece); ++piece, before += tiles)
+      for (int piece = 0; take(piece); ++piece, ring.before += tiles)
         for (int t = 0; t < tiles; ++t) {
           request(k, smem.sK, smem.k_full, smem.k_empty, t);
           if (t == 0) {
@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
 
   const Exp2Scale scale_log2 = exp2_scale(scale);
   const float unit[2] = {scale_log2.unit, scale_log2.unit};  // of both rows of a lane
-  const int first_row = warp * STRIPE;
+  const int first_row = warp * T::ROWS_PER_WARP;
   // The m64nN accumulator layout: of the warp's row quad_row, columns 8 i + first_column and the next in [4 i] and
   // [4 i + 1]; of row quad_row + 8 in [4 i + 2] and [4 i + 3].
   float s[N / 2], o[D / 2];  // scores, then weights, [64 rows][N keys]; O [64 rows][D columns]
@@ -147,16 +147,16 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   const ptx::Descriptor k_at = k_major_descriptor(smem.sK);
   const ptx::Descriptor v_at = mn_major_descriptor<N>(smem.sV);
   const auto begin_qk = [&](int t) {  // s = Q K^T: A [64][D] and B [D][N], both K-major, from shared memory
-    ptx::mbarrier_wait(&smem.k_full[(before + t) % SLOTS], (before + t) / SLOTS % 2);
-    const ptx::Descriptor slot = ptx::advance(k_at, (before + t) % SLOTS * T::TILE_BYTES);
+    ptx::mbarrier_wait(&smem.k_full[ring.slot(t)], ring.parity(t));
+    const ptx::Descriptor slot = ptx::advance(k_at, ring.slot(t) * T::TILE_BYTES);
     ptx::wgmma_fence();
 #pragma unroll
     for (int kk = 0; kk < D / 16; ++kk) ptx::wgmma<N>(s, advance_k<M>(q_at, kk), advance_k<N>(slot, kk), kk > 0);
     ptx::wgmma_commit();
   };
   const auto begin_pv = [&](int t) {  // o += P V: A [64][N] from registers, B [N][D] MN-major
-    ptx::mbarrier_wait(&smem.v_full[(before + t) % SLOTS], (before + t) / SLOTS % 2);
-    const ptx::Descriptor slot = ptx::advance(v_at, (before + t) % SLOTS * T::TILE_BYTES);
+    ptx::mbarrier_wait(&smem.v_full[ring.slot(t)], ring.parity(t));
+    const ptx::Descriptor slot = ptx::advance(v_at, ring.slot(t) * T::TILE_BYTES);
     ptx::wgmma_fence();
 #pragma unroll
     for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], advance_keys(slot, n), true);
@@ -171,13 +171,9 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   };
   if (group == GROUPS - 1) hand_on_turn();
 
-  for (int piece = 0; take(piece); ++piece, before += tiles) {
+  for (int piece = 0; take(piece); ++piece, ring.before += tiles) {
     ptx::mbarrier_wait(smem.q_full, piece % 2);
-    if (scale < 0) {
-      flip_signs<M * D, GROUPS * GROUP>(smem.sQ);
-      ptx::fence_proxy_async();  // wgmma reads by another proxy
-      ptx::barrier_sync(1, GROUPS * GROUP);
-    }
+    take_sign<M * D, GROUPS * GROUP>(smem.sQ, scale);
 #pragma unroll
     for (float& x : o) x = 0.0f;
     float row_max[2] = {-INFINITY, -INFINITY}, row_sum[2] = {};  // of s; row_sum: the lane's own columns only
@@ -226,7 +222,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       ptx::wgmma_wait<0>();
       ptx::fence_registers(o);
       if (t > 0) {
-        if (lane == 0) ptx::mbarrier_arrive(&smem.v_empty[(before + t - 1) % SLOTS]);
+        if (lane == 0) ptx::mbarrier_arrive(&smem.v_empty[ring.slot(t - 1)]);
         pack(0, T::EARLY);
         weigh(unit, reference, T::EARLY, N);
         pack(T::EARLY, N);
@@ -234,7 +230,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       // A row without a visible key yet has the reference -inf: its weights are NaN, and the check fails.
       const bool fits = t > 0 && sum[0] <= largest_sum && sum[1] <= largest_sum;
       if (!__all_sync(FULL_WARP, fits)) {
-        if (t > 0) score_by_warp<M, N, D>(s, smem.sQ, smem.sK + (before + t) % SLOTS * N * D, first_row, lane), hide();
+        if (t > 0) score_by_warp<M, N, D>(s, smem.sQ, smem.sK + ring.slot(t) * N * D, first_row, lane), hide();
         float factor[2], base[2];
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
@@ -252,22 +248,18 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
         pack(0, N);
       }
       row_sum[0] += sum[0], row_sum[1] += sum[1];
-      if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[(before + t) % SLOTS]);
+      if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[ring.slot(t)]);
     }
     begin_pv(own_tiles - 1);
     if (lane == 0) ptx::mbarrier_arrive(smem.q_empty);
     for (int t = own_tiles; t < tiles; ++t) {
       wait_for_turn(), hand_on_turn();
-      ptx::mbarrier_wait(&smem.k_full[(before + t) % SLOTS], (before + t) / SLOTS % 2);
-      __syncwarp();  // a lane that has not looked yet could come a round of the ring too late
-      if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[(before + t) % SLOTS]);
+      skip_tile(smem.k_full, smem.k_empty, ring.slot(t), ring.parity(t), lane);
     }
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o);
     for (int t = own_tiles - 1; t < tiles; ++t) {
-      ptx::mbarrier_wait(&smem.v_full[(before + t) % SLOTS], (before + t) / SLOTS % 2);
-      __syncwarp();
-      if (lane == 0) ptx::mbarrier_arrive(&smem.v_empty[(before + t) % SLOTS]);
+      skip_tile(smem.v_full, smem.v_empty, ring.slot(t), ring.parity(t), lane);
     }
 
     // --- Epilogue of the piece: normalise, round to fp16, store -----------------------------------------------

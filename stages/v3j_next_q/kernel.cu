@@ -17,10 +17,11 @@
 #include "common/half_pair.cuh"
 #include "common/hopper/descriptors.cuh"
 #include "common/hopper/mask.cuh"
+#include "common/hopper/place.cuh"
 #include "common/hopper/quad_store.cuh"
-#include "common/hopper/ring.cuh"
 #include "common/hopper/scale_sign.cuh"
 #include "common/hopper/score_by_warp.cuh"
+#include "common/hopper/skip_tile.cuh"
 #include "common/ptx/barrier.cuh"
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/registers.cuh"
@@ -37,7 +38,7 @@ using namespace lab;
 constexpr int GROUP = 128;  // threads of a warpgroup
 constexpr int LOADER_REGISTERS = 24;
 constexpr int Q_SLOTS = 2;
-constexpr int STRIPE = 16;               // rows of each warp's part of a wgmma
+constexpr int STRIPE = 16;               // rows of a tensor core's tile
 constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits a half
 
 // GROUPS consumer warpgroups of 64 rows each, N keys at a time, and the producer.
@@ -145,7 +146,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
 
   const Exp2Scale scale_log2 = exp2_scale(scale);
   const float unit[2] = {scale_log2.unit, scale_log2.unit};  // of both rows of a lane
-  const int first_row = warp * STRIPE;
+  const int first_row = warp * T::ROWS_PER_WARP;
   // The m64nN accumulator layout: of the warp's row quad_row, columns 8 i + first_column and the next in [4 i] and
   // [4 i + 1]; of row quad_row + 8 in [4 i + 2] and [4 i + 3].
   float s[N / 2], o[D / 2];  // scores, then weights, [64 rows][N keys]; O [64 rows][D columns]
@@ -183,11 +184,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   for (int piece = 0; take(piece); ++piece) {
     ptx::mbarrier_wait(&smem.q_full[q_place.slot], q_place.parity);
     half* const sQ = smem.sQ + q_place.slot * M * D;
-    if (scale < 0) {
-      flip_signs<M * D, GROUPS * GROUP>(sQ);
-      ptx::fence_proxy_async();  // wgmma reads by another proxy
-      ptx::barrier_sync(1, GROUPS * GROUP);
-    }
+    take_sign<M * D, GROUPS * GROUP>(sQ, scale);
 #pragma unroll
     for (float& x : o) x = 0.0f;
     float row_max[2] = {-INFINITY, -INFINITY}, row_sum[2] = {};  // of s; row_sum: the lane's own columns only
@@ -281,17 +278,13 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     q_place.next();
     for (int t = own_tiles; t < tiles; ++t) {
       wait_for_turn(), hand_on_turn();
-      ptx::mbarrier_wait(&smem.k_full[k_place.slot], k_place.parity);
-      __syncwarp();  // a lane that has not looked yet could come a round of the ring too late
-      if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[k_place.slot]);
+      skip_tile(smem.k_full, smem.k_empty, k_place.slot, k_place.parity, lane);
       k_place.next();
     }
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o);
     for (int t = own_tiles - 1; t < tiles; ++t) {
-      ptx::mbarrier_wait(&smem.v_full[v_place.slot], v_place.parity);
-      __syncwarp();
-      if (lane == 0) ptx::mbarrier_arrive(&smem.v_empty[v_place.slot]);
+      skip_tile(smem.v_full, smem.v_empty, v_place.slot, v_place.parity, lane);
       v_place.next();
     }
 

@@ -16,6 +16,7 @@
 #include "common/hopper/descriptors.cuh"
 #include "common/hopper/mask.cuh"
 #include "common/hopper/quad_store.cuh"
+#include "common/hopper/ring.cuh"
 #include "common/hopper/scale_sign.cuh"
 #include "common/hopper/score_by_warp.cuh"
 #include "common/ptx/cluster.cuh"
@@ -30,9 +31,9 @@ namespace {
 using namespace lab;
 
 // --- tile constants --------------------------------------------------------------------------------------
-constexpr int WARPS = 4;  // a warpgroup
+constexpr int WARPS = 4;
 constexpr int THREADS = WARPS * 32;
-constexpr int STRIPE = 16;               // rows of each warp's part of a wgmma
+constexpr int STRIPE = 16;               // rows of a tensor core's tile
 constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits into a half
 
 // PARTS blocks share a query tile.
@@ -99,14 +100,15 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   const int tiles = ceil_div(all_tiles * (rank + 1), PARTS) - first;
 
   // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
+  const Ring<SLOTS> ring;  // of K and of V
   // By one thread: tile t into its slot, once all warps are done with the one before. Parity 1 passes on a fresh
   // barrier.
-  const auto request = [&](const TensorMap& map, half* ring, ptx::MBarrier* full, ptx::MBarrier* empty, int t) {
-    const int slot = t % SLOTS;
+  const auto request = [&](const TensorMap& map, half* to, ptx::MBarrier* full, ptx::MBarrier* empty, int t) {
+    const auto slot = ring.slot(t);
     if (t >= tiles) return;
-    ptx::mbarrier_wait(&empty[slot], t / SLOTS % 2 ^ 1);
+    ptx::mbarrier_wait(&empty[slot], ring.parity(t) ^ 1);
     ptx::mbarrier_arrive_expect_tx(&full[slot], T::TILE_BYTES);
-    ptx::tma_load_4d(ring + slot * N * D, &map, 0, (first + t) * N, 0, work.head, &full[slot]);
+    ptx::tma_load_4d(to + slot * N * D, &map, 0, (first + t) * N, 0, work.head, &full[slot]);
   };
   const auto request_k = [&](int t) { request(k, smem.sK, smem.k_full, smem.k_empty, t); };
   const auto request_v = [&](int t) { request(v, smem.sV, smem.v_full, smem.v_empty, t); };
@@ -148,22 +150,22 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   const ptx::Descriptor k_at = k_major_descriptor(smem.sK);
   const ptx::Descriptor v_at = mn_major_descriptor<N>(smem.sV);
   const auto begin_qk = [&](int t) {
-    ptx::mbarrier_wait(&smem.k_full[t % SLOTS], t / SLOTS % 2);
-    const ptx::Descriptor slot = ptx::advance(k_at, t % SLOTS * T::TILE_BYTES);
+    ptx::mbarrier_wait(&smem.k_full[ring.slot(t)], ring.parity(t));
+    const ptx::Descriptor slot = ptx::advance(k_at, ring.slot(t) * T::TILE_BYTES);
     ptx::wgmma_fence();
 #pragma unroll
     for (int kk = 0; kk < D / 16; ++kk) ptx::wgmma<N>(s, advance_k<M>(q_at, kk), advance_k<N>(slot, kk), kk > 0);
     ptx::wgmma_commit();
   };
   const auto begin_pv = [&](int t) {
-    ptx::mbarrier_wait(&smem.v_full[t % SLOTS], t / SLOTS % 2);
-    const ptx::Descriptor slot = ptx::advance(v_at, t % SLOTS * T::TILE_BYTES);
+    ptx::mbarrier_wait(&smem.v_full[ring.slot(t)], ring.parity(t));
+    const ptx::Descriptor slot = ptx::advance(v_at, ring.slot(t) * T::TILE_BYTES);
     ptx::wgmma_fence();
 #pragma unroll
     for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], advance_keys(slot, n), true);
     ptx::wgmma_commit();
   };
-  const int first_row = warp * STRIPE;
+  const int first_row = warp * T::ROWS_PER_WARP;
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
   for (int t = 0; t < tiles; ++t) {
@@ -185,7 +187,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
 
     // The same scores by the warp alone.
     const auto score_again = [&] {
-      score_by_warp<M, N, D>(s, smem.sQ, smem.sK + t % SLOTS * N * D, first_row, lane);
+      score_by_warp<M, N, D>(s, smem.sQ, smem.sK + ring.slot(t) * N * D, first_row, lane);
       hide();
     };
 
@@ -212,7 +214,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     const bool fits = t > 0 && weigh(unit, reference);
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o);
-    if (t > 0 && lane == 0) ptx::mbarrier_arrive(&smem.v_empty[(t - 1) % SLOTS]);
+    if (t > 0 && lane == 0) ptx::mbarrier_arrive(&smem.v_empty[ring.slot(t - 1)]);
     if (!fits) {
       if (t > 0) score_again();
       float factor[2], base[2];
@@ -236,7 +238,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
 
 #pragma unroll
     for (int i = 0; i < N / 4; ++i) p[i / 4][i % 4] = half_pair(s[2 * i], s[2 * i + 1]);
-    if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[t % SLOTS]);
+    if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[ring.slot(t)]);
   }
   if (tiles > 0) begin_pv(tiles - 1);
   ptx::wgmma_wait<0>();

@@ -16,6 +16,7 @@
 #include "common/hopper/descriptors.cuh"
 #include "common/hopper/hide_after.cuh"
 #include "common/hopper/quad_store.cuh"
+#include "common/hopper/ring.cuh"
 #include "common/hopper/scale_sign.cuh"
 #include "common/ptx/cluster.cuh"
 #include "common/ptx/grid_dependency.cuh"
@@ -31,9 +32,9 @@ namespace {
 using namespace lab;
 
 // --- tile constants --------------------------------------------------------------------------------------
-constexpr int WARPS = 4;  // a warpgroup
+constexpr int WARPS = 4;
 constexpr int THREADS = WARPS * 32;
-constexpr int STRIPE = 16;  // rows of each warp's part of a wgmma
+constexpr int STRIPE = 16;  // rows of a tensor core's tile
 
 // PARTS blocks share a query tile.
 template <int D_, int PARTS_>
@@ -98,12 +99,13 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   const int tiles = ceil_div(all_tiles * (rank + 1), PARTS) - first;
 
   // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
+  const Ring<SLOTS> ring;  // of K and of V
   // By one thread: tile t into its slot.
-  const auto request = [&](const TensorMap& map, half* ring, ptx::MBarrier* full, int t) {
-    const int slot = t % SLOTS;
+  const auto request = [&](const TensorMap& map, half* to, ptx::MBarrier* full, int t) {
+    const auto slot = ring.slot(t);
     if (t >= tiles) return;
     ptx::mbarrier_arrive_expect_tx(&full[slot], T::TILE_BYTES);
-    ptx::tma_load_4d(ring + slot * N * D, &map, 0, (first + t) * N, 0, head, &full[slot]);
+    ptx::tma_load_4d(to + slot * N * D, &map, 0, (first + t) * N, 0, head, &full[slot]);
   };
   if (threadIdx.x == 0) {
     ptx::mbarrier_init(smem.q_full, 1);
@@ -145,22 +147,22 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   const ptx::Descriptor k_at = k_major_descriptor(smem.sK);
   const ptx::Descriptor v_at = mn_major_descriptor<N>(smem.sV);
   const auto begin_qk = [&](float(&s)[N / 2], int t) {
-    ptx::mbarrier_wait(&smem.k_full[t % SLOTS], t / SLOTS % 2);
-    const ptx::Descriptor slot = ptx::advance(k_at, t % SLOTS * T::TILE_BYTES);
+    ptx::mbarrier_wait(&smem.k_full[ring.slot(t)], ring.parity(t));
+    const ptx::Descriptor slot = ptx::advance(k_at, ring.slot(t) * T::TILE_BYTES);
     ptx::wgmma_fence();
 #pragma unroll
     for (int kk = 0; kk < D / 16; ++kk) ptx::wgmma<N>(s, advance_k<M>(q_at, kk), advance_k<N>(slot, kk), kk > 0);
     ptx::wgmma_commit();
   };
   const auto begin_pv = [&](const unsigned(&p)[N / 16][4], int t) {
-    ptx::mbarrier_wait(&smem.v_full[t % SLOTS], t / SLOTS % 2);
-    const ptx::Descriptor slot = ptx::advance(v_at, t % SLOTS * T::TILE_BYTES);
+    ptx::mbarrier_wait(&smem.v_full[ring.slot(t)], ring.parity(t));
+    const ptx::Descriptor slot = ptx::advance(v_at, ring.slot(t) * T::TILE_BYTES);
     ptx::wgmma_fence();
 #pragma unroll
     for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], advance_keys(slot, n), true);
     ptx::wgmma_commit();
   };
-  const int first_row = warp * STRIPE;
+  const int first_row = warp * T::ROWS_PER_WARP;
   // The last key that each of the lane's rows sees.
   const int last_key[2] = {min(q0 + first_row + quad_row + (causal ? 0 : S), S - 1),
                            min(q0 + first_row + quad_row + 8 + (causal ? 0 : S), S - 1)};
@@ -210,13 +212,13 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   };
   // All of tile t has been read: it may be overwritten.
   const auto refill = [&](int t) {
-    const int slot = t % SLOTS;
+    const auto slot = ring.slot(t);
     if (t + SLOTS >= tiles) return;
     if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[slot]), ptx::mbarrier_arrive(&smem.v_empty[slot]);
     if (threadIdx.x == 0) {
-      ptx::mbarrier_wait(&smem.k_empty[slot], t / SLOTS % 2);
+      ptx::mbarrier_wait(&smem.k_empty[slot], ring.parity(t));
       request(k, smem.sK, smem.k_full, t + SLOTS);
-      ptx::mbarrier_wait(&smem.v_empty[slot], t / SLOTS % 2);
+      ptx::mbarrier_wait(&smem.v_empty[slot], ring.parity(t));
       request(v, smem.sV, smem.v_full, t + SLOTS);
     }
   };

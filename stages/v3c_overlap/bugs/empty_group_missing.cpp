@@ -11,7 +11,7 @@ std::vector<Part> look() {
   std::vector<Part> parts = {
       checker_reports(CAUSAL, {Finding::Kind::changed_before_wait, "ptx::wgmma<N>(s,", "hide_keys(s,"}),
       checker_reports(WIDE_RAGGED,
-                      {Finding::Kind::read_before_wait, "ptx::wgmma<N>(s,", "float tile_max = fmaxf(s[2 * h]"}),
+                      {Finding::Kind::read_before_wait, "ptx::wgmma<N>(s,", "weigh_tile(s,"}),
       schedules_differ(WIDE_RAGGED)};
   if (!can_schedule()) return parts;
   parts.push_back(
