@@ -32,6 +32,7 @@ using namespace lab;
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int STRIPE = 16;          // rows of a tensor core's tile
 constexpr int M = 64;               // query rows per tile
+constexpr int CHUNK = 16;           // query rows whose scores a warp has in registers: k of an mma
 constexpr int HEADS_TOGETHER = 16;  // whose blocks are started by turns
 constexpr int ROW_THREADS = 256;    // of a block of the kernel for the rows
 constexpr float LOG2_E = 1.44269504f;
@@ -41,7 +42,6 @@ struct Tile {
   static constexpr int D = D_, STRIPES = STRIPES_;
   static constexpr int WARPS = D / 16, THREADS = WARPS * 32, PAIRS = WARPS / 2;
   static constexpr int KEYS_PER_PAIR = STRIPES * STRIPE, N = PAIRS * KEYS_PER_PAIR;  // N: keys per block
-  static constexpr int CHUNK = 16;  // query rows whose scores a warp has in registers at a time
   static constexpr int BLOCKS_PER_SM = D == 64 ? 2 : 1;
   static constexpr int PIECE_ROWS = 32, PIECE_COLS = 16;  // of dQ's tile, for a warp at a time
   static constexpr int PIECES = M / PIECE_ROWS * (D / PIECE_COLS), PIECE_SIZE = PIECE_ROWS * PIECE_COLS;
@@ -96,42 +96,39 @@ __global__ void __launch_bounds__(ROW_THREADS)
 template <class T>
 using Operand = unsigned[T::STRIPES][T::D / 16][4];  // K or V of the pair's keys as A: 16 keys and 16 columns each
 template <class T>
-using Scores = float[T::STRIPES][T::CHUNK / 8][4];  // of the pair's keys with a chunk of queries: c of 8 queries each
+using Scores = float[T::STRIPES][2][4];  // of the pair's keys with a chunk of queries: c of 8 queries each
 template <class T>
-using Weights = unsigned[T::STRIPES][T::CHUNK / 8][2];  // P^T or dS^T as halves; [..][h]: of key quad_row + 8 h
+using Weights = unsigned[T::STRIPES][4];  // P^T or dS^T as A: [2 n + h] of 8 queries n and of key quad_row + 8 h
 template <class T>
 using Gradient = float[T::STRIPES][T::D / 8][4];  // of the pair's keys: c of 8 columns each
 
 // S^T = K Q^T or dP^T = V dO^T; `rows` is Q's or dO's chunk.
 template <class T>
 __device__ __forceinline__ void add_scores(Scores<T>& to, const Operand<T>& keys, const half* rows, int lane) {
+  const int place = swizzled<T::D>(lane % 8 + lane / 16 * 8, lane / 8 % 2 * 8);
 #pragma unroll
-  for (int kk = 0; kk < T::D / 16; ++kk)
-    for (int n = 0; n < T::CHUNK; n += 16) {
-      unsigned b0[2], b1[2];
-      ptx::ldmatrix_x4(b0, b1, &rows[swizzled<T::D>(n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8)]);
-      for (int i = 0; i < T::STRIPES; ++i) {
-        ptx::mma_m16n8k16(to[i][n / 8], keys[i][kk], b0);
-        ptx::mma_m16n8k16(to[i][n / 8 + 1], keys[i][kk], b1);
-      }
+  for (int kk = 0; kk < T::D / 16; ++kk) {
+    unsigned b0[2], b1[2];
+    ptx::ldmatrix_x4(b0, b1, &rows[place ^ 16 * kk]);  // 16 kk columns further: the swizzle is an XOR, too
+    for (int i = 0; i < T::STRIPES; ++i) {
+      ptx::mma_m16n8k16(to[i][0], keys[i][kk], b0);
+      ptx::mma_m16n8k16(to[i][1], keys[i][kk], b1);
     }
+  }
 }
 
-// dV += P^T dO or dK += dS^T Q. Two neighbouring tiles of weights are one A.
+// dV += P^T dO or dK += dS^T Q.
 template <class T>
-__device__ __forceinline__ void add_weighted(Gradient<T>& to, const Weights<T>& w, const half* rows, int lane) {
+__device__ __forceinline__ void add_weighted(Gradient<T>& to, const Weights<T>& weights, const half* rows, int lane) {
 #pragma unroll
-  for (int n = 0; n < T::CHUNK; n += 16)
-#pragma unroll
-    for (int d = 0; d < T::D; d += 16) {
-      unsigned b0[2], b1[2];
-      ptx::ldmatrix_x4_trans(b0, b1, &rows[swizzled<T::D>(n + lane % 16, d + lane / 16 * 8)]);
-      for (int i = 0; i < T::STRIPES; ++i) {
-        const unsigned a[4] = {w[i][n / 8][0], w[i][n / 8][1], w[i][n / 8 + 1][0], w[i][n / 8 + 1][1]};
-        ptx::mma_m16n8k16(to[i][d / 8], a, b0);
-        ptx::mma_m16n8k16(to[i][d / 8 + 1], a, b1);
-      }
+  for (int d = 0; d < T::D; d += 16) {
+    unsigned b0[2], b1[2];
+    ptx::ldmatrix_x4_trans(b0, b1, &rows[swizzled<T::D>(lane % 16, d + lane / 16 * 8)]);
+    for (int i = 0; i < T::STRIPES; ++i) {
+      ptx::mma_m16n8k16(to[i][d / 8], weights[i], b0);
+      ptx::mma_m16n8k16(to[i][d / 8 + 1], weights[i], b1);
     }
+  }
 }
 
 // --- all gradients: a block for N keys, which walks the query tiles ---------------------------------------
@@ -142,7 +139,7 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
               half* __restrict__ dk, half* __restrict__ dv, int heads, int S, float scale,
               bool causal) {  // heads: B * H; dq_sum: [heads, tiles, M * D], zeros before the first block
   using T = Tile<D, STRIPES>;
-  constexpr int N = T::N, THREADS = T::THREADS, CHUNK = T::CHUNK;
+  constexpr int N = T::N, THREADS = T::THREADS;
   SmemCursor cursor;
   const Smem smem = carve<T>(cursor);
 
@@ -206,7 +203,6 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
         return reinterpret_cast<unsigned*>(
             &smem.sdS[swizzled<M>(pair_key + i * STRIPE + quad_row + 8 * h, m + 8 * n + first_column)]);
       };
-      const int p_is_there = 1 + pair;  // a barrier for each chunk of a pair
       Scores<T> s = {};
       add_scores<T>(s, keys, makes_p ? sQ : sdO, lane);
       Weights<T> w;
@@ -214,12 +210,12 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
         // P^T = exp(S^T - L). Only a tile on the diagonal or at an end has anything to hide.
         const int q0 = t * M + m, key0 = k0 + pair_key;
 #pragma unroll
-        for (int n = 0; n < CHUNK / 8; ++n)
+        for (int n = 0; n < 2; ++n)
           for (int i = 0; i < STRIPES; ++i)
             for (int e = 0; e < 4; ++e) s[i][n][e] = fmaf(s[i][n][e], scale_log2, -terms[(8 * n + e % 2) * 2]);
         if (q0 + CHUNK > S || key0 + T::KEYS_PER_PAIR > S || (causal && q0 < key0 + T::KEYS_PER_PAIR - 1)) {
 #pragma unroll
-          for (int n = 0; n < CHUNK / 8; ++n)
+          for (int n = 0; n < 2; ++n)
             for (int e = 0; e < 4; ++e) {
               const int row = q0 + 8 * n + first_column + e % 2;
               const int last_key = row >= S ? -1 : causal ? row : S - 1;  // that the row sees
@@ -228,21 +224,21 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
             }
         }
 #pragma unroll
-        for (int n = 0; n < CHUNK / 8; ++n)
+        for (int n = 0; n < 2; ++n)
           for (int i = 0; i < STRIPES; ++i)
             for (int h = 0; h < 2; ++h)
-              *place(i, n, h) = w[i][n][h] = half_pair(ptx::ex2(s[i][n][2 * h]), ptx::ex2(s[i][n][2 * h + 1]));
-        ptx::barrier_sync(p_is_there, 64);
+              *place(i, n, h) = w[i][2 * n + h] = half_pair(ptx::ex2(s[i][n][2 * h]), ptx::ex2(s[i][n][2 * h + 1]));
+        ptx::barrier_sync(1 + pair, 64);  // P is there
       } else {
         // dS^T = P^T (dP^T - delta), which takes the place of P for dQ.
-        ptx::barrier_sync(p_is_there, 64);
+        ptx::barrier_sync(1 + pair, 64);  // P is there
 #pragma unroll
-        for (int n = 0; n < CHUNK / 8; ++n)
+        for (int n = 0; n < 2; ++n)
           for (int i = 0; i < STRIPES; ++i)
             for (int h = 0; h < 2; ++h) {
               const float2 p = load2(reinterpret_cast<const half*>(place(i, n, h)));
-              *place(i, n, h) = w[i][n][h] = half_pair(p.x * (s[i][n][2 * h] - terms[8 * n * 2]),
-                                                       p.y * (s[i][n][2 * h + 1] - terms[(8 * n + 1) * 2]));
+              *place(i, n, h) = w[i][2 * n + h] = half_pair(p.x * (s[i][n][2 * h] - terms[8 * n * 2]),
+                                                            p.y * (s[i][n][2 * h + 1] - terms[(8 * n + 1) * 2]));
             }
       }
       add_weighted<T>(gradient, w, makes_p ? sdO : sQ, lane);  // dV += P^T dO, dK += dS^T Q
@@ -271,7 +267,7 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
         }
       }
       // Accumulator by accumulator, so that a warp adds to 32 neighbours at once; round_sums puts them in place.
-      float* sums = dq_sum + (std::size_t(t) * T::PIECES + piece) * T::PIECE_SIZE + lane;
+      float* sums = dq_sum + (t * T::PIECES + piece) * T::PIECE_SIZE + lane;
 #pragma unroll
       for (int i = 0; i < T::PIECE_ROWS / STRIPE; ++i)
         for (int d = 0; d < T::PIECE_COLS / 8; ++d)
