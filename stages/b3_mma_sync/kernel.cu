@@ -1,6 +1,7 @@
 // B3: the five products by mma.sync, with v2d's tools. The scores are computed transposed, S^T = K Q^T: a warp has its
-// keys as rows, and what it holds of P^T and dS^T is at once the A operand of dV = P^T dO and dK = dS^T Q. Only dQ needs
-// the dS of all warps. It goes through shared memory, and two barriers per query tile are all there are.
+// keys as rows, and what it holds of P^T or dS^T is at once the A operand of dV = P^T dO or dK = dS^T Q. Two warps share
+// keys: one makes P and has dV, the other makes dS from it and has dK. So K or V stays in registers, and what ldmatrix
+// brings of Q or dO serves twice as many keys. Only dQ needs the dS of all warps: it lies where P was passed on.
 //
 //   P = exp(s - L)     dP = dO V^T     dS = P (dP - delta)     dQ = scale dS K     dK = scale dS^T Q     dV = P^T dO
 //
