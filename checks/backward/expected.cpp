@@ -46,7 +46,7 @@ bool pair_errors(BackwardHead& h, double scale, bool half_p) {
       double &P = h.P[h.at(i, j)], &dS = h.dS[h.at(i, j)];
       const double t = std::abs(h.dP[h.at(i, j)] - h.delta[i]), product = magnitude * P * t;
       dS = magnitude * P * ((e + 3 * u) * t + D * u * dout[i] * v[j] + delta_error) + terms * product;
-      if (half_p) dS += FP16_ROUNDING * product + FP16_HALF_STEP * std::max(1.0, magnitude);
+      if (half_p) dS += FP16_ROUNDING * product + FP16_HALF_STEP * (std::max(1.0, magnitude) + magnitude * t);
       P = P * (e + terms) + (half_p ? FP16_HALF_STEP : 0);
     }
   }

@@ -15,7 +15,8 @@
 //      d_i = (2 e_i + (D + 2 n + 2) u) W_i,   W_i = ‖dO_i‖ max ‖v‖.
 //    As dO·O with O rounded to fp16 it would err by h W_i more, which is the h in e_i.
 // 5. dS_ij = scale P (dP - delta): |error| <= |scale| P ((e_i + 3 u) |dP - delta| + D u w_ij + d_i). Rounded to fp16:
-//    h |dS| more, or 2^-25 max(1, |scale|), whichever side of the rounding the scale stands on.
+//    h |dS| more, or 2^-25 max(1, |scale|), whichever side of the rounding the scale stands on; and 2^-25 |scale|
+//    |dP - delta|, for a P below 2^-14 that was rounded before.
 // 6. A sum of at most S terms in any order, of several blocks too: S u times the sum of the magnitudes. So
 //      dQ_ic errs by sum_j X_ij |k_jc|, dK_jc by sum_i X_ij |q_ic|, dV_jc by sum_i Y_ij |dO_ic|,
 //    X_ij the bound of point 5 plus S u |dS|, Y_ij = P (e_i + S u) plus 2^-25 where P is rounded.

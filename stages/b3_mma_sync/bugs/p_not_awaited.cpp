@@ -1,0 +1,14 @@
+// How to recognise the bug p_not_awaited.
+#include "checks/backward/parts.hpp"
+
+namespace {
+using namespace lab;
+
+std::vector<Part> look() {
+  return {checker_reports({1, 1, 60, 64, false}, Finding::Kind::race_inter_warp, "const float2 p = load2"),
+          still_right(look_at({1, 1, 60, 64, false}), Gradient::dv)};
+}
+
+const RegisteredFingerprint registered(look);
+
+}  // namespace
