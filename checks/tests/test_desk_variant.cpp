@@ -29,21 +29,22 @@ TEST_CASE("variants: names change as whole words, and not where the card mention
 
 TEST_CASE("variants: of every exercise, and at least twenty have another answer") {
   std::set<int> other;
-  for (const Exercise& filed : read_course().all)
-    for (const std::uint64_t drawn : {1ull, 123456789123ull, 99999999999999ull}) {
+  for (const Exercise& filed : read_course().all) {
+    const bool solved = handed_out(filed) != solution(filed);
+    for (const std::uint64_t drawn : {1ull, 123456789123ull}) {
       const std::string line = variant_of(filed, drawn);
       CHECK_MESSAGE(line == variant_of(filed, drawn), filed.path);
       if (line.empty()) continue;
       Exercise e = filed;
       REQUIRE_NOTHROW(vary(e, line.substr(line.find(' '))));
-      const bool solves = handed_out(e) != solution(e), solved = handed_out(filed) != solution(filed);
-      CHECK_MESSAGE(solves == solved, e.path);
+      CHECK_MESSAGE((handed_out(e) != solution(e)) == solved, e.path);
       CHECK_MESSAGE(leaks(e).empty(), e.path);
       const bool counts = e.predict == "counts";
       if (counts)
         CHECK_MESSAGE((e.shape != filed.shape && says(card(e), e.shape) && !says(card(e), filed.shape)), e.path);
       if (counts || as_typed(e, e.right) != as_typed(filed, filed.right)) other.insert(e.n);
     }
+  }
   CHECK(other.size() >= 20);
 }
 
