@@ -18,7 +18,7 @@ tests-3_TEXT := $(call test,desk_evolve desk_kept desk_measured results trace)
 tests-4_TEXT := $(call test,banks block_order expected figure_data gpu_fit npy patch pattern ptxas rule referee)
 tests-5_TEXT := $(call test,checked async_deadlock async_watcher)
 tests-6_TEXT := $(call test,wgmma wgmma_cases exec_blocks exec_launch tma mbarrier)
-tests-7_TEXT := $(call test,named_barrier registers time_limit ldmatrix device_tensors attention_launch tiles addr2line mma special_functions)
+tests-7_TEXT := $(call test,named_barrier registers time_limit ldmatrix device_tensors attention_launch tiles addr2line mma)
 tests-8_TEXT := $(call test,tensor_core counters_async checker_watcher)
 tests-9_TEXT := $(call test,hang acceptance_processes counters verdict global)
 
