@@ -73,26 +73,6 @@ TEST_CASE("async deadlock: who came to the phase before, and has not come now") 
              "All lanes of these warps have returned: 1..2.");
 }
 
-TEST_CASE("async deadlock: two groups that wait for each other") {
-  int one = 0, other = 0;
-  const Outcome outcome = hang(256, [&] {
-    const Plan plan = fresh(1);
-    if (threadIdx.x < 128) {
-      HERE(one, mbarrier_wait(plan.full, 0));
-      if (threadIdx.x == 0) mbarrier_arrive(plan.full + 1);
-    } else {
-      HERE(other, mbarrier_wait(plan.full + 1, 0));
-      if (threadIdx.x == 128) mbarrier_arrive(plan.full);
-    }
-  });
-  check_hung(outcome,
-             "Warps 0..3 lanes 0..31 wait for phase 0 of full[0] (parity 0): 1 of 1 arrivals missing " + spot(one) +
-                 ". Warps 4..7 lanes 0..31 wait for phase 0 of full[1] (parity 0): "
-                 "1 of 1 arrivals missing " +
-                 spot(other) + ".",
-             "full[0]: in phase 0 no thread has arrived.");
-}
-
 TEST_CASE("async deadlock: a copy of the phase before is named") {
   int load = 0;
   Global from(4096);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <numeric>
 #include <set>
 #include <string>
@@ -81,17 +82,23 @@ bool contains(const std::string& text, const std::string& piece) { return text.f
 
 // --- lines ----------------------------------------------------------------------------------------------------------
 
-std::vector<std::string> lines_of(const std::string& path) {
+const std::vector<std::string>& lines_of(const std::string& path) {
+  static std::map<std::string, std::vector<std::string>> files;
+  std::vector<std::string>& lines = files[path];
+  if (!lines.empty()) return lines;
   std::ifstream file(path);
   REQUIRE_MESSAGE(file.good(), "run the tests from the repository's root: " << path << " is not there");
-  std::vector<std::string> lines{""};  // they count from 1
+  lines.push_back("");  // they count from 1
   for (std::string line; std::getline(file, line);) lines.push_back(line);
   return lines;
 }
 
 // The line with the comment [mark] in this kernel, or else in the helpers between the file's kernels.
 int line_of(const Case& c, const std::string& mark) {
-  const std::vector<std::string> lines = lines_of(c.file);
+  static std::map<std::pair<const Case*, std::string>, int> known;
+  int& known_line = known[{&c, mark}];
+  if (known_line) return known_line;
+  const std::vector<std::string>& lines = lines_of(c.file);
   int own = 0, shared = 0;
   enum { helper, another, inside } place = helper;
   for (std::size_t i = 1; i < lines.size(); ++i) {
@@ -106,7 +113,7 @@ int line_of(const Case& c, const std::string& mark) {
     if (line == "}") place = helper;
   }
   REQUIRE_MESSAGE((own || shared), "no line of " << std::string(c.name) << " is marked [" << mark << "]");
-  return own ? own : shared;
+  return known_line = own ? own : shared;
 }
 
 // --- launches -------------------------------------------------------------------------------------------------------
@@ -154,7 +161,7 @@ Size size_of(const Case& c, const Size& own) {
 
 Done run(const Case& c, const Size& own, const ExecOptions& options, bool overlaps = false,
          const char* name = nullptr) {
-  const Tensors tensors;
+  static const Tensors tensors;
   const Size size = size_of(c, own);
   const std::size_t ints = std::size_t(size.threads) * size.blocks;
   int* out = nullptr;

@@ -13,7 +13,7 @@ namespace {
 using namespace lab;
 using namespace lab::desk;
 
-const std::string KERNEL = R"(constexpr int Q = 2;
+const std::string SEARCHED = R"(constexpr int Q = 2;
 constexpr int EARLY = D == 64 ? N / 2 : N;
 bool takes() { return shape.D == T::D && best == T::GROUPS; }
 int stage() {
@@ -46,10 +46,10 @@ std::string conf_with(const std::string& from, const std::string& to) {
 }
 
 TEST_CASE("evolve: the kernel's own values give the kernel back, byte for byte") {
-  const Levers levers("v9z_test", CONF, KERNEL, ".");
+  const Levers levers("v9z_test", CONF, SEARCHED, ".");
   REQUIRE(levers.rows(SHAPE).size() == 2);
   for (const Setting& row : levers.rows(SHAPE)) {
-    CHECK(levers.adopted(row, SHAPE) == KERNEL);
+    CHECK(levers.adopted(row, SHAPE) == SEARCHED);
     CHECK(levers.objection(row, SHAPE) == "");
   }
   CHECK(levers.for_shape(SHAPE).size() == 4);
@@ -57,7 +57,7 @@ TEST_CASE("evolve: the kernel's own values give the kernel back, byte for byte")
 }
 
 TEST_CASE("evolve: values go where the braces are, and lines keep their numbers") {
-  const Levers levers("v9z_test", CONF, KERNEL, ".");
+  const Levers levers("v9z_test", CONF, SEARCHED, ".");
   Setting setting = levers.rows(SHAPE)[1];
   setting["Q"] = "1", setting["EARLY"] = "N", setting["N"] = "96";
   CHECK(levers.narrowed(setting, SHAPE) == R"(#line 1 "stages/v9z_test/kernel.cu"
@@ -78,7 +78,7 @@ stage_of<Launcher<Tile<64, 2, 96>>>();
 }
 
 TEST_CASE("evolve: what cannot be built is known before") {
-  const Levers levers("v9z_test", CONF, KERNEL, ".");
+  const Levers levers("v9z_test", CONF, SEARCHED, ".");
   Setting setting = levers.rows(SHAPE)[0];
   CHECK(levers.numbers(setting, SHAPE).at("smem") == 356);
   CHECK(levers.numbers(setting, SHAPE).at("EARLY") == 64);
@@ -93,16 +93,16 @@ TEST_CASE("evolve: what cannot be built is known before") {
 }
 
 TEST_CASE("evolve: the row that a stage takes is in its plan") {
-  const Levers levers("v9z_test", CONF, KERNEL, ".");
+  const Levers levers("v9z_test", CONF, SEARCHED, ".");
   CHECK(levers.own(SHAPE, "{\"kernel\": \"attention<64,2,64>\", \"tile_m\": 3}").at("GROUPS") == "2");
   CHECK_THROWS_AS(levers.own(SHAPE, "{\"kernel\": \"attention<64,3,64>\"}"), BadInput);
-  const Levers by_plan("v9z_test", "row: plan_tile_m == GROUPS * 64\n" + CONF, KERNEL, ".");
+  const Levers by_plan("v9z_test", "row: plan_tile_m == GROUPS * 64\n" + CONF, SEARCHED, ".");
   CHECK(by_plan.own(SHAPE, "{\"kernel\": \"\", \"tile_m\": 128}").at("GROUPS") == "2");
 }
 
 TEST_CASE("evolve: what is wrong with a levers.conf is one line") {
   const auto wrong = [](const std::string& from, const std::string& to, const std::string& what) {
-    CHECK_THROWS_WITH_AS(Levers("v9z_test", conf_with(from, to), KERNEL, "."),
+    CHECK_THROWS_WITH_AS(Levers("v9z_test", conf_with(from, to), SEARCHED, "."),
                          ("stages/v9z_test/levers.conf" + what).c_str(), BadInput);
   };
   wrong("Q = {2}", "Q = {3}", ": lever Q: 'constexpr int Q = 3;' is not in kernel.cu");
@@ -135,10 +135,10 @@ TEST_CASE("evolve: a lever that is a patch") {
   const PatchTree tree("FAST",
                        "@@ -1,2 +1,3 @@\n constexpr int Q = 2;\n+constexpr int FAST = 1;\n"
                        " constexpr int EARLY = D == 64 ? N / 2 : N;\n");
-  const Levers levers("v9z_test", CONF + "patch FAST: speed for nothing\n", KERNEL, tree.root);
+  const Levers levers("v9z_test", CONF + "patch FAST: speed for nothing\n", SEARCHED, tree.root);
   Setting setting = levers.rows(SHAPE)[0];
   CHECK(setting.at("FAST") == "0");
-  CHECK(levers.adopted(setting, SHAPE) == KERNEL);
+  CHECK(levers.adopted(setting, SHAPE) == SEARCHED);
   setting["FAST"] = "1", setting["Q"] = "1";
   CHECK(levers.narrowed(setting, SHAPE)
             .starts_with("#line 1 \"stages/v9z_test/kernel.cu\"\nconstexpr int Q = 1;\n"
@@ -153,7 +153,7 @@ TEST_CASE("evolve: lines keep their numbers behind a patch that removes some") {
   std::string conf = CONF;
   conf.erase(conf.find("lever EARLY"), conf.find("let smem") - conf.find("lever EARLY"));
   conf.erase(conf.find("must EARLY"));
-  const Levers levers("v9z_test", conf + "patch LESS: nothing for nothing\n", KERNEL, tree.root);
+  const Levers levers("v9z_test", conf + "patch LESS: nothing for nothing\n", SEARCHED, tree.root);
   Setting setting = levers.rows(SHAPE)[0];
   setting["LESS"] = "1", setting["Q"] = "1";
   CHECK(levers.narrowed(setting, SHAPE)
@@ -187,9 +187,10 @@ TEST_CASE("evolve: every stage's levers") {
         const Shape shape{1, 8, 512, D, causal};
         CHECK(levers.for_shape(shape).size() >= 3);
         for (const Setting& row : levers.rows(shape)) {
+          const std::string narrowed = levers.narrowed(row, shape);
           CHECK(levers.adopted(row, shape) == levers.kernel());
           CHECK(levers.objection(row, shape) == "");
-          CHECK(lines_of(levers.narrowed(row, shape)).size() == lines_of(levers.kernel()).size() + 1);
+          CHECK(lines_of(narrowed).size() == lines_of(levers.kernel()).size() + 1);
           largest = std::max(largest, levers.numbers(row, shape).at("smem"));
           // Every lever of this shape changes what is compiled.
           for (const Lever* lever : levers.for_shape(shape))
@@ -197,7 +198,7 @@ TEST_CASE("evolve: every stage's levers") {
               Setting other = row;
               if (other[lever->name] == value) continue;
               other[lever->name] = value;
-              CHECK(levers.narrowed(other, shape) != levers.narrowed(row, shape));
+              CHECK(levers.narrowed(other, shape) != narrowed);
             }
         }
       }

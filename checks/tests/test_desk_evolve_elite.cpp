@@ -73,7 +73,7 @@ TEST_CASE("evolve: who is wrong never enters, however fast; nor who does not hol
   CHECK(good.verdict == "elite");
 }
 
-const std::string KERNEL =
+const std::string WITH_LEVERS =
     "a = 1; b = 1; c = 1;\nreturn stage_of<Launcher<Tile<64, 1>>, Launcher<Tile<64, 2>>>();\nx == y;\n";
 const std::string CONF =
     "table: D T\ntakes: {x == y};\nlever T: t\n  values: 1 | 2\nlever A: a\n  at: a = {1};\n  values: 1 | 2 | 3\n"
@@ -90,7 +90,7 @@ Elite start(const Levers& levers) {
 }
 
 TEST_CASE("evolve: a search begins with the stage as it is, then its table's other rows") {
-  const Levers levers("v9z_test", CONF, KERNEL, ".");
+  const Levers levers("v9z_test", CONF, WITH_LEVERS, ".");
   const auto all = beginnings(levers, SHAPE, levers.rows(SHAPE)[1]);
   REQUIRE(all.size() == 2);
   CHECK(all[0].candidate.levers.at("T") == "2");
@@ -99,7 +99,7 @@ TEST_CASE("evolve: a search begins with the stage as it is, then its table's oth
 }
 
 TEST_CASE("evolve: a child changes two levers, nothing is tried twice, and the end is found") {
-  const Levers levers("v9z_test", CONF, KERNEL, ".");
+  const Levers levers("v9z_test", CONF, WITH_LEVERS, ".");
   const Elite elite = start(levers);
   std::set<std::string> known, seen;
   for (const Candidate& c : elite.members()) known.insert(c.id);
@@ -127,7 +127,7 @@ TEST_CASE("evolve: a child changes two levers, nothing is tried twice, and the e
 }
 
 TEST_CASE("evolve: the same seed gives the same children") {
-  const Levers levers("v9z_test", CONF, KERNEL, ".");
+  const Levers levers("v9z_test", CONF, WITH_LEVERS, ".");
   const Elite elite = start(levers);
   const auto ids = [&](std::uint64_t seed) {
     std::set<std::string> known;

@@ -284,14 +284,16 @@ TEST_CASE("exercises: a wrong prediction is not told what was measured, until it
   CHECK(verdict_told(wrong, true) == "  barriers: you say 4, measured 5\n2 of 4 right");
   CHECK(verdict_told({true, "the same elements\n", 2, 2}, false) == "the same elements\nright.");
   // A number that no launch shows, too large or too small.
-  const Course course = read_course();
-  for (const Exercise& e : course.all)
+  int told = 0;
+  for (const Exercise& e : read_course().all)
     if (e.seen == "told")
       for (const int step : {-1, 1}) {
         const Prediction p = judge_prediction(e, "", std::to_string(std::stol(e.right) + step));
         CHECK(!p.holds);
         CHECK(verdict_told(p, false) == "not right");
+        ++told;
       }
+  CHECK(told > 0);
 }
 
 TEST_CASE("exercises: a copied kernel is told from a mended one") {

@@ -120,9 +120,9 @@ TEST_CASE("mutants: there are enough, each changes a stage, and every stage has 
   for (const Stage& stage : read_ladder().stages) {
     const std::vector<Source>& sources = stages.emplace_back(sources_of(stage.dir));
     int here = 0;
-    for (const Mutation& m : all) here += !mutated(m, sources).empty();
+    for (auto m = all.begin(); here < 30 && m != all.end(); ++m) here += !mutated(*m, sources).empty();
     CAPTURE(stage.dir);
-    CHECK(here >= 30);
+    CHECK(here == 30);
   }
   const std::vector<std::string> dead = dead_rules(all, stages);
   CHECK_MESSAGE(dead.empty(), (dead.empty() ? "" : dead.front()));

@@ -13,7 +13,7 @@ using namespace lab;
 using namespace lab::desk;
 
 namespace {
-bool says(const std::string& text, const std::string& piece) { return text.find(piece) != text.npos; }
+bool mentioned(const std::string& text, const std::string& piece) { return text.find(piece) != text.npos; }
 }  // namespace
 
 TEST_CASE("variants: names change as whole words, and not where the card mentions them or they are taken") {
@@ -22,28 +22,30 @@ TEST_CASE("variants: names change as whole words, and not where the card mention
   vary(e, "lead=2 names=4");  // the first other name of q0, and of first_row
   CHECK(varied(e, "int q0 = q00; // q0\nint first_row;") ==
         "// One student's own: names and lines differ.\n\nint first_query = q00; // first_query\nint first_row;");
-  CHECK(says(varied(e, "int q0, first_query;"), "int q0, first_query;"));
+  CHECK(mentioned(varied(e, "int q0, first_query;"), "int q0, first_query;"));
   Exercise plain;
   CHECK(varied(plain, "int q0;") == "int q0;");
 }
 
 TEST_CASE("variants: of every exercise, and at least twenty have another answer") {
   std::set<int> other;
-  for (const Exercise& filed : read_course().all)
-    for (const std::uint64_t drawn : {1ull, 123456789123ull, 99999999999999ull}) {
+  for (const Exercise& filed : read_course().all) {
+    const bool solved = handed_out(filed) != solution(filed);
+    for (const std::uint64_t drawn : {1ull, 123456789123ull}) {
       const std::string line = variant_of(filed, drawn);
       CHECK_MESSAGE(line == variant_of(filed, drawn), filed.path);
       if (line.empty()) continue;
       Exercise e = filed;
       REQUIRE_NOTHROW(vary(e, line.substr(line.find(' '))));
-      const bool solves = handed_out(e) != solution(e), solved = handed_out(filed) != solution(filed);
-      CHECK_MESSAGE(solves == solved, e.path);
+      CHECK_MESSAGE((handed_out(e) != solution(e)) == solved, e.path);
       CHECK_MESSAGE(leaks(e).empty(), e.path);
       const bool counts = e.predict == "counts";
       if (counts)
-        CHECK_MESSAGE((e.shape != filed.shape && says(card(e), e.shape) && !says(card(e), filed.shape)), e.path);
+        CHECK_MESSAGE((e.shape != filed.shape && mentioned(card(e), e.shape) && !mentioned(card(e), filed.shape)),
+                      e.path);
       if (counts || as_typed(e, e.right) != as_typed(filed, filed.right)) other.insert(e.n);
     }
+  }
   CHECK(other.size() >= 20);
 }
 
@@ -55,7 +57,7 @@ TEST_CASE("variants: each constant of an exercise stands in its kernel, with an 
       vary(e, "edit=" + std::to_string(i));
       CHECK_MESSAGE(e.right != filed.right, e.path);
       CHECK_MESSAGE(handed_out(e) != handed_out(filed), e.path);
-      CHECK_MESSAGE(says(solution(e), e.edit.second), e.path);
+      CHECK_MESSAGE(mentioned(solution(e), e.edit.second), e.path);
     }
   CHECK(all > 0);
 }

@@ -1,6 +1,4 @@
 // mbarriers on the CPU: phases, parities, waits, and the reports of misuse.
-#include <vector>
-
 #include "checks/tests/test_exec.hpp"
 #include "common/ptx/mbarrier.cuh"
 #include "common/smem_plan.cuh"
@@ -55,40 +53,6 @@ TEST_CASE("mbarrier: parity 1 passes on a fresh barrier, and each phase passes t
       mbarrier_wait(full, (phase & 1) ^ 1);
       mbarrier_arrive(full);
     }
-  });
-}
-
-TEST_CASE("mbarrier: a ring of two slots, full and empty, many times round") {
-  under_all_schedules([](const ExecOptions& options) {
-    constexpr int ITEMS = 23, SLOTS = 2;
-    std::vector<int> got;
-    int box[SLOTS] = {};
-    runs({1, 64, SMEM, options}, [&] {
-      SmemCursor cursor;
-      auto* full = cursor.array<MBarrier>("full", SLOTS, 1);
-      auto* empty = cursor.array<MBarrier>("empty", SLOTS, 1);
-      if (threadIdx.x == 0) {
-        for (int i = 0; i < SLOTS; ++i) mbarrier_init(full + i, 1), mbarrier_init(empty + i, 32);
-        fence_mbarrier_init();
-      }
-      __syncthreads();
-      if (warp_id() == 0) {
-        if (lane_id() != 0) return;
-        for (int item = 0; item < ITEMS; ++item) {
-          mbarrier_wait(empty + item % SLOTS, unsigned(item / SLOTS & 1) ^ 1);
-          box[item % SLOTS] = item * item;
-          mbarrier_arrive(full + item % SLOTS);
-        }
-      } else {
-        for (int item = 0; item < ITEMS; ++item) {
-          mbarrier_wait(full + item % SLOTS, unsigned(item / SLOTS & 1));
-          if (lane_id() == 7) got.push_back(box[item % SLOTS]);
-          mbarrier_arrive(empty + item % SLOTS);
-        }
-      }
-    });
-    REQUIRE(got.size() == ITEMS);
-    for (int item = 0; item < ITEMS; ++item) CHECK(got[std::size_t(item)] == item * item);
   });
 }
 

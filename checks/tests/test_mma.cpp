@@ -1,19 +1,13 @@
 // mma.sync.m16n8k16 on the CPU: the register layout against an independent reading of the PTX manual, the arithmetic it
-// is given, misuse; and ex2.
+// is given, misuse.
 #include <cuda_fp16.h>
 
 #include <bit>
-#include <cmath>
-#include <cstring>
-#include <limits>
 #include <random>
-#include <utility>
-#include <vector>
 
 #include "checks/tests/test_exec.hpp"
 #include "common/emulator/tensor_core.hpp"
 #include "common/mma_layout.hpp"
-#include "common/ptx/ex2.cuh"
 #include "common/ptx/mma.cuh"
 
 using namespace lab;
@@ -105,38 +99,6 @@ TEST_CASE("mma: it has the bits of the tensor core that the options choose") {
   CHECK(ExecOptions{}.tensor_core == TensorCore::sm_90);
 }
 
-TEST_CASE("mma: two accumulators side by side, packed to halves, are the next product's A") {
-  Matrices left = numbers(1, 1.0f), right = numbers(2, 1.0f), next = numbers(3, 1.0f);
-  std::memcpy(right.a, left.a, sizeof left.a);
-  float d[16][8] = {};
-  runs({1, 32}, [&] {
-    const int lane = lane_id(), group = lane / 4, t = lane % 4;
-    float c[2][4];
-    for (int tile = 0; tile < 2; ++tile) {
-      float whole[16][8];
-      multiply_add(tile ? right : left, whole);
-      c[tile][0] = whole[group][2 * t], c[tile][1] = whole[group][2 * t + 1];
-      c[tile][2] = whole[group + 8][2 * t], c[tile][3] = whole[group + 8][2 * t + 1];
-    }
-    const unsigned a[4] = {packed(c[0][0], c[0][1]), packed(c[0][2], c[0][3]), packed(c[1][0], c[1][1]),
-                           packed(c[1][2], c[1][3])};
-    const unsigned b[2] = {packed(next.b[2 * t][group], next.b[2 * t + 1][group]),
-                           packed(next.b[2 * t + 8][group], next.b[2 * t + 9][group])};
-    float sum[4] = {};
-    mma_m16n8k16(sum, a, b);
-    for (int e = 0; e < 4; ++e) d[group + 8 * (e / 2)][2 * t + e % 2] = sum[e];
-  });
-  Matrices whole{};
-  for (int row = 0; row < 16; ++row)
-    for (int column = 0; column < 8; ++column) {
-      whole.a[row][column] = half(expected(left, row, column, TensorCore::sm_90));
-      whole.a[row][column + 8] = half(expected(right, row, column, TensorCore::sm_90));
-    }
-  std::memcpy(whole.b, next.b, sizeof next.b);
-  for (int row = 0; row < 16; ++row)
-    for (int column = 0; column < 8; ++column) CHECK(d[row][column] == expected(whole, row, column, TensorCore::sm_90));
-}
-
 TEST_CASE("mma: every element has exactly one place, and the tables say which") {
   using namespace mma_layout;
   int a_held[16][16] = {}, b_held[16][8] = {}, c_held[16][8] = {};
@@ -188,20 +150,4 @@ TEST_CASE("mma: lanes that are elsewhere or gone are named") {
   outcome = run({1, 20}, [&] { call(); });  // no whole warp
   check_failed(outcome, cudaErrorLaunchFailure, Kind::collective,
                "mma.sync with mask 0xffffffff, which names lanes that have returned or do not exist");
-}
-
-TEST_CASE("ex2: powers of two, and what is flushed to zero") {
-  using lab::ptx::ex2;
-  constexpr float INF = std::numeric_limits<float>::infinity();
-  for (int exponent = -126; exponent <= 127; ++exponent) CHECK(ex2(float(exponent)) == std::ldexp(1.0f, exponent));
-  CHECK(ex2(-126.5f) == 0.0f);  // 2^-126.5 is subnormal
-  CHECK(ex2(-149.0f) == 0.0f);
-  CHECK(ex2(0x1p-140f) == 1.0f);
-  CHECK(ex2(-0x1p-140f) == 1.0f);
-  CHECK(ex2(128.0f) == INF);
-  CHECK(ex2(INF) == INF);
-  CHECK(ex2(-INF) == 0.0f);
-  CHECK(std::isnan(ex2(std::numeric_limits<float>::quiet_NaN())));
-  for (float x = -20.0f; x < 20.0f; x += 0.37f)
-    CHECK(std::abs(double(ex2(x)) - std::exp2(double(x))) <= std::exp2(double(x)) * 0x1p-22);
 }

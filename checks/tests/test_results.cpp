@@ -219,20 +219,13 @@ TEST_CASE("results: the reader of JSON is strict") {
 }
 
 TEST_CASE("results: committed benchmarks keep to the schema") {
-  const auto found = files("bench-");
-  REQUIRE(!found.empty());
-  for (const fs::path& path : found) {
-    CAPTURE(path.string());
-    bench(load(path, "bench-1"));
-  }
-}
-
-TEST_CASE("results: committed benchmarks of small problems keep to the same schema") {
-  const auto found = files("small-");
-  REQUIRE(!found.empty());
-  for (const fs::path& path : found) {
-    CAPTURE(path.string());
-    bench(load(path, "bench-1"));
+  for (const char* kind : {"bench-", "small-"}) {
+    const auto found = files(kind);
+    REQUIRE(!found.empty());
+    for (const fs::path& path : found) {
+      CAPTURE(path.string());
+      bench(load(path, "bench-1"));
+    }
   }
 }
 

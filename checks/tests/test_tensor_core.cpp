@@ -1,5 +1,5 @@
-// The tensor core's arithmetic: cases worked out by hand, the fast way against the definition, and a sample measured on
-// a GPU, bit for bit.
+// The tensor core's arithmetic: cases worked out by hand for what the sample lacks, the fast way against the definition,
+// and a sample measured on a GPU, bit for bit.
 #include "common/emulator/tensor_core.hpp"
 
 #include <doctest/doctest.h>
@@ -44,14 +44,6 @@ std::pair<float, float> power(int exponent) {
 
 }  // namespace
 
-TEST_CASE("tensor core: sums that fit are exact") {
-  for (const TensorCore model : {TensorCore::sm_90, TensorCore::sm_89, TensorCore::fast}) {
-    CHECK(dot(0.0f, {ONE, {2.0f, 3.0f}, {-4.0f, 0.5f}}, model) == 5.0f);
-    CHECK(dot(-5.5f, {ONE, {2.0f, 3.0f}, {-4.0f, 0.5f}}, model) == -0.5f);
-    CHECK(dot(3.0f, {{65504.0f, 65504.0f}}, model) == 65504.0f * 65504.0f);
-  }
-}
-
 TEST_CASE("tensor core: what reaches below the extra bits of the largest term is cut off, term by term") {
   // sm_90 keeps multiples of 2^-25 beside 1, sm_89 of 2^-24.
   CHECK(hopper(0.0f, {ONE, power(-25), power(-25), power(-25), power(-25)}) == 1.0f + 0x1p-23f);
@@ -66,45 +58,6 @@ TEST_CASE("tensor core: what reaches below the extra bits of the largest term is
   CHECK(ada(0.0f, {ONE, MINUS_ONE, {1.75f, 0x1p-24f}}) == 0x1p-24f);
 }
 
-TEST_CASE("tensor core: the sum is cut off towards zero, not rounded") {
-  CHECK(hopper(0.0f, {ONE, power(-25), power(-25), power(-25)}) == 1.0f);
-  CHECK(hopper(-1.0f, {{-power(-25).first, power(-25).second},
-                       {-power(-25).first, power(-25).second},
-                       {-power(-25).first, power(-25).second}}) == -1.0f);
-  CHECK(dot(0.0f, {ONE, {1.5f, 0x1p-24f}}, TensorCore::fast) == 1.0f + 0x1p-23f);
-  CHECK(hopper(0.0f, {ONE, {1.5f, 0x1p-24f}}) == 1.0f);
-}
-
-TEST_CASE("tensor core: cancellation leaves what was not cut off") {
-  CHECK(hopper(0.0f, {ONE, power(-25), MINUS_ONE}) == 0x1p-25f);
-  CHECK(bits(hopper(0.0f, {ONE, power(-26), MINUS_ONE})) == 0u);
-  CHECK(bits(ada(0.0f, {ONE, power(-25), MINUS_ONE})) == 0u);
-  CHECK(hopper(1024.0f, {{-32.0f, 32.0f}, power(-15)}) == 0x1p-15f);
-  CHECK(bits(hopper(1024.0f, {{-32.0f, 32.0f}, power(-16)})) == 0u);
-}
-
-TEST_CASE("tensor core: products stay unnormalised when they are aligned") {
-  // 1.5 x 1.5 = 2.25 counts with exponent 0: were it normalised, 2^-25 would be lost.
-  CHECK(hopper(0.0f, {{1.5f, 1.5f}, {-1.5f, 1.5f}, power(-25)}) == 0x1p-25f);
-  // The same number as an accumulator is normalised: exponent 1.
-  CHECK(bits(hopper(2.25f, {{-1.5f, 1.5f}, power(-25)})) == 0u);
-  // A subnormal factor counts with exponent -14, however small it is.
-  CHECK(hopper(0.0f, {{0x1p-24f, 1.0f}, {-0x1p-24f, 1.0f}, {0x1p-19f, 0x1p-20f}}) == 0x1p-39f);
-  CHECK(bits(hopper(0.0f, {{0x1p-24f, 1.0f}, {-0x1p-24f, 1.0f}, {0x1p-20f, 0x1p-20f}})) == 0u);
-  CHECK(hopper(0.0f, {{0x1p-20f, 0x1p-20f}}) == 0x1p-40f);
-}
-
-TEST_CASE("tensor core: zeros take no part, however large the other factor") {
-  CHECK(hopper(0x1p-40f, {{65504.0f, 0.0f}, {0.0f, -65504.0f}}) == 0x1p-40f);
-  CHECK(hopper(0.0f, {{65504.0f, 0.0f}, power(-30)}) == 0x1p-30f);
-  CHECK(hopper(0x1p-149f, {}) == 0x1p-149f);  // a subnormal accumulator is kept
-  CHECK(hopper(0x1.8p-130f, {{0x1p-24f, 0x1p-24f}}) == 0x1p-48f);
-  CHECK(hopper(0.0f, {{0x1p-24f, 0x1p-24f}}) == 0x1p-48f);
-  CHECK(bits(hopper(-0.0f, {})) == 0u);
-  CHECK(bits(hopper(0.0f, {{-0.0f, 1.0f}})) == 0u);
-  CHECK(bits(hopper(1.0f, {MINUS_ONE})) == 0u);
-}
-
 TEST_CASE("tensor core: sm_89 takes 16 products in two blocks, sm_90 in one") {
   std::vector<std::pair<float, float>> late(16, {0.0f, 0.0f}), early = late;
   late[0] = ONE, late[1] = power(-24), late[8] = MINUS_ONE;     // cut with the first block's sum
@@ -113,13 +66,6 @@ TEST_CASE("tensor core: sm_89 takes 16 products in two blocks, sm_90 in one") {
   CHECK(bits(ada(0.0f, late)) == 0u);
   CHECK(bits(hopper(0.0f, early)) == 0u);
   CHECK(ada(0.0f, early) == 0x1p-30f);
-}
-
-TEST_CASE("tensor core: the largest accumulator swallows every product, and overflow cannot be reached") {
-  const float largest = std::bit_cast<float>(0x7F7FFFFFu);
-  const std::vector<std::pair<float, float>> all(16, {65504.0f, 65504.0f});
-  CHECK(hopper(largest, all) == largest);
-  CHECK(hopper(0.0f, all) == 16.0f * 65504.0f * 65504.0f);
 }
 
 TEST_CASE("tensor core: infinities and NaN") {

@@ -127,8 +127,8 @@ FORCE:
 # Optimised tests are compiled without a precompiled header: with one, g++ 12 warns of what is wrong with its own std::string.
 HOT := common/emulator/mma common/emulator/tensor_core reference/attention reference/backward
 COLD := checks/main checks/tests/test_main
-# Where accesses and calls must stay what they are when optimised, or half of the time would go into what is tested.
-WARM := $(addprefix checks/tests/test_,exec_collectives exec_memory desk_evolve desk_mutants)
+# Where accesses and calls must stay what they are when optimised.
+WARM := $(addprefix checks/tests/test_,exec_collectives exec_memory)
 TESTS := $(filter-out $(WARM),$(basename $(wildcard checks/tests/test_*.cpp)))
 COOL := $(addprefix common/emulator/,findings launch mbarrier_story standing) checks/% stages/%
 heat_of = $(or $(if $(filter checks/tests/%_kernels,$(1)),KERNEL),$(strip \
@@ -150,7 +150,7 @@ PARSED := $(if $(filter build/cpu build/arm64,$(B)),HOST COOL TESTS $(if $(MANY_
 parsed_gch = $(addprefix $(B)/parsed/,$(addsuffix .hpp.gch,$(filter $(PARSED),$(1))))
 parsed = $(patsubst %.gch,-include %,$(call parsed_gch,$(1)))
 $(B)/parsed/%.hpp.gch: common/make/parsed.hpp $(B)/flags
-	@mkdir -p $(@D); { cat $<$(if $(filter TESTS,$*),; echo '#include <doctest/doctest.h>'); } > $(@:.gch=)
+	@mkdir -p $(@D); { cat $<$(if $(filter TESTS,$*),; printf '#include <%s>\n' doctest/doctest.h nlohmann/json.hpp); } > $(@:.gch=)
 	@$(CXX) $(call obj_flags,$*) -x c++-header $(@:.gch=) -o $@.new && mv $@.new $@
 
 $(B)/obj/%.o: %.cpp $(B)/flags | $$(call parsed_gch,$$(call heat_of,$$*))

@@ -12,15 +12,15 @@ exec-2_TEXT := $(filter-out $(exec-1_TEXT),$(exec_files))
 accept_TEXT := $(patsubst %,checks/%.cpp,$(addprefix acceptance/,acceptance case_run coverage report) races/racecheck bugs/trial)
 judge_TEXT := $(call test,reference reference_inputs reference_wrong)
 # The first four are the host's alone: build.mk's HOST_TESTS, for make test-arm64, is made of them.
-tests-1_TEXT := $(call test,$(addprefix desk_,bits names pages patches phases resources runs tables))
-tests-2_TEXT := $(call test,$(addprefix desk_,counts evolve_adopt learn sources))
-tests-3_TEXT := $(call test,desk_kept desk_measured results trace)
-tests-4_TEXT := $(call test,banks block_order expected figure_data gpu_fit npy patch pattern ptxas expression referee)
-tests-5_TEXT := $(call test,checked async_deadlock async_watcher checker_watcher)
+tests-1_TEXT := $(call test,$(addprefix desk_,bits evolve_elite names pages patches phases resources runs tables))
+tests-2_TEXT := $(call test,$(addprefix desk_,counts evolve_adopt learn mutants sources variant))
+tests-3_TEXT := $(call test,desk_evolve desk_kept desk_measured results trace)
+tests-4_TEXT := $(call test,banks block_order expected expression figure_data gpu_fit npy patch pattern ptxas referee)
+tests-5_TEXT := $(call test,checked async_deadlock async_watcher)
 tests-6_TEXT := $(call test,wgmma wgmma_cases exec_blocks exec_launch tma mbarrier)
 tests-7_TEXT := $(call test,named_barrier registers time_limit ldmatrix device_tensors attention_launch tiles addr2line mma)
-tests-8_TEXT := $(call test,tensor_core counters_async)
-tests-9_TEXT := $(call test,hang acceptance_processes counters)
+tests-8_TEXT := $(call test,tensor_core counters_async checker_watcher)
+tests-9_TEXT := $(call test,hang acceptance_processes counters verdict global)
 
 # The objects of these sources: of the texts that they are in, and their own.
 objects_of = $(patsubst %,$(B)/obj/%.o,$(foreach t,$(TEXTS),$(if $(filter $($(t)_TEXT),$(1)),$(t))) \
