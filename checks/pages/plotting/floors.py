@@ -3,6 +3,7 @@ from .results import short, title
 from .style import BLACK, BLUE, GREEN, GREY, GRID, ORANGE, PURPLE, VERMILION, WIDTH, caption
 
 SHAPES = ["1,8,512,64", "2,8,2048,64"]
+SIX = ["v1", "v2b", "v2c6", "v2d", "v3b", "v3j"]  # for the primer: every stage is too many to read the markers
 UNITS = {"issue slots": (BLUE, "^"), "shared memory": (VERMILION, "s"), "exponentials": (GREEN, "D"), "tensor cores": (PURPLE, "v"), "L2": (ORANGE, "P")}
 
 
@@ -15,14 +16,16 @@ def measured(r, stage, shape):
     return None
 
 
-def data_floors(r):
+def data_floors(r, only=None):
     return {"source": r.source(), "floors": {shape: [[stage, measured(r, stage, shape), {roof["name"]: roof["us"] for roof in shapes[shape]["floor"]["roofs"]}]
-                                                     for stage, shapes in r.counted["stages"].items() if shape in shapes] for shape in SHAPES}}
+                                                     for stage, shapes in r.counted["stages"].items() if shape in shapes and (only is None or short(stage) in only)] for shape in SHAPES}}
 
 
 def draw_floors(plt, d):
-    figure, panels = plt.subplots(1, 2, figsize=(WIDTH, 7.2))
-    figure.subplots_adjust(left=0.06, right=0.985, top=0.93, bottom=0.205, wspace=0.19)
+    below, rows = 1.48, max(map(len, d["floors"].values()))
+    high = 2 + 0.25 * rows
+    figure, panels = plt.subplots(1, 2, figsize=(WIDTH, high))
+    figure.subplots_adjust(left=0.06, right=0.985, top=1 - 0.5 / high, bottom=below / high, wspace=0.19)
     for axes, (shape, stages) in zip(panels, d["floors"].items()):
         for y, (stage, time, roofs) in enumerate(stages):
             least = max(roofs.values())
@@ -46,7 +49,7 @@ def draw_floors(plt, d):
         axes.grid(True, axis="x", **GRID)
     marks = [plt.Line2D([], [], color=BLACK, marker="o", markersize=7, linestyle="", label="measured")]
     marks += [plt.Line2D([], [], color=colour, marker=marker, markersize=6, linestyle="", label=name) for name, (colour, marker) in UNITS.items()]
-    figure.legend(handles=marks, ncol=6, fontsize=7.5, columnspacing=1.2, handletextpad=0.3, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.1))
+    figure.legend(handles=marks, ncol=6, fontsize=7.5, columnspacing=1.2, handletextpad=0.3, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.72 / high))
     caption(figure, "The least time that each unit of an H200 needs for what the CPU execution counted (writeups/counters.md says at which rates), and the time measured. Filled: the unit that needs most; "
                     "no kernel with these counts is faster. Issue slots: of what is counted, which leaves out sums and indices. The grey line up to the measured time is what latencies, waits, sums and indices take; the number says how much of the time the floor is. "
                     f"Measured: medians in a replayed CUDA graph. {d['source']}, and small-*.json for what it has.")
@@ -54,4 +57,4 @@ def draw_floors(plt, d):
 
 
 def floor_figures(r):
-    return {"floors": (data_floors(r), draw_floors)} if r.counted else {}
+    return {"floors": (data_floors(r), draw_floors), "floors-six": (data_floors(r, SIX), draw_floors)} if r.counted else {}

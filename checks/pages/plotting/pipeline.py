@@ -135,9 +135,9 @@ def owners(trace):
 
 
 def data_block(r):
-    two, stripes = r.traces["pipeline-2-slots"], r.traces["stripes"]
+    two = r.traces["pipeline-2-slots"]
     producer, tiles = tiles_of(two)
-    return {"scalar": [two["stage"], owners(two)], "wmma": [stripes["stage"], owners(stripes)], "rows": numbers(two)[0], "keys": numbers(two)[2], "slots": numbers(two)[3],
+    return {"stage": two["stage"], "owners": owners(two), "rows": numbers(two)[0], "keys": numbers(two)[2], "slots": numbers(two)[3],
             "producer": producer, "tiles": [t["slot"] for t in tiles], "shape": two["shape"], "block": two["block"], "now": 3,
             "reading": [n for n, t in enumerate(tiles) if 3 in t["read"]], "coming": [n for n, t in enumerate(tiles) if t["issued"] <= 3 <= t["waited"]]}
 
@@ -148,15 +148,14 @@ def draw_block(plt, d):
     bare(axes)
     axes.set_xlim(0, 100)
     axes.set_ylim(69, -4.5)
-    # Q and its owners, one column per kernel.
-    for x, (stage, spans), what in ((6, d["scalar"], "rows"), (24, d["wmma"], "stripes")):
-        axes.text(x + 6, -2, f"Q tile in {short(stage)}", ha="center", fontsize=9)
-        for first, last, warp in spans:
-            box(plt, axes, x, first, 12, last - first + 1, f"warp {warp}" + (" (and copies)" if warp == d["producer"] and x == 6 else ""), size=6.5 if x == 6 else 8,
-                facecolor=(LIGHT + ["#eeeeee", "white"])[warp % 8], hatch="")
-            axes.text(x - 0.6, first + 0.9, f"row {first}", ha="right", va="center", fontsize=6.5)
-        per_warp = spans[0][1] - spans[0][0] + 1
-        axes.text(x + 6, d["rows"] + 2.2, f"{len(spans)} warps × {per_warp} rows", ha="center", fontsize=7.5)
+    # Q and its owners.
+    spans = d["owners"]
+    axes.text(18, -2, f"Q tile in {short(d['stage'])}", ha="center", fontsize=9)
+    for first, last, warp in spans:
+        box(plt, axes, 8, first, 20, last - first + 1, f"warp {warp}" + (" (and copies)" if warp == d["producer"] else ""), size=8,
+            facecolor=(LIGHT + ["#eeeeee", "white"])[warp % 8], hatch="")
+        axes.text(7.4, first + 0.9, f"row {first}", ha="right", va="center", fontsize=7)
+    axes.text(18, d["rows"] + 2.2, f"{len(spans)} warps × {spans[0][1] - spans[0][0] + 1} rows", ha="center", fontsize=7.5)
     # K/V tiles in global memory, marching through the slots.
     axes.text(49, -2, "K and V, in tiles", ha="center", fontsize=9)
     height = d["rows"] / len(d["tiles"])
@@ -180,8 +179,7 @@ def draw_block(plt, d):
         axes.annotate("", (67.6, (slot + 0.5) * slot_height), (56.9, (n + 0.5) * height),
                       arrowprops={"arrowstyle": "->", "color": TILE_COLOURS[n % 6] if live else "#bbbbbb", "linewidth": 1.8 if live else 0.8, "linestyle": "-" if live else ":"})
     caption(figure, f"One block, recorded from the CPU execution of {d['shape']}, block {d['block']}: {d['rows']} query rows stay in shared memory, each row owned by one warp, and K and V pass by in tiles. "
-                    f"Tile t goes to slot t mod {d['slots']}. Shown is the moment when tile {d['reading'][0]} is read and tile {d['coming'][-1]} is on its way. "
-                    "With WMMA a warp owns 16 rows, so four of the eight warps own none.")
+                    f"Tile t goes to slot t mod {d['slots']}. Shown is the moment when tile {d['reading'][0]} is read and tile {d['coming'][-1]} is on its way.")
     return figure
 
 
