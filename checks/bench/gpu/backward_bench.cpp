@@ -135,8 +135,8 @@ void time_case(const Shape& shape) {
 int backward_bench_command(std::span<char*> args) {
   constexpr std::string_view keys[] = {"shape"};
   const std::vector<Shape> shapes = bench_shapes(KeyValues(args, keys).get("shape").value_or("all"));
-  std::printf("%s, CUDA events, us a call\n%-24s %-22s %10s %9s %10s %8s\n", device_name().c_str(), "backward",
-              "shape", "graph", "TFLOP/s", "call", "SM MHz");
+  std::printf("%s, CUDA events, us a call\n%-24s %-22s %10s %9s %10s %8s\n", device_name().c_str(), "backward", "shape",
+              "graph", "TFLOP/s", "call", "SM MHz");
   bool good = true;
   for (const Shape& shape : shapes) {
     try {
