@@ -240,9 +240,8 @@ PHASE_LABS := $(foreach p,$(basename $(notdir $(wildcard stages/$(STAGE)/phases/
 phases: $(RECORDS) $(FIXED_LAB) $(PHASE_LABS)
 	$(one_stage)$(works)@$< phases '$(or $(shape),1,8,512,64)' '$(json)' $(filter %/lab,$^)
 
-# The elite loop over a stage's levers.conf: an elite of three, two levers a child. evolve-build builds candidates where no GPU is,
-# evolve-run measures them where one is; evolve-confirm measures the elite once more, in turns; evolve-adopt holds a log's winner
-# against the stage and the peers.
+# The elite loop over a stage's levers.conf: an elite of three, two levers a child. evolve-confirm measures the elite once more, in
+# turns; evolve-adopt holds a log's winner against the stage and the peers.
 EVOLVE_WORDS = $(call given,shape seed minutes generations candidates rounds json)
 evolve: $(RECORDS) $(FIXED_LAB)
 	$(one_stage)$(works)@$< search '$(MAKE)' $(backend) $(STAGE) $(EVOLVE_WORDS)

@@ -14,7 +14,7 @@ namespace {
 using Wrapping = unsigned long;  // an expression is a user's, and no undefined behaviour may come of it
 using Binary = long (*)(long, long);
 
-// What no number comes of.
+// An expression that has no value.
 struct Undefined : std::domain_error {
   using std::domain_error::domain_error;
 };

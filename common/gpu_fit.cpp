@@ -1,12 +1,12 @@
 #include "common/gpu_fit.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "common/conf.hpp"
+#include "common/number.hpp"
 #include "common/target.hpp"
 #include "reference/bad_input.hpp"
 
@@ -87,10 +87,10 @@ std::vector<StageNeeds> stages_in(const std::string& folder) {
     std::map<std::string, std::string> conf = parse_conf(text.str(), where);
     StageNeeds stage{entry.path().filename().string(), conf["target"], conf["needs"], 0};
     const std::string smem = conf["smem"];
-    const auto [end, error] = std::from_chars(smem.data(), smem.data() + smem.size(), stage.smem);
+    const auto bytes = number_in<std::size_t>(smem);
     if (stage.target.empty()) throw BadInput(where + ": no target=");
-    if (smem.empty() || error != std::errc() || end != smem.data() + smem.size())
-      throw BadInput(where + ": smem='" + smem + "' must be a number of bytes");
+    if (!bytes) throw BadInput(where + ": smem='" + smem + "' must be a number of bytes");
+    stage.smem = *bytes;
     stages.push_back(stage);
   }
   std::ranges::sort(stages, {}, &StageNeeds::stage);

@@ -9,9 +9,9 @@ line, exit status 2.
 import statistics
 import sys
 
-ACCEPTANCE = ["1,8,512,64", "1,8,512,64,causal", "2,8,2048,64", "2,8,2048,64,causal", "2,8,2048,128", "2,8,2048,128,causal"]
-LONG = ["4,16,8192,64", "4,16,8192,64,causal", "4,16,8192,128", "4,16,8192,128,causal"]
-LISTS = {"acceptance": ACCEPTANCE, "long": LONG, "all": ACCEPTANCE + LONG}
+sys.dont_write_bytecode = True  # a benchmark leaves nothing beside its sources
+from peer_shapes import shapes_named
+
 SETS, ORACLE_ROWS, GRAPH_LENGTH, FEWEST_LAUNCHES, MOST_LAUNCHES, REPLAYS, CALLS = 2, 512, 2e3, 20, 100, 7, 15
 TOLERANCE = 2e-2  # of gradients of N(0,1) inputs: 1e-3 is usual, and a wrong one is off by 0.1 and more
 
@@ -24,7 +24,10 @@ def refuse(line):
 words = dict(word.partition("=")[::2] for word in sys.argv[1:])
 if set(words) - {"shape"}:
     refuse(f"takes shape= and nothing else: {' '.join(sys.argv[1:])}")
-shapes = LISTS.get(words.get("shape", "all")) or words["shape"].split(";")
+try:
+    shapes = shapes_named(words.get("shape", "all"))
+except ValueError as e:
+    refuse(e)
 try:
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel

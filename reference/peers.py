@@ -16,12 +16,10 @@ import math
 import sys
 import time
 
-ACCEPTANCE = ["1,8,512,64", "1,8,512,64,causal", "2,8,2048,64", "2,8,2048,64,causal", "2,8,2048,128", "2,8,2048,128,causal"]
-LONG = ["4,16,8192,64", "4,16,8192,64,causal", "4,16,8192,128", "4,16,8192,128,causal"]
-BACKENDS = ["flash", "cudnn", "efficient", "default"]  # of PyTorch; and fa3, fa4
+sys.dont_write_bytecode = True  # a benchmark leaves nothing beside its sources
+from peer_shapes import shapes_named
 
-SWEEP = [f"{heads // 8},8,{S},{D}{causal}" for D in (64, 128) for causal in ("", ",causal") for heads in (8, 16, 32, 64, 128)
-         for S in (128 << i for i in range(8))]
+BACKENDS = ["flash", "cudnn", "efficient", "default"]  # of PyTorch; and fa3, fa4
 GRAPH_LENGTH, SHORT_GRAPH, ENERGY_TIME, MOST_CALLS, IDLE_CALLS = 2e3, 500e3, 600e3, 15, 5
 
 
@@ -42,25 +40,6 @@ def options(words):
     return chosen
 
 
-def shapes_named(words):
-    lists = {"acceptance": ACCEPTANCE, "long": LONG, "all": ACCEPTANCE + LONG, "sweep": SWEEP}
-    if words in lists:
-        return lists[words]
-    for word in words.split(";"):
-        parts = word.split(",")
-        good = len(parts) in (4, 5) and all(p.isdigit() and int(p) > 0 for p in parts[:4]) and parts[4:] in ([], ["causal"])
-        if not good:
-            refuse(f"shape={word}: neither B,H,S,D[,causal] nor one of acceptance, long, all, sweep")
-    return words.split(";")
-
-
-chosen = options(sys.argv[1:])
-shapes = shapes_named(chosen["shape"])
-try:
-    import torch
-    from torch.nn.attention import SDPBackend, sdpa_kernel
-except ImportError as e:
-    refuse(f"PyTorch is not there ({e})")
 def optional(module):
     """A peer's function, or None where its wheel is not there, or built for another PyTorch."""
     try:
@@ -69,6 +48,16 @@ def optional(module):
         return None
 
 
+chosen = options(sys.argv[1:])
+try:
+    shapes = shapes_named(chosen["shape"])
+except ValueError as e:
+    refuse(e)
+try:
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+except ImportError as e:
+    refuse(f"PyTorch is not there ({e})")
 FLASH = {"fa3": (optional("fa3_fwd_interface"), torch.bfloat16), "fa4": (optional("flash_attn.cute"), torch.float16)}
 if not torch.cuda.is_available():
     refuse("PyTorch finds no GPU")

@@ -74,7 +74,7 @@ pid_t start_logged(const Argv& argv, const std::string& log) {
   return start(argv, {nothing.get(), file.get(), file.get()});
 }
 
-// What run_limited has under way, in any thread: each a timeout(1), which hands a signal on to its group.
+// Processes of run_limited, of any thread: each a timeout(1), which hands a signal on to its group.
 std::array<std::atomic<pid_t>, 64> under_way{};
 
 void end_all(int asked) {

@@ -19,7 +19,7 @@
 namespace lab {
 namespace {
 
-// What block `block` alone, of each launch, leaves behind.
+// Everything that block `block` alone, of each launch, leaves behind.
 struct Written {
   std::vector<fp16> dq, dk, dv;
   std::vector<fp16> sums;  // the workspace behind L and delta, as halves: fp32 sums of dQ, if the stage has any

@@ -313,7 +313,7 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS)
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-// What lies in the workspace. `save_forward` fills out and L.
+// The parts of the workspace. `save_forward` fills out and L.
 struct Workspace {
   float* dq_sum;  // [B, H, tiles, M * D]
   float2* rows;   // [B, H, S]

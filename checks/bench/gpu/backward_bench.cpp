@@ -1,6 +1,6 @@
 // lab bench of a backward stage: how long a call takes, for gradients that were seen right at a shape short enough for
 // the oracle. Two figures a shape, medians, as the forward bench has them: a call inside a replayed CUDA graph, and one
-// launch between two events. What the forward pass has saved lies in the workspace before the clock starts.
+// launch between two events. The forward pass has saved L and more in the workspace before the clock starts.
 // reference/backward_peers.py measures PyTorch the same way.
 #include <unistd.h>
 
@@ -94,13 +94,10 @@ void time_case(const Shape& shape) {
   const bool is_long = estimate > LONG_CALL;
   const int launches =
       is_long ? SETS : std::clamp(int(GRAPH_LENGTH / estimate), FEWEST_LAUNCHES, MOST_LAUNCHES) / SETS * SETS;
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t exec = nullptr;
-  check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-  for (int i = 0; i < launches; ++i) launch(sets[std::size_t(i % SETS)]);
-  check_cuda(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
-  check_cuda(cudaGraphInstantiate(&exec, graph, 0), "cudaGraphInstantiate");
-  const auto replay = [&] { check_cuda(cudaGraphLaunch(exec, stream), "cudaGraphLaunch"); };
+  const gpu::Graph graph(stream, [&] {
+    for (int i = 0; i < launches; ++i) launch(sets[std::size_t(i % SETS)]);
+  });
+  const auto replay = [&] { graph.replay(); };
   std::vector<double> in_graph, alone;
   gpu::State seen;
   replay();
@@ -114,8 +111,6 @@ void time_case(const Shape& shape) {
       seen = gpu::state_now().value_or(gpu::State{});
     }) / launches);
   }
-  check_cuda(cudaGraphExecDestroy(exec), "cudaGraphExecDestroy");
-  check_cuda(cudaGraphDestroy(graph), "cudaGraphDestroy");
   for (const Set& set : sets)
     for (const Buffer<half>* gradient : {&set.dq, &set.dk, &set.dv})
       if (const std::size_t nans = gpu::count_bad(gradient->data(), nullptr, shape.elements(), stream); nans > 0)

@@ -47,7 +47,7 @@ struct Pace {
   bool only_graph;  // the figure `graph` alone, and no energy
 };
 constexpr Pace THOROUGH{200e3, 150e3, 20, 7, 0.4e9, 4, false};
-constexpr Pace QUICK{20e3, 10e3, 3, 3, 0.02e9, 1, true};  // for many shapes: a map of who is fastest where
+constexpr Pace QUICK{20e3, 10e3, 3, 3, 0.02e9, 1, true};  // for a map of many shapes
 
 struct NotTimed : std::runtime_error {  // the kernel fails, or cannot be trusted
   using std::runtime_error::runtime_error;
@@ -230,14 +230,10 @@ class CaseTimer {
   void graph(const char* figure, int sets) {
     int launches = std::max(pace_.fewest_launches, int(std::min(100.0, GRAPH_LENGTH / estimate_)));
     launches = (launches + sets - 1) / sets * sets;
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t exec = nullptr;
-    check_cuda(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-    for (int i = 0; i < launches; ++i) launch(sets_[std::size_t(i % sets)], shape_);
-    check_cuda(cudaStreamEndCapture(stream_, &graph), "cudaStreamEndCapture");
-    check_cuda(cudaGraphInstantiate(&exec, graph, 0), "cudaGraphInstantiate");
-    check_cuda(cudaGraphUpload(exec, stream_), "cudaGraphUpload");
-    const auto replay = [&] { check_cuda(cudaGraphLaunch(exec, stream_), "cudaGraphLaunch"); };
+    const gpu::Graph graph(stream_, [&] {
+      for (int i = 0; i < launches; ++i) launch(sets_[std::size_t(i % sets)], shape_);
+    });
+    const auto replay = [&] { graph.replay(); };
     const double length = launches * estimate_;
     if (length < SHORT_GRAPH)
       for (double spent = 0; spent < pace_.warm_time; spent += length) replay();
@@ -251,8 +247,6 @@ class CaseTimer {
     }
     if (figure == std::string("graph") && round_ == 1 && !pace_.only_graph)
       see(replay, launches, std::max(1, int(ENERGY_TIME / length)));
-    check_cuda(cudaGraphExecDestroy(exec), "cudaGraphExecDestroy");
-    check_cuda(cudaGraphDestroy(graph), "cudaGraphDestroy");
     sample(figure, times);
     fact(figure == std::string("graph") ? "launches_per_graph" : "launches_per_graph_flushed", launches);
     fact(figure == std::string("graph") ? "sets" : "sets_flushed", sets);

@@ -32,19 +32,14 @@ class Phases {
 
   // Microseconds of a launch in a graph, a replay each.
   std::vector<double> times() {
-    cudaGraph_t graph = nullptr;
-    cudaGraphExec_t exec = nullptr;
-    check_cuda(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-    for (int i = 0; i < LAUNCHES; ++i) launch(i % SETS);
-    check_cuda(cudaStreamEndCapture(stream_, &graph), "cudaStreamEndCapture");
-    check_cuda(cudaGraphInstantiate(&exec, graph, 0), "cudaGraphInstantiate");
+    const gpu::Graph graph(stream_, [&] {
+      for (int i = 0; i < LAUNCHES; ++i) launch(i % SETS);
+    });
     std::vector<double> us;
     for (int i = -3; i < REPLAYS; ++i) {  // the first few warm it up
-      const double all = watch_.time(stream_, [&] { check_cuda(cudaGraphLaunch(exec, stream_), "cudaGraphLaunch"); });
+      const double all = watch_.time(stream_, [&] { graph.replay(); });
       if (i >= 0) us.push_back(all / LAUNCHES);
     }
-    check_cuda(cudaGraphExecDestroy(exec), "cudaGraphExecDestroy");
-    check_cuda(cudaGraphDestroy(graph), "cudaGraphDestroy");
     return us;
   }
 

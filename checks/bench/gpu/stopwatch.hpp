@@ -1,4 +1,4 @@
-// A stream, and time on a GPU.
+// A stream, time on a GPU, and a graph of launches.
 #pragma once
 #include <cuda_runtime.h>
 
@@ -14,6 +14,28 @@ class Stream {
 
  private:
   cudaStream_t stream_ = nullptr;
+};
+
+// What `work` launches on a stream, as a CUDA graph to replay there.
+class Graph {
+ public:
+  template <class Work>
+  Graph(cudaStream_t stream, Work work) : stream_(stream) {
+    check_cuda(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    work();
+    check_cuda(cudaStreamEndCapture(stream_, &graph_), "cudaStreamEndCapture");
+    check_cuda(cudaGraphInstantiate(&exec_, graph_, 0), "cudaGraphInstantiate");
+    check_cuda(cudaGraphUpload(exec_, stream_), "cudaGraphUpload");
+  }
+  Graph(const Graph&) = delete;
+  Graph& operator=(const Graph&) = delete;
+  ~Graph() { cudaGraphExecDestroy(exec_), cudaGraphDestroy(graph_); }
+  void replay() const { check_cuda(cudaGraphLaunch(exec_, stream_), "cudaGraphLaunch"); }
+
+ private:
+  cudaStream_t stream_;
+  cudaGraph_t graph_ = nullptr;
+  cudaGraphExec_t exec_ = nullptr;
 };
 
 class Stopwatch {

@@ -26,7 +26,7 @@ constexpr int LONGEST_LINE = 100;  // bytes of a block's line, so that a card fi
 std::string stripped(const std::string& text) { return trimmed(text, " \t"); }
 
 // The keys of one line, by what they take.
-const std::map<std::string, std::pair<int Exercise::*, int>> NUMBERS = {  // from 1 to so many
+const std::map<std::string, std::pair<int Exercise::*, int>> NUMBERS = {  // from 1 to this
     {"n", {&Exercise::n, 999}},
     {"budget", {&Exercise::budget, 99}},
     {"goal", {&Exercise::goal, 99}},

@@ -105,7 +105,7 @@ std::string sweep_json(const BenchRun& run) {
 //   bench SHAPES ROUNDS JSON STAGE LAB...
 // SHAPES as `lab bench shape=` takes them; ROUNDS "" is 3; JSON "" is writeups/results/bench-DATE-GPU.json when all
 // stages run, and none for a single one, which also leaves PyTorch out. PYTHON in the environment names Python.
-// SHAPES "sweep" is a map of who is fastest where: one quick round of the stages for the GPU at hand, sweep-*.json.
+// SHAPES "sweep" is a map of the fastest program by shape: one quick round of the stages for the GPU at hand, sweep-*.json.
 
 namespace {
 

@@ -35,7 +35,7 @@ constexpr Stall STALLS[] = {{"long_scoreboard", "waiting for global or L2 memory
                             {"dispatch_stall", "held back by the dispatcher"}};
 
 constexpr const char* PER_OPCODE = "sass__inst_executed_per_opcode";
-// What the table, the figures and `make counters` read.
+// The metrics that the table, the figures and `make counters` read.
 constexpr const char* METRICS[] = {
     "gpu__time_duration.sum",
     "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",

@@ -57,9 +57,13 @@ def below(plt, axes, left, top, d):
         raise Unusable(f"{d['stage']}: the figure shows one block for a tile of dK and of dV")
     y = top + d["tiles"] * CELL
     for tile, block in by.items():
-        axes.annotate("", (left + (tile + 0.5) * CELL, y + 0.26), (left + (tile + 0.5) * CELL, y), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0})
+        arrow(axes, (left + (tile + 0.5) * CELL, y + 0.26), (left + (tile + 0.5) * CELL, y))
         chip(plt, axes, left + (tile + 0.5) * CELL - 0.15, y + 0.28, block)
     axes.text(left - 0.65, y + 0.76, "dK and dV of these keys: stored once, by this block", fontsize=8.5, va="center")
+
+
+def arrow(axes, tip, tail):
+    axes.annotate("", tip, tail, arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0})
 
 
 def footer(axes, d, y):
@@ -77,7 +81,7 @@ def draw_owned(plt, d):
     grid(plt, axes, left, top, d, d["over_keys"], False)
     x = left + d["tiles"] * CELL
     for block, tile in d["dq"]:
-        axes.annotate("", (x + 0.1, top + (tile + 0.5) * CELL), (x, top + (tile + 0.5) * CELL), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0})
+        arrow(axes, (x + 0.1, top + (tile + 0.5) * CELL), (x, top + (tile + 0.5) * CELL))
         chip(plt, axes, x + 0.12, top + (tile + 0.5) * CELL - 0.15, block)
     axes.text(left, top + d["tiles"] * CELL + 0.28, "dQ of these rows: stored once, by the block\nat the right", fontsize=8.5, va="center")
     footer(axes, d, 4.8)
@@ -94,7 +98,7 @@ def draw_added(plt, d):
     axes.text(x + 0.55, top - 0.26, "dQ of these rows: fp32 sums,\neach block adds its part", fontsize=9, va="center")
     for tile in range(d["tiles"]):
         y = top + (tile + 0.5) * CELL
-        axes.annotate("", (x + 0.5, y), (x, y), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0})
+        arrow(axes, (x + 0.5, y), (x, y))
         adders = sorted(block for block, of in d["added"] if of == tile)
         for i, block in enumerate(adders):
             chip(plt, axes, x + 0.55 + 0.58 * i, y - 0.15, block)
