@@ -234,9 +234,11 @@ class CaseTimer {
       for (int i = 0; i < launches; ++i) launch(sets_[std::size_t(i % sets)], shape_);
     });
     const auto replay = [&] { graph.replay(); };
-    const double length = launches * estimate_;
-    if (length < SHORT_GRAPH)
+    double length = launches * estimate_;
+    if (length < SHORT_GRAPH) {
+      length = watch_.time(stream_, replay);  // a single call's time has its launch in it, a graph's has not
       for (double spent = 0; spent < pace_.warm_time; spent += length) replay();
+    }
     const int replays = std::clamp(int(pace_.round_time / length), length < SHORT_GRAPH ? 3 : 1, pace_.most_replays);
     std::vector<double> times;
     for (int i = 0; i < replays; ++i) {
