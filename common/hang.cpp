@@ -67,14 +67,15 @@ std::string awaited(const Wait& wait) {
       return "wgmma.mma_async for " + wait.words;
     case Wait::At::registers:
     case Wait::At::lanes:
+    case Wait::At::semaphore:
       return wait.words;
   }
   return "";
 }
 
 std::string data_of(const Wait& w) {
-  constexpr const char* AT[] = {"mbarrier", "named-barrier", "cluster-barrier", "block-barrier",
-                                "stores",   "products",      "registers",       "lanes"};
+  constexpr const char* AT[] = {"mbarrier", "named-barrier", "cluster-barrier", "block-barrier", "stores",
+                                "products", "registers",     "lanes",           "semaphore"};
   const auto field = [](const char* key, const auto& value) { return std::string(" ") + key + "=" + value; };
   std::string text = std::string("at=") + AT[int(w.at)];
   if (!w.barrier.empty()) text += field("barrier", w.barrier);

@@ -48,7 +48,7 @@ Seen run(const std::vector<kernels::Kernel*>& launched, ExecOptions options = {}
   float* out = nullptr;
   REQUIRE(cudaMalloc(&out, FLOATS * sizeof(float)) == cudaSuccess);
   cudaMemset(out, 0, FLOATS * sizeof(float));
-  options.workers = 1;
+  if (!options.workers) options.workers = 1;
   set_exec_options(options);
   for (kernels::Kernel* const kernel : launched)
     CHECK(launch("kernel", kernel, BLOCKS, THREADS, 0, nullptr, out) == cudaSuccess);
@@ -127,10 +127,49 @@ TEST_SUITE("global memory") {
     CHECK(run(kernels::written_twice, sampled).out[5] == 0.0f);
   }
 
+  TEST_CASE("a semaphore puts blocks in order, in whatever order they start") {
+    const auto in_turn = [](kernels::Kernel* kernel, const ExecOptions& options) {
+      const Seen seen = run(kernel, options);
+      return std::vector(seen.out.begin() + 1, seen.out.begin() + 1 + BLOCKS) == std::vector{0.0f, 1.0f, 2.0f};
+    };
+    bool passed_first_shows = false;
+    for (const Schedule schedule : {Schedule::ascending, Schedule::round_robin, Schedule::random})
+      for (std::uint64_t order = 0; order < 8; ++order) {
+        ExecOptions options;
+        options.schedule = schedule, options.block_order = order;
+        passed_first_shows |= !in_turn(kernels::turn_passed_first, options);
+        for (options.workers = 1; options.workers <= 3; ++options.workers)
+          CHECK_MESSAGE(in_turn(kernels::by_turns, options), int(schedule) << " " << order << " " << options.workers);
+      }
+    CHECK(passed_first_shows);
+  }
+
+  TEST_CASE("a semaphore that is never raised is a deadlock, and says where") {
+    for (int workers = 1; workers <= 3; ++workers) {
+      float* out = nullptr;
+      REQUIRE(cudaMalloc(&out, sizeof(float)) == cudaSuccess);
+      cudaMemset(out, 0, sizeof(float));
+      ExecOptions options;
+      options.workers = workers;
+      set_exec_options(options);
+      take_exec_report();
+      CHECK(launch("kernel", kernels::turn_never_comes, BLOCKS, THREADS, 0, nullptr, out) == cudaSuccess);
+      CHECK(cudaDeviceSynchronize() == cudaErrorLaunchTimeout);
+      set_exec_options({});
+      const ExecReport report = take_exec_report();
+      REQUIRE(report.hang.deadlock);
+      CHECK(report.hang.waits.at(0).at == Wait::At::semaphore);
+      CHECK(report.hang.waits.at(0).line == line_of("turn_never_comes", "turn", KERNELS));
+      CHECK(report.message.find("a semaphore to be 1, which is 0") != report.message.npos);
+      cudaFree(out);
+    }
+  }
+
   TEST_CASE("what blocks may do to global memory" * instrumented()) {
     for (std::uint64_t order = 0; order < 4; ++order)
-      for (kernels::Kernel* kernel : {kernels::own_elements, kernels::own_halves, kernels::all_read,
-                                      kernels::atomic_sums, kernels::sums_of_four, kernels::read_after_own_write}) {
+      for (kernels::Kernel* kernel :
+           {kernels::own_elements, kernels::own_halves, kernels::all_read, kernels::atomic_sums, kernels::sums_of_four,
+            kernels::by_turns, kernels::read_after_own_write}) {
         const Seen seen = run(kernel, checked(order));
         CHECK_MESSAGE(seen.findings.empty(), seen.findings.front().text);
       }

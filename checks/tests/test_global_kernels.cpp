@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 #include "common/ptx/reduce.cuh"
+#include "common/ptx/semaphore.cuh"
 
 namespace lab::global_kernels {
 
@@ -32,6 +33,15 @@ __global__ void read_after_own_write(float* out) {
   float* const own = out + blockIdx.x * blockDim.x + threadIdx.x;
   *own = 1.0f;
   *own += 2.0f;
+}
+
+// The blocks by turns: out[1 + block] is how many were before it. The counter is out[0]'s bits.
+__global__ void by_turns(float* out) {
+  if (threadIdx.x != 0) return;
+  unsigned* const turn = reinterpret_cast<unsigned*>(out);
+  ptx::semaphore_wait(turn, blockIdx.x);
+  out[1 + blockIdx.x] = atomicAdd(&out[8], 1.0f);
+  ptx::semaphore_add(turn);
 }
 
 // --- wrong ---------------------------------------------------------------------------------------
@@ -68,6 +78,19 @@ __global__ void read_of_another(float* out) {
 __global__ void read_then_written(float* out) {
   if (threadIdx.x == 3) out[8 + blockIdx.x] = out[5];      // [read]
   if (threadIdx.x == 3 && blockIdx.x == 1) out[5] = 2.0f;  // [write]
+}
+
+// A turn is passed on before it is used.
+__global__ void turn_passed_first(float* out) {
+  if (threadIdx.x != 0) return;
+  unsigned* const turn = reinterpret_cast<unsigned*>(out);
+  ptx::semaphore_wait(turn, blockIdx.x);
+  ptx::semaphore_add(turn);
+  out[1 + blockIdx.x] = atomicAdd(&out[8], 1.0f);
+}
+
+__global__ void turn_never_comes(float* out) {
+  if (threadIdx.x == 0) ptx::semaphore_wait(reinterpret_cast<unsigned*>(out), blockIdx.x + 1);  // [turn]
 }
 
 // --- arithmetic ----------------------------------------------------------------------------------

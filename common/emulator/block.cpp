@@ -86,6 +86,7 @@ void Block::start_fibers() {
     fiber.mbarrier = -1, fiber.polls = fiber.told_not_yet = fiber.polled_in_vain = false;
     fiber.bulk_groups = fiber.bulk_waits_until = 0;
     fiber.cluster_arrivals = fiber.cluster_waits = 0, fiber.waits_for_cluster = false;
+    fiber.semaphore = nullptr;
     std::byte* stack = stacks_.memory + STACK_STRIDE * i + STACK_GUARD;
     if (i >= stacks_.ready && mprotect(stack, STACK_BYTES, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
 #if defined(__SANITIZE_ADDRESS__)
@@ -203,10 +204,11 @@ void Block::park(std::uintptr_t pc) {
 void Block::idle() {
   while (!ready_warps_) {
     if (mbarriers_.answer_polls(false) || engine_.land_awaited() || peer_stores_.land_awaited()) continue;
+    if (wake_semaphores()) continue;
     if (cluster_ && cluster_->size() > 1) {
       if (doomed_) deadlock();
       yield();
-    } else if (!answer_polls()) {
+    } else if (!wait_for_semaphore() && !answer_polls()) {
       deadlock();
     }
   }
@@ -334,7 +336,7 @@ void Block::prepare(const LaunchConfig& config, const std::function<void()>& thr
   cluster_ = nullptr, rank_ = 0;
   alone_.reset();
   resume_ = nullptr;
-  started_ = doomed_ = false;
+  started_ = doomed_ = gave_up_ = false;
   dependency_open_ = config.overlaps_previous;
 }
 

@@ -61,6 +61,8 @@ struct Fiber {
   std::uint32_t bulk_waits_until = 0;                     // it waits for its groups before this one; 0: it does not
   std::uint32_t cluster_arrivals = 0, cluster_waits = 0;  // at its cluster's barrier, so far
   bool waits_for_cluster = false;
+  const unsigned* semaphore = nullptr;  // that it waits for, until it has this value
+  unsigned semaphore_value = 0;
   void* stack = nullptr;  // lowest address
   std::size_t stack_bytes = 0;
   void* fake_stack = nullptr;  // AddressSanitizer's, while the fiber waits
@@ -174,6 +176,11 @@ class Block {
   void dependency_met() { dependency_open_ = false; }
   bool dependency_open() const { return dependency_open_; }
   void progressed() { idle_polls_ = 0; }  // something has happened that a poll could have waited for
+  // Whether a block that has raised a semaphore lets those go on that wait for it, before it goes on itself.
+  bool lets_others_go_on() const {
+    return options_.schedule == Schedule::round_robin || options_.schedule == Schedule::random;
+  }
+  bool gave_up() const { return gave_up_; }  // it waited for a block that has failed
   Copies copies() const { return options_.copies; }
   Fiber& fiber(int thread) { return fibers_[thread]; }
   ThreadId thread_id() const { return {current_->linear, current_->warp, current_->lane}; }
@@ -243,6 +250,8 @@ class Block {
   void wait_for_turn();
   void release_barrier();
   void yield();                   // lets another block of the cluster go on
+  bool wake_semaphores();         // those of its threads whose semaphore has come; false: none
+  bool wait_for_semaphore();      // other blocks run until one may have; false: none waits, or none can come
   [[gnu::noinline]] void idle();  // no thread is ready: asynchronous work happens, or it is a deadlock
   [[gnu::noinline]] void interrupted(std::uintptr_t pc);
   [[noreturn, gnu::noinline]] void deadlock();
@@ -315,7 +324,7 @@ class Block {
   int rank_ = 0;
   uint3 index_{};            // blockIdx
   Fiber* resume_ = nullptr;  // the fiber that runs at the next step
-  bool started_ = false, doomed_ = false;
+  bool started_ = false, doomed_ = false, gave_up_ = false;
   bool dependency_open_ = false;
 };
 

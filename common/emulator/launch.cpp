@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -22,6 +23,7 @@
 #include "common/emulator/block.hpp"
 #include "common/emulator/cluster.hpp"
 #include "common/emulator/memory.hpp"
+#include "common/emulator/residents.hpp"
 #include "common/launch.cuh"
 #include "common/target.hpp"
 
@@ -269,6 +271,7 @@ class Unit {
     return block_ ? block_->run(config, thread, which)
                   : cluster_->run(config, thread, blocks_of_cluster(config, which));
   }
+  bool gave_up() const { return block_ && block_->gave_up(); }
   const std::string& message() const { return block_ ? block_->message() : cluster_->message(); }
   const Hang& hang() const { return block_ ? block_->hang() : cluster_->hang(); }
   template <class Each>
@@ -344,7 +347,7 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
   std::vector<UnitDone> all_done;
   std::uint64_t reported = ~0ull;
   cudaError_t error = cudaSuccess;
-  const auto work = [&] {
+  const auto run_units = [&] {
     const SignalStack signal_stack;
     BlockTimer timer;
     Unit unit(options, unit_blocks);
@@ -364,6 +367,7 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
         now.findings.merge(block.take_findings());
         if (block.counting()) now.counted.push_back({block.linear(), block.counting()->of_this_block()});
       });
+      if (unit.gave_up()) break;
       done.push_back(std::move(now));
       if (result == cudaSuccess) continue;
       std::uint64_t before = failed.load();
@@ -372,6 +376,7 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
       const std::lock_guard guard(merge);
       if (i < reported)
         reported = i, error = result, last_report.message = unit.message(), last_report.hang = unit.hang();
+      residents().fail();
       break;
     }
     const std::lock_guard guard(merge);
@@ -380,10 +385,31 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
     });
     std::move(done.begin(), done.end(), std::back_inserter(all_done));
   };
-  std::vector<std::thread> workers;
-  for (int i = 0; i < int(std::min<std::uint64_t>(std::uint64_t(worker_count()), chosen)); ++i)
+  std::mutex starting;
+  std::deque<std::thread> workers;  // one that runs may start another
+  const auto work = [&] {
+    run_units();
+    residents().leave();
+  };
+  const auto start = [&] {
+    const std::lock_guard guard(starting);
+    if (next >= chosen) return false;
     workers.emplace_back(work);
-  for (std::thread& worker : workers) worker.join();
+    return true;
+  };
+  const int at_once = int(std::min<std::uint64_t>(std::uint64_t(worker_count()), chosen));
+  residents().begin(at_once, start);
+  for (int i = 0; i < at_once; ++i)
+    if (!start()) residents().leave();  // those before have taken all blocks
+  for (std::size_t i = 0;; ++i) {
+    std::thread* worker = nullptr;
+    {
+      const std::lock_guard guard(starting);
+      if (i < workers.size()) worker = &workers[i];
+    }
+    if (!worker) break;
+    worker->join();
+  }
   for (const UnitDone& done : all_done) {
     if (done.position > reported) continue;  // with fewer workers it would not have run
     findings.merge(done.findings);

@@ -17,6 +17,10 @@ Wait Block::waits_in(const Fiber& fiber) const {
   if (fiber.mbarrier >= 0) return mbarriers_.wait_of(fiber.mbarrier);
   if (fiber.waits_for_cluster)
     return {.at = Wait::At::cluster_barrier, .missing = cluster_->live() - cluster_->arrived(), .of = cluster_->live()};
+  if (fiber.semaphore)
+    return {.at = Wait::At::semaphore,
+            .words = "a semaphore to be " + std::to_string(fiber.semaphore_value) + ", which is " +
+                     std::to_string(*fiber.semaphore)};
   if (fiber.bulk_waits_until) return {.at = Wait::At::stores};
   if (warpgroups_.parked(fiber.warp) >> fiber.lane & 1)
     return {.at = Wait::At::products, .words = warpgroups_.waits_for(fiber.warp)};

@@ -1,0 +1,133 @@
+#include "common/emulator/residents.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <iterator>
+#include <utility>
+
+#include "common/emulator/block.hpp"
+#include "common/emulator/memory.hpp"
+#include "common/ptx/semaphore.cuh"
+
+namespace lab::cpu {
+
+Residents& residents() {
+  static Residents all;
+  return all;
+}
+
+void Residents::begin(int at_once, std::function<bool()> start) {
+  const std::lock_guard guard(lock_);
+  at_once_ = running_ = at_once, start_ = std::move(start), failed_ = false;
+}
+
+Residents::Outcome Residents::wait(std::function<bool()> ready) { return queue_up(std::move(ready)); }
+void Residents::let_others_go_on() { queue_up(nullptr); }
+
+Residents::Outcome Residents::queue_up(std::function<bool()> ready) {
+  std::unique_lock guard(lock_);
+  if (failed_) return Outcome::another_failed;
+  Waiting mine{std::move(ready)};
+  queue_.push_back(&mine);
+  --running_;
+  call_next();
+  called_.wait(guard, [&] { return mine.called; });
+  return mine.outcome;
+}
+
+void Residents::leave() {
+  const std::lock_guard guard(lock_);
+  --running_;
+  call_next();
+}
+
+void Residents::fail() {
+  const std::lock_guard guard(lock_);
+  failed_ = true;
+  call_all(Outcome::another_failed);
+}
+
+void Residents::call_next() {
+  while (running_ < at_once_) {
+    auto first = std::ranges::find_if(queue_, [](Waiting* waiting) { return waiting->ready && waiting->ready(); });
+    if (first == queue_.end()) {
+      const auto last = std::ranges::find_if(queue_.rbegin(), queue_.rend(), [](Waiting* w) { return !w->ready; });
+      if (last != queue_.rend()) first = std::prev(last.base());
+    }
+    if (first != queue_.end()) {
+      (*first)->called = true;
+      queue_.erase(first);
+      ++running_;
+      called_.notify_all();
+    } else if (!failed_ && !queue_.empty() && start_()) {
+      ++running_;
+    } else {
+      break;
+    }
+  }
+  if (running_ == 0) call_all(Outcome::deadlock);
+}
+
+void Residents::call_all(Outcome outcome) {
+  running_ += int(queue_.size());
+  for (Waiting* waiting : queue_) waiting->called = true, waiting->outcome = outcome;
+  queue_.clear();
+  called_.notify_all();
+}
+
+// --- what a kernel calls ------------------------------------------------------------------------------------------
+
+namespace {
+
+unsigned value_of(const unsigned* counter) {
+  return std::atomic_ref(*const_cast<unsigned*>(counter)).load(std::memory_order_acquire);
+}
+
+}  // namespace
+
+bool Block::wake_semaphores() {
+  bool any = false;
+  for (Fiber& fiber : fibers_)
+    if (fiber.semaphore && value_of(fiber.semaphore) == fiber.semaphore_value) {
+      fiber.semaphore = nullptr, any = true;
+      wake(fiber.linear);
+    }
+  return any;
+}
+
+bool Block::wait_for_semaphore() {
+  if (std::ranges::none_of(fibers_, [](const Fiber& fiber) { return fiber.semaphore; })) return false;
+  const auto ready = [this] {
+    return std::ranges::any_of(fibers_, [](const Fiber& fiber) {
+      return fiber.semaphore && value_of(fiber.semaphore) == fiber.semaphore_value;
+    });
+  };
+  const Residents::Outcome outcome = residents().wait(ready);
+  if (outcome == Residents::Outcome::another_failed) {
+    gave_up_ = true;
+    abandon();
+  }
+  return outcome == Residents::Outcome::ready;
+}
+
+[[gnu::noinline]] void semaphore_wait(const unsigned* counter, unsigned value) {
+  Block& block = *this_block();
+  const std::uintptr_t pc = caller(__builtin_return_address(0));
+  block.switch_point(pc);
+  if (block.checking() && is_global(counter)) check_global(counter, sizeof *counter, Touch::atomic, pc);
+  if (value_of(counter) == value) return;
+  Fiber& fiber = block.self();
+  fiber.semaphore = counter, fiber.semaphore_value = value;
+  block.park(pc);
+}
+
+[[gnu::noinline]] void semaphore_add(unsigned* counter) {
+  Block& block = *this_block();
+  const std::uintptr_t pc = caller(__builtin_return_address(0));
+  block.switch_point(pc);
+  if (block.checking() && is_global(counter)) check_global(counter, sizeof *counter, Touch::atomic, pc);
+  std::atomic_ref(*counter).fetch_add(1, std::memory_order_release);
+  if (block.lets_others_go_on()) residents().let_others_go_on();
+}
+
+}  // namespace lab::cpu
