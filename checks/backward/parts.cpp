@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "checks/acceptance/report.hpp"
+#include "checks/backward/same_bits.hpp"
 #include "checks/bugs/elsewhere.hpp"
 #include "reference/attention.hpp"
 #include "reference/bad_input.hpp"
@@ -127,6 +128,29 @@ Part checker_reports(const Shape& shape, Finding::Kind kind, const std::string& 
   }
   part.shown = orders > 0;
   part.seen = text(shape) + format(": reported under %zu of %llu orders of blocks", orders, (unsigned long long)ORDERS);
+  return part;
+}
+
+Part bits_differ(const Shape& shape) {
+  constexpr std::size_t LAUNCHES = 6;
+  const SameBits seen = count_outputs(shape, LAUNCHES);
+  Part part;
+  part.expected = "dQ has other bits in another order of blocks";
+  part.shown = seen.dq > 1;
+  part.seen = text(shape) + format(": %zu outputs of dQ, %zu of dK, %zu of dV in %zu %s", seen.dq, seen.dk, seen.dv,
+                                   seen.launches, can_schedule() ? "orders of blocks" : "launches");
+  if (!can_schedule()) part.excuse = "a GPU may start and run the blocks in one order";
+  return part;
+}
+
+Part deadlocks(const Shape& shape, const std::string& piece) {
+  Part part;
+  part.expected = "the launch is a deadlock: " + piece;
+  if (!can_schedule()) return cannot_look(part, "a GPU would wait for ever");
+  const BackwardInputs in = make_backward_inputs(Family::unit, shape, 1);
+  const BackwardTrial t = run_backward(shape, float(default_scale(shape.D)), in);
+  part.shown = t.finished == cudaErrorLaunchTimeout && t.message.find(piece) != t.message.npos;
+  part.seen = text(shape) + ": " + (t.ok() ? "the launch ends" : t.error());
   return part;
 }
 

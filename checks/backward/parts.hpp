@@ -30,5 +30,9 @@ Part still_right(const Look& look, Gradient which);
 Part nan_exactly(const Look& look, Gradient which, const Where& where, const std::string& rule);
 // The CPU checker reports `kind` under some order of blocks, and the report quotes `piece` of a line.
 Part checker_reports(const Shape& shape, Finding::Kind kind, const std::string& piece);
+// dQ has other bits in another order of blocks.
+Part bits_differ(const Shape& shape);
+// A launch ends as a deadlock, and its message has `piece`. A GPU is not asked: it would wait for ever.
+Part deadlocks(const Shape& shape, const std::string& piece);
 
 }  // namespace lab

@@ -38,7 +38,7 @@ SameBits count_outputs(const Shape& shape, std::size_t launches) {
   std::vector<BackwardTrial> trials;
   for (std::size_t i = 0; i < launches; ++i) {
     ExecOptions options;
-    options.block_order = i;
+    options.block_order = i, options.schedule = i % 2 ? Schedule::round_robin : Schedule::ascending;
     trials.push_back(run_backward(shape, float(default_scale(shape.D)), in, options));
     if (!trials.back().ok()) throw std::runtime_error(trials.back().error());
   }

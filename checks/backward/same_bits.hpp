@@ -17,7 +17,8 @@ struct SameBits {
   double spread = 0;                      // between two outputs of an element, at most
   bool same() const { return outputs == 1; }
 };
-// `launches` launches; on the CPU each with another order of blocks: ascending, descending, then shuffled.
+// `launches` launches; on the CPU each with another order of blocks: ascending, descending, then
+// shuffled; every second one lets other blocks go on where it can.
 SameBits count_outputs(const Shape& shape, std::size_t launches);
 
 // Both claims are held: "yes" to one output on every shape, "no" to several on some shape. Prints a line a shape.
