@@ -182,6 +182,10 @@ __global__ void __launch_bounds__(THREADS, 1)
     for (int m = 0; m < M / 16; ++m) ptx::wgmma<D, true>(to, weights[m], advance_keys(rows, m), true);
     ptx::wgmma_commit();
   };
+  const auto pass_turn = [&](int tile) {  // to the next keys, once all threads of the warpgroup have added
+    ptx::barrier_sync(1 + group, GROUP);
+    if (threadIdx.x % GROUP == 0) ptx::semaphore_add(turns + tile * GROUPS);
+  };
   ptx::mbarrier_wait(smem.keys_full, 0);
 
   // --- Mainloop: one query tile at a time -------------------------------------------------------------------
@@ -190,6 +194,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     ptx::mbarrier_wait(&smem.full[slot], ring.parity(t));
     begin_scores(s, k_at, ptx::advance(q_at, slot * T::ROWS_BYTES));
     begin_scores(dp, v_at, ptx::advance(dout_at, slot * T::ROWS_BYTES));
+    if (t > 0) pass_turn(last_tile - t + 1);  // behind the begin of two products, which go on meanwhile
     ptx::wgmma_wait<1>();
     ptx::fence_registers(s);
 
@@ -247,11 +252,11 @@ __global__ void __launch_bounds__(THREADS, 1)
 #pragma unroll
     for (int i = 0; i < DQ_COLS / 2; i += 4)
       ptx::add4(dq_sum + tile * M * D + i * GROUP, dQ[i], dQ[i + 1], dQ[i + 2], dQ[i + 3]);
-    ptx::barrier_sync(1 + group, GROUP);
-    if (threadIdx.x % GROUP == 0) ptx::semaphore_add(turns + tile * GROUPS);  // the next keys' turn
     ptx::wgmma_wait<0>();
     ptx::fence_registers(dV), ptx::fence_registers(dK);
   }
+
+  pass_turn(last_tile - tiles + 1);
 
   // --- Epilogue: scale dK, round to fp16, store -------------------------------------------------------------
   __syncthreads();  // both are done with K and V
