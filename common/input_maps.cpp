@@ -3,11 +3,6 @@
 #include <cstdint>
 
 namespace lab {
-namespace {
-
-// The map of a [B, H, S, D] tensor by tiles of `rows` rows (at most 256) of one head, each a box [D / 64][rows][64] in
-// shared memory, swizzled by 128 bytes, from (0, first row, 0, head of all batches' heads). A head is an index of its
-// own, so rows from S on arrive as zeros and are not the next head's.
 cudaError_t head_tiles_map(TensorMap& map, const half* base, const Shape& shape, int rows) {
   const std::uint64_t S = shape.S, D = shape.D, row = D * sizeof(half);
   TensorShape tensor;
@@ -18,8 +13,6 @@ cudaError_t head_tiles_map(TensorMap& map, const half* base, const Shape& shape,
   tensor.extent[3] = std::uint64_t(shape.B) * shape.H, tensor.stride[3] = S * row, tensor.box[3] = 1;
   return make_tensor_map(map, base, tensor);
 }
-
-}  // namespace
 
 cudaError_t InputMaps::make(const LaunchPlan& plan, const AttentionArgs& a) {
   if (const cudaError_t error = head_tiles_map(q, a.q, a.shape, plan.tile_m); error != cudaSuccess) return error;

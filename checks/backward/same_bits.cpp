@@ -17,7 +17,7 @@ namespace lab {
 namespace {
 
 // Several tiles of queries and of keys, ragged ones among them.
-constexpr Shape SHAPES[] = {{1, 1, 200, 64, false}, {1, 2, 129, 64, true}, {1, 1, 130, 128, true}};
+constexpr Shape SHAPES[] = {{1, 1, 300, 64, false}, {1, 2, 129, 64, true}, {1, 1, 130, 128, true}};
 constexpr std::size_t LAUNCHES = 6;
 
 }  // namespace

@@ -89,14 +89,15 @@ void broken(kernels::Kernel* kernel, const char* name, const std::set<std::strin
 #define BROKEN(kernel, ...) broken(kernels::kernel, #kernel, {__VA_ARGS__})
 
 TEST_SUITE("global memory") {
-  TEST_CASE("atomicAdd adds once for each block and thread, and returns what was there") {
-    for (std::uint64_t order = 0; order < 4; ++order) {
-      ExecOptions options;
-      options.block_order = order;
-      const Seen seen = run(kernels::atomic_sums, options);
-      for (unsigned i = 0; i < THREADS; ++i) CHECK(seen.out[i] == 7.0f);
-      CHECK(seen.out[THREADS] == 0.0f);
-    }
+  TEST_CASE("atomicAdd and add4 add once for each block and element") {
+    for (const auto kernel : {kernels::atomic_sums, kernels::sums_of_four})
+      for (std::uint64_t order = 0; order < 4; ++order) {
+        ExecOptions options;
+        options.block_order = order;
+        const Seen seen = run(kernel, options);
+        for (unsigned i = 0; i < THREADS; ++i) CHECK(seen.out[i] == 7.0f);
+        CHECK(seen.out[THREADS] == 0.0f);
+      }
   }
 
   TEST_CASE("atomicAdd takes subnormal numbers for zero") {
@@ -129,7 +130,7 @@ TEST_SUITE("global memory") {
   TEST_CASE("what blocks may do to global memory" * instrumented()) {
     for (std::uint64_t order = 0; order < 4; ++order)
       for (kernels::Kernel* kernel : {kernels::own_elements, kernels::own_halves, kernels::all_read,
-                                      kernels::atomic_sums, kernels::read_after_own_write}) {
+                                      kernels::atomic_sums, kernels::sums_of_four, kernels::read_after_own_write}) {
         const Seen seen = run(kernel, checked(order));
         CHECK_MESSAGE(seen.findings.empty(), seen.findings.front().text);
       }

@@ -4,6 +4,8 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include "common/ptx/reduce.cuh"
+
 namespace lab::global_kernels {
 
 // --- right ---------------------------------------------------------------------------------------
@@ -20,6 +22,11 @@ __global__ void all_read(float* out) {
 }
 
 __global__ void atomic_sums(float* out) { atomicAdd(&out[threadIdx.x], float(1 << blockIdx.x)); }
+
+__global__ void sums_of_four(float* out) {
+  const float x = float(1 << blockIdx.x);
+  if (threadIdx.x % 4 == 0) ptx::add4(&out[threadIdx.x], x, x, x, x);
+}
 
 __global__ void read_after_own_write(float* out) {
   float* const own = out + blockIdx.x * blockDim.x + threadIdx.x;

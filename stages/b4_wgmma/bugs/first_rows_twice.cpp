@@ -1,0 +1,22 @@
+// How to recognise the bug first_rows_twice.
+#include "checks/backward/parts.hpp"
+
+namespace {
+using namespace lab;
+
+std::vector<Part> look() {
+  const Look l = look_at({1, 2, 300, 64, false});
+  constexpr int ROWS = 64;
+  const Gradients predicted = backward_after(l, [](BackwardHead& h) {
+    for (int i = h.S - 1; i >= 0; --i)
+      if (i / ROWS % 2 == 1)
+        for (int j = 0; j < h.S; ++j) h.dS[h.at(i, j)] = h.dS[h.at(i - ROWS, j)];
+  });
+  return {equals_prediction(l, Gradient::dq, predicted, "dQ of row - 64 in the second half of each tile"),
+          still_right(l, Gradient::dk), still_right(l, Gradient::dv),
+          still_right(look_at({1, 1, 100, 128, false}), Gradient::dq)};
+}
+
+const RegisteredFingerprint registered(look);
+
+}  // namespace
