@@ -16,6 +16,7 @@
 #include "checks/acceptance/pattern.hpp"
 #include "checks/acceptance/processes.hpp"
 #include "checks/acceptance/report.hpp"
+#include "checks/acceptance/verdict.hpp"
 #include "checks/backward/cases.hpp"
 #include "checks/backward/same_bits.hpp"
 #include "checks/backward/trial.hpp"
@@ -38,8 +39,9 @@ constexpr Repeat REPEATS[] = {{Schedule::descending, false, 1},
                               {Schedule::ascending, false, 0}};
 
 struct Options {
-  bool full = false, quick = false, turns = false;
-  std::size_t cheapest = 0;
+  bool full = false, quick = false, turns = false, once = false;
+  std::size_t cheapest = 0, random = 0;  // random: so many cases of the seed, in place of those that are always posed
+  double seconds = 1e9;                  // no case begins later
   std::uint64_t seed = 1;
   bool same_bits = true;  // what stage.conf claims
 };
@@ -53,7 +55,7 @@ class CaseText {
     const BackwardTrial first = launch(in, {}, "");
     Judged judged;
     if (first.ok()) judged = compare(first, right, "");
-    if (first.ok() && problems_.empty()) {
+    if (first.ok() && problems_.empty() && !options.once) {
       for (std::size_t i = 0; i < std::size(REPEATS); ++i) {
         if (!options.full && i != number % std::size(REPEATS)) continue;
         ExecOptions exec;
@@ -134,8 +136,18 @@ std::string text_of(std::size_t number) {
   try {
     return CaseText(test, number, session->options).text();
   } catch (const std::exception& e) {
-    return "-RED " + text(test) + ": the harness could not go on: " + e.what() + "\n";
+    return "-  RED " + text(test) + ": the harness could not go on: " + e.what() + "\n";
   }
+}
+
+// The case's line, then "  RED (1,2,100,64)..." and a problem a line.
+void report_red(const std::string& text) {
+  const std::size_t red = text.find("  RED ");
+  std::fputs(text.substr(0, red).c_str(), stdout);
+  const std::string problems = text.substr(red, text.size() - red - 1);
+  const std::size_t end = problems.find('\n');
+  say("tells", problems.substr(6, end - 6) + (end == problems.npos ? "" : ":" + problems.substr(end + 4)));
+  print_red(problems);
 }
 
 bool run_and_report(std::size_t number) {
@@ -150,7 +162,10 @@ bool run_and_report(std::size_t number) {
     std::_Exit(1);
   }
   const bool green = said[0] == '+';
-  std::fputs(said.c_str() + 1, stdout);
+  if (green)
+    std::fputs(said.c_str() + 1, stdout);
+  else
+    report_red(said.substr(1));
   ++(green ? session->passed : session->failed);
   session->outcomes.push_back({session->cases[number], green});
   return green;
@@ -187,7 +202,11 @@ TEST_CASE("whole: the order of blocks") {
   CHECK(held);
 }
 TEST_CASE("quick: every case, the cheapest first, until one is red") {
-  for (std::size_t i = 0; i < session->cases.size(); ++i) REQUIRE(run_and_report(i));
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < session->cases.size(); ++i) {
+    if (std::chrono::steady_clock::now() - begin > std::chrono::duration<double>(session->options.seconds)) break;
+    REQUIRE(run_and_report(i));
+  }
 }
 TEST_SUITE_END();
 
@@ -199,7 +218,8 @@ int run_backward_acceptance(const Options& options) {
   std::printf("%s on %s (%s), planted bug: %s, seed %llu%s\n", backward_stage().name, backend_name(),
               device_name().c_str(), bug.empty() ? "none" : bug.data(), (unsigned long long)options.seed,
               options.full ? ", full=1" : "");
-  Session current{options, backward_cases(options.seed, options.full || !can_schedule())};
+  Session current{options, options.random ? random_backward_cases(options.seed, options.random)
+                                          : backward_cases(options.seed, options.full || !can_schedule())};
   session = &current;
   if (options.turns && can_schedule()) {
     std::size_t number = 0;
@@ -235,15 +255,26 @@ int run_backward_acceptance(const Options& options) {
 
 }  // namespace
 
-// lab test [full=1] [quick=1] [cheapest=N] [turns=1] [seed=N]
+// lab test [full=1] [quick=1] [cheapest=N] [once=1] [turns=1] [seed=N]
 int backward_test_command(std::span<char*> args) {
-  constexpr std::string_view keys[] = {"full", "quick", "cheapest", "turns", "seed"};
+  constexpr std::string_view keys[] = {"full", "quick", "cheapest", "turns", "seed", "once"};
   const KeyValues values(args, keys);
-  Options options{values.flag("full"), values.flag("quick"), values.flag("turns")};
+  Options options{values.flag("full"), values.flag("quick"), values.flag("turns"), values.flag("once")};
   options.cheapest = values.whole("cheapest", 1 << 20);
   options.quick |= options.cheapest > 0;
-  if (values.get("seed")) options.seed = values.whole("seed", 1 << 24);
+  if (values.get("seed")) options.seed = values.whole("seed", ~0ull);
   options.same_bits = claims_same_bits();
+  return run_backward_acceptance(options);
+}
+
+// lab fuzz [seconds=N] [cases=N] [seed=K]
+int backward_fuzz_command(std::span<char*> args) {
+  constexpr std::string_view keys[] = {"seconds", "cases", "seed"};
+  const KeyValues values(args, keys);
+  Options options;
+  options.quick = true, options.same_bits = claims_same_bits();
+  options.seconds = double(values.whole("seconds", 1'000'000, 1, 60));
+  options.random = values.whole("cases", 1'000'000, 1, 1000), options.seed = values.whole("seed", ~0ull, 0, 1);
   return run_backward_acceptance(options);
 }
 

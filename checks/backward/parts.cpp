@@ -28,11 +28,12 @@ constexpr double APART = 100 * NOTES_TOLERANCE;
 
 }  // namespace
 
-std::string Look::title() const { return "unit inputs, " + text(trial.shape); }
+std::string Look::title() const { return std::string(name(family)) + " inputs, " + text(trial.shape); }
 
-Look look_at(const Shape& shape) {
+Look look_at(const Shape& shape, Family family) {
   Look look;
-  look.in = make_backward_inputs(Family::unit, shape, 1);
+  look.family = family;
+  look.in = make_backward_inputs(family, shape, 1);
   look.trial = run_backward(shape, float(default_scale(shape.D)), look.in);
   look.right = expected_backward(shape, look.trial.scale, look.in, backward_stage().half_p);
   return look;
@@ -54,25 +55,31 @@ Gradients backward_after(const Look& look, const std::function<void(BackwardHead
   return g;
 }
 
-Part equals_prediction(const Look& look, Gradient which, const Gradients& all, const std::string& formula) {
+Off off_prediction(const Look& look, Gradient which, const Gradients& all) {
   const std::vector<double>& predicted = of(all, which);
-  const ExpectedGradient& correct = right(look, which);
-  double apart = 0, off = 0;
-  std::size_t outside = 0;
+  Off off;
   for (std::size_t i = 0; i < predicted.size(); ++i) {
     const double diff = std::abs(to_float(got(look, which)[i]) - predicted[i]);
     // The bound of the right gradient, and the rounding of the one that comes out.
-    outside += !(diff <= correct.allowed[i] + FP16_ROUNDING * std::abs(predicted[i]));
-    off = std::max(off, std::isnan(diff) ? INFINITY : diff);
-    apart = std::max(apart, std::abs(predicted[i] - correct.value[i]));
+    off.outside += !(diff <= right(look, which).allowed[i] + FP16_ROUNDING * std::abs(predicted[i]));
+    off.most = std::max(off.most, std::isnan(diff) ? INFINITY : diff);
   }
+  return off;
+}
+
+Part equals_prediction(const Look& look, Gradient which, const Gradients& all, const std::string& formula) {
+  const std::vector<double>& predicted = of(all, which);
+  const Off off = off_prediction(look, which, all);
+  double apart = 0;
+  for (std::size_t i = 0; i < predicted.size(); ++i)
+    apart = std::max(apart, std::abs(predicted[i] - right(look, which).value[i]));
   Part part;
   part.expected = std::string(name(which)) + " equals " + formula;
-  part.shown = look.trial.ok() && outside == 0 && apart >= APART;
+  part.shown = look.trial.ok() && off.outside == 0 && apart >= APART;
   part.seen =
       look.title() +
       format(": |%s - predicted| <= %.1e (%zu of %zu outside the bound); predicted and right are up to %.2f apart",
-             name(which), off, outside, predicted.size(), apart) +
+             name(which), off.most, off.outside, predicted.size(), apart) +
       state(look);
   return part;
 }

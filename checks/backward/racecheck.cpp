@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "checks/acceptance/report.hpp"
+#include "checks/acceptance/verdict.hpp"
 #include "checks/backward/trial.hpp"
 #include "checks/bugs/elsewhere.hpp"
 #include "checks/commands.hpp"
@@ -50,8 +51,8 @@ int backward_racecheck_command(std::span<char*> args) {
         all.try_emplace({f.kind, f.second.file, f.second.line, f.first.file, f.first.line, f.hazard}, f);
     }
   }
-  for (const auto& [key, finding] : all) std::printf("%s\n", finding.text.c_str());
-  for (const std::string& failure : failures) std::printf("%s\n", failure.c_str());
+  for (const auto& [key, finding] : all) say("tells", finding.text), print_red(finding.text);
+  for (const std::string& failure : failures) say("tells", failure), print_red(failure);
   std::printf("%s%s%s: %zu finding%s in %d launches (%zu shapes, %zu schedules with an order of blocks each)\n",
               backward_stage().name, *planted_bug() ? " with " : "", planted_bug(), all.size(),
               all.size() == 1 ? "" : "s", launches, shapes.size(), schedules.size());

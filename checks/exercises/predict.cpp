@@ -10,6 +10,7 @@
 #include "checks/bugs/fingerprint.hpp"
 #include "checks/commands.hpp"
 #include "checks/exercises/formulas.hpp"
+#include "checks/exercises/predict.hpp"
 #include "checks/expression.hpp"
 #include "reference/attention.hpp"
 
@@ -25,13 +26,6 @@ enum class Seen { wrong, nan, unwritten };
 bool is_seen(Seen seen, char mark) {
   return seen == Seen::wrong ? mark != '.' : seen == Seen::unwritten ? mark == '~' : mark == 'N' || mark == '~';
 }
-
-struct Request {
-  std::vector<Shape> shapes;
-  Family family = Family::unit;
-  ExecOptions options;
-  std::string say, seen;
-};
 
 Seen seen_of(const Request& r) {
   return r.seen == "nan" ? Seen::nan : r.seen == "unwritten" ? Seen::unwritten : Seen::wrong;
@@ -59,35 +53,33 @@ std::string some_of(const std::set<int>& all, const std::string& what) {
   return text;
 }
 
-// Of what is asked, how much is right.
-struct Score {
-  int right = 0, asked = 1;
-};
-
-Score mask_score(const Request& r, const Shape& shape) {
+Score mask_score(const Sight& sight, const Request& r, const Shape& shape) {
   const Rule rule(r.say);
   const Seen seen = seen_of(r);
-  const Trial t = trial_of(r, shape);
-  std::string marks = marks_of(t);
-  if (r.seen == "rows")  // single elements may be right by chance, a whole row is not
-    for (std::size_t row = 0; row < marks.size(); row += shape.D)
-      if (marks.find_first_not_of('.', row) < row + shape.D) marks.replace(row, shape.D, shape.D, '#');
-  std::size_t yours = 0, theirs = 0, differing = 0, i = 0;
+  std::size_t yours = 0, theirs = 0, differing = 0;
   std::set<int> rows, cols;
   std::string first;
-  for (int b = 0; b < shape.B; ++b)
-    for (int h = 0; h < shape.H; ++h)
-      for (int row = 0; row < shape.S; ++row)
-        for (int col = 0; col < shape.D; ++col, ++i) {
-          const bool said = rule.marks({b, h, row, col, shape.S, shape.D, shape.causal});
-          const bool is = is_seen(seen, marks[i]);
-          yours += said, theirs += is;
-          if (said == is) continue;
-          rows.insert(row), cols.insert(col);
-          if (differing++ == 0)
-            first = format("(b,h,row,col) = (%d,%d,%d,%d) is %s, your rule says %s", b, h, row, col,
-                           is ? in_words(seen) : (std::string("not ") + in_words(seen)).c_str(), said ? "yes" : "no");
-        }
+  for (auto& [name, marks] : sight.outputs(r, shape)) {
+    if (r.seen == "rows")  // single elements may be right by chance, a whole row is not
+      for (std::size_t row = 0; row < marks.size(); row += shape.D)
+        if (marks.find_first_not_of('.', row) < row + shape.D) marks.replace(row, shape.D, shape.D, '#');
+    std::size_t i = 0;
+    for (int b = 0; b < shape.B; ++b)
+      for (int h = 0; h < shape.H; ++h)
+        for (int row = 0; row < shape.S; ++row)
+          for (int col = 0; col < shape.D; ++col, ++i) {
+            const bool said =
+                rule.marks({b, h, row, col, shape.S, shape.D, shape.causal, name == "dq", name == "dk", name == "dv"});
+            const bool is = is_seen(seen, marks[i]);
+            yours += said, theirs += is;
+            if (said == is) continue;
+            rows.insert(row), cols.insert(col);
+            if (differing++ == 0)
+              first = format("%s%s(b,h,row,col) = (%d,%d,%d,%d) is %s, your rule says %s", name.c_str(),
+                             name.empty() ? "" : " ", b, h, row, col,
+                             is ? in_words(seen) : (std::string("not ") + in_words(seen)).c_str(), said ? "yes" : "no");
+          }
+  }
   if (differing == 0) {
     std::printf("%s: your mask %zu, seen %zu: the same elements\n", text(shape).c_str(), yours, theirs);
     return {1};
@@ -115,7 +107,6 @@ long whole_number(const std::string& text) {
   throw BadInput("'" + text + "' is no whole number");
 }
 
-// The checker's findings for a shape, under all schedules and both times of copying.
 std::vector<Finding> findings_of(const Request& r, const Shape& shape) {
   if (!can_check()) throw BadInput("this binary is not instrumented");
   std::vector<Finding> all;
@@ -142,15 +133,18 @@ std::pair<int, int> lines_of(const Finding& f) {
   return std::minmax(f.first.valid ? f.first.line : f.second.line, f.second.line);
 }
 
-Score count_score(const Request& r, const Shape& shape) {
+Score count_score(const Sight& sight, const Request& r, const Shape& shape) {
   const long yours = whole_number(r.say);
   long seen = 0;
   if (r.seen == "findings") {
     std::set<std::pair<int, int>> pairs;
-    for (const Finding& f : findings_of(r, shape)) pairs.insert(lines_of(f));
+    for (const Finding& f : sight.findings(r, shape)) pairs.insert(lines_of(f));
     seen = long(pairs.size());
+  } else if (r.seen == "different") {
+    seen = sight.different(r, shape);
   } else {
-    for (const char mark : marks_of(trial_of(r, shape))) seen += is_seen(seen_of(r), mark);
+    for (const Marked& output : sight.outputs(r, shape))
+      for (const char mark : output.marks) seen += is_seen(seen_of(r), mark);
   }
   std::printf("%s: you say %ld, seen %ld%s\n", text(shape).c_str(), yours, seen,
               yours == seen  ? ""
@@ -159,7 +153,7 @@ Score count_score(const Request& r, const Shape& shape) {
   return {yours == seen};
 }
 
-Score lines_score(const Request& r, const Shape& shape) {
+Score lines_score(const Sight& sight, const Request& r, const Shape& shape) {
   // One number is for a finding that names one line only.
   const std::size_t blank = std::min(r.say.find_first_of(" ,"), r.say.size());
   const std::size_t second = r.say.find_first_not_of(" ,", blank);
@@ -167,7 +161,7 @@ Score lines_score(const Request& r, const Shape& shape) {
              b = second == r.say.npos ? a : whole_number(r.say.substr(second));
   const std::pair<int, int> yours = std::minmax(int(a), int(b));
   std::set<std::pair<int, int>> pairs;
-  for (const Finding& f : findings_of(r, shape)) pairs.insert(lines_of(f));
+  for (const Finding& f : sight.findings(r, shape)) pairs.insert(lines_of(f));
   if (pairs.contains(yours)) {
     std::printf("%s: the checker names line %d and line %d together\n", text(shape).c_str(), yours.first, yours.second);
     return {2, 2};
@@ -181,6 +175,19 @@ Score lines_score(const Request& r, const Shape& shape) {
   return {std::min(1, in_some(yours.first) + in_some(yours.second)), 2};
 }
 
+long no_difference(const Request&, const Shape&) { throw BadInput("seen=different is for backward stages"); }
+
+constexpr Sight FORWARD = {[](const Request& r, const Shape& shape) {
+                             return std::vector<Marked>{{"", marks_of(trial_of(r, shape))}};
+                           },
+                           findings_of, no_difference, formula_score,
+                           [] {
+                             for (const Formula& formula : formulas())
+                               std::printf("%-22s %s\n", formula.name, formula.says);
+                           }};
+
+}  // namespace
+
 Request read_request(const KeyValues& words) {
   Request r;
   r.shapes = bench_shapes(words.get("shape").value_or("1,8,512,64"));
@@ -189,12 +196,11 @@ Request read_request(const KeyValues& words) {
   if (copies != "at_wait" && copies != "at_issue") throw BadInput("copies=" + copies + ": must be at_wait or at_issue");
   r.options.copies = r.options.products = copies == "at_wait" ? Copies::at_wait : Copies::at_issue;
   r.seen = words.get("seen").value_or("wrong");
-  if (r.seen != "wrong" && r.seen != "nan" && r.seen != "unwritten" && r.seen != "findings" && r.seen != "rows")
-    throw BadInput("seen=" + r.seen + ": must be wrong, rows, nan, unwritten or findings");
+  constexpr std::string_view SEEN[] = {"wrong", "rows", "nan", "unwritten", "findings", "different"};
+  if (std::ranges::find(SEEN, r.seen) == std::end(SEEN))
+    throw BadInput("seen=" + r.seen + ": must be wrong, rows, nan, unwritten, findings or different");
   return r;
 }
-
-}  // namespace
 
 // lab card [shape=..] [inputs=..] [copies=..]: the case that an exercise's card tells of, with the first wrong element.
 int card_command(std::span<char*> args) {
@@ -226,24 +232,27 @@ int card_command(std::span<char*> args) {
 }
 
 // lab predict formulas; lab predict kind=mask|formula|count|lines say=TEXT [shape=..] [inputs=..] [copies=..] [seen=..]
-int predict_command(std::span<char*> args) {
+int predict_command(std::span<char*> args) { return predict_with(FORWARD, args); }
+
+int predict_with(const Sight& sight, std::span<char*> args) {
   if (args.size() == 1 && std::string_view(args[0]) == "formulas") {
-    for (const Formula& formula : formulas()) std::printf("%-22s %s\n", formula.name, formula.says);
+    sight.print_formulas();
     return 0;
   }
   constexpr std::string_view KEYS[] = {"kind", "say", "shape", "inputs", "copies", "seen"};
   const KeyValues words(args, KEYS);
   Request request = read_request(words);
   request.say = words.require("say");
-  using Judge = Score (*)(const Request&, const Shape&);
+  using Judge = Score (*)(const Sight&, const Request&, const Shape&);
+  constexpr Judge by_formula = [](const Sight& s, const Request& r, const Shape& shape) { return s.formula(r, shape); };
   constexpr std::pair<std::string_view, Judge> KINDS[] = {
-      {"mask", mask_score}, {"formula", formula_score}, {"count", count_score}, {"lines", lines_score}};
+      {"mask", mask_score}, {"formula", by_formula}, {"count", count_score}, {"lines", lines_score}};
   const std::string kind = words.require("kind");
   const auto found = std::ranges::find(KINDS, kind, &std::pair<std::string_view, Judge>::first);
   if (found == std::end(KINDS)) throw BadInput("kind=" + kind + ": must be mask, formula, count or lines");
   Score all{0, 0};
   for (const Shape& shape : request.shapes) {
-    const Score one = found->second(request, shape);
+    const Score one = found->second(sight, request, shape);
     all.right += one.right, all.asked += one.asked;
   }
   std::printf("%d of %d right\n", all.right, all.asked);

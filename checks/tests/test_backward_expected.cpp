@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "checks/backward/cases.hpp"
 #include "checks/backward/expected.hpp"
 
 namespace lab {
@@ -130,6 +131,17 @@ TEST_SUITE("backward bound") {
     CHECK_FALSE(is_right(e.dq, 0, NAN));
     CHECK_FALSE(is_right(e.dq, 0, INFINITY));
   }
+}
+
+TEST_CASE("backward cases of a seed: always the same, and others for another seed") {
+  const auto lengths = [](std::uint64_t seed) {
+    std::vector<int> all;
+    for (const Case& c : random_backward_cases(seed, 20)) all.push_back(c.shape.S);
+    return all;
+  };
+  CHECK(lengths(5).size() == 20);
+  CHECK(lengths(5) == lengths(5));
+  CHECK(lengths(5) != lengths(6));
 }
 
 }  // namespace

@@ -33,6 +33,9 @@ TEST_CASE("rules: names, and C's precedence") {
   CHECK(count("!(row / 10) && -row == -5") == 2 * 64);
   CHECK(count("~row == -1") == 2 * 64);
   CHECK(count("10 - 3 - 2 == 5 && col < 1 && row < 1") == 2);
+  CHECK(count("dq || dk || dv") == 0);  // of the forward pass
+  CHECK(Rule("dk && row > 3").marks({0, 0, 4, 0, 100, 64, 0, 0, 1, 0}));
+  CHECK_FALSE(Rule("dk && row > 3").marks({0, 0, 4, 0, 100, 64, 0, 1, 0, 1}));
 }
 
 TEST_CASE("rules: the second half of && and || is only looked at where it counts") {
@@ -51,7 +54,7 @@ TEST_CASE("rules: what is none says where") {
   };
   CHECK(complaint("row = 3") == "'row = 3', at character 5: '=' compares nothing; write ==");
   CHECK(complaint("rwo > 3") ==
-        "'rwo > 3', at character 1: 'rwo' is no number and no name; the names are b h row col S D causal");
+        "'rwo > 3', at character 1: 'rwo' is no number and no name; the names are b h row col S D causal dq dk dv");
   CHECK(complaint("row & 7 == 0").find("write parentheses, as in (row & 7) == 0") != std::string::npos);
   CHECK(complaint("3 < row | col").find("'|' is weaker than a comparison") != std::string::npos);
   CHECK(complaint("(row & 7) == 0").empty());

@@ -247,11 +247,14 @@ $(B)/%/tester: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/st
 LEARNER_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/exercises/*.cpp) checks/learner_commands.cpp \
   $(patsubst %,checks/bugs/%.cpp,fingerprint places elsewhere hang) \
   checks/expression.cpp checks/fuzz/fuzz.cpp checks/bench/bench_samples.cpp checks/desk/patch.cpp reference/wrong_answers.cpp)
+# Of a backward stage, whose exercises are few, all of its commands.
+learner_objects = $(if $(filter $(call stage_of,$(1)),$(BACKWARD_STAGES)),$(B)/obj/checks/backward_commands.o $(LAB_LIBS),$(strip \
+  $(LEARNER_OBJ) $(B)/libtest.a))
 # learn-checked and learn-bug-NAME are the lab's own kernels, linked as an exercise's.
 kernel_dir = $(patsubst %/learn-checked,%/checked,$(subst /learn-bug-,/bug-,$(1)))
 $(B)/%/learner: $(B)/$$(call kernel_dir,$$*)/kernel.o \
   $(B)/$$(if $$(call learnt_in,$$*),$$(call stage_of,$$*)/checked,$$*)/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o \
-  $$(call fingerprints_of,$$(call stage_of,$$*)) $(LEARNER_OBJ) $(B)/libtest.a
+  $$(call fingerprints_of,$$(call stage_of,$$*)) $$(call learner_objects,$$*)
 	@mkdir -p $(@D)
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 $(B)/%/judge: $(B)/%/kernel.o $(B)/$$(call stage_of,$$*)/$(if $(filter cpu,$(backend)),checked,fixed)/build_info.o \

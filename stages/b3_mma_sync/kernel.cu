@@ -1,7 +1,6 @@
 // B3: the five products by mma.sync, with v2d's tools. The scores are computed transposed, S^T = K Q^T: a warp has its
-// keys as rows, and what it holds of P^T or dS^T is at once the A operand of dV = P^T dO or dK = dS^T Q. Two warps share
-// keys: one makes P and has dV, the other makes dS from it and has dK. So K or V stays in registers, and what ldmatrix
-// brings of Q or dO serves twice as many keys. Only dQ needs the dS of all warps: it lies where P was passed on.
+// keys as rows, and what it holds of P^T and dS^T is at once the A operand of dV = P^T dO and dK = dS^T Q. Only dQ needs
+// the dS of all warps. It goes through shared memory, and two barriers per query tile are all there are.
 //
 //   P = exp(s - L)     dP = dO V^T     dS = P (dP - delta)     dQ = scale dS K     dK = scale dS^T Q     dV = P^T dO
 //
@@ -17,7 +16,6 @@
 #include "common/backward_launch.cuh"
 #include "common/fills_a_gpu.hpp"
 #include "common/half_pair.cuh"
-#include "common/ptx/barrier.cuh"
 #include "common/ptx/ex2.cuh"
 #include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mma.cuh"
@@ -33,7 +31,7 @@ using namespace lab;
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int STRIPE = 16;          // rows of a tensor core's tile
 constexpr int M = 64;               // query rows per tile
-constexpr int CHUNK = 16;           // query rows whose scores a warp has in registers: k of an mma
+constexpr int CHUNK = 32;           // query rows whose scores a warp has in registers at a time
 constexpr int HEADS_TOGETHER = 16;  // whose blocks are started by turns
 constexpr int ROW_THREADS = 256;    // of a block of the kernel for the rows
 constexpr float LOG2_E = 1.44269504f;
@@ -41,12 +39,12 @@ constexpr float LOG2_E = 1.44269504f;
 template <int D_, int STRIPES_>
 struct Tile {
   static constexpr int D = D_, STRIPES = STRIPES_;
-  static constexpr int WARPS = D / 16, THREADS = WARPS * 32, PAIRS = WARPS / 2;
-  static constexpr int KEYS_PER_PAIR = STRIPES * STRIPE, N = PAIRS * KEYS_PER_PAIR;  // N: keys per block
+  static constexpr int WARPS = D / 16, THREADS = WARPS * 32;
+  static constexpr int KEYS_PER_WARP = STRIPES * STRIPE, N = WARPS * KEYS_PER_WARP;  // N: keys per block
+  static constexpr bool KEEPS_V = D == 128;  // in registers: shared memory has no room for it
   static constexpr int BLOCKS_PER_SM = D == 64 ? 2 : 1;
-  static constexpr int PIECE_ROWS = 32, PIECE_COLS = 16;  // of dQ's tile, for a warp at a time
-  static constexpr int PIECES = M / PIECE_ROWS * (D / PIECE_COLS), PIECE_SIZE = PIECE_ROWS * PIECE_COLS;
-  static_assert(PIECES % WARPS == 0 && N <= 2 * M);
+  static constexpr int DQ_ROWS = 32, DQ_COLS = 32;  // of dQ's tile, for each warp
+  static_assert(WARPS == M / DQ_ROWS * (D / DQ_COLS), "the warps' parts of dQ make a whole tile");
 };
 
 // Where column c of row r lies in a swizzled array of rows of LD halves.
@@ -57,17 +55,18 @@ __host__ __device__ constexpr int swizzled(int r, int c) {
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
-  half* sK;     // [N][D], for dQ; V is in registers alone
-  half* sQ;     // [2 * M][D]: a slot for the next tile
-  half* sdO;    // [M][D]: free for the next tile before Q's, as the product with dQ does not read it
-  half* sdS;    // [N][M]: P, then dS in its place; transposed, as the warps have it
-  float* rows;  // [2 * M][2]: L log2 e and delta of each query row
+  half *sK, *sV;  // [N][D]; V's is empty where registers keep it
+  half* sQ;       // [2 * M][D]: a slot for the next tile
+  half* sdO;      // [M][D]: free for the next tile before Q's, as the product with dQ does not read it
+  half* sdS;      // [N][M]: transposed, as the warps have it
+  float* rows;    // [2 * M][2]: L log2 e and delta of each query row
 };
 
 template <class T, class Cursor>
 __host__ __device__ Smem carve(Cursor& cursor) {
   Smem smem;
   smem.sK = cursor.template array<half>("sK", T::N, T::D);
+  smem.sV = T::KEEPS_V ? nullptr : cursor.template array<half>("sV", T::N, T::D);
   smem.sQ = cursor.template array<half>("sQ", 2 * M, T::D);
   smem.sdO = cursor.template array<half>("sdO", M, T::D);
   smem.sdS = cursor.template array<half>("sdS", T::N, M);
@@ -95,41 +94,45 @@ __global__ void __launch_bounds__(ROW_THREADS)
 
 // --- the two kinds of products with a chunk of query rows -------------------------------------------------
 template <class T>
-using Operand = unsigned[T::STRIPES][T::D / 16][4];  // K or V of the pair's keys as A: 16 keys and 16 columns each
+using Scores = float[T::STRIPES][CHUNK / 8][4];  // of the warp's keys with a chunk of queries: c of 8 queries each
 template <class T>
-using Scores = float[T::STRIPES][2][4];  // of the pair's keys with a chunk of queries: c of 8 queries each
+using Weights = unsigned[T::STRIPES][CHUNK / 8][2];  // P^T or dS^T as halves; [..][h]: of key quad_row + 8 h
 template <class T>
-using Weights = unsigned[T::STRIPES][4];  // P^T or dS^T as A: [2 n + h] of 8 queries n and of key quad_row + 8 h
-template <class T>
-using Gradient = float[T::STRIPES][T::D / 8][4];  // of the pair's keys: c of 8 columns each
+using Gradient = float[T::STRIPES][T::D / 8][4];  // of the warp's keys: c of 8 columns each
 
-// S^T = K Q^T or dP^T = V dO^T; `rows` is Q's or dO's chunk.
-template <class T>
-__device__ __forceinline__ void add_scores(Scores<T>& to, const Operand<T>& keys, const half* rows, int lane) {
-  const int place = swizzled<T::D>(lane % 8 + lane / 16 * 8, lane / 8 % 2 * 8);
+// S^T = K Q^T or dP^T = V dO^T. load_a(a, i, kk) has stripe i and columns 16 kk .. of K or V; `rows` is Q's or dO's chunk.
+template <class T, class LoadA>
+__device__ __forceinline__ void add_scores(Scores<T>& to, const LoadA& load_a, const half* rows, int lane) {
 #pragma unroll
   for (int kk = 0; kk < T::D / 16; ++kk) {
-    unsigned b0[2], b1[2];
-    ptx::ldmatrix_x4(b0, b1, &rows[place ^ 16 * kk]);  // 16 kk columns further: the swizzle is an XOR, too
-    for (int i = 0; i < T::STRIPES; ++i) {
-      ptx::mma_m16n8k16(to[i][0], keys[i][kk], b0);
-      ptx::mma_m16n8k16(to[i][1], keys[i][kk], b1);
+    unsigned a[T::STRIPES][4];
+    for (int i = 0; i < T::STRIPES; ++i) load_a(a[i], i, kk);
+    for (int n = 0; n < CHUNK; n += 16) {
+      unsigned b0[2], b1[2];
+      ptx::ldmatrix_x4(b0, b1, &rows[swizzled<T::D>(n + lane % 8 + lane / 16 * 8, 16 * kk + lane / 8 % 2 * 8)]);
+      for (int i = 0; i < T::STRIPES; ++i) {
+        ptx::mma_m16n8k16(to[i][n / 8], a[i], b0);
+        ptx::mma_m16n8k16(to[i][n / 8 + 1], a[i], b1);
+      }
     }
   }
 }
 
-// dV += P^T dO or dK += dS^T Q.
+// dV += P^T dO or dK += dS^T Q. Two neighbouring tiles of weights are one A.
 template <class T>
-__device__ __forceinline__ void add_weighted(Gradient<T>& to, const Weights<T>& weights, const half* rows, int lane) {
+__device__ __forceinline__ void add_weighted(Gradient<T>& to, const Weights<T>& w, const half* rows, int lane) {
 #pragma unroll
-  for (int d = 0; d < T::D; d += 16) {
-    unsigned b0[2], b1[2];
-    ptx::ldmatrix_x4_trans(b0, b1, &rows[swizzled<T::D>(lane % 16, d + lane / 16 * 8)]);
-    for (int i = 0; i < T::STRIPES; ++i) {
-      ptx::mma_m16n8k16(to[i][d / 8], weights[i], b0);
-      ptx::mma_m16n8k16(to[i][d / 8 + 1], weights[i], b1);
+  for (int n = 0; n < CHUNK; n += 16)
+#pragma unroll
+    for (int d = 0; d < T::D; d += 16) {
+      unsigned b0[2], b1[2];
+      ptx::ldmatrix_x4_trans(b0, b1, &rows[swizzled<T::D>(n + lane % 16, d + lane / 16 * 8)]);
+      for (int i = 0; i < T::STRIPES; ++i) {
+        const unsigned a[4] = {w[i][n / 8][0], w[i][n / 8][1], w[i][n / 8 + 1][0], w[i][n / 8 + 1][1]};
+        ptx::mma_m16n8k16(to[i][d / 8], a, b0);
+        ptx::mma_m16n8k16(to[i][d / 8 + 1], a, b1);
+      }
     }
-  }
 }
 
 // --- all gradients: a block for N keys, which walks the query tiles ---------------------------------------
@@ -140,7 +143,7 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
               half* __restrict__ dk, half* __restrict__ dv, int heads, int S, float scale,
               bool causal) {  // heads: B * H; dq_sum: [heads, tiles, M * D], zeros before the first block
   using T = Tile<D, STRIPES>;
-  constexpr int N = T::N, THREADS = T::THREADS;
+  constexpr int N = T::N, THREADS = T::THREADS, CHUNK_TILES = CHUNK / 8;
   SmemCursor cursor;
   const Smem smem = carve<T>(cursor);
 
@@ -150,10 +153,8 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
   // The first keys of several heads come first: under a causal mask their blocks have the most to do.
   const int head = blockIdx.z * gridDim.x + blockIdx.x;
   if (head >= heads) return;
-  const int k0 = blockIdx.y * N;  // first key of this block
-  // Two warps share keys. One makes P and has dV, the other makes dS and has dK.
-  const bool makes_p = warp < T::PAIRS;
-  const int pair = warp % T::PAIRS, pair_key = pair * T::KEYS_PER_PAIR;
+  const int k0 = blockIdx.y * N;                                       // first key of this block
+  const int warp_key = warp * T::KEYS_PER_WARP;                        // and of this warp, within the block's
   const int tiles = ceil_div(S, M), first_tile = causal ? k0 / M : 0;  // no earlier row sees a key of this block
   const std::size_t first_row = std::size_t(head) * S, first = first_row * D;
   q += first, k += first, v += first, dout += first, rows += first_row, dk += first, dv += first;
@@ -178,17 +179,28 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
 
   // --- Prologue: K, V and the first tiles on their way ------------------------------------------------------
   copy_rows_async<N, D, swizzled<D>, THREADS>(smem.sK, k, k0, S);
+  if constexpr (!T::KEEPS_V) copy_rows_async<N, D, swizzled<D>, THREADS>(smem.sV, v, k0, S);
   issue_q(first_tile);
   issue_dout(first_tile);
-  Operand<T> keys;
+  unsigned kept_v[STRIPES][D / 16][4];  // V as A, if it is kept
+  if constexpr (T::KEEPS_V)
 #pragma unroll
-  for (int i = 0; i < STRIPES; ++i)
-    for (int kk = 0; kk < D / 16; ++kk)
-      for (int e = 0; e < 4; ++e) {
-        const int key = k0 + pair_key + i * STRIPE + quad_row + e % 2 * 8, col = 16 * kk + first_column + e / 2 * 8;
-        keys[i][kk][e] = key < S ? half_pair_at((makes_p ? k : v) + std::size_t(key) * D + col) : 0;
-      }
-  Gradient<T> gradient = {};  // dV or dK
+    for (int i = 0; i < STRIPES; ++i)
+      for (int kk = 0; kk < D / 16; ++kk)
+        for (int e = 0; e < 4; ++e) {
+          const int key = k0 + warp_key + i * STRIPE + quad_row + e % 2 * 8;
+          kept_v[i][kk][e] = key < S ? half_pair_at(v + std::size_t(key) * D + 16 * kk + first_column + e / 2 * 8) : 0;
+        }
+  const auto load_k = [&](unsigned(&a)[4], int i, int kk) {
+    ptx::ldmatrix_x4(a, &smem.sK[swizzled<D>(warp_key + i * STRIPE + lane % 16, 16 * kk + lane / 16 * 8)]);
+  };
+  const auto load_v = [&](unsigned(&a)[4], int i, int kk) {
+    if constexpr (T::KEEPS_V)
+      for (int e = 0; e < 4; ++e) a[e] = kept_v[i][kk][e];
+    else
+      ptx::ldmatrix_x4(a, &smem.sV[swizzled<D>(warp_key + i * STRIPE + lane % 16, 16 * kk + lane / 16 * 8)]);
+  };
+  Gradient<T> dK = {}, dV = {};
 
   // --- Mainloop: one query tile at a time -------------------------------------------------------------------
   for (int t = first_tile; t < tiles; ++t) {
@@ -199,94 +211,96 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
 #pragma unroll 1
     for (int m = 0; m < M; m += CHUNK) {
       const half *sQ = smem.sQ + (t % 2 * M + m) * D, *sdO = smem.sdO + m * D;
-      const float* terms = smem.rows + (t % 2 * M + m + first_column) * 2 + (makes_p ? 0 : 1);
-      const auto place = [&](int i, int n, int h) {  // of weight [i][n][h]
-        return reinterpret_cast<unsigned*>(
-            &smem.sdS[swizzled<M>(pair_key + i * STRIPE + quad_row + 8 * h, m + 8 * n + first_column)]);
-      };
+      const float* chunk_rows = smem.rows + (t % 2 * M + m + first_column) * 2;
+      const int q0 = t * M + m, key0 = k0 + warp_key;  // the chunk's first query and key
+
+      // P^T = exp(S^T - L). Only a tile on the diagonal or at an end has anything to hide.
       Scores<T> s = {};
-      add_scores<T>(s, keys, makes_p ? sQ : sdO, lane);
-      Weights<T> w;
-      if (makes_p) {
-        // P^T = exp(S^T - L). Only a tile on the diagonal or at an end has anything to hide.
-        const int q0 = t * M + m, key0 = k0 + pair_key;
+      add_scores<T>(s, load_k, sQ, lane);
 #pragma unroll
-        for (int n = 0; n < 2; ++n)
-          for (int i = 0; i < STRIPES; ++i)
-            for (int e = 0; e < 4; ++e) s[i][n][e] = fmaf(s[i][n][e], scale_log2, -terms[(8 * n + e % 2) * 2]);
-        if (q0 + CHUNK > S || key0 + T::KEYS_PER_PAIR > S || (causal && q0 < key0 + T::KEYS_PER_PAIR - 1)) {
-#pragma unroll
-          for (int n = 0; n < 2; ++n)
-            for (int e = 0; e < 4; ++e) {
-              const int row = q0 + 8 * n + first_column + e % 2;
-              const int last_key = row >= S ? -1 : causal ? row : S - 1;  // that the row sees
-              for (int i = 0; i < STRIPES; ++i)
-                if (key0 + i * STRIPE + quad_row + e / 2 * 8 > last_key) s[i][n][e] = -INFINITY;
-            }
-        }
-#pragma unroll
-        for (int n = 0; n < 2; ++n)
-          for (int i = 0; i < STRIPES; ++i)
-            for (int h = 0; h < 2; ++h)
-              *place(i, n, h) = w[i][2 * n + h] = half_pair(ptx::ex2(s[i][n][2 * h]), ptx::ex2(s[i][n][2 * h + 1]));
-        ptx::barrier_sync(1 + pair, 64);  // P is there
-      } else {
-        // dS^T = P^T (dP^T - delta), which takes the place of P for dQ.
-        ptx::barrier_sync(1 + pair, 64);  // P is there
-#pragma unroll
-        for (int n = 0; n < 2; ++n)
-          for (int i = 0; i < STRIPES; ++i)
-            for (int h = 0; h < 2; ++h) {
-              const float2 p = load2(reinterpret_cast<const half*>(place(i, n, h)));
-              *place(i, n, h) = w[i][2 * n + h] = half_pair(p.x * (s[i][n][2 * h] - terms[8 * n * 2]),
-                                                            p.y * (s[i][n][2 * h + 1] - terms[(8 * n + 1) * 2]));
-            }
+      for (int n = 0; n < CHUNK_TILES; ++n) {
+        const float base[2] = {chunk_rows[n * 16], chunk_rows[n * 16 + 2]};  // L log2 e of the lane's two queries
+        for (int i = 0; i < STRIPES; ++i)
+          for (int e = 0; e < 4; ++e) s[i][n][e] = fmaf(s[i][n][e], scale_log2, -base[e % 2]);
       }
-      add_weighted<T>(gradient, w, makes_p ? sdO : sQ, lane);  // dV += P^T dO, dK += dS^T Q
+      if (q0 + CHUNK > S || key0 + T::KEYS_PER_WARP > S || (causal && q0 < key0 + T::KEYS_PER_WARP - 1)) {
+#pragma unroll
+        for (int n = 0; n < CHUNK_TILES; ++n)
+          for (int e = 0; e < 4; ++e) {
+            const int row = q0 + 8 * n + first_column + e % 2;
+            const int last_key = row >= S ? -1 : causal ? row : S - 1;  // that the row sees
+            for (int i = 0; i < STRIPES; ++i)
+              if (key0 + i * STRIPE + quad_row + e / 2 * 8 > last_key) s[i][n][e] = -INFINITY;
+          }
+      }
+      Weights<T> p, ds;
+#pragma unroll
+      for (int n = 0; n < CHUNK_TILES; ++n)
+        for (int i = 0; i < STRIPES; ++i) {
+          for (int e = 0; e < 4; ++e) s[i][n][e] = ptx::ex2(s[i][n][e]);
+          for (int h = 0; h < 2; ++h) p[i][n][h] = half_pair(s[i][n][2 * h], s[i][n][2 * h + 1]);
+        }
+      add_weighted<T>(dV, p, sdO, lane);
+
+      // dS^T = P^T (dP^T - delta), in registers for dK and in shared memory for dQ.
+      Scores<T> dP = {};
+      add_scores<T>(dP, load_v, sdO, lane);
+#pragma unroll
+      for (int n = 0; n < CHUNK_TILES; ++n) {
+        const float delta[2] = {chunk_rows[n * 16 + 1], chunk_rows[n * 16 + 3]};
+        for (int i = 0; i < STRIPES; ++i)
+          for (int h = 0; h < 2; ++h) {
+            ds[i][n][h] = half_pair(s[i][n][2 * h] * (dP[i][n][2 * h] - delta[0]),
+                                    s[i][n][2 * h + 1] * (dP[i][n][2 * h + 1] - delta[1]));
+            const int key = warp_key + i * STRIPE + quad_row + 8 * h;
+            *reinterpret_cast<unsigned*>(&smem.sdS[swizzled<M>(key, m + 8 * n + first_column)]) = ds[i][n][h];
+          }
+      }
+      add_weighted<T>(dK, ds, sQ, lane);
     }
     __syncthreads();  // the dS of all warps is there; and all are done with dO
     issue_dout(t + 1);
 
-    // dQ of the tile, from this block's keys: a piece for a warp at a time, 16 keys at a time.
-#pragma unroll 1
-    for (int piece = warp; piece < T::PIECES; piece += T::WARPS) {
-      const int row = piece % 2 * T::PIECE_ROWS, col = piece / 2 * T::PIECE_COLS;
-      float dQ[T::PIECE_ROWS / STRIPE][T::PIECE_COLS / 8][4] = {};
+    // dQ of the tile, from this block's keys: 32 rows and 32 columns for each warp, 16 keys at a time.
+    const int row = warp % 2 * T::DQ_ROWS, col = warp / 2 * T::DQ_COLS;
+    float dQ[T::DQ_ROWS / STRIPE][T::DQ_COLS / 8][4] = {};
 #pragma unroll
-      for (int n = 0; n < N; n += 16) {
-        unsigned a[T::PIECE_ROWS / STRIPE][4];
-        for (int i = 0; i < T::PIECE_ROWS / STRIPE; ++i)
-          ptx::ldmatrix_x4_trans(
-              a[i], &smem.sdS[swizzled<M>(n + lane / 16 * 8 + lane % 8, row + i * STRIPE + lane / 8 % 2 * 8)]);
-        for (int d = 0; d < T::PIECE_COLS; d += 16) {
-          unsigned b0[2], b1[2];
-          ptx::ldmatrix_x4_trans(b0, b1, &smem.sK[swizzled<D>(n + lane % 16, col + d + lane / 16 * 8)]);
-          for (int i = 0; i < T::PIECE_ROWS / STRIPE; ++i) {
-            ptx::mma_m16n8k16(dQ[i][d / 8], a[i], b0);
-            ptx::mma_m16n8k16(dQ[i][d / 8 + 1], a[i], b1);
-          }
+    for (int n = 0; n < N; n += 16) {
+      unsigned a[T::DQ_ROWS / STRIPE][4];
+      for (int i = 0; i < T::DQ_ROWS / STRIPE; ++i)
+        ptx::ldmatrix_x4_trans(
+            a[i], &smem.sdS[swizzled<M>(n + lane / 16 * 8 + lane % 8, row + i * STRIPE + lane / 8 % 2 * 8)]);
+      for (int d = 0; d < T::DQ_COLS; d += 16) {
+        unsigned b0[2], b1[2];
+        ptx::ldmatrix_x4_trans(b0, b1, &smem.sK[swizzled<D>(n + lane % 16, col + d + lane / 16 * 8)]);
+        for (int i = 0; i < T::DQ_ROWS / STRIPE; ++i) {
+          ptx::mma_m16n8k16(dQ[i][d / 8], a[i], b0);
+          ptx::mma_m16n8k16(dQ[i][d / 8 + 1], a[i], b1);
         }
       }
-      // Accumulator by accumulator, so that a warp adds to 32 neighbours at once; round_sums puts them in place.
-      float* sums = dq_sum + (t * T::PIECES + piece) * T::PIECE_SIZE + lane;
-#pragma unroll
-      for (int i = 0; i < T::PIECE_ROWS / STRIPE; ++i)
-        for (int d = 0; d < T::PIECE_COLS / 8; ++d)
-          for (int e = 0; e < 4; ++e) atomicAdd(sums + ((i * (T::PIECE_COLS / 8) + d) * 4 + e) * 32, dQ[i][d][e]);
     }
+    // Accumulator by accumulator, so that a warp adds to 32 neighbours at once; round_sums puts them in place.
+    float* sums = dq_sum + std::size_t(t) * M * D + warp * (T::DQ_ROWS * T::DQ_COLS) + lane;
+#pragma unroll
+    for (int i = 0; i < T::DQ_ROWS / STRIPE; ++i)
+      for (int d = 0; d < T::DQ_COLS / 8; ++d)
+        for (int e = 0; e < 4; ++e) atomicAdd(sums + ((i * (T::DQ_COLS / 8) + d) * 4 + e) * 32, dQ[i][d][e]);
   }
 
   // --- Epilogue: scale dK, round to fp16, store -------------------------------------------------------------
-  __syncthreads();  // all warps are done with K and Q: rows of dV take the place of one, rows of dK of the other
-  half* const stage = makes_p ? smem.sK : smem.sQ;
-  const float factor = makes_p ? 1.0f : scale;
-  for (int i = 0; i < STRIPES; ++i)
-    for (int h = 0; h < 2; ++h)
-      for (int d = 0; d < D / 8; ++d)
-        store2(&stage[swizzled<D>(pair_key + i * STRIPE + quad_row + 8 * h, 8 * d + first_column)],
-               gradient[i][d][2 * h] * factor, gradient[i][d][2 * h + 1] * factor);
-  __syncwarp();
-  store_rows<T::KEYS_PER_PAIR, D, swizzled<D>>(makes_p ? dv : dk, stage, pair_key, k0, S, lane);
+  __syncthreads();  // all warps are done with K: each one's rows of dV, then of dK, take the place of its own
+  const auto store = [&](half* to, const Gradient<T>& from, float factor) {
+    for (int i = 0; i < STRIPES; ++i)
+      for (int h = 0; h < 2; ++h)
+        for (int d = 0; d < D / 8; ++d)
+          store2(&smem.sK[swizzled<D>(warp_key + i * STRIPE + quad_row + 8 * h, 8 * d + first_column)],
+                 from[i][d][2 * h] * factor, from[i][d][2 * h + 1] * factor);
+    __syncwarp();
+    store_rows<T::KEYS_PER_WARP, D, swizzled<D>>(to, smem.sK, warp_key, k0, S, lane);
+    __syncwarp();
+  };
+  store(dv, dV, 1.0f);
+  store(dk, dK, scale);
 }
 
 // --- dQ: the sums, scaled, rounded, and in place -----------------------------------------------------------
@@ -296,20 +310,17 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS)
   using T = Tile<D, STRIPES>;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const std::size_t head = std::size_t(blockIdx.z) * H + blockIdx.y;
+  const float* sums = dq_sum + (head * gridDim.x + blockIdx.x) * M * D + warp * (T::DQ_ROWS * T::DQ_COLS) + lane;
   dq += head * S * D;
-  for (int piece = warp; piece < T::PIECES; piece += T::WARPS) {
-    const float* sums = dq_sum + ((head * gridDim.x + blockIdx.x) * T::PIECES + piece) * T::PIECE_SIZE + lane;
-    const int row0 = blockIdx.x * M + piece % 2 * T::PIECE_ROWS + lane / 4;
-    const int col0 = piece / 2 * T::PIECE_COLS + lane % 4 * 2;
+  const int row0 = blockIdx.x * M + warp % 2 * T::DQ_ROWS + lane / 4, col0 = warp / 2 * T::DQ_COLS + lane % 4 * 2;
 #pragma unroll
-    for (int i = 0; i < T::PIECE_ROWS / STRIPE; ++i)
-      for (int d = 0; d < T::PIECE_COLS / 8; ++d)
-        for (int h = 0; h < 2; ++h) {
-          const float* both = sums + ((i * (T::PIECE_COLS / 8) + d) * 4 + 2 * h) * 32;
-          const int row = row0 + i * STRIPE + 8 * h;
-          if (row < S) store2(dq + std::size_t(row) * D + col0 + 8 * d, both[0] * scale, both[32] * scale);
-        }
-  }
+  for (int i = 0; i < T::DQ_ROWS / STRIPE; ++i)
+    for (int d = 0; d < T::DQ_COLS / 8; ++d)
+      for (int h = 0; h < 2; ++h) {
+        const float* pair = sums + ((i * (T::DQ_COLS / 8) + d) * 4 + 2 * h) * 32;
+        const int row = row0 + i * STRIPE + 8 * h;
+        if (row < S) store2(dq + std::size_t(row) * D + col0 + 8 * d, pair[0] * scale, pair[32] * scale);
+      }
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
@@ -361,13 +372,13 @@ cudaError_t launch_gradients(const BackwardArgs& a) {
 
 // Short grids get half the keys per block.
 cudaError_t launch_64(const BackwardArgs& a) {
-  return fills_a_gpu(a.shape, 4) ? launch_gradients<64, 4>(a) : launch_gradients<64, 2>(a);
+  return fills_a_gpu(a.shape, 4) ? launch_gradients<64, 2>(a) : launch_gradients<64, 1>(a);
 }
 
 }  // namespace
 
 const lab::BackwardStageInfo& lab::backward_stage() {
-  static const BackwardStageInfo info{stage_name(), by_head_dim<launch_64, launch_gradients<128, 2>>, workspace, M, 128,
+  static const BackwardStageInfo info{stage_name(), by_head_dim<launch_64, launch_gradients<128, 1>>, workspace, M, 128,
                                       true,         by_head_dim<save_forward<64>, save_forward<128>>};
   return info;
 }

@@ -48,7 +48,7 @@ struct Said {
 
 // Whether an exercise's card tells of wrong answers at a shape of its own.
 bool has_case(const Exercise& e) {
-  return !e.stage.empty() && !e.is_drill() && e.seen != "told" && e.seen != "findings" &&
+  return !e.stage.empty() && !e.is_drill() && e.seen != "told" && e.seen != "findings" && e.seen != "different" &&
          (e.predict == "mask" || e.predict == "formula" || e.predict == "count");
 }
 

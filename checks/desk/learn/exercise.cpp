@@ -45,7 +45,7 @@ const std::map<std::string, std::vector<std::string> Exercise::*> REPEATED = {{"
 const std::map<std::string, std::vector<std::string>> ONE_OF = {
     {"kind", {"fix", "hole", "predict", "test", "faster", "instruction", "mechanism", "capstone"}},
     {"predict", {"mask", "formula", "count", "counts", "lines", "none"}},
-    {"seen", {"wrong", "rows", "nan", "unwritten", "findings", "told"}},
+    {"seen", {"wrong", "rows", "nan", "unwritten", "findings", "different", "told"}},
     {"copies", {"at_wait", "at_issue"}}};
 
 class Reader {
@@ -241,6 +241,7 @@ Course read_course(const std::string& root) {
     if (!stage.empty()) {
       if (!e.stage.empty()) throw BadInput(file + ": `stage:` says what its folder says");
       e.stage = stage;
+      e.backward = ladder.stage(stage) && ladder.stage(stage)->is_backward();
     } else if (!e.stage.empty() && !ladder.stage(e.stage)) {
       throw BadInput(file + ": there is no stage " + e.stage);
     }
@@ -251,11 +252,11 @@ Course read_course(const std::string& root) {
     }
     course.all.push_back(std::move(e));
   };
-  for (const Stage& stage : ladder.stages) {
-    const fs::path dir = fs::path(root) / "stages" / stage.dir;
-    for (const std::string& bugs : bug_dirs(stage.dir))
-      for (const std::string& file : files_in(fs::path(root) / bugs)) add(file, stage.dir, true);
-    for (const std::string& file : files_in(dir / "exercises")) add(file, stage.dir, false);
+  for (const Stage* stage : ladder.all()) {
+    const fs::path dir = fs::path(root) / "stages" / stage->dir;
+    for (const std::string& bugs : bug_dirs(stage->dir))
+      for (const std::string& file : files_in(fs::path(root) / bugs)) add(file, stage->dir, true);
+    for (const std::string& file : files_in(dir / "exercises")) add(file, stage->dir, false);
   }
   for (const std::string& file : files_in(fs::path(root) / "checks" / "exercises")) add(file, "", false);
   // Built as the stages' kernels are, in a folder of its own.

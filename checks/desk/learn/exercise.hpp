@@ -30,6 +30,8 @@ struct Exercise {
   int lead = 0;
   std::pair<std::string, std::string> edit = {};
   std::vector<std::pair<std::string, std::string>> renamed = {};
+  // Its stage is one of the backward pass.
+  bool backward = false;
   // Of a test: how many cases it may have, and how many planted bugs, less false alarms, it must catch.
   int budget = 0, goal = 0;
   std::string asks = {};     // of a count that no launch shows: what number is asked for

@@ -189,7 +189,10 @@ std::string card(const Exercise& e) {
     text += "\nANSWERS.md in this folder is for what you write; `make grade` collects it for a person to read.\n";
   }
   if (!e.limits.empty()) {
-    text += "\n## Bounds\n\nWhat " + std::string(e.is_drill() ? "all blocks of a launch do" : "one block does") +
+    text += "\n## Bounds\n\nWhat " +
+            std::string(e.is_drill() ? "all blocks of a launch do"
+                        : e.backward ? "the first block of each kernel does"
+                                     : "one block does") +
             " is counted ([the words](../../writeups/counters.md#by-one-word)):\n\n";
     for (const std::string& limit : e.limits) text += "- " + limit + "\n";
   }
@@ -200,9 +203,10 @@ std::string card(const Exercise& e) {
                         : e.seen == "unwritten" ? "elements are never written"
                         : e.seen == "rows"      ? "rows have a wrong element"
                                                 : "elements are wrong") +
-            " at shape=" + e.shape + " (" + e.inputs +
-            " inputs), as a rule over b h row col S D causal:\n\n    make predict " + n +
-            " say='row % 16 < 4 && col >= 32'\n\n";
+            " at shape=" + e.shape + " (" + e.inputs + " inputs), as a rule over b h row col S D causal" +
+            (e.backward ? std::string(", and dq dk dv, one of which is 1:\n\n    make predict ") + n +
+                              " say='dk && row % 16 < 4'\n\n"
+                        : ":\n\n    make predict " + n + " say='row % 16 < 4 && col >= 32'\n\n");
   if (e.predict == "formula") {
     text += "First say what comes out. One of these:\n\n";
     for (const std::string& name : e.menu) text += "- `" + name + "`\n";
@@ -213,6 +217,7 @@ std::string card(const Exercise& e) {
   else if (e.predict == "count")
     text += "First say how many " +
             std::string(e.seen == "findings"    ? "pairs of lines the race check will name"
+                        : e.seen == "different" ? "different outputs six orders of blocks give"
                         : e.seen == "nan"       ? "elements are NaN"
                         : e.seen == "unwritten" ? "elements are never written"
                                                 : "elements are wrong") +

@@ -18,6 +18,9 @@ int look_command(const Args& args) {
   if (e.handed_in() != "kernel.cu")
     throw BadInput("exercise " + e.number() + " has no kernel of its own for make " + tool +
                    "; make exercise n=" + std::to_string(e.n) + " says what it has");
+  if (e.backward && tool != "racecheck")
+    throw BadInput("make " + tool + " is for stages of the forward pass; make racecheck n=" + std::to_string(e.n) +
+                   " takes this one");
   if (!std::filesystem::exists(e.file()))
     throw BadInput("there is no " + e.file() + "; make exercise n=" + std::to_string(e.n) + " lays it out");
   // A learner's binary has the race check; the other tools are the lab's.

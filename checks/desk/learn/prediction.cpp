@@ -83,7 +83,8 @@ std::string verdict_told(const Prediction& p, bool gave_up) {
 std::string prediction_asked(const Exercise& e) {
   const std::string begin = "make predict n=" + std::to_string(e.n) + " say=";
   if (e.predict == "mask")
-    return begin + "'RULE': C's expressions over b h row col S D causal, as in 'row % 16 < 4 && col >= 32'";
+    return begin + "'RULE': C's expressions over b h row col S D causal" +
+           (e.backward ? " dq dk dv, as in 'dk && row % 16 < 4'" : ", as in 'row % 16 < 4 && col >= 32'");
   if (e.predict == "formula") return begin + "NAME, one of: " + joined(e.menu, ", ");
   if (e.predict == "count") return begin + "NUMBER";
   if (e.predict == "lines") return begin + "'LINE LINE': two lines of " + e.file();

@@ -1,0 +1,173 @@
+// lab predict, card and counts of a backward stage: what an exercise's checks look at beside the acceptance.
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+
+#include "checks/acceptance/report.hpp"
+#include "checks/acceptance/verdict.hpp"
+#include "checks/backward/parts.hpp"
+#include "checks/backward/same_bits.hpp"
+#include "checks/bench/bench_samples.hpp"
+#include "checks/commands.hpp"
+#include "checks/exercises/counted_words.hpp"
+#include "checks/exercises/predict.hpp"
+#include "reference/attention.hpp"
+
+namespace lab {
+namespace {
+
+BackwardTrial trial_of(const Request& r, const Shape& shape, const BackwardInputs& in) {
+  return run_backward(shape, float(default_scale(shape.D)), in, r.options);
+}
+
+std::vector<Marked> outputs_of(const Request& r, const Shape& shape) {
+  const BackwardInputs in = make_backward_inputs(r.family, shape, 1);
+  const BackwardTrial t = trial_of(r, shape, in);
+  if (!t.ok()) std::printf("%s: %s\n", text(shape).c_str(), t.error().c_str());
+  const ExpectedBackward right = expected_backward(shape, t.scale, in, backward_stage().half_p);
+  std::vector<Marked> all;
+  for (const auto& [name, got, expected] : gradients_of(t, right)) {
+    std::string marks(got.size(), '.');
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      const float x = to_float(got[i]);
+      if (!is_right(expected, i, x)) marks[i] = got[i] == FP16_NAN ? '~' : std::isnan(x) ? 'N' : '#';
+    }
+    all.push_back({name, marks});
+  }
+  return all;
+}
+
+std::vector<Finding> findings_of(const Request& r, const Shape& shape) {
+  if (!can_check()) throw BadInput("this binary is not instrumented");
+  const BackwardInputs in = make_backward_inputs(r.family, shape, 1);
+  std::vector<Finding> all;
+  for (const Schedule schedule : {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random})
+    for (const Copies copies : {Copies::at_wait, Copies::at_issue}) {
+      Request checked = r;
+      checked.options.schedule = schedule, checked.options.block_order = std::uint64_t(schedule);
+      checked.options.copies = checked.options.products = copies;
+      checked.options.check = checked.options.gaps = true;
+      const BackwardTrial t = trial_of(checked, shape, in);
+      all.insert(all.end(), t.findings.begin(), t.findings.end());
+    }
+  return all;
+}
+
+long different_outputs(const Request&, const Shape& shape) {
+  constexpr std::size_t ORDERS = 6;  // as make same-bits has it
+  return long(count_outputs(shape, ORDERS).outputs);
+}
+
+// Wrong gradients to choose from: how the weights of a head differ from the right ones.
+struct WrongPairs {
+  const char *name, *says;
+  void (*change)(BackwardHead& head, double scale);
+};
+template <class Change>
+void each_pair(BackwardHead& h, Change change) {
+  for (int i = 0; i < h.S; ++i)
+    for (int j = 0; j < h.S; ++j)
+      if (h.sees(i, j)) change(i, j, h.P[h.at(i, j)], h.dP[h.at(i, j)], h.dS[h.at(i, j)]);
+}
+constexpr WrongPairs FORMULAS[] = {
+    {"right", "dS = scale P (dP - delta), as it should be", [](BackwardHead&, double) {}},
+    {"delta-left-out", "dS = scale P dP",
+     [](BackwardHead& h, double scale) {
+       each_pair(h, [&](int, int, double& P, double& dP, double& dS) { dS = scale * P * dP; });
+     }},
+    {"delta-added", "dS = scale P (dP + delta)",
+     [](BackwardHead& h, double scale) {
+       each_pair(h, [&](int i, int, double& P, double& dP, double& dS) { dS = scale * P * (dP + h.delta[i]); });
+     }},
+    {"scale-left-out", "dS = P (dP - delta)",
+     [](BackwardHead& h, double scale) { each_pair(h, [&](int, int, double&, double&, double& dS) { dS /= scale; }); }},
+    {"scale-squared", "dS = scale^2 P (dP - delta)",
+     [](BackwardHead& h, double scale) { each_pair(h, [&](int, int, double&, double&, double& dS) { dS *= scale; }); }},
+    {"p-not-normalised", "P = exp(s), without the division by the row's sum, in dV and in dS",
+     [](BackwardHead& h, double) {
+       each_pair(h, [&](int i, int, double& P, double&, double& dS) {
+         const double sum = std::exp(h.L[i]);
+         P *= sum, dS *= sum;
+       });
+     }},
+    {"p-base-confused", "P = exp(s - L ln 2), in dV and in dS", [](BackwardHead& h, double) {
+       each_pair(h, [&](int i, int, double& P, double&, double& dS) {
+         const double factor = std::exp(h.L[i] * (1 - std::log(2.0)));
+         P *= factor, dS *= factor;
+       });
+     }}};
+
+Score formula_score(const Request& r, const Shape& shape) {
+  const auto formula = std::ranges::find(FORMULAS, r.say, [](const WrongPairs& f) { return std::string(f.name); });
+  if (formula == std::end(FORMULAS)) throw BadInput("there is no formula " + r.say);
+  const Look look = look_at(shape, r.family);
+  const double scale = look.trial.scale;
+  const Gradients predicted = backward_after(look, [&](BackwardHead& h) { formula->change(h, scale); });
+  Score score{look.trial.ok()};
+  for (const auto& [which, name] : {std::pair{Gradient::dq, "dQ"}, {Gradient::dk, "dK"}, {Gradient::dv, "dV"}}) {
+    const Off off = off_prediction(look, which, predicted);
+    std::printf("%s: %s is up to %.2g from that, %zu elements further than the bound\n", look.title().c_str(), name,
+                off.most, off.outside);
+    if (off.outside) score.right = 0;
+  }
+  return score;
+}
+
+constexpr Sight BACKWARD = {outputs_of, findings_of, different_outputs, formula_score, [] {
+                              for (const WrongPairs& f : FORMULAS) std::printf("%-22s %s\n", f.name, f.says);
+                            }};
+
+}  // namespace
+
+int backward_predict_command(std::span<char*> args) { return predict_with(BACKWARD, args); }
+
+// lab card [shape=..] [inputs=..]: the case that an exercise's card tells of, with the worst wrong element.
+int backward_card_command(std::span<char*> args) {
+  constexpr std::string_view KEYS[] = {"shape", "inputs", "copies"};
+  const Request r = read_request(KeyValues(args, KEYS));
+  for (const Shape& shape : r.shapes) {
+    const BackwardInputs in = make_backward_inputs(r.family, shape, 1);
+    const BackwardTrial t = trial_of(r, shape, in);
+    std::string problem = t.error();
+    if (t.ok())
+      if (const Judged j = judge(t, expected_backward(shape, t.scale, in, backward_stage().half_p)); j.outside)
+        problem = format("%zu of %zu gradients are wrong; the worst is ", j.outside, j.compared) + j.worst;
+    if (problem.empty()) continue;
+    const std::string title = std::string(name(r.family)) + " inputs, " + text(shape);
+    say("tells", title + ": " + problem), print_red("  RED " + title + "\n    " + problem);
+    return 1;
+  }
+  return 0;
+}
+
+// lab counts shape=B,H,S,D: what the first block of each kernel does, added up, and how many different outputs several
+// orders of all blocks give. Of one block most gradients must still hold the poison: values that a launcher computes on
+// the host are there whichever blocks run.
+int backward_counts_command(std::span<char*> args) {
+  constexpr std::string_view KEYS[] = {"shape"};
+  const std::vector<Shape> shapes = bench_shapes(KeyValues(args, KEYS).require("shape"));
+  if (shapes.size() != 1) throw BadInput("shape=: one shape is asked for");
+  if (!can_check()) throw BadInput("this binary is not instrumented");
+  WordCounter counter;
+  Request r;
+  r.options.check = r.options.count = true, r.options.watcher = &counter, r.options.blocks = {0};
+  const BackwardTrial t = trial_of(r, shapes[0], make_backward_inputs(Family::unit, shapes[0], 1));
+  std::size_t written = 0;
+  for (const std::vector<fp16>* gradient : {&t.dq, &t.dk, &t.dv})
+    written += gradient->size() - std::size_t(std::ranges::count(*gradient, FP16_NAN));
+  const std::size_t all = 3 * shapes[0].elements();
+  const std::string problem =
+      !t.ok()             ? "the launch fails: " + t.error()
+      : written > all / 2 ? format("one block of each kernel ran, and %zu of %zu gradients were written", written, all)
+                          : "";
+  if (!problem.empty()) {
+    std::printf("%s\n", problem.c_str());
+    return 1;
+  }
+  counter.counts["different-outputs"] = different_outputs(r, shapes[0]);
+  print_counts(counter.counts, {});
+  return 0;
+}
+
+}  // namespace lab

@@ -1,0 +1,47 @@
+// How a learner's prediction is judged, and what that looks at: the linked stage, forward or backward.
+#pragma once
+#include <span>
+#include <string>
+#include <vector>
+
+#include "checks/key_values.hpp"
+#include "common/backend.hpp"
+#include "common/shape.hpp"
+#include "reference/inputs.hpp"
+
+namespace lab {
+
+struct Request {
+  std::vector<Shape> shapes;
+  Family family = Family::unit;
+  ExecOptions options;
+  std::string say, seen;
+};
+// Of shape=, inputs=, copies= and seen=.
+Request read_request(const KeyValues& words);
+
+// Of what is asked, how much is right.
+struct Score {
+  int right = 0, asked = 1;
+};
+
+// An output of a launch, a mark for each element: . right, # wrong, N NaN, ~ never written.
+struct Marked {
+  std::string name;  // dq, dk or dv; "" of the forward pass
+  std::string marks;
+};
+
+struct Sight {
+  // A launch that is refused or stops has written nothing that means anything: all is wrong then.
+  std::vector<Marked> (*outputs)(const Request& request, const Shape& shape);
+  // The checker's findings, under all schedules and both times of copying.
+  std::vector<Finding> (*findings)(const Request& request, const Shape& shape);
+  // How many different outputs several orders of blocks give.
+  long (*different)(const Request& request, const Shape& shape);
+  Score (*formula)(const Request& request, const Shape& shape);
+  void (*print_formulas)();
+};
+
+int predict_with(const Sight& sight, std::span<char*> args);
+
+}  // namespace lab
