@@ -80,7 +80,7 @@ FAST_LINK = $(eval FAST_LINK := $(if $(filter build/cpu,$(B)),$(gold_links)))$(F
 RUNTIME_ONLY := $(ARM64)$(filter quick,$(SANITIZE))
 HOST_LIB := $(if $(RUNTIME_ONLY),$(addprefix checks/,backward/% trace/% pages/% bench/% fuzz/% exercises/% budget/% \
   expression.cpp bugs/blindness.cpp bugs/error_map.cpp))
-NO_LIB = $(HOST_LIB) $(if $(filter gpu,$(backend)),checks/exercises/kernel_printf.cpp) checks/fuzz/fuzz_npy.cpp %_commands.cpp \
+NO_LIB = $(HOST_LIB) $(if $(filter gpu,$(backend)),checks/exercises/kernel_printf.cpp) %_commands.cpp \
   $(addprefix checks/,tests/% desk/% evolve/%)
 LIB_SRC := $(BACKEND_SRC) $(filter-out common/build_info.cpp,$(wildcard common/*.cpp)) $(wildcard reference/*.cpp) \
   $(filter-out $(NO_LIB),$(wildcard checks/*.cpp checks/*/*.cpp)) checks/desk/patch.cpp
