@@ -39,4 +39,13 @@ static constexpr Command COMMANDS[] = {
 
 std::span<const Command> commands() { return COMMANDS; }
 
+#ifndef LAB_GPU
+int bench_command(std::span<char*>) {
+  throw BadInput("bench times kernels on a GPU; this binary runs them on the CPU");
+}
+int phases_command(std::span<char*>) {
+  throw BadInput("phases are timed on a GPU; this binary runs kernels on the CPU");
+}
+#endif
+
 }  // namespace lab
