@@ -239,9 +239,9 @@ $(B)/%/stage_conf.o: common/stage_conf.cpp $$(call dir_of,$$*)/stage.conf $(B)/f
 # what they include comes first.
 looks_of = $(sort $(wildcard stages/$(1)/bugs/*.cpp))
 $(B)/obj/fingerprints/%.text: FORCE
-	@mkdir -p $(@D); { cat /dev/null $(call looks_of,$*) | grep '^#include' | sort -u; \
-	  for f in $(call looks_of,$*); do n=$${f##*/}; printf 'namespace bug_%s {\n#include "%s"\n}\n' $${n%.cpp} $$f; done; } > $@.new; \
-	  cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+	@mkdir -p $(@D); new=$@.$$$$; { cat /dev/null $(call looks_of,$*) | grep '^#include' | sort -u; \
+	  for f in $(call looks_of,$*); do n=$${f##*/}; printf 'namespace bug_%s {\n#include "%s"\n}\n' $${n%.cpp} $$f; done; } > $$new; \
+	  if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
 $(B)/obj/fingerprints/%.o: $(B)/obj/fingerprints/%.text $(B)/flags | $(call parsed_gch,COOL)
 	@$(CXX) $(call obj_flags,COOL) $(call parsed,COOL) $(INCLUDES) -fmacro-prefix-map=./= -MMD -MP -x c++ -c $< -o $@
 fingerprints_of = $(if $(call looks_of,$(1)),$(B)/obj/fingerprints/$(1).o) $(patsubst %.cpp,$(B)/obj/%.o,$(call outside,$(1),*.cpp))
