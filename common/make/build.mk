@@ -100,7 +100,7 @@ LAB_LIBS := $(B)/liblab.a $(if $(TEST_SRC),$(B)/libtest.a)
 # machine.
 DESK_SRC := $(filter-out %/main.cpp,$(wildcard $(addprefix checks/desk/,*.cpp records/*.cpp learn/*.cpp evolve/*.cpp)))
 DESK_LIB := $(if $(SANITIZE)$(ARM64),$(DESK_SRC:%.cpp=$(B)/obj/%.o),$(strip \
-  $(foreach room,learn evolve records desk,build/desk-objects/lib$(room).a)))
+  $(foreach room,learn records desk,build/desk-objects/lib$(room).a)))
 # The desk's other programs, built where a target needs them: for patches, runs judged, mutants and exercises; for results, tables,
 # pages and the elite loop.
 WORK := build/desk-work
