@@ -10,21 +10,21 @@ SHELL := /bin/sh
 PYTHON ?= python3
 
 # --- words --------------------------------------------------------------------------------------------------
-GOALS := help list test show-bug reproduce-bug check-harness run racecheck fuzz fuzz-npy sanitize unit clean
+GOALS := help list test show-bug reproduce-bug check-harness run racecheck fuzz sanitize unit clean
 GOALS += patches edit-bug save-bug mutants counters bits same-bits
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
 GOALS += archs format format-check test-arm64
 GOALS += trace exercise predict try watch hint solution reset grade check-exercises
 GOALS += own autograder variants
 # Goals for a learner's own kernel, work/own/NAME.
-OWN_GOALS := test racecheck counters trace run fuzz resources bench bench-cpu profile watch
-GOALS += bench bench-cpu peers profile phases probe-wmma probe-mma probe-wgmma probe-ex2
+OWN_GOALS := test racecheck counters trace run fuzz resources bench profile watch
+GOALS += bench peers profile phases probe-wmma probe-mma probe-wgmma probe-ex2
 INNER_GOALS := host-as-gpu test-builds sanitized tested-arm64
 GPU_GOALS := bench profile phases probe-wmma probe-mma probe-wgmma probe-ex2
 GOALS += check-evolve evolve evolve-confirm evolve-adopt
 INNER_GOALS += evolve-labs
 GPU_GOALS += evolve-adopt
-NO_BUG_GOALS := bench-cpu profile phases
+NO_BUG_GOALS := profile phases
 WORDS := stage bug backend full turns q k v do dq dk dv out causal scale seconds seed cases case check only shape rounds json
 WORDS += sample new fix n say give-up lines minutes generations candidates tile quick record assigned name from students variant bugs
 # The words of a learner's goals, which would otherwise ignore a word in silence.
@@ -40,7 +40,7 @@ WORDS_OF_variants := students seed assigned out
 WORDS_OF_autograder := out assigned
 WORDS_OF_check-exercises := n check
 WORDS_OF_own := name from
-TOOL_WORDS := JOBS CXX CXXFLAGS HOST_CXX NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON CLANG SANITIZE ARM64 MAKE MAKEFLAGS SHELL
+TOOL_WORDS := JOBS CXX CXXFLAGS HOST_CXX NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON SANITIZE ARM64 MAKE MAKEFLAGS SHELL
 include common/make/words.mk
 
 # --- stages -------------------------------------------------------------------------------------------------
@@ -183,10 +183,6 @@ fuzz: $(call chosen,$(if $(filter 1,$(check)),checked,fixed))
 	@sh checks/fuzz/fuzz.sh '$(foreach w,seconds seed cases case check,$(if $($(w)),$(w)=$($(w))))' \
 	  '$(if $(only),$(only)$(if $(check), check=$(check)))' $^
 
-# libFuzzer on the .npy reader; needs clang and its runtimes.
-fuzz-npy:
-	@CLANG='$(CLANG)' sh checks/fuzz/fuzz_npy.sh '$(or $(seconds),60)'
-
 # The unit tests and random problems of every stage under AddressSanitizer and UndefinedBehaviorSanitizer; stage=S: of that stage
 # alone. check=quick is CI's part: the unit tests of what executes kernels, and one stage, each day the next one.
 sanitize:
@@ -212,11 +208,6 @@ blindness: $(RECORDS) $(FIXED_LABS) $(BUG_LABS)
 	@$< blindness-table $(B)/STAGE/VARIANT/lab
 tools-table: $(RECORDS) $(FIXED_LABS) $(CHECKED_LABS) $(BUG_LABS)
 	@$< tools-table $(B)/STAGE/VARIANT/lab
-
-BENCHED := $(or $(if $(BROKEN),,$(STAGE)),v2b_single_warp)
-bench-cpu: $(call lab_of,$(BENCHED),fixed) $(call lab_of,$(BENCHED),checked)
-	$(works)@mkdir -p build/logs; plain=build/logs/bench-cpu; $< bench-cpu > $$plain || exit 1; cat $$plain; \
-	$(lastword $^) bench-cpu plain=$$(sed -n '/^plain, /{s/.*worker[s ]*\([0-9.]*\) s .*/\1/p;q;}' $$plain)
 
 # Times on a GPU, the stages and PyTorch taking turns; stage=S times one stage alone, and bug=B shows that a wrong kernel is
 # not timed. json=FILE names the results (all stages: a new file in writeups/results/); shape=sweep is a map of 160 shapes.

@@ -13,7 +13,6 @@ static constexpr Command COMMANDS[] = {
     {"fuzz", fuzz_command,
      "fuzz [seconds=N] [seed=K] [check=1]    random problems; a failure is shrunk and says how to repeat it"},
     {"blindness", blindness_command, "blindness                              would the notes' inputs have shown it?"},
-    {"bench-cpu", bench_cpu_command, "bench-cpu                              what the CPU execution costs"},
     {"bench", bench_command, "bench [shape=B,H,S,D[,causal];...|acceptance|long|all] [round=N] [out=FILE]"},
     {"phases", phases_command, "phases shape=B,H,S,D[,causal]          time of a kernel or a part of one, unchecked"},
     {"error-map", error_map_command,
@@ -39,5 +38,14 @@ static constexpr Command COMMANDS[] = {
 };
 
 std::span<const Command> commands() { return COMMANDS; }
+
+#ifndef LAB_GPU
+int bench_command(std::span<char*>) {
+  throw BadInput("bench times kernels on a GPU; this binary runs them on the CPU");
+}
+int phases_command(std::span<char*>) {
+  throw BadInput("phases are timed on a GPU; this binary runs kernels on the CPU");
+}
+#endif
 
 }  // namespace lab

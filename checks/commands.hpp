@@ -23,7 +23,6 @@ int order_command(std::span<char*> args);         // pages/order.cpp
 int trace_command(std::span<char*> args);         // trace/trace.cpp
 int layouts_command(std::span<char*> args);       // pages/layouts.cpp
 int racecheck_command(std::span<char*> args);     // racecheck.cpp
-int bench_cpu_command(std::span<char*> args);     // bench_cpu.cpp
 int bench_command(std::span<char*> args);         // gpu/bench.cpp
 int phases_command(std::span<char*> args);        // gpu/phases.cpp
 int error_map_command(std::span<char*> args);     // error_map.cpp

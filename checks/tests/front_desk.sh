@@ -62,7 +62,7 @@ refuse "warp7_nan" $MAKE stage=v2b reproduce-bug bug=warp7
 refuse "no stage 'v2b''" $MAKE "stage=v2b'" test
 refuse "casual= means nothing" $run q=$work/good.npy $tensors out=$work/o.npy casual=1
 refuse "needs stage=NAME" $MAKE backend=$B bug=ldm reproduce-bug
-refuse "takes no bug=" $MAKE stage=v2b backend=$B bug=warp7_nan bench-cpu
+refuse "takes no bug=" $MAKE stage=v2b backend=$B bug=warp7_nan profile
 refuse "whole number" $MAKE JOBS=abc stage=v1 backend=$B test
 refuse "which stage" $MAKE backend=$B run
 refuse "which stage" $MAKE backend=cpu trace
@@ -95,7 +95,7 @@ refuse "seed=x: must be a whole number" $MAKE backend=$B grade seed=x
 refuse "must be text, quick, half or whole" $MAKE backend=$B check-exercises check=all
 refuse "it is cpu or gpu" $MAKE stage=v1 backend=tpu test
 refuse "never worked" $MAKE stage=v2c4 backend=$B run
-refuse "never worked" $MAKE stage=v2c4 backend=$B bench-cpu
+refuse "never worked" $MAKE stage=v2c4 backend=$B counters
 refuse "the lab needs g++ 12" $MAKE stage=v1 backend=$B CXX=no-such-compiler test
 # A compiler that finds no header but doctest's.
 mkdir -p "$work/bare/doctest"; : > "$work/bare/doctest/doctest.h"

@@ -54,9 +54,7 @@ small 0 "as it was handed out" $MAKE backend=cpu reset n=8
 small 0 "the same elements" $MAKE backend=cpu predict n=10 say='col >= 64'
 small 2 "not handed in" $MAKE backend=cpu grade
 small 0 " candidates" $MAKE backend=cpu stage=v3b evolve shape=1,1,64,64 candidates=1 minutes=1
-small 0 "with the checker asleep" $MAKE backend=cpu stage=v1 bench-cpu
 small 0 "scale_missing" $MAKE backend=cpu stage=v1 mutants only=scale_missing
-if have clang++; then small 0 "files read" $MAKE fuzz-npy seconds=1; else skipped="$skipped fuzz-npy"; fi
 if have clang-format-14; then small 0 "" $MAKE format; else skipped="$skipped format"; fi
 small 0 "" $MAKE clean
 small 1 "" test -e build/cpu

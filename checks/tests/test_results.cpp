@@ -229,75 +229,6 @@ TEST_CASE("results: committed benchmarks keep to the schema") {
   }
 }
 
-TEST_CASE("results: committed phases keep to the schema") {
-  const auto found = files("phases-");
-  REQUIRE(!found.empty());
-  for (const fs::path& path : found) {
-    CAPTURE(path.string());
-    const Json t = load(path, "phases-1");
-    strings(t, {"stage", "shape", "gpu", "driver", "cuda", "date", "commit", "command"});
-    CHECK(bench_shapes(t.at("shape").get<std::string>()).size() == 1);
-    CHECK(t.at("clock_mhz").get<int>() > 0);
-    CHECK(t.at("parts").size() >= 2);
-    for (const Json& part : t.at("parts")) {
-      strings(part, {"what"});
-      CHECK(part.at("least").get<double>() > 0);
-      CHECK(part.at("least").get<double>() <= part.at("us").get<double>());
-      CHECK(part.at("us").get<double>() <= part.at("most").get<double>());
-    }
-    int before = 0;
-    for (const Json& phase : t.at("phases")) {
-      strings(phase, {"name"});
-      CHECK(phase.at("p10").get<int>() <= phase.at("median").get<int>());
-      CHECK(phase.at("median").get<int>() <= phase.at("p90").get<int>());
-      CHECK(before < phase.at("median").get<int>());
-      before = phase.at("median").get<int>();
-    }
-    CHECK(before > 0);
-  }
-}
-
-TEST_CASE("results: committed profiles keep to the schema") {
-  for (const fs::path& path : files("profile-")) {
-    CAPTURE(path.string());
-    const Json p = load(path, "profile-1");
-    strings(p, {"stage", "kernel", "shape", "date", "commit", "command", "gpu", "driver", "ncu"});
-    CHECK(bench_shapes(p.at("shape").get<std::string>()).size() == 1);
-    CHECK(p.at("table").size() >= 8);
-    for (const Json& row : p.at("table")) strings(row, {"what", "value", "diagnosis"});
-    CHECK(p.at("metrics").at("smsp__inst_executed.sum").get<double>() > 0);
-    for (const auto& [name, value] : p.at("metrics").items()) CHECK(value.is_number());
-  }
-}
-
-TEST_CASE("results: committed resources, plans and predictions keep to the schema") {
-  const Json r = load(RESULTS / "resources.json", "resources-1");
-  CHECK(r.at("budget").at("smem").get<double>() == 101376);
-  for (const Json& k : r.at("kernels")) {
-    strings(k, {"stage", "bug", "arch", "kernel", "over"});
-    for (const char* key : {"registers", "smem", "static_smem", "stack", "spills"}) CHECK(k.at(key).is_number());
-    if (k.at("bug").get<std::string>().empty()) CHECK(k.at("over").get<std::string>().empty());
-  }
-  const Json plans = load(RESULTS / "plans.json", "plans-1");
-  for (const Json& p : plans.at("plans")) {
-    strings(p, {"stage", "bug", "target"});
-    double sum = 0;
-    for (const Json& a : p.at("arrays")) sum += a.at("bytes").get<double>();
-    CHECK(sum == p.at("smem").get<double>());
-    const Target* const target = find_target(p.at("target").get<std::string>());
-    REQUIRE(target != nullptr);
-    CHECK((p.at("smem").get<double>() <= double(target->smem_per_block)) ==
-          (p.at("bug").get<std::string>() != "smem_overflow"));
-  }
-  const Json predictions = load(RESULTS / "predictions.json", "predictions-1");  // a temporary would not outlive []
-  for (const Json& step : predictions.at("steps")) {
-    strings(step, {"from", "to"});
-    CHECK(step.at("instructions").size() == 2);
-    for (const auto& [shape, gain] : step.at("gain").items())
-      CHECK((bench_shapes(shape).size() == 1 && gain.get<double>() > 0));
-  }
-}
-
 TEST_CASE("results: an adoption's run has the stage, the winner and peers at each shape") {
   int runs = 0;
   for (const fs::path& path : files("evolve-")) {
@@ -316,26 +247,4 @@ TEST_CASE("results: an adoption's run has the stage, the winner and peers at eac
     ++runs;
   }
   CHECK(runs >= 1);
-}
-
-TEST_CASE("results: what compute-sanitizer saw keeps to the schema, and correct stages are silent") {
-  const Json tools = load(RESULTS / "tools-h200.json", "tools-1");
-  strings(tools, {"gpu", "driver", "cuda", "compute_sanitizer", "date", "command"});
-  const std::set<std::string> known{"memcheck", "racecheck", "initcheck", "synccheck"};
-  std::map<std::string, std::set<std::string>> asked;  // a build: its tools
-  std::size_t correct = 0;
-  for (const Json& row : tools.at("rows")) {
-    strings(row, {"stage", "bug", "tool", "kinds", "lines"});
-    CAPTURE(row.at("stage").get<std::string>() + " " + row.at("bug").get<std::string>() + " " +
-            row.at("tool").get<std::string>());
-    CHECK(known.contains(row.at("tool").get<std::string>()));
-    CHECK(asked[row.at("stage").get<std::string>() + ":" + row.at("bug").get<std::string>()]
-              .insert(row.at("tool").get<std::string>())
-              .second);
-    if (!row.at("bug").get<std::string>().empty()) continue;
-    CHECK(row.at("kinds").get<std::string>().empty());
-    ++correct;
-  }
-  for (const auto& [build, used] : asked) CHECK(used == known);
-  CHECK(correct >= 4);
 }

@@ -80,7 +80,7 @@ FAST_LINK = $(eval FAST_LINK := $(if $(filter build/cpu,$(B)),$(gold_links)))$(F
 RUNTIME_ONLY := $(ARM64)$(filter quick,$(SANITIZE))
 HOST_LIB := $(if $(RUNTIME_ONLY),$(addprefix checks/,backward/% trace/% pages/% bench/% fuzz/% exercises/% budget/% \
   expression.cpp bugs/blindness.cpp bugs/error_map.cpp))
-NO_LIB = $(HOST_LIB) $(if $(filter gpu,$(backend)),checks/exercises/kernel_printf.cpp) checks/fuzz/fuzz_npy.cpp %_commands.cpp \
+NO_LIB = $(HOST_LIB) $(if $(filter gpu,$(backend)),checks/exercises/kernel_printf.cpp) %_commands.cpp \
   $(addprefix checks/,tests/% desk/% evolve/%)
 LIB_SRC := $(BACKEND_SRC) $(filter-out common/build_info.cpp,$(wildcard common/*.cpp)) $(wildcard reference/*.cpp) \
   $(filter-out $(NO_LIB),$(wildcard checks/*.cpp checks/*/*.cpp)) checks/desk/patch.cpp
@@ -88,7 +88,7 @@ LIB_SRC := $(BACKEND_SRC) $(filter-out common/build_info.cpp,$(wildcard common/*
 TEST_SRC := $(if $(filter cpu,$(backend)),$(filter common/% checks/acceptance/% checks/races/% checks/main.cpp checks/bugs/trial.cpp \
   reference/attention.cpp reference/inputs.cpp,$(filter-out %/run_files.cpp common/conf.cpp common/gpu_fit.cpp,$(LIB_SRC))))
 TEST_OBJ := $(if $(TEST_SRC),$(call objects_of,$(TEST_SRC)))
-LIB_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(filter-out $(TEST_SRC),$(LIB_SRC))) \
+LIB_OBJ := $(call objects_of,$(filter-out $(TEST_SRC),$(LIB_SRC))) \
   $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/bench/gpu/*.cu)))
 # The elite loop's judge: a program for each candidate, so it is linked with what it needs and no more.
 JUDGE_SRC := $(wildcard checks/evolve/*.cpp checks/evolve/$(backend)/*.cpp) checks/judge_commands.cpp \
@@ -100,7 +100,7 @@ LAB_LIBS := $(B)/liblab.a $(if $(TEST_SRC),$(B)/libtest.a)
 # machine.
 DESK_SRC := $(filter-out %/main.cpp,$(wildcard $(addprefix checks/desk/,*.cpp records/*.cpp learn/*.cpp evolve/*.cpp)))
 DESK_LIB := $(if $(SANITIZE)$(ARM64),$(DESK_SRC:%.cpp=$(B)/obj/%.o),$(strip \
-  $(foreach room,learn evolve records desk,build/desk-objects/lib$(room).a)))
+  $(foreach room,learn records desk,build/desk-objects/lib$(room).a)))
 # The desk's other programs, built where a target needs them: for patches, runs judged, mutants and exercises; for results, tables,
 # pages and the elite loop.
 WORK := build/desk-work
@@ -146,7 +146,7 @@ obj_flags = $(CXXFLAGS) $($(1)_FLAGS) $(if $(filter KERNEL PLAIN LEARNT COOL WAR
 MANY_KERNELS := $(if $(stage),,$(foreach goal,$(MAKECMDGOALS),$(if $(findstring /,$(goal)),,$(goal))))
 MANY_LEARNERS := $(word 10,$(filter %/learner,$(MAKECMDGOALS)))
 PARSED := $(if $(filter build/cpu build/arm64,$(B)),HOST COOL TESTS $(if $(MANY_KERNELS),KERNEL $(if $(ARM64),,PLAIN)) \
-  $(if $(MANY_LEARNERS),LEARNT))
+  $(if $(MANY_KERNELS)$(MANY_LEARNERS),LEARNT))
 parsed_gch = $(addprefix $(B)/parsed/,$(addsuffix .hpp.gch,$(filter $(PARSED),$(1))))
 parsed = $(patsubst %.gch,-include %,$(call parsed_gch,$(1)))
 $(B)/parsed/%.hpp.gch: common/make/parsed.hpp $(B)/flags
@@ -189,11 +189,13 @@ evolved_in = $(filter evolve-%,$(call variant_of,$(1)))
 build_log = $(if $(call evolved_in,$(1)),> $(B)/$(1)/kernel.log 2>&1)
 instrumented = $(if $(filter fixed draft-%,$(call variant_of,$(1))),,$(INSTRUMENTATION))
 printf_of = $(if $(filter learn-%,$(call variant_of,$(1))),-include checks/exercises/kernel_printf.hpp)
-kernel_heat = $(if $(call mutant_in,$(1)),,$(if $(call learnt_in,$(1)),LEARNT,$(if $(filter fixed,$(call variant_of,$(1))),PLAIN,KERNEL)))
+# A bug's kernel takes a third less at -O1, and is found out as soon.
+quick_to_build = $(call learnt_in,$(1))$(filter bug-%,$(call variant_of,$(1)))
+kernel_heat = $(if $(call mutant_in,$(1)),,$(if $(call quick_to_build,$(1)),LEARNT,$(if $(filter fixed,$(call variant_of,$(1))),PLAIN,KERNEL)))
 kernel_source = $(if $(call learnt_in,$(1)),$(B)/$(1)/source.cu,$(strip \
   $(if $(call planted_in,$(1))$(call mutant_in,$(1)),$(B)/$(1),$(call dir_of,$(call stage_of,$(1)))))/kernel.cu)
 # A bug that forgets a term leaves its parameter unused.
-kernel_flags = $(if $(call learnt_in,$(1)),$(LEARNT_FLAGS),$(KERNEL_FLAGS)) \
+kernel_flags = $(if $(call quick_to_build,$(1)),$(LEARNT_FLAGS),$(KERNEL_FLAGS)) \
   $(if $(call planted_in,$(1)),-Wno-unused-parameter) $(if $(call mutant_in,$(1)),$(strip \
   $(if $(call draft_in,$(1)),-O0,-O1 -g1) -I$(B)/$(1)))
 $(B)/%/kernel.o: $$(call kernel_source,$$*) $(B)/flags | $$(call parsed_gch,$$(call kernel_heat,$$*))
@@ -233,8 +235,16 @@ $(B)/%/stage_conf.o: common/stage_conf.cpp $$(call dir_of,$$*)/stage.conf $(B)/f
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -DLAB_TARGET='"$(call conf,$*,target)"' -DLAB_NEEDS='"$(call conf,$*,needs)"' \
 	  -DLAB_SMEM=$(or $(call conf,$*,smem),0) -MMD -MP -c $< -o $@
 
-# Fingerprints belong to the stage, not to the variant: their objects serve all of a stage's binaries.
-fingerprints_of = $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard stages/$(1)/bugs/*.cpp) $(call outside,$(1),*.cpp))
+# Fingerprints belong to the stage, not to the variant, and all of a stage's are compiled as one text, each file in a namespace of its own:
+# what they include comes first.
+looks_of = $(sort $(wildcard stages/$(1)/bugs/*.cpp))
+$(B)/obj/fingerprints/%.text: FORCE
+	@mkdir -p $(@D); new=$@.$$$$; { cat /dev/null $(call looks_of,$*) | grep '^#include' | sort -u; \
+	  for f in $(call looks_of,$*); do n=$${f##*/}; printf 'namespace bug_%s {\n#include "%s"\n}\n' $${n%.cpp} $$f; done; } > $$new; \
+	  if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
+$(B)/obj/fingerprints/%.o: $(B)/obj/fingerprints/%.text $(B)/flags | $(call parsed_gch,COOL)
+	@$(CXX) $(call obj_flags,COOL) $(call parsed,COOL) $(INCLUDES) -fmacro-prefix-map=./= -MMD -MP -x c++ -c $< -o $@
+fingerprints_of = $(if $(call looks_of,$(1)),$(B)/obj/fingerprints/$(1).o) $(patsubst %.cpp,$(B)/obj/%.o,$(call outside,$(1),*.cpp))
 # A mutant is another build in all but its kernel.
 commands_of = $(B)/obj/checks/$(if $(filter $(1),$(BACKWARD_STAGES)),backward,all)_commands.o
 about_build = $(if $(call mutant_in,$(1)),$(B)/$(call stage_of,$(1))/$(if $(call draft_in,$(1)),fixed,checked),$(B)/$(1))/build_info.o

@@ -18,8 +18,7 @@ desk-1_TEXT := $(call rest,checks/desk/*.cpp,checks/desk/mutants) common/conf ch
 searches_TEXT := $(addprefix checks/desk/records/,pages phases sanitizer_report tables)
 records-1_TEXT := $(addprefix checks/desk/records/,bench counters json_text labs machine nvcc) \
   checks/bench/bench_samples checks/budget/ptxas common/gpu_fit checks/acceptance/format
-records-2_TEXT := $(call rest,checks/desk/records/*.cpp,$(records-1_TEXT) $(searches_TEXT))
-evolve-1_TEXT := $(call rest,checks/desk/evolve/*.cpp)
+records-2_TEXT := $(call rest,checks/desk/records/*.cpp checks/desk/evolve/*.cpp,$(records-1_TEXT) $(searches_TEXT))
 learnt-1_TEXT := $(addprefix checks/desk/learn/,exercise handout state points attempt lay_out)
 learnt-2_TEXT := $(call rest,checks/desk/learn/*.cpp,$(learnt-1_TEXT))
 # Code that searches texts with std::regex takes ten times as long at -O0, and so does a program with one such object: the linker keeps
@@ -35,16 +34,15 @@ FORCE:
 .PHONY: FORCE
 .SECONDARY:
 build/desk-work: $(O)/checks/desk/work/main.o $(O)/liblearn.a $(O)/libdesk.a
-build/desk-records: $(O)/checks/desk/records/main.o $(O)/libevolve.a $(O)/librecords.a $(O)/libdesk.a
+build/desk-records: $(O)/checks/desk/records/main.o $(O)/librecords.a $(O)/libdesk.a
 build/desk build/desk-work build/desk-records:
 	@$(HOST_CXX) $^ -pthread -o $@.new && mv $@.new $@
 
 # The objects that the unit tests link.
 $(O)/libdesk.a: $(call texts,desk-1) $(O)/checks/desk/mutants.o
 $(O)/librecords.a: $(call texts,records-1 records-2 searches)
-$(O)/libevolve.a: $(call texts,evolve-1)
 $(O)/liblearn.a: $(call texts,learnt-1 learnt-2)
-$(O)/libdesk.a $(O)/librecords.a $(O)/liblearn.a $(O)/libevolve.a:
+$(O)/libdesk.a $(O)/librecords.a $(O)/liblearn.a:
 	@rm -f $@; ar rcs $@ $^
 $(O)/checks/%.o: checks/%.cpp common/make/desk.mk
 	@mkdir -p $(@D); $(HOST_CXX) $(FLAGS) $(if $(filter %/mutants,$*),-O1,-O0) -MMD -MP -c $< -o $@

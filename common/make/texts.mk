@@ -1,8 +1,8 @@
 # Sources that are compiled several as one text, which takes half as long as one by one: headers and templates are shared. Their
 # anonymous namespaces are one then; a file whose names meet another's stays alone, and so does what no list names. For each text the
 # flags it takes (build.mk) and its files. Of the first four, `tester` and programs without a stage link what they need: `accept` wants one.
-TEXTS := exec-1 exec-2 watch accept judge $(patsubst %,tests-%,1 2 3 4 5 6 7 8 9)
-text_heat = $(if $(filter tests-%,$(1)),TESTS,$(if $(filter judge,$(1)),WARM,$(if $(filter watch accept,$(1)),COOL,HOST)))
+TEXTS := exec-1 exec-2 watch accept compared pages backward judge $(patsubst %,tests-%,1 2 3 4 5 6 7 8 9)
+text_heat = $(if $(filter tests-%,$(1)),TESTS,$(if $(filter judge,$(1)),WARM,$(if $(filter exec-%,$(1)),HOST,COOL)))
 exec = $(patsubst %,common/emulator/%.cpp,$(1))
 test = $(patsubst %,checks/tests/test_%.cpp,$(1))
 watch_TEXT := $(call exec,findings launch mbarrier_story standing)
@@ -10,12 +10,15 @@ exec_files := $(sort $(filter-out $(watch_TEXT) $(call exec,mma tensor_core),$(w
 exec-1_TEXT := $(wordlist 1,15,$(exec_files))
 exec-2_TEXT := $(filter-out $(exec-1_TEXT),$(exec_files))
 accept_TEXT := $(patsubst %,checks/%.cpp,$(addprefix acceptance/,acceptance case_run coverage report) races/racecheck bugs/trial)
+compared_TEXT := $(patsubst %,checks/acceptance/%.cpp,cases comparison expected fault pattern processes result_bytes tiles)
+pages_TEXT := $(filter-out %/owners.cpp,$(sort $(wildcard checks/pages/*.cpp)))
+backward_TEXT := $(patsubst %,checks/backward/%.cpp,acceptance parts racecheck run_files trial)
 judge_TEXT := $(call test,reference reference_inputs reference_wrong)
 # The first four are the host's alone: build.mk's HOST_TESTS, for make test-arm64, is made of them.
 tests-1_TEXT := $(call test,$(addprefix desk_,bits evolve_elite names pages patches phases resources runs tables))
 tests-2_TEXT := $(call test,$(addprefix desk_,counts evolve_adopt learn mutants sources variant))
 tests-3_TEXT := $(call test,desk_evolve desk_kept desk_measured results trace)
-tests-4_TEXT := $(call test,banks block_order expected expression figure_data gpu_fit npy patch pattern ptxas referee)
+tests-4_TEXT := $(call test,banks block_order expected expression gpu_fit npy patch pattern ptxas referee)
 tests-5_TEXT := $(call test,checked async_deadlock async_watcher)
 tests-6_TEXT := $(call test,wgmma wgmma_cases exec_blocks exec_launch tma mbarrier)
 tests-7_TEXT := $(call test,named_barrier registers time_limit ldmatrix device_tensors attention_launch tiles addr2line mma)
