@@ -191,7 +191,8 @@ instrumented = $(if $(filter fixed draft-%,$(call variant_of,$(1))),,$(INSTRUMEN
 printf_of = $(if $(filter learn-%,$(call variant_of,$(1))),-include checks/exercises/kernel_printf.hpp)
 # A bug's kernel takes a third less at -O1, and is found out as soon.
 quick_to_build = $(call learnt_in,$(1))$(filter bug-%,$(call variant_of,$(1)))
-kernel_heat = $(if $(call mutant_in,$(1)),,$(if $(call quick_to_build,$(1)),LEARNT,$(if $(filter fixed,$(call variant_of,$(1))),PLAIN,KERNEL)))
+kernel_heat = $(if $(call mutant_in,$(1)),,$(if $(call quick_to_build,$(1)),LEARNT,$(strip \
+  $(if $(filter fixed,$(call variant_of,$(1))),PLAIN,KERNEL))))
 kernel_source = $(if $(call learnt_in,$(1)),$(B)/$(1)/source.cu,$(strip \
   $(if $(call planted_in,$(1))$(call mutant_in,$(1)),$(B)/$(1),$(call dir_of,$(call stage_of,$(1)))))/kernel.cu)
 # A bug that forgets a term leaves its parameter unused.
