@@ -40,8 +40,9 @@ constexpr Repeat REPEATS[] = {{Schedule::descending, false, 1},
 
 struct Options {
   bool full = false, quick = false, turns = false, once = false;
-  std::size_t cheapest = 0, random = 0;  // random: so many cases of the seed, in place of those that are always posed
-  double seconds = 1e9;                  // no case begins later
+  std::size_t cheapest = 0;
+  std::size_t random = 0;  // how many cases the seed draws, in place of the fixed ones; 0: the fixed ones
+  double seconds = 1e9;    // no case begins later
   std::uint64_t seed = 1;
   bool same_bits = true;  // what stage.conf claims
 };

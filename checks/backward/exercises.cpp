@@ -54,10 +54,7 @@ std::vector<Finding> findings_of(const Request& r, const Shape& shape) {
   return all;
 }
 
-long different_outputs(const Request&, const Shape& shape) {
-  constexpr std::size_t ORDERS = 6;  // as make same-bits has it
-  return long(count_outputs(shape, ORDERS).outputs);
-}
+long different_outputs(const Request&, const Shape& shape) { return long(count_outputs(shape).outputs); }
 
 // Wrong gradients to choose from: how the weights of a head differ from the right ones.
 struct WrongPairs {

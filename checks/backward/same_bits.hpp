@@ -19,7 +19,8 @@ struct SameBits {
 };
 // `launches` launches; on the CPU each with another order of blocks: ascending, descending, then
 // shuffled; every second one lets other blocks go on where it can.
-SameBits count_outputs(const Shape& shape, std::size_t launches);
+inline constexpr std::size_t SAME_BITS_LAUNCHES = 6;
+SameBits count_outputs(const Shape& shape, std::size_t launches = SAME_BITS_LAUNCHES);
 
 // Both claims are held: "yes" to one output on every shape, "no" to several on some shape. Prints a line a shape.
 bool holds_its_claim(std::size_t launches);

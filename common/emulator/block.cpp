@@ -76,6 +76,7 @@ void fiber_entry_body() { running_block->fiber_main(); }
 
 void Block::start_fibers() {
   fibers_.resize(threads_);
+  at_semaphores_.clear();
   for (int i = 0; i < threads_; ++i) {
     Fiber& fiber = fibers_[i];
     const dim3 size = config_->block;

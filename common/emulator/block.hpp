@@ -170,6 +170,7 @@ class Block {
   }
   void interrupt() { interrupt_ = 1; }  // at the next switch point, and at those after it while copies are in flight
   void park(std::uintptr_t pc);         // the running thread waits until wake()
+  void park_at_semaphore(const unsigned* counter, unsigned value, std::uintptr_t pc);
   void wake(int thread) { make_ready(thread / LANES, 1u << thread % LANES); }
   void wake_lanes(int warp, std::uint32_t lanes) { make_ready(warp, lanes); }
   // Of a launch that may overlap the one before it: a thread has passed griddepcontrol.wait.
@@ -250,8 +251,8 @@ class Block {
   void wait_for_turn();
   void release_barrier();
   void yield();                   // lets another block of the cluster go on
-  bool wake_semaphores();         // those of its threads whose semaphore has come; false: none
-  bool wait_for_semaphore();      // other blocks run until one may have; false: none waits, or none can come
+  bool wake_semaphores();         // its threads that wait for a semaphore which is raised by now; false: none
+  bool wait_for_semaphore();      // other blocks run until one is raised; false: none is awaited, or none can be raised
   [[gnu::noinline]] void idle();  // no thread is ready: asynchronous work happens, or it is a deadlock
   [[gnu::noinline]] void interrupted(std::uintptr_t pc);
   [[noreturn, gnu::noinline]] void deadlock();
@@ -289,6 +290,7 @@ class Block {
   Fiber* current_ = &root_;
   std::vector<Fiber> fibers_;
   Warp warps_[MAX_WARPS];
+  std::vector<Fiber*> at_semaphores_;  // those that wait for one
   std::uint32_t ready_warps_ = 0;
   int threads_ = 0, warp_count_ = 0;
   int live_ = 0;  // threads that have not returned

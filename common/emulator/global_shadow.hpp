@@ -1,6 +1,7 @@
 // Accesses of a launch's blocks to the same element of global memory. Nothing orders blocks of a launch: two that write an
 // element must both do so by an atomic, and none may read what another writes. Blocks of one cluster are left out, as its
-// barrier may order them; an order by a semaphore (common/ptx/semaphore.cuh) is not known to the checker: what it orders must be atomic all the same.
+// barrier may order them. An order by a semaphore (common/ptx/semaphore.cuh) is not known to the checker: accesses that
+// it orders must be atomic all the same.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -21,10 +21,7 @@ void Residents::begin(int at_once, std::function<bool()> start) {
   at_once_ = running_ = at_once, start_ = std::move(start), failed_ = false;
 }
 
-Residents::Outcome Residents::wait(std::function<bool()> ready) { return queue_up(std::move(ready)); }
-void Residents::let_others_go_on() { queue_up(nullptr); }
-
-Residents::Outcome Residents::queue_up(std::function<bool()> ready) {
+Residents::Outcome Residents::wait(std::function<bool()> ready) {
   std::unique_lock guard(lock_);
   if (failed_) return Outcome::another_failed;
   Waiting mine{std::move(ready)};
@@ -83,26 +80,29 @@ unsigned value_of(const unsigned* counter) {
   return std::atomic_ref(*const_cast<unsigned*>(counter)).load(std::memory_order_acquire);
 }
 
+bool is_raised(const Fiber* fiber) { return value_of(fiber->semaphore) == fiber->semaphore_value; }
+
 }  // namespace
 
+void Block::park_at_semaphore(const unsigned* counter, unsigned value, std::uintptr_t pc) {
+  current_->semaphore = counter, current_->semaphore_value = value;
+  at_semaphores_.push_back(current_);
+  park(pc);
+}
+
 bool Block::wake_semaphores() {
-  bool any = false;
-  for (Fiber& fiber : fibers_)
-    if (fiber.semaphore && value_of(fiber.semaphore) == fiber.semaphore_value) {
-      fiber.semaphore = nullptr, any = true;
-      wake(fiber.linear);
-    }
-  return any;
+  return std::erase_if(at_semaphores_, [this](Fiber* fiber) {
+           if (!is_raised(fiber)) return false;
+           fiber->semaphore = nullptr;
+           wake(fiber->linear);
+           return true;
+         }) > 0;
 }
 
 bool Block::wait_for_semaphore() {
-  if (std::ranges::none_of(fibers_, [](const Fiber& fiber) { return fiber.semaphore; })) return false;
-  const auto ready = [this] {
-    return std::ranges::any_of(fibers_, [](const Fiber& fiber) {
-      return fiber.semaphore && value_of(fiber.semaphore) == fiber.semaphore_value;
-    });
-  };
-  const Residents::Outcome outcome = residents().wait(ready);
+  if (at_semaphores_.empty()) return false;
+  const Residents::Outcome outcome =
+      residents().wait([this] { return std::ranges::any_of(at_semaphores_, is_raised); });
   if (outcome == Residents::Outcome::another_failed) {
     gave_up_ = true;
     abandon();
@@ -115,10 +115,7 @@ bool Block::wait_for_semaphore() {
   const std::uintptr_t pc = caller(__builtin_return_address(0));
   block.switch_point(pc);
   if (block.checking() && is_global(counter)) check_global(counter, sizeof *counter, Touch::atomic, pc);
-  if (value_of(counter) == value) return;
-  Fiber& fiber = block.self();
-  fiber.semaphore = counter, fiber.semaphore_value = value;
-  block.park(pc);
+  if (value_of(counter) != value) block.park_at_semaphore(counter, value, pc);
 }
 
 [[gnu::noinline]] void semaphore_add(unsigned* counter) {
@@ -127,7 +124,7 @@ bool Block::wait_for_semaphore() {
   block.switch_point(pc);
   if (block.checking() && is_global(counter)) check_global(counter, sizeof *counter, Touch::atomic, pc);
   std::atomic_ref(*counter).fetch_add(1, std::memory_order_release);
-  if (block.lets_others_go_on()) residents().let_others_go_on();
+  if (block.lets_others_go_on()) residents().wait(nullptr);
 }
 
 }  // namespace lab::cpu

@@ -1,6 +1,6 @@
-// The blocks of a launch that have begun and not ended, each on an OS thread of its own. As many run at once as the launch has
-// workers. One that waits for a semaphore (common/ptx/semaphore.cuh) gives its turn to the first in the queue that can go
-// on, or to a block that has not begun: on a GPU with room for the whole grid all would be there.
+// The blocks of a launch that have begun and not ended, each on an OS thread of its own. As many run at once as the
+// launch has workers. One that waits for a semaphore (common/ptx/semaphore.cuh) gives its turn to the first in the queue
+// that can go on, or to a block that has not begun: on a GPU with room for the whole grid all would be there.
 #pragma once
 #include <condition_variable>
 #include <functional>
@@ -15,10 +15,9 @@ class Residents {
 
   // A launch begins, with `at_once` OS threads. start() begins one more, which takes the next block; false: all have begun.
   void begin(int at_once, std::function<bool()> start);
-  // By a running thread: others may run until ready(), which other threads call, too.
+  // By a running thread: others may run until ready(), which other threads call, too. With no `ready` all that can go on
+  // do so first; of several that wait so, the last is the first to return.
   Outcome wait(std::function<bool()> ready);
-  // By a running thread: those that can go on do so first; of several that call this, the last is the first to return.
-  void let_others_go_on();
   // A thread has no block left.
   void leave();
   // A block has failed: those that wait for it give up.
@@ -26,11 +25,10 @@ class Residents {
 
  private:
   struct Waiting {
-    std::function<bool()> ready;  // none: as soon as no other can go on
+    std::function<bool()> ready;
     bool called = false;
     Outcome outcome = Outcome::ready;
   };
-  Outcome queue_up(std::function<bool()> ready);
   void call_next();  // while there is a turn to give
   void call_all(Outcome outcome);
 

@@ -1,9 +1,10 @@
 // An order between blocks: a counter in global memory that one block raises and another waits for. ld.acquire.gpu and
 // red.release.gpu, sm_70. (PTX ISA, "ld", "red", "Memory Consistency Model".)
 //
-//   What a thread did before semaphore_add, and what others did before a barrier that it came to before the call, comes
-//   before what follows a semaphore_wait that saw the new value. The counter starts from zeros that an earlier launch
-//   wrote. A block that waits keeps its multiprocessor: whatever it waits for must have been started before it.
+//   A semaphore_wait that sees a new value orders all that follows it behind all that its semaphore_add follows: the
+//   accesses of that thread, and those of others before a barrier that it has passed. The counter starts from zeros that
+//   an earlier launch wrote. A block that waits keeps its multiprocessor, so the block that raises the counter must have
+//   been started before it.
 #pragma once
 #include <cuda_runtime.h>
 
