@@ -1,5 +1,7 @@
 // The desk's use of measurements on a GPU: Nsight Compute's CSV, compute-sanitizer's logs, the benchmark's
 // samples.
+#include <unistd.h>
+
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -251,7 +253,7 @@ TEST_CASE("bench: a sweep names the fastest of each shape, and counts where a st
 }
 
 TEST_CASE("results: a file of another schema, or of none, is one line") {
-  const std::string path = fs::temp_directory_path() / "lab-results.json";
+  const std::string path = fs::temp_directory_path() / ("lab-results-" + std::to_string(getpid()) + ".json");
   for (const std::string text : {"{\"schema\": \"tools-9\"}", "[]", "{\"schema\": 1}", "{", ""}) {
     CAPTURE(text);
     write_text(path, text);

@@ -1,4 +1,6 @@
 // The verdict on a launch: an output against its bound, what else a launch did, and both on their way to another program.
+#include <unistd.h>
+
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -100,7 +102,7 @@ TEST_CASE("faults: failures, findings, the number of blocks and strays, and a de
 }
 
 TEST_CASE("verdict: what one program says, another reads") {
-  const auto file = std::filesystem::temp_directory_path() / "lab-test-verdict";
+  const auto file = std::filesystem::temp_directory_path() / ("lab-verdict-" + std::to_string(getpid()));
   const char* const before = std::getenv(VERDICT_FILE);
   const std::string kept = before ? before : "";
   std::filesystem::remove(file);
