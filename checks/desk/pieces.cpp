@@ -52,15 +52,6 @@ RanPiece run_piece(const Piece& piece, int limit, bool counted) {
   return {&piece, log, text, judge(text, ended.status, counted), seconds_since(start), ended.core_seconds};
 }
 
-// The first line of a log that says what was wrong; of one that has none, the last line.
-std::string first_error(const std::string& text) {
-  const std::vector<std::string> lines = lines_of(text);
-  for (const char* const word : {"RED ", "ERROR", "error:", "FAIL", "must be", "stopped: "})
-    for (const std::string& line : lines)
-      if (line.find(word) != line.npos) return clipped(line, 200);
-  return lines.empty() ? "it said nothing" : clipped(lines.back(), 200);
-}
-
 void report(const RanPiece& ran) {
   std::printf("%-34s %4d passed %3d failed %5d s %5.0f core-s  %s\n", ran.piece->name.c_str(), ran.counts.passed,
               ran.counts.failed, ran.seconds, ran.core_seconds,
@@ -131,14 +122,15 @@ int pieces_command(const Args& args) {
   }
   Counts total;
   double core_seconds = 0;
-  std::vector<std::string> red;  // said again at the end: a clipped log still says what failed
+  std::vector<std::string> red;  // said again at the end, as a clipped log keeps that
   for (const std::vector<Piece>& group : groups)
     side_by_side(
         group, [&](const Piece& piece) { return run_piece(piece, limit, counted); },
         [&](const RanPiece& ran) {
           report(ran);
           core_seconds += ran.core_seconds;
-          if (ran.counts.failed > 0) red.push_back(ran.piece->name + ": " + first_error(ran.text));
+          if (ran.counts.failed > 0)
+            red.push_back(ran.piece->name + ": " + clipped(verdict_beside(ran.log).first("red"), 200));
           total.passed += ran.counts.passed, total.failed += ran.counts.failed, total.skipped += ran.counts.skipped;
         });
   for (const std::string& line : red) std::printf("RED %s\n", line.c_str());

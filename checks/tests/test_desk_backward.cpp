@@ -1,8 +1,6 @@
 // Stages of the backward pass in the ladder: found by name, and in no list of the forward pass.
 #include <doctest/doctest.h>
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <string>
 
@@ -10,13 +8,14 @@
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/learn/exercise.hpp"
 #include "checks/desk/learn/handout.hpp"
+#include "checks/tests/scratch.hpp"
 
 namespace {
 using namespace lab::desk;
 namespace fs = std::filesystem;
 
 struct Tree {
-  std::string root = (fs::temp_directory_path() / ("backward-ladder-" + std::to_string(getpid()))).string();
+  std::string root = lab::scratch_path("backward-ladder");
   Tree() {
     write_text(root + "/stages/v1_one/stage.conf", "idea=\"one\"\nroad=\"main\"\n");
     write_text(root + "/stages/b1_first/stage.conf", "pass=\"backward\"\nsame_bits=\"yes\"\n");

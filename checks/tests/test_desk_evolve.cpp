@@ -1,13 +1,12 @@
 // The elite loop's levers: expressions, places in a kernel, constraints, and what is compiled.
 #include <doctest/doctest.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 
 #include "checks/desk/desk.hpp"
 #include "checks/desk/evolve/levers.hpp"
 #include "checks/desk/ladder.hpp"
+#include "checks/tests/scratch.hpp"
 
 namespace {
 using namespace lab;
@@ -121,7 +120,7 @@ TEST_CASE("evolve: what is wrong with a levers.conf is one line") {
 
 // A tree with one patch among a stage's levers.
 struct PatchTree {
-  std::string root = std::filesystem::temp_directory_path() / ("lab-levers-" + std::to_string(getpid()));
+  std::string root = scratch_path("levers");
   PatchTree(const std::string& name, const std::string& hunks) {
     write_text(root + "/stages/v9z_test/levers/" + name + ".patch",
                "plants: another line\npredicted: none\n\n--- a/stages/v9z_test/kernel.cu\n"

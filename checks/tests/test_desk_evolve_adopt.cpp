@@ -11,6 +11,7 @@
 #include "checks/desk/evolve/adopt.hpp"
 #include "checks/desk/evolve/levers.hpp"
 #include "checks/desk/evolve/log.hpp"
+#include "checks/tests/scratch.hpp"
 #include "reference/bad_input.hpp"
 
 namespace {
@@ -88,7 +89,7 @@ class Tree {
     write_text(path, "#!/bin/sh\n" + text + "\n");
     fs::permissions(path, fs::perms::owner_all);
   }
-  fs::path home_ = fs::current_path(), root_ = fs::temp_directory_path() / ("lab-adopt-" + std::to_string(getpid()));
+  fs::path home_ = fs::current_path(), root_ = scratch_path("adopt");
   int out_ = 1;
 };
 

@@ -13,6 +13,7 @@
 #include "checks/desk/desk.hpp"
 #include "checks/desk/kept.hpp"
 #include "checks/desk/side_by_side.hpp"
+#include "checks/tests/scratch.hpp"
 
 using namespace lab::desk;
 namespace fs = std::filesystem;
@@ -23,7 +24,7 @@ const std::string LAB = "build/cpu/v1_s/checked/lab";
 
 // A tree with one stage, whose binary is a script that counts its runs; the working directory while it lives.
 struct Tree {
-  fs::path home = fs::current_path(), root = fs::temp_directory_path() / ("lab-desk-kept-" + std::to_string(getpid()));
+  fs::path home = fs::current_path(), root = lab::scratch_path("kept");
   Tree() {
     fs::create_directories(root / "build/logs");
     fs::current_path(root);

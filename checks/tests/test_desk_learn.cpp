@@ -17,6 +17,7 @@
 #include "checks/desk/learn/points.hpp"
 #include "checks/desk/learn/prediction.hpp"
 #include "checks/desk/learn/state.hpp"
+#include "checks/tests/scratch.hpp"
 
 using namespace lab;
 using namespace lab::desk;
@@ -44,7 +45,7 @@ bool says(const std::string& text, const std::string& piece) { return text.find(
 struct Scratch {
   Scratch() { fs::create_directories(dir); }
   ~Scratch() { fs::remove_all(dir); }
-  const std::string dir = (fs::temp_directory_path() / ("lab-learn-" + std::to_string(getpid()))).string();
+  const std::string dir = scratch_path("learn");
 };
 
 }  // namespace

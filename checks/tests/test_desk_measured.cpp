@@ -1,7 +1,5 @@
 // The desk's use of measurements on a GPU: Nsight Compute's CSV, compute-sanitizer's logs, the benchmark's
 // samples.
-#include <unistd.h>
-
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -12,6 +10,7 @@
 #include "checks/desk/records/json_text.hpp"
 #include "checks/desk/records/profile.hpp"
 #include "checks/desk/records/sanitizer_report.hpp"
+#include "checks/tests/scratch.hpp"
 
 namespace {
 using namespace lab;
@@ -253,7 +252,7 @@ TEST_CASE("bench: a sweep names the fastest of each shape, and counts where a st
 }
 
 TEST_CASE("results: a file of another schema, or of none, is one line") {
-  const std::string path = fs::temp_directory_path() / ("lab-results-" + std::to_string(getpid()) + ".json");
+  const std::string path = scratch_path("results") + ".json";
   for (const std::string text : {"{\"schema\": \"tools-9\"}", "[]", "{\"schema\": 1}", "{", ""}) {
     CAPTURE(text);
     write_text(path, text);

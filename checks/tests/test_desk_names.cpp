@@ -1,7 +1,5 @@
 // The desk on names: what a word means, and what was probably meant.
 #include <doctest/doctest.h>
-#include <unistd.h>
-
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -9,6 +7,7 @@
 #include "checks/desk/desk.hpp"
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/nearest.hpp"
+#include "checks/tests/scratch.hpp"
 
 using namespace lab::desk;
 using lab::parse_conf;
@@ -17,7 +16,7 @@ namespace {
 
 // A small ladder of its own below /tmp, gone at the end of the test.
 struct ScratchLadder {
-  std::filesystem::path root = std::filesystem::temp_directory_path() / ("lab-desk-names-" + std::to_string(getpid()));
+  std::filesystem::path root = lab::scratch_path("names");
   ScratchLadder() {
     add("stages/v10_late/stage.conf", "idea=\"the last\"\n");
     add("stages/v2b_middle/stage.conf", "# a comment\nidea=\"one = two # three\"  # behind\nregisters=48\n");

@@ -1,13 +1,12 @@
 // The blocks of the pages: found, filled, compared; and the programs that fill them.
 #include <doctest/doctest.h>
-#include <unistd.h>
-
 #include <filesystem>
 #include <map>
 
 #include "checks/desk/desk.hpp"
 #include "checks/desk/process.hpp"
 #include "checks/desk/records/pages.hpp"
+#include "checks/tests/scratch.hpp"
 
 namespace {
 using namespace lab;
@@ -16,7 +15,7 @@ namespace fs = std::filesystem;
 using Lines = std::vector<std::string>;
 
 struct Scratch {
-  fs::path path = fs::temp_directory_path() / ("lab-pages-" + std::to_string(getpid()));
+  fs::path path = scratch_path("pages");
   Scratch() { fs::create_directories(path); }
   ~Scratch() { fs::remove_all(path); }
 };

@@ -7,6 +7,7 @@
 
 #include "checks/desk/desk.hpp"
 #include "checks/desk/workbench.hpp"
+#include "checks/tests/scratch.hpp"
 
 using namespace lab::desk;
 
@@ -16,8 +17,7 @@ const std::string KERNEL = "stages/v1_s/kernel.cu", PATCH = "stages/v1_s/bugs/sl
 const std::string SOURCE = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nm\nn\n";
 
 struct ScratchTree {
-  std::filesystem::path root =
-      std::filesystem::temp_directory_path() / ("lab-desk-patches-" + std::to_string(getpid()));
+  std::filesystem::path root = lab::scratch_path("patches");
   ScratchTree() {
     std::filesystem::remove_all(root);
     write("stages/v1_s/stage.conf", "idea=\"one\"\n");

@@ -13,13 +13,14 @@
 #include "checks/desk/pieces.hpp"
 #include "checks/desk/process.hpp"
 #include "checks/desk/verdicts.hpp"
+#include "checks/tests/scratch.hpp"
 
 using namespace lab::desk;
 
 namespace {
 
 struct ScratchDir {
-  std::filesystem::path root = std::filesystem::temp_directory_path() / ("lab-desk-runs-" + std::to_string(getpid()));
+  std::filesystem::path root = lab::scratch_path("runs");
   ScratchDir() { std::filesystem::create_directories(root); }
   ~ScratchDir() { std::filesystem::remove_all(root); }
   std::string path(const std::string& name) const { return (root / name).string(); }

@@ -1,12 +1,11 @@
 // nvcc's output about a kernel, for make archs.
 #include <doctest/doctest.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <filesystem>
 
 #include "checks/desk/desk.hpp"
 #include "checks/desk/records/nvcc.hpp"
+#include "checks/tests/scratch.hpp"
 
 namespace {
 using namespace lab::desk;
@@ -32,7 +31,7 @@ TEST_CASE("archs, ptxas: what nvcc says of a kernel that does not compile, or no
 }
 
 TEST_CASE("archs: what nvcc said before counts if the command is the same and nothing was touched since") {
-  const std::string log = std::filesystem::temp_directory_path() / ("lab-nvcc-" + std::to_string(getpid()) + ".log");
+  const std::string log = lab::scratch_path("nvcc") + ".log";
   const auto inputs = std::filesystem::file_time_type::clock::now();
   write_text(log, "nvcc -arch=sm_90 k.cu\n" + KERNEL);
   std::filesystem::last_write_time(log, inputs + std::chrono::seconds(1));

@@ -1,6 +1,4 @@
 // Students' variants: what may differ differs, what a card speaks of stays, and the answers follow.
-#include <unistd.h>
-
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -10,6 +8,7 @@
 #include "checks/desk/learn/handout.hpp"
 #include "checks/desk/learn/prediction.hpp"
 #include "checks/desk/learn/variant.hpp"
+#include "checks/tests/scratch.hpp"
 
 using namespace lab;
 using namespace lab::desk;
@@ -65,7 +64,7 @@ TEST_CASE("variants: each constant of an exercise stands in its kernel, with an 
 }
 
 TEST_CASE("variants: a line that is none is refused by file and line") {
-  const std::string file = std::filesystem::temp_directory_path() / ("lab-variant-" + std::to_string(getpid()));
+  const std::string file = scratch_path("variant");
   write_text(file, "01 lead=3 names=5 edit=2\n\n214\n22 lead=3\n");
   const Course course = varied_course(file);
   CHECK(course.find("1").lead == 3);

@@ -1,7 +1,5 @@
 // Whether a GPU can run a stage: made-up properties of GPUs that people have, against the stages that there are and
 // ones made up. No GPU is needed.
-#include <unistd.h>
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "checks/tests/scratch.hpp"
 #include "common/gpu_fit.hpp"
 #include "common/target.hpp"
 #include "reference/bad_input.hpp"
@@ -134,7 +133,7 @@ TEST_CASE("fit: what the stages here declare, and it is read as written") {
 
 TEST_CASE("fit: a stage.conf that lacks something is named") {
   namespace fs = std::filesystem;
-  const fs::path folder = fs::temp_directory_path() / ("lab-fit-" + std::to_string(getpid()));
+  const fs::path folder = scratch_path("fit");
   const auto with = [&](const std::string& text) {
     fs::remove_all(folder);
     fs::create_directories(folder / "v9");

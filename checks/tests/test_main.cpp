@@ -5,6 +5,9 @@
 #include <doctest/doctest.h>
 
 #include <cstdio>
+#include <string>
+
+#include "checks/acceptance/verdict.hpp"
 
 namespace {
 
@@ -20,15 +23,19 @@ struct Count : doctest::IReporter {
   void report_query(const doctest::QueryData&) override {}
   void test_run_start() override {}
   // Counts the cases that ran: doctest's own number includes those that -f and -l leave out.
-  void test_case_start(const doctest::TestCaseData&) override { ++test_cases; }
+  void test_case_start(const doctest::TestCaseData& test) override { ++test_cases, name = test.m_name; }
   void test_case_reenter(const doctest::TestCaseData&) override {}
-  void test_case_end(const doctest::CurrentTestCaseStats&) override {}
+  void test_case_end(const doctest::CurrentTestCaseStats& stats) override {
+    if (!stats.testCaseSuccess) lab::say("red", name);
+  }
   void test_case_exception(const doctest::TestCaseException&) override {}
   void subcase_start(const doctest::SubcaseSignature&) override {}
   void subcase_end() override {}
   void log_assert(const doctest::AssertData&) override {}
   void log_message(const doctest::MessageData&) override {}
   void test_case_skipped(const doctest::TestCaseData&) override {}
+
+  std::string name;  // of the case that runs
 };
 REGISTER_LISTENER("count", 1, Count);
 

@@ -1,6 +1,4 @@
 // The verdict on a launch: an output against its bound, what else a launch did, and both on their way to another program.
-#include <unistd.h>
-
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -10,6 +8,7 @@
 #include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/fault.hpp"
 #include "checks/acceptance/verdict.hpp"
+#include "checks/tests/scratch.hpp"
 
 namespace {
 using namespace lab;
@@ -102,7 +101,7 @@ TEST_CASE("faults: failures, findings, the number of blocks and strays, and a de
 }
 
 TEST_CASE("verdict: what one program says, another reads") {
-  const auto file = std::filesystem::temp_directory_path() / ("lab-verdict-" + std::to_string(getpid()));
+  const std::string file = scratch_path("verdict");
   const char* const before = std::getenv(VERDICT_FILE);
   const std::string kept = before ? before : "";
   std::filesystem::remove(file);
@@ -110,12 +109,12 @@ TEST_CASE("verdict: what one program says, another reads") {
   say("tells", "a=b\nnot this");
   say("finding", "one"), say("finding", "two");
   before ? setenv(VERDICT_FILE, kept.c_str(), 1) : unsetenv(VERDICT_FILE);
-  const Verdict verdict = Verdict::from(file.string());
+  const Verdict verdict = Verdict::from(file);
   std::filesystem::remove(file);
   CHECK(verdict.first("tells") == "a=b");
   CHECK((verdict.first("finding") == "one" && verdict.last("finding") == "two" && verdict.all("finding").size() == 2));
   CHECK(verdict.first("red") == "");
-  CHECK(Verdict::from(file.string()).first("tells") == "");
+  CHECK(Verdict::from(file).first("tells") == "");
 }
 
 }  // namespace
