@@ -15,6 +15,11 @@ __device__ __forceinline__ unsigned half_pair(half2 both) {
 __device__ __forceinline__ unsigned half_pair(half low, half high) { return half_pair(half2{low, high}); }
 // Rounds to the nearest half, ties to even: one instruction on a GPU.
 __device__ __forceinline__ unsigned half_pair(float low, float high) { return half_pair(__floats2half2_rn(low, high)); }
+__device__ __forceinline__ float2 floats(unsigned pair) {
+  half2 both;
+  std::memcpy(&both, &pair, sizeof both);
+  return __half22float2(both);
+}
 // Two neighbours in memory: one load. `low` is 4-byte aligned.
 __device__ __forceinline__ unsigned half_pair_at(const half* low) {
   return half_pair(*reinterpret_cast<const half2*>(low));

@@ -1,6 +1,6 @@
 // B5: a third warpgroup makes dQ. It waits for the dS of the two that have the keys, multiplies it by K, adds the result
-// in global memory and requests the query tiles. The other two never wait for each other: while one takes
-// exponentials, the other's products fill the tensor cores.
+// in global memory and requests the query tiles. The other two never wait for each other: while one takes exponentials,
+// the products of the other keep the tensor cores busy.
 //
 //   P = exp(s - L)     dP = dO V^T     dS = P (dP - delta)     dQ = scale dS K     dK = scale dS^T Q     dV = P^T dO
 //
@@ -21,8 +21,8 @@
 #include "common/ptx/barrier.cuh"
 #include "common/ptx/ex2.cuh"
 #include "common/ptx/mbarrier.cuh"
-#include "common/ptx/registers.cuh"
 #include "common/ptx/reduce.cuh"
+#include "common/ptx/registers.cuh"
 #include "common/ptx/stmatrix.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
@@ -64,8 +64,8 @@ struct Smem {
   half *sQ, *sdO;  // [SLOTS][D / 64][M][64], swizzled
   half* sdS;       // [2][N / 64][M][64], swizzled: that of a tile is still read while that of the next is written
   float* terms;    // [SLOTS][2][M]: L log2 e, then delta, of each query row
-  ptx::MBarrier *keys_full, *full;      // of sK and sV; of each slot
-  ptx::MBarrier *ds_full, *ds_empty;    // of each dS
+  ptx::MBarrier *keys_full, *full;    // of sK and sV; of each slot
+  ptx::MBarrier *ds_full, *ds_empty;  // of each dS
 };
 
 template <class T, class Cursor>
@@ -83,8 +83,6 @@ __host__ __device__ Smem carve(Cursor& cursor) {
   smem.ds_empty = cursor.template array<ptx::MBarrier>("ds_empty", 2, 1);
   return smem;
 }
-
-__device__ __forceinline__ float2 halves(unsigned x) { return __half22float2(*reinterpret_cast<half2*>(&x)); }
 
 // --- L log2 e and delta of each query row, and zeros for dQ's sums -----------------------------------------
 template <int D>
@@ -151,7 +149,8 @@ __global__ void __launch_bounds__(THREADS, 1)
   if (threadIdx.x == 0) {
     ptx::mbarrier_init(smem.keys_full, 1);
     for (int slot = 0; slot < T::SLOTS; ++slot) ptx::mbarrier_init(&smem.full[slot], 1);
-    for (int i = 0; i < 2; ++i) ptx::mbarrier_init(&smem.ds_full[i], GROUPS * 4), ptx::mbarrier_init(&smem.ds_empty[i], 4);
+    for (int i = 0; i < 2; ++i)
+      ptx::mbarrier_init(&smem.ds_full[i], GROUPS * 4), ptx::mbarrier_init(&smem.ds_empty[i], 4);
     ptx::fence_mbarrier_init();
     ptx::mbarrier_arrive_expect_tx(smem.keys_full, 2 * T::KEYS_BYTES);
     ptx::tma_load_4d(smem.sK, &k, 0, k0, 0, head, smem.keys_full);
@@ -219,12 +218,12 @@ __global__ void __launch_bounds__(THREADS, 1)
     ptx::wgmma_commit();
   };
 
-  // --- Mainloop: one query tile at a time -------------------------------------------------------------------
-  const auto begin_s = [&](int t) {
-    const int slot = ring.slot(t);
-    ptx::mbarrier_wait(&smem.full[slot], ring.parity(t));
-    begin_scores(s, k_at, ptx::advance(q_at, slot * T::ROWS_BYTES));
+  const auto begin_s = [&](int t) {  // S^T of tile t, once it is there
+    ptx::mbarrier_wait(&smem.full[ring.slot(t)], ring.parity(t));
+    begin_scores(s, k_at, ptx::advance(q_at, ring.slot(t) * T::ROWS_BYTES));
   };
+
+  // --- Mainloop: one query tile at a time -------------------------------------------------------------------
   begin_s(0);
   ptx::wgmma_wait<0>();
   ptx::fence_registers(s);
@@ -249,16 +248,17 @@ __global__ void __launch_bounds__(THREADS, 1)
     for (int i = 0; i < M / 2; ++i) s[i] = ptx::ex2(s[i]);
 #pragma unroll
     for (int i = 0; i < M / 4; ++i) p[i / 4][i % 4] = half_pair(s[2 * i], s[2 * i + 1]);
+    // Both behind the exponentials, whose registers dP^T takes: the other warpgroup keeps the tensor cores busy.
     begin_scores(dp, v_at, ptx::advance(dout_at, slot * T::ROWS_BYTES));
     begin_weighted(dV, p, ptx::advance(dout_rows_at, slot * T::ROWS_BYTES));
     ptx::wgmma_wait<0>();
     ptx::fence_registers(dp), ptx::fence_registers(dV);
 
-    // dS^T = P^T (dP^T - delta), which turns into dS in shared memory.
+    // dS^T = P^T (dP^T - delta), with P^T as rounded for dV, which turns into dS in shared memory.
 #pragma unroll
     for (int i = 0; i < M / 4; ++i) {
       const int column = i / 2 * 8;
-      const float2 weights = halves(p[i / 4][i % 4]);
+      const float2 weights = floats(p[i / 4][i % 4]);
       ds[i / 4][i % 4] =
           half_pair(weights.x * (dp[2 * i] - delta[column]), weights.y * (dp[2 * i + 1] - delta[column + 1]));
     }
@@ -271,7 +271,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     __syncwarp();
     if (lane == 0) ptx::mbarrier_arrive(&smem.ds_full[t % 2]);
     begin_weighted(dK, ds, ptx::advance(q_rows_at, slot * T::ROWS_BYTES));
-    begin_s(min(t + 1, tiles - 1));
+    begin_s(min(t + 1, tiles - 1));  // of the next tile; without a branch around a product in flight
     ptx::wgmma_wait<0>();
     ptx::fence_registers(dV), ptx::fence_registers(dK), ptx::fence_registers(s);
   }
@@ -292,7 +292,7 @@ __global__ void __launch_bounds__(THREADS, 1)
 
 // --- dQ: the sums, scaled, rounded, and in place -----------------------------------------------------------
 template <int D>
-__global__ void __launch_bounds__(DQ_PARTS * GROUP)
+__global__ void __launch_bounds__(DQ_PARTS* GROUP)
     round_sums(const float* __restrict__ dq_sum, half* __restrict__ dq, int H, int S, float scale) {
   const int group = threadIdx.x / GROUP, warp = threadIdx.x % GROUP / 32, lane = threadIdx.x % 32;
   const std::size_t head = std::size_t(blockIdx.z) * H + blockIdx.y;
@@ -359,8 +359,8 @@ cudaError_t launch_gradients(const BackwardArgs& a) {
           launch("gradients", gradients<D>, dim3(together, ceil_div(S, T::N), ceil_div(heads, together)), THREADS,
                  smem.bytes, a.stream, q, k, v, dout, w.terms, w.dq_sum, a.dk, a.dv, heads, S, a.scale, a.shape.causal))
     return error;
-  return launch("round_sums", round_sums<D>, dim3(tiles, H, a.shape.B), DQ_PARTS * GROUP, 0, a.stream, w.dq_sum, a.dq, H, S,
-                a.scale);
+  return launch("round_sums", round_sums<D>, dim3(tiles, H, a.shape.B), DQ_PARTS * GROUP, 0, a.stream, w.dq_sum, a.dq,
+                H, S, a.scale);
 }
 
 }  // namespace
