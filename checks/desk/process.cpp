@@ -74,10 +74,15 @@ pid_t start_logged(const Argv& argv, const std::string& log) {
   return start(argv, {nothing.get(), file.get(), file.get()});
 }
 
-// Processes of run_limited, of any thread: each a timeout(1), which hands a signal on to its group.
+// Processes of run_limited, of any thread: each a timeout(1), which hands a signal on to its group. -1 while one is being
+// started: then the signal is left to the thread that starts it.
 std::array<std::atomic<pid_t>, 64> under_way{};
+std::atomic<int> left_over{0};
 
 void end_all(int asked) {
+  left_over = asked;
+  for (const auto& one : under_way)
+    if (one == -1) return;
   for (const auto& one : under_way)
     if (const pid_t pid = one; pid > 0) kill(pid, SIGTERM);
   _exit(128 + asked);
@@ -115,8 +120,16 @@ Ended run_limited(const Argv& argv, const std::string& log, int limit) {
   Argv all = {"timeout", "--kill-after=" + std::to_string(GRACE), std::to_string(limit)};
   all.insert(all.end(), argv.begin(), argv.end());
   const auto begun = std::chrono::steady_clock::now();
-  const pid_t pid = start_logged(all, log);
+  const pid_t pid = [&] {
+    try {
+      return start_logged(all, log);
+    } catch (...) {
+      *free = 0;
+      throw;
+    }
+  }();
   *free = pid;
+  if (left_over != 0) end_all(left_over);
   Ended ended = end_of(pid);
   *free = 0;
   const bool late = std::chrono::steady_clock::now() - begun >= std::chrono::seconds(limit);
