@@ -24,7 +24,7 @@ constexpr Shape SHAPES[] = {{1, 1, 17, 64, false},
                             {1, 1, 40, 128, true},
                             {1, 1, 100, 128, false}};
 // The second has more than one tile of each stage.
-constexpr Shape SHORT_SHAPES[] = {{1, 1, 40, 128, true}, {1, 1, 140, 64, false}};
+constexpr Shape SHORT_SHAPES[] = {{1, 1, 40, 64, true}, {1, 1, 140, 128, false}};
 constexpr Schedule ALL[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
 constexpr Schedule SHORT[] = {Schedule::ascending, Schedule::random};
 
