@@ -15,6 +15,7 @@ __device__ __forceinline__ unsigned half_pair(half2 both) {
 __device__ __forceinline__ unsigned half_pair(half low, half high) { return half_pair(half2{low, high}); }
 // Rounds to the nearest half, ties to even: one instruction on a GPU.
 __device__ __forceinline__ unsigned half_pair(float low, float high) { return half_pair(__floats2half2_rn(low, high)); }
+// The two of a pair, low one first, exactly.
 __device__ __forceinline__ float2 floats(unsigned pair) {
   half2 both;
   std::memcpy(&both, &pair, sizeof both);

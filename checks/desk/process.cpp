@@ -77,7 +77,7 @@ pid_t start_logged(const Argv& argv, const std::string& log) {
 // Processes of run_limited, of any thread: each a timeout(1), which hands a signal on to its group. -1 while one is being
 // started: then the signal is left to the thread that starts it.
 std::array<std::atomic<pid_t>, 64> under_way{};
-std::atomic<int> left_over{0};
+std::atomic<int> left_over{0};  // the signal
 
 void end_all(int asked) {
   left_over = asked;
@@ -87,6 +87,16 @@ void end_all(int asked) {
     if (const pid_t pid = one; pid > 0) kill(pid, SIGTERM);
   _exit(128 + asked);
 }
+
+// Of a program's place in under_way: its pid, or 0 once it is gone, however that came.
+void note(std::atomic<pid_t>& place, pid_t pid) {
+  place = pid;
+  if (left_over != 0) end_all(left_over);
+}
+struct Place {
+  std::atomic<pid_t>& pid;
+  ~Place() { note(pid, 0); }
+};
 
 // Temporary files and no pipes: a writer never waits for a reader, however much is printed.
 File scratch() {
@@ -119,19 +129,11 @@ Ended run_limited(const Argv& argv, const std::string& log, int limit) {
   if (free == under_way.end()) throw std::runtime_error("too many programs at a time");
   Argv all = {"timeout", "--kill-after=" + std::to_string(GRACE), std::to_string(limit)};
   all.insert(all.end(), argv.begin(), argv.end());
+  const Place place{*free};
   const auto begun = std::chrono::steady_clock::now();
-  const pid_t pid = [&] {
-    try {
-      return start_logged(all, log);
-    } catch (...) {
-      *free = 0;
-      throw;
-    }
-  }();
-  *free = pid;
-  if (left_over != 0) end_all(left_over);
+  const pid_t pid = start_logged(all, log);
+  note(place.pid, pid);
   Ended ended = end_of(pid);
-  *free = 0;
   const bool late = std::chrono::steady_clock::now() - begun >= std::chrono::seconds(limit);
   if (late && (ended.status == 124 || ended.status == 128 + SIGKILL)) ended = {124, true};
   return ended;
