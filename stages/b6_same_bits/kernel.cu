@@ -1,7 +1,7 @@
-// B6: the same bits every time. The blocks add to a tile of dQ in the order of their keys: each waits, at a counter in
-// global memory, until those of all earlier keys have added their parts. All begin with the last query tile, which every
-// key is seen by under a mask, too, so that each is a little behind the one before. Only the warpgroup that makes dQ
-// waits, and it begins to while its product is under way. The rest is b5's.
+// B6: the same bits every time. The blocks add to a tile of dQ in an order, the last keys first: each waits, at a counter
+// in global memory, until those of all later keys have added their parts. Under a causal mask a block begins on the
+// diagonal, where no other is before it, and finds the next rows added to by the block that began there. Only the
+// warpgroup that makes dQ waits, and it begins to while its product is under way. The rest is b5's.
 //
 //   P = exp(s - L)     dP = dO V^T     dS = P (dP - delta)     dQ = scale dS K     dK = scale dS^T Q     dV = P^T dO
 //
@@ -54,6 +54,7 @@ struct Tile {
   static constexpr int D = D_;
   static constexpr int M = D == 64 ? 128 : 64;   // query rows per tile
   static constexpr int N = GROUPS * GROUP_KEYS;  // keys per block
+  static constexpr int TURN_TILES = N / M;       // query tiles that a block adds to in one turn
   static constexpr int SLOTS = 3;                // of query tiles: one is used, one is there, one is on its way
   static constexpr unsigned ROWS_BYTES = M * D * sizeof(half), KEYS_BYTES = N * D * sizeof(half);
   static constexpr unsigned TERMS_BYTES = 2 * M * sizeof(float), QUERY_BYTES = 2 * ROWS_BYTES + TERMS_BYTES;
@@ -128,12 +129,12 @@ __global__ void __launch_bounds__(THREADS, 1)
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
   const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of an accumulator
-  // The first keys of several heads come first: under a causal mask their blocks have the most to do.
   const int head = blockIdx.z * gridDim.x + blockIdx.x;
   if (head >= heads) return;
-  const int k0 = blockIdx.y * N, first_key = warp * STRIPE;  // of this block; of this warp, within the block's
+  const int key_block = gridDim.y - 1 - blockIdx.y;  // a block that waits must have been started after those before it
+  const int k0 = key_block * N, first_key = warp * STRIPE;  // of this block; of this warp, within the block's
   const int all_tiles = ceil_div(S, M), first_tile = causal ? k0 / M : 0;  // no earlier row sees a key of this block
-  const int tiles = all_tiles - first_tile, last_tile = all_tiles - 1;
+  const int tiles = all_tiles - first_tile;
   terms += std::size_t(head) * all_tiles * 2 * M;
   turns += std::size_t(head) * all_tiles;
   dq_sum += std::size_t(head) * all_tiles * M * D + threadIdx.x % GROUP * 4;
@@ -145,7 +146,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   // By one thread: query tile t of this block's into its slot, which all warps are done with.
   const auto request = [&](int t) {
     if (t >= tiles) return;
-    const int slot = ring.slot(t), row = (last_tile - t) * M;
+    const int slot = ring.slot(t), row = (first_tile + t) * M;
     ptx::mbarrier_arrive_expect_tx(&smem.full[slot], T::QUERY_BYTES);
     ptx::tma_load_4d(smem.sQ + slot * M * D, &q, 0, row, 0, head, &smem.full[slot]);
     ptx::bulk_load(smem.terms + slot * 2 * M, terms + row * 2, T::TERMS_BYTES, &smem.full[slot]);
@@ -173,7 +174,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     for (int t = 0; t < tiles; ++t) {
       ptx::mbarrier_wait(&smem.ds_full[t % 2], t / 2 % 2);
       if (threadIdx.x % GROUP == 0) request(t + 2);  // both are done with tile t - 1
-      const int tile = last_tile - t;
+      const int tile = first_tile + t;
 #pragma unroll
       for (int part = 0; part < DQ_PARTS; ++part) {
         // At D = 64 a part has rows of its own, at D = 128 columns.
@@ -185,8 +186,9 @@ __global__ void __launch_bounds__(THREADS, 1)
 #pragma unroll
         for (int n = 0; n < N / 16; ++n) ptx::wgmma<DQ_COLS, true>(dQ, advance_k<M>(a, n), advance_keys(b, n), n > 0);
         ptx::wgmma_commit();
-        // The blocks of all earlier keys have added their parts.
-        if (part == 0 && threadIdx.x % GROUP == 0) ptx::semaphore_wait(turns + tile, blockIdx.y);
+        // The blocks of all later keys that these rows see have added their parts.
+        if (part == 0 && tile % T::TURN_TILES == 0 && threadIdx.x % GROUP == 0)
+          ptx::semaphore_wait(turns + tile, (causal ? tile / T::TURN_TILES : gridDim.y - 1) - key_block);
         ptx::wgmma_wait<0>();
         ptx::fence_registers(dQ);
         if (part == 0) ptx::barrier_sync(2, GROUP);
@@ -199,8 +201,10 @@ __global__ void __launch_bounds__(THREADS, 1)
         for (int i = 0; i < DQ_COLS / 2; i += 4)
           ptx::add4(dq_sum + tile * M * D + part * DQ_SIZE + i * GROUP, dQ[i], dQ[i + 1], dQ[i + 2], dQ[i + 3]);
       }
+      if ((tile + 1) % T::TURN_TILES != 0 && t + 1 < tiles) continue;
       ptx::barrier_sync(2, GROUP);
-      if (threadIdx.x % GROUP == 0) ptx::semaphore_add(turns + tile);  // to the next keys
+      // To the block of the keys before.
+      if (threadIdx.x % GROUP == 0) ptx::semaphore_add(turns + tile / T::TURN_TILES * T::TURN_TILES);
     }
     ptx::barrier_arrive(1, THREADS);
     return;
@@ -246,7 +250,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     const float* const delta = L + M;
 #pragma unroll
     for (int i = 0; i < M / 2; ++i) s[i] = fmaf(s[i], scale_log2, -L[i / 4 * 8 + i % 2]);
-    const int q0 = (last_tile - t) * M;
+    const int q0 = (first_tile + t) * M;
     if (q0 + M > S || k0 + N > S || (causal && q0 < k0 + N - 1)) {
 #pragma unroll
       for (int i = 0; i < M / 2; ++i) {
