@@ -1,14 +1,6 @@
 // desk reproduce, check-harness, racecheck, broken-version: builds run, and what their exit statuses mean together.
-#include <algorithm>
-#include <cstdio>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/kept.hpp"
 #include "checks/desk/ladder.hpp"
-#include "checks/desk/pieces.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/side_by_side.hpp"
-#include "checks/desk/verdicts.hpp"
+#include "checks/desk/runs.hpp"
 
 namespace lab::desk {
 namespace {

@@ -1,23 +1,10 @@
-#include "checks/desk/kept.hpp"
-
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
-#include <cctype>
-#include <cstdlib>
-#include <filesystem>
-#include <optional>
-#include <string_view>
-
-#include "checks/desk/desk.hpp"
 #include "checks/desk/ladder.hpp"
-#include "checks/desk/side_by_side.hpp"
+#include "checks/desk/runs.hpp"
 
 namespace lab::desk {
 namespace {
-
-namespace fs = std::filesystem;
 
 // "SIZE TIME" of a file; "" if there is none.
 std::string stamp_of(const fs::path& file) {

@@ -1,16 +1,7 @@
 #include "checks/desk/ladder.hpp"
 
-#include <algorithm>
-#include <filesystem>
-#include <string_view>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/nearest.hpp"
-
 namespace lab::desk {
 namespace {
-
-namespace fs = std::filesystem;
 
 std::vector<Bug> bugs_of(const fs::path& root, const std::string& stage) {
   std::vector<Bug> bugs;

@@ -1,19 +1,10 @@
 // desk mutate, desk mutants: what the acceptance and the race check say of unplanned mistakes.
-#include "checks/desk/mutants.hpp"
-#include "checks/desk/desk.hpp"
-
-#include <algorithm>
-#include <cctype>
-#include <chrono>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 
 #include "checks/desk/ladder.hpp"
-#include "checks/desk/pieces.hpp"
-#include "checks/desk/process.hpp"
-#include "common/stage_names.hpp"
+#include "checks/desk/mutants.hpp"
+#include "checks/desk/runs.hpp"
 
 namespace lab::desk {
 namespace {

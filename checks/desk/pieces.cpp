@@ -1,17 +1,8 @@
 // desk pieces: a test run made of pieces, each a command with a log of its own. As many run at a time as there are
 // cores; those below an empty line wait for all above it.
-#include "checks/desk/pieces.hpp"
-#include "checks/desk/desk.hpp"
-
-#include <algorithm>
-#include <cctype>
-#include <chrono>
-#include <cstdio>
 #include <iostream>
-#include <vector>
 
-#include "checks/desk/process.hpp"
-#include "checks/desk/side_by_side.hpp"
+#include "checks/desk/runs.hpp"
 #include "common/number.hpp"
 
 namespace lab::desk {

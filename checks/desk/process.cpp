@@ -1,5 +1,3 @@
-#include "checks/desk/process.hpp"
-
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -7,17 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
-#include <chrono>
-#include <cstdio>
-#include <filesystem>
 #include <memory>
-#include <stdexcept>
 
-#include "checks/desk/desk.hpp"
+#include "checks/desk/runs.hpp"
 
 extern char** environ;
 

@@ -1,13 +1,7 @@
 // Stages of the backward pass in the ladder: found by name, and in no list of the forward pass.
 #include <doctest/doctest.h>
 
-#include <filesystem>
-#include <string>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/ladder.hpp"
-#include "checks/desk/learn/exercise.hpp"
-#include "checks/desk/learn/handout.hpp"
+#include "checks/desk/learn/learn.hpp"
 #include "checks/tests/scratch.hpp"
 
 namespace {

@@ -1,8 +1,7 @@
 // How digests of outputs are held to a record of them.
 #include <doctest/doctest.h>
 
-#include "checks/desk/records/bits.hpp"
-#include "reference/bad_input.hpp"
+#include "checks/desk/records/records.hpp"
 
 using namespace lab::desk;
 using lab::BadInput;

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "checks/desk/records/counters.hpp"
+#include "checks/desk/records/records.hpp"
 
 using namespace lab::desk;
 

@@ -1,11 +1,7 @@
 // The elite loop's levers: expressions, places in a kernel, constraints, and what is compiled.
 #include <doctest/doctest.h>
-#include <algorithm>
-#include <filesystem>
 
-#include "checks/desk/desk.hpp"
-#include "checks/desk/evolve/levers.hpp"
-#include "checks/desk/ladder.hpp"
+#include "checks/desk/evolve/evolve.hpp"
 #include "checks/tests/scratch.hpp"
 
 namespace {

@@ -3,16 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <filesystem>
-#include <string>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/evolve/adopt.hpp"
-#include "checks/desk/evolve/levers.hpp"
-#include "checks/desk/evolve/log.hpp"
+#include "checks/desk/evolve/evolve.hpp"
 #include "checks/tests/scratch.hpp"
-#include "reference/bad_input.hpp"
 
 namespace {
 

@@ -1,17 +1,9 @@
 // The elite loop without compiler and clock: kept candidates, tried ones, the log, the programs' output, adoption.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <set>
 
-#include "checks/desk/desk.hpp"
-#include "checks/desk/evolve/adopt.hpp"
-#include "checks/desk/evolve/fitness.hpp"
-#include "checks/desk/evolve/log.hpp"
-#include "checks/desk/records/json_text.hpp"
-#include "reference/bad_input.hpp"
+#include "checks/desk/evolve/evolve.hpp"
 
 namespace {
 using namespace lab;

@@ -2,17 +2,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
-#include <cstdlib>
-#include <filesystem>
-#include <stdexcept>
-#include <string>
-#include <vector>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/kept.hpp"
-#include "checks/desk/side_by_side.hpp"
+#include "checks/desk/runs.hpp"
 #include "checks/tests/scratch.hpp"
 
 using namespace lab::desk;

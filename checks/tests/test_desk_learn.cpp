@@ -1,22 +1,11 @@
 // The exercises' host side: the loader, what is handed out and what gives it away, the state, the guard, the grades.
+#include <doctest/doctest.h>
 #include <unistd.h>
 
-#include <doctest/doctest.h>
-
-#include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "checks/desk/desk.hpp"
-#include "checks/desk/learn/checks.hpp"
-#include "checks/desk/learn/copied.hpp"
-#include "checks/desk/learn/exercise.hpp"
-#include "checks/desk/learn/guard.hpp"
-#include "checks/desk/learn/handout.hpp"
-#include "checks/desk/learn/points.hpp"
-#include "checks/desk/learn/prediction.hpp"
-#include "checks/desk/learn/state.hpp"
+#include "checks/desk/learn/learn.hpp"
 #include "checks/tests/scratch.hpp"
 
 using namespace lab;

@@ -2,14 +2,7 @@
 // samples.
 #include <doctest/doctest.h>
 
-#include <filesystem>
-
-#include "checks/bench/bench_samples.hpp"
-#include "checks/desk/desk.hpp"
-#include "checks/desk/records/bench.hpp"
-#include "checks/desk/records/json_text.hpp"
-#include "checks/desk/records/profile.hpp"
-#include "checks/desk/records/sanitizer_report.hpp"
+#include "checks/desk/records/records.hpp"
 #include "checks/tests/scratch.hpp"
 
 namespace {

@@ -1,12 +1,7 @@
 // The desk on names: what a word means, and what was probably meant.
 #include <doctest/doctest.h>
-#include <filesystem>
-#include <string>
-#include <vector>
 
-#include "checks/desk/desk.hpp"
 #include "checks/desk/ladder.hpp"
-#include "checks/desk/nearest.hpp"
 #include "checks/tests/scratch.hpp"
 
 using namespace lab::desk;

@@ -1,11 +1,7 @@
 // The blocks of the pages: found, filled, compared; and the programs that fill them.
 #include <doctest/doctest.h>
-#include <filesystem>
-#include <map>
 
-#include "checks/desk/desk.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/records/pages.hpp"
+#include "checks/desk/records/records.hpp"
 #include "checks/tests/scratch.hpp"
 
 namespace {

@@ -2,11 +2,7 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <string>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/workbench.hpp"
+#include "checks/desk/ladder.hpp"
 #include "checks/tests/scratch.hpp"
 
 using namespace lab::desk;

@@ -1,10 +1,7 @@
 // Where the time of one launch goes: what `lab phases` prints, put side by side.
 #include <doctest/doctest.h>
 
-#include "checks/desk/ladder.hpp"
-#include "checks/desk/records/json_text.hpp"
-#include "checks/desk/records/phases.hpp"
-#include "reference/bad_input.hpp"
+#include "checks/desk/records/records.hpp"
 
 namespace {
 using namespace lab;

@@ -1,9 +1,7 @@
 // make resources: kernels held against their stages' budgets, as a table and as JSON. test_ptxas.cpp has the verdicts.
 #include <doctest/doctest.h>
 
-#include "checks/desk/desk.hpp"
-#include "checks/desk/records/json_text.hpp"
-#include "checks/desk/records/resources.hpp"
+#include "checks/desk/records/records.hpp"
 
 namespace {
 using namespace lab;

@@ -4,15 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <filesystem>
-#include <string>
-#include <thread>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/pieces.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/verdicts.hpp"
+#include "checks/desk/runs.hpp"
 #include "checks/tests/scratch.hpp"
 
 using namespace lab::desk;

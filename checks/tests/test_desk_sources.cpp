@@ -1,10 +1,7 @@
 // nvcc's output about a kernel, for make archs.
 #include <doctest/doctest.h>
-#include <chrono>
-#include <filesystem>
 
-#include "checks/desk/desk.hpp"
-#include "checks/desk/records/nvcc.hpp"
+#include "checks/desk/records/records.hpp"
 #include "checks/tests/scratch.hpp"
 
 namespace {

@@ -1,9 +1,7 @@
 // The tables of the pages: what `lab blindness`, `lab racecheck`, `lab plan` and committed results become.
 #include <doctest/doctest.h>
 
-#include "checks/desk/desk.hpp"
-#include "checks/desk/records/labs.hpp"
-#include "checks/desk/records/tables.hpp"
+#include "checks/desk/records/records.hpp"
 
 namespace {
 using namespace lab;

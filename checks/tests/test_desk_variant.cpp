@@ -1,13 +1,7 @@
 // Students' variants: what may differ differs, what a card speaks of stays, and the answers follow.
 #include <doctest/doctest.h>
 
-#include <filesystem>
-#include <set>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/learn/handout.hpp"
-#include "checks/desk/learn/prediction.hpp"
-#include "checks/desk/learn/variant.hpp"
+#include "checks/desk/learn/learn.hpp"
 #include "checks/tests/scratch.hpp"
 
 using namespace lab;

@@ -2,20 +2,12 @@
 // refused. Run from the repository's root, as `make unit` does.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <map>
-#include <set>
-#include <string>
 
-#include "checks/bench/bench_samples.hpp"
-#include "checks/desk/records/bench.hpp"
-#include "checks/desk/records/json_text.hpp"
+#include "checks/desk/records/records.hpp"
 #include "common/target.hpp"
-#include "reference/bad_input.hpp"
 
 namespace {
 using namespace lab;

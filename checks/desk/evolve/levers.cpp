@@ -1,14 +1,4 @@
-#include "checks/desk/evolve/levers.hpp"
-
-#include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <filesystem>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/ladder.hpp"
-#include "checks/desk/patch.hpp"
-#include "checks/desk/records/json_text.hpp"
+#include "checks/desk/evolve/evolve.hpp"
 #include "common/number.hpp"
 
 namespace lab::desk {

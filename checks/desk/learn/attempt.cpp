@@ -1,26 +1,49 @@
-// desk-work predict, try, watch: one exercise, interactively.
+// desk-work predict, try, watch, look: one exercise, interactively; watch-own.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <filesystem>
-#include <utility>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/learn/checks.hpp"
-#include "checks/desk/learn/handout.hpp"
-#include "checks/desk/learn/prediction.hpp"
-#include "checks/desk/learn/state.hpp"
-#include "checks/desk/learn/variant.hpp"
-#include "checks/desk/learn/watch.hpp"
-#include "checks/desk/process.hpp"
+#include "checks/desk/learn/learn.hpp"
 
 namespace lab::desk {
+
 namespace {
 
-namespace fs = std::filesystem;
+constexpr auto POLL = std::chrono::milliseconds(100);  // between two looks at a file that is watched
+
+// When a file was saved last; nothing where there is none. Waits until it is the same twice: editors take a file away before they put
+// another in its place, or empty it before they write.
+using Saved = std::optional<fs::file_time_type>;
+Saved saved(const std::string& file) {
+  const auto look = [&]() -> Saved {
+    std::error_code missing;
+    const auto time = fs::last_write_time(file, missing);
+    return missing ? Saved() : Saved(time);
+  };
+  for (Saved before = look();;) {
+    std::this_thread::sleep_for(POLL);
+    const Saved now = look();
+    if (now == before) return now;
+    before = now;
+  }
+}
+
+}  // namespace
+
+void watch(const std::string& file, const std::function<bool()>& look) {
+  for (bool first = true;; first = false) {
+    const Saved looked_at = saved(file);
+    if ((first || looked_at) && look()) return;
+    std::printf("%s; ^C ends it\n\n",
+                looked_at ? ("watching " + file).c_str() : (file + " is gone: waiting until it is back").c_str());
+    std::fflush(stdout);
+    while (saved(file) == looked_at) {
+    }
+  }
+}
+
+// desk-work predict, try, watch: one exercise, interactively.
+
+namespace {
 
 // On a terminal the step under way is a line that what is printed next takes the place of.
 constexpr const char* CLEARED = "\r\33[K";
@@ -128,6 +151,33 @@ int predict_command(const Args& args) {
               : e.kind == "predict" ? "; make hint helps."
                                     : "; try again, or look with make try.");
   return verdict.holds ? 0 : 1;
+}
+
+// desk-work look: what the lab's tools see of the kernel of an exercise that is laid out.
+
+int look_command(const Args& args) {
+  const Course course = varied_course();
+  const Exercise& e = course.find(args[1]);
+  const std::string& tool = args[2];
+  if (e.is_drill())
+    throw BadInput("exercise " + e.number() + " has no tool of its own: make try n=" + std::to_string(e.n) +
+                   " runs it with the race check on, and says what it counts");
+  if (e.handed_in() != "kernel.cu")
+    throw BadInput("exercise " + e.number() + " has no kernel of its own for make " + tool +
+                   "; make exercise n=" + std::to_string(e.n) + " says what it has");
+  if (e.backward && tool != "racecheck")
+    throw BadInput("make " + tool + " is for stages of the forward pass; make racecheck n=" + std::to_string(e.n) +
+                   " takes this one");
+  if (!std::filesystem::exists(e.file()))
+    throw BadInput("there is no " + e.file() + "; make exercise n=" + std::to_string(e.n) + " lays it out");
+  // A learner's binary has the race check; the other tools are the lab's.
+  const std::string program =
+      tool == "racecheck" ? learner_path(e.stage, e.number()) : learner_dir(e.stage, e.number()) + "/lab";
+  place_source(e.stage, read_text(e.file()), e.number(), e.file());
+  if (run({args[0], "backend=cpu", "-s", program}).status != 0) return 1;
+  Argv argv = {program, tool};
+  argv.insert(argv.end(), args.begin() + 3, args.end());
+  return run(argv).status;
 }
 
 }  // namespace lab::desk

@@ -1,18 +1,4 @@
-#include "checks/desk/learn/checks.hpp"
-
-#include <algorithm>
-#include <cstdlib>
-#include <functional>
-#include <future>
-#include <map>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/ladder.hpp"
-#include "checks/desk/learn/guard.hpp"
-#include "checks/desk/learn/handout.hpp"
-#include "checks/desk/patch.hpp"
-#include "checks/desk/pieces.hpp"
-#include "checks/desk/process.hpp"
+#include "checks/desk/learn/learn.hpp"
 #include "common/number.hpp"
 
 namespace lab::desk {

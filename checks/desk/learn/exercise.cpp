@@ -1,24 +1,9 @@
-#include "checks/desk/learn/exercise.hpp"
-
-#include <algorithm>
-#include <cctype>
-#include <cstdio>
-#include <filesystem>
-#include <map>
-#include <optional>
-#include <set>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/ladder.hpp"
-#include "checks/desk/nearest.hpp"
-#include "checks/desk/patch.hpp"
+#include "checks/desk/learn/learn.hpp"
 #include "checks/expression.hpp"
 #include "common/number.hpp"
 
 namespace lab::desk {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* DRILLS = "checks/exercises/drills";
 constexpr int LONGEST_LINE = 100;  // bytes of a block's line, so that a card fits a terminal

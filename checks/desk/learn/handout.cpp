@@ -1,16 +1,4 @@
-#include "checks/desk/learn/handout.hpp"
-
-#include <algorithm>
-#include <cctype>
-#include <filesystem>
-#include <set>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/ladder.hpp"
-#include "checks/desk/learn/prediction.hpp"
-#include "checks/desk/learn/variant.hpp"
-#include "checks/desk/patch.hpp"
-#include "checks/desk/workbench.hpp"
+#include "checks/desk/learn/learn.hpp"
 
 namespace lab::desk {
 namespace {

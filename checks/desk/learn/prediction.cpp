@@ -1,18 +1,6 @@
-#include "checks/desk/learn/prediction.hpp"
-
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
-#include <cstdio>
-#include <filesystem>
-#include <map>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/learn/checks.hpp"
-#include "checks/desk/learn/handout.hpp"
-#include "checks/desk/nearest.hpp"
-#include "checks/desk/process.hpp"
+#include "checks/desk/learn/learn.hpp"
 #include "checks/expression.hpp"
 #include "common/number.hpp"
 

@@ -1,30 +1,12 @@
 // desk-work check-exercises: the exercises themselves. What is handed out is the bug's kernel and no more, gives
 // nothing away and is red; what solves it is green; the reference's prediction holds and near misses do not; no cheater
 // passes.
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <ctime>
-#include <filesystem>
-#include <functional>
-#include <set>
 
-#include "checks/desk/desk.hpp"
-#include "checks/desk/ladder.hpp"
-#include "checks/desk/learn/checks.hpp"
-#include "checks/desk/learn/handout.hpp"
-#include "checks/desk/learn/prediction.hpp"
-#include "checks/desk/learn/variant.hpp"
-#include "checks/desk/patch.hpp"
-#include "checks/desk/pieces.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/side_by_side.hpp"
+#include "checks/desk/learn/learn.hpp"
 
 namespace lab::desk {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* CHEATERS = "checks/exercises/cheaters";
 constexpr std::uint64_t SEED = 20251;  // of the grading that cheaters are put through: any but the tests' own 1

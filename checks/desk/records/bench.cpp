@@ -1,24 +1,8 @@
-#include "checks/desk/records/bench.hpp"
-
-#include <algorithm>
-#include <cctype>
-#include <chrono>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 
 #include "checks/acceptance/format.hpp"
-#include "checks/bench/bench_samples.hpp"
-#include "checks/desk/desk.hpp"
-#include "checks/desk/ladder.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/records/json_text.hpp"
-#include "checks/desk/records/labs.hpp"
-#include "checks/desk/records/machine.hpp"
-#include "checks/desk/verdicts.hpp"
+#include "checks/desk/records/records.hpp"
 #include "common/number.hpp"
-#include "reference/bad_input.hpp"
 
 namespace lab::desk {
 namespace {
@@ -108,8 +92,6 @@ std::string sweep_json(const BenchRun& run) {
 // SHAPES "sweep" is a map of the fastest program by shape: one quick round of the stages for the GPU at hand, sweep-*.json.
 
 namespace {
-
-namespace fs = std::filesystem;
 
 const fs::path WORK = "build/bench";
 

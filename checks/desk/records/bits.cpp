@@ -1,19 +1,4 @@
-#include "checks/desk/records/bits.hpp"
-
-#include <algorithm>
-#include <cctype>
-#include <cstdio>
-#include <filesystem>
-#include <optional>
-#include <stdexcept>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/records/labs.hpp"
-#include "checks/desk/records/machine.hpp"
-#include "checks/desk/verdicts.hpp"
-#include "common/stage_names.hpp"
-#include "reference/bad_input.hpp"
+#include "checks/desk/records/records.hpp"
 
 namespace lab::desk {
 namespace {

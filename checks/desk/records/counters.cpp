@@ -1,16 +1,7 @@
-#include "checks/desk/records/counters.hpp"
-
-#include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <filesystem>
 
 #include "checks/acceptance/format.hpp"
-#include "checks/desk/desk.hpp"
-#include "checks/desk/ladder.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/records/labs.hpp"
-#include "reference/bad_input.hpp"
+#include "checks/desk/records/records.hpp"
 
 namespace lab::desk {
 namespace {

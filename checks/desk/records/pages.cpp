@@ -1,16 +1,6 @@
-#include "checks/desk/records/pages.hpp"
-
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <optional>
 #include <regex>
-#include <stdexcept>
 
-#include "checks/desk/desk.hpp"
-#include "checks/desk/kept.hpp"
-#include "checks/desk/side_by_side.hpp"
+#include "checks/desk/records/records.hpp"
 
 namespace lab::desk {
 namespace {

@@ -1,20 +1,8 @@
-#include "checks/desk/records/phases.hpp"
-
-#include <algorithm>
-#include <cstdio>
-#include <filesystem>
 #include <regex>
 #include <sstream>
 
 #include "checks/acceptance/format.hpp"
-#include "checks/bench/bench_samples.hpp"
-#include "checks/desk/desk.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/records/json_text.hpp"
-#include "checks/desk/records/labs.hpp"
-#include "checks/desk/records/machine.hpp"
-#include "common/stage_names.hpp"
-#include "reference/bad_input.hpp"
+#include "checks/desk/records/records.hpp"
 
 namespace lab::desk {
 namespace {

@@ -1,19 +1,8 @@
-#include "checks/desk/records/profile.hpp"
-
-#include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <map>
 
 #include "checks/acceptance/format.hpp"
-#include "checks/bench/bench_samples.hpp"
-#include "checks/desk/desk.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/records/json_text.hpp"
-#include "checks/desk/records/labs.hpp"
-#include "checks/desk/records/machine.hpp"
+#include "checks/desk/records/records.hpp"
 #include "common/number.hpp"
-#include "reference/bad_input.hpp"
 
 namespace lab::desk {
 namespace {

@@ -1,17 +1,7 @@
-#include "checks/desk/records/sanitizer_report.hpp"
-
-#include <algorithm>
-#include <cctype>
-#include <cstdio>
-#include <filesystem>
-#include <map>
 #include <regex>
 
 #include "checks/acceptance/format.hpp"
-#include "checks/desk/desk.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/records/json_text.hpp"
-#include "checks/desk/records/machine.hpp"
+#include "checks/desk/records/records.hpp"
 
 namespace lab::desk {
 namespace {
@@ -201,8 +191,6 @@ std::string sanitizer_json(const std::string& machine, const std::vector<ToolRep
 // desk-records machine, sanitizer-report.
 
 namespace {
-
-namespace fs = std::filesystem;
 
 std::vector<fs::path> sorted(const fs::path& directory) {
   std::vector<fs::path> found;

@@ -1,20 +1,7 @@
-#include "checks/desk/records/tables.hpp"
-
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <regex>
 
 #include "checks/acceptance/format.hpp"
-#include "checks/desk/desk.hpp"
-#include "checks/desk/kept.hpp"
-#include "checks/desk/ladder.hpp"
-#include "checks/desk/nearest.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/records/json_text.hpp"
-#include "checks/desk/records/labs.hpp"
-#include "checks/desk/records/sanitizer_report.hpp"
-#include "checks/desk/side_by_side.hpp"
+#include "checks/desk/records/records.hpp"
 
 namespace lab::desk {
 namespace {
