@@ -377,6 +377,7 @@ TEST_CASE("exercises: a mechanism is asked for by a specification, and near miss
     for (const std::string& partly : e.partly) CHECK_MESSAGE(!half_solution(e, partly).says.empty(), e.path);
     for (const std::string& limit : e.limits) CHECK_MESSAGE(says(card(e), "- " + limit), e.path);
     CHECK_MESSAGE(e.is_drill(), e.path);
+    CHECK_MESSAGE((handed_out(e) != solution(e) && !says(handed_out(e) + solution(e), "SOLUTION")), e.path);
   }
   CHECK(mechanisms >= 12);
   const Half half = half_solution(read_course().find("214"), "the right bits (deadlock): turn % 2 ^ 1 => turn % 2");

@@ -90,9 +90,7 @@ std::string squeezed(const std::string& text);
 // From this many characters on, two equal lines or comments are no coincidence.
 inline constexpr std::size_t TELLING = 12;
 
-// The kernel of a stage, or of one's own.
-
-// What is handed out, and what solves it: sources for a compiler, at first lines of their own. Throws BadInput if the
+// What is handed out, and what solves it: sources for a compiler, at first lines of their own. Throws BadInput if a
 // patch beside the exercise does not apply.
 std::string handed_out(const Exercise& exercise);
 std::string solution(const Exercise& exercise);
@@ -112,8 +110,8 @@ std::string solution_shown(const Exercise& exercise);
 
 std::string card(const Exercise& exercise);
 
-// Whatever in the texts that a learner sees gives the answer away: the bug's name as a word, or a line that the patch
-// takes away and that the handed-out file does not have elsewhere. A line each; empty: nothing.
+// Whatever in the texts that a learner sees gives the answer away: the bug's name as a word, or a line of the solution
+// that the handed-out file does not have. A line each; empty: nothing.
 std::vector<std::string> leaks(const Exercise& exercise);
 
 // The checks of an exercise's kernel, from cheap to expensive, up to the first red.

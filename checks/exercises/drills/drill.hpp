@@ -1,7 +1,8 @@
 // One instruction, one kernel of ten lines: `__global__ void drill(const half* in, float* out)`, or, with the copy
-// engine, drill(map, out) and drill_tensor(), of which the host makes the map. Beside each such kernel, NAME.cu, stands
-// NAME.cpp, which says what it is given and what must come out, bit for bit. A mechanism of 60 lines is laid out the
-// same way; NAME.cpp may launch it itself, at several sizes, and look at the order of what it does.
+// engine, drill(map, out) and drill_tensor(), of which the host makes the map. NAME.cu has both parts of it: #ifdef SOLUTION
+// stands before the solution's, #else before what is handed out. Beside it NAME.cpp says what it is given and what must
+// come out, bit for bit. A mechanism of 60 lines is laid out the same way; NAME.cpp may launch it itself, at several
+// sizes, and look at the order of what it does.
 #pragma once
 #include <cuda_fp16.h>
 
