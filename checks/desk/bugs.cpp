@@ -84,8 +84,8 @@ int reproduce_command(const Args& args) {
     std::printf("  read:      writeups/bugs/%s.md\n", name);
     std::fflush(stdout);
   });
-  std::printf("%s\n%s\n", RULE.c_str(), total_line(counts).c_str());
-  return counts.failed == 0 && counts.passed + counts.skipped > 0 ? 0 : 1;
+  std::printf("%s\n", RULE.c_str());
+  return told(counts);
 }
 
 int check_harness_command(const Args& args) {
@@ -140,8 +140,7 @@ int check_harness_command(const Args& args) {
     }
     std::fflush(stdout);
   });
-  std::printf("%s\n", total_line(counts).c_str());
-  return counts.failed == 0 && counts.passed + counts.skipped > 0 ? 0 : 1;
+  return told(counts);
 }
 
 int racecheck_command(const Args& args) {
@@ -157,10 +156,9 @@ int racecheck_command(const Args& args) {
         std::fputs(looked.out.c_str(), stdout);
         if (const std::string remark = looked.verdict.last("remark"); !remark.empty()) say("remark", remark);
         std::fflush(stdout);
-        ++(looked.status == 0 ? counts.passed : counts.failed);
+        counts.add(looked.status == 0);
       });
-  if (labs.size() > 1) std::printf("%s\n", total_line(counts).c_str());
-  return counts.failed == 0 ? 0 : 1;
+  return labs.size() > 1 ? told(counts) : counts.status();
 }
 
 int broken_version_command(const Args& args) {
@@ -176,9 +174,9 @@ int broken_version_command(const Args& args) {
     ++(status == 0 ? counts.passed : status == STAGE_SKIPPED ? counts.skipped : counts.failed);
   }
   if (!ladder.stage(args[0])) std::printf("%s never worked.\n", args[0].c_str());
-  std::printf("%d of %d planted changes turn the acceptance red. To see why: make stage=%s reproduce-bug\n%s\n",
-              counts.failed, counts.passed + counts.failed, args[0].c_str(), total_line(counts).c_str());
-  return counts.failed == 0 && counts.passed + counts.skipped > 0 ? 0 : 1;
+  std::printf("%d of %d planted changes turn the acceptance red. To see why: make stage=%s reproduce-bug\n",
+              counts.failed, counts.passed + counts.failed, args[0].c_str());
+  return told(counts);
 }
 
 }  // namespace lab::desk

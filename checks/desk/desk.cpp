@@ -12,35 +12,35 @@ namespace lab::desk {
 
 std::string read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file || std::filesystem::is_directory(path)) throw BadInput(path + " cannot be read");
+  if (!file || fs::is_directory(path)) throw BadInput(path + " cannot be read");
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   if (file.bad()) throw BadInput(path + " cannot be read");
   return text;
 }
 
 void write_text(const std::string& path, const std::string& text) {
-  const std::filesystem::path target(path);
+  const fs::path target(path);
   std::error_code failed;
-  if (target.has_parent_path()) std::filesystem::create_directories(target.parent_path(), failed);
+  if (target.has_parent_path()) fs::create_directories(target.parent_path(), failed);
   const std::string fresh = path + ".new-" + std::to_string(getpid());
   {
     std::ofstream file(fresh, std::ios::binary);
     file << text;
     file.close();
     if (!file) {
-      std::filesystem::remove(fresh, failed);
+      fs::remove(fresh, failed);
       throw BadInput(path + " cannot be written");
     }
   }
-  std::filesystem::rename(fresh, target, failed);
+  fs::rename(fresh, target, failed);
   if (failed) {
-    std::filesystem::remove(fresh, failed);
+    fs::remove(fresh, failed);
     throw BadInput(path + " cannot be written");
   }
 }
 
 void write_if_changed(const std::string& path, const std::string& text) {
-  if (!std::filesystem::exists(path) || read_text(path) != text) write_text(path, text);
+  if (!fs::exists(path) || read_text(path) != text) write_text(path, text);
 }
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -78,6 +78,38 @@ std::string joined(const std::vector<std::string>& pieces, const std::string& be
   std::string text;
   for (const std::string& piece : pieces) text += (text.empty() ? "" : between) + piece;
   return text;
+}
+
+std::string replaced(std::string text, const std::string& old, const std::string& by) {
+  for (std::size_t at = 0; (at = text.find(old, at)) != text.npos; at += by.size()) text.replace(at, old.size(), by);
+  return text;
+}
+
+std::string last_line(const std::string& log) {
+  std::string last;
+  for (const std::string& line : lines_of(log))
+    if (const std::string text = trimmed(line); !text.empty()) last = text;
+  return last;
+}
+
+std::string line_with(const std::string& log, const std::vector<std::string>& pieces) {
+  for (const std::string& line : lines_of(log))
+    if (std::ranges::any_of(pieces, [&](const std::string& piece) { return line.find(piece) != line.npos; }))
+      return line;
+  return "";
+}
+
+void add_once(std::vector<std::string>& list, const std::string& word) {
+  if (std::ranges::find(list, word) == list.end()) list.push_back(word);
+}
+
+std::vector<fs::path> files_in(const fs::path& folder, std::string_view ending) {
+  std::vector<fs::path> files;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(folder, none))
+    if (entry.path().filename().string().ends_with(ending)) files.push_back(entry.path().lexically_normal());
+  std::ranges::sort(files);
+  return files;
 }
 
 std::string hash_of(const std::vector<std::string>& texts) {

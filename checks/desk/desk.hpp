@@ -55,6 +55,19 @@ std::string trimmed(const std::string& text, const char* blanks = " ");
 
 std::string joined(const std::vector<std::string>& pieces, const std::string& between);
 
+// The text with every `old` replaced.
+std::string replaced(std::string text, const std::string& old, const std::string& by);
+
+// Of a log: its last line that is not empty, without blanks around it; its first line with one of some pieces. "" if there is none.
+std::string last_line(const std::string& log);
+std::string line_with(const std::string& log, const std::vector<std::string>& pieces);
+
+// Adds a word that the list does not have.
+void add_once(std::vector<std::string>& list, const std::string& word);
+
+// The files of a folder with that ending, such as ".patch", sorted; none where there is no such folder.
+std::vector<fs::path> files_in(const fs::path& folder, std::string_view ending);
+
 // FNV-1a of the texts, one after the other, in 16 digits.
 std::string hash_of(const std::vector<std::string>& texts);
 

@@ -225,7 +225,7 @@ struct Judgement {
 class Verdicts {
  public:
   Verdicts() {
-    if (!std::filesystem::exists(PATH)) return;
+    if (!fs::exists(PATH)) return;
     for (const std::string& line : lines_of(read_text(PATH))) {
       const std::size_t word = line.find('\t'), reason = line.find('\t', word + 1);
       if (word == line.npos || reason == line.npos) continue;  // a run was stopped while it wrote this
@@ -266,7 +266,7 @@ Judgement judge_mutant(const std::string& make, const std::string& stage, const 
   };
   if (run({make, "backend=cpu", "-s", draft}, log).status != 0) return {"does-not-compile", "see " + log};
   const bool wrong = red({draft, "test", "cheapest=40", "once=1"});
-  std::filesystem::remove(draft);  // 20 MB each
+  fs::remove(draft);  // 20 MB each
   if (wrong) return because("test");
   if (run({make, "backend=cpu", "-s", lab}, log).status != 0) return {"does-not-compile", "see " + log};
   if (same_code(dir + "/kernel.o", builds + "/mutant-" + UNCHANGED + "/kernel.o", dir))
@@ -292,7 +292,7 @@ void refuse_dead_rules(const std::vector<Mutation>& mutations) {
 // comes first where the compiler looks for them.
 int mutate_command(const Args& args) {
   const std::vector<Source> sources = sources_of(args[0]);
-  const std::string dir = std::filesystem::path(args[2]).parent_path().string();
+  const std::string dir = fs::path(args[2]).parent_path().string();
   std::vector<Mutation> all = all_mutations();
   all.push_back({UNCHANGED, "none", 0, {}});
   for (const Mutation& mutation : all)
@@ -300,7 +300,7 @@ int mutate_command(const Args& args) {
       const std::vector<Source> changed = mutated(mutation, sources);
       if (changed.empty() && mutation.name != UNCHANGED)
         throw BadInput(mutation.name + " finds nothing to change in " + sources[0].path);
-      std::filesystem::remove_all(dir + "/common");
+      fs::remove_all(dir + "/common");
       std::string kernel = sources[0].text;
       for (const Source& source : changed)
         if (source.path == sources[0].path)
@@ -348,12 +348,12 @@ int mutants_command(const Args& args) {
       std::vector<std::string> all = common;
       for (const Source& source : changed) all.insert(all.end(), {source.path, source.text});
       const std::string key = hash_of(all);
-      const auto begin = std::chrono::steady_clock::now();
+      const Stopwatch watch;
       const Judgement* before = verdicts.find(key);
       const Judgement verdict = before ? *before : judge_mutant(args[0], stage, mutation.name);
-      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      const double seconds = watch.seconds();
       if (!before) {
-        std::filesystem::remove("build/cpu/" + stage + "/mutant-" + mutation.name + "/lab");  // 20 MB each
+        fs::remove("build/cpu/" + stage + "/mutant-" + mutation.name + "/lab");  // 20 MB each
         if (verdict.word != "does-not-compile") verdicts.keep(key, verdict);
       }
 
@@ -369,15 +369,15 @@ int mutants_command(const Args& args) {
       else if (verdict.word == "green")
         word = "SURVIVED", reason = mutation.what;
       ++(!good ? c.survived : !red ? c.equivalent : verdict.word == "test" ? c.test : c.racecheck);
-      ++(good ? counts.passed : counts.failed);
+      counts.add(good);
       std::printf("%-18s %-26s %-20s %5.1f s%s  %s\n", stage.c_str(), mutation.name.c_str(), word.c_str(), seconds,
                   before ? " (kept)" : "", reason.c_str());
       std::fflush(stdout);
     }
     table.emplace_back(stage, c);
   }
-  std::printf("\n%s\n%d passed, %d failed\n", mutants_table(table).c_str(), counts.passed, counts.failed);
-  return counts.failed == 0 && counts.passed > 0 ? 0 : 1;
+  std::printf("\n%s\n", mutants_table(table).c_str());
+  return told(counts);
 }
 
 }  // namespace lab::desk

@@ -193,14 +193,14 @@ int patches_command(const Args& args) {
   if (fix && args[0] != "fix") throw BadInput("'" + args[0] + "' means nothing here; it is fix");
   Counts counts;
   for (const Surveyed& patch : survey_patches(".", fix)) {
-    ++(patch.wrong.empty() ? counts.passed : counts.failed);
+    counts.add(patch.wrong.empty());
     if (!patch.wrong.empty()) std::fprintf(stderr, "%s\n", patch.wrong.c_str());
     if (patch.moved)
       std::printf(
           "%s: %s\n", patch.path.c_str(),
           fix ? "its line numbers are renewed" : "applies, but its lines have moved; make patches fix=1 renews them");
   }
-  std::printf("%s\n", total_line(counts).c_str());
+  told(counts);
   return counts.failed ? 2 : 0;
 }
 

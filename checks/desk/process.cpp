@@ -107,6 +107,11 @@ std::string all_of(std::FILE* file) {
 
 }  // namespace
 
+Argv with(Argv argv, const Argv& more) {
+  argv.insert(argv.end(), more.begin(), more.end());
+  return argv;
+}
+
 Ended run(const Argv& argv, const std::string& log) { return end_of(start_logged(argv, log)); }
 
 Ended run_limited(const Argv& argv, const std::string& log, int limit) {
@@ -119,24 +124,20 @@ Ended run_limited(const Argv& argv, const std::string& log, int limit) {
     return one.compare_exchange_strong(none, -1);
   });
   if (free == under_way.end()) throw std::runtime_error("too many programs at a time");
-  Argv all = {"timeout", "--kill-after=" + std::to_string(GRACE), std::to_string(limit)};
-  all.insert(all.end(), argv.begin(), argv.end());
   const Place place{*free};
-  const auto begun = std::chrono::steady_clock::now();
-  const pid_t pid = start_logged(all, log);
+  const Stopwatch watch;
+  const pid_t pid =
+      start_logged(with({"timeout", "--kill-after=" + std::to_string(GRACE), std::to_string(limit)}, argv), log);
   note(place.pid, pid);
   Ended ended = end_of(pid);
-  const bool late = std::chrono::steady_clock::now() - begun >= std::chrono::seconds(limit);
-  if (late && (ended.status == 124 || ended.status == 128 + SIGKILL)) ended = {124, true};
+  if (watch.seconds() >= limit && (ended.status == 124 || ended.status == 128 + SIGKILL)) ended = {124, true};
   return ended;
 }
 
 Argv judged(const Argv& argv, const std::string& log) {
   const std::string file = log + ".verdict";
-  std::filesystem::remove(file);
-  Argv with = {"env", std::string(VERDICT_FILE) + "=" + file};
-  with.insert(with.end(), argv.begin(), argv.end());
-  return with;
+  fs::remove(file);
+  return with({"env", std::string(VERDICT_FILE) + "=" + file}, argv);
 }
 
 Verdict verdict_beside(const std::string& log) { return Verdict::from(log + ".verdict"); }

@@ -12,9 +12,17 @@
 
 namespace lab::desk {
 
-// Starting other programs.
+// Seconds since it was made.
+class Stopwatch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point begun_ = std::chrono::steady_clock::now();
+};
 
 using Argv = std::vector<std::string>;
+Argv with(Argv argv, const Argv& more);
 
 struct Ended {
   int status = 0;           // as a shell has it: the exit status, 128 + N after signal N, 127 if it cannot be started
@@ -106,6 +114,9 @@ int kept_runs();
 
 struct Counts {
   int passed = 0, failed = 0, skipped = 0;  // skipped: what this GPU cannot show or run
+  void add(bool good) { ++(good ? passed : failed); }
+  // 0 if something was there and nothing failed.
+  int status() const { return failed == 0 && passed + skipped > 0 ? 0 : 1; }
 };
 
 // The last line of a log that starts with `N passed, M failed`; nothing if it has none.
@@ -118,8 +129,9 @@ Counts judge(const std::string& log, int status, bool counted = false);
 // At most `size` bytes of UTF-8, no character cut in two.
 std::string clipped(const std::string& text, std::size_t size);
 
-// `N passed, M failed`, alone on a line, with `, K skipped` where there are any.
+// `N passed, M failed`, alone on a line, with `, K skipped` where there are any. told() prints it, and returns the status.
 std::string total_line(const Counts& counts);
+int told(const Counts& counts);
 
 // The meaning of the exit statuses of bug builds.
 

@@ -111,21 +111,18 @@ constexpr int SECONDS = 60;
 bool caught_as_predicted(const Candidate& c, const std::string& predicted) {
   const std::string safeguard = c.reason.substr(0, c.reason.find(": "));
   if (c.verdict.empty() || safeguard.size() == c.reason.size()) return false;
-  std::string list = predicted;
-  for (const std::string& between : {std::string(" or "), std::string(", ")})
-    for (std::size_t at; (at = list.find(between)) != list.npos;) list.replace(at, between.size(), "|");
-  return ("|" + list + "|").find("|" + safeguard + "|") != list.npos;
+  const std::vector<std::string> all = split(replaced(predicted, " or ", ", "), ", ");
+  return std::ranges::find(all, safeguard) != all.end();
 }
 
 int cheaters_command(const Args& args) {
   std::vector<std::pair<std::string, std::string>> all = {{HONEST, ""}};  // name, safeguards
   std::string stage;
-  for (const auto& entry : fs::directory_iterator(CHEATERS)) {
-    const Patch patch = read_patch(entry.path().string());
+  for (const fs::path& path : files_in(CHEATERS, ".patch")) {
+    const Patch patch = read_patch(path.string());
     stage = fs::path(patch.source).parent_path().filename();
-    all.emplace_back(entry.path().stem(), patch.predicted);
+    all.emplace_back(path.stem(), patch.predicted);
   }
-  std::sort(all.begin() + 1, all.end());
   const auto dir = [&](const std::string& name) { return "build/" + args[1] + "/" + stage + "/evolve-" + name; };
   std::string names;
   for (const auto& [name, predicted] : all) {
@@ -148,12 +145,11 @@ int cheaters_command(const Args& args) {
       read_judge(c, read_text(log), ended.status, ended.timed_out);
     }
     const bool good = name == HONEST ? c.verdict.empty() && c.right == true : caught_as_predicted(c, predicted);
-    ++(good ? counts.passed : counts.failed);
+    counts.add(good);
     std::printf("%-18s %s%s\n", name.c_str(), c.verdict.empty() ? "passes" : ("refused, " + c.reason).c_str(),
                 good ? "" : ("; WANTED: " + (name == HONEST ? "passes" : predicted)).c_str());
   }
-  std::printf("%s\n", total_line(counts).c_str());
-  return counts.failed == 0 ? 0 : 1;
+  return told(counts);
 }
 
 }  // namespace lab::desk

@@ -37,7 +37,7 @@ struct Replacement {
   std::string by;
 };
 
-std::string replaced(std::string source, std::vector<Replacement> all, const std::string& who) {
+std::string edited(std::string source, std::vector<Replacement> all, const std::string& who) {
   std::ranges::sort(all, {}, &Replacement::at);
   for (std::size_t i = 1; i < all.size(); ++i)
     if (all[i - 1].at + all[i - 1].size > all[i].at) throw BadInput(who + ": two levers want the same place");
@@ -80,7 +80,7 @@ std::optional<std::pair<std::string, std::string>> at_colon(const std::string& l
 
 std::string conf_of(const std::string& stage, const std::string& root) {
   const std::string path = "stages/" + stage + "/levers.conf";
-  if (!std::filesystem::exists(root + "/" + path))
+  if (!fs::exists(root + "/" + path))
     throw BadInput(stage + " has no levers: there is no " + path + " (writeups/extending.md says what is in one)");
   return read_text(root + "/" + path);
 }
@@ -328,7 +328,7 @@ std::string Levers::with_values(const Setting& setting, const Shape& shape, cons
       if (is_row_of(r.values, setting, shape)) all.push_back({r.at, r.size, row}), found = true;
     if (!found) throw BadInput(stage_ + ": the table has no row like <" + row + ">; put one there by hand");
   }
-  return replaced(source, all, path_);
+  return edited(source, all, path_);
 }
 
 std::string Levers::narrowed(const Setting& setting, const Shape& shape) const {

@@ -5,19 +5,11 @@
 
 namespace lab::desk {
 
-namespace {
-
-std::string first_with(const std::string& text, const std::string& piece) {
-  for (const std::string& line : lines_of(text))
-    if (line.find(piece) != line.npos) return line;
-  return "";
-}
-
-}  // namespace
+namespace {}  // namespace
 
 void read_build_log(Candidate& c, const std::string& log, bool built) {
   if (!built) {
-    const std::string error = first_with(log, "error");
+    const std::string error = line_with(log, {"error"});
     c.verdict = "broken", c.reason = "does not compile: " + (error.empty() ? "see its kernel.log" : error);
     return;
   }
@@ -46,18 +38,15 @@ void read_judge(Candidate& c, const std::string& out, int status, bool timed_out
       for (std::size_t i = 1; i < words.size(); ++i) c.us.push_back(std::strtod(words[i].c_str(), nullptr));
   }
   if (timed_out || status != 0) {
-    std::string last;
-    for (const std::string& line : lines_of(out))
-      if (!trimmed(line).empty()) last = trimmed(line);
     c.us.clear(), c.verdict = "broken";
-    c.reason = timed_out ? "did not end in time" : format("ended with status %d: %s", status, last.c_str());
+    c.reason = timed_out ? "did not end in time" : format("ended with status %d: %s", status, last_line(out).c_str());
     return;
   }
   c.right = true;
 }
 
 double model_of(const std::string& program, const std::string& shape, const std::string& scratch) {
-  std::filesystem::remove(scratch);
+  fs::remove(scratch);
   const Ran ran = capture({program, "counters", "shape=" + shape, "json=" + scratch});
   if (ran.status != 0) throw BadInput(program + " counters: " + trimmed(ran.out + ran.err, "\n"));
   return parse_json(read_text(scratch), scratch).at("floor").at("us");
@@ -81,9 +70,8 @@ class Search {
     log_.kernel = candidate_id(log_.stage, levers_.kernel() + read_text("stages/" + log_.stage + "/levers.conf"));
     log_.seed = words.whole("seed", 999999, 1, 1);
     for (const Lever* lever : levers_.for_shape(shape_)) log_.levers.emplace_back(lever->name, lever->trades);
-    std::string name = log_.shape;
-    std::ranges::replace(name, ',', '-');
-    path_ = words.get("json").value_or("build/evolve/" + log_.stage + "-" + name + "-" + backend_ + ".json");
+    path_ = words.get("json").value_or("build/evolve/" + log_.stage + "-" + replaced(log_.shape, ",", "-") + "-" +
+                                       backend_ + ".json");
     batch_ = int(words.whole("candidates", 1000, 1, std::max(4u, std::thread::hardware_concurrency())));
   }
 
@@ -163,10 +151,8 @@ class Search {
 
   // Until the time, the generations or the ideas are spent.
   void loop(double minutes, int generations) {
-    const auto begin = std::chrono::steady_clock::now();
-    const auto spent = [&] {
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > 60 * minutes;
-    };
+    const Stopwatch watch;
+    const auto spent = [&] { return watch.seconds() > 60 * minutes; };
     build(missing(elite_.members()));  // a child may have to be measured with them
     std::vector<Proposal> now = next_generation();
     build(now);

@@ -70,13 +70,13 @@ std::size_t columns() {
 bool attempt(const Exercise& e, const std::string& make) {
   if (!fs::exists(e.file()))
     throw BadInput("there is no " + e.file() + "; make exercise n=" + std::to_string(e.n) + " lays it out");
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const std::string source = read_text(e.file());
   const Outcome outcome = [&] {
     const Telling telling;
     return check_work(e, make, source, e.number(), e.file(), {.explain = true}, telling.on ? tell : nullptr);
   }();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = watch.seconds();
   State state;
   Progress& p = state.of(e.number());
   ++p.tries;
@@ -168,16 +168,14 @@ int look_command(const Args& args) {
   if (e.backward && tool != "racecheck")
     throw BadInput("make " + tool + " is for stages of the forward pass; make racecheck n=" + std::to_string(e.n) +
                    " takes this one");
-  if (!std::filesystem::exists(e.file()))
+  if (!fs::exists(e.file()))
     throw BadInput("there is no " + e.file() + "; make exercise n=" + std::to_string(e.n) + " lays it out");
   // A learner's binary has the race check; the other tools are the lab's.
   const std::string program =
       tool == "racecheck" ? learner_path(e.stage, e.number()) : learner_dir(e.stage, e.number()) + "/lab";
   place_source(e.stage, read_text(e.file()), e.number(), e.file());
   if (run({args[0], "backend=cpu", "-s", program}).status != 0) return 1;
-  Argv argv = {program, tool};
-  argv.insert(argv.end(), args.begin() + 3, args.end());
-  return run(argv).status;
+  return run(with({program, tool}, {args.begin() + 3, args.end()})).status;
 }
 
 }  // namespace lab::desk

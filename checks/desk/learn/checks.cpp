@@ -65,9 +65,7 @@ class Check {
   // Runs the learner; a status that is not 0 is red.
   Said run_learner(const Argv& words, const std::string& also = "") {
     const std::string log_path = log_of(log_ + also);
-    Argv argv = {learner_};
-    argv.insert(argv.end(), words.begin(), words.end());
-    const Ended ended = run_limited(judged(argv, log_path), log_path, STEP_SECONDS);
+    const Ended ended = run_limited(judged(with({learner_}, words), log_path), log_path, STEP_SECONDS);
     if (ended.status == 127) throw BadInput(learner_ + " cannot be started");
     if (ended.timed_out) return "still running after " + std::to_string(STEP_SECONDS) + " s";
     if (ended.status == 0) return "";
@@ -117,7 +115,7 @@ class Check {
     const Limit limit = limit_of(e_, text);
     const std::string log = log_of(log_);
     if (run_limited({learner_, "counts", "shape=" + limit.shape}, log, STEP_SECONDS).status != 0)
-      return last_line(read_text(log));
+      return clipped(last_line(read_text(log)), CLIP);
     long count = -1;
     std::string most;  // the line that most of it comes from
     for (const std::string& line : lines_of(read_text(log))) {
@@ -155,13 +153,6 @@ std::string learner_path(const std::string& stage, const std::string& word) {
   return learner_dir(stage, word) + "/learner";
 }
 
-std::string last_line(const std::string& log) {
-  std::string last;
-  for (const std::string& line : lines_of(log))
-    if (!trimmed(line).empty()) last = trimmed(line);
-  return clipped(last, CLIP);
-}
-
 CompilerErrors compiler_errors(const std::string& log, const std::string& path) {
   CompilerErrors errors;
   std::vector<std::string> lines;
@@ -170,7 +161,7 @@ CompilerErrors compiler_errors(const std::string& log, const std::string& path) 
     if (error && errors.first.empty()) errors.first = clipped(trimmed(line), CLIP);
     if (!errors.first.empty() && !trimmed(line).empty()) lines.push_back(line);
   }
-  if (errors.first.empty()) errors.first = last_line(log);
+  if (errors.first.empty()) errors.first = clipped(last_line(log), CLIP);
   errors.all = few_lines(lines, path);
   return errors;
 }
@@ -234,8 +225,7 @@ Outcome check_cases(const Exercise& e, const std::string& make, const std::strin
   });
   c.step("bugs caught, less false alarms", [&] {
     return judge_cases(e, cases, all, [&](const Suspect& suspect, const std::string& one) {
-      Argv argv = {learner_path(e.stage, suspect.word), "fuzz", "only"};
-      for (const std::string& word : words_of(one)) argv.push_back(word);
+      const Argv argv = with({learner_path(e.stage, suspect.word), "fuzz", "only"}, words_of(one));
       const std::string log = log_of(e.number() + "-case");
       const Ended ended = run_limited(argv, log, STEP_SECONDS);
       if (ended.status == 2) throw BadInput(e.file() + ": '" + one + "': " + last_line(read_text(log)));

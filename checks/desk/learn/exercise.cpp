@@ -5,7 +5,7 @@
 namespace lab::desk {
 namespace {
 
-constexpr const char* DRILLS = "checks/exercises/drills";
+constexpr const char *DRILLS = "checks/exercises/drills", *ENDING = ".exercise";
 constexpr int LONGEST_LINE = 100;  // bytes of a block's line, so that a card fits a terminal
 
 std::string stripped(const std::string& text) { return trimmed(text, " \t"); }
@@ -169,15 +169,6 @@ class Reader {
   std::string symptom_key_;
 };
 
-std::vector<std::string> files_in(const fs::path& dir) {
-  std::vector<std::string> files;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(dir, none))
-    if (entry.path().extension() == ".exercise") files.push_back(entry.path().lexically_normal().string());
-  std::ranges::sort(files);
-  return files;
-}
-
 // A stage's directory that was copied, to try something: its exercises are those of the stage that has a page.
 void leave_out_copies(std::vector<Exercise>& all, const std::string& root) {
   std::map<std::string, std::string> of;  // the copy, and the stage
@@ -240,13 +231,13 @@ Course read_course(const std::string& root) {
   for (const Stage* stage : ladder.all()) {
     const fs::path dir = fs::path(root) / "stages" / stage->dir;
     for (const std::string& bugs : bug_dirs(stage->dir))
-      for (const std::string& file : files_in(fs::path(root) / bugs)) add(file, stage->dir, true);
-    for (const std::string& file : files_in(dir / "exercises")) add(file, stage->dir, false);
+      for (const fs::path& file : files_in(fs::path(root) / bugs, ENDING)) add(file, stage->dir, true);
+    for (const fs::path& file : files_in(dir / "exercises", ENDING)) add(file, stage->dir, false);
   }
-  for (const std::string& file : files_in(fs::path(root) / "checks" / "exercises")) add(file, "", false);
+  for (const fs::path& file : files_in(fs::path(root) / "checks" / "exercises", ENDING)) add(file, "", false);
   // Built as the stages' kernels are, in a folder of its own.
-  for (const std::string& file : files_in(fs::path(root) / DRILLS))
-    add(file, "drill-" + fs::path(file).stem().string(), false);
+  for (const fs::path& file : files_in(fs::path(root) / DRILLS, ENDING))
+    add(file, "drill-" + file.stem().string(), false);
   std::ranges::sort(course.all, {}, &Exercise::n);
   leave_out_copies(course.all, root);
   for (std::size_t i = 1; i < course.all.size(); ++i) {

@@ -15,7 +15,7 @@ constexpr const char* SCHEMA = "exercises-1";
 }  // namespace
 
 State::State(const std::string& path) : path_(path) {
-  if (!std::filesystem::exists(path)) return;
+  if (!fs::exists(path)) return;
   try {
     const Json json = Json::parse(read_text(path));
     if (json.at("schema") != SCHEMA) throw BadInput("another schema");
@@ -30,7 +30,7 @@ State::State(const std::string& path) : path_(path) {
   } catch (const std::exception&) {
     const std::string aside = path + ".unreadable";
     std::error_code failed;
-    std::filesystem::rename(path, aside, failed);
+    fs::rename(path, aside, failed);
     trouble = path + " could not be read: it is " + aside +
               " now, and what was done is forgotten (make grade finds out again)";
   }
@@ -233,7 +233,7 @@ int grade_command(const Args& args) {
   if (!args[3].empty()) asked = assigned_in(course, args[3]);
   for (const Exercise& e : course.all)
     if (args[3].empty() && is_begun(e, state.seen(e.number()))) asked.push_back(&e);
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   std::vector<Graded> all;
   for (const Exercise* one : asked) {
     const Exercise& e = *one;
@@ -261,7 +261,7 @@ int grade_command(const Args& args) {
     }
     all.push_back(g);
   }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = watch.seconds();
   if (!json.empty()) write_text(json, gradescope_json(all, seed, seconds));
   if (all.empty()) {
     std::printf("nothing is begun: there is no exercise in work/\n");

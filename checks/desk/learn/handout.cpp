@@ -23,14 +23,8 @@ bool names(const std::string& text, const std::string& bug) {
   return false;
 }
 
-// With \n where a line ends.
-std::string in_lines(std::string text) {
-  for (std::size_t at = 0; (at = text.find("\\n", at)) != text.npos; ++at) text.replace(at, 2, "\n");
-  return text;
-}
-
 // Whether the stage's own kernel is handed out: then NAME.solution is the patch that betters it.
-bool mends_the_stage(const Exercise& e) { return e.kind == "faster" && std::filesystem::exists(e.beside(".solution")); }
+bool mends_the_stage(const Exercise& e) { return e.kind == "faster" && fs::exists(e.beside(".solution")); }
 
 // The patch that makes the exercise, unless it is a drill: a bug's, the one that digs the hole, or the one that betters the stage.
 std::string patch_of(const Exercise& e) {
@@ -155,7 +149,7 @@ Half half_solution(const Exercise& e, const std::string& partly) {
   std::string rest = partly.substr(colon + 2);
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(THEN), rest.size());
-    const std::string edit = in_lines(rest.substr(0, end));
+    const std::string edit = replaced(rest.substr(0, end), "\\n", "\n");
     rest.erase(0, end + THEN.size());
     const std::size_t arrow = edit.find(BECOMES);
     if (arrow == edit.npos) throw wrong("must be STEP: OLD => NEW");

@@ -176,7 +176,6 @@ std::string learner_path(const std::string& stage, const std::string& word);
 // Words that stand for a kernel of the lab's own, compiled for other tests too: "checked", "bug-NAME".
 bool is_the_labs(const std::string& word);
 
-std::string last_line(const std::string& log);  // that is not empty
 // Of a compiler's log: the first error, and all from there on; `path` is named where that is too long.
 struct CompilerErrors {
   std::string first, all;

@@ -148,7 +148,7 @@ Prediction judge_prediction(const Exercise& e, const std::string& make, const st
                            : whole ? "solved"
                                    : e.number() + "-given",
                     shown = whole ? kernel_path(e.stage) : e.dir() + "/kernel.cu";
-  if (!built && !std::filesystem::exists(learner_path(e.stage, word)))
+  if (!built && !fs::exists(learner_path(e.stage, word)))
     std::fprintf(stderr,
                  "building the kernel as it was handed out, and what runs it: a minute or two the first time\n");
   const std::string trouble = built ? "" : build_learner(e.stage, make, source, word, shown);
@@ -159,7 +159,7 @@ Prediction judge_prediction(const Exercise& e, const std::string& make, const st
       "build/logs/learn-" + word + "-says-" + std::to_string(getpid()) + "-" + std::to_string(judged++) + ".log";
   const auto said = [&] {
     std::string text = read_text(log);
-    std::filesystem::remove(log);
+    fs::remove(log);
     return text;
   };
   if (e.predict == "counts") {

@@ -23,18 +23,13 @@ struct Proven {
   double seconds = 0;
 };
 
-std::string squeezed(const std::string& text) {
-  std::string result;
-  for (const std::string& word : words_of(without_comments(text))) result += word + " ";
-  return result;
-}
-
 // Whether what is handed out is, to a compiler, the kernel of the bug's own build: what `make reproduce-bug` and `make
 // check-harness` have shown of that holds for this.
 std::string not_the_bugs_kernel(const Exercise& e) {
   const std::string source = read_text(kernel_path(e.stage));
   const Patch patch = read_patch(patch_path(e.stage, e.bug));
-  return squeezed(handed_out(e)) == squeezed(patched_text(patch, source))
+  const auto code = [](const std::string& text) { return words_of(without_comments(text)); };
+  return code(handed_out(e)) == code(patched_text(patch, source))
              ? ""
              : "what is handed out is not the kernel of bug=" + e.bug;
 }
@@ -70,8 +65,7 @@ class Sources {
   }
   // All at once: one make shares its jobs better than many.
   bool build(const std::string& make) const {
-    Argv argv = {make, "backend=cpu", "-s", "-k"};
-    argv.insert(argv.end(), learners_.begin(), learners_.end());
+    const Argv argv = with({make, "backend=cpu", "-s", "-k"}, learners_);
     return learners_.empty() || run(argv, "build/logs/learn-all.log").status == 0;
   }
 
@@ -167,9 +161,7 @@ std::string not_caught(const Exercise& e, const Patch& cheater, const std::strin
 
 std::vector<Patch> cheaters() {
   std::vector<Patch> all;
-  for (const auto& entry : fs::directory_iterator(CHEATERS))
-    if (entry.path().extension() == ".patch") all.push_back(read_patch(entry.path().string()));
-  std::ranges::sort(all, {}, &Patch::path);
+  for (const fs::path& path : files_in(CHEATERS, ".patch")) all.push_back(read_patch(path.string()));
   return all;
 }
 
@@ -267,18 +259,18 @@ int check_exercises_command(const Args& args) {
   side_by_side(
       built ? cores() : 1, proofs,
       [](const Proof& proof) {
-        const auto begin = std::chrono::steady_clock::now();
+        const Stopwatch watch;
         Proven proven{proof.what, "", 0};
         try {
           proven.wrong = proof.wrong();
         } catch (const BadInput& e) {
           proven.wrong = e.what();
         }
-        proven.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        proven.seconds = watch.seconds();
         return proven;
       },
       [&](const Proven& proven) {
-        ++(proven.wrong.empty() ? counts.passed : counts.failed);
+        counts.add(proven.wrong.empty());
         if (proven.wrong.empty() && !built) return;
         std::printf("%-64s %5.1f s  %s\n", proven.what.c_str(), proven.seconds,
                     proven.wrong.empty() ? "good" : proven.wrong.c_str());
@@ -294,8 +286,8 @@ int check_exercises_command(const Args& args) {
     done = "each was built and run, as handed out and solved";
   else if (args[1] == "quick")
     done += "; number 1, and what cheats in the open, run";
-  std::printf("%zu exercises: %s\n%s\n", course.all.size(), done.c_str(), total_line(counts).c_str());
-  return counts.failed == 0 && counts.passed > 0 ? 0 : 1;
+  std::printf("%zu exercises: %s\n", course.all.size(), done.c_str());
+  return told(counts);
 }
 
 }  // namespace lab::desk

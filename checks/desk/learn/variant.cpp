@@ -127,7 +127,7 @@ std::string varied(const Exercise& e, const std::string& source) {
 
 Course varied_course(const std::string& file) {
   Course course = read_course();
-  if (!std::filesystem::exists(file)) return course;
+  if (!fs::exists(file)) return course;
   int line = 0;
   for (const std::string& text : lines_of(read_text(file))) {
     ++line;

@@ -112,11 +112,8 @@ std::string default_name(const std::string& kind, const std::string& date, std::
 }  // namespace
 
 BenchRun last_bench_run() {
-  std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(WORK)) paths.push_back(entry.path());
-  std::ranges::sort(paths);
   std::vector<std::string> texts;
-  for (const fs::path& path : paths) texts.push_back(read_text(path.string()));
+  for (const fs::path& path : files_in(WORK, "")) texts.push_back(read_text(path.string()));
   return read_samples(texts);
 }
 
@@ -153,10 +150,6 @@ int bench_command(const Args& args) {
   const char* given = std::getenv("PYTHON");
   Args peers = words_of(given && *given ? given : "python3");
   peers.push_back("reference/peers.py");
-  const auto with = [](Args command, const Args& more) {
-    command.insert(command.end(), more.begin(), more.end());
-    return command;
-  };
   Args options = {};
   if (sweeps) options = {"quick=1"};
   if (!stage.empty()) peers.clear();
@@ -172,17 +165,16 @@ int bench_command(const Args& args) {
   // up.
   const Args groups = shapes == "all" ? Args{"acceptance", "long"} : Args{shapes};
   const int turns = rounds * int(groups.size() * programs.size());
-  const auto started = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   int turn = 0, status = 0;
   for (int round = 1; round <= rounds; ++round)
     for (const std::string& group : groups)
       for (const Args& program : programs) {
         ++turn;
         const std::string name = &program == &programs.back() && !peers.empty() ? "peers" : program_of(program[0]);
-        const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
         std::printf("turn %d of %d: round %d, %s, %s, %d more after it, %s\n", turn, turns, round, group.c_str(),
                     name.c_str(), turns - turn,
-                    turn > 1 ? format("about %.0f s left", spent * (turns - turn + 1) / (turn - 1)).c_str()
+                    turn > 1 ? format("about %.0f s left", watch.seconds() * (turns - turn + 1) / (turn - 1)).c_str()
                              : "no estimate yet");
         const std::string file = WORK / format("%03d", turn);
         const int ended =

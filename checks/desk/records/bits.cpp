@@ -105,20 +105,20 @@ int bits_command(const Args& args) {
   const Args labs(args.begin() + 3, args.end());
   if (args[0] == "1") return record(args[2], labs);
   const std::string path = args[2].empty() ? RESULTS + "bits-H200.json" : args[2];
-  if (!std::filesystem::exists(path)) {
+  if (!fs::exists(path)) {
     std::printf("no %s: on a machine with that GPU, %s records it\n0 passed, 1 failed\n", path.c_str(),
                 RECORDED_BY.c_str());
     return 1;
   }
   const Json recorded = load_results(path, "bits-1", RECORDED_BY);
   const std::string gpu = last_word(recorded.at("gpu").get<std::string>());
-  std::size_t passed = 0, failed = 0, skipped = 0;
+  Counts counts;
   for (const std::string& lab : labs) {
     const std::string stage = stage_of(lab);
     if (!recorded.at("stages").contains(stage)) {  // a new kernel, and no GPU has run it yet
       std::printf("%s: no %s has recorded its bits (%s)\n", short_stage_name(stage).c_str(), gpu.c_str(),
                   RECORDED_BY.c_str());
-      ++skipped;
+      ++counts.skipped;
       continue;
     }
     std::optional<Json> now;
@@ -126,11 +126,11 @@ int bits_command(const Args& args) {
       now = digests_of(lab, quick);
     } catch (const std::runtime_error& e) {
       std::printf("%s: %s\n", short_stage_name(stage).c_str(), e.what());
-      ++failed;
+      ++counts.failed;
       continue;
     }
     if (!now) {
-      ++skipped;
+      ++counts.skipped;
       continue;
     }
     const BitsVerdict verdict = compare_bits(recorded.at("stages").at(stage), *now, !quick);
@@ -138,11 +138,10 @@ int bits_command(const Args& args) {
                 verdict.cases, gpu.c_str());
     for (const std::string& line : verdict.lines) std::printf("    %s\n", line.c_str());
     std::fflush(stdout);
-    ++(verdict.good() ? passed : failed);
+    counts.add(verdict.good());
   }
-  std::printf("%zu passed, %zu failed%s\n", passed, failed,
-              skipped ? (", " + std::to_string(skipped) + " skipped").c_str() : "");
-  return failed > 0 || passed == 0 ? 1 : 0;
+  told(counts);
+  return counts.failed > 0 || counts.passed == 0 ? 1 : 0;
 }
 
 }  // namespace lab::desk

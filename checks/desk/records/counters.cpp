@@ -226,7 +226,7 @@ constexpr const char *PROFILED = "1,8,512,64", *LARGE_SHAPE = "2,8,2048,64";
 constexpr double MOST_INSTRUCTIONS = 3e6;
 
 Json count(const std::string& lab, const std::string& shape) {
-  std::filesystem::create_directories(COUNTS);
+  fs::create_directories(COUNTS);
   const std::string file = COUNTS + stage_of(lab) + ".json";
   const Ran ran = capture({lab, "counters", "shape=" + shape, "json=" + file});
   if (ran.status != 0) throw BadInput("no counts from " + lab + ": " + ran.out + ran.err);
@@ -244,9 +244,8 @@ Json committed() { return load_results(COMMITTED_COUNTS, "counted-1", "make coun
 std::vector<Measured> profiles(const std::string& shape) {
   std::vector<Measured> all;
   for (const Stage& stage : read_ladder().stages) {
-    std::string path = "writeups/results/profile-" + stage.dir + "-" + shape + ".json";
-    std::ranges::replace(path, ',', '-');
-    if (!std::filesystem::exists(path)) continue;
+    const std::string path = "writeups/results/profile-" + stage.dir + "-" + replaced(shape, ",", "-") + ".json";
+    if (!fs::exists(path)) continue;
     all.push_back({stage.dir, stage.short_name(), load_results(path, "profile-1", "make profile")});
   }
   return all;
@@ -281,9 +280,7 @@ int counters_command(const Args& args) {
   for (const std::string& line : changed) std::printf("%s\n", line.c_str());
   if (!changed.empty()) std::printf("make counters json=%s renews what is committed\n", COMMITTED_COUNTS.c_str());
   for (const std::string& line : without_reason) std::printf("%s\n", line.c_str());
-  const std::size_t failed = changed.size() + without_reason.size();
-  std::printf("%zu passed, %zu failed\n", all.size() + compared().size(), failed);
-  return failed ? 1 : 0;
+  return told({int(all.size() + compared().size()), int(changed.size() + without_reason.size())});
 }
 
 int counters_table_command(const Args& args) {
@@ -293,12 +290,10 @@ int counters_table_command(const Args& args) {
 }
 
 int floors_table_command(const Args& args) {
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator("writeups/results")) {
-    const std::string name = entry.path().filename().string();
-    if ((name.starts_with("bench-") || name.starts_with("small-")) && name.ends_with(".json"))
-      files.push_back(entry.path());
-  }
+  std::vector<fs::path> files;
+  for (const fs::path& path : files_in("writeups/results", ".json"))
+    if (const std::string name = path.filename().string(); name.starts_with("bench-") || name.starts_with("small-"))
+      files.push_back(path);
   // By date, whatever they are called.
   std::ranges::sort(files, {}, [](const auto& path) { return path.filename().string().substr(6); });
   std::vector<Json> benches;

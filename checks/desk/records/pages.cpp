@@ -179,7 +179,7 @@ void renew_page(const std::string& path, bool check, Runner& runner, Tally& tall
     ++tally.bad;
     tally.complaints += path + ": " + what + "\n" + why;
   };
-  if (!std::filesystem::is_regular_file(path)) return complain("no such file", "");
+  if (!fs::is_regular_file(path)) return complain("no such file", "");
   const std::string text = read_text(path);
   const auto page = lines_of(text);
   std::vector<Block> blocks;
@@ -230,7 +230,7 @@ void plain_environment() {
 
 std::vector<std::string> all_pages() {
   std::vector<std::string> pages;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator("writeups"))
+  for (const auto& entry : fs::recursive_directory_iterator("writeups"))
     if (entry.is_regular_file() && entry.path().extension() == ".md") pages.push_back(entry.path().string());
   std::ranges::sort(pages);
   return pages;
@@ -254,7 +254,7 @@ int pages_command(const Args& args) {
         kept_runs());
   std::fflush(stdout);
   Runner runner;
-  int good = 0, bad = 0;
+  Counts counts;
   side_by_side(
       pages,
       [&](const std::string& page) {
@@ -264,16 +264,16 @@ int pages_command(const Args& args) {
       },
       [&](const Tally& tally) {
         std::fputs(tally.complaints.c_str(), stderr);
-        good += tally.good, bad += tally.bad;
+        counts.passed += tally.good, counts.failed += tally.bad;
       });
-  std::printf("%d passed, %d failed\n", good, bad);
-  return bad == 0 ? 0 : 1;
+  told(counts);
+  return counts.failed == 0 ? 0 : 1;
 }
 
 int hunks_command(const Args& args) {
   plain_environment();
   for (const std::string& file : {args[1], args[2]})
-    if (!std::filesystem::is_regular_file(file)) throw BadInput(file + " cannot be read");
+    if (!fs::is_regular_file(file)) throw BadInput(file + " cannot be read");
   const Ran diff = capture({"git", "diff", "--no-index", "--no-color", "--no-ext-diff", "-U2", args[1], args[2]});
   if (diff.status > 1) throw std::runtime_error("git diff: " + diff.err);
   std::fputs(hunks_with(diff.out, args[0]).c_str(), stdout);

@@ -112,7 +112,7 @@ int phases_command(const Args& args) {
   Part whole;
   for (std::size_t i = 2; i < args.size(); ++i) {
     const std::string& lab = args[i];
-    const std::string variant = std::filesystem::path(lab).parent_path().filename();
+    const std::string variant = fs::path(lab).parent_path().filename();
     const Ran ran = capture({lab, "phases", "shape=" + shape});
     if (ran.status != 0) throw BadInput(lab + " failed: " + ran.err);
     Part part{variant, "the whole kernel", read_phases_output(ran.out, lab)};

@@ -151,8 +151,7 @@ std::vector<std::pair<std::string, double>> instances(const std::string& text) {
 
 // "void <unnamed>::attention<(int)64, (int)2>(lab::Args)" -> "attention<64, 2>"
 std::string short_name(std::string kernel) {
-  for (const std::string cut : {"<unnamed>::", "(int)"})
-    for (std::size_t at; (at = kernel.find(cut)) != kernel.npos;) kernel.erase(at, cut.size());
+  kernel = replaced(replaced(kernel, "<unnamed>::", ""), "(int)", "");
   kernel = kernel.substr(0, kernel.find('('));
   return kernel.substr(kernel.find_last_of(": ", kernel.find('<')) + 1);
 }
@@ -278,16 +277,13 @@ namespace {
 
 // A log's reason for having no figures.
 std::string reason(const std::string& log) {
-  const auto lines = lines_of(log);
-  for (const std::string& line : lines)
-    if (line.find("ERROR") != line.npos || line.find("error") != line.npos) return line;
-  return lines.empty() ? "it printed nothing" : lines.back();
+  const std::string error = line_with(log, {"ERROR", "error"});
+  return !error.empty() ? error : log.empty() ? "it printed nothing" : last_line(log);
 }
 
 std::string ncu_version() {
-  for (const std::string& line : lines_of(capture({"ncu", "--version"}).out))
-    if (line.starts_with("Version ")) return line.substr(8);
-  return "";
+  const std::string line = line_with(capture({"ncu", "--version"}).out, {"Version "});
+  return line.substr(std::min<std::size_t>(8, line.size()));
 }
 
 }  // namespace
@@ -299,25 +295,11 @@ int profile_command(const Args& args) {
     throw BadInput("shape=" + word + ": not B,H,S,D[,causal] with D 64 or 128");
   if (capture({"ncu", "--version"}).status != 0)
     throw BadInput("make profile needs Nsight Compute (ncu), which is not on the PATH");
-  std::string json = args.size() > 2 ? args[2] : "";
-  if (json.empty()) {
-    json = "writeups/results/profile-" + stage + "-" + word + ".json";
-    std::ranges::replace(json, ',', '-');
-  }
-  std::vector<std::string> command = {"ncu",
-                                      "--clock-control",
-                                      "none",
-                                      "--csv",
-                                      "--kernel-name",
-                                      "regex:attention",
-                                      "--launch-count",
-                                      "1",
-                                      "--metrics",
-                                      profile_metrics(),
-                                      "--print-metric-instances",
-                                      "details",
-                                      lab,
-                                      "once"};
+  const std::string json = args.size() > 2 && !args[2].empty()
+                               ? args[2]
+                               : "writeups/results/profile-" + stage + "-" + replaced(word, ",", "-") + ".json";
+  Argv command = words_of("ncu --clock-control none --csv --kernel-name regex:attention --launch-count 1 --metrics " +
+                          profile_metrics() + " --print-metric-instances details " + lab + " once");
   for (const int extent : {shape->B, shape->H, shape->S, shape->D}) command.push_back(std::to_string(extent));
   command.push_back(shape->causal ? "1" : "0");
   command.push_back("100");  // seconds that the launch may take, for ncu repeats it

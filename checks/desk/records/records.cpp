@@ -49,9 +49,9 @@ Json parse_json(std::string_view text, const std::string& what) {
   }
 }
 
-Json load_results(const std::filesystem::path& path, std::string_view schema, std::string_view remade_by) {
+Json load_results(const fs::path& path, std::string_view schema, std::string_view remade_by) {
   const std::string name = path.string(), remade = "; " + std::string(remade_by) + " writes it";
-  if (!std::filesystem::exists(path)) throw BadInput("no " + name + remade);
+  if (!fs::exists(path)) throw BadInput("no " + name + remade);
   Json value = parse_json(read_text(path.string()), name);
   if (!value.is_object() || !value.contains("schema") || value["schema"] != schema)
     throw BadInput(name + ": its schema is not " + std::string(schema) + remade);
@@ -82,7 +82,7 @@ std::string variant_of(const std::string& bug, const std::string& otherwise) {
 }
 
 std::string stage_of(const std::string& lab) {
-  const std::filesystem::path dir = std::filesystem::path(lab).parent_path().parent_path();
+  const fs::path dir = fs::path(lab).parent_path().parent_path();
   const bool own = dir.parent_path().filename() == "own";
   const std::string stage = (own ? "own/" : "") + dir.filename().string();
   if (stage.empty()) throw BadInput("'" + lab + "' is no build/BACKEND/STAGE/VARIANT/lab");
@@ -90,15 +90,13 @@ std::string stage_of(const std::string& lab) {
 }
 
 namespace {
-bool evolved(const std::string& lab) {
-  return std::filesystem::path(lab).parent_path().filename().string().starts_with("evolve-");
-}
+bool evolved(const std::string& lab) { return fs::path(lab).parent_path().filename().string().starts_with("evolve-"); }
 }  // namespace
 
 std::string program_of(const std::string& lab) { return stage_of(lab) + (evolved(lab) ? "-evolved" : ""); }
 
 std::string kernel_of(const std::string& lab) {
-  return evolved(lab) ? (std::filesystem::path(lab).parent_path() / "source.cu").string() : kernel_path(stage_of(lab));
+  return evolved(lab) ? (fs::path(lab).parent_path() / "source.cu").string() : kernel_path(stage_of(lab));
 }
 
 std::string gpu_field(const std::string& field) {

@@ -54,9 +54,8 @@ void compile_all(std::vector<Compilation>& all) {
 std::string trouble_in(const Ran& nvcc) {
   const std::string text = nvcc.out + nvcc.err;
   if (nvcc.status != 0) {
-    for (const std::string& line : lines_of(text))
-      if (line.find("error") != line.npos || line.find("fatal") != line.npos) return line;
-    return "nvcc ends with status " + std::to_string(nvcc.status);
+    const std::string error = line_with(text, {"error", "fatal"});
+    return error.empty() ? "nvcc ends with status " + std::to_string(nvcc.status) : error;
   }
   const PtxasLog log = parse_ptxas(text);
   if (!log.lost.empty()) return log.lost.front();
@@ -75,16 +74,16 @@ int archs_command(const Args&) {
       all.push_back({stage.stage, "", arch, kernel_path(stage.stage)});
   compile_all(all);
 
-  int passed = 0, failed = 0;
+  Counts counts;
   std::string last;
   for (const Compilation& c : all) {
     if (c.stage != last) std::printf("%s%-20s", last.empty() ? "" : "\n", (last = c.stage).c_str());
     const std::string trouble = trouble_in(c.nvcc);
-    ++(trouble.empty() ? passed : failed);
+    counts.add(trouble.empty());
     std::printf(" %s%s%s", c.arch.c_str(), trouble.empty() ? "" : " RED: ", trouble.c_str());
   }
-  std::printf("\n%d passed, %d failed\n", passed, failed);
-  return failed == 0 && passed > 0 ? 0 : 1;
+  std::printf("\n");
+  return told(counts);
 }
 
 namespace {
@@ -269,9 +268,9 @@ int resources_command(const Args& args) {
   std::fputs(resources_table(rows).c_str(), stdout);
   for (const std::string& line : wrong_smem(rows, budgets)) complaints.push_back(line);
   for (const std::string& line : complaints) std::printf("%s\n", line.c_str());
-  int passed = 0, failed = int(complaints.size());
+  Counts counts{0, int(complaints.size())};
   for (const ResourceRow& row : rows)
-    if (row.bug.empty()) ++(row.over.empty() ? passed : failed);
+    if (row.bug.empty()) counts.add(row.over.empty());
   const std::string now = resources_json(rows, nvcc);
   if (one.empty()) write_text("build/resources.json", now);
   if (!json.empty()) {
@@ -279,13 +278,12 @@ int resources_command(const Args& args) {
   } else if (one.empty() &&
              load_results(COMMITTED, "resources-1", "make resources json=" + COMMITTED).value("nvcc", "") == nvcc) {
     const std::string committed = laid_out(parse_json(read_text(COMMITTED), COMMITTED), 2);
-    ++(committed == now ? passed : failed);
+    counts.add(committed == now);
     if (committed != now)
       std::printf("%s is stale; make resources json=%s renews it:\n%s", COMMITTED.c_str(), COMMITTED.c_str(),
                   difference(lines_of(committed), lines_of(now)).c_str());
   }
-  std::printf("%d passed, %d failed\n", passed, failed);
-  return failed == 0 && passed > 0 ? 0 : 1;
+  return told(counts);
 }
 
 }  // namespace lab::desk

@@ -7,7 +7,7 @@ namespace lab::desk {
 namespace {
 
 void add_word(std::vector<std::string>& list, const std::string& word) {
-  if (!word.empty() && std::ranges::find(list, word) == list.end()) list.push_back(word);
+  if (!word.empty()) add_once(list, word);
 }
 
 bool in_the_stage(const std::string& where) {
@@ -24,7 +24,7 @@ std::string place(const std::string& stage, const std::string& text) {
   if (file.starts_with("kernel.cu:")) return "stages/" + stage + "/" + file;
   if (file.find(".patch:") != file.npos) return "stages/" + stage + "/bugs/" + file;
   if (file.find(".cuh:") == file.npos) return "CUDA header " + file;
-  const bool wrapper = std::filesystem::exists("common/ptx/" + file.substr(0, file.find(':')));
+  const bool wrapper = fs::exists("common/ptx/" + file.substr(0, file.find(':')));
   return (wrapper ? "common/ptx/" : "common/") + file;
 }
 
@@ -33,9 +33,7 @@ std::string kernel_of(const std::string& text) {
   std::smatch found;
   if (!std::regex_search(text, found, KERNEL)) return "";
   std::string name = found.str();
-  for (std::size_t at; (at = name.find("(int)")) != name.npos;) name.erase(at, 5);
-  std::erase(name, ' ');
-  return name;
+  return replaced(replaced(name, "(int)", ""), " ", "");
 }
 
 // "Error: Race reported between Write access at ... in kernel.cu:146" -> "write at stages/.../kernel.cu:146"
@@ -192,13 +190,6 @@ std::string sanitizer_json(const std::string& machine, const std::vector<ToolRep
 
 namespace {
 
-std::vector<fs::path> sorted(const fs::path& directory) {
-  std::vector<fs::path> found;
-  for (const auto& entry : fs::directory_iterator(directory)) found.push_back(entry.path());
-  std::ranges::sort(found);
-  return found;
-}
-
 // "2025.3.1.0 (build 36400806) (public-release)"
 std::string sanitizer_version(const std::string& tool) {
   for (const std::string& line : lines_of(capture({tool, "--version"}).out))
@@ -213,8 +204,7 @@ ToolReport report_of(const fs::path& build) {
   if (dash == name.npos) throw BadInput(build.string() + " is no STAGE-VARIANT");
   const std::string variant = name.substr(dash + 1);
   std::vector<SanitizerLog> logs;
-  for (const fs::path& path : sorted(build)) {
-    if (path.extension() != ".log") continue;
+  for (const fs::path& path : files_in(build, ".log")) {
     const std::string file = path.stem().string();
     const std::size_t dot = file.find('.');
     if (dot == file.npos) throw BadInput(path.string() + " is no TOOL.SHAPE.log");
@@ -238,7 +228,7 @@ int sanitizer_report_command(const Args& args) {
   const fs::path logs = args[0];
   if (!fs::is_directory(logs)) throw BadInput("no logs in " + logs.string());
   std::vector<ToolReport> reports;
-  for (const fs::path& path : sorted(logs))
+  for (const fs::path& path : files_in(logs, ""))
     if (fs::is_directory(path)) reports.push_back(report_of(path));
   if (reports.empty()) throw BadInput("no logs in " + logs.string());
   for (const ToolReport& report : reports) std::fputs(sanitizer_text(report).c_str(), stdout);

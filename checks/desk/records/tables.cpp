@@ -6,10 +6,6 @@
 namespace lab::desk {
 namespace {
 
-void add(std::vector<std::string>& list, const std::string& word) {
-  if (std::ranges::find(list, word) == list.end()) list.push_back(word);
-}
-
 std::string cut(const std::string& text, const char* pattern) {
   return std::regex_replace(text, std::regex(pattern), "", std::regex_constants::format_first_only);
 }
@@ -63,7 +59,7 @@ std::string blindness_row(const std::string& title, const Blindness& a) {
 
 std::string checker_cell(const Verdict& racecheck) {
   std::vector<std::string> kinds;
-  for (const std::string& kind : racecheck.all("finding")) add(kinds, kind);
+  for (const std::string& kind : racecheck.all("finding")) add_once(kinds, kind);
   if (kinds.size() > 1) std::erase(kinds, "launch refused");
   return kinds.empty() ? "-" : joined(kinds, "; ");
 }
@@ -76,15 +72,12 @@ std::string tool_cell(const Json& tools, const std::string& stage, const std::st
     run = true;
     const std::string kinds = row.at("kinds");
     if (row.at("tool") != tool || kinds.empty()) continue;
-    for (std::size_t begin = 0; begin <= kinds.size();) {
-      const std::size_t end = std::min(kinds.find(", ", begin), kinds.size());
-      std::string kind = kinds.substr(begin, end - begin);
-      begin = end + 2;
+    for (std::string kind : split(kinds, ", ")) {
       if (kind.starts_with("Program hit")) {
         if (!seen.empty()) continue;
         kind = cut(cut(kind, ".*Program hit "), " .*");
       }
-      add(seen, cut(kind, "^Invalid __shared__ (write|read) of size [0-9]+ bytes: "));
+      add_once(seen, cut(kind, "^Invalid __shared__ (write|read) of size [0-9]+ bytes: "));
     }
   }
   return !run ? "not run" : seen.empty() ? "-" : joined(seen, "; ");
