@@ -7,26 +7,17 @@
 
 namespace lab::desk {
 
-namespace {
-
-using Json = nlohmann::ordered_json;
-constexpr const char* SCHEMA = "exercises-1";
-
-}  // namespace
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Attempt, say, right, late)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Progress, hints, tries, predictions, predicted, done, gave_up,
+                                                prediction, attempts)
+static constexpr const char* SCHEMA = "exercises-1";
 
 State::State(const std::string& path) : path_(path) {
   if (!fs::exists(path)) return;
   try {
-    const Json json = Json::parse(read_text(path));
+    const auto json = nlohmann::json::parse(read_text(path));
     if (json.at("schema") != SCHEMA) throw BadInput("another schema");
-    std::map<std::string, Progress> all;
-    for (const auto& [number, one] : json.at("exercises").items()) {
-      all[number] = {one.at("hints"), one.at("tries"),   one.at("predictions"), one.at("predicted"),
-                     one.at("done"),  one.at("gave_up"), one.at("prediction")};
-      for (const Json& a : one.value("attempts", Json::array()))
-        all[number].attempts.push_back({a.at("say"), a.at("right"), a.at("late")});
-    }
-    all_ = std::move(all);
+    all_ = json.at("exercises").get<std::map<std::string, Progress>>();
   } catch (const std::exception&) {
     const std::string aside = path + ".unreadable";
     std::error_code failed;
@@ -42,17 +33,7 @@ const Progress& State::seen(const std::string& number) const {
   return found == all_.end() ? NONE : found->second;
 }
 
-void State::save() const {
-  Json json = {{"schema", SCHEMA}, {"exercises", Json::object()}};
-  for (const auto& [number, p] : all_) {
-    Json attempts = Json::array();
-    for (const Attempt& a : p.attempts) attempts.push_back({{"say", a.say}, {"right", a.right}, {"late", a.late}});
-    json["exercises"][number] = {{"hints", p.hints},           {"tries", p.tries},    {"predictions", p.predictions},
-                                 {"predicted", p.predicted},   {"done", p.done},      {"gave_up", p.gave_up},
-                                 {"prediction", p.prediction}, {"attempts", attempts}};
-  }
-  write_text(path_, json.dump(1) + "\n");
-}
+void State::save() const { write_text(path_, nlohmann::json{{"schema", SCHEMA}, {"exercises", all_}}.dump(1) + "\n"); }
 
 double Graded::points() const {
   const double prediction = predicts ? OF_PREDICTION : 0;

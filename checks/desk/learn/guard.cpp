@@ -9,62 +9,20 @@ constexpr std::string_view REFUSED_WORDS[] = {"asm",        "__asm__", "__asm", 
                                               "_Pragma",    "ifunc",   "init_priority"};
 
 // Beside the CUDA that the CPU backend spells (lab::cpu::word), what a launcher needs, and mathematics.
-constexpr std::string_view ALLOWED[] = {"_GLOBAL_OFFSET_TABLE_",
-                                        "_Unwind_Resume",
-                                        "__gxx_personality_v0",
-                                        "lab::stage_conf",
-                                        "lab::stage_name()",
-                                        "lab::multiprocessors()",
-                                        "blockIdx",
-                                        "threadIdx",
-                                        "blockDim",
-                                        "gridDim",
-                                        "strlen",
-                                        "memcpy",
-                                        "memmove",
-                                        "memset",
-                                        "memcmp",
-                                        "printf",
-                                        "puts",
-                                        "putchar",
-                                        "lab_kernel_printf",
-                                        "__printf_chk",
-                                        "__stack_chk_fail",
-                                        "abort"};
+const std::vector<std::string> ALLOWED = words_of(
+    "_GLOBAL_OFFSET_TABLE_ _Unwind_Resume __gxx_personality_v0 lab::stage_conf lab::stage_name() "
+    "lab::multiprocessors() "
+    "blockIdx threadIdx blockDim gridDim strlen memcpy memmove memset memcmp printf puts putchar lab_kernel_printf "
+    "__printf_chk __stack_chk_fail abort");
 // Symbols behind ex2, rcp, __expf and __fdividef; common/plan.hpp, common/input_maps.hpp, a launcher's other calls.
-constexpr std::string_view ALLOWED_STARTS[] = {"lab::ex2_approx_ftz(",
-                                               "lab::rcp_approx_ftz(",
-                                               "lab::fast_exp(",
-                                               "lab::fast_divide(",
-                                               "cudaMemset(",
-                                               "lab::set_launch_message(",
-                                               "lab::make_tensor_map(",
-                                               "lab::persistent_blocks(",
-                                               "lab::check_budget(",
-                                               "lab::attention_name[",
-                                               "lab::plan_of(",
-                                               "lab::plan_by(",
-                                               "lab::launch_by(",
-                                               "lab::SmemCount::",
-                                               "lab::LaunchPlan::",
-                                               "lab::InputMaps::make(",
-                                               "lab::head_tiles_map(",
-                                               "operator new",
-                                               "operator delete",
-                                               "__cxa_",
-                                               "__tsan_",
-                                               "std::__throw_",
-                                               "std::invalid_argument::",
-                                               "std::runtime_error::",
-                                               "std::logic_error::",
-                                               "std::__cxx11::basic_string<",
-                                               "std::__detail::",
-                                               "typeinfo for std::",
-                                               "vtable for __cxxabiv1::",
-                                               "vtable for std::",
-                                               "std::exception::",
-                                               "__asan_",
-                                               "__ubsan_"};
+const std::vector<std::string> ALLOWED_STARTS = split(
+    "lab::ex2_approx_ftz(, lab::rcp_approx_ftz(, lab::fast_exp(, lab::fast_divide(, cudaMemset(, "
+    "lab::set_launch_message(, lab::make_tensor_map(, lab::persistent_blocks(, lab::check_budget(, "
+    "lab::attention_name[, lab::plan_of(, lab::plan_by(, lab::launch_by(, lab::SmemCount::, lab::LaunchPlan::, "
+    "lab::InputMaps::make(, lab::head_tiles_map(, operator new, operator delete, __cxa_, __tsan_, std::__throw_, "
+    "std::invalid_argument::, std::runtime_error::, std::logic_error::, std::__cxx11::basic_string<, std::__detail::, "
+    "typeinfo for std::, vtable for __cxxabiv1::, vtable for std::, std::exception::, __asan_, __ubsan_",
+    ", ");
 constexpr std::string_view MATHEMATICS[] = {"exp",   "exp2",   "expm1",     "log",   "log2",  "log1p", "sqrt",
                                             "fmax",  "fmin",   "fabs",      "fma",   "pow",   "floor", "ceil",
                                             "round", "trunc",  "rint",      "tanh",  "sin",   "cos",   "fmod",
@@ -131,9 +89,8 @@ std::string refused_symbol(const std::string& nm_says) {
     const std::size_t kind = line.find_first_not_of(' ');
     if (kind == line.npos || line.size() < kind + 3) continue;
     const std::string symbol = line.substr(kind + 2);
-    if (std::ranges::find(ALLOWED, symbol) != std::end(ALLOWED)) continue;
-    if (std::ranges::any_of(ALLOWED_STARTS, [&](std::string_view start) { return symbol.starts_with(start); }))
-      continue;
+    const auto begins = [&](const std::string& start) { return symbol.starts_with(start); };
+    if (std::ranges::count(ALLOWED, symbol) || std::ranges::any_of(ALLOWED_STARTS, begins)) continue;
     if (is_cuda(symbol) || is_mathematics(symbol)) continue;
     return symbol;
   }

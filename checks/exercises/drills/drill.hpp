@@ -50,6 +50,19 @@ inline std::vector<float> as_floats(const std::vector<fp16>& in) {
   return x;
 }
 
+// Adds A B to what must come out, row by row: the input holds A[M][K] and then B[K][N], or the transpose B[N][K].
+void multiply(Drill& d, std::size_t M, std::size_t N, std::size_t K, bool transposed);
+// A matrix of halves as the copy engine sees it, by boxes.
+TensorShape matrix_of(std::size_t rows, std::size_t columns, unsigned box_rows, unsigned box_columns,
+                      Swizzle swizzle = Swizzle::b128);
+// Launches with the map of a tensor at `at`.
+template <class Launch>
+cudaError_t with_map(const half* at, const TensorShape& tensor, Launch launch) {
+  TensorMap map;
+  const cudaError_t made = make_tensor_map(map, at, tensor);
+  return made != cudaSuccess ? made : launch(map);
+}
+
 // How warp 0's products overlap: waits that leave one of two wgmma groups under way, and the most groups at once.
 struct Overlap {
   int waits = 0, most = 0;
