@@ -44,6 +44,12 @@ struct Files {
       head;  // the copy; the correct kernel it comes from; the copy as it was begun; the head
 };
 
+// The stage and the bug that the words name, which may be a broken version's.
+const Bug& named(const Ladder& ladder, const Args& args) {
+  if (args[0].empty() || args[1].empty()) throw BadInput("which bug? stage=NAME bug=NAME; see 'make list'");
+  return *ladder.bugs(args[0], args[1]).at(0);
+}
+
 }  // namespace
 
 std::string unified_diff(const std::string& before, const std::string& after, const std::string& source) {
@@ -169,16 +175,6 @@ std::string save_workbench(const std::string& root, const std::string& stage, co
 }
 
 // desk patch, patches, show-bug, edit-bug, save-bug: bugs as patches.
-
-namespace {
-
-// The stage and the bug that the words name, which may be a broken version's.
-const Bug& named(const Ladder& ladder, const Args& args) {
-  if (args[0].empty() || args[1].empty()) throw BadInput("which bug? stage=NAME bug=NAME; see 'make list'");
-  return *ladder.bugs(args[0], args[1]).at(0);
-}
-
-}  // namespace
 
 int patch_command(const Args& args) {
   const Patch patch = read_patch(patch_path(args[0], args[1]));

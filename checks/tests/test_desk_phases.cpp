@@ -7,7 +7,7 @@ namespace {
 using namespace lab;
 using namespace lab::desk;
 
-const PhasesFacts FACTS{"v9z_test", "1,8,512,64", "GPU", "1", "13.0", "2026-11-22T00:00:00Z", "abc", "1980"};
+const Json FACTS = {{"stage", "v9z_test"}, {"shape", "1,8,512,64"}, {"gpu", "GPU"}};
 
 TEST_CASE("desk: times and stamps are read, and nothing else") {
   const PhasesOutput out = read_phases_output("note\ntime 4.5 4.25 4.75\nstamp 3 100 300 200\n", "lab");
@@ -39,6 +39,7 @@ TEST_CASE("desk: parts in their order with their median, stamps with their perce
   CHECK(json["phases"][0]["median"] == 20);
   CHECK(json["phases"][0]["p90"] == 30);
   const std::string text = phases_text(FACTS, parts, {{1, "Q is there"}});
+  CHECK(text.starts_with("v9z_test, 1,8,512,64: GPU\n"));
   CHECK(text.find("    0.80 (0.70 to 0.90)  an empty launch\n") != text.npos);
   CHECK(text.find("      20 (10 to 30)  Q is there\n") != text.npos);
   CHECK_THROWS_WITH_AS(phases_text(FACTS, parts, {}), "stamp 1 has no name in its patch", BadInput);

@@ -71,10 +71,7 @@ int adopt_command(const Args& args) {
   const std::string lab = dir + "/lab", fixed = "build/gpu/" + stage + "/fixed/lab";
   if (run({args[0], "-s", "backend=gpu", lab, fixed}, "build/logs/evolve-adopt.log").status != 0)
     throw BadInput("it does not build: see build/logs/evolve-adopt.log");
-  Argv plan = {lab, "plan"};
-  for (const int n : {shape.B, shape.H, shape.S, shape.D}) plan.push_back(std::to_string(n));
-  if (shape.causal) plan.push_back("causal");
-  const Setting taken = levers.own(shape, capture(plan).out);
+  const Setting taken = levers.own(shape, capture(with({lab, "plan"}, split(log.shape, ","))).out);
   for (const Lever& lever : levers.all())
     if (lever.in_table && taken.at(lever.name) != winner.levers.at(lever.name))
       std::printf("for this shape the stage takes %s=%s and not %s: what chooses the row has to be changed by hand\n",

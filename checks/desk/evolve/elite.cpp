@@ -34,6 +34,49 @@ Proposal proposal(const Levers& levers, const Shape& shape, const Setting& setti
   return p;
 }
 
+const std::string SCHEMA = "evolve-1";
+const std::vector<std::string> VERDICTS = {"elite", "slower", "wrong", "too large", "broken"};
+
+Json candidate_json(const Candidate& c) {
+  Json j;
+  j["id"] = c.id, j["generation"] = c.generation;
+  if (!c.parent.empty()) j["parent"] = c.parent, j["changed"] = c.changed;
+  j["verdict"] = c.verdict, j["reason"] = c.reason;
+  if (c.registers) j["registers"] = *c.registers;
+  if (c.smem) j["smem"] = *c.smem;
+  if (c.spills) j["spills"] = *c.spills;
+  if (c.right) j["right"] = *c.right;
+  if (!c.us.empty()) {
+    const Spread s = spread(c.us);
+    j["us"] = c.us, j["median"] = s.median, j["p10"] = s.p10, j["p90"] = s.p90;
+  }
+  if (c.again && c.beside) j["again"] = *c.again, j["beside"] = *c.beside;
+  j["levers"] = c.levers;
+  return j;
+}
+
+Candidate candidate_of(const Json& j) {
+  Candidate c;
+  c.id = j.at("id"), c.generation = j.at("generation");
+  if (j.contains("parent")) c.parent = j["parent"], c.changed = j.at("changed").get<std::vector<std::string>>();
+  c.verdict = j.at("verdict"), c.reason = j.at("reason");
+  if (std::ranges::find(VERDICTS, c.verdict) == VERDICTS.end()) throw BadInput("the verdict '" + c.verdict + "'");
+  if (j.contains("registers")) c.registers = j["registers"].get<int>();
+  if (j.contains("smem")) c.smem = j["smem"].get<std::size_t>();
+  if (j.contains("spills")) c.spills = j["spills"].get<std::size_t>();
+  if (j.contains("right")) c.right = j["right"].get<bool>();
+  if (j.contains("us")) c.us = j["us"].get<std::vector<double>>();
+  if (j.contains("again")) c.again = j["again"].get<double>(), c.beside = j.at("beside").get<double>();
+  c.levers = j.at("levers").get<Setting>();
+  return c;
+}
+
+Json json(const std::vector<std::pair<std::string, std::string>>& facts) {
+  Json all = Json::object();
+  for (const auto& [key, value] : facts) all[key] = value;
+  return all;
+}
+
 }  // namespace
 
 double Candidate::time() const {
@@ -120,53 +163,6 @@ std::vector<Proposal> beginnings(const Levers& levers, const Shape& shape, const
     if (row != own) all.push_back(proposal(levers, shape, row));
   return all;
 }
-
-namespace {
-
-const std::string SCHEMA = "evolve-1";
-const std::vector<std::string> VERDICTS = {"elite", "slower", "wrong", "too large", "broken"};
-
-Json candidate_json(const Candidate& c) {
-  Json j;
-  j["id"] = c.id, j["generation"] = c.generation;
-  if (!c.parent.empty()) j["parent"] = c.parent, j["changed"] = c.changed;
-  j["verdict"] = c.verdict, j["reason"] = c.reason;
-  if (c.registers) j["registers"] = *c.registers;
-  if (c.smem) j["smem"] = *c.smem;
-  if (c.spills) j["spills"] = *c.spills;
-  if (c.right) j["right"] = *c.right;
-  if (!c.us.empty()) {
-    const Spread s = spread(c.us);
-    j["us"] = c.us, j["median"] = s.median, j["p10"] = s.p10, j["p90"] = s.p90;
-  }
-  if (c.again && c.beside) j["again"] = *c.again, j["beside"] = *c.beside;
-  j["levers"] = c.levers;
-  return j;
-}
-
-Candidate candidate_of(const Json& j) {
-  Candidate c;
-  c.id = j.at("id"), c.generation = j.at("generation");
-  if (j.contains("parent")) c.parent = j["parent"], c.changed = j.at("changed").get<std::vector<std::string>>();
-  c.verdict = j.at("verdict"), c.reason = j.at("reason");
-  if (std::ranges::find(VERDICTS, c.verdict) == VERDICTS.end()) throw BadInput("the verdict '" + c.verdict + "'");
-  if (j.contains("registers")) c.registers = j["registers"].get<int>();
-  if (j.contains("smem")) c.smem = j["smem"].get<std::size_t>();
-  if (j.contains("spills")) c.spills = j["spills"].get<std::size_t>();
-  if (j.contains("right")) c.right = j["right"].get<bool>();
-  if (j.contains("us")) c.us = j["us"].get<std::vector<double>>();
-  if (j.contains("again")) c.again = j["again"].get<double>(), c.beside = j.at("beside").get<double>();
-  c.levers = j.at("levers").get<Setting>();
-  return c;
-}
-
-Json json(const std::vector<std::pair<std::string, std::string>>& facts) {
-  Json all = Json::object();
-  for (const auto& [key, value] : facts) all[key] = value;
-  return all;
-}
-
-}  // namespace
 
 std::string log_json(const SearchLog& log) {
   Json all = {{"schema", SCHEMA},           {"stage", log.stage},           {"shape", log.shape},

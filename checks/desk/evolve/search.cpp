@@ -140,7 +140,6 @@ class Search {
       read_build_log(c, fs::exists(log) ? read_text(log) : "", fs::exists(program(c.id)));
     }
     if (c.verdict.empty()) referee(c);
-    if (c.verdict.empty() && !timed_) c.us = {model_of(program(c.id), log_.shape, dir(c.id) + "/counters.json")};
     if (timed_ && c.verdict.empty())
       if (const Candidate* last = elite_.would_replace(c)) in_turns(c, *last);
     elite_.judge(c);
@@ -189,11 +188,7 @@ class Search {
     for (int round = 0; round < rounds; ++round)
       for (std::size_t i = 0; i < some.size(); ++i) {
         const std::size_t which = round % 2 ? some.size() - 1 - i : i;
-        Candidate again;
-        again.id = some[which].id;
-        referee(again);
-        if (again.right.value_or(false) && !timed_)
-          again.us = {model_of(program(again.id), log_.shape, dir(again.id) + "/counters.json")};
+        const Candidate again = refereed(some[which].id);
         if (!again.right.value_or(false) || again.us.empty())
           throw BadInput(again.id + " is " + again.verdict + " this time: " + again.reason);
         turns[which].push_back(again.time());
@@ -215,10 +210,7 @@ class Search {
     for (const std::string& lab :
          {"build/" + backend_ + "/" + log_.stage + "/fixed/lab", "build/cpu/" + log_.stage + "/fixed/lab"}) {
       if (!fs::exists(lab)) continue;
-      Argv argv = {lab, "plan"};
-      for (const int n : {shape_.B, shape_.H, shape_.S, shape_.D}) argv.push_back(std::to_string(n));
-      if (shape_.causal) argv.push_back("causal");
-      const Ran plan = capture(argv);
+      const Ran plan = capture(with({lab, "plan"}, split(log_.shape, ",")));
       if (plan.status == 0) return levers_.own(shape_, plan.out);
     }
     throw BadInput("no build/" + backend_ + "/" + log_.stage + "/fixed/lab to ask which tile the stage takes");
@@ -230,6 +222,14 @@ class Search {
         run_limited({program(c.id), "judge", "shape=" + log_.shape, "seed=" + std::to_string(++judge_seed_)}, log,
                     timed_ ? JUDGE_SECONDS : JUDGE_SECONDS_ON_CPU);
     read_judge(c, read_text(log), ended.status, ended.timed_out);
+    if (c.verdict.empty() && !timed_) c.us = {model_of(program(c.id), log_.shape, dir(c.id) + "/counters.json")};
+  }
+
+  Candidate refereed(const std::string& id) const {
+    Candidate c;
+    c.id = id;
+    referee(c);
+    return c;
   }
 
   // One timing is none: both once more, in turns, each with new inputs.
@@ -237,10 +237,8 @@ class Search {
     std::vector<double> child, other;
     for (int turn = 0; turn < TURNS; ++turn)
       for (const bool first : {true, false}) {
-        Candidate again;
-        again.id = first ? last.id : c.id;
-        if (!fs::exists(program(again.id))) return;
-        referee(again);
+        if (!fs::exists(program(first ? last.id : c.id))) return;
+        const Candidate again = refereed(first ? last.id : c.id);
         if (!again.right.value_or(false)) {
           if (!first) c.verdict = again.verdict, c.reason = "when measured again: " + again.reason;
           return;

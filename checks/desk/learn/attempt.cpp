@@ -27,24 +27,6 @@ Saved saved(const std::string& file) {
   }
 }
 
-}  // namespace
-
-void watch(const std::string& file, const std::function<bool()>& look) {
-  for (bool first = true;; first = false) {
-    const Saved looked_at = saved(file);
-    if ((first || looked_at) && look()) return;
-    std::printf("%s; ^C ends it\n\n",
-                looked_at ? ("watching " + file).c_str() : (file + " is gone: waiting until it is back").c_str());
-    std::fflush(stdout);
-    while (saved(file) == looked_at) {
-    }
-  }
-}
-
-// desk-work predict, try, watch: one exercise, interactively.
-
-namespace {
-
 // On a terminal the step under way is a line that what is printed next takes the place of.
 constexpr const char* CLEARED = "\r\33[K";
 void tell(const std::string& step) {
@@ -102,9 +84,20 @@ bool attempt(const Exercise& e, const std::string& make) {
 
 }  // namespace
 
+void watch(const std::string& file, const std::function<bool()>& look) {
+  for (bool first = true;; first = false) {
+    const Saved looked_at = saved(file);
+    if ((first || looked_at) && look()) return;
+    std::printf("%s; ^C ends it\n\n",
+                looked_at ? ("watching " + file).c_str() : (file + " is gone: waiting until it is back").c_str());
+    std::fflush(stdout);
+    while (saved(file) == looked_at) {
+    }
+  }
+}
+
 int try_command(const Args& args) {
-  const Course course = varied_course();
-  const Exercise& e = course.find(args[1]);
+  const Exercise e = exercise_named(args[1]);
   if (e.handed_in().empty())
     throw BadInput("exercise " + e.number() + " is a prediction: make predict n=" + std::to_string(e.n));
   return attempt(e, args[0]) ? 0 : 1;
@@ -112,8 +105,7 @@ int try_command(const Args& args) {
 
 // Until it passes, or ^C.
 int watch_command(const Args& args) {
-  const Course course = varied_course();
-  const Exercise& e = course.find(args[1]);
+  const Exercise e = exercise_named(args[1]);
   if (e.handed_in().empty()) throw BadInput("exercise " + e.number() + " has no file to watch");
   bool first = true;
   watch(e.file(), [&] {
@@ -131,8 +123,7 @@ int watch_command(const Args& args) {
 }
 
 int predict_command(const Args& args) {
-  const Course course = varied_course();
-  const Exercise& e = course.find(args[1]);
+  const Exercise e = exercise_named(args[1]);
   if (e.predict == "none") throw BadInput("exercise " + e.number() + " asks for no prediction");
   if (args[2].empty()) {
     std::printf("%s", menu_explained(e, args[0]).c_str());
@@ -153,11 +144,9 @@ int predict_command(const Args& args) {
   return verdict.holds ? 0 : 1;
 }
 
-// desk-work look: what the lab's tools see of the kernel of an exercise that is laid out.
-
+// What the lab's tools see of the kernel of an exercise that is laid out.
 int look_command(const Args& args) {
-  const Course course = varied_course();
-  const Exercise& e = course.find(args[1]);
+  const Exercise e = exercise_named(args[1]);
   const std::string& tool = args[2];
   if (e.is_drill())
     throw BadInput("exercise " + e.number() + " has no tool of its own: make try n=" + std::to_string(e.n) +

@@ -143,6 +143,31 @@ class Check {
   Outcome outcome_;
 };
 
+// Each case is one problem under one schedule; status 1 is red.
+Outcome check_cases(const Exercise& e, const std::string& make, const std::string& text, Check& c) {
+  const std::vector<std::string> cases = cases_in(e, text);
+  const std::vector<Suspect> all = suspects(e);
+  c.step("its kernels compile", [&]() -> std::string {
+    Argv argv = {make, "backend=cpu", "-s"};
+    for (const Suspect& suspect : all) {
+      place_source(e.stage, suspect.source, suspect.word, e.dir() + "/kernel.cu");
+      argv.push_back(learner_path(e.stage, suspect.word));
+    }
+    return run(argv, log_of(e.number())).status == 0 ? "" : "see " + log_of(e.number());
+  });
+  c.step("bugs caught, less false alarms", [&] {
+    return judge_cases(e, cases, all, [&](const Suspect& suspect, const std::string& one) {
+      const Argv argv = with({learner_path(e.stage, suspect.word), "fuzz", "only"}, words_of(one));
+      const std::string log = log_of(e.number() + "-case");
+      const Ended ended = run_limited(argv, log, STEP_SECONDS);
+      if (ended.status == 2) throw BadInput(e.file() + ": '" + one + "': " + last_line(read_text(log)));
+      return ended.status != 0;
+    });
+  });
+  c.outcome_.passed = c.outcome_.step.empty();
+  return c.outcome_;
+}
+
 }  // namespace
 
 std::string learner_dir(const std::string& stage, const std::string& word) {
@@ -208,35 +233,6 @@ std::string build_learner(const std::string& stage, const std::string& make, con
   const std::string line = compiler_errors(read_text(log), log).first;
   return line.empty() ? "it does not build; see " + log : line;
 }
-
-namespace {
-
-// Each case is one problem under one schedule; status 1 is red.
-Outcome check_cases(const Exercise& e, const std::string& make, const std::string& text, Check& c) {
-  const std::vector<std::string> cases = cases_in(e, text);
-  const std::vector<Suspect> all = suspects(e);
-  c.step("its kernels compile", [&]() -> std::string {
-    Argv argv = {make, "backend=cpu", "-s"};
-    for (const Suspect& suspect : all) {
-      place_source(e.stage, suspect.source, suspect.word, e.dir() + "/kernel.cu");
-      argv.push_back(learner_path(e.stage, suspect.word));
-    }
-    return run(argv, log_of(e.number())).status == 0 ? "" : "see " + log_of(e.number());
-  });
-  c.step("bugs caught, less false alarms", [&] {
-    return judge_cases(e, cases, all, [&](const Suspect& suspect, const std::string& one) {
-      const Argv argv = with({learner_path(e.stage, suspect.word), "fuzz", "only"}, words_of(one));
-      const std::string log = log_of(e.number() + "-case");
-      const Ended ended = run_limited(argv, log, STEP_SECONDS);
-      if (ended.status == 2) throw BadInput(e.file() + ": '" + one + "': " + last_line(read_text(log)));
-      return ended.status != 0;
-    });
-  });
-  c.outcome_.passed = c.outcome_.step.empty();
-  return c.outcome_;
-}
-
-}  // namespace
 
 Outcome check_work(const Exercise& e, const std::string& make, const std::string& source, const std::string& word,
                    const std::string& shown_as, const Depth& depth, void (*tell)(const std::string&)) {

@@ -115,39 +115,6 @@ namespace {
 // "## 2. Where ...": what an answer stands below.
 std::string heading(std::size_t i) { return "## " + std::to_string(i + 1) + ". "; }
 
-}  // namespace
-
-std::string answers_file(const Exercise& e) { return e.dir() + "/ANSWERS.md"; }
-
-std::string answers_sheet(const Exercise& e) {
-  if (e.questions.empty()) return "";
-  std::string text = "# " + e.number() + " " + e.name + ": answers\n\nWrite below each question, in a few sentences.\n";
-  for (std::size_t i = 0; i < e.questions.size(); ++i)
-    text += "\n" + heading(i) + joined(lines_of(e.questions[i]), " ") + "\n\n";
-  return text;
-}
-
-std::vector<Answer> answers_in(const Exercise& e, const std::string& text) {
-  std::vector<Answer> answers;
-  for (std::size_t i = 0; i < e.questions.size(); ++i) {
-    Answer answer{joined(lines_of(e.questions[i]), " "), ""};
-    bool below = false;
-    for (const std::string& line : lines_of(text)) {
-      if (line.starts_with("## "))
-        below = line.starts_with(heading(i));
-      else if (below)
-        answer.text += line + "\n";
-    }
-    answer.text = trimmed(answer.text, " \t\n");
-    answers.push_back(answer);
-  }
-  return answers;
-}
-
-// desk-work grade: a whole submission, with inputs and shapes not seen before.
-
-namespace {
-
 // Laid out, or anything done of it: then it counts, whether it was handed in or not.
 bool is_begun(const Exercise& e, const Progress& p) {
   return fs::exists(e.dir()) || !p.attempts.empty() || p.hints > 0 || p.gave_up;
@@ -193,6 +160,33 @@ bool predicts_again(const Exercise& e, const std::string& make, const std::strin
 }
 
 }  // namespace
+
+std::string answers_file(const Exercise& e) { return e.dir() + "/ANSWERS.md"; }
+
+std::string answers_sheet(const Exercise& e) {
+  if (e.questions.empty()) return "";
+  std::string text = "# " + e.number() + " " + e.name + ": answers\n\nWrite below each question, in a few sentences.\n";
+  for (std::size_t i = 0; i < e.questions.size(); ++i)
+    text += "\n" + heading(i) + joined(lines_of(e.questions[i]), " ") + "\n\n";
+  return text;
+}
+
+std::vector<Answer> answers_in(const Exercise& e, const std::string& text) {
+  std::vector<Answer> answers;
+  for (std::size_t i = 0; i < e.questions.size(); ++i) {
+    Answer answer{joined(lines_of(e.questions[i]), " "), ""};
+    bool below = false;
+    for (const std::string& line : lines_of(text)) {
+      if (line.starts_with("## "))
+        below = line.starts_with(heading(i));
+      else if (below)
+        answer.text += line + "\n";
+    }
+    answer.text = trimmed(answer.text, " \t\n");
+    answers.push_back(answer);
+  }
+  return answers;
+}
 
 int assigned_command(const Args& args) {
   std::vector<std::string> numbers;

@@ -58,6 +58,31 @@ void lay_out(const Exercise& e) {
   if (!e.handed_in().empty()) write_text(e.file(), handed_out(e));
 }
 
+constexpr const char* BLANK = "checks/exercises/blank";
+
+// Without `learned`, which is the ladder's; with the stage that it comes from, and the blank one's comments.
+std::string own_conf(const std::string& conf, const std::string& idea, const std::string& from) {
+  std::string text;
+  for (const std::string& line : lines_of(read_text(std::string(BLANK) + "/stage.conf")))
+    if (line.starts_with("#")) text += line + "\n";
+  for (const std::string& line : lines_of(conf)) {
+    if (line.starts_with("#") || line.starts_with("learned=") || line.starts_with("from=")) continue;
+    text += (line.starts_with("idea=") ? "idea=\"" + idea + "\"" : line) + "\n";
+  }
+  return text + (from.empty() ? "" : "from=\"" + from + "\"\n");
+}
+
+// The cheapest cases up to the first that is red, and the short race check, as make try has them: a save is not to be
+// waited for. Returns nothing: what is red is printed.
+void look_at(const std::string& make, const std::string& name) {
+  constexpr int SECONDS = 600;
+  const std::string dir = "build/cpu/own/" + name, plain = dir + "/fixed/tester", checked = dir + "/checked/tester";
+  if (run({make, "backend=cpu", "-s", "stage=" + name, plain, checked}).status != 0) return;
+  const bool right = run_limited({plain, "test", "cheapest=40", "once=1"}, "", SECONDS).status == 0;
+  const bool clean = run_limited({checked, "racecheck", "short=1"}, "", SECONDS).status == 0;
+  if (right && clean) std::printf("good so far; make stage=%s test asks for everything\n", name.c_str());
+}
+
 }  // namespace
 
 int exercise_command(const Args& args) {
@@ -83,8 +108,7 @@ int exercise_command(const Args& args) {
 }
 
 int hint_command(const Args& args) {
-  const Course course = varied_course();
-  const Exercise& e = course.find(args[0]);
+  const Exercise e = exercise_named(args[0]);
   State state = read_state();
   Progress& p = state.of(e.number());
   if (p.hints < int(HINTS)) ++p.hints, state.save();
@@ -93,8 +117,7 @@ int hint_command(const Args& args) {
 }
 
 int solution_command(const Args& args) {
-  const Course course = varied_course();
-  const Exercise& e = course.find(args[0]);
+  const Exercise e = exercise_named(args[0]);
   State state = read_state();
   Progress& p = state.of(e.number());
   const bool give_up = args.size() == 2 && args[1] == "give-up";
@@ -107,8 +130,7 @@ int solution_command(const Args& args) {
 }
 
 int reset_command(const Args& args) {
-  const Course course = varied_course();
-  const Exercise& e = course.find(args[0]);
+  const Exercise e = exercise_named(args[0]);
   if (e.handed_in().empty()) throw BadInput("exercise " + e.number() + " has no file to reset");
   std::string kept;
   if (fs::exists(e.file()) && read_text(e.file()) != handed_out(e)) {
@@ -123,24 +145,6 @@ int reset_command(const Args& args) {
 }
 
 // desk-work own, watch-own: a kernel of a learner's own, in work/own/NAME, which git ignores.
-
-namespace {
-
-constexpr const char* BLANK = "checks/exercises/blank";
-
-// Without `learned`, which is the ladder's; with the stage that it comes from, and the blank one's comments.
-std::string own_conf(const std::string& conf, const std::string& idea, const std::string& from) {
-  std::string text;
-  for (const std::string& line : lines_of(read_text(std::string(BLANK) + "/stage.conf")))
-    if (line.starts_with("#")) text += line + "\n";
-  for (const std::string& line : lines_of(conf)) {
-    if (line.starts_with("#") || line.starts_with("learned=") || line.starts_with("from=")) continue;
-    text += (line.starts_with("idea=") ? "idea=\"" + idea + "\"" : line) + "\n";
-  }
-  return text + (from.empty() ? "" : "from=\"" + from + "\"\n");
-}
-
-}  // namespace
 
 int own_command(const Args& args) {
   const std::string &name = args[0], from = args[1].empty() ? "blank" : args[1];
@@ -170,21 +174,6 @@ int own_command(const Args& args) {
               name.c_str());
   return 0;
 }
-
-namespace {
-
-// The cheapest cases up to the first that is red, and the short race check, as make try has them: a save is not to be
-// waited for. Returns nothing: what is red is printed.
-void look_at(const std::string& make, const std::string& name) {
-  constexpr int SECONDS = 600;
-  const std::string dir = "build/cpu/own/" + name, plain = dir + "/fixed/tester", checked = dir + "/checked/tester";
-  if (run({make, "backend=cpu", "-s", "stage=" + name, plain, checked}).status != 0) return;
-  const bool right = run_limited({plain, "test", "cheapest=40", "once=1"}, "", SECONDS).status == 0;
-  const bool clean = run_limited({checked, "racecheck", "short=1"}, "", SECONDS).status == 0;
-  if (right && clean) std::printf("good so far; make stage=%s test asks for everything\n", name.c_str());
-}
-
-}  // namespace
 
 // At every save, until ^C.
 int watch_own_command(const Args& args) {

@@ -70,6 +70,7 @@ Course read_course(const std::string& root = ".");
 // The course with the variants of `file`, where there is one: lines "NUMBER WORD=VALUE...", with the words of variant_of. Throws
 // BadInput with file and line.
 Course varied_course(const std::string& file = "work/variant");
+Exercise exercise_named(const std::string& word);  // of that course
 
 // The line drawn for a student: lead=LINES in front of the kernel, names=K for the K-th choice of names, edit=I for the I-th
 // `variant:` of the exercise, shape=SHAPE where counts are predicted. "" where an exercise has no kernel and no shape.

@@ -57,6 +57,42 @@ std::pair<std::string, std::string> parts_of(const std::string& text, const std:
   return {text.substr(0, at), text.substr(at + between.size())};
 }
 
+// A name a line, as a folder can have it.
+std::vector<std::string> students_in(const std::string& file) {
+  std::vector<std::string> all;
+  for (const std::string& line : lines_of(read_text(file))) {
+    const std::string name = trimmed(line, " \t\r");
+    if (name.empty()) continue;
+    const auto allowed = [](unsigned char c) {
+      return std::isalnum(c) || c == '_' || c == '-' || c == '@' || c == '.';
+    };
+    if (!std::ranges::all_of(name, allowed) || name[0] == '.')
+      throw BadInput(file + ": '" + name + "': a student's name here is made of letters, digits, . _ - @");
+    if (std::ranges::find(all, name) != all.end()) throw BadInput(file + ": " + name + " is there twice");
+    all.push_back(name);
+  }
+  if (all.empty()) throw BadInput(file + " names no student");
+  return all;
+}
+
+// The same for the same seed and name, on every machine.
+std::mt19937_64 dice(std::uint64_t seed, const std::string& name) {
+  std::vector<std::uint32_t> from = {std::uint32_t(seed), std::uint32_t(seed >> 32)};
+  for (const char c : name) from.push_back(std::uint8_t(c));
+  std::seed_seq mixed(from.begin(), from.end());
+  return std::mt19937_64(mixed);
+}
+
+// "20/21": one of them.
+const Exercise& drawn_from(const Course& course, const std::string& alternatives, std::uint64_t drawn) {
+  std::string words = alternatives;
+  std::ranges::replace(words, '/', ' ');
+  const std::vector<std::string> all = words_of(words);
+  if (all.empty()) throw BadInput("'" + alternatives + "' names no exercise");
+  for (const std::string& word : all) course.find(word);
+  return course.find(all[drawn % all.size()]);
+}
+
 }  // namespace
 
 std::string variant_of(const Exercise& e, std::uint64_t drawn) {
@@ -146,45 +182,7 @@ Course varied_course(const std::string& file) {
 
 // desk-work variants: a hand-out per student, each with variants of its own, and the key apart from them.
 
-namespace {
-
-// A name a line, as a folder can have it.
-std::vector<std::string> students_in(const std::string& file) {
-  std::vector<std::string> all;
-  for (const std::string& line : lines_of(read_text(file))) {
-    const std::string name = trimmed(line, " \t\r");
-    if (name.empty()) continue;
-    const auto allowed = [](unsigned char c) {
-      return std::isalnum(c) || c == '_' || c == '-' || c == '@' || c == '.';
-    };
-    if (!std::ranges::all_of(name, allowed) || name[0] == '.')
-      throw BadInput(file + ": '" + name + "': a student's name here is made of letters, digits, . _ - @");
-    if (std::ranges::find(all, name) != all.end()) throw BadInput(file + ": " + name + " is there twice");
-    all.push_back(name);
-  }
-  if (all.empty()) throw BadInput(file + " names no student");
-  return all;
-}
-
-// The same for the same seed and name, on every machine.
-std::mt19937_64 dice(std::uint64_t seed, const std::string& name) {
-  std::vector<std::uint32_t> from = {std::uint32_t(seed), std::uint32_t(seed >> 32)};
-  for (const char c : name) from.push_back(std::uint8_t(c));
-  std::seed_seq mixed(from.begin(), from.end());
-  return std::mt19937_64(mixed);
-}
-
-// "20/21": one of them.
-const Exercise& drawn_from(const Course& course, const std::string& alternatives, std::uint64_t drawn) {
-  std::string words = alternatives;
-  std::ranges::replace(words, '/', ' ');
-  const std::vector<std::string> all = words_of(words);
-  if (all.empty()) throw BadInput("'" + alternatives + "' names no exercise");
-  for (const std::string& word : all) course.find(word);
-  return course.find(all[drawn % all.size()]);
-}
-
-}  // namespace
+Exercise exercise_named(const std::string& word) { return varied_course().find(word); }
 
 int variants_command(const Args& args) {
   const std::string &make = args[0], &out = args[4];

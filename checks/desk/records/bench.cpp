@@ -62,6 +62,22 @@ Json json(const BenchRun& run, const BenchCase& c) {
   return all;
 }
 
+const fs::path WORK = "build/bench";
+
+struct Meta {
+  std::string lines;
+  void add(const std::string& key, const std::string& value) { lines += "meta\t" + key + "\t" + value + "\n"; }
+};
+
+std::string default_name(const std::string& kind, const std::string& date, std::string gpu) {
+  if (gpu.starts_with("NVIDIA ")) gpu.erase(0, 7);
+  std::string name = date + "-" + gpu;
+  std::erase(name, ':');
+  for (char& c : name)
+    if (!std::isalnum((unsigned char)c)) c = '-';
+  return "writeups/results/" + kind + "-" + name + ".json";
+}
+
 }  // namespace
 
 std::string bench_json(const BenchRun& run) {
@@ -84,39 +100,18 @@ std::string sweep_json(const BenchRun& run) {
   return laid_out(all, 2, 4);
 }
 
-// desk-records bench: every stage and PyTorch's attention on the same shapes, alternately, so that a drifting clock or
-// a temporary neighbour affects them all alike. One JSON a run; a table at the end.
-//   bench SHAPES ROUNDS JSON STAGE LAB...
-// SHAPES as `lab bench shape=` takes them; ROUNDS "" is 3; JSON "" is writeups/results/bench-DATE-GPU.json when all
-// stages run, and none for a single one, which also leaves PyTorch out. PYTHON in the environment names Python.
-// SHAPES "sweep" is a map of the fastest program by shape: one quick round of the stages for the GPU at hand, sweep-*.json.
-
-namespace {
-
-const fs::path WORK = "build/bench";
-
-struct Meta {
-  std::string lines;
-  void add(const std::string& key, const std::string& value) { lines += "meta\t" + key + "\t" + value + "\n"; }
-};
-
-std::string default_name(const std::string& kind, const std::string& date, std::string gpu) {
-  if (gpu.starts_with("NVIDIA ")) gpu.erase(0, 7);
-  std::string name = date + "-" + gpu;
-  std::erase(name, ':');
-  for (char& c : name)
-    if (!std::isalnum((unsigned char)c)) c = '-';
-  return "writeups/results/" + kind + "-" + name + ".json";
-}
-
-}  // namespace
-
 BenchRun last_bench_run() {
   std::vector<std::string> texts;
   for (const fs::path& path : files_in(WORK, "")) texts.push_back(read_text(path.string()));
   return read_samples(texts);
 }
 
+// desk-records bench: every stage and PyTorch's attention on the same shapes, alternately, so that a drifting clock or
+// a temporary neighbour affects them all alike. One JSON a run; a table at the end.
+//   bench SHAPES ROUNDS JSON STAGE LAB...
+// SHAPES as `lab bench shape=` takes them; ROUNDS "" is 3; JSON "" is writeups/results/bench-DATE-GPU.json when all
+// stages run, and none for a single one, which also leaves PyTorch out. PYTHON in the environment names Python.
+// SHAPES "sweep" is a map of the fastest program by shape: one quick round of the stages for the GPU at hand, sweep-*.json.
 int bench_command(const Args& args) {
   const std::string &shapes = args[0], &stage = args[3];
   std::string json = args[2];

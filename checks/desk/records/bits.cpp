@@ -10,6 +10,41 @@ void add_some(std::vector<std::string>& lines, const std::vector<std::string>& c
   if (cases.size() > SHOWN) lines.push_back("and " + std::to_string(cases.size() - SHOWN) + " more of these");
 }
 
+const std::string RESULTS = "writeups/results/", RECORDED_BY = "make backend=gpu bits record=1";
+
+// "H200" of "NVIDIA H200"
+std::string last_word(const std::string& gpu) { return gpu.substr(gpu.rfind(' ') + 1); }
+
+// Nothing where the GPU at hand cannot run the stage. Throws std::runtime_error where the cases do not run to their
+// end.
+std::optional<Json> digests_of(const std::string& lab, bool quick) {
+  const Ran ran = capture(quick ? Args{lab, "bits", "quick=1"} : Args{lab, "bits"});
+  if (ran.status == STAGE_SKIPPED) return std::nullopt;
+  if (ran.status != 0)
+    throw std::runtime_error("lab bits ended with status " + std::to_string(ran.status) + ": " +
+                             ran.err.substr(0, ran.err.find('\n')));
+  return digests_in(ran.out);
+}
+
+int record(const std::string& file, const Args& labs) {
+  const std::string gpu = gpu_field("name");
+  if (gpu.empty()) throw BadInput("record=1: nvidia-smi names no GPU");
+  const std::string path = !file.empty() ? file : RESULTS + "bits-" + last_word(gpu) + ".json";
+  Json stages = Json::object();
+  for (const std::string& lab : labs) {
+    const auto digests = digests_of(lab, false);
+    if (!digests) throw BadInput(stage_of(lab) + " cannot run here, and the record is of all stages");
+    stages[stage_of(lab)] = *digests;
+    std::printf("%s: %zu cases\n", short_stage_name(stage_of(lab)).c_str(), digests->size());
+    std::fflush(stdout);
+  }
+  Json where = {{"command", RECORDED_BY}};
+  for (const auto& [key, value] : measured_on()) where[key] = value;
+  write_text(path, bits_json(where, stages));
+  std::printf("recorded: %s\n", path.c_str());
+  return 0;
+}
+
 }  // namespace
 
 Json digests_in(const std::string& printed) {
@@ -57,46 +92,6 @@ std::string bits_json(const Json& where, const Json& stages) {
 // desk-records bits RECORD QUICK FILE LAB...: runs the cases of `lab bits` and holds the digests of the outputs to
 // those in FILE ("": bits-H200.json), or, with RECORD 1, writes them there ("": named by the GPU). Exit status 1 where
 // a case differs, or is on one side only; a stage that FILE does not have is skipped, and said.
-
-namespace {
-
-const std::string RESULTS = "writeups/results/", RECORDED_BY = "make backend=gpu bits record=1";
-
-// "H200" of "NVIDIA H200"
-std::string last_word(const std::string& gpu) { return gpu.substr(gpu.rfind(' ') + 1); }
-
-// Nothing where the GPU at hand cannot run the stage. Throws std::runtime_error where the cases do not run to their
-// end.
-std::optional<Json> digests_of(const std::string& lab, bool quick) {
-  const Ran ran = capture(quick ? Args{lab, "bits", "quick=1"} : Args{lab, "bits"});
-  if (ran.status == STAGE_SKIPPED) return std::nullopt;
-  if (ran.status != 0)
-    throw std::runtime_error("lab bits ended with status " + std::to_string(ran.status) + ": " +
-                             ran.err.substr(0, ran.err.find('\n')));
-  return digests_in(ran.out);
-}
-
-int record(const std::string& file, const Args& labs) {
-  const std::string gpu = gpu_field("name");
-  if (gpu.empty()) throw BadInput("record=1: nvidia-smi names no GPU");
-  const std::string path = !file.empty() ? file : RESULTS + "bits-" + last_word(gpu) + ".json";
-  Json stages = Json::object();
-  for (const std::string& lab : labs) {
-    const auto digests = digests_of(lab, false);
-    if (!digests) throw BadInput(stage_of(lab) + " cannot run here, and the record is of all stages");
-    stages[stage_of(lab)] = *digests;
-    std::printf("%s: %zu cases\n", short_stage_name(stage_of(lab)).c_str(), digests->size());
-    std::fflush(stdout);
-  }
-  Json where = {{"command", RECORDED_BY}};
-  for (const auto& [key, value] : measured_on()) where[key] = value;
-  write_text(path, bits_json(where, stages));
-  std::printf("recorded: %s\n", path.c_str());
-  return 0;
-}
-
-}  // namespace
-
 int bits_command(const Args& args) {
   for (const auto& [word, value] : {std::pair("record", args[0]), {"quick", args[1]}})
     if (!value.empty() && value != "0" && value != "1")

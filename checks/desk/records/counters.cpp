@@ -15,6 +15,48 @@ std::string grouped(double value) {
   return text;
 }
 
+std::optional<double> median_of(const std::vector<Json>& benches, const std::string& stage, const std::string& shape) {
+  std::optional<double> median;
+  for (const Json& bench : benches)
+    for (const Json& c : bench.at("cases"))
+      if (c.at("program") == stage && c.at("shape") == shape && c.at("status") == "ok")
+        median = c.at("figures").at("graph").at("median").get<double>();
+  return median;
+}
+
+const std::string COMMITTED_COUNTS = "writeups/results/counters.json", COUNTS = "build/counters/";
+// The first is what `make test` counts again.
+const std::vector<std::string> SHAPES = {"1,1,512,64", "1,8,512,64", "2,8,2048,64"};
+constexpr const char *PROFILED = "1,8,512,64", *LARGE_SHAPE = "2,8,2048,64";
+// The large shape asks for 32 times as much as the profiled one: not counted where that takes minutes.
+constexpr double MOST_INSTRUCTIONS = 3e6;
+
+Json count(const std::string& lab, const std::string& shape) {
+  fs::create_directories(COUNTS);
+  const std::string file = COUNTS + stage_of(lab) + ".json";
+  const Ran ran = capture({lab, "counters", "shape=" + shape, "json=" + file});
+  if (ran.status != 0) throw BadInput("no counts from " + lab + ": " + ran.out + ran.err);
+  return load_results(file, "counters-1", "lab counters");
+}
+
+double instructions(const Json& counters) {
+  double sum = 0;
+  for (const auto& [kind, tally] : counters.at("totals").items()) sum += tally.at("instructions").get<double>();
+  return sum;
+}
+
+Json committed() { return load_results(COMMITTED_COUNTS, "counted-1", "make counters json=" + COMMITTED_COUNTS); }
+
+std::vector<Measured> profiles(const std::string& shape) {
+  std::vector<Measured> all;
+  for (const Stage& stage : read_ladder().stages) {
+    const std::string path = "writeups/results/profile-" + stage.dir + "-" + replaced(shape, ",", "-") + ".json";
+    if (!fs::exists(path)) continue;
+    all.push_back({stage.dir, stage.short_name(), load_results(path, "profile-1", "make profile")});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::span<const Compared> compared() {
@@ -142,19 +184,6 @@ std::string validation_table(const Json& counted, const std::vector<Measured>& m
   return head + "\n" + line + "\n" + rows + why + "\n";
 }
 
-namespace {
-
-std::optional<double> median_of(const std::vector<Json>& benches, const std::string& stage, const std::string& shape) {
-  std::optional<double> median;
-  for (const Json& bench : benches)
-    for (const Json& c : bench.at("cases"))
-      if (c.at("program") == stage && c.at("shape") == shape && c.at("status") == "ok")
-        median = c.at("figures").at("graph").at("median").get<double>();
-  return median;
-}
-
-}  // namespace
-
 std::string floors_table(const Json& counted, const std::vector<std::pair<std::string, std::string>>& stages,
                          const std::vector<Json>& benches, const std::string& shape) {
   std::string head, rows;
@@ -215,44 +244,6 @@ std::string counted_json(const std::vector<Json>& counters) {
 
 // desk-records counters LABS [JSON]: all stages, counted by the CPU execution, as they were committed; or a new file of
 // it, which takes minutes. desk-records counters-table [SHAPE], floors-table: for the pages.
-
-namespace {
-
-const std::string COMMITTED_COUNTS = "writeups/results/counters.json", COUNTS = "build/counters/";
-// The first is what `make test` counts again.
-const std::vector<std::string> SHAPES = {"1,1,512,64", "1,8,512,64", "2,8,2048,64"};
-constexpr const char *PROFILED = "1,8,512,64", *LARGE_SHAPE = "2,8,2048,64";
-// The large shape asks for 32 times as much as the profiled one: not counted where that takes minutes.
-constexpr double MOST_INSTRUCTIONS = 3e6;
-
-Json count(const std::string& lab, const std::string& shape) {
-  fs::create_directories(COUNTS);
-  const std::string file = COUNTS + stage_of(lab) + ".json";
-  const Ran ran = capture({lab, "counters", "shape=" + shape, "json=" + file});
-  if (ran.status != 0) throw BadInput("no counts from " + lab + ": " + ran.out + ran.err);
-  return load_results(file, "counters-1", "lab counters");
-}
-
-double instructions(const Json& counters) {
-  double sum = 0;
-  for (const auto& [kind, tally] : counters.at("totals").items()) sum += tally.at("instructions").get<double>();
-  return sum;
-}
-
-Json committed() { return load_results(COMMITTED_COUNTS, "counted-1", "make counters json=" + COMMITTED_COUNTS); }
-
-std::vector<Measured> profiles(const std::string& shape) {
-  std::vector<Measured> all;
-  for (const Stage& stage : read_ladder().stages) {
-    const std::string path = "writeups/results/profile-" + stage.dir + "-" + replaced(shape, ",", "-") + ".json";
-    if (!fs::exists(path)) continue;
-    all.push_back({stage.dir, stage.short_name(), load_results(path, "profile-1", "make profile")});
-  }
-  return all;
-}
-
-}  // namespace
-
 int counters_command(const Args& args) {
   const std::string json = args.size() > 1 ? args[1] : "";
   std::vector<Json> all;

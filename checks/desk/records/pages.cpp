@@ -25,6 +25,24 @@ std::string indented(const std::vector<std::string>& lines) {
   return out;
 }
 
+// A make that called us hands its command line on; the commands of a page must not see it. (Its words the Makefile
+// keeps back.) Nor do they depend on whose machine it is.
+void plain_environment() {
+  for (const char* name : {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"}) unsetenv(name);
+  setenv("LC_ALL", "C", 1);
+  setenv("GIT_CONFIG_GLOBAL", "/dev/null", 1);
+  setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
+  setenv("GIT_PAGER", "cat", 1);
+}
+
+std::vector<std::string> all_pages() {
+  std::vector<std::string> pages;
+  for (const auto& entry : fs::recursive_directory_iterator("writeups"))
+    if (entry.is_regular_file() && entry.path().extension() == ".md") pages.push_back(entry.path().string());
+  std::ranges::sort(pages);
+  return pages;
+}
+
 }  // namespace
 
 std::string difference(const std::vector<std::string>& page, const std::vector<std::string>& now) {
@@ -213,30 +231,6 @@ void renew_page(const std::string& path, bool check, Runner& runner, Tally& tall
   copy_until(page.size());
   if (!check && !blocks.empty() && renewed != text) write_text(path, renewed);
 }
-
-// desk-records pages, hunks.
-
-namespace {
-
-// A make that called us hands its command line on; the commands of a page must not see it. (Its words the Makefile
-// keeps back.) Nor do they depend on whose machine it is.
-void plain_environment() {
-  for (const char* name : {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"}) unsetenv(name);
-  setenv("LC_ALL", "C", 1);
-  setenv("GIT_CONFIG_GLOBAL", "/dev/null", 1);
-  setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
-  setenv("GIT_PAGER", "cat", 1);
-}
-
-std::vector<std::string> all_pages() {
-  std::vector<std::string> pages;
-  for (const auto& entry : fs::recursive_directory_iterator("writeups"))
-    if (entry.is_regular_file() && entry.path().extension() == ".md") pages.push_back(entry.path().string());
-  std::ranges::sort(pages);
-  return pages;
-}
-
-}  // namespace
 
 int pages_command(const Args& args) {
   const bool check = !args.empty() && args[0] == "--check";

@@ -62,9 +62,8 @@ std::map<int, std::string> stamp_names(const Patch& patch) {
   return names;
 }
 
-std::string phases_text(const PhasesFacts& facts, const std::vector<Part>& parts,
-                        const std::map<int, std::string>& names) {
-  std::string out = facts.stage + ", " + facts.shape + ": " + facts.gpu + "\n";
+std::string phases_text(const Json& facts, const std::vector<Part>& parts, const std::map<int, std::string>& names) {
+  std::string out = title_of(facts, {"stage", "shape"});
   out += "us per launch in a graph, median (least to most); each line does what the one before does, and more\n";
   for (const Part& part : parts)
     if (is_timed(part))
@@ -76,8 +75,7 @@ std::string phases_text(const PhasesFacts& facts, const std::vector<Part>& parts
   return out;
 }
 
-std::string phases_json(const PhasesFacts& facts, const std::vector<Part>& parts,
-                        const std::map<int, std::string>& names) {
+std::string phases_json(const Json& facts, const std::vector<Part>& parts, const std::map<int, std::string>& names) {
   Json timed = Json::array(), stamped = Json::array();
   for (const Part& part : parts)
     if (is_timed(part))
@@ -87,23 +85,13 @@ std::string phases_json(const PhasesFacts& facts, const std::vector<Part>& parts
                        {"most", at_share(part.seen.us, 1)}});
   for (const Row& row : rows_of(parts, names))
     stamped.push_back({{"name", row.name}, {"median", row.median}, {"p10", row.p10}, {"p90", row.p90}});
-  return laid_out({{"schema", "phases-1"},
-                   {"stage", facts.stage},
-                   {"shape", facts.shape},
-                   {"gpu", facts.gpu},
-                   {"driver", facts.driver},
-                   {"cuda", facts.cuda},
-                   {"date", facts.date},
-                   {"commit", facts.commit},
-                   {"command", "make stage=" + facts.stage + " phases shape=" + facts.shape},
-                   {"clock_mhz", std::stoi(facts.clock_mhz)},
-                   {"parts", timed},
-                   {"phases", stamped}},
-                  2);
+  Json all = {{"schema", "phases-1"}};
+  all.update(facts);
+  all["parts"] = timed, all["phases"] = stamped;
+  return laid_out(all, 2);
 }
 
 // desk-records phases: a kernel and its parts, timed one after the other.
-
 int phases_command(const Args& args) {
   const std::string &shape = args[0], stage = stage_of(args[2]);
   if (!shape_of(shape)) throw BadInput("shape=" + shape + ": not B,H,S,D[,causal]");
@@ -127,8 +115,15 @@ int phases_command(const Args& args) {
   }
   if (parts.empty()) throw BadInput(stage + " has no parts to time: there is nothing in stages/" + stage + "/phases/");
   parts.push_back(whole);
-  const PhasesFacts facts{stage,          shape,      gpu_field("name"), gpu_field("driver_version"),
-                          nvcc_release(), utc_time(), commit(),          words_of(gpu_field("clocks.max.sm")).at(0)};
+  const Json facts = {{"stage", stage},
+                      {"shape", shape},
+                      {"gpu", gpu_field("name")},
+                      {"driver", gpu_field("driver_version")},
+                      {"cuda", nvcc_release()},
+                      {"date", utc_time()},
+                      {"commit", commit()},
+                      {"command", "make stage=" + stage + " phases shape=" + shape},
+                      {"clock_mhz", std::stoi(gpu_field("clocks.max.sm"))}};
   std::fputs(phases_text(facts, parts, names).c_str(), stdout);
   const std::string json = args[1].empty() ? "writeups/results/phases-" + short_stage_name(stage) + ".json" : args[1];
   write_text(json, phases_json(facts, parts, names));

@@ -31,6 +31,8 @@ std::string laid_out(const Json& value, int levels, int digits, const std::strin
                    [&](const Json& one) { return laid_out(one, levels - 1, digits, indent + "  "); });
 }
 
+bool evolved(const std::string& lab) { return fs::path(lab).parent_path().filename().string().starts_with("evolve-"); }
+
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& what) {
@@ -67,6 +69,12 @@ std::string one_line(const Json& value, int digits) {
 
 std::string laid_out(const Json& value, int levels, int digits) { return laid_out(value, levels, digits, "\n") + "\n"; }
 
+std::string title_of(const Json& facts, const std::vector<const char*>& keys) {
+  std::vector<std::string> words;
+  for (const char* key : keys) words.push_back(facts.at(key));
+  return joined(words, ", ") + ": " + facts.at("gpu").get<std::string>() + "\n";
+}
+
 std::string lab_path(std::string pattern, const std::string& stage, const std::string& variant) {
   const std::string whole = pattern;
   for (const auto& [word, value] : {std::pair<std::string, std::string>{"STAGE", stage}, {"VARIANT", variant}}) {
@@ -88,10 +96,6 @@ std::string stage_of(const std::string& lab) {
   if (stage.empty()) throw BadInput("'" + lab + "' is no build/BACKEND/STAGE/VARIANT/lab");
   return stage;
 }
-
-namespace {
-bool evolved(const std::string& lab) { return fs::path(lab).parent_path().filename().string().starts_with("evolve-"); }
-}  // namespace
 
 std::string program_of(const std::string& lab) { return stage_of(lab) + (evolved(lab) ? "-evolved" : ""); }
 

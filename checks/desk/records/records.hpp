@@ -31,6 +31,9 @@ std::string one_line(const Json& value, int digits = 6);
 // The same with a line for each member or element of what lies less than `levels` deep.
 std::string laid_out(const Json& value, int levels, int digits = 6);
 
+// "v3j_next_q, 2,8,2048,64: NVIDIA H200\n": what the facts of a measurement have under these keys, and the GPU.
+std::string title_of(const Json& facts, const std::vector<const char*>& keys);
+
 // The binaries under build/, as a pattern with two words to fill in: build/cpu/STAGE/VARIANT/lab.
 
 // Throws BadInput for a pattern without the two words.
@@ -216,15 +219,11 @@ struct Part {
   std::string what;
   PhasesOutput seen;
 };
-struct PhasesFacts {
-  std::string stage, shape, gpu, driver, cuda, date, commit, clock_mhz;
-};
 
-// Parts in their order, the whole kernel last; then the stamps of the one that has any, under `names`.
-std::string phases_text(const PhasesFacts& facts, const std::vector<Part>& parts,
-                        const std::map<int, std::string>& names);
-std::string phases_json(const PhasesFacts& facts, const std::vector<Part>& parts,
-                        const std::map<int, std::string>& names);
+// Parts in their order, the whole kernel last; then the stamps of the one that has any, under `names`. `facts`: what the file
+// says of the run before them.
+std::string phases_text(const Json& facts, const std::vector<Part>& parts, const std::map<int, std::string>& names);
+std::string phases_json(const Json& facts, const std::vector<Part>& parts, const std::map<int, std::string>& names);
 
 // One launch under Nsight Compute: the metrics that the notes name, each with a sentence of diagnosis, and schema
 // profile-1.
@@ -249,12 +248,9 @@ Profile read_profile(const std::string& csv);
 // The verdict of the metrics on a kernel that ran on `shape`.
 std::vector<ProfileRow> diagnose(const Profile& profile, const Shape& shape);
 
-// The facts beside the figures: of the run, not of the kernel.
-struct ProfileFacts {
-  std::string stage, shape, date, commit, gpu, driver, ncu;
-};
-std::string profile_table(const ProfileFacts& facts, const Profile& profile, const std::vector<ProfileRow>& rows);
-std::string profile_json(const ProfileFacts& facts, const Profile& profile, const std::vector<ProfileRow>& rows);
+// `facts`: what the file says of the run before the figures.
+std::string profile_table(const Json& facts, const std::vector<ProfileRow>& rows);
+std::string profile_json(const Json& facts, const Profile& profile, const std::vector<ProfileRow>& rows);
 
 // --metrics and --kernel-name of ncu.
 std::string profile_metrics();

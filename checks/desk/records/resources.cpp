@@ -16,6 +16,34 @@ fs::file_time_type newest_header() {
   return newest;
 }
 
+template <class Number>
+Number number(const std::string& stage, const char* key, const std::string& text) {
+  if (const auto value = number_in<Number>(text, 1)) return *value;
+  throw BadInput(stage + ": stage.conf says " + key + "=\"" + text + "\", which is no number from 1 on");
+}
+
+std::string line_of(const ResourceRow& r) {
+  const KernelResources& u = r.used;
+  return format("%-18s %-20s %-5s  %-18s %4d %3s %8zu B %6.1f KiB %6zu %6zu  %s\n", r.stage.c_str(), r.bug.c_str(),
+                u.arch.c_str(), u.kernel.c_str(), u.registers, r.allowed > 0 ? std::to_string(r.allowed).c_str() : "",
+                r.smem, double(r.smem) / 1024, u.stack, u.spill_stores + u.spill_loads,
+                r.over.empty() ? "ok" : ("over: " + r.over).c_str());
+}
+
+const std::string COMMITTED = "writeups/results/resources.json";
+
+// 512 keys take two slots for K/V tiles, 2048 take three; from v3g on these are also one shape for each tile.
+std::map<std::string, std::size_t> plans_of(const std::string& lab) {
+  std::vector<std::string> plans;
+  for (const std::string shape : {"1 8 512 64", "2 8 2048 64", "1 8 512 128", "2 8 2048 128", "2 8 2048 64 causal",
+                                  "4 16 8192 64", "4 16 8192 128"}) {
+    const Ran plan = capture(with({lab, "plan"}, words_of(shape)));
+    if (plan.status != 0) throw BadInput("no plan from " + lab + ": " + plan.err);
+    plans.push_back(plan.out);
+  }
+  return dynamic_smem(plans);
+}
+
 }  // namespace
 
 std::optional<std::string> said_before(const std::string& log, const std::string& key, fs::file_time_type inputs) {
@@ -64,7 +92,6 @@ std::string trouble_in(const Ran& nvcc) {
 
 // desk-records archs: every stage's kernel compiled for every architecture that its stage.conf claims; no GPU is
 // needed. A line for each stage. Exit status 1 if one does not compile, or compiles with what trouble_in() names.
-
 int archs_command(const Args&) {
   const Ran known = capture({"nvcc", "--list-gpu-code"});
   if (known.status != 0) throw BadInput("make archs needs nvcc, which is not on the PATH");
@@ -85,24 +112,6 @@ int archs_command(const Args&) {
   std::printf("\n");
   return told(counts);
 }
-
-namespace {
-
-template <class Number>
-Number number(const std::string& stage, const char* key, const std::string& text) {
-  if (const auto value = number_in<Number>(text, 1)) return *value;
-  throw BadInput(stage + ": stage.conf says " + key + "=\"" + text + "\", which is no number from 1 on");
-}
-
-std::string line_of(const ResourceRow& r) {
-  const KernelResources& u = r.used;
-  return format("%-18s %-20s %-5s  %-18s %4d %3s %8zu B %6.1f KiB %6zu %6zu  %s\n", r.stage.c_str(), r.bug.c_str(),
-                u.arch.c_str(), u.kernel.c_str(), u.registers, r.allowed > 0 ? std::to_string(r.allowed).c_str() : "",
-                r.smem, double(r.smem) / 1024, u.stack, u.spill_stores + u.spill_loads,
-                r.over.empty() ? "ok" : ("over: " + r.over).c_str());
-}
-
-}  // namespace
 
 StageBudget budget_of(const std::string& stage, const std::string& target, const std::string& registers,
                       const std::string& smem) {
@@ -203,27 +212,6 @@ std::string resources_json(const std::vector<ResourceRow>& rows, const std::stri
 // ones of sm_89 for sm_90 too), and judges what ptxas says. Writes JSON if named; else holds the committed one against
 // what this nvcc says, if it is of the same version. With STAGE that stage alone, beside the one that an own kernel
 // comes from. Exit status 1 if a correct kernel is over its budget, or the committed figures are stale.
-
-namespace {
-
-const std::string COMMITTED = "writeups/results/resources.json";
-
-// 512 keys take two slots for K/V tiles, 2048 take three; from v3g on these are also one shape for each tile.
-std::map<std::string, std::size_t> plans_of(const std::string& lab) {
-  std::vector<std::string> plans;
-  for (const std::string shape : {"1 8 512 64", "2 8 2048 64", "1 8 512 128", "2 8 2048 128", "2 8 2048 64 causal",
-                                  "4 16 8192 64", "4 16 8192 128"}) {
-    Args command = {lab, "plan"};
-    for (const std::string& word : words_of(shape)) command.push_back(word);
-    const Ran plan = capture(command);
-    if (plan.status != 0) throw BadInput("no plan from " + lab + ": " + plan.err);
-    plans.push_back(plan.out);
-  }
-  return dynamic_smem(plans);
-}
-
-}  // namespace
-
 int resources_command(const Args& args) {
   const std::string nvcc = nvcc_release(), json = args.size() > 1 ? args[1] : "";
   if (nvcc.empty()) throw BadInput("make resources needs nvcc, which is not on the PATH");

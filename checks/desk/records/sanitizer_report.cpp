@@ -134,6 +134,30 @@ class LogReader {
   bool ended_ = false;
 };
 
+// "2025.3.1.0 (build 36400806) (public-release)"
+std::string sanitizer_version(const std::string& tool) {
+  for (const std::string& line : lines_of(capture({tool, "--version"}).out))
+    if (line.starts_with("Version")) return line.substr(std::min(line.find_first_not_of(' ', 7), line.size()));
+  return "";
+}
+
+// Logs of one build: STAGE-fixed/ or STAGE-bug-NAME/ with TOOL.SHAPE.log.
+ToolReport report_of(const fs::path& build) {
+  const std::string name = build.filename().string();
+  const std::size_t dash = name.find('-');
+  if (dash == name.npos) throw BadInput(build.string() + " is no STAGE-VARIANT");
+  const std::string variant = name.substr(dash + 1);
+  std::vector<SanitizerLog> logs;
+  for (const fs::path& path : files_in(build, ".log")) {
+    const std::string file = path.stem().string();
+    const std::size_t dot = file.find('.');
+    if (dot == file.npos) throw BadInput(path.string() + " is no TOOL.SHAPE.log");
+    logs.push_back({file.substr(0, dot), file.substr(dot + 1), read_text(path.string())});
+  }
+  if (logs.empty()) throw BadInput(build.string() + " has no logs");
+  return read_sanitizer_logs(name.substr(0, dash), variant.starts_with("bug-") ? variant.substr(4) : "", logs);
+}
+
 }  // namespace
 
 ToolReport read_sanitizer_logs(const std::string& stage, const std::string& bug,
@@ -185,36 +209,6 @@ std::string sanitizer_json(const std::string& machine, const std::vector<ToolRep
                    {"rows", rows}},
                   2);
 }
-
-// desk-records machine, sanitizer-report.
-
-namespace {
-
-// "2025.3.1.0 (build 36400806) (public-release)"
-std::string sanitizer_version(const std::string& tool) {
-  for (const std::string& line : lines_of(capture({tool, "--version"}).out))
-    if (line.starts_with("Version")) return line.substr(std::min(line.find_first_not_of(' ', 7), line.size()));
-  return "";
-}
-
-// Logs of one build: STAGE-fixed/ or STAGE-bug-NAME/ with TOOL.SHAPE.log.
-ToolReport report_of(const fs::path& build) {
-  const std::string name = build.filename().string();
-  const std::size_t dash = name.find('-');
-  if (dash == name.npos) throw BadInput(build.string() + " is no STAGE-VARIANT");
-  const std::string variant = name.substr(dash + 1);
-  std::vector<SanitizerLog> logs;
-  for (const fs::path& path : files_in(build, ".log")) {
-    const std::string file = path.stem().string();
-    const std::size_t dot = file.find('.');
-    if (dot == file.npos) throw BadInput(path.string() + " is no TOOL.SHAPE.log");
-    logs.push_back({file.substr(0, dot), file.substr(dot + 1), read_text(path.string())});
-  }
-  if (logs.empty()) throw BadInput(build.string() + " has no logs");
-  return read_sanitizer_logs(name.substr(0, dash), variant.starts_with("bug-") ? variant.substr(4) : "", logs);
-}
-
-}  // namespace
 
 int machine_command(const Args& args) {
   std::printf("gpu %s\ndriver %s\ncuda %s\n", gpu_field("name").c_str(), gpu_field("driver_version").c_str(),

@@ -34,6 +34,95 @@ std::string blindness_cell(const Blindness::Answer& answer) {
   return (answer.verdict == "pass" ? "pass, " : "**fail**, ") + largest;
 }
 
+Json read_plan(const std::string& text) {
+  Json plan = parse_json(text, "lab plan");
+  for (const char* key : {"stage", "target", "B", "H", "S", "D", "tile_m", "tile_n", "rows_per_warp", "slots", "grid",
+                          "block", "smem", "arrays"})
+    if (!plan.is_object() || !plan.contains(key)) throw BadInput(std::string("lab plan: no '") + key + "' in it");
+  return plan;
+}
+
+// A member as a table shows it; several numbers with `between`.
+std::string cell(const Json& value, const char* between = ",") {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  std::vector<std::string> parts;
+  for (const Json& item : value) parts.push_back(cell(item));
+  return joined(parts, between);
+}
+
+std::string tile(const Json& plan) { return cell(plan["tile_m"]) + " queries x " + cell(plan["tile_n"]) + " keys"; }
+
+// "48 x 72 | 6912" of an array of the plan; dashes where it has none of that name.
+std::string array(const Json& plan, const Json& name) {
+  for (const Json& a : plan["arrays"])
+    if (a.at("name") == name)
+      return cell(a.at("rows")) + (a.at("pitch") > 1 ? " x " + cell(a.at("pitch")) : "") + " | " + cell(a.at("bytes"));
+  return "– | –";
+}
+
+const std::string TOOLS = "writeups/results/tools-h200.json", RESOURCES = "writeups/results/resources.json";
+
+struct Build {
+  const Stage* stage;
+  std::string bug;  // "": the correct one
+};
+
+// Each stage's correct build and then its bugs', in the order of the climb.
+std::vector<Build> builds_of(const Ladder& ladder) {
+  std::vector<Build> builds;
+  for (const Stage& stage : ladder.stages) {
+    builds.push_back({&stage, ""});
+    for (const Bug& bug : stage.bugs) builds.push_back({&stage, bug.name});
+  }
+  return builds;
+}
+
+std::string title(const Stage& stage, const std::string& bug) {
+  return stage.short_name() + ", " + (bug.empty() ? "correct" : bug);
+}
+
+std::string printed(const std::vector<std::string>& argv) {
+  const Ran ran = capture(argv);
+  if (ran.status != 0)
+    throw BadInput("no answer from " + joined(argv, " ") + ": exit status " + std::to_string(ran.status));
+  return ran.out;
+}
+
+// A lab's run, if its status is no more than `most`.
+LabRun looked(const Argv& argv, int most) {
+  const LabRun ran = run_lab(argv);
+  if (ran.status > most)
+    throw BadInput("no answer from " + joined(argv, " ") + ": exit status " + std::to_string(ran.status) + "\n" +
+                   ran.out);
+  return ran;
+}
+
+// As a line is ready, so that a reader sees how far a long table is.
+void put(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+bool passes(const std::string& lab) { return capture({lab, "test", "quick=1"}).status == 0; }
+
+// A version of the notes: a stage that is here, or a broken one that only its bugs remember.
+std::string climb_row(const Ladder& ladder, const std::string& name, const Json& resources, const std::string& labs) {
+  if (const Stage* stage = ladder.stage(name)) {
+    const std::string target = stage->says("target").empty() ? "sm_89" : stage->says("target");
+    return "| [" + name + "](stages/" + stage->dir + ".md) | " + stage->says("idea") + " | " +
+           (passes(lab_path(labs, stage->dir, "fixed")) ? "yes" : "no") + " | " +
+           resources_cell(resources, stage->dir, target) + " | " + stage->says("learned") + " |\n";
+  }
+  std::string red, learned;
+  for (const Bug* bug : ladder.bugs(name)) {
+    if (!passes(lab_path(labs, bug->stage, variant_of(bug->name, "fixed"))))
+      red += " [" + bug->name + "](bugs/" + bug->name + ".md)";
+    if (const std::string said = ladder.stage(bug->stage)->says("learned_" + name); !said.empty()) learned = said;
+  }
+  return "| " + name + " | a version that never worked | no:" + red + " | | | " + learned + " |\n";
+}
+
 }  // namespace
 
 Blindness read_blindness(const std::string& printed, const std::string& binary) {
@@ -117,37 +206,6 @@ std::string resources_cell(const Json& resources, const std::string& stage, cons
          format(" | %.1f-%.1f KiB", double(small) / 1024, double(large) / 1024);
 }
 
-namespace {
-
-Json read_plan(const std::string& text) {
-  Json plan = parse_json(text, "lab plan");
-  for (const char* key : {"stage", "target", "B", "H", "S", "D", "tile_m", "tile_n", "rows_per_warp", "slots", "grid",
-                          "block", "smem", "arrays"})
-    if (!plan.is_object() || !plan.contains(key)) throw BadInput(std::string("lab plan: no '") + key + "' in it");
-  return plan;
-}
-
-// A member as a table shows it; several numbers with `between`.
-std::string cell(const Json& value, const char* between = ",") {
-  if (value.is_string()) return value.get<std::string>();
-  if (!value.is_array()) return value.dump();
-  std::vector<std::string> parts;
-  for (const Json& item : value) parts.push_back(cell(item));
-  return joined(parts, between);
-}
-
-std::string tile(const Json& plan) { return cell(plan["tile_m"]) + " queries x " + cell(plan["tile_n"]) + " keys"; }
-
-// "48 x 72 | 6912" of an array of the plan; dashes where it has none of that name.
-std::string array(const Json& plan, const Json& name) {
-  for (const Json& a : plan["arrays"])
-    if (a.at("name") == name)
-      return cell(a.at("rows")) + (a.at("pitch") > 1 ? " x " + cell(a.at("pitch")) : "") + " | " + cell(a.at("bytes"));
-  return "– | –";
-}
-
-}  // namespace
-
 std::string plan_table(const std::string& first, const std::string& second) {
   const Json a = read_plan(first), b = read_plan(second);
   const auto shape = [](const Json& p) {
@@ -173,74 +231,6 @@ std::string plan_table(const std::string& first, const std::string& second) {
       cell(a["grid"], " x "), cell(b["grid"], " x "));
   return out;
 }
-
-// desk-records blindness-table, tools-table, climb-table, plan.
-
-namespace {
-
-const std::string TOOLS = "writeups/results/tools-h200.json", RESOURCES = "writeups/results/resources.json";
-
-struct Build {
-  const Stage* stage;
-  std::string bug;  // "": the correct one
-};
-
-// Each stage's correct build and then its bugs', in the order of the climb.
-std::vector<Build> builds_of(const Ladder& ladder) {
-  std::vector<Build> builds;
-  for (const Stage& stage : ladder.stages) {
-    builds.push_back({&stage, ""});
-    for (const Bug& bug : stage.bugs) builds.push_back({&stage, bug.name});
-  }
-  return builds;
-}
-
-std::string title(const Stage& stage, const std::string& bug) {
-  return stage.short_name() + ", " + (bug.empty() ? "correct" : bug);
-}
-
-std::string printed(const std::vector<std::string>& argv) {
-  const Ran ran = capture(argv);
-  if (ran.status != 0)
-    throw BadInput("no answer from " + joined(argv, " ") + ": exit status " + std::to_string(ran.status));
-  return ran.out;
-}
-
-// A lab's run, if its status is no more than `most`.
-LabRun looked(const Argv& argv, int most) {
-  const LabRun ran = run_lab(argv);
-  if (ran.status > most)
-    throw BadInput("no answer from " + joined(argv, " ") + ": exit status " + std::to_string(ran.status) + "\n" +
-                   ran.out);
-  return ran;
-}
-
-// As a line is ready, so that a reader sees how far a long table is.
-void put(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);
-}
-
-bool passes(const std::string& lab) { return capture({lab, "test", "quick=1"}).status == 0; }
-
-// A version of the notes: a stage that is here, or a broken one that only its bugs remember.
-std::string climb_row(const Ladder& ladder, const std::string& name, const Json& resources, const std::string& labs) {
-  if (const Stage* stage = ladder.stage(name)) {
-    const std::string target = stage->says("target").empty() ? "sm_89" : stage->says("target");
-    return "| [" + name + "](stages/" + stage->dir + ".md) | " + stage->says("idea") + " | " +
-           (passes(lab_path(labs, stage->dir, "fixed")) ? "yes" : "no") + " | " +
-           resources_cell(resources, stage->dir, target) + " | " + stage->says("learned") + " |\n";
-  }
-  std::string red, learned;
-  for (const Bug* bug : ladder.bugs(name)) {
-    if (!passes(lab_path(labs, bug->stage, variant_of(bug->name, "fixed"))))
-      red += " [" + bug->name + "](bugs/" + bug->name + ".md)";
-    if (const std::string said = ladder.stage(bug->stage)->says("learned_" + name); !said.empty()) learned = said;
-  }
-  return "| " + name + " | a version that never worked | no:" + red + " | | | " + learned + " |\n";
-}
-
-}  // namespace
 
 int blindness_table_command(const Args& args) {
   const Ladder ladder = read_ladder();
