@@ -80,6 +80,8 @@ std::string joined(const std::vector<std::string>& pieces, const std::string& be
   return text;
 }
 
+std::string table_row(const std::vector<std::string>& cells) { return "| " + joined(cells, " | ") + " |\n"; }
+
 std::string replaced(std::string text, const std::string& old, const std::string& by) {
   for (std::size_t at = 0; (at = text.find(old, at)) != text.npos; at += by.size()) text.replace(at, old.size(), by);
   return text;

@@ -55,6 +55,9 @@ std::string trimmed(const std::string& text, const char* blanks = " ");
 
 std::string joined(const std::vector<std::string>& pieces, const std::string& between);
 
+// "| a | b |\n"
+std::string table_row(const std::vector<std::string>& cells);
+
 // The text with every `old` replaced.
 std::string replaced(std::string text, const std::string& old, const std::string& by);
 

@@ -267,9 +267,9 @@ std::string mutants_table(const std::vector<std::pair<std::string, MutantCounts>
       "|---|--:|--:|--:|--:|--:|\n";
   MutantCounts all;
   const auto row = [&](const std::string& name, const MutantCounts& c) {
-    text += "| " + name;
-    for (const int n : {c.rules, c.test, c.racecheck, c.equivalent, c.survived}) text += " | " + std::to_string(n);
-    text += " |\n";
+    std::vector<std::string> cells = {name};
+    for (const int n : {c.rules, c.test, c.racecheck, c.equivalent, c.survived}) cells.push_back(std::to_string(n));
+    text += table_row(cells);
   };
   for (const auto& [name, c] : stages) {
     row(name, c);

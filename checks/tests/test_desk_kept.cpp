@@ -13,11 +13,11 @@ namespace {
 const std::string LAB = "build/cpu/v1_s/checked/lab";
 
 // A tree with one stage, whose binary is a script that counts its runs; the working directory while it lives.
-struct Tree {
-  fs::path home = fs::current_path(), root = lab::scratch_path("kept");
-  Tree() {
-    fs::create_directories(root / "build/logs");
+struct Tree : lab::Scratch {
+  fs::path home = fs::current_path();
+  Tree() : Scratch("kept") {
     fs::current_path(root);
+    fs::create_directories("build/logs");
     write_text("stages/v1_s/kernel.cu", "kernel\n");
     write_text("stages/v1_s/bugs/ten.patch", "patch\n");
     script(LAB);
@@ -26,7 +26,6 @@ struct Tree {
   ~Tree() {
     unsetenv("LAB_KEPT");
     fs::current_path(home);
-    fs::remove_all(root);
   }
   // Its first argument is its exit status.
   void script(const std::string& path) const {

@@ -181,27 +181,6 @@ TEST_CASE("sanitizer: silence is clean, a run that was cut short is not") {
   }
 }
 
-TEST_CASE("bench: the JSON of a run, from its samples") {
-  const std::string samples =
-      "meta\tdate\tD\nmeta\tkernel v1_scalar\t0123\nceiling\tcopy_gbs\t1\t4000\n"
-      "fact\tv1_scalar\t1,8,512,64\tsets\t4\nfact\tv1_scalar\t1,8,512,64\tmax_diff\t0.0001217\n"
-      "sample\tv1_scalar\t1,8,512,64\tgraph\t1\t100\nseen\tv1_scalar\t1,8,512,64\t1980\t130.5\n"
-      "case\tv1_scalar\t2,8,2048,64\tskipped\ta \"slow\" one\n";
-  const Json run = parse_json(bench_json(read_samples({samples})), "it");
-  CHECK(run.at("schema") == "bench-1");
-  CHECK(run.at("kernels").at("v1_scalar") == "0123");
-  CHECK(run.at("ceilings").at("copy_gbs").at("rounds")[0].at("median") == 4000);
-  REQUIRE(run.at("cases").size() == 2);
-  const Json &timed = run.at("cases")[0], &skipped = run.at("cases")[1];
-  CHECK(timed.at("max_diff") == 0.0001217);
-  CHECK(timed.at("watts") == Json{130.5, 130.5});
-  CHECK(timed.at("figures").at("graph").at("median") == 100);
-  CHECK(timed.at("figures").at("call").is_null());
-  CHECK(timed.at("tflops") == 5.36871);
-  CHECK(skipped.at("detail") == "a \"slow\" one");
-  CHECK_FALSE(skipped.contains("figures"));
-}
-
 TEST_CASE("results: JSON with a line for each member down to a level") {
   const Json value = {{"a", 1.23456789}, {"b", {{"c", {1, 2}}, {"d", Json::object()}}}, {"e", Json::array()}};
   CHECK(one_line(value) == R"({"a": 1.23457, "b": {"c": [1, 2], "d": {}}, "e": []})");

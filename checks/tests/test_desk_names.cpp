@@ -10,24 +10,21 @@ using lab::parse_conf;
 namespace {
 
 // A small ladder of its own below /tmp, gone at the end of the test.
-struct ScratchLadder {
-  std::filesystem::path root = lab::scratch_path("names");
-  ScratchLadder() {
-    add("stages/v10_late/stage.conf", "idea=\"the last\"\n");
-    add("stages/v2b_middle/stage.conf", "# a comment\nidea=\"one = two # three\"  # behind\nregisters=48\n");
-    add("stages/v1_first/stage.conf", "idea=\"the first\"\n");
-    add("stages/v2b_middle/bugs/race.patch",
-        patch("also: v2 v2a\nunseen: fibers keep the order\nlucky: by the order of warps\n"));
-    add("stages/v2b_middle/bugs/accum.patch", patch("slow: two turns for one\n"));
-    add("stages/v10_late/bugs/ldm.patch", patch("also: v2a\nharmless: nothing reads it\nmap: tiles of 8\n"));
+struct ScratchLadder : lab::Scratch {
+  ScratchLadder() : Scratch("names") {
+    write("stages/v10_late/stage.conf", "idea=\"the last\"\n");
+    write("stages/v2b_middle/stage.conf", "# a comment\nidea=\"one = two # three\"  # behind\nregisters=48\n");
+    write("stages/v1_first/stage.conf", "idea=\"the first\"\n");
+    write("stages/v2b_middle/bugs/race.patch",
+          patch("also: v2 v2a\nunseen: fibers keep the order\nlucky: by the order of warps\n"));
+    write("stages/v2b_middle/bugs/accum.patch", patch("slow: two turns for one\n"));
+    write("stages/v10_late/bugs/ldm.patch", patch("also: v2a\nharmless: nothing reads it\nmap: tiles of 8\n"));
   }
-  ~ScratchLadder() { std::filesystem::remove_all(root); }
-  void add(const std::string& path, const std::string& text) const { write_text((root / path).string(), text); }
   static std::string patch(const std::string& keys) {
     return "plants: a change\npredicted: another answer\n" + keys +
            "\n--- a/stages/s/kernel.cu\n+++ b/stages/s/kernel.cu\n@@ -1 +1 @@\n-also: x\n+also: y\n";
   }
-  Ladder read() const { return read_ladder(root.string()); }
+  Ladder ladder() const { return read_ladder(root.string()); }
 };
 
 std::vector<std::string> pairs(const std::vector<const Bug*>& bugs) {
@@ -71,9 +68,9 @@ TEST_CASE("versions compare as numbers where they are numbers") {
 
 TEST_CASE("from= and road=: the main road in order, side roads where they leave it") {
   const ScratchLadder scratch;
-  scratch.add("stages/v2b_middle/stage.conf", "from=\"v1_first\"\nroad=\"main\"\n");
-  scratch.add("stages/v10_late/stage.conf", "from=\"v1_first\"\nroad=\"side\"\nwas=\"v9_early\"\n");
-  const Ladder ladder = scratch.read();
+  scratch.write("stages/v2b_middle/stage.conf", "from=\"v1_first\"\nroad=\"main\"\n");
+  scratch.write("stages/v10_late/stage.conf", "from=\"v1_first\"\nroad=\"side\"\nwas=\"v9_early\"\n");
+  const Ladder ladder = scratch.ladder();
   REQUIRE(ladder.main_road().size() == 2);
   CHECK(ladder.main_road()[0]->dir == "v1_first");
   CHECK(ladder.main_road()[1]->dir == "v2b_middle");
@@ -86,17 +83,17 @@ TEST_CASE("from= and road=: the main road in order, side roads where they leave 
 TEST_CASE("a road that leads nowhere is refused") {
   const auto refused = [](const std::string& conf, const char* message) {
     const ScratchLadder scratch;
-    scratch.add("stages/v2b_middle/stage.conf", conf);
-    CHECK_THROWS_WITH_AS(scratch.read(), message, lab::BadInput);
+    scratch.write("stages/v2b_middle/stage.conf", conf);
+    CHECK_THROWS_WITH_AS(scratch.ladder(), message, lab::BadInput);
   };
   refused("from=\"v1\"\nroad=\"wide\"\n", "stages/v2b_middle/stage.conf: road=wide: must be main or side");
   refused("from=\"v0\"\n", "stages/v2b_middle/stage.conf: from=v0: must be the directory of an earlier stage");
   refused("from=\"v10_late\"\n",
           "stages/v2b_middle/stage.conf: from=v10_late: must be the directory of an earlier stage");
   const ScratchLadder scratch;
-  scratch.add("stages/v2b_middle/stage.conf", "from=\"v1_first\"\nroad=\"side\"\n");
-  scratch.add("stages/v10_late/stage.conf", "from=\"v2b_middle\"\nroad=\"main\"\n");
-  CHECK_THROWS_WITH_AS(scratch.read(), "stages/v10_late/stage.conf: road=main, and from=v2b_middle is on a side road",
+  scratch.write("stages/v2b_middle/stage.conf", "from=\"v1_first\"\nroad=\"side\"\n");
+  scratch.write("stages/v10_late/stage.conf", "from=\"v2b_middle\"\nroad=\"main\"\n");
+  CHECK_THROWS_WITH_AS(scratch.ladder(), "stages/v10_late/stage.conf: road=main, and from=v2b_middle is on a side road",
                        lab::BadInput);
 }
 
@@ -119,7 +116,7 @@ TEST_CASE("stage.conf: a wrong line is named") {
 
 TEST_CASE("the ladder is read from the directories, in the order of the climb") {
   const ScratchLadder scratch;
-  const Ladder ladder = scratch.read();
+  const Ladder ladder = scratch.ladder();
   REQUIRE(ladder.stages.size() == 3);
   CHECK(ladder.stages[0].dir == "v1_first");
   CHECK(ladder.stages[1].dir == "v2b_middle");
@@ -144,7 +141,7 @@ TEST_CASE("the ladder is read from the directories, in the order of the climb") 
 
 TEST_CASE("a name means a stage, its short name or a broken version") {
   const ScratchLadder scratch;
-  const Ladder ladder = scratch.read();
+  const Ladder ladder = scratch.ladder();
   CHECK(ladder.stage("v2b") == &ladder.stages[1]);
   CHECK(ladder.stage("v2b_middle") == &ladder.stages[1]);
   CHECK_FALSE(ladder.stage("v2a"));
@@ -156,7 +153,7 @@ TEST_CASE("a name means a stage, its short name or a broken version") {
 
 TEST_CASE("an unknown name gets its nearest, and a bug of another stage its home") {
   const ScratchLadder scratch;
-  const Ladder ladder = scratch.read();
+  const Ladder ladder = scratch.ladder();
   CHECK_THROWS_WITH_AS(ladder.bugs("v2bb"), "no stage 'v2bb'; the nearest are: v2b v2 v2a - see 'make list'",
                        lab::BadInput);
   CHECK_THROWS_WITH_AS(ladder.bugs("v2b", "acum"),
@@ -167,12 +164,10 @@ TEST_CASE("an unknown name gets its nearest, and a bug of another stage its home
 
 TEST_CASE("files are written as a whole or not at all") {
   const ScratchLadder scratch;
-  const std::string file = (scratch.root / "deep/er/text").string();
-  write_text(file, "one\ntwo");
-  CHECK(read_text(file) == "one\ntwo");
-  CHECK(lines_of(read_text(file)) == Words{"one", "two"});
-  CHECK_THROWS_AS(write_text((scratch.root / "deep/er/text/below").string(), "x"), lab::BadInput);
-  CHECK_THROWS_AS(read_text((scratch.root / "deep").string()), lab::BadInput);
-  CHECK_THROWS_AS(read_text((scratch.root / "absent").string()), lab::BadInput);
-  CHECK(read_text(file) == "one\ntwo");
+  scratch.write("deep/er/text", "one\ntwo");
+  CHECK(scratch.read("deep/er/text") == "one\ntwo");
+  CHECK(lines_of(scratch.read("deep/er/text")) == Words{"one", "two"});
+  CHECK_THROWS_AS(scratch.write("deep/er/text/below", "x"), lab::BadInput);
+  for (const char* unreadable : {"deep", "absent"}) CHECK_THROWS_AS(scratch.read(unreadable), lab::BadInput);
+  CHECK(scratch.read("deep/er/text") == "one\ntwo");
 }

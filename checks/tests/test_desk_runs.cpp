@@ -11,16 +11,6 @@ using namespace lab::desk;
 
 namespace {
 
-struct ScratchDir {
-  std::filesystem::path root = lab::scratch_path("runs");
-  ScratchDir() { std::filesystem::create_directories(root); }
-  ~ScratchDir() { std::filesystem::remove_all(root); }
-  std::string path(const std::string& name) const { return (root / name).string(); }
-};
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
 // Until the process is gone, for at most ten seconds.
 bool gone(const std::string& pid_file) {
   const std::vector<std::string> lines = lines_of(read_text(pid_file));
@@ -52,7 +42,7 @@ void ends_by(int signal, pid_t desk) {
 }  // namespace
 
 TEST_CASE("a program's status is what a shell would say, its output is in the log, its input is empty") {
-  const ScratchDir dir;
+  const lab::Scratch dir("runs");
   const std::string log = dir.path("log");
   CHECK(run({"sh", "-c", "echo out; echo err >&2; cat; exit 3"}, log).status == 3);
   CHECK(read_text(log) == "out\nerr\n");
@@ -66,17 +56,17 @@ TEST_CASE("a program's status is what a shell would say, its output is in the lo
 }
 
 TEST_CASE("what hangs is stopped with all that it started") {
-  const ScratchDir dir;
-  const auto start = Clock::now();
+  const lab::Scratch dir("runs");
+  const Stopwatch watch;
   const Ended ended = run_limited(hanging(dir.path("pid")), dir.path("log"), 1);
   CHECK(ended.timed_out);
   CHECK(ended.status == 124);
-  CHECK(seconds_since(start) < 60);
+  CHECK(watch.seconds() < 60);
   CHECK(gone(dir.path("pid")));
 }
 
 TEST_CASE("asked to end, the desk ends what it started and itself") {
-  const ScratchDir dir;
+  const lab::Scratch dir("runs");
   for (const int signal : {SIGINT, SIGTERM}) {
     CAPTURE(signal);
     std::filesystem::remove(dir.path("pid"));
@@ -92,7 +82,7 @@ TEST_CASE("asked to end, the desk ends what it started and itself") {
 }
 
 TEST_CASE("asked to end with two programs under way, the desk ends both") {
-  const ScratchDir dir;
+  const lab::Scratch dir("runs");
   const std::string pids[] = {dir.path("pid-0"), dir.path("pid-1")};
   const pid_t desk = fork();
   if (desk == 0) {
@@ -109,8 +99,8 @@ TEST_CASE("asked to end with two programs under way, the desk ends both") {
 }
 
 TEST_CASE("programs that end while others run are noticed at once") {
-  const ScratchDir dir;
-  const auto start = Clock::now();
+  const lab::Scratch dir("runs");
+  const Stopwatch watch;
   const auto nap = [&](int i) {
     for (int n = 0; n < 5; ++n)
       CHECK(run_limited({"sleep", "0.1"}, dir.path("nap" + std::to_string(i)), 60).status == 0);
@@ -118,13 +108,13 @@ TEST_CASE("programs that end while others run are noticed at once") {
   std::thread other(nap, 1);
   nap(0);
   other.join();
-  CHECK(seconds_since(start) < 30);
+  CHECK(watch.seconds() < 30);
 }
 
 TEST_CASE("the last count of a log holds") {
-  REQUIRE(counts_in("3 passed, 1 failed\nx\n17 passed, 2 failed, 1 skipped\n"));
-  CHECK(counts_in("3 passed, 1 failed\nx\n17 passed, 2 failed, 1 skipped\n")->passed == 17);
-  CHECK(counts_in("3 passed, 1 failed\nx\n17 passed, 2 failed, 1 skipped\n")->failed == 2);
+  const auto last = counts_in("3 passed, 1 failed\nx\n17 passed, 2 failed, 1 skipped\n");
+  REQUIRE(last);
+  CHECK((last->passed == 17 && last->failed == 2 && last->skipped == 1));
   CHECK_FALSE(counts_in("all 3 passed, 1 failed\n passed\n3 passed\n"));
 }
 

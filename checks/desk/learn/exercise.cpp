@@ -80,18 +80,15 @@ class Reader {
     while (text.ends_with("\n")) text.pop_back();
     while (text.starts_with("\n")) text.erase(0, 1);
     if (text.empty()) fail_before("`" + key + ":` says nothing");
-    if (key == "question") {
-      e_.questions.push_back(text);
-    } else if (key == "hint") {
-      e_.hints.push_back(text);
-    } else if (key == "asks" || key == "gpu") {
-      std::string& to = key == "asks" ? e_.asks : e_.gpu;
-      if (!to.empty()) fail_before("`" + key + ":` is there twice");
-      to = text;
-    } else {
-      if (!e_.symptom.empty()) fail_before("one `symptom:` or `task:` is enough");
-      e_.symptom = text, symptom_key_ = key;
+    if (key == "question" || key == "hint") {
+      (key == "hint" ? e_.hints : e_.questions).push_back(text);
+      return;
     }
+    const bool told = key == "symptom" || key == "task";
+    std::string& to = told ? e_.symptom : key == "asks" ? e_.asks : e_.gpu;
+    if (!to.empty()) fail_before(told ? "one `symptom:` or `task:` is enough" : "`" + key + ":` is there twice");
+    to = text;
+    if (told) symptom_key_ = key;
   }
 
   void head(const std::string& key, const std::string& value) {

@@ -142,8 +142,8 @@ Blindness read_blindness(const std::string& printed, const std::string& binary) 
 }
 
 std::string blindness_row(const std::string& title, const Blindness& a) {
-  return "| " + title + " | " + blindness_cell(a.notes[0]) + " | " + blindness_cell(a.notes[1]) + " | " +
-         blindness_cell(a.unit[0]) + " | " + blindness_cell(a.unit[1]) + " |\n";
+  return table_row({title, blindness_cell(a.notes[0]), blindness_cell(a.notes[1]), blindness_cell(a.unit[0]),
+                    blindness_cell(a.unit[1])});
 }
 
 std::string checker_cell(const Verdict& racecheck) {
@@ -177,10 +177,10 @@ std::string tools_row(const std::string& title, const Blindness& answers, const 
   const std::string schedules = answers.notes[0].largest == "-" ? "-"
                                 : answers.schedules == "differ" ? "**differ**"
                                                                 : answers.schedules;
-  std::string row = "| " + title + " | " + verdict(answers.notes) + " | " + verdict(answers.unit) + " | " + schedules +
-                    " | " + checker_cell(racecheck) + " |";
-  for (const char* tool : SANITIZER_TOOLS) row += " " + tool_cell(tools, stage, bug, tool) + " |";
-  return row + "\n";
+  std::vector<std::string> row = {title, verdict(answers.notes), verdict(answers.unit), schedules,
+                                  checker_cell(racecheck)};
+  for (const char* tool : SANITIZER_TOOLS) row.push_back(tool_cell(tools, stage, bug, tool));
+  return table_row(row);
 }
 
 std::string tools_footer(const Json& tools, const std::string& path) {
@@ -217,8 +217,7 @@ std::string plan_table(const std::string& first, const std::string& second) {
   for (const Json& x : b["arrays"])
     if (array(a, x.at("name")).starts_with("–")) arrays.push_back(x);
   for (const Json& x : arrays)
-    out += "| `" + cell(x.at("name")) + "`, " + cell(x.at("type")) + " | " + array(a, x["name"]) + " | " +
-           array(b, x["name"]) + " |\n";
+    out += table_row({"`" + cell(x.at("name")) + "`, " + cell(x.at("type")), array(a, x["name"]), array(b, x["name"])});
   const auto row = [&](const std::string& what, const std::string& x, const std::string& y) {
     out += "| " + what + " | " + x + " | | " + y + " | |\n";
   };
