@@ -6,6 +6,9 @@ namespace lab::desk {
 namespace {
 
 const std::string RULE(88, '-');
+// The exit statuses of `lab fingerprint`: as this build must show it, not so, or hidden on a GPU, whose schedule is
+// not chosen.
+constexpr int FINGERPRINT_RIGHT = 0, FINGERPRINT_ABSENT = 1, FINGERPRINT_HIDDEN = 3;
 
 // "STAGE:BUG=LAB" or "STAGE:BUG=LAB=LAB".
 struct Entry {

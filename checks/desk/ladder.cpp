@@ -141,8 +141,9 @@ std::optional<Stage> own_kernel(const std::string& word) {
   return Stage{std::string(OWN) + name, parse_conf(read_text(conf), conf)};
 }
 
-std::string source_dir(const std::string& stage) { return stage.starts_with(OWN) ? own_dir(stage) : "stages/" + stage; }
-std::string kernel_path(const std::string& stage) { return source_dir(stage) + "/kernel.cu"; }
+std::string kernel_path(const std::string& stage) {
+  return (stage.starts_with(OWN) ? own_dir(stage) : "stages/" + stage) + "/kernel.cu";
+}
 
 Ladder read_ladder(const std::string& root) {
   const fs::path stages = fs::path(root) / "stages";

@@ -54,9 +54,7 @@ std::vector<std::string> phases_of(const std::string& stage, const std::string& 
 bool is_own_name(const std::string& name);
 std::string own_dir(const std::string& word);
 std::optional<Stage> own_kernel(const std::string& word);
-// Where a stage's kernel.cu lies: "stages/v2b_single_warp", "work/own/mine".
-std::string source_dir(const std::string& stage);
-std::string kernel_path(const std::string& stage);
+std::string kernel_path(const std::string& stage);  // "stages/v2b_single_warp/kernel.cu", "work/own/mine/kernel.cu"
 
 // Everything below root/stages. Throws BadInput where a file is not as it must be.
 Ladder read_ladder(const std::string& root = ".");

@@ -66,30 +66,6 @@ pid_t start_logged(const Argv& argv, const std::string& log) {
   return start(argv, {nothing.get(), file.get(), file.get()});
 }
 
-// Processes of run_limited, of any thread: each a timeout(1), which hands a signal on to its group. -1 while one is being
-// started: then the signal is left to the thread that starts it.
-std::array<std::atomic<pid_t>, 64> under_way{};
-std::atomic<int> left_over{0};  // the signal
-
-void end_all(int asked) {
-  left_over = asked;
-  for (const auto& one : under_way)
-    if (one == -1) return;
-  for (const auto& one : under_way)
-    if (const pid_t pid = one; pid > 0) kill(pid, SIGTERM);
-  _exit(128 + asked);
-}
-
-// Of a program's place in under_way: its pid, or 0 once it is gone, however that came.
-void note(std::atomic<pid_t>& place, pid_t pid) {
-  place = pid;
-  if (left_over != 0) end_all(left_over);
-}
-struct Place {
-  std::atomic<pid_t>& pid;
-  ~Place() { note(pid, 0); }
-};
-
 // Temporary files and no pipes: a writer never waits for a reader, however much is printed.
 File scratch() {
   File file(std::tmpfile());
@@ -114,22 +90,13 @@ Argv with(Argv argv, const Argv& more) {
 
 Ended run(const Argv& argv, const std::string& log) { return end_of(start_logged(argv, log)); }
 
+// timeout(1) hands the signal of its parent's death on to its group.
 Ended run_limited(const Argv& argv, const std::string& log, int limit) {
-  [[maybe_unused]] static const bool asked = [] {
-    for (const int one : {SIGINT, SIGTERM, SIGHUP}) signal(one, end_all);
-    return true;
-  }();
-  const auto free = std::ranges::find_if(under_way, [](auto& one) {
-    pid_t none = 0;
-    return one.compare_exchange_strong(none, -1);
-  });
-  if (free == under_way.end()) throw std::runtime_error("too many programs at a time");
-  const Place place{*free};
   const Stopwatch watch;
-  const pid_t pid =
-      start_logged(with({"timeout", "--kill-after=" + std::to_string(GRACE), std::to_string(limit)}, argv), log);
-  note(place.pid, pid);
-  Ended ended = end_of(pid);
+  Ended ended = end_of(start_logged(with({"setpriv", "--pdeathsig", "TERM", "timeout",
+                                          "--kill-after=" + std::to_string(GRACE), std::to_string(limit)},
+                                         argv),
+                                    log));
   if (watch.seconds() >= limit && (ended.status == 124 || ended.status == 128 + SIGKILL)) ended = {124, true};
   return ended;
 }

@@ -35,9 +35,8 @@ struct Ended {
 // written.
 Ended run(const Argv& argv, const std::string& log = "");
 
-// The same in a process group of its own, by timeout(1), which ends all of it after `limit` seconds, or when the desk itself is
-// asked to end (^C, SIGTERM): then this call does not return, and the desk's status is 128 + signal. Several threads may call it
-// at a time.
+// The same in a process group of its own, by timeout(1), which ends all of it after `limit` seconds, or when the desk itself
+// ends (^C, SIGTERM). Several threads may call it at a time.
 Ended run_limited(const Argv& argv, const std::string& log, int limit);
 
 // The same command, which leaves its verdict (checks/acceptance/verdict.hpp) beside that log; and the verdict.
@@ -133,11 +132,6 @@ std::string clipped(const std::string& text, std::size_t size);
 std::string total_line(const Counts& counts);
 int told(const Counts& counts);
 
-// The meaning of the exit statuses of bug builds.
-
-// The exit statuses of `lab fingerprint`: as this build must show it, not so, or hidden on a GPU, whose schedule is
-// not chosen.
-constexpr int FINGERPRINT_RIGHT = 0, FINGERPRINT_ABSENT = 1, FINGERPRINT_HIDDEN = 3;
 // Of every command of `lab` that launches, on a GPU that cannot run the stage; a line `skipped: WHY` says so.
 constexpr int STAGE_SKIPPED = 3;
 

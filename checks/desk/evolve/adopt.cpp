@@ -3,6 +3,8 @@
 
 namespace lab::desk {
 
+constexpr double MOST_LOSS = 0.01;  // on any other shape
+
 Adoption adoption_of(const BenchRun& run, const std::string& stage, const std::string& evolved,
                      const std::string& searched) {
   Adoption result;

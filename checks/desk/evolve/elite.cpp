@@ -7,6 +7,7 @@ namespace lab::desk {
 
 namespace {
 
+constexpr std::size_t ELITE = 3;
 constexpr int ATTEMPTS = 2000;  // at a child that has not been tried
 
 // The same numbers on every machine (SplitMix64), unlike those of <random>.

@@ -91,7 +91,6 @@ std::string candidate_id(const std::string& stage, const std::string& source);
 // The elite loop without its compiler and its clock: what is known of each candidate, which three are the best, what is
 // tried next. Everything follows from the list of candidates, so a search that was stopped goes on from its log.
 
-inline constexpr std::size_t ELITE = 3;
 inline constexpr double MUST_GAIN = 0.03;  // of the time of the one that a child replaces
 
 struct Candidate {
@@ -153,10 +152,6 @@ void read_judge(Candidate& candidate, const std::string& out, int status, bool t
 // Whether it is refused, and by a safeguard among `predicted`: "oracle, canaries or stream".
 bool caught_as_predicted(const Candidate& candidate, const std::string& predicted);
 
-// Microseconds of the shape: the floor of `counters`, by what the CPU execution of `program`, a candidate's judge,
-// counted. Nothing is measured.
-double model_of(const std::string& program, const std::string& shape, const std::string& scratch);
-
 // The log of a search, schema evolve-1: writeups/results/README.md says what is in it.
 
 struct SearchLog {
@@ -188,8 +183,6 @@ Confirmation confirmation(const SearchLog& log, const std::vector<std::pair<std:
 
 // Whether a search's winner may become the stage's own: decided by one run of the benchmark in which the stage, the
 // stage with the winner's levers and the peers took turns.
-
-inline constexpr double MOST_LOSS = 0.01;  // on any other shape
 
 struct Adoption {
   bool good = false;

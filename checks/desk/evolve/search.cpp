@@ -45,16 +45,18 @@ void read_judge(Candidate& c, const std::string& out, int status, bool timed_out
   c.right = true;
 }
 
+// desk-records search, confirm: the elite loop itself.
+
+namespace {
+
+// Microseconds of the shape: the floor of `counters`, by what the CPU execution of `program`, a candidate's judge,
+// counted. Nothing is measured.
 double model_of(const std::string& program, const std::string& shape, const std::string& scratch) {
   fs::remove(scratch);
   const Ran ran = capture({program, "counters", "shape=" + shape, "json=" + scratch});
   if (ran.status != 0) throw BadInput(program + " counters: " + trimmed(ran.out + ran.err, "\n"));
   return parse_json(read_text(scratch), scratch).at("floor").at("us");
 }
-
-// desk-records search, confirm: the elite loop itself.
-
-namespace {
 
 constexpr int JUDGE_SECONDS = 20, JUDGE_SECONDS_ON_CPU = 600;
 constexpr int TURNS = 2;  // that a child and whom it would replace take, before it does

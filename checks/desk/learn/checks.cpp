@@ -6,6 +6,7 @@ namespace {
 
 constexpr int STEP_SECONDS = 240;  // what hangs has the acceptance's own limit long before
 constexpr std::size_t CLIP = 230;
+constexpr const char* RIGHT_ANSWERS = "right answers";
 constexpr std::size_t MOST_LINES = 24;          // of a diagnosis: what follows is mostly more of the same
 constexpr std::size_t MOST_PRINTED = 20;        // of what a kernel prints
 constexpr const char* PRINTED = "LAB_PRINTED";  // where checks/exercises/kernel_printf.cpp writes

@@ -146,7 +146,6 @@ struct Outcome {
 };
 
 inline constexpr const char* CARDS_CASE = "the card's case";
-inline constexpr const char* RIGHT_ANSWERS = "right answers";
 inline constexpr const char* WITHIN_BOUNDS = "within bounds";
 
 // How much is asked: interactively; or of a submission, with inputs and shapes not seen

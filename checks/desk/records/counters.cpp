@@ -57,32 +57,79 @@ std::vector<Measured> profiles(const std::string& shape) {
   return all;
 }
 
+// Why the two may differ by more than 5 %.
+struct Explained {
+  const char* letter;
+  const char* column;
+  std::vector<const char*> stages;  // short names
+  const char* why;
+};
+const std::vector<Explained> EXPLAINED = {
+    {"a",
+     "load wavefronts",
+     {"v1", "v2b", "v2c3", "v2c5"},
+     "The source moves two halves or one float at a time. nvcc joins neighbours into accesses of 8 and 16 bytes, "
+     "which take fewer cycles, and keeps in registers what the source reads again."},
+    {"a", "store wavefronts", {"v2c3"}, ""},
+    {"b",
+     "store wavefronts",
+     {"v2c6", "v3e", "v3f"},
+     "Not the same in two runs (v2c6 433,368 and 431,959, v3d 4,452, 4,422 and 4,222): cycles that depend on when "
+     "others use the banks. The count here depends on addresses alone."},
+    {"c",
+     "cp.async",
+     {"v2b", "v2c3", "v2c5", "v2c6", "v2c7", "v2c8", "v2c9"},
+     "`__pipeline_memcpy_async` with a number of zeros to fill in is two instructions with opposite predicates, one "
+     "for none and one for 16. Both count as executed, and the one that is held back as two sectors. From v2d on "
+     "whole tiles have a loop of their own."},
+    {"c", "load sectors", {"v2b", "v2c3", "v2c5", "v2c6", "v2c7", "v2c8", "v2c9"}, ""},
+    {"d",
+     "exponentials",
+     {"v1", "v2b", "v2c3", "v2c5", "v2c6", "v2c7"},
+     "A division is a MUFU.RCP and some arithmetic; `/` in the source is not counted."},
+    {"e",
+     "barriers",
+     {"v3e", "v3f"},
+     "A barrier behind `if` is an instruction with a predicate: executed, by this counter, also where it is held "
+     "back, once per warp here."},
+    {"f",
+     "load wavefronts",
+     {"v4a", "v4b", "v4c"},
+     "Two loads of 8 bytes side by side, which nvcc makes one of 16: half as many instructions, and no conflict."},
+};
+
+// The letter, "" where nothing is said.
+std::string explanation(const std::string& column, const std::string& stage) {
+  for (const Explained& e : EXPLAINED)
+    if (e.column == column &&
+        std::ranges::find(e.stages, stage, [](const char* s) { return std::string(s); }) != e.stages.end())
+      return e.letter;
+  return "";
+}
+
 }  // namespace
 
-std::span<const Compared> compared() {
-  static const std::vector<Compared> all = {
-      {"load wavefronts",
-       {{"shared load", "wavefronts"}, {"ldmatrix", "wavefronts"}, {"wmma load", "wavefronts"}},
-       "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"},
-      {"store wavefronts",
-       {{"shared store", "wavefronts"}, {"stmatrix", "wavefronts"}},
-       "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"},
-      {"ldmatrix", {{"ldmatrix", "instructions"}, {"wmma load", "instructions"}}, nullptr, "LDSM"},
-      {"cp.async", {{"cp.async", "instructions"}}, nullptr, "LDGSTS"},
-      {"TMA loads", {{"TMA load", "instructions"}}, nullptr, "UTMALDG"},
-      {"load sectors",
-       {{"global load", "sectors"}, {"cp.async", "sectors"}},
-       "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"},
-      {"store sectors", {{"global store", "sectors"}}, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"},
-      {"mma", {{"mma", "instructions"}}, nullptr, "HMMA"},
-      {"wgmma", {{"wgmma", "instructions"}}, nullptr, "HGMMA"},
-      {"exponentials", {{"exponential", "instructions"}, {"reciprocal", "instructions"}}, nullptr, "MUFU"},
-      {"shuffles", {{"shuffle", "instructions"}}, nullptr, "SHFL"},
-      {"barriers", {{"barrier", "instructions"}, {"named barrier", "instructions"}}, nullptr, "BAR"},
-      {"remote stores", {{"remote store", "instructions"}}, nullptr, "STAS"},
-  };
-  return all;
-}
+const std::vector<Compared> COMPARED = {
+    {"load wavefronts",
+     {{"shared load", "wavefronts"}, {"ldmatrix", "wavefronts"}, {"wmma load", "wavefronts"}},
+     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"},
+    {"store wavefronts",
+     {{"shared store", "wavefronts"}, {"stmatrix", "wavefronts"}},
+     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"},
+    {"ldmatrix", {{"ldmatrix", "instructions"}, {"wmma load", "instructions"}}, nullptr, "LDSM"},
+    {"cp.async", {{"cp.async", "instructions"}}, nullptr, "LDGSTS"},
+    {"TMA loads", {{"TMA load", "instructions"}}, nullptr, "UTMALDG"},
+    {"load sectors",
+     {{"global load", "sectors"}, {"cp.async", "sectors"}},
+     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"},
+    {"store sectors", {{"global store", "sectors"}}, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"},
+    {"mma", {{"mma", "instructions"}}, nullptr, "HMMA"},
+    {"wgmma", {{"wgmma", "instructions"}}, nullptr, "HGMMA"},
+    {"exponentials", {{"exponential", "instructions"}, {"reciprocal", "instructions"}}, nullptr, "MUFU"},
+    {"shuffles", {{"shuffle", "instructions"}}, nullptr, "SHFL"},
+    {"barriers", {{"barrier", "instructions"}, {"named barrier", "instructions"}}, nullptr, "BAR"},
+    {"remote stores", {{"remote store", "instructions"}}, nullptr, "STAS"},
+};
 
 double Pair::off() const { return counted == measured ? 0 : measured == 0 ? INFINITY : counted / measured - 1; }
 
@@ -97,56 +144,11 @@ std::optional<Pair> pair_of(const Compared& what, const Json& totals, const Json
   return pair;
 }
 
-std::span<const Explained> explained() {
-  static const std::vector<Explained> all = {
-      {"a",
-       "load wavefronts",
-       {"v1", "v2b", "v2c3", "v2c5"},
-       "The source moves two halves or one float at a time. nvcc joins neighbours into accesses of 8 and 16 bytes, "
-       "which take fewer cycles, and keeps in registers what the source reads again."},
-      {"a", "store wavefronts", {"v2c3"}, ""},
-      {"b",
-       "store wavefronts",
-       {"v2c6", "v3e", "v3f"},
-       "Not the same in two runs (v2c6 433,368 and 431,959, v3d 4,452, 4,422 and 4,222): cycles that depend on when "
-       "others use the banks. The count here depends on addresses alone."},
-      {"c",
-       "cp.async",
-       {"v2b", "v2c3", "v2c5", "v2c6", "v2c7", "v2c8", "v2c9"},
-       "`__pipeline_memcpy_async` with a number of zeros to fill in is two instructions with opposite predicates, one "
-       "for none and one for 16. Both count as executed, and the one that is held back as two sectors. From v2d on "
-       "whole tiles have a loop of their own."},
-      {"c", "load sectors", {"v2b", "v2c3", "v2c5", "v2c6", "v2c7", "v2c8", "v2c9"}, ""},
-      {"d",
-       "exponentials",
-       {"v1", "v2b", "v2c3", "v2c5", "v2c6", "v2c7"},
-       "A division is a MUFU.RCP and some arithmetic; `/` in the source is not counted."},
-      {"e",
-       "barriers",
-       {"v3e", "v3f"},
-       "A barrier behind `if` is an instruction with a predicate: executed, by this counter, also where it is held "
-       "back, once per warp here."},
-      {"f",
-       "load wavefronts",
-       {"v4a", "v4b", "v4c"},
-       "Two loads of 8 bytes side by side, which nvcc makes one of 16: half as many instructions, and no conflict."},
-  };
-  return all;
-}
-
-std::string explanation(const std::string& column, const std::string& stage) {
-  for (const Explained& e : explained())
-    if (e.column == column &&
-        std::ranges::find(e.stages, stage, [](const char* s) { return std::string(s); }) != e.stages.end())
-      return e.letter;
-  return "";
-}
-
 std::vector<std::string> unexplained(const Json& counted, const std::vector<Measured>& measured,
                                      const std::string& shape) {
   std::vector<std::string> lines;
   for (const Measured& m : measured)
-    for (const Compared& what : compared()) {
+    for (const Compared& what : COMPARED) {
       const auto pair = pair_of(what, counted.at("stages").at(m.stage).at(shape).at("totals"), m.profile);
       if (!pair) continue;
       const bool large = std::abs(pair->off()) > LARGE, said = !explanation(what.column, m.short_name).empty();
@@ -160,10 +162,10 @@ std::vector<std::string> unexplained(const Json& counted, const std::vector<Meas
 
 std::string validation_table(const Json& counted, const std::vector<Measured>& measured, const std::string& shape) {
   std::string head = "| |", line = "|---|", rows;
-  for (const Compared& what : compared()) head += std::string(" ") + what.column + " |", line += "--:|";
+  for (const Compared& what : COMPARED) head += std::string(" ") + what.column + " |", line += "--:|";
   for (const Measured& m : measured) {
     rows += "| " + m.short_name + " |";
-    for (const Compared& what : compared()) {
+    for (const Compared& what : COMPARED) {
       const auto pair = pair_of(what, counted.at("stages").at(m.stage).at(shape).at("totals"), m.profile);
       std::string cell;
       if (!pair) {
@@ -179,7 +181,7 @@ std::string validation_table(const Json& counted, const std::vector<Measured>& m
     rows += '\n';
   }
   std::string why;
-  for (const Explained& e : explained())
+  for (const Explained& e : EXPLAINED)
     if (*e.why) why += std::string("\n- **") + e.letter + "** " + e.why;
   return head + "\n" + line + "\n" + rows + why + "\n";
 }
@@ -271,7 +273,7 @@ int counters_command(const Args& args) {
   for (const std::string& line : changed) std::printf("%s\n", line.c_str());
   if (!changed.empty()) std::printf("make counters json=%s renews what is committed\n", COMMITTED_COUNTS.c_str());
   for (const std::string& line : without_reason) std::printf("%s\n", line.c_str());
-  return told({int(all.size() + compared().size()), int(changed.size() + without_reason.size())});
+  return told({int(all.size() + COMPARED.size()), int(changed.size() + without_reason.size())});
 }
 
 int counters_table_command(const Args& args) {

@@ -7,6 +7,9 @@ namespace {
 
 constexpr std::string_view BEGIN = "<!-- begin: ", CLOSE = " -->", END = "<!-- end -->";
 
+constexpr std::string_view COMMAND_WORDS[] = {"make", "git", "sed",        "grep",
+                                              "awk",  "sh",  "build/desk", "build/desk-records"};
+
 // The command of a begin marker that is ours to fill.
 std::optional<std::string> command_of(const std::string& line) {
   if (!line.starts_with(BEGIN) || !line.ends_with(CLOSE) || line.size() < BEGIN.size() + CLOSE.size()) return {};

@@ -106,7 +106,7 @@ struct Compared {
   const char* metric;                                     // of profile-1, or
   const char* opcode = nullptr;                           // how often this SASS instruction was executed
 };
-std::span<const Compared> compared();
+extern const std::vector<Compared> COMPARED;
 
 // Nothing where the profile lacks the figure.
 struct Pair {
@@ -115,19 +115,8 @@ struct Pair {
 };
 std::optional<Pair> pair_of(const Compared& what, const Json& totals, const Json& profile);
 
-// Why the two may differ by more than 5 %.
-struct Explained {
-  const char* letter;
-  const char* column;
-  std::vector<const char*> stages;  // short names
-  const char* why;
-};
-std::span<const Explained> explained();
-// The letter, "" where nothing is said.
-std::string explanation(const std::string& column, const std::string& stage);
-
-// A line for each stage from `first` on whose difference is larger than 5 % and not explained, or explained and not
-// there. `counted` is counted-1; `profile_of` gives a stage's profile-1.
+// A line for each stage whose difference is larger than 5 % and not explained, or explained and not there. `counted` is
+// counted-1.
 struct Measured {
   std::string stage, short_name;
   Json profile;
@@ -148,18 +137,6 @@ std::vector<std::string> differences(const Json& counted, const Json& now, const
 
 // counted-1 from the counters-1 of each stage and shape.
 std::string counted_json(const std::vector<Json>& counters);
-
-// nvcc on kernels, for what it and ptxas say of them.
-
-struct Compilation {
-  std::string stage, bug, arch, source;  // bug: "" for the correct kernel; arch: "sm_89"
-  Ran nvcc = {};
-};
-
-// Compiles all with `ptxas -v`, as many at once as JOBS in the environment says, else as there are cores. The objects
-// go to build/cubins/STAGE-BUG-ARCH.cubin. An earlier result of the same nvcc for the same files is reused: `make
-// resources` and `make archs` have thirty kernels in common.
-void compile_all(std::vector<Compilation>& all);
 
 // The output of a compilation whose log starts with the line `key` (its command) and is newer than its `inputs`.
 std::optional<std::string> said_before(const std::string& log, const std::string& key,
@@ -324,11 +301,8 @@ std::string resources_cell(const Json& resources, const std::string& stage, cons
 //   <!-- end -->
 // COMMAND runs at the repository's root and must succeed; written "! COMMAND", it must fail. Its output loses
 // colours, make's and git's own lines and the number of workers, then goes through FILTER. A table goes in as it is,
-// all else fenced. A block whose command starts with another word than those of COMMAND_WORDS is filled by a different
+// all else fenced. A block whose command starts with another word than make, git, sed and such is filled by a different
 // program.
-
-inline constexpr std::string_view COMMAND_WORDS[] = {"make", "git", "sed",        "grep",
-                                                     "awk",  "sh",  "build/desk", "build/desk-records"};
 
 struct Block {
   std::string command;            // as the page has it, with its filter and "! "

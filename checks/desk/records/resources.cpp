@@ -44,16 +44,14 @@ std::map<std::string, std::size_t> plans_of(const std::string& lab) {
   return dynamic_smem(plans);
 }
 
-}  // namespace
+struct Compilation {
+  std::string stage, bug, arch, source;  // bug: "" for the correct kernel; arch: "sm_89"
+  Ran nvcc = {};
+};
 
-std::optional<std::string> said_before(const std::string& log, const std::string& key, fs::file_time_type inputs) {
-  std::error_code missing;
-  const auto written = fs::last_write_time(log, missing);
-  if (missing || written <= inputs) return std::nullopt;
-  const std::string text = read_text(log);
-  return text.starts_with(key + "\n") ? std::optional(text.substr(key.size() + 1)) : std::nullopt;
-}
-
+// Compiles all with `ptxas -v`, as many at once as JOBS in the environment says, else as there are cores. The objects
+// go to build/cubins/STAGE-BUG-ARCH.cubin. An earlier result of the same nvcc for the same files is reused: `make
+// resources` and `make archs` have thirty kernels in common.
 void compile_all(std::vector<Compilation>& all) {
   const auto version = lines_of(capture({"nvcc", "--version"}).out);
   const std::string work = "build/cubins/", compiler = version.empty() ? "no nvcc" : version.back();
@@ -77,6 +75,16 @@ void compile_all(std::vector<Compilation>& all) {
   const auto at_a_time = number_in<std::size_t>(jobs ? jobs : "", 1).value_or(cores());
   std::size_t next = 0;
   side_by_side(at_a_time, std::vector(all), compiled, [&](const Ran& ran) { all[next++].nvcc = ran; });
+}
+
+}  // namespace
+
+std::optional<std::string> said_before(const std::string& log, const std::string& key, fs::file_time_type inputs) {
+  std::error_code missing;
+  const auto written = fs::last_write_time(log, missing);
+  if (missing || written <= inputs) return std::nullopt;
+  const std::string text = read_text(log);
+  return text.starts_with(key + "\n") ? std::optional(text.substr(key.size() + 1)) : std::nullopt;
 }
 
 std::string trouble_in(const Ran& nvcc) {
