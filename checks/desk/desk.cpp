@@ -87,6 +87,22 @@ std::string replaced(std::string text, const std::string& old, const std::string
   return text;
 }
 
+std::size_t place_of(const std::string& piece, const std::string& text, const std::string& who,
+                     const std::string& where) {
+  const std::size_t first = text.find(piece);
+  if (first == text.npos) throw BadInput(who + ": '" + piece + "' is not in " + where);
+  if (text.find(piece, first + 1) != text.npos)
+    throw BadInput(who + ": '" + piece + "' is in " + where + " more than once");
+  return first;
+}
+
+std::map<std::string, std::string> facts_in(const std::string& text) {
+  std::map<std::string, std::string> facts;
+  for (const std::string& line : lines_of(text))
+    if (const std::size_t gap = line.find(' '); gap != line.npos) facts[line.substr(0, gap)] = line.substr(gap + 1);
+  return facts;
+}
+
 std::string last_line(const std::string& log) {
   std::string last;
   for (const std::string& line : lines_of(log))

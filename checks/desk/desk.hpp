@@ -61,6 +61,13 @@ std::string table_row(const std::vector<std::string>& cells);
 // The text with every `old` replaced.
 std::string replaced(std::string text, const std::string& old, const std::string& by);
 
+// Where a piece stands in a text, which must be one place. Throws BadInput "WHO: 'PIECE' is not in WHERE".
+std::size_t place_of(const std::string& piece, const std::string& text, const std::string& who,
+                     const std::string& where = "kernel.cu");
+
+// Lines "NAME REST", by name; of two of a name the last.
+std::map<std::string, std::string> facts_in(const std::string& text);
+
 // Of a log: its last line that is not empty, without blanks around it; its first line with one of some pieces. "" if there is none.
 std::string last_line(const std::string& log);
 std::string line_with(const std::string& log, const std::vector<std::string>& pieces);

@@ -23,15 +23,6 @@ Piece piece_of(const std::string& at) {
   return piece;
 }
 
-// Where the piece stands, which must be one place.
-std::size_t place_of(const std::string& piece, const std::string& source, const std::string& who) {
-  const std::size_t first = source.find(piece);
-  if (first == source.npos) throw BadInput(who + ": '" + piece + "' is not in kernel.cu");
-  if (source.find(piece, first + 1) != source.npos)
-    throw BadInput(who + ": '" + piece + "' is in kernel.cu more than once");
-  return first;
-}
-
 struct Replacement {
   std::size_t at, size;
   std::string by;

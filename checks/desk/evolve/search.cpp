@@ -25,18 +25,15 @@ void read_build_log(Candidate& c, const std::string& log, bool built) {
 }
 
 void read_judge(Candidate& c, const std::string& out, int status, bool timed_out) {
-  for (const std::string& line : lines_of(out)) {
-    const std::vector<std::string> words = words_of(line);
-    if (words.empty()) continue;
-    if (words[0] == "smem" && words.size() == 2) c.smem = std::stoull(words[1]);
-    if (words[0] == "refused") {
-      c.right = false, c.verdict = "wrong", c.reason = line.substr(8);
-      if (c.reason.starts_with("launch: ")) c.verdict = "broken";
-      return;
-    }
-    if (words[0] == "us")
-      for (std::size_t i = 1; i < words.size(); ++i) c.us.push_back(std::strtod(words[i].c_str(), nullptr));
+  const std::map<std::string, std::string> says = facts_in(out);
+  if (says.contains("smem")) c.smem = std::stoull(says.at("smem"));
+  if (says.contains("refused")) {
+    c.right = false, c.reason = says.at("refused");
+    c.verdict = c.reason.starts_with("launch: ") ? "broken" : "wrong";
+    return;
   }
+  if (says.contains("us"))
+    for (const std::string& us : words_of(says.at("us"))) c.us.push_back(std::strtod(us.c_str(), nullptr));
   if (timed_out || status != 0) {
     c.us.clear(), c.verdict = "broken";
     c.reason = timed_out ? "did not end in time" : format("ended with status %d: %s", status, last_line(out).c_str());

@@ -117,14 +117,11 @@ class Check {
     const std::string log = log_of(log_);
     if (run_limited({learner_, "counts", "shape=" + limit.shape}, log, STEP_SECONDS).status != 0)
       return clipped(last_line(read_text(log)), CLIP);
-    long count = -1;
+    const std::string says = read_text(log), begin = "most " + limit.what + " " + shown_as_ + ":";
+    const long count = number_in<long>(facts_in(says)[limit.what]).value_or(-1);
     std::string most;  // the line that most of it comes from
-    for (const std::string& line : lines_of(read_text(log))) {
-      const std::vector<std::string> words = words_of(line);
-      if (words.size() == 2 && words[0] == limit.what) count = std::atol(words[1].c_str());
-      if (words.size() == 3 && words[0] == "most" && words[1] == limit.what && words[2].starts_with(shown_as_ + ":"))
-        most = words[2];
-    }
+    for (const std::string& line : lines_of(says))
+      if (line.starts_with(begin)) most = line.substr(("most " + limit.what + " ").size());
     if (count < 0) throw BadInput(e_.path + ": `limit: " + text + "`: nothing of that name is counted");
     const bool most_allowed = limit.relation == "<=", least_allowed = limit.relation == ">=";
     const std::string asked = (most_allowed    ? "at most "

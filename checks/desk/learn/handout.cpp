@@ -154,9 +154,7 @@ Half half_solution(const Exercise& e, const std::string& partly) {
     const std::size_t arrow = edit.find(BECOMES);
     if (arrow == edit.npos) throw wrong("must be STEP: OLD => NEW");
     const std::string old = edit.substr(0, arrow);
-    const std::size_t at = half.source.find(old);
-    if (at == half.source.npos || half.source.find(old, at + 1) != half.source.npos)
-      throw wrong("'" + old + "' must stand in the solution, and once");
+    const std::size_t at = place_of(old, half.source, e.path + ": `partly:`", "the solution");
     half.source.replace(at, old.size(), edit.substr(arrow + BECOMES.size()));
   }
   return half;

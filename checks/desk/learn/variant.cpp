@@ -148,9 +148,7 @@ void vary(Exercise& e, const std::string& words) {
 std::string varied(const Exercise& e, const std::string& source) {
   std::string text = source;
   if (!e.edit.first.empty()) {
-    const std::size_t at = text.find(e.edit.first);
-    if (at == text.npos || text.find(e.edit.first, at + 1) != text.npos)
-      throw BadInput(e.path + ": `variant:`: '" + e.edit.first + "' must stand in the kernel, and once");
+    const std::size_t at = place_of(e.edit.first, text, e.path + ": `variant:`");
     text.replace(at, e.edit.first.size(), e.edit.second);
   }
   for (const auto& [old, by] : e.renamed)

@@ -183,9 +183,7 @@ std::string sanitizer_text(const ToolReport& r) {
 }
 
 std::string sanitizer_json(const std::string& machine, const std::vector<ToolReport>& reports) {
-  std::map<std::string, std::string> fact;
-  for (const std::string& line : lines_of(machine))
-    if (const std::size_t gap = line.find(' '); gap != line.npos) fact[line.substr(0, gap)] = line.substr(gap + 1);
+  std::map<std::string, std::string> fact = facts_in(machine);
   Json rows = Json::array();
   for (const ToolReport& r : reports)
     for (const char* tool : SANITIZER_TOOLS) {
