@@ -16,12 +16,17 @@ struct Entry {
   std::vector<std::string> labs;
 };
 
-Entry entry_of(const Ladder& ladder, const std::string& word, std::size_t labs) {
-  const std::vector<std::string> parts = split(word, "=");
-  const std::size_t colon = parts[0].find(':');
-  if (parts.size() != labs + 1 || colon == word.npos) throw BadInput("'" + word + "' is no STAGE:BUG=LAB");
-  const Bug* bug = ladder.bugs(parts[0].substr(0, colon), parts[0].substr(colon + 1)).at(0);
-  return {bug, {parts.begin() + 1, parts.end()}};
+// Of the words from the `first` on, each with so many labs.
+std::vector<Entry> entries_of(const Ladder& ladder, const Args& args, std::size_t first, std::size_t labs) {
+  std::vector<Entry> entries;
+  for (const std::string& word : std::span(args).subspan(first)) {
+    const std::vector<std::string> parts = split(word, "=");
+    const std::size_t colon = parts[0].find(':');
+    if (parts.size() != labs + 1 || colon == word.npos) throw BadInput("'" + word + "' is no STAGE:BUG=LAB");
+    const Bug* bug = ladder.bugs(parts[0].substr(0, colon), parts[0].substr(colon + 1)).at(0);
+    entries.push_back({bug, {parts.begin() + 1, parts.end()}});
+  }
+  return entries;
 }
 
 // A GPU that cannot run the stage hides all of its bugs.
@@ -50,8 +55,7 @@ Colour judge_unseen(int acceptance, int racecheck) {
 int reproduce_command(const Args& args) {
   const Ladder ladder = read_ladder();
   Counts counts;
-  std::vector<Entry> entries;
-  for (std::size_t i = 1; i < args.size(); ++i) entries.push_back(entry_of(ladder, args[i], 2));
+  const std::vector<Entry> entries = entries_of(ladder, args, 1, 2);
   struct Looks {
     const Entry* entry;
     LabRun planted, fixed;
@@ -94,8 +98,7 @@ int reproduce_command(const Args& args) {
 int check_harness_command(const Args& args) {
   const Ladder ladder = read_ladder();
   Counts counts;
-  std::vector<Entry> entries;
-  for (const std::string& word : args) entries.push_back(entry_of(ladder, word, 1));
+  const std::vector<Entry> entries = entries_of(ladder, args, 0, 1);
   struct Tested {
     const Entry* entry;
     std::string log;
@@ -167,8 +170,7 @@ int racecheck_command(const Args& args) {
 int broken_version_command(const Args& args) {
   const Ladder ladder = read_ladder();
   Counts counts;  // failed: the acceptance was red
-  for (std::size_t i = 1; i < args.size(); ++i) {
-    const Entry entry = entry_of(ladder, args[i], 1);
+  for (const Entry& entry : entries_of(ladder, args, 1, 1)) {
     std::printf("=== %s is %s with the bug %s\n", args[0].c_str(), entry.bug->stage.c_str(), entry.bug->name.c_str());
     const int status = run({entry.labs[0], "test", "quick=1"}).status;
     if (status == 0 && !entry.bug->unseen.empty())

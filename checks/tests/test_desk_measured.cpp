@@ -119,14 +119,14 @@ TEST_CASE("profile: the committed files say again what follows from their metric
 TEST_CASE("profile: units, names and what a GPU does not give") {
   const Profile p =
       read_profile(CSV_HEAD + csv_line(KERNEL, "gpu__time_duration.sum", "ms", "1.5") +
-                   csv_line(KERNEL, "dram__bytes.sum", "Mbyte", "2,000.5") +
+                   csv_line(KERNEL, "lts__t_sectors_op_read.sum", "sector", "2,000.5") +
                    csv_line(KERNEL, "smsp__inst_executed.sum", "inst", "32,768") +
                    csv_line(KERNEL, "dram__throughput.avg.pct_of_peak_sustained_elapsed", "%", "20") +
                    csv_line(KERNEL, "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active", "%", "25") +
                    csv_line(KERNEL, "sm__throughput.avg.pct_of_peak_sustained_elapsed", "%", "n/a"));
   CHECK(p.kernel == "attention<64, 2>");
   CHECK(p.metric("gpu__time_duration.sum") == 1500);
-  CHECK(p.metric("dram__bytes.sum") == 2000.5e6);
+  CHECK(p.metric("lts__t_sectors_op_read.sum") == 2000.5);
   CHECK(!p.metric("sm__throughput.avg.pct_of_peak_sustained_elapsed"));
   const auto rows = diagnose(p, {1, 1, 64, 64, false});
   CHECK(value_of(rows, "time under the profiler").starts_with("1500.0 us"));

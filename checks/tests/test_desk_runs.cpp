@@ -146,7 +146,9 @@ TEST_CASE("the last count of a log holds") {
   CHECK_FALSE(counts_in("all 3 passed, 1 failed\n passed\n3 passed\n"));
 }
 
-TEST_CASE("the total names what was skipped, if anything was") {
+TEST_CASE("the total names what was skipped, if anything was; nothing at all is no success") {
+  CHECK((Counts{1, 0}.status() == 0 && Counts{0, 0, 1}.status() == 0));
+  CHECK((Counts{1, 1}.status() == 1 && Counts{}.status() == 1));
   CHECK(total_line({3, 1, 0}) == "3 passed, 1 failed");
   CHECK(total_line({3, 1, 2}) == "3 passed, 1 failed, 2 skipped");
 }

@@ -62,12 +62,12 @@ bool attempt(const Exercise& e, const std::string& make) {
   State state;
   Progress& p = state.of(e.number());
   ++p.tries;
-  p.done = p.done || outcome.passed;
+  p.done = p.done || outcome.passed();
   state.save();
   if (!outcome.printed.empty())
     std::printf("  your kernel prints:\n%s", wrapped(outcome.printed, columns(), "    ").c_str());
   for (const std::string& step : outcome.passed_steps) std::printf("  good: %s\n", step.c_str());
-  if (outcome.passed) {
+  if (outcome.passed()) {
     std::printf("exercise %s (%s) passes, %.1f s. make solution n=%d shows the reference's.\n", e.number().c_str(),
                 e.name.c_str(), seconds, e.n);
     if (!e.gpu.empty()) std::printf("On a GPU:\n%s", wrapped(e.gpu, columns(), "    ").c_str());
@@ -79,7 +79,7 @@ bool attempt(const Exercise& e, const std::string& make) {
                 source == handed_out(e) ? ", and the file is as it was handed out" : "");
   }
   std::fflush(stdout);
-  return outcome.passed;
+  return outcome.passed();
 }
 
 }  // namespace

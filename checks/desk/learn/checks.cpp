@@ -7,7 +7,6 @@ namespace {
 constexpr int STEP_SECONDS = 240;  // what hangs has the acceptance's own limit long before
 constexpr std::size_t CLIP = 230;
 constexpr const char* RIGHT_ANSWERS = "right answers";
-constexpr std::size_t MOST_LINES = 24;          // of a diagnosis: what follows is mostly more of the same
 constexpr std::size_t MOST_PRINTED = 20;        // of what a kernel prints
 constexpr const char* PRINTED = "LAB_PRINTED";  // where checks/exercises/kernel_printf.cpp writes
 
@@ -89,10 +88,7 @@ class Check {
     setenv(PRINTED, file.c_str(), 1);
     Said said = run_learner(words);
     setenv(PRINTED, "/dev/null", 1);
-    const std::vector<std::string> lines = lines_of(read_text(file));
-    for (std::size_t i = 0; i < lines.size() && i < MOST_PRINTED; ++i) outcome_.printed += lines[i] + "\n";
-    if (lines.size() > MOST_PRINTED)
-      outcome_.printed += "and " + std::to_string(lines.size() - MOST_PRINTED) + " more lines: " + file + "\n";
+    outcome_.printed = few_lines(lines_of(read_text(file)), file, MOST_PRINTED);
     return said;
   }
 
@@ -162,7 +158,6 @@ Outcome check_cases(const Exercise& e, const std::string& make, const std::strin
       return ended.status != 0;
     });
   });
-  c.outcome_.passed = c.outcome_.step.empty();
   return c.outcome_;
 }
 
@@ -189,12 +184,11 @@ CompilerErrors compiler_errors(const std::string& log, const std::string& path) 
   return errors;
 }
 
-std::string few_lines(const std::vector<std::string>& lines, const std::string& path) {
+std::string few_lines(const std::vector<std::string>& lines, const std::string& path, std::size_t most) {
   std::string text;
-  for (std::size_t i = 0; i < lines.size() && i < MOST_LINES; ++i) text += lines[i] + "\n";
-  if (lines.size() > MOST_LINES)
-    text += "and " + std::to_string(lines.size() - MOST_LINES) + " more lines: " + path + "\n";
-  return text;
+  for (std::size_t i = 0; i < lines.size() && i < most; ++i) text += lines[i] + "\n";
+  return lines.size() <= most ? text
+                              : text + "and " + std::to_string(lines.size() - most) + " more lines: " + path + "\n";
 }
 
 std::string wrapped(const std::string& text, std::size_t columns, const std::string& indent) {
@@ -216,11 +210,9 @@ std::string wrapped(const std::string& text, std::size_t columns, const std::str
   return result;
 }
 
-std::string place_source(const std::string& stage, const std::string& source, const std::string& word,
-                         const std::string& shown_as) {
-  const std::string path = learner_dir(stage, word) + "/source.cu";
-  write_if_changed(path, "#line 1 \"" + shown_as + "\"\n" + source);
-  return path;
+void place_source(const std::string& stage, const std::string& source, const std::string& word,
+                  const std::string& shown_as) {
+  write_if_changed(learner_dir(stage, word) + "/source.cu", "#line 1 \"" + shown_as + "\"\n" + source);
 }
 
 std::string build_learner(const std::string& stage, const std::string& make, const std::string& source,
@@ -245,7 +237,6 @@ Outcome check_work(const Exercise& e, const std::string& make, const std::string
     c.step("the right bits", [&] { return depth.explain ? c.run_printing(drill) : c.run_learner(drill); });
     if (e.kind == "mechanism") c.step("the right order", [&] { return c.run_learner({"order"}); });
     for (const std::string& limit : e.limits) c.bound(limit);
-    c.outcome_.passed = c.outcome_.step.empty();
     return c.outcome_;
   }
   const bool card = depth.explain && has_case(e);
@@ -282,7 +273,6 @@ Outcome check_work(const Exercise& e, const std::string& make, const std::string
   c.step("the kernel does the work", [&] { return c.run_learner({"counts", "shape=1,2,129,64"}); });
   for (const std::string& limit : e.limits) c.bound(limit);
   if (depth.grading) c.step("held-out shapes", [&] { return c.run_learner({"fuzz", "seconds=20", "cases=24", seed}); });
-  c.outcome_.passed = c.outcome_.step.empty();
   return c.outcome_;
 }
 

@@ -227,7 +227,7 @@ int grade_command(const Args& args) {
       } else {
         const std::string text = read_text(e.file());
         const Outcome outcome = check_work(e, make, text, e.number() + "-graded", e.file(), {true, seed});
-        g.passed = outcome.passed, g.step = outcome.step, g.says = outcome.says;
+        g.passed = outcome.passed(), g.step = outcome.step, g.says = outcome.says;
         g.flags = copied_from(e, text);
       }
       if (p.gave_up) g.flags = "the solution was shown before it passed" + (g.flags.empty() ? "" : "; " + g.flags);

@@ -135,9 +135,9 @@ std::string judge_cases(const Exercise& exercise, const std::vector<std::string>
                         const std::function<bool(const Suspect&, const std::string&)>& is_red);
 
 struct Outcome {
-  bool passed = false;
-  std::string step;                            // that was red: "it compiles", "right answers", ...
-  std::string says;                            // its most telling line
+  bool passed() const { return step.empty(); }
+  std::string step = {};                       // that was red: "it compiles", "right answers", ...
+  std::string says = {};                       // its most telling line
   std::vector<std::string> passed_steps = {};  // of a bound with what was counted
   std::string whole = {};                      // all that its log says of it, in lines; "" where `says` is all
   std::string races = {};                      // the same of the race check, where it was not the step that was red
@@ -165,9 +165,9 @@ Outcome check_work(const Exercise& exercise, const std::string& make, const std:
                    const std::string& word, const std::string& shown_as, const Depth& depth,
                    void (*tell)(const std::string& step) = nullptr);
 
-// Puts the source where `make learner_path(...)` finds it. Returns the path, which is written only where it changes.
-std::string place_source(const std::string& stage, const std::string& source, const std::string& word,
-                         const std::string& shown_as);
+// Puts the source where `make learner_path(...)` finds it, if it is another than what is there.
+void place_source(const std::string& stage, const std::string& source, const std::string& word,
+                  const std::string& shown_as);
 // Builds build/cpu/STAGE/learn-WORD/learner from `source`. Returns "" or the compiler's first error.
 std::string build_learner(const std::string& stage, const std::string& make, const std::string& source,
                           const std::string& word, const std::string& shown_as);
@@ -181,7 +181,7 @@ struct CompilerErrors {
   std::string first, all;
 };
 CompilerErrors compiler_errors(const std::string& log, const std::string& path);
-std::string few_lines(const std::vector<std::string>& lines, const std::string& path);
+std::string few_lines(const std::vector<std::string>& lines, const std::string& path, std::size_t most = 24);
 // Lines of at most `columns` bytes, broken at blanks; what continues a line is indented as it is, and two blanks more.
 std::string wrapped(const std::string& text, std::size_t columns, const std::string& indent);
 

@@ -74,8 +74,10 @@ class Sources {
   std::vector<std::string> learners_;
 };
 
-Outcome check_built(const Exercise& e, const std::string& source, const std::string& word, bool grading) {
-  return check_work(e, "", source, word, shown_of(e, word), {grading, grading ? SEED : 1, true});
+// Of what has been built under that word.
+Outcome check_built(const Exercise& e, const std::string& source, const std::string& word, Depth depth = {}) {
+  depth.built = true;
+  return check_work(e, "", source, word, shown_of(e, word), depth);
 }
 
 // Whether an exercise asks what can depend on how its kernel was compiled: counts, lines. Exercises' kernels are compiled for haste
@@ -102,15 +104,14 @@ std::string solution_word(const Exercise& e) { return word_of(e, solution(e), "-
 
 // Red, and by a check: not because it does not compile.
 std::string not_red(const Exercise& e) {
-  const Outcome o = check_built(e, handed_out(e), given_word(e), false);
-  if (o.passed) return "passes as it is handed out";
+  const Outcome o = check_built(e, handed_out(e), given_word(e));
+  if (o.passed()) return "passes as it is handed out";
   return o.passed_steps.size() < 3 ? "is red before anything runs: " + o.step + ": " + o.says : "";
 }
 
 // What `make try` shows of it: first the case that its card tells of, with a place.
 std::string not_explained(const Exercise& e) {
-  const std::string word = given_word(e);
-  const Outcome o = check_work(e, "", handed_out(e), word, shown_of(e, word), {.built = true, .explain = true});
+  const Outcome o = check_built(e, handed_out(e), given_word(e), {.explain = true});
   if (o.step != CARDS_CASE) return "the first that is red is not " + std::string(CARDS_CASE) + ": " + o.step;
   const bool placed = o.whole.find("the first is (b,h,row,col) = (") != o.whole.npos;
   return placed ? "" : "the diagnosis names no element: " + o.whole;
@@ -118,18 +119,16 @@ std::string not_explained(const Exercise& e) {
 
 // A near miss is red, in the step that is to see it. Where that is a bound, nothing else need be asked.
 std::string not_refused(const Exercise& e, const Half& half, const std::string& word) {
-  const bool bounds = half.step == WITHIN_BOUNDS;
-  const Outcome o = check_work(e, "", half.source, word, shown_of(e, word), {false, 1, true, bounds});
-  if (o.passed) return "half a solution gets through";
+  const Outcome o = check_built(e, half.source, word, {.own_only = half.step == WITHIN_BOUNDS});
+  if (o.passed()) return "half a solution gets through";
   const bool told = o.step == half.step && (o.says + o.whole).find(half.says) != std::string::npos;
   return told ? "" : "is refused, but not by '" + half.step + "' (" + half.says + "): " + o.step + ": " + o.says;
 }
 
 // A stage's kernel solves all of its exercises: what they all ask is asked once, by the one with `all`.
 std::string not_green(const Exercise& e, bool all) {
-  const std::string word = solution_word(e);
-  const Outcome o = check_work(e, "", solution(e), word, shown_of(e, word), {false, 1, true, !all});
-  return o.passed ? "" : "its solution is red: " + o.step + ": " + o.says;
+  const Outcome o = check_built(e, solution(e), solution_word(e), {.own_only = !all});
+  return o.passed() ? "" : "its solution is red: " + o.step + ": " + o.says;
 }
 
 std::string prediction_says(const Exercise& e, const std::string& prediction, bool wanted) {
@@ -150,8 +149,8 @@ std::string wrong_variant(const Exercise& filed, const Exercise& e) {
 
 // A cheater's patch says in `predicted:` which step must be red, and a piece of its line.
 std::string not_caught(const Exercise& e, const Patch& cheater, const std::string& word) {
-  const Outcome o = check_built(e, patched_text(cheater, read_text(cheater.source)), word, true);
-  if (o.passed) return "gets through";
+  const Outcome o = check_built(e, patched_text(cheater, read_text(cheater.source)), word, {true, SEED});
+  if (o.passed()) return "gets through";
   const std::size_t colon = cheater.predicted.find(": ");
   const std::string step = cheater.predicted.substr(0, colon);
   const std::string piece = colon == std::string::npos ? "" : cheater.predicted.substr(colon + 2);
@@ -226,7 +225,7 @@ int check_exercises_command(const Args& args) {
       }
     } else if (e.kind == "test") {
       prove(e, "red as handed out, and its solution passes", [&e, make]() -> std::string {
-        if (check_work(e, make, handed_out(e), e.number(), e.file(), {}).passed) return "passes as it is handed out";
+        if (check_work(e, make, handed_out(e), e.number(), e.file(), {}).passed()) return "passes as it is handed out";
         return check_work(e, make, solution(e), e.number(), e.file(), {}).says;
       });
     } else if (e.kind == "predict") {

@@ -124,12 +124,8 @@ std::optional<double> number(std::string text) {
 double in_our_unit(const std::string& name, const std::string& unit) {
   constexpr std::pair<const char*, double> TIMES[] = {{"ns", 1e-3},     {"nsecond", 1e-3}, {"ms", 1e3},
                                                       {"msecond", 1e3}, {"s", 1e6},        {"second", 1e6}};
-  constexpr std::pair<const char*, double> BYTES[] = {{"Kbyte", 1e3}, {"Mbyte", 1e6}, {"Gbyte", 1e9}};
   if (name.find("time_duration") != name.npos)
     for (const auto& [word, scale] : TIMES)
-      if (unit == word) return scale;
-  if (name.find("dram__bytes") != name.npos)
-    for (const auto& [word, scale] : BYTES)
       if (unit == word) return scale;
   return 1;
 }

@@ -212,9 +212,8 @@ struct ProfileRow {
   std::string what, value, diagnosis;
 };
 struct Profile {
-  std::string kernel;  // without namespace and arguments: "attention<64, 2>"
-  std::vector<std::pair<std::string, double>>
-      metrics;  // in the order of the CSV; times in microseconds, bytes in bytes
+  std::string kernel;                                   // without namespace and arguments: "attention<64, 2>"
+  std::vector<std::pair<std::string, double>> metrics;  // in the order of the CSV; times in microseconds
   std::vector<std::pair<std::string, double>> opcodes;  // warp instructions executed of each: "BAR", "HGMMA"
   std::optional<double> metric(const std::string& name) const;
 };
