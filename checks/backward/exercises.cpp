@@ -10,7 +10,7 @@
 #include "checks/backward/same_bits.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/commands.hpp"
-#include "checks/exercises/counted_words.hpp"
+#include "checks/exercises/counts.hpp"
 #include "checks/exercises/predict.hpp"
 #include "reference/attention.hpp"
 

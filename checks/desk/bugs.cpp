@@ -1,19 +1,14 @@
 // desk reproduce, check-harness, racecheck, broken-version: builds run, and what their exit statuses mean together.
-#include <algorithm>
-#include <cstdio>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/kept.hpp"
 #include "checks/desk/ladder.hpp"
-#include "checks/desk/pieces.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/side_by_side.hpp"
-#include "checks/desk/verdicts.hpp"
+#include "checks/desk/runs.hpp"
 
 namespace lab::desk {
 namespace {
 
 const std::string RULE(88, '-');
+// The exit statuses of `lab fingerprint`: as this build must show it, not so, or hidden on a GPU, whose schedule is
+// not chosen.
+constexpr int FINGERPRINT_RIGHT = 0, FINGERPRINT_ABSENT = 1, FINGERPRINT_HIDDEN = 3;
 
 // "STAGE:BUG=LAB" or "STAGE:BUG=LAB=LAB".
 struct Entry {
@@ -21,12 +16,17 @@ struct Entry {
   std::vector<std::string> labs;
 };
 
-Entry entry_of(const Ladder& ladder, const std::string& word, std::size_t labs) {
-  const std::vector<std::string> parts = split(word, "=");
-  const std::size_t colon = parts[0].find(':');
-  if (parts.size() != labs + 1 || colon == word.npos) throw BadInput("'" + word + "' is no STAGE:BUG=LAB");
-  const Bug* bug = ladder.bugs(parts[0].substr(0, colon), parts[0].substr(colon + 1)).at(0);
-  return {bug, {parts.begin() + 1, parts.end()}};
+// Of the words from the `first` on, each with so many labs.
+std::vector<Entry> entries_of(const Ladder& ladder, const Args& args, std::size_t first, std::size_t labs) {
+  std::vector<Entry> entries;
+  for (const std::string& word : std::span(args).subspan(first)) {
+    const std::vector<std::string> parts = split(word, "=");
+    const std::size_t colon = parts[0].find(':');
+    if (parts.size() != labs + 1 || colon == word.npos) throw BadInput("'" + word + "' is no STAGE:BUG=LAB");
+    const Bug* bug = ladder.bugs(parts[0].substr(0, colon), parts[0].substr(colon + 1)).at(0);
+    entries.push_back({bug, {parts.begin() + 1, parts.end()}});
+  }
+  return entries;
 }
 
 // A GPU that cannot run the stage hides all of its bugs.
@@ -55,8 +55,7 @@ Colour judge_unseen(int acceptance, int racecheck) {
 int reproduce_command(const Args& args) {
   const Ladder ladder = read_ladder();
   Counts counts;
-  std::vector<Entry> entries;
-  for (std::size_t i = 1; i < args.size(); ++i) entries.push_back(entry_of(ladder, args[i], 2));
+  const std::vector<Entry> entries = entries_of(ladder, args, 1, 2);
   struct Looks {
     const Entry* entry;
     LabRun planted, fixed;
@@ -92,15 +91,14 @@ int reproduce_command(const Args& args) {
     std::printf("  read:      writeups/bugs/%s.md\n", name);
     std::fflush(stdout);
   });
-  std::printf("%s\n%s\n", RULE.c_str(), total_line(counts).c_str());
-  return counts.failed == 0 && counts.passed + counts.skipped > 0 ? 0 : 1;
+  std::printf("%s\n", RULE.c_str());
+  return told(counts);
 }
 
 int check_harness_command(const Args& args) {
   const Ladder ladder = read_ladder();
   Counts counts;
-  std::vector<Entry> entries;
-  for (const std::string& word : args) entries.push_back(entry_of(ladder, word, 1));
+  const std::vector<Entry> entries = entries_of(ladder, args, 0, 1);
   struct Tested {
     const Entry* entry;
     std::string log;
@@ -148,8 +146,7 @@ int check_harness_command(const Args& args) {
     }
     std::fflush(stdout);
   });
-  std::printf("%s\n", total_line(counts).c_str());
-  return counts.failed == 0 && counts.passed + counts.skipped > 0 ? 0 : 1;
+  return told(counts);
 }
 
 int racecheck_command(const Args& args) {
@@ -165,17 +162,15 @@ int racecheck_command(const Args& args) {
         std::fputs(looked.out.c_str(), stdout);
         if (const std::string remark = looked.verdict.last("remark"); !remark.empty()) say("remark", remark);
         std::fflush(stdout);
-        ++(looked.status == 0 ? counts.passed : counts.failed);
+        counts.add(looked.status == 0);
       });
-  if (labs.size() > 1) std::printf("%s\n", total_line(counts).c_str());
-  return counts.failed == 0 ? 0 : 1;
+  return labs.size() > 1 ? told(counts) : counts.status();
 }
 
 int broken_version_command(const Args& args) {
   const Ladder ladder = read_ladder();
   Counts counts;  // failed: the acceptance was red
-  for (std::size_t i = 1; i < args.size(); ++i) {
-    const Entry entry = entry_of(ladder, args[i], 1);
+  for (const Entry& entry : entries_of(ladder, args, 1, 1)) {
     std::printf("=== %s is %s with the bug %s\n", args[0].c_str(), entry.bug->stage.c_str(), entry.bug->name.c_str());
     const int status = run({entry.labs[0], "test", "quick=1"}).status;
     if (status == 0 && !entry.bug->unseen.empty())
@@ -184,9 +179,9 @@ int broken_version_command(const Args& args) {
     ++(status == 0 ? counts.passed : status == STAGE_SKIPPED ? counts.skipped : counts.failed);
   }
   if (!ladder.stage(args[0])) std::printf("%s never worked.\n", args[0].c_str());
-  std::printf("%d of %d planted changes turn the acceptance red. To see why: make stage=%s reproduce-bug\n%s\n",
-              counts.failed, counts.passed + counts.failed, args[0].c_str(), total_line(counts).c_str());
-  return counts.failed == 0 && counts.passed + counts.skipped > 0 ? 0 : 1;
+  std::printf("%d of %d planted changes turn the acceptance red. To see why: make stage=%s reproduce-bug\n",
+              counts.failed, counts.passed + counts.failed, args[0].c_str());
+  return told(counts);
 }
 
 }  // namespace lab::desk

@@ -1,23 +1,10 @@
-#include "checks/desk/kept.hpp"
-
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
-#include <cctype>
-#include <cstdlib>
-#include <filesystem>
-#include <optional>
-#include <string_view>
-
-#include "checks/desk/desk.hpp"
 #include "checks/desk/ladder.hpp"
-#include "checks/desk/side_by_side.hpp"
+#include "checks/desk/runs.hpp"
 
 namespace lab::desk {
 namespace {
-
-namespace fs = std::filesystem;
 
 // "SIZE TIME" of a file; "" if there is none.
 std::string stamp_of(const fs::path& file) {
@@ -37,11 +24,9 @@ std::string identity_of(const std::string& lab) {
   const std::string binary = stamp_of(path);
   if (binary.empty()) return "";
   std::vector<std::string> sources = {"kernel.cu " + stamp_of(kernel_path(stage))};
-  std::error_code none;
   for (const std::string& dir : bug_dirs(stage))
-    for (const auto& entry : fs::directory_iterator(dir, none))
-      if (entry.path().extension() == ".patch")
-        sources.push_back(entry.path().filename().string() + " " + stamp_of(entry.path()));
+    for (const fs::path& path : files_in(dir, ".patch"))
+      sources.push_back(path.filename().string() + " " + stamp_of(path));
   std::ranges::sort(sources);
   return binary + "; " + joined(sources, "; ");
 }

@@ -1,25 +1,13 @@
 #include "checks/desk/ladder.hpp"
 
-#include <algorithm>
-#include <filesystem>
-#include <string_view>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/nearest.hpp"
-
 namespace lab::desk {
 namespace {
 
-namespace fs = std::filesystem;
-
 std::vector<Bug> bugs_of(const fs::path& root, const std::string& stage) {
   std::vector<Bug> bugs;
-  std::error_code none;  // a stage may have no bugs yet
   for (const std::string& dir : bug_dirs(stage))
-    for (const auto& entry : fs::directory_iterator(root / dir, none)) {
-      if (entry.path().extension() != ".patch") continue;
-      bugs.push_back({read_patch(entry.path().lexically_normal().string()), stage, entry.path().stem().string()});
-    }
+    for (const fs::path& path : files_in(root / dir, ".patch"))
+      bugs.push_back({read_patch(path.string()), stage, path.stem().string()});
   std::ranges::sort(bugs, {}, &Bug::name);
   const auto twice = std::ranges::adjacent_find(bugs, {}, &Bug::name);
   if (twice != bugs.end()) throw BadInput("bugs=: " + stage + " has a bug " + twice->name + " already");
@@ -130,10 +118,8 @@ std::vector<const Bug*> Ladder::bugs(const std::string& name, const std::string&
 
 std::vector<std::string> phases_of(const std::string& stage, const std::string& root) {
   std::vector<std::string> names;
-  std::error_code none;  // most stages have none
-  for (const auto& entry : fs::directory_iterator(fs::path(root) / "stages" / stage / "phases", none))
-    if (entry.path().extension() == ".patch") names.push_back("phase-" + entry.path().stem().string());
-  std::ranges::sort(names);
+  for (const fs::path& path : files_in(fs::path(root) / "stages" / stage / "phases", ".patch"))
+    names.push_back("phase-" + path.stem().string());
   return names;
 }
 
@@ -155,8 +141,9 @@ std::optional<Stage> own_kernel(const std::string& word) {
   return Stage{std::string(OWN) + name, parse_conf(read_text(conf), conf)};
 }
 
-std::string source_dir(const std::string& stage) { return stage.starts_with(OWN) ? own_dir(stage) : "stages/" + stage; }
-std::string kernel_path(const std::string& stage) { return source_dir(stage) + "/kernel.cu"; }
+std::string kernel_path(const std::string& stage) {
+  return (stage.starts_with(OWN) ? own_dir(stage) : "stages/" + stage) + "/kernel.cu";
+}
 
 Ladder read_ladder(const std::string& root) {
   const fs::path stages = fs::path(root) / "stages";

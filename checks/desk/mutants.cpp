@@ -1,19 +1,10 @@
 // desk mutate, desk mutants: what the acceptance and the race check say of unplanned mistakes.
-#include "checks/desk/mutants.hpp"
-#include "checks/desk/desk.hpp"
-
-#include <algorithm>
-#include <cctype>
-#include <chrono>
-#include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 
 #include "checks/desk/ladder.hpp"
-#include "checks/desk/pieces.hpp"
-#include "checks/desk/process.hpp"
-#include "common/stage_names.hpp"
+#include "checks/desk/mutants.hpp"
+#include "checks/desk/runs.hpp"
 
 namespace lab::desk {
 namespace {
@@ -36,6 +27,123 @@ std::vector<std::string> between_slashes(const std::string& text) {
 }
 
 std::vector<Mutation> all_mutations() { return parse_mutations(read_text(RULES), RULES); }
+
+// How much of a line is code: all but its comment, and the blanks before that.
+std::size_t code_end(const std::string& line) {
+  const std::size_t last = line.find_last_not_of(' ', line.find("//") - 1);
+  return line.starts_with("//") || last == line.npos ? 0 : last + 1;
+}
+
+// What is left of a file for rules: code alone. A line's neighbours are lines of code that are no directives.
+class CodeLines {
+ public:
+  explicit CodeLines(const std::string& text) : lines_(lines_of(text)) {
+    for (const std::string& line : lines_) code_.push_back(line.substr(0, code_end(line)));
+  }
+  std::size_t size() const { return lines_.size(); }
+  const std::string& code(std::size_t i) const { return code_[i]; }
+  std::string with(std::size_t i, const std::string& code) const { return code + lines_[i].substr(code_[i].size()); }
+  bool neighbour_has(std::size_t i, int step, const std::optional<std::regex>& wanted) const {
+    if (!wanted) return true;
+    do i += std::size_t(step);
+    while (i < code_.size() && (trimmed(code_[i]).empty() || code_[i][0] == '#'));
+    return i < code_.size() && std::regex_search(code_[i], *wanted);
+  }
+
+ private:
+  std::vector<std::string> lines_, code_;
+};
+
+std::vector<Source> changed_by(const Mutation::Rule& rule, int only, const std::vector<Source>& sources) {
+  std::vector<Source> changed;
+  int place = 0;
+  for (const Source& source : sources) {
+    if (source.text.find(rule.literal) == source.text.npos) continue;
+    const CodeLines lines(source.text);
+    std::string result;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      std::string code = lines.code(i);
+      if (!code.empty() && std::regex_search(code, rule.pattern) && lines.neighbour_has(i, -1, rule.after) &&
+          lines.neighbour_has(i, 1, rule.before) && (++place == only || only == 0))
+        code = std::regex_replace(code, rule.pattern, rule.replacement, std::regex_constants::format_first_only);
+      result += lines.with(i, code) + "\n";
+    }
+    if (result != source.text) changed.push_back({source.path, result});
+  }
+  return changed;
+}
+
+// A mutant's result without its rule: the rule says whether it is as it must be.
+struct Judgement {
+  std::string word;  // "test", "racecheck", "green", "same-code", "does-not-compile"
+  std::string reason;
+};
+
+// Verdicts outlive the run that found them, under a number that stands for all that enters them: a run that was
+// stopped goes on where it was, and a new rule costs its own time only.
+class Verdicts {
+ public:
+  Verdicts() {
+    if (!fs::exists(PATH)) return;
+    for (const std::string& line : lines_of(read_text(PATH))) {
+      const std::size_t word = line.find('\t'), reason = line.find('\t', word + 1);
+      if (word == line.npos || reason == line.npos) continue;  // a run was stopped while it wrote this
+      known_[line.substr(0, word)] = {line.substr(word + 1, reason - word - 1), line.substr(reason + 1)};
+    }
+  }
+  const Judgement* find(const std::string& key) const {
+    const auto found = known_.find(key);
+    return found == known_.end() ? nullptr : &found->second;
+  }
+  void keep(const std::string& key, const Judgement& verdict) {
+    known_[key] = verdict;
+    std::ofstream(PATH, std::ios::app) << key << '\t' << verdict.word << '\t' << verdict.reason << '\n';
+  }
+
+ private:
+  static constexpr const char* PATH = "build/logs/mutant-verdicts";
+  std::map<std::string, Judgement> known_;
+};
+
+// Whether two objects are the same to the linker, debug information aside.
+bool same_code(const std::string& a, const std::string& b, const std::string& scratch) {
+  for (const auto& [from, to] : {std::pair(a, scratch + "/a.o"), std::pair(b, scratch + "/b.o")})
+    if (run({"objcopy", "--strip-debug", from, to}, scratch + "/objcopy.log").status != 0) return false;
+  return read_text(scratch + "/a.o") == read_text(scratch + "/b.o");
+}
+
+const std::string UNCHANGED = "unchanged";  // the mutant that is none: what others' machine code is held against
+
+// Builds a mutant and asks until something is red, the quick questions first.
+Judgement judge_mutant(const std::string& make, const std::string& stage, const std::string& name) {
+  const std::string builds = "build/cpu/" + stage, draft = builds + "/draft-" + name + "/lab";
+  const std::string dir = builds + "/mutant-" + name, lab = dir + "/lab";
+  const std::string log = "build/logs/mutant-" + stage + "-" + name + ".log";
+  const auto red = [&](const Argv& argv) { return run_limited(judged(argv, log), log, TEST_SECONDS).status != 0; };
+  const auto because = [&](const char* word) {
+    return Judgement{word, clipped(verdict_beside(log).first("why"), 120)};
+  };
+  if (run({make, "backend=cpu", "-s", draft}, log).status != 0) return {"does-not-compile", "see " + log};
+  const bool wrong = red({draft, "test", "cheapest=40", "once=1"});
+  fs::remove(draft);  // 20 MB each
+  if (wrong) return because("test");
+  if (run({make, "backend=cpu", "-s", lab}, log).status != 0) return {"does-not-compile", "see " + log};
+  if (same_code(dir + "/kernel.o", builds + "/mutant-" + UNCHANGED + "/kernel.o", dir))
+    return {"same-code", "the compiler makes the same of it"};
+  if (red({lab, "racecheck", "short=1"}) || red({lab, "test", "cheapest=40"})) return because("test");
+  if (red({lab, "racecheck"})) return because("racecheck");
+  if (red({lab, "test", "quick=1"})) return because("test");
+  return {"green", ""};
+}
+
+// A rule that finds its text in no stage has lost it to an edit, and asks nothing from then on.
+void refuse_dead_rules(const std::vector<Mutation>& mutations) {
+  std::vector<std::vector<Source>> stages;
+  for (const Stage& stage : read_ladder().stages) stages.push_back(sources_of(stage.dir));
+  if (const std::vector<std::string> dead = dead_rules(mutations, stages); !dead.empty())
+    throw BadInput(RULES + ": " + dead[0] + " changes no stage" +
+                   (dead.size() > 1 ? ", and " + std::to_string(dead.size() - 1) + " more rules" : ""));
+}
 
 }  // namespace
 
@@ -137,55 +245,6 @@ std::vector<Source> sources_of(const std::string& stage, const std::string& root
   return sources;
 }
 
-namespace {
-
-// How much of a line is code: all but its comment, and the blanks before that.
-std::size_t code_end(const std::string& line) {
-  const std::size_t last = line.find_last_not_of(' ', line.find("//") - 1);
-  return line.starts_with("//") || last == line.npos ? 0 : last + 1;
-}
-
-// What is left of a file for rules: code alone. A line's neighbours are lines of code that are no directives.
-class CodeLines {
- public:
-  explicit CodeLines(const std::string& text) : lines_(lines_of(text)) {
-    for (const std::string& line : lines_) code_.push_back(line.substr(0, code_end(line)));
-  }
-  std::size_t size() const { return lines_.size(); }
-  const std::string& code(std::size_t i) const { return code_[i]; }
-  std::string with(std::size_t i, const std::string& code) const { return code + lines_[i].substr(code_[i].size()); }
-  bool neighbour_has(std::size_t i, int step, const std::optional<std::regex>& wanted) const {
-    if (!wanted) return true;
-    do i += std::size_t(step);
-    while (i < code_.size() && (trimmed(code_[i]).empty() || code_[i][0] == '#'));
-    return i < code_.size() && std::regex_search(code_[i], *wanted);
-  }
-
- private:
-  std::vector<std::string> lines_, code_;
-};
-
-std::vector<Source> changed_by(const Mutation::Rule& rule, int only, const std::vector<Source>& sources) {
-  std::vector<Source> changed;
-  int place = 0;
-  for (const Source& source : sources) {
-    if (source.text.find(rule.literal) == source.text.npos) continue;
-    const CodeLines lines(source.text);
-    std::string result;
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      std::string code = lines.code(i);
-      if (!code.empty() && std::regex_search(code, rule.pattern) && lines.neighbour_has(i, -1, rule.after) &&
-          lines.neighbour_has(i, 1, rule.before) && (++place == only || only == 0))
-        code = std::regex_replace(code, rule.pattern, rule.replacement, std::regex_constants::format_first_only);
-      result += lines.with(i, code) + "\n";
-    }
-    if (result != source.text) changed.push_back({source.path, result});
-  }
-  return changed;
-}
-
-}  // namespace
-
 std::vector<Source> mutated(const Mutation& mutation, const std::vector<Source>& sources) {
   for (const Mutation::Rule& rule : mutation.rules)
     if (const std::vector<Source> changed = changed_by(rule, mutation.only, sources); !changed.empty()) return changed;
@@ -208,9 +267,9 @@ std::string mutants_table(const std::vector<std::pair<std::string, MutantCounts>
       "|---|--:|--:|--:|--:|--:|\n";
   MutantCounts all;
   const auto row = [&](const std::string& name, const MutantCounts& c) {
-    text += "| " + name;
-    for (const int n : {c.rules, c.test, c.racecheck, c.equivalent, c.survived}) text += " | " + std::to_string(n);
-    text += " |\n";
+    std::vector<std::string> cells = {name};
+    for (const int n : {c.rules, c.test, c.racecheck, c.equivalent, c.survived}) cells.push_back(std::to_string(n));
+    text += table_row(cells);
   };
   for (const auto& [name, c] : stages) {
     row(name, c);
@@ -221,87 +280,11 @@ std::string mutants_table(const std::vector<std::pair<std::string, MutantCounts>
   return text;
 }
 
-namespace {
-
-// A mutant's result without its rule: the rule says whether it is as it must be.
-struct Judgement {
-  std::string word;  // "test", "racecheck", "green", "same-code", "does-not-compile"
-  std::string reason;
-};
-
-// Verdicts outlive the run that found them, under a number that stands for all that enters them: a run that was
-// stopped goes on where it was, and a new rule costs its own time only.
-class Verdicts {
- public:
-  Verdicts() {
-    if (!std::filesystem::exists(PATH)) return;
-    for (const std::string& line : lines_of(read_text(PATH))) {
-      const std::size_t word = line.find('\t'), reason = line.find('\t', word + 1);
-      if (word == line.npos || reason == line.npos) continue;  // a run was stopped while it wrote this
-      known_[line.substr(0, word)] = {line.substr(word + 1, reason - word - 1), line.substr(reason + 1)};
-    }
-  }
-  const Judgement* find(const std::string& key) const {
-    const auto found = known_.find(key);
-    return found == known_.end() ? nullptr : &found->second;
-  }
-  void keep(const std::string& key, const Judgement& verdict) {
-    known_[key] = verdict;
-    std::ofstream(PATH, std::ios::app) << key << '\t' << verdict.word << '\t' << verdict.reason << '\n';
-  }
-
- private:
-  static constexpr const char* PATH = "build/logs/mutant-verdicts";
-  std::map<std::string, Judgement> known_;
-};
-
-// Whether two objects are the same to the linker, debug information aside.
-bool same_code(const std::string& a, const std::string& b, const std::string& scratch) {
-  for (const auto& [from, to] : {std::pair(a, scratch + "/a.o"), std::pair(b, scratch + "/b.o")})
-    if (run({"objcopy", "--strip-debug", from, to}, scratch + "/objcopy.log").status != 0) return false;
-  return read_text(scratch + "/a.o") == read_text(scratch + "/b.o");
-}
-
-const std::string UNCHANGED = "unchanged";  // the mutant that is none: what others' machine code is held against
-
-// Builds a mutant and asks until something is red, the quick questions first.
-Judgement judge_mutant(const std::string& make, const std::string& stage, const std::string& name) {
-  const std::string builds = "build/cpu/" + stage, draft = builds + "/draft-" + name + "/lab";
-  const std::string dir = builds + "/mutant-" + name, lab = dir + "/lab";
-  const std::string log = "build/logs/mutant-" + stage + "-" + name + ".log";
-  const auto red = [&](const Argv& argv) { return run_limited(judged(argv, log), log, TEST_SECONDS).status != 0; };
-  const auto because = [&](const char* word) {
-    return Judgement{word, clipped(verdict_beside(log).first("why"), 120)};
-  };
-  if (run({make, "backend=cpu", "-s", draft}, log).status != 0) return {"does-not-compile", "see " + log};
-  const bool wrong = red({draft, "test", "cheapest=40", "once=1"});
-  std::filesystem::remove(draft);  // 20 MB each
-  if (wrong) return because("test");
-  if (run({make, "backend=cpu", "-s", lab}, log).status != 0) return {"does-not-compile", "see " + log};
-  if (same_code(dir + "/kernel.o", builds + "/mutant-" + UNCHANGED + "/kernel.o", dir))
-    return {"same-code", "the compiler makes the same of it"};
-  if (red({lab, "racecheck", "short=1"}) || red({lab, "test", "cheapest=40"})) return because("test");
-  if (red({lab, "racecheck"})) return because("racecheck");
-  if (red({lab, "test", "quick=1"})) return because("test");
-  return {"green", ""};
-}
-
-// A rule that finds its text in no stage has lost it to an edit, and asks nothing from then on.
-void refuse_dead_rules(const std::vector<Mutation>& mutations) {
-  std::vector<std::vector<Source>> stages;
-  for (const Stage& stage : read_ladder().stages) stages.push_back(sources_of(stage.dir));
-  if (const std::vector<std::string> dead = dead_rules(mutations, stages); !dead.empty())
-    throw BadInput(RULES + ": " + dead[0] + " changes no stage" +
-                   (dead.size() > 1 ? ", and " + std::to_string(dead.size() - 1) + " more rules" : ""));
-}
-
-}  // namespace
-
 // desk mutate STAGE NAME OUT: for the Makefile's rule. Headers that the mistake changes go to OUT's directory, which
 // comes first where the compiler looks for them.
 int mutate_command(const Args& args) {
   const std::vector<Source> sources = sources_of(args[0]);
-  const std::string dir = std::filesystem::path(args[2]).parent_path().string();
+  const std::string dir = fs::path(args[2]).parent_path().string();
   std::vector<Mutation> all = all_mutations();
   all.push_back({UNCHANGED, "none", 0, {}});
   for (const Mutation& mutation : all)
@@ -309,7 +292,7 @@ int mutate_command(const Args& args) {
       const std::vector<Source> changed = mutated(mutation, sources);
       if (changed.empty() && mutation.name != UNCHANGED)
         throw BadInput(mutation.name + " finds nothing to change in " + sources[0].path);
-      std::filesystem::remove_all(dir + "/common");
+      fs::remove_all(dir + "/common");
       std::string kernel = sources[0].text;
       for (const Source& source : changed)
         if (source.path == sources[0].path)
@@ -357,12 +340,12 @@ int mutants_command(const Args& args) {
       std::vector<std::string> all = common;
       for (const Source& source : changed) all.insert(all.end(), {source.path, source.text});
       const std::string key = hash_of(all);
-      const auto begin = std::chrono::steady_clock::now();
+      const Stopwatch watch;
       const Judgement* before = verdicts.find(key);
       const Judgement verdict = before ? *before : judge_mutant(args[0], stage, mutation.name);
-      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+      const double seconds = watch.seconds();
       if (!before) {
-        std::filesystem::remove("build/cpu/" + stage + "/mutant-" + mutation.name + "/lab");  // 20 MB each
+        fs::remove("build/cpu/" + stage + "/mutant-" + mutation.name + "/lab");  // 20 MB each
         if (verdict.word != "does-not-compile") verdicts.keep(key, verdict);
       }
 
@@ -378,15 +361,15 @@ int mutants_command(const Args& args) {
       else if (verdict.word == "green")
         word = "SURVIVED", reason = mutation.what;
       ++(!good ? c.survived : !red ? c.equivalent : verdict.word == "test" ? c.test : c.racecheck);
-      ++(good ? counts.passed : counts.failed);
+      counts.add(good);
       std::printf("%-18s %-26s %-20s %5.1f s%s  %s\n", stage.c_str(), mutation.name.c_str(), word.c_str(), seconds,
                   before ? " (kept)" : "", reason.c_str());
       std::fflush(stdout);
     }
     table.emplace_back(stage, c);
   }
-  std::printf("\n%s\n%d passed, %d failed\n", mutants_table(table).c_str(), counts.passed, counts.failed);
-  return counts.failed == 0 && counts.passed > 0 ? 0 : 1;
+  std::printf("\n%s\n", mutants_table(table).c_str());
+  return told(counts);
 }
 
 }  // namespace lab::desk

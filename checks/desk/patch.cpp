@@ -1,7 +1,7 @@
 #include "checks/desk/patch.hpp"
 
 #include <algorithm>
-#include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -44,25 +44,12 @@ std::string known_keys() {
   return list;
 }
 
-// Reads `-12,7 ` or `-12 ` after `sign`: the first line and how many. Moves `text` past it.
-bool read_range(std::string_view& text, char sign, int& first, int& count) {
-  if (text.empty() || text[0] != sign) return false;
-  text.remove_prefix(1);
-  const auto number = [&](int& value) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc()) return false;
-    text.remove_prefix(std::size_t(end - text.data()));
-    return true;
-  };
+// Reads `-12,7` or `-12` after `sign`: the first line and how many.
+bool read_range(const std::string& word, char sign, int& first, int& count) {
   count = 1;
-  if (!number(first)) return false;
-  if (!text.empty() && text[0] == ',') {
-    text.remove_prefix(1);
-    if (!number(count)) return false;
-  }
-  if (text.empty() || text[0] != ' ') return false;
-  text.remove_prefix(1);
-  return true;
+  int used = 0;
+  return word.starts_with(sign) && std::sscanf(word.c_str() + 1, "%d%n,%d%n", &first, &used, &count, &used) >= 1 &&
+         used + 1 == int(word.size());
 }
 
 class Parser {
@@ -120,11 +107,12 @@ class Parser {
   void read_hunk() {
     Hunk hunk;
     hunk.number = line();
-    std::string_view ranges = lines_[at_];
+    std::istringstream words(lines_[at_]);
+    std::string begin, before, after, end;
+    words >> begin >> before >> after >> end;
     int kept_or_removed = 0, kept_or_added = 0, new_first = 0;
-    const bool good = ranges.starts_with("@@ ") &&
-                      (ranges.remove_prefix(3), read_range(ranges, '-', hunk.at, kept_or_removed)) &&
-                      read_range(ranges, '+', new_first, kept_or_added) && ranges.starts_with("@@");
+    const bool good = begin == "@@" && read_range(before, '-', hunk.at, kept_or_removed) &&
+                      read_range(after, '+', new_first, kept_or_added) && end == "@@";
     if (!good) fail(patch_.path, line(), "'" + lines_[at_] + "' is not the beginning of a hunk, `@@ -12,7 +12,6 @@`");
     for (++at_; kept_or_removed > 0 || kept_or_added > 0; ++at_) {
       if (at_ >= lines_.size()) fail(patch_.path, line(), "the patch ends inside a hunk");

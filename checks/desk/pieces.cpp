@@ -1,17 +1,8 @@
 // desk pieces: a test run made of pieces, each a command with a log of its own. As many run at a time as there are
 // cores; those below an empty line wait for all above it.
-#include "checks/desk/pieces.hpp"
-#include "checks/desk/desk.hpp"
-
-#include <algorithm>
-#include <cctype>
-#include <chrono>
-#include <cstdio>
 #include <iostream>
-#include <vector>
 
-#include "checks/desk/process.hpp"
-#include "checks/desk/side_by_side.hpp"
+#include "checks/desk/runs.hpp"
 #include "common/number.hpp"
 
 namespace lab::desk {
@@ -20,15 +11,6 @@ namespace {
 constexpr int LIMIT = 600;  // seconds until a piece counts as hanging, if the caller does not say
 const std::string LOGS = "build/logs/";
 
-void append(const std::string& file, const std::string& text) {
-  const std::string old = read_text(file);
-  write_text(file, old + text);
-}
-
-int seconds_since(std::chrono::steady_clock::time_point start) {
-  return int(std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - start).count());
-}
-
 struct Piece {
   std::string name, command;
 };
@@ -36,24 +18,21 @@ struct RanPiece {
   const Piece* piece;
   std::string log, text;  // text: what the log says
   Counts counts;
-  int seconds;
-  double core_seconds;
+  double seconds, core_seconds;
 };
 
 RanPiece run_piece(const Piece& piece, int limit, bool counted) {
-  std::string file = piece.name;
-  std::ranges::replace_if(
-      file, [](char c) { return c == ' ' || c == '/'; }, '-');
-  const std::string log = LOGS + file + ".log";
-  const auto start = std::chrono::steady_clock::now();
+  const std::string log = LOGS + replaced(replaced(piece.name, " ", "-"), "/", "-") + ".log";
+  const Stopwatch watch;
   const Ended ended = run_limited(judged({"sh", "-c", piece.command}, log), log, limit);
-  if (ended.timed_out) append(log, "stopped: still running after " + std::to_string(limit) + " s\n");
+  if (ended.timed_out)
+    write_text(log, read_text(log) + "stopped: still running after " + std::to_string(limit) + " s\n");
   const std::string text = read_text(log);
-  return {&piece, log, text, judge(text, ended.status, counted), seconds_since(start), ended.core_seconds};
+  return {&piece, log, text, judge(text, ended.status, counted), watch.seconds(), ended.core_seconds};
 }
 
 void report(const RanPiece& ran) {
-  std::printf("%-34s %4d passed %3d failed %5d s %5.0f core-s  %s\n", ran.piece->name.c_str(), ran.counts.passed,
+  std::printf("%-34s %4d passed %3d failed %5.0f s %5.0f core-s  %s\n", ran.piece->name.c_str(), ran.counts.passed,
               ran.counts.failed, ran.seconds, ran.core_seconds,
               clipped(verdict_beside(ran.log).last("remark"), 220).c_str());
   if (ran.counts.failed > 0) {
@@ -99,6 +78,11 @@ std::string total_line(const Counts& counts) {
          (counts.skipped ? ", " + std::to_string(counts.skipped) + " skipped" : "");
 }
 
+int told(const Counts& counts) {
+  std::printf("%s\n", total_line(counts).c_str());
+  return counts.status();
+}
+
 int pieces_command(const Args& args) {
   int limit = LIMIT;
   bool counted = false;
@@ -109,7 +93,7 @@ int pieces_command(const Args& args) {
       throw BadInput("'" + arg + "' means nothing here; it is limit=SECONDS or counted");
     limit = seconds.value_or(limit);
   }
-  const auto start = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   std::vector<std::vector<Piece>> groups(1);
   for (std::string line; std::getline(std::cin, line);) {
     if (line.empty()) {
@@ -134,7 +118,7 @@ int pieces_command(const Args& args) {
           total.passed += ran.counts.passed, total.failed += ran.counts.failed, total.skipped += ran.counts.skipped;
         });
   for (const std::string& line : red) std::printf("RED %s\n", line.c_str());
-  std::printf("%d s in all, %.0f core-s\n%s\n", seconds_since(start), core_seconds, total_line(total).c_str());
+  std::printf("%.0f s in all, %.0f core-s\n%s\n", watch.seconds(), core_seconds, total_line(total).c_str());
   return total.failed == 0 && total.passed > 0 ? 0 : 1;
 }
 

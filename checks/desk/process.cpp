@@ -1,5 +1,3 @@
-#include "checks/desk/process.hpp"
-
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
@@ -7,17 +5,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
-#include <chrono>
-#include <cstdio>
-#include <filesystem>
 #include <memory>
-#include <stdexcept>
 
-#include "checks/desk/desk.hpp"
+#include "checks/desk/runs.hpp"
 
 extern char** environ;
 
@@ -74,30 +66,6 @@ pid_t start_logged(const Argv& argv, const std::string& log) {
   return start(argv, {nothing.get(), file.get(), file.get()});
 }
 
-// Processes of run_limited, of any thread: each a timeout(1), which hands a signal on to its group. -1 while one is being
-// started: then the signal is left to the thread that starts it.
-std::array<std::atomic<pid_t>, 64> under_way{};
-std::atomic<int> left_over{0};  // the signal
-
-void end_all(int asked) {
-  left_over = asked;
-  for (const auto& one : under_way)
-    if (one == -1) return;
-  for (const auto& one : under_way)
-    if (const pid_t pid = one; pid > 0) kill(pid, SIGTERM);
-  _exit(128 + asked);
-}
-
-// Of a program's place in under_way: its pid, or 0 once it is gone, however that came.
-void note(std::atomic<pid_t>& place, pid_t pid) {
-  place = pid;
-  if (left_over != 0) end_all(left_over);
-}
-struct Place {
-  std::atomic<pid_t>& pid;
-  ~Place() { note(pid, 0); }
-};
-
 // Temporary files and no pipes: a writer never waits for a reader, however much is printed.
 File scratch() {
   File file(std::tmpfile());
@@ -115,36 +83,28 @@ std::string all_of(std::FILE* file) {
 
 }  // namespace
 
+Argv with(Argv argv, const Argv& more) {
+  argv.insert(argv.end(), more.begin(), more.end());
+  return argv;
+}
+
 Ended run(const Argv& argv, const std::string& log) { return end_of(start_logged(argv, log)); }
 
+// timeout(1) hands the signal of its parent's death on to its group.
 Ended run_limited(const Argv& argv, const std::string& log, int limit) {
-  [[maybe_unused]] static const bool asked = [] {
-    for (const int one : {SIGINT, SIGTERM, SIGHUP}) signal(one, end_all);
-    return true;
-  }();
-  const auto free = std::ranges::find_if(under_way, [](auto& one) {
-    pid_t none = 0;
-    return one.compare_exchange_strong(none, -1);
-  });
-  if (free == under_way.end()) throw std::runtime_error("too many programs at a time");
-  Argv all = {"timeout", "--kill-after=" + std::to_string(GRACE), std::to_string(limit)};
-  all.insert(all.end(), argv.begin(), argv.end());
-  const Place place{*free};
-  const auto begun = std::chrono::steady_clock::now();
-  const pid_t pid = start_logged(all, log);
-  note(place.pid, pid);
-  Ended ended = end_of(pid);
-  const bool late = std::chrono::steady_clock::now() - begun >= std::chrono::seconds(limit);
-  if (late && (ended.status == 124 || ended.status == 128 + SIGKILL)) ended = {124, true};
+  const Stopwatch watch;
+  Ended ended = end_of(start_logged(with({"setpriv", "--pdeathsig", "TERM", "timeout",
+                                          "--kill-after=" + std::to_string(GRACE), std::to_string(limit)},
+                                         argv),
+                                    log));
+  if (watch.seconds() >= limit && (ended.status == 124 || ended.status == 128 + SIGKILL)) ended = {124, true};
   return ended;
 }
 
 Argv judged(const Argv& argv, const std::string& log) {
   const std::string file = log + ".verdict";
-  std::filesystem::remove(file);
-  Argv with = {"env", std::string(VERDICT_FILE) + "=" + file};
-  with.insert(with.end(), argv.begin(), argv.end());
-  return with;
+  fs::remove(file);
+  return with({"env", std::string(VERDICT_FILE) + "=" + file}, argv);
 }
 
 Verdict verdict_beside(const std::string& log) { return Verdict::from(log + ".verdict"); }

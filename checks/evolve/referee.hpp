@@ -1,14 +1,62 @@
 // The referee of the elite loop: what a candidate must stand before one of its times counts. writeups/safeguards.md
 // says why each rule is there.
 #pragma once
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "checks/evolve/device.hpp"
+#include "checks/acceptance/expected.hpp"
+#include "common/shape.hpp"
 #include "common/stage.hpp"
 
 namespace lab::evolve {
+
+// Why a candidate is refused: the safeguard that caught it, and what it saw.
+struct Refused : std::runtime_error {
+  Refused(const std::string& safeguard, const std::string& seen)
+      : std::runtime_error(safeguard + ": " + seen), safeguard(safeguard) {}
+  std::string safeguard;
+};
+
+// Calls of the candidate that run in one go, as often as asked.
+class Batch {
+ public:
+  virtual ~Batch() = default;
+  // Microseconds a call, or nothing where there is no clock to believe.
+  virtual std::optional<double> run() = 0;
+};
+
+// The machine that runs the candidate: checks/evolve/gpu or cpu.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual cudaStream_t stream() = 0;
+  virtual std::size_t l2_bytes() = 0;
+  virtual std::size_t free_bytes() = 0;
+  virtual bool has_clock() = 0;
+  // N(0,1) times `factor`, plus `offset`; a hash of seed and index.
+  virtual void fill(half* to, std::size_t size, std::uint64_t seed, float factor, float offset) = 0;
+  // A number for each tensor that changes with any of its bits and their places.
+  virtual std::vector<std::uint64_t> digests(const std::vector<const half*>& tensors, std::size_t size) = 0;
+  // The right answer for these rows and its bounds (checks/acceptance/expected.hpp); their scores must be within the first order.
+  virtual Expected oracle(const Shape& shape, double scale, const half* q, const half* k, const half* v,
+                          const std::vector<RowBlock>& rows, bool half_p) = 0;
+  // Gathers what `call(0)` to `call(calls - 1)` launch on stream(). Throws Refused, then or when it runs, where a call
+  // launches nothing, or elsewhere.
+  virtual std::unique_ptr<Batch> gather(int calls, const std::function<void(int)>& call) = 0;
+  // The device settings that a candidate has changed, such as an L2 that keeps; "" if nothing.
+  virtual std::string settings_changed() = 0;
+};
+
+std::unique_ptr<Device> make_device();
 
 struct Plan {
   int calls = 16;    // timed together, each with inputs of its own

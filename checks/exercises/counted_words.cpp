@@ -1,4 +1,4 @@
-#include "checks/exercises/counted_words.hpp"
+#include "checks/exercises/counts.hpp"
 
 #include <cstdio>
 #include <vector>
@@ -48,6 +48,21 @@ constexpr Word LINES_ONLY[] = {{"barriers", Counted::barrier, &Tally::instructio
                                {"copies", Counted::cp_async, &Tally::lanes},
                                {"tma-loads", Counted::tma_load, &Tally::instructions}};
 
+// What events count: how often, and of some how many bytes.
+struct EventWord {
+  ExecEvent::Kind kind;
+  const char* each;
+  const char* bytes = nullptr;
+};
+constexpr EventWord EVENTS[] = {{ExecEvent::Kind::read, "reads", "read-bytes"},
+                                {ExecEvent::Kind::write, "writes", "written-bytes"},
+                                {ExecEvent::Kind::copy, "copies"},
+                                {ExecEvent::Kind::sync, "warp-barriers"},
+                                {ExecEvent::Kind::release, "barriers"},
+                                {ExecEvent::Kind::tma_issue, "tma-loads", "tma-bytes"},
+                                {ExecEvent::Kind::mbarrier_complete, "phases"},
+                                {ExecEvent::Kind::wgmma_issue, "wgmma"}};
+
 // The line that most of a word's count comes from; "" where two share that.
 std::string dearest(const std::vector<CountedLine>& lines, const Word& word) {
   std::uint64_t most = 0;
@@ -63,36 +78,19 @@ std::string dearest(const std::vector<CountedLine>& lines, const Word& word) {
 
 }  // namespace
 
-void WordCounter::see(const ExecEvent& e) {
-  using Kind = ExecEvent::Kind;
-  switch (e.kind) {
-    case Kind::read:
-      ++counts["reads"], counts["read-bytes"] += e.bytes;
-      break;
-    case Kind::write:
-      ++counts["writes"], counts["written-bytes"] += e.bytes;
-      break;
-    case Kind::copy:
-      ++counts["copies"];
-      break;
-    case Kind::sync:
-      ++counts["warp-barriers"];
-      break;
-    case Kind::release:
-      ++counts["barriers"];
-      break;
-    case Kind::tma_issue:
-      ++counts["tma-loads"], counts["tma-bytes"] += e.bytes;
-      break;
-    case Kind::mbarrier_complete:
-      ++counts["phases"];
-      break;
-    case Kind::wgmma_issue:
-      ++counts["wgmma"];
-      break;
-    default:
-      break;
+WordCounter::WordCounter() {
+  for (const EventWord& word : EVENTS) {
+    counts[word.each] = 0;
+    if (word.bytes) counts[word.bytes] = 0;
   }
+}
+
+void WordCounter::see(const ExecEvent& e) {
+  for (const EventWord& word : EVENTS)
+    if (word.kind == e.kind) {
+      ++counts[word.each];
+      if (word.bytes) counts[word.bytes] += e.bytes;
+    }
 }
 
 void WordCounter::add(const ExecReport& report) {

@@ -13,7 +13,6 @@
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/trial.hpp"
 #include "checks/commands.hpp"
-#include "checks/exercises/counted_words.hpp"
 
 namespace lab {
 

@@ -1,4 +1,4 @@
-#include "checks/exercises/formulas.hpp"
+#include "checks/exercises/predict.hpp"
 
 #include <algorithm>
 

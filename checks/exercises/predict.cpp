@@ -9,7 +9,6 @@
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/fingerprint.hpp"
 #include "checks/commands.hpp"
-#include "checks/exercises/formulas.hpp"
 #include "checks/exercises/predict.hpp"
 #include "checks/expression.hpp"
 #include "reference/attention.hpp"

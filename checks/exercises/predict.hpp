@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "checks/bugs/trial.hpp"
 #include "checks/key_values.hpp"
 #include "common/backend.hpp"
 #include "common/shape.hpp"
@@ -43,5 +44,15 @@ struct Sight {
 };
 
 int predict_with(const Sight& sight, std::span<char*> args);
+
+// Wrong answers to choose from, under names that are no bug's.
+struct Formula {
+  const char* name;
+  const char* says;                                    // in one line
+  std::vector<double> (*compute)(const Trial& trial);  // [B, H, S, D]; may throw BadInput: not of this shape
+};
+std::span<const Formula> formulas();
+// Throws BadInput with the names.
+const Formula& formula_named(const std::string& name);
 
 }  // namespace lab

@@ -33,13 +33,15 @@ cd "$root" || exit 2
 holds "setup.sh builds what grading needs" bare sh source/setup.sh
 
 drills=$home/checks/exercises/drills
+# What solves an exercise: of its file one of two parts.
+solved() { sed '/^#ifdef SOLUTION$/d; /^#else$/,/^#endif$/d; /^#endif$/d' "$drills/$1.cu"; }
 submit() { rm -rf "$root/submission"; mkdir -p "$root/submission"; }
 graded() { bare ./run_autograder >> "$log" 2>&1; cp results/results.json "$home/build/logs/autograder-$1.json"; }
 result() { $PYTHON -c "import json; r = json.load(open('results/results.json')); t = [x for x in r['tests'] if 'score' in x]; written = ''.join(x['output'] for x in r['tests'] if 'score' not in x); look = r['extra_data']['look']; assert $1, r"; }
 
 submit; mkdir -p submission/work/05 submission/work/214 submission/work/01
-sed 's/i % 2 ^ 1/(i + 1) % 2/' "$drills/phases.cu" > submission/work/05/kernel.cu
-sed 's/turn % 2 ^ 1/(turn + 1) % 2/' "$drills/ring.cu" > submission/work/214/kernel.cu
+solved phases | sed 's/i % 2 ^ 1/(i + 1) % 2/' > submission/work/05/kernel.cu
+solved ring | sed 's/turn % 2 ^ 1/(turn + 1) % 2/' > submission/work/214/kernel.cu
 printf '# answers\n\n## 1. What?\n\nBecause of the lanes.\n' > submission/work/01/ANSWERS.md
 graded good
 holds "a good hand-in has its points, and what is missing none" result "[x['score'] for x in t] == [10, 10, 0]"
@@ -47,16 +49,15 @@ holds "nothing of it is marked" result "look == {}"
 holds "its answers are collected" result "'Because of the lanes.' in written"
 
 submit; mkdir -p submission/05 submission/214
-cp "$drills/phases.cu" submission/05/kernel.cu
-sed -i 's/i % 2 ^ 1/0/' submission/05/kernel.cu
-sed 's/turn % 2 ^ 1/turn % 2/' "$drills/ring.cu" > submission/214/kernel.cu
+solved phases | sed 's/i % 2 ^ 1/0/' > submission/05/kernel.cu
+solved ring | sed 's/turn % 2 ^ 1/turn % 2/' > submission/214/kernel.cu
 graded bad
 holds "a bad hand-in, without the folder work, has none" result "[x['score'] for x in t] == [0, 0, 0]"
 holds "it says which check was red" result "'the right bits: ' in t[0]['output'] and 'deadlock' in t[1]['output']"
 
 submit; mkdir -p submission/work/05 submission/work/214 submission/work/01
-{ echo '#include "checks/exercises/drills/drill.hpp"'; cat "$drills/phases.cu"; } > submission/work/05/kernel.cu
-grep -v '^ *//' "$drills/ring.cu" | sed 's/\bslots\b/places/g; s/\bturn\b/round/g' > submission/work/214/kernel.cu
+{ echo '#include "checks/exercises/drills/drill.hpp"'; solved phases; } > submission/work/05/kernel.cu
+solved ring | grep -v '^ *//' | sed 's/\bslots\b/places/g; s/\bturn\b/round/g' > submission/work/214/kernel.cu
 ln -s "$home/stages/v2b_single_warp/kernel.cu" submission/work/01/kernel.cu
 graded cheating
 holds "what includes the checks is refused" result "t[0]['score'] == 0 and 'no more' in t[0]['output']"

@@ -5,10 +5,29 @@
 #include <filesystem>
 #include <string>
 
+#include "checks/desk/desk.hpp"
+
 namespace lab {
 
 inline std::string scratch_path(const std::string& name) {
   return std::filesystem::temp_directory_path() / ("lab-" + name + "-" + std::to_string(getpid()));
 }
+
+// A folder there, which goes with it.
+struct Scratch {
+  explicit Scratch(const std::string& name) : root(scratch_path(name)) {
+    std::filesystem::remove_all(root);
+    std::filesystem::create_directories(root);
+  }
+  ~Scratch() { std::filesystem::remove_all(root); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::string path(const std::string& below) const { return (root / below).string(); }
+  std::string read(const std::string& below) const { return desk::read_text(path(below)); }
+  void write(const std::string& below, const std::string& text) const { desk::write_text(path(below), text); }
+  std::filesystem::path root;
+};
+
+inline bool has(const std::string& text, const std::string& piece) { return text.find(piece) != text.npos; }
 
 }  // namespace lab

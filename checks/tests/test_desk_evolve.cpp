@@ -1,11 +1,7 @@
 // The elite loop's levers: expressions, places in a kernel, constraints, and what is compiled.
 #include <doctest/doctest.h>
-#include <algorithm>
-#include <filesystem>
 
-#include "checks/desk/desk.hpp"
-#include "checks/desk/evolve/levers.hpp"
-#include "checks/desk/ladder.hpp"
+#include "checks/desk/evolve/evolve.hpp"
 #include "checks/tests/scratch.hpp"
 
 namespace {
@@ -68,11 +64,10 @@ int stage() {
 stage_of<Launcher<Tile<64, 2, 96>>>();
 }
 )");
-  CHECK(levers.adopted(setting, SHAPE).find("Launcher<Tile<64, 1, 128>>, Launcher<Tile<64, 2, 96>>,") !=
-        std::string::npos);
-  CHECK(levers.adopted(setting, SHAPE).find("best == T::GROUPS") != std::string::npos);
+  CHECK(has(levers.adopted(setting, SHAPE), "Launcher<Tile<64, 1, 128>>, Launcher<Tile<64, 2, 96>>,"));
+  CHECK(has(levers.adopted(setting, SHAPE), "best == T::GROUPS"));
   setting["GROUPS"] = "3";
-  CHECK(levers.narrowed(setting, SHAPE).find("Tile<64, 3, 96>") != std::string::npos);
+  CHECK(has(levers.narrowed(setting, SHAPE), "Tile<64, 3, 96>"));
   CHECK_THROWS_AS(levers.adopted(setting, SHAPE), BadInput);  // no row of that identity
 }
 
@@ -119,22 +114,20 @@ TEST_CASE("evolve: what is wrong with a levers.conf is one line") {
 }
 
 // A tree with one patch among a stage's levers.
-struct PatchTree {
-  std::string root = scratch_path("levers");
-  PatchTree(const std::string& name, const std::string& hunks) {
-    write_text(root + "/stages/v9z_test/levers/" + name + ".patch",
-               "plants: another line\npredicted: none\n\n--- a/stages/v9z_test/kernel.cu\n"
-               "+++ b/stages/v9z_test/kernel.cu\n" +
-                   hunks);
+struct PatchTree : Scratch {
+  PatchTree(const std::string& name, const std::string& hunks) : Scratch("levers") {
+    write("stages/v9z_test/levers/" + name + ".patch",
+          "plants: another line\npredicted: none\n\n--- a/stages/v9z_test/kernel.cu\n"
+          "+++ b/stages/v9z_test/kernel.cu\n" +
+              hunks);
   }
-  ~PatchTree() { std::filesystem::remove_all(root); }
 };
 
 TEST_CASE("evolve: a lever that is a patch") {
   const PatchTree tree("FAST",
                        "@@ -1,2 +1,3 @@\n constexpr int Q = 2;\n+constexpr int FAST = 1;\n"
                        " constexpr int EARLY = D == 64 ? N / 2 : N;\n");
-  const Levers levers("v9z_test", CONF + "patch FAST: speed for nothing\n", SEARCHED, tree.root);
+  const Levers levers("v9z_test", CONF + "patch FAST: speed for nothing\n", SEARCHED, tree.root.string());
   Setting setting = levers.rows(SHAPE)[0];
   CHECK(setting.at("FAST") == "0");
   CHECK(levers.adopted(setting, SHAPE) == SEARCHED);
@@ -152,7 +145,7 @@ TEST_CASE("evolve: lines keep their numbers behind a patch that removes some") {
   std::string conf = CONF;
   conf.erase(conf.find("lever EARLY"), conf.find("let smem") - conf.find("lever EARLY"));
   conf.erase(conf.find("must EARLY"));
-  const Levers levers("v9z_test", conf + "patch LESS: nothing for nothing\n", SEARCHED, tree.root);
+  const Levers levers("v9z_test", conf + "patch LESS: nothing for nothing\n", SEARCHED, tree.root.string());
   Setting setting = levers.rows(SHAPE)[0];
   setting["LESS"] = "1", setting["Q"] = "1";
   CHECK(levers.narrowed(setting, SHAPE)

@@ -3,16 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <filesystem>
-#include <string>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/evolve/adopt.hpp"
-#include "checks/desk/evolve/levers.hpp"
-#include "checks/desk/evolve/log.hpp"
+#include "checks/desk/evolve/evolve.hpp"
 #include "checks/tests/scratch.hpp"
-#include "reference/bad_input.hpp"
 
 namespace {
 
@@ -23,13 +15,12 @@ namespace fs = std::filesystem;
 const std::string STAGE = "v3d_producer", SHAPE = "2,8,2048,64", LOG = "results/log.json";
 
 // The scratch tree is the working directory as long as this lives, and standard output goes to a file in it.
-class Tree {
+class Tree : Scratch {
  public:
-  Tree() {
-    fs::remove_all(root_);
-    fs::create_directories(root_ / "stages");
-    fs::copy("stages/" + STAGE, root_ / "stages" / STAGE, fs::copy_options::recursive);
-    fs::current_path(root_);
+  Tree() : Scratch("adopt") {
+    fs::create_directories(root / "stages");
+    fs::copy("stages/" + STAGE, root / "stages" / STAGE, fs::copy_options::recursive);
+    fs::current_path(root);
     script("build/desk-records",
            "mkdir -p build/bench results; touch $4; for s in '2,8,2048,64 60' '2,8,2048,128 50'; do set -- $s\n"
            "  new=$(grep -c . win); for p in v3d_producer v3d_producer-evolved; do us=$2\n"
@@ -49,10 +40,7 @@ class Tree {
     std::fflush(stdout);
     dup2(out_, 1), close(out_);
     fs::current_path(home_);
-    fs::remove_all(root_);
   }
-  Tree(const Tree&) = delete;
-  Tree& operator=(const Tree&) = delete;
 
   void accepts(int status) {
     script("lab", "case $1 in plan) echo '{\"kernel\": \"\"}';; test) exit " + std::to_string(status) + ";; esac");
@@ -79,7 +67,7 @@ class Tree {
     std::fflush(stdout);
     return status;
   }
-  bool says(const std::string& piece) const { return read_text("out").find(piece) != std::string::npos; }
+  bool says(const std::string& piece) const { return has(read_text("out"), piece); }
   bool written() const {
     return read_text("stages/" + STAGE + "/kernel.cu") != read_text(home_ / "stages" / STAGE / "kernel.cu");
   }
@@ -89,7 +77,7 @@ class Tree {
     write_text(path, "#!/bin/sh\n" + text + "\n");
     fs::permissions(path, fs::perms::owner_all);
   }
-  fs::path home_ = fs::current_path(), root_ = scratch_path("adopt");
+  fs::path home_ = fs::current_path();
   int out_ = 1;
 };
 
@@ -101,7 +89,7 @@ TEST_CASE("evolve-adopt: a winner that holds is written only where that is asked
   CHECK(tree.says("holds: 2,8,2048,64 gains 16.7 %"));
   CHECK_FALSE(tree.written());
   CHECK(tree.adopt() == 0);
-  CHECK(read_text("stages/" + STAGE + "/kernel.cu").find("N = 112") != std::string::npos);
+  CHECK(has(read_text("stages/" + STAGE + "/kernel.cu"), "N = 112"));
   CHECK(fs::exists("results/log-adopt.json"));
 }
 

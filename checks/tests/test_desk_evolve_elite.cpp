@@ -1,17 +1,10 @@
 // The elite loop without compiler and clock: kept candidates, tried ones, the log, the programs' output, adoption.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <filesystem>
-#include <set>
 
-#include "checks/desk/desk.hpp"
-#include "checks/desk/evolve/adopt.hpp"
-#include "checks/desk/evolve/fitness.hpp"
-#include "checks/desk/evolve/log.hpp"
-#include "checks/desk/records/json_text.hpp"
-#include "reference/bad_input.hpp"
+#include "checks/desk/evolve/evolve.hpp"
+#include "checks/tests/scratch.hpp"
 
 namespace {
 using namespace lab;
@@ -164,14 +157,14 @@ TEST_CASE("evolve: a log is read back as it was, and the elite follows from it")
   REQUIRE(elite.members().size() == 2);
   CHECK(elite.members()[0].id == "b");
   const std::string text = log_text(back);
-  CHECK(text.find("3 candidates (2 elite, 1 wrong)") != text.npos);
-  CHECK(text.find("elite b      9.250 us, 0.881 of the start; A=2\n") != text.npos);
+  CHECK(has(text, "3 candidates (2 elite, 1 wrong)"));
+  CHECK(has(text, "elite b      9.250 us, 0.881 of the start; A=2\n"));
 }
 
 TEST_CASE("evolve: a model's figure is never called measured") {
   SearchLog log = sample();
   log.fitness = "model";
-  CHECK(log_text(log).find("us by the model, not measured") != std::string::npos);
+  CHECK(has(log_text(log), "us by the model, not measured"));
 }
 
 TEST_CASE("evolve: what is no log is refused") {
@@ -187,21 +180,18 @@ TEST_CASE("evolve: the start and the elite measured once more") {
   const SearchLog log = sample();
   const Confirmation c =
       confirmation(log, {{"gpu", "H200"}}, {log.candidates[0], log.candidates[1]}, {{10, 11, 10.5}, {9, 9.5, 9.1}});
-  CHECK(c.json.find("\"schema\": \"evolve-confirm-1\"") != std::string::npos);
-  CHECK(c.json.find("\"of_start\": 0.866667") != std::string::npos);
-  CHECK(c.text.find("b      9.100 us (9.020 to 9.420), 0.867 of the start; in the search 9.250; A=2") !=
-        std::string::npos);
+  CHECK(has(c.json, "\"schema\": \"evolve-confirm-1\""));
+  CHECK(has(c.json, "\"of_start\": 0.866667"));
+  CHECK(has(c.text, "b      9.100 us (9.020 to 9.420), 0.867 of the start; in the search 9.250; A=2"));
 }
 
-constexpr const char* PTXAS =
-    "ptxas info    : Compiling entry function '_Z9attentionILi64EEvv' for 'sm_90a'\n"
-    "ptxas info    : Function properties for _Z9attentionILi64EEvv\n"
-    "    0 bytes stack frame, %s bytes spill stores, 0 bytes spill loads\n"
-    "ptxas info    : Used 128 registers, used 1 barriers\n";
-
 std::string ptxas(const std::string& spills) {
-  std::string text = PTXAS;
-  return text.replace(text.find("%s"), 2, spills);
+  return "ptxas info    : Compiling entry function '_Z9attentionILi64EEvv' for 'sm_90a'\n"
+         "ptxas info    : Function properties for _Z9attentionILi64EEvv\n"
+         "    0 bytes stack frame, " +
+         spills +
+         " bytes spill stores, 0 bytes spill loads\n"
+         "ptxas info    : Used 128 registers, used 1 barriers\n";
 }
 
 TEST_CASE("evolve: nvcc's log says what a candidate takes, and why it is none") {

@@ -1,21 +1,17 @@
-// The desk's use of measurements on a GPU: Nsight Compute's CSV, compute-sanitizer's logs, the benchmark's
-// samples.
+// The desk's use of measurements: Nsight Compute's CSV, compute-sanitizer's logs, the benchmark's samples; counts; digests of
+// outputs held to a record; where the time of one launch goes.
 #include <doctest/doctest.h>
 
-#include <filesystem>
+#include <cmath>
 
-#include "checks/bench/bench_samples.hpp"
-#include "checks/desk/desk.hpp"
-#include "checks/desk/records/bench.hpp"
-#include "checks/desk/records/json_text.hpp"
-#include "checks/desk/records/profile.hpp"
-#include "checks/desk/records/sanitizer_report.hpp"
+#include "checks/desk/records/records.hpp"
 #include "checks/tests/scratch.hpp"
 
-namespace {
 using namespace lab;
 using namespace lab::desk;
 namespace fs = std::filesystem;
+
+namespace {
 
 const std::string CSV_HEAD =
     "==PROF== Connected to process 12\n\"ID\",\"Process ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric "
@@ -35,43 +31,62 @@ std::string value_of(const std::vector<ProfileRow>& rows, const std::string& wha
 const std::string KERNEL = "void <unnamed>::attention<(int)64, (int)2>(lab::KernelArgs, float)";
 
 // Real forms of compute-sanitizer's records.
-const std::string RACES =
-    "========= COMPUTE-SANITIZER\n"
-    "========= Error: Race reported between Write access at " +
-    KERNEL +
-    "+0x1b70 in kernel.cu:178\n"
-    "=========     and Read access at " +
-    KERNEL +
-    "+0x1a00 in interwarp_race.patch:14 [504 hazards]\n"
-    "=========     and Write access at " +
-    KERNEL +
-    "+0x1a00 in kernel.cu:189 [1 hazard]\n"
-    "=========\n"
-    "========= Warning: Race reported between Read access at float warp_sum(float)+0x10 in warp.cuh:12\n"
-    "=========     and Write access at " +
-    KERNEL +
-    "+0x1b70 in /work/stages/v2b_single_warp/kernel.cu:178\n"
-    "=========\n========= RACECHECK SUMMARY: 2 hazards displayed (1 errors, 1 warnings)\n";
-const std::string MEMORY =
-    "========= COMPUTE-SANITIZER\n"
-    "========= Invalid __shared__ write of size 16 bytes\n"
-    "=========     at __pipeline_memcpy_async(void*, const void*, unsigned long)+0x50 in "
-    "cuda_pipeline_primitives.h:70\n"
-    "=========     by thread (224,0,0) in block (0,0,0)\n"
-    "=========     Access to 0x7f0000001234 is misaligned\n"
-    "=========     Device Frame: issue_tile+0x10 in tile.cuh:44\n"
-    "=========     Device Frame: " +
-    KERNEL +
-    "+0x1a00 in kernel.cu:134\n"
-    "=========     Saved host backtrace up to driver entry point at kernel launch time\n"
-    "=========         Host Frame: launch in kernel.cu:300 [0x1234]\n"
-    "=========\n"
-    "========= Program hit cudaErrorMisalignedAddress (error 716) due to \"misaligned address\" on CUDA API call to "
-    "cudaDeviceSynchronize.\n=========     Saved host backtrace up to driver entry point at error\n"
-    "========= Program hit cudaErrorMisalignedAddress (error 716) due to \"misaligned address\" on CUDA API call to "
-    "cudaGetLastError.\n"
-    "========= Target application returned an error\n========= ERROR SUMMARY: 3 errors\n";
+const std::string RACES = replaced(R"(========= COMPUTE-SANITIZER
+========= Error: Race reported between Write access at KERNEL+0x1b70 in kernel.cu:178
+=========     and Read access at KERNEL+0x1a00 in interwarp_race.patch:14 [504 hazards]
+=========     and Write access at KERNEL+0x1a00 in kernel.cu:189 [1 hazard]
+=========
+========= Warning: Race reported between Read access at float warp_sum(float)+0x10 in warp.cuh:12
+=========     and Write access at KERNEL+0x1b70 in /work/stages/v2b_single_warp/kernel.cu:178
+=========
+========= RACECHECK SUMMARY: 2 hazards displayed (1 errors, 1 warnings)
+)",
+                                   "KERNEL", KERNEL);
+const std::string MEMORY = replaced(R"(========= COMPUTE-SANITIZER
+========= Invalid __shared__ write of size 16 bytes
+=========     at __pipeline_memcpy_async(void*, const void*, unsigned long)+0x50 in cuda_pipeline_primitives.h:70
+=========     by thread (224,0,0) in block (0,0,0)
+=========     Access to 0x7f0000001234 is misaligned
+=========     Device Frame: issue_tile+0x10 in tile.cuh:44
+=========     Device Frame: KERNEL+0x1a00 in kernel.cu:134
+=========     Saved host backtrace up to driver entry point at kernel launch time
+=========         Host Frame: launch in kernel.cu:300 [0x1234]
+=========
+========= Program hit cudaErrorMisalignedAddress (error 716) due to "misaligned address" on CUDA API call to cudaDeviceSynchronize.
+=========     Saved host backtrace up to driver entry point at error
+========= Program hit cudaErrorMisalignedAddress (error 716) due to "misaligned address" on CUDA API call to cudaGetLastError.
+========= Target application returned an error
+========= ERROR SUMMARY: 3 errors
+)",
+                                    "KERNEL", KERNEL);
 const std::string SILENT = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n";
+
+Json counters(const std::string& stage, const std::string& shape, double wavefronts, double barriers) {
+  const Json tally = {{"instructions", barriers}, {"wavefronts", wavefronts}};
+  return {{"schema", "counters-1"},
+          {"stage", stage},
+          {"shape", shape},
+          {"blocks", 4},
+          {"totals", {{"shared load", {{"instructions", 1}, {"wavefronts", wavefronts}}}, {"barrier", tally}}},
+          {"floor",
+           {{"us", 2.5},
+            {"binds", "L2"},
+            {"roofs", {{{"name", "issue slots"}, {"us", 0.5}}, {{"name", "L2"}, {"us", 2.5}}}}}}};
+}
+Json profile(double wavefronts, double barriers) {
+  return {{"metrics", {{"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", wavefronts}}},
+          {"opcodes", {{"BAR", barriers}}}};
+}
+const Compared& column(const std::string& name) {
+  for (const Compared& what : COMPARED)
+    if (what.column == name) return what;
+  FAIL("no column " << name);
+  return COMPARED[0];
+}
+
+const std::string A = "0123456789abcdef unit (1,2,17,64) scale 0.125\n", B = "fedcba9876543210 unit (1,1,64,64)\n";
+
+const Json FACTS = {{"stage", "v9z_test"}, {"shape", "1,8,512,64"}, {"gpu", "GPU"}};
 
 }  // namespace
 
@@ -91,10 +106,11 @@ TEST_CASE("profile: the committed files say again what follows from their metric
       opcodes += (opcodes.empty() ? "1 (" : "; ") + opcode + ": " + one_line(count, 12);
     if (!opcodes.empty()) csv += csv_line(kernel, "sass__inst_executed_per_opcode", "", opcodes + ")");
     const Profile profile = read_profile(csv);
-    const auto says = [&](const char* key) { return committed.at(key).get<std::string>(); };
-    const ProfileFacts facts{says("stage"), says("shape"),  says("date"), says("commit"),
-                             says("gpu"),   says("driver"), says("ncu")};
-    CHECK(parse_json(profile_json(facts, profile, diagnose(profile, *shape_of(facts.shape))), "again") == committed);
+    Json facts;
+    for (const auto& [key, value] : committed.items())
+      if (value.is_string() && key != "schema") facts[key] = value;
+    const Shape shape = *shape_of(committed.at("shape").get<std::string>());
+    CHECK(parse_json(profile_json(facts, profile, diagnose(profile, shape)), "again") == committed);
     ++seen;
   }
   CHECK(seen >= 5);
@@ -103,14 +119,14 @@ TEST_CASE("profile: the committed files say again what follows from their metric
 TEST_CASE("profile: units, names and what a GPU does not give") {
   const Profile p =
       read_profile(CSV_HEAD + csv_line(KERNEL, "gpu__time_duration.sum", "ms", "1.5") +
-                   csv_line(KERNEL, "dram__bytes.sum", "Mbyte", "2,000.5") +
+                   csv_line(KERNEL, "lts__t_sectors_op_read.sum", "sector", "2,000.5") +
                    csv_line(KERNEL, "smsp__inst_executed.sum", "inst", "32,768") +
                    csv_line(KERNEL, "dram__throughput.avg.pct_of_peak_sustained_elapsed", "%", "20") +
                    csv_line(KERNEL, "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active", "%", "25") +
                    csv_line(KERNEL, "sm__throughput.avg.pct_of_peak_sustained_elapsed", "%", "n/a"));
   CHECK(p.kernel == "attention<64, 2>");
   CHECK(p.metric("gpu__time_duration.sum") == 1500);
-  CHECK(p.metric("dram__bytes.sum") == 2000.5e6);
+  CHECK(p.metric("lts__t_sectors_op_read.sum") == 2000.5);
   CHECK(!p.metric("sm__throughput.avg.pct_of_peak_sustained_elapsed"));
   const auto rows = diagnose(p, {1, 1, 64, 64, false});
   CHECK(value_of(rows, "time under the profiler").starts_with("1500.0 us"));
@@ -187,27 +203,6 @@ TEST_CASE("sanitizer: silence is clean, a run that was cut short is not") {
   }
 }
 
-TEST_CASE("bench: the JSON of a run, from its samples") {
-  const std::string samples =
-      "meta\tdate\tD\nmeta\tkernel v1_scalar\t0123\nceiling\tcopy_gbs\t1\t4000\n"
-      "fact\tv1_scalar\t1,8,512,64\tsets\t4\nfact\tv1_scalar\t1,8,512,64\tmax_diff\t0.0001217\n"
-      "sample\tv1_scalar\t1,8,512,64\tgraph\t1\t100\nseen\tv1_scalar\t1,8,512,64\t1980\t130.5\n"
-      "case\tv1_scalar\t2,8,2048,64\tskipped\ta \"slow\" one\n";
-  const Json run = parse_json(bench_json(read_samples({samples})), "it");
-  CHECK(run.at("schema") == "bench-1");
-  CHECK(run.at("kernels").at("v1_scalar") == "0123");
-  CHECK(run.at("ceilings").at("copy_gbs").at("rounds")[0].at("median") == 4000);
-  REQUIRE(run.at("cases").size() == 2);
-  const Json &timed = run.at("cases")[0], &skipped = run.at("cases")[1];
-  CHECK(timed.at("max_diff") == 0.0001217);
-  CHECK(timed.at("watts") == Json{130.5, 130.5});
-  CHECK(timed.at("figures").at("graph").at("median") == 100);
-  CHECK(timed.at("figures").at("call").is_null());
-  CHECK(timed.at("tflops") == 5.36871);
-  CHECK(skipped.at("detail") == "a \"slow\" one");
-  CHECK_FALSE(skipped.contains("figures"));
-}
-
 TEST_CASE("results: JSON with a line for each member down to a level") {
   const Json value = {{"a", 1.23456789}, {"b", {{"c", {1, 2}}, {"d", Json::object()}}}, {"e", Json::array()}};
   CHECK(one_line(value) == R"({"a": 1.23457, "b": {"c": [1, 2], "d": {}}, "e": []})");
@@ -262,4 +257,165 @@ TEST_CASE("results: a file of another schema, or of none, is one line") {
   CHECK(load_results(path, "tools-1", "make it").is_object());
   fs::remove(path);
   CHECK_THROWS_AS(load_results(path, "tools-1", "make it"), BadInput);
+}
+
+TEST_CASE("counts: pairs, and how far they are apart") {
+  const Json totals = counters("v2d_ldmatrix", "1,8,512,64", 110, 7).at("totals");
+  const auto wavefronts = pair_of(column("load wavefronts"), totals, profile(100, 7));
+  REQUIRE(wavefronts);
+  CHECK(wavefronts->off() == doctest::Approx(0.1));
+  CHECK(pair_of(column("barriers"), totals, profile(100, 7))->off() == 0);
+  CHECK(pair_of(column("shuffles"), totals, profile(100, 7))->off() == 0);  // neither side counts one
+  CHECK(std::isinf(pair_of(column("barriers"), totals, profile(100, 0))->off()));
+  CHECK(!pair_of(column("store sectors"), totals, profile(100, 7)));  // a profile without the metric
+}
+
+TEST_CASE("counts: a large difference wants a reason, and a reason a difference") {
+  const Json counted = parse_json(counted_json({counters("v2d_ldmatrix", "S", 110, 7)}), "a test");
+  const auto said = [&](const char* short_name, double wavefronts) {
+    return unexplained(counted, {{"v2d_ldmatrix", short_name, profile(wavefronts, 7)}}, "S");
+  };
+  CHECK(said("v2d", 110).empty());
+  CHECK(said("v2d", 106).empty());  // 3.8 %
+  REQUIRE(said("v2d", 100).size() == 1);
+  CHECK(said("v2d", 100)[0] == "v2d, load wavefronts: 110 counted, 100 measured, and no reason is given");
+  CHECK(said("v4a", 50).empty());  // explained
+  REQUIRE(said("v4a", 110).size() == 1);
+  CHECK(said("v4a", 110)[0].ends_with("a reason for a difference that is not there"));
+}
+
+TEST_CASE("counts: the file says what was counted, and what has changed") {
+  const Json a = counters("v2d_ldmatrix", "S", 110, 7), b = counters("v3a_tma", "S", 5, 1);
+  const Json counted = parse_json(counted_json({a, counters("v2d_ldmatrix", "L", 1, 1), b}), "a test");
+  CHECK(counted.at("stages").at("v2d_ldmatrix").at("S").at("totals") == a.at("totals"));
+  CHECK(counted.at("stages").at("v2d_ldmatrix").at("S").at("floor") == a.at("floor"));
+  CHECK(counted.at("stages").at("v3a_tma").at("S").at("blocks") == 4);
+}
+
+TEST_CASE("counts: what differs is told stage by stage") {
+  const auto file = [](double wavefronts, const std::string& stage = "v2d_ldmatrix") {
+    return parse_json(counted_json({counters(stage, "S", wavefronts, 7)}), "a test");
+  };
+  CHECK(differences(file(110), file(110), "S").empty());
+  REQUIRE(differences(file(110), file(111), "S").size() == 2);
+  CHECK(differences(file(110), file(111), "S")[0] == "v2d_ldmatrix, shared load: wavefronts 110 committed, 111 now");
+  REQUIRE(differences(file(110), file(110, "v3a_tma"), "S").size() == 1);
+  CHECK(differences(file(110), file(110, "v3a_tma"), "S")[0] == "v3a_tma: nothing is committed");
+  Json less = file(110);
+  less["stages"]["v2d_ldmatrix"]["S"]["totals"].erase("barrier");
+  REQUIRE(differences(file(110), less, "S").size() == 1);
+  CHECK(differences(file(110), less, "S")[0] == "v2d_ldmatrix, barrier: committed, and not counted now");
+}
+
+TEST_CASE("counts: tables") {
+  const Json counted = parse_json(counted_json({counters("v2d_ldmatrix", "S", 110, 7)}), "a test");
+  const std::string table = validation_table(counted, {{"v2d_ldmatrix", "v2d", profile(100, 7)}}, "S");
+  CHECK(table.find("| v2d | +10.0 % |") != std::string::npos);
+  CHECK(table.find(" = |") != std::string::npos);
+  const Json bench = {{"cases",
+                       {{{"program", "v2d_ldmatrix"},
+                         {"shape", "S"},
+                         {"status", "ok"},
+                         {"figures", {{"graph", {{"median", 10.0}}}}}}}}};
+  const std::string floors = floors_table(counted, {{"v2d_ldmatrix", "v2d"}}, {bench}, "S");
+  CHECK(floors.find("| v2d | 10.00 | 2.50 | 25 % | 0.50 | **2.50** |") != std::string::npos);
+  CHECK(floors_table(counted, {{"v2d_ldmatrix", "v2d"}}, {}, "S").find("| v2d |  | 2.50 |  |") != std::string::npos);
+}
+
+TEST_CASE("bits: a line is a digest and a case; anything else, or a case twice, is refused") {
+  const Json digests = digests_in(A + B);
+  CHECK(digests.size() == 2);
+  CHECK(digests.at("unit (1,2,17,64) scale 0.125") == "0123456789abcdef");
+  CHECK_THROWS_AS(digests_in(A + A), BadInput);
+  for (const char* odd : {"0123456789abcde unit\n", "0123456789abcdef\n", "0123456789abcdefunit\n", "a warning\n"})
+    CHECK_THROWS_AS(digests_in(odd), BadInput);
+}
+
+TEST_CASE("bits: a case that differs, is not recorded, or is recorded only, is no pass") {
+  const Json both = digests_in(A + B), one = digests_in(A);
+  CHECK(compare_bits(both, both, true).good());
+  CHECK(compare_bits(both, both, true).equal == 2);
+  const BitsVerdict other = compare_bits(digests_in("1" + A.substr(1) + B), both, true);
+  CHECK(other.equal == 1);
+  REQUIRE(other.lines.size() == 1);
+  CHECK(other.lines[0] == "other bits: unit (1,2,17,64) scale 0.125");
+  const BitsVerdict unknown = compare_bits(one, both, true);
+  REQUIRE(unknown.lines.size() == 1);
+  CHECK(unknown.lines[0] == "not in the record: unit (1,1,64,64)");
+  const BitsVerdict gone = compare_bits(both, one, true);
+  REQUIRE(gone.lines.size() == 1);
+  CHECK(gone.lines[0] == "in the record, and no case: unit (1,1,64,64)");
+  CHECK(compare_bits(both, one, false).good());  // a part of the cases was run
+  CHECK_FALSE(compare_bits(both, Json::object(), false).good());
+}
+
+TEST_CASE("bits: of many differences the first are named") {
+  std::string before, after;
+  for (char c = '0'; c <= '9'; ++c) {
+    before += std::string("0123456789abcdef case ") + c + "\n";
+    after += std::string("0123456789abcdee case ") + c + "\n";
+  }
+  const BitsVerdict verdict = compare_bits(digests_in(before), digests_in(after), true);
+  CHECK(verdict.equal == 0);
+  REQUIRE(verdict.lines.size() == 4);
+  CHECK(verdict.lines[3] == "and 7 more of these");
+}
+
+TEST_CASE("bits: a record is read as it was written") {
+  const Json stages = {{"v1_scalar", digests_in(A + B)}};
+  const Json read = parse_json(bits_json({{"gpu", "NVIDIA H200"}}, stages), "a test");
+  CHECK(read.at("schema") == "bits-1");
+  CHECK(read.at("gpu") == "NVIDIA H200");
+  CHECK(read.at("stages") == stages);
+}
+
+TEST_CASE("desk: times and stamps are read, and nothing else") {
+  const PhasesOutput out = read_phases_output("note\ntime 4.5 4.25 4.75\nstamp 3 100 300 200\n", "lab");
+  CHECK(out.us == std::vector<double>{4.5, 4.25, 4.75});
+  REQUIRE(out.stamps.size() == 1);
+  CHECK(out.stamps.at(3) == std::vector<unsigned>{100, 300, 200});
+  CHECK_THROWS_WITH_AS(read_phases_output("stamp 1 2\n", "build/x"), "build/x printed no time", BadInput);
+}
+
+TEST_CASE("desk: a stamp's name is the comment in the line that adds it") {
+  const Patch patch = parse_patch("stages/v/phases/stamps.patch",
+                                  "plants: a clock\npredicted: none\n\n--- a/stages/v/kernel.cu\n"
+                                  "+++ b/stages/v/kernel.cu\n@@ -1,2 +1,3 @@\n x;\n"
+                                  "+  stamp(4);  // Q is there\n   stamp(5);  // not added\n");
+  CHECK(stamp_names(patch) == std::map<int, std::string>{{4, "Q is there"}});
+}
+
+TEST_CASE("desk: parts in their order with their median, stamps with their percentiles") {
+  const std::vector<Part> parts = {{"phase-1_launch", "an empty launch", {{0.9, 0.7, 0.8}, {}}},
+                                   {"phase-stamps", "clocks", {{5}, {{1, {30, 10, 20}}}}},
+                                   {"fixed", "the whole kernel", {{4.2, 4.1, 4.3}, {}}}};
+  const Json json = parse_json(phases_json(FACTS, parts, {{1, "Q is there"}}), "it");
+  CHECK(json["schema"] == "phases-1");
+  REQUIRE(json["parts"].size() == 2);  // the one that reads its clock is not timed
+  CHECK(json["parts"][0]["us"] == doctest::Approx(0.8));
+  CHECK(json["parts"][0]["least"] == doctest::Approx(0.7));
+  CHECK(json["parts"][1]["what"] == "the whole kernel");
+  CHECK(json["phases"][0]["name"] == "Q is there");
+  CHECK(json["phases"][0]["median"] == 20);
+  CHECK(json["phases"][0]["p90"] == 30);
+  const std::string text = phases_text(FACTS, parts, {{1, "Q is there"}});
+  CHECK(text.starts_with("v9z_test, 1,8,512,64: GPU\n"));
+  CHECK(text.find("    0.80 (0.70 to 0.90)  an empty launch\n") != text.npos);
+  CHECK(text.find("      20 (10 to 30)  Q is there\n") != text.npos);
+  CHECK_THROWS_WITH_AS(phases_text(FACTS, parts, {}), "stamp 1 has no name in its patch", BadInput);
+}
+
+TEST_CASE("desk: every part of a kernel is found, applies, and every stamp has a name") {
+  const auto names = phases_of("v4b_no_waiting");
+  REQUIRE(names.size() >= 5);
+  CHECK(std::ranges::is_sorted(names));
+  for (const std::string& name : names) {
+    const Patch patch = read_patch(patch_path("v4b_no_waiting", name));
+    CHECK(patch.path == "stages/v4b_no_waiting/phases/" + name.substr(6) + ".patch");
+    for (const Hunk& hunk : patch.hunks)
+      for (const PatchLine& line : hunk.lines)
+        if (line.kind == '+' && line.text.find("stamp(") != line.text.npos)
+          CHECK_MESSAGE(line.text.find(";  // ") != line.text.npos, patch.path, ": ", line.text);
+  }
+  CHECK(phases_of("v1_scalar").empty());
 }

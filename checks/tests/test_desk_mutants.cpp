@@ -1,9 +1,6 @@
 // The rules of unplanned mistakes.
 #include <doctest/doctest.h>
 
-#include <filesystem>
-
-#include "checks/desk/desk.hpp"
 #include "checks/desk/ladder.hpp"
 #include "checks/desk/mutants.hpp"
 

@@ -1,38 +1,32 @@
-// The desk on names: what a word means, and what was probably meant.
+// The desk on names: what a word means, and what was probably meant. Stages of the backward pass are found by name, and are in
+// no list of the forward pass.
 #include <doctest/doctest.h>
-#include <filesystem>
-#include <string>
-#include <vector>
 
-#include "checks/desk/desk.hpp"
 #include "checks/desk/ladder.hpp"
-#include "checks/desk/nearest.hpp"
+#include "checks/desk/learn/learn.hpp"
 #include "checks/tests/scratch.hpp"
 
+using namespace lab;
 using namespace lab::desk;
-using lab::parse_conf;
 
 namespace {
 
 // A small ladder of its own below /tmp, gone at the end of the test.
-struct ScratchLadder {
-  std::filesystem::path root = lab::scratch_path("names");
-  ScratchLadder() {
-    add("stages/v10_late/stage.conf", "idea=\"the last\"\n");
-    add("stages/v2b_middle/stage.conf", "# a comment\nidea=\"one = two # three\"  # behind\nregisters=48\n");
-    add("stages/v1_first/stage.conf", "idea=\"the first\"\n");
-    add("stages/v2b_middle/bugs/race.patch",
-        patch("also: v2 v2a\nunseen: fibers keep the order\nlucky: by the order of warps\n"));
-    add("stages/v2b_middle/bugs/accum.patch", patch("slow: two turns for one\n"));
-    add("stages/v10_late/bugs/ldm.patch", patch("also: v2a\nharmless: nothing reads it\nmap: tiles of 8\n"));
+struct ScratchLadder : lab::Scratch {
+  ScratchLadder() : Scratch("names") {
+    write("stages/v10_late/stage.conf", "idea=\"the last\"\n");
+    write("stages/v2b_middle/stage.conf", "# a comment\nidea=\"one = two # three\"  # behind\nregisters=48\n");
+    write("stages/v1_first/stage.conf", "idea=\"the first\"\n");
+    write("stages/v2b_middle/bugs/race.patch",
+          patch("also: v2 v2a\nunseen: fibers keep the order\nlucky: by the order of warps\n"));
+    write("stages/v2b_middle/bugs/accum.patch", patch("slow: two turns for one\n"));
+    write("stages/v10_late/bugs/ldm.patch", patch("also: v2a\nharmless: nothing reads it\nmap: tiles of 8\n"));
   }
-  ~ScratchLadder() { std::filesystem::remove_all(root); }
-  void add(const std::string& path, const std::string& text) const { write_text((root / path).string(), text); }
   static std::string patch(const std::string& keys) {
     return "plants: a change\npredicted: another answer\n" + keys +
            "\n--- a/stages/s/kernel.cu\n+++ b/stages/s/kernel.cu\n@@ -1 +1 @@\n-also: x\n+also: y\n";
   }
-  Ladder read() const { return read_ladder(root.string()); }
+  Ladder ladder() const { return read_ladder(root.string()); }
 };
 
 std::vector<std::string> pairs(const std::vector<const Bug*>& bugs) {
@@ -42,6 +36,15 @@ std::vector<std::string> pairs(const std::vector<const Bug*>& bugs) {
 }
 
 using Words = std::vector<std::string>;
+
+struct BackwardTree : Scratch {
+  BackwardTree() : Scratch("backward-ladder") {
+    write("stages/v1_one/stage.conf", "idea=\"one\"\nroad=\"main\"\n");
+    write("stages/b1_first/stage.conf", "pass=\"backward\"\nsame_bits=\"yes\"\n");
+    for (const std::string stage : {"b10_last", "b2_next"})
+      write("stages/" + stage + "/stage.conf", "pass=\"backward\"\n");
+  }
+};
 
 }  // namespace
 
@@ -76,9 +79,9 @@ TEST_CASE("versions compare as numbers where they are numbers") {
 
 TEST_CASE("from= and road=: the main road in order, side roads where they leave it") {
   const ScratchLadder scratch;
-  scratch.add("stages/v2b_middle/stage.conf", "from=\"v1_first\"\nroad=\"main\"\n");
-  scratch.add("stages/v10_late/stage.conf", "from=\"v1_first\"\nroad=\"side\"\nwas=\"v9_early\"\n");
-  const Ladder ladder = scratch.read();
+  scratch.write("stages/v2b_middle/stage.conf", "from=\"v1_first\"\nroad=\"main\"\n");
+  scratch.write("stages/v10_late/stage.conf", "from=\"v1_first\"\nroad=\"side\"\nwas=\"v9_early\"\n");
+  const Ladder ladder = scratch.ladder();
   REQUIRE(ladder.main_road().size() == 2);
   CHECK(ladder.main_road()[0]->dir == "v1_first");
   CHECK(ladder.main_road()[1]->dir == "v2b_middle");
@@ -91,17 +94,17 @@ TEST_CASE("from= and road=: the main road in order, side roads where they leave 
 TEST_CASE("a road that leads nowhere is refused") {
   const auto refused = [](const std::string& conf, const char* message) {
     const ScratchLadder scratch;
-    scratch.add("stages/v2b_middle/stage.conf", conf);
-    CHECK_THROWS_WITH_AS(scratch.read(), message, lab::BadInput);
+    scratch.write("stages/v2b_middle/stage.conf", conf);
+    CHECK_THROWS_WITH_AS(scratch.ladder(), message, lab::BadInput);
   };
   refused("from=\"v1\"\nroad=\"wide\"\n", "stages/v2b_middle/stage.conf: road=wide: must be main or side");
   refused("from=\"v0\"\n", "stages/v2b_middle/stage.conf: from=v0: must be the directory of an earlier stage");
   refused("from=\"v10_late\"\n",
           "stages/v2b_middle/stage.conf: from=v10_late: must be the directory of an earlier stage");
   const ScratchLadder scratch;
-  scratch.add("stages/v2b_middle/stage.conf", "from=\"v1_first\"\nroad=\"side\"\n");
-  scratch.add("stages/v10_late/stage.conf", "from=\"v2b_middle\"\nroad=\"main\"\n");
-  CHECK_THROWS_WITH_AS(scratch.read(), "stages/v10_late/stage.conf: road=main, and from=v2b_middle is on a side road",
+  scratch.write("stages/v2b_middle/stage.conf", "from=\"v1_first\"\nroad=\"side\"\n");
+  scratch.write("stages/v10_late/stage.conf", "from=\"v2b_middle\"\nroad=\"main\"\n");
+  CHECK_THROWS_WITH_AS(scratch.ladder(), "stages/v10_late/stage.conf: road=main, and from=v2b_middle is on a side road",
                        lab::BadInput);
 }
 
@@ -124,7 +127,7 @@ TEST_CASE("stage.conf: a wrong line is named") {
 
 TEST_CASE("the ladder is read from the directories, in the order of the climb") {
   const ScratchLadder scratch;
-  const Ladder ladder = scratch.read();
+  const Ladder ladder = scratch.ladder();
   REQUIRE(ladder.stages.size() == 3);
   CHECK(ladder.stages[0].dir == "v1_first");
   CHECK(ladder.stages[1].dir == "v2b_middle");
@@ -149,7 +152,7 @@ TEST_CASE("the ladder is read from the directories, in the order of the climb") 
 
 TEST_CASE("a name means a stage, its short name or a broken version") {
   const ScratchLadder scratch;
-  const Ladder ladder = scratch.read();
+  const Ladder ladder = scratch.ladder();
   CHECK(ladder.stage("v2b") == &ladder.stages[1]);
   CHECK(ladder.stage("v2b_middle") == &ladder.stages[1]);
   CHECK_FALSE(ladder.stage("v2a"));
@@ -161,7 +164,7 @@ TEST_CASE("a name means a stage, its short name or a broken version") {
 
 TEST_CASE("an unknown name gets its nearest, and a bug of another stage its home") {
   const ScratchLadder scratch;
-  const Ladder ladder = scratch.read();
+  const Ladder ladder = scratch.ladder();
   CHECK_THROWS_WITH_AS(ladder.bugs("v2bb"), "no stage 'v2bb'; the nearest are: v2b v2 v2a - see 'make list'",
                        lab::BadInput);
   CHECK_THROWS_WITH_AS(ladder.bugs("v2b", "acum"),
@@ -172,12 +175,47 @@ TEST_CASE("an unknown name gets its nearest, and a bug of another stage its home
 
 TEST_CASE("files are written as a whole or not at all") {
   const ScratchLadder scratch;
-  const std::string file = (scratch.root / "deep/er/text").string();
-  write_text(file, "one\ntwo");
-  CHECK(read_text(file) == "one\ntwo");
-  CHECK(lines_of(read_text(file)) == Words{"one", "two"});
-  CHECK_THROWS_AS(write_text((scratch.root / "deep/er/text/below").string(), "x"), lab::BadInput);
-  CHECK_THROWS_AS(read_text((scratch.root / "deep").string()), lab::BadInput);
-  CHECK_THROWS_AS(read_text((scratch.root / "absent").string()), lab::BadInput);
-  CHECK(read_text(file) == "one\ntwo");
+  scratch.write("deep/er/text", "one\ntwo");
+  CHECK(scratch.read("deep/er/text") == "one\ntwo");
+  CHECK(lines_of(scratch.read("deep/er/text")) == Words{"one", "two"});
+  CHECK_THROWS_AS(scratch.write("deep/er/text/below", "x"), lab::BadInput);
+  for (const char* unreadable : {"deep", "absent"}) CHECK_THROWS_AS(scratch.read(unreadable), lab::BadInput);
+  CHECK(scratch.read("deep/er/text") == "one\ntwo");
+}
+
+TEST_CASE("backward stages are a list of their own, in order, and every name finds them") {
+  const BackwardTree tree;
+  const Ladder ladder = read_ladder(tree.root.string());
+  REQUIRE(ladder.stages.size() == 1);
+  CHECK(ladder.stages[0].dir == "v1_one");
+  CHECK(ladder.main_road().size() == 1);
+  REQUIRE(ladder.backward.size() == 3);
+  CHECK(ladder.backward[0].dir == "b1_first");
+  CHECK(ladder.backward[1].dir == "b2_next");
+  CHECK(ladder.backward[2].dir == "b10_last");
+  CHECK(ladder.all().size() == 4);
+  REQUIRE(ladder.stage("b2"));
+  CHECK(ladder.stage("b2")->is_backward());
+  CHECK(ladder.stage("b1_first")->says("same_bits") == "yes");
+  CHECK_FALSE(ladder.stage("v1")->is_backward());
+  CHECK(ladder.bugs("b1").empty());
+  CHECK_THROWS_WITH(ladder.bugs("b3"), doctest::Contains("b2"));
+}
+
+TEST_CASE("exercises of a backward stage are part of the course, and their rules may name a gradient") {
+  const BackwardTree tree;
+  const auto written = [&](const std::string& stage, int n) {
+    tree.write("stages/" + stage + "/exercises/one.exercise",
+               "n: " + std::to_string(n) + "\nname: number-" + std::to_string(n) +
+                   "\nkind: predict\nminutes: 5\nafter:\npredict: mask\nright: dk && row > 3\nnear: dk\n\n"
+                   "task:\n  a\n\nhint:\n  a\n\nhint:\n  b\n\nhint:\n  c\n");
+  };
+  written("v1_one", 1), written("b2_next", 2);
+  const Course course = read_course(tree.root.string());
+  REQUIRE(course.all.size() == 2);
+  CHECK_FALSE(course.find("1").backward);
+  CHECK(course.find("2").backward);
+  CHECK(course.find("2").stage == "b2_next");
+  CHECK(has(card(course.find("2")), "dq dk dv, one of which is 1"));
+  CHECK(!has(card(course.find("1")), "dq dk dv"));
 }

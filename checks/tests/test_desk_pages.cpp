@@ -1,11 +1,7 @@
 // The blocks of the pages: found, filled, compared; and the programs that fill them.
 #include <doctest/doctest.h>
-#include <filesystem>
-#include <map>
 
-#include "checks/desk/desk.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/records/pages.hpp"
+#include "checks/desk/records/records.hpp"
 #include "checks/tests/scratch.hpp"
 
 namespace {
@@ -13,12 +9,6 @@ using namespace lab;
 using namespace lab::desk;
 namespace fs = std::filesystem;
 using Lines = std::vector<std::string>;
-
-struct Scratch {
-  fs::path path = scratch_path("pages");
-  Scratch() { fs::create_directories(path); }
-  ~Scratch() { fs::remove_all(path); }
-};
 
 // A shell that knows some commands, and counts how often each is run.
 struct Shell {
@@ -53,7 +43,7 @@ TEST_CASE("capture: output, errors, input and status of a program") {
   CHECK(capture_sh("kill -9 $$").status == 128 + 9);
   const Ran none = capture({"no-such-program-here"});
   CHECK(none.status == 127);
-  CHECK(none.err.find("no-such-program-here") != std::string::npos);
+  CHECK(has(none.err, "no-such-program-here"));
   CHECK(first_line({"printf", "a\nb\n"}) == "a");
   CHECK(first_line({"false"}) == "");
   CHECK(capture_sh("head -c 300000 /dev/zero | tr '\\0' x").out.size() == 300000);
@@ -143,8 +133,8 @@ TEST_CASE("pages: a body comes from a command that must succeed, or must fail, t
 }
 
 TEST_CASE("pages: a page is renewed, or told where it is stale, and keeps a block that cannot be made") {
-  const Scratch scratch;
-  const std::string path = scratch.path / "page.md";
+  const Scratch scratch("pages");
+  const std::string path = scratch.path("page.md");
   const std::string head = "# Page\n<!-- begin: make good -->\n", end = "<!-- end -->\n", fresh = "```text\na\n```\n";
   const std::string red = "<!-- begin: make red -->\nkept\n<!-- end -->\nlast\n";
   Shell shell;
@@ -156,10 +146,9 @@ TEST_CASE("pages: a page is renewed, or told where it is stale, and keeps a bloc
   renew_page(path, true, runner, checked);
   CHECK(checked.good == 0);
   CHECK(checked.bad == 2);
-  CHECK(checked.complaints.find(
-            "page.md: block 1 is not what its command prints: make good\n    < stale\n    > ```text\n") !=
-        std::string::npos);
-  CHECK(checked.complaints.find("block 2 cannot be made: make red\n    exit status 1\n") != std::string::npos);
+  CHECK(has(checked.complaints,
+            "page.md: block 1 is not what its command prints: make good\n    < stale\n    > ```text\n"));
+  CHECK(has(checked.complaints, "block 2 cannot be made: make red\n    exit status 1\n"));
   CHECK(read_text(path) == head + "stale\n" + end + red);  // a check writes nothing
 
   Tally renewed;
@@ -177,8 +166,8 @@ TEST_CASE("pages: a page is renewed, or told where it is stale, and keeps a bloc
   Tally open;
   renew_page(path, false, runner, open);
   CHECK(open.bad == 1);
-  CHECK(open.complaints.find("has no <!-- end -->") != std::string::npos);
+  CHECK(has(open.complaints, "has no <!-- end -->"));
   CHECK(read_text(path) == head + "stale\n");
-  renew_page(scratch.path / "absent.md", false, runner, open);
+  renew_page(scratch.path("absent.md"), false, runner, open);
   CHECK(open.bad == 2);
 }

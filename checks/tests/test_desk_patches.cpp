@@ -2,13 +2,10 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
-#include <filesystem>
-#include <string>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/workbench.hpp"
+#include "checks/desk/ladder.hpp"
 #include "checks/tests/scratch.hpp"
 
+using lab::has;
 using namespace lab::desk;
 
 namespace {
@@ -16,25 +13,13 @@ namespace {
 const std::string KERNEL = "stages/v1_s/kernel.cu", PATCH = "stages/v1_s/bugs/slip.patch";
 const std::string SOURCE = "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\nm\nn\n";
 
-struct ScratchTree {
-  std::filesystem::path root = lab::scratch_path("patches");
-  ScratchTree() {
-    std::filesystem::remove_all(root);
+struct ScratchTree : lab::Scratch {
+  ScratchTree() : Scratch("patches") {
     write("stages/v1_s/stage.conf", "idea=\"one\"\n");
     write(KERNEL, SOURCE);
     write(PATCH, "plants: D for d\npredicted: D\nalso: v0 v0b\n\n" + unified_diff(SOURCE, planted(), KERNEL));
   }
-  ~ScratchTree() { std::filesystem::remove_all(root); }
-  static std::string planted() { return with(with(SOURCE, "d\n", "D\n"), "m\n", "M\n"); }
-  // `text` with its first `piece` replaced.
-  static std::string with(std::string text, const std::string& piece, const std::string& other) {
-    const std::size_t at = text.find(piece);
-    REQUIRE(at != text.npos);
-    return text.replace(at, piece.size(), other);
-  }
-  std::string path(const std::string& below) const { return (root / below).string(); }
-  std::string read(const std::string& below) const { return read_text(path(below)); }
-  void write(const std::string& below, const std::string& text) const { write_text(path(below), text); }
+  static std::string planted() { return replaced(replaced(SOURCE, "d\n", "D\n"), "m\n", "M\n"); }
   std::vector<Surveyed> survey(bool renew = false) const { return survey_patches(root.string(), renew); }
   Workbench open(const std::string& bug = "slip", bool fresh = false) const {
     return open_workbench(root.string(), "v1_s", bug, fresh);
@@ -79,13 +64,13 @@ TEST_CASE("lines that moved are renewed on request, and the head is kept") {
 
 TEST_CASE("a patch that no longer applies is one line, and is not touched") {
   const ScratchTree tree;
-  tree.write(KERNEL, ScratchTree::with(SOURCE, "m\n", "other\n"));
+  tree.write(KERNEL, replaced(SOURCE, "m\n", "other\n"));
   const std::string before = tree.read(PATCH);
   const auto found = tree.survey(true);
   REQUIRE(found.size() == 1);
   CHECK(found[0].wrong.starts_with(tree.path(PATCH) + ":"));
-  CHECK(found[0].wrong.find("hunk 2 of 2 no longer applies") != std::string::npos);
-  CHECK(found[0].wrong.find('\n') == std::string::npos);
+  CHECK(has(found[0].wrong, "hunk 2 of 2 no longer applies"));
+  CHECK(!has(found[0].wrong, "\n"));
   CHECK(tree.read(PATCH) == before);
 }
 
@@ -96,7 +81,7 @@ TEST_CASE("the working copy is the patched kernel, and an edit of it goes back i
   CHECK_FALSE(bench.continued);
   CHECK(bench.rejected.empty());
   CHECK(tree.read(COPY) == ScratchTree::planted());
-  tree.write(COPY, ScratchTree::with(ScratchTree::planted(), "M\n", "MM\n"));
+  tree.write(COPY, replaced(ScratchTree::planted(), "M\n", "MM\n"));
   CHECK(tree.save() == PATCH);
   const Patch saved = read_patch(tree.path(PATCH));
   CHECK(saved.head == "plants: D for d\npredicted: D\nalso: v0 v0b\n");
@@ -107,7 +92,7 @@ TEST_CASE("the working copy is the patched kernel, and an edit of it goes back i
 TEST_CASE("unsaved work is never overwritten") {
   const ScratchTree tree;
   tree.open();
-  const std::string work = ScratchTree::with(ScratchTree::planted(), "a\n", "A\n");
+  const std::string work = replaced(ScratchTree::planted(), "a\n", "A\n");
   tree.write(COPY, work);
   CHECK(tree.open().continued);
   CHECK(tree.read(COPY) == work);
@@ -129,11 +114,11 @@ TEST_CASE("a copy nobody edited follows its kernel and its patch") {
 
 TEST_CASE("of a stale patch the copy has what still applies, and the rest is named") {
   const ScratchTree tree;
-  tree.write(KERNEL, ScratchTree::with(SOURCE, "m\n", "other\n"));
+  tree.write(KERNEL, replaced(SOURCE, "m\n", "other\n"));
   const Workbench bench = tree.open();
   REQUIRE(bench.rejected.size() == 1);
-  CHECK(bench.rejected[0].find("slip.patch:16: ") != std::string::npos);
-  CHECK(tree.read(COPY) == ScratchTree::with(ScratchTree::with(SOURCE, "d\n", "D\n"), "m\n", "other\n"));
+  CHECK(has(bench.rejected[0], "slip.patch:16: "));
+  CHECK(tree.read(COPY) == replaced(replaced(SOURCE, "d\n", "D\n"), "m\n", "other\n"));
 }
 
 TEST_CASE("nothing is saved that is no patch") {
@@ -158,7 +143,7 @@ TEST_CASE("a new bug begins from the correct kernel with a head to fill in") {
   tree.open("trip", true);
   const std::string copy = "build/edit/v1_s-trip/kernel.cu", head = "build/edit/v1_s-trip/head";
   CHECK(tree.read(copy) == SOURCE);
-  tree.write(copy, ScratchTree::with(SOURCE, "a\n", "A\n"));
+  tree.write(copy, replaced(SOURCE, "a\n", "A\n"));
   CHECK_THROWS_WITH_AS(tree.save("trip"), doctest::Contains("head:1: "), lab::BadInput);
   CHECK_FALSE(std::filesystem::exists(tree.path("stages/v1_s/bugs/trip.patch")));
   tree.write(head, "plants: A for a\npredicted: A\n");
@@ -172,11 +157,11 @@ TEST_CASE("a patch for reading: the head in words, the diff as it is, colours on
   const Patch patch = read_patch(tree.path(PATCH));
   const std::string text = tree.read(PATCH), plain = readable(patch, text, "v1_s", "slip", false);
   CHECK(plain.starts_with("slip, a bug of v1_s\n"));
-  CHECK(plain.find("  plants:    D for d\n") != plain.npos);
-  CHECK(plain.find("  also in:   v0, v0b of the source notes\n") != plain.npos);
+  CHECK(has(plain, "  plants:    D for d\n"));
+  CHECK(has(plain, "  also in:   v0, v0b of the source notes\n"));
   CHECK(plain.ends_with(text.substr(text.find("--- a/"))));
-  CHECK(plain.find('\033') == plain.npos);
+  CHECK(!has(plain, "\033"));
   const std::string coloured = readable(patch, text, "v1_s", "slip", true);
-  CHECK(coloured.find("\033[31m-d\033[0m") != coloured.npos);
-  CHECK(coloured.find("\033[32m+D\033[0m") != coloured.npos);
+  CHECK(has(coloured, "\033[31m-d\033[0m"));
+  CHECK(has(coloured, "\033[32m+D\033[0m"));
 }

@@ -1,33 +1,18 @@
-// The desk on other programs: how they end, what their logs count, what exit statuses mean together.
+// The desk on other programs: how they end, what their logs count, what exit statuses mean together; runs that are kept:
+// taken again only where nothing has changed, and only when asked for.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
-#include <filesystem>
-#include <string>
-#include <thread>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/pieces.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/verdicts.hpp"
+#include "checks/desk/runs.hpp"
 #include "checks/tests/scratch.hpp"
 
+using namespace lab;
 using namespace lab::desk;
+namespace fs = std::filesystem;
 
 namespace {
-
-struct ScratchDir {
-  std::filesystem::path root = lab::scratch_path("runs");
-  ScratchDir() { std::filesystem::create_directories(root); }
-  ~ScratchDir() { std::filesystem::remove_all(root); }
-  std::string path(const std::string& name) const { return (root / name).string(); }
-};
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // Until the process is gone, for at most ten seconds.
 bool gone(const std::string& pid_file) {
@@ -53,14 +38,39 @@ void ends_by(int signal, pid_t desk) {
   kill(desk, signal);
   int waited = 0;
   REQUIRE(waitpid(desk, &waited, 0) == desk);
-  CHECK(WIFEXITED(waited));
-  CHECK(WEXITSTATUS(waited) == 128 + signal);
+  CHECK(WIFSIGNALED(waited));
+  CHECK(WTERMSIG(waited) == signal);
 }
+
+const std::string LAB = "build/cpu/v1_s/checked/lab";
+
+// A tree with one stage, whose binary is a script that counts its runs; the working directory while it lives.
+struct KeptTree : lab::Scratch {
+  fs::path home = fs::current_path();
+  KeptTree() : Scratch("kept") {
+    fs::current_path(root);
+    fs::create_directories("build/logs");
+    write_text("stages/v1_s/kernel.cu", "kernel\n");
+    write_text("stages/v1_s/bugs/ten.patch", "patch\n");
+    script(LAB);
+    setenv("LAB_KEPT", "use", 1);
+  }
+  ~KeptTree() {
+    unsetenv("LAB_KEPT");
+    fs::current_path(home);
+  }
+  // Its first argument is its exit status.
+  void script(const std::string& path) const {
+    write_text(path, "#!/bin/sh\necho run >> runs\necho said $*; echo so >&2; echo red=$* >> $LAB_VERDICT\nexit $1\n");
+    fs::permissions(path, fs::perms::owner_all);
+  }
+  std::size_t runs() const { return fs::exists("runs") ? lines_of(read_text("runs")).size() : 0; }
+};
 
 }  // namespace
 
 TEST_CASE("a program's status is what a shell would say, its output is in the log, its input is empty") {
-  const ScratchDir dir;
+  const lab::Scratch dir("runs");
   const std::string log = dir.path("log");
   CHECK(run({"sh", "-c", "echo out; echo err >&2; cat; exit 3"}, log).status == 3);
   CHECK(read_text(log) == "out\nerr\n");
@@ -74,17 +84,17 @@ TEST_CASE("a program's status is what a shell would say, its output is in the lo
 }
 
 TEST_CASE("what hangs is stopped with all that it started") {
-  const ScratchDir dir;
-  const auto start = Clock::now();
+  const lab::Scratch dir("runs");
+  const Stopwatch watch;
   const Ended ended = run_limited(hanging(dir.path("pid")), dir.path("log"), 1);
   CHECK(ended.timed_out);
   CHECK(ended.status == 124);
-  CHECK(seconds_since(start) < 60);
+  CHECK(watch.seconds() < 60);
   CHECK(gone(dir.path("pid")));
 }
 
 TEST_CASE("asked to end, the desk ends what it started and itself") {
-  const ScratchDir dir;
+  const lab::Scratch dir("runs");
   for (const int signal : {SIGINT, SIGTERM}) {
     CAPTURE(signal);
     std::filesystem::remove(dir.path("pid"));
@@ -100,7 +110,7 @@ TEST_CASE("asked to end, the desk ends what it started and itself") {
 }
 
 TEST_CASE("asked to end with two programs under way, the desk ends both") {
-  const ScratchDir dir;
+  const lab::Scratch dir("runs");
   const std::string pids[] = {dir.path("pid-0"), dir.path("pid-1")};
   const pid_t desk = fork();
   if (desk == 0) {
@@ -117,8 +127,8 @@ TEST_CASE("asked to end with two programs under way, the desk ends both") {
 }
 
 TEST_CASE("programs that end while others run are noticed at once") {
-  const ScratchDir dir;
-  const auto start = Clock::now();
+  const lab::Scratch dir("runs");
+  const Stopwatch watch;
   const auto nap = [&](int i) {
     for (int n = 0; n < 5; ++n)
       CHECK(run_limited({"sleep", "0.1"}, dir.path("nap" + std::to_string(i)), 60).status == 0);
@@ -126,17 +136,19 @@ TEST_CASE("programs that end while others run are noticed at once") {
   std::thread other(nap, 1);
   nap(0);
   other.join();
-  CHECK(seconds_since(start) < 30);
+  CHECK(watch.seconds() < 30);
 }
 
 TEST_CASE("the last count of a log holds") {
-  REQUIRE(counts_in("3 passed, 1 failed\nx\n17 passed, 2 failed, 1 skipped\n"));
-  CHECK(counts_in("3 passed, 1 failed\nx\n17 passed, 2 failed, 1 skipped\n")->passed == 17);
-  CHECK(counts_in("3 passed, 1 failed\nx\n17 passed, 2 failed, 1 skipped\n")->failed == 2);
+  const auto last = counts_in("3 passed, 1 failed\nx\n17 passed, 2 failed, 1 skipped\n");
+  REQUIRE(last);
+  CHECK((last->passed == 17 && last->failed == 2 && last->skipped == 1));
   CHECK_FALSE(counts_in("all 3 passed, 1 failed\n passed\n3 passed\n"));
 }
 
-TEST_CASE("the total names what was skipped, if anything was") {
+TEST_CASE("the total names what was skipped, if anything was; nothing at all is no success") {
+  CHECK((Counts{1, 0}.status() == 0 && Counts{0, 0, 1}.status() == 0));
+  CHECK((Counts{1, 1}.status() == 1 && Counts{}.status() == 1));
   CHECK(total_line({3, 1, 0}) == "3 passed, 1 failed");
   CHECK(total_line({3, 1, 2}) == "3 passed, 1 failed, 2 skipped");
 }
@@ -195,4 +207,88 @@ TEST_CASE("a bug that no answer shows leaves the acceptance green and the race c
   CHECK(judge_unseen(1, 1) == Colour::wrong);
   CHECK(judge_unseen(0, 2) == Colour::wrong);
   CHECK(judge_unseen(0, 139) == Colour::wrong);
+}
+
+TEST_CASE("kept runs: the same binary with the same arguments is not run again") {
+  const KeptTree tree;
+  const LabRun first = run_lab({LAB, "0", "a/b"}), again = run_lab({LAB, "0", "a/b"});
+  CHECK(first.out == "said 0 a/b\nso\n");
+  CHECK(!first.reused);
+  CHECK(again.reused);
+  CHECK(again.out == first.out);
+  CHECK((first.verdict.first("red") == "0 a/b" && again.verdict.first("red") == "0 a/b"));
+  CHECK(again.status == 0);
+  CHECK(tree.runs() == 1);
+  CHECK(kept_runs() == 1);
+  CHECK(!run_lab({LAB, "0", "a-b"}).reused);  // the same file name, another command
+  CHECK(!run_lab({LAB, "1"}).reused);
+  CHECK(run_lab({LAB, "1"}).status == 1);
+  CHECK(tree.runs() == 3);
+}
+
+TEST_CASE("kept runs: without being asked, after a change, and after what is no verdict, it runs") {
+  const KeptTree tree;
+  SUBCASE("nobody asks") { unsetenv("LAB_KEPT"); }
+  SUBCASE("somebody says no") { setenv("LAB_KEPT", "no", 1); }
+  run_lab({LAB, "0"});
+  if (!kept_runs_count()) {
+    CHECK(!run_lab({LAB, "0"}).reused);
+    CHECK(tree.runs() == 2);
+    return;
+  }
+  SUBCASE("another binary") { tree.script(LAB); }
+  SUBCASE("another kernel") { write_text("stages/v1_s/kernel.cu", "other\n"); }
+  SUBCASE("another patch") { write_text("stages/v1_s/bugs/ten.patch", "other\n"); }
+  SUBCASE("one patch more") { write_text("stages/v1_s/bugs/two.patch", ""); }
+  CHECK(kept_runs() == 0);
+  CHECK(!run_lab({LAB, "0"}).reused);
+  for (const char* status : {"2", "3", "139"}) {
+    run_lab({LAB, status});
+    CHECK(!run_lab({LAB, status}).reused);
+  }
+}
+
+TEST_CASE("kept runs: a GPU's binary always runs") {
+  const KeptTree tree;
+  const std::string gpu = "build/gpu/v1_s/fixed/lab";
+  tree.script(gpu);
+  run_lab({gpu, "0"});
+  CHECK(!run_lab({gpu, "0"}).reused);
+  CHECK(!fs::exists("build/gpu/v1_s/fixed/kept"));
+}
+
+TEST_CASE("work side by side: results in order, and the first exception after all is over") {
+  std::vector<int> items;
+  for (int i = 0; i < 20; ++i) items.push_back(i);
+  std::vector<int> taken;
+  side_by_side(
+      items, [](int i) { return (usleep(useconds_t(1000 * (20 - i))), 10 * i); }, [&](int x) { taken.push_back(x); });
+  REQUIRE(taken.size() == 20);
+  for (int i = 0; i < 20; ++i) CHECK(taken[std::size_t(i)] == 10 * i);
+  const auto fails = [](int i) { return i == 7 ? throw std::runtime_error("seven") : i; };
+  taken.clear();
+  CHECK_THROWS_WITH(side_by_side(items, fails, [&](int x) { taken.push_back(x); }), "seven");
+  CHECK(taken.size() == 7);
+}
+
+TEST_CASE("work side by side: no more at a time than asked for") {
+  const std::vector<int> items(12, 0);
+  for (const int most : {1, 3}) {
+    std::atomic<int> now{0}, largest{0};
+    const auto count = [&](int) {
+      const int running = ++now;
+      for (int seen = largest; seen < running && !largest.compare_exchange_weak(seen, running);) {
+      }
+      usleep(3000);
+      return --now;
+    };
+    side_by_side(std::size_t(most), items, count, [](int) {});
+    CHECK(largest == most);
+  }
+}
+
+TEST_CASE("builds that share a GPU run one at a time") {
+  CHECK(at_once({"v1_s:ten=build/gpu/v1_s/bug-ten/lab=build/gpu/v1_s/fixed/lab"}) == std::min<std::size_t>(4, cores()));
+  CHECK(at_once({"v1_s:ten=build/cpu/v1_s/bug-ten/lab=build/cpu/v1_s/fixed/lab"}) == cores());
+  CHECK(at_once({}) == cores());
 }

@@ -1,21 +1,11 @@
 // Students' variants: what may differ differs, what a card speaks of stays, and the answers follow.
 #include <doctest/doctest.h>
 
-#include <filesystem>
-#include <set>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/learn/handout.hpp"
-#include "checks/desk/learn/prediction.hpp"
-#include "checks/desk/learn/variant.hpp"
+#include "checks/desk/learn/learn.hpp"
 #include "checks/tests/scratch.hpp"
 
 using namespace lab;
 using namespace lab::desk;
-
-namespace {
-bool mentioned(const std::string& text, const std::string& piece) { return text.find(piece) != text.npos; }
-}  // namespace
 
 TEST_CASE("variants: names change as whole words, and not where the card mentions them or they are taken") {
   Exercise e;
@@ -23,7 +13,7 @@ TEST_CASE("variants: names change as whole words, and not where the card mention
   vary(e, "lead=2 names=4");  // the first other name of q0, and of first_row
   CHECK(varied(e, "int q0 = q00; // q0\nint first_row;") ==
         "// One student's own: names and lines differ.\n\nint first_query = q00; // first_query\nint first_row;");
-  CHECK(mentioned(varied(e, "int q0, first_query;"), "int q0, first_query;"));
+  CHECK(has(varied(e, "int q0, first_query;"), "int q0, first_query;"));
   Exercise plain;
   CHECK(varied(plain, "int q0;") == "int q0;");
 }
@@ -42,8 +32,7 @@ TEST_CASE("variants: of every exercise, and at least twenty have another answer"
       CHECK_MESSAGE(leaks(e).empty(), e.path);
       const bool counts = e.predict == "counts";
       if (counts)
-        CHECK_MESSAGE((e.shape != filed.shape && mentioned(card(e), e.shape) && !mentioned(card(e), filed.shape)),
-                      e.path);
+        CHECK_MESSAGE((e.shape != filed.shape && has(card(e), e.shape) && !has(card(e), filed.shape)), e.path);
       if (counts || as_typed(e, e.right) != as_typed(filed, filed.right)) other.insert(e.n);
     }
   }
@@ -58,7 +47,7 @@ TEST_CASE("variants: each constant of an exercise stands in its kernel, with an 
       vary(e, "edit=" + std::to_string(i));
       CHECK_MESSAGE(e.right != filed.right, e.path);
       CHECK_MESSAGE(handed_out(e) != handed_out(filed), e.path);
-      CHECK_MESSAGE(mentioned(solution(e), e.edit.second), e.path);
+      CHECK_MESSAGE(has(solution(e), e.edit.second), e.path);
     }
   CHECK(all > 0);
 }

@@ -2,20 +2,12 @@
 // refused. Run from the repository's root, as `make unit` does.
 #include <doctest/doctest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <map>
-#include <set>
-#include <string>
 
-#include "checks/bench/bench_samples.hpp"
-#include "checks/desk/records/bench.hpp"
-#include "checks/desk/records/json_text.hpp"
+#include "checks/desk/records/records.hpp"
 #include "common/target.hpp"
-#include "reference/bad_input.hpp"
 
 namespace {
 using namespace lab;
@@ -25,24 +17,15 @@ namespace fs = std::filesystem;
 
 const fs::path RESULTS = "writeups/results";
 
-std::string read(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  REQUIRE_MESSAGE(in.good(), "cannot read " << path.string());
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
 std::vector<fs::path> files(const std::string& prefix) {
-  std::vector<fs::path> found;
-  for (const auto& entry : fs::directory_iterator(RESULTS))
-    if (entry.path().filename().string().starts_with(prefix) && entry.path().extension() == ".json")
-      found.push_back(entry.path());
-  std::ranges::sort(found);
+  std::vector<fs::path> found = desk::files_in(RESULTS, ".json");
+  std::erase_if(found, [&](const fs::path& path) { return !path.filename().string().starts_with(prefix); });
   return found;
 }
 
 Json load(const fs::path& path, const std::string& schema) {
-  const Json value = parse_json(read(path), path.string());
-  CHECK(value.at("schema").get<std::string>() == schema);
+  const Json value = parse_json(desk::read_text(path.string()), path.string());
+  CHECK(value.at("schema") == schema);
   return value;
 }
 
@@ -77,8 +60,8 @@ void bench_case(const Json& c) {
   const std::string label = c.at("program").get<std::string>() + " " + c.at("shape").get<std::string>();
   CAPTURE(label);
   strings(c, {"program", "kind", "shape", "status", "detail"});
-  CHECK((c.at("kind").get<std::string>() == "stage" || c.at("kind").get<std::string>() == "peer"));
-  CHECK((c.at("kind").get<std::string>() == "peer") == is_peer(c.at("program").get<std::string>()));
+  CHECK((c.at("kind") == "stage" || c.at("kind") == "peer"));
+  CHECK((c.at("kind") == "peer") == is_peer(c.at("program").get<std::string>()));
   const auto shapes = bench_shapes(c.at("shape").get<std::string>());
   REQUIRE(shapes.size() == 1);
   const Shape& s = shapes[0];
@@ -88,7 +71,7 @@ void bench_case(const Json& c) {
         doctest::Approx(4.0 * double(s.rows()) * s.S * s.D * (s.causal ? 0.5 : 1)).epsilon(1e-5));
   CHECK(c.at("bytes").get<double>() == doctest::Approx(8.0 * double(s.elements())).epsilon(1e-5));
   if (c.at("status").get<std::string>() != "ok") {
-    CHECK((c.at("status").get<std::string>() == "skipped" || c.at("status").get<std::string>() == "failed"));
+    CHECK((c.at("status") == "skipped" || c.at("status") == "failed"));
     CHECK(!c.at("detail").get<std::string>().empty());
     CHECK(!c.contains("figures"));
     return;
@@ -102,7 +85,7 @@ void bench_case(const Json& c) {
     spread(figures.at("graph_flushed"), true), spread(figures.at("call_flushed"), true);
   CHECK(c.at("launches_per_graph").get<double>() >= 20);
   CHECK(c.at("sets").get<double>() >= 2);
-  if (c.at("kind").get<std::string>() == "stage")
+  if (c.at("kind") == "stage")
     CHECK((c.at("checked_rows").get<double>() >= 16 && c.at("max_diff").get<double>() < 0.01));
   CHECK(c.at("tflops").get<double>() ==
         doctest::Approx(c.at("flop").get<double>() / figures.at("graph").at("median").get<double>() * 1e-6)
@@ -157,32 +140,39 @@ const std::string MORE =
 
 TEST_CASE("results: the benchmark's JSON is what its description says") {
   const Json b = made_of({SAMPLES, MORE});
-  CHECK(b.at("schema").get<std::string>() == "bench-1");
+  CHECK(b.at("schema") == "bench-1");
   bench(b);
-  CHECK(b.at("machine").get<std::string>() == "a \"quoted\" one");
+  CHECK(b.at("machine") == "a \"quoted\" one");
   const auto at = [&](const std::string& program, const std::string& shape) -> const Json& {
     for (const Json& c : b.at("cases"))
-      if (c.at("program").get<std::string>() == program && c.at("shape").get<std::string>() == shape) return c;
+      if (c.at("program") == program && c.at("shape") == shape) return c;
     FAIL("no case " << program << " " << shape);
     return b;
   };
+  CHECK(b.at("kernels").at("v1_scalar") == "0123456789abcdef");
+  CHECK(b.at("ceilings").at("copy_gbs").at("rounds")[0].at("median") == 4000);
   const Json &v1 = at("v1_scalar", "1,8,512,64"), &v2b = at("v2b_single_warp", "1,8,512,64");
+  CHECK(v1.at("max_diff") == 0.0001);
+  CHECK(v1.at("watts") == Json{130.5, 130.5});
+  CHECK(v1.at("figures").at("call_flushed").is_null());
+  CHECK(v1.at("tflops") == 5.31555);
   CHECK(v1.at("figures").at("graph").at("median").get<double>() == 101);
   CHECK(v1.at("figures").at("graph").at("p90").get<double>() == doctest::Approx(101.8));
   CHECK(v1.at("faster_than_previous").is_null());
   CHECK(v1.at("times_pytorch").get<double>() == doctest::Approx(100 / 10.1));  // the one pair
   CHECK(v1.at("share_of_matrix").get<double>() == doctest::Approx(v1.at("tflops").get<double>() / 700).epsilon(1e-4));
   CHECK(v2b.at("faster_than_previous").get<double>() == doctest::Approx(0.5));
-  CHECK(v2b.at("previous").get<std::string>() == "v1_scalar");
+  CHECK(v2b.at("previous") == "v1_scalar");
   CHECK(at("torch_flash", "1,8,512,64").at("figures").at("graph").at("rounds").size() == 2);
-  CHECK(at("v2b_single_warp", "4,16,8192,64").at("detail").get<std::string>() == "too slow");
-  CHECK(at("v1_scalar", "2,8,2048,64").at("status").get<std::string>() == "failed");
+  CHECK(at("v2b_single_warp", "4,16,8192,64").at("detail") == "too slow");
+  CHECK(at("v1_scalar", "2,8,2048,64").at("status") == "failed");
+  CHECK_FALSE(at("v1_scalar", "2,8,2048,64").contains("figures"));
   CHECK(bench_table(read_samples({SAMPLES, MORE})).find("failed: wrong answer") != std::string::npos);
 }
 
 TEST_CASE("results: a failed round spoils its case, whatever the other rounds say") {
   const Json b = made_of({SAMPLES, "case\tv1_scalar\t1,8,512,64\tfailed\tNaN\n", SAMPLES});
-  CHECK(b.at("cases")[0].at("status").get<std::string>() == "failed");
+  CHECK(b.at("cases")[0].at("status") == "failed");
   CHECK(!b.at("cases")[0].contains("figures"));
 }
 

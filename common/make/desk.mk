@@ -12,14 +12,14 @@ FLAGS := -std=c++20 -Wall -Wextra -I.
 # waits for asked-1 and -2: one a core.
 texts = $(1:%=$(O)/%.o)
 rest = $(filter-out $(2) %/main,$(basename $(wildcard $(1))))
-asked-1_TEXT := $(addprefix checks/desk/,main names nearest ladder)
-asked-2_TEXT := $(addprefix checks/desk/,dispatch desk patch) common/conf
+asked-1_TEXT := $(addprefix checks/desk/,main ladder)
+asked-2_TEXT := $(addprefix checks/desk/,desk patch) common/conf
 desk-1_TEXT := $(call rest,checks/desk/*.cpp,checks/desk/mutants) common/conf checks/acceptance/verdict checks/expression
 searches_TEXT := $(addprefix checks/desk/records/,pages phases sanitizer_report tables)
-records-1_TEXT := $(addprefix checks/desk/records/,bench counters json_text labs machine nvcc) \
+records-1_TEXT := $(addprefix checks/desk/records/,bench counters records resources) \
   checks/bench/bench_samples checks/budget/ptxas common/gpu_fit checks/acceptance/format
 records-2_TEXT := $(call rest,checks/desk/records/*.cpp checks/desk/evolve/*.cpp,$(records-1_TEXT) $(searches_TEXT))
-learnt-1_TEXT := $(addprefix checks/desk/learn/,exercise handout state points attempt lay_out)
+learnt-1_TEXT := $(addprefix checks/desk/learn/,exercise handout grade attempt lay_out)
 learnt-2_TEXT := $(call rest,checks/desk/learn/*.cpp,$(learnt-1_TEXT))
 # Code that searches texts with std::regex takes ten times as long at -O0, and so does a program with one such object: the linker keeps
 # the first copy of a template. Nothing else here is worth the time to make it quick.

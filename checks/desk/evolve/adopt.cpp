@@ -1,20 +1,9 @@
-#include "checks/desk/evolve/adopt.hpp"
-#include "checks/desk/desk.hpp"
-
-#include <cstdio>
-#include <filesystem>
-
 #include "checks/acceptance/format.hpp"
-#include "checks/desk/evolve/log.hpp"
-#include "checks/desk/ladder.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/records/bench.hpp"
-#include "checks/desk/records/labs.hpp"
-#include "reference/bad_input.hpp"
+#include "checks/desk/evolve/evolve.hpp"
 
 namespace lab::desk {
 
-namespace fs = std::filesystem;
+constexpr double MOST_LOSS = 0.01;  // on any other shape
 
 Adoption adoption_of(const BenchRun& run, const std::string& stage, const std::string& evolved,
                      const std::string& searched) {
@@ -84,10 +73,7 @@ int adopt_command(const Args& args) {
   const std::string lab = dir + "/lab", fixed = "build/gpu/" + stage + "/fixed/lab";
   if (run({args[0], "-s", "backend=gpu", lab, fixed}, "build/logs/evolve-adopt.log").status != 0)
     throw BadInput("it does not build: see build/logs/evolve-adopt.log");
-  Argv plan = {lab, "plan"};
-  for (const int n : {shape.B, shape.H, shape.S, shape.D}) plan.push_back(std::to_string(n));
-  if (shape.causal) plan.push_back("causal");
-  const Setting taken = levers.own(shape, capture(plan).out);
+  const Setting taken = levers.own(shape, capture(with({lab, "plan"}, split(log.shape, ","))).out);
   for (const Lever& lever : levers.all())
     if (lever.in_table && taken.at(lever.name) != winner.levers.at(lever.name))
       std::printf("for this shape the stage takes %s=%s and not %s: what chooses the row has to be changed by hand\n",
@@ -108,6 +94,61 @@ int adopt_command(const Args& args) {
                 stage.c_str());
   }
   return adoption.good ? 0 : 1;
+}
+
+// desk-records cheaters: the referee must refuse every cheater, with the safeguard that its patch predicts, and pass the
+// kernel that they are made from.
+
+namespace {
+
+const std::string CHEATERS = "checks/evolve/cheaters", HONEST = "honest";
+const std::string SHAPE = "1,2,96,64";
+constexpr int SECONDS = 60;
+
+}  // namespace
+
+bool caught_as_predicted(const Candidate& c, const std::string& predicted) {
+  const std::string safeguard = c.reason.substr(0, c.reason.find(": "));
+  if (c.verdict.empty() || safeguard.size() == c.reason.size()) return false;
+  const std::vector<std::string> all = split(replaced(predicted, " or ", ", "), ", ");
+  return std::ranges::find(all, safeguard) != all.end();
+}
+
+int cheaters_command(const Args& args) {
+  std::vector<std::pair<std::string, std::string>> all = {{HONEST, ""}};  // name, safeguards
+  std::string stage;
+  for (const fs::path& path : files_in(CHEATERS, ".patch")) {
+    const Patch patch = read_patch(path.string());
+    stage = fs::path(patch.source).parent_path().filename();
+    all.emplace_back(path.stem(), patch.predicted);
+  }
+  const auto dir = [&](const std::string& name) { return "build/" + args[1] + "/" + stage + "/evolve-" + name; };
+  std::string names;
+  for (const auto& [name, predicted] : all) {
+    const std::string kernel = kernel_path(stage), text = read_text(kernel);
+    write_if_changed(dir(name) + "/source.cu",
+                     name == HONEST ? "#line 1 \"" + kernel + "\"\n" + text
+                                    : patched_for_compiler(read_patch(CHEATERS + "/" + name + ".patch"), text));
+    names += (names.empty() ? "" : " ") + name;
+  }
+  run({args[0], "-s", "-k", "backend=" + args[1], "stage=" + stage, "only=" + names, "evolve-labs"},
+      "build/logs/evolve-cheaters.log");
+  Counts counts;
+  for (const auto& [name, predicted] : all) {
+    Candidate c;
+    const std::string log = dir(name) + "/judge.log";
+    if (!fs::exists(dir(name) + "/judge")) {
+      c.verdict = "broken", c.reason = "does not build, see " + dir(name) + "/kernel.log";
+    } else {
+      const Ended ended = run_limited({dir(name) + "/judge", "judge", "shape=" + SHAPE}, log, SECONDS);
+      read_judge(c, read_text(log), ended.status, ended.timed_out);
+    }
+    const bool good = name == HONEST ? c.verdict.empty() && c.right == true : caught_as_predicted(c, predicted);
+    counts.add(good);
+    std::printf("%-18s %s%s\n", name.c_str(), c.verdict.empty() ? "passes" : ("refused, " + c.reason).c_str(),
+                good ? "" : ("; WANTED: " + (name == HONEST ? "passes" : predicted)).c_str());
+  }
+  return told(counts);
 }
 
 }  // namespace lab::desk

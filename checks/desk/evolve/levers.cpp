@@ -1,14 +1,4 @@
-#include "checks/desk/evolve/levers.hpp"
-
-#include <algorithm>
-#include <cstdint>
-#include <cstdio>
-#include <filesystem>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/ladder.hpp"
-#include "checks/desk/patch.hpp"
-#include "checks/desk/records/json_text.hpp"
+#include "checks/desk/evolve/evolve.hpp"
 #include "common/number.hpp"
 
 namespace lab::desk {
@@ -33,21 +23,12 @@ Piece piece_of(const std::string& at) {
   return piece;
 }
 
-// Where the piece stands, which must be one place.
-std::size_t place_of(const std::string& piece, const std::string& source, const std::string& who) {
-  const std::size_t first = source.find(piece);
-  if (first == source.npos) throw BadInput(who + ": '" + piece + "' is not in kernel.cu");
-  if (source.find(piece, first + 1) != source.npos)
-    throw BadInput(who + ": '" + piece + "' is in kernel.cu more than once");
-  return first;
-}
-
 struct Replacement {
   std::size_t at, size;
   std::string by;
 };
 
-std::string replaced(std::string source, std::vector<Replacement> all, const std::string& who) {
+std::string edited(std::string source, std::vector<Replacement> all, const std::string& who) {
   std::ranges::sort(all, {}, &Replacement::at);
   for (std::size_t i = 1; i < all.size(); ++i)
     if (all[i - 1].at + all[i - 1].size > all[i].at) throw BadInput(who + ": two levers want the same place");
@@ -90,7 +71,7 @@ std::optional<std::pair<std::string, std::string>> at_colon(const std::string& l
 
 std::string conf_of(const std::string& stage, const std::string& root) {
   const std::string path = "stages/" + stage + "/levers.conf";
-  if (!std::filesystem::exists(root + "/" + path))
+  if (!fs::exists(root + "/" + path))
     throw BadInput(stage + " has no levers: there is no " + path + " (writeups/extending.md says what is in one)");
   return read_text(root + "/" + path);
 }
@@ -338,7 +319,7 @@ std::string Levers::with_values(const Setting& setting, const Shape& shape, cons
       if (is_row_of(r.values, setting, shape)) all.push_back({r.at, r.size, row}), found = true;
     if (!found) throw BadInput(stage_ + ": the table has no row like <" + row + ">; put one there by hand");
   }
-  return replaced(source, all, path_);
+  return edited(source, all, path_);
 }
 
 std::string Levers::narrowed(const Setting& setting, const Shape& shape) const {

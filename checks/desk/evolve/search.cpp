@@ -1,24 +1,59 @@
 // desk-records search, confirm: the elite loop itself.
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <filesystem>
-#include <future>
-#include <thread>
-
 #include "checks/acceptance/format.hpp"
-#include "checks/bench/bench_samples.hpp"
-#include "checks/desk/desk.hpp"
-#include "checks/desk/evolve/fitness.hpp"
-#include "checks/desk/evolve/log.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/records/machine.hpp"
+#include "checks/desk/evolve/evolve.hpp"
 #include "checks/key_values.hpp"
 
 namespace lab::desk {
+
+namespace {}  // namespace
+
+void read_build_log(Candidate& c, const std::string& log, bool built) {
+  if (!built) {
+    const std::string error = line_with(log, {"error"});
+    c.verdict = "broken", c.reason = "does not compile: " + (error.empty() ? "see its kernel.log" : error);
+    return;
+  }
+  const PtxasLog ptxas = parse_ptxas(log);
+  for (const KernelResources& k : ptxas.kernels) {
+    c.registers = std::max(c.registers.value_or(0), k.registers);
+    c.spills = c.spills.value_or(0) + k.spill_stores + k.spill_loads;
+  }
+  if (!ptxas.lost.empty())
+    c.verdict = "broken", c.reason = "ptxas: " + ptxas.lost.front();
+  else if (c.spills.value_or(0) > 0)
+    c.verdict = "too large", c.reason = format("spills %zu bytes; the lab allows none", *c.spills);
+}
+
+void read_judge(Candidate& c, const std::string& out, int status, bool timed_out) {
+  const std::map<std::string, std::string> says = facts_in(out);
+  if (says.contains("smem")) c.smem = std::stoull(says.at("smem"));
+  if (says.contains("refused")) {
+    c.right = false, c.reason = says.at("refused");
+    c.verdict = c.reason.starts_with("launch: ") ? "broken" : "wrong";
+    return;
+  }
+  if (says.contains("us"))
+    for (const std::string& us : words_of(says.at("us"))) c.us.push_back(std::strtod(us.c_str(), nullptr));
+  if (timed_out || status != 0) {
+    c.us.clear(), c.verdict = "broken";
+    c.reason = timed_out ? "did not end in time" : format("ended with status %d: %s", status, last_line(out).c_str());
+    return;
+  }
+  c.right = true;
+}
+
+// desk-records search, confirm: the elite loop itself.
+
 namespace {
 
-namespace fs = std::filesystem;
+// Microseconds of the shape: the floor of `counters`, by what the CPU execution of `program`, a candidate's judge,
+// counted. Nothing is measured.
+double model_of(const std::string& program, const std::string& shape, const std::string& scratch) {
+  fs::remove(scratch);
+  const Ran ran = capture({program, "counters", "shape=" + shape, "json=" + scratch});
+  if (ran.status != 0) throw BadInput(program + " counters: " + trimmed(ran.out + ran.err, "\n"));
+  return parse_json(read_text(scratch), scratch).at("floor").at("us");
+}
 
 constexpr int JUDGE_SECONDS = 20, JUDGE_SECONDS_ON_CPU = 600;
 constexpr int TURNS = 2;  // that a child and whom it would replace take, before it does
@@ -34,9 +69,8 @@ class Search {
     log_.kernel = candidate_id(log_.stage, levers_.kernel() + read_text("stages/" + log_.stage + "/levers.conf"));
     log_.seed = words.whole("seed", 999999, 1, 1);
     for (const Lever* lever : levers_.for_shape(shape_)) log_.levers.emplace_back(lever->name, lever->trades);
-    std::string name = log_.shape;
-    std::ranges::replace(name, ',', '-');
-    path_ = words.get("json").value_or("build/evolve/" + log_.stage + "-" + name + "-" + backend_ + ".json");
+    path_ = words.get("json").value_or("build/evolve/" + log_.stage + "-" + replaced(log_.shape, ",", "-") + "-" +
+                                       backend_ + ".json");
     batch_ = int(words.whole("candidates", 1000, 1, std::max(4u, std::thread::hardware_concurrency())));
   }
 
@@ -105,7 +139,6 @@ class Search {
       read_build_log(c, fs::exists(log) ? read_text(log) : "", fs::exists(program(c.id)));
     }
     if (c.verdict.empty()) referee(c);
-    if (c.verdict.empty() && !timed_) c.us = {model_of(program(c.id), log_.shape, dir(c.id) + "/counters.json")};
     if (timed_ && c.verdict.empty())
       if (const Candidate* last = elite_.would_replace(c)) in_turns(c, *last);
     elite_.judge(c);
@@ -116,10 +149,8 @@ class Search {
 
   // Until the time, the generations or the ideas are spent.
   void loop(double minutes, int generations) {
-    const auto begin = std::chrono::steady_clock::now();
-    const auto spent = [&] {
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > 60 * minutes;
-    };
+    const Stopwatch watch;
+    const auto spent = [&] { return watch.seconds() > 60 * minutes; };
     build(missing(elite_.members()));  // a child may have to be measured with them
     std::vector<Proposal> now = next_generation();
     build(now);
@@ -156,11 +187,7 @@ class Search {
     for (int round = 0; round < rounds; ++round)
       for (std::size_t i = 0; i < some.size(); ++i) {
         const std::size_t which = round % 2 ? some.size() - 1 - i : i;
-        Candidate again;
-        again.id = some[which].id;
-        referee(again);
-        if (again.right.value_or(false) && !timed_)
-          again.us = {model_of(program(again.id), log_.shape, dir(again.id) + "/counters.json")};
+        const Candidate again = refereed(some[which].id);
         if (!again.right.value_or(false) || again.us.empty())
           throw BadInput(again.id + " is " + again.verdict + " this time: " + again.reason);
         turns[which].push_back(again.time());
@@ -182,10 +209,7 @@ class Search {
     for (const std::string& lab :
          {"build/" + backend_ + "/" + log_.stage + "/fixed/lab", "build/cpu/" + log_.stage + "/fixed/lab"}) {
       if (!fs::exists(lab)) continue;
-      Argv argv = {lab, "plan"};
-      for (const int n : {shape_.B, shape_.H, shape_.S, shape_.D}) argv.push_back(std::to_string(n));
-      if (shape_.causal) argv.push_back("causal");
-      const Ran plan = capture(argv);
+      const Ran plan = capture(with({lab, "plan"}, split(log_.shape, ",")));
       if (plan.status == 0) return levers_.own(shape_, plan.out);
     }
     throw BadInput("no build/" + backend_ + "/" + log_.stage + "/fixed/lab to ask which tile the stage takes");
@@ -197,6 +221,14 @@ class Search {
         run_limited({program(c.id), "judge", "shape=" + log_.shape, "seed=" + std::to_string(++judge_seed_)}, log,
                     timed_ ? JUDGE_SECONDS : JUDGE_SECONDS_ON_CPU);
     read_judge(c, read_text(log), ended.status, ended.timed_out);
+    if (c.verdict.empty() && !timed_) c.us = {model_of(program(c.id), log_.shape, dir(c.id) + "/counters.json")};
+  }
+
+  Candidate refereed(const std::string& id) const {
+    Candidate c;
+    c.id = id;
+    referee(c);
+    return c;
   }
 
   // One timing is none: both once more, in turns, each with new inputs.
@@ -204,10 +236,8 @@ class Search {
     std::vector<double> child, other;
     for (int turn = 0; turn < TURNS; ++turn)
       for (const bool first : {true, false}) {
-        Candidate again;
-        again.id = first ? last.id : c.id;
-        if (!fs::exists(program(again.id))) return;
-        referee(again);
+        if (!fs::exists(program(first ? last.id : c.id))) return;
+        const Candidate again = refereed(first ? last.id : c.id);
         if (!again.right.value_or(false)) {
           if (!first) c.verdict = again.verdict, c.reason = "when measured again: " + again.reason;
           return;

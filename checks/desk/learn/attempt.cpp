@@ -1,26 +1,31 @@
-// desk-work predict, try, watch: one exercise, interactively.
+// desk-work predict, try, watch, look: one exercise, interactively; watch-own.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <filesystem>
-#include <utility>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/learn/checks.hpp"
-#include "checks/desk/learn/handout.hpp"
-#include "checks/desk/learn/prediction.hpp"
-#include "checks/desk/learn/state.hpp"
-#include "checks/desk/learn/variant.hpp"
-#include "checks/desk/learn/watch.hpp"
-#include "checks/desk/process.hpp"
+#include "checks/desk/learn/learn.hpp"
 
 namespace lab::desk {
+
 namespace {
 
-namespace fs = std::filesystem;
+constexpr auto POLL = std::chrono::milliseconds(100);  // between two looks at a file that is watched
+
+// When a file was saved last; nothing where there is none. Waits until it is the same twice: editors take a file away before they put
+// another in its place, or empty it before they write.
+using Saved = std::optional<fs::file_time_type>;
+Saved saved(const std::string& file) {
+  const auto look = [&]() -> Saved {
+    std::error_code missing;
+    const auto time = fs::last_write_time(file, missing);
+    return missing ? Saved() : Saved(time);
+  };
+  for (Saved before = look();;) {
+    std::this_thread::sleep_for(POLL);
+    const Saved now = look();
+    if (now == before) return now;
+    before = now;
+  }
+}
 
 // On a terminal the step under way is a line that what is printed next takes the place of.
 constexpr const char* CLEARED = "\r\33[K";
@@ -47,22 +52,22 @@ std::size_t columns() {
 bool attempt(const Exercise& e, const std::string& make) {
   if (!fs::exists(e.file()))
     throw BadInput("there is no " + e.file() + "; make exercise n=" + std::to_string(e.n) + " lays it out");
-  const auto begin = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   const std::string source = read_text(e.file());
   const Outcome outcome = [&] {
     const Telling telling;
     return check_work(e, make, source, e.number(), e.file(), {.explain = true}, telling.on ? tell : nullptr);
   }();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds = watch.seconds();
   State state;
   Progress& p = state.of(e.number());
   ++p.tries;
-  p.done = p.done || outcome.passed;
+  p.done = p.done || outcome.passed();
   state.save();
   if (!outcome.printed.empty())
     std::printf("  your kernel prints:\n%s", wrapped(outcome.printed, columns(), "    ").c_str());
   for (const std::string& step : outcome.passed_steps) std::printf("  good: %s\n", step.c_str());
-  if (outcome.passed) {
+  if (outcome.passed()) {
     std::printf("exercise %s (%s) passes, %.1f s. make solution n=%d shows the reference's.\n", e.number().c_str(),
                 e.name.c_str(), seconds, e.n);
     if (!e.gpu.empty()) std::printf("On a GPU:\n%s", wrapped(e.gpu, columns(), "    ").c_str());
@@ -74,14 +79,25 @@ bool attempt(const Exercise& e, const std::string& make) {
                 source == handed_out(e) ? ", and the file is as it was handed out" : "");
   }
   std::fflush(stdout);
-  return outcome.passed;
+  return outcome.passed();
 }
 
 }  // namespace
 
+void watch(const std::string& file, const std::function<bool()>& look) {
+  for (bool first = true;; first = false) {
+    const Saved looked_at = saved(file);
+    if ((first || looked_at) && look()) return;
+    std::printf("%s; ^C ends it\n\n",
+                looked_at ? ("watching " + file).c_str() : (file + " is gone: waiting until it is back").c_str());
+    std::fflush(stdout);
+    while (saved(file) == looked_at) {
+    }
+  }
+}
+
 int try_command(const Args& args) {
-  const Course course = varied_course();
-  const Exercise& e = course.find(args[1]);
+  const Exercise e = exercise_named(args[1]);
   if (e.handed_in().empty())
     throw BadInput("exercise " + e.number() + " is a prediction: make predict n=" + std::to_string(e.n));
   return attempt(e, args[0]) ? 0 : 1;
@@ -89,8 +105,7 @@ int try_command(const Args& args) {
 
 // Until it passes, or ^C.
 int watch_command(const Args& args) {
-  const Course course = varied_course();
-  const Exercise& e = course.find(args[1]);
+  const Exercise e = exercise_named(args[1]);
   if (e.handed_in().empty()) throw BadInput("exercise " + e.number() + " has no file to watch");
   bool first = true;
   watch(e.file(), [&] {
@@ -108,8 +123,7 @@ int watch_command(const Args& args) {
 }
 
 int predict_command(const Args& args) {
-  const Course course = varied_course();
-  const Exercise& e = course.find(args[1]);
+  const Exercise e = exercise_named(args[1]);
   if (e.predict == "none") throw BadInput("exercise " + e.number() + " asks for no prediction");
   if (args[2].empty()) {
     std::printf("%s", menu_explained(e, args[0]).c_str());
@@ -128,6 +142,29 @@ int predict_command(const Args& args) {
               : e.kind == "predict" ? "; make hint helps."
                                     : "; try again, or look with make try.");
   return verdict.holds ? 0 : 1;
+}
+
+// What the lab's tools see of the kernel of an exercise that is laid out.
+int look_command(const Args& args) {
+  const Exercise e = exercise_named(args[1]);
+  const std::string& tool = args[2];
+  if (e.is_drill())
+    throw BadInput("exercise " + e.number() + " has no tool of its own: make try n=" + std::to_string(e.n) +
+                   " runs it with the race check on, and says what it counts");
+  if (e.handed_in() != "kernel.cu")
+    throw BadInput("exercise " + e.number() + " has no kernel of its own for make " + tool +
+                   "; make exercise n=" + std::to_string(e.n) + " says what it has");
+  if (e.backward && tool != "racecheck")
+    throw BadInput("make " + tool + " is for stages of the forward pass; make racecheck n=" + std::to_string(e.n) +
+                   " takes this one");
+  if (!fs::exists(e.file()))
+    throw BadInput("there is no " + e.file() + "; make exercise n=" + std::to_string(e.n) + " lays it out");
+  // A learner's binary has the race check; the other tools are the lab's.
+  const std::string program =
+      tool == "racecheck" ? learner_path(e.stage, e.number()) : learner_dir(e.stage, e.number()) + "/lab";
+  place_source(e.stage, read_text(e.file()), e.number(), e.file());
+  if (run({args[0], "backend=cpu", "-s", program}).status != 0) return 1;
+  return run(with({program, tool}, {args.begin() + 3, args.end()})).status;
 }
 
 }  // namespace lab::desk

@@ -1,18 +1,4 @@
-#include "checks/desk/learn/checks.hpp"
-
-#include <algorithm>
-#include <cstdlib>
-#include <functional>
-#include <future>
-#include <map>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/ladder.hpp"
-#include "checks/desk/learn/guard.hpp"
-#include "checks/desk/learn/handout.hpp"
-#include "checks/desk/patch.hpp"
-#include "checks/desk/pieces.hpp"
-#include "checks/desk/process.hpp"
+#include "checks/desk/learn/learn.hpp"
 #include "common/number.hpp"
 
 namespace lab::desk {
@@ -20,7 +6,7 @@ namespace {
 
 constexpr int STEP_SECONDS = 240;  // what hangs has the acceptance's own limit long before
 constexpr std::size_t CLIP = 230;
-constexpr std::size_t MOST_LINES = 24;          // of a diagnosis: what follows is mostly more of the same
+constexpr const char* RIGHT_ANSWERS = "right answers";
 constexpr std::size_t MOST_PRINTED = 20;        // of what a kernel prints
 constexpr const char* PRINTED = "LAB_PRINTED";  // where checks/exercises/kernel_printf.cpp writes
 
@@ -79,9 +65,7 @@ class Check {
   // Runs the learner; a status that is not 0 is red.
   Said run_learner(const Argv& words, const std::string& also = "") {
     const std::string log_path = log_of(log_ + also);
-    Argv argv = {learner_};
-    argv.insert(argv.end(), words.begin(), words.end());
-    const Ended ended = run_limited(judged(argv, log_path), log_path, STEP_SECONDS);
+    const Ended ended = run_limited(judged(with({learner_}, words), log_path), log_path, STEP_SECONDS);
     if (ended.status == 127) throw BadInput(learner_ + " cannot be started");
     if (ended.timed_out) return "still running after " + std::to_string(STEP_SECONDS) + " s";
     if (ended.status == 0) return "";
@@ -104,10 +88,7 @@ class Check {
     setenv(PRINTED, file.c_str(), 1);
     Said said = run_learner(words);
     setenv(PRINTED, "/dev/null", 1);
-    const std::vector<std::string> lines = lines_of(read_text(file));
-    for (std::size_t i = 0; i < lines.size() && i < MOST_PRINTED; ++i) outcome_.printed += lines[i] + "\n";
-    if (lines.size() > MOST_PRINTED)
-      outcome_.printed += "and " + std::to_string(lines.size() - MOST_PRINTED) + " more lines: " + file + "\n";
+    outcome_.printed = few_lines(lines_of(read_text(file)), file, MOST_PRINTED);
     return said;
   }
 
@@ -131,15 +112,12 @@ class Check {
     const Limit limit = limit_of(e_, text);
     const std::string log = log_of(log_);
     if (run_limited({learner_, "counts", "shape=" + limit.shape}, log, STEP_SECONDS).status != 0)
-      return last_line(read_text(log));
-    long count = -1;
+      return clipped(last_line(read_text(log)), CLIP);
+    const std::string says = read_text(log), begin = "most " + limit.what + " " + shown_as_ + ":";
+    const long count = number_in<long>(facts_in(says)[limit.what]).value_or(-1);
     std::string most;  // the line that most of it comes from
-    for (const std::string& line : lines_of(read_text(log))) {
-      const std::vector<std::string> words = words_of(line);
-      if (words.size() == 2 && words[0] == limit.what) count = std::atol(words[1].c_str());
-      if (words.size() == 3 && words[0] == "most" && words[1] == limit.what && words[2].starts_with(shown_as_ + ":"))
-        most = words[2];
-    }
+    for (const std::string& line : lines_of(says))
+      if (line.starts_with(begin)) most = line.substr(("most " + limit.what + " ").size());
     if (count < 0) throw BadInput(e_.path + ": `limit: " + text + "`: nothing of that name is counted");
     const bool most_allowed = limit.relation == "<=", least_allowed = limit.relation == ">=";
     const std::string asked = (most_allowed    ? "at most "
@@ -159,6 +137,30 @@ class Check {
   Outcome outcome_;
 };
 
+// Each case is one problem under one schedule; status 1 is red.
+Outcome check_cases(const Exercise& e, const std::string& make, const std::string& text, Check& c) {
+  const std::vector<std::string> cases = cases_in(e, text);
+  const std::vector<Suspect> all = suspects(e);
+  c.step("its kernels compile", [&]() -> std::string {
+    Argv argv = {make, "backend=cpu", "-s"};
+    for (const Suspect& suspect : all) {
+      place_source(e.stage, suspect.source, suspect.word, e.dir() + "/kernel.cu");
+      argv.push_back(learner_path(e.stage, suspect.word));
+    }
+    return run(argv, log_of(e.number())).status == 0 ? "" : "see " + log_of(e.number());
+  });
+  c.step("bugs caught, less false alarms", [&] {
+    return judge_cases(e, cases, all, [&](const Suspect& suspect, const std::string& one) {
+      const Argv argv = with({learner_path(e.stage, suspect.word), "fuzz", "only"}, words_of(one));
+      const std::string log = log_of(e.number() + "-case");
+      const Ended ended = run_limited(argv, log, STEP_SECONDS);
+      if (ended.status == 2) throw BadInput(e.file() + ": '" + one + "': " + last_line(read_text(log)));
+      return ended.status != 0;
+    });
+  });
+  return c.outcome_;
+}
+
 }  // namespace
 
 std::string learner_dir(const std::string& stage, const std::string& word) {
@@ -169,13 +171,6 @@ std::string learner_path(const std::string& stage, const std::string& word) {
   return learner_dir(stage, word) + "/learner";
 }
 
-std::string last_line(const std::string& log) {
-  std::string last;
-  for (const std::string& line : lines_of(log))
-    if (!trimmed(line).empty()) last = trimmed(line);
-  return clipped(last, CLIP);
-}
-
 CompilerErrors compiler_errors(const std::string& log, const std::string& path) {
   CompilerErrors errors;
   std::vector<std::string> lines;
@@ -184,17 +179,16 @@ CompilerErrors compiler_errors(const std::string& log, const std::string& path) 
     if (error && errors.first.empty()) errors.first = clipped(trimmed(line), CLIP);
     if (!errors.first.empty() && !trimmed(line).empty()) lines.push_back(line);
   }
-  if (errors.first.empty()) errors.first = last_line(log);
+  if (errors.first.empty()) errors.first = clipped(last_line(log), CLIP);
   errors.all = few_lines(lines, path);
   return errors;
 }
 
-std::string few_lines(const std::vector<std::string>& lines, const std::string& path) {
+std::string few_lines(const std::vector<std::string>& lines, const std::string& path, std::size_t most) {
   std::string text;
-  for (std::size_t i = 0; i < lines.size() && i < MOST_LINES; ++i) text += lines[i] + "\n";
-  if (lines.size() > MOST_LINES)
-    text += "and " + std::to_string(lines.size() - MOST_LINES) + " more lines: " + path + "\n";
-  return text;
+  for (std::size_t i = 0; i < lines.size() && i < most; ++i) text += lines[i] + "\n";
+  return lines.size() <= most ? text
+                              : text + "and " + std::to_string(lines.size() - most) + " more lines: " + path + "\n";
 }
 
 std::string wrapped(const std::string& text, std::size_t columns, const std::string& indent) {
@@ -216,11 +210,9 @@ std::string wrapped(const std::string& text, std::size_t columns, const std::str
   return result;
 }
 
-std::string place_source(const std::string& stage, const std::string& source, const std::string& word,
-                         const std::string& shown_as) {
-  const std::string path = learner_dir(stage, word) + "/source.cu";
-  write_if_changed(path, "#line 1 \"" + shown_as + "\"\n" + source);
-  return path;
+void place_source(const std::string& stage, const std::string& source, const std::string& word,
+                  const std::string& shown_as) {
+  write_if_changed(learner_dir(stage, word) + "/source.cu", "#line 1 \"" + shown_as + "\"\n" + source);
 }
 
 std::string build_learner(const std::string& stage, const std::string& make, const std::string& source,
@@ -231,36 +223,6 @@ std::string build_learner(const std::string& stage, const std::string& make, con
   const std::string line = compiler_errors(read_text(log), log).first;
   return line.empty() ? "it does not build; see " + log : line;
 }
-
-namespace {
-
-// Each case is one problem under one schedule; status 1 is red.
-Outcome check_cases(const Exercise& e, const std::string& make, const std::string& text, Check& c) {
-  const std::vector<std::string> cases = cases_in(e, text);
-  const std::vector<Suspect> all = suspects(e);
-  c.step("its kernels compile", [&]() -> std::string {
-    Argv argv = {make, "backend=cpu", "-s"};
-    for (const Suspect& suspect : all) {
-      place_source(e.stage, suspect.source, suspect.word, e.dir() + "/kernel.cu");
-      argv.push_back(learner_path(e.stage, suspect.word));
-    }
-    return run(argv, log_of(e.number())).status == 0 ? "" : "see " + log_of(e.number());
-  });
-  c.step("bugs caught, less false alarms", [&] {
-    return judge_cases(e, cases, all, [&](const Suspect& suspect, const std::string& one) {
-      Argv argv = {learner_path(e.stage, suspect.word), "fuzz", "only"};
-      for (const std::string& word : words_of(one)) argv.push_back(word);
-      const std::string log = log_of(e.number() + "-case");
-      const Ended ended = run_limited(argv, log, STEP_SECONDS);
-      if (ended.status == 2) throw BadInput(e.file() + ": '" + one + "': " + last_line(read_text(log)));
-      return ended.status != 0;
-    });
-  });
-  c.outcome_.passed = c.outcome_.step.empty();
-  return c.outcome_;
-}
-
-}  // namespace
 
 Outcome check_work(const Exercise& e, const std::string& make, const std::string& source, const std::string& word,
                    const std::string& shown_as, const Depth& depth, void (*tell)(const std::string&)) {
@@ -275,7 +237,6 @@ Outcome check_work(const Exercise& e, const std::string& make, const std::string
     c.step("the right bits", [&] { return depth.explain ? c.run_printing(drill) : c.run_learner(drill); });
     if (e.kind == "mechanism") c.step("the right order", [&] { return c.run_learner({"order"}); });
     for (const std::string& limit : e.limits) c.bound(limit);
-    c.outcome_.passed = c.outcome_.step.empty();
     return c.outcome_;
   }
   const bool card = depth.explain && has_case(e);
@@ -312,7 +273,6 @@ Outcome check_work(const Exercise& e, const std::string& make, const std::string
   c.step("the kernel does the work", [&] { return c.run_learner({"counts", "shape=1,2,129,64"}); });
   for (const std::string& limit : e.limits) c.bound(limit);
   if (depth.grading) c.step("held-out shapes", [&] { return c.run_learner({"fuzz", "seconds=20", "cases=24", seed}); });
-  c.outcome_.passed = c.outcome_.step.empty();
   return c.outcome_;
 }
 

@@ -1,26 +1,11 @@
-#include "checks/desk/learn/exercise.hpp"
-
-#include <algorithm>
-#include <cctype>
-#include <cstdio>
-#include <filesystem>
-#include <map>
-#include <optional>
-#include <set>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/ladder.hpp"
-#include "checks/desk/nearest.hpp"
-#include "checks/desk/patch.hpp"
+#include "checks/desk/learn/learn.hpp"
 #include "checks/expression.hpp"
 #include "common/number.hpp"
 
 namespace lab::desk {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr const char* DRILLS = "checks/exercises/drills";
+constexpr const char *DRILLS = "checks/exercises/drills", *ENDING = ".exercise";
 constexpr int LONGEST_LINE = 100;  // bytes of a block's line, so that a card fits a terminal
 
 std::string stripped(const std::string& text) { return trimmed(text, " \t"); }
@@ -95,18 +80,15 @@ class Reader {
     while (text.ends_with("\n")) text.pop_back();
     while (text.starts_with("\n")) text.erase(0, 1);
     if (text.empty()) fail_before("`" + key + ":` says nothing");
-    if (key == "question") {
-      e_.questions.push_back(text);
-    } else if (key == "hint") {
-      e_.hints.push_back(text);
-    } else if (key == "asks" || key == "gpu") {
-      std::string& to = key == "asks" ? e_.asks : e_.gpu;
-      if (!to.empty()) fail_before("`" + key + ":` is there twice");
-      to = text;
-    } else {
-      if (!e_.symptom.empty()) fail_before("one `symptom:` or `task:` is enough");
-      e_.symptom = text, symptom_key_ = key;
+    if (key == "question" || key == "hint") {
+      (key == "hint" ? e_.hints : e_.questions).push_back(text);
+      return;
     }
+    const bool told = key == "symptom" || key == "task";
+    std::string& to = told ? e_.symptom : key == "asks" ? e_.asks : e_.gpu;
+    if (!to.empty()) fail_before(told ? "one `symptom:` or `task:` is enough" : "`" + key + ":` is there twice");
+    to = text;
+    if (told) symptom_key_ = key;
   }
 
   void head(const std::string& key, const std::string& value) {
@@ -184,15 +166,6 @@ class Reader {
   std::string symptom_key_;
 };
 
-std::vector<std::string> files_in(const fs::path& dir) {
-  std::vector<std::string> files;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(dir, none))
-    if (entry.path().extension() == ".exercise") files.push_back(entry.path().lexically_normal().string());
-  std::ranges::sort(files);
-  return files;
-}
-
 // A stage's directory that was copied, to try something: its exercises are those of the stage that has a page.
 void leave_out_copies(std::vector<Exercise>& all, const std::string& root) {
   std::map<std::string, std::string> of;  // the copy, and the stage
@@ -255,13 +228,13 @@ Course read_course(const std::string& root) {
   for (const Stage* stage : ladder.all()) {
     const fs::path dir = fs::path(root) / "stages" / stage->dir;
     for (const std::string& bugs : bug_dirs(stage->dir))
-      for (const std::string& file : files_in(fs::path(root) / bugs)) add(file, stage->dir, true);
-    for (const std::string& file : files_in(dir / "exercises")) add(file, stage->dir, false);
+      for (const fs::path& file : files_in(fs::path(root) / bugs, ENDING)) add(file, stage->dir, true);
+    for (const fs::path& file : files_in(dir / "exercises", ENDING)) add(file, stage->dir, false);
   }
-  for (const std::string& file : files_in(fs::path(root) / "checks" / "exercises")) add(file, "", false);
+  for (const fs::path& file : files_in(fs::path(root) / "checks" / "exercises", ENDING)) add(file, "", false);
   // Built as the stages' kernels are, in a folder of its own.
-  for (const std::string& file : files_in(fs::path(root) / DRILLS))
-    add(file, "drill-" + fs::path(file).stem().string(), false);
+  for (const fs::path& file : files_in(fs::path(root) / DRILLS, ENDING))
+    add(file, "drill-" + file.stem().string(), false);
   std::ranges::sort(course.all, {}, &Exercise::n);
   leave_out_copies(course.all, root);
   for (std::size_t i = 1; i < course.all.size(); ++i) {

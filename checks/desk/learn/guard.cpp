@@ -1,14 +1,7 @@
-#include "checks/desk/learn/guard.hpp"
-
-#include <algorithm>
-#include <cctype>
-#include <set>
-#include <string_view>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/learn/handout.hpp"
+#include "checks/desk/learn/learn.hpp"
 
 namespace lab::desk {
+
 namespace {
 
 constexpr std::string_view REFUSED_WORDS[] = {"asm",        "__asm__", "__asm",        "constructor",
@@ -16,62 +9,20 @@ constexpr std::string_view REFUSED_WORDS[] = {"asm",        "__asm__", "__asm", 
                                               "_Pragma",    "ifunc",   "init_priority"};
 
 // Beside the CUDA that the CPU backend spells (lab::cpu::word), what a launcher needs, and mathematics.
-constexpr std::string_view ALLOWED[] = {"_GLOBAL_OFFSET_TABLE_",
-                                        "_Unwind_Resume",
-                                        "__gxx_personality_v0",
-                                        "lab::stage_conf",
-                                        "lab::stage_name()",
-                                        "lab::multiprocessors()",
-                                        "blockIdx",
-                                        "threadIdx",
-                                        "blockDim",
-                                        "gridDim",
-                                        "strlen",
-                                        "memcpy",
-                                        "memmove",
-                                        "memset",
-                                        "memcmp",
-                                        "printf",
-                                        "puts",
-                                        "putchar",
-                                        "lab_kernel_printf",
-                                        "__printf_chk",
-                                        "__stack_chk_fail",
-                                        "abort"};
+const std::vector<std::string> ALLOWED = words_of(
+    "_GLOBAL_OFFSET_TABLE_ _Unwind_Resume __gxx_personality_v0 lab::stage_conf lab::stage_name() "
+    "lab::multiprocessors() "
+    "blockIdx threadIdx blockDim gridDim strlen memcpy memmove memset memcmp printf puts putchar lab_kernel_printf "
+    "__printf_chk __stack_chk_fail abort");
 // Symbols behind ex2, rcp, __expf and __fdividef; common/plan.hpp, common/input_maps.hpp, a launcher's other calls.
-constexpr std::string_view ALLOWED_STARTS[] = {"lab::ex2_approx_ftz(",
-                                               "lab::rcp_approx_ftz(",
-                                               "lab::fast_exp(",
-                                               "lab::fast_divide(",
-                                               "cudaMemset(",
-                                               "lab::set_launch_message(",
-                                               "lab::make_tensor_map(",
-                                               "lab::persistent_blocks(",
-                                               "lab::check_budget(",
-                                               "lab::attention_name[",
-                                               "lab::plan_of(",
-                                               "lab::plan_by(",
-                                               "lab::launch_by(",
-                                               "lab::SmemCount::",
-                                               "lab::LaunchPlan::",
-                                               "lab::InputMaps::make(",
-                                               "lab::head_tiles_map(",
-                                               "operator new",
-                                               "operator delete",
-                                               "__cxa_",
-                                               "__tsan_",
-                                               "std::__throw_",
-                                               "std::invalid_argument::",
-                                               "std::runtime_error::",
-                                               "std::logic_error::",
-                                               "std::__cxx11::basic_string<",
-                                               "std::__detail::",
-                                               "typeinfo for std::",
-                                               "vtable for __cxxabiv1::",
-                                               "vtable for std::",
-                                               "std::exception::",
-                                               "__asan_",
-                                               "__ubsan_"};
+const std::vector<std::string> ALLOWED_STARTS = split(
+    "lab::ex2_approx_ftz(, lab::rcp_approx_ftz(, lab::fast_exp(, lab::fast_divide(, cudaMemset(, "
+    "lab::set_launch_message(, lab::make_tensor_map(, lab::persistent_blocks(, lab::check_budget(, "
+    "lab::attention_name[, lab::plan_of(, lab::plan_by(, lab::launch_by(, lab::SmemCount::, lab::LaunchPlan::, "
+    "lab::InputMaps::make(, lab::head_tiles_map(, operator new, operator delete, __cxa_, __tsan_, std::__throw_, "
+    "std::invalid_argument::, std::runtime_error::, std::logic_error::, std::__cxx11::basic_string<, std::__detail::, "
+    "typeinfo for std::, vtable for __cxxabiv1::, vtable for std::, std::exception::, __asan_, __ubsan_",
+    ", ");
 constexpr std::string_view MATHEMATICS[] = {"exp",   "exp2",   "expm1",     "log",   "log2",  "log1p", "sqrt",
                                             "fmax",  "fmin",   "fabs",      "fma",   "pow",   "floor", "ceil",
                                             "round", "trunc",  "rint",      "tanh",  "sin",   "cos",   "fmod",
@@ -97,6 +48,39 @@ std::set<std::string> includes_of(const std::string& text) {
   std::set<std::string> all;
   for (const std::string& line : lines_of(without_comments(text)))
     if (line.starts_with("#include")) all.insert(joined(words_of(line), " "));
+  return all;
+}
+
+constexpr std::size_t MANY = 60;  // tokens that two people do not choose alike
+
+// Names and numbers, and every other character by itself.
+std::vector<std::string> tokens_of(const std::string& source) {
+  const std::string text = without_comments(source);
+  std::vector<std::string> tokens;
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t end = i;
+    while (end < text.size() && in_name(text[end])) ++end;
+    end = std::max(end, i + 1);
+    if (!std::isspace(static_cast<unsigned char>(text[i]))) tokens.push_back(text.substr(i, end - i));
+    i = end;
+  }
+  return tokens;
+}
+
+// How many of the solution's tokens lie between the first and the last that was not handed out.
+std::size_t not_handed_out(const Exercise& e) {
+  const std::vector<std::string> given = tokens_of(handed_out(e)), solved = tokens_of(solution(e));
+  const auto [head, same] = std::ranges::mismatch(solved, given);
+  const auto before = std::size_t(head - solved.begin()), most = std::min(solved.size(), given.size()) - before;
+  std::size_t after = 0;
+  while (after < most && solved[solved.size() - 1 - after] == given[given.size() - 1 - after]) ++after;
+  return solved.size() - before - after;
+}
+
+std::set<std::string> comments_in(const std::string& source) {
+  std::set<std::string> all;
+  for (const std::string& line : lines_of(source))
+    if (const std::string comment = squeezed(comment_of(line)); comment.size() >= TELLING) all.insert(comment);
   return all;
 }
 
@@ -138,13 +122,44 @@ std::string refused_symbol(const std::string& nm_says) {
     const std::size_t kind = line.find_first_not_of(' ');
     if (kind == line.npos || line.size() < kind + 3) continue;
     const std::string symbol = line.substr(kind + 2);
-    if (std::ranges::find(ALLOWED, symbol) != std::end(ALLOWED)) continue;
-    if (std::ranges::any_of(ALLOWED_STARTS, [&](std::string_view start) { return symbol.starts_with(start); }))
-      continue;
+    const auto begins = [&](const std::string& start) { return symbol.starts_with(start); };
+    if (std::ranges::count(ALLOWED, symbol) || std::ranges::any_of(ALLOWED_STARTS, begins)) continue;
     if (is_cuda(symbol) || is_mathematics(symbol)) continue;
     return symbol;
   }
   return "";
+}
+
+std::string nameless(const std::string& text) {
+  std::map<std::string, std::size_t> names;  // by first appearance
+  std::string result;
+  for (const std::string& token : tokens_of(text)) {
+    const bool name = in_name(token[0]) && !std::isdigit(static_cast<unsigned char>(token[0]));
+    result += name ? "$" + std::to_string(names.emplace(token, names.size()).first->second) : token;
+    result += ' ';
+  }
+  return result;
+}
+
+std::string copied_from(const Exercise& e, const std::string& text) {
+  if (e.kind == "test" || e.kind == "predict") return "";
+  const std::string mine = nameless(text);
+  static std::map<std::string, std::string> kernels;  // that have been read, nameless
+  for (const Stage& stage : read_ladder().stages) {
+    const bool begun_with = stage.dir == e.stage && e.kind != "capstone";
+    const std::string kernel = kernel_path(stage.dir);
+    if (begun_with) continue;
+    if (!kernels.contains(kernel)) kernels[kernel] = nameless(read_text(kernel));
+    if (mine == kernels[kernel]) return "the same as " + kernel + " but for comments, blanks and names";
+  }
+  if (mine != nameless(solution(e))) return "";
+  const std::set<std::string> given = comments_in(handed_out(e)), own = comments_in(text);
+  for (const std::string& comment : comments_in(solution(e)))
+    if (!given.contains(comment) && own.contains(comment)) return "the solution, with its comments";
+  const std::size_t fresh = not_handed_out(e);
+  return fresh < MANY ? ""
+                      : "the solution but for comments, blanks and names: " + std::to_string(fresh) +
+                            " tokens that were not handed out";
 }
 
 }  // namespace lab::desk

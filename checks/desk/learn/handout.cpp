@@ -1,16 +1,4 @@
-#include "checks/desk/learn/handout.hpp"
-
-#include <algorithm>
-#include <cctype>
-#include <filesystem>
-#include <set>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/ladder.hpp"
-#include "checks/desk/learn/prediction.hpp"
-#include "checks/desk/learn/variant.hpp"
-#include "checks/desk/patch.hpp"
-#include "checks/desk/workbench.hpp"
+#include "checks/desk/learn/learn.hpp"
 
 namespace lab::desk {
 namespace {
@@ -35,19 +23,29 @@ bool names(const std::string& text, const std::string& bug) {
   return false;
 }
 
-// With \n where a line ends.
-std::string in_lines(std::string text) {
-  for (std::size_t at = 0; (at = text.find("\\n", at)) != text.npos; ++at) text.replace(at, 2, "\n");
-  return text;
-}
-
 // Whether the stage's own kernel is handed out: then NAME.solution is the patch that betters it.
-bool mends_the_stage(const Exercise& e) { return e.kind == "faster" && std::filesystem::exists(e.beside(".solution")); }
+bool mends_the_stage(const Exercise& e) { return e.kind == "faster" && fs::exists(e.beside(".solution")); }
 
-// The patch that makes the exercise: a bug's, the one that digs the hole, or the one that betters the stage.
+// The patch that makes the exercise, unless it is a drill: a bug's, the one that digs the hole, or the one that betters the stage.
 std::string patch_of(const Exercise& e) {
   if (!e.bug.empty()) return patch_path(e.stage, e.bug);
   return e.beside(mends_the_stage(e) ? ".solution" : ".patch");
+}
+
+// A drill's file is both: lines between #ifdef SOLUTION, #else and #endif are the solution's, or what is handed out.
+std::string drill_text(const Exercise& e, bool solved) {
+  std::string text;
+  std::optional<bool> within;  // the solution's part, or the other
+  for (const std::string& line : lines_of(read_text(e.beside(".cu"))))
+    if (line == "#ifdef SOLUTION")
+      within = true;
+    else if (within && line == "#else")
+      within = false;
+    else if (within && line == "#endif")
+      within.reset();
+    else if (within.value_or(solved) == solved)
+      text += line + "\n";
+  return text;
 }
 
 }  // namespace
@@ -121,6 +119,7 @@ static std::string handed_out_as_filed(const Exercise& e) {
   if (e.kind == "capstone") return read_text(kernel_path(e.from));
   if (e.kind == "test") return read_text(e.beside(".txt"));
   if (e.kind == "predict") return "";
+  if (e.is_drill()) return drill_text(e, false);
   // An improvement that fits the stage's own kernel is made in the solution.
   if (mends_the_stage(e)) return read_text(kernel_path(e.stage));
   // A hole's comments say what is to be done.
@@ -130,7 +129,7 @@ static std::string handed_out_as_filed(const Exercise& e) {
 
 static std::string solution_as_filed(const Exercise& e) {
   if (e.kind == "test") return read_text(e.beside(".solution"));
-  if (e.is_drill()) return read_text(read_patch(patch_of(e)).source);
+  if (e.is_drill()) return drill_text(e, true);
   if (mends_the_stage(e)) return patched_text(read_patch(e.beside(".solution")), read_text(kernel_path(e.stage)));
   return read_text(kernel_path(e.stage));
 }
@@ -150,14 +149,12 @@ Half half_solution(const Exercise& e, const std::string& partly) {
   std::string rest = partly.substr(colon + 2);
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find(THEN), rest.size());
-    const std::string edit = in_lines(rest.substr(0, end));
+    const std::string edit = replaced(rest.substr(0, end), "\\n", "\n");
     rest.erase(0, end + THEN.size());
     const std::size_t arrow = edit.find(BECOMES);
     if (arrow == edit.npos) throw wrong("must be STEP: OLD => NEW");
     const std::string old = edit.substr(0, arrow);
-    const std::size_t at = half.source.find(old);
-    if (at == half.source.npos || half.source.find(old, at + 1) != half.source.npos)
-      throw wrong("'" + old + "' must stand in the solution, and once");
+    const std::size_t at = place_of(old, half.source, e.path + ": `partly:`", "the solution");
     half.source.replace(at, old.size(), edit.substr(arrow + BECOMES.size()));
   }
   return half;
@@ -257,15 +254,13 @@ std::vector<std::string> leaks(const Exercise& e) {
       }
   if (e.kind == "capstone" || e.kind == "test" || e.kind == "predict") return found;
   const std::string all_handed = squeezed(without_comments(handed));
-  const char solves = mends_the_stage(e) ? '+' : '-';
-  for (const Hunk& hunk : read_patch(patch_of(e)).hunks)
-    for (const PatchLine& line : hunk.lines) {
-      const std::string solving = squeezed(without_comments(line.text));
-      if (line.kind != solves || solving.size() < TELLING || all_handed.find(solving) != all_handed.npos) continue;
-      for (const auto& [where, text] : texts)
-        if (squeezed(text).find(solving) != std::string::npos)
-          found.push_back(e.path + ": the " + where + " holds a line of the solution: " + right_trimmed(line.text));
-    }
+  for (const std::string& line : lines_of(solution(e))) {
+    const std::string solving = squeezed(without_comments(line));
+    if (solving.size() < TELLING || all_handed.find(solving) != all_handed.npos) continue;
+    for (const auto& [where, text] : texts)
+      if (squeezed(text).find(solving) != std::string::npos)
+        found.push_back(e.path + ": the " + where + " holds a line of the solution: " + right_trimmed(line));
+  }
   return found;
 }
 

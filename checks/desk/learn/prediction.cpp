@@ -1,18 +1,6 @@
-#include "checks/desk/learn/prediction.hpp"
-
 #include <unistd.h>
 
-#include <algorithm>
-#include <atomic>
-#include <cstdio>
-#include <filesystem>
-#include <map>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/learn/checks.hpp"
-#include "checks/desk/learn/handout.hpp"
-#include "checks/desk/nearest.hpp"
-#include "checks/desk/process.hpp"
+#include "checks/desk/learn/learn.hpp"
 #include "checks/expression.hpp"
 #include "common/number.hpp"
 
@@ -33,16 +21,8 @@ std::map<std::string, std::string> counts_said(const std::string& text) {
   return counts;
 }
 
-// "barriers 4", a line each.
-std::map<std::string, std::string> counts_in_log(const std::string& log) {
-  std::map<std::string, std::string> seen;
-  for (const std::string& line : lines_of(log))
-    if (const auto words = words_of(line); words.size() == 2) seen[words[0]] = words[1];
-  return seen;
-}
-
 Prediction judge_counts(const Exercise& e, const std::string& log, const std::string& say) {
-  std::map<std::string, std::string> seen = counts_in_log(log);
+  std::map<std::string, std::string> seen = facts_in(log);
   const std::map<std::string, std::string> asked = counts_said(e.right), said = counts_said(say);
   Prediction verdict{true, "", 0, int(asked.size())};
   for (const auto& [what, count] : said)
@@ -110,7 +90,7 @@ std::string counted(const Exercise& e, const std::string& make) {
   const std::string trouble = build_learner(e.stage, make, read_text(kernel), "solved", kernel);
   if (!trouble.empty()) throw BadInput(kernel + " does not build: " + trouble);
   run_limited({learner_path(e.stage, "solved"), "counts", "shape=" + e.shape}, log, SECONDS);
-  const std::map<std::string, std::string> seen = counts_in_log(read_text(log));
+  const std::map<std::string, std::string> seen = facts_in(read_text(log));
   std::string typed;
   for (const auto& [what, unused] : counts_said(e.right)) {
     if (!seen.contains(what)) throw BadInput(e.path + ": shape=" + e.shape + " counts no " + what + "; see " + log);
@@ -160,7 +140,7 @@ Prediction judge_prediction(const Exercise& e, const std::string& make, const st
                            : whole ? "solved"
                                    : e.number() + "-given",
                     shown = whole ? kernel_path(e.stage) : e.dir() + "/kernel.cu";
-  if (!built && !std::filesystem::exists(learner_path(e.stage, word)))
+  if (!built && !fs::exists(learner_path(e.stage, word)))
     std::fprintf(stderr,
                  "building the kernel as it was handed out, and what runs it: a minute or two the first time\n");
   const std::string trouble = built ? "" : build_learner(e.stage, make, source, word, shown);
@@ -171,7 +151,7 @@ Prediction judge_prediction(const Exercise& e, const std::string& make, const st
       "build/logs/learn-" + word + "-says-" + std::to_string(getpid()) + "-" + std::to_string(judged++) + ".log";
   const auto said = [&] {
     std::string text = read_text(log);
-    std::filesystem::remove(log);
+    fs::remove(log);
     return text;
   };
   if (e.predict == "counts") {

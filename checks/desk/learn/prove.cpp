@@ -1,30 +1,12 @@
 // desk-work check-exercises: the exercises themselves. What is handed out is the bug's kernel and no more, gives
 // nothing away and is red; what solves it is green; the reference's prediction holds and near misses do not; no cheater
 // passes.
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <ctime>
-#include <filesystem>
-#include <functional>
-#include <set>
 
-#include "checks/desk/desk.hpp"
-#include "checks/desk/ladder.hpp"
-#include "checks/desk/learn/checks.hpp"
-#include "checks/desk/learn/handout.hpp"
-#include "checks/desk/learn/prediction.hpp"
-#include "checks/desk/learn/variant.hpp"
-#include "checks/desk/patch.hpp"
-#include "checks/desk/pieces.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/side_by_side.hpp"
+#include "checks/desk/learn/learn.hpp"
 
 namespace lab::desk {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* CHEATERS = "checks/exercises/cheaters";
 constexpr std::uint64_t SEED = 20251;  // of the grading that cheaters are put through: any but the tests' own 1
@@ -41,18 +23,13 @@ struct Proven {
   double seconds = 0;
 };
 
-std::string squeezed(const std::string& text) {
-  std::string result;
-  for (const std::string& word : words_of(without_comments(text))) result += word + " ";
-  return result;
-}
-
 // Whether what is handed out is, to a compiler, the kernel of the bug's own build: what `make reproduce-bug` and `make
 // check-harness` have shown of that holds for this.
 std::string not_the_bugs_kernel(const Exercise& e) {
   const std::string source = read_text(kernel_path(e.stage));
   const Patch patch = read_patch(patch_path(e.stage, e.bug));
-  return squeezed(handed_out(e)) == squeezed(patched_text(patch, source))
+  const auto code = [](const std::string& text) { return words_of(without_comments(text)); };
+  return code(handed_out(e)) == code(patched_text(patch, source))
              ? ""
              : "what is handed out is not the kernel of bug=" + e.bug;
 }
@@ -88,8 +65,7 @@ class Sources {
   }
   // All at once: one make shares its jobs better than many.
   bool build(const std::string& make) const {
-    Argv argv = {make, "backend=cpu", "-s", "-k"};
-    argv.insert(argv.end(), learners_.begin(), learners_.end());
+    const Argv argv = with({make, "backend=cpu", "-s", "-k"}, learners_);
     return learners_.empty() || run(argv, "build/logs/learn-all.log").status == 0;
   }
 
@@ -98,8 +74,10 @@ class Sources {
   std::vector<std::string> learners_;
 };
 
-Outcome check_built(const Exercise& e, const std::string& source, const std::string& word, bool grading) {
-  return check_work(e, "", source, word, shown_of(e, word), {grading, grading ? SEED : 1, true});
+// Of what has been built under that word.
+Outcome check_built(const Exercise& e, const std::string& source, const std::string& word, Depth depth = {}) {
+  depth.built = true;
+  return check_work(e, "", source, word, shown_of(e, word), depth);
 }
 
 // Whether an exercise asks what can depend on how its kernel was compiled: counts, lines. Exercises' kernels are compiled for haste
@@ -126,15 +104,14 @@ std::string solution_word(const Exercise& e) { return word_of(e, solution(e), "-
 
 // Red, and by a check: not because it does not compile.
 std::string not_red(const Exercise& e) {
-  const Outcome o = check_built(e, handed_out(e), given_word(e), false);
-  if (o.passed) return "passes as it is handed out";
+  const Outcome o = check_built(e, handed_out(e), given_word(e));
+  if (o.passed()) return "passes as it is handed out";
   return o.passed_steps.size() < 3 ? "is red before anything runs: " + o.step + ": " + o.says : "";
 }
 
 // What `make try` shows of it: first the case that its card tells of, with a place.
 std::string not_explained(const Exercise& e) {
-  const std::string word = given_word(e);
-  const Outcome o = check_work(e, "", handed_out(e), word, shown_of(e, word), {.built = true, .explain = true});
+  const Outcome o = check_built(e, handed_out(e), given_word(e), {.explain = true});
   if (o.step != CARDS_CASE) return "the first that is red is not " + std::string(CARDS_CASE) + ": " + o.step;
   const bool placed = o.whole.find("the first is (b,h,row,col) = (") != o.whole.npos;
   return placed ? "" : "the diagnosis names no element: " + o.whole;
@@ -142,18 +119,16 @@ std::string not_explained(const Exercise& e) {
 
 // A near miss is red, in the step that is to see it. Where that is a bound, nothing else need be asked.
 std::string not_refused(const Exercise& e, const Half& half, const std::string& word) {
-  const bool bounds = half.step == WITHIN_BOUNDS;
-  const Outcome o = check_work(e, "", half.source, word, shown_of(e, word), {false, 1, true, bounds});
-  if (o.passed) return "half a solution gets through";
+  const Outcome o = check_built(e, half.source, word, {.own_only = half.step == WITHIN_BOUNDS});
+  if (o.passed()) return "half a solution gets through";
   const bool told = o.step == half.step && (o.says + o.whole).find(half.says) != std::string::npos;
   return told ? "" : "is refused, but not by '" + half.step + "' (" + half.says + "): " + o.step + ": " + o.says;
 }
 
 // A stage's kernel solves all of its exercises: what they all ask is asked once, by the one with `all`.
 std::string not_green(const Exercise& e, bool all) {
-  const std::string word = solution_word(e);
-  const Outcome o = check_work(e, "", solution(e), word, shown_of(e, word), {false, 1, true, !all});
-  return o.passed ? "" : "its solution is red: " + o.step + ": " + o.says;
+  const Outcome o = check_built(e, solution(e), solution_word(e), {.own_only = !all});
+  return o.passed() ? "" : "its solution is red: " + o.step + ": " + o.says;
 }
 
 std::string prediction_says(const Exercise& e, const std::string& prediction, bool wanted) {
@@ -174,8 +149,8 @@ std::string wrong_variant(const Exercise& filed, const Exercise& e) {
 
 // A cheater's patch says in `predicted:` which step must be red, and a piece of its line.
 std::string not_caught(const Exercise& e, const Patch& cheater, const std::string& word) {
-  const Outcome o = check_built(e, patched_text(cheater, read_text(cheater.source)), word, true);
-  if (o.passed) return "gets through";
+  const Outcome o = check_built(e, patched_text(cheater, read_text(cheater.source)), word, {true, SEED});
+  if (o.passed()) return "gets through";
   const std::size_t colon = cheater.predicted.find(": ");
   const std::string step = cheater.predicted.substr(0, colon);
   const std::string piece = colon == std::string::npos ? "" : cheater.predicted.substr(colon + 2);
@@ -185,9 +160,7 @@ std::string not_caught(const Exercise& e, const Patch& cheater, const std::strin
 
 std::vector<Patch> cheaters() {
   std::vector<Patch> all;
-  for (const auto& entry : fs::directory_iterator(CHEATERS))
-    if (entry.path().extension() == ".patch") all.push_back(read_patch(entry.path().string()));
-  std::ranges::sort(all, {}, &Patch::path);
+  for (const fs::path& path : files_in(CHEATERS, ".patch")) all.push_back(read_patch(path.string()));
   return all;
 }
 
@@ -252,7 +225,7 @@ int check_exercises_command(const Args& args) {
       }
     } else if (e.kind == "test") {
       prove(e, "red as handed out, and its solution passes", [&e, make]() -> std::string {
-        if (check_work(e, make, handed_out(e), e.number(), e.file(), {}).passed) return "passes as it is handed out";
+        if (check_work(e, make, handed_out(e), e.number(), e.file(), {}).passed()) return "passes as it is handed out";
         return check_work(e, make, solution(e), e.number(), e.file(), {}).says;
       });
     } else if (e.kind == "predict") {
@@ -285,18 +258,18 @@ int check_exercises_command(const Args& args) {
   side_by_side(
       built ? cores() : 1, proofs,
       [](const Proof& proof) {
-        const auto begin = std::chrono::steady_clock::now();
+        const Stopwatch watch;
         Proven proven{proof.what, "", 0};
         try {
           proven.wrong = proof.wrong();
         } catch (const BadInput& e) {
           proven.wrong = e.what();
         }
-        proven.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        proven.seconds = watch.seconds();
         return proven;
       },
       [&](const Proven& proven) {
-        ++(proven.wrong.empty() ? counts.passed : counts.failed);
+        counts.add(proven.wrong.empty());
         if (proven.wrong.empty() && !built) return;
         std::printf("%-64s %5.1f s  %s\n", proven.what.c_str(), proven.seconds,
                     proven.wrong.empty() ? "good" : proven.wrong.c_str());
@@ -312,8 +285,8 @@ int check_exercises_command(const Args& args) {
     done = "each was built and run, as handed out and solved";
   else if (args[1] == "quick")
     done += "; number 1, and what cheats in the open, run";
-  std::printf("%zu exercises: %s\n%s\n", course.all.size(), done.c_str(), total_line(counts).c_str());
-  return counts.failed == 0 && counts.passed > 0 ? 0 : 1;
+  std::printf("%zu exercises: %s\n", course.all.size(), done.c_str());
+  return told(counts);
 }
 
 }  // namespace lab::desk

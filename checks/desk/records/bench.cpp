@@ -1,24 +1,8 @@
-#include "checks/desk/records/bench.hpp"
-
-#include <algorithm>
-#include <cctype>
-#include <chrono>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 
 #include "checks/acceptance/format.hpp"
-#include "checks/bench/bench_samples.hpp"
-#include "checks/desk/desk.hpp"
-#include "checks/desk/ladder.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/records/json_text.hpp"
-#include "checks/desk/records/labs.hpp"
-#include "checks/desk/records/machine.hpp"
-#include "checks/desk/verdicts.hpp"
+#include "checks/desk/records/records.hpp"
 #include "common/number.hpp"
-#include "reference/bad_input.hpp"
 
 namespace lab::desk {
 namespace {
@@ -78,6 +62,22 @@ Json json(const BenchRun& run, const BenchCase& c) {
   return all;
 }
 
+const fs::path WORK = "build/bench";
+
+struct Meta {
+  std::string lines;
+  void add(const std::string& key, const std::string& value) { lines += "meta\t" + key + "\t" + value + "\n"; }
+};
+
+std::string default_name(const std::string& kind, const std::string& date, std::string gpu) {
+  if (gpu.starts_with("NVIDIA ")) gpu.erase(0, 7);
+  std::string name = date + "-" + gpu;
+  std::erase(name, ':');
+  for (char& c : name)
+    if (!std::isalnum((unsigned char)c)) c = '-';
+  return "writeups/results/" + kind + "-" + name + ".json";
+}
+
 }  // namespace
 
 std::string bench_json(const BenchRun& run) {
@@ -100,44 +100,18 @@ std::string sweep_json(const BenchRun& run) {
   return laid_out(all, 2, 4);
 }
 
+BenchRun last_bench_run() {
+  std::vector<std::string> texts;
+  for (const fs::path& path : files_in(WORK, "")) texts.push_back(read_text(path.string()));
+  return read_samples(texts);
+}
+
 // desk-records bench: every stage and PyTorch's attention on the same shapes, alternately, so that a drifting clock or
 // a temporary neighbour affects them all alike. One JSON a run; a table at the end.
 //   bench SHAPES ROUNDS JSON STAGE LAB...
 // SHAPES as `lab bench shape=` takes them; ROUNDS "" is 3; JSON "" is writeups/results/bench-DATE-GPU.json when all
 // stages run, and none for a single one, which also leaves PyTorch out. PYTHON in the environment names Python.
 // SHAPES "sweep" is a map of the fastest program by shape: one quick round of the stages for the GPU at hand, sweep-*.json.
-
-namespace {
-
-namespace fs = std::filesystem;
-
-const fs::path WORK = "build/bench";
-
-struct Meta {
-  std::string lines;
-  void add(const std::string& key, const std::string& value) { lines += "meta\t" + key + "\t" + value + "\n"; }
-};
-
-std::string default_name(const std::string& kind, const std::string& date, std::string gpu) {
-  if (gpu.starts_with("NVIDIA ")) gpu.erase(0, 7);
-  std::string name = date + "-" + gpu;
-  std::erase(name, ':');
-  for (char& c : name)
-    if (!std::isalnum((unsigned char)c)) c = '-';
-  return "writeups/results/" + kind + "-" + name + ".json";
-}
-
-}  // namespace
-
-BenchRun last_bench_run() {
-  std::vector<fs::path> paths;
-  for (const auto& entry : fs::directory_iterator(WORK)) paths.push_back(entry.path());
-  std::ranges::sort(paths);
-  std::vector<std::string> texts;
-  for (const fs::path& path : paths) texts.push_back(read_text(path.string()));
-  return read_samples(texts);
-}
-
 int bench_command(const Args& args) {
   const std::string &shapes = args[0], &stage = args[3];
   std::string json = args[2];
@@ -171,10 +145,6 @@ int bench_command(const Args& args) {
   const char* given = std::getenv("PYTHON");
   Args peers = words_of(given && *given ? given : "python3");
   peers.push_back("reference/peers.py");
-  const auto with = [](Args command, const Args& more) {
-    command.insert(command.end(), more.begin(), more.end());
-    return command;
-  };
   Args options = {};
   if (sweeps) options = {"quick=1"};
   if (!stage.empty()) peers.clear();
@@ -190,17 +160,16 @@ int bench_command(const Args& args) {
   // up.
   const Args groups = shapes == "all" ? Args{"acceptance", "long"} : Args{shapes};
   const int turns = rounds * int(groups.size() * programs.size());
-  const auto started = std::chrono::steady_clock::now();
+  const Stopwatch watch;
   int turn = 0, status = 0;
   for (int round = 1; round <= rounds; ++round)
     for (const std::string& group : groups)
       for (const Args& program : programs) {
         ++turn;
         const std::string name = &program == &programs.back() && !peers.empty() ? "peers" : program_of(program[0]);
-        const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
         std::printf("turn %d of %d: round %d, %s, %s, %d more after it, %s\n", turn, turns, round, group.c_str(),
                     name.c_str(), turns - turn,
-                    turn > 1 ? format("about %.0f s left", spent * (turns - turn + 1) / (turn - 1)).c_str()
+                    turn > 1 ? format("about %.0f s left", watch.seconds() * (turns - turn + 1) / (turn - 1)).c_str()
                              : "no estimate yet");
         const std::string file = WORK / format("%03d", turn);
         const int ended =

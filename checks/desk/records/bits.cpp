@@ -1,19 +1,4 @@
-#include "checks/desk/records/bits.hpp"
-
-#include <algorithm>
-#include <cctype>
-#include <cstdio>
-#include <filesystem>
-#include <optional>
-#include <stdexcept>
-
-#include "checks/desk/desk.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/records/labs.hpp"
-#include "checks/desk/records/machine.hpp"
-#include "checks/desk/verdicts.hpp"
-#include "common/stage_names.hpp"
-#include "reference/bad_input.hpp"
+#include "checks/desk/records/records.hpp"
 
 namespace lab::desk {
 namespace {
@@ -23,6 +8,41 @@ constexpr std::size_t DIGITS = 16, SHOWN = 3;
 void add_some(std::vector<std::string>& lines, const std::vector<std::string>& cases, const std::string& what) {
   for (std::size_t i = 0; i < std::min(cases.size(), SHOWN); ++i) lines.push_back(what + ": " + cases[i]);
   if (cases.size() > SHOWN) lines.push_back("and " + std::to_string(cases.size() - SHOWN) + " more of these");
+}
+
+const std::string RESULTS = "writeups/results/", RECORDED_BY = "make backend=gpu bits record=1";
+
+// "H200" of "NVIDIA H200"
+std::string last_word(const std::string& gpu) { return gpu.substr(gpu.rfind(' ') + 1); }
+
+// Nothing where the GPU at hand cannot run the stage. Throws std::runtime_error where the cases do not run to their
+// end.
+std::optional<Json> digests_of(const std::string& lab, bool quick) {
+  const Ran ran = capture(quick ? Args{lab, "bits", "quick=1"} : Args{lab, "bits"});
+  if (ran.status == STAGE_SKIPPED) return std::nullopt;
+  if (ran.status != 0)
+    throw std::runtime_error("lab bits ended with status " + std::to_string(ran.status) + ": " +
+                             ran.err.substr(0, ran.err.find('\n')));
+  return digests_in(ran.out);
+}
+
+int record(const std::string& file, const Args& labs) {
+  const std::string gpu = gpu_field("name");
+  if (gpu.empty()) throw BadInput("record=1: nvidia-smi names no GPU");
+  const std::string path = !file.empty() ? file : RESULTS + "bits-" + last_word(gpu) + ".json";
+  Json stages = Json::object();
+  for (const std::string& lab : labs) {
+    const auto digests = digests_of(lab, false);
+    if (!digests) throw BadInput(stage_of(lab) + " cannot run here, and the record is of all stages");
+    stages[stage_of(lab)] = *digests;
+    std::printf("%s: %zu cases\n", short_stage_name(stage_of(lab)).c_str(), digests->size());
+    std::fflush(stdout);
+  }
+  Json where = {{"command", RECORDED_BY}};
+  for (const auto& [key, value] : measured_on()) where[key] = value;
+  write_text(path, bits_json(where, stages));
+  std::printf("recorded: %s\n", path.c_str());
+  return 0;
 }
 
 }  // namespace
@@ -72,46 +92,6 @@ std::string bits_json(const Json& where, const Json& stages) {
 // desk-records bits RECORD QUICK FILE LAB...: runs the cases of `lab bits` and holds the digests of the outputs to
 // those in FILE ("": bits-H200.json), or, with RECORD 1, writes them there ("": named by the GPU). Exit status 1 where
 // a case differs, or is on one side only; a stage that FILE does not have is skipped, and said.
-
-namespace {
-
-const std::string RESULTS = "writeups/results/", RECORDED_BY = "make backend=gpu bits record=1";
-
-// "H200" of "NVIDIA H200"
-std::string last_word(const std::string& gpu) { return gpu.substr(gpu.rfind(' ') + 1); }
-
-// Nothing where the GPU at hand cannot run the stage. Throws std::runtime_error where the cases do not run to their
-// end.
-std::optional<Json> digests_of(const std::string& lab, bool quick) {
-  const Ran ran = capture(quick ? Args{lab, "bits", "quick=1"} : Args{lab, "bits"});
-  if (ran.status == STAGE_SKIPPED) return std::nullopt;
-  if (ran.status != 0)
-    throw std::runtime_error("lab bits ended with status " + std::to_string(ran.status) + ": " +
-                             ran.err.substr(0, ran.err.find('\n')));
-  return digests_in(ran.out);
-}
-
-int record(const std::string& file, const Args& labs) {
-  const std::string gpu = gpu_field("name");
-  if (gpu.empty()) throw BadInput("record=1: nvidia-smi names no GPU");
-  const std::string path = !file.empty() ? file : RESULTS + "bits-" + last_word(gpu) + ".json";
-  Json stages = Json::object();
-  for (const std::string& lab : labs) {
-    const auto digests = digests_of(lab, false);
-    if (!digests) throw BadInput(stage_of(lab) + " cannot run here, and the record is of all stages");
-    stages[stage_of(lab)] = *digests;
-    std::printf("%s: %zu cases\n", short_stage_name(stage_of(lab)).c_str(), digests->size());
-    std::fflush(stdout);
-  }
-  Json where = {{"command", RECORDED_BY}};
-  for (const auto& [key, value] : measured_on()) where[key] = value;
-  write_text(path, bits_json(where, stages));
-  std::printf("recorded: %s\n", path.c_str());
-  return 0;
-}
-
-}  // namespace
-
 int bits_command(const Args& args) {
   for (const auto& [word, value] : {std::pair("record", args[0]), {"quick", args[1]}})
     if (!value.empty() && value != "0" && value != "1")
@@ -120,20 +100,20 @@ int bits_command(const Args& args) {
   const Args labs(args.begin() + 3, args.end());
   if (args[0] == "1") return record(args[2], labs);
   const std::string path = args[2].empty() ? RESULTS + "bits-H200.json" : args[2];
-  if (!std::filesystem::exists(path)) {
+  if (!fs::exists(path)) {
     std::printf("no %s: on a machine with that GPU, %s records it\n0 passed, 1 failed\n", path.c_str(),
                 RECORDED_BY.c_str());
     return 1;
   }
   const Json recorded = load_results(path, "bits-1", RECORDED_BY);
   const std::string gpu = last_word(recorded.at("gpu").get<std::string>());
-  std::size_t passed = 0, failed = 0, skipped = 0;
+  Counts counts;
   for (const std::string& lab : labs) {
     const std::string stage = stage_of(lab);
     if (!recorded.at("stages").contains(stage)) {  // a new kernel, and no GPU has run it yet
       std::printf("%s: no %s has recorded its bits (%s)\n", short_stage_name(stage).c_str(), gpu.c_str(),
                   RECORDED_BY.c_str());
-      ++skipped;
+      ++counts.skipped;
       continue;
     }
     std::optional<Json> now;
@@ -141,11 +121,11 @@ int bits_command(const Args& args) {
       now = digests_of(lab, quick);
     } catch (const std::runtime_error& e) {
       std::printf("%s: %s\n", short_stage_name(stage).c_str(), e.what());
-      ++failed;
+      ++counts.failed;
       continue;
     }
     if (!now) {
-      ++skipped;
+      ++counts.skipped;
       continue;
     }
     const BitsVerdict verdict = compare_bits(recorded.at("stages").at(stage), *now, !quick);
@@ -153,11 +133,10 @@ int bits_command(const Args& args) {
                 verdict.cases, gpu.c_str());
     for (const std::string& line : verdict.lines) std::printf("    %s\n", line.c_str());
     std::fflush(stdout);
-    ++(verdict.good() ? passed : failed);
+    counts.add(verdict.good());
   }
-  std::printf("%zu passed, %zu failed%s\n", passed, failed,
-              skipped ? (", " + std::to_string(skipped) + " skipped").c_str() : "");
-  return failed > 0 || passed == 0 ? 1 : 0;
+  told(counts);
+  return counts.failed > 0 || counts.passed == 0 ? 1 : 0;
 }
 
 }  // namespace lab::desk

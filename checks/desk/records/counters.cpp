@@ -1,16 +1,7 @@
-#include "checks/desk/records/counters.hpp"
-
-#include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <filesystem>
 
 #include "checks/acceptance/format.hpp"
-#include "checks/desk/desk.hpp"
-#include "checks/desk/ladder.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/records/labs.hpp"
-#include "reference/bad_input.hpp"
+#include "checks/desk/records/records.hpp"
 
 namespace lab::desk {
 namespace {
@@ -24,32 +15,121 @@ std::string grouped(double value) {
   return text;
 }
 
-}  // namespace
+std::optional<double> median_of(const std::vector<Json>& benches, const std::string& stage, const std::string& shape) {
+  std::optional<double> median;
+  for (const Json& bench : benches)
+    for (const Json& c : bench.at("cases"))
+      if (c.at("program") == stage && c.at("shape") == shape && c.at("status") == "ok")
+        median = c.at("figures").at("graph").at("median").get<double>();
+  return median;
+}
 
-std::span<const Compared> compared() {
-  static const std::vector<Compared> all = {
-      {"load wavefronts",
-       {{"shared load", "wavefronts"}, {"ldmatrix", "wavefronts"}, {"wmma load", "wavefronts"}},
-       "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"},
-      {"store wavefronts",
-       {{"shared store", "wavefronts"}, {"stmatrix", "wavefronts"}},
-       "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"},
-      {"ldmatrix", {{"ldmatrix", "instructions"}, {"wmma load", "instructions"}}, nullptr, "LDSM"},
-      {"cp.async", {{"cp.async", "instructions"}}, nullptr, "LDGSTS"},
-      {"TMA loads", {{"TMA load", "instructions"}}, nullptr, "UTMALDG"},
-      {"load sectors",
-       {{"global load", "sectors"}, {"cp.async", "sectors"}},
-       "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"},
-      {"store sectors", {{"global store", "sectors"}}, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"},
-      {"mma", {{"mma", "instructions"}}, nullptr, "HMMA"},
-      {"wgmma", {{"wgmma", "instructions"}}, nullptr, "HGMMA"},
-      {"exponentials", {{"exponential", "instructions"}, {"reciprocal", "instructions"}}, nullptr, "MUFU"},
-      {"shuffles", {{"shuffle", "instructions"}}, nullptr, "SHFL"},
-      {"barriers", {{"barrier", "instructions"}, {"named barrier", "instructions"}}, nullptr, "BAR"},
-      {"remote stores", {{"remote store", "instructions"}}, nullptr, "STAS"},
-  };
+const std::string COMMITTED_COUNTS = "writeups/results/counters.json", COUNTS = "build/counters/";
+// The first is what `make test` counts again.
+const std::vector<std::string> SHAPES = {"1,1,512,64", "1,8,512,64", "2,8,2048,64"};
+constexpr const char *PROFILED = "1,8,512,64", *LARGE_SHAPE = "2,8,2048,64";
+// The large shape asks for 32 times as much as the profiled one: not counted where that takes minutes.
+constexpr double MOST_INSTRUCTIONS = 3e6;
+
+Json count(const std::string& lab, const std::string& shape) {
+  fs::create_directories(COUNTS);
+  const std::string file = COUNTS + stage_of(lab) + ".json";
+  const Ran ran = capture({lab, "counters", "shape=" + shape, "json=" + file});
+  if (ran.status != 0) throw BadInput("no counts from " + lab + ": " + ran.out + ran.err);
+  return load_results(file, "counters-1", "lab counters");
+}
+
+double instructions(const Json& counters) {
+  double sum = 0;
+  for (const auto& [kind, tally] : counters.at("totals").items()) sum += tally.at("instructions").get<double>();
+  return sum;
+}
+
+Json committed() { return load_results(COMMITTED_COUNTS, "counted-1", "make counters json=" + COMMITTED_COUNTS); }
+
+std::vector<Measured> profiles(const std::string& shape) {
+  std::vector<Measured> all;
+  for (const Stage& stage : read_ladder().stages) {
+    const std::string path = "writeups/results/profile-" + stage.dir + "-" + replaced(shape, ",", "-") + ".json";
+    if (!fs::exists(path)) continue;
+    all.push_back({stage.dir, stage.short_name(), load_results(path, "profile-1", "make profile")});
+  }
   return all;
 }
+
+// Why the two may differ by more than 5 %.
+struct Explained {
+  const char* letter;
+  const char* column;
+  std::vector<const char*> stages;  // short names
+  const char* why;
+};
+const std::vector<Explained> EXPLAINED = {
+    {"a",
+     "load wavefronts",
+     {"v1", "v2b", "v2c3", "v2c5"},
+     "The source moves two halves or one float at a time. nvcc joins neighbours into accesses of 8 and 16 bytes, "
+     "which take fewer cycles, and keeps in registers what the source reads again."},
+    {"a", "store wavefronts", {"v2c3"}, ""},
+    {"b",
+     "store wavefronts",
+     {"v2c6", "v3e", "v3f"},
+     "Not the same in two runs (v2c6 433,368 and 431,959, v3d 4,452, 4,422 and 4,222): cycles that depend on when "
+     "others use the banks. The count here depends on addresses alone."},
+    {"c",
+     "cp.async",
+     {"v2b", "v2c3", "v2c5", "v2c6", "v2c7", "v2c8", "v2c9"},
+     "`__pipeline_memcpy_async` with a number of zeros to fill in is two instructions with opposite predicates, one "
+     "for none and one for 16. Both count as executed, and the one that is held back as two sectors. From v2d on "
+     "whole tiles have a loop of their own."},
+    {"c", "load sectors", {"v2b", "v2c3", "v2c5", "v2c6", "v2c7", "v2c8", "v2c9"}, ""},
+    {"d",
+     "exponentials",
+     {"v1", "v2b", "v2c3", "v2c5", "v2c6", "v2c7"},
+     "A division is a MUFU.RCP and some arithmetic; `/` in the source is not counted."},
+    {"e",
+     "barriers",
+     {"v3e", "v3f"},
+     "A barrier behind `if` is an instruction with a predicate: executed, by this counter, also where it is held "
+     "back, once per warp here."},
+    {"f",
+     "load wavefronts",
+     {"v4a", "v4b", "v4c"},
+     "Two loads of 8 bytes side by side, which nvcc makes one of 16: half as many instructions, and no conflict."},
+};
+
+// The letter, "" where nothing is said.
+std::string explanation(const std::string& column, const std::string& stage) {
+  for (const Explained& e : EXPLAINED)
+    if (e.column == column &&
+        std::ranges::find(e.stages, stage, [](const char* s) { return std::string(s); }) != e.stages.end())
+      return e.letter;
+  return "";
+}
+
+}  // namespace
+
+const std::vector<Compared> COMPARED = {
+    {"load wavefronts",
+     {{"shared load", "wavefronts"}, {"ldmatrix", "wavefronts"}, {"wmma load", "wavefronts"}},
+     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"},
+    {"store wavefronts",
+     {{"shared store", "wavefronts"}, {"stmatrix", "wavefronts"}},
+     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"},
+    {"ldmatrix", {{"ldmatrix", "instructions"}, {"wmma load", "instructions"}}, nullptr, "LDSM"},
+    {"cp.async", {{"cp.async", "instructions"}}, nullptr, "LDGSTS"},
+    {"TMA loads", {{"TMA load", "instructions"}}, nullptr, "UTMALDG"},
+    {"load sectors",
+     {{"global load", "sectors"}, {"cp.async", "sectors"}},
+     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"},
+    {"store sectors", {{"global store", "sectors"}}, "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum"},
+    {"mma", {{"mma", "instructions"}}, nullptr, "HMMA"},
+    {"wgmma", {{"wgmma", "instructions"}}, nullptr, "HGMMA"},
+    {"exponentials", {{"exponential", "instructions"}, {"reciprocal", "instructions"}}, nullptr, "MUFU"},
+    {"shuffles", {{"shuffle", "instructions"}}, nullptr, "SHFL"},
+    {"barriers", {{"barrier", "instructions"}, {"named barrier", "instructions"}}, nullptr, "BAR"},
+    {"remote stores", {{"remote store", "instructions"}}, nullptr, "STAS"},
+};
 
 double Pair::off() const { return counted == measured ? 0 : measured == 0 ? INFINITY : counted / measured - 1; }
 
@@ -64,56 +144,11 @@ std::optional<Pair> pair_of(const Compared& what, const Json& totals, const Json
   return pair;
 }
 
-std::span<const Explained> explained() {
-  static const std::vector<Explained> all = {
-      {"a",
-       "load wavefronts",
-       {"v1", "v2b", "v2c3", "v2c5"},
-       "The source moves two halves or one float at a time. nvcc joins neighbours into accesses of 8 and 16 bytes, "
-       "which take fewer cycles, and keeps in registers what the source reads again."},
-      {"a", "store wavefronts", {"v2c3"}, ""},
-      {"b",
-       "store wavefronts",
-       {"v2c6", "v3e", "v3f"},
-       "Not the same in two runs (v2c6 433,368 and 431,959, v3d 4,452, 4,422 and 4,222): cycles that depend on when "
-       "others use the banks. The count here depends on addresses alone."},
-      {"c",
-       "cp.async",
-       {"v2b", "v2c3", "v2c5", "v2c6", "v2c7", "v2c8", "v2c9"},
-       "`__pipeline_memcpy_async` with a number of zeros to fill in is two instructions with opposite predicates, one "
-       "for none and one for 16. Both count as executed, and the one that is held back as two sectors. From v2d on "
-       "whole tiles have a loop of their own."},
-      {"c", "load sectors", {"v2b", "v2c3", "v2c5", "v2c6", "v2c7", "v2c8", "v2c9"}, ""},
-      {"d",
-       "exponentials",
-       {"v1", "v2b", "v2c3", "v2c5", "v2c6", "v2c7"},
-       "A division is a MUFU.RCP and some arithmetic; `/` in the source is not counted."},
-      {"e",
-       "barriers",
-       {"v3e", "v3f"},
-       "A barrier behind `if` is an instruction with a predicate: executed, by this counter, also where it is held "
-       "back, once per warp here."},
-      {"f",
-       "load wavefronts",
-       {"v4a", "v4b", "v4c"},
-       "Two loads of 8 bytes side by side, which nvcc makes one of 16: half as many instructions, and no conflict."},
-  };
-  return all;
-}
-
-std::string explanation(const std::string& column, const std::string& stage) {
-  for (const Explained& e : explained())
-    if (e.column == column &&
-        std::ranges::find(e.stages, stage, [](const char* s) { return std::string(s); }) != e.stages.end())
-      return e.letter;
-  return "";
-}
-
 std::vector<std::string> unexplained(const Json& counted, const std::vector<Measured>& measured,
                                      const std::string& shape) {
   std::vector<std::string> lines;
   for (const Measured& m : measured)
-    for (const Compared& what : compared()) {
+    for (const Compared& what : COMPARED) {
       const auto pair = pair_of(what, counted.at("stages").at(m.stage).at(shape).at("totals"), m.profile);
       if (!pair) continue;
       const bool large = std::abs(pair->off()) > LARGE, said = !explanation(what.column, m.short_name).empty();
@@ -127,10 +162,10 @@ std::vector<std::string> unexplained(const Json& counted, const std::vector<Meas
 
 std::string validation_table(const Json& counted, const std::vector<Measured>& measured, const std::string& shape) {
   std::string head = "| |", line = "|---|", rows;
-  for (const Compared& what : compared()) head += std::string(" ") + what.column + " |", line += "--:|";
+  for (const Compared& what : COMPARED) head += std::string(" ") + what.column + " |", line += "--:|";
   for (const Measured& m : measured) {
     rows += "| " + m.short_name + " |";
-    for (const Compared& what : compared()) {
+    for (const Compared& what : COMPARED) {
       const auto pair = pair_of(what, counted.at("stages").at(m.stage).at(shape).at("totals"), m.profile);
       std::string cell;
       if (!pair) {
@@ -146,23 +181,10 @@ std::string validation_table(const Json& counted, const std::vector<Measured>& m
     rows += '\n';
   }
   std::string why;
-  for (const Explained& e : explained())
+  for (const Explained& e : EXPLAINED)
     if (*e.why) why += std::string("\n- **") + e.letter + "** " + e.why;
   return head + "\n" + line + "\n" + rows + why + "\n";
 }
-
-namespace {
-
-std::optional<double> median_of(const std::vector<Json>& benches, const std::string& stage, const std::string& shape) {
-  std::optional<double> median;
-  for (const Json& bench : benches)
-    for (const Json& c : bench.at("cases"))
-      if (c.at("program") == stage && c.at("shape") == shape && c.at("status") == "ok")
-        median = c.at("figures").at("graph").at("median").get<double>();
-  return median;
-}
-
-}  // namespace
 
 std::string floors_table(const Json& counted, const std::vector<std::pair<std::string, std::string>>& stages,
                          const std::vector<Json>& benches, const std::string& shape) {
@@ -224,45 +246,6 @@ std::string counted_json(const std::vector<Json>& counters) {
 
 // desk-records counters LABS [JSON]: all stages, counted by the CPU execution, as they were committed; or a new file of
 // it, which takes minutes. desk-records counters-table [SHAPE], floors-table: for the pages.
-
-namespace {
-
-const std::string COMMITTED_COUNTS = "writeups/results/counters.json", COUNTS = "build/counters/";
-// The first is what `make test` counts again.
-const std::vector<std::string> SHAPES = {"1,1,512,64", "1,8,512,64", "2,8,2048,64"};
-constexpr const char *PROFILED = "1,8,512,64", *LARGE_SHAPE = "2,8,2048,64";
-// The large shape asks for 32 times as much as the profiled one: not counted where that takes minutes.
-constexpr double MOST_INSTRUCTIONS = 3e6;
-
-Json count(const std::string& lab, const std::string& shape) {
-  std::filesystem::create_directories(COUNTS);
-  const std::string file = COUNTS + stage_of(lab) + ".json";
-  const Ran ran = capture({lab, "counters", "shape=" + shape, "json=" + file});
-  if (ran.status != 0) throw BadInput("no counts from " + lab + ": " + ran.out + ran.err);
-  return load_results(file, "counters-1", "lab counters");
-}
-
-double instructions(const Json& counters) {
-  double sum = 0;
-  for (const auto& [kind, tally] : counters.at("totals").items()) sum += tally.at("instructions").get<double>();
-  return sum;
-}
-
-Json committed() { return load_results(COMMITTED_COUNTS, "counted-1", "make counters json=" + COMMITTED_COUNTS); }
-
-std::vector<Measured> profiles(const std::string& shape) {
-  std::vector<Measured> all;
-  for (const Stage& stage : read_ladder().stages) {
-    std::string path = "writeups/results/profile-" + stage.dir + "-" + shape + ".json";
-    std::ranges::replace(path, ',', '-');
-    if (!std::filesystem::exists(path)) continue;
-    all.push_back({stage.dir, stage.short_name(), load_results(path, "profile-1", "make profile")});
-  }
-  return all;
-}
-
-}  // namespace
-
 int counters_command(const Args& args) {
   const std::string json = args.size() > 1 ? args[1] : "";
   std::vector<Json> all;
@@ -290,9 +273,7 @@ int counters_command(const Args& args) {
   for (const std::string& line : changed) std::printf("%s\n", line.c_str());
   if (!changed.empty()) std::printf("make counters json=%s renews what is committed\n", COMMITTED_COUNTS.c_str());
   for (const std::string& line : without_reason) std::printf("%s\n", line.c_str());
-  const std::size_t failed = changed.size() + without_reason.size();
-  std::printf("%zu passed, %zu failed\n", all.size() + compared().size(), failed);
-  return failed ? 1 : 0;
+  return told({int(all.size() + COMPARED.size()), int(changed.size() + without_reason.size())});
 }
 
 int counters_table_command(const Args& args) {
@@ -302,12 +283,10 @@ int counters_table_command(const Args& args) {
 }
 
 int floors_table_command(const Args& args) {
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator("writeups/results")) {
-    const std::string name = entry.path().filename().string();
-    if ((name.starts_with("bench-") || name.starts_with("small-")) && name.ends_with(".json"))
-      files.push_back(entry.path());
-  }
+  std::vector<fs::path> files;
+  for (const fs::path& path : files_in("writeups/results", ".json"))
+    if (const std::string name = path.filename().string(); name.starts_with("bench-") || name.starts_with("small-"))
+      files.push_back(path);
   // By date, whatever they are called.
   std::ranges::sort(files, {}, [](const auto& path) { return path.filename().string().substr(6); });
   std::vector<Json> benches;

@@ -1,6 +1,6 @@
 // build/desk-records COMMAND ARGUMENT...: results, tables and pages, and the elite loop. A program of its own, because a JSON library
 // takes long to compile and a stage's test needs none of it.
-#include "checks/desk/dispatch.hpp"
+#include "checks/desk/desk.hpp"
 
 namespace lab::desk {
 

@@ -1,21 +1,14 @@
-#include "checks/desk/records/pages.hpp"
-
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <optional>
 #include <regex>
-#include <stdexcept>
 
-#include "checks/desk/desk.hpp"
-#include "checks/desk/kept.hpp"
-#include "checks/desk/side_by_side.hpp"
+#include "checks/desk/records/records.hpp"
 
 namespace lab::desk {
 namespace {
 
 constexpr std::string_view BEGIN = "<!-- begin: ", CLOSE = " -->", END = "<!-- end -->";
+
+constexpr std::string_view COMMAND_WORDS[] = {"make", "git", "sed",        "grep",
+                                              "awk",  "sh",  "build/desk", "build/desk-records"};
 
 // The command of a begin marker that is ours to fill.
 std::optional<std::string> command_of(const std::string& line) {
@@ -33,6 +26,24 @@ std::string indented(const std::vector<std::string>& lines) {
   std::string out;
   for (const std::string& line : lines) out += "    " + line + "\n";
   return out;
+}
+
+// A make that called us hands its command line on; the commands of a page must not see it. (Its words the Makefile
+// keeps back.) Nor do they depend on whose machine it is.
+void plain_environment() {
+  for (const char* name : {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"}) unsetenv(name);
+  setenv("LC_ALL", "C", 1);
+  setenv("GIT_CONFIG_GLOBAL", "/dev/null", 1);
+  setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
+  setenv("GIT_PAGER", "cat", 1);
+}
+
+std::vector<std::string> all_pages() {
+  std::vector<std::string> pages;
+  for (const auto& entry : fs::recursive_directory_iterator("writeups"))
+    if (entry.is_regular_file() && entry.path().extension() == ".md") pages.push_back(entry.path().string());
+  std::ranges::sort(pages);
+  return pages;
 }
 
 }  // namespace
@@ -189,7 +200,7 @@ void renew_page(const std::string& path, bool check, Runner& runner, Tally& tall
     ++tally.bad;
     tally.complaints += path + ": " + what + "\n" + why;
   };
-  if (!std::filesystem::is_regular_file(path)) return complain("no such file", "");
+  if (!fs::is_regular_file(path)) return complain("no such file", "");
   const std::string text = read_text(path);
   const auto page = lines_of(text);
   std::vector<Block> blocks;
@@ -224,30 +235,6 @@ void renew_page(const std::string& path, bool check, Runner& runner, Tally& tall
   if (!check && !blocks.empty() && renewed != text) write_text(path, renewed);
 }
 
-// desk-records pages, hunks.
-
-namespace {
-
-// A make that called us hands its command line on; the commands of a page must not see it. (Its words the Makefile
-// keeps back.) Nor do they depend on whose machine it is.
-void plain_environment() {
-  for (const char* name : {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"}) unsetenv(name);
-  setenv("LC_ALL", "C", 1);
-  setenv("GIT_CONFIG_GLOBAL", "/dev/null", 1);
-  setenv("GIT_CONFIG_NOSYSTEM", "1", 1);
-  setenv("GIT_PAGER", "cat", 1);
-}
-
-std::vector<std::string> all_pages() {
-  std::vector<std::string> pages;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator("writeups"))
-    if (entry.is_regular_file() && entry.path().extension() == ".md") pages.push_back(entry.path().string());
-  std::ranges::sort(pages);
-  return pages;
-}
-
-}  // namespace
-
 int pages_command(const Args& args) {
   const bool check = !args.empty() && args[0] == "--check";
   Args pages(args.begin() + check, args.end());
@@ -264,7 +251,7 @@ int pages_command(const Args& args) {
         kept_runs());
   std::fflush(stdout);
   Runner runner;
-  int good = 0, bad = 0;
+  Counts counts;
   side_by_side(
       pages,
       [&](const std::string& page) {
@@ -274,16 +261,16 @@ int pages_command(const Args& args) {
       },
       [&](const Tally& tally) {
         std::fputs(tally.complaints.c_str(), stderr);
-        good += tally.good, bad += tally.bad;
+        counts.passed += tally.good, counts.failed += tally.bad;
       });
-  std::printf("%d passed, %d failed\n", good, bad);
-  return bad == 0 ? 0 : 1;
+  told(counts);
+  return counts.failed == 0 ? 0 : 1;
 }
 
 int hunks_command(const Args& args) {
   plain_environment();
   for (const std::string& file : {args[1], args[2]})
-    if (!std::filesystem::is_regular_file(file)) throw BadInput(file + " cannot be read");
+    if (!fs::is_regular_file(file)) throw BadInput(file + " cannot be read");
   const Ran diff = capture({"git", "diff", "--no-index", "--no-color", "--no-ext-diff", "-U2", args[1], args[2]});
   if (diff.status > 1) throw std::runtime_error("git diff: " + diff.err);
   std::fputs(hunks_with(diff.out, args[0]).c_str(), stdout);

@@ -1,20 +1,8 @@
-#include "checks/desk/records/phases.hpp"
-
-#include <algorithm>
-#include <cstdio>
-#include <filesystem>
 #include <regex>
 #include <sstream>
 
 #include "checks/acceptance/format.hpp"
-#include "checks/bench/bench_samples.hpp"
-#include "checks/desk/desk.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/records/json_text.hpp"
-#include "checks/desk/records/labs.hpp"
-#include "checks/desk/records/machine.hpp"
-#include "common/stage_names.hpp"
-#include "reference/bad_input.hpp"
+#include "checks/desk/records/records.hpp"
 
 namespace lab::desk {
 namespace {
@@ -74,9 +62,8 @@ std::map<int, std::string> stamp_names(const Patch& patch) {
   return names;
 }
 
-std::string phases_text(const PhasesFacts& facts, const std::vector<Part>& parts,
-                        const std::map<int, std::string>& names) {
-  std::string out = facts.stage + ", " + facts.shape + ": " + facts.gpu + "\n";
+std::string phases_text(const Json& facts, const std::vector<Part>& parts, const std::map<int, std::string>& names) {
+  std::string out = title_of(facts, {"stage", "shape"});
   out += "us per launch in a graph, median (least to most); each line does what the one before does, and more\n";
   for (const Part& part : parts)
     if (is_timed(part))
@@ -88,8 +75,7 @@ std::string phases_text(const PhasesFacts& facts, const std::vector<Part>& parts
   return out;
 }
 
-std::string phases_json(const PhasesFacts& facts, const std::vector<Part>& parts,
-                        const std::map<int, std::string>& names) {
+std::string phases_json(const Json& facts, const std::vector<Part>& parts, const std::map<int, std::string>& names) {
   Json timed = Json::array(), stamped = Json::array();
   for (const Part& part : parts)
     if (is_timed(part))
@@ -99,23 +85,13 @@ std::string phases_json(const PhasesFacts& facts, const std::vector<Part>& parts
                        {"most", at_share(part.seen.us, 1)}});
   for (const Row& row : rows_of(parts, names))
     stamped.push_back({{"name", row.name}, {"median", row.median}, {"p10", row.p10}, {"p90", row.p90}});
-  return laid_out({{"schema", "phases-1"},
-                   {"stage", facts.stage},
-                   {"shape", facts.shape},
-                   {"gpu", facts.gpu},
-                   {"driver", facts.driver},
-                   {"cuda", facts.cuda},
-                   {"date", facts.date},
-                   {"commit", facts.commit},
-                   {"command", "make stage=" + facts.stage + " phases shape=" + facts.shape},
-                   {"clock_mhz", std::stoi(facts.clock_mhz)},
-                   {"parts", timed},
-                   {"phases", stamped}},
-                  2);
+  Json all = {{"schema", "phases-1"}};
+  all.update(facts);
+  all["parts"] = timed, all["phases"] = stamped;
+  return laid_out(all, 2);
 }
 
 // desk-records phases: a kernel and its parts, timed one after the other.
-
 int phases_command(const Args& args) {
   const std::string &shape = args[0], stage = stage_of(args[2]);
   if (!shape_of(shape)) throw BadInput("shape=" + shape + ": not B,H,S,D[,causal]");
@@ -124,7 +100,7 @@ int phases_command(const Args& args) {
   Part whole;
   for (std::size_t i = 2; i < args.size(); ++i) {
     const std::string& lab = args[i];
-    const std::string variant = std::filesystem::path(lab).parent_path().filename();
+    const std::string variant = fs::path(lab).parent_path().filename();
     const Ran ran = capture({lab, "phases", "shape=" + shape});
     if (ran.status != 0) throw BadInput(lab + " failed: " + ran.err);
     Part part{variant, "the whole kernel", read_phases_output(ran.out, lab)};
@@ -139,8 +115,15 @@ int phases_command(const Args& args) {
   }
   if (parts.empty()) throw BadInput(stage + " has no parts to time: there is nothing in stages/" + stage + "/phases/");
   parts.push_back(whole);
-  const PhasesFacts facts{stage,          shape,      gpu_field("name"), gpu_field("driver_version"),
-                          nvcc_release(), utc_time(), commit(),          words_of(gpu_field("clocks.max.sm")).at(0)};
+  const Json facts = {{"stage", stage},
+                      {"shape", shape},
+                      {"gpu", gpu_field("name")},
+                      {"driver", gpu_field("driver_version")},
+                      {"cuda", nvcc_release()},
+                      {"date", utc_time()},
+                      {"commit", commit()},
+                      {"command", "make stage=" + stage + " phases shape=" + shape},
+                      {"clock_mhz", std::stoi(gpu_field("clocks.max.sm"))}};
   std::fputs(phases_text(facts, parts, names).c_str(), stdout);
   const std::string json = args[1].empty() ? "writeups/results/phases-" + short_stage_name(stage) + ".json" : args[1];
   write_text(json, phases_json(facts, parts, names));

@@ -1,19 +1,8 @@
-#include "checks/desk/records/profile.hpp"
-
-#include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <map>
 
 #include "checks/acceptance/format.hpp"
-#include "checks/bench/bench_samples.hpp"
-#include "checks/desk/desk.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/records/json_text.hpp"
-#include "checks/desk/records/labs.hpp"
-#include "checks/desk/records/machine.hpp"
+#include "checks/desk/records/records.hpp"
 #include "common/number.hpp"
-#include "reference/bad_input.hpp"
 
 namespace lab::desk {
 namespace {
@@ -68,48 +57,63 @@ struct Percentage {
   std::vector<const char*> metrics;  // the first that this ncu and GPU have
   std::vector<std::pair<double, const char*>> below;
   const char* above;
+  bool at_most = false;      // a value equal to the limit still has the smaller one's sentence
+  const char* of = nullptr;  // a metric that the first is a share of
 };
-// `at_most`: a value equal to the limit still has the smaller one's sentence.
-std::string sentence(const Percentage& p, double value, bool at_most) {
-  for (const auto& [limit, text] : p.below)
-    if (at_most ? value <= limit : value < limit) return text;
-  return p.above;
-}
+const Percentage PERCENTAGES[] = {
+    {"tensor pipe active",
+     {"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
+      "sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active"},
+     {{0.5, "No matrix instruction is issued: all arithmetic is scalar."},
+      {20, "The tensor cores mostly wait for the code around them."}},
+     "The tensor cores have work a good part of the time."},
+    {"fp32 pipe active",
+     {"sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active"},
+     {{25, "Scalar arithmetic is not what takes the time."},
+      {60, "Scalar arithmetic is a good part of the work, and not the limit."}},
+     "Scalar multiply-adds are near their limit.",
+     true},
+    {"DRAM throughput",
+     {"dram__throughput.avg.pct_of_peak_sustained_elapsed"},
+     {{20, "Not bound by device memory: tiles are reused from L2 and shared memory."},
+      {60, "Device memory is busy, and not the limit."}},
+     "Bound by device memory."},
+    {"bank conflicts of wavefronts",
+     {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"},
+     {{5, "The padded pitch keeps shared-memory accesses apart."}, {25, "Some accesses meet in a bank, at a price."}},
+     "A good part of shared-memory time is spent on conflicts.",
+     false,
+     "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum"},
+    {"shared-memory pipe active",
+     {"l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_active"},
+     {{40, "Shared memory has time to spare."}, {70, "Shared memory is busy about half of the time."}},
+     "Shared memory and shuffles are near their limit: fewer or wider accesses would help.",
+     true},
+    {"active warps",
+     {"sm__warps_active.avg.pct_of_peak_sustained_active"},
+     {{30, "Few warps to hide a latency behind: shared memory limits the blocks an SM holds."}},
+     "Enough warps to switch to while some wait."},
+    {"issue slots used",
+     {"smsp__issue_active.avg.pct_of_peak_sustained_active"},
+     {{40, "Most cycles issue nothing: warps wait."}, {70, "Half of the cycles issue nothing."}},
+     "Instructions are issued nearly every cycle: only fewer instructions make it faster.",
+     true}};
+constexpr const char* NOT_GIVEN = "This ncu or GPU does not give it.";
 
-const Percentage TENSOR{"tensor pipe active",
-                        {"sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active",
-                         "sm__inst_executed_pipe_tensor_op_hmma.avg.pct_of_peak_sustained_active"},
-                        {{0.5, "No matrix instruction is issued: all arithmetic is scalar."},
-                         {20, "The tensor cores mostly wait for the code around them."}},
-                        "The tensor cores have work a good part of the time."};
-const Percentage FP32{"fp32 pipe active",
-                      {"sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active"},
-                      {{25, "Scalar arithmetic is not what takes the time."},
-                       {60, "Scalar arithmetic is a good part of the work, and not the limit."}},
-                      "Scalar multiply-adds are near their limit."};
-const Percentage DRAM{"DRAM throughput",
-                      {"dram__throughput.avg.pct_of_peak_sustained_elapsed"},
-                      {{20, "Not bound by device memory: tiles are reused from L2 and shared memory."},
-                       {60, "Device memory is busy, and not the limit."}},
-                      "Bound by device memory."};
-const Percentage CONFLICTS{
-    "bank conflicts of wavefronts",
-    {},
-    {{5, "The padded pitch keeps shared-memory accesses apart."}, {25, "Some accesses meet in a bank, at a price."}},
-    "A good part of shared-memory time is spent on conflicts."};
-const Percentage SHARED{
-    "shared-memory pipe active",
-    {"l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_active"},
-    {{40, "Shared memory has time to spare."}, {70, "Shared memory is busy about half of the time."}},
-    "Shared memory and shuffles are near their limit: fewer or wider accesses would help."};
-const Percentage WARPS{"active warps",
-                       {"sm__warps_active.avg.pct_of_peak_sustained_active"},
-                       {{30, "Few warps to hide a latency behind: shared memory limits the blocks an SM holds."}},
-                       "Enough warps to switch to while some wait."};
-const Percentage ISSUE{"issue slots used",
-                       {"smsp__issue_active.avg.pct_of_peak_sustained_active"},
-                       {{40, "Most cycles issue nothing: warps wait."}, {70, "Half of the cycles issue nothing."}},
-                       "Instructions are issued nearly every cycle: only fewer instructions make it faster."};
+ProfileRow row_of(const Percentage& p, const Profile& profile) {
+  std::optional<double> value;
+  for (const char* metric : p.metrics)
+    if (!value) value = profile.metric(metric);
+  if (const auto all = p.of ? profile.metric(p.of) : 100; value) {
+    if (!all || !(*all > 0)) return {p.what, "-", NOT_GIVEN};
+    *value *= 100 / *all;
+  }
+  if (!value) return {p.what, "-", NOT_GIVEN};
+  const char* sentence = p.above;
+  for (auto limit = p.below.rbegin(); limit != p.below.rend(); ++limit)
+    if (p.at_most ? *value <= limit->first : *value < limit->first) sentence = limit->second;
+  return {p.what, format("%.1f %%", *value), sentence};
+}
 
 std::optional<double> number(std::string text) {
   std::erase(text, ',');
@@ -120,12 +124,8 @@ std::optional<double> number(std::string text) {
 double in_our_unit(const std::string& name, const std::string& unit) {
   constexpr std::pair<const char*, double> TIMES[] = {{"ns", 1e-3},     {"nsecond", 1e-3}, {"ms", 1e3},
                                                       {"msecond", 1e3}, {"s", 1e6},        {"second", 1e6}};
-  constexpr std::pair<const char*, double> BYTES[] = {{"Kbyte", 1e3}, {"Mbyte", 1e6}, {"Gbyte", 1e9}};
   if (name.find("time_duration") != name.npos)
     for (const auto& [word, scale] : TIMES)
-      if (unit == word) return scale;
-  if (name.find("dram__bytes") != name.npos)
-    for (const auto& [word, scale] : BYTES)
       if (unit == word) return scale;
   return 1;
 }
@@ -162,10 +162,20 @@ std::vector<std::pair<std::string, double>> instances(const std::string& text) {
 
 // "void <unnamed>::attention<(int)64, (int)2>(lab::Args)" -> "attention<64, 2>"
 std::string short_name(std::string kernel) {
-  for (const std::string cut : {"<unnamed>::", "(int)"})
-    for (std::size_t at; (at = kernel.find(cut)) != kernel.npos;) kernel.erase(at, cut.size());
+  kernel = replaced(replaced(kernel, "<unnamed>::", ""), "(int)", "");
   kernel = kernel.substr(0, kernel.find('('));
   return kernel.substr(kernel.find_last_of(": ", kernel.find('<')) + 1);
+}
+
+// A log's reason for having no figures.
+std::string reason(const std::string& log) {
+  const std::string error = line_with(log, {"ERROR", "error"});
+  return !error.empty() ? error : log.empty() ? "it printed nothing" : last_line(log);
+}
+
+std::string ncu_version() {
+  const std::string line = line_with(capture({"ncu", "--version"}).out, {"Version "});
+  return line.substr(std::min<std::size_t>(8, line.size()));
 }
 
 }  // namespace
@@ -205,30 +215,7 @@ Profile read_profile(const std::string& csv) {
 
 std::vector<ProfileRow> diagnose(const Profile& profile, const Shape& shape) {
   std::vector<ProfileRow> rows;
-  const auto add = [&](const char* what, const std::optional<double>& percent, const Percentage& p, bool at_most) {
-    if (percent)
-      rows.push_back({what, format("%.1f %%", *percent), sentence(p, *percent, at_most)});
-    else
-      rows.push_back({what, "-", "This ncu or GPU does not give it."});
-  };
-  const auto percentage = [&](const Percentage& p, bool at_most) {
-    std::optional<double> value;
-    for (const char* metric : p.metrics)
-      if (!value) value = profile.metric(metric);
-    add(p.what, value, p, at_most);
-  };
-  percentage(TENSOR, false);
-  percentage(FP32, true);
-  percentage(DRAM, false);
-  const auto conflicts = profile.metric("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"),
-             wavefronts = profile.metric("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum");
-  std::optional<double> share;
-  if (conflicts && wavefronts && *wavefronts > 0) share = 100 * *conflicts / *wavefronts;
-  add(CONFLICTS.what, share, CONFLICTS, false);
-  percentage(SHARED, true);
-  percentage(WARPS, false);
-  percentage(ISSUE, true);
-
+  for (const Percentage& p : PERCENTAGES) rows.push_back(row_of(p, profile));
   const double tiles = double(shape.rows()) * shape.S / 64 * (shape.causal ? 0.5 : 1);  // a query row times 64 keys
   if (const auto instructions = profile.metric("smsp__inst_executed.sum"))
     rows.push_back({"instructions a row and 64 keys", format("%.0f", *instructions / tiles),
@@ -243,32 +230,23 @@ std::vector<ProfileRow> diagnose(const Profile& profile, const Shape& shape) {
   for (std::size_t i = 0; i < std::min<std::size_t>(4, stalls.size()) && total > 0; ++i)
     rows.push_back({std::string("stall ") + stalls[i].second->name, format("%.0f %%", 100 * stalls[i].first / total),
                     std::string("Share of the time of a resident warp: ") + stalls[i].second->why + "."});
-  if (!(total > 0)) rows.push_back({"stalls", "-", "This ncu or GPU does not give it."});
+  if (!(total > 0)) rows.push_back({"stalls", "-", NOT_GIVEN});
   if (const auto time = profile.metric("gpu__time_duration.sum"))
     rows.push_back({"time under the profiler", format("%.1f us", *time), "Caches flushed by ncu; not a benchmark."});
   return rows;
 }
 
-std::string profile_table(const ProfileFacts& facts, const Profile& profile, const std::vector<ProfileRow>& rows) {
-  std::string out = facts.stage + ", " + profile.kernel + ", " + facts.shape + ": " + facts.gpu + "\n";
+std::string profile_table(const Json& facts, const std::vector<ProfileRow>& rows) {
+  std::string out = title_of(facts, {"stage", "kernel", "shape"});
   for (const ProfileRow& row : rows)
     out += format("%-34s %14s  %s\n", row.what.c_str(), row.value.c_str(), row.diagnosis.c_str());
   return out;
 }
 
-std::string profile_json(const ProfileFacts& facts, const Profile& profile, const std::vector<ProfileRow>& rows) {
-  Json all = {{"schema", "profile-1"},
-              {"stage", facts.stage},
-              {"kernel", profile.kernel},
-              {"shape", facts.shape},
-              {"date", facts.date},
-              {"commit", facts.commit},
-              {"command", "make stage=" + facts.stage + " profile shape=" + facts.shape},
-              {"gpu", facts.gpu},
-              {"driver", facts.driver},
-              {"ncu", facts.ncu},
-              {"table", Json::array()},
-              {"metrics", Json::object()}};
+std::string profile_json(const Json& facts, const Profile& profile, const std::vector<ProfileRow>& rows) {
+  Json all = {{"schema", "profile-1"}};
+  all.update(facts);
+  all["table"] = Json::array(), all["metrics"] = Json::object();
   for (const ProfileRow& row : rows)
     all["table"].push_back({{"what", row.what}, {"value", row.value}, {"diagnosis", row.diagnosis}});
   for (const auto& [name, value] : profile.metrics) all["metrics"][name] = value;
@@ -284,25 +262,6 @@ std::string profile_metrics() {
 }
 
 // desk-records profile: Nsight Compute on one launch of one stage. The clocks are left alone.
-
-namespace {
-
-// A log's reason for having no figures.
-std::string reason(const std::string& log) {
-  const auto lines = lines_of(log);
-  for (const std::string& line : lines)
-    if (line.find("ERROR") != line.npos || line.find("error") != line.npos) return line;
-  return lines.empty() ? "it printed nothing" : lines.back();
-}
-
-std::string ncu_version() {
-  for (const std::string& line : lines_of(capture({"ncu", "--version"}).out))
-    if (line.starts_with("Version ")) return line.substr(8);
-  return "";
-}
-
-}  // namespace
-
 int profile_command(const Args& args) {
   const std::string &lab = args[0], &word = args[1], stage = stage_of(lab);
   const auto shape = shape_of(word);
@@ -310,25 +269,11 @@ int profile_command(const Args& args) {
     throw BadInput("shape=" + word + ": not B,H,S,D[,causal] with D 64 or 128");
   if (capture({"ncu", "--version"}).status != 0)
     throw BadInput("make profile needs Nsight Compute (ncu), which is not on the PATH");
-  std::string json = args.size() > 2 ? args[2] : "";
-  if (json.empty()) {
-    json = "writeups/results/profile-" + stage + "-" + word + ".json";
-    std::ranges::replace(json, ',', '-');
-  }
-  std::vector<std::string> command = {"ncu",
-                                      "--clock-control",
-                                      "none",
-                                      "--csv",
-                                      "--kernel-name",
-                                      "regex:attention",
-                                      "--launch-count",
-                                      "1",
-                                      "--metrics",
-                                      profile_metrics(),
-                                      "--print-metric-instances",
-                                      "details",
-                                      lab,
-                                      "once"};
+  const std::string json = args.size() > 2 && !args[2].empty()
+                               ? args[2]
+                               : "writeups/results/profile-" + stage + "-" + replaced(word, ",", "-") + ".json";
+  Argv command = words_of("ncu --clock-control none --csv --kernel-name regex:attention --launch-count 1 --metrics " +
+                          profile_metrics() + " --print-metric-instances details " + lab + " once");
   for (const int extent : {shape->B, shape->H, shape->S, shape->D}) command.push_back(std::to_string(extent));
   command.push_back(shape->causal ? "1" : "0");
   command.push_back("100");  // seconds that the launch may take, for ncu repeats it
@@ -339,9 +284,16 @@ int profile_command(const Args& args) {
     throw BadInput("ncu saw no kernel: " + reason(ran.out + ran.err));
   const Profile profile = read_profile(ran.out);
   const auto rows = diagnose(profile, *shape);
-  const ProfileFacts facts{stage,        word, utc_time(), commit(), gpu_field("name"), gpu_field("driver_version"),
-                           ncu_version()};
-  std::fputs(profile_table(facts, profile, rows).c_str(), stdout);
+  const Json facts = {{"stage", stage},
+                      {"kernel", profile.kernel},
+                      {"shape", word},
+                      {"date", utc_time()},
+                      {"commit", commit()},
+                      {"command", "make stage=" + stage + " profile shape=" + word},
+                      {"gpu", gpu_field("name")},
+                      {"driver", gpu_field("driver_version")},
+                      {"ncu", ncu_version()}};
+  std::fputs(profile_table(facts, rows).c_str(), stdout);
   write_text(json, profile_json(facts, profile, rows));
   std::printf("kept as %s\n", json.c_str());
   return 0;

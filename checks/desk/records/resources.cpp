@@ -1,22 +1,20 @@
-#include "checks/desk/records/resources.hpp"
-
-#include <algorithm>
-#include <cstdio>
-#include <filesystem>
-
 #include "checks/acceptance/format.hpp"
-#include "checks/desk/desk.hpp"
-#include "checks/desk/ladder.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/records/json_text.hpp"
-#include "checks/desk/records/labs.hpp"
-#include "checks/desk/records/machine.hpp"
-#include "checks/desk/records/nvcc.hpp"
-#include "checks/desk/records/pages.hpp"
+#include "checks/desk/records/records.hpp"
+#include "common/gpu_fit.hpp"
 #include "common/number.hpp"
 
 namespace lab::desk {
+
 namespace {
+
+// When a header that a kernel may include was last touched.
+fs::file_time_type newest_header() {
+  fs::file_time_type newest = fs::file_time_type::min();
+  for (const auto& entry : fs::recursive_directory_iterator("common"))
+    if (entry.path().extension() == ".cuh" || entry.path().extension() == ".hpp")
+      newest = std::max(newest, entry.last_write_time());
+  return newest;
+}
 
 template <class Number>
 Number number(const std::string& stage, const char* key, const std::string& text) {
@@ -32,7 +30,96 @@ std::string line_of(const ResourceRow& r) {
                 r.over.empty() ? "ok" : ("over: " + r.over).c_str());
 }
 
+const std::string COMMITTED = "writeups/results/resources.json";
+
+// 512 keys take two slots for K/V tiles, 2048 take three; from v3g on these are also one shape for each tile.
+std::map<std::string, std::size_t> plans_of(const std::string& lab) {
+  std::vector<std::string> plans;
+  for (const std::string shape : {"1 8 512 64", "2 8 2048 64", "1 8 512 128", "2 8 2048 128", "2 8 2048 64 causal",
+                                  "4 16 8192 64", "4 16 8192 128"}) {
+    const Ran plan = capture(with({lab, "plan"}, words_of(shape)));
+    if (plan.status != 0) throw BadInput("no plan from " + lab + ": " + plan.err);
+    plans.push_back(plan.out);
+  }
+  return dynamic_smem(plans);
+}
+
+struct Compilation {
+  std::string stage, bug, arch, source;  // bug: "" for the correct kernel; arch: "sm_89"
+  Ran nvcc = {};
+};
+
+// Compiles all with `ptxas -v`, as many at once as JOBS in the environment says, else as there are cores. The objects
+// go to build/cubins/STAGE-BUG-ARCH.cubin. An earlier result of the same nvcc for the same files is reused: `make
+// resources` and `make archs` have thirty kernels in common.
+void compile_all(std::vector<Compilation>& all) {
+  const auto version = lines_of(capture({"nvcc", "--version"}).out);
+  const std::string work = "build/cubins/", compiler = version.empty() ? "no nvcc" : version.back();
+  const auto headers = newest_header();
+  const auto compiled = [&](const Compilation& c) {
+    const std::string name = work + c.stage + "-" + c.bug + "-" + c.arch, log = name + ".log";
+    fs::create_directories(fs::path(name).parent_path());
+    const Args command = {"nvcc",    "-std=c++20", "-O3", "-fmad=false", "-arch=" + c.arch, "-cubin",
+                          "-Xptxas", "-v",         "-I.", "-o",          name + ".cubin",   c.source};
+    const std::string key = compiler + ": " + joined(command, " ");
+    if (const auto said = said_before(log, key, std::max(headers, fs::last_write_time(c.source))))
+      return Ran{0, "", *said};
+    const auto begun = fs::file_time_type::clock::now();
+    Ran ran = capture(command);
+    if (ran.status != 0) return ran;
+    write_text(log, key + "\n" + ran.out + ran.err);
+    fs::last_write_time(log, begun);  // what was edited while nvcc ran is newer
+    return ran;
+  };
+  const char* jobs = std::getenv("JOBS");
+  const auto at_a_time = number_in<std::size_t>(jobs ? jobs : "", 1).value_or(cores());
+  std::size_t next = 0;
+  side_by_side(at_a_time, std::vector(all), compiled, [&](const Ran& ran) { all[next++].nvcc = ran; });
+}
+
 }  // namespace
+
+std::optional<std::string> said_before(const std::string& log, const std::string& key, fs::file_time_type inputs) {
+  std::error_code missing;
+  const auto written = fs::last_write_time(log, missing);
+  if (missing || written <= inputs) return std::nullopt;
+  const std::string text = read_text(log);
+  return text.starts_with(key + "\n") ? std::optional(text.substr(key.size() + 1)) : std::nullopt;
+}
+
+std::string trouble_in(const Ran& nvcc) {
+  const std::string text = nvcc.out + nvcc.err;
+  if (nvcc.status != 0) {
+    const std::string error = line_with(text, {"error", "fatal"});
+    return error.empty() ? "nvcc ends with status " + std::to_string(nvcc.status) : error;
+  }
+  const PtxasLog log = parse_ptxas(text);
+  if (!log.lost.empty()) return log.lost.front();
+  return log.kernels.empty() ? "ptxas names no kernel" : "";
+}
+
+// desk-records archs: every stage's kernel compiled for every architecture that its stage.conf claims; no GPU is
+// needed. A line for each stage. Exit status 1 if one does not compile, or compiles with what trouble_in() names.
+int archs_command(const Args&) {
+  const Ran known = capture({"nvcc", "--list-gpu-code"});
+  if (known.status != 0) throw BadInput("make archs needs nvcc, which is not on the PATH");
+  std::vector<Compilation> all;
+  for (const StageNeeds& stage : stages_in("stages"))
+    for (const std::string& arch : claimed_architectures(stage, words_of(known.out)))
+      all.push_back({stage.stage, "", arch, kernel_path(stage.stage)});
+  compile_all(all);
+
+  Counts counts;
+  std::string last;
+  for (const Compilation& c : all) {
+    if (c.stage != last) std::printf("%s%-20s", last.empty() ? "" : "\n", (last = c.stage).c_str());
+    const std::string trouble = trouble_in(c.nvcc);
+    counts.add(trouble.empty());
+    std::printf(" %s%s%s", c.arch.c_str(), trouble.empty() ? "" : " RED: ", trouble.c_str());
+  }
+  std::printf("\n");
+  return told(counts);
+}
 
 StageBudget budget_of(const std::string& stage, const std::string& target, const std::string& registers,
                       const std::string& smem) {
@@ -133,29 +220,6 @@ std::string resources_json(const std::vector<ResourceRow>& rows, const std::stri
 // ones of sm_89 for sm_90 too), and judges what ptxas says. Writes JSON if named; else holds the committed one against
 // what this nvcc says, if it is of the same version. With STAGE that stage alone, beside the one that an own kernel
 // comes from. Exit status 1 if a correct kernel is over its budget, or the committed figures are stale.
-
-namespace {
-
-namespace fs = std::filesystem;
-
-const std::string COMMITTED = "writeups/results/resources.json";
-
-// 512 keys take two slots for K/V tiles, 2048 take three; from v3g on these are also one shape for each tile.
-std::map<std::string, std::size_t> plans_of(const std::string& lab) {
-  std::vector<std::string> plans;
-  for (const std::string shape : {"1 8 512 64", "2 8 2048 64", "1 8 512 128", "2 8 2048 128", "2 8 2048 64 causal",
-                                  "4 16 8192 64", "4 16 8192 128"}) {
-    Args command = {lab, "plan"};
-    for (const std::string& word : words_of(shape)) command.push_back(word);
-    const Ran plan = capture(command);
-    if (plan.status != 0) throw BadInput("no plan from " + lab + ": " + plan.err);
-    plans.push_back(plan.out);
-  }
-  return dynamic_smem(plans);
-}
-
-}  // namespace
-
 int resources_command(const Args& args) {
   const std::string nvcc = nvcc_release(), json = args.size() > 1 ? args[1] : "";
   if (nvcc.empty()) throw BadInput("make resources needs nvcc, which is not on the PATH");
@@ -200,9 +264,9 @@ int resources_command(const Args& args) {
   std::fputs(resources_table(rows).c_str(), stdout);
   for (const std::string& line : wrong_smem(rows, budgets)) complaints.push_back(line);
   for (const std::string& line : complaints) std::printf("%s\n", line.c_str());
-  int passed = 0, failed = int(complaints.size());
+  Counts counts{0, int(complaints.size())};
   for (const ResourceRow& row : rows)
-    if (row.bug.empty()) ++(row.over.empty() ? passed : failed);
+    if (row.bug.empty()) counts.add(row.over.empty());
   const std::string now = resources_json(rows, nvcc);
   if (one.empty()) write_text("build/resources.json", now);
   if (!json.empty()) {
@@ -210,13 +274,12 @@ int resources_command(const Args& args) {
   } else if (one.empty() &&
              load_results(COMMITTED, "resources-1", "make resources json=" + COMMITTED).value("nvcc", "") == nvcc) {
     const std::string committed = laid_out(parse_json(read_text(COMMITTED), COMMITTED), 2);
-    ++(committed == now ? passed : failed);
+    counts.add(committed == now);
     if (committed != now)
       std::printf("%s is stale; make resources json=%s renews it:\n%s", COMMITTED.c_str(), COMMITTED.c_str(),
                   difference(lines_of(committed), lines_of(now)).c_str());
   }
-  std::printf("%d passed, %d failed\n", passed, failed);
-  return failed == 0 && passed > 0 ? 0 : 1;
+  return told(counts);
 }
 
 }  // namespace lab::desk

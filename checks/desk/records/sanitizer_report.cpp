@@ -1,23 +1,13 @@
-#include "checks/desk/records/sanitizer_report.hpp"
-
-#include <algorithm>
-#include <cctype>
-#include <cstdio>
-#include <filesystem>
-#include <map>
 #include <regex>
 
 #include "checks/acceptance/format.hpp"
-#include "checks/desk/desk.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/records/json_text.hpp"
-#include "checks/desk/records/machine.hpp"
+#include "checks/desk/records/records.hpp"
 
 namespace lab::desk {
 namespace {
 
 void add_word(std::vector<std::string>& list, const std::string& word) {
-  if (!word.empty() && std::ranges::find(list, word) == list.end()) list.push_back(word);
+  if (!word.empty()) add_once(list, word);
 }
 
 bool in_the_stage(const std::string& where) {
@@ -34,7 +24,7 @@ std::string place(const std::string& stage, const std::string& text) {
   if (file.starts_with("kernel.cu:")) return "stages/" + stage + "/" + file;
   if (file.find(".patch:") != file.npos) return "stages/" + stage + "/bugs/" + file;
   if (file.find(".cuh:") == file.npos) return "CUDA header " + file;
-  const bool wrapper = std::filesystem::exists("common/ptx/" + file.substr(0, file.find(':')));
+  const bool wrapper = fs::exists("common/ptx/" + file.substr(0, file.find(':')));
   return (wrapper ? "common/ptx/" : "common/") + file;
 }
 
@@ -43,9 +33,7 @@ std::string kernel_of(const std::string& text) {
   std::smatch found;
   if (!std::regex_search(text, found, KERNEL)) return "";
   std::string name = found.str();
-  for (std::size_t at; (at = name.find("(int)")) != name.npos;) name.erase(at, 5);
-  std::erase(name, ' ');
-  return name;
+  return replaced(replaced(name, "(int)", ""), " ", "");
 }
 
 // "Error: Race reported between Write access at ... in kernel.cu:146" -> "write at stages/.../kernel.cu:146"
@@ -146,6 +134,30 @@ class LogReader {
   bool ended_ = false;
 };
 
+// "2025.3.1.0 (build 36400806) (public-release)"
+std::string sanitizer_version(const std::string& tool) {
+  for (const std::string& line : lines_of(capture({tool, "--version"}).out))
+    if (line.starts_with("Version")) return line.substr(std::min(line.find_first_not_of(' ', 7), line.size()));
+  return "";
+}
+
+// Logs of one build: STAGE-fixed/ or STAGE-bug-NAME/ with TOOL.SHAPE.log.
+ToolReport report_of(const fs::path& build) {
+  const std::string name = build.filename().string();
+  const std::size_t dash = name.find('-');
+  if (dash == name.npos) throw BadInput(build.string() + " is no STAGE-VARIANT");
+  const std::string variant = name.substr(dash + 1);
+  std::vector<SanitizerLog> logs;
+  for (const fs::path& path : files_in(build, ".log")) {
+    const std::string file = path.stem().string();
+    const std::size_t dot = file.find('.');
+    if (dot == file.npos) throw BadInput(path.string() + " is no TOOL.SHAPE.log");
+    logs.push_back({file.substr(0, dot), file.substr(dot + 1), read_text(path.string())});
+  }
+  if (logs.empty()) throw BadInput(build.string() + " has no logs");
+  return read_sanitizer_logs(name.substr(0, dash), variant.starts_with("bug-") ? variant.substr(4) : "", logs);
+}
+
 }  // namespace
 
 ToolReport read_sanitizer_logs(const std::string& stage, const std::string& bug,
@@ -171,9 +183,7 @@ std::string sanitizer_text(const ToolReport& r) {
 }
 
 std::string sanitizer_json(const std::string& machine, const std::vector<ToolReport>& reports) {
-  std::map<std::string, std::string> fact;
-  for (const std::string& line : lines_of(machine))
-    if (const std::size_t gap = line.find(' '); gap != line.npos) fact[line.substr(0, gap)] = line.substr(gap + 1);
+  std::map<std::string, std::string> fact = facts_in(machine);
   Json rows = Json::array();
   for (const ToolReport& r : reports)
     for (const char* tool : SANITIZER_TOOLS) {
@@ -198,46 +208,6 @@ std::string sanitizer_json(const std::string& machine, const std::vector<ToolRep
                   2);
 }
 
-// desk-records machine, sanitizer-report.
-
-namespace {
-
-namespace fs = std::filesystem;
-
-std::vector<fs::path> sorted(const fs::path& directory) {
-  std::vector<fs::path> found;
-  for (const auto& entry : fs::directory_iterator(directory)) found.push_back(entry.path());
-  std::ranges::sort(found);
-  return found;
-}
-
-// "2025.3.1.0 (build 36400806) (public-release)"
-std::string sanitizer_version(const std::string& tool) {
-  for (const std::string& line : lines_of(capture({tool, "--version"}).out))
-    if (line.starts_with("Version")) return line.substr(std::min(line.find_first_not_of(' ', 7), line.size()));
-  return "";
-}
-
-// Logs of one build: STAGE-fixed/ or STAGE-bug-NAME/ with TOOL.SHAPE.log.
-ToolReport report_of(const fs::path& build) {
-  const std::string name = build.filename().string();
-  const std::size_t dash = name.find('-');
-  if (dash == name.npos) throw BadInput(build.string() + " is no STAGE-VARIANT");
-  const std::string variant = name.substr(dash + 1);
-  std::vector<SanitizerLog> logs;
-  for (const fs::path& path : sorted(build)) {
-    if (path.extension() != ".log") continue;
-    const std::string file = path.stem().string();
-    const std::size_t dot = file.find('.');
-    if (dot == file.npos) throw BadInput(path.string() + " is no TOOL.SHAPE.log");
-    logs.push_back({file.substr(0, dot), file.substr(dot + 1), read_text(path.string())});
-  }
-  if (logs.empty()) throw BadInput(build.string() + " has no logs");
-  return read_sanitizer_logs(name.substr(0, dash), variant.starts_with("bug-") ? variant.substr(4) : "", logs);
-}
-
-}  // namespace
-
 int machine_command(const Args& args) {
   std::printf("gpu %s\ndriver %s\ncuda %s\n", gpu_field("name").c_str(), gpu_field("driver_version").c_str(),
               nvcc_release().c_str());
@@ -250,7 +220,7 @@ int sanitizer_report_command(const Args& args) {
   const fs::path logs = args[0];
   if (!fs::is_directory(logs)) throw BadInput("no logs in " + logs.string());
   std::vector<ToolReport> reports;
-  for (const fs::path& path : sorted(logs))
+  for (const fs::path& path : files_in(logs, ""))
     if (fs::is_directory(path)) reports.push_back(report_of(path));
   if (reports.empty()) throw BadInput("no logs in " + logs.string());
   for (const ToolReport& report : reports) std::fputs(sanitizer_text(report).c_str(), stdout);

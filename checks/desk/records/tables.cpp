@@ -1,27 +1,10 @@
-#include "checks/desk/records/tables.hpp"
-
-#include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <regex>
 
 #include "checks/acceptance/format.hpp"
-#include "checks/desk/desk.hpp"
-#include "checks/desk/kept.hpp"
-#include "checks/desk/ladder.hpp"
-#include "checks/desk/nearest.hpp"
-#include "checks/desk/process.hpp"
-#include "checks/desk/records/json_text.hpp"
-#include "checks/desk/records/labs.hpp"
-#include "checks/desk/records/sanitizer_report.hpp"
-#include "checks/desk/side_by_side.hpp"
+#include "checks/desk/records/records.hpp"
 
 namespace lab::desk {
 namespace {
-
-void add(std::vector<std::string>& list, const std::string& word) {
-  if (std::ranges::find(list, word) == list.end()) list.push_back(word);
-}
 
 std::string cut(const std::string& text, const char* pattern) {
   return std::regex_replace(text, std::regex(pattern), "", std::regex_constants::format_first_only);
@@ -51,94 +34,6 @@ std::string blindness_cell(const Blindness::Answer& answer) {
   return (answer.verdict == "pass" ? "pass, " : "**fail**, ") + largest;
 }
 
-}  // namespace
-
-Blindness read_blindness(const std::string& printed, const std::string& binary) {
-  Blindness answers;
-  int found = 0;
-  for (const std::string& line : lines_of(printed)) {
-    const auto words = words_of(line);
-    if (words.size() == 2 && words[0] == "schedules") answers.schedules = words[1];
-    if (words.size() != 4 || (words[0] != "notes" && words[0] != "unit")) continue;
-    if ((words[1] != "0" && words[1] != "1") || !is_known(words[3]))
-      throw BadInput("'" + line + "' is no answer of " + binary + " blindness");
-    (words[0] == "notes" ? answers.notes : answers.unit)[words[1] == "1"] = {words[2], words[3]};
-    ++found;
-  }
-  if (found != 4) throw BadInput("no answer from " + binary + " blindness");
-  return answers;
-}
-
-std::string blindness_row(const std::string& title, const Blindness& a) {
-  return "| " + title + " | " + blindness_cell(a.notes[0]) + " | " + blindness_cell(a.notes[1]) + " | " +
-         blindness_cell(a.unit[0]) + " | " + blindness_cell(a.unit[1]) + " |\n";
-}
-
-std::string checker_cell(const Verdict& racecheck) {
-  std::vector<std::string> kinds;
-  for (const std::string& kind : racecheck.all("finding")) add(kinds, kind);
-  if (kinds.size() > 1) std::erase(kinds, "launch refused");
-  return kinds.empty() ? "-" : joined(kinds, "; ");
-}
-
-std::string tool_cell(const Json& tools, const std::string& stage, const std::string& bug, const std::string& tool) {
-  bool run = false;
-  std::vector<std::string> seen;
-  for (const Json& row : tools.at("rows")) {
-    if (row.at("stage") != stage || row.at("bug") != bug) continue;
-    run = true;
-    const std::string kinds = row.at("kinds");
-    if (row.at("tool") != tool || kinds.empty()) continue;
-    for (std::size_t begin = 0; begin <= kinds.size();) {
-      const std::size_t end = std::min(kinds.find(", ", begin), kinds.size());
-      std::string kind = kinds.substr(begin, end - begin);
-      begin = end + 2;
-      if (kind.starts_with("Program hit")) {
-        if (!seen.empty()) continue;
-        kind = cut(cut(kind, ".*Program hit "), " .*");
-      }
-      add(seen, cut(kind, "^Invalid __shared__ (write|read) of size [0-9]+ bytes: "));
-    }
-  }
-  return !run ? "not run" : seen.empty() ? "-" : joined(seen, "; ");
-}
-
-std::string tools_row(const std::string& title, const Blindness& answers, const Verdict& racecheck, const Json& tools,
-                      const std::string& stage, const std::string& bug) {
-  const std::string schedules = answers.notes[0].largest == "-" ? "-"
-                                : answers.schedules == "differ" ? "**differ**"
-                                                                : answers.schedules;
-  std::string row = "| " + title + " | " + verdict(answers.notes) + " | " + verdict(answers.unit) + " | " + schedules +
-                    " | " + checker_cell(racecheck) + " |";
-  for (const char* tool : SANITIZER_TOOLS) row += " " + tool_cell(tools, stage, bug, tool) + " |";
-  return row + "\n";
-}
-
-std::string tools_footer(const Json& tools, const std::string& path) {
-  const auto says = [&](const char* key) { return tools.at(key).get<std::string>(); };
-  return "\n*`notes` and `unit`: the mission shape (1,8,512,64), causal and not, at the tolerance of the notes, 1e-3. "
-         "Schedules: eight of\n"
-         "them on (1,1,128,64), bit by bit. CPU checker: the short race check of `make stage=S test`. The four tools: "
-         "compute-sanitizer " +
-         words_of(says("compute_sanitizer")).at(0) + " on an\n" + says("gpu") + ", driver " + says("driver") +
-         ", CUDA " + says("cuda") + ", " + says("date") + ", on two small shapes;\nthe lines they name are in " + path +
-         ".*\n";
-}
-
-std::string resources_cell(const Json& resources, const std::string& stage, const std::string& arch) {
-  std::vector<long> registers, smem;
-  for (const Json& kernel : resources.at("kernels"))
-    if (kernel.at("stage") == stage && kernel.at("bug") == "" && kernel.at("arch") == arch)
-      registers.push_back(kernel.at("registers")), smem.push_back(kernel.at("smem"));
-  if (registers.empty()) return "not measured | not measured";
-  const auto [least, most] = std::ranges::minmax(registers);
-  const auto [small, large] = std::ranges::minmax(smem);
-  return (least == most ? format("%ld", least) : format("%ld-%ld", least, most)) +
-         format(" | %.1f-%.1f KiB", double(small) / 1024, double(large) / 1024);
-}
-
-namespace {
-
 Json read_plan(const std::string& text) {
   Json plan = parse_json(text, "lab plan");
   for (const char* key : {"stage", "target", "B", "H", "S", "D", "tile_m", "tile_n", "rows_per_warp", "slots", "grid",
@@ -165,38 +60,6 @@ std::string array(const Json& plan, const Json& name) {
       return cell(a.at("rows")) + (a.at("pitch") > 1 ? " x " + cell(a.at("pitch")) : "") + " | " + cell(a.at("bytes"));
   return "– | –";
 }
-
-}  // namespace
-
-std::string plan_table(const std::string& first, const std::string& second) {
-  const Json a = read_plan(first), b = read_plan(second);
-  const auto shape = [](const Json& p) {
-    return "(" + joined({cell(p["B"]), cell(p["H"]), cell(p["S"]), cell(p["D"])}, ",") + ")";
-  };
-  std::string out = "| | " + shape(a) + " | bytes | " + shape(b) + " | bytes |\n|---|---|--:|---|--:|\n";
-  // A kernel for one of the shapes may have an array more than that for the other.
-  std::vector<Json> arrays(a["arrays"].begin(), a["arrays"].end());
-  for (const Json& x : b["arrays"])
-    if (array(a, x.at("name")).starts_with("–")) arrays.push_back(x);
-  for (const Json& x : arrays)
-    out += "| `" + cell(x.at("name")) + "`, " + cell(x.at("type")) + " | " + array(a, x["name"]) + " | " +
-           array(b, x["name"]) + " |\n";
-  const auto row = [&](const std::string& what, const std::string& x, const std::string& y) {
-    out += "| " + what + " | " + x + " | | " + y + " | |\n";
-  };
-  const std::string threads = cell(a["block"].at(0)), others = cell(b["block"].at(0));
-  out += "| **shared memory per block** | | **" + cell(a["smem"]) + "** | | **" + cell(b["smem"]) + "** |\n";
-  row("tile", tile(a), tile(b));
-  row("rows a computing warp owns", cell(a["rows_per_warp"]), cell(b["rows_per_warp"]));
-  row("K/V slots", cell(a["slots"]), cell(b["slots"]));
-  row("grid, blocks of " + (threads == others ? threads : threads + " and " + others) + " threads",
-      cell(a["grid"], " x "), cell(b["grid"], " x "));
-  return out;
-}
-
-// desk-records blindness-table, tools-table, climb-table, plan.
-
-namespace {
 
 const std::string TOOLS = "writeups/results/tools-h200.json", RESOURCES = "writeups/results/resources.json";
 
@@ -261,6 +124,112 @@ std::string climb_row(const Ladder& ladder, const std::string& name, const Json&
 }
 
 }  // namespace
+
+Blindness read_blindness(const std::string& printed, const std::string& binary) {
+  Blindness answers;
+  int found = 0;
+  for (const std::string& line : lines_of(printed)) {
+    const auto words = words_of(line);
+    if (words.size() == 2 && words[0] == "schedules") answers.schedules = words[1];
+    if (words.size() != 4 || (words[0] != "notes" && words[0] != "unit")) continue;
+    if ((words[1] != "0" && words[1] != "1") || !is_known(words[3]))
+      throw BadInput("'" + line + "' is no answer of " + binary + " blindness");
+    (words[0] == "notes" ? answers.notes : answers.unit)[words[1] == "1"] = {words[2], words[3]};
+    ++found;
+  }
+  if (found != 4) throw BadInput("no answer from " + binary + " blindness");
+  return answers;
+}
+
+std::string blindness_row(const std::string& title, const Blindness& a) {
+  return table_row({title, blindness_cell(a.notes[0]), blindness_cell(a.notes[1]), blindness_cell(a.unit[0]),
+                    blindness_cell(a.unit[1])});
+}
+
+std::string checker_cell(const Verdict& racecheck) {
+  std::vector<std::string> kinds;
+  for (const std::string& kind : racecheck.all("finding")) add_once(kinds, kind);
+  if (kinds.size() > 1) std::erase(kinds, "launch refused");
+  return kinds.empty() ? "-" : joined(kinds, "; ");
+}
+
+std::string tool_cell(const Json& tools, const std::string& stage, const std::string& bug, const std::string& tool) {
+  bool run = false;
+  std::vector<std::string> seen;
+  for (const Json& row : tools.at("rows")) {
+    if (row.at("stage") != stage || row.at("bug") != bug) continue;
+    run = true;
+    const std::string kinds = row.at("kinds");
+    if (row.at("tool") != tool || kinds.empty()) continue;
+    for (std::string kind : split(kinds, ", ")) {
+      if (kind.starts_with("Program hit")) {
+        if (!seen.empty()) continue;
+        kind = cut(cut(kind, ".*Program hit "), " .*");
+      }
+      add_once(seen, cut(kind, "^Invalid __shared__ (write|read) of size [0-9]+ bytes: "));
+    }
+  }
+  return !run ? "not run" : seen.empty() ? "-" : joined(seen, "; ");
+}
+
+std::string tools_row(const std::string& title, const Blindness& answers, const Verdict& racecheck, const Json& tools,
+                      const std::string& stage, const std::string& bug) {
+  const std::string schedules = answers.notes[0].largest == "-" ? "-"
+                                : answers.schedules == "differ" ? "**differ**"
+                                                                : answers.schedules;
+  std::vector<std::string> row = {title, verdict(answers.notes), verdict(answers.unit), schedules,
+                                  checker_cell(racecheck)};
+  for (const char* tool : SANITIZER_TOOLS) row.push_back(tool_cell(tools, stage, bug, tool));
+  return table_row(row);
+}
+
+std::string tools_footer(const Json& tools, const std::string& path) {
+  const auto says = [&](const char* key) { return tools.at(key).get<std::string>(); };
+  return "\n*`notes` and `unit`: the mission shape (1,8,512,64), causal and not, at the tolerance of the notes, 1e-3. "
+         "Schedules: eight of\n"
+         "them on (1,1,128,64), bit by bit. CPU checker: the short race check of `make stage=S test`. The four tools: "
+         "compute-sanitizer " +
+         words_of(says("compute_sanitizer")).at(0) + " on an\n" + says("gpu") + ", driver " + says("driver") +
+         ", CUDA " + says("cuda") + ", " + says("date") + ", on two small shapes;\nthe lines they name are in " + path +
+         ".*\n";
+}
+
+std::string resources_cell(const Json& resources, const std::string& stage, const std::string& arch) {
+  std::vector<long> registers, smem;
+  for (const Json& kernel : resources.at("kernels"))
+    if (kernel.at("stage") == stage && kernel.at("bug") == "" && kernel.at("arch") == arch)
+      registers.push_back(kernel.at("registers")), smem.push_back(kernel.at("smem"));
+  if (registers.empty()) return "not measured | not measured";
+  const auto [least, most] = std::ranges::minmax(registers);
+  const auto [small, large] = std::ranges::minmax(smem);
+  return (least == most ? format("%ld", least) : format("%ld-%ld", least, most)) +
+         format(" | %.1f-%.1f KiB", double(small) / 1024, double(large) / 1024);
+}
+
+std::string plan_table(const std::string& first, const std::string& second) {
+  const Json a = read_plan(first), b = read_plan(second);
+  const auto shape = [](const Json& p) {
+    return "(" + joined({cell(p["B"]), cell(p["H"]), cell(p["S"]), cell(p["D"])}, ",") + ")";
+  };
+  std::string out = "| | " + shape(a) + " | bytes | " + shape(b) + " | bytes |\n|---|---|--:|---|--:|\n";
+  // A kernel for one of the shapes may have an array more than that for the other.
+  std::vector<Json> arrays(a["arrays"].begin(), a["arrays"].end());
+  for (const Json& x : b["arrays"])
+    if (array(a, x.at("name")).starts_with("–")) arrays.push_back(x);
+  for (const Json& x : arrays)
+    out += table_row({"`" + cell(x.at("name")) + "`, " + cell(x.at("type")), array(a, x["name"]), array(b, x["name"])});
+  const auto row = [&](const std::string& what, const std::string& x, const std::string& y) {
+    out += "| " + what + " | " + x + " | | " + y + " | |\n";
+  };
+  const std::string threads = cell(a["block"].at(0)), others = cell(b["block"].at(0));
+  out += "| **shared memory per block** | | **" + cell(a["smem"]) + "** | | **" + cell(b["smem"]) + "** |\n";
+  row("tile", tile(a), tile(b));
+  row("rows a computing warp owns", cell(a["rows_per_warp"]), cell(b["rows_per_warp"]));
+  row("K/V slots", cell(a["slots"]), cell(b["slots"]));
+  row("grid, blocks of " + (threads == others ? threads : threads + " and " + others) + " threads",
+      cell(a["grid"], " x "), cell(b["grid"], " x "));
+  return out;
+}
 
 int blindness_table_command(const Args& args) {
   const Ladder ladder = read_ladder();

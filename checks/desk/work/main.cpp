@@ -1,5 +1,5 @@
 // build/desk-work COMMAND ARGUMENT...: bugs as patches, builds run and judged, mutants, exercises.
-#include "checks/desk/dispatch.hpp"
+#include "checks/desk/desk.hpp"
 
 namespace lab::desk {
 

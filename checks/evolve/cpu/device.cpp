@@ -1,5 +1,5 @@
 // The referee's machine is the CPU execution: it has no clock to believe, and all else of the protocol.
-#include "checks/evolve/device.hpp"
+#include "checks/evolve/referee.hpp"
 
 #include "checks/acceptance/format.hpp"
 #include "common/backend.hpp"

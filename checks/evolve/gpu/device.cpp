@@ -1,5 +1,5 @@
 // The referee's machine is a GPU: a graph of the calls is captured, and replayed between two events.
-#include "checks/evolve/device.hpp"
+#include "checks/evolve/referee.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -23,6 +23,7 @@ __global__ void drill(const __grid_constant__ lab::TensorMap map, float* out) {
   if (threadIdx.x == 0) {
     lab::ptx::mbarrier_init(full, 1);
     lab::ptx::fence_mbarrier_init();
+#ifdef SOLUTION
     lab::ptx::mbarrier_arrive_expect_tx(full, ROWS * COLUMNS * sizeof(half));
     lab::ptx::tma_load_2d(box, &map, 0, FIRST_ROW, full);
   }
@@ -31,4 +32,14 @@ __global__ void drill(const __grid_constant__ lab::TensorMap map, float* out) {
   for (int r = 0; r < ROWS; ++r)
     for (int c = threadIdx.x; c < COLUMNS; c += 32)
       out[r * COLUMNS + c] = __half2float(box[r * COLUMNS + (c / 8 ^ r % 8) * 8 + c % 8]);
+#else
+    lab::ptx::mbarrier_arrive_expect_tx(full, 1);  // yours: how many bytes will come?
+    lab::ptx::tma_load_2d(box, &map, 0, 0, full);  // yours: where does the box begin?
+  }
+  __syncwarp();
+  // yours: when may the box be read?
+  for (int r = 0; r < ROWS; ++r)
+    for (int c = threadIdx.x; c < COLUMNS; c += 32)
+      out[r * COLUMNS + c] = __half2float(box[r * COLUMNS + c]);  // yours: where does (r, c) lie?
+#endif
 }

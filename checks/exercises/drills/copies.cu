@@ -14,16 +14,28 @@ __global__ void drill(const half* in, float* out) {
   const auto copy = [&](int t) {  // 16 bytes a lane: row (lane + 1) % 32, which another lane reads
     const unsigned row = (lane + 1) % 32;
     if (t < TILES) __pipeline_memcpy_async(slots + (t % SLOTS * 32 + row) * 8, in + (t * 32 + row) * 8, 16);
+#ifdef SOLUTION
     __pipeline_commit();
   };
+#else
+    // yours: what else belongs to every turn, with a copy or without?
+  };
+#endif
   copy(0);
   float sum = 0.0f;
   for (int t = 0; t < TILES; ++t) {
     copy(t + 1);
+#ifdef SOLUTION
     __pipeline_wait_prior(1);
     __syncwarp();
     for (int c = 0; c < 8; ++c) sum += __half2float(slots[(t % SLOTS * 32 + lane) * 8 + c]);
     __syncwarp();
   }
+#else
+    // yours: when may row `lane`, which another lane has copied, be read?
+    for (int c = 0; c < 8; ++c) sum += __half2float(slots[(t % SLOTS * 32 + lane) * 8 + c]);
+    // yours: and when may its slot be filled again?
+  }
+#endif
   out[lane] = sum;
 }

@@ -8,9 +8,10 @@
 #include <cstdint>
 #include <cstdio>
 
+#include "checks/acceptance/format.hpp"
 #include "checks/acceptance/verdict.hpp"
 #include "checks/commands.hpp"
-#include "checks/exercises/counted_words.hpp"
+#include "checks/exercises/counts.hpp"
 #include "common/gpu_access.hpp"
 #include "common/launch.cuh"
 #include "common/stage.hpp"
@@ -38,11 +39,9 @@ ExecOptions options_of(Schedule schedule, Copies copies) {
 cudaError_t start(const Drill& d, const half* in, float* out) {
   if (d.start) return d.start(in, out);
   if (!d.with_map) return launch("drill", d.kernel, dim3(1), dim3(d.threads), d.shared_bytes, nullptr, in, out);
-  TensorMap map;
-  const cudaError_t made = make_tensor_map(map, in, d.tensor);
-  return made != cudaSuccess
-             ? made
-             : launch("drill", d.with_map, dim3(1), dim3(d.threads), d.shared_bytes, nullptr, TensorMap(map), out);
+  return with_map(in, d.tensor, [&](TensorMap map) {
+    return launch("drill", d.with_map, dim3(1), dim3(d.threads), d.shared_bytes, nullptr, std::move(map), out);
+  });
 }
 
 Ran run(const Drill& d, const ExecOptions& options) {
@@ -90,12 +89,10 @@ bool good_under(const Drill& d, const ExecOptions& options) {
   const Ran ran = run(d, options);
   if (!ran.failure.empty()) return red(d, options, ran.failure);
   for (std::size_t i = 0; i < ran.out.size(); ++i)
-    if (std::bit_cast<unsigned>(ran.out[i]) != std::bit_cast<unsigned>(d.right[i])) {
-      char text[160];
-      std::snprintf(text, sizeof text, "out[%zu] is %s%g, and must be %g", i,
-                    ran.out[i] == NEVER_WRITTEN ? "never written, " : "", double(ran.out[i]), double(d.right[i]));
-      return red(d, options, text);
-    }
+    if (std::bit_cast<unsigned>(ran.out[i]) != std::bit_cast<unsigned>(d.right[i]))
+      return red(d, options,
+                 format("out[%zu] is %s%g, and must be %g", i, ran.out[i] == NEVER_WRITTEN ? "never written, " : "",
+                        double(ran.out[i]), double(d.right[i])));
   return true;
 }
 
@@ -155,6 +152,24 @@ int drill_counts_command(std::span<char*> args) {
 }
 
 }  // namespace
+
+void multiply(Drill& d, std::size_t M, std::size_t N, std::size_t K, bool transposed) {
+  const std::vector<float> x = as_floats(d.in);
+  for (std::size_t row = 0; row < M; ++row)
+    for (std::size_t col = 0; col < N; ++col) {
+      float sum = 0;
+      for (std::size_t k = 0; k < K; ++k) sum += x[row * K + k] * x[M * K + (transposed ? col * K + k : k * N + col)];
+      d.right.push_back(sum);
+    }
+}
+
+TensorShape matrix_of(std::size_t rows, std::size_t columns, unsigned box_rows, unsigned box_columns, Swizzle swizzle) {
+  TensorShape t;
+  t.extent[0] = columns, t.stride[0] = sizeof(half), t.box[0] = box_columns;
+  t.extent[1] = rows, t.stride[1] = columns * sizeof(half), t.box[1] = box_rows;
+  t.swizzle = swizzle;
+  return t;
+}
 
 Overlap overlap_of(std::span<const ExecEvent> events) {
   Overlap overlap;

@@ -1,7 +1,8 @@
 // One instruction, one kernel of ten lines: `__global__ void drill(const half* in, float* out)`, or, with the copy
-// engine, drill(map, out) and drill_tensor(), of which the host makes the map. Beside each such kernel, NAME.cu, stands
-// NAME.cpp, which says what it is given and what must come out, bit for bit. A mechanism of 60 lines is laid out the
-// same way; NAME.cpp may launch it itself, at several sizes, and look at the order of what it does.
+// engine, drill(map, out) and drill_tensor(), of which the host makes the map. NAME.cu has both parts of it: #ifdef SOLUTION
+// stands before the solution's, #else before what is handed out. Beside it NAME.cpp says what it is given and what must
+// come out, bit for bit. A mechanism of 60 lines is laid out the same way; NAME.cpp may launch it itself, at several
+// sizes, and look at the order of what it does.
 #pragma once
 #include <cuda_fp16.h>
 
@@ -47,6 +48,19 @@ inline std::vector<float> as_floats(const std::vector<fp16>& in) {
   std::vector<float> x;
   for (const fp16 h : in) x.push_back(to_float(h));
   return x;
+}
+
+// Adds A B to what must come out, row by row: the input holds A[M][K] and then B[K][N], or the transpose B[N][K].
+void multiply(Drill& d, std::size_t M, std::size_t N, std::size_t K, bool transposed);
+// A matrix of halves as the copy engine sees it, by boxes.
+TensorShape matrix_of(std::size_t rows, std::size_t columns, unsigned box_rows, unsigned box_columns,
+                      Swizzle swizzle = Swizzle::b128);
+// Launches with the map of a tensor at `at`.
+template <class Launch>
+cudaError_t with_map(const half* at, const TensorShape& tensor, Launch launch) {
+  TensorMap map;
+  const cudaError_t made = make_tensor_map(map, at, tensor);
+  return made != cudaSuccess ? made : launch(map);
 }
 
 // How warp 0's products overlap: waits that leave one of two wgmma groups under way, and the most groups at once.

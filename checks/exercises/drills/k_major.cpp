@@ -11,13 +11,7 @@ lab::Drill of(int swizzle) {
   lab::Drill d;
   d.name = "swizzle " + std::to_string(swizzle);
   d.in = lab::small_numbers((M + N) * K);
-  for (std::size_t row = 0; row < M; ++row)
-    for (std::size_t col = 0; col < N; ++col) {
-      float sum = 0;
-      for (std::size_t k = 0; k < K; ++k)
-        sum += lab::to_float(d.in[row * K + k]) * lab::to_float(d.in[(M + col) * K + k]);
-      d.right.push_back(sum);
-    }
+  multiply(d, M, N, K, true);
   // PTX ISA, "Matrix Descriptor Format": 14 bits of address / 16, of leading / 16, of stride / 16, and two at the top.
   const unsigned tops[] = {0, 3, 2, 1};
   for (unsigned i = 0; i < 4; ++i) {

@@ -21,11 +21,19 @@ __global__ void mechanism(const half* in, int tiles, float* out) {
   for (int t = 0; t < tiles; ++t) {
     const half* tile = in + (row * tiles + t) * 64;
     const float score = __half2float(tile[lane]), value = __half2float(tile[32 + lane]);
+#ifdef SOLUTION
     if (__any_sync(lab::FULL_WARP, score > reference + MOST)) {
       const float moved = fmaxf(reference, lab::warp_max(score)), rescale = lab::ptx::ex2(reference - moved);
       reference = moved, l *= rescale, o *= rescale;
     }
     const float p = weight(score, reference == -INFINITY ? 0.0f : reference);
+#else
+    // The plain way: the reference is the largest score so far, and moves with every tile. Yours is another.
+    const float moved = fmaxf(reference, lab::warp_max(score)), base = moved == -INFINITY ? 0.0f : moved;
+    const float rescale = lab::ptx::ex2(reference - base);
+    reference = moved, l *= rescale, o *= rescale;
+    const float p = weight(score, base);
+#endif
     l += p, o += p * value;
   }
   l = lab::warp_sum(l), o = lab::warp_sum(o);

@@ -26,6 +26,7 @@ __global__ void mechanism(const half* in, float* out) {
   const float m = mine[0], l = mine[1];
   float o[COLUMNS];
   for (int c = 0; c < COLUMNS; ++c) o[c] = mine[2 + c];
+#ifdef SOLUTION
   lab::ptx::cluster_sync();
   for (int i = 0; i < HALF / 4; ++i) {
     const float* const theirs = o + HALF * other + 4 * i;
@@ -46,4 +47,7 @@ __global__ void mechanism(const half* in, float* out) {
       out[row * COLUMNS + c] = (o[c] * ours + from[e] * theirs) / sum;
     }
   }
+#else
+  (void)mail, (void)other, (void)m, (void)l, (void)o, (void)out;  // yours
+#endif
 }

@@ -15,13 +15,7 @@ lab::Drill of(lab::Swizzle swizzle) {
   lab::Drill d;
   d.name = "N " + std::to_string(N) + ", swizzle " + std::to_string(lab::swizzle_bytes(swizzle));
   d.in = lab::small_numbers((M + N) * K);
-  for (std::size_t row = 0; row < M; ++row)
-    for (std::size_t col = 0; col < N; ++col) {
-      float sum = 0;
-      for (std::size_t k = 0; k < K; ++k)
-        sum += lab::to_float(d.in[row * K + k]) * lab::to_float(d.in[M * K + k * N + col]);
-      d.right.push_back(sum);
-    }
+  multiply(d, M, N, K, false);
   d.start = [swizzle](const half* in, float* out) {
     return lab::launch("mechanism", mechanism<int(N)>, dim3(1), dim3(128), K * N * 2, nullptr, in, swizzle, out);
   };

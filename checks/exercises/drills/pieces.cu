@@ -13,11 +13,16 @@ struct Piece {
 // Piece i of the list: the longest pieces first, and of equally long ones that of the lower sequence. tiles[s] is how
 // many tiles sequence s has. i is smaller than the number of pieces.
 __device__ Piece piece_at(int i, const half* tiles, int sequences) {
+#ifdef SOLUTION
   int longest = 0;
   for (int s = 0; s < sequences; ++s) longest = max(longest, int(float(tiles[s])));
   for (int tile = longest - 1;; --tile)
     for (int s = 0; s < sequences; ++s)
       if (tile < int(float(tiles[s])) && i-- == 0) return {s, tile};
+#else
+  (void)i, (void)tiles, (void)sequences;
+  return {0, 0};  // yours
+#endif
 }
 
 // The work on a piece, by one warp: out[of the piece, sequence after sequence] is the sum of the sequence's elements up
@@ -39,6 +44,7 @@ __device__ void work_on(Piece piece, int i, const half* in, int sequences, float
 // Rounds go to and fro: in round 0 block b takes piece b of the list, in round 1 the blocks take theirs in the opposite
 // order, in round 2 as in round 0, and so on. The last round may have fewer pieces than blocks.
 __global__ void mechanism(const half* in, int sequences, float* out) {
+#ifdef SOLUTION
   int all = 0;
   for (int s = 0; s < sequences; ++s) all += int(float(in[s]));
   const int blocks = gridDim.x, block = blockIdx.x;
@@ -46,4 +52,8 @@ __global__ void mechanism(const half* in, int sequences, float* out) {
     const int i = round * blocks + (round % 2 ? blocks - 1 - block : block);
     if (i < all) work_on(piece_at(i, in, sequences), i, in, sequences, out);
   }
+#else
+  // yours: what this block works on, and when it ends
+  work_on(piece_at(0, in, sequences), 0, in, sequences, out);
+#endif
 }

@@ -23,24 +23,17 @@ lab::Drill of(int steps) {
   d.name = std::to_string(steps) + " steps";
   const std::size_t K = 64 * std::size_t(steps), matrix = 64 * K;
   d.in = lab::small_numbers(2 * matrix);
-  const std::vector<float> x = lab::as_floats(d.in);
-  for (std::size_t row = 0; row < 64; ++row)
-    for (std::size_t column = 0; column < 64; ++column) {
-      float sum = 0;
-      for (std::size_t k = 0; k < K; ++k) sum += x[row * K + k] * x[matrix + column * K + k];
-      d.right.push_back(sum);
-    }
+  multiply(d, 64, 64, K, true);
   d.start = [steps, K, matrix](const half* in, float* out) {
     constexpr std::size_t BYTES = 6 * 64 * 64 * sizeof(half) + 192;
     if (const cudaError_t error = lab::opt_in_smem("mechanism", mechanism, BYTES); error != cudaSuccess) return error;
-    lab::TensorShape tensor;
-    tensor.extent[0] = K, tensor.stride[0] = sizeof(half), tensor.box[0] = 64;
-    tensor.extent[1] = 64, tensor.stride[1] = K * sizeof(half), tensor.box[1] = 64;
-    lab::TensorMap a, b;
-    if (const cudaError_t error = lab::make_tensor_map(a, in, tensor); error != cudaSuccess) return error;
-    if (const cudaError_t error = lab::make_tensor_map(b, in + matrix, tensor); error != cudaSuccess) return error;
-    return lab::launch("mechanism", mechanism, dim3(1), dim3(160), BYTES, nullptr, lab::TensorMap(a), lab::TensorMap(b),
-                       steps, out);
+    const lab::TensorShape tensor = lab::matrix_of(64, K, 64, 64);
+    return lab::with_map(in, tensor, [&](lab::TensorMap a) {
+      return lab::with_map(in + matrix, tensor, [&](lab::TensorMap b) {
+        return lab::launch("mechanism", mechanism, dim3(1), dim3(160), BYTES, nullptr, std::move(a), std::move(b),
+                           steps, out);
+      });
+    });
   };
   d.order = [steps](std::span<const lab::ExecEvent> events) { return what_is_wrong(steps, events); };
   return d;

@@ -12,10 +12,19 @@ __global__ void drill(const half* in, float* out) {
   unsigned a[4], b[2];
   float c[4] = {};
   for (int i = 0; i < 4; ++i) {
+#ifdef SOLUTION
     const int row = g + i % 2 * 8, k = 2 * t + i / 2 * 8;
     a[i] = lab::half_pair(A[row * 16 + k], A[row * 16 + k + 1]);
   }
   for (int i = 0; i < 2; ++i) b[i] = lab::half_pair(B[(2 * t + 8 * i) * 8 + g], B[(2 * t + 8 * i + 1) * 8 + g]);
   lab::ptx::mma_m16n8k16(c, a, b);
   for (int i = 0; i < 4; ++i) out[(g + i / 2 * 8) * 8 + 2 * t + i % 2] = c[i];
+#else
+    const int row = g, k = 2 * t;  // yours: which row and which first column of A register i has
+    a[i] = lab::half_pair(A[row * 16 + k], A[row * 16 + k + 1]);
+  }
+  for (int i = 0; i < 2; ++i) b[i] = 0;  // yours: the halves of B that register i has
+  lab::ptx::mma_m16n8k16(c, a, b);
+  for (int i = 0; i < 4; ++i) out[4 * threadIdx.x + i] = c[i];  // yours: where in C it belongs
+#endif
 }

@@ -38,14 +38,11 @@ lab::Drill of(int tiles) {
     d.right.push_back(sum);
   }
   d.start = [tiles](const half* in, float* out) {
-    lab::TensorShape tensor;
-    tensor.extent[0] = COLUMNS, tensor.stride[0] = sizeof(half), tensor.box[0] = COLUMNS;
-    tensor.extent[1] = ROWS * tiles, tensor.stride[1] = COLUMNS * sizeof(half), tensor.box[1] = ROWS;
-    tensor.swizzle = lab::Swizzle::none;
-    lab::TensorMap map;
-    if (const cudaError_t error = lab::make_tensor_map(map, in, tensor); error != cudaSuccess) return error;
-    return lab::launch("mechanism", mechanism, dim3(1), dim3(160), SLOTS * TILE * sizeof(half) + 192, nullptr,
-                       lab::TensorMap(map), tiles, out);
+    return lab::with_map(in, lab::matrix_of(std::size_t(ROWS * tiles), COLUMNS, ROWS, COLUMNS, lab::Swizzle::none),
+                         [&](lab::TensorMap map) {
+                           return lab::launch("mechanism", mechanism, dim3(1), dim3(160),
+                                              SLOTS * TILE * sizeof(half) + 192, nullptr, std::move(map), tiles, out);
+                         });
   };
   d.order = [tiles](std::span<const lab::ExecEvent> events) { return what_is_wrong(tiles, events); };
   return d;

@@ -17,6 +17,7 @@ __global__ void mechanism(const __grid_constant__ lab::TensorMap map, int tiles,
   auto* full = cursor.array<lab::ptx::MBarrier>("full", SLOTS, 1);
   auto* empty = cursor.array<lab::ptx::MBarrier>("empty", SLOTS, 1);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+#ifdef SOLUTION
   if (threadIdx.x == 0) {
     for (int slot = 0; slot < SLOTS; ++slot) {
       lab::ptx::mbarrier_init(&full[slot], 1);
@@ -44,6 +45,12 @@ __global__ void mechanism(const __grid_constant__ lab::TensorMap map, int tiles,
     __syncwarp();
     if (lane == 0) lab::ptx::mbarrier_arrive(&empty[slot]);
   }
+#else
+  (void)slots, (void)full, (void)empty, (void)map, (void)tiles;
+  float sum[OWN][2] = {};
+  // yours: the barriers, the warp that asks, and the four that add up
+  if (warp == PRODUCER) return;
+#endif
   for (int r = 0; r < OWN; ++r)
     for (int i = 0; i < 2; ++i) out[(OWN * warp + r) * COLUMNS + 2 * lane + i] = sum[r][i];
 }

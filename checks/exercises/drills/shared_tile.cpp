@@ -21,14 +21,11 @@ lab::Drill of(int tiles) {
       d.right.push_back(sum);
     }
   d.start = [tiles](const half* in, float* out) {
-    lab::TensorShape tensor;
-    tensor.extent[0] = COLUMNS, tensor.stride[0] = sizeof(half), tensor.box[0] = COLUMNS;
-    tensor.extent[1] = std::uint64_t(ROWS * tiles), tensor.stride[1] = COLUMNS * sizeof(half), tensor.box[1] = ROWS / 2;
-    tensor.swizzle = lab::Swizzle::none;
-    lab::TensorMap map;
-    if (const cudaError_t error = lab::make_tensor_map(map, in, tensor); error != cudaSuccess) return error;
-    return lab::launch_with({dim3(2)}, "mechanism", mechanism, dim3(2), dim3(160), 2 * TILE * sizeof(half) + 128,
-                            nullptr, lab::TensorMap(map), tiles, out);
+    return lab::with_map(in, lab::matrix_of(std::size_t(ROWS * tiles), COLUMNS, ROWS / 2, COLUMNS, lab::Swizzle::none),
+                         [&](lab::TensorMap map) {
+                           return lab::launch_with({dim3(2)}, "mechanism", mechanism, dim3(2), dim3(160),
+                                                   2 * TILE * sizeof(half) + 128, nullptr, std::move(map), tiles, out);
+                         });
   };
   return d;
 }

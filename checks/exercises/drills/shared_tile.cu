@@ -28,6 +28,7 @@ __global__ void mechanism(const __grid_constant__ lab::TensorMap map, int tiles,
   auto* empty = cursor.array<lab::ptx::MBarrier>("empty", SLOTS, 1);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, rank = lab::ptx::cluster_rank();
   float sum = 0.0f;
+#ifdef SOLUTION
   if (threadIdx.x == 0) {
     for (int slot = 0; slot < SLOTS; ++slot) {
       lab::ptx::mbarrier_init(&full[slot], 1);
@@ -56,4 +57,9 @@ __global__ void mechanism(const __grid_constant__ lab::TensorMap map, int tiles,
     out[rank * 128 + threadIdx.x] = sum;
   }
   lab::ptx::cluster_sync();
+#else
+  (void)slots, (void)full, (void)empty, (void)map, (void)tiles, (void)lane;
+  // yours: the barriers, the warp that asks, the four that add up, and how the cluster begins and ends
+  if (warp != ASKER) out[rank * 128 + threadIdx.x] = sum;
+#endif
 }

@@ -15,15 +15,11 @@ lab::Drill of(int tiles, int rows) {
   d.in = lab::small_numbers(tiles * ROWS * COLUMNS);
   for (int i = 0; i < rows * COLUMNS; ++i) d.right.push_back(2 * lab::to_float(d.in[std::size_t(i)]));
   d.start = [tiles, rows](const half* in, float* out) {
-    lab::TensorShape tensor;
-    tensor.extent[0] = COLUMNS, tensor.stride[0] = sizeof(half), tensor.box[0] = COLUMNS;
-    tensor.extent[1] = std::uint64_t(rows), tensor.stride[1] = COLUMNS * sizeof(half), tensor.box[1] = ROWS;
-    lab::TensorMap map;
-    if (const cudaError_t error = lab::make_tensor_map(map, reinterpret_cast<const half*>(out), tensor);
-        error != cudaSuccess)
-      return error;
-    return lab::launch("mechanism", mechanism, dim3(1), dim3(128), ROWS * COLUMNS * sizeof(half), nullptr, in,
-                       lab::TensorMap(map), tiles);
+    return lab::with_map(reinterpret_cast<const half*>(out), lab::matrix_of(std::size_t(rows), COLUMNS, ROWS, COLUMNS),
+                         [&](lab::TensorMap map) {
+                           return lab::launch("mechanism", mechanism, dim3(1), dim3(128), ROWS * COLUMNS * sizeof(half),
+                                              nullptr, in, std::move(map), tiles);
+                         });
   };
   return d;
 }

@@ -27,6 +27,7 @@ __global__ void mechanism(const half* in, const __grid_constant__ lab::TensorMap
   float d[32];
   for (int t = 0; t < tiles; ++t) {
     make_tile(d, in, t);
+#ifdef SOLUTION
     if (threadIdx.x == 0) lab::ptx::bulk_wait_read<0>();
     __syncthreads();
     for (int i = 0; i < 32; i += 2) {
@@ -41,4 +42,8 @@ __global__ void mechanism(const half* in, const __grid_constant__ lab::TensorMap
     }
   }
   if (threadIdx.x == 0) lab::ptx::bulk_wait<0>();
+#else
+    (void)box;  // yours: the tile into the box, and from there to row 64 t of the result
+  }
+#endif
 }

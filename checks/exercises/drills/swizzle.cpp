@@ -10,16 +10,9 @@ __global__ void mechanism(lab::TensorMap map, int rows, int columns, int width, 
 namespace {
 
 int place_in_wide(int rows, int row, int column) {
-  switch (rows) {
-    case 8:
-      return lab::swizzled<8>(row, column);
-    case 24:
-      return lab::swizzled<24>(row, column);
-    case 64:
-      return lab::swizzled<64>(row, column);
-    default:
-      return lab::swizzled<136>(row, column);
-  }
+  if (rows == 8) return lab::swizzled<8>(row, column);
+  if (rows == 24) return lab::swizzled<24>(row, column);
+  return rows == 64 ? lab::swizzled<64>(row, column) : lab::swizzled<136>(row, column);
 }
 
 int place_in_narrow(int rows, int row, int column) {
@@ -36,14 +29,14 @@ lab::Drill of(int rows, int columns, int width) {
     for (int column = 0; column < columns; ++column)
       d.right.push_back(float(width == 64 ? place_in_wide(rows, row, column) : place_in_narrow(rows, row, column)));
   d.start = [rows, columns, width](const half* in, float* out) {
-    lab::TensorShape tensor;
-    tensor.extent[0] = columns, tensor.stride[0] = sizeof(half), tensor.box[0] = width;
-    tensor.extent[1] = rows, tensor.stride[1] = columns * sizeof(half), tensor.box[1] = rows;
-    tensor.swizzle = width == 64 ? lab::Swizzle::b128 : lab::Swizzle::b64;
-    lab::TensorMap map;
-    if (const cudaError_t error = lab::make_tensor_map(map, in, tensor); error != cudaSuccess) return error;
-    return lab::launch("mechanism", mechanism, dim3(1), dim3(64), rows * columns * sizeof(half) + 32, nullptr,
-                       lab::TensorMap(map), rows, columns, width, out);
+    return lab::with_map(in,
+                         lab::matrix_of(std::size_t(rows), std::size_t(columns), unsigned(rows), unsigned(width),
+                                        width == 64 ? lab::Swizzle::b128 : lab::Swizzle::b64),
+                         [&](lab::TensorMap map) {
+                           return lab::launch("mechanism", mechanism, dim3(1), dim3(64),
+                                              rows * columns * sizeof(half) + 32, nullptr, std::move(map), rows,
+                                              columns, width, out);
+                         });
   };
   return d;
 }

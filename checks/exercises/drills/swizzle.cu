@@ -9,15 +9,25 @@
 
 // The place of element (row, column), counted in halves from the tile's first.
 __device__ int place_of(int row, int column, int rows, int width) {
+#ifdef SOLUTION
   const int chunk = column % width / 8, turned = chunk ^ row * width / 64 % (width / 8);
   return (column / width * rows + row) * width + turned * 8 + column % 8;
+#else
+  (void)row, (void)column, (void)rows, (void)width;
+  return 0;  // yours
+#endif
 }
 
 // The way back: which element lies at `place`.
 __device__ void element_at(int place, int rows, int width, int& row, int& column) {
+#ifdef SOLUTION
   row = place / width % rows;
   const int chunk = place % width / 8 ^ row * width / 64 % (width / 8);
   column = place / width / rows * width + chunk * 8 + place % 8;
+#else
+  (void)place, (void)rows, (void)width;
+  row = column = 0;  // yours
+#endif
 }
 
 // Copies the tile, slab by slab, and writes three times rows x columns numbers: the elements, found by place_of(); the

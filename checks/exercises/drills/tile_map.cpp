@@ -15,10 +15,10 @@ std::vector<lab::Drill> lab::the_drills() {
       for (int c = 0; c < COLUMNS; ++c)
         d.right.push_back(row < ROWS ? to_float(d.in[std::size_t((row * HEADS + head) * COLUMNS + c)]) : 0.0f);
   d.start = [](const half* in, float* out) {
-    TensorMap map;
-    if (const cudaError_t error = make_tensor_map(map, in, tile_tensor()); error != cudaSuccess) return error;
-    return launch("mechanism", mechanism, dim3(TILES, HEADS), dim3(64), TILE_ROWS * COLUMNS * sizeof(half) + 32,
-                  nullptr, TensorMap(map), out);
+    return with_map(in, tile_tensor(), [&](TensorMap map) {
+      return launch("mechanism", mechanism, dim3(TILES, HEADS), dim3(64), TILE_ROWS * COLUMNS * sizeof(half) + 32,
+                    nullptr, std::move(map), out);
+    });
   };
   return {d};
 }

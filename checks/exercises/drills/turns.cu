@@ -40,6 +40,7 @@ __global__ void mechanism(const half* in, int tiles, float* out) {
   __syncthreads();
   const int group = threadIdx.x / 128, first_row = threadIdx.x / 32 * 16;
   float s[32];
+#ifdef SOLUTION
   if (group == 1) lab::ptx::barrier_arrive(TURN + 0, THREADS);
   for (int t = 0; t < tiles; ++t) {
     lab::ptx::barrier_sync(TURN + group, THREADS);
@@ -53,6 +54,9 @@ __global__ void mechanism(const half* in, int tiles, float* out) {
     if (group == 0 || t + 1 < tiles) lab::ptx::barrier_arrive(TURN + 1 - group, THREADS);
     add_up(sums, first_row, s);
   }
+#else
+  (void)s, (void)group, (void)tiles;  // yours: the turns, the products, the sums
+#endif
   __syncwarp();
   if (threadIdx.x % 32 < 16) out[first_row + threadIdx.x % 32] = sums[first_row + threadIdx.x % 32];
 }
