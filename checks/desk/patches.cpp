@@ -5,7 +5,6 @@
 #include "checks/desk/runs.hpp"
 
 namespace lab::desk {
-
 namespace {
 
 std::string at(const std::string& root, const std::string& path) { return root == "." ? path : root + "/" + path; }

@@ -8,7 +8,7 @@ trap 'rm -f $log' EXIT
 { "$fixed" test $words; echo "status $?"; } | tee $log | grep -v '^status [0-9]*$'
 status=$(sed -n 's/^status //p' $log)
 [ "$status" -le 1 ] || exit "$status"
-# With turns=1, which is `make test`, the pages' table of tools finds what this run has said (checks/desk/kept.cpp).
+# With turns=1, which is `make test`, the pages' table of tools finds what this run has said (checks/desk/runs.hpp).
 if [ "$2" = 1 ]; then build/desk-work racecheck short=1 "$checked"; else "$checked" racecheck short=1; fi
 race=$?
 [ $race -le 1 ] || exit $race

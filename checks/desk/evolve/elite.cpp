@@ -4,7 +4,6 @@
 #include "checks/desk/evolve/evolve.hpp"
 
 namespace lab::desk {
-
 namespace {
 
 constexpr std::size_t ELITE = 3;

@@ -5,7 +5,6 @@
 #include "checks/desk/learn/learn.hpp"
 
 namespace lab::desk {
-
 namespace {
 
 constexpr auto POLL = std::chrono::milliseconds(100);  // between two looks at a file that is watched

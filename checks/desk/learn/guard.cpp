@@ -1,7 +1,6 @@
 #include "checks/desk/learn/learn.hpp"
 
 namespace lab::desk {
-
 namespace {
 
 constexpr std::string_view REFUSED_WORDS[] = {"asm",        "__asm__", "__asm",        "constructor",

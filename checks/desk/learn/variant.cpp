@@ -4,7 +4,6 @@
 #include "common/number.hpp"
 
 namespace lab::desk {
-
 namespace {
 
 // Local names of the stages' kernels, and what else they are called. A name that a card or a hint mentions stays.

@@ -8,7 +8,6 @@
 #include "checks/desk/records/records.hpp"
 
 namespace lab::desk {
-
 namespace {
 
 std::string quoted(const std::string& text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }

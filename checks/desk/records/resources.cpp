@@ -4,7 +4,6 @@
 #include "common/number.hpp"
 
 namespace lab::desk {
-
 namespace {
 
 // When a header that a kernel may include was last touched.
