@@ -8,11 +8,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "checks/probes/probe.cuh"
 #include "checks/probes/special_functions.hpp"
 #include "common/ptx/ex2.cuh"
 #include "common/ptx/rcp.cuh"
@@ -37,37 +36,20 @@ __global__ void compute(const float* inputs, std::uint32_t count, std::uint32_t 
 
 namespace {
 
-[[noreturn]] void fail(const std::string& why) {
-  std::fprintf(stderr, "probe_ex2: %s\n", why.c_str());
-  std::exit(2);
-}
-void must(cudaError_t error) {
-  if (error != cudaSuccess) fail(cudaGetErrorString(error));
-}
-
 class Gpu {
  public:
-  Gpu() {
-    must(cudaMalloc(&inputs_, BATCH * sizeof(float)));
-    must(cudaMalloc(&results_, FUNCTIONS * sizeof *results_));
-  }
-  ~Gpu() { cudaFree(inputs_), cudaFree(results_); }
   // results[function][i], at most BATCH inputs.
   std::vector<std::uint32_t> results[FUNCTIONS];
   void compute(const std::vector<float>& inputs) {
     const auto count = std::uint32_t(inputs.size());
-    must(cudaMemcpy(inputs_, inputs.data(), count * sizeof(float), cudaMemcpyHostToDevice));
-    ::compute<<<(count + 255) / 256, 256>>>(inputs_, count, results_);
-    must(cudaGetLastError());
-    for (int f = 0; f < FUNCTIONS; ++f) {
-      results[f].resize(count);
-      must(cudaMemcpy(results[f].data(), results_[f], count * sizeof(std::uint32_t), cudaMemcpyDeviceToHost));
-    }
+    probe::must(cudaMemcpy(inputs_, inputs.data(), count * sizeof(float), cudaMemcpyHostToDevice), "cudaMemcpy");
+    probe::run(::compute, (count + 255) / 256, 256, 0, inputs_, count, results_);
+    for (int f = 0; f < FUNCTIONS; ++f) results[f] = probe::from_device(results_[f], count);
   }
 
  private:
-  float* inputs_ = nullptr;
-  std::uint32_t (*results_)[BATCH] = nullptr;
+  float* const inputs_ = probe::on_device<float>(nullptr, BATCH);
+  std::uint32_t (*const results_)[BATCH] = probe::on_device<std::uint32_t[BATCH]>(nullptr, FUNCTIONS);
 };
 
 // Prints the family's lines; how many functions have no difference in it.
@@ -91,7 +73,7 @@ int compare(Gpu& gpu, const Family& family) {
   return int(std::count(different, different + FUNCTIONS, 0u));
 }
 
-void write_sample(Gpu& gpu, const std::string& path, const std::string& measured_on) {
+std::string sample_of(Gpu& gpu, const std::string& measured_on) {
   std::string text =
       "# What a GPU gives for the functions and inputs of checks/probes/special_functions.hpp: family, function, "
       "hashes of\n"
@@ -101,34 +83,22 @@ void write_sample(Gpu& gpu, const std::string& path, const std::string& measured
     gpu.compute(sampled_inputs(families[family]));
     for (int f = 0; f < FUNCTIONS; ++f) text += sample_line(family, f, gpu.results[f]);
   }
-  const std::string unfinished = path + ".part";
-  std::FILE* file = std::fopen(unfinished.c_str(), "w");
-  const bool written = file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  if (!file || std::fclose(file) != 0 || !written || std::rename(unfinished.c_str(), path.c_str()) != 0)
-    fail("cannot write " + path);
+  return text;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::string sample;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view word = argv[i];
-    if (word.rfind("sample=", 0) != 0 || word.size() == 7) fail("takes sample=FILE, or nothing");
-    sample = word.substr(7);
-  }
-  cudaDeviceProp device{};
-  must(cudaGetDeviceProperties(&device, 0));
-  int runtime = 0;
-  must(cudaRuntimeGetVersion(&runtime));
-  const std::string measured_on =
-      std::string(device.name) + ", CUDA " + std::to_string(runtime / 1000) + "." + std::to_string(runtime % 1000 / 10);
-  std::printf("%s\n", measured_on.c_str());
-
-  Gpu gpu;
-  int passed = 0;
-  for (const Family& family : families) passed += compare(gpu, family);
-  if (!sample.empty()) write_sample(gpu, sample, measured_on);
-  std::printf("%d passed, %d failed\n", passed, FAMILIES * FUNCTIONS - passed);
-  return passed != FAMILIES * FUNCTIONS;
+  return probe::main_of("probe_ex2", [&] {
+    const std::string sample = probe::word_of(argc, argv, "sample");
+    cudaDeviceProp device{};
+    probe::must(cudaGetDeviceProperties(&device, 0), "no GPU");
+    const std::string measured_on = probe::device_line(device);
+    std::printf("%s\n", measured_on.c_str());
+    Gpu gpu;
+    int passed = 0;
+    for (const Family& family : families) passed += compare(gpu, family);
+    if (!sample.empty()) probe::write_sample(sample, sample_of(gpu, measured_on));
+    return probe::finish(passed, FAMILIES * FUNCTIONS - passed);
+  });
 }

@@ -7,9 +7,12 @@
 #pragma once
 #include <cuda_fp16.h>
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <string>
+#include <vector>
 
 #include "common/backend.hpp"
 #include "common/smem_plan.cuh"
@@ -165,6 +168,26 @@ struct Case {
   std::size_t count;
 };
 const Case& kernel(const char* name);
+struct Place {
+  std::string file;
+  int line = 0;
+  auto operator<=>(const Place&) const = default;
+  std::string text() const { return file + ":" + std::to_string(line); }
+};
+Place place_of(const Case& c, const std::string& mark);  // of the line with the comment [mark]
+
+struct Done {
+  cudaError_t error{};
+  ExecReport report;
+  std::vector<int> out;
+  const std::vector<Finding>& findings() const { return report.findings; }
+  std::string text() const {
+    std::string text = report.message;
+    for (const Finding& f : findings()) text += "\n" + f.text;
+    return text;
+  }
+};
+Done run(const Case& c, const Size& own, const ExecOptions& options, bool overlaps = false, const char* name = nullptr);
 struct Registered {
   explicit Registered(const Case& c);  // keeps a pointer to it
 };
@@ -179,6 +202,30 @@ inline constexpr bool INSTRUMENTED = false;
 template <class T>
 __device__ __forceinline__ T* array(const char* name, int rows, int columns) {
   return SmemCursor().array<T>(name, rows, columns);
+}
+
+// s[16][4], all zero and behind a block barrier.
+__device__ __forceinline__ float* zeroed() {
+  float* s = array<float>("s", 16, 4);
+  for (unsigned i = threadIdx.x; i < 64; i += blockDim.x) s[i] = 0.0f;
+  __syncthreads();
+  return s;
+}
+// tile[16][16], written by every thread and behind a block barrier: `rows` of it, or all.
+__device__ __forceinline__ half* written_tile(int rows = 16) {
+  half* tile = array<half>("tile", 16, 16);
+  for (int i = int(threadIdx.x); i < 16 * rows; i += int(blockDim.x)) tile[i] = half(0.0f);
+  __syncthreads();
+  return tile;
+}
+
+// Thread `writer` writes s[5][1], all do something, thread `reader` reads it.
+template <class Between>
+__device__ __forceinline__ void write_then_read(int* out, unsigned writer, unsigned reader, Between between) {
+  float* s = zeroed();
+  if (threadIdx.x == writer) s[21] = 1.0f;  // [write]
+  between();
+  if (threadIdx.x == reader) out[blockIdx.x * blockDim.x + reader] = int(s[21]);  // [read]
 }
 
 // SIZE: the file's.

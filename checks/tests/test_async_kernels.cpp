@@ -3,35 +3,16 @@
 #include <cuda_pipeline.h>
 
 #include "checks/tests/async_plan.hpp"
-#include "checks/tests/test_async_products.hpp"
 #include "common/ptx/barrier.cuh"
+#include "common/ptx/wgmma.cuh"
 
 namespace lab::checked {
 namespace {
-
-using async_tests::product_issue;
-using async_tests::product_wait;
 
 constexpr const char* NO_WAIT = "the copy engine may still write here: no wait for its mbarrier comes before";
 constexpr const char* NO_FENCE = "no fence.proxy.async by a thread that sees the write comes before";
 constexpr const char* STILL_READ = "asynchronous work may still read here: nothing orders the write after its wait";
 
-__device__ __forceinline__ void load(const Maps* maps, half* tile, MBarrier* full, int row = 0) {
-  mbarrier_arrive_expect_tx(full, BOX);
-  tma_load_2d(tile, &maps->in, 0, row, full);  // [load]
-}
-__device__ __forceinline__ void load(const Maps* maps, const Plan& plan) { load(maps, plan.tile, plan.full); }
-__device__ __forceinline__ void store(const Maps* maps, const half* tile, int row = 0) {
-  tma_store_2d(&maps->out, tile, 0, row);  // [store]
-  bulk_commit();
-}
-__device__ __forceinline__ void store_waited(const Maps* maps, const half* tile) {
-  store(maps, tile);
-  bulk_wait_read<0>();
-}
-__device__ __forceinline__ void fill(half* tile, int first = int(threadIdx.x), int step = int(blockDim.x)) {
-  for (int i = first; i < ITEMS; i += step) tile[i] = half();  // [write]
-}
 __device__ __forceinline__ void copy(const Maps* maps, half* tile) {
   for (int i = threadIdx.x * 8; i < ITEMS; i += blockDim.x * 8)
     __pipeline_memcpy_async(tile + i, maps->data + i, 16);  // [copy]
@@ -81,42 +62,36 @@ CHECKED(load_one_waits, finds(before_phase, {"load", "read"}, NO_WAIT)) {
   if (threadIdx.x == 0 || threadIdx.x == 3) out[threadIdx.x] = bits(plan.tile[5]);  // [read]
 }
 
-__device__ __forceinline__ void load_and_wait(const Maps* maps, const Plan& plan) {
-  if (threadIdx.x != 0) return;
-  load(maps, plan);
-  mbarrier_wait(plan.full, 0);
+// Thread 0 waits; `then` says which threads are ordered after that, and read.
+template <class Then>
+__device__ __forceinline__ void one_waits(const Maps* maps, int* out, Then then) {
+  Plan plan;
+  if (threadIdx.x == 0) load(maps, plan), mbarrier_wait(plan.full, 0);
+  if (then(plan)) out[threadIdx.x] = bits(plan.tile[threadIdx.x]);
 }
 
 CHECKED(load_one_waits_then_syncwarp, silent()) {
-  Plan plan;
-  load_and_wait(maps, plan);
-  __syncwarp();
-  if (warp() == 0) out[threadIdx.x] = bits(plan.tile[threadIdx.x]);
+  one_waits(maps, out, [](const Plan&) { return __syncwarp(), warp() == 0; });
 }
 
 CHECKED(load_one_waits_then_barrier, silent()) {
-  Plan plan;
-  load_and_wait(maps, plan);
-  __syncthreads();
-  out[threadIdx.x] = bits(plan.tile[threadIdx.x]);
+  one_waits(maps, out, [](const Plan&) { return __syncthreads(), true; });
 }
 
 CHECKED(load_one_waits_then_mbarrier, silent()) {
-  Plan plan;
-  load_and_wait(maps, plan);
-  if (threadIdx.x == 0) mbarrier_arrive(plan.empty);
-  mbarrier_wait(plan.empty, 0);
-  out[threadIdx.x] = bits(plan.tile[threadIdx.x]);
+  one_waits(maps, out, [](const Plan& plan) {
+    if (threadIdx.x == 0) mbarrier_arrive(plan.empty);
+    return mbarrier_wait(plan.empty, 0), true;
+  });
 }
 
 CHECKED(load_one_waits_then_named, silent()) {
-  Plan plan;
-  load_and_wait(maps, plan);
-  __syncwarp();
-  if (warp() == 0) barrier_arrive(1, 64);
-  if (warp() != 1) return;
-  barrier_sync(1, 64);
-  out[threadIdx.x] = bits(plan.tile[threadIdx.x]);
+  one_waits(maps, out, [](const Plan&) {
+    __syncwarp();
+    if (warp() == 0) barrier_arrive(1, 64);
+    if (warp() == 1) barrier_sync(1, 64);
+    return warp() == 1;
+  });
 }
 
 CHECKED(load_polled, silent()) {
@@ -141,45 +116,46 @@ CHECKED(load_twice_unwaited, finds(before_phase, {"load", "again"}, NO_WAIT)) {
 
 // --- fence.proxy.async ---------------------------------------------------------------------------------------------
 
-CHECKED(store_fenced, silent()) {
+// All write, and thread 64 stores behind a block barrier; `before` it and `after` it there may be a fence.
+template <class Write, class Before, class After>
+__device__ __forceinline__ void stored(const Maps* maps, Write write, Before before, After after) {
   Plan plan;
-  fill(plan.tile);
-  fence_proxy_async();
-  __syncthreads();
-  if (threadIdx.x == 64) store_waited(maps, plan.tile);
-}
-
-CHECKED(store_unfenced, finds(proxy, {"write", "store"}, NO_FENCE)) {
-  Plan plan;
-  fill(plan.tile);
-  __syncthreads();
-  if (threadIdx.x == 64) store_waited(maps, plan.tile);
-}
-
-CHECKED(store_fenced_by_issuer, silent()) {
-  Plan plan;
-  fill(plan.tile);
+  write(plan.tile);
+  before();
   __syncthreads();
   if (threadIdx.x != 64) return;
-  fence_proxy_async();
+  after();
   store_waited(maps, plan.tile);
 }
+__device__ __forceinline__ void fill_all(half* tile) { fill(tile); }
+__device__ __forceinline__ void no_fence() {}
+
+CHECKED(store_fenced, silent()) { stored(maps, fill_all, fence_proxy_async, no_fence); }
+CHECKED(store_fenced_by_issuer, silent()) { stored(maps, fill_all, no_fence, fence_proxy_async); }
+CHECKED(store_unfenced, finds(proxy, {"write", "store"}, NO_FENCE)) { stored(maps, fill_all, no_fence, no_fence); }
 
 CHECKED(store_fence_before_write, finds(proxy, {"write", "store"}, NO_FENCE)) {
-  Plan plan;
-  fence_proxy_async();
-  fill(plan.tile);
-  __syncthreads();
-  if (threadIdx.x == 64) store_waited(maps, plan.tile);
+  stored(
+      maps, [](half* tile) { fence_proxy_async(), fill(tile); }, no_fence, no_fence);
 }
 
 // Warp 1 fences what it has not seen.
 CHECKED(store_fenced_by_stranger, finds(proxy, {"write", "store"}, NO_FENCE)) {
-  Plan plan;
-  if (warp() == 0) fill(plan.tile, lane(), 32);
-  if (warp() == 1) fence_proxy_async();
-  __syncthreads();
-  if (threadIdx.x == 64) store_waited(maps, plan.tile);
+  const auto by_two = [](half* tile) {
+    if (warp() == 0) fill(tile, lane(), 32);
+    if (warp() == 1) fence_proxy_async();
+  };
+  stored(maps, by_two, no_fence, no_fence);
+}
+
+CHECKED(store_of_cp_async_fenced, silent()) {
+  stored(
+      maps, [=](half* tile) { copy(maps, tile); }, fence_proxy_async, no_fence);
+}
+
+CHECKED(store_of_cp_async_unfenced, finds(proxy, {"copy", "store"}, NO_FENCE)) {
+  stored(
+      maps, [=](half* tile) { copy(maps, tile); }, no_fence, no_fence);
 }
 
 // Descending, the store comes first and reads what nothing has written.
@@ -192,39 +168,18 @@ CHECKED(store_no_barrier, finds({inter, uninitialised}, {"write", "store"}).some
   store_waited(maps, plan.tile);
 }
 
-CHECKED(store_of_cp_async_fenced, silent()) {
-  Plan plan;
-  copy(maps, plan.tile);
-  fence_proxy_async();
-  __syncthreads();
-  if (threadIdx.x == 64) store_waited(maps, plan.tile);
-}
-
-CHECKED(store_of_cp_async_unfenced, finds(proxy, {"copy", "store"}, NO_FENCE)) {
-  Plan plan;
-  copy(maps, plan.tile);
-  __syncthreads();
-  if (threadIdx.x == 64) store_waited(maps, plan.tile);
-}
-
-CHECKED(load_over_written_fenced, silent()) {
+template <class Fence>
+__device__ __forceinline__ void load_over(const Maps* maps, int* out, Fence fence) {
   Plan plan;
   fill(plan.tile);
-  fence_proxy_async();
+  fence();
   __syncthreads();
   if (threadIdx.x == 0) load(maps, plan);
   mbarrier_wait(plan.full, 0);
   out[threadIdx.x] = bits(plan.tile[threadIdx.x]);
 }
-
-CHECKED(load_over_written_unfenced, finds(proxy, {"write", "load"}, NO_FENCE)) {
-  Plan plan;
-  fill(plan.tile);
-  __syncthreads();
-  if (threadIdx.x == 0) load(maps, plan);
-  mbarrier_wait(plan.full, 0);
-  out[threadIdx.x] = bits(plan.tile[threadIdx.x]);
-}
+CHECKED(load_over_written_fenced, silent()) { load_over(maps, out, fence_proxy_async); }
+CHECKED(load_over_written_unfenced, finds(proxy, {"write", "load"}, NO_FENCE)) { load_over(maps, out, no_fence); }
 
 // --- readers before writers ------------------------------------------------------------------------------------------
 
@@ -345,71 +300,72 @@ CHECKED(store_overwritten_after_barrier, silent()) {
   }
 }
 
-// Two warps' products read the slot; warp 2 loads into it.
-CHECKED(product_waited, silent()) {
-  ring(maps, 64, 64, [&](half* tile, MBarrier* empty) {
-    product_issue(tile, BOX, 2);
-    product_wait(2);
+// --- products ----------------------------------------------------------------------------------------------------------
+
+// A product in a group of its own whose B is the tile.
+struct Product {
+  float d[4] = {};
+  unsigned a[4] = {};
+  __device__ __forceinline__ void issue(const half* tile) {
+    wgmma_fence();
+    wgmma<8>(d, a, wgmma_descriptor(tile, 0, 1024), true);  // [read]
+    wgmma_commit();
+  }
+};
+
+constexpr Size WARPGROUP_AND_LOADER{160};
+constexpr Expect freed_early() { return finds(inter, {"load", "read"}, STILL_READ, WARPGROUP_AND_LOADER); }
+
+// A warpgroup's products read the slot; thread 128 loads into it.
+CHECKED(product_waited, silent(WARPGROUP_AND_LOADER)) {
+  ring(maps, 128, 128, [&](half* tile, MBarrier* empty) {
+    Product product;
+    product.issue(tile);
+    wgmma_wait<0>();
     mbarrier_arrive(empty);
   });
 }
 
-CHECKED(product_freed_early, finds(inter, {"load", "read"}, STILL_READ)) {
-  ring(maps, 64, 64, [&](half* tile, MBarrier* empty) {
-    product_issue(tile, BOX, 2);  // [read]
+CHECKED(product_freed_early, freed_early()) {
+  ring(maps, 128, 128, [&](half* tile, MBarrier* empty) {
+    Product product;
+    product.issue(tile);
     mbarrier_arrive(empty);
-    product_wait(2);
+    wgmma_wait<0>();
   });
 }
 
-// A warp's wait says nothing of the other warp's part of the product.
-CHECKED(product_one_warp_frees, finds(inter, {"load", "read"}, STILL_READ)) {
-  ring(maps, 32, 64, [&](half* tile, MBarrier* empty) {
-    product_issue(tile, BOX, 2);  // [read]
-    product_wait(2);
+// A warp's wait says nothing of the other warps' part of the product.
+CHECKED(product_one_warp_frees, freed_early()) {
+  ring(maps, 32, 128, [&](half* tile, MBarrier* empty) {
+    Product product;
+    product.issue(tile);
+    wgmma_wait<0>();
     if (warp() == 0) mbarrier_arrive(empty);
   });
 }
 
-CHECKED(product_one_warp_waits, finds(inter, {"load", "read"}, STILL_READ)) {
+CHECKED(product_one_warp_waits, freed_early()) {
   const auto consume = [&](half* tile, MBarrier* empty) {
-    product_issue(tile, BOX, 2);  // [read]
-    if (warp() == 0) product_wait(2);
-    barrier_sync(2, 64);
+    Product product;
+    product.issue(tile);
+    if (warp() == 0) wgmma_wait<0>();
+    barrier_sync(2, 128);
     mbarrier_arrive(empty);
-    if (warp() == 1) product_wait(2);
+    wgmma_wait<0>();
   };
-  ring(maps, 64, 64, consume, 1, 2);
+  ring(maps, 128, 128, consume, 1, 2);
 }
 
-CHECKED(product_unfenced, finds(proxy, {"write", "work"}, NO_FENCE)) {
+CHECKED(product_before_load, finds(before_phase, {"load", "read"}, "", WARPGROUP_AND_LOADER)) {
   Plan plan;
-  fill(plan.tile);
+  if (threadIdx.x == 128) load(maps, plan);
   __syncthreads();
-  if (warp() == 2) return;
-  product_issue(plan.tile, BOX, 2);  // [work]
-  product_wait(2);
-}
-
-CHECKED(product_before_load, finds(before_phase, {"load", "read"})) {
-  Plan plan;
-  if (threadIdx.x == 64) load(maps, plan);
-  __syncthreads();
-  if (warp() == 0) mbarrier_wait(plan.full, 0);  // warp 1 does not
-  if (warp() == 2) return;
-  product_issue(plan.tile, BOX, 2);  // [read]
-  product_wait(2);
-}
-
-CHECKED(product_overwritten, finds({inter, intra}, {"read", "over"}, STILL_READ)) {
-  Plan plan;
-  fill(plan.tile);
-  fence_proxy_async();
-  __syncthreads();
-  if (warp() < 2) product_issue(plan.tile, BOX, 2);  // [read]
-  __syncthreads();
-  if (threadIdx.x == 40) plan.tile[3] = half();  // [over]
-  if (warp() < 2) product_wait(2);
+  if (warp() == 0) mbarrier_wait(plan.full, 0);  // the other warps do not
+  if (warp() == 4) return;
+  Product product;
+  product.issue(plan.tile);
+  wgmma_wait<0>();
 }
 
 }  // namespace

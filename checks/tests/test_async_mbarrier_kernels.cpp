@@ -6,19 +6,6 @@
 namespace lab::checked {
 namespace {
 
-__device__ __forceinline__ void load(const Maps* maps, half* tile, MBarrier* full, int row = 0) {
-  mbarrier_arrive_expect_tx(full, BOX);
-  tma_load_2d(tile, &maps->in, 0, row, full);  // [load]
-}
-__device__ __forceinline__ void load(const Maps* maps, const Plan& plan) { load(maps, plan.tile, plan.full); }
-__device__ __forceinline__ void store(const Maps* maps, const half* tile, int row = 0) {
-  tma_store_2d(&maps->out, tile, 0, row);  // [store]
-  bulk_commit();
-}
-__device__ __forceinline__ void fill(half* tile, int first = int(threadIdx.x), int step = int(blockDim.x)) {
-  for (int i = first; i < ITEMS; i += step) tile[i] = half();  // [write]
-}
-
 // --- mbarriers -----------------------------------------------------------------------------------------------------
 
 // A barrier that thread 0 initialises and fences so; thread 33 loads.
@@ -52,50 +39,40 @@ CHECKED(init_not_ordered, finds(mbarrier, {"init", "use"}, "no barrier orders af
   if (threadIdx.x == 0) mbarrier_wait(full, 0);
 }
 
+// Warp 0 does something at `empty`, which counts so many arrivals; the others wait there and read what it wrote.
+template <class Give>
+__device__ __forceinline__ void given(int* out, unsigned arrivals, Give give) {
+  Plan plan(1, arrivals);
+  if (warp() == 0) return give(plan.tile, plan.empty);
+  mbarrier_wait(plan.empty, 0);
+  out[threadIdx.x] = bits(plan.tile[lane() ^ 9]);  // [read]
+}
+
 CHECKED(arrive_orders, silent()) {
-  Plan plan(1, 32);
-  if (warp() == 0) {
-    plan.tile[threadIdx.x] = half();
-    mbarrier_arrive(plan.empty);
-  } else {
-    mbarrier_wait(plan.empty, 0);
-    out[threadIdx.x] = bits(plan.tile[lane() ^ 9]);
-  }
+  given(out, 32, [](half* tile, MBarrier* empty) { tile[threadIdx.x] = half(), mbarrier_arrive(empty); });
 }
 
 // Whether it is read before it was written is the schedule's choice; that it is wrong is not.
 CHECKED(arrive_written_after, finds({inter, uninitialised}, {"own", "read"}).sometimes().every()) {
-  Plan plan(1, 32);
-  if (warp() == 0) {
-    mbarrier_arrive(plan.empty);
-    plan.tile[threadIdx.x] = half();  // [own]
-  } else {
-    mbarrier_wait(plan.empty, 0);
-    if (threadIdx.x == 40) out[40] = bits(plan.tile[3]);  // [read]
-  }
+  given(out, 32, [](half* tile, MBarrier* empty) {
+    mbarrier_arrive(empty);
+    tile[threadIdx.x] = half();  // [own]
+  });
 }
 
 CHECKED(arrive_is_of_one_thread, finds({inter, uninitialised}, {"own", "read"})) {
-  Plan plan;
-  if (warp() == 0) {
-    plan.tile[threadIdx.x] = half();  // [own]
-    if (threadIdx.x == 0) mbarrier_arrive(plan.empty);
-  } else {
-    mbarrier_wait(plan.empty, 0);
-    if (threadIdx.x == 40) out[40] = bits(plan.tile[3]);  // [read]
-  }
+  given(out, 1, [](half* tile, MBarrier* empty) {
+    tile[threadIdx.x] = half();  // [own]
+    if (threadIdx.x == 0) mbarrier_arrive(empty);
+  });
 }
 
 CHECKED(arrive_after_syncwarp, silent()) {
-  Plan plan;
-  if (warp() == 0) {
-    plan.tile[threadIdx.x] = half();
+  given(out, 1, [](half* tile, MBarrier* empty) {
+    tile[threadIdx.x] = half();
     __syncwarp();
-    if (threadIdx.x == 0) mbarrier_arrive(plan.empty);
-  } else {
-    mbarrier_wait(plan.empty, 0);
-    out[threadIdx.x] = bits(plan.tile[lane()]);
-  }
+    if (threadIdx.x == 0) mbarrier_arrive(empty);
+  });
 }
 
 // Warp 0 writes, warp 1 hears of it and tells warp 2.

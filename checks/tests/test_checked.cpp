@@ -7,55 +7,14 @@
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <numeric>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "checks/tests/checked.hpp"
 #include "checks/tests/instrumented.hpp"
-#include "checks/tests/test_async_products.hpp"
 #include "common/backend.hpp"
-#include "common/emulator/block.hpp"
 #include "common/launch.cuh"
-#include "common/ptx/barrier.cuh"
-
-// --- products without wgmma ---------------------------------------------------------------------------------------
-
-namespace lab::async_tests {
-
-// By the hooks as wgmma uses them: the last lane of all warps issues for all, each warp's wait is its own.
-namespace {
-struct Products {
-  int lanes = 0;
-  std::uint32_t id = 0;
-  std::vector<std::uint32_t> issued;
-  int waits[2] = {}, lanes_waited[2] = {};
-} products;
-}  // namespace
-
-void product_issue(const void* shared, int bytes, int warps) {
-  cpu::Block& block = *cpu::this_block();
-  const auto pc = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)) - 1;
-  if (++products.lanes == 32 * warps) {
-    products.lanes = 0;
-    products.issued.push_back(
-        block.shadow().async_read_issued(block.shared().offset(shared), std::size_t(bytes), {0, 0, 0}, pc, warps));
-  }
-  cpu::named_barrier(7, 32 * warps, true);  // a warpgroup goes on together
-}
-
-void product_wait(int) {
-  cpu::Block& block = *cpu::this_block();
-  const int warp = block.self().warp;
-  if (++products.lanes_waited[warp] % 32 == 0)
-    block.shadow().async_read_done(products.issued.at(std::size_t(products.waits[warp]++)), warp);
-  cpu::syncwarp(0xFFFFFFFFu);
-}
-
-void reset_products() { products = {}; }
-
-}  // namespace lab::async_tests
 
 namespace lab::checked {
 namespace {
@@ -93,28 +52,48 @@ const std::vector<std::string>& lines_of(const std::string& path) {
   return lines;
 }
 
-// The line with the comment [mark] in this kernel, or else in the helpers between the file's kernels.
-int line_of(const Case& c, const std::string& mark) {
-  static std::map<std::pair<const Case*, std::string>, int> known;
-  int& known_line = known[{&c, mark}];
-  if (known_line) return known_line;
-  const std::vector<std::string>& lines = lines_of(c.file);
-  int own = 0, shared = 0;
-  enum { helper, another, inside } place = helper;
-  for (std::size_t i = 1; i < lines.size(); ++i) {
-    const std::string& line = lines[i];
-    if (line.starts_with("CHECKED("))
-      place = (line + lines[i + 1]).find(c.name + std::string(",")) <= 12 ? inside : another;
-    if (place != another && line.find("// [" + mark + "]") != line.npos) {
-      int& found = place == inside ? own : shared;
-      REQUIRE_MESSAGE(found == 0, "two lines of " << std::string(c.name) << " are marked [" << mark << "]");
-      found = int(i);
-    }
-    if (line == "}") place = helper;
-  }
-  REQUIRE_MESSAGE((own || shared), "no line of " << std::string(c.name) << " is marked [" << mark << "]");
-  return known_line = own ? own : shared;
+Place place_of(const Finding::Access& access) { return {access.file, access.line}; }
+
+// The file of a kernel and the headers beside it that it includes.
+std::vector<std::string> files_of(const std::string& path) {
+  constexpr std::string_view INCLUDE = "#include \"checks/tests/";
+  std::vector<std::string> files = {path};
+  for (std::size_t i = 0; i < files.size(); ++i)
+    for (const std::string& line : lines_of(files[i]))
+      if (line.starts_with(INCLUDE)) files.push_back(line.substr(10, line.rfind('"') - 10));
+  return files;
 }
+
+}  // namespace
+
+// The line with the comment [mark] in this kernel, or else in the helpers between the file's kernels, or in its headers.
+Place place_of(const Case& c, const std::string& mark) {
+  static std::map<std::pair<const Case*, std::string>, Place> known;
+  Place& known_place = known[{&c, mark}];
+  if (known_place.line) return known_place;
+  for (const std::string& file : files_of(c.file)) {
+    const std::vector<std::string>& lines = lines_of(file);
+    int own = 0, shared = 0;
+    enum { helper, another, inside } place = helper;
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+      const std::string& line = lines[i];
+      if (line.starts_with("CHECKED("))
+        place = (line + lines[i + 1]).find(c.name + std::string(",")) <= 12 ? inside : another;
+      if (place != another && line.find("// [" + mark + "]") != line.npos) {
+        int& found = place == inside ? own : shared;
+        REQUIRE_MESSAGE(found == 0, "two lines of " << std::string(c.name) << " are marked [" << mark << "]");
+        found = int(i);
+      }
+      // A kernel of one line ends there.
+      if (line == "}" || (place != helper && line.starts_with("CHECKED(") && line.ends_with("}"))) place = helper;
+    }
+    if (own || shared) return known_place = {file, own ? own : shared};
+  }
+  FAIL("no line of " << std::string(c.name) << " is marked [" << mark << "]");
+  return {};
+}
+
+namespace {
 
 // --- launches -------------------------------------------------------------------------------------------------------
 
@@ -141,26 +120,15 @@ struct Tensors {
   ~Tensors() { cudaFree(maps->data), cudaFree(out), cudaFree(maps); }
 };
 
-struct Done {
-  cudaError_t error{};
-  ExecReport report;
-  std::vector<int> out;
-  const std::vector<Finding>& findings() const { return report.findings; }
-  std::string text() const {
-    std::string text = report.message;
-    for (const Finding& f : findings()) text += "\n" + f.text;
-    return text;
-  }
-};
-
 Size size_of(const Case& c, const Size& own) {
   const auto either = [](auto a, auto b) { return a ? a : b; };
   return {either(own.threads, c.size.threads), either(own.smem, c.size.smem), either(own.blocks, c.size.blocks),
           either(own.cluster, c.size.cluster)};
 }
 
-Done run(const Case& c, const Size& own, const ExecOptions& options, bool overlaps = false,
-         const char* name = nullptr) {
+}  // namespace
+
+Done run(const Case& c, const Size& own, const ExecOptions& options, bool overlaps, const char* name) {
   static const Tensors tensors;
   const Size size = size_of(c, own);
   const std::size_t ints = std::size_t(size.threads) * size.blocks;
@@ -168,7 +136,6 @@ Done run(const Case& c, const Size& own, const ExecOptions& options, bool overla
   REQUIRE(cudaMalloc(&out, ints * sizeof(int)) == cudaSuccess);
   std::memset(out, 0, ints * sizeof(int));
   take_exec_report();
-  async_tests::reset_products();
   set_exec_options(options);
   LaunchExtras extras;
   extras.cluster = dim3(size.cluster), extras.overlaps_previous = overlaps;
@@ -187,6 +154,8 @@ Done run(const Case& c, const Size& own, const ExecOptions& options, bool overla
   for (const Finding& f : done.findings()) CHECK(f.kernel == word);
   return done;
 }
+namespace {
+
 Done check(const char* name, const Size& size = {}, ExecOptions options = {}) {
   options.check = true;
   return run(kernel(name), size, options);
@@ -196,15 +165,20 @@ Done check(const char* name, const Size& size = {}, ExecOptions options = {}) {
 template <class Body>
 void under_all_options(const Case& c, Body body) {
   const bool wgmma = contains(c.file, "wgmma"), bulk = contains(c.file, "async") || contains(c.file, "cluster");
+  ExecOptions options;
+  options.workers = 1, options.check = true;
+  for (; contains(c.file, "global") && options.block_order < 8; ++options.block_order) {
+    INFO("order of blocks " << options.block_order);
+    body(options);
+  }
+  if (contains(c.file, "global")) return;
   const std::uint64_t seeds = contains(c.file, "cluster") ? 2 : wgmma ? 3 : 4;
   for (const Schedule schedule : {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random})
     for (const Copies copies : {Copies::at_wait, Copies::at_issue, Copies::random}) {
       if (copies == Copies::random && !wgmma && !bulk) continue;
       const bool random = schedule == Schedule::random || (bulk && copies == Copies::random);
       for (std::uint64_t seed = 1; seed <= (random ? seeds : 1); ++seed) {
-        ExecOptions options;
-        options.schedule = schedule, (wgmma ? options.products : options.copies) = copies;
-        options.seed = seed, options.workers = 1, options.check = true;
+        options.schedule = schedule, (wgmma ? options.products : options.copies) = copies, options.seed = seed;
         INFO("schedule " << std::string(name(schedule)) << ", copies " << std::string(name(copies)) << ", seed "
                          << seed);
         body(options);
@@ -217,16 +191,15 @@ void under_all_options(const Case& c, Body body) {
 void check_side(const Case& c, const Finding& f, const Finding::Access& access, const Side& expected) {
   CHECK(access.valid == (expected.mark != nullptr));
   if (!expected.mark) return;
-  const int line = line_of(c, expected.mark);
-  CHECK(access.file == c.file);
-  CHECK(access.line == line);
+  const Place place = place_of(c, expected.mark);
+  CHECK(place_of(access) == place);
   CHECK(access.warp == expected.warp);
   CHECK(access.lane == expected.lane);
   CHECK(access.write == expected.write);
   // The report says all of it, for a reader who sees nothing else.
-  const std::string text = lines_of(c.file)[std::size_t(line)];
+  const std::string text = lines_of(place.file)[std::size_t(place.line)];
   const std::string side = "warp " + std::to_string(access.warp) + " lane " + std::to_string(access.lane) + " at " +
-                           c.file + ":" + std::to_string(line) + ": " + text.substr(text.find_first_not_of(' '));
+                           place.text() + ": " + text.substr(text.find_first_not_of(' '));
   CHECK(contains(f.text, side));
 }
 
@@ -235,11 +208,11 @@ void check_exactly(const Case& c, const Expect& e, const Done& done) {
   REQUIRE(int(done.findings().size()) == e.exact);
   for (int i = 0; i < e.exact; ++i) {
     const Found& found = e.exactly[i];
-    const int line = line_of(c, found.second.mark);
+    const Place place = place_of(c, found.second.mark);
     const auto f = std::ranges::find_if(done.findings(), [&](const Finding& some) {
-      return some.kind == found.kind && some.hazard == found.hazard && some.second.line == line;
+      return some.kind == found.kind && some.hazard == found.hazard && place_of(some.second) == place;
     });
-    REQUIRE_MESSAGE(f != done.findings().end(), name(found.kind) << " " << found.hazard << " at line " << line);
+    REQUIRE_MESSAGE(f != done.findings().end(), name(found.kind) << " " << found.hazard << " at " << place.text());
     if (found.where) CHECK(f->where == found.where);
     CHECK(f->count == found.count);
     CHECK(f->block == 0u);
@@ -257,21 +230,21 @@ bool has(const Expect& e, Kind kind) {
 
 // Whether a finding of the first kind, or of any if that will do, is there.
 bool check_found(const Case& c, const Expect& e, const Done& done, int& of_first_kind) {
-  std::set<int> lines;
+  std::set<Place> places;
   for (const char* mark : e.marks)
-    if (mark) lines.insert(line_of(c, mark));
+    if (mark) places.insert(place_of(c, mark));
   bool found = false;
   for (const Finding& f : done.findings()) {
     CHECK_MESSAGE(has(e, f.kind), f.text);
-    const bool marked = lines.empty() || (lines.contains(f.second.line) && f.second.file == c.file &&
-                                          (!f.first.valid || !f.first.line || lines.contains(f.first.line)));
+    const bool marked = places.empty() || (places.contains(place_of(f.second)) &&
+                                           (!f.first.valid || !f.first.line || places.contains(place_of(f.first))));
     const bool first = f.kind == e.kinds[0] && contains(f.text, e.words);
     of_first_kind += first;
     found = found || (marked && (first || e.some_option));
     if (!e.every_finding) continue;
     CHECK_MESSAGE((marked && (first || e.some_option)), f.text);
     if (f.kind != inter && f.kind != intra) continue;
-    CHECK(f.first.line + f.second.line == std::accumulate(lines.begin(), lines.end(), 0));
+    CHECK((std::set{place_of(f.first), place_of(f.second)} == places));
     CHECK(f.hazard == (f.first.write ? f.second.write ? "WAW" : "RAW" : "WAR"));
   }
   if (e.where) {
@@ -279,8 +252,8 @@ bool check_found(const Case& c, const Expect& e, const Done& done, int& of_first
     const Finding& f = done.findings()[0];
     CHECK(f.where == e.where);
     CHECK(f.first.valid == (e.marks[1] != nullptr));
-    if (f.first.valid) CHECK(f.first.line == line_of(c, e.marks[0]));
-    CHECK(f.second.line == line_of(c, e.marks[f.first.valid]));
+    if (f.first.valid) CHECK(place_of(f.first) == place_of(c, e.marks[0]));
+    CHECK(place_of(f.second) == place_of(c, e.marks[f.first.valid]));
   }
   return found;
 }
@@ -376,6 +349,7 @@ TEST_CASE("checked: order between threads, initialisation, bounds, cp.async") { 
 TEST_CASE("checked: copies of every thread, ldmatrix, named barriers") { check_all("test_sm80_kernels"); }
 TEST_CASE("checked: TMA, mbarriers, the asynchronous proxy") { check_all("test_async"); }
 TEST_CASE("checked: wgmma's registers and operands") { check_all("test_wgmma_kernels"); }
+TEST_CASE("checked: blocks at one element of global memory") { check_all("test_global_kernels"); }
 TEST_CASE("checked: clusters, and launches that overlap the one before") { check_all("test_cluster"); }
 
 // --- cases of their own ---------------------------------------------------------------------------------------------
@@ -400,7 +374,7 @@ TEST_CASE("checked: accesses from one array into the next, which only gaps can s
     REQUIRE(done.findings().size() == 2);
     for (const Finding& f : done.findings()) {
       CHECK(f.kind == Kind::out_of_bounds);
-      CHECK(f.second.line == line_of(c, f.second.write ? "write" : "read"));
+      CHECK(place_of(f.second) == place_of(c, f.second.write ? "write" : "read"));
       CHECK(
           contains(f.where, f.second.write ? "past the end of a (16 rows)" : "a[17][3], past the end of a (16 rows)"));
     }
@@ -414,10 +388,9 @@ TEST_CASE("checked: a line that a patch added is named, and printed, as it stand
   REQUIRE(done.findings().size() == 1);
   const Finding& f = done.findings()[0];
   CHECK(f.kind == Kind::race_inter_warp);
-  for (const Finding::Access& side : {f.first, f.second}) {
-    CHECK(side.file == (side.write ? "checks/tests/sample.patch" : kernel("added_by_patch").file));
-    CHECK(side.line == (side.write ? 8 : line_of(kernel("added_by_patch"), "read")));
-  }
+  for (const Finding::Access& side : {f.first, f.second})
+    CHECK(place_of(side) ==
+          (side.write ? Place{"checks/tests/sample.patch", 8} : place_of(kernel("added_by_patch"), "read")));
   CHECK(contains(f.text, "write by warp 0 lane 3 at checks/tests/sample.patch:8: if (threadIdx.x == 3) s[21] = 1.0f;"));
 }
 
@@ -449,12 +422,11 @@ void each_is_out_of_bounds(const char* kernel_name, std::initializer_list<const 
   CHECK(done.findings().size() == marks.size());
   for (const std::string mark : marks) {
     CAPTURE(mark);
-    const int line = line_of(kernel(kernel_name), mark);
-    CHECK(std::ranges::count(done.findings(), line, [](const Finding& f) { return f.second.line; }) == 1);
+    const Place place = place_of(kernel(kernel_name), mark);
+    CHECK(std::ranges::count(done.findings(), place, [](const Finding& f) { return place_of(f.second); }) == 1);
     for (const Finding& f : done.findings()) {
-      if (f.second.line != line) continue;
+      if (place_of(f.second) != place) continue;
       CHECK(f.kind == Kind::out_of_bounds);
-      CHECK(f.second.file == kernel(kernel_name).file);
       CHECK(f.second.write == mark.starts_with("write"));
       CHECK(f.second.lane == 0);
       CHECK(f.count == 1u);
@@ -474,9 +446,7 @@ TEST_CASE("checked: loads and stores of every size, every byte of them, ranges, 
 
 TEST_CASE("checked: a deadlock tells of every block of the cluster") {
   const Case& c = kernel("one_warp_never_arrives");
-  const auto place = [&](const char* mark) {
-    return "(" + std::string(c.file) + ":" + std::to_string(line_of(c, mark)) + ").";
-  };
+  const auto place = [&](const char* mark) { return "(" + place_of(c, mark).text() + ")."; };
   const Done done = run(c, {}, {});
   CHECK(done.error == cudaErrorLaunchTimeout);
   const std::string come = "the cluster's barrier, at which 96 of 128 threads have arrived " + place("barrier");

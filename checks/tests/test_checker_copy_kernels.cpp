@@ -49,24 +49,21 @@ CHECKED(copy_written_by_other, only({before_wait, "", writes("copy", 1, 1), writ
   }
 }
 
-CHECKED(copy_no_barrier, ascending(race(writes("copy", 0, 2), reads("read", 1, 1), "s[2][3]"), {64})) {
+// Thread 2 waits, and nothing orders the reader after that.
+__device__ __forceinline__ void copied_by_2(int* out, unsigned reader) {
   int* s = array<int>("s", 4, 4);
   if (threadIdx.x == 2) {
     __pipeline_memcpy_async(s + 8, out, 16);  // [copy]
     __pipeline_commit();
     __pipeline_wait_prior(0);
   }
-  if (threadIdx.x == 33) out[33] = s[11];  // [read]
+  if (threadIdx.x == reader) out[reader] = s[11];  // [read]
 }
-
+CHECKED(copy_no_barrier, ascending(race(writes("copy", 0, 2), reads("read", 1, 1), "s[2][3]"), {64})) {
+  copied_by_2(out, 33);
+}
 CHECKED(copy_no_syncwarp, ascending(race(writes("copy", 0, 2), reads("read", 0, 30), "s[2][3]"), {32})) {
-  int* s = array<int>("s", 4, 4);
-  if (threadIdx.x == 2) {
-    __pipeline_memcpy_async(s + 8, out, 16);  // [copy]
-    __pipeline_commit();
-    __pipeline_wait_prior(0);
-  }
-  if (threadIdx.x == 30) out[30] = s[11];  // [read]
+  copied_by_2(out, 30);
 }
 
 CHECKED(copy_right, silent({96, 512})) {
@@ -83,7 +80,8 @@ CHECKED(copy_right, silent({96, 512})) {
   }
 }
 
-CHECKED(copy_one_group_early, only({before_wait, "", writes("copy", 0, 0), reads("read", 0, 0), "s[1][0]"}, {32})) {
+CHECKED(copy_one_group_early, only({before_wait, "", writes("copy", 0, 0), reads("read", 0, 0), "s[1][0]"}, {32})
+                                  .saying("a cp.async that no thread has waited for may still write here")) {
   int* s = array<int>("s", 8, 4);
   if (threadIdx.x != 0) return;
   __pipeline_memcpy_async(s, out, 16);
@@ -134,23 +132,6 @@ CHECKED(copy_twice, only({{before_wait, "", writes("first", 0, 3), writes("secon
   }
   __syncthreads();
   if (threadIdx.x == 50) out[50] = s[5];  // [read]
-}
-
-CHECKED(copy_two_stages, silent({96, 1024})) {  // one copy always in flight, one barrier a round
-  int* s = array<int>("s", 2, 128);
-  const auto issue = [&](int round) {
-    if (threadIdx.x < 32) {
-      if (round < 5) __pipeline_memcpy_async(s + round % 2 * 128 + 4 * threadIdx.x, out, 16);
-      __pipeline_commit();
-    }
-  };
-  issue(0);
-  for (int round = 0; round < 5; ++round) {
-    if (threadIdx.x < 32) __pipeline_wait_prior(0);
-    __syncthreads();
-    issue(round + 1);
-    out[threadIdx.x] = s[round % 2 * 128 + 127 - int(threadIdx.x)];
-  }
 }
 
 CHECKED(copy_zero_filled, silent({32, 512})) {

@@ -11,23 +11,6 @@ namespace {
 using enum Finding::Kind;
 constexpr Size SIZE{96, 256, 1, 1};
 
-// An array s[16][4] of numbers, all zero, written and behind a barrier.
-__device__ __forceinline__ float* zeroed() {
-  float* s = array<float>("s", 16, 4);
-  for (unsigned i = threadIdx.x; i < 64; i += blockDim.x) s[i] = 0.0f;
-  __syncthreads();
-  return s;
-}
-
-// Thread `writer` writes s[5][1], all do something, thread `reader` reads it.
-template <class Between>
-__device__ __forceinline__ void write_then_read(int* out, unsigned writer, unsigned reader, Between between) {
-  float* s = zeroed();
-  if (threadIdx.x == writer) s[21] = 1.0f;  // [write]
-  between();
-  if (threadIdx.x == reader) out[blockIdx.x * blockDim.x + reader] = int(s[21]);  // [read]
-}
-
 // --- order between warps -------------------------------------------------------------------------
 
 CHECKED(inter_write_read, ascending(race(writes("write", 0, 3), reads("read", 1, 9), "s[5][1]")),
@@ -109,18 +92,18 @@ CHECKED(missing_second_sync, races(intra, "read", "write", {32})) {
   }
 }
 
-CHECKED(shuffle_orders_nothing, races(intra, "write", "read", {32}),
-        ascending(race(writes("write", 0, 3), reads("read", 0, 9), "s[5][1]"), {32})) {
+// Nor do these order lanes.
+constexpr Expect lanes_race() { return races(intra, "write", "read", {32}); }
+constexpr Expect lanes_race_so() {
+  return ascending(race(writes("write", 0, 3), reads("read", 0, 9), "s[5][1]"), {32});
+}
+CHECKED(shuffle_orders_nothing, lanes_race(), lanes_race_so()) {
   write_then_read(out, 3, 9, [] { __shfl_xor_sync(FULL_WARP, __shfl_sync(FULL_WARP, 1, 3), 1); });
 }
-
-CHECKED(vote_orders_nothing, races(intra, "write", "read", {32}),
-        ascending(race(writes("write", 0, 3), reads("read", 0, 9), "s[5][1]"), {32})) {
+CHECKED(vote_orders_nothing, lanes_race(), lanes_race_so()) {
   write_then_read(out, 3, 9, [] { __ballot_sync(FULL_WARP, 1), __any_sync(FULL_WARP, 1), __all_sync(FULL_WARP, 1); });
 }
-
-CHECKED(reduction_orders_nothing, races(intra, "write", "read", {32}),
-        ascending(race(writes("write", 0, 3), reads("read", 0, 9), "s[5][1]"), {32})) {
+CHECKED(reduction_orders_nothing, lanes_race(), lanes_race_so()) {
   write_then_read(out, 3, 9, [] { warp_sum(1.0f), warp_max(2.0f); });
 }
 
@@ -146,9 +129,7 @@ CHECKED(wmma_store_synced, silent({32, 1024})) {
 }
 
 CHECKED(wmma_load_unordered, races(intra, "write", "load", {32, 512})) {
-  half* tile = array<half>("tile", 16, 16);
-  for (int i = 0; i < 8; ++i) tile[32 * i + threadIdx.x] = half(0.0f);
-  __syncwarp();
+  half* tile = written_tile();
   for (int i = 0; i < 8; ++i) tile[32 * i + threadIdx.x] = half(1.0f);  // [write]
   OperandA a;
   nvcuda::wmma::load_matrix_sync(a, tile, 16);  // [load]
@@ -156,9 +137,7 @@ CHECKED(wmma_load_unordered, races(intra, "write", "load", {32, 512})) {
 }
 
 CHECKED(wmma_load_uninitialised, ascending(alone(uninitialised, reads("load", 0, 24), "tile[14][0]", 32), {32, 512})) {
-  half* tile = array<half>("tile", 16, 16);
-  for (int i = 0; i < 7; ++i) tile[32 * i + threadIdx.x] = half(1.0f);  // the last two rows are missing
-  __syncwarp();
+  half* tile = written_tile(14);
   OperandA a;
   nvcuda::wmma::load_matrix_sync(a, tile, 16);  // [load]
   out[threadIdx.x] = int(float(a.x[0]));
@@ -167,9 +146,7 @@ CHECKED(wmma_load_uninitialised, ascending(alone(uninitialised, reads("load", 0,
 CHECKED(wmma_load_past_end,
         ascending(alone(out_of_bounds, reads("load", 0, 28), "tile[16][0], past the end of tile (16 rows)", 16),
                   {32, 512})) {
-  half* tile = array<half>("tile", 16, 16);
-  for (int i = 0; i < 8; ++i) tile[32 * i + threadIdx.x] = half(1.0f);
-  __syncwarp();
+  half* tile = written_tile();
   OperandA a;
   nvcuda::wmma::load_matrix_sync(a, tile + 16, 16);  // [load]
   out[threadIdx.x] = int(float(a.x[0]));

@@ -43,14 +43,11 @@ CHECKED(initialised_by_all, silent({96, 1024})) {
   out[i] = bytes[i] + int(reinterpret_cast<std::uint64_t*>(bytes)[i]) + reinterpret_cast<short*>(bytes)[i];
 }
 
-CHECKED(past_request,
-        only({alone(out_of_bounds, writes("write", 0, 11), "a[16][0], past the end of a (16 rows)"),
-              alone(out_of_bounds, reads("read", 0, 12), "a[17][1], past the end of a (16 rows)")},
-             {32}),
-        only({alone(out_of_bounds, writes("write", 0, 11), "a[16][0], past the end of a (16 rows)"),
-              alone(out_of_bounds, reads("read", 0, 12), "a[17][1], past the end of a (16 rows)")},
-             {32})
-            .with_gaps()) {
+constexpr Expect PAST_REQUEST =
+    only({alone(out_of_bounds, writes("write", 0, 11), "a[16][0], past the end of a (16 rows)"),
+          alone(out_of_bounds, reads("read", 0, 12), "a[17][1], past the end of a (16 rows)")},
+         {32});
+CHECKED(past_request, PAST_REQUEST, PAST_REQUEST.with_gaps()) {
   half* a = array<half>("a", 16, 8);
   for (int i = 0; i < 4; ++i) a[32 * i + threadIdx.x] = half(0.0f);
   __syncwarp();
@@ -78,12 +75,9 @@ CHECKED(into_gap, ELSEWHERE) {
   if (threadIdx.x == 6) b[-1] = 1.0f;                        // [write]
 }
 
-CHECKED(past_static,
-        ascending(alone(out_of_bounds, reads("read", 0, 5), "table[8][2], past the end of table (8 rows)"),
-                  {32, NO_SMEM}),
-        ascending(alone(out_of_bounds, reads("read", 0, 5), "table[8][2], past the end of table (8 rows)"),
-                  {32, NO_SMEM})
-            .with_gaps()) {
+constexpr Expect PAST_STATIC =
+    ascending(alone(out_of_bounds, reads("read", 0, 5), "table[8][2], past the end of table (8 rows)"), {32, NO_SMEM});
+CHECKED(past_static, PAST_STATIC, PAST_STATIC.with_gaps()) {
   LAB_SHARED(float, table, [8][32]);
   for (int i = 0; i < 8; ++i) table[i][threadIdx.x] = 0.0f;
   __syncwarp();
@@ -92,12 +86,9 @@ CHECKED(past_static,
   if (threadIdx.x == 5) out[5] = int(flat[8 * 32 + 2]);  // [read]
 }
 
-CHECKED(before_static,
-        ascending(alone(out_of_bounds, writes("write", 0, 5), "byte -12 of the static shared memory (1024 B)"),
-                  {32, NO_SMEM}),
-        ascending(alone(out_of_bounds, writes("write", 0, 5), "byte -12 of the static shared memory (1024 B)"),
-                  {32, NO_SMEM})
-            .with_gaps()) {
+constexpr Expect BEFORE_STATIC = ascending(
+    alone(out_of_bounds, writes("write", 0, 5), "byte -12 of the static shared memory (1024 B)"), {32, NO_SMEM});
+CHECKED(before_static, BEFORE_STATIC, BEFORE_STATIC.with_gaps()) {
   LAB_SHARED(float, table, [8][32]);
   float* flat = &table[0][0];
   asm volatile("" : "+r"(flat));

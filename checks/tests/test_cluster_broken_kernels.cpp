@@ -135,25 +135,28 @@ CHECKED(fifth_write_unordered, breaks(inter, {"store"}, "of block 0 of the clust
   cluster_sync();
 }
 
-CHECKED(init_not_ordered, breaks(mbarrier, {"init", "arrive"}, "mbarrier.init").anywhere()) {
-  cluster_sync();
+// A barrier of block 1 that its thread 0 has initialised; `ordered` does not order that before the other's arrival.
+template <class Ordered>
+__device__ __forceinline__ void arrive_after_init(Ordered ordered) {
   SmemCursor cursor;
   auto* full = cursor.array<MBarrier>("full", 1, 1);
   if (me() == 0) mbarrier_init(full, 1);  // [init]
-  __syncthreads();
+  ordered();
   if (cluster_rank() == 0 && me() == 0) mbarrier_arrive(mapa(full, 1));  // [arrive]
   if (cluster_rank() == 1) mbarrier_wait_cluster(full, 0);
 }
 
+CHECKED(init_not_ordered, breaks(mbarrier, {"init", "arrive"}, "mbarrier.init").anywhere()) {
+  cluster_sync();
+  arrive_after_init([] { __syncthreads(); });
+}
+
 CHECKED(relaxed_without_fence, breaks(mbarrier, {"init", "arrive"}, "mbarrier.init").anywhere()) {
-  SmemCursor cursor;
-  auto* full = cursor.array<MBarrier>("full", 1, 1);
-  if (me() == 0) mbarrier_init(full, 1);  // [init]
-  cluster_arrive_relaxed();
-  __syncthreads();
-  cluster_wait();
-  if (cluster_rank() == 0 && me() == 0) mbarrier_arrive(mapa(full, 1));  // [arrive]
-  if (cluster_rank() == 1) mbarrier_wait_cluster(full, 0);
+  arrive_after_init([] {
+    cluster_arrive_relaxed();
+    __syncthreads();
+    cluster_wait();
+  });
 }
 
 CHECKED(

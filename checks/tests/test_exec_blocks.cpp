@@ -102,25 +102,7 @@ TEST_CASE("exec: a last warp with missing lanes works with a mask of those it ha
     for (int distance = 8; distance > 0; distance /= 2) s += __shfl_xor_sync(mask, s, distance, 16);
     sum[threadIdx.x] = s;
   });
-  CHECK(sum[0] == 120);
-  CHECK(sum[16] == 376);
-  CHECK(sum[47] == 632);
-}
-
-TEST_CASE("exec: 1024 threads, every warp in collectives between barriers") {
-  under_all_schedules([](const ExecOptions& options) {
-    float partial[32] = {}, total = 0;
-    runs({1, 1024, 0, options}, [&] {
-      const float s = warp_sum(float(threadIdx.x));
-      if (lane_id() == 0) partial[threadIdx.x / 32] = s;
-      __syncthreads();
-      if (threadIdx.x < 32) {
-        const float t = warp_sum(partial[threadIdx.x]);
-        if (threadIdx.x == 0) total = t;
-      }
-    });
-    CHECK(total == 1023.0f * 512);
-  });
+  CHECK((sum[0] == 120 && sum[16] == 376 && sum[47] == 632));
 }
 
 // --- deadlock ------------------------------------------------------------------------------------

@@ -95,47 +95,27 @@ TEST_CASE("exec: shuffle operands that are negative or larger than a warp") {
 
 // --- votes, syncs, reductions --------------------------------------------------------------------
 
-TEST_CASE("exec: ballot, any and all") {
+TEST_CASE("exec: ballot, any and all, of the lanes of their mask") {
   under_all_schedules([](const ExecOptions& options) {
-    unsigned odd[32], none[32], every[32];
-    int any[32], any_not[32], all[32], all_not[32];
+    unsigned odd[32], none[32], every[32], votes[32];
+    int all[32], any[32];
     runs({1, 32, 0, options}, [&] {
       const int lane = lane_id();
       odd[lane] = __ballot_sync(FULL, lane & 1);
       none[lane] = __ballot_sync(FULL, 0);
       every[lane] = __ballot_sync(FULL, -5);  // any non-zero value is true
-      any[lane] = __any_sync(FULL, lane == 17);
-      any_not[lane] = __any_sync(FULL, lane > 31);
-      all[lane] = __all_sync(FULL, lane < 32);
-      all_not[lane] = __all_sync(FULL, lane != 17);
+      const unsigned mask = lane % 2 ? 0xAAAAAAAAu : 0x55555555u;
+      votes[lane] = __ballot_sync(mask, lane >= 8);
+      all[lane] = __all_sync(mask, lane % 2);
+      any[lane] = __any_sync(mask, lane == 6);
     });
     for (int lane = 0; lane < 32; ++lane) {
-      CHECK(odd[lane] == 0xAAAAAAAAu);
-      CHECK(none[lane] == 0u);
-      CHECK(every[lane] == FULL);
-      CHECK(any[lane] != 0);
-      CHECK(any_not[lane] == 0);
-      CHECK(all[lane] != 0);
-      CHECK(all_not[lane] == 0);
+      CHECK((odd[lane] == 0xAAAAAAAAu && none[lane] == 0u && every[lane] == FULL));
+      CHECK(votes[lane] == (lane % 2 ? 0xAAAAAA00u : 0x55555500u));
+      CHECK(bool(all[lane]) == (lane % 2 == 1));
+      CHECK(bool(any[lane]) == (lane % 2 == 0));
     }
   });
-}
-
-TEST_CASE("exec: votes count only the lanes of their mask") {
-  unsigned votes[32] = {};
-  int all[32] = {}, any[32] = {};
-  runs({1, 32}, [&] {
-    const int lane = lane_id();
-    const unsigned mask = lane % 2 ? 0xAAAAAAAAu : 0x55555555u;
-    votes[lane] = __ballot_sync(mask, lane >= 8);
-    all[lane] = __all_sync(mask, lane % 2);
-    any[lane] = __any_sync(mask, lane == 6);
-  });
-  for (int lane = 0; lane < 32; ++lane) {
-    CHECK(votes[lane] == (lane % 2 ? 0xAAAAAA00u : 0x55555500u));
-    CHECK(bool(all[lane]) == (lane % 2 == 1));
-    CHECK(bool(any[lane]) == (lane % 2 == 0));
-  }
 }
 
 TEST_CASE("exec: __syncwarp holds every lane of its mask until the last is there") {
@@ -277,98 +257,72 @@ TEST_CASE("exec: a mask without the calling lane") {
   CHECK(f.count == 1u);
 }
 
+namespace {
+// A block whose launch fails for a collective, with all of these pieces in its message.
+template <class... Text>
+void misused(Schedule schedule, unsigned threads, const std::function<void()>& thread, const Text&... pieces) {
+  check_failed(run({1, threads, 0, in_order(schedule)}, thread), cudaErrorLaunchFailure, Finding::Kind::collective,
+               pieces...);
+}
+}  // namespace
+
 TEST_CASE("exec: a mask that names lanes which have returned, or never existed") {
   int line = 0;
-  Outcome outcome = run({1, 32, 0, in_order(Schedule::ascending)}, [&] {
-    if (threadIdx.x < 3) return;
-    HERE(line, __ballot_sync(FULL, 1));
-  });
-  check_failed(outcome, cudaErrorLaunchFailure, Finding::Kind::collective);
-  CHECK(outcome.message() ==
-        "probe: block (0,0,0) warp 0 lane 3" + at_line(line) +
-            "__ballot_sync with mask 0xffffffff, which names lanes that have returned or do not exist: 0..2");
-  outcome = run({1, 40, 0, in_order(Schedule::descending)}, [&] {
-    if (threadIdx.x >= 32) HERE(line, __syncwarp());
-  });
-  check_failed(outcome, cudaErrorLaunchFailure, Finding::Kind::collective);
-  CHECK(outcome.message() ==
-        "probe: block (0,0,0) warp 1 lane 7" + at_line(line) +
-            "__syncwarp with mask 0xffffffff, which names lanes that have returned or do not exist: 8..31");
+  const auto after_three = [&] {
+    if (threadIdx.x >= 3) HERE(line, __ballot_sync(FULL, 1));
+  };
+  run({1, 32}, after_three);  // which notes the line
+  misused(Schedule::ascending, 32, after_three,
+          "probe: block (0,0,0) warp 0 lane 3" + at_line(line) +
+              "__ballot_sync with mask 0xffffffff, which names lanes that have returned or do not exist: 0..2");
+  misused(
+      Schedule::descending, 40, [] { threadIdx.x >= 32 ? __syncwarp() : void(); }, "probe: block (0,0,0) warp 1 lane 7",
+      "__syncwarp with mask 0xffffffff, which names lanes that have returned or do not exist: 8..31");
 }
 
-TEST_CASE("exec: a shuffle that reads a lane outside its mask") {
-  int line = 0, out = 0;
-  Outcome outcome = run({1, 32, 0, in_order(Schedule::descending)}, [&] {
-    if (threadIdx.x < 16) HERE(line, out = __shfl_down_sync(0x0000FFFFu, 1, 1));
-  });
-  check_failed(outcome, cudaErrorLaunchFailure, Finding::Kind::collective);
-  CHECK(outcome.message() == "probe: block (0,0,0) warp 0 lane 15" + at_line(line) +
-                                 "__shfl_down_sync reads lane 16, which its mask does not name");
-  outcome = run({1, 32}, [&] {
-    double x = 1;
-    if (threadIdx.x < 16) HERE(line, x = __shfl_sync(0x0000FFFFu, x, 20));
-    out += x > 0;
-  });
-  check_failed(outcome, cudaErrorLaunchFailure, Finding::Kind::collective, at_line(line) + "__shfl_sync reads lane 20");
-}
-
-TEST_CASE("exec: a shuffle width that is no power of two up to 32") {
-  for (const int width : {0, 3, 33, 64, -8}) {
-    CAPTURE(width);
-    int out[32];
-    const Outcome outcome = run({1, 32}, [&] { out[lane_id()] = __shfl_sync(FULL, 1, 0, width); });
-    check_failed(outcome, cudaErrorLaunchFailure, Finding::Kind::collective, "with width " + std::to_string(width));
-  }
+TEST_CASE("exec: a shuffle that reads a lane outside its mask, and one whose width is no power of two up to 32") {
+  int out[32];
+  misused(
+      Schedule::descending, 32,
+      [&] {
+        if (threadIdx.x < 16) out[0] = __shfl_down_sync(0x0000FFFFu, 1, 1);
+      },
+      "probe: block (0,0,0) warp 0 lane 15", "__shfl_down_sync reads lane 16, which its mask does not name");
+  misused(
+      Schedule::ascending, 32,
+      [&] {
+        if (threadIdx.x < 16) out[0] = int(__shfl_sync(0x0000FFFFu, 1.0, 20));
+      },
+      "__shfl_sync reads lane 20");
+  for (const int width : {0, 3, 33, 64, -8})
+    misused(
+        Schedule::ascending, 32, [&] { out[lane_id()] = __shfl_sync(FULL, 1, 0, width); },
+        "with width " + std::to_string(width));
 }
 
 TEST_CASE("exec: lanes that meet in different collectives") {
-  int line = 0, out = 0;
-  SUBCASE("two kinds of vote") {
-    const Outcome outcome = run({1, 32}, [&] {
-      if (threadIdx.x < 16)
-        out += __any_sync(FULL, 1);
-      else
-        out += __all_sync(FULL, 1);
-    });
-    check_failed(outcome, cudaErrorLaunchFailure, Finding::Kind::collective,
-                 "__all_sync with mask 0xffffffff meets lanes 0..15 in __any_sync");
-  }
-  SUBCASE("of another kind") {
-    const Outcome outcome = run({1, 32, 0, in_order(Schedule::ascending)}, [&] {
-      if (threadIdx.x < 16)
-        __syncwarp();
-      else
-        HERE(line, out = __shfl_sync(FULL, 1, 0));
-    });
-    check_failed(outcome, cudaErrorLaunchFailure, Finding::Kind::collective);
-    CHECK(outcome.message() ==
-          "probe: block (0,0,0) warp 0 lane 16" + at_line(line) +
-              "__shfl_sync with mask 0xffffffff meets lanes 0..15 in __syncwarp with mask 0xffffffff");
-  }
-  SUBCASE("with another mask") {
-    const Outcome outcome = run({1, 32, 0, in_order(Schedule::ascending)}, [&] {
-      if (threadIdx.x < 8) __syncwarp(0x000000FFu | 0x80000000u);
-      HERE(line, __syncwarp());
-    });
-    check_failed(outcome, cudaErrorLaunchFailure, Finding::Kind::collective);
-    // Lanes 8..30 are not in the mask of the waiting lanes: it is lane 31 that both sides need.
-    CHECK(outcome.message() ==
-          "probe: block (0,0,0) warp 0 lane 31" + at_line(line) +
-              "__syncwarp with mask 0xffffffff meets lanes 0..7 in __syncwarp with mask 0x800000ff");
-  }
-  SUBCASE("another shuffle") {
-    const Outcome outcome = run({1, 32, 0, in_order(Schedule::descending)}, [&] {
-      out = threadIdx.x % 2 ? __shfl_up_sync(FULL, 1, 1) : __shfl_down_sync(FULL, 1, 1);
-    });
-    check_failed(outcome, cudaErrorLaunchFailure, Finding::Kind::collective, "warp 0 lane 30",
-                 "__shfl_down_sync with mask 0xffffffff meets lanes 31 in __shfl_up_sync");
-  }
-  SUBCASE("a sum and a maximum") {
-    const Outcome outcome = run({1, 32, 0, in_order(Schedule::ascending)},
-                                [&] { out = int(threadIdx.x < 31 ? warp_sum(1) : warp_max(1)); });
-    check_failed(outcome, cudaErrorLaunchFailure, Finding::Kind::collective, "warp 0 lane 31",
-                 "warp_max with mask 0xffffffff meets lanes 0..30 in warp_sum with mask 0xffffffff");
-  }
+  int out = 0;
+  misused(
+      Schedule::ascending, 32, [&] { out += threadIdx.x < 16 ? __any_sync(FULL, 1) : __all_sync(FULL, 1); },
+      "__all_sync with mask 0xffffffff meets lanes 0..15 in __any_sync");
+  misused(
+      Schedule::ascending, 32, [&] { threadIdx.x < 16 ? __syncwarp() : void(out = __shfl_sync(FULL, 1, 0)); },
+      "probe: block (0,0,0) warp 0 lane 16 at ",
+      "__shfl_sync with mask 0xffffffff meets lanes 0..15 in __syncwarp with mask 0xffffffff");
+  // Lanes 8..30 are not in the mask of the waiting lanes: it is lane 31 that both sides need.
+  const auto other_mask = [] {
+    if (threadIdx.x < 8) __syncwarp(0x000000FFu | 0x80000000u);
+    __syncwarp();
+  };
+  misused(Schedule::ascending, 32, other_mask, "probe: block (0,0,0) warp 0 lane 31 at ",
+          "__syncwarp with mask 0xffffffff meets lanes 0..7 in __syncwarp with mask 0x800000ff");
+  misused(
+      Schedule::descending, 32,
+      [&] { out = threadIdx.x % 2 ? __shfl_up_sync(FULL, 1, 1) : __shfl_down_sync(FULL, 1, 1); }, "warp 0 lane 30",
+      "__shfl_down_sync with mask 0xffffffff meets lanes 31 in __shfl_up_sync");
+  misused(
+      Schedule::ascending, 32, [&] { out = int(threadIdx.x < 31 ? warp_sum(1) : warp_max(1)); }, "warp 0 lane 31",
+      "warp_max with mask 0xffffffff meets lanes 0..30 in warp_sum with mask 0xffffffff");
 }
 
 TEST_CASE("exec: a lane that returns while others wait for it") {

@@ -1,119 +1,54 @@
-// Global memory between blocks: atomicAdd, the order of blocks, and the checker's reports of two blocks at one element.
+// Global memory between blocks: atomicAdd, the order of blocks, semaphores (kernels of test_global_kernels.cpp).
 #include <cuda_runtime.h>
 #include <doctest/doctest.h>
 
-#include <fstream>
+#include <cstring>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "checks/tests/checked.hpp"
 #include "checks/tests/instrumented.hpp"
-#include "checks/tests/test_global_kernels.hpp"
 #include "common/backend.hpp"
 #include "common/launch.cuh"
 
 namespace {
 using namespace lab;
-namespace kernels = lab::global_kernels;
 
-const std::string KERNELS = "checks/tests/test_global_kernels.cpp";
 constexpr unsigned BLOCKS = 3, THREADS = 32;
-constexpr std::size_t FLOATS = 1 + BLOCKS * THREADS;
 
-// The line of `kernel` in `kernels`, a file, that ends in the comment [mark].
-int line_of(const std::string& kernel, const std::string& mark, const std::string& kernels) {
-  std::ifstream file(kernels);
-  REQUIRE_MESSAGE(file.good(), "run the tests from the repository's root: " << kernels << " is not there");
-  bool inside = false;
-  int number = 0, found = 0;
-  for (std::string line; std::getline(file, line);) {
-    ++number;
-    if (line.rfind("__global__ void ", 0) == 0) inside = line.find(" " + kernel + "(") != line.npos;
-    if (!inside || line.find("// [" + mark + "]") == line.npos) continue;
-    REQUIRE_MESSAGE(found == 0, "two lines of " << kernel << " are marked [" << mark << "]");
-    found = number;
-  }
-  REQUIRE_MESSAGE(found != 0, "no line of " << kernel << " is marked [" << mark << "]");
-  return found;
-}
-
-struct Seen {
-  std::vector<float> out;
-  std::vector<Finding> findings;
-};
-
-// A launch of each, one after the other.
-Seen run(const std::vector<kernels::Kernel*>& launched, ExecOptions options = {}) {
-  take_exec_report();
-  float* out = nullptr;
-  REQUIRE(cudaMalloc(&out, FLOATS * sizeof(float)) == cudaSuccess);
-  cudaMemset(out, 0, FLOATS * sizeof(float));
+std::vector<float> floats_of(const char* kernel, ExecOptions options = {}) {
   if (!options.workers) options.workers = 1;
-  set_exec_options(options);
-  for (kernels::Kernel* const kernel : launched)
-    CHECK(launch("kernel", kernel, BLOCKS, THREADS, 0, nullptr, out) == cudaSuccess);
-  CHECK(cudaDeviceSynchronize() == cudaSuccess);
-  set_exec_options({});
-  Seen seen{std::vector<float>(FLOATS), take_exec_report().findings};
-  cudaMemcpy(seen.out.data(), out, FLOATS * sizeof(float), cudaMemcpyDeviceToHost);
-  cudaFree(out);
-  return seen;
+  const std::vector<int> out = checked::run(checked::kernel(kernel), {}, options).out;
+  std::vector<float> floats(out.size());
+  std::memcpy(floats.data(), out.data(), out.size() * sizeof(int));
+  return floats;
 }
 
-Seen run(kernels::Kernel* kernel, ExecOptions options = {}) { return run(std::vector{kernel}, options); }
-
-ExecOptions checked(std::uint64_t order = 0) {
+ExecOptions in_order_of_blocks(std::uint64_t order) {
   ExecOptions options;
-  options.check = true, options.block_order = order;
+  options.block_order = order;
   return options;
 }
 
-// Under every order of three blocks that the seeds give, what is found is an inter-block race on these two lines.
-void broken(kernels::Kernel* kernel, const char* name, const std::set<std::string>& markers) {
-  CAPTURE(std::string(name));
-  std::set<int> lines;
-  for (const std::string& marker : markers) lines.insert(line_of(name, marker, KERNELS));
-  for (std::uint64_t order = 0; order < 8; ++order) {
-    CAPTURE(order);
-    const Seen seen = run(kernel, checked(order));
-    REQUIRE_FALSE(seen.findings.empty());
-    for (const Finding& f : seen.findings) {
-      CHECK(f.kind == Finding::Kind::race_inter_block);
-      CHECK(lines.contains(f.first.line));
-      CHECK(lines.contains(f.second.line));
-      CHECK(f.text.find("inter-block race") != f.text.npos);
-      CHECK(f.text.find("nothing orders the blocks of a launch") != f.text.npos);
-    }
-  }
-}
-#define BROKEN(kernel, ...) broken(kernels::kernel, #kernel, {__VA_ARGS__})
-
 TEST_SUITE("global memory") {
   TEST_CASE("atomicAdd and add4 add once for each block and element") {
-    for (const auto kernel : {kernels::atomic_sums, kernels::sums_of_four})
+    for (const char* kernel : {"atomic_sums", "sums_of_four"})
       for (std::uint64_t order = 0; order < 4; ++order) {
-        ExecOptions options;
-        options.block_order = order;
-        const Seen seen = run(kernel, options);
-        for (unsigned i = 0; i < THREADS; ++i) CHECK(seen.out[i] == 7.0f);
-        CHECK(seen.out[THREADS] == 0.0f);
+        const std::vector<float> out = floats_of(kernel, in_order_of_blocks(order));
+        for (unsigned i = 0; i < THREADS; ++i) CHECK(out[i] == 7.0f);
+        CHECK(out[THREADS] == 0.0f);
       }
   }
 
   TEST_CASE("atomicAdd takes subnormal numbers for zero") {
-    const Seen seen = run(kernels::flushed_sum);
+    const std::vector<float> out = floats_of("flushed_sum");
     // The last block finds zero: each has added 2^-126 and taken away half as much again.
-    CHECK(seen.out[0] == 0.0f);
-    CHECK(seen.out[1] == 0.0f);
-    CHECK(seen.out[8] == 0.0f);
+    CHECK((out[0] == 0.0f && out[1] == 0.0f && out[8] == 0.0f));
   }
 
   TEST_CASE("blocks start in the order that is asked for") {
-    const auto last = [](std::uint64_t order) {
-      ExecOptions options;
-      options.block_order = order;
-      return run(kernels::written_twice, options).out[5];
-    };
+    const auto last = [](std::uint64_t order) { return floats_of("written_twice", in_order_of_blocks(order))[5]; };
     CHECK(last(0) == 2.0f);
     CHECK(last(1) == 0.0f);
     std::set<float> lasts;
@@ -122,73 +57,64 @@ TEST_SUITE("global memory") {
       lasts.insert(last(order));
     }
     CHECK(lasts == std::set{0.0f, 1.0f, 2.0f});
-    ExecOptions sampled;  // of a sample of blocks too
-    sampled.blocks = {0, 1}, sampled.block_order = 1;
-    CHECK(run(kernels::written_twice, sampled).out[5] == 0.0f);
+    ExecOptions sampled = in_order_of_blocks(1);  // of a sample of blocks too
+    sampled.blocks = {0, 1};
+    CHECK(floats_of("written_twice", sampled)[5] == 0.0f);
   }
 
   TEST_CASE("a semaphore puts blocks in order, in whatever order they start") {
-    const auto in_turn = [](kernels::Kernel* kernel, const ExecOptions& options) {
-      const Seen seen = run(kernel, options);
-      return std::vector(seen.out.begin() + 1, seen.out.begin() + 1 + BLOCKS) == std::vector{0.0f, 1.0f, 2.0f};
+    const auto in_turn = [](const char* kernel, const ExecOptions& options) {
+      const std::vector<float> out = floats_of(kernel, options);
+      return std::vector(out.begin() + 1, out.begin() + 1 + BLOCKS) == std::vector{0.0f, 1.0f, 2.0f};
     };
     bool passed_first_shows = false;
     for (const Schedule schedule : {Schedule::ascending, Schedule::round_robin, Schedule::random})
       for (std::uint64_t order = 0; order < 8; ++order) {
-        ExecOptions options;
-        options.schedule = schedule, options.block_order = order;
-        passed_first_shows |= !in_turn(kernels::turn_passed_first, options);
+        ExecOptions options = in_order_of_blocks(order);
+        options.schedule = schedule;
+        passed_first_shows |= !in_turn("turn_passed_first", options);
         for (options.workers = 1; options.workers <= 3; ++options.workers)
-          CHECK_MESSAGE(in_turn(kernels::by_turns, options), int(schedule) << " " << order << " " << options.workers);
+          CHECK_MESSAGE(in_turn("by_turns", options), int(schedule) << " " << order << " " << options.workers);
       }
     CHECK(passed_first_shows);
   }
 
   TEST_CASE("a semaphore that is never raised is a deadlock, and says where") {
     for (int workers = 1; workers <= 3; ++workers) {
-      float* out = nullptr;
-      REQUIRE(cudaMalloc(&out, sizeof(float)) == cudaSuccess);
-      cudaMemset(out, 0, sizeof(float));
       ExecOptions options;
       options.workers = workers;
-      set_exec_options(options);
-      take_exec_report();
-      CHECK(launch("kernel", kernels::turn_never_comes, BLOCKS, THREADS, 0, nullptr, out) == cudaSuccess);
-      CHECK(cudaDeviceSynchronize() == cudaErrorLaunchTimeout);
-      set_exec_options({});
-      const ExecReport report = take_exec_report();
-      REQUIRE(report.hang.deadlock);
-      CHECK(report.hang.waits.at(0).at == Wait::At::semaphore);
-      CHECK(report.hang.waits.at(0).line == line_of("turn_never_comes", "turn", KERNELS));
-      CHECK(report.message.find("a semaphore to be 1, which is 0") != report.message.npos);
-      cudaFree(out);
+      const checked::Done done = checked::run(checked::kernel("turn_never_comes"), {}, options);
+      CHECK(done.error == cudaErrorLaunchTimeout);
+      REQUIRE(done.report.hang.deadlock);
+      CHECK(done.report.hang.waits.at(0).at == Wait::At::semaphore);
+      CHECK(done.report.hang.waits.at(0).line == checked::place_of(checked::kernel("turn_never_comes"), "turn").line);
+      CHECK(done.report.message.find("a semaphore to be 1, which is 0") != std::string::npos);
     }
   }
 
-  TEST_CASE("what blocks may do to global memory" * instrumented()) {
-    for (std::uint64_t order = 0; order < 4; ++order)
-      for (kernels::Kernel* kernel :
-           {kernels::own_elements, kernels::own_halves, kernels::all_read, kernels::atomic_sums, kernels::sums_of_four,
-            kernels::by_turns, kernels::read_after_own_write}) {
-        const Seen seen = run(kernel, checked(order));
-        CHECK_MESSAGE(seen.findings.empty(), seen.findings.front().text);
-      }
-    // Launches are ordered: a second one may read and write what the first wrote.
-    const std::vector<kernels::Kernel*> zeroed_added_read = {kernels::own_elements, kernels::atomic_sums,
-                                                             kernels::all_read, kernels::own_elements};
-    for (std::uint64_t order = 0; order < 4; ++order) CHECK(run(zeroed_added_read, checked(order)).findings.empty());
+  TEST_CASE("a launch may read and write what the one before wrote" * instrumented()) {
+    int* out = nullptr;
+    REQUIRE(cudaMalloc(&out, BLOCKS * THREADS * sizeof(int)) == cudaSuccess);
+    ExecOptions options;
+    options.check = true, options.workers = 1;
+    for (options.block_order = 0; options.block_order < 4; ++options.block_order) {
+      take_exec_report();
+      set_exec_options(options);
+      for (const char* kernel : {"own_elements", "atomic_sums", "all_read", "own_elements"})
+        CHECK(launch(kernel, checked::kernel(kernel).kernel, BLOCKS, THREADS, 0, nullptr,
+                     static_cast<const checked::Maps*>(nullptr), out) == cudaSuccess);
+      CHECK(cudaDeviceSynchronize() == cudaSuccess);
+      set_exec_options({});
+      CHECK(take_exec_report().findings.empty());
+    }
+    cudaFree(out);
   }
 
-  TEST_CASE("what they may not" * instrumented()) {
-    BROKEN(written_twice, "write");
-    BROKEN(plain_sum, "sum");
-    BROKEN(plain_over_atomic, "atomic", "write");
-    BROKEN(zeroed_by_one, "zero", "atomic");
-    BROKEN(read_of_a_sum, "atomic", "read");
-    BROKEN(read_of_another, "write", "read");
-    BROKEN(read_then_written, "read", "write");
-    const std::string sum = run(kernels::zeroed_by_one, checked()).findings.at(0).text;
-    CHECK_MESSAGE(sum.find("this one is atomic, it is not") != sum.npos, sum);
+  TEST_CASE("a report says which of two accesses is atomic" * instrumented()) {
+    ExecOptions options;
+    options.check = true, options.workers = 1;
+    const checked::Done done = checked::run(checked::kernel("zeroed_by_one"), {}, options);
+    CHECK_MESSAGE(done.text().find("this one is atomic, it is not") != std::string::npos, done.text());
   }
 }
 

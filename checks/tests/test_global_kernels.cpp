@@ -1,103 +1,125 @@
-// The kernels of checks/tests/test_global.cpp. A comment such as [write] marks the line that a report must name.
-#include "checks/tests/test_global_kernels.hpp"
-
+// One block and more at the same global memory (checks/tests/checked.hpp).
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include "checks/tests/checked.hpp"
 #include "common/ptx/reduce.cuh"
 #include "common/ptx/semaphore.cuh"
 
-namespace lab::global_kernels {
+namespace lab::checked {
+namespace {
+
+constexpr Size SIZE{32, NO_SMEM, 3, 1};
+constexpr Expect between_blocks(const char* one, const char* other) {
+  return finds({Finding::Kind::race_inter_block}, {one, other}, "nothing orders the blocks of a launch").every();
+}
+__device__ __forceinline__ float* floats(int* out) { return reinterpret_cast<float*>(out); }
 
 // --- right ---------------------------------------------------------------------------------------
-__global__ void own_elements(float* out) { out[blockIdx.x * blockDim.x + threadIdx.x] = float(blockIdx.x); }
+CHECKED(own_elements, silent()) { out[blockIdx.x * blockDim.x + threadIdx.x] = int(blockIdx.x); }
 
 // Two blocks at one word, each with a half of it.
-__global__ void own_halves(float* out) {
+CHECKED(own_halves, silent()) {
   if (threadIdx.x == 0) reinterpret_cast<half*>(out)[blockIdx.x] = __float2half(1.0f);
 }
 
-__global__ void all_read(float* out) {
-  const float x = out[0];
-  out[1 + blockIdx.x * blockDim.x + threadIdx.x] = x;
+CHECKED(all_read, silent()) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  const int x = out[0];
+  if (i) out[i] = x;
 }
 
-__global__ void atomic_sums(float* out) { atomicAdd(&out[threadIdx.x], float(1 << blockIdx.x)); }
-
-__global__ void sums_of_four(float* out) {
+CHECKED(atomic_sums, silent()) {
+  float* const sums = floats(out);
+  atomicAdd(&sums[threadIdx.x], float(1 << blockIdx.x));
+}
+CHECKED(sums_of_four, silent()) {
+  float* const sums = floats(out);
   const float x = float(1 << blockIdx.x);
-  if (threadIdx.x % 4 == 0) ptx::add4(&out[threadIdx.x], x, x, x, x);
+  if (threadIdx.x % 4 == 0) ptx::add4(&sums[threadIdx.x], x, x, x, x);
 }
 
-__global__ void read_after_own_write(float* out) {
-  float* const own = out + blockIdx.x * blockDim.x + threadIdx.x;
+CHECKED(read_after_own_write, silent()) {
+  float* const sums = floats(out);
+  float* const own = sums + blockIdx.x * blockDim.x + threadIdx.x;
   *own = 1.0f;
   *own += 2.0f;
 }
 
-// The blocks by turns: out[1 + block] is how many were before it. The counter is out[0]'s bits.
-__global__ void by_turns(float* out) {
+// The blocks by turns: sums[1 + block] is how many were before it. The counter is sums[0]'s bits.
+CHECKED(by_turns, silent()) {
+  float* const sums = floats(out);
   if (threadIdx.x != 0) return;
   unsigned* const turn = reinterpret_cast<unsigned*>(out);
   ptx::semaphore_wait(turn, blockIdx.x);
-  out[1 + blockIdx.x] = atomicAdd(&out[8], 1.0f);
+  sums[1 + blockIdx.x] = atomicAdd(&sums[8], 1.0f);
   ptx::semaphore_add(turn);
 }
 
 // --- wrong ---------------------------------------------------------------------------------------
-__global__ void written_twice(float* out) {
-  if (threadIdx.x == 3) out[5] = float(blockIdx.x);  // [write]
+CHECKED(written_twice, between_blocks("write", "write")) {
+  float* const sums = floats(out);
+  if (threadIdx.x == 3) sums[5] = float(blockIdx.x);  // [write]
 }
 
-__global__ void plain_sum(float* out) {
-  if (threadIdx.x == 3) out[5] += 1.0f;  // [sum]
+CHECKED(plain_sum, between_blocks("sum", "sum")) {
+  float* const sums = floats(out);
+  if (threadIdx.x == 3) sums[5] += 1.0f;  // [sum]
 }
 
-__global__ void plain_over_atomic(float* out) {
-  if (threadIdx.x == 3 && blockIdx.x == 0) atomicAdd(&out[5], 1.0f);  // [atomic]
-  if (threadIdx.x == 3 && blockIdx.x == 1) out[5] = 1.0f;             // [write]
+CHECKED(plain_over_atomic, between_blocks("atomic", "write")) {
+  float* const sums = floats(out);
+  if (threadIdx.x == 3 && blockIdx.x == 0) atomicAdd(&sums[5], 1.0f);  // [atomic]
+  if (threadIdx.x == 3 && blockIdx.x == 1) sums[5] = 1.0f;             // [write]
 }
 
 // Block 0's own atomic sum does not hide that it has zeroed what block 1 adds to.
-__global__ void zeroed_by_one(float* out) {
-  if (threadIdx.x == 3 && blockIdx.x == 0) out[5] = 0.0f;  // [zero]
-  if (threadIdx.x == 3) atomicAdd(&out[5], 1.0f);          // [atomic]
+CHECKED(zeroed_by_one, between_blocks("zero", "atomic")) {
+  float* const sums = floats(out);
+  if (threadIdx.x == 3 && blockIdx.x == 0) sums[5] = 0.0f;  // [zero]
+  if (threadIdx.x == 3) atomicAdd(&sums[5], 1.0f);          // [atomic]
 }
 
-__global__ void read_of_a_sum(float* out) {
-  if (threadIdx.x == 3) atomicAdd(&out[5], 1.0f);                // [atomic]
-  if (threadIdx.x == 3 && blockIdx.x == 1) out[6] = out[5] * 2;  // [read]
+CHECKED(read_of_a_sum, between_blocks("atomic", "read")) {
+  float* const sums = floats(out);
+  if (threadIdx.x == 3) atomicAdd(&sums[5], 1.0f);                 // [atomic]
+  if (threadIdx.x == 3 && blockIdx.x == 1) sums[6] = sums[5] * 2;  // [read]
 }
 
-__global__ void read_of_another(float* out) {
-  if (threadIdx.x == 3 && blockIdx.x == 0) out[5] = 1.0f;    // [write]
-  if (threadIdx.x == 4 && blockIdx.x == 1) out[6] = out[5];  // [read]
+CHECKED(read_of_another, between_blocks("write", "read")) {
+  float* const sums = floats(out);
+  if (threadIdx.x == 3 && blockIdx.x == 0) sums[5] = 1.0f;     // [write]
+  if (threadIdx.x == 4 && blockIdx.x == 1) sums[6] = sums[5];  // [read]
 }
 
 // All read, one writes: whichever comes last.
-__global__ void read_then_written(float* out) {
-  if (threadIdx.x == 3) out[8 + blockIdx.x] = out[5];      // [read]
-  if (threadIdx.x == 3 && blockIdx.x == 1) out[5] = 2.0f;  // [write]
+CHECKED(read_then_written, between_blocks("read", "write")) {
+  float* const sums = floats(out);
+  if (threadIdx.x == 3) sums[8 + blockIdx.x] = sums[5];     // [read]
+  if (threadIdx.x == 3 && blockIdx.x == 1) sums[5] = 2.0f;  // [write]
 }
 
 // A turn is passed on before it is used.
-__global__ void turn_passed_first(float* out) {
+CHECKED(turn_passed_first, ELSEWHERE) {
+  float* const sums = floats(out);
   if (threadIdx.x != 0) return;
   unsigned* const turn = reinterpret_cast<unsigned*>(out);
   ptx::semaphore_wait(turn, blockIdx.x);
   ptx::semaphore_add(turn);
-  out[1 + blockIdx.x] = atomicAdd(&out[8], 1.0f);
+  sums[1 + blockIdx.x] = atomicAdd(&sums[8], 1.0f);
 }
 
-__global__ void turn_never_comes(float* out) {
+CHECKED(turn_never_comes, ELSEWHERE) {
   if (threadIdx.x == 0) ptx::semaphore_wait(reinterpret_cast<unsigned*>(out), blockIdx.x + 1);  // [turn]
 }
 
 // --- arithmetic ----------------------------------------------------------------------------------
-__global__ void flushed_sum(float* out) {
-  if (threadIdx.x == 0) out[8] = atomicAdd(&out[0], 0x1p-126f);
-  if (threadIdx.x == 0) atomicAdd(&out[0], -0x1.8p-126f);  // what would be left is subnormal: zero
-  if (threadIdx.x == 0) atomicAdd(&out[1], 0x1p-130f);     // so is this number
+CHECKED(flushed_sum, ELSEWHERE) {
+  float* const sums = floats(out);
+  if (threadIdx.x == 0) sums[8] = atomicAdd(&sums[0], 0x1p-126f);
+  if (threadIdx.x == 0) atomicAdd(&sums[0], -0x1.8p-126f);  // what would be left is subnormal: zero
+  if (threadIdx.x == 0) atomicAdd(&sums[1], 0x1p-130f);     // so is this number
 }
 
-}  // namespace lab::global_kernels
+}  // namespace
+}  // namespace lab::checked

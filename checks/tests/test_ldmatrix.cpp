@@ -1,11 +1,10 @@
-// ldmatrix and stmatrix on the CPU: which lane gets what, and misuse.
+// ldmatrix on the CPU: which lane gets what, and misuse. stmatrix is one of the probe's sections (test_mma.cpp).
 #include <cuda_fp16.h>
 
 #include <cstring>
 
 #include "checks/tests/test_exec.hpp"
 #include "common/ptx/ldmatrix.cuh"
-#include "common/ptx/stmatrix.cuh"
 #include "common/smem_plan.cuh"
 
 using namespace lab;
@@ -62,40 +61,6 @@ TEST_CASE("ldmatrix: every variant, rows anywhere, under every schedule") {
           if (matrix < 1) CHECK(x1[transposed][lane] == expected);
         }
   });
-}
-
-TEST_CASE("stmatrix: it is the way back of ldmatrix") {
-  for (const bool transposed : {false, true}) {
-    std::uint16_t memory[4][8][8] = {}, two[4][8][8] = {};
-    runs({1, 32, SMEM + smem_bytes(32 * 8, sizeof(half))}, [&] {
-      half* s = filled();
-      SmemCursor cursor;
-      cursor.array<half>("s", 32, PITCH);
-      half* t = cursor.array<half>("t", 32, 8);
-      for (int i = 0; i < 8; ++i) t[8 * lane_id() + i].bits = 7;
-      __syncwarp();
-      half* from = s + lane_id() * PITCH;
-      half* to = t + lane_id() * 8;
-      unsigned r[4], pair[2];
-      transposed ? ldmatrix_x4_trans(r, from) : ldmatrix_x4(r, from);
-      transposed ? stmatrix_x4_trans(to, r) : stmatrix_x4(to, r);
-      __syncwarp();
-      for (int i = 0; i < 8; ++i) memory[lane_id() / 8][lane_id() % 8][i] = to[i].bits;
-      __syncwarp();
-      for (int i = 0; i < 8; ++i) to[i].bits = 7;
-      __syncwarp();
-      pair[0] = r[2], pair[1] = r[3];
-      transposed ? stmatrix_x2_trans(to, pair) : stmatrix_x2(to, pair);
-      __syncwarp();
-      for (int i = 0; i < 8; ++i) two[lane_id() / 8][lane_id() % 8][i] = to[i].bits;
-    });
-    for (int matrix = 0; matrix < 4; ++matrix)
-      for (int row = 0; row < 8; ++row)
-        for (int column = 0; column < 8; ++column) {
-          CHECK(memory[matrix][row][column] == number(8 * matrix + row, column));
-          CHECK(two[matrix][row][column] == (matrix < 2 ? number(8 * (matrix + 2) + row, column) : 7));
-        }
-  }
 }
 
 // --- misuse ---------------------------------------------------------------------------------------------------

@@ -1,13 +1,12 @@
-// mma.sync.m16n8k16 on the CPU: the register layout against an independent reading of the PTX manual, the arithmetic it
-// is given, misuse.
+// mma.sync.m16n8k16 on the CPU: the register layout against an independent reading of the PTX manual, `make probe-mma` on
+// the CPU, misuse.
 #include <cuda_fp16.h>
 
-#include <bit>
-#include <random>
+#include <fstream>
+#include <iterator>
 
+#include "checks/probes/mma_sections.cuh"
 #include "checks/tests/test_exec.hpp"
-#include "common/emulator/tensor_core.hpp"
-#include "common/mma_layout.hpp"
 #include "common/ptx/mma.cuh"
 
 using namespace lab;
@@ -38,24 +37,8 @@ void multiply_add(const Matrices& in, float (&d)[16][8]) {
   d[group + 8][in_group * 2] = c[2], d[group + 8][in_group * 2 + 1] = c[3];
 }
 
-Matrices numbers(unsigned seed, float scale) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal(0.0f, scale);
-  Matrices m;
-  for (auto& row : m.a)
-    for (float& x : row) x = half(normal(random));
-  for (auto& row : m.b)
-    for (float& x : row) x = half(normal(random));
-  for (auto& row : m.c)
-    for (float& x : row) x = normal(random);
-  return m;
-}
-
-float expected(const Matrices& m, int row, int column, TensorCore model) {
-  fp16 a[16], b[16];
-  for (int k = 0; k < 16; ++k) a[k] = to_fp16(m.a[row][k]), b[k] = to_fp16(m.b[k][column]);
-  return tensor_core_dot(a, b, m.c[row][column], 16, model);
-}
+// Written by `make probe-mma sample=...` on an H200; its head is three lines.
+const char* const SAMPLE = "reference/tensor_core_sample.txt";
 
 }  // namespace
 
@@ -79,50 +62,35 @@ TEST_CASE("mma: the fragments are those of the PTX manual, under every schedule"
   });
 }
 
-TEST_CASE("mma: it has the bits of the tensor core that the options choose") {
-  int differ = 0;
-  for (const TensorCore model : {TensorCore::sm_90, TensorCore::sm_89, TensorCore::fast})
-    for (unsigned seed = 1; seed <= 5; ++seed) {
-      const Matrices m = numbers(seed, 1.0f);
-      float d[16][8] = {};
-      ExecOptions options;
-      options.tensor_core = model;
-      runs({1, 32, 0, options}, [&] { multiply_add(m, d); });
-      for (int row = 0; row < 16; ++row)
-        for (int column = 0; column < 8; ++column) {
-          CHECK(std::bit_cast<std::uint32_t>(d[row][column]) ==
-                std::bit_cast<std::uint32_t>(expected(m, row, column, model)));
-          differ += d[row][column] != expected(m, row, column, TensorCore::sm_90);
-        }
-    }
-  CHECK(differ > 100);  // or the choice would make no difference
-  CHECK(ExecOptions{}.tensor_core == TensorCore::sm_90);
+TEST_CASE("mma: the probe's places and products, ldmatrix and stmatrix, and the bits of a GPU") {
+  std::ifstream file(SAMPLE);
+  REQUIRE(file.good());
+  std::string line, sample;
+  for (int i = 0; i < 3; ++i) std::getline(file, line);
+  CHECK(line == "sm_90");
+  for (const probe::Section& section : mma_probe::sections(mma_probe::SAMPLED, true, TensorCore::sm_90)) {
+    probe::Tally tally;
+    section.work(tally);
+    CHECK_MESSAGE((tally.wrong == 0 && tally.cases > 0), section.name << "\n" << tally.report);
+    sample += tally.sample;
+  }
+  CHECK(sample == std::string(std::istreambuf_iterator<char>(file), {}));
 }
 
-TEST_CASE("mma: every element has exactly one place, and the tables say which") {
-  using namespace mma_layout;
-  int a_held[16][16] = {}, b_held[16][8] = {}, c_held[16][8] = {};
-  for (int lane = 0; lane < LANES; ++lane) {
-    for (int e = 0; e < A_ELEMENTS; ++e) ++a_held[a(lane, e).row][a(lane, e).column];
-    for (int e = 0; e < B_ELEMENTS; ++e) ++b_held[b(lane, e).row][b(lane, e).column];
-    for (int e = 0; e < C_ELEMENTS; ++e) ++c_held[c(lane, e).row][c(lane, e).column];
-  }
-  for (int row = 0; row < 16; ++row)
-    for (int column = 0; column < 16; ++column) {
-      CHECK(a_held[row][column] == 1);
-      if (column < 8) CHECK(b_held[row][column] == 1);
-      if (column < 8) CHECK(c_held[row][column] == 1);
-    }
-  // Corners, as the manual's figures show them.
-  CHECK(a(0, 0) == Place{0, 0});
-  CHECK(a(0, 2) == Place{8, 0});
-  CHECK(a(0, 4) == Place{0, 8});
-  CHECK(a(31, 7) == Place{15, 15});
-  CHECK(b(0, 2) == Place{8, 0});
-  CHECK(b(4, 0) == Place{0, 1});
-  CHECK(b(31, 3) == Place{15, 7});
-  CHECK(c(1, 1) == Place{0, 3});
-  CHECK(c(31, 3) == Place{15, 7});
+TEST_CASE("mma: it has the bits of the tensor core that the options choose") {
+  const auto results_of = [](TensorCore model) {
+    ExecOptions options;
+    options.tensor_core = model;
+    set_exec_options(options);
+    probe::Tally tally;
+    mma_probe::family(dot_families::FAMILIES[5], mma_probe::SAMPLED, model, tally);  // N(0,1)
+    set_exec_options({});
+    CHECK_MESSAGE(tally.wrong == 0, tally.report);
+    return tally.sample;
+  };
+  CHECK(results_of(TensorCore::sm_90) != results_of(TensorCore::sm_89));
+  CHECK(results_of(TensorCore::sm_90) != results_of(TensorCore::fast));
+  CHECK(ExecOptions{}.tensor_core == TensorCore::sm_90);
 }
 
 TEST_CASE("mma: lanes that are elsewhere or gone are named") {

@@ -37,21 +37,35 @@ TEST_CASE("inputs: these bits, on every machine") {
   CHECK(make_inputs(Family::unit, s, 1).q[255].bits == 0x32d4);
 }
 
-// All of them, after what was asserted of these very bits: means, deviations and no correlation of what is normal; scores of peaked inputs
-// up to 25 and more, half of the weight on one key; offset scores that overflow exp in fp32; and impulse one-hot at n mod D.
-TEST_CASE("inputs: each family's bits on the notes' shape") {
-  constexpr std::uint64_t EXPECTED[] = {0x80408c383429734b, 0x237c44e3d22bc2f4, 0xc26c6db66047f86a, 0x9e00183eb9a554de,
-                                        0xdc7e1cf1d931d17e, 0x1289c0cf26ee5b25, 0xee3853c8c887c862, 0x589a80e6abef3de9,
-                                        0xa1a1fbd3d070cd55, 0x6b6ab3fabc943e98, 0xbc7dc734625e2dd8};
-  static_assert(std::size(EXPECTED) == std::size(FAMILIES));
-  for (std::size_t i = 0; i < std::size(FAMILIES); ++i) {
-    const Inputs in = make_inputs(FAMILIES[i], MISSION, 1);
+// All of them, after what was asserted of these very bits. On the notes' shape: means, deviations and no correlation of
+// what is normal; scores of peaked inputs up to 25 and more, half of the weight on one key; offset scores that overflow
+// exp in fp32; and impulse one-hot at n mod D. On the shapes where the acceptance has them: swamped makes a sum in fp16
+// lose every tile after the first, an error of 0.01 where the bound is 1e-3; climbing makes an O in fp16 forget its
+// rescales, for tiles of 64 to 256 keys, and a row of each warp rescale in every tile; cancelling leaves the rounding of
+// weights, 1e-4 where the bound is 2e-5. That they turn such kernels red, `make mutants` shows.
+TEST_CASE("inputs: each family's bits") {
+  constexpr std::uint64_t ON_MISSION[] = {0x80408c383429734b, 0x237c44e3d22bc2f4, 0xc26c6db66047f86a,
+                                          0x9e00183eb9a554de, 0xdc7e1cf1d931d17e, 0x1289c0cf26ee5b25,
+                                          0xee3853c8c887c862, 0x589a80e6abef3de9, 0xa1a1fbd3d070cd55,
+                                          0x6b6ab3fabc943e98, 0xbc7dc734625e2dd8};
+  static_assert(std::size(ON_MISSION) == std::size(FAMILIES));
+  const auto digest = [](Family family, const Shape& shape) {
+    const Inputs in = make_inputs(family, shape, 1);
     std::uint64_t hash = 0xcbf29ce484222325u;
     for (const auto* tensor : {&in.q, &in.k, &in.v})
       for (const fp16 x : *tensor) hash = (hash ^ x.bits) * 0x100000001b3u;
+    return hash;
+  };
+  for (std::size_t i = 0; i < std::size(FAMILIES); ++i) {
     CAPTURE(i);
-    CHECK(hash == EXPECTED[i]);
+    CHECK(digest(FAMILIES[i], MISSION) == ON_MISSION[i]);
   }
+  CHECK(digest(Family::swamped, {1, 1, 2048, 64, false}) == 0xce05473bf7dfb516);
+  CHECK(digest(Family::swamped, {1, 1, 2048, 128, false}) == 0x6f7be46b0d74682c);
+  CHECK(digest(Family::climbing, {1, 2, 1024, 64, false}) == 0x00aec698cf078d4d);
+  CHECK(digest(Family::climbing, {1, 2, 1024, 128, false}) == 0x0ec5af18ffcf91e9);
+  CHECK(digest(Family::cancelling, {1, 1, 128, 64, false}) == 0xaa03f36370768365);
+  CHECK(digest(Family::cancelling, {1, 1, 128, 128, false}) == 0x6a05669ab750b991);
 }
 
 TEST_CASE("inputs: an element depends on seed, tensor and index only") {
@@ -94,115 +108,6 @@ TEST_CASE("inputs: names") {
                        "impulse climbing matched constant",
                        BadInput);
   CHECK_THROWS_AS(family_named(""), BadInput);
-}
-
-// --- the families that catch roundings -----------------------------------------------------------------------
-
-namespace {
-// Attention of one row with chosen roundings between tiles of 64 keys, in fp64 otherwise; column 0.
-template <class RoundWeight, class RoundOutput>
-double rounded_attention(const Inputs& in, const Shape& shape, RoundWeight weight, RoundOutput output) {
-  const double scale = default_scale(shape.D);
-  double o = 0, l = 0;  // the largest score of both families is that of key 0: nothing is rescaled after the first tile
-  const double m = scale * to_float(in.q[0]) * to_float(in.k[0]);
-  for (int n = 0; n < shape.S; ++n) {
-    const double p = std::exp(scale * to_float(in.q[0]) * to_float(in.k[std::size_t(n) * shape.D]) - m);
-    l += p, o += weight(p) * to_float(in.v[std::size_t(n) * shape.D]);
-    if (n % 64 == 63) o = output(o);
-  }
-  return o / l;
-}
-double keep(double x) { return x; }
-double as_fp16(double x) { return to_float(to_fp16(float(x))); }
-}  // namespace
-
-TEST_CASE("inputs: swamped makes an fp16 sum lose every tile after the first") {
-  for (const int D : {64, 128}) {
-    const Shape shape{1, 1, 2048, D, false};
-    const Inputs in = make_inputs(Family::swamped, shape, 1);
-    const double right = rounded_attention(in, shape, keep, keep);
-    CHECK(right == doctest::Approx(1.0));
-    CHECK(std::abs(rounded_attention(in, shape, keep, as_fp16) - right) > 0.01);  // the bound is about 1e-3
-  }
-}
-
-TEST_CASE("inputs: climbing maxima make an O in fp16 forget every rescale, for tiles of 64 to 256 keys") {
-  const Shape shape{1, 1, 1024, 64, false};
-  const Inputs in = make_inputs(Family::climbing, shape, 1);
-  const double scale = default_scale(shape.D);
-  const auto rescaled = [&](std::size_t row, std::size_t tile, auto round) {
-    double o = 0, l = 0, m = -INFINITY;
-    for (std::size_t first = 0; first < std::size_t(shape.S); first += tile) {
-      double s[256], top = m;
-      for (std::size_t n = 0; n < tile; ++n) {
-        s[n] = 0;
-        for (std::size_t c = 0; c < 64; ++c)
-          s[n] += scale * to_float(in.q[row * 64 + c]) * to_float(in.k[(first + n) * 64 + c]);
-        top = std::max(top, s[n]);
-      }
-      o = round(o * std::exp(m - top)), l *= std::exp(m - top), m = top;
-      for (std::size_t n = 0; n < tile; ++n)
-        l += std::exp(s[n] - m), o += std::exp(s[n] - m) * to_float(in.v[(first + n) * 64]);
-    }
-    return o / l;
-  };
-  // Row 0 climbs every 64 keys, row 1 every 128, row 2 every 256. The bound is a quarter of a percent at most.
-  for (std::size_t row = 0; row < 3; ++row) {
-    CAPTURE(row);
-    const double right = rescaled(row, 64, keep);
-    for (const std::size_t tile : {64, 128, 256}) {
-      CHECK(rescaled(row, tile, keep) == doctest::Approx(right).epsilon(1e-9));
-      const double error = std::abs(rescaled(row, tile, as_fp16) / right - 1);
-      if (tile <= 64u << row) CHECK(error > (row == 0 ? 0.006 : row == 1 ? 0.003 : 0.0012));
-    }
-  }
-}
-
-TEST_CASE("inputs: with climbing maxima a row of each warp makes it rescale in every tile, and one falls") {
-  for (const int D : {64, 128}) {
-    const Shape shape{1, 2, 1024, D, false};
-    const Inputs in = make_inputs(Family::climbing, shape, 1);
-    const auto score = [&](std::size_t row, std::size_t n) {
-      double s = 0;
-      for (std::size_t c = 0; c < std::size_t(D); ++c)
-        s += default_scale(D) * to_float(in.q[row * D + c]) * to_float(in.k[n * D + c]);
-      return s;
-    };
-    constexpr double LARGEST_SUM = 32768;  // of the stages that wait, of a lane's weights
-    for (std::size_t first = 64; first < 1024; first += 64)
-      for (const std::size_t warp : {0, 1008}) {
-        CHECK(std::exp(score(warp + 15, first) - score(warp + 15, first - 1)) > 4 * LARGEST_SUM);
-        CHECK(std::isinf(std::exp(float(score(warp + 14, first - 64) - score(warp + 14, first)))));
-        for (std::size_t row = 0; row < 14; ++row) CHECK(score(warp + row, first) < 0.01);  // alone they would never
-      }
-    // And no row's bound suffers: it is made of the largest norm of a key.
-    double largest = 0, without = 0;
-    for (std::size_t n = 0; n < 1024; ++n) {
-      double norm = 0, climbers = 0;
-      for (std::size_t c = 0; c < std::size_t(D); ++c)
-        (c < 3 ? climbers : norm) += std::pow(to_float(in.k[n * D + c]), 2);
-      largest = std::max(largest, norm + climbers), without = std::max(without, climbers);
-    }
-    CHECK(std::sqrt(largest / without) < 1.01);
-    // In the second head a row that has climbed twice has an O that is no half.
-    double o = 0, l = 0;
-    for (std::size_t n = 0; n < 256; ++n) {
-      const double p = std::exp(score(1024, 1024 + n) - score(1024, 1024 + 192));
-      l += p, o += p * to_float(in.v[(1024 + n) * D]);
-    }
-    CHECK(o > 1.9 * 65504);
-    CHECK(o / l < 0.51 * 65504);
-  }
-}
-
-TEST_CASE("inputs: cancelling leaves the rounding of weights, and little else") {
-  for (const int D : {64, 128}) {
-    const Shape shape{1, 1, 128, D, false};
-    const Inputs in = make_inputs(Family::cancelling, shape, 1);
-    const double right = rounded_attention(in, shape, keep, keep);
-    CHECK(std::abs(right) < 0.01);
-    CHECK(std::abs(rounded_attention(in, shape, as_fp16, keep) - right) > 1e-4);  // the bound is about 2e-5
-  }
 }
 
 TEST_CASE("inputs: special puts one value where it says, in every head") {

@@ -22,34 +22,16 @@ constexpr Size SIZE{32, 512, 1, 1};
 using namespace lab::ptx;
 
 // tile[16][16]: half of a 16x16 tile is one matrix of ldmatrix beside another.
-__device__ __forceinline__ half* tile16() { return array<half>("tile", 16, 16); }
 // Row l % 16, columns 0..7 or 8..15: matrices 0 and 1 are the left half, 2 and 3 the right.
 __device__ __forceinline__ half* row_of(half* tile, unsigned lane) { return tile + lane % 16 * 16 + lane / 16 * 8; }
-
-// s[16][4], zero and behind a block barrier.
-__device__ __forceinline__ float* zeroed() {
-  float* s = array<float>("s", 16, 4);
-  for (unsigned i = threadIdx.x; i < 64; i += blockDim.x) s[i] = 0.0f;
-  __syncthreads();
-  return s;
-}
 
 __device__ __forceinline__ unsigned warp() { return threadIdx.x / 32; }
 __device__ __forceinline__ unsigned lane() { return threadIdx.x % 32; }
 
-// Thread `writer` writes s[5][1], all do something, thread `reader` reads it.
-template <class Between>
-__device__ __forceinline__ void write_then_read(int* out, unsigned writer, unsigned reader, Between between) {
-  float* s = zeroed();
-  if (threadIdx.x == writer) s[21] = 1.0f;  // [write]
-  between();
-  if (threadIdx.x == reader) out[reader] = int(s[21]);  // [read]
-}
-
 // --- ldmatrix and stmatrix ---------------------------------------------------------------------------
 
 CHECKED(ldmatrix_right, silent()) {
-  half* tile = tile16();
+  half* tile = array<half>("tile", 16, 16);
   for (int i = 0; i < 8; ++i) tile[32 * i + lane()] = half(float(i));
   __syncwarp();
   unsigned r[4], t[4];
@@ -60,9 +42,7 @@ CHECKED(ldmatrix_right, silent()) {
 
 CHECKED(ldmatrix_unordered, races(intra, "write", "load"),
         ascending(race(writes("write", 0, 3), reads("load", 0, 21), "tile[5][9]"))) {
-  half* tile = tile16();
-  for (int i = 0; i < 8; ++i) tile[32 * i + lane()] = half(0.0f);
-  __syncwarp();
+  half* tile = written_tile();
   if (lane() == 3) tile[5 * 16 + 9] = half(1.0f);  // [write]
   unsigned r[4];
   ldmatrix_x4(r, row_of(tile, lane()));  // [load]
@@ -71,9 +51,7 @@ CHECKED(ldmatrix_unordered, races(intra, "write", "load"),
 
 CHECKED(ldmatrix_other_warp, races(inter, "write", "load", {64}),
         ascending(race(writes("write", 0, 3), reads("load", 1, 5), "tile[5][1]"), {64})) {
-  half* tile = tile16();
-  for (unsigned i = threadIdx.x; i < 256; i += blockDim.x) tile[i] = half(0.0f);
-  __syncthreads();
+  half* tile = written_tile();
   unsigned r[2] = {};
   if (warp() == 0) {
     if (lane() == 3) tile[5 * 16 + 1] = half(1.0f);  // [write]
@@ -84,9 +62,7 @@ CHECKED(ldmatrix_other_warp, races(inter, "write", "load", {64}),
 }
 
 CHECKED(ldmatrix_uninitialised, ascending(alone(uninitialised, reads("load", 0, 14), "tile[14][0]", 4))) {
-  half* tile = tile16();
-  for (int i = 0; i < 7; ++i) tile[32 * i + lane()] = half(0.0f);  // rows 14 and 15 are left out
-  __syncwarp();
+  half* tile = written_tile(14);
   unsigned r[4];
   ldmatrix_x4(r, row_of(tile, lane()));  // [load]
   out[lane()] = int(r[0]);
@@ -94,18 +70,14 @@ CHECKED(ldmatrix_uninitialised, ascending(alone(uninitialised, reads("load", 0, 
 
 CHECKED(ldmatrix_past_end,
         ascending(alone(out_of_bounds, reads("load", 0, 7), "tile[16][0], past the end of tile (16 rows)"))) {
-  half* tile = tile16();
-  for (int i = 0; i < 8; ++i) tile[32 * i + lane()] = half(0.0f);
-  __syncwarp();
+  half* tile = written_tile();
   unsigned r[1];
   ldmatrix_x1(r, tile + (9 + lane() % 8) * 16);  // [load]
   out[lane()] = int(r[0]);
 }
 
 CHECKED(ldmatrix_orders_nothing, races(intra, "write", "read")) {
-  half* tile = tile16();
-  for (int i = 0; i < 8; ++i) tile[32 * i + lane()] = half(0.0f);
-  __syncwarp();
+  half* tile = written_tile();
   if (lane() == 3) tile[15 * 16] = half(1.0f);  // [write]
   unsigned r[1];
   ldmatrix_x1(r, tile + lane() % 8 * 16);
@@ -122,7 +94,7 @@ CHECKED(mma_orders_nothing, races(intra, "write", "read")) {
 
 CHECKED(ldmatrix_before_wait,
         ascending({before_wait, "", writes("copy", 0, 0), reads("load", 0, 0), "tile[0][0]", 32})) {
-  half* tile = tile16();
+  half* tile = array<half>("tile", 16, 16);
   __pipeline_memcpy_async(row_of(tile, lane()), out, 16);  // [copy]
   __pipeline_commit();
   unsigned r[4];
@@ -132,16 +104,14 @@ CHECKED(ldmatrix_before_wait,
 }
 
 CHECKED(stmatrix_unordered, races(intra, "store", "read")) {
-  half* tile = tile16();
-  for (int i = 0; i < 8; ++i) tile[32 * i + lane()] = half(0.0f);
-  __syncwarp();
+  half* tile = written_tile();
   const unsigned r[4] = {};
   stmatrix_x4(row_of(tile, lane()), r);                                          // [store]
   for (int i = 0; i < 8; ++i) out[lane()] += int(float(tile[32 * i + lane()]));  // [read]
 }
 
 CHECKED(stmatrix_right, silent()) {
-  half* tile = tile16();
+  half* tile = array<half>("tile", 16, 16);
   const unsigned r[4] = {0x3C003C00u, 0, 0, 0x40004000u};
   stmatrix_x4_trans(row_of(tile, lane()), r);
   __syncwarp();
@@ -170,23 +140,6 @@ CHECKED(copies_by_all, silent({64, 2 * 64 * 16}), silent({256, 2 * 256 * 16})) {
   out[i] = sum;
 }
 
-CHECKED(copies_one_group_early,
-        only({before_wait, "", writes("copy", 0, 7), reads("read", 1, 8), "s[71][0]"}, {64, 2 * 64 * 16})
-            .saying("a cp.async that no thread has waited for may still write here")) {
-  int* s = array<int>("s", 2 * int(blockDim.x), 4);
-  const int threads = int(blockDim.x), i = int(threadIdx.x);
-  __pipeline_memcpy_async(s + 4 * i, out, 16);
-  __pipeline_commit();
-  __pipeline_memcpy_async(s + 4 * (threads + i), out, 16);  // [copy]
-  __pipeline_commit();
-  __pipeline_wait_prior(1);
-  __syncthreads();
-  out[i] = s[4 * (threads - 1 - i)];
-  if (i == 40) out[i] += s[4 * (threads + 7)];  // [read]
-  __syncthreads();
-  __pipeline_wait_prior(0);
-}
-
 CHECKED(copies_not_committed,
         only({before_wait, "", writes("copy", 0, 7), reads("read", 1, 8), "s[7][0]"}, {64, 64 * 16})
             .saying("the wait came before its group was committed")) {
@@ -197,22 +150,6 @@ CHECKED(copies_not_committed,
   __pipeline_wait_prior(0);
   __syncthreads();
   if (i == 40) out[i] = s[4 * 7];  // [read]
-}
-
-// Warp 0 copies, warp 1 waits: groups belong to the thread that committed them.
-CHECKED(copies_other_threads_wait,
-        only({before_wait, "", writes("copy", 0, 7), reads("read", 1, 8), "s[7][0]"}, {64})) {
-  int* s = array<int>("s", 32, 4);
-  if (warp() == 0) {
-    __pipeline_memcpy_async(s + 4 * lane(), out, 16);  // [copy]
-    __pipeline_commit();
-  } else {
-    __pipeline_wait_prior(0);
-  }
-  __syncthreads();
-  if (threadIdx.x == 40) out[40] = s[4 * 7];  // [read]
-  __syncthreads();
-  if (warp() == 0) __pipeline_wait_prior(0);
 }
 
 // --- named barriers ------------------------------------------------------------------------------------------

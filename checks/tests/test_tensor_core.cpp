@@ -1,5 +1,5 @@
-// The tensor core's arithmetic: cases worked out by hand for what the sample lacks, the fast way against the definition,
-// and a sample measured on a GPU, bit for bit.
+// The tensor core's arithmetic: cases worked out by hand for what the sample of test_mma.cpp lacks, and the fast way
+// against the definition.
 #include "common/emulator/tensor_core.hpp"
 
 #include <doctest/doctest.h>
@@ -8,10 +8,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <fstream>
 #include <random>
-#include <sstream>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -194,43 +191,4 @@ TEST_CASE("tensor core: the models differ from each other and from fp32 sums, an
   }
   CHECK(sm_89_differs > CASES / 10);
   CHECK(fast_differs > CASES / 10);
-}
-
-// Written by `make probe-mma sample=...` on an H200.
-namespace {
-const char* const SAMPLE = "reference/tensor_core_sample.txt";
-}
-TEST_CASE("tensor core: the sample measured on a GPU, bit for bit") {
-  std::ifstream file(SAMPLE);
-  REQUIRE(file.good());
-  int cases = 0, equal = 0, plain_equal = 0;
-  TensorCore model{};
-  bool known = false;
-  for (std::string line; std::getline(file, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    if (!known) {
-      REQUIRE_MESSAGE((line == "sm_90" || line == "sm_89"), "the first line must name the model: " << line);
-      model = line == "sm_90" ? TensorCore::sm_90 : TensorCore::sm_89;
-      known = true;
-      continue;
-    }
-    std::istringstream words(line);
-    std::string a_text, b_text, c_text, d_text;
-    words >> a_text >> b_text >> c_text >> d_text;
-    REQUIRE(a_text.size() == 64);
-    REQUIRE(b_text.size() == 64);
-    fp16 a[16], b[16];
-    for (int k = 0; k < 16; ++k) {
-      a[k] = {std::uint16_t(std::stoul(a_text.substr(std::size_t(4 * k), 4), nullptr, 16))};
-      b[k] = {std::uint16_t(std::stoul(b_text.substr(std::size_t(4 * k), 4), nullptr, 16))};
-    }
-    const float c = std::bit_cast<float>(std::uint32_t(std::stoul(c_text, nullptr, 16)));
-    const std::uint32_t d = std::uint32_t(std::stoul(d_text, nullptr, 16));
-    ++cases;
-    equal += bits(tensor_core_dot(a, b, c, 16, model)) == d;
-    plain_equal += bits(tensor_core_dot(a, b, c, 16, TensorCore::fast)) == d;
-  }
-  CHECK(cases >= 300);
-  CHECK(equal == cases);
-  CHECK(plain_equal < cases * 9 / 10);  // or the sample would say little
 }

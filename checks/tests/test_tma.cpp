@@ -1,7 +1,6 @@
-// The copy engine on the CPU: boxes of 2 to 4 dimensions, their swizzles and edges, when their bytes come, and what is
-// refused.
+// The copy engine on the CPU: when the bytes of boxes come, and what is refused. Where they come from and go to, in all
+// dimensions, swizzles and past all edges, is test_wgmma_cases.cpp's.
 #include <cstring>
-#include <vector>
 
 #include "checks/tests/test_exec.hpp"
 #include "common/ptx/tma.cuh"
@@ -13,24 +12,18 @@ using Kind = Finding::Kind;
 
 namespace {
 
-// A tensor of numbers that say where they are.
+// A tensor of rows of 64 numbers that say where they are, of which a box takes eight.
 struct Tensor {
   TensorShape shape;
   half* data = nullptr;
-  std::size_t elements = 0;
-  explicit Tensor(std::vector<int> extents, std::vector<int> box, Swizzle swizzle = Swizzle::none, int pad = 0) {
-    shape.rank = int(extents.size()), shape.swizzle = swizzle;
-    std::size_t stride = sizeof(half);
-    for (int d = 0; d < shape.rank; ++d) {
-      shape.extent[d] = std::uint64_t(extents[std::size_t(d)]), shape.box[d] = std::uint32_t(box[std::size_t(d)]);
-      shape.stride[d] = stride;
-      stride *= shape.extent[d];
-      if (d == 0) stride += std::size_t(pad) * sizeof(half);
-    }
-    elements = stride / sizeof(half);
-    REQUIRE(cudaMalloc(&data, stride) == cudaSuccess);
-    auto* bits = reinterpret_cast<std::uint16_t*>(data);
-    for (std::size_t i = 0; i < elements; ++i) bits[i] = value(i);
+  std::size_t elements;
+  explicit Tensor(int rows, Swizzle swizzle = Swizzle::none, int pad = 0) : elements(std::size_t(rows * (64 + pad))) {
+    shape.rank = 2, shape.swizzle = swizzle;
+    shape.extent[0] = 64, shape.extent[1] = std::uint64_t(rows);
+    shape.stride[0] = sizeof(half), shape.stride[1] = std::uint64_t(64 + pad) * sizeof(half);
+    shape.box[0] = 64, shape.box[1] = 8;
+    REQUIRE(cudaMalloc(&data, elements * sizeof(half)) == cudaSuccess);
+    for (std::size_t i = 0; i < elements; ++i) reinterpret_cast<std::uint16_t*>(data)[i] = value(i);
   }
   ~Tensor() { cudaFree(data); }
   Tensor(const Tensor&) = delete;
@@ -41,29 +34,7 @@ struct Tensor {
     CHECK(make_tensor_map(made, data, shape) == cudaSuccess);
     return made;
   }
-  int box_elements() const {
-    int n = 1;
-    for (int d = 0; d < shape.rank; ++d) n *= int(shape.box[d]);
-    return n;
-  }
-  // Element i of the box at `at`, 0 outside the tensor; -1: no place to be written.
-  std::uint16_t expected(int i, const int* at) const {
-    std::size_t place = 0;
-    for (int d = 0; d < shape.rank; ++d) {
-      const int x = at[d] + i % int(shape.box[d]);
-      i /= int(shape.box[d]);
-      if (x < 0 || x >= int(shape.extent[d])) return 0;
-      place += std::size_t(x) * (shape.stride[d] / sizeof(half));
-    }
-    return value(place);
-  }
 };
-
-void load(int rank, void* shared, const TensorMap& map, const int* at, MBarrier* full) {
-  if (rank == 2) tma_load_2d(shared, &map, at[0], at[1], full);
-  if (rank == 3) tma_load_3d(shared, &map, at[0], at[1], at[2], full);
-  if (rank == 4) tma_load_4d(shared, &map, at[0], at[1], at[2], at[3], full);
-}
 
 MBarrier* barrier(AlignedSmemCursor& cursor, unsigned arrivals = 1) {
   auto* full = cursor.array<MBarrier>("full", 1, 1);
@@ -73,25 +44,6 @@ MBarrier* barrier(AlignedSmemCursor& cursor, unsigned arrivals = 1) {
   }
   __syncthreads();
   return full;
-}
-
-// The box at `at`, as it lies in shared memory.
-std::vector<std::uint16_t> loaded(const Tensor& tensor, std::vector<int> at, const ExecOptions& options = {}) {
-  const TensorMap map = tensor.map();
-  const int elements = tensor.box_elements();
-  std::vector<std::uint16_t> got(std::size_t(elements), 0xFFFF);
-  runs({1, 64, std::size_t(elements) * 2 + 64, options}, [&] {
-    AlignedSmemCursor cursor;
-    auto* tile = cursor.array<half, SWIZZLE_ALIGN>("tile", elements, 1);
-    MBarrier* full = barrier(cursor);
-    if (threadIdx.x == 32) {
-      mbarrier_arrive_expect_tx(full, unsigned(elements) * 2);
-      load(tensor.shape.rank, tile, map, at.data(), full);
-    }
-    mbarrier_wait(full, 0);
-    if (threadIdx.x == 5) std::memcpy(got.data(), tile, got.size() * 2);
-  });
-  return got;
 }
 
 void under_all_copies(const std::function<void(const ExecOptions&)>& body) {
@@ -105,57 +57,8 @@ void under_all_copies(const std::function<void(const ExecOptions&)>& body) {
 
 }  // namespace
 
-TEST_CASE("tma: a box arrives row by row, in 2, 3 and 4 dimensions, under every schedule and time of copying") {
-  const Tensor flat({40, 30}, {16, 8}, Swizzle::none, 8), deep({32, 9, 5}, {8, 3, 2}),
-      deeper({24, 4, 3, 6}, {16, 2, 2, 3});
-  const int at2[] = {8, 3}, at3[] = {16, 4, 2}, at4[] = {8, 1, 1, 2};
-  under_all_copies([&](const ExecOptions& options) {
-    const auto same = [&](const Tensor& tensor, const int* at) {
-      const auto got = loaded(tensor, std::vector<int>(at, at + tensor.shape.rank), options);
-      int wrong = 0;
-      for (int i = 0; i < int(got.size()); ++i) wrong += got[std::size_t(i)] != tensor.expected(i, at);
-      CHECK(wrong == 0);
-    };
-    same(flat, at2), same(deep, at3), same(deeper, at4);
-  });
-}
-
-TEST_CASE("tma: what lies outside the tensor arrives as zeros, on every side") {
-  const Tensor flat({40, 30}, {16, 8}, Swizzle::none, 8), deeper({24, 4, 3, 6}, {16, 2, 2, 3});
-  for (const std::vector<int>& at : {std::vector<int>{-8, -3}, {32, 27}, {40, 0}, {0, 30}, {-16, 4}, {-8, 29}}) {
-    const auto got = loaded(flat, at);
-    for (int i = 0; i < int(got.size()); ++i) CHECK(got[std::size_t(i)] == flat.expected(i, at.data()));
-  }
-  const std::vector<int> at{16, 3, -1, 4};
-  const auto got = loaded(deeper, at);
-  for (int i = 0; i < int(got.size()); ++i) CHECK(got[std::size_t(i)] == deeper.expected(i, at.data()));
-}
-
-TEST_CASE("tma: swizzles exchange 16-byte chunks by the bits of the shared address") {
-  // PTX ISA, "Swizzling Modes": with 128 B, chunk c of row r lies at c ^ (r % 8); with 64 B, rows are half as long and
-  // two share 128 bytes: c ^ (r / 2 % 4); with 32 B, c ^ (r / 4 % 2).
-  const struct {
-    Swizzle swizzle;
-    int columns;
-    int (*exchanged)(int chunk, int row);
-  } cases[] = {{Swizzle::none, 64, [](int c, int) { return c; }},
-               {Swizzle::b128, 64, [](int c, int r) { return c ^ (r % 8); }},
-               {Swizzle::b64, 32, [](int c, int r) { return c ^ (r / 2 % 4); }},
-               {Swizzle::b32, 16, [](int c, int r) { return c ^ (r / 4 % 2); }}};
-  for (const auto& c : cases) {
-    const Tensor tensor({c.columns * 2, 50}, {c.columns, 24}, c.swizzle);
-    const int at[] = {c.columns, 30};
-    const auto got = loaded(tensor, {at[0], at[1]});
-    for (int r = 0; r < 24; ++r)
-      for (int x = 0; x < c.columns; ++x) {
-        const int place = r * c.columns + c.exchanged(x / 8, r) * 8 + x % 8;
-        CHECK(got[std::size_t(place)] == tensor.expected(r * c.columns + x, at));
-      }
-  }
-}
-
 TEST_CASE("tma: the swizzle is one of the address, so a tile that starts 128 bytes late is exchanged differently") {
-  const Tensor tensor({64, 16}, {64, 8}, Swizzle::b128);
+  const Tensor tensor(16, Swizzle::b128);
   const TensorMap map = tensor.map();
   std::uint16_t got[9 * 64] = {};
   runs({1, 1, 9 * 128 + 64}, [&] {
@@ -167,14 +70,13 @@ TEST_CASE("tma: the swizzle is one of the address, so a tile that starts 128 byt
     mbarrier_wait(full, 0);
     std::memcpy(got, tile, sizeof got);
   });
-  const int at[] = {0, 0};
   for (int r = 0; r < 8; ++r)
     for (int x = 0; x < 64; ++x)
-      CHECK(got[(r + 1) * 64 + ((x / 8) ^ ((r + 1) % 8)) * 8 + x % 8] == tensor.expected(r * 64 + x, at));
+      CHECK(got[(r + 1) * 64 + ((x / 8) ^ ((r + 1) % 8)) * 8 + x % 8] == Tensor::value(std::size_t(r * 64 + x)));
 }
 
 TEST_CASE("tma: the time of a copy is a choice between the issue and the wait") {
-  const Tensor tensor({64, 16}, {64, 8});
+  const Tensor tensor(16);
   const TensorMap map = tensor.map();
   const auto seen_early = [&](Copies copies, std::uint64_t seed) {
     bool early = false;
@@ -206,7 +108,7 @@ TEST_CASE("tma: the time of a copy is a choice between the issue and the wait") 
 }
 
 TEST_CASE("tma: the map is read when the copy is issued") {
-  const Tensor tensor({64, 16}, {64, 8}), other({64, 16}, {64, 8});
+  const Tensor tensor(16), other(16);
   std::uint16_t got = 0;
   runs({1, 1, 1024 + 64}, [&] {
     AlignedSmemCursor cursor;
@@ -225,7 +127,7 @@ TEST_CASE("tma: the map is read when the copy is issued") {
 }
 
 TEST_CASE("tma: bytes count for the barrier, and more than announced complete a phase early") {
-  const Tensor tensor({64, 16}, {64, 8});
+  const Tensor tensor(16);
   const TensorMap map = tensor.map();
   // Two boxes of which one was announced: the wait ends with the first, under copies as late as can be.
   bool second_there = true;
@@ -243,7 +145,7 @@ TEST_CASE("tma: bytes count for the barrier, and more than announced complete a 
 }
 
 TEST_CASE("tma: bytes that never come are a deadlock that says how many") {
-  const Tensor tensor({64, 16}, {64, 8});
+  const Tensor tensor(16);
   const TensorMap map = tensor.map();
   const Outcome outcome = run({1, 32, 2048 + 64}, [&] {
     AlignedSmemCursor cursor;
@@ -283,7 +185,7 @@ TEST_CASE("tma: contiguous copies both ways") {
 
 TEST_CASE("tma: a store writes the part of its box that lies in the tensor, as swizzled as a load wrote it") {
   under_all_copies([](const ExecOptions& options) {
-    const Tensor from({64, 16}, {64, 8}, Swizzle::b128), to({64, 16}, {64, 8}, Swizzle::b128, 8);
+    const Tensor from(16, Swizzle::b128), to(16, Swizzle::b128, 8);
     const TensorMap source = from.map(), target = to.map();
     runs({1, 32, 1024 + 64, options}, [&] {
       AlignedSmemCursor cursor;
@@ -330,7 +232,7 @@ TEST_CASE("tma: a store reads its bytes as late as its wait, and groups are wait
 }
 
 TEST_CASE("tma: what the instruction refuses") {
-  const Tensor tensor({64, 16}, {64, 8});
+  const Tensor tensor(16);
   const TensorMap map = tensor.map(), none{};
   const auto refused = [&](Kind kind, const std::string& text, auto thread) {
     const Outcome outcome = run({1, 1, 2048 + 64}, [&] {

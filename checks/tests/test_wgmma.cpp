@@ -1,16 +1,9 @@
-// wgmma on the CPU: layouts against a plain host product, the bits against the tensor core's definition, asynchrony,
-// and the reports of misuse. How a matrix lies in shared memory is written out here row by row, not taken from
-// common/wgmma_layout.hpp.
+// wgmma on the CPU: when products happen, and the reports of misuse. Layouts and bits are test_wgmma_cases.cpp's.
 #include <cuda_fp16.h>
 
-#include <bit>
 #include <cmath>
-#include <cstring>
-#include <random>
-#include <vector>
 
 #include "checks/tests/test_exec.hpp"
-#include "common/emulator/tensor_core.hpp"
 #include "common/ptx/wgmma.cuh"
 #include "common/smem_plan.cuh"
 
@@ -19,100 +12,6 @@ using namespace lab::ptx;
 using Kind = Finding::Kind;
 
 namespace {
-
-constexpr int M = 64, DEPTH = 64, STEPS = DEPTH / 16;  // D = A (64 x 64) B (64 x N) in four products
-
-int width_of(Swizzle swizzle) { return swizzle == Swizzle::none ? 16 : 16 << int(swizzle); }
-
-// A matrix of `count` rows or columns (mn) by DEPTH: how the halves lie, in bytes from a multiple of 1024, what its
-// descriptor says, and how far on the next 16 k are.
-struct Layout {
-  bool mn_major;
-  Swizzle swizzle;
-  int count;
-
-  int width() const { return width_of(swizzle); }
-  // A block: all rows of `width` bytes that follow each other, k innermost by row, else by k.
-  int block() const { return (mn_major ? DEPTH : count) * width(); }
-  int blocks() const { return (mn_major ? count : DEPTH) * 2 / width(); }
-  int bytes() const { return block() * blocks(); }
-  int place(int mn, int k) const {
-    const int row = mn_major ? k : mn, along = 2 * (mn_major ? mn : k);
-    const int chunk = along % width() / 16;
-    int other = chunk;
-    if (swizzle == Swizzle::b128) other = chunk ^ (row % 8);
-    if (swizzle == Swizzle::b64) other = chunk ^ (row / 2 % 4);
-    if (swizzle == Swizzle::b32) other = chunk ^ (row / 4 % 2);
-    return along / width() * block() + row * width() + other * 16 + along % 16;
-  }
-  Descriptor descriptor(const half* at) const {
-    if (swizzle != Swizzle::none)
-      return wgmma_descriptor(at, unsigned(mn_major ? block() : 0), unsigned(8 * width()), swizzle);
-    return mn_major ? wgmma_descriptor(at, 8 * 16, unsigned(block()), swizzle)
-                    : wgmma_descriptor(at, unsigned(block()), 8 * 16, swizzle);
-  }
-  Descriptor step(Descriptor first, int s) const {
-    if (mn_major) return advance(first, unsigned(s * 16 * width()));
-    const int along = 32 * s;
-    return advance(first, unsigned(along / width() * block() + along % width()));
-  }
-};
-
-struct Matrices {
-  int n;
-  std::vector<float> a, b, c;  // [m][k], [k][n], [m][n]
-};
-
-Matrices integers(int n) {
-  std::mt19937 random{unsigned(n)};
-  Matrices m{n, {}, {}, {}};
-  for (int i = 0; i < M * DEPTH; ++i) m.a.push_back(float(int(random() % 17) - 8));
-  for (int i = 0; i < DEPTH * n; ++i) m.b.push_back(float(int(random() % 17) - 8));
-  for (int i = 0; i < M * n; ++i) m.c.push_back(float(int(random() % 201) - 100));
-  return m;
-}
-
-unsigned packed(float low, float high) { return to_fp16(low).bits | unsigned(to_fp16(high).bits) << 16; }
-
-// PTX ISA, "Register Fragments for wgmma.mma_async": rows and columns of a thread's registers, written out.
-int d_row(int i) { return int(threadIdx.x) / 32 * 16 + int(threadIdx.x) % 32 / 4 + 8 * (i / 2 % 2); }
-int d_column(int i) { return i / 4 * 8 + int(threadIdx.x) % 4 * 2 + i % 2; }
-
-void put(half* tile, const Layout& layout, int mn, int k, float value) {
-  reinterpret_cast<half*>(reinterpret_cast<char*>(tile) + layout.place(mn, k))[0] = half(value);
-}
-
-// One warpgroup: C + A B, or A B.
-template <int N, bool B_MN_MAJOR>
-void multiply(const Matrices& in, const Layout& a_layout, const Layout& b_layout, bool a_in_registers, bool add_to_c,
-              std::vector<float>& result) {
-  SmemCursor cursor;
-  half* const a = cursor.array<half, SWIZZLE_ALIGN>("a", a_layout.bytes() / 2, 1);
-  half* const b = cursor.array<half, SWIZZLE_ALIGN>("b", b_layout.bytes() / 2, 1);
-  for (int i = int(threadIdx.x); i < M * DEPTH; i += 128) put(a, a_layout, i / DEPTH, i % DEPTH, in.a[std::size_t(i)]);
-  for (int i = int(threadIdx.x); i < DEPTH * N; i += 128) put(b, b_layout, i % N, i / N, in.b[std::size_t(i)]);
-  __syncthreads();
-  float d[N / 2];
-  for (int i = 0; i < N / 2; ++i) d[i] = in.c[std::size_t(d_row(i) * N + d_column(i))];
-  unsigned a_registers[STEPS][4];
-  for (int s = 0; s < STEPS; ++s)
-    for (int r = 0; r < 4; ++r) {
-      const float* at =
-          &in.a[std::size_t((d_row(0) + r % 2 * 8) * DEPTH + 16 * s + r / 2 * 8 + int(threadIdx.x) % 4 * 2)];
-      a_registers[s][r] = packed(at[0], at[1]);
-    }
-  wgmma_fence();
-  const Descriptor of_a = a_layout.descriptor(a), of_b = b_layout.descriptor(b);
-  for (int s = 0; s < STEPS; ++s) {
-    if (a_in_registers)
-      wgmma<N, B_MN_MAJOR>(d, a_registers[s], b_layout.step(of_b, s), add_to_c || s > 0);
-    else
-      wgmma<N, B_MN_MAJOR>(d, a_layout.step(of_a, s), b_layout.step(of_b, s), add_to_c || s > 0);
-  }
-  wgmma_commit();
-  wgmma_wait<0>();
-  for (int i = 0; i < N / 2; ++i) result[std::size_t(d_row(i) * N + d_column(i))] = d[i];
-}
 
 template <class Body>
 void under_all_modes(Body body) {
@@ -124,91 +23,7 @@ void under_all_modes(Body body) {
     });
 }
 
-template <int N, bool B_MN_MAJOR>
-void check_layout(const Layout& a, const Layout& b, bool a_in_registers, bool add_to_c, const ExecOptions& options) {
-  const Matrices in = integers(N);
-  std::vector<float> result(M * N);
-  runs({1, 128, std::size_t(a.bytes() + b.bytes() + 1024), options},
-       [&] { multiply<N, B_MN_MAJOR>(in, a, b, a_in_registers, add_to_c, result); });
-  int wrong = 0;
-  for (int row = 0; row < M; ++row)
-    for (int column = 0; column < N; ++column) {
-      float sum = add_to_c ? in.c[std::size_t(row * N + column)] : 0.0f;
-      for (int k = 0; k < DEPTH; ++k) sum += in.a[std::size_t(row * DEPTH + k)] * in.b[std::size_t(k * N + column)];
-      wrong += result[std::size_t(row * N + column)] != sum;
-    }
-  CAPTURE(N);
-  CAPTURE(B_MN_MAJOR);
-  CAPTURE(int(b.swizzle));
-  CHECK(wrong == 0);
-}
-
-template <int N>
-void check_all_layouts() {
-  for (const Swizzle swizzle : {Swizzle::none, Swizzle::b32, Swizzle::b64, Swizzle::b128})
-    for (const bool registers : {false, true}) {
-      const Layout a{false, swizzle, M};
-      check_layout<N, false>(a, {false, swizzle, N}, registers, registers, {});
-      if (N * 2 % width_of(swizzle) == 0) check_layout<N, true>(a, {true, swizzle, N}, registers, !registers, {});
-    }
-}
-
 }  // namespace
-
-TEST_CASE("wgmma: every layout, every kind of A, several N") {
-  check_all_layouts<8>();
-  check_all_layouts<16>();
-  check_all_layouts<64>();
-  check_all_layouts<96>();
-  check_all_layouts<128>();
-  check_all_layouts<176>();
-  check_all_layouts<256>();
-}
-
-TEST_CASE("wgmma: the same under every schedule, whenever products happen") {
-  under_all_modes([](const ExecOptions& options) {
-    check_layout<64, false>({false, Swizzle::b128, M}, {false, Swizzle::b128, 64}, false, true, options);
-    check_layout<64, true>({false, Swizzle::b128, M}, {true, Swizzle::b128, 64}, true, false, options);
-  });
-}
-
-TEST_CASE("wgmma: every element has the bits of the tensor core") {
-  std::mt19937 random{5};
-  std::normal_distribution<float> normal;
-  Matrices in = integers(64);
-  for (auto* side : {&in.a, &in.b})
-    for (float& x : *side) x = half(normal(random));
-  for (float& x : in.c) x = normal(random);
-  for (const TensorCore model : {TensorCore::sm_90, TensorCore::sm_89, TensorCore::fast}) {
-    std::vector<float> result(M * 64);
-    ExecOptions options;
-    options.tensor_core = model;
-    const Layout a{false, Swizzle::b128, M}, b{false, Swizzle::b128, 64};
-    runs({1, 128, std::size_t(a.bytes() + b.bytes()), options},
-         [&] { multiply<64, false>(in, a, b, false, true, result); });
-    int wrong = 0, as_another = 0;
-    for (int row = 0; row < M; ++row)
-      for (int column = 0; column < 64; ++column) {
-        const auto dot = [&](TensorCore with) {
-          float c = in.c[std::size_t(row * 64 + column)];
-          for (int s = 0; s < STEPS; ++s) {
-            fp16 x[16], y[16];
-            for (int k = 0; k < 16; ++k) {
-              x[k] = to_fp16(in.a[std::size_t(row * DEPTH + 16 * s + k)]);
-              y[k] = to_fp16(in.b[std::size_t((16 * s + k) * 64 + column)]);
-            }
-            c = tensor_core_dot(x, y, c, 16, with);
-          }
-          return std::bit_cast<std::uint32_t>(c);
-        };
-        const std::uint32_t got = std::bit_cast<std::uint32_t>(result[std::size_t(row * 64 + column)]);
-        wrong += got != dot(model);
-        as_another += got == dot(model == TensorCore::sm_90 ? TensorCore::fast : TensorCore::sm_90);
-      }
-    CHECK(wrong == 0);
-    CHECK(as_another < M * 64 * 9 / 10);
-  }
-}
 
 // --- when products happen ------------------------------------------------------------------------------------
 

@@ -56,6 +56,13 @@ __device__ __forceinline__ void issue(const Tiles& t, float (&d)[32], const A&..
   wgmma_commit();
 }
 
+// The tiles, and a product of them that is under way.
+struct InFlight {
+  Tiles t = tiles();
+  float d[32];
+  __device__ __forceinline__ InFlight() { issue(t, d); }
+};
+
 __device__ __forceinline__ void finish(int* out, const float (&d)[32]) {
   wgmma_commit();
   wgmma_wait<0>();
@@ -164,10 +171,8 @@ CHECKED(a_shared_then_changed, silent()) {
 // --- registers before their wait --------------------------------------------------------------------------
 
 CHECKED(read_at_once, finds(read_before_wait, {"product", "touch"}, STILL_WRITTEN).once("D[5]")) {
-  const Tiles t = tiles();
-  float d[32];
-  issue(t, d);
-  out[threadIdx.x] = int(d[5]);  // [touch]
+  InFlight p;
+  out[threadIdx.x] = int(p.d[5]);  // [touch]
   wgmma_wait<0>();
 }
 
@@ -198,12 +203,10 @@ CHECKED(wait_before_commit,
 }
 
 CHECKED(d_overwritten, finds(changed_before_wait, {"product", "touch"}, STILL_WRITTEN).once("D[7]")) {
-  const Tiles t = tiles();
-  float d[32];
-  issue(t, d);
-  d[7] = 0.0f;  // [touch]
+  InFlight p;
+  p.d[7] = 0.0f;  // [touch]
   wgmma_wait<0>();
-  out[threadIdx.x] = total(d);
+  out[threadIdx.x] = total(p.d);
 }
 
 CHECKED(a_overwritten, finds(changed_before_wait, {"product of registers", "touch"}, STILL_READ).once("A[0]")) {
@@ -313,9 +316,7 @@ CHECKED(shape_changed, finds(fence_missing, {"touch", "product"}, "different sha
 // --- the rest ------------------------------------------------------------------------------------------
 
 CHECKED(never_waited, finds(in_flight, {"product"}, "returns without having waited for this product").once("")) {
-  const Tiles t = tiles();
-  float d[32];
-  issue(t, d);
+  InFlight p;
   out[threadIdx.x] = 1;
 }
 
@@ -329,33 +330,26 @@ CHECKED(never_committed, finds(in_flight, {"product"}, "whose group was never co
 }
 
 CHECKED(operand_overwritten, finds(inter, {"product", "write"}, "(WAR)").once("b[0][5]")) {
-  const Tiles t = tiles();
-  float d[32];
-  issue(t, d);
-  if (threadIdx.x == 37) t.b[5] = half(1.0f);  // [write]
+  InFlight p;
+  if (threadIdx.x == 37) p.t.b[5] = half(1.0f);  // [write]
   wgmma_wait<0>();
-  out[threadIdx.x] = total(d);
+  out[threadIdx.x] = total(p.d);
 }
 
+// A write after the tiles' own barrier and fence, and one of the two.
+template <class Ordered>
+__device__ __forceinline__ void write_then_product(int* out, Ordered ordered) {
+  const Tiles t = tiles();
+  float d[32];
+  t.b[threadIdx.x] = half(2.0f);  // [write]
+  ordered();
+  issue(t, d);
+  finish(out, d);
+}
 CHECKED(no_proxy_fence, finds({proxy}, {"write", "product"})) {
-  const Tiles t = tiles();
-  float d[32];
-  t.b[threadIdx.x] = half(2.0f);  // [write]
-  __syncthreads();
-  wgmma_fence();
-  wgmma<64>(d, t.of_a, t.of_b, false);  // [product]
-  finish(out, d);
+  write_then_product(out, [] { __syncthreads(); });
 }
-
-CHECKED(no_barrier, finds({inter, intra, proxy}, {"write", "product"})) {
-  const Tiles t = tiles();
-  float d[32];
-  t.b[threadIdx.x] = half(2.0f);  // [write]
-  fence_proxy_async();
-  wgmma_fence();
-  wgmma<64>(d, t.of_a, t.of_b, false);  // [product]
-  finish(out, d);
-}
+CHECKED(no_barrier, finds({inter, intra, proxy}, {"write", "product"})) { write_then_product(out, fence_proxy_async); }
 
 }  // namespace
 }  // namespace lab::checked

@@ -297,13 +297,14 @@ $(PROBE): checks/probes/probe_wmma.cu common/wmma_layout.hpp $(B)/flags
 	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $<
 PROBE_MMA := build/gpu/probe_mma
 PROBE_MMA_SRC := checks/probes/probe_mma.cu common/emulator/tensor_core.cpp
-$(PROBE_MMA): $(PROBE_MMA_SRC) $(wildcard checks/probes/*.hpp common/*.hpp common/ptx/*.cuh) common/emulator/tensor_core.hpp $(B)/flags
+$(PROBE_MMA): $(PROBE_MMA_SRC) $(wildcard checks/probes/*.hpp checks/probes/*.cuh common/*.hpp common/ptx/*.cuh) \
+  common/emulator/tensor_core.hpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $(PROBE_MMA_SRC)
 PROBE_EX2 := build/gpu/probe_ex2
 PROBE_EX2_SRC := checks/probes/probe_ex2.cu common/emulator/special_functions.cpp
-$(PROBE_EX2): $(PROBE_EX2_SRC) checks/probes/special_functions.hpp common/fp16.hpp common/ptx/ex2.cuh common/ptx/rcp.cuh \
-  $(wildcard common/emulator/special_*.hpp) $(B)/flags
+$(PROBE_EX2): $(PROBE_EX2_SRC) checks/probes/special_functions.hpp checks/probes/probe.cuh common/fp16.hpp \
+  common/ptx/ex2.cuh common/ptx/rcp.cuh $(wildcard common/emulator/special_*.hpp) $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $(PROBE_EX2_SRC)
 PROBE_WGMMA := build/gpu/probe_wgmma

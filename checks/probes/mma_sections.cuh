@@ -1,0 +1,184 @@
+// What `make probe-mma` asks of a GPU's tensor core and matrix loads, section by section; the unit tests ask the CPU the
+// same: random dot products of every family through mma.sync.m16n8k16; ldmatrix and stmatrix, plain and transposed, of
+// numbered matrices.
+#pragma once
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <string>
+#include <vector>
+
+#include "checks/probes/dot_families.hpp"
+#include "checks/probes/probe.cuh"
+#include "common/mma_layout.hpp"
+#include "common/ptx/ldmatrix.cuh"
+#include "common/ptx/mma.cuh"
+#include "common/ptx/stmatrix.cuh"
+#include "common/smem_plan.cuh"
+
+namespace lab::mma_probe {
+
+namespace layout = mma_layout;
+using dot_families::Tile;
+using probe::Tally;
+
+constexpr std::uint64_t SEED = 20261121;
+constexpr int SAMPLED = 40;  // cases per family
+constexpr int VARIANTS = 6;  // of ldmatrix: x1, x2, x4, then .trans
+
+// One warp per tile.
+__global__ void multiply(const Tile* tiles, float (*results)[16][8]) {
+  const Tile& tile = tiles[blockIdx.x];
+  const int lane = int(threadIdx.x);
+  unsigned a[4] = {}, b[2] = {};
+  float c[4];
+  for (int e = 0; e < layout::A_ELEMENTS; ++e) {
+    const layout::Place at = layout::a(lane, e);
+    a[e / 2] |= unsigned(tile.a[at.row][at.column]) << (16 * (e % 2));
+  }
+  for (int e = 0; e < layout::B_ELEMENTS; ++e) {
+    const layout::Place at = layout::b(lane, e);
+    b[e / 2] |= unsigned(tile.b[at.row][at.column]) << (16 * (e % 2));
+  }
+  for (int e = 0; e < layout::C_ELEMENTS; ++e) {
+    const layout::Place at = layout::c(lane, e);
+    c[e] = tile.c[at.row][at.column];
+  }
+  ptx::mma_m16n8k16(c, a, b);
+  for (int e = 0; e < layout::C_ELEMENTS; ++e) {
+    const layout::Place at = layout::c(lane, e);
+    results[blockIdx.x][at.row][at.column] = c[e];
+  }
+}
+
+// Element (row, column) of matrix i is the number 64 i + 8 row + column, as bits. loaded[variant][lane][2 i + half].
+__global__ void move_matrices(std::uint16_t (*loaded)[32][8], std::uint16_t (*stored)[4][8][8]) {
+  LAB_SHARED(half, memory, [4][64]);
+  [[maybe_unused]] LAB_SHARED(half, back, [4][64]);
+  const int lane = int(threadIdx.x);
+  auto* numbers = reinterpret_cast<std::uint16_t*>(&memory[0][0]);
+  for (int i = lane; i < 256; i += 32) numbers[i] = std::uint16_t(i);
+  __syncwarp();
+  const half* row = &memory[lane / 8][lane % 8 * 8];
+  for (int variant = 0; variant < VARIANTS; ++variant) {
+    unsigned x1[1] = {}, x2[2] = {}, x4[4] = {};
+    if (variant == 0) ptx::ldmatrix_x1(x1, row);
+    if (variant == 1) ptx::ldmatrix_x2(x2, row);
+    if (variant == 2) ptx::ldmatrix_x4(x4, row);
+    if (variant == 3) ptx::ldmatrix_x1_trans(x1, row);
+    if (variant == 4) ptx::ldmatrix_x2_trans(x2, row);
+    if (variant == 5) ptx::ldmatrix_x4_trans(x4, row);
+    const int matrices = 1 << variant % 3;
+    const unsigned* r = matrices == 1 ? x1 : matrices == 2 ? x2 : x4;
+    for (int e = 0; e < 2 * matrices; ++e) loaded[variant][lane][e] = std::uint16_t(r[e / 2] >> (16 * (e % 2)));
+#if !defined(__CUDACC__) || __CUDA_ARCH__ >= 900
+    auto* returned = reinterpret_cast<std::uint16_t*>(&back[0][0]);
+    for (int i = lane; i < 256; i += 32) returned[i] = 0xFFFF;
+    __syncwarp();
+    half* to = &back[lane / 8][lane % 8 * 8];
+    if (variant == 0) ptx::stmatrix_x1(to, x1);
+    if (variant == 1) ptx::stmatrix_x2(to, x2);
+    if (variant == 2) ptx::stmatrix_x4(to, x4);
+    if (variant == 3) ptx::stmatrix_x1_trans(to, x1);
+    if (variant == 4) ptx::stmatrix_x2_trans(to, x2);
+    if (variant == 5) ptx::stmatrix_x4_trans(to, x4);
+    __syncwarp();
+    for (int i = lane; i < 256; i += 32) (&stored[variant][0][0][0])[i] = returned[i];
+    __syncwarp();
+#endif
+  }
+}
+
+inline std::vector<float> products_of(const std::vector<Tile>& tiles) {
+  Tile* const device = probe::on_device<Tile>(tiles.data(), tiles.size());
+  using Result = float[16][8];
+  Result* const results = probe::on_device<Result>(nullptr, tiles.size());
+  probe::run(multiply, unsigned(tiles.size()), 32, 0, device, results);
+  const std::vector<float> values = probe::from_device(&results[0][0][0], tiles.size() * 128);
+  probe::must(cudaFree(device), "cudaFree"), probe::must(cudaFree(results), "cudaFree");
+  return values;
+}
+inline probe::Dot dot_of(const Tile& tile, int row, int column) {
+  probe::Dot dot;
+  for (int k = 0; k < 16; ++k) dot.a[k] = {tile.a[row][k]}, dot.b[k] = {tile.b[k][column]};
+  dot.c = tile.c[row][column];
+  return dot;
+}
+
+// A family's tiles, of 128 dot products each.
+inline void family(const dot_families::Family& family, std::size_t count, TensorCore model, Tally& tally) {
+  dot_families::Random random(SEED + std::uint64_t(&family - dot_families::FAMILIES));
+  std::vector<Tile> tiles(count);
+  for (Tile& tile : tiles) family.fill(tile, random);
+  const std::vector<float> results = products_of(tiles);
+  probe::DotCount counted{model};
+  for (std::size_t i = 0; i < results.size(); ++i)
+    counted.add(tally, dot_of(tiles[i / 128], int(i / 8 % 16), int(i % 8)), results[i]);
+  counted.say(tally, family.name);
+  tally.sample += "# " + std::string(family.name) + "\n";
+  for (int i = 0; i < SAMPLED; ++i) {
+    const int row = i % 16, column = i % 8;
+    tally.sample +=
+        probe::in_words(dot_of(tiles[std::size_t(i)], row, column), results[std::size_t(128 * i + 8 * row + column)]) +
+        "\n";
+  }
+}
+
+// Small integers: every product and sum is exact, so only a wrong place can make a wrong number.
+inline void places(std::size_t count, Tally& tally) {
+  dot_families::Random random(SEED);
+  std::vector<Tile> tiles(count);
+  for (Tile& tile : tiles) {
+    const auto small = [&] { return float(int(random() % 33) - 16); };
+    for (auto& row : tile.a)
+      for (std::uint16_t& x : row) x = to_fp16(small()).bits;
+    for (auto& row : tile.b)
+      for (std::uint16_t& x : row) x = to_fp16(small()).bits;
+    for (auto& row : tile.c)
+      for (float& x : row) x = small();
+  }
+  const std::vector<float> results = products_of(tiles);
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Tile& tile = tiles[i / 128];
+    const int row = int(i / 8 % 16), column = int(i % 8);
+    const double expected = double(tile.c[row][column]) + dot_families::exact_sum(tile, row, column);
+    tally.add(double(results[i]) == expected, [&] { return probe::printed("(%d,%d) of a tile", row, column); });
+  }
+}
+
+// Of one variant what lanes have loaded, or what they have stored.
+inline void matrix_places(int variant, bool stores, Tally& tally) {
+  using Loaded = std::uint16_t[32][8];
+  using Stored = std::uint16_t[4][8][8];
+  Loaded* const loaded = probe::on_device<Loaded>(nullptr, VARIANTS);
+  Stored* const stored = probe::on_device<Stored>(nullptr, VARIANTS);
+  probe::run(move_matrices, 1, 32, 0, loaded, stored);
+  const int matrices = 1 << variant % 3;
+  const auto loads = probe::from_device(&loaded[variant][0][0], 32 * 8);
+  const auto back = probe::from_device(&stored[variant][0][0][0], 256);
+  for (int lane = 0; !stores && lane < 32; ++lane)
+    for (int e = 0; e < 2 * matrices; ++e) {
+      const layout::Place at = layout::ldmatrix(lane, e, variant >= 3);
+      tally.add(loads[std::size_t(8 * lane + e)] == 64 * (e / 2) + 8 * at.row + at.column,
+                [&] { return probe::printed("lane %d, element %d", lane, e); });
+    }
+  for (int i = 0; stores && i < 256; ++i)
+    tally.add(back[std::size_t(i)] == (i < 64 * matrices ? i : 0xFFFF), [&] { return probe::printed("half %d", i); });
+  probe::must(cudaFree(loaded), "cudaFree"), probe::must(cudaFree(stored), "cudaFree");
+}
+
+// With `tiles` per family.
+inline std::vector<probe::Section> sections(std::size_t tiles, bool has_stmatrix, TensorCore model) {
+  std::vector<probe::Section> all = {{"mma: places of A, B and C", [=](Tally& tally) { places(tiles, tally); }}};
+  for (int variant = 0; variant < VARIANTS; ++variant)
+    for (const bool stores : {false, true})
+      if (!stores || has_stmatrix)
+        all.push_back(
+            {(stores ? "stmatrix.x" : "ldmatrix.x") + std::to_string(1 << variant % 3) + (variant >= 3 ? ".trans" : ""),
+             [=](Tally& tally) { matrix_places(variant, stores, tally); }});
+  for (const dot_families::Family& f : dot_families::FAMILIES)
+    all.push_back({f.name, [&f, tiles, model](Tally& tally) { family(f, tiles, model, tally); }});
+  return all;
+}
+
+}  // namespace lab::mma_probe
