@@ -237,7 +237,7 @@ def draw_scratch(plt, d):
             for key, side in ((0, "left"), (32, "left"), (63, "right")):
                 axes.text(first + size * (key + (side == "right")), y + 0.1, f"key {key}", ha=side, va="bottom", fontsize=7)
         axes.text((d["pitch"] + d["keys"] * 4) / 2, y + 0.4, "pad", ha="center", va="center", fontsize=7)
-    syncs = "Between these steps stands a __syncwarp each."
+    syncs = "A __syncwarp separates each step from the next."
     caption(figure, f"One row of a warp's scratch in {short(d['stage'])}, {d['pitch']} bytes: {d['keys']} floats and 4 of padding. Filled: written; outlined: read. Four bytes of score become two of weight, in place: the weight of key k lies where the score of "
                     f"key k/2 was: lane {d['lane']}'s first weight overwrites half of the score that lane {d['lane'] // 2} has to read. {syncs} The reload's pitch is twice the scratch's, because it counts halves. "
                     "Recorded from the CPU execution.")

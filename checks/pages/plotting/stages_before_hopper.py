@@ -40,7 +40,7 @@ def draw_walk(plt, d):
         axes.text(x + width / 2, sy - 0.1, name, fontsize=9, weight="bold", ha="center", va="center")
     axes.text(qx, sy + tall + 0.13, f"{d['M']} rows,\n{d['rows']} per warp", fontsize=7.5, va="top")
     axes.text(kx + (now + 1) * wide + 0.08, sy + tall / 2, f"scores, then weights: {d['M']} × {d['N']},\nthe only ones that exist", fontsize=7.5, va="center")
-    axes.text(kx + now * wide - 0.08, sy + tall / 2, "those of tiles 0 to 2:\nonly m, l and O are left", fontsize=7.5, ha="right", va="center")
+    axes.text(kx + now * wide - 0.08, sy + tall / 2, "scores of tiles 0 to 2:\ngone", fontsize=7.5, ha="right", va="center")
     axes.text(ox + 1.0, sy + tall + 0.13, "kept from tile to tile;\nl and O rescaled if m grows", fontsize=7.5, ha="right", va="top")
     caption(figure, f"One of the {d['blocks']} blocks that share a head of {d['S']} rows, while it computes with tile {now}. Outlined: what warp {warp} owns. It alone writes these rows of scores, m, l and O. Tile sizes from `lab plan`; heights not to scale.")
     return figure
