@@ -39,6 +39,9 @@ std::vector<Case> backward_cases(std::uint64_t seed, bool full) {
   // Grids so long that a stage may have a tile for them (common/fills_a_gpu.hpp).
   for (const Shape& shape : {Shape{1, 67, 130, 64, false}, Shape{5, 53, 40, 64, true}})
     cases.push_back({Group::ragged, shape, Family::unit, seed});
+  // So few heads and so many tiles that a stage may split its queries; D = 64 is among the notes' shapes.
+  for (const bool causal : {false, true})
+    cases.push_back({Group::ragged, {1, 1, 300, 128, causal}, Family::unit, seed});
   // Scores far from 0 where zeros stand for what lies past the end.
   for (const Shape& shape : {Shape{1, 2, 100, 64, false}, Shape{2, 1, 65, 128, true}})
     cases.push_back({Group::ragged, shape, Family::offset, seed});
