@@ -32,7 +32,8 @@ def draw_fragment(plt, axes, one):
                 across = c + 1 < columns and grid[r][c + 1] == (lane, element + 1)
                 width, height = (2, 1) if across else (1, 2)
                 axes.add_patch(plt.Rectangle((c, r), width, height, facecolor="none", edgecolor="#777777", linewidth=0.5, zorder=2))
-                text = str(lane) if lane != MARKED else f"{element}{', ' if across else chr(10)}{element + 1}"
+                letter = one["name"][4:] if one["name"].startswith("mma_") else ""  # as in the PTX manual: a0, b0, c0
+                text = str(lane) if lane != MARKED else f"{letter}{element}{', ' if across else chr(10)}{letter}{element + 1}"
                 axes.text(c + width / 2, r + height / 2, text, ha="center", va="center", fontsize=6.5, weight="bold" if lane == MARKED else "normal", zorder=4)
                 if lane == MARKED:
                     axes.add_patch(plt.Rectangle((c, r), width, height, facecolor="white", edgecolor=VERMILION, linewidth=2, zorder=3))

@@ -236,12 +236,12 @@ def merged(times):
 
 
 def draw_slots(plt, d):
-    figure, axes = canvas(plt, 4.55)
-    scale = 6.95 / max(one["end"] for one in d)
+    figure, axes = canvas(plt, 4.3)
     left, row = 0.95, 0.27
     y = 0.3
     for one, what in zip(d, ("two slots each; one warp copies, four compute", "one slot each; the four warps that compute also copy")):
-        axes.text(0.05, y - 0.12, f"{short(one['stage'])}: {what} ({one['smem'] / 1024:g} KiB)", fontsize=9, weight="bold", va="center")
+        scale, blocks = 6.95 / one["end"], 228 * 1024 // (one["smem"] + 1024)  # of an H200's SM; CUDA reserves 1 KiB per block
+        axes.text(0.05, y - 0.12, f"{short(one['stage'])}: {what} ({one['smem'] / 1024:g} KiB: {blocks} blocks per SM)", fontsize=9, weight="bold", va="center")
         y += 0.05
         top = y
         for warps, boxes in one["lines"]:

@@ -124,7 +124,7 @@ def draw_waits(plt, axes, d, end):
     bare(axes)
     axes.spines["bottom"].set_visible(True)
     axes.set_xticks(range(0, end + 1, 2))
-    axes.tick_params(labelsize=7)
+    axes.tick_params(length=0, labelbottom=False)
     axes.grid(True, axis="x", color="#eeeeee", linewidth=0.6)
     axes.set_axisbelow(True)
     for g, y in threads.items():
@@ -186,7 +186,7 @@ def draw_overlap(plt, d):
 
 
 def draw_loader(plt, d):
-    return draw_panels(plt, d, ("one of the threads that multiply also requests the tiles", "a producer requests them, and waits for slots"))
+    return draw_panels(plt, d, ("64 rows, tiles of 64 keys; a thread that multiplies also requests", "128 rows, tiles of 128 keys: four times the work; a producer requests"))
 
 
 def wait_figures(r):

@@ -117,8 +117,8 @@ def draw_registers(plt, axes, d, which, left, top):
 def draw_accumulator(plt, d):
     figure, axes = canvas(plt, 4.95)
     top, whole, first, second = 0.78, 0.42, 1.98, 5.14
-    axes.text(0.08, 0.16, f"D of m{d['rows']}nN", fontsize=10, weight="bold", va="center")
-    axes.text(first, 0.16, f"warp 0 of D, {d['columns']} columns, floats", fontsize=10, weight="bold", va="center")
+    axes.text(0.08, 0.16, f"accumulator, {d['rows']} × N", fontsize=10, weight="bold", va="center")
+    axes.text(first, 0.16, f"warp 0, {d['columns']} columns, floats", fontsize=10, weight="bold", va="center")
     axes.text(second, 0.16, "A of the next product, halves", fontsize=10, weight="bold", va="center")
     axes.text(first, 0.42, f"the lane that holds each pair; of lane {LANE}: its d[i]", fontsize=7.5, va="center")
     axes.text(second, 0.42, f"the lane that holds each pair; of lane {LANE}: its registers", fontsize=7.5, va="center")
