@@ -46,6 +46,7 @@ constexpr int STRIPE = 16;                                              // of th
 constexpr int DQ_ROWS = 64, DQ_COLS = 64, DQ_SIZE = DQ_ROWS * DQ_COLS;  // of dQ's tile, made at once
 constexpr int DQ_PARTS = 2;                                             // that make a tile of dQ
 constexpr int BLOCKS_TOGETHER = 256;  // of as many heads as that takes, started by turns
+constexpr int SUM_BLOCKS = 4;         // that round a tile of sums, some columns each
 constexpr int ROW_THREADS = 256;      // of a block of the kernel for the rows
 constexpr float LOG2_E = 1.44269504f;
 
@@ -313,26 +314,27 @@ __global__ void __launch_bounds__(DQ_PARTS* GROUP)
     round_sums(const float* __restrict__ dq_sum, const float* __restrict__ dk_parts, const float* __restrict__ dv_parts,
                half* __restrict__ dq, half* __restrict__ dk, half* __restrict__ dv, int parts, int heads, int S,
                float scale) {
-  constexpr int M = Tile<D>::M;
+  constexpr int M = Tile<D>::M, VECTORS = DQ_COLS / 8 / SUM_BLOCKS;  // VECTORS: of four floats, of a thread
   const int group = threadIdx.x / GROUP, warp = threadIdx.x % GROUP / 32, lane = threadIdx.x % 32;
-  const int tile = blockIdx.x, tiles = gridDim.x, head = blockIdx.y, gradient = blockIdx.z;  // 0 dQ, 1 dK, 2 dV
+  const int tile = blockIdx.x / SUM_BLOCKS, tiles = gridDim.x / SUM_BLOCKS, head = blockIdx.y;
+  const int first = blockIdx.x % SUM_BLOCKS * VECTORS, gradient = blockIdx.z;  // 0 dQ, 1 dK, 2 dV
   const float* sums = gradient == 0 ? dq_sum : gradient == 1 ? dk_parts : dv_parts;
-  sums += ((std::size_t(head) * tiles + tile) * DQ_PARTS + group) * DQ_SIZE + threadIdx.x % GROUP * 4;
+  sums += ((std::size_t(head) * tiles + tile) * DQ_PARTS + group) * DQ_SIZE + (first * GROUP + threadIdx.x % GROUP) * 4;
   const int row0 = tile * M + (D == 64 ? group * DQ_ROWS : 0) + warp * STRIPE + lane / 4;
-  const int col0 = (D == 64 ? 0 : group * DQ_COLS) + lane % 4 * 2;
+  const int col0 = (D == 64 ? 0 : group * DQ_COLS) + first * 8 + lane % 4 * 2;
   half* const to = (gradient == 0 ? dq : gradient == 1 ? dk : dv) + std::size_t(head) * S * D;
   const float factor = gradient == 2 ? 1.0f : scale;
-  float4 sum[DQ_COLS / 8] = {};
+  float4 sum[VECTORS] = {};
 #pragma unroll 4
   for (int part = 0; part < (gradient == 0 ? 1 : parts); ++part)
 #pragma unroll
-    for (int i = 0; i < DQ_COLS / 8; ++i) {
+    for (int i = 0; i < VECTORS; ++i) {
       const std::size_t at = std::size_t(part) * heads * tiles * M * D + i * 4 * GROUP;
       const float4 x = *reinterpret_cast<const float4*>(sums + at);
       sum[i].x += x.x, sum[i].y += x.y, sum[i].z += x.z, sum[i].w += x.w;
     }
 #pragma unroll
-  for (int i = 0; i < DQ_COLS / 8; ++i) {
+  for (int i = 0; i < VECTORS; ++i) {
     half* const here = to + std::size_t(row0) * D + col0 + i * 8;
     if (row0 < S) store2(here, sum[i].x * factor, sum[i].y * factor);
     if (row0 + 8 < S) store2(here + 8 * D, sum[i].z * factor, sum[i].w * factor);
@@ -408,8 +410,8 @@ cudaError_t launch_gradients(const BackwardArgs& a) {
                  THREADS, smem.bytes, a.stream, q, k, v, dout, w.terms, w.dq_sum, a.dk, a.dv, w.dk_parts, w.dv_parts,
                  split, heads, S, a.scale, a.shape.causal))
     return error;
-  return launch("round_sums", round_sums<D>, dim3(tiles, heads, split > 1 ? 3 : 1), DQ_PARTS * GROUP, 0, a.stream,
-                w.dq_sum, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, split, heads, S, a.scale);
+  return launch("round_sums", round_sums<D>, dim3(tiles * SUM_BLOCKS, heads, split > 1 ? 3 : 1), DQ_PARTS * GROUP, 0,
+                a.stream, w.dq_sum, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, split, heads, S, a.scale);
 }
 
 }  // namespace
