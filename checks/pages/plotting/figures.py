@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from . import style
+from .backward_order import order_figures
 from .evidence import evidence_figures
 from .fibers import fiber_figures
 from .floors import floor_figures
@@ -48,7 +49,7 @@ def figures(r):
     return all_figures | swizzle_figures(r) | mbarrier_figures(r) | merge_figures(r) | wgmma_figures(r) | layout_figures(r) | trace_figures(r) \
         | wait_figures(r) | stay_figures(r) | reference_figures(r) | schedule_figures(r) | step_figures(r) | stage_figures(r) | launch_figures(r) \
         | floor_figures(r) | gain_figures(r) | topic_figures(r) | road_figures(r) | map_figures(r) | gradient_figures(r) | evidence_figures(r) \
-        | fiber_figures(r) | hardware_figures(r) | predicted_figures(r) | search_figures() | sweep_figures(r)
+        | fiber_figures(r) | hardware_figures(r) | predicted_figures(r) | search_figures() | sweep_figures(r) | order_figures(r)
 
 
 def fingerprint(data, drawing):
