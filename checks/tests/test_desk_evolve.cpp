@@ -155,7 +155,7 @@ TEST_CASE("evolve: lines keep their numbers behind a patch that removes some") {
 }
 
 TEST_CASE("evolve: what is adopted must fit the table's other rows, too") {
-  const Levers levers("v3d_producer");
+  const Levers levers("v3c_overlap");
   Setting setting = levers.rows(SHAPE)[0];
   CHECK(levers.objection_to_adopting(setting, SHAPE) == "");
   setting["N"] = "160";
