@@ -75,7 +75,7 @@ def draw_schedule(plt, d):
             axes.set_ylim(d["multiprocessors"], 0)
             axes.set_yticks([0, 66, 132])
             axes.tick_params(labelsize=8)
-            axes.text(0, -3, f"{short(one['stage'])}: {len(one['bars'])} query tiles for blocks of {one['consumers']} consumers", fontsize=8.5, ha="left", va="bottom")
+            axes.text(0, -3, f"{short(one['stage'])}: {len(one['bars'])} query tiles of {one['consumers']} consumers", fontsize=8.5, ha="left", va="bottom")
         panels[0].set_title(title(column["shape"]), fontsize=9.5, loc="left", pad=20, weight="bold")
         panels[-1].set_xlabel("work: 64 rows with all keys = 1, times the cost", fontsize=8.5)
     for axes in rows[:, 0]:
