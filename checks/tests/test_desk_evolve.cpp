@@ -111,6 +111,9 @@ TEST_CASE("evolve: what is wrong with a levers.conf is one line") {
   wrong("  values: 1 | 2 | 3\n", "", ": lever GROUPS has no two values");
   wrong("table: D GROUPS | N", "table: D GROUPS", ": table: has 2 arguments, a row of kernel.cu 3");
   wrong("takes: ", "takes: if ", ": takes: 'if shape.D == T::D && best == T::GROUPS;' is not in kernel.cu");
+  CHECK_THROWS_WITH_AS(Levers("v9z_test", conf_with("constexpr int Q = {2}", "slots: {2}"),
+                              "int kept;  // of slots: 2;\n" + SEARCHED, "."),
+                       "stages/v9z_test/levers.conf: lever Q: 'slots: 2;' is in a comment", BadInput);
 }
 
 // A tree with one patch among a stage's levers.
