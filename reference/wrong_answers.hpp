@@ -96,8 +96,8 @@ std::vector<double> contracted_exponent(const Shape& shape, float scale, Tensor 
 using BlockOfTile = unsigned (*)(unsigned tile, unsigned tiles, unsigned heads);
 
 // Causal attention with another number of keys per query tile of `tile_m` rows: the block of a tile has the place x in
-// its head (its linear index modulo the tiles of a head), and row i of the tile sees keys 0 .. min(i + 1, n) - 1, n the keys of the K/V tiles, of
-// `tile_n` each, that cover (x + 1) tile_m.
+// its head (its linear index modulo the tiles of a head), and row i of the tile sees keys 0 .. min(i + 1, n) - 1, n the
+// keys of the K/V tiles, of `tile_n` each, that cover (x + 1) tile_m.
 std::vector<double> keys_of_another_tile(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_m,
                                          int tile_n, BlockOfTile block_of, std::span<const RowBlock> blocks = {});
 

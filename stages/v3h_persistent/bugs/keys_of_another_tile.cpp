@@ -14,10 +14,11 @@ std::vector<Part> look() {
     return wrong::keys_of_another_tile(x.shape, x.scale, x.in.q, x.in.k, x.in.v, x.plan.tile_m, x.plan.tile_n,
                                        x.plan.block_of);
   };
-  return {equals_prediction(t, predicted(t),
-                            "attention over the keys of the tiles that cover (x + 1) M, x the piece's place in its head"),
-          equals_prediction(many, predicted(many), "the same with more pieces"),
-          equals_prediction(wide, predicted(wide), "the same at D = 128, S = 300")};
+  return {
+      equals_prediction(t, predicted(t),
+                        "attention over the keys of the tiles that cover (x + 1) M, x the piece's place in its head"),
+      equals_prediction(many, predicted(many), "the same with more pieces"),
+      equals_prediction(wide, predicted(wide), "the same at D = 128, S = 300")};
 }
 
 const RegisteredFingerprint registered(look);
