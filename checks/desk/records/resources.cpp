@@ -31,7 +31,7 @@ std::string line_of(const ResourceRow& r) {
 
 const std::string COMMITTED = "writeups/results/resources.json";
 
-// 512 keys take two slots for K/V tiles, 2048 take three; from v3g on these are also one shape for each tile.
+// 512 keys take two slots for K/V tiles, 2048 take three; from v3h on these are also one shape for each tile.
 std::map<std::string, std::size_t> plans_of(const std::string& lab) {
   std::vector<std::string> plans;
   for (const std::string shape : {"1 8 512 64", "2 8 2048 64", "1 8 512 128", "2 8 2048 128", "2 8 2048 64 causal",
