@@ -61,8 +61,8 @@ class Reader {
 
  private:
   static bool is_block(const std::string& key) {
-    return key == "symptom" || key == "task" || key == "question" || key == "answer" || key == "asks" || key == "hint" ||
-           key == "gpu";
+    return key == "symptom" || key == "task" || key == "question" || key == "answer" || key == "asks" ||
+           key == "hint" || key == "gpu";
   }
   [[noreturn]] void fail_at(std::size_t line, const std::string& what) const {
     throw BadInput(e_.path + ":" + std::to_string(line) + ": " + what);
@@ -137,7 +137,8 @@ class Reader {
     if (e_.kind == "fix" && (e_.questions.size() < 2 || e_.questions.size() > 3))
       fail_at(1, std::to_string(e_.questions.size()) + " questions; there must be two or three");
     if (e_.answers.size() != (e_.kind == "mechanism" ? e_.questions.size() : 0))
-      fail_at(1, std::to_string(e_.answers.size()) + " answers; kind: mechanism has one for each question, others none");
+      fail_at(1,
+              std::to_string(e_.answers.size()) + " answers; kind: mechanism has one for each question, others none");
     if ((e_.seen == "told") != !e_.asks.empty())
       fail_at(1, "`asks:` says what number is asked for where none is seen, with `seen: told`, and only there");
     if (e_.seen == "told" && e_.predict != "count") fail_at(1, "`seen: told` goes with `predict: count`");
