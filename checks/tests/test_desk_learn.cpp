@@ -408,7 +408,7 @@ TEST_CASE("exercises: grades as a table and as Gradescope reads them") {
   const auto json = nlohmann::json::parse(gradescope_json({good, bad}, 123, 1.5));
   CHECK(json.at("extra_data").at("look").at("01") == "the same as x");
   CHECK(json.at("extra_data").at("learner").at("01").at("prediction") == "none of 7 right");
-  CHECK(has(json.at("tests")[0].at("output"), "prediction: 1 of 1"));
+  CHECK(has(json.at("tests")[0].at("output"), "prediction: attempt 1 of 1"));
   CHECK(json.at("execution_time") == 1.5);
   REQUIRE(json.at("tests").size() == 2);
   CHECK(json.at("tests")[0].at("score") == 10);
