@@ -45,7 +45,7 @@ std::string joined(const std::set<std::string>& words) {
 // What a deadlock is about, whichever thread reported it: one finding and many failed launches say the same.
 std::string cause_of(const std::string& text) {
   const std::size_t at = text.rfind("deadlock: ");
-  return at == text.npos ? text : text.substr(at);
+  return at == text.npos ? text : text.substr(at, text.find('\n', at) - at);
 }
 
 }  // namespace
