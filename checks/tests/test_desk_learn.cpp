@@ -381,7 +381,7 @@ TEST_CASE("exercises: a mechanism is asked for by a specification, and near miss
     CHECK_MESSAGE(e.is_drill(), e.path);
   }
   CHECK(mechanisms >= 12);
-  const Half half = half_solution(read_course().find("214"), "the right bits (deadlock): turn % 2 ^ 1 => turn % 2");
+  const Half half = half_solution(read_course().find("214"), "the right bits (deadlock): use % 2 ^ 1 => use % 2");
   CHECK(half.step == "the right bits");
   CHECK(half.says == "deadlock");
 }
