@@ -315,6 +315,10 @@ $(PROBE_WGMMA): $(PROBE_WGMMA_SRC) $(wildcard checks/probes/*.hpp checks/probes/
   common/emulator/tensor_core.hpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) -gencode arch=compute_90a$(comma)code=sm_90a -DLAB_GPU -I. -o $@ $(PROBE_WGMMA_SRC)
+PROBE_OVERLAP := build/gpu/probe_overlap
+$(PROBE_OVERLAP): checks/probes/probe_overlap.cu common/ptx/ex2.cuh common/ptx/wgmma.cuh $(B)/flags
+	@mkdir -p $(@D)
+	@$(NVCC) $(NVCCFLAGS) -gencode arch=compute_90a$(comma)code=sm_90a -I. -o $@ $<
 
 .venv/ready: checks/pages/requirements-plots.txt
 	@$(PYTHON) -m venv .venv && .venv/bin/pip install -q --disable-pip-version-check -r $< && touch $@ || \

@@ -118,6 +118,14 @@ def table_evolve(_):
     return lines
 
 
+def table_searched(_):
+    """All measured searches together: how their candidates ended."""
+    verdicts = [c["verdict"] for log in searches() if log["fitness"] == "time" for c in log["candidates"]]
+    refused, broken, wrong = (verdicts.count(v) for v in ("too large", "broken", "wrong"))
+    return ["| candidates measured or refused | refused before they were built | broken | ran to their end | of these wrong |", "|" + "--:|" * 5,
+            f"| {len(verdicts)} | {refused} | {broken} | {len(verdicts) - refused - broken} | {wrong} |"]
+
+
 def table_adopted(_):
     """Of each run of make evolve-adopt: the stage, the stage with the winner's levers, and the fastest peer, shape by shape."""
     rows = []
