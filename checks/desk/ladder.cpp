@@ -94,6 +94,8 @@ std::vector<const Bug*> Ladder::bugs(const std::string& name) const {
           throw BadInput(name + " became " + s.dir + ": stage=" + s.short_name());
     std::vector<std::string> names = historical();
     for (const Stage* s : all()) names.push_back(s->dir), names.push_back(s->short_name());
+    std::error_code none;
+    for (const auto& own : fs::directory_iterator("work/own", none)) names.push_back(own.path().filename());
     throw BadInput("no stage '" + name + "'; the nearest are: " + joined(nearest(name, names), " ") +
                    " - see 'make list'");
   }

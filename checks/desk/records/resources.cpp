@@ -176,8 +176,8 @@ std::vector<std::string> wrong_smem(const std::vector<ResourceRow>& rows,
     for (const ResourceRow& row : rows)
       if (row.stage == stage && row.bug.empty()) most = std::max(most, row.smem);
     if (most != budget.smem)
-      lines.push_back(format("%s: stage.conf declares smem=%zu, its largest kernel asks for %zu B", stage.c_str(),
-                             budget.smem, most));
+      lines.push_back(format("%s: stage.conf declares smem=%zu, its largest kernel asks for %zu B: write that there",
+                             stage.c_str(), budget.smem, most));
   }
   return lines;
 }
@@ -191,7 +191,8 @@ std::string resources_table(const std::vector<ResourceRow>& rows) {
       out += line_of(row);
     else if (!row.over.empty())
       bugs += line_of(row);
-  return out + "\nBug builds over their stage's budget (registers, shared memory, no spills):\n" + bugs;
+  const bool alone = std::ranges::all_of(rows, [](const ResourceRow& row) { return row.bug.empty(); });
+  return alone ? out : out + "\nBug builds over their stage's budget (registers, shared memory, no spills):\n" + bugs;
 }
 
 std::string resources_json(const std::vector<ResourceRow>& rows, const std::string& nvcc) {
