@@ -55,6 +55,7 @@ BackwardTrial run_backward(const Shape& shape, float scale, const BackwardInputs
   }
   ExecReport report = take_exec_report();
   t.message = report.message, t.findings = std::move(report.findings);
+  t.launches = std::move(report.launched);
   set_exec_options({});
   for (std::vector<fp16>* gradient : {&t.dq, &t.dk, &t.dv}) gradient->assign(shape.elements(), FP16_NAN);
   if (!t.ok()) return t;
