@@ -55,6 +55,9 @@ struct ExecOptions {
   // The order in which blocks are started: 0 ascending, 1 descending, else shuffled by this seed. One after the other
   // with workers = 1; with more they overlap.
   std::uint64_t block_order = 0;
+  // Room for as many blocks as there are workers: a block that waits for a semaphore keeps its place, and none starts in
+  // its stead. In the ascending order a kernel whose blocks wait only for earlier ones ends even so.
+  bool crowded = false;
 };
 
 // One thing that a thread did, told in the order in which the schedule let it happen. Kernels compiled with the

@@ -399,7 +399,7 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
     return true;
   };
   const int at_once = int(std::min<std::uint64_t>(std::uint64_t(worker_count()), chosen));
-  residents().begin(at_once, start);
+  residents().begin(at_once, options.crowded ? std::function<bool()>([] { return false; }) : start);
   for (int i = 0; i < at_once; ++i)
     if (!start()) residents().leave();  // those before have taken all blocks
   for (std::size_t i = 0;; ++i) {
