@@ -88,7 +88,7 @@ TEST_CASE("launcher: shared memory is refused where the GPU would refuse it") {
   CHECK(launch_with(0, 101376).threads == 32);
   CHECK(launch_with(49152, 101376 - 49152).threads == 32);
   const LaunchOutcome over = launch_with(0, 101377), together = launch_with(49152, 101376 - 49151),
-                 fixed = launch_with(49153, 0);
+                      fixed = launch_with(49153, 0);
   for (const LaunchOutcome& refused : {over, together, fixed, forgotten}) CHECK(refused.threads == 0);
   CHECK(over.error == cudaErrorInvalidConfiguration);
   CHECK_CONTAINS(over.message, "attention<64>: invalid configuration argument: asks for 101377 B");
