@@ -26,7 +26,7 @@ def draw_walk(plt, d):
     qx, kx = 0.15, 1.1
     sy, tall = 1.5, band * d["warps"]
     ox = kx + tiles * wide + 0.2
-    for top, name, title in ((0.62, "K", f"Kᵀ: {d['S']} keys in {tiles} tiles of {d['N']}, {d['D']} columns each"), (sy + tall + 0.45, "V", f"V: the same keys, {d['D']} columns each")):
+    for top, name, title in ((0.62, "K", f"Kᵀ: {d['S']} keys, in {tiles} tiles of {d['N']}"), (sy + tall + 0.45, "V", "V: the same keys, in the same tiles")):
         axes.text(kx, top - 0.12, title, fontsize=8.5, weight="bold", va="center")
         for n in range(tiles):
             box(plt, axes, kx + n * wide, top, wide, high, f"tile {n}", 7.5, facecolor=LIGHT[4] if n == now else "white", edgecolor=BLACK if n == now else "#999999", linewidth=1.4 if n == now else 0.6)
@@ -42,7 +42,7 @@ def draw_walk(plt, d):
     axes.text(kx + (now + 1) * wide + 0.08, sy + tall / 2, f"scores, then weights: {d['M']} × {d['N']},\nthe only ones that exist", fontsize=7.5, va="center")
     axes.text(kx + now * wide - 0.08, sy + tall / 2, "scores of tiles 0 to 2:\ngone", fontsize=7.5, ha="right", va="center")
     axes.text(ox + 1.0, sy + tall + 0.13, "kept from tile to tile;\nl and O rescaled if m grows", fontsize=7.5, ha="right", va="top")
-    caption(figure, f"One of the {d['blocks']} blocks that share a head of {d['S']} rows, while it computes with tile {now}. Outlined: what warp {warp} owns. It alone writes these rows of scores, m, l and O. Tile sizes from `lab plan`; heights not to scale.")
+    caption(figure, f"One of the {d['blocks']} blocks that share a head of {d['S']} rows, while it computes with tile {now}. Outlined: what warp {warp} owns. It alone writes these rows of scores, m, l and O. Heights are not to scale.")
     return figure
 
 
@@ -155,7 +155,7 @@ def draw_stripes(plt, d):
     for y, text in ((0.15, f"In {short(d['stages'][1])}:"), (0.42, f"{names([w for w, _ in d['wmma']])}:\n{stripe} rows each"), (0.85, f"{names(d['parked'])}:\nonly at barriers"), (1.28, f"{names(d['copies'])}:\ncopies K and V")):
         axes.text(x, sy + y, text, fontsize=7.5, va="center")
     caption(figure, f"One tile of scores. A WMMA product needs {stripe} rows, so a warp owns {stripe} and four warps share the tile. One 16×16 block of scores (S) is the sum of four products, each over 16 of the "
-                    f"{d['D']} columns. Owners as recorded from the CPU execution (`lab trace-shared`).")
+                    f"{d['D']} columns. Owners as recorded from the CPU execution.")
     return figure
 
 
@@ -273,7 +273,7 @@ def draw_slots(plt, d):
         x += width
     axes.plot([x, x + 0.2], [y + 0.07] * 2, color=VERMILION, linewidth=1.1, linestyle="--")
     axes.text(x + 0.26, y + 0.07, "block barrier", fontsize=7.5, va="center")
-    caption(figure, "Three tiles, recorded from the CPU execution (`lab trace-shared`). From left to right: an order of events, not a time; the widths of work and barriers mean nothing. "
+    caption(figure, "Three tiles, recorded from the CPU execution. From left to right: an order of events, not a time; the widths of work and barriers mean nothing. "
                     "A copy is drawn from its request to the wait that finds it done. In brackets: the block's shared memory at D = 64.")
     return figure
 
@@ -319,7 +319,7 @@ def draw_two_stripes(plt, d):
         b = one["loads"] - one["q"]
         axes.text(0.82 + one["loads"] * wide, y, f"{b:,} of B: {b / one['products']:g} per product" + (f"; {one['q']} of Q" if one["q"] else ""), fontsize=8, va="center")
     caption(figure, "B is loaded once in both stages; in v2c9 the registers that hold it serve a second product, with the A of the warp's second stripe. The dashed B is the same registers. "
-                    "Rows per warp from `lab plan`, loads and products from the counters of the CPU execution.")
+                    "Loads and products from the counters of the CPU execution.")
     return figure
 
 

@@ -76,15 +76,14 @@ def draw_order(plt, d):
     thread(left, 1.3, "lane B", 1.95, d["b"], LIGHT[4])
     axes.plot([left + 1.5] * 2, [0.5, 1.55], color=VERMILION, linewidth=2.5)
     axes.text(left + 1.5, 1.68, "a barrier for both lanes", fontsize=8.5, ha="center", va="center", color=VERMILION)
-    axes.text(0.15, 2.1, "Every schedule has the write first.", fontsize=8.5, va="center")
-    axes.text(4.15, 0.22, "Not ordered: a race, in every run", fontsize=10, weight="bold", va="center")
+    axes.text(left + 1.5, 1.95, "every schedule: the write first", fontsize=8.5, ha="center", va="center")
+    axes.text(4.15, 0.22, "Not ordered: a race, reported in every run", fontsize=10, weight="bold", va="center")
     thread(right, 0.75, "lane A", 0.35, d["a"], LIGHT[0])
     thread(right, 1.3, "lane B", 1.95, d["b"], LIGHT[4])
     axes.text(right + 1.5, 1.68, "this run: the value is right", fontsize=8.5, ha="center", va="center")
     thread(right, 2.1, "lane A", 1.95, d["a"], LIGHT[0])
     thread(right, 2.65, "lane B", 0.35, d["b"], LIGHT[4])
     axes.text(right + 1.5, 3.03, "a different schedule: an old value, or none", fontsize=8.5, ha="center", va="center")
-    axes.text(0.15, 2.65, "The value is wrong under some schedules only.\nThe order is missing under all of them:\nthat is what the checker looks for.", fontsize=8.5, va="center", linespacing=1.4)
     return figure
 
 
@@ -138,7 +137,7 @@ def draw_square(plt, d):
     total = n * (n + 1) // 2
     text = figure.text
     text(0.67, 0.80, f"{kept} of {total} are kept (blue).\nA number k: the product adds 2^k\nto r² / 2^19.", fontsize=9, va="center", linespacing=1.4)
-    text(0.67, 0.60, f"Red: the {n - d['low']} high and the {d['low']} low bits.\nHigh × high: all kept.\nLow × low: none kept.", fontsize=9, va="center", linespacing=1.4)
+    text(0.67, 0.60, f"Thick lines: the {n - d['low']} high and\nthe {d['low']} low bits meet.\nHigh × high: all kept.\nLow × low: none kept.", fontsize=9, va="center", linespacing=1.4)
     text(0.67, 0.39, "High × low: kept where\ni + j + 1 is at least 19,\nso the border is a diagonal.", fontsize=9, va="center", linespacing=1.4)
     caption(figure, "Drawn from short_square_by_rows in common/emulator/special_functions.cpp, the function that computes 2^x and 1/x on the CPU with an H200's bits.")
     return figure
