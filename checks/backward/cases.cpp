@@ -10,8 +10,9 @@ namespace lab {
 namespace {
 
 constexpr int RAGGED_LENGTHS[] = {1, 15, 17, 31, 32, 33, 63, 64, 65, 100, 127, 129};
-// So few heads and so many tiles that a stage may split its queries, and under the mask leave blocks without any.
-constexpr Shape SPLIT{1, 1, 200, 128, true};
+// So few heads, though more than one, and so many tiles that a stage may split its queries, and under the mask leave
+// blocks without any.
+constexpr Shape SPLIT{1, 2, 200, 128, true};
 constexpr Family TELLING[] = {Family::unit,       Family::peaked,  Family::offset,  Family::swamped,
                               Family::cancelling, Family::impulse, Family::matched, Family::constant};
 

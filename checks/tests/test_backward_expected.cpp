@@ -76,8 +76,8 @@ TEST_SUITE("backward bound") {
     const std::vector<Case> all = backward_cases(1, false), few = cheapest_cases(all, 10);
     REQUIRE(few.size() == 11);
     CHECK(std::ranges::is_sorted(few, {}, cost));
-    const Shape& split = few.back().shape;  // four tiles of 64 queries for two blocks of 128 keys
-    CHECK((split.B * split.H == 1 && split.D == 128 && split.S > 192 && split.causal));
+    const Shape& split = few.back().shape;  // four tiles of 64 queries for two blocks of 128 keys, of two heads
+    CHECK((split.B * split.H == 2 && split.D == 128 && split.S > 192 && split.causal));
     for (const Case& c : all) CHECK((cost(c) >= cost(few[9]) || std::ranges::count(few, c.shape, &Case::shape) > 0));
   }
 
