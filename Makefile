@@ -115,7 +115,7 @@ check-exercises: | $(WORK)
 
 # Unplanned mistakes, put into one stage or all: each must turn the test or the race check red. only=NAME for one.
 mutants: | $(WORK)
-	@$(WORK) mutants '$(MAKE)' $(call quote,$(only)) $(or $(STAGE),$(ALL_STAGES))
+	@$(WORK) mutants '$(MAKE)' $(call quote,$(only)) $(or $(STAGE),$(ALL_STAGES) $(BACKWARD_STAGES))
 
 run: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
 	$(one_stage)$(if $(bug),,$(works))@$< run \
@@ -270,8 +270,8 @@ NEIGHBOUR := $(if $(filter own/%,$(STAGE)),$(call conf,$(STAGE),from))
 resources: $(RECORDS) $(foreach s,$(if $(BROKEN),,$(STAGE)) $(NEIGHBOUR),build/cpu/$(s)/fixed/lab)
 	$(works)@$< resources build/cpu/STAGE/VARIANT/lab $(call quote,$(json)) $(STAGE)
 else
-resources: $(RECORDS) $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) \
-  $(foreach p,$(PAIRS),build/cpu/$(call stage_of_pair,$(p))/bug-$(call bug_of_pair,$(p))/lab)
+resources: $(RECORDS) $(foreach s,$(ALL_STAGES) $(BACKWARD_STAGES),build/cpu/$(s)/fixed/lab) \
+  $(foreach p,$(PAIRS) $(BACKWARD_PAIRS),build/cpu/$(call stage_of_pair,$(p))/bug-$(call bug_of_pair,$(p))/lab)
 	@$< resources build/cpu/STAGE/VARIANT/lab $(call quote,$(json))
 endif
 

@@ -4,7 +4,7 @@
 ALL_STAGES := $(call ask,dirs)
 # Stages of the backward pass, the second ladder. No list above has them, so no command of the whole forward ladder does.
 BACKWARD_STAGES := $(call ask,dirs backward)
-BACKWARD_GOALS := test racecheck reproduce-bug show-bug edit-bug save-bug check-harness run same-bits bench build-gpu
+BACKWARD_GOALS := test racecheck reproduce-bug show-bug edit-bug save-bug check-harness run same-bits bench build-gpu mutants resources
 ifdef stage
 STAGE := $(call ask,resolve $(call quote,$(stage)))
 BROKEN := $(if $(findstring :,$(STAGE)),$(STAGE))
