@@ -126,6 +126,14 @@ refuse "scale= is empty" $run q=$work/good.npy $tensors out=$work/o.npy scale=
 refuse "must be 0 or 1" $run q=$work/good.npy $tensors out=$work/o.npy causal=yes
 refuse "cannot be written" $run q=$work/good.npy $tensors out=$work/no/such/o.npy
 same "files left by refused runs" "$(ls "$work" | grep -v -e '^out$' -e '^err$' | wc -l | tr -d ' ')" 8
+refuse "stage=best is for one of run, test, bench" $MAKE stage=best backend=$B counters
+refuse "stage=best is for one of run, test, bench" $MAKE stage=best backend=$B bug=ldm test
+refuse "stage=best test needs shape=" $MAKE stage=best backend=$B test
+refuse "shape= names one shape" $MAKE stage=best backend=$B test shape=long
+refuse "cannot be opened" $MAKE stage=best backend=$B run q=$work/absent.npy $tensors out=$work/o.npy
+accept $MAKE stage=best backend=$B run q=$work/good.npy $tensors out=$work/o.npy causal=1
+same "the reason for the best stage" "$(grep -c -e 'fastest of v.* at (1,8,128,64,causal), the nearest shape in sweep-.*json' -e 'the last stage of' "$work/out")" 1
+same "the best stage and the stage that ran" "$(sed -n 's/^\(v[^ ]*\): [ft].*/\1/p' "$work/out")" "$(sed -n 's/_.*: (1,2,5,64) causal, .*//p' "$work/out")"
 accept $run q=$work/good.npy $tensors out=$work/o.npy
 accept test -s "$work/o.npy"
 # The bugs' effects are tested elsewhere: runs of `make test` that still hold are not run again.
