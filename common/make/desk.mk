@@ -47,7 +47,7 @@ $(O)/libdesk.a $(O)/librecords.a $(O)/liblearn.a:
 $(O)/checks/%.o: checks/%.cpp common/make/desk.mk
 	@mkdir -p $(@D); $(HOST_CXX) $(FLAGS) $(if $(filter %/mutants,$*),-O1,-O0) -MMD -MP -c $< -o $@
 $(O)/.:
-	@mkdir -p $@; echo 'building the desk...' >&2
+	@mkdir -p $@; echo 'building the desk: a minute or so the first time' >&2
 
 .DELETE_ON_ERROR:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

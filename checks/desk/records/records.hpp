@@ -171,6 +171,9 @@ StageBudget budget_of(const std::string& stage, const std::string& target, const
 // Kernel -> bytes of dynamic shared memory, from what `lab plan` printed for several shapes.
 std::map<std::string, std::size_t> dynamic_smem(const std::vector<std::string>& plans);
 
+// The same of a backward stage, from what its `lab plan` printed and `nm` of that program.
+std::map<std::string, std::size_t> launched_smem(const std::string& plan, const std::string& symbols);
+
 // Throws BadInput where no plan launches the kernel.
 ResourceRow judged(const std::string& stage, const std::string& bug, const KernelResources& used,
                    const std::map<std::string, std::size_t>& dynamic, const StageBudget& budget);
