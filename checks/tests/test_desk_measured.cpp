@@ -257,7 +257,8 @@ TEST_CASE("best: the fastest stage of the map at the shape, or at the nearest wi
                       {"4,8,1024,64", {{"v1_a", 6}, {"v3_c", 7}}},
                       {"2,8,4096,64", {{"v2_b", 9}, {"v3_c", 8}}},
                       {"2,8,1024,64,causal", {{"v1_a", 2}, {"v3_c", 1}}},
-                      {"2,8,1024,128,causal", {{"v9_d", 2}, {"torch_cudnn", 2}}}};
+                      {"2,8,1024,128", {{"gone_stage", 1}, {"torch_cudnn", 2}}},
+                      {"2,8,4096,128", {{"v3_c", 8}}}};
   const std::vector<std::pair<std::string, Json>> maps = {{"sweep-x.json", map("2026-02", "X", times)}};
   const auto at = [&](const Shape& shape) { return best_stage(maps, able, shape, "X"); };
   CHECK(at({2, 8, 1024, 64}) == "v2: fastest of v1, v2, v3 at (2,8,1024,64) in sweep-x.json");
@@ -265,6 +266,8 @@ TEST_CASE("best: the fastest stage of the map at the shape, or at the nearest wi
   const std::string nearest = ", the nearest shape in sweep-x.json";
   CHECK(at({3, 8, 1024, 64}) == "v1: fastest of v1, v3 at (4,8,1024,64)" + nearest);  // 24 heads: 32 / 24 < 24 / 16
   CHECK(at({1, 22, 2000, 64}) == "v2: fastest of v1, v2, v3 at (2,8,1024,64)" + nearest);  // 2000 / 1024 < 4096 / 2000
+  CHECK(at({1, 16, 1024, 64}) == "v2: fastest of v1, v2, v3 at (2,8,1024,64)" + nearest);
+  CHECK(at({2, 8, 1024, 128}) == "v3: fastest of v3 at (2,8,4096,128)" + nearest);  // with a stage that is there
   CHECK(at({2, 8, 2100, 64}) == "v3: fastest of v2, v3 at (2,8,4096,64)" + nearest);
   CHECK(at({2, 8, 1024, 128, true}) ==
         "v2: the last stage of the main road that runs on X; no sweep-*.json times such a "
@@ -275,7 +278,7 @@ TEST_CASE("best: the fastest stage of the map at the shape, or at the nearest wi
         "v3: fastest of v1, v3 at (2,8,1024,64) in sweep-x.json, times of an X; this is Y");
   // A map of this GPU before a later one of another, a later one of it before both.
   auto more = maps;
-  more.insert(more.begin(), {"sweep-y.json", map("2026-03", "Y", {{"2,8,1024,64", {{"v1_a", 1}, {"v2_b", 2}}}})});
+  more.push_back({"sweep-y.json", map("2026-03", "Y", {{"2,8,1024,64", {{"v1_a", 1}, {"v2_b", 2}}}})});
   CHECK(has(best_stage(more, able, {2, 8, 1024, 64}, "X"), "in sweep-x.json"));
   CHECK(has(best_stage(more, able, {2, 8, 1024, 64}, "Z"), "v1: fastest of v1, v2 at (2,8,1024,64) in sweep-y.json"));
   CHECK(has(best_stage(more, able, {2, 8, 4096, 64, true}, "Y"), "in sweep-x.json, times of an X; this is Y"));
