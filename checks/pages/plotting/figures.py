@@ -22,7 +22,7 @@ from .mbarrier import mbarrier_figures
 from .memory import data_banks, data_ldmatrix, data_plans, draw_banks, draw_ldmatrix, draw_plans
 from .merge import merge_figures
 from .methods import method_figures
-from .performance import data_ladder, data_roofline, data_roofs, data_stalls, draw_ladder, draw_roofline, draw_roofs, draw_stalls
+from .performance import FIVE, data_ladder, data_roofline, data_roofs, data_stalls, draw_ladder, draw_roofline, draw_roofs, draw_stalls
 from .pipeline import trace_figures
 from .predicted import predicted_figures
 from .reference import reference_figures
@@ -46,7 +46,7 @@ def figures(r):
     all_figures = {"ladder": (data_ladder(r), draw_ladder), "roofline": (data_roofline(r), draw_roofline), "smem-plans": (data_plans(r), draw_plans),
                    "banks": (data_banks(r), draw_banks), "banks-ldmatrix": (data_ldmatrix(r), draw_ldmatrix)}
     if r.profiles:
-        all_figures |= {"stalls": (data_stalls(r), draw_stalls), "roofs": (data_roofs(r), draw_roofs)}
+        all_figures |= {"stalls": (data_stalls(r), draw_stalls), "stalls-five": (data_stalls(r, FIVE), draw_stalls), "roofs": (data_roofs(r), draw_roofs)}
     return all_figures | swizzle_figures(r) | mbarrier_figures(r) | merge_figures(r) | wgmma_figures(r) | layout_figures(r) | trace_figures(r) \
         | wait_figures(r) | stay_figures(r) | reference_figures(r) | schedule_figures(r) | step_figures(r) | stage_figures(r) | launch_figures(r) \
         | floor_figures(r) | gain_figures(r) | topic_figures(r) | road_figures(r) | map_figures(r) | gradient_figures(r) | evidence_figures(r) \

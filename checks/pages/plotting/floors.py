@@ -21,21 +21,38 @@ def data_floors(r, only=None):
                                                      for stage, shapes in r.counted["stages"].items() if shape in shapes and (only is None or short(stage) in only)] for shape in SHAPES}}
 
 
+def apart(values, few):
+    """How far each mark leaves its row's line, so that marks of nearly the same value do not hide each other. 0 where rows are many."""
+    order, up = sorted(range(len(values)), key=lambda i: values[i]), [0.0] * len(values)
+    group = []
+    for i in order:
+        if few and group and values[i] < 1.2 * values[group[-1]]:
+            group.append(i)
+        else:
+            group = [i]
+        for place, j in enumerate(group):
+            up[j] = 0.21 * (place - (len(group) - 1) / 2) if len(group) > 1 else 0.0
+    return up
+
+
 def draw_floors(plt, d):
     below, rows = 1.48, max(map(len, d["floors"].values()))
-    high = 2 + 0.25 * rows
+    few = rows <= len(SIX)
+    high = 2 + (0.46 if few else 0.25) * rows
     figure, panels = plt.subplots(1, 2, figsize=(WIDTH, high))
     figure.subplots_adjust(left=0.06, right=0.985, top=1 - 0.5 / high, bottom=below / high, wspace=0.19)
     for axes, (shape, stages) in zip(panels, d["floors"].items()):
         for y, (stage, time, roofs) in enumerate(stages):
             least = max(roofs.values())
+            if few and y % 2:
+                axes.axhspan(y - 0.5, y + 0.5, color="#f4f4f4", zorder=0)
             if time:
                 axes.plot([least, time], [y, y], color=GREY, linewidth=1.2, zorder=1)
                 axes.plot([time], [y], marker="o", markersize=7, color=BLACK, linestyle="")
                 axes.text(time * 1.18, y, f"{100 * least / time:.0f} %", fontsize=7, va="center")
-            for name, us in roofs.items():
+            for (name, us), up in zip(roofs.items(), apart(list(roofs.values()), few)):
                 colour, marker = UNITS[name]
-                axes.plot([us], [y], marker=marker, markersize=6, color=colour, markerfacecolor=colour if us == least else "none", linestyle="")
+                axes.plot([us], [y + up], marker=marker, markersize=6, color=colour, markerfacecolor=colour if us == least else "none", linestyle="")
         every = [us for _, time, roofs in stages for us in [*roofs.values(), time or 0] if us > 0]
         axes.set_xscale("log")
         axes.set_xlim(0.7 * min(every), 2.2 * max(every))

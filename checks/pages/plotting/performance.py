@@ -190,10 +190,15 @@ WAITS = {"block barrier": ["barrier"], "mbarrier": [], "global memory": ["long_s
 LINES = ["", "////", "", "\\\\\\\\", "", "", "", "////", ""]  # enough hatches to tell neighbours apart in grey
 
 
-def data_stalls(r):
+FIVE = ["v2d", "v3a", "v3b", "v3c", "v3d"]  # for reading-sass, which is about one of them
+
+
+def data_stalls(r, only=None):
     rows = []
     for stage in ladder():
-        for shape in PROFILED:
+        if only and short(stage) not in only:
+            continue
+        for shape in PROFILED[:1] if only else PROFILED:
             if p := r.profile(stage, shape):
                 shares = stall_shares(p)
                 grouped = {name: sum(shares.get(n, 0) for n in names) for name, names in WAITS.items()}
@@ -206,7 +211,7 @@ def data_stalls(r):
 def draw_stalls(plt, d):
     shapes = list(dict.fromkeys(shape for _, shape, *_ in d["stalls"]))
     stages = list(dict.fromkeys(stage for stage, *_ in d["stalls"]))
-    height = 1.75 + 0.22 * len(stages)
+    height = 1.75 + (0.22 if len(shapes) > 1 else 0.3) * len(stages)
     figure, panels = plt.subplots(1, len(shapes), figsize=(WIDTH, height), sharey=True, squeeze=False)
     figure.subplots_adjust(left=0.055, right=0.99, top=1 - 1.0 / height, bottom=0.7 / height, wspace=0.06)
     look = {name: {"facecolor": COLOURS[i], "hatch": LINES[i]} for i, name in enumerate([*WAITS, "other"])}
@@ -219,15 +224,17 @@ def draw_stalls(plt, d):
                 if value > 0:
                     axes.barh(y, 100 * value, left=100 * left, height=0.8, edgecolor="white", linewidth=0.5, **look[name])
                 left += value
-            axes.text(101.5, y, f"{instructions:.0f}", va="center", fontsize=7.5)
-        axes.text(101.5, -1, "instr.*", fontsize=7.5, va="center")
+            if len(shapes) > 1:
+                axes.text(101.5, y, f"{instructions:.0f}", va="center", fontsize=7.5)
+        if len(shapes) > 1:
+            axes.text(101.5, -1, "instr.*", fontsize=7.5, va="center")
         axes.set_ylim(len(stages) - 0.4, -0.6)
-        axes.set_xlim(0, 113)
+        axes.set_xlim(0, 113 if len(shapes) > 1 else 102)
         axes.set_xticks(range(0, 101, 20))
         axes.set_title(title(shape), fontsize=9, loc="left")
         axes.set_xlabel("share of the time of a resident warp, %", fontsize=8)
     panels[0][0].set_yticks(range(len(stages)), [short(s) for s in stages], fontsize=8)
     handles = [plt.Rectangle((0, 0), 1, 1, edgecolor="white", label=name, **one) for name, one in look.items()]
     figure.legend(handles=handles, fontsize=8, ncol=5, loc="upper center", bbox_to_anchor=(0.5, 1), handlelength=2.2, handleheight=1.4, frameon=False)
-    figure.text(0.01, 0.04 / height, f"* warp instructions per query row and 64 keys. Stages without a profile are left out. {d['source']}.", fontsize=7, va="bottom")
+    figure.text(0.01, 0.04 / height, ("* warp instructions per query row and 64 keys. Stages without a profile are left out. " if len(shapes) > 1 else "") + f"{d['source']}.", fontsize=7, va="bottom")
     return figure

@@ -17,15 +17,15 @@ def data_predicted(r):
 
 
 def draw_predicted(plt, d):
-    height = 1.5 + 0.29 * len(d["rows"])
+    height = 1.5 + 0.36 * len(d["rows"])
     figure, axes = plt.subplots(figsize=(WIDTH, height))
     figure.subplots_adjust(left=0.24, right=0.97, top=1 - 0.12 / height, bottom=1.08 / height)
     for y, row in enumerate(d["rows"]):
         if y // len(SHAPES) % 2:
             axes.axhspan(y - 0.5, y + 0.5, color="#f4f4f4", zorder=0)
         axes.barh(y, row["measured"] - 1, left=1, height=0.5, facecolor="#d9d9d9", edgecolor=BLACK, hatch="" if row["measured"] >= 1 else "////", linewidth=0.8, zorder=2)
-        axes.plot([row["predicted"]], [y], marker="D", markersize=8, color="white", markeredgecolor=ORANGE, markeredgewidth=2, linestyle="", zorder=3)
-        axes.plot([row["fewer"]], [y], marker="^", markersize=6.5, color=BLUE, markeredgecolor=BLACK, markeredgewidth=0.6, linestyle="", zorder=4)
+        axes.plot([row["predicted"]], [y - 0.14], marker="D", markersize=8, color="white", markeredgecolor=ORANGE, markeredgewidth=2, linestyle="", zorder=3)
+        axes.plot([row["fewer"]], [y + 0.16], marker="^", markersize=6.5, color=BLUE, markeredgecolor=BLACK, markeredgewidth=0.6, linestyle="", zorder=4)
     axes.axvline(1, color=BLACK, linewidth=1.2, zorder=1)
     axes.set_xscale("log", base=2)
     axes.set_xticks([0.25, 0.5, 1, 2, 4], ["0.25×", "0.5×", "1×", "2×", "4×"])
