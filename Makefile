@@ -18,9 +18,9 @@ GOALS += trace exercise predict try watch hint solution reset grade check-exerci
 GOALS += own autograder variants
 # Goals for a learner's own kernel, work/own/NAME.
 OWN_GOALS := test racecheck counters trace run fuzz resources bench profile watch
-GOALS += bench peers profile phases probe-wmma probe-mma probe-wgmma probe-ex2
+GOALS += bench peers profile phases probe-wmma probe-mma probe-wgmma probe-ex2 probe-overlap
 INNER_GOALS := host-as-gpu test-builds sanitized tested-arm64
-GPU_GOALS := bench profile phases probe-wmma probe-mma probe-wgmma probe-ex2
+GPU_GOALS := bench profile phases probe-wmma probe-mma probe-wgmma probe-ex2 probe-overlap
 GOALS += check-evolve evolve evolve-confirm evolve-adopt
 INNER_GOALS += evolve-labs
 GPU_GOALS += evolve-adopt
@@ -315,5 +315,9 @@ probe-wgmma: $(PROBE_WGMMA)
 # And of 2^x, 1 / x, __expf and the conversion to half; sample=FILE as above.
 probe-ex2: $(PROBE_EX2)
 	@$< $(if $(sample),$(call quote,sample=$(sample)))
+
+# Clocks of wgmma and of a softmax's instructions, each alone and beside the other (sm_90a).
+probe-overlap: $(PROBE_OVERLAP)
+	@$<
 
 .PHONY: $(GOALS) $(INNER_GOALS)

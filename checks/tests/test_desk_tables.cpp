@@ -208,7 +208,7 @@ TEST_CASE("resources: a stage declares what its largest correct kernel asks for"
   CHECK(wrong_smem(rows, {{"s", BUDGET}}).empty());
   const auto lines = wrong_smem(rows, {{"s", {&SM_89, 48, 100001}}});
   REQUIRE(lines.size() == 1);
-  CHECK(lines[0] == "s: stage.conf declares smem=100001, its largest kernel asks for 100000 B");
+  CHECK(lines[0] == "s: stage.conf declares smem=100001, its largest kernel asks for 100000 B: write that there");
   CHECK(wrong_smem({}, {{"s", BUDGET}}).size() == 1);
 }
 

@@ -205,8 +205,8 @@ def data_scratch(r):
 
 
 def draw_scratch(plt, d):
-    what = {("write", 4): ("1  store_matrix_sync\n    writes scores, floats", BLUE), ("read", 4): ("2  a lane reads the\n    scores of its keys", BLUE),
-            ("write", 2): ("3  it writes weights,\n    halves, from the start", ORANGE), ("read", 2): ("4  load_matrix_sync\n    reads matrix_a", ORANGE)}
+    what = {("write", 4): ("a  store_matrix_sync\n    writes scores, floats", BLUE), ("read", 4): ("b  a lane reads the\n    scores of its keys", BLUE),
+            ("write", 2): ("c  it writes weights,\n    halves, from the start", ORANGE), ("read", 2): ("d  load_matrix_sync\n    reads matrix_a", ORANGE)}
     figure, axes = plt.subplots(figsize=(WIDTH, 4.3))
     figure.subplots_adjust(left=0.01, right=0.99, top=0.97, bottom=0.265)
     steps = d["steps"]

@@ -45,7 +45,7 @@ def draw_two_tiles(plt, d):
         axes.set_xlim(-0.6, len(d["scores"]) - 0.4)
         axes.set_ylim(0, 1.18)
         axes.tick_params(axis="both", length=0, labelsize=8)
-        axes.text(0.0, 1.19, f"after tile {index}: m = {step['m']}", fontsize=10, weight="bold", transform=axes.transAxes, va="center")
+        axes.text(0.0, 1.19, f"after the {('first', 'second')[index]} tile: m = {step['m']}", fontsize=10, weight="bold", transform=axes.transAxes, va="center")
         axes.text(0.0, 1.08, f"l = {step['l']:g},  O = {step['O']:g}" + (f",  O / l = {step['O'] / step['l']:.4f}" if index else ""), fontsize=9, transform=axes.transAxes, va="center")
         if not index:
             axes.text(2.5, 0.3, "not seen yet", ha="center", fontsize=8.5, style="italic", color="#555555")
@@ -59,7 +59,7 @@ def draw_two_tiles(plt, d):
 
 
 def data_order(_):
-    return {"a": "writes x", "b": "reads x"}
+    return {"a": "writes x", "b": "reads x", "x": "x: scratch[0][1], the score of key 1", "lanes": ("lane 0", "lane 1")}
 
 
 def draw_order(plt, d):
@@ -71,18 +71,20 @@ def draw_order(plt, d):
         box(plt, axes, x + at, y - 0.15, 0.72, 0.3, text, 8.5, facecolor=look, edgecolor=BLACK)
 
     left, right = 0.75, 4.75
+    a, b = d["lanes"]
     axes.text(0.15, 0.22, "Ordered: the checker is silent", fontsize=10, weight="bold", va="center")
-    thread(left, 0.75, "lane A", 0.35, d["a"], LIGHT[0])
-    thread(left, 1.3, "lane B", 1.95, d["b"], LIGHT[4])
+    thread(left, 0.75, a, 0.35, d["a"], LIGHT[0])
+    thread(left, 1.3, b, 1.95, d["b"], LIGHT[4])
     axes.plot([left + 1.5] * 2, [0.5, 1.55], color=VERMILION, linewidth=2.5)
     axes.text(left + 1.5, 1.68, "a barrier for both lanes", fontsize=8.5, ha="center", va="center", color=VERMILION)
     axes.text(left + 1.5, 1.95, "every schedule: the write first", fontsize=8.5, ha="center", va="center")
-    axes.text(4.15, 0.22, "Not ordered: a race, reported in every run", fontsize=10, weight="bold", va="center")
-    thread(right, 0.75, "lane A", 0.35, d["a"], LIGHT[0])
-    thread(right, 1.3, "lane B", 1.95, d["b"], LIGHT[4])
+    axes.text(4.15, 0.22, "Not ordered: a race, whichever comes first", fontsize=10, weight="bold", va="center")
+    thread(right, 0.75, a, 0.35, d["a"], LIGHT[0])
+    thread(right, 1.3, b, 1.95, d["b"], LIGHT[4])
     axes.text(right + 1.5, 1.68, "this run: the value is right", fontsize=8.5, ha="center", va="center")
-    thread(right, 2.1, "lane A", 1.95, d["a"], LIGHT[0])
-    thread(right, 2.65, "lane B", 0.35, d["b"], LIGHT[4])
+    thread(right, 2.1, a, 1.95, d["a"], LIGHT[0])
+    thread(right, 2.65, b, 0.35, d["b"], LIGHT[4])
+    axes.text(left, 2.65, d["x"], fontsize=8.5, va="center")
     axes.text(right + 1.5, 3.03, "a different schedule: an old value, or none", fontsize=8.5, ha="center", va="center")
     return figure
 

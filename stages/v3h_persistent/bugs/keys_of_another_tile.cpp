@@ -5,7 +5,7 @@
 namespace {
 using namespace lab;
 
-// Few blocks of 64 rows, and more of them than multiprocessors, both in an order over all heads.
+// Few pieces of 64 rows, and more of them than multiprocessors, both in an order over all heads.
 constexpr Shape MISSION{1, 8, 512, 64, true}, MANY{8, 12, 300, 64, true}, WIDE_RAGGED{2, 1, 300, 128, true};
 
 std::vector<Part> look() {
@@ -14,10 +14,11 @@ std::vector<Part> look() {
     return wrong::keys_of_another_tile(x.shape, x.scale, x.in.q, x.in.k, x.in.v, x.plan.tile_m, x.plan.tile_n,
                                        x.plan.block_of);
   };
-  return {equals_prediction(t, predicted(t),
-                            "attention over the keys of the tiles that cover (x + 1) M, x the block's index"),
-          equals_prediction(many, predicted(many), "the same with more blocks"),
-          equals_prediction(wide, predicted(wide), "the same at D = 128, S = 300")};
+  return {
+      equals_prediction(t, predicted(t),
+                        "attention over the keys of the tiles that cover (x + 1) M, x the piece's place in its head"),
+      equals_prediction(many, predicted(many), "the same with more pieces"),
+      equals_prediction(wide, predicted(wide), "the same at D = 128, S = 300")};
 }
 
 const RegisteredFingerprint registered(look);

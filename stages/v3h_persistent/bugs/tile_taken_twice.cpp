@@ -12,7 +12,7 @@ std::vector<Part> look() {
   const auto predicted = [](const Trial& x) {
     return wrong::tile_taken_twice(x.shape, x.scale, x.in.q, x.in.k, x.in.v, x.plan.tile_m, x.plan.block_of);
   };
-  return {equals_prediction(t, predicted(t), "attention, NaN as before the launch in the tiles that no block takes"),
+  return {equals_prediction(t, predicted(t), "attention, NaN as before the launch in the tiles that no piece is"),
           equals_prediction(wide, predicted(wide), "the same at D = 128, S = 300")};
 }
 
