@@ -18,9 +18,11 @@
 namespace lab {
 namespace {
 
-// Below a tile, at its end and past it, both head dimensions, causal and not; the last has four tiles.
-constexpr Shape SHAPES[] = {{1, 1, 17, 64, false}, {1, 1, 64, 64, false},   {1, 2, 100, 64, true},
-                            {1, 1, 40, 128, true}, {1, 1, 100, 128, false}, {1, 1, 200, 128, true}};
+// One row, where whatever is read past it lies outside the workspace; below a tile, at its end and past it, both head
+// dimensions, causal and not; the last has four tiles.
+constexpr Shape SHAPES[] = {{1, 1, 1, 64, false},  {1, 1, 17, 64, false}, {1, 1, 64, 64, false},
+                            {1, 2, 100, 64, true}, {1, 1, 40, 128, true}, {1, 1, 100, 128, false},
+                            {1, 1, 200, 128, true}};
 // The second has more than one tile of each stage.
 constexpr Shape SHORT_SHAPES[] = {{1, 1, 40, 64, true}, {1, 1, 140, 128, false}};
 constexpr Schedule ALL[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
