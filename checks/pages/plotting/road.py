@@ -48,9 +48,13 @@ def draw_road(plt, d):
                     chain = [side]
                     while chain[-1] in forks:
                         chain.append(forks[chain[-1]][0])
-                    axes.plot([x + wide / 2] * 2, [y + high, y + high + 0.2], color=GREEN, linewidth=1.1, linestyle=":")
+                    axes.plot([x + wide / 2] * 2, [y + high, y + high + 0.12], color=GREEN, linewidth=1.1, linestyle=":")
+                    narrow, apart = wide * 0.8, 0.15
                     for number, one in enumerate(chain):
-                        box(plt, axes, x + number * (wide * 0.9 + 0.06), y + high + 0.12, wide * 0.9, 0.24, one, 8, facecolor="white", edgecolor=GREEN, linestyle=":", linewidth=1.2)
+                        left = x + number * (narrow + apart)
+                        box(plt, axes, left, y + high + 0.12, narrow, 0.24, one, 8, facecolor="white", edgecolor=GREEN, linestyle=":", linewidth=1.2)
+                        if number:
+                            axes.plot([left - apart, left], [y + high + 0.24] * 2, color=GREEN, linewidth=1.1, linestyle=":")
             if stage != d["main"][-1]:
                 last = stage == stages[-1]
                 axes.annotate("", (x + wide + gap, y + high / 2), (x + wide, y + high / 2), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0})
