@@ -1,6 +1,7 @@
 """Where the time of one launch goes: what each block has done after how many clocks."""
+from .floors import measured
 from .results import short, title
-from .style import GRID, HATCHES, LIGHT, WIDTH, caption
+from .style import BLACK, GRID, HATCHES, LIGHT, WIDTH, box, canvas, caption
 
 # What each stretch is the end of: waiting for bytes, the tensor cores, the exponentials, or the blocks' talk.
 KINDS = {"Q is there": "bytes", "K of tile 0 is there, its product begun": "bytes", "K of tile 1 is there, its product begun": "bytes",
@@ -10,7 +11,41 @@ LOOK = {"bytes": (LIGHT[0], HATCHES[0]), "products": (LIGHT[2], HATCHES[1]), "ex
 
 
 def launch_figures(r):
-    return {f"launch-{short(t['stage'])}": (t, draw_launch) for t in r.phases}
+    figures = {f"launch-{short(t['stage'])}": (t, draw_launch) for t in r.phases}
+    return figures | ({"launch-order": (data_order(r), draw_order)} if r.phases and r.small else {})
+
+
+def data_order(r):
+    """How often a launch follows the one before, of the stage whose block was timed and of the one after it, and how long a block runs."""
+    timed = r.phases[0]
+    stages = [timed["stage"], "v4c_early_launch"]
+    return {"shape": timed["shape"], "block": timed["phases"][-1]["median"] / timed["clock_mhz"], "every": [[stage, measured(r, stage, timed["shape"])] for stage in stages]}
+
+
+def draw_order(plt, d):
+    figure, axes = canvas(plt, 3.55)
+    begin, work, end = 1.0, 2.6, 0.5
+    for y, (stage, every) in zip((0.25, 1.9), d["every"]):
+        early = stage != d["every"][0][0]
+        axes.text(0.1, y, f"{short(stage)}: a launch every {every:.2f} µs", fontsize=10, weight="bold", va="center")
+        left = [1.05, 1.05 + 1.3 if early else 1.05 + begin + work + end]
+        for row, x in enumerate(left):
+            top = y + 0.2 + 0.5 * row
+            axes.text(0.1, top + 0.2, "launch n" if row == 0 else "launch n + 1", fontsize=8.5, va="center")
+            box(plt, axes, x, top, begin, 0.4, "start, set up", 8, facecolor=LIGHT[1])
+            x += begin
+            over = left[0] + begin + work + end
+            if row and early:
+                axes.add_patch(plt.Rectangle((x, top), over - x, 0.4, facecolor="white", edgecolor=BLACK, hatch="////", linewidth=0.8))
+                axes.text((x + over) / 2, top + 0.2, "waits for launch n", fontsize=8, ha="center", va="center", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})
+                x = over
+            width = work if row == 0 else 7.9 - x
+            box(plt, axes, x, top, width, 0.4, "requests, products, merge, store" if row == 0 else "requests, …", 8, facecolor=LIGHT[0])
+            if row == 0:
+                box(plt, axes, x + work, top, end, 0.4, "ends", 8, facecolor="#eeeeee")
+        axes.plot([over, over], [y + 0.15, y + 1.15], color=BLACK, linewidth=1, linestyle=":")
+    axes.text(0.1, 3.42, f"An order of events, not to scale. {title(d['shape'])}; a block of {short(d['every'][0][0])} runs for {d['block']:.2f} µs. Medians in a CUDA graph on one NVIDIA H200.", fontsize=7.5, va="center", color="#333333")
+    return figure
 
 
 def draw_launch(plt, d):
