@@ -350,7 +350,6 @@ Cluster& Block::cluster() {
   if (!cluster_) {
     alone_ = std::make_unique<Cluster>(*this);
     cluster_ = alone_.get();
-    if (checking_) shadow_.track();
   }
   return *cluster_;
 }

@@ -47,7 +47,6 @@ void CopyEngine::check_issue(BulkCopy& copy) {
                     "the swizzle is one of the address and repeats every " + std::to_string(pattern) +
                         " bytes: a box that starts between is exchanged differently");
   }
-  shadow.track();
   if (copy.store) {
     copy.checked_as = shadow.store_issued(offset, copy.footprint, copy.thread, copy.pc);
     unread_.push_back({copy.thread.linear, copy.group, copy.checked_as});
