@@ -130,7 +130,6 @@ void Block::leave() {
   if (live_ == 0) {
     mbarriers_.block_is_over();
     engine_.land_all();
-    peer_stores_.land_all();
     if (checking_) {
       mbarriers_.check_end();
       shadow_.check_all_read();
@@ -204,7 +203,7 @@ void Block::park(std::uintptr_t pc) {
 
 void Block::idle() {
   while (!ready_warps_) {
-    if (mbarriers_.answer_polls(false) || engine_.land_awaited() || peer_stores_.land_awaited()) continue;
+    if (mbarriers_.answer_polls(false) || engine_.land_awaited()) continue;
     if (wake_semaphores()) continue;
     if (cluster_ && cluster_->size() > 1) {
       if (doomed_) deadlock();
@@ -226,8 +225,7 @@ void Block::interrupted(std::uintptr_t pc) {
   const bool interleaves = cluster_ && cluster_->interleaves();
   if (!interleaves || options_.copies == Copies::random) {
     engine_.maybe_land();
-    peer_stores_.maybe_land();
-    if (engine_.in_flight() || peer_stores_.in_flight()) interrupt_ = 1;
+    if (engine_.in_flight()) interrupt_ = 1;
   }
   warpgroups_.maybe_happen();
   if (warpgroups_.may_happen()) interrupt_ = 1;
@@ -332,7 +330,6 @@ void Block::prepare(const LaunchConfig& config, const std::function<void()>& thr
   idle_polls_ = 0;
   mbarriers_.reset();
   engine_.reset(random_);
-  peer_stores_.reset(random_);
   registers_.reset(threads_);
   cluster_ = nullptr, rank_ = 0;
   alone_.reset();

@@ -22,7 +22,6 @@
 #include "common/emulator/findings.hpp"
 #include "common/emulator/launch.hpp"
 #include "common/emulator/mbarrier.hpp"
-#include "common/emulator/peer_stores.hpp"
 #include "common/emulator/registers.hpp"
 #include "common/emulator/shadow.hpp"
 #include "common/emulator/shared_memory.hpp"
@@ -134,7 +133,7 @@ class Block {
   bool started() const { return started_; }
   bool over() const { return live_ == 0; }
   bool failed() const { return error_ != cudaSuccess; }
-  bool can_go_on() const { return ready_warps_ || engine_.has_awaited() || peer_stores_.has_awaited(); }
+  bool can_go_on() const { return ready_warps_ || engine_.has_awaited(); }
   // Nothing in the cluster can go on: this block's polls are answered, a number of times. False if there are none.
   bool answer_polls();
   void doom() { doomed_ = true; }  // its next step ends in a deadlock's report
@@ -142,7 +141,6 @@ class Block {
   Cluster& cluster();
   int rank() const { return rank_; }
   int live() const { return live_; }
-  PeerStores& peer_stores() { return peer_stores_; }
   // Knows of the arrays that another block of the launch has carved, which lie in the same places.
   void adopt_plan(const Block& other);
   // In words; `hang` gets the same as data.
@@ -320,7 +318,6 @@ class Block {
   sigjmp_buf fault_return_;
   Fault fault_;
 
-  PeerStores peer_stores_{*this};
   Cluster* cluster_ = nullptr;
   std::unique_ptr<Cluster> alone_;  // made when a kernel that was launched without a cluster asks for it
   int rank_ = 0;
