@@ -206,7 +206,6 @@ class Block {
   }
   Fragments fragments() const { return options_.fragments; }
   bool spelled_out() const { return options_.spelled_out; }
-  TensorCore tensor_core() const { return options_.tensor_core; }
   bool running() const { return current_ != &root_; }
   const LaunchConfig& config() const { return *config_; }
   std::uint32_t linear() const { return linear_; }
