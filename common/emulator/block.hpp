@@ -122,14 +122,11 @@ class Block {
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
-  // Runs block number `linear` of the launch. Returns the code of the error that stopped it, if any.
-  cudaError_t run(const LaunchConfig& config, const std::function<void()>& thread, std::uint32_t linear);
-
-  // The same in steps, for the blocks of a cluster, which run together on one OS thread (cluster.hpp).
+  // Runs block number `linear` of the launch in steps: the blocks of a cluster share one OS thread (cluster.hpp).
   void prepare(const LaunchConfig& config, const std::function<void()>& thread, std::uint32_t linear);
   void join_cluster(Cluster& cluster, int rank);  // after prepare()
   void step();                                    // until it is over, has failed, or lets another block go on
-  cudaError_t finish();
+  cudaError_t finish();                           // the code of the error that stopped it, if any
   bool started() const { return started_; }
   bool over() const { return live_ == 0; }
   bool failed() const { return error_ != cudaSuccess; }
@@ -137,8 +134,7 @@ class Block {
   // Nothing in the cluster can go on: this block's polls are answered, a number of times. False if there are none.
   bool answer_polls();
   void doom() { doomed_ = true; }  // its next step ends in a deadlock's report
-  // The cluster that the block is part of; of a launch without, its own.
-  Cluster& cluster();
+  Cluster& cluster() { return *cluster_; }
   int rank() const { return rank_; }
   int live() const { return live_; }
   // Knows of the arrays that another block of the launch has carved, which lie in the same places.
@@ -318,7 +314,6 @@ class Block {
   Fault fault_;
 
   Cluster* cluster_ = nullptr;
-  std::unique_ptr<Cluster> alone_;  // made when a kernel that was launched without a cluster asks for it
   int rank_ = 0;
   uint3 index_{};            // blockIdx
   Fiber* resume_ = nullptr;  // the fiber that runs at the next step

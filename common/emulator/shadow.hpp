@@ -206,8 +206,8 @@ class Shadow {
   bool named_used_ = false, asynchronous_ = false;  // what a race's words may name
 
   int threads_ = 0;
-  const std::vector<Shadow*>* cluster_ = nullptr;  // null: the block is its own
-  int rank_ = 0, base_ = 0;                        // in it, and its first thread's timeline
+  const std::vector<Shadow*>* cluster_ = nullptr;
+  int rank_ = 0, base_ = 0;  // in it, and its first thread's timeline
   struct Visit {
     ThreadId thread;
     std::uint32_t stamp;

@@ -8,25 +8,22 @@ namespace lab::cpu {
 
 void Shadow::join_cluster(const std::vector<Shadow*>& all, int rank) {
   cluster_ = &all, rank_ = rank, base_ = rank * threads_;
-  asynchronous_ = true;
-  thread_clocks_.start(threads_, threads_ * int(all.size()));
+  if (all.size() > 1) asynchronous_ = true, thread_clocks_.start(threads_, threads_ * int(all.size()));
   // One timeline per block says that it has started: its own threads know.
   for (std::size_t i = 0; i < all.size(); ++i) thread_clocks_.add_timeline();
   thread_clocks_.everybody_sees(started_line(rank), 1);
 }
 
 int Shadow::add_timeline() {
-  if (!cluster_) return thread_clocks_.add_timeline();
   int timeline = 0;
   for (Shadow* peer : *cluster_) timeline = peer->thread_clocks_.add_timeline();
   return timeline;
 }
 
 ThreadId Shadow::thread_on(std::uint16_t line) const {
-  const int rank = cluster_ ? line / threads_ : 0, linear = cluster_ ? line % threads_ : line;
-  const bool own = !cluster_ || rank == rank_;
+  const int rank = line / threads_, linear = line % threads_;
   return {std::uint16_t(linear), std::uint8_t(linear / 32), std::uint8_t(linear % 32),
-          std::uint8_t(own ? 0 : rank + 1)};
+          std::uint8_t(rank == rank_ ? 0 : rank + 1)};
 }
 
 void Shadow::release_outside(const ThreadId& thread, Knowledge& to) {
