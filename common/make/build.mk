@@ -125,7 +125,7 @@ FORCE:
 
 # Which flags a source takes, by its path without .cpp; their names, here and below, are those of the precompiled headers too.
 # Optimised tests are compiled without a precompiled header: with one, g++ 12 warns of what is wrong with its own std::string.
-HOT := common/emulator/mma common/emulator/shadow common/emulator/tensor_core reference/attention reference/backward
+HOT := common/emulator/mma common/emulator/tensor_core reference/attention reference/backward
 COLD := checks/main checks/tests/test_main
 # Where accesses and calls must stay what they are when optimised.
 WARM := $(addprefix checks/tests/test_,exec_collectives exec_memory)
