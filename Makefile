@@ -18,9 +18,9 @@ GOALS += trace exercise predict try watch hint solution reset grade check-exerci
 GOALS += own autograder variants
 # Goals for a learner's own kernel, work/own/NAME.
 OWN_GOALS := test racecheck counters trace run fuzz resources bench profile watch
-GOALS += bench peers profile phases probe-wmma probe-mma probe-wgmma probe-ex2
+GOALS += bench peers profile phases probe-wmma probe-mma probe-wgmma probe-ex2 probe-overlap
 INNER_GOALS := host-as-gpu test-builds sanitized tested-arm64
-GPU_GOALS := bench profile phases probe-wmma probe-mma probe-wgmma probe-ex2
+GPU_GOALS := bench profile phases probe-wmma probe-mma probe-wgmma probe-ex2 probe-overlap
 GOALS += check-evolve evolve evolve-confirm evolve-adopt
 INNER_GOALS += evolve-labs
 GPU_GOALS += evolve-adopt
@@ -115,7 +115,7 @@ check-exercises: | $(WORK)
 
 # Unplanned mistakes, put into one stage or all: each must turn the test or the race check red. only=NAME for one.
 mutants: | $(WORK)
-	@$(WORK) mutants '$(MAKE)' $(call quote,$(only)) $(or $(STAGE),$(ALL_STAGES))
+	@$(WORK) mutants '$(MAKE)' $(call quote,$(only)) $(or $(STAGE),$(ALL_STAGES) $(BACKWARD_STAGES))
 
 run: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
 	$(one_stage)$(if $(bug),,$(works))@$< run \
@@ -270,8 +270,8 @@ NEIGHBOUR := $(if $(filter own/%,$(STAGE)),$(call conf,$(STAGE),from))
 resources: $(RECORDS) $(foreach s,$(if $(BROKEN),,$(STAGE)) $(NEIGHBOUR),build/cpu/$(s)/fixed/lab)
 	$(works)@$< resources build/cpu/STAGE/VARIANT/lab $(call quote,$(json)) $(STAGE)
 else
-resources: $(RECORDS) $(foreach s,$(ALL_STAGES),build/cpu/$(s)/fixed/lab) \
-  $(foreach p,$(PAIRS),build/cpu/$(call stage_of_pair,$(p))/bug-$(call bug_of_pair,$(p))/lab)
+resources: $(RECORDS) $(foreach s,$(ALL_STAGES) $(BACKWARD_STAGES),build/cpu/$(s)/fixed/lab) \
+  $(foreach p,$(PAIRS) $(BACKWARD_PAIRS),build/cpu/$(call stage_of_pair,$(p))/bug-$(call bug_of_pair,$(p))/lab)
 	@$< resources build/cpu/STAGE/VARIANT/lab $(call quote,$(json))
 endif
 
@@ -315,5 +315,9 @@ probe-wgmma: $(PROBE_WGMMA)
 # And of 2^x, 1 / x, __expf and the conversion to half; sample=FILE as above.
 probe-ex2: $(PROBE_EX2)
 	@$< $(if $(sample),$(call quote,sample=$(sample)))
+
+# Clocks of wgmma and of a softmax's instructions, each alone and beside the other (sm_90a).
+probe-overlap: $(PROBE_OVERLAP)
+	@$<
 
 .PHONY: $(GOALS) $(INNER_GOALS)

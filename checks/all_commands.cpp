@@ -9,7 +9,7 @@ static constexpr Command COMMANDS[] = {
     {"run", run_command, "run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=0|1] [scale=x]"},
     {"fingerprint", fingerprint_command, "fingerprint BUG                        looks for a bug in this build"},
     {"once", once_command, "once B H S D [causal [seconds]]      one launch, for compute-sanitizer to watch"},
-    {"racecheck", racecheck_command, "racecheck [short=1]                    races, uninitialised reads, overruns"},
+    {"racecheck", racecheck_command, "racecheck [short=1] [first=1]          races, uninitialised reads, overruns"},
     {"fuzz", fuzz_command,
      "fuzz [seconds=N] [seed=K] [check=1]    random problems; a failure is shrunk and says how to repeat it"},
     {"blindness", blindness_command, "blindness                              would the notes' inputs have shown it?"},

@@ -7,6 +7,7 @@ int backward_test_command(std::span<char*> args);       // backward/acceptance.c
 int backward_run_command(std::span<char*> args);        // backward/run_files.cpp
 int backward_racecheck_command(std::span<char*> args);  // backward/racecheck.cpp
 int backward_once_command(std::span<char*> args);       // backward/racecheck.cpp
+int backward_plan_command(std::span<char*> args);       // backward/racecheck.cpp
 int same_bits_command(std::span<char*> args);           // backward/same_bits.cpp
 int backward_fuzz_command(std::span<char*> args);       // backward/acceptance.cpp
 int backward_predict_command(std::span<char*> args);    // backward/exercises.cpp
@@ -29,6 +30,8 @@ static constexpr Command COMMANDS[] = {
     {"fingerprint", fingerprint_command, "fingerprint BUG                        looks for a bug in this build"},
     {"once", backward_once_command,
      "once B H S D [causal]                  one launch, for compute-sanitizer to watch"},
+    {"plan", backward_plan_command,
+     "plan B H S D [causal]                  the kernels of a call, and their dynamic shared memory, as JSON"},
     {"owners", owners_command, "owners shape=1,1,S,D[,causal]          which block writes which tile, as TSV"},
     {"fuzz", backward_fuzz_command, "fuzz [seconds=N] [cases=N] [seed=K]     random problems"},
     {"predict", backward_predict_command,

@@ -50,6 +50,9 @@ struct ExecOptions {
   // The order in which blocks are started: 0 ascending, 1 descending, else shuffled by this seed. One after the other
   // with workers = 1; with more they overlap.
   std::uint64_t block_order = 0;
+  // Room for as many blocks as there are workers: a block that waits for a semaphore keeps its place, and none starts in
+  // its stead. In the ascending order a kernel whose blocks wait only for earlier ones ends even so.
+  bool crowded = false;
 };
 
 // One thing that a thread did, told in the order in which the schedule let it happen. Kernels compiled with the
@@ -169,12 +172,19 @@ const char* name(Finding::Kind kind);
 // hang, and then only the end of the process frees it). The CPU stops a block by itself (ExecOptions::block_seconds).
 cudaError_t synchronize_within(double seconds);
 
+// A launch as it was asked for. The kernel is an address in this program.
+struct Launched {
+  const void* kernel;
+  std::size_t dynamic_smem;
+};
+
 // The record of the launches since the last call: findings sorted by (kind, line), one-line message of the last
 // refused launch or failed kernel, and counters.
 struct ExecReport {
   std::vector<Finding> findings;
   std::string message;                 // "" if no launch failed
   Hang hang;                           // of a launch on the CPU that could not go on, or took too long
+  std::vector<Launched> launched;      // on the CPU; those that were refused are not among them
   std::uint64_t switches = 0;          // fiber switches; the same for the same schedule and seed
   std::uint64_t lane_collectives = 0;  // lanes that passed a warp collective
   std::uint64_t blocks_run = 0, blocks_total = 0;

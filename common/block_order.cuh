@@ -4,13 +4,6 @@
 
 namespace lab {
 
-// This block's work in a grid (tiles, H, B): the longest first, over all heads or head by head.
-__device__ __forceinline__ BlockWork block_work(int H, bool over_all_heads) {
-  const unsigned head = blockIdx.z * unsigned(H) + blockIdx.y;
-  if (over_all_heads) return longest_first(blockIdx.x + gridDim.x * head, gridDim.x, unsigned(H) * gridDim.z);
-  return {int(gridDim.x - 1 - blockIdx.x), int(head)};
-}
-
 // The work of this block's cluster in a grid (tiles * parts, H, B), whose clusters are `parts` blocks along x.
 __device__ __forceinline__ BlockWork cluster_work(unsigned parts, int H, bool over_all_heads) {
   const unsigned heads = unsigned(H) * gridDim.z, tiles = gridDim.x / parts;

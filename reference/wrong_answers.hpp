@@ -95,9 +95,9 @@ std::vector<double> contracted_exponent(const Shape& shape, float scale, Tensor 
 // LaunchPlan::block_of: the linear index of the block that takes a query tile, tiles counted head after head.
 using BlockOfTile = unsigned (*)(unsigned tile, unsigned tiles, unsigned heads);
 
-// Causal attention with another number of keys per query tile of `tile_m` rows: the block of a tile has the index x in
-// its grid's first direction, and row i of the tile sees keys 0 .. min(i + 1, n) - 1, n the keys of the K/V tiles, of
-// `tile_n` each, that cover (x + 1) tile_m.
+// Causal attention with another number of keys per query tile of `tile_m` rows: the block of a tile has the place x in
+// its head (its linear index modulo the tiles of a head), and row i of the tile sees keys 0 .. min(i + 1, n) - 1, n the
+// keys of the K/V tiles, of `tile_n` each, that cover (x + 1) tile_m.
 std::vector<double> keys_of_another_tile(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_m,
                                          int tile_n, BlockOfTile block_of, std::span<const RowBlock> blocks = {});
 

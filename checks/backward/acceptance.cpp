@@ -53,7 +53,9 @@ class CaseText {
   CaseText(const Case& test, std::size_t number, const Options& options) : test_(test), options_(options) {
     const BackwardInputs in = make_backward_inputs(test.family, test.shape, test.seed, test.amplitude);
     const ExpectedBackward right = expected_backward(test.shape, scale_of(test), in, backward_stage().half_p);
-    const BackwardTrial first = launch(in, {}, "");
+    ExecOptions one_by_one;  // in the order of blockIdx, and no block starts while another one waits
+    one_by_one.crowded = true;
+    const BackwardTrial first = launch(in, one_by_one, "");
     Judged judged;
     if (first.ok()) judged = compare(first, right, "");
     if (first.ok() && problems_.empty() && !options.once) {
@@ -211,8 +213,6 @@ TEST_CASE("quick: every case, the cheapest first, until one is red") {
 }
 TEST_SUITE_END();
 
-double cost(const Case& c) { return double(c.shape.rows()) * c.shape.S * c.shape.D; }
-
 int run_backward_acceptance(const Options& options) {
   const auto begin = std::chrono::steady_clock::now();
   const std::string_view bug = planted_bug();
@@ -227,7 +227,7 @@ int run_backward_acceptance(const Options& options) {
     std::erase_if(current.cases, [&](const Case& c) { return c.group != Group::notes && number++ % 2 != 0; });
   }
   if (options.quick) std::ranges::stable_sort(current.cases, {}, cost);
-  if (options.cheapest && options.cheapest < current.cases.size()) current.cases.resize(options.cheapest);
+  if (options.cheapest) current.cases = cheapest_cases(std::move(current.cases), options.cheapest);
   std::printf("%zu cases; every block runs. Each is launched once against the oracle, then repeated %s, %s.%s\n",
               current.cases.size(),
               !can_schedule() ? "once"

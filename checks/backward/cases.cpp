@@ -1,5 +1,6 @@
 #include "checks/backward/cases.hpp"
 
+#include <algorithm>
 #include <random>
 #include <utility>
 
@@ -9,6 +10,9 @@ namespace lab {
 namespace {
 
 constexpr int RAGGED_LENGTHS[] = {1, 15, 17, 31, 32, 33, 63, 64, 65, 100, 127, 129};
+// So few heads, though more than one, and so many tiles that a stage may split its queries, and under the mask leave
+// blocks without any.
+constexpr Shape SPLIT{1, 2, 200, 128, true};
 constexpr Family TELLING[] = {Family::unit,       Family::peaked,  Family::offset,  Family::swamped,
                               Family::cancelling, Family::impulse, Family::matched, Family::constant};
 
@@ -39,7 +43,8 @@ std::vector<Case> backward_cases(std::uint64_t seed, bool full) {
   // Grids so long that a stage may have a tile for them (common/fills_a_gpu.hpp).
   for (const Shape& shape : {Shape{1, 67, 130, 64, false}, Shape{5, 53, 40, 64, true}})
     cases.push_back({Group::ragged, shape, Family::unit, seed});
-  // So few heads and so many tiles that a stage may split its queries; D = 64 is among the notes' shapes.
+  // Longer, to be split; D = 64 is among the notes' shapes.
+  cases.push_back({Group::ragged, SPLIT, Family::unit, seed});
   for (const bool causal : {false, true})
     cases.push_back({Group::ragged, {1, 1, 300, 128, causal}, Family::unit, seed});
   // Scores far from 0 where zeros stand for what lies past the end.
@@ -58,6 +63,15 @@ std::vector<Case> backward_cases(std::uint64_t seed, bool full) {
   for (const int D : {64, 128})
     for (const bool causal : {false, true})
       cases.push_back({Group::special, {1, SPECIALS, 139, D, causal}, Family::special, seed});
+  return cases;
+}
+
+double cost(const Case& c) { return double(c.shape.rows()) * c.shape.S * c.shape.D; }
+
+std::vector<Case> cheapest_cases(std::vector<Case> cases, std::size_t count) {
+  std::ranges::stable_sort(cases, {}, cost);
+  std::size_t place = 0;
+  std::erase_if(cases, [&](const Case& c) { return place++ >= count && c.shape != SPLIT; });
   return cases;
 }
 

@@ -7,8 +7,14 @@
 
 namespace lab {
 
+// How long a case takes, to compare.
+double cost(const Case& c);
+
 // In the order of the report. Without `full` the CPU runs the long shapes with a head each.
 std::vector<Case> backward_cases(std::uint64_t seed, bool full);
+
+// The `count` cheapest, cheapest first, and the one whose queries a stage may split: it is not as cheap.
+std::vector<Case> cheapest_cases(std::vector<Case> cases, std::size_t count);
 
 // Shapes and inputs drawn by the seed, as grading poses them.
 std::vector<Case> random_backward_cases(std::uint64_t seed, std::size_t count);

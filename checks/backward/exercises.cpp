@@ -88,6 +88,12 @@ constexpr WrongPairs FORMULAS[] = {
          P *= sum, dS *= sum;
        });
      }},
+    {"own-key-left-out", "P = dS = 0 for a row and its own key, and all other pairs as they are",
+     [](BackwardHead& h, double) {
+       each_pair(h, [&](int i, int j, double& P, double&, double& dS) {
+         if (i == j) P = dS = 0;
+       });
+     }},
     {"p-base-confused", "P = exp(s - L ln 2), in dV and in dS", [](BackwardHead& h, double) {
        each_pair(h, [&](int i, int, double& P, double&, double& dS) {
          const double factor = std::exp(h.L[i] * (1 - std::log(2.0)));

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "checks/acceptance/format.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/verdict.hpp"
 #include "checks/backward/trial.hpp"
@@ -55,6 +56,23 @@ int backward_racecheck_command(std::span<char*> args) {
               backward_stage().name, *planted_bug() ? " with " : "", planted_bug(), all.size(),
               all.size() == 1 ? "" : "s", launches, shapes.size(), schedules.size());
   return all.empty() && failures.empty() ? 0 : 1;
+}
+
+// lab plan B H S D [causal]: each kernel that a call launches, by its address in this program, and the dynamic shared
+// memory that it asks for. No block runs.
+int backward_plan_command(std::span<char*> args) {
+  const Shape shape = once_words_of(args).shape;
+  const std::vector<fp16> zeros(shape.elements());
+  ExecOptions options;
+  options.blocks = {~0u};  // which no grid has
+  const BackwardTrial t = run_backward(shape, float(default_scale(shape.D)), {{zeros, zeros, zeros}, zeros}, options);
+  std::string kernels;
+  for (const Launched& l : t.launches)
+    kernels += format("%s\n    {\"address\": \"%lx\", \"dynamic_smem\": %zu}", kernels.empty() ? "" : ",",
+                      reinterpret_cast<unsigned long>(l.kernel), l.dynamic_smem);
+  std::printf("{\n  \"stage\": \"%s\", \"bug\": \"%s\",\n  \"kernels\": [%s\n  ]\n}\n", backward_stage().name,
+              planted_bug(), kernels.c_str());
+  return t.launched == cudaSuccess ? 0 : 1;
 }
 
 // lab once B H S D [causal]: one launch on unit inputs, for compute-sanitizer to watch. 0 even if the launch fails: the

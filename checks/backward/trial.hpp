@@ -17,6 +17,7 @@ struct BackwardTrial {
   cudaError_t launched{}, finished{};
   std::string message;             // of a refused launch or a failed kernel
   std::vector<Finding> findings;   // with ExecOptions::check
+  std::vector<Launched> launches;  // of the CPU
   std::vector<std::string> stray;  // "wrote outside dk, 3 elements past its end", "changed its input q"
   bool ok() const { return launched == cudaSuccess && finished == cudaSuccess; }
   std::string error() const;  // "" if ok()

@@ -13,8 +13,31 @@
 namespace lab {
 namespace {
 
+// The number before `unit` in `line`: number_before("Used 43 registers, ...", " registers") is 43.
+std::optional<std::size_t> number_before(const std::string& line, std::string_view unit) {
+  const std::size_t at = line.find(unit);
+  if (at == line.npos) return std::nullopt;
+  std::size_t begin = at;
+  while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') --begin;
+  if (begin == at) return std::nullopt;
+  return std::stoull(line.substr(begin, at - begin));
+}
+
+// The text between the first two quotes from `from` on, and where it ended.
+std::string quoted(const std::string& line, std::size_t& from) {
+  const std::size_t begin = line.find('\'', from), end = begin == line.npos ? begin : line.find('\'', begin + 1);
+  if (end == line.npos) throw std::runtime_error("ptxas: not understood: " + line);
+  from = end + 1;
+  return line.substr(begin + 1, end - begin - 1);
+}
+
+// Every remark on serialised wgmma and on setmaxnreg begins so, whatever its code (C7508 to C7520 in nvcc 13.0).
+bool is_lost(const std::string& line) { return line.find("Potential Performance Loss") != line.npos; }
+
+}  // namespace
+
 // "_ZN...11v2c6_kernelILi128ELi2EEEvPK6__half..." -> "v2c6_kernel<128,2>".
-std::string readable(const std::string& mangled) {
+std::string readable_kernel(const std::string& mangled) {
   int status = 0;
   const std::unique_ptr<char, decltype(&std::free)> whole(
       abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
@@ -40,29 +63,6 @@ std::string readable(const std::string& mangled) {
   return name;
 }
 
-// The number before `unit` in `line`: number_before("Used 43 registers, ...", " registers") is 43.
-std::optional<std::size_t> number_before(const std::string& line, std::string_view unit) {
-  const std::size_t at = line.find(unit);
-  if (at == line.npos) return std::nullopt;
-  std::size_t begin = at;
-  while (begin > 0 && line[begin - 1] >= '0' && line[begin - 1] <= '9') --begin;
-  if (begin == at) return std::nullopt;
-  return std::stoull(line.substr(begin, at - begin));
-}
-
-// The text between the first two quotes from `from` on, and where it ended.
-std::string quoted(const std::string& line, std::size_t& from) {
-  const std::size_t begin = line.find('\'', from), end = begin == line.npos ? begin : line.find('\'', begin + 1);
-  if (end == line.npos) throw std::runtime_error("ptxas: not understood: " + line);
-  from = end + 1;
-  return line.substr(begin + 1, end - begin - 1);
-}
-
-// Every remark on serialised wgmma and on setmaxnreg begins so, whatever its code (C7508 to C7520 in nvcc 13.0).
-bool is_lost(const std::string& line) { return line.find("Potential Performance Loss") != line.npos; }
-
-}  // namespace
-
 PtxasLog parse_ptxas(std::string_view text) {
   PtxasLog log;
   std::optional<KernelResources> open;
@@ -76,7 +76,7 @@ PtxasLog parse_ptxas(std::string_view text) {
       must_be_closed();
       std::size_t from = 0;
       const std::string mangled = quoted(line, from);
-      open = KernelResources{readable(mangled), quoted(line, from)};
+      open = KernelResources{readable_kernel(mangled), quoted(line, from)};
     } else if (open && line.find("bytes stack frame") != line.npos) {
       const auto stack = number_before(line, " bytes stack frame"), stores = number_before(line, " bytes spill stores"),
                  loads = number_before(line, " bytes spill loads");

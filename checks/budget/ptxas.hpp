@@ -18,6 +18,9 @@ struct KernelResources {
   std::size_t static_smem = 0;
 };
 
+// A kernel's name of this kind from the one that a linker knows.
+std::string readable_kernel(const std::string& mangled);
+
 struct PtxasLog {
   std::vector<KernelResources> kernels;  // in the order of the text
   // Whole lines that say "Potential Performance Loss": wgmma that ptxas serialised, or setmaxnreg that it ignored. The

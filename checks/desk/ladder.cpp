@@ -89,10 +89,13 @@ std::vector<const Bug*> Ladder::bugs(const std::string& name) const {
       if (one ? one == s : std::ranges::count(bug.also, name) > 0) found.push_back(&bug);
   if (!one && found.empty()) {
     for (const Stage& s : stages)
-      if (std::ranges::count(words_of(s.says("was")), name) > 0)
-        throw BadInput(name + " became " + s.dir + ": stage=" + s.short_name());
+      for (const std::string& was : words_of(s.says("was")))
+        if (name == was || name == short_stage_name(was))
+          throw BadInput(name + " became " + s.dir + ": stage=" + s.short_name());
     std::vector<std::string> names = historical();
     for (const Stage* s : all()) names.push_back(s->dir), names.push_back(s->short_name());
+    std::error_code none;
+    for (const auto& own : fs::directory_iterator("work/own", none)) names.push_back(own.path().filename());
     throw BadInput("no stage '" + name + "'; the nearest are: " + joined(nearest(name, names), " ") +
                    " - see 'make list'");
   }

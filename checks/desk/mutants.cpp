@@ -139,7 +139,8 @@ Judgement judge_mutant(const std::string& make, const std::string& stage, const 
 // A rule that finds its text in no stage has lost it to an edit, and asks nothing from then on.
 void refuse_dead_rules(const std::vector<Mutation>& mutations) {
   std::vector<std::vector<Source>> stages;
-  for (const Stage& stage : read_ladder().stages) stages.push_back(sources_of(stage.dir));
+  const Ladder ladder = read_ladder();
+  for (const Stage* stage : ladder.all()) stages.push_back(sources_of(stage->dir));
   if (const std::vector<std::string> dead = dead_rules(mutations, stages); !dead.empty())
     throw BadInput(RULES + ": " + dead[0] + " changes no stage" +
                    (dead.size() > 1 ? ", and " + std::to_string(dead.size() - 1) + " more rules" : ""));

@@ -6,7 +6,7 @@
 namespace lab {
 namespace {
 
-// A word for what the counters count (common/counts.hpp): warps' instructions, their turns at the banks, sectors.
+// A word for what the counters count (common/counts.hpp): warps' instructions, their cycles at the banks, sectors.
 struct Word {
   const char* name;
   Counted what;
@@ -14,14 +14,14 @@ struct Word {
 };
 constexpr Word WORDS[] = {
     {"shared-loads", Counted::shared_load, &Tally::instructions},
-    {"shared-load-turns", Counted::shared_load, &Tally::wavefronts},
+    {"shared-load-cycles", Counted::shared_load, &Tally::wavefronts},
     {"shared-stores", Counted::shared_store, &Tally::instructions},
-    {"shared-store-turns", Counted::shared_store, &Tally::wavefronts},
+    {"shared-store-cycles", Counted::shared_store, &Tally::wavefronts},
     {"ldmatrix", Counted::ldmatrix, &Tally::instructions},
-    {"ldmatrix-turns", Counted::ldmatrix, &Tally::wavefronts},
+    {"ldmatrix-cycles", Counted::ldmatrix, &Tally::wavefronts},
     {"wmma-loads", Counted::wmma_load, &Tally::instructions},
-    {"wmma-load-turns", Counted::wmma_load, &Tally::wavefronts},
-    {"copy-turns", Counted::cp_async, &Tally::wavefronts},
+    {"wmma-load-cycles", Counted::wmma_load, &Tally::wavefronts},
+    {"copy-cycles", Counted::cp_async, &Tally::wavefronts},
     {"copy-sectors", Counted::cp_async, &Tally::sectors},
     {"global-loads", Counted::global_load, &Tally::instructions},
     {"global-load-sectors", Counted::global_load, &Tally::sectors},
@@ -37,7 +37,7 @@ constexpr Word WORDS[] = {
     {"remote-stores", Counted::remote_store, &Tally::lanes},
     {"remote-bytes", Counted::remote_store, &Tally::bytes},
     {"stmatrix", Counted::stmatrix, &Tally::instructions},
-    {"stmatrix-turns", Counted::stmatrix, &Tally::wavefronts},
+    {"stmatrix-cycles", Counted::stmatrix, &Tally::wavefronts},
     {"tma-sectors", Counted::tma_load, &Tally::sectors},
     {"tma-stores", Counted::tma_store, &Tally::instructions},
     {"tma-stored-bytes", Counted::tma_store, &Tally::bytes},

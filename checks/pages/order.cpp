@@ -1,5 +1,5 @@
 // lab order: a launch's blocks in the order in which a GPU starts them, how many keys each of them walks over, and what
-// that makes the busiest multiprocessor do. The figure of v3g's schedule is drawn from it.
+// that makes the busiest multiprocessor do. The figure of v3h's schedule is drawn from it.
 #include <algorithm>
 #include <cstdio>
 #include <functional>

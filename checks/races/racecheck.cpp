@@ -42,11 +42,18 @@ std::string joined(const std::set<std::string>& words) {
   return text;
 }
 
+// What a deadlock is about, whichever thread reported it: one finding and many failed launches say the same.
+std::string cause_of(const std::string& text) {
+  const std::size_t at = text.rfind("deadlock: ");
+  return at == text.npos ? text : text.substr(at, text.find('\n', at) - at);
+}
+
 }  // namespace
 
 int racecheck_command(std::span<char*> args) {
-  constexpr std::string_view keys[] = {"short"};
-  const bool is_short = KeyValues(args, keys).flag("short");
+  constexpr std::string_view keys[] = {"short", "first"};
+  const KeyValues words(args, keys);
+  const bool is_short = words.flag("short"), first_only = words.flag("first");
   if (!can_check()) throw BadInput("this binary is not instrumented: make stage=S racecheck builds one that is");
   std::map<std::tuple<Finding::Kind, std::string, int, std::string, int, std::string>, Seen> all;
   std::set<std::string> failures;
@@ -89,17 +96,22 @@ int racecheck_command(std::span<char*> args) {
         }
       }
   }
+  std::set<std::string> printed;
   for (const auto& [key, seen] : all) {
-    print_red(seen.finding.text + "\n    under " + joined(seen.schedules) + "; shapes " + joined(seen.shapes));
+    if (!first_only || printed.empty())
+      print_red(seen.finding.text + "\n    under " + joined(seen.schedules) + "; shapes " + joined(seen.shapes));
+    printed.insert(cause_of(seen.finding.text));
     say("tells", seen.finding.text), say("why", seen.finding.text), say("finding", name(seen.finding.kind));
   }
   if (refused) say("finding", "launch refused");
   for (const std::string& failure : failures) {
     const std::string line = "launch failed: " + failure;
     say("tells", line);
-    if (all.empty() && &failure == &*failures.begin())
+    const bool first = printed.empty();
+    if (!printed.insert(cause_of(failure)).second || (first_only && !first)) continue;
+    if (first)
       print_red(line);
-    else  // the findings have said why, or another lane has
+    else
       std::printf("%s\n", line.c_str());
   }
   const std::string summary = format(

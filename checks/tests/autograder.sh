@@ -41,7 +41,7 @@ result() { $PYTHON -c "import json; r = json.load(open('results/results.json'));
 
 submit; mkdir -p submission/work/05 submission/work/214 submission/work/01
 solved phases | sed 's/i % 2 ^ 1/(i + 1) % 2/' > submission/work/05/kernel.cu
-solved ring | sed 's/turn % 2 ^ 1/(turn + 1) % 2/' > submission/work/214/kernel.cu
+solved ring | sed 's/use % 2 ^ 1/(use + 1) % 2/' > submission/work/214/kernel.cu
 printf '# answers\n\n## 1. What?\n\nBecause of the lanes.\n' > submission/work/01/ANSWERS.md
 graded good
 holds "a good hand-in has its points, and what is missing none" result "[x['score'] for x in t] == [10, 10, 0]"
@@ -50,14 +50,14 @@ holds "its answers are collected" result "'Because of the lanes.' in written"
 
 submit; mkdir -p submission/05 submission/214
 solved phases | sed 's/i % 2 ^ 1/0/' > submission/05/kernel.cu
-solved ring | sed 's/turn % 2 ^ 1/turn % 2/' > submission/214/kernel.cu
+solved ring | sed 's/use % 2 ^ 1/use % 2/' > submission/214/kernel.cu
 graded bad
 holds "a bad hand-in, without the folder work, has none" result "[x['score'] for x in t] == [0, 0, 0]"
 holds "it says which check was red" result "'the right bits: ' in t[0]['output'] and 'deadlock' in t[1]['output']"
 
 submit; mkdir -p submission/work/05 submission/work/214 submission/work/01
 { echo '#include "checks/exercises/drills/drill.hpp"'; solved phases; } > submission/work/05/kernel.cu
-solved ring | grep -v '^ *//' | sed 's/\bslots\b/places/g; s/\bturn\b/round/g' > submission/work/214/kernel.cu
+solved ring | grep -v '^ *//' | sed 's/\bslots\b/places/g; s/\buse\b/round/g' > submission/work/214/kernel.cu
 ln -s "$home/stages/v2b_single_warp/kernel.cu" submission/work/01/kernel.cu
 graded cheating
 holds "what includes the checks is refused" result "t[0]['score'] == 0 and 'no more' in t[0]['output']"

@@ -86,6 +86,11 @@ refuse "write parentheses, as in (row & 7) == 0" $MAKE backend=$B predict n=1 sa
 refuse "every-eighth-row" $MAKE backend=$B hint n=every-eigth-row
 refuse "no exercise 999; the nearest is" $MAKE backend=$B racecheck n=999
 refuse "exercise 28 has no kernel of its own" $MAKE backend=$B trace n=28
+if [ ! -e work/180 ]; then
+  accept $MAKE exercise n=180
+  refuse "the card asks which lines this names; make predict n=180" $MAKE backend=$B racecheck n=180
+  rm -rf work/180
+fi
 refuse "counters takes stage= or n=, not both" $MAKE backend=$B stage=v2b counters n=1
 refuse "predict takes it as say='...'" $MAKE backend=$B predict n=1 'row % 64 < 3'
 refuse "predict takes it as say='...'" $MAKE backend=$B predict n=1 'row>=3'
@@ -121,6 +126,14 @@ refuse "scale= is empty" $run q=$work/good.npy $tensors out=$work/o.npy scale=
 refuse "must be 0 or 1" $run q=$work/good.npy $tensors out=$work/o.npy causal=yes
 refuse "cannot be written" $run q=$work/good.npy $tensors out=$work/no/such/o.npy
 same "files left by refused runs" "$(ls "$work" | grep -v -e '^out$' -e '^err$' | wc -l | tr -d ' ')" 8
+refuse "stage=best is for one of run, test, bench" $MAKE stage=best backend=$B counters
+refuse "stage=best is for one of run, test, bench" $MAKE stage=best backend=$B bug=ldm test
+refuse "stage=best test needs shape=" $MAKE stage=best backend=$B test
+refuse "shape= names one shape" $MAKE stage=best backend=$B test shape=long
+refuse "cannot be opened" $MAKE stage=best backend=$B run q=$work/absent.npy $tensors out=$work/o.npy
+accept $MAKE stage=best backend=$B run q=$work/good.npy $tensors out=$work/o.npy causal=1
+same "the reason for the best stage" "$(grep -c -e 'fastest of v.* at (1,8,128,64,causal), the nearest shape in sweep-.*json' -e 'the last stage of' "$work/out")" 1
+same "the best stage and the stage that ran" "$(sed -n 's/^\(v[^ ]*\): [ft].*/\1/p' "$work/out")" "$(sed -n 's/_.*: (1,2,5,64) causal, .*//p' "$work/out")"
 accept $run q=$work/good.npy $tensors out=$work/o.npy
 accept test -s "$work/o.npy"
 # The bugs' effects are tested elsewhere: runs of `make test` that still hold are not run again.
@@ -141,6 +154,7 @@ accept $MAKE own name=$own from=blank
 refuse "is there already" $MAKE own name=$own from=v1
 same "files of an own kernel" "$(echo $(ls work/own/$own))" "kernel.cu notes.md stage.conf"
 same "stages with an own kernel" "$(build/desk dirs | grep -c own)" 0
+refuse "the nearest are: $own" $MAKE stage=x$own test
 refuse "show-bug is for stages of the ladder" $MAKE stage=$own show-bug
 refuse "is a kernel of your own and has no bugs" $MAKE stage=$own bug=ldm test
 accept $MAKE stage=$own backend=$B build/$B/own/$own/fixed/lab

@@ -16,12 +16,12 @@ struct Tile {
 };
 
 // A plan of one block with this number of bytes of shared memory, and the result of launching it.
-struct Launched {
+struct LaunchOutcome {
   cudaError_t error;
   std::string message;
   int threads;
 };
-Launched launch_with(std::size_t static_smem, std::size_t dynamic_smem, bool opt_in = true) {
+LaunchOutcome launch_with(std::size_t static_smem, std::size_t dynamic_smem, bool opt_in = true) {
   LaunchPlan plan;
   plan.grid = dim3(1), plan.block = dim3(32);
   plan.static_smem = static_smem, plan.dynamic_smem = dynamic_smem;
@@ -31,7 +31,7 @@ Launched launch_with(std::size_t static_smem, std::size_t dynamic_smem, bool opt
   take_exec_report();
   threads_run = 0;
   const auto named = named_kernel<64>(kernel);
-  Launched launched{};
+  LaunchOutcome launched{};
   if (opt_in) launched.error = opt_in_smem(named, plan);
   if (launched.error == cudaSuccess) launched.error = launch_attention(named, plan, {});
   cudaGetLastError();
@@ -84,12 +84,12 @@ TEST_CASE("launcher: a plan covers every query row, and lists static arrays befo
 }
 
 TEST_CASE("launcher: shared memory is refused where the GPU would refuse it") {
-  const Launched forgotten = launch_with(0, 49153, false);  // the first launch: no opt-in is remembered
+  const LaunchOutcome forgotten = launch_with(0, 49153, false);  // the first launch: no opt-in is remembered
   CHECK(launch_with(0, 101376).threads == 32);
   CHECK(launch_with(49152, 101376 - 49152).threads == 32);
-  const Launched over = launch_with(0, 101377), together = launch_with(49152, 101376 - 49151),
-                 fixed = launch_with(49153, 0);
-  for (const Launched& refused : {over, together, fixed, forgotten}) CHECK(refused.threads == 0);
+  const LaunchOutcome over = launch_with(0, 101377), together = launch_with(49152, 101376 - 49151),
+                      fixed = launch_with(49153, 0);
+  for (const LaunchOutcome& refused : {over, together, fixed, forgotten}) CHECK(refused.threads == 0);
   CHECK(over.error == cudaErrorInvalidConfiguration);
   CHECK_CONTAINS(over.message, "attention<64>: invalid configuration argument: asks for 101377 B");
   CHECK(together.error == cudaErrorInvalidConfiguration);

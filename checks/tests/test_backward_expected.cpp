@@ -72,6 +72,15 @@ Found compare(const ExpectedGradient& e, const std::vector<double>& got) {
 }
 
 TEST_SUITE("backward bound") {
+  TEST_CASE("the cheapest cases are the first by cost, and one whose queries a stage may split") {
+    const std::vector<Case> all = backward_cases(1, false), few = cheapest_cases(all, 10);
+    REQUIRE(few.size() == 11);
+    CHECK(std::ranges::is_sorted(few, {}, cost));
+    const Shape& split = few.back().shape;  // four tiles of 64 queries for two blocks of 128 keys, of two heads
+    CHECK((split.B * split.H == 2 && split.D == 128 && split.S > 192 && split.causal));
+    for (const Case& c : all) CHECK((cost(c) >= cost(few[9]) || std::ranges::count(few, c.shape, &Case::shape) > 0));
+  }
+
   TEST_CASE("a kernel in fp32, with P and dS in fp16 or not, is within the bound and uses a part of it") {
     for (const bool half_p : {false, true})
       for (const Family family : {Family::unit, Family::peaked, Family::offset, Family::swamped, Family::matched})

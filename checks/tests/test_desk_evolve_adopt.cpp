@@ -30,7 +30,7 @@ class Tree : Scratch {
     script("make", "echo built >> makes; for w; do case $w in build/*/lab) mkdir -p ${w%/lab}; cp lab $w;; esac; done");
     accepts(0);
     wins("2,8,2048,64", "50");
-    log("N", "112");
+    log("REGISTERS", "208");
     std::fflush(stdout);
     out_ = dup(1);
     const int file = open("out", O_CREAT | O_TRUNC | O_WRONLY | O_APPEND, 0600);
@@ -89,7 +89,7 @@ TEST_CASE("evolve-adopt: a winner that holds is written only where that is asked
   CHECK(tree.says("holds: 2,8,2048,64 gains 16.7 %"));
   CHECK_FALSE(tree.written());
   CHECK(tree.adopt() == 0);
-  CHECK(has(read_text("stages/" + STAGE + "/kernel.cu"), "N = 112"));
+  CHECK(has(read_text("stages/" + STAGE + "/kernel.cu"), "int REGISTERS = 208"));
   CHECK(fs::exists("results/log-adopt.json"));
 }
 
@@ -109,16 +109,16 @@ TEST_CASE("evolve-adopt: who loses on another shape, or is red, is not written")
 
 TEST_CASE("evolve-adopt: what does not fit the whole table is refused before it is built") {
   Tree tree;
-  tree.log("N", "160");
+  tree.log("REGISTERS", "160");
   CHECK(tree.adopt() == 1);
-  CHECK(tree.says("not adopted: the table's <128>: shared memory"));
+  CHECK(tree.says("not adopted: the table's <128, 2, 128, 3>: registers"));
   CHECK_FALSE(fs::exists("makes"));
 }
 
 TEST_CASE("evolve-adopt: a log of another stage, or of a model, is refused") {
   Tree tree;
   CHECK_THROWS_WITH_AS(tree.adopt("v3b_wgmma"), (LOG + " is of v3d_producer, not of v3b_wgmma").c_str(), BadInput);
-  tree.log("N", "112", "model");
+  tree.log("REGISTERS", "208", "model");
   CHECK_THROWS_WITH_AS(tree.adopt(), (LOG + " holds a model's figures; only measured ones can be adopted").c_str(),
                        BadInput);
 }

@@ -58,6 +58,7 @@ TEST_CASE("exercises: what is wrong with a file is one line that names the place
   CHECK(has(complaint("  lost\n"), "nor in a block"));
   CHECK(has(complaint(HEAD), "lacks a block `symptom:`"));
   CHECK(has(complaint(HEAD + BODY + "hint:\n  D\n"), "4 hints; there must be three"));
+  CHECK(has(complaint(HEAD + BODY + "answer:\n  D\n"), "1 answers; kind: mechanism has one for each question"));
   CHECK(has(complaint(HEAD + "predict: mask\n" + BODY), "lacks `right:`"));
   CHECK(has(complaint(HEAD + "predict: mask\nright: row\n" + BODY), "lacks `near:`"));
   CHECK(has(complaint(HEAD + "predict: mask\nright: raw\nnear: row\n" + BODY), "is no number and no name"));
@@ -380,14 +381,14 @@ TEST_CASE("exercises: a mechanism is asked for by a specification, and near miss
     CHECK_MESSAGE(e.is_drill(), e.path);
   }
   CHECK(mechanisms >= 12);
-  const Half half = half_solution(read_course().find("214"), "the right bits (deadlock): turn % 2 ^ 1 => turn % 2");
+  const Half half = half_solution(read_course().find("214"), "the right bits (deadlock): use % 2 ^ 1 => use % 2");
   CHECK(half.step == "the right bits");
   CHECK(half.says == "deadlock");
 }
 
 TEST_CASE("exercises: grades as a table and as Gradescope reads them") {
-  Graded good{"01", "one", "fix", true, "", "", true, true, 0, "1 of 1"}, bad = good;
-  bad.attempts = "0 of 7 right", bad.flags = "the same as x";
+  Graded good{"01", "one", "fix", true, "", "", true, true, 0, "attempt 1 of 1"}, bad = good;
+  bad.attempts = "none of 7 right", bad.flags = "the same as x";
   bad.passed = bad.predicted = false, bad.step = "no races", bad.says = "a \"race\"\xff";
   Graded plain{"02", "two", "hole", true, "", "", false, false, 3};
   CHECK(good.points() == 10);
@@ -399,15 +400,15 @@ TEST_CASE("exercises: grades as a table and as Gradescope reads them") {
   const std::string table = grades_table({good, bad, plain});
   CHECK(has(table, "RED, no races: a \"race\""));
   CHECK(has(table, "20 of 30 points"));
-  CHECK(has(table, "0 of 7 right"));
+  CHECK(has(table, "none of 7 right"));
   Graded here = good;
   here.gpu = "it is wrong";
   CHECK(has(grades_table({here}), "passed here; on a GPU: it is wrong"));
   CHECK(has(table, "[LOOK: the same as x]"));
   const auto json = nlohmann::json::parse(gradescope_json({good, bad}, 123, 1.5));
   CHECK(json.at("extra_data").at("look").at("01") == "the same as x");
-  CHECK(json.at("extra_data").at("learner").at("01").at("prediction") == "0 of 7 right");
-  CHECK(has(json.at("tests")[0].at("output"), "prediction: 1 of 1"));
+  CHECK(json.at("extra_data").at("learner").at("01").at("prediction") == "none of 7 right");
+  CHECK(has(json.at("tests")[0].at("output"), "prediction: attempt 1 of 1"));
   CHECK(json.at("execution_time") == 1.5);
   REQUIRE(json.at("tests").size() == 2);
   CHECK(json.at("tests")[0].at("score") == 10);

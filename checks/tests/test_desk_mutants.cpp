@@ -114,11 +114,12 @@ TEST_CASE("mutants: the table adds up its stages") {
 TEST_CASE("mutants: there are enough, each changes a stage, and every stage has its share") {
   const auto all = parse_mutations(read_text("checks/mutants/mutants.txt"), "checks/mutants/mutants.txt");
   std::vector<std::vector<Source>> stages;
-  for (const Stage& stage : read_ladder().stages) {
-    const std::vector<Source>& sources = stages.emplace_back(sources_of(stage.dir));
+  const Ladder ladder = read_ladder();
+  for (const Stage* stage : ladder.all()) {
+    const std::vector<Source>& sources = stages.emplace_back(sources_of(stage->dir));
     int here = 0;
     for (auto m = all.begin(); here < 30 && m != all.end(); ++m) here += !mutated(*m, sources).empty();
-    CAPTURE(stage.dir);
+    CAPTURE(stage->dir);
     CHECK(here == 30);
   }
   const std::vector<std::string> dead = dead_rules(all, stages);

@@ -89,6 +89,7 @@ TEST_CASE("from= and road=: the main road in order, side roads where they leave 
   CHECK(ladder.side_roads("v1_first")[0]->dir == "v10_late");
   CHECK(ladder.side_roads("v2b_middle").empty());
   CHECK_THROWS_WITH_AS(ladder.bugs("v9_early"), "v9_early became v10_late: stage=v10", lab::BadInput);
+  CHECK_THROWS_WITH_AS(ladder.bugs("v9"), "v9 became v10_late: stage=v10", lab::BadInput);
 }
 
 TEST_CASE("a road that leads nowhere is refused") {

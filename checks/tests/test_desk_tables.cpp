@@ -159,6 +159,19 @@ TEST_CASE("resources: dynamic shared memory comes from the plans of the launches
   CHECK_THROWS_AS(dynamic_smem({"refused"}), BadInput);
 }
 
+TEST_CASE("resources: what the kernels of a backward stage ask for, by the addresses of their launches") {
+  const std::string plan = R"({"kernels": [{"address": "40a0", "dynamic_smem": 0},
+                                           {"address": "40b0", "dynamic_smem": 199744}]})";
+  const std::string symbols =
+      "00000000000040a0 t _ZN3lab12_GLOBAL__N_19row_termsILi64EEEvPK6__half\n"
+      "00000000000040b0 t _ZN12_GLOBAL__N_19gradientsILi64ELi2EEEvPK6__half\n0000000000004000 T main\n";
+  const auto bytes = launched_smem(plan, symbols);
+  CHECK(bytes.size() == 2);
+  CHECK(bytes.at("row_terms<64>") == 0);
+  CHECK(bytes.at("gradients<64,2>") == 199744);
+  CHECK_THROWS_AS(launched_smem(plan, "00000000000040a0 t main\n"), BadInput);
+}
+
 TEST_CASE("resources: a kernel is judged with what its launch asks for, by its stage's budget") {
   CHECK(row(48, 100000, 0, "sm_89").over == "");
   CHECK(row(48, 100000, 0, "sm_89").smem == 100000);
@@ -195,7 +208,7 @@ TEST_CASE("resources: a stage declares what its largest correct kernel asks for"
   CHECK(wrong_smem(rows, {{"s", BUDGET}}).empty());
   const auto lines = wrong_smem(rows, {{"s", {&SM_89, 48, 100001}}});
   REQUIRE(lines.size() == 1);
-  CHECK(lines[0] == "s: stage.conf declares smem=100001, its largest kernel asks for 100000 B");
+  CHECK(lines[0] == "s: stage.conf declares smem=100001, its largest kernel asks for 100000 B: write that there");
   CHECK(wrong_smem({}, {{"s", BUDGET}}).size() == 1);
 }
 

@@ -79,6 +79,15 @@ TEST_SUITE("global memory") {
     CHECK(passed_first_shows);
   }
 
+  TEST_CASE("without room for a second block, one that waits for a later one never ends") {
+    for (std::uint64_t order = 0; order < 2; ++order) {
+      ExecOptions options = in_order_of_blocks(order);
+      options.crowded = true, options.workers = 1;
+      const checked::Done done = checked::run(checked::kernel("by_turns"), {}, options);
+      CHECK(done.report.hang.deadlock == (order == 1));
+    }
+  }
+
   TEST_CASE("a semaphore that is never raised is a deadlock, and says where") {
     for (int workers = 1; workers <= 3; ++workers) {
       ExecOptions options;

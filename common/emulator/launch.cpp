@@ -300,6 +300,7 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
   }
   static const bool handler_installed = (install_fault_handler(), true);
   (void)handler_installed;
+  last_report.launched.push_back({config.kernel, config.smem});
   begin_global_launch();
   const int unit_blocks = int(config.cluster.x * config.cluster.y * config.cluster.z);
   const std::uint64_t total = 1ull * config.grid.x * config.grid.y * config.grid.z;
@@ -368,7 +369,7 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
     return true;
   };
   const int at_once = int(std::min<std::uint64_t>(std::uint64_t(worker_count()), chosen));
-  residents().begin(at_once, start);
+  residents().begin(at_once, options.crowded ? std::function<bool()>([] { return false; }) : start);
   for (int i = 0; i < at_once; ++i)
     if (!start()) residents().leave();  // those before have taken all blocks
   for (std::size_t i = 0;; ++i) {

@@ -12,6 +12,10 @@ struct Ring {
   __device__ __forceinline__ Count slot(int t) const { return (before + t) % SLOTS; }
   // Of the phase in which the slot becomes full with tile t.
   __device__ __forceinline__ Count parity(int t) const { return (before + t) / SLOTS % 2; }
+  struct Place {
+    Count slot, parity;
+  };
+  __device__ __forceinline__ Place at(int t) const { return {slot(t), parity(t)}; }
 };
 
 }  // namespace lab

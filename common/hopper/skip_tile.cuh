@@ -7,12 +7,13 @@
 namespace lab {
 
 // The warp gives the tile's slot back, which the loader fills again when all warps have given it back. full, empty: the
-// mbarriers of the ring's slots; parity: of the phase in which the slot becomes full with the tile.
-__device__ __forceinline__ void skip_tile(ptx::MBarrier* full, ptx::MBarrier* empty, unsigned slot, unsigned parity,
-                                          int lane) {
-  ptx::mbarrier_wait(&full[slot], parity);
+// mbarriers of the ring's slots; at: the tile's slot, and the parity of the phase in which the slot becomes full with
+// the tile.
+template <class Place>
+__device__ __forceinline__ void skip_tile(ptx::MBarrier* full, ptx::MBarrier* empty, const Place& at, int lane) {
+  ptx::mbarrier_wait(&full[at.slot], at.parity);
   __syncwarp();  // a lane that has not looked yet could come a round of the ring too late
-  if (lane == 0) ptx::mbarrier_arrive(&empty[slot]);
+  if (lane == 0) ptx::mbarrier_arrive(&empty[at.slot]);
 }
 
 }  // namespace lab

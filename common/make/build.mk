@@ -188,7 +188,8 @@ learnt_in = $(filter learn-% evolve-%,$(call variant_of,$(1)))
 evolved_in = $(filter evolve-%,$(call variant_of,$(1)))
 build_log = $(if $(call evolved_in,$(1)),> $(B)/$(1)/kernel.log 2>&1)
 instrumented = $(if $(filter fixed draft-%,$(call variant_of,$(1))),,$(INSTRUMENTATION))
-printf_of = $(if $(filter learn-%,$(call variant_of,$(1))),-include checks/exercises/kernel_printf.hpp)
+# What a learner's kernel prints has its block and thread in front, and ends after a thousand lines.
+printf_of = $(if $(filter learn-%,$(call variant_of,$(1)))$(filter own/%,$(1)),-include checks/exercises/kernel_printf.hpp)
 # A bug's kernel takes a third less at -O1, and is found out as soon.
 quick_to_build = $(call learnt_in,$(1))$(filter bug-%,$(call variant_of,$(1)))
 kernel_heat = $(if $(call mutant_in,$(1)),,$(if $(call quick_to_build,$(1)),LEARNT,$(strip \
@@ -252,7 +253,8 @@ about_build = $(if $(call mutant_in,$(1)),$(B)/$(call stage_of,$(1))/$(if $(call
 $(B)/%/lab: $(B)/%/kernel.o $$(call about_build,$$*) $(B)/$$(call stage_of,$$*)/stage_conf.o \
   $$(call fingerprints_of,$$(call stage_of,$$*)) $$(call commands_of,$$(call stage_of,$$*)) $(LAB_LIBS)
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
-$(B)/%/tester: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $(B)/obj/checks/test_commands.o $(B)/libtest.a
+$(B)/%/tester: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $(B)/obj/checks/test_commands.o \
+  $$(if $$(findstring own/,$$*),$(B)/obj/checks/exercises/kernel_printf.o) $(B)/libtest.a
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 # The needs of an exercise's checks, and no more: a first one does not wait for the rest.
 LEARNER_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/exercises/*.cpp) checks/learner_commands.cpp \
@@ -313,6 +315,10 @@ $(PROBE_WGMMA): $(PROBE_WGMMA_SRC) $(wildcard checks/probes/*.hpp checks/probes/
   common/emulator/tensor_core.hpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) -gencode arch=compute_90a$(comma)code=sm_90a -DLAB_GPU -I. -o $@ $(PROBE_WGMMA_SRC)
+PROBE_OVERLAP := build/gpu/probe_overlap
+$(PROBE_OVERLAP): checks/probes/probe_overlap.cu common/ptx/ex2.cuh common/ptx/wgmma.cuh $(B)/flags
+	@mkdir -p $(@D)
+	@$(NVCC) $(NVCCFLAGS) -gencode arch=compute_90a$(comma)code=sm_90a -I. -o $@ $<
 
 .venv/ready: checks/pages/requirements-plots.txt
 	@$(PYTHON) -m venv .venv && .venv/bin/pip install -q --disable-pip-version-check -r $< && touch $@ || \

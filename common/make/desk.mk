@@ -17,7 +17,7 @@ asked-2_TEXT := $(addprefix checks/desk/,desk patch) common/conf
 desk-1_TEXT := $(call rest,checks/desk/*.cpp,checks/desk/mutants) common/conf checks/acceptance/verdict checks/expression
 searches_TEXT := $(addprefix checks/desk/records/,pages phases sanitizer_report tables)
 records-1_TEXT := $(addprefix checks/desk/records/,bench counters records resources) \
-  checks/bench/bench_samples checks/budget/ptxas common/gpu_fit checks/acceptance/format
+  checks/bench/bench_samples checks/budget/ptxas common/gpu_fit checks/acceptance/format reference/npy
 records-2_TEXT := $(call rest,checks/desk/records/*.cpp checks/desk/evolve/*.cpp,$(records-1_TEXT) $(searches_TEXT))
 learnt-1_TEXT := $(addprefix checks/desk/learn/,exercise handout grade attempt lay_out)
 learnt-2_TEXT := $(call rest,checks/desk/learn/*.cpp,$(learnt-1_TEXT))
@@ -47,7 +47,7 @@ $(O)/libdesk.a $(O)/librecords.a $(O)/liblearn.a:
 $(O)/checks/%.o: checks/%.cpp common/make/desk.mk
 	@mkdir -p $(@D); $(HOST_CXX) $(FLAGS) $(if $(filter %/mutants,$*),-O1,-O0) -MMD -MP -c $< -o $@
 $(O)/.:
-	@mkdir -p $@; echo 'building the desk...' >&2
+	@mkdir -p $@; echo 'building the desk: a minute or so the first time' >&2
 
 .DELETE_ON_ERROR:
 -include $(shell find $(O) -name '*.d' 2>/dev/null)

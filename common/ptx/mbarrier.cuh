@@ -4,7 +4,7 @@
 //   A phase is complete when none of `arrivals` is pending and all expected bytes are written. Completed, the
 //   barrier is at once in the next phase, with the same number of arrivals. A wait names the parity of a phase: the
 //   first is 0, the second 1, the third 0 ... and ends when the phase of that parity is complete; so parity 1 passes on
-//   a fresh barrier. Who waits sees what was written before the arrivals, and the bytes.
+//   a fresh barrier. A waiting thread sees what was written before the arrivals, and the bytes.
 //
 // Before a thread that did not initialise a barrier, the copy engine included, may use it: fence_mbarrier_init() by the
 // thread that did, then a block barrier.

@@ -12,7 +12,7 @@
 //   never. (Seen there as well, on rows of 32 bytes and more and on contiguous copies.)
 //
 // The engine reads and writes by the asynchronous proxy: what threads wrote by plain stores it sees only after
-// fence_proxy_async() by them, and then a barrier with the thread that asks. Who waits on the mbarrier sees its bytes.
+// fence_proxy_async() by them, and then a barrier with the thread that asks. Waiting on the mbarrier shows its bytes.
 #pragma once
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/shared_address.cuh"

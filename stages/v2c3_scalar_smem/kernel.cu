@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(THREADS)
   constexpr int ROWS = T::ROWS_PER_WARP;
   const int first_row = warp * ROWS;
   for (int t = 0; t < tiles; ++t) {
-    if (warp == PRODUCER) __pipeline_wait_prior(SLOTS - 2);  // tile t has arrived, as far as this warp can see
+    if (warp == PRODUCER) __pipeline_wait_prior(SLOTS - 2);  // each lane's own copies of tile t have arrived
     __syncthreads();  // now all can see it; and all are done with tile t - 1, whose slot is next to be filled
     if (warp == PRODUCER) {
       if (t + SLOTS - 1 < tiles) issue_tile<T>(smem, k, v, (t + SLOTS - 1) * N, S, lane);

@@ -32,18 +32,18 @@ using namespace lab;
 
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int GROUP = 128;  // threads of a warpgroup
-constexpr int GROUPS = 2;   // consumers; the producer is one more
-constexpr int THREADS = (GROUPS + 1) * GROUP;
-// Per thread: 24 + 2 * 240 is 3 * 168, what the block starts with.
-constexpr int LOADER_REGISTERS = 24, REGISTERS = 240;
+// Per thread: 24 + 2 * 240 is 3 * 168, what a block of two consumers and the producer starts with.
+constexpr int LOADER_REGISTERS = 24;
+constexpr int REGISTERS = 240;
 constexpr int STRIPE = 16;  // rows of a tensor core's tile
 
-template <int D_>
+// GROUPS consumer warpgroups of 64 rows each, N keys at a time, and the producer.
+template <int D_, int GROUPS_, int N_, int SLOTS_>
 struct Tile {
-  static constexpr int D = D_, SLOTS = D == 64 ? 4 : 3;
+  static constexpr int D = D_, GROUPS = GROUPS_, N = N_, SLOTS = SLOTS_;
   static constexpr int ROWS_PER_WARP = STRIPE;
   static constexpr int M = GROUPS * 64;  // query rows per block
-  static constexpr int N = 128;          // keys per tile
+  static constexpr int THREADS = (GROUPS + 1) * GROUP;
   static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
 };
 
@@ -67,12 +67,12 @@ __host__ __device__ Smem carve(Cursor& cursor) {
   return smem;
 }
 
-template <int D>
-__global__ void __launch_bounds__(THREADS, 1)
+template <int D, int GROUPS, int N, int SLOTS>
+__global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     attention(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
               const __grid_constant__ TensorMap v, half* __restrict__ out, int H, int S, float scale, bool causal) {
-  using T = Tile<D>;
-  constexpr int M = T::M, N = T::N, SLOTS = T::SLOTS;
+  using T = Tile<D, GROUPS, N, SLOTS>;
+  constexpr int M = T::M;
   AlignedSmemCursor cursor;
   const Smem smem = carve<T>(cursor);
 
@@ -122,8 +122,8 @@ __global__ void __launch_bounds__(THREADS, 1)
   take_sign<M * D, GROUPS * GROUP>(smem.sQ, scale);
   // The m64nN accumulator layout: of the warp's row quad_row, columns 8 i + first_column and the next in [4 i] and
   // [4 i + 1]; of row quad_row + 8 in [4 i + 2] and [4 i + 3].
-  float s[N / 2], o[D / 2] = {};  // scores, then weights, [64 rows][N keys]; O [64 rows][D columns]
-  unsigned p[N / 16][4];          // weights as halves: A operands of 16 keys each
+  float s[N / 2], o[D / 2];  // scores, then weights, [64 rows][N keys]; O [64 rows][D columns]
+  unsigned p[N / 16][4];     // weights as halves: A operands of 16 keys each
   const ptx::Descriptor q_at = k_major_descriptor(smem.sQ + group * 64 * SLAB);
   const ptx::Descriptor k_at = k_major_descriptor(smem.sK);
   const ptx::Descriptor v_at = mn_major_descriptor<N>(smem.sV);
@@ -143,16 +143,17 @@ __global__ void __launch_bounds__(THREADS, 1)
     for (int n = 0; n < N / 16; ++n) ptx::wgmma<D, true>(o, p[n], advance_keys(slot, n), true);
     ptx::wgmma_commit();
   };
-  // Tiles that its rows see: under a mask the first group may need one less, and the last may be of no use to it.
-  const int own_tiles = causal ? ceil_div(min(S, q0 + (group + 1) * 64), N) : tiles;
-
-  // Barrier 2 + i is the turn of group i. The first turn is group 0's; after the last nothing waits for one.
+  // Barrier 2 + i is the turn of group i. The first turn is group 0's.
   const auto wait_for_turn = [&] { ptx::barrier_sync(2 + group, 2 * GROUP); };
-  const auto hand_on_turn = [&](int t) {
+  const auto hand_on_turn = [&](int t) {  // after the last tile nothing waits for one
     if (group < GROUPS - 1 || t < tiles - 1) ptx::barrier_arrive(2 + (group + 1) % GROUPS, 2 * GROUP);
   };
-  if (group == GROUPS - 1) hand_on_turn(-1);
 
+  // Tiles that its rows see: under a mask the first group may need one less, and the last may be of no use to it.
+  const int own_tiles = causal ? ceil_div(min(S, q0 + (group + 1) * 64), N) : tiles;
+  if (group == GROUPS - 1) hand_on_turn(-1);
+#pragma unroll
+  for (float& x : o) x = 0.0f;
   float row_max[2] = {-INFINITY, -INFINITY}, row_sum[2] = {};  // of s; row_sum: the lane's own columns only
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
@@ -210,15 +211,19 @@ struct Launcher {
   static LaunchPlan plan(const Shape& shape) {
     SmemCount smem;
     carve<T>(smem);
-    LaunchPlan plan = tile_plan<T>(shape, THREADS, smem);
+    LaunchPlan plan = tile_plan<T>(shape, T::THREADS, smem);
     plan.half_p = true;
+    plan.kernel = kernel().name;
     return plan;
   }
   static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
-    return launch_attention_tma(named_kernel<T::D>(attention<T::D>), plan, args);
+    return launch_attention_tma(kernel(), plan, args);
+  }
+  static auto kernel() {
+    return named_kernel<T::D, T::GROUPS, T::N, T::SLOTS>(attention<T::D, T::GROUPS, T::N, T::SLOTS>);
   }
 };
 
 }  // namespace
 
-const lab::StageInfo& lab::stage() { return stage_of<Launcher<Tile<64>>, Launcher<Tile<128>>>(); }
+const lab::StageInfo& lab::stage() { return stage_of<Launcher<Tile<64, 2, 128, 4>>, Launcher<Tile<128, 2, 128, 3>>>(); }

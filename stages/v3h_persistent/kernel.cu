@@ -1,7 +1,8 @@
-// V3h: blocks that stay. While a block stores its last rows and the next one starts and asks for Q, its SM multiplies
-// nothing. So there are only as many blocks as the GPU holds, and each takes one query tile after the other: the loader
-// is already at the next one's keys while the last products run. The longest come first, to and fro: the block with the
-// longest tile of a round has the shortest of the next. Output goes from registers to memory, for sQ is the next tile's.
+// V3h: blocks that stay. A grid is worked off in rounds of as many blocks as the GPU holds: a round that is half empty
+// lasts as long as a full one, and between two blocks an SM multiplies nothing. So the launcher counts rounds and takes
+// the tile with the least work per SM. And only as many blocks start as the GPU holds: each takes one query tile after
+// the other, the longest first, to and fro, and its loader is at the next keys while the last products run. Output
+// goes from registers to memory, for sQ is the next tile's.
 //
 //   for each K/V tile t:  my turn: s = Q K(t) and O = O + p V(t - 1) begin; your turn;
 //                         s is there: p' = 2^(s - r) of the first keys;  O is there: p = p', and the other keys;
@@ -10,19 +11,19 @@
 #include <cuda_runtime.h>
 
 #include "common/attention_tma.cuh"
-#include "common/block_order.cuh"
 #include "common/exp2_scale.cuh"
 #include "common/half_pair.cuh"
 #include "common/hopper/descriptors.cuh"
 #include "common/hopper/mask.cuh"
 #include "common/hopper/quad_store.cuh"
+#include "common/hopper/register_share.cuh"
 #include "common/hopper/ring.cuh"
 #include "common/hopper/scale_sign.cuh"
 #include "common/hopper/score_by_warp.cuh"
 #include "common/hopper/skip_tile.cuh"
-#include "common/ptx/barrier.cuh"
+#include "common/hopper/tile_choice.cuh"
+#include "common/hopper/turns.cuh"
 #include "common/ptx/mbarrier.cuh"
-#include "common/ptx/registers.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "common/smem_plan.cuh"
@@ -45,14 +46,8 @@ struct Tile {
   static constexpr int ROWS_PER_WARP = STRIPE;
   static constexpr int M = GROUPS * 64;  // query rows per block
   static constexpr int THREADS = (GROUPS + 1) * GROUP;
-  // Registers per thread: all start alike, in steps of 8. The loader keeps 24; more than 240 are of no use.
-  static constexpr int START = 65536 / THREADS / 8 * 8;
-  static constexpr int SHARE = (START * (GROUPS + 1) - LOADER_REGISTERS) / GROUPS / 8 * 8;
-  static constexpr int REGISTERS = SHARE < 240 ? SHARE : 240;
-  static constexpr bool SHARES_OUT = REGISTERS > START;
   static constexpr int EARLY = (D == 64 ? N / 2 : N * 3 / 4) / 8 * 8;  // keys weighed while O's product lasts
-  // Under a mask the first group sees all K that it skips before it gives its last V back.
-  static_assert(SLOTS * N >= (GROUPS - 1) * 64, "the ring is too short for what the first group skips");
+  static_assert(SLOTS * N >= (GROUPS - 1) * 64, "the first group skips K before it gives its last V back");
   static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
   static constexpr double L2_SHARE = 32e6;  // bytes of an H200's L2 that K and V may fill
 };
@@ -88,8 +83,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   const Smem smem = carve<T>(cursor);
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
-  // This block's work, piece by piece: a query tile of a head each.
-  int q0 = 0, head = 0, tiles = 0;  // first query row; of all batches' heads; of K and V
+  int q0 = 0, head = 0, tiles = 0;  // this block's piece of work: first query row; of all batches' heads; of K and V
   const int per_head = ceil_div(S, M);
   const auto take = [&](int piece) {
     const unsigned i = to_and_fro(piece, blockIdx.x, gridDim.x);
@@ -120,8 +114,8 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   }
   __syncthreads();
   if (group == GROUPS) {
-    if constexpr (T::SHARES_OUT) ptx::registers_release<LOADER_REGISTERS>();
-    if (threadIdx.x % GROUP == 0)
+    RegisterShare<GROUPS, LOADER_REGISTERS>::release();
+    if (threadIdx.x % GROUP == 0) {
       for (int piece = 0; take(piece); ++piece, ring.before += tiles)
         for (int t = 0; t < tiles; ++t) {
           request(k, smem.sK, smem.k_full, smem.k_empty, t);
@@ -132,9 +126,10 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
           }
           request(v, smem.sV, smem.v_full, smem.v_empty, t);
         }
+    }
     return;
   }
-  if constexpr (T::SHARES_OUT) ptx::registers_take<T::REGISTERS>();
+  RegisterShare<GROUPS, LOADER_REGISTERS>::take();
 
   const Exp2Scale scale_log2 = exp2_scale(scale);
   const float unit[2] = {scale_log2.unit, scale_log2.unit};  // of both rows of a lane
@@ -163,24 +158,20 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     ptx::wgmma_commit();
   };
   // Barrier 2 + i is the turn of group i. The first turn is group 0's.
-  const auto wait_for_turn = [&] {
-    if (GROUPS > 1) ptx::barrier_sync(2 + group, 2 * GROUP);
-  };
-  const auto hand_on_turn = [&] {
-    if (GROUPS > 1) ptx::barrier_arrive(2 + (group + 1) % GROUPS, 2 * GROUP);
-  };
+  const auto wait_for_turn = [&] { await_turn<GROUPS>(group); };
+  const auto hand_on_turn = [&] { pass_turn<GROUPS>(group); };
   if (group == GROUPS - 1) hand_on_turn();
 
   for (int piece = 0; take(piece); ++piece, ring.before += tiles) {
     ptx::mbarrier_wait(smem.q_full, piece % 2);
     take_sign<M * D, GROUPS * GROUP>(smem.sQ, scale);
+    // Tiles that its rows see: under a mask the first group may need one less, and the last may be of no use to it.
+    const int own_tiles = causal ? ceil_div(min(S, q0 + (group + 1) * 64), N) : tiles;
 #pragma unroll
     for (float& x : o) x = 0.0f;
     float row_max[2] = {-INFINITY, -INFINITY}, row_sum[2] = {};  // of s; row_sum: the lane's own columns only
     float reference[2] = {-INFINITY, -INFINITY};                 // row_max times unit
     float largest_sum = LARGEST_SUM;                             // a tile fits if no lane's sum is larger
-    // Tiles that its rows see: under a mask the first group may need one less, and the last may be of no use to it.
-    const int own_tiles = causal ? ceil_div(min(S, q0 + (group + 1) * 64), N) : tiles;
 
     // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
     for (int t = 0; t < own_tiles; ++t) {
@@ -252,17 +243,13 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     }
     begin_pv(own_tiles - 1);
     if (lane == 0) ptx::mbarrier_arrive(smem.q_empty);
-    for (int t = own_tiles; t < tiles; ++t) {
-      wait_for_turn(), hand_on_turn();
-      skip_tile(smem.k_full, smem.k_empty, ring.slot(t), ring.parity(t), lane);
-    }
+    for (int t = own_tiles; t < tiles; ++t)
+      wait_for_turn(), hand_on_turn(), skip_tile(smem.k_full, smem.k_empty, ring.at(t), lane);
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o);
-    for (int t = own_tiles - 1; t < tiles; ++t) {
-      skip_tile(smem.v_full, smem.v_empty, ring.slot(t), ring.parity(t), lane);
-    }
+    for (int t = own_tiles - 1; t < tiles; ++t) skip_tile(smem.v_full, smem.v_empty, ring.at(t), lane);
 
-    // --- Epilogue of the piece: normalise, round to fp16, store -----------------------------------------------
+      // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[h]);
@@ -274,30 +261,18 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-// The work of the busiest SM, in rows of 64 queries with all keys, times what such a row costs in a block of so many
-// groups, one taken with another: fewer hide less. Under a mask half of it is left, but the longest block has it all.
-double work_per_sm(const Shape& shape, int groups) {
-  constexpr double COST[] = {0, 1.3, 1.1, 1.0, 1.06};
-  const double rounds = double(ceil_div(shape.S, 64 * groups)) * shape.H * shape.B / multiprocessors();
-  return (shape.causal ? std::max(rounds / 2, 1.0) : std::ceil(rounds)) * groups * COST[groups];
-}
+constexpr double COST[] = {0, 1.3, 1.1, 1.0, 1.06};  // of 64 query rows in a block of so many groups: fewer hide less
 
 template <class T>
 struct Launcher {
-  static bool takes(const Shape& shape) {
-    int best = 1;
-    for (int groups = 2; groups <= (T::D == 64 ? 4 : 2); ++groups)
-      if (work_per_sm(shape, groups) < work_per_sm(shape, best)) best = groups;
-    return shape.D == T::D && best == T::GROUPS;
-  }
+  static bool takes(const Shape& s) { return s.D == T::D && best_groups(s, COST, s.D == 64 ? 4 : 2) == T::GROUPS; }
   static LaunchPlan plan(const Shape& shape) {
     SmemCount smem;
     carve<T>(smem);
     LaunchPlan plan = tile_plan<T>(shape, T::THREADS, smem);
-    plan.half_p = plan.counts_multiprocessors = true;
+    plan.half_p = true;
     plan.kernel = kernel().name;
-    plan.block_of =
-        over_all_heads<T>(shape.causal, shape.S, shape.B * shape.H) ? block_over_all_heads : block_head_by_head;
+    plan_scheduling<T>(plan, shape);
     return plan;
   }
   static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {

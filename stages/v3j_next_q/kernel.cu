@@ -12,19 +12,19 @@
 #include <cuda_runtime.h>
 
 #include "common/attention_tma.cuh"
-#include "common/block_order.cuh"
 #include "common/exp2_scale.cuh"
 #include "common/half_pair.cuh"
 #include "common/hopper/descriptors.cuh"
 #include "common/hopper/mask.cuh"
 #include "common/hopper/place.cuh"
 #include "common/hopper/quad_store.cuh"
+#include "common/hopper/register_share.cuh"
 #include "common/hopper/scale_sign.cuh"
 #include "common/hopper/score_by_warp.cuh"
 #include "common/hopper/skip_tile.cuh"
-#include "common/ptx/barrier.cuh"
+#include "common/hopper/tile_choice.cuh"
+#include "common/hopper/turns.cuh"
 #include "common/ptx/mbarrier.cuh"
-#include "common/ptx/registers.cuh"
 #include "common/ptx/tma.cuh"
 #include "common/ptx/wgmma.cuh"
 #include "common/smem_plan.cuh"
@@ -48,15 +48,9 @@ struct Tile {
   static constexpr int ROWS_PER_WARP = STRIPE;
   static constexpr int M = GROUPS * 64;  // query rows per block
   static constexpr int THREADS = (GROUPS + 1) * GROUP;
-  // Registers per thread: all start alike, in steps of 8. The loader keeps 24; more than 240 are of no use.
-  static constexpr int START = 65536 / THREADS / 8 * 8;
-  static constexpr int SHARE = (START * (GROUPS + 1) - LOADER_REGISTERS) / GROUPS / 8 * 8;
-  static constexpr int REGISTERS = SHARE < 240 ? SHARE : 240;
-  static constexpr bool SHARES_OUT = REGISTERS > START;
   static constexpr bool TURNS = GROUPS == 2 || GROUPS == 3;
   static constexpr int EARLY = (D == 64 ? N / 2 : N * 3 / 4) / 8 * 8;  // keys weighed while O's product lasts
-  // Under a mask the first group sees all K that it skips before it gives its last V back.
-  static_assert(SLOTS * N >= (GROUPS - 1) * 64, "the ring is too short for what the first group skips");
+  static_assert(SLOTS * N >= (GROUPS - 1) * 64, "the first group skips K before it gives its last V back");
   static constexpr unsigned Q_BYTES = M * D * sizeof(half), TILE_BYTES = N * D * sizeof(half);
   static constexpr double L2_SHARE = 32e6;  // bytes of an H200's L2 that K and V may fill
 };
@@ -92,8 +86,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   const Smem smem = carve<T>(cursor);
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = __shfl_sync(FULL_WARP, threadIdx.x / GROUP, 0);
-  // This block's work, piece by piece: a query tile of a head each.
-  int q0 = 0, head = 0, tiles = 0;  // first query row; of all batches' heads; of K and V
+  int q0 = 0, head = 0, tiles = 0;  // this block's piece of work: first query row; of all batches' heads; of K and V
   const int per_head = ceil_div(S, M);
   const auto take = [&](int piece) {
     const unsigned i = to_and_fro(piece, blockIdx.x, gridDim.x);
@@ -127,8 +120,8 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   }
   __syncthreads();
   if (group == GROUPS) {
-    if constexpr (T::SHARES_OUT) ptx::registers_release<LOADER_REGISTERS>();
-    if (threadIdx.x % GROUP == 0)
+    RegisterShare<GROUPS, LOADER_REGISTERS>::release();
+    if (threadIdx.x % GROUP == 0) {
       for (int piece = 0; take(piece); ++piece)
         for (int t = 0; t < tiles; ++t) {
           request(k, smem.sK, smem.k_full, smem.k_empty, k_place, t);
@@ -140,9 +133,10 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
           }
           request(v, smem.sV, smem.v_full, smem.v_empty, v_place, t);
         }
+    }
     return;
   }
-  if constexpr (T::SHARES_OUT) ptx::registers_take<T::REGISTERS>();
+  RegisterShare<GROUPS, LOADER_REGISTERS>::take();
 
   const Exp2Scale scale_log2 = exp2_scale(scale);
   const float unit[2] = {scale_log2.unit, scale_log2.unit};  // of both rows of a lane
@@ -173,26 +167,22 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   };
   const bool speaks = lane == 0;  // for its warp
   // Barrier 2 + i is the turn of group i. The first turn is group 0's.
-  const auto wait_for_turn = [&] {
-    if (T::TURNS) ptx::barrier_sync(2 + group, 2 * GROUP);
-  };
-  const auto hand_on_turn = [&] {
-    if (T::TURNS) ptx::barrier_arrive(2 + (group + 1) % GROUPS, 2 * GROUP);
-  };
+  const auto wait_for_turn = [&] { await_turn<T::TURNS ? GROUPS : 1>(group); };
+  const auto hand_on_turn = [&] { pass_turn<T::TURNS ? GROUPS : 1>(group); };
   if (group == GROUPS - 1) hand_on_turn();
 
   for (int piece = 0; take(piece); ++piece) {
     ptx::mbarrier_wait(&smem.q_full[q_place.slot], q_place.parity);
     half* const sQ = smem.sQ + q_place.slot * M * D;
     take_sign<M * D, GROUPS * GROUP>(sQ, scale);
+    // Tiles that its rows see: under a mask the first group may need one less, and the last may be of no use to it.
+    const int own_tiles = causal ? ceil_div(min(S, q0 + (group + 1) * 64), N) : tiles;
+    const int plain_tiles = min(S, causal ? q0 + first_row + 1 : S) / N;  // nothing to hide in these
 #pragma unroll
     for (float& x : o) x = 0.0f;
     float row_max[2] = {-INFINITY, -INFINITY}, row_sum[2] = {};  // of s; row_sum: the lane's own columns only
     float reference[2] = {-INFINITY, -INFINITY};                 // row_max times unit
     float largest_sum = LARGEST_SUM;                             // a tile fits if no lane's sum is larger
-    // Tiles that its rows see: under a mask the first group may need one less, and the last may be of no use to it.
-    const int own_tiles = causal ? ceil_div(min(S, q0 + (group + 1) * 64), N) : tiles;
-    const int plain_tiles = min(S, causal ? q0 + first_row + 1 : S) / N;  // nothing to hide in these
 
     const auto hide = [&](int t) {
       if (t >= plain_tiles) hide_keys(s, q0 + first_row + quad_row, t * N, first_column, S, causal);
@@ -278,17 +268,17 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     q_place.next();
     for (int t = own_tiles; t < tiles; ++t) {
       wait_for_turn(), hand_on_turn();
-      skip_tile(smem.k_full, smem.k_empty, k_place.slot, k_place.parity, lane);
+      skip_tile(smem.k_full, smem.k_empty, k_place, lane);
       k_place.next();
     }
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o);
     for (int t = own_tiles - 1; t < tiles; ++t) {
-      skip_tile(smem.v_full, smem.v_empty, v_place.slot, v_place.parity, lane);
+      skip_tile(smem.v_full, smem.v_empty, v_place, lane);
       v_place.next();
     }
 
-    // --- Epilogue of the piece: normalise, round to fp16, store -----------------------------------------------
+    // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float norm = 1.0f / quad_sum(row_sum[h]);
@@ -300,33 +290,24 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-// The work of the busiest SM, in rows of 64 queries with all keys, times what such a row costs in a block of so many
-// groups, one taken with another: fewer hide less, and more share what they load. Under a mask half of it is left, but
-// the longest block has it all.
-double work_per_sm(const Shape& shape, int groups) {
-  constexpr double COST[] = {0, 1.3, 1.15, 1.0, 1.04}, MASKED[] = {0, 1.3, 1.15, 1.1, 1.0};
-  const double rounds = double(ceil_div(shape.S, 64 * groups)) * shape.H * shape.B / multiprocessors();
-  return groups * (shape.causal ? std::max(rounds / 2, 1.0) * MASKED[groups] : std::ceil(rounds) * COST[groups]);
-}
+// What a row of 64 queries costs in a block of so many groups, one taken with another, without and with a mask: fewer
+// hide less, and more share what they load.
+constexpr double COST[] = {0, 1.3, 1.15, 1.0, 1.04}, MASKED[] = {0, 1.3, 1.15, 1.1, 1.0};
 // Three groups at D = 128 have room for 80 keys: enough where all tiles are full.
-int most_groups(const Shape& shape) { return shape.D == 64 ? 4 : shape.causal ? 2 : 3; }
+constexpr int most_groups(const Shape& shape) { return shape.D == 64 ? 4 : shape.causal ? 2 : 3; }
 
 template <class T>
 struct Launcher {
   static bool takes(const Shape& shape) {
-    int best = 1;
-    for (int groups = 2; groups <= most_groups(shape); ++groups)
-      if (work_per_sm(shape, groups) < work_per_sm(shape, best)) best = groups;
-    return shape.D == T::D && best == T::GROUPS;
+    return shape.D == T::D && best_groups(shape, shape.causal ? MASKED : COST, most_groups(shape)) == T::GROUPS;
   }
   static LaunchPlan plan(const Shape& shape) {
     SmemCount smem;
     carve<T>(smem);
     LaunchPlan plan = tile_plan<T>(shape, T::THREADS, smem);
-    plan.half_p = plan.counts_multiprocessors = true;
+    plan.half_p = true;
     plan.kernel = kernel().name;
-    plan.block_of =
-        over_all_heads<T>(shape.causal, shape.S, shape.B * shape.H) ? block_over_all_heads : block_head_by_head;
+    plan_scheduling<T>(plan, shape);
     return plan;
   }
   static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {

@@ -23,6 +23,12 @@ Piece piece_of(const std::string& at) {
   return piece;
 }
 
+// Throws where the piece is not in the source once, or partly in a comment, whose words change nothing.
+void must_be_code(const std::string& piece, const std::string& source, const std::string& who) {
+  const std::size_t at = place_of(piece, source, who), line = source.rfind('\n', at) + 1;
+  if (source.find("//", line) < at + piece.size()) throw BadInput(who + ": '" + piece + "' is in a comment");
+}
+
 struct Replacement {
   std::size_t at, size;
   std::string by;
@@ -144,7 +150,7 @@ void Levers::check_against_kernel() {
   if (arguments_.empty()) throw BadInput(path_ + ": no line table:");
   if (!takes_.empty()) {
     if (piece_of(takes_).values.size() != 1) throw BadInput(path_ + ": takes: has no condition in braces");
-    place_of(piece_of(takes_).text, kernel_, path_ + ": takes");
+    must_be_code(piece_of(takes_).text, kernel_, path_ + ": takes");
   } else if (arguments_.size() > 1) {
     throw BadInput(path_ + ": a table with arguments beside D needs a line takes:");
   }
@@ -165,7 +171,7 @@ void Levers::check_against_kernel() {
     for (const std::string& at : lever.at) {
       const Piece piece = piece_of(at);
       if (piece.values.empty()) throw BadInput(who + ": no value in braces in '" + at + "'");
-      place_of(piece.text, kernel_, who);
+      must_be_code(piece.text, kernel_, who);
       for (const auto& [from, size] : piece.values) {
         const std::string own = piece.text.substr(from, size);
         if (!lever.own.empty() && own != lever.own) throw BadInput(who + " has two values in kernel.cu");

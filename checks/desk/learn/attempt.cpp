@@ -47,6 +47,16 @@ std::size_t columns() {
   return std::max<std::size_t>(window.ws_col, LEAST);
 }
 
+// The card asks which lines the race check names, and nothing is predicted yet: then they are not shown.
+bool is_asked_first(const Exercise& e, const std::string& source) {
+  const Progress p = State().seen(e.number());
+  return e.predict == "lines" && p.attempts.empty() && !p.done && !p.gave_up && source == handed_out(e);
+}
+
+std::string predict_first(const Exercise& e) {
+  return "make predict n=" + std::to_string(e.n) + " say='LINE LINE' first";
+}
+
 // Returns whether it passed.
 bool attempt(const Exercise& e, const std::string& make) {
   if (!fs::exists(e.file()))
@@ -58,6 +68,13 @@ bool attempt(const Exercise& e, const std::string& make) {
     return check_work(e, make, source, e.number(), e.file(), {.explain = true}, telling.on ? tell : nullptr);
   }();
   const double seconds = watch.seconds();
+  const bool asked_first = is_asked_first(e, source);
+  const auto shown = [&](const std::string& text) {
+    return wrapped(asked_first && text.find(e.file() + ":") != text.npos
+                       ? "its report names lines that the card asks for; " + predict_first(e) + ", then it is shown"
+                       : text,
+                   columns(), "    ");
+  };
   State state;
   Progress& p = state.of(e.number());
   ++p.tries;
@@ -72,8 +89,8 @@ bool attempt(const Exercise& e, const std::string& make) {
     if (!e.gpu.empty()) std::printf("On a GPU:\n%s", wrapped(e.gpu, columns(), "    ").c_str());
   } else {
     const std::string& whole = outcome.whole.empty() ? outcome.says : outcome.whole;
-    std::printf("  RED:  %s\n%s", outcome.step.c_str(), wrapped(whole, columns(), "    ").c_str());
-    if (!outcome.races.empty()) std::printf("  RED:  no races\n%s", wrapped(outcome.races, columns(), "    ").c_str());
+    std::printf("  RED:  %s\n%s", outcome.step.c_str(), shown(whole).c_str());
+    if (!outcome.races.empty()) std::printf("  RED:  no races\n%s", shown(outcome.races).c_str());
     std::printf("%.1f s; make hint n=%d helps%s.\n", seconds, e.n,
                 source == handed_out(e) ? ", and the file is as it was handed out" : "");
   }
@@ -158,6 +175,8 @@ int look_command(const Args& args) {
                    " takes this one");
   if (!fs::exists(e.file()))
     throw BadInput("there is no " + e.file() + "; make exercise n=" + std::to_string(e.n) + " lays it out");
+  if (tool == "racecheck" && is_asked_first(e, read_text(e.file())))
+    throw BadInput("the card asks which lines this names; " + predict_first(e));
   // A learner's binary has the race check; the other tools are the lab's.
   const std::string program =
       tool == "racecheck" ? learner_path(e.stage, e.number()) : learner_dir(e.stage, e.number()) + "/lab";

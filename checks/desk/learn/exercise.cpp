@@ -61,7 +61,8 @@ class Reader {
 
  private:
   static bool is_block(const std::string& key) {
-    return key == "symptom" || key == "task" || key == "question" || key == "asks" || key == "hint" || key == "gpu";
+    return key == "symptom" || key == "task" || key == "question" || key == "answer" || key == "asks" ||
+           key == "hint" || key == "gpu";
   }
   [[noreturn]] void fail_at(std::size_t line, const std::string& what) const {
     throw BadInput(e_.path + ":" + std::to_string(line) + ": " + what);
@@ -80,8 +81,8 @@ class Reader {
     while (text.ends_with("\n")) text.pop_back();
     while (text.starts_with("\n")) text.erase(0, 1);
     if (text.empty()) fail_before("`" + key + ":` says nothing");
-    if (key == "question" || key == "hint") {
-      (key == "hint" ? e_.hints : e_.questions).push_back(text);
+    if (key == "question" || key == "hint" || key == "answer") {
+      (key == "hint" ? e_.hints : key == "answer" ? e_.answers : e_.questions).push_back(text);
       return;
     }
     const bool told = key == "symptom" || key == "task";
@@ -118,7 +119,7 @@ class Reader {
       for (const auto& [known, to] : WORDS) keys += known + ", ";
       for (const auto& [known, to] : REPEATED) keys += known + ", ";
       fail_before("unknown key `" + key + ":`; there are " + keys +
-                  "and blocks symptom, task, question, asks, hint, gpu");
+                  "and blocks symptom, task, question, answer, asks, hint, gpu");
     }
   }
 
@@ -135,6 +136,9 @@ class Reader {
     if (e_.hints.size() != HINTS) fail_at(1, std::to_string(e_.hints.size()) + " hints; there must be three");
     if (e_.kind == "fix" && (e_.questions.size() < 2 || e_.questions.size() > 3))
       fail_at(1, std::to_string(e_.questions.size()) + " questions; there must be two or three");
+    if (e_.answers.size() != (e_.kind == "mechanism" ? e_.questions.size() : 0))
+      fail_at(1,
+              std::to_string(e_.answers.size()) + " answers; kind: mechanism has one for each question, others none");
     if ((e_.seen == "told") != !e_.asks.empty())
       fail_at(1, "`asks:` says what number is asked for where none is seen, with `seen: told`, and only there");
     if (e_.seen == "told" && e_.predict != "count") fail_at(1, "`seen: told` goes with `predict: count`");

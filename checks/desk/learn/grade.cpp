@@ -44,13 +44,13 @@ static std::string passed(const Graded& g) { return g.gpu.empty() ? "passed" : "
 
 std::string grades_table(const std::vector<Graded>& all) {
   char line[512];
-  std::snprintf(line, sizeof line, "%-4s %-24s %-11s %-14s %-5s %-5s %6s  %s\n", "n", "name", "kind", "prediction",
+  std::snprintf(line, sizeof line, "%-4s %-24s %-11s %-20s %-5s %-5s %6s  %s\n", "n", "name", "kind", "prediction",
                 "tries", "hints", "points", "");
   std::string text = line;
   double points = 0, most = 0;
   for (const Graded& g : all) {
     points += g.points(), most += g.most();
-    std::snprintf(line, sizeof line, "%-4s %-24s %-11s %-14s %-5d %-5d %6g  ", g.number.c_str(), g.name.c_str(),
+    std::snprintf(line, sizeof line, "%-4s %-24s %-11s %-20s %-5d %-5d %6g  ", g.number.c_str(), g.name.c_str(),
                   g.kind.c_str(), g.predicts ? g.attempts.c_str() : "-", g.tries, g.hints, g.points());
     text += line + (g.passed ? passed(g) : "RED, " + g.step + ": " + g.says) +
             (g.flags.empty() ? "" : "  [LOOK: " + g.flags + "]") + "\n";
@@ -138,15 +138,15 @@ std::vector<const Exercise*> assigned_in(const Course& course, const std::string
   return all;
 }
 
-// "2 of 3": the second attempt was right.
+// "attempt 2 of 3": the second was right.
 std::string attempts_of(const Progress& p) {
   if (p.attempts.empty()) return "none";
   const std::string all = std::to_string(p.attempts.size());
   const auto right = std::ranges::find_if(p.attempts, [](const Attempt& a) { return a.right; });
-  if (right == p.attempts.end()) return "0 of " + all + " right";
+  if (right == p.attempts.end()) return "none of " + all + " right";
   const std::string nth = std::to_string(right - p.attempts.begin() + 1);
   // "late": made when the kernel had passed, or its solution was shown.
-  return (right->late ? "late, " : "") + nth + " of " + all;
+  return "attempt " + nth + " of " + all + (right->late ? ", late" : "");
 }
 
 // The state says what was predicted; whether it is right is found out again.

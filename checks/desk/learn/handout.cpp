@@ -166,6 +166,8 @@ std::string solution_shown(const Exercise& e) {
   const std::string where = e.kind == "capstone" ? kernel_path(e.stage) : e.file();
   std::string text = unified_diff(handed_out(e), solution(e), where);
   if (!e.bug.empty()) text += "\nThe bug is " + e.bug + ": writeups/bugs/" + e.bug + ".md\n";
+  for (std::size_t i = 0; i < e.answers.size(); ++i)
+    text += "\n" + std::to_string(i + 1) + ". " + e.questions[i] + "\n\n" + e.answers[i] + "\n";
   return text;
 }
 
@@ -176,6 +178,9 @@ std::string card(const Exercise& e) {
   if (!e.stage.empty() && !e.is_drill()) text += "; stage [" + e.stage + "](../../writeups/stages/" + e.stage + ".md)";
   if (!e.after.empty()) text += "; after " + joined(e.after, ", ");
   text += "\n\n" + e.symptom + "\n";
+  if (e.kind == "fix" || e.kind == "hole")
+    text += "\nThe page of " + short_stage_name(e.stage) + " and stages/" + e.stage +
+            "/kernel.cu show the right lines: keep both closed.\n";
   if (!e.questions.empty()) {
     text += "\n## Questions\n\n";
     int i = 0;

@@ -79,7 +79,8 @@ void look_at(const std::string& make, const std::string& name) {
   const std::string dir = "build/cpu/own/" + name, plain = dir + "/fixed/tester", checked = dir + "/checked/tester";
   if (run({make, "backend=cpu", "-s", "stage=" + name, plain, checked}).status != 0) return;
   const bool right = run_limited({plain, "test", "cheapest=40", "once=1"}, "", SECONDS).status == 0;
-  const bool clean = run_limited({checked, "racecheck", "short=1"}, "", SECONDS).status == 0;
+  const bool clean = run_limited({checked, "racecheck", "short=1", "first=1"}, "", SECONDS).status == 0;
+  if (!clean) std::printf("this is the first finding; make stage=%s racecheck shows all\n", name.c_str());
   if (right && clean) std::printf("good so far; make stage=%s test asks for everything\n", name.c_str());
 }
 
@@ -154,7 +155,7 @@ int own_command(const Args& args) {
   if (ladder.stage(name) || std::ranges::find(known, name) != known.end())
     throw BadInput("name=" + name + " is the name of a stage; see 'make list'");
   const std::string dir = own_dir(name);
-  if (fs::exists(dir)) throw BadInput(dir + " is there already; take another name, or delete it");
+  if (fs::exists(dir)) throw BadInput(dir + " is there already; take another name, or rm -r " + dir);
   std::string source = BLANK, stage_dir;
   if (from != "blank") {
     const std::optional<Stage> own = own_kernel(from);
@@ -166,7 +167,8 @@ int own_command(const Args& args) {
   write_text(dir + "/kernel.cu", read_text(source + "/kernel.cu"));
   write_text(dir + "/stage.conf", own_conf(read_text(source + "/stage.conf"), "own: " + name, stage_dir));
   write_text(dir + "/notes.md", "");
-  std::printf("Laid out in %s: kernel.cu, stage.conf (target, needs, budgets), notes.md.\n", dir.c_str());
+  std::printf("Laid out in %s, %s: kernel.cu, stage.conf (target, needs, budgets), notes.md.\n", dir.c_str(),
+              from == "blank" ? "an empty kernel (from=v2c8 copies a stage's)" : ("a copy of " + from + "'s").c_str());
   std::printf(
       "    make stage=%s test         the acceptance and a short race check; make stage=%s watch at every save\n",
       name.c_str(), name.c_str());

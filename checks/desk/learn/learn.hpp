@@ -42,6 +42,7 @@ struct Exercise {
   std::string symptom = {};  // or the task, where nothing is broken
   std::string gpu = {};      // what a GPU does with a kernel that passes here, where that differs
   std::vector<std::string> questions = {}, hints = {};
+  std::vector<std::string> answers = {};  // to the questions, in their order, or none
 
   std::string number() const;                                     // "07"
   std::string dir() const { return "work/" + number(); }          // where it is laid out
@@ -284,7 +285,7 @@ struct Graded {
   std::string step = {}, says = {};          // of what is red
   bool predicts = false, predicted = false;  // a prediction is asked for; the first was judged again, and holds
   int hints = 0;
-  std::string attempts = {};  // of the prediction, in words: "2 of 3"
+  std::string attempts = {};  // of the prediction, in words: "attempt 2 of 3"
   std::string gpu = {};       // of what passed: where a GPU differs
   std::string flags = {};     // what a person should look at
   int tries = 0;

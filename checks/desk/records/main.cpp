@@ -5,6 +5,7 @@
 namespace lab::desk {
 
 Run bench_command, profile_command, phases_command, resources_command, bits_command;  // in the files of these names
+Run best_command;                                                                     // best.cpp
 Run archs_command;                                                                    // nvcc.cpp
 Run counters_command, counters_table_command, floors_table_command;                   // counters.cpp
 Run machine_command, sanitizer_report_command;                                        // sanitizer_report.cpp
@@ -16,6 +17,7 @@ Run adopt_command;                                                              
 
 static constexpr Command COMMANDS[] = {
     {"bench", bench_command, "SHAPES ROUNDS JSON STAGE LAB...", "times stages and PyTorch in turns; bench-1"},
+    {"best", best_command, "GOAL BACKEND [KEY=VALUE...]", "the fastest stage for a shape, and why"},
     {"profile", profile_command, "LAB SHAPE [JSON]", "one launch under Nsight Compute; profile-1"},
     {"phases", phases_command, "SHAPE JSON LAB...", "a kernel beside its parts; phases-1"},
     {"resources", resources_command, "LABS [JSON [STAGE]]", "registers, shared memory, spills; resources-1"},

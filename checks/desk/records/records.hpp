@@ -78,6 +78,12 @@ std::string sweep_json(const BenchRun& run);
 // What `desk-records bench` left in build/bench.
 BenchRun last_bench_run();
 
+// What stage=best is, as a line "v3j: why". `maps`: file names and sweep-1, those of the GPU `here` before others, later ones before
+// earlier; `able`: the stages that run here, in the order of the climb. The nearest shape of a map has the same D and mask, and the
+// smallest product of two ratios, each at least 1: of batch · heads and of S. Without such a shape: the main road's last stage.
+std::string best_stage(std::vector<std::pair<std::string, Json>> maps, const std::vector<const Stage*>& able,
+                       const Shape& shape, const std::string& here);
+
 // Digests of outputs: what `lab bits` prints, and how it is held to what a GPU recorded (bits-1).
 
 // {"CASE": "DIGEST", ...} of lines "DIGEST CASE". Throws BadInput for a line that is no such thing, or a case that
@@ -164,6 +170,9 @@ StageBudget budget_of(const std::string& stage, const std::string& target, const
 
 // Kernel -> bytes of dynamic shared memory, from what `lab plan` printed for several shapes.
 std::map<std::string, std::size_t> dynamic_smem(const std::vector<std::string>& plans);
+
+// The same of a backward stage, from what its `lab plan` printed and `nm` of that program.
+std::map<std::string, std::size_t> launched_smem(const std::string& plan, const std::string& symbols);
 
 // Throws BadInput where no plan launches the kernel.
 ResourceRow judged(const std::string& stage, const std::string& bug, const KernelResources& used,

@@ -31,7 +31,7 @@ std::string line_of(const ResourceRow& r) {
 
 const std::string COMMITTED = "writeups/results/resources.json";
 
-// 512 keys take two slots for K/V tiles, 2048 take three; from v3g on these are also one shape for each tile.
+// 512 keys take two slots for K/V tiles, 2048 take three; from v3h on these are also one shape for each tile.
 std::map<std::string, std::size_t> plans_of(const std::string& lab) {
   std::vector<std::string> plans;
   for (const std::string shape : {"1 8 512 64", "2 8 2048 64", "1 8 512 128", "2 8 2048 128", "2 8 2048 64 causal",
@@ -41,6 +41,19 @@ std::map<std::string, std::size_t> plans_of(const std::string& lab) {
     plans.push_back(plan.out);
   }
   return dynamic_smem(plans);
+}
+
+// Of a backward stage, which launches several kernels: short grids and long ones.
+std::map<std::string, std::size_t> backward_plans_of(const std::string& lab) {
+  const Ran symbols = capture({"nm", "--defined-only", lab});
+  if (symbols.status != 0) throw BadInput("no symbols of " + lab + ": " + symbols.err);
+  std::map<std::string, std::size_t> bytes;
+  for (const std::string shape : {"1 8 512 64", "2 8 2048 64", "1 8 512 128", "2 8 2048 128"}) {
+    const Ran plan = capture(with({lab, "plan"}, words_of(shape)));
+    if (plan.status != 0) throw BadInput("no plan from " + lab + ": " + plan.err);
+    bytes.merge(launched_smem(plan.out, symbols.out));
+  }
+  return bytes;
 }
 
 struct Compilation {
@@ -153,6 +166,21 @@ std::map<std::string, std::size_t> dynamic_smem(const std::vector<std::string>& 
   return bytes;
 }
 
+std::map<std::string, std::size_t> launched_smem(const std::string& plan, const std::string& symbols) {
+  std::map<std::string, std::string> names;  // address, without the zeros before it
+  for (const std::string& line : lines_of(symbols))
+    if (const std::vector<std::string> words = words_of(line); words.size() == 3)
+      names[words[0].substr(std::min(words[0].find_first_not_of('0'), words[0].size()))] = words[2];
+  std::map<std::string, std::size_t> bytes;
+  const Json launched = parse_json(plan, "lab plan");
+  for (const Json& kernel : launched.at("kernels")) {
+    const auto name = names.find(kernel.at("address").get<std::string>());
+    if (name == names.end()) throw BadInput("lab plan: no symbol at " + kernel.at("address").get<std::string>());
+    bytes[readable_kernel(name->second)] = kernel.at("dynamic_smem");
+  }
+  return bytes;
+}
+
 ResourceRow judged(const std::string& stage, const std::string& bug, const KernelResources& used,
                    const std::map<std::string, std::size_t>& dynamic, const StageBudget& budget) {
   const auto asked = dynamic.find(used.kernel);
@@ -176,8 +204,8 @@ std::vector<std::string> wrong_smem(const std::vector<ResourceRow>& rows,
     for (const ResourceRow& row : rows)
       if (row.stage == stage && row.bug.empty()) most = std::max(most, row.smem);
     if (most != budget.smem)
-      lines.push_back(format("%s: stage.conf declares smem=%zu, its largest kernel asks for %zu B", stage.c_str(),
-                             budget.smem, most));
+      lines.push_back(format("%s: stage.conf declares smem=%zu, its largest kernel asks for %zu B: write that there",
+                             stage.c_str(), budget.smem, most));
   }
   return lines;
 }
@@ -191,7 +219,8 @@ std::string resources_table(const std::vector<ResourceRow>& rows) {
       out += line_of(row);
     else if (!row.over.empty())
       bugs += line_of(row);
-  return out + "\nBug builds over their stage's budget (registers, shared memory, no spills):\n" + bugs;
+  const bool alone = std::ranges::all_of(rows, [](const ResourceRow& row) { return row.bug.empty(); });
+  return alone ? out : out + "\nBug builds over their stage's budget (registers, shared memory, no spills):\n" + bugs;
 }
 
 std::string resources_json(const std::vector<ResourceRow>& rows, const std::string& nvcc) {
@@ -223,15 +252,17 @@ int resources_command(const Args& args) {
   const std::string nvcc = nvcc_release(), json = args.size() > 1 ? args[1] : "";
   if (nvcc.empty()) throw BadInput("make resources needs nvcc, which is not on the PATH");
   const std::string one = args.size() > 2 ? args[2] : "";
-  Ladder ladder = read_ladder();
-  if (!one.empty()) {
-    const std::optional<Stage> own = own_kernel(one);
-    const std::string neighbour = own ? own->says("from") : one;
-    std::erase_if(ladder.stages, [&](const Stage& stage) { return stage.dir != neighbour; });
-    if (own) ladder.stages.push_back(*own);
+  const Ladder ladder = read_ladder();
+  std::vector<Stage> stages;
+  std::set<std::string> backward;
+  const std::optional<Stage> own = own_kernel(one);
+  for (const Stage* stage : ladder.all()) {
+    if (one.empty() || stage->dir == (own ? own->says("from") : one)) stages.push_back(*stage);
+    if (stage->is_backward()) backward.insert(stage->dir);
   }
+  if (own) stages.push_back(*own);
   std::vector<Compilation> all;
-  for (const Stage& stage : ladder.stages) {
+  for (const Stage& stage : stages) {
     const std::string source = kernel_path(stage.dir), target = stage.says("target");
     all.push_back({stage.dir, "", target, source});
     if (target == "sm_89") all.push_back({stage.dir, "", "sm_90", source});
@@ -240,7 +271,7 @@ int resources_command(const Args& args) {
                      fs::path(lab_path(args[0], stage.dir, variant_of(bug.name, ""))).replace_filename("kernel.cu")});
   }
   std::map<std::string, StageBudget> budgets;
-  for (const Stage& stage : ladder.stages)
+  for (const Stage& stage : stages)
     budgets[stage.dir] = budget_of(stage.dir, stage.says("target"), stage.says("registers"), stage.says("smem"));
   compile_all(all);
 
@@ -252,7 +283,8 @@ int resources_command(const Args& args) {
                    c.nvcc.err.c_str());
       return 1;
     }
-    const auto dynamic = plans_of(lab_path(args[0], c.stage, variant_of(c.bug, "fixed")));
+    const std::string lab = lab_path(args[0], c.stage, variant_of(c.bug, "fixed"));
+    const auto dynamic = backward.contains(c.stage) ? backward_plans_of(lab) : plans_of(lab);
     const PtxasLog log = parse_ptxas(c.nvcc.out + c.nvcc.err);
     if (log.kernels.empty()) throw BadInput("ptxas names no kernel of " + c.source + " for " + c.arch);
     for (const KernelResources& used : log.kernels)

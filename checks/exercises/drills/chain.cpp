@@ -18,7 +18,7 @@ std::string what_is_wrong(int tiles, std::span<const lab::ExecEvent> events) {
 
 lab::Drill of(int tiles) {
   lab::Drill d;
-  d.name = std::to_string(tiles) + " tiles";
+  d.name = std::to_string(tiles) + (tiles == 1 ? " tile" : " tiles");
   d.in = lab::small_numbers((1 + 2 * unsigned(tiles)) * TILE);
   const std::vector<float> x = lab::as_floats(d.in);
   d.right.assign(TILE, 0.0f);

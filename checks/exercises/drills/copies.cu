@@ -18,7 +18,7 @@ __global__ void drill(const half* in, float* out) {
     __pipeline_commit();
   };
 #else
-    // yours: what else belongs to every turn, with a copy or without?
+    // yours: what else belongs to every round, with a copy or without?
   };
 #endif
   copy(0);

@@ -20,7 +20,7 @@ std::string what_is_wrong(int steps, std::span<const lab::ExecEvent> events) {
 
 lab::Drill of(int steps) {
   lab::Drill d;
-  d.name = std::to_string(steps) + " steps";
+  d.name = std::to_string(steps) + (steps == 1 ? " step" : " steps");
   const std::size_t K = 64 * std::size_t(steps), matrix = 64 * K;
   d.in = lab::small_numbers(2 * matrix);
   multiply(d, 64, 64, K, true);

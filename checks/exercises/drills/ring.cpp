@@ -30,7 +30,7 @@ std::string what_is_wrong(int tiles, std::span<const lab::ExecEvent> events) {
 
 lab::Drill of(int tiles) {
   lab::Drill d;
-  d.name = std::to_string(tiles) + " tiles";
+  d.name = std::to_string(tiles) + (tiles == 1 ? " tile" : " tiles");
   d.in = lab::small_numbers(tiles * TILE);
   for (int i = 0; i < TILE; ++i) {
     float sum = 0;

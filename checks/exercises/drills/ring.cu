@@ -28,8 +28,8 @@ __global__ void mechanism(const __grid_constant__ lab::TensorMap map, int tiles,
   __syncthreads();
   if (warp == PRODUCER) {
     for (int t = 0; t < tiles && lane == 0; ++t) {
-      const int slot = t % SLOTS, turn = t / SLOTS;
-      lab::ptx::mbarrier_wait(&empty[slot], turn % 2 ^ 1);
+      const int slot = t % SLOTS, use = t / SLOTS;
+      lab::ptx::mbarrier_wait(&empty[slot], use % 2 ^ 1);
       lab::ptx::mbarrier_arrive_expect_tx(&full[slot], TILE * sizeof(half));
       lab::ptx::tma_load_2d(slots + slot * TILE, &map, 0, ROWS * t, &full[slot]);
     }
@@ -37,8 +37,8 @@ __global__ void mechanism(const __grid_constant__ lab::TensorMap map, int tiles,
   }
   float sum[OWN][2] = {};
   for (int t = 0; t < tiles; ++t) {
-    const int slot = t % SLOTS, turn = t / SLOTS;
-    lab::ptx::mbarrier_wait(&full[slot], turn % 2);
+    const int slot = t % SLOTS, use = t / SLOTS;
+    lab::ptx::mbarrier_wait(&full[slot], use % 2);
     for (int r = 0; r < OWN; ++r)
       for (int i = 0; i < 2; ++i)
         sum[r][i] += __half2float(slots[(slot * ROWS + OWN * warp + r) * COLUMNS + 2 * lane + i]);

@@ -44,7 +44,7 @@ std::string what_is_wrong(int tiles, std::span<const lab::ExecEvent> events) {
 
 lab::Drill of(int tiles) {
   lab::Drill d;
-  d.name = std::to_string(tiles) + " tiles";
+  d.name = std::to_string(tiles) + (tiles == 1 ? " tile" : " tiles");
   d.in = lab::small_numbers((2 + unsigned(tiles)) * TILE);
   const std::vector<float> x = lab::as_floats(d.in);
   for (std::size_t row = 0; row < 128; ++row) {

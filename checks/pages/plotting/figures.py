@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 
 from . import style
+from .backward_order import order_figures
 from .evidence import evidence_figures
 from .fibers import fiber_figures
 from .floors import floor_figures
 from .gains import gain_figures
 from .gradients import gradient_figures
+from .hardware import hardware_figures
 from .heads import ROOT, Unusable
 from .launch import launch_figures
 from .layouts import layout_figures
@@ -19,6 +21,7 @@ from .maps import map_figures
 from .mbarrier import mbarrier_figures
 from .memory import data_banks, data_ldmatrix, data_plans, draw_banks, draw_ldmatrix, draw_plans
 from .merge import merge_figures
+from .methods import method_figures
 from .performance import data_ladder, data_roofline, data_roofs, data_stalls, draw_ladder, draw_roofline, draw_roofs, draw_stalls
 from .pipeline import trace_figures
 from .predicted import predicted_figures
@@ -47,7 +50,8 @@ def figures(r):
     return all_figures | swizzle_figures(r) | mbarrier_figures(r) | merge_figures(r) | wgmma_figures(r) | layout_figures(r) | trace_figures(r) \
         | wait_figures(r) | stay_figures(r) | reference_figures(r) | schedule_figures(r) | step_figures(r) | stage_figures(r) | launch_figures(r) \
         | floor_figures(r) | gain_figures(r) | topic_figures(r) | road_figures(r) | map_figures(r) | gradient_figures(r) | evidence_figures(r) \
-        | fiber_figures(r) | predicted_figures(r) | search_figures() | sweep_figures(r)
+        | fiber_figures(r) | hardware_figures(r) | predicted_figures(r) | search_figures() | sweep_figures(r) | order_figures(r) \
+        | method_figures(r)
 
 
 def fingerprint(data, drawing):

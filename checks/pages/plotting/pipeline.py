@@ -1,4 +1,4 @@
-"""Figures drawn from traces (`lab trace-shared`): a block, its ring of slots, a scratch row, overlapping stripes."""
+"""Figures drawn from traces: a block, its ring of slots, a scratch row, overlapping stripes."""
 import re
 
 from .results import Unusable, short
@@ -105,7 +105,7 @@ def draw_pipeline(plt, d):
     figure.subplots_adjust(left=0.158, right=0.995, top=0.955, bottom=0.12, hspace=0.1)
     for axes, one in zip(rows, d):
         draw_timeline(plt, axes, one)
-    caption(figure, "Drawn from a recording of the CPU execution (`lab trace-shared`): the order of events within a warp and the barriers between warps are the kernel's, lengths are not times. "
+    caption(figure, "Drawn from a recording of the CPU execution: the order of events within a warp and the barriers between warps are the kernel's, lengths are not times. "
                     "A tile may be read from the barrier after its wait; its slot may be filled again after the next barrier. With two slots a copy has one tile's work to arrive in, with three it has two. "
                     "Leave out the wait and a tile is read on its way; leave out the barrier and a slot is filled while it is read.")
     return figure
@@ -116,7 +116,7 @@ def draw_ring(plt, d):
     figure.subplots_adjust(left=0.158, right=0.995, top=0.955, bottom=0.12, hspace=0.1)
     for axes, one in zip(rows, d):
         draw_timeline(plt, axes, one)
-    caption(figure, f"Drawn from a recording of the CPU execution (`lab trace-shared`): lengths are not times. All {d[0]['copying']} warps copy, each a part of every tile, and all {d[0]['copying']} compute; shown are the copies and waits of "
+    caption(figure, f"Drawn from a recording of the CPU execution: lengths are not times. All {d[0]['copying']} warps copy, each a part of every tile, and all {d[0]['copying']} compute; shown are the copies and waits of "
                     f"warp {d[0]['producer']}. Each warp waits for its own part; the barrier after it covers all parts. After that barrier tile t may be read and the slot of tile t − 1 filled. (The first barrier is Q's.) "
                     "With two slots a copy has one tile's work to arrive in, with three it has two.")
     return figure
@@ -205,8 +205,8 @@ def data_scratch(r):
 
 
 def draw_scratch(plt, d):
-    what = {("write", 4): ("1  store_matrix_sync\n    writes scores, floats", BLUE), ("read", 4): ("2  a lane reads the\n    scores of its keys", BLUE),
-            ("write", 2): ("3  it writes weights,\n    halves, from the start", ORANGE), ("read", 2): ("4  load_matrix_sync\n    reads matrix_a", ORANGE)}
+    what = {("write", 4): ("a  store_matrix_sync\n    writes scores, floats", BLUE), ("read", 4): ("b  a lane reads the\n    scores of its keys", BLUE),
+            ("write", 2): ("c  it writes weights,\n    halves, from the start", ORANGE), ("read", 2): ("d  load_matrix_sync\n    reads matrix_a", ORANGE)}
     figure, axes = plt.subplots(figsize=(WIDTH, 4.3))
     figure.subplots_adjust(left=0.01, right=0.99, top=0.97, bottom=0.265)
     steps = d["steps"]
@@ -344,7 +344,7 @@ def draw_ahead(plt, d):
         label(rows[slot], f"slot {slot}")
     for i, (x, text) in enumerate(((start - 0.42, "1 wait: this tile has arrived"), (start + 0.5, "2 block barrier: all can read it"), (start + 1.45, "3 issue: copies of the next tile"))):
         axes.text(x, 4.62, text, fontsize=8.5, va="center", weight="bold")
-    caption(figure, f"Two tiles of {short(d['stage'])} with two slots, recorded from the CPU execution (`lab trace-shared`, {d['shape']}, block 5). The order within a warp and the barriers are the kernel's; widths are not times. The next copies may start only after the barrier: "
+    caption(figure, f"Two tiles of {short(d['stage'])} with two slots, recorded from the CPU execution of {d['shape']}, block 5. The order within a warp and the barriers are the kernel's; widths are not times. The next copies may start only after the barrier: "
                     "until then a warp may still read the slot that they fill.")
     return figure
 

@@ -9,7 +9,7 @@ from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, WIDTH, box, canvas, captio
 # Stage -> the pages to read before it (their first words), in the order of reading.
 BEFORE = {"v1": ["on-ramp", "online-softmax"], "v2b": ["cp-async-pipeline"], "v2c6": ["seeing-races"], "v2c9": ["counters"], "v3a": ["primer", "hopper-in-one-evening"], "v3b": ["reading-sass"]}
 AFTER = ["what-it-bought", "beyond"]
-ROWS = [("v1", "scalar, then copies ahead of use"), ("v2c5", "both products on the tensor cores"), ("v2c8", "everything in registers"), ("v3a", "Hopper: TMA, wgmma, overlap"), ("v3d", "roles: producer, ping-pong"), ("v3g", "scheduling")]
+ROWS = [("v1", "scalar, then copies ahead of use"), ("v2c5", "both products on the tensor cores"), ("v2c8", "everything in registers"), ("v3a", "Hopper: TMA, wgmma, overlap"), ("v3d", "roles: producer, ping-pong, and scheduling")]
 
 
 def data_road(_):

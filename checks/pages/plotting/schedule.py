@@ -1,5 +1,4 @@
-"""Which multiprocessor runs which block, and when, if a block starts as soon as one is free (`lab order`)."""
-import heapq
+"""Which multiprocessor runs which query tile, and when: a block each, started as soon as one is free, or dealt out to blocks that stay (`lab order`)."""
 import re
 
 from .heads import ROOT
@@ -17,22 +16,22 @@ def costs(stage):
     return [float(x) for x in found[1].split(",")]
 
 
-def scheduled(order, cost, multiprocessors, S):
-    """[multiprocessor, begin, end, keys] of each block: the next one goes to the multiprocessor that is free first."""
+def scheduled(order, cost, multiprocessors, S, stays):
+    """[multiprocessor, begin, end, keys] of each query tile: the next one goes to the multiprocessor that is free first, or to and fro."""
     consumers = int(order["rows per block"]) // GROUP_ROWS
-    free = [(0.0, m) for m in range(multiprocessors)]
-    heapq.heapify(free)
+    free = {m: 0.0 for m in range(multiprocessors)}
     bars = []
-    for block in order["events"]:
-        begin, m = heapq.heappop(free)
-        end = round(begin + consumers * cost[consumers] * block["keys"] / S, 6)
-        bars.append([m, begin, end, block["keys"]])
-        heapq.heappush(free, (end, m))
+    for i, block in enumerate(order["events"]):
+        turn, place = divmod(i, multiprocessors)
+        m = (place if turn % 2 == 0 else multiprocessors - 1 - place) if stays else min(free, key=lambda m: (free[m], m))
+        begin = free[m]
+        free[m] = round(begin + consumers * cost[consumers] * block["keys"] / S, 6)
+        bars.append([m, begin, free[m], block["keys"]])
     return {"stage": order["stage"], "consumers": consumers, "cost": cost[consumers], "bars": bars}
 
 
 def data_schedule(r):
-    after = next(o for o in r.orders.values() if short(o["stage"]) == "v3g")["stage"]
+    after = next(o for o in r.orders.values() if short(o["stage"]) == "v3h")["stage"]
     multiprocessors = int(r.bench["multiprocessors"])
     columns = []
     for mask in ("", ",causal"):
@@ -40,7 +39,7 @@ def data_schedule(r):
         panels = []
         for order in r.orders.values():
             if order["shape"] == title(shape):
-                one = scheduled(order, costs(after), multiprocessors, 2048)
+                one = scheduled(order, costs(after), multiprocessors, 2048, order["stage"] == after)
                 panels.append(one | {"us": r.time(one["stage"], shape)})
         columns.append({"shape": shape, "panels": sorted(panels, key=lambda p: p["stage"])})
     return {"multiprocessors": multiprocessors, "date": r.bench["date"][:10], "columns": columns}
@@ -76,13 +75,13 @@ def draw_schedule(plt, d):
             axes.set_ylim(d["multiprocessors"], 0)
             axes.set_yticks([0, 66, 132])
             axes.tick_params(labelsize=8)
-            axes.text(0, -3, f"{short(one['stage'])}: {len(one['bars'])} blocks of {one['consumers']} consumers", fontsize=8.5, ha="left", va="bottom")
+            axes.text(0, -3, f"{short(one['stage'])}: {len(one['bars'])} query tiles of {one['consumers']} consumers", fontsize=8.5, ha="left", va="bottom")
         panels[0].set_title(title(column["shape"]), fontsize=9.5, loc="left", pad=20, weight="bold")
         panels[-1].set_xlabel("work: 64 rows with all keys = 1, times the cost", fontsize=8.5)
     for axes in rows[:, 0]:
         axes.set_ylabel("multiprocessor", fontsize=8.5)
-    caption(figure, f"To scale: blocks in the order in which the kernels start them, the next one on the multiprocessor that is free first; {d['multiprocessors']} of them, one block at a time. "
-                    f"Length of a block: consumers × cost × share of the keys that it sees (cost {d['columns'][0]['panels'][0]['cost']:g} for 2 consumers, {d['columns'][0]['panels'][1]['cost']:g} for 4). "
+    caption(figure, f"To scale: query tiles in the order in which the kernels start them; {d['multiprocessors']} multiprocessors, one block at a time. v3f: a block each, the next one on the multiprocessor that is free first. v3h: dealt out to and fro. "
+                    f"Length: consumers × cost × share of the keys that it sees (cost {d['columns'][0]['panels'][0]['cost']:g} for 2 consumers, {d['columns'][0]['panels'][1]['cost']:g} for 4). "
                     f"Left: plain is the first round, hatched the second. Right: the darker, the more keys. " +
             "; ".join(f"measured on {title(c['shape'])}: {c['panels'][0]['us']:.1f} → {c['panels'][1]['us']:.1f} µs" for c in d["columns"]).capitalize() + f", NVIDIA H200, {d['date']}.")
     return figure

@@ -69,7 +69,7 @@ def draw_search(plt, d):
     rows = d["rows"]
     height = 1.25 + 0.27 * len(rows)
     figure, axes = plt.subplots(figsize=(WIDTH, height))
-    figure.subplots_adjust(left=0.235, right=0.745, top=1 - 0.5 / height, bottom=0.68 / height)
+    figure.subplots_adjust(left=0.265, right=0.745, top=1 - 0.5 / height, bottom=0.68 / height)
     for y, row in enumerate(rows):
         axes.plot([min(t, FAR) for t, _ in row["timed"]], [y] * len(row["timed"]), color=GREY, marker="|", markersize=10, markeredgewidth=1, linestyle="")
         best = row["best"] / row["start"]

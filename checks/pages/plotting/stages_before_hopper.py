@@ -26,7 +26,7 @@ def draw_walk(plt, d):
     qx, kx = 0.15, 1.1
     sy, tall = 1.5, band * d["warps"]
     ox = kx + tiles * wide + 0.2
-    for top, name, title in ((0.62, "K", f"Kᵀ: {d['S']} keys in {tiles} tiles of {d['N']}, {d['D']} columns each"), (sy + tall + 0.45, "V", f"V: the same keys, {d['D']} columns each")):
+    for top, name, title in ((0.62, "K", f"Kᵀ: {d['S']} keys, in {tiles} tiles of {d['N']}"), (sy + tall + 0.45, "V", "V: the same keys, in the same tiles")):
         axes.text(kx, top - 0.12, title, fontsize=8.5, weight="bold", va="center")
         for n in range(tiles):
             box(plt, axes, kx + n * wide, top, wide, high, f"tile {n}", 7.5, facecolor=LIGHT[4] if n == now else "white", edgecolor=BLACK if n == now else "#999999", linewidth=1.4 if n == now else 0.6)
@@ -42,7 +42,7 @@ def draw_walk(plt, d):
     axes.text(kx + (now + 1) * wide + 0.08, sy + tall / 2, f"scores, then weights: {d['M']} × {d['N']},\nthe only ones that exist", fontsize=7.5, va="center")
     axes.text(kx + now * wide - 0.08, sy + tall / 2, "scores of tiles 0 to 2:\ngone", fontsize=7.5, ha="right", va="center")
     axes.text(ox + 1.0, sy + tall + 0.13, "kept from tile to tile;\nl and O rescaled if m grows", fontsize=7.5, ha="right", va="top")
-    caption(figure, f"One of the {d['blocks']} blocks that share a head of {d['S']} rows, while it computes with tile {now}. Outlined: what warp {warp} owns. It alone writes these rows of scores, m, l and O. Tile sizes from `lab plan`; heights not to scale.")
+    caption(figure, f"One of the {d['blocks']} blocks that share a head of {d['S']} rows, while it computes with tile {now}. Outlined: what warp {warp} owns. It alone writes these rows of scores, m, l and O. Heights are not to scale.")
     return figure
 
 
@@ -118,6 +118,9 @@ def data_stripes(r):
             "copies": sorted(copies - set(owns)), "parked": sorted(warps - copies - set(owns))}
 
 
+STRIPES = ("white", "#e4e4e4")  # one warp's rows, the next warp's
+
+
 def draw_stripes(plt, d):
     figure, axes = canvas(plt, 5.35)
     side, gap, left, top = 1.95, 0.2, 0.85, 0.45
@@ -140,7 +143,7 @@ def draw_stripes(plt, d):
         axes.text(left - 0.06, sy + (low + high + 1) / 2 * unit, f"warp {owner}:\nrows {low}–{high}", fontsize=7.5, ha="right", va="center")
         for n in range(d["keys"] // 16):
             shown = (owner, n) == (warp, block)
-            box(plt, axes, sx + n * 16 * unit, sy + low * unit, 16 * unit, (high - low + 1) * unit, "S" if shown else "", 9, facecolor=LIGHT[1] if shown else LIGHT[(0, 2, 3, 4)[index % 4]],
+            box(plt, axes, sx + n * 16 * unit, sy + low * unit, 16 * unit, (high - low + 1) * unit, "S" if shown else "", 9, facecolor=LIGHT[1] if shown else STRIPES[index % 2],
                 edgecolor=VERMILION if shown else "#777777", linewidth=1.8 if shown else 0.6)
     axes.add_patch(plt.Rectangle((sx, sy), side, side, facecolor="none", edgecolor=BLACK, linewidth=1.2))
     axes.text(sx + side / 2, sy + side + 0.12, f"scores: {d['rows']} rows × {d['keys']} keys in {short(d['stages'][1])}", fontsize=8.5, ha="center", va="center", weight="bold")
@@ -148,20 +151,20 @@ def draw_stripes(plt, d):
     # The same tile by the stage before.
     x = sx + side + 0.35
     for index, (owner, (low, high)) in enumerate(d["scalar"]):
-        box(plt, axes, x, sy + low * unit, 0.95, (high - low + 1) * unit, f"warp {owner}: {low}–{high}", 7, facecolor=LIGHT[index % len(LIGHT)], edgecolor="#777777", linewidth=0.6)
+        box(plt, axes, x, sy + low * unit, 0.95, (high - low + 1) * unit, f"warp {owner}: {low}–{high}", 7, facecolor=STRIPES[index % 2], edgecolor="#777777", linewidth=0.6)
     axes.text(x + 0.475, sy + side + 0.12, f"in {short(d['stages'][0])}: {high - low + 1} rows each", fontsize=8, ha="center", va="center")
     x += 1.25
     names = lambda warps: ("warp " if len(warps) == 1 else "warps ") + ", ".join(map(str, warps))
     for y, text in ((0.15, f"In {short(d['stages'][1])}:"), (0.42, f"{names([w for w, _ in d['wmma']])}:\n{stripe} rows each"), (0.85, f"{names(d['parked'])}:\nonly at barriers"), (1.28, f"{names(d['copies'])}:\ncopies K and V")):
         axes.text(x, sy + y, text, fontsize=7.5, va="center")
     caption(figure, f"One tile of scores. A WMMA product needs {stripe} rows, so a warp owns {stripe} and four warps share the tile. One 16×16 block of scores (S) is the sum of four products, each over 16 of the "
-                    f"{d['D']} columns. Owners as recorded from the CPU execution (`lab trace-shared`).")
+                    f"{d['D']} columns: orange is one block and what it is made of. White and grey: the rows of one warp, then of the next. Owners as recorded from the CPU execution.")
     return figure
 
 
 # --- v2c7: who copies and who multiplies ---------------------------------------------------------------------------------------
 
-COPY, BARRIER = 0.1, 0.1
+COPY, BARRIER, IDLE = 0.1, 0.1, "#bbbbbb"
 WORK = {"sK": ("scores", 1.0), "scratch": ("softmax", 1.0), "sV": ("P V", 1.0)}
 
 
@@ -257,7 +260,11 @@ def draw_slots(plt, d):
             several = sum(a == array for a, _, _ in one["slots"]) > 1
             axes.text(left - 0.08, y + row / 2 - 0.02, f"slot {slot} of {array[1]}" if several else f"slot of {array[1]}", fontsize=8, ha="right", va="center")
             edge = BLUE if array == "sK" else ORANGE
-            for begin, end, kind, *number in merged(times):
+            bars = sorted(merged(times))
+            for (_, end, kind, *_), (begin, *_) in zip(bars, bars[1:]):
+                if kind == "copy" and begin - end > BARRIER + 1e-9:
+                    box(plt, axes, left + end * scale, y + 0.04, (begin - end) * scale, row - 0.13, facecolor=IDLE, edgecolor=edge)
+            for begin, end, kind, *number in bars:
                 face = (LIGHT[0] if array == "sK" else LIGHT[4]) if kind == "read" else "white"
                 box(plt, axes, left + begin * scale, y + (0 if kind == "read" else 0.04), (end - begin) * scale, row - (0.05 if kind == "read" else 0.13), f"{array[1]}({number[0]}) is read" if number else "", 7,
                     facecolor=face, edgecolor=edge, hatch="" if kind == "read" else "/////")
@@ -267,13 +274,14 @@ def draw_slots(plt, d):
         y += 0.38
     y -= 0.2
     x = 0.95
-    for look, text, width in (({"facecolor": BLACK}, "copies requested", 1.35), ({"facecolor": "white", "edgecolor": BLUE, "hatch": "/////"}, "tile on its way", 1.25)):
+    for look, text, width in (({"facecolor": BLACK}, "copies requested", 1.35), ({"facecolor": "white", "edgecolor": BLUE, "hatch": "/////"}, "tile on its way", 1.25),
+                              ({"facecolor": IDLE, "edgecolor": BLUE}, "arrived, not read yet", 1.6)):
         box(plt, axes, x, y, 0.16, 0.14, **look)
         axes.text(x + 0.22, y + 0.07, text, fontsize=7.5, va="center")
         x += width
     axes.plot([x, x + 0.2], [y + 0.07] * 2, color=VERMILION, linewidth=1.1, linestyle="--")
     axes.text(x + 0.26, y + 0.07, "block barrier", fontsize=7.5, va="center")
-    caption(figure, "Three tiles, recorded from the CPU execution (`lab trace-shared`). From left to right: an order of events, not a time; the widths of work and barriers mean nothing. "
+    caption(figure, "Three tiles, recorded from the CPU execution. From left to right: an order of events, not a time; the widths of work and barriers mean nothing. "
                     "A copy is drawn from its request to the wait that finds it done. In brackets: the block's shared memory at D = 64.")
     return figure
 
@@ -319,7 +327,7 @@ def draw_two_stripes(plt, d):
         b = one["loads"] - one["q"]
         axes.text(0.82 + one["loads"] * wide, y, f"{b:,} of B: {b / one['products']:g} per product" + (f"; {one['q']} of Q" if one["q"] else ""), fontsize=8, va="center")
     caption(figure, "B is loaded once in both stages; in v2c9 the registers that hold it serve a second product, with the A of the warp's second stripe. The dashed B is the same registers. "
-                    "Rows per warp from `lab plan`, loads and products from the counters of the CPU execution.")
+                    "Loads and products from the counters of the CPU execution.")
     return figure
 
 

@@ -38,7 +38,7 @@ def lettered(trace, copies):
 
 
 def data_stay(r):
-    return [lettered(r.waits["leaves"], len(PIECES)), lettered(r.waits["stays"], 1)]
+    return [lettered(r.waits["one-piece"], len(PIECES)), lettered(r.waits["stays"], 1)]
 
 
 def draw_one(plt, axes, d, end):
@@ -71,9 +71,9 @@ def draw_stay(plt, d):
     figure, rows = plt.subplots(2, 1, figsize=(WIDTH, 4.75))
     figure.subplots_adjust(left=0.132, right=0.99, top=0.945, bottom=0.2, hspace=0.36)
     end = max(one["pieces"][-1] for one in d)
-    for axes, one, what in zip(rows, d, ("three blocks, one after another: each begins with a wait", "one block stays: what the next query tile needs is requested during the last products")):
+    for axes, one, what in zip(rows, d, ("a block for each query tile: each begins with a wait", "one block stays: what the next query tile needs is requested during the last products")):
         draw_one(plt, axes, one, end)
-        axes.set_title(f"{short(one['stage'])}: {what} ({one['pieces'][-1]} steps)", fontsize=9, loc="left", x=-0.13)
+        axes.set_title(f"{what[0].upper() + what[1:]} ({one['pieces'][-1]} steps)", fontsize=9, loc="left", x=-0.13)
     rows[-1].set_xlabel("step (an order, not a time)", fontsize=8.5)
     caption(figure, "Query tiles a, b, c of two key tiles each: K b1 is the second key tile of query tile b. Dark: begins a product. exp: weights. pack: O rescaled, weights as halves. "
                     "store: O / l goes to memory. Hatched: waits for a copy. Dotted: a query tile is done. A product and a copy take no step of their own.")

@@ -271,7 +271,15 @@ def table_predictions(r):
     return table(header, rows) + [""] + ran_by(r)
 
 
-TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "steps": table_steps, "gains": table_gains, "hopper": table_hopper, "small": table_small, "profile": table_profile, "resources": table_resources, "evolve": search.table_evolve, "winners": search.table_winners, "adopted": search.table_adopted}
+def table_searched(_):
+    """All measured searches together: how their candidates ended."""
+    verdicts = [c["verdict"] for log in search.searches() if log["fitness"] == "time" for c in log["candidates"]]
+    refused, broken, wrong = (verdicts.count(v) for v in ("too large", "broken", "wrong"))
+    return ["| candidates measured or refused | refused before they were built | broken | ran to their end | of these wrong |", "|" + "--:|" * 5,
+            f"| {len(verdicts)} | {refused} | {broken} | {len(verdicts) - refused - broken} | {wrong} |"]
+
+
+TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "steps": table_steps, "gains": table_gains, "hopper": table_hopper, "small": table_small, "profile": table_profile, "resources": table_resources, "evolve": search.table_evolve, "searched": table_searched, "winners": search.table_winners, "adopted": search.table_adopted}
 OF_STAGE = {"step": table_step, "profile": table_profile_of, "phases": table_phases_of}
 TARGETS = "sm_89", "sm_90a"  # an entry at sm_90 is of a stage whose target is sm_89
 MARKED = re.compile(r"(<!-- begin: table ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.S)

@@ -45,7 +45,7 @@ def draw_two_tiles(plt, d):
         axes.set_xlim(-0.6, len(d["scores"]) - 0.4)
         axes.set_ylim(0, 1.18)
         axes.tick_params(axis="both", length=0, labelsize=8)
-        axes.text(0.0, 1.19, f"after tile {index}: m = {step['m']}", fontsize=10, weight="bold", transform=axes.transAxes, va="center")
+        axes.text(0.0, 1.19, f"after the {('first', 'second')[index]} tile: m = {step['m']}", fontsize=10, weight="bold", transform=axes.transAxes, va="center")
         axes.text(0.0, 1.08, f"l = {step['l']:g},  O = {step['O']:g}" + (f",  O / l = {step['O'] / step['l']:.4f}" if index else ""), fontsize=9, transform=axes.transAxes, va="center")
         if not index:
             axes.text(2.5, 0.3, "not seen yet", ha="center", fontsize=8.5, style="italic", color="#555555")
@@ -59,7 +59,7 @@ def draw_two_tiles(plt, d):
 
 
 def data_order(_):
-    return {"a": "writes x", "b": "reads x"}
+    return {"a": "writes x", "b": "reads x", "x": "x: scratch[0][1], the score of key 1", "lanes": ("lane 0", "lane 1")}
 
 
 def draw_order(plt, d):
@@ -71,20 +71,21 @@ def draw_order(plt, d):
         box(plt, axes, x + at, y - 0.15, 0.72, 0.3, text, 8.5, facecolor=look, edgecolor=BLACK)
 
     left, right = 0.75, 4.75
+    a, b = d["lanes"]
     axes.text(0.15, 0.22, "Ordered: the checker is silent", fontsize=10, weight="bold", va="center")
-    thread(left, 0.75, "lane A", 0.35, d["a"], LIGHT[0])
-    thread(left, 1.3, "lane B", 1.95, d["b"], LIGHT[4])
+    thread(left, 0.75, a, 0.35, d["a"], LIGHT[0])
+    thread(left, 1.3, b, 1.95, d["b"], LIGHT[4])
     axes.plot([left + 1.5] * 2, [0.5, 1.55], color=VERMILION, linewidth=2.5)
     axes.text(left + 1.5, 1.68, "a barrier for both lanes", fontsize=8.5, ha="center", va="center", color=VERMILION)
-    axes.text(0.15, 2.1, "Every schedule has the write first.", fontsize=8.5, va="center")
-    axes.text(4.15, 0.22, "Not ordered: a race, in every run", fontsize=10, weight="bold", va="center")
-    thread(right, 0.75, "lane A", 0.35, d["a"], LIGHT[0])
-    thread(right, 1.3, "lane B", 1.95, d["b"], LIGHT[4])
+    axes.text(left + 1.5, 1.95, "every schedule: the write first", fontsize=8.5, ha="center", va="center")
+    axes.text(4.15, 0.22, "Not ordered: a race, whichever comes first", fontsize=10, weight="bold", va="center")
+    thread(right, 0.75, a, 0.35, d["a"], LIGHT[0])
+    thread(right, 1.3, b, 1.95, d["b"], LIGHT[4])
     axes.text(right + 1.5, 1.68, "this run: the value is right", fontsize=8.5, ha="center", va="center")
-    thread(right, 2.1, "lane A", 1.95, d["a"], LIGHT[0])
-    thread(right, 2.65, "lane B", 0.35, d["b"], LIGHT[4])
+    thread(right, 2.1, a, 1.95, d["a"], LIGHT[0])
+    thread(right, 2.65, b, 0.35, d["b"], LIGHT[4])
+    axes.text(left, 2.65, d["x"], fontsize=8.5, va="center")
     axes.text(right + 1.5, 3.03, "a different schedule: an old value, or none", fontsize=8.5, ha="center", va="center")
-    axes.text(0.15, 2.65, "The value is wrong under some schedules only.\nThe order is missing under all of them:\nthat is what the checker looks for.", fontsize=8.5, va="center", linespacing=1.4)
     return figure
 
 
@@ -138,7 +139,7 @@ def draw_square(plt, d):
     total = n * (n + 1) // 2
     text = figure.text
     text(0.67, 0.80, f"{kept} of {total} are kept (blue).\nA number k: the product adds 2^k\nto r² / 2^19.", fontsize=9, va="center", linespacing=1.4)
-    text(0.67, 0.60, f"Red: the {n - d['low']} high and the {d['low']} low bits.\nHigh × high: all kept.\nLow × low: none kept.", fontsize=9, va="center", linespacing=1.4)
+    text(0.67, 0.60, f"Thick lines: the {n - d['low']} high and\nthe {d['low']} low bits meet.\nHigh × high: all kept.\nLow × low: none kept.", fontsize=9, va="center", linespacing=1.4)
     text(0.67, 0.39, "High × low: kept where\ni + j + 1 is at least 19,\nso the border is a diagonal.", fontsize=9, va="center", linespacing=1.4)
     caption(figure, "Drawn from short_square_by_rows in common/emulator/special_functions.cpp, the function that computes 2^x and 1/x on the CPU with an H200's bits.")
     return figure

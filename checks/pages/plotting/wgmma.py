@@ -45,8 +45,8 @@ def start_mark(axes, x, top, start, colour):
 def draw_descriptor(plt, d):
     figure, axes = canvas(plt, 9.75)
     slab, left, second = d["rows"] * 128, 0.95, 4.75
-    for top, one, title in ((1.0, d["of"][0], "K major (K in Q·Kᵀ): a row is a column of B, and k runs along it"),
-                            (5.6, d["of"][1], "MN major (V in P·V): a row is a k, and the columns of B run along it")):
+    for top, one, title in ((1.0, d["of"][0], "K-major (K in Q·Kᵀ): a row of the tile is a column of B, k runs along it"),
+                            (5.6, d["of"][1], "MN-major (V in P·V): a row of the tile is one k, B's columns run along it")):
         k_major, starts = one is d["of"][0], one["starts"]
         axes.text(0.08, top - 0.78, title, fontsize=10, weight="bold", va="center")
         for x, text in ((left, "slab 0: columns 0 to 63"), (second, f"slab 1: columns 64 to 127, {slab} bytes further")):

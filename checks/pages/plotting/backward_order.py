@@ -1,0 +1,120 @@
+"""The order of events in the backward stages b3 to b8: drawn from the lists below, which follow each kernel's text. Lengths are no times."""
+from .style import BLACK, GREY, HATCHES, LIGHT, VERMILION, box, canvas
+
+# What a stretch is: a matrix product, the threads' arithmetic, additions or stores to global memory, other, a wait.
+LOOK = {"product": (LIGHT[0], ""), "threads": (LIGHT[1], ""), "memory": (LIGHT[2], HATCHES[1]), "other": ("#eeeeee", ""), "wait": None}
+NAMES = {"product": "matrix product", "threads": "arithmetic of the threads", "memory": "additions, stores to global memory", "other": "other", "wait": "waits"}
+ROW, BAR = 0.46, 0.32
+
+# [row, [begin, end, text, kind], ...]; unit: any. `marks`: [x, text] across all rows of a group; `gaps`: room and a heading before a row.
+B4 = {"unit": 0.128, "rows": [
+    ["tensor cores", [0, 8, "Sᵀ = K Qᵀ", "product"], [8, 18, "dPᵀ = V dOᵀ", "product"], [18, 29, "dV += Pᵀ dO", "product"], [35, 41, "dQ = dS K", "product"], [41, 49, "dK += dSᵀ Q", "product"]],
+    ["threads", [0, 8, "", "wait"], [8, 15, "P = exp(S − L)", "threads"], [15, 18, "", "wait"], [18, 26, "dS = P (dP − δ)", "threads"], [26, 34, "store dS, barrier", "other"], [35, 41, "", "wait"], [41, 46, "add dQ", "memory"], [46, 49, "", "wait"]]],
+    "marks": [[34.5, "the tile's only barrier: the dS of both warpgroups is stored"]]}
+B5 = {"unit": 0.098, "rows": [
+    ["keys 0–63", [0, 11, "exp 1", "threads"], [11, 20, "dP dV 1", "product"], [20, 25, "dS 1", "threads"], [25, 34, "dK 1, S 2", "product"], [34, 45, "exp 2", "threads"], [45, 54, "dP dV 2", "product"], [54, 59, "dS 2", "threads"], [59, 65, "dK 2", "product"]],
+    ["third warpgroup", [0, 8, "", "wait"], [8, 16, "dQ 0", "product"], [16, 22, "add", "memory"], [22, 42, "", "wait"], [42, 50, "dQ 1", "product"], [50, 56, "add", "memory"], [56, 65, "", "wait"]],
+    ["keys 64–127", [0, 3, "", "threads"], [3, 8, "dS 0", "threads"], [8, 17, "dK 0, S 1", "product"], [17, 28, "exp 1", "threads"], [28, 37, "dP dV 1", "product"], [37, 42, "dS 1", "threads"], [42, 51, "dK 1, S 2", "product"], [51, 65, "exp 2", "threads"]]],
+    "arrows": [[25, 0, 42, 1], [42, 2, 42, 1], [8, 2, 8, 1]]}
+B6 = {"unit": 0.24, "rows": [[f"block {j}"] + [item for n, t in enumerate(range(j, 4)) for item in ([5 * n, 5 * n + 3.4, f"tile {t}", "product"], [5 * n + 3.4, 5 * n + 5, "add", "memory"])] for j in (3, 2, 1, 0)],
+      "arrows": [[5 * n + 5, row, 5 * n + 8.4, row + 1] for row in range(3) for n in range(row + 1)]}
+B7 = {"unit": 0.24, "rows": [
+    ["keys 0–127", *[[6 * t, 6 * t + 6, f"tile {t}", "product"] for t in range(4)], [24, 26, "store", "memory"]],
+    *[[f"keys 0–127, part {t}", [0, 6, f"tile {t}", "product"], [6, 8.6, "store", "memory"]] for t in range(4)],
+    ["last kernel", [0, 8.6, "", "wait"], [8.6, 14.5, "add up four parts", "memory"]]],
+    "gaps": {0: "b5: one block", 1: "b7: four blocks, at the same time"}}
+B8 = {"unit": 0.102, "rows": [
+    ["row_terms", [0, 5, "start", "other"], [5, 17, "δ, zeros", "memory"]],
+    ["gradients", [17.8, 25.8, "start, barriers", "other"], [25.8, 49, "K, V, then the tiles of Q and dO", "product"]],
+    ["round_sums", [49.8, 54.8, "start", "other"], [54.8, 62, "round", "memory"]],
+    ["row_terms", [0, 5, "start", "other"], [5, 17, "δ, zeros", "memory"]],
+    ["gradients", [5.5, 13.5, "start, barriers", "other"], [13.5, 17.4, "", "wait"], [17.4, 40.6, "K, V, then the tiles of Q and dO", "product"]],
+    ["round_sums", [41.4, 46.4, "start", "other"], [46.4, 53.6, "round", "memory"]]],
+    "gaps": {0: "b7: each kernel starts after the end of the one before", 3: "b8: the second starts under the first, up to its wait for the first one's end"}}
+ORDERS = {"order-b4": B4, "order-b5": B5, "order-b6": B6, "order-b7": B7, "order-b8": B8}
+
+
+def order_figures(r):
+    return {name: (order, draw_order) for name, order in ORDERS.items()} | {"flow-b3": (FLOW, draw_flow)}
+
+
+def draw_order(plt, d):
+    left, gaps = 1.5, {int(row): text for row, text in d.get("gaps", {}).items()}
+    top, tops = 0.42 if d.get("marks") else 0.15, []
+    for row in range(len(d["rows"])):
+        top += 0.42 if row in gaps else 0
+        tops.append(top)
+        top += ROW
+    figure, axes = canvas(plt, top + 0.62)
+    for row, text in gaps.items():
+        axes.text(0.15, tops[row] - 0.2, text, fontsize=9, weight="bold", va="center")
+    for (name, *items), y in zip(d["rows"], tops):
+        axes.text(left - 0.12, y + BAR / 2, name, fontsize=8.5, ha="right", va="center")
+        for begin, end, text, kind in items:
+            x, width = left + begin * d["unit"], (end - begin) * d["unit"]
+            if kind == "wait":
+                axes.plot([x, x + width], [y + BAR / 2] * 2, color=GREY, linewidth=1.6, linestyle=":")
+                continue
+            colour, hatch = LOOK[kind]
+            axes.add_patch(plt.Rectangle((x, y), width, BAR, facecolor=colour, hatch=hatch, edgecolor=BLACK, linewidth=0.8))
+            axes.text(x + width / 2, y + BAR / 2, text, fontsize=7.5, ha="center", va="center", bbox={"facecolor": colour, "edgecolor": "none", "pad": 0.6} if text else None)
+    for x, text in d.get("marks", []):
+        at = left + x * d["unit"]
+        axes.plot([at, at], [tops[0] - 0.1, tops[-1] + BAR + 0.08], color=VERMILION, linewidth=2.2)
+        axes.text(at, tops[0] - 0.22, text, fontsize=8.5, ha="center", va="center", color=VERMILION)
+    for from_x, from_row, to_x, to_row in d.get("arrows", []):
+        down = to_row > from_row
+        ends = (left + to_x * d["unit"], tops[to_row] + (0 if down else BAR)), (left + from_x * d["unit"], tops[from_row] + (BAR if down else 0))
+        axes.annotate("", *ends, arrowprops={"arrowstyle": "-|>", "color": VERMILION, "linewidth": 1.3, "shrinkA": 0, "shrinkB": 0})
+    kinds = [kind for kind in LOOK if any(item[3] == kind for _, *items in d["rows"] for item in items)]
+    x, y = 0.2, top + 0.1
+    axes.annotate("", (7.8, top), (left, top), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 1})
+    axes.text(left - 0.12, top, "order of events", fontsize=8, ha="right", va="center")
+    for kind in kinds:
+        if LOOK[kind]:
+            axes.add_patch(plt.Rectangle((x, y + 0.16), 0.26, 0.18, facecolor=LOOK[kind][0], hatch=LOOK[kind][1], edgecolor=BLACK, linewidth=0.8))
+        else:
+            axes.plot([x, x + 0.26], [y + 0.25] * 2, color=GREY, linewidth=1.6, linestyle=":")
+        axes.text(x + 0.34, y + 0.25, NAMES[kind], fontsize=8, va="center")
+        x += 0.5 + 0.062 * len(NAMES[kind])
+    return figure
+
+
+# --- b3: which operand lies where ------------------------------------------------------------------------------------------------
+
+# name: [x, y, width, text, place]; arrows: [from, to, label].
+FLOW = {"boxes": {
+    "sK": [0.2, 0.5, 0.75, "K", "shared"], "sV": [3.1, 0.5, 0.75, "V", "shared"],
+    "S": [1.35, 0.5, 1.4, "Sᵀ = K Qᵀ", "registers"], "dP": [4.25, 0.5, 1.4, "dPᵀ = V dOᵀ", "registers"],
+    "P": [1.35, 1.45, 1.4, "Pᵀ = exp(Sᵀ − L)", "registers"], "dS": [4.25, 1.45, 1.75, "dSᵀ = Pᵀ (dPᵀ − δ)", "registers"],
+    "dV": [1.35, 2.4, 1.4, "dV += Pᵀ dO", "registers"], "dK": [3.35, 2.4, 1.4, "dK += dSᵀ Q", "registers"],
+    "sdS": [5.25, 2.4, 0.9, "dS", "shared"], "dQ": [6.5, 2.4, 1.25, "dQ = dS K", "registers"], "sum": [6.5, 3.3, 1.25, "sums of dQ", "global"]},
+    "arrows": [["sK", "S", "A"], ["sV", "dP", "A"], ["S", "P", ""], ["dP", "dS", ""], ["P", "dS", ""], ["P", "dV", "A"], ["dS", "dK", "A"], ["dS", "sdS", "barrier"], ["sdS", "dQ", "A"], ["dQ", "sum", "atomicAdd"]]}
+PLACES = {"registers": (LIGHT[0], "", "registers of one warp"), "shared": (LIGHT[4], HATCHES[1], "shared memory"), "global": ("#eeeeee", "", "global memory")}
+HIGH = 0.42
+
+
+def draw_flow(plt, d):
+    figure, axes = canvas(plt, 4.0)
+    for x, y, width, text, place in d["boxes"].values():
+        colour, hatch, _ = PLACES[place]
+        axes.add_patch(plt.Rectangle((x, y), width, HIGH, facecolor=colour, hatch=hatch, edgecolor=BLACK, linewidth=0.9))
+        axes.text(x + width / 2, y + HIGH / 2, text, fontsize=8.5, ha="center", va="center", bbox={"facecolor": colour, "edgecolor": "none", "pad": 0.8})
+    for a, b, label in d["arrows"]:
+        (ax, ay, aw, *_), (bx, by, bw, *_) = d["boxes"][a], d["boxes"][b]
+        if ay == by:
+            ends = (bx, by + HIGH / 2), (ax + aw, ay + HIGH / 2)
+            at = ((bx + ax + aw) / 2, ay + HIGH / 2 - 0.11)
+        else:
+            middle = lambda x, w, other, ow: max(x + 0.15, min(x + w - 0.15, other + ow / 2))
+            ends = (middle(bx, bw, ax, aw), by), (middle(ax, aw, bx, bw), ay + HIGH)
+            at = ((ends[0][0] + ends[1][0]) / 2 + 0.08, (ends[0][1] + ends[1][1]) / 2)
+        axes.annotate("", *ends, arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0})
+        axes.text(*at, label, fontsize=8, va="center", ha="center" if ay == by else "left", color=VERMILION)
+    x = 0.2
+    for colour, hatch, name in PLACES.values():
+        box(plt, axes, x, 3.66, 0.26, 0.18, facecolor=colour, hatch=hatch)
+        axes.text(x + 0.34, 3.75, name, fontsize=8, va="center")
+        x += 1.9
+    axes.text(0.2, 0.24, "one warp's part of a tile; A: the product's first operand", fontsize=9, weight="bold", va="center")
+    return figure

@@ -1,0 +1,110 @@
+"""Figures of the pages on methods: the checker's clocks, the referee's course, and which part of a kernel each wish changes."""
+import re
+
+from .heads import ROOT, Unusable
+from .style import BLACK, GREEN, GREY, LIGHT, VERMILION, WIDTH, box, canvas
+
+
+def method_figures(r):
+    return {"clocks": ({"written": 7, "known": 3}, draw_clocks), "referee": (data_referee(), draw_referee), "wishes": (WISHES, draw_wishes)}
+
+
+def arrow(axes, to, start, colour=BLACK):
+    axes.annotate("", to, start, arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0})
+
+
+# --- the checker: one cell, two threads, with a barrier and without -----------------------------------------------------------------
+
+
+def draw_clocks(plt, d):
+    figure, axes = canvas(plt, 3.25)
+    for left, ordered in ((0.15, True), (4.15, False)):
+        known = d["written"] if ordered else d["known"]
+        line = left + 0.62
+        axes.text(left, 0.2, "with __syncwarp: silent" if ordered else "without: a race, reported with both lines", fontsize=10, weight="bold", va="center")
+        for y, name in ((0.78, "lane A"), (2.38, "lane B")):
+            axes.text(line - 0.1, y, name, fontsize=8.5, ha="right", va="center")
+            axes.plot([line, left + 3.6], [y, y], color=GREY, linewidth=1, zorder=0)
+        box(plt, axes, line + 0.15, 0.62, 0.95, 0.32, "s[12] = x", 8.5, facecolor=LIGHT[0])
+        box(plt, axes, line + 1.95, 2.22, 0.95, 0.32, "y = s[12]", 8.5, facecolor=LIGHT[4])
+        box(plt, axes, line + 0.15, 1.3, 1.3, 0.52, f"cell of s[12]:\nwritten by A, clock {d['written']}", 7.5, facecolor="#eeeeee")
+        arrow(axes, (line + 0.62, 1.3), (line + 0.62, 0.94))
+        arrow(axes, (line + 2.3, 2.22), (line + 1.45, 1.6))
+        if ordered:
+            axes.plot([line + 1.66] * 2, [0.5, 2.66], color=VERMILION, linewidth=2.5)
+            axes.text(line + 1.74, 1.12, "__syncwarp gives\nB the clock of A", fontsize=8, color=VERMILION, va="center", linespacing=1.2)
+        axes.text(line + 2.95, 1.82, f"B knows A\nup to {known}", fontsize=8.5, ha="right", va="center", linespacing=1.3)
+        axes.text(line + 2.42, 2.85, f"{d['written']} ≤ {known}: ordered" if ordered else f"{d['written']} > {known}: nothing orders them", fontsize=9, ha="center" if ordered else "right", va="center",
+                  color=GREEN if ordered else VERMILION, weight="bold")
+    return figure
+
+
+# --- the referee: when each safeguard looks, and the cheaters that prove it ----------------------------------------------------------
+
+PHASES = [["single calls", ["poisoned outputs", "oracle", "inputs unchanged", "canaries", "checker"]],
+          ["timed calls", ["every timed call is checked", "stream", "settings"]],
+          ["single calls again", ["oracle", "determinism"]],
+          ["verdict", ["roofline"]]]
+AFTERWARDS = {"wrong_afterwards"}  # the cheaters that only the second round of single calls can see
+
+
+def data_referee():
+    """The phases of a candidate; for each safeguard the cheaters that its patch says it stops."""
+    cheaters = {}
+    for path in sorted((ROOT / "checks/evolve/cheaters").glob("*.patch")):
+        found = re.search(r"^predicted: ([^\n]*)", path.read_text(), re.M)
+        if not found:
+            raise Unusable(f"{path.name} has no line 'predicted:'")
+        cheaters[path.stem] = found[1].split(",")[0].strip()
+    rows = [[phase, [[one, [name for name, by in cheaters.items() if by == one and (one != "oracle" or (name in AFTERWARDS) == (phase == "single calls again"))]] for one in safeguards]]
+            for phase, safeguards in PHASES]
+    shown = {name for _, safeguards in rows for _, names in safeguards for name in names}
+    if missing := set(cheaters) - shown:
+        raise Unusable(f"the figure 'referee' has no place for {sorted(missing)[0]}")
+    return {"phases": rows}
+
+
+def draw_referee(plt, d):
+    figure, axes = canvas(plt, 3.5)
+    widths, x = [2.05, 2.15, 1.75, 1.05], 0.15
+    for (phase, safeguards), width in zip(d["phases"], widths):
+        last = phase == d["phases"][-1][0]
+        box(plt, axes, x, 0.2, width, 0.4, phase, 9.5, facecolor=LIGHT[4] if phase == "timed calls" else LIGHT[0])
+        if not last:
+            arrow(axes, (x + width + 0.22, 0.4), (x + width, 0.4))
+        y = 0.85
+        for safeguard, cheaters in safeguards:
+            axes.text(x + 0.04, y, safeguard, fontsize=8.5, weight="bold", va="center")
+            for name in cheaters or ["(by a test)"] * last:
+                y += 0.19
+                axes.text(x + 0.14, y, name, fontsize=8, va="center", color="#333333" if cheaters else GREY, family="DejaVu Sans Mono" if cheaters else None)
+            y += 0.3
+        x += width + 0.22
+    return figure
+
+
+# --- beyond: the parts of a forward kernel, and what changes them --------------------------------------------------------------------
+
+WISHES = [["which tile\nis mine?", ["variable lengths", "GQA: packed rows"]],
+          ["copies of\nQ, K, V", ["GQA: one coordinate", "variable lengths:\nthe end", "paged decode:\na page per box"]],
+          ["S = Q Kᵀ", ["FP8: K-major", "Blackwell: one\nthread issues"]],
+          ["weights", ["FP8: scales", "Blackwell: some\nexp by FMA"]],
+          ["O += P V", ["FP8: V transposed,\nP permuted", "Blackwell: O in\ntensor memory"]],
+          ["O / l,\nstore", ["paged decode:\n(m, l, O), merged by\na second kernel"]]]
+
+
+def draw_wishes(plt, d):
+    figure, axes = canvas(plt, 2.6)
+    step, width = (WIDTH - 0.2) / len(d), 1.12
+    for i, (part, wishes) in enumerate(d):
+        x, y = 0.12 + i * step, 0.95
+        box(plt, axes, x, 0.15, width, 0.5, part, 9, facecolor=LIGHT[0])
+        if i + 1 < len(d):
+            arrow(axes, (x + step, 0.4), (x + width, 0.4))
+        for wish in wishes:
+            lines = wish.count("\n") + 1
+            height = 0.13 + 0.155 * lines
+            axes.add_patch(plt.Rectangle((x - 0.04, y), width + 0.1, height, facecolor="white", edgecolor=VERMILION, linewidth=0.9))
+            axes.text(x + 0.01 + width / 2, y + height / 2, wish, fontsize=7.5, ha="center", va="center", linespacing=1.2)
+            y += height + 0.1
+    return figure

@@ -1,0 +1,24 @@
+// How to recognise the bug turn_missed.
+#include "checks/bugs/fingerprint.hpp"
+#include "reference/attention.hpp"
+
+namespace {
+using namespace lab;
+
+// As many heads as make blocks of three and of four warpgroups the best choice.
+constexpr Shape THREE{1, 205, 192, 64, true}, FOUR{1, 264, 256, 64, true}, DENSE{1, 205, 192, 64, false},
+    TWO{1, 135, 200, 64, true};
+
+std::vector<Part> look() {
+  const char* const turn = "await_turn<GROUPS>(group)";
+  const Trial dense = run_trial(DENSE), two = run_trial(TWO);
+  const auto right = [](const Trial& t) { return attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v); };
+  return {hangs(THREE, {{at_barrier(4, 128, 256), 0xF0FF}, turn}),
+          hangs(FOUR, {{at_barrier(5, 128, 256), 0xF000F}, turn}),
+          right_by_luck(dense, right(dense), "without a mask, where all need as many tiles"),
+          right_by_luck(two, right(two), "with a mask in blocks of two, whose rows end in the same tile")};
+}
+
+const RegisteredFingerprint registered(look);
+
+}  // namespace
