@@ -1,7 +1,6 @@
 // A thread block cluster: blocks that run together and reach each other's shared memory; of a launch without clusters a
-// block is one of its own. They share one OS thread; each
-// keeps fibers, memory, mbarriers and copies of its own, and the cluster says which block goes on when one cannot, or
-// at calls that could switch under the schedules that interleave:
+// block is one of its own. They share one OS thread; each keeps fibers, memory, mbarriers and copies of its own, and the
+// cluster says which block goes on when one cannot, or at calls that could switch under the schedules that interleave:
 //   ascending, descending  the first block that can go on, from below or above, until it cannot;
 //   round_robin            each in turn, after some calls;
 //   random                 as the seed says.
