@@ -29,10 +29,6 @@ enum class Copies { at_wait, at_issue, random };
 // bits with any; `measured` is the H200's (common/wmma_layout.hpp).
 enum class Fragments { measured, other };
 
-// Whose arithmetic the CPU's tensor cores have (common/emulator/tensor_core.hpp): that of a GPU, bit for bit, or plain
-// fp32 sums. A whole kernel takes about 15 % longer with a GPU's, so every run has them.
-enum class TensorCore { sm_90, sm_89, fast };
-
 class ExecWatcher;
 
 struct ExecOptions {
@@ -41,7 +37,6 @@ struct ExecOptions {
   Copies copies = Copies::at_wait;
   Copies products = Copies::at_wait;  // wgmma's
   Fragments fragments = Fragments::measured;
-  TensorCore tensor_core = TensorCore::sm_90;
   int workers = 0;     // OS threads, each running one block at a time; 0: one a core
   bool check = false;  // race, init and bounds checks; needs an instrumented kernel
   bool count = false;  // what a GPU's counters would count (common/counts.hpp); needs an instrumented kernel

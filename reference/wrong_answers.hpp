@@ -110,10 +110,6 @@ std::vector<double> scores_ignored(const Shape&, double scale, Tensor q, Tensor 
 std::vector<double> tile_taken_twice(const Shape&, double scale, Tensor q, Tensor k, Tensor v, int tile_m,
                                      BlockOfTile block_of, std::span<const RowBlock> blocks = {});
 
-// The rows whose output is NaN because the last warp of a block owns them and computes nothing: its row sums
-// stay 0, and 0 / 0 is NaN. Every warp of a tile of `tile_m` rows owns `rows_per_warp` of them, in order.
-constexpr bool warp7_nan(int row, int tile_m, int rows_per_warp) { return row % tile_m >= tile_m - rows_per_warp; }
-
 // For each element 16 r + c of a 16 x 16 block of weights: which element of the block it was filled from; -1:
 // a zero.
 using BlockMap = std::array<short, 256>;

@@ -37,16 +37,6 @@ TEST_CASE("a diff names the kernel and nothing else; none of equal texts") {
         "--- a/stages/v1_s/kernel.cu\n+++ b/stages/v1_s/kernel.cu\n@@ -1 +1 @@\n-a\n+b\n");
 }
 
-TEST_CASE("a patch that applies where it says is left alone") {
-  const ScratchTree tree;
-  const std::string before = tree.read(PATCH);
-  const auto found = tree.survey(true);
-  REQUIRE(found.size() == 1);
-  CHECK(found[0].wrong == "");
-  CHECK_FALSE(found[0].moved);
-  CHECK(tree.read(PATCH) == before);
-}
-
 TEST_CASE("lines that moved are renewed on request, and the head is kept") {
   const ScratchTree tree;
   tree.write(KERNEL, "new\n" + SOURCE);
@@ -60,18 +50,6 @@ TEST_CASE("lines that moved are renewed on request, and the head is kept") {
   const Patch renewed = read_patch(tree.path(PATCH));
   CHECK(renewed.head == "plants: D for d\npredicted: D\nalso: v0 v0b\n");
   CHECK(patched_text(renewed, tree.read(KERNEL)) == "new\n" + ScratchTree::planted());
-}
-
-TEST_CASE("a patch that no longer applies is one line, and is not touched") {
-  const ScratchTree tree;
-  tree.write(KERNEL, replaced(SOURCE, "m\n", "other\n"));
-  const std::string before = tree.read(PATCH);
-  const auto found = tree.survey(true);
-  REQUIRE(found.size() == 1);
-  CHECK(found[0].wrong.starts_with(tree.path(PATCH) + ":"));
-  CHECK(has(found[0].wrong, "hunk 2 of 2 no longer applies"));
-  CHECK(!has(found[0].wrong, "\n"));
-  CHECK(tree.read(PATCH) == before);
 }
 
 TEST_CASE("the working copy is the patched kernel, and an edit of it goes back into the patch") {

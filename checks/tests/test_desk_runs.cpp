@@ -109,36 +109,6 @@ TEST_CASE("asked to end, the desk ends what it started and itself") {
   }
 }
 
-TEST_CASE("asked to end with two programs under way, the desk ends both") {
-  const lab::Scratch dir("runs");
-  const std::string pids[] = {dir.path("pid-0"), dir.path("pid-1")};
-  const pid_t desk = fork();
-  if (desk == 0) {
-    const auto hang = [&](int i) { run_limited(hanging(pids[i]), dir.path("log" + std::to_string(i)), 250); };
-    std::thread other(hang, 1);
-    hang(0);
-    other.join();
-    _exit(0);
-  }
-  for (const std::string& pid : pids) wait_for(pid);
-  ends_by(SIGINT, desk);
-  CHECK(gone(pids[0]));
-  CHECK(gone(pids[1]));
-}
-
-TEST_CASE("programs that end while others run are noticed at once") {
-  const lab::Scratch dir("runs");
-  const Stopwatch watch;
-  const auto nap = [&](int i) {
-    for (int n = 0; n < 5; ++n)
-      CHECK(run_limited({"sleep", "0.1"}, dir.path("nap" + std::to_string(i)), 60).status == 0);
-  };
-  std::thread other(nap, 1);
-  nap(0);
-  other.join();
-  CHECK(watch.seconds() < 30);
-}
-
 TEST_CASE("the last count of a log holds") {
   const auto last = counts_in("3 passed, 1 failed\nx\n17 passed, 2 failed, 1 skipped\n");
   REQUIRE(last);

@@ -77,22 +77,6 @@ TEST_CASE("mma: the probe's places and products, ldmatrix and stmatrix, and the 
   CHECK(sample == std::string(std::istreambuf_iterator<char>(file), {}));
 }
 
-TEST_CASE("mma: it has the bits of the tensor core that the options choose") {
-  const auto results_of = [](TensorCore model) {
-    ExecOptions options;
-    options.tensor_core = model;
-    set_exec_options(options);
-    probe::Tally tally;
-    mma_probe::family(dot_families::FAMILIES[5], mma_probe::SAMPLED, model, tally);  // N(0,1)
-    set_exec_options({});
-    CHECK_MESSAGE(tally.wrong == 0, tally.report);
-    return tally.sample;
-  };
-  CHECK(results_of(TensorCore::sm_90) != results_of(TensorCore::sm_89));
-  CHECK(results_of(TensorCore::sm_90) != results_of(TensorCore::fast));
-  CHECK(ExecOptions{}.tensor_core == TensorCore::sm_90);
-}
-
 TEST_CASE("mma: lanes that are elsewhere or gone are named") {
   int mma = 0, shuffle = 0;
   const auto call = [] {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "checks/tests/scratch.hpp"
 #include "reference/bad_input.hpp"
 #include "reference/npy.hpp"
 
@@ -21,17 +22,11 @@ namespace {
 using namespace lab;
 namespace fs = std::filesystem;
 
-// A folder of its own, gone at the end.
-struct Folder {
-  std::string path = "/tmp/lab_npy_XXXXXX";
-  Folder() { REQUIRE(mkdtemp(path.data()) != nullptr); }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  std::string operator/(const std::string& name) const { return path + "/" + name; }
+struct Folder : Scratch {
+  Folder() : Scratch("npy") {}
+  std::string operator/(const std::string& name) const { return path(name); }
   std::size_t entries() const {
-    return std::size_t(std::distance(fs::directory_iterator(path), fs::directory_iterator()));
+    return std::size_t(std::distance(fs::directory_iterator(root), fs::directory_iterator()));
   }
 };
 
@@ -261,7 +256,7 @@ TEST_CASE("npy: every truncation is refused, and no mutation does worse") {
 TEST_CASE("npy: what is no readable file") {
   const Folder folder;
   CHECK_THROWS_WITH_AS(read_npy("/no/such.npy"), "/no/such.npy: cannot be opened: No such file or directory", BadInput);
-  CHECK_THROWS_WITH_AS(read_npy(folder.path), (folder.path + ": not a regular file").c_str(), BadInput);
+  CHECK_THROWS_WITH_AS(read_npy(folder.root), (folder.root.string() + ": not a regular file").c_str(), BadInput);
   const std::string fifo = folder / "fifo";
   REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
   CHECK_THROWS_WITH_AS(read_npy(fifo), (fifo + ": not a regular file").c_str(), BadInput);

@@ -129,19 +129,6 @@ TEST_CASE("wrong answers: guard_of_a_float") {
   CHECK_THROWS_AS(wrong::guard_of_a_float(s, 1, in.q, in.k, in.v, 0), BadInput);
 }
 
-TEST_CASE("wrong answers: the rows of warp 7") {
-  int rows = 0;
-  for (int row = 0; row < 512; ++row) {
-    rows += wrong::warp7_nan(row, 64, 8);
-    CHECK(wrong::warp7_nan(row, 64, 8) == (row % 64 >= 56));
-  }
-  CHECK(rows == 512 / 8);
-  CHECK_FALSE(wrong::warp7_nan(41, 48, 6));
-  CHECK(wrong::warp7_nan(42, 48, 6));
-  CHECK(wrong::warp7_nan(95, 48, 6));
-  CHECK_FALSE(wrong::warp7_nan(96, 48, 6));
-}
-
 TEST_CASE("wrong answers: the notes' inputs hide these bugs, unit variance does not") {
   for (const Family family : {Family::notes, Family::unit}) {
     CAPTURE(name(family));

@@ -47,29 +47,6 @@ TEST_CASE("wgmma: the probe's products, dot products and boxes, and the bits of 
   CHECK(sample.size() == measured.size());
 }
 
-TEST_CASE("wgmma: the tensor core's model is the options' choice") {
-  dot_families::Random random(5);
-  const wgmma_probe::Dots problem = wgmma_probe::dots_of(dot_families::FAMILIES[5], random);  // N(0,1)
-  for (const TensorCore model : {TensorCore::sm_90, TensorCore::sm_89, TensorCore::fast}) {
-    ExecOptions options;
-    options.tensor_core = model;
-    float results[1][64][32];
-    set_exec_options(options);
-    probe::run(wgmma_probe::dots<false>, 1, 128, 4096, &problem, results);
-    set_exec_options({});
-    int wrong = 0, as_another = 0;
-    for (int i = 0; i < 64 * 32; ++i) {
-      const probe::Dot dot = wgmma_probe::dot_of(problem, i / 32, i % 32);
-      const auto same = [&](TensorCore with) {
-        return probe::bits(tensor_core_dot(dot.a, dot.b, dot.c, 16, with)) == probe::bits(results[0][i / 32][i % 32]);
-      };
-      wrong += !same(model), as_another += same(model == TensorCore::sm_90 ? TensorCore::fast : TensorCore::sm_90);
-    }
-    CHECK(wrong == 0);
-    CHECK(as_another < 64 * 32 * 9 / 10);
-  }
-}
-
 // A wrong number of announced bytes, under both ways of counting: each must be one that a GPU may show.
 TEST_CASE("copy engine: too few bytes announced end a phase early or never, too many never") {
   for (const Copies copies : {Copies::at_wait, Copies::at_issue, Copies::random})

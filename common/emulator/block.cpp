@@ -126,11 +126,10 @@ void Block::leave() {
   }
   if (live_ > 0 && at_barrier_ == live_) release_barrier();
   progressed();
-  if (cluster_) cluster_->thread_left(fiber);
+  cluster_->thread_left(fiber);
   if (live_ == 0) {
     mbarriers_.block_is_over();
     engine_.land_all();
-    peer_stores_.land_all();
     if (checking_) {
       mbarriers_.check_end();
       shadow_.check_all_read();
@@ -204,9 +203,9 @@ void Block::park(std::uintptr_t pc) {
 
 void Block::idle() {
   while (!ready_warps_) {
-    if (mbarriers_.answer_polls(false) || engine_.land_awaited() || peer_stores_.land_awaited()) continue;
+    if (mbarriers_.answer_polls(false) || engine_.land_awaited()) continue;
     if (wake_semaphores()) continue;
-    if (cluster_ && cluster_->size() > 1) {
+    if (cluster_->size() > 1) {
       if (doomed_) deadlock();
       yield();
     } else if (!wait_for_semaphore() && !answer_polls()) {
@@ -223,11 +222,10 @@ bool Block::answer_polls() {
 void Block::interrupted(std::uintptr_t pc) {
   interrupt_ = 0;
   if (expired_) out_of_time(pc);
-  const bool interleaves = cluster_ && cluster_->interleaves();
+  const bool interleaves = cluster_->interleaves();
   if (!interleaves || options_.copies == Copies::random) {
     engine_.maybe_land();
-    peer_stores_.maybe_land();
-    if (engine_.in_flight() || peer_stores_.in_flight()) interrupt_ = 1;
+    if (engine_.in_flight()) interrupt_ = 1;
   }
   warpgroups_.maybe_happen();
   if (warpgroups_.may_happen()) interrupt_ = 1;
@@ -298,12 +296,6 @@ void Block::tell_watcher(ExecEvent::Kind kind, std::size_t offset, std::size_t b
 
 // --- one block --------------------------------------------------------------------------------------------
 
-cudaError_t Block::run(const LaunchConfig& config, const std::function<void()>& thread, std::uint32_t linear) {
-  prepare(config, thread, linear);
-  step();
-  return finish();
-}
-
 void Block::prepare(const LaunchConfig& config, const std::function<void()>& thread, std::uint32_t linear) {
   config_ = &config, thread_ = &thread, linear_ = linear;
   threads_ = int(config.block.x * config.block.y * config.block.z);
@@ -332,10 +324,7 @@ void Block::prepare(const LaunchConfig& config, const std::function<void()>& thr
   idle_polls_ = 0;
   mbarriers_.reset();
   engine_.reset(random_);
-  peer_stores_.reset(random_);
   registers_.reset(threads_);
-  cluster_ = nullptr, rank_ = 0;
-  alone_.reset();
   resume_ = nullptr;
   started_ = doomed_ = gave_up_ = false;
   dependency_open_ = config.overlaps_previous;
@@ -344,15 +333,6 @@ void Block::prepare(const LaunchConfig& config, const std::function<void()>& thr
 void Block::join_cluster(Cluster& cluster, int rank) {
   cluster_ = &cluster, rank_ = rank;
   if (cluster.interleaves()) interrupt_ = 1;
-}
-
-Cluster& Block::cluster() {
-  if (!cluster_) {
-    alone_ = std::make_unique<Cluster>(*this);
-    cluster_ = alone_.get();
-    if (checking_) shadow_.track();
-  }
-  return *cluster_;
 }
 
 void Block::adopt_plan(const Block& other) {

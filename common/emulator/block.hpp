@@ -22,7 +22,6 @@
 #include "common/emulator/findings.hpp"
 #include "common/emulator/launch.hpp"
 #include "common/emulator/mbarrier.hpp"
-#include "common/emulator/peer_stores.hpp"
 #include "common/emulator/registers.hpp"
 #include "common/emulator/shadow.hpp"
 #include "common/emulator/shared_memory.hpp"
@@ -123,26 +122,21 @@ class Block {
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
-  // Runs block number `linear` of the launch. Returns the code of the error that stopped it, if any.
-  cudaError_t run(const LaunchConfig& config, const std::function<void()>& thread, std::uint32_t linear);
-
-  // The same in steps, for the blocks of a cluster, which run together on one OS thread (cluster.hpp).
+  // Runs block number `linear` of the launch in steps: the blocks of a cluster share one OS thread (cluster.hpp).
   void prepare(const LaunchConfig& config, const std::function<void()>& thread, std::uint32_t linear);
   void join_cluster(Cluster& cluster, int rank);  // after prepare()
   void step();                                    // until it is over, has failed, or lets another block go on
-  cudaError_t finish();
+  cudaError_t finish();                           // the code of the error that stopped it, if any
   bool started() const { return started_; }
   bool over() const { return live_ == 0; }
   bool failed() const { return error_ != cudaSuccess; }
-  bool can_go_on() const { return ready_warps_ || engine_.has_awaited() || peer_stores_.has_awaited(); }
+  bool can_go_on() const { return ready_warps_ || engine_.has_awaited(); }
   // Nothing in the cluster can go on: this block's polls are answered, a number of times. False if there are none.
   bool answer_polls();
   void doom() { doomed_ = true; }  // its next step ends in a deadlock's report
-  // The cluster that the block is part of; of a launch without, its own.
-  Cluster& cluster();
+  Cluster& cluster() { return *cluster_; }
   int rank() const { return rank_; }
   int live() const { return live_; }
-  PeerStores& peer_stores() { return peer_stores_; }
   // Knows of the arrays that another block of the launch has carved, which lie in the same places.
   void adopt_plan(const Block& other);
   // In words; `hang` gets the same as data.
@@ -208,7 +202,6 @@ class Block {
   }
   Fragments fragments() const { return options_.fragments; }
   bool spelled_out() const { return options_.spelled_out; }
-  TensorCore tensor_core() const { return options_.tensor_core; }
   bool running() const { return current_ != &root_; }
   const LaunchConfig& config() const { return *config_; }
   std::uint32_t linear() const { return linear_; }
@@ -320,9 +313,7 @@ class Block {
   sigjmp_buf fault_return_;
   Fault fault_;
 
-  PeerStores peer_stores_{*this};
   Cluster* cluster_ = nullptr;
-  std::unique_ptr<Cluster> alone_;  // made when a kernel that was launched without a cluster asks for it
   int rank_ = 0;
   uint3 index_{};            // blockIdx
   Fiber* resume_ = nullptr;  // the fiber that runs at the next step

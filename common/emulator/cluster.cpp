@@ -8,13 +8,10 @@ namespace lab::cpu {
 
 Cluster::Cluster(const ExecOptions& options, int size) : options_(options) {
   for (int rank = 0; rank < size; ++rank) {
-    owned_.push_back(std::make_unique<Block>(options));
-    blocks_.push_back(owned_.back().get());
+    blocks_.push_back(std::make_unique<Block>(options));
     shadows_.push_back(&blocks_.back()->shadow());
   }
 }
-
-Cluster::Cluster(Block& alone) : blocks_{&alone} {}
 
 // --- scheduling -------------------------------------------------------------------------------------------------
 
@@ -72,16 +69,16 @@ cudaError_t Cluster::run(const LaunchConfig& config, const std::function<void()>
     Block* runs = next();
     if (!runs) {
       bool answered = false;
-      for (Block* block : blocks_)
+      for (const auto& block : blocks_)
         if (!block->over() && block->answer_polls()) answered = true;
       if (answered) continue;
-      runs = *std::find_if(blocks_.begin(), blocks_.end(), [](const Block* block) { return !block->over(); });
+      runs = std::ranges::find_if(blocks_, [](const auto& block) { return !block->over(); })->get();
       runs->doom();
     }
     runs->step();
-    if (runs->failed()) break;
+    if (runs->failed() || runs->gave_up()) break;
   }
-  for (Block* block : blocks_)
+  for (const auto& block : blocks_)
     if (const cudaError_t error = block->failed() || live() == 0 ? block->finish() : cudaSuccess;
         error != cudaSuccess) {
       message_ = block->message(), hang_ = block->hang();
@@ -100,7 +97,7 @@ std::string Cluster::standing(Hang& hang) const {
 
 int Cluster::live() const {
   int threads = 0;
-  for (const Block* block : blocks_) threads += block->live();
+  for (const auto& block : blocks_) threads += block->live();
   return threads;
 }
 

@@ -1,6 +1,6 @@
-// A thread block cluster: blocks that run together and reach each other's shared memory. They share one OS thread; each
-// keeps fibers, memory, mbarriers and copies of its own, and the cluster says which block goes on when one cannot, or
-// at calls that could switch under the schedules that interleave:
+// A thread block cluster: blocks that run together and reach each other's shared memory; of a launch without clusters a
+// block is one of its own. They share one OS thread; each keeps fibers, memory, mbarriers and copies of its own, and the
+// cluster says which block goes on when one cannot, or at calls that could switch under the schedules that interleave:
 //   ascending, descending  the first block that can go on, from below or above, until it cannot;
 //   round_robin            each in turn, after some calls;
 //   random                 as the seed says.
@@ -18,7 +18,6 @@ namespace lab::cpu {
 class Cluster {
  public:
   Cluster(const ExecOptions& options, int size);
-  explicit Cluster(Block& alone);  // a block that was launched without one
 
   // Runs the blocks with these numbers of the launch, in the order of their ranks. Returns the code of the error that
   // stopped one of them, if any; message() says more.
@@ -29,6 +28,10 @@ class Cluster {
 
   int size() const { return int(blocks_.size()); }
   Block& block(int rank) { return *blocks_[std::size_t(rank)]; }
+  template <class Each>
+  void each_block(Each each) {
+    for (const auto& block : blocks_) each(*block);
+  }
 
   // --- what a block's threads call -------------------------------------------------------------------------
   void arrive(Block& block, bool release, std::uintptr_t pc);
@@ -47,8 +50,7 @@ class Cluster {
   void complete();
 
   ExecOptions options_;
-  std::vector<std::unique_ptr<Block>> owned_;
-  std::vector<Block*> blocks_;
+  std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<Shadow*> shadows_;
   std::string message_;
   Hang hang_;

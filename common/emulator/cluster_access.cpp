@@ -127,11 +127,11 @@ void remote_store_async(ptx::RemoteShared to, const void* value, unsigned bytes,
                        pc);
   const Reached reached = reach(to.rank, "st.async", true, pc);
   check_place(reached, to.offset, bytes, "st.async", pc);
-  PeerStore store;
-  store.mbarrier = barrier_of(reached, barrier.offset, "st.async", pc);
-  store.offset = to.offset, store.bytes = bytes, store.thread = reached.thread, store.pc = pc;
+  BulkCopy store;
+  store.st_async = true, store.mbarrier = barrier_of(reached, barrier.offset, "st.async", pc);
+  store.shared = reached.target.shared().base() + to.offset, store.bytes = store.footprint = bytes, store.pc = pc;
   std::memcpy(store.value, value, bytes);
-  reached.target.peer_stores().issue(store);
+  reached.target.engine().issue_from(reached.thread, store);
   count_store(reached.own, bytes, pc);
 }
 

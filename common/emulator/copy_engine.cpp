@@ -1,6 +1,7 @@
 #include "common/emulator/copy_engine.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "common/emulator/block.hpp"
 #include "common/emulator/switch.hpp"
@@ -30,9 +31,10 @@ void CopyEngine::issue_from(ThreadId thread, const BulkCopy& asked) {
 void CopyEngine::start(const BulkCopy& asked) {
   BulkCopy& copy = in_flight_.emplace_back(asked);
   if (block_.checking()) check_issue(copy);
-  if (!copy.store) block_.mbarriers().copy_issued(copy.mbarrier, copy.thread, copy.pc);
-  block_.tell_of(copy.thread, ExecEvent::Kind::tma_issue, block_.shared().offset(copy.shared), copy.bytes, copy.pc);
-  if (block_.copies() == Copies::at_issue) return land(in_flight_.size() - 1);
+  if (!copy.store) block_.mbarriers().copy_issued(copy.mbarrier, copy.thread, copy.pc, !copy.st_async);
+  if (!copy.st_async)
+    block_.tell_of(copy.thread, ExecEvent::Kind::tma_issue, block_.shared().offset(copy.shared), copy.bytes, copy.pc);
+  if (block_.copies() == Copies::at_issue) land_those([&](const BulkCopy& other) { return &other == &copy; });
   if (block_.copies() == Copies::random) block_.interrupt();
 }
 
@@ -47,7 +49,6 @@ void CopyEngine::check_issue(BulkCopy& copy) {
                     "the swizzle is one of the address and repeats every " + std::to_string(pattern) +
                         " bytes: a box that starts between is exchanged differently");
   }
-  shadow.track();
   if (copy.store) {
     copy.checked_as = shadow.store_issued(offset, copy.footprint, copy.thread, copy.pc);
     unread_.push_back({copy.thread.linear, copy.group, copy.checked_as});
@@ -55,7 +56,8 @@ void CopyEngine::check_issue(BulkCopy& copy) {
   }
   const MBarrierState& barrier = block_.mbarriers().state(copy.mbarrier);
   copy.phase = barrier.phase;
-  copy.checked_as = shadow.async_write_issued(offset, copy.footprint, copy.thread, copy.pc, barrier.timeline);
+  copy.checked_as =
+      shadow.async_write_issued(offset, copy.footprint, copy.thread, copy.pc, barrier.timeline, !copy.st_async);
 }
 
 void CopyEngine::commit() { ++block_.self().bulk_groups; }
@@ -90,40 +92,53 @@ bool CopyEngine::has_awaited() const {
   return std::any_of(in_flight_.begin(), in_flight_.end(), [&](const BulkCopy& copy) { return awaited(copy); });
 }
 
+template <class Choose>
+bool CopyEngine::land_those(Choose choose) {
+  bool any = false;
+  for (auto next = in_flight_.begin(); next != in_flight_.end();) {
+    const auto at = next++;
+    if (!choose(*at)) continue;
+    const BulkCopy copy = *at;
+    in_flight_.erase(at);
+    land(copy);
+    any = true;
+  }
+  return any;
+}
+
 bool CopyEngine::land_awaited() {
-  for (std::size_t i = 0; i < in_flight_.size(); ++i)
-    if (awaited(in_flight_[i])) return land(i), true;
-  return false;
+  bool one = false;
+  return land_those([&](const BulkCopy& c) { return !c.st_async && !one && (one = awaited(c)); }) ||
+         land_those([&](const BulkCopy& c) { return awaited(c); });
 }
 
 void CopyEngine::maybe_land() {
-  for (std::size_t i = 0; i < in_flight_.size();)
-    if (dice(32))
-      land(i);
-    else
-      ++i;
+  land_those([&](const BulkCopy&) { return dice(32); });
 }
 
 void CopyEngine::land_all() {
-  while (!in_flight_.empty()) land(0);
+  land_those([](const BulkCopy&) { return true; });
 }
 
 bool CopyEngine::dice(unsigned sides) { return cpu::dice(dice_, sides); }
 
-void CopyEngine::land(std::size_t index) {
-  const BulkCopy copy = in_flight_[index];
-  in_flight_.erase(in_flight_.begin() + std::ptrdiff_t(index));
+void CopyEngine::land(const BulkCopy& copy) {
+  block_.progressed();
+  const auto landed = [&](unsigned step, const char* what) {
+    block_.mbarriers().bytes_landed(copy.mbarrier, copy.bytes,
+                                    {copy.thread, copy.pc, copy.phase, copy.checked_as, step}, what);
+  };
+  if (copy.st_async) {
+    std::memcpy(copy.shared, copy.value, copy.bytes);
+    return landed(1, "the bytes of this st.async");  // its steps on a GPU are not known
+  }
   {
     const Attributed to(copy.pc);
     move_box(copy, block_.shared().window_address(copy.shared));
   }
   block_.tell_of(copy.thread, ExecEvent::Kind::tma_land, block_.shared().offset(copy.shared), copy.bytes, copy.pc);
-  block_.progressed();
-  if (!copy.store) {
-    const unsigned step = block_.copies() == Copies::at_issue ? copy.bytes : ptx::LEAST_COUNTED;
-    return block_.mbarriers().bytes_landed(
-        copy.mbarrier, copy.bytes, {copy.thread, copy.pc, copy.phase, copy.checked_as, step}, "all bytes of this copy");
-  }
+  if (!copy.store)
+    return landed(block_.copies() == Copies::at_issue ? copy.bytes : ptx::LEAST_COUNTED, "all bytes of this copy");
   Fiber& fiber = block_.fiber(copy.thread.linear);
   if (!fiber.bulk_waits_until || has_open_stores(copy.thread.linear, fiber.bulk_waits_until)) return;
   fiber.bulk_waits_until = 0;

@@ -1,4 +1,5 @@
-// The copy engine (TMA) of a block: operations that threads have issued and that happen some time later. When, is the
+// What threads have asked of a block's shared memory and happens some time later: the copy engine's loads and stores
+// (TMA), and st.async by threads of the cluster. When, is the
 // schedule's choice (ExecOptions::copies), within what the waits allow:
 //   at_issue  at once;
 //   at_wait   when a thread waits for it and nothing else can run;
@@ -8,6 +9,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <list>
 #include <vector>
 
 #include "common/emulator/shadow.hpp"
@@ -21,17 +23,20 @@ namespace lab::cpu {
 
 class Block;
 
-// One copy between global and shared memory: a box of a tensor, or, with no tensor, `bytes` contiguous bytes.
+// One copy between global and shared memory: a box of a tensor, or, with no tensor, `bytes` contiguous bytes; or
+// `value` of an st.async, which comes to shared memory.
 struct BulkCopy {
   bool store = false;
   bool tensor = false;
+  bool st_async = false;
   std::byte* shared = nullptr;
   std::byte* global = nullptr;  // contiguous copies
   std::uint32_t bytes = 0;      // that are moved
   std::uint32_t footprint = 0;  // bytes of shared memory from the first to the last: more where a swizzle spreads rows
   TensorMap map;                // as it was when the copy was issued
   int at[MAX_TENSOR_RANK] = {};
-  int mbarrier = -1;        // loads: who counts the bytes
+  alignas(16) std::byte value[16] = {};
+  int mbarrier = -1;        // loads, st.async: who counts the bytes
   std::uint32_t group = 0;  // stores: the issuing thread's
   ThreadId thread{};
   std::uintptr_t pc = 0;
@@ -49,7 +54,7 @@ class CopyEngine {
 
   // --- what threads call ---------------------------------------------------------------------------------
   void issue(const BulkCopy& asked);
-  // A load into this block's shared memory that a thread of its cluster has asked for (multicast).
+  // A load into this block's shared memory (multicast), or an st.async, that a thread of its cluster has asked for.
   void issue_from(ThreadId thread, const BulkCopy& asked);
   void commit();
   void wait(std::uint32_t groups_left, std::uintptr_t pc);
@@ -59,21 +64,22 @@ class CopyEngine {
   bool has_awaited() const;  // land_awaited() would find one
   // At a call that could switch: each copy in flight may happen now.
   void maybe_land();
-  // Nothing can run: the oldest copy that a thread waits for happens. False if there is none.
+  // Nothing can run: the oldest copy that a thread waits for happens, or all such st.async. False if there is none.
   bool land_awaited();
-  void land_all();  // the block is over
-  const std::vector<BulkCopy>& copies_in_flight() const { return in_flight_; }
+  void land_all();            // the block is over
   bool dice(unsigned sides);  // true once in `sides` times, by the seed
 
  private:
   void start(const BulkCopy& copy);
-  void land(std::size_t index);
+  void land(const BulkCopy& copy);
+  template <class Choose>
+  bool land_those(Choose choose);  // false if none was chosen
   void check_issue(BulkCopy& copy);
   bool awaited(const BulkCopy& copy) const;
   bool has_open_stores(std::uint16_t thread, std::uint32_t before_group) const;
 
   Block& block_;
-  std::vector<BulkCopy> in_flight_;  // in the order of their issue
+  std::list<BulkCopy> in_flight_;  // in the order of their issue
   struct Store {
     std::uint16_t thread;
     std::uint32_t group, checked_as;

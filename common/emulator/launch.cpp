@@ -257,34 +257,6 @@ void set_async_error(cudaError_t error) { async_error = error; }
 
 namespace {
 
-// The unit that one OS thread runs at a time: a block, or the blocks of a cluster.
-class Unit {
- public:
-  Unit(const ExecOptions& options, int blocks) {
-    if (blocks == 1)
-      block_ = std::make_unique<Block>(options);
-    else
-      cluster_ = std::make_unique<Cluster>(options, blocks);
-  }
-  // Runs number `which` of the launch: a block's number, or a cluster's.
-  cudaError_t run(const LaunchConfig& config, const std::function<void()>& thread, std::uint32_t which) {
-    return block_ ? block_->run(config, thread, which)
-                  : cluster_->run(config, thread, blocks_of_cluster(config, which));
-  }
-  bool gave_up() const { return block_ && block_->gave_up(); }
-  const std::string& message() const { return block_ ? block_->message() : cluster_->message(); }
-  const Hang& hang() const { return block_ ? block_->hang() : cluster_->hang(); }
-  template <class Each>
-  void each_block(Each each) {
-    if (block_) return each(*block_);
-    for (int rank = 0; rank < cluster_->size(); ++rank) each(cluster_->block(rank));
-  }
-
- private:
-  std::unique_ptr<Block> block_;
-  std::unique_ptr<Cluster> cluster_;
-};
-
 // ExecOptions::block_order of `count` units; empty for ascending.
 std::vector<std::uint32_t> ordered(std::uint64_t count, std::uint64_t seed) {
   if (seed == 0) return {};
@@ -299,9 +271,8 @@ std::vector<std::uint32_t> ordered(std::uint64_t count, std::uint64_t seed) {
   return order;
 }
 
-// The sample of ExecOptions::blocks, in units.
-std::vector<std::uint32_t> sample_of(const LaunchConfig& config, int unit_blocks) {
-  if (unit_blocks == 1) return options.blocks;
+// The sample of ExecOptions::blocks, in clusters.
+std::vector<std::uint32_t> sample_of(const LaunchConfig& config) {
   const std::uint64_t total = 1ull * config.grid.x * config.grid.y * config.grid.z;
   std::set<std::uint32_t> clusters;
   for (const std::uint32_t linear : options.blocks)
@@ -333,8 +304,8 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
   begin_global_launch();
   const int unit_blocks = int(config.cluster.x * config.cluster.y * config.cluster.z);
   const std::uint64_t total = 1ull * config.grid.x * config.grid.y * config.grid.z;
-  const std::uint64_t units = total / std::uint64_t(unit_blocks);
-  const std::vector<std::uint32_t> sample = sample_of(config, unit_blocks);
+  const std::uint64_t units = total / std::uint64_t(unit_blocks);  // clusters, of one block mostly
+  const std::vector<std::uint32_t> sample = sample_of(config);
   const std::uint64_t chosen = options.blocks.empty() ? units : sample.size();
   const std::vector<std::uint32_t> order = ordered(chosen, options.block_order);
   std::atomic<std::uint64_t> next{0};
@@ -351,24 +322,23 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
   const auto run_units = [&] {
     const SignalStack signal_stack;
     BlockTimer timer;
-    Unit unit(options, unit_blocks);
+    Cluster unit(options, unit_blocks);
     std::vector<UnitDone> done;
     for (std::uint64_t i = next++; i < chosen && i < failed.load(); i = next++) {
       const std::uint32_t place = order.empty() ? std::uint32_t(i) : order[i];
       const std::uint32_t which = options.blocks.empty() ? place : sample[place];
-      if (which >= units) continue;
       UnitDone now{i, 0, 0, {}, {}};
       unit.each_block(
           [&](Block& block) { now.switches -= block.switches(), now.lane_collectives -= block.lane_collectives(); });
       timer.start(options.block_seconds * unit_blocks);
-      const cudaError_t result = unit.run(config, thread, which);
+      const cudaError_t result = unit.run(config, thread, blocks_of_cluster(config, which));
       timer.start(0);
       unit.each_block([&](Block& block) {
         now.switches += block.switches(), now.lane_collectives += block.lane_collectives();
         now.findings.merge(block.take_findings());
         if (block.counting()) now.counted.push_back({block.linear(), block.counting()->of_this_block()});
       });
-      if (unit.gave_up()) break;
+      if (unit.block(0).gave_up()) break;
       done.push_back(std::move(now));
       if (result == cudaSuccess) continue;
       std::uint64_t before = failed.load();
@@ -447,58 +417,31 @@ cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit) { return *value = 
 cudaError_t lab::synchronize_within(double) { return cudaDeviceSynchronize(); }
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaDeviceSynchronize(); }
 
+namespace {
+struct Named {
+  cudaError_t error;
+  const char *name, *text;
+};
+constexpr Named ERRORS[] = {
+    {cudaSuccess, "cudaSuccess", "no error"},
+    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
+    {cudaErrorIllegalAddress, "cudaErrorIllegalAddress", "an illegal memory access was encountered"},
+    {cudaErrorLaunchTimeout, "cudaErrorLaunchTimeout", "the launch timed out and was terminated"},
+    {cudaErrorIllegalInstruction, "cudaErrorIllegalInstruction", "an illegal instruction was encountered"},
+    {cudaErrorMisalignedAddress, "cudaErrorMisalignedAddress", "misaligned address"},
+    {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
+    {cudaErrorInvalidClusterSize, "cudaErrorInvalidClusterSize", "cluster misconfiguration"}};
+}  // namespace
+
 const char* cudaGetErrorName(cudaError_t error) {
-  switch (error) {
-    case cudaSuccess:
-      return "cudaSuccess";
-    case cudaErrorInvalidValue:
-      return "cudaErrorInvalidValue";
-    case cudaErrorMemoryAllocation:
-      return "cudaErrorMemoryAllocation";
-    case cudaErrorInvalidConfiguration:
-      return "cudaErrorInvalidConfiguration";
-    case cudaErrorNotReady:
-      return "cudaErrorNotReady";
-    case cudaErrorIllegalAddress:
-      return "cudaErrorIllegalAddress";
-    case cudaErrorLaunchTimeout:
-      return "cudaErrorLaunchTimeout";
-    case cudaErrorIllegalInstruction:
-      return "cudaErrorIllegalInstruction";
-    case cudaErrorMisalignedAddress:
-      return "cudaErrorMisalignedAddress";
-    case cudaErrorLaunchFailure:
-      return "cudaErrorLaunchFailure";
-    case cudaErrorInvalidClusterSize:
-      return "cudaErrorInvalidClusterSize";
-  }
-  return "cudaErrorUnknown";
+  const auto found = std::ranges::find(ERRORS, error, &Named::error);
+  return found == std::end(ERRORS) ? "cudaErrorUnknown" : found->name;
 }
 
 const char* cudaGetErrorString(cudaError_t error) {
-  switch (error) {
-    case cudaSuccess:
-      return "no error";
-    case cudaErrorInvalidValue:
-      return "invalid argument";
-    case cudaErrorMemoryAllocation:
-      return "out of memory";
-    case cudaErrorInvalidConfiguration:
-      return "invalid configuration argument";
-    case cudaErrorNotReady:
-      return "device not ready";
-    case cudaErrorIllegalAddress:
-      return "an illegal memory access was encountered";
-    case cudaErrorLaunchTimeout:
-      return "the launch timed out and was terminated";
-    case cudaErrorIllegalInstruction:
-      return "an illegal instruction was encountered";
-    case cudaErrorMisalignedAddress:
-      return "misaligned address";
-    case cudaErrorLaunchFailure:
-      return "unspecified launch failure";
-    case cudaErrorInvalidClusterSize:
-      return "cluster misconfiguration";
-  }
-  return "unrecognized error code";
+  const auto found = std::ranges::find(ERRORS, error, &Named::error);
+  return found == std::end(ERRORS) ? "unrecognized error code" : found->text;
 }

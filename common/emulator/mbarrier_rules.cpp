@@ -21,7 +21,6 @@ void MBarriers::placed(int index, std::uintptr_t pc) {
 
 void MBarriers::fence_init() {
   if (!block_.checking()) return;
-  block_.shadow().track();
   const ThreadId thread = block_.thread_id();
   const std::uint32_t stamp = block_.shadow().new_stamp(thread);
   for (MBarrierState& state : all_)

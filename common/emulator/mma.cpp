@@ -41,7 +41,7 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
   MmaB b;
   a.set(bits_a);
   b.set(bits_b);
-  mma_tile(a, b, c, block.tensor_core());
+  mma_tile(a, b, c);
   block.tell(ExecEvent::Kind::product, 0, 0, 0);
   for (int lane = 0; lane < LANES; ++lane)
     for (int e = 0; e < layout::C_ELEMENTS; e += 2) {

@@ -1,93 +1,42 @@
-// The checker's cells under asynchronous work, and how it begins to follow every thread.
+// The checker's cells under asynchronous work.
 #include <algorithm>
 
 #include "common/emulator/shadow.hpp"
 
 namespace lab::cpu {
 
-// --- from warps to threads ------------------------------------------------------------------------------------
-
-void Shadow::track() {
-  if (thread_clocks_.active()) return;
-  thread_clocks_.start(threads_, threads_ * int(cluster_ ? cluster_->size() : 1));
-  for (int t = 0; t < threads_; ++t) {
-    thread_clocks_.everybody_sees(base_ + t, barrier_stamp_[t / 32]);
-    const WarpClock& clock = clocks_[t / 32];
-    for (int u = 0; u < threads_; ++u) {
-      if (u / 32 == t / 32)
-        thread_clocks_.see(t, base_ + u, std::max(clock.all_before, clock.known[t % 32][u % 32] + 1));
-      else
-        thread_clocks_.see(t, base_ + u, warp_known_[t / 32][u / 32]);
-    }
-    thread_clocks_.see(t, base_ + t, clock.stamp[t % 32]);
-  }
-  for (std::size_t barrier = 0; barrier < given_.size(); ++barrier) {
-    Knowledge& given = given_tracked_[barrier];
-    given.clear();
-    given.seen.resize(std::size_t(base_ + threads_));
-    for (int t = 0; t < threads_; ++t) given.seen[std::size_t(base_ + t)] = given_[barrier][t / 32];
-  }
-  reads_.assign(1, Read{});
-  free_reads_ = 0;
-  async_writes_.clear(), async_reads_.clear();
-  warp_queues_.assign(32, {}), thread_queues_.assign(std::size_t(threads_), {});
-  start_tracking_cells();
-}
-
-// The readers of this epoch so far. Of warps that read in turns the last two are known.
-void Shadow::start_tracking_cells() {
-  for (std::size_t i = touched_begin_; i < touched_end_; ++i) {
-    Cell& cell = cells_[i];
-    cell.reads = 0;
-    if (cell.read_epoch != epoch_ || !cell.reader_warps) continue;
-    for (std::uint32_t lanes = cell.reader_lanes; lanes; lanes &= lanes - 1) {
-      const int lane = __builtin_ctz(lanes);
-      const std::uint32_t stamp = cell.mixed ? mixed_.at(i).stamp[std::size_t(lane)] : cell.read_stamp;
-      cell.reads = new_read({stamp, cell.reader_pc, 1u << lane, cell.reads, cell.reader_warp, false});
-    }
-    if (cell.reader_warps & ~(1u << cell.reader_warp)) {
-      const auto known = warp_reads_.find(i);
-      const std::uint32_t stamp =
-          known == warp_reads_.end() ? barrier_stamp_[cell.other_warp] : known->second[cell.other_warp].stamp;
-      cell.reads = new_read({stamp, cell.other_pc, 1u << cell.other_lane, cell.reads, cell.other_warp, false});
-    }
-  }
-}
-
 // --- what threads hand on -------------------------------------------------------------------------------------
 
-std::uint32_t Shadow::new_stamp(ThreadId thread) {
-  WarpClock& clock = clocks_[thread.warp];
-  const std::uint32_t stamp = clock.stamp[thread.lane] = ++clock.syncs;
-  thread_clocks_.see(thread.linear, base_ + thread.linear, stamp);
-  return stamp;
+std::uint32_t Shadow::new_stamp(const ThreadId& thread) {
+  begin_stamp(thread.warp, 1u << thread.lane);
+  return stamps_[thread.linear];
 }
 
-void Shadow::release(ThreadId thread, Knowledge& to) {
+void Shadow::release(const ThreadId& thread, Knowledge& to) {
   new_stamp(thread);
   thread_clocks_.give(thread.linear, to);
 }
 
-void Shadow::acquire(ThreadId thread, const Knowledge& from) { thread_clocks_.take(thread.linear, from); }
+void Shadow::acquire(const ThreadId& thread, const Knowledge& from) { thread_clocks_.take(thread.linear, from); }
 
-void Shadow::fence_proxy_async(ThreadId thread) {
-  track();
+void Shadow::fence_proxy_async(const ThreadId& thread) {
+  asynchronous_ = true;
   new_stamp(thread);
   thread_clocks_.fence(thread.linear);
 }
 
-int Shadow::mbarrier_placed(std::size_t offset, ThreadId thread, std::uintptr_t pc) {
+int Shadow::mbarrier_placed(std::size_t offset, const ThreadId& thread, std::uintptr_t pc) {
   constexpr std::size_t BYTES = 8;
-  track();
-  write_tracked(offset, BYTES, thread, pc, false);
+  asynchronous_ = true;
+  write_cells(offset, BYTES, thread, pc, false);
   for (std::size_t i = offset / GRANULE; i < (offset + BYTES) / GRANULE; ++i) cells_[i].is_mbarrier = true;
   return add_timeline();
 }
 
 // --- asynchronous accesses ------------------------------------------------------------------------------------
 
-void Shadow::check_async(Cell& cell, std::size_t index, bool write, ThreadId thread, std::uintptr_t pc) {
-  if (!check_plain_writer(cell, index, write, thread, pc)) return;
+void Shadow::check_async(Cell& cell, std::size_t index, bool write, const ThreadId& thread, std::uintptr_t pc) {
+  if (!check_writer(cell, index, write, thread, pc)) return;
   if (!cell.written || cell.async_written || clocks_of(thread).fenced(thread.linear, cell.writer) > cell.write_stamp)
     return;
   report(Finding::Kind::proxy, index * GRANULE, last_write(cell), access(thread, pc, write),
@@ -101,7 +50,7 @@ Shadow::Queue& Shadow::queue_of(std::vector<Queue>& queues, int which) {
 }
 
 std::uint32_t Shadow::read_issued(std::size_t offset, std::size_t bytes, AsyncRead read, std::uintptr_t pc) {
-  ++access_;
+  ++access_, asynchronous_ = true;
   const auto id = std::uint32_t(async_reads_.size());
   for (int w = 0; w < std::max(read.warps, 1); ++w) {
     Queue& queue =
@@ -126,17 +75,16 @@ std::uint32_t Shadow::read_issued(std::size_t offset, std::size_t bytes, AsyncRe
     }
     if (!good) continue;
     // Readings of a queue end in their order: the last stands for those before.
-    if (cell.reads && same_queue(reads_[cell.reads]))
-      reads_[cell.reads].stamp = id, reads_[cell.reads].pc = std::uint32_t(pc);
+    if (cell.last.lanes && same_queue(cell.last))
+      cell.last.stamp = id, cell.last.pc = std::uint32_t(pc);
     else
-      cell.reads = new_read({id, std::uint32_t(pc), 1u << read.thread.lane, cell.reads, read.thread.warp, true});
+      push_read(cell, {id, std::uint32_t(pc), 1u << read.thread.lane, 0, read.thread.warp, true});
   }
   return id;
 }
 
-std::uint32_t Shadow::async_read_issued(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc,
-                                        int warps) {
-  track();
+std::uint32_t Shadow::async_read_issued(std::size_t offset, std::size_t bytes, const ThreadId& thread,
+                                        std::uintptr_t pc, int warps) {
   return read_issued(offset, bytes, {thread, std::uint32_t(pc), warps, {}, {}}, pc);
 }
 
@@ -151,8 +99,7 @@ void Shadow::async_read_done(std::uint32_t id, int warp) {
   }
 }
 
-std::uint32_t Shadow::store_issued(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc) {
-  track();
+std::uint32_t Shadow::store_issued(std::size_t offset, std::size_t bytes, const ThreadId& thread, std::uintptr_t pc) {
   return read_issued(offset, bytes, {thread, std::uint32_t(pc), 0, {}, {}}, pc);
 }
 
@@ -164,7 +111,6 @@ void Shadow::store_done(std::uint32_t id) {
 }
 
 void Shadow::check_all_read() {
-  if (!thread_clocks_.active()) return;
   for (const AsyncRead& read : async_reads_) {
     if (read.warps || thread_queues_[read.thread.linear].done > read.place[0]) continue;
     ++access_;
@@ -173,9 +119,9 @@ void Shadow::check_all_read() {
   }
 }
 
-std::uint32_t Shadow::async_write_issued(std::size_t offset, std::size_t bytes, ThreadId thread, std::uintptr_t pc,
-                                         int timeline, bool engine) {
-  ++access_;
+std::uint32_t Shadow::async_write_issued(std::size_t offset, std::size_t bytes, const ThreadId& thread,
+                                         std::uintptr_t pc, int timeline, bool engine) {
+  ++access_, asynchronous_ = true;
   const auto id = std::uint32_t(async_writes_.size());
   async_writes_.push_back({timeline, 0, false, thread, std::uint32_t(pc)});
   const std::size_t end = (offset + bytes + GRANULE - 1) / GRANULE;
@@ -185,13 +131,10 @@ std::uint32_t Shadow::async_write_issued(std::size_t offset, std::size_t bytes, 
     if (engine)
       check_async(cell, i, true, thread, pc);
     else
-      check_plain_writer(cell, i, true, thread, pc);
-    check_tracked_readers(cell, i, thread, pc);
-    forget_reads(cell);
-    cell.writer = line(thread), cell.writer_pc = std::uint32_t(pc), cell.write_epoch = epoch_;
-    cell.write_stamp = id;
-    cell.written = cell.initialised = cell.async_written = true;
-    cell.pending = cell.not_committed = false;
+      check_writer(cell, i, true, thread, pc);
+    check_readers(cell, i, thread, pc);
+    set_writer(cell, thread, pc, id);
+    cell.async_written = true, cell.pending = false;
   }
   return id;
 }

@@ -8,32 +8,30 @@ namespace lab::cpu {
 
 void Shadow::join_cluster(const std::vector<Shadow*>& all, int rank) {
   cluster_ = &all, rank_ = rank, base_ = rank * threads_;
-  track();
+  if (all.size() > 1) asynchronous_ = true, thread_clocks_.start(threads_, threads_ * int(all.size()));
   // One timeline per block says that it has started: its own threads know.
   for (std::size_t i = 0; i < all.size(); ++i) thread_clocks_.add_timeline();
   thread_clocks_.everybody_sees(started_line(rank), 1);
 }
 
 int Shadow::add_timeline() {
-  if (!cluster_) return thread_clocks_.add_timeline();
   int timeline = 0;
   for (Shadow* peer : *cluster_) timeline = peer->thread_clocks_.add_timeline();
   return timeline;
 }
 
 ThreadId Shadow::thread_on(std::uint16_t line) const {
-  const int rank = cluster_ ? line / threads_ : 0, linear = cluster_ ? line % threads_ : line;
-  const bool own = !cluster_ || rank == rank_;
+  const int rank = line / threads_, linear = line % threads_;
   return {std::uint16_t(linear), std::uint8_t(linear / 32), std::uint8_t(linear % 32),
-          std::uint8_t(own ? 0 : rank + 1)};
+          std::uint8_t(rank == rank_ ? 0 : rank + 1)};
 }
 
-void Shadow::release_outside(ThreadId thread, Knowledge& to) {
+void Shadow::release_outside(const ThreadId& thread, Knowledge& to) {
   new_stamp(thread);
   thread_clocks_.give_outside(thread.linear, to);
 }
 
-void Shadow::say_started(ThreadId thread, std::uint32_t stamp, Knowledge& to) {
+void Shadow::say_started(const ThreadId& thread, std::uint32_t stamp, Knowledge& to) {
   const auto raise = [&](std::size_t timeline, std::uint32_t value) {
     if (to.seen.size() <= timeline) to.seen.resize(timeline + 1, 0);
     to.seen[timeline] = std::max(to.seen[timeline], value);
@@ -42,14 +40,14 @@ void Shadow::say_started(ThreadId thread, std::uint32_t stamp, Knowledge& to) {
   raise(line(thread), stamp);
 }
 
-void Shadow::check_started(ThreadId peer, std::uintptr_t pc, bool write) {
+void Shadow::check_started(const ThreadId& peer, std::uintptr_t pc, bool write) {
   if (clocks_of(peer).seen(peer.linear, started_line(rank_))) return;
   ++access_;
   report(Finding::Kind::before_start, "", {}, access(peer, pc, write),
          "no cluster barrier, and no mbarrier, tells this thread that the block has started");
 }
 
-void Shadow::visited(ThreadId peer, std::uintptr_t pc, bool write) {
+void Shadow::visited(const ThreadId& peer, std::uintptr_t pc, bool write) {
   visits_[line(peer)] = {peer, stamp_of(peer), pc, write};
 }
 

@@ -35,7 +35,7 @@ std::string Block::where_lanes_stand(Hang& hang) const {
   const auto add = [&](int warp, std::uint32_t lanes, Wait wait) {
     const SourceLine line = source_line(fibers_[warp * LANES + __builtin_ctz(lanes)].waits_at);
     wait.file = line.file, wait.line = line.line;
-    wait.rank = cluster_ && cluster_->size() > 1 ? rank_ : -1;
+    wait.rank = cluster_->size() > 1 ? rank_ : -1;
     wait.first_warp = wait.last_warp = warp, wait.lanes = lanes;
     for (Wait& known : standing)
       if (known.last_warp == warp - 1) {
@@ -98,7 +98,7 @@ std::string Block::where_lanes_stand(Hang& hang) const {
 }
 
 void Block::deadlock() {
-  const bool several = cluster_ && cluster_->size() > 1;
+  const bool several = cluster_->size() > 1;
   hang_.deadlock = true;
   const std::string where = several ? cluster_->standing(hang_) : standing(hang_);
   fail(cudaErrorLaunchTimeout, Finding::Kind::deadlock,
@@ -115,7 +115,7 @@ void Block::time_is_up(std::uintptr_t pc) {
 }
 
 std::string Block::ran_for() const {
-  const int blocks = cluster_ ? cluster_->size() : 1;
+  const int blocks = cluster_->size();
   std::ostringstream text;
   if (blocks > 1)
     text << "the cluster's " << blocks << " blocks have";

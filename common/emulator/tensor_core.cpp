@@ -152,15 +152,6 @@ float tensor_core_dot(const fp16* a, const fp16* b, float c, int k, TensorCore t
 
 namespace {
 
-void plain_tile(const float (&a)[16][16], const float (&b)[16][8], float (&c)[16][8]) {
-  for (int row = 0; row < 16; ++row) {
-    Float4 sum[2] = {};
-    for (int k = 0; k < 16; ++k)
-      for (int half = 0; half < 2; ++half) sum[half] += a[row][k] * load<Float4>(&b[k][4 * half]);
-    for (int half = 0; half < 2; ++half) store(&c[row][4 * half], load<Float4>(&c[row][4 * half]) + sum[half]);
-  }
-}
-
 struct TileOperands {
   const std::uint16_t (&a_bits)[16][16], (&b_bits)[16][8];
   const float (&a)[16][16], (&b)[16][8];
@@ -254,10 +245,9 @@ void MmaB::set(const std::uint16_t (&bits)[16][8], int lanes) {
   for (int column = 0; column < 8; ++column) special_[column] = special[column] ? ~0u : 0u;
 }
 
-void mma_tile(const MmaA& a, const MmaB& b, float (&c)[16][8], TensorCore tensor_core, int lanes) {
-  if (tensor_core == TensorCore::fast) return plain_tile(a.value_, b.value_, c);
+void mma_tile(const MmaA& a, const MmaB& b, float (&c)[16][8], int lanes) {
   const TileOperands x{a.bits_, b.bits_, a.value_, b.value_, a.exponent_, b.exponent_, a.special_, b.special_};
-  (lanes == 8 ? eight::exact_tile : four::exact_tile)(x, c, model_of(tensor_core));
+  (lanes == 8 ? eight::exact_tile : four::exact_tile)(x, c, model_of(TensorCore::sm_90));
 }
 
 }  // namespace lab

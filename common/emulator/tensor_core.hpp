@@ -14,10 +14,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/backend.hpp"
 #include "common/fp16.hpp"
 
 namespace lab {
+
+// Whose arithmetic; kernels have an H200's. `fast`: plain fp32 sums, for comparison.
+enum class TensorCore { sm_90, sm_89, fast };
 
 struct TensorCoreModel {
   int block;  // products per step
@@ -43,7 +45,7 @@ class MmaA {
   void set(const std::uint16_t (&bits)[16][16], int lanes = best_tile_lanes());  // [row][k]
 
  private:
-  friend void mma_tile(const MmaA&, const class MmaB&, float (&)[16][8], TensorCore, int);
+  friend void mma_tile(const MmaA&, const class MmaB&, float (&)[16][8], int);
   alignas(32) std::uint16_t bits_[16][16];
   alignas(32) float value_[16][16];
   alignas(32) std::int16_t exponent_[16][16];
@@ -54,13 +56,13 @@ class MmaB {
   void set(const std::uint16_t (&bits)[16][8], int lanes = best_tile_lanes());  // [k][column]
 
  private:
-  friend void mma_tile(const MmaA&, const MmaB&, float (&)[16][8], TensorCore, int);
+  friend void mma_tile(const MmaA&, const MmaB&, float (&)[16][8], int);
   alignas(32) std::uint16_t bits_[16][8];
   alignas(32) float value_[16][8];
   alignas(32) std::int16_t exponent_[16][8];
   alignas(16) std::uint32_t special_[8];  // all ones where the column does
 };
-// c += a b; every element equals tensor_core_dot of its row and column.
-void mma_tile(const MmaA& a, const MmaB& b, float (&c)[16][8], TensorCore tensor_core, int lanes = best_tile_lanes());
+// c += a b; every element equals sm_90's tensor_core_dot of its row and column.
+void mma_tile(const MmaA& a, const MmaB& b, float (&c)[16][8], int lanes = best_tile_lanes());
 
 }  // namespace lab

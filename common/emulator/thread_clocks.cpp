@@ -1,6 +1,7 @@
 #include "common/emulator/thread_clocks.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lab::cpu {
 namespace {
@@ -28,6 +29,7 @@ void ThreadClocks::start(int threads, int all_threads) {
   stride_ = std::size_t(all_threads) + SPARE;
   seen_.assign(std::size_t(threads) * stride_, 0);
   fenced_.assign(std::size_t(threads) * stride_, 0);
+  wide_.assign(std::size_t(threads), false);
   all_.seen.assign(stride_, 0);
   all_.fenced.assign(stride_, 0);
 }
@@ -50,6 +52,7 @@ int ThreadClocks::add_timeline() {
 void ThreadClocks::see(int thread, int timeline, std::uint32_t stamp) {
   std::uint32_t& known = seen_[at(thread) + std::size_t(timeline)];
   known = newer(known, stamp);
+  wide_[std::size_t(thread)] = true;
 }
 
 void ThreadClocks::give(int thread, Knowledge& to) const {
@@ -65,16 +68,38 @@ void ThreadClocks::give_outside(int thread, Knowledge& to) const {
 void ThreadClocks::take(int thread, const Knowledge& from) {
   raise(&seen_[at(thread)], from.seen.data(), from.seen.size());
   raise(&fenced_[at(thread)], from.fenced.data(), from.fenced.size());
+  wide_[std::size_t(thread)] = true;
 }
 
 void ThreadClocks::fence(int thread) {
   std::uint32_t* row = &fenced_[at(thread)];
   raise(row, &seen_[at(thread)], std::size_t(all_threads_));
   raise(row, all_.seen.data(), std::size_t(all_threads_));
+  wide_[std::size_t(thread)] = true;
 }
 
 void ThreadClocks::block_barrier() {
-  for (int t = 0; t < threads_; ++t) give(t, all_);
+  for (int t = 0; t < threads_; ++t)
+    if (std::exchange(wide_[std::size_t(t)], false)) give(t, all_);
+}
+
+void ThreadClocks::sync_warp(int first, int own, std::uint32_t lanes) {
+  const int present = std::min(32, threads_ - first);
+  if (present < 32) lanes &= (1u << present) - 1u;
+  const auto each = [&](auto call) {
+    for (std::uint32_t rest = lanes; rest; rest &= rest - 1) call(first + __builtin_ctz(rest));
+  };
+  bool wide = false;
+  each([&](int t) { wide |= bool(wide_[std::size_t(t)]); });
+  if (wide) {
+    Knowledge joined;
+    each([&](int t) { give(t, joined); });
+    each([&](int t) { take(t, joined); });
+    return;
+  }
+  std::uint32_t joined[32] = {};
+  each([&](int t) { raise(joined, &seen_[at(t) + std::size_t(own)], std::size_t(present)); });
+  each([&](int t) { std::copy_n(joined, present, &seen_[at(t) + std::size_t(own)]); });
 }
 
 }  // namespace lab::cpu

@@ -1,5 +1,4 @@
-// Vector clocks for every thread of a block. Only blocks with asynchronous work pay for them: what mbarriers order is a
-// matter of single threads, where block barriers and named barriers order whole warps (shadow.hpp).
+// Vector clocks for every thread of a block (shadow.hpp).
 //
 // A clock has an entry for each timeline: each thread (its entry is a stamp: accesses with a smaller one are ordered
 // before), and what is added as it comes up: an mbarrier (phases below the entry are complete) and a queue of
@@ -23,9 +22,6 @@ struct Knowledge {
 
 class ThreadClocks {
  public:
-  bool active() const { return threads_ > 0; }
-  int threads() const { return threads_; }
-  void stop() { threads_ = 0; }
   // Clocks for `threads` threads; the first timelines are those of the cluster's `all_threads`.
   void start(int threads, int all_threads);
   int add_timeline();
@@ -38,7 +34,9 @@ class ThreadClocks {
     return newer(fenced_[at(thread) + std::size_t(of)], all_.fenced[std::size_t(of)]);
   }
   void see(int thread, int timeline, std::uint32_t stamp);
+  void begin(int thread, int own, std::uint32_t stamp) { seen_[at(thread) + std::size_t(own)] = stamp; }  // its own
   void everybody_sees(int timeline, std::uint32_t stamp) { all_.seen[std::size_t(timeline)] = stamp; }
+  std::uint32_t seen_by_all(int timeline) const { return all_.seen[std::size_t(timeline)]; }
 
   void give(int thread, Knowledge& to) const;
   // The same for a thread that may be of another block: with what the whole block knows.
@@ -46,6 +44,8 @@ class ThreadClocks {
   void take(int thread, const Knowledge& from);
   void fence(int thread);  // what it has seen is fenced
   void block_barrier();    // every thread gets the knowledge of all
+  // Those of the warp from `first` on, whose timelines begin at `own`, get each other's.
+  void sync_warp(int first, int own, std::uint32_t lanes);
 
  private:
   static std::uint32_t newer(std::uint32_t a, std::uint32_t b) { return a > b ? a : b; }
@@ -55,6 +55,7 @@ class ThreadClocks {
   int all_threads_ = 0;  // of the cluster
   std::size_t stride_ = 0;
   std::vector<std::uint32_t> seen_, fenced_;  // a row per thread
+  std::vector<char> wide_;                    // whether it has more than its own warp's timelines, since all_
   Knowledge all_;                             // of every thread, since the last block barrier
 };
 

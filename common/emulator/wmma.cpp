@@ -103,7 +103,7 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
   a.set(bits_a);
   for (int half = 0; half < 2; ++half) {  // on the hardware too: one m16n8k16 for each half of the columns
     b.set(bits_b[half]);
-    mma_tile(a, b, c[half], block.tensor_core());
+    mma_tile(a, b, c[half]);
   }
   block.tell(ExecEvent::Kind::product, 0, 0, 0);
   for (int lane = 0; lane < LANES; ++lane)

@@ -79,13 +79,7 @@ Json json(const std::vector<std::pair<std::string, std::string>>& facts) {
 
 }  // namespace
 
-double Candidate::time() const {
-  if (us.empty()) return INFINITY;
-  std::vector<double> sorted = us;
-  std::ranges::sort(sorted);
-  const std::size_t n = sorted.size();
-  return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
-}
+double Candidate::time() const { return us.empty() ? INFINITY : spread(us).median; }
 
 const Candidate* Elite::would_replace(const Candidate& c) const {
   if (members_.size() < ELITE || c.time() > members_.back().time() * (1 - MUST_GAIN)) return nullptr;

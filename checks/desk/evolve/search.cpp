@@ -5,8 +5,6 @@
 
 namespace lab::desk {
 
-namespace {}  // namespace
-
 void read_build_log(Candidate& c, const std::string& log, bool built) {
   if (!built) {
     const std::string error = line_with(log, {"error"});
@@ -41,8 +39,6 @@ void read_judge(Candidate& c, const std::string& out, int status, bool timed_out
   }
   c.right = true;
 }
-
-// desk-records search, confirm: the elite loop itself.
 
 namespace {
 
