@@ -8,8 +8,8 @@ ROW, BAR = 0.46, 0.32
 
 # [row, [begin, end, text, kind], ...]; unit: any. `marks`: [x, text] across all rows of a group; `gaps`: room and a heading before a row.
 B4 = {"unit": 0.128, "rows": [
-    ["tensor cores", [0, 8, "Sᵀ = K Qᵀ", "product"], [8, 18, "dPᵀ = V dOᵀ", "product"], [18, 29, "dV += Pᵀ dO", "product"], [35, 41, "dQ = dS K", "product"], [41, 49, "dK += dSᵀ Q", "product"]],
-    ["threads", [0, 8, "", "wait"], [8, 15, "P = exp(S − L)", "threads"], [15, 18, "", "wait"], [18, 26, "dS = P (dP − δ)", "threads"], [26, 34, "store dS, barrier", "other"], [35, 41, "", "wait"], [41, 46, "add dQ", "memory"], [46, 49, "", "wait"]]],
+    ["tensor cores", [0, 8, "1  Sᵀ = K Qᵀ", "product"], [8, 18, "2  dPᵀ = V dOᵀ", "product"], [18, 29, "4  dV += Pᵀ dO", "product"], [35, 41, "7 dQ = dS K", "product"], [41, 49, "8 dK += dSᵀ Q", "product"]],
+    ["threads", [0, 8, "", "wait"], [8, 15, "3 P = exp(S − L)", "threads"], [15, 18, "", "wait"], [18, 26, "5 dS = P(dP − δ)", "threads"], [26, 34, "6 store, barrier", "other"], [35, 41, "", "wait"], [41, 46, "9 add dQ", "memory"], [46, 49, "", "wait"]]],
     "marks": [[34.5, "the tile's only barrier: the dS of both warpgroups is stored"]]}
 B5 = {"unit": 0.098, "rows": [
     ["keys 0–63", [0, 11, "exp 1", "threads"], [11, 20, "dP dV 1", "product"], [20, 25, "dS 1", "threads"], [25, 34, "dK 1, S 2", "product"], [34, 45, "exp 2", "threads"], [45, 54, "dP dV 2", "product"], [54, 59, "dS 2", "threads"], [59, 65, "dK 2", "product"]],
