@@ -42,7 +42,7 @@ std::string joined(const std::set<std::string>& words) {
   return text;
 }
 
-// What a deadlock is about, whichever thread reported it: one finding and many failed launches say the same.
+// The subject of a deadlock, whichever thread reported it: one finding and many failed launches say the same.
 std::string cause_of(const std::string& text) {
   const std::size_t at = text.rfind("deadlock: ");
   return at == text.npos ? text : text.substr(at, text.find('\n', at) - at);

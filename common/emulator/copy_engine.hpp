@@ -1,4 +1,4 @@
-// What threads have asked of a block's shared memory and happens some time later: the copy engine's loads and stores
+// Requests on a block's shared memory that happen some time later: the copy engine's loads and stores
 // (TMA), and st.async by threads of the cluster. When, is the
 // schedule's choice (ExecOptions::copies), within what the waits allow:
 //   at_issue  at once;

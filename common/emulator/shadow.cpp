@@ -180,23 +180,28 @@ void Shadow::add_read(Cell& cell, const ThreadId& thread, std::uintptr_t pc, std
   cell.warps |= warp;
 }
 
-// Of several the last of another warp, or else of the own.
+// Of the readers that race with the write, the last of another warp and the last of its own.
 void Shadow::check_readers(const Cell& cell, std::size_t index, const ThreadId& thread, std::uintptr_t pc) {
-  const auto own = [&](const Read& read) { return read.warp == thread.warp && read.peer == thread.peer; };
-  const Read* read = nullptr;
-  for (const Read* at = cell.last.lanes ? &cell.last : nullptr; at && !(read && !own(*read)); at = behind(*at))
-    if (!stands_for(*at, thread) && (!read || !own(*at))) read = at;
-  if (!read) return;
-  int lane = __builtin_ctz(read->lanes);
-  for (std::uint32_t lanes = read->lanes; !read->async && lanes; lanes &= lanes - 1) {
-    lane = __builtin_ctz(lanes);
-    if (!ordered(thread, reader(*read, lane), read->stamp)) break;
+  const Read *other = nullptr, *own = nullptr;
+  for (const Read* at = cell.last.lanes ? &cell.last : nullptr; at && !(other && own); at = behind(*at)) {
+    const Read*& of_its_warp = at->warp == thread.warp && at->peer == thread.peer ? own : other;
+    if (!of_its_warp && !stands_for(*at, thread)) of_its_warp = at;
   }
-  const Finding::Kind kind = own(*read) ? Finding::Kind::race_intra_warp : Finding::Kind::race_inter_warp;
-  const RawAccess first{read->pc, read->warp, lane, false, read->peer - 1}, second = access(thread, pc, true);
-  if (!read->async) return race(kind, "WAR", index * GRANULE, first, second);
-  report(kind, index * GRANULE, first, second,
-         "asynchronous work may still read here: nothing orders the write after its wait", "WAR");
+  for (const Read* read : {other, own}) {
+    if (!read) continue;
+    int lane = __builtin_ctz(read->lanes);
+    for (std::uint32_t lanes = read->lanes; !read->async && lanes; lanes &= lanes - 1) {
+      lane = __builtin_ctz(lanes);
+      if (!ordered(thread, reader(*read, lane), read->stamp)) break;
+    }
+    const Finding::Kind kind = read == own ? Finding::Kind::race_intra_warp : Finding::Kind::race_inter_warp;
+    const RawAccess first{read->pc, read->warp, lane, false, read->peer - 1}, second = access(thread, pc, true);
+    if (read->async)
+      report(kind, index * GRANULE, first, second,
+             "asynchronous work may still read here: nothing orders the write after its wait", "WAR");
+    else
+      race(kind, "WAR", index * GRANULE, first, second);
+  }
 }
 
 // --- plain accesses -----------------------------------------------------------------------------------------

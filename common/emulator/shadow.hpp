@@ -2,7 +2,7 @@
 //
 // Two accesses by different threads race if neither is ordered before the other. Each thread has a clock
 // (thread_clocks.hpp) and a stamp that grows with what it takes part in; a cell remembers its last writer and all
-// readers since, by thread and stamp. What orders memory:
+// readers since, by thread and stamp. Memory is ordered by:
 //   - a block barrier, everything before it with everything after it;
 //   - __syncwarp(mask), the lanes it names;
 //   - a named barrier, its warps as a whole: to arrive gives what the warp's threads know; bar.sync then takes what all

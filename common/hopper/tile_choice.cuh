@@ -27,7 +27,7 @@ inline int best_groups(const Shape& shape, const double* cost, int most) {
   return best;
 }
 
-// What such a choice says in the stage's plan, and which of its blocks takes a query tile.
+// Such a choice's entries in the stage's plan, and which of its blocks takes a query tile.
 template <class T>
 void plan_scheduling(LaunchPlan& plan, const Shape& shape) {
   plan.counts_multiprocessors = true;

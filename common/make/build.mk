@@ -188,7 +188,7 @@ learnt_in = $(filter learn-% evolve-%,$(call variant_of,$(1)))
 evolved_in = $(filter evolve-%,$(call variant_of,$(1)))
 build_log = $(if $(call evolved_in,$(1)),> $(B)/$(1)/kernel.log 2>&1)
 instrumented = $(if $(filter fixed draft-%,$(call variant_of,$(1))),,$(INSTRUMENTATION))
-# What a learner's kernel prints has its block and thread in front, and ends after a thousand lines.
+# A learner's printf has its block and thread in front, and ends after a thousand lines.
 printf_of = $(if $(filter learn-%,$(call variant_of,$(1)))$(filter own/%,$(1)),-include checks/exercises/kernel_printf.hpp)
 # A bug's kernel takes a third less at -O1, and is found out as soon.
 quick_to_build = $(call learnt_in,$(1))$(filter bug-%,$(call variant_of,$(1)))

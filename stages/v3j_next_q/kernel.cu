@@ -291,7 +291,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-// What a row of 64 queries costs in a block of so many groups, one taken with another, without and with a mask: fewer
+// The cost of a row of 64 queries in a block of so many groups, one taken with another, without and with a mask: fewer
 // hide less, and more share what they load.
 constexpr double COST[] = {0, 1.3, 1.15, 1.0, 1.04}, MASKED[] = {0, 1.3, 1.15, 1.1, 1.0};
 // Three groups at D = 128 have room for 80 keys: enough where all tiles are full.
