@@ -248,7 +248,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       ptx::fence_registers(s);
       hide(t);
       sum[0] = sum[1] = 0.0f;
-      // Always true: at D = 128 the branch keeps ptxas from moving the wait for O up. At D = 64 the moved wait is faster.
+      // Always true: at D = 128 this keeps ptxas from moving the wait for O up. At D = 64 the moved wait is faster.
       if (D == 64 || q0 < S) weigh(unit, reference, 0, T::EARLY);
       ptx::wgmma_wait<0>();
       ptx::fence_registers(o);
