@@ -78,7 +78,7 @@ std::string sweep_json(const BenchRun& run);
 // What `desk-records bench` left in build/bench.
 BenchRun last_bench_run();
 
-// What stage=best is, as a line "v3j: why". `maps`: file names and sweep-1, those of the GPU `here` before others, later ones before
+// The answer to stage=best, a line "v3j: why". `maps`: file names and sweep-1, those of the GPU `here` before others, later ones before
 // earlier; `able`: the stages that run here, in the order of the climb. The nearest shape of a map has the same D and mask, and the
 // smallest product of two ratios, each at least 1: of batch · heads and of S. Without such a shape: the main road's last stage.
 std::string best_stage(std::vector<std::pair<std::string, Json>> maps, const std::vector<const Stage*>& able,
