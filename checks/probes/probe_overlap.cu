@@ -7,8 +7,8 @@
 #include <cuda_runtime.h>
 
 #include <cstdio>
-#include <cstdlib>
 
+#include "checks/probes/probe.cuh"
 #include "common/ptx/ex2.cuh"
 #include "common/ptx/wgmma.cuh"
 
@@ -63,7 +63,7 @@ __device__ void weigh(const float* scores, float* out, long long* clocks) {
       }
     base[0] += 1e-3f, base[1] += 1e-3f;  // no round repeats another, for all that the compiler knows
   }
-  if (blockIdx.x == 0 && threadIdx.x % GROUP == 0) *clocks = (clock64() - begin) / SOFTMAX_ROUNDS;
+  if (blockIdx.x == 0 && threadIdx.x == GROUP) *clocks = (clock64() - begin) / SOFTMAX_ROUNDS;
   out[blockIdx.x * blockDim.x + threadIdx.x] = sum[0] + sum[1];
 }
 
@@ -79,45 +79,43 @@ __global__ void __launch_bounds__(4 * GROUP, 1) beside(const float* scores, int 
     weigh(scores, out, &clocks[1]);
 }
 
-void must(cudaError_t error) {
-  if (error == cudaSuccess) return;
-  std::fprintf(stderr, "probe_overlap: %s\n", cudaGetErrorString(error));
-  std::exit(1);
-}
+struct Device {
+  unsigned blocks;  // one for each multiprocessor
+  const float* scores = probe::on_device<float>(nullptr, 64);
+  float* out = probe::on_device<float>(nullptr, blocks * 4 * GROUP);
+};
 
 template <int N, bool A_FROM_REGISTERS>
-void line(const char* name, bool products, float* scores, float* out, long long* clocks, int blocks) {
-  must(cudaFuncSetAttribute(beside<N, A_FROM_REGISTERS>, cudaFuncAttributeMaxDynamicSharedMemorySize, int(SMEM)));
+void line(const char* name, bool products, const Device& device) {
   std::printf("%-34s", name);
   if (!products) std::printf("  %6s %6s", "-", "-");
   for (int warps = products ? 0 : 1; warps <= 3; ++warps) {
-    // The products outlast the weights four times at least: rounds of at least 32 N clocks against 400 per warp.
+    // The products outlast the weights: a round takes PRODUCTS * N / 2 clocks at least, a warp's weights about 400.
     const int rounds = products ? 4 * SOFTMAX_ROUNDS * 400 * (warps ? warps : 1) / (PRODUCTS * N / 2) : 0;
-    long long measured[2] = {};
-    must(cudaMemset(clocks, 0, sizeof measured));
-    for (int run = 0; run < 2; ++run)
-      beside<N, A_FROM_REGISTERS><<<blocks, (1 + warps) * GROUP, SMEM>>>(scores, rounds, out, clocks);
-    must(cudaMemcpy(measured, clocks, sizeof measured, cudaMemcpyDeviceToHost));
+    long long* const clocks = probe::on_device<long long>(nullptr, 2);
+    for (int run = 0; run < 2; ++run)  // the first warms up
+      probe::run(beside<N, A_FROM_REGISTERS>, device.blocks, (1 + warps) * GROUP, SMEM, device.scores, rounds,
+                 device.out, clocks);
+    const std::vector<long long> measured = probe::from_device(clocks, 2);
     std::printf("  %6lld %6lld", measured[0], measured[1]);
+    cudaFree(clocks);
   }
   std::printf("\n");
 }
 
 int main() {
-  cudaDeviceProp gpu;
-  must(cudaGetDeviceProperties(&gpu, 0));
-  float *scores, *out;
-  long long* clocks;
-  const int blocks = gpu.multiProcessorCount;
-  must(cudaMalloc(&scores, 64 * sizeof(float)));
-  must(cudaMemset(scores, 0, 64 * sizeof(float)));
-  must(cudaMalloc(&out, blocks * 4 * GROUP * sizeof(float)));
-  must(cudaMalloc(&clocks, 2 * sizeof(long long)));
-  std::printf("%s: clocks of %d products m64nNk16 | of one warp's weights, beside each other\n", gpu.name, PRODUCTS);
-  std::printf("warps per scheduler that weigh:               0              1              2              3\n");
-  line<64, false>("no products", false, scores, out, clocks, blocks);
-  line<64, false>("N = 64, A from shared memory", true, scores, out, clocks, blocks);
-  line<64, true>("N = 64, A from registers", true, scores, out, clocks, blocks);
-  line<128, false>("N = 128, A from shared memory", true, scores, out, clocks, blocks);
-  line<128, true>("N = 128, A from registers", true, scores, out, clocks, blocks);
+  return probe::main_of("probe_overlap", [] {
+    cudaDeviceProp gpu{};
+    probe::must(cudaGetDeviceProperties(&gpu, 0), "no GPU");
+    const Device device{unsigned(gpu.multiProcessorCount)};
+    std::printf("%s: clocks of %d products m64nNk16 | of one warp's weights, beside each other\n",
+                probe::device_line(gpu).c_str(), PRODUCTS);
+    std::printf("warps per scheduler that weigh:               0              1              2              3\n");
+    line<64, false>("no products", false, device);
+    line<64, false>("N = 64, A from shared memory", true, device);
+    line<64, true>("N = 64, A from registers", true, device);
+    line<128, false>("N = 128, A from shared memory", true, device);
+    line<128, true>("N = 128, A from registers", true, device);
+    return 0;
+  });
 }

@@ -11,6 +11,7 @@
 #include "checks/acceptance/verdict.hpp"
 #include "checks/bugs/trial.hpp"
 #include "checks/commands.hpp"
+#include "common/hang.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -42,10 +43,12 @@ std::string joined(const std::set<std::string>& words) {
   return text;
 }
 
-// The subject of a deadlock, whichever thread reported it: one finding and many failed launches say the same.
-std::string cause_of(const std::string& text) {
-  const std::size_t at = text.rfind("deadlock: ");
-  return at == text.npos ? text : text.substr(at, text.find('\n', at) - at);
+// The waits of a launch that hung, whichever thread reported it; "" if none hung. One finding and many failed launches
+// are of the same hang.
+std::string waits_of(const Hang& hang) {
+  std::string waits;
+  for (const Wait& wait : hang.waits) waits += data_of(wait) + "\n";
+  return waits;
 }
 
 }  // namespace
@@ -56,7 +59,8 @@ int racecheck_command(std::span<char*> args) {
   const bool is_short = words.flag("short"), first_only = words.flag("first");
   if (!can_check()) throw BadInput("this binary is not instrumented: make stage=S racecheck builds one that is");
   std::map<std::tuple<Finding::Kind, std::string, int, std::string, int, std::string>, Seen> all;
-  std::set<std::string> failures;
+  std::map<std::string, std::string> failures;  // message -> what the launch waits for, if it hung
+  std::set<std::string> told_hangs;
   bool refused = false;
   int launches = 0;
   const std::span<const Shape> shapes = is_short ? std::span<const Shape>(SHORT_SHAPES) : SHAPES;
@@ -85,34 +89,37 @@ int racecheck_command(std::span<char*> args) {
           if (factor > 1 && (shape.S < 1024 || copies != Copies::at_wait || !some)) continue;
           const Trial t = run_trial(shape, Family::unit, options, 1, factor * default_scale(shape.D));
           ++launches;
-          if (!t.ok()) failures.insert(t.message);
+          if (!t.ok()) failures.emplace(t.message, waits_of(t.report.hang));
           refused |= t.launched != cudaSuccess;
           for (const Finding& f : t.findings) {
             Seen& seen = all[{f.kind, f.second.file, f.second.line, f.first.file, f.first.line, f.hazard}];
-            if (seen.schedules.empty()) seen.finding = f;
+            if (seen.schedules.empty()) {
+              seen.finding = f;
+              if (f.kind == Finding::Kind::deadlock) told_hangs.insert(waits_of(t.report.hang));
+            }
             seen.schedules.insert(name(schedule));
             seen.shapes.insert(text(shape));
           }
         }
       }
   }
-  std::set<std::string> printed;
+  bool any = false;  // is printed
   for (const auto& [key, seen] : all) {
-    if (!first_only || printed.empty())
+    if (!first_only || !any)
       print_red(seen.finding.text + "\n    under " + joined(seen.schedules) + "; shapes " + joined(seen.shapes));
-    printed.insert(cause_of(seen.finding.text));
+    any = true;
     say("tells", seen.finding.text), say("why", seen.finding.text), say("finding", name(seen.finding.kind));
   }
   if (refused) say("finding", "launch refused");
-  for (const std::string& failure : failures) {
+  for (const auto& [failure, hang] : failures) {
     const std::string line = "launch failed: " + failure;
     say("tells", line);
-    const bool first = printed.empty();
-    if (!printed.insert(cause_of(failure)).second || (first_only && !first)) continue;
-    if (first)
+    if ((!hang.empty() && !told_hangs.insert(hang).second) || (first_only && any)) continue;
+    if (!any)
       print_red(line);
     else
       std::printf("%s\n", line.c_str());
+    any = true;
   }
   const std::string summary = format(
       "%s%s%s: %zu finding%s in %d launches (%zu shapes, one with a negative scale too, the long ones with large "

@@ -316,7 +316,7 @@ $(PROBE_WGMMA): $(PROBE_WGMMA_SRC) $(wildcard checks/probes/*.hpp checks/probes/
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) -gencode arch=compute_90a$(comma)code=sm_90a -DLAB_GPU -I. -o $@ $(PROBE_WGMMA_SRC)
 PROBE_OVERLAP := build/gpu/probe_overlap
-$(PROBE_OVERLAP): checks/probes/probe_overlap.cu common/ptx/ex2.cuh common/ptx/wgmma.cuh $(B)/flags
+$(PROBE_OVERLAP): checks/probes/probe_overlap.cu checks/probes/probe.cuh common/ptx/ex2.cuh common/ptx/wgmma.cuh $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) -gencode arch=compute_90a$(comma)code=sm_90a -I. -o $@ $<
 
