@@ -1,5 +1,5 @@
 """The order of events in the backward stages b3 to b8: drawn from the lists below, which follow each kernel's text. Lengths are no times."""
-from .style import BLACK, GREY, HATCHES, LIGHT, VERMILION, box, canvas
+from .style import BLACK, GREY, HATCHES, LIGHT, VERMILION, arrow, box, canvas
 
 # What a stretch is: a matrix product, the threads' arithmetic, additions or stores to global memory, other, a wait.
 LOOK = {"product": (LIGHT[0], ""), "threads": (LIGHT[1], ""), "memory": (LIGHT[2], HATCHES[1]), "other": ("#eeeeee", ""), "wait": None}
@@ -65,7 +65,7 @@ def draw_order(plt, d):
     for from_x, from_row, to_x, to_row in d.get("arrows", []):
         down = to_row > from_row
         ends = (left + to_x * d["unit"], tops[to_row] + (0 if down else BAR)), (left + from_x * d["unit"], tops[from_row] + (BAR if down else 0))
-        axes.annotate("", *ends, arrowprops={"arrowstyle": "-|>", "color": VERMILION, "linewidth": 1.3, "shrinkA": 0, "shrinkB": 0})
+        arrow(axes, *ends, VERMILION, 1.3)
     kinds = [kind for kind in LOOK if any(item[3] == kind for _, *items in d["rows"] for item in items)]
     x, y = 0.2, top + 0.1
     axes.annotate("", (7.8, top), (left, top), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 1})
@@ -109,11 +109,11 @@ def draw_flow(plt, d):
             middle = lambda x, w, other, ow: max(x + 0.15, min(x + w - 0.15, other + ow / 2))
             ends = (middle(bx, bw, ax, aw), by), (middle(ax, aw, bx, bw), ay + HIGH)
             at = ((ends[0][0] + ends[1][0]) / 2 + 0.08, (ends[0][1] + ends[1][1]) / 2)
-        axes.annotate("", *ends, arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0})
+        arrow(axes, *ends)
         axes.text(*at, label, fontsize=8, va="center", ha="center" if ay == by else "left", color=VERMILION)
     x = 0.2
     for colour, hatch, name in PLACES.values():
-        box(plt, axes, x, 3.66, 0.26, 0.18, facecolor=colour, hatch=hatch)
+        box(axes, x, 3.66, 0.26, 0.18, facecolor=colour, hatch=hatch)
         axes.text(x + 0.34, 3.75, name, fontsize=8, va="center")
         x += 1.9
     axes.text(0.2, 0.24, "one warp's part of a tile; A: the product's first operand", fontsize=9, weight="bold", va="center")

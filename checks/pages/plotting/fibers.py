@@ -1,6 +1,6 @@
 """In which order the CPU runs the warps of a block, and where they wait: from a recorded trace of shared memory."""
 from .results import Unusable, short
-from .style import BLACK, BLUE, GREY, LIGHT, ORANGE, VERMILION, box, canvas
+from .style import BLACK, BLUE, GREY, LIGHT, ORANGE, VERMILION, arrow, box, canvas
 
 TRACE = "score-rows"
 
@@ -51,7 +51,7 @@ def draw_fibers(plt, d):
         if stretch["barrier"]:
             axes.plot([x, x], [top - 0.02, top + len(warps) * step + 0.06], color=VERMILION, linewidth=2)
             axes.text(x, top + len(warps) * step + 0.18, "barrier opens", fontsize=8, color=VERMILION, ha="center", va="center")
-    axes.annotate("", (x + 0.25, top + len(warps) * step + 0.4), (left, top + len(warps) * step + 0.4), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0})
+    arrow(axes, (x + 0.25, top + len(warps) * step + 0.4), (left, top + len(warps) * step + 0.4))
     axes.text(left, top + len(warps) * step + 0.56, f"the order in which the CPU ran the warps (schedule ascending); dotted: waits at the block barrier. {short(d['stage'])}, {d['shape']}", fontsize=8, va="center", color="#333333")
     axes.text(left - 0.75, 0.17, "One block, one CPU thread: a warp runs until it must wait", fontsize=10, weight="bold", va="center")
     return figure

@@ -1,6 +1,6 @@
 """What each stage takes, and what each unit of the machine needs for it at least, by the CPU execution's counts."""
 from .results import short, title
-from .style import BLACK, BLUE, GREEN, GREY, GRID, ORANGE, PURPLE, VERMILION, WIDTH, caption
+from .style import BLACK, BLUE, GREEN, GREY, GRID, ORANGE, PURPLE, VERMILION, WIDTH, caption, subplots
 
 SHAPES = ["1,8,512,64", "2,8,2048,64"]
 SIX = ["v1", "v2b", "v2c6", "v2d", "v3b", "v3j"]  # for the primer: every stage is too many to read the markers
@@ -39,8 +39,7 @@ def draw_floors(plt, d):
     below, rows = 1.48, max(map(len, d["floors"].values()))
     few = rows <= len(SIX)
     high = 2 + (0.46 if few else 0.25) * rows
-    figure, panels = plt.subplots(1, 2, figsize=(WIDTH, high))
-    figure.subplots_adjust(left=0.06, right=0.985, top=1 - 0.5 / high, bottom=below / high, wspace=0.19)
+    figure, panels = subplots(plt, (WIDTH, high), 1, 2, left=0.06, right=0.985, top=1 - 0.5 / high, bottom=below / high, wspace=0.19)
     for axes, (shape, stages) in zip(panels, d["floors"].items()):
         for y, (stage, time, roofs) in enumerate(stages):
             least = max(roofs.values())
@@ -67,10 +66,9 @@ def draw_floors(plt, d):
     marks = [plt.Line2D([], [], color=BLACK, marker="o", markersize=7, linestyle="", label="measured")]
     marks += [plt.Line2D([], [], color=colour, marker=marker, markersize=6, linestyle="", label=name) for name, (colour, marker) in UNITS.items()]
     figure.legend(handles=marks, ncol=6, fontsize=7.5, columnspacing=1.2, handletextpad=0.3, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.72 / high))
-    caption(figure, "The least time that each unit of an H200 needs for what the CPU execution counted (writeups/counters.md says at which rates), and the time measured. Filled: the unit that needs most; "
-                    "no kernel with these counts is faster. Issue slots: of what is counted, which leaves out sums and indices. The grey line up to the measured time is what latencies, waits, sums and indices take; the number says how much of the time the floor is. "
-                    f"Measured: medians in a replayed CUDA graph. {d['source']}, and small-*.json for what it has.")
-    return figure
+    return caption(figure, "The least time that each unit of an H200 needs for what the CPU execution counted (writeups/counters.md says at which rates), and the time measured. Filled: the unit that needs most; "
+                           "no kernel with these counts is faster. Issue slots: of what is counted, which leaves out sums and indices. The grey line up to the measured time is what latencies, waits, sums and indices take; the number says how much of the time the floor is. "
+                           f"Measured: medians in a replayed CUDA graph. {d['source']}, and small-*.json for what it has.")
 
 
 def floor_figures(r):

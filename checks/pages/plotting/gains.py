@@ -1,7 +1,7 @@
 """Where a step's gain came from: fewer instructions, fuller issue slots, busier multiprocessors. By definition, a kernel's time is its
 instructions over the rate of issue of a multiprocessor that has a block, over the share of the time in which they have one."""
 from .results import row_tiles, short, title
-from .style import BLACK, BLUE, GRID, ORANGE, PURPLE, WIDTH, caption
+from .style import BLACK, BLUE, GRID, ORANGE, PURPLE, WIDTH, caption, subplots
 
 SHAPE = "2,8,2048,64"
 
@@ -29,8 +29,7 @@ def data_gains(r):
 def draw_gains(plt, d):
     steps = d["steps"]
     height = 1.55 + 0.3 * len(steps)
-    figure, axes = plt.subplots(figsize=(WIDTH, height))
-    figure.subplots_adjust(left=0.115, right=0.86, top=1 - 0.42 / height, bottom=1.13 / height)
+    figure, axes = subplots(plt, (WIDTH, height), left=0.115, right=0.86, top=1 - 0.42 / height, bottom=1.13 / height)
     marks = [("fewer", "fewer instructions", BLUE, "^"), ("fuller", "fuller issue slots", ORANGE, "s"), ("busier", "SMs more of the time with a block", PURPLE, "D")]
     for y, step in enumerate(steps):
         if y % 2:
@@ -56,9 +55,8 @@ def draw_gains(plt, d):
     handles += [plt.Line2D([], [], color=colour, marker=marker, markersize=6.5, linestyle="", markeredgecolor=BLACK, label=text) for _, text, colour, marker in marks]
     figure.legend(handles=handles, ncol=4, fontsize=7.5, columnspacing=1.1, handletextpad=0.4, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.56 / height))
     most = max(max(step["left"], 1 / step["left"]) for step in steps)
-    caption(figure, f"{title(SHAPE)}: the bar, a step's measured gain, is the product of its three marks (log scale: their sum), to {100 * (most - 1):.1f} % at worst. The bar is from the benchmark, the marks from one launch "
-                    f"of each stage under Nsight Compute; the third includes the clock. {d['source']}.")
-    return figure
+    return caption(figure, f"{title(SHAPE)}: the bar, a step's measured gain, is the product of its three marks (log scale: their sum), to {100 * (most - 1):.1f} % at worst. The bar is from the benchmark, the marks from one launch "
+                           f"of each stage under Nsight Compute; the third includes the clock. {d['source']}.")
 
 
 def gain_figures(r):

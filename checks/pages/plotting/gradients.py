@@ -1,6 +1,6 @@
 """Which block of a backward stage visits which pair of tiles, and which tiles of the gradients it writes (`lab owners`)."""
 from .results import Unusable, short
-from .style import BLACK, BLUE, GREEN, ORANGE, PURPLE, box, canvas
+from .style import BLACK, BLUE, GREEN, ORANGE, PURPLE, arrow, box, canvas
 
 OWNER = [(BLUE, "///"), (ORANGE, "\\\\\\"), (GREEN, ".."), (PURPLE, "xx")]  # a block's colour and hatch
 CELL = 0.72
@@ -36,7 +36,7 @@ def grid(plt, axes, left, top, d, walks, down):
         for key in range(d["tiles"]):
             x, y = left + key * CELL, top + row * CELL
             if (row, key) not in visited:
-                box(plt, axes, x, y, CELL, CELL, "masked", 7.5, facecolor="#eeeeee", edgecolor="#bbbbbb")
+                box(axes, x, y, CELL, CELL, "masked", 7.5, facecolor="#eeeeee", edgecolor="#bbbbbb")
                 continue
             colour, hatch = OWNER[visited[row, key]]
             axes.add_patch(plt.Rectangle((x, y), CELL, CELL, facecolor="white", edgecolor=colour, hatch=hatch, linewidth=0.8))
@@ -45,7 +45,7 @@ def grid(plt, axes, left, top, d, walks, down):
         along = sorted(tile for b, tile in walks if b == block)
         first, last, across = along[0] + 0.2, along[-1] + 0.8, block + 0.5
         ends = ((left + across * CELL, top + last * CELL), (left + across * CELL, top + first * CELL)) if down else ((left + last * CELL, top + across * CELL), (left + first * CELL, top + across * CELL))
-        axes.annotate("", *ends, arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 1.8, "shrinkA": 0, "shrinkB": 0})
+        arrow(axes, *ends, BLACK, 1.8)
     axes.text(left + d["tiles"] * CELL / 2, top - 0.33, "keys", fontsize=9, ha="center", va="center")
     axes.text(left - 0.08, top - 0.12, "rows", fontsize=9, ha="right", va="center")
 
@@ -60,10 +60,6 @@ def below(plt, axes, left, top, d):
         arrow(axes, (left + (tile + 0.5) * CELL, y + 0.26), (left + (tile + 0.5) * CELL, y))
         chip(plt, axes, left + (tile + 0.5) * CELL - 0.15, y + 0.28, block)
     axes.text(left - 0.65, y + 0.76, "dK and dV of these keys: stored once, by this block", fontsize=8.5, va="center")
-
-
-def arrow(axes, tip, tail):
-    axes.annotate("", tip, tail, arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0})
 
 
 def footer(axes, d, y):

@@ -1,7 +1,7 @@
 """Where the time of one launch goes: what each block has done after how many clocks."""
 from .floors import measured
 from .results import short, title
-from .style import BLACK, GRID, HATCHES, LIGHT, WIDTH, box, canvas, caption
+from .style import BLACK, GRID, HATCHES, LIGHT, WIDTH, box, canvas, caption, subplots
 
 # What each stretch is the end of: waiting for bytes, the tensor cores, the exponentials, or the blocks' talk.
 KINDS = {"Q is there": "bytes", "K of tile 0 is there, its product begun": "bytes", "K of tile 1 is there, its product begun": "bytes",
@@ -32,7 +32,7 @@ def draw_order(plt, d):
         for row, x in enumerate(left):
             top = y + 0.2 + 0.5 * row
             axes.text(0.1, top + 0.2, "launch n" if row == 0 else "launch n + 1", fontsize=8.5, va="center")
-            box(plt, axes, x, top, begin, 0.4, "start, set up", 8, facecolor=LIGHT[1])
+            box(axes, x, top, begin, 0.4, "start, set up", 8, facecolor=LIGHT[1])
             x += begin
             over = left[0] + begin + work + end
             if row and early:
@@ -40,17 +40,16 @@ def draw_order(plt, d):
                 axes.text((x + over) / 2, top + 0.2, "waits for launch n", fontsize=8, ha="center", va="center", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})
                 x = over
             width = work if row == 0 else 7.9 - x
-            box(plt, axes, x, top, width, 0.4, "requests, products, merge, store" if row == 0 else "requests, …", 8, facecolor=LIGHT[0])
+            box(axes, x, top, width, 0.4, "requests, products, merge, store" if row == 0 else "requests, …", 8, facecolor=LIGHT[0])
             if row == 0:
-                box(plt, axes, x + work, top, end, 0.4, "ends", 8, facecolor="#eeeeee")
+                box(axes, x + work, top, end, 0.4, "ends", 8, facecolor="#eeeeee")
         axes.plot([over, over], [y + 0.15, y + 1.15], color=BLACK, linewidth=1, linestyle=":")
     axes.text(0.1, 3.42, f"An order of events, not to scale. {title(d['shape'])}; a block of {short(d['every'][0][0])} runs for {d['block']:.2f} µs. Medians in a CUDA graph on one NVIDIA H200.", fontsize=7.5, va="center", color="#333333")
     return figure
 
 
 def draw_launch(plt, d):
-    figure, axes = plt.subplots(figsize=(WIDTH, 5.0))
-    figure.subplots_adjust(left=0.36, right=0.97, top=0.9, bottom=0.235)
+    figure, axes = subplots(plt, (WIDTH, 5.0), left=0.36, right=0.97, top=0.9, bottom=0.235)
     begin = 0
     for y, phase in enumerate(d["phases"]):
         colour, hatch = LOOK[KINDS.get(phase["name"], "other")]
@@ -68,6 +67,5 @@ def draw_launch(plt, d):
     above.set_xlabel(f"µs at {d['clock_mhz']} MHz")
     handles = [plt.Rectangle((0, 0), 1, 1, facecolor=LOOK[k][0], hatch=LOOK[k][1], edgecolor="#555555", label=k) for k in LOOK]
     axes.legend(handles=handles, fontsize=8, loc="upper right", title="a stretch ends in", title_fontsize=8)
-    caption(figure, f"{d['stage']} on {title(d['shape'])}: what thread 0 of a block has done after how many clocks; median of 128 blocks in eight launches, the line from the 10th to the "
-                    f"90th percentile. To read the clock costs a few of them. Start and end of the launch itself lie outside. {d['gpu']}, driver {d['driver']}, CUDA {d['cuda']}, {d['date'][:10]}; {d['command']}.")
-    return figure
+    return caption(figure, f"{d['stage']} on {title(d['shape'])}: what thread 0 of a block has done after how many clocks; median of 128 blocks in eight launches, the line from the 10th to the "
+                           f"90th percentile. To read the clock costs a few of them. Start and end of the launch itself lie outside. {d['gpu']}, driver {d['driver']}, CUDA {d['cuda']}, {d['date'][:10]}; {d['command']}.")

@@ -1,5 +1,5 @@
 """Figures of which lane of a warp holds which element of a matrix fragment."""
-from .style import BLACK, LIGHT, VERMILION, WIDTH, bare, caption
+from .style import BLACK, LIGHT, VERMILION, WIDTH, bare, caption, subplots
 
 MARKED = 5  # the lane whose elements are outlined
 
@@ -17,8 +17,7 @@ def draw_fragment(plt, axes, one):
     grid = cells(one)
     rows, columns = one["rows"], one["columns"]
     bare(axes)
-    axes.set_xlim(-0.1, columns + 0.1)
-    axes.set_ylim(rows + 0.1, -0.1)
+    axes.set(xlim=(-0.1, columns + 0.1), ylim=(rows + 0.1, -0.1))
     axes.set_aspect("equal")
     for top in range(0, rows, 8):
         for left in range(0, columns, 8):  # the same pair of every lane fills eight rows and columns
@@ -55,23 +54,19 @@ KEY = (f"The number in a cell is the lane that holds this pair of elements; the 
 
 
 def draw_wmma(plt, d):
-    figure, row = plt.subplots(1, 3, figsize=(WIDTH, 3.75))
-    figure.subplots_adjust(left=0.03, right=0.99, top=0.87, bottom=0.2, wspace=0.14)
+    figure, row = subplots(plt, (WIDTH, 3.75), 1, 3, left=0.03, right=0.99, top=0.87, bottom=0.2, wspace=0.14)
     for axes, one in zip(row, d):
         draw_fragment(plt, axes, one)
-    caption(figure, KEY + "From common/wmma_layout.hpp, as measured on an H200. matrix_a and accumulator keep their elements in the same places there, which CUDA promises nowhere. "
-                          "A lane's x[8] to x[15] of matrix_a and matrix_b repeat x[0] to x[7].")
-    return figure
+    return caption(figure, KEY + "From common/wmma_layout.hpp, as measured on an H200. matrix_a and accumulator keep their elements in the same places there, which CUDA promises nowhere. "
+                                 "A lane's x[8] to x[15] of matrix_a and matrix_b repeat x[0] to x[7].")
 
 
 def draw_mma(plt, d):
-    figure, row = plt.subplots(1, 3, figsize=(WIDTH, 4.7), width_ratios=[16, 8, 8])
-    figure.subplots_adjust(left=0.025, right=0.985, top=0.9, bottom=0.15, wspace=0.16)
+    figure, row = subplots(plt, (WIDTH, 4.7), 1, 3, width_ratios=[16, 8, 8], left=0.025, right=0.985, top=0.9, bottom=0.15, wspace=0.16)
     for axes, one in zip(row, d):
         draw_fragment(plt, axes, one)
-    caption(figure, KEY + "mma.sync.m16n8k16, as the PTX manual defines it; a pair of halves is one register. C's pairs, rounded to halves, lie where A wants them: "
-                          "two neighbouring C tiles are one A tile without a shuffle.")
-    return figure
+    return caption(figure, KEY + "mma.sync.m16n8k16, as the PTX manual defines it; a pair of halves is one register. C's pairs, rounded to halves, lie where A wants them: "
+                                 "two neighbouring C tiles are one A tile without a shuffle.")
 
 
 def layout_figures(r):

@@ -2,7 +2,7 @@
 import math
 
 from .results import short
-from .style import BLACK, BLUE, GREY, GRID, VERMILION, WIDTH, caption
+from .style import BLACK, BLUE, GREY, GRID, VERMILION, WIDTH, caption, subplots
 
 LEVELS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 KEYS = {".": "White: within the harness's bound.", "!": "Crossed, orange: NaN.", "~": "Hatched, grey: never written."}
@@ -83,32 +83,27 @@ def inputs_of(d):
 
 
 def draw_one(plt, d):
-    figure, axes = plt.subplots(figsize=(5.6, 5.4))
-    figure.subplots_adjust(left=0.12, right=0.86, top=0.92, bottom=0.24)
+    figure, axes = subplots(plt, (5.6, 5.4), left=0.12, right=0.86, top=0.92, bottom=0.24)
     image = draw_map(plt, axes, d)
     axes.set_title(f"{d['bug']} ({short(d['stage'])}): |out − ref|", fontsize=10)
     if has_colours(d):
         figure.colorbar(image, cax=figure.add_axes((0.88, 0.24, 0.03, 0.68))).ax.tick_params(labelsize=7)
-    caption(figure, f"{d['caption']} {inside(d)} {key(d)}\n{inputs_of(d)}")
-    return figure
+    return caption(figure, f"{d['caption']} {inside(d)} {key(d)}\n{inputs_of(d)}")
 
 
 def draw_with_prediction(plt, d):
-    figure, both = plt.subplots(1, 2, figsize=(8.6, 4.9), sharey=True)
-    figure.subplots_adjust(left=0.075, right=0.915, top=0.92, bottom=0.255, wspace=0.08)
+    figure, both = subplots(plt, (8.6, 4.9), 1, 2, sharey=True, left=0.075, right=0.915, top=0.92, bottom=0.255, wspace=0.08)
     for axes, part, what in zip(both, ("seen", "predicted"), ("|out − ref|, seen", "|predicted − ref|")):
         image = draw_map(plt, axes, d, part)
         axes.set_title(what, fontsize=10)
     both[1].set_ylabel("")
     figure.colorbar(image, cax=figure.add_axes((0.928, 0.255, 0.02, 0.665))).ax.tick_params(labelsize=7)
     same = sum(a == b for x, y in zip(d["seen"], d["predicted"]) for a, b in zip(x, y))
-    caption(figure, f"{d['bug']} ({short(d['stage'])}), seen and predicted: {same} of {sum(map(len, d['seen']))} elements are of the same colour. {d['caption']} {inside(d)} {key(d)}\n{inputs_of(d)}")
-    return figure
+    return caption(figure, f"{d['bug']} ({short(d['stage'])}), seen and predicted: {same} of {sum(map(len, d['seen']))} elements are of the same colour. {d['caption']} {inside(d)} {key(d)}\n{inputs_of(d)}")
 
 
 def draw_beside(plt, d):
-    figure, both = plt.subplots(1, 2, figsize=(8.6, 4.1), sharey=True)
-    figure.subplots_adjust(left=0.065, right=0.985, top=0.91, bottom=0.265, wspace=0.06)
+    figure, both = subplots(plt, (8.6, 4.1), 1, 2, sharey=True, left=0.065, right=0.985, top=0.91, bottom=0.265, wspace=0.06)
     for axes, one in zip(both, d):
         draw_map(plt, axes, one)
         axes.set_title(f"{one['bug']} ({short(one['stage'])})", fontsize=10)
@@ -118,22 +113,19 @@ def draw_beside(plt, d):
         if edges:
             axes.text(32, int(one["rows"].split("..")[0]) + edges[0] - 1, f"row {int(one['rows'].split('..')[0]) + edges[0] - 1}: the last that is right", ha="center", va="center", fontsize=8)
     both[1].set_ylabel("")
-    caption(figure, f"Rows {d[0]['rows'].replace('..', '–')} of the tile. Left: {d[0]['caption']} Right: {d[1]['caption']} {key(*d)}\n{inputs_of(d[0])}")
-    return figure
+    return caption(figure, f"Rows {d[0]['rows'].replace('..', '–')} of the tile. Left: {d[0]['caption']} Right: {d[1]['caption']} {key(*d)}\n{inputs_of(d[0])}")
 
 
 def draw_scatter(plt, d):
     predicted = len(d["sample"][0]) == 5
     unwritten = list(runs(d["seen"], "~"))
     panels = 1 + predicted + bool(unwritten)
-    figure, all_axes = plt.subplots(1, panels, figsize=(min(WIDTH, 3.1 * panels + 0.4), 4.2), squeeze=False)
-    figure.subplots_adjust(left=0.19 / panels, right=0.985, top=0.93, bottom=0.25, wspace=0.3)
+    figure, all_axes = subplots(plt, (min(WIDTH, 3.1 * panels + 0.4), 4.2), 1, panels, squeeze=False, left=0.19 / panels, right=0.985, top=0.93, bottom=0.25, wspace=0.3)
     rest = list(all_axes[0])
     if unwritten:
         axes = rest.pop(0)
         lines = d["seen"]
-        axes.set_xlim(-0.5, len(lines[0]) - 0.5)
-        axes.set_ylim(len(lines) - 0.5, -0.5)
+        axes.set(xlim=(-0.5, len(lines[0]) - 0.5), ylim=(len(lines) - 0.5, -0.5))
         axes.add_patch(plt.Rectangle((-0.5, -0.5), len(lines[0]), len(lines), facecolor="#DDF0FB", edgecolor=BLUE))
         for row, height_, column, width in unwritten:
             axes.add_patch(plt.Rectangle((column - 0.5, row - 0.5), width, height_, facecolor="#f4f4f4", edgecolor="#444444", hatch="///"))
@@ -156,8 +148,7 @@ def draw_scatter(plt, d):
         if column == 2:
             axes.plot([-reach, reach], [-slope * reach, slope * reach], color=GREY, linewidth=1)
             axes.text(0.95 * reach, -0.93 * reach, f"grey: best line, slope {slope:.3f}" + (f" = 1/{1 / slope:.0f}" if slope < 0.1 else ""), fontsize=7.5, ha="right", va="bottom")
-        axes.set_xlim(-reach, reach)
-        axes.set_ylim(-reach, reach)
+        axes.set(xlim=(-reach, reach), ylim=(-reach, reach))
         axes.set_aspect("equal", adjustable="box")
         axes.set_xlabel(what, fontsize=8)
         axes.set_ylabel("out", fontsize=8, labelpad=0)
@@ -166,8 +157,7 @@ def draw_scatter(plt, d):
         axes.tick_params(labelsize=7)
         axes.grid(axes in rest, **(GRID if axes in rest else {}))
         axes.set_axisbelow(True)
-    caption(figure, f"{d['bug']} ({short(d['stage'])}): {d['caption']} {inside(d)} A point is an element, {len(d['sample'])} evenly spread ones. {inputs_of(d)}")
-    return figure
+    return caption(figure, f"{d['bug']} ({short(d['stage'])}): {d['caption']} {inside(d)} A point is an element, {len(d['sample'])} evenly spread ones. {inputs_of(d)}")
 
 
 def draw_all(plt, d):
@@ -184,9 +174,8 @@ def draw_all(plt, d):
         axes.set_title(f"{one['bug']} ({short(one['stage'])})", fontsize=9)
         if has_colours(one):
             figure.colorbar(image, ax=axes, fraction=0.046, pad=0.03).ax.tick_params(labelsize=7)
-    caption(figure, f"|out − ref| over query rows and columns, fp64 reference. {key(*d)} Inputs N(0,1), seed 1, except for {', '.join(o['bug'] for o in d if o['inputs'] == 'probe')}, "
-                    f"which are shown a probe; CPU backend. {PROBE_KEY}")
-    return figure
+    return caption(figure, f"|out − ref| over query rows and columns, fp64 reference. {key(*d)} Inputs N(0,1), seed 1, except for {', '.join(o['bug'] for o in d if o['inputs'] == 'probe')}, "
+                           f"which are shown a probe; CPU backend. {PROBE_KEY}")
 
 
 def map_figures(r):

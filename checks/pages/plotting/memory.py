@@ -3,7 +3,7 @@ import re
 
 from .heads import ROOT, Unusable
 from .results import ladder, short
-from .style import BLACK, BLUE, COLOURS, LIGHT, VERMILION, WIDTH, caption
+from .style import BLACK, BLUE, COLOURS, LIGHT, VERMILION, WIDTH, caption, subplots
 
 GROUPS = {"Q": ["sQ"], "K": ["sK"], "V": ["sV"], "scores, weights": ["S_scores", "scratch"], "O": ["sO", "O_accum"], "rows, barriers": []}
 
@@ -51,8 +51,7 @@ def draw_plans(plt, d):
     kinds = sorted({bar["D"] for bar in d["bars"]})
     parts = [[bar for bar in d["bars"] if bar["D"] == D] for D in kinds]
     height = 1.45 + 0.36 * len(parts) + 0.25 * len(d["bars"])
-    figure, panels = plt.subplots(len(parts), 1, figsize=(WIDTH, height), sharex=True, height_ratios=[len(part) + 0.4 for part in parts])
-    figure.subplots_adjust(left=0.235, right=0.985, top=1 - 0.62 / height, bottom=0.5 / height, hspace=0.36 * len(parts) / (0.25 * len(d["bars"])))
+    figure, panels = subplots(plt, (WIDTH, height), len(parts), 1, sharex=True, height_ratios=[len(part) + 0.4 for part in parts], left=0.235, right=0.985, top=1 - 0.62 / height, bottom=0.5 / height, hspace=0.36 * len(parts) / (0.25 * len(d["bars"])))
     look = {name: {"facecolor": COLOURS[i], "hatch": ["", "////", "", "\\\\\\\\", "", ""][i]} for i, name in enumerate(GROUPS)}
     for axes, D, bars in zip(panels, kinds, parts):
         for y, bar in enumerate(bars):
@@ -65,8 +64,7 @@ def draw_plans(plt, d):
             axes.text(left / 1024 + 2, y, f"{left / 1024:.1f}" + (": refused" if left > limit else ""), va="center", fontsize=7.5, zorder=5, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6})
         axes.set_yticks(range(len(bars)), [f"{bar['bug'] or bar['stages']}: {bar['tile'][0]} × {bar['tile'][1]}, {bar['slots']} slot{'s' * (bar['slots'] > 1)}" for bar in bars], fontsize=7.5)
         axes.tick_params(axis="y", length=0)
-        axes.set_ylim(len(bars) - 0.4, -0.6)
-        axes.set_xlim(0, 1.06 * max(d["limits"].values()) / 1024)
+        axes.set(xlim=(0, 1.06 * max(d["limits"].values()) / 1024), ylim=(len(bars) - 0.4, -0.6))
         axes.set_title(f"D = {D}: query rows × keys of a tile, slots for K and V", fontsize=8.5, loc="left", x=-0.3)
     panels[-1].set_xlabel("shared memory per block, KiB", fontsize=8)
     handles = [plt.Rectangle((0, 0), 1, 1, edgecolor="white", label=n, **look[n]) for n in GROUPS]
@@ -92,8 +90,7 @@ def draw_served(plt, axes, one, wide_bytes):
                   bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.2} if late else None)
     for lane in range(together, 32, together):
         axes.axhline(lane - 0.5, color="#888888", linewidth=0.7, linestyle=":")
-    axes.set_xlim(-0.7, 31.7)
-    axes.set_ylim(31.7, -0.7)
+    axes.set(xlim=(-0.7, 31.7), ylim=(31.7, -0.7))
     axes.set_xticks(range(0, 32, 4))
     axes.set_yticks(range(0, 32, 4))
     axes.tick_params(labelsize=7)
@@ -102,16 +99,14 @@ def draw_served(plt, axes, one, wide_bytes):
 
 
 def draw_banks(plt, d):
-    figure, grid = plt.subplots(2, 2, figsize=(WIDTH, 8.6))
-    figure.subplots_adjust(left=0.07, right=0.985, top=0.94, bottom=0.15, wspace=0.14, hspace=0.24)
+    figure, grid = subplots(plt, (WIDTH, 8.6), 2, 2, left=0.07, right=0.985, top=0.94, bottom=0.15, wspace=0.14, hspace=0.24)
     for axes, one in zip(grid.flat, d):
         draw_served(plt, axes, one, one["bytes"])
         verdict = "no conflict" if one["turns"] == one["least"] else f"{one['turns'] // one['least']}-way conflict"
         axes.set_title(f"rows of {one['pitch']} halves, {one['bytes']} bytes per lane:\n{one['turns']} cycle{'s' * (one['turns'] > 1)}, {verdict}", fontsize=8.5)
-    caption(figure, "Lane l reads the first bytes of row l, as when every lane takes its own key. Numbers: the cycle in which the lane is served. Blue: with the first of those that are served together "
-                    "(all 32 lanes at 4 bytes, 8 lanes at 16 bytes, between dotted lines). Hatched: later, because another row's word in the same bank was first. Eight halves of padding "
-                    "move each row by 4 banks, so every eighth row starts in the same bank: no harm where 8 lanes are served together, a 4-way conflict where 32 are. Computed by checks/pages/banks.hpp, which has its tests.")
-    return figure
+    return caption(figure, "Lane l reads the first bytes of row l, as when every lane takes its own key. Numbers: the cycle in which the lane is served. Blue: with the first of those that are served together "
+                           "(all 32 lanes at 4 bytes, 8 lanes at 16 bytes, between dotted lines). Hatched: later, because another row's word in the same bank was first. Eight halves of padding "
+                           "move each row by 4 banks, so every eighth row starts in the same bank: no harm where 8 lanes are served together, a 4-way conflict where 32 are. Computed by checks/pages/banks.hpp, which has its tests.")
 
 
 def data_ldmatrix(r):
@@ -120,14 +115,12 @@ def data_ldmatrix(r):
 
 def draw_ldmatrix(plt, d):
     how = {"plain": "as they are", "padded": "padded", "kernel": "the kernel's swizzle"}
-    figure, row = plt.subplots(1, 3, figsize=(WIDTH, 5.6))
-    figure.subplots_adjust(left=0.05, right=0.985, top=0.93, bottom=0.225, wspace=0.18)
+    figure, row = subplots(plt, (WIDTH, 5.6), 1, 3, left=0.05, right=0.985, top=0.93, bottom=0.225, wspace=0.18)
     for axes, one in zip(row, d["banks"]):
         draw_served(plt, axes, one, 16)
         axes.set_ylabel("lane" if axes is row[0] else "", fontsize=8)
         axes.set_title(f"rows of {one['pitch']} halves, {how[one['how']]}:\n{one['turns']} cycles", fontsize=8.5)
     bounds = [f"{i}: rows {d['rows'][8 * i]}–{d['rows'][8 * i + 7]}, columns {d['columns'][8 * i]}–{d['columns'][8 * i] + 7}" for i in range(4)]
-    caption(figure, f"The first ldmatrix.x4 that {short(d['stage'])} does on {d['array']}. Lane l points at a row of 16 bytes; eight lanes make a matrix ({'; '.join(bounds)}) and are served together. "
-                    "Numbers: the cycle in which a lane is served; hatched: later than its matrix's first. Right: recorded from the kernel's own accesses on the CPU; left and middle: the same rows and columns at another pitch. "
-                    "Neither padding nor swizzle has a conflict; the swizzle needs no extra bytes. Cycles are computed by checks/pages/banks.hpp.")
-    return figure
+    return caption(figure, f"The first ldmatrix.x4 that {short(d['stage'])} does on {d['array']}. Lane l points at a row of 16 bytes; eight lanes make a matrix ({'; '.join(bounds)}) and are served together. "
+                           "Numbers: the cycle in which a lane is served; hatched: later than its matrix's first. Right: recorded from the kernel's own accesses on the CPU; left and middle: the same rows and columns at another pitch. "
+                           "Neither padding nor swizzle has a conflict; the swizzle needs no extra bytes. Cycles are computed by checks/pages/banks.hpp.")

@@ -1,6 +1,6 @@
 """The merge of two blocks of a cluster, from the plan of the stage that splits keys."""
 from .results import Unusable, short, title
-from .style import BLACK, BLUE, LIGHT, VERMILION, box, canvas
+from .style import BLACK, BLUE, LIGHT, VERMILION, arrow, box, canvas
 
 FLOAT = 4
 
@@ -36,13 +36,13 @@ def draw_merge(plt, d):
             axes.add_patch(plt.Rectangle((x, 0.95), width / 2, 0.95, facecolor=LIGHT[0] if own else LIGHT[4], edgecolor=BLACK, hatch="" if own else "////", linewidth=1))
             axes.text(x + width / 4, 1.42, f"columns {part * half} to {part * half + half - 1}\n{'keeps' if own else 'sends'}", fontsize=8.5, ha="center", va="center", weight="bold" if own else "normal",
                       bbox=None if own else {"facecolor": "white", "edgecolor": "none", "pad": 1.5})
-        box(plt, axes, left, 3.0, width, 0.62, f"sO: {d['sO']} B for columns {block * half} to {block * half + half - 1}\nsRows: {d['sRows']} B for m and l", 8.5, facecolor=LIGHT[4])
+        box(axes, left, 3.0, width, 0.62, f"sO: {d['sO']} B for columns {block * half} to {block * half + half - 1}\nsRows: {d['sRows']} B for m and l", 8.5, facecolor=LIGHT[4])
         axes.text(left, 2.86, "its shared memory", fontsize=8.5, va="center")
-        box(plt, axes, left, 3.72, width, 0.36, f"mbarrier merged: expects {d['sO'] + d['sRows']} B", 8.5, facecolor="white")
-        axes.annotate("", (left + width / 2, 4.4), (left + width / 2, 4.1), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0})
-        box(plt, axes, left, 4.42, width, 0.62, f"waits for the phase, merges, divides by l,\nstores columns {block * half} to {block * half + half - 1}", 8.5, facecolor=LIGHT[0])
+        box(axes, left, 3.72, width, 0.36, f"mbarrier merged: expects {d['sO'] + d['sRows']} B", 8.5, facecolor="white")
+        arrow(axes, (left + width / 2, 4.4), (left + width / 2, 4.1))
+        box(axes, left, 4.42, width, 0.62, f"waits for the phase, merges, divides by l,\nstores columns {block * half} to {block * half + half - 1}", 8.5, facecolor=LIGHT[0])
     for start, end, by in ((0.25 + 0.75 * width, 4.65 + 0.6 * width, 0), (4.65 + 0.25 * width, 0.25 + 0.7 * width, 1)):
-        axes.annotate("", (end, 2.98), (start, 1.92), arrowprops={"arrowstyle": "-|>", "color": VERMILION if by == 0 else BLUE, "linewidth": 2, "linestyle": "-" if by == 0 else "--", "shrinkA": 0, "shrinkB": 0})
+        arrow(axes, (end, 2.98), (start, 1.92), VERMILION if by == 0 else BLUE, 2, linestyle="-" if by == 0 else "--")
     axes.text(4.0, 1.42, "st.async,\nthread i\nto thread i", fontsize=8.5, ha="center", va="center")
     axes.text(4.0, 3.42, f"each way:\n{send} B of O\nper thread,\n{d['sRows'] // (d['threads'] // 4)} B of m and l\nper quad", fontsize=8.5, ha="center", va="center")
     axes.text(0.25, 5.22, f"{short(d['stage'])} on {title(d['shape'])}, one query tile", fontsize=7.5, va="center", color="#333333")

@@ -2,15 +2,11 @@
 import re
 
 from .heads import ROOT, Unusable
-from .style import BLACK, GREEN, GREY, LIGHT, VERMILION, WIDTH, box, canvas
+from .style import BLACK, GREEN, GREY, LIGHT, VERMILION, WIDTH, arrow, box, canvas
 
 
 def method_figures(r):
     return {"clocks": ({"written": 7, "known": 3}, draw_clocks), "referee": (data_referee(), draw_referee), "wishes": (WISHES, draw_wishes)}
-
-
-def arrow(axes, to, start, colour=BLACK):
-    axes.annotate("", to, start, arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 1.2, "shrinkA": 0, "shrinkB": 0})
 
 
 # --- the checker: one cell, two threads, with a barrier and without -----------------------------------------------------------------
@@ -25,9 +21,9 @@ def draw_clocks(plt, d):
         for y, name in ((0.78, "lane A"), (2.38, "lane B")):
             axes.text(line - 0.1, y, name, fontsize=8.5, ha="right", va="center")
             axes.plot([line, left + 3.6], [y, y], color=GREY, linewidth=1, zorder=0)
-        box(plt, axes, line + 0.15, 0.62, 0.95, 0.32, "s[12] = x", 8.5, facecolor=LIGHT[0])
-        box(plt, axes, line + 1.95, 2.22, 0.95, 0.32, "y = s[12]", 8.5, facecolor=LIGHT[4])
-        box(plt, axes, line + 0.15, 1.3, 1.3, 0.52, f"cell of s[12]:\nwritten by A, clock {d['written']}", 7.5, facecolor="#eeeeee")
+        box(axes, line + 0.15, 0.62, 0.95, 0.32, "s[12] = x", 8.5, facecolor=LIGHT[0])
+        box(axes, line + 1.95, 2.22, 0.95, 0.32, "y = s[12]", 8.5, facecolor=LIGHT[4])
+        box(axes, line + 0.15, 1.3, 1.3, 0.52, f"cell of s[12]:\nwritten by A, clock {d['written']}", 7.5, facecolor="#eeeeee")
         arrow(axes, (line + 0.62, 1.3), (line + 0.62, 0.94))
         arrow(axes, (line + 2.3, 2.22), (line + 1.45, 1.6))
         if ordered:
@@ -69,7 +65,7 @@ def draw_referee(plt, d):
     widths, x = [2.05, 2.15, 1.75, 1.05], 0.15
     for (phase, safeguards), width in zip(d["phases"], widths):
         last = phase == d["phases"][-1][0]
-        box(plt, axes, x, 0.2, width, 0.4, phase, 9.5, facecolor=LIGHT[4] if phase == "timed calls" else LIGHT[0])
+        box(axes, x, 0.2, width, 0.4, phase, 9.5, facecolor=LIGHT[4] if phase == "timed calls" else LIGHT[0])
         if not last:
             arrow(axes, (x + width + 0.22, 0.4), (x + width, 0.4))
         y = 0.85
@@ -98,7 +94,7 @@ def draw_wishes(plt, d):
     step, width = (WIDTH - 0.2) / len(d), 1.12
     for i, (part, wishes) in enumerate(d):
         x, y = 0.12 + i * step, 0.95
-        box(plt, axes, x, 0.15, width, 0.5, part, 9, facecolor=LIGHT[0])
+        box(axes, x, 0.15, width, 0.5, part, 9, facecolor=LIGHT[0])
         if i + 1 < len(d):
             arrow(axes, (x + step, 0.4), (x + width, 0.4))
         for wish in wishes:

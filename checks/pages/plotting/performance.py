@@ -1,6 +1,6 @@
 """Figures of what was measured on a GPU: the ladder, the rooflines, what warps wait for."""
 from .results import PEERS, ladder, needs, row_tiles, short, stall_shares, title
-from .style import BLACK, BLUE, COLOURS, GREEN, GREY, GRID, MARKERS, ORANGE, PURPLE, VERMILION, WIDTH
+from .style import BLACK, BLUE, COLOURS, GREEN, GREY, GRID, MARKERS, ORANGE, PURPLE, VERMILION, WIDTH, subplots
 
 SHOWN = ["1,8,512,64", "2,8,2048,64", "2,8,2048,128"]
 PROFILED = ["2,8,2048,64", "1,8,512,64"]
@@ -31,8 +31,7 @@ def times_text(value):
 def draw_ladder(plt, d):
     stages = d["stages"]
     height = 1.2 + 0.215 * len(stages)
-    figure, axes = plt.subplots(figsize=(WIDTH, height))
-    figure.subplots_adjust(left=0.205, right=0.71, top=1 - 0.66 / height, bottom=0.62 / height)
+    figure, axes = subplots(plt, (WIDTH, height), left=0.205, right=0.71, top=1 - 0.66 / height, bottom=0.62 / height)
     for i, shape in enumerate(SHOWN):
         at = [(times[shape], y) for y, (_, times, _) in enumerate(stages) if shape in times]
         axes.plot([x for x, _ in at], [y for _, y in at], color=COLOURS[i], marker=MARKERS[i], linestyle=["-", "--", ":"][i], linewidth=1, markersize=5.5, label=title(shape))
@@ -91,8 +90,7 @@ FAMILIES = {"v1": (BLUE, "o"), "v2": (ORANGE, "s"), "v3": (VERMILION, "^"), "v4"
 
 
 def draw_roofline(plt, d):
-    figure, axes = plt.subplots(figsize=(WIDTH, 6.4))
-    figure.subplots_adjust(left=0.085, right=0.985, top=0.985, bottom=0.135)
+    figure, axes = subplots(plt, (WIDTH, 6.4), left=0.085, right=0.985, top=0.985, bottom=0.135)
     x = [32, 10000]
     if d["copy"] and d["matrix"]:
         ridge = d["matrix"] / (d["copy"] * 1e-3)
@@ -148,8 +146,7 @@ FAR = 4000  # TFLOP/s: roofs beyond are left out
 
 def draw_roofs(plt, d):
     height = 1.35 + 0.24 * len(d["own"])
-    figure, axes = plt.subplots(figsize=(WIDTH, height))
-    figure.subplots_adjust(left=0.06, right=0.985, top=1 - 0.32 / height, bottom=0.75 / height)
+    figure, axes = subplots(plt, (WIDTH, height), left=0.06, right=0.985, top=1 - 0.32 / height, bottom=0.75 / height)
     for y, (stage, reached, shares) in enumerate(d["own"]):
         roofs = {name: reached / share for name, share in shares.items()}
         binding = min(roofs, key=roofs.get)
@@ -212,8 +209,7 @@ def draw_stalls(plt, d):
     shapes = list(dict.fromkeys(shape for _, shape, *_ in d["stalls"]))
     stages = list(dict.fromkeys(stage for stage, *_ in d["stalls"]))
     height = 1.75 + (0.22 if len(shapes) > 1 else 0.3) * len(stages)
-    figure, panels = plt.subplots(1, len(shapes), figsize=(WIDTH, height), sharey=True, squeeze=False)
-    figure.subplots_adjust(left=0.055, right=0.99, top=1 - 1.0 / height, bottom=0.7 / height, wspace=0.06)
+    figure, panels = subplots(plt, (WIDTH, height), 1, len(shapes), sharey=True, squeeze=False, left=0.055, right=0.99, top=1 - 1.0 / height, bottom=0.7 / height, wspace=0.06)
     look = {name: {"facecolor": COLOURS[i], "hatch": LINES[i]} for i, name in enumerate([*WAITS, "other"])}
     for shape, axes in zip(shapes, panels[0]):
         for stage, of, instructions, shares in d["stalls"]:
@@ -228,8 +224,7 @@ def draw_stalls(plt, d):
                 axes.text(101.5, y, f"{instructions:.0f}", va="center", fontsize=7.5)
         if len(shapes) > 1:
             axes.text(101.5, -1, "instr.*", fontsize=7.5, va="center")
-        axes.set_ylim(len(stages) - 0.4, -0.6)
-        axes.set_xlim(0, 113 if len(shapes) > 1 else 102)
+        axes.set(xlim=(0, 113 if len(shapes) > 1 else 102), ylim=(len(stages) - 0.4, -0.6))
         axes.set_xticks(range(0, 101, 20))
         axes.set_title(title(shape), fontsize=9, loc="left")
         axes.set_xlabel("share of the time of a resident warp, %", fontsize=8)

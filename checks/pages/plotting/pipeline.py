@@ -2,7 +2,7 @@
 import re
 
 from .results import Unusable, short
-from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, PURPLE, SKY, VERMILION, WIDTH, bare, box, caption
+from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, PURPLE, SKY, VERMILION, WIDTH, bare, box, caption, frameless, subplots
 
 TILE_COLOURS = [BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION]
 
@@ -59,8 +59,7 @@ def draw_timeline(plt, axes, d):
     """x: periods between block barriers. In each, the producer first issues, then computes, then waits, as in the trace."""
     issue_at, wait_at = 0.1, 0.9
     slots, periods = d["slots"], d["periods"]
-    axes.set_xlim(-0.05, periods + 1.02)
-    axes.set_ylim(slots + 0.55, -1.65)
+    axes.set(xlim=(-0.05, periods + 1.02), ylim=(slots + 0.55, -1.65))
     bare(axes)
     for x in range(1, periods + 1):
         axes.plot([x, x], [-1.1, slots + 0.05], color=BLACK, linewidth=1.6)
@@ -101,25 +100,21 @@ def draw_timeline(plt, axes, d):
 
 
 def draw_pipeline(plt, d):
-    figure, rows = plt.subplots(2, 1, figsize=(WIDTH, 6.4), height_ratios=[4.2, 5.2])
-    figure.subplots_adjust(left=0.158, right=0.995, top=0.955, bottom=0.12, hspace=0.1)
+    figure, rows = subplots(plt, (WIDTH, 6.4), 2, 1, height_ratios=[4.2, 5.2], left=0.158, right=0.995, top=0.955, bottom=0.12, hspace=0.1)
     for axes, one in zip(rows, d):
         draw_timeline(plt, axes, one)
-    caption(figure, "Drawn from a recording of the CPU execution: the order of events within a warp and the barriers between warps are the kernel's, lengths are not times. "
-                    "A tile may be read from the barrier after its wait; its slot may be filled again after the next barrier. With two slots a copy has one tile's work to arrive in, with three it has two. "
-                    "Leave out the wait and a tile is read on its way; leave out the barrier and a slot is filled while it is read.")
-    return figure
+    return caption(figure, "Drawn from a recording of the CPU execution: the order of events within a warp and the barriers between warps are the kernel's, lengths are not times. "
+                           "A tile may be read from the barrier after its wait; its slot may be filled again after the next barrier. With two slots a copy has one tile's work to arrive in, with three it has two. "
+                           "Leave out the wait and a tile is read on its way; leave out the barrier and a slot is filled while it is read.")
 
 
 def draw_ring(plt, d):
-    figure, rows = plt.subplots(2, 1, figsize=(WIDTH, 6.4), height_ratios=[4.2, 5.2])
-    figure.subplots_adjust(left=0.158, right=0.995, top=0.955, bottom=0.12, hspace=0.1)
+    figure, rows = subplots(plt, (WIDTH, 6.4), 2, 1, height_ratios=[4.2, 5.2], left=0.158, right=0.995, top=0.955, bottom=0.12, hspace=0.1)
     for axes, one in zip(rows, d):
         draw_timeline(plt, axes, one)
-    caption(figure, f"Drawn from a recording of the CPU execution: lengths are not times. All {d[0]['copying']} warps copy, each a part of every tile, and all {d[0]['copying']} compute; shown are the copies and waits of "
-                    f"warp {d[0]['producer']}. Each warp waits for its own part; the barrier after it covers all parts. After that barrier tile t may be read and the slot of tile t − 1 filled. (The first barrier is Q's.) "
-                    "With two slots a copy has one tile's work to arrive in, with three it has two.")
-    return figure
+    return caption(figure, f"Drawn from a recording of the CPU execution: lengths are not times. All {d[0]['copying']} warps copy, each a part of every tile, and all {d[0]['copying']} compute; shown are the copies and waits of "
+                           f"warp {d[0]['producer']}. Each warp waits for its own part; the barrier after it covers all parts. After that barrier tile t may be read and the slot of tile t − 1 filled. (The first barrier is Q's.) "
+                           "With two slots a copy has one tile's work to arrive in, with three it has two.")
 
 
 # --- one block ------------------------------------------------------------------------------------------------------------
@@ -143,16 +138,14 @@ def data_block(r):
 
 
 def draw_block(plt, d):
-    figure, axes = plt.subplots(figsize=(WIDTH, 5.6))
-    figure.subplots_adjust(left=0.01, right=0.99, top=0.995, bottom=0.125)
+    figure, axes = subplots(plt, (WIDTH, 5.6), left=0.01, right=0.99, top=0.995, bottom=0.125)
     bare(axes)
-    axes.set_xlim(0, 100)
-    axes.set_ylim(69, -4.5)
+    axes.set(xlim=(0, 100), ylim=(69, -4.5))
     # Q and its owners.
     spans = d["owners"]
     axes.text(18, -2, f"Q tile in {short(d['stage'])}", ha="center", fontsize=9)
     for first, last, warp in spans:
-        box(plt, axes, 8, first, 20, last - first + 1, f"warp {warp}" + (" (and copies)" if warp == d["producer"] else ""), size=8,
+        box(axes, 8, first, 20, last - first + 1, f"warp {warp}" + (" (and copies)" if warp == d["producer"] else ""), size=8,
             facecolor=(LIGHT + ["#eeeeee", "white"])[warp % 8], hatch="")
         axes.text(7.4, first + 0.9, f"row {first}", ha="right", va="center", fontsize=7)
     axes.text(18, d["rows"] + 2.2, f"{len(spans)} warps × {spans[0][1] - spans[0][0] + 1} rows", ha="center", fontsize=7.5)
@@ -178,9 +171,8 @@ def draw_block(plt, d):
         live = n in d["reading"] + d["coming"]
         axes.annotate("", (67.6, (slot + 0.5) * slot_height), (56.9, (n + 0.5) * height),
                       arrowprops={"arrowstyle": "->", "color": TILE_COLOURS[n % 6] if live else "#bbbbbb", "linewidth": 1.8 if live else 0.8, "linestyle": "-" if live else ":"})
-    caption(figure, f"One block, recorded from the CPU execution of {d['shape']}, block {d['block']}: {d['rows']} query rows stay in shared memory, each row owned by one warp, and K and V pass by in tiles. "
-                    f"Tile t goes to slot t mod {d['slots']}. Shown is the moment when tile {d['reading'][0]} is read and tile {d['coming'][-1]} is on its way.")
-    return figure
+    return caption(figure, f"One block, recorded from the CPU execution of {d['shape']}, block {d['block']}: {d['rows']} query rows stay in shared memory, each row owned by one warp, and K and V pass by in tiles. "
+                           f"Tile t goes to slot t mod {d['slots']}. Shown is the moment when tile {d['reading'][0]} is read and tile {d['coming'][-1]} is on its way.")
 
 
 # --- a scratch row ----------------------------------------------------------------------------------------------------------
@@ -207,13 +199,10 @@ def data_scratch(r):
 def draw_scratch(plt, d):
     what = {("write", 4): ("a  store_matrix_sync\n    writes scores, floats", BLUE), ("read", 4): ("b  a lane reads the\n    scores of its keys", BLUE),
             ("write", 2): ("c  it writes weights,\n    halves, from the start", ORANGE), ("read", 2): ("d  load_matrix_sync\n    reads matrix_a", ORANGE)}
-    figure, axes = plt.subplots(figsize=(WIDTH, 4.3))
-    figure.subplots_adjust(left=0.01, right=0.99, top=0.97, bottom=0.265)
+    figure, axes = subplots(plt, (WIDTH, 4.3), left=0.01, right=0.99, top=0.97, bottom=0.265)
     steps = d["steps"]
-    axes.set_xlim(-62, d["pitch"] + 2)
-    axes.set_ylim(len(steps) + 0.05, -0.45)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    axes.set(xlim=(-62, d["pitch"] + 2), ylim=(len(steps) + 0.05, -0.45))
+    frameless(axes)
     axes.set_yticks([])
     axes.set_xticks(range(0, d["pitch"] + 1, 32))
     axes.tick_params(labelsize=7)
@@ -238,10 +227,9 @@ def draw_scratch(plt, d):
                 axes.text(first + size * (key + (side == "right")), y + 0.1, f"key {key}", ha=side, va="bottom", fontsize=7)
         axes.text((d["pitch"] + d["keys"] * 4) / 2, y + 0.4, "pad", ha="center", va="center", fontsize=7)
     syncs = "A __syncwarp separates each step from the next."
-    caption(figure, f"One row of a warp's scratch in {short(d['stage'])}, {d['pitch']} bytes: {d['keys']} floats and 4 of padding. Filled: written; outlined: read. Four bytes of score become two of weight, in place: the weight of key k lies where the score of "
-                    f"key k/2 was: lane {d['lane']}'s first weight overwrites half of the score that lane {d['lane'] // 2} has to read. {syncs} The reload's pitch is twice the scratch's, because it counts halves. "
-                    "Recorded from the CPU execution.")
-    return figure
+    return caption(figure, f"One row of a warp's scratch in {short(d['stage'])}, {d['pitch']} bytes: {d['keys']} floats and 4 of padding. Filled: written; outlined: read. Four bytes of score become two of weight, in place: the weight of key k lies where the score of "
+                           f"key k/2 was: lane {d['lane']}'s first weight overwrites half of the score that lane {d['lane'] // 2} has to read. {syncs} The reload's pitch is twice the scratch's, because it counts halves. "
+                           "Recorded from the CPU execution.")
 
 
 # --- partial_stripe -----------------------------------------------------------------------------------------------------------
@@ -266,11 +254,9 @@ def data_partial(r):
 
 
 def draw_partial(plt, d):
-    figure, axes = plt.subplots(figsize=(WIDTH, 5.6))
-    figure.subplots_adjust(left=0.085, right=0.985, top=0.95, bottom=0.2)
+    figure, axes = subplots(plt, (WIDTH, 5.6), left=0.085, right=0.985, top=0.95, bottom=0.2)
     past = 8 if d["spilled"] else 0
-    axes.set_xlim(-0.1, len(d["own"]) + 0.1)
-    axes.set_ylim(d["rows"] + past + 1.5, -1)
+    axes.set(xlim=(-0.1, len(d["own"]) + 0.1), ylim=(d["rows"] + past + 1.5, -1))
     for warp, ((own_first, own_last), (first, last)) in enumerate(zip(d["own"], d["stored"])):
         end = last + 1 + (past if warp == len(d["own"]) - 1 else 0)
         axes.add_patch(plt.Rectangle((warp + 0.12, first), 0.76, end - first, facecolor="white", edgecolor=VERMILION, hatch="////", linewidth=1.2))
@@ -285,9 +271,8 @@ def draw_partial(plt, d):
     axes.set_axisbelow(True)
     axes.set_ylabel("row of S_scores")
     spill = f" The last warp's second half goes past the end, into rows {d['spilled'][0]}–{d['spilled'][1]} of O_accum, over output that warp 0 has in hand." if d["spilled"] else ""
-    caption(figure, "partial_stripe (v2c5): each warp owns 8 rows (blue), but a WMMA tile has 16, and it stores them all (hatched): the rows below its own belong to the next warp, which may already have turned its scores into "
-                    f"weights.{spill} Recorded from the CPU execution of the planted kernel.")
-    return figure
+    return caption(figure, "partial_stripe (v2c5): each warp owns 8 rows (blue), but a WMMA tile has 16, and it stores them all (hatched): the rows below its own belong to the next warp, which may already have turned its scores into "
+                           f"weights.{spill} Recorded from the CPU execution of the planted kernel.")
 
 
 # --- one tile of v2b: wait, barrier, issue -----------------------------------------------------------------------------------
@@ -305,16 +290,13 @@ def data_ahead(r):
 
 def draw_ahead(plt, d):
     """The work between barriers 2 and 4 of the block: x in units of a tile's work; in each, the producer issues, computes, and waits, as in the trace."""
-    figure, axes = plt.subplots(figsize=(WIDTH, 4.1))
-    figure.subplots_adjust(left=0.115, right=0.99, top=1.0, bottom=0.13)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    figure, axes = subplots(plt, (WIDTH, 4.1), left=0.115, right=0.99, top=1.0, bottom=0.13)
+    frameless(axes)
     axes.set_xticks([])
     axes.set_yticks([])
     start, issue, wait = 2, 0.16, 0.22
     end = start + TILES_SHOWN
-    axes.set_xlim(start - 0.42, end + 0.45)
-    axes.set_ylim(5.05, -0.95)
+    axes.set(xlim=(start - 0.42, end + 0.45), ylim=(5.05, -0.95))
     rows = {"others": 0.0, "producer": 1.0, **{slot: 2.35 + 0.95 * slot for slot in range(d["slots"])}}
     high = 0.66
     label = lambda y, text: axes.text(start - 0.45, y + high / 2, text, ha="right", va="center", fontsize=8.5)
@@ -344,9 +326,8 @@ def draw_ahead(plt, d):
         label(rows[slot], f"slot {slot}")
     for i, (x, text) in enumerate(((start - 0.42, "1 wait: this tile has arrived"), (start + 0.5, "2 block barrier: all can read it"), (start + 1.45, "3 issue: copies of the next tile"))):
         axes.text(x, 4.62, text, fontsize=8.5, va="center", weight="bold")
-    caption(figure, f"Two tiles of {short(d['stage'])} with two slots, recorded from the CPU execution of {d['shape']}, block 5. The order within a warp and the barriers are the kernel's; widths are not times. The next copies may start only after the barrier: "
-                    "until then a warp may still read the slot that they fill.")
-    return figure
+    return caption(figure, f"Two tiles of {short(d['stage'])} with two slots, recorded from the CPU execution of {d['shape']}, block 5. The order within a warp and the barriers are the kernel's; widths are not times. The next copies may start only after the barrier: "
+                           "until then a warp may still read the slot that they fill.")
 
 
 def trace_figures(r):

@@ -1,6 +1,6 @@
 """Gains predicted from counted instructions, beside the measured ones and the part of them that is instructions."""
 from .results import row_tiles, short, title
-from .style import BLACK, BLUE, GRID, ORANGE, WIDTH, caption
+from .style import BLACK, BLUE, GRID, ORANGE, WIDTH, caption, subplots
 
 SHAPES = "2,8,2048,64", "1,8,512,64"
 
@@ -18,8 +18,7 @@ def data_predicted(r):
 
 def draw_predicted(plt, d):
     height = 1.5 + 0.36 * len(d["rows"])
-    figure, axes = plt.subplots(figsize=(WIDTH, height))
-    figure.subplots_adjust(left=0.24, right=0.97, top=1 - 0.12 / height, bottom=1.08 / height)
+    figure, axes = subplots(plt, (WIDTH, height), left=0.24, right=0.97, top=1 - 0.12 / height, bottom=1.08 / height)
     for y, row in enumerate(d["rows"]):
         if y // len(SHAPES) % 2:
             axes.axhspan(y - 0.5, y + 0.5, color="#f4f4f4", zorder=0)
@@ -39,8 +38,7 @@ def draw_predicted(plt, d):
                plt.Rectangle((0, 0), 1, 1, facecolor="#d9d9d9", edgecolor=BLACK, label="measured gain (hatched: loss)"),
                plt.Line2D([], [], color=BLUE, marker="^", markersize=6.5, linestyle="", markeredgecolor=BLACK, label="instructions alone, measured")]
     figure.legend(handles=handles, ncol=3, fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.42 / height))
-    caption(figure, f"The distance from triangle to the end of the bar is the rate at which instructions are issued (to 8 %, but for the first step). {d['source']}.")
-    return figure
+    return caption(figure, f"The distance from triangle to the end of the bar is the rate at which instructions are issued (to 8 %, but for the first step). {d['source']}.")
 
 
 def predicted_figures(r):

@@ -4,7 +4,7 @@ import re
 
 from .heads import ROOT
 from .results import Unusable, short
-from .style import BLUE, GRID, LIGHT, VERMILION, WIDTH, caption
+from .style import BLUE, GRID, LIGHT, VERMILION, WIDTH, caption, subplots
 
 
 def largest_sum(stage):
@@ -28,8 +28,7 @@ def data_reference(r):
 
 
 def draw_reference(plt, d):
-    figure, panels = plt.subplots(1, len(d["panels"]), figsize=(WIDTH, 3.75))
-    figure.subplots_adjust(left=0.065, right=0.99, top=0.80, bottom=0.285, wspace=0.13)
+    figure, panels = subplots(plt, (WIDTH, 3.75), 1, len(d["panels"]), left=0.065, right=0.99, top=0.80, bottom=0.285, wspace=0.13)
     for axes, one in zip(panels, d["panels"]):
         tiles = len(one["largest"])
         edges = [t - 0.5 for t in range(tiles + 1)]
@@ -42,8 +41,7 @@ def draw_reference(plt, d):
                 ring = axes.plot([t], [one["largest"][t]], "s", markerfacecolor="none", markeredgecolor=VERMILION, markeredgewidth=1.8, markersize=11, linestyle="none")[0]
                 axes.annotate(f"tile {t} is scored again:\nr moves to {one['reference'][t]:.1f}", (t - 0.45, one["largest"][t]), (t - 1.3, one["largest"][t] + 0.6), ha="right", va="center", fontsize=8,
                               arrowprops={"arrowstyle": "-|>", "color": VERMILION, "linewidth": 1})
-        axes.set_ylim(min(one["largest"]) - 0.06 * high, 1.05 * high)
-        axes.set_xlim(-0.7, tiles - 0.3)
+        axes.set(xlim=(-0.7, tiles - 0.3), ylim=(min(one["largest"]) - 0.06 * high, 1.05 * high))
         axes.set_xticks(range(0, tiles, 2))
         axes.set_xlabel(f"tile of {d['keys']} keys", fontsize=8.5)
         axes.tick_params(labelsize=8)
@@ -53,9 +51,8 @@ def draw_reference(plt, d):
         axes.set_title(f"q, k of N(0,1) times {float(one['amplitude']):g}: " + ("r is set once, in tile 0" if not moves else f"r moves {'once' if moves == 1 else f'{moves} times'}"), fontsize=9, loc="left")
     panels[0].set_ylabel("score, q·k / √D", fontsize=8.5)
     figure.legend([dots, line, band, ring], ["largest score of the row in a tile", "reference r", f"a weight fits: up to r + {d['fits']:.1f}", "does not fit"], ncol=4, fontsize=8.5, loc="upper left", bbox_to_anchor=(0.005, 1.0), frameon=False, columnspacing=1.6)
-    caption(figure, f"Row {d['row']} of {short(d['stage'])} on {d['shape']}, recorded on the CPU; scores in natural units. A weight is e^(score − r). It is rounded to a half, so it may not "
-                    f"be large: one score up to r + {d['fits']:.1f} fits if the lane's other weights are small. Without a jump r stays below the largest score, and nothing is lost.")
-    return figure
+    return caption(figure, f"Row {d['row']} of {short(d['stage'])} on {d['shape']}, recorded on the CPU; scores in natural units. A weight is e^(score − r). It is rounded to a half, so it may not "
+                           f"be large: one score up to r + {d['fits']:.1f} fits if the lane's other weights are small. Without a jump r stays below the largest score, and nothing is lost.")
 
 
 def reference_figures(r):

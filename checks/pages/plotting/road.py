@@ -4,7 +4,7 @@ import textwrap
 
 from .heads import ROOT, Unusable
 from .results import ladder, says, short
-from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, WIDTH, box, canvas, caption
+from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, WIDTH, arrow, box, canvas, caption, subplots
 
 # Stage -> the pages to read before it (their first words), in the order of reading.
 BEFORE = {"v1": ["on-ramp", "online-softmax"], "v2b": ["cp-async-pipeline"], "v2c6": ["seeing-races"], "v2c9": ["counters"], "v3a": ["primer", "hopper-in-one-evening"], "v3b": ["reading-sass"]}
@@ -39,10 +39,10 @@ def draw_road(plt, d):
         for stage in stages:
             for page in d["before"].get(stage, []):
                 width = 0.085 * len(page) + 0.12
-                box(plt, axes, x, y, width, high, page, 8, facecolor="white", edgecolor=ORANGE, linestyle="--", linewidth=1.2)
-                axes.annotate("", (x + width + gap, y + high / 2), (x + width, y + high / 2), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0})
+                box(axes, x, y, width, high, page, 8, facecolor="white", edgecolor=ORANGE, linestyle="--", linewidth=1.2)
+                arrow(axes, (x + width + gap, y + high / 2), (x + width, y + high / 2), BLACK, 0.9)
                 x += width + gap
-            box(plt, axes, x, y, wide, high, stage, 9, facecolor=LIGHT[0], edgecolor=BLUE, linewidth=1.4)
+            box(axes, x, y, wide, high, stage, 9, facecolor=LIGHT[0], edgecolor=BLUE, linewidth=1.4)
             if stage in forks:
                 for side in forks[stage]:
                     chain = [side]
@@ -52,24 +52,24 @@ def draw_road(plt, d):
                     narrow, apart = wide * 0.8, 0.15
                     for number, one in enumerate(chain):
                         left = x + number * (narrow + apart)
-                        box(plt, axes, left, y + high + 0.12, narrow, 0.24, one, 8, facecolor="white", edgecolor=GREEN, linestyle=":", linewidth=1.2)
+                        box(axes, left, y + high + 0.12, narrow, 0.24, one, 8, facecolor="white", edgecolor=GREEN, linestyle=":", linewidth=1.2)
                         if number:
                             axes.plot([left - apart, left], [y + high + 0.24] * 2, color=GREEN, linewidth=1.1, linestyle=":")
             if stage != d["main"][-1]:
                 last = stage == stages[-1]
-                axes.annotate("", (x + wide + gap, y + high / 2), (x + wide, y + high / 2), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0})
+                arrow(axes, (x + wide + gap, y + high / 2), (x + wide, y + high / 2), BLACK, 0.9)
                 if last:
                     axes.text(x + wide + gap + 0.04, y + high / 2, f"on to {d['main'][begins[row + 1]]}", fontsize=8, va="center", style="italic")
             x += wide + gap
     for page in d["after"]:
         width = 0.085 * len(page) + 0.12
-        axes.annotate("", (x, y + high / 2), (x - gap, y + high / 2), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0})
-        box(plt, axes, x, y, width, high, page, 8, facecolor="white", edgecolor=ORANGE, linestyle="--", linewidth=1.2)
+        arrow(axes, (x, y + high / 2), (x - gap, y + high / 2), BLACK, 0.9)
+        box(axes, x, y, width, high, page, 8, facecolor="white", edgecolor=ORANGE, linestyle="--", linewidth=1.2)
         x += width + gap
     y += 0.92
     x = 0.12
     for text, look, width in (("a stage of the main road", {"facecolor": LIGHT[0], "edgecolor": BLUE, "linewidth": 1.4}, 1.9), ("a page to read there", {"facecolor": "white", "edgecolor": ORANGE, "linestyle": "--", "linewidth": 1.2}, 1.65), ("a side road", {"facecolor": "white", "edgecolor": GREEN, "linestyle": ":", "linewidth": 1.2}, 1.2)):
-        box(plt, axes, x, y, 0.3, 0.18, **look)
+        box(axes, x, y, 0.3, 0.18, **look)
         axes.text(x + 0.37, y + 0.09, text, fontsize=8, va="center")
         x += width + 0.4
     return figure
@@ -104,8 +104,7 @@ def data_weeks(_):
 
 def draw_weeks(plt, d):
     weeks = d["weeks"]
-    figure, axes = plt.subplots(figsize=(WIDTH, 4.5))
-    figure.subplots_adjust(left=0.265, right=0.985, top=0.91, bottom=0.27)
+    figure, axes = subplots(plt, (WIDTH, 4.5), left=0.265, right=0.985, top=0.91, bottom=0.27)
     kinds = {kind for week in weeks for _, kind, _ in week["assigned"]}
     looks = {kind: look for kind, look in LOOKS.items() if kind in kinds}
     for y, week in enumerate(weeks):
@@ -118,16 +117,14 @@ def draw_weeks(plt, d):
         axes.text(x + 3, y, f"{x} min", fontsize=8, va="center")
     names = [textwrap.fill(f"week {week['week']}: {', '.join(week['stages'])}".removesuffix(": "), 22) for week in weeks]
     axes.set_yticks(range(len(weeks)), names, fontsize=8.5)
-    axes.set_ylim(len(weeks) - 0.5, -0.5)
-    axes.set_xlim(0, 1.12 * max(sum(m for *_, m in week["assigned"]) for week in weeks))
+    axes.set(xlim=(0, 1.12 * max(sum(m for *_, m in week["assigned"]) for week in weeks)), ylim=(len(weeks) - 0.5, -0.5))
     axes.tick_params(axis="y", length=0)
     axes.tick_params(axis="x", labelsize=8)
     axes.set_xlabel("minutes of exercises, as on the cards; without the reading", fontsize=8.5)
     axes.set_title("What is assigned, exercise by exercise", fontsize=10, loc="left")
     handles = [plt.Rectangle((0, 0), 1, 1, facecolor=face, hatch=hatch, edgecolor=BLACK, label=text) for text, face, hatch in looks.values()]
     figure.legend(handles=handles, ncol=3, fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.56, 0.055))
-    caption(figure, "Drawn from the table below and the exercises' own files. A stage named at a week is read then.")
-    return figure
+    return caption(figure, "Drawn from the table below and the exercises' own files. A stage named at a week is read then.")
 
 
 def road_figures(r):

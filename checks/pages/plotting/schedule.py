@@ -3,7 +3,7 @@ import re
 
 from .heads import ROOT
 from .results import Unusable, short, title
-from .style import BLACK, LIGHT, WIDTH, caption
+from .style import BLACK, LIGHT, WIDTH, caption, subplots
 
 GROUP_ROWS = 64  # of a consumer warpgroup
 
@@ -57,8 +57,7 @@ def runs(bars):
 
 
 def draw_schedule(plt, d):
-    figure, rows = plt.subplots(2, 2, figsize=(WIDTH, 5.5), sharex="col")
-    figure.subplots_adjust(left=0.065, right=0.985, top=0.885, bottom=0.19, wspace=0.1, hspace=0.24)
+    figure, rows = subplots(plt, (WIDTH, 5.5), 2, 2, sharex="col", left=0.065, right=0.985, top=0.885, bottom=0.19, wspace=0.1, hspace=0.24)
     shades = plt.get_cmap("Blues")
     for column, panels in zip(d["columns"], zip(*rows)):
         most = max(bar[2] for one in column["panels"] for bar in one["bars"])
@@ -71,8 +70,7 @@ def draw_schedule(plt, d):
             axes.axvline(last, color=BLACK, linewidth=1.2, linestyle="--")
             room = most - last > 0.2 * most  # to the right of the line
             axes.text(last + (0.02 * most if room else 0), 66 if room else -3, f"ends at\n{last:.2f}" if room else f"ends at {last:.2f}", fontsize=8, ha="left" if room else "right", va="center" if room else "bottom", weight="bold")
-            axes.set_xlim(0, 1.02 * most)
-            axes.set_ylim(d["multiprocessors"], 0)
+            axes.set(xlim=(0, 1.02 * most), ylim=(d["multiprocessors"], 0))
             axes.set_yticks([0, 66, 132])
             axes.tick_params(labelsize=8)
             axes.text(0, -3, f"{short(one['stage'])}: {len(one['bars'])} query tiles of {one['consumers']} consumers", fontsize=8.5, ha="left", va="bottom")
@@ -80,11 +78,10 @@ def draw_schedule(plt, d):
         panels[-1].set_xlabel("work: 64 rows with all keys = 1, times the cost", fontsize=8.5)
     for axes in rows[:, 0]:
         axes.set_ylabel("multiprocessor", fontsize=8.5)
-    caption(figure, f"To scale: query tiles in the order in which the kernels start them; {d['multiprocessors']} multiprocessors, one block at a time. v3f: a block each, the next one on the multiprocessor that is free first. v3h: dealt out to and fro. "
-                    f"Length: consumers × cost × share of the keys that it sees (cost {d['columns'][0]['panels'][0]['cost']:g} for 2 consumers, {d['columns'][0]['panels'][1]['cost']:g} for 4). "
-                    f"Left: plain is the first round, hatched the second. Right: the darker, the more keys. " +
-            "; ".join(f"measured on {title(c['shape'])}: {c['panels'][0]['us']:.1f} → {c['panels'][1]['us']:.1f} µs" for c in d["columns"]).capitalize() + f", NVIDIA H200, {d['date']}.")
-    return figure
+    return caption(figure, f"To scale: query tiles in the order in which the kernels start them; {d['multiprocessors']} multiprocessors, one block at a time. v3f: a block each, the next one on the multiprocessor that is free first. v3h: dealt out to and fro. "
+                           f"Length: consumers × cost × share of the keys that it sees (cost {d['columns'][0]['panels'][0]['cost']:g} for 2 consumers, {d['columns'][0]['panels'][1]['cost']:g} for 4). "
+                           f"Left: plain is the first round, hatched the second. Right: the darker, the more keys. " +
+                   "; ".join(f"measured on {title(c['shape'])}: {c['panels'][0]['us']:.1f} → {c['panels'][1]['us']:.1f} µs" for c in d["columns"]).capitalize() + f", NVIDIA H200, {d['date']}.")
 
 
 def schedule_figures(r):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from .heads import Unusable, name_of
 from .results import PEERS, RESULTS, ladder, short, title
-from .style import BLACK, BLUE, GREY, GRID, WIDTH
+from .style import BLACK, BLUE, GREY, GRID, WIDTH, subplots
 
 def read(path, schema):
     log = json.loads(Path(path).read_text())
@@ -68,8 +68,7 @@ FAR = 2.0  # times the start: what is slower lies at the edge
 def draw_search(plt, d):
     rows = d["rows"]
     height = 1.25 + 0.27 * len(rows)
-    figure, axes = plt.subplots(figsize=(WIDTH, height))
-    figure.subplots_adjust(left=0.265, right=0.745, top=1 - 0.5 / height, bottom=0.68 / height)
+    figure, axes = subplots(plt, (WIDTH, height), left=0.265, right=0.745, top=1 - 0.5 / height, bottom=0.68 / height)
     for y, row in enumerate(rows):
         axes.plot([min(t, FAR) for t, _ in row["timed"]], [y] * len(row["timed"]), color=GREY, marker="|", markersize=10, markeredgewidth=1, linestyle="")
         best = row["best"] / row["start"]

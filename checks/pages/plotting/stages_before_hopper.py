@@ -1,7 +1,7 @@
 """Figures of single stages from v1 to v2c9: what a lane, a warp and a slot do there, from traces, plans and counters."""
 from .pipeline import numbers, touching
 from .results import Unusable, short
-from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, VERMILION, box, canvas, caption
+from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, VERMILION, arrow, box, canvas, caption
 
 SHAPE = "1,1,512,64"
 SHUFFLES = 5  # of a reduction over 32 lanes
@@ -29,21 +29,20 @@ def draw_walk(plt, d):
     for top, name, title in ((0.62, "K", f"Kᵀ: {d['S']} keys, in {tiles} tiles of {d['N']}"), (sy + tall + 0.45, "V", "V: the same keys, in the same tiles")):
         axes.text(kx, top - 0.12, title, fontsize=8.5, weight="bold", va="center")
         for n in range(tiles):
-            box(plt, axes, kx + n * wide, top, wide, high, f"tile {n}", 7.5, facecolor=LIGHT[4] if n == now else "white", edgecolor=BLACK if n == now else "#999999", linewidth=1.4 if n == now else 0.6)
+            box(axes, kx + n * wide, top, wide, high, f"tile {n}", 7.5, facecolor=LIGHT[4] if n == now else "white", edgecolor=BLACK if n == now else "#999999", linewidth=1.4 if n == now else 0.6)
     axes.annotate("", (kx + (now + 2.2) * wide, 0.3), (kx + now * wide, 0.3), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 1.2})
     axes.text(kx + (now + 2.3) * wide, 0.3, "one tile after the other", fontsize=8, va="center")
     for x, width, name, shade in ((qx, wide, "Q", 0), (kx + now * wide, wide, "s, p", 2), (ox, 0.16, "m", 3), (ox + 0.2, 0.16, "l", 3), (ox + 0.4, wide, "O", 1)):
         for w in range(d["warps"]):
-            box(plt, axes, x, sy + w * band, width, band, facecolor=LIGHT[shade], edgecolor="#aaaaaa", linewidth=0.5)
-        box(plt, axes, x, sy + warp * band, width, band, facecolor="none", edgecolor=VERMILION, linewidth=1.8, zorder=3)
+            box(axes, x, sy + w * band, width, band, facecolor=LIGHT[shade], edgecolor="#aaaaaa", linewidth=0.5)
+        box(axes, x, sy + warp * band, width, band, facecolor="none", edgecolor=VERMILION, linewidth=1.8, zorder=3)
         axes.add_patch(plt.Rectangle((x, sy), width, tall, facecolor="none", edgecolor=BLACK, linewidth=1.0))
         axes.text(x + width / 2, sy - 0.1, name, fontsize=9, weight="bold", ha="center", va="center")
     axes.text(qx, sy + tall + 0.13, f"{d['M']} rows,\n{d['rows']} per warp", fontsize=7.5, va="top")
     axes.text(kx + (now + 1) * wide + 0.08, sy + tall / 2, f"scores, then weights: {d['M']} × {d['N']},\nthe only ones that exist", fontsize=7.5, va="center")
     axes.text(kx + now * wide - 0.08, sy + tall / 2, "scores of tiles 0 to 2:\ngone", fontsize=7.5, ha="right", va="center")
     axes.text(ox + 1.0, sy + tall + 0.13, "kept from tile to tile;\nl and O rescaled if m grows", fontsize=7.5, ha="right", va="top")
-    caption(figure, f"One of the {d['blocks']} blocks that share a head of {d['S']} rows, while it computes with tile {now}. Outlined: what warp {warp} owns. It alone writes these rows of scores, m, l and O. Heights are not to scale.")
-    return figure
+    return caption(figure, f"One of the {d['blocks']} blocks that share a head of {d['S']} rows, while it computes with tile {now}. Outlined: what warp {warp} owns. It alone writes these rows of scores, m, l and O. Heights are not to scale.")
 
 
 # --- v2c3: a score by 32 lanes, or by one -------------------------------------------------------------------------------------
@@ -71,14 +70,14 @@ def draw_lanes(plt, d):
         for key in range(keys):
             y = 0.62 + key * height
             for lane in range(lanes if across else 1):
-                box(plt, axes, left + lane * cell, y, cell if across else lanes * cell, height - 0.05, facecolor=LIGHT[(lane if across else key) % len(LIGHT)], edgecolor="white", linewidth=0.3)
+                box(axes, left + lane * cell, y, cell if across else lanes * cell, height - 0.05, facecolor=LIGHT[(lane if across else key) % len(LIGHT)], edgecolor="white", linewidth=0.3)
             axes.add_patch(plt.Rectangle((left, y), lanes * cell, height - 0.05, facecolor="none", edgecolor=BLACK, linewidth=0.7))
             if across:
                 for x, side, text in ((left + 0.04, "left", "lane 0, lane 1, ..."), (left + lanes * cell - 0.04, "right", "..., lane 31")):
                     axes.text(x, y + height / 2 - 0.025, text if key == 0 else "", fontsize=7, ha=side, va="center")
             else:
                 axes.text(left + lanes * cell / 2, y + height / 2 - 0.025, f"lane {key}", fontsize=7, ha="center", va="center")
-            axes.annotate("", (left + lanes * cell + 0.24, y + height / 2 - 0.025), (left + lanes * cell + 0.02, y + height / 2 - 0.025), arrowprops={"arrowstyle": "-|>", "color": VERMILION if across else BLACK, "linewidth": 1.2 if across else 0.8, "shrinkA": 0, "shrinkB": 0})
+            arrow(axes, (left + lanes * cell + 0.24, y + height / 2 - 0.025), (left + lanes * cell + 0.02, y + height / 2 - 0.025), VERMILION if across else BLACK, 1.2 if across else 0.8)
             axes.text(left + lanes * cell + 0.27, y + height / 2 - 0.025, f"s({key})", fontsize=7.5, va="center")
         axes.text(left, 0.62 + keys * height + 0.1, f"The 32 partial sums of a key lie in 32 lanes: {SHUFFLES} shuffles per score." if across else "The whole sum lies in one lane: no shuffle.", fontsize=8, va="center", color=VERMILION if across else BLACK)
     axes.text(0.25, 2.86, f"Reductions over 32 lanes for one row and {d['keys']} keys, {SHUFFLES} shuffles each", fontsize=9, weight="bold", va="center")
@@ -87,14 +86,13 @@ def draw_lanes(plt, d):
         scores = count - 1 if count > d["keys"] else 0
         for i in range(count):
             kind = 0 if i < scores else 2 if i == count - 1 else 1
-            box(plt, axes, 0.75 + i * 0.085, y, 0.07, 0.2, facecolor=(LIGHT[0], "white", ORANGE)[kind], edgecolor=(BLUE, GREEN, BLACK)[kind], linewidth=0.7, hatch=("", "xxx", "")[kind])
+            box(axes, 0.75 + i * 0.085, y, 0.07, 0.2, facecolor=(LIGHT[0], "white", ORANGE)[kind], edgecolor=(BLUE, GREEN, BLACK)[kind], linewidth=0.7, hatch=("", "xxx", "")[kind])
         axes.text(0.75 + count * 0.085 + 0.08, y + 0.1, f"{count} · {SHUFFLES} = {count * SHUFFLES} shuffles", fontsize=8, va="center")
     for x, face, edge, hatch, text in ((2.75, LIGHT[0], BLUE, "", "a score"), (3.65, "white", GREEN, "xxx", "the row's maximum"), (5.25, ORANGE, BLACK, "", "the sum of the row's weights")):
-        box(plt, axes, x, 3.45, 0.07, 0.2, facecolor=face, edgecolor=edge, linewidth=0.7, hatch=hatch)
+        box(axes, x, 3.45, 0.07, 0.2, facecolor=face, edgecolor=edge, linewidth=0.7, hatch=hatch)
         axes.text(x + 0.13, 3.55, text, fontsize=7.5, va="center")
-    caption(figure, "In v2b every lane has every score after its reduction, so the maximum needs no reduction of its own. "
-                    f"Counts: shuffles of the CPU execution on ({SHAPE}), per row and tile of {d['keys']} keys.")
-    return figure
+    return caption(figure, "In v2b every lane has every score after its reduction, so the maximum needs no reduction of its own. "
+                           f"Counts: shuffles of the CPU execution on ({SHAPE}), per row and tile of {d['keys']} keys.")
 
 
 # --- v2c5: which rows of the score tile a warp owns ---------------------------------------------------------------------------
@@ -131,8 +129,8 @@ def draw_stripes(plt, d):
     stripe = d["stripe"]
     # K transposed, above; Q, left; both in steps of 16 columns of D.
     for step in range(d["D"] // 16):
-        box(plt, axes, left + step * 16 * unit, sy + first * unit, 16 * unit, stripe * unit, f"A {step}", 8, facecolor=LIGHT[1], edgecolor=VERMILION, linewidth=1.2)
-        box(plt, axes, sx + block * 16 * unit, top + step * 16 * unit, 16 * unit, 16 * unit, f"B {step}", 8, facecolor=LIGHT[1], edgecolor=VERMILION, linewidth=1.2)
+        box(axes, left + step * 16 * unit, sy + first * unit, 16 * unit, stripe * unit, f"A {step}", 8, facecolor=LIGHT[1], edgecolor=VERMILION, linewidth=1.2)
+        box(axes, sx + block * 16 * unit, top + step * 16 * unit, 16 * unit, 16 * unit, f"B {step}", 8, facecolor=LIGHT[1], edgecolor=VERMILION, linewidth=1.2)
     for x, y, title in ((left, sy, None), (sx, top, None), (sx, sy, None)):
         axes.add_patch(plt.Rectangle((x, y), side, side, facecolor="none", edgecolor=BLACK, linewidth=1.2))
     axes.text(sx + side / 2, top - 0.26, f"Kᵀ: {d['D']} columns of D × {d['keys']} keys", fontsize=8.5, ha="center", va="center", weight="bold")
@@ -143,7 +141,7 @@ def draw_stripes(plt, d):
         axes.text(left - 0.06, sy + (low + high + 1) / 2 * unit, f"warp {owner}:\nrows {low}–{high}", fontsize=7.5, ha="right", va="center")
         for n in range(d["keys"] // 16):
             shown = (owner, n) == (warp, block)
-            box(plt, axes, sx + n * 16 * unit, sy + low * unit, 16 * unit, (high - low + 1) * unit, "S" if shown else "", 9, facecolor=LIGHT[1] if shown else STRIPES[index % 2],
+            box(axes, sx + n * 16 * unit, sy + low * unit, 16 * unit, (high - low + 1) * unit, "S" if shown else "", 9, facecolor=LIGHT[1] if shown else STRIPES[index % 2],
                 edgecolor=VERMILION if shown else "#777777", linewidth=1.8 if shown else 0.6)
     axes.add_patch(plt.Rectangle((sx, sy), side, side, facecolor="none", edgecolor=BLACK, linewidth=1.2))
     axes.text(sx + side / 2, sy + side + 0.12, f"scores: {d['rows']} rows × {d['keys']} keys in {short(d['stages'][1])}", fontsize=8.5, ha="center", va="center", weight="bold")
@@ -151,15 +149,14 @@ def draw_stripes(plt, d):
     # The same tile by the stage before.
     x = sx + side + 0.35
     for index, (owner, (low, high)) in enumerate(d["scalar"]):
-        box(plt, axes, x, sy + low * unit, 0.95, (high - low + 1) * unit, f"warp {owner}: {low}–{high}", 7, facecolor=STRIPES[index % 2], edgecolor="#777777", linewidth=0.6)
+        box(axes, x, sy + low * unit, 0.95, (high - low + 1) * unit, f"warp {owner}: {low}–{high}", 7, facecolor=STRIPES[index % 2], edgecolor="#777777", linewidth=0.6)
     axes.text(x + 0.475, sy + side + 0.12, f"in {short(d['stages'][0])}: {high - low + 1} rows each", fontsize=8, ha="center", va="center")
     x += 1.25
     names = lambda warps: ("warp " if len(warps) == 1 else "warps ") + ", ".join(map(str, warps))
     for y, text in ((0.15, f"In {short(d['stages'][1])}:"), (0.42, f"{names([w for w, _ in d['wmma']])}:\n{stripe} rows each"), (0.85, f"{names(d['parked'])}:\nonly at barriers"), (1.28, f"{names(d['copies'])}:\ncopies K and V")):
         axes.text(x, sy + y, text, fontsize=7.5, va="center")
-    caption(figure, f"One tile of scores. A WMMA product needs {stripe} rows, so a warp owns {stripe} and four warps share the tile. One 16×16 block of scores (S) is the sum of four products, each over 16 of the "
-                    f"{d['D']} columns: orange is one block and what it is made of. White and grey: the rows of one warp, then of the next. Owners as recorded from the CPU execution.")
-    return figure
+    return caption(figure, f"One tile of scores. A WMMA product needs {stripe} rows, so a warp owns {stripe} and four warps share the tile. One 16×16 block of scores (S) is the sum of four products, each over 16 of the "
+                           f"{d['D']} columns: orange is one block and what it is made of. White and grey: the rows of one warp, then of the next. Owners as recorded from the CPU execution.")
 
 
 # --- v2c7: who copies and who multiplies ---------------------------------------------------------------------------------------
@@ -252,7 +249,7 @@ def draw_slots(plt, d):
             axes.text(left - 0.08, y + row / 2 - 0.02, name, fontsize=8, ha="right", va="center")
             for begin, end, kind, *number in boxes:
                 look = {"scores": (LIGHT[0], ""), "softmax": ("#e4e4e4", ""), "P V": (LIGHT[4], ""), "copy": (BLACK, "")}[kind]
-                box(plt, axes, left + begin * scale, y, (end - begin) * scale, row - 0.05, f"{kind} {number[0]}" if number else "", 7, facecolor=look[0], linewidth=0.6)
+                box(axes, left + begin * scale, y, (end - begin) * scale, row - 0.05, f"{kind} {number[0]}" if number else "", 7, facecolor=look[0], linewidth=0.6)
             if not boxes:
                 axes.text(left + 0.25, y + row / 2 - 0.02, "no rows: barriers only", fontsize=7, va="center")
             y += row
@@ -263,10 +260,10 @@ def draw_slots(plt, d):
             bars = sorted(merged(times))
             for (_, end, kind, *_), (begin, *_) in zip(bars, bars[1:]):
                 if kind == "copy" and begin - end > BARRIER + 1e-9:
-                    box(plt, axes, left + end * scale, y + 0.04, (begin - end) * scale, row - 0.13, facecolor=IDLE, edgecolor=edge)
+                    box(axes, left + end * scale, y + 0.04, (begin - end) * scale, row - 0.13, facecolor=IDLE, edgecolor=edge)
             for begin, end, kind, *number in bars:
                 face = (LIGHT[0] if array == "sK" else LIGHT[4]) if kind == "read" else "white"
-                box(plt, axes, left + begin * scale, y + (0 if kind == "read" else 0.04), (end - begin) * scale, row - (0.05 if kind == "read" else 0.13), f"{array[1]}({number[0]}) is read" if number else "", 7,
+                box(axes, left + begin * scale, y + (0 if kind == "read" else 0.04), (end - begin) * scale, row - (0.05 if kind == "read" else 0.13), f"{array[1]}({number[0]}) is read" if number else "", 7,
                     facecolor=face, edgecolor=edge, hatch="" if kind == "read" else "/////")
             y += row
         for x in one["barriers"]:
@@ -276,14 +273,13 @@ def draw_slots(plt, d):
     x = 0.95
     for look, text, width in (({"facecolor": BLACK}, "copies requested", 1.35), ({"facecolor": "white", "edgecolor": BLUE, "hatch": "/////"}, "tile on its way", 1.25),
                               ({"facecolor": IDLE, "edgecolor": BLUE}, "arrived, not read yet", 1.6)):
-        box(plt, axes, x, y, 0.16, 0.14, **look)
+        box(axes, x, y, 0.16, 0.14, **look)
         axes.text(x + 0.22, y + 0.07, text, fontsize=7.5, va="center")
         x += width
     axes.plot([x, x + 0.2], [y + 0.07] * 2, color=VERMILION, linewidth=1.1, linestyle="--")
     axes.text(x + 0.26, y + 0.07, "block barrier", fontsize=7.5, va="center")
-    caption(figure, "Three tiles, recorded from the CPU execution. From left to right: an order of events, not a time; the widths of work and barriers mean nothing. "
-                    "A copy is drawn from its request to the wait that finds it done. In brackets: the block's shared memory at D = 64.")
-    return figure
+    return caption(figure, "Three tiles, recorded from the CPU execution. From left to right: an order of events, not a time; the widths of work and barriers mean nothing. "
+                           "A copy is drawn from its request to the wait that finds it done. In brackets: the block's shared memory at D = 64.")
 
 
 # --- v2c9: one B operand, two products ---------------------------------------------------------------------------------------
@@ -304,31 +300,30 @@ def draw_two_stripes(plt, d):
     for left, one in zip((0.25, 4.25), d):
         n = one["stripes"]
         axes.text(left, 0.2, f"{short(one['stage'])}: {16 * n} rows per warp", fontsize=9.5, weight="bold", va="center")
-        box(plt, axes, left + 1.0, 0.42, 0.55, 0.62, "B", 11, facecolor=LIGHT[1], edgecolor=VERMILION, linewidth=1.6)
+        box(axes, left + 1.0, 0.42, 0.55, 0.62, "B", 11, facecolor=LIGHT[1], edgecolor=VERMILION, linewidth=1.6)
         axes.text(left + 1.65, 0.73, "loaded from shared memory:\n2 loads for 8 keys of K,\n4 loads for 8 columns of V", fontsize=7.5, va="center")
         for i in range(n):
             y = 1.35 + i * 0.75
-            box(plt, axes, left, y, 0.62, 0.6, f"A: rows\n{16 * i}–{16 * i + 15}", 7.5, facecolor=LIGHT[0], edgecolor=BLUE)
+            box(axes, left, y, 0.62, 0.6, f"A: rows\n{16 * i}–{16 * i + 15}", 7.5, facecolor=LIGHT[0], edgecolor=BLUE)
             axes.text(left + 0.78, y + 0.3, "×", fontsize=12, ha="center", va="center")
-            box(plt, axes, left + 1.0, y, 0.55, 0.6, "B", 10, facecolor="white", edgecolor=VERMILION, linestyle="--")
+            box(axes, left + 1.0, y, 0.55, 0.6, "B", 10, facecolor="white", edgecolor=VERMILION, linestyle="--")
             axes.text(left + 1.72, y + 0.3, "→", fontsize=12, ha="center", va="center")
-            box(plt, axes, left + 1.92, y, 0.42, 0.6, f"C\n{i}", 8, facecolor=LIGHT[2], edgecolor=GREEN)
+            box(axes, left + 1.92, y, 0.42, 0.6, f"C\n{i}", 8, facecolor=LIGHT[2], edgecolor=GREEN)
             axes.text(left + 2.45, y + 0.3, f"product {i + 1}\nwith this B", fontsize=7.5, va="center")
-        axes.annotate("", (left + 1.275, 1.33), (left + 1.275, 1.05), arrowprops={"arrowstyle": "-|>", "color": VERMILION, "linewidth": 1.4, "shrinkA": 0, "shrinkB": 0})
+        arrow(axes, (left + 1.275, 1.33), (left + 1.275, 1.05), VERMILION, 1.4)
     y, most = 3.1, max(one["loads"] for one in d)
     axes.text(0.25, y, f"Shared loads of ({SHAPE}), counted: {d[0]['products']:,} products in both", fontsize=9, weight="bold", va="center")
     for one in d:
         y += 0.32
         axes.text(0.25, y, short(one["stage"]), fontsize=8, va="center")
         wide = 4.6 / most
-        box(plt, axes, 0.75, y - 0.11, (one["loads"] - one["q"]) * wide, 0.22, facecolor=LIGHT[1], edgecolor=VERMILION)
+        box(axes, 0.75, y - 0.11, (one["loads"] - one["q"]) * wide, 0.22, facecolor=LIGHT[1], edgecolor=VERMILION)
         if one["q"]:
-            box(plt, axes, 0.75 + (one["loads"] - one["q"]) * wide, y - 0.11, one["q"] * wide, 0.22, facecolor=LIGHT[0], edgecolor=BLUE)
+            box(axes, 0.75 + (one["loads"] - one["q"]) * wide, y - 0.11, one["q"] * wide, 0.22, facecolor=LIGHT[0], edgecolor=BLUE)
         b = one["loads"] - one["q"]
         axes.text(0.82 + one["loads"] * wide, y, f"{b:,} of B: {b / one['products']:g} per product" + (f"; {one['q']} of Q" if one["q"] else ""), fontsize=8, va="center")
-    caption(figure, "B is loaded once in both stages; in v2c9 the registers that hold it serve a second product, with the A of the warp's second stripe. The dashed B is the same registers. "
-                    "Loads and products from the counters of the CPU execution.")
-    return figure
+    return caption(figure, "B is loaded once in both stages; in v2c9 the registers that hold it serve a second product, with the A of the warp's second stripe. The dashed B is the same registers. "
+                           "Loads and products from the counters of the CPU execution.")
 
 
 def stage_figures(r):

@@ -1,6 +1,6 @@
 """Three query tiles on one multiprocessor: three blocks one after another, or one block that stays (`lab trace-waits`)."""
 from .results import Unusable, short
-from .style import BLACK, BLUE, LIGHT, ORANGE, VERMILION, WIDTH, bare, box, caption
+from .style import BLACK, BLUE, LIGHT, ORANGE, VERMILION, WIDTH, bare, box, caption, subplots
 from .waits import HEIGHT, NAMES, THIN, clocked
 
 PIECES = "abc"
@@ -42,8 +42,7 @@ def data_stay(r):
 
 
 def draw_one(plt, axes, d, end):
-    axes.set_xlim(-0.1, end + 0.1)
-    axes.set_ylim(3.75, -0.2)
+    axes.set(xlim=(-0.1, end + 0.1), ylim=(3.75, -0.2))
     bare(axes)
     axes.spines["bottom"].set_visible(True)
     axes.set_xticks(range(0, end + 1, 2))
@@ -52,7 +51,7 @@ def draw_one(plt, axes, d, end):
     for text, y, size in (("producer requests", rows["loader"] + HEIGHT / 2, 8), ("consumer", rows["consumer"] + HEIGHT / 2, 8), ("QK under way", rows["sK"] + THIN / 2, 7.5), ("PV under way", rows["sV"] + THIN / 2, 7.5)):
         axes.text(-0.25, y, text, ha="right", va="center", fontsize=size)
     for start, array, name in d["loader"]:
-        box(plt, axes, start, rows["loader"], 1, HEIGHT, f"{NAMES[array]}\n{name}", 7.5, facecolor={"sQ": "white", "sK": LIGHT[0], "sV": LIGHT[4]}[array])
+        box(axes, start, rows["loader"], 1, HEIGHT, f"{NAMES[array]}\n{name}", 7.5, facecolor={"sQ": "white", "sK": LIGHT[0], "sV": LIGHT[4]}[array])
     for start, what, array, text, name in d["consumer"]:
         begins = what == "begin"
         face = (BLUE if array == "sK" else ORANGE) if begins else {"store": BLACK, "exp": "white"}.get(text, "#e4e4e4")
@@ -62,22 +61,20 @@ def draw_one(plt, axes, d, end):
         axes.add_patch(plt.Rectangle((start, rows["consumer"] + 0.06), stop - start, HEIGHT - 0.12, facecolor="white", edgecolor=VERMILION, hatch="/////", linewidth=0.8))
         axes.text((start + stop) / 2, rows["consumer"] + HEIGHT / 2, f"{what}?", ha="center", va="center", fontsize=7, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
     for start, stop, array, name in d["products"]:
-        box(plt, axes, start, rows[array], stop - start, THIN, name, 7.5, facecolor=LIGHT[0] if array == "sK" else LIGHT[4], edgecolor=BLUE if array == "sK" else ORANGE)
+        box(axes, start, rows[array], stop - start, THIN, name, 7.5, facecolor=LIGHT[0] if array == "sK" else LIGHT[4], edgecolor=BLUE if array == "sK" else ORANGE)
     for x in d["pieces"]:
         axes.plot([x, x], [-0.15, 3.6], color=BLACK, linewidth=1, linestyle=":")
 
 
 def draw_stay(plt, d):
-    figure, rows = plt.subplots(2, 1, figsize=(WIDTH, 4.75))
-    figure.subplots_adjust(left=0.132, right=0.99, top=0.945, bottom=0.2, hspace=0.36)
+    figure, rows = subplots(plt, (WIDTH, 4.75), 2, 1, left=0.132, right=0.99, top=0.945, bottom=0.2, hspace=0.36)
     end = max(one["pieces"][-1] for one in d)
     for axes, one, what in zip(rows, d, ("a block for each query tile: each begins with a wait", "one block stays: what the next query tile needs is requested during the last products")):
         draw_one(plt, axes, one, end)
         axes.set_title(f"{what[0].upper() + what[1:]} ({one['pieces'][-1]} steps)", fontsize=9, loc="left", x=-0.13)
     rows[-1].set_xlabel("step (an order, not a time)", fontsize=8.5)
-    caption(figure, "Query tiles a, b, c of two key tiles each: K b1 is the second key tile of query tile b. Dark: begins a product. exp: weights. pack: O rescaled, weights as halves. "
-                    "store: O / l goes to memory. Hatched: waits for a copy. Dotted: a query tile is done. A product and a copy take no step of their own.")
-    return figure
+    return caption(figure, "Query tiles a, b, c of two key tiles each: K b1 is the second key tile of query tile b. Dark: begins a product. exp: weights. pack: O rescaled, weights as halves. "
+                           "store: O / l goes to memory. Hatched: waits for a copy. Dotted: a query tile is done. A product and a copy take no step of their own.")
 
 
 def stay_figures(r):

@@ -2,7 +2,7 @@
 import re
 
 from .results import Unusable, short
-from .style import BLACK, BLUE, LIGHT, ORANGE, VERMILION, WIDTH, bare, box
+from .style import BLACK, BLUE, LIGHT, ORANGE, VERMILION, WIDTH, bare, box, subplots
 
 COPY, READ = "copy", "read"
 
@@ -62,8 +62,7 @@ HEIGHT = 0.8
 
 def draw_panel(plt, axes, d, end):
     rows = len(d["slots"])
-    axes.set_xlim(-2, end + 2)
-    axes.set_ylim(rows + 2.05, -0.1)
+    axes.set(xlim=(-2, end + 2), ylim=(rows + 2.05, -0.1))
     bare(axes)
     axes.spines["bottom"].set_visible(True)
     axes.set_xticks(range(0, end + 1, 100))
@@ -93,13 +92,12 @@ def draw_panel(plt, axes, d, end):
                 if stop - begin > 12:
                     axes.text((begin + stop) / 2, y + HEIGHT / 2, f"{tile}", ha="center", va="center", fontsize=7, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
             else:
-                box(plt, axes, begin, y, stop - begin, HEIGHT, f"{tile}", 7, facecolor=LIGHT[0] if array == "sK" else LIGHT[4], edgecolor=edge)
+                box(axes, begin, y, stop - begin, HEIGHT, f"{tile}", 7, facecolor=LIGHT[0] if array == "sK" else LIGHT[4], edgecolor=edge)
 
 
 def draw_in_flight(plt, d):
     rows = [len(one["slots"]) + 2 for one in d]
-    figure, all_axes = plt.subplots(2, 1, figsize=(WIDTH, 5.7), gridspec_kw={"height_ratios": rows})
-    figure.subplots_adjust(left=0.095, right=0.995, top=0.95, bottom=0.135, hspace=0.3)
+    figure, all_axes = subplots(plt, (WIDTH, 5.7), 2, 1, gridspec_kw={"height_ratios": rows}, left=0.095, right=0.995, top=0.95, bottom=0.135, hspace=0.3)
     end = max(one["steps"] for one in d)
     for axes, one, what in zip(all_axes, d, ("one slot each; a copy starts when all warps have read the tile before", "a ring of slots; a copy starts two tiles ahead")):
         draw_panel(plt, axes, one, end)

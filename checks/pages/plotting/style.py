@@ -17,7 +17,7 @@ SETTINGS = {"svg.hashsalt": "lab", "svg.fonttype": "path", "font.family": "DejaV
 
 
 def caption(figure, text):
-    """Sentences under the drawing, from the left edge; broken where the figure's width ends."""
+    """Sentences under the drawing, from the left edge; broken where the figure's width ends. Gives the figure."""
     from matplotlib.font_manager import FontProperties
 
     renderer, font = figure.canvas.get_renderer(), FontProperties(size=7.5)
@@ -33,21 +33,39 @@ def caption(figure, text):
             line = longer
         lines.append(line)
     figure.text(0.01, 0.008, "\n".join(lines), fontsize=7.5, color="#333333", va="bottom", ha="left", linespacing=1.25)
+    return figure
 
 
-def bare(axes):
-    """No frame, no ticks: for drawings that are not plots."""
-    axes.set_xticks([])
-    axes.set_yticks([])
+def subplots(plt, size, rows=1, columns=1, left=None, right=None, top=None, bottom=None, wspace=None, hspace=None, **more):
+    """A figure and its axes, with so much room around and between them."""
+    figure, axes = plt.subplots(rows, columns, figsize=size, **more)
+    figure.subplots_adjust(left, bottom, right, top, wspace, hspace)
+    return figure, axes
+
+
+def frameless(axes):
     for spine in axes.spines.values():
         spine.set_visible(False)
 
 
-def box(plt, axes, x, y, width, height, text="", size=7, **look):
-    look = {"facecolor": "white", "edgecolor": "black", "linewidth": 0.8} | look
-    axes.add_patch(plt.Rectangle((x, y), width, height, **look))
+def bare(axes):
+    """No frame, no ticks: for drawings that are not plots."""
+    axes.set(xticks=[], yticks=[])
+    frameless(axes)
+
+
+def box(axes, x, y, width, height, text="", size=7, pad=None, words={}, **look):
+    """A rectangle with a text in its middle; pad: white around the text; words: how else it looks."""
+    from matplotlib.patches import Rectangle
+
+    axes.add_patch(Rectangle((x, y), width, height, **{"facecolor": "white", "edgecolor": BLACK, "linewidth": 0.8} | look))
     if text:
-        axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", fontsize=size)
+        white = None if pad is None else {"facecolor": "white", "edgecolor": "none", "pad": pad}
+        axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", fontsize=size, bbox=white, **words)
+
+
+def arrow(axes, tip, tail, colour=BLACK, width=1.2, arrowstyle="-|>", **look):
+    axes.annotate("", tip, tail, arrowprops={"arrowstyle": arrowstyle, "color": colour, "linewidth": width, "shrinkA": 0, "shrinkB": 0} | look)
 
 
 def too_small(figure):

@@ -2,7 +2,7 @@
 import math
 
 from .results import PEERS, short
-from .style import BLACK, WIDTH, caption
+from .style import BLACK, WIDTH, caption, frameless, subplots
 
 PANELS = [(64, False), (64, True), (128, False), (128, True)]
 MOST = 2.0  # the colour's ends: twice as fast, twice as slow
@@ -28,8 +28,7 @@ def colour(ratio):
 
 
 def draw_sweep(plt, d):
-    figure, panels = plt.subplots(2, 2, figsize=(WIDTH, 5.2))
-    figure.subplots_adjust(left=0.07, right=0.99, top=0.95, bottom=0.15, wspace=0.12, hspace=0.3)
+    figure, panels = subplots(plt, (WIDTH, 5.2), 2, 2, left=0.07, right=0.99, top=0.95, bottom=0.15, wspace=0.12, hspace=0.3)
     heads, lengths = sorted({c[2] for c in d["cells"]}), sorted({c[3] for c in d["cells"]})
     for axes, (D, causal) in zip(panels.flat, PANELS):
         for _, _, BH, S, stage, ratio in (c for c in d["cells"] if (c[0], c[1]) == (D, causal)):
@@ -38,21 +37,18 @@ def draw_sweep(plt, d):
             axes.add_patch(plt.Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=fill, edgecolor="white"))
             axes.text(x, y, f"{ratio:.2f}\n{short(stage)}", fontsize=7.5, ha="center", va="center", linespacing=1.1,
                       color="white" if dark else BLACK, weight="bold" if ratio < 0.98 else "normal")
-        axes.set_xlim(-0.5, len(lengths) - 0.5)
-        axes.set_ylim(len(heads) - 0.5, -0.5)
+        axes.set(xlim=(-0.5, len(lengths) - 0.5), ylim=(len(heads) - 0.5, -0.5))
         axes.set_xticks(range(len(lengths)), [str(S) for S in lengths], fontsize=7.5)
         axes.set_yticks(range(len(heads)), [str(BH) for BH in heads], fontsize=7.5)
         axes.tick_params(length=0)
         axes.set_title(f"D = {D}{', causal' if causal else ''}", fontsize=9, loc="left")
-        for side in axes.spines.values():
-            side.set_visible(False)
+        frameless(axes)
     for axes in panels[1]:
         axes.set_xlabel("S, rows a head", fontsize=8)
     for axes in panels[:, 0]:
         axes.set_ylabel("B · H, heads", fontsize=8)
-    caption(figure, "The fastest peer's time over the fastest stage's, and that stage: blue above 1, where a stage is ahead; vermilion and bold below 0.98, where a peer is. "
-                    f"Calls in a replayed graph, one quick round. {d['source']}.")
-    return figure
+    return caption(figure, "The fastest peer's time over the fastest stage's, and that stage: blue above 1, where a stage is ahead; vermilion and bold below 0.98, where a peer is. "
+                           f"Calls in a replayed graph, one quick round. {d['source']}.")
 
 
 def sweep_figures(r):

@@ -1,6 +1,6 @@
 """The swizzle by address bits: which bits of the row are added to which bits of the place."""
 from .results import Unusable
-from .style import BLACK, LIGHT, VERMILION, box, canvas
+from .style import BLACK, LIGHT, VERMILION, arrow, box, canvas
 
 
 def data_swizzle(r):
@@ -28,12 +28,12 @@ def draw_swizzle(plt, d):
     for at, of in enumerate(d["sources"]):
         # Without the swizzle each bit of the address is one bit of the row or the column: the first that it comes from.
         own = next((one for one in of if one[0] == "column"), of[0] if of else None)
-        box(plt, axes, left(at), plain, width, 0.36, f"{name[own[0]]}{own[1]}" if own else "0", 9, facecolor=tone(at))
+        box(axes, left(at), plain, width, 0.36, f"{name[own[0]]}{own[1]}" if own else "0", 9, facecolor=tone(at))
         axes.text(left(at) + width / 2, plain - 0.1, str(at), fontsize=7.5, ha="center", va="center")
         added = [one for one in of if one != own]
         text = " ⊕ ".join(f"{name[n]}{i}" for n, i in ([own] if own else []) + added) or "0"
-        box(plt, axes, left(at), placed, width, 0.36, text, 8 if added else 9, facecolor=tone(at), linewidth=1.8 if added else 0.8, edgecolor=VERMILION if added else BLACK)
-        axes.annotate("", (left(at) + width / 2, placed), (left(at) + width / 2, plain + 0.36), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0})
+        box(axes, left(at), placed, width, 0.36, text, 8 if added else 9, facecolor=tone(at), linewidth=1.8 if added else 0.8, edgecolor=VERMILION if added else BLACK)
+        arrow(axes, (left(at) + width / 2, placed), (left(at) + width / 2, plain + 0.36), BLACK, 0.8)
         for n, i in added:
             source = next(a for a, other in enumerate(d["sources"]) if other and other[0] == [n, i] and a != at)
             y = 1.5 + 0.22 * (i % 3)
@@ -45,9 +45,9 @@ def draw_swizzle(plt, d):
     axes.text(0.08, plain - 0.1, "bit", fontsize=7.5, va="center")
     axes.text(0.08, 0.2, "Byte address of column c of row r, in rows of 64 halves (128 bytes)", fontsize=10, weight="bold", va="center")
     for low, high, text in ((7, count, "row"), (4, 7, "chunk: 16 bytes"), (1, 4, "half in the chunk")):
-        axes.annotate("", (left(high - 1), 0.56), (left(low) + width, 0.56), arrowprops={"arrowstyle": "|-|", "color": BLACK, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 3})
+        arrow(axes, (left(high - 1), 0.56), (left(low) + width, 0.56), BLACK, 0.8, arrowstyle="|-|", mutation_scale=3)
         axes.text((left(high - 1) + left(low) + width) / 2, 0.46, text, fontsize=7.5, ha="center", va="center", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
-    axes.annotate("", (left(6), placed + 0.5), (left(2) + width, placed + 0.5), arrowprops={"arrowstyle": "|-|", "color": BLACK, "linewidth": 0.8, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 3})
+    arrow(axes, (left(6), placed + 0.5), (left(2) + width, placed + 0.5), BLACK, 0.8, arrowstyle="|-|", mutation_scale=3)
     axes.text((left(6) + left(2) + width) / 2, placed + 0.64, "bits 2 to 6 choose one of 32 banks", fontsize=7.5, ha="center", va="center")
     # Where chunk 3 of rows 0 to 7 lies, by the same images.
     axes.text(0.08, 3.36, "chunk 3 (c3, c4 set) of rows 0 to 7", fontsize=8.5, weight="bold", va="center")
@@ -57,7 +57,7 @@ def draw_swizzle(plt, d):
         for i in range(3):
             address ^= (row >> i & 1) * d["images"]["row"][i] ^ (chunk >> i & 1) * columns[3 + i]
         x = 0.95 + row * 0.86
-        box(plt, axes, x, 3.55, 0.82, 0.52, f"row {row}: {row:03b}\n⊕ {chunk:03b} = {address >> 4 & 7:03b}", 7.5, facecolor=LIGHT[0])
+        box(axes, x, 3.55, 0.82, 0.52, f"row {row}: {row:03b}\n⊕ {chunk:03b} = {address >> 4 & 7:03b}", 7.5, facecolor=LIGHT[0])
     axes.text(0.08, 4.22, "Eight rows, eight places, eight groups of four banks: an ldmatrix of eight rows has no conflict.", fontsize=7.5, va="center")
     return figure
 

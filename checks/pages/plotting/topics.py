@@ -2,7 +2,7 @@
 import re
 
 from .heads import ROOT, Unusable
-from .style import BLACK, BLUE, GREY, LIGHT, ORANGE, VERMILION, WIDTH, box, canvas, caption
+from .style import BLACK, BLUE, GREY, LIGHT, ORANGE, VERMILION, WIDTH, arrow, box, canvas, caption, frameless, subplots
 
 # --- online softmax: the example of the page, by its own recurrence ------------------------------------------------------------
 
@@ -29,8 +29,7 @@ def data_two_tiles(_):
 
 
 def draw_two_tiles(plt, d):
-    figure, panels = plt.subplots(1, 2, figsize=(WIDTH, 3.9), sharey=True)
-    figure.subplots_adjust(left=0.085, right=0.99, top=0.79, bottom=0.265, wspace=0.12)
+    figure, panels = subplots(plt, (WIDTH, 3.9), 1, 2, sharey=True, left=0.085, right=0.99, top=0.79, bottom=0.265, wspace=0.12)
     for index, (axes, step) in enumerate(zip(panels, d["steps"])):
         for key, weight in enumerate(step["weights"]):
             earlier = key < len(step["weights"]) - d["tile"]
@@ -38,21 +37,19 @@ def draw_two_tiles(plt, d):
             if earlier:
                 before = d["steps"][index - 1]["weights"][key]
                 axes.bar(key, before, width=0.62, facecolor="none", edgecolor=GREY, linestyle="--", linewidth=1.1)
-                axes.annotate("", (key, weight + 0.1), (key, before), arrowprops={"arrowstyle": "-|>", "color": VERMILION, "linewidth": 1.4, "shrinkA": 0, "shrinkB": 0})
+                arrow(axes, (key, weight + 0.1), (key, before), VERMILION, 1.4)
                 axes.text(key, before + 0.03, f"× {step['factor']:g}", fontsize=9, color=VERMILION, ha="center")
             axes.text(key, weight + 0.03, f"{weight:g}", ha="center", fontsize=9, weight="bold", bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6} if earlier else None)
         axes.set_xticks(range(len(d["scores"])), [f"key {k}\nscore {s}\nv = {v}" for k, (s, v) in enumerate(zip(d["scores"], d["values"]))], fontsize=8)
-        axes.set_xlim(-0.6, len(d["scores"]) - 0.4)
-        axes.set_ylim(0, 1.18)
+        axes.set(xlim=(-0.6, len(d["scores"]) - 0.4), ylim=(0, 1.18))
         axes.tick_params(axis="both", length=0, labelsize=8)
         axes.text(0.0, 1.19, f"after the {('first', 'second')[index]} tile: m = {step['m']}", fontsize=10, weight="bold", transform=axes.transAxes, va="center")
         axes.text(0.0, 1.08, f"l = {step['l']:g},  O = {step['O']:g}" + (f",  O / l = {step['O'] / step['l']:.4f}" if index else ""), fontsize=9, transform=axes.transAxes, va="center")
         if not index:
             axes.text(2.5, 0.3, "not seen yet", ha="center", fontsize=8.5, style="italic", color="#555555")
     panels[0].set_ylabel("weight relative to m", fontsize=8.5)
-    caption(figure, "Scores in units of ln 2, so a weight is a power of two: 2^(score − m). Filled: weights of the tile just seen. Hatched: weights of earlier keys, which the kernel no longer has; they live on inside l and O, "
-                    "and shrink there by one factor when the maximum grows.")
-    return figure
+    return caption(figure, "Scores in units of ln 2, so a weight is a power of two: 2^(score − m). Filled: weights of the tile just seen. Hatched: weights of earlier keys, which the kernel no longer has; they live on inside l and O, "
+                           "and shrink there by one factor when the maximum grows.")
 
 
 # --- seeing races: two accesses with and without an order ----------------------------------------------------------------------
@@ -68,7 +65,7 @@ def draw_order(plt, d):
     def thread(x, y, name, at, text, look):
         axes.text(x - 0.08, y, name, fontsize=8.5, ha="right", va="center")
         axes.plot([x, x + 3.0], [y, y], color=GREY, linewidth=1, zorder=0)
-        box(plt, axes, x + at, y - 0.15, 0.72, 0.3, text, 8.5, facecolor=look, edgecolor=BLACK)
+        box(axes, x + at, y - 0.15, 0.72, 0.3, text, 8.5, facecolor=look, edgecolor=BLACK)
 
     left, right = 0.75, 4.75
     a, b = d["lanes"]
@@ -112,8 +109,7 @@ def data_square(_):
 
 
 def draw_square(plt, d):
-    figure, axes = plt.subplots(figsize=(WIDTH, 5.0))
-    figure.subplots_adjust(left=0.09, right=0.66, top=0.93, bottom=0.13)
+    figure, axes = subplots(plt, (WIDTH, 5.0), left=0.09, right=0.66, top=0.93, bottom=0.13)
     n = d["bits"]
     for i, row in enumerate(d["kept"]):
         for j, units in enumerate(row):
@@ -124,14 +120,12 @@ def draw_square(plt, d):
     at = d["low"]
     axes.plot([0, n], [at, at], color=VERMILION, linewidth=1.6)
     axes.plot([at, at], [at, n], color=VERMILION, linewidth=1.6)
-    axes.set_xlim(0, n)
-    axes.set_ylim(n, 0)
+    axes.set(xlim=(0, n), ylim=(n, 0))
     axes.set_aspect("equal")
     axes.set_xticks([k + 0.5 for k in range(n)], range(n), fontsize=7)
     axes.set_yticks([k + 0.5 for k in range(n)], range(n), fontsize=7)
     axes.tick_params(length=0)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    frameless(axes)
     axes.set_xlabel("bit j of r", fontsize=8.5)
     axes.set_ylabel("bit i of r", fontsize=8.5)
     axes.set_title("partial products of r · r, i ≥ j", fontsize=10, loc="left")
@@ -141,8 +135,7 @@ def draw_square(plt, d):
     text(0.67, 0.80, f"{kept} of {total} are kept (blue).\nA number k: the product adds 2^k\nto r² / 2^19.", fontsize=9, va="center", linespacing=1.4)
     text(0.67, 0.60, f"Thick lines: the {n - d['low']} high and\nthe {d['low']} low bits meet.\nHigh × high: all kept.\nLow × low: none kept.", fontsize=9, va="center", linespacing=1.4)
     text(0.67, 0.39, "High × low: kept where\ni + j + 1 is at least 19,\nso the border is a diagonal.", fontsize=9, va="center", linespacing=1.4)
-    caption(figure, "Drawn from short_square_by_rows in common/emulator/special_functions.cpp, the function that computes 2^x and 1/x on the CPU with an H200's bits.")
-    return figure
+    return caption(figure, "Drawn from short_square_by_rows in common/emulator/special_functions.cpp, the function that computes 2^x and 1/x on the CPU with an H200's bits.")
 
 
 def topic_figures(r):

@@ -1,6 +1,6 @@
 """Figures drawn from traces of waits (`lab trace-waits`): who waits for whom in one block."""
 from .results import Unusable, short
-from .style import BLACK, BLUE, LIGHT, ORANGE, VERMILION, WIDTH, bare, box, caption
+from .style import BLACK, BLUE, LIGHT, ORANGE, VERMILION, WIDTH, bare, box, caption, subplots
 
 GROUP = 4  # warps of a warpgroup
 
@@ -101,26 +101,25 @@ def draw_track(plt, axes, d, group, y, rows):
             multiplied = tile
         product = {"sK": "QK", "sV": "PV"}.get(array)
         if what == "request":
-            box(plt, axes, start, y, 1, HEIGHT, "Q" if array == "sQ" else f"{NAMES[array]}\n{tile}", 7, facecolor={"sQ": "white", "sK": LIGHT[0], "sV": LIGHT[4]}[array])
+            box(axes, start, y, 1, HEIGHT, "Q" if array == "sQ" else f"{NAMES[array]}\n{tile}", 7, facecolor={"sQ": "white", "sK": LIGHT[0], "sV": LIGHT[4]}[array])
         elif what == "begin":
             axes.add_patch(plt.Rectangle((start, y), 1, HEIGHT, facecolor=BLUE if array == "sK" else ORANGE, edgecolor=BLACK, linewidth=0.8))
             axes.text(start + 0.5, y + HEIGHT / 2, f"{product}\n{tile}", ha="center", va="center", fontsize=7, weight="bold", color="white" if array == "sK" else BLACK)
         else:
             last = [start, end, what, array, tile] == track["acts"][-1]
-            box(plt, axes, start, y, 1, HEIGHT, "O / l" if last else f"exp\n{tile}" if array == "sK" else "pack" if multiplied < weighed else "O", 6.5, facecolor="white" if array == "sK" else "#e4e4e4")
+            box(axes, start, y, 1, HEIGHT, "O / l" if last else f"exp\n{tile}" if array == "sK" else "pack" if multiplied < weighed else "O", 6.5, facecolor="white" if array == "sK" else "#e4e4e4")
     for start, end, what, _ in track["waits"]:
         axes.add_patch(plt.Rectangle((start, y + 0.06), end - start, HEIGHT - 0.12, facecolor="white", edgecolor=VERMILION, hatch="/////", linewidth=0.8))
         text = f"{NAMES.get(what, what)}?"
         axes.text((start + end) / 2, y + HEIGHT / 2, text.replace(" ", "\n"), ha="center", va="center", fontsize=6.5, linespacing=0.95, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
     for start, end, array, tile in track["products"]:
         text = f"{'QK' if array == 'sK' else 'PV'} {tile}"
-        box(plt, axes, start, rows[array], end - start, THIN, text if end - start > 1 else str(tile), 6.5, facecolor=LIGHT[0] if array == "sK" else LIGHT[4], edgecolor=BLUE if array == "sK" else ORANGE)
+        box(axes, start, rows[array], end - start, THIN, text if end - start > 1 else str(tile), 6.5, facecolor=LIGHT[0] if array == "sK" else LIGHT[4], edgecolor=BLUE if array == "sK" else ORANGE)
 
 
 def draw_waits(plt, axes, d, end):
     loader, threads, products, depth = layout(d)
-    axes.set_xlim(-0.1, end + 0.1)
-    axes.set_ylim(depth + 0.1, -0.2)
+    axes.set(xlim=(-0.1, end + 0.1), ylim=(depth + 0.1, -0.2))
     bare(axes)
     axes.spines["bottom"].set_visible(True)
     axes.set_xticks(range(0, end + 1, 2))
@@ -166,15 +165,13 @@ def draw_panels(plt, d, titles):
     """One below the other, to the same scale of steps."""
     depths = [layout(one)[3] for one in d]
     height = 0.42 * sum(depths) + 0.62 * len(d) + 0.46
-    figure, rows = plt.subplots(len(d), 1, figsize=(WIDTH, height), height_ratios=depths)
-    figure.subplots_adjust(left=0.132, right=0.99, top=1 - 0.25 / height, bottom=0.88 / height, hspace=0.62 * len(d) / (0.42 * sum(depths)))
+    figure, rows = subplots(plt, (WIDTH, height), len(d), 1, height_ratios=depths, left=0.132, right=0.99, top=1 - 0.25 / height, bottom=0.88 / height, hspace=0.62 * len(d) / (0.42 * sum(depths)))
     end = max(act[1] for one in d for track in one["tracks"] for act in track["acts"])
     for axes, one, what in zip(rows, d, titles):
         draw_waits(plt, axes, one, end)
         axes.set_title(f"{short(one['stage'])}: {what}", fontsize=9, loc="left", x=-0.1)
     rows[-1].set_xlabel("step (an order, not a time)", fontsize=8)
-    caption(figure, key(d))
-    return figure
+    return caption(figure, key(d))
 
 
 def draw_who_waits(plt, d):

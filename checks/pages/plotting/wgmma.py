@@ -1,5 +1,5 @@
 """Figures of wgmma's operands: descriptors over a swizzled tile, and the registers of a warpgroup."""
-from .style import BLACK, LIGHT, VERMILION, canvas
+from .style import BLACK, LIGHT, VERMILION, arrow, canvas
 
 CHUNK, LINE = 0.36, 0.2  # a cell's width and height: 16 bytes, and a line of 128
 TONES = [LIGHT[0], LIGHT[4], LIGHT[2], LIGHT[3]]  # of the products' columns, or of the eight keys
@@ -33,12 +33,12 @@ def draw_lines(plt, axes, one, first, left, top, tone, bold):
 
 
 def span(axes, x, y0, y1, text, side=1):
-    axes.annotate("", (x, y0), (x, y1), arrowprops={"arrowstyle": "<|-|>", "color": BLACK, "linewidth": 1, "shrinkA": 0, "shrinkB": 0, "mutation_scale": 8})
+    arrow(axes, (x, y0), (x, y1), BLACK, 1, arrowstyle="<|-|>", mutation_scale=8)
     axes.text(x + 0.07 * side, (y0 + y1) / 2, text, fontsize=7.5, va="center", ha="left" if side > 0 else "right")
 
 
 def start_mark(axes, x, top, start, colour):
-    axes.annotate("", (x, top), (x, top - 0.2), arrowprops={"arrowstyle": "-|>", "color": colour, "linewidth": 1.3, "shrinkA": 0, "shrinkB": 0})
+    arrow(axes, (x, top), (x, top - 0.2), colour, 1.3)
     axes.text(x, top - 0.27, f"+{start}", fontsize=7.5, ha="center", va="center", color=colour)
 
 
@@ -67,7 +67,7 @@ def draw_descriptor(plt, d):
                     f"Outlined: what product 1 reads, chunks 2 and 3 of each row. Leading byte offset: not used.")
         else:
             start_mark(axes, left, top, starts[0], BLACK)
-            axes.annotate("", (left, bottom), (second, bottom), arrowprops={"arrowstyle": "<|-|>", "color": BLACK, "linewidth": 1, "shrinkA": 0, "shrinkB": 0})
+            arrow(axes, (left, bottom), (second, bottom), BLACK, 1, arrowstyle="<|-|>")
             axes.text(left, bottom + 0.14, f"leading {one['leading']} B: from 64 columns to the next 64", fontsize=7.5, va="center")
             bottom += 0.28
             text = (f"advance_keys: the start moves by {starts[1] - starts[0]} bytes a product, to {', '.join(f'+{s}' for s in starts[1:])}.\n"
