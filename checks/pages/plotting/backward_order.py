@@ -1,4 +1,5 @@
 """The order of events in the backward stages b3 to b8: drawn from the lists below, which follow each kernel's text. Lengths are no times."""
+from .registry import figure
 from .style import BLACK, GREY, HATCHES, LIGHT, VERMILION, arrow, box, canvas
 
 # What a stretch is: a matrix product, the threads' arithmetic, additions or stores to global memory, other, a wait.
@@ -31,13 +32,13 @@ B8 = {"unit": 0.102, "rows": [
     ["gradients", [5.5, 13.5, "start, barriers", "other"], [13.5, 17.4, "", "wait"], [17.4, 40.6, "K, V, then the tiles of Q and dO", "product"]],
     ["round_sums", [41.4, 46.4, "start", "other"], [46.4, 53.6, "round", "memory"]]],
     "gaps": {0: "b7: each kernel starts after the end of the one before", 3: "b8: the second starts under the first, up to its wait for the first one's end"}}
-ORDERS = {"order-b4": B4, "order-b5": B5, "order-b6": B6, "order-b7": B7, "order-b8": B8}
 
 
-def order_figures(r):
-    return {name: (order, draw_order) for name, order in ORDERS.items()} | {"flow-b3": (FLOW, draw_flow)}
-
-
+@figure("order-b4", lambda r: B4)
+@figure("order-b5", lambda r: B5)
+@figure("order-b6", lambda r: B6)
+@figure("order-b7", lambda r: B7)
+@figure("order-b8", lambda r: B8)
 def draw_order(plt, d):
     left, gaps = 1.5, {int(row): text for row, text in d.get("gaps", {}).items()}
     top, tops = 0.42 if d.get("marks") else 0.15, []
@@ -94,6 +95,7 @@ PLACES = {"registers": (LIGHT[0], "", "registers of one warp"), "shared": (LIGHT
 HIGH = 0.42
 
 
+@figure("flow-b3", lambda r: FLOW)
 def draw_flow(plt, d):
     figure, axes = canvas(plt, 4.0)
     for x, y, width, text, place in d["boxes"].values():

@@ -2,6 +2,7 @@
 import re
 
 from .heads import ROOT, Unusable
+from .registry import figure
 from .results import RESULTS
 from .style import BLACK, BLUE, ORANGE, PURPLE, canvas
 
@@ -27,6 +28,7 @@ def data_evidence(_):
     return {"bugs": len(patches), "cpu": list(cpu.items()), "gpu": list(gpu.items())}
 
 
+@figure("evidence", data_evidence)
 def draw_evidence(plt, d):
     figure, axes = canvas(plt, 2.95)
     y = 0.2
@@ -41,7 +43,3 @@ def draw_evidence(plt, d):
             y += 0.2 + (count - 1) // ROW * STEP if count else 0.2
         y += 0.2
     return figure
-
-
-def evidence_figures(r):
-    return {"evidence": (data_evidence(r), draw_evidence)}

@@ -1,4 +1,5 @@
 """In which order the CPU runs the warps of a block, and where they wait: from a recorded trace of shared memory."""
+from .registry import figure
 from .results import Unusable, short
 from .style import BLACK, BLUE, GREY, LIGHT, ORANGE, VERMILION, arrow, box, canvas
 
@@ -22,6 +23,7 @@ def data_fibers(r):
         stretches.append({"warps": [[warp, touched] for warp, touched in ran.items()], "barrier": at_end})
     return {"stage": trace["stage"], "shape": trace["shape"], "stretches": stretches}
 
+@figure("fibers", data_fibers)
 def draw_fibers(plt, d):
     figure, axes = canvas(plt, 3.75)
     left, top, step = 0.85, 0.62, 0.285
@@ -55,6 +57,3 @@ def draw_fibers(plt, d):
     axes.text(left, top + len(warps) * step + 0.56, f"the order in which the CPU ran the warps (schedule ascending); dotted: waits at the block barrier. {short(d['stage'])}, {d['shape']}", fontsize=8, va="center", color="#333333")
     axes.text(left - 0.75, 0.17, "One block, one CPU thread: a warp runs until it must wait", fontsize=10, weight="bold", va="center")
     return figure
-
-def fiber_figures(r):
-    return {"fibers": (data_fibers(r), draw_fibers)}

@@ -1,5 +1,6 @@
-"""All figures: NAME -> (the data it is drawn from, how to draw it)."""
+"""The figures drawn into files, and whether a file is what its data and code give."""
 import hashlib
+import importlib
 import io
 import json
 import re
@@ -7,51 +8,13 @@ import sys
 from pathlib import Path
 
 from . import style
-from .backward_order import order_figures
-from .evidence import evidence_figures
-from .fibers import fiber_figures
-from .floors import floor_figures
-from .gains import gain_figures
-from .gradients import gradient_figures
-from .hardware import hardware_figures
 from .heads import ROOT, Unusable
-from .launch import launch_figures
-from .layouts import layout_figures
-from .maps import map_figures
-from .mbarrier import mbarrier_figures
-from .memory import data_banks, data_ldmatrix, data_plans, draw_banks, draw_ldmatrix, draw_plans
-from .merge import merge_figures
-from .methods import method_figures
-from .performance import FIVE, data_ladder, data_roofline, data_roofs, data_stalls, draw_ladder, draw_roofline, draw_roofs, draw_stalls
-from .pipeline import trace_figures
-from .predicted import predicted_figures
-from .reference import reference_figures
-from .road import road_figures
-from .schedule import schedule_figures
-from .search import search_figures
-from .stay import stay_figures
-from .stages_before_hopper import stage_figures
-from .steps import step_figures
+from .registry import all_figures
 from .style import SETTINGS
-from .sweep import sweep_figures
-from .swizzle import swizzle_figures
-from .topics import topic_figures
-from .waits import wait_figures
-from .wgmma import wgmma_figures
 
 FIGURES = ROOT / "writeups" / "figures"
-
-
-def figures(r):
-    all_figures = {"ladder": (data_ladder(r), draw_ladder), "roofline": (data_roofline(r), draw_roofline), "smem-plans": (data_plans(r), draw_plans),
-                   "banks": (data_banks(r), draw_banks), "banks-ldmatrix": (data_ldmatrix(r), draw_ldmatrix)}
-    if r.profiles:
-        all_figures |= {"stalls": (data_stalls(r), draw_stalls), "stalls-five": (data_stalls(r, FIVE), draw_stalls), "roofs": (data_roofs(r), draw_roofs)}
-    return all_figures | swizzle_figures(r) | mbarrier_figures(r) | merge_figures(r) | wgmma_figures(r) | layout_figures(r) | trace_figures(r) \
-        | wait_figures(r) | stay_figures(r) | reference_figures(r) | schedule_figures(r) | step_figures(r) | stage_figures(r) | launch_figures(r) \
-        | floor_figures(r) | gain_figures(r) | topic_figures(r) | road_figures(r) | map_figures(r) | gradient_figures(r) | evidence_figures(r) \
-        | fiber_figures(r) | hardware_figures(r) | predicted_figures(r) | search_figures() | sweep_figures(r) | order_figures(r) \
-        | method_figures(r)
+for path in sorted(Path(__file__).parent.glob("*.py")):  # each names its drawings as it is read
+    importlib.import_module(f"{__package__}.{path.stem}")
 
 
 def fingerprint(data, drawing):
@@ -69,7 +32,7 @@ def drawn_from(path):
 def stale(r):
     """(figures that are up to date, a line for each that is not)."""
     fresh, lines = 0, []
-    made = figures(r)
+    made = all_figures(r)
     for name, (data, drawing) in made.items():
         if drawn_from(FIGURES / f"{name}.svg") == fingerprint(data, drawing):
             fresh += 1
@@ -109,7 +72,7 @@ def draw(r, folder=None, only=()):
     if not any("DejaVu Sans" == f.name for f in font_manager.fontManager.ttflist):
         raise Unusable("matplotlib's own font, DejaVu Sans, is missing; remove .venv and run make plots again")
     matplotlib.rcParams.update(SETTINGS)
-    made = figures(r)
+    made = all_figures(r)
     if unknown := [name for name in only if name not in made]:
         raise Unusable(f"there is no figure '{unknown[0]}'; there are {', '.join(made)}")
     target = folder or FIGURES

@@ -1,4 +1,5 @@
 """What each stage takes, and what each unit of the machine needs for it at least, by the CPU execution's counts."""
+from .registry import figure
 from .results import short, title
 from .style import BLACK, BLUE, GREEN, GREY, GRID, ORANGE, PURPLE, VERMILION, WIDTH, caption, subplots
 
@@ -35,6 +36,8 @@ def apart(values, few):
     return up
 
 
+@figure("floors", data_floors, lambda r: r.counted)
+@figure("floors-six", lambda r: data_floors(r, SIX), lambda r: r.counted)
 def draw_floors(plt, d):
     below, rows = 1.48, max(map(len, d["floors"].values()))
     few = rows <= len(SIX)
@@ -69,7 +72,3 @@ def draw_floors(plt, d):
     return caption(figure, "The least time that each unit of an H200 needs for what the CPU execution counted (writeups/counters.md says at which rates), and the time measured. Filled: the unit that needs most; "
                            "no kernel with these counts is faster. Issue slots: of what is counted, which leaves out sums and indices. The grey line up to the measured time is what latencies, waits, sums and indices take; the number says how much of the time the floor is. "
                            f"Measured: medians in a replayed CUDA graph. {d['source']}, and small-*.json for what it has.")
-
-
-def floor_figures(r):
-    return {"floors": (data_floors(r), draw_floors), "floors-six": (data_floors(r, SIX), draw_floors)} if r.counted else {}

@@ -1,5 +1,6 @@
 """Where a step's gain came from: fewer instructions, fuller issue slots, busier multiprocessors. By definition, a kernel's time is its
 instructions over the rate of issue of a multiprocessor that has a block, over the share of the time in which they have one."""
+from .registry import figure
 from .results import row_tiles, short, title
 from .style import BLACK, BLUE, GRID, ORANGE, PURPLE, WIDTH, caption, subplots
 
@@ -26,6 +27,7 @@ def data_gains(r):
     return {"source": r.source(), "steps": [{key: step[key] for key in ("from", "to", "gain", "fewer", "fuller", "busier", "left")} for step in gains(r)]}
 
 
+@figure("gains", data_gains, lambda r: r.profiles)
 def draw_gains(plt, d):
     steps = d["steps"]
     height = 1.55 + 0.3 * len(steps)
@@ -57,7 +59,3 @@ def draw_gains(plt, d):
     most = max(max(step["left"], 1 / step["left"]) for step in steps)
     return caption(figure, f"{title(SHAPE)}: the bar, a step's measured gain, is the product of its three marks (log scale: their sum), to {100 * (most - 1):.1f} % at worst. The bar is from the benchmark, the marks from one launch "
                            f"of each stage under Nsight Compute; the third includes the clock. {d['source']}.")
-
-
-def gain_figures(r):
-    return {"gains": (data_gains(r), draw_gains)} if r.profiles else {}

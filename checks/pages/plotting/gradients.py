@@ -1,4 +1,5 @@
 """Which block of a backward stage visits which pair of tiles, and which tiles of the gradients it writes (`lab owners`)."""
+from .registry import figure
 from .results import Unusable, short
 from .style import BLACK, BLUE, GREEN, ORANGE, PURPLE, arrow, box, canvas
 
@@ -66,6 +67,7 @@ def footer(axes, d, y):
     axes.text(0.1, y, f"{short(d['stage'])} on {d['shape']}, one head; tiles of {d['tile']} rows and keys. A block has a colour, a hatch and a number.", fontsize=8, va="center", color="#333333")
 
 
+@figure("owners-b1", lambda r: data_gradients(r, "b1"))
 def draw_owned(plt, d):
     figure, axes = canvas(plt, 4.95)
     left, top = 0.75, 0.95
@@ -84,6 +86,7 @@ def draw_owned(plt, d):
     return figure
 
 
+@figure("owners-b2", lambda r: data_gradients(r, "b2"))
 def draw_added(plt, d):
     figure, axes = canvas(plt, 4.95)
     left, top = 0.75, 0.95
@@ -103,7 +106,3 @@ def draw_added(plt, d):
         axes.text(x + 2.95, y, "one part" if len(adders) == 1 else f"{len(adders)} parts,\nin any order", fontsize=8.5, va="center")
     footer(axes, d, 4.8)
     return figure
-
-
-def gradient_figures(r):
-    return {"owners-b1": (data_gradients(r, "b1"), draw_owned), "owners-b2": (data_gradients(r, "b2"), draw_added)}

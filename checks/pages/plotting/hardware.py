@@ -2,6 +2,7 @@
 import re
 
 from .heads import ROOT, Unusable
+from .registry import figure
 from .style import BLACK, LIGHT, box, canvas, caption
 
 RATES = ROOT / "checks" / "counters" / "floor.hpp"
@@ -17,6 +18,7 @@ def data_hardware(r):
     return {"rates": rates, "copy": copy, "l2": int(r.bench["l2_bytes"]), "clocks": CLOCKS, "chip": CHIP}
 
 
+@figure("hardware", data_hardware)
 def draw_hardware(plt, d):
     rates, sms = d["rates"], int(d["rates"]["multiprocessors"])
     share = lambda bytes_per_us: bytes_per_us / sms / rates["clocks_per_us"]  # of one multiprocessor, per clock
@@ -46,7 +48,3 @@ def draw_hardware(plt, d):
         axes.text(x, top - 0.12, f"{d['clocks'][name]} clocks", fontsize=8, ha="center", va="center")
     return caption(figure, f"Bold: bytes per clock that one SM gets, at {rates['clocks_per_us'] / 1e3:g} GHz. Above a memory: clocks from an SM's request to the result. A scheduler issues one instruction per clock, of one warp; an FMA lane does a multiply-add, "
                            "ex2 is the instruction that computes a power of two. Rates from checks/counters/floor.hpp and the benchmark, latencies from papers.")
-
-
-def hardware_figures(r):
-    return {"hardware": (data_hardware(r), draw_hardware)}

@@ -1,5 +1,6 @@
 """Where the time of one launch goes: what each block has done after how many clocks."""
 from .floors import measured
+from .registry import figure, figures
 from .results import short, title
 from .style import BLACK, GRID, HATCHES, LIGHT, WIDTH, box, canvas, caption, subplots
 
@@ -10,11 +11,6 @@ KINDS = {"Q is there": "bytes", "K of tile 0 is there, its product begun": "byte
 LOOK = {"bytes": (LIGHT[0], HATCHES[0]), "products": (LIGHT[2], HATCHES[1]), "exponentials": (LIGHT[1], HATCHES[2]), "merge": (LIGHT[3], HATCHES[3]), "other": ("#eeeeee", HATCHES[5])}
 
 
-def launch_figures(r):
-    figures = {f"launch-{short(t['stage'])}": (t, draw_launch) for t in r.phases}
-    return figures | ({"launch-order": (data_order(r), draw_order)} if r.phases and r.small else {})
-
-
 def data_order(r):
     """How often a launch follows the one before, of the stage whose block was timed and of the one after it, and how long a block runs."""
     timed = r.phases[0]
@@ -22,6 +18,7 @@ def data_order(r):
     return {"shape": timed["shape"], "block": timed["phases"][-1]["median"] / timed["clock_mhz"], "every": [[stage, measured(r, stage, timed["shape"])] for stage in stages]}
 
 
+@figure("launch-order", data_order, lambda r: r.phases and r.small)
 def draw_order(plt, d):
     figure, axes = canvas(plt, 3.55)
     begin, work, end = 1.0, 2.6, 0.5
@@ -69,3 +66,8 @@ def draw_launch(plt, d):
     axes.legend(handles=handles, fontsize=8, loc="upper right", title="a stretch ends in", title_fontsize=8)
     return caption(figure, f"{d['stage']} on {title(d['shape'])}: what thread 0 of a block has done after how many clocks; median of 128 blocks in eight launches, the line from the 10th to the "
                            f"90th percentile. To read the clock costs a few of them. Start and end of the launch itself lie outside. {d['gpu']}, driver {d['driver']}, CUDA {d['cuda']}, {d['date'][:10]}; {d['command']}.")
+
+
+@figures
+def launches(r):
+    return {f"launch-{short(t['stage'])}": (t, draw_launch) for t in r.phases}

@@ -1,4 +1,5 @@
 """Figures of which lane of a warp holds which element of a matrix fragment."""
+from .registry import figure
 from .style import BLACK, LIGHT, VERMILION, WIDTH, bare, caption, subplots
 
 MARKED = 5  # the lane whose elements are outlined
@@ -53,6 +54,12 @@ KEY = (f"The number in a cell is the lane that holds this pair of elements; the 
        "element numbers. ")
 
 
+def fragments(r, *names):
+    named = {one["name"]: one for one in r.layouts["fragments"]}
+    return [named[name] for name in names]
+
+
+@figure("fragment-lanes", lambda r: fragments(r, "wmma_a", "wmma_b", "wmma_acc"))
 def draw_wmma(plt, d):
     figure, row = subplots(plt, (WIDTH, 3.75), 1, 3, left=0.03, right=0.99, top=0.87, bottom=0.2, wspace=0.14)
     for axes, one in zip(row, d):
@@ -61,15 +68,10 @@ def draw_wmma(plt, d):
                                  "A lane's x[8] to x[15] of matrix_a and matrix_b repeat x[0] to x[7].")
 
 
+@figure("mma-lanes", lambda r: fragments(r, "mma_a", "mma_b", "mma_c"))
 def draw_mma(plt, d):
     figure, row = subplots(plt, (WIDTH, 4.7), 1, 3, width_ratios=[16, 8, 8], left=0.025, right=0.985, top=0.9, bottom=0.15, wspace=0.16)
     for axes, one in zip(row, d):
         draw_fragment(plt, axes, one)
     return caption(figure, KEY + "mma.sync.m16n8k16, as the PTX manual defines it; a pair of halves is one register. C's pairs, rounded to halves, lie where A wants them: "
                                  "two neighbouring C tiles are one A tile without a shuffle.")
-
-
-def layout_figures(r):
-    named = {one["name"]: one for one in r.layouts["fragments"]}
-    return {"fragment-lanes": ([named[n] for n in ("wmma_a", "wmma_b", "wmma_acc")], draw_wmma),
-            "mma-lanes": ([named[n] for n in ("mma_a", "mma_b", "mma_c")], draw_mma)}

@@ -1,6 +1,7 @@
 """Figures of wrong answers: where the output is wrong, and how it stands to the right and to the predicted one."""
 import math
 
+from .registry import figure, figures
 from .results import short
 from .style import BLACK, BLUE, GREY, GRID, VERMILION, WIDTH, caption, subplots
 
@@ -160,6 +161,7 @@ def draw_scatter(plt, d):
     return caption(figure, f"{d['bug']} ({short(d['stage'])}): {d['caption']} {inside(d)} A point is an element, {len(d['sample'])} evenly spread ones. {inputs_of(d)}")
 
 
+@figure("error-maps", lambda r: [one for one in r.maps.values() if "sample" not in one])
 def draw_all(plt, d):
     """The maps that show a place, not a size: for the page that tells all bugs."""
     columns = 3
@@ -178,16 +180,12 @@ def draw_all(plt, d):
                            f"which are shown a probe; CPU backend. {PROBE_KEY}")
 
 
-def map_figures(r):
-    """error-BUG for every bug with a map, each drawn as its data allows, and error-maps."""
-    figures = {"error-maps": ([one for one in r.maps.values() if "sample" not in one], draw_all)}
-    for bug, one in r.maps.items():
-        if "sample" in one:
-            figures[f"error-{bug}"] = one, draw_scatter
-        elif one["beside"]:
-            figures[f"error-{bug}"] = [one, r.maps[one["beside"]]], draw_beside
-        elif "predicted" in one:
-            figures[f"error-{bug}"] = one, draw_with_prediction
-        else:
-            figures[f"error-{bug}"] = one, draw_one
-    return figures
+@figures
+def maps(r):
+    """error-BUG for every bug with a map, each drawn as its data allows."""
+    def of(one):
+        if one["beside"] and "sample" not in one:
+            return [one, r.maps[one["beside"]]], draw_beside
+        return one, draw_scatter if "sample" in one else draw_with_prediction if "predicted" in one else draw_one
+
+    return {f"error-{bug}": of(one) for bug, one in r.maps.items()}

@@ -1,4 +1,5 @@
 """The two mbarriers of one slot over two laps of a ring, from a trace of waits (`lab trace-waits`)."""
+from .registry import figure
 from .results import Unusable, short
 from .style import BLACK, BLUE, LIGHT, VERMILION, canvas
 
@@ -117,6 +118,7 @@ def draw_parities(plt, axes, d, top):
             axes.text(left + (t + 0.5) * width, y + row / 2, cell, fontsize=8 if len(cell) < 3 else 7, ha="center", va="center", weight="bold" if i > 2 and len(cell) < 3 else "normal")
 
 
+@figure("mbarrier-laps", data_laps)
 def draw_laps(plt, d):
     rows = len(d["steps"]) + 1
     height = TOP + rows * ROW + 1.75
@@ -133,7 +135,3 @@ def draw_laps(plt, d):
         draw_barrier(plt, axes, d, at)
     draw_parities(plt, axes, d, TOP + rows * ROW + 0.42)
     return figure
-
-
-def mbarrier_figures(r):
-    return {"mbarrier-laps": (data_laps(r), draw_laps)}

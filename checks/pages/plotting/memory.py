@@ -2,6 +2,7 @@
 import re
 
 from .heads import ROOT, Unusable
+from .registry import figure
 from .results import ladder, short
 from .style import BLACK, BLUE, COLOURS, LIGHT, VERMILION, WIDTH, caption, subplots
 
@@ -47,6 +48,7 @@ def data_plans(r):
     return {"limits": known, "bars": sorted(bars.values(), key=lambda bar: (bar["D"], bar["target"], bool(bar["bug"])))}
 
 
+@figure("smem-plans", data_plans)
 def draw_plans(plt, d):
     kinds = sorted({bar["D"] for bar in d["bars"]})
     parts = [[bar for bar in d["bars"] if bar["D"] == D] for D in kinds]
@@ -98,6 +100,7 @@ def draw_served(plt, axes, one, wide_bytes):
     axes.set_ylabel("lane = row", fontsize=8)
 
 
+@figure("banks", data_banks)
 def draw_banks(plt, d):
     figure, grid = subplots(plt, (WIDTH, 8.6), 2, 2, left=0.07, right=0.985, top=0.94, bottom=0.15, wspace=0.14, hspace=0.24)
     for axes, one in zip(grid.flat, d):
@@ -113,6 +116,7 @@ def data_ldmatrix(r):
     return r.ldmatrix
 
 
+@figure("banks-ldmatrix", data_ldmatrix)
 def draw_ldmatrix(plt, d):
     how = {"plain": "as they are", "padded": "padded", "kernel": "the kernel's swizzle"}
     figure, row = subplots(plt, (WIDTH, 5.6), 1, 3, left=0.05, right=0.985, top=0.93, bottom=0.225, wspace=0.18)

@@ -1,4 +1,5 @@
 """The merge of two blocks of a cluster, from the plan of the stage that splits keys."""
+from .registry import figure
 from .results import Unusable, short, title
 from .style import BLACK, BLUE, LIGHT, VERMILION, arrow, box, canvas
 
@@ -21,6 +22,7 @@ def data_merge(r):
             "tiles": -(-plan["S"] // 2 // plan["tile_n"]), "tile_n": plan["tile_n"], "sO": arrays["sO"]["bytes"], "sRows": arrays["sRows"]["bytes"]}
 
 
+@figure("merge", data_merge)
 def draw_merge(plt, d):
     figure, axes = canvas(plt, 5.35)
     width, half = 3.1, d["columns"]
@@ -47,7 +49,3 @@ def draw_merge(plt, d):
     axes.text(4.0, 3.42, f"each way:\n{send} B of O\nper thread,\n{d['sRows'] // (d['threads'] // 4)} B of m and l\nper quad", fontsize=8.5, ha="center", va="center")
     axes.text(0.25, 5.22, f"{short(d['stage'])} on {title(d['shape'])}, one query tile", fontsize=7.5, va="center", color="#333333")
     return figure
-
-
-def merge_figures(r):
-    return {"merge": (data_merge(r), draw_merge)}

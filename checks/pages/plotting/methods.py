@@ -2,16 +2,14 @@
 import re
 
 from .heads import ROOT, Unusable
+from .registry import figure
 from .style import BLACK, GREEN, GREY, LIGHT, VERMILION, WIDTH, arrow, box, canvas
-
-
-def method_figures(r):
-    return {"clocks": ({"written": 7, "known": 3}, draw_clocks), "referee": (data_referee(), draw_referee), "wishes": (WISHES, draw_wishes)}
 
 
 # --- the checker: one cell, two threads, with a barrier and without -----------------------------------------------------------------
 
 
+@figure("clocks", lambda r: {"written": 7, "known": 3})
 def draw_clocks(plt, d):
     figure, axes = canvas(plt, 3.25)
     for left, ordered in ((0.15, True), (4.15, False)):
@@ -44,7 +42,7 @@ PHASES = [["single calls", ["poisoned outputs", "oracle", "inputs unchanged", "c
 AFTERWARDS = {"wrong_afterwards"}  # the cheaters that only the second round of single calls can see
 
 
-def data_referee():
+def data_referee(_):
     """The phases of a candidate; for each safeguard the cheaters that its patch says it stops."""
     cheaters = {}
     for path in sorted((ROOT / "checks/evolve/cheaters").glob("*.patch")):
@@ -60,6 +58,7 @@ def data_referee():
     return {"phases": rows}
 
 
+@figure("referee", data_referee)
 def draw_referee(plt, d):
     figure, axes = canvas(plt, 3.5)
     widths, x = [2.05, 2.15, 1.75, 1.05], 0.15
@@ -89,6 +88,7 @@ WISHES = [["which tile\nis mine?", ["variable lengths", "GQA: packed rows"]],
           ["O / l,\nstore", ["paged decode:\n(m, l, O), merged by\na second kernel"]]]
 
 
+@figure("wishes", lambda r: WISHES)
 def draw_wishes(plt, d):
     figure, axes = canvas(plt, 2.6)
     step, width = (WIDTH - 0.2) / len(d), 1.12

@@ -1,4 +1,5 @@
 """Figures of what was measured on a GPU: the ladder, the rooflines, what warps wait for."""
+from .registry import figure
 from .results import PEERS, ladder, needs, row_tiles, short, stall_shares, title
 from .style import BLACK, BLUE, COLOURS, GREEN, GREY, GRID, MARKERS, ORANGE, PURPLE, VERMILION, WIDTH, subplots
 
@@ -28,6 +29,7 @@ def times_text(value):
     return "–" if value is None else f"{value:.0f}" if value >= 20 else f"{value:.1f}" if value >= 2 else f"{value:.2f}"
 
 
+@figure("ladder", data_ladder)
 def draw_ladder(plt, d):
     stages = d["stages"]
     height = 1.2 + 0.215 * len(stages)
@@ -89,6 +91,7 @@ def apart(values, least):
 FAMILIES = {"v1": (BLUE, "o"), "v2": (ORANGE, "s"), "v3": (VERMILION, "^"), "v4": (PURPLE, "v"), "peer": (GREEN, "D")}
 
 
+@figure("roofline", data_roofline)
 def draw_roofline(plt, d):
     figure, axes = subplots(plt, (WIDTH, 6.4), left=0.085, right=0.985, top=0.985, bottom=0.135)
     x = [32, 10000]
@@ -144,6 +147,7 @@ def data_roofs(r):
 FAR = 4000  # TFLOP/s: roofs beyond are left out
 
 
+@figure("roofs", data_roofs, lambda r: r.profiles)
 def draw_roofs(plt, d):
     height = 1.35 + 0.24 * len(d["own"])
     figure, axes = subplots(plt, (WIDTH, height), left=0.06, right=0.985, top=1 - 0.32 / height, bottom=0.75 / height)
@@ -205,6 +209,8 @@ def data_stalls(r, only=None):
     return {"source": profiled_by(r), "stalls": rows}
 
 
+@figure("stalls", data_stalls, lambda r: r.profiles)
+@figure("stalls-five", lambda r: data_stalls(r, FIVE), lambda r: r.profiles)
 def draw_stalls(plt, d):
     shapes = list(dict.fromkeys(shape for _, shape, *_ in d["stalls"]))
     stages = list(dict.fromkeys(stage for stage, *_ in d["stalls"]))

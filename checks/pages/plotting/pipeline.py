@@ -1,6 +1,7 @@
 """Figures drawn from traces: a block, its ring of slots, a scratch row, overlapping stripes."""
 import re
 
+from .registry import figure
 from .results import Unusable, short
 from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, PURPLE, SKY, VERMILION, WIDTH, bare, box, caption, frameless, subplots
 
@@ -99,6 +100,7 @@ def draw_timeline(plt, axes, d):
     axes.set_title(f"{slots} slots: {d['shape']}, block {d['block']} of {short(d['stage'])}, {len(d['tiles'])} key tiles", fontsize=9.5, loc="left")
 
 
+@figure("pipeline", data_pipeline)
 def draw_pipeline(plt, d):
     figure, rows = subplots(plt, (WIDTH, 6.4), 2, 1, height_ratios=[4.2, 5.2], left=0.158, right=0.995, top=0.955, bottom=0.12, hspace=0.1)
     for axes, one in zip(rows, d):
@@ -108,6 +110,7 @@ def draw_pipeline(plt, d):
                            "Leave out the wait and a tile is read on its way; leave out the barrier and a slot is filled while it is read.")
 
 
+@figure("ring", data_ring)
 def draw_ring(plt, d):
     figure, rows = subplots(plt, (WIDTH, 6.4), 2, 1, height_ratios=[4.2, 5.2], left=0.158, right=0.995, top=0.955, bottom=0.12, hspace=0.1)
     for axes, one in zip(rows, d):
@@ -137,6 +140,7 @@ def data_block(r):
             "reading": [n for n, t in enumerate(tiles) if 3 in t["read"]], "coming": [n for n, t in enumerate(tiles) if t["issued"] <= 3 <= t["waited"]]}
 
 
+@figure("block", data_block)
 def draw_block(plt, d):
     figure, axes = subplots(plt, (WIDTH, 5.6), left=0.01, right=0.99, top=0.995, bottom=0.125)
     bare(axes)
@@ -196,6 +200,7 @@ def data_scratch(r):
     return {"stage": trace["stage"], "pitch": array["pitch"] * 4, "steps": [s for s in steps if s != "sync"], "keys": keys, "lane": LANE, "owns": list(range(LANE, keys, 32))}
 
 
+@figure("scratch-row", data_scratch)
 def draw_scratch(plt, d):
     what = {("write", 4): ("a  store_matrix_sync\n    writes scores, floats", BLUE), ("read", 4): ("b  a lane reads the\n    scores of its keys", BLUE),
             ("write", 2): ("c  it writes weights,\n    halves, from the start", ORANGE), ("read", 2): ("d  load_matrix_sync\n    reads matrix_a", ORANGE)}
@@ -253,6 +258,7 @@ def data_partial(r):
     return {"stage": trace["stage"], "rows": end, "own": [own[w] for w in sorted(own)], "stored": [stored[w] for w in sorted(stored)], "spilled": spilled, "score pitch": pitch[0]}
 
 
+@figure("partial-stripe", data_partial)
 def draw_partial(plt, d):
     figure, axes = subplots(plt, (WIDTH, 5.6), left=0.085, right=0.985, top=0.95, bottom=0.2)
     past = 8 if d["spilled"] else 0
@@ -288,6 +294,7 @@ def data_ahead(r):
     return {"stage": trace["stage"], "shape": trace["shape"], "slots": one["slots"], "tiles": one["tiles"], "first": min(w for w in warps if w != producer), "last": max(w for w in warps if w != producer), "producer": producer}
 
 
+@figure("ahead", data_ahead)
 def draw_ahead(plt, d):
     """The work between barriers 2 and 4 of the block: x in units of a tile's work; in each, the producer issues, computes, and waits, as in the trace."""
     figure, axes = subplots(plt, (WIDTH, 4.1), left=0.115, right=0.99, top=1.0, bottom=0.13)
@@ -328,8 +335,3 @@ def draw_ahead(plt, d):
         axes.text(x, 4.62, text, fontsize=8.5, va="center", weight="bold")
     return caption(figure, f"Two tiles of {short(d['stage'])} with two slots, recorded from the CPU execution of {d['shape']}, block 5. The order within a warp and the barriers are the kernel's; widths are not times. The next copies may start only after the barrier: "
                            "until then a warp may still read the slot that they fill.")
-
-
-def trace_figures(r):
-    return {"block": (data_block(r), draw_block), "ahead": (data_ahead(r), draw_ahead), "pipeline": (data_pipeline(r), draw_pipeline), "ring": (data_ring(r), draw_ring), "scratch-row": (data_scratch(r), draw_scratch),
-            "partial-stripe": (data_partial(r), draw_partial)}

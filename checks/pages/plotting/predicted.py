@@ -1,4 +1,5 @@
 """Gains predicted from counted instructions, beside the measured ones and the part of them that is instructions."""
+from .registry import figure
 from .results import row_tiles, short, title
 from .style import BLACK, BLUE, GRID, ORANGE, WIDTH, caption, subplots
 
@@ -16,6 +17,7 @@ def data_predicted(r):
     return {"source": r.source(), "rows": rows}
 
 
+@figure("predicted", data_predicted, lambda r: r.profiles)
 def draw_predicted(plt, d):
     height = 1.5 + 0.36 * len(d["rows"])
     figure, axes = subplots(plt, (WIDTH, height), left=0.24, right=0.97, top=1 - 0.12 / height, bottom=1.08 / height)
@@ -39,7 +41,3 @@ def draw_predicted(plt, d):
                plt.Line2D([], [], color=BLUE, marker="^", markersize=6.5, linestyle="", markeredgecolor=BLACK, label="instructions alone, measured")]
     figure.legend(handles=handles, ncol=3, fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.42 / height))
     return caption(figure, f"The distance from triangle to the end of the bar is the rate at which instructions are issued (to 8 %, but for the first step). {d['source']}.")
-
-
-def predicted_figures(r):
-    return {"predicted": (data_predicted(r), draw_predicted)} if r.profiles else {}

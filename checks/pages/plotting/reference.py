@@ -3,6 +3,7 @@ import math
 import re
 
 from .heads import ROOT
+from .registry import figure
 from .results import Unusable, short
 from .style import BLUE, GRID, LIGHT, VERMILION, WIDTH, caption, subplots
 
@@ -27,6 +28,7 @@ def data_reference(r):
     return {"stage": trace["stage"], "shape": trace["shape"], "row": trace["row"], "keys": trace["keys per tile"], "fits": math.log(largest_sum(trace["stage"])), "panels": panels}
 
 
+@figure("reference", data_reference)
 def draw_reference(plt, d):
     figure, panels = subplots(plt, (WIDTH, 3.75), 1, len(d["panels"]), left=0.065, right=0.99, top=0.80, bottom=0.285, wspace=0.13)
     for axes, one in zip(panels, d["panels"]):
@@ -53,7 +55,3 @@ def draw_reference(plt, d):
     figure.legend([dots, line, band, ring], ["largest score of the row in a tile", "reference r", f"a weight fits: up to r + {d['fits']:.1f}", "does not fit"], ncol=4, fontsize=8.5, loc="upper left", bbox_to_anchor=(0.005, 1.0), frameon=False, columnspacing=1.6)
     return caption(figure, f"Row {d['row']} of {short(d['stage'])} on {d['shape']}, recorded on the CPU; scores in natural units. A weight is e^(score − r). It is rounded to a half, so it may not "
                            f"be large: one score up to r + {d['fits']:.1f} fits if the lane's other weights are small. Without a jump r stays below the largest score, and nothing is lost.")
-
-
-def reference_figures(r):
-    return {"reference": (data_reference(r), draw_reference)}

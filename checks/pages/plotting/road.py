@@ -3,6 +3,7 @@ import re
 import textwrap
 
 from .heads import ROOT, Unusable
+from .registry import figure
 from .results import ladder, says, short
 from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, WIDTH, arrow, box, canvas, caption, subplots
 
@@ -24,6 +25,7 @@ def data_road(_):
     return {"main": main, "side": side, "before": BEFORE, "after": AFTER, "rows": ROWS}
 
 
+@figure("reading-order", data_road)
 def draw_road(plt, d):
     begins = [d["main"].index(first) for first, _ in d["rows"]] + [len(d["main"])]
     figure, axes = canvas(plt, 0.45 + 0.92 * len(d["rows"]) + 0.42)
@@ -102,6 +104,7 @@ def data_weeks(_):
     return {"weeks": weeks}
 
 
+@figure("weeks", data_weeks)
 def draw_weeks(plt, d):
     weeks = d["weeks"]
     figure, axes = subplots(plt, (WIDTH, 4.5), left=0.265, right=0.985, top=0.91, bottom=0.27)
@@ -125,7 +128,3 @@ def draw_weeks(plt, d):
     handles = [plt.Rectangle((0, 0), 1, 1, facecolor=face, hatch=hatch, edgecolor=BLACK, label=text) for text, face, hatch in looks.values()]
     figure.legend(handles=handles, ncol=3, fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.56, 0.055))
     return caption(figure, "Drawn from the table below and the exercises' own files. A stage named at a week is read then.")
-
-
-def road_figures(r):
-    return {"reading-order": (data_road(r), draw_road), "weeks": (data_weeks(r), draw_weeks)}

@@ -2,6 +2,7 @@
 import re
 
 from .heads import ROOT
+from .registry import figure
 from .results import Unusable, short, title
 from .style import BLACK, LIGHT, WIDTH, caption, subplots
 
@@ -56,6 +57,7 @@ def runs(bars):
     return merged
 
 
+@figure("schedule", data_schedule)
 def draw_schedule(plt, d):
     figure, rows = subplots(plt, (WIDTH, 5.5), 2, 2, sharex="col", left=0.065, right=0.985, top=0.885, bottom=0.19, wspace=0.1, hspace=0.24)
     shades = plt.get_cmap("Blues")
@@ -82,7 +84,3 @@ def draw_schedule(plt, d):
                            f"Length: consumers × cost × share of the keys that it sees (cost {d['columns'][0]['panels'][0]['cost']:g} for 2 consumers, {d['columns'][0]['panels'][1]['cost']:g} for 4). "
                            f"Left: plain is the first round, hatched the second. Right: the darker, the more keys. " +
                    "; ".join(f"measured on {title(c['shape'])}: {c['panels'][0]['us']:.1f} → {c['panels'][1]['us']:.1f} µs" for c in d["columns"]).capitalize() + f", NVIDIA H200, {d['date']}.")
-
-
-def schedule_figures(r):
-    return {"schedule": (data_schedule(r), draw_schedule)}

@@ -3,6 +3,7 @@ import json
 from pathlib import Path
 
 from .heads import Unusable, name_of
+from .registry import figure
 from .results import PEERS, RESULTS, ladder, short, title
 from .style import BLACK, BLUE, GREY, GRID, WIDTH, subplots
 
@@ -13,7 +14,7 @@ def read(path, schema):
     return log
 
 
-def searches():
+def searches(_=None):
     """All logs, measured ones first; each with its confirmation, if there is one."""
     logs = []
     for path in sorted(RESULTS.glob("evolve-*.json")):
@@ -48,7 +49,7 @@ def unit(log):
     return "µs" if log["fitness"] == "time" else "µs by the model, not measured"
 
 
-def data_search():
+def data_search(_):
     """Of each measured search: the stage as it is, every candidate's time over it, and the fastest."""
     logs = searches()
     measured = [log for log in logs if log["fitness"] == "time"] or logs
@@ -65,6 +66,7 @@ def data_search():
 FAR = 2.0  # times the start: what is slower lies at the edge
 
 
+@figure("search", data_search, searches)
 def draw_search(plt, d):
     rows = d["rows"]
     height = 1.25 + 0.27 * len(rows)
@@ -90,10 +92,6 @@ def draw_search(plt, d):
     axes.grid(True, axis="x", **GRID)
     figure.text(0.01, 0.04 / height, f"Grey: every candidate that was timed. Blue: the fastest. Not timed: refused, broken or wrong. Unit: {d['unit']}. {d['machine']}, {d['date']}.", fontsize=7, va="bottom")
     return figure
-
-
-def search_figures():
-    return {"search": (data_search(), draw_search)} if searches() else {}
 
 
 def percent(part, whole):

@@ -1,5 +1,6 @@
 """Figures of single stages from v1 to v2c9: what a lane, a warp and a slot do there, from traces, plans and counters."""
 from .pipeline import numbers, touching
+from .registry import figure
 from .results import Unusable, short
 from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, VERMILION, arrow, box, canvas, caption
 
@@ -19,6 +20,7 @@ def data_walk(r):
     return {"M": plan["tile_m"], "N": plan["tile_n"], "D": plan["D"], "S": plan["S"], "rows": plan["rows_per_warp"], "blocks": plan["grid"][0], "warps": plan["block"][0] // 32}
 
 
+@figure("walk", data_walk)
 def draw_walk(plt, d):
     figure, axes = canvas(plt, 4.15)
     tiles, now, warp = d["S"] // d["N"], 3, 1
@@ -60,6 +62,7 @@ def data_lanes(r):
     return {"reductions": reductions, "keys": plan["tile_n"], "D": plan["D"]}
 
 
+@figure("score-lanes", data_lanes)
 def draw_lanes(plt, d):
     figure, axes = canvas(plt, 4.2)
     keys, lanes, height, cell = 6, 32, 0.28, 3.0 / 32
@@ -119,6 +122,7 @@ def data_stripes(r):
 STRIPES = ("white", "#e4e4e4")  # one warp's rows, the next warp's
 
 
+@figure("score-stripes", data_stripes)
 def draw_stripes(plt, d):
     figure, axes = canvas(plt, 5.35)
     side, gap, left, top = 1.95, 0.2, 0.85, 0.45
@@ -235,6 +239,7 @@ def merged(times):
     return bars
 
 
+@figure("slots", data_slots)
 def draw_slots(plt, d):
     figure, axes = canvas(plt, 4.3)
     left, row = 0.95, 0.27
@@ -295,6 +300,7 @@ def data_two_stripes(r):
     return stages
 
 
+@figure("two-stripes", data_two_stripes)
 def draw_two_stripes(plt, d):
     figure, axes = canvas(plt, 4.45)
     for left, one in zip((0.25, 4.25), d):
@@ -324,7 +330,3 @@ def draw_two_stripes(plt, d):
         axes.text(0.82 + one["loads"] * wide, y, f"{b:,} of B: {b / one['products']:g} per product" + (f"; {one['q']} of Q" if one["q"] else ""), fontsize=8, va="center")
     return caption(figure, "B is loaded once in both stages; in v2c9 the registers that hold it serve a second product, with the A of the warp's second stripe. The dashed B is the same registers. "
                            "Loads and products from the counters of the CPU execution.")
-
-
-def stage_figures(r):
-    return {"walk": (data_walk(r), draw_walk), "score-lanes": (data_lanes(r), draw_lanes), "score-stripes": (data_stripes(r), draw_stripes), "slots": (data_slots(r), draw_slots), "two-stripes": (data_two_stripes(r), draw_two_stripes)}

@@ -1,4 +1,5 @@
 """Three query tiles on one multiprocessor: three blocks one after another, or one block that stays (`lab trace-waits`)."""
+from .registry import figure
 from .results import Unusable, short
 from .style import BLACK, BLUE, LIGHT, ORANGE, VERMILION, WIDTH, bare, box, caption, subplots
 from .waits import HEIGHT, NAMES, THIN, clocked
@@ -66,6 +67,7 @@ def draw_one(plt, axes, d, end):
         axes.plot([x, x], [-0.15, 3.6], color=BLACK, linewidth=1, linestyle=":")
 
 
+@figure("stay", data_stay)
 def draw_stay(plt, d):
     figure, rows = subplots(plt, (WIDTH, 4.75), 2, 1, left=0.132, right=0.99, top=0.945, bottom=0.2, hspace=0.36)
     end = max(one["pieces"][-1] for one in d)
@@ -75,7 +77,3 @@ def draw_stay(plt, d):
     rows[-1].set_xlabel("step (an order, not a time)", fontsize=8.5)
     return caption(figure, "Query tiles a, b, c of two key tiles each: K b1 is the second key tile of query tile b. Dark: begins a product. exp: weights. pack: O rescaled, weights as halves. "
                            "store: O / l goes to memory. Hatched: waits for a copy. Dotted: a query tile is done. A product and a copy take no step of their own.")
-
-
-def stay_figures(r):
-    return {"stay": (data_stay(r), draw_stay)}

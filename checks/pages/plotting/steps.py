@@ -1,6 +1,7 @@
 """Figures drawn from traces of steps (`lab trace`): what a block does while copies are in flight."""
 import re
 
+from .registry import figure
 from .results import Unusable, short
 from .style import BLACK, BLUE, LIGHT, ORANGE, VERMILION, WIDTH, bare, box, subplots
 
@@ -95,6 +96,7 @@ def draw_panel(plt, axes, d, end):
                 box(axes, begin, y, stop - begin, HEIGHT, f"{tile}", 7, facecolor=LIGHT[0] if array == "sK" else LIGHT[4], edgecolor=edge)
 
 
+@figure("in-flight", data_steps)
 def draw_in_flight(plt, d):
     rows = [len(one["slots"]) + 2 for one in d]
     figure, all_axes = subplots(plt, (WIDTH, 5.7), 2, 1, gridspec_kw={"height_ratios": rows}, left=0.095, right=0.995, top=0.95, bottom=0.135, hspace=0.3)
@@ -107,7 +109,3 @@ def draw_in_flight(plt, d):
     marks += [plt.Rectangle((0, 0), 1, 1, facecolor="white", hatch="/////", edgecolor=BLUE, label="the tile is on its way"), plt.Rectangle((0, 0), 1, 1, facecolor=LIGHT[0], edgecolor=BLUE, label="the slot is read")]
     figure.legend(handles=marks, fontsize=7.5, ncol=5, loc="lower left", frameon=False, bbox_to_anchor=(0.0, 0.0))
     return figure
-
-
-def step_figures(r):
-    return {"in-flight": (data_steps(r), draw_in_flight)}

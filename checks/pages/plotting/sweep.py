@@ -1,6 +1,7 @@
 """The map of a sweep: which stage is the fastest on a shape, and how it stands to the fastest peer there."""
 import math
 
+from .registry import figure
 from .results import PEERS, short
 from .style import BLACK, WIDTH, caption, frameless, subplots
 
@@ -27,6 +28,7 @@ def colour(ratio):
     return tuple(1 + (e - 1) * strength for e in end), strength > 0.6
 
 
+@figure("sweep", data_sweep, lambda r: r.sweep)
 def draw_sweep(plt, d):
     figure, panels = subplots(plt, (WIDTH, 5.2), 2, 2, left=0.07, right=0.99, top=0.95, bottom=0.15, wspace=0.12, hspace=0.3)
     heads, lengths = sorted({c[2] for c in d["cells"]}), sorted({c[3] for c in d["cells"]})
@@ -49,7 +51,3 @@ def draw_sweep(plt, d):
         axes.set_ylabel("B · H, heads", fontsize=8)
     return caption(figure, "The fastest peer's time over the fastest stage's, and that stage: blue above 1, where a stage is ahead; vermilion and bold below 0.98, where a peer is. "
                            f"Calls in a replayed graph, one quick round. {d['source']}.")
-
-
-def sweep_figures(r):
-    return {"sweep": (data_sweep(r), draw_sweep)} if r.sweep else {}

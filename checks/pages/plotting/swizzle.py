@@ -1,4 +1,5 @@
 """The swizzle by address bits: which bits of the row are added to which bits of the place."""
+from .registry import figure
 from .results import Unusable
 from .style import BLACK, LIGHT, VERMILION, arrow, box, canvas
 
@@ -18,6 +19,7 @@ def data_swizzle(r):
     return {"sources": [sources.get(at, []) for at in range(max(sources) + 1)], "images": bits}
 
 
+@figure("swizzle-bits", data_swizzle)
 def draw_swizzle(plt, d):
     figure, axes = canvas(plt, 4.35)
     count, width = len(d["sources"]), 0.5
@@ -60,7 +62,3 @@ def draw_swizzle(plt, d):
         box(axes, x, 3.55, 0.82, 0.52, f"row {row}: {row:03b}\n⊕ {chunk:03b} = {address >> 4 & 7:03b}", 7.5, facecolor=LIGHT[0])
     axes.text(0.08, 4.22, "Eight rows, eight places, eight groups of four banks: an ldmatrix of eight rows has no conflict.", fontsize=7.5, va="center")
     return figure
-
-
-def swizzle_figures(r):
-    return {"swizzle-bits": (data_swizzle(r), draw_swizzle)}

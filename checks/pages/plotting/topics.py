@@ -2,6 +2,7 @@
 import re
 
 from .heads import ROOT, Unusable
+from .registry import figure
 from .style import BLACK, BLUE, GREY, LIGHT, ORANGE, VERMILION, WIDTH, arrow, box, canvas, caption, frameless, subplots
 
 # --- online softmax: the example of the page, by its own recurrence ------------------------------------------------------------
@@ -28,6 +29,7 @@ def data_two_tiles(_):
     return {"scores": SCORES, "values": VALUES, "tile": TILE, "steps": steps}
 
 
+@figure("two-tiles", data_two_tiles)
 def draw_two_tiles(plt, d):
     figure, panels = subplots(plt, (WIDTH, 3.9), 1, 2, sharey=True, left=0.085, right=0.99, top=0.79, bottom=0.265, wspace=0.12)
     for index, (axes, step) in enumerate(zip(panels, d["steps"])):
@@ -59,6 +61,7 @@ def data_order(_):
     return {"a": "writes x", "b": "reads x", "x": "x: scratch[0][1], the score of key 1", "lanes": ("lane 0", "lane 1")}
 
 
+@figure("ordered", data_order)
 def draw_order(plt, d):
     figure, axes = canvas(plt, 3.35)
 
@@ -108,6 +111,7 @@ def data_square(_):
     return {"bits": bits, "low": low_bits, "kept": [[pair(i, j) for j in range(i + 1)] for i in range(bits)]}
 
 
+@figure("short-square", data_square)
 def draw_square(plt, d):
     figure, axes = subplots(plt, (WIDTH, 5.0), left=0.09, right=0.66, top=0.93, bottom=0.13)
     n = d["bits"]
@@ -136,7 +140,3 @@ def draw_square(plt, d):
     text(0.67, 0.60, f"Thick lines: the {n - d['low']} high and\nthe {d['low']} low bits meet.\nHigh × high: all kept.\nLow × low: none kept.", fontsize=9, va="center", linespacing=1.4)
     text(0.67, 0.39, "High × low: kept where\ni + j + 1 is at least 19,\nso the border is a diagonal.", fontsize=9, va="center", linespacing=1.4)
     return caption(figure, "Drawn from short_square_by_rows in common/emulator/special_functions.cpp, the function that computes 2^x and 1/x on the CPU with an H200's bits.")
-
-
-def topic_figures(r):
-    return {"two-tiles": (data_two_tiles(r), draw_two_tiles), "ordered": (data_order(r), draw_order), "short-square": (data_square(r), draw_square)}

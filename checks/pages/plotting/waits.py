@@ -1,4 +1,5 @@
 """Figures drawn from traces of waits (`lab trace-waits`): who waits for whom in one block."""
+from .registry import figure
 from .results import Unusable, short
 from .style import BLACK, BLUE, LIGHT, ORANGE, VERMILION, WIDTH, bare, box, caption, subplots
 
@@ -75,7 +76,7 @@ def clocked(trace):
     return {"stage": trace["stage"], "shape": trace["shape"], "block": trace["block"], "slots": slots, "keys": keys, "tracks": [tracks[g] for g in sorted(tracks)]}
 
 
-def data_waits(r, names):
+def data_waits(r, *names):
     return [clocked(r.waits[name]) for name in names]
 
 
@@ -174,17 +175,16 @@ def draw_panels(plt, d, titles):
     return caption(figure, key(d))
 
 
+@figure("who-waits", lambda r: data_waits(r, "in-step", "ping-pong"))
 def draw_who_waits(plt, d):
     return draw_panels(plt, d, ("without an order both multiply, then both compute exponentials", "with turns one begins its products while the other computes exponentials"))
 
 
+@figure("who-waits-overlap", lambda r: data_waits(r, "no-overlap", "no-loader"))
 def draw_overlap(plt, d):
     return draw_panels(plt, d, ("a warpgroup waits for each product; nothing is under way while it computes exponentials", "PV of the tile before is under way while it computes exponentials"))
 
 
+@figure("who-waits-loader", lambda r: data_waits(r, "no-loader", "loader"))
 def draw_loader(plt, d):
     return draw_panels(plt, d, ("64 rows, tiles of 64 keys; a thread that multiplies also requests", "128 rows, tiles of 128 keys: four times the work; a producer requests"))
-
-
-def wait_figures(r):
-    return {"who-waits": (data_waits(r, ("in-step", "ping-pong")), draw_who_waits), "who-waits-overlap": (data_waits(r, ("no-overlap", "no-loader")), draw_overlap), "who-waits-loader": (data_waits(r, ("no-loader", "loader")), draw_loader)}

@@ -1,4 +1,5 @@
 """Figures of wgmma's operands: descriptors over a swizzled tile, and the registers of a warpgroup."""
+from .registry import figure
 from .style import BLACK, LIGHT, VERMILION, arrow, canvas
 
 CHUNK, LINE = 0.36, 0.2  # a cell's width and height: 16 bytes, and a line of 128
@@ -42,6 +43,7 @@ def start_mark(axes, x, top, start, colour):
     axes.text(x, top - 0.27, f"+{start}", fontsize=7.5, ha="center", va="center", color=colour)
 
 
+@figure("descriptor", data_descriptor)
 def draw_descriptor(plt, d):
     figure, axes = canvas(plt, 9.75)
     slab, left, second = d["rows"] * 128, 0.95, 4.75
@@ -114,6 +116,7 @@ def draw_registers(plt, axes, d, which, left, top):
             axes.text(left + i * PAIR / 2 + 0.05, top - 0.08, str(i), fontsize=7, va="center")
 
 
+@figure("accumulator", data_accumulator)
 def draw_accumulator(plt, d):
     figure, axes = canvas(plt, 4.95)
     top, whole, first, second = 0.78, 0.42, 1.98, 5.14
@@ -146,7 +149,3 @@ def draw_accumulator(plt, d):
         axes.text(x + 0.26, y, f"d[{i}], d[{i + 1}] → a[{same[i] // 2}]", fontsize=8, va="center")
     axes.text(0.08, y + 0.26, f"Thick: the quad of row {quad}, lanes {4 * quad} to {4 * quad + 3}. It holds all columns of the row, so a row's maximum and sum take two shuffles.", fontsize=7.5, va="center")
     return figure
-
-
-def wgmma_figures(r):
-    return {"descriptor": (data_descriptor(r), draw_descriptor), "accumulator": (data_accumulator(r), draw_accumulator)}
