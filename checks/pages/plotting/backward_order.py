@@ -57,8 +57,7 @@ def draw_order(plt, d):
                 axes.plot([x, x + width], [y + BAR / 2] * 2, color=GREY, linewidth=1.6, linestyle=":")
                 continue
             colour, hatch = LOOK[kind]
-            axes.add_patch(plt.Rectangle((x, y), width, BAR, facecolor=colour, hatch=hatch, edgecolor=BLACK, linewidth=0.8))
-            axes.text(x + width / 2, y + BAR / 2, text, fontsize=7.5, ha="center", va="center", bbox={"facecolor": colour, "edgecolor": "none", "pad": 0.6} if text else None)
+            box(axes, x, y, width, BAR, text, 7.5, 0.6, behind=colour, facecolor=colour, hatch=hatch)
     for x, text in d.get("marks", []):
         at = left + x * d["unit"]
         axes.plot([at, at], [tops[0] - 0.1, tops[-1] + BAR + 0.08], color=VERMILION, linewidth=2.2)
@@ -100,8 +99,7 @@ def draw_flow(plt, d):
     figure, axes = canvas(plt, 4.0)
     for x, y, width, text, place in d["boxes"].values():
         colour, hatch, _ = PLACES[place]
-        axes.add_patch(plt.Rectangle((x, y), width, HIGH, facecolor=colour, hatch=hatch, edgecolor=BLACK, linewidth=0.9))
-        axes.text(x + width / 2, y + HIGH / 2, text, fontsize=8.5, ha="center", va="center", bbox={"facecolor": colour, "edgecolor": "none", "pad": 0.8})
+        box(axes, x, y, width, HIGH, text, 8.5, 0.8, behind=colour, facecolor=colour, hatch=hatch, linewidth=0.9)
     for a, b, label in d["arrows"]:
         (ax, ay, aw, *_), (bx, by, bw, *_) = d["boxes"][a], d["boxes"][b]
         if ay == by:

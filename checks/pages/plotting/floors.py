@@ -1,6 +1,6 @@
 """What each stage takes, and what each unit of the machine needs for it at least, by the CPU execution's counts."""
 from .registry import figure
-from .results import short, title
+from .results import medians, short, title
 from .style import BLACK, BLUE, GREEN, GREY, GRID, ORANGE, PURPLE, VERMILION, WIDTH, caption, subplots
 
 SHAPES = ["1,8,512,64", "2,8,2048,64"]
@@ -10,11 +10,7 @@ UNITS = {"issue slots": (BLUE, "^"), "shared memory": (VERMILION, "s"), "exponen
 
 def measured(r, stage, shape):
     """None where no run has this kernel."""
-    for run in (r.small, r.bench):
-        for case in run["cases"] if run else []:
-            if case["program"] == stage and case["shape"] == shape and case["status"] == "ok":
-                return case["figures"]["graph"]["median"]
-    return None
+    return next((times[stage, shape] for run in (r.small, r.bench) if run and (stage, shape) in (times := medians(run))), None)
 
 
 def data_floors(r, only=None):

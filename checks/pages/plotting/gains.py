@@ -1,26 +1,26 @@
 """Where a step's gain came from: fewer instructions, fuller issue slots, busier multiprocessors. By definition, a kernel's time is its
 instructions over the rate of issue of a multiprocessor that has a block, over the share of the time in which they have one."""
 from .registry import figure
-from .results import row_tiles, short, title
+from .results import instructions, short, title
 from .style import BLACK, BLUE, GRID, ORANGE, PURPLE, WIDTH, caption, subplots
 
 SHAPE = "2,8,2048,64"
 
 
+def step_of(r, before, after, shape):
+    """Of a step that was timed and profiled its gain, by each of the three, and what is left: other runs, other clocks. None of another."""
+    a, b, old, new = r.profile(before, shape), r.profile(after, shape), r.time(before, shape), r.time(after, shape)
+    if not (a and b and old and new):
+        return None
+    count, issue = [instructions(p) for p in (a, b)], [p["metrics"]["smsp__issue_active.avg.pct_of_peak_sustained_active"] for p in (a, b)]
+    busy = [p["metrics"]["sm__cycles_active.sum"] / p["metrics"]["gpu__time_duration.sum"] for p in (a, b)]
+    fewer, fuller, busier = count[0] / count[1], issue[1] / issue[0], busy[1] / busy[0]
+    return {"from": before, "to": after, "us": [old, new], "gain": old / new, "fewer": fewer, "fuller": fuller, "busier": busier,
+            "left": old / new / (fewer * fuller * busier), "count": count, "issue": issue}
+
+
 def gains(r, shape=SHAPE):
-    """Each step that was timed and profiled: [before, after, gain, by each of the three, and what is left: other runs, other clocks]."""
-    found = []
-    for before, after in zip(r.stages, r.stages[1:]):
-        a, b, old, new = r.profile(before, shape), r.profile(after, shape), r.time(before, shape), r.time(after, shape)
-        if not (a and b and old and new):
-            continue
-        count = [p["metrics"]["smsp__inst_executed.sum"] / row_tiles(shape) for p in (a, b)]
-        issue = [p["metrics"]["smsp__issue_active.avg.pct_of_peak_sustained_active"] for p in (a, b)]
-        busy = [p["metrics"]["sm__cycles_active.sum"] / p["metrics"]["gpu__time_duration.sum"] for p in (a, b)]
-        fewer, fuller, busier = count[0] / count[1], issue[1] / issue[0], busy[1] / busy[0]
-        found.append({"from": before, "to": after, "us": [old, new], "gain": old / new, "fewer": fewer, "fuller": fuller, "busier": busier,
-                      "left": old / new / (fewer * fuller * busier), "count": count, "issue": issue})
-    return found
+    return [step for pair in zip(r.stages, r.stages[1:]) if (step := step_of(r, *pair, shape))]
 
 
 def data_gains(r):

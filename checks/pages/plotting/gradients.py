@@ -24,8 +24,7 @@ def data_gradients(r, name):
 
 def chip(plt, axes, x, y, block, text="", width=0.3):
     colour, hatch = OWNER[block]
-    axes.add_patch(plt.Rectangle((x, y), width, 0.3, facecolor="white", edgecolor=colour, hatch=hatch, linewidth=1.4))
-    axes.text(x + width / 2, y + 0.15, text or str(block), fontsize=9, weight="bold", ha="center", va="center", bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
+    box(axes, x, y, width, 0.3, text or str(block), 9, 0.8, words={"weight": "bold"}, edgecolor=colour, hatch=hatch, linewidth=1.4)
 
 
 def grid(plt, axes, left, top, d, walks, down):

@@ -33,8 +33,7 @@ def draw_order(plt, d):
             x += begin
             over = left[0] + begin + work + end
             if row and early:
-                axes.add_patch(plt.Rectangle((x, top), over - x, 0.4, facecolor="white", edgecolor=BLACK, hatch="////", linewidth=0.8))
-                axes.text((x + over) / 2, top + 0.2, "waits for launch n", fontsize=8, ha="center", va="center", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})
+                box(axes, x, top, over - x, 0.4, "waits for launch n", 8, 1.5, hatch="////")
                 x = over
             width = work if row == 0 else 7.9 - x
             box(axes, x, top, width, 0.4, "requests, products, merge, store" if row == 0 else "requests, …", 8, facecolor=LIGHT[0])

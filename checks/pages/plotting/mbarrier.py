@@ -1,7 +1,7 @@
 """The two mbarriers of one slot over two laps of a ring, from a trace of waits (`lab trace-waits`)."""
 from .registry import figure
 from .results import Unusable, short
-from .style import BLACK, BLUE, LIGHT, VERMILION, canvas
+from .style import BLACK, BLUE, LIGHT, VERMILION, box, canvas
 
 SLOT = 0  # the one that is drawn
 
@@ -82,8 +82,7 @@ def draw_barrier(plt, axes, d, at):
     for i, one in enumerate([*after[1:], None]):
         if one is None or one["phase"] != phase:
             top, bottom = TOP + start * ROW, TOP + (i + 1) * ROW
-            axes.add_patch(plt.Rectangle((column["phase"], top), PHASE_WIDTH, bottom - top, facecolor=LIGHT[0] if phase % 2 == 0 else LIGHT[4], edgecolor=BLACK, linewidth=0.8))
-            axes.text(column["phase"] + PHASE_WIDTH / 2, (top + bottom) / 2, f"phase {phase}\nparity {phase % 2}" if bottom - top > 1.5 * ROW else f"{phase}, parity {phase % 2}", fontsize=7.5, ha="center", va="center")
+            box(axes, column["phase"], top, PHASE_WIDTH, bottom - top, f"phase {phase}\nparity {phase % 2}" if bottom - top > 1.5 * ROW else f"{phase}, parity {phase % 2}", 7.5, facecolor=LIGHT[0] if phase % 2 == 0 else LIGHT[4])
             start, phase = i + 1, one["phase"] if one else 0
     for i, one in enumerate(after):
         y = TOP + (i + 0.5) * ROW
@@ -91,8 +90,7 @@ def draw_barrier(plt, axes, d, at):
             here = k < one["arrivals"]
             axes.add_patch(plt.Rectangle((column["arrivals"] + 0.15 * k, y - 0.055), 0.11, 0.11, facecolor=BLACK if here else "white", edgecolor=BLACK, linewidth=0.7))
         if column["bytes"] and one["bytes"]:
-            axes.add_patch(plt.Rectangle((column["bytes"], y - 0.07), BYTES_WIDTH * one["bytes"] / most, 0.14, facecolor=LIGHT[1], edgecolor=VERMILION, hatch="////", linewidth=0.7))
-            axes.text(column["bytes"] + BYTES_WIDTH * one["bytes"] / most / 2, y, str(one["bytes"]), fontsize=7, ha="center", va="center", bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5})
+            box(axes, column["bytes"], y - 0.07, BYTES_WIDTH * one["bytes"] / most, 0.14, str(one["bytes"]), 7, 0.5, facecolor=LIGHT[1], edgecolor=VERMILION, hatch="////", linewidth=0.7)
         done = i and d["steps"][i - 1]["completes"] and d["steps"][i - 1]["at"] == at
         if done:
             x = column["bytes"] or column["arrivals"] + 0.15 * d["arrivals"][at] + 0.05
@@ -114,8 +112,7 @@ def draw_parities(plt, axes, d, top):
         axes.text(0.12, y + row / 2, head, fontsize=7.5, va="center")
         for t, cell in enumerate(cells):
             own = d["tiles"][t]["slot"] == SLOT
-            axes.add_patch(plt.Rectangle((left + t * width, y), width, row, facecolor="#eeeeee" if own else "white", edgecolor=BLACK, linewidth=0.6))
-            axes.text(left + (t + 0.5) * width, y + row / 2, cell, fontsize=8 if len(cell) < 3 else 7, ha="center", va="center", weight="bold" if i > 2 and len(cell) < 3 else "normal")
+            box(axes, left + t * width, y, width, row, cell, 8 if len(cell) < 3 else 7, words={"weight": "bold" if i > 2 and len(cell) < 3 else "normal"}, facecolor="#eeeeee" if own else "white", linewidth=0.6)
 
 
 @figure("mbarrier-laps", data_laps)

@@ -100,7 +100,6 @@ def draw_wishes(plt, d):
         for wish in wishes:
             lines = wish.count("\n") + 1
             height = 0.13 + 0.155 * lines
-            axes.add_patch(plt.Rectangle((x - 0.04, y), width + 0.1, height, facecolor="white", edgecolor=VERMILION, linewidth=0.9))
-            axes.text(x + 0.01 + width / 2, y + height / 2, wish, fontsize=7.5, ha="center", va="center", linespacing=1.2)
+            box(axes, x - 0.04, y, width + 0.1, height, wish, 7.5, words={"linespacing": 1.2}, edgecolor=VERMILION, linewidth=0.9)
             y += height + 0.1
     return figure

@@ -1,6 +1,6 @@
 """Figures of what was measured on a GPU: the ladder, the rooflines, what warps wait for."""
 from .registry import figure
-from .results import PEERS, ladder, needs, row_tiles, short, stall_shares, title
+from .results import PEERS, instructions, ladder, medians, needs, short, stall_shares, title
 from .style import BLACK, BLUE, COLOURS, GREEN, GREY, GRID, MARKERS, ORANGE, PURPLE, VERMILION, WIDTH, subplots
 
 SHOWN = ["1,8,512,64", "2,8,2048,64", "2,8,2048,128"]
@@ -11,7 +11,7 @@ def data_ladder(r):
     """A stage's time over the fastest peer's of the same run: the ladder's own, or, of a shape that it lacks there, the one of small problems."""
     times, peers, measured_in = {}, {}, {}
     for run in [run for run in (r.bench, r.small) if run]:
-        cases = {(c["program"], c["shape"]): c["figures"]["graph"]["median"] for c in run["cases"] if c["status"] == "ok"}
+        cases = medians(run)
         for shape in SHOWN:
             rivals = {p: cases[p, shape] for p in PEERS if p != "torch_default" and (p, shape) in cases}
             if not rivals:
@@ -205,7 +205,7 @@ def data_stalls(r, only=None):
                 grouped = {name: sum(shares.get(n, 0) for n in names) for name, names in WAITS.items()}
                 if "tma" in needs(stage):
                     grouped["mbarrier"], grouped["global memory"] = grouped["global memory"], 0
-                rows.append([stage, shape, p["metrics"]["smsp__inst_executed.sum"] / row_tiles(shape), grouped | {"other": max(0, 1 - sum(grouped.values()))}])
+                rows.append([stage, shape, instructions(p), grouped | {"other": max(0, 1 - sum(grouped.values()))}])
     return {"source": profiled_by(r), "stalls": rows}
 
 

@@ -48,12 +48,8 @@ def timeline_of(trace):
             "copying": len({e["warp"] for e in touching(trace, "copy", "sK")}), "periods": max(e["period"] for e in trace["events"])}
 
 
-def data_pipeline(r):
-    return [timeline_of(r.traces[name]) for name in ("pipeline-2-slots", "pipeline-3-slots")]
-
-
-def data_ring(r):
-    return [timeline_of(r.traces[name]) for name in ("ring-2-slots", "ring-3-slots")]
+def data_timelines(r, *names):
+    return [timeline_of(r.traces[name]) for name in names]
 
 
 def draw_timeline(plt, axes, d):
@@ -92,30 +88,29 @@ def draw_timeline(plt, axes, d):
         y = tile["slot"] + 0.12
         start, end = tile["issued"] + issue_at + 0.3 * issued[tile["issued"]].index(n), tile["waited"] + wait_at
         colour = TILE_COLOURS[n % len(TILE_COLOURS)]
-        axes.add_patch(plt.Rectangle((start, y), end - start, 0.76, facecolor="white", edgecolor=colour, hatch="////", linewidth=1))
-        axes.text((start + end) / 2, y + 0.38, f"tile {n}\non its way", ha="center", va="center", fontsize=7, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
+        box(axes, start, y, end - start, 0.76, f"tile {n}\non its way", 7, 1, edgecolor=colour, hatch="////", linewidth=1)
         first, last = min(tile["read"]), max(tile["read"])
-        axes.add_patch(plt.Rectangle((first, y), last - first + 1, 0.76, facecolor=colour, edgecolor=colour, linewidth=1))
-        axes.text((first + last + 1) / 2, y + 0.38, f"tile {n}\nis read", ha="center", va="center", fontsize=7, color="white" if colour in (BLUE, GREEN, VERMILION) else BLACK, weight="bold")
+        box(axes, first, y, last - first + 1, 0.76, f"tile {n}\nis read", 7, words={"color": "white" if colour in (BLUE, GREEN, VERMILION) else BLACK, "weight": "bold"}, facecolor=colour, edgecolor=colour, linewidth=1)
     axes.set_title(f"{slots} slots: {d['shape']}, block {d['block']} of {short(d['stage'])}, {len(d['tiles'])} key tiles", fontsize=9.5, loc="left")
 
 
-@figure("pipeline", data_pipeline)
-def draw_pipeline(plt, d):
+def draw_timelines(plt, d, text):
     figure, rows = subplots(plt, (WIDTH, 6.4), 2, 1, height_ratios=[4.2, 5.2], left=0.158, right=0.995, top=0.955, bottom=0.12, hspace=0.1)
     for axes, one in zip(rows, d):
         draw_timeline(plt, axes, one)
-    return caption(figure, "Drawn from a recording of the CPU execution: the order of events within a warp and the barriers between warps are the kernel's, lengths are not times. "
+    return caption(figure, text)
+
+
+@figure("pipeline", lambda r: data_timelines(r, "pipeline-2-slots", "pipeline-3-slots"))
+def draw_pipeline(plt, d):
+    return draw_timelines(plt, d, "Drawn from a recording of the CPU execution: the order of events within a warp and the barriers between warps are the kernel's, lengths are not times. "
                            "A tile may be read from the barrier after its wait; its slot may be filled again after the next barrier. With two slots a copy has one tile's work to arrive in, with three it has two. "
                            "Leave out the wait and a tile is read on its way; leave out the barrier and a slot is filled while it is read.")
 
 
-@figure("ring", data_ring)
+@figure("ring", lambda r: data_timelines(r, "ring-2-slots", "ring-3-slots"))
 def draw_ring(plt, d):
-    figure, rows = subplots(plt, (WIDTH, 6.4), 2, 1, height_ratios=[4.2, 5.2], left=0.158, right=0.995, top=0.955, bottom=0.12, hspace=0.1)
-    for axes, one in zip(rows, d):
-        draw_timeline(plt, axes, one)
-    return caption(figure, f"Drawn from a recording of the CPU execution: lengths are not times. All {d[0]['copying']} warps copy, each a part of every tile, and all {d[0]['copying']} compute; shown are the copies and waits of "
+    return draw_timelines(plt, d, f"Drawn from a recording of the CPU execution: lengths are not times. All {d[0]['copying']} warps copy, each a part of every tile, and all {d[0]['copying']} compute; shown are the copies and waits of "
                            f"warp {d[0]['producer']}. Each warp waits for its own part; the barrier after it covers all parts. After that barrier tile t may be read and the slot of tile t − 1 filled. (The first barrier is Q's.) "
                            "With two slots a copy has one tile's work to arrive in, with three it has two.")
 
@@ -218,8 +213,7 @@ def draw_scratch(plt, d):
         axes.text(-62, y + 0.4, text, fontsize=8, va="center")
         axes.add_patch(plt.Rectangle((0, y + 0.12), d["pitch"], 0.56, facecolor="#f2f2f2", edgecolor="#999999", linewidth=0.6))
         if size == 2:
-            axes.add_patch(plt.Rectangle((last + 1, y + 0.12), d["keys"] * 4 - last - 1, 0.56, facecolor="white", edgecolor="#999999", hatch="\\\\", linewidth=0.6))
-            axes.text((last + 1 + d["keys"] * 4) / 2, y + 0.4, "old scores of keys 32–63: no longer used", ha="center", va="center", fontsize=7, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
+            box(axes, last + 1, y + 0.12, d["keys"] * 4 - last - 1, 0.56, "old scores of keys 32–63: no longer used", 7, 1, edgecolor="#999999", hatch="\\\\", linewidth=0.6)
         for at in range(first, last + 1, size):
             axes.add_patch(plt.Rectangle((at, y + 0.12), size, 0.56, facecolor=colour if event == "write" else "white", edgecolor=colour if event == "read" else "white", linewidth=0.35))
         if y in (1, 2):  # the softmax is by lanes; WMMA does not say which lane holds what
@@ -266,8 +260,7 @@ def draw_partial(plt, d):
     for warp, ((own_first, own_last), (first, last)) in enumerate(zip(d["own"], d["stored"])):
         end = last + 1 + (past if warp == len(d["own"]) - 1 else 0)
         axes.add_patch(plt.Rectangle((warp + 0.12, first), 0.76, end - first, facecolor="white", edgecolor=VERMILION, hatch="////", linewidth=1.2))
-        axes.add_patch(plt.Rectangle((warp + 0.12, own_first), 0.76, own_last - own_first + 1, facecolor=LIGHT[0], edgecolor=BLUE, linewidth=1.2))
-        axes.text(warp + 0.5, (own_first + own_last + 1) / 2, f"owns\n{own_first}–{own_last}", ha="center", va="center", fontsize=7.5)
+        box(axes, warp + 0.12, own_first, 0.76, own_last - own_first + 1, f"owns\n{own_first}–{own_last}", 7.5, facecolor=LIGHT[0], edgecolor=BLUE, linewidth=1.2)
         axes.text(warp + 0.5, own_last + 5, f"stores\n{own_last + 1}–{end - 1}", ha="center", va="center", fontsize=7.5, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
     axes.axhline(d["rows"], color=BLACK, linewidth=1.6)
     axes.text(0.02, d["rows"] + 1.2, "S_scores ends here; what follows is O_accum", fontsize=8, va="top")

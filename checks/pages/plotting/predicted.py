@@ -1,6 +1,7 @@
 """Gains predicted from counted instructions, beside the measured ones and the part of them that is instructions."""
+from .gains import step_of
 from .registry import figure
-from .results import row_tiles, short, title
+from .results import short, title
 from .style import BLACK, BLUE, GRID, ORANGE, WIDTH, caption, subplots
 
 SHAPES = "2,8,2048,64", "1,8,512,64"
@@ -10,10 +11,8 @@ def data_predicted(r):
     rows = []
     for p in r.predictions["steps"]:
         for shape in SHAPES:
-            a, b, before, after = r.profile(p["from"], shape), r.profile(p["to"], shape), r.time(p["from"], shape), r.time(p["to"], shape)
-            if a and b and before and after:
-                count = [x["metrics"]["smsp__inst_executed.sum"] / row_tiles(shape) for x in (a, b)]
-                rows.append({"step": f"{short(p['from'])} → {short(p['to'])}", "shape": shape, "predicted": p["gain"][shape], "measured": before / after, "fewer": count[0] / count[1]})
+            if step := step_of(r, p["from"], p["to"], shape):
+                rows.append({"step": f"{short(p['from'])} → {short(p['to'])}", "shape": shape, "predicted": p["gain"][shape], "measured": step["gain"], "fewer": step["fewer"]})
     return {"source": r.source(), "rows": rows}
 
 

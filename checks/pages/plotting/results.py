@@ -181,3 +181,18 @@ def row_tiles(shape):
     parts = shape.split(",")
     B, H, S = map(int, parts[:3])
     return B * H * S * S / 64 / (2 if len(parts) == 5 else 1)
+
+
+def instructions(profile):
+    """Of a warp, per query row and 64 keys."""
+    return profile["metrics"]["smsp__inst_executed.sum"] / row_tiles(profile["shape"])
+
+
+def medians(run):
+    """(program, shape) -> microseconds in a replayed graph, of a run's good cases."""
+    return {(c["program"], c["shape"]): c["figures"]["graph"]["median"] for c in run["cases"] if c["status"] == "ok"}
+
+
+def table(header, rows):
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return lines + ["| " + " | ".join(row) + " |" for row in rows]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from .heads import Unusable, name_of
 from .registry import figure
-from .results import PEERS, RESULTS, ladder, short, title
+from .results import PEERS, RESULTS, ladder, medians, short, table, title
 from .style import BLACK, BLUE, GREY, GRID, WIDTH, subplots
 
 def read(path, schema):
@@ -111,8 +111,7 @@ def table_evolve(_):
                      f"{100 * (1 - end / start):.1f} %", f"{100 * (1 - again['of_start']):.1f} %" if again else "–",
                      *(percent(count(v), len(all_of)) for v in ("slower", "too large", "broken", "wrong"))])
     header = ["stage", "shape", "by", "candidates", "start, µs", "end, µs", "gain", "in a run of its own", "slower", "too large", "broken", "wrong"]
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)] + ["| " + " | ".join(row) + " |" for row in rows]
-    return lines
+    return table(header, rows)
 
 
 def table_adopted(_):
@@ -120,7 +119,7 @@ def table_adopted(_):
     rows = []
     for path in sorted(RESULTS.glob("evolve-*-adopt.json")):
         run = read(path, "bench-1")
-        time = {(c["program"], c["shape"]): c["figures"]["graph"]["median"] for c in run["cases"] if c["status"] == "ok"}
+        time = medians(run)
         evolved = next(name for name in run["kernels"] if name.endswith("-evolved"))
         stage, searched = evolved[:-len("-evolved")], ",".join(path.stem.split("-")[2:-1])
         shapes = [c["shape"] for c in run["cases"] if c["program"] == stage]
@@ -130,7 +129,7 @@ def table_adopted(_):
             asked = title(shape) if shape != searched else f"**{title(shape)}**"
             rows.append([f"`{short(stage)}`" if place == 0 else "", asked, f"{before:.2f}", f"{after:.2f}", f"{100 * (after / before - 1):+.1f} %", f"{PEERS[peer]}, {peers[peer]:.2f}" if peer else "–"])
     header = ["stage", "shape, searched in bold", "as it is, µs", "with the winner's levers, µs", "change", "fastest peer, µs"]
-    return ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)] + ["| " + " | ".join(row) + " |" for row in rows]
+    return table(header, rows)
 
 
 def table_winners(_):
@@ -140,4 +139,4 @@ def table_winners(_):
             rows.append([f"`{short(log['stage'])}`, {asked(log)}" if place == 0 else "", str(place + 1), f"{c['median']:.2f} {unit(log)}", str(c.get("registers", "–")),
                          f"{c['smem'] / 1024:.1f}" if "smem" in c else "–", ", ".join(f"`{k}` = `{v}`" for k, v in changed(log, c).items()).replace("|", "\\|") or "as it is"])
     header = ["search", "place", "a call", "registers", "shared memory, KiB", "levers that differ from the stage's"]
-    return ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)] + ["| " + " | ".join(row) + " |" for row in rows]
+    return table(header, rows)

@@ -56,11 +56,9 @@ def draw_one(plt, axes, d, end):
     for start, what, array, text, name in d["consumer"]:
         begins = what == "begin"
         face = (BLUE if array == "sK" else ORANGE) if begins else {"store": BLACK, "exp": "white"}.get(text, "#e4e4e4")
-        axes.add_patch(plt.Rectangle((start, rows["consumer"]), 1, HEIGHT, facecolor=face, edgecolor=BLACK, linewidth=0.8))
-        axes.text(start + 0.5, rows["consumer"] + HEIGHT / 2, f"{text}\n{name[0] if text == 'store' else name}", ha="center", va="center", fontsize=6.5, color="white" if face in (BLUE, BLACK) else BLACK)
+        box(axes, start, rows["consumer"], 1, HEIGHT, f"{text}\n{name[0] if text == 'store' else name}", 6.5, words={"color": "white" if face in (BLUE, BLACK) else BLACK}, facecolor=face)
     for start, stop, what in d["waits"]:
-        axes.add_patch(plt.Rectangle((start, rows["consumer"] + 0.06), stop - start, HEIGHT - 0.12, facecolor="white", edgecolor=VERMILION, hatch="/////", linewidth=0.8))
-        axes.text((start + stop) / 2, rows["consumer"] + HEIGHT / 2, f"{what}?", ha="center", va="center", fontsize=7, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
+        box(axes, start, rows["consumer"] + 0.06, stop - start, HEIGHT - 0.12, f"{what}?", 7, 0.8, edgecolor=VERMILION, hatch="/////")
     for start, stop, array, name in d["products"]:
         box(axes, start, rows[array], stop - start, THIN, name, 7.5, facecolor=LIGHT[0] if array == "sK" else LIGHT[4], edgecolor=BLUE if array == "sK" else ORANGE)
     for x in d["pieces"]:

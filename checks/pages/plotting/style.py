@@ -54,14 +54,14 @@ def bare(axes):
     frameless(axes)
 
 
-def box(axes, x, y, width, height, text="", size=7, pad=None, words={}, **look):
-    """A rectangle with a text in its middle; pad: white around the text; words: how else it looks."""
+def box(axes, x, y, width, height, text="", size=7, pad=None, behind="white", words={}, **look):
+    """A rectangle with a text in its middle; pad: how far it is `behind` around the text; words: how else that looks."""
     from matplotlib.patches import Rectangle
 
     axes.add_patch(Rectangle((x, y), width, height, **{"facecolor": "white", "edgecolor": BLACK, "linewidth": 0.8} | look))
     if text:
-        white = None if pad is None else {"facecolor": "white", "edgecolor": "none", "pad": pad}
-        axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", fontsize=size, bbox=white, **words)
+        ground = None if pad is None else {"facecolor": behind, "edgecolor": "none", "pad": pad}
+        axes.text(x + width / 2, y + height / 2, text, ha="center", va="center", fontsize=size, bbox=ground, **words)
 
 
 def arrow(axes, tip, tail, colour=BLACK, width=1.2, arrowstyle="-|>", **look):

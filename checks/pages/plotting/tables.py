@@ -3,7 +3,7 @@ import re
 
 from .heads import ROOT, Unusable, name_of
 from . import gains, search
-from .results import ACCEPTANCE, PEERS, RARER, STALLS, best_peer, peer_title, row_tiles, short, stall_shares, title
+from .results import ACCEPTANCE, PEERS, RARER, STALLS, best_peer, instructions, medians, peer_title, short, stall_shares, table, title
 
 
 def us(value):
@@ -13,11 +13,6 @@ def us(value):
 def ratio(a, b):
     """How many times b goes into a, bold where that is less than once."""
     return "–" if a is None or b is None else f"**{a / b:.2f}**" if a < b else f"{a / b:.2f}"
-
-
-def table(header, rows):
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    return lines + ["| " + " | ".join(row) + " |" for row in rows]
 
 
 def ran_by_of(r, run, file):
@@ -97,19 +92,13 @@ def table_bench(r):
 
 
 def table_steps(r):
-    rows = []
-    for before, after in zip(r.stages, r.stages[1:]):
-        cells = []
-        for shape in r.shapes:
-            a, b = r.time(before, shape), r.time(after, shape)
-            cells.append(ratio(a, b))
-        rows.append([f"{short(before)} → {short(after)}", *cells])
+    rows = [[f"{short(before)} → {short(after)}", *(ratio(r.time(before, shape), r.time(after, shape)) for shape in r.shapes)] for before, after in zip(r.stages, r.stages[1:])]
     return table(["step, times faster (bold: slower)", *map(title, r.shapes)], rows) + [""] + ran_by(r)
 
 
 def table_small_step(r, name):
     """The same of a stage that was timed on small problems alone, beside cuDNN."""
-    times = {(c["program"], c["shape"]): c["figures"]["graph"]["median"] for c in r.small["cases"] if c["status"] == "ok"}
+    times = medians(r.small)
     stages = list(dict.fromkeys(c["program"] for c in r.small["cases"] if c["kind"] == "stage"))
     at = next(i for i, stage in enumerate(stages) if short(stage) == name)
     rows = []
@@ -171,16 +160,11 @@ def table_small(r):
     """Small problems: graph times of the run that has the stages made for them."""
     if r.small is None:
         raise Unusable("writeups/results/ has no small-*.json")
-    cases = {(c["program"], c["shape"]): c for c in r.small["cases"]}
+    cases, times = {(c["program"], c["shape"]): c for c in r.small["cases"]}, medians(r.small)
     shapes = list(dict.fromkeys(c["shape"] for c in r.small["cases"]))
     programs = list(dict.fromkeys(c["program"] for c in r.small["cases"]))
-    rows = []
-    for program in programs:
-        cells = []
-        for shape in shapes:
-            case = cases.get((program, shape))
-            cells.append("–" if case is None else us(case["figures"]["graph"]["median"]) if case["status"] == "ok" else case["status"])
-        rows.append([PEERS.get(program) or f"`{program}`", *cells])
+    cell = lambda case: "–" if case not in cases else us(times[case]) if case in times else cases[case]["status"]
+    rows = [[PEERS.get(program) or f"`{program}`", *(cell((program, shape)) for shape in shapes)] for program in programs]
     return table(["graph, µs per call", *map(title, shapes)], rows) + [""] + ran_by_small(r)
 
 
@@ -197,7 +181,7 @@ def table_profile(r):
             conflicts, waves = m.get("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"), m.get("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum")
             stalls = sorted(stall_shares(p).items(), key=lambda s: -s[1])
             worst = next(((n, v) for n, v in stalls if n != "selected"), None)
-            rows.append([f"`{p['stage']}`", f"{m['smsp__inst_executed.sum'] / row_tiles(shape):.0f}", percent("smsp__issue_active.avg.pct_of_peak_sustained_active"),
+            rows.append([f"`{p['stage']}`", f"{instructions(p):.0f}", percent("smsp__issue_active.avg.pct_of_peak_sustained_active"),
                          percent("sm__warps_active.avg.pct_of_peak_sustained_active"), percent("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active"),
                          percent("sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active"), percent("l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_active"),
                          f"{100 * conflicts / waves:.1f} %" if waves else "–", percent("dram__throughput.avg.pct_of_peak_sustained_elapsed"),
@@ -221,7 +205,7 @@ def table_profile_of(r, stage):
         percent = lambda name: f"{m[name]:.0f} %" if name in m else "–"
         conflicts, waves = m.get("l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum"), m.get("l1tex__data_pipe_lsu_wavefronts_mem_shared.sum")
         stalls = sorted(((v, n) for n, v in stall_shares(p).items() if n != "selected"), reverse=True)[:3]
-        rows.append([title(p["shape"]), f"{m['smsp__inst_executed.sum'] / row_tiles(p['shape']):.1f}", percent("smsp__issue_active.avg.pct_of_peak_sustained_active"),
+        rows.append([title(p["shape"]), f"{instructions(p):.1f}", percent("smsp__issue_active.avg.pct_of_peak_sustained_active"),
                      percent("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active"), percent("l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_active"),
                      f"{100 * conflicts / waves:.1f} %" if waves else "–", ", ".join(f"{STALLS.get(n) or RARER.get(n, n)} {100 * v:.0f} %" for v, n in stalls)])
     p = found[0]
@@ -244,12 +228,10 @@ def table_phases_of(r, stage):
 
 def table_resources(r):
     budget = r.resources["budget"]
-    rows = [[f"`{k['stage']}`", k["arch"], f"`{k['kernel']}`", str(k["registers"]), f"{k['smem']:,}", str(k["stack"]), str(k["spills"]), k["over"] or "within"]
-            for k in r.resources["kernels"] if k["bug"] == ""]
-    over = [[f"`{k['stage']}`, bug `{k['bug']}`", k["arch"], f"`{k['kernel']}`", str(k["registers"]), f"{k['smem']:,}", str(k["stack"]), str(k["spills"]), k["over"]]
-            for k in r.resources["kernels"] if k["bug"] != "" and k["over"]]
+    shown = sorted((k for k in r.resources["kernels"] if k["over"] or not k["bug"]), key=lambda k: bool(k["bug"]))
+    rows = [[f"`{k['stage']}`" + (f", bug `{k['bug']}`" if k["bug"] else ""), k["arch"], f"`{k['kernel']}`", str(k["registers"]), f"{k['smem']:,}", str(k["stack"]), str(k["spills"]), k["over"] or "within"] for k in shown]
     header = ["stage", "arch", "kernel", "registers", "shared memory, B", "stack, B", "spills, B", "budget"]
-    return table(header, rows + over) + ["", f"<sub>nvcc {r.resources['nvcc']}; `{r.resources['command']}`. Budget ({budget['arch']}): {budget['registers']} registers per "
+    return table(header, rows) + ["", f"<sub>nvcc {r.resources['nvcc']}; `{r.resources['command']}`. Budget ({budget['arch']}): {budget['registers']} registers per "
                                          f"thread, {budget['smem']:,} B of shared memory per block, no spills.</sub>"]
 
 
@@ -257,15 +239,10 @@ def table_predictions(r):
     rows = []
     for p in r.predictions["steps"]:
         for shape in ("2,8,2048,64", "1,8,512,64"):
-            a, b = r.profile(p["from"], shape), r.profile(p["to"], shape)
-            before, after = r.time(p["from"], shape), r.time(p["to"], shape)
-            if not (a and b and before and after):
-                continue
-            count = [x["metrics"]["smsp__inst_executed.sum"] / row_tiles(shape) for x in (a, b)]
-            issue = [x["metrics"]["smsp__issue_active.avg.pct_of_peak_sustained_active"] for x in (a, b)]
-            fewer, fuller = count[0] / count[1], issue[1] / issue[0]
-            rows.append([f"{short(p['from'])} → {short(p['to'])}", title(shape), f"{p['instructions'][0]} → {p['instructions'][1]}",
-                         f"{count[0]:.0f} → {count[1]:.0f}", f"{p['gain'][shape]:.2f}", f"{before / after:.2f}", f"{fewer:.2f}", f"{fuller:.2f}", f"{fewer * fuller:.2f}"])
+            if step := gains.step_of(r, p["from"], p["to"], shape):
+                fewer, fuller, count = step["fewer"], step["fuller"], step["count"]
+                rows.append([f"{short(p['from'])} → {short(p['to'])}", title(shape), f"{p['instructions'][0]} → {p['instructions'][1]}",
+                             f"{count[0]:.0f} → {count[1]:.0f}", f"{p['gain'][shape]:.2f}", f"{step['gain']:.2f}", f"{fewer:.2f}", f"{fuller:.2f}", f"{fewer * fuller:.2f}"])
     header = ["step", "shape", "instructions per row and 64 keys, predicted", "measured", "gain predicted", "gain measured", "fewer instructions", "fuller issue slots",
               "their product"]
     return table(header, rows) + [""] + ran_by(r)

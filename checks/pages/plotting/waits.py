@@ -104,8 +104,7 @@ def draw_track(plt, axes, d, group, y, rows):
         if what == "request":
             box(axes, start, y, 1, HEIGHT, "Q" if array == "sQ" else f"{NAMES[array]}\n{tile}", 7, facecolor={"sQ": "white", "sK": LIGHT[0], "sV": LIGHT[4]}[array])
         elif what == "begin":
-            axes.add_patch(plt.Rectangle((start, y), 1, HEIGHT, facecolor=BLUE if array == "sK" else ORANGE, edgecolor=BLACK, linewidth=0.8))
-            axes.text(start + 0.5, y + HEIGHT / 2, f"{product}\n{tile}", ha="center", va="center", fontsize=7, weight="bold", color="white" if array == "sK" else BLACK)
+            box(axes, start, y, 1, HEIGHT, f"{product}\n{tile}", 7, words={"weight": "bold", "color": "white" if array == "sK" else BLACK}, facecolor=BLUE if array == "sK" else ORANGE)
         else:
             last = [start, end, what, array, tile] == track["acts"][-1]
             box(axes, start, y, 1, HEIGHT, "O / l" if last else f"exp\n{tile}" if array == "sK" else "pack" if multiplied < weighed else "O", 6.5, facecolor="white" if array == "sK" else "#e4e4e4")
