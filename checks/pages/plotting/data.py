@@ -35,6 +35,8 @@ REFERENCES = {f"amplitude-{a}": ("v3f_lazy_reference/fixed", f"shape=1,1,2048,64
 STEPS = {"one-slot": ("v2c8_mma_sync/checked", "shape=1,1,256,64"), "ring": ("v2d_ldmatrix/checked", "shape=1,1,256,64")}
 # NAME -> build and arguments of `lab owners`: four tiles, under a mask, so that walks differ in length.
 OWNERS = {stage.split("_")[0]: (f"{stage}/fixed", "shape=1,1,128,64,causal") for stage in ("b1_two_kernels", "b2_atomics")}
+# Folder of results -> the command of `lab` and what it is asked for.
+FOLDERS = {"traces": ("trace-shared", TRACES), "waits": ("trace-waits", WAITS), "orders": ("order", ORDERS), "references": ("trace-reference", REFERENCES), "owners": ("owners", OWNERS)}
 LDMATRIX = "v2d_ldmatrix/checked", "layouts shape=1,1,512,64 array=sK"
 PLANNED = ["1 8 512 64", "2 8 2048 64", "2 8 2048 128"]
 
@@ -52,16 +54,9 @@ def all_data(build):
     files = {}
     for bug, head in map_heads().items():
         files[RESULTS / "error-maps" / f"{bug}.txt"] = lab(build, f"{head.stage}/bug-{bug}", " ".join(["error-map", *head.arguments]))
-    for name, (variant, arguments) in TRACES.items():
-        files[RESULTS / "traces" / f"{name}.tsv"] = lab(build, variant, f"trace-shared {arguments}")
-    for name, (variant, arguments) in WAITS.items():
-        files[RESULTS / "waits" / f"{name}.tsv"] = lab(build, variant, f"trace-waits {arguments}")
-    for name, (variant, arguments) in ORDERS.items():
-        files[RESULTS / "orders" / f"{name}.tsv"] = lab(build, variant, f"order {arguments}")
-    for name, (variant, arguments) in REFERENCES.items():
-        files[RESULTS / "references" / f"{name}.tsv"] = lab(build, variant, f"trace-reference {arguments}")
-    for name, (variant, arguments) in OWNERS.items():
-        files[RESULTS / "owners" / f"{name}.tsv"] = lab(build, variant, f"owners {arguments}")
+    for folder, (command, asked) in FOLDERS.items():
+        for name, (variant, arguments) in asked.items():
+            files[RESULTS / folder / f"{name}.tsv"] = lab(build, variant, f"{command} {arguments}")
     with tempfile.TemporaryDirectory() as folder:
         for name, (variant, arguments) in STEPS.items():
             path = Path(folder) / f"{name}.json"
@@ -85,7 +80,7 @@ def write(build):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     kept = set(files)
-    for folder in ("error-maps", "traces", "waits", "orders", "references", "owners", "steps"):
+    for folder in ("error-maps", *FOLDERS, "steps"):
         for path in (RESULTS / folder).iterdir():
             if path not in kept:
                 path.unlink()

@@ -1,7 +1,7 @@
 """In which order the CPU runs the warps of a block, and where they wait: from a recorded trace of shared memory."""
 from .registry import figure
 from .results import Unusable, short
-from .style import BLACK, BLUE, GREY, LIGHT, ORANGE, VERMILION, arrow, box, canvas
+from .style import BLUE, GREY, LIGHT, ORANGE, VERMILION, arrow, canvas
 
 TRACE = "score-rows"
 

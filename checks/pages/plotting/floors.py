@@ -1,7 +1,7 @@
 """What each stage takes, and what each unit of the machine needs for it at least, by the CPU execution's counts."""
 from .registry import figure
 from .results import medians, short, title
-from .style import BLACK, BLUE, GREEN, GREY, GRID, ORANGE, PURPLE, VERMILION, WIDTH, caption, subplots
+from .style import BLACK, BLUE, GREEN, GREY, GRID, ORANGE, PURPLE, VERMILION, WIDTH, caption, logarithmic, subplots
 
 SHAPES = ["1,8,512,64", "2,8,2048,64"]
 SIX = ["v1", "v2b", "v2c6", "v2d", "v3b", "v3j"]  # for the primer: every stage is too many to read the markers
@@ -52,11 +52,7 @@ def draw_floors(plt, d):
                 colour, marker = UNITS[name]
                 axes.plot([us], [y + up], marker=marker, markersize=6, color=colour, markerfacecolor=colour if us == least else "none", linestyle="")
         every = [us for _, time, roofs in stages for us in [*roofs.values(), time or 0] if us > 0]
-        axes.set_xscale("log")
-        axes.set_xlim(0.7 * min(every), 2.2 * max(every))
-        ticks = [t for t in (0.1, 1, 3, 10, 30, 100, 300) if 0.7 * min(every) < t < 2.2 * max(every)]
-        axes.set_xticks(ticks, [f"{t:g}" for t in ticks])
-        axes.minorticks_off()
+        logarithmic(axes, every, (0.1, 1, 3, 10, 30, 100, 300), 0.7, 2.2)
         axes.set_yticks(range(len(stages)), [short(s) for s, *_ in stages], fontsize=8)
         axes.set_ylim(len(stages) - 0.4, -0.7)
         axes.set_xlabel("µs (log)")

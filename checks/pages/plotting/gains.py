@@ -2,7 +2,7 @@
 instructions over the rate of issue of a multiprocessor that has a block, over the share of the time in which they have one."""
 from .registry import figure
 from .results import instructions, short, title
-from .style import BLACK, BLUE, GRID, ORANGE, PURPLE, WIDTH, caption, subplots
+from .style import BLACK, BLUE, ORANGE, PURPLE, WIDTH, caption, logarithmic, ranked, subplots
 
 SHAPE = "2,8,2048,64"
 
@@ -42,16 +42,9 @@ def draw_gains(plt, d):
         axes.text(1.02, y, f"{step['gain']:.2f}", transform=axes.get_yaxis_transform(), fontsize=8.5, va="center", weight="normal" if step["gain"] >= 1 else "bold")
     axes.text(1.02, -1.0, "times\nfaster", transform=axes.get_yaxis_transform(), fontsize=8, va="center")
     axes.axvline(1, color=BLACK, linewidth=1.2, zorder=1)
-    axes.set_xscale("log", base=2)
     every = [step[name] for step in steps for name in ("gain", "fewer", "fuller", "busier")]
-    axes.set_xlim(0.9 * min(every), 1.12 * max(every))
-    ticks = [t for t in (0.25, 0.5, 0.7, 1, 1.4, 2, 2.8, 4) if 0.9 * min(every) < t < 1.12 * max(every)]
-    axes.set_xticks(ticks, [f"{t:g}×" for t in ticks])
-    axes.minorticks_off()
-    axes.set_ylim(len(steps) - 0.4, -0.6)
-    axes.set_yticks(range(len(steps)), [f"{short(step['from'])} → {short(step['to'])}" for step in steps], fontsize=8.5)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(True, axis="x", **GRID)
+    logarithmic(axes, every, (0.25, 0.5, 0.7, 1, 1.4, 2, 2.8, 4), 0.9, 1.12, "×", base=2)
+    ranked(axes, [f"{short(step['from'])} → {short(step['to'])}" for step in steps], 8.5)
     axes.set_axisbelow(True)
     handles = [plt.Rectangle((0, 0), 1, 1, facecolor="#d9d9d9", edgecolor=BLACK, label="measured gain (hatched: loss)")]
     handles += [plt.Line2D([], [], color=colour, marker=marker, markersize=6.5, linestyle="", markeredgecolor=BLACK, label=text) for _, text, colour, marker in marks]

@@ -3,7 +3,7 @@ import re
 
 from .heads import ROOT, Unusable
 from .registry import figure
-from .style import BLACK, GREEN, GREY, LIGHT, VERMILION, WIDTH, arrow, box, canvas
+from .style import GREEN, GREY, LIGHT, VERMILION, WIDTH, arrow, box, canvas
 
 
 # --- the checker: one cell, two threads, with a barrier and without -----------------------------------------------------------------

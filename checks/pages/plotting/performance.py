@@ -1,7 +1,7 @@
 """Figures of what was measured on a GPU: the ladder, the rooflines, what warps wait for."""
 from .registry import figure
 from .results import PEERS, instructions, ladder, medians, needs, short, stall_shares, title
-from .style import BLACK, BLUE, COLOURS, GREEN, GREY, GRID, MARKERS, ORANGE, PURPLE, VERMILION, WIDTH, subplots
+from .style import BLACK, BLUE, COLOURS, GREEN, GREY, GRID, MARKERS, ORANGE, PURPLE, VERMILION, WIDTH, logarithmic, ranked, subplots
 
 SHOWN = ["1,8,512,64", "2,8,2048,64", "2,8,2048,128"]
 PROFILED = ["2,8,2048,64", "1,8,512,64"]
@@ -50,17 +50,9 @@ def draw_ladder(plt, d):
             axes.axhspan(y - 0.5, y + 0.5, color="#f4f4f4", zorder=0)
     axes.axvline(1, color=BLACK, linewidth=1.3)
     axes.text(1, -1.05, "best peer", fontsize=7.5, ha="center", va="center")
-    axes.set_xscale("log")
-    every = [t for _, times, _ in stages for t in times.values()]
-    axes.set_xlim(0.7 * min([*every, 1]), 1.3 * max(every))
-    ticks = [t for t in (0.5, 1, 2, 5, 10, 20, 50, 100) if 0.7 * min(every) < t < 1.3 * max(every)]
-    axes.set_xticks(ticks, [f"{t}×" for t in ticks])
-    axes.minorticks_off()
-    axes.set_ylim(len(stages) - 0.4, -0.6)
-    axes.set_yticks(range(len(stages)), [name for name, *_ in stages], fontsize=8)
-    axes.tick_params(axis="y", length=0)
+    logarithmic(axes, [1, *(t for _, times, _ in stages for t in times.values())], (0.5, 1, 2, 5, 10, 20, 50, 100), 0.7, 1.3, "×")
+    ranked(axes, [name for name, *_ in stages])
     axes.set_xlabel("time over the best peer's (log; left is faster)", fontsize=8)
-    axes.grid(True, axis="x", **GRID)
     figure.text(0.01, 0.04 / height, f"Best peers: {'; '.join(f'{title(s)} {PEERS[p]}, {t:.1f} µs' for s, (p, t) in d['peers'].items())}. {d['source'].split(',')[0]}.", fontsize=7, va="bottom")
     return figure
 

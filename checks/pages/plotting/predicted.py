@@ -2,7 +2,7 @@
 from .gains import step_of
 from .registry import figure
 from .results import short, title
-from .style import BLACK, BLUE, GRID, ORANGE, WIDTH, caption, subplots
+from .style import BLACK, BLUE, ORANGE, WIDTH, caption, ranked, subplots
 
 SHAPES = "2,8,2048,64", "1,8,512,64"
 
@@ -30,10 +30,7 @@ def draw_predicted(plt, d):
     axes.set_xscale("log", base=2)
     axes.set_xticks([0.25, 0.5, 1, 2, 4], ["0.25×", "0.5×", "1×", "2×", "4×"])
     axes.minorticks_off()
-    axes.set_ylim(len(d["rows"]) - 0.4, -0.6)
-    axes.set_yticks(range(len(d["rows"])), [f"{row['step']},  {title(row['shape'])}" for row in d["rows"]], fontsize=8.5)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(True, axis="x", **GRID)
+    ranked(axes, [f"{row['step']},  {title(row['shape'])}" for row in d["rows"]], 8.5)
     axes.set_axisbelow(True)
     handles = [plt.Line2D([], [], color="white", marker="D", markersize=8, linestyle="", markeredgecolor=ORANGE, markeredgewidth=2, label="predicted gain"),
                plt.Rectangle((0, 0), 1, 1, facecolor="#d9d9d9", edgecolor=BLACK, label="measured gain (hatched: loss)"),

@@ -5,7 +5,7 @@ from pathlib import Path
 from .heads import Unusable, name_of
 from .registry import figure
 from .results import PEERS, RESULTS, ladder, medians, short, table, title
-from .style import BLACK, BLUE, GREY, GRID, WIDTH, subplots
+from .style import BLACK, BLUE, GREY, WIDTH, ranked, subplots
 
 def read(path, schema):
     log = json.loads(Path(path).read_text())
@@ -85,11 +85,8 @@ def draw_search(plt, d):
     axes.set_xlim(min(row["best"] / row["start"] for row in rows) - 0.05, FAR + 0.04)
     ticks = [0.8, 1, 1.2, 1.4, 1.6, 1.8, FAR]
     axes.set_xticks(ticks, [f"{t:g}×" if t < FAR else f"≥ {t:g}×" for t in ticks])
-    axes.set_yticks(range(len(rows)), [f"{row['stage']} {row['shape']}" for row in rows], fontsize=8)
-    axes.tick_params(axis="y", length=0)
-    axes.set_ylim(len(rows) - 0.4, -0.6)
+    ranked(axes, [f"{row['stage']} {row['shape']}" for row in rows])
     axes.set_xlabel("a candidate's time over the start's (left is faster)", fontsize=8)
-    axes.grid(True, axis="x", **GRID)
     figure.text(0.01, 0.04 / height, f"Grey: every candidate that was timed. Blue: the fastest. Not timed: refused, broken or wrong. Unit: {d['unit']}. {d['machine']}, {d['date']}.", fontsize=7, va="bottom")
     return figure
 

@@ -48,6 +48,24 @@ def frameless(axes):
         spine.set_visible(False)
 
 
+def ranked(axes, names, size=8, top=-0.6):
+    """A row for each name, the first on top, and lines for reading across."""
+    axes.set(ylim=(len(names) - 0.4, top))
+    axes.set_yticks(range(len(names)), names, fontsize=size)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(True, axis="x", **GRID)
+
+
+def logarithmic(axes, every, ticks, low, high, unit="", base=10):
+    """x from `low` times the least value to `high` times the largest, with those of the ticks that lie there."""
+    low, high = low * min(every), high * max(every)
+    axes.set_xscale("log", base=base)
+    axes.set(xlim=(low, high))
+    ticks = [t for t in ticks if low < t < high]
+    axes.set_xticks(ticks, [f"{t:g}{unit}" for t in ticks])
+    axes.minorticks_off()
+
+
 def bare(axes):
     """No frame, no ticks: for drawings that are not plots."""
     axes.set(xticks=[], yticks=[])
