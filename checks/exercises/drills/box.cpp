@@ -2,9 +2,7 @@
 #include "checks/exercises/drills/drill.hpp"
 
 std::vector<lab::Drill> lab::the_drills() {
-  Drill d;
-  d.with_map = drill, d.tensor = drill_tensor();
-  d.shared_bytes = 2048;
+  Drill d = instruction_on_map(2048);
   d.in = small_numbers(22 * 64);
   for (int row = 16; row < 24; ++row)
     for (int c = 0; c < 64; ++c) d.right.push_back(row < 22 ? to_float(d.in[std::size_t(row * 64 + c)]) : 0.0f);

@@ -1,7 +1,6 @@
 // What `chain` is given, and what must come out: the sum of f(Q K^T) V over tiles; and that two products overlap.
 
 #include "checks/exercises/drills/drill.hpp"
-#include "common/launch.cuh"
 
 __global__ void mechanism(const half* in, int tiles, float* out);
 
@@ -18,7 +17,7 @@ std::string what_is_wrong(int tiles, std::span<const lab::ExecEvent> events) {
 
 lab::Drill of(int tiles) {
   lab::Drill d;
-  d.name = std::to_string(tiles) + (tiles == 1 ? " tile" : " tiles");
+  d.name = lab::number_of(tiles, "tile");
   d.in = lab::small_numbers((1 + 2 * unsigned(tiles)) * TILE);
   const std::vector<float> x = lab::as_floats(d.in);
   d.right.assign(TILE, 0.0f);
@@ -29,11 +28,7 @@ lab::Drill of(int tiles) {
         for (std::size_t k = 0; k < N; ++k) score += x[row * N + k] * x[(1 + 2 * t) * TILE + key * N + k];
         for (std::size_t c = 0; c < N && score > 0; ++c) d.right[row * N + c] += x[(2 + 2 * t) * TILE + key * N + c];
       }
-  d.start = [tiles](const half* in, float* out) {
-    constexpr std::size_t BYTES = 9 * TILE * sizeof(half);
-    if (const cudaError_t error = lab::opt_in_smem("mechanism", mechanism, BYTES); error != cudaSuccess) return error;
-    return lab::launch("mechanism", mechanism, dim3(1), dim3(128), BYTES, nullptr, in, tiles, out);
-  };
+  on_input(d, mechanism, {128, 9 * TILE * sizeof(half)}, tiles);
   d.order = [tiles](std::span<const lab::ExecEvent> events) { return what_is_wrong(tiles, events); };
   return d;
 }

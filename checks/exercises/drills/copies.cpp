@@ -2,9 +2,7 @@
 #include "checks/exercises/drills/drill.hpp"
 
 std::vector<lab::Drill> lab::the_drills() {
-  Drill d;
-  d.kernel = drill;
-  d.shared_bytes = 2 * 32 * 8 * 2;
+  Drill d = instruction(32, 2 * 32 * 8 * 2);
   d.in = small_numbers(4 * 32 * 8);
   for (int row = 0; row < 32; ++row) {
     float sum = 0;

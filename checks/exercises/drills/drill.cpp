@@ -13,7 +13,6 @@
 #include "checks/commands.hpp"
 #include "checks/exercises/counts.hpp"
 #include "common/gpu_access.hpp"
-#include "common/launch.cuh"
 #include "common/stage.hpp"
 
 namespace lab {
@@ -36,14 +35,6 @@ ExecOptions options_of(Schedule schedule, Copies copies) {
   return options;
 }
 
-cudaError_t start(const Drill& d, const half* in, float* out) {
-  if (d.start) return d.start(in, out);
-  if (!d.with_map) return launch("drill", d.kernel, dim3(1), dim3(d.threads), d.shared_bytes, nullptr, in, out);
-  return with_map(in, d.tensor, [&](TensorMap map) {
-    return launch("drill", d.with_map, dim3(1), dim3(d.threads), d.shared_bytes, nullptr, std::move(map), out);
-  });
-}
-
 Ran run(const Drill& d, const ExecOptions& options) {
   set_exec_options(options);
   take_exec_report();
@@ -63,7 +54,7 @@ Ran run(const Drill& d, const ExecOptions& options) {
   }
   cudaMemcpy(device_in, in.data(), in.size() * sizeof(half), cudaMemcpyHostToDevice);
   cudaMemcpy(device_out, host, bytes, cudaMemcpyHostToDevice);
-  const cudaError_t launched = start(d, device_in, device_out);
+  const cudaError_t launched = d.start(device_in, device_out);
   const cudaError_t finished = synchronize_within(HANG_SECONDS);
   cudaMemcpy(host, device_out, bytes, cudaMemcpyDeviceToHost);
   cudaFree(device_in), cudaFree(device_out);
@@ -169,6 +160,13 @@ TensorShape matrix_of(std::size_t rows, std::size_t columns, unsigned box_rows, 
   t.extent[1] = rows, t.stride[1] = columns * sizeof(half), t.box[1] = box_rows;
   t.swizzle = swizzle;
   return t;
+}
+
+std::string asked_elsewhere(std::span<const ExecEvent> events, int warp) {
+  for (const ExecEvent& e : events)
+    if (e.kind == ExecEvent::Kind::tma_issue && e.warp != warp)
+      return "warp " + std::to_string(e.warp) + " asks for a tile; warp " + std::to_string(warp) + " is to ask for all";
+  return "";
 }
 
 Overlap overlap_of(std::span<const ExecEvent> events) {

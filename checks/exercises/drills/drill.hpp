@@ -1,8 +1,8 @@
 // One instruction, one kernel of ten lines: `__global__ void drill(const half* in, float* out)`, or, with the copy
 // engine, drill(map, out) and drill_tensor(), of which the host makes the map. NAME.cu has both parts of it: #ifdef SOLUTION
 // stands before the solution's, #else before what is handed out. Beside it NAME.cpp says what it is given and what must
-// come out, bit for bit. A mechanism of 60 lines is laid out the same way; NAME.cpp may launch it itself, at several
-// sizes, and look at the order of what it does.
+// come out, bit for bit. A mechanism of 60 lines is laid out the same way; NAME.cpp may launch it at several sizes, and
+// look at the order of what it does.
 #pragma once
 #include <cuda_fp16.h>
 
@@ -13,6 +13,7 @@
 
 #include "common/backend.hpp"
 #include "common/fp16.hpp"
+#include "common/launch.cuh"
 #include "common/tensor_map.hpp"
 
 namespace lab {
@@ -22,12 +23,7 @@ struct Drill {
   std::vector<fp16> in;
   std::vector<float> right;  // what `out` must hold; halves there, if all of `out` is written as halves
   bool halves = false;
-  unsigned threads = 32;
-  unsigned shared_bytes = 0;
-  void (*kernel)(const half* in, float* out) = nullptr;  // one of these three
-  void (*with_map)(TensorMap map, float* out) = nullptr;
-  TensorShape tensor;                                              // of `in`, for the second
-  std::function<cudaError_t(const half* in, float* out)> start{};  // launches by itself
+  std::function<cudaError_t(const half* in, float* out)> start{};  // launches it; on_input() and on_map() fill it in
   // What is wrong with the order in which things happened, or "".
   std::function<std::string(std::span<const ExecEvent>)> order{};
 };
@@ -55,13 +51,44 @@ void multiply(Drill& d, std::size_t M, std::size_t N, std::size_t K, bool transp
 // A matrix of halves as the copy engine sees it, by boxes.
 TensorShape matrix_of(std::size_t rows, std::size_t columns, unsigned box_rows, unsigned box_columns,
                       Swizzle swizzle = Swizzle::b128);
-// Launches with the map of a tensor at `at`.
+
+// A launch; it may ask for more than 48 KiB of shared memory.
+struct Size {
+  unsigned threads = 32;
+  std::size_t shared_bytes = 0;
+  dim3 blocks = dim3(1), cluster = dim3(1);
+  const char* name = "mechanism";
+};
+template <class Kernel, class... Args>
+cudaError_t start(Kernel* kernel, const Size& size, Args... args) {
+  if (const cudaError_t error = opt_in_smem(size.name, kernel, size.shared_bytes); error != cudaSuccess) return error;
+  return launch_with({size.cluster}, size.name, kernel, size.blocks, dim3(size.threads), size.shared_bytes, nullptr,
+                     std::move(args)...);
+}
+// Calls launch(map of a tensor at `at`).
 template <class Launch>
 cudaError_t with_map(const half* at, const TensorShape& tensor, Launch launch) {
   TensorMap map;
   const cudaError_t made = make_tensor_map(map, at, tensor);
   return made != cudaSuccess ? made : launch(map);
 }
+// The drill's launch is kernel(in, more..., out), or kernel(map of a tensor at `in`, more..., out).
+template <class Kernel, class... More>
+void on_input(Drill& d, Kernel* kernel, const Size& size, More... more) {
+  d.start = [=](const half* in, float* out) { return start(kernel, size, in, more..., out); };
+}
+template <class Kernel, class... More>
+void on_map(Drill& d, Kernel* kernel, const TensorShape& tensor, const Size& size, More... more) {
+  d.start = [=](const half* in, float* out) {
+    return with_map(in, tensor, [&](TensorMap map) { return start(kernel, size, std::move(map), more..., out); });
+  };
+}
+// "1 tile", "3 tiles".
+inline std::string number_of(int count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+// What is wrong if another warp than this one asks for a tile, or "".
+std::string asked_elsewhere(std::span<const ExecEvent> events, int warp);
 
 // How warp 0's products overlap: waits that leave one of two wgmma groups under way, and the most groups at once.
 struct Overlap {
@@ -73,6 +100,19 @@ std::string too_little(const Overlap& overlap, int wanted, const std::string& of
 
 }  // namespace lab
 
+// The kernel of one instruction: with its input, or with the map of the tensor drill_tensor().
 __global__ void drill(const half* in, float* out);
 __global__ void drill(lab::TensorMap map, float* out);
 lab::TensorShape drill_tensor();
+namespace lab {
+inline Drill instruction(unsigned threads, std::size_t shared_bytes) {
+  Drill d;
+  on_input<void(const half*, float*)>(d, drill, {threads, shared_bytes, dim3(1), dim3(1), "drill"});
+  return d;
+}
+inline Drill instruction_on_map(std::size_t shared_bytes) {
+  Drill d;
+  on_map<void(TensorMap, float*)>(d, drill, drill_tensor(), {32, shared_bytes, dim3(1), dim3(1), "drill"});
+  return d;
+}
+}  // namespace lab

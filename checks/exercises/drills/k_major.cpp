@@ -1,6 +1,5 @@
 // What `k_major` is given, and what must come out: a 64 x 64 by 64 x 32 product, and the fields of four descriptors.
 #include "checks/exercises/drills/drill.hpp"
-#include "common/launch.cuh"
 
 __global__ void mechanism(const half* in, int swizzle, float* out);
 
@@ -18,9 +17,7 @@ lab::Drill of(int swizzle) {
     d.right.push_back(float((0x7C400 + 16 * i) % 0x40000 / 16)), d.right.push_back(2048 / 16);
     d.right.push_back(float((1024 + 256 * i) / 16)), d.right.push_back(float(tops[i] << 14));
   }
-  d.start = [swizzle](const half* in, float* out) {
-    return lab::launch("mechanism", mechanism, dim3(1), dim3(128), (M + N) * K * 2, nullptr, in, swizzle, out);
-  };
+  on_input(d, mechanism, {128, (M + N) * K * 2}, swizzle);
   return d;
 }
 

@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "checks/exercises/drills/drill.hpp"
-#include "common/launch.cuh"
 
 __global__ void mechanism(const half* in, int tiles, float* out);
 
@@ -37,9 +36,7 @@ lab::Drill all() {
     }
     d.right.push_back(float(o) / float(l));
   }
-  d.start = [](const half* in, float* out) {
-    return lab::launch("mechanism", mechanism, dim3(1), dim3(32 * ROWS), 0, nullptr, in, TILES, out);
-  };
+  on_input(d, mechanism, {32 * ROWS}, TILES);
   return d;
 }
 

@@ -2,9 +2,7 @@
 #include "checks/exercises/drills/drill.hpp"
 
 std::vector<lab::Drill> lab::the_drills() {
-  Drill d;
-  d.with_map = drill, d.tensor = drill_tensor();
-  d.shared_bytes = 3072;
+  Drill d = instruction_on_map(3072);
   d.in = small_numbers(2 * 20 * 64);
   for (int head = 0; head < 2; ++head)
     for (int row = 16; row < 24; ++row)

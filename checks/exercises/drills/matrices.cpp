@@ -3,9 +3,7 @@
 #include "common/mma_layout.hpp"
 
 std::vector<lab::Drill> lab::the_drills() {
-  Drill d;
-  d.kernel = drill;
-  d.shared_bytes = 16 * 16 * 2;
+  Drill d = instruction(32, 16 * 16 * 2);
   for (unsigned i = 0; i < 16 * 16; ++i) d.in.push_back(to_fp16(float(i)));
   for (int lane = 0; lane < 32; ++lane)
     for (int e = 0; e < mma_layout::A_ELEMENTS; ++e) {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "checks/exercises/drills/drill.hpp"
-#include "common/launch.cuh"
 
 __global__ void mechanism(const half* in, float* out);
 
@@ -44,9 +43,6 @@ std::vector<lab::Drill> lab::the_drills() {
       }
       d.right.push_back(o / l);
     }
-  d.start = [](const half* in, float* out) {
-    return launch_with({dim3(2)}, "mechanism", mechanism, dim3(2), dim3(ROWS), ROWS * 10 * sizeof(float), nullptr, in,
-                       out);
-  };
+  on_input(d, mechanism, {ROWS, ROWS * 10 * sizeof(float), dim3(2), dim3(2)});
   return {d};
 }

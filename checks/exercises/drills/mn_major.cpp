@@ -1,6 +1,5 @@
 // What `mn_major` is given, and what must come out: a 64 x 48 by 48 x N product.
 #include "checks/exercises/drills/drill.hpp"
-#include "common/launch.cuh"
 
 template <int N>
 __global__ void mechanism(const half* in, lab::Swizzle swizzle, float* out);
@@ -16,9 +15,7 @@ lab::Drill of(lab::Swizzle swizzle) {
   d.name = "N " + std::to_string(N) + ", swizzle " + std::to_string(lab::swizzle_bytes(swizzle));
   d.in = lab::small_numbers((M + N) * K);
   multiply(d, M, N, K, false);
-  d.start = [swizzle](const half* in, float* out) {
-    return lab::launch("mechanism", mechanism<int(N)>, dim3(1), dim3(128), K * N * 2, nullptr, in, swizzle, out);
-  };
+  on_input(d, mechanism<int(N)>, {128, K * N * 2}, swizzle);
   return d;
 }
 

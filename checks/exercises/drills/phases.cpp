@@ -2,10 +2,7 @@
 #include "checks/exercises/drills/drill.hpp"
 
 std::vector<lab::Drill> lab::the_drills() {
-  Drill d;
-  d.kernel = drill;
-  d.threads = 64;
-  d.shared_bytes = 96;
+  Drill d = instruction(64, 96);
   for (unsigned i = 0; i < 5; ++i) d.in.push_back(to_fp16(float(i + 1))), d.right.push_back(float(i + 1));
   return {d};
 }

@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "checks/exercises/drills/drill.hpp"
-#include "common/launch.cuh"
 
 __global__ void mechanism(const half* in, int sequences, float* out);
 
@@ -37,9 +36,7 @@ lab::Drill of(const std::vector<int>& tiles, int blocks) {
     d.right.push_back(float(1000 * list[std::size_t(i)].sequence + 10 * list[std::size_t(i)].tile +
                             (round % 2 ? blocks - 1 - nth : nth)));
   }
-  d.start = [sequences = int(tiles.size()), blocks](const half* in, float* out) {
-    return lab::launch("mechanism", mechanism, dim3(unsigned(blocks)), dim3(32), 0, nullptr, in, sequences, out);
-  };
+  on_input(d, mechanism, {32, 0, dim3(unsigned(blocks))}, int(tiles.size()));
   return d;
 }
 

@@ -2,7 +2,6 @@
 #include <string>
 
 #include "checks/exercises/drills/drill.hpp"
-#include "common/launch.cuh"
 
 __global__ void mechanism(lab::TensorMap a, lab::TensorMap b, int steps, float* out);
 
@@ -11,27 +10,21 @@ namespace {
 constexpr int MULTIPLIERS = 4;
 
 std::string what_is_wrong(int steps, std::span<const lab::ExecEvent> events) {
-  using Kind = lab::ExecEvent::Kind;
-  for (const lab::ExecEvent& e : events)
-    if (e.kind == Kind::tma_issue && e.warp != MULTIPLIERS)
-      return "warp " + std::to_string(e.warp) + " asks for a tile; warp 4 is to ask for all";
+  if (const std::string wrong = lab::asked_elsewhere(events, MULTIPLIERS); !wrong.empty()) return wrong;
   return too_little(lab::overlap_of(events), steps - 1, "step");
 }
 
 lab::Drill of(int steps) {
   lab::Drill d;
-  d.name = std::to_string(steps) + (steps == 1 ? " step" : " steps");
+  d.name = lab::number_of(steps, "step");
   const std::size_t K = 64 * std::size_t(steps), matrix = 64 * K;
   d.in = lab::small_numbers(2 * matrix);
   multiply(d, 64, 64, K, true);
   d.start = [steps, K, matrix](const half* in, float* out) {
-    constexpr std::size_t BYTES = 6 * 64 * 64 * sizeof(half) + 192;
-    if (const cudaError_t error = lab::opt_in_smem("mechanism", mechanism, BYTES); error != cudaSuccess) return error;
     const lab::TensorShape tensor = lab::matrix_of(64, K, 64, 64);
     return lab::with_map(in, tensor, [&](lab::TensorMap a) {
       return lab::with_map(in + matrix, tensor, [&](lab::TensorMap b) {
-        return lab::launch("mechanism", mechanism, dim3(1), dim3(160), BYTES, nullptr, std::move(a), std::move(b),
-                           steps, out);
+        return start(mechanism, {160, 6 * 64 * 64 * sizeof(half) + 192}, std::move(a), std::move(b), steps, out);
       });
     });
   };

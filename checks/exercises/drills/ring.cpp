@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "checks/exercises/drills/drill.hpp"
-#include "common/launch.cuh"
 
 __global__ void mechanism(lab::TensorMap map, int tiles, float* out);
 
@@ -14,10 +13,9 @@ constexpr int ROWS = 32, COLUMNS = 64, TILE = ROWS * COLUMNS, SLOTS = 3, PRODUCE
 // Before the first slot is given back all of them have been asked for, as far as there are tiles; and one warp asks.
 std::string what_is_wrong(int tiles, std::span<const lab::ExecEvent> events) {
   using Kind = lab::ExecEvent::Kind;
+  if (const std::string wrong = lab::asked_elsewhere(events, PRODUCER); !wrong.empty()) return wrong;
   int asked = 0;
   for (const lab::ExecEvent& e : events) {
-    if (e.kind == Kind::tma_issue && e.warp != PRODUCER)
-      return "warp " + std::to_string(e.warp) + " asks for a tile; warp 4 is to ask for all";
     asked += e.kind == Kind::tma_issue;
     if (e.kind != Kind::mbarrier_complete || std::strcmp(e.array, "empty") != 0) continue;
     const int wanted = std::min(tiles, SLOTS);
@@ -30,20 +28,15 @@ std::string what_is_wrong(int tiles, std::span<const lab::ExecEvent> events) {
 
 lab::Drill of(int tiles) {
   lab::Drill d;
-  d.name = std::to_string(tiles) + (tiles == 1 ? " tile" : " tiles");
+  d.name = lab::number_of(tiles, "tile");
   d.in = lab::small_numbers(tiles * TILE);
   for (int i = 0; i < TILE; ++i) {
     float sum = 0;
     for (int t = 0; t < tiles; ++t) sum += lab::to_float(d.in[std::size_t(t * TILE + i)]);
     d.right.push_back(sum);
   }
-  d.start = [tiles](const half* in, float* out) {
-    return lab::with_map(in, lab::matrix_of(std::size_t(ROWS * tiles), COLUMNS, ROWS, COLUMNS, lab::Swizzle::none),
-                         [&](lab::TensorMap map) {
-                           return lab::launch("mechanism", mechanism, dim3(1), dim3(160),
-                                              SLOTS * TILE * sizeof(half) + 192, nullptr, std::move(map), tiles, out);
-                         });
-  };
+  on_map(d, mechanism, lab::matrix_of(std::size_t(ROWS * tiles), COLUMNS, ROWS, COLUMNS, lab::Swizzle::none),
+         {160, SLOTS * TILE * sizeof(half) + 192}, tiles);
   d.order = [tiles](std::span<const lab::ExecEvent> events) { return what_is_wrong(tiles, events); };
   return d;
 }

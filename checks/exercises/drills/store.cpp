@@ -1,6 +1,5 @@
 // What `store` is given, and what must come out: its elements doubled, in halves, up to the result's last row.
 #include "checks/exercises/drills/drill.hpp"
-#include "common/launch.cuh"
 
 __global__ void mechanism(const half* in, lab::TensorMap map, int tiles);
 
@@ -17,8 +16,7 @@ lab::Drill of(int tiles, int rows) {
   d.start = [tiles, rows](const half* in, float* out) {
     return lab::with_map(reinterpret_cast<const half*>(out), lab::matrix_of(std::size_t(rows), COLUMNS, ROWS, COLUMNS),
                          [&](lab::TensorMap map) {
-                           return lab::launch("mechanism", mechanism, dim3(1), dim3(128), ROWS * COLUMNS * sizeof(half),
-                                              nullptr, in, std::move(map), tiles);
+                           return start(mechanism, {128, ROWS * COLUMNS * sizeof(half)}, in, std::move(map), tiles);
                          });
   };
   return d;

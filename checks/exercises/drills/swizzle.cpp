@@ -2,7 +2,6 @@
 // columns is common/hopper/swizzle.cuh's and for slabs of 32 wgmma's (common/wgmma_layout.hpp).
 #include "common/hopper/swizzle.cuh"
 #include "checks/exercises/drills/drill.hpp"
-#include "common/launch.cuh"
 #include "common/wgmma_layout.hpp"
 
 __global__ void mechanism(lab::TensorMap map, int rows, int columns, int width, float* out);
@@ -28,16 +27,9 @@ lab::Drill of(int rows, int columns, int width) {
   for (int row = 0; row < rows; ++row)
     for (int column = 0; column < columns; ++column)
       d.right.push_back(float(width == 64 ? place_in_wide(rows, row, column) : place_in_narrow(rows, row, column)));
-  d.start = [rows, columns, width](const half* in, float* out) {
-    return lab::with_map(in,
-                         lab::matrix_of(std::size_t(rows), std::size_t(columns), unsigned(rows), unsigned(width),
-                                        width == 64 ? lab::Swizzle::b128 : lab::Swizzle::b64),
-                         [&](lab::TensorMap map) {
-                           return lab::launch("mechanism", mechanism, dim3(1), dim3(64),
-                                              rows * columns * sizeof(half) + 32, nullptr, std::move(map), rows,
-                                              columns, width, out);
-                         });
-  };
+  const lab::TensorShape tensor = lab::matrix_of(std::size_t(rows), std::size_t(columns), unsigned(rows),
+                                                 unsigned(width), width == 64 ? lab::Swizzle::b128 : lab::Swizzle::b64);
+  on_map(d, mechanism, tensor, {64, rows * columns * sizeof(half) + 32}, rows, columns, width);
   return d;
 }
 

@@ -1,6 +1,5 @@
 // What `tile_map` is given, and what must come out: each head's rows, and zeros below them.
 #include "checks/exercises/drills/drill.hpp"
-#include "common/launch.cuh"
 
 lab::TensorShape tile_tensor();
 __global__ void mechanism(lab::TensorMap map, float* out);
@@ -14,11 +13,6 @@ std::vector<lab::Drill> lab::the_drills() {
     for (int row = 0; row < TILES * TILE_ROWS; ++row)
       for (int c = 0; c < COLUMNS; ++c)
         d.right.push_back(row < ROWS ? to_float(d.in[std::size_t((row * HEADS + head) * COLUMNS + c)]) : 0.0f);
-  d.start = [](const half* in, float* out) {
-    return with_map(in, tile_tensor(), [&](TensorMap map) {
-      return launch("mechanism", mechanism, dim3(TILES, HEADS), dim3(64), TILE_ROWS * COLUMNS * sizeof(half) + 32,
-                    nullptr, std::move(map), out);
-    });
-  };
+  on_map(d, mechanism, tile_tensor(), {64, TILE_ROWS * COLUMNS * sizeof(half) + 32, dim3(TILES, HEADS)});
   return {d};
 }

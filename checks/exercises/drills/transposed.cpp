@@ -1,6 +1,5 @@
 // What `transposed` is given, and what must come out: a tile of 64 x 32 halves, transposed.
 #include "checks/exercises/drills/drill.hpp"
-#include "common/launch.cuh"
 
 __global__ void mechanism(const half* in, half* out);
 
@@ -13,8 +12,7 @@ std::vector<lab::Drill> lab::the_drills() {
   for (std::size_t column = 0; column < COLUMNS; ++column)
     for (std::size_t row = 0; row < ROWS; ++row) d.right.push_back(to_float(d.in[row * COLUMNS + column]));
   d.start = [](const half* in, float* out) {
-    return launch("mechanism", mechanism, dim3(1), dim3(128), COLUMNS * WIDEST * sizeof(half), nullptr, in,
-                  reinterpret_cast<half*>(out));
+    return start(mechanism, {128, COLUMNS * WIDEST * sizeof(half)}, in, reinterpret_cast<half*>(out));
   };
   return {d};
 }

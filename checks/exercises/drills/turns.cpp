@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "checks/exercises/drills/drill.hpp"
-#include "common/launch.cuh"
 
 __global__ void mechanism(const half* in, int tiles, float* out);
 
@@ -44,7 +43,7 @@ std::string what_is_wrong(int tiles, std::span<const lab::ExecEvent> events) {
 
 lab::Drill of(int tiles) {
   lab::Drill d;
-  d.name = std::to_string(tiles) + (tiles == 1 ? " tile" : " tiles");
+  d.name = lab::number_of(tiles, "tile");
   d.in = lab::small_numbers((2 + unsigned(tiles)) * TILE);
   const std::vector<float> x = lab::as_floats(d.in);
   for (std::size_t row = 0; row < 128; ++row) {
@@ -56,10 +55,7 @@ lab::Drill of(int tiles) {
     }
     d.right.push_back(sum);
   }
-  d.start = [tiles](const half* in, float* out) {
-    return lab::launch("mechanism", mechanism, dim3(1), dim3(256), 4 * TILE * sizeof(half) + 512, nullptr, in, tiles,
-                       out);
-  };
+  on_input(d, mechanism, {256, 4 * TILE * sizeof(half) + 512}, tiles);
   d.order = [tiles](std::span<const lab::ExecEvent> events) { return what_is_wrong(tiles, events); };
   return d;
 }

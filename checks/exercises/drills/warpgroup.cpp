@@ -2,10 +2,7 @@
 #include "checks/exercises/drills/drill.hpp"
 
 std::vector<lab::Drill> lab::the_drills() {
-  Drill d;
-  d.kernel = drill;
-  d.threads = 128;
-  d.shared_bytes = 2 * 64 * 64 * 2;
+  Drill d = instruction(128, 2 * 64 * 64 * 2);
   d.in = small_numbers(2 * 64 * 64);
   multiply(d, 64, 64, 64, true);
   return {d};
