@@ -1,7 +1,6 @@
 // The report of a deadlock on an mbarrier: phase, missing arrivals, arrived threads, and whether a copy was requested.
+#include "checks/tests/async_fixtures.hpp"
 #include "checks/tests/test_exec.hpp"
-#include "common/ptx/tma.cuh"
-#include "common/smem_plan.cuh"
 
 using namespace lab;
 using namespace lab::ptx;
@@ -15,16 +14,8 @@ struct Plan {
 
 Plan fresh(unsigned empties) {
   AlignedSmemCursor cursor;
-  Plan plan{};
-  plan.tile = cursor.array<unsigned char, SWIZZLE_ALIGN>("tile", 2, 1024);
-  plan.full = cursor.array<MBarrier>("full", 2, 1);
-  plan.empty = cursor.array<MBarrier>("empty", 2, 1);
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < 2; ++i) mbarrier_init(plan.full + i, 1), mbarrier_init(plan.empty + i, empties);
-    fence_mbarrier_init();
-  }
-  __syncthreads();
-  return plan;
+  return {cursor.array<unsigned char, SWIZZLE_ALIGN>("tile", 2, 1024), barriers(cursor, 2),
+          barriers(cursor, 2, empties, "empty")};
 }
 
 Outcome hang(unsigned threads, const std::function<void()>& thread) { return run({1, threads, 2048 + 128}, thread); }

@@ -1,10 +1,8 @@
 // The watcher's events of asynchronous work: copies, arrivals, phases and waits, with the arrays' names.
 #include <vector>
 
+#include "checks/tests/async_fixtures.hpp"
 #include "checks/tests/test_exec.hpp"
-#include "common/ptx/tma.cuh"
-#include "common/ptx/wgmma.cuh"
-#include "common/smem_plan.cuh"
 
 using namespace lab;
 using namespace lab::ptx;
@@ -31,12 +29,7 @@ TEST_CASE("async watcher: a load, its barrier and who waits, in order") {
     runs({1, 33, 2048, options}, [&] {
       AlignedSmemCursor cursor;
       auto* tile = cursor.array<unsigned char, SWIZZLE_ALIGN>("tile", 4, 256);
-      auto* full = cursor.array<MBarrier>("full", 3, 1);
-      if (threadIdx.x == 0) {
-        mbarrier_init(full + 2, 1);
-        fence_mbarrier_init();
-      }
-      __syncthreads();
+      auto* full = barriers(cursor, 3);
       if (threadIdx.x == 32) {
         HERE(expect, mbarrier_arrive_expect_tx(full + 2, 512));
         HERE(load, bulk_load(tile + 256, from.bytes, 512, full + 2));
@@ -82,15 +75,10 @@ TEST_CASE("async watcher: a warpgroup's products, their group and its wait, once
     options.watcher = &log, options.workers = 1, options.products = products;
     int issue = 0;
     runs({1, 128, 26 * 1024, options}, [&] {
-      AlignedSmemCursor cursor;
-      half* a = cursor.array<half, SWIZZLE_ALIGN>("a", 64, 64);
-      half* b = cursor.array<half, SWIZZLE_ALIGN>("b", 128, 64);
-      for (unsigned i = threadIdx.x; i < 128 * 64; i += 128) a[i % 4096] = b[i] = half(1.0f);
-      fence_proxy_async();
-      __syncthreads();
+      const Tiles t = tiles();
       float d[32];
       wgmma_fence();
-      HERE(issue, wgmma<64>(d, wgmma_descriptor(a, 0, 1024), wgmma_descriptor(b + 64 * 64, 0, 1024), false));
+      HERE(issue, wgmma<64>(d, t.of_a, wgmma_descriptor(t.b + 8 * 64, 0, 0), false));
       wgmma_commit();
       wgmma_wait<1>();
       wgmma_wait<0>();
@@ -103,7 +91,7 @@ TEST_CASE("async watcher: a warpgroup's products, their group and its wait, once
       REQUIRE(own.size() == 4);
       CHECK(own[0].kind == Event::wgmma_issue);
       CHECK(std::string(own[0].array) == "b");
-      CHECK(own[0].row == 64);
+      CHECK(own[0].row == 8);
       CHECK(own[0].bytes == 64);
       CHECK(own[0].line == issue);
       CHECK(own[1].kind == Event::wgmma_commit);

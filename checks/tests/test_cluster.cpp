@@ -3,11 +3,11 @@
 #include <set>
 #include <vector>
 
+#include "checks/tests/async_fixtures.hpp"
 #include "checks/tests/test_exec.hpp"
 #include "common/launch.cuh"
 #include "common/ptx/cluster.cuh"
 #include "common/ptx/grid_dependency.cuh"
-#include "common/smem_plan.cuh"
 
 using namespace lab;
 using namespace lab::ptx;
@@ -132,11 +132,9 @@ TEST_CASE("cluster: st.async happens when the copies' mode says, under the sched
       runs({2, 32, SMEM, options, 2}, [&] {
         SmemCursor cursor;
         auto* box = cursor.array<float4>("box", 1, 1);
-        auto* full = cursor.array<MBarrier>("full", 1, 1);
+        auto* full = barriers(cursor);
         if (threadIdx.x == 0) {
           *box = make_float4(1, 1, 1, 1);
-          mbarrier_init(full, 1);
-          fence_mbarrier_init();
           mbarrier_arrive_expect_tx(full, 16);
         }
         cluster_sync();
@@ -215,11 +213,7 @@ TEST_CASE("cluster: who polls waits for the other block; if nothing comes, it is
     const auto body = [](bool arrives) {
       return [arrives] {
         SmemCursor cursor;
-        auto* full = cursor.array<MBarrier>("full", 1, 1);
-        if (threadIdx.x == 0) {
-          mbarrier_init(full, 1);
-          fence_mbarrier_init();
-        }
+        auto* full = barriers(cursor);
         cluster_sync();
         if (cluster_rank() == 1 && threadIdx.x == 0 && arrives) {
           for (int i = 0; i < 100; ++i) mbarrier_try_wait(full, 0);

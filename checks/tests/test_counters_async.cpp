@@ -1,12 +1,7 @@
 // What is counted of the copy engine, wgmma and mbarriers: these tell themselves, so the kernels here are plain
 // lambdas.
-#include <cuda_fp16.h>
-
+#include "checks/tests/async_fixtures.hpp"
 #include "checks/tests/test_exec.hpp"
-#include "common/ptx/mbarrier.cuh"
-#include "common/ptx/tma.cuh"
-#include "common/ptx/wgmma.cuh"
-#include "common/smem_plan.cuh"
 
 using namespace lab;
 using namespace lab::ptx;
@@ -40,10 +35,8 @@ TEST_CASE("counters: a box's bytes, and the sectors of it that lie inside the te
     const Tallies t = counted(32, [&] {
       AlignedSmemCursor cursor;
       auto* tile = cursor.array<half, SWIZZLE_ALIGN>("tile", 256, 1);
-      auto* full = cursor.array<MBarrier>("full", 1, 1);
+      auto* full = barriers(cursor);
       if (threadIdx.x == 0) {
-        mbarrier_init(full, 1);
-        fence_mbarrier_init();
         mbarrier_arrive_expect_tx(full, 512);
         tma_load_2d(tile, &map, 32, row, full);
         mbarrier_wait(full, 0);
@@ -61,19 +54,14 @@ TEST_CASE("counters: a box's bytes, and the sectors of it that lie inside the te
 TEST_CASE("counters: what a wgmma multiplies, and reads from shared memory") {
   const auto product = [](bool from_registers) {
     return counted(128, [&] {
-      AlignedSmemCursor cursor;
-      auto* a = cursor.array<half, SWIZZLE_ALIGN>("a", 64, 64);
-      auto* b = cursor.array<half, SWIZZLE_ALIGN>("b", 64, 64);
-      for (int i = int(threadIdx.x); i < 64 * 64; i += 128) a[i].bits = 0, b[i].bits = 0;
-      fence_proxy_async();
-      __syncthreads();
+      const Tiles t = tiles();
       float d[32] = {};
       const unsigned fragment[4] = {};
       wgmma_fence();
       if (from_registers)
-        wgmma<64>(d, fragment, wgmma_descriptor(b, 0, 1024, Swizzle::b128), true);
+        wgmma<64>(d, fragment, t.of_b, true);
       else
-        wgmma<64>(d, wgmma_descriptor(a, 0, 1024, Swizzle::b128), wgmma_descriptor(b, 0, 1024, Swizzle::b128), true);
+        wgmma<64>(d, t.of_a, t.of_b, true);
       wgmma_commit();
       wgmma_wait<0>();
     });
@@ -93,12 +81,7 @@ TEST_CASE("counters: a wait at an mbarrier lasts until the last to arrive has co
     return of(counted(64,
                       [late] {
                         SmemCursor cursor;
-                        auto* full = cursor.array<MBarrier>("full", 1, 1);
-                        if (threadIdx.x == 0) {
-                          mbarrier_init(full, 1);
-                          fence_mbarrier_init();
-                        }
-                        __syncthreads();
+                        auto* full = barriers(cursor);
                         if (threadIdx.x >= 32) {
                           for (int i = 0; i < late; ++i) __syncwarp();
                           if (threadIdx.x == 32) mbarrier_arrive(full);

@@ -3,10 +3,9 @@
 
 #include <cstdlib>
 
+#include "checks/tests/async_fixtures.hpp"
 #include "checks/tests/test_exec.hpp"
 #include "common/ptx/barrier.cuh"
-#include "common/ptx/mbarrier.cuh"
-#include "common/smem_plan.cuh"
 
 using namespace lab;
 using namespace lab::ptx;
@@ -19,13 +18,7 @@ TEST_CASE("hang: who waits for which phase, where") {
   int full_line = 0, empty_line = 0;
   const Outcome outcome = run({1, 64, 256}, [&] {
     AlignedSmemCursor cursor;
-    MBarrier* full = cursor.array<MBarrier>("full", 2, 1);
-    MBarrier* empty = cursor.array<MBarrier>("empty", 2, 1);
-    if (threadIdx.x == 0) {
-      for (int i = 0; i < 2; ++i) mbarrier_init(full + i, 1), mbarrier_init(empty + i, 2);
-      fence_mbarrier_init();
-    }
-    __syncthreads();
+    MBarrier *full = barriers(cursor, 2), *empty = barriers(cursor, 2, 2, "empty");
     if (threadIdx.x < 32) {
       if (threadIdx.x == 0) mbarrier_arrive(empty + 1), mbarrier_arrive_expect_tx(full, 512);
       HERE(empty_line, mbarrier_wait(empty + 1, 0));

@@ -1,7 +1,6 @@
 // mbarriers on the CPU: phases, parities, waits, and the reports of misuse.
+#include "checks/tests/async_fixtures.hpp"
 #include "checks/tests/test_exec.hpp"
-#include "common/ptx/mbarrier.cuh"
-#include "common/smem_plan.cuh"
 
 using namespace lab;
 using namespace lab::ptx;
@@ -11,16 +10,9 @@ namespace {
 
 int warp_id() { return int(threadIdx.x) / 32; }
 
-// `count` barriers "full" behind each other, initialised by thread 0 and visible to all threads.
 MBarrier* fresh(int count, unsigned arrivals) {
   SmemCursor cursor;
-  auto* full = cursor.array<MBarrier>("full", count, 1);
-  if (threadIdx.x == 0) {
-    for (int i = 0; i < count; ++i) mbarrier_init(full + i, arrivals);
-    fence_mbarrier_init();
-  }
-  __syncthreads();
-  return full;
+  return barriers(cursor, count, arrivals);
 }
 
 constexpr std::size_t SMEM = 1024;

@@ -2,8 +2,8 @@
 // dimensions, swizzles and past all edges, is test_wgmma_cases.cpp's.
 #include <cstring>
 
+#include "checks/tests/async_fixtures.hpp"
 #include "checks/tests/test_exec.hpp"
-#include "common/ptx/tma.cuh"
 #include "common/smem_plan.cuh"
 
 using namespace lab;
@@ -36,16 +36,6 @@ struct Tensor {
   }
 };
 
-MBarrier* barrier(AlignedSmemCursor& cursor, unsigned arrivals = 1) {
-  auto* full = cursor.array<MBarrier>("full", 1, 1);
-  if (threadIdx.x == 0) {
-    mbarrier_init(full, arrivals);
-    fence_mbarrier_init();
-  }
-  __syncthreads();
-  return full;
-}
-
 void under_all_copies(const std::function<void(const ExecOptions&)>& body) {
   for (const Copies copies : {Copies::at_wait, Copies::at_issue, Copies::random})
     under_all_schedules([&](ExecOptions options) {
@@ -64,7 +54,7 @@ TEST_CASE("tma: the swizzle is one of the address, so a tile that starts 128 byt
   runs({1, 1, 9 * 128 + 64}, [&] {
     AlignedSmemCursor cursor;
     auto* tile = cursor.array<half, SWIZZLE_ALIGN>("tile", 9 * 64, 1);
-    MBarrier* full = barrier(cursor);
+    MBarrier* full = barriers(cursor);
     mbarrier_arrive_expect_tx(full, 1024);
     tma_load_2d(tile + 64, &map, 0, 0, full);
     mbarrier_wait(full, 0);
@@ -85,7 +75,7 @@ TEST_CASE("tma: the time of a copy is a choice between the issue and the wait") 
     runs({1, 32, 1024 + 64, options}, [&] {
       AlignedSmemCursor cursor;
       auto* tile = cursor.array<std::uint16_t, SWIZZLE_ALIGN>("tile", 512, 1);
-      MBarrier* full = barrier(cursor);
+      MBarrier* full = barriers(cursor);
       if (threadIdx.x == 0) {
         mbarrier_arrive_expect_tx(full, 1024);
         tma_load_2d(tile, &map, 0, 0, full);
@@ -113,7 +103,7 @@ TEST_CASE("tma: the map is read when the copy is issued") {
   runs({1, 1, 1024 + 64}, [&] {
     AlignedSmemCursor cursor;
     auto* tile = cursor.array<std::uint16_t, SWIZZLE_ALIGN>("tile", 512, 1);
-    MBarrier* full = barrier(cursor);
+    MBarrier* full = barriers(cursor);
     mbarrier_arrive_expect_tx(full, 1024);
     {
       TensorMap map = tensor.map();
@@ -134,7 +124,7 @@ TEST_CASE("tma: bytes count for the barrier, and more than announced complete a 
   runs({1, 1, 2048 + 64}, [&] {
     AlignedSmemCursor cursor;
     auto* tile = cursor.array<std::uint16_t, SWIZZLE_ALIGN>("tile", 1024, 1);
-    MBarrier* full = barrier(cursor);
+    MBarrier* full = barriers(cursor);
     mbarrier_arrive_expect_tx(full, 1024);
     tma_load_2d(tile, &map, 0, 0, full);
     tma_load_2d(tile + 512, &map, 0, 8, full);
@@ -150,7 +140,7 @@ TEST_CASE("tma: bytes that never come are a deadlock that says how many") {
   const Outcome outcome = run({1, 32, 2048 + 64}, [&] {
     AlignedSmemCursor cursor;
     auto* tile = cursor.array<std::uint16_t, SWIZZLE_ALIGN>("tile", 1024, 1);
-    MBarrier* full = barrier(cursor);
+    MBarrier* full = barriers(cursor);
     if (threadIdx.x == 0) {
       mbarrier_arrive_expect_tx(full, 2048);
       tma_load_2d(tile, &map, 0, 0, full);
@@ -167,7 +157,7 @@ TEST_CASE("tma: contiguous copies both ways") {
     runs({1, 32, 512 + 64, options}, [&] {
       AlignedSmemCursor cursor;
       auto* bytes = cursor.array<unsigned char>("bytes", 512, 1);
-      MBarrier* full = barrier(cursor);
+      MBarrier* full = barriers(cursor);
       if (threadIdx.x == 3) {
         mbarrier_arrive_expect_tx(full, 96);
         bulk_load(bytes + 16, in.bytes + 32, 96, full);
@@ -190,7 +180,7 @@ TEST_CASE("tma: a store writes the part of its box that lies in the tensor, as s
     runs({1, 32, 1024 + 64, options}, [&] {
       AlignedSmemCursor cursor;
       auto* tile = cursor.array<half, SWIZZLE_ALIGN>("tile", 512, 1);
-      MBarrier* full = barrier(cursor);
+      MBarrier* full = barriers(cursor);
       if (threadIdx.x != 0) return;
       mbarrier_arrive_expect_tx(full, 1024);
       tma_load_2d(tile, &source, 0, 4, full);
@@ -238,7 +228,7 @@ TEST_CASE("tma: what the instruction refuses") {
     const Outcome outcome = run({1, 1, 2048 + 64}, [&] {
       AlignedSmemCursor cursor;
       auto* tile = cursor.array<unsigned char, SWIZZLE_ALIGN>("tile", 2048, 1);
-      MBarrier* full = barrier(cursor);
+      MBarrier* full = barriers(cursor);
       thread(tile, full);
     });
     CHECK(outcome.finished != cudaSuccess);

@@ -2,12 +2,10 @@
 #include <algorithm>
 #include <map>
 
+#include "checks/tests/async_fixtures.hpp"
 #include "checks/tests/test_exec.hpp"
 #include "checks/trace/json.hpp"
 #include "common/ptx/barrier.cuh"
-#include "common/ptx/tma.cuh"
-#include "common/ptx/wgmma.cuh"
-#include "common/smem_plan.cuh"
 
 #include <cuda_pipeline.h>
 
@@ -41,12 +39,7 @@ void load_and_wait() {
   alignas(16) static unsigned char from[4096];  // the copy engine asks for it
   AlignedSmemCursor cursor;
   auto* tile = cursor.array<unsigned char, SWIZZLE_ALIGN>("tile", 16, 256);
-  auto* full = cursor.array<MBarrier>("full", 2, 1);
-  if (threadIdx.x == 0) {
-    mbarrier_init(full, 1), mbarrier_init(full + 1, 1);
-    fence_mbarrier_init();
-  }
-  __syncthreads();
+  auto* full = barriers(cursor, 2);
   if (threadIdx.x == 32) {
     mbarrier_arrive_expect_tx(full, 256);
     bulk_load(tile, from, 256, full);
@@ -122,15 +115,10 @@ TEST_CASE("trace: bar.sync waits and bar.arrive does not") {
 
 TEST_CASE("trace: a warpgroup's products are in flight from their begin to the wait that covers their group") {
   const Traced t = traced(128, 20 * 1024, [] {
-    AlignedSmemCursor cursor;
-    half* a = cursor.array<half, SWIZZLE_ALIGN>("a", 64, 64);
-    half* b = cursor.array<half, SWIZZLE_ALIGN>("b", 64, 64);
-    for (unsigned i = threadIdx.x; i < 64 * 64; i += 128) a[i] = b[i] = half(1.0f);
-    fence_proxy_async();
-    __syncthreads();
+    const Tiles t = tiles();
     float d[32];
     wgmma_fence();
-    for (int k = 0; k < 3; ++k) wgmma<64>(d, wgmma_descriptor(a, 0, 1024), wgmma_descriptor(b, 0, 1024), k > 0);
+    for (int k = 0; k < 3; ++k) wgmma<64>(d, t.of_a, t.of_b, k > 0);
     wgmma_commit();
     wgmma_wait<0>();
   });

@@ -1,17 +1,16 @@
 // wgmma on the CPU: when products happen, and the reports of misuse. Layouts and bits are test_wgmma_cases.cpp's.
-#include <cuda_fp16.h>
-
 #include <cmath>
 
+#include "checks/tests/async_fixtures.hpp"
 #include "checks/tests/test_exec.hpp"
-#include "common/ptx/wgmma.cuh"
-#include "common/smem_plan.cuh"
 
 using namespace lab;
 using namespace lab::ptx;
 using Kind = Finding::Kind;
 
 namespace {
+
+constexpr std::size_t TILES_BYTES = 16 * 1024;
 
 template <class Body>
 void under_all_modes(Body body) {
@@ -27,35 +26,13 @@ void under_all_modes(Body body) {
 
 // --- when products happen ------------------------------------------------------------------------------------
 
-namespace {
-
-struct Ones {
-  half* a;
-  half* b;
-  Descriptor of_a, of_b;
-};
-Ones ones() {
-  SmemCursor cursor;
-  Ones t{};
-  t.a = cursor.array<half, SWIZZLE_ALIGN>("a", 64, 64);
-  t.b = cursor.array<half, SWIZZLE_ALIGN>("b", 64, 64);
-  for (int i = int(threadIdx.x); i < 64 * 64; i += 128) t.a[i] = t.b[i] = half(1.0f);
-  __syncthreads();
-  t.of_a = wgmma_descriptor(t.a, 0, 1024);
-  t.of_b = wgmma_descriptor(t.b, 0, 1024);
-  return t;
-}
-constexpr std::size_t ONES_BYTES = 16 * 1024;
-
-}  // namespace
-
 TEST_CASE("wgmma: a missing wait shows as NaN where products are late, and not where they are early") {
   for (const Copies products : {Copies::at_wait, Copies::at_issue}) {
     ExecOptions options;
     options.products = products;
     float before[128], after[128];
-    runs({1, 128, ONES_BYTES, options}, [&] {
-      const Ones t = ones();
+    runs({1, 128, TILES_BYTES, options}, [&] {
+      const Tiles t = tiles();
       float d[32];
       wgmma_fence();
       wgmma<64>(d, t.of_a, t.of_b, false);
@@ -74,8 +51,8 @@ TEST_CASE("wgmma: a late product reads what its operands hold by then") {
     ExecOptions options;
     options.products = products;
     float from_shared[128], from_registers[128];
-    runs({1, 128, ONES_BYTES, options}, [&] {
-      const Ones t = ones();
+    runs({1, 128, TILES_BYTES, options}, [&] {
+      const Tiles t = tiles();
       float d[32], e[32];
       unsigned a[4] = {0x3C003C00u, 0x3C003C00u, 0x3C003C00u, 0x3C003C00u};  // ones
       wgmma_fence();
@@ -97,8 +74,8 @@ TEST_CASE("wgmma: a late product reads what its operands hold by then") {
 
 TEST_CASE("wgmma: each warp's rows are computed by its own wait, from what B holds then") {
   float result[128];
-  runs({1, 128, ONES_BYTES}, [&] {
-    const Ones t = ones();
+  runs({1, 128, TILES_BYTES}, [&] {
+    const Tiles t = tiles();
     float d[32];
     wgmma_fence();
     wgmma<64>(d, t.of_a, t.of_b, false);
@@ -115,8 +92,8 @@ TEST_CASE("wgmma: each warp's rows are computed by its own wait, from what B hol
 
 TEST_CASE("wgmma: wait<1> leaves the last group under way") {
   float first[128], second[128];
-  runs({1, 128, ONES_BYTES}, [&] {
-    const Ones t = ones();
+  runs({1, 128, TILES_BYTES}, [&] {
+    const Tiles t = tiles();
     float d[32], e[32];
     wgmma_fence();
     wgmma<64>(d, t.of_a, t.of_b, false);
@@ -138,8 +115,8 @@ TEST_CASE("wgmma: wait<1> leaves the last group under way") {
 TEST_CASE("wgmma: three warps of four are a deadlock that says whom they wait for") {
   under_all_modes([](const ExecOptions& options) {
     int line = 0;
-    const Outcome outcome = run({1, 256, ONES_BYTES, options}, [&] {
-      const Ones t = ones();
+    const Outcome outcome = run({1, 256, TILES_BYTES, options}, [&] {
+      const Tiles t = tiles();
       float d[32];
       if (threadIdx.x / 32 != 6) {
         if (threadIdx.x >= 128) HERE(line, wgmma<64>(d, t.of_a, t.of_b, false));
@@ -156,26 +133,27 @@ TEST_CASE("wgmma: three warps of four are a deadlock that says whom they wait fo
 }
 
 TEST_CASE("wgmma: a warpgroup that is not whole, or does not agree, is refused") {
-  const auto refused = [](unsigned threads, const std::string& words, const std::function<void(const Ones&)>& body) {
-    check_failed(run({1, threads, ONES_BYTES}, [&] { body(ones()); }), cudaErrorLaunchFailure, Kind::collective, words);
+  const auto refused = [](unsigned threads, const std::string& words, const std::function<void(const Tiles&)>& body) {
+    check_failed(run({1, threads, TILES_BYTES}, [&] { body(tiles()); }), cudaErrorLaunchFailure, Kind::collective,
+                 words);
   };
   float sink[32];
   refused(96, "by a warpgroup that is not whole: it is warps 4i to 4i + 3, and the block has 3",
-          [&](const Ones& t) { wgmma<64>(sink, t.of_a, t.of_b, false); });
-  refused(128, "of a warpgroup ask for different products: B by descriptor", [](const Ones& t) {
+          [&](const Tiles& t) { wgmma<64>(sink, t.of_a, t.of_b, false); });
+  refused(128, "of a warpgroup ask for different products: B by descriptor", [](const Tiles& t) {
     float d[32];
     wgmma<64>(d, t.of_a, advance(t.of_b, threadIdx.x / 32 == 2 ? 32 : 0), false);
   });
-  refused(128, "of a warp ask for different products: scale-D 0 and 1", [](const Ones& t) {
+  refused(128, "of a warp ask for different products: scale-D 0 and 1", [](const Tiles& t) {
     float d[32];
     wgmma<64>(d, t.of_a, t.of_b, threadIdx.x == 17);
   });
-  refused(128, "has committed 1 groups", [](const Ones& t) {
+  refused(128, "has committed 1 groups", [](const Tiles& t) {
     float d[32];
     if (threadIdx.x < 32) wgmma_commit();
     wgmma<64>(d, t.of_a, t.of_b, false);
   });
-  refused(128, "wgmma.mma_async", [](const Ones& t) {
+  refused(128, "wgmma.mma_async", [](const Tiles& t) {
     float d[32];
     if (threadIdx.x % 32 < 5)
       __syncwarp();
@@ -186,8 +164,8 @@ TEST_CASE("wgmma: a warpgroup that is not whole, or does not agree, is refused")
 
 TEST_CASE("wgmma: operands outside the block's shared memory are an error that spells the descriptor out") {
   const auto outcome_of = [](unsigned stride) {
-    return run({1, 128, ONES_BYTES}, [&] {
-      const Ones t = ones();
+    return run({1, 128, TILES_BYTES}, [&] {
+      const Tiles t = tiles();
       float d[32];
       wgmma_fence();
       wgmma<64>(d, t.of_a, wgmma_descriptor(t.b, 0, stride), false);

@@ -1,15 +1,10 @@
 // wgmma: one warpgroup each; kernels that keep a rule and kernels that break it (checks/tests/checked.hpp).
 #include "checks/tests/checked.hpp"
 
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-
 #include <cstring>
 
+#include "checks/tests/async_fixtures.hpp"
 #include "common/launch.cuh"
-#include "common/ptx/tma.cuh"
-#include "common/ptx/wgmma.cuh"
-#include "common/smem_plan.cuh"
 
 namespace lab::checked {
 namespace {
@@ -20,24 +15,6 @@ constexpr const char* STILL_WRITTEN = "a wgmma that no thread has waited for may
 constexpr const char* STILL_READ = "a wgmma that no thread has waited for may still read this register";
 
 using namespace lab::ptx;
-
-// Two tiles of 64 rows of 64 halves, swizzled; what is in them does not matter here.
-struct Tiles {
-  half *a, *b;
-  Descriptor of_a, of_b;
-};
-__device__ __forceinline__ Tiles tiles() {
-  AlignedSmemCursor cursor;
-  Tiles t{};
-  t.a = cursor.array<half, SWIZZLE_ALIGN>("a", 64, 64);
-  t.b = cursor.array<half, SWIZZLE_ALIGN>("b", 64, 64);
-  for (unsigned i = threadIdx.x; i < 64 * 64; i += blockDim.x) t.a[i] = t.b[i] = half(float(i % 7));
-  fence_proxy_async();
-  __syncthreads();
-  t.of_a = wgmma_descriptor(t.a, 0, 1024);
-  t.of_b = wgmma_descriptor(t.b, 0, 1024);
-  return t;
-}
 
 __device__ __forceinline__ int total(const float (&d)[32]) {
   float sum = 0.0f;
