@@ -28,6 +28,17 @@ struct Scratch {
   std::filesystem::path root;
 };
 
+// What an exception out of `does` says, "" if there is none.
+template <class Does>
+std::string complaint_of(Does does) {
+  try {
+    does();
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "";
+}
+
 inline bool has(const std::string& text, const std::string& piece) { return text.find(piece) != text.npos; }
 
 }  // namespace lab

@@ -70,6 +70,12 @@ TEST_CASE("counters: wavefronts of lanes anywhere, against the pages' model of t
   }
 }
 
+TEST_CASE("banks: who is served when, and that rows of 72 halves meet every eighth row again") {
+  const banks::Access a = banks::down_a_column(72, 4);
+  CHECK((a.turns == 4 && a.least == 1));
+  for (int lane = 0; lane < banks::LANES; ++lane) CHECK((a.bank[lane] == 4 * lane % 32 && a.turn[lane] == lane / 8));
+}
+
 TEST_CASE("counters: partial warps, two-byte accesses, sectors") {
   std::uint64_t address[32];
   for (unsigned lane = 0; lane < 32; ++lane) address[lane] = 128 * lane;  // all in bank 0

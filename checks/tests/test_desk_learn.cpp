@@ -21,12 +21,7 @@ const std::string BODY =
     "\nsymptom:\n  It is\n\n  wrong.\n\nquestion:\n  Why?\nquestion:\n  Where?\nhint:\n  A\nhint:\n  B\nhint:\n  C\n";
 
 std::string complaint(const std::string& text) {
-  try {
-    parse_exercise("x.exercise", text);
-  } catch (const BadInput& e) {
-    return e.what();
-  }
-  return "";
+  return complaint_of([&] { parse_exercise("x.exercise", text); });
 }
 
 }  // namespace

@@ -37,6 +37,12 @@ std::vector<std::string> pairs(const std::vector<const Bug*>& bugs) {
 
 using Words = std::vector<std::string>;
 
+Words dirs(const std::vector<const Stage*>& stages) {
+  Words all;
+  for (const Stage* stage : stages) all.push_back(stage->dir);
+  return all;
+}
+
 struct BackwardTree : Scratch {
   BackwardTree() : Scratch("backward-ladder") {
     write("stages/v1_one/stage.conf", "idea=\"one\"\nroad=\"main\"\n");
@@ -82,11 +88,8 @@ TEST_CASE("from= and road=: the main road in order, side roads where they leave 
   scratch.write("stages/v2b_middle/stage.conf", "from=\"v1_first\"\nroad=\"main\"\n");
   scratch.write("stages/v10_late/stage.conf", "from=\"v1_first\"\nroad=\"side\"\nwas=\"v9_early\"\n");
   const Ladder ladder = scratch.ladder();
-  REQUIRE(ladder.main_road().size() == 2);
-  CHECK(ladder.main_road()[0]->dir == "v1_first");
-  CHECK(ladder.main_road()[1]->dir == "v2b_middle");
-  REQUIRE(ladder.side_roads("v1_first").size() == 1);
-  CHECK(ladder.side_roads("v1_first")[0]->dir == "v10_late");
+  CHECK(dirs(ladder.main_road()) == Words{"v1_first", "v2b_middle"});
+  CHECK(dirs(ladder.side_roads("v1_first")) == Words{"v10_late"});
   CHECK(ladder.side_roads("v2b_middle").empty());
   CHECK_THROWS_WITH_AS(ladder.bugs("v9_early"), "v9_early became v10_late: stage=v10", lab::BadInput);
   CHECK_THROWS_WITH_AS(ladder.bugs("v9"), "v9 became v10_late: stage=v10", lab::BadInput);
@@ -129,10 +132,7 @@ TEST_CASE("stage.conf: a wrong line is named") {
 TEST_CASE("the ladder is read from the directories, in the order of the climb") {
   const ScratchLadder scratch;
   const Ladder ladder = scratch.ladder();
-  REQUIRE(ladder.stages.size() == 3);
-  CHECK(ladder.stages[0].dir == "v1_first");
-  CHECK(ladder.stages[1].dir == "v2b_middle");
-  CHECK(ladder.stages[2].dir == "v10_late");
+  REQUIRE(dirs(ladder.all()) == Words{"v1_first", "v2b_middle", "v10_late"});
   CHECK(ladder.stages[1].says("registers") == "48");
   CHECK(ladder.stages[1].says("no_such_key") == "");
   CHECK(ladder.historical() == Words{"v2", "v2a"});
@@ -187,14 +187,9 @@ TEST_CASE("files are written as a whole or not at all") {
 TEST_CASE("backward stages are a list of their own, in order, and every name finds them") {
   const BackwardTree tree;
   const Ladder ladder = read_ladder(tree.root.string());
-  REQUIRE(ladder.stages.size() == 1);
-  CHECK(ladder.stages[0].dir == "v1_one");
-  CHECK(ladder.main_road().size() == 1);
-  REQUIRE(ladder.backward.size() == 3);
-  CHECK(ladder.backward[0].dir == "b1_first");
-  CHECK(ladder.backward[1].dir == "b2_next");
-  CHECK(ladder.backward[2].dir == "b10_last");
-  CHECK(ladder.all().size() == 4);
+  CHECK((ladder.stages.size() == 1 && ladder.backward.size() == 3));
+  CHECK(dirs(ladder.main_road()) == Words{"v1_one"});
+  CHECK(dirs(ladder.all()) == Words{"v1_one", "b1_first", "b2_next", "b10_last"});
   REQUIRE(ladder.stage("b2"));
   CHECK(ladder.stage("b2")->is_backward());
   CHECK(ladder.stage("b1_first")->says("same_bits") == "yes");

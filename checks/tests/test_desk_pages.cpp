@@ -23,12 +23,7 @@ struct Shell {
 };
 
 std::string why(Runner& runner, const std::string& command) {
-  try {
-    (void)runner.body(command);
-  } catch (const std::runtime_error& e) {
-    return e.what();
-  }
-  return "";
+  return complaint_of([&] { (void)runner.body(command); });
 }
 
 }  // namespace

@@ -10,6 +10,8 @@ using namespace lab::desk;
 
 namespace {
 
+using Lines = std::vector<std::string>;
+
 const std::string BLIND =
     "notes 0 0.000119 pass\nnotes 1 NaN fail\nunit 0 0.000721 pass\nunit 1 12.500000 fail\nschedules differ\n";
 const std::string REFUSED = "notes 0 - refused\nnotes 1 - refused\nunit 0 - refused\nunit 1 - refused\n";
@@ -207,8 +209,7 @@ TEST_CASE("resources: a stage declares what its largest correct kernel asks for"
                                          row(48, 101000, 0, "sm_89", "big")};
   CHECK(wrong_smem(rows, {{"s", BUDGET}}).empty());
   const auto lines = wrong_smem(rows, {{"s", {&SM_89, 48, 100001}}});
-  REQUIRE(lines.size() == 1);
-  CHECK(lines[0] == "s: stage.conf declares smem=100001, its largest kernel asks for 100000 B: write that there");
+  CHECK(lines == Lines{"s: stage.conf declares smem=100001, its largest kernel asks for 100000 B: write that there"});
   CHECK(wrong_smem({}, {{"s", BUDGET}}).size() == 1);
 }
 

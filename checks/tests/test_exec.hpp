@@ -74,6 +74,7 @@ void under_all_schedules(Body body) {
 }
 
 inline int lane_id() { return int(threadIdx.x % 32); }
+inline int warp_id() { return int(threadIdx.x / 32); }
 
 inline bool contains(const std::string& text, const std::string& piece) {
   return text.find(piece) != std::string::npos;

@@ -61,6 +61,11 @@ __global__ void opted_in_kernel(int* out) {
 
 TEST_CASE("exec: dynamic shared memory, without and with the opt-in") {
   take_exec_report();
+  const auto told = [](std::initializer_list<const char*> pieces) {
+    const std::string message = take_exec_report().message;
+    for (const char* piece : pieces) CHECK_CONTAINS(message, piece);
+    cudaGetLastError();
+  };
   const auto go = [](auto* kernel, std::size_t smem) { return launch("empty_kernel", kernel, 1, 32, smem, nullptr); };
   CHECK(go(empty_kernel, 0) == cudaSuccess);
   CHECK(go(empty_kernel, 49152) == cudaSuccess);
@@ -69,42 +74,28 @@ TEST_CASE("exec: dynamic shared memory, without and with the opt-in") {
   CHECK(go(empty_kernel, 49153) == cudaErrorInvalidValue);
   CHECK(cudaPeekAtLastError() == cudaErrorInvalidValue);
   CHECK(int(cudaGetLastError()) == 1);
-  std::string message = take_exec_report().message;
-  CHECK_CONTAINS(message, "empty_kernel: invalid argument");
-  CHECK_CONTAINS(message, "49153");
-  CHECK_CONTAINS(message, "49152");
+  told({"empty_kernel: invalid argument", "49153", "49152"});
 
   REQUIRE(opt_in_smem("empty_kernel", empty_kernel, 101376) == cudaSuccess);
   CHECK(go(empty_kernel, 101376) == cudaSuccess);
   CHECK(go(other_kernel, 49153) == cudaErrorInvalidValue);  // the attribute is one kernel's
-  cudaGetLastError();
-  take_exec_report();
+  told({});
 
   CHECK(go(empty_kernel, 101377) == cudaErrorInvalidConfiguration);
-  message = take_exec_report().message;
-  CHECK_CONTAINS(message, "101377");
-  CHECK_CONTAINS(message, "101376");
-  cudaGetLastError();
+  told({"101377", "101376"});
 
   CHECK(opt_in_smem("empty_kernel", empty_kernel, 101377) == cudaErrorInvalidConfiguration);
-  message = take_exec_report().message;
-  CHECK_CONTAINS(message, "101377");
-  CHECK_CONTAINS(message, "101376");
-  cudaGetLastError();
+  told({"101377", "101376"});
   CHECK(cudaFuncSetAttribute(empty_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 101377) ==
         cudaErrorInvalidValue);
   CHECK(cudaGetLastError() == cudaErrorInvalidValue);
   CHECK(cudaFuncSetAttribute(empty_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, -1) == cudaErrorInvalidValue);
-  cudaGetLastError();
-  take_exec_report();
+  told({});
 
   // An attribute can be lowered, too.
   REQUIRE(opt_in_smem("empty_kernel", empty_kernel, 1000) == cudaSuccess);
   CHECK(go(empty_kernel, 1001) == cudaErrorInvalidValue);
-  message = take_exec_report().message;
-  CHECK_CONTAINS(message, "1001 B");
-  CHECK_CONTAINS(message, "1000 B");
-  cudaGetLastError();
+  told({"1001 B", "1000 B"});
 
   int out = 0;
   auto* kernel = opted_in_kernel<101376>;

@@ -8,8 +8,6 @@ using Kind = Finding::Kind;
 
 namespace {
 
-int warp_id() { return int(threadIdx.x) / 32; }
-
 MBarrier* fresh(int count, unsigned arrivals) {
   SmemCursor cursor;
   return barriers(cursor, count, arrivals);

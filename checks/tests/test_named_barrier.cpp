@@ -7,10 +7,6 @@ using lab::ptx::barrier_arrive;
 using lab::ptx::barrier_sync;
 using Kind = Finding::Kind;
 
-namespace {
-int warp_id() { return int(threadIdx.x) / 32; }
-}  // namespace
-
 // --- execution ---------------------------------------------------------------------------------------------
 
 TEST_CASE("bar: sync waits for everybody who is counted, and for nobody else") {
@@ -62,17 +58,6 @@ TEST_CASE("bar: all 15 barriers at once, one use after the other by different wa
       if (w < 15) barrier_arrive(w + 1, 64);
     });
     for (int w = 0; w < 16; ++w) CHECK(order[w] == w);
-  });
-}
-
-TEST_CASE("bar: a block barrier and named barriers do not meet") {
-  under_all_schedules([](const ExecOptions& options) {
-    runs({1, 96, 0, options}, [&] {
-      if (warp_id() < 2) barrier_sync(1, 64);
-      __syncthreads();
-      barrier_sync(1, 96);
-      __syncthreads();
-    });
   });
 }
 

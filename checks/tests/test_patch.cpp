@@ -4,6 +4,7 @@
 #include <string>
 
 #include "checks/desk/patch.hpp"
+#include "checks/tests/scratch.hpp"
 #include "reference/bad_input.hpp"
 
 namespace {
@@ -16,23 +17,13 @@ const std::string HEAD =
 const std::string SOURCE = "a\nb\nc\nd\ne\nf\ng\nh\n";
 const std::string HUNK = "@@ -3,3 +3,4 @@\n c\n-d\n+D1\n+D2\n e\n";  // its first added line is line 9 of HEAD + HUNK
 
-// The error from parsing and applying `text`, "" if none.
-std::string complaint(const std::string& text, const std::string& source = SOURCE) {
-  try {
-    patched_for_compiler(parse_patch(PATH, text), source);
-    return "";
-  } catch (const BadInput& e) {
-    CHECK(std::string(e.what()).find('\n') == std::string::npos);
-    return e.what();
-  }
-}
-
+// Parsing and applying `text` is one line that starts so and has the piece.
 void complains(const std::string& text, const std::string& start, const std::string& piece,
                const std::string& source = SOURCE) {
-  const std::string said = complaint(text, source);
+  const std::string said = complaint_of([&] { patched_for_compiler(parse_patch(PATH, text), source); });
   CAPTURE(said);
   CHECK(said.starts_with(start));
-  CHECK(said.find(piece) != said.npos);
+  CHECK((has(said, piece) && !has(said, "\n")));
 }
 
 }  // namespace
