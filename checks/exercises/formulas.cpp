@@ -30,6 +30,11 @@ Answer masked(const Trial& t, Keys keys) {
                            [&](int row) { return std::clamp(int(keys(row)), 1, t.shape.S); });
 }
 
+// A row sees no more than so many keys.
+Answer first_keys(const Trial& t, int most) {
+  return masked(t, [&](int row) { return t.shape.causal ? std::min(row + 1, most) : most; });
+}
+
 constexpr Formula FORMULAS[] = {
     {"right", "softmax(scale Q K^T) V, as it should be",
      [](const Trial& t) { return attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v); }},
@@ -88,20 +93,12 @@ constexpr Formula FORMULAS[] = {
     {"parts-not-weighted", "two halves of the keys added up, each relative to its own maximum",
      by_tile<wrong::merge_without_max>},
     {"own-tile-only", "a row sees the keys of the first tile and no others",
-     [](const Trial& t) {
-       return masked(t, [&](int row) { return t.shape.causal ? std::min(row + 1, t.plan.tile_n) : t.plan.tile_n; });
-     }},
+     [](const Trial& t) { return first_keys(t, t.plan.tile_n); }},
     {"first-lap-only",
      "each tile past the ring of slots is the one that lay in its slot a lap before: the first ones count alone",
-     [](const Trial& t) {
-       const int lap = t.plan.slots * t.plan.tile_n;
-       return masked(t, [&](int row) { return t.shape.causal ? std::min(row + 1, lap) : lap; });
-     }},
+     [](const Trial& t) { return first_keys(t, t.plan.slots * t.plan.tile_n); }},
     {"whole-tiles-only", "the keys of the last tile, if it is not whole, count for nothing",
-     [](const Trial& t) {
-       const int whole = t.shape.S / t.plan.tile_n * t.plan.tile_n;
-       return masked(t, [&](int row) { return t.shape.causal ? std::min(row + 1, whole) : whole; });
-     }},
+     [](const Trial& t) { return first_keys(t, t.shape.S / t.plan.tile_n * t.plan.tile_n); }},
     {"not-causal", "every row sees every key",
      [](const Trial& t) { return masked(t, [&](int) { return t.shape.S; }); }},
     {"one-key-too-many", "a row sees the key behind its own",

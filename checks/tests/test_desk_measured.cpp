@@ -349,14 +349,6 @@ TEST_CASE("counts: tables") {
   const std::string table = validation_table(counted, {{"v2d_ldmatrix", "v2d", profile(100, 7)}}, "S");
   CHECK(table.find("| v2d | +10.0 % |") != std::string::npos);
   CHECK(table.find(" = |") != std::string::npos);
-  const Json bench = {{"cases",
-                       {{{"program", "v2d_ldmatrix"},
-                         {"shape", "S"},
-                         {"status", "ok"},
-                         {"figures", {{"graph", {{"median", 10.0}}}}}}}}};
-  const std::string floors = floors_table(counted, {{"v2d_ldmatrix", "v2d"}}, {bench}, "S");
-  CHECK(floors.find("| v2d | 10.00 | 2.50 | 25 % | 0.50 | **2.50** |") != std::string::npos);
-  CHECK(floors_table(counted, {{"v2d_ldmatrix", "v2d"}}, {}, "S").find("| v2d |  | 2.50 |  |") != std::string::npos);
 }
 
 TEST_CASE("bits: a line is a digest and a case; anything else, or a case twice, is refused") {

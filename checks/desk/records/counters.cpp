@@ -15,15 +15,6 @@ std::string grouped(double value) {
   return text;
 }
 
-std::optional<double> median_of(const std::vector<Json>& benches, const std::string& stage, const std::string& shape) {
-  std::optional<double> median;
-  for (const Json& bench : benches)
-    for (const Json& c : bench.at("cases"))
-      if (c.at("program") == stage && c.at("shape") == shape && c.at("status") == "ok")
-        median = c.at("figures").at("graph").at("median").get<double>();
-  return median;
-}
-
 const std::string COMMITTED_COUNTS = "writeups/results/counters.json", COUNTS = "build/counters/";
 // The first is what `make test` counts again.
 const std::vector<std::string> SHAPES = {"1,1,512,64", "1,8,512,64", "2,8,2048,64"};
@@ -186,33 +177,6 @@ std::string validation_table(const Json& counted, const std::vector<Measured>& m
   return head + "\n" + line + "\n" + rows + why + "\n";
 }
 
-std::string floors_table(const Json& counted, const std::vector<std::pair<std::string, std::string>>& stages,
-                         const std::vector<Json>& benches, const std::string& shape) {
-  std::string head, rows;
-  for (const auto& [stage, short_name] : stages) {
-    const Json& shapes = counted.at("stages").at(stage);
-    if (!shapes.contains(shape)) continue;
-    const Json& floor = shapes.at(shape).at("floor");
-    if (head.empty()) {
-      head = "| | measured, µs | no less than | of it |";
-      std::string line = "|---|--:|--:|--:|";
-      for (const Json& roof : floor.at("roofs"))
-        head += " " + roof.at("name").get<std::string>() + " |", line += "--:|";
-      head += "\n" + line + "\n";
-    }
-    const double least = floor.at("us").get<double>();
-    const auto measured = median_of(benches, stage, shape);
-    rows += "| " + short_name + " | " + (measured ? format("%.2f", *measured) : "") + " | " + format("%.2f", least) +
-            " | " + (measured ? format("%.0f %%", 100 * least / *measured) : "") + " |";
-    for (const Json& roof : floor.at("roofs")) {
-      const std::string us = format("%.2f", roof.at("us").get<double>());
-      rows += roof.at("name") == floor.at("binds") ? " **" + us + "** |" : " " + us + " |";
-    }
-    rows += '\n';
-  }
-  return head + rows;
-}
-
 std::vector<std::string> differences(const Json& counted, const Json& now, const std::string& shape) {
   std::vector<std::string> lines;
   for (const auto& [stage, shapes] : now.at("stages").items()) {
@@ -245,7 +209,7 @@ std::string counted_json(const std::vector<Json>& counters) {
 }
 
 // desk-records counters LABS [JSON]: all stages, counted by the CPU execution, as they were committed; or a new file of
-// it, which takes minutes. desk-records counters-table [SHAPE], floors-table: for the pages.
+// it, which takes minutes. desk-records counters-table [SHAPE]: for the pages.
 int counters_command(const Args& args) {
   const std::string json = args.size() > 1 ? args[1] : "";
   std::vector<Json> all;
@@ -279,21 +243,6 @@ int counters_command(const Args& args) {
 int counters_table_command(const Args& args) {
   const std::string shape = args.empty() ? PROFILED : args[0];
   std::fputs(validation_table(committed(), profiles(shape), shape).c_str(), stdout);
-  return 0;
-}
-
-int floors_table_command(const Args& args) {
-  std::vector<fs::path> files;
-  for (const fs::path& path : files_in("writeups/results", ".json"))
-    if (const std::string name = path.filename().string(); name.starts_with("bench-") || name.starts_with("small-"))
-      files.push_back(path);
-  // By date, whatever they are called.
-  std::ranges::sort(files, {}, [](const auto& path) { return path.filename().string().substr(6); });
-  std::vector<Json> benches;
-  for (const auto& path : files) benches.push_back(load_results(path, "bench-1", "make bench"));
-  std::vector<std::pair<std::string, std::string>> stages;
-  for (const Stage& stage : read_ladder().stages) stages.emplace_back(stage.dir, stage.short_name());
-  std::fputs(floors_table(committed(), stages, benches, args.empty() ? PROFILED : args[0]).c_str(), stdout);
   return 0;
 }
 

@@ -133,11 +133,6 @@ std::vector<std::string> unexplained(const Json& counted, const std::vector<Meas
 // Markdown. Cells: "=" the same, else the difference in per cent and the letter of its reason; "" where neither counts.
 std::string validation_table(const Json& counted, const std::vector<Measured>& measured, const std::string& shape);
 
-// Markdown: the least times of each stage and what binds, beside the measured median where `benches` (bench-1, the
-// later ones count) have one. "" in a cell: not counted, or not measured.
-std::string floors_table(const Json& counted, const std::vector<std::pair<std::string, std::string>>& stages,
-                         const std::vector<Json>& benches, const std::string& shape);
-
 // What `counted` and `now` say differently of `shape`, a line each.
 std::vector<std::string> differences(const Json& counted, const Json& now, const std::string& shape);
 

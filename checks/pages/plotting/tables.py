@@ -2,8 +2,8 @@
 import re
 
 from .heads import ROOT, Unusable, name_of
-from . import gains, search
-from .results import ACCEPTANCE, PEERS, RARER, STALLS, best_peer, instructions, medians, peer_title, short, stall_shares, table, title
+from . import floors, gains, search
+from .results import ACCEPTANCE, PEERS, RARER, STALLS, best_peer, instructions, ladder, medians, peer_title, short, stall_shares, table, title
 
 
 def us(value):
@@ -226,13 +226,17 @@ def table_phases_of(r, stage):
         "", f"<sub>{d['gpu']}, driver {d['driver']}, CUDA {d['cuda']}, {d['date'][:10]}; `{d['command']}`. In a graph of 100 launches; each line does what the one before does, and more.</sub>"]
 
 
-def table_resources(r):
-    budget = r.resources["budget"]
-    shown = sorted((k for k in r.resources["kernels"] if k["over"] or not k["bug"]), key=lambda k: bool(k["bug"]))
-    rows = [[f"`{k['stage']}`" + (f", bug `{k['bug']}`" if k["bug"] else ""), k["arch"], f"`{k['kernel']}`", str(k["registers"]), f"{k['smem']:,}", str(k["stack"]), str(k["spills"]), k["over"] or "within"] for k in shown]
-    header = ["stage", "arch", "kernel", "registers", "shared memory, B", "stack, B", "spills, B", "budget"]
-    return table(header, rows) + ["", f"<sub>nvcc {r.resources['nvcc']}; `{r.resources['command']}`. Budget ({budget['arch']}): {budget['registers']} registers per "
-                                         f"thread, {budget['smem']:,} B of shared memory per block, no spills.</sub>"]
+def table_floors(r, shape):
+    """The least time of each stage and the unit that needs it (bold), beside the measured time."""
+    lines = []
+    for stage in ladder():
+        if counted := r.counted["stages"][stage].get(shape):
+            floor, time = counted["floor"], floors.measured(r, stage, shape)
+            roofs = {roof["name"]: f"**{roof['us']:.2f}**" if roof["name"] == floor["binds"] else f"{roof['us']:.2f}" for roof in floor["roofs"]}
+            lines = lines or ["| | " + " | ".join(["measured, µs", "no less than", "of it", *roofs]) + " |", "|---|" + "--:|" * (3 + len(roofs))]
+            cells = [short(stage), f"{time:.2f}" if time else "", f"{floor['us']:.2f}", f"{100 * floor['us'] / time:.0f} %" if time else "", *roofs.values()]
+            lines.append("| " + " | ".join(cells) + " |")
+    return lines
 
 
 def table_predictions(r):
@@ -256,7 +260,7 @@ def table_searched(_):
             f"| {len(verdicts)} | {refused} | {broken} | {len(verdicts) - refused - broken} | {wrong} |"]
 
 
-TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "steps": table_steps, "gains": table_gains, "hopper": table_hopper, "small": table_small, "profile": table_profile, "resources": table_resources, "evolve": search.table_evolve, "searched": table_searched, "winners": search.table_winners, "adopted": search.table_adopted}
+TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "steps": table_steps, "gains": table_gains, "hopper": table_hopper, "small": table_small, "profile": table_profile, "floors": lambda r: table_floors(r, "1,8,512,64"), "floors-large": lambda r: table_floors(r, "2,8,2048,64"), "evolve": search.table_evolve, "searched": table_searched, "winners": search.table_winners, "adopted": search.table_adopted}
 OF_STAGE = {"step": table_step, "profile": table_profile_of, "phases": table_phases_of}
 TARGETS = "sm_89", "sm_90a"  # an entry at sm_90 is of a stage whose target is sm_89
 MARKED = re.compile(r"(<!-- begin: table ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.S)
