@@ -99,8 +99,19 @@ TEST_CASE("ldmatrix: a row outside shared memory is named") {
 }
 
 TEST_CASE("ldmatrix: lanes that part ways are named") {
-  int load = 0;
-  const Outcome outcome = run({1, 32, SMEM}, [&] {
+  int load = 0, sync = 0;
+  Outcome outcome = run({1, 32, SMEM}, [&] {
+    half* s = filled();
+    unsigned r[4];
+    if (lane_id() < 8)
+      HERE(load, ldmatrix_x4(r, s));
+    else
+      HERE(sync, __syncwarp());
+  });
+  check_failed(outcome, cudaErrorLaunchFailure, Kind::collective,
+               "lane 8" + at_line(sync) + "__syncwarp with mask 0xffffffff meets lanes 0..7 in ldmatrix");
+
+  outcome = run({1, 32, SMEM}, [&] {
     half* s = filled();
     unsigned r[4];
     if (lane_id() < 8)
