@@ -87,10 +87,14 @@ def draw_referee(plt, d):
 
 WISHES = [["which tile\nis mine?", ["variable lengths", "GQA: packed rows"]],
           ["copies of\nQ, K, V", ["GQA: one coordinate", "variable lengths:\nthe end", "paged decode:\na page per box"]],
-          ["S = Q Kᵀ", ["FP8: K-major", "Blackwell: one\nthread issues"]],
+          ["S = Q Kᵀ", ["FP8: steps of\n32 columns", "Blackwell: one\nthread issues"]],
           ["weights", ["FP8: scales", "Blackwell: some\nexp by FMA"]],
           ["O += P V", ["FP8: V transposed,\nP permuted", "Blackwell: O in\ntensor memory"]],
           ["O / l,\nstore", ["paged decode:\n(m, l, O), merged by\na second kernel"]]]
+
+
+# The boxes of one wish look alike.
+WISH_LOOKS = {"GQA": (LIGHT[1], "-"), "variable lengths": (LIGHT[2], "--"), "paged decode": (LIGHT[3], "-."), "FP8": ("white", "-"), "Blackwell": (LIGHT[4], ":")}
 
 
 def draw_wishes(plt, d):
@@ -104,7 +108,8 @@ def draw_wishes(plt, d):
         for wish in wishes:
             lines = wish.count("\n") + 1
             height = 0.13 + 0.155 * lines
-            axes.add_patch(plt.Rectangle((x - 0.04, y), width + 0.1, height, facecolor="white", edgecolor=VERMILION, linewidth=0.9))
+            face, dashes = WISH_LOOKS[wish.split(":")[0]]
+            axes.add_patch(plt.Rectangle((x - 0.04, y), width + 0.1, height, facecolor=face, edgecolor=VERMILION, linewidth=1.1, linestyle=dashes))
             axes.text(x + 0.01 + width / 2, y + height / 2, wish, fontsize=7.5, ha="center", va="center", linespacing=1.2)
             y += height + 0.1
     return figure
