@@ -4,7 +4,7 @@ from pathlib import Path
 
 from .heads import Unusable, name_of
 from .registry import figure
-from .results import PEERS, RESULTS, ladder, medians, short, table, title
+from .results import PEERS, RESULTS, medians, short, table, title
 from .style import BLACK, BLUE, GREY, WIDTH, ranked, subplots
 
 def read(path, schema):
@@ -58,8 +58,7 @@ def data_search(_):
         if best := elite(log):
             start = log["candidates"][0]["median"]
             timed = [[c["median"] / start, c["verdict"]] for c in log["candidates"][1:] if c.get("median") is not None]
-            name = short(log["stage"]) if log["stage"] in ladder() else log["stage"]  # a stage that is gone by its whole name
-            rows.append({"stage": name, "shape": asked(log), "start": start, "best": best[0]["median"], "timed": timed, "untimed": len(log["candidates"]) - 1 - len(timed)})
+            rows.append({"stage": short(log["stage"]), "shape": asked(log), "start": start, "best": best[0]["median"], "timed": timed, "untimed": len(log["candidates"]) - 1 - len(timed)})
     return {"machine": measured[0]["machine"].get("gpu") or "a model on a CPU", "date": measured[0]["machine"].get("date", "")[:10], "unit": unit(measured[0]), "rows": rows}
 
 
