@@ -2,8 +2,6 @@
 // outputs held to a record; where the time of one launch goes.
 #include <doctest/doctest.h>
 
-#include <cmath>
-
 #include "checks/desk/records/records.hpp"
 #include "checks/tests/scratch.hpp"
 
@@ -74,16 +72,6 @@ Json counters(const std::string& stage, const std::string& shape, double wavefro
            {{"us", 2.5},
             {"binds", "L2"},
             {"roofs", {{{"name", "issue slots"}, {"us", 0.5}}, {{"name", "L2"}, {"us", 2.5}}}}}}};
-}
-Json profile(double wavefronts, double barriers) {
-  return {{"metrics", {{"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", wavefronts}}},
-          {"opcodes", {{"BAR", barriers}}}};
-}
-const Compared& column(const std::string& name) {
-  for (const Compared& what : COMPARED)
-    if (what.column == name) return what;
-  FAIL("no column " << name);
-  return COMPARED[0];
 }
 
 const std::string A = "0123456789abcdef unit (1,2,17,64) scale 0.125\n", B = "fedcba9876543210 unit (1,1,64,64)\n";
@@ -299,30 +287,6 @@ TEST_CASE("results: a file of another schema, or of none, is one line") {
   CHECK_THROWS_AS(load_results(path, "tools-1", "make it"), BadInput);
 }
 
-TEST_CASE("counts: pairs, and how far they are apart") {
-  const Json totals = counters("v2d_ldmatrix", "1,8,512,64", 110, 7).at("totals");
-  const auto wavefronts = pair_of(column("load wavefronts"), totals, profile(100, 7));
-  REQUIRE(wavefronts);
-  CHECK(wavefronts->off() == doctest::Approx(0.1));
-  CHECK(pair_of(column("barriers"), totals, profile(100, 7))->off() == 0);
-  CHECK(pair_of(column("shuffles"), totals, profile(100, 7))->off() == 0);  // neither side counts one
-  CHECK(std::isinf(pair_of(column("barriers"), totals, profile(100, 0))->off()));
-  CHECK(!pair_of(column("store sectors"), totals, profile(100, 7)));  // a profile without the metric
-}
-
-TEST_CASE("counts: a large difference wants a reason, and a reason a difference") {
-  const Json counted = parse_json(counted_json({counters("v2d_ldmatrix", "S", 110, 7)}), "a test");
-  const auto said = [&](const char* short_name, double wavefronts) {
-    return unexplained(counted, {{"v2d_ldmatrix", short_name, profile(wavefronts, 7)}}, "S");
-  };
-  CHECK(said("v2d", 110).empty());
-  CHECK(said("v2d", 106).empty());  // 3.8 %
-  CHECK(said("v2d", 100) == Lines{"v2d, load wavefronts: 110 counted, 100 measured, and no reason is given"});
-  CHECK(said("v4a", 50).empty());  // explained
-  REQUIRE(said("v4a", 110).size() == 1);
-  CHECK(said("v4a", 110)[0].ends_with("a reason for a difference that is not there"));
-}
-
 TEST_CASE("counts: the file says what was counted, and what has changed") {
   const Json a = counters("v2d_ldmatrix", "S", 110, 7), b = counters("v3a_tma", "S", 5, 1);
   const Json counted = parse_json(counted_json({a, counters("v2d_ldmatrix", "L", 1, 1), b}), "a test");
@@ -342,13 +306,6 @@ TEST_CASE("counts: what differs is told stage by stage") {
   Json less = file(110);
   less["stages"]["v2d_ldmatrix"]["S"]["totals"].erase("barrier");
   CHECK(differences(file(110), less, "S") == Lines{"v2d_ldmatrix, barrier: committed, and not counted now"});
-}
-
-TEST_CASE("counts: tables") {
-  const Json counted = parse_json(counted_json({counters("v2d_ldmatrix", "S", 110, 7)}), "a test");
-  const std::string table = validation_table(counted, {{"v2d_ldmatrix", "v2d", profile(100, 7)}}, "S");
-  CHECK(table.find("| v2d | +10.0 % |") != std::string::npos);
-  CHECK(table.find(" = |") != std::string::npos);
 }
 
 TEST_CASE("bits: a line is a digest and a case; anything else, or a case twice, is refused") {

@@ -4,10 +4,10 @@
 
 namespace lab::desk {
 
-Run bench_command, profile_command, phases_command, resources_command, bits_command;  // in the files of these names
+Run bench_command, profile_command, phases_command, resources_command, bits_command,
+    counters_command;                                                                 // in the files of these names
 Run best_command;                                                                     // best.cpp
 Run archs_command;                                                                    // nvcc.cpp
-Run counters_command, counters_table_command;                                         // counters.cpp
 Run machine_command, sanitizer_report_command;                                        // sanitizer_report.cpp
 Run blindness_table_command, tools_table_command, climb_table_command, plan_command;  // tables.cpp
 Run pages_command, hunks_command;                                                     // pages.cpp
@@ -22,7 +22,6 @@ static constexpr Command COMMANDS[] = {
     {"phases", phases_command, "SHAPE JSON LAB...", "a kernel beside its parts; phases-1"},
     {"resources", resources_command, "LABS [JSON [STAGE]]", "registers, shared memory, spills; resources-1"},
     {"counters", counters_command, "LABS [JSON]", "what the CPU execution counts; counted-1"},
-    {"counters-table", counters_table_command, "[SHAPE]", "counted against what Nsight Compute counted"},
     {"bits", bits_command, "RECORD QUICK FILE LAB...", "digests of outputs, recorded or compared; bits-1"},
     {"archs", archs_command, "", "every stage for every architecture it claims"},
     {"machine", machine_command, "[SANITIZER]", "what a measurement says of its machine"},

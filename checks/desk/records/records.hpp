@@ -102,36 +102,7 @@ BitsVerdict compare_bits(const Json& recorded, const Json& now, bool whole);
 // The file: where it was recorded, and the stages' digests, {"STAGE": {"CASE": "DIGEST"}}.
 std::string bits_json(const Json& where, const Json& stages);
 
-// make counters over all stages: what the CPU execution counts of each, kept as counted-1; held against what Nsight
-// Compute counted on an H200; and the least times that follow, beside the measured ones.
-
-// One figure that both can count.
-struct Compared {
-  const char* column;
-  std::vector<std::pair<const char*, const char*>> ours;  // kind and member of counters-1, added up
-  const char* metric;                                     // of profile-1, or
-  const char* opcode = nullptr;                           // how often this SASS instruction was executed
-};
-extern const std::vector<Compared> COMPARED;
-
-// Nothing where the profile lacks the figure.
-struct Pair {
-  double counted = 0, measured = 0;
-  double off() const;  // counted / measured - 1; 0 where both are 0
-};
-std::optional<Pair> pair_of(const Compared& what, const Json& totals, const Json& profile);
-
-// A line for each stage whose difference is larger than 5 % and not explained, or explained and not there. `counted` is
-// counted-1.
-struct Measured {
-  std::string stage, short_name;
-  Json profile;
-};
-std::vector<std::string> unexplained(const Json& counted, const std::vector<Measured>& measured,
-                                     const std::string& shape);
-
-// Markdown. Cells: "=" the same, else the difference in per cent and the letter of its reason; "" where neither counts.
-std::string validation_table(const Json& counted, const std::vector<Measured>& measured, const std::string& shape);
+// make counters over all stages: what the CPU execution counts of each, kept as counted-1.
 
 // What `counted` and `now` say differently of `shape`, a line each.
 std::vector<std::string> differences(const Json& counted, const Json& now, const std::string& shape);
