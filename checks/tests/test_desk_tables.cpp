@@ -1,4 +1,4 @@
-// The tables of the pages: what `lab blindness`, `lab racecheck`, `lab plan` and committed results become. nvcc's output about
+// The tables of the pages: what `lab blindness`, `lab racecheck` and committed results become. nvcc's output about
 // kernels, for make archs; make resources: kernels held against their budgets. test_ptxas.cpp has the verdicts.
 #include <doctest/doctest.h>
 
@@ -27,18 +27,6 @@ Json tools() {
           {"stage": "v1_scalar", "bug": "x", "tool": "synccheck",
            "kinds": "Program hit cudaErrorInvalidValue (error 1) at cudaLaunchKernel", "lines": ""}]})json",
       "tools");
-}
-
-std::string plan(int D, int bytes) {
-  return "{\n  \"stage\": \"v1_scalar\", \"bug\": \"\", \"target\": \"sm_89\",\n  \"B\": 1, \"H\": 8, \"S\": 512, "
-         "\"D\": " +
-         std::to_string(D) +
-         ", \"causal\": false,\n  \"tile_m\": 48, \"tile_n\": 64, \"rows_per_warp\": 6, \"slots\": 2,\n"
-         "  \"grid\": [11, 8, 1], \"block\": [256, 1, 1],\n  \"static_smem\": 0, \"dynamic_smem\": 0, \"smem\": " +
-         std::to_string(bytes) +
-         ",\n  \"arrays\": [\n    {\"name\": \"sQ\", \"type\": \"half\", \"rows\": 48, \"pitch\": " +
-         std::to_string(D + 8) + ", \"bytes\": " + std::to_string(bytes - 192) +
-         "},\n    {\"name\": \"row_max\", \"type\": \"float\", \"rows\": 48, \"pitch\": 1, \"bytes\": 192}\n  ]\n}\n";
 }
 
 const StageBudget BUDGET{&SM_89, 48, 100000};
@@ -120,24 +108,6 @@ TEST_CASE("tables: registers and shared memory of a stage, smallest to largest")
   CHECK(resources_cell(r, "s", "sm_89") == "39-40 | 80.0-95.6 KiB");
   CHECK(resources_cell(r, "t", "sm_90a") == "168 | 200.0-200.0 KiB");
   CHECK(resources_cell(r, "t", "sm_89") == "not measured | not measured");
-}
-
-TEST_CASE("plans: side by side") {
-  CHECK(plan_table(plan(64, 7104), plan(128, 13248)) ==
-        "| | (1,8,512,64) | bytes | (1,8,512,128) | bytes |\n|---|---|--:|---|--:|\n"
-        "| `sQ`, half | 48 x 72 | 6912 | 48 x 136 | 13056 |\n| `row_max`, float | 48 | 192 | 48 | 192 |\n"
-        "| **shared memory per block** | | **7104** | | **13248** |\n"
-        "| tile | 48 queries x 64 keys | | 48 queries x 64 keys | |\n| rows a computing warp owns | 6 | | 6 | |\n"
-        "| K/V slots | 2 | | 2 | |\n| grid, blocks of 256 threads | 11 x 8 x 1 | | 11 x 8 x 1 | |\n");
-  std::string narrow = plan(64, 7104);
-  narrow.replace(narrow.find("[256"), 4, "[128");
-  CHECK(plan_table(narrow, narrow).find("| grid, blocks of 128 threads |") != std::string::npos);
-  CHECK(plan_table(narrow, plan(64, 7104)).find("| grid, blocks of 128 and 256 threads |") != std::string::npos);
-  std::string without = plan(64, 7104);  // an array that the other shape's kernel lacks
-  without.replace(without.find("row_max"), 7, "row_sum");
-  const std::string both = plan_table(plan(64, 7104), without);
-  CHECK(both.find("| `row_max`, float | 48 | 192 | – | – |\n| `row_sum`, float | – | – | 48 | 192 |\n") != both.npos);
-  CHECK_THROWS_AS(plan_table(plan(64, 7104), "{}"), BadInput);
 }
 
 TEST_CASE("labs: paths are made of a pattern, and stages read from paths") {

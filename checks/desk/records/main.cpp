@@ -5,15 +5,15 @@
 namespace lab::desk {
 
 Run bench_command, profile_command, phases_command, resources_command, bits_command,
-    counters_command;                                                                 // in the files of these names
-Run best_command;                                                                     // best.cpp
-Run archs_command;                                                                    // nvcc.cpp
-Run machine_command, sanitizer_report_command;                                        // sanitizer_report.cpp
-Run blindness_table_command, tools_table_command, climb_table_command, plan_command;  // tables.cpp
-Run pages_command, hunks_command;                                                     // pages.cpp
-Run search_command, confirm_command;                                                  // evolve/search.cpp
-Run cheaters_command;                                                                 // evolve/cheaters.cpp
-Run adopt_command;                                                                    // evolve/adopt.cpp
+    counters_command;                                                   // in the files of these names
+Run best_command;                                                       // best.cpp
+Run archs_command;                                                      // nvcc.cpp
+Run machine_command, sanitizer_report_command;                          // sanitizer_report.cpp
+Run blindness_table_command, tools_table_command, climb_table_command;  // tables.cpp
+Run pages_command, hunks_command;                                       // pages.cpp
+Run search_command, confirm_command;                                    // evolve/search.cpp
+Run cheaters_command;                                                   // evolve/cheaters.cpp
+Run adopt_command;                                                      // evolve/adopt.cpp
 
 static constexpr Command COMMANDS[] = {
     {"bench", bench_command, "SHAPES ROUNDS JSON STAGE LAB...", "times stages and PyTorch in turns; bench-1"},
@@ -29,7 +29,6 @@ static constexpr Command COMMANDS[] = {
     {"blindness-table", blindness_table_command, "LABS", "of `make blindness`"},
     {"tools-table", tools_table_command, "LABS", "what each tool sees of each bug"},
     {"climb-table", climb_table_command, "LABS", "the versions of the notes in order"},
-    {"plan", plan_command, "STAGE [VARIANT]", "tile and shared memory at both head dimensions"},
     {"hunks", hunks_command, "REGEX OLD NEW", "the hunks of a diff that have a line with REGEX"},
     {"pages", pages_command, "[--check] [PAGE...]", "renews or compares the blocks of the pages"},
     {"search", search_command, "MAKE BACKEND STAGE [KEY=VALUE...]", "the elite loop, until the time is spent"},

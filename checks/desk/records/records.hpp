@@ -239,9 +239,6 @@ std::string sanitizer_json(const std::string& machine, const std::vector<ToolRep
 
 // The pages' tables that come from running binaries and from committed results, as Markdown.
 
-// A stage's tile and shared memory for two shapes side by side, as a Markdown table.
-std::string plan_table(const std::string& first, const std::string& second);
-
 // What `lab blindness` printed: the mission shape under two kinds of inputs, not causal and causal, and schedules.
 struct Blindness {
   struct Answer {

@@ -34,33 +34,6 @@ std::string blindness_cell(const Blindness::Answer& answer) {
   return (answer.verdict == "pass" ? "pass, " : "**fail**, ") + largest;
 }
 
-Json read_plan(const std::string& text) {
-  Json plan = parse_json(text, "lab plan");
-  for (const char* key : {"stage", "target", "B", "H", "S", "D", "tile_m", "tile_n", "rows_per_warp", "slots", "grid",
-                          "block", "smem", "arrays"})
-    if (!plan.is_object() || !plan.contains(key)) throw BadInput(std::string("lab plan: no '") + key + "' in it");
-  return plan;
-}
-
-// A member as a table shows it; several numbers with `between`.
-std::string cell(const Json& value, const char* between = ",") {
-  if (value.is_string()) return value.get<std::string>();
-  if (!value.is_array()) return value.dump();
-  std::vector<std::string> parts;
-  for (const Json& item : value) parts.push_back(cell(item));
-  return joined(parts, between);
-}
-
-std::string tile(const Json& plan) { return cell(plan["tile_m"]) + " queries x " + cell(plan["tile_n"]) + " keys"; }
-
-// "48 x 72 | 6912" of an array of the plan; dashes where it has none of that name.
-std::string array(const Json& plan, const Json& name) {
-  for (const Json& a : plan["arrays"])
-    if (a.at("name") == name)
-      return cell(a.at("rows")) + (a.at("pitch") > 1 ? " x " + cell(a.at("pitch")) : "") + " | " + cell(a.at("bytes"));
-  return "– | –";
-}
-
 const std::string TOOLS = "writeups/results/tools-h200.json", RESOURCES = "writeups/results/resources.json";
 
 struct Build {
@@ -80,13 +53,6 @@ std::vector<Build> builds_of(const Ladder& ladder) {
 
 std::string title(const Stage& stage, const std::string& bug) {
   return stage.short_name() + ", " + (bug.empty() ? "correct" : bug);
-}
-
-std::string printed(const std::vector<std::string>& argv) {
-  const Ran ran = capture(argv);
-  if (ran.status != 0)
-    throw BadInput("no answer from " + joined(argv, " ") + ": exit status " + std::to_string(ran.status));
-  return ran.out;
 }
 
 // A lab's run, if its status is no more than `most`.
@@ -206,31 +172,6 @@ std::string resources_cell(const Json& resources, const std::string& stage, cons
          format(" | %.1f-%.1f KiB", double(small) / 1024, double(large) / 1024);
 }
 
-std::string plan_table(const std::string& first, const std::string& second) {
-  const Json a = read_plan(first), b = read_plan(second);
-  const auto shape = [](const Json& p) {
-    return "(" + joined({cell(p["B"]), cell(p["H"]), cell(p["S"]), cell(p["D"])}, ",") + ")";
-  };
-  std::string out = "| | " + shape(a) + " | bytes | " + shape(b) + " | bytes |\n|---|---|--:|---|--:|\n";
-  // A kernel for one of the shapes may have an array more than that for the other.
-  std::vector<Json> arrays(a["arrays"].begin(), a["arrays"].end());
-  for (const Json& x : b["arrays"])
-    if (array(a, x.at("name")).starts_with("–")) arrays.push_back(x);
-  for (const Json& x : arrays)
-    out += table_row({"`" + cell(x.at("name")) + "`, " + cell(x.at("type")), array(a, x["name"]), array(b, x["name"])});
-  const auto row = [&](const std::string& what, const std::string& x, const std::string& y) {
-    out += "| " + what + " | " + x + " | | " + y + " | |\n";
-  };
-  const std::string threads = cell(a["block"].at(0)), others = cell(b["block"].at(0));
-  out += "| **shared memory per block** | | **" + cell(a["smem"]) + "** | | **" + cell(b["smem"]) + "** |\n";
-  row("tile", tile(a), tile(b));
-  row("rows a computing warp owns", cell(a["rows_per_warp"]), cell(b["rows_per_warp"]));
-  row("K/V slots", cell(a["slots"]), cell(b["slots"]));
-  row("grid, blocks of " + (threads == others ? threads : threads + " and " + others) + " threads",
-      cell(a["grid"], " x "), cell(b["grid"], " x "));
-  return out;
-}
-
 int blindness_table_command(const Args& args) {
   const Ladder ladder = read_ladder();
   put("| build | `notes` inputs | `notes`, causal | `unit` inputs | `unit`, causal |\n|---|---|---|---|---|\n");
@@ -269,20 +210,6 @@ int climb_table_command(const Args& args) {
   std::ranges::sort(names, version_less);
   put("| version | one idea | correct? | registers | shared memory | what was learned |\n|---|---|---|---|---|---|\n");
   for (const std::string& name : names) put(climb_row(ladder, name, resources, args[0]));
-  return 0;
-}
-
-int plan_command(const Args& args) {
-  const Ladder ladder = read_ladder();
-  const Stage* stage = ladder.stage(args[0]);
-  if (!stage) (void)ladder.bugs(args[0]);  // says which names are near
-  if (!stage) throw BadInput("'" + args[0] + "' is no stage of its own");
-  const std::string lab = lab_path("build/cpu/STAGE/VARIANT/lab", stage->dir, args.size() > 1 ? args[1] : "fixed");
-  for (const char* name : {"MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES"}) unsetenv(name);
-  (void)printed({"make", "backend=cpu", lab});
-  std::fputs(plan_table(printed({lab, "plan", "1", "8", "512", "64"}), printed({lab, "plan", "2", "8", "2048", "128"}))
-                 .c_str(),
-             stdout);
   return 0;
 }
 

@@ -1,6 +1,6 @@
 """What the CPU execution counts (counted-1) beside what Nsight Compute counted on an H200 (profile-1)."""
 from .heads import Unusable
-from .results import ladder, short
+from .results import ladder, row_of, short
 
 SHAPE, LARGE = "1,8,512,64", 0.05
 # Column: the kinds whose MEMBER the CPU adds up, and the metric or the SASS instruction that is the same on a GPU.
@@ -60,11 +60,11 @@ def cell(stage, column, totals, profile):
 
 
 def compared(r, columns=COLUMNS, only=None):
-    lines = ["| | " + " | ".join(columns) + " |", "|---|" + "--:|" * len(columns)]
+    lines = [row_of(["", *columns]), "|---|" + "--:|" * len(columns)]
     for stage in ladder():
         if (profile := r.profile(stage, SHAPE)) and (only is None or short(stage) in only):
-            cells = [cell(short(stage), column, r.counted["stages"][stage][SHAPE]["totals"], profile) for column in columns]
-            lines.append(f"| {short(stage)} |" + "".join(f" {c} |" if c else " |" for c in cells))
+            totals = r.counted["stages"][stage][SHAPE]["totals"]
+            lines.append(row_of([short(stage), *(cell(short(stage), column, totals, profile) for column in columns)]))
     return lines
 
 

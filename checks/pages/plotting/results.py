@@ -196,3 +196,8 @@ def medians(run):
 def table(header, rows):
     lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
     return lines + ["| " + " | ".join(row) + " |" for row in rows]
+
+
+def row_of(cells):
+    """An empty cell is one blank."""
+    return "|" + "".join(f" {cell} |" if cell else " |" for cell in cells)

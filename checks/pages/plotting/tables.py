@@ -3,7 +3,7 @@ import re
 
 from .heads import ROOT, Unusable, name_of
 from . import counted, floors, gains, search
-from .results import ACCEPTANCE, PEERS, RARER, STALLS, best_peer, instructions, ladder, medians, peer_title, short, stall_shares, table, title
+from .results import ACCEPTANCE, PEERS, RARER, STALLS, best_peer, instructions, ladder, medians, peer_title, row_of, short, stall_shares, table, title
 
 
 def us(value):
@@ -226,16 +226,32 @@ def table_phases_of(r, stage):
         "", f"<sub>{d['gpu']}, driver {d['driver']}, CUDA {d['cuda']}, {d['date'][:10]}; `{d['command']}`. In a graph of 100 launches; each line does what the one before does, and more.</sub>"]
 
 
+def table_plan_of(r, stage):
+    """Tile and shared memory, array by array, at both head dimensions."""
+    plans = [p for p in r.plans["plans"] if (short(p["stage"]), p["bug"]) == (stage, "") and (p["S"], p["D"]) in ((512, 64), (2048, 128))]
+    if not plans:
+        raise Unusable(f"table plan-{stage}: plans.json has no plan of {stage}; make figure-data writes it")
+    arrays = [{a["name"]: [f"{a['rows']} x {a['pitch']}" if a["pitch"] > 1 else f"{a['rows']}", f"{a['bytes']}"] for a in p["arrays"]} for p in plans]
+    types = {a["name"]: a["type"] for p in plans for a in p["arrays"]}  # a kernel for one of the shapes may have more of them
+    rows = [[f"`{name}`, {kind}", *(cell for of in arrays for cell in of.get(name, ["–", "–"]))] for name, kind in types.items()]
+    rows.append(["**shared memory per block**", *(cell for p in plans for cell in ("", f"**{p['smem']}**"))])
+    threads = " and ".join(dict.fromkeys(str(p["block"][0]) for p in plans))
+    for what, said in {"tile": lambda p: f"{p['tile_m']} queries x {p['tile_n']} keys", "rows a computing warp owns": lambda p: f"{p['rows_per_warp']}",
+                       "K/V slots": lambda p: f"{p['slots']}", f"grid, blocks of {threads} threads": lambda p: " x ".join(map(str, p["grid"]))}.items():
+        rows.append([what, *(cell for p in plans for cell in (said(p), ""))])
+    head = ["", *(cell for p in plans for cell in ("({B},{H},{S},{D})".format(**p), "bytes"))]
+    return [row_of(head), "|---|" + "---|--:|" * len(plans), *map(row_of, rows)]
+
+
 def table_floors(r, shape):
     """The least time of each stage and the unit that needs it (bold), beside the measured time."""
     lines = []
     for stage in ladder():
-        if counted := r.counted["stages"][stage].get(shape):
-            floor, time = counted["floor"], floors.measured(r, stage, shape)
+        if of_stage := r.counted["stages"][stage].get(shape):
+            floor, time = of_stage["floor"], floors.measured(r, stage, shape)
             roofs = {roof["name"]: f"**{roof['us']:.2f}**" if roof["name"] == floor["binds"] else f"{roof['us']:.2f}" for roof in floor["roofs"]}
-            lines = lines or ["| | " + " | ".join(["measured, µs", "no less than", "of it", *roofs]) + " |", "|---|" + "--:|" * (3 + len(roofs))]
-            cells = [short(stage), f"{time:.2f}" if time else "", f"{floor['us']:.2f}", f"{100 * floor['us'] / time:.0f} %" if time else "", *roofs.values()]
-            lines.append("| " + " | ".join(cells) + " |")
+            lines = lines or [row_of(["", "measured, µs", "no less than", "of it", *roofs]), "|---|" + "--:|" * (3 + len(roofs))]
+            lines.append(row_of([short(stage), f"{time:.2f}" if time else "", f"{floor['us']:.2f}", f"{100 * floor['us'] / time:.0f} %" if time else "", *roofs.values()]))
     return lines
 
 
@@ -261,7 +277,7 @@ def table_searched(_):
 
 
 TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "steps": table_steps, "gains": table_gains, "hopper": table_hopper, "small": table_small, "profile": table_profile, "floors": lambda r: table_floors(r, "1,8,512,64"), "floors-large": lambda r: table_floors(r, "2,8,2048,64"), "counted": counted.table_counted, "counted-some": lambda r: counted.compared(r, *counted.SOME), "evolve": search.table_evolve, "searched": table_searched, "winners": search.table_winners, "adopted": search.table_adopted}
-OF_STAGE = {"step": table_step, "profile": table_profile_of, "phases": table_phases_of}
+OF_STAGE = {"step": table_step, "profile": table_profile_of, "phases": table_phases_of, "plan": table_plan_of}
 TARGETS = "sm_89", "sm_90a"  # an entry at sm_90 is of a stage whose target is sm_89
 MARKED = re.compile(r"(<!-- begin: table ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.S)
 
