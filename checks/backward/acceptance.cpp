@@ -198,6 +198,14 @@ TEST_CASE("whole: NaN and infinities") {
   run_group(Group::special,
             "One NaN or infinity in q, k or v of each head: where the definition has them, or zero times them");
 }
+TEST_CASE("whole: more heads than a grid is high") {
+  if (!can_schedule()) return;  // a GPU has computed them all
+  const std::string why = refusal(MANY_HEADS);
+  std::printf("\nMore heads than a grid is high\n%s: %s\n", text(MANY_HEADS).c_str(),
+              why.empty() ? "launched" : why.c_str());
+  ++(why.empty() ? session->passed : session->failed);
+  CHECK(why == "");
+}
 TEST_CASE("whole: the order of blocks") {
   std::printf("\nThe order of blocks\n");
   const bool held = holds_its_claim(4);

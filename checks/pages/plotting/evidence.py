@@ -26,12 +26,12 @@ def data_evidence(_):
         gpu[OUTCOMES[seen[path.stem]] if path.stem in seen else "not run there yet"] += 1
     if unknown := set(seen) - {path.stem for path in patches}:
         raise Unusable(f"h200-bugs.txt has a bug that no stage has: {sorted(unknown)[0]}")
-    return {"bugs": len(patches), "cpu": list(cpu.items()), "gpu": list(gpu.items())}
+    return {"bugs": len(patches), **{machine: [[what, n] for what, n in counts.items() if n] for machine, counts in (("cpu", cpu), ("gpu", gpu))}}
 
 
 @figure("evidence", data_evidence)
 def draw_evidence(plt, d):
-    figure, axes = canvas(plt, 2.95)
+    figure, axes = canvas(plt, 2.75)
     y = 0.2
     for title, rows in ((f"{d['bugs']} planted bugs on the CPU: what turns red", d["cpu"]), (f"the same {d['bugs']} bugs on an H200", d["gpu"])):
         axes.text(0.1, y, title, fontsize=10, weight="bold", va="center")
