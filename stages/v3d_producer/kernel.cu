@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     ptx::wgmma_commit();
   };
 
-  // Tiles that its rows see: under a mask the first group may need one less, and the last may be of no use to it.
+  // Tiles that its rows see: under a mask, and where M > N, the first group may need fewer than the last.
   const int own_tiles = causal ? ceil_div(min(S, q0 + (group + 1) * 64), N) : tiles;
 #pragma unroll
   for (float& x : o) x = 0.0f;

@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     ptx::mbarrier_wait(&smem.q_full[q_place.slot], q_place.parity);
     half* const sQ = smem.sQ + q_place.slot * M * D;
     take_sign<M * D, GROUPS * GROUP>(sQ, scale);
-    // Tiles that its rows see: under a mask the first group may need one less, and the last may be of no use to it.
+    // Tiles that its rows see: under a mask, and where M > N, the first group may need fewer than the last.
     const int own_tiles = causal ? ceil_div(min(S, q0 + (group + 1) * 64), N) : tiles;
     const int plain_tiles = min(S, causal ? q0 + first_row + 1 : S) / N;  // nothing to hide in these
 #pragma unroll

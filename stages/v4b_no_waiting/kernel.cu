@@ -1,10 +1,10 @@
-// V4b: no wait that can be avoided. In a launch of five microseconds every wait can be seen. The arrival at
-// the cluster's barrier is relaxed: a release holds each thread until all requests of the block are complete, the
+// V4b: no wait that can be avoided. In a launch of five microseconds every wait can be seen. The arrival at the
+// cluster's barrier is relaxed: a release seems to hold each thread until all requests of the block are complete, the
 // copies too. One thread initialises the barriers of Q, K and V and requests the copies at once, in the order in which
 // they are needed, before any block barrier, and nothing is divided by a number that only the launch knows. The slots
-// are empty then, so no thread waits for that; where no tile is to come, no thread releases a slot. Fewer,
-// longer steps: tiles of 128 keys, at D = 64 two of them under one maximum, whose scores are both begun before it is
-// taken; one without a partner comes alone. The last product is still under way while the row sums are put together.
+// are empty then, so no thread waits for that; where no tile is to come, no thread releases a slot. Fewer, longer
+// steps: tiles of 128 keys, at D = 64 two of them under one maximum, whose scores are both begun before it is taken;
+// one without a partner comes alone. The last product is still under way while the row sums are put together.
 //
 //   for each pair of K/V tiles t, t + 1:  s = Q K(t) and s' = Q K(t + 1) begin
 //     when both are there:                n = max(m, rowmax(s), rowmax(s'));  l, O times 2^(m - n), m = n;

@@ -163,6 +163,37 @@ def draw_stripes(plt, d):
                            f"{d['D']} columns: orange is one block and what it is made of. White and grey: the rows of one warp, then of the next. Owners as recorded from the CPU execution.")
 
 
+def data_readings(_):
+    """[k][j] of B -> (key, dimension) of the tile, for a corner of 4 keys and 4 dimensions, by both orders of reading."""
+    side = 4
+    at = {"row_major": lambda k, j: k * side + j, "col_major": lambda k, j: j * side + k}
+    return {"side": side, "readings": [[name, [[divmod(of(k, j), side) for j in range(side)] for k in range(side)]] for name, of in at.items()]}
+
+
+@figure("k-readings", data_readings)
+def draw_readings(plt, d):
+    figure, axes = canvas(plt, 2.95)
+    side, cell, tall = d["side"], 0.47, 0.3
+    axes.text(0.1, 0.18, f"Memory: the rows of {side} keys, {side} dimensions each, one after the other (ldm = {side}). In a cell: key, dimension.", fontsize=8.5, va="center")
+    for key in range(side):
+        for x in range(side):
+            box(axes, 0.1 + (key * side + x) * 0.485, 0.36, 0.485, tall, f"{key}, {x}", 8, facecolor=LIGHT[(0, 4, 2, 3)[key]], edgecolor="#777777", linewidth=0.6)
+    means = {"row_major": ("its rows are the keys: K", "scores = Q · K: wrong"), "col_major": ("its columns are the keys: Kᵀ", "scores = Q · Kᵀ: right")}
+    for left, (name, grid) in zip((0.55, 4.3), d["readings"]):
+        top = 1.28
+        axes.text(left, top - 0.3, f"B read as {name}", fontsize=9, weight="bold", va="center")
+        for k, line in enumerate(grid):
+            axes.text(left - 0.07, top + (k + 0.5) * tall, f"k = {k}", fontsize=7.5, ha="right", va="center")
+            for j, (key, x) in enumerate(line):
+                box(axes, left + j * cell, top + k * tall, cell, tall, f"{key}, {x}", 8, facecolor=LIGHT[(0, 4, 2, 3)[key]], edgecolor="#777777", linewidth=0.6)
+        for j in range(side):
+            axes.text(left + (j + 0.5) * cell, top - 0.1, f"j = {j}", fontsize=7.5, ha="center", va="center")
+        for i, text in enumerate(means[name]):
+            axes.text(left + side * cell + 0.12, top + 0.45 + 0.26 * i, text, fontsize=8, va="center")
+    axes.text(0.1, 2.72, "The bytes are the same; only the order of reading differs. B(k, j) meets column k of Q and gives score column j.", fontsize=7.5, va="center")
+    return figure
+
+
 # --- v2c7: who copies and who multiplies ---------------------------------------------------------------------------------------
 
 COPY, BARRIER, IDLE = 0.1, 0.1, "#bbbbbb"
@@ -242,10 +273,12 @@ def merged(times):
 @figure("slots", data_slots)
 def draw_slots(plt, d):
     figure, axes = canvas(plt, 4.3)
-    left, row = 0.95, 0.27
+    left, row, shown = 0.95, 0.27, 2  # tiles
     y = 0.3
     for one, what in zip(d, ("two slots each; one warp copies, four compute", "one slot each; the four warps that compute also copy")):
-        scale, blocks = 6.95 / one["end"], 228 * 1024 // (one["smem"] + 1024)  # of an H200's SM; CUDA reserves 1 KiB per block
+        last = max(end for _, boxes in one["lines"] for _, end, kind, *number in boxes if kind == "P V" and number[0] < shown)
+        end_of_view = min([x for x in one["barriers"] if x > last - 1e-9], default=last) + BARRIER / 2
+        scale, blocks = 6.95 / end_of_view, 228 * 1024 // (one["smem"] + 1024)  # of an H200's SM; CUDA reserves 1 KiB per block
         axes.text(0.05, y - 0.12, f"{short(one['stage'])}: {what} ({one['smem'] / 1024:g} KiB: {blocks} blocks per SM)", fontsize=9, weight="bold", va="center")
         y += 0.05
         top = y
@@ -253,25 +286,29 @@ def draw_slots(plt, d):
             name = f"warp {warps[0]}" if len(warps) == 1 else f"warps {warps[0]}–{warps[-1]}"
             axes.text(left - 0.08, y + row / 2 - 0.02, name, fontsize=8, ha="right", va="center")
             for begin, end, kind, *number in boxes:
+                if begin > end_of_view - 1e-9:
+                    continue
                 look = {"scores": (LIGHT[0], ""), "softmax": ("#e4e4e4", ""), "P V": (LIGHT[4], ""), "copy": (BLACK, "")}[kind]
-                box(axes, left + begin * scale, y, (end - begin) * scale, row - 0.05, f"{kind} {number[0]}" if number else "", 7, facecolor=look[0], linewidth=0.6)
+                box(axes, left + begin * scale, y, (end - begin) * scale, row - 0.05, f"{kind} {number[0]}" if number else "", 8, facecolor=look[0], linewidth=0.6)
             if not boxes:
-                axes.text(left + 0.25, y + row / 2 - 0.02, "no rows: barriers only", fontsize=7, va="center")
+                axes.text(left + 0.42, y + row / 2 - 0.02, "no rows: barriers only", fontsize=8, va="center")
             y += row
         for array, slot, times in one["slots"]:
             several = sum(a == array for a, _, _ in one["slots"]) > 1
             axes.text(left - 0.08, y + row / 2 - 0.02, f"slot {slot} of {array[1]}" if several else f"slot of {array[1]}", fontsize=8, ha="right", va="center")
             edge = BLUE if array == "sK" else ORANGE
-            bars = sorted(merged(times))
+            bars = [[begin, min(end, end_of_view), *rest] for begin, end, *rest in sorted(merged(times)) if begin < end_of_view - 1e-9]
             for (_, end, kind, *_), (begin, *_) in zip(bars, bars[1:]):
                 if kind == "copy" and begin - end > BARRIER + 1e-9:
                     box(axes, left + end * scale, y + 0.04, (begin - end) * scale, row - 0.13, facecolor=IDLE, edgecolor=edge)
             for begin, end, kind, *number in bars:
                 face = (LIGHT[0] if array == "sK" else LIGHT[4]) if kind == "read" else "white"
-                box(axes, left + begin * scale, y + (0 if kind == "read" else 0.04), (end - begin) * scale, row - (0.05 if kind == "read" else 0.13), f"{array[1]}({number[0]}) is read" if number else "", 7,
+                box(axes, left + begin * scale, y + (0 if kind == "read" else 0.04), (end - begin) * scale, row - (0.05 if kind == "read" else 0.13), f"{array[1]}({number[0]}) is read" if number else "", 8,
                     facecolor=face, edgecolor=edge, hatch="" if kind == "read" else "/////")
             y += row
         for x in one["barriers"]:
+            if x > end_of_view:
+                continue
             axes.plot([left + x * scale] * 2, [top - 0.03, y], color=VERMILION, linewidth=1.1, linestyle="--", zorder=0.5)
         y += 0.38
     y -= 0.2
@@ -283,7 +320,7 @@ def draw_slots(plt, d):
         x += width
     axes.plot([x, x + 0.2], [y + 0.07] * 2, color=VERMILION, linewidth=1.1, linestyle="--")
     axes.text(x + 0.26, y + 0.07, "block barrier", fontsize=7.5, va="center")
-    return caption(figure, "Three tiles, recorded from the CPU execution. From left to right: an order of events, not a time; the widths of work and barriers mean nothing. "
+    return caption(figure, "The first two tiles, recorded from the CPU execution. From left to right: an order of events, not a time; the widths of work and barriers mean nothing. "
                            "A copy is drawn from its request to the wait that finds it done. In brackets: the block's shared memory at D = 64.")
 
 

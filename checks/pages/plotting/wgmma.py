@@ -1,4 +1,4 @@
-"""Figures of wgmma's operands: descriptors over a swizzled tile, and the registers of a warpgroup."""
+"""Figures of wgmma's operands: the copy of a tile, descriptors over it, and the registers of a warpgroup."""
 from .registry import figure
 from .style import BLACK, LIGHT, VERMILION, arrow, box, canvas
 
@@ -19,18 +19,17 @@ def lines_of(one):
     return lines
 
 
-def draw_lines(plt, axes, one, first, left, top, tone, bold):
+def draw_lines(axes, one, first, left, top, tone, bold):
     """Sixteen lines of shared memory from line `first` on: which chunk of its row lies in each place."""
     lines = lines_of(one)
     for i in range(16):
         for place, (row, chunk) in lines[first + i].items():
-            marked = bold(row, chunk)
-            axes.add_patch(plt.Rectangle((left + place * CHUNK, top + i * LINE), CHUNK, LINE, facecolor=tone(row, chunk), edgecolor="#777777", linewidth=0.5))
-            axes.text(left + (place + 0.5) * CHUNK, top + (i + 0.5) * LINE, str(chunk), fontsize=8 if marked else 7, weight="bold" if marked else "normal", ha="center", va="center")
+            marked, x, y = bold(row, chunk), left + place * CHUNK, top + i * LINE
+            box(axes, x, y, CHUNK, LINE, str(chunk), 8 if marked else 7, words={"weight": "bold" if marked else "normal"}, facecolor=tone(row, chunk), edgecolor="#777777", linewidth=0.5)
             if marked:
-                axes.add_patch(plt.Rectangle((left + place * CHUNK + 0.015, top + i * LINE + 0.015), CHUNK - 0.03, LINE - 0.03, facecolor="none", edgecolor=VERMILION, linewidth=1.6, zorder=3))
+                box(axes, x + 0.015, y + 0.015, CHUNK - 0.03, LINE - 0.03, facecolor="none", edgecolor=VERMILION, linewidth=1.6, zorder=3)
     for i in (0, 8):
-        axes.add_patch(plt.Rectangle((left, top + i * LINE), 8 * CHUNK, 8 * LINE, facecolor="none", edgecolor=BLACK, linewidth=1.6, zorder=2))
+        box(axes, left, top + i * LINE, 8 * CHUNK, 8 * LINE, facecolor="none", linewidth=1.6, zorder=2)
 
 
 def span(axes, x, y0, y1, text, side=1):
@@ -48,44 +47,92 @@ def key_of(axes, x, y, tone, text):
     axes.text(x + 0.29, y, text, fontsize=8, va="center")
 
 
-@figure("descriptor", data_descriptor)
-def draw_descriptor(plt, d):
-    figure, axes = canvas(plt, 10.52)
-    slab, left, second = d["rows"] * 128, 0.95, 4.75
-    axes.text(0.08, 0.16, f"A cell is a place of 16 bytes; the number in it is the chunk of 8 columns that lies there (swizzle of {d['of'][0]['swizzle']} bytes).", fontsize=8, va="center")
-    axes.text(0.08, 0.36, "Thick border: 8 rows of 128 bytes, where the pattern repeats. Arrow from above: a start address, the first field of a descriptor.", fontsize=8, va="center")
-    for top, one, title in ((1.72, d["of"][0], "K-major (K in Q·Kᵀ): a row of the tile is a column of B, k runs along it"),
-                            (6.58, d["of"][1], "MN-major (V in P·V): a row of the tile is one k, B's columns run along it")):
-        k_major, starts = one is d["of"][0], one["starts"]
-        axes.text(0.08, top - 1.06, title, fontsize=10, weight="bold", va="center")
-        keys = [f"product {i} (slab 1: {i + 4})" for i in range(4)] if k_major else ["k 0 to 7", "k 8 to 15: both read by product 0"]
-        for i, text in enumerate(keys):
-            key_of(axes, left + (1.72 if k_major else 1.0) * i, top - 0.78, TONES[i], text)
-        axes.text(0.08, top - 0.78, "colour:", fontsize=8, va="center")
-        for x, text in ((left, "slab 0: columns 0 to 63"), (second, f"slab 1: columns 64 to 127, {slab} bytes further")):
-            axes.text(x, top - 0.5, text, fontsize=8, va="center")
-        # K major: a product takes two chunks of each row. MN major: all chunks of sixteen rows.
-        tone = (lambda row, chunk: TONES[chunk // 2 % 4]) if k_major else (lambda row, chunk: TONES[row // 8])
-        for x, first in ((left, 0), (second, slab // 128)):
-            draw_lines(plt, axes, one, first, x, top, tone, lambda row, chunk: k_major and chunk // 2 == 1)
-        for i in range(16):
-            axes.text(left - 0.08, top + (i + 0.5) * LINE, f"row {i}: {i * 128}" if i % 8 == 0 else str(i * 128), fontsize=7, ha="right", va="center", weight="bold" if i % 8 == 0 else "normal")
-        span(axes, left + 8 * CHUNK + 0.1, top, top + 8 * LINE, f"stride\n{one['stride']} B")
-        axes.text(0.08, top - 0.27, "start, byte" if k_major else "byte", fontsize=7.5, va="center")
-        bottom = top + 16 * LINE + 0.1
-        if k_major:
-            for i, start in enumerate(starts):
-                start_mark(axes, (left if start < slab else second) + start % slab / 16 * CHUNK, top, start, "#A33F00" if i == 1 else BLACK)
-            text = (f"Outlined: what product 1 reads, chunks 2 and 3 of each row. advance_k: the start moves by {starts[1] - starts[0]} bytes a product,\n"
-                    f"and after four products by a slab. Leading byte offset: not used.")
-        else:
-            start_mark(axes, left, top, starts[0], BLACK)
-            arrow(axes, (left, bottom), (second, bottom), BLACK, 1, arrowstyle="<|-|>")
-            axes.text(left, bottom + 0.14, f"leading {one['leading']} B: from 64 columns to the next 64", fontsize=7.5, va="center")
-            bottom += 0.28
-            text = (f"advance_keys: the start moves by {starts[1] - starts[0]} bytes a product, to {', '.join(f'+{s}' for s in starts[1:])}.\n"
-                    f"The stride leads from 8 k to the next 8.")
-        axes.text(0.08, bottom, text, fontsize=8, va="top", linespacing=1.35)
+def draw_heads(axes, one, keys, left, top):
+    axes.text(0.08, 0.16, f"A cell is a place of 16 bytes in shared memory; its number is the chunk of 8 columns that lies there (swizzle of {one['swizzle']} bytes).", fontsize=8, va="center")
+    axes.text(0.08, 0.36, "16 of the tile's 64 rows are shown. Thick border: 8 rows of 128 bytes, where the pattern repeats.", fontsize=8, va="center")
+    axes.text(0.08, top - 0.72, "colour:", fontsize=8, va="center")
+    for i, text in enumerate(keys):
+        key_of(axes, left + 1.0 * i, top - 0.72, TONES[i], text)
+    for i in range(16):
+        axes.text(left - 0.08, top + (i + 0.5) * LINE, f"row {i}: {i * 128}" if i % 8 == 0 else str(i * 128), fontsize=7, ha="right", va="center", weight="bold" if i % 8 == 0 else "normal")
+    axes.text(0.08, top - 0.27, "start, byte", fontsize=7.5, va="center")
+
+
+@figure("descriptor-k-major", data_descriptor)
+def draw_k_major(plt, d):
+    """The first slab, where a product takes two chunks of each row; and where all products start."""
+    figure, axes = canvas(plt, 4.72)
+    one, slab, left, top = d["of"][0], d["rows"] * 128, 0.95, 1.36
+    starts = one["starts"]
+    draw_heads(axes, one, [f"product {i}" for i in range(4)], left, top)
+    draw_lines(axes, one, 0, left, top, lambda row, chunk: TONES[chunk // 2 % 4], lambda row, chunk: chunk // 2 == 1)
+    for i, start in enumerate(starts[:4]):
+        start_mark(axes, left + start / 16 * CHUNK, top, start, "#A33F00" if i == 1 else BLACK)
+    span(axes, left + 8 * CHUNK + 0.1, top, top + 8 * LINE, f"stride\n{one['stride']} B")
+    x, y = left + 8 * CHUNK + 1.1, top + 0.1
+    axes.text(x, y, "The descriptors of the products", fontsize=8.5, weight="bold", va="center")
+    for i, start in enumerate(starts):
+        text = f"product {i}: start +{start}" + (", slab 1" if start >= slab else "")
+        axes.text(x, y + 0.24 * (i + 1), text, fontsize=8, va="center", weight="bold" if i == 1 else "normal", color="#A33F00" if i == 1 else BLACK)
+    axes.text(x, y + 0.24 * (len(starts) + 1) + 0.12, f"stride {one['stride']} B: to the next 8 rows\nleading: not used", fontsize=8, va="center", linespacing=1.35)
+    return figure
+
+
+@figure("descriptor-mn-major", data_descriptor)
+def draw_mn_major(plt, d):
+    """Both slabs: a product takes all chunks of sixteen rows."""
+    figure, axes = canvas(plt, 5.22)
+    one, slab, left, second, top = d["of"][1], d["rows"] * 128, 0.95, 4.75, 1.36
+    draw_heads(axes, one, ["k 0 to 7", "k 8 to 15: both read by product 0"], left, top)
+    for x, first, text in ((left, 0, "slab 0: columns 0 to 63"), (second, slab // 128, f"slab 1: columns 64 to 127, {slab} bytes further")):
+        axes.text(x, top - 0.46, text, fontsize=8, va="center")
+        draw_lines(axes, one, first, x, top, lambda row, chunk: TONES[row // 8], lambda row, chunk: False)
+    start_mark(axes, left, top, one["starts"][0], BLACK)
+    span(axes, left + 8 * CHUNK + 0.1, top, top + 8 * LINE, f"stride\n{one['stride']} B:\n8 k to\nthe next 8")
+    bottom = top + 16 * LINE + 0.1
+    arrow(axes, (left, bottom), (second, bottom), BLACK, 1, arrowstyle="<|-|>")
+    axes.text(left, bottom + 0.14, f"leading {one['leading']} B: from 64 columns to the next 64", fontsize=7.5, va="center")
+    axes.text(0.08, bottom + 0.4, f"Products 1 to 3 start at {', '.join(f'+{s}' for s in one['starts'][1:])}: {one['starts'][1]} bytes, or 16 rows, apart.", fontsize=8, va="center")
+    return figure
+
+
+@figure("tma-box", data_descriptor)
+def draw_box(plt, d):
+    """What one copy of the engine takes from the tensor, and where it puts it."""
+    figure, axes = canvas(plt, 3.75)
+    one = d["of"][0]
+    x, top, wide, tall, now = 0.75, 0.98, 1.5, 2.0, 2  # the tensor of a head, in tiles of a quarter of its height
+    axes.text(0.08, 0.16, "Global memory: K, D = 128", fontsize=9, weight="bold", va="center")
+    for i in (2, 1, 0):
+        box(axes, x + 0.14 * i, top - 0.14 * i, wide, tall, linewidth=0.9, zorder=3 - i)
+    axes.text(x + wide + 0.34, top - 0.2, "other\nheads", fontsize=7.5, va="center")
+    for slab in (0, 1):
+        box(axes, x + slab * wide / 2, top + now * tall / 4, wide / 2, tall / 4, f"slab {slab}", 8, words={"zorder": 5}, facecolor=TONES[slab], edgecolor=VERMILION, linewidth=1.6, zorder=4)
+    axes.text(x + wide / 2, top + 0.5 * tall / 4, "one head: [S][128]", fontsize=8, ha="center", va="center", zorder=5)
+    arrow(axes, (x, top + now * tall / 4), (x - 0.26, top + now * tall / 4), VERMILION, 1.3)
+    axes.text(x - 0.3, top + now * tall / 4, "row\nt · N", fontsize=7.5, ha="right", va="center", color="#A33F00")
+    axes.text(0.08, top + tall + 0.2, f"Box: {d['rows']} rows × 2 slabs, one head. Its\nbegin: column 0, row t · N, slab 0, head.", fontsize=8, va="top", linespacing=1.3)
+    middle = 3.05
+    axes.text(middle, 0.16, "Shared memory: a slot", fontsize=9, weight="bold", va="center")
+    height, size = 1.0, 128 * d["rows"]
+    for slab in (0, 1):
+        box(axes, middle + 0.2, top + slab * height, 1.0, height, facecolor=TONES[slab], linewidth=1.2)
+        axes.text(middle + 0.7, top + (slab + 0.62) * height, f"slab {slab}\n{d['rows']} rows of\n128 bytes", fontsize=7.5, ha="center", va="center")
+        axes.text(middle + 0.22, top + slab * height + 0.1, f"+{slab * size}", fontsize=7.5, va="center")
+    axes.annotate("", (middle + 0.16, top + height), (x + wide + 0.06, top + (now + 0.5) * tall / 4), zorder=6, arrowprops={"arrowstyle": "-|>", "color": VERMILION, "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0})
+    axes.text(middle, top + tall + 0.2, f"One copy: {2 * size} bytes\nfor the mbarrier full.", fontsize=8, va="top", linespacing=1.3)
+    left, cell, line = 5.0, 0.36, 0.22
+    axes.text(left - 0.1, 0.16, "The first 8 rows of slab 0, swizzled", fontsize=9, weight="bold", va="center")
+    lines = lines_of(one)
+    for i in range(8):
+        axes.text(left - 0.05, top + (i + 0.5) * line, str(i), fontsize=7, ha="right", va="center", zorder=5, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
+        for place, (row, chunk) in lines[i].items():
+            box(axes, left + place * cell, top + i * line, cell, line, str(chunk), 8, words={"weight": "bold" if chunk == 0 else "normal"}, facecolor=TONES[2] if chunk == 0 else "white", edgecolor="#777777", linewidth=0.6)
+    box(axes, left, top, 8 * cell, 8 * line, facecolor="none", linewidth=1.4)
+    for y in (0, 8 * line):  # the part of the slot that is drawn large
+        axes.plot([middle + 1.2, left], [top + (y and 0.125), top + y], color="#777777", linewidth=0.8, linestyle="--")
+    axes.text(left, top - 0.14, "place in the row, 16 bytes each: 0 to 7", fontsize=7.5, va="center")
+    axes.text(left - 0.1, top + 8 * line + 0.2, "Number: the chunk of 8 columns that lies\nthere. Chunk 0 (green) of row r is at\nplace r; chunk c at c xor (r % 8).", fontsize=8, va="top", linespacing=1.3)
     return figure
 
 
