@@ -96,33 +96,21 @@ def table_steps(r):
     return table(["step, times faster (bold: slower)", *map(title, r.shapes)], rows) + [""] + ran_by(r)
 
 
-def table_small_step(r, name):
-    """The same of a stage that was timed on small problems alone, beside cuDNN."""
-    times = medians(r.small)
-    stages = list(dict.fromkeys(c["program"] for c in r.small["cases"] if c["kind"] == "stage"))
-    at = next(i for i, stage in enumerate(stages) if short(stage) == name)
-    rows = []
-    for shape in dict.fromkeys(c["shape"] for c in r.small["cases"]):
-        old, new, peer = (times.get((program, shape)) for program in (stages[at - 1] if at else None, stages[at], "torch_cudnn"))
-        rows.append([title(shape), us(old), us(new), ratio(old, new), us(peer), ratio(peer, new)])
-    header = ["shape", f"{short(stages[at - 1])}, µs", f"{name}, µs", "times faster (bold: slower)", "cuDNN, µs", "its time over ours (bold: we are slower)"]
-    return table(header, rows) + [""] + ran_by_small(r)
-
-
 def table_step(r, name):
-    """One step of the ladder on every shape: NAME's time beside the stage's before it and FlashAttention-2's."""
-    at = next((i for i, stage in enumerate(r.stages) if short(stage) == name), 0)
-    if at == 0 and r.small and any(short(c["program"]) == name for c in r.small["cases"]):
-        return table_small_step(r, name)
+    """One step of the ladder on every shape: NAME's time beside the stage's before it and a peer's. A stage for small problems has a run of its own."""
+    run, stages, peer, by = r.bench, r.stages, "torch_flash", ran_by(r)
+    if r.small and name not in map(short, stages):
+        run, peer, by = r.small, "torch_cudnn", ran_by_small(r)
+        stages = list(dict.fromkeys(c["program"] for c in run["cases"] if c["kind"] == "stage"))
+    at = next((i for i, stage in enumerate(stages) if short(stage) == name), 0)
     if at == 0:
         return [f"No committed run has timed {name} and the stage before it. <sub>{r.source()}.</sub>"]
-    before, stage = r.stages[at - 1], r.stages[at]
-    rows = []
-    for shape in r.shapes:
-        old, new, flash = r.time(before, shape), r.time(stage, shape), r.time("torch_flash", shape)
-        rows.append([title(shape), us(old), us(new), ratio(old, new), us(flash), ratio(flash, new)])
-    header = ["shape", f"{short(before)}, µs", f"{name}, µs", "times faster (bold: slower)", "FlashAttention-2, µs", "its time over ours (bold: we are slower)"]
-    return table(header, rows) + [""] + ran_by(r)
+    times, rows = medians(run), []
+    for shape in dict.fromkeys(c["shape"] for c in run["cases"]):
+        old, new, other = (times.get((program, shape)) for program in (stages[at - 1], stages[at], peer))
+        rows.append([title(shape), us(old), us(new), ratio(old, new), us(other), ratio(other, new)])
+    header = ["shape", f"{short(stages[at - 1])}, µs", f"{name}, µs", "times faster (bold: slower)", f"{PEERS[peer]}, µs", "its time over ours (bold: we are slower)"]
+    return table(header, rows) + [""] + by
 
 
 def table_gains(r):
@@ -147,8 +135,7 @@ def table_hopper(r):
         cells = []
         for shape in HOPPER_SHAPES:
             old, new = r.time(before, shape) if before else None, r.time(stage, shape)
-            ratio = "" if old is None or new is None else f" (**{old / new:.2f}**)" if old < new else f" ({old / new:.2f})"
-            cells.append(us(new) + ratio)
+            cells.append(us(new) + (f" ({ratio(old, new)})" if old and new else ""))
         rows.append([short(stage), *cells])
     for peer in ("torch_cudnn", "fa3"):
         if any(r.time(peer, shape) is not None for shape in HOPPER_SHAPES):
