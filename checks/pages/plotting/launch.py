@@ -15,32 +15,37 @@ def data_order(r):
     """How often a launch follows the one before, of the stage whose block was timed and of the one after it, and how long a block runs."""
     timed = r.phases[0]
     stages = [timed["stage"], "v4c_early_launch"]
-    return {"shape": timed["shape"], "block": timed["phases"][-1]["median"] / timed["clock_mhz"], "every": [[stage, measured(r, stage, timed["shape"])] for stage in stages]}
+    B, H, S, _ = map(int, timed["shape"].split(","))
+    return {"shape": timed["shape"], "block": timed["phases"][-1]["median"] / timed["clock_mhz"], "clusters": B * H * -(-S // 64), "every": [[stage, measured(r, stage, timed["shape"])] for stage in stages]}
 
 
 @figure("launch-order", data_order, lambda r: r.phases and r.small)
 def draw_order(plt, d):
-    figure, axes = canvas(plt, 3.55)
-    begin, work, end = 1.0, 2.6, 0.5
-    for y, (stage, every) in zip((0.25, 1.9), d["every"]):
+    """One row per cluster and its two multiprocessors; blocks of launch n end one after the other, the last in the last row."""
+    figure, axes = canvas(plt, 4.05)
+    left, setup, ends, gap, right = 0.95, 0.75, (3.6, 4.2, 5.0), 0.75, 7.9
+    over = ends[-1]
+    for y, (stage, every) in zip((0.25, 2.1), d["every"]):
         early = stage != d["every"][0][0]
         axes.text(0.1, y, f"{short(stage)}: a launch every {every:.2f} µs", fontsize=10, weight="bold", va="center")
-        left = [1.05, 1.05 + 1.3 if early else 1.05 + begin + work + end]
-        for row, x in enumerate(left):
-            top = y + 0.2 + 0.5 * row
-            axes.text(0.1, top + 0.2, "launch n" if row == 0 else "launch n + 1", fontsize=8.5, va="center")
-            box(axes, x, top, begin, 0.4, "start, set up", 8, facecolor=LIGHT[1])
-            x += begin
-            over = left[0] + begin + work + end
-            if row and early:
-                box(axes, x, top, over - x, 0.4, "waits for launch n", 8, 1.5, hatch="////")
-                x = over
-            width = work if row == 0 else 7.9 - x
-            box(axes, x, top, width, 0.4, "requests, products, merge, store" if row == 0 else "requests, …", 8, facecolor=LIGHT[0])
-            if row == 0:
-                box(axes, x + work, top, end, 0.4, "ends", 8, facecolor="#eeeeee")
-        axes.plot([over, over], [y + 0.15, y + 1.15], color=BLACK, linewidth=1, linestyle=":")
-    axes.text(0.1, 3.42, f"An order of events, not to scale. {title(d['shape'])}; a block of {short(d['every'][0][0])} runs for {d['block']:.2f} µs. Medians in a CUDA graph on one NVIDIA H200.", fontsize=7.5, va="center", color="#333333")
+        for row, end in enumerate(ends):
+            top = y + 0.2 + 0.47 * row
+            axes.text(0.1, top + 0.19, f"SMs {2 * row}, {2 * row + 1}", fontsize=9, va="center")
+            box(axes, left, top, setup, 0.38, "set up", 8.5, facecolor=LIGHT[1])
+            box(axes, left + setup, top, end - left - setup, 0.38, "n: requests … store", 8.5, facecolor=LIGHT[0])
+            x = end if early else over + gap
+            box(axes, x, top, setup, 0.38, "set up", 8.5, facecolor=LIGHT[1])
+            x += setup
+            if early and x < over + 0.1:
+                box(axes, x, top, over + 0.1 - x, 0.38, hatch="////")
+            begin = max(x, over + 0.1)
+            box(axes, begin, top, right - begin, 0.38, "n + 1: requests …", 8.5, facecolor=LIGHT[4])
+        axes.plot([over, over], [y + 0.1, y + 1.62], color=BLACK, linewidth=1.2, linestyle=":", zorder=0.5)
+        axes.text(over, y - 0.02, "n has ended", fontsize=8.5, ha="center", va="center")
+        if not early:
+            axes.text(over + gap / 2, y + 0.86, "grid\nn + 1\nstarts", fontsize=8.5, ha="center", va="center")
+    axes.text(0.1, 3.91, f"Hatched: waits for launch n. An order of events, not to scale; a row is the two SMs of one cluster, three of {d['clusters']} clusters are shown.\n"
+                         f"{title(d['shape'])}; a block of {short(d['every'][0][0])} runs for {d['block']:.2f} µs. Medians in a CUDA graph on one NVIDIA H200.", fontsize=7.5, va="center", color="#333333")
     return figure
 
 
