@@ -22,7 +22,7 @@ def data_gradients(r, name):
             "dk": events("dk", "stores"), "dv": events("dv", "stores"), "over_rows": events("dv", "walks over rows"), "over_keys": events("dq", "walks over keys")}
 
 
-def chip(plt, axes, x, y, block, text="", width=0.3):
+def chip(axes, x, y, block, text="", width=0.3):
     colour, hatch = OWNER[block]
     box(axes, x, y, width, 0.3, text or str(block), 9, 0.8, words={"weight": "bold"}, edgecolor=colour, hatch=hatch, linewidth=1.4)
 
@@ -50,7 +50,7 @@ def grid(plt, axes, left, top, d, walks, down):
     axes.text(left - 0.08, top - 0.12, "rows", fontsize=9, ha="right", va="center")
 
 
-def below(plt, axes, left, top, d):
+def below(axes, left, top, d):
     """Under each column: the block that stores dK and dV of those keys."""
     by = dict((tile, block) for block, tile in d["dk"])
     if sorted(d["dk"]) != sorted(d["dv"]) or len(by) != len(d["dk"]):
@@ -58,7 +58,7 @@ def below(plt, axes, left, top, d):
     y = top + d["tiles"] * CELL
     for tile, block in by.items():
         arrow(axes, (left + (tile + 0.5) * CELL, y + 0.26), (left + (tile + 0.5) * CELL, y))
-        chip(plt, axes, left + (tile + 0.5) * CELL - 0.15, y + 0.28, block)
+        chip(axes, left + (tile + 0.5) * CELL - 0.15, y + 0.28, block)
     axes.text(left - 0.65, y + 0.76, "dK and dV of these keys: stored once, by this block", fontsize=8.5, va="center")
 
 
@@ -72,14 +72,14 @@ def draw_owned(plt, d):
     left, top = 0.75, 0.95
     axes.text(0.1, 0.2, "key_gradients: a block per 32 keys", fontsize=10, weight="bold", va="center")
     grid(plt, axes, left, top, d, d["over_rows"], True)
-    below(plt, axes, left, top, d)
+    below(axes, left, top, d)
     left = 4.6
     axes.text(left - 0.65, 0.2, "query_gradients: a block per 32 rows", fontsize=10, weight="bold", va="center")
     grid(plt, axes, left, top, d, d["over_keys"], False)
     x = left + d["tiles"] * CELL
     for block, tile in d["dq"]:
         arrow(axes, (x + 0.1, top + (tile + 0.5) * CELL), (x, top + (tile + 0.5) * CELL))
-        chip(plt, axes, x + 0.12, top + (tile + 0.5) * CELL - 0.15, block)
+        chip(axes, x + 0.12, top + (tile + 0.5) * CELL - 0.15, block)
     axes.text(left, top + d["tiles"] * CELL + 0.28, "dQ of these rows: stored once, by the block\nat the right", fontsize=8.5, va="center")
     footer(axes, d, 4.8)
     return figure
@@ -91,7 +91,7 @@ def draw_added(plt, d):
     left, top = 0.75, 0.95
     axes.text(0.1, 0.2, "gradients: a block per 32 keys", fontsize=10, weight="bold", va="center")
     grid(plt, axes, left, top, d, d["over_rows"], True)
-    below(plt, axes, left, top, d)
+    below(axes, left, top, d)
     x = left + d["tiles"] * CELL
     axes.text(x + 0.55, top - 0.26, "dQ of these rows: fp32 sums,\neach block adds its part", fontsize=9, va="center")
     for tile in range(d["tiles"]):
@@ -99,7 +99,7 @@ def draw_added(plt, d):
         arrow(axes, (x + 0.5, y), (x, y))
         adders = sorted(block for block, of in d["added"] if of == tile)
         for i, block in enumerate(adders):
-            chip(plt, axes, x + 0.55 + 0.58 * i, y - 0.15, block)
+            chip(axes, x + 0.55 + 0.58 * i, y - 0.15, block)
             if i + 1 < len(adders):
                 axes.text(x + 0.99 + 0.58 * i, y, "+", fontsize=12, weight="bold", ha="center", va="center")
         axes.text(x + 2.95, y, "one part" if len(adders) == 1 else f"{len(adders)} parts,\nin any order", fontsize=8.5, va="center")

@@ -99,7 +99,7 @@ def draw_barrier(plt, axes, d, at):
             axes.text(column["bytes"], y, "0", fontsize=7, va="center", color="#555555")
 
 
-def draw_parities(plt, axes, d, top):
+def draw_parities(axes, d, top):
     """Of each tile, in which slot and which parities are waited for."""
     left, width, row = 2.62, 0.84, 0.25
     said = lambda phase: "no wait: fresh" if phase is None else f"{phase % 2}"
@@ -130,5 +130,5 @@ def draw_laps(plt, d):
         axes.text(0.12, y + ROW / 2, (f"{d['names'][step['at']]}: " if step else "") + text, fontsize=7.5, va="center", style="italic" if step and step["wait"] else "normal")
     for at in (0, 1):
         draw_barrier(plt, axes, d, at)
-    draw_parities(plt, axes, d, TOP + rows * ROW + 0.42)
+    draw_parities(axes, d, TOP + rows * ROW + 0.42)
     return figure

@@ -1,6 +1,6 @@
 """Three query tiles on one multiprocessor: three blocks one after another, or one block that stays (`lab trace-waits`)."""
 from .registry import figure
-from .results import Unusable, short
+from .results import Unusable
 from .style import BLACK, BLUE, LIGHT, ORANGE, VERMILION, WIDTH, bare, box, caption, subplots
 from .waits import HEIGHT, NAMES, THIN, clocked
 
