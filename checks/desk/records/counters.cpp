@@ -74,8 +74,9 @@ const std::vector<Explained> EXPLAINED = {
     {"b",
      "store wavefronts",
      {"v2c6", "v3e", "v3f"},
-     "Not the same in two runs (v2c6 433,368 and 431,959, v3d 4,452, 4,422 and 4,222): cycles that depend on when "
-     "others use the banks. The count here depends on addresses alone."},
+     "Explained in part: the GPU's number differs between runs (v2c6 433,368 and 431,959, v3d 4,452, 4,422 and "
+     "4,222), by cycles that depend on when others use the banks, and the count here depends on addresses alone. The "
+     "runs differ by less than the two counts do."},
     {"c",
      "cp.async",
      {"v2b", "v2c3", "v2c5", "v2c6", "v2c7", "v2c8", "v2c9"},
