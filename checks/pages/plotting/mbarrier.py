@@ -118,6 +118,8 @@ def draw_parities(plt, axes, d, top):
 
 
 def draw_laps(plt, d):
+    last = max(i for i, step in enumerate(d["steps"]) if step["wait"])  # after it only the arrivals of the first lap, once more
+    d = d | {"steps": d["steps"][:last + 1]}
     rows = len(d["steps"]) + 1
     height = TOP + rows * ROW + 1.75
     figure, axes = canvas(plt, height)
