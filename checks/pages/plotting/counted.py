@@ -19,12 +19,11 @@ COLUMNS = {
     "barriers": ("instructions", ["barrier", "named barrier"], "BAR"),
     "remote stores": ("instructions", ["remote store"], "STAS"),
 }
-SOME = ["load wavefronts", "ldmatrix", "cp.async", "wgmma", "exponentials"], ["v1", "v2c6", "v2d", "v3b", "v4b"]
 
 # Why the two may differ by more than LARGE.
 WHY = {
     "a": "The source moves two halves or one float at a time. nvcc joins neighbours into accesses of 8 and 16 bytes, which take fewer cycles, and keeps in registers what the source reads again.",
-    "b": "Not the same in two runs (v2c6 433,368 and 431,959, v3d 4,452, 4,422 and 4,222): cycles that depend on when others use the banks. The count here depends on addresses alone.",
+    "b": "Explained in part: the GPU's number differs between runs (v2c6 433,368 and 431,959, v3d 4,452, 4,422 and 4,222), by cycles that depend on when others use the banks, and the count here depends on addresses alone. The runs differ by less than the two counts do.",
     "c": "`__pipeline_memcpy_async` with a number of zeros to fill in is two instructions with opposite predicates, one for none and one for 16. Both count as executed, and the one that is held back as two sectors. From v2d on whole tiles have a loop of their own.",
     "d": "A division is a MUFU.RCP and some arithmetic; `/` in the source is not counted.",
     "e": "A barrier behind `if` is an instruction with a predicate: executed, by this counter, also where it is held back, once per warp here.",
@@ -59,14 +58,10 @@ def cell(stage, column, totals, profile):
     return (f"{100 * off:+.1f} %" if theirs else f"{ours:,.0f} : 0") + f" {letter}" * bool(letter)
 
 
-def compared(r, columns=COLUMNS, only=None):
-    lines = [row_of(["", *columns]), "|---|" + "--:|" * len(columns)]
-    for stage in ladder():
-        if (profile := r.profile(stage, SHAPE)) and (only is None or short(stage) in only):
-            totals = r.counted["stages"][stage][SHAPE]["totals"]
-            lines.append(row_of([short(stage), *(cell(short(stage), column, totals, profile) for column in columns)]))
-    return lines
-
-
 def table_counted(r):
-    return compared(r) + [""] + [f"- **{letter}** {why}" for letter, why in WHY.items()]
+    lines = [row_of(["", *COLUMNS]), "|---|" + "--:|" * len(COLUMNS)]
+    for stage in ladder():
+        if profile := r.profile(stage, SHAPE):
+            totals = r.counted["stages"][stage][SHAPE]["totals"]
+            lines.append(row_of([short(stage), *(cell(short(stage), column, totals, profile) for column in COLUMNS)]))
+    return lines + [""] + [f"- **{letter}** {why}" for letter, why in WHY.items()]

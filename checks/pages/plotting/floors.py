@@ -19,17 +19,17 @@ def data_floors(r, only=None):
                                                      for stage, shapes in r.counted["stages"].items() if shape in shapes and (only is None or short(stage) in only)] for shape in SHAPES}}
 
 
-def apart(values, few):
-    """How far each mark leaves its row's line, so that marks of nearly the same value do not hide each other. 0 where rows are many."""
+def apart(values):
+    """How far each mark leaves its row's line, so that marks of nearly the same value do not hide each other. The largest stays on the line."""
     order, up = sorted(range(len(values)), key=lambda i: values[i]), [0.0] * len(values)
     group = []
     for i in order:
-        if few and group and values[i] < 1.2 * values[group[-1]]:
+        if group and values[i] < 1.2 * values[group[-1]]:
             group.append(i)
         else:
             group = [i]
-        for place, j in enumerate(group):
-            up[j] = 0.21 * (place - (len(group) - 1) / 2) if len(group) > 1 else 0.0
+        for j, offset in zip(reversed(group), (0.0, 0.2, -0.2, 0.4, -0.4)):
+            up[j] = offset
     return up
 
 
@@ -43,26 +43,32 @@ def draw_floors(plt, d):
     for axes, (shape, stages) in zip(panels, d["floors"].items()):
         for y, (stage, time, roofs) in enumerate(stages):
             least = max(roofs.values())
+            floor = max(roofs, key=roofs.get)
             if few and y % 2:
                 axes.axhspan(y - 0.5, y + 0.5, color="#f4f4f4", zorder=0)
             if time:
                 axes.plot([least, time], [y, y], color=GREY, linewidth=1.2, zorder=1)
                 axes.plot([time], [y], marker="o", markersize=7, color=BLACK, linestyle="")
-                axes.text(time * 1.3, y, f"{'≈ ' if short(stage) in GUESSED else ''}{100 * least / time:.0f} %", fontsize=7, va="center")
-            for (name, us), up in zip(roofs.items(), apart(list(roofs.values()), few)):
+                axes.text(time * 1.3, y, f"{'≈ ' if short(stage) in GUESSED else ''}{100 * least / time:.0f} %, {floor}", fontsize=7, va="center")
+            else:
+                axes.text(least * 1.3, y, floor, fontsize=7, va="center")
+            if not few:  # the page's tables have the other units
+                axes.plot([least], [y], marker=UNITS[floor][1], markersize=6, color=UNITS[floor][0], linestyle="")
+                continue
+            for (name, us), up in zip(roofs.items(), apart(list(roofs.values()))):
                 colour, marker = UNITS[name]
                 axes.plot([us], [y + up], marker=marker, markersize=6, color=colour, markerfacecolor=colour if us == least else "none", linestyle="")
-        every = [us for _, time, roofs in stages for us in [*roofs.values(), time or 0] if us > 0]
+        every = [us for _, time, roofs in stages for us in [*(roofs.values() if few else [max(roofs.values())]), time or 0] if us > 0]
         logarithmic(axes, every, (0.1, 1, 3, 10, 30, 100, 300), 0.7, 2.2)
-        axes.set(xlim=(0.7 * min(every), 3.4 * max(every)))  # with room for the numbers
+        axes.set(xlim=(0.7 * min(every), (80 if any(short(s) in GUESSED for s, *_ in stages) else 20) * max(every)))  # with room for the words
         axes.set_yticks(range(len(stages)), [short(s) + (" *" if short(s) in GUESSED else "") for s, *_ in stages], fontsize=8)
         axes.set_ylim(len(stages) - 0.4, -0.7)
         axes.set_xlabel("µs (log)")
         axes.set_title(title(shape), fontsize=10)
         axes.grid(True, axis="x", **GRID)
     marks = [plt.Line2D([], [], color=BLACK, marker="o", markersize=7, linestyle="", label="measured")]
-    marks += [plt.Line2D([], [], color=colour, marker=marker, markersize=6, linestyle="", label=name) for name, (colour, marker) in UNITS.items()]
+    marks += [plt.Line2D([], [], color=colour, marker=marker, markersize=6, linestyle="", markerfacecolor="none" if few else colour, label=name) for name, (colour, marker) in UNITS.items() if few or any(name == max(roofs, key=roofs.get) for stages in d["floors"].values() for *_, roofs in stages)]
     figure.legend(handles=marks, ncol=6, fontsize=7.5, columnspacing=1.2, handletextpad=0.3, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.72 / high))
-    return caption(figure, "The least time that each unit of an H200 needs for what the CPU execution counted (writeups/counters.md says at which rates), and the time measured. Filled: the unit that needs most, the floor; "
-                           "no kernel with these counts is faster. * A guess and no bound: nvcc leaves out some of the counted loads. Issue slots: of what is counted, which leaves out sums and indices. The grey line up to the measured time is what latencies, waits, sums and indices take; the number says how much of the time the floor is. "
+    return caption(figure, f"The least time that {'each unit of an H200 needs' if few else 'the unit of an H200 that needs most takes'} for what the CPU execution counted (writeups/counters.md says at which rates), and the time measured. {'Filled: the unit that needs most, the floor; ' if few else 'It is the floor: '}"
+                           f"no kernel with these counts is faster. * A guess and no bound: nvcc leaves out some of the counted loads. {'Issue slots: of what is counted, which leaves out sums and indices. ' if few else ''}The grey line up to the measured time is what latencies, waits, sums and indices take; the number says how much of the time the floor is. "
                            f"Measured: medians in a replayed CUDA graph. {d['source']}, and small-*.json for what it has.")

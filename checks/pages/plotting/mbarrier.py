@@ -117,6 +117,8 @@ def draw_parities(axes, d, top):
 
 @figure("mbarrier-laps", data_laps)
 def draw_laps(plt, d):
+    last = max(i for i, step in enumerate(d["steps"]) if step["wait"])  # after it only the arrivals of the first lap, once more
+    d = d | {"steps": d["steps"][:last + 1]}
     rows = len(d["steps"]) + 1
     height = TOP + rows * ROW + 1.75
     figure, axes = canvas(plt, height)

@@ -45,6 +45,8 @@ def draw_merge(plt, d):
         box(axes, left, 4.42, width, 0.62, f"waits for the phase, merges, divides by l,\nstores columns {block * half} to {block * half + half - 1}", 8.5, facecolor=LIGHT[0])
     for start, end, by in ((0.25 + 0.75 * width, 4.65 + 0.6 * width, 0), (4.65 + 0.25 * width, 0.25 + 0.7 * width, 1)):
         arrow(axes, (end, 2.98), (start, 1.92), VERMILION if by == 0 else BLUE, 2, linestyle="-" if by == 0 else "--")
+    for x in (2.9, 5.95):
+        axes.text(x, 2.48, "half of O; m, l", fontsize=8.5, ha="center", va="center")
     axes.text(4.0, 1.42, "st.async,\nthread i\nto thread i", fontsize=8.5, ha="center", va="center")
     axes.text(4.0, 3.42, f"each way:\n{send} B of O\nper thread,\n{d['sRows'] // (d['threads'] // 4)} B of m and l\nper quad", fontsize=8.5, ha="center", va="center")
     axes.text(0.25, 5.22, f"{short(d['stage'])} on {title(d['shape'])}, one query tile", fontsize=7.5, va="center", color="#333333")

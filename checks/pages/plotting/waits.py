@@ -11,7 +11,7 @@ def clocked(trace):
 
     An act is a request to the copy engine, the begin of a group of products, or a warp's own work after a wait for products. Copies and
     products take no step themselves. So the steps say what must come before what, whatever the order in which the CPU ran the warps.
-    Of each warpgroup, seen from its first warp: acts, waits, products under way, turns taken and slots given back.
+    Of each warpgroup, seen from its first warp: acts, waits, products under way, turns taken, slots given back, and where it stops for products.
     """
     now, landed, arrived, complete, releases = {}, {}, {}, {}, {}
     open_groups, issued, last_land = {}, {}, 0
@@ -22,7 +22,7 @@ def clocked(trace):
         warp, event, number = e["warp"], e["event"], int(e["number"])
         place = e["array"], e["row"]
         t = now.setdefault(warp, 0)
-        lane = tracks.setdefault(warp // GROUP, {"acts": [], "waits": [], "products": [], "turns": [], "given": []})
+        lane = tracks.setdefault(warp // GROUP, {"acts": [], "waits": [], "products": [], "turns": [], "given": [], "stops": []})
         first = warp % GROUP == 0
 
         def wait(until, what, by):
@@ -70,6 +70,7 @@ def clocked(trace):
             if first:
                 lane["products"] += [[start, t, array, tile] for start, array, tile in done if array]
                 lane["acts"].append([t, t + 1, "own", done[-1][1] or "", done[-1][2]])
+                lane["stops"].append([t, number])
             now[warp] = t + 1
     if any(open_groups.values()) or any(landed.values()):
         raise Unusable(f"the trace of {trace['stage']} ends with work that no wait covers")
@@ -174,14 +175,26 @@ def draw_panels(plt, d, titles):
     return caption(figure, key(d))
 
 
-@figure("who-waits", lambda r: data_waits(r, "in-step", "ping-pong"))
+@figure("who-waits", lambda r: data_waits(r, "loader", "ping-pong"))
 def draw_who_waits(plt, d):
-    return draw_panels(plt, d, ("without an order both multiply, then both compute exponentials", "with turns one begins its products while the other computes exponentials"))
+    figure = draw_panels(plt, d, ("without an order both multiply, then both compute exponentials", "with turns one begins its products while the other computes exponentials"))
+    for axes in figure.axes:
+        for text in axes.texts:
+            text.set_fontsize(1.15 * text.get_fontsize())
+    return figure
 
 
 @figure("who-waits-overlap", lambda r: data_waits(r, "no-overlap", "no-loader"))
 def draw_overlap(plt, d):
-    return draw_panels(plt, d, ("a warpgroup waits for each product; nothing is under way while it computes exponentials", "PV of the tile before is under way while it computes exponentials"))
+    figure = draw_panels(plt, d, ("a warpgroup waits for each product; nothing is under way while it computes exponentials", "PV of the tile before is under way while it computes exponentials"))
+    for axes, one in zip(figure.axes, d):
+        y = layout(one)[1][0]
+        for at, left in one["tracks"][0]["stops"]:
+            axes.add_patch(plt.Rectangle((at - 0.07, y - 0.12), 0.14, HEIGHT + 0.24, facecolor=VERMILION, zorder=3))
+            axes.text(at, y + HEIGHT + 0.42, f"<{left}>", ha="center", va="center", fontsize=7.5)
+        axes.set_ylim(axes.get_ylim()[0] + 0.4, axes.get_ylim()[1])
+    figure.texts[-1].set_text(figure.texts[-1].get_text() + " Red bar: wgmma_wait<0> or <1> for products.")
+    return figure
 
 
 @figure("who-waits-loader", lambda r: data_waits(r, "no-loader", "loader"))
