@@ -105,7 +105,8 @@ def draw_pipeline(plt, d):
     figure.subplots_adjust(left=0.158, right=0.995, top=0.955, bottom=0.12, hspace=0.1)
     for axes, one in zip(rows, d):
         draw_timeline(plt, axes, one)
-    caption(figure, "Drawn from a recording of the CPU execution: the order of events within a warp and the barriers between warps are the kernel's, lengths are not times. "
+        axes.set_title(f"{one['slots']} slots", fontsize=9.5, loc="left")
+    caption(figure, f"Drawn from a recording of the CPU execution ({short(d[0]['stage'])}, block {d[0]['block']} of {d[0]['shape']} and of {d[1]['shape']}: {len(d[0]['tiles'])} key tiles): the order of events within a warp and the barriers between warps are the kernel's, lengths are not times. "
                     "A tile may be read from the barrier after its wait; its slot may be filled again after the next barrier. With two slots a copy has one tile's work to arrive in, with three it has two. "
                     "Leave out the wait and a tile is read on its way; leave out the barrier and a slot is filled while it is read.")
     return figure
