@@ -59,10 +59,12 @@ def draw_schedule(plt, d):
     figure, rows = subplots(plt, (WIDTH, 4.9), 2, 1, sharex=True, left=0.07, right=0.985, top=0.945, bottom=0.225, hspace=0.26)
     shades = plt.get_cmap("Blues")
     masked = ",causal" in d["shape"]
-    most = max(bar[2] for one in d["panels"] for bar in one["bars"])
+    most, last_to_end = max((bar[2], bar[0]) for one in d["panels"] for bar in one["bars"])
+    every = 9 if masked else 1  # all 132 would be hairlines; the last to end is among those that are drawn
     for axes, one in zip(rows, d["panels"]):
         length = max(bar[3] for bar in one["bars"])
-        for m, count, begin, end, keys in runs(one["bars"]):
+        drawn = [bar for bar in one["bars"] if bar[0] % every == last_to_end % every]
+        for m, count, begin, end, keys in [[m - every // 2, 0.8 * every, begin, end, keys] for m, begin, end, keys in drawn] if masked else runs(drawn):
             face = shades(0.12 + 0.68 * keys / length) if masked else LIGHT[0] if begin == 0 else LIGHT[4]
             axes.add_patch(plt.Rectangle((begin, m), end - begin, count, facecolor=face, edgecolor="#666666", linewidth=0.25, hatch="" if begin == 0 or masked else "////"))
         last = max(bar[2] for bar in one["bars"])
@@ -72,11 +74,11 @@ def draw_schedule(plt, d):
         axes.set(xlim=(0, 1.01 * most), ylim=(d["multiprocessors"], 0))
         axes.set_yticks([0, 66, 132])
         axes.tick_params(labelsize=8)
-        axes.text(0, -3, f"{short(one['stage'])}: {len(one['bars'])} query tiles of {one['consumers']} consumers" + (", longest first, to and fro" if masked and one is d["panels"][-1] else ""), fontsize=9, ha="left", va="bottom")
+        axes.text(0, -3, f"{short(one['stage'])}: {len(one['bars'])} query tiles of {one['consumers']} consumers" + (f", on every {every}th multiprocessor" if masked else "") + (", longest first, to and fro" if masked and one is d["panels"][-1] else ""), fontsize=9, ha="left", va="bottom")
         axes.set_ylabel("multiprocessor", fontsize=8.5)
     rows[-1].set_xlabel("work: 64 rows with all keys = 1, times the cost", fontsize=8.5)
     before, after = d["panels"]
     cost = f"cost {before['cost']:g} for {before['consumers']} consumers" + (f", {after['cost']:g} for {after['consumers']}" if after["consumers"] != before["consumers"] else "")
-    return caption(figure, f"{title(d['shape'])}, to scale: query tiles in the order in which the kernels start them; {d['multiprocessors']} multiprocessors, one block at a time. v3f: a block each, the next one on the multiprocessor that is free first. v3h: dealt out to blocks that stay. "
+    return caption(figure, f"{title(d['shape'])}, to scale: query tiles in the order in which the kernels start them; {d['multiprocessors']} multiprocessors{', every ninth drawn' if masked else ''}, one block at a time. v3f: a block each, the next one on the multiprocessor that is free first. v3h: dealt out to blocks that stay. "
                            f"Length: consumers × cost × share of the keys that it sees ({cost}). " + ("The darker, the more keys. " if masked else "Plain is the first round, hatched the second. ") +
                    f"Measured: {before['us']:.1f} → {after['us']:.1f} µs, NVIDIA H200, {d['date']}.")
