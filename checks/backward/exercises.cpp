@@ -135,7 +135,7 @@ int backward_card_command(std::span<char*> args) {
     std::string problem = t.error();
     if (t.ok())
       if (const Judged j = judge(t, expected_backward(shape, t.scale, in, backward_stage().half_p)); j.outside)
-        problem = format("%zu of %zu gradients are wrong; the worst is ", j.outside, j.compared) + j.worst;
+        problem = format("%zu of %zu gradients are wrong; the worst is ", j.outside, j.compared) + j.worst_of_all;
     if (problem.empty()) continue;
     const std::string title = std::string(name(r.family)) + " inputs, " + text(shape);
     say("tells", title + ": " + problem), print_red("  RED " + title + "\n    " + problem);

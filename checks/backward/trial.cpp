@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/device_tensors.hpp"
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/poisoned.hpp"
@@ -87,7 +86,7 @@ Judged judge(const BackwardTrial& trial, const ExpectedBackward& expected) {
     for (std::size_t i = 0; i < got.size(); ++i) {
       const float x = to_float(got[i]);
       const double value = right.value[i], allowed = right.allowed[i];
-      ++j.compared, j.nans += std::isnan(x), j.unwritten += got[i] == FP16_NAN;
+      ++j.compared, j.nans += std::isnan(x), j.poison += got[i] == FP16_NAN;
       const double diff = std::abs(double(x) - value);
       if (std::isfinite(value) && std::isfinite(x)) {
         j.max_diff = std::max(j.max_diff, diff);
@@ -98,8 +97,8 @@ Judged judge(const BackwardTrial& trial, const ExpectedBackward& expected) {
       const double ratio = std::isfinite(diff) ? diff / allowed : INFINITY;
       if (ratio <= worst_outside) continue;
       worst_outside = ratio;
-      j.worst = format("%s %s: got %s, expected %.6g, allowed +-%.3g", name, place_of(trial.shape, i).c_str(),
-                       number(x).c_str(), value, allowed);
+      j.worst_of_all = format("%s %s: got %s, expected %.6g, allowed +-%.3g", name, place_of(trial.shape, i).c_str(),
+                              number(x).c_str(), value, allowed);
     }
   return j;
 }

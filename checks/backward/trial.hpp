@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "checks/acceptance/comparison.hpp"
 #include "checks/backward/expected.hpp"
 #include "common/backend.hpp"
 #include "common/backward.hpp"
@@ -35,11 +36,9 @@ struct NamedGradient {
 };
 std::vector<NamedGradient> gradients_of(const BackwardTrial& trial, const ExpectedBackward& expected);
 
-// Of all elements those outside their bound, and the worst in words.
-struct Judged {
-  std::size_t compared = 0, outside = 0, nans = 0, unwritten = 0;
-  double max_diff = 0, worst_ratio = 0;  // of finite references
-  std::string worst;  // of those outside: "dk (b,h,row,col) = (0,1,2,3): got 1, expected 2, allowed +-0.1"
+// All elements of the three; `max_diff` and `worst_ratio` are of finite references.
+struct Judged : Comparison {
+  std::string worst_of_all;  // of those outside: "dk (b,h,row,col) = (0,1,2,3): got 1, expected 2, allowed +-0.1"
 };
 Judged judge(const BackwardTrial& trial, const ExpectedBackward& expected);
 

@@ -73,7 +73,7 @@ void check_gradients(Shape shape) {
   const BackwardTrial trial = run_backward(shape, float(default_scale(shape.D)), in);
   if (!trial.ok()) throw NotTimed(trial.error());
   const Judged judged = judge(trial, expected_backward(shape, trial.scale, in, backward_stage().half_p));
-  if (judged.outside > 0) throw NotTimed("wrong at " + text(shape) + ": " + judged.worst);
+  if (judged.outside > 0) throw NotTimed("wrong at " + text(shape) + ": " + judged.worst_of_all);
 }
 
 void time_case(const Shape& shape) {
