@@ -42,8 +42,8 @@ std::vector<Finding> findings_of(const Request& r, const Shape& shape) {
   if (!can_check()) throw BadInput("this binary is not instrumented");
   const BackwardInputs in = make_backward_inputs(r.family, shape, 1);
   std::vector<Finding> all;
-  for (const Schedule schedule : {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random})
-    for (const Copies copies : {Copies::at_wait, Copies::at_issue}) {
+  for (const Schedule schedule : SCHEDULES)
+    for (const Copies copies : COPIES) {
       Request checked = r;
       checked.options.schedule = schedule, checked.options.block_order = std::uint64_t(schedule);
       checked.options.copies = checked.options.products = copies;

@@ -20,8 +20,7 @@ constexpr double PRODUCTS = 7;
 
 std::string BackwardTrial::error() const {
   if (ok()) return "";
-  const cudaError_t error = launched != cudaSuccess ? launched : finished;
-  return format("%s: %s%s%s", launched != cudaSuccess ? "launch refused" : "kernel failed", cudaGetErrorName(error),
+  return format("%s: %s%s%s", launched != cudaSuccess ? "launch refused" : "kernel failed", error_name(),
                 message.empty() ? "" : ": ", message.c_str());
 }
 
@@ -48,14 +47,8 @@ BackwardTrial run_backward(const Shape& shape, float scale, const BackwardInputs
   if (t.launched == cudaSuccess) t.launched = cudaGetLastError();
   const double limit = PRODUCTS * hang_seconds(shape);
   t.finished = exclusive.synchronize(limit);
-  if (t.finished == cudaErrorNotReady) {
-    std::printf("%s: a kernel still runs after %.1f s\n", backward_stage().name, limit);
-    std::fflush(stdout);
-    std::_Exit(HUNG);
-  }
-  ExecReport report = take_exec_report();
-  t.message = report.message, t.findings = std::move(report.findings);
-  t.launches = std::move(report.launched);
+  if (t.finished == cudaErrorNotReady) end_hung(std::string(backward_stage().name) + ": a kernel", limit);
+  t.take(take_exec_report());
   set_exec_options({});
   for (std::vector<fp16>* gradient : {&t.dq, &t.dk, &t.dv}) gradient->assign(shape.elements(), FP16_NAN);
   if (!t.ok()) return t;

@@ -6,22 +6,15 @@
 
 #include "checks/acceptance/comparison.hpp"
 #include "checks/backward/expected.hpp"
-#include "common/backend.hpp"
+#include "checks/bugs/trial.hpp"
 #include "common/backward.hpp"
 
 namespace lab {
 
-struct BackwardTrial {
-  Shape shape;
-  float scale = 0;
-  std::vector<fp16> dq, dk, dv;  // poisoned with FP16_NAN before the launch
-  cudaError_t launched{}, finished{};
-  std::string message;             // of a refused launch or a failed kernel
-  std::vector<Finding> findings;   // with ExecOptions::check
-  std::vector<Launched> launches;  // of the CPU
+struct BackwardTrial : Observed {
+  std::vector<fp16> dq, dk, dv;    // poisoned with FP16_NAN before the launch
   std::vector<std::string> stray;  // "wrote outside dk, 3 elements past its end", "changed its input q"
-  bool ok() const { return launched == cudaSuccess && finished == cudaSuccess; }
-  std::string error() const;  // "" if ok()
+  std::string error() const;       // "" if ok()
   bool same_bits(const BackwardTrial& other) const { return dq == other.dq && dk == other.dk && dv == other.dv; }
 };
 

@@ -21,9 +21,6 @@
 namespace lab {
 namespace {
 
-constexpr Schedule SCHEDULES[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
-constexpr Copies COPIES[] = {Copies::at_wait, Copies::at_issue};
-
 std::vector<double> right_answer(const Trial& t) { return attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v); }
 
 bool is_nan(fp16 h) { return std::isnan(to_float(h)); }

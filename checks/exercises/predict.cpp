@@ -16,9 +16,6 @@
 namespace lab {
 namespace {
 
-constexpr Schedule SCHEDULES[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
-constexpr Copies COPIES[] = {Copies::at_wait, Copies::at_issue};
-
 // What is looked for in an output: a mark of marks_of().
 enum class Seen { wrong, nan, unwritten };
 

@@ -115,7 +115,6 @@ FuzzCase draw(std::uint64_t seed, std::uint64_t number) {
   do c.family = dice.of(DRAWN);
   while (c.family == Family::special);
   c.inputs_seed = dice.next() % 1'000'000;
-  constexpr Schedule SCHEDULES[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
   c.exec.schedule = dice.of(SCHEDULES);
   const std::uint64_t schedule_seed = 1 + dice.next() % 1'000'000;
   if (c.exec.schedule == Schedule::random) c.exec.seed = schedule_seed;
@@ -343,8 +342,6 @@ FuzzCase only_case(std::span<char*> args) {
                      format(": must be above 0 and at most %g, with inputs= unit, matched or constant", LARGEST_HALF));
     c.amplitude = *amplitude;
   }
-  constexpr Schedule SCHEDULES[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
-  constexpr Copies COPIES[] = {Copies::at_wait, Copies::at_issue};
   const auto [schedule, schedule_seed] = with_seed("schedule", values.get("schedule").value_or("ascending"));
   if (can_schedule()) {
     c.exec.schedule = named("schedule", schedule, SCHEDULES), c.exec.seed = schedule_seed;

@@ -19,8 +19,6 @@
 namespace lab {
 namespace {
 
-constexpr Schedule SCHEDULES[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
-constexpr Copies COPIES[] = {Copies::at_wait, Copies::at_issue};
 constexpr float NEVER_WRITTEN = -12344.0f;  // no drill's answer; a half can hold it
 
 // The results of one launch; `failure` is "" if it went well.
