@@ -43,7 +43,7 @@ std::vector<Finding> findings_of(const Request& r, const Shape& shape) {
   const BackwardInputs in = make_backward_inputs(r.family, shape, 1);
   std::vector<Finding> all;
   for (const Schedule schedule : SCHEDULES)
-    for (const Copies copies : COPIES) {
+    for (const Copies copies : COPY_TIMES) {
       Request checked = r;
       checked.options.schedule = schedule, checked.options.block_order = std::uint64_t(schedule);
       checked.options.copies = checked.options.products = copies;

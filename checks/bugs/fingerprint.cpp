@@ -262,7 +262,7 @@ Part schedules_differ(const Shape& shape, Family family) {
     return may_hide(part, ": hidden by the order in which this GPU happens to run");
   }
   part.expected = "different schedules give different outputs";
-  for (const Copies copies : COPIES)
+  for (const Copies copies : COPY_TIMES)
     for (const Schedule schedule : SCHEDULES) {
       ExecOptions options;
       options.schedule = schedule, options.copies = copies;

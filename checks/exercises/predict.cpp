@@ -111,7 +111,7 @@ std::vector<Finding> findings_of(const Request& r, const Shape& shape) {
   std::vector<int> multiprocessors = {0};
   if (stage().plan(shape).counts_multiprocessors && shape.S < 1024) multiprocessors.push_back(shape.H > 2 ? 32 : 1);
   for (const Schedule schedule : SCHEDULES)
-    for (const Copies copies : COPIES)
+    for (const Copies copies : COPY_TIMES)
       for (const int counted : multiprocessors)
         for (const int sign : {1, -1}) {
           if (sign < 0 && copies != Copies::at_wait) continue;

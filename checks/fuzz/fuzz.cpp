@@ -345,7 +345,7 @@ FuzzCase only_case(std::span<char*> args) {
   const auto [schedule, schedule_seed] = with_seed("schedule", values.get("schedule").value_or("ascending"));
   if (can_schedule()) {
     c.exec.schedule = named("schedule", schedule, SCHEDULES), c.exec.seed = schedule_seed;
-    c.exec.copies = named("copies", values.get("copies").value_or("at_wait"), COPIES);
+    c.exec.copies = named("copies", values.get("copies").value_or("at_wait"), COPY_TIMES);
   }
   const std::string fragments = values.get("fragments").value_or("measured");
   if (fragments != "measured" && fragments != "other")

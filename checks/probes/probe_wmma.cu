@@ -5,7 +5,8 @@
 //   used:  give every x[i] of every lane a number of its own, multiply by the identity, and see which number arrives at
 //          (r,c). Fragments can hold an element twice; this tells which copy the multiplication reads.
 //
-// Prints the body of common/wmma_layout.hpp; `probe_wmma check` instead holds the committed tables against this GPU.
+// Prints tables (writeups/results/h200-wmma-layout.txt); `probe_wmma check` instead holds those of
+// common/wmma_layout.hpp against this GPU.
 // Build and run on a GPU: make probe-wmma, make probe-wmma check=1.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -122,14 +123,14 @@ int main(int argc, char** argv) {
   using namespace lab::wmma_layout;
   const Table tables[] = {
       {"A_ROW_HELD", "[lane][i] -> 16 r + c of A(r,c)", LANES, 16, &held[0], &A_ROW_HELD[0][0]},
-      {"B_ROW_HELD", "[lane][i] -> 16 k + n of B(k,n), loaded row-major", LANES, 16, &held[512], &B_ROW_HELD[0][0]},
-      {"B_COL_HELD", "[lane][i] -> 16 k + n of B(k,n), loaded column-major", LANES, 16, &swapped[0], &B_COL_HELD[0][0]},
+      {"B_ROW_HELD", "[lane][i] -> 16 k + n of B(k,n), loaded row-major", LANES, 16, &held[512], &B_HELD[0][0]},
+      {"B_COL_HELD", "[lane][i] -> 16 k + n of B(k,n), loaded column-major", LANES, 16, &swapped[0], &B_HELD[0][0]},
       {"ACC_HELD", "[lane][i] -> 16 r + c of C(r,c)", LANES, 8, &held[1536], &ACC_HELD[0][0]},
       {"A_ROW_USED", "[r][c] -> 16 lane + i that mma_sync reads as A(r,c)", 16, 16, &read[0], &A_ROW_USED[0][0]},
       {"B_ROW_USED", "[k][n] -> 16 lane + i that mma_sync reads as B(k,n), row-major fragment", 16, 16, &read[SIZE],
-       &B_ROW_USED[0][0]},
+       &B_USED[0][0]},
       {"B_COL_USED", "[k][n] -> 16 lane + i that mma_sync reads as B(k,n), column-major fragment", 16, 16,
-       &read[2 * SIZE], &B_COL_USED[0][0]},
+       &read[2 * SIZE], &B_USED[0][0]},
   };
   if (argc == 1) {
     for (const Table& t : tables) print(t);

@@ -95,7 +95,7 @@ int racecheck_command(std::span<char*> args) {
   for (const Shape& shape : shapes) {
     const LaunchPlan plan = stage().plan(shape);
     for (const Schedule schedule : schedules)
-      for (const Copies copies : COPIES) {
+      for (const Copies copies : COPY_TIMES) {
         ExecOptions options;
         options.schedule = schedule, options.copies = copies, options.check = true, options.gaps = true;
         options.products = schedule == Schedule::random ? Copies::random : copies;  // of wgmma

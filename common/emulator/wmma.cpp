@@ -31,44 +31,13 @@ void check_rules(Block& block, const char* what, const void* matrix, unsigned ld
 }
 
 void note(Block& block, const void* address, std::size_t bytes, bool write, std::uintptr_t pc) {
-  if (!block.checking()) return;
-  const Fiber& fiber = block.self();
-  const ThreadId thread{fiber.linear, fiber.warp, fiber.lane};
-  if (block.shared().contains(address)) {
-    const std::size_t offset = block.shared().offset(address);
-    block.tell(write ? ExecEvent::Kind::write : ExecEvent::Kind::read, offset, bytes, pc);
-    write ? block.shadow().write(offset, bytes, thread, pc) : block.shadow().read(offset, bytes, thread, pc);
-  } else if (is_global(address)) {
-    check_global(address, bytes, write, pc);
-  }
+  if (block.checking()) check_access(block, address, bytes, write, pc);
 }
 
 // Where element `held` (16 row + column) of a 16x16 matrix lies in memory.
 unsigned at(int held, unsigned ldm, bool column_major) {
   const unsigned row = unsigned(held) / 16, column = unsigned(held) % 16;
   return column_major ? column * ldm + row : row * ldm + column;
-}
-
-// A(r,c) for every operand kind: which lane's which half. A column-major A fragment is laid out as a row-major one.
-const short (&used_table(Operand operand))[16][16] {
-  switch (operand) {
-    case Operand::b_row:
-      return layout::B_ROW_USED;
-    case Operand::b_col:
-      return layout::B_COL_USED;
-    default:
-      return layout::A_ROW_USED;
-  }
-}
-const short (&held_table(Operand operand))[32][16] {
-  switch (operand) {
-    case Operand::b_row:
-      return layout::B_ROW_HELD;
-    case Operand::b_col:
-      return layout::B_COL_HELD;
-    default:
-      return layout::A_ROW_HELD;
-  }
 }
 
 int acc_held(const Block& block, int lane, int i) {
@@ -84,8 +53,7 @@ struct MmaCall {
 
 void multiply(Block& block, Warp& warp, std::uint32_t) {
   const auto call = [&](int lane) -> const MmaCall& { return *static_cast<const MmaCall*>(warp.payload[lane]); };
-  const auto& used_a = used_table(call(0).layout_a);
-  const auto& used_b = used_table(call(0).layout_b);
+  const auto &used_a = layout::A_ROW_USED, &used_b = layout::B_USED;
   std::uint16_t bits_a[16][16], bits_b[2][16][8];
   for (int r = 0; r < 16; ++r)
     for (int k = 0; k < 16; ++k) {
@@ -158,7 +126,8 @@ void wmma_load(Operand operand, half* fragment, const half* matrix, unsigned ldm
   block.meet(Collective::wmma_load, 0xFFFFFFFFu, nothing, pc);
   count_matrix(block, matrix, ldm, pc);
   const bool column_major = operand == Operand::a_col || operand == Operand::b_col;
-  const auto& held = held_table(operand)[block.self().lane];
+  const bool is_a = operand == Operand::a_row || operand == Operand::a_col;
+  const auto& held = (is_a ? layout::A_ROW_HELD : layout::B_HELD)[block.self().lane];
   for (int i = 0; i < 16; ++i) {
     const half* element = matrix + at(held[i], ldm, column_major);
     if (i < 8) note(block, element, sizeof(half), false, pc);  // 8..15 repeat them

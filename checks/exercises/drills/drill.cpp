@@ -108,7 +108,7 @@ int drill_command(std::span<char*> args) {
   for (const Drill& d : the_drills()) {
     numbers += d.right.size();
     for (const Schedule schedule : SCHEDULES)
-      for (const Copies copies : COPIES) {
+      for (const Copies copies : COPY_TIMES) {
         if (!good_under(d, options_of(schedule, copies))) return 1;
         ++runs;
       }
