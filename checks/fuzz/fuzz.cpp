@@ -321,10 +321,7 @@ T named(const std::string& key, const std::string& text, const T (&values)[N]) {
   throw BadInput("unknown " + key + "=" + text + "; there are" + names);
 }
 
-FuzzCase only_case(std::span<char*> args) {
-  constexpr std::string_view keys[] = {"B",         "H",        "S",      "D",         "causal", "scale", "inputs",
-                                       "amplitude", "schedule", "copies", "fragments", "gaps",   "check"};
-  const KeyValues values(args, keys);
+FuzzCase only_case(const KeyValues& values) {
   FuzzCase c;
   c.shape.B = whole_number("B", values.require("B"), 1, 65535),
   c.shape.H = whole_number("H", values.require("H"), 1, 65535);
@@ -363,11 +360,11 @@ bool wants_check(const KeyValues& values) {
 }
 
 int run_only(std::span<char*> args) {
-  const FuzzCase c = only_case(args);
-  bool check = false;
-  for (const char* arg : args) check |= std::string_view(arg) == "check=1";
-  if (check && !can_check())
-    throw BadInput("check=1 needs an instrumented kernel: make stage=S fuzz check=1 builds one (CPU only)");
+  constexpr std::string_view keys[] = {"B",         "H",        "S",      "D",         "causal", "scale", "inputs",
+                                       "amplitude", "schedule", "copies", "fragments", "gaps",   "check"};
+  const KeyValues values(args, keys);
+  const FuzzCase c = only_case(values);
+  const bool check = wants_check(values);
   const Outcome outcome = run_case(c, check);
   std::printf("%s: %s: %s, %zu of %zu tiles\n", title().c_str(), words(c).c_str(),
               outcome.problems.empty() ? "good" : "FAILS", outcome.tiles, outcome.of_tiles);
