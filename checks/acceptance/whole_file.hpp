@@ -1,4 +1,4 @@
-// A file that a command was asked for (json=PATH): whole, or not there.
+// A file that a command was asked for (json=PATH, or another key): whole, or not there.
 #pragma once
 #include <filesystem>
 #include <fstream>
@@ -10,7 +10,7 @@
 namespace lab {
 
 // Throws BadInput where it cannot be written; what lay there before is left as it was.
-inline void write_whole(const std::string& path, const std::string& text) {
+inline void write_whole(const std::string& path, const std::string& text, const std::string& key = "json") {
   const std::string fresh = path + ".new";
   std::ofstream file(fresh, std::ios::binary);
   file << text;
@@ -19,7 +19,7 @@ inline void write_whole(const std::string& path, const std::string& text) {
   if (file) std::filesystem::rename(fresh, path, error);
   if (file && !error) return;
   std::filesystem::remove(fresh, error);
-  throw BadInput("json=" + path + ": cannot be written");
+  throw BadInput(key + "=" + path + ": cannot be written");
 }
 
 }  // namespace lab
