@@ -117,6 +117,21 @@ void count_accumulator(Block& block, const float* matrix, unsigned ldm, bool col
   block.counting()->instruction(write ? Counted::shared_store : Counted::shared_load, block.self().warp, pc, tally);
 }
 
+// An accumulator's elements, one after the other: move(element in memory, element of the fragment).
+template <class Number, class Move>
+inline __attribute__((always_inline)) void move_accumulator(Number* matrix, unsigned ldm, bool column_major, bool write,
+                                                            std::uintptr_t pc, Move move) {
+  Block& block = *this_block();
+  check_rules(block, write ? "wmma::store_matrix_sync" : "wmma::load_matrix_sync", matrix, ldm, 4, pc);
+  block.meet(write ? Collective::wmma_store : Collective::wmma_load, 0xFFFFFFFFu, nothing, pc);
+  count_accumulator(block, matrix, ldm, column_major, write, pc);
+  for (int i = 0; i < 8; ++i) {
+    Number* const element = matrix + at(acc_held(block, block.self().lane, i), ldm, column_major);
+    note(block, element, sizeof(float), write, pc);
+    move(*element, i);
+  }
+}
+
 }  // namespace
 
 void wmma_load(Operand operand, half* fragment, const half* matrix, unsigned ldm) {
@@ -136,29 +151,13 @@ void wmma_load(Operand operand, half* fragment, const half* matrix, unsigned ldm
 }
 
 void wmma_load(float* fragment, const float* matrix, unsigned ldm, bool column_major) {
-  const std::uintptr_t pc = caller(__builtin_return_address(0));
-  Block& block = *this_block();
-  check_rules(block, "wmma::load_matrix_sync", matrix, ldm, 4, pc);
-  block.meet(Collective::wmma_load, 0xFFFFFFFFu, nothing, pc);
-  count_accumulator(block, matrix, ldm, column_major, false, pc);
-  for (int i = 0; i < 8; ++i) {
-    const float* element = matrix + at(acc_held(block, block.self().lane, i), ldm, column_major);
-    note(block, element, sizeof(float), false, pc);
-    fragment[i] = *element;
-  }
+  move_accumulator(matrix, ldm, column_major, false, caller(__builtin_return_address(0)),
+                   [&](float element, int i) { fragment[i] = element; });
 }
 
 void wmma_store(float* matrix, const float* fragment, unsigned ldm, bool column_major) {
-  const std::uintptr_t pc = caller(__builtin_return_address(0));
-  Block& block = *this_block();
-  check_rules(block, "wmma::store_matrix_sync", matrix, ldm, 4, pc);
-  block.meet(Collective::wmma_store, 0xFFFFFFFFu, nothing, pc);
-  count_accumulator(block, matrix, ldm, column_major, true, pc);
-  for (int i = 0; i < 8; ++i) {
-    float* element = matrix + at(acc_held(block, block.self().lane, i), ldm, column_major);
-    note(block, element, sizeof(float), true, pc);
-    *element = fragment[i];
-  }
+  move_accumulator(matrix, ldm, column_major, true, caller(__builtin_return_address(0)),
+                   [&](float& element, int i) { element = fragment[i]; });
 }
 
 void wmma_mma(float* d, const half* a, const half* b, const float* c, Operand layout_a, Operand layout_b) {
