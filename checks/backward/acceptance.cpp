@@ -124,6 +124,12 @@ class BackwardReport : public Report {
   }
 
   void after_groups() override {
+    if (can_schedule()) {  // a GPU has computed them all
+      const std::string why = refusal(MANY_HEADS);
+      std::printf("\nMore heads than a grid is high\n%s: %s\n", text(MANY_HEADS).c_str(),
+                  why.empty() ? "launched" : why.c_str());
+      ++(why.empty() ? passed_ : failed_);
+    }
     std::printf("\nThe order of blocks\n");
     ++(holds_its_claim(4) ? passed_ : failed_);
   }

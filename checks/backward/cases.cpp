@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "checks/acceptance/cases.hpp"
+#include "common/backend.hpp"
 
 namespace lab {
 namespace {
@@ -43,6 +44,7 @@ std::vector<Case> backward_cases(std::uint64_t seed, bool full) {
   // Grids so long that a stage may have a tile for them (common/fills_a_gpu.hpp).
   for (const Shape& shape : {Shape{1, 67, 130, 64, false}, Shape{5, 53, 40, 64, true}})
     cases.push_back({Group::ragged, shape, Family::unit, seed});
+  if (!can_schedule()) cases.push_back({Group::ragged, MANY_HEADS, Family::unit, seed});
   // Longer, to be split; D = 64 is among the notes' shapes.
   cases.push_back({Group::ragged, SPLIT, Family::unit, seed});
   for (const bool causal : {false, true})

@@ -7,6 +7,9 @@
 
 namespace lab {
 
+// More heads than a grid may be high or deep. A GPU computes them all; on the CPU the launches are asked for alone.
+inline constexpr Shape MANY_HEADS{2, 32768, 2, 64, true};
+
 // How long a case takes, to compare.
 double cost(const Case& c);
 

@@ -68,6 +68,32 @@ BackwardTrial run_backward(const Shape& shape, float scale, const BackwardInputs
   return t;
 }
 
+std::string refusal(const Shape& shape) {
+  struct Buffer {
+    half* at = nullptr;
+    explicit Buffer(std::size_t bytes) { check_cuda(cudaMalloc(&at, bytes), "cudaMalloc"); }
+    Buffer(const Buffer&) = delete;
+    ~Buffer() { cudaFree(at); }
+  };
+  const BackwardStageInfo& stage = backward_stage();
+  const std::size_t bytes = shape.elements() * sizeof(half);
+  const Buffer q(bytes), k(bytes), v(bytes), dout(bytes), dq(bytes), dk(bytes), dv(bytes);
+  const Buffer workspace(stage.workspace(shape) * sizeof(float));
+  ExecOptions options;
+  options.blocks = {0};
+  set_exec_options(options);
+  take_exec_report();
+  const BackwardArgs args{q.at,  k.at, v.at,   dout.at, dq.at, dk.at, dv.at, reinterpret_cast<float*>(workspace.at),
+                          shape, 1.0f, nullptr};
+  BackwardTrial t;
+  t.launched = stage.save_forward ? stage.save_forward(args) : cudaSuccess;
+  if (t.launched == cudaSuccess) t.launched = stage.launch(args);
+  t.finished = cudaDeviceSynchronize();
+  t.message = take_exec_report().message;
+  set_exec_options({});
+  return t.error();
+}
+
 std::vector<NamedGradient> gradients_of(const BackwardTrial& trial, const ExpectedBackward& expected) {
   return {{"dq", trial.dq, expected.dq}, {"dk", trial.dk, expected.dk}, {"dv", trial.dv, expected.dv}};
 }

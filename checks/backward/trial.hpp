@@ -22,6 +22,10 @@ struct BackwardTrial : Observed {
 // atomic sums would be the operating system's.
 BackwardTrial run_backward(const Shape& shape, float scale, const BackwardInputs& in, ExecOptions options = {});
 
+// "" where all launches that the stage makes for `shape` are allowed, else why not. On the CPU the first block of each
+// runs, on zeros, and memory that it does not touch costs nothing.
+std::string refusal(const Shape& shape);
+
 struct NamedGradient {
   const char* name;
   const std::vector<fp16>& got;

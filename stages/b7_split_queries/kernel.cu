@@ -316,8 +316,8 @@ __global__ void __launch_bounds__(DQ_PARTS* GROUP)
                float scale) {
   constexpr int M = Tile<D>::M, VECTORS = DQ_COLS / 8 / SUM_BLOCKS;  // VECTORS: of four floats, of a thread
   const int group = threadIdx.x / GROUP, warp = threadIdx.x % GROUP / 32, lane = threadIdx.x % 32;
-  const int tile = blockIdx.x / SUM_BLOCKS, tiles = gridDim.x / SUM_BLOCKS, head = blockIdx.y;
-  const int first = blockIdx.x % SUM_BLOCKS * VECTORS, gradient = blockIdx.z;  // 0 dQ, 1 dK, 2 dV
+  const int tile = blockIdx.y / SUM_BLOCKS, tiles = gridDim.y / SUM_BLOCKS, head = blockIdx.x;  // y and z end at 65535
+  const int first = blockIdx.y % SUM_BLOCKS * VECTORS, gradient = blockIdx.z;                   // 0 dQ, 1 dK, 2 dV
   const float* sums = gradient == 0 ? dq_sum : gradient == 1 ? dk_parts : dv_parts;
   sums += ((std::size_t(head) * tiles + tile) * DQ_PARTS + group) * DQ_SIZE + (first * GROUP + threadIdx.x % GROUP) * 4;
   const int row0 = tile * M + (D == 64 ? group * DQ_ROWS : 0) + warp * STRIPE + lane / 4;
@@ -410,7 +410,7 @@ cudaError_t launch_gradients(const BackwardArgs& a) {
                  THREADS, smem.bytes, a.stream, q, k, v, dout, w.terms, w.dq_sum, a.dk, a.dv, w.dk_parts, w.dv_parts,
                  split, heads, S, a.scale, a.shape.causal))
     return error;
-  return launch("round_sums", round_sums<D>, dim3(tiles * SUM_BLOCKS, heads, split > 1 ? 3 : 1), DQ_PARTS * GROUP, 0,
+  return launch("round_sums", round_sums<D>, dim3(heads, tiles * SUM_BLOCKS, split > 1 ? 3 : 1), DQ_PARTS * GROUP, 0,
                 a.stream, w.dq_sum, w.dk_parts, w.dv_parts, a.dq, a.dk, a.dv, split, heads, S, a.scale);
 }
 

@@ -160,8 +160,10 @@ int bench_command(const Args& args) {
   // up.
   const Args groups = shapes == "all" ? Args{"acceptance", "long"} : Args{shapes};
   const int turns = rounds * int(groups.size() * programs.size());
+  if (json.empty()) json = default_name(sweeps ? "sweep" : "bench", utc_time(), gpu_field("name"));
   const Stopwatch watch;
   int turn = 0, status = 0;
+  BenchRun results;
   for (int round = 1; round <= rounds; ++round)
     for (const std::string& group : groups)
       for (const Args& program : programs) {
@@ -177,10 +179,10 @@ int bench_command(const Args& args) {
         if (ended == STAGE_SKIPPED) continue;  // it has said why
         if (ended != 0) status = 1;
         if (!fs::exists(file)) throw BadInput("bench: " + name + " left no samples");
+        results = last_bench_run();  // after every turn: a run that is cut off keeps what it has
+        write_text(json, sweeps ? sweep_json(results) : bench_json(results));
       }
-  if (json.empty()) json = default_name(sweeps ? "sweep" : "bench", utc_time(), gpu_field("name"));
-  const BenchRun results = last_bench_run();
-  write_text(json, sweeps ? sweep_json(results) : bench_json(results));
+  if (results.cases.empty()) throw BadInput("bench: no program ran here, and no results were written");
   std::printf("%sresults: %s\n", (sweeps ? sweep_table(results) : bench_table(results)).c_str(), json.c_str());
   return status;
 }

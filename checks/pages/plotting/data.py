@@ -26,7 +26,8 @@ TRACES = {
 WAITS = {"laps": ("v3a_tma/fixed", "shape=1,1,384,64 block=0"),
          "no-overlap": ("v3b_wgmma/fixed", "shape=1,1,256,128 block=0"), "no-loader": ("v3c_overlap/fixed", "shape=1,1,256,128 block=0"), "loader": ("v3d_producer/fixed", "shape=1,1,512,128 block=0"),
          "in-step": ("v3d_producer/fixed", "shape=1,1,768,128 block=0"), "ping-pong": ("v3e_pingpong/fixed", "shape=1,1,768,128 block=0"),
-         "one-piece": ("v3h_persistent/fixed", "shape=1,3,256,128 multiprocessors=12"), "stays": ("v3h_persistent/fixed", "shape=1,3,256,128 multiprocessors=4")}
+         "one-piece": ("v3h_persistent/fixed", "shape=1,3,256,128 multiprocessors=12"), "stays": ("v3h_persistent/fixed", "shape=1,3,256,128 multiprocessors=4"),
+         "one-q": ("v3h_persistent/fixed", "shape=1,3,256,64,causal multiprocessors=1"), "two-q": ("v3j_next_q/fixed", "shape=1,3,256,64,causal multiprocessors=1")}
 # NAME -> build and arguments of `lab order`, and of `lab trace-reference`: a row whose reference never moves, and one whose does.
 ORDERS = {f"{stage.split('_')[0]}{mask.replace(',', '-')}": (f"{stage}/fixed", f"shape=2,8,2048,64{mask}") for stage in ("v3f_lazy_reference", "v3h_persistent") for mask in ("", ",causal")}
 ORDERS |= {f"v3h-long-{D}": ("v3h_persistent/fixed", f"shape=4,16,8192,{D},causal list=0") for D in (64, 128)}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from . import style
 from .backward_order import order_figures
+from .early import early_figures
 from .evidence import evidence_figures
 from .fibers import fiber_figures
 from .floors import floor_figures
@@ -22,6 +23,7 @@ from .mbarrier import mbarrier_figures
 from .memory import data_banks, data_ldmatrix, data_plans, draw_banks, draw_ldmatrix, draw_plans
 from .merge import merge_figures
 from .methods import method_figures
+from .next_q import next_q_figures
 from .performance import FIVE, data_ladder, data_roofline, data_roofs, data_stalls, draw_ladder, draw_roofline, draw_roofs, draw_stalls
 from .pipeline import trace_figures
 from .predicted import predicted_figures
@@ -48,7 +50,7 @@ def figures(r):
     if r.profiles:
         all_figures |= {"stalls": (data_stalls(r), draw_stalls), "stalls-five": (data_stalls(r, FIVE), draw_stalls), "roofs": (data_roofs(r), draw_roofs)}
     return all_figures | swizzle_figures(r) | mbarrier_figures(r) | merge_figures(r) | wgmma_figures(r) | layout_figures(r) | trace_figures(r) \
-        | wait_figures(r) | stay_figures(r) | reference_figures(r) | schedule_figures(r) | step_figures(r) | stage_figures(r) | launch_figures(r) \
+        | wait_figures(r) | stay_figures(r) | next_q_figures(r) | early_figures(r) | reference_figures(r) | schedule_figures(r) | step_figures(r) | stage_figures(r) | launch_figures(r) \
         | floor_figures(r) | gain_figures(r) | topic_figures(r) | road_figures(r) | map_figures(r) | gradient_figures(r) | evidence_figures(r) \
         | fiber_figures(r) | hardware_figures(r) | predicted_figures(r) | search_figures() | sweep_figures(r) | order_figures(r) \
         | method_figures(r)

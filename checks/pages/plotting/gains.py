@@ -28,36 +28,34 @@ def data_gains(r):
 
 def draw_gains(plt, d):
     steps = d["steps"]
-    height = 1.55 + 0.3 * len(steps)
-    figure, axes = plt.subplots(figsize=(WIDTH, height))
-    figure.subplots_adjust(left=0.115, right=0.86, top=1 - 0.42 / height, bottom=1.13 / height)
-    marks = [("fewer", "fewer instructions", BLUE, "^"), ("fuller", "fuller issue slots", ORANGE, "s"), ("busier", "SMs more of the time with a block", PURPLE, "D")]
-    for y, step in enumerate(steps):
-        if y % 2:
-            axes.axhspan(y - 0.5, y + 0.5, color="#f4f4f4", zorder=0)
-        axes.barh(y, step["gain"] - 1, left=1, height=0.5, facecolor="#d9d9d9", edgecolor=BLACK, hatch="" if step["gain"] >= 1 else "////", linewidth=0.8, zorder=2)
-        for name, _, colour, marker in marks:
-            axes.plot([step[name]], [y], marker=marker, markersize=6 if marker == "D" else 6.5, color=colour, markeredgecolor=BLACK, markeredgewidth=0.6, linestyle="", zorder=3)
-        axes.text(1.02, y, f"{step['gain']:.2f}", transform=axes.get_yaxis_transform(), fontsize=8.5, va="center", weight="normal" if step["gain"] >= 1 else "bold")
-    axes.text(1.02, -1.0, "times\nfaster", transform=axes.get_yaxis_transform(), fontsize=8, va="center")
-    axes.axvline(1, color=BLACK, linewidth=1.2, zorder=1)
-    axes.set_xscale("log", base=2)
-    every = [step[name] for step in steps for name in ("gain", "fewer", "fuller", "busier")]
-    axes.set_xlim(0.9 * min(every), 1.12 * max(every))
-    ticks = [t for t in (0.25, 0.5, 0.7, 1, 1.4, 2, 2.8, 4) if 0.9 * min(every) < t < 1.12 * max(every)]
-    axes.set_xticks(ticks, [f"{t:g}×" for t in ticks])
-    axes.minorticks_off()
-    axes.set_ylim(len(steps) - 0.4, -0.6)
-    axes.set_yticks(range(len(steps)), [f"{short(step['from'])} → {short(step['to'])}" for step in steps], fontsize=8.5)
-    axes.tick_params(axis="y", length=0)
-    axes.grid(True, axis="x", **GRID)
-    axes.set_axisbelow(True)
-    handles = [plt.Rectangle((0, 0), 1, 1, facecolor="#d9d9d9", edgecolor=BLACK, label="measured gain (hatched: loss)")]
-    handles += [plt.Line2D([], [], color=colour, marker=marker, markersize=6.5, linestyle="", markeredgecolor=BLACK, label=text) for _, text, colour, marker in marks]
-    figure.legend(handles=handles, ncol=4, fontsize=7.5, columnspacing=1.1, handletextpad=0.4, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.56 / height))
+    height = 1.6 + 0.27 * len(steps)
+    figure, panels = plt.subplots(1, 4, figsize=(WIDTH, height), sharey=True)
+    figure.subplots_adjust(left=0.115, right=0.985, top=1 - 0.62 / height, bottom=0.86 / height, wspace=0.2)
+    columns = [("gain", "measured gain", "#bbbbbb"), ("fewer", "fewer\ninstructions", BLUE), ("fuller", "fuller\nissue slots", ORANGE), ("busier", "busier SMs\n(and clock)", PURPLE)]
+    every = [step[name] for step in steps for name, *_ in columns]
+    for axes, (name, words, colour), sign in zip(panels, columns, ("", "=", "×", "×")):
+        for y, step in enumerate(steps):
+            value = step[name]
+            if y % 2:
+                axes.axhspan(y - 0.5, y + 0.5, color="#f4f4f4", zorder=0)
+            axes.barh(y, value - 1, left=1, height=0.55, facecolor=colour, edgecolor=BLACK, hatch="" if value >= 1 else "////", linewidth=0.7, zorder=2)
+            right = value >= 1
+            axes.text(value * 1.06 if right else value / 1.06, y, f"{value:.2f}", fontsize=7.5, ha="left" if right else "right", va="center", weight="bold" if name == "gain" else "normal", zorder=3)
+        axes.axvline(1, color=BLACK, linewidth=1.1, zorder=1)
+        axes.set_title(words, fontsize=9, weight="bold" if name == "gain" else "normal", linespacing=1.05)
+        axes.text(-0.1, 1 + 0.27 / (height - 1.48), sign, fontsize=15, ha="center", va="center", transform=axes.transAxes)
+        axes.set_xscale("log", base=2)
+        axes.set_xlim(0.42 * min(every), 1.8 * max(every))
+        axes.set_xticks([0.5, 1, 2, 4], ["0.5×", "1×", "2×", "4×"], fontsize=8)
+        axes.minorticks_off()
+        axes.tick_params(axis="y", length=0)
+        axes.grid(True, axis="x", **GRID)
+        axes.set_axisbelow(True)
+    panels[0].set_ylim(len(steps) - 0.4, -0.6)
+    panels[0].set_yticks(range(len(steps)), [f"{short(step['from'])} → {short(step['to'])}" for step in steps], fontsize=8.5)
     most = max(max(step["left"], 1 / step["left"]) for step in steps)
-    caption(figure, f"{title(SHAPE)}: the bar, a step's measured gain, is the product of its three marks (log scale: their sum), to {100 * (most - 1):.1f} % at worst. The bar is from the benchmark, the marks from one launch "
-                    f"of each stage under Nsight Compute; the third includes the clock. {d['source']}.")
+    caption(figure, f"{title(SHAPE)}. Hatched: a loss. Each gain is the product of its row's three factors, to {100 * (most - 1):.1f} % at worst: the gain is from the benchmark, the factors from one launch of "
+                    f"each stage under Nsight Compute. {d['source']}.")
     return figure
 
 

@@ -1,4 +1,5 @@
-"""Figures of the pages on methods: the checker's clocks, the referee's course, and which part of a kernel each wish changes."""
+"""Figures of the pages on methods: the checker's clocks, a comparison of bits, the referee's course, and which part of a kernel each wish changes."""
+import json
 import re
 
 from .heads import ROOT, Unusable
@@ -6,7 +7,7 @@ from .style import BLACK, GREEN, GREY, LIGHT, VERMILION, WIDTH, box, canvas
 
 
 def method_figures(r):
-    return {"clocks": ({"written": 7, "known": 3}, draw_clocks), "referee": (data_referee(), draw_referee), "wishes": (WISHES, draw_wishes)}
+    return {"clocks": ({"written": 7, "known": 3}, draw_clocks), "same-bits": (data_bits(), draw_bits), "referee": (data_referee(), draw_referee), "wishes": (WISHES, draw_wishes)}
 
 
 def arrow(axes, to, start, colour=BLACK):
@@ -36,6 +37,31 @@ def draw_clocks(plt, d):
         axes.text(line + 2.95, 1.82, f"B knows A\nup to {known}", fontsize=8.5, ha="right", va="center", linespacing=1.3)
         axes.text(line + 2.42, 2.85, f"{d['written']} ≤ {known}: ordered" if ordered else f"{d['written']} > {known}: nothing orders them", fontsize=9, ha="center" if ordered else "right", va="center",
                   color=GREEN if ordered else VERMILION, weight="bold")
+    return figure
+
+
+# --- the same bits: one source, two machines, one number of each output ------------------------------------------------------------------
+
+
+def data_bits():
+    stages = json.loads((ROOT / "writeups/results/bits-H200.json").read_text())["stages"]
+    return {"one": len(stages["v2b_single_warp"]), "all": sum(map(len, stages.values())), "stages": len(stages)}
+
+
+def draw_bits(plt, d):
+    figure, axes = canvas(plt, 2.35)
+    box(plt, axes, 0.15, 0.75, 1.05, 0.5, "kernel.cu\nof v2b", 9, facecolor="#eeeeee")
+    for y, tool, machine, digest, colour in ((0.25, "g++, emulator", "output on a CPU", "digest of its bits", LIGHT[0]), (1.25, "nvcc", "output on an H200", "digest of its bits,\ncommitted", LIGHT[1])):
+        arrow(axes, (1.55, y + 0.25), (1.2, 0.85 if y < 0.75 else 1.15))
+        box(plt, axes, 1.55, y, 1.25, 0.5, tool, 9, facecolor=colour)
+        arrow(axes, (3.1, y + 0.25), (2.8, y + 0.25))
+        box(plt, axes, 3.1, y, 1.45, 0.5, machine, 9, facecolor=colour)
+        arrow(axes, (4.85, y + 0.25), (4.55, y + 0.25))
+        box(plt, axes, 4.85, y, 1.4, 0.5, digest, 9, facecolor=colour)
+        arrow(axes, (6.6, 0.92 if y < 0.75 else 1.08), (6.25, y + 0.25))
+    box(plt, axes, 6.6, 0.75, 1.2, 0.5, "equal?", 9.5, edgecolor=GREEN, linewidth=2)
+    axes.text(7.2, 1.45, f"v2b: {d['one']} cases", fontsize=8.5, ha="center", va="center", color=GREEN, weight="bold")
+    axes.text(0.15, 2.12, f"Recorded: {d['all']:,} cases of {d['stages']} stages. No tolerance: one different bit in one element is a different digest.", fontsize=8.5, va="center")
     return figure
 
 
@@ -87,10 +113,14 @@ def draw_referee(plt, d):
 
 WISHES = [["which tile\nis mine?", ["variable lengths", "GQA: packed rows"]],
           ["copies of\nQ, K, V", ["GQA: one coordinate", "variable lengths:\nthe end", "paged decode:\na page per box"]],
-          ["S = Q Kᵀ", ["FP8: K-major", "Blackwell: one\nthread issues"]],
+          ["S = Q Kᵀ", ["FP8: steps of\n32 columns", "Blackwell: one\nthread issues"]],
           ["weights", ["FP8: scales", "Blackwell: some\nexp by FMA"]],
           ["O += P V", ["FP8: V transposed,\nP permuted", "Blackwell: O in\ntensor memory"]],
           ["O / l,\nstore", ["paged decode:\n(m, l, O), merged by\na second kernel"]]]
+
+
+# The boxes of one wish look alike.
+WISH_LOOKS = {"GQA": (LIGHT[1], "-"), "variable lengths": (LIGHT[2], "--"), "paged decode": (LIGHT[3], "-."), "FP8": ("white", "-"), "Blackwell": (LIGHT[4], ":")}
 
 
 def draw_wishes(plt, d):
@@ -104,7 +134,8 @@ def draw_wishes(plt, d):
         for wish in wishes:
             lines = wish.count("\n") + 1
             height = 0.13 + 0.155 * lines
-            axes.add_patch(plt.Rectangle((x - 0.04, y), width + 0.1, height, facecolor="white", edgecolor=VERMILION, linewidth=0.9))
+            face, dashes = WISH_LOOKS[wish.split(":")[0]]
+            axes.add_patch(plt.Rectangle((x - 0.04, y), width + 0.1, height, facecolor=face, edgecolor=VERMILION, linewidth=1.1, linestyle=dashes))
             axes.text(x + 0.01 + width / 2, y + height / 2, wish, fontsize=7.5, ha="center", va="center", linespacing=1.2)
             y += height + 0.1
     return figure

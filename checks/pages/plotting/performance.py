@@ -4,6 +4,9 @@ from .style import BLACK, BLUE, COLOURS, GREEN, GREY, GRID, MARKERS, ORANGE, PUR
 
 SHOWN = ["1,8,512,64", "2,8,2048,64", "2,8,2048,128"]
 PROFILED = ["2,8,2048,64", "1,8,512,64"]
+# The ladder's groups: the first stage of each (its number), the words, and where they stand: a row, and the side of the line.
+GROUPS = [("v1", "scalar code", "v2c3", "left"), ("v2c5", "tensor cores", "v2c9", "right"), ("v3a", "Hopper: TMA, wgmma,\nroles, ping-pong", "v3c", "right"), ("v3h", "a tile for every shape", "v3j", "right"),
+          ("v4a", "small problems", "v4b", "right")]
 
 
 def data_ladder(r):
@@ -47,6 +50,12 @@ def draw_ladder(plt, d):
             axes.text(1.1, y, "not measured", fontsize=7.5, va="center", style="italic", color="#555555")
         if y % 2:
             axes.axhspan(y - 0.5, y + 0.5, color="#f4f4f4", zorder=0)
+    rows = [short(name) for name, *_ in stages]
+    for number, (first, words, beside, side) in enumerate(GROUPS):
+        if first in rows and beside in rows:
+            if number:
+                axes.axhline(rows.index(first) - 0.5, color=GREY, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
+            axes.text(0.015 if side == "left" else 0.985, rows.index(beside), words, fontsize=8, style="italic", color="#333333", ha=side, va="center", transform=axes.get_yaxis_transform(), linespacing=1)
     axes.axvline(1, color=BLACK, linewidth=1.3)
     axes.text(1, -1.05, "best peer", fontsize=7.5, ha="center", va="center")
     axes.set_xscale("log")

@@ -30,19 +30,15 @@ def scheduled(order, cost, multiprocessors, S, stays):
     return {"stage": order["stage"], "consumers": consumers, "cost": cost[consumers], "bars": bars}
 
 
-def data_schedule(r):
+def data_schedule(r, shape):
     after = next(o for o in r.orders.values() if short(o["stage"]) == "v3h")["stage"]
     multiprocessors = int(r.bench["multiprocessors"])
-    columns = []
-    for mask in ("", ",causal"):
-        shape = "2,8,2048,64" + mask
-        panels = []
-        for order in r.orders.values():
-            if order["shape"] == title(shape):
-                one = scheduled(order, costs(after), multiprocessors, 2048, order["stage"] == after)
-                panels.append(one | {"us": r.time(one["stage"], shape)})
-        columns.append({"shape": shape, "panels": sorted(panels, key=lambda p: p["stage"])})
-    return {"multiprocessors": multiprocessors, "date": r.bench["date"][:10], "columns": columns}
+    panels = []
+    for order in r.orders.values():
+        if order["shape"] == title(shape):
+            one = scheduled(order, costs(after), multiprocessors, 2048, order["stage"] == after)
+            panels.append(one | {"us": r.time(one["stage"], shape)})
+    return {"multiprocessors": multiprocessors, "date": r.bench["date"][:10], "shape": shape, "panels": sorted(panels, key=lambda p: p["stage"])}
 
 
 def runs(bars):
@@ -57,35 +53,34 @@ def runs(bars):
 
 
 def draw_schedule(plt, d):
-    figure, rows = plt.subplots(2, 2, figsize=(WIDTH, 5.5), sharex="col")
-    figure.subplots_adjust(left=0.065, right=0.985, top=0.885, bottom=0.19, wspace=0.1, hspace=0.24)
+    figure, rows = plt.subplots(2, 1, figsize=(WIDTH, 4.9), sharex=True)
+    figure.subplots_adjust(left=0.07, right=0.985, top=0.945, bottom=0.225, hspace=0.26)
     shades = plt.get_cmap("Blues")
-    for column, panels in zip(d["columns"], zip(*rows)):
-        most = max(bar[2] for one in column["panels"] for bar in one["bars"])
-        for axes, one in zip(panels, column["panels"]):
-            length = max(bar[3] for bar in one["bars"])
-            for m, count, begin, end, keys in runs(one["bars"]):
-                face = (LIGHT[0] if begin == 0 else LIGHT[4]) if ",causal" not in column["shape"] else shades(0.12 + 0.68 * keys / length)
-                axes.add_patch(plt.Rectangle((begin, m), end - begin, count, facecolor=face, edgecolor="#666666", linewidth=0.25, hatch="" if begin == 0 or ",causal" in column["shape"] else "////"))
-            last = max(bar[2] for bar in one["bars"])
-            axes.axvline(last, color=BLACK, linewidth=1.2, linestyle="--")
-            room = most - last > 0.2 * most  # to the right of the line
-            axes.text(last + (0.02 * most if room else 0), 66 if room else -3, f"ends at\n{last:.2f}" if room else f"ends at {last:.2f}", fontsize=8, ha="left" if room else "right", va="center" if room else "bottom", weight="bold")
-            axes.set_xlim(0, 1.02 * most)
-            axes.set_ylim(d["multiprocessors"], 0)
-            axes.set_yticks([0, 66, 132])
-            axes.tick_params(labelsize=8)
-            axes.text(0, -3, f"{short(one['stage'])}: {len(one['bars'])} query tiles of {one['consumers']} consumers", fontsize=8.5, ha="left", va="bottom")
-        panels[0].set_title(title(column["shape"]), fontsize=9.5, loc="left", pad=20, weight="bold")
-        panels[-1].set_xlabel("work: 64 rows with all keys = 1, times the cost", fontsize=8.5)
-    for axes in rows[:, 0]:
+    masked = ",causal" in d["shape"]
+    most = max(bar[2] for one in d["panels"] for bar in one["bars"])
+    for axes, one in zip(rows, d["panels"]):
+        length = max(bar[3] for bar in one["bars"])
+        for m, count, begin, end, keys in runs(one["bars"]):
+            face = shades(0.12 + 0.68 * keys / length) if masked else LIGHT[0] if begin == 0 else LIGHT[4]
+            axes.add_patch(plt.Rectangle((begin, m), end - begin, count, facecolor=face, edgecolor="#666666", linewidth=0.25, hatch="" if begin == 0 or masked else "////"))
+        last = max(bar[2] for bar in one["bars"])
+        axes.axvline(last, color=BLACK, linewidth=1.2, linestyle="--")
+        room = most - last > 0.2 * most  # to the right of the line
+        axes.text(last + (0.01 * most if room else 0), 66 if room else -3, f"ends at {last:.2f}", fontsize=9, ha="left" if room else "right", va="center" if room else "bottom", weight="bold")
+        axes.set_xlim(0, 1.01 * most)
+        axes.set_ylim(d["multiprocessors"], 0)
+        axes.set_yticks([0, 66, 132])
+        axes.tick_params(labelsize=8)
+        axes.text(0, -3, f"{short(one['stage'])}: {len(one['bars'])} query tiles of {one['consumers']} consumers" + (", longest first, to and fro" if masked and one is d["panels"][-1] else ""), fontsize=9, ha="left", va="bottom")
         axes.set_ylabel("multiprocessor", fontsize=8.5)
-    caption(figure, f"To scale: query tiles in the order in which the kernels start them; {d['multiprocessors']} multiprocessors, one block at a time. v3f: a block each, the next one on the multiprocessor that is free first. v3h: dealt out to and fro. "
-                    f"Length: consumers × cost × share of the keys that it sees (cost {d['columns'][0]['panels'][0]['cost']:g} for 2 consumers, {d['columns'][0]['panels'][1]['cost']:g} for 4). "
-                    f"Left: plain is the first round, hatched the second. Right: the darker, the more keys. " +
-            "; ".join(f"measured on {title(c['shape'])}: {c['panels'][0]['us']:.1f} → {c['panels'][1]['us']:.1f} µs" for c in d["columns"]).capitalize() + f", NVIDIA H200, {d['date']}.")
+    rows[-1].set_xlabel("work: 64 rows with all keys = 1, times the cost", fontsize=8.5)
+    before, after = d["panels"]
+    cost = f"cost {before['cost']:g} for {before['consumers']} consumers" + (f", {after['cost']:g} for {after['consumers']}" if after["consumers"] != before["consumers"] else "")
+    caption(figure, f"{title(d['shape'])}, to scale: query tiles in the order in which the kernels start them; {d['multiprocessors']} multiprocessors, one block at a time. v3f: a block each, the next one on the multiprocessor that is free first. v3h: dealt out to blocks that stay. "
+                    f"Length: consumers × cost × share of the keys that it sees ({cost}). " + ("The darker, the more keys. " if masked else "Plain is the first round, hatched the second. ") +
+            f"Measured: {before['us']:.1f} → {after['us']:.1f} µs, NVIDIA H200, {d['date']}.")
     return figure
 
 
 def schedule_figures(r):
-    return {"schedule": (data_schedule(r), draw_schedule)}
+    return {"schedule": (data_schedule(r, "2,8,2048,64,causal"), draw_schedule), "rounds": (data_schedule(r, "2,8,2048,64"), draw_schedule)}

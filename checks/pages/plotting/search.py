@@ -3,7 +3,7 @@ import json
 from pathlib import Path
 
 from .heads import Unusable, name_of
-from .results import PEERS, RESULTS, ladder, short, title
+from .results import PEERS, RESULTS, short, title
 from .style import BLACK, BLUE, GREY, GRID, WIDTH
 
 def read(path, schema):
@@ -57,8 +57,7 @@ def data_search():
         if best := elite(log):
             start = log["candidates"][0]["median"]
             timed = [[c["median"] / start, c["verdict"]] for c in log["candidates"][1:] if c.get("median") is not None]
-            name = short(log["stage"]) if log["stage"] in ladder() else log["stage"]  # a stage that is gone by its whole name
-            rows.append({"stage": name, "shape": asked(log), "start": start, "best": best[0]["median"], "timed": timed, "untimed": len(log["candidates"]) - 1 - len(timed)})
+            rows.append({"stage": short(log["stage"]), "shape": asked(log), "start": start, "best": best[0]["median"], "timed": timed, "untimed": len(log["candidates"]) - 1 - len(timed)})
     return {"machine": measured[0]["machine"].get("gpu") or "a model on a CPU", "date": measured[0]["machine"].get("date", "")[:10], "unit": unit(measured[0]), "rows": rows}
 
 

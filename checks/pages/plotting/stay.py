@@ -4,6 +4,7 @@ from .style import BLACK, BLUE, LIGHT, ORANGE, VERMILION, WIDTH, bare, box, capt
 from .waits import HEIGHT, NAMES, THIN, clocked
 
 PIECES = "abc"
+SHOWN = 24  # steps: both changes of the query tile, with room for a box's text
 
 
 def lettered(trace, copies):
@@ -30,7 +31,7 @@ def lettered(trace, copies):
             elif what == "begin" and array == "sV":
                 multiplied = tile
             last = what == "own" and array == "sV" and (tile + 1) % per_piece == 0
-            text = {"sK": "QK", "sV": "PV"}[array] if what == "begin" else "store" if last else "exp" if array == "sK" else "pack" if multiplied < weighed else "O"
+            text = {"sK": "QK", "sV": "PV"}[array] if what == "begin" else "O / l" if last else "exp" if array == "sK" else "pack" if multiplied < weighed else "O"
             acts["consumer"].append([start + shift, what, array, text, name(array, weighed if text == "pack" else tile)])
             if last:
                 acts["pieces"].append(start + shift + 1)
@@ -41,27 +42,27 @@ def data_stay(r):
     return [lettered(r.waits["one-piece"], len(PIECES)), lettered(r.waits["stays"], 1)]
 
 
-def draw_one(plt, axes, d, end):
-    axes.set_xlim(-0.1, end + 0.1)
+def draw_one(plt, axes, d):
+    axes.set_xlim(-0.1, SHOWN)
     axes.set_ylim(3.75, -0.2)
     bare(axes)
     axes.spines["bottom"].set_visible(True)
-    axes.set_xticks(range(0, end + 1, 2))
+    axes.set_xticks(range(0, SHOWN + 1, 2))
     axes.tick_params(labelsize=7.5)
     rows = {"loader": 0.0, "consumer": 1.15, "sK": 2.25, "sV": 2.95}
-    for text, y, size in (("producer requests", rows["loader"] + HEIGHT / 2, 8), ("consumer", rows["consumer"] + HEIGHT / 2, 8), ("QK under way", rows["sK"] + THIN / 2, 7.5), ("PV under way", rows["sV"] + THIN / 2, 7.5)):
+    for text, y, size in (("producer\nrequests", rows["loader"] + HEIGHT / 2, 8), ("consumer", rows["consumer"] + HEIGHT / 2, 8), ("QK under way", rows["sK"] + THIN / 2, 7.5), ("PV under way", rows["sV"] + THIN / 2, 7.5)):
         axes.text(-0.25, y, text, ha="right", va="center", fontsize=size)
     for start, array, name in d["loader"]:
         box(plt, axes, start, rows["loader"], 1, HEIGHT, f"{NAMES[array]}\n{name}", 7.5, facecolor={"sQ": "white", "sK": LIGHT[0], "sV": LIGHT[4]}[array])
     for start, what, array, text, name in d["consumer"]:
         begins = what == "begin"
-        face = (BLUE if array == "sK" else ORANGE) if begins else {"store": BLACK, "exp": "white"}.get(text, "#e4e4e4")
+        face = (BLUE if array == "sK" else ORANGE) if begins else {"O / l": BLACK, "exp": "white"}.get(text, "#e4e4e4")
         axes.add_patch(plt.Rectangle((start, rows["consumer"]), 1, HEIGHT, facecolor=face, edgecolor=BLACK, linewidth=0.8))
-        axes.text(start + 0.5, rows["consumer"] + HEIGHT / 2, f"{text}\n{name[0] if text == 'store' else name}", ha="center", va="center", fontsize=6.5, color="white" if face in (BLUE, BLACK) else BLACK)
+        axes.text(start + 0.5, rows["consumer"] + HEIGHT / 2, f"{text}\n{name[0] if text == 'O / l' else name}", ha="center", va="center", fontsize=6.5, color="white" if face in (BLUE, BLACK) else BLACK)
     for start, stop, what in d["waits"]:
         axes.add_patch(plt.Rectangle((start, rows["consumer"] + 0.06), stop - start, HEIGHT - 0.12, facecolor="white", edgecolor=VERMILION, hatch="/////", linewidth=0.8))
         axes.text((start + stop) / 2, rows["consumer"] + HEIGHT / 2, f"{what}?", ha="center", va="center", fontsize=7, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
-    for start, stop, array, name in d["products"]:
+    for start, stop, array, name in ([start, min(stop, SHOWN), *rest] for start, stop, *rest in d["products"] if start < SHOWN):
         box(plt, axes, start, rows[array], stop - start, THIN, name, 7.5, facecolor=LIGHT[0] if array == "sK" else LIGHT[4], edgecolor=BLUE if array == "sK" else ORANGE)
     for x in d["pieces"]:
         axes.plot([x, x], [-0.15, 3.6], color=BLACK, linewidth=1, linestyle=":")
@@ -70,13 +71,12 @@ def draw_one(plt, axes, d, end):
 def draw_stay(plt, d):
     figure, rows = plt.subplots(2, 1, figsize=(WIDTH, 4.75))
     figure.subplots_adjust(left=0.132, right=0.99, top=0.945, bottom=0.2, hspace=0.36)
-    end = max(one["pieces"][-1] for one in d)
     for axes, one, what in zip(rows, d, ("a block for each query tile: each begins with a wait", "one block stays: what the next query tile needs is requested during the last products")):
-        draw_one(plt, axes, one, end)
-        axes.set_title(f"{what[0].upper() + what[1:]} ({one['pieces'][-1]} steps)", fontsize=9, loc="left", x=-0.13)
+        draw_one(plt, axes, one)
+        axes.set_title(f"{what[0].upper() + what[1:]} (c ends at step {one['pieces'][-1]})", fontsize=9, loc="left", x=-0.13)
     rows[-1].set_xlabel("step (an order, not a time)", fontsize=8.5)
     caption(figure, "Query tiles a, b, c of two key tiles each: K b1 is the second key tile of query tile b. Dark: begins a product. exp: weights. pack: O rescaled, weights as halves. "
-                    "store: O / l goes to memory. Hatched: waits for a copy. Dotted: a query tile is done. A product and a copy take no step of their own.")
+                    "O / l: divided and stored. Hatched: waits for a copy. Dotted: a query tile is done. A product and a copy take no step of their own.")
     return figure
 
 

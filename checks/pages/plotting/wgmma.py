@@ -42,15 +42,26 @@ def start_mark(axes, x, top, start, colour):
     axes.text(x, top - 0.27, f"+{start}", fontsize=7.5, ha="center", va="center", color=colour)
 
 
+def key_of(axes, plt, x, y, tone, text):
+    axes.add_patch(plt.Rectangle((x, y - 0.075), 0.22, 0.15, facecolor=tone, edgecolor="#777777", linewidth=0.6))
+    axes.text(x + 0.29, y, text, fontsize=8, va="center")
+
+
 def draw_descriptor(plt, d):
-    figure, axes = canvas(plt, 9.75)
+    figure, axes = canvas(plt, 10.52)
     slab, left, second = d["rows"] * 128, 0.95, 4.75
-    for top, one, title in ((1.0, d["of"][0], "K-major (K in Q·Kᵀ): a row of the tile is a column of B, k runs along it"),
-                            (5.6, d["of"][1], "MN-major (V in P·V): a row of the tile is one k, B's columns run along it")):
+    axes.text(0.08, 0.16, f"A cell is a place of 16 bytes; the number in it is the chunk of 8 columns that lies there (swizzle of {d['of'][0]['swizzle']} bytes).", fontsize=8, va="center")
+    axes.text(0.08, 0.36, "Thick border: 8 rows of 128 bytes, where the pattern repeats. Arrow from above: a start address, the first field of a descriptor.", fontsize=8, va="center")
+    for top, one, title in ((1.72, d["of"][0], "K-major (K in Q·Kᵀ): a row of the tile is a column of B, k runs along it"),
+                            (6.58, d["of"][1], "MN-major (V in P·V): a row of the tile is one k, B's columns run along it")):
         k_major, starts = one is d["of"][0], one["starts"]
-        axes.text(0.08, top - 0.78, title, fontsize=10, weight="bold", va="center")
+        axes.text(0.08, top - 1.06, title, fontsize=10, weight="bold", va="center")
+        keys = [f"product {i} (slab 1: {i + 4})" for i in range(4)] if k_major else ["k 0 to 7", "k 8 to 15: both read by product 0"]
+        for i, text in enumerate(keys):
+            key_of(axes, plt, left + (1.72 if k_major else 1.0) * i, top - 0.78, TONES[i], text)
+        axes.text(0.08, top - 0.78, "colour:", fontsize=8, va="center")
         for x, text in ((left, "slab 0: columns 0 to 63"), (second, f"slab 1: columns 64 to 127, {slab} bytes further")):
-            axes.text(x, top - 0.48, text, fontsize=8, va="center")
+            axes.text(x, top - 0.5, text, fontsize=8, va="center")
         # K major: a product takes two chunks of each row. MN major: all chunks of sixteen rows.
         tone = (lambda row, chunk: TONES[chunk // 2 % 4]) if k_major else (lambda row, chunk: TONES[row // 8])
         for x, first in ((left, 0), (second, slab // 128)):
@@ -63,17 +74,16 @@ def draw_descriptor(plt, d):
         if k_major:
             for i, start in enumerate(starts):
                 start_mark(axes, (left if start < slab else second) + start % slab / 16 * CHUNK, top, start, "#A33F00" if i == 1 else BLACK)
-            text = (f"advance_k: the start moves by {starts[1] - starts[0]} bytes a product, and after four products by a slab.\n"
-                    f"Outlined: what product 1 reads, chunks 2 and 3 of each row. Leading byte offset: not used.")
+            text = (f"Outlined: what product 1 reads, chunks 2 and 3 of each row. advance_k: the start moves by {starts[1] - starts[0]} bytes a product,\n"
+                    f"and after four products by a slab. Leading byte offset: not used.")
         else:
             start_mark(axes, left, top, starts[0], BLACK)
             axes.annotate("", (left, bottom), (second, bottom), arrowprops={"arrowstyle": "<|-|>", "color": BLACK, "linewidth": 1, "shrinkA": 0, "shrinkB": 0})
             axes.text(left, bottom + 0.14, f"leading {one['leading']} B: from 64 columns to the next 64", fontsize=7.5, va="center")
             bottom += 0.28
             text = (f"advance_keys: the start moves by {starts[1] - starts[0]} bytes a product, to {', '.join(f'+{s}' for s in starts[1:])}.\n"
-                    f"Shown: what product 0 reads, sixteen k. The stride leads from 8 k to the next 8.")
+                    f"The stride leads from 8 k to the next 8.")
         axes.text(0.08, bottom, text, fontsize=8, va="top", linespacing=1.35)
-    axes.text(0.08, 9.65, f"A cell is a place of 16 bytes, the number in it the chunk of 8 columns that lies there (swizzle of {d['of'][0]['swizzle']} bytes). Thick: the pattern that repeats.", fontsize=7.5, va="center")
     return figure
 
 
@@ -101,9 +111,8 @@ def draw_registers(plt, axes, d, which, left, top):
     for at, (lane, i) in d[which].items():
         row, pair = map(int, at.split(","))
         x, y, marked = left + pair * PAIR, top + row * ROW, lane == LANE
-        axes.add_patch(plt.Rectangle((x, y), PAIR, ROW, facecolor="white" if marked else TONES[i // 2], edgecolor=VERMILION if marked else "#777777", linewidth=1.8 if marked else 0.5, zorder=4 if marked else 1))
-        text = str(lane) if not marked else f"{i},{i + 1}" if which == "d" else f"a{i // 2}"
-        axes.text(x + PAIR / 2, y + ROW / 2, text, fontsize=7, ha="center", va="center", weight="bold" if marked else "normal", zorder=5)
+        axes.add_patch(plt.Rectangle((x, y), PAIR, ROW, facecolor=TONES[i // 2], edgecolor=VERMILION if marked else "#777777", linewidth=1.8 if marked else 0.5, zorder=4 if marked else 1))
+        axes.text(x + PAIR / 2, y + ROW / 2, str(lane), fontsize=9 if marked else 7, ha="center", va="center", weight="bold" if marked else "normal", zorder=5)
     side = d["columns"] // 2 * PAIR
     for x, y, width, height in ((left, top, side, 16 * ROW), (left + side / 2, top, 0, 16 * ROW), (left, top + 8 * ROW, side, 0)):
         axes.add_patch(plt.Rectangle((x, y), width, height, facecolor="none", edgecolor=BLACK, linewidth=1.4, zorder=3))
@@ -120,8 +129,8 @@ def draw_accumulator(plt, d):
     axes.text(0.08, 0.16, f"accumulator, {d['rows']} × N", fontsize=10, weight="bold", va="center")
     axes.text(first, 0.16, f"warp 0, {d['columns']} columns, floats", fontsize=10, weight="bold", va="center")
     axes.text(second, 0.16, "A of the next product, halves", fontsize=10, weight="bold", va="center")
-    axes.text(first, 0.42, f"the lane that holds each pair; of lane {LANE}: its d[i]", fontsize=7.5, va="center")
-    axes.text(second, 0.42, f"the lane that holds each pair; of lane {LANE}: its registers", fontsize=7.5, va="center")
+    axes.text(first, 0.42, "number: the lane; colour: its d[i], see below", fontsize=7.5, va="center")
+    axes.text(second, 0.42, "number: the lane; colour: its a[i], see below", fontsize=7.5, va="center")
     axes.text(0.08, 0.42, "columns of 8, rows", fontsize=7.5, va="center")
     height = 16 * ROW / 4
     for n, (low, high) in enumerate(d["warps"]):
@@ -141,10 +150,8 @@ def draw_accumulator(plt, d):
     registers = sorted({i for at, (lane, i) in d["d"].items() if lane == LANE})
     same = {i: next(j for at, (lane, j) in d["a"].items() if lane == LANE and d["d"][at] == (LANE, i)) for i in registers}
     for n, i in enumerate(registers):
-        x = first + 1.45 * n
-        axes.add_patch(plt.Rectangle((x, y - 0.07), 0.2, 0.14, facecolor=TONES[i // 2], edgecolor="#777777", linewidth=0.6))
-        axes.text(x + 0.26, y, f"d[{i}], d[{i + 1}] → a[{same[i] // 2}]", fontsize=8, va="center")
-    axes.text(0.08, y + 0.26, f"Thick: the quad of row {quad}, lanes {4 * quad} to {4 * quad + 3}. It holds all columns of the row, so a row's maximum and sum take two shuffles.", fontsize=7.5, va="center")
+        key_of(axes, plt, first + 1.45 * n, y, TONES[i // 2], f"d[{i}], d[{i + 1}] → a[{same[i] // 2}]")
+    axes.text(0.08, y + 0.26, f"Orange: lane {LANE}. Thick: the quad of row {quad}, lanes {4 * quad} to {4 * quad + 3}. It holds all columns of the row, so a row's maximum and sum take two shuffles.", fontsize=7.5, va="center")
     return figure
 
 
