@@ -31,13 +31,6 @@ struct Drill {
   // What is wrong with the order in which things happened, or "".
   std::function<std::string(std::span<const ExecEvent>)> order{};
 };
-// A launch over so many tiles; `wrong` is its order().
-inline Drill drill_of(int tiles, std::string (*wrong)(int tiles, std::span<const ExecEvent> events) = nullptr) {
-  Drill d;
-  d.name = std::to_string(tiles) + (tiles == 1 ? " tile" : " tiles");
-  if (wrong) d.order = [=](std::span<const ExecEvent> events) { return wrong(tiles, events); };
-  return d;
-}
 // NAME.cpp defines it. Small whole numbers: then no order of additions changes a bit.
 std::vector<Drill> the_drills();
 

@@ -9,7 +9,8 @@ namespace {
 constexpr int ROWS = 64, COLUMNS = 64, TILE = ROWS * COLUMNS;
 
 lab::Drill of(int tiles) {
-  lab::Drill d = lab::drill_of(tiles);
+  lab::Drill d;
+  d.name = std::to_string(tiles) + (tiles == 1 ? " tile" : " tiles");
   d.in = lab::small_numbers(tiles * TILE);
   for (int rank = 0; rank < 2; ++rank)
     for (int part = 0; part < 2 * ROWS; ++part) {
