@@ -1,7 +1,8 @@
-// A file that a command was asked for (json=PATH, or another key): whole, or not there.
+// A file as a whole: written (json=PATH, or another key) or not there, and read.
 #pragma once
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <system_error>
 
@@ -20,6 +21,13 @@ inline void write_whole(const std::string& path, const std::string& text, const 
   if (file && !error) return;
   std::filesystem::remove(fresh, error);
   throw BadInput(key + "=" + path + ": cannot be written");
+}
+
+inline std::string read_whole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) throw BadInput("cannot read " + path + "; run from the repository's root");
+  return text.str();
 }
 
 }  // namespace lab
