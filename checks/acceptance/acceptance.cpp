@@ -72,7 +72,7 @@ bool run_and_report(const Case& test) {
   Report& report = session->what.report;
   CaseResult result;
   result.test = test;
-  session->progress.start(test);
+  session->progress.start(text(test));
   std::fflush(stdout);  // a case that takes the process along must not take the report too
   const std::size_t number = std::size_t(&test - session->what.cases.data());
   try {

@@ -124,13 +124,13 @@ int plan_command(std::span<char*> args) {
 Progress::Progress(std::size_t cases, double cost, bool plain_lines)
     : cases_(cases), cost_(cost), terminal_(isatty(STDERR_FILENO) != 0), plain_lines_(plain_lines) {}
 
-void Progress::start(const Case& test) {
+void Progress::start(const std::string& what) {
   ++started_;
   if (!terminal_ && !plain_lines_) return;
   std::string left = "?";
   if (done_ > 0) left = format("%.0f", seconds_since(begin_) * (cost_ - done_) / done_);
   std::fprintf(stderr, "%s[%zu/%zu] %s, %zu more after it, about %s s left%s", terminal_ ? "\r\033[K" : "", started_,
-               cases_, text(test).c_str(), cases_ - started_, left.c_str(), terminal_ ? "" : "\n");
+               cases_, what.c_str(), cases_ - started_, left.c_str(), terminal_ ? "" : "\n");
   std::fflush(stderr);
 }
 

@@ -18,12 +18,12 @@ std::string text(const Shape& shape);  // "(1,8,512,64) causal"
 std::string text(const Case& test);    // "unit (1,8,512,64) causal, seed 1"
 std::string plan_json(const Shape& shape, const LaunchPlan& plan);
 
-// Says what is running and how long is left: one updating line on a terminal, plain lines in a log (full=1
-// only: without it the report's own lines come often enough).
+// Says what is running and how long is left: one updating line on a terminal, plain lines in a log if asked for (where
+// a report's own lines come often enough, they are not).
 class Progress {
  public:
   Progress(std::size_t cases, double cost, bool plain_lines);
-  void start(const Case& test);
+  void start(const std::string& what);
   void finish(double cost);  // of the case that just ended, in the unit of the constructor's total
   void clear();              // takes the updating line away before something else is printed
   double seconds() const;    // since the constructor

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/verdict.hpp"
 #include "checks/bench/bench_samples.hpp"
@@ -215,14 +216,9 @@ int card_command(std::span<char*> args) {
     };
     if (t.report.hang.deadlock) say("hang", data_of(t.report.hang.waits.at(0)));
     if (!t.ok()) return red("the launch fails: " + t.message);
-    const std::size_t row = first / std::size_t(shape.D), head = row / std::size_t(shape.S), D = std::size_t(shape.D);
-    return red(format(
-        "%zu of %zu elements are wrong; the first is (b,h,row,col) = (%zu,%zu,%zu,%zu): got %s, expected %.6g", wrong,
-        marks.size(), head / std::size_t(shape.H), head % std::size_t(shape.H), row % std::size_t(shape.S), first % D,
-        marks[first] == '~'   ? "nothing (never written)"
-        : marks[first] == 'N' ? "NaN"
-                              : format("%.6g", to_float(t.out[first])).c_str(),
-        right[first]));
+    const std::string got = marks[first] == '~' ? "nothing (never written)" : number(to_float(t.out[first]));
+    return red(format("%zu of %zu elements are wrong; the first is %s: got %s, expected %.6g", wrong, marks.size(),
+                      place_of(shape, first).c_str(), got.c_str(), right[first]));
   }
   return 0;
 }

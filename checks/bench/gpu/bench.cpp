@@ -5,10 +5,7 @@
 // are N(0,1), several sets in rotation. Each figure twice: as it comes, rotating over few sets that stay in L2 if they
 // fit, and `flushed`: the graph rotates over enough sets that each call finds its own evicted, the single call comes
 // after a write of twice the L2. reference/peers.py measures PyTorch the same way; change both or neither.
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 
@@ -301,34 +298,30 @@ int bench_command(std::span<char*> args) {
   check_cuda(cudaGetDevice(&gpu), "cudaGetDevice");
   check_cuda(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, gpu), "cudaDeviceGetAttribute");
 
-  const bool terminal = isatty(STDERR_FILENO) != 0;
-  const auto begin = std::chrono::steady_clock::now();
   const auto work = [](const Shape& s) {
     return double(s.rows()) * s.S * s.D * (s.causal ? 0.5 : 1) + 2e9;
   };  // 2e9: what a case costs at least
-  double all = 0, done = 0;
+  double all = 0;
   for (const Shape& shape : shapes) all += work(shape);
+  Progress progress(shapes.size(), all, true);
   std::string lines = format("meta\tl2_bytes\t%d\n", l2);
   bool good = true;
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    const std::string left = done > 0 ? format("about %.0f s left", seconds * (all - done) / done) : "no estimate yet";
-    std::fprintf(stderr, "%s[%zu/%zu] %s %s, %zu more after it, %s%s", terminal ? "\r\033[K" : "", i + 1, shapes.size(),
-                 stage().name, text(shapes[i]).c_str(), shapes.size() - i - 1, left.c_str(), terminal ? "" : "\n");
+  for (const Shape& shape : shapes) {
+    progress.start(std::string(stage().name) + " " + text(shape));
     try {
-      CaseTimer(shapes[i], values.flag("quick") ? QUICK : THOROUGH, round, std::size_t(l2), lines).run();
+      CaseTimer(shape, values.flag("quick") ? QUICK : THOROUGH, round, std::size_t(l2), lines).run();
     } catch (const NotTimed& e) {
       good = false;
-      lines += std::string("case\t") + stage().name + "\t" + shape_word(shapes[i]) + "\tfailed\t" + e.what() + "\n";
+      lines += std::string("case\t") + stage().name + "\t" + shape_word(shape) + "\tfailed\t" + e.what() + "\n";
       if (cudaDeviceSynchronize() != cudaSuccess) {
-        std::fprintf(stderr, "%slab: the GPU gave up on this process; the cases after %s were not run\n",
-                     terminal ? "\r\033[K" : "", text(shapes[i]).c_str());
+        progress.clear();
+        std::fprintf(stderr, "lab: the GPU gave up on this process; the cases after %s were not run\n",
+                     text(shape).c_str());
         break;
       }
     }
-    done += work(shapes[i]);
+    progress.finish(work(shape));
   }
-  if (terminal) std::fputs("\r\033[K", stderr);
   if (const auto path = values.get("out"))
     write_whole(*path, lines, "out");
   else
