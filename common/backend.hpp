@@ -107,6 +107,10 @@ class ExecWatcher {
 
 const char* name(Schedule schedule);
 const char* name(Copies copies);
+// Those that checks try.
+inline constexpr Schedule SCHEDULES[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin,
+                                         Schedule::random};
+inline constexpr Copies COPY_TIMES[] = {Copies::at_wait, Copies::at_issue};
 
 const char* backend_name();  // "cpu" or "gpu"
 std::string device_name();   // "CPU, 2 workers" or the GPU's name

@@ -22,19 +22,13 @@ std::string phase_text(const Wait& wait) {
          "): " + missing;
 }
 
-const char* preposition(Wait::At at) {
-  switch (at) {
-    case Wait::At::named_barrier:
-    case Wait::At::cluster_barrier:
-    case Wait::At::block_barrier:
-      return "at ";
-    case Wait::At::products:
-    case Wait::At::lanes:
-      return "in ";
-    default:
-      return "for ";
-  }
-}
+// In the order of Wait::At.
+struct Place {
+  const char *name, *preposition;
+};
+constexpr Place PLACES[] = {{"mbarrier", "for "},     {"named-barrier", "at "}, {"cluster-barrier", "at "},
+                            {"block-barrier", "at "}, {"stores", "for "},       {"products", "in "},
+                            {"registers", "for "},    {"lanes", "in "},         {"semaphore", "for "}};
 
 }  // namespace
 
@@ -74,10 +68,8 @@ std::string awaited(const Wait& wait) {
 }
 
 std::string data_of(const Wait& w) {
-  constexpr const char* AT[] = {"mbarrier", "named-barrier", "cluster-barrier", "block-barrier", "stores",
-                                "products", "registers",     "lanes",           "semaphore"};
   const auto field = [](const char* key, const auto& value) { return std::string(" ") + key + "=" + value; };
-  std::string text = std::string("at=") + AT[int(w.at)];
+  std::string text = std::string("at=") + PLACES[int(w.at)].name;
   if (!w.barrier.empty()) text += field("barrier", w.barrier);
   if (w.at == Wait::At::mbarrier)
     text += field("phase", std::to_string(w.phase)) + field("parity", std::to_string(w.phase & 1));
@@ -92,7 +84,7 @@ std::string sentence(const Wait& w) {
   return (one_warp ? "Warp " + std::to_string(w.first_warp)
                    : "Warps " + std::to_string(w.first_warp) + ".." + std::to_string(w.last_warp)) +
          (lanes ? " lanes " : " lane ") + lanes_text(w.lanes) + (one_warp && !lanes ? " waits " : " wait ") +
-         preposition(w.at) + awaited(w) + " (" + w.file + ":" + std::to_string(w.line) + ").";
+         PLACES[int(w.at)].preposition + awaited(w) + " (" + w.file + ":" + std::to_string(w.line) + ").";
 }
 
 }  // namespace lab

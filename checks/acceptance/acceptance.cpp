@@ -27,9 +27,7 @@ namespace lab {
 namespace {
 
 struct Session {
-  AcceptanceOptions options;
-  std::vector<Case> cases;
-  Report report;
+  const Acceptance& what;
   Progress progress;
   std::unique_ptr<Processes> processes = nullptr;  // that run the cases; none: this one does
 };
@@ -38,14 +36,14 @@ Session* session = nullptr;  // doctest's test cases take no arguments
 // Many a launch has fewer blocks than the machine has cores, so cases run side by side. A GPU is not shared, and
 // what stops at the first red case has no use for those after it.
 constexpr int MOST_PROCESSES = 4;
-std::unique_ptr<Processes> start_processes(const AcceptanceOptions& options, const std::vector<Case>& cases) {
+std::unique_ptr<Processes> start_processes(const Acceptance& what) {
   const int processes = std::min(MOST_PROCESSES, int(std::thread::hardware_concurrency()));
-  if (options.quick || !can_schedule() || processes < 2) return nullptr;
+  if (what.options.quick || !can_schedule() || processes < 2) return nullptr;
   const auto job = [&](std::size_t i) {
     CaseResult result;
-    result.test = cases[i];
+    result.test = what.cases[i];
     try {
-      result = run_case(cases[i], i, options);
+      result = what.run(what.cases[i], i);
     } catch (const std::exception& e) {
       result.problems.push_back({Tells::failure, std::string("the harness could not go on: ") + e.what()});
     }
@@ -53,11 +51,11 @@ std::unique_ptr<Processes> start_processes(const AcceptanceOptions& options, con
   };
   // A case with the same inputs as an earlier one reuses them.
   const auto same_inputs = [&](std::size_t i) {
-    Case before = cases[i - 1];
-    before.shape.causal = cases[i].shape.causal;
-    return before.shape == cases[i].shape && before.family == cases[i].family;
+    Case before = what.cases[i - 1];
+    before.shape.causal = what.cases[i].shape.causal;
+    return before.shape == what.cases[i].shape && before.family == what.cases[i].family;
   };
-  return std::make_unique<Processes>(cases.size(), processes, job, same_inputs);
+  return std::make_unique<Processes>(what.cases.size(), processes, job, same_inputs);
 }
 
 // Ends this process as the case's own process ended.
@@ -71,14 +69,14 @@ std::unique_ptr<Processes> start_processes(const AcceptanceOptions& options, con
 }
 
 bool run_and_report(const Case& test) {
+  Report& report = session->what.report;
   CaseResult result;
   result.test = test;
-  session->progress.start(test);
+  session->progress.start(text(test));
   std::fflush(stdout);  // a case that takes the process along must not take the report too
-  const std::size_t number = std::size_t(&test - session->cases.data());
+  const std::size_t number = std::size_t(&test - session->what.cases.data());
   try {
-    result = session->processes ? result_of(session->processes->take(number), test)
-                                : run_case(test, number, session->options);
+    result = session->processes ? result_of(session->processes->take(number), test) : session->what.run(test, number);
   } catch (const ProcessDied& died) {
     session->processes.reset();
     end_like(died.status);
@@ -86,19 +84,19 @@ bool run_and_report(const Case& test) {
     result.problems.push_back({Tells::failure, "the launch did not end: " + std::string(stage().name) +
                                                    " still runs, and a GPU does not say where its lanes stand; make "
                                                    "backend=cpu does"});
-    session->report.add(result);
-    session->report.finish();
+    report.add(result);
+    report.finish();
     std::_Exit(1);  // a destructor would wait for the kernel
   } catch (const std::exception& e) {
     result.problems.push_back({Tells::failure, std::string("the harness could not go on: ") + e.what()});
   }
-  session->progress.finish(case_cost(test, session->options));
-  session->report.add(result);
+  session->progress.finish(session->what.cost(test));
+  report.add(result);
   return result.green();
 }
 
 void run_group(Group group) {
-  for (const Case& test : session->cases)
+  for (const Case& test : session->what.cases)
     if (test.group == group) CHECK(run_and_report(test));
 }
 
@@ -125,46 +123,42 @@ TEST_CASE("whole: NaN and infinities") { run_group(Group::special); }
 TEST_CASE("whole: addresses past 2^32 elements") { run_group(Group::far); }
 TEST_CASE("whole: the launcher's tiles") { run_group(Group::tiles); }
 TEST_CASE("quick: every case, the cheapest first, until one is red") {
-  std::ranges::stable_sort(session->cases, {}, [](const Case& c) { return case_cost(c, session->options); });
-  if (const std::size_t most = session->options.cheapest; most && most < session->cases.size())
-    session->cases.resize(most);
-  for (const Case& test : session->cases) REQUIRE(run_and_report(test));
+  for (const Case& test : session->what.cases) {
+    if (session->progress.seconds() > session->what.seconds) break;
+    REQUIRE(run_and_report(test));
+  }
 }
 TEST_SUITE_END();
 
-}  // namespace
-
-int run_test_cases(const char* suite, bool quick) {
+// Returns doctest's status.
+int run_test_cases(bool quick) {
   doctest::Context context;
-  context.addFilter("test-suite", suite);
+  context.addFilter("test-suite", "acceptance");
   context.addFilter("test-case", quick ? "quick:*" : "whole:*");
   context.setOption("order-by", "file");
   context.setOption("quiet", true);  // the report is ours; doctest's own summary must not end it
   return context.run();
 }
 
-int run_acceptance(const AcceptanceOptions& options) {
-  std::vector<Case> cases = all_cases(options.seed);
-  if (options.turns && can_schedule()) leave_every_second(cases);
-  std::ranges::copy(tile_cases(cases, options.seed), std::back_inserter(cases));
-  double cost = 0;
-  for (const Case& test : cases) cost += case_cost(test, options);
-  Session current{options, cases, Report(options), Progress(cases.size(), cost, options.full)};
-  session = &current;
-  current.processes = start_processes(current.options, current.cases);
+}  // namespace
 
-  const int status = run_test_cases("acceptance", options.quick);
+int run_acceptance(const Acceptance& acceptance) {
+  double cost = 0;
+  for (const Case& test : acceptance.cases) cost += acceptance.cost(test);
+  Session current{acceptance, Progress(acceptance.cases.size(), cost, acceptance.options.full)};
+  session = &current;
+  current.processes = start_processes(acceptance);
+
+  const int status = run_test_cases(acceptance.options.quick);
   set_exec_options({});
   session = nullptr;
 
-  current.report.finish();
+  acceptance.report.finish();
   // No case at all is no proof, and doctest must agree with the count.
-  return status == 0 && current.report.failed() == 0 && current.report.passed() > 0 ? 0 : 1;
+  return status == 0 && acceptance.report.failed() == 0 && acceptance.report.passed() > 0 ? 0 : 1;
 }
 
-// lab test [full=1] [quick=1] [cheapest=N] [once=1] [turns=1] [seed=N]; cheapest= is for machines where all cases would
-// take too long, once= for kernels that are most likely wrong.
-int test_command(std::span<char*> args) {
+AcceptanceOptions acceptance_options(std::span<char*> args) {
   constexpr std::string_view keys[] = {"full", "quick", "cheapest", "once", "turns", "seed"};
   const KeyValues values(args, keys);
   AcceptanceOptions options{values.flag("full"), values.flag("quick"), 0, values.flag("once"), 1};
@@ -172,7 +166,20 @@ int test_command(std::span<char*> args) {
   options.quick |= options.cheapest > 0;
   options.seed = values.whole("seed", UINT64_MAX, 0, options.seed);
   options.turns = values.flag("turns");
-  return run_acceptance(options);
+  return options;
+}
+
+int test_command(std::span<char*> args) {
+  const AcceptanceOptions options = acceptance_options(args);
+  const auto cost = [&](const Case& c) { return case_cost(c, options); };
+  std::vector<Case> cases = all_cases(options.seed);
+  if (options.turns && can_schedule()) leave_every_second(cases);
+  std::ranges::copy(tile_cases(cases, options.seed), std::back_inserter(cases));
+  if (options.quick) std::ranges::stable_sort(cases, {}, cost);
+  if (options.cheapest && options.cheapest < cases.size()) cases.resize(options.cheapest);
+  ForwardReport report(options);
+  const auto run = [&](const Case& test, std::size_t number) { return run_case(test, number, options); };
+  return run_acceptance({options, std::move(cases), run, cost, report});
 }
 
 }  // namespace lab

@@ -1,13 +1,15 @@
-// The acceptance of a stage: what a case is, and what running one tells. The same for every stage and
-// backend.
+// The acceptance of a stage, of the forward pass or the backward: what a case is, what running one tells, and how the
+// cases are run. The same for every stage and backend.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/fault.hpp"
+#include "checks/key_values.hpp"
 #include "common/shape.hpp"
 #include "reference/inputs.hpp"
 
@@ -53,16 +55,27 @@ struct CaseResult {
   Comparison compared;          // with the oracle
   std::size_t tiles_checked = 0, tiles_repeated = 0, tiles_total = 0;
   bool skipped = false;  // this machine cannot run it; `problems` stays empty and `note` says why
-  std::string note;
-  std::string hang;  // the first wait of a launch that hangs, as data
+  std::string note;      // or what else its line says
+  std::string hang;      // the first wait of a launch that hangs, as data
   int launches = 0;
   double microseconds = -1;  // a launch, where a GPU measured it
   bool green() const { return problems.empty(); }
 };
 
-// Runs the test cases of a doctest suite that are named quick:..., or whole:... Returns doctest's status.
-int run_test_cases(const char* suite, bool quick);
+class Report;
+struct Acceptance {
+  AcceptanceOptions options;
+  std::vector<Case> cases;  // in the order of the report
+  std::function<CaseResult(const Case& test, std::size_t number)> run;
+  std::function<double(const Case& test)> cost;  // for the progress line
+  Report& report;
+  double seconds = 1e9;  // with `quick`, no case begins later
+};
 // Prints the report, ends it with `N passed, M failed`, and returns 0 if all is green, else 1.
-int run_acceptance(const AcceptanceOptions& options);
+int run_acceptance(const Acceptance& acceptance);
+
+// lab test [full=1] [quick=1] [cheapest=N] [once=1] [turns=1] [seed=N]; cheapest= is for machines where all cases would
+// take too long, once= for kernels that are most likely wrong.
+AcceptanceOptions acceptance_options(std::span<char*> args);
 
 }  // namespace lab

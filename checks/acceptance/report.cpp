@@ -17,7 +17,6 @@
 namespace lab {
 namespace {
 
-constexpr std::size_t DETAILED_FAILURES = 8;  // later ones get a line each: by then the first ones have told it
 constexpr std::size_t LINES_PER_FAILURE = 10;
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
@@ -35,6 +34,10 @@ std::string covered(const CaseResult& r) {
 std::string amplitude_text(const Case& test) {
   return test.amplitude == 1 ? "" : format(" amplitude %g", test.amplitude);
 }
+
+std::string extents(const Case& c) { return format("(%d,%d,%d,%d)", c.shape.B, c.shape.H, c.shape.S, c.shape.D); }
+const char* yes_no(const Case& c) { return c.shape.causal ? "yes" : "no"; }
+const char* status(const CaseResult& r) { return r.green() ? "PASS" : "FAIL"; }
 
 // Where the worst element stands in its bound: 25% means the bound is four times the error seen.
 std::string of_allowed(double ratio) { return ratio < 10 ? format("%.0f%%", 100 * ratio) : format("%.0fx", ratio); }
@@ -121,13 +124,13 @@ int plan_command(std::span<char*> args) {
 Progress::Progress(std::size_t cases, double cost, bool plain_lines)
     : cases_(cases), cost_(cost), terminal_(isatty(STDERR_FILENO) != 0), plain_lines_(plain_lines) {}
 
-void Progress::start(const Case& test) {
+void Progress::start(const std::string& what) {
   ++started_;
   if (!terminal_ && !plain_lines_) return;
   std::string left = "?";
   if (done_ > 0) left = format("%.0f", seconds_since(begin_) * (cost_ - done_) / done_);
   std::fprintf(stderr, "%s[%zu/%zu] %s, %zu more after it, about %s s left%s", terminal_ ? "\r\033[K" : "", started_,
-               cases_, text(test).c_str(), cases_ - started_, left.c_str(), terminal_ ? "" : "\n");
+               cases_, what.c_str(), cases_ - started_, left.c_str(), terminal_ ? "" : "\n");
   std::fflush(stderr);
 }
 
@@ -140,11 +143,92 @@ void Progress::clear() {
   if (terminal_) std::fputs("\r\033[K", stderr);
 }
 
-Report::Report(const AcceptanceOptions& options) : options_(options) {
+double Progress::seconds() const { return seconds_since(begin_); }
+
+// --- either pass --------------------------------------------------------------------------------------------
+
+Report::Report(const AcceptanceOptions& options, const Looks& how) : options_(options), how_(how) {
   const std::string_view bug = planted_bug();
   std::printf("%s on %s (%s), planted bug: %s, seed %llu%s%s\n", stage().name, backend_name(), device_name().c_str(),
               bug.empty() ? "none" : bug.data(), (unsigned long long)options.seed, options.full ? ", full=1" : "",
-              options.quick ? ", quick=1: cheapest cases first, stop at the first red one" : "");
+              options.quick ? how.if_quick : "");
+}
+
+void Report::add(const CaseResult& r) {
+  const Group group = r.test.group;
+  if (!options_.quick && group_ != group) {
+    if (group_) close_group(*group_);
+    open_group(group);
+  }
+  group_ = group;
+  if (r.skipped) {
+    ++skipped_;
+    std::printf("%-8s %-16s not run: %s\n", name(r.test.family), text(r.test.shape).c_str(), r.note.c_str());
+    return;
+  }
+  outcomes_.push_back({r.test, r.green()});
+  ++(r.green() ? passed_ : failed_);
+  ++seen_[std::size_t(group)];
+  green_[std::size_t(group)] += r.green();
+  print_case(r);
+  if (!r.green()) print_failure(r);
+  std::fflush(stdout);
+}
+
+void Report::open_group(Group group) {
+  std::printf("\n%s\n%-10s %-*s causal  max diff   of allowed  status  checked\n", how_.titles[std::size_t(group)],
+              "family", how_.shape_width, "shape");
+}
+
+void Report::print_row(const CaseResult& r, const std::string& diff, const std::string& ratio,
+                       const std::string& rest) {
+  std::printf("%-10s %-*s %-6s  %-9s  %-10s  %-6s  %s\n", name(r.test.family), how_.shape_width,
+              extents(r.test).c_str(), yes_no(r.test), diff.c_str(), ratio.c_str(), status(r), rest.c_str());
+}
+
+void Report::print_failure(const CaseResult& r) {
+  const std::vector<Fault>& problems = r.problems;
+  if (!r.hang.empty()) say("hang", r.hang);
+  if (!detailed_) say("tells", text(r.test) + ": " + problems.front().what), say("why", problems.front().what);
+  if (detailed_++ >= how_.most_detailed) {
+    print_red(format("  RED %s: %s", text(r.test).c_str(), problems.front().what.c_str()));
+    return;
+  }
+  print_red("  RED " + text(r.test));
+  for (std::size_t i = 0; i < problems.size() && i < LINES_PER_FAILURE; ++i)
+    if (problems[i].again)
+      std::printf("    %s\n", problems[i].what.c_str());
+    else
+      print_red("    " + problems[i].what);
+  if (problems.size() > LINES_PER_FAILURE) print_red(format("    and %zu more", problems.size() - LINES_PER_FAILURE));
+}
+
+void Report::finish() {
+  if (group_ && !options_.quick) close_group(*group_), after_groups();
+  if (const std::string pattern = red_pattern(outcomes_); !pattern.empty()) std::puts(""), print_red("Red: " + pattern);
+  const std::string line = summary() + format(", %.1f s", seconds_since(begin_));
+  std::printf("\n%s\n", line.c_str());
+  say("remark", line);
+  std::printf("%zu passed, %zu failed%s\n", passed_, failed_,
+              skipped_ ? format(", %zu skipped", skipped_).c_str() : "");
+  std::fflush(stdout);
+}
+
+// --- the forward pass ---------------------------------------------------------------------------------------
+
+ForwardReport::ForwardReport(const AcceptanceOptions& options)
+    : Report(options,
+             {.if_quick = ", quick=1: cheapest cases first, stop at the first red one",
+              .shape_width = 16,
+              .titles = {"",
+                         "Inputs that tell a wrong kernel: pass at |out - ref| <= atol + rtol*|ref| "
+                         "(checks/acceptance/tolerance.hpp)",
+                         "Ragged lengths, odd B and H: the same bound", "Other scales than 1/sqrt(D): the same bound",
+                         "Large q and k, up to the largest half: finite, and the same bound",
+                         "One NaN or infinity in q, k or v of each head: NaN and infinity exactly where attention has "
+                         "them, the same bound elsewhere",
+                         "Addresses past 2^32 elements: the last head alone has memory",
+                         "Tiles of the launcher that no shape above uses like this: the same bound"}}) {
   if (options.cheapest) std::printf("Of all cases the %zu cheapest.\n", options.cheapest);
   if (!options.full)
     std::printf("Of large shapes a sample of the query tiles is %s; full=1 takes them all.\n",
@@ -163,114 +247,40 @@ Report::Report(const AcceptanceOptions& options) : options_(options) {
                     : "");
 }
 
-void Report::add(const CaseResult& r) {
-  if (!options_.quick && (!any_group_ || group_ != r.test.group)) {
-    if (any_group_) close_group();
-    open_group(r.test.group);
-  }
-  any_group_ = true;
-  group_ = r.test.group;
-  if (r.skipped) {
-    ++skipped_;
-    std::printf("%-8s %-16s not run: %s\n", name(r.test.family), text(r.test.shape).c_str(), r.note.c_str());
-    return;
-  }
-  outcomes_.push_back({r.test, r.green()});
-  if (const auto use = use_of(r.test.shape, plan_for(r.test)); use && r.launches > 0 && r.test.group != Group::far)
+void ForwardReport::print_case(const CaseResult& r) {
+  const Group group = r.test.group;
+  if (const auto use = use_of(r.test.shape, plan_for(r.test)); use && r.launches > 0 && group != Group::far)
     ran_.insert(*use);
-  ++(r.green() ? passed_ : failed_);
-  ++seen_[std::size_t(group_)];
-  green_[std::size_t(group_)] += r.green();
-  if (group_ == Group::notes) notes_max_diff_ = std::max(notes_max_diff_, r.compared.max_diff);
-
-  if (!options_.quick) {
-    const Shape& s = r.test.shape;
-    const std::string shape = format("(%d,%d,%d,%d)", s.B, s.H, s.S, s.D);
-    const char* causal = s.causal ? "yes" : "no";
-    const char* status = r.green() ? "PASS" : "FAIL";
-    // With nothing compared there is no difference to print, and 0 would look like a perfect one.
-    const std::string diff = r.compared.compared == 0 ? "-"
-                             : r.compared.nans > 0    ? "NaN"
-                                                      : format("%.6f", r.compared.max_diff);
-    if (group_ == Group::notes)
-      std::printf("%-16s %-6s  %-12s  %-10s  %-9s  %-6s  %s\n", shape.c_str(), causal,
-                  r.microseconds < 0 ? "-" : format("%.2f", r.microseconds).c_str(), "-", diff.c_str(), status,
-                  covered(r).c_str());
-    else
-      std::printf(
-          "%-10s %-16s %-6s  %-9s  %-10s  %-6s  %s%s\n", name(r.test.family), shape.c_str(), causal, diff.c_str(),
-          r.compared.compared == 0 ? "-"
-          : r.compared.nans > 0    ? "NaN"
-                                   : of_allowed(r.compared.worst_ratio).c_str(),
-          status, (covered(r) + counted(r.test) + (r.test.amplitude == 1 ? "" : ";" + amplitude_text(r.test))).c_str(),
-          r.test.scale ? format("; scale %g", *r.test.scale).c_str() : "");
-  }
-  if (!r.green()) print_failure(r);
-  std::fflush(stdout);
+  if (group == Group::notes) notes_max_diff_ = std::max(notes_max_diff_, r.compared.max_diff);
+  if (options_.quick) return;
+  // With nothing compared there is no difference to print, and 0 would look like a perfect one.
+  const Comparison& c = r.compared;
+  const char* const none = c.compared == 0 ? "-" : c.nans > 0 ? "NaN" : nullptr;
+  const std::string diff = none ? none : format("%.6f", c.max_diff);
+  if (group == Group::notes)
+    std::printf("%-16s %-6s  %-12s  %-10s  %-9s  %-6s  %s\n", extents(r.test).c_str(), yes_no(r.test),
+                r.microseconds < 0 ? "-" : format("%.2f", r.microseconds).c_str(), "-", diff.c_str(), status(r),
+                covered(r).c_str());
+  else
+    print_row(r, diff, none ? none : of_allowed(c.worst_ratio),
+              covered(r) + counted(r.test) + (r.test.amplitude == 1 ? "" : ";" + amplitude_text(r.test)) +
+                  (r.test.scale ? format("; scale %g", *r.test.scale) : ""));
 }
 
-void Report::open_group(Group group) {
-  switch (group) {
-    case Group::notes:
-      std::printf("\nThe shapes of the notes, their inputs 0.1*N(0,1): pass at max diff <= %g\n", NOTES_TOLERANCE);
-      std::printf("%-16s causal  latency (us)  vs PyTorch  max diff   status  checked\n", "shape");
-      break;
-    case Group::families:
-      std::printf(
-          "\nInputs that tell a wrong kernel: pass at |out - ref| <= atol + rtol*|ref| "
-          "(checks/acceptance/tolerance.hpp)\n");
-      break;
-    case Group::ragged:
-      std::printf("\nRagged lengths, odd B and H: the same bound\n");
-      break;
-    case Group::scales:
-      std::printf("\nOther scales than 1/sqrt(D): the same bound\n");
-      break;
-    case Group::amplitudes:
-      std::printf("\nLarge q and k, up to the largest half: finite, and the same bound\n");
-      break;
-    case Group::special:
-      std::printf(
-          "\nOne NaN or infinity in q, k or v of each head: NaN and infinity exactly where attention has them, the "
-          "same "
-          "bound elsewhere\n");
-      break;
-    case Group::far:
-      std::printf("\nAddresses past 2^32 elements: the last head alone has memory\n");
-      break;
-    case Group::tiles:
-      std::printf("\nTiles of the launcher that no shape above uses like this: the same bound\n");
-      break;
-  }
-  if (group != Group::notes)
-    std::printf("%-10s %-16s causal  max diff   of allowed  status  checked\n", "family", "shape");
+void ForwardReport::open_group(Group group) {
+  if (group != Group::notes) return Report::open_group(group);
+  std::printf("\nThe shapes of the notes, their inputs 0.1*N(0,1): pass at max diff <= %g\n", NOTES_TOLERANCE);
+  std::printf("%-16s causal  latency (us)  vs PyTorch  max diff   status  checked\n", "shape");
 }
 
-void Report::close_group() {
-  if (group_ != Group::notes) return;
+void ForwardReport::close_group(Group group) {
+  if (group != Group::notes) return;
   print_resources({1, 8, 512, 64});
   print_resources({2, 8, 2048, 128});
 }
 
-void Report::print_failure(const CaseResult& r) {
-  const std::vector<Fault>& problems = r.problems;
-  if (!r.hang.empty()) say("hang", r.hang);
-  if (!detailed_) say("tells", text(r.test) + ": " + problems.front().what), say("why", problems.front().what);
-  if (detailed_++ >= DETAILED_FAILURES) {
-    print_red(format("  RED %s: %s", text(r.test).c_str(), problems.front().what.c_str()));
-    return;
-  }
-  print_red("  RED " + text(r.test));
-  for (std::size_t i = 0; i < problems.size() && i < LINES_PER_FAILURE; ++i)
-    if (problems[i].again)
-      std::printf("    %s\n", problems[i].what.c_str());
-    else
-      print_red("    " + problems[i].what);
-  if (problems.size() > LINES_PER_FAILURE) print_red(format("    and %zu more", problems.size() - LINES_PER_FAILURE));
-}
-
 // A tile that no case uses would be a kernel that nothing tests.
-void Report::print_tiles() {
+void ForwardReport::after_groups() {
   const std::vector<std::string> missing = left_out(stage(), ran_);
   std::set<int> tiles;
   for (const TileUse& use : ran_) tiles.insert(use.tile);
@@ -280,10 +290,8 @@ void Report::print_tiles() {
   failed_ += missing.size();
 }
 
-void Report::finish() {
-  if (any_group_ && !options_.quick) close_group(), print_tiles();
+std::string ForwardReport::summary() const {
   const auto kib = [](const Shape& shape) { return double(stage().plan(shape).smem()) / 1024; };
-  if (const std::string pattern = red_pattern(outcomes_); !pattern.empty()) std::puts(""), print_red("Red: " + pattern);
   std::string groups;
   for (const auto& [group, word] : {std::pair{Group::families, "families"},
                                     {Group::ragged, "ragged"},
@@ -294,15 +302,9 @@ void Report::finish() {
                                     {Group::tiles, "tiles"}})
     if (seen_[std::size_t(group)])
       groups += format(", %s %zu/%zu", word, green_[std::size_t(group)], seen_[std::size_t(group)]);
-  const std::string summary =
-      format("%s %s: %zu/%zu shapes, max diff %.6f, smem %.1f KiB (d=64) %.1f KiB (d=128)%s, %.1f s", stage().name,
-             backend_name(), green_[0], seen_[0], notes_max_diff_, kib({1, 8, 512, 64}), kib({2, 8, 2048, 128}),
-             groups.c_str(), seconds_since(begin_));
-  std::printf("\n%s\n", summary.c_str());
-  say("remark", summary);
-  std::printf("%zu passed, %zu failed%s\n", passed_, failed_,
-              skipped_ ? format(", %zu skipped", skipped_).c_str() : "");
-  std::fflush(stdout);
+  return format("%s %s: %zu/%zu shapes, max diff %.6f, smem %.1f KiB (d=64) %.1f KiB (d=128)%s", stage().name,
+                backend_name(), green_[0], seen_[0], notes_max_diff_, kib({1, 8, 512, 64}), kib({2, 8, 2048, 128}),
+                groups.c_str());
 }
 
 }  // namespace lab

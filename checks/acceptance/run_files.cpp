@@ -2,14 +2,13 @@
 
 #include <unistd.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <string_view>
-#include <vector>
 
 #include "checks/acceptance/poisoned.hpp"
 #include "checks/acceptance/report.hpp"
@@ -22,6 +21,9 @@
 namespace lab {
 namespace fs = std::filesystem;
 
+namespace {
+
+// The shape of a tensor that a stage can be given.
 Shape shape_of(const std::string& path, const NpyTensor& tensor) {
   const Shape shape{tensor.shape[0], tensor.shape[1], tensor.shape[2], tensor.shape[3]};
   if (shape.D != 64 && shape.D != 128)
@@ -48,65 +50,80 @@ std::string writable_target(const std::string& out) {
   return target.string();
 }
 
-// NaN and infinities are legal: attention has an answer for them, and the kernel's is written as it comes.
-void tell_non_finite(std::initializer_list<std::pair<const char*, const NpyTensor*>> inputs) {
-  for (const auto& [name, tensor] : inputs) {
-    std::size_t nans = 0, infinities = 0;
-    for (const fp16 x : tensor->values) {
-      const unsigned magnitude = x.bits & 0x7FFFu;
-      nans += magnitude > 0x7C00u;
-      infinities += magnitude == 0x7C00u;
-    }
-    if (nans + infinities > 0)
-      std::printf(
-          "note: %s holds %zu NaN and %zu Inf; they are passed through as attention does (a NaN reaches "
-          "every "
-          "row that sees it)\n",
-          name, nans, infinities);
+void tell_non_finite(const std::string& name, const NpyTensor& tensor) {
+  std::size_t nans = 0, infinities = 0;
+  for (const fp16 x : tensor.values) {
+    const unsigned magnitude = x.bits & 0x7FFFu;
+    nans += magnitude > 0x7C00u;
+    infinities += magnitude == 0x7C00u;
   }
+  if (nans + infinities > 0)
+    std::printf(
+        "note: %s holds %zu NaN and %zu Inf; they are passed through as attention does (a NaN reaches every row that "
+        "sees it)\n",
+        name.c_str(), nans, infinities);
 }
 
-int run_files(const RunFiles& files) {
-  const NpyTensor q = read_npy(files.q), k = read_npy(files.k), v = read_npy(files.v);
-  Shape shape = shape_of(files.q, q);
-  for (const auto& [path, tensor] : {std::pair(&files.k, &k), std::pair(&files.v, &v)})
-    if (tensor->shape != q.shape)
-      throw BadInput(format("shapes disagree: q is %s, but %s is (%d,%d,%d,%d)", text(shape).c_str(), path->c_str(),
-                            tensor->shape[0], tensor->shape[1], tensor->shape[2], tensor->shape[3]));
-  const std::string out_path = writable_target(files.out);
-  shape.causal = files.causal;
-  tell_non_finite({{"q", &q}, {"k", &k}, {"v", &v}});
+KeyValues words_of(std::span<char*> args, const std::vector<std::string>& in, const std::vector<std::string>& out) {
+  std::vector<std::string_view> keys(in.begin(), in.end());
+  keys.insert(keys.end(), out.begin(), out.end());
+  keys.insert(keys.end(), {"causal", "scale"});
+  return {args, keys};
+}
 
-  const float scale = files.scale.value_or(1.0f / std::sqrt(float(shape.D)));
-  const Inputs inputs{q.values, k.values, v.values};
-  Poisoned tensors(inputs);
-  const auto begin = std::chrono::steady_clock::now();
-  const Ran ran = tensors.launch(shape, scale);
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  const std::vector<Fault> faults = faults_of(ran);
-  for (const Fault& fault : faults) std::fprintf(stderr, "lab: %s: %s\n", stage().name, fault.what.c_str());
-  if (ran.still_runs()) std::fprintf(stderr, "lab: %s still runs after %.1f s\n", stage().name, seconds.count());
-  if (!faults.empty() || ran.still_runs()) {
-    std::fprintf(stderr, "lab: %s is not written\n", files.out.c_str());
-    if (ran.still_runs()) std::_Exit(HUNG);  // a destructor would wait for the kernel
-    return 1;
+}  // namespace
+
+FilesRun::FilesRun(std::span<char*> args, const std::vector<std::string>& in, const std::vector<std::string>& out) {
+  const KeyValues words = words_of(args, in, out);
+  std::vector<std::string> paths;
+  for (const std::string& key : in) paths.push_back(words.require(key));
+  for (const std::string& key : out) results_.push_back(words.require(key));
+  for (const std::string& path : paths) inputs_.push_back(read_npy(path));
+  shape_ = shape_of(paths[0], inputs_[0]);
+  for (std::size_t i = 1; i < paths.size(); ++i)
+    if (const auto& [B, H, S, D] = inputs_[i].shape; inputs_[i].shape != inputs_[0].shape)
+      throw BadInput(format("shapes disagree: q is %s, but %s is (%d,%d,%d,%d)", text(shape_).c_str(), paths[i].c_str(),
+                            B, H, S, D));
+  for (const std::string& result : results_) {
+    const std::string target = writable_target(result);
+    if (std::ranges::find(targets_, target) != targets_.end())
+      throw BadInput(result + ": two gradients cannot be in one file");
+    targets_.push_back(target);
   }
-  write_npy(out_path, q.shape, ran.out);
+  shape_.causal = words.flag("causal");
+  for (std::size_t i = 0; i < in.size(); ++i) tell_non_finite(in[i], inputs_[i]);
+  scale_ = words.number("scale").value_or(1.0f / std::sqrt(float(shape_.D)));
+}
+
+int FilesRun::write(const std::vector<std::vector<fp16>>& results) const {
+  const double took = seconds();
+  std::string files;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    write_npy(targets_[i], inputs_[0].shape, results[i]);
+    files += (i ? ", " : "") + results_[i];
+  }
   const std::string_view bug = planted_bug();
-  std::printf("%s: %s, scale %g, %s (%s)%s%s, %.3f s, wrote %s\n", stage().name, text(shape).c_str(), scale,
-              backend_name(), device_name().c_str(), bug.empty() ? "" : ", planted bug ", bug.data(), seconds.count(),
-              files.out.c_str());
+  std::printf("%s: %s, scale %g, %s (%s)%s%s, %.3f s, wrote %s\n", stage().name, text(shape_).c_str(), scale_,
+              backend_name(), device_name().c_str(), bug.empty() ? "" : ", planted bug ", bug.data(), took,
+              files.c_str());
   return 0;
 }
 
 // lab run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=0|1] [scale=x]
 int run_command(std::span<char*> args) {
-  constexpr std::string_view keys[] = {"q", "k", "v", "out", "causal", "scale"};
-  const KeyValues values(args, keys);
-  RunFiles files{values.require("q"),   values.require("k"),   values.require("v"),
-                 values.require("out"), values.flag("causal"), {}};
-  files.scale = values.number("scale");
-  return run_files(files);
+  FilesRun files(args, {"q", "k", "v"}, {"out"});
+  const Inputs inputs{files.input(0), files.input(1), files.input(2)};
+  Poisoned tensors(inputs);
+  files.start();
+  const Ran ran = tensors.launch(files.shape(), files.scale());
+  const double seconds = files.seconds();
+  const std::vector<Fault> faults = faults_of(ran);
+  for (const Fault& fault : faults) std::fprintf(stderr, "lab: %s: %s\n", stage().name, fault.what.c_str());
+  if (ran.still_runs()) std::fprintf(stderr, "lab: %s still runs after %.1f s\n", stage().name, seconds);
+  if (faults.empty() && !ran.still_runs()) return files.write({ran.out});
+  std::fprintf(stderr, "lab: %s is not written\n", files.result(0).c_str());
+  if (ran.still_runs()) std::_Exit(HUNG);  // a destructor would wait for the kernel
+  return 1;
 }
 
 }  // namespace lab

@@ -1,7 +1,8 @@
-// A file that a command was asked for (json=PATH): whole, or not there.
+// A file as a whole: written (json=PATH, or another key) or not there, and read.
 #pragma once
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <system_error>
 
@@ -10,7 +11,7 @@
 namespace lab {
 
 // Throws BadInput where it cannot be written; what lay there before is left as it was.
-inline void write_whole(const std::string& path, const std::string& text) {
+inline void write_whole(const std::string& path, const std::string& text, const std::string& key = "json") {
   const std::string fresh = path + ".new";
   std::ofstream file(fresh, std::ios::binary);
   file << text;
@@ -19,7 +20,14 @@ inline void write_whole(const std::string& path, const std::string& text) {
   if (file) std::filesystem::rename(fresh, path, error);
   if (file && !error) return;
   std::filesystem::remove(fresh, error);
-  throw BadInput("json=" + path + ": cannot be written");
+  throw BadInput(key + "=" + path + ": cannot be written");
+}
+
+inline std::string read_whole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) throw BadInput("cannot read " + path + "; run from the repository's root");
+  return text.str();
 }
 
 }  // namespace lab

@@ -42,8 +42,8 @@ std::vector<Finding> findings_of(const Request& r, const Shape& shape) {
   if (!can_check()) throw BadInput("this binary is not instrumented");
   const BackwardInputs in = make_backward_inputs(r.family, shape, 1);
   std::vector<Finding> all;
-  for (const Schedule schedule : {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random})
-    for (const Copies copies : {Copies::at_wait, Copies::at_issue}) {
+  for (const Schedule schedule : SCHEDULES)
+    for (const Copies copies : COPY_TIMES) {
       Request checked = r;
       checked.options.schedule = schedule, checked.options.block_order = std::uint64_t(schedule);
       checked.options.copies = checked.options.products = copies;
@@ -135,7 +135,7 @@ int backward_card_command(std::span<char*> args) {
     std::string problem = t.error();
     if (t.ok())
       if (const Judged j = judge(t, expected_backward(shape, t.scale, in, backward_stage().half_p)); j.outside)
-        problem = format("%zu of %zu gradients are wrong; the worst is ", j.outside, j.compared) + j.worst;
+        problem = format("%zu of %zu gradients are wrong; the worst is ", j.outside, j.compared) + j.worst_of_all;
     if (problem.empty()) continue;
     const std::string title = std::string(name(r.family)) + " inputs, " + text(shape);
     say("tells", title + ": " + problem), print_red("  RED " + title + "\n    " + problem);
@@ -149,17 +149,16 @@ int backward_card_command(std::span<char*> args) {
 // the host are there whichever blocks run.
 int backward_counts_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape"};
-  const std::vector<Shape> shapes = bench_shapes(KeyValues(args, KEYS).require("shape"));
-  if (shapes.size() != 1) throw BadInput("shape=: one shape is asked for");
+  const Shape shape = one_shape(KeyValues(args, KEYS).require("shape"));
   if (!can_check()) throw BadInput("this binary is not instrumented");
   WordCounter counter;
   Request r;
   r.options.check = r.options.count = true, r.options.watcher = &counter, r.options.blocks = {0};
-  const BackwardTrial t = trial_of(r, shapes[0], make_backward_inputs(Family::unit, shapes[0], 1));
+  const BackwardTrial t = trial_of(r, shape, make_backward_inputs(Family::unit, shape, 1));
   std::size_t written = 0;
   for (const std::vector<fp16>* gradient : {&t.dq, &t.dk, &t.dv})
     written += gradient->size() - std::size_t(std::ranges::count(*gradient, FP16_NAN));
-  const std::size_t all = 3 * shapes[0].elements();
+  const std::size_t all = 3 * shape.elements();
   const std::string problem =
       !t.ok()             ? "the launch fails: " + t.error()
       : written > all / 2 ? format("one block of each kernel ran, and %zu of %zu gradients were written", written, all)
@@ -168,7 +167,7 @@ int backward_counts_command(std::span<char*> args) {
     std::printf("%s\n", problem.c_str());
     return 1;
   }
-  counter.counts["different-outputs"] = different_outputs(r, shapes[0]);
+  counter.counts["different-outputs"] = different_outputs(r, shape);
   print_counts(counter.counts, {});
   return 0;
 }

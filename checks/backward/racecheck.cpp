@@ -1,18 +1,15 @@
 // lab racecheck and lab once of a backward stage.
 #include <cstdio>
-#include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/report.hpp"
-#include "checks/acceptance/verdict.hpp"
 #include "checks/backward/trial.hpp"
 #include "checks/bugs/elsewhere.hpp"
 #include "checks/commands.hpp"
+#include "checks/races/racecheck.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -25,7 +22,6 @@ constexpr Shape SHAPES[] = {{1, 1, 1, 64, false},  {1, 1, 17, 64, false}, {1, 1,
                             {1, 1, 200, 128, true}};
 // The second has more than one tile of each stage.
 constexpr Shape SHORT_SHAPES[] = {{1, 1, 40, 64, true}, {1, 1, 140, 128, false}};
-constexpr Schedule ALL[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
 constexpr Schedule SHORT[] = {Schedule::ascending, Schedule::random};
 
 }  // namespace
@@ -34,11 +30,9 @@ int backward_racecheck_command(std::span<char*> args) {
   constexpr std::string_view keys[] = {"short"};
   const bool is_short = KeyValues(args, keys).flag("short");
   if (!can_check()) throw BadInput("this binary is not instrumented: make stage=S racecheck builds one that is");
-  std::map<std::tuple<Finding::Kind, std::string, int, std::string, int, std::string>, Finding> all;
-  std::set<std::string> failures;
-  int launches = 0;
+  Told told;
   const std::span<const Shape> shapes = is_short ? std::span<const Shape>(SHORT_SHAPES) : SHAPES;
-  const std::span<const Schedule> schedules = is_short ? std::span<const Schedule>(SHORT) : ALL;
+  const std::span<const Schedule> schedules = is_short ? std::span<const Schedule>(SHORT) : SCHEDULES;
   for (const Shape& shape : shapes) {
     const BackwardInputs in = make_backward_inputs(Family::unit, shape, 1);
     for (const Schedule schedule : schedules) {
@@ -46,18 +40,11 @@ int backward_racecheck_command(std::span<char*> args) {
       options.schedule = schedule, options.check = true, options.gaps = true;
       options.block_order = std::uint64_t(schedule);  // a different one for each schedule
       const BackwardTrial t = run_backward(shape, float(default_scale(shape.D)), in, options);
-      ++launches;
-      if (!t.ok()) failures.insert(t.error());
-      for (const Finding& f : t.findings)
-        all.try_emplace({f.kind, f.second.file, f.second.line, f.first.file, f.first.line, f.hazard}, f);
+      told.add(t, schedule, t.error());
     }
   }
-  for (const auto& [key, finding] : all) say("tells", finding.text), print_red(finding.text);
-  for (const std::string& failure : failures) say("tells", failure), print_red(failure);
-  std::printf("%s%s%s: %zu finding%s in %d launches (%zu shapes, %zu schedules with an order of blocks each)\n",
-              backward_stage().name, *planted_bug() ? " with " : "", planted_bug(), all.size(),
-              all.size() == 1 ? "" : "s", launches, shapes.size(), schedules.size());
-  return all.empty() && failures.empty() ? 0 : 1;
+  return told.report(backward_stage().name,
+                     format("%zu shapes, %zu schedules with an order of blocks each", shapes.size(), schedules.size()));
 }
 
 // lab plan B H S D [causal]: each kernel that a call launches, by its address in this program, and the dynamic shared
@@ -69,7 +56,7 @@ int backward_plan_command(std::span<char*> args) {
   options.blocks = {~0u};  // which no grid has
   const BackwardTrial t = run_backward(shape, float(default_scale(shape.D)), {{zeros, zeros, zeros}, zeros}, options);
   std::string kernels;
-  for (const Launched& l : t.launches)
+  for (const Launched& l : t.report.launched)
     kernels += format("%s\n    {\"address\": \"%lx\", \"dynamic_smem\": %zu}", kernels.empty() ? "" : ",",
                       reinterpret_cast<unsigned long>(l.kernel), l.dynamic_smem);
   std::printf("{\n  \"stage\": \"%s\", \"bug\": \"%s\",\n  \"kernels\": [%s\n  ]\n}\n", backward_stage().name,

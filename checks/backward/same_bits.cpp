@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "checks/acceptance/report.hpp"
+#include "checks/acceptance/whole_file.hpp"
 #include "checks/backward/trial.hpp"
 #include "checks/commands.hpp"
 #include "common/conf.hpp"
@@ -23,10 +22,7 @@ constexpr Shape SHAPES[] = {{1, 1, 300, 64, false}, {1, 2, 129, 64, true}, {1, 1
 
 bool claims_same_bits() {
   const std::string path = std::string("stages/") + backward_stage().name + "/stage.conf";
-  std::ifstream file(path);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) throw BadInput("cannot read " + path + "; run from the repository's root");
-  const std::string claim = parse_conf(text.str(), path)["same_bits"];
+  const std::string claim = parse_conf(read_whole(path), path)["same_bits"];
   if (claim != "yes" && claim != "no") throw BadInput(path + ": same_bits=" + claim + ": must be yes or no");
   return claim == "yes";
 }

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/device_tensors.hpp"
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/poisoned.hpp"
@@ -21,8 +20,7 @@ constexpr double PRODUCTS = 7;
 
 std::string BackwardTrial::error() const {
   if (ok()) return "";
-  const cudaError_t error = launched != cudaSuccess ? launched : finished;
-  return format("%s: %s%s%s", launched != cudaSuccess ? "launch refused" : "kernel failed", cudaGetErrorName(error),
+  return format("%s: %s%s%s", launched != cudaSuccess ? "launch refused" : "kernel failed", error_name(),
                 message.empty() ? "" : ": ", message.c_str());
 }
 
@@ -49,14 +47,8 @@ BackwardTrial run_backward(const Shape& shape, float scale, const BackwardInputs
   if (t.launched == cudaSuccess) t.launched = cudaGetLastError();
   const double limit = PRODUCTS * hang_seconds(shape);
   t.finished = exclusive.synchronize(limit);
-  if (t.finished == cudaErrorNotReady) {
-    std::printf("%s: a kernel still runs after %.1f s\n", backward_stage().name, limit);
-    std::fflush(stdout);
-    std::_Exit(HUNG);
-  }
-  ExecReport report = take_exec_report();
-  t.message = report.message, t.findings = std::move(report.findings);
-  t.launches = std::move(report.launched);
+  if (t.finished == cudaErrorNotReady) end_hung(std::string(backward_stage().name) + ": a kernel", limit);
+  t.take(take_exec_report());
   set_exec_options({});
   for (std::vector<fp16>* gradient : {&t.dq, &t.dk, &t.dv}) gradient->assign(shape.elements(), FP16_NAN);
   if (!t.ok()) return t;
@@ -113,7 +105,7 @@ Judged judge(const BackwardTrial& trial, const ExpectedBackward& expected) {
     for (std::size_t i = 0; i < got.size(); ++i) {
       const float x = to_float(got[i]);
       const double value = right.value[i], allowed = right.allowed[i];
-      ++j.compared, j.nans += std::isnan(x), j.unwritten += got[i] == FP16_NAN;
+      ++j.compared, j.nans += std::isnan(x), j.poison += got[i] == FP16_NAN;
       const double diff = std::abs(double(x) - value);
       if (std::isfinite(value) && std::isfinite(x)) {
         j.max_diff = std::max(j.max_diff, diff);
@@ -124,8 +116,8 @@ Judged judge(const BackwardTrial& trial, const ExpectedBackward& expected) {
       const double ratio = std::isfinite(diff) ? diff / allowed : INFINITY;
       if (ratio <= worst_outside) continue;
       worst_outside = ratio;
-      j.worst = format("%s %s: got %s, expected %.6g, allowed +-%.3g", name, place_of(trial.shape, i).c_str(),
-                       number(x).c_str(), value, allowed);
+      j.worst_of_all = format("%s %s: got %s, expected %.6g, allowed +-%.3g", name, place_of(trial.shape, i).c_str(),
+                              number(x).c_str(), value, allowed);
     }
   return j;
 }

@@ -4,23 +4,17 @@
 #include <string>
 #include <vector>
 
+#include "checks/acceptance/comparison.hpp"
 #include "checks/backward/expected.hpp"
-#include "common/backend.hpp"
+#include "checks/bugs/trial.hpp"
 #include "common/backward.hpp"
 
 namespace lab {
 
-struct BackwardTrial {
-  Shape shape;
-  float scale = 0;
-  std::vector<fp16> dq, dk, dv;  // poisoned with FP16_NAN before the launch
-  cudaError_t launched{}, finished{};
-  std::string message;             // of a refused launch or a failed kernel
-  std::vector<Finding> findings;   // with ExecOptions::check
-  std::vector<Launched> launches;  // of the CPU
+struct BackwardTrial : Observed {
+  std::vector<fp16> dq, dk, dv;    // poisoned with FP16_NAN before the launch
   std::vector<std::string> stray;  // "wrote outside dk, 3 elements past its end", "changed its input q"
-  bool ok() const { return launched == cudaSuccess && finished == cudaSuccess; }
-  std::string error() const;  // "" if ok()
+  std::string error() const;       // "" if ok()
   bool same_bits(const BackwardTrial& other) const { return dq == other.dq && dk == other.dk && dv == other.dv; }
 };
 
@@ -39,11 +33,9 @@ struct NamedGradient {
 };
 std::vector<NamedGradient> gradients_of(const BackwardTrial& trial, const ExpectedBackward& expected);
 
-// Of all elements those outside their bound, and the worst in words.
-struct Judged {
-  std::size_t compared = 0, outside = 0, nans = 0, unwritten = 0;
-  double max_diff = 0, worst_ratio = 0;  // of finite references
-  std::string worst;  // of those outside: "dk (b,h,row,col) = (0,1,2,3): got 1, expected 2, allowed +-0.1"
+// All elements of the three; `max_diff` and `worst_ratio` are of finite references.
+struct Judged : Comparison {
+  std::string worst_of_all;  // of those outside: "dk (b,h,row,col) = (0,1,2,3): got 1, expected 2, allowed +-0.1"
 };
 Judged judge(const BackwardTrial& trial, const ExpectedBackward& expected);
 

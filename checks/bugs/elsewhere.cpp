@@ -31,8 +31,7 @@ bool hung_on_gpu = false;
 
 std::string state(const Trial& t) {
   if (t.ok()) return "";
-  return std::string(" (") + cudaGetErrorName(t.launched != cudaSuccess ? t.launched : t.finished) + ": " + t.message +
-         ")";
+  return std::string(" (") + t.error_name() + ": " + t.message + ")";
 }
 
 Part may_hide(Part part, const std::string& why) {
@@ -110,8 +109,7 @@ int once_command(std::span<char*> args) {
   const auto [shape, seconds] = once_words_of(args);
   const Trial t = run_trial(shape, Family::unit, {}, 1, 0, seconds);
   std::printf("%s, %s: %s\n", stage().name, t.title().c_str(), t.ok() ? "ran" : state(t).c_str());
-  if (!t.ok())
-    say("stopped", cudaGetErrorName(t.launched != cudaSuccess ? t.launched : t.finished) + (": " + t.message));
+  if (!t.ok()) say("stopped", t.error_name() + (": " + t.message));
   return 0;
 }
 

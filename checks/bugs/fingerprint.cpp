@@ -21,9 +21,6 @@
 namespace lab {
 namespace {
 
-constexpr Schedule SCHEDULES[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
-constexpr Copies COPIES[] = {Copies::at_wait, Copies::at_issue};
-
 std::vector<double> right_answer(const Trial& t) { return attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v); }
 
 bool is_nan(fp16 h) { return std::isnan(to_float(h)); }
@@ -155,37 +152,33 @@ Part equals_prediction(const Trial& t, const std::vector<double>& predicted, con
   return part;
 }
 
-Part nan_exactly(const Trial& t, const Where& where, const std::string& rule) {
-  std::size_t nans = 0, wrong_place = 0, predicted = 0;
+// Elements of a kind are exactly those of `where`. `kind` and `key` say it of the numbers and of the map's characters.
+static Part exactly(const Trial& t, bool (*is)(fp16), const Where& where, const std::string& expected, const char* kind,
+                    char mark, const char* key) {
+  std::size_t there = 0, wrong_place = 0, predicted = 0;
   for_elements(t.shape, [&](std::size_t i, int row, int col) {
-    nans += is_nan(t.out[i]), predicted += where(row, col), wrong_place += is_nan(t.out[i]) != where(row, col);
+    const bool found = is(t.out[i]);
+    there += found, predicted += where(row, col), wrong_place += found != where(row, col);
   });
   Part part;
-  part.expected = "NaN if and only if " + rule;
+  part.expected = expected;
   part.shown = t.ok() && predicted > 0 && wrong_place == 0;
-  part.seen = format("%s: %zu of %zu elements are NaN, %zu predicted, %zu disagree", t.title().c_str(), nans,
-                     t.out.size(), predicted, wrong_place) +
+  part.seen = format("%s: %zu of %zu elements %s, %zu predicted, %zu disagree", t.title().c_str(), there, t.out.size(),
+                     kind, predicted, wrong_place) +
               state(t);
   part.lines = map_of(
-      t.shape, [&](std::size_t i) { return is_nan(t.out[i]) ? 'N' : '.'; }, "'N' NaN, '.' a number");
+      t.shape, [&](std::size_t i) { return is(t.out[i]) ? mark : '.'; }, key);
   return part;
 }
 
+Part nan_exactly(const Trial& t, const Where& where, const std::string& rule) {
+  return exactly(t, is_nan, where, "NaN if and only if " + rule, "are NaN", 'N', "'N' NaN, '.' a number");
+}
+
 Part unwritten_exactly(const Trial& t, const Where& where, const std::string& rule) {
-  std::size_t unwritten = 0, wrong_place = 0, predicted = 0;
-  for_elements(t.shape, [&](std::size_t i, int row, int col) {
-    const bool poison = t.out[i] == FP16_NAN;
-    unwritten += poison, predicted += where(row, col), wrong_place += poison != where(row, col);
-  });
-  Part part;
-  part.expected = "never written: " + rule;
-  part.shown = t.ok() && predicted > 0 && wrong_place == 0;
-  part.seen = format("%s: %zu of %zu elements keep the poison, %zu predicted, %zu disagree", t.title().c_str(),
-                     unwritten, t.out.size(), predicted, wrong_place) +
-              state(t);
-  part.lines = map_of(
-      t.shape, [&](std::size_t i) { return t.out[i] == FP16_NAN ? '~' : '.'; }, "'~' never written, '.' written");
-  return part;
+  return exactly(
+      t, [](fp16 h) { return h == FP16_NAN; }, where, "never written: " + rule, "keep the poison", '~',
+      "'~' never written, '.' written");
 }
 
 Part wrong_somewhere(const Trial& t) {
@@ -265,7 +258,7 @@ Part schedules_differ(const Shape& shape, Family family) {
     return may_hide(part, ": hidden by the order in which this GPU happens to run");
   }
   part.expected = "different schedules give different outputs";
-  for (const Copies copies : COPIES)
+  for (const Copies copies : COPY_TIMES)
     for (const Schedule schedule : SCHEDULES) {
       ExecOptions options;
       options.schedule = schedule, options.copies = copies;

@@ -1,13 +1,12 @@
 #include "checks/bugs/places.hpp"
 
-#include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <vector>
 
+#include "checks/acceptance/whole_file.hpp"
 #include "common/build_info.hpp"
 #include "common/stage.hpp"
-#include "reference/bad_input.hpp"
 
 namespace lab {
 namespace {
@@ -21,16 +20,14 @@ void look_for(const desk::Patch& patch, const std::string& source) { patch_at_ha
 
 Place line_with(const std::string& piece) {
   const std::string path = own_source.empty() ? std::string("stages/") + stage().name + "/kernel.cu" : own_source;
-  std::ifstream file(path);
-  std::ostringstream source;
-  if (!file || !(source << file.rdbuf())) throw BadInput("cannot read " + path + "; run from the repository's root");
+  const std::string source = read_whole(path);
   std::vector<Place> plain, patched;
-  std::istringstream lines(source.str());
+  std::istringstream lines(source);
   int number = 0;
   for (std::string line; std::getline(lines, line);)
     if (++number; line.find(piece) != line.npos) plain.push_back({path, number});
   if (!own_source.empty()) return plain.size() == 1 ? plain[0] : Place{path, NO_LINE};
-  for (const desk::SourceLine& line : desk::patched_lines(*patch_at_hand, source.str()))
+  for (const desk::SourceLine& line : desk::patched_lines(*patch_at_hand, source))
     if (line.text.find(piece) != line.text.npos)
       patched.push_back({line.added ? patch_at_hand->path : path, line.number});
   const std::vector<Place>& found = *planted_bug() || plain.empty() ? patched : plain;

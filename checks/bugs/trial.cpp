@@ -12,6 +12,17 @@
 
 namespace lab {
 
+void Observed::take(ExecReport seen) {
+  message = seen.message, findings = std::move(seen.findings);
+  report = std::move(seen);
+}
+
+void end_hung(const std::string& what, double seconds) {
+  std::printf("%s still runs after %.1f s\n", what.c_str(), seconds);
+  std::fflush(stdout);
+  std::_Exit(HUNG);
+}
+
 std::string Trial::title() const {
   return std::string(name(family)) + " inputs, " + text(shape) + ", seed " + std::to_string(seed);
 }
@@ -33,15 +44,9 @@ Trial run_trial(const Shape& shape, Inputs in, float scale, const ExecOptions& o
   const double limit = seconds > 0 ? seconds : hang_seconds(shape);
   Poisoned tensors(t.in, !options.check);
   Ran ran = tensors.launch(shape, scale, {options, limit, false, poison});
-  if (ran.still_runs()) {
-    std::printf("%s: the kernel still runs after %.1f s\n", t.title().c_str(), limit);
-    std::fflush(stdout);
-    std::_Exit(HUNG);
-  }
+  if (ran.still_runs()) end_hung(t.title() + ": the kernel", limit);
   t.launched = ran.returned, t.finished = ran.finished, t.out = std::move(ran.out);
-  t.message = ran.report.message;
-  t.findings = std::move(ran.report.findings);
-  t.report = std::move(ran.report);
+  t.take(std::move(ran.report));
   return t;
 }
 

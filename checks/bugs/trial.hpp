@@ -10,20 +10,28 @@
 
 namespace lab {
 
-// One launch on seeded inputs, with everything that can be observed of it.
-struct Trial {
+// What can be observed of a launch beside its output, of either pass.
+struct Observed {
   Shape shape;
-  Family family{};
-  std::uint64_t seed = 1;
-  Inputs in;
-  LaunchPlan plan;
   float scale = 0;
-  std::vector<fp16> out;  // poisoned before the launch
   cudaError_t launched{}, finished{};
   std::string message;            // of a refused launch or a failed kernel
   std::vector<Finding> findings;  // with ExecOptions::check
   ExecReport report;              // less its findings
   bool ok() const { return launched == cudaSuccess && finished == cudaSuccess; }
+  const char* error_name() const { return cudaGetErrorName(launched != cudaSuccess ? launched : finished); }
+  void take(ExecReport seen);
+};
+// A launch on a GPU has not ended in time: says so and ends this process, which alone frees the GPU.
+[[noreturn]] void end_hung(const std::string& what, double seconds);
+
+// One launch on seeded inputs.
+struct Trial : Observed {
+  Family family{};
+  std::uint64_t seed = 1;
+  Inputs in;
+  LaunchPlan plan;
+  std::vector<fp16> out;      // poisoned before the launch
   std::string title() const;  // "unit inputs, (1,8,512,64), seed 1"
 };
 // `scale` multiplies the scores, 0 stands for default_scale(D). `seconds`: how long a GPU may take, 0 stands for

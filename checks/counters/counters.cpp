@@ -118,19 +118,18 @@ void print_floor(const Floor& floor) {
 int counters_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape", "json", "lines"};
   const KeyValues words(args, KEYS);
-  const std::vector<Shape> shapes = bench_shapes(words.get("shape").value_or("1,8,512,64"));
-  if (shapes.size() != 1) throw BadInput("shape=: one shape is asked for");
+  const Shape shape = one_shape(words.get("shape").value_or("1,8,512,64"));
   if (!can_check()) throw BadInput("this binary is not instrumented: nothing counts");
   ExecOptions options;
   options.count = true;
-  const Trial t = run_trial(shapes[0], Family::unit, options);
+  const Trial t = run_trial(shape, Family::unit, options);
   if (!t.ok()) {
     std::printf("the launch fails: %s\n", t.message.c_str());
     return 1;
   }
   const Floor floor = floor_of(t.report.counted_blocks);
   std::printf("%s%s%s, %s: all %zu blocks executed on the CPU, and counted\n\nThe most expensive lines:\n",
-              stage_name(), planted_bug()[0] ? " with " : "", planted_bug(), text(shapes[0]).c_str(),
+              stage_name(), planted_bug()[0] ? " with " : "", planted_bug(), text(shape).c_str(),
               t.report.counted_blocks.size());
   print_lines(t.report.counts, std::size_t(std::max(words.number("lines").value_or(8), 1.0f)));
   std::printf("\nIn all:\n");
@@ -142,7 +141,7 @@ int counters_command(std::span<char*> args) {
   std::printf("  %.2f MB from and to the L2, if nothing hits in an L1\n", double(sectors) * 32 / 1e6);
   print_floor(floor);
   std::printf("\n%s", HOW_TO_READ);
-  if (const auto path = words.get("json")) write_whole(*path, json_of(shapes[0], t, floor).dump(1) + "\n");
+  if (const auto path = words.get("json")) write_whole(*path, json_of(shape, t, floor).dump(1) + "\n");
   return 0;
 }
 

@@ -80,30 +80,14 @@ struct Judgement {
 };
 
 // Verdicts outlive the run that found them, under a number that stands for all that enters them: a run that was
-// stopped goes on where it was, and a new rule costs its own time only.
-class Verdicts {
- public:
-  Verdicts() {
-    if (!fs::exists(PATH)) return;
-    for (const std::string& line : lines_of(read_text(PATH))) {
-      const std::size_t word = line.find('\t'), reason = line.find('\t', word + 1);
-      if (word == line.npos || reason == line.npos) continue;  // a run was stopped while it wrote this
-      known_[line.substr(0, word)] = {line.substr(word + 1, reason - word - 1), line.substr(reason + 1)};
-    }
-  }
-  const Judgement* find(const std::string& key) const {
-    const auto found = known_.find(key);
-    return found == known_.end() ? nullptr : &found->second;
-  }
-  void keep(const std::string& key, const Judgement& verdict) {
-    known_[key] = verdict;
-    std::ofstream(PATH, std::ios::app) << key << '\t' << verdict.word << '\t' << verdict.reason << '\n';
-  }
-
- private:
-  static constexpr const char* PATH = "build/logs/mutant-verdicts";
-  std::map<std::string, Judgement> known_;
-};
+// stopped goes on where it was, and a new rule costs its own time only. Lines NUMBER=WORD REASON.
+constexpr const char* VERDICTS = "build/logs/mutant-verdicts.txt";
+std::optional<Judgement> kept_verdict(const Verdict& kept, const std::string& key) {
+  const std::string said = kept.last(key);
+  const std::size_t blank = said.find(' ');  // none: a run was stopped while it wrote this
+  if (blank == said.npos) return {};
+  return Judgement{said.substr(0, blank), said.substr(blank + 1)};
+}
 
 // Whether two objects are the same to the linker, debug information aside.
 bool same_code(const std::string& a, const std::string& b, const std::string& scratch) {
@@ -317,7 +301,7 @@ int mutants_command(const Args& args) {
   std::vector<Mutation> asked = mutations;
   if (!wanted.empty()) std::erase_if(asked, [&](const Mutation& m) { return !std::ranges::count(wanted, m.name); });
   refuse_dead_rules(asked);
-  Verdicts verdicts;
+  const Verdict kept = Verdict::from(VERDICTS);
   Counts counts;
   std::vector<std::pair<std::string, MutantCounts>> table;
   for (std::size_t i = 2; i < args.size(); ++i) {
@@ -342,12 +326,13 @@ int mutants_command(const Args& args) {
       for (const Source& source : changed) all.insert(all.end(), {source.path, source.text});
       const std::string key = hash_of(all);
       const Stopwatch watch;
-      const Judgement* before = verdicts.find(key);
+      const std::optional<Judgement> before = kept_verdict(kept, key);
       const Judgement verdict = before ? *before : judge_mutant(args[0], stage, mutation.name);
       const double seconds = watch.seconds();
       if (!before) {
         fs::remove("build/cpu/" + stage + "/mutant-" + mutation.name + "/lab");  // 20 MB each
-        if (verdict.word != "does-not-compile") verdicts.keep(key, verdict);
+        if (verdict.word != "does-not-compile")
+          std::ofstream(VERDICTS, std::ios::app) << key << '=' << verdict.word << ' ' << verdict.reason << '\n';
       }
 
       const auto why = mutation.equivalent_in(stage);

@@ -13,15 +13,14 @@ namespace lab {
 int judge_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape", "seed"};
   const KeyValues words(args, KEYS);
-  const std::vector<Shape> shapes = bench_shapes(words.require("shape"));
-  if (shapes.size() != 1) throw BadInput("shape=: one shape is asked for");
+  const Shape shape = one_shape(words.require("shape"));
   const auto device = evolve::make_device();
-  evolve::Plan plan = evolve::plan_for(shapes[0], *device);
+  evolve::Plan plan = evolve::plan_for(shape, *device);
   plan.seed = std::uint64_t(words.number("seed").value_or(1));
   try {
-    const LaunchPlan launch = stage().plan(shapes[0]);
+    const LaunchPlan launch = stage().plan(shape);
     std::printf("smem %zu\nkernel %s\n", launch.smem(), launch.kernel.c_str());
-    const evolve::Judged judged = evolve::judge(*device, stage(), shapes[0], plan);
+    const evolve::Judged judged = evolve::judge(*device, stage(), shape, plan);
     std::printf("calls %zu\nrows %zu\n", judged.calls_checked, judged.rows_checked);
     if (!judged.us.empty()) {
       std::printf("us");

@@ -41,10 +41,9 @@ BlockCounts count_block(const Shape& shape, unsigned tile) {
 int counts_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape", "tile"};
   const KeyValues words(args, KEYS);
-  const std::vector<Shape> shapes = bench_shapes(words.require("shape"));
-  if (shapes.size() != 1) throw BadInput("shape=: one shape is asked for");
+  const Shape shape = one_shape(words.require("shape"));
   if (!can_check()) throw BadInput("this binary is not instrumented");
-  const BlockCounts counted = count_block(shapes[0], unsigned(words.number("tile").value_or(0)));
+  const BlockCounts counted = count_block(shape, unsigned(words.number("tile").value_or(0)));
   if (!counted.failure.empty()) {
     std::printf("%s\n", counted.failure.c_str());
     return 1;

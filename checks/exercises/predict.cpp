@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/verdict.hpp"
 #include "checks/bench/bench_samples.hpp"
@@ -15,9 +16,6 @@
 
 namespace lab {
 namespace {
-
-constexpr Schedule SCHEDULES[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
-constexpr Copies COPIES[] = {Copies::at_wait, Copies::at_issue};
 
 // What is looked for in an output: a mark of marks_of().
 enum class Seen { wrong, nan, unwritten };
@@ -114,7 +112,7 @@ std::vector<Finding> findings_of(const Request& r, const Shape& shape) {
   std::vector<int> multiprocessors = {0};
   if (stage().plan(shape).counts_multiprocessors && shape.S < 1024) multiprocessors.push_back(shape.H > 2 ? 32 : 1);
   for (const Schedule schedule : SCHEDULES)
-    for (const Copies copies : COPIES)
+    for (const Copies copies : COPY_TIMES)
       for (const int counted : multiprocessors)
         for (const int sign : {1, -1}) {
           if (sign < 0 && copies != Copies::at_wait) continue;
@@ -218,14 +216,9 @@ int card_command(std::span<char*> args) {
     };
     if (t.report.hang.deadlock) say("hang", data_of(t.report.hang.waits.at(0)));
     if (!t.ok()) return red("the launch fails: " + t.message);
-    const std::size_t row = first / std::size_t(shape.D), head = row / std::size_t(shape.S), D = std::size_t(shape.D);
-    return red(format(
-        "%zu of %zu elements are wrong; the first is (b,h,row,col) = (%zu,%zu,%zu,%zu): got %s, expected %.6g", wrong,
-        marks.size(), head / std::size_t(shape.H), head % std::size_t(shape.H), row % std::size_t(shape.S), first % D,
-        marks[first] == '~'   ? "nothing (never written)"
-        : marks[first] == 'N' ? "NaN"
-                              : format("%.6g", to_float(t.out[first])).c_str(),
-        right[first]));
+    const std::string got = marks[first] == '~' ? "nothing (never written)" : number(to_float(t.out[first]));
+    return red(format("%zu of %zu elements are wrong; the first is %s: got %s, expected %.6g", wrong, marks.size(),
+                      place_of(shape, first).c_str(), got.c_str(), right[first]));
   }
   return 0;
 }

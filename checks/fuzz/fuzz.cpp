@@ -115,7 +115,6 @@ FuzzCase draw(std::uint64_t seed, std::uint64_t number) {
   do c.family = dice.of(DRAWN);
   while (c.family == Family::special);
   c.inputs_seed = dice.next() % 1'000'000;
-  constexpr Schedule SCHEDULES[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
   c.exec.schedule = dice.of(SCHEDULES);
   const std::uint64_t schedule_seed = 1 + dice.next() % 1'000'000;
   if (c.exec.schedule == Schedule::random) c.exec.seed = schedule_seed;
@@ -322,10 +321,7 @@ T named(const std::string& key, const std::string& text, const T (&values)[N]) {
   throw BadInput("unknown " + key + "=" + text + "; there are" + names);
 }
 
-FuzzCase only_case(std::span<char*> args) {
-  constexpr std::string_view keys[] = {"B",         "H",        "S",      "D",         "causal", "scale", "inputs",
-                                       "amplitude", "schedule", "copies", "fragments", "gaps",   "check"};
-  const KeyValues values(args, keys);
+FuzzCase only_case(const KeyValues& values) {
   FuzzCase c;
   c.shape.B = whole_number("B", values.require("B"), 1, 65535),
   c.shape.H = whole_number("H", values.require("H"), 1, 65535);
@@ -343,12 +339,10 @@ FuzzCase only_case(std::span<char*> args) {
                      format(": must be above 0 and at most %g, with inputs= unit, matched or constant", LARGEST_HALF));
     c.amplitude = *amplitude;
   }
-  constexpr Schedule SCHEDULES[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
-  constexpr Copies COPIES[] = {Copies::at_wait, Copies::at_issue};
   const auto [schedule, schedule_seed] = with_seed("schedule", values.get("schedule").value_or("ascending"));
   if (can_schedule()) {
     c.exec.schedule = named("schedule", schedule, SCHEDULES), c.exec.seed = schedule_seed;
-    c.exec.copies = named("copies", values.get("copies").value_or("at_wait"), COPIES);
+    c.exec.copies = named("copies", values.get("copies").value_or("at_wait"), COPY_TIMES);
   }
   const std::string fragments = values.get("fragments").value_or("measured");
   if (fragments != "measured" && fragments != "other")
@@ -366,11 +360,11 @@ bool wants_check(const KeyValues& values) {
 }
 
 int run_only(std::span<char*> args) {
-  const FuzzCase c = only_case(args);
-  bool check = false;
-  for (const char* arg : args) check |= std::string_view(arg) == "check=1";
-  if (check && !can_check())
-    throw BadInput("check=1 needs an instrumented kernel: make stage=S fuzz check=1 builds one (CPU only)");
+  constexpr std::string_view keys[] = {"B",         "H",        "S",      "D",         "causal", "scale", "inputs",
+                                       "amplitude", "schedule", "copies", "fragments", "gaps",   "check"};
+  const KeyValues values(args, keys);
+  const FuzzCase c = only_case(values);
+  const bool check = wants_check(values);
   const Outcome outcome = run_case(c, check);
   std::printf("%s: %s: %s, %zu of %zu tiles\n", title().c_str(), words(c).c_str(),
               outcome.problems.empty() ? "good" : "FAILS", outcome.tiles, outcome.of_tiles);

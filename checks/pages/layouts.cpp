@@ -192,7 +192,7 @@ int layouts_command(std::span<char*> args) {
                    [](int lane, int i) { return int(wmma::A_ROW_HELD[lane][i]); }) +
           ",\n";
   text += fragment("wmma_b", "WMMA matrix_b, col-major: B(k,n)", 16, 16, 8,
-                   [](int lane, int i) { return int(wmma::B_COL_HELD[lane][i]); }) +
+                   [](int lane, int i) { return int(wmma::B_HELD[lane][i]); }) +
           ",\n";
   text += fragment("wmma_acc", "WMMA accumulator: C(r,c)", 16, 16, 8,
                    [](int lane, int i) { return int(wmma::ACC_HELD[lane][i]); }) +

@@ -20,7 +20,7 @@ namespace lab::mma_probe {
 
 namespace layout = mma_layout;
 using dot_families::Tile;
-using probe::Tally;
+using probe::dot_of, probe::Tally;
 
 constexpr std::uint64_t SEED = 20261121;
 constexpr int SAMPLED = 40;  // cases per family
@@ -97,12 +97,6 @@ inline std::vector<float> products_of(const std::vector<Tile>& tiles) {
   const std::vector<float> values = probe::from_device(&results[0][0][0], tiles.size() * 128);
   probe::must(cudaFree(device), "cudaFree"), probe::must(cudaFree(results), "cudaFree");
   return values;
-}
-inline probe::Dot dot_of(const Tile& tile, int row, int column) {
-  probe::Dot dot;
-  for (int k = 0; k < 16; ++k) dot.a[k] = {tile.a[row][k]}, dot.b[k] = {tile.b[k][column]};
-  dot.c = tile.c[row][column];
-  return dot;
 }
 
 // A family's tiles, of 128 dot products each.

@@ -89,6 +89,14 @@ struct Dot {
   fp16 a[16], b[16];
   float c;
 };
+// Of a problem with a[row][16], b[16][column] and c[row][column].
+template <class Problem>
+Dot dot_of(const Problem& p, int row, int column) {
+  Dot dot;
+  for (int k = 0; k < 16; ++k) dot.a[k] = {p.a[row][k]}, dot.b[k] = {p.b[k][column]};
+  dot.c = p.c[row][column];
+  return dot;
+}
 template <class... T>
 std::string printed(const char* pattern, T... values) {
   char word[40];

@@ -5,7 +5,8 @@
 //   used:  give every x[i] of every lane a number of its own, multiply by the identity, and see which number arrives at
 //          (r,c). Fragments can hold an element twice; this tells which copy the multiplication reads.
 //
-// Prints the body of common/wmma_layout.hpp; `probe_wmma check` instead holds the committed tables against this GPU.
+// Prints tables (writeups/results/h200-wmma-layout.txt); `probe_wmma check` instead holds those of
+// common/wmma_layout.hpp against this GPU.
 // Build and run on a GPU: make probe-wmma, make probe-wmma check=1.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -15,9 +16,12 @@
 #include <string_view>
 #include <vector>
 
+#include "checks/probes/probe.cuh"
 #include "common/wmma_layout.hpp"
 
 using namespace nvcuda;
+using namespace lab;
+using probe::from_device, probe::on_device;
 
 constexpr int LANES = 32, SIZE = 256;
 
@@ -87,34 +91,23 @@ bool agrees(const Table& t) {
   return true;
 }
 
-template <class T>
-T* on_device(const std::vector<T>& values) {
-  T* memory = nullptr;
-  if (cudaMalloc(&memory, values.size() * sizeof(T)) == cudaSuccess)
-    cudaMemcpy(memory, values.data(), values.size() * sizeof(T), cudaMemcpyHostToDevice);
-  return memory;
-}
-
-int main(int argc, char** argv) {
+int probe_all(bool check) {
   std::vector<half> numbers(SIZE), identity(SIZE);
-  std::vector<float> numbers_f(SIZE), used(3 * SIZE);
-  std::vector<int> held(4 * LANES * 16, -1);
+  std::vector<float> numbers_f(SIZE);
   for (int i = 0; i < SIZE; ++i) {
     numbers[i] = __float2half(float(i));
     numbers_f[i] = float(i);
     identity[i] = __float2half(i / 16 == i % 16 ? 1.0f : 0.0f);
   }
-  int* held_d = on_device(held);
-  float* used_d = on_device(used);
-  held_kernel<<<1, LANES>>>(on_device(numbers), on_device(numbers_f), held_d, held_d + 512, held_d + 1024,
-                            held_d + 1536);
-  used_kernel<<<1, LANES>>>(on_device(identity), used_d, used_d + SIZE, used_d + 2 * SIZE);
-  cudaMemcpy(held.data(), held_d, held.size() * sizeof(int), cudaMemcpyDeviceToHost);
-  cudaMemcpy(used.data(), used_d, used.size() * sizeof(float), cudaMemcpyDeviceToHost);
-  if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess) {
-    std::fprintf(stderr, "probe_wmma: %s\n", cudaGetErrorString(error));
-    return 2;
-  }
+  constexpr int HELD = 4 * LANES * 16, USED = 3 * SIZE;
+  int* held_d = on_device<int>(nullptr, HELD);
+  float* used_d = on_device<float>(nullptr, USED);
+  probe::run(held_kernel, 1, LANES, 0, on_device<half>(numbers.data(), SIZE), on_device<float>(numbers_f.data(), SIZE),
+             held_d, held_d + 512, held_d + 1024, held_d + 1536);
+  probe::run(used_kernel, 1, LANES, 0, on_device<half>(identity.data(), SIZE), used_d, used_d + SIZE,
+             used_d + 2 * SIZE);
+  const std::vector<int> held = from_device(held_d, HELD);
+  const std::vector<float> used = from_device(used_d, USED);
   const std::vector<int> read(used.begin(), used.end());
   std::vector<int> swapped(512);
   // A column-major load puts memory index n * 16 + k where (k,n) belongs: report r * 16 + c throughout.
@@ -122,25 +115,27 @@ int main(int argc, char** argv) {
   using namespace lab::wmma_layout;
   const Table tables[] = {
       {"A_ROW_HELD", "[lane][i] -> 16 r + c of A(r,c)", LANES, 16, &held[0], &A_ROW_HELD[0][0]},
-      {"B_ROW_HELD", "[lane][i] -> 16 k + n of B(k,n), loaded row-major", LANES, 16, &held[512], &B_ROW_HELD[0][0]},
-      {"B_COL_HELD", "[lane][i] -> 16 k + n of B(k,n), loaded column-major", LANES, 16, &swapped[0], &B_COL_HELD[0][0]},
+      {"B_ROW_HELD", "[lane][i] -> 16 k + n of B(k,n), loaded row-major", LANES, 16, &held[512], &B_HELD[0][0]},
+      {"B_COL_HELD", "[lane][i] -> 16 k + n of B(k,n), loaded column-major", LANES, 16, &swapped[0], &B_HELD[0][0]},
       {"ACC_HELD", "[lane][i] -> 16 r + c of C(r,c)", LANES, 8, &held[1536], &ACC_HELD[0][0]},
       {"A_ROW_USED", "[r][c] -> 16 lane + i that mma_sync reads as A(r,c)", 16, 16, &read[0], &A_ROW_USED[0][0]},
       {"B_ROW_USED", "[k][n] -> 16 lane + i that mma_sync reads as B(k,n), row-major fragment", 16, 16, &read[SIZE],
-       &B_ROW_USED[0][0]},
+       &B_USED[0][0]},
       {"B_COL_USED", "[k][n] -> 16 lane + i that mma_sync reads as B(k,n), column-major fragment", 16, 16,
-       &read[2 * SIZE], &B_COL_USED[0][0]},
+       &read[2 * SIZE], &B_USED[0][0]},
   };
-  if (argc == 1) {
-    for (const Table& t : tables) print(t);
-    return 0;
-  }
-  if (argc > 2 || std::string_view(argv[1]) != "check") {
-    std::fprintf(stderr, "probe_wmma: takes nothing, or check\n");
-    return 2;
-  }
   int passed = 0, failed = 0;
-  for (const Table& t : tables) ++(agrees(t) ? passed : failed);
-  std::printf("%d passed, %d failed\n", passed, failed);
-  return failed > 0;
+  for (const Table& t : tables)
+    if (check)
+      ++(agrees(t) ? passed : failed);
+    else
+      print(t);
+  return check ? probe::finish(passed, failed) : 0;
+}
+
+int main(int argc, char** argv) {
+  return probe::main_of("probe_wmma", [&] {
+    if (argc > 2 || (argc == 2 && std::string_view(argv[1]) != "check")) throw probe::Failed("takes nothing, or check");
+    return probe_all(argc == 2);
+  });
 }

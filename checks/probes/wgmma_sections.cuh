@@ -17,7 +17,7 @@
 
 namespace lab::wgmma_probe {
 
-using probe::at_work, probe::from_device, probe::must, probe::on_device, probe::Tally;
+using probe::at_work, probe::dot_of, probe::from_device, probe::must, probe::on_device, probe::Tally;
 
 constexpr int SAMPLED = 40;  // dot products per family
 
@@ -73,12 +73,6 @@ inline Dots dots_of(const dot_families::Family& family, dot_families::Random& ra
     for (int k = 0; k < 16; ++k) std::memcpy(&dots.b[k][8 * t], tile.b[k], sizeof tile.b[k]);
   }
   return dots;
-}
-inline probe::Dot dot_of(const Dots& p, int row, int column) {
-  probe::Dot dot;
-  for (int k = 0; k < 16; ++k) dot.a[k] = {p.a[row][k]}, dot.b[k] = {p.b[k][column]};
-  dot.c = p.c[row][column];
-  return dot;
 }
 
 // `blocks` per family, 2048 dot products each; every one of them is held against the model, or those of the sample.

@@ -1,16 +1,12 @@
 // lab racecheck: runs the stage under the CPU checker and prints what it saw. Needs an instrumented kernel.
 #include <cstdio>
-#include <map>
-#include <set>
 #include <span>
-#include <string>
 #include <string_view>
-#include <tuple>
 
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/verdict.hpp"
-#include "checks/bugs/trial.hpp"
 #include "checks/commands.hpp"
+#include "checks/races/racecheck.hpp"
 #include "common/hang.hpp"
 #include "reference/attention.hpp"
 
@@ -29,13 +25,7 @@ constexpr Shape SHAPES[] = {{1, 1, 17, 64, false},    {1, 1, 64, 64, false},   {
 constexpr Shape SHORT_SHAPES[] = {
     {1, 1, 40, 128, true}, {1, 1, 129, 64, false}, {1, 1, 1024, 64, true}, {1, 135, 200, 64, true}};
 constexpr double LARGE_SCORES = 16;  // times the usual scale
-constexpr Schedule ALL[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
 constexpr Schedule SHORT[] = {Schedule::ascending, Schedule::random};
-
-struct Seen {
-  Finding finding;
-  std::set<std::string> schedules, shapes;
-};
 
 std::string joined(const std::set<std::string>& words) {
   std::string text;
@@ -53,22 +43,59 @@ std::string waits_of(const Hang& hang) {
 
 }  // namespace
 
+void Told::add(const Observed& t, Schedule schedule, const std::string& failure) {
+  ++launches_;
+  if (!t.ok()) failures_.emplace(failure, waits_of(t.report.hang));
+  refused_ |= t.launched != cudaSuccess;
+  for (const Finding& f : t.findings) {
+    Seen& seen = all_[{f.kind, f.second.file, f.second.line, f.first.file, f.first.line, f.hazard}];
+    if (seen.schedules.empty()) {
+      seen.finding = f;
+      if (f.kind == Finding::Kind::deadlock) told_hangs_.insert(waits_of(t.report.hang));
+    }
+    seen.schedules.insert(name(schedule));
+    seen.shapes.insert(text(t.shape));
+  }
+}
+
+int Told::report(const char* stage, const std::string& how, bool first_only) const {
+  bool any = false;  // is printed
+  for (const auto& [key, seen] : all_) {
+    if (!first_only || !any)
+      print_red(seen.finding.text + "\n    under " + joined(seen.schedules) + "; shapes " + joined(seen.shapes));
+    any = true;
+    say("tells", seen.finding.text), say("why", seen.finding.text), say("finding", name(seen.finding.kind));
+  }
+  if (refused_) say("finding", "launch refused");
+  std::set<std::string> told_hangs = told_hangs_;
+  for (const auto& [line, hang] : failures_) {
+    say("tells", line);
+    if ((!hang.empty() && !told_hangs.insert(hang).second) || (first_only && any)) continue;
+    if (!any)
+      print_red(line);
+    else
+      std::printf("%s\n", line.c_str());
+    any = true;
+  }
+  const std::string summary = format("%s%s%s: %zu finding%s in %d launches (%s)", stage, *planted_bug() ? " with " : "",
+                                     planted_bug(), all_.size(), all_.size() == 1 ? "" : "s", launches_, how.c_str());
+  std::printf("%s\n", summary.c_str());
+  say("remark", summary);
+  return all_.empty() && failures_.empty() ? 0 : 1;
+}
+
 int racecheck_command(std::span<char*> args) {
   constexpr std::string_view keys[] = {"short", "first"};
   const KeyValues words(args, keys);
   const bool is_short = words.flag("short"), first_only = words.flag("first");
   if (!can_check()) throw BadInput("this binary is not instrumented: make stage=S racecheck builds one that is");
-  std::map<std::tuple<Finding::Kind, std::string, int, std::string, int, std::string>, Seen> all;
-  std::map<std::string, std::string> failures;  // message -> what the launch waits for, if it hung
-  std::set<std::string> told_hangs;
-  bool refused = false;
-  int launches = 0;
+  Told told;
   const std::span<const Shape> shapes = is_short ? std::span<const Shape>(SHORT_SHAPES) : SHAPES;
-  const std::span<const Schedule> schedules = is_short ? std::span<const Schedule>(SHORT) : ALL;
+  const std::span<const Schedule> schedules = is_short ? std::span<const Schedule>(SHORT) : SCHEDULES;
   for (const Shape& shape : shapes) {
     const LaunchPlan plan = stage().plan(shape);
     for (const Schedule schedule : schedules)
-      for (const Copies copies : {Copies::at_wait, Copies::at_issue}) {
+      for (const Copies copies : COPY_TIMES) {
         ExecOptions options;
         options.schedule = schedule, options.copies = copies, options.check = true, options.gaps = true;
         options.products = schedule == Schedule::random ? Copies::random : copies;  // of wgmma
@@ -88,48 +115,15 @@ int racecheck_command(std::span<char*> args) {
           const bool some = schedule == Schedule::ascending || schedule == Schedule::random;
           if (factor > 1 && (shape.S < 1024 || copies != Copies::at_wait || !some)) continue;
           const Trial t = run_trial(shape, Family::unit, options, 1, factor * default_scale(shape.D));
-          ++launches;
-          if (!t.ok()) failures.emplace(t.message, waits_of(t.report.hang));
-          refused |= t.launched != cudaSuccess;
-          for (const Finding& f : t.findings) {
-            Seen& seen = all[{f.kind, f.second.file, f.second.line, f.first.file, f.first.line, f.hazard}];
-            if (seen.schedules.empty()) {
-              seen.finding = f;
-              if (f.kind == Finding::Kind::deadlock) told_hangs.insert(waits_of(t.report.hang));
-            }
-            seen.schedules.insert(name(schedule));
-            seen.shapes.insert(text(shape));
-          }
+          told.add(t, schedule, "launch failed: " + t.message);
         }
       }
   }
-  bool any = false;  // is printed
-  for (const auto& [key, seen] : all) {
-    if (!first_only || !any)
-      print_red(seen.finding.text + "\n    under " + joined(seen.schedules) + "; shapes " + joined(seen.shapes));
-    any = true;
-    say("tells", seen.finding.text), say("why", seen.finding.text), say("finding", name(seen.finding.kind));
-  }
-  if (refused) say("finding", "launch refused");
-  for (const auto& [failure, hang] : failures) {
-    const std::string line = "launch failed: " + failure;
-    say("tells", line);
-    if ((!hang.empty() && !told_hangs.insert(hang).second) || (first_only && any)) continue;
-    if (!any)
-      print_red(line);
-    else
-      std::printf("%s\n", line.c_str());
-    any = true;
-  }
-  const std::string summary = format(
-      "%s%s%s: %zu finding%s in %d launches (%zu shapes, one with a negative scale too, the long ones with large "
-      "scores too, %zu schedules, copies "
-      "at the wait and at the issue)",
-      stage().name, *planted_bug() ? " with " : "", planted_bug(), all.size(), all.size() == 1 ? "" : "s", launches,
-      shapes.size(), schedules.size());
-  std::printf("%s\n", summary.c_str());
-  say("remark", summary);
-  return all.empty() && failures.empty() ? 0 : 1;
+  return told.report(stage().name,
+                     format("%zu shapes, one with a negative scale too, the long ones with large scores too, %zu "
+                            "schedules, copies at the wait and at the issue",
+                            shapes.size(), schedules.size()),
+                     first_only);
 }
 
 }  // namespace lab

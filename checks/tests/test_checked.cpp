@@ -173,7 +173,7 @@ void under_all_options(const Case& c, Body body) {
   }
   if (contains(c.file, "global")) return;
   const std::uint64_t seeds = contains(c.file, "cluster") ? 2 : wgmma ? 3 : 4;
-  for (const Schedule schedule : {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random})
+  for (const Schedule schedule : SCHEDULES)
     for (const Copies copies : {Copies::at_wait, Copies::at_issue, Copies::random}) {
       if (copies == Copies::random && !wgmma && !bulk) continue;
       const bool random = schedule == Schedule::random || (bulk && copies == Copies::random);

@@ -65,7 +65,7 @@ inline ExecOptions in_order(Schedule schedule, std::uint64_t seed = 1, int worke
 // Every schedule: what a correct kernel computes must not depend on it.
 template <class Body>
 void under_all_schedules(Body body) {
-  for (const Schedule schedule : {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random})
+  for (const Schedule schedule : SCHEDULES)
     for (std::uint64_t seed = 1; seed <= (schedule == Schedule::random ? 3 : 1); ++seed) {
       CAPTURE(std::string(name(schedule)));
       CAPTURE(seed);

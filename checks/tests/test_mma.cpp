@@ -2,12 +2,14 @@
 // the CPU, misuse.
 #include <cuda_fp16.h>
 
+#include <cctype>
 #include <fstream>
 #include <iterator>
 
 #include "checks/probes/mma_sections.cuh"
 #include "checks/tests/test_exec.hpp"
 #include "common/ptx/mma.cuh"
+#include "common/wmma_layout.hpp"
 
 using namespace lab;
 using lab::ptx::mma_m16n8k16;
@@ -75,6 +77,24 @@ TEST_CASE("mma: the probe's places and products, ldmatrix and stmatrix, and the 
     sample += tally.sample;
   }
   CHECK(sample == std::string(std::istreambuf_iterator<char>(file), {}));
+}
+
+TEST_CASE("mma: WMMA's fragments are those that an H200 showed") {
+  namespace wmma = wmma_layout;
+  std::ifstream file("writeups/results/h200-wmma-layout.txt");
+  int agree = 0;
+  const auto next_is = [&](const auto& table) {
+    file.ignore(10'000, '{');
+    for (const auto& row : table)
+      for (const short wanted : row) {
+        int number = -1;
+        while (file.good() && !std::isdigit(file.peek())) file.get();
+        file >> number, agree += number == wanted;
+      }
+  };
+  next_is(wmma::A_ROW_HELD), next_is(wmma::B_HELD), next_is(wmma::B_HELD), next_is(wmma::ACC_HELD);
+  next_is(wmma::A_ROW_USED), next_is(wmma::B_USED), next_is(wmma::B_USED);
+  CHECK(agree == 3 * 32 * 16 + 32 * 8 + 3 * 16 * 16);
 }
 
 TEST_CASE("mma: lanes that are elsewhere or gone are named") {

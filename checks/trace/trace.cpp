@@ -23,13 +23,6 @@ unsigned tile_of(const KeyValues& words, const LaunchPlan& plan, const Shape& sh
   return unsigned(words.whole("tile", tiles - 1));
 }
 
-std::string read(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 // The first line in which they differ, of both; "" if in none.
 std::string first_difference(const std::string& a, const std::string& b) {
   std::istringstream in_a(a), in_b(b);
@@ -90,7 +83,7 @@ int trace_command(std::span<char*> args) {
   const BlockCounts counted = count_block(shape, tile);
   if (t.ok() && counted.failure.empty())
     for (const char* what : IN_BOTH) counts[what] = counted.counts.at(what);
-  std::vector<std::string> wrong = trace::wrong_with(read(path), counts, !t.ok());
+  std::vector<std::string> wrong = trace::wrong_with(read_whole(path), counts, !t.ok());
   for (const Schedule other : {Schedule::descending, Schedule::round_robin, Schedule::random})
     if (const std::string difference =
             t.ok() ? first_difference(whole, trace::to_json(traced_under(other, shape, tile).picture, head)) : "";

@@ -156,9 +156,8 @@ void Block::barrier(std::uintptr_t pc) {
   if (pc != barrier_pc_ && checking_) {
     const SourceLine here = source_line(pc), there = source_line(barrier_pc_);
     if (here.file != there.file || here.line != there.line)
-      findings_.add(Finding::Kind::barrier, "", {barrier_pc_, barrier_first_->warp, barrier_first_->lane, false},
-                    {pc, fiber.warp, fiber.lane, false}, config_->name, linear_,
-                    [&](RawFinding& entry) { entry.detail = "threads of one block wait at different barriers"; });
+      report(Finding::Kind::barrier, {barrier_pc_, barrier_first_->warp, barrier_first_->lane},
+             {pc, fiber.warp, fiber.lane}, [] { return "threads of one block wait at different barriers"; });
   }
   if (at_barrier_ == live_) release_barrier();
   wait_for_turn();
@@ -178,11 +177,8 @@ void Block::release_barrier() {
         }
       if (gone) who += (who.empty() ? "warp " : ", warp ") + std::to_string(w) + " lanes " + lanes_text(gone);
     }
-    findings_.add(Finding::Kind::barrier, "", {}, {barrier_pc_, -1, -1, false}, config_->name, linear_,
-                  [&](RawFinding& entry) {
-                    entry.second.warp = first->warp, entry.second.lane = first->lane;
-                    entry.detail = "a block barrier after threads have returned: " + who;
-                  });
+    report(Finding::Kind::barrier, {}, {barrier_pc_, first->warp, first->lane},
+           [&] { return "a block barrier after threads have returned: " + who; });
   }
   at_barrier_ = 0;
   if (counting_) count_barrier();
@@ -375,8 +371,7 @@ cudaError_t Block::finish() {
     if (const std::string broken = shared_.broken_guard(); !broken.empty()) {
       error_ = cudaErrorIllegalAddress;
       message_ = std::string(config_->name) + ": block " + std::to_string(linear_) + ": " + broken;
-      findings_.add(Finding::Kind::out_of_bounds, "", {}, {}, config_->name, linear_,
-                    [&](RawFinding& entry) { entry.detail = broken; });
+      report(Finding::Kind::out_of_bounds, {}, {}, [&] { return broken; });
     }
   }
   return error_;
@@ -400,8 +395,7 @@ void Block::note(Finding::Kind kind, const std::string& what, std::uintptr_t pc)
   if (pc)
     if (const SourceLine line = source_line(pc); line.line) at = " at " + line.file + ":" + std::to_string(line.line);
   message_ = place(fiber) + at + ": " + what;
-  findings_.add(kind, "", {}, {pc, fiber.warp, fiber.lane, false}, config_->name, linear_,
-                [&](RawFinding& entry) { entry.detail = what; });
+  report(kind, {}, {pc, fiber.warp, fiber.lane}, [&] { return what; });
 }
 
 void Block::fail(cudaError_t error, Finding::Kind kind, const std::string& what, std::uintptr_t pc) {

@@ -200,12 +200,23 @@ class Block {
     if (options_.watcher) [[unlikely]]
       tell_watcher(kind, offset, bytes, pc, thread.lane, thread.warp);
   }
+  // The watcher and the checker see an access to shared memory by a thread of the running warp.
+  void accessed(std::size_t offset, std::size_t bytes, bool write, const ThreadId& thread, std::uintptr_t pc) {
+    tell(write ? ExecEvent::Kind::write : ExecEvent::Kind::read, offset, bytes, pc, thread.lane);
+    write ? shadow_.write(offset, bytes, thread, pc) : shadow_.read(offset, bytes, thread, pc);
+  }
+  // A finding in this block; `detail` makes its sentence, and is called for the first of its kind and places only.
+  template <class Detail>
+  void report(Finding::Kind kind, const RawAccess& first, const RawAccess& second, Detail detail,
+              const std::string& where = "", const char* hazard = "") {
+    findings_.add(kind, hazard, first, second, config_->name, linear_,
+                  [&](RawFinding& entry) { entry.where = where, entry.detail = detail(); });
+  }
   Fragments fragments() const { return options_.fragments; }
   bool spelled_out() const { return options_.spelled_out; }
   bool running() const { return current_ != &root_; }
   const LaunchConfig& config() const { return *config_; }
   std::uint32_t linear() const { return linear_; }
-  FindingLog& findings() { return findings_; }
   Warpgroups& warpgroups() { return warpgroups_; }
   Warp& warp(int index) { return warps_[index]; }
   int warp_count() const { return warp_count_; }

@@ -21,7 +21,7 @@ void Block::copy_issue(const PendingCopy& copy) {
   Fiber& fiber = *current_;
   if (checking_) {
     if (copy.bytes > copy.zero_fill) check_global(copy.global, copy.bytes - copy.zero_fill, false, copy.pc);
-    shadow_.copy_issued(shared_.offset(copy.shared), copy.bytes, {fiber.linear, fiber.warp, fiber.lane}, copy.pc);
+    shadow_.copy_issued(shared_.offset(copy.shared), copy.bytes, thread_id(), copy.pc);
   }
   if (counting_)
     counting_->lane(Counted::cp_async, fiber.warp, fiber.lane, copy.pc, copy.bytes, shared_.offset(copy.shared),
@@ -57,8 +57,7 @@ void Block::copy_wait(std::uint32_t groups_left, bool completes) {
       continue;
     }
     if (!copy.moved) move_bytes(copy);
-    if (checking_ && completes)
-      shadow_.copy_done(shared_.offset(copy.shared), copy.bytes, {fiber.linear, fiber.warp, fiber.lane}, copy.pc);
+    if (checking_ && completes) shadow_.copy_done(shared_.offset(copy.shared), copy.bytes, thread_id(), copy.pc);
   }
   fiber.copies.resize(kept);
 }

@@ -12,73 +12,37 @@
 
 namespace lab {
 
-const char* name(Finding::Kind kind) {
-  switch (kind) {
-    case Finding::Kind::race_inter_warp:
-      return "inter-warp race";
-    case Finding::Kind::race_intra_warp:
-      return "intra-warp race";
-    case Finding::Kind::race_inter_block:
-      return "inter-block race";
-    case Finding::Kind::uninitialised:
-      return "uninitialised read";
-    case Finding::Kind::out_of_bounds:
-      return "out of bounds";
-    case Finding::Kind::before_wait:
-      return "cp.async before its wait";
-    case Finding::Kind::before_phase:
-      return "TMA load before its wait";
-    case Finding::Kind::proxy:
-      return "missing fence.proxy.async";
-    case Finding::Kind::in_flight:
-      return "in flight at the block's end";
-    case Finding::Kind::barrier:
-      return "barrier misuse";
-    case Finding::Kind::mbarrier:
-      return "mbarrier misuse";
-    case Finding::Kind::cluster:
-      return "cluster misuse";
-    case Finding::Kind::before_start:
-      return "access before the peer is known to run";
-    case Finding::Kind::before_dependency:
-      return "global memory before griddepcontrol.wait";
-    case Finding::Kind::early_exit:
-      return "early exit from a cluster";
-    case Finding::Kind::collective:
-      return "collective misuse";
-    case Finding::Kind::read_before_wait:
-      return "wgmma registers read before the wait";
-    case Finding::Kind::changed_before_wait:
-      return "wgmma registers changed before the wait";
-    case Finding::Kind::fence_missing:
-      return "wgmma without its fence";
-    case Finding::Kind::misaligned:
-      return "misaligned address";
-    case Finding::Kind::deadlock:
-      return "deadlock";
-    case Finding::Kind::time_limit:
-      return "time limit";
-    case Finding::Kind::fault:
-      return "fault";
-  }
-  return "?";
-}
+// In the order of Finding::Kind.
+constexpr const char* KINDS[] = {"inter-warp race",
+                                 "intra-warp race",
+                                 "inter-block race",
+                                 "uninitialised read",
+                                 "out of bounds",
+                                 "cp.async before its wait",
+                                 "TMA load before its wait",
+                                 "missing fence.proxy.async",
+                                 "in flight at the block's end",
+                                 "barrier misuse",
+                                 "mbarrier misuse",
+                                 "cluster misuse",
+                                 "access before the peer is known to run",
+                                 "global memory before griddepcontrol.wait",
+                                 "early exit from a cluster",
+                                 "collective misuse",
+                                 "wgmma registers read before the wait",
+                                 "wgmma registers changed before the wait",
+                                 "wgmma without its fence",
+                                 "misaligned address",
+                                 "deadlock",
+                                 "time limit",
+                                 "fault"};
+static_assert(std::size(KINDS) == std::size_t(Finding::Kind::fault) + 1);
+const char* name(Finding::Kind kind) { return KINDS[std::size_t(kind)]; }
 
-const char* name(Schedule schedule) {
-  switch (schedule) {
-    case Schedule::ascending:
-      return "ascending";
-    case Schedule::descending:
-      return "descending";
-    case Schedule::round_robin:
-      return "round_robin";
-    case Schedule::random:
-      return "random";
-    case Schedule::leaders:
-      return "leaders";
-  }
-  return "?";
-}
+// In the order of Schedule.
+constexpr const char* ORDERS[] = {"ascending", "descending", "round_robin", "random", "leaders"};
+static_assert(std::size(ORDERS) == std::size_t(Schedule::leaders) + 1);
+const char* name(Schedule schedule) { return ORDERS[std::size_t(schedule)]; }
 
 const char* name(Copies copies) {
   return copies == Copies::at_wait ? "at_wait" : copies == Copies::at_issue ? "at_issue" : "random";

@@ -53,17 +53,17 @@ void watch_global(Block& block, GlobalCell* cells, std::size_t offset, std::size
     if (may_be_ordered(block, earlier.block)) return;
     reported = true;
     const char* const hazard = touch == Touch::read ? "RAW" : kind == Touch::read ? "WAR" : "WAW";
-    block.findings().add(Finding::Kind::race_inter_block, hazard,
-                         {earlier.pc, earlier.warp, earlier.lane, kind != Touch::read},
-                         {pc, fiber.warp, fiber.lane, touch != Touch::read}, block.config().name, block.linear(),
-                         [&](RawFinding& entry) {
-                           entry.where = "global memory";
-                           entry.detail = "the earlier access is block " + std::to_string(earlier.block) +
-                                          "'s, and nothing orders the blocks of a launch" +
-                                          (kind == Touch::atomic    ? "; it is atomic, this one is not"
-                                           : touch == Touch::atomic ? "; this one is atomic, it is not"
-                                                                    : "");
-                         });
+    block.report(
+        Finding::Kind::race_inter_block, {earlier.pc, earlier.warp, earlier.lane, kind != Touch::read},
+        {pc, fiber.warp, fiber.lane, touch != Touch::read},
+        [&] {
+          return "the earlier access is block " + std::to_string(earlier.block) +
+                 "'s, and nothing orders the blocks of a launch" +
+                 (kind == Touch::atomic    ? "; it is atomic, this one is not"
+                  : touch == Touch::atomic ? "; this one is atomic, it is not"
+                                           : "");
+        },
+        "global memory", hazard);
   };
   for (std::size_t at = offset, end = offset + bytes; at < end;) {
     const std::size_t word = at / GLOBAL_WORD, next = std::min(end, (word + 1) * GLOBAL_WORD);

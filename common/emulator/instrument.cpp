@@ -31,20 +31,9 @@ inline __attribute__((always_inline)) void access(const void* address, std::size
   if (block->counting()) count(*block, address, bytes, write, return_address);
   if (!block->checking()) return;
   const std::uintptr_t pc = reinterpret_cast<std::uintptr_t>(return_address) - 1;
-  if (block->shared().contains(address)) {
-    const lab::cpu::Fiber& fiber = block->self();
-    const lab::cpu::ThreadId thread{fiber.linear, fiber.warp, fiber.lane};
-    const std::size_t offset = block->shared().offset(address);
-    block->tell(write ? lab::ExecEvent::Kind::write : lab::ExecEvent::Kind::read, offset, bytes, pc);
-    if (write)
-      block->shadow().write(offset, bytes, thread, pc);
-    else
-      block->shadow().read(offset, bytes, thread, pc);
-  } else if (lab::cpu::is_global(address)) {
-    lab::cpu::check_global(address, bytes, write, pc);
-  } else if (block->warpgroups().watches(block->self().warp)) {
-    block->warpgroups().touched(address, bytes, write, pc);
-  }  // anything else is the fiber's stack or the program's own data
+  if (lab::cpu::check_access(*block, address, bytes, write, pc)) return;
+  if (block->warpgroups().watches(block->self().warp)) block->warpgroups().touched(address, bytes, write, pc);
+  // anything else is the fiber's stack or the program's own data
 }
 
 }  // namespace

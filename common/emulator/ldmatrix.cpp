@@ -82,11 +82,8 @@ void each_row(Block& block, Warp& warp, bool write, Row row) {
       const MatrixCall& call = call_of(warp, lane);
       if (block.checking()) {
         const std::uint8_t w = block.self().warp;
-        const ThreadId thread{std::uint16_t(w * LANES + lane), w, std::uint8_t(lane)};
-        const std::size_t offset = block.shared().offset(call.row);
-        block.tell(write ? ExecEvent::Kind::write : ExecEvent::Kind::read, offset, ROW_BYTES, call.pc, lane);
-        write ? block.shadow().write(offset, ROW_BYTES, thread, call.pc)
-              : block.shadow().read(offset, ROW_BYTES, thread, call.pc);
+        block.accessed(block.shared().offset(call.row), ROW_BYTES, write,
+                       {std::uint16_t(w * LANES + lane), w, std::uint8_t(lane)}, call.pc);
       }
       row(matrix, j, call.row);
     }

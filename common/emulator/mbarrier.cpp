@@ -202,14 +202,6 @@ bool MBarriers::await(const ptx::MBarrier* barrier, unsigned parity, bool polls,
   return true;
 }
 
-void MBarriers::wait(const ptx::MBarrier* barrier, unsigned parity, std::uintptr_t pc) {
-  await(barrier, parity, false, pc);
-}
-
-bool MBarriers::try_wait(const ptx::MBarrier* barrier, unsigned parity, std::uintptr_t pc) {
-  return await(barrier, parity, true, pc);
-}
-
 bool MBarriers::answer_polls(bool all) {
   bool answered = false;
   for (MBarrierState& state : all_)
@@ -235,10 +227,10 @@ void mbarrier_expect_tx(ptx::MBarrier* barrier, unsigned bytes) {
   this_block()->mbarriers().expect_tx(barrier, bytes, caller(__builtin_return_address(0)));
 }
 void mbarrier_wait(ptx::MBarrier* barrier, unsigned parity) {
-  this_block()->mbarriers().wait(barrier, parity, caller(__builtin_return_address(0)));
+  this_block()->mbarriers().await(barrier, parity, false, caller(__builtin_return_address(0)));
 }
 bool mbarrier_try_wait(ptx::MBarrier* barrier, unsigned parity) {
-  return this_block()->mbarriers().try_wait(barrier, parity, caller(__builtin_return_address(0)));
+  return this_block()->mbarriers().await(barrier, parity, true, caller(__builtin_return_address(0)));
 }
 void fence_mbarrier_init() { this_block()->mbarriers().fence_init(); }
 

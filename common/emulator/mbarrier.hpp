@@ -61,8 +61,8 @@ class MBarriers {
   void init(const ptx::MBarrier* barrier, unsigned arrivals, std::uintptr_t pc);
   void arrive(const ptx::MBarrier* barrier, unsigned bytes, bool expects, std::uintptr_t pc);
   void expect_tx(const ptx::MBarrier* barrier, unsigned bytes, std::uintptr_t pc);
-  void wait(const ptx::MBarrier* barrier, unsigned parity, std::uintptr_t pc);
-  bool try_wait(const ptx::MBarrier* barrier, unsigned parity, std::uintptr_t pc);
+  // False if a thread that polls is told that the phase is not complete.
+  bool await(const ptx::MBarrier* barrier, unsigned parity, bool polls, std::uintptr_t pc);
   void fence_init();
   // The stamp of the last fence.mbarrier_init behind barriers that this thread initialised; 0: none.
   std::uint32_t fenced_by(ThreadId thread) const;
@@ -97,7 +97,6 @@ class MBarriers {
   const MBarrierState& state(int barrier) const { return all_[barrier]; }
 
  private:
-  bool await(const ptx::MBarrier* barrier, unsigned parity, bool polls, std::uintptr_t pc);
   // Parks the calling thread until the phase is complete (true), or a poll is answered (false).
   bool park(int barrier, bool polls, std::uintptr_t pc);
   // Returns the phase that counted the last of the bytes.

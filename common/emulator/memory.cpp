@@ -38,6 +38,11 @@ struct Heap {
     void* memory = mmap(nullptr, RESERVED, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory != MAP_FAILED) base = static_cast<std::byte*>(memory);
   }
+  // The last buffer that begins there or before; end() if none does.
+  std::map<std::size_t, Buffer>::iterator last_from(std::size_t offset) {
+    const auto after = buffers.upper_bound(offset);
+    return after == buffers.begin() ? buffers.end() : std::prev(after);
+  }
 };
 
 Heap& heap() {
@@ -66,38 +71,33 @@ bool is_global(const void* address) {
 void check_global(const void* address, std::size_t bytes, Touch touch, std::uintptr_t pc) {
   const bool write = touch != Touch::read;
   Block& block = *this_block();
-  const Fiber& fiber = block.self();
+  const RawAccess now = Shadow::access(block.thread_id(), pc, write);
   if (block.dependency_open()) [[unlikely]]
-    block.findings().add(Finding::Kind::before_dependency, "", {}, {pc, fiber.warp, fiber.lane, write},
-                         block.config().name, block.linear(), [&](RawFinding& entry) {
-                           entry.where = "global memory";
-                           entry.detail = std::string("the launch before may still ") + (write ? "read" : "write") +
-                                          " it: no thread of the block has passed grid_dependency_wait";
-                         });
+    block.report(
+        Finding::Kind::before_dependency, {}, now,
+        [&] {
+          return std::string("the launch before may still ") + (write ? "read" : "write") +
+                 " it: no thread of the block has passed grid_dependency_wait";
+        },
+        "global memory");
   Heap& h = heap();
   const std::size_t begin = std::size_t(static_cast<const std::byte*>(address) - h.base), end = begin + bytes;
   LastHit& hit = last_hit;
-  if (hit.version == h.version.load(std::memory_order_relaxed) && begin >= hit.begin && end <= hit.end)
-    return watch_global(block, hit.cells, begin - hit.begin, bytes, touch, pc);
-  {
+  const auto is_hit = [&] {
+    return hit.version == h.version.load(std::memory_order_relaxed) && begin >= hit.begin && end <= hit.end;
+  };
+  if (!is_hit()) {
     const std::lock_guard guard(h.lock);
-    auto after = h.buffers.upper_bound(begin);
-    if (after != h.buffers.begin()) {
-      --after;
-      Buffer& buffer = after->second;
-      if (end <= after->first + buffer.bytes) {
-        if (buffer.cells.empty()) buffer.cells.resize((buffer.bytes + GLOBAL_WORD - 1) / GLOBAL_WORD);
-        hit = {h.version.load(), after->first, after->first + buffer.bytes, buffer.cells.data()};
-      }
+    const auto found = h.last_from(begin);
+    if (found != h.buffers.end() && end <= found->first + found->second.bytes) {
+      Buffer& buffer = found->second;
+      if (buffer.cells.empty()) buffer.cells.resize((buffer.bytes + GLOBAL_WORD - 1) / GLOBAL_WORD);
+      hit = {h.version.load(), found->first, found->first + buffer.bytes, buffer.cells.data()};
     }
   }
-  if (hit.version == h.version.load(std::memory_order_relaxed) && begin >= hit.begin && end <= hit.end)
-    return watch_global(block, hit.cells, begin - hit.begin, bytes, touch, pc);
-  block.findings().add(Finding::Kind::out_of_bounds, "", {}, {pc, fiber.warp, fiber.lane, write}, block.config().name,
-                       block.linear(), [&](RawFinding& entry) {
-                         entry.where = "global memory";
-                         entry.detail = describe_global(address);
-                       });
+  if (is_hit()) return watch_global(block, hit.cells, begin - hit.begin, bytes, touch, pc);
+  block.report(
+      Finding::Kind::out_of_bounds, {}, now, [&] { return describe_global(address); }, "global memory");
 }
 
 std::string describe_global(const void* address) {
@@ -105,16 +105,15 @@ std::string describe_global(const void* address) {
   Heap& h = heap();
   const std::size_t offset = std::size_t(static_cast<const std::byte*>(address) - h.base);
   const std::lock_guard guard(h.lock);
-  auto after = h.buffers.upper_bound(offset);
+  const auto buffer = h.last_from(offset);
+  if (buffer == h.buffers.end()) return "before every buffer";
   std::ostringstream text;
-  if (after == h.buffers.begin()) return "before every buffer";
-  --after;
-  const std::size_t end = after->first + after->second.bytes;
+  const std::size_t end = buffer->first + buffer->second.bytes;
   if (offset < end)
-    text << "byte " << offset - after->first;
+    text << "byte " << offset - buffer->first;
   else
     text << offset - end << " B past the end";
-  text << " of a buffer of " << after->second.bytes << " B";
+  text << " of a buffer of " << buffer->second.bytes << " B";
   return text.str();
 }
 

@@ -102,12 +102,10 @@ void Block::check_named_end() {
   for (int id = 1; id < NAMED_BARRIERS; ++id) {
     const NamedBarrier& barrier = named_[id];
     if (barrier.arrived == 0) continue;
-    findings_.add(Finding::Kind::barrier, "", {}, {barrier.first_pc, barrier.first_warp, 0, false}, config_->name,
-                  linear_, [&](RawFinding& entry) {
-                    entry.detail = "bar.arrive that no thread waits for: the block ends with " +
-                                   std::to_string(barrier.arrived) + " of " + std::to_string(barrier.expected) +
-                                   " threads at barrier " + std::to_string(id);
-                  });
+    report(Finding::Kind::barrier, {}, {barrier.first_pc, barrier.first_warp, 0}, [&] {
+      return "bar.arrive that no thread waits for: the block ends with " + std::to_string(barrier.arrived) + " of " +
+             std::to_string(barrier.expected) + " threads at barrier " + std::to_string(id);
+    });
   }
 }
 

@@ -79,11 +79,9 @@ void RegisterPool::check_end() {
       const auto most = std::max_element(calls_.begin() + first, calls_.begin() + first + GROUP);
       if (calls_[warp] == *most) continue;
       const int other = int(most - calls_.begin());
-      block_.findings().add(Finding::Kind::collective, "", {}, {last_pc_[other], other, 0, false}, block_.config().name,
-                            block_.linear(), [&](RawFinding& entry) {
-                              entry.detail =
-                                  "setmaxnreg by a part of a warpgroup: warp " + std::to_string(warp) + " never came";
-                            });
+      block_.report(Finding::Kind::collective, {}, {last_pc_[other], other, 0}, [&] {
+        return "setmaxnreg by a part of a warpgroup: warp " + std::to_string(warp) + " never came";
+      });
       break;
     }
 }

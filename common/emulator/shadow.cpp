@@ -94,19 +94,21 @@ void Shadow::report(Finding::Kind kind, const std::string& where, const RawAcces
 }
 
 // False where the access has no business at all; the rest of the checks would only repeat that.
-bool Shadow::check_place(Cell& cell, std::size_t offset, bool write, const ThreadId& thread, std::uintptr_t pc) {
+bool Shadow::check_place(Cell& cell, bool write, const ThreadId& thread, std::uintptr_t pc) {
   if (!cell.valid) {
-    report(Finding::Kind::out_of_bounds, offset, {}, access(thread, pc, write), "outside what the block asked for");
+    report(Finding::Kind::out_of_bounds, offset_of(cell), {}, access(thread, pc, write),
+           "outside what the block asked for");
     return false;
   }
   if (cell.pending) {
-    report(Finding::Kind::before_wait, offset, last_write(cell), access(thread, pc, write),
+    report(Finding::Kind::before_wait, offset_of(cell), last_write(cell), access(thread, pc, write),
            cell.not_committed ? "a cp.async may still write here: the wait came before its group was committed"
                               : "a cp.async that no thread has waited for may still write here");
     return false;
   }
   if (!write && !cell.initialised) {
-    report(Finding::Kind::uninitialised, offset, {}, access(thread, pc, false), "nothing has written these bytes");
+    report(Finding::Kind::uninitialised, offset_of(cell), {}, access(thread, pc, false),
+           "nothing has written these bytes");
     return false;
   }
   return true;
@@ -181,7 +183,7 @@ void Shadow::add_read(Cell& cell, const ThreadId& thread, std::uintptr_t pc, std
 }
 
 // Of the readers that race with the write, the last of another warp and the last of its own.
-void Shadow::check_readers(const Cell& cell, std::size_t index, const ThreadId& thread, std::uintptr_t pc) {
+void Shadow::check_readers(const Cell& cell, const ThreadId& thread, std::uintptr_t pc) {
   const Read *other = nullptr, *own = nullptr;
   for (const Read* at = cell.last.lanes ? &cell.last : nullptr; at && !(other && own); at = behind(*at)) {
     const Read*& of_its_warp = at->warp == thread.warp && at->peer == thread.peer ? own : other;
@@ -197,50 +199,47 @@ void Shadow::check_readers(const Cell& cell, std::size_t index, const ThreadId& 
     const Finding::Kind kind = read == own ? Finding::Kind::race_intra_warp : Finding::Kind::race_inter_warp;
     const RawAccess first{read->pc, read->warp, lane, false, read->peer - 1}, second = access(thread, pc, true);
     if (read->async)
-      report(kind, index * GRANULE, first, second,
+      report(kind, offset_of(cell), first, second,
              "asynchronous work may still read here: nothing orders the write after its wait", "WAR");
     else
-      race(kind, "WAR", index * GRANULE, first, second);
+      race(kind, "WAR", offset_of(cell), first, second);
   }
 }
 
 // --- plain accesses -----------------------------------------------------------------------------------------
 
 // False where the access has no business, or comes before the copy engine's bytes; then nothing else is checked.
-bool Shadow::usable(Cell& cell, std::size_t index, bool write, const ThreadId& thread, std::uintptr_t pc) {
-  const std::size_t offset = index * GRANULE;
+bool Shadow::usable(Cell& cell, bool write, const ThreadId& thread, std::uintptr_t pc) {
   if (cell.is_mbarrier) {
-    report(Finding::Kind::mbarrier, offset, {}, access(thread, pc, write),
+    report(Finding::Kind::mbarrier, offset_of(cell), {}, access(thread, pc, write),
            "an mbarrier lies here: its bytes are opaque, and only mbarrier instructions may touch them");
     return false;
   }
-  if (!check_place(cell, offset, write, thread, pc)) return false;
+  if (!check_place(cell, write, thread, pc)) return false;
   if (!cell.async_written) return true;
   const AsyncWrite& load = async_writes_[cell.write_stamp];
   if (load.landed && clocks_of(thread).seen(thread.linear, load.timeline) > load.phase) return true;
-  report(Finding::Kind::before_phase, offset, issuer(load), access(thread, pc, write),
+  report(Finding::Kind::before_phase, offset_of(cell), issuer(load), access(thread, pc, write),
          "the copy engine may still write here: no wait for its mbarrier comes before");
   return false;
 }
 
-bool Shadow::check_writer(const Cell& cell, std::size_t index, bool write, const ThreadId& thread, std::uintptr_t pc) {
+bool Shadow::check_writer(const Cell& cell, bool write, const ThreadId& thread, std::uintptr_t pc) {
   if (!cell.written || cell.async_written || ordered(thread, cell.writer, cell.write_stamp)) return true;
   const ThreadId writer = thread_on(cell.writer);
   race(writer.warp == thread.warp && writer.peer == thread.peer ? Finding::Kind::race_intra_warp
                                                                 : Finding::Kind::race_inter_warp,
-       write ? "WAW" : "RAW", index * GRANULE, last_write(cell), access(thread, pc, write));
+       write ? "WAW" : "RAW", offset_of(cell), last_write(cell), access(thread, pc, write));
   return false;
 }
 
 void Shadow::read(std::size_t offset, std::size_t bytes, const ThreadId& thread, std::uintptr_t pc) {
   ++access_;
   const std::uint32_t stamp = stamp_of(thread);
-  const std::size_t end = (offset + bytes + GRANULE - 1) / GRANULE;
-  for (std::size_t i = offset / GRANULE; i < end; ++i) {
-    Cell& cell = cells_[i];
+  for (Cell& cell : cells_of(offset, bytes)) {
     const bool plain = cell.valid && cell.initialised && !cell.pending && !cell.async_written && !cell.is_mbarrier;
-    if (!plain && !usable(cell, i, false, thread, pc)) continue;
-    if (cell.written && !cell.async_written) check_writer(cell, i, false, thread, pc);
+    if (!plain && !usable(cell, false, thread, pc)) continue;
+    if (cell.written && !cell.async_written) check_writer(cell, false, thread, pc);
     // Mostly lanes of one warp read what others of it have read since the last sync.
     if (Read& last = cell.last;
         last.stamp == stamp && last.warp == thread.warp && last.lanes && !last.async && last.peer == thread.peer)
@@ -253,12 +252,10 @@ void Shadow::read(std::size_t offset, std::size_t bytes, const ThreadId& thread,
 void Shadow::write_cells(std::size_t offset, std::size_t bytes, const ThreadId& thread, std::uintptr_t pc,
                          bool pending) {
   ++access_;
-  const std::size_t end = (offset + bytes + GRANULE - 1) / GRANULE;
-  for (std::size_t i = offset / GRANULE; i < end; ++i) {
-    Cell& cell = cells_[i];
-    if (!usable(cell, i, true, thread, pc)) continue;
-    check_writer(cell, i, true, thread, pc);
-    check_readers(cell, i, thread, pc);
+  for (Cell& cell : cells_of(offset, bytes)) {
+    if (!usable(cell, true, thread, pc)) continue;
+    check_writer(cell, true, thread, pc);
+    check_readers(cell, thread, pc);
     set_writer(cell, thread, pc, stamp_of(thread));
     cell.pending = pending, cell.async_written = false;
   }
@@ -279,14 +276,11 @@ void Shadow::copy_issued(std::size_t offset, std::size_t bytes, const ThreadId& 
 }
 
 void Shadow::copy_not_committed(std::size_t offset, std::size_t bytes) {
-  for (std::size_t i = offset / GRANULE; i < (offset + bytes + GRANULE - 1) / GRANULE; ++i)
-    cells_[i].not_committed = cells_[i].pending;
+  for (Cell& cell : cells_of(offset, bytes)) cell.not_committed = cell.pending;
 }
 
 void Shadow::copy_done(std::size_t offset, std::size_t bytes, const ThreadId& thread, std::uintptr_t pc) {
-  const std::size_t end = (offset + bytes + GRANULE - 1) / GRANULE;
-  for (std::size_t i = offset / GRANULE; i < end; ++i) {
-    Cell& cell = cells_[i];
+  for (Cell& cell : cells_of(offset, bytes)) {
     if (!cell.pending || cell.writer != line(thread)) continue;  // was reported when it was issued
     cell.pending = false;
     cell.writer_pc = std::uint32_t(pc), cell.write_stamp = stamp_of(thread);

@@ -23,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -153,10 +154,14 @@ class Shadow {
     std::uint32_t issued = 0, done = 0;
   };
 
-  bool check_place(Cell& cell, std::size_t offset, bool write, const ThreadId& thread, std::uintptr_t pc);
-  bool usable(Cell& cell, std::size_t index, bool write, const ThreadId& thread, std::uintptr_t pc);
-  bool check_writer(const Cell& cell, std::size_t index, bool write, const ThreadId& thread, std::uintptr_t pc);
-  void check_readers(const Cell& cell, std::size_t index, const ThreadId& thread, std::uintptr_t pc);
+  std::span<Cell> cells_of(std::size_t offset, std::size_t bytes) {
+    return std::span(cells_).subspan(offset / GRANULE, (offset % GRANULE + bytes + GRANULE - 1) / GRANULE);
+  }
+  std::size_t offset_of(const Cell& cell) const { return std::size_t(&cell - cells_.data()) * GRANULE; }
+  bool check_place(Cell& cell, bool write, const ThreadId& thread, std::uintptr_t pc);
+  bool usable(Cell& cell, bool write, const ThreadId& thread, std::uintptr_t pc);
+  bool check_writer(const Cell& cell, bool write, const ThreadId& thread, std::uintptr_t pc);
+  void check_readers(const Cell& cell, const ThreadId& thread, std::uintptr_t pc);
   void set_writer(Cell& cell, const ThreadId& thread, std::uintptr_t pc, std::uint32_t stamp);
   void write_cells(std::size_t offset, std::size_t bytes, const ThreadId& thread, std::uintptr_t pc, bool pending);
   void race(Finding::Kind kind, const char* hazard, std::size_t offset, const RawAccess& first,
@@ -188,7 +193,7 @@ class Shadow {
   void forget_reads(Cell& cell);
   // --- shadow_async.cpp ---
   std::uint32_t read_issued(std::size_t offset, std::size_t bytes, AsyncRead read, std::uintptr_t pc);
-  void check_async(Cell& cell, std::size_t index, bool write, const ThreadId& thread, std::uintptr_t pc);
+  void check_async(Cell& cell, bool write, const ThreadId& thread, std::uintptr_t pc);
   Queue& queue_of(std::vector<Queue>& queues, int which);
   RawAccess issuer(const AsyncWrite& write) const { return access(write.thread, write.pc, true); }
 

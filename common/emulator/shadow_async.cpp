@@ -29,17 +29,17 @@ int Shadow::mbarrier_placed(std::size_t offset, const ThreadId& thread, std::uin
   constexpr std::size_t BYTES = 8;
   asynchronous_ = true;
   write_cells(offset, BYTES, thread, pc, false);
-  for (std::size_t i = offset / GRANULE; i < (offset + BYTES) / GRANULE; ++i) cells_[i].is_mbarrier = true;
+  for (Cell& cell : cells_of(offset, BYTES)) cell.is_mbarrier = true;
   return add_timeline();
 }
 
 // --- asynchronous accesses ------------------------------------------------------------------------------------
 
-void Shadow::check_async(Cell& cell, std::size_t index, bool write, const ThreadId& thread, std::uintptr_t pc) {
-  if (!check_writer(cell, index, write, thread, pc)) return;
+void Shadow::check_async(Cell& cell, bool write, const ThreadId& thread, std::uintptr_t pc) {
+  if (!check_writer(cell, write, thread, pc)) return;
   if (!cell.written || cell.async_written || clocks_of(thread).fenced(thread.linear, cell.writer) > cell.write_stamp)
     return;
-  report(Finding::Kind::proxy, index * GRANULE, last_write(cell), access(thread, pc, write),
+  report(Finding::Kind::proxy, offset_of(cell), last_write(cell), access(thread, pc, write),
          "no fence.proxy.async by a thread that sees the write comes before");
 }
 
@@ -63,15 +63,13 @@ std::uint32_t Shadow::read_issued(std::size_t offset, std::size_t bytes, AsyncRe
     const AsyncRead& other = async_reads_[earlier.stamp];
     return other.warps == read.warps && other.timeline[0] == read.timeline[0];
   };
-  const std::size_t end = (offset + bytes + GRANULE - 1) / GRANULE;
-  for (std::size_t i = offset / GRANULE; i < end; ++i) {
-    Cell& cell = cells_[i];
+  for (Cell& cell : cells_of(offset, bytes)) {
     bool good = true;
     for (int w = 0; w < std::max(read.warps, 1) && good; ++w) {
       const ThreadId thread{std::uint16_t(read.thread.linear + 32 * w), std::uint8_t(read.thread.warp + w),
                             read.thread.lane};
-      good = usable(cell, i, false, thread, pc);
-      if (good) check_async(cell, i, false, thread, pc);
+      good = usable(cell, false, thread, pc);
+      if (good) check_async(cell, false, thread, pc);
     }
     if (!good) continue;
     // Readings of a queue end in their order: the last stands for those before.
@@ -124,15 +122,13 @@ std::uint32_t Shadow::async_write_issued(std::size_t offset, std::size_t bytes, 
   ++access_, asynchronous_ = true;
   const auto id = std::uint32_t(async_writes_.size());
   async_writes_.push_back({timeline, 0, false, thread, std::uint32_t(pc)});
-  const std::size_t end = (offset + bytes + GRANULE - 1) / GRANULE;
-  for (std::size_t i = offset / GRANULE; i < end; ++i) {
-    Cell& cell = cells_[i];
-    if (!usable(cell, i, true, thread, pc)) continue;
+  for (Cell& cell : cells_of(offset, bytes)) {
+    if (!usable(cell, true, thread, pc)) continue;
     if (engine)
-      check_async(cell, i, true, thread, pc);
+      check_async(cell, true, thread, pc);
     else
-      check_writer(cell, i, true, thread, pc);
-    check_readers(cell, i, thread, pc);
+      check_writer(cell, true, thread, pc);
+    check_readers(cell, thread, pc);
     set_writer(cell, thread, pc, id);
     cell.async_written = true, cell.pending = false;
   }

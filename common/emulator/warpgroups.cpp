@@ -244,8 +244,8 @@ void Warpgroups::check_registers(const Product& product, int warp) {
   WarpProducts& own = warps_[std::size_t(warp)];
   const WgmmaCall& call = product.call;
   const auto missing = [&](const RawAccess& first, int lane, const std::string& where, const char* what) {
-    block_.findings().add(Finding::Kind::fence_missing, "", first, {call.pc, warp, lane, true}, block_.config().name,
-                          block_.linear(), [&](RawFinding& entry) { entry.where = where, entry.detail = what; });
+    block_.report(
+        Finding::Kind::fence_missing, first, {call.pc, warp, lane, true}, [&] { return what; }, where);
   };
   start_watching(warp);
   if (!own.fenced) return missing({}, 0, "", "no wgmma_fence before the warp's first product");
@@ -294,15 +294,14 @@ void Warpgroups::touched(const void* address, std::size_t bytes, bool write, std
     if (!begin || at + bytes <= begin || at >= begin + size) continue;
     if (write && !is_d) product->a_told[i] = true;
     const std::size_t element = std::size_t(std::max<std::ptrdiff_t>(at - begin, 0)) / 4;
-    block_.findings().add(write ? Finding::Kind::changed_before_wait : Finding::Kind::read_before_wait, "",
-                          {product->call.pc, fiber.warp, fiber.lane, is_d}, {pc, fiber.warp, fiber.lane, write},
-                          block_.config().name, block_.linear(), [&](RawFinding& entry) {
-                            entry.where = (is_d ? "D[" : "A[") + std::to_string(element) + "]";
-                            entry.detail = is_d ? "a wgmma that no thread has waited for may still write this register"
-                                                : "a wgmma that no thread has waited for may still read this register";
-                            if (product->passed_over[i])
-                              entry.detail += ": the wait came before its group was committed";
-                          });
+    block_.report(
+        write ? Finding::Kind::changed_before_wait : Finding::Kind::read_before_wait,
+        {product->call.pc, fiber.warp, fiber.lane, is_d}, {pc, fiber.warp, fiber.lane, write},
+        [&] {
+          return std::string("a wgmma that no thread has waited for may still ") + (is_d ? "write" : "read") +
+                 " this register" + (product->passed_over[i] ? ": the wait came before its group was committed" : "");
+        },
+        (is_d ? "D[" : "A[") + std::to_string(element) + "]");
     return;
   }
 }
@@ -315,13 +314,13 @@ void Warpgroups::check_a_unchanged(const Product& product, int warp) {
   for (std::size_t lane = 0; lane < LANES; ++lane)
     for (std::size_t e = 0; e < product.a_issued[i][lane].size(); ++e) {
       if (product.a[i][lane][e] == product.a_issued[i][lane][e]) continue;
-      block_.findings().add(Finding::Kind::changed_before_wait, "", {}, {product.call.pc, warp, int(lane), false},
-                            block_.config().name, block_.linear(), [&](RawFinding& entry) {
-                              entry.where = "A[" + std::to_string(e) + "]";
-                              entry.detail =
-                                  "this register of the product does not hold what it held at the issue: code "
-                                  "that is not watched has written to its place before the wait";
-                            });
+      block_.report(
+          Finding::Kind::changed_before_wait, {}, {product.call.pc, warp, int(lane)},
+          [] {
+            return "this register of the product does not hold what it held at the issue: code that is not watched "
+                   "has written to its place before the wait";
+          },
+          "A[" + std::to_string(e) + "]");
       return;
     }
 }
@@ -421,12 +420,10 @@ void Warpgroups::warp_left(int warp) {
   WarpProducts& own = warps_[std::size_t(warp)];
   in_flight_ -= int(own.open.size() - own.executed);
   for (const Product* product : own.open)
-    block_.findings().add(Finding::Kind::in_flight, "", {}, {product->call.pc, warp, 0, true}, block_.config().name,
-                          block_.linear(), [&](RawFinding& entry) {
-                            entry.detail = "the warp returns without having waited for this product";
-                            if (product->group[std::size_t(warp % WARPS)] == own.committed)
-                              entry.detail += ", whose group was never committed";
-                          });
+    block_.report(Finding::Kind::in_flight, {}, {product->call.pc, warp, 0, true}, [&] {
+      return std::string("the warp returns without having waited for this product") +
+             (product->group[std::size_t(warp % WARPS)] == own.committed ? ", whose group was never committed" : "");
+    });
   // Said above, so the checker need not say it of each byte.
   if (block_.checking() && !own.open.empty())
     block_.shadow().async_read_done(own.open.back()->reading[std::size_t(warp % WARPS)], warp);

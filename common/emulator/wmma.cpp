@@ -31,44 +31,13 @@ void check_rules(Block& block, const char* what, const void* matrix, unsigned ld
 }
 
 void note(Block& block, const void* address, std::size_t bytes, bool write, std::uintptr_t pc) {
-  if (!block.checking()) return;
-  const Fiber& fiber = block.self();
-  const ThreadId thread{fiber.linear, fiber.warp, fiber.lane};
-  if (block.shared().contains(address)) {
-    const std::size_t offset = block.shared().offset(address);
-    block.tell(write ? ExecEvent::Kind::write : ExecEvent::Kind::read, offset, bytes, pc);
-    write ? block.shadow().write(offset, bytes, thread, pc) : block.shadow().read(offset, bytes, thread, pc);
-  } else if (is_global(address)) {
-    check_global(address, bytes, write, pc);
-  }
+  if (block.checking()) check_access(block, address, bytes, write, pc);
 }
 
 // Where element `held` (16 row + column) of a 16x16 matrix lies in memory.
 unsigned at(int held, unsigned ldm, bool column_major) {
   const unsigned row = unsigned(held) / 16, column = unsigned(held) % 16;
   return column_major ? column * ldm + row : row * ldm + column;
-}
-
-// A(r,c) for every operand kind: which lane's which half. A column-major A fragment is laid out as a row-major one.
-const short (&used_table(Operand operand))[16][16] {
-  switch (operand) {
-    case Operand::b_row:
-      return layout::B_ROW_USED;
-    case Operand::b_col:
-      return layout::B_COL_USED;
-    default:
-      return layout::A_ROW_USED;
-  }
-}
-const short (&held_table(Operand operand))[32][16] {
-  switch (operand) {
-    case Operand::b_row:
-      return layout::B_ROW_HELD;
-    case Operand::b_col:
-      return layout::B_COL_HELD;
-    default:
-      return layout::A_ROW_HELD;
-  }
 }
 
 int acc_held(const Block& block, int lane, int i) {
@@ -84,8 +53,7 @@ struct MmaCall {
 
 void multiply(Block& block, Warp& warp, std::uint32_t) {
   const auto call = [&](int lane) -> const MmaCall& { return *static_cast<const MmaCall*>(warp.payload[lane]); };
-  const auto& used_a = used_table(call(0).layout_a);
-  const auto& used_b = used_table(call(0).layout_b);
+  const auto &used_a = layout::A_ROW_USED, &used_b = layout::B_USED;
   std::uint16_t bits_a[16][16], bits_b[2][16][8];
   for (int r = 0; r < 16; ++r)
     for (int k = 0; k < 16; ++k) {
@@ -149,6 +117,21 @@ void count_accumulator(Block& block, const float* matrix, unsigned ldm, bool col
   block.counting()->instruction(write ? Counted::shared_store : Counted::shared_load, block.self().warp, pc, tally);
 }
 
+// An accumulator's elements, one after the other: move(element in memory, element of the fragment).
+template <class Number, class Move>
+inline __attribute__((always_inline)) void move_accumulator(Number* matrix, unsigned ldm, bool column_major, bool write,
+                                                            std::uintptr_t pc, Move move) {
+  Block& block = *this_block();
+  check_rules(block, write ? "wmma::store_matrix_sync" : "wmma::load_matrix_sync", matrix, ldm, 4, pc);
+  block.meet(write ? Collective::wmma_store : Collective::wmma_load, 0xFFFFFFFFu, nothing, pc);
+  count_accumulator(block, matrix, ldm, column_major, write, pc);
+  for (int i = 0; i < 8; ++i) {
+    Number* const element = matrix + at(acc_held(block, block.self().lane, i), ldm, column_major);
+    note(block, element, sizeof(float), write, pc);
+    move(*element, i);
+  }
+}
+
 }  // namespace
 
 void wmma_load(Operand operand, half* fragment, const half* matrix, unsigned ldm) {
@@ -158,7 +141,8 @@ void wmma_load(Operand operand, half* fragment, const half* matrix, unsigned ldm
   block.meet(Collective::wmma_load, 0xFFFFFFFFu, nothing, pc);
   count_matrix(block, matrix, ldm, pc);
   const bool column_major = operand == Operand::a_col || operand == Operand::b_col;
-  const auto& held = held_table(operand)[block.self().lane];
+  const bool is_a = operand == Operand::a_row || operand == Operand::a_col;
+  const auto& held = (is_a ? layout::A_ROW_HELD : layout::B_HELD)[block.self().lane];
   for (int i = 0; i < 16; ++i) {
     const half* element = matrix + at(held[i], ldm, column_major);
     if (i < 8) note(block, element, sizeof(half), false, pc);  // 8..15 repeat them
@@ -167,29 +151,13 @@ void wmma_load(Operand operand, half* fragment, const half* matrix, unsigned ldm
 }
 
 void wmma_load(float* fragment, const float* matrix, unsigned ldm, bool column_major) {
-  const std::uintptr_t pc = caller(__builtin_return_address(0));
-  Block& block = *this_block();
-  check_rules(block, "wmma::load_matrix_sync", matrix, ldm, 4, pc);
-  block.meet(Collective::wmma_load, 0xFFFFFFFFu, nothing, pc);
-  count_accumulator(block, matrix, ldm, column_major, false, pc);
-  for (int i = 0; i < 8; ++i) {
-    const float* element = matrix + at(acc_held(block, block.self().lane, i), ldm, column_major);
-    note(block, element, sizeof(float), false, pc);
-    fragment[i] = *element;
-  }
+  move_accumulator(matrix, ldm, column_major, false, caller(__builtin_return_address(0)),
+                   [&](float element, int i) { fragment[i] = element; });
 }
 
 void wmma_store(float* matrix, const float* fragment, unsigned ldm, bool column_major) {
-  const std::uintptr_t pc = caller(__builtin_return_address(0));
-  Block& block = *this_block();
-  check_rules(block, "wmma::store_matrix_sync", matrix, ldm, 4, pc);
-  block.meet(Collective::wmma_store, 0xFFFFFFFFu, nothing, pc);
-  count_accumulator(block, matrix, ldm, column_major, true, pc);
-  for (int i = 0; i < 8; ++i) {
-    float* element = matrix + at(acc_held(block, block.self().lane, i), ldm, column_major);
-    note(block, element, sizeof(float), true, pc);
-    *element = fragment[i];
-  }
+  move_accumulator(matrix, ldm, column_major, true, caller(__builtin_return_address(0)),
+                   [&](float& element, int i) { element = fragment[i]; });
 }
 
 void wmma_mma(float* d, const half* a, const half* b, const float* c, Operand layout_a, Operand layout_b) {

@@ -294,7 +294,7 @@ $(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(if $(RUNTIME_ONLY),,$(filter
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 
 PROBE := build/gpu/probe_wmma
-$(PROBE): checks/probes/probe_wmma.cu common/wmma_layout.hpp $(B)/flags
+$(PROBE): checks/probes/probe_wmma.cu checks/probes/probe.cuh common/wmma_layout.hpp common/mma_layout.hpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $<
 PROBE_MMA := build/gpu/probe_mma

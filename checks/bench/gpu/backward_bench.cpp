@@ -7,12 +7,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <stdexcept>
 
 #include "checks/acceptance/report.hpp"
 #include "checks/backward/trial.hpp"
 #include "checks/bench/bench_samples.hpp"
-#include "checks/bench/gpu/device.hpp"
 #include "checks/bench/gpu/stopwatch.hpp"
 #include "checks/commands.hpp"
 #include "reference/attention.hpp"
@@ -21,18 +19,15 @@ namespace lab {
 namespace {
 
 using gpu::Buffer;
+using gpu::GRAPH_LENGTH;
+using gpu::NotTimed;
+using gpu::SLOWEST_CALL;
 
-constexpr int SETS = 2;               // of inputs and outputs, in rotation
-constexpr int ORACLE_ROWS = 512;      // at most, of the one head that the oracle sees
-constexpr double SLOWEST_CALL = 2e6;  // us: a slower case is left out
-constexpr double GRAPH_LENGTH = 2e3;  // us that a graph should last, so that starting it does not count
+constexpr int SETS = 2;           // of inputs and outputs, in rotation
+constexpr int ORACLE_ROWS = 512;  // at most, of the one head that the oracle sees
 constexpr int FEWEST_LAUNCHES = 20, MOST_LAUNCHES = 100;
 constexpr double LONG_CALL = 50e3;  // us: fewer launches and calls are enough
 constexpr int REPLAYS = 7, CALLS = 15, FEW = 3;
-
-struct NotTimed : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 
 // Two and a half times the products of the forward pass.
 double tflops(const Shape& shape, double us) { return 2.5 * flop(shape) / us * 1e-6; }
@@ -58,14 +53,7 @@ struct Set {
   }
 };
 
-void started(cudaError_t error) {
-  const cudaError_t last = cudaGetLastError();
-  const std::string message = take_exec_report().message;
-  if (error != cudaSuccess || last != cudaSuccess)
-    throw NotTimed(std::string("launch refused: ") + cudaGetErrorName(error != cudaSuccess ? error : last) +
-                   (message.empty() ? "" : ": " + message));
-}
-void launch(const Set& set) { started(backward_stage().launch(set.args)); }
+void launch(const Set& set) { gpu::check_started(backward_stage().launch(set.args)); }
 
 void check_gradients(Shape shape) {
   shape.B = shape.H = 1, shape.S = std::min(shape.S, ORACLE_ROWS);
@@ -73,7 +61,7 @@ void check_gradients(Shape shape) {
   const BackwardTrial trial = run_backward(shape, float(default_scale(shape.D)), in);
   if (!trial.ok()) throw NotTimed(trial.error());
   const Judged judged = judge(trial, expected_backward(shape, trial.scale, in, backward_stage().half_p));
-  if (judged.outside > 0) throw NotTimed("wrong at " + text(shape) + ": " + judged.worst);
+  if (judged.outside > 0) throw NotTimed("wrong at " + text(shape) + ": " + judged.worst_of_all);
 }
 
 void time_case(const Shape& shape) {
@@ -84,7 +72,7 @@ void time_case(const Shape& shape) {
   for (int i = 0; i < SETS; ++i) {
     sets.emplace_back(shape, std::uint64_t(4 * i + 1), stream);
     const BackwardArgs& args = sets.back().args;
-    if (backward_stage().save_forward) started(backward_stage().save_forward(args));
+    if (backward_stage().save_forward) gpu::check_started(backward_stage().save_forward(args));
   }
   const auto call = [&](int i) { return watch.time(stream, [&] { launch(sets[std::size_t(i % SETS)]); }); };
   call(0);
@@ -102,9 +90,8 @@ void time_case(const Shape& shape) {
   gpu::State seen;
   replay();
   for (int i = 0; i < (is_long ? FEW : REPLAYS); ++i) {
-    for (const Set& set : sets)  // 0xFFFF is a NaN: whatever is timed writes all of its gradients
-      for (const Buffer<half>* gradient : {&set.dq, &set.dk, &set.dv})
-        check_cuda(cudaMemsetAsync(gradient->data(), 0xFF, gradient->bytes(), stream), "cudaMemset");
+    for (const Set& set : sets)  // whatever is timed writes all of its gradients
+      for (const Buffer<half>* gradient : {&set.dq, &set.dk, &set.dv}) gpu::poison(*gradient, stream);
     check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     in_graph.push_back(watch.time(stream, replay, [&] {
       usleep(useconds_t(launches * estimate / 2));

@@ -5,18 +5,14 @@
 // are N(0,1), several sets in rotation. Each figure twice: as it comes, rotating over few sets that stay in L2 if they
 // fit, and `flushed`: the graph rotates over enough sets that each call finds its own evicted, the single call comes
 // after a write of twice the L2. reference/peers.py measures PyTorch the same way; change both or neither.
-#include <unistd.h>
-
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 
 #include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/report.hpp"
+#include "checks/acceptance/whole_file.hpp"
 #include "checks/bench/bench_samples.hpp"
-#include "checks/bench/gpu/device.hpp"
 #include "checks/bench/gpu/stopwatch.hpp"
 #include "checks/commands.hpp"
 #include "common/backend.hpp"
@@ -27,11 +23,12 @@ namespace lab {
 namespace {
 
 using gpu::Buffer;
+using gpu::GRAPH_LENGTH;
+using gpu::NotTimed;
+using gpu::SLOWEST_CALL;
 using gpu::Stopwatch;
 using gpu::Stream;
 
-constexpr double SLOWEST_CALL = 2e6;   // us: a slower case is left out
-constexpr double GRAPH_LENGTH = 2e3;   // us that a graph should last, so that starting it does not count
 constexpr double SHORT_GRAPH = 500e3;  // us: a longer one is replayed once a round, and not warmed up
 constexpr double ENERGY_TIME = 600e3;  // us over which NVML's counter of energy is read, in the first round
 constexpr int MOST_CALLS = 15;
@@ -48,10 +45,6 @@ struct Pace {
 };
 constexpr Pace THOROUGH{200e3, 150e3, 20, 7, 0.4e9, 4, false};
 constexpr Pace QUICK{20e3, 10e3, 3, 3, 0.02e9, 1, true};  // for a map of many shapes
-
-struct NotTimed : std::runtime_error {  // the kernel fails, or cannot be trusted
-  using std::runtime_error::runtime_error;
-};
 
 struct Plan {
   int warm_sets = 2, all_sets = 2;
@@ -134,23 +127,14 @@ class CaseTimer {
   void skip(const std::string& why) { add("case", "skipped\t" + why); }
 
   void launch(const Set& set, const Shape& shape) {
-    const cudaError_t error = stage().launch(
-        {set.q.data(), set.k.data(), set.v.data(), set.out.data(), shape, 1.0f / std::sqrt(float(shape.D)), stream_});
-    const cudaError_t last = cudaGetLastError();
-    const std::string message = take_exec_report().message;
-    if (error != cudaSuccess || last != cudaSuccess)
-      throw NotTimed(std::string("launch refused: ") + cudaGetErrorName(error != cudaSuccess ? error : last) +
-                     (message.empty() ? "" : ": " + message));
+    gpu::check_started(stage().launch(
+        {set.q.data(), set.k.data(), set.v.data(), set.out.data(), shape, 1.0f / std::sqrt(float(shape.D)), stream_}));
   }
   double call(const Set& set, const Shape& shape) {
     return watch_.time(stream_, [&] { launch(set, shape); });
   }
 
   // --- right or wrong --------------------------------------------------------------------------------------------
-
-  void poison(const Set& set) {
-    check_cuda(cudaMemsetAsync(set.out.data(), 0xFF, set.out.bytes(), stream_), "cudaMemset");  // FP16_NAN
-  }
 
   // Rows of one set, ROWS_TOGETHER at a time, spread over all heads; the last rows are always among them.
   std::vector<RowBlock> sampled_rows(std::size_t set) const {
@@ -173,7 +157,7 @@ class CaseTimer {
     std::size_t rows = 0;
     double max_diff = 0;
     for (Set& set : sets_) {
-      poison(set);
+      gpu::poison(set.out, stream_);
       launch(set, shape_);
     }
     if (const cudaError_t ran = cudaStreamSynchronize(stream_); ran != cudaSuccess)
@@ -243,7 +227,7 @@ class CaseTimer {
     std::vector<double> times;
     for (int i = 0; i < replays; ++i) {
       if (i + 1 == replays)
-        for (int s = 0; s < sets; ++s) poison(sets_[std::size_t(s)]);
+        for (int s = 0; s < sets; ++s) gpu::poison(sets_[std::size_t(s)].out, stream_);
       check_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
       times.push_back(watch_.time(stream_, replay) / launches);
     }
@@ -299,15 +283,6 @@ class CaseTimer {
   double estimate_ = 0;  // us a call
 };
 
-int positive(const KeyValues& values, const char* key, int otherwise) {
-  return int(values.whole(key, 1'000'000, 1, std::uint64_t(otherwise)));
-}
-
-void write_file(const std::string& path, const std::string& text, const char* key) {
-  std::ofstream out(path, std::ios::trunc);
-  if (!(out << text) || !out.flush()) throw BadInput(std::string(key) + "=" + path + ": cannot be written");
-}
-
 }  // namespace
 
 // lab bench [shape=LIST] [quick=1] [round=N] [out=FILE]: times the stage; the samples go to FILE, or a table to standard
@@ -316,43 +291,39 @@ int bench_command(std::span<char*> args) {
   constexpr std::string_view keys[] = {"shape", "quick", "round", "out"};
   const KeyValues values(args, keys);
   const std::vector<Shape> shapes = bench_shapes(values.get("shape").value_or("all"));
-  const int round = positive(values, "round", 1);
+  const int round = int(values.whole("round", 1'000'000, 1, 1));
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) throw BadInput("bench needs a GPU, and CUDA finds none");
   int gpu = 0, l2 = 0;
   check_cuda(cudaGetDevice(&gpu), "cudaGetDevice");
   check_cuda(cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, gpu), "cudaDeviceGetAttribute");
 
-  const bool terminal = isatty(STDERR_FILENO) != 0;
-  const auto begin = std::chrono::steady_clock::now();
   const auto work = [](const Shape& s) {
     return double(s.rows()) * s.S * s.D * (s.causal ? 0.5 : 1) + 2e9;
   };  // 2e9: what a case costs at least
-  double all = 0, done = 0;
+  double all = 0;
   for (const Shape& shape : shapes) all += work(shape);
+  Progress progress(shapes.size(), all, true);
   std::string lines = format("meta\tl2_bytes\t%d\n", l2);
   bool good = true;
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    const std::string left = done > 0 ? format("about %.0f s left", seconds * (all - done) / done) : "no estimate yet";
-    std::fprintf(stderr, "%s[%zu/%zu] %s %s, %zu more after it, %s%s", terminal ? "\r\033[K" : "", i + 1, shapes.size(),
-                 stage().name, text(shapes[i]).c_str(), shapes.size() - i - 1, left.c_str(), terminal ? "" : "\n");
+  for (const Shape& shape : shapes) {
+    progress.start(std::string(stage().name) + " " + text(shape));
     try {
-      CaseTimer(shapes[i], values.flag("quick") ? QUICK : THOROUGH, round, std::size_t(l2), lines).run();
+      CaseTimer(shape, values.flag("quick") ? QUICK : THOROUGH, round, std::size_t(l2), lines).run();
     } catch (const NotTimed& e) {
       good = false;
-      lines += std::string("case\t") + stage().name + "\t" + shape_word(shapes[i]) + "\tfailed\t" + e.what() + "\n";
+      lines += std::string("case\t") + stage().name + "\t" + shape_word(shape) + "\tfailed\t" + e.what() + "\n";
       if (cudaDeviceSynchronize() != cudaSuccess) {
-        std::fprintf(stderr, "%slab: the GPU gave up on this process; the cases after %s were not run\n",
-                     terminal ? "\r\033[K" : "", text(shapes[i]).c_str());
+        progress.clear();
+        std::fprintf(stderr, "lab: the GPU gave up on this process; the cases after %s were not run\n",
+                     text(shape).c_str());
         break;
       }
     }
-    done += work(shapes[i]);
+    progress.finish(work(shape));
   }
-  if (terminal) std::fputs("\r\033[K", stderr);
   if (const auto path = values.get("out"))
-    write_file(*path, lines, "out");
+    write_whole(*path, lines, "out");
   else
     std::printf("%s", bench_table(read_samples({lines})).c_str());
   if (!good)

@@ -7,7 +7,6 @@
 
 #include "checks/acceptance/format.hpp"
 #include "checks/bench/bench_samples.hpp"
-#include "checks/bench/gpu/device.hpp"
 #include "checks/bench/gpu/stopwatch.hpp"
 #include "checks/commands.hpp"
 #include "common/stage.hpp"
@@ -78,9 +77,7 @@ class Phases {
 // lab phases shape=B,H,S,D[,causal]: lines "time US..." and, of a kernel with stamps, "stamp N CLOCKS...".
 int phases_command(std::span<char*> args) {
   constexpr std::string_view keys[] = {"shape"};
-  const std::vector<Shape> shapes = bench_shapes(KeyValues(args, keys).require("shape"));
-  if (shapes.size() != 1) throw BadInput("phases takes one shape");
-  Phases phases(shapes[0]);
+  Phases phases(one_shape(KeyValues(args, keys).require("shape")));
   std::printf("time");
   for (const double us : phases.times()) std::printf(" %.4f", us);
   std::printf("\n");

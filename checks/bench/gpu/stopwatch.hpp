@@ -1,10 +1,33 @@
-// A stream, time on a GPU, and a graph of launches.
+// What timing a kernel takes: a stream, time on a GPU, a graph of launches, and refusing a kernel that fails.
 #pragma once
 #include <cuda_runtime.h>
 
+#include <stdexcept>
+#include <string>
+
 #include "checks/acceptance/device_tensors.hpp"
+#include "checks/bench/gpu/device.hpp"
+#include "common/backend.hpp"
 
 namespace lab::gpu {
+
+inline constexpr double SLOWEST_CALL = 2e6;  // us: a slower case is left out
+inline constexpr double GRAPH_LENGTH = 2e3;  // us that a graph should last, so that starting it does not count
+
+struct NotTimed : std::runtime_error {  // the kernel fails, or cannot be trusted
+  using std::runtime_error::runtime_error;
+};
+// Of a launch that returned `error`.
+inline void check_started(cudaError_t error) {
+  const cudaError_t last = cudaGetLastError();
+  const std::string message = take_exec_report().message;
+  if (error != cudaSuccess || last != cudaSuccess)
+    throw NotTimed(std::string("launch refused: ") + cudaGetErrorName(error != cudaSuccess ? error : last) +
+                   (message.empty() ? "" : ": " + message));
+}
+inline void poison(const Buffer<half>& output, cudaStream_t stream) {  // with FP16_NAN
+  check_cuda(cudaMemsetAsync(output.data(), 0xFF, output.bytes(), stream), "cudaMemset");
+}
 
 class Stream {
  public:

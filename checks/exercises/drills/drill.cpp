@@ -18,8 +18,6 @@
 namespace lab {
 namespace {
 
-constexpr Schedule SCHEDULES[] = {Schedule::ascending, Schedule::descending, Schedule::round_robin, Schedule::random};
-constexpr Copies COPIES[] = {Copies::at_wait, Copies::at_issue};
 constexpr float NEVER_WRITTEN = -12344.0f;  // no drill's answer; a half can hold it
 
 // The results of one launch; `failure` is "" if it went well.
@@ -101,7 +99,7 @@ int drill_command(std::span<char*> args) {
   for (const Drill& d : the_drills()) {
     numbers += d.right.size();
     for (const Schedule schedule : SCHEDULES)
-      for (const Copies copies : COPIES) {
+      for (const Copies copies : COPY_TIMES) {
         if (!good_under(d, options_of(schedule, copies))) return 1;
         ++runs;
       }

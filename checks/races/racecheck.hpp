@@ -1,0 +1,32 @@
+// What launches under the checker have told, and the report of it.
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "checks/bugs/trial.hpp"
+
+namespace lab {
+
+class Told {
+ public:
+  // `failure` is what is said of a launch that is not ok.
+  void add(const Observed& launch, Schedule schedule, const std::string& failure);
+  // Prints each finding once, with the schedules and shapes under which it was seen, and each failure; `first_only`: no
+  // more than the first. The last line is the count, and `how` in parentheses. The exit status.
+  int report(const char* stage, const std::string& how, bool first_only = false) const;
+
+ private:
+  struct Seen {
+    Finding finding;
+    std::set<std::string> schedules, shapes;
+  };
+  std::map<std::tuple<Finding::Kind, std::string, int, std::string, int, std::string>, Seen> all_;
+  std::map<std::string, std::string> failures_;  // what is said -> what the launch waits for, if it hung
+  std::set<std::string> told_hangs_;
+  bool refused_ = false;
+  int launches_ = 0;
+};
+
+}  // namespace lab
