@@ -91,11 +91,6 @@ def table_bench(r):
     return all_cases(r, [*r.stages, *PEERS], {p: peer_title(p) for p in PEERS})
 
 
-def table_steps(r):
-    rows = [[f"{short(before)} → {short(after)}", *(ratio(r.time(before, shape), r.time(after, shape)) for shape in r.shapes)] for before, after in zip(r.stages, r.stages[1:])]
-    return table(["step, times faster (bold: slower)", *map(title, r.shapes)], rows) + [""] + ran_by(r)
-
-
 def table_step(r, name):
     """One step of the ladder on every shape: NAME's time beside the stage's before it and a peer's. A stage for small problems has a run of its own."""
     run, stages, peer, by = r.bench, r.stages, "torch_flash", ran_by(r)
@@ -263,7 +258,7 @@ def table_searched(_):
             f"| {len(verdicts)} | {refused} | {broken} | {len(verdicts) - refused - broken} | {wrong} |"]
 
 
-TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "steps": table_steps, "gains": table_gains, "hopper": table_hopper, "small": table_small, "profile": table_profile, "floors": lambda r: table_floors(r, "1,8,512,64"), "floors-large": lambda r: table_floors(r, "2,8,2048,64"), "counted": counted.table_counted, "evolve": search.table_evolve, "searched": table_searched, "winners": search.table_winners, "adopted": search.table_adopted}
+TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "gains": table_gains, "hopper": table_hopper, "small": table_small, "profile": table_profile, "floors": lambda r: table_floors(r, "1,8,512,64"), "floors-large": lambda r: table_floors(r, "2,8,2048,64"), "counted": counted.table_counted, "evolve": search.table_evolve, "searched": table_searched, "winners": search.table_winners, "adopted": search.table_adopted}
 OF_STAGE = {"step": table_step, "profile": table_profile_of, "phases": table_phases_of, "plan": table_plan_of}
 TARGETS = "sm_89", "sm_90a"  # an entry at sm_90 is of a stage whose target is sm_89
 MARKED = re.compile(r"(<!-- begin: table ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.S)
