@@ -107,10 +107,10 @@ def draw_referee(plt, d):
 
 # --- beyond: the parts of a forward kernel, and what changes them --------------------------------------------------------------------
 
-WISHES = [["which tile\nis mine?", ["variable lengths", "GQA: packed rows"]],
+WISHES = [["which tile\nis mine?", ["variable lengths", "GQA: packed rows", "paged decode:\nwhich keys"]],
           ["copies of\nQ, K, V", ["GQA: one coordinate", "variable lengths:\nthe end", "paged decode:\na page per box"]],
           ["S = Q Kᵀ", ["FP8: steps of\n32 columns", "Blackwell: one\nthread issues"]],
-          ["weights", ["FP8: scales", "Blackwell: some\nexp by FMA"]],
+          ["weights", ["GQA, packed:\nmask by row / G", "FP8: scales", "Blackwell: some\nexp by FMA"]],
           ["O += P V", ["FP8: V transposed,\nP permuted", "Blackwell: O in\ntensor memory"]],
           ["O / l,\nstore", ["paged decode:\n(m, l, O), merged by\na second kernel"]]]
 
@@ -131,7 +131,7 @@ def draw_wishes(plt, d):
         for wish in wishes:
             lines = wish.count("\n") + 1
             height = 0.13 + 0.155 * lines
-            face, dashes = WISH_LOOKS[wish.split(":")[0]]
+            face, dashes = WISH_LOOKS[wish.split(":")[0].split(",")[0]]
             box(axes, x - 0.04, y, width + 0.1, height, wish, 7.5, words={"linespacing": 1.2}, facecolor=face, edgecolor=VERMILION, linewidth=1.1, linestyle=dashes)
             y += height + 0.1
     return figure
