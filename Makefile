@@ -254,7 +254,8 @@ plots-check:
 # The CPU backend's data for the figures: plans, layouts, traces, and a map of each bug whose patch has a `map:` line. Committed;
 # redone after a change, and check=1 says whether it was.
 MAPPED := $(call ask,mapped)
-figure-data: $(BACKWARD_FIXED) $(foreach p,$(MAPPED) v2b_single_warp:smem_overflow v2c5_wmma_qk:partial_stripe,$(call bug_lab,$(p))) $(FIXED_LABS) \
+figure-data: $(FIXED_LABS) $(BACKWARD_FIXED) \
+  $(foreach p,$(MAPPED) v2b_single_warp:smem_overflow v2c5_wmma_qk:partial_stripe,$(call bug_lab,$(p))) \
   $(foreach s,v2b_single_warp v2c3_scalar_smem v2c5_wmma_qk v2c6_wmma_pv v2c7_one_slot v2c8_mma_sync v2d_ldmatrix, \
     $(call lab_of,$(s),checked))
 	@$(PYTHON) checks/pages/plots.py $(if $(check),data-check,data) $(B)
