@@ -96,6 +96,7 @@ std::string plan_json(const Shape& shape, const LaunchPlan& plan) {
          (plan.kernel.empty() ? "" : format("  \"kernel\": \"%s\",\n", plan.kernel.c_str())) +
          format("  \"tile_m\": %d, \"tile_n\": %d, \"rows_per_warp\": %d, \"slots\": %d,\n", plan.tile_m, plan.tile_n,
                 plan.rows_per_warp, plan.slots) +
+         (plan.parts > 1 ? format("  \"parts\": %u,\n", plan.parts) : "") +
          format("  \"grid\": %s, \"block\": %s,\n", triple(plan.grid).c_str(), triple(plan.block).c_str()) +
          format("  \"static_smem\": %zu, \"dynamic_smem\": %zu, \"smem\": %zu,\n", plan.static_smem, plan.dynamic_smem,
                 plan.smem()) +

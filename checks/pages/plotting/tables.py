@@ -219,7 +219,7 @@ def table_plan_of(r, stage):
     rows.append(["**shared memory per block**", *(cell for p in plans for cell in ("", f"**{p['smem']}**"))])
     threads = " and ".join(dict.fromkeys(str(p["block"][0]) for p in plans))
     for what, said in {"tile": lambda p: f"{p['tile_m']} queries x {p['tile_n']} keys", "rows a computing warp owns": lambda p: f"{p['rows_per_warp']}",
-                       "K/V slots": lambda p: f"{p['slots']}", f"grid, blocks of {threads} threads": lambda p: " x ".join(map(str, p["grid"]))}.items():
+                       "K/V slots": lambda p: f"{p['slots']}", f"grid, blocks of {threads} threads": lambda p: " x ".join(map(str, [p["grid"][0] * p.get("parts", 1), *p["grid"][1:]]))}.items():
         rows.append([what, *(cell for p in plans for cell in (said(p), ""))])
     head = ["", *(cell for p in plans for cell in ("({B},{H},{S},{D})".format(**p), "bytes"))]
     return [row_of(head), "|---|" + "---|--:|" * len(plans), *map(row_of, rows)]
