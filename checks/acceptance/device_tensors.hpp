@@ -1,4 +1,4 @@
-// fp16 tensors in device memory with a canary on both sides, written against the CUDA runtime API alone: the
+// Device memory: plain buffers, and fp16 tensors with a canary on both sides; written against the CUDA runtime API alone: the
 // same code drives a GPU and the CPU backend.
 #pragma once
 #include <cuda_fp16.h>
@@ -26,6 +26,27 @@ inline void check_cuda(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return;
   throw CudaError(std::string(what) + ": " + cudaGetErrorName(error) + " (" + cudaGetErrorString(error) + ")");
 }
+
+// Device memory without ceremony: nothing is written to it.
+template <class T>
+class Buffer {
+ public:
+  explicit Buffer(std::size_t size) : size_(size) { check_cuda(cudaMalloc(&data_, size * sizeof(T)), "cudaMalloc"); }
+  Buffer(Buffer&& other) noexcept : data_(std::exchange(other.data_, nullptr)), size_(other.size_) {}
+  Buffer& operator=(Buffer&&) = delete;
+  ~Buffer() { cudaFree(data_); }
+  T* data() const { return data_; }
+  std::size_t bytes() const { return size_ * sizeof(T); }
+  std::vector<fp16> download(std::size_t first, std::size_t count) const {
+    std::vector<fp16> host(count);
+    check_cuda(cudaMemcpy(host.data(), data_ + first, count * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy to host");
+    return host;
+  }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_;
+};
 
 // 512 bytes: the tensor between the canaries keeps the 256-byte alignment of cudaMalloc.
 inline constexpr std::size_t CANARY = 256;

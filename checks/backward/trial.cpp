@@ -16,6 +16,14 @@ namespace {
 // Seven products of the forward pass's size, on a GPU.
 constexpr double PRODUCTS = 7;
 
+// All launches of a call of the stage.
+cudaError_t launch_all(const BackwardArgs& args) {
+  const BackwardStageInfo& stage = backward_stage();
+  cudaError_t error = stage.save_forward ? stage.save_forward(args) : cudaSuccess;
+  if (error == cudaSuccess) error = stage.launch(args);
+  return error == cudaSuccess ? cudaGetLastError() : error;
+}
+
 }  // namespace
 
 std::string BackwardTrial::error() const {
@@ -41,10 +49,7 @@ BackwardTrial run_backward(const Shape& shape, float scale, const BackwardInputs
   const BackwardArgs args{q.data(),  k.data(),  v.data(),  dout.data(),
                           dq.data(), dk.data(), dv.data(), reinterpret_cast<float*>(workspace.data()),
                           shape,     scale,     nullptr};
-  const BackwardStageInfo& stage = backward_stage();
-  t.launched = stage.save_forward ? stage.save_forward(args) : cudaSuccess;
-  if (t.launched == cudaSuccess) t.launched = stage.launch(args);
-  if (t.launched == cudaSuccess) t.launched = cudaGetLastError();
+  t.launched = launch_all(args);
   const double limit = PRODUCTS * hang_seconds(shape);
   t.finished = exclusive.synchronize(limit);
   if (t.finished == cudaErrorNotReady) end_hung(std::string(backward_stage().name) + ": a kernel", limit);
@@ -69,25 +74,16 @@ BackwardTrial run_backward(const Shape& shape, float scale, const BackwardInputs
 }
 
 std::string refusal(const Shape& shape) {
-  struct Buffer {
-    half* at = nullptr;
-    explicit Buffer(std::size_t bytes) { check_cuda(cudaMalloc(&at, bytes), "cudaMalloc"); }
-    Buffer(const Buffer&) = delete;
-    ~Buffer() { cudaFree(at); }
-  };
-  const BackwardStageInfo& stage = backward_stage();
-  const std::size_t bytes = shape.elements() * sizeof(half);
-  const Buffer q(bytes), k(bytes), v(bytes), dout(bytes), dq(bytes), dk(bytes), dv(bytes);
-  const Buffer workspace(stage.workspace(shape) * sizeof(float));
+  const std::size_t size = shape.elements();
+  const Buffer<half> q(size), k(size), v(size), dout(size), dq(size), dk(size), dv(size);
+  const Buffer<float> workspace(backward_stage().workspace(shape));
   ExecOptions options;
   options.blocks = {0};
   set_exec_options(options);
   take_exec_report();
-  const BackwardArgs args{q.at,  k.at, v.at,   dout.at, dq.at, dk.at, dv.at, reinterpret_cast<float*>(workspace.at),
-                          shape, 1.0f, nullptr};
   BackwardTrial t;
-  t.launched = stage.save_forward ? stage.save_forward(args) : cudaSuccess;
-  if (t.launched == cudaSuccess) t.launched = stage.launch(args);
+  t.launched = launch_all({q.data(), k.data(), v.data(), dout.data(), dq.data(), dk.data(), dv.data(), workspace.data(),
+                           shape, 1.0f, nullptr});
   t.finished = cudaDeviceSynchronize();
   t.message = take_exec_report().message;
   set_exec_options({});

@@ -10,7 +10,7 @@
 
 namespace lab {
 
-// What can be observed of a launch beside its output, of either pass.
+// A launch of either pass: all that can be observed beside its output.
 struct Observed {
   Shape shape;
   float scale = 0;

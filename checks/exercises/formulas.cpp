@@ -30,7 +30,7 @@ Answer masked(const Trial& t, Keys keys) {
                            [&](int row) { return std::clamp(int(keys(row)), 1, t.shape.S); });
 }
 
-// A row sees no more than so many keys.
+// A row sees at most the first `most` keys.
 Answer first_keys(const Trial& t, int most) {
   return masked(t, [&](int row) { return t.shape.causal ? std::min(row + 1, most) : most; });
 }

@@ -1,4 +1,4 @@
-// What launches under the checker have told, and the report of it.
+// The findings and failures of many launches under the checker, and the report of them.
 #pragma once
 #include <map>
 #include <set>

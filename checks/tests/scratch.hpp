@@ -28,7 +28,7 @@ struct Scratch {
   std::filesystem::path root;
 };
 
-// What an exception out of `does` says, "" if there is none.
+// The message of an exception out of `does`, "" if there is none.
 template <class Does>
 std::string complaint_of(Does does) {
   try {

@@ -61,7 +61,7 @@ class MBarriers {
   void init(const ptx::MBarrier* barrier, unsigned arrivals, std::uintptr_t pc);
   void arrive(const ptx::MBarrier* barrier, unsigned bytes, bool expects, std::uintptr_t pc);
   void expect_tx(const ptx::MBarrier* barrier, unsigned bytes, std::uintptr_t pc);
-  // False if a thread that polls is told that the phase is not complete.
+  // Waits until the phase is complete; a thread that polls may get the answer false before.
   bool await(const ptx::MBarrier* barrier, unsigned parity, bool polls, std::uintptr_t pc);
   void fence_init();
   // The stamp of the last fence.mbarrier_init behind barriers that this thread initialised; 0: none.

@@ -22,7 +22,6 @@
 namespace lab {
 namespace {
 
-using gpu::Buffer;
 using gpu::GRAPH_LENGTH;
 using gpu::NotTimed;
 using gpu::SLOWEST_CALL;

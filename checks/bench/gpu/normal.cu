@@ -1,3 +1,4 @@
+#include "checks/acceptance/device_tensors.hpp"
 #include "checks/bench/gpu/device.hpp"
 #include "checks/bench/gpu/mixed.cuh"
 

@@ -69,7 +69,7 @@ class Phases {
   Shape shape_;
   gpu::Stream stream_;
   gpu::Stopwatch watch_;
-  std::vector<gpu::Buffer<half>> tensors_;
+  std::vector<Buffer<half>> tensors_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What timing a kernel takes: a stream, time on a GPU, a graph of launches, and refusing a kernel that fails.
+// To time a kernel: a stream, time on a GPU, a graph of launches, and the refusal of a kernel that fails.
 #pragma once
 #include <cuda_runtime.h>
 

@@ -160,10 +160,10 @@ int bench_command(const Args& args) {
   // up.
   const Args groups = shapes == "all" ? Args{"acceptance", "long"} : Args{shapes};
   const int turns = rounds * int(groups.size() * programs.size());
-  if (json.empty()) json = default_name(sweeps ? "sweep" : "bench", utc_time(), gpu_field("name"));
   const Stopwatch watch;
   int turn = 0, status = 0;
   BenchRun results;
+  const auto write = [&] { write_text(json, sweeps ? sweep_json(results) : bench_json(results)); };
   for (int round = 1; round <= rounds; ++round)
     for (const std::string& group : groups)
       for (const Args& program : programs) {
@@ -179,10 +179,14 @@ int bench_command(const Args& args) {
         if (ended == STAGE_SKIPPED) continue;  // it has said why
         if (ended != 0) status = 1;
         if (!fs::exists(file)) throw BadInput("bench: " + name + " left no samples");
-        results = last_bench_run();  // after every turn: a run that is cut off keeps what it has
-        write_text(json, sweeps ? sweep_json(results) : bench_json(results));
+        results = last_bench_run();
+        if (!json.empty()) write();  // a run that is cut off keeps what it has, but only where it was asked to
       }
   if (results.cases.empty()) throw BadInput("bench: no program ran here, and no results were written");
+  if (json.empty()) {  // among the committed results, which figures are drawn from: whole, or not there
+    json = default_name(sweeps ? "sweep" : "bench", utc_time(), gpu_field("name"));
+    write();
+  }
   std::printf("%sresults: %s\n", (sweeps ? sweep_table(results) : bench_table(results)).c_str(), json.c_str());
   return status;
 }

@@ -13,8 +13,6 @@
 namespace lab::evolve {
 namespace {
 
-using gpu::Buffer;
-
 template <class T>
 std::vector<T> fetched(const Buffer<T>& from) {
   std::vector<T> host(from.bytes() / sizeof(T));
