@@ -92,6 +92,20 @@ __device__ __forceinline__ void wgmma_wait() {
 #endif
 }
 
+// The same, of a number below 4 that is a constant once a loop is unrolled.
+__device__ __forceinline__ void wgmma_wait_all_but(int left) {
+  switch (left) {
+    case 0:
+      return wgmma_wait<0>();
+    case 1:
+      return wgmma_wait<1>();
+    case 2:
+      return wgmma_wait<2>();
+    default:
+      return wgmma_wait<3>();
+  }
+}
+
 // Emits nothing: the compiler must not move what it does with these registers to the other side.
 template <int COUNT>
 __device__ __forceinline__ void fence_registers(float (&registers)[COUNT]) {

@@ -3,12 +3,13 @@
 // copies too. One thread initialises the barriers of Q, K and V and requests the copies at once, in the order in which
 // they are needed, before any block barrier, and nothing is divided by a number that only the launch knows. The slots
 // are empty then, so no thread waits for that; where no tile is to come, no thread releases a slot. Fewer, longer
-// steps: tiles of 128 keys, at D = 64 two of them under one maximum, whose scores are both begun before it is taken;
-// one without a partner comes alone. The last product is still under way while the row sums are put together.
+// steps: 256 keys, two or four tiles, under one maximum, whose scores are all begun before it is taken; what is left
+// over comes tile by tile. Each tile's p has registers of its own, so that no product of V is waited for; the last
+// ones are still under way while the row sums are put together.
 //
-//   for each pair of K/V tiles t, t + 1:  s = Q K(t) and s' = Q K(t + 1) begin
-//     when both are there:                n = max(m, rowmax(s), rowmax(s'));  l, O times 2^(m - n), m = n;
-//     for s and s':                       p = 2^(s - n);  l = l + sum(p);  O = O + p V begins
+//   for each group of K/V tiles t, t + 1, ..:  s[i] = Q K(t + i) begin
+//     as they arrive:                          n = max(m, rowmax(s[i]), ..);  l, O times 2^(m - n), m = n;
+//     for each:                                p[i] = 2^(s[i] - n);  l = l + sum(p[i]);  O = O + p[i] V begins
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
@@ -42,9 +43,9 @@ constexpr int STRIPE = 16;  // rows of a tensor core's tile
 template <int D_, int PARTS_>
 struct Tile {
   static constexpr int D = D_, PARTS = PARTS_;
-  static constexpr int SLOTS = 2, BLOCKS = D == 64 ? 2 : 1;         // blocks per SM
-  static constexpr int ROWS_PER_WARP = STRIPE, M = WARPS * STRIPE;  // query rows per block
-  static constexpr int N = 128, AT_ONCE = D == 64 ? 2 : 1;          // keys per tile, and tiles
+  static constexpr int SLOTS = D == 64 ? 2 : 4, BLOCKS = D == 64 ? 2 : 1;  // blocks per SM
+  static constexpr int ROWS_PER_WARP = STRIPE, M = WARPS * STRIPE;         // query rows per block
+  static constexpr int N = D == 64 ? 128 : 64, AT_ONCE = 256 / N;          // keys per tile, and tiles
   static constexpr int HELD = D / 2, FINISHED = HELD / PARTS;  // floats of O that a thread has, and that it finishes
   __host__ __device__ static constexpr unsigned partial_bytes() {
     return (THREADS * FINISHED + THREADS / 4 * 4) * sizeof(float);
@@ -223,38 +224,34 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     }
   };
 
-  // --- Mainloop: at D = 64 two K/V tiles at a time; the last product is still under way when it ends ---------
-  unsigned p[N / 16][4];  // outlives the loops: the last product reads it until the wait in the merge
+  // --- Mainloop: AT_ONCE tiles under one maximum; the last products are still under way when it ends ---------
+  unsigned p[T::AT_ONCE][N / 16][4];  // outlives the loops: the last products read it until the wait in the merge
   int t = 0;
-  if constexpr (T::AT_ONCE == 2)
-    while (t + 1 < tiles) {
-      float s0[N / 2], s1[N / 2], highest[2] = {-INFINITY, -INFINITY};
-      begin_qk(s0, t);
-      begin_qk(s1, t + 1);
-      ptx::wgmma_wait<1>();
-      ptx::fence_registers(s0);
-      mask(s0, t);
-      raise(highest, s0);
-      ptx::wgmma_wait<0>();
-      ptx::fence_registers(s1);
-      mask(s1, t + 1);
-      raise(highest, s1);
-      new_reference(highest);
-      weights(s0);
-      pack(p, s0);
-      begin_pv(p, t);
-      weights(s1);
-      ptx::wgmma_wait<0>();
-      ptx::fence_registers(o);
-      pack(p, s1);
-      begin_pv(p, t + 1);
-      t += 2;
-      if (t == tiles) break;
-      ptx::wgmma_wait<0>();
-      ptx::fence_registers(o);
-      refill(t - 2);
-      refill(t - 1);
+  while (t + T::AT_ONCE <= tiles) {
+    float s[T::AT_ONCE][N / 2], highest[2] = {-INFINITY, -INFINITY};
+#pragma unroll
+    for (int i = 0; i < T::AT_ONCE; ++i) begin_qk(s[i], t + i);
+#pragma unroll
+    for (int i = 0; i < T::AT_ONCE; ++i) {
+      ptx::wgmma_wait_all_but(T::AT_ONCE - 1 - i);
+      ptx::fence_registers(s[i]);
+      mask(s[i], t + i);
+      raise(highest, s[i]);
     }
+    new_reference(highest);
+#pragma unroll
+    for (int i = 0; i < T::AT_ONCE; ++i) {
+      weights(s[i]);
+      pack(p[i], s[i]);
+      begin_pv(p[i], t + i);
+    }
+    t += T::AT_ONCE;
+    if (t == tiles) break;
+    ptx::wgmma_wait<0>();
+    ptx::fence_registers(o);
+#pragma unroll
+    for (int i = 0; i < T::AT_ONCE; ++i) refill(t - T::AT_ONCE + i);
+  }
   while (t < tiles) {
     float s[N / 2], highest[2] = {-INFINITY, -INFINITY};
     begin_qk(s, t);
@@ -264,8 +261,8 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     raise(highest, s);
     new_reference(highest);
     weights(s);
-    pack(p, s);
-    begin_pv(p, t);
+    pack(p[0], s);
+    begin_pv(p[0], t);
     ++t;
     if (t == tiles) break;
     ptx::wgmma_wait<0>();
@@ -318,7 +315,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   // --- Epilogue: normalise, round to fp16, store -------------------------------------------------------------
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
-    const float norm = ptx::rcp(row_sum[h]);
+    const float norm = D == 64 ? ptx::rcp(row_sum[h]) : 1.0f / row_sum[h];  // each the faster one there, measured
     const int row = q0 + first_row + quad_row + 8 * h;
     store_row(out + std::size_t(row) * D + rank * (D / PARTS), row, S, own, h, norm, lane);
   }

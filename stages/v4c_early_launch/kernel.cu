@@ -5,7 +5,7 @@
 // it waits for them to have ended. Four slots at D = 64, so that one block fills a multiprocessor: two of the next grid
 // must not settle on one that happens to have room.
 //
-//   barriers;  wait for the grid before;  ask for Q, K, V;  let the next grid start;  then as V4b
+//   barriers, tensor maps;  wait for the grid before;  ask for Q, K, V;  let the next grid start;  then as V4b
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
@@ -40,9 +40,9 @@ constexpr int STRIPE = 16;  // rows of a tensor core's tile
 template <int D_, int PARTS_>
 struct Tile {
   static constexpr int D = D_, PARTS = PARTS_;
-  static constexpr int SLOTS = D == 64 ? 4 : 2, BLOCKS = 1;         // blocks per SM
+  static constexpr int SLOTS = 4, BLOCKS = 1;                       // blocks per SM
   static constexpr int ROWS_PER_WARP = STRIPE, M = WARPS * STRIPE;  // query rows per block
-  static constexpr int N = 128, AT_ONCE = D == 64 ? 2 : 1;          // keys per tile, and tiles
+  static constexpr int N = D == 64 ? 128 : 64, AT_ONCE = 256 / N;   // keys per tile, and tiles
   static constexpr int HELD = D / 2, FINISHED = HELD / PARTS;  // floats of O that a thread has, and that it finishes
   __host__ __device__ static constexpr unsigned partial_bytes() {
     return (THREADS * FINISHED + THREADS / 4 * 4) * sizeof(float);
@@ -112,6 +112,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     for (int slot = 0; slot < SLOTS; ++slot)
       ptx::mbarrier_init(&smem.k_full[slot], 1), ptx::mbarrier_init(&smem.v_full[slot], 1);
     ptx::fence_mbarrier_init();
+    ptx::prefetch_tensor_map(&q), ptx::prefetch_tensor_map(&k), ptx::prefetch_tensor_map(&v);
     ptx::grid_dependency_wait();
     ptx::mbarrier_arrive_expect_tx(smem.q_full, T::Q_BYTES);
     ptx::tma_load_4d(smem.sQ, &q, 0, q0, 0, head, smem.q_full);
@@ -223,38 +224,34 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     }
   };
 
-  // --- Mainloop: at D = 64 two K/V tiles at a time; the last product is still under way when it ends ---------
-  unsigned p[N / 16][4];  // outlives the loops: the last product reads it until the wait in the merge
+  // --- Mainloop: AT_ONCE tiles under one maximum; the last products are still under way when it ends ---------
+  unsigned p[T::AT_ONCE][N / 16][4];  // outlives the loops: the last products read it until the wait in the merge
   int t = 0;
-  if constexpr (T::AT_ONCE == 2)
-    while (t + 1 < tiles) {
-      float s0[N / 2], s1[N / 2], highest[2] = {-INFINITY, -INFINITY};
-      begin_qk(s0, t);
-      begin_qk(s1, t + 1);
-      ptx::wgmma_wait<1>();
-      ptx::fence_registers(s0);
-      mask(s0, t);
-      raise(highest, s0);
-      ptx::wgmma_wait<0>();
-      ptx::fence_registers(s1);
-      mask(s1, t + 1);
-      raise(highest, s1);
-      new_reference(highest);
-      weights(s0);
-      pack(p, s0);
-      begin_pv(p, t);
-      weights(s1);
-      ptx::wgmma_wait<0>();
-      ptx::fence_registers(o);
-      pack(p, s1);
-      begin_pv(p, t + 1);
-      t += 2;
-      if (t == tiles) break;
-      ptx::wgmma_wait<0>();
-      ptx::fence_registers(o);
-      refill(t - 2);
-      refill(t - 1);
+  while (t + T::AT_ONCE <= tiles) {
+    float s[T::AT_ONCE][N / 2], highest[2] = {-INFINITY, -INFINITY};
+#pragma unroll
+    for (int i = 0; i < T::AT_ONCE; ++i) begin_qk(s[i], t + i);
+#pragma unroll
+    for (int i = 0; i < T::AT_ONCE; ++i) {
+      ptx::wgmma_wait_all_but(T::AT_ONCE - 1 - i);
+      ptx::fence_registers(s[i]);
+      mask(s[i], t + i);
+      raise(highest, s[i]);
     }
+    new_reference(highest);
+#pragma unroll
+    for (int i = 0; i < T::AT_ONCE; ++i) {
+      weights(s[i]);
+      pack(p[i], s[i]);
+      begin_pv(p[i], t + i);
+    }
+    t += T::AT_ONCE;
+    if (t == tiles) break;
+    ptx::wgmma_wait<0>();
+    ptx::fence_registers(o);
+#pragma unroll
+    for (int i = 0; i < T::AT_ONCE; ++i) refill(t - T::AT_ONCE + i);
+  }
   while (t < tiles) {
     float s[N / 2], highest[2] = {-INFINITY, -INFINITY};
     begin_qk(s, t);
@@ -264,8 +261,8 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     raise(highest, s);
     new_reference(highest);
     weights(s);
-    pack(p, s);
-    begin_pv(p, t);
+    pack(p[0], s);
+    begin_pv(p[0], t);
     ++t;
     if (t == tiles) break;
     ptx::wgmma_wait<0>();
@@ -318,7 +315,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   // --- Epilogue: normalise, round to fp16, store -------------------------------------------------------------
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
-    const float norm = ptx::rcp(row_sum[h]);
+    const float norm = D == 64 ? ptx::rcp(row_sum[h]) : 1.0f / row_sum[h];  // each the faster one there, measured
     const int row = q0 + first_row + quad_row + 8 * h;
     store_row(out + std::size_t(row) * D + rank * (D / PARTS), row, S, own, h, norm, lane);
   }
