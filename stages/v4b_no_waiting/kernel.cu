@@ -45,7 +45,7 @@ struct Tile {
   static constexpr int D = D_, PARTS = PARTS_;
   static constexpr int SLOTS = D == 64 ? 2 : 4, BLOCKS = D == 64 ? 2 : 1;  // blocks per SM
   static constexpr int ROWS_PER_WARP = STRIPE, M = WARPS * STRIPE;         // query rows per block
-  static constexpr int N = D == 64 ? 128 : 64, AT_ONCE = 256 / N;          // keys per tile, and tiles
+  static constexpr int N = D == 64 ? 128 : 64, AT_ONCE = D == 64 ? 2 : 4;  // keys per tile, and tiles
   static constexpr int HELD = D / 2, FINISHED = HELD / PARTS;  // floats of O that a thread has, and that it finishes
   __host__ __device__ static constexpr unsigned partial_bytes() {
     return (THREADS * FINISHED + THREADS / 4 * 4) * sizeof(float);
