@@ -366,6 +366,16 @@ TEST_CASE("desk: a stamp's name is the comment in the line that adds it") {
                                   "+++ b/stages/v/kernel.cu\n@@ -1,2 +1,3 @@\n x;\n"
                                   "+  stamp(4);  // Q is there\n   stamp(5);  // not added\n");
   CHECK(stamp_names(patch) == std::map<int, std::string>{{4, "Q is there"}});
+
+  // Every stamp that a patch of the lab adds has one.
+  const Patch stamps = read_patch("stages/v4b_no_waiting/phases/stamps.patch");
+  std::size_t added = 0;
+  for (const Hunk& hunk : stamps.hunks)
+    added += std::ranges::count_if(hunk.lines, [](const PatchLine& line) {
+      return line.kind == '+' && line.text.find(" stamp(") != std::string::npos;
+    });
+  CHECK(added == 16);
+  CHECK(stamp_names(stamps).size() == added);
 }
 
 TEST_CASE("desk: parts in their order with their median, stamps with their percentiles") {

@@ -252,7 +252,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
 #pragma unroll
     for (int i = 0; i < T::AT_ONCE; ++i) refill(t - T::AT_ONCE + i);
   }
-  while (t < tiles) {
+  while (t < tiles) {  // fewer than SLOTS tiles: all have been requested
     float s[N / 2], highest[2] = {-INFINITY, -INFINITY};
     begin_qk(s, t);
     ptx::wgmma_wait<0>();
@@ -267,7 +267,6 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     if (t == tiles) break;
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o);
-    refill(t - 1);
   }
 
   // --- Merge: block r finishes the columns from r D / 2 on ---------------------------------------------------

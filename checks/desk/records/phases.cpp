@@ -52,7 +52,7 @@ PhasesOutput read_phases_output(const std::string& text, const std::string& what
 }
 
 std::map<int, std::string> stamp_names(const Patch& patch) {
-  const std::regex line(R"(^\s*stamp\((\d+)\);\s*// (.+)$)");
+  const std::regex line(R"(^\s*(?:if \(.*\) )?stamp\((\d+)\);\s*// (.+)$)");
   std::map<int, std::string> names;
   for (const Hunk& hunk : patch.hunks)
     for (const PatchLine& added : hunk.lines) {
