@@ -133,9 +133,9 @@ Prediction judge_prediction(const Exercise& e, const std::string& make, const st
   const std::string trouble = built ? "" : build_learner(e.stage, make, source, word, shown);
   if (!trouble.empty()) throw BadInput("what was handed out does not build: " + trouble);
   // Several may be judged at a time.
-  static std::atomic<int> judged{0};
+  static std::atomic<int> judgements{0};
   const std::string log =
-      "build/logs/learn-" + word + "-says-" + std::to_string(getpid()) + "-" + std::to_string(judged++) + ".log";
+      "build/logs/learn-" + word + "-says-" + std::to_string(getpid()) + "-" + std::to_string(judgements++) + ".log";
   const auto said = [&] {
     std::string text = read_text(log);
     fs::remove(log);
