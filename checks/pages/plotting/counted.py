@@ -60,8 +60,16 @@ def cell(stage, column, totals, profile):
 
 def table_counted(r):
     lines = [row_of(["", *COLUMNS]), "|---|" + "--:|" * len(COLUMNS)]
+    refused = []
     for stage in ladder():
         if profile := r.profile(stage, SHAPE):
-            totals = r.counted["stages"][stage][SHAPE]["totals"]
-            lines.append(row_of([short(stage), *(cell(short(stage), column, totals, profile) for column in COLUMNS)]))
+            totals, cells = r.counted["stages"][stage][SHAPE]["totals"], [short(stage)]
+            for column in COLUMNS:
+                try:
+                    cells.append(cell(short(stage), column, totals, profile))
+                except Unusable as why:
+                    refused.append(str(why))
+            lines.append(row_of(cells))
+    if refused:
+        raise Unusable("; ".join(refused))
     return lines + [""] + [f"- **{letter}** {why}" for letter, why in WHY.items()]
