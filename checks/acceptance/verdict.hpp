@@ -5,6 +5,7 @@
 //   hang     how the first waits stand in a launch that no thread could end (data_of in common/hang.hpp)
 //   stopped  why a launch for a tool to watch ended early
 //   remark   the summary of a run that is worth reading      skipped  why nothing ran
+//   right, asked   of a learner's prediction: how many parts hold, of how many
 #pragma once
 #include <string>
 #include <string_view>

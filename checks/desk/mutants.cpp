@@ -9,7 +9,7 @@
 namespace lab::desk {
 namespace {
 
-const std::string RULES = "checks/mutants/mutants.txt";
+const std::string RULES = "checks/mutants";
 constexpr int TEST_SECONDS = 900;  // what hangs has the acceptance's own limit long before
 
 // "/REGEX/REPLACEMENT/" with \/ for a slash within.
@@ -25,8 +25,6 @@ std::vector<std::string> between_slashes(const std::string& text) {
   }
   return parts;
 }
-
-std::vector<Mutation> all_mutations() { return parse_mutations(read_text(RULES), RULES); }
 
 // How much of a line is code: all but its comment, and the blanks before that.
 std::size_t code_end(const std::string& line) {
@@ -165,8 +163,14 @@ std::string literal_in(const std::string& pattern) {
   return longest;
 }
 
-std::vector<Mutation> parse_mutations(const std::string& text, const std::string& path) {
+std::vector<Mutation> all_mutations() {
   std::vector<Mutation> all;
+  for (const fs::path& path : files_in(RULES, ".txt")) all = parse_mutations(read_text(path), path, std::move(all));
+  return all;
+}
+
+std::vector<Mutation> parse_mutations(const std::string& text, const std::string& path, std::vector<Mutation> all) {
+  const std::size_t earlier = all.size();
   int number = 0;
   for (const std::string& line : lines_of(text)) {
     ++number;
@@ -180,12 +184,12 @@ std::vector<Mutation> parse_mutations(const std::string& text, const std::string
       if (colon == words.npos) throw wrong("not NAME: what it does");
       const std::vector<std::string> name = words_of(words.substr(0, colon));
       if (name.empty() || name.size() > 2) throw wrong("not NAME: what it does, nor NAME N: what it does");
-      for (const Mutation& earlier : all)
-        if (earlier.name == name[0]) throw wrong(name[0] + " is there twice");
+      for (const Mutation& one : all)
+        if (one.name == name[0]) throw wrong(name[0] + " is there twice");
       Mutation mutation{name[0], words.substr(colon + 2), 0, {}};
       if (name.size() == 2 && (mutation.only = std::atoi(name[1].c_str())) < 1) throw wrong("N counts from 1");
       all.push_back(mutation);
-    } else if (all.empty()) {
+    } else if (all.size() == earlier) {
       throw wrong("a rule before the first name");
     } else if (words.starts_with("equivalent ")) {
       if (colon == words.npos) throw wrong("not equivalent STAGE: why");

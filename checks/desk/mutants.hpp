@@ -1,4 +1,4 @@
-// Unplanned mistakes: rules (checks/mutants/mutants.txt) that change a line of any stage in which their text
+// Unplanned mistakes: rules (checks/mutants/*.txt) that change a line of any stage in which their text
 // stands, be it in kernel.cu or in a header of common/ that it includes. They measure the acceptance, where bugs'
 // patches teach.
 #pragma once
@@ -32,7 +32,9 @@ struct Mutation {
 std::string literal_in(const std::string& pattern);
 
 // Throws BadInput naming file and line.
-std::vector<Mutation> parse_mutations(const std::string& text, const std::string& path);
+std::vector<Mutation> parse_mutations(const std::string& text, const std::string& path, std::vector<Mutation> all = {});
+// Of all files.
+std::vector<Mutation> all_mutations();
 
 struct Source {
   std::string path, text;

@@ -247,7 +247,7 @@ int predict_with(const Sight& sight, std::span<char*> args) {
     const Score one = found->second(sight, request, shape);
     all.right += one.right, all.asked += one.asked;
   }
-  std::printf("%d of %d right\n", all.right, all.asked);
+  say("right", std::to_string(all.right)), say("asked", std::to_string(all.asked));
   return all.right == all.asked ? 0 : 1;
 }
 

@@ -78,6 +78,9 @@ TEST_CASE("mutants: what is wrong with a file of rules is one line with its plac
                        "rules:2: 'near' is neither after nor before", BadInput);
   CHECK_THROWS_WITH_AS(parse_mutations("a: b\n", "rules"), "rules: a has no rule", BadInput);
   CHECK_THROWS_WITH_AS(parse_mutations("a: b\n  /a/b/\na: c\n", "rules"), "rules:3: a is there twice", BadInput);
+  const auto earlier = parse_mutations("a: b\n  /a/b/\n", "rules");
+  CHECK_THROWS_WITH_AS(parse_mutations("a: c\n", "more", earlier), "more:1: a is there twice", BadInput);
+  CHECK_THROWS_WITH_AS(parse_mutations("  /a/b/\n", "more", earlier), "more:1: a rule before the first name", BadInput);
 }
 
 TEST_CASE("mutants: a rule finds its text in the headers that a kernel includes, and counts places through them") {
@@ -112,7 +115,7 @@ TEST_CASE("mutants: the table adds up its stages") {
 }
 
 TEST_CASE("mutants: there are enough, each changes a stage, and every stage has its share") {
-  const auto all = parse_mutations(read_text("checks/mutants/mutants.txt"), "checks/mutants/mutants.txt");
+  const auto all = all_mutations();
   std::vector<std::vector<Source>> stages;
   const Ladder ladder = read_ladder();
   for (const Stage* stage : ladder.all()) {

@@ -211,7 +211,7 @@ else
 endif
 
 # The kernel with a bug's patch applied, or with an unplanned mistake. #line directives in it name the lines of kernel.cu and of the patch.
-MUTATED_BY := checks/mutants/mutants.txt checks/desk/mutants.cpp $(wildcard common/*.cuh common/*/*.cuh)
+MUTATED_BY := $(wildcard checks/mutants/*.txt) checks/desk/mutants.cpp $(wildcard common/*.cuh common/*/*.cuh)
 changed_by = $(if $(call planted_in,$(1)),$(call patch_in,$(1)),$(MUTATED_BY))
 $(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(call changed_by,$$*) checks/desk/patch.cpp | $(WORK)
 	@$(WORK) $(if $(call planted_in,$*),patch,mutate) $(call stage_of,$*) $(call planted_in,$*)$(call mutant_in,$*) $@

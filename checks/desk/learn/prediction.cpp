@@ -38,19 +38,6 @@ Prediction judge_counts(const Exercise& e, const std::string& log, const std::st
   return verdict;
 }
 
-// The last line of what a learner's binary says of a prediction: "2 of 4 right".
-Prediction scored(const std::string& text, bool holds) {
-  Prediction verdict{holds, "", holds, 1};
-  for (const std::string& line : lines_of(text)) {
-    int used = 0, right = 0, asked = 0;
-    if (std::sscanf(line.c_str(), "%d of %d right%n", &right, &asked, &used) == 2 && used == int(line.size()))
-      verdict.right = right, verdict.asked = asked;
-    else
-      verdict.says += line + "\n";
-  }
-  return verdict;
-}
-
 }  // namespace
 
 std::string verdict_told(const Prediction& p, bool gave_up) {
@@ -146,9 +133,9 @@ Prediction judge_prediction(const Exercise& e, const std::string& make, const st
   const std::string trouble = built ? "" : build_learner(e.stage, make, source, word, shown);
   if (!trouble.empty()) throw BadInput("what was handed out does not build: " + trouble);
   // Several may be judged at a time.
-  static std::atomic<int> judged{0};
+  static std::atomic<int> judgements{0};
   const std::string log =
-      "build/logs/learn-" + word + "-says-" + std::to_string(getpid()) + "-" + std::to_string(judged++) + ".log";
+      "build/logs/learn-" + word + "-says-" + std::to_string(getpid()) + "-" + std::to_string(judgements++) + ".log";
   const auto said = [&] {
     std::string text = read_text(log);
     fs::remove(log);
@@ -158,9 +145,17 @@ Prediction judge_prediction(const Exercise& e, const std::string& make, const st
     run_limited({learner_path(e.stage, word), "counts", "shape=" + e.shape}, log, SECONDS);
     return judge_counts(e, said(), say);
   }
-  const Ended ended = run_limited({learner_path(e.stage, word), "predict", "kind=" + e.predict, "say=" + say,
-                                   "shape=" + e.shape, "inputs=" + e.inputs, "copies=" + e.copies, "seen=" + e.seen},
-                                  log, SECONDS);
+  const Argv asks = {learner_path(e.stage, word),
+                     "predict",
+                     "kind=" + e.predict,
+                     "say=" + say,
+                     "shape=" + e.shape,
+                     "inputs=" + e.inputs,
+                     "copies=" + e.copies,
+                     "seen=" + e.seen};
+  const Ended ended = run_limited(judged(asks, log), log, SECONDS);
+  const Verdict verdict = verdict_beside(log);
+  fs::remove(log + ".verdict");
   std::string text = said();
   if (ended.status == 2) {
     while (text.ends_with("\n")) text.pop_back();
@@ -169,7 +164,9 @@ Prediction judge_prediction(const Exercise& e, const std::string& make, const st
   // Neither yes nor no: a fault, or a binary that is not there.
   if (ended.status > 2)
     throw BadInput("the prediction could not be judged: exit status " + std::to_string(ended.status));
-  return scored(text, ended.status == 0);
+  const bool holds = ended.status == 0;
+  return {holds, text, number_in<int>(verdict.first("right")).value_or(holds),
+          number_in<int>(verdict.first("asked")).value_or(1)};
 }
 
 }  // namespace lab::desk

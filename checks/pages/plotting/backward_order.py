@@ -12,24 +12,25 @@ B4 = {"unit": 0.128, "rows": [
     ["tensor cores", [0, 8, "1  Sᵀ = K Qᵀ", "product"], [8, 18, "2  dPᵀ = V dOᵀ", "product"], [18, 29, "4  dV += Pᵀ dO", "product"], [35, 41, "7 dQ = dS K", "product"], [41, 49, "8 dK += dSᵀ Q", "product"]],
     ["threads", [0, 8, "", "wait"], [8, 15, "3 P = exp(S − L)", "threads"], [15, 18, "", "wait"], [18, 26, "5 dS = P(dP − δ)", "threads"], [26, 34, "6 store, barrier", "other"], [35, 41, "", "wait"], [41, 46, "9 add dQ", "memory"], [46, 49, "", "wait"]]],
     "marks": [[34.5, "the tile's only barrier: the dS of both warpgroups is stored"]]}
-B5 = {"unit": 0.098, "rows": [
-    ["keys 0–63", [0, 11, "exp 1", "threads"], [11, 20, "dP dV 1", "product"], [20, 25, "dS 1", "threads"], [25, 34, "dK 1, S 2", "product"], [34, 45, "exp 2", "threads"], [45, 54, "dP dV 2", "product"], [54, 59, "dS 2", "threads"], [59, 65, "dK 2", "product"]],
-    ["third warpgroup", [0, 8, "", "wait"], [8, 16, "dQ 0", "product"], [16, 22, "add", "memory"], [22, 42, "", "wait"], [42, 50, "dQ 1", "product"], [50, 56, "add", "memory"], [56, 65, "", "wait"]],
-    ["keys 64–127", [0, 3, "", "threads"], [3, 8, "dS 0", "threads"], [8, 17, "dK 0, S 1", "product"], [17, 28, "exp 1", "threads"], [28, 37, "dP dV 1", "product"], [37, 42, "dS 1", "threads"], [42, 51, "dK 1, S 2", "product"], [51, 65, "exp 2", "threads"]]],
-    "arrows": [[25, 0, 42, 1], [42, 2, 42, 1], [8, 2, 8, 1]]}
+B5 = {"unit": 0.104, "rows": [
+    ["keys 0–63", [0, 8, "exp 1", "threads"], [8, 17, "dP dV 1", "product"], [17, 22, "dS 1", "threads"], [22, 31, "dK 1, S 2", "product"], [31, 39, "exp 2", "threads"], [39, 48, "dP dV 2", "product"], [48, 53, "dS 2", "threads"], [53, 61, "dK 2, S 3", "product"]],
+    ["third warpgroup", [0, 7, "dQ 0", "product"], [7, 12, "add", "memory"], [12, 30, "", "wait"], [30, 38, "dQ 1", "product"], [38, 43, "add", "memory"], [43, 61, "", "wait"]],
+    ["keys 64–127", [0, 8, "dK 0, S 1", "product"], [8, 16, "exp 1", "threads"], [16, 25, "dP dV 1", "product"], [25, 30, "dS 1", "threads"], [30, 39, "dK 1, S 2", "product"], [39, 47, "exp 2", "threads"], [47, 56, "dP dV 2", "product"], [56, 61, "dS 2", "threads"]]],
+    "arrows": [[22, 0, 30, 1], [30, 2, 30, 1]]}
 B6 = {"unit": 0.24, "rows": [[f"block {j}"] + [item for n, t in enumerate(range(j, 4)) for item in ([5 * n, 5 * n + 3.4, f"tile {t}", "product"], [5 * n + 3.4, 5 * n + 5, "add", "memory"])] for j in (3, 2, 1, 0)],
       "arrows": [[5 * n + 5, row, 5 * n + 8.4, row + 1] for row in range(3) for n in range(row + 1)]}
-B7 = {"unit": 0.24, "rows": [
+B7 = {"unit": 0.218, "rows": [
     ["keys 0–127", *[[6 * t, 6 * t + 6, f"tile {t}", "product"] for t in range(4)], [24, 26, "store", "memory"]],
+    ["last kernel", [0, 26, "", "wait"], [26, 29, "round dQ", "memory"]],
     *[[f"keys 0–127, part {t}", [0, 6, f"tile {t}", "product"], [6, 8.6, "store", "memory"]] for t in range(4)],
-    ["last kernel", [0, 8.6, "", "wait"], [8.6, 14.5, "add up four parts", "memory"]]],
-    "gaps": {0: "b5: one block", 1: "b7: four blocks, at the same time"}}
+    ["last kernel", [0, 8.6, "", "wait"], [8.6, 15.6, "add up four parts, round", "memory"]]],
+    "gaps": {0: "b5: one block", 2: "b7: four blocks, at the same time"}}
 B8 = {"unit": 0.102, "rows": [
     ["row_terms", [0, 5, "start", "other"], [5, 17, "δ, zeros", "memory"]],
     ["gradients", [17.8, 25.8, "start, barriers", "other"], [25.8, 49, "K, V, then the tiles of Q and dO", "product"]],
     ["round_sums", [49.8, 54.8, "start", "other"], [54.8, 62, "round", "memory"]],
     ["row_terms", [0, 5, "start", "other"], [5, 17, "δ, zeros", "memory"]],
-    ["gradients", [5.5, 13.5, "start, barriers", "other"], [13.5, 17.4, "", "wait"], [17.4, 40.6, "K, V, then the tiles of Q and dO", "product"]],
+    ["gradients", [8.5, 16.5, "start, barriers", "other"], [16.5, 17.4, "", "wait"], [17.4, 40.6, "K, V, then the tiles of Q and dO", "product"]],
     ["round_sums", [41.4, 46.4, "start", "other"], [46.4, 53.6, "round", "memory"]]],
     "gaps": {0: "b7: each kernel starts after the end of the one before", 3: "b8: the second starts under the first, up to its wait for the first one's end"}}
 

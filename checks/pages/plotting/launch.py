@@ -16,7 +16,7 @@ def data_order(r):
     timed = r.phases[0]
     stages = [timed["stage"], "v4c_early_launch"]
     B, H, S, _ = map(int, timed["shape"].split(","))
-    return {"shape": timed["shape"], "block": timed["phases"][-1]["median"] / timed["clock_mhz"], "clusters": B * H * -(-S // 64), "every": [[stage, measured(r, stage, timed["shape"])] for stage in stages]}
+    return {"shape": timed["shape"], "block": timed["phases"][-1]["median"] / timed["clock_mhz"], "clusters": B * H * -(-S // 64), "gpus": [timed["gpu"], r.small["gpu"]], "every": [[stage, measured(r, stage, timed["shape"])] for stage in stages]}
 
 
 @figure("launch-order", data_order, lambda r: r.phases and r.small)
@@ -45,7 +45,7 @@ def draw_order(plt, d):
         if not early:
             axes.text(over + gap / 2, y + 0.86, "grid\nn + 1\nstarts", fontsize=8.5, ha="center", va="center")
     axes.text(0.1, 3.91, f"Hatched: waits for launch n. An order of events, not to scale; a row is the two SMs of one cluster, three of {d['clusters']} clusters are shown.\n"
-                         f"{title(d['shape'])}; a block of {short(d['every'][0][0])} runs for {d['block']:.2f} µs. Medians in a CUDA graph on one NVIDIA H200.", fontsize=7.5, va="center", color="#333333")
+                         f"{title(d['shape'])}; a block of {short(d['every'][0][0])} runs for {d['block']:.2f} µs ({d['gpus'][0]}); launches: medians in a CUDA graph ({d['gpus'][1]}).", fontsize=7.5, va="center", color="#333333")
     return figure
 
 

@@ -24,8 +24,8 @@ def data_ladder(r):
             for stage in ladder():
                 if (stage, shape) in cases and shape not in times.setdefault(stage, {}):
                     times[stage][shape] = cases[stage, shape] / rivals[best]
-                    measured_in[stage] = run["date"][:10]
-    return {"source": r.source(), "stages": [[stage, times.get(stage, {}), measured_in.get(stage)] for stage in ladder()], "peers": peers}
+                    measured_in[stage] = run["gpu"]
+    return {"stages": [[stage, times.get(stage, {}), measured_in.get(stage)] for stage in ladder()], "peers": peers}
 
 
 def times_text(value):
@@ -35,8 +35,8 @@ def times_text(value):
 @figure("ladder", data_ladder)
 def draw_ladder(plt, d):
     stages = d["stages"]
-    height = 1.2 + 0.215 * len(stages)
-    figure, axes = subplots(plt, (WIDTH, height), left=0.205, right=0.71, top=1 - 0.66 / height, bottom=0.62 / height)
+    height = 1.32 + 0.215 * len(stages)
+    figure, axes = subplots(plt, (WIDTH, height), left=0.205, right=0.71, top=1 - 0.66 / height, bottom=0.74 / height)
     for i, shape in enumerate(SHOWN):
         at = [(times[shape], y) for y, (_, times, _) in enumerate(stages) if shape in times]
         axes.plot([x for x, _ in at], [y for _, y in at], color=COLOURS[i], marker=MARKERS[i], linestyle=["-", "--", ":"][i], linewidth=1, markersize=5.5, label=title(shape))
@@ -62,7 +62,8 @@ def draw_ladder(plt, d):
     logarithmic(axes, [1, *(t for _, times, _ in stages for t in times.values())], (0.5, 1, 2, 5, 10, 20, 50, 100), 0.7, 1.3, "×")
     ranked(axes, [name for name, *_ in stages])
     axes.set_xlabel("time over the best peer's (log; left is faster)", fontsize=8)
-    figure.text(0.01, 0.04 / height, f"Best peers: {'; '.join(f'{title(s)} {PEERS[p]}, {t:.1f} µs' for s, (p, t) in d['peers'].items())}. {d['source'].split(',')[0]}.", fontsize=7, va="bottom")
+    cards = [f"{short(group[0])} to {short(group[-1])}: {gpu}" for gpu, group in ((gpu, [name for name, _, g in stages if g == gpu]) for gpu in dict.fromkeys(g for *_, g in stages if g))]
+    figure.text(0.01, 0.04 / height, f"Best peers: {'; '.join(f'{title(s)} {PEERS[p]}, {t:.1f} µs' for s, (p, t) in d['peers'].items())}.\n{'; '.join(cards)}.", fontsize=7, va="bottom")
     return figure
 
 
