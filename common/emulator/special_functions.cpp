@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t ONE_BINADE = 1u << 23;  // mantissas, and the step of the exponent in a float's bits
 constexpr std::uint32_t SIGN = 1u << 31, INFINITE = 0x7F800000u;
 const float CANONICAL_NAN = std::bit_cast<float>(0x7FFFFFFFu);
-// Added before the cut, in 2^-15 of the last place: the mean of what the square lacks, and of the cut itself.
+// Added before the cut, in 2^-15 of the last place: the bits below c0's last one, the same in all intervals.
 constexpr std::uint64_t EX2_BIAS = 6114, RCP_BIAS = 2023;
 
 // r^2 / 2^19 of 17 bits, short of the partial products r_i r_j 2^(i+j+1), and r_i 2^(2i), below 2^19. The top 7 bits
