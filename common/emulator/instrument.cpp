@@ -63,8 +63,8 @@ void __tsan_func_exit() {}
 }
 
 // Atomic operations: those of the host code in a kernel's file (the guard of a function-local static, which g++ loads
-// as 8 bits on x86-64 and as 64 bits on arm64; the counts of a shared_ptr), and a kernel's own. They run as they are,
-// in the strongest order, and the checker neither sees nor orders anything by them: no stage uses one yet. What is not
+// as 8 bits on x86-64 and as 64 bits on arm64; the counts of a shared_ptr), and a kernel's own std::atomic, which no stage has (CUDA's are in
+// atomics.cpp). They run as they are, in the strongest order, and the checker neither sees nor orders anything by them. What is not
 // here (fetch_sub and its kin, 128 bits, fences) does not link, and is added when something needs it.
 #define LAB_ATOMICS(bits, Int)                                                                                \
   Int __tsan_atomic##bits##_load(const volatile Int* a, int) { return __atomic_load_n(a, __ATOMIC_SEQ_CST); } \
