@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(THREADS)
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
   constexpr int ROWS = T::ROWS_PER_WARP;
   const int first_row = warp * ROWS;
-  const bool computes = first_row < M && q0 + first_row < S;  // warps past the last stripe only load
+  const bool computes = first_row < M && q0 + first_row < S;  // the other warps load or wait
   for (int t = 0; t < tiles; ++t) {
     if (warp == PRODUCER) __pipeline_wait_prior(SLOTS - 2);  // each lane's own copies of tile t have arrived
     __syncthreads();  // now all can see it; and all are done with tile t - 1, whose slot is next to be filled
