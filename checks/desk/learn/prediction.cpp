@@ -145,14 +145,10 @@ Prediction judge_prediction(const Exercise& e, const std::string& make, const st
     run_limited({learner_path(e.stage, word), "counts", "shape=" + e.shape}, log, SECONDS);
     return judge_counts(e, said(), say);
   }
-  const Argv asks = {learner_path(e.stage, word),
-                     "predict",
-                     "kind=" + e.predict,
-                     "say=" + say,
-                     "shape=" + e.shape,
-                     "inputs=" + e.inputs,
-                     "copies=" + e.copies,
-                     "seen=" + e.seen};
+  const Argv asks = {learner_path(e.stage, word), "predict",
+                     "kind=" + e.predict,         "say=" + say,
+                     "shape=" + e.shape,          "inputs=" + e.inputs,
+                     "copies=" + e.copies,        "seen=" + e.seen};
   const Ended ended = run_limited(judged(asks, log), log, SECONDS);
   const Verdict verdict = verdict_beside(log);
   fs::remove(log + ".verdict");
