@@ -68,13 +68,13 @@ def draw_k_major(plt, d):
     draw_lines(axes, one, 0, left, top, lambda row, chunk: TONES[chunk // 2 % 4], lambda row, chunk: chunk // 2 == 1)
     for i, start in enumerate(starts[:4]):
         start_mark(axes, left + start / 16 * CHUNK, top, start, "#A33F00" if i == 1 else BLACK)
-    span(axes, left + 8 * CHUNK + 0.1, top, top + 8 * LINE, f"stride\n{one['stride']} B")
+    span(axes, left + 8 * CHUNK + 0.1, top, top + 8 * LINE, f"stride (SBO)\n{one['stride']} B")
     x, y = left + 8 * CHUNK + 1.1, top + 0.1
     axes.text(x, y, "The descriptors of the products", fontsize=8.5, weight="bold", va="center")
     for i, start in enumerate(starts):
         text = f"product {i}: start +{start}" + (", slab 1" if start >= slab else "")
         axes.text(x, y + 0.24 * (i + 1), text, fontsize=8, va="center", weight="bold" if i == 1 else "normal", color="#A33F00" if i == 1 else BLACK)
-    axes.text(x, y + 0.24 * (len(starts) + 1) + 0.12, f"stride {one['stride']} B: to the next 8 rows\nleading: not used", fontsize=8, va="center", linespacing=1.35)
+    axes.text(x, y + 0.24 * (len(starts) + 1) + 0.12, f"stride (SBO) {one['stride']} B: to the next 8 rows\nleading (LBO): not used", fontsize=8, va="center", linespacing=1.35)
     return figure
 
 
@@ -88,10 +88,10 @@ def draw_mn_major(plt, d):
         axes.text(x, top - 0.46, text, fontsize=8, va="center")
         draw_lines(axes, one, first, x, top, lambda row, chunk: TONES[row // 8], lambda row, chunk: False)
     start_mark(axes, left, top, one["starts"][0], BLACK)
-    span(axes, left + 8 * CHUNK + 0.1, top, top + 8 * LINE, f"stride\n{one['stride']} B:\n8 k to\nthe next 8")
+    span(axes, left + 8 * CHUNK + 0.1, top, top + 8 * LINE, f"stride (SBO)\n{one['stride']} B:\n8 k to\nthe next 8")
     bottom = top + 16 * LINE + 0.1
     arrow(axes, (left, bottom), (second, bottom), BLACK, 1, arrowstyle="<|-|>")
-    axes.text(left, bottom + 0.14, f"leading {one['leading']} B: from 64 columns to the next 64", fontsize=7.5, va="center")
+    axes.text(left, bottom + 0.14, f"leading (LBO) {one['leading']} B: from 64 columns to the next 64", fontsize=7.5, va="center")
     axes.text(0.08, bottom + 0.4, f"Products 1 to 3 start at {', '.join(f'+{s}' for s in one['starts'][1:])}: {one['starts'][1]} bytes, or 16 rows, apart.", fontsize=8, va="center")
     return figure
 
