@@ -224,6 +224,10 @@ def draw_scratch(plt, d):
                 axes.add_patch(plt.Rectangle((first + size * key, y + 0.12), size, 0.56, facecolor=VERMILION, edgecolor=VERMILION, linewidth=1.2, zorder=3))
                 text = f"lane {d['lane']}: {'score' if y == 1 else 'weight'} of key {key}"
                 axes.text(first + size * (key + 0.5), y + 0.1, text, ha="left" if y == 1 or key > 31 else "center", va="bottom", fontsize=7, color=VERMILION)
+            hit = d["lane"] // 2  # the key whose score the lane's first weight overwrites: framed in b, and its bytes in c
+            axes.add_patch(plt.Rectangle((4 * hit, y + 0.12), 4, 0.56, facecolor=GREEN if y == 1 else "none", edgecolor=GREEN, linewidth=1.6, zorder=4))
+            text = f"lane {hit}: score of key {hit}" if y == 1 else f"bytes of key {hit}'s score"
+            axes.text(4 * hit, y + 0.7, text, ha="left", va="top", fontsize=7, color=GREEN)
         else:
             for key, side in ((0, "left"), (32, "left"), (63, "right")):
                 axes.text(first + size * (key + (side == "right")), y + 0.1, f"key {key}", ha=side, va="bottom", fontsize=7)
