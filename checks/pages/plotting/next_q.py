@@ -2,7 +2,7 @@
 import re
 
 from .registry import figure
-from .results import Unusable, short
+from .results import Unusable
 from .style import BLACK, BLUE, GREEN, GREY, LIGHT, ORANGE, VERMILION, WIDTH, bare, box, caption, subplots
 from .waits import clocked
 
@@ -33,7 +33,7 @@ def runs(trace):
                 acts[-1][1] = end
             else:
                 acts.append([start, end, piece, last])
-        rows.append({"acts": acts, "waits": [[start, stop, "Q" if what == "q_full" else "turn" if what == "turn" else "tile"] for start, stop, what, _ in c["waits"]]})
+        rows.append({"acts": acts, "waits": [[start, stop, "Q" if what == "q_full" else "tile"] for start, stop, what, _ in c["waits"]]})
     return {"stage": d["stage"], "shape": d["shape"], "keys": d["keys"], "qs": [list(q) for q in zip(asked, gone, places)], "rows": rows}
 
 
@@ -72,9 +72,9 @@ def draw_one(axes, d, end):
 def draw_next_q(plt, d):
     figure, rows = subplots(plt, (WIDTH, 5.6), 2, 1, height_ratios=(4.63, 5.35), left=0.115, right=0.99, top=0.955, bottom=0.185, hspace=0.3)
     end = max(act[1] for one in d for row in one["rows"] for act in row["acts"])
-    for axes, one, what in zip(rows, d, ("one Q: the next one is requested when the last consumer has read this one", "two Qs: a consumer that is done goes on to the next query tile")):
+    for axes, one, what in zip(rows, d, ("v3j with one Q: the next one is requested when the last consumer has read this one", "v3j, two Qs: a consumer that is done goes on to the next query tile")):
         draw_one(axes, one, end)
-        axes.set_title(f"{short(one['stage'])}, {what}", fontsize=9.5, loc="left", x=-0.115)
+        axes.set_title(what, fontsize=9.5, loc="left", x=-0.115)
     rows[-1].set_xlabel("step (an order, not a time)", fontsize=8.5)
     return caption(figure, f"One block of four consumers on {d[0]['shape']}, recorded on the CPU: query tiles a, b, c, of {d[0]['keys'] * 4} rows. Under the mask consumer 0 has one key tile of each, consumer 3 has four. "
-                           "Upper rows: from its request until all have read it, Q lies in shared memory. Black: O / l is stored. Red, hatched: waits for Q. Grey: waits for its turn (v3h), or for a key tile that it skips.")
+                           "Upper rows: from its request until all have read it, Q lies in shared memory. Black: O / l is stored. Red, hatched: waits for Q. Grey: waits for a key tile that it skips.")

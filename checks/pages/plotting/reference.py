@@ -54,4 +54,4 @@ def draw_reference(plt, d):
     panels[0].set_ylabel("score, q·k / √D", fontsize=8.5)
     figure.legend([dots, line, band, ring], ["largest score of the row in a tile", "reference r", f"a weight fits: up to r + {d['fits']:.1f}", "does not fit"], ncol=4, fontsize=8.5, loc="upper left", bbox_to_anchor=(0.005, 1.0), frameon=False, columnspacing=1.6)
     return caption(figure, f"Row {d['row']} of {short(d['stage'])} on {d['shape']}, recorded on the CPU; scores in natural units. A weight is e^(score − r). It is rounded to a half, so it may not "
-                           f"be large: one score up to r + {d['fits']:.1f} fits if the lane's other weights are small. Without a jump r stays below the largest score, and nothing is lost.")
+                           f"be large: one score up to r + {d['fits']:.1f} fits if the lane's other weights are small. A score above r costs nothing as long as it fits (left).")

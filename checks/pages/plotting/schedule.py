@@ -4,7 +4,7 @@ import re
 from .heads import ROOT
 from .registry import figure
 from .results import Unusable, short, title
-from .style import BLACK, LIGHT, WIDTH, caption, subplots
+from .style import BLACK, WIDTH, caption, subplots
 
 GROUP_ROWS = 64  # of a consumer warpgroup
 
@@ -42,31 +42,17 @@ def data_schedule(r, shape):
     return {"multiprocessors": multiprocessors, "date": r.bench["date"][:10], "shape": shape, "panels": sorted(panels, key=lambda p: p["stage"])}
 
 
-def runs(bars):
-    """Neighbouring multiprocessors with the same bar, as one: [first, count, begin, end, keys]."""
-    merged = []
-    for m, begin, end, keys in sorted(bars, key=lambda b: (b[1], b[2], b[3], b[0])):
-        if merged and merged[-1][2:] == [begin, end, keys] and merged[-1][0] + merged[-1][1] == m:
-            merged[-1][1] += 1
-        else:
-            merged.append([m, 1, begin, end, keys])
-    return merged
-
-
 @figure("schedule", lambda r: data_schedule(r, "2,8,2048,64,causal"))
-@figure("rounds", lambda r: data_schedule(r, "2,8,2048,64"))
 def draw_schedule(plt, d):
     figure, rows = subplots(plt, (WIDTH, 4.9), 2, 1, sharex=True, left=0.07, right=0.985, top=0.945, bottom=0.225, hspace=0.26)
     shades = plt.get_cmap("Blues")
-    masked = ",causal" in d["shape"]
     most, last_to_end = max((bar[2], bar[0]) for one in d["panels"] for bar in one["bars"])
-    every = 9 if masked else 1  # all 132 would be hairlines; the last to end is among those that are drawn
+    every = 9  # all 132 would be hairlines; the last to end is among those that are drawn
     for axes, one in zip(rows, d["panels"]):
         length = max(bar[3] for bar in one["bars"])
         drawn = [bar for bar in one["bars"] if bar[0] % every == last_to_end % every]
-        for m, count, begin, end, keys in [[m - every // 2, 0.8 * every, begin, end, keys] for m, begin, end, keys in drawn] if masked else runs(drawn):
-            face = shades(0.12 + 0.68 * keys / length) if masked else LIGHT[0] if begin == 0 else LIGHT[4]
-            axes.add_patch(plt.Rectangle((begin, m), end - begin, count, facecolor=face, edgecolor="#666666", linewidth=0.25, hatch="" if begin == 0 or masked else "////"))
+        for m, count, begin, end, keys in [[m - every // 2, 0.8 * every, begin, end, keys] for m, begin, end, keys in drawn]:
+            axes.add_patch(plt.Rectangle((begin, m), end - begin, count, facecolor=shades(0.12 + 0.68 * keys / length), edgecolor="#666666", linewidth=0.25))
         last = max(bar[2] for bar in one["bars"])
         axes.axvline(last, color=BLACK, linewidth=1.2, linestyle="--")
         room = most - last > 0.2 * most  # to the right of the line
@@ -74,11 +60,11 @@ def draw_schedule(plt, d):
         axes.set(xlim=(0, 1.01 * most), ylim=(d["multiprocessors"], 0))
         axes.set_yticks([0, 66, 132])
         axes.tick_params(labelsize=8)
-        axes.text(0, -3, f"{short(one['stage'])}: {len(one['bars'])} query tiles of {one['consumers']} consumers" + (f", on every {every}th multiprocessor" if masked else "") + (", longest first, to and fro" if masked and one is d["panels"][-1] else ""), fontsize=9, ha="left", va="bottom")
+        axes.text(0, -3, f"{short(one['stage'])}: {len(one['bars'])} query tiles of {one['consumers']} consumers" + f", on every {every}th multiprocessor" + (", longest first, to and fro" if one is d["panels"][-1] else ""), fontsize=9, ha="left", va="bottom")
         axes.set_ylabel("multiprocessor", fontsize=8.5)
     rows[-1].set_xlabel("work: 64 rows with all keys = 1, times the cost", fontsize=8.5)
     before, after = d["panels"]
     cost = f"cost {before['cost']:g} for {before['consumers']} consumers" + (f", {after['cost']:g} for {after['consumers']}" if after["consumers"] != before["consumers"] else "")
-    return caption(figure, f"{title(d['shape'])}, to scale: query tiles in the order in which the kernels start them; {d['multiprocessors']} multiprocessors{', every ninth drawn' if masked else ''}, one block at a time. v3f: a block each, the next one on the multiprocessor that is free first. v3h: dealt out to blocks that stay. "
-                           f"Length: consumers × cost × share of the keys that it sees ({cost}). " + ("The darker, the more keys. " if masked else "Plain is the first round, hatched the second. ") +
+    return caption(figure, f"{title(d['shape'])}, to scale: query tiles in the order in which the kernels start them; {d['multiprocessors']} multiprocessors, every ninth drawn, one block at a time. v3f: a block each, the next one on the multiprocessor that is free first. v3h: dealt out to blocks that stay. "
+                           f"Length: consumers × cost × share of the keys that it sees ({cost}). The darker, the more keys. "
                    f"Measured: {before['us']:.1f} → {after['us']:.1f} µs, NVIDIA H200, {d['date']}.")
