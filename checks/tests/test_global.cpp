@@ -41,6 +41,16 @@ TEST_SUITE("global memory") {
       }
   }
 
+  TEST_CASE("atomicAdd on a whole number gives each caller a number of its own") {
+    for (std::uint64_t order = 0; order < 4; ++order) {
+      const std::vector<float> out = floats_of("atomic_tickets", in_order_of_blocks(order));
+      for (unsigned number = 0; number < 16; ++number) CHECK(out[1 + number] == 1.0f);
+      unsigned drawn;
+      std::memcpy(&drawn, &out[0], sizeof drawn);
+      CHECK(drawn == 3 * THREADS);
+    }
+  }
+
   TEST_CASE("atomicAdd takes subnormal numbers for zero") {
     const std::vector<float> out = floats_of("flushed_sum");
     // The last block finds zero: each has added 2^-126 and taken away half as much again.

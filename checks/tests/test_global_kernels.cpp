@@ -39,6 +39,13 @@ CHECKED(sums_of_four, silent()) {
   if (threadIdx.x % 4 == 0) ptx::add4(&sums[threadIdx.x], x, x, x, x);
 }
 
+// Every thread draws a number once: sums[1 + number] counts how often it came. The counter is sums[0]'s bits.
+CHECKED(atomic_tickets, silent()) {
+  float* const sums = floats(out);
+  const unsigned number = atomicAdd(reinterpret_cast<unsigned*>(out), 1u);
+  if (number < 16) atomicAdd(&sums[1 + number], 1.0f);
+}
+
 CHECKED(read_after_own_write, silent()) {
   float* const sums = floats(out);
   float* const own = sums + blockIdx.x * blockDim.x + threadIdx.x;

@@ -135,6 +135,7 @@ unsigned vote(Vote kind, unsigned mask, bool predicate);  // the lanes whose pre
 float butterfly_sum(unsigned mask, float value);
 float butterfly_max(unsigned mask, float value);
 float atomic_add(float* address, float value);
+unsigned atomic_add(unsigned* address, unsigned value);
 bool spelled_out();  // ExecOptions::spelled_out of the running block
 [[noreturn]] void trap();
 
@@ -193,6 +194,7 @@ __forceinline__ int __all_sync(unsigned mask, int predicate) {
 }
 // In global memory; returns what was there before.
 __forceinline__ float atomicAdd(float* address, float value) { return lab::cpu::atomic_add(address, value); }
+__forceinline__ unsigned atomicAdd(unsigned* address, unsigned value) { return lab::cpu::atomic_add(address, value); }
 [[noreturn]] __forceinline__ void __trap() { lab::cpu::trap(); }
 
 // --- arithmetic ------------------------------------------------------------------------------------------

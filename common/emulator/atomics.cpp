@@ -1,4 +1,4 @@
-// atomicAdd on a float in global memory. Blocks that run at once on several OS threads add in the order of these; with
+// atomicAdd on a float or a whole number in global memory. Blocks that run at once on several OS threads add in the order of these; with
 // ExecOptions::workers = 1 the order is that of the blocks and their schedule.
 #include <cuda_runtime.h>
 
@@ -26,6 +26,12 @@ float flushed(float x) { return std::abs(x) < std::numeric_limits<float>::min() 
   while (!sum.compare_exchange_weak(before, flushed(flushed(before) + flushed(value)), std::memory_order_relaxed)) {
   }
   return before;
+}
+[[gnu::noinline]] unsigned atomic_add(unsigned* address, unsigned value) {
+  Block* const block = this_block();
+  const auto pc = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)) - 1;
+  if (block && block->checking() && is_global(address)) check_global(address, sizeof(unsigned), Touch::atomic, pc);
+  return std::atomic_ref<unsigned>(*address).fetch_add(value, std::memory_order_relaxed);
 }
 
 }  // namespace lab::cpu
