@@ -33,6 +33,7 @@ BY_HAND = {RESULTS / "waits" / "one-q.tsv"}
 # NAME -> build and arguments of `lab order`, and of `lab trace-reference`: a row whose reference never moves, and one whose does.
 ORDERS = {f"{stage.split('_')[0]}-causal": (f"{stage}/fixed", "shape=2,8,2048,64,causal") for stage in ("v3f_lazy_reference", "v3h_persistent")}
 ORDERS |= {f"v3h-long-{D}": ("v3h_persistent/fixed", f"shape=4,16,8192,{D},causal list=0") for D in (64, 128)}
+ORDERS |= {f"{stage.split('_')[0]}-long": (f"{stage}/fixed", "shape=4,16,8192,64,causal") for stage in ("v3j_next_q", "v3k_dynamic")}
 REFERENCES = {f"amplitude-{a}": ("v3f_lazy_reference/fixed", f"shape=1,1,2048,64 amplitude={a} row=15") for a in ("1", "2.5")}
 # NAME -> build and arguments of `lab trace`: the same four tiles through one slot each for K and V, and through a ring of three.
 STEPS = {"one-slot": ("v2c8_mma_sync/checked", "shape=1,1,256,64"), "ring": ("v2d_ldmatrix/checked", "shape=1,1,256,64")}

@@ -11,9 +11,9 @@ GROUPS = [("v1", "scalar code", "v2c3", "left"), ("v2c5", "tensor cores", "v2c9"
 
 
 def data_ladder(r):
-    """A stage's time over the fastest peer's of the same run: the ladder's own, or, of a shape that it lacks there, the one of small problems."""
+    """A stage's time over the fastest peer's of the same run: the ladder's own, or, of a shape that it lacks there, those of small and of large problems."""
     times, peers, measured_in = {}, {}, {}
-    for run in [run for run in (r.bench, r.small) if run]:
+    for run in [run for run in (r.bench, r.small, r.large) if run]:
         cases = medians(run)
         for shape in SHOWN:
             rivals = {p: cases[p, shape] for p in PEERS if p != "torch_default" and (p, shape) in cases}

@@ -65,6 +65,9 @@ class Results:
         # Small problems, with the stages that are made for them: a run of its own, later than the ladder's.
         smalls = {p.name: load(p, "bench") for p in RESULTS.glob("small-*.json")}
         self.small_file, self.small = max(smalls.items(), key=lambda b: b[1]["date"], default=("", None))
+        # Large problems, with the stage that is made for them, likewise.
+        larges = {p.name: load(p, "bench") for p in RESULTS.glob("large-*.json")}
+        self.large_file, self.large = max(larges.items(), key=lambda b: b[1]["date"], default=("", None))
         sweeps = {p.name: load(p, "sweep") for p in RESULTS.glob("sweep-*.json")}
         self.sweep_file, self.sweep = max(sweeps.items(), key=lambda b: b[1]["date"], default=("", None))
         self.phases = [load(p, "phases") for p in sorted(RESULTS.glob("phases-*.json"))]

@@ -68,3 +68,42 @@ def draw_schedule(plt, d):
     return caption(figure, f"{title(d['shape'])}, to scale: query tiles in the order in which the kernels start them; {d['multiprocessors']} multiprocessors, every ninth drawn, one block at a time. v3f: a block each, the next one on the multiprocessor that is free first. v3h: dealt out to blocks that stay. "
                            f"Length: consumers × cost × share of the keys that it sees ({cost}). The darker, the more keys. "
                    f"Measured: {before['us']:.1f} → {after['us']:.1f} µs, NVIDIA H200, {d['date']}.")
+
+
+def ends(order, multiprocessors, dealt):
+    """[multiprocessor, begin, end, keys] of each query tile: `dealt` rounds to and fro, then each to the multiprocessor that is free first."""
+    free, bars = {m: 0 for m in range(multiprocessors)}, []
+    for i, tile in enumerate(order["events"]):
+        turn, place = divmod(i, multiprocessors)
+        m = (place if turn % 2 == 0 else multiprocessors - 1 - place) if turn < dealt else min(free, key=lambda m: (free[m], m))
+        bars.append([m, free[m], free[m] + tile["keys"], tile["keys"]])
+        free[m] += tile["keys"]
+    return bars
+
+
+def data_draws(r):
+    n, always = int(r.bench["multiprocessors"]), 10**6
+    static, dynamic = r.orders["v3j-long"], r.orders["v3k-long"]
+    ways = [("v3j: head by head, dealt out", static, always), ("the same order, drawn", static, 2), ("v3k: bunches of 8 heads, drawn", dynamic, 2)]
+    return {"shape": static["shape"], "multiprocessors": n, "mean": sum(tile["keys"] for tile in static["events"]) / n,
+            "ways": [{"name": name, "bars": [bar for bar in ends(order, n, dealt) if bar[2] > 56000]} for name, order, dealt in ways]}
+
+
+@figure("draws", data_draws, lambda r: "v3k-long" in r.orders)
+def draw_draws(plt, d):
+    figure, rows = subplots(plt, (WIDTH, 4.6), 3, 1, sharex=True, left=0.07, right=0.985, top=0.94, bottom=0.2, hspace=0.38)
+    shades, every = plt.get_cmap("Blues"), 6
+    for axes, way in zip(rows, d["ways"]):
+        for m, begin, end, keys in way["bars"]:
+            if m % every == 0:
+                axes.add_patch(plt.Rectangle((begin / 1000, m), (end - begin) / 1000, 0.8 * every, facecolor=shades(0.12 + 0.68 * keys / 8192), edgecolor="#666666", linewidth=0.25))
+        last = max(bar[2] for bar in way["bars"])
+        axes.axvline(last / 1000, color=BLACK, linewidth=1.2, linestyle="--")
+        axes.text(last / 1000 + 0.1, 66, f"{last:,}:\n{last / d['mean']:.3f} times\nthe mean", fontsize=8.5, ha="left", va="center", weight="bold")
+        axes.text(56, -5, way["name"], fontsize=9, ha="left", va="bottom")
+        axes.set(xlim=(56, 72.5), ylim=(d["multiprocessors"], 0))
+        axes.set_yticks([0, 66, 132])
+        axes.tick_params(labelsize=8)
+        axes.set_ylabel("multiprocessor", fontsize=8.5)
+    rows[-1].set_xlabel("keys computed by a multiprocessor since the launch, thousands", fontsize=8.5)
+    return caption(figure, f"The end of a launch on {d['shape']}, to scale, if every key takes the same time: every sixth of {d['multiprocessors']} multiprocessors, one bar per query tile, the darker the longer. White at the right: idle. Dashed: the last one ends.")

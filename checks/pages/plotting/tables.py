@@ -92,10 +92,11 @@ def table_bench(r):
 
 
 def table_step(r, name):
-    """One step of the ladder on every shape: NAME's time beside the stage's before it and a peer's. A stage for small problems has a run of its own."""
+    """One step of the ladder on every shape: NAME's time beside the stage's before it and a peer's. Stages for small and for large problems have runs of their own."""
     run, stages, peer, by = r.bench, r.stages, "torch_flash", ran_by(r)
-    if r.small and name not in map(short, stages):
-        run, peer, by = r.small, "torch_cudnn", ran_by_small(r)
+    if name not in map(short, stages):
+        of_large = r.large and name in (short(c["program"]) for c in r.large["cases"])
+        run, peer, by = (r.large, "fa3", [f"<sub>{ran_by_of(r, r.large, r.large_file)}</sub>"]) if of_large else (r.small, "torch_cudnn", ran_by_small(r))
         stages = list(dict.fromkeys(c["program"] for c in run["cases"] if c["kind"] == "stage"))
     at = next((i for i, stage in enumerate(stages) if short(stage) == name), 0)
     if at == 0:

@@ -1,0 +1,19 @@
+// How to recognise the bug lanes_not_awaited.
+#include "checks/bugs/fingerprint.hpp"
+
+namespace {
+using namespace lab;
+
+// One multiprocessor and two pieces: what says that none is left comes into the first one's slot. One group, which takes
+// no turns: those would order the lanes.
+constexpr Shape SMALL{1, 1, 100, 64, true}, WIDE{1, 1, 100, 128, true};
+
+std::vector<Part> look() {
+  const ExpectedReport race{Finding::Kind::race_inter_warp, "if (work.tile < 0) return false;",
+                            "smem.work[q_place.slot] = work;  // no tile", 0, 1};
+  return {checker_reports(SMALL, race), checker_reports(WIDE, race)};
+}
+
+const RegisteredFingerprint registered(look);
+
+}  // namespace
