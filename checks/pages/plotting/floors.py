@@ -11,7 +11,7 @@ UNITS = {"issue slots": (BLUE, "^"), "shared memory": (VERMILION, "s"), "exponen
 
 def measured(r, stage, shape):
     """None where no run has this kernel."""
-    return next((times[stage, shape] for run in (r.small, r.bench) if run and (stage, shape) in (times := medians(run))), None)
+    return next((times[stage, shape] for run in (r.small, r.bench, r.large) if run and (stage, shape) in (times := medians(run))), None)
 
 
 def data_floors(r, only=None):
@@ -71,4 +71,4 @@ def draw_floors(plt, d):
     figure.legend(handles=marks, ncol=6, fontsize=7.5, columnspacing=1.2, handletextpad=0.3, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.72 / high))
     return caption(figure, f"The least time that {'each unit of an H200 needs' if few else 'the unit of an H200 that needs most takes'} for what the CPU execution counted (writeups/counters.md says at which rates), and the time measured. {'Filled: the unit that needs most, the floor; ' if few else 'It is the floor: '}"
                            f"no kernel with these counts is faster. * A guess and no bound: nvcc leaves out some of the counted loads. {'Issue slots: of what is counted, which leaves out sums and indices. ' if few else ''}The grey line up to the measured time is what latencies, waits, sums and indices take; the number says how much of the time the floor is. "
-                           f"Measured: medians in a replayed CUDA graph. {d['source']}; of what a run of small problems has, {d['small']}.")
+                           f"Measured: medians in a replayed CUDA graph. {d['source']}; of what runs of small and of large problems have, {d['small']}.")
