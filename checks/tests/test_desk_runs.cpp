@@ -100,6 +100,7 @@ TEST_CASE("asked to end, the desk ends what it started and itself") {
     std::filesystem::remove(dir.path("pid"));
     const pid_t desk = fork();
     if (desk == 0) {
+      ::signal(signal, SIG_DFL);  // in a shell's background job SIGINT is ignored
       run_limited(hanging(dir.path("pid")), dir.path("log"), 250);
       _exit(0);
     }
