@@ -12,8 +12,13 @@ void add_some(std::vector<std::string>& lines, const std::vector<std::string>& c
 
 const std::string RESULTS = "writeups/results/", RECORDED_BY = "make backend=gpu bits record=1";
 
-// "H200" of "NVIDIA H200"
-std::string last_word(const std::string& gpu) { return gpu.substr(gpu.rfind(' ') + 1); }
+// "H200" of "NVIDIA H200", "H100" of "NVIDIA H100 80GB HBM3": its first word with a digit.
+std::string model(const std::string& gpu) {
+  std::istringstream words(gpu);
+  for (std::string word; words >> word;)
+    if (std::ranges::any_of(word, [](unsigned char c) { return std::isdigit(c) != 0; })) return word;
+  return gpu;
+}
 
 // Nothing where the GPU at hand cannot run the stage. Throws std::runtime_error where the cases do not run to their
 // end.
@@ -29,7 +34,7 @@ std::optional<Json> digests_of(const std::string& lab, bool quick) {
 int record(const std::string& file, const Args& labs) {
   const std::string gpu = gpu_field("name");
   if (gpu.empty()) throw BadInput("record=1: nvidia-smi names no GPU");
-  const std::string path = !file.empty() ? file : RESULTS + "bits-" + last_word(gpu) + ".json";
+  const std::string path = !file.empty() ? file : RESULTS + "bits-" + model(gpu) + ".json";
   Json stages = Json::object();
   for (const std::string& lab : labs) {
     const auto digests = digests_of(lab, false);
@@ -106,7 +111,7 @@ int bits_command(const Args& args) {
     return 1;
   }
   const Json recorded = load_results(path, "bits-1", RECORDED_BY);
-  const std::string gpu = last_word(recorded.at("gpu").get<std::string>());
+  const std::string gpu = model(recorded.at("gpu").get<std::string>());
   Counts counts;
   for (const std::string& lab : labs) {
     const std::string stage = stage_of(lab);
