@@ -11,28 +11,29 @@ from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, WIDTH, arrow, box, canvas,
 BEFORE = {"v1": ["on-ramp", "online-softmax"], "v2b": ["cp-async-pipeline"], "v2c6": ["seeing-races"], "v2c9": ["counters"], "v3a": ["primer", "hopper-in-one-evening"], "v3e": ["reading-sass"]}
 AFTER = ["what-it-bought", "beyond"]
 ROWS = [("v1", "scalar, then copies ahead of use"), ("v2c5", "both products on the tensor cores"), ("v2c8", "everything in registers"), ("v3a", "Hopper: TMA, wgmma, overlap"), ("v3d", "roles: producer, ping-pong, and scheduling")]
-# The backward pass: each group of its stages, and the stage of the road to have read before.
-BACKWARD = [("v1", ["b1", "b2"]), ("v2d", ["b3"]), ("v3d", ["b4", "b5", "b6"]), ("v4c", ["b7", "b8"])]
+# The backward pass in two lines: each group of its stages, the stage of the road to have read before, and the page before its first stage.
+BACKWARD = [[("v1", ["b1", "b2"]), ("v2d", ["b3"])], [("v3d", ["b4", "b5", "b6"]), ("v4c", ["b7", "b8"])]]
+BEFORE_BACKWARD = "backward-in-one-evening"
 
 
 def data_road(_):
     stages = [{"stage": stage, "from": says(stage, "from"), "main": says(stage, "road") == "main"} for stage in ladder()]
-    for name in [page for pages in BEFORE.values() for page in pages] + AFTER:
+    for name in [page for pages in BEFORE.values() for page in pages] + [*AFTER, BEFORE_BACKWARD]:
         if not (ROOT / "writeups" / f"{name}.md").exists():
             raise Unusable(f"reading-order: there is no page writeups/{name}.md")
     main = [short(s["stage"]) for s in stages if s["main"]]
     if unknown := [s for s in [*BEFORE, *(first for first, _ in ROWS)] if s not in main]:
         raise Unusable(f"reading-order: {unknown[0]} is no stage of the main road")
-    if {short(p.parent.name) for p in (ROOT / "stages").glob("b*/stage.conf")} != {stage for _, group in BACKWARD for stage in group}:
+    if {short(p.parent.name) for p in (ROOT / "stages").glob("b*/stage.conf")} != {stage for line in BACKWARD for _, group in line for stage in group}:
         raise Unusable("reading-order: BACKWARD is not the backward pass of stages/")
     side = [[short(s["stage"]), short(s["from"])] for s in stages if not s["main"]]
-    return {"main": main, "side": side, "before": BEFORE, "after": AFTER, "rows": ROWS, "backward": BACKWARD}
+    return {"main": main, "side": side, "before": BEFORE, "after": AFTER, "rows": ROWS, "backward": BACKWARD, "before_backward": BEFORE_BACKWARD}
 
 
 @figure("reading-order", data_road)
 def draw_road(plt, d):
     begins = [d["main"].index(first) for first, _ in d["rows"]] + [len(d["main"])]
-    figure, axes = canvas(plt, 0.45 + 0.92 * (len(d["rows"]) + 1) + 0.42)
+    figure, axes = canvas(plt, 0.45 + 0.92 * (len(d["rows"]) + 1) + 0.42 + 0.46 * (len(d["backward"]) - 1))
     wide, high, gap = 0.62, 0.34, 0.2
     forks = {}
     for stage, origin in d["side"]:
@@ -73,16 +74,24 @@ def draw_road(plt, d):
         box(axes, x, y, width, high, page, 8, facecolor="white", edgecolor=ORANGE, linestyle="--", linewidth=1.2)
         x += width + gap
     y += 0.92
-    x = 0.12
-    axes.text(x, y - 0.3, "the backward pass", fontsize=9, weight="bold", va="center")
-    for origin, group in d["backward"]:
-        axes.text(x, y + high / 2, f"after {origin}:", fontsize=8, va="center", style="italic")
-        x += 0.66
-        for stage in group:
-            box(axes, x, y, 0.4, high, stage, 9, facecolor=LIGHT[0], edgecolor=BLUE, linewidth=1.4)
-            x += 0.5
-        x += 0.12
-    y += 0.72
+    axes.text(0.12, y - 0.3, "the backward pass", fontsize=9, weight="bold", va="center")
+    for line in d["backward"]:
+        x = 0.12
+        for origin, group in line:
+            axes.text(x, y + high / 2, f"after {origin}:", fontsize=8, va="center", style="italic")
+            x += 0.66
+            if line is d["backward"][0] and origin == line[0][0]:
+                page = d["before_backward"]
+                width = 0.085 * len(page) + 0.12
+                box(axes, x, y, width, high, page, 8, facecolor="white", edgecolor=ORANGE, linestyle="--", linewidth=1.2)
+                arrow(axes, (x + width + gap, y + high / 2), (x + width, y + high / 2), BLACK, 0.9)
+                x += width + gap
+            for stage in group:
+                box(axes, x, y, 0.4, high, stage, 9, facecolor=LIGHT[0], edgecolor=BLUE, linewidth=1.4)
+                x += 0.5
+            x += 0.12
+        y += 0.46
+    y += 0.26
     x = 0.12
     for text, look, width in (("a stage", {"facecolor": LIGHT[0], "edgecolor": BLUE, "linewidth": 1.4}, 0.8), ("a page to read there", {"facecolor": "white", "edgecolor": ORANGE, "linestyle": "--", "linewidth": 1.2}, 1.65), ("a side road", {"facecolor": "white", "edgecolor": GREEN, "linestyle": ":", "linewidth": 1.2}, 1.2)):
         box(axes, x, y, 0.3, 0.18, **look)
