@@ -9,14 +9,25 @@ GUESSED = {"v1", "v2b", "v2c3", "v2c5"}  # nvcc leaves out loads that the source
 UNITS = {"issue slots": (BLUE, "^"), "shared memory": (VERMILION, "s"), "exponentials": (GREEN, "D"), "tensor cores": (PURPLE, "v"), "L2": (ORANGE, "P")}
 
 
+def run_of(r, stage, shape):
+    """The run whose time of this kernel is shown: the one of small problems, the ladder's, the one of large problems; None where none has it."""
+    return next((run for run in (r.small, r.bench, r.large) if run and (stage, shape) in medians(run)), None)
+
+
 def measured(r, stage, shape):
-    """None where no run has this kernel."""
-    return next((times[stage, shape] for run in (r.small, r.bench, r.large) if run and (stage, shape) in (times := medians(run))), None)
+    run = run_of(r, stage, shape)
+    return medians(run)[stage, shape] if run else None
 
 
 def data_floors(r, only=None):
-    return {"source": r.source(), "small": r.source(r.small), "floors": {shape: [[stage, measured(r, stage, shape), {roof["name"]: roof["us"] for roof in shapes[shape]["floor"]["roofs"]}]
-                                                     for stage, shapes in r.counted["stages"].items() if shape in shapes and (only is None or short(stage) in only)] for shape in SHAPES}}
+    floors, elsewhere = {}, {}
+    for shape in SHAPES:
+        stages = [stage for stage, shapes in r.counted["stages"].items() if shape in shapes and (only is None or short(stage) in only)]
+        floors[shape] = [[stage, measured(r, stage, shape), {roof["name"]: roof["us"] for roof in r.counted["stages"][stage][shape]["floor"]["roofs"]}] for stage in stages]
+        for stage in stages:
+            if (run := run_of(r, stage, shape)) not in (None, r.bench):
+                elsewhere.setdefault(f"{run['gpu']}, {run['date'][:10]}", {}).setdefault(shape, []).append(short(stage))
+    return {"source": r.source(), "elsewhere": elsewhere, "floors": floors}
 
 
 def apart(values):
@@ -71,4 +82,4 @@ def draw_floors(plt, d):
     figure.legend(handles=marks, ncol=6, fontsize=7.5, columnspacing=1.2, handletextpad=0.3, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.72 / high))
     return caption(figure, f"The least time that {'each unit of an H200 needs' if few else 'the unit of an H200 that needs most takes'} for what the CPU execution counted (writeups/counters.md says at which rates), and the time measured. {'Filled: the unit that needs most, the floor; ' if few else 'It is the floor: '}"
                            f"no kernel with these counts is faster. * A guess and no bound: nvcc leaves out some of the counted loads. {'Issue slots: of what is counted, which leaves out sums and indices. ' if few else ''}The grey line up to the measured time is what latencies, waits, sums and indices take; the number says how much of the time the floor is. "
-                           f"Measured: medians in a replayed CUDA graph. {d['source']}; of what runs of small and of large problems have, {d['small']}.")
+                           f"Measured: medians in a replayed CUDA graph. {d['source']}" + "".join(f"; {card}: " + "; ".join(f"{', '.join(stages)} on {title(shape)}" for shape, stages in of.items()) for card, of in d["elsewhere"].items()) + ".")
