@@ -31,7 +31,7 @@ def data_evidence(_):
 
 @figure("evidence", data_evidence)
 def draw_evidence(plt, d):
-    figure, axes = canvas(plt, 2.75)
+    figure, axes = canvas(plt, 2.97)
     y = 0.2
     for title, rows in ((f"{d['bugs']} planted bugs on the CPU: what turns red", d["cpu"]), (f"the same {d['bugs']} bugs on an H200", d["gpu"])):
         axes.text(0.1, y, title, fontsize=10, weight="bold", va="center")

@@ -168,16 +168,21 @@ STALLS = {"barrier": "block barrier", "short_scoreboard": "shared memory, shuffl
           "not_selected": "ready, not chosen", "math_pipe_throttle": "arithmetic pipe busy", "mio_throttle": "shared-memory queue full",
           "long_scoreboard": "global memory"}
 # Those too seldom large for a colour of their own: in words.
-RARER = {"no_instruction": "instruction fetch", "dispatch_stall": "dispatch", "branch_resolving": "branches", "gmma": "wgmma", "membar": "memory fence", "lg_throttle": "global-memory queue full"}
+RARER = {"no_instruction": "instruction fetch", "dispatch_stall": "dispatch", "branch_resolving": "branches", "gmma": "wgmma", "uncollected": "not collected", "membar": "memory fence", "lg_throttle": "global-memory queue full"}
 
 
 def stall_shares(profile):
+    """Shares of the time of a resident warp. "uncollected": the reasons that the profile does not have, such as ncu's gmma, the wait for a wgmma."""
     ratios = {}
     for name, value in profile["metrics"].items():
         if found := re.fullmatch(r"smsp__average_warps_issue_stalled_(\w+)_per_issue_active\.ratio", name):
             ratios[found[1]] = value
-    total = sum(ratios.values())
-    return {name: value / total for name, value in ratios.items()} if total else {}
+    if not ratios:
+        return {}
+    # Warps of a scheduler (at most 16) per instruction that it issues: what all reasons add up to.
+    resident = 16 * profile["metrics"]["sm__warps_active.avg.pct_of_peak_sustained_active"] / profile["metrics"]["smsp__issue_active.avg.pct_of_peak_sustained_active"]
+    total = max(resident, sum(ratios.values()))
+    return {name: value / total for name, value in ratios.items()} | {"uncollected": 1 - sum(ratios.values()) / total}
 
 
 def row_tiles(shape):
