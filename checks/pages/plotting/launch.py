@@ -58,7 +58,7 @@ def draw_launch(plt, d):
         axes.plot([phase["p10"], phase["p90"]], [y, y], color="black", linewidth=1)
         axes.text(phase["p90"] + 60, y, f"{phase['median']}", va="center", fontsize=8)
         begin = phase["median"]
-    axes.set_yticks(range(len(d["phases"])), [phase["name"] for phase in d["phases"]])
+    axes.set_yticks(range(len(d["phases"])), [phase["name"].replace("asked for", "requested") for phase in d["phases"]])
     axes.invert_yaxis()
     axes.set_xlim(0, 1.08 * d["phases"][-1]["p90"])
     axes.set_xlabel("clocks since the block began")
