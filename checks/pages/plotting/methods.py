@@ -4,7 +4,7 @@ import re
 
 from .heads import ROOT, Unusable
 from .registry import figure
-from .style import GREEN, GREY, LIGHT, VERMILION, WIDTH, arrow, box, canvas
+from .style import BLACK, GREEN, GREY, LIGHT, ORANGE, PURPLE, VERMILION, WIDTH, arrow, box, canvas
 
 
 # --- the checker: one cell, two threads, with a barrier and without -----------------------------------------------------------------
@@ -116,7 +116,7 @@ WISHES = [["which tile\nis mine?", ["variable lengths", "GQA: packed rows", "pag
 
 
 # The boxes of one wish look alike.
-WISH_LOOKS = {"GQA": (LIGHT[1], "-"), "variable lengths": (LIGHT[2], "--"), "paged decode": (LIGHT[3], "-."), "FP8": ("white", "-"), "Blackwell": (LIGHT[4], ":")}
+WISH_LOOKS = {"GQA": (LIGHT[1], VERMILION, "-"), "variable lengths": (LIGHT[2], GREEN, "--"), "paged decode": (LIGHT[3], PURPLE, "-."), "FP8": ("white", BLACK, "-"), "Blackwell": (LIGHT[4], ORANGE, ":")}
 
 
 @figure("wishes", lambda r: WISHES)
@@ -131,7 +131,7 @@ def draw_wishes(plt, d):
         for wish in wishes:
             lines = wish.count("\n") + 1
             height = 0.13 + 0.155 * lines
-            face, dashes = WISH_LOOKS[wish.split(":")[0].split(",")[0]]
-            box(axes, x - 0.04, y, width + 0.1, height, wish, 7.5, words={"linespacing": 1.2}, facecolor=face, edgecolor=VERMILION, linewidth=1.1, linestyle=dashes)
+            face, edge, dashes = WISH_LOOKS[wish.split(":")[0].split(",")[0]]
+            box(axes, x - 0.04, y, width + 0.1, height, wish, 7.5, words={"linespacing": 1.2}, facecolor=face, edgecolor=edge, linewidth=1.4, linestyle=dashes)
             y += height + 0.1
     return figure

@@ -67,7 +67,7 @@ def draw_schedule(plt, d):
     cost = f"cost {before['cost']:g} for {before['consumers']} consumers" + (f", {after['cost']:g} for {after['consumers']}" if after["consumers"] != before["consumers"] else "")
     return caption(figure, f"{title(d['shape'])}, to scale: query tiles in the order in which the kernels start them; {d['multiprocessors']} multiprocessors, every ninth drawn, one block at a time. v3f: a block each, the next one on the multiprocessor that is free first. v3h: dealt out to blocks that stay. "
                            f"Length: consumers × cost × share of the keys that it sees ({cost}). The darker, the more keys. "
-                   f"Measured: {before['us']:.1f} → {after['us']:.1f} µs, NVIDIA H200, {d['date']}.")
+                   f"The whole step, blocks that stay too, measured: {before['us']:.1f} → {after['us']:.1f} µs, NVIDIA H200, {d['date']}.")
 
 
 def ends(order, multiprocessors, dealt):
