@@ -20,11 +20,11 @@ def data_ladder(r):
             if not rivals:
                 continue
             best = min(rivals, key=rivals.get)
-            peers.setdefault(shape, [best, rivals[best]])
             for stage in ladder():
                 if (stage, shape) in cases and shape not in times.setdefault(stage, {}):
                     times[stage][shape] = cases[stage, shape] / rivals[best]
                     measured_in[stage] = run["gpu"]
+                    peers.setdefault(run["gpu"], {}).setdefault(shape, [best, rivals[best]])
     return {"stages": [[stage, times.get(stage, {}), measured_in.get(stage)] for stage in ladder()], "peers": peers}
 
 
@@ -62,8 +62,11 @@ def draw_ladder(plt, d):
     logarithmic(axes, [1, *(t for _, times, _ in stages for t in times.values())], (0.5, 1, 2, 5, 10, 20, 50, 100), 0.7, 1.3, "×")
     ranked(axes, [name for name, *_ in stages])
     axes.set_xlabel("time over the best peer's (log; left is faster)", fontsize=8)
-    cards = [f"{short(group[0])} to {short(group[-1])}: {gpu}" for gpu, group in ((gpu, [name for name, _, g in stages if g == gpu]) for gpu in dict.fromkeys(g for *_, g in stages if g))]
-    figure.text(0.01, 0.04 / height, f"Best peers: {'; '.join(f'{title(s)} {PEERS[p]}, {t:.1f} µs' for s, (p, t) in d['peers'].items())}.\n{'; '.join(cards)}.", fontsize=7, va="bottom")
+    foot = []
+    for gpu, rivals in d["peers"].items():
+        group = [short(name) for name, _, g in stages if g == gpu]
+        foot.append(f"{group[0]} to {group[-1]}: {gpu}; best peers: {', '.join(f'{title(s)} {PEERS[p]} {t:.1f} µs' for s, (p, t) in rivals.items())}.")
+    figure.text(0.01, 0.04 / height, "\n".join(foot), fontsize=6.5, va="bottom")
     return figure
 
 

@@ -105,7 +105,7 @@ def draw_timelines(plt, d, text):
 def draw_pipeline(plt, d):
     figure = draw_timelines(plt, d, f"Drawn from a recording of the CPU execution ({short(d[0]['stage'])}, block {d[0]['block']} of {d[0]['shape']} and of {d[1]['shape']}: {len(d[0]['tiles'])} key tiles): the order of events within a warp and the barriers between warps are the kernel's, lengths are not times. "
                            "A tile may be read from the barrier after its wait; its slot may be filled again after the next barrier. With two slots a copy has one tile's work to arrive in, with three it has two. "
-                           "Leave out the wait and a tile is read on its way; leave out the barrier and a slot is filled while it is read.")
+                           f"Leave out the wait and a tile is read on its way; leave out the barrier and warps read what only warp {d[0]['producer']} has waited for, and a slot is filled while it is read.")
     for axes, one in zip(figure.axes, d):
         axes.set_title(f"{one['slots']} slots", fontsize=9.5, loc="left")  # the rest is in the caption
     return figure
