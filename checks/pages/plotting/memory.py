@@ -88,8 +88,11 @@ def draw_served(plt, axes, one, wide_bytes):
         late = one["turn"][lane] - min(one["turn"][group:group + together])
         axes.add_patch(plt.Rectangle((one["bank"][lane] - 0.5, lane - 0.5), wide, 1, facecolor=LIGHT[1] if late else LIGHT[0], edgecolor=VERMILION if late else BLUE,
                                      hatch="////" if late else "", linewidth=0.7))
-        axes.text(one["bank"][lane] + wide / 2 - 0.5, lane, str(one["turn"][lane] + 1), ha="center", va="center", fontsize=6.5,
-                  bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.2} if late else None)
+        beside = wide == 1  # a single bank has no room for a number and a hatch
+        before = one["bank"][lane] > 28
+        x = one["bank"][lane] + ((-0.8 if before else 0.8) if beside else wide / 2 - 0.5)
+        axes.text(x, lane, str(one["turn"][lane] + 1), ha=("right" if before else "left") if beside else "center", va="center", fontsize=6.5,
+                  bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.2} if late and not beside else None)
     for lane in range(together, 32, together):
         axes.axhline(lane - 0.5, color="#888888", linewidth=0.7, linestyle=":")
     axes.set(xlim=(-0.7, 31.7), ylim=(31.7, -0.7))
