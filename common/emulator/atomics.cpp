@@ -15,12 +15,17 @@ namespace {
 // atom.add.f32 on global memory takes subnormal numbers for zero, and rounds to zero what would be one.
 float flushed(float x) { return std::abs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0f, x) : x; }
 
+// The checker hears of an atomic access; `after`: where the call that makes it returns to.
+void told(const void* address, std::size_t bytes, const void* after) {
+  const Block* const block = this_block();
+  if (block && block->checking() && is_global(address))
+    check_global(address, bytes, Touch::atomic, reinterpret_cast<std::uintptr_t>(after) - 1);
+}
+
 }  // namespace
 
 [[gnu::noinline]] float atomic_add(float* address, float value) {
-  Block* const block = this_block();
-  const auto pc = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)) - 1;
-  if (block && block->checking() && is_global(address)) check_global(address, sizeof(float), Touch::atomic, pc);
+  told(address, sizeof(float), __builtin_return_address(0));
   std::atomic_ref<float> sum(*address);
   float before = sum.load(std::memory_order_relaxed);
   while (!sum.compare_exchange_weak(before, flushed(flushed(before) + flushed(value)), std::memory_order_relaxed)) {
@@ -28,9 +33,7 @@ float flushed(float x) { return std::abs(x) < std::numeric_limits<float>::min() 
   return before;
 }
 [[gnu::noinline]] unsigned atomic_add(unsigned* address, unsigned value) {
-  Block* const block = this_block();
-  const auto pc = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)) - 1;
-  if (block && block->checking() && is_global(address)) check_global(address, sizeof(unsigned), Touch::atomic, pc);
+  told(address, sizeof(unsigned), __builtin_return_address(0));
   return std::atomic_ref<unsigned>(*address).fetch_add(value, std::memory_order_relaxed);
 }
 

@@ -22,10 +22,13 @@ def measured(r, stage, shape):
 def data_floors(r, only=None):
     floors, elsewhere = {}, {}
     for shape in SHAPES:
-        stages = [stage for stage, shapes in r.counted["stages"].items() if shape in shapes and (only is None or short(stage) in only)]
-        floors[shape] = [[stage, measured(r, stage, shape), {roof["name"]: roof["us"] for roof in r.counted["stages"][stage][shape]["floor"]["roofs"]}] for stage in stages]
-        for stage in stages:
-            if (run := run_of(r, stage, shape)) not in (None, r.bench):
+        floors[shape] = []
+        for stage, shapes in r.counted["stages"].items():
+            if shape not in shapes or (only is not None and short(stage) not in only):
+                continue
+            run = run_of(r, stage, shape)
+            floors[shape].append([stage, medians(run)[stage, shape] if run else None, {roof["name"]: roof["us"] for roof in shapes[shape]["floor"]["roofs"]}])
+            if run not in (None, r.bench):
                 elsewhere.setdefault(f"{run['gpu']}, {run['date'][:10]}", {}).setdefault(shape, []).append(short(stage))
     return {"source": r.source(), "elsewhere": elsewhere, "floors": floors}
 

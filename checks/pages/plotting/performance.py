@@ -190,10 +190,10 @@ def profiled_by(r):
 # What warps wait for, as the figure groups Nsight Compute's names. A wait for an mbarrier is counted there as one for global memory:
 # of a stage with TMA it is shown as what it mostly is.
 WAITS = {"block barrier": ["barrier"], "mbarrier": [], "global memory": ["long_scoreboard"], "shared memory, shuffles, exp": ["short_scoreboard", "mio_throttle"],
-         "fixed latency": ["wait"], "issuing": ["selected"], "ready, not chosen": ["not_selected"], "arithmetic pipe busy": ["math_pipe_throttle"], "not collected": ["uncollected"]}
+         "fixed latency": ["wait"], "issuing": ["selected"], "ready, not chosen": ["not_selected"], "arithmetic pipe busy": ["math_pipe_throttle"]}
 
 
-LINES = ["", "////", "", "\\\\\\\\", "", "", "", "////", "....", ""]  # enough hatches to tell neighbours apart in grey
+LINES = ["", "////", "", "\\\\\\\\", "", "", "", "////", ""]  # enough hatches to tell neighbours apart in grey
 
 
 FIVE = ["v2d", "v3a", "v3b", "v3c", "v3d"]  # for reading-sass, which is about one of them
@@ -210,7 +210,7 @@ def data_stalls(r, only=None):
                 grouped = {name: sum(shares.get(n, 0) for n in names) for name, names in WAITS.items()}
                 if "tma" in needs(stage):
                     grouped["mbarrier"], grouped["global memory"] = grouped["global memory"], 0
-                rows.append([stage, shape, instructions(p), grouped | {"other": max(0, 1 - sum(grouped.values()))}])
+                rows.append([stage, shape, instructions(p), grouped | {"other": max(0, 1 - sum(grouped.values()) - shares["uncollected"]), "not collected": shares["uncollected"]}])
     return {"source": profiled_by(r), "stalls": rows}
 
 
@@ -221,8 +221,8 @@ def draw_stalls(plt, d):
     stages = list(dict.fromkeys(stage for stage, *_ in d["stalls"]))
     height = 1.75 + (0.22 if len(shapes) > 1 else 0.3) * len(stages)
     figure, panels = subplots(plt, (WIDTH, height), 1, len(shapes), sharey=True, squeeze=False, left=0.055, right=0.99, top=1 - 1.0 / height, bottom=0.7 / height, wspace=0.06)
-    look = {name: {"facecolor": [*COLOURS, "#ffffff"][i], "hatch": LINES[i]} for i, name in enumerate([*(name for name in WAITS if name != "not collected"), "other", "not collected"])}
-    look["not collected"]["edgecolor"] = GREY
+    look = {name: {"facecolor": COLOURS[i], "hatch": LINES[i], "edgecolor": "white"} for i, name in enumerate([*WAITS, "other"])}
+    look["not collected"] = {"facecolor": "white", "edgecolor": GREY}
     for shape, axes in zip(shapes, panels[0]):
         for stage, of, instructions, shares in d["stalls"]:
             if of != shape:
@@ -230,7 +230,7 @@ def draw_stalls(plt, d):
             y, left = stages.index(stage), 0
             for name, value in shares.items():
                 if value > 0:
-                    axes.barh(y, 100 * value, left=100 * left, height=0.8, **{"edgecolor": "white", "linewidth": 0.5} | look[name])
+                    axes.barh(y, 100 * value, left=100 * left, height=0.8, linewidth=0.5, **look[name])
                 left += value
             if len(shapes) > 1:
                 axes.text(101.5, y, f"{instructions:.0f}", va="center", fontsize=7.5)
@@ -241,7 +241,7 @@ def draw_stalls(plt, d):
         axes.set_title(title(shape), fontsize=9, loc="left")
         axes.set_xlabel("share of the time of a resident warp, %", fontsize=8)
     panels[0][0].set_yticks(range(len(stages)), [short(s) for s in stages], fontsize=8)
-    handles = [plt.Rectangle((0, 0), 1, 1, label=name, **{"edgecolor": "white"} | one) for name, one in look.items()]
+    handles = [plt.Rectangle((0, 0), 1, 1, label=name, **one) for name, one in look.items()]
     figure.legend(handles=handles, fontsize=8, ncol=5, loc="upper center", bbox_to_anchor=(0.5, 1), handlelength=2.2, handleheight=1.4, frameon=False)
     figure.text(0.01, 0.04 / height, ("* warp instructions per query row and 64 keys. Stages without a profile are left out. " if len(shapes) > 1 else "") + f"{d['source']}.", fontsize=7, va="bottom")
     return figure

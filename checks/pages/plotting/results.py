@@ -56,20 +56,21 @@ def title(shape):
     return "(" + ",".join(parts[:4]) + ")" + (" causal" if len(parts) == 5 else "")
 
 
+def newest(pattern, kind):
+    """Name and content of the latest run among such files; "", None where there is none."""
+    runs = {path.name: load(path, kind) for path in sorted(RESULTS.glob(pattern))}
+    return max(runs.items(), key=lambda run: run[1]["date"], default=("", None))
+
+
 class Results:
     def __init__(self):
-        benches = {p.name: load(p, "bench") for p in sorted(RESULTS.glob("bench-*.json"))}
-        if not benches:
+        self.bench_file, self.bench = newest("bench-*.json", "bench")
+        if not self.bench:
             raise Unusable("writeups/results/ has no bench-*.json; make bench writes one")
-        self.bench_file, self.bench = max(benches.items(), key=lambda b: b[1]["date"])
-        # Small problems, with the stages that are made for them: a run of its own, later than the ladder's.
-        smalls = {p.name: load(p, "bench") for p in RESULTS.glob("small-*.json")}
-        self.small_file, self.small = max(smalls.items(), key=lambda b: b[1]["date"], default=("", None))
-        # Large problems, with the stage that is made for them, likewise.
-        larges = {p.name: load(p, "bench") for p in RESULTS.glob("large-*.json")}
-        self.large_file, self.large = max(larges.items(), key=lambda b: b[1]["date"], default=("", None))
-        sweeps = {p.name: load(p, "sweep") for p in RESULTS.glob("sweep-*.json")}
-        self.sweep_file, self.sweep = max(sweeps.items(), key=lambda b: b[1]["date"], default=("", None))
+        # Small problems, and large ones, with the stages that are made for them: runs of their own, later than the ladder's.
+        self.small_file, self.small = newest("small-*.json", "bench")
+        self.large_file, self.large = newest("large-*.json", "bench")
+        self.sweep_file, self.sweep = newest("sweep-*.json", "sweep")
         self.phases = [load(p, "phases") for p in sorted(RESULTS.glob("phases-*.json"))]
         self.counted = load(RESULTS / "counters.json", "counted")
         self.resources = load(RESULTS / "resources.json", "resources")
