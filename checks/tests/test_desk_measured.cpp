@@ -137,7 +137,7 @@ TEST_CASE("profile: units, names and what a GPU does not give") {
   CHECK(opcodes("5,120").empty());
   CHECK_THROWS_WITH_AS(opcodes("5,120 (4,096; 1,024)"), "ncu's CSV: '4,096' is no opcode and its count", BadInput);
   CHECK(profile_metrics().starts_with("gpu__time_duration.sum,"));
-  CHECK(profile_metrics().ends_with(",smsp__average_warps_issue_stalled_dispatch_stall_per_issue_active.ratio"));
+  CHECK(profile_metrics().ends_with(",smsp__average_warps_issue_stalled_gmma_per_issue_active.ratio"));
 }
 
 TEST_CASE("profile: what is no CSV of ncu is refused") {

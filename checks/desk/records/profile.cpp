@@ -21,7 +21,8 @@ constexpr Stall STALLS[] = {{"long_scoreboard", "waiting for global or L2 memory
                             {"selected", "issuing"},
                             {"no_instruction", "waiting for instructions to be fetched"},
                             {"branch_resolving", "waiting for a branch"},
-                            {"dispatch_stall", "held back by the dispatcher"}};
+                            {"dispatch_stall", "held back by the dispatcher"},
+                            {"gmma", "waiting for a product of a warpgroup (wgmma)"}};
 
 constexpr const char* PER_OPCODE = "sass__inst_executed_per_opcode";
 // The metrics that the table, the figures and `make counters` read.

@@ -1,7 +1,7 @@
 """Where a step's gain came from: fewer instructions, fuller issue slots, busier multiprocessors. By definition, a kernel's time is its
 instructions over the rate of issue of a multiprocessor that has a block, over the share of the time in which they have one."""
 from .registry import figure
-from .results import instructions, short, title
+from .results import before, instructions, short, title
 from .style import BLACK, BLUE, GRID, ORANGE, PURPLE, WIDTH, caption, subplots
 
 SHAPE = "2,8,2048,64"
@@ -20,7 +20,7 @@ def step_of(r, before, after, shape):
 
 
 def gains(r, shape=SHAPE):
-    return [step for pair in zip(r.stages, r.stages[1:]) if (step := step_of(r, *pair, shape))]
+    return [step for stage in r.stages if before(stage) and (step := step_of(r, before(stage), stage, shape))]
 
 
 def data_gains(r):

@@ -183,14 +183,18 @@ def draw_roofs(plt, d):
 
 
 def profiled_by(r):
-    one = next(p for p in r.profiles if p["shape"] in PROFILED)
-    return f"{one['gpu']}, driver {one['driver']}, ncu {one['ncu'].split()[0]}, {one['date'][:10]}"
+    """The machines of the profiles, and which stages each ran."""
+    of = {}
+    for stage in ladder():
+        for p in filter(None, (r.profile(stage, shape) for shape in PROFILED)):
+            of.setdefault(f"{p['gpu']}, driver {p['driver']}, ncu {p['ncu'].split()[0]}, {p['date'][:10]}", []).append(short(stage))
+    return ";\n".join(f"{stages[0]} to {stages[-1]}: {machine}" for machine, stages in of.items())
 
 
 # What warps wait for, as the figure groups Nsight Compute's names. A wait for an mbarrier is counted there as one for global memory:
 # of a stage with TMA it is shown as what it mostly is.
 WAITS = {"block barrier": ["barrier"], "mbarrier": [], "global memory": ["long_scoreboard"], "shared memory, shuffles, exp": ["short_scoreboard", "mio_throttle"],
-         "fixed latency": ["wait"], "issuing": ["selected"], "ready, not chosen": ["not_selected"], "arithmetic pipe busy": ["math_pipe_throttle"]}
+         "fixed latency": ["wait"], "issuing": ["selected"], "ready, not chosen": ["not_selected"], "arithmetic pipe busy": ["math_pipe_throttle"], "wgmma": ["gmma"]}
 
 
 LINES = ["", "////", "", "\\\\\\\\", "", "", "", "////", ""]  # enough hatches to tell neighbours apart in grey
@@ -210,7 +214,7 @@ def data_stalls(r, only=None):
                 grouped = {name: sum(shares.get(n, 0) for n in names) for name, names in WAITS.items()}
                 if "tma" in needs(stage):
                     grouped["mbarrier"], grouped["global memory"] = grouped["global memory"], 0
-                rows.append([stage, shape, instructions(p), grouped | {"other": max(0, 1 - sum(grouped.values()) - shares["uncollected"]), "not collected": shares["uncollected"]}])
+                rows.append([stage, shape, instructions(p), grouped | {"other, or not collected": max(0, 1 - sum(grouped.values()))}])
     return {"source": profiled_by(r), "stalls": rows}
 
 
@@ -219,10 +223,10 @@ def data_stalls(r, only=None):
 def draw_stalls(plt, d):
     shapes = list(dict.fromkeys(shape for _, shape, *_ in d["stalls"]))
     stages = list(dict.fromkeys(stage for stage, *_ in d["stalls"]))
-    height = 1.75 + (0.22 if len(shapes) > 1 else 0.3) * len(stages)
-    figure, panels = subplots(plt, (WIDTH, height), 1, len(shapes), sharey=True, squeeze=False, left=0.055, right=0.99, top=1 - 1.0 / height, bottom=0.7 / height, wspace=0.06)
-    look = {name: {"facecolor": COLOURS[i], "hatch": LINES[i], "edgecolor": "white"} for i, name in enumerate([*WAITS, "other"])}
-    look["not collected"] = {"facecolor": "white", "edgecolor": GREY}
+    height = 1.95 + (0.22 if len(shapes) > 1 else 0.3) * len(stages)
+    figure, panels = subplots(plt, (WIDTH, height), 1, len(shapes), sharey=True, squeeze=False, left=0.055, right=0.99, top=1 - 1.0 / height, bottom=0.9 / height, wspace=0.06)
+    look = {name: {"facecolor": COLOURS[i], "hatch": LINES[i], "edgecolor": "white"} for i, name in enumerate(WAITS)}
+    look["other, or not collected"] = {"facecolor": "white", "edgecolor": GREY}
     for shape, axes in zip(shapes, panels[0]):
         for stage, of, instructions, shares in d["stalls"]:
             if of != shape:
@@ -242,6 +246,6 @@ def draw_stalls(plt, d):
         axes.set_xlabel("share of the time of a resident warp, %", fontsize=8)
     panels[0][0].set_yticks(range(len(stages)), [short(s) for s in stages], fontsize=8)
     handles = [plt.Rectangle((0, 0), 1, 1, label=name, **one) for name, one in look.items()]
-    figure.legend(handles=handles, fontsize=8, ncol=5, loc="upper center", bbox_to_anchor=(0.5, 1), handlelength=2.2, handleheight=1.4, frameon=False)
-    figure.text(0.01, 0.04 / height, ("* warp instructions per query row and 64 keys. Stages without a profile are left out. " if len(shapes) > 1 else "") + f"{d['source']}.", fontsize=7, va="bottom")
+    figure.legend(handles=handles, fontsize=7.5, ncol=5, loc="upper center", bbox_to_anchor=(0.5, 1), handlelength=2, handleheight=1.4, columnspacing=1.2, frameon=False)
+    figure.text(0.01, 0.04 / height, ("* warp instructions per query row and 64 keys. Stages without a profile are left out.\n" if len(shapes) > 1 else "") + f"{d['source']}.", fontsize=7, va="bottom")
     return figure

@@ -46,6 +46,11 @@ def says(stage, key):
     return found[1] if found else ""
 
 
+def before(stage):
+    """The stage that a stage grows out of, "" for the first."""
+    return next((other for other in ladder() if other == says(stage, "from")), "")
+
+
 def needs(stage):
     """What a stage needs of a GPU beyond its target."""
     return says(stage, "needs").split()
@@ -167,9 +172,9 @@ def best_peer(r, shape):
 # What a warp waits for: Nsight Compute's name and ours.
 STALLS = {"barrier": "block barrier", "short_scoreboard": "shared memory, shuffles, exp", "wait": "fixed latency", "selected": "issuing",
           "not_selected": "ready, not chosen", "math_pipe_throttle": "arithmetic pipe busy", "mio_throttle": "shared-memory queue full",
-          "long_scoreboard": "global memory"}
+          "long_scoreboard": "global memory", "gmma": "wgmma"}
 # Those too seldom large for a colour of their own: in words.
-RARER = {"no_instruction": "instruction fetch", "dispatch_stall": "dispatch", "branch_resolving": "branches", "gmma": "wgmma", "uncollected": "not collected", "membar": "memory fence", "lg_throttle": "global-memory queue full"}
+RARER = {"no_instruction": "instruction fetch", "dispatch_stall": "dispatch", "branch_resolving": "branches", "uncollected": "not collected", "membar": "memory fence", "lg_throttle": "global-memory queue full"}
 
 
 def stall_shares(profile):

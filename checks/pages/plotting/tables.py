@@ -3,7 +3,7 @@ import re
 
 from .heads import ROOT, Unusable, name_of
 from . import counted, floors, gains, search
-from .results import ACCEPTANCE, PEERS, RARER, STALLS, best_peer, instructions, ladder, medians, peer_title, row_of, short, stall_shares, table, title
+from .results import ACCEPTANCE, PEERS, RARER, STALLS, before, best_peer, instructions, ladder, medians, peer_title, row_of, says, short, stall_shares, table, title
 
 
 def us(value):
@@ -77,11 +77,10 @@ def all_cases(r, programs, names):
             pick = lambda name: us(f[name]["median"]) if f[name] else "–"
             percent = lambda x: "–" if x is None else f"{100 * x:.1f} %"
             times = lambda x: "–" if x is None else f"{x:.2f}×"
-            at = r.stages.index(program) if program in r.stages else 0
-            before = r.time(r.stages[at - 1], shape) if at else None
+            old = r.time(before(program), shape) if program in r.stages else None
             rows.append([title(shape), label, f"{us(f['graph']['median'])} ({us(f['graph']['p10'])}–{us(f['graph']['p90'])})", pick("graph_flushed"),
                          pick("call"), pick("call_flushed"), f"{case['tflops']:.2f}", percent(case["share_of_matrix"]),
-                         percent(case["share_of_bandwidth"]), times(before and before / f["graph"]["median"]), over_peer(case)])
+                         percent(case["share_of_bandwidth"]), times(old and old / f["graph"]["median"]), over_peer(case)])
     header = ["shape", "program", "graph, µs (p10–p90)", "L2 flushed", "one call, µs", "L2 flushed", "TFLOP/s", "of matrix peak", "of bandwidth",
               "faster than the stage before", "time over the best peer"]
     return table(header, rows) + [""] + ran_by(r)
@@ -92,20 +91,18 @@ def table_bench(r):
 
 
 def table_step(r, name):
-    """One step of the ladder on every shape: NAME's time beside the stage's before it and a peer's. Stages for small and for large problems have runs of their own."""
-    run, stages, peer, by = r.bench, r.stages, "torch_flash", ran_by(r)
-    if name not in map(short, stages):
-        of_large = r.large and name in (short(c["program"]) for c in r.large["cases"])
-        run, peer, by = (r.large, "fa3", [f"<sub>{ran_by_of(r, r.large, r.large_file)}</sub>"]) if of_large else (r.small, "torch_cudnn", ran_by_small(r))
-        stages = list(dict.fromkeys(c["program"] for c in run["cases"] if c["kind"] == "stage"))
-    at = next((i for i, stage in enumerate(stages) if short(stage) == name), 0)
-    if at == 0:
-        return [f"No committed run has timed {name} and the stage before it. <sub>{r.source()}.</sub>"]
+    """One step of the ladder on every shape: NAME's time beside the stage's that it grows out of, and a peer's. The steps between stages for small problems are shown on small problems."""
+    stage = next((stage for stage in ladder() if short(stage) == name), "")
+    run, peer, by = r.bench, "torch_flash" if says(stage, "target") == "sm_89" else "fa3", ran_by(r)
+    if r.small and {stage, before(stage)} <= {c["program"] for c in r.small["cases"]}:
+        run, peer, by = r.small, "torch_cudnn", ran_by_small(r)
     times, rows = medians(run), []
+    if not any(program == stage for program, _ in times):
+        return [f"No committed run has timed {name} and the stage before it. <sub>{r.source()}.</sub>"]
     for shape in dict.fromkeys(c["shape"] for c in run["cases"]):
-        old, new, other = (times.get((program, shape)) for program in (stages[at - 1], stages[at], peer))
+        old, new, other = (times.get((program, shape)) for program in (before(stage), stage, peer))
         rows.append([title(shape), us(old), us(new), ratio(old, new), us(other), ratio(other, new)])
-    header = ["shape", f"{short(stages[at - 1])}, µs", f"{name}, µs", "times faster (bold: slower)", f"{PEERS[peer]}, µs", "its time over ours (bold: we are slower)"]
+    header = ["shape", f"{short(before(stage))}, µs", f"{name}, µs", "times faster (bold: slower)", f"{PEERS[peer]}, µs", "its time over ours (bold: we are slower)"]
     return table(header, rows) + [""] + by
 
 
@@ -124,13 +121,13 @@ HOPPER_SHAPES = "2,8,2048,64", "2,8,2048,128", "4,16,8192,64", "4,16,8192,128"
 
 
 def table_hopper(r):
-    """Each stage from v2d on, and how many times faster it is than the one before; the peers below."""
+    """Each stage of the main road from v2d on, and how many times faster it is than the one before; the peers below."""
     first = next(i for i, stage in enumerate(r.stages) if short(stage) == "v2d")
     rows = []
-    for before, stage in zip([None, *r.stages[first:]], r.stages[first:]):
+    for stage in (stage for stage in r.stages[first:] if says(stage, "road") == "main"):
         cells = []
         for shape in HOPPER_SHAPES:
-            old, new = r.time(before, shape) if before else None, r.time(stage, shape)
+            old, new = r.time(before(stage), shape) if rows else None, r.time(stage, shape)
             cells.append(us(new) + (f" ({ratio(old, new)})" if old and new else ""))
         rows.append([short(stage), *cells])
     for peer in ("torch_cudnn", "fa3"):
