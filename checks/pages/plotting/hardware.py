@@ -1,4 +1,4 @@
-"""An H200 as the floors see it: what a multiprocessor gets per clock from each memory, and what its units do with it."""
+"""A GPU as the floors see it: what a multiprocessor gets per clock from each memory, and what its units do with it."""
 import re
 
 from .heads import ROOT, Unusable
@@ -7,6 +7,7 @@ from .style import BLACK, BLUE, LIGHT, box, canvas, caption
 
 RATES = ROOT / "checks" / "counters" / "floor.hpp"
 CLOCKS = {"HBM": 480, "L2": 263, "shared memory": 29}  # from request to result; the primer says from which papers
+MEMORY = {"NVIDIA H100 80GB HBM3": "80 GB", "NVIDIA H200": "141 GB"}
 CHIP = 7.8  # TB/s out of the L2, the most that a kernel of the lab drew (writeups/counters.md)
 
 
@@ -15,7 +16,7 @@ def data_hardware(r):
     copy = r.ceiling("copy_gbs")
     if not {"multiprocessors", "clocks_per_us", "warp_instructions", "wavefronts", "special", "multiplies", "l2_bytes"} <= rates.keys() or not copy:
         raise Unusable("hardware: checks/counters/floor.hpp or the benchmark lacks a rate")
-    return {"rates": rates, "copy": copy, "l2": int(r.bench["l2_bytes"]), "clocks": CLOCKS, "chip": CHIP}
+    return {"rates": rates, "copy": copy, "l2": int(r.bench["l2_bytes"]), "clocks": CLOCKS, "chip": CHIP, "memory": MEMORY.get(r.bench["gpu"], "")}
 
 
 @figure("hardware", data_hardware)
@@ -31,7 +32,7 @@ def draw_hardware(plt, d):
         axes.text(at, y - 0.12, rate, fontsize=9, weight="bold", ha="center", va="bottom")
         axes.text(at, y + 0.12, note, fontsize=7.5, ha="center", va="top", linespacing=1.3)
 
-    box(axes, 0.1, top, 0.75, high, "HBM\n\n141 GB", 8.5, facecolor=LIGHT[3])
+    box(axes, 0.1, top, 0.75, high, f"HBM\n\n{d['memory']}", 8.5, facecolor=LIGHT[3])
     box(axes, 1.95, top, 0.75, high, f"L2\n\n{d['l2'] >> 20} MiB\nfor all\n{sms} SMs", 8.5, facecolor=LIGHT[4])
     arrow(0.85, 1.95, 1.4, f"{share(1e3 * d['copy']):.0f} bytes", f"{d['copy'] / 1e3:.2f} TB/s for\nall SMs together")
     arrow(2.7, 3.8, 3.17, f"{rates['l2_bytes']:.0f} bytes", f"{share(1e6 * d['chip']):.0f} seen with\nall SMs asking", upper)

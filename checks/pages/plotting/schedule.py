@@ -60,7 +60,7 @@ def data_schedule(r, shape):
         if order["shape"] == title(shape):
             one = scheduled(order, costs(after), multiprocessors, 2048, order["stage"] == after)
             panels.append(one | {"us": r.time(one["stage"], shape)})
-    return {"multiprocessors": multiprocessors, "date": r.bench["date"][:10], "shape": shape, "panels": sorted(panels, key=lambda p: p["stage"])}
+    return {"multiprocessors": multiprocessors, "source": r.source(), "shape": shape, "panels": sorted(panels, key=lambda p: p["stage"])}
 
 
 @figure("schedule", lambda r: data_schedule(r, "2,8,2048,64,causal"))
@@ -79,7 +79,7 @@ def draw_schedule(plt, d):
     cost = f"cost {before['cost']:g} for {before['consumers']} consumers" + (f", {after['cost']:g} for {after['consumers']}" if after["consumers"] != before["consumers"] else "")
     return caption(figure, f"{title(d['shape'])}, to scale: query tiles in the order in which the kernels start them; {d['multiprocessors']} multiprocessors, every ninth drawn, one block at a time. v3f: a block each, the next one on the multiprocessor that is free first. v3h: dealt out to blocks that stay. "
                            f"Length: consumers × cost × share of the keys that it sees ({cost}). The darker, the more keys. "
-                   f"The whole step, blocks that stay too, measured: {before['us']:.1f} → {after['us']:.1f} µs, NVIDIA H200, {d['date']}.")
+                   f"The whole step, blocks that stay too, measured: {before['us']:.1f} → {after['us']:.1f} µs. {d['source']}.")
 
 
 START = 56_000  # keys: where the panels of `draws` begin
