@@ -98,7 +98,7 @@ FAMILIES = {"v1": (BLUE, "o"), "v2": (ORANGE, "s"), "v3": (VERMILION, "^"), "v4"
 
 @figure("roofline", data_roofline)
 def draw_roofline(plt, d):
-    figure, axes = subplots(plt, (WIDTH, 6.4), left=0.085, right=0.985, top=0.985, bottom=0.135)
+    figure, axes = subplots(plt, (WIDTH, 6.4), left=0.085, right=0.985, top=0.985, bottom=0.15)
     x = [32, 10000]
     if d["copy"] and d["matrix"]:
         ridge = d["matrix"] / (d["copy"] * 1e-3)
@@ -135,7 +135,7 @@ def draw_roofline(plt, d):
     there = dict.fromkeys(family(p[0]) for p in d["points"])
     marks = [plt.Line2D([], [], color=FAMILIES[f][0], marker=FAMILIES[f][1], markersize=6, linestyle="", label="peers" if f == "peer" else f"{f} stages") for f in there]
     axes.legend(handles=[*marks, plt.Line2D([], [], color=BLACK, marker="o", markersize=6, markerfacecolor="none", linestyle="", label="hollow: D = 128")], fontsize=7.5, loc="lower left", frameon=False)
-    figure.text(0.01, 0.008, f"Named: the slowest and the fastest of each kind on {title(PROFILED[0])}, but of v4, which is made for small problems. {d['source']}.", fontsize=7, va="bottom")
+    figure.text(0.01, 0.008, f"Named: the slowest and the fastest of each kind on {title(PROFILED[0])}, but of v4, which is made for small problems.\n{d['source']}.", fontsize=7, va="bottom")
     return figure
 
 
