@@ -182,11 +182,11 @@ def draw_roofs(plt, d):
     return figure
 
 
-def profiled_by(r):
+def profiled_by(r, shapes=PROFILED):
     """The machines of the profiles, and which stages each ran."""
     of = {}
     for stage in ladder():
-        for p in filter(None, (r.profile(stage, shape) for shape in PROFILED)):
+        for p in filter(None, (r.profile(stage, shape) for shape in shapes)):
             of.setdefault(f"{p['gpu']}, driver {p['driver']}, ncu {p['ncu'].split()[0]}, {p['date'][:10]}", []).append(short(stage))
     return ";\n".join(f"{stages[0]} to {stages[-1]}: {machine}" for machine, stages in of.items())
 

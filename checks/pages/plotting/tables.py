@@ -3,6 +3,7 @@ import re
 
 from .heads import ROOT, Unusable, name_of
 from . import counted, floors, gains, search
+from .performance import profiled_by
 from .results import ACCEPTANCE, PEERS, RARER, STALLS, before, best_peer, instructions, ladder, medians, peer_title, row_of, says, short, stall_shares, table, title
 
 
@@ -166,11 +167,10 @@ def table_profile(r):
                          percent("sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active"), percent("l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_active"),
                          f"{100 * conflicts / waves:.1f} %" if waves else "–", percent("dram__throughput.avg.pct_of_peak_sustained_elapsed"),
                          f"{STALLS.get(worst[0]) or RARER.get(worst[0], worst[0])}, {100 * worst[1]:.0f} %" if worst else "–"])
-        p = found[0]
         lines += ([""] if lines else []) + table(
             [title(shape), "instructions per row and 64 keys", "issue slots used", "active warps", "tensor pipe", "fp32 pipe", "shared-memory pipe",
              "bank conflicts", "DRAM", "most warp time goes to"], rows)
-        lines += ["", f"<sub>{p['gpu']}, driver {p['driver']}, ncu {p['ncu'].split()[0]}, {p['date'][:10]}; `make stage=S profile shape={shape}`.</sub>"]
+        lines += ["", f"<sub>{profiled_by(r, [shape])}; `make stage=S profile shape={shape}`.</sub>".replace("\n", " ")]
     return lines
 
 
