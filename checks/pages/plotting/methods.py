@@ -103,35 +103,3 @@ def draw_referee(plt, d):
             y += 0.3
         x += width + 0.22
     return figure
-
-
-# --- beyond: the parts of a forward kernel, and what changes them --------------------------------------------------------------------
-
-WISHES = [["which tile\nis mine?", ["variable lengths", "GQA: packed rows", "paged decode:\nwhich keys"]],
-          ["copies of\nQ, K, V", ["GQA: one coordinate", "variable lengths:\nthe end", "paged decode:\na page per box"]],
-          ["S = Q Kᵀ", ["FP8: steps of\n32 columns", "Blackwell: one\nthread issues"]],
-          ["weights", ["GQA, packed:\nmask by row / G", "FP8: scales", "Blackwell: some\nexp by FMA"]],
-          ["O += P V", ["FP8: V transposed,\nP permuted", "Blackwell: O in\ntensor memory"]],
-          ["O / l,\nstore", ["paged decode:\n(m, l, O), merged by\na second kernel"]]]
-
-
-# The boxes of one wish look alike.
-WISH_LOOKS = {"GQA": (LIGHT[1], VERMILION, "-"), "variable lengths": (LIGHT[2], GREEN, "--"), "paged decode": (LIGHT[3], PURPLE, "-."), "FP8": ("white", BLACK, "-"), "Blackwell": (LIGHT[4], ORANGE, ":")}
-
-
-@figure("wishes", lambda r: WISHES)
-def draw_wishes(plt, d):
-    figure, axes = canvas(plt, 2.6)
-    step, width = (WIDTH - 0.2) / len(d), 1.12
-    for i, (part, wishes) in enumerate(d):
-        x, y = 0.12 + i * step, 0.95
-        box(axes, x, 0.15, width, 0.5, part, 9, facecolor=LIGHT[0])
-        if i + 1 < len(d):
-            arrow(axes, (x + step, 0.4), (x + width, 0.4))
-        for wish in wishes:
-            lines = wish.count("\n") + 1
-            height = 0.13 + 0.155 * lines
-            face, edge, dashes = WISH_LOOKS[wish.split(":")[0].split(",")[0]]
-            box(axes, x - 0.04, y, width + 0.1, height, wish, 7.5, words={"linespacing": 1.2}, facecolor=face, edgecolor=edge, linewidth=1.4, linestyle=dashes)
-            y += height + 0.1
-    return figure
