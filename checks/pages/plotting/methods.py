@@ -1,10 +1,10 @@
-"""Figures of the pages on methods: the checker's clocks, a comparison of bits, the referee's course, and which part of a kernel each wish changes."""
+"""Figures of the pages on methods: the checker's clocks, a comparison of bits, the referee's course."""
 import json
 import re
 
 from .heads import ROOT, Unusable
 from .registry import figure
-from .style import BLACK, GREEN, GREY, LIGHT, ORANGE, PURPLE, VERMILION, WIDTH, arrow, box, canvas
+from .style import GREEN, GREY, LIGHT, VERMILION, arrow, box, canvas
 
 
 # --- the checker: one cell, two threads, with a barrier and without -----------------------------------------------------------------
