@@ -1,5 +1,6 @@
 """Where a step's gain came from: fewer instructions, fuller issue slots, busier multiprocessors. By definition, a kernel's time is its
 instructions over the rate of issue of a multiprocessor that has a block, over the share of the time in which they have one."""
+from .performance import profiled_by
 from .registry import figure
 from .results import before, instructions, short, title
 from .style import BLACK, BLUE, GRID, ORANGE, PURPLE, WIDTH, caption, subplots
@@ -24,7 +25,7 @@ def gains(r, shape=SHAPE):
 
 
 def data_gains(r):
-    return {"source": r.source(), "steps": [{key: step[key] for key in ("from", "to", "gain", "fewer", "fuller", "busier", "left")} for step in gains(r)]}
+    return {"source": r.source(), "profiles": profiled_by(r, [SHAPE]).replace("\n", " "), "steps": [{key: step[key] for key in ("from", "to", "gain", "fewer", "fuller", "busier", "left")} for step in gains(r)]}
 
 
 @figure("gains", data_gains, lambda r: r.profiles)
@@ -56,4 +57,4 @@ def draw_gains(plt, d):
     panels[0].set_yticks(range(len(steps)), [f"{short(step['from'])} → {short(step['to'])}" for step in steps], fontsize=8.5)
     most = max(max(step["left"], 1 / step["left"]) for step in steps)
     return caption(figure, f"{title(SHAPE)}. Hatched: a loss. Each gain is the product of its row's three factors, to {100 * (most - 1):.1f} % at worst: the gain is from the benchmark, the factors from one launch of "
-                           f"each stage under Nsight Compute. {d['source']}.")
+                           f"each stage under Nsight Compute. Benchmark: {d['source']}. Profiles: {d['profiles']}.")

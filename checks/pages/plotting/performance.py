@@ -11,10 +11,10 @@ GROUPS = [("v1", "scalar code", "v2c3", "left"), ("v2c5", "tensor cores", "v2c9"
 
 
 def data_ladder(r):
-    """A stage's time over the fastest peer's of the same run: the ladder's own, or, of a shape that it lacks there, those of small and of large problems."""
+    """A stage's time over the fastest peer's of the same run, the median of the paired ratios: of the ladder's own run, or, of a shape that it lacks there, of those of small and of large problems."""
     times, peers, measured_in = {}, {}, {}
     for run in [run for run in (r.bench, r.small, r.large) if run]:
-        cases = medians(run)
+        cases, paired = medians(run), {(c["program"], c["shape"]): c.get("times_pytorch") for c in run["cases"]}
         for shape in SHOWN:
             rivals = {p: cases[p, shape] for p in PEERS if p != "torch_default" and (p, shape) in cases}
             if not rivals:
@@ -22,7 +22,7 @@ def data_ladder(r):
             best = min(rivals, key=rivals.get)
             for stage in ladder():
                 if (stage, shape) in cases and shape not in times.setdefault(stage, {}):
-                    times[stage][shape] = cases[stage, shape] / rivals[best]
+                    times[stage][shape] = paired[stage, shape] or cases[stage, shape] / rivals[best]
                     measured_in[stage] = run["gpu"]
                     peers.setdefault(run["gpu"], {}).setdefault(shape, [best, rivals[best]])
     return {"stages": [[stage, times.get(stage, {}), measured_in.get(stage)] for stage in ladder()], "peers": peers}
