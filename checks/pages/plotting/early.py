@@ -53,5 +53,5 @@ def draw_early(plt, d):
     for y, name, title in ((0.45, "right", "v3f: the first keys are weighed before the wait for O, and rounded after it"), (2.4, "wrong", "packed_too_early: they are rounded before the wait")):
         axes.text(0.12, y - 0.17, title, fontsize=9.5, va="center")
         draw_row(axes, y, d[name])
-    return caption(figure, "Round t of one consumer at D = 64, in the order of the source lines; lengths are not times. p: the weights as halves, in registers, which P·V reads as A. "
+    return caption(figure, "Round t of one consumer at D = 64, in the order of the source lines; lengths are not times. p: the weights as fp16, in registers, which P·V reads as A. "
                            "Up to the wait for O the tensor cores may read p of tile t − 1, so nothing may write there; below, what they read if they run at that wait.")

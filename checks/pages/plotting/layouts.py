@@ -103,9 +103,9 @@ def draw_mma(plt, d):
             box(axes, middle + tile * wide, y, wide, high, f"a[{number}]", 9.5, facecolor=LIGHT[number])
             begin, end = (left + wide, middle) if tile == 0 else (left, middle + 2 * wide)
             arrow(axes, (end, y + high / 2), (begin, y + high / 2), VERMILION, 1.6)
-            axes.text((begin + end) / 2, y + high / 2 - 0.1, "exp, to halves" if pair == 0 else "", fontsize=7.5, ha="center", va="center")
+            axes.text((begin + end) / 2, y + high / 2 - 0.1, "exp, to fp16" if pair == 0 else "", fontsize=7.5, ha="center", va="center")
             axes.text(1.1, y + high / 2, f"rows {down}–{down + 7}" if tile == 0 else "", fontsize=8, ha="right", va="center")
-    return caption(figure, f"The number in a cell is the lane that holds this pair of elements; the colour says which of the lane's pairs it is. Outlined: lane {MARKED}'s registers of A and B, two halves each, and its four floats of C. "
+    return caption(figure, f"The number in a cell is the lane that holds this pair of elements; the colour says which of the lane's pairs it is. Outlined: lane {MARKED}'s registers of A and B, two fp16 numbers each, and its four floats of C. "
                            "mma.sync.m16n8k16 (C has 16 rows and 8 columns, 16 products are summed), as the PTX manual defines it. "
                            "Below: two score tiles become one A, and every element stays in its lane.")
 
@@ -134,4 +134,4 @@ def draw_received(plt, d):
         box(axes, left, top, 8 * size, 8 * high, facecolor="none", linewidth=1.2, zorder=2.5)
         axes.text(left, top + 8 * high + 0.14, f"register i of lane {MARKED}: {gets}", fontsize=8, va="center")
     return caption(figure, "Matrix i of the four of an x4 load. Arrows: the lane that names a row's address. Numbers: the lane that receives the two halves, in one register. "
-                           "Received as mma.sync wants its B: the two halves are neighbours in the summed index, the column in K and the key (row) in V.")
+                           "Received as mma.sync wants its B: its two fp16 numbers are neighbours in the summed index, the column in K and the key (row) in V.")

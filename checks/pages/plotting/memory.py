@@ -109,7 +109,7 @@ def draw_banks(plt, d):
     for axes, one in zip(grid.flat, d):
         draw_served(plt, axes, one, one["bytes"])
         verdict = "no conflict" if one["turns"] == one["least"] else f"{one['turns'] // one['least']}-way conflict"
-        axes.set_title(f"rows of {one['pitch']} halves, {one['bytes']} bytes per lane:\n{one['turns']} cycle{'s' * (one['turns'] > 1)}, {verdict}", fontsize=8.5)
+        axes.set_title(f"rows of {one['pitch']} fp16, {one['bytes']} bytes per lane:\n{one['turns']} cycle{'s' * (one['turns'] > 1)}, {verdict}", fontsize=8.5)
     return caption(figure, "Lane l reads the first bytes of row l, as when every lane takes its own key. Numbers: the cycle in which the lane is served. Blue: with the first of those that are served together "
                            "(all 32 lanes at 4 bytes, 8 lanes at 16 bytes, between dotted lines). Hatched: later, because another row's word in the same bank was first. Eight halves of padding "
                            "move each row by 4 banks, so every eighth row starts in the same bank: no harm where 8 lanes are served together, a 4-way conflict where 32 are. Computed by checks/pages/banks.hpp, which has its tests.")
@@ -126,7 +126,7 @@ def draw_ldmatrix(plt, d):
     for axes, one in zip(row, d["banks"]):
         draw_served(plt, axes, one, 16)
         axes.set_ylabel("lane" if axes is row[0] else "", fontsize=8)
-        axes.set_title(f"rows of {one['pitch']} halves, {how[one['how']]}:\n{one['turns']} cycles", fontsize=8.5)
+        axes.set_title(f"rows of {one['pitch']} fp16, {how[one['how']]}:\n{one['turns']} cycles", fontsize=8.5)
     bounds = [f"{i}: rows {d['rows'][8 * i]}–{d['rows'][8 * i + 7]}, columns {d['columns'][8 * i]}–{d['columns'][8 * i] + 7}" for i in range(4)]
     return caption(figure, f"The first ldmatrix.x4 that {short(d['stage'])} does on {d['array']}. Lane l points at a row of 16 bytes; eight lanes make a matrix ({'; '.join(bounds)}) and are served together. "
                            "Numbers: the cycle in which a lane is served; hatched: later than its matrix's first. Right: recorded from the kernel's own accesses on the CPU; left and middle: the same rows and columns at another pitch. "

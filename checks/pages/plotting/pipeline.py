@@ -201,7 +201,7 @@ def data_scratch(r):
 @figure("scratch-row", data_scratch)
 def draw_scratch(plt, d):
     what = {("write", 4): ("a  store_matrix_sync\n    writes scores, floats", BLUE), ("read", 4): ("b  a lane reads the\n    scores of its keys", BLUE),
-            ("write", 2): ("c  it writes weights,\n    halves, from the start", ORANGE), ("read", 2): ("d  load_matrix_sync\n    reads matrix_a", ORANGE)}
+            ("write", 2): ("c  it writes weights,\n    fp16, from the start", ORANGE), ("read", 2): ("d  load_matrix_sync\n    reads matrix_a", ORANGE)}
     figure, axes = subplots(plt, (WIDTH, 4.3), left=0.01, right=0.99, top=0.97, bottom=0.265)
     steps = d["steps"]
     axes.set(xlim=(-62, d["pitch"] + 2), ylim=(len(steps) + 0.05, -0.45))
@@ -233,8 +233,8 @@ def draw_scratch(plt, d):
                 axes.text(first + size * (key + (side == "right")), y + 0.1, f"key {key}", ha=side, va="bottom", fontsize=7)
         axes.text((d["pitch"] + d["keys"] * 4) / 2, y + 0.4, "pad", ha="center", va="center", fontsize=7)
     syncs = "A __syncwarp separates each step from the next."
-    return caption(figure, f"One row of a warp's scratch in {short(d['stage'])}, {d['pitch']} bytes: {d['keys']} floats and 4 of padding. Filled: written; outlined: read. Four bytes of score become two of weight, in place: the weight of key k lies where the score of "
-                           f"key k/2 was: lane {d['lane']}'s first weight overwrites half of the score that lane {d['lane'] // 2} has to read. {syncs} The reload's pitch is twice the scratch's, because it counts halves. "
+    return caption(figure, f"One row of a warp's scratch in {short(d['stage'])}, {d['pitch']} bytes: {d['keys']} floats and 4 of padding. Filled: written; outlined: read. Four bytes of score become two of weight, in place. {syncs} "
+                           "The reload's pitch is twice the scratch's: it counts fp16, not floats. "
                            "Recorded from the CPU execution.")
 
 

@@ -53,5 +53,5 @@ def draw_reference(plt, d):
         axes.set_title(f"q, k of N(0,1) times {float(one['amplitude']):g}: " + ("r is set once, in tile 0" if not moves else f"r moves {'once' if moves == 1 else f'{moves} times'}"), fontsize=9, loc="left")
     panels[0].set_ylabel("score, q·k / √D", fontsize=8.5)
     figure.legend([dots, line, band, ring], ["largest score of the row in a tile", "reference r", f"a weight fits: up to r + {d['fits']:.1f}", "does not fit"], ncol=4, fontsize=8.5, loc="upper left", bbox_to_anchor=(0.005, 1.0), frameon=False, columnspacing=1.6)
-    return caption(figure, f"Row {d['row']} of {short(d['stage'])} on {d['shape']}, recorded on the CPU; scores in natural units. A weight is e^(score − r). It is rounded to a half, so it may not "
+    return caption(figure, f"Row {d['row']} of {short(d['stage'])} on {d['shape']}, recorded on the CPU; scores in natural units. A weight is e^(score − r). It is rounded to fp16, so it may not "
                            f"be large: one score up to r + {d['fits']:.1f} fits if the lane's other weights are small. A score above r costs nothing as long as it fits (left).")

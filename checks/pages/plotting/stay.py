@@ -73,5 +73,5 @@ def draw_stay(plt, d):
         draw_one(axes, one)
         axes.set_title(f"{what[0].upper() + what[1:]} (c ends at step {one['pieces'][-1]})", fontsize=9, loc="left", x=-0.13)
     rows[-1].set_xlabel("step (an order, not a time)", fontsize=8.5)
-    return caption(figure, "Query tiles a, b, c of two key tiles each: K b1 is the second key tile of query tile b. Dark: begins a product. exp: weights. pack: O rescaled, weights as halves. "
+    return caption(figure, "Query tiles a, b, c of two key tiles each: K b1 is the second key tile of query tile b. Dark: begins a product. exp: weights. pack: O rescaled, weights as fp16. "
                            "O / l: divided and stored. Hatched: waits for a copy. Dotted: a query tile is done. A product and a copy take no step of their own.")

@@ -45,7 +45,7 @@ def draw_swizzle(plt, d):
     axes.text(0.08, plain + 0.18, "row-major", fontsize=8.5, va="center")
     axes.text(0.08, placed + 0.18, "stored at", fontsize=8.5, va="center")
     axes.text(0.08, plain - 0.1, "bit", fontsize=7.5, va="center")
-    axes.text(0.08, 0.2, "Byte address of column c of row r, in rows of 64 halves (128 bytes)", fontsize=10, weight="bold", va="center")
+    axes.text(0.08, 0.2, "Byte address of column c of row r, in rows of 64 fp16 (128 bytes)", fontsize=10, weight="bold", va="center")
     for low, high, text in ((7, count, "row"), (4, 7, "chunk: 16 bytes"), (1, 4, "half in the chunk")):
         arrow(axes, (left(high - 1), 0.56), (left(low) + width, 0.56), BLACK, 0.8, arrowstyle="|-|", mutation_scale=3)
         axes.text((left(high - 1) + left(low) + width) / 2, 0.46, text, fontsize=7.5, ha="center", va="center", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})

@@ -153,7 +153,7 @@ def key(d):
     tracks = [track for one in d for track in one["tracks"]]
     acts = {(what, array) for track in tracks for _, _, what, array, _ in track["acts"]}
     between = [what for one in d for group, track in enumerate(one["tracks"]) for _, _, what, by in track["waits"] if what != "turn" and by != group]
-    lines = ["Pale Q, K 0, V 0: requests the copy of Q, of tile 0 of K, of V. Dark QK 0, PV 0: begins a product. exp 0: weights of tile 0. pack: O rescaled, weights as halves."]
+    lines = ["Pale Q, K 0, V 0: requests the copy of Q, of tile 0 of K, of V. Dark QK 0, PV 0: begins a product. exp 0: weights of tile 0. pack: O rescaled, weights as fp16."]
     if any(len(one["tracks"]) == 1 and ("own", "sV") in acts for one in d):
         lines[0] += " O: after the wait for PV."
     lines[0] += " O / l: the end."

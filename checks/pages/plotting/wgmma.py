@@ -178,7 +178,7 @@ def draw_accumulator(plt, d):
     top, whole, first, second = 0.78, 0.42, 1.98, 5.14
     axes.text(0.08, 0.16, f"accumulator, {d['rows']} × N", fontsize=10, weight="bold", va="center")
     axes.text(first, 0.16, f"warp 0, {d['columns']} columns, floats", fontsize=10, weight="bold", va="center")
-    axes.text(second, 0.16, "A of the next product, halves", fontsize=10, weight="bold", va="center")
+    axes.text(second, 0.16, "A of the next product, fp16", fontsize=10, weight="bold", va="center")
     axes.text(first, 0.42, "number: the lane; colour: its d[i], see below", fontsize=7.5, va="center")
     axes.text(second, 0.42, "number: the lane; colour: its a[i], see below", fontsize=7.5, va="center")
     axes.text(0.08, 0.42, "columns of 8, rows", fontsize=7.5, va="center")
