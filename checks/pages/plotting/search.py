@@ -108,31 +108,3 @@ def table_evolve(_):
                      *(percent(count(v), len(all_of)) for v in ("slower", "too large", "broken", "wrong"))])
     header = ["stage", "shape", "by", "candidates", "start, µs", "end, µs", "gain", "in a run of its own", "slower", "too large", "broken", "wrong"]
     return table(header, rows)
-
-
-def table_adopted(_):
-    """Of each run of make evolve-adopt: the stage, the stage with the winner's levers, and the fastest peer, shape by shape."""
-    rows = []
-    for path in sorted(RESULTS.glob("evolve-*-adopt.json")):
-        run = read(path, "bench-1")
-        time = medians(run)
-        evolved = next(name for name in run["kernels"] if name.endswith("-evolved"))
-        stage, searched = evolved[:-len("-evolved")], ",".join(path.stem.split("-")[2:-1])
-        shapes = [c["shape"] for c in run["cases"] if c["program"] == stage]
-        for place, shape in enumerate(shapes):
-            peers = {c["program"]: time[c["program"], shape] for c in run["cases"] if c["kind"] == "peer" and c["shape"] == shape and (c["program"], shape) in time}
-            before, after, peer = time[stage, shape], time[evolved, shape], min(peers, key=peers.get, default=None)
-            asked = title(shape) if shape != searched else f"**{title(shape)}**"
-            rows.append([f"`{short(stage)}`" if place == 0 else "", asked, f"{before:.2f}", f"{after:.2f}", f"{100 * (after / before - 1):+.1f} %", f"{PEERS[peer]}, {peers[peer]:.2f}" if peer else "–"])
-    header = ["stage", "shape, searched in bold", "as it is, µs", "with the winner's levers, µs", "change", "fastest peer, µs"]
-    return table(header, rows)
-
-
-def table_winners(_):
-    rows = []
-    for log in searches():
-        for place, c in enumerate(elite(log)):
-            rows.append([f"`{short(log['stage'])}`, {asked(log)}" if place == 0 else "", str(place + 1), f"{c['median']:.2f} {unit(log)}", str(c.get("registers", "–")),
-                         f"{c['smem'] / 1024:.1f}" if "smem" in c else "–", ", ".join(f"`{k}` = `{v}`" for k, v in changed(log, c).items()).replace("|", "\\|") or "as it is"])
-    header = ["search", "place", "a call", "registers", "shared memory, KiB", "levers that differ from the stage's"]
-    return table(header, rows)
