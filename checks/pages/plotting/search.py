@@ -4,7 +4,7 @@ from pathlib import Path
 
 from .heads import Unusable, name_of
 from .registry import figure
-from .results import PEERS, RESULTS, medians, short, table, title
+from .results import RESULTS, short, table, title
 from .style import BLACK, BLUE, GREY, WIDTH, ranked, subplots
 
 def read(path, schema):
