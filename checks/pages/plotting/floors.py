@@ -10,8 +10,8 @@ UNITS = {"issue slots": (BLUE, "^"), "shared memory": (VERMILION, "s"), "exponen
 
 
 def run_of(r, stage, shape):
-    """The run whose time of this kernel is shown: the ladder's, else the one of small or of large problems; None where none has it."""
-    return next((run for run in (r.bench, r.small, r.large) if run and (stage, shape) in medians(run)), None)
+    """The run whose time of this kernel is shown: the ladder's, else the one of small problems or of the fastest stages; None where none has it."""
+    return next((run for run in (r.bench, r.small, r.ahead) if run and (stage, shape) in medians(run)), None)
 
 
 def measured(r, stage, shape):

@@ -11,9 +11,9 @@ GROUPS = [("v1", "scalar code", "v2c3", "left"), ("v2c5", "tensor cores", "v2c9"
 
 
 def data_ladder(r):
-    """A stage's time over the fastest peer's of the same run, the median of the paired ratios: of the ladder's own run, or, of a shape that it lacks there, of those of small and of large problems."""
+    """A stage's time over the fastest peer's of the same run, the median of the paired ratios: of the ladder's own run, or, of a shape that it lacks there, of those of small problems and of the fastest stages."""
     times, peers, measured_in = {}, {}, {}
-    for run in [run for run in (r.bench, r.small, r.large) if run]:
+    for run in [run for run in (r.bench, r.small, r.ahead) if run]:
         cases, paired = medians(run), {(c["program"], c["shape"]): c.get("times_pytorch") for c in run["cases"]}
         for shape in SHOWN:
             rivals = {p: cases[p, shape] for p in PEERS if p != "torch_default" and (p, shape) in cases}

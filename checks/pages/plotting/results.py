@@ -72,9 +72,9 @@ class Results:
         self.bench_file, self.bench = newest("bench-*.json", "bench")
         if not self.bench:
             raise Unusable("writeups/results/ has no bench-*.json; make bench writes one")
-        # Small problems, and large ones, with the stages that are made for them: runs of their own, later than the ladder's.
+        # Small problems, with the stages that are made for them, and the fastest stages beside all peers: runs of their own.
         self.small_file, self.small = newest("small-*.json", "bench")
-        self.large_file, self.large = newest("large-*.json", "bench")
+        self.ahead_file, self.ahead = newest("ahead-*.json", "bench")
         self.sweep_file, self.sweep = newest("sweep-*.json", "sweep")
         self.phases = [load(p, "phases") for p in sorted(RESULTS.glob("phases-*.json"))]
         self.counted = load(RESULTS / "counters.json", "counted")

@@ -118,6 +118,8 @@ def table_gains(r):
     return table([f"step, {title(gains.SHAPE)}", "µs", "times faster (bold: slower)", "on the ten shapes", "instructions per row and 64 keys", "issue slots used, %", "SMs busier, times"], rows) + [""] + ran_by(r)
 
 
+# The peers that a user would call; of the others, default picks one of these, and efficient is far behind.
+AHEAD_OF = {"torch_cudnn": "cuDNN", "torch_flash": "FA2", "fa3": "FA3", "fa4": "FA4"}
 HOPPER_SHAPES = "2,8,2048,64", "2,8,2048,128", "4,16,8192,64", "4,16,8192,128"
 
 
@@ -147,6 +149,24 @@ def table_small(r):
     cell = lambda case: "–" if case not in cases else us(times[case]) if case in times else cases[case]["status"]
     rows = [[PEERS.get(program) or f"`{program}`", *(cell((program, shape)) for shape in shapes)] for program in programs]
     return table(["graph, µs per call", *map(title, shapes)], rows) + [""] + ran_by_small(r)
+
+
+def table_ahead(r):
+    """The faster of v3j and v3k beside every peer, in the run that has them all."""
+    if r.ahead is None:
+        raise Unusable("writeups/results/ has no ahead-*.json")
+    cases, times = {(c["program"], c["shape"]): c for c in r.ahead["cases"]}, medians(r.ahead)
+    peers = [p for p in AHEAD_OF if any(c["program"] == p for c in r.ahead["cases"])]
+    rows = []
+    for shape in dict.fromkeys(c["shape"] for c in r.ahead["cases"]):
+        ours = [next(p for p, s in times if s == shape and short(p) == stage) for stage in ("v3j", "v3k")]
+        faster, best = (min(programs, key=lambda program: times[program, shape]) for programs in (ours, peers))
+        case = cases[faster, shape]
+        over = {quantile: 1 / case["times_pytorch" + quantile] for quantile in ("", "_p10", "_p90")}
+        shown = lambda program: f"**{us(times[program, shape])}**" if program in (faster, best) else us(times[program, shape])
+        rows.append([title(shape), *map(shown, [*peers, *ours]), f"{case['tflops']:.0f}", f"{over['']:.2f} ({over['_p90']:.2f}–{over['_p10']:.2f})"])
+    header = ["µs per call", *(AHEAD_OF[p] for p in peers), "v3j", "v3k", "TFLOP/s", "times faster"]
+    return table(header, rows) + ["", f"<sub>{r.source(r.ahead)}; {r.ahead['command']}. Bold: the fastest peer, and the faster stage, whose TFLOP/s these are; in brackets the 10th and the 90th percentile of the paired ratios.</sub>"]
 
 
 def table_profile(r):
@@ -256,7 +276,7 @@ def table_searched(_):
             f"| {len(verdicts)} | {refused} | {broken} | {len(verdicts) - refused - broken} | {wrong} |"]
 
 
-TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "gains": table_gains, "hopper": table_hopper, "small": table_small, "profile": table_profile, "floors": lambda r: table_floors(r, "1,8,512,64"), "floors-large": lambda r: table_floors(r, "2,8,2048,64"), "counted": counted.table_counted, "evolve": search.table_evolve, "searched": table_searched}
+TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "gains": table_gains, "hopper": table_hopper, "small": table_small, "ahead": table_ahead, "profile": table_profile, "floors": lambda r: table_floors(r, "1,8,512,64"), "floors-large": lambda r: table_floors(r, "2,8,2048,64"), "counted": counted.table_counted, "evolve": search.table_evolve, "searched": table_searched}
 OF_STAGE = {"step": table_step, "profile": table_profile_of, "phases": table_phases_of, "plan": table_plan_of}
 TARGETS = "sm_89", "sm_90a"  # an entry at sm_90 is of a stage whose target is sm_89
 MARKED = re.compile(r"(<!-- begin: table ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.S)
