@@ -27,6 +27,46 @@ inline int best_groups(const Shape& shape, const double* cost, int most) {
   return best;
 }
 
+// The same, counted block by block: what the block with the most work has to do, in keys of 64 query rows. Query tiles go
+// to and fro, the longest of all heads first; each costs the keys that its last row sees, times `cost` for its groups'
+// rows, and START for its beginning and end. (Fitted to v3j and v3k with 1 to 4 groups on 160 shapes:
+// writeups/results/h100-choice.tsv.)
+inline double work_of_busiest(const Shape& shape, int groups, double cost) {
+  constexpr double START = 256;
+  const int rows = 64 * groups, heads = shape.B * shape.H, per_head = ceil_div(shape.S, rows);
+  const unsigned tiles = unsigned(per_head) * unsigned(heads), blocks = std::min(unsigned(multiprocessors()), tiles);
+  double most = 0;
+  for (unsigned block = 0; block < blocks; ++block) {
+    double work = 0;
+    for (unsigned wave = 0, i; (i = to_and_fro(wave, block, blocks)) < tiles; ++wave) {
+      const int end = (longest_first(i, unsigned(per_head), unsigned(heads)).tile + 1) * rows;
+      work += groups * cost * (shape.causal ? std::min(shape.S, end) : shape.S) + START;
+    }
+    most = std::max(most, work);
+  }
+  return most;
+}
+
+// The number of groups, 1 .. most, whose busiest block has the least to do. A launcher asks once per tile, and a program
+// launches one shape many times: the last answer is kept.
+inline int counted_groups(const Shape& shape, const double* cost, int most) {
+  struct Asked {
+    Shape shape;
+    int blocks, most;
+    bool operator==(const Asked&) const = default;
+  };
+  thread_local Asked last{};
+  thread_local int best = 0;
+  const Asked now{shape, multiprocessors(), most};
+  if (best && last == now) return best;
+  double least = 0;
+  for (int groups = 1; groups <= most; ++groups)
+    if (const double work = work_of_busiest(shape, groups, cost[groups]); groups == 1 || work < least)
+      least = work, best = groups;
+  last = now;
+  return best;
+}
+
 // Such a choice's entries in the stage's plan, and which of its blocks takes a query tile.
 template <class T>
 void plan_scheduling(LaunchPlan& plan, const Shape& shape) {

@@ -291,16 +291,15 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-// The cost of a row of 64 queries in a block of so many groups, one taken with another, without and with a mask: fewer
-// hide less, and more share what they load.
-constexpr double COST[] = {0, 1.3, 1.15, 1.0, 1.04}, MASKED[] = {0, 1.3, 1.15, 1.1, 1.0};
-// Three groups at D = 128 have room for 80 keys: enough where all tiles are full.
+// What 64 query rows cost in a block of so many groups, relative to three; at D = 64, and at 128, where three groups have
+// room for 80 keys: enough where all tiles are full.
+constexpr double COST[][5] = {{0, 1.3, 1.15, 1.0, 1.0}, {0, 1.35, 1.0, 1.0}};
 constexpr int most_groups(const Shape& shape) { return shape.D == 64 ? 4 : shape.causal ? 2 : 3; }
 
 template <class T>
 struct Launcher {
   static bool takes(const Shape& shape) {
-    return shape.D == T::D && best_groups(shape, shape.causal ? MASKED : COST, most_groups(shape)) == T::GROUPS;
+    return shape.D == T::D && counted_groups(shape, COST[T::D / 128], most_groups(shape)) == T::GROUPS;
   }
   static LaunchPlan plan(const Shape& shape) {
     SmemCount smem;

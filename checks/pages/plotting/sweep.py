@@ -13,7 +13,7 @@ def data_sweep(r):
     cells = []
     for shape, times in r.sweep["shapes"].items():
         B, H, S, D = map(int, shape.split(",")[:4])
-        stages = {p: t for p, t in times.items() if p not in PEERS}
+        stages = {p: t for p, t in times.items() if p not in PEERS and short(p) != "v4c"}  # its launches overlap, and no peer's do
         peers = {p: t for p, t in times.items() if p in PEERS and p != "torch_default"}
         if stages and peers:
             stage = min(stages, key=stages.get)
