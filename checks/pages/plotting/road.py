@@ -8,9 +8,9 @@ from .results import ladder, says, short
 from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, WIDTH, arrow, box, canvas, caption, subplots
 
 # Stage -> the pages to read before it (their first words), in the order of reading.
-BEFORE = {"v1": ["on-ramp", "online-softmax"], "v2b": ["cp-async-pipeline"], "v2c6": ["seeing-races"], "v2c9": ["counters"], "v3a": ["primer", "hopper-in-one-evening"], "v3e": ["reading-sass"]}
+BEFORE = {"v1": ["on-ramp", "online-softmax"], "v2b": ["cp-async-pipeline"], "v2c6": ["seeing-races"], "v2c9": ["counters"], "v3a": ["primer", "hopper-in-one-evening"], "v3c": ["wgmma-second-product"], "v3e": ["reading-sass"]}
 AFTER = ["what-it-bought", "beyond"]
-ROWS = [("v1", "scalar, then copies ahead of use"), ("v2c5", "both products on the tensor cores"), ("v2c8", "everything in registers"), ("v3a", "Hopper: TMA, wgmma, overlap"), ("v3d", "roles: producer, ping-pong, and scheduling")]
+ROWS = [("v1", "scalar, then copies ahead of use"), ("v2c5", "both products on the tensor cores"), ("v2c8", "everything in registers"), ("v3a", "Hopper: TMA and wgmma"), ("v3c", "overlap, then roles"), ("v3f", "fewer instructions, and scheduling")]
 # The backward pass in two lines: each group of its stages, the stage of the road to have read before, and the page before its first stage.
 BACKWARD = [[("v1", ["b1", "b2"]), ("v2d", ["b3"])], [("v3d", ["b4", "b5", "b6"]), ("v4c", ["b7", "b8"])]]
 BEFORE_BACKWARD = "backward-in-one-evening"
@@ -33,13 +33,15 @@ def data_road(_):
 @figure("reading-order", data_road)
 def draw_road(plt, d):
     begins = [d["main"].index(first) for first, _ in d["rows"]] + [len(d["main"])]
-    figure, axes = canvas(plt, 0.45 + 0.92 * (len(d["rows"]) + 1) + 0.42 + 0.46 * (len(d["backward"]) - 1))
+    origins = {origin for _, origin in d["side"]}
+    below = [0.92 + (0.24 if origins & set(d["main"][first:last]) else 0) for first, last in zip(begins, begins[1:])]  # from a row to the next: room for its side roads
+    figure, axes = canvas(plt, 0.45 + sum(below) + 0.92 + 0.42 + 0.46 * (len(d["backward"]) - 1))
     wide, high, gap = 0.62, 0.34, 0.2
     forks = {}
     for stage, origin in d["side"]:
         forks.setdefault(origin, []).append(stage)
     for row, (first, what) in enumerate(d["rows"]):
-        y = 0.55 + 0.92 * row
+        y = 0.55 + sum(below[:row])
         stages = d["main"][begins[row]:begins[row + 1]]
         axes.text(0.12, y - 0.3, what, fontsize=9, weight="bold", va="center")
         x = 0.12
@@ -73,7 +75,7 @@ def draw_road(plt, d):
         arrow(axes, (x, y + high / 2), (x - gap, y + high / 2), BLACK, 0.9)
         box(axes, x, y, width, high, page, 8, facecolor="white", edgecolor=ORANGE, linestyle="--", linewidth=1.2)
         x += width + gap
-    y += 0.92
+    y += below[-1]
     axes.text(0.12, y - 0.3, "the backward pass", fontsize=9, weight="bold", va="center")
     for line in d["backward"]:
         x = 0.12
