@@ -8,9 +8,9 @@ from .results import ladder, says, short
 from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, WIDTH, arrow, box, canvas, caption, subplots
 
 # Stage -> the pages to read before it (their first words), in the order of reading.
-BEFORE = {"v1": ["on-ramp", "online-softmax"], "v2b": ["cp-async-pipeline"], "v2c6": ["seeing-races"], "v2c9": ["counters"], "v3a": ["primer", "hopper-in-one-evening"], "v3e": ["reading-sass"]}
+BEFORE = {"v1": ["on-ramp", "online-softmax"], "v2b": ["cp-async-pipeline"], "v2c6": ["seeing-races"], "v2c9": ["counters"], "v3a": ["primer", "hopper-in-one-evening"], "v3e": ["reading-sass"], "v3h": ["how-many-consumers"]}
 AFTER = ["what-it-bought", "beyond"]
-ROWS = [("v1", "scalar, then copies ahead of use"), ("v2c5", "both products on the tensor cores"), ("v2c8", "everything in registers"), ("v3a", "Hopper: TMA, wgmma, overlap"), ("v3d", "roles: producer, ping-pong, and scheduling")]
+ROWS = [("v1", "scalar, then copies ahead of use"), ("v2c5", "both products on the tensor cores"), ("v2c8", "everything in registers"), ("v3a", "Hopper: TMA, wgmma, overlap"), ("v3d", "roles: producer, ping-pong"), ("v3h", "the whole GPU: waves, and blocks that stay")]
 # The backward pass in two lines: each group of its stages, the stage of the road to have read before, and the page before its first stage.
 BACKWARD = [[("v1", ["b1", "b2"]), ("v2d", ["b3"])], [("v3d", ["b4", "b5", "b6"]), ("v4c", ["b7", "b8"])]]
 BEFORE_BACKWARD = "backward-in-one-evening"
