@@ -6,7 +6,7 @@ using namespace lab;
 
 // One multiprocessor and two pieces: what says that none is left comes into the first one's slot. One group, which takes
 // no turns: those would order the lanes.
-constexpr Shape SMALL{1, 1, 100, 64, true}, WIDE{1, 1, 100, 128, true};
+constexpr Shape SMALL{1, 2, 64, 64, true}, WIDE{1, 2, 64, 128, true};
 
 std::vector<Part> look() {
   const ExpectedReport race{Finding::Kind::race_inter_warp, "if (work.tile < 0) return false;",
