@@ -107,7 +107,7 @@ def draw_track(plt, axes, d, group, y, rows):
         elif what == "begin":
             box(axes, start, y, 1, HEIGHT, f"{product}\n{tile}", 7, words={"weight": "bold", "color": "white" if array == "sK" else BLACK}, facecolor=BLUE if array == "sK" else ORANGE)
         else:
-            last = [start, end, what, array, tile] == track["acts"][-1]
+            last = not track.get("cut") and [start, end, what, array, tile] == track["acts"][-1]
             box(axes, start, y, 1, HEIGHT, "O / l" if last else f"exp\n{tile}" if array == "sK" else "pack" if multiplied < weighed else "O", 6.5, facecolor="white" if array == "sK" else "#e4e4e4")
     for start, end, what, _ in track["waits"]:
         axes.add_patch(plt.Rectangle((start, y + 0.06), end - start, HEIGHT - 0.12, facecolor="white", edgecolor=VERMILION, hatch="/////", linewidth=0.8))
@@ -115,7 +115,7 @@ def draw_track(plt, axes, d, group, y, rows):
         axes.text((start + end) / 2, y + HEIGHT / 2, text.replace(" ", "\n"), ha="center", va="center", fontsize=6.5, linespacing=0.95, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
     for start, end, array, tile in track["products"]:
         text = f"{'QK' if array == 'sK' else 'PV'} {tile}"
-        box(axes, start, rows[array], end - start, THIN, text if end - start > 1 else str(tile), 6.5, facecolor=LIGHT[0] if array == "sK" else LIGHT[4], edgecolor=BLUE if array == "sK" else ORANGE)
+        box(axes, start, rows[array], end - start, THIN, text if end - start > 1 or track.get("cut") else str(tile), 6.5, facecolor=LIGHT[0] if array == "sK" else LIGHT[4], edgecolor=BLUE if array == "sK" else ORANGE)
 
 
 def draw_waits(plt, axes, d, end):
@@ -153,10 +153,12 @@ def key(d):
     tracks = [track for one in d for track in one["tracks"]]
     acts = {(what, array) for track in tracks for _, _, what, array, _ in track["acts"]}
     between = [what for one in d for group, track in enumerate(one["tracks"]) for _, _, what, by in track["waits"] if what != "turn" and by != group]
-    lines = ["Pale Q, K 0, V 0: requests the copy of Q, of tile 0 of K, of V. Dark QK 0, PV 0: begins a product. exp 0: weights of tile 0. pack: O rescaled, weights as fp16."]
+    cut = any(track.get("cut") for track in tracks)
+    lines = [("Pale K 3, V 3: requests the copy of tile 3 of K, of V. Dark QK 1, PV 1: begins a product. exp 1: weights of tile 1." if cut else
+              "Pale Q, K 0, V 0: requests the copy of Q, of tile 0 of K, of V. Dark QK 0, PV 0: begins a product. exp 0: weights of tile 0.") + " pack: O rescaled, weights as fp16."]
     if any(len(one["tracks"]) == 1 and ("own", "sV") in acts for one in d):
         lines[0] += " O: after the wait for PV."
-    lines[0] += " O / l: the end."
+    lines[0] += "" if cut else " O / l: the end."
     more = [text for text, there in (("Hatched: waits, for what.", any(track["waits"] for track in tracks)), ("Dashed: a copy has landed (full).", any("full" in what for what in between)),
                                      ("Dotted: all warps have given a slot back (empty).", any("empty" in what for what in between)), ("Solid: the turn is handed on.", any(track["turns"] for track in tracks))) if there]
     return " ".join(lines + more)
@@ -184,8 +186,25 @@ def draw_who_waits(plt, d):
     return figure
 
 
+def between(one, first, last):
+    """The steps from `first` to before `last` of a block with one track, counted from 0."""
+    track = one["tracks"][0]
+    inside = [[start - first, end - first, *more] for start, end, *more in track["acts"] if first <= start and end <= last]
+    products = [[start - first, end - first, *more] for start, end, *more in track["products"] if first <= start and end <= last]
+    return {**one, "tracks": [{"acts": inside, "waits": [], "products": products, "turns": [], "given": [], "stops": [[at - first, left] for at, left in track["stops"] if first <= at < last], "cut": True}]}
+
+
+def two_iterations(one):
+    """Of tiles 1 and 2: from the request before tile 1's scores to the request or scores of tile 3."""
+    acts = one["tracks"][0]["acts"]
+    scores = [start for start, _, what, array, _ in acts if what == "begin" and array == "sK"]
+    first = max(end for _, end, what, _, _ in acts if what == "own" and end <= scores[1])
+    return between(one, first, scores[3])
+
+
 @figure("who-waits-overlap", lambda r: data_waits(r, "no-overlap", "no-loader"))
 def draw_overlap(plt, d):
+    d = [two_iterations(one) for one in d]
     figure = draw_panels(plt, d, ("a warpgroup waits for each product; nothing is under way while it computes exponentials", "PV of the tile before is under way while it computes exponentials"))
     for axes, one in zip(figure.axes, d):
         y = layout(one)[1][0]
@@ -193,6 +212,8 @@ def draw_overlap(plt, d):
             axes.add_patch(plt.Rectangle((at - 0.07, y - 0.12), 0.14, HEIGHT + 0.24, facecolor=VERMILION, zorder=3))
             axes.text(at, y + HEIGHT + 0.42, f"<{left}>", ha="center", va="center", fontsize=7.5)
         axes.set_ylim(axes.get_ylim()[0] + 0.4, axes.get_ylim()[1])
+        for text in axes.texts:
+            text.set_fontsize(1.2 * text.get_fontsize())
     figure.texts[-1].set_text(figure.texts[-1].get_text() + " Red bar: wgmma_wait<0> or <1> for products.")
     return figure
 
