@@ -81,6 +81,34 @@ def draw_row(plt, d):
     return caption(figure, f"One of the {d['rows']} query rows of a warp, at one tile of {d['N']} keys. Orange: what lane {marked} computes. s and p are in shared memory, O is in registers.")
 
 
+# --- v2b: the sum of 32 lanes by shuffles ---------------------------------------------------------------------------------------
+
+
+def data_sum(r):
+    lanes = 32
+    return {"lanes": lanes, "columns": plan_of(r, "v2b_single_warp")["D"] // lanes, "distances": [lanes >> i for i in range(1, SHUFFLES + 1)]}
+
+
+@figure("warp-sum", data_sum)
+def draw_sum(plt, d):
+    """What lane 5 holds after each of warp_sum's shuffles: the parts of which lanes."""
+    figure, axes = canvas(plt, 3.55)
+    marked, left, cell, high, step = 5, 1.75, 5.1 / d["lanes"], 0.24, 0.45
+    holds = {marked}
+    for i, distance in enumerate([0, *d["distances"]]):
+        y, partner = 0.45 + i * step, marked ^ distance
+        if distance:
+            holds |= {lane ^ distance for lane in holds}
+        axes.text(left - 0.1, y + high / 2, f"shuffle {i}, distance {distance}" if distance else f"{d['columns']} columns per lane", fontsize=8, ha="right", va="center")
+        for lane in range(d["lanes"]):
+            box(axes, left + lane * cell, y, cell, high, facecolor=LIGHT[4] if lane in holds else "white", edgecolor="#999999", linewidth=0.5)
+        for lane in {marked, partner}:
+            box(axes, left + lane * cell, y, cell, high, str(lane), 7, facecolor="none", edgecolor=VERMILION if lane == marked else BLUE, linewidth=1.8, zorder=3)
+        axes.text(left + d["lanes"] * cell + 0.1, y + high / 2, f"{len(holds)} part{'s' if len(holds) > 1 else ''}" + (", the score" if len(holds) == d["lanes"] else ""), fontsize=8, va="center")
+    axes.text(left, 0.26, f"the lanes whose parts lane {marked} has added up (shaded), and the lane that it reads (blue)", fontsize=8, va="center")
+    return caption(figure, f"One score of v2b. All {d['lanes']} lanes execute each shuffle, and each ends with the same sum. Each shuffle waits for the addition before it.")
+
+
 # --- v2c3: a score by 32 lanes, or by one -------------------------------------------------------------------------------------
 
 
