@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/block_order.cuh"
+#include "common/hopper/tile_choice.cuh"
 
 namespace {
 struct AnyTile {
@@ -90,4 +91,33 @@ TEST_CASE("work_of names the piece that block_of says, in either order") {
           const lab::BlockWork work = lab::work_of(i, tiles, heads, over_all_heads);
           CHECK(unsigned(work.head) * tiles + unsigned(work.tile) == tile);
         }
+}
+
+TEST_CASE("work_of_busiest is what the block with the most keys has to do") {
+  // Two query tiles of 128 rows in each of 132 heads: every block has a head's long one, and then its short one.
+  CHECK(lab::work_of_busiest({1, 132, 256, 64, true}, 2, 1.5) == 2 * 1.5 * (256 + 128) + 2 * 256);
+  CHECK(lab::work_of_busiest({1, 132, 256, 64, false}, 2, 1.5) == 2 * 1.5 * (256 + 256) + 2 * 256);
+  // 133 tiles: the first block to take a second one decides, whatever the others do.
+  CHECK(lab::work_of_busiest({1, 133, 64, 64, false}, 1, 1) == 2 * 64 + 2 * 256);
+  // (4,16,8192,64) causal: `lab order` prints 106112 keys, head by head; over all heads the shares are even.
+  CHECK(lab::work_of_busiest({4, 16, 8192, 64, true}, 3, 1) < 3 * 92000.0 + 21 * 256);
+}
+
+TEST_CASE("counted_groups takes the least work, and forgets a shape for the next one") {
+  constexpr double COST[] = {0, 1.3, 1.15, 1.0, 1.0};
+  const lab::Shape shapes[] = {{1, 8, 512, 64, false},
+                               {2, 8, 2048, 64, false},
+                               {2, 8, 2048, 64, true},
+                               {4, 16, 8192, 64, false},
+                               {16, 8, 128, 64, true}};
+  for (int again = 0; again < 2; ++again)
+    for (const lab::Shape& shape : shapes) {
+      int least = 1;
+      for (int groups = 2; groups <= 4; ++groups)
+        if (lab::work_of_busiest(shape, groups, COST[groups]) < lab::work_of_busiest(shape, least, COST[least]))
+          least = groups;
+      CHECK(lab::counted_groups(shape, COST, 4) == least);
+    }
+  CHECK(lab::counted_groups({1, 8, 512, 64, false}, COST, 4) == 1);  // one consumer: 64 blocks, and not 32
+  CHECK(lab::counted_groups({16, 8, 128, 64, true}, COST, 4) == 2);  // measured on an H100: 5.0 us, with one 5.8
 }

@@ -6,6 +6,7 @@ from .results import before, instructions, short, title
 from .style import BLACK, BLUE, GRID, ORANGE, PURPLE, WIDTH, caption, subplots
 
 SHAPE = "2,8,2048,64"
+SHOWN = ["v2b", "v2c3", "v2c6", "v2c7", "v3b", "v3c", "v3h"]  # the steps of the figure; the table has all
 
 
 def step_of(r, before, after, shape):
@@ -25,7 +26,7 @@ def gains(r, shape=SHAPE):
 
 
 def data_gains(r):
-    return {"source": r.source(), "profiles": profiled_by(r, [SHAPE]).replace("\n", " "), "steps": [{key: step[key] for key in ("from", "to", "gain", "fewer", "fuller", "busier", "left")} for step in gains(r)]}
+    return {"source": r.source(), "profiles": profiled_by(r, [SHAPE]).replace("\n", " "), "steps": [{key: step[key] for key in ("from", "to", "gain", "fewer", "fuller", "busier", "left")} for step in gains(r) if short(step["to"]) in SHOWN]}
 
 
 @figure("gains", data_gains, lambda r: r.profiles)
