@@ -120,7 +120,7 @@ def draw_received(plt, d):
         axes.text(left, 0.46, "columns 0–7: 16 bytes per row", fontsize=7.5, va="center")
         for row in range(8):
             y = top + row * high
-            axes.text(left - 0.32, y + high / 2, f"lane 8i+{row}" if row else "lane 8i", fontsize=7.5, ha="right", va="center")
+            axes.text(left - 0.32, y + high / 2, f"lane {row}", fontsize=7.5, ha="right", va="center")
             arrow(axes, (left - 0.02, y + high / 2), (left - 0.28, y + high / 2), width=0.8)
         for lane, held in enumerate(d["held"]):
             places = sorted(divmod(at, d["columns"])[::-1 if across else 1] for at in held[:2])  # (row, column) in memory
@@ -132,6 +132,6 @@ def draw_received(plt, d):
                 gets = f"row {row}, columns {column} and {last_column}" if across else f"rows {row} and {last_row}, column {column}"
         box(axes, *marked, facecolor="none", edgecolor=VERMILION, linewidth=2, zorder=3)
         box(axes, left, top, 8 * size, 8 * high, facecolor="none", linewidth=1.2, zorder=2.5)
-        axes.text(left, top + 8 * high + 0.14, f"register i of lane {MARKED}: {gets}", fontsize=8, va="center")
-    return caption(figure, "Matrix i of the four of an x4 load. Arrows: the lane that names a row's address. Numbers: the lane that receives the two halves, in one register. "
+        axes.text(left, top + 8 * high + 0.14, f"register 0 of lane {MARKED}: {gets}", fontsize=8, va="center")
+    return caption(figure, "Matrix 0 of an x4 load. Arrows: the lane that gives a row's address (matrix 1: lanes 8 to 15). Numbers: the lane that receives the two halves. "
                            "Received as mma.sync wants its B: its two fp16 numbers are neighbours in the summed index, the column in K and the key (row) in V.")

@@ -43,8 +43,70 @@ def draw_walk(plt, d):
     axes.text(qx, sy + tall + 0.13, f"{d['M']} rows,\n{d['rows']} per warp", fontsize=7.5, va="top")
     axes.text(kx + (now + 1) * wide + 0.08, sy + tall / 2, f"scores, then weights: {d['M']} × {d['N']},\nthe only ones that exist", fontsize=7.5, va="center")
     axes.text(kx + now * wide - 0.08, sy + tall / 2, "scores of tiles 0 to 2:\ngone", fontsize=7.5, ha="right", va="center")
-    axes.text(ox + 1.0, sy + tall + 0.13, "kept from tile to tile;\nl and O rescaled if m grows", fontsize=7.5, ha="right", va="top")
+    arrow(axes, (ox - 0.04, sy + tall - 0.15), (kx + (now + 1) * wide + 0.04, sy + tall - 0.15))
+    axes.text(ox, sy + tall + 0.13, f"tile {now} raises m to m':\na = exp(m − m')\nl = l · a + sum of p\nO = O · a + p · V", fontsize=8, va="top", linespacing=1.4)
     return caption(figure, f"One of the {d['blocks']} blocks that share a head of {d['S']} rows, while it computes with tile {now}. Outlined: what warp {warp} owns. It alone writes these rows of scores, m, l and O. Heights are not to scale.")
+
+
+# --- v1: one row of a tile, by the 32 lanes of its warp ------------------------------------------------------------------------
+
+
+@figure("row-of-v1", data_walk)
+def draw_row(plt, d):
+    figure, axes = canvas(plt, 3.5)
+    lanes, marked, left, cell, high = 32, 5, 1.0, 6.7 / d["N"], 0.26
+    mine = [n for n in range(d["N"]) if n % lanes == marked]
+
+    def row(y, name, label):
+        axes.text(left - 0.1, y + high / 2, name, fontsize=8.5, weight="bold", ha="right", va="center")
+        for n in range(d["N"]):
+            box(axes, left + n * cell, y, cell, high, facecolor=LIGHT[4] if n in mine else "white", edgecolor="#999999", linewidth=0.5)
+        for n in mine:
+            box(axes, left + n * cell, y, cell, high, facecolor="none", edgecolor=VERMILION, linewidth=1.8, zorder=3)
+            axes.text(left + (n + 0.5) * cell, y - 0.09, f"{label} {n}", fontsize=7.5, ha="center", va="center")
+        return [left + (n + 0.5) * cell for n in mine]
+
+    for x in row(0.3, "step 2: s", "key"):
+        arrow(axes, (left + 2.02, 1.0), (x, 0.3 + high + 0.02), VERMILION)
+    steps = [(left + 1.2, 1.6, f"lane {marked}: the larger of its {len(mine)}"), (left + 3.05, 1.65, "warp_max: the row's largest"), (left + 4.95, 1.75, "m to m',  a = exp(m − m')")]
+    for i, (x, wide, text) in enumerate(steps):
+        box(axes, x, 1.02, wide, 0.3, text, 7.5, facecolor=LIGHT[3], edgecolor=BLACK, linewidth=0.8)
+        if i:
+            arrow(axes, (x - 0.03, 1.17), (steps[i - 1][0] + steps[i - 1][1] + 0.03, 1.17))
+    axes.text(left - 0.1, 1.17, "step 3", fontsize=8.5, weight="bold", ha="right", va="center")
+    row(1.65, "step 3: p", "key")
+    axes.text(left + 3.35, 1.65 + high + 0.14, "p = exp(s − m'), over the scores; l = l · a + sum of p", fontsize=8, ha="center", va="center")
+    row(2.45, "step 4: O", "column")
+    axes.text(left + 3.35, 2.45 + high + 0.14, f"O = O · a + p · V: each column over all {d['N']} keys", fontsize=8, ha="center", va="center")
+    return caption(figure, f"One of the {d['rows']} query rows of a warp, at one tile of {d['N']} keys. Orange: what lane {marked} computes. s and p are in shared memory, O is in registers.")
+
+
+# --- v2b: the sum of 32 lanes by shuffles ---------------------------------------------------------------------------------------
+
+
+def data_sum(r):
+    lanes = 32
+    return {"lanes": lanes, "columns": plan_of(r, "v2b_single_warp")["D"] // lanes, "distances": [lanes >> i for i in range(1, SHUFFLES + 1)]}
+
+
+@figure("warp-sum", data_sum)
+def draw_sum(plt, d):
+    """What lane 5 holds after each of warp_sum's shuffles: the parts of which lanes."""
+    figure, axes = canvas(plt, 3.55)
+    marked, left, cell, high, step = 5, 1.75, 5.1 / d["lanes"], 0.24, 0.45
+    holds = {marked}
+    for i, distance in enumerate([0, *d["distances"]]):
+        y, partner = 0.45 + i * step, marked ^ distance
+        if distance:
+            holds |= {lane ^ distance for lane in holds}
+        axes.text(left - 0.1, y + high / 2, f"shuffle {i}, distance {distance}" if distance else f"{d['columns']} columns per lane", fontsize=8, ha="right", va="center")
+        for lane in range(d["lanes"]):
+            box(axes, left + lane * cell, y, cell, high, facecolor=LIGHT[4] if lane in holds else "white", edgecolor="#999999", linewidth=0.5)
+        for lane in {marked, partner}:
+            box(axes, left + lane * cell, y, cell, high, str(lane), 7, facecolor="none", edgecolor=VERMILION if lane == marked else BLUE, linewidth=1.8, zorder=3)
+        axes.text(left + d["lanes"] * cell + 0.1, y + high / 2, f"{len(holds)} part{'s' if len(holds) > 1 else ''}" + (", the score" if len(holds) == d["lanes"] else ""), fontsize=8, va="center")
+    axes.text(left, 0.26, f"the lanes whose parts lane {marked} has added up (shaded), and the lane that it reads (blue)", fontsize=8, va="center")
+    return caption(figure, f"One score of v2b. All {d['lanes']} lanes execute each shuffle, and each ends with the same sum. Each shuffle waits for the addition before it.")
 
 
 # --- v2c3: a score by 32 lanes, or by one -------------------------------------------------------------------------------------
