@@ -8,7 +8,7 @@ from .results import ladder, says, short
 from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, WIDTH, arrow, box, canvas, caption, subplots
 
 # Stage -> the pages to read before it (their first words), in the order of reading.
-BEFORE = {"v1": ["on-ramp", "online-softmax"], "v2b": ["cp-async-pipeline"], "v2c6": ["seeing-races"], "v2c9": ["counters"], "v3a": ["primer", "hopper-in-one-evening"], "v3c": ["wgmma-second-product"], "v3e": ["reading-sass"], "v3h": ["how-many-consumers"]}
+BEFORE = {"v1": ["on-ramp", "online-softmax"], "v2b": ["cp-async-pipeline"], "v2c6": ["seeing-races"], "v2c9": ["counters"], "v3a": ["primer"], "v3c": ["wgmma-second-product"], "v3e": ["reading-sass"], "v3h": ["how-many-consumers"]}
 AFTER = ["what-it-bought", "beyond"]
 ROWS = [("v1", "scalar, then copies ahead of use"), ("v2c5", "both products on the tensor cores"), ("v2c8", "everything in registers"), ("v3a", "Hopper: TMA and wgmma"), ("v3c", "overlap, then roles"), ("v3f", "fewer instructions, and scheduling")]
 # The backward pass in two lines: each group of its stages, the stage of the road to have read before, and the page before its first stage.
