@@ -7,7 +7,7 @@ from .results import RESULTS, Unusable, title
 from .schedule import GROUP_ROWS, costs
 from .style import BLACK, BLUE, WIDTH, caption, subplots
 
-SHAPES = "1,8,512,64", "2,8,2048,64", "4,16,8192,64", "4,16,8192,64,causal"
+SHAPES = "2,8,2048,64", "4,16,8192,64,causal"
 TIMES = RESULTS / "h100-consumers.txt"
 
 
@@ -36,7 +36,7 @@ def data_consumers(r):
 
 @figure("consumers", data_consumers, lambda r: TIMES.exists())
 def draw_consumers(plt, d):
-    figure, grid = subplots(plt, (WIDTH, 4.5), 2, 2, left=0.05, right=0.99, top=0.94, bottom=0.165, wspace=0.08, hspace=0.42)
+    figure, grid = subplots(plt, (WIDTH, 2.9), 1, 2, left=0.05, right=0.99, top=0.91, bottom=0.26, wspace=0.08)
     for axes, panel in zip(grid.flat, d["panels"]):
         for side, (what, face) in enumerate((("counted", "white"), ("measured", BLUE))):
             least = min(panel[what])
@@ -47,6 +47,7 @@ def draw_consumers(plt, d):
         axes.set_title(title(panel["shape"]), fontsize=9.5, loc="left")
         axes.set_xticks([x + 0.18 for x in range(4)], ["1 consumer", "2", "3", "4"], fontsize=8.5)
         axes.set(yticks=[], ylim=(0, 1.12 * max(v / min(panel[w]) for w in ("counted", "measured") for v in panel[w])))
-    grid.flat[0].legend(fontsize=8.5, frameon=False, loc="upper left")
+    grid.flat[0].set_ylabel("relative to the least", fontsize=8.5)
+    grid.flat[1].legend(fontsize=8.5, frameon=False, loc="upper right")
     return caption(figure, "Each panel: counted work of an SM, least = 1, and measured time, least = 1 (bold). Measured: copies of v3h that always take 1, 2, 3 or 4 consumers, on an H100, 2026-11-26 "
                            "(writeups/results/h100-consumers.txt). Counted: work_per_sm with the kernel's costs.")
