@@ -89,6 +89,47 @@ def draw_order(plt, d):
     return figure
 
 
+# --- seeing races: who stores a score, and who reads it --------------------------------------------------------------------------
+
+STORES, READS = 2, 5
+
+
+def data_stored(r):
+    """The lane that stores each score of a 16x16 block (the accumulator's layout); a row is then read by lane = column."""
+    held = next(f for f in r.layouts["fragments"] if f["name"] == "wmma_acc")["held"]
+    lanes = [[0] * 16 for _ in range(16)]
+    for lane, places in enumerate(held):
+        for place in places:
+            lanes[place // 16][place % 16] = lane
+    if lanes[0][READS] != STORES:
+        raise Unusable(f"lane {STORES} does not store column {READS} of row 0")
+    return {"lanes": lanes, "stores": STORES, "reads": READS}
+
+
+@figure("scores-stored-and-read", data_stored, lambda r: r.layouts)
+def draw_stored(plt, d):
+    figure, axes = canvas(plt, 3.75)
+    left, top, side = 0.2, 0.55, 0.19
+    axes.text(left, 0.25, "1. The store: the lane of each score", fontsize=10, weight="bold", va="center")
+    for i, row in enumerate(d["lanes"]):
+        for c, lane in enumerate(row):
+            box(axes, left + c * side, top + i * side, side, side, str(lane), 7, facecolor=LIGHT[0] if lane == d["stores"] else "white", edgecolor=GREY, linewidth=0.6)
+    x, y, cell = 3.85, 0.95, 0.245
+    axes.text(x, 0.25, "2. The read of row 0: lane = column", fontsize=10, weight="bold", va="center")
+    for line, (name, lanes) in enumerate((("written by lane", d["lanes"][0]), ("read by lane", range(16)))):
+        axes.text(x, y - 0.14 + 0.95 * line, name, fontsize=8.5, va="center")
+        for c, lane in enumerate(lanes):
+            look = LIGHT[0] if not line and lane == d["stores"] else LIGHT[4] if line and lane == d["reads"] else "white"
+            box(axes, x + c * cell, y + 0.95 * line, cell, cell, str(lane), 8, facecolor=look, edgecolor=GREY, linewidth=0.6)
+    at = x + (d["reads"] + 0.5) * cell
+    arrow(axes, (at, y + 0.93), (at, y + cell + 0.02), VERMILION, 1.8)
+    axes.text(at + 0.12, y + 0.6, f"column {d['reads']}: the read needs a __syncwarp", fontsize=8.5, va="center", color=VERMILION)
+    axes.plot([left, left + 16 * side, left + 16 * side, left, left], [top, top, top + side, top + side, top], color=BLACK, linewidth=1.6)
+    for line, words in enumerate(("CUDA does not document this layout; it was read off an H200.", "Rows of the buffer have 64 scores; here are the first 16.")):
+        axes.text(x, 2.75 + 0.2 * line, words, fontsize=8, va="center", color="#555555")
+    return figure
+
+
 # --- the same bits: which partial products of r * r the unit keeps --------------------------------------------------------------
 
 
