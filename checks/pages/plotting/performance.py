@@ -1,7 +1,7 @@
 """Figures of what was measured on a GPU: the ladder, the rooflines, what warps wait for."""
 from .registry import figure
-from .results import PEERS, instructions, ladder, medians, needs, short, stall_shares, title
-from .style import BLACK, BLUE, COLOURS, GREEN, GREY, GRID, MARKERS, ORANGE, PURPLE, VERMILION, WIDTH, box, logarithmic, ranked, subplots
+from .results import PEERS, instructions, ladder, medians, needs, says, short, stall_shares, title
+from .style import BLACK, BLUE, COLOURS, GREEN, GREY, GRID, MARKERS, ORANGE, PURPLE, VERMILION, WIDTH, box, caption, logarithmic, ranked, subplots
 
 SHOWN = ["1,8,512,64", "2,8,2048,64", "2,8,2048,128"]
 PROFILED = ["2,8,2048,64", "1,8,512,64"]
@@ -72,6 +72,34 @@ def draw_ladder(plt, d):
         foot.append(f"{group[0]} to {group[-1]}: {gpu}; best peers: {', '.join(f'{title(s)} {PEERS[p]} {t:.1f} µs' for s, (p, t) in rivals.items())}.")
     figure.text(0.01, 0.04 / height, "\n".join(foot), fontsize=6.5, va="bottom")
     return figure
+
+
+ROAD_SHAPE = "2,8,2048,64"
+
+
+def data_road_times(r):
+    """The main road's times on one shape, and the best peer's of the same run."""
+    cases = medians(r.bench)
+    rivals = {p: cases[p, ROAD_SHAPE] for p in PEERS if p != "torch_default" and (p, ROAD_SHAPE) in cases}
+    best = min(rivals, key=rivals.get)
+    return {"stages": [[stage, cases[stage, ROAD_SHAPE]] for stage in r.stages if says(stage, "road") == "main"], "peer": [PEERS[best], rivals[best]], "source": r.source()}
+
+
+@figure("road-times", data_road_times)
+def draw_road_times(plt, d):
+    height = 0.95 + 0.235 * len(d["stages"])
+    figure, axes = subplots(plt, (WIDTH, height), left=0.225, right=0.93, top=1 - 0.28 / height, bottom=0.62 / height)
+    peer, least = d["peer"][1], 0.6 * min(us for _, us in d["stages"])
+    for y, (stage, us) in enumerate(d["stages"]):
+        ahead = us <= peer
+        axes.barh(y, us - least, left=least, height=0.68, color=BLUE if ahead else "#b9d4e6", edgecolor=BLUE, zorder=2)
+        axes.text(us * (0.96 if ahead else 1.05), y, f"{us:.0f}", fontsize=8, ha="right" if ahead else "left", va="center", color="white" if ahead else BLACK, zorder=3)
+    axes.axvline(peer, color=BLACK, linewidth=1.3, zorder=3)
+    axes.text(peer, -1.0, f"{d['peer'][0]}, the best peer: {peer:.0f} µs", fontsize=8, ha="left", va="center")
+    logarithmic(axes, [us for _, us in d["stages"]], (30, 100, 300, 1000, 3000), 0.6, 1.5)
+    ranked(axes, [stage.replace("_", " ") for stage, _ in d["stages"]])
+    axes.set_xlabel(f"µs per call on {title(ROAD_SHAPE)}, logarithmic: left is faster", fontsize=8)
+    return caption(figure, f"Dark: faster than the best peer. {d['source']}.")
 
 
 # What a kernel can use up besides matrix units and device memory, and Nsight Compute's share of it in use.
