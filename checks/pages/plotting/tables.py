@@ -207,9 +207,9 @@ def table_profile_of(r, stage):
         stalls = sorted(((v, n) for n, v in stall_shares(p).items() if n != "selected"), reverse=True)[:3]
         rows.append([title(p["shape"]), f"{instructions(p):.1f}", percent("smsp__issue_active.avg.pct_of_peak_sustained_active"),
                      percent("sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active"), percent("l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_active"),
-                     f"{100 * conflicts / waves:.1f} %" if waves else "–", ", ".join(f"{STALLS.get(n) or RARER.get(n, n)} {100 * v:.0f} %" for v, n in stalls)])
+                     f"{100 * conflicts / waves:.1f} %" if waves else "–", ", ".join(f"{STALLS.get(n) or RARER.get(n, n)} (`{n}`) {100 * v:.0f} %" for v, n in stalls)])
     p = found[0]
-    header = ["shape", "instructions per row and 64 keys", "issue slots used", "tensor pipe", "shared-memory pipe", "bank conflicts", "warp time that issues nothing, most of it"]
+    header = ["shape", "instructions per row and 64 keys", "issue slots used", "tensor pipe", "shared-memory pipe", "bank conflicts", "warp time that issues nothing, most of it (Nsight Compute's `stalled_…`)"]
     return table(header, rows) + ["", f"<sub>{p['gpu']}, driver {p['driver']}, ncu {p['ncu'].split()[0]}, {p['date'][:10]}; `make stage={stage} profile`.</sub>"]
 
 
