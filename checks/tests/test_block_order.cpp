@@ -119,5 +119,7 @@ TEST_CASE("counted_groups takes the least work, and forgets a shape for the next
       CHECK(lab::counted_groups(shape, COST, 4) == least);
     }
   CHECK(lab::counted_groups({1, 8, 512, 64, false}, COST, 4) == 1);  // one consumer: 64 blocks, and not 32
+  constexpr double CHEAP_THREE[] = {0, 9, 9, 0.1, 9};  // the same shape with other costs is another question
+  CHECK(lab::counted_groups({1, 8, 512, 64, false}, CHEAP_THREE, 4) == 3);
   CHECK(lab::counted_groups({16, 8, 128, 64, true}, COST, 4) == 2);  // measured on an H100: 5.0 us, with one 5.8
 }

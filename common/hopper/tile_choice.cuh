@@ -19,15 +19,22 @@ inline double work_per_sm(const Shape& shape, int groups, double cost) {
   return groups * ((shape.causal ? std::max(rounds / 2, 1.0) : std::ceil(rounds)) * cost);
 }
 
-// The number of groups, 1 .. most, for this shape. cost[i]: what a row of 64 queries costs in a block of i groups.
-inline int best_groups(const Shape& shape, const double* cost, int most) {
+// The number of groups, 1 .. most, with the least work(groups); of equals the smaller.
+template <class Work>
+int least_groups(int most, const Work& work) {
   int best = 1;
+  double least = work(1);
   for (int groups = 2; groups <= most; ++groups)
-    if (work_per_sm(shape, groups, cost[groups]) < work_per_sm(shape, best, cost[best])) best = groups;
+    if (const double its = work(groups); its < least) least = its, best = groups;
   return best;
 }
 
-// The same, counted block by block: what the block with the most work has to do, in keys of 64 query rows. Query tiles go
+// The number of groups, 1 .. most, for this shape. cost[i]: what a row of 64 queries costs in a block of i groups.
+inline int best_groups(const Shape& shape, const double* cost, int most) {
+  return least_groups(most, [&](int groups) { return work_per_sm(shape, groups, cost[groups]); });
+}
+
+// The same, counted block by block: the work of the block that has the most, in keys of 64 query rows. Query tiles go
 // to and fro, the longest of all heads first; each costs the keys that its last row sees, times `cost` for its groups'
 // rows, and START for its beginning and end. (Fitted to v3j and v3k with 1 to 4 groups on 160 shapes:
 // writeups/results/h100-choice.tsv.)
@@ -52,18 +59,16 @@ inline double work_of_busiest(const Shape& shape, int groups, double cost) {
 inline int counted_groups(const Shape& shape, const double* cost, int most) {
   struct Asked {
     Shape shape;
-    int blocks, most;
+    const double* cost;
+    int most, blocks;
     bool operator==(const Asked&) const = default;
   };
   thread_local Asked last{};
   thread_local int best = 0;
-  const Asked now{shape, multiprocessors(), most};
-  if (best && last == now) return best;
-  double least = 0;
-  for (int groups = 1; groups <= most; ++groups)
-    if (const double work = work_of_busiest(shape, groups, cost[groups]); groups == 1 || work < least)
-      least = work, best = groups;
-  last = now;
+  if (const Asked now{shape, cost, most, multiprocessors()}; best == 0 || !(last == now)) {
+    best = least_groups(most, [&](int groups) { return work_of_busiest(shape, groups, cost[groups]); });
+    last = now;
+  }
   return best;
 }
 

@@ -1,6 +1,6 @@
 """Two rounds of one run: the times move from round to round, the ratio inside a round hardly does."""
 from .registry import figure
-from .results import medians, short, title
+from .results import FASTEST, RIVALS, fastest, medians, short, title
 from .style import BLACK, BLUE, GREY, VERMILION, WIDTH, caption, ranked, subplots
 
 SHAPE, PEER, STAGE = "4,16,8192,128,causal", "fa3", "v3k_dynamic"
@@ -11,8 +11,8 @@ def data_paired(r):
     times = medians(r.ahead)
     ratios = []
     for shape in dict.fromkeys(c["shape"] for c in r.ahead["cases"]):
-        best = [min((p for p in programs if (p, shape) in times), key=lambda p: times[p, shape]) for programs in (("torch_cudnn", "torch_flash", "fa3", "fa4"), ("v3j_next_q", "v3k_dynamic"))]
-        ratios.append([shape, [a["median"] / b["median"] for a, b in zip(rounds[best[0], shape], rounds[best[1], shape])]])
+        peer, stage = fastest(times, RIVALS, shape), fastest(times, FASTEST, shape)
+        ratios.append([shape, [a["median"] / b["median"] for a, b in zip(rounds[peer, shape], rounds[stage, shape])]])
     both = zip(rounds[PEER, SHAPE], rounds[STAGE, SHAPE])
     return {"shape": SHAPE, "source": r.source(r.ahead), "rounds": [[{key: one[key] for key in ("median", "p10", "p90")} for one in pair] for pair in both], "ratios": ratios}
 

@@ -1,14 +1,13 @@
 """Figures of what was measured on a GPU: the ladder, the rooflines, what warps wait for."""
 from .registry import figure
-from .results import PEERS, instructions, ladder, medians, needs, says, short, stall_shares, title
-from .style import BLACK, BLUE, COLOURS, GREEN, GREY, GRID, MARKERS, ORANGE, PURPLE, VERMILION, WIDTH, box, caption, logarithmic, ranked, subplots
+from .results import PEERS, best_peer, instructions, ladder, medians, needs, says, short, stall_shares, title
+from .style import BLACK, BLUE, COLOURS, GREEN, GREY, GRID, MARKERS, ORANGE, PURPLE, VERMILION, WIDTH, caption, logarithmic, ranked, subplots
 
 SHOWN = ["1,8,512,64", "2,8,2048,64", "2,8,2048,128"]
 PROFILED = ["2,8,2048,64", "1,8,512,64"]
 # The ladder's groups: the first stage of each (its number), the words, and where they stand: a row, and the side of the line.
 GROUPS = [("v1", "scalar code", "v2c3", "left"), ("v2c5", "tensor cores", "v2c9", "right"), ("v3a", "Hopper: TMA, wgmma,\nroles, ping-pong", "v3c", "right"), ("v3h", "a tile for every shape", "v3j", "right"),
           ("v4a", "small problems", "v4b", "right")]
-MARKED = ["v1", "v2d", "v3f"]  # the rows to look at first
 
 
 def data_ladder(r):
@@ -58,9 +57,6 @@ def draw_ladder(plt, d):
             if number:
                 axes.axhline(rows.index(first) - 0.5, color=GREY, linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
             axes.text(0.015 if side == "left" else 0.985, rows.index(beside), words, fontsize=8, style="italic", color="#333333", ha=side, va="center", transform=axes.get_yaxis_transform(), linespacing=1)
-    for y, row in enumerate(rows):
-        if row in MARKED:
-            box(axes, -0.285, y - 0.47, 1.83, 0.94, facecolor="none", linewidth=1.3, transform=axes.get_yaxis_transform(), clip_on=False, zorder=4)
     axes.axvline(1, color=BLACK, linewidth=1.3)
     axes.text(1, -1.05, "best peer", fontsize=7.5, ha="center", va="center")
     logarithmic(axes, [1, *(t for _, times, _ in stages for t in times.values())], (0.5, 1, 2, 5, 10, 20, 50, 100), 0.7, 1.3, "×")
@@ -79,10 +75,8 @@ ROAD_SHAPE = "2,8,2048,64"
 
 def data_road_times(r):
     """The main road's times on one shape, and the best peer's of the same run."""
-    cases = medians(r.bench)
-    rivals = {p: cases[p, ROAD_SHAPE] for p in PEERS if p != "torch_default" and (p, ROAD_SHAPE) in cases}
-    best = min(rivals, key=rivals.get)
-    return {"stages": [[stage, cases[stage, ROAD_SHAPE]] for stage in r.stages if says(stage, "road") == "main"], "peer": [PEERS[best], rivals[best]], "source": r.source()}
+    peer, us = best_peer(r, ROAD_SHAPE)
+    return {"stages": [[stage, r.time(stage, ROAD_SHAPE)] for stage in r.stages if says(stage, "road") == "main"], "peer": [PEERS[peer], us], "source": r.source()}
 
 
 @figure("road-times", data_road_times)

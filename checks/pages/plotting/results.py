@@ -169,6 +169,17 @@ def best_peer(r, shape):
     return min(times, key=lambda pair: pair[1]) if times else None
 
 
+# The stages that are held against every peer, and the peers that a user would call: of PyTorch's others, default picks one of these, and
+# efficient is far behind.
+FASTEST = ["v3j_next_q", "v3k_dynamic"]
+RIVALS = {"torch_cudnn": "cuDNN", "torch_flash": "FA2", "fa3": "FA3", "fa4": "FA4"}
+
+
+def fastest(times, programs, shape):
+    """Of these programs the one with the least time on the shape; times: (program, shape) -> microseconds."""
+    return min((program for program in programs if (program, shape) in times), key=lambda program: times[program, shape])
+
+
 # What a warp waits for: Nsight Compute's name and ours.
 STALLS = {"barrier": "block barrier", "short_scoreboard": "shared memory, shuffles, exp", "wait": "fixed latency", "selected": "issuing",
           "not_selected": "ready, not chosen", "math_pipe_throttle": "arithmetic pipe busy", "mio_throttle": "shared-memory queue full",

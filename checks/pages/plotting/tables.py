@@ -4,7 +4,7 @@ import re
 from .heads import ROOT, Unusable, name_of
 from . import counted, floors, gains, search
 from .performance import profiled_by
-from .results import ACCEPTANCE, PEERS, RARER, STALLS, before, best_peer, instructions, ladder, medians, peer_title, row_of, says, short, stall_shares, table, title
+from .results import ACCEPTANCE, FASTEST, PEERS, RARER, RIVALS, STALLS, before, best_peer, fastest, instructions, ladder, medians, peer_title, row_of, says, short, stall_shares, table, title
 
 
 def us(value):
@@ -118,8 +118,6 @@ def table_gains(r):
     return table([f"step, {title(gains.SHAPE)}", "µs", "times faster (bold: slower)", "on the ten shapes", "instructions per row and 64 keys", "issue slots used, %", "SMs busier, times"], rows) + [""] + ran_by(r)
 
 
-# The peers that a user would call; of the others, default picks one of these, and efficient is far behind.
-AHEAD_OF = {"torch_cudnn": "cuDNN", "torch_flash": "FA2", "fa3": "FA3", "fa4": "FA4"}
 HOPPER_SHAPES = "2,8,2048,64", "2,8,2048,128", "4,16,8192,64", "4,16,8192,128"
 
 
@@ -156,16 +154,15 @@ def table_ahead(r):
     if r.ahead is None:
         raise Unusable("writeups/results/ has no ahead-*.json")
     cases, times = {(c["program"], c["shape"]): c for c in r.ahead["cases"]}, medians(r.ahead)
-    peers = [p for p in AHEAD_OF if any(c["program"] == p for c in r.ahead["cases"])]
+    peers = [p for p in RIVALS if any(c["program"] == p for c in r.ahead["cases"])]
     rows = []
     for shape in dict.fromkeys(c["shape"] for c in r.ahead["cases"]):
-        ours = [next(p for p, s in times if s == shape and short(p) == stage) for stage in ("v3j", "v3k")]
-        faster, best = (min(programs, key=lambda program: times[program, shape]) for programs in (ours, peers))
+        faster, best = fastest(times, FASTEST, shape), fastest(times, peers, shape)
         case = cases[faster, shape]
         over = {quantile: 1 / case["times_pytorch" + quantile] for quantile in ("", "_p10", "_p90")}
         shown = lambda program: f"**{us(times[program, shape])}**" if program in (faster, best) else us(times[program, shape])
-        rows.append([title(shape), *map(shown, [*peers, *ours]), f"{case['tflops']:.0f}", f"{over['']:.2f} ({over['_p90']:.2f}–{over['_p10']:.2f})"])
-    header = ["µs per call", *(AHEAD_OF[p] for p in peers), "v3j", "v3k", "TFLOP/s", "times faster"]
+        rows.append([title(shape), *map(shown, [*peers, *FASTEST]), f"{case['tflops']:.0f}", f"{over['']:.2f} ({over['_p90']:.2f}–{over['_p10']:.2f})"])
+    header = ["µs per call", *(RIVALS[p] for p in peers), *map(short, FASTEST), "TFLOP/s", "times faster"]
     return table(header, rows) + ["", f"<sub>{r.source(r.ahead)}; {r.ahead['command']}. Bold: the fastest peer, and the faster stage, whose TFLOP/s these are; in brackets the 10th and the 90th percentile of the paired ratios.</sub>"]
 
 
