@@ -82,142 +82,139 @@ def data_waits(r, *names):
 
 
 HEIGHT, THIN = 0.8, 0.5  # of a row of boxes, and of one of products under way
+APART = 1.4  # from a row of boxes to the next
 NAMES = {"sQ": "Q", "sK": "K", "sV": "V", "q_full": "Q", "k_full": "K", "v_full": "V", "k_empty": "K slot", "v_empty": "V slot", "full": "K, V", "empty": "slot"}
 
 
-def layout(d):
-    """The upper edge of each row: of a track, and of a group's products. Two groups face each other, so that a turn's arrow crosses nothing."""
-    loader = next((g for g, track in enumerate(d["tracks"]) if not track["products"]), None)
-    if loader is None:
-        return None, {0: 1.5}, {0: {"sK": 0.0, "sV": 0.58}}, 2.4
-    return loader, {0: 2.5, 1: 3.9, loader: 0.0}, {0: {"sK": 1.35, "sV": 1.9}, 1: {"sK": 4.8, "sV": 5.35}}, 5.9
-
-
-def draw_track(plt, axes, d, group, y, rows):
-    track = d["tracks"][group]
+def named(track):
+    """A track's acts, each with the text of its box."""
     weighed = multiplied = -1  # the last tile whose weights are there, and whose weights are multiplied
+    acts = []
     for start, end, what, array, tile in track["acts"]:
         if what == "own" and array == "sK":
             weighed = tile
         elif what == "begin" and array == "sV":
             multiplied = tile
-        product = {"sK": "QK", "sV": "PV"}.get(array)
-        if what == "request":
-            box(axes, start, y, 1, HEIGHT, "Q" if array == "sQ" else f"{NAMES[array]}\n{tile}", 7, facecolor={"sQ": "white", "sK": LIGHT[0], "sV": LIGHT[4]}[array])
-        elif what == "begin":
-            box(axes, start, y, 1, HEIGHT, f"{product}\n{tile}", 7, words={"weight": "bold", "color": "white" if array == "sK" else BLACK}, facecolor=BLUE if array == "sK" else ORANGE)
+        if what == "begin":
+            text = f"{'QK' if array == 'sK' else 'PV'}\n{tile}"
+        elif what == "request":
+            text = "Q" if array == "sQ" else f"{NAMES[array]}\n{tile}"
+        elif array == "sK":
+            text = f"exp\n{tile}"
+        elif [start, end, what, array, tile] == track["acts"][-1]:
+            text = "O / l"
         else:
-            last = not track.get("cut") and [start, end, what, array, tile] == track["acts"][-1]
-            box(axes, start, y, 1, HEIGHT, "O / l" if last else f"exp\n{tile}" if array == "sK" else "pack" if multiplied < weighed else "O", 6.5, facecolor="white" if array == "sK" else "#e4e4e4")
-    for start, end, what, _ in track["waits"]:
-        axes.add_patch(plt.Rectangle((start, y + 0.06), end - start, HEIGHT - 0.12, facecolor="white", edgecolor=VERMILION, hatch="/////", linewidth=0.8))
-        text = f"{NAMES.get(what, what)}?"
-        axes.text((start + end) / 2, y + HEIGHT / 2, text.replace(" ", "\n"), ha="center", va="center", fontsize=6.5, linespacing=0.95, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
-    for start, end, array, tile in track["products"]:
-        text = f"{'QK' if array == 'sK' else 'PV'} {tile}"
-        box(axes, start, rows[array], end - start, THIN, text if end - start > 1 or track.get("cut") else str(tile), 6.5, facecolor=LIGHT[0] if array == "sK" else LIGHT[4], edgecolor=BLUE if array == "sK" else ORANGE)
+            text = "pack" if multiplied < weighed else "O"
+        acts.append([start, end, what, array, text])
+    return acts
 
 
-def draw_waits(plt, axes, d, end):
-    loader, threads, products, depth = layout(d)
-    axes.set(xlim=(-0.1, end + 0.1), ylim=(depth + 0.1, -0.2))
+def cut(one, first, last, requests=True):
+    """Of a block what happens from step `first` to `last`, counted from 0: the producer's row first. Without `requests` they go, with the steps that they take."""
+    tracks = [(g, track) for g, track in enumerate(one["tracks"]) if requests or track["products"]]
+    tracks.sort(key=lambda track: bool(track[1]["products"]))
+    rows = {g: row for row, (g, _) in enumerate(tracks)}
+    panel = {"stage": one["stage"], "shape": one["shape"], "keys": one["keys"], "rows": []}
+    for g, track in tracks:
+        gone = [] if requests else [start for start, _, what, _, _ in track["acts"] if what == "request" and start >= first]
+        at = lambda t: t - first - sum(x < t for x in gone)
+        inside = lambda start, end: first <= start and at(end) <= last - first
+        panel["rows"].append({"name": f"warpgroup {g}" if track["products"] else "producer",
+                              "acts": [[at(start), at(end), *more] for start, end, *more in named(track) if inside(start, end) and start not in gone],
+                              "waits": [[max(0, at(start)), at(end), what, rows.get(by)] for start, end, what, by in track["waits"] if end > first and at(end) <= last - first],
+                              "products": [[at(start), min(at(end), last - first), array, tile] for start, end, array, tile in track["products"] if start >= first and at(start) < last - first],
+                              "turns": [[at(given), rows[by], at(taken)] for given, by, taken in track["turns"] if given >= first and at(taken) <= last - first],
+                              "stops": [[at(t), left] for t, left in track["stops"] if t >= first and at(t) < last - first]})
+    return panel
+
+
+LOOK = {("request", "sQ"): {"facecolor": "white"}, ("request", "sK"): {"facecolor": LIGHT[0]}, ("request", "sV"): {"facecolor": LIGHT[4]}, ("begin", "sK"): {"facecolor": BLUE}, ("begin", "sV"): {"facecolor": ORANGE},
+        ("own", "sK"): {"facecolor": "white"}, ("own", "sV"): {"facecolor": "#e4e4e4"}, ("own", ""): {"facecolor": "#e4e4e4"}}
+
+
+def draw_panel(plt, axes, d, end, top, size):
+    """A block's rows of boxes; what is under way above the first of them, if `top` leaves room for it."""
+    axes.set(xlim=(-0.05, end + 0.05), ylim=(top + APART * (len(d["rows"]) - 1) + HEIGHT + (0.75 if top else 0.15), -0.1))
     bare(axes)
-    axes.spines["bottom"].set_visible(True)
-    axes.set_xticks(range(0, end + 1, 2))
-    axes.tick_params(length=0, labelbottom=False)
-    axes.grid(True, axis="x", color="#eeeeee", linewidth=0.6)
-    axes.set_axisbelow(True)
-    for g, y in threads.items():
-        axes.text(-0.25, y + HEIGHT / 2, "producer\nrequests" if g == loader else f"warpgroup {g}", ha="right", va="center", fontsize=7.5, weight="bold")
-    for g, rows in products.items():
-        for array, text in (("sK", "QK under way"), ("sV", "PV under way")):
-            axes.text(-0.25, rows[array] + THIN / 2, text, ha="right", va="center", fontsize=6.5)
-    for group, track in enumerate(d["tracks"]):
-        draw_track(plt, axes, d, group, threads[group], products.get(group))
-    arrow = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "mutation_scale": 7}
-    for group, track in enumerate(d["tracks"]):
-        for _, until, what, by in track["waits"]:
-            if what == "turn" or by == group:
-                continue
-            up = group == loader
-            source = threads[by] if up else threads[by] + HEIGHT
-            x = until - 0.2  # beside a turn that is handed on at the same step; what stands between covers the line
-            axes.annotate("", (x, threads[group] + (HEIGHT if up else 0)), (x, source), zorder=0.5, arrowprops=arrow | {"color": VERMILION if up else BLACK, "linestyle": ":" if up else "--", "linewidth": 1.1})
+    arrow = {"arrowstyle": "-|>", "shrinkA": 0, "shrinkB": 0, "mutation_scale": 9, "linewidth": 1.3}
+    for row, track in enumerate(d["rows"]):
+        y = top + APART * row
+        axes.text(-0.2, y + HEIGHT / 2, track["name"], ha="right", va="center", fontsize=9, weight="bold")
+        for start, stop, what, array, text in track["acts"]:
+            box(axes, start, y, stop - start, HEIGHT, text, size, words={"weight": "bold", "color": "white" if array == "sK" else BLACK} if what == "begin" else {}, **LOOK[what, array])
+        for start, stop, what, by in track["waits"]:
+            axes.add_patch(plt.Rectangle((start, y + 0.06), stop - start, HEIGHT - 0.12, facecolor="white", edgecolor=VERMILION, hatch="/////", linewidth=0.8))
+            axes.text((start + stop) / 2, y + HEIGHT / 2, f"{NAMES.get(what, what)}?".replace(" ", "\n"), ha="center", va="center", fontsize=size, linespacing=0.95, bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})
+            if what != "turn" and by not in (None, row):
+                up = by > row
+                axes.annotate("", (stop - 0.2, y + (HEIGHT if up else 0)), (stop - 0.2, top + APART * by + (0 if up else HEIGHT)), zorder=0.5, arrowprops=arrow | {"color": VERMILION if up else BLACK, "linestyle": ":" if up else "--"})
         for given, by, taken in track["turns"]:
-            down = by < group
-            axes.annotate("", (taken, threads[group] + (0 if down else HEIGHT)), (given, threads[by] + (HEIGHT if down else 0)), arrowprops=arrow | {"color": BLACK, "linewidth": 1.3})
+            down = by < row
+            axes.annotate("", (taken, y + (0 if down else HEIGHT)), (given, top + APART * by + (HEIGHT if down else 0)), arrowprops=arrow | {"color": BLACK})
+        if top:
+            for height, array in ((0.0, "sK"), (0.58, "sV")):
+                axes.text(-0.2, height + THIN / 2, {"sK": "QK runs", "sV": "PV runs"}[array], ha="right", va="center", fontsize=9)
+                for start, stop, of, tile in track["products"]:
+                    if of == array:
+                        box(axes, start, height, stop - start, THIN, f"{'QK' if of == 'sK' else 'PV'} {tile}", size, facecolor=LIGHT[0] if of == "sK" else LIGHT[4], edgecolor=BLUE if of == "sK" else ORANGE)
+            for at, left in track["stops"]:
+                axes.add_patch(plt.Rectangle((at - 0.04, y - 0.12), 0.08, HEIGHT + 0.24, facecolor=VERMILION, zorder=3))
+                axes.text(at, y + HEIGHT + 0.42, f"wait<{left}>", ha="center", va="center", fontsize=9)
 
 
-def key(d):
-    """Of the marks that the panels have, what each means."""
-    tracks = [track for one in d for track in one["tracks"]]
-    acts = {(what, array) for track in tracks for _, _, what, array, _ in track["acts"]}
-    between = [what for one in d for group, track in enumerate(one["tracks"]) for _, _, what, by in track["waits"] if what != "turn" and by != group]
-    cut = any(track.get("cut") for track in tracks)
-    lines = [("Pale K 3, V 3: requests the copy of tile 3 of K, of V. Dark QK 1, PV 1: begins a product. exp 1: weights of tile 1." if cut else
-              "Pale Q, K 0, V 0: requests the copy of Q, of tile 0 of K, of V. Dark QK 0, PV 0: begins a product. exp 0: weights of tile 0.") + " pack: O rescaled, weights as fp16."]
-    if any(len(one["tracks"]) == 1 and ("own", "sV") in acts for one in d):
-        lines[0] += " O: after the wait for PV."
-    lines[0] += "" if cut else " O / l: the end."
-    more = [text for text, there in (("Hatched: waits, for what.", any(track["waits"] for track in tracks)), ("Dashed: a copy has landed (full).", any("full" in what for what in between)),
-                                     ("Dotted: all warps have given a slot back (empty).", any("empty" in what for what in between)), ("Solid: the turn is handed on.", any(track["turns"] for track in tracks))) if there]
-    return " ".join(lines + more)
-
-
-def draw_panels(plt, d, titles):
+def draw_panels(plt, d, titles, key, top=0.0, size=9):
     """One below the other, to the same scale of steps."""
-    depths = [layout(one)[3] for one in d]
-    height = 0.42 * sum(depths) + 0.62 * len(d) + 0.46
-    figure, rows = subplots(plt, (WIDTH, height), len(d), 1, height_ratios=depths, left=0.132, right=0.99, top=1 - 0.25 / height, bottom=0.88 / height, hspace=0.62 * len(d) / (0.42 * sum(depths)))
-    end = max(act[1] for one in d for track in one["tracks"] for act in track["acts"])
+    depths = [top + APART * (len(one["rows"]) - 1) + HEIGHT + (0.85 if top else 0.25) for one in d]
+    height = 0.46 * sum(depths) + 0.42 * len(d) + 0.5
+    figure, rows = subplots(plt, (WIDTH, height), len(d), 1, height_ratios=depths, left=0.132, right=0.995, top=1 - 0.3 / height, bottom=0.6 / height, hspace=0.42 * len(d) / (0.46 * sum(depths)))
+    end = max(stop for one in d for row in one["rows"] for _, stop, *_ in row["acts"])
     for axes, one, what in zip(rows, d, titles):
-        draw_waits(plt, axes, one, end)
-        axes.set_title(f"{short(one['stage'])}: {what}", fontsize=9, loc="left", x=-0.1)
-    rows[-1].set_xlabel("step (an order, not a time)", fontsize=8)
-    return caption(figure, key(d))
+        draw_panel(plt, axes, one, end, top, size)
+        axes.set_title(f"{short(one['stage'])}: {what}", fontsize=10, loc="left", x=-0.14)
+    return caption(figure, key + " Left to right is an order, not a time.")
 
 
-@figure("who-waits", lambda r: data_waits(r, "loader", "ping-pong"))
+BEGINS = "Dark QK 1, PV 1: begins this product of tile 1. exp 1: computes the weights of tile 1."
+
+
+def data_turns(r):
+    """From the first product to the products of the fourth tile."""
+    blocks = data_waits(r, "loader", "ping-pong")
+    first = min(start for track in blocks[0]["tracks"] for start, _, what, _, _ in track["acts"] if what == "begin")
+    return [cut(one, first, first + 13, requests=False) for one in blocks]
+
+
+@figure("who-waits", data_turns)
 def draw_who_waits(plt, d):
-    figure = draw_panels(plt, d, ("without an order both multiply, then both compute exponentials", "with turns one begins its products while the other computes exponentials"))
-    for axes in figure.axes:
-        for text in axes.texts:
-            text.set_fontsize(1.15 * text.get_fontsize())
-    return figure
+    return draw_panels(plt, d, ("both begin products together, then both compute exponentials", "one begins products while the other computes exponentials"),
+                       BEGINS + " pack: rescales O, rounds the weights to fp16. Hatched: waits for the turn. Arrow: the turn is handed on.")
 
 
-def between(one, first, last):
-    """The steps from `first` to before `last` of a block with one track, counted from 0."""
-    track = one["tracks"][0]
-    inside = [[start - first, end - first, *more] for start, end, *more in track["acts"] if first <= start and end <= last]
-    products = [[start - first, end - first, *more] for start, end, *more in track["products"] if first <= start and end <= last]
-    return {**one, "tracks": [{"acts": inside, "waits": [], "products": products, "turns": [], "given": [], "stops": [[at - first, left] for at, left in track["stops"] if first <= at < last], "cut": True}]}
+def data_overlap(r):
+    """Iterations 1 and 2: from the scores of tile 1 to before the scores of tile 3."""
+    panels = []
+    for one in data_waits(r, "no-overlap", "no-loader"):
+        scores = [start for start, _, what, array, _ in one["tracks"][0]["acts"] if what == "begin" and array == "sK"]
+        panels.append(cut(one, scores[1], scores[1] + 8, requests=False))
+    return panels
 
 
-def two_iterations(one):
-    """Of tiles 1 and 2: from the request before tile 1's scores to the request or scores of tile 3."""
-    acts = one["tracks"][0]["acts"]
-    scores = [start for start, _, what, array, _ in acts if what == "begin" and array == "sK"]
-    first = max(end for _, end, what, _, _ in acts if what == "own" and end <= scores[1])
-    return between(one, first, scores[3])
-
-
-@figure("who-waits-overlap", lambda r: data_waits(r, "no-overlap", "no-loader"))
+@figure("who-waits-overlap", data_overlap)
 def draw_overlap(plt, d):
-    d = [two_iterations(one) for one in d]
-    figure = draw_panels(plt, d, ("a warpgroup waits for each product; nothing is under way while it computes exponentials", "PV of the tile before is under way while it computes exponentials"))
-    for axes, one in zip(figure.axes, d):
-        y = layout(one)[1][0]
-        for at, left in one["tracks"][0]["stops"]:
-            axes.add_patch(plt.Rectangle((at - 0.07, y - 0.12), 0.14, HEIGHT + 0.24, facecolor=VERMILION, zorder=3))
-            axes.text(at, y + HEIGHT + 0.42, f"<{left}>", ha="center", va="center", fontsize=7.5)
-        axes.set_ylim(axes.get_ylim()[0] + 0.4, axes.get_ylim()[1])
-        for text in axes.texts:
-            text.set_fontsize(1.2 * text.get_fontsize())
-    figure.texts[-1].set_text(figure.texts[-1].get_text() + " Red bar: wgmma_wait<0> or <1> for products.")
-    return figure
+    return draw_panels(plt, d, ("each product is waited for at once", "PV of the tile before runs while exponentials are computed"),
+                       BEGINS + " O: PV 1 is done. pack: rescales O, rounds the weights to fp16. Red bar: waits for products. The requests of tiles are left out.", top=1.35, size=10)
 
 
-@figure("who-waits-loader", lambda r: data_waits(r, "no-loader", "loader"))
+def data_loader(r):
+    """To the end of tile 2."""
+    panels = []
+    for one in data_waits(r, "no-loader", "loader"):
+        last = max(end for track in one["tracks"] for _, end, *_, text in named(track) if text == "exp\n2")
+        panels.append(cut(one, 0, last + 1))
+    return panels
+
+
+@figure("who-waits-loader", data_loader)
 def draw_loader(plt, d):
-    return draw_panels(plt, d, ("64 rows, tiles of 64 keys; a thread that multiplies also requests", "128 rows, tiles of 128 keys: four times the work; a producer requests"))
+    return draw_panels(plt, d, (f"requests stand between the products (tiles of {d[0]['keys']} keys)", f"requests have a row of their own (tiles of {d[1]['keys']} keys)"),
+                       "Pale K 1, V 1: requests this tile. " + BEGINS + " pack: rescales O, rounds the weights to fp16. Hatched: waits. Dashed: the tile has landed (full). Dotted: all warps have given the slot back (empty).")
