@@ -72,7 +72,7 @@ def draw_ladder(plt, d):
 
 ROAD_SHAPE = "2,8,2048,64"
 # The last stage of each group of the README's table, and the group's ideas in plain words.
-ROAD = [("v1", "a plain loop, tile by tile"), ("v2c6", "matrix units multiply"), ("v2d", "results stay in registers"), ("v3f", "Hopper's own copies and products"), ("v3h", "blocks stay, and take tile after tile")]
+ROAD = [("v1", "a plain loop over the keys"), ("v2c6", "matrix units multiply"), ("v2d", "results stay in registers"), ("v3f", "Hopper's own copies and products"), ("v3h", "blocks stay for more work")]
 
 
 def data_road_times(r):
