@@ -71,27 +71,30 @@ def draw_ladder(plt, d):
 
 
 ROAD_SHAPE = "2,8,2048,64"
+# The last stage of each group of the README's table, and the group's ideas in plain words.
+ROAD = [("v1", "a plain loop over the keys"), ("v2c6", "matrix units multiply"), ("v2d", "results stay in registers"), ("v3f", "Hopper's own copies and products"), ("v3h", "blocks stay for more work")]
 
 
 def data_road_times(r):
-    """The main road's times on one shape, and the best peer's of the same run."""
+    """The times of the stages that end a group of the main road, on one shape, and the best peer's of the same run."""
     peer, us = best_peer(r, ROAD_SHAPE)
-    return {"stages": [[stage, r.time(stage, ROAD_SHAPE)] for stage in r.stages if says(stage, "road") == "main"], "peer": [PEERS[peer], us], "source": r.source()}
+    main = {short(stage): stage for stage in r.stages if says(stage, "road") == "main"}
+    return {"stages": [[stage, words, r.time(main[stage], ROAD_SHAPE)] for stage, words in ROAD], "peer": [PEERS[peer], us], "source": r.source()}
 
 
 @figure("road-times", data_road_times)
 def draw_road_times(plt, d):
-    height = 0.95 + 0.235 * len(d["stages"])
-    figure, axes = subplots(plt, (WIDTH, height), left=0.225, right=0.93, top=1 - 0.28 / height, bottom=0.62 / height)
-    peer, least = d["peer"][1], 0.6 * min(us for _, us in d["stages"])
-    for y, (stage, us) in enumerate(d["stages"]):
+    height = 0.95 + 0.4 * len(d["stages"])
+    figure, axes = subplots(plt, (WIDTH, height), left=0.36, right=0.93, top=1 - 0.28 / height, bottom=0.62 / height)
+    peer, least = d["peer"][1], 0.6 * min(us for *_, us in d["stages"])
+    for y, (*_, us) in enumerate(d["stages"]):
         ahead = us <= peer
-        axes.barh(y, us - least, left=least, height=0.68, color=BLUE if ahead else "#b9d4e6", edgecolor=BLUE, zorder=2)
-        axes.text(us * (0.96 if ahead else 1.05), y, f"{us:.0f}", fontsize=8, ha="right" if ahead else "left", va="center", color="white" if ahead else BLACK, zorder=3)
+        axes.barh(y, us - least, left=least, height=0.62, color=BLUE if ahead else "#b9d4e6", edgecolor=BLUE, zorder=2)
+        axes.text(us * (0.96 if ahead else 1.05), y, f"{us:.0f}", fontsize=10, weight="bold", ha="right" if ahead else "left", va="center", color="white" if ahead else BLACK, zorder=3)
     axes.axvline(peer, color=BLACK, linewidth=1.3, zorder=3)
-    axes.text(peer, -1.0, f"{d['peer'][0]}, the best peer: {peer:.0f} µs", fontsize=8, ha="left", va="center")
-    logarithmic(axes, [us for _, us in d["stages"]], (30, 100, 300, 1000, 3000), 0.6, 1.5)
-    ranked(axes, [stage.replace("_", " ") for stage, _ in d["stages"]])
+    axes.text(peer, -0.78, f"{d['peer'][0]}, the best peer: {peer:.0f} µs", fontsize=8.5, ha="left", va="center")
+    logarithmic(axes, [us for *_, us in d["stages"]], (30, 100, 300, 1000, 3000), 0.6, 1.5)
+    ranked(axes, [f"{stage}: {words}" for stage, words, _ in d["stages"]], 8.5)
     axes.set_xlabel(f"µs per call on {title(ROAD_SHAPE)}, logarithmic: left is faster", fontsize=8)
     return caption(figure, f"Dark: faster than the best peer. {d['source']}.")
 

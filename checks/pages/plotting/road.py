@@ -10,7 +10,8 @@ from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, WIDTH, arrow, box, canvas,
 # Stage -> the pages to read before it (their first words), in the order of reading.
 BEFORE = {"v1": ["on-ramp", "online-softmax"], "v2b": ["cp-async-pipeline"], "v2c6": ["seeing-races"], "v2c9": ["counters"], "v3a": ["primer"], "v3c": ["wgmma-second-product"], "v3e": ["reading-sass"], "v3h": ["how-many-consumers"]}
 AFTER = ["what-it-bought", "beyond"]
-ROWS = [("v1", "scalar, then copies ahead of use"), ("v2c5", "both products on the tensor cores"), ("v2c8", "everything in registers"), ("v3a", "Hopper: TMA and wgmma"), ("v3c", "overlap, then roles"), ("v3f", "fewer instructions, and scheduling")]
+ENTRIES = ["on-ramp", "v1", "v2c5", "primer", "v3b"]  # where to begin after missing the map's question 1, 2, ...
+ROWS = [("v1", "a plain loop, then copies ahead"), ("v2c5", "matrix units (tensor cores)"), ("v2c8", "everything in registers"), ("v3a", "Hopper's copies and products"), ("v3c", "overlap, then roles"), ("v3f", "fewer instructions, and scheduling")]
 # The backward pass in two lines: each group of its stages, the stage of the road to have read before, and the page before its first stage.
 BACKWARD = [[("v1", ["b1", "b2"]), ("v2d", ["b3"])], [("v3d", ["b4", "b5", "b6"]), ("v4c", ["b7", "b8"])]]
 BEFORE_BACKWARD = "backward-in-one-evening"
@@ -27,78 +28,79 @@ def data_road(_):
     if {short(p.parent.name) for p in (ROOT / "stages").glob("b*/stage.conf")} != {stage for line in BACKWARD for _, group in line for stage in group}:
         raise Unusable("reading-order: BACKWARD is not the backward pass of stages/")
     side = [[short(s["stage"]), short(s["from"])] for s in stages if not s["main"]]
-    return {"main": main, "side": side, "before": BEFORE, "after": AFTER, "rows": ROWS, "backward": BACKWARD, "before_backward": BEFORE_BACKWARD}
+    return {"main": main, "side": side, "before": BEFORE, "after": AFTER, "entries": ENTRIES, "rows": ROWS, "backward": BACKWARD, "before_backward": BEFORE_BACKWARD}
 
 
 @figure("reading-order", data_road)
 def draw_road(plt, d):
     begins = [d["main"].index(first) for first, _ in d["rows"]] + [len(d["main"])]
     origins = {origin for _, origin in d["side"]}
-    below = [0.92 + (0.24 if origins & set(d["main"][first:last]) else 0) for first, last in zip(begins, begins[1:])]  # from a row to the next: room for its side roads
-    figure, axes = canvas(plt, 0.45 + sum(below) + 0.92 + 0.42 + 0.46 * (len(d["backward"]) - 1))
-    wide, high, gap = 0.62, 0.34, 0.2
+    below = [0.58 + (0.3 if origins & set(d["main"][first:last]) else 0) for first, last in zip(begins, begins[1:])]  # from a row to the next: room for its side roads
+    top, left, wide, high, gap = 0.25, 1.72, 0.52, 0.34, 0.19
+    figure, axes = canvas(plt, top + sum(below) + 0.62 + 0.46 * (len(d["backward"]) - 1) + 0.35)
+    page_look = {"facecolor": "white", "edgecolor": ORANGE, "linestyle": "--", "linewidth": 1.2}
+    stage_look = {"facecolor": LIGHT[0], "edgecolor": BLUE, "linewidth": 1.4}
+    width_of = lambda page: 0.074 * len(page) + 0.12
     forks = {}
     for stage, origin in d["side"]:
         forks.setdefault(origin, []).append(stage)
+
+    def place(x, y, name, look, width, size):
+        box(axes, x, y, width, high, name, size, **look)
+        if name in d["entries"]:
+            axes.text(x, y - 0.02, str(d["entries"].index(name) + 1), fontsize=9, weight="bold", color="white", ha="center", va="center", zorder=5, bbox={"boxstyle": "circle,pad=0.22", "facecolor": BLACK, "edgecolor": "none"})
+        return x + width
+
+    def joined(x, y, items):
+        for number, (name, look, width, size) in enumerate(items):
+            if number:
+                arrow(axes, (x + gap, y + high / 2), (x, y + high / 2), BLACK, 0.9)
+                x += gap
+            if name in forks:
+                below_it(x, y, width, forks[name])
+            x = place(x, y, name, look, width, size)
+        return x
+
+    def below_it(x, y, width, sides):
+        axes.plot([x + width / 2] * 2, [y + high, y + high + 0.1], color=GREEN, linewidth=1.1, linestyle=":")
+        chain = sides[:1]
+        while chain[-1] in forks:
+            chain.append(forks[chain[-1]][0])
+        for number, one in enumerate(chain):
+            at = x + number * 0.6
+            box(axes, at, y + high + 0.1, 0.48, 0.24, one, 8, facecolor="white", edgecolor=GREEN, linestyle=":", linewidth=1.2)
+            if number:
+                axes.plot([at - 0.12, at], [y + high + 0.22] * 2, color=GREEN, linewidth=1.1, linestyle=":")
+
+    y = top
     for row, (first, what) in enumerate(d["rows"]):
-        y = 0.55 + sum(below[:row])
-        stages = d["main"][begins[row]:begins[row + 1]]
-        axes.text(0.12, y - 0.3, what, fontsize=9, weight="bold", va="center")
-        x = 0.12
-        for stage in stages:
-            for page in d["before"].get(stage, []):
-                width = 0.085 * len(page) + 0.12
-                box(axes, x, y, width, high, page, 8, facecolor="white", edgecolor=ORANGE, linestyle="--", linewidth=1.2)
-                arrow(axes, (x + width + gap, y + high / 2), (x + width, y + high / 2), BLACK, 0.9)
-                x += width + gap
-            box(axes, x, y, wide, high, stage, 9, facecolor=LIGHT[0], edgecolor=BLUE, linewidth=1.4)
-            if stage in forks:
-                for side in forks[stage]:
-                    chain = [side]
-                    while chain[-1] in forks:
-                        chain.append(forks[chain[-1]][0])
-                    axes.plot([x + wide / 2] * 2, [y + high, y + high + 0.12], color=GREEN, linewidth=1.1, linestyle=":")
-                    narrow, apart = wide * 0.8, 0.15
-                    for number, one in enumerate(chain):
-                        left = x + number * (narrow + apart)
-                        box(axes, left, y + high + 0.12, narrow, 0.24, one, 8, facecolor="white", edgecolor=GREEN, linestyle=":", linewidth=1.2)
-                        if number:
-                            axes.plot([left - apart, left], [y + high + 0.24] * 2, color=GREEN, linewidth=1.1, linestyle=":")
-            if stage != d["main"][-1]:
-                last = stage == stages[-1]
-                arrow(axes, (x + wide + gap, y + high / 2), (x + wide, y + high / 2), BLACK, 0.9)
-                if last:
-                    axes.text(x + wide + gap + 0.04, y + high / 2, f"on to {d['main'][begins[row + 1]]}", fontsize=8, va="center", style="italic")
-            x += wide + gap
-    for page in d["after"]:
-        width = 0.085 * len(page) + 0.12
-        arrow(axes, (x, y + high / 2), (x - gap, y + high / 2), BLACK, 0.9)
-        box(axes, x, y, width, high, page, 8, facecolor="white", edgecolor=ORANGE, linestyle="--", linewidth=1.2)
-        x += width + gap
-    y += below[-1]
-    axes.text(0.12, y - 0.3, "the backward pass", fontsize=9, weight="bold", va="center")
+        axes.text(0.12, y + high / 2, textwrap.fill(what, 21), fontsize=8.5, weight="bold", va="center", linespacing=1.15)
+        items = []
+        for stage in d["main"][begins[row]:begins[row + 1]]:
+            items += [(page, page_look, width_of(page), 8) for page in d["before"].get(stage, [])] + [(stage, stage_look, wide, 9)]
+        if row == len(d["rows"]) - 1:
+            items += [(page, page_look, width_of(page), 8) for page in d["after"]]
+        joined(left, y, items)
+        y += below[row]
+    axes.text(0.12, y + high / 2, "the backward pass", fontsize=8.5, weight="bold", va="center")
     for line in d["backward"]:
-        x = 0.12
+        x = left
         for origin, group in line:
             axes.text(x, y + high / 2, f"after {origin}:", fontsize=8, va="center", style="italic")
             x += 0.66
-            if line is d["backward"][0] and origin == line[0][0]:
-                page = d["before_backward"]
-                width = 0.085 * len(page) + 0.12
-                box(axes, x, y, width, high, page, 8, facecolor="white", edgecolor=ORANGE, linestyle="--", linewidth=1.2)
-                arrow(axes, (x + width + gap, y + high / 2), (x + width, y + high / 2), BLACK, 0.9)
-                x += width + gap
-            for stage in group:
-                box(axes, x, y, 0.4, high, stage, 9, facecolor=LIGHT[0], edgecolor=BLUE, linewidth=1.4)
-                x += 0.5
-            x += 0.12
+            items = [(stage, stage_look, 0.4, 9) for stage in group]
+            if (origin, group) == d["backward"][0][0]:
+                items.insert(0, (d["before_backward"], page_look, width_of(d["before_backward"]), 8))
+            x = joined(x, y, items) + 0.25
         y += 0.46
-    y += 0.26
+    y += 0.1
     x = 0.12
-    for text, look, width in (("a stage", {"facecolor": LIGHT[0], "edgecolor": BLUE, "linewidth": 1.4}, 0.8), ("a page to read there", {"facecolor": "white", "edgecolor": ORANGE, "linestyle": "--", "linewidth": 1.2}, 1.65), ("a side road", {"facecolor": "white", "edgecolor": GREEN, "linestyle": ":", "linewidth": 1.2}, 1.2)):
+    for text, look, width in (("a stage", stage_look, 0.8), ("a page to read there", page_look, 1.65), ("a side road", {"facecolor": "white", "edgecolor": GREEN, "linestyle": ":", "linewidth": 1.2}, 1.2)):
         box(axes, x, y, 0.3, 0.18, **look)
         axes.text(x + 0.37, y + 0.09, text, fontsize=8, va="center")
         x += width + 0.4
+    axes.text(x + 0.1, y + 0.09, "1", fontsize=9, weight="bold", color="white", ha="center", va="center", bbox={"boxstyle": "circle,pad=0.22", "facecolor": BLACK, "edgecolor": "none"})
+    axes.text(x + 0.27, y + 0.09, "begin here if you miss question 1", fontsize=8, va="center")
     return figure
 
 

@@ -34,18 +34,18 @@ def draw_walk(plt, d):
             box(axes, kx + n * wide, top, wide, high, f"tile {n}", 7.5, facecolor=LIGHT[4] if n == now else "white", edgecolor=BLACK if n == now else "#999999", linewidth=1.4 if n == now else 0.6)
     axes.annotate("", (kx + (now + 2.2) * wide, 0.3), (kx + now * wide, 0.3), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 1.2})
     axes.text(kx + (now + 2.3) * wide, 0.3, "one tile after the other", fontsize=8, va="center")
-    for x, width, name, shade in ((qx, wide, "Q", 0), (kx + now * wide, wide, "s, p", 2), (ox, 0.16, "m", 3), (ox + 0.2, 0.16, "l", 3), (ox + 0.4, wide, "O", 1)):
+    for x, width, name, shade in ((qx, wide, "Q", 0), (kx + now * wide, wide, "scores", 2), (ox, 0.16, "m", 3), (ox + 0.2, 0.16, "l", 3), (ox + 0.4, wide, "O", 1)):
         for w in range(d["warps"]):
             box(axes, x, sy + w * band, width, band, facecolor=LIGHT[shade], edgecolor="#aaaaaa", linewidth=0.5)
         box(axes, x, sy + warp * band, width, band, facecolor="none", edgecolor=VERMILION, linewidth=1.8, zorder=3)
         axes.add_patch(plt.Rectangle((x, sy), width, tall, facecolor="none", edgecolor=BLACK, linewidth=1.0))
         axes.text(x + width / 2, sy - 0.1, name, fontsize=9, weight="bold", ha="center", va="center")
-    axes.text(qx, sy + tall + 0.13, f"{d['M']} rows,\n{d['rows']} per warp", fontsize=7.5, va="top")
-    axes.text(kx + (now + 1) * wide + 0.08, sy + tall / 2, f"scores, then weights: {d['M']} × {d['N']},\nthe only ones that exist", fontsize=7.5, va="center")
-    axes.text(kx + now * wide - 0.08, sy + tall / 2, "scores of tiles 0 to 2:\ngone", fontsize=7.5, ha="right", va="center")
+    axes.text(qx, sy + tall + 0.13, f"{d['M']} rows,\n{d['rows']} per warp", fontsize=8, va="top")
+    axes.text(kx + (now + 1) * wide + 0.08, sy + tall / 2, f"scores: {d['M']} × {d['N']},\nthe only ones that exist", fontsize=8, va="center")
+    axes.text(kx + now * wide - 0.08, sy + tall / 2, "scores of tiles 0 to 2:\ngone", fontsize=8, ha="right", va="center")
     arrow(axes, (ox - 0.04, sy + tall - 0.15), (kx + (now + 1) * wide + 0.04, sy + tall - 0.15))
-    axes.text(ox, sy + tall + 0.13, f"tile {now} raises m to m':\na = exp(m − m')\nl = l · a + sum of p\nO = O · a + p · V", fontsize=8, va="top", linespacing=1.4)
-    return caption(figure, f"One of the {d['blocks']} blocks that share a head of {d['S']} rows, while it computes with tile {now}. Outlined: what warp {warp} owns. It alone writes these rows of scores, m, l and O. Heights are not to scale.")
+    axes.text(ox - 0.08, sy + tall + 0.13, f"kept of tiles 0 to {now - 1};\ntile {now} is added", fontsize=8, va="top", linespacing=1.3)
+    return caption(figure, f"One of the {d['blocks']} blocks that share a head of {d['S']} rows. Orange frames: the rows of warp {warp}. Heights are not to scale.")
 
 
 # --- v1: one row of a tile, by the 32 lanes of its warp ------------------------------------------------------------------------
@@ -53,32 +53,27 @@ def draw_walk(plt, d):
 
 @figure("row-of-v1", data_walk)
 def draw_row(plt, d):
-    figure, axes = canvas(plt, 3.5)
-    lanes, marked, left, cell, high = 32, 5, 1.0, 6.7 / d["N"], 0.26
+    figure, axes = canvas(plt, 2.75)
+    lanes, marked, left, wide, high = 32, 5, 1.0, 6.7, 0.3
+    cell = wide / d["N"]
     mine = [n for n in range(d["N"]) if n % lanes == marked]
 
-    def row(y, name, label):
-        axes.text(left - 0.1, y + high / 2, name, fontsize=8.5, weight="bold", ha="right", va="center")
+    def row(y, name, label, after):
+        axes.text(left - 0.1, y + high / 2, name, fontsize=9, weight="bold", ha="right", va="center")
         for n in range(d["N"]):
             box(axes, left + n * cell, y, cell, high, facecolor=LIGHT[4] if n in mine else "white", edgecolor="#999999", linewidth=0.5)
         for n in mine:
             box(axes, left + n * cell, y, cell, high, facecolor="none", edgecolor=VERMILION, linewidth=1.8, zorder=3)
-            axes.text(left + (n + 0.5) * cell, y - 0.09, f"{label} {n}", fontsize=7.5, ha="center", va="center")
-        return [left + (n + 0.5) * cell for n in mine]
+            axes.text(left + (n + 0.5) * cell, y - 0.11, f"{label} {n}", fontsize=8.5, ha="center", va="center", color=VERMILION, weight="bold")
+        axes.text(left + wide, y - 0.11, after, fontsize=8.5, ha="right", va="center")
 
-    for x in row(0.3, "step 2: s", "key"):
-        arrow(axes, (left + 2.02, 1.0), (x, 0.3 + high + 0.02), VERMILION)
-    steps = [(left + 1.2, 1.6, f"lane {marked}: the larger of its {len(mine)}"), (left + 3.05, 1.65, "warp_max: the row's largest"), (left + 4.95, 1.75, "m to m',  a = exp(m − m')")]
-    for i, (x, wide, text) in enumerate(steps):
-        box(axes, x, 1.02, wide, 0.3, text, 7.5, facecolor=LIGHT[3], edgecolor=BLACK, linewidth=0.8)
-        if i:
-            arrow(axes, (x - 0.03, 1.17), (steps[i - 1][0] + steps[i - 1][1] + 0.03, 1.17))
-    axes.text(left - 0.1, 1.17, "step 3", fontsize=8.5, weight="bold", ha="right", va="center")
-    row(1.65, "step 3: p", "key")
-    axes.text(left + 3.35, 1.65 + high + 0.14, "p = exp(s − m'), over the scores; l = l · a + sum of p", fontsize=8, ha="center", va="center")
-    row(2.45, "step 4: O", "column")
-    axes.text(left + 3.35, 2.45 + high + 0.14, f"O = O · a + p · V: each column over all {d['N']} keys", fontsize=8, ha="center", va="center")
-    return caption(figure, f"One of the {d['rows']} query rows of a warp, at one tile of {d['N']} keys. Orange: what lane {marked} computes. s and p are in shared memory, O is in registers.")
+    row(0.3, "step 2", "key", f"{d['N']} scores of one row")
+    arrow(axes, (left + wide / 2, 0.97), (left + wide / 2, 0.63))
+    axes.text(left - 0.1, 1.13, "step 3", fontsize=9, weight="bold", ha="right", va="center")
+    box(axes, left + 0.9, 0.98, wide - 1.8, 0.32, f"all {lanes} lanes together: the largest score, the {d['N']} weights, their sum", 8.5, facecolor=LIGHT[3], edgecolor=BLACK)
+    arrow(axes, (left + wide / 2, 1.93), (left + wide / 2, 1.31))
+    row(1.95, "step 4", "column", f"{d['D']} columns of O, of the same row")
+    return caption(figure, f"One of the {d['rows']} query rows of a warp, at one tile of {d['N']} keys. Orange: what lane {marked} computes alone.")
 
 
 # --- v2b: the sum of 32 lanes by shuffles ---------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ def data_two_tiles(_):
 
 @figure("two-tiles", data_two_tiles)
 def draw_two_tiles(plt, d):
-    figure, panels = subplots(plt, (WIDTH, 3.9), 1, 2, sharey=True, left=0.085, right=0.99, top=0.79, bottom=0.265, wspace=0.12)
+    figure, panels = subplots(plt, (WIDTH, 3.9), 1, 2, sharey=True, left=0.085, right=0.99, top=0.79, bottom=0.235, wspace=0.12)
     for index, (axes, step) in enumerate(zip(panels, d["steps"])):
         for key, weight in enumerate(step["weights"]):
             earlier = key < len(step["weights"]) - d["tile"]
@@ -50,8 +50,7 @@ def draw_two_tiles(plt, d):
         if not index:
             axes.text(2.5, 0.3, "not seen yet", ha="center", fontsize=8.5, style="italic", color="#555555")
     panels[0].set_ylabel("weight relative to m", fontsize=8.5)
-    return caption(figure, "Scores in units of ln 2, so a weight is a power of two: 2^(score − m). Filled: weights of the tile just seen. Hatched: weights of earlier keys, which the kernel no longer has; they live on inside l and O, "
-                           "and shrink there by one factor when the maximum grows.")
+    return caption(figure, "Scores in units of ln 2, so a weight is 2^(score − m). Hatched: weights that the kernel no longer has; they live on inside l and O.")
 
 
 # --- seeing races: two accesses with and without an order ----------------------------------------------------------------------
