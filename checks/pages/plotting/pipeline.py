@@ -101,14 +101,22 @@ def draw_timelines(plt, d, text):
     return caption(figure, text)
 
 
-@figure("pipeline", lambda r: data_timelines(r, "pipeline-2-slots", "pipeline-3-slots"))
+def draw_one(plt, d, height, text):
+    """One timeline; its slots and tiles are named on it, the rest is in the caption."""
+    figure, axes = subplots(plt, (WIDTH, height), left=0.158, right=0.995, top=0.99, bottom=0.62 / height)
+    draw_timeline(plt, axes, d)
+    axes.set_title("")
+    return caption(figure, f"Drawn from a recording of the CPU execution ({short(d['stage'])}, block {d['block']} of {d['shape']}: {len(d['tiles'])} key tiles). Lengths are not times. {text}")
+
+
+@figure("pipeline", lambda r: timeline_of(r.traces["pipeline-2-slots"]))
 def draw_pipeline(plt, d):
-    figure = draw_timelines(plt, d, f"Drawn from a recording of the CPU execution ({short(d[0]['stage'])}, block {d[0]['block']} of {d[0]['shape']} and of {d[1]['shape']}: {len(d[0]['tiles'])} key tiles): the order of events within a warp and the barriers between warps are the kernel's, lengths are not times. "
-                           "A tile may be read from the barrier after its wait; its slot may be filled again after the next barrier. With two slots a copy has one tile's work to arrive in, with three it has two. "
-                           f"Leave out the wait and a tile is read on its way; leave out the barrier and warps read what only warp {d[0]['producer']} has waited for, and a slot is filled while it is read.")
-    for axes, one in zip(figure.axes, d):
-        axes.set_title(f"{one['slots']} slots", fontsize=9.5, loc="left")  # the rest is in the caption
-    return figure
+    return draw_one(plt, d, 3.3, "A tile may be read from the barrier after its wait; its slot may be filled again after the next barrier.")
+
+
+@figure("pipeline-three-slots", lambda r: timeline_of(r.traces["pipeline-3-slots"]))
+def draw_three_slots(plt, d):
+    return draw_one(plt, d, 3.9, "A copy has the work of two tiles to arrive in.")
 
 
 @figure("ring", lambda r: data_timelines(r, "ring-2-slots", "ring-3-slots"))

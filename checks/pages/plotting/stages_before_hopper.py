@@ -1,7 +1,7 @@
 """Figures of single stages from v1 to v2c9: what a lane, a warp and a slot do there, from traces, plans and counters."""
 from .pipeline import numbers, touching
 from .registry import figure
-from .results import Unusable, short
+from .results import short
 from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, VERMILION, arrow, box, canvas, caption
 
 SHAPE = "1,1,512,64"
@@ -102,57 +102,6 @@ def draw_sum(plt, d):
         axes.text(left + d["lanes"] * cell + 0.1, y + high / 2, f"{len(holds)} part{'s' if len(holds) > 1 else ''}" + (", the score" if len(holds) == d["lanes"] else ""), fontsize=8, va="center")
     axes.text(left, 0.26, f"the lanes whose parts lane {marked} has added up (shaded), and the lane that it reads (blue)", fontsize=8, va="center")
     return caption(figure, f"One score of v2b. All {d['lanes']} lanes execute each shuffle, and each ends with the same sum. Each shuffle waits for the addition before it.")
-
-
-# --- v2c3: a score by 32 lanes, or by one -------------------------------------------------------------------------------------
-
-
-def data_lanes(r):
-    """Reductions that one row of one tile takes, from the counted shuffles."""
-    reductions = {}
-    for stage in ("v2b_single_warp", "v2c3_scalar_smem"):
-        plan, counted = plan_of(r, stage), r.counted["stages"][stage][SHAPE]["totals"]
-        tiles = plan["S"] // plan["tile_n"]
-        reductions[stage], rest = divmod(counted["shuffle"]["instructions"], plan["S"] * tiles * SHUFFLES)
-        if rest:
-            raise Unusable(f"counters.json: the shuffles of {stage} are no whole number of reductions per row and tile")
-    return {"reductions": reductions, "keys": plan["tile_n"], "D": plan["D"]}
-
-
-@figure("score-lanes", data_lanes)
-def draw_lanes(plt, d):
-    figure, axes = canvas(plt, 4.2)
-    keys, lanes, height, cell = 6, 32, 0.28, 3.0 / 32
-    for left, stage, how in ((0.25, "v2b_single_warp", f"every lane multiplies {d['D'] // lanes} of the {d['D']} columns"), (4.25, "v2c3_scalar_smem", f"a lane multiplies all {d['D']} columns of its key")):
-        across = stage.startswith("v2b")
-        axes.text(left, 0.2, f"{short(stage)}: {how}", fontsize=9, weight="bold", va="center")
-        axes.text(left, 0.45, f"columns 0 to {d['D'] - 1} of one row of Q and of {keys} keys", fontsize=7.5, va="center")
-        for key in range(keys):
-            y = 0.62 + key * height
-            for lane in range(lanes if across else 1):
-                box(axes, left + lane * cell, y, cell if across else lanes * cell, height - 0.05, facecolor=LIGHT[(lane if across else key) % len(LIGHT)], edgecolor="white", linewidth=0.3)
-            axes.add_patch(plt.Rectangle((left, y), lanes * cell, height - 0.05, facecolor="none", edgecolor=BLACK, linewidth=0.7))
-            if across:
-                for x, side, text in ((left + 0.04, "left", "lane 0, lane 1, ..."), (left + lanes * cell - 0.04, "right", "..., lane 31")):
-                    axes.text(x, y + height / 2 - 0.025, text if key == 0 else "", fontsize=7, ha=side, va="center")
-            else:
-                axes.text(left + lanes * cell / 2, y + height / 2 - 0.025, f"lane {key}", fontsize=7, ha="center", va="center")
-            arrow(axes, (left + lanes * cell + 0.24, y + height / 2 - 0.025), (left + lanes * cell + 0.02, y + height / 2 - 0.025), VERMILION if across else BLACK, 1.2 if across else 0.8)
-            axes.text(left + lanes * cell + 0.27, y + height / 2 - 0.025, f"s({key})", fontsize=7.5, va="center")
-        axes.text(left, 0.62 + keys * height + 0.1, f"The 32 partial sums of a key lie in 32 lanes: {SHUFFLES} shuffles per score." if across else "The whole sum lies in one lane: no shuffle.", fontsize=8, va="center", color=VERMILION if across else BLACK)
-    axes.text(0.25, 2.86, f"Reductions over 32 lanes for one row and {d['keys']} keys, {SHUFFLES} shuffles each", fontsize=9, weight="bold", va="center")
-    for y, (stage, count) in zip((3.1, 3.45), d["reductions"].items()):
-        axes.text(0.25, y + 0.1, short(stage), fontsize=8, va="center")
-        scores = count - 1 if count > d["keys"] else 0
-        for i in range(count):
-            kind = 0 if i < scores else 2 if i == count - 1 else 1
-            box(axes, 0.75 + i * 0.085, y, 0.07, 0.2, facecolor=(LIGHT[0], "white", ORANGE)[kind], edgecolor=(BLUE, GREEN, BLACK)[kind], linewidth=0.7, hatch=("", "xxx", "")[kind])
-        axes.text(0.75 + count * 0.085 + 0.08, y + 0.1, f"{count} · {SHUFFLES} = {count * SHUFFLES} shuffles", fontsize=8, va="center")
-    for x, face, edge, hatch, text in ((2.75, LIGHT[0], BLUE, "", "a score"), (3.65, "white", GREEN, "xxx", "the row's maximum"), (5.25, ORANGE, BLACK, "", "the sum of the row's weights")):
-        box(axes, x, 3.45, 0.07, 0.2, facecolor=face, edgecolor=edge, linewidth=0.7, hatch=hatch)
-        axes.text(x + 0.13, 3.55, text, fontsize=7.5, va="center")
-    return caption(figure, "In v2b every lane has every score after its reduction, so the maximum needs no reduction of its own. "
-                           f"Counts: shuffles of the CPU execution on ({SHAPE}), per row and tile of {d['keys']} keys.")
 
 
 # --- v2c5: which rows of the score tile a warp owns ---------------------------------------------------------------------------
