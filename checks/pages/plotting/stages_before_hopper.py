@@ -278,10 +278,10 @@ def merged(times):
 
 @figure("slots", data_slots)
 def draw_slots(plt, d):
-    figure, axes = canvas(plt, 4.3)
+    figure, axes = canvas(plt, 3.65)
     left, row, shown = 0.95, 0.27, 2  # tiles
     y = 0.3
-    for one, what in zip(d, ("two slots each; one warp copies, four compute", "one slot each; the four warps that compute also copy")):
+    for one, what in zip(d, ("two slots each", "one slot each")):
         last = max(end for _, boxes in one["lines"] for _, end, kind, *number in boxes if kind == "P V" and number[0] < shown)
         end_of_view = min([x for x in one["barriers"] if x > last - 1e-9], default=last) + BARRIER / 2
         scale, blocks = 6.95 / end_of_view, 228 * 1024 // (one["smem"] + 1024)  # of an H200's SM; CUDA reserves 1 KiB per block
@@ -289,15 +289,13 @@ def draw_slots(plt, d):
         y += 0.05
         top = y
         for warps, boxes in one["lines"]:
-            name = f"warp {warps[0]}" if len(warps) == 1 else f"warps {warps[0]}–{warps[-1]}"
-            axes.text(left - 0.08, y + row / 2 - 0.02, name, fontsize=8, ha="right", va="center")
-            for begin, end, kind, *number in boxes:
-                if begin > end_of_view - 1e-9:
-                    continue
-                look = {"scores": (LIGHT[0], ""), "softmax": ("#e4e4e4", ""), "P V": (LIGHT[4], ""), "copy": (BLACK, "")}[kind]
-                box(axes, left + begin * scale, y, (end - begin) * scale, row - 0.05, f"{kind} {number[0]}" if number else "", 8, facecolor=look[0], linewidth=0.6)
-            if not boxes:
-                axes.text(left + 0.42, y + row / 2 - 0.02, "no rows: barriers only", fontsize=8, va="center")
+            boxes = [b for b in boxes if b[2] != "copy" and b[0] < end_of_view - 1e-9]
+            if not boxes:  # a warp that only copies, or only meets the barriers
+                continue
+            axes.text(left - 0.08, y + row / 2 - 0.02, f"warps {warps[0]}–{warps[-1]}", fontsize=8, ha="right", va="center")
+            for begin, end, kind, number in boxes:
+                face = {"scores": LIGHT[0], "softmax": "white", "P V": LIGHT[4]}[kind]
+                box(axes, left + begin * scale, y, (end - begin) * scale, row - 0.05, f"{kind} {number}", 8, facecolor=face, linewidth=0.6)
             y += row
         for array, slot, times in one["slots"]:
             several = sum(a == array for a, _, _ in one["slots"]) > 1
@@ -319,15 +317,13 @@ def draw_slots(plt, d):
         y += 0.38
     y -= 0.2
     x = 0.95
-    for look, text, width in (({"facecolor": BLACK}, "copies requested", 1.35), ({"facecolor": "white", "edgecolor": BLUE, "hatch": "/////"}, "tile on its way", 1.25),
-                              ({"facecolor": IDLE, "edgecolor": BLUE}, "arrived, not read yet", 1.6)):
+    for look, text, width in (({"facecolor": "white", "edgecolor": BLUE, "hatch": "/////"}, "tile on its way", 1.4), ({"facecolor": IDLE, "edgecolor": BLUE}, "arrived, not read yet", 1.75)):
         box(axes, x, y, 0.16, 0.14, **look)
         axes.text(x + 0.22, y + 0.07, text, fontsize=7.5, va="center")
         x += width
     axes.plot([x, x + 0.2], [y + 0.07] * 2, color=VERMILION, linewidth=1.1, linestyle="--")
     axes.text(x + 0.26, y + 0.07, "block barrier", fontsize=7.5, va="center")
-    return caption(figure, "The first two tiles, recorded from the CPU execution. From left to right: an order of events, not a time; the widths of work and barriers mean nothing. "
-                           "A copy is drawn from its request to the wait that finds it done. In brackets: the block's shared memory at D = 64.")
+    return caption(figure, "The first two tiles, recorded from the CPU execution: an order of events, not a time; widths mean nothing. Of the warps, those that compute. In brackets: shared memory of a block at D = 64.")
 
 
 # --- v2c9: one B operand, two products ---------------------------------------------------------------------------------------
