@@ -19,27 +19,20 @@ SLOTS_PER_US = 4 * 1980  # of one SM: four schedulers, and the clock of checks/c
 
 @figure("floors-v2d", data_v2d, lambda r: r.counted)
 def draw_v2d(plt, d):
-    names = sorted(d["roofs"], key=d["roofs"].get, reverse=True)
-    floor = names[0]
-    figure, axes = subplots(plt, (WIDTH, 3.9), left=0.17, right=0.985, top=0.98, bottom=0.245)
+    roofs = d["roofs"] | {"issue slots": d["executed"] / d["blocks"] / SLOTS_PER_US}  # the CPU does not count arithmetic: the profiler's instructions
+    work = {name: f"{count:,} {kind}" for name, (count, kind) in d["work"].items()} | {"issue slots": f"{d['executed']:,} instructions"}
+    names = sorted(roofs, key=roofs.get, reverse=True)
+    figure, axes = subplots(plt, (WIDTH, 3.3), left=0.17, right=0.985, top=0.98, bottom=0.26)
     axes.barh(0, d["measured"], 0.62, facecolor=BLACK)
     axes.text(d["measured"] - 0.08, 0, f"{d['measured']:.2f} µs", fontsize=10, color="white", weight="bold", ha="right", va="center")
     for y, name in enumerate(names, 1):
-        us = d["roofs"][name]
-        axes.barh(y, us, 0.62, facecolor=UNITS[name][0] if name == floor else "white", edgecolor=UNITS[name][0], linewidth=1.6)
-        work = "instructions, as far as the CPU counts them" if name not in d["work"] else f"{d['work'][name][0]:,} {d['work'][name][1]}"
-        axes.text(us + 0.08, y, f"{us:.2f} µs", fontsize=10, weight="bold" if name == floor else "normal", va="center")
-        axes.text(max(d["roofs"].values()) + 1.0, y, work, fontsize=9, color="#333333", va="center")
-    slots = names.index("issue slots") + 1.72  # under the counted ones, which are the last: the smallest
-    all_of_them = d["executed"] / d["blocks"] / SLOTS_PER_US
-    axes.barh(slots, all_of_them, 0.42, facecolor="white", edgecolor=UNITS["issue slots"][0], linewidth=1.6, hatch="////")
-    axes.text(all_of_them + 0.08, slots, f"{all_of_them:.2f} µs", fontsize=10, va="center")
-    axes.text(max(d["roofs"].values()) + 1.0, slots, f"{d['executed']:,} instructions, by Nsight Compute", fontsize=9, color="#333333", va="center")
-    axes.annotate("", (d["measured"], 0.55), (d["roofs"][floor], 0.55), arrowprops={"arrowstyle": "<->", "color": BLACK, "linewidth": 1.1, "shrinkA": 0, "shrinkB": 0})
-    axes.text(d["measured"] + 0.06, 0.55, "above\nthe floor", fontsize=8, va="center", linespacing=1.1)
+        us, first = roofs[name], name == names[0]
+        axes.barh(y, us, 0.62, facecolor=UNITS[name][0] if first else "white", edgecolor=UNITS[name][0], linewidth=1.6)
+        axes.text(us + 0.08, y, f"{us:.2f} µs" + (f", {100 * us / d['measured']:.0f} % of the time" if first else ""), fontsize=10, weight="bold" if first else "normal", va="center")
+        axes.text(roofs[names[0]] + 2.75, y, work[name], fontsize=9, color="#333333", va="center")
     axes.set_yticks(range(len(names) + 1), ["measured time", *names], fontsize=10)
     axes.tick_params(axis="y", length=0)
-    axes.set(ylim=(len(names) + 1.1, -0.5), xlim=(0, d["measured"] + 0.75))
+    axes.set(ylim=(len(names) + 0.6, -0.5), xlim=(0, d["measured"] + 0.75))
     axes.set_xlabel("µs")
-    return caption(figure, f"v2d on {title(d['shape'])}: {d['blocks']} blocks on {d['blocks']} SMs. A bar: the least time that the unit needs for the work beside it, which the CPU counted for all blocks (hatched: the profiler); rates: writeups/counters.md. "
+    return caption(figure, f"v2d on {title(d['shape'])}: {d['blocks']} blocks on {d['blocks']} SMs. A bar: the work beside it / the unit's rate (writeups/counters.md). The work was counted on the CPU, the instructions by Nsight Compute. "
                            f"Measured: median in a replayed CUDA graph. {d['source']}.")

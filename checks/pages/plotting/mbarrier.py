@@ -1,4 +1,4 @@
-"""The two mbarriers of one slot over two laps of a ring, from a trace of waits (`lab trace-waits`)."""
+"""The two mbarriers of one slot, one phase and two laps of a ring, from a trace of waits (`lab trace-waits`)."""
 from .registry import figure
 from .results import Unusable, short
 from .style import BLACK, BLUE, LIGHT, VERMILION, box, canvas
@@ -47,7 +47,7 @@ def laps_of(trace):
         elif event == "mbarrier_arrive":
             state[name]["arrivals"] -= 1
             state[name]["bytes"] += number
-            text = f"thread 0 arrives, expects {number} bytes" if number else f"warp {e['warp']} arrives"
+            text = f"thread 0 arrives, announces {number} bytes" if number else f"warp {e['warp']} arrives"
         elif event == "mbarrier_pass" and (name, number) not in seen:
             seen.add((name, number))
             text = f"a wait for parity {number % 2} passes"
@@ -67,6 +67,10 @@ def data_laps(r):
 TOP, ROW = 0.62, 0.262
 COLUMNS = [{"x": 2.62, "phase": 2.62, "arrivals": 3.62, "bytes": 4.35}, {"x": 5.62, "phase": 5.62, "arrivals": 6.62, "bytes": None}]
 PHASE_WIDTH, BYTES_WIDTH = 0.85, 1.0
+
+
+def draw_bytes(axes, x, y, number, most, width, tall, size):
+    box(axes, x, y - tall / 2, width * number / most, tall, str(number), size, 0.5, facecolor=LIGHT[1], edgecolor=VERMILION, hatch="////", linewidth=0.7)
 
 
 def draw_barrier(plt, axes, d, at):
@@ -90,7 +94,7 @@ def draw_barrier(plt, axes, d, at):
             here = k < one["arrivals"]
             axes.add_patch(plt.Rectangle((column["arrivals"] + 0.15 * k, y - 0.055), 0.11, 0.11, facecolor=BLACK if here else "white", edgecolor=BLACK, linewidth=0.7))
         if column["bytes"] and one["bytes"]:
-            box(axes, column["bytes"], y - 0.07, BYTES_WIDTH * one["bytes"] / most, 0.14, str(one["bytes"]), 7, 0.5, facecolor=LIGHT[1], edgecolor=VERMILION, hatch="////", linewidth=0.7)
+            draw_bytes(axes, column["bytes"], y, one["bytes"], most, BYTES_WIDTH, 0.14, 7)
         done = i and d["steps"][i - 1]["completes"] and d["steps"][i - 1]["at"] == at
         if done:
             x = column["bytes"] or column["arrivals"] + 0.15 * d["arrivals"][at] + 0.05
@@ -99,29 +103,12 @@ def draw_barrier(plt, axes, d, at):
             axes.text(column["bytes"], y, "0", fontsize=7, va="center", color="#555555")
 
 
-def draw_parities(axes, d, top):
-    """Of each tile, in which slot and which parities are waited for."""
-    left, width, row = 2.62, 0.84, 0.25
-    said = lambda phase: "no wait: fresh" if phase is None else f"{phase % 2}"
-    axes.text(0.12, top - 0.17, "Parities that the waits name", fontsize=9, weight="bold", va="center")
-    lines = [("tile", [str(i) for i in range(len(d["tiles"]))]), ("slot", [str(t["slot"]) for t in d["tiles"]]), ("lap", [str(i // d["slots"]) for i in range(len(d["tiles"]))]),
-             (f"before its copy: wait for {d['names'][1]}, parity", [said(t["empty"]) for t in d["tiles"]]),
-             (f"before its products: wait for {d['names'][0]}, parity", [said(t["full"]) for t in d["tiles"]])]
-    for i, (head, cells) in enumerate(lines):
-        y = top + i * row
-        axes.text(0.12, y + row / 2, head, fontsize=7.5, va="center")
-        for t, cell in enumerate(cells):
-            own = d["tiles"][t]["slot"] == SLOT
-            box(axes, left + t * width, y, width, row, cell, 8 if len(cell) < 3 else 7, words={"weight": "bold" if i > 2 and len(cell) < 3 else "normal"}, facecolor="#eeeeee" if own else "white", linewidth=0.6)
-
-
 @figure("mbarrier-laps", data_laps)
 def draw_laps(plt, d):
     last = max(i for i, step in enumerate(d["steps"]) if step["wait"])  # after it only the arrivals of the first lap, once more
     d = d | {"steps": d["steps"][:last + 1]}
     rows = len(d["steps"]) + 1
-    height = TOP + rows * ROW + 1.75
-    figure, axes = canvas(plt, height)
+    figure, axes = canvas(plt, TOP + rows * ROW + 0.1)
     axes.text(0.12, 0.16, f"Slot {SLOT} of {short(d['stage'])}'s ring", fontsize=11, weight="bold", va="center")
     axes.text(0.12, 0.44, "event", fontsize=7.5, va="center")
     for i, text in enumerate(["the barriers are initialised", *(s["text"] for s in d["steps"])]):
@@ -132,5 +119,36 @@ def draw_laps(plt, d):
         axes.text(0.12, y + ROW / 2, (f"{d['names'][step['at']]}: " if step else "") + text, fontsize=7.5, va="center", style="italic" if step and step["wait"] else "normal")
     for at in (0, 1):
         draw_barrier(plt, axes, d, at)
-    draw_parities(axes, d, TOP + rows * ROW + 0.42)
+    return figure
+
+
+def data_full(r):
+    """One phase of the first of the two barriers: until a wait for it passes."""
+    d = data_laps(r)
+    steps = [s for s in d["steps"] if s["at"] == 0]
+    last = next(i for i, s in enumerate(steps) if s["wait"])
+    return {"name": d["names"][0], "arrivals": d["arrivals"][0], "steps": [s | {"after": s["after"][0]} for s in steps[:last + 1]]}
+
+
+@figure("mbarrier-full", data_full)
+def draw_full(plt, d):
+    top, row, left, arrivals, pending, threads = 0.5, 0.34, 0.12, 3.0, 3.95, 6.3
+    rows = [("at the start", {"arrivals": d["arrivals"], "bytes": 0}, None), *((s["text"], s["after"], s) for s in d["steps"])]
+    figure, axes = canvas(plt, top + len(rows) * row + 0.08)
+    for x, text in ((left, "event"), (arrivals, "arrivals\npending"), (pending, "bytes pending"), (threads, "threads at the wait")):
+        axes.text(x, 0.25, text, fontsize=8, va="center", linespacing=0.95, weight="bold")
+    most, complete = max(after["bytes"] for _, after, _ in rows), next(i for i, (_, _, s) in enumerate(rows) if s and s["completes"])
+    for i, (text, after, step) in enumerate(rows):
+        y, done = top + (i + 0.5) * row, i >= complete
+        if i % 2:
+            axes.add_patch(plt.Rectangle((0.06, y - row / 2), threads - 0.2, row, facecolor="#f4f4f4", edgecolor="none", zorder=0))
+        axes.text(left, y, text, fontsize=9, va="center", style="italic" if step and step["wait"] else "normal")
+        for k in range(d["arrivals"]):
+            axes.add_patch(plt.Rectangle((arrivals + 0.2 + 0.2 * k, y - 0.075), 0.15, 0.15, facecolor=BLACK if k < after["arrivals"] else "white", edgecolor=BLACK, linewidth=0.8))
+        if after["bytes"]:
+            draw_bytes(axes, pending, y, after["bytes"], most, 2.0, 0.22, 8.5)
+        else:
+            axes.text(pending, y, "0: phase 0 is complete" if i == complete else "0", fontsize=9, va="center", weight="bold" if i == complete else "normal", color="#A33F00" if i == complete else "#555555")
+    box(axes, threads, top, 1.58, complete * row, "wait for phase 0", 9, facecolor=LIGHT[0])
+    box(axes, threads, top + complete * row, 1.58, (len(rows) - complete) * row, "go on; phase 1\nhas begun", 9, facecolor=LIGHT[4])
     return figure

@@ -58,23 +58,32 @@ def draw_heads(axes, one, keys, left, top):
     axes.text(0.08, top - 0.27, "start, byte", fontsize=7.5, va="center")
 
 
+EXAMPLE = 11, 2  # the key and the chunk of its row that v3b's page computes by hand
+
+
 @figure("descriptor-k-major", data_descriptor)
 def draw_k_major(plt, d):
-    """The first slab, where a product takes two chunks of each row; and where all products start."""
+    """The first slab, where a product takes two chunks of each row; and what the descriptor of one product says."""
     figure, axes = canvas(plt, 4.72)
-    one, slab, left, top = d["of"][0], d["rows"] * 128, 0.95, 1.36
-    starts = one["starts"]
+    one, left, top = d["of"][0], 0.95, 1.36
+    starts = one["starts"][:4]  # those in the first slab
     draw_heads(axes, one, [f"product {i}" for i in range(4)], left, top)
     draw_lines(axes, one, 0, left, top, lambda row, chunk: TONES[chunk // 2 % 4], lambda row, chunk: chunk // 2 == 1)
-    for i, start in enumerate(starts[:4]):
-        start_mark(axes, left + start / 16 * CHUNK, top, start, "#A33F00" if i == 1 else BLACK)
-    span(axes, left + 8 * CHUNK + 0.1, top, top + 8 * LINE, f"stride (SBO)\n{one['stride']} B")
-    x, y = left + 8 * CHUNK + 1.1, top + 0.1
-    axes.text(x, y, "The descriptors of the products", fontsize=8.5, weight="bold", va="center")
     for i, start in enumerate(starts):
-        text = f"product {i}: start +{start}" + (", slab 1" if start >= slab else "")
-        axes.text(x, y + 0.24 * (i + 1), text, fontsize=8, va="center", weight="bold" if i == 1 else "normal", color="#A33F00" if i == 1 else BLACK)
-    axes.text(x, y + 0.24 * (len(starts) + 1) + 0.12, f"stride (SBO) {one['stride']} B: to the next 8 rows\nleading (LBO): not used", fontsize=8, va="center", linespacing=1.35)
+        start_mark(axes, left + start / 16 * CHUNK, top, start, "#A33F00" if i == 1 else BLACK)
+    side = left + 8 * CHUNK
+    span(axes, side + 0.1, top, top + 8 * LINE, f"SBO\n{one['stride']} B")
+    key, chunk = EXAMPLE
+    line, place = divmod(one["places"][key][chunk], 8)
+    x, y = left + place * CHUNK, top + line * LINE
+    box(axes, x, y, CHUNK, LINE, facecolor="none", linewidth=2.4, zorder=5)
+    axes.plot([x + CHUNK, side + 0.1], [y + LINE / 2] * 2, color=BLACK, linewidth=0.8, linestyle=":", zorder=5)
+    axes.text(side + 0.15, y + LINE / 2, f"key {key}, columns {8 * chunk} to {8 * chunk + 7}: byte {128 * line + 16 * place}", fontsize=8.5, weight="bold", va="center")
+    x, y = side + 1.2, top + 0.1
+    axes.text(x, y, "The descriptor of product 1", fontsize=9, weight="bold", va="center", color="#A33F00")
+    for i, (field, value) in enumerate((("start", f"+{starts[1]}"), ("SBO", f"{one['stride']}: to the next 8 rows"), ("LBO", "not used"), ("swizzle", f"{one['swizzle']} bytes"))):
+        axes.text(x, y + 0.28 * (i + 1), field, fontsize=8.5, va="center")
+        axes.text(x + 0.75, y + 0.28 * (i + 1), value, fontsize=8.5, va="center")
     return figure
 
 
@@ -83,15 +92,15 @@ def draw_mn_major(plt, d):
     """Both slabs: a product takes all chunks of sixteen rows."""
     figure, axes = canvas(plt, 5.22)
     one, slab, left, second, top = d["of"][1], d["rows"] * 128, 0.95, 4.75, 1.36
-    draw_heads(axes, one, ["k 0 to 7", "k 8 to 15: both read by product 0"], left, top)
+    draw_heads(axes, one, ["keys 0-7", "keys 8-15: product 0 reads both"], left, top)
     for x, first, text in ((left, 0, "slab 0: columns 0 to 63"), (second, slab // 128, f"slab 1: columns 64 to 127, {slab} bytes further")):
         axes.text(x, top - 0.46, text, fontsize=8, va="center")
         draw_lines(axes, one, first, x, top, lambda row, chunk: TONES[row // 8], lambda row, chunk: False)
     start_mark(axes, left, top, one["starts"][0], BLACK)
-    span(axes, left + 8 * CHUNK + 0.1, top, top + 8 * LINE, f"stride (SBO)\n{one['stride']} B:\n8 k to\nthe next 8")
+    span(axes, left + 8 * CHUNK + 0.1, top, top + 8 * LINE, f"SBO\n{one['stride']} B:\n8 keys to\nthe next 8")
     bottom = top + 16 * LINE + 0.1
     arrow(axes, (left, bottom), (second, bottom), BLACK, 1, arrowstyle="<|-|>")
-    axes.text(left, bottom + 0.14, f"leading (LBO) {one['leading']} B: from 64 columns to the next 64", fontsize=7.5, va="center")
+    axes.text(left, bottom + 0.14, f"LBO {one['leading']} B: from 64 columns to the next 64", fontsize=7.5, va="center")
     axes.text(0.08, bottom + 0.4, f"Products 1 to 3 start at {', '.join(f'+{s}' for s in one['starts'][1:])}: {one['starts'][1]} bytes, or 16 rows, apart.", fontsize=8, va="center")
     return figure
 
