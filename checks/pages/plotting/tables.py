@@ -118,6 +118,15 @@ def table_gains(r):
     return table([f"step, {title(gains.SHAPE)}", "µs", "times faster (bold: slower)", "on the ten shapes", "instructions per row and 64 keys", "issue slots used, %", "SMs busier, times"], rows) + [""] + ran_by(r)
 
 
+def table_largest_gains(r):
+    """The eight steps with the largest gain, in the order of the ladder."""
+    steps = gains.gains(r)
+    largest = sorted(steps, key=lambda step: -step["gain"])[:8]
+    rows = [[f"[{short(step['to'])}](stages/{step['to']}.md)", gains.CHANGED[short(step["to"])], f"{us(step['us'][0])} → {us(step['us'][1])}", f"{step['gain']:.2f}",
+             *(f"{step[name]:.2f}" for name in ("fewer", "fuller", "busier"))] for step in steps if step in largest]
+    return table([f"step to, {title(gains.SHAPE)}", "what changed", "µs", "times faster", "fewer instructions", "fuller slots", "busier SMs (and clock)"], rows) + [""] + ran_by(r)
+
+
 HOPPER_SHAPES = "2,8,2048,64", "2,8,2048,128", "4,16,8192,64", "4,16,8192,128"
 
 
@@ -273,7 +282,7 @@ def table_searched(_):
             f"| {len(verdicts)} | {refused} | {broken} | {len(verdicts) - refused - broken} | {wrong} |"]
 
 
-TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "gains": table_gains, "hopper": table_hopper, "small": table_small, "ahead": table_ahead, "profile": table_profile, "floors": lambda r: table_floors(r, "1,8,512,64"), "floors-large": lambda r: table_floors(r, "2,8,2048,64"), "counted": counted.table_counted, "evolve": search.table_evolve, "searched": table_searched}
+TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "gains": table_gains, "gains-largest": table_largest_gains, "hopper": table_hopper, "small": table_small, "ahead": table_ahead, "profile": table_profile, "floors": lambda r: table_floors(r, "1,8,512,64"), "floors-large": lambda r: table_floors(r, "2,8,2048,64"), "counted": counted.table_counted, "evolve": search.table_evolve, "searched": table_searched}
 OF_STAGE = {"step": table_step, "profile": table_profile_of, "phases": table_phases_of, "plan": table_plan_of}
 TARGETS = "sm_89", "sm_90a"  # an entry at sm_90 is of a stage whose target is sm_89
 MARKED = re.compile(r"(<!-- begin: table ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.S)
