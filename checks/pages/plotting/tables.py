@@ -1,5 +1,6 @@
 """The tables that stand in README.md and writeups/*.md between `<!-- begin: table NAME -->` and `<!-- end -->`."""
 import re
+from statistics import median
 
 from .heads import ROOT, Unusable, name_of
 from . import counted, floors, gains, search
@@ -175,6 +176,28 @@ def table_ahead(r):
     return table(header, rows) + ["", f"<sub>{r.source(r.ahead)}; {r.ahead['command']}. Bold: the fastest peer, and the faster stage, whose TFLOP/s these are; in brackets the 10th and the 90th percentile of the paired ratios.</sub>"]
 
 
+def table_ahead_short(r):
+    """Of table_ahead the fastest peer and the faster stage alone."""
+    cases, times = {(c["program"], c["shape"]): c for c in r.ahead["cases"]}, medians(r.ahead)
+    rows = []
+    for shape in dict.fromkeys(c["shape"] for c in r.ahead["cases"]):
+        stage, peer = fastest(times, FASTEST, shape), fastest(times, RIVALS, shape)
+        rows.append([title(shape), f"{RIVALS[peer]}: {us(times[peer, shape])}", f"{short(stage)}: {us(times[stage, shape])}", f"{1 / cases[stage, shape]['times_pytorch']:.2f}"])
+    return table(["", "fastest peer, µs", "faster stage, µs", "times faster"], rows) + ["", f"<sub>{r.source(r.ahead)}. Every peer, and the spread of each ratio: [the whole table](#all-times).</sub>"]
+
+
+def table_alone(r):
+    """One stage on all shapes of the sweep, beside the fastest peer of each; then the fastest of the four stages."""
+    shapes = r.sweep["shapes"]
+    beyond = lambda shape: 1.06 if shape.split(",")[3:] == ["128"] else 1.03  # scatter: what-it-bought.md
+    peer = {shape: min(t for p, t in times.items() if p in RIVALS) for shape, times in shapes.items()}
+    rows = []
+    for name, stages in [*([short(stage), [stage]] for stage in SWEPT), ("the fastest of the four", SWEPT)]:
+        lead = {shape: peer[shape] / min(times[stage] for stage in stages) for shape, times in shapes.items()}
+        rows.append([name, str(sum(x > 1 for x in lead.values())), str(sum(x > beyond(shape) for shape, x in lead.items())), f"{median(lead.values()):.2f}", f"{min(lead.values()):.2f}"])
+    return table(["", f"ahead, of {len(shapes)} shapes", "beyond scatter", "median lead, times", "least lead, times"], rows)
+
+
 def table_profile(r):
     lines = []
     for shape in ("2,8,2048,64", "1,8,512,64"):
@@ -282,7 +305,8 @@ def table_searched(_):
             f"| {len(verdicts)} | {refused} | {broken} | {len(verdicts) - refused - broken} | {wrong} |"]
 
 
-TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "gains": table_gains, "gains-largest": table_largest_gains, "hopper": table_hopper, "small": table_small, "ahead": table_ahead, "profile": table_profile, "floors": lambda r: table_floors(r, "1,8,512,64"), "floors-large": lambda r: table_floors(r, "2,8,2048,64"), "counted": counted.table_counted, "evolve": search.table_evolve, "searched": table_searched}
+SWEPT = ["v3h_persistent", "v3j_next_q", "v3k_dynamic", "v4b_no_waiting"]  # v4c's launches overlap, and no peer's do
+TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "gains": table_gains, "gains-largest": table_largest_gains, "hopper": table_hopper, "small": table_small, "ahead": table_ahead, "ahead-short": table_ahead_short, "alone": table_alone, "profile": table_profile, "floors": lambda r: table_floors(r, "1,8,512,64"), "floors-large": lambda r: table_floors(r, "2,8,2048,64"), "counted": counted.table_counted, "evolve": search.table_evolve, "searched": table_searched}
 OF_STAGE = {"step": table_step, "profile": table_profile_of, "phases": table_phases_of, "plan": table_plan_of}
 TARGETS = "sm_89", "sm_90a"  # an entry at sm_90 is of a stage whose target is sm_89
 MARKED = re.compile(r"(<!-- begin: table ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.S)
