@@ -1,13 +1,14 @@
-"""v3h's work of an SM for 1 to 4 consumers, as its launcher counts it, beside the times of copies that always take so many (h100-consumers.txt)."""
+"""The query tiles of one shape on the SMs, for two numbers of consumers, as v3h's launcher counts them, and the times of copies that always take so many (h100-consumers.txt)."""
 import re
 from math import ceil
 
 from .registry import figure
 from .results import RESULTS, Unusable, title
 from .schedule import GROUP_ROWS, costs
-from .style import BLACK, BLUE, WIDTH, caption, subplots
+from .style import BLACK, LIGHT, WIDTH, box, caption, subplots
 
-SHAPES = "2,8,2048,64", "4,16,8192,64,causal"
+SHAPE, WAYS = "2,8,2048,64", (3, 4)
+EVERY = 22  # all SMs would be hairlines
 TIMES = RESULTS / "h100-consumers.txt"
 
 
@@ -31,23 +32,27 @@ def measured(text, shape, groups):
 
 def data_consumers(r):
     cost, text, n = costs("v3h_persistent"), TIMES.read_text(), int(r.bench["multiprocessors"])
-    return {"panels": [{"shape": shape, "counted": [counted(shape, g, cost[g], n) for g in range(1, 5)], "measured": [measured(text, shape, g) for g in range(1, 5)]} for shape in SHAPES]}
+    B, H, S, _ = map(int, SHAPE.split(","))
+    return {"shape": SHAPE, "multiprocessors": n, "ways": [{"consumers": g, "cost": cost[g], "tiles": ceil(S / (GROUP_ROWS * g)) * B * H, "counted": counted(SHAPE, g, cost[g], n), "us": measured(text, SHAPE, g)} for g in WAYS]}
 
 
 @figure("consumers", data_consumers, lambda r: TIMES.exists())
 def draw_consumers(plt, d):
-    figure, grid = subplots(plt, (WIDTH, 2.9), 1, 2, left=0.05, right=0.99, top=0.91, bottom=0.26, wspace=0.08)
-    for axes, panel in zip(grid.flat, d["panels"]):
-        for side, (what, face) in enumerate((("counted", "white"), ("measured", BLUE))):
-            least = min(panel[what])
-            for x, value in enumerate(panel[what]):
-                best = value == least
-                axes.bar(x + 0.36 * side, value / least, 0.34, facecolor=face, edgecolor=BLACK, linewidth=2 if best else 0.8, label=what if x == 0 else None)
-                axes.text(x + 0.36 * side, value / least, f"{value / least:.2f}", fontsize=8, ha="center", va="bottom", weight="bold" if best else "normal")
-        axes.set_title(title(panel["shape"]), fontsize=9.5, loc="left")
-        axes.set_xticks([x + 0.18 for x in range(4)], ["1 consumer", "2", "3", "4"], fontsize=8.5)
-        axes.set(yticks=[], ylim=(0, 1.12 * max(v / min(panel[w]) for w in ("counted", "measured") for v in panel[w])))
-    grid.flat[0].set_ylabel("relative to the least", fontsize=8.5)
-    grid.flat[1].legend(fontsize=8.5, frameon=False, loc="upper right")
-    return caption(figure, "Each panel: counted work of an SM, least = 1, and measured time, least = 1 (bold). Measured: copies of v3h that always take 1, 2, 3 or 4 consumers, on an H100, 2026-11-26 "
-                           "(writeups/results/h100-consumers.txt). Counted: work_per_sm with the kernel's costs.")
+    figure, rows = subplots(plt, (WIDTH, 3.9), 2, 1, sharex=True, left=0.085, right=0.985, top=0.93, bottom=0.2, hspace=0.3)
+    n, most = d["multiprocessors"], max(way["counted"] for way in d["ways"])
+    for axes, way, face in zip(rows, d["ways"], (LIGHT[0], LIGHT[2])):
+        length, drawn = way["consumers"] * way["cost"], range(0, n, EVERY)
+        for y, m in enumerate(drawn):
+            for wave in range(ceil(way["tiles"] / n)):
+                if wave * n + m < way["tiles"]:
+                    box(axes, wave * length, y + 0.06, length, 0.88, f"{GROUP_ROWS * way['consumers']} rows" if y == 0 else "", 8, facecolor=face)
+        axes.axvline(way["counted"], color=BLACK, linewidth=1.2, linestyle="--")
+        room = way["counted"] < 0.9 * most
+        axes.text(way["counted"] + (0.05 if room else -0.05), len(drawn) / 2 + 1, f"counted {way['counted']:.3g}\nmeasured {way['us']:.1f} µs", fontsize=9.5, weight="bold", ha="left" if room else "right", va="center")
+        axes.set_title(f"{way['consumers']} consumers: {way['tiles']} query tiles on {n} SMs", fontsize=9.5, loc="left")
+        axes.set(ylim=(len(drawn), 0), xlim=(0, 1.01 * most))
+        axes.set_yticks([0.5, len(drawn) - 0.5], [f"SM {drawn[0]}", f"SM {drawn[-1]}"], fontsize=8.5)
+        axes.tick_params(axis="x", labelsize=8.5)
+    rows[-1].set_xlabel("work: 64 rows with all keys = 1, times the cost", fontsize=8.5)
+    return caption(figure, f"{title(d['shape'])}, counted and drawn to scale, every {EVERY}nd SM. One box: one query tile. White: no work. Measured: copies of v3h that always take so many consumers, on an H100, 2026-11-26 "
+                           "(writeups/results/h100-consumers.txt).")

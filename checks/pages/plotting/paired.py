@@ -1,44 +1,33 @@
-"""Two rounds of one run: the times move from round to round, the ratio inside a round hardly does."""
+"""Two rounds of one run: which of the four times may be divided."""
 from .registry import figure
-from .results import FASTEST, RIVALS, fastest, medians, short, title
-from .style import BLACK, BLUE, GREY, VERMILION, WIDTH, caption, ranked, subplots
+from .results import short, title
+from .style import BLUE, GREY, VERMILION, WIDTH, caption, subplots
 
 SHAPE, PEER, STAGE = "4,16,8192,128,causal", "fa3", "v3k_dynamic"
 
 
 def data_paired(r):
     rounds = {(c["program"], c["shape"]): c["figures"]["graph"]["rounds"] for c in r.ahead["cases"]}
-    times = medians(r.ahead)
-    ratios = []
-    for shape in dict.fromkeys(c["shape"] for c in r.ahead["cases"]):
-        peer, stage = fastest(times, RIVALS, shape), fastest(times, FASTEST, shape)
-        ratios.append([shape, [a["median"] / b["median"] for a, b in zip(rounds[peer, shape], rounds[stage, shape])]])
     both = zip(rounds[PEER, SHAPE], rounds[STAGE, SHAPE])
-    return {"shape": SHAPE, "source": r.source(r.ahead), "rounds": [[{key: one[key] for key in ("median", "p10", "p90")} for one in pair] for pair in both], "ratios": ratios}
+    return {"shape": SHAPE, "source": r.source(r.ahead), "rounds": [[one["median"] for one in pair] for pair in both]}
 
 
 @figure("paired", data_paired, lambda r: r.ahead)
 def draw_paired(plt, d):
-    figure, (times, ratios) = subplots(plt, (WIDTH, 3.4), 1, 2, left=0.065, right=0.985, top=0.9, bottom=0.25, wspace=0.62, gridspec_kw={"width_ratios": [1, 1]})
-    names, colours, marks = ("FlashAttention-3", short(STAGE)), (VERMILION, BLUE), ("D", "o")
-    for column, (name, colour, mark) in enumerate(zip(names, colours, marks)):
-        at = [(i, one[column]) for i, one in enumerate(d["rounds"])]
-        times.plot([i for i, _ in at], [one["median"] for _, one in at], color=colour, marker=mark, markersize=7, linestyle="--", linewidth=1)
-        for i, one in at:
-            times.plot([i, i], [one["p10"], one["p90"]], color=colour, linewidth=2)
-            times.text(i + 0.07, one["median"], f"{one['median']:.0f}", fontsize=9, va="bottom", color=colour, weight="bold")
-        times.text(-0.07, at[0][1]["median"], name, fontsize=9, ha="right", va="center", color=colour)
-    for i, (peer, stage) in enumerate(d["rounds"]):
-        times.annotate("", (i, stage["median"] + 8), (i, peer["median"] - 8), arrowprops={"arrowstyle": "<->", "color": GREY, "linewidth": 1.2})
-    ranked(ratios, [title(shape) for shape, _ in d["ratios"]])
-    for y, (shape, (first, second)) in enumerate(d["ratios"]):
-        ratios.plot([first, second], [y, y], color=BLACK if shape == d["shape"] else GREY, linewidth=1.2)
-        ratios.plot([first], [y], marker="o", markersize=6.5, color=BLACK, markerfacecolor="white", linestyle="", label="round 1" if not y else None)
-        ratios.plot([second], [y], marker="o", markersize=6.5, color=BLACK, linestyle="", label="round 2" if not y else None)
-    ratios.legend(fontsize=8, loc="center right", frameon=False)
-    times.set(xlim=(-1.15, 1.5), ylim=(1570, 1800), title=f"time, µs: {title(d['shape'])}")
-    ratios.set(xlim=(1.0, 1.85), title="best peer's time over the stage's, by round")
-    times.set_xticks(range(len(d["rounds"])), [f"round {i + 1}" for i in range(len(d["rounds"]))], fontsize=9)
-    for axes in (times, ratios):
-        axes.title.set_fontsize(9)
-    return caption(figure, f"Medians of a round; left, the thick line goes from the 10th to the 90th percentile of its samples. The time axis does not begin at 0. {d['source']}.")
+    figure, times = subplots(plt, (WIDTH, 3.3), left=0.085, right=0.985, top=0.9, bottom=0.2)
+    (peer, stage), (peer2, stage2) = d["rounds"]
+    for values, name, colour, mark in (((peer, peer2), "FlashAttention-3", VERMILION, "D"), ((stage, stage2), short(STAGE), BLUE, "o")):
+        times.plot([0, 1], values, color=colour, marker=mark, markersize=9, linestyle="", zorder=3)
+        times.text(-0.06, values[0], f"{name}: {values[0]:.0f}", fontsize=9.5, ha="right", va="center", color=colour, weight="bold")
+        times.text(1.06, values[1], f"{values[1]:.0f}", fontsize=9.5, ha="left", va="center", color=colour, weight="bold")
+    arrows = [((0, peer), (0, stage), True), ((1, peer2), (1, stage2), True), ((0, peer), (1, stage2), False), ((1, peer2), (0, stage), False)]
+    for (x, y), (x2, y2), fair in arrows:
+        times.annotate("", (x2, y2), (x, y), arrowprops={"arrowstyle": "-|>", "color": "black" if fair else GREY, "linewidth": 2 if fair else 1.2, "linestyle": "-" if fair else "--", "shrinkA": 7, "shrinkB": 7})
+        at, side = (0.5, "center") if fair else (0.25 if x < x2 else 0.26, "center")
+        place = (x + (0.05 if x else -0.05) if fair else x + at * (x2 - x), y + at * (y2 - y))
+        times.text(*place, f"{y / y2:.2f}" + ("" if fair else "  no"), fontsize=10 if fair else 9.5, ha=("left" if x else "right") if fair else side, va="center", weight="bold" if fair else "normal",
+                   color="black" if fair else "#555555", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.5})
+    times.set(xlim=(-0.75, 1.45), ylim=(min(stage, stage2) - 25, max(peer, peer2) + 25), ylabel="µs per call")
+    times.set_xticks([0, 1], ["round 1", "round 2"], fontsize=9.5)
+    times.set_title(f"{title(d['shape'])}: FlashAttention-3's time over {short(STAGE)}'s", fontsize=9.5, loc="left")
+    return caption(figure, f"Medians of a round. The axis does not begin at 0. {d['source']}.")

@@ -48,7 +48,7 @@ def draw_end(plt, axes, bars, every, offset, longest, multiprocessors, scale=1):
     axes.set_ylim(multiprocessors, 0)
     axes.set_yticks([0, 66, 132])
     axes.tick_params(labelsize=8)
-    axes.set_ylabel("multiprocessor", fontsize=8.5)
+    axes.set_ylabel("SM", fontsize=8.5)
     return last
 
 
@@ -73,11 +73,11 @@ def draw_schedule(plt, d):
         room = most - last > 0.2 * most  # to the right of the line
         axes.text(last + (0.01 * most if room else 0), 66 if room else -3, f"ends at {last:.2f}", fontsize=9, ha="left" if room else "right", va="center" if room else "bottom", weight="bold")
         axes.set_xlim(0, 1.01 * most)
-        axes.text(0, -3, f"{short(one['stage'])}: {len(one['bars'])} query tiles of {one['consumers']} consumers" + f", on every {every}th multiprocessor" + (", longest first, to and fro" if one is d["panels"][-1] else ""), fontsize=9, ha="left", va="bottom")
+        axes.text(0, -3, f"{short(one['stage'])}: {len(one['bars'])} query tiles of {one['consumers']} consumers" + f", on every {every}th SM" + (", longest first, to and fro" if one is d["panels"][-1] else ""), fontsize=9, ha="left", va="bottom")
     rows[-1].set_xlabel("work: 64 rows with all keys = 1, times the cost", fontsize=8.5)
     before, after = d["panels"]
     cost = f"cost {before['cost']:g} for {before['consumers']} consumers" + (f", {after['cost']:g} for {after['consumers']}" if after["consumers"] != before["consumers"] else "")
-    return caption(figure, f"{title(d['shape'])}, to scale: query tiles in the order in which the kernels start them; {d['multiprocessors']} multiprocessors, every ninth drawn, one block at a time. v3f: a block each, the next one on the multiprocessor that is free first. v3h: dealt out to blocks that stay. "
+    return caption(figure, f"{title(d['shape'])}, to scale: query tiles in the order in which the kernels start them; {d['multiprocessors']} SMs, every ninth drawn, one block at a time. v3f: a block each, the next one on the SM that is free first. v3h: dealt out to blocks that stay. "
                            f"Length: consumers × cost × share of the keys that it sees ({cost}). The darker, the more keys. "
                    f"The whole step, blocks that stay too, measured: {before['us']:.1f} → {after['us']:.1f} µs. {d['source']}.")
 
@@ -102,5 +102,5 @@ def draw_draws(plt, d):
         axes.text(last + 0.1, 66, f"{1000 * last:,.0f}:\n{1000 * last / d['mean']:.3f} times\nthe mean", fontsize=8.5, ha="left", va="center", weight="bold")
         axes.text(START / 1000, -8, way["name"], fontsize=9, ha="left", va="bottom")
         axes.set(xlim=(START / 1000, 72.5), ylim=(d["multiprocessors"], -3))  # the first bar is that of multiprocessor 0, around its place
-    rows[-1].set_xlabel("keys computed by a multiprocessor since the launch, thousands", fontsize=8.5)
-    return caption(figure, f"The end of a launch on {d['shape']}, to scale, if every key takes the same time: every sixth of {d['multiprocessors']} multiprocessors, one bar per query tile, the darker the longer. White at the right: idle. Dashed: the last one ends.")
+    rows[-1].set_xlabel("keys computed by an SM since the launch, thousands", fontsize=8.5)
+    return caption(figure, f"The end of a launch on {d['shape']}, to scale, if every key takes the same time: every sixth of {d['multiprocessors']} SMs, one bar per query tile, the darker the longer. White at the right: idle. Dashed: the last one ends.")

@@ -1,5 +1,6 @@
 """The tables that stand in README.md and writeups/*.md between `<!-- begin: table NAME -->` and `<!-- end -->`."""
 import re
+from statistics import median
 
 from .heads import ROOT, Unusable, name_of
 from . import counted, floors, gains, search
@@ -118,6 +119,15 @@ def table_gains(r):
     return table([f"step, {title(gains.SHAPE)}", "µs", "times faster (bold: slower)", "on the ten shapes", "instructions per row and 64 keys", "issue slots used, %", "SMs busier, times"], rows) + [""] + ran_by(r)
 
 
+def table_largest_gains(r):
+    """The eight steps with the largest gain, in the order of the ladder."""
+    steps = gains.gains(r)
+    largest = sorted(steps, key=lambda step: -step["gain"])[:8]
+    rows = [[f"[{short(step['to'])}](stages/{step['to']}.md)", gains.CHANGED[short(step["to"])], f"{us(step['us'][0])} → {us(step['us'][1])}", f"{step['gain']:.2f}",
+             *(f"{step[name]:.2f}" for name in ("fewer", "fuller", "busier"))] for step in steps if step in largest]
+    return table([f"step to, {title(gains.SHAPE)}", "what changed", "µs", "times faster", "fewer instructions", "fuller slots", "busier SMs (and clock)"], rows) + [""] + ran_by(r)
+
+
 HOPPER_SHAPES = "2,8,2048,64", "2,8,2048,128", "4,16,8192,64", "4,16,8192,128"
 
 
@@ -164,6 +174,28 @@ def table_ahead(r):
         rows.append([title(shape), *map(shown, [*peers, *FASTEST]), f"{case['tflops']:.0f}", f"{over['']:.2f} ({over['_p90']:.2f}–{over['_p10']:.2f})"])
     header = ["µs per call", *(RIVALS[p] for p in peers), *map(short, FASTEST), "TFLOP/s", "times faster"]
     return table(header, rows) + ["", f"<sub>{r.source(r.ahead)}; {r.ahead['command']}. Bold: the fastest peer, and the faster stage, whose TFLOP/s these are; in brackets the 10th and the 90th percentile of the paired ratios.</sub>"]
+
+
+def table_ahead_short(r):
+    """Of table_ahead the fastest peer and the faster stage alone."""
+    cases, times = {(c["program"], c["shape"]): c for c in r.ahead["cases"]}, medians(r.ahead)
+    rows = []
+    for shape in dict.fromkeys(c["shape"] for c in r.ahead["cases"]):
+        stage, peer = fastest(times, FASTEST, shape), fastest(times, RIVALS, shape)
+        rows.append([title(shape), f"{RIVALS[peer]}: {us(times[peer, shape])}", f"{short(stage)}: {us(times[stage, shape])}", f"{1 / cases[stage, shape]['times_pytorch']:.2f}"])
+    return table(["", "fastest peer, µs", "faster stage, µs", "times faster"], rows) + ["", f"<sub>{r.source(r.ahead)}. Every peer, and the spread of each ratio: [the whole table](#all-times).</sub>"]
+
+
+def table_alone(r):
+    """One stage on all shapes of the sweep, beside the fastest peer of each; then the fastest of the four stages."""
+    shapes = r.sweep["shapes"]
+    beyond = lambda shape: 1.06 if shape.split(",")[3:] == ["128"] else 1.03  # scatter: what-it-bought.md
+    peer = {shape: min(t for p, t in times.items() if p in RIVALS) for shape, times in shapes.items()}
+    rows = []
+    for name, stages in [*([short(stage), [stage]] for stage in SWEPT), ("the fastest of the four", SWEPT)]:
+        lead = {shape: peer[shape] / min(times[stage] for stage in stages) for shape, times in shapes.items()}
+        rows.append([name, str(sum(x > 1 for x in lead.values())), str(sum(x > beyond(shape) for shape, x in lead.items())), f"{median(lead.values()):.2f}", f"{min(lead.values()):.2f}"])
+    return table(["", f"ahead, of {len(shapes)} shapes", "beyond scatter", "median lead, times", "least lead, times"], rows)
 
 
 def table_profile(r):
@@ -273,7 +305,8 @@ def table_searched(_):
             f"| {len(verdicts)} | {refused} | {broken} | {len(verdicts) - refused - broken} | {wrong} |"]
 
 
-TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "gains": table_gains, "hopper": table_hopper, "small": table_small, "ahead": table_ahead, "profile": table_profile, "floors": lambda r: table_floors(r, "1,8,512,64"), "floors-large": lambda r: table_floors(r, "2,8,2048,64"), "counted": counted.table_counted, "evolve": search.table_evolve, "searched": table_searched}
+SWEPT = ["v3h_persistent", "v3j_next_q", "v3k_dynamic", "v4b_no_waiting"]  # v4c's launches overlap, and no peer's do
+TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "gains": table_gains, "gains-largest": table_largest_gains, "hopper": table_hopper, "small": table_small, "ahead": table_ahead, "ahead-short": table_ahead_short, "alone": table_alone, "profile": table_profile, "floors": lambda r: table_floors(r, "1,8,512,64"), "floors-large": lambda r: table_floors(r, "2,8,2048,64"), "counted": counted.table_counted, "evolve": search.table_evolve, "searched": table_searched}
 OF_STAGE = {"step": table_step, "profile": table_profile_of, "phases": table_phases_of, "plan": table_plan_of}
 TARGETS = "sm_89", "sm_90a"  # an entry at sm_90 is of a stage whose target is sm_89
 MARKED = re.compile(r"(<!-- begin: table ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.S)
