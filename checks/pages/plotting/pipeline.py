@@ -241,7 +241,7 @@ def draw_scratch(plt, d):
                 axes.text(first + size * (key + (side == "right")), y + 0.1, f"key {key}", ha=side, va="bottom", fontsize=7)
         axes.text((d["pitch"] + d["keys"] * 4) / 2, y + 0.4, "pad", ha="center", va="center", fontsize=7)
     syncs = "A __syncwarp separates each step from the next."
-    return caption(figure, f"One row of a warp's scratch in {short(d['stage'])}, {d['pitch']} bytes: {d['keys']} floats and 4 of padding. Filled: written; outlined: read. Four bytes of score become two of weight, in place. {syncs} "
+    return caption(figure, f"One row of a warp's scratch in {short(d['stage'])}, {d['pitch']} bytes: {d['keys']} floats and 4 of padding. Four bytes of score become two of weight, in place. {syncs} "
                            "The reload's pitch is twice the scratch's: it counts fp16, not floats. "
                            "Recorded from the CPU execution.")
 
