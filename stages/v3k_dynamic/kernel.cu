@@ -334,8 +334,8 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-// The cost of 64 query rows in a block of so many groups, relative to three: at D = 64, and at D = 128. There three groups
-// have room for 80 keys: enough where all tiles are full.
+// COST[D / 128][i]: the cost of 64 query rows in a block of i groups, relative to three groups. At D = 128 three groups have
+// room for tiles of 80 keys: enough where all tiles are full.
 constexpr double COST[][5] = {{0, 1.3, 1.15, 1.0, 1.0}, {0, 1.35, 1.0, 1.0}};
 constexpr int most_groups(const Shape& shape) { return shape.D == 64 ? 4 : shape.causal ? 2 : 3; }
 

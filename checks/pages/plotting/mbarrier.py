@@ -23,21 +23,14 @@ def barriers_of(trace):
 
 
 def laps_of(trace):
-    """Each event at the slot's barriers with what is pending after it; and of each tile which parities were waited for."""
+    """Each event at the slot's barriers with what is pending after it."""
     names, arrivals = barriers_of(trace)
-    full, empty = names
+    full = names[0]
     slots = int(trace["slots"])
     state = {name: {"arrivals": arrivals[name], "bytes": 0, "phase": 0} for name in names}
-    steps, seen, tiles, waited = [], set(), [], {}
+    steps, seen = [], set()
     for e in trace["events"]:
         event, array, number = e["event"], e["array"], int(e["number"])
-        if event == "mbarrier_pass" and array == empty:
-            waited[e["row"]] = number
-        elif event == "tma_issue" and array == "sK":
-            slot = e["row"] * slots // trace["arrays"][array]["rows"]
-            tiles.append({"slot": slot, "empty": waited.pop(slot, None)})
-        elif event == "mbarrier_pass" and array == full:
-            next(t for t in tiles if t["slot"] == e["row"] and t.setdefault("full", number) == number)
         name = array if array in names else full
         if event == "tma_land" and array in ("sK", "sV") and e["row"] * slots == SLOT * trace["arrays"][array]["rows"]:
             state[full]["bytes"] -= number
@@ -57,7 +50,7 @@ def laps_of(trace):
         if done:
             state[name] = {"arrivals": arrivals[name], "bytes": 0, "phase": state[name]["phase"] + 1}
         steps.append({"text": text, "at": names.index(name), "wait": event == "mbarrier_pass", "completes": done, "after": [dict(state[n]) for n in names]})
-    return {"stage": trace["stage"], "slots": slots, "names": names, "arrivals": [arrivals[n] for n in names], "steps": steps, "tiles": tiles}
+    return {"stage": trace["stage"], "names": names, "arrivals": [arrivals[n] for n in names], "steps": steps}
 
 
 def data_laps(r):
@@ -71,6 +64,12 @@ PHASE_WIDTH, BYTES_WIDTH = 0.85, 1.0
 
 def draw_bytes(axes, x, y, number, most, width, tall, size):
     box(axes, x, y - tall / 2, width * number / most, tall, str(number), size, 0.5, facecolor=LIGHT[1], edgecolor=VERMILION, hatch="////", linewidth=0.7)
+
+
+def draw_arrivals(plt, axes, x, y, pending, all_of_them, side, apart, line):
+    """A square per arrival of a phase, filled while it is pending."""
+    for k in range(all_of_them):
+        axes.add_patch(plt.Rectangle((x + apart * k, y - side / 2), side, side, facecolor=BLACK if k < pending else "white", edgecolor=BLACK, linewidth=line))
 
 
 def draw_barrier(plt, axes, d, at):
@@ -90,9 +89,7 @@ def draw_barrier(plt, axes, d, at):
             start, phase = i + 1, one["phase"] if one else 0
     for i, one in enumerate(after):
         y = TOP + (i + 0.5) * ROW
-        for k in range(d["arrivals"][at]):
-            here = k < one["arrivals"]
-            axes.add_patch(plt.Rectangle((column["arrivals"] + 0.15 * k, y - 0.055), 0.11, 0.11, facecolor=BLACK if here else "white", edgecolor=BLACK, linewidth=0.7))
+        draw_arrivals(plt, axes, column["arrivals"], y, one["arrivals"], d["arrivals"][at], 0.11, 0.15, 0.7)
         if column["bytes"] and one["bytes"]:
             draw_bytes(axes, column["bytes"], y, one["bytes"], most, BYTES_WIDTH, 0.14, 7)
         done = i and d["steps"][i - 1]["completes"] and d["steps"][i - 1]["at"] == at
@@ -139,12 +136,11 @@ def draw_full(plt, d):
         axes.text(x, 0.25, text, fontsize=8, va="center", linespacing=0.95, weight="bold")
     most, complete = max(after["bytes"] for _, after, _ in rows), next(i for i, (_, _, s) in enumerate(rows) if s and s["completes"])
     for i, (text, after, step) in enumerate(rows):
-        y, done = top + (i + 0.5) * row, i >= complete
+        y = top + (i + 0.5) * row
         if i % 2:
             axes.add_patch(plt.Rectangle((0.06, y - row / 2), threads - 0.2, row, facecolor="#f4f4f4", edgecolor="none", zorder=0))
         axes.text(left, y, text, fontsize=9, va="center", style="italic" if step and step["wait"] else "normal")
-        for k in range(d["arrivals"]):
-            axes.add_patch(plt.Rectangle((arrivals + 0.2 + 0.2 * k, y - 0.075), 0.15, 0.15, facecolor=BLACK if k < after["arrivals"] else "white", edgecolor=BLACK, linewidth=0.8))
+        draw_arrivals(plt, axes, arrivals + 0.2, y, after["arrivals"], d["arrivals"], 0.15, 0.2, 0.8)
         if after["bytes"]:
             draw_bytes(axes, pending, y, after["bytes"], most, 2.0, 0.22, 8.5)
         else:

@@ -71,12 +71,12 @@ def draw_ladder(plt, d):
 
 
 ROAD_SHAPE = "2,8,2048,64"
-# The last stage of each group of the README's table, and the group's ideas in plain words.
+# Five stages of the main road, and the idea of each in plain words.
 ROAD = [("v1", "a plain loop over the keys"), ("v2c6", "matrix units multiply"), ("v2d", "results stay in registers"), ("v3f", "Hopper's own copies and products"), ("v3h", "blocks stay for more work")]
 
 
 def data_road_times(r):
-    """The times of the stages that end a group of the main road, on one shape, and the best peer's of the same run."""
+    """The times of these stages on one shape, and the best peer's of the same run."""
     peer, us = best_peer(r, ROAD_SHAPE)
     main = {short(stage): stage for stage in r.stages if says(stage, "road") == "main"}
     return {"stages": [[stage, words, r.time(main[stage], ROAD_SHAPE)] for stage, words in ROAD], "peer": [PEERS[peer], us], "source": r.source()}

@@ -175,9 +175,14 @@ FASTEST = ["v3j_next_q", "v3k_dynamic"]
 RIVALS = {"torch_cudnn": "cuDNN", "torch_flash": "FA2", "fa3": "FA3", "fa4": "FA4"}
 
 
-def fastest(times, programs, shape):
-    """Of these programs the one with the least time on the shape; times: (program, shape) -> microseconds."""
-    return min((program for program in programs if (program, shape) in times), key=lambda program: times[program, shape])
+def fastest(times, programs):
+    """Of these programs the one with the least time; times: program -> microseconds, of one shape."""
+    return min((program for program in programs if program in times), key=times.get)
+
+
+def comparable(times):
+    """Of one shape's programs the stages; v4c is none of them: its launches overlap, and no peer's do."""
+    return [program for program in times if program not in PEERS and short(program) != "v4c"]
 
 
 # What a warp waits for: Nsight Compute's name and ours.

@@ -45,15 +45,18 @@ def draw_road(plt, d):
     for stage, origin in d["side"]:
         forks.setdefault(origin, []).append(stage)
 
+    def number(x, y, n):
+        axes.text(x, y, str(n), fontsize=9, weight="bold", color="white", ha="center", va="center", zorder=5, bbox={"boxstyle": "circle,pad=0.22", "facecolor": BLACK, "edgecolor": "none"})
+
     def place(x, y, name, look, width, size):
         box(axes, x, y, width, high, name, size, **look)
         if name in d["entries"]:
-            axes.text(x, y - 0.02, str(d["entries"].index(name) + 1), fontsize=9, weight="bold", color="white", ha="center", va="center", zorder=5, bbox={"boxstyle": "circle,pad=0.22", "facecolor": BLACK, "edgecolor": "none"})
+            number(x, y - 0.02, d["entries"].index(name) + 1)
         return x + width
 
     def joined(x, y, items):
-        for number, (name, look, width, size) in enumerate(items):
-            if number:
+        for i, (name, look, width, size) in enumerate(items):
+            if i:
                 arrow(axes, (x + gap, y + high / 2), (x, y + high / 2), BLACK, 0.9)
                 x += gap
             if name in forks:
@@ -66,10 +69,10 @@ def draw_road(plt, d):
         chain = sides[:1]
         while chain[-1] in forks:
             chain.append(forks[chain[-1]][0])
-        for number, one in enumerate(chain):
-            at = x + number * 0.6
+        for i, one in enumerate(chain):
+            at = x + i * 0.6
             box(axes, at, y + high + 0.1, 0.48, 0.24, one, 8, facecolor="white", edgecolor=GREEN, linestyle=":", linewidth=1.2)
-            if number:
+            if i:
                 axes.plot([at - 0.12, at], [y + high + 0.22] * 2, color=GREEN, linewidth=1.1, linestyle=":")
 
     y = top
@@ -99,7 +102,7 @@ def draw_road(plt, d):
         box(axes, x, y, 0.3, 0.18, **look)
         axes.text(x + 0.37, y + 0.09, text, fontsize=8, va="center")
         x += width + 0.4
-    axes.text(x + 0.1, y + 0.09, "1", fontsize=9, weight="bold", color="white", ha="center", va="center", bbox={"boxstyle": "circle,pad=0.22", "facecolor": BLACK, "edgecolor": "none"})
+    number(x + 0.1, y + 0.09, 1)
     axes.text(x + 0.27, y + 0.09, "begin here if you miss question 1", fontsize=8, va="center")
     return figure
 

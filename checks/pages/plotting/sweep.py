@@ -2,7 +2,7 @@
 import math
 
 from .registry import figure
-from .results import PEERS, short
+from .results import RIVALS, comparable, fastest, short
 from .style import BLACK, WIDTH, caption, frameless, subplots
 
 PANELS = [(64, False), (64, True), (128, False), (128, True)]
@@ -13,11 +13,10 @@ def data_sweep(r):
     cells = []
     for shape, times in r.sweep["shapes"].items():
         B, H, S, D = map(int, shape.split(",")[:4])
-        stages = {p: t for p, t in times.items() if p not in PEERS and short(p) != "v4c"}  # its launches overlap, and no peer's do
-        peers = {p: t for p, t in times.items() if p in PEERS and p != "torch_default"}
+        stages, peers = comparable(times), [p for p in RIVALS if p in times]
         if stages and peers:
-            stage = min(stages, key=stages.get)
-            cells.append([D, shape.endswith("causal"), B * H, S, stage, min(peers.values()) / stages[stage]])
+            stage, peer = fastest(times, stages), fastest(times, peers)
+            cells.append([D, shape.endswith("causal"), B * H, S, stage, times[peer] / times[stage]])
     return {"cells": cells, "source": f"{r.sweep_file}, {r.sweep['gpu']}, {r.sweep['date'][:10]}"}
 
 

@@ -5,7 +5,7 @@ from statistics import median
 from .heads import ROOT, Unusable, name_of
 from . import counted, floors, gains, search
 from .performance import profiled_by
-from .results import ACCEPTANCE, FASTEST, PEERS, RARER, RIVALS, STALLS, before, best_peer, fastest, instructions, ladder, medians, peer_title, row_of, says, short, stall_shares, table, title
+from .results import ACCEPTANCE, FASTEST, PEERS, RARER, RIVALS, STALLS, before, best_peer, comparable, fastest, instructions, ladder, medians, peer_title, row_of, says, short, stall_shares, table, title
 
 
 def us(value):
@@ -159,18 +159,24 @@ def table_small(r):
     return table(["graph, µs per call", *map(title, shapes)], rows) + [""] + ran_by_small(r)
 
 
-def table_ahead(r):
-    """The faster of v3j and v3k beside every peer, in the run that has them all."""
+def leads(r):
+    """Of the run that has every peer, for each shape: its times by program, the faster of v3j and v3k, the fastest peer, and that stage's case."""
     if r.ahead is None:
         raise Unusable("writeups/results/ has no ahead-*.json")
-    cases, times = {(c["program"], c["shape"]): c for c in r.ahead["cases"]}, medians(r.ahead)
-    peers = [p for p in RIVALS if any(c["program"] == p for c in r.ahead["cases"])]
-    rows = []
+    cases, every = {(c["program"], c["shape"]): c for c in r.ahead["cases"]}, medians(r.ahead)
     for shape in dict.fromkeys(c["shape"] for c in r.ahead["cases"]):
-        faster, best = fastest(times, FASTEST, shape), fastest(times, peers, shape)
-        case = cases[faster, shape]
+        times = {program: value for (program, of), value in every.items() if of == shape}
+        stage, peer = fastest(times, FASTEST), fastest(times, RIVALS)
+        yield shape, times, stage, peer, cases[stage, shape]
+
+
+def table_ahead(r):
+    """The faster of v3j and v3k beside every peer."""
+    rows, all_leads = [], list(leads(r))
+    peers = [p for p in RIVALS if any(p in times for _, times, *_ in all_leads)]
+    for shape, times, stage, peer, case in all_leads:
         over = {quantile: 1 / case["times_pytorch" + quantile] for quantile in ("", "_p10", "_p90")}
-        shown = lambda program: f"**{us(times[program, shape])}**" if program in (faster, best) else us(times[program, shape])
+        shown = lambda program: f"**{us(times[program])}**" if program in (stage, peer) else us(times[program])
         rows.append([title(shape), *map(shown, [*peers, *FASTEST]), f"{case['tflops']:.0f}", f"{over['']:.2f} ({over['_p90']:.2f}–{over['_p10']:.2f})"])
     header = ["µs per call", *(RIVALS[p] for p in peers), *map(short, FASTEST), "TFLOP/s", "times faster"]
     return table(header, rows) + ["", f"<sub>{r.source(r.ahead)}; {r.ahead['command']}. Bold: the fastest peer, and the faster stage, whose TFLOP/s these are; in brackets the 10th and the 90th percentile of the paired ratios.</sub>"]
@@ -178,22 +184,20 @@ def table_ahead(r):
 
 def table_ahead_short(r):
     """Of table_ahead the fastest peer and the faster stage alone."""
-    cases, times = {(c["program"], c["shape"]): c for c in r.ahead["cases"]}, medians(r.ahead)
-    rows = []
-    for shape in dict.fromkeys(c["shape"] for c in r.ahead["cases"]):
-        stage, peer = fastest(times, FASTEST, shape), fastest(times, RIVALS, shape)
-        rows.append([title(shape), f"{RIVALS[peer]}: {us(times[peer, shape])}", f"{short(stage)}: {us(times[stage, shape])}", f"{1 / cases[stage, shape]['times_pytorch']:.2f}"])
+    rows = [[title(shape), f"{RIVALS[peer]}: {us(times[peer])}", f"{short(stage)}: {us(times[stage])}", f"{1 / case['times_pytorch']:.2f}"] for shape, times, stage, peer, case in leads(r)]
     return table(["", "fastest peer, µs", "faster stage, µs", "times faster"], rows) + ["", f"<sub>{r.source(r.ahead)}. Every peer, and the spread of each ratio: [the whole table](#all-times).</sub>"]
 
 
 def table_alone(r):
     """One stage on all shapes of the sweep, beside the fastest peer of each; then the fastest of the four stages."""
+    if r.sweep is None:
+        raise Unusable("writeups/results/ has no sweep-*.json")
     shapes = r.sweep["shapes"]
+    swept = comparable(next(iter(shapes.values())))
     beyond = lambda shape: 1.06 if shape.split(",")[3:] == ["128"] else 1.03  # scatter: what-it-bought.md
-    peer = {shape: min(t for p, t in times.items() if p in RIVALS) for shape, times in shapes.items()}
     rows = []
-    for name, stages in [*([short(stage), [stage]] for stage in SWEPT), ("the fastest of the four", SWEPT)]:
-        lead = {shape: peer[shape] / min(times[stage] for stage in stages) for shape, times in shapes.items()}
+    for name, stages in [*([short(stage), [stage]] for stage in swept), ("the fastest of the four", swept)]:
+        lead = {shape: times[fastest(times, RIVALS)] / times[fastest(times, stages)] for shape, times in shapes.items()}
         rows.append([name, str(sum(x > 1 for x in lead.values())), str(sum(x > beyond(shape) for shape, x in lead.items())), f"{median(lead.values()):.2f}", f"{min(lead.values()):.2f}"])
     return table(["", f"ahead, of {len(shapes)} shapes", "beyond scatter", "median lead, times", "least lead, times"], rows)
 
@@ -305,7 +309,6 @@ def table_searched(_):
             f"| {len(verdicts)} | {refused} | {broken} | {len(verdicts) - refused - broken} | {wrong} |"]
 
 
-SWEPT = ["v3h_persistent", "v3j_next_q", "v3k_dynamic", "v4b_no_waiting"]  # v4c's launches overlap, and no peer's do
 TABLES = {"predictions": table_predictions, "ladder": table_ladder, "bench": table_bench, "gains": table_gains, "gains-largest": table_largest_gains, "hopper": table_hopper, "small": table_small, "ahead": table_ahead, "ahead-short": table_ahead_short, "alone": table_alone, "profile": table_profile, "floors": lambda r: table_floors(r, "1,8,512,64"), "floors-large": lambda r: table_floors(r, "2,8,2048,64"), "counted": counted.table_counted, "evolve": search.table_evolve, "searched": table_searched}
 OF_STAGE = {"step": table_step, "profile": table_profile_of, "phases": table_phases_of, "plan": table_plan_of}
 TARGETS = "sm_89", "sm_90a"  # an entry at sm_90 is of a stage whose target is sm_89

@@ -2,7 +2,7 @@
 from .registry import figure
 from .results import Unusable, short
 from .stages_before_hopper import plan_of, rows_written
-from .style import BLACK, BLUE, LIGHT, ORANGE, VERMILION, arrow, box, canvas, caption
+from .style import BLUE, LIGHT, ORANGE, VERMILION, arrow, box, canvas, caption
 
 
 def data_passes(r):
@@ -46,14 +46,12 @@ def draw_passes(plt, d):
     axes.text(middle + gap / 2, y - 0.42, "block barrier", fontsize=8, ha="center", va="center", color=VERMILION)
     top, wide = 2.55, 2.9
     at = middle + gap / 2 - wide / 2
-    axes.add_patch(plt.Rectangle((at, top), wide, 0.55, facecolor=LIGHT[0], edgecolor=BLUE, linewidth=1.2))
-    axes.text(at + wide / 2, top + 0.275, f"S_scores, in shared memory:\nthis warp's {d['rows']} rows × {d['keys']} keys", fontsize=8.5, ha="center", va="center")
+    box(axes, at, top, wide, 0.55, f"S_scores, in shared memory:\nthis warp's {d['rows']} rows × {d['keys']} keys", 8.5, facecolor=LIGHT[0], edgecolor=BLUE, linewidth=1.2)
     arrow(axes, (at + 0.45, top - 0.03), (at + 0.45, y + high + 0.04), BLUE)
     axes.text(at + 0.38, (top + y + high) / 2, "writes", fontsize=8, ha="right", va="center")
     arrow(axes, (at + wide - 0.45, y + high + 0.04), (at + wide - 0.45, top - 0.03), ORANGE)
     axes.text(at + wide - 0.38, (top + y + high) / 2, "reads", fontsize=8, va="center")
-    for x, (face, edge), text in ((5.5, SCORES, "s 0: scores of row 0"), (5.5, REST, "p 0: softmax and P·V of row 0")):
-        row = 2.62 if text[0] == "s" else 2.9
-        box(axes, x, row, 0.18, 0.16, facecolor=face, edgecolor=edge, linewidth=0.9)
-        axes.text(x + 0.24, row + 0.08, text, fontsize=8, va="center")
+    for y, (face, edge), text in ((2.62, SCORES, "s 0: scores of row 0"), (2.9, REST, "p 0: softmax and P·V of row 0")):
+        box(axes, 5.5, y, 0.18, 0.16, facecolor=face, edgecolor=edge, linewidth=0.9)
+        axes.text(5.74, y + 0.08, text, fontsize=8, va="center")
     return caption(figure, "Warp 0 at one tile, from left to right. Widths are not times. Writes and reads as recorded from the CPU execution.")

@@ -15,7 +15,6 @@ def clocked(trace):
     """
     now, landed, arrived, complete, releases = {}, {}, {}, {}, {}
     open_groups, issued, last_land = {}, {}, 0
-    keys, slots = int(trace["keys per tile"]), int(trace["slots"])
     tiles = {}  # of an array: how many copies into it were asked for; of (warp, array): how many groups of products were begun
     tracks = {}
     for e in trace["events"]:
@@ -74,7 +73,7 @@ def clocked(trace):
             now[warp] = t + 1
     if any(open_groups.values()) or any(landed.values()):
         raise Unusable(f"the trace of {trace['stage']} ends with work that no wait covers")
-    return {"stage": trace["stage"], "shape": trace["shape"], "block": trace["block"], "slots": slots, "keys": keys, "tracks": [tracks[g] for g in sorted(tracks)]}
+    return {"stage": trace["stage"], "shape": trace["shape"], "keys": int(trace["keys per tile"]), "tracks": [tracks[g] for g in sorted(tracks)]}
 
 
 def data_waits(r, *names):
