@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include "common/ptx/ex2.cuh"
+#include "common/ptx/rcp.cuh"
 
 namespace lab {
 
@@ -29,6 +30,11 @@ struct Exp2Scale {
     const bool beyond = fabsf(product) > LARGEST;
     factor = beyond ? power : unit;
     base = beyond ? (m == -INFINITY ? 0.0f : m) * power : product;
+  }
+  // The score whose weight relative to m is the largest power of two up to sum. Where sum is below 2, m itself.
+  __device__ __forceinline__ float raised(float m, float sum) const {
+    const int exponent = int(__float_as_uint(sum) >> 23) - 127;
+    return m + float(max(exponent, 0)) * ptx::rcp(unit);
   }
 };
 

@@ -6,7 +6,7 @@
 //   the first K/V tile: s = Q K(0); r, p = 2^(s - r), l = sum(p)
 //   for each other one, t: my turn: s = Q K(t) and O = O + p V(t - 1) begin; your turn;
 //                          s is there: p' = 2^(s - r) of the first keys;  O is there: p = p', and the other keys;
-//                          sum(p) too large: r' = max(r, rowmax(s)), p again, l and O times 2^(r - r');  finally O / l
+//                          sum(p) too large: r' = r + its exponent, p, l and O times 2^(r - r');  finally O / l
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
@@ -39,6 +39,7 @@ constexpr int LOADER_REGISTERS = 24;
 constexpr int Q_SLOTS = 2;
 constexpr int STRIPE = 16;               // rows of a tensor core's tile
 constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits a half
+constexpr float LARGEST_FINITE = 1e30f;  // of the same: then a quad's sum is finite
 
 // GROUPS consumer warpgroups of 64 rows each, N keys at a time, and the producer.
 template <int D_, int GROUPS_, int N_, int SLOTS_>
@@ -222,9 +223,8 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     const int plain_tiles = min(S, causal ? q0 + first_row + 1 : S) / N;  // nothing to hide in these
 #pragma unroll
     for (float& x : o) x = 0.0f;
-    float row_max[2] = {-INFINITY, -INFINITY}, row_sum[2] = {};  // of s; row_sum: the lane's own columns only
+    float row_max[2] = {-INFINITY, -INFINITY}, row_sum[2] = {};  // the score of weight 1; of own columns
     float reference[2] = {-INFINITY, -INFINITY};                 // row_max times unit
-    float largest_sum = LARGEST_SUM;                             // a tile fits if no lane's sum is larger
 
     const auto hide = [&](int t) {
       if (t >= plain_tiles) hide_keys(s, q0 + first_row + quad_row, t * N, first_column, S, causal);
@@ -257,14 +257,31 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
         float tile_max = fmaxf(s[2 * h], s[2 * h + 1]);
         for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[4 * n + 2 * h], s[4 * n + 2 * h + 1]));
         const float old_max = row_max[h];
-        row_max[h] = fmaxf(old_max, quad_max(tile_max)), reference[h] = row_max[h] * scale_log2.unit;
+        row_max[h] = fmaxf(old_max, quad_max(tile_max));
         scale_log2.relative_to(row_max[h], factor[h], base[h]);
+        // The other factor serves this tile only: the reference -inf fails the next one.
+        reference[h] = base[h] == row_max[h] * scale_log2.unit ? base[h] : -INFINITY;
         const float rescale = ptx::ex2(old_max * factor[h] - base[h]);
         row_sum[h] *= rescale, sum[h] = 0.0f;
         for (int d = 0; d < D / 8; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
       }
-      largest_sum = factor[0] == scale_log2.unit && factor[1] == scale_log2.unit ? LARGEST_SUM : -1.0f;
       weigh(factor, base, 0, N);
+      pack(0, N);
+    };
+
+    // Weights that a half cannot hold are still finite as floats: a power of two lowers them, and raises the reference.
+    const auto raise_reference = [&] {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const float old = reference[h];
+        row_max[h] = scale_log2.raised(row_max[h], quad_sum(sum[h])), reference[h] = row_max[h] * scale_log2.unit;
+        const float rescale = ptx::ex2(old - reference[h]);
+        row_sum[h] *= rescale, sum[h] *= rescale;
+#pragma unroll
+        for (int d = 0; d < D / 8; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
+#pragma unroll
+        for (int n = 0; n < N / 8; ++n) s[4 * n + 2 * h] *= rescale, s[4 * n + 2 * h + 1] *= rescale;
+      }
       pack(0, N);
     };
 
@@ -299,9 +316,15 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       pack(0, T::EARLY);
       weigh(unit, reference, T::EARLY, N);
       pack(T::EARLY, N);
-      // A row without a visible key yet has the reference -inf: its weights are NaN, and the check fails.
-      const bool fits = sum[0] <= largest_sum && sum[1] <= largest_sum;
-      if (!__all_sync(FULL_WARP, fits)) score_again(), hide(t), weigh_anew();
+      // A row without a visible key yet has the reference -inf: its weights are infinite or NaN, and fail both checks.
+      const bool fits = sum[0] <= LARGEST_SUM && sum[1] <= LARGEST_SUM;
+      const bool finite = sum[0] <= LARGEST_FINITE && sum[1] <= LARGEST_FINITE;
+      if (!__all_sync(FULL_WARP, fits)) {
+        if (__all_sync(FULL_WARP, finite))
+          raise_reference();
+        else
+          score_again(), hide(t), weigh_anew();
+      }
       row_sum[0] += sum[0], row_sum[1] += sum[1];
       ptx::mbarrier_arrive_if(speaks, &smem.k_empty[k_place.slot]);
       k_place.next();

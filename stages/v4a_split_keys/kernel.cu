@@ -35,6 +35,7 @@ constexpr int WARPS = 4;
 constexpr int THREADS = WARPS * 32;
 constexpr int STRIPE = 16;               // rows of a tensor core's tile
 constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits into a half
+constexpr float LARGEST_FINITE = 1e30f;  // of the same: then a quad's sum is finite
 
 // PARTS blocks share a query tile.
 template <int D_, int PARTS_>
@@ -144,7 +145,6 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   unsigned p[N / 16][4];
   float row_max[2] = {-INFINITY, -INFINITY};    // the score that p is relative to
   float reference[2] = {-INFINITY, -INFINITY};  // row_max times unit
-  float largest_sum = LARGEST_SUM;              // with which a tile fits
   float row_sum[2] = {};                        // the lane's own columns' part of it
   const ptx::Descriptor q_at = k_major_descriptor(smem.sQ);
   const ptx::Descriptor k_at = k_major_descriptor(smem.sK);
@@ -185,38 +185,20 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
         hide_keys(s, q0 + first_row + quad_row, key, first_column, S, causal);
     };
 
-    // The same scores by the warp alone.
-    const auto score_again = [&] {
-      score_by_warp<M, N, D>(s, smem.sQ, smem.sK + ring.slot(t) * N * D, first_row, lane);
-      hide();
-    };
-
-    // Weights relative to the reference; says whether all of the warp's fit into a half.
-    float sum[2];
+    // Weights relative to the reference, in place of their scores.
+    float sum[2] = {};
     const auto weigh = [&](const float(&factor)[2], const float(&base)[2]) {
-      bool fits = true;
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        sum[h] = 0.0f;
+      for (int h = 0; h < 2; ++h)
 #pragma unroll
         for (int n = 0; n < N / 8; ++n) {
           float &p0 = s[4 * n + 2 * h], &p1 = s[4 * n + 2 * h + 1];
           p0 = ptx::ex2(fmaf(p0, factor[h], -base[h])), p1 = ptx::ex2(fmaf(p1, factor[h], -base[h]));
           sum[h] += p0 + p1;
         }
-        fits = fits && sum[h] <= largest_sum;  // false for a NaN
-      }
-      return __all_sync(FULL_WARP, fits) != 0;
     };
-
-    // A row that has seen nothing has the reference -inf, and nothing fits. The scores are gone by then.
-    hide();
-    const bool fits = t > 0 && weigh(unit, reference);
-    ptx::wgmma_wait<0>();
-    ptx::fence_registers(o);
-    if (t > 0 && lane == 0) ptx::mbarrier_arrive(&smem.v_empty[ring.slot(t - 1)]);
-    if (!fits) {
-      if (t > 0) score_again();
+    // All weights, relative to a reference that no score of the tile exceeds.
+    const auto weigh_anew = [&] {
       float factor[2], base[2];
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
@@ -224,15 +206,47 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
 #pragma unroll
         for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[4 * n + 2 * h], s[4 * n + 2 * h + 1]));
         const float old_max = row_max[h];
-        row_max[h] = fmaxf(old_max, quad_max(tile_max)), reference[h] = row_max[h] * scale_log2.unit;
+        row_max[h] = fmaxf(old_max, quad_max(tile_max));
         scale_log2.relative_to(row_max[h], factor[h], base[h]);
+        // The other factor serves this tile only: the reference -inf fails the next one.
+        reference[h] = base[h] == row_max[h] * scale_log2.unit ? base[h] : -INFINITY;
         const float rescale = ptx::ex2(old_max * factor[h] - base[h]);
-        row_sum[h] *= rescale;
+        row_sum[h] *= rescale, sum[h] = 0.0f;
 #pragma unroll
         for (int d = 0; d < D / 8; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
       }
-      largest_sum = factor[0] == scale_log2.unit && factor[1] == scale_log2.unit ? LARGEST_SUM : -1.0f;
       weigh(factor, base);
+    };
+    // Weights that a half cannot hold are still finite as floats: a power of two lowers them, and raises the reference.
+    const auto raise_reference = [&] {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        const float old = reference[h];
+        row_max[h] = scale_log2.raised(row_max[h], quad_sum(sum[h])), reference[h] = row_max[h] * scale_log2.unit;
+        const float rescale = ptx::ex2(old - reference[h]);
+        row_sum[h] *= rescale, sum[h] *= rescale;
+#pragma unroll
+        for (int d = 0; d < D / 8; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
+#pragma unroll
+        for (int n = 0; n < N / 8; ++n) s[4 * n + 2 * h] *= rescale, s[4 * n + 2 * h + 1] *= rescale;
+      }
+    };
+
+    // A row without a visible key yet has the reference -inf: its weights are infinite or NaN, and fail both checks.
+    hide();
+    if (t > 0) weigh(unit, reference);
+    const bool fits = t > 0 && sum[0] <= LARGEST_SUM && sum[1] <= LARGEST_SUM;
+    const bool finite = t > 0 && sum[0] <= LARGEST_FINITE && sum[1] <= LARGEST_FINITE;
+    ptx::wgmma_wait<0>();
+    ptx::fence_registers(o);
+    if (t > 0 && lane == 0) ptx::mbarrier_arrive(&smem.v_empty[ring.slot(t - 1)]);
+    if (!__all_sync(FULL_WARP, fits)) {
+      if (__all_sync(FULL_WARP, finite)) {
+        raise_reference();
+      } else {
+        if (t > 0) score_by_warp<M, N, D>(s, smem.sQ, smem.sK + ring.slot(t) * N * D, first_row, lane), hide();
+        weigh_anew();
+      }
     }
     row_sum[0] += sum[0], row_sum[1] += sum[1];
 
@@ -262,6 +276,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
       for (int e = 0; e < 4; ++e) x[e] = rank == 0 ? o[T::FINISHED + i + e] : o[i + e];
       send(&smem.sO[(i / 4 * THREADS + threadIdx.x) * 4], x[0], x[1], x[2], x[3]);
     }
+    for (int h = 0; h < 2; ++h) reference[h] = row_max[h] * scale_log2.unit;
     float* const rows = &smem.sRows[threadIdx.x / 4 * 4];
     if (first_column == 0) send(rows, reference[0], row_sum[0], reference[1], row_sum[1]);
     ptx::mbarrier_wait(smem.merged, 0);
