@@ -69,6 +69,7 @@ struct ExecEvent {
     arrive,          // at a block barrier
     release,         // all are there: one event per barrier, warp and lane of the last to arrive
     product,         // an mma.sync or WMMA product; told once, by the last lane
+    vote,  // __all_sync, and `bytes` lanes say no; a ballot or __any_sync, and they say yes; told once, by the last lane
     cluster_arrive,  // a thread at its cluster's barrier
     cluster_pass,    // a thread goes on after its wait for it, which took time or not
     bar_arrive,  // a warp at a named barrier, told once per warp; `bytes` is the barrier's number, `byte` 1 if it waits

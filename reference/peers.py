@@ -1,7 +1,7 @@
 """What a user would pick instead: PyTorch's scaled_dot_product_attention, one backend at a time, timed as `lab bench` times
 a stage (checks/bench/gpu/bench.cpp: the same graphs, rotation, flushing and counts; change both or neither).
 
-    python3 reference/peers.py [shape=LIST] [quick=1] [round=N] [out=FILE] [probe=1]
+    python3 reference/peers.py [shape=LIST] [amplitude=x] [quick=1] [round=N] [out=FILE] [probe=1]
 
 Writes the same sample lines as `lab bench`, and the two ceilings that shares are taken of: an fp16 matrix product of 8192^3
 and a device-to-device copy, counting bytes read and written. No torch or no GPU: one line, exit status 2; probe=1 only looks.
@@ -30,14 +30,18 @@ def refuse(line):
 
 
 def options(words):
-    chosen = {"shape": "all", "quick": "0", "round": "1", "out": "", "probe": "0"}
+    chosen = {"shape": "all", "quick": "0", "round": "1", "out": "", "probe": "0", "amplitude": "1"}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or key not in chosen:
-            refuse(f"'{word}' is none of shape=, quick=, round=, out=, probe=")
+            refuse(f"'{word}' is none of shape=, quick=, round=, out=, probe=, amplitude=")
         chosen[key] = value
     if not chosen["round"].isdigit() or int(chosen["round"]) < 1:
         refuse(f"round={chosen['round']}: must be a whole number from 1")
+    try:
+        chosen["amplitude"] = float(chosen["amplitude"])
+    except ValueError:
+        refuse(f"amplitude={chosen['amplitude']}: must be a number")
     return chosen
 
 
@@ -259,6 +263,8 @@ def main():
             flushes = set_bytes <= 2 * L2 and not quick
             all_sets = max(warm_sets, 2 * L2 // set_bytes + 2) if flushes else warm_sets
             inputs = [[torch.randn(B, H, S, D, dtype=torch.float16, device="cuda") for _ in range(3)] for _ in range(all_sets)]
+            for q, k, _ in inputs:
+                q.mul_(chosen["amplitude"]), k.mul_(chosen["amplitude"])
             right = []  # of the last 64 rows of the last head, in fp64
             for q, k, v in inputs:
                 scores = q[-1, -1, -64:].double() @ k[-1, -1].double().T / math.sqrt(D)

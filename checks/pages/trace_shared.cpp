@@ -27,6 +27,7 @@ constexpr const char* NAMES[] = {"read",
                                  "arrive",
                                  "release",
                                  "product",
+                                 "vote",
                                  "cluster_arrive",
                                  "cluster_pass",
                                  "bar_arrive",
@@ -57,7 +58,7 @@ class Trace final : public ExecWatcher {
 
   void see(const ExecEvent& e) override {
     using Kind = ExecEvent::Kind;
-    if (e.kind == Kind::product || e.kind == Kind::cluster_arrive || e.kind == Kind::cluster_pass) return;
+    if (e.kind == Kind::product || e.kind == Kind::vote || e.kind == Kind::cluster_arrive || e.kind == Kind::cluster_pass) return;
     const bool touches = e.kind == Kind::read || e.kind == Kind::write || e.kind == Kind::copy;
     int& commits = commits_[{e.warp, e.lane}];
     const auto key = std::tuple(period_, commits, e.warp, e.kind, std::string(e.array), e.line, e.bytes);

@@ -89,6 +89,8 @@ void Steps::see(const ExecEvent& e) {
       w.clock.fill(now + 1);
       return;
     }
+    case Kind::vote:
+      return;
     case Kind::copy:
     case Kind::commit:
     case Kind::wait:

@@ -67,8 +67,14 @@ struct Set {
 
 class CaseTimer {
  public:
-  CaseTimer(const Shape& shape, const Pace& pace, int round, std::size_t l2, std::string& lines)
-      : shape_(shape), pace_(pace), round_(round), l2_(l2), lines_(lines), plan_(plan_sets(shape, l2)) {
+  CaseTimer(const Shape& shape, float amplitude, const Pace& pace, int round, std::size_t l2, std::string& lines)
+      : shape_(shape),
+        amplitude_(amplitude),
+        pace_(pace),
+        round_(round),
+        l2_(l2),
+        lines_(lines),
+        plan_(plan_sets(shape, l2)) {
     if (pace.only_graph) plan_.all_sets = plan_.warm_sets, plan_.flushes = false;
   }
 
@@ -82,8 +88,8 @@ class CaseTimer {
       sets_.emplace_back(shape_.elements());
       Set& set = sets_.back();
       const std::uint64_t seed = std::uint64_t(3 * i + 1);
-      gpu::fill_normal(set.q.data(), shape_.elements(), seed, stream_);
-      gpu::fill_normal(set.k.data(), shape_.elements(), seed + 1, stream_);
+      gpu::fill_normal(set.q.data(), shape_.elements(), seed, stream_, amplitude_);
+      gpu::fill_normal(set.k.data(), shape_.elements(), seed + 1, stream_, amplitude_);
       gpu::fill_normal(set.v.data(), shape_.elements(), seed + 2, stream_);
     }
     check_cuda(cudaStreamSynchronize(stream_), "making inputs");
@@ -271,6 +277,7 @@ class CaseTimer {
   }
 
   Shape shape_;
+  float amplitude_;  // of q and k
   const Pace& pace_;
   int round_;
   std::size_t l2_;
@@ -284,13 +291,14 @@ class CaseTimer {
 
 }  // namespace
 
-// lab bench [shape=LIST] [quick=1] [round=N] [out=FILE]: times the stage; the samples go to FILE, or a table to standard
-// output.
+// lab bench [shape=LIST] [amplitude=x] [quick=1] [round=N] [out=FILE]: times the stage, with q and k of N(0,1) times x;
+// the samples go to FILE, or a table to standard output.
 int bench_command(std::span<char*> args) {
-  constexpr std::string_view keys[] = {"shape", "quick", "round", "out"};
+  constexpr std::string_view keys[] = {"shape", "quick", "round", "out", "amplitude"};
   const KeyValues values(args, keys);
   const std::vector<Shape> shapes = bench_shapes(values.get("shape").value_or("all"));
   const int round = int(values.whole("round", 1'000'000, 1, 1));
+  const float amplitude = float(values.number("amplitude").value_or(1));
   int count = 0;
   if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) throw BadInput("bench needs a GPU, and CUDA finds none");
   int gpu = 0, l2 = 0;
@@ -304,11 +312,12 @@ int bench_command(std::span<char*> args) {
   for (const Shape& shape : shapes) all += work(shape);
   Progress progress(shapes.size(), all, true);
   std::string lines = format("meta\tl2_bytes\t%d\n", l2);
+  if (amplitude != 1) lines += format("meta\tamplitude\t%g\n", double(amplitude));
   bool good = true;
   for (const Shape& shape : shapes) {
     progress.start(std::string(stage().name) + " " + text(shape));
     try {
-      CaseTimer(shape, values.flag("quick") ? QUICK : THOROUGH, round, std::size_t(l2), lines).run();
+      CaseTimer(shape, amplitude, values.flag("quick") ? QUICK : THOROUGH, round, std::size_t(l2), lines).run();
     } catch (const NotTimed& e) {
       good = false;
       lines += std::string("case\t") + stage().name + "\t" + shape_word(shape) + "\tfailed\t" + e.what() + "\n";
