@@ -152,8 +152,8 @@ endif
 same-bits: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
 	$(one_stage)@$< same-bits
 
-# Whether each case's output has the bits that an H200 gave, v3j's and v3k's that an H100 gave. record=1 on a GPU writes them, of all stages;
-# quick=1 takes each fifth case; json=FILE is a record other than writeups/results/bits-*.json.
+# Whether each case's output has the bits that an H100 gave. record=1 on a GPU writes them, of all stages; quick=1 takes each fifth
+# case; json=FILE is a record other than writeups/results/bits-H100.json.
 bits: $(RECORDS) $(call chosen,fixed)
 	$(works)@$< bits '$(record)' '$(quick)' $(call quote,$(json)) $(filter %/lab,$^)
 ifneq ($(filter 1,$(record)),)

@@ -38,7 +38,7 @@ def draw_clocks(plt, d):
 
 
 def data_bits(_):
-    stages = json.loads((ROOT / "writeups/results/bits-H200.json").read_text())["stages"]
+    stages = json.loads((ROOT / "writeups/results/bits-H100.json").read_text())["stages"]
     return {"one": len(stages["v2b_single_warp"]), "all": sum(map(len, stages.values())), "stages": len(stages)}
 
 
@@ -46,7 +46,7 @@ def data_bits(_):
 def draw_bits(plt, d):
     figure, axes = canvas(plt, 2.35)
     box(axes, 0.15, 0.75, 1.05, 0.5, "kernel.cu\nof v2b", 9, facecolor="#eeeeee")
-    for y, tool, machine, digest, colour in ((0.25, "g++, emulator", "output on a CPU", "digest of its bits", LIGHT[0]), (1.25, "nvcc", "output on an H200", "digest of its bits,\ncommitted", LIGHT[1])):
+    for y, tool, machine, digest, colour in ((0.25, "g++, emulator", "output on a CPU", "digest of its bits", LIGHT[0]), (1.25, "nvcc", "output on an H100", "digest of its bits,\ncommitted", LIGHT[1])):
         arrow(axes, (1.55, y + 0.25), (1.2, 0.85 if y < 0.75 else 1.15))
         box(axes, 1.55, y, 1.25, 0.5, tool, 9, facecolor=colour)
         arrow(axes, (3.1, y + 0.25), (2.8, y + 0.25))
