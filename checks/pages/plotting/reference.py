@@ -20,11 +20,8 @@ def data_reference(r):
     panels = []
     for trace in sorted(r.references.values(), key=lambda t: float(t["amplitude"])):
         largest = [float(e["largest score"]) for e in trace["events"]]
-        again = [bool(e["scored again"]) for e in trace["events"]]
-        reference = []
-        for t, score in enumerate(largest):  # the first tile's maximum; later the larger one, where the warp took a new maximum
-            reference.append(score if t == 0 else max(reference[-1], score) if again[t] else reference[-1])
-        panels.append({"amplitude": trace["amplitude"], "largest": largest, "again": again, "reference": reference})
+        moves = [bool(e["raised"] or e["scored again"]) for e in trace["events"]]
+        panels.append({"amplitude": trace["amplitude"], "largest": largest, "moves": moves, "reference": [float(e["r"]) for e in trace["events"]]})
     return {"stage": trace["stage"], "shape": trace["shape"], "row": trace["row"], "keys": trace["keys per tile"], "fits": math.log(largest_sum(trace["stage"])), "panels": panels}
 
 
@@ -38,10 +35,10 @@ def draw_reference(plt, d):
         line = axes.step(edges, [*one["reference"], one["reference"][-1]], where="post", color=BLUE, linewidth=2)[0]
         dots = axes.plot(range(tiles), one["largest"], "o", color="black", markersize=5, linestyle="none")[0]
         high = max(*one["largest"], one["reference"][-1] + d["fits"])
-        for t, again in enumerate(one["again"]):
-            if again:
+        for t, moves in enumerate(one["moves"]):
+            if moves:
                 ring = axes.plot([t], [one["largest"][t]], "s", markerfacecolor="none", markeredgecolor=VERMILION, markeredgewidth=1.8, markersize=11, linestyle="none")[0]
-                axes.annotate(f"tile {t} is scored again:\nr moves to {one['reference'][t]:.1f}", (t - 0.45, one["largest"][t]), (t - 1.3, one["largest"][t] + 0.6), ha="right", va="center", fontsize=8,
+                axes.annotate(f"a sum in tile {t} is too large:\nr is raised to {one['reference'][t]:.1f}", (t - 0.45, one["largest"][t]), (t - 1.3, one["largest"][t] + 0.6), ha="right", va="center", fontsize=8,
                               arrowprops={"arrowstyle": "-|>", "color": VERMILION, "linewidth": 1})
         axes.set(xlim=(-0.7, tiles - 0.3), ylim=(min(one["largest"]) - 0.06 * high, 1.05 * high))
         axes.set_xticks(range(0, tiles, 2))
@@ -49,7 +46,7 @@ def draw_reference(plt, d):
         axes.tick_params(labelsize=8)
         axes.grid(True, **GRID)
         axes.set_axisbelow(True)
-        moves = sum(one["again"])
+        moves = sum(one["moves"])
         axes.set_title(f"q, k of N(0,1) times {float(one['amplitude']):g}: " + ("r is set once, in tile 0" if not moves else f"r moves {'once' if moves == 1 else f'{moves} times'}"), fontsize=9, loc="left")
     panels[0].set_ylabel("score, q·k / √D", fontsize=8.5)
     figure.legend([dots, line, band, ring], ["largest score of the row in a tile", "reference r", f"a weight fits: up to r + {d['fits']:.1f}", "does not fit"], ncol=4, fontsize=8.5, loc="upper left", bbox_to_anchor=(0.005, 1.0), frameon=False, columnspacing=1.6)
