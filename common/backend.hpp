@@ -62,13 +62,13 @@ struct ExecEvent {
   enum class Kind {
     read,
     write,
-    copy,            // a cp.async is issued; `array` is where its bytes will land
-    commit,          // of the copies issued so far, as one group
-    wait,            // until at most `bytes` groups are left
-    sync,            // a __syncwarp is complete; told once, by the last lane
-    arrive,          // at a block barrier
-    release,         // all are there: one event per barrier, warp and lane of the last to arrive
-    product,         // an mma.sync or WMMA product; told once, by the last lane
+    copy,     // a cp.async is issued; `array` is where its bytes will land
+    commit,   // of the copies issued so far, as one group
+    wait,     // until at most `bytes` groups are left
+    sync,     // a __syncwarp is complete; told once, by the last lane
+    arrive,   // at a block barrier
+    release,  // all are there: one event per barrier, warp and lane of the last to arrive
+    product,  // an mma.sync or WMMA product; told once, by the last lane
     vote,  // __all_sync, and `bytes` lanes say no; a ballot or __any_sync, and they say yes; told once, by the last lane
     cluster_arrive,  // a thread at its cluster's barrier
     cluster_pass,    // a thread goes on after its wait for it, which took time or not

@@ -18,31 +18,12 @@ namespace lab {
 namespace {
 
 // In the order of ExecEvent::Kind.
-constexpr const char* NAMES[] = {"read",
-                                 "write",
-                                 "copy",
-                                 "commit",
-                                 "wait",
-                                 "sync",
-                                 "arrive",
-                                 "release",
-                                 "product",
-                                 "vote",
-                                 "cluster_arrive",
-                                 "cluster_pass",
-                                 "bar_arrive",
-                                 "bar_release",
-                                 "bar_pass",
-                                 "tma_issue",
-                                 "tma_land",
-                                 "mbarrier_land",
-                                 "mbarrier_arrive",
-                                 "mbarrier_complete",
-                                 "mbarrier_wait",
-                                 "mbarrier_pass",
-                                 "wgmma_issue",
-                                 "wgmma_commit",
-                                 "wgmma_wait"};
+constexpr const char* NAMES[] = {
+    "read",           "write",         "copy",          "commit",          "wait",
+    "sync",           "arrive",        "release",       "product",         "vote",
+    "cluster_arrive", "cluster_pass",  "bar_arrive",    "bar_release",     "bar_pass",
+    "tma_issue",      "tma_land",      "mbarrier_land", "mbarrier_arrive", "mbarrier_complete",
+    "mbarrier_wait",  "mbarrier_pass", "wgmma_issue",   "wgmma_commit",    "wgmma_wait"};
 static_assert(std::size(NAMES) == std::size_t(ExecEvent::Kind::wgmma_wait) + 1);
 const char* name(ExecEvent::Kind kind) { return NAMES[std::size_t(kind)]; }
 
@@ -58,7 +39,9 @@ class Trace final : public ExecWatcher {
 
   void see(const ExecEvent& e) override {
     using Kind = ExecEvent::Kind;
-    if (e.kind == Kind::product || e.kind == Kind::vote || e.kind == Kind::cluster_arrive || e.kind == Kind::cluster_pass) return;
+    if (e.kind == Kind::product || e.kind == Kind::vote || e.kind == Kind::cluster_arrive ||
+        e.kind == Kind::cluster_pass)
+      return;
     const bool touches = e.kind == Kind::read || e.kind == Kind::write || e.kind == Kind::copy;
     int& commits = commits_[{e.warp, e.lane}];
     const auto key = std::tuple(period_, commits, e.warp, e.kind, std::string(e.array), e.line, e.bytes);
