@@ -257,7 +257,7 @@ def draw_stalls(plt, d):
     look = {name: {"facecolor": COLOURS[i], "hatch": LINES[i], "edgecolor": "white"} for i, name in enumerate(WAITS)}
     look["other, or not collected"] = {"facecolor": "white", "edgecolor": GREY}
     for shape, axes in zip(shapes, panels[0]):
-        for stage, of, instructions, shares in d["stalls"]:
+        for stage, of, issued, shares in d["stalls"]:
             if of != shape:
                 continue
             y, left = stages.index(stage), 0
@@ -266,7 +266,7 @@ def draw_stalls(plt, d):
                     axes.barh(y, 100 * value, left=100 * left, height=0.8, linewidth=0.5, **look[name])
                 left += value
             if len(shapes) > 1:
-                axes.text(101.5, y, f"{instructions:.0f}", va="center", fontsize=7.5)
+                axes.text(101.5, y, f"{issued:.0f}", va="center", fontsize=7.5)
         if len(shapes) > 1:
             axes.text(101.5, -1, "instr.*", fontsize=7.5, va="center")
         axes.set(xlim=(0, 113 if len(shapes) > 1 else 102), ylim=(len(stages) - 0.4, -0.6))

@@ -194,7 +194,7 @@ LANE = 6  # the one whose keys the figure follows
 def data_scratch(r):
     trace = r.traces["stripes"]
     array = trace["arrays"]["scratch"]
-    steps, seen = [], set()
+    steps = []
     for e in trace["events"]:
         if e["warp"] != 0 or e["array"] != "scratch":
             if e["warp"] == 0 and e["event"] == "sync" and steps and steps[-1] != "sync":
@@ -218,7 +218,6 @@ def draw_scratch(plt, d):
     axes.set_xticks(range(0, d["pitch"] + 1, 32))
     axes.tick_params(labelsize=7)
     axes.set_xlabel("byte of the row", fontsize=8, loc="right")
-    held = None  # what the row's bytes are now: (end, element size)
     for y, (event, size, first, last, *_) in enumerate(steps):
         text, colour = what[event, size]
         axes.text(-62, y + 0.4, text, fontsize=8, va="center")
@@ -259,7 +258,6 @@ def data_partial(r):
         rows = [e["first row"], e["last row"]]
         if e["warp"] not in stored or rows[1] - rows[0] > stored[e["warp"]][1] - stored[e["warp"]][0]:
             stored[e["warp"]] = rows
-    reads_o = {(e["warp"], e["first row"], e["last row"]) for e in touching(trace, "read", "O_accum")}
     last_warp = max(stored)
     for e in touching(trace, "write", "O_accum"):  # the last warp's stores into rows that are not its own
         if e["period"] > 0 and e["warp"] == last_warp and e["first row"] < own[last_warp][0] and e["last row"] < own[last_warp][0]:

@@ -19,7 +19,7 @@ def warps_of(trace):
 
 def slots_of(trace, tracks):
     """For each slot of K and V, its first row: when a tile is on its way to it, and when it is read, as [begin, end, what, tile]."""
-    begun, slots, count = {}, {}, {}
+    begun, slots = {}, {}
     for e in trace["traceEvents"]:
         if e["ph"] == "b":
             begun[e["id"]] = e
