@@ -1,7 +1,7 @@
 """Figures of what was measured on a GPU: the ladder, the rooflines, what warps wait for."""
 from .registry import figure
 from .results import PEERS, best_peer, instructions, ladder, medians, needs, says, short, stall_shares, title
-from .style import BLACK, BLUE, COLOURS, GREEN, GREY, GRID, MARKERS, ORANGE, PURPLE, VERMILION, WIDTH, caption, logarithmic, ranked, subplots
+from .style import BLACK, BLUE, COLOURS, GREEN, GREY, GRID, LIGHT, MARKERS, ORANGE, PURPLE, VERMILION, WIDTH, box, canvas, caption, logarithmic, ranked, subplots
 
 SHOWN = ["1,8,512,64", "2,8,2048,64", "2,8,2048,128"]
 PROFILED = ["2,8,2048,64", "1,8,512,64"]
@@ -71,32 +71,39 @@ def draw_ladder(plt, d):
 
 
 ROAD_SHAPE = "2,8,2048,64"
-# Five stages of the main road, and the idea of each in plain words.
-ROAD = [("v1", "a plain loop over the keys"), ("v2c6", "matrix units multiply"), ("v2d", "results stay in registers"), ("v3f", "Hopper's own copies and products"), ("v3h", "blocks stay for more work")]
+# Stages of the main road, each faster than the one before it here, and in plain words what it adds.
+ROAD = [("v1", "a plain loop over the keys"), ("v2c6", "matrix units multiply"), ("v2c7", "every warp computes"), ("v2c8", "results stay in registers"), ("v2d", "fewer loads"),
+        ("v3d", "Hopper's units, and split roles"), ("v3f", "the first maximum is kept"), ("v3h", "blocks stay for more work")]
 
 
 def data_road_times(r):
     """The times of these stages on one shape, and the best peer's of the same run."""
     peer, us = best_peer(r, ROAD_SHAPE)
     main = {short(stage): stage for stage in r.stages if says(stage, "road") == "main"}
-    return {"stages": [[stage, words, r.time(main[stage], ROAD_SHAPE)] for stage, words in ROAD], "peer": [PEERS[peer], us], "source": r.source()}
+    return {"stages": [[stage, words, r.time(main[stage], ROAD_SHAPE)] for stage, words in ROAD], "of": len(main), "peer": [PEERS[peer], us], "source": r.source()}
 
 
 @figure("road-times", data_road_times)
 def draw_road_times(plt, d):
-    height = 0.95 + 0.4 * len(d["stages"])
-    figure, axes = subplots(plt, (WIDTH, height), left=0.36, right=0.93, top=1 - 0.28 / height, bottom=0.62 / height)
-    peer, least = d["peer"][1], 0.6 * min(us for *_, us in d["stages"])
-    for y, (*_, us) in enumerate(d["stages"]):
-        ahead = us <= peer
-        axes.barh(y, us - least, left=least, height=0.62, color=BLUE if ahead else "#b9d4e6", edgecolor=BLUE, zorder=2)
-        axes.text(us * (0.96 if ahead else 1.05), y, f"{us:.0f}", fontsize=10, weight="bold", ha="right" if ahead else "left", va="center", color="white" if ahead else BLACK, zorder=3)
-    axes.axvline(peer, color=BLACK, linewidth=1.3, zorder=3)
-    axes.text(peer, -0.78, f"{d['peer'][0]}, the best peer: {peer:.0f} µs", fontsize=8.5, ha="left", va="center")
-    logarithmic(axes, [us for *_, us in d["stages"]], (30, 100, 300, 1000, 3000), 0.6, 1.5)
-    ranked(axes, [f"{stage}: {words}" for stage, words, _ in d["stages"]], 8.5)
-    axes.set_xlabel(f"µs per call on {title(ROAD_SHAPE)}, logarithmic: left is faster", fontsize=8)
-    return caption(figure, f"Dark: faster than the best peer. {d['source']}.")
+    """A ladder, the first stage at its foot: the heights say the order and nothing else."""
+    step, high, left, wide = 0.37, 0.27, 2.35, 1.0
+    peer, us = d["peer"]
+    rungs = sorted([*d["stages"], [None, f"{peer}, the fastest library", us]], key=lambda rung: rung[2])  # from the top
+    figure, axes = canvas(plt, 0.2 + step * len(rungs) + 0.45)
+    foot = 0.2 + step * len(rungs)
+    for x in (left, left + wide):
+        axes.plot([x, x], [0.1, foot], color="#8a6d3b", linewidth=5, solid_capstyle="round", zorder=2)
+    for i, (stage, words, time) in enumerate(rungs):
+        y = 0.2 + step * i
+        middle, ahead = y + high / 2, time < us
+        if stage:
+            box(axes, left, y, wide, high, stage, 10, facecolor=BLUE if ahead else LIGHT[0], edgecolor=BLUE, zorder=3, words={"color": "white" if ahead else BLACK, "weight": "bold", "zorder": 4})
+        else:
+            axes.plot([0.6, 7.4], [middle] * 2, color=VERMILION, linewidth=1.4, linestyle=(0, (5, 3)), zorder=1)
+        ground = None if stage else {"facecolor": "white", "edgecolor": "none", "pad": 3}
+        axes.text(left - 0.25, middle, f"{time:.0f} µs", fontsize=11, weight="bold", ha="right", va="center", color=BLACK if stage else VERMILION, bbox=ground)
+        axes.text(left + wide + 0.25, middle, words, fontsize=10.5, va="center", color=BLACK if stage else VERMILION, bbox=ground)
+    return caption(figure, f"Time per call on {title(ROAD_SHAPE)}. {len(d['stages'])} of the {d['of']} stages of the main road. Dark: faster than {peer}.\n{d['source']}.")
 
 
 # What a kernel can use up besides matrix units and device memory, and Nsight Compute's share of it in use.

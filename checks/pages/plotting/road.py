@@ -10,7 +10,8 @@ from .style import BLACK, BLUE, GREEN, LIGHT, ORANGE, WIDTH, arrow, box, canvas,
 # Stage -> the pages to read before it (their first words), in the order of reading.
 BEFORE = {"v1": ["on-ramp", "online-softmax"], "v2b": ["cp-async-pipeline"], "v2c6": ["seeing-races"], "v2c9": ["counters"], "v3a": ["primer"], "v3c": ["wgmma-second-product"], "v3e": ["reading-sass"], "v3h": ["how-many-consumers"]}
 AFTER = ["what-it-bought", "beyond"]
-ENTRIES = ["on-ramp", "v1", "v2c5", "primer", "v3b"]  # where to begin after missing the map's question 1, 2, ...
+BESIDE = {"v3c": "five-microseconds", "what-it-bought": "peers"}  # stage or page -> the page below it; the stage's side road goes on from there
+ENTRIES = ["on-ramp", "v1", "v2c5", "primer", "v3b", "v3d"]  # where to begin after missing the map's question 1, 2, ...
 ROWS = [("v1", "a plain loop, then copies ahead"), ("v2c5", "matrix units (tensor cores)"), ("v2c8", "everything in registers"), ("v3a", "Hopper's copies and products"), ("v3c", "overlap, then roles"), ("v3f", "fewer instructions, and scheduling")]
 # The backward pass in two lines: each group of its stages, the stage of the road to have read before, and the page before its first stage.
 BACKWARD = [[("v1", ["b1", "b2"]), ("v2d", ["b3"])], [("v3d", ["b4", "b5", "b6"]), ("v4c", ["b7", "b8"])]]
@@ -19,7 +20,7 @@ BEFORE_BACKWARD = "backward-in-one-evening"
 
 def data_road(_):
     stages = [{"stage": stage, "from": says(stage, "from"), "main": says(stage, "road") == "main"} for stage in ladder()]
-    for name in [page for pages in BEFORE.values() for page in pages] + [*AFTER, BEFORE_BACKWARD]:
+    for name in [page for pages in BEFORE.values() for page in pages] + [*AFTER, *BESIDE.values(), BEFORE_BACKWARD]:
         if not (ROOT / "writeups" / f"{name}.md").exists():
             raise Unusable(f"reading-order: there is no page writeups/{name}.md")
     main = [short(s["stage"]) for s in stages if s["main"]]
@@ -28,7 +29,7 @@ def data_road(_):
     if {short(p.parent.name) for p in (ROOT / "stages").glob("b*/stage.conf")} != {stage for line in BACKWARD for _, group in line for stage in group}:
         raise Unusable("reading-order: BACKWARD is not the backward pass of stages/")
     side = [[short(s["stage"]), short(s["from"])] for s in stages if not s["main"]]
-    return {"main": main, "side": side, "before": BEFORE, "after": AFTER, "entries": ENTRIES, "rows": ROWS, "backward": BACKWARD, "before_backward": BEFORE_BACKWARD}
+    return {"main": main, "side": side, "before": BEFORE, "after": AFTER, "beside": BESIDE, "entries": ENTRIES, "rows": ROWS, "backward": BACKWARD, "before_backward": BEFORE_BACKWARD}
 
 
 @figure("reading-order", data_road)
@@ -59,21 +60,26 @@ def draw_road(plt, d):
             if i:
                 arrow(axes, (x + gap, y + high / 2), (x, y + high / 2), BLACK, 0.9)
                 x += gap
-            if name in forks:
-                below_it(x, y, width, forks[name])
+            if name in forks or name in d["beside"]:
+                below_it(x, y, width, d["beside"].get(name), forks.get(name, []))
             x = place(x, y, name, look, width, size)
         return x
 
-    def below_it(x, y, width, sides):
-        axes.plot([x + width / 2] * 2, [y + high, y + high + 0.1], color=GREEN, linewidth=1.1, linestyle=":")
+    def below_it(x, y, width, page, sides):
+        down = x + width - (0.2 if not sides else width / 2)
+        axes.plot([down] * 2, [y + high, y + high + 0.1], color=GREEN, linewidth=1.1, linestyle=":")
         chain = sides[:1]
-        while chain[-1] in forks:
+        while chain and chain[-1] in forks:
             chain.append(forks[chain[-1]][0])
-        for i, one in enumerate(chain):
-            at = x + i * 0.6
-            box(axes, at, y + high + 0.1, 0.48, 0.24, one, 8, facecolor="white", edgecolor=GREEN, linestyle=":", linewidth=1.2)
+        items = [(page, page_look, width_of(page))] if page else []
+        if not sides:
+            x += width - width_of(page)
+        for i, (name, look, wide) in enumerate([*items, *((one, {"facecolor": "white", "edgecolor": GREEN, "linestyle": ":", "linewidth": 1.2}, 0.48) for one in chain)]):
             if i:
-                axes.plot([at - 0.12, at], [y + high + 0.22] * 2, color=GREEN, linewidth=1.1, linestyle=":")
+                axes.plot([x, x + 0.12], [y + high + 0.22] * 2, color=GREEN, linewidth=1.1, linestyle=":")
+                x += 0.12
+            box(axes, x, y + high + 0.1, wide, 0.24, name, 8, **look)
+            x += wide
 
     y = top
     for row, (first, what) in enumerate(d["rows"]):

@@ -12,68 +12,84 @@ def plan_of(r, stage):
     return next(p for p in r.plans["plans"] if p["stage"] == stage and not p["bug"] and p["S"] == 512 and p["D"] == 64)
 
 
-# --- v1: one block walks over the keys ----------------------------------------------------------------------------------------
+# --- v2b: one block walks over the keys; v1: one row of a tile, by the 32 lanes of its warp -----------------------------------
 
 
-def data_walk(r):
-    plan = plan_of(r, "v1_scalar")
-    return {"M": plan["tile_m"], "N": plan["tile_n"], "D": plan["D"], "S": plan["S"], "rows": plan["rows_per_warp"], "blocks": plan["grid"][0], "warps": plan["block"][0] // 32}
+def data_walk(r, stage):
+    plan = plan_of(r, stage)
+    return {"M": plan["tile_m"], "N": plan["tile_n"], "D": plan["D"], "S": plan["S"], "rows": plan["rows_per_warp"], "slots": plan["slots"], "blocks": plan["grid"][0], "warps": plan["block"][0] // 32}
 
 
-@figure("walk", data_walk)
+NOW = 4  # the tile that both figures show
+
+
+def tiles_of(axes, d, left, top, wide, high):
+    """The key tiles in a row, with the one that is computed."""
+    for n in range(d["S"] // d["N"]):
+        now = n == NOW
+        box(axes, left + n * wide, top, wide, high, f"tile {n}", 8, facecolor=LIGHT[4] if now else "white", edgecolor=BLACK if now else "#999999", linewidth=1.4 if now else 0.6, zorder=2 if now else 1)
+
+
+@figure("walk", lambda r: data_walk(r, "v2b_single_warp"))
 def draw_walk(plt, d):
-    figure, axes = canvas(plt, 4.15)
-    tiles, now, warp = d["S"] // d["N"], 3, 1
-    wide, high, band = 0.6, 0.6, 0.135  # of a K/V tile; of the rows of a warp
-    qx, kx = 0.15, 1.1
-    sy, tall = 1.5, band * d["warps"]
-    ox = kx + tiles * wide + 0.2
-    for top, name, title in ((0.62, "K", f"Kᵀ: {d['S']} keys, in {tiles} tiles of {d['N']}"), (sy + tall + 0.45, "V", "V: the same keys, in the same tiles")):
-        axes.text(kx, top - 0.12, title, fontsize=8.5, weight="bold", va="center")
-        for n in range(tiles):
-            box(axes, kx + n * wide, top, wide, high, f"tile {n}", 7.5, facecolor=LIGHT[4] if n == now else "white", edgecolor=BLACK if n == now else "#999999", linewidth=1.4 if n == now else 0.6)
-    axes.annotate("", (kx + (now + 2.2) * wide, 0.3), (kx + now * wide, 0.3), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 1.2})
-    axes.text(kx + (now + 2.3) * wide, 0.3, "one tile after the other", fontsize=8, va="center")
-    for x, width, name, shade in ((qx, wide, "Q", 0), (kx + now * wide, wide, "scores", 2), (ox, 0.16, "m", 3), (ox + 0.2, 0.16, "l", 3), (ox + 0.4, wide, "O", 1)):
+    figure, axes = canvas(plt, 4.2)
+    warp, copies = 3, d["warps"] - 1
+    left, wide, band = 1.0, 0.78, 0.135  # of a tile; the rows of a warp
+    sx, sy, tall = left + NOW * wide, 2.35, band * d["warps"]
+    axes.text(left, 0.16, f"K and V in global memory: {d['S']} keys, in {d['S'] // d['N']} tiles of {d['N']}", fontsize=8.5, weight="bold", va="center")
+    tiles_of(axes, d, left, 0.3, wide, 0.36)
+    axes.text(sx - 0.1, 1.3, "shared memory", fontsize=8.5, weight="bold", ha="right", va="center")
+    for ahead, what in ((0, "all warps\nread it"), (1, f"warp {copies}\ncopies it")):
+        x = sx + ahead * wide
+        arrow(axes, (x + wide / 2, 1.0), (x + wide / 2, 0.68), **({"linestyle": "--"} if ahead else {}))
+        box(axes, x + 0.03, 1.02, wide - 0.06, 0.6, f"slot {(NOW + ahead) % d['slots']}:\ntile {NOW + ahead}", 8, facecolor="white" if ahead else LIGHT[4], edgecolor=BLACK, linewidth=1.4, linestyle="--" if ahead else "-")
+        axes.text(x + wide / 2, 1.79, what, fontsize=8, ha="center", va="center", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1}, zorder=3)
+    arrow(axes, (sx + wide / 2, sy - 0.22), (sx + wide / 2, 1.97))
+    ox = sx + wide + 1.15
+    for x, width, name, shade in ((left, wide, "Q", 0), (sx, wide, "scores", 2), (ox, 0.16, "m", 3), (ox + 0.2, 0.16, "l", 3), (ox + 0.4, wide, "O", 1)):
         for w in range(d["warps"]):
             box(axes, x, sy + w * band, width, band, facecolor=LIGHT[shade], edgecolor="#aaaaaa", linewidth=0.5)
         box(axes, x, sy + warp * band, width, band, facecolor="none", edgecolor=VERMILION, linewidth=1.8, zorder=3)
         axes.add_patch(plt.Rectangle((x, sy), width, tall, facecolor="none", edgecolor=BLACK, linewidth=1.0))
-        axes.text(x + width / 2, sy - 0.1, name, fontsize=9, weight="bold", ha="center", va="center")
-    axes.text(qx, sy + tall + 0.13, f"{d['M']} rows,\n{d['rows']} per warp", fontsize=8, va="top")
-    axes.text(kx + (now + 1) * wide + 0.08, sy + tall / 2, f"scores: {d['M']} × {d['N']},\nthe only ones that exist", fontsize=8, va="center")
-    axes.text(kx + now * wide - 0.08, sy + tall / 2, "scores of tiles 0 to 2:\ngone", fontsize=8, ha="right", va="center")
-    arrow(axes, (ox - 0.04, sy + tall - 0.15), (kx + (now + 1) * wide + 0.04, sy + tall - 0.15))
-    axes.text(ox - 0.08, sy + tall + 0.13, f"kept of tiles 0 to {now - 1};\ntile {now} is added", fontsize=8, va="top", linespacing=1.3)
-    return caption(figure, f"One of the {d['blocks']} blocks that share a head of {d['S']} rows. Orange frames: the rows of warp {warp}. Heights are not to scale.")
+        axes.text(x + width / 2, sy - 0.11, name, fontsize=9, weight="bold", ha="center", va="center")
+    middle = sy + (warp + 0.5) * band
+    axes.text(left - 0.08, middle, f"warp {warp}: rows\n{warp * d['rows']} to {(warp + 1) * d['rows'] - 1}", fontsize=8, color=VERMILION, weight="bold", ha="right", va="center")
+    for tip, tail in ((sx - 0.05, left + wide + 0.05), (ox - 0.05, sx + wide + 0.05)):
+        arrow(axes, (tip, middle), (tail, middle), VERMILION)
+    axes.text(left, sy + tall + 0.14, f"{d['M']} rows,\n{d['rows']} per warp", fontsize=8, va="top")
+    axes.text(sx, sy + tall + 0.14, f"of tile {NOW} only:\n{d['M']} rows × {d['N']} keys", fontsize=8, va="top")
+    axes.text(ox, sy + tall + 0.14, f"the sums of tiles 0 to {NOW - 1};\ntile {NOW} is added", fontsize=8, va="top")
+    return caption(figure, f"One of the {d['blocks']} blocks that share a head of {d['S']} rows. Heights are not to scale.")
 
 
-# --- v1: one row of a tile, by the 32 lanes of its warp ------------------------------------------------------------------------
-
-
-@figure("row-of-v1", data_walk)
+@figure("row-of-v1", lambda r: data_walk(r, "v1_scalar"))
 def draw_row(plt, d):
-    figure, axes = canvas(plt, 2.75)
+    figure, axes = canvas(plt, 3.3)
     lanes, marked, left, wide, high = 32, 5, 1.0, 6.7, 0.3
-    cell = wide / d["N"]
+    cell, tile, top = wide / d["N"], wide / (d["S"] // d["N"]), 0.75
     mine = [n for n in range(d["N"]) if n % lanes == marked]
+    label = lambda y, text: axes.text(left - 0.1, y, text, fontsize=9, weight="bold", ha="right", va="center")
 
-    def row(y, name, label, after):
-        axes.text(left - 0.1, y + high / 2, name, fontsize=9, weight="bold", ha="right", va="center")
+    def row(y, name, each, after):
+        label(y + high / 2, name)
         for n in range(d["N"]):
             box(axes, left + n * cell, y, cell, high, facecolor=LIGHT[4] if n in mine else "white", edgecolor="#999999", linewidth=0.5)
         for n in mine:
             box(axes, left + n * cell, y, cell, high, facecolor="none", edgecolor=VERMILION, linewidth=1.8, zorder=3)
-            axes.text(left + (n + 0.5) * cell, y - 0.11, f"{label} {n}", fontsize=8.5, ha="center", va="center", color=VERMILION, weight="bold")
+            axes.text(left + (n + 0.5) * cell, y - 0.11, f"{each} {n}", fontsize=8.5, ha="center", va="center", color=VERMILION, weight="bold")
         axes.text(left + wide, y - 0.11, after, fontsize=8.5, ha="right", va="center")
 
-    row(0.3, "step 2", "key", f"{d['N']} scores of one row")
-    arrow(axes, (left + wide / 2, 0.97), (left + wide / 2, 0.63))
-    axes.text(left - 0.1, 1.13, "step 3", fontsize=9, weight="bold", ha="right", va="center")
-    box(axes, left + 0.9, 0.98, wide - 1.8, 0.32, f"all {lanes} lanes together: the largest score, the {d['N']} weights, their sum", 8.5, facecolor=LIGHT[3], edgecolor=BLACK)
-    arrow(axes, (left + wide / 2, 1.93), (left + wide / 2, 1.31))
-    row(1.95, "step 4", "column", f"{d['D']} columns of O, of the same row")
-    return caption(figure, f"One of the {d['rows']} query rows of a warp, at one tile of {d['N']} keys. Orange: what lane {marked} computes alone.")
+    label(0.25, "step 1")
+    tiles_of(axes, d, left, 0.1, tile, high)
+    for corner, end in ((left + NOW * tile, left), (left + (NOW + 1) * tile, left + wide)):
+        axes.plot([corner, end], [0.1 + high, top], color=BLACK, linewidth=0.8, linestyle=":", zorder=0)
+    row(top + 0.25, "step 2", "key", f"the {d['N']} keys of tile {NOW}, for one row of Q")
+    arrow(axes, (left + wide / 2, top + 0.85), (left + wide / 2, top + 0.57))
+    label(top + 1.02, "step 3")
+    box(axes, left + 0.9, top + 0.87, wide - 1.8, 0.32, f"all {lanes} lanes together: the largest score, the {d['N']} weights, their sum", 8.5, facecolor=LIGHT[3], edgecolor=BLACK)
+    arrow(axes, (left + wide / 2, top + 1.68), (left + wide / 2, top + 1.2))
+    row(top + 1.7, "step 4", "column", f"{d['D']} columns of O, of the same row")
+    return caption(figure, f"A head of {d['S']} keys. A warp has {d['rows']} rows of Q and takes them one after the other. Orange: what lane {marked} computes alone.")
 
 
 # --- v2b: the sum of 32 lanes by shuffles ---------------------------------------------------------------------------------------
