@@ -19,7 +19,7 @@ bugs_of() {
   echo
   if [ "$backend" = cpu ]; then echo "unit tests: $make_it unit"; else echo "WMMA layout: $make_it probe-wmma check=1"; fi
   [ "$backend" != cpu ] || echo "counts as committed: $make_it counters"
-  [ "$backend" != cpu ] || echo "the H200's bits, 24 cases a stage: $make_it bits quick=1"
+  [ "$backend" != cpu ] || echo "the H100's bits, 24 cases a stage: $make_it bits quick=1"
   echo "every patch applies: $make_it patches"
   [ "$backend" != cpu ] || echo "traces: $make_it trace check=1"
   [ "$backend" != cpu ] || echo "exercises: $make_it check-exercises check=quick"
