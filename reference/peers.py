@@ -40,8 +40,10 @@ def options(words):
         refuse(f"round={chosen['round']}: must be a whole number from 1")
     try:
         chosen["amplitude"] = float(chosen["amplitude"])
+        if not math.isfinite(chosen["amplitude"]):
+            raise ValueError
     except ValueError:
-        refuse(f"amplitude={chosen['amplitude']}: must be a number")
+        refuse(f"amplitude={chosen['amplitude']}: must be a finite number")
     return chosen
 
 

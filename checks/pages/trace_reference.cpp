@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <numbers>
+#include <numeric>
 #include <set>
 #include <string>
 #include <string_view>
@@ -20,8 +21,8 @@
 namespace lab {
 namespace {
 
-// What a warp does with each K tile. It waits for the tile's k_full before it begins its products, and votes once more
-// only if a lane's weights did not fit. In the first tile it has no reference yet.
+// A warp's way through its K tiles. It waits for a tile's k_full before it begins the products. Then it votes whether all
+// lanes' weights fit. In the first tile it has no reference yet, and no vote counts.
 class Moves final : public ExecWatcher {
  public:
   explicit Moves(int warp) : warp_(warp) {}
@@ -58,15 +59,10 @@ int reference_command(std::span<char*> args) {
   const double scale = default_scale(shape.D);
   Inputs in = make_inputs(Family::unit, shape, 1, {}, amplitude);
   const int keys = visible_keys(shape, row);
-  std::vector<double> largest(std::size_t(keys + plan.tile_n - 1) / std::size_t(plan.tile_n), -INFINITY);
   std::vector<double> scores(std::size_t(keys), 0);
   const RowBlock one[] = {{0, row, 1}};
   for_rows(shape, in.q, in.k, in.v, one, nullptr, [&](const Head& head, int i, double*) {
-    for (int key = 0; key < keys; ++key) {
-      double& most = largest[std::size_t(key / plan.tile_n)];
-      scores[std::size_t(key)] = scale * dot(head.q_row(i), head.k_row(key), head.D);
-      most = std::max(most, scores[std::size_t(key)]);
-    }
+    for (int key = 0; key < keys; ++key) scores[std::size_t(key)] = scale * dot(head.q_row(i), head.k_row(key), head.D);
   });
   Moves watcher(row / plan.rows_per_warp);
   ExecOptions options;
@@ -77,17 +73,19 @@ int reference_command(std::span<char*> args) {
   std::printf("schema: reference-1\nstage: %s\nshape: %s\namplitude: %g\nrow: %d\nkeys per tile: %d\n", stage_name(),
               text(shape).c_str(), amplitude, row, plan.tile_n);
   std::printf("\ntile\tlargest score\tr\traised\tscored again\n");
-  double r = largest[0];
-  for (int tile = 0; tile < int(largest.size()); ++tile) {
-    if (watcher.again.contains(tile)) r = std::max(r, largest[std::size_t(tile)]);
-    if (watcher.raised(tile)) {
-      double sum = 0;
-      for (int key = tile * plan.tile_n; key < std::min(keys, (tile + 1) * plan.tile_n); ++key)
-        sum += std::exp(scores[std::size_t(key)] - r);
+  double r = -INFINITY;
+  for (int tile = 0; tile * plan.tile_n < keys; ++tile) {
+    const auto first = scores.begin() + tile * plan.tile_n,
+               last = scores.begin() + std::min(keys, (tile + 1) * plan.tile_n);
+    const double largest = *std::max_element(first, last);
+    const bool again = watcher.again.contains(tile), raised = watcher.raised(tile);
+    if (tile == 0 || again) r = std::max(r, largest);
+    if (raised) {
+      const double sum =
+          std::accumulate(first, last, 0.0, [r](double s, double score) { return s + std::exp(score - r); });
       r += std::max(0, std::ilogb(sum)) * std::numbers::ln2;
     }
-    std::printf("%d\t%.4f\t%.4f\t%d\t%d\n", tile, largest[std::size_t(tile)], r, int(watcher.raised(tile)),
-                int(watcher.again.contains(tile)));
+    std::printf("%d\t%.4f\t%.4f\t%d\t%d\n", tile, largest, r, int(raised), int(again));
   }
   return 0;
 }

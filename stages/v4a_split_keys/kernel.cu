@@ -276,7 +276,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
       for (int e = 0; e < 4; ++e) x[e] = rank == 0 ? o[T::FINISHED + i + e] : o[i + e];
       send(&smem.sO[(i / 4 * THREADS + threadIdx.x) * 4], x[0], x[1], x[2], x[3]);
     }
-    for (int h = 0; h < 2; ++h) reference[h] = row_max[h] * scale_log2.unit;
+    for (int h = 0; h < 2; ++h) reference[h] = row_max[h] * scale_log2.unit;  // a huge row has -inf there
     float* const rows = &smem.sRows[threadIdx.x / 4 * 4];
     if (first_column == 0) send(rows, reference[0], row_sum[0], reference[1], row_sum[1]);
     ptx::mbarrier_wait(smem.merged, 0);

@@ -31,7 +31,7 @@ std::optional<Json> digests_of(const std::string& lab, bool quick) {
   return digests_in(ran.out);
 }
 
-int make_record(const std::string& file, const Args& labs) {
+int record(const std::string& file, const Args& labs) {
   const std::string gpu = gpu_field("name");
   if (gpu.empty()) throw BadInput("record=1: nvidia-smi names no GPU");
   const std::string path = !file.empty() ? file : RESULTS + "bits-" + model(gpu) + ".json";
@@ -103,19 +103,19 @@ int bits_command(const Args& args) {
       throw BadInput(std::string(word) + "=" + value + ": must be 0 or 1");
   const bool quick = args[1] == "1";
   const Args labs(args.begin() + 3, args.end());
-  if (args[0] == "1") return make_record(args[2], labs);
+  if (args[0] == "1") return record(args[2], labs);
   const std::string path = args[2].empty() ? RESULTS + "bits-H100.json" : args[2];
   if (!fs::exists(path)) {
     std::printf("no %s: on a machine with that GPU, %s records it\n0 passed, 1 failed\n", path.c_str(),
                 RECORDED_BY.c_str());
     return 1;
   }
-  const Json record = load_results(path, "bits-1", RECORDED_BY);
-  const std::string gpu = model(record.at("gpu"));
+  const Json recorded = load_results(path, "bits-1", RECORDED_BY);
+  const std::string gpu = model(recorded.at("gpu"));
   Counts counts;
   for (const std::string& lab : labs) {
     const std::string stage = stage_of(lab);
-    if (!record.at("stages").contains(stage)) {  // a new kernel, and no GPU has run it yet
+    if (!recorded.at("stages").contains(stage)) {  // a new kernel, and no GPU has run it yet
       std::printf("%s: no %s has recorded its bits (%s)\n", short_stage_name(stage).c_str(), gpu.c_str(),
                   RECORDED_BY.c_str());
       ++counts.skipped;
@@ -133,7 +133,7 @@ int bits_command(const Args& args) {
       ++counts.skipped;
       continue;
     }
-    const BitsVerdict verdict = compare_bits(record.at("stages").at(stage), *now, !quick);
+    const BitsVerdict verdict = compare_bits(recorded.at("stages").at(stage), *now, !quick);
     std::printf("%s: %zu of %zu cases have the %s's bits\n", short_stage_name(stage).c_str(), verdict.equal,
                 verdict.cases, gpu.c_str());
     for (const std::string& line : verdict.lines) std::printf("    %s\n", line.c_str());

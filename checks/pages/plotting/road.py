@@ -41,6 +41,7 @@ def draw_road(plt, d):
     figure, axes = canvas(plt, top + sum(below) + 0.62 + 0.46 * (len(d["backward"]) - 1) + 0.35)
     page_look = {"facecolor": "white", "edgecolor": ORANGE, "linestyle": "--", "linewidth": 1.2}
     stage_look = {"facecolor": LIGHT[0], "edgecolor": BLUE, "linewidth": 1.4}
+    side_look = {"facecolor": "white", "edgecolor": GREEN, "linestyle": ":", "linewidth": 1.2}
     width_of = lambda page: 0.074 * len(page) + 0.12
     forks = {}
     for stage, origin in d["side"]:
@@ -72,9 +73,10 @@ def draw_road(plt, d):
         while chain and chain[-1] in forks:
             chain.append(forks[chain[-1]][0])
         items = [(page, page_look, width_of(page))] if page else []
+        items += [(one, side_look, 0.48) for one in chain]
         if not sides:
             x += width - width_of(page)
-        for i, (name, look, wide) in enumerate([*items, *((one, {"facecolor": "white", "edgecolor": GREEN, "linestyle": ":", "linewidth": 1.2}, 0.48) for one in chain)]):
+        for i, (name, look, wide) in enumerate(items):
             if i:
                 axes.plot([x, x + 0.12], [y + high + 0.22] * 2, color=GREEN, linewidth=1.1, linestyle=":")
                 x += 0.12
@@ -104,7 +106,7 @@ def draw_road(plt, d):
         y += 0.46
     y += 0.1
     x = 0.12
-    for text, look, width in (("a stage", stage_look, 0.8), ("a page to read there", page_look, 1.65), ("a side road", {"facecolor": "white", "edgecolor": GREEN, "linestyle": ":", "linewidth": 1.2}, 1.2)):
+    for text, look, width in (("a stage", stage_look, 0.8), ("a page to read there", page_look, 1.65), ("a side road", side_look, 1.2)):
         box(axes, x, y, 0.3, 0.18, **look)
         axes.text(x + 0.37, y + 0.09, text, fontsize=8, va="center")
         x += width + 0.4
