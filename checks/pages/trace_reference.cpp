@@ -72,7 +72,7 @@ int reference_command(std::span<char*> args) {
 
   std::printf("schema: reference-1\nstage: %s\nshape: %s\namplitude: %g\nrow: %d\nkeys per tile: %d\n", stage_name(),
               text(shape).c_str(), amplitude, row, plan.tile_n);
-  std::printf("\ntile\tlargest score\tr\traised\tscored again\n");
+  std::printf("\ntile\tlargest score\tsum of weights\tr\traised\tscored again\n");
   double r = -INFINITY;
   for (int tile = 0; tile * plan.tile_n < keys; ++tile) {
     const auto first = scores.begin() + tile * plan.tile_n,
@@ -80,12 +80,11 @@ int reference_command(std::span<char*> args) {
     const double largest = *std::max_element(first, last);
     const bool again = watcher.again.contains(tile), raised = watcher.raised(tile);
     if (tile == 0 || again) r = std::max(r, largest);
-    if (raised) {
-      const double sum =
-          std::accumulate(first, last, 0.0, [r](double s, double score) { return s + std::exp(score - r); });
-      r += std::max(0, std::ilogb(sum)) * std::numbers::ln2;
-    }
-    std::printf("%d\t%.4f\t%.4f\t%d\t%d\n", tile, largest, r, int(raised), int(again));
+    // Relative to the reference that the tile meets; in tile 0, to the tile's largest score.
+    const double sum =
+        std::accumulate(first, last, 0.0, [r](double s, double score) { return s + std::exp(score - r); });
+    if (raised) r += std::max(0, std::ilogb(sum)) * std::numbers::ln2;
+    std::printf("%d\t%.4f\t%.4g\t%.4f\t%d\t%d\n", tile, largest, sum, r, int(raised), int(again));
   }
   return 0;
 }

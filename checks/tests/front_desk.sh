@@ -79,7 +79,7 @@ refuse "no exercise 999; the nearest is" $MAKE backend=$B autograder out=build/n
 refuse "what is assigned? make autograder out=" $MAKE backend=$B autograder assigned=1
 refuse "nothing is predicted: make predict n=1 say='RULE'" $MAKE backend=$B predict n=1
 refuse "write parentheses, as in (row & 7) == 0" $MAKE backend=$B predict n=1 say='row & 7 == 0'
-refuse "every-eighth-row" $MAKE backend=$B hint n=every-eigth-row
+refuse "one-eighth-nan" $MAKE backend=$B hint n=one-eigth-nan
 refuse "no exercise 999; the nearest is" $MAKE backend=$B racecheck n=999
 refuse "exercise 28 has no kernel of its own" $MAKE backend=$B trace n=28
 if [ ! -e work/180 ]; then

@@ -15,6 +15,7 @@
 #include "common/exp2_scale.cuh"
 #include "common/half_pair.cuh"
 #include "common/hopper/descriptors.cuh"
+#include "common/hopper/lazy_reference.cuh"
 #include "common/hopper/mask.cuh"
 #include "common/hopper/place.cuh"
 #include "common/hopper/quad_store.cuh"
@@ -191,56 +192,10 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     // The same scores by the warp alone.
     const auto score_again = [&] { score_by_warp<M, N, D>(s, sQ, smem.sK + k_place.slot * N * D, first_row, lane); };
 
-    // Weights of keys from .. to - 1, relative to the reference, in place of their scores; and rounded.
     float sum[2];
-    const auto weigh = [&](const float(&factor)[2], const float(&base)[2], int from, int to) {
-#pragma unroll
-      for (int h = 0; h < 2; ++h)
-#pragma unroll
-        for (int n = from / 8; n < to / 8; ++n) {
-          float &p0 = s[4 * n + 2 * h], &p1 = s[4 * n + 2 * h + 1];
-          p0 = ptx::ex2(fmaf(p0, factor[h], -base[h])), p1 = ptx::ex2(fmaf(p1, factor[h], -base[h]));
-          sum[h] += p0 + p1;
-        }
-    };
     const auto pack = [&](int from, int to) {
 #pragma unroll
       for (int i = from / 4; i < to / 4; ++i) p[i / 4][i % 4] = half_pair(s[2 * i], s[2 * i + 1]);
-    };
-    // All weights, relative to a reference that no score of the tile exceeds.
-    const auto weigh_anew = [&] {
-      float factor[2], base[2];
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        float tile_max = fmaxf(s[2 * h], s[2 * h + 1]);
-        for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[4 * n + 2 * h], s[4 * n + 2 * h + 1]));
-        const float old_max = row_max[h];
-        row_max[h] = fmaxf(old_max, quad_max(tile_max));
-        scale_log2.relative_to(row_max[h], factor[h], base[h]);
-        // The other factor serves this tile only: the reference -inf fails the next one.
-        reference[h] = base[h] == row_max[h] * scale_log2.unit ? base[h] : -INFINITY;
-        const float rescale = ptx::ex2(old_max * factor[h] - base[h]);
-        row_sum[h] *= rescale, sum[h] = 0.0f;
-        for (int d = 0; d < D / 8; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
-      }
-      weigh(factor, base, 0, N);
-      pack(0, N);
-    };
-
-    // Weights that a half cannot hold are still finite as floats: a power of two lowers them, and raises the reference.
-    const auto raise_reference = [&] {
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const float old = reference[h];
-        row_max[h] = scale_log2.raised(row_max[h], quad_sum(sum[h])), reference[h] = row_max[h] * scale_log2.unit;
-        const float rescale = ptx::ex2(old - reference[h]);
-        row_sum[h] *= rescale, sum[h] *= rescale;
-#pragma unroll
-        for (int d = 0; d < D / 8; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
-#pragma unroll
-        for (int n = 0; n < N / 8; ++n) s[4 * n + 2 * h] *= rescale, s[4 * n + 2 * h + 1] *= rescale;
-      }
-      pack(0, N);
     };
 
     // --- The first K/V tile: there is no reference, and nothing to add up ------------------------------------
@@ -250,7 +205,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     ptx::wgmma_wait<0>();
     ptx::fence_registers(s);
     hide(0);
-    weigh_anew();
+    weigh_anew(scale_log2, s, o, row_max, row_sum, reference, sum), pack(0, N);
     row_sum[0] += sum[0], row_sum[1] += sum[1];
     ptx::mbarrier_arrive_if(speaks, &smem.k_empty[k_place.slot]);
     k_place.next();
@@ -266,22 +221,22 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       hide(t);
       sum[0] = sum[1] = 0.0f;
       // Always true: at D = 128 this keeps ptxas from moving the wait for O up. At D = 64 the moved wait is faster.
-      if (D == 64 || q0 < S) weigh(unit, reference, 0, T::EARLY);
+      if (D == 64 || q0 < S) weigh(s, sum, unit, reference, 0, T::EARLY);
       ptx::wgmma_wait<0>();
       ptx::fence_registers(o);
       ptx::mbarrier_arrive_if(speaks, &smem.v_empty[v_place.slot]);
       v_place.next();
       pack(0, T::EARLY);
-      weigh(unit, reference, T::EARLY, N);
+      weigh(s, sum, unit, reference, T::EARLY, N);
       pack(T::EARLY, N);
       // A row without a visible key yet has the reference -inf: its weights are infinite or NaN, and fail both checks.
       const bool fits = sum[0] <= LARGEST_SUM && sum[1] <= LARGEST_SUM;
       const bool finite = sum[0] <= LARGEST_FINITE && sum[1] <= LARGEST_FINITE;
       if (!__all_sync(FULL_WARP, fits)) {
         if (__all_sync(FULL_WARP, finite))
-          raise_reference();
+          raise_reference(scale_log2, s, o, row_max, row_sum, reference, sum), pack(0, N);
         else
-          score_again(), hide(t), weigh_anew();
+          score_again(), hide(t), weigh_anew(scale_log2, s, o, row_max, row_sum, reference, sum), pack(0, N);
       }
       row_sum[0] += sum[0], row_sum[1] += sum[1];
       ptx::mbarrier_arrive_if(speaks, &smem.k_empty[k_place.slot]);

@@ -14,6 +14,7 @@
 #include "common/exp2_scale.cuh"
 #include "common/half_pair.cuh"
 #include "common/hopper/descriptors.cuh"
+#include "common/hopper/lazy_reference.cuh"
 #include "common/hopper/mask.cuh"
 #include "common/hopper/quad_store.cuh"
 #include "common/hopper/ring.cuh"
@@ -185,56 +186,11 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
         hide_keys(s, q0 + first_row + quad_row, key, first_column, S, causal);
     };
 
-    // Weights relative to the reference, in place of their scores.
     float sum[2] = {};
-    const auto weigh = [&](const float(&factor)[2], const float(&base)[2]) {
-#pragma unroll
-      for (int h = 0; h < 2; ++h)
-#pragma unroll
-        for (int n = 0; n < N / 8; ++n) {
-          float &p0 = s[4 * n + 2 * h], &p1 = s[4 * n + 2 * h + 1];
-          p0 = ptx::ex2(fmaf(p0, factor[h], -base[h])), p1 = ptx::ex2(fmaf(p1, factor[h], -base[h]));
-          sum[h] += p0 + p1;
-        }
-    };
-    // All weights, relative to a reference that no score of the tile exceeds.
-    const auto weigh_anew = [&] {
-      float factor[2], base[2];
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        float tile_max = fmaxf(s[2 * h], s[2 * h + 1]);
-#pragma unroll
-        for (int n = 1; n < N / 8; ++n) tile_max = fmaxf(tile_max, fmaxf(s[4 * n + 2 * h], s[4 * n + 2 * h + 1]));
-        const float old_max = row_max[h];
-        row_max[h] = fmaxf(old_max, quad_max(tile_max));
-        scale_log2.relative_to(row_max[h], factor[h], base[h]);
-        // The other factor serves this tile only: the reference -inf fails the next one.
-        reference[h] = base[h] == row_max[h] * scale_log2.unit ? base[h] : -INFINITY;
-        const float rescale = ptx::ex2(old_max * factor[h] - base[h]);
-        row_sum[h] *= rescale, sum[h] = 0.0f;
-#pragma unroll
-        for (int d = 0; d < D / 8; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
-      }
-      weigh(factor, base);
-    };
-    // Weights that a half cannot hold are still finite as floats: a power of two lowers them, and raises the reference.
-    const auto raise_reference = [&] {
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const float old = reference[h];
-        row_max[h] = scale_log2.raised(row_max[h], quad_sum(sum[h])), reference[h] = row_max[h] * scale_log2.unit;
-        const float rescale = ptx::ex2(old - reference[h]);
-        row_sum[h] *= rescale, sum[h] *= rescale;
-#pragma unroll
-        for (int d = 0; d < D / 8; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
-#pragma unroll
-        for (int n = 0; n < N / 8; ++n) s[4 * n + 2 * h] *= rescale, s[4 * n + 2 * h + 1] *= rescale;
-      }
-    };
 
     // A row without a visible key yet has the reference -inf: its weights are infinite or NaN, and fail both checks.
     hide();
-    if (t > 0) weigh(unit, reference);
+    if (t > 0) weigh(s, sum, unit, reference);
     const bool fits = t > 0 && sum[0] <= LARGEST_SUM && sum[1] <= LARGEST_SUM;
     const bool finite = t > 0 && sum[0] <= LARGEST_FINITE && sum[1] <= LARGEST_FINITE;
     ptx::wgmma_wait<0>();
@@ -242,10 +198,10 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     if (t > 0 && lane == 0) ptx::mbarrier_arrive(&smem.v_empty[ring.slot(t - 1)]);
     if (!__all_sync(FULL_WARP, fits)) {
       if (__all_sync(FULL_WARP, finite)) {
-        raise_reference();
+        raise_reference(scale_log2, s, o, row_max, row_sum, reference, sum);
       } else {
         if (t > 0) score_by_warp<M, N, D>(s, smem.sQ, smem.sK + ring.slot(t) * N * D, first_row, lane), hide();
-        weigh_anew();
+        weigh_anew(scale_log2, s, o, row_max, row_sum, reference, sum);
       }
     }
     row_sum[0] += sum[0], row_sum[1] += sum[1];

@@ -10,7 +10,7 @@ def data_v2d(r):
     stage, counts = next((stage, shapes[shape]) for stage, shapes in r.counted["stages"].items() if short(stage) == "v2d" and shape in shapes)
     totals = counts["totals"]
     return {"source": r.source(), "shape": shape, "blocks": counts["blocks"], "measured": measured(r, stage, shape), "executed": r.profile(stage, shape)["metrics"]["smsp__inst_executed.sum"], "roofs": {roof["name"]: roof["us"] for roof in counts["floor"]["roofs"]},
-            "work": {"shared memory": [sum(kind["wavefronts"] for kind in totals.values()), "accesses (wavefronts)"], "tensor cores": [totals["mma"]["instructions"], "products (mma.sync)"],
+            "work": {"shared memory": [sum(kind["wavefronts"] for kind in totals.values()), "accesses of 128 bytes"], "tensor cores": [totals["mma"]["instructions"], "products (mma.sync)"],
                      "exponentials": [32 * totals["exponential"]["instructions"], "exponentials"], "L2": [32 * sum(kind["sectors"] for kind in totals.values()), "bytes"]}}
 
 
@@ -35,4 +35,4 @@ def draw_v2d(plt, d):
     axes.set(ylim=(len(names) + 0.6, -0.5), xlim=(0, d["measured"] + 0.75))
     axes.set_xlabel("µs")
     return caption(figure, f"v2d on {title(d['shape'])}: {d['blocks']} blocks on {d['blocks']} SMs. A bar: the work beside it / the unit's rate (writeups/counters.md). The work was counted on the CPU, the instructions by Nsight Compute. "
-                           f"Measured: median in a replayed CUDA graph. {d['source']}.")
+                           f"Measured: median of calls that one CUDA graph launches. {d['source']}.")

@@ -31,14 +31,15 @@ def draw_reference(plt, d):
     for axes, one in zip(panels, d["panels"]):
         tiles = len(one["largest"])
         edges = [t - 0.5 for t in range(tiles + 1)]
-        band = axes.fill_between(edges, [*one["reference"], one["reference"][-1]], [x + d["fits"] for x in [*one["reference"], one["reference"][-1]]], step="post", facecolor=LIGHT[0], edgecolor="none")
-        line = axes.step(edges, [*one["reference"], one["reference"][-1]], where="post", color=BLUE, linewidth=2)[0]
+        met = [one["reference"][0], *one["reference"]]  # that the tile meets; tile 0 sets its own; the last: after all tiles
+        band = axes.fill_between(edges, met, [x + d["fits"] for x in met], step="post", facecolor=LIGHT[0], edgecolor="none")
+        line = axes.step(edges, met, where="post", color=BLUE, linewidth=2)[0]
         dots = axes.plot(range(tiles), one["largest"], "o", color="black", markersize=5, linestyle="none")[0]
         high = max(*one["largest"], one["reference"][-1] + d["fits"])
         for t, moves in enumerate(one["moves"]):
             if moves:
                 ring = axes.plot([t], [one["largest"][t]], "s", markerfacecolor="none", markeredgecolor=VERMILION, markeredgewidth=1.8, markersize=11, linestyle="none")[0]
-                axes.annotate(f"a sum in tile {t} is too large:\nr is raised to {one['reference'][t]:.1f}", (t - 0.45, one["largest"][t]), (t - 1.3, one["largest"][t] + 0.6), ha="right", va="center", fontsize=8,
+                axes.annotate(f"a sum in tile {t} is too large:\nr is raised to {one['reference'][t]:.1f}", (t - 0.45, one["largest"][t]), (t - 1.3, one["largest"][t] + 0.1 * high), ha="right", va="center", fontsize=8,
                               arrowprops={"arrowstyle": "-|>", "color": VERMILION, "linewidth": 1})
         axes.set(xlim=(-0.7, tiles - 0.3), ylim=(min(one["largest"]) - 0.06 * high, 1.05 * high))
         axes.set_xticks(range(0, tiles, 2))

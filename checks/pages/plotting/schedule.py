@@ -103,4 +103,4 @@ def draw_draws(plt, d):
         axes.text(START / 1000, -8, way["name"], fontsize=9, ha="left", va="bottom")
         axes.set(xlim=(START / 1000, 72.5), ylim=(d["multiprocessors"], -3))  # the first bar is that of multiprocessor 0, around its place
     rows[-1].set_xlabel("keys computed by an SM since the launch, thousands", fontsize=8.5)
-    return caption(figure, f"The end of a launch on {d['shape']}, to scale, if every key takes the same time: every sixth of {d['multiprocessors']} SMs, one bar per query tile, the darker the longer. White at the right: idle. Dashed: the last one ends.")
+    return caption(figure, f"The end of a launch on {d['shape']}, to scale, if every key takes the same time: every sixth of {d['multiprocessors']} SMs, one bar per query tile, the darker the longer. White at the right: idle. Dashed: the last one ends. The axis begins at {START // 1000} thousand.")

@@ -141,48 +141,35 @@ def data_stripes(r):
             "copies": sorted(copies - set(owns)), "parked": sorted(warps - copies - set(owns))}
 
 
-STRIPES = ("white", "#e4e4e4")  # one warp's rows, the next warp's
-
-
 @figure("score-stripes", data_stripes)
 def draw_stripes(plt, d):
-    figure, axes = canvas(plt, 5.35)
-    side, gap, left, top = 1.95, 0.2, 0.85, 0.45
+    figure, axes = canvas(plt, 4.45)
+    side, gap, left, top = 1.64, 0.16, 1.75, 0.34
     unit = side / d["rows"]
     sx, sy = left + side + gap, top + side + gap  # of the score tile
     warp, block = 1, 1  # shown: the 16x16 block of this warp and these keys
-    first = dict(d["wmma"])[warp][0]
-    stripe = d["stripe"]
+    first, stripe = dict(d["wmma"])[warp][0], d["stripe"]
+    shown = {"facecolor": LIGHT[1], "edgecolor": VERMILION}
     # K transposed, above; Q, left; both in steps of 16 columns of D.
     for step in range(d["D"] // 16):
-        box(axes, left + step * 16 * unit, sy + first * unit, 16 * unit, stripe * unit, f"A {step}", 8, facecolor=LIGHT[1], edgecolor=VERMILION, linewidth=1.2)
-        box(axes, sx + block * 16 * unit, top + step * 16 * unit, 16 * unit, 16 * unit, f"B {step}", 8, facecolor=LIGHT[1], edgecolor=VERMILION, linewidth=1.2)
-    for x, y, title in ((left, sy, None), (sx, top, None), (sx, sy, None)):
-        axes.add_patch(plt.Rectangle((x, y), side, side, facecolor="none", edgecolor=BLACK, linewidth=1.2))
-    axes.text(sx + side / 2, top - 0.26, f"Kᵀ: {d['D']} columns of D × {d['keys']} keys", fontsize=8.5, ha="center", va="center", weight="bold")
-    axes.text(sx + side / 2, top - 0.09, "stored as rows of keys, read as col_major", fontsize=7.5, ha="center", va="center")
-    axes.text(left + side / 2, sy - 0.27, f"Q: {d['rows']} rows ×", fontsize=8.5, ha="center", va="center", weight="bold")
-    axes.text(left + side / 2, sy - 0.1, f"{d['D']} columns of D", fontsize=8.5, ha="center", va="center", weight="bold")
-    for index, (owner, (low, high)) in enumerate(d["wmma"]):
-        axes.text(left - 0.06, sy + (low + high + 1) / 2 * unit, f"warp {owner}:\nrows {low}–{high}", fontsize=7.5, ha="right", va="center")
+        box(axes, left + step * 16 * unit, sy + first * unit, 16 * unit, stripe * unit, f"A {step}", 8.5, linewidth=1.2, **shown)
+        box(axes, sx + block * 16 * unit, top + step * 16 * unit, 16 * unit, 16 * unit, f"B {step}", 8.5, linewidth=1.2, **shown)
+    for owner, (low, high) in d["wmma"]:
+        axes.text(left - 0.08, sy + (low + high + 1) / 2 * unit, f"warp {owner}: rows {low}–{high}", fontsize=8.5, ha="right", va="center", color=VERMILION if owner == warp else BLACK, weight="bold" if owner == warp else "normal")
         for n in range(d["keys"] // 16):
-            shown = (owner, n) == (warp, block)
-            box(axes, sx + n * 16 * unit, sy + low * unit, 16 * unit, (high - low + 1) * unit, "S" if shown else "", 9, facecolor=LIGHT[1] if shown else STRIPES[index % 2],
-                edgecolor=VERMILION if shown else "#777777", linewidth=1.8 if shown else 0.6)
-    axes.add_patch(plt.Rectangle((sx, sy), side, side, facecolor="none", edgecolor=BLACK, linewidth=1.2))
-    axes.text(sx + side / 2, sy + side + 0.12, f"scores: {d['rows']} rows × {d['keys']} keys in {short(d['stages'][1])}", fontsize=8.5, ha="center", va="center", weight="bold")
-    axes.text(left, top + 0.35, f"S = A 0 · B 0 + A 1 · B 1\n   + A 2 · B 2 + A 3 · B 3,\n16 rows of warp {warp} × 16 keys", fontsize=8.5, va="center", linespacing=1.4)
-    # The same tile by the stage before.
-    x = sx + side + 0.35
-    for index, (owner, (low, high)) in enumerate(d["scalar"]):
-        box(axes, x, sy + low * unit, 0.95, (high - low + 1) * unit, f"warp {owner}: {low}–{high}", 7, facecolor=STRIPES[index % 2], edgecolor="#777777", linewidth=0.6)
-    axes.text(x + 0.475, sy + side + 0.12, f"in {short(d['stages'][0])}: {high - low + 1} rows each", fontsize=8, ha="center", va="center")
-    x += 1.25
+            box(axes, sx + n * 16 * unit, sy + low * unit, 16 * unit, (high - low + 1) * unit, edgecolor="#777777", linewidth=0.6)
+        axes.plot([left, left + side], [sy + low * unit] * 2, color="#777777", linewidth=0.6, zorder=0)
+    box(axes, sx + block * 16 * unit, sy + first * unit, 16 * unit, stripe * unit, "S", 10, linewidth=2, zorder=3, words={"zorder": 4, "weight": "bold"}, **shown)
+    for x, y in ((left, sy), (sx, top), (sx, sy)):
+        axes.add_patch(plt.Rectangle((x, y), side, side, facecolor="none", edgecolor=BLACK, linewidth=1.2))
+    axes.text(sx + side / 2, top - 0.14, f"Kᵀ: {d['D']} columns of D × {d['keys']} keys", fontsize=8.5, ha="center", va="center", weight="bold")
+    axes.text(left + side / 2, sy - 0.14, f"Q: {d['rows']} rows × {d['D']} columns", fontsize=8.5, ha="center", va="center", weight="bold")
+    axes.text(sx + side / 2, sy + side + 0.14, f"scores: {d['rows']} rows × {d['keys']} keys", fontsize=8.5, ha="center", va="center", weight="bold")
+    keys = (16 * block, 16 * block + 15)
+    axes.text(sx + side + 0.2, sy + (first + stripe / 2) * unit, f"S = A 0 · B 0 + A 1 · B 1\n      + A 2 · B 2 + A 3 · B 3\nrows {first}–{first + stripe - 1}, keys {keys[0]}–{keys[1]}", fontsize=8.5, va="center", linespacing=1.5)
     names = lambda warps: ("warp " if len(warps) == 1 else "warps ") + ", ".join(map(str, warps))
-    for y, text in ((0.15, f"In {short(d['stages'][1])}:"), (0.42, f"{names([w for w, _ in d['wmma']])}:\n{stripe} rows each"), (0.85, f"{names(d['parked'])}:\nonly at barriers"), (1.28, f"{names(d['copies'])}:\ncopies K and V")):
-        axes.text(x, sy + y, text, fontsize=7.5, va="center")
-    return caption(figure, f"One tile of scores. A WMMA product needs {stripe} rows, so a warp owns {stripe} and four warps share the tile. One 16×16 block of scores (S) is the sum of four products, each over 16 of the "
-                           f"{d['D']} columns: orange is one block and what it is made of. White and grey: the rows of one warp, then of the next. Owners as recorded from the CPU execution.")
+    axes.text(left - 0.08, sy + side + 0.14, f"{names(d['parked'])}: no rows\n{names(d['copies'])}: copies K and V", fontsize=8.5, ha="right", va="top", linespacing=1.5)
+    return caption(figure, f"One tile of {short(d['stages'][1])}. A small box has {stripe} × 16 numbers. The warps' rows are recorded from the CPU execution.")
 
 
 def data_readings(_):

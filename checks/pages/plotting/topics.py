@@ -90,42 +90,46 @@ def draw_order(plt, d):
 
 # --- seeing races: who stores a score, and who reads it --------------------------------------------------------------------------
 
-STORES, READS = 2, 5
+FIRST, COLUMN, STORES, READS = 48, 53, 2, 21  # the last block of a row's 64 scores; a column of it; the lanes that store and read it in row 0
 
 
 def data_stored(r):
-    """The lane that stores each score of a 16x16 block (the accumulator's layout); a row is then read by lane = column."""
+    """The lane that stores each score of a 16x16 block (the accumulator's layout); lane l then reads columns l and l + 32 of a row."""
     held = next(f for f in r.layouts["fragments"] if f["name"] == "wmma_acc")["held"]
     lanes = [[0] * 16 for _ in range(16)]
     for lane, places in enumerate(held):
         for place in places:
             lanes[place // 16][place % 16] = lane
-    if lanes[0][READS] != STORES:
-        raise Unusable(f"lane {STORES} does not store column {READS} of row 0")
-    return {"lanes": lanes, "stores": STORES, "reads": READS}
+    if lanes[0][COLUMN - FIRST] != STORES or COLUMN % 32 != READS:
+        raise Unusable(f"lane {STORES} does not store column {COLUMN} of row 0, or lane {READS} does not read it")
+    return {"lanes": lanes, "stores": STORES, "reads": READS, "first": FIRST, "column": COLUMN}
 
 
 @figure("scores-stored-and-read", data_stored, lambda r: r.layouts)
 def draw_stored(plt, d):
-    figure, axes = canvas(plt, 3.75)
-    left, top, side = 0.2, 0.55, 0.19
-    axes.text(left, 0.25, "1. The store: the lane of each score", fontsize=10, weight="bold", va="center")
+    figure, axes = canvas(plt, 3.55)
+    left, top, side, first = 0.5, 0.6, 0.17, d["first"]
+    axes.text(0.08, 0.16, f"Columns {first} to {first + 15}: which lane stores", fontsize=10, weight="bold", va="center")
     for i, row in enumerate(d["lanes"]):
         for c, lane in enumerate(row):
             box(axes, left + c * side, top + i * side, side, side, str(lane), 7, facecolor=LIGHT[0] if lane == d["stores"] else "white", edgecolor=GREY, linewidth=0.6)
-    x, y, cell = 3.85, 0.95, 0.245
-    axes.text(x, 0.25, "2. The read of row 0: lane = column", fontsize=10, weight="bold", va="center")
-    for line, (name, lanes) in enumerate((("written by lane", d["lanes"][0]), ("read by lane", range(16)))):
+        if i % 8 == 0:
+            axes.text(left - 0.06, top + (i + 0.5) * side, f"row {i}", fontsize=7, ha="right", va="center")
+    for c in (0, 5, 15):
+        axes.text(left + (c + 0.5) * side, top - 0.1, str(first + c), fontsize=7, ha="center", va="center")
+    x, y, cell = 3.9, 1.15, 0.245
+    axes.text(x, 0.16, "Row 0: which lane stores, which lane reads", fontsize=10, weight="bold", va="center")
+    at = x + (d["column"] - first + 0.5) * cell
+    axes.text(at, y - 0.14, f"column {d['column']}", fontsize=8.5, ha="center", va="center", color=VERMILION)
+    for line, (name, lanes) in enumerate((("stored by lane", d["lanes"][0]), ("read by lane", [(first + c) % 32 for c in range(16)]))):
         axes.text(x, y - 0.14 + 0.95 * line, name, fontsize=8.5, va="center")
         for c, lane in enumerate(lanes):
-            look = LIGHT[0] if not line and lane == d["stores"] else LIGHT[4] if line and lane == d["reads"] else "white"
+            look = (LIGHT[0] if not line else LIGHT[4]) if first + c == d["column"] else "white"
             box(axes, x + c * cell, y + 0.95 * line, cell, cell, str(lane), 8, facecolor=look, edgecolor=GREY, linewidth=0.6)
-    at = x + (d["reads"] + 0.5) * cell
-    arrow(axes, (at, y + 0.93), (at, y + cell + 0.02), VERMILION, 1.8)
-    axes.text(at + 0.12, y + 0.6, f"column {d['reads']}: the read needs a __syncwarp", fontsize=8.5, va="center", color=VERMILION)
+    axes.plot([at, at], [y + cell + 0.03, y + 0.92], color=VERMILION, linewidth=1.8)
+    axes.text(at + 0.12, y + 0.6, "which comes first?", fontsize=8.5, va="center", color=VERMILION)
     axes.plot([left, left + 16 * side, left + 16 * side, left, left], [top, top, top + side, top + side, top], color=BLACK, linewidth=1.6)
-    for line, words in enumerate(("CUDA does not document this layout; it was read off an H200.", "Rows of the buffer have 64 scores; here are the first 16.")):
-        axes.text(x, 2.75 + 0.2 * line, words, fontsize=8, va="center", color="#555555")
+    axes.text(x, 2.75, "CUDA does not document this layout; it was read off an H200.", fontsize=8, va="center", color="#555555")
     return figure
 
 

@@ -183,32 +183,23 @@ def draw_registers(plt, axes, d, which, left, top):
 
 @figure("accumulator", data_accumulator)
 def draw_accumulator(plt, d):
-    figure, axes = canvas(plt, 4.95)
-    top, whole, first, second = 0.78, 0.42, 1.98, 5.14
-    axes.text(0.08, 0.16, f"accumulator, {d['rows']} × N", fontsize=10, weight="bold", va="center")
-    axes.text(first, 0.16, f"warp 0, {d['columns']} columns, floats", fontsize=10, weight="bold", va="center")
-    axes.text(second, 0.16, "A of the next product, fp16", fontsize=10, weight="bold", va="center")
-    axes.text(first, 0.42, "number: the lane; colour: its d[i], see below", fontsize=7.5, va="center")
-    axes.text(second, 0.42, "number: the lane; colour: its a[i], see below", fontsize=7.5, va="center")
-    axes.text(0.08, 0.42, "columns of 8, rows", fontsize=7.5, va="center")
-    height = 16 * ROW / 4
-    for n, (low, high) in enumerate(d["warps"]):
-        for block in range(4):
-            chosen = n == 0 and block < 2
-            axes.add_patch(plt.Rectangle((whole + 0.27 * block, top + n * height), 0.27, height, facecolor="#dddddd" if chosen else "white", edgecolor=BLACK, linewidth=1.8 if chosen else 0.6, zorder=2 if chosen else 1))
-        axes.text(whole + 0.54, top + (n + 0.5) * height, f"warp {n}", fontsize=8, ha="center", va="center", zorder=3, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
-        axes.text(whole - 0.05, top + (n + 0.5) * height, f"{low} to\n{high}", fontsize=7, ha="right", va="center")
-    for block, text in enumerate(("0", "8", "16", "…")):
-        axes.text(whole + 0.27 * (block + 0.5), top - 0.08, text, fontsize=7, ha="center", va="center")
+    figure, axes = canvas(plt, 4.85)
+    top, first, second = 0.86, 0.75, 4.95
+    side, middle = d["columns"] // 2 * PAIR, 0.86 + 8 * ROW
+    for x, title, which in ((first, "s: scores from Q·Kᵀ, fp32", "s[i]"), (second, "p[0]: A of P·V, fp16", "p[0][i]")):
+        axes.text(x, 0.16, title, fontsize=10, weight="bold", va="center")
+        axes.text(x, 0.4, f"number: the lane; colour: its {which}", fontsize=8, va="center")
+        axes.text(x + side / 2, top - 0.26, f"keys 0 to {d['columns'] - 1}; a cell is two keys", fontsize=7.5, ha="center", va="center")
+    axes.text(first - 0.3, middle, f"query row {d['warps'][0][0]} to {d['warps'][0][1]}, warp 0", fontsize=7.5, rotation=90, ha="center", va="center")
     draw_registers(plt, axes, d, "d", first, top)
     draw_registers(plt, axes, d, "a", second, top)
-    # A quad: the four lanes that hold a row.
-    quad = LANE // 4
-    axes.add_patch(plt.Rectangle((first, top + quad * ROW), 4 * PAIR, ROW, facecolor="none", edgecolor=BLACK, linewidth=2.2, linestyle="-", zorder=4.5))
+    arrow(axes, (second - 0.32, middle), (first + side + 0.1, middle), VERMILION, 2)
+    axes.text((first + side + second - 0.22) / 2, middle - 0.3, "exponential,\nround", fontsize=8.5, ha="center", va="center", color="#A33F00")
     y = top + 16 * ROW + 0.2
     registers = sorted({i for at, (lane, i) in d["d"].items() if lane == LANE})
     same = {i: next(j for at, (lane, j) in d["a"].items() if lane == LANE and d["d"][at] == (LANE, i)) for i in registers}
     for n, i in enumerate(registers):
-        key_of(axes, first + 1.45 * n, y, TONES[i // 2], f"d[{i}], d[{i + 1}] → a[{same[i] // 2}]")
-    axes.text(0.08, y + 0.26, f"Orange: lane {LANE}. Thick: the quad of row {quad}, lanes {4 * quad} to {4 * quad + 3}. It holds all columns of the row, so a row's maximum and sum take two shuffles.", fontsize=7.5, va="center")
+        key_of(axes, first + 1.8 * n, y, TONES[i // 2], f"s[{i}], s[{i + 1}] → p[0][{same[i] // 2}]")
+    others = ", ".join(f"{low} to {high}" for low, high in d["warps"][1:])
+    axes.text(first, y + 0.28, f"Warps 1, 2 and 3 do the same for rows {others}.", fontsize=8, va="center")
     return figure
