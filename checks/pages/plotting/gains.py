@@ -1,4 +1,4 @@
-"""Where a step's gain came from: fewer instructions, fuller issue slots, busier multiprocessors. By definition, a kernel's time is its
+"""Where a step's gain came from: fewer instructions, fuller issue slots, more clocks per us in which a multiprocessor has a block. By definition, a kernel's time is its
 instructions over the rate of issue of a multiprocessor that has a block, over the share of the time in which they have one."""
 from .performance import profiled_by
 from .registry import figure
@@ -36,7 +36,7 @@ def draw_gains(plt, d):
     steps = d["steps"]
     height = 1.6 + 0.27 * len(steps)
     figure, panels = subplots(plt, (WIDTH, height), 1, 4, sharey=True, left=0.115, right=0.985, top=1 - 0.62 / height, bottom=0.86 / height, wspace=0.2)
-    columns = [("gain", "measured gain", "#bbbbbb"), ("fewer", "fewer\ninstructions", BLUE), ("fuller", "fuller\nissue slots", ORANGE), ("busier", "busier SMs\n(and clock)", PURPLE)]
+    columns = [("gain", "measured gain", "#bbbbbb"), ("fewer", "fewer\ninstructions", BLUE), ("fuller", "fuller\nissue slots", ORANGE), ("busier", "more SM clocks\nper µs", PURPLE)]
     every = [step[name] for step in steps for name, *_ in columns]
     for axes, (name, words, colour), sign in zip(panels, columns, ("", "=", "×", "×")):
         for y, step in enumerate(steps):

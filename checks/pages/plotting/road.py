@@ -16,6 +16,10 @@ ROWS = [("v1", "a plain loop, then copies ahead"), ("v2c5", "matrix units (tenso
 # The backward pass in two lines: each group of its stages, the stage of the road to have read before, and the page before its first stage.
 BACKWARD = [[("v1", ["b1", "b2"]), ("v2d", ["b3"])], [("v3d", ["b4", "b5", "b6"]), ("v4c", ["b7", "b8"])]]
 BEFORE_BACKWARD = "backward-in-one-evening"
+# What each stage is about, in a word or two.
+WORDS = {"v1": "plain loop", "v2b": "copy ahead", "v2c3": "two passes", "v2c5": "Q·Kᵀ", "v2c6": "P·V", "v2c7": "one slot", "v2c8": "mma.sync", "v2c9": "two stripes", "v2d": "ldmatrix", "v3a": "TMA", "v3b": "wgmma",
+         "v3c": "overlap", "v3d": "producer", "v3e": "ping-pong", "v3f": "lazy reference", "v3h": "blocks stay", "v3j": "second Q", "v3k": "draw tiles", "v4a": "split keys", "v4b": "fewer waits", "v4c": "early launch",
+         "b1": "two kernels", "b2": "atomics", "b3": "mma.sync", "b4": "wgmma", "b5": "dQ warpgroup", "b6": "same bits", "b7": "split queries", "b8": "early launch"}
 
 
 def data_road(_):
@@ -28,21 +32,24 @@ def data_road(_):
         raise Unusable(f"reading-order: {unknown[0]} is no stage of the main road")
     if {short(p.parent.name) for p in (ROOT / "stages").glob("b*/stage.conf")} != {stage for line in BACKWARD for _, group in line for stage in group}:
         raise Unusable("reading-order: BACKWARD is not the backward pass of stages/")
+    if WORDS.keys() != {short(s["stage"]) for s in stages} | {stage for line in BACKWARD for _, group in line for stage in group}:
+        raise Unusable("reading-order: WORDS is not about the stages of stages/")
     side = [[short(s["stage"]), short(s["from"])] for s in stages if not s["main"]]
-    return {"main": main, "side": side, "before": BEFORE, "after": AFTER, "beside": BESIDE, "entries": ENTRIES, "rows": ROWS, "backward": BACKWARD, "before_backward": BEFORE_BACKWARD}
+    return {"main": main, "side": side, "before": BEFORE, "after": AFTER, "beside": BESIDE, "entries": ENTRIES, "rows": ROWS, "backward": BACKWARD, "before_backward": BEFORE_BACKWARD, "words": WORDS}
 
 
 @figure("reading-order", data_road)
 def draw_road(plt, d):
     begins = [d["main"].index(first) for first, _ in d["rows"]] + [len(d["main"])]
     origins = {origin for _, origin in d["side"]}
-    below = [0.58 + (0.3 if origins & set(d["main"][first:last]) else 0) for first, last in zip(begins, begins[1:])]  # from a row to the next: room for its side roads
-    top, left, wide, high, gap = 0.25, 1.72, 0.52, 0.34, 0.19
-    figure, axes = canvas(plt, top + sum(below) + 0.62 + 0.46 * (len(d["backward"]) - 1) + 0.35)
+    below = [0.66 + (0.44 if origins & set(d["main"][first:last]) else 0) for first, last in zip(begins, begins[1:])]  # from a row to the next: room for its side roads
+    top, left, high, gap = 0.25, 1.6, 0.42, 0.18
+    figure, axes = canvas(plt, top + sum(below) + 0.7 + 0.54 * (len(d["backward"]) - 1) + 0.35)
     page_look = {"facecolor": "white", "edgecolor": ORANGE, "linestyle": "--", "linewidth": 1.2}
     stage_look = {"facecolor": LIGHT[0], "edgecolor": BLUE, "linewidth": 1.4}
     side_look = {"facecolor": "white", "edgecolor": GREEN, "linestyle": ":", "linewidth": 1.2}
     width_of = lambda page: 0.074 * len(page) + 0.12
+    wide = lambda stage: max(0.5, 0.058 * len(d["words"][stage]) + 0.12)
     forks = {}
     for stage, origin in d["side"]:
         forks.setdefault(origin, []).append(stage)
@@ -50,8 +57,16 @@ def draw_road(plt, d):
     def number(x, y, n):
         axes.text(x, y, str(n), fontsize=9, weight="bold", color="white", ha="center", va="center", zorder=5, bbox={"boxstyle": "circle,pad=0.22", "facecolor": BLACK, "edgecolor": "none"})
 
+    def filled(x, y, width, height, name, look, size):
+        """A page's name, or a stage's with its words below."""
+        words = d["words"].get(name)
+        box(axes, x, y, width, height, "" if words else name, size, **look)
+        if words:
+            axes.text(x + width / 2, y + 0.35 * height, name, fontsize=size, ha="center", va="center")
+            axes.text(x + width / 2, y + 0.74 * height, words, fontsize=7, ha="center", va="center")
+
     def place(x, y, name, look, width, size):
-        box(axes, x, y, width, high, name, size, **look)
+        filled(x, y, width, high, name, look, size)
         if name in d["entries"]:
             number(x, y - 0.02, d["entries"].index(name) + 1)
         return x + width
@@ -73,22 +88,22 @@ def draw_road(plt, d):
         while chain and chain[-1] in forks:
             chain.append(forks[chain[-1]][0])
         items = [(page, page_look, width_of(page))] if page else []
-        items += [(one, side_look, 0.48) for one in chain]
+        items += [(one, side_look, wide(one)) for one in chain]
         if not sides:
             x += width - width_of(page)
-        for i, (name, look, wide) in enumerate(items):
+        for i, (name, look, across) in enumerate(items):
             if i:
-                axes.plot([x, x + 0.12], [y + high + 0.22] * 2, color=GREEN, linewidth=1.1, linestyle=":")
+                axes.plot([x, x + 0.12], [y + high + 0.29] * 2, color=GREEN, linewidth=1.1, linestyle=":")
                 x += 0.12
-            box(axes, x, y + high + 0.1, wide, 0.24, name, 8, **look)
-            x += wide
+            filled(x, y + high + 0.1, across, 0.38, name, look, 8)
+            x += across
 
     y = top
     for row, (first, what) in enumerate(d["rows"]):
         axes.text(0.12, y + high / 2, textwrap.fill(what, 21), fontsize=8.5, weight="bold", va="center", linespacing=1.15)
         items = []
         for stage in d["main"][begins[row]:begins[row + 1]]:
-            items += [(page, page_look, width_of(page), 8) for page in d["before"].get(stage, [])] + [(stage, stage_look, wide, 9)]
+            items += [(page, page_look, width_of(page), 8) for page in d["before"].get(stage, [])] + [(stage, stage_look, wide(stage), 9)]
         if row == len(d["rows"]) - 1:
             items += [(page, page_look, width_of(page), 8) for page in d["after"]]
         joined(left, y, items)
@@ -99,11 +114,11 @@ def draw_road(plt, d):
         for origin, group in line:
             axes.text(x, y + high / 2, f"after {origin}:", fontsize=8, va="center", style="italic")
             x += 0.66
-            items = [(stage, stage_look, 0.4, 9) for stage in group]
+            items = [(stage, stage_look, wide(stage), 9) for stage in group]
             if (origin, group) == d["backward"][0][0]:
                 items.insert(0, (d["before_backward"], page_look, width_of(d["before_backward"]), 8))
             x = joined(x, y, items) + 0.25
-        y += 0.46
+        y += 0.54
     y += 0.1
     x = 0.12
     for text, look, width in (("a stage", stage_look, 0.8), ("a page to read there", page_look, 1.65), ("a side road", side_look, 1.2)):

@@ -116,7 +116,7 @@ def table_gains(r):
         two = lambda values, digits: f"{values[0]:.{digits}f} → {values[1]:.{digits}f}"
         rows.append([f"{short(step['from'])} → [{short(step['to'])}](stages/{step['to']}.md)", f"{us(step['us'][0])} → {us(step['us'][1])}", ratio(*step["us"]), f"{min(ten):.2f}–{max(ten):.2f}",
                      two(step["count"], 0 if step["count"][1] > 99 else 1), two(step["issue"], 0), f"{step['busier']:.2f}"])
-    return table([f"step, {title(gains.SHAPE)}", "µs", "times faster (bold: slower)", "on the ten shapes", "instructions per row and 64 keys", "issue slots used, %", "SMs busier, times"], rows) + [""] + ran_by(r)
+    return table([f"step, {title(gains.SHAPE)}", "µs", "times faster (bold: slower)", "on the ten shapes", "instructions per row and 64 keys", "issue slots used, %", "SM clocks per µs, times"], rows) + [""] + ran_by(r)
 
 
 def table_largest_gains(r):
@@ -125,7 +125,7 @@ def table_largest_gains(r):
     largest = sorted(steps, key=lambda step: -step["gain"])[:8]
     rows = [[f"[{short(step['to'])}](stages/{step['to']}.md)", gains.CHANGED[short(step["to"])], f"{us(step['us'][0])} → {us(step['us'][1])}", f"{step['gain']:.2f}",
              *(f"{step[name]:.2f}" for name in ("fewer", "fuller", "busier"))] for step in steps if step in largest]
-    return table([f"step to, {title(gains.SHAPE)}", "what changed", "µs", "times faster", "fewer instructions", "fuller slots", "busier SMs (and clock)"], rows) + [""] + ran_by(r)
+    return table([f"step to, {title(gains.SHAPE)}", "what changed", "µs", "times faster", "fewer instructions", "fuller slots", "SM clocks per µs"], rows) + [""] + ran_by(r)
 
 
 HOPPER_SHAPES = "2,8,2048,64", "2,8,2048,128", "4,16,8192,64", "4,16,8192,128"
