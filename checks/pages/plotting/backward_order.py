@@ -1,5 +1,6 @@
-"""The order of events in the backward stages b3 to b8: drawn from the lists below, which follow each kernel's text. Lengths are no times."""
+"""The order of events in the backward stages b3 to b8: drawn from the lists below, which follow each kernel's text. Lengths are no times, but b8's are."""
 from .registry import figure
+from .results import RESULTS
 from .style import BLACK, GREY, HATCHES, LIGHT, VERMILION, arrow, box, canvas
 
 # What a stretch is: a matrix product, the threads' arithmetic, additions or stores to global memory, other, a wait.
@@ -17,29 +18,55 @@ B5 = {"unit": 0.104, "rows": [
     ["third warpgroup", [0, 7, "dQ 0", "product"], [7, 12, "add", "memory"], [12, 30, "", "wait"], [30, 38, "dQ 1", "product"], [38, 43, "add", "memory"], [43, 61, "", "wait"]],
     ["keys 64–127", [0, 8, "dK 0, S 1", "product"], [8, 16, "exp 1", "threads"], [16, 25, "dP dV 1", "product"], [25, 30, "dS 1", "threads"], [30, 39, "dK 1, S 2", "product"], [39, 47, "exp 2", "threads"], [47, 56, "dP dV 2", "product"], [56, 61, "dS 2", "threads"]]],
     "arrows": [[22, 0, 30, 1], [30, 2, 30, 1]]}
-B6 = {"unit": 0.24, "rows": [[f"block {j}"] + [item for n, t in enumerate(range(j, 4)) for item in ([5 * n, 5 * n + 3.4, f"tile {t}", "product"], [5 * n + 3.4, 5 * n + 5, "add", "memory"])] for j in (3, 2, 1, 0)],
-      "arrows": [[5 * n + 5, row, 5 * n + 8.4, row + 1] for row in range(3) for n in range(row + 1)]}
+
+def b6_block(name, tiles, begin):
+    """A block whose first addition begins at `begin`: its third warpgroup's products (1 long) and additions (3.2)."""
+    items = [[0, 1, "", "product"], [1, begin, "", "wait"], [begin, begin + 3.2, f"tile {tiles[0]}", "memory"]]
+    for n, t in enumerate(tiles[1:], 1):
+        at = begin - 1 + 4.2 * n
+        items += [[at, at + 1, "", "product"], [at + 1, at + 4.2, f"tile {t}", "memory"]]
+    return [name, *[item for item in items if item[1] > item[0]]]
+
+
+B6 = {"unit": 0.236, "rows": [b6_block(f"block {j}", range(j, 4), 1) for j in (3, 2, 1, 0)] + [b6_block(f"block {j}", range(4), 1 + 3.2 * (3 - j)) for j in (3, 2, 1, 0)],
+      "arrows": [[4.2 * n + 4.2, row, 4.2 * n + 5.2, row + 1] for row in range(3) for n in range(row + 1)] + [[4.2 + 3.2 * row, 4 + row, 4.2 + 3.2 * row, 5 + row] for row in range(3)],
+      "gaps": {0: "causal mask: each block starts at a tile of its own, none waits", 4: "no mask: all four start at tile 0"}}
 B7 = {"unit": 0.218, "rows": [
     ["keys 0–127", *[[6 * t, 6 * t + 6, f"tile {t}", "product"] for t in range(4)], [24, 26, "store", "memory"]],
     ["last kernel", [0, 26, "", "wait"], [26, 29, "round dQ", "memory"]],
     *[[f"keys 0–127, part {t}", [0, 6, f"tile {t}", "product"], [6, 8.6, "store", "memory"]] for t in range(4)],
     ["last kernel", [0, 8.6, "", "wait"], [8.6, 15.6, "add up four parts, round", "memory"]]],
     "gaps": {0: "b5: one block", 2: "b7: four blocks, at the same time"}}
-B8 = {"unit": 0.102, "rows": [
-    ["row_terms", [0, 5, "start", "other"], [5, 17, "δ, zeros", "memory"]],
-    ["gradients", [17.8, 25.8, "start, barriers", "other"], [25.8, 49, "K, V, then the tiles of Q and dO", "product"]],
-    ["round_sums", [49.8, 54.8, "start", "other"], [54.8, 62, "round", "memory"]],
-    ["row_terms", [0, 5, "start", "other"], [5, 17, "δ, zeros", "memory"]],
-    ["gradients", [8.5, 16.5, "start, barriers", "other"], [16.5, 17.4, "", "wait"], [17.4, 40.6, "K, V, then the tiles of Q and dO", "product"]],
-    ["round_sums", [41.4, 46.4, "start", "other"], [46.4, 53.6, "round", "memory"]]],
-    "gaps": {0: "b7: each kernel starts after the end of the one before", 3: "b8: the second starts under the first, up to its wait for the first one's end"}}
+def b8_rows():
+    """The end of a call and the next one, in b7 and b8, on (1,8,512,64): microseconds from h100-early.txt."""
+    rows, call, first = [], {}, 3.5  # first: where a call's row_terms begins its work
+    for line in (RESULTS / "h100-early.txt").read_text().splitlines():
+        words = line.split()
+        if line.startswith(("b7 1,8,512,64 ", "b8 1,8,512,64 ")) and words[-1] == "gap":
+            call[words[0]] = []
+        elif line.startswith("call ") and len(call[max(call)]) < 4:
+            call[max(call)].append([int(x) / 1000 for x in words[3:6]])
+    for stage, (terms, gradients, sums, following) in sorted(call.items()):
+        before = [x - following[1] for x in sums]  # of the call before
+        early = terms[0] < -0.1
+        texts = ["δ, zeros", "K, V, then the tiles of Q and dO", "add up, round"]
+        for name, (start, begin, end), text in zip(("row_terms", "gradients", "round_sums"), (terms, gradients, sums), texts):
+            items = [[first + start, first + begin, "", "wait" if early else "other"]] if begin - start > 0.1 else []
+            rows.append([name, *items, [first + begin, first + end, "" if name == "row_terms" else text, "product" if name == "gradients" else "memory"]])
+        rows[-1][1:1] = [[first + before[1], first + before[2], "call before", "memory"]]
+        for row, gap, end in ((-3, gradients[1] - terms[2], terms[2]), (-2, sums[1] - gradients[2], gradients[2]), (-1, following[1] - sums[2], before[2])):
+            rows[row].append([first + end, first + end, f"gap {gap:.1f} µs", "note"])
+    return rows
+
+
+B8_HEADINGS = {0: "b7: each kernel starts after the end of the one before", 3: "b8: kernels start early and wait for the end of the one before"}
 
 
 @figure("order-b4", lambda r: B4)
 @figure("order-b5", lambda r: B5)
 @figure("order-b6", lambda r: B6)
 @figure("order-b7", lambda r: B7)
-@figure("order-b8", lambda r: B8)
+@figure("order-b8", lambda r: {"unit": 0.345, "rows": b8_rows(), "gaps": B8_HEADINGS, "axis": "time"})
 def draw_order(plt, d):
     left, gaps = 1.5, {int(row): text for row, text in d.get("gaps", {}).items()}
     top, tops = 0.42 if d.get("marks") else 0.15, []
@@ -54,6 +81,9 @@ def draw_order(plt, d):
         axes.text(left - 0.12, y + BAR / 2, name, fontsize=8.5, ha="right", va="center")
         for begin, end, text, kind in items:
             x, width = left + begin * d["unit"], (end - begin) * d["unit"]
+            if kind == "note":
+                axes.text(x + 0.06, y + BAR / 2, text, fontsize=8, va="center", color=VERMILION)
+                continue
             if kind == "wait":
                 axes.plot([x, x + width], [y + BAR / 2] * 2, color=GREY, linewidth=1.6, linestyle=":")
                 continue
@@ -70,7 +100,7 @@ def draw_order(plt, d):
     kinds = [kind for kind in LOOK if any(item[3] == kind for _, *items in d["rows"] for item in items)]
     x, y = 0.2, top + 0.1
     axes.annotate("", (7.8, top), (left, top), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 1})
-    axes.text(left - 0.12, top, "order of events", fontsize=8, ha="right", va="center")
+    axes.text(left - 0.12, top, d.get("axis", "order of events"), fontsize=8, ha="right", va="center")
     for kind in kinds:
         if LOOK[kind]:
             axes.add_patch(plt.Rectangle((x, y + 0.16), 0.26, 0.18, facecolor=LOOK[kind][0], hatch=LOOK[kind][1], edgecolor=BLACK, linewidth=0.8))
