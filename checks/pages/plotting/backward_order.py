@@ -86,7 +86,7 @@ def draw_order(plt, d):
 # name: [x, y, width, text, place]; arrows: [from, to, label].
 FLOW = {"boxes": {
     "sK": [0.2, 0.5, 0.75, "K", "shared"], "sV": [3.1, 0.5, 0.75, "V", "shared"],
-    "S": [1.35, 0.5, 1.4, "Sᵀ = K Qᵀ", "registers"], "dP": [4.25, 0.5, 1.4, "dPᵀ = V dOᵀ", "registers"],
+    "S": [1.35, 0.5, 1.4, "Sᵀ = scale K Qᵀ", "registers"], "dP": [4.25, 0.5, 1.4, "dPᵀ = V dOᵀ", "registers"],
     "P": [1.35, 1.45, 1.4, "Pᵀ = exp(Sᵀ − L)", "registers"], "dS": [4.25, 1.45, 1.75, "dSᵀ = Pᵀ (dPᵀ − δ)", "registers"],
     "dV": [1.35, 2.4, 1.4, "dV += Pᵀ dO", "registers"], "dK": [3.35, 2.4, 1.4, "dK += dSᵀ Q", "registers"],
     "sdS": [5.25, 2.4, 0.9, "dS", "shared"], "dQ": [6.5, 2.4, 1.25, "dQ = dS K", "registers"], "sum": [6.5, 3.3, 1.25, "sums of dQ", "global"]},
@@ -118,4 +118,5 @@ def draw_flow(plt, d):
         axes.text(x + 0.34, 3.75, name, fontsize=8, va="center")
         x += 1.9
     axes.text(0.2, 0.24, "one warp's part of a tile; A: the product's first operand", fontsize=9, weight="bold", va="center")
+    axes.text(0.2, 3.3, "dS is without the scale: dK and dQ are multiplied by it once, at the end", fontsize=8.5, va="center")
     return figure
