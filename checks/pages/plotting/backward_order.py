@@ -17,7 +17,8 @@ B5 = {"unit": 0.104, "rows": [
     ["keys 0–63", [0, 8, "exp 1", "threads"], [8, 17, "dP dV 1", "product"], [17, 22, "dS 1", "threads"], [22, 31, "dK 1, S 2", "product"], [31, 39, "exp 2", "threads"], [39, 48, "dP dV 2", "product"], [48, 53, "dS 2", "threads"], [53, 61, "dK 2, S 3", "product"]],
     ["third warpgroup", [0, 7, "dQ 0", "product"], [7, 12, "add", "memory"], [12, 30, "", "wait"], [30, 38, "dQ 1", "product"], [38, 43, "add", "memory"], [43, 61, "", "wait"]],
     ["keys 64–127", [0, 8, "dK 0, S 1", "product"], [8, 16, "exp 1", "threads"], [16, 25, "dP dV 1", "product"], [25, 30, "dS 1", "threads"], [30, 39, "dK 1, S 2", "product"], [39, 47, "exp 2", "threads"], [47, 56, "dP dV 2", "product"], [56, 61, "dS 2", "threads"]]],
-    "arrows": [[22, 0, 30, 1], [30, 2, 30, 1]]}
+    "row": 0.62, "arrows": [[22, 0, 30, 1, "ds_full", 23.4, 0.05], [30, 2, 30, 1, "ds_full", 29.4, 0.07], [7, 1, 58, 2, "ds_empty", 50.5, -0.06]],
+    "arrow": "arrives at an mbarrier. ds_full: dS is stored. ds_empty: dS has been read (the same for keys 0–63)"}
 
 def b6_block(name, tiles, begin):
     """A block whose first addition begins at `begin`: its third warpgroup's products (1 long) and additions (3.2)."""
@@ -73,8 +74,8 @@ def draw_order(plt, d):
     for row in range(len(d["rows"])):
         top += 0.42 if row in gaps else 0
         tops.append(top)
-        top += ROW
-    figure, axes = canvas(plt, top + 0.62)
+        top += d.get("row", ROW)
+    figure, axes = canvas(plt, top + (0.9 if d.get("arrow") else 0.62))
     for row, text in gaps.items():
         axes.text(0.15, tops[row] - 0.2, text, fontsize=9, weight="bold", va="center")
     for (name, *items), y in zip(d["rows"], tops):
@@ -93,10 +94,16 @@ def draw_order(plt, d):
         at = left + x * d["unit"]
         axes.plot([at, at], [tops[0] - 0.1, tops[-1] + BAR + 0.08], color=VERMILION, linewidth=2.2)
         axes.text(at, tops[0] - 0.22, text, fontsize=8.5, ha="center", va="center", color=VERMILION)
-    for from_x, from_row, to_x, to_row in d.get("arrows", []):
+    for from_x, from_row, to_x, to_row, *label in d.get("arrows", []):
         down = to_row > from_row
         ends = (left + to_x * d["unit"], tops[to_row] + (0 if down else BAR)), (left + from_x * d["unit"], tops[from_row] + (BAR if down else 0))
         arrow(axes, *ends, VERMILION, 1.3)
+        for text, text_x, lower in [label] if label else []:  # the text ends at text_x
+            middle = (min(tops[from_row], tops[to_row]) + BAR + max(tops[from_row], tops[to_row])) / 2
+            axes.text(left + text_x * d["unit"], middle + lower, text, fontsize=8, ha="right", va="center", color=VERMILION)
+    if d.get("arrow"):
+        arrow(axes, (0.46, top + 0.63), (0.2, top + 0.63), VERMILION, 1.3)
+        axes.text(0.54, top + 0.63, d["arrow"], fontsize=8, va="center")
     kinds = [kind for kind in LOOK if any(item[3] == kind for _, *items in d["rows"] for item in items)]
     x, y = 0.2, top + 0.1
     axes.annotate("", (7.8, top), (left, top), arrowprops={"arrowstyle": "-|>", "color": BLACK, "linewidth": 1})
@@ -116,7 +123,7 @@ def draw_order(plt, d):
 # name: [x, y, width, text, place]; arrows: [from, to, label].
 FLOW = {"boxes": {
     "sK": [0.2, 0.5, 0.75, "K", "shared"], "sV": [3.1, 0.5, 0.75, "V", "shared"],
-    "S": [1.35, 0.5, 1.4, "Sᵀ = K Qᵀ", "registers"], "dP": [4.25, 0.5, 1.4, "dPᵀ = V dOᵀ", "registers"],
+    "S": [1.35, 0.5, 1.4, "Sᵀ = scale K Qᵀ", "registers"], "dP": [4.25, 0.5, 1.4, "dPᵀ = V dOᵀ", "registers"],
     "P": [1.35, 1.45, 1.4, "Pᵀ = exp(Sᵀ − L)", "registers"], "dS": [4.25, 1.45, 1.75, "dSᵀ = Pᵀ (dPᵀ − δ)", "registers"],
     "dV": [1.35, 2.4, 1.4, "dV += Pᵀ dO", "registers"], "dK": [3.35, 2.4, 1.4, "dK += dSᵀ Q", "registers"],
     "sdS": [5.25, 2.4, 0.9, "dS", "shared"], "dQ": [6.5, 2.4, 1.25, "dQ = dS K", "registers"], "sum": [6.5, 3.3, 1.25, "sums of dQ", "global"]},
@@ -148,4 +155,5 @@ def draw_flow(plt, d):
         axes.text(x + 0.34, 3.75, name, fontsize=8, va="center")
         x += 1.9
     axes.text(0.2, 0.24, "one warp's part of a tile; A: the product's first operand", fontsize=9, weight="bold", va="center")
+    axes.text(0.2, 3.3, "dS is without the scale: dK and dQ are multiplied by it once, at the end", fontsize=8.5, va="center")
     return figure
