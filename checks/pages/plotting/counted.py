@@ -23,11 +23,11 @@ COLUMNS = {
 # Why the two may differ by more than LARGE.
 WHY = {
     "a": "The source moves two halves or one float at a time. nvcc joins neighbours into accesses of 8 and 16 bytes, which take fewer cycles, and keeps in registers what the source reads again.",
-    "b": "Explained in part: the GPU's number differs between runs (v2c6 432,154 and 434,011, v2c7 427,487 and 431,537, v3d 4,452, 4,422, 4,222 and 4,212), by cycles that depend on when others use the banks, and the count here depends on addresses alone. The runs differ by less than the two counts do.",
+    "b": "Explained in part. The GPU's number differs between runs (v2c6 432,154 and 434,011, v2c7 427,487 and 431,537, v3d 4,452, 4,422, 4,222 and 4,212). Likely it depends also on when other accesses use the banks. The CPU's count depends on addresses alone. But the two counts differ by more than the runs do.",
     "c": "`__pipeline_memcpy_async` with a number of zeros to fill in is two instructions with opposite predicates, one for none and one for 16. Both count as executed, and the one that is held back as two sectors. From v2d on whole tiles have a loop of their own.",
     "d": "A division is a MUFU.RCP and some arithmetic; `/` in the source is not counted.",
     "e": "A barrier behind `if` is an instruction with a predicate: executed, by this counter, also where it is held back, once per warp here.",
-    "f": "Two loads of 8 bytes side by side, which nvcc makes one of 16: half as many instructions, and no conflict.",
+    "f": "Two loads of 8 bytes side by side, which nvcc makes one of 16: half as many instructions, and no conflict. The floor leaves these conflicts out, so it is about 1 % too high.",
     "g": "Not explained. Both count 128 instructions, each by one lane; ncu has 402 wavefronts and 100 bank conflicts.",
 }
 EXPLAINED = [

@@ -5,7 +5,7 @@ from .style import BLACK, BLUE, GREEN, GREY, GRID, ORANGE, PURPLE, VERMILION, WI
 
 SHAPES = ["1,8,512,64", "2,8,2048,64"]
 SIX = ["v1", "v2b", "v2c6", "v2d", "v3b", "v3j"]  # for the counters' page: every stage is too many to read the markers
-GUESSED = {"v1", "v2b", "v2c3", "v2c5"}  # nvcc leaves out loads that the source has: writeups/counters.md#the-floor
+GUESSED = {"v1", "v2b", "v2c3", "v2c5", "v2d"}  # the GPU counts less for shared memory: writeups/counters.md#what-cannot-be-trusted
 UNITS = {"issue slots": (BLUE, "^"), "shared memory": (VERMILION, "s"), "exponentials": (GREEN, "D"), "tensor cores": (PURPLE, "v"), "L2": (ORANGE, "P")}
 
 
@@ -33,56 +33,42 @@ def data_floors(r, only=None):
     return {"source": r.source(), "elsewhere": elsewhere, "floors": floors}
 
 
-def apart(values):
-    """How far each mark leaves its row's line, so that marks of nearly the same value do not hide each other. The largest stays on the line."""
-    order, up = sorted(range(len(values)), key=lambda i: values[i]), [0.0] * len(values)
-    group = []
-    for i in order:
-        if group and values[i] < 1.2 * values[group[-1]]:
-            group.append(i)
-        else:
-            group = [i]
-        for j, offset in zip(reversed(group), (0.0, 0.2, -0.2, 0.4, -0.4)):
-            up[j] = offset
-    return up
+def is_guess(stage, roofs):
+    return short(stage) in GUESSED and max(roofs, key=roofs.get) == "shared memory"
 
 
 @figure("floors", data_floors, lambda r: r.counted)
 @figure("floors-six", lambda r: data_floors(r, SIX), lambda r: r.counted)
 def draw_floors(plt, d):
-    below, rows = 1.48, max(map(len, d["floors"].values()))
+    below, rows = 1.34, max(map(len, d["floors"].values()))
     few = rows <= len(SIX)
-    high = 2 + (0.46 if few else 0.25) * rows
+    high = 1.9 + (0.36 if few else 0.25) * rows
     figure, panels = subplots(plt, (WIDTH, high), 1, 2, left=0.06, right=0.985, top=1 - 0.5 / high, bottom=below / high, wspace=0.19)
     for axes, (shape, stages) in zip(panels, d["floors"].items()):
         for y, (stage, time, roofs) in enumerate(stages):
             least = max(roofs.values())
             floor = max(roofs, key=roofs.get)
+            guess = is_guess(stage, roofs)
             if few and y % 2:
                 axes.axhspan(y - 0.5, y + 0.5, color="#f4f4f4", zorder=0)
             if time:
                 axes.plot([least, time], [y, y], color=GREY, linewidth=1.2, zorder=1)
                 axes.plot([time], [y], marker="o", markersize=7, color=BLACK, linestyle="")
-                axes.text(time * 1.3, y, f"{'≈ ' if short(stage) in GUESSED else ''}{100 * least / time:.0f} %, {floor}", fontsize=7, va="center")
+                axes.text(time * 1.3, y, f"{'≈ ' if guess else ''}{100 * least / time:.0f} %, {floor}", fontsize=7.5 if few else 7, va="center")
             else:
                 axes.text(least * 1.3, y, floor, fontsize=7, va="center")
-            if not few:  # the page's tables have the other units
-                axes.plot([least], [y], marker=UNITS[floor][1], markersize=6, color=UNITS[floor][0], linestyle="")
-                continue
-            for (name, us), up in zip(roofs.items(), apart(list(roofs.values()))):
-                colour, marker = UNITS[name]
-                axes.plot([us], [y + up], marker=marker, markersize=6, color=colour, markerfacecolor=colour if us == least else "none", linestyle="")
-        every = [us for _, time, roofs in stages for us in [*(roofs.values() if few else [max(roofs.values())]), time or 0] if us > 0]
+            axes.plot([least], [y], marker=UNITS[floor][1], markersize=6, color=UNITS[floor][0], linestyle="")  # the page's tables have the other units
+        every = [us for _, time, roofs in stages for us in [max(roofs.values()), time or 0] if us > 0]
         logarithmic(axes, every, (0.1, 1, 3, 10, 30, 100, 300), 0.7, 2.2)
-        axes.set(xlim=(0.7 * min(every), (80 if any(short(s) in GUESSED for s, *_ in stages) else 20) * max(every)))  # with room for the words
-        axes.set_yticks(range(len(stages)), [short(s) + (" *" if short(s) in GUESSED else "") for s, *_ in stages], fontsize=8)
+        axes.set(xlim=(0.7 * min(every), (80 if any(is_guess(stage, roofs) for stage, _, roofs in stages) else 20) * max(every)))  # with room for the words
+        axes.set_yticks(range(len(stages)), [short(stage) + (" *" if is_guess(stage, roofs) else "") for stage, _, roofs in stages], fontsize=8)
         axes.set_ylim(len(stages) - 0.4, -0.7)
         axes.set_xlabel("µs (log)")
         axes.set_title(title(shape), fontsize=10)
         axes.grid(True, axis="x", **GRID)
     marks = [plt.Line2D([], [], color=BLACK, marker="o", markersize=7, linestyle="", label="measured")]
-    marks += [plt.Line2D([], [], color=colour, marker=marker, markersize=6, linestyle="", markerfacecolor="none" if few else colour, label=name) for name, (colour, marker) in UNITS.items() if few or any(name == max(roofs, key=roofs.get) for stages in d["floors"].values() for *_, roofs in stages)]
+    marks += [plt.Line2D([], [], color=colour, marker=marker, markersize=6, linestyle="", label=f"floor: {name}") for name, (colour, marker) in UNITS.items() if any(name == max(roofs, key=roofs.get) for stages in d["floors"].values() for *_, roofs in stages)]
     figure.legend(handles=marks, ncol=6, fontsize=7.5, columnspacing=1.2, handletextpad=0.3, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 0.72 / high))
-    return caption(figure, f"The least time that {'each unit of an H100 or H200 needs' if few else 'the unit of an H100 or H200 that needs most takes'} for what the CPU execution counted (writeups/counters.md says at which rates), and the time measured. {'Filled: the unit that needs most, the floor; ' if few else 'It is the floor: '}"
-                           f"no kernel with these counts is faster. * A guess and no bound: nvcc leaves out some of the counted loads. {'Issue slots: of what is counted, which leaves out sums and indices. ' if few else ''}The grey line up to the measured time is what latencies, waits, sums and indices take; the number says how much of the time the floor is. "
+    return caption(figure, f"Floor: the least time that the unit of an H100 or H200 that needs most takes for what the CPU execution counted, at the rates in writeups/counters.md. * A guess and no bound: the GPU counts fewer accesses to shared memory. "
+                           "Grey line: measured time over floor, on a logarithmic axis; it is what latencies, waits, sums and indices take. The number: which part of the time the floor is. "
                            f"Measured: medians in a replayed CUDA graph. {d['source']}" + "".join(f"; {card}: " + "; ".join(f"{', '.join(stages)} on {title(shape)}" for shape, stages in of.items()) for card, of in d["elsewhere"].items()) + ".")

@@ -236,7 +236,7 @@ WAITS = {"block barrier": ["barrier"], "mbarrier": [], "global memory": ["long_s
 LINES = ["", "////", "", "\\\\\\\\", "", "", "", "////", ""]  # enough hatches to tell neighbours apart in grey
 
 
-FIVE = ["v2d", "v3a", "v3b", "v3c", "v3d"]  # for reading-sass, which is about one of them
+TWO = ["v3b", "v3c"]  # for reading-sass, which is about two waits of one of them
 
 
 def data_stalls(r, only=None):
@@ -254,8 +254,28 @@ def data_stalls(r, only=None):
     return {"source": profiled_by(r), "stalls": rows}
 
 
+@figure("stalls-two", lambda r: data_stalls(r, TWO), lambda r: r.profiles)
+def draw_two_waits(plt, d):
+    height = 1.45 + 0.42 * len(d["stalls"])
+    figure, axes = subplots(plt, (WIDTH, height), left=0.055, right=0.985, top=1 - 0.4 / height, bottom=0.82 / height)
+    names = list(WAITS)
+    for y, (stage, _, _, shares) in enumerate(d["stalls"]):
+        left = 0
+        for name, colour in (("wgmma", COLOURS[names.index("wgmma")]), ("block barrier", COLOURS[names.index("block barrier")]), ("rest", "#e3e3e3")):
+            share = 100 * shares[name] if name in shares else 100 - left
+            axes.barh(y, share, left=left, height=0.62, facecolor=colour, edgecolor=BLACK, linewidth=0.6)
+            axes.annotate(f"{share:.0f} %", (left + share / 2, y), fontsize=8.5, ha="center", va="center", bbox={"facecolor": "white", "edgecolor": "none", "pad": 1})
+            left += share
+    axes.set(xlim=(0, 100), ylim=(len(d["stalls"]) - 0.4, -0.6))
+    axes.set_yticks(range(len(d["stalls"])), [short(s) for s, *_ in d["stalls"]], fontsize=9)
+    axes.set_xlabel(f"share of the time of a resident warp, %, on {title(d['stalls'][0][1])}", fontsize=8.5)
+    handles = [plt.Rectangle((0, 0), 1, 1, facecolor=c, edgecolor=BLACK, linewidth=0.6, label=l) for c, l in ((COLOURS[names.index("wgmma")], "wait for wgmma"), (COLOURS[names.index("block barrier")], "wait at a block barrier"), ("#e3e3e3", "all else: other waits, and issuing"))]
+    figure.legend(handles=handles, fontsize=8.5, ncol=3, loc="upper center", bbox_to_anchor=(0.5, 1), frameon=False)
+    figure.text(0.01, 0.04 / height, f"{d['source']}.", fontsize=7, va="bottom")
+    return figure
+
+
 @figure("stalls", data_stalls, lambda r: r.profiles)
-@figure("stalls-five", lambda r: data_stalls(r, FIVE), lambda r: r.profiles)
 def draw_stalls(plt, d):
     shapes = list(dict.fromkeys(shape for _, shape, *_ in d["stalls"]))
     stages = list(dict.fromkeys(stage for stage, *_ in d["stalls"]))
