@@ -1,4 +1,4 @@
-"""Figures of the pages on single subjects: two tiles of an online softmax, two accesses in order or not, and the special function unit's square."""
+"""Figures of the pages on single subjects: two tiles of an online softmax, stores and reads of a score, and the special function unit's square."""
 import re
 
 from .heads import ROOT, Unusable
@@ -51,41 +51,6 @@ def draw_two_tiles(plt, d):
             axes.text(2.5, 0.3, "not seen yet", ha="center", fontsize=8.5, style="italic", color="#555555")
     panels[0].set_ylabel("weight relative to m", fontsize=8.5)
     return caption(figure, "Scores in units of ln 2, so a weight is 2^(score − m). Hatched: weights that the kernel no longer has; they live on inside l and O.")
-
-
-# --- seeing races: two accesses with and without an order ----------------------------------------------------------------------
-
-
-def data_order(_):
-    return {"a": "writes x", "b": "reads x", "x": "x: scratch[0][1], the score of key 1", "lanes": ("lane 0", "lane 1")}
-
-
-@figure("ordered", data_order)
-def draw_order(plt, d):
-    figure, axes = canvas(plt, 3.35)
-
-    def thread(x, y, name, at, text, look):
-        axes.text(x - 0.08, y, name, fontsize=8.5, ha="right", va="center")
-        axes.plot([x, x + 3.0], [y, y], color=GREY, linewidth=1, zorder=0)
-        box(axes, x + at, y - 0.15, 0.72, 0.3, text, 8.5, facecolor=look, edgecolor=BLACK)
-
-    left, right = 0.75, 4.75
-    a, b = d["lanes"]
-    axes.text(0.15, 0.22, "Ordered: the checker is silent", fontsize=10, weight="bold", va="center")
-    thread(left, 0.75, a, 0.35, d["a"], LIGHT[0])
-    thread(left, 1.3, b, 1.95, d["b"], LIGHT[4])
-    axes.plot([left + 1.5] * 2, [0.5, 1.55], color=VERMILION, linewidth=2.5)
-    axes.text(left + 1.5, 1.68, "a barrier for both lanes", fontsize=8.5, ha="center", va="center", color=VERMILION)
-    axes.text(left + 1.5, 1.95, "every schedule: the write first", fontsize=8.5, ha="center", va="center")
-    axes.text(4.15, 0.22, "Not ordered: a race, whichever comes first", fontsize=10, weight="bold", va="center")
-    thread(right, 0.75, a, 0.35, d["a"], LIGHT[0])
-    thread(right, 1.3, b, 1.95, d["b"], LIGHT[4])
-    axes.text(right + 1.5, 1.68, "this run: the value is right", fontsize=8.5, ha="center", va="center")
-    thread(right, 2.1, a, 1.95, d["a"], LIGHT[0])
-    thread(right, 2.65, b, 0.35, d["b"], LIGHT[4])
-    axes.text(left, 2.65, d["x"], fontsize=8.5, va="center")
-    axes.text(right + 1.5, 3.03, "a different schedule: an old value, or none", fontsize=8.5, ha="center", va="center")
-    return figure
 
 
 # --- seeing races: who stores a score, and who reads it --------------------------------------------------------------------------
