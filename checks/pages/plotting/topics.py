@@ -120,6 +120,9 @@ def data_square(_):
     return {"bits": bits, "low": low_bits, "kept": [[pair(i, j) for j in range(i + 1)] for i in range(bits)]}
 
 
+EXAMPLE_R = 5000  # the page asks for its square
+
+
 @figure("short-square", data_square)
 def draw_square(plt, d):
     figure, axes = subplots(plt, (WIDTH, 5.0), left=0.09, right=0.66, top=0.93, bottom=0.13)
@@ -130,6 +133,12 @@ def draw_square(plt, d):
             axes.add_patch(plt.Rectangle((j, i), 1, 1, facecolor=LIGHT[0] if kept else "#eeeeee", edgecolor=BLUE if kept else "white", linewidth=0.7))
             if kept:
                 axes.text(j + 0.5, i + 0.5, f"{units.bit_length() - 1}", ha="center", va="center", fontsize=7)
+    example = [k for k in range(n) if EXAMPLE_R >> k & 1]
+    for i in example:
+        for j in (j for j in example if j <= i):
+            kept = d["kept"][i][j] > 0
+            frame = {"edgecolor": BLACK, "linewidth": 1.8} if kept else {"edgecolor": "#777777", "linewidth": 0.8, "linestyle": ":"}
+            axes.add_patch(plt.Rectangle((j + 0.06, i + 0.06), 0.88, 0.88, fill=False, **frame))
     at = d["low"]
     axes.plot([0, n], [at, at], color=VERMILION, linewidth=1.6)
     axes.plot([at, at], [at, n], color=VERMILION, linewidth=1.6)
@@ -147,5 +156,6 @@ def draw_square(plt, d):
     text = figure.text
     text(0.67, 0.80, f"{kept} of {total} are kept (blue).\nA number k: the product adds 2^k\nto r² / 2^19.", fontsize=9, va="center", linespacing=1.4)
     text(0.67, 0.60, f"Thick lines: the {n - d['low']} high and\nthe {d['low']} low bits meet.\nHigh × high: all kept.\nLow × low: none kept.", fontsize=9, va="center", linespacing=1.4)
+    text(0.67, 0.22, f"Frames: the products of bits that\nare set in r = {EXAMPLE_R}. Black: kept.\nGrey, dotted: left out.", fontsize=9, va="center", linespacing=1.4)
     text(0.67, 0.39, "High × low: kept where\ni + j + 1 is at least 19,\nso the border is a diagonal.", fontsize=9, va="center", linespacing=1.4)
     return caption(figure, "Drawn from short_square_by_rows in common/emulator/special_functions.cpp, the function that computes 2^x and 1/x on the CPU with an H200's bits.")
