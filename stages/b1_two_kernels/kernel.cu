@@ -1,10 +1,11 @@
-// B1: the backward pass in scalar code. P and dP of a tile are computed again wherever they are needed, so nothing of size
-// S x S is ever stored; and each gradient has a block that owns it, so nothing is added by two blocks.
+// B1: the backward pass in scalar code. P and dP of a tile are computed again wherever they are needed, so nothing of
+// size S x S is stored. Each gradient belongs to one block, so no two blocks add to one sum.
 //
 //   P = exp(s - L)     dP = dO V^T     dS = scale P (dP - delta)     dQ = dS K     dK = dS^T Q     dV = P^T dO
 //
-// dQ needs a row's keys, dK and dV a key's rows. Hence two kernels: one walks the keys, one walks the rows. Both need of a
-// row its L = log sum exp(s) and delta = sum_j P_ij dP_ij, which depend on all of its keys: a third kernel before them.
+// dQ of a row needs all keys; dK and dV of a key need all rows. Hence two kernels: one walks the keys, one walks the
+// rows. Both need each row's L = log sum exp(s) and delta = sum_j P_ij dP_ij. A kernel before them computes L and
+// delta.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 

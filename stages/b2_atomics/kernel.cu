@@ -1,10 +1,11 @@
-// B2: P and dP once, five products in place of seven. The block that owns a tile of keys has dS at hand, so it computes
-// its part of dQ as well and adds it to a sum in global memory, where every block that sees the row adds its own.
-// atomicAdd loses no part, and says nothing of the order: fp32 sums of other orders have other last bits.
+// B2: P and dP once: five products in place of seven. The block that owns a tile of keys has its dS, so it also
+// computes its part of dQ, and adds the part to a sum in global memory. Every block that sees the row adds its own
+// part. atomicAdd loses no part, but the order of the parts varies, and in another order an fp32 sum has other last
+// bits.
 //
 //   P = exp(s - L)     dP = dO V^T     dS = scale P (dP - delta)     dQ = dS K     dK = dS^T Q     dV = P^T dO
 //
-// Before the kernel the sums are zeroed, and L and delta are computed as in b1; after it the sums are rounded to fp16.
+// Before the kernel the sums are zeroed, and L and delta are computed as in b1. After it the sums are rounded to fp16.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 

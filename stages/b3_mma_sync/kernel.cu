@@ -1,11 +1,11 @@
-// B3: the five products by mma.sync, with v2d's tools. The scores are computed transposed, S^T = K Q^T: a warp has its
-// keys as rows, and what it holds of P^T and dS^T is at once the A operand of dV = P^T dO and dK = dS^T Q. Only dQ needs
-// the dS of all warps. It goes through shared memory, and two barriers per query tile are all there are.
+// B3: the five products by mma.sync, with v2d's tools. The scores are computed transposed, S^T = K Q^T, so a warp's
+// rows are keys. Its accumulators of P^T and dS^T are then the A operands of dV = P^T dO and dK = dS^T Q. Only dQ needs
+// the dS of all warps: they go through shared memory. A query tile takes two block barriers.
 //
 //   P = exp(s - L)     dP = dO V^T     dS = P (dP - delta)     dQ = scale dS K     dK = scale dS^T Q     dV = P^T dO
 //
-// The forward pass has saved O and L. One kernel makes of them what a row needs, delta = dO·O and L log2 e; after the
-// main one another rounds the atomic sums of dQ, which lie in the order of the accumulators.
+// The forward pass has saved O and L. One kernel computes, for each row, delta = dO·O and L log2 e. The main kernel
+// adds its parts of dQ to fp32 sums, which lie in the order of the accumulators. A last kernel rounds the sums to fp16.
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>

@@ -1,13 +1,13 @@
-// B4: the five products by wgmma, on tiles that TMA brings. As in b3 the scores are transposed, S^T = K Q^T: a warpgroup
-// has 64 keys as rows, and what it holds of P^T or dS^T is at once the A operand, from registers, of dV = P^T dO or
-// dK = dS^T Q. Only dQ = dS K needs the dS of both warpgroups: stmatrix turns it on its way to shared memory, and the
-// one barrier per query tile stands behind that. Each warpgroup makes half of the tile's dQ, which leaves while dK's
-// product is under way.
+// B4: the five products by wgmma, on tiles that the TMA copies. As in b3 the scores are transposed, S^T = K Q^T: a
+// warpgroup's rows are 64 keys. Its P^T and dS^T are the A operands, from registers, of dV = P^T dO and dK = dS^T Q.
+// Only dQ = dS K needs the dS of both warpgroups. stmatrix transposes them on their way to shared memory, and the one
+// barrier per query tile stands behind the store. Each warpgroup computes half of the tile's dQ, and adds it while dK's
+// product runs.
 //
 //   P = exp(s - L)     dP = dO V^T     dS = P (dP - delta)     dQ = scale dS K     dK = scale dS^T Q     dV = P^T dO
 //
-// The forward pass has saved O and L. One kernel makes of them what a row needs, delta = dO·O and L log2 e; after the
-// main one another rounds the atomic sums of dQ, which lie in the order of the accumulators.
+// The forward pass has saved O and L. One kernel computes, for each row, delta = dO·O and L log2 e. The main kernel
+// adds its parts of dQ to fp32 sums, which lie in the order of the accumulators. A last kernel rounds the sums to fp16.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 

@@ -1,11 +1,11 @@
-// B5: a third warpgroup makes dQ. It waits for the dS of the two that have the keys, multiplies it by K, adds the result
-// in global memory and requests the query tiles. The other two never wait for each other: while one takes exponentials,
-// the products of the other keep the tensor cores busy.
+// B5: a third warpgroup computes dQ. It waits for the dS of the two warpgroups that own the keys, multiplies them by K,
+// adds the result in global memory, and requests the query tiles. The other two never wait for each other: while one
+// computes exponentials, the products of the other keep the tensor cores busy.
 //
 //   P = exp(s - L)     dP = dO V^T     dS = P (dP - delta)     dQ = scale dS K     dK = scale dS^T Q     dV = P^T dO
 //
-// The forward pass has saved O and L. One kernel makes of them what a row needs, delta = dO·O and L log2 e; after the
-// main one another rounds the atomic sums of dQ, which lie in the order of the accumulators.
+// The forward pass has saved O and L. One kernel computes, for each row, delta = dO·O and L log2 e. The main kernel
+// adds its parts of dQ to fp32 sums, which lie in the order of the accumulators. A last kernel rounds the sums to fp16.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 

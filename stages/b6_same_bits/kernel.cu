@@ -1,12 +1,12 @@
-// B6: the same bits every time. The blocks add to a tile of dQ in an order, the last keys first: each waits, at a counter
-// in global memory, until those of all later keys have added their parts. Under a causal mask a block begins on the
-// diagonal, where no other is before it, and finds the next rows added to by the block that began there. Only the
-// warpgroup that makes dQ waits, and it begins to while its product is under way. The rest is b5's.
+// B6: the same bits in every run. Blocks add to a tile of dQ in a fixed order, the last keys first. Each block waits at
+// a counter in global memory until the blocks of all later keys have added their parts. Under a causal mask a block
+// begins on the diagonal, where no block is before it; the block that began at the next rows has added its part there
+// already. Only the warpgroup that computes dQ waits, and it starts to wait while its product runs. The rest is b5's.
 //
 //   P = exp(s - L)     dP = dO V^T     dS = P (dP - delta)     dQ = scale dS K     dK = scale dS^T Q     dV = P^T dO
 //
-// The forward pass has saved O and L. One kernel makes of them what a row needs, delta = dO·O and L log2 e; after the
-// main one another rounds the atomic sums of dQ, which lie in the order of the accumulators.
+// The forward pass has saved O and L. One kernel computes, for each row, delta = dO·O and L log2 e. The main kernel
+// adds its parts of dQ to fp32 sums, which lie in the order of the accumulators. A last kernel rounds the sums to fp16.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 

@@ -1,12 +1,12 @@
-// B7: blocks share the queries of a key block. A small problem has fewer key blocks than the GPU multiprocessors, and
-// each of them walks all queries, one tile after the other. Here as many blocks as fit have the same keys and a part of
-// the queries each. Each stores its part of dK and dV as floats, and the kernel that rounds dQ adds the parts up and
-// rounds the sums. Where the key blocks fill the GPU, this is b5.
+// B7: blocks share the queries of a key block. A small problem has fewer key blocks than the GPU has multiprocessors,
+// and each block walks all query tiles, one after the other. Here as many blocks as fit have the same keys, and a part
+// of the queries each. Each block stores its parts of dK and dV as floats. The kernel that rounds dQ adds these parts
+// up, too. Where the key blocks fill the GPU, this is b5.
 //
 //   P = exp(s - L)     dP = dO V^T     dS = P (dP - delta)     dQ = scale dS K     dK = scale dS^T Q     dV = P^T dO
 //
-// The forward pass has saved O and L. One kernel makes of them what a row needs, delta = dO·O and L log2 e; after the
-// main one another rounds the atomic sums of dQ, which lie in the order of the accumulators.
+// The forward pass has saved O and L. One kernel computes, for each row, delta = dO·O and L log2 e. The main kernel
+// adds its parts of dQ to fp32 sums, which lie in the order of the accumulators. A last kernel rounds the sums to fp16.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 

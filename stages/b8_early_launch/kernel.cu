@@ -1,12 +1,12 @@
-// B8: a kernel starts under the one before, by programmatic dependent launch, as V4c's do: its blocks are there, with
-// barriers initialised, when the other ends, and wait for that before they touch global memory. Only the main kernel
-// does not let the next one start early: that one's blocks would crowd on the few multiprocessors that have room. What
-// the three kernels do is b7's.
+// B8: a kernel starts before the one before it has ended, by programmatic dependent launch, as in v4c. Its blocks start
+// and initialise their barriers, and wait for the end of the kernel before they touch global memory. The main kernel
+// alone does not let the next kernel start early: its blocks would all settle on the few multiprocessors that have
+// room. What the three kernels compute is b7's.
 //
 //   P = exp(s - L)     dP = dO V^T     dS = P (dP - delta)     dQ = scale dS K     dK = scale dS^T Q     dV = P^T dO
 //
-// The forward pass has saved O and L. One kernel makes of them what a row needs, delta = dO·O and L log2 e; after the
-// main one another rounds the atomic sums of dQ, which lie in the order of the accumulators.
+// The forward pass has saved O and L. One kernel computes, for each row, delta = dO·O and L log2 e. The main kernel
+// adds its parts of dQ to fp32 sums, which lie in the order of the accumulators. A last kernel rounds the sums to fp16.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 

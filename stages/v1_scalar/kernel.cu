@@ -1,10 +1,10 @@
-// V1: fused attention in scalar code. One block computes M query rows of one head; it walks the keys per tile of N at a
-// time and keeps, for every row, the running maximum m, the running sum l and the unnormalised output O ("streaming" or
-// "online" softmax), so that nothing of size S x S is ever stored.
+// V1: fused attention in scalar code. One block computes M query rows of one head. It walks the keys in tiles of N and
+// keeps, for every row, the running maximum m, the running sum l and the output O before the division by l (an online
+// softmax). Nothing of size S x S is ever stored.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 //
-// Shared memory is static: its size is part of the kernel, and 48 KiB is all there is.
+// Shared memory is static: its size is part of the kernel, and at most 48 KiB.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 

@@ -1,6 +1,6 @@
-// V2b: shared memory asked for at launch, K/V tiles copied ahead by cp.async, and one warp that owns a row.
-// Every warp folds whole tiles into its own consecutive rows, so no two warps ever touch the same (m, l, O).
-// All eight warps compute; warp 7 also issues the copies.
+// V2b: dynamic shared memory, K and V tiles copied ahead by cp.async, and one warp that owns a row. Every warp updates
+// its own consecutive rows with whole tiles, so no two warps ever touch the same (m, l, O). All eight warps compute;
+// warp 7 also issues the copies.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>

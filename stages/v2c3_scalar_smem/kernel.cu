@@ -1,6 +1,6 @@
-// V2c3: the scores of a tile go through shared memory. A lane computes a whole dot product and leaves it in S_scores;
-// softmax and P V read it back. That is two warp reductions per row and tile where V2b needed one per score, and it is
-// the buffer that the tensor cores will write to next.
+// V2c3: the scores of a tile go through shared memory. A lane computes a whole dot product and stores the score in
+// S_scores; softmax and P V read it from there. So a row and tile take two warp reductions, where V2b needs one for
+// every score. The tensor cores will write to the same buffer in V2c5.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>

@@ -1,6 +1,6 @@
-// V2c5: Q K^T on the tensor cores. A compute warp owns one stripe of 16 query rows, multiplies it with 16 keys at a
-// time by WMMA, and stores the scores where V2c3's lanes stored theirs. K needs no transposing: read as a column-major
-// matrix with the padded pitch as ldm, the tile [N][D] is K^T. Softmax and P V stay as they were.
+// V2c5: Q K^T on the tensor cores. A warp owns a stripe of 16 query rows, multiplies it with 16 keys at a time by WMMA,
+// and stores the scores where V2c3's lanes stored theirs. K is not transposed: read as a column-major matrix with the
+// padded pitch as ldm, the tile [N][D] is K^T. Softmax and P V are V2c3's.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>

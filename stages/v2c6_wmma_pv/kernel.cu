@@ -1,6 +1,6 @@
-// V2c6: P V on the tensor cores too. Scores, weights and output pass between fragments and lanes through shared memory,
-// the one layout that CUDA documents: store the scores to the warp's own scratch, softmax row by row, put the weights
-// back as halves, load them as matrix_a. The block-wide S_scores is gone.
+// V2c6: P V on the tensor cores, too. WMMA documents no fragment layout, so scores, weights and O pass between
+// fragments and lanes through shared memory: store the scores to the warp's own scratch, compute the softmax row by
+// row, store the weights as halves, load them as matrix_a. The block-wide S_scores is gone.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>

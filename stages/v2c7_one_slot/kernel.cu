@@ -1,6 +1,6 @@
-// V2c7: every warp computes and every warp copies, and one slot for K and one for V are enough. K's slot is free once
-// the scores are there, so K(j+1) is on its way before the softmax and P V(j); V(j+1) follows after P V. Q is read into
-// fragments once and needs no shared memory of its own. The saved memory makes room for twice the blocks per SM.
+// V2c7: every warp computes and copies, and one slot for K and one for V are enough. K's slot is free once the scores
+// are computed, so K(j+1) is copied during the softmax and P V(j); V(j+1) is copied after P V(j). Q is loaded into
+// fragments once and needs no shared memory of its own. With the memory saved, twice as many blocks fit on an SM.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>

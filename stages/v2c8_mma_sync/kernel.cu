@@ -1,6 +1,6 @@
-// V2c8: mma.sync in place of WMMA. Its register layout is documented, so nothing passes through shared memory any more:
-// scores, weights, O and the running softmax stay in registers, and the accumulator of Q K, packed to halves, is the A
-// operand of P V. Four neighbouring lanes (a quad) hold a row, so a row's maximum takes two exchanges.
+// V2c8: mma.sync in place of WMMA. Its register layout is documented, so nothing passes through shared memory: scores,
+// weights, O and the running softmax stay in registers. The accumulator of Q K^T, packed to halves, is the A operand of
+// P V. Four neighbouring lanes (a quad) hold a row, so a row's maximum takes two exchanges.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>

@@ -1,6 +1,7 @@
-// V2c9: 32 query rows per warp, two stripes of 16: every B operand fetched from shared memory serves two products. And
-// fewer instructions around them: a subtraction, a product and an ex2 per weight in place of expf's four, masks only on
-// tiles that have something to hide, and O is rescaled only where a maximum has grown.
+// V2c9: 32 query rows per warp, two stripes of 16: every B operand that is loaded from shared memory serves two
+// products. And fewer instructions around the products: a weight takes a subtraction, a multiplication and an ex2 in
+// place of expf's four instructions; only tiles with a hidden key are masked; O is rescaled only where a maximum has
+// grown.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>

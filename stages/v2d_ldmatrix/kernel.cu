@@ -1,6 +1,7 @@
-// V2d: ldmatrix, and an XOR swizzle in place of padding. One ldmatrix.x4 fills two B operands (.trans for V, whose rows
-// lie the other way); its rows of 16 bytes come in eights that must lie in eight different groups of banks: chunk c of
-// row r goes to place c ^ (r % 8). K and V take turns in a ring of slots. Short grids get half the rows per warp.
+// V2d: ldmatrix, and an XOR swizzle in place of padding. One ldmatrix.x4 fills two B operands (with .trans for V, whose
+// rows lie the other way). It reads rows of 16 bytes, eight at a time, which must lie in eight different groups of
+// banks: chunk c of row r is stored at place c ^ (r % 8). K and V share a ring of slots. Short grids get half the rows
+// per warp.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>

@@ -1,6 +1,6 @@
-// V3b: wgmma. Four warps, a warpgroup, multiply together: 64 rows by all keys of the tile, K and V read from shared
-// memory by the tensor cores themselves. Scores and O stay in registers, in mma.sync's layout, so the weights are P V's
-// A operand as they are. A product is asynchronous: it is begun, committed and waited for.
+// V3b: wgmma. Four warps, a warpgroup, multiply together: 64 rows by all keys of the tile. The tensor cores read K and
+// V from shared memory themselves. Scores and O stay in registers, in mma.sync's layout, so the weights are the A
+// operand of P V as they are. A product is asynchronous: it is begun, committed and waited for.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
 #include <cuda_fp16.h>

@@ -1,7 +1,7 @@
-// V3c: overlap. A wgmma is asynchronous: while a warp computes the weights of tile t, the tensor cores compute
-// O = O + P V of tile t - 1, begun right behind the scores of tile t. The wait for the scores leaves that product in
-// flight; the wait for O comes after the exponentials. K and V of one tile are needed at different times now, so each
-// has mbarriers of its own.
+// V3c: overlap. A wgmma is asynchronous: while a warp computes the weights of tile t, the tensor cores compute O = O +
+// P V of tile t - 1, begun right after the scores of tile t. The wait for the scores leaves that product running; the
+// wait for O comes after the exponentials. K and V of one tile are now needed at different times, so each has its own
+// mbarriers.
 //
 //   for each K/V tile t:  s = Q K(t) and O = O + p V(t - 1) begin; s is there: m' = max(m, rowmax(s)), a = exp(m - m'),
 //                         p' = exp(s - m'), l = l a + sum(p');  O is there: O = O a, p = p';  finally O / l

@@ -1,6 +1,7 @@
-// V3d: a producer. One warpgroup only loads and gives its registers to the others (setmaxnreg): two consumer warpgroups
-// of 64 rows each share the block's K and V, so a tile is loaded once for 128 rows, and can have 128 keys. The producer
-// is one thread, as many tiles ahead as there are slots; mbarriers alone connect it with the consumers.
+// V3d: a producer. One warpgroup only loads, and gives its registers to the others (setmaxnreg). Two consumer
+// warpgroups of 64 rows each share the block's K and V, so a tile is loaded once for 128 rows, and can have 128 keys.
+// The producer is one thread. It runs as many tiles ahead as there are slots; only mbarriers connect it with the
+// consumers.
 //
 //   for each K/V tile t:  s = Q K(t) and O = O + p V(t - 1) begin; s is there: m' = max(m, rowmax(s)), a = exp(m - m'),
 //                         p' = exp(s - m'), l = l a + sum(p');  O is there: O = O a, p = p';  finally O / l

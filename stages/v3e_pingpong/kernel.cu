@@ -1,6 +1,6 @@
 // V3e: ping-pong. Two warpgroups that wait for the same tile multiply at the same time, and then both compute
 // exponentials while the tensor cores idle. So they take turns: a group that has begun its products hands the turn to
-// the other by a named barrier, and computes its weights while the other's products run.
+// the other group by a named barrier, and computes its weights while the other group's products run.
 //
 //   for each K/V tile t:  my turn: s = Q K(t) and O = O + p V(t - 1) begin; your turn;
 //                         s is there: m' = max(m, rowmax(s)), a = exp(m - m'),

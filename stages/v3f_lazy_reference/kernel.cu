@@ -1,8 +1,9 @@
-// V3f: the lazily moved reference. The row maximum cancels out of the softmax: any reference serves while each weight
-// fits a half, and the sum of the weights, needed anyway, tells. The first tile's maximum serves until a sum is too
-// large; then the weights, floats still, are lowered by a power of two, and the reference is raised by its exponent.
-// Only where a weight is infinite as a float, too, a warp scores its rows again, by mma.sync, and takes their maximum.
-// No weight waits for the whole row any more, so the first keys' weights are rounded while the others are computed.
+// V3f: the lazily moved reference. The row maximum cancels out of the softmax: every reference r gives the same result
+// while each weight fits fp16. The sum of the weights, which l needs anyway, is the check. The first tile's maximum is
+// r until a sum is too large. Then the weights, still floats, are scaled by a power of two, and r is raised by its
+// exponent. Only where a weight is infinite even as a float, a warp computes its scores again, by mma.sync, and takes
+// their maximum. No weight waits for the whole row, so the first keys' weights are rounded before the others are
+// computed.
 //
 //   for each K/V tile t:  my turn: s = Q K(t) and O = O + p V(t - 1) begin; your turn;
 //                         s is there: p' = 2^(s - r) of the first keys;  O is there: p = p', and the other keys;

@@ -1,8 +1,9 @@
-// V3h: blocks that stay. A grid is worked off in rounds of as many blocks as the GPU holds: a round that is half empty
-// lasts as long as a full one, and between two blocks an SM multiplies nothing. So the launcher counts rounds and takes
-// the tile with the least work per SM. And only as many blocks start as the GPU holds: each takes one query tile after
-// the other, the longest first, to and fro, and its loader is at the next keys while the last products run. Output
-// goes from registers to memory, for sQ is the next tile's.
+// V3h: the longest query tiles first, on blocks that stay (a persistent kernel). Under a causal mask the last query
+// tile of a head sees the most keys. Started last, it leaves most SMs idle at the end. Here all query tiles are in one
+// list, the longest first. The grid has only as many blocks as the GPU holds. Each block takes one tile of the list
+// after the other, the list going forwards and backwards in turn, and its producer requests the next K while the last
+// products run. The output goes from registers to global memory, since sQ already belongs to the next tile. The
+// launcher chooses the tile size with the least work per SM.
 //
 //   for each K/V tile t:  my turn: s = Q K(t) and O = O + p V(t - 1) begin; your turn;
 //                         s is there: p' = 2^(s - r) of the first keys;  O is there: p = p', and the other keys;

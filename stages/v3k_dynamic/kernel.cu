@@ -1,7 +1,8 @@
-// V3k: blocks ask for work. Rounds to and fro give every block nearly as many keys, but not as much time: SMs differ, and
-// a head's longest query tiles may come last. So only two rounds are dealt out; then whichever block is done first draws
-// the next query tile from a counter in global memory. The producer draws, and hands the number to the consumers in the
-// Q's slot. And heads go in bunches whose K and V the L2 holds, each from its longest tiles to its shortest.
+// V3k: a dynamic tile scheduler. v3h's fixed list gives every block nearly as many keys, but not as much time: SMs
+// differ, and a head's longest query tiles may come last. Here only two waves are dealt out. Then the block that is
+// done first draws the next query tile from a counter in global memory. The producer draws, and passes the number to
+// the consumers with the Q slot. Heads are taken in bunches whose K and V fit the L2, each bunch from its longest tiles
+// to its shortest.
 //
 //   the first K/V tile: s = Q K(0); r, p = 2^(s - r), l = sum(p)
 //   for each other one, t: my turn: s = Q K(t) and O = O + p V(t - 1) begin; your turn;

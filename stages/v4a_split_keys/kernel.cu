@@ -1,8 +1,8 @@
 // V4a: a row's keys are split. A small problem has fewer query tiles than the GPU has multiprocessors, and each tile is
-// a long chain: load, multiply, weigh, multiply. So two blocks, a cluster, share a query tile: each takes half of its
-// keys, with a softmax of its own, and in the end they hold the same rows and columns of O in the same threads. Each
-// sends the other, thread to thread and straight into its shared memory, the columns that the other finishes; an
-// mbarrier counts the bytes. Where there are query tiles enough for all multiprocessors, nothing is split.
+// a long chain: load, multiply, exponentials, multiply. So two blocks, a cluster, share a query tile. Each computes
+// half of the keys with a softmax of its own. At the end both hold the same rows and columns of O in the same threads.
+// Each sends the other, thread to thread and into its shared memory, the columns that the other finishes; an mbarrier
+// counts the bytes. Where the query tiles fill all multiprocessors, nothing is split.
 //
 //   block r of two: its K/V tiles as in V3c: m, l, O;  then, from the other, m', l' and half of O'
 //                   n = max(m, m'), O = (O 2^(m - n) + O' 2^(m' - n)) / (l 2^(m - n) + l' 2^(m' - n))

@@ -1,11 +1,13 @@
-// V4b: no wait that can be avoided. In a launch of five microseconds every wait can be seen. The arrival at the
-// cluster's barrier is relaxed: a release seems to hold each thread until all requests of the block are complete, the
-// copies too. One thread initialises the barriers of Q, K and V and requests the copies at once, in the order in which
-// they are needed, before any block barrier, and nothing is divided by a number that only the launch knows. The slots
-// are empty then, so no thread waits for that; where no tile is to come, no thread releases a slot. Fewer, longer
-// steps: 256 keys, two or four tiles, under one maximum, whose scores are all begun before it is taken; what is left
-// over comes tile by tile. Each tile's p has registers of its own, so that no product of V is waited for; the last
-// ones are still under way while the row sums are put together.
+// V4b: no wait that can be avoided. In a launch of five microseconds every wait shows.
+// - The arrival at the cluster's barrier is relaxed. A release seems to hold each thread until all requests of the
+//   block are complete, the copies included.
+// - One thread initialises the barriers of Q, K and V and requests the copies at once, in the order in which they are
+//   needed, before any block barrier. All divisors are compile-time constants.
+// - The slots are empty at the start, so no thread waits for them; a slot that gets no second tile is never released.
+// - Fewer, longer steps: 256 keys, two or four tiles, under one maximum. All their scores are begun before the maximum
+//   is taken. The remaining tiles are computed one by one.
+// - Each tile's p has registers of its own, so that no product of V is waited for. The last products still run while
+//   the row sums are added up.
 //
 //   for each group of K/V tiles t, t + 1, ..:  s[i] = Q K(t + i) begin
 //     as they arrive:                          n = max(m, rowmax(s[i]), ..);  l, O times 2^(m - n), m = n;

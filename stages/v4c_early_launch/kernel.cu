@@ -1,9 +1,9 @@
-// V4c: the next launch starts under this one. Between two kernels of a stream lies most of a microsecond: the last
-// blocks end, their stores are made visible, and only then the next grid is started, reads its parameters and
-// initialises barriers. With programmatic dependent launch the next grid may come as soon as this one's blocks say so,
-// and does all that as each block of this one ends; before it touches what others may write, or writes what others may
-// read, it waits for all of them to end. Four slots at D = 64, so that one block fills a multiprocessor: two of the
-// next grid must not settle on one that happens to have room.
+// V4c: the next launch starts before this one has ended. Between two kernels of a stream lies most of a microsecond:
+// the last blocks end, their stores become visible, and only then the next grid starts, reads its parameters and
+// initialises barriers. With programmatic dependent launch the next grid may start as soon as all blocks of this one
+// allow it, and does all that while they end. Before it reads or writes global memory, it waits until this grid has
+// ended. Four slots at D = 64, so that one block fills a multiprocessor: two blocks of the next grid must not share one
+// that has room.
 //
 //   barriers, tensor maps;  wait for the grid before;  ask for Q, K, V;  let the next grid start;  then as V4b
 #include <cuda_fp16.h>

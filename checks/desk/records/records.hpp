@@ -31,7 +31,7 @@ std::string one_line(const Json& value, int digits = 6);
 // The same with a line for each member or element of what lies less than `levels` deep.
 std::string laid_out(const Json& value, int levels, int digits = 6);
 
-// "v3j_next_q, 2,8,2048,64: NVIDIA H200\n": what the facts of a measurement have under these keys, and the GPU.
+// "v3j_shorter_loop, 2,8,2048,64: NVIDIA H200\n": what the facts of a measurement have under these keys, and the GPU.
 std::string title_of(const Json& facts, const std::vector<const char*>& keys);
 
 // The binaries under build/, as a pattern with two words to fill in: build/cpu/STAGE/VARIANT/lab.

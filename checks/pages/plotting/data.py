@@ -27,13 +27,13 @@ WAITS = {"laps": ("v3a_tma/fixed", "shape=1,1,384,64 block=0"),
          "no-overlap": ("v3b_wgmma/fixed", "shape=1,1,256,128 block=0"), "no-loader": ("v3c_overlap/fixed", "shape=1,1,256,128 block=0"), "loader": ("v3d_producer/fixed", "shape=1,1,512,128 block=0"),
          "ping-pong": ("v3e_pingpong/fixed", "shape=1,1,512,128 block=0"),
          "one-piece": ("v3h_persistent/fixed", "shape=1,3,256,128 multiprocessors=12"), "stays": ("v3h_persistent/fixed", "shape=1,3,256,128 multiprocessors=4"),
-         "two-q": ("v3j_next_q/fixed", "shape=1,3,256,64,causal multiprocessors=1")}
+         "two-q": ("v3j_shorter_loop/fixed", "shape=1,3,256,64,causal multiprocessors=1")}
 # Kept as it was recorded: two-q's command with a copy of v3j (`make own name=mine from=v3j`) whose Q_SLOTS is 1. No stage builds it.
 BY_HAND = {RESULTS / "waits" / "one-q.tsv"}
 # NAME -> build and arguments of `lab order`, and of `lab trace-reference`: a row whose reference never moves, and one whose does.
 ORDERS = {f"{stage.split('_')[0]}-causal": (f"{stage}/fixed", "shape=2,8,2048,64,causal") for stage in ("v3f_lazy_reference", "v3h_persistent")}
 ORDERS |= {f"v3h-long-{D}": ("v3h_persistent/fixed", f"shape=4,16,8192,{D},causal list=0") for D in (64, 128)}
-ORDERS |= {f"{stage.split('_')[0]}-long": (f"{stage}/fixed", "shape=4,16,8192,64,causal") for stage in ("v3j_next_q", "v3k_dynamic")}
+ORDERS |= {f"{stage.split('_')[0]}-long": (f"{stage}/fixed", "shape=4,16,8192,64,causal") for stage in ("v3j_shorter_loop", "v3k_dynamic")}
 REFERENCES = {f"amplitude-{a}": ("v3f_lazy_reference/fixed", f"shape=1,1,2048,64 amplitude={a} row=15") for a in ("1", "2.5")}
 # NAME -> build and arguments of `lab trace`: the same four tiles through one slot each for K and V, and through a ring of three.
 STEPS = {"one-slot": ("v2c8_mma_sync/checked", "shape=1,1,256,64"), "ring": ("v2d_ldmatrix/checked", "shape=1,1,256,64")}

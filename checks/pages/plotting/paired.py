@@ -3,7 +3,7 @@ from .registry import figure
 from .results import medians, short, title
 from .style import BLUE, GREY, VERMILION, WIDTH, caption, subplots
 
-SHAPE, PEER, STAGE = "2,8,2048,128", "fa3", "v3j_next_q"
+SHAPE, PEER, STAGE = "2,8,2048,128", "fa3", "v3j_shorter_loop"
 RUNS = ["run A: 200 ms of warm-up", "run B: 20 ms of warm-up"]  # as `lab bench` and peers.py do, without quick=1 and with it
 
 

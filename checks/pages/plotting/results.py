@@ -171,7 +171,7 @@ def best_peer(r, shape):
 
 # The stages that are held against every peer, and the peers that a user would call: of PyTorch's others, default picks one of these, and
 # efficient is far behind.
-FASTEST = ["v3j_next_q", "v3k_dynamic"]
+FASTEST = ["v3j_shorter_loop", "v3k_dynamic"]
 RIVALS = {"torch_cudnn": "cuDNN", "torch_flash": "FA2", "fa3": "FA3", "fa4": "FA4"}
 
 
