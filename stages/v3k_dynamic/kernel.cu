@@ -1,5 +1,5 @@
 // V3k: a dynamic tile scheduler. v3h's fixed list gives every block nearly as many keys, but not as much time: SMs
-// differ, and a head's longest query tiles may come last. Here only two waves are dealt out. Then the block that is
+// differ, and a head's longest query tiles may come last. Here only two waves are assigned. Then the block that is
 // done first draws the next query tile from a counter in global memory. The producer draws, and passes the number to
 // the consumers with the Q slot. Heads are taken in bunches whose K and V fit the L2, each bunch from its longest tiles
 // to its shortest.
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     ptx::tma_load_4d(ring + at.slot * N * D, &map, 0, t * N, 0, head, &full[at.slot]);
     at.next();
   };
-  // By one thread: the block's piece after this one. Two rounds are dealt out, the rest goes to the first block that asks.
+  // By one thread: the block's piece after this one. Two waves are assigned; then a block that is done draws the next.
   const unsigned per_head = ceil_div(S, M), pieces = per_head * heads;
   const auto piece_after = [&](unsigned piece) {
     if (piece == blockIdx.x) return to_and_fro(1, blockIdx.x, gridDim.x);

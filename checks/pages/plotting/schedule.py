@@ -1,4 +1,4 @@
-"""Which multiprocessor runs which query tile, and when: a block each, started as soon as one is free, or dealt out to blocks that stay (`lab order`)."""
+"""Which multiprocessor runs which query tile, and when: a block each, started as soon as one is free, or assigned to blocks that stay (`lab order`)."""
 import re
 
 from .heads import ROOT
@@ -77,7 +77,7 @@ def draw_schedule(plt, d):
     rows[-1].set_xlabel("work: 64 rows with all keys = 1, times the cost", fontsize=8.5)
     before, after = d["panels"]
     cost = f"cost {before['cost']:g} for {before['consumers']} consumers" + (f", {after['cost']:g} for {after['consumers']}" if after["consumers"] != before["consumers"] else "")
-    return caption(figure, f"{title(d['shape'])}, to scale: query tiles in the order in which the kernels start them; {d['multiprocessors']} SMs, every ninth drawn, one block at a time. v3f: a block each, the next one on the SM that is free first. v3h: dealt out to blocks that stay. "
+    return caption(figure, f"{title(d['shape'])}, to scale: query tiles in the order in which the kernels start them; {d['multiprocessors']} SMs, every ninth drawn, one block at a time. v3f: a block each, the next one on the SM that is free first. v3h: assigned to blocks that stay. "
                            f"Length: consumers × cost × share of the keys that it sees ({cost}). The darker, the more keys. "
                    f"The whole step, blocks that stay too, measured: {before['us']:.1f} → {after['us']:.1f} µs. {d['source']}.")
 
@@ -89,7 +89,7 @@ def data_draws(r):
     static, dynamic = r.orders["v3j-long"], r.orders["v3k-long"]
     n, first = int(r.bench["multiprocessors"]), dynamic["events"][0]["tile"]
     bunch = next(i for i, tile in enumerate(dynamic["events"]) if tile["tile"] != first)  # it begins with the longest tile of each of its heads
-    ways = [("v3j: head by head, dealt out", static, ALWAYS), ("the same order, drawn", static, 2), (f"v3k: bunches of {bunch} heads, drawn", dynamic, 2)]
+    ways = [("v3j: head by head, assigned", static, ALWAYS), ("the same order, drawn", static, 2), (f"v3k: bunches of {bunch} heads, drawn", dynamic, 2)]
     return {"shape": static["shape"], "multiprocessors": n, "mean": sum(tile["keys"] for tile in static["events"]) / n, "longest": max(tile["keys"] for tile in static["events"]),
             "ways": [{"name": name, "bars": [bar for bar in ends(order, n, dealt) if bar[2] > START]} for name, order, dealt in ways]}
 
