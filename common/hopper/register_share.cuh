@@ -1,5 +1,5 @@
 // Registers per thread of a block of GROUPS warpgroups that multiply and one that loads, which keeps LOADER of its own:
-// all start alike, in steps of 8, and the others share out what the loader gives back. More than 240 are of no use, so
+// all start alike, in steps of 8, and the others share out what the producer gives back. More than 240 are of no use, so
 // a group that is alone starts with enough, and nothing is handed over.
 #pragma once
 #include "common/ptx/registers.cuh"
@@ -12,7 +12,7 @@ struct RegisterShare {
   static constexpr int SHARE = (START * (GROUPS + 1) - LOADER) / GROUPS / 8 * 8;
   static constexpr int TAKEN = SHARE < 240 ? SHARE : 240;
   static constexpr bool SHARED_OUT = TAKEN > START;
-  // By the loader's warpgroup, and by each of the others.
+  // By the producer's warpgroup, and by each of the others.
   __device__ __forceinline__ static void release() {
     if constexpr (SHARED_OUT) ptx::registers_release<LOADER>();
   }

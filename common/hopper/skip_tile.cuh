@@ -6,7 +6,7 @@
 
 namespace lab {
 
-// The warp gives the tile's slot back, which the loader fills again when all warps have given it back. full, empty: the
+// The warp gives the tile's slot back, which the producer fills again when all warps have given it back. full, empty: the
 // mbarriers of the ring's slots; at: the tile's slot, and the parity of the phase in which the slot becomes full with
 // the tile.
 template <class Place>

@@ -33,7 +33,7 @@ using namespace lab;
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int GROUP = 128;  // threads of a warpgroup
 // Per thread: 24 + 2 * 240 is 3 * 168, what a block of two consumers and the producer starts with.
-constexpr int LOADER_REGISTERS = 24;
+constexpr int PRODUCER_REGISTERS = 24;
 constexpr int REGISTERS = 240;
 constexpr int STRIPE = 16;  // rows of a tensor core's tile
 
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   }
   __syncthreads();
   if (group == GROUPS) {
-    ptx::registers_release<LOADER_REGISTERS>();
+    ptx::registers_release<PRODUCER_REGISTERS>();
     if (threadIdx.x % GROUP == 0) {
       ptx::mbarrier_arrive_expect_tx(smem.q_full, T::Q_BYTES);
       ptx::tma_load_4d(smem.sQ, &q, 0, q0, 0, head, smem.q_full);

@@ -37,7 +37,7 @@ using namespace lab;
 
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int GROUP = 128;  // threads of a warpgroup
-constexpr int LOADER_REGISTERS = 24;
+constexpr int PRODUCER_REGISTERS = 24;
 constexpr int STRIPE = 16;               // rows of a tensor core's tile
 constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits a half
 constexpr float LARGEST_FINITE = 1e30f;  // of the same: then a quad's sum is finite
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   }
   __syncthreads();
   if (group == GROUPS) {
-    RegisterShare<GROUPS, LOADER_REGISTERS>::release();
+    RegisterShare<GROUPS, PRODUCER_REGISTERS>::release();
     if (threadIdx.x % GROUP == 0) {
       for (int piece = 0; take(piece); ++piece, ring.before += tiles)
         for (int t = 0; t < tiles; ++t) {
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     }
     return;
   }
-  RegisterShare<GROUPS, LOADER_REGISTERS>::take();
+  RegisterShare<GROUPS, PRODUCER_REGISTERS>::take();
 
   const Exp2Scale scale_log2 = exp2_scale(scale);
   const float unit[2] = {scale_log2.unit, scale_log2.unit};  // of both rows of a lane

@@ -36,7 +36,7 @@ using namespace lab;
 
 // --- tile constants --------------------------------------------------------------------------------------
 constexpr int GROUP = 128;  // threads of a warpgroup
-constexpr int LOADER_REGISTERS = 24;
+constexpr int PRODUCER_REGISTERS = 24;
 constexpr int Q_SLOTS = 2;
 constexpr int STRIPE = 16;               // rows of a tensor core's tile
 constexpr float LARGEST_SUM = 32768.0f;  // of a lane's weights of a tile: then each of them fits a half
@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
 
   // --- Prologue: the barriers, Q and the first tiles on their way, an empty running softmax ------------------
   Place<Q_SLOTS> q_place;
-  Place<SLOTS> k_place, v_place;  // of the loader's next tiles, or of the next to multiply with
+  Place<SLOTS> k_place, v_place;  // of the producer's next tiles, or of the next to multiply with
   // By one thread: tile t into its slot, once all warps are done with the tile before. Parity 1 passes a fresh barrier.
   const auto request = [&](const TensorMap& map, half* ring, ptx::MBarrier* full, ptx::MBarrier* empty,
                            Place<SLOTS>& at, int t) {
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   }
   __syncthreads();
   if (group == GROUPS) {
-    RegisterShare<GROUPS, LOADER_REGISTERS>::release();
+    RegisterShare<GROUPS, PRODUCER_REGISTERS>::release();
     if (threadIdx.x % GROUP == 0) {
       for (int piece = 0; take(piece); ++piece)
         for (int t = 0; t < tiles; ++t) {
@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     }
     return;
   }
-  RegisterShare<GROUPS, LOADER_REGISTERS>::take();
+  RegisterShare<GROUPS, PRODUCER_REGISTERS>::take();
 
   const Exp2Scale scale_log2 = exp2_scale(scale);
   const float unit[2] = {scale_log2.unit, scale_log2.unit};  // of both rows of a lane

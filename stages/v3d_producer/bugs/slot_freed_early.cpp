@@ -12,7 +12,7 @@ std::vector<Part> look() {
   std::vector<Part> parts = {
       checker_reports(ONE_MORE, {Finding::Kind::race_inter_warp, "ptx::wgmma<N>(s", "ptx::tma_load_4d(to"})};
   if (!can_schedule()) return parts;
-  // A copy as early and a product as late as may be, and the loader runs between.
+  // A copy as early and a product as late as may be, and the producer runs between.
   ExecOptions options;
   options.copies = Copies::at_issue, options.products = Copies::at_wait, options.schedule = Schedule::round_robin;
   for (const auto& [shape, slots] : {std::pair(ONE_MORE, 4), std::pair(WIDE, 3), std::pair(LONG, 4)}) {

@@ -4,7 +4,7 @@
 namespace {
 using namespace lab;
 
-// So long that the loader has to wait for a free slot and cannot have returned, on a GPU either.
+// So long that the producer has to wait for a free slot and cannot have returned, on a GPU either.
 constexpr Shape LONG{1, 1, 1024, 64, false}, WIDE_CAUSAL{1, 1, 1024, 128, true};
 
 std::vector<Part> look() {
