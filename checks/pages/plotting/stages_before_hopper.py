@@ -58,7 +58,7 @@ def draw_walk(plt, d):
         arrow(axes, (tip, middle), (tail, middle), VERMILION)
     axes.text(left, sy + tall + 0.14, f"{d['M']} rows,\n{d['rows']} per warp", fontsize=8, va="top")
     axes.text(sx, sy + tall + 0.14, f"of tile {NOW} only:\n{d['M']} rows × {d['N']} keys", fontsize=8, va="top")
-    axes.text(ox, sy + tall + 0.14, f"the sums of tiles 0 to {NOW - 1};\ntile {NOW} is added", fontsize=8, va="top")
+    axes.text(ox, sy + tall + 0.14, f"before tile {NOW} is added:\nthe sums of tiles 0 to {NOW - 1}", fontsize=8, va="top")
     return caption(figure, f"One of the {d['blocks']} blocks that share a head of {d['S']} rows. Heights are not to scale.")
 
 
