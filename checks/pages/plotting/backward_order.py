@@ -11,7 +11,7 @@ ROW, BAR = 0.46, 0.32
 # [row, [begin, end, text, kind], ...]; unit: any. `marks`: [x, text] across all rows of a group; `gaps`: room and a heading before a row.
 B4 = {"unit": 0.128, "rows": [
     ["tensor cores", [0, 8, "1  Sᵀ = K Qᵀ", "product"], [8, 18, "2  dPᵀ = V dOᵀ", "product"], [18, 29, "4  dV += Pᵀ dO", "product"], [35, 41, "7 dQ = dS K", "product"], [41, 49, "8 dK += dSᵀ Q", "product"]],
-    ["threads", [0, 8, "", "wait"], [8, 15, "3 P = exp(S − L)", "threads"], [15, 18, "", "wait"], [18, 26, "5 dS = P(dP − δ)", "threads"], [26, 34, "6 store, barrier", "other"], [35, 41, "", "wait"], [41, 46, "9 add dQ", "memory"], [46, 49, "", "wait"]]],
+    ["threads", [0, 8, "", "wait"], [8, 15, "3 P", "threads"], [15, 18, "", "wait"], [18, 26, "5 dS", "threads"], [26, 34, "6 store, barrier", "other"], [35, 41, "", "wait"], [41, 46, "9 add dQ", "memory"], [46, 49, "", "wait"]]],
     "marks": [[34.5, "the tile's only barrier: the dS of both warpgroups is stored"]]}
 B5 = {"unit": 0.104, "rows": [
     ["keys 0–63", [0, 8, "exp 1", "threads"], [8, 17, "dP dV 1", "product"], [17, 22, "dS 1", "threads"], [22, 31, "dK 1, S 2", "product"], [31, 39, "exp 2", "threads"], [39, 48, "dP dV 2", "product"], [48, 53, "dS 2", "threads"], [53, 61, "dK 2, S 3", "product"]],

@@ -4,7 +4,7 @@ from .results import medians, short, title
 from .style import BLACK, BLUE, GREEN, GREY, GRID, ORANGE, PURPLE, VERMILION, WIDTH, caption, logarithmic, subplots
 
 SHAPES = ["1,8,512,64", "2,8,2048,64"]
-SIX = ["v1", "v2b", "v2c6", "v2d", "v3b", "v3j"]  # for the counters' page: every stage is too many to read the markers
+SIX = ["v1", "v2b", "v2c6", "v2c8", "v2d", "v3b", "v3j"]  # for the counters' page: every stage is too many to read the markers
 GUESSED = {"v1", "v2b", "v2c3", "v2c5", "v2d"}  # the GPU counts less for shared memory: writeups/counters.md#what-cannot-be-trusted
 UNITS = {"issue slots": (BLUE, "^"), "shared memory": (VERMILION, "s"), "exponentials": (GREEN, "D"), "tensor cores": (PURPLE, "v"), "L2": (ORANGE, "P")}
 

@@ -106,6 +106,6 @@ def draw_in_flight(plt, d):
         axes.set_title(f"{short(one['stage'])}: {what}", fontsize=9, loc="left", x=-0.09)
     all_axes[1].set_xlabel("step (an order of events, not a time)", fontsize=8)
     marks = [plt.Line2D([], [], color=colour, marker=marker, markersize=6, linestyle="", label=name) for name, colour, marker in MARKS.values()]
-    marks += [plt.Rectangle((0, 0), 1, 1, facecolor="white", hatch="/////", edgecolor=BLUE, label="the tile is on its way"), plt.Rectangle((0, 0), 1, 1, facecolor=LIGHT[0], edgecolor=BLUE, label="the slot is read")]
+    marks += [plt.Rectangle((0, 0), 1, 1, facecolor="white", hatch="/////", edgecolor=BLUE, label="requested, not yet waited for"), plt.Rectangle((0, 0), 1, 1, facecolor=LIGHT[0], edgecolor=BLUE, label="the slot is read")]
     figure.legend(handles=marks, fontsize=7.5, ncol=5, loc="lower left", frameon=False, bbox_to_anchor=(0.0, 0.0))
     return figure
