@@ -73,7 +73,7 @@ def draw_ladder(plt, d):
 ROAD_SHAPE = "2,8,2048,64"
 # Stages of the main road, each faster than the one before it here, and in plain words what it adds.
 ROAD = [("v1", "a plain loop over the keys"), ("v2c6", "matrix units multiply"), ("v2c7", "every warp computes"), ("v2c8", "results stay in registers"), ("v2d", "fewer loads"),
-        ("v3d", "Hopper's units, and split roles"), ("v3f", "the first maximum is kept"), ("v3h", "blocks stay for more work")]
+        ("v3d", "Hopper's units, and split roles"), ("v3f", "the first maximum is kept"), ("v3h", "a block size that fills the GPU")]
 
 
 def data_road_times(r):

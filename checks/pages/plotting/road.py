@@ -18,7 +18,7 @@ BACKWARD = [[("v1", ["b1", "b2"]), ("v2d", ["b3"])], [("v3d", ["b4", "b5", "b6"]
 BEFORE_BACKWARD = "backward-in-one-evening"
 # What each stage is about, in a word or two.
 WORDS = {"v1": "plain loop", "v2b": "copy ahead", "v2c3": "own scores", "v2c5": "Q·Kᵀ", "v2c6": "P·V", "v2c7": "one slot", "v2c8": "mma.sync", "v2c9": "two stripes", "v2d": "ldmatrix", "v3a": "TMA", "v3b": "wgmma",
-         "v3c": "overlap", "v3d": "producer", "v3e": "ping-pong", "v3f": "lazy reference", "v3h": "blocks stay", "v3j": "shorter loop", "v3k": "draw tiles", "v4a": "split keys", "v4b": "fewer waits", "v4c": "early launch",
+         "v3c": "overlap", "v3d": "producer", "v3e": "ping-pong", "v3f": "lazy reference", "v3h": "longest first", "v3j": "shorter loop", "v3k": "draws", "v4a": "split keys", "v4b": "fewer waits", "v4c": "early launch",
          "b1": "two kernels", "b2": "atomics", "b3": "mma.sync", "b4": "wgmma", "b5": "dQ warpgroup", "b6": "same bits", "b7": "split queries", "b8": "early launch"}
 
 
