@@ -170,22 +170,27 @@ def leads(r):
         yield shape, times, stage, peer, cases[stage, shape]
 
 
+def spread(case):
+    """A lead, and in brackets the percentiles of its paired ratios."""
+    over = {quantile: 1 / case["times_pytorch" + quantile] for quantile in ("", "_p10", "_p90")}
+    return f"{over['']:.2f} ({over['_p90']:.2f}–{over['_p10']:.2f})"
+
+
 def table_ahead(r):
     """The faster of v3j and v3k beside every peer."""
     rows, all_leads = [], list(leads(r))
     peers = [p for p in RIVALS if any(p in times for _, times, *_ in all_leads)]
     for shape, times, stage, peer, case in all_leads:
-        over = {quantile: 1 / case["times_pytorch" + quantile] for quantile in ("", "_p10", "_p90")}
         shown = lambda program: f"**{us(times[program])}**" if program in (stage, peer) else us(times[program])
-        rows.append([title(shape), *map(shown, [*peers, *FASTEST]), f"{case['tflops']:.0f}", f"{over['']:.2f} ({over['_p90']:.2f}–{over['_p10']:.2f})"])
+        rows.append([title(shape), *map(shown, [*peers, *FASTEST]), f"{case['tflops']:.0f}", spread(case)])
     header = ["µs per call", *(RIVALS[p] for p in peers), *map(short, FASTEST), "TFLOP/s", "times faster"]
     return table(header, rows) + ["", f"<sub>{r.source(r.ahead)}; {r.ahead['command']}. Bold: the fastest peer, and the faster stage, whose TFLOP/s these are; in brackets the 10th and the 90th percentile of the paired ratios.</sub>"]
 
 
 def table_ahead_short(r):
     """Of table_ahead the fastest peer and the faster stage alone."""
-    rows = [[title(shape), f"{RIVALS[peer]}: {us(times[peer])}", f"{short(stage)}: {us(times[stage])}", f"{1 / case['times_pytorch']:.2f}"] for shape, times, stage, peer, case in leads(r)]
-    return table(["", "fastest peer, µs", "faster stage, µs", "times faster"], rows) + ["", f"<sub>{r.source(r.ahead)}. Every peer, and the spread of each ratio: [the whole table](#all-times).</sub>"]
+    rows = [[title(shape), f"{RIVALS[peer]}: {us(times[peer])}", f"{short(stage)}: {us(times[stage])}", spread(case)] for shape, times, stage, peer, case in leads(r)]
+    return table(["", "fastest peer, µs", "faster stage, µs", "times faster (spread)"], rows) + ["", f"<sub>{r.source(r.ahead)}. Spread: the 10th and the 90th percentile of the paired ratios. [Every peer](#all-times).</sub>"]
 
 
 def table_alone(r):
