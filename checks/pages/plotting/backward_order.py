@@ -31,7 +31,7 @@ def b6_block(name, tiles, begin):
 
 B6 = {"unit": 0.236, "rows": [b6_block(f"block {j}", range(j, 4), 1) for j in (3, 2, 1, 0)] + [b6_block(f"block {j}", range(4), 1 + 3.2 * (3 - j)) for j in (3, 2, 1, 0)],
       "arrows": [[4.2 * n + 4.2, row, 4.2 * n + 5.2, row + 1] for row in range(3) for n in range(row + 1)] + [[4.2 + 3.2 * row, 4 + row, 4.2 + 3.2 * row, 5 + row] for row in range(3)],
-      "gaps": {0: "causal mask: each block starts at a tile of its own, none waits", 4: "no mask: all four start at tile 0"}}
+      "gaps": {0: "causal mask: each block starts at a tile of its own", 4: "no mask: all four start at tile 0"}}
 B7 = {"unit": 0.218, "rows": [
     ["keys 0–127", *[[6 * t, 6 * t + 6, f"tile {t}", "product"] for t in range(4)], [24, 26, "store", "memory"]],
     ["last kernel", [0, 26, "", "wait"], [26, 29, "round dQ", "memory"]],
