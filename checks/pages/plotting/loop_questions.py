@@ -10,7 +10,7 @@ QUESTIONS = (("tile 0?", 4, "tile 0 is computed before the loop"), ("lane 0?", 2
 
 def data_loop_questions(r):
     own, plain = -(-(Q0 + (CONSUMER + 1) * 64) // KEYS), (Q0 + FIRST_ROW + 1) // KEYS
-    other = {"tile 0?": [0], "a mask?": list(range(plain, own))}
+    other = {"tile 0?": [0], "do the weights fit?": [0], "a mask?": list(range(plain, own))}  # tile 0 fails the check on purpose: its maximum becomes the reference
     return {"own": own, "rows": [[name, times, instead, other.get(name, [])] for name, times, instead in QUESTIONS]}
 
 
@@ -33,4 +33,4 @@ def draw_loop_questions(plt, d):
             for t in range(panel, d["own"]):
                 yes = t in other
                 box(axes, t, y, 0.84, 0.8, str(times), 8.5, facecolor=VERMILION if yes else LIGHT[0], edgecolor=VERMILION if yes else BLUE, linewidth=0.8)
-    return caption(figure, "One warp (rows 656 to 671) of a launch under a causal mask. A box: the question is asked at this tile; the number: how often. Blue: the usual answer. Red: the other answer.")
+    return caption(figure, "One warp (rows 656 to 671) of a launch under a causal mask. A box: the question is asked at this tile; the number: how often. Pale: the usual answer. Dark: the other answer.")
