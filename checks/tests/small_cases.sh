@@ -25,7 +25,7 @@ elsewhere="$(sed -n 's/^GPU_GOALS [:+]*= //p' Makefile | tr '\n' ' ') build-gpu 
 runs() {
   cat .ci/run checks/tests/run_all.sh checks/tests/arm64.sh checks/tests/autograder.sh
   cat checks/tests/front_desk.sh checks/tests/scratch_tree.sh checks/tests/small_cases.sh | grep -v -e '^ *refuse' -e 'MAKE -n' -e '^elsewhere'
-  grep -rhoE 'begin: .*make .*' writeups README.md
+  grep -rhE '^<!-- begin: .*make ' writeups README.md
 }
 runs > "$log"
 for goal in $(sed -n 's/^GOALS [:+]*= //p' Makefile); do
@@ -55,6 +55,8 @@ small 0 "the same elements" $MAKE backend=cpu predict n=10 say='col >= 64'
 small 2 "not handed in" $MAKE backend=cpu grade
 small 0 " candidates" $MAKE backend=cpu stage=v3b evolve shape=1,1,64,64 candidates=1 minutes=1
 small 0 "scale_missing" $MAKE backend=cpu stage=v1 mutants only=scale_missing
+if [ -e "$home/.venv/ready" ]; then ln -s "$home/.venv" .venv && small 0 "figures in writeups/figures" $MAKE -o .venv/ready plots
+else skipped="$skipped plots"; fi
 if have clang-format-14; then small 0 "" $MAKE format; else skipped="$skipped format"; fi
 small 0 "" $MAKE clean
 small 1 "" test -e build/cpu
