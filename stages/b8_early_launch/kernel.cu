@@ -1,7 +1,7 @@
 // B8: a kernel starts before the one before it has ended, by programmatic dependent launch, as in v4c. Its blocks start
 // and initialise their barriers, and wait for the end of the kernel before they touch global memory. The main kernel
 // alone does not let the next kernel start early: its blocks would all settle on the few multiprocessors that have
-// room. What the three kernels compute is b7's.
+// room. The three kernels compute the same as b7's.
 //
 //   P = exp(s - L)     dP = dO V^T     dS = P (dP - delta)     dQ = scale dS K     dK = scale dS^T Q     dV = P^T dO
 //

@@ -1,7 +1,7 @@
-// V3j: a shorter loop. What v3h asks at each key tile is decided before the loop: key tile 0 is computed there, and the
-// number of the first tile that needs a mask. Slots are counted, not divided. Arrivals are predicated. Beside that, Q
-// has two slots: a group that is done goes on to the next query tile while the others finish theirs. Four groups take
-// no turns, so that none of them waits for another.
+// V3j: a shorter loop. Questions that v3h asks at each key tile are answered before the loop: key tile 0 is computed
+// there, and the number of the first tile that needs a mask. Slots are counted, not divided. Arrivals are predicated.
+// Beside that, Q has two slots: a group that is done goes on to the next query tile while the others finish theirs.
+// Four groups take no turns, so that none of them waits for another.
 //
 //   the first K/V tile: s = Q K(0); r, p = 2^(s - r), l = sum(p)
 //   for each other one, t: my turn: s = Q K(t) and O = O + p V(t - 1) begin; your turn;

@@ -4,7 +4,7 @@ from .results import medians, short, title
 from .style import BLACK, BLUE, GREEN, GREY, GRID, ORANGE, PURPLE, VERMILION, WIDTH, caption, logarithmic, subplots
 
 SHAPES = ["1,8,512,64", "2,8,2048,64"]
-SIX = ["v1", "v2b", "v2c6", "v2c8", "v2d", "v3b", "v3j"]  # for the counters' page: every stage is too many to read the markers
+FEW = ["v1", "v2b", "v2c6", "v2c8", "v2d", "v3b", "v3j"]  # for the counters' page: every stage is too many to read the markers
 GUESSED = {"v1", "v2b", "v2c3", "v2c5", "v2d"}  # the GPU counts less for shared memory: writeups/counters.md#what-cannot-be-trusted
 UNITS = {"issue slots": (BLUE, "^"), "shared memory": (VERMILION, "s"), "exponentials": (GREEN, "D"), "tensor cores": (PURPLE, "v"), "L2": (ORANGE, "P")}
 
@@ -38,10 +38,10 @@ def is_guess(stage, roofs):
 
 
 @figure("floors", data_floors, lambda r: r.counted)
-@figure("floors-six", lambda r: data_floors(r, SIX), lambda r: r.counted)
+@figure("floors-few", lambda r: data_floors(r, FEW), lambda r: r.counted)
 def draw_floors(plt, d):
     below, rows = 1.34, max(map(len, d["floors"].values()))
-    few = rows <= len(SIX)
+    few = rows <= len(FEW)
     high = 1.9 + (0.36 if few else 0.25) * rows
     figure, panels = subplots(plt, (WIDTH, high), 1, 2, left=0.06, right=0.985, top=1 - 0.5 / high, bottom=below / high, wspace=0.19)
     for axes, (shape, stages) in zip(panels, d["floors"].items()):

@@ -3,9 +3,9 @@ from .registry import figure
 from .style import BLUE, LIGHT, VERMILION, WIDTH, bare, box, caption, subplots
 
 KEYS, Q0, FIRST_ROW, CONSUMER = 64, 512, 144, 2  # warp 9 of a block of four consumers, (4,16,8192,64) causal
-# The question, how often v3h's loop asks it at a tile, and what v3j does.
+# The question, how often v3h's loop asks it at a tile, and what v3j does in its place; None: v3j asks, too.
 QUESTIONS = (("tile 0?", 4, "tile 0 is computed before the loop"), ("lane 0?", 2, "an instruction that is predicated"),
-             ("a mask?", 1, "one comparison: t ≥ plain_tiles"), ("do the weights fit?", 1, "the same"))
+             ("a mask?", 1, None), ("do the weights fit?", 1, None))
 
 
 def data_loop_questions(r):
@@ -27,7 +27,7 @@ def draw_loop_questions(plt, d):
         for y, (name, times, instead, other) in enumerate(d["rows"]):
             if panel == 0:
                 axes.text(-0.35, y + 0.4, name, ha="right", va="center", fontsize=9)
-            if panel == 1 and times > 1:
+            if panel == 1 and instead:
                 axes.text(0.1, y + 0.4, instead, va="center", fontsize=8.5, color="#444444")
                 continue
             for t in range(panel, d["own"]):
