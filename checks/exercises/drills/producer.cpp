@@ -7,10 +7,10 @@ __global__ void mechanism(lab::TensorMap a, lab::TensorMap b, int steps, float* 
 
 namespace {
 
-constexpr int MULTIPLIERS = 4;
+constexpr int CONSUMERS = 4;
 
 std::string what_is_wrong(int steps, std::span<const lab::ExecEvent> events) {
-  if (const std::string wrong = lab::asked_elsewhere(events, MULTIPLIERS); !wrong.empty()) return wrong;
+  if (const std::string wrong = lab::asked_elsewhere(events, CONSUMERS); !wrong.empty()) return wrong;
   return too_little(lab::overlap_of(events), steps - 1, "step");
 }
 

@@ -9,7 +9,7 @@
 #include "common/ptx/wgmma.cuh"
 #include "common/smem_plan.cuh"
 
-constexpr int TILE = 64 * 64, SLOTS = 3, MULTIPLIERS = 4;  // warps 0 to 3 multiply, warp 4 asks for tiles
+constexpr int TILE = 64 * 64, SLOTS = 3, CONSUMERS = 4;  // warps 0 to 3 multiply, warp 4 asks for tiles
 
 __global__ void mechanism(const __grid_constant__ lab::TensorMap a, const __grid_constant__ lab::TensorMap b, int steps,
                           float* out) {
@@ -32,13 +32,13 @@ __global__ void mechanism(const __grid_constant__ lab::TensorMap a, const __grid
   if (threadIdx.x == 0) {
     for (int slot = 0; slot < SLOTS; ++slot) {
       lab::ptx::mbarrier_init(&full[slot], 1);
-      lab::ptx::mbarrier_init(&empty[slot], MULTIPLIERS);
+      lab::ptx::mbarrier_init(&empty[slot], CONSUMERS);
     }
     lab::ptx::fence_mbarrier_init();
 #ifdef SOLUTION
   }
   __syncthreads();
-  if (warp == MULTIPLIERS) {
+  if (warp == CONSUMERS) {
     for (int t = 0; t < steps && lane == 0; ++t) {
       lab::ptx::mbarrier_wait(&empty[t % SLOTS], t / SLOTS % 2 ^ 1);
       request(t);
@@ -57,7 +57,7 @@ __global__ void mechanism(const __grid_constant__ lab::TensorMap a, const __grid
     const int slot = t % SLOTS;
     __syncthreads();
     if (threadIdx.x == 0 && t + SLOTS - 1 < steps) request(t + SLOTS - 1);
-    if (warp == MULTIPLIERS) continue;
+    if (warp == CONSUMERS) continue;
 #endif
     lab::ptx::mbarrier_wait(&full[slot], t / SLOTS % 2);
     lab::ptx::wgmma_fence();
@@ -73,7 +73,7 @@ __global__ void mechanism(const __grid_constant__ lab::TensorMap a, const __grid
 #else
     lab::ptx::wgmma_wait<0>();
   }
-  if (warp == MULTIPLIERS) return;
+  if (warp == CONSUMERS) return;
 #endif
   lab::ptx::fence_registers(d);
   const int g = lane / 4, c = lane % 4 * 2;

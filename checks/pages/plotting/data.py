@@ -24,7 +24,7 @@ TRACES = {
 # NAME -> build and arguments of `lab trace-waits`. Three slots and six key tiles: each slot is filled twice, and must be waited for;
 # four tiles where two kernels are compared that need more steps.
 WAITS = {"laps": ("v3a_tma/fixed", "shape=1,1,384,64 block=0"),
-         "no-overlap": ("v3b_wgmma/fixed", "shape=1,1,256,128 block=0"), "no-loader": ("v3c_overlap/fixed", "shape=1,1,256,128 block=0"), "loader": ("v3d_producer/fixed", "shape=1,1,512,128 block=0"),
+         "no-overlap": ("v3b_wgmma/fixed", "shape=1,1,256,128 block=0"), "no-producer": ("v3c_overlap/fixed", "shape=1,1,256,128 block=0"), "producer": ("v3d_producer/fixed", "shape=1,1,512,128 block=0"),
          "ping-pong": ("v3e_pingpong/fixed", "shape=1,1,512,128 block=0"),
          "one-piece": ("v3h_persistent/fixed", "shape=1,3,256,128 multiprocessors=12"), "stays": ("v3h_persistent/fixed", "shape=1,3,256,128 multiprocessors=4"),
          "two-q": ("v3j_shorter_loop/fixed", "shape=1,3,256,64,causal multiprocessors=1")}

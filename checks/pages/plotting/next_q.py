@@ -16,10 +16,10 @@ def runs(trace):
     d = clocked(trace)
     batch, heads, S, _ = map(int, re.findall(r"\d+", d["shape"])[:4])
     consumers = [t for t in d["tracks"] if t["products"]]
-    loader = next(t for t in d["tracks"] if not t["products"])
+    producer = next(t for t in d["tracks"] if not t["products"])
     if "causal" not in d["shape"] or S != 64 * len(consumers) or batch * heads != len(PIECES):
         raise Unusable(f"the figure shows {len(PIECES)} heads of one query tile each, under a mask; {d['stage']} on {d['shape']} has others")
-    asked = [start for start, _, what, array, _ in loader["acts"] if what == "request" and array == "sQ"]
+    asked = [start for start, _, what, array, _ in producer["acts"] if what == "request" and array == "sQ"]
     places = [e["row"] // S for e in trace["events"] if e["event"] == "tma_issue" and e["array"] == "sQ"]
     gone = [max(at[i] for at in ([t for t, array in c["given"] if array == "q_empty"] for c in consumers)) for i in range(len(PIECES))]
     rows = []

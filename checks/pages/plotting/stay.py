@@ -9,20 +9,20 @@ SHOWN = 24  # steps: both changes of the query tile, with room for a box's text
 
 
 def lettered(trace, copies):
-    """The loader's and the only consumer's acts, waits and products; of `copies` blocks one after another, if there are several."""
+    """The producer's and the only consumer's acts, waits and products; of `copies` blocks one after another, if there are several."""
     one = clocked(trace)
-    loader = next(t for t in one["tracks"] if not t["products"])
+    producer = next(t for t in one["tracks"] if not t["products"])
     consumer = next(t for t in one["tracks"] if t["products"])
     if len(one["tracks"]) != 2:
-        raise Unusable(f"the trace of {trace['stage']} has {len(one['tracks'])} warpgroups, and the figure shows a loader and one consumer")
-    tiles = 1 + max(tile for _, _, what, array, tile in loader["acts"] if what == "request" and array == "sK")
+        raise Unusable(f"the trace of {trace['stage']} has {len(one['tracks'])} warpgroups, and the figure shows a producer and one consumer")
+    tiles = 1 + max(tile for _, _, what, array, tile in producer["acts"] if what == "request" and array == "sK")
     per_piece = tiles * copies // len(PIECES)
     end = max(act[1] for act in consumer["acts"])
-    acts = {"loader": [], "consumer": [], "products": [], "waits": [], "pieces": []}
+    acts = {"producer": [], "consumer": [], "products": [], "waits": [], "pieces": []}
     for copy in range(copies):
         shift, first = copy * end, copy * per_piece
         name = lambda array, tile: PIECES[tile + copy if array == "sQ" else (tile + first) // per_piece] + ("" if array == "sQ" else str((tile + first) % per_piece))
-        acts["loader"] += [[start + shift, array, name(array, tile)] for start, _, _, array, tile in loader["acts"]]
+        acts["producer"] += [[start + shift, array, name(array, tile)] for start, _, _, array, tile in producer["acts"]]
         acts["products"] += [[start + shift, stop + shift, array, name(array, tile)] for start, stop, array, tile in consumer["products"]]
         acts["waits"] += [[start + shift, stop + shift, NAMES.get(what, what)] for start, stop, what, _ in consumer["waits"]]
         multiplied = weighed = -1
@@ -49,11 +49,11 @@ def draw_one(axes, d):
     axes.spines["bottom"].set_visible(True)
     axes.set_xticks(range(0, SHOWN + 1, 2))
     axes.tick_params(labelsize=7.5)
-    rows = {"loader": 0.0, "consumer": 1.15, "sK": 2.25, "sV": 2.95}
-    for text, y, size in (("producer\nrequests", rows["loader"] + HEIGHT / 2, 8), ("consumer", rows["consumer"] + HEIGHT / 2, 8), ("QK under way", rows["sK"] + THIN / 2, 7.5), ("PV under way", rows["sV"] + THIN / 2, 7.5)):
+    rows = {"producer": 0.0, "consumer": 1.15, "sK": 2.25, "sV": 2.95}
+    for text, y, size in (("producer\nrequests", rows["producer"] + HEIGHT / 2, 8), ("consumer", rows["consumer"] + HEIGHT / 2, 8), ("QK under way", rows["sK"] + THIN / 2, 7.5), ("PV under way", rows["sV"] + THIN / 2, 7.5)):
         axes.text(-0.25, y, text, ha="right", va="center", fontsize=size)
-    for start, array, name in d["loader"]:
-        box(axes, start, rows["loader"], 1, HEIGHT, f"{NAMES[array]}\n{name}", 7.5, facecolor={"sQ": "white", "sK": LIGHT[0], "sV": LIGHT[4]}[array])
+    for start, array, name in d["producer"]:
+        box(axes, start, rows["producer"], 1, HEIGHT, f"{NAMES[array]}\n{name}", 7.5, facecolor={"sQ": "white", "sK": LIGHT[0], "sV": LIGHT[4]}[array])
     for start, what, array, text, name in d["consumer"]:
         begins = what == "begin"
         face = (BLUE if array == "sK" else ORANGE) if begins else {"O / l": BLACK, "exp": "white"}.get(text, "#e4e4e4")

@@ -178,7 +178,7 @@ BEGINS = "Dark QK 1, PV 1: begins this product of tile 1. exp 1: computes the we
 
 def data_turns(r):
     """From the first product to the products of the fourth tile."""
-    blocks = data_waits(r, "loader", "ping-pong")
+    blocks = data_waits(r, "producer", "ping-pong")
     first = min(start for track in blocks[0]["tracks"] for start, _, what, _, _ in track["acts"] if what == "begin")
     return [cut(one, first, first + 13, requests=False) for one in blocks]
 
@@ -192,7 +192,7 @@ def draw_who_waits(plt, d):
 def data_overlap(r):
     """Iterations 1 and 2: from the scores of tile 1 to before the scores of tile 3."""
     panels = []
-    for one in data_waits(r, "no-overlap", "no-loader"):
+    for one in data_waits(r, "no-overlap", "no-producer"):
         scores = [start for start, _, what, array, _ in one["tracks"][0]["acts"] if what == "begin" and array == "sK"]
         panels.append(cut(one, scores[1], scores[1] + 8, requests=False))
     return panels
@@ -204,16 +204,16 @@ def draw_overlap(plt, d):
                        BEGINS + " O: PV 1 is done. pack: rescales O, rounds the weights to fp16. Red bar: waits for products. The requests of tiles are left out.", top=1.35, size=10)
 
 
-def data_loader(r):
+def data_producer(r):
     """To the end of tile 2."""
     panels = []
-    for one in data_waits(r, "no-loader", "loader"):
+    for one in data_waits(r, "no-producer", "producer"):
         last = max(end for track in one["tracks"] for _, end, *_, text in named(track) if text == "exp\n2")
         panels.append(cut(one, 0, last + 1))
     return panels
 
 
-@figure("who-waits-loader", data_loader)
-def draw_loader(plt, d):
+@figure("who-waits-producer", data_producer)
+def draw_producer(plt, d):
     return draw_panels(plt, d, (f"requests stand between the products (tiles of {d[0]['keys']} keys)", f"requests have a row of their own (tiles of {d[1]['keys']} keys)"),
                        "Pale K 1, V 1: requests this tile. " + BEGINS + " pack: rescales O, rounds the weights to fp16. Hatched: waits. Dashed: the tile has landed (full). Dotted: all warps have given the slot back (empty).")
