@@ -139,7 +139,7 @@ TEST_CASE("pages: a page is renewed, or told where it is stale, and keeps a bloc
   write_text(path, head + "stale\n" + end + red);
   Tally checked;
   renew_page(path, true, runner, checked);
-  CHECK(checked.good == 0);
+  CHECK(checked.good == 1);  // its links, for it has none
   CHECK(checked.bad == 2);
   CHECK(has(checked.complaints,
             "page.md: block 1 is not what its command prints: make good\n    < stale\n    > ```text\n"));
@@ -154,7 +154,7 @@ TEST_CASE("pages: a page is renewed, or told where it is stale, and keeps a bloc
 
   Tally again;
   renew_page(path, true, runner, again);
-  CHECK(again.good == 1);
+  CHECK(again.good == 2);
   CHECK(again.bad == 1);
 
   write_text(path, head + "stale\n");
@@ -165,4 +165,23 @@ TEST_CASE("pages: a page is renewed, or told where it is stale, and keeps a bloc
   CHECK(read_text(path) == head + "stale\n");
   renew_page(scratch.path("absent.md"), false, runner, open);
   CHECK(open.bad == 2);
+}
+
+TEST_CASE("pages: a link must lead to a file, and to a heading or an anchor of it") {
+  CHECK(anchor_of("How the checker works") == "how-the-checker-works");
+  CHECK(anchor_of("The code: `a_b`, [x](y.md)") == "the-code-a_b-x");
+  CHECK(anchor_of("P·V – 2 × 3") == "pv--2--3");
+
+  const Scratch scratch("links");
+  const std::string page = scratch.path("page.md");
+  write_text(scratch.path("other.md"),
+             "# Two words\n\n<a id=\"mark\"></a>\n\n## Again\n\n## Again\n\n```sh\n# no heading\n```\n");
+  write_text(page,
+             "# Top\n[a](other.md) [b](other.md#two-words) [c](other.md#mark) [d](other.md#again-1) [e](#top) "
+             "[f](https://x.org/a.md#b) `a[0](int)`\n```cpp\na[1](float)\n```\n");
+  CHECK(broken_links(page) == Lines{});
+  write_text(page, "[a](absent.md) [b](other.md#again-2) [c](#mark) [d](other.md#no-heading)\n");
+  CHECK(broken_links(page) == Lines{"absent.md: no such file", "other.md#again-2: no such heading or anchor",
+                                    "#mark: no such heading or anchor",
+                                    "other.md#no-heading: no such heading or anchor"});
 }

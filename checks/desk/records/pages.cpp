@@ -42,6 +42,7 @@ std::vector<std::string> all_pages() {
   std::vector<std::string> pages;
   for (const auto& entry : fs::recursive_directory_iterator("writeups"))
     if (entry.is_regular_file() && entry.path().extension() == ".md") pages.push_back(entry.path().string());
+  pages.push_back("README.md");
   std::ranges::sort(pages);
   return pages;
 }
@@ -232,6 +233,11 @@ void renew_page(const std::string& path, bool check, Runner& runner, Tally& tall
     at += block.body.size();
   }
   copy_until(page.size());
+  if (check) {
+    const auto broken = broken_links(path);
+    for (const std::string& link : broken) complain("a link leads nowhere: " + link, "");
+    tally.good += broken.empty();
+  }
   if (!check && !blocks.empty() && renewed != text) write_text(path, renewed);
 }
 

@@ -317,11 +317,16 @@ class Runner {
   std::map<std::string, std::shared_future<Ran>> begun_;
 };
 
+// The name that a code host gives a heading, for links: "How the checker works" -> "how-the-checker-works".
+std::string anchor_of(const std::string& heading);
+// Links of a page into this repository whose file, or whose heading or anchor in a .md file, is not there.
+std::vector<std::string> broken_links(const fs::path& page);
+
 struct Tally {
   int good = 0, bad = 0;
   std::string complaints;
 };
-// Brings one page up to date, or with `check` only says where it is not.
+// Brings one page up to date, or with `check` only says where it is not, and which of its links are broken.
 void renew_page(const std::string& path, bool check, Runner& runner, Tally& tally);
 
 }  // namespace lab::desk
