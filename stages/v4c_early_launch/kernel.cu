@@ -279,9 +279,9 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     for (int i = 0; i < T::FINISHED; ++i) own[i] = o[i];
   } else {
     ptx::cluster_wait();
-    const ptx::RemoteShared merged = ptx::mapa(smem.merged, other);
+    const ptx::RemoteShared others_merged = ptx::mapa(smem.merged, other);
     const auto send = [&](float* to, float a, float b, float c, float d) {
-      ptx::st_async(ptx::mapa(to, other), make_float4(a, b, c, d), merged);
+      ptx::st_async(ptx::mapa(to, other), make_float4(a, b, c, d), others_merged);
     };
     ptx::wgmma_wait<0>();
     ptx::fence_registers(o);
