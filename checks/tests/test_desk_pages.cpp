@@ -170,7 +170,7 @@ TEST_CASE("pages: a page is renewed, or told where it is stale, and keeps a bloc
 TEST_CASE("pages: a link must lead to a file, and to a heading or an anchor of it") {
   CHECK(anchor_of("How the checker works") == "how-the-checker-works");
   CHECK(anchor_of("The code: `a_b`, [x](y.md)") == "the-code-a_b-x");
-  CHECK(anchor_of("P·V – 2 × 3") == "pv--2--3");
+  CHECK(anchor_of("P·V – 2 × 3 → 6") == "pv--2--3--6");
 
   const Scratch scratch("links");
   const std::string page = scratch.path("page.md");

@@ -33,8 +33,9 @@ std::vector<std::string> all_of(const std::string& text, const char* pattern) {
 
 std::string anchor_of(const std::string& heading) {
   std::string text = std::regex_replace(heading, std::regex(R"(\[([^\]]*)\]\([^)]*\))"), "$1");
-  // Punctuation of several bytes: general punctuation (U+2000 to U+206F), the middle dot, the times sign.
-  text = without(text, "<[^>]*>|\xe2[\x80\x81][\x80-\xbf]|\xc2\xb7|\xc3\x97");
+  // Of the signs of several bytes a code host leaves out these: U+2000 to U+22FF, from dashes over arrows to operators;
+  // the middle dot; the times sign.
+  text = without(text, "<[^>]*>|\xe2[\x80-\x8b][\x80-\xbf]|\xc2\xb7|\xc3\x97");
   std::string out;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
