@@ -8,8 +8,8 @@ SHAPE = "1,1,512,64"
 SHUFFLES = 5  # of a reduction over 32 lanes
 
 
-def plan_of(r, stage):
-    return next(p for p in r.plans["plans"] if p["stage"] == stage and not p["bug"] and p["S"] == 512 and p["D"] == 64)
+def plan_of(r, stage, S=512):
+    return next(p for p in r.plans["plans"] if p["stage"] == stage and not p["bug"] and p["S"] == S and p["D"] == 64)
 
 
 # --- v2b: one block walks over the keys; v1: one row of a tile, by the 32 lanes of its warp -----------------------------------
@@ -217,7 +217,7 @@ def works(e):
 def data_slots(r):
     """Of each stage: the boxes of work and copies by warp, barriers, and when each slot is on its way or read. x is an order, not a time."""
     panels = []
-    for name in ("two-slots-each", "one-slot-each"):
+    for name in ("three-slots-each", "one-slot-each"):
         trace = r.traces[name]
         keys = numbers(trace)[2]
         warps = sorted({e["warp"] for e in trace["events"]})
@@ -263,7 +263,7 @@ def data_slots(r):
         lanes = {}
         for w in warps:  # warps that do the same are one line
             lanes.setdefault(str([b[1:] for b in boxes if b[0] == w]), []).append(w)
-        panels.append({"stage": trace["stage"], "smem": plan_of(r, trace["stage"])["smem"], "slots": [[array, slot, sorted(times)] for (array, slot), times in sorted(slots.items())], "barriers": barriers, "end": at,
+        panels.append({"stage": trace["stage"], "smem": plan_of(r, trace["stage"], 2048)["smem"], "slots": [[array, slot, sorted(times)] for (array, slot), times in sorted(slots.items())], "barriers": barriers, "end": at,
                        "lines": [[ws, [b[1:] for b in boxes if b[0] == ws[0]]] for ws in lanes.values()]})
     return panels
 
@@ -281,10 +281,10 @@ def merged(times):
 
 @figure("slots", data_slots)
 def draw_slots(plt, d):
-    figure, axes = canvas(plt, 3.65)
+    figure, axes = canvas(plt, 4.2)
     left, row, shown = 0.95, 0.27, 2  # tiles
     y = 0.3
-    for one, what in zip(d, ("two slots each", "one slot each")):
+    for one, what in zip(d, ("three slots each", "one slot each")):
         last = max(end for _, boxes in one["lines"] for _, end, kind, *number in boxes if kind == "P V" and number[0] < shown)
         end_of_view = min([x for x in one["barriers"] if x > last - 1e-9], default=last) + BARRIER / 2
         scale, blocks = 6.95 / end_of_view, 228 * 1024 // (one["smem"] + 1024)  # of an H200's SM; CUDA reserves 1 KiB per block
@@ -326,7 +326,7 @@ def draw_slots(plt, d):
         x += width
     axes.plot([x, x + 0.2], [y + 0.07] * 2, color=VERMILION, linewidth=1.1, linestyle="--")
     axes.text(x + 0.26, y + 0.07, "block barrier", fontsize=7.5, va="center")
-    return caption(figure, "The first two tiles, recorded from the CPU execution: an order of events, not a time; widths mean nothing. Of the warps, those that compute. In brackets: shared memory of a block at D = 64.")
+    return caption(figure, "The first two tiles, recorded from the CPU execution: an order of events, not a time; widths mean nothing. Of the warps, those that compute. In brackets: shared memory of a block on (2,8,2048,64).")
 
 
 # --- v2c9: one B operand, two products ---------------------------------------------------------------------------------------
