@@ -254,6 +254,34 @@ def data_stalls(r, only=None):
     return {"source": profiled_by(r), "stalls": rows}
 
 
+# What the most frequent instructions of v3b do. Source and place: writeups/reading-sass.md.
+OPCODES = {"FMUL": "scores scaled, O rescaled", "FADD": "a subtraction before each exponential, a sum after it", "FMNMX": "the maximum of a row", "MUFU": "exponentials",
+           "F2FP": "weights rounded to fp16", "HGMMA": "the matrix products"}
+
+
+def data_opcodes(r):
+    profile = next(p for p in r.profiles if short(p["stage"]) == TWO[0] and p["shape"] == PROFILED[0])
+    B, H, S, _ = (int(x) for x in profile["shape"].split(",")[:4])
+    steps = B * H * S * (S // 64)  # rows, and 64 keys at a time
+    counted = {name: profile["opcodes"][name] / steps for name in OPCODES}
+    return {"source": f"{profile['gpu']}, driver {profile['driver']}, ncu {profile['ncu'].split()[0]}, {profile['date'][:10]}", "shape": profile["shape"], "counted": counted, "others": sum(profile["opcodes"].values()) / steps - sum(counted.values())}
+
+
+@figure("opcodes", data_opcodes, lambda r: r.profiles)
+def draw_opcodes(plt, d):
+    rows = sorted(d["counted"].items(), key=lambda row: -row[1]) + [("others", d["others"])]
+    height = 1.0 + 0.27 * len(rows)
+    figure, axes = subplots(plt, (WIDTH, height), left=0.1, right=0.985, top=1 - 0.08 / height, bottom=0.72 / height)
+    for y, (name, count) in enumerate(rows):
+        axes.barh(y, count, height=0.7, facecolor=ORANGE if name == "HGMMA" else "#e3e3e3" if name == "others" else LIGHT[0], edgecolor=BLACK, linewidth=0.6)
+        axes.text(count + 0.06, y, f"{count:.1f}: {OPCODES.get(name, 'addresses, waits, jumps and more')}", fontsize=8.5, va="center")
+    axes.set(xlim=(0, 9.6), ylim=(len(rows) - 0.4, -0.6))
+    axes.set_yticks(range(len(rows)), [name for name, _ in rows], fontsize=9)
+    axes.set_xlabel(f"instructions for one query row and 64 keys, v3b on {title(d['shape'])}", fontsize=8.5)
+    figure.text(0.01, 0.04 / height, f"{d['source']}.", fontsize=7, va="bottom")
+    return figure
+
+
 @figure("stalls-two", lambda r: data_stalls(r, TWO), lambda r: r.profiles)
 def draw_two_waits(plt, d):
     height = 1.45 + 0.42 * len(d["stalls"])
