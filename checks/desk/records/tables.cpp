@@ -156,8 +156,8 @@ std::string tools_footer(const Json& tools, const std::string& path) {
          "them on (1,1,128,64), bit by bit. CPU checker: the short race check of `make stage=S test`. The four tools: "
          "compute-sanitizer " +
          words_of(says("compute_sanitizer")).at(0) + " on an\n" + says("gpu") + ", driver " + says("driver") +
-         ", CUDA " + says("cuda") + ", " + says("date") + ", on two small shapes;\nthe lines they name are in " + path +
-         ".*\n";
+         ", CUDA " + says("cuda") + ", " + says("date") + ", on " + tools.value("shapes", "two small shapes") +
+         ";\nthe lines they name are in " + path + ".*\n";
 }
 
 std::string resources_cell(const Json& resources, const std::string& stage, const std::string& arch) {

@@ -9,7 +9,8 @@ from .style import BLACK, BLUE, ORANGE, PURPLE, SKY, VERMILION, WIDTH, canvas, c
 
 EXCEPTIONS = {"unseen": "the race check alone", "slow": "counts alone: it costs time", "harmless": "none: it is no bug"}
 OUTCOMES = {"reproduced": "shows as predicted", "hidden": "hidden there", "no bug": "harmless, as predicted"}
-LOOKS = [(BLUE, ""), (ORANGE, "////"), (PURPLE, "xxxx"), ("white", "")]
+LOOKS = {"the acceptance": (BLUE, ""), "shows as predicted": (BLUE, ""), "the race check alone": (ORANGE, "////"), "hidden there": (ORANGE, "////"),
+         "counts alone: it costs time": (PURPLE, "xxxx"), "none: it is no bug": ("white", ""), "harmless, as predicted": ("white", ""), "not run there yet": ("#dddddd", "....")}
 STEP, SIDE, ROW = 0.152, 0.125, 36
 
 
@@ -36,7 +37,8 @@ def draw_evidence(plt, d):
     for title, rows in ((f"{d['bugs']} planted bugs on the CPU: what turns red", d["cpu"]), (f"the same {d['bugs']} bugs on an H200", d["gpu"])):
         axes.text(0.1, y, title, fontsize=10, weight="bold", va="center")
         y += 0.26
-        for (what, count), (colour, hatch) in zip(rows, LOOKS):
+        for what, count in rows:
+            colour, hatch = LOOKS[what]
             axes.text(1.98, y, what, fontsize=8.5, ha="right", va="center")
             axes.text(2.3, y, str(count), fontsize=9, weight="bold", ha="right", va="center")
             for i in range(count):
