@@ -5,12 +5,13 @@ import re
 from .heads import ROOT, Unusable
 from .registry import figure
 from .results import RESULTS
-from .style import BLACK, BLUE, ORANGE, PURPLE, SKY, VERMILION, WIDTH, canvas, caption, ranked, subplots
+from .style import BLACK, BLUE, ORANGE, SKY, VERMILION, WIDTH, canvas, caption, ranked, subplots
 
 EXCEPTIONS = {"unseen": "the race check alone", "slow": "counts alone: it costs time", "harmless": "none: it is no bug"}
 OUTCOMES = {"reproduced": "shows as predicted", "hidden": "hidden there", "no bug": "harmless, as predicted"}
-LOOKS = {"the acceptance": (BLUE, ""), "shows as predicted": (BLUE, ""), "the race check alone": (ORANGE, "////"), "hidden there": (ORANGE, "////"),
-         "counts alone: it costs time": (PURPLE, "xxxx"), "none: it is no bug": ("white", ""), "harmless, as predicted": ("white", ""), "not run there yet": ("#dddddd", "....")}
+RED, GREEN_THOUGH_A_BUG, NO_BUG, NOT_RUN = (BLUE, ""), (ORANGE, "////"), ("white", ""), ("white", "....")  # a look means the same on both machines
+LOOKS = {"the acceptance": RED, "the race check alone": GREEN_THOUGH_A_BUG, "counts alone: it costs time": GREEN_THOUGH_A_BUG, "none: it is no bug": NO_BUG,
+         "shows as predicted": RED, "hidden there": GREEN_THOUGH_A_BUG, "harmless, as predicted": NO_BUG, "not run there yet": NOT_RUN}
 STEP, SIDE, ROW = 0.152, 0.125, 36
 
 
@@ -32,7 +33,7 @@ def data_evidence(_):
 
 @figure("evidence", data_evidence)
 def draw_evidence(plt, d):
-    figure, axes = canvas(plt, 2.97)
+    figure, axes = canvas(plt, 3.2)
     y = 0.2
     for title, rows in ((f"{d['bugs']} planted bugs on the CPU: what turns red", d["cpu"]), (f"the same {d['bugs']} bugs on an H200", d["gpu"])):
         axes.text(0.1, y, title, fontsize=10, weight="bold", va="center")
@@ -45,7 +46,7 @@ def draw_evidence(plt, d):
                 axes.add_patch(plt.Rectangle((2.42 + i % ROW * STEP, y - SIDE / 2 + i // ROW * STEP), SIDE, SIDE, facecolor=colour, edgecolor=BLACK, hatch=hatch, linewidth=0.7))
             y += 0.2 + (count - 1) // ROW * STEP if count else 0.2
         y += 0.2
-    return figure
+    return caption(figure, "Blue: the acceptance (H200: the bug's own test) shows the bug. Orange, hatched: it does not. White: no bug. Dots: not run.")
 
 
 # --- errors of right and wrong kernels under small inputs and larger ones (writeups/results/blindness.md) ------------------------------
