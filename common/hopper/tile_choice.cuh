@@ -12,11 +12,11 @@
 namespace lab {
 
 // The work of the busiest SM, in rows of 64 queries with all keys, times what such a row costs in a block of `groups`.
-// A grid is worked off in rounds of as many blocks as there are SMs. Under a mask half of the work is left, but the
+// A grid is worked off in waves of as many blocks as there are SMs. Under a mask half of the work is left, but the
 // longest block has it all.
 inline double work_per_sm(const Shape& shape, int groups, double cost) {
-  const double rounds = double(ceil_div(shape.S, 64 * groups)) * shape.H * shape.B / multiprocessors();
-  return groups * ((shape.causal ? std::max(rounds / 2, 1.0) : std::ceil(rounds)) * cost);
+  const double waves = double(ceil_div(shape.S, 64 * groups)) * shape.H * shape.B / multiprocessors();
+  return groups * ((shape.causal ? std::max(waves / 2, 1.0) : std::ceil(waves)) * cost);
 }
 
 // The number of groups, 1 .. most, with the least work(groups); of equals the smaller.
