@@ -218,10 +218,12 @@ def draw_roofs(plt, d):
     return figure
 
 
-def profiled_by(r, shapes=PROFILED):
-    """The machines of the profiles, and which stages each ran."""
+def profiled_by(r, shapes=PROFILED, only=None):
+    """The machines of the profiles, and which stages (of `only` these) each ran."""
     of = {}
     for stage in ladder():
+        if only and short(stage) not in only:
+            continue
         for p in filter(None, (r.profile(stage, shape) for shape in shapes)):
             of.setdefault(f"{p['gpu']}, driver {p['driver']}, ncu {p['ncu'].split()[0]}, {p['date'][:10]}", []).append(short(stage))
     return ";\n".join(f"{stages[0]} to {stages[-1]}: {machine}" for machine, stages in of.items())
@@ -251,7 +253,7 @@ def data_stalls(r, only=None):
                 if "tma" in needs(stage):
                     grouped["mbarrier"], grouped["global memory"] = grouped["global memory"], 0
                 rows.append([stage, shape, instructions(p), grouped | {"other, or not collected": max(0, 1 - sum(grouped.values()))}])
-    return {"source": profiled_by(r), "stalls": rows}
+    return {"source": profiled_by(r, only=only), "stalls": rows}
 
 
 # What the most frequent instructions of v3b do. Source and place: writeups/reading-sass.md.
