@@ -55,7 +55,8 @@ def draw_seen(plt, d):
     counts, x = [0] * len(TOOLS), LEFT
     for kind, bugs in d["kinds"]:
         few = len(bugs) < 4  # no room for two words
-        axes.text(x, TOP - 0.27, f"{kind.split()[0].strip(',') + chr(10) if few else kind + ' '}({len(bugs)})", fontsize=8, weight="bold", va="center", linespacing=1.1)
+        words = kind + " " if not few else "slow,\nno bug\n" if kind == KINDS[3] and len(bugs) > 1 else kind.split()[0].strip(",") + "\n"
+        axes.text(x, TOP - 0.27, f"{words}({len(bugs)})", fontsize=8, weight="bold", va="center", linespacing=1.1)
         for bug, reports in bugs:
             for i, (seen, (_, colour, hatch, _)) in enumerate(zip(reports, TOOLS)):
                 counts[i] += seen
