@@ -17,7 +17,7 @@ TRACES = {
     "ring-3-slots": ("v2d_ldmatrix/checked", "shape=1,1,512,64,causal block=5 arrays=sK,sV"),
     "score-rows": ("v2c3_scalar_smem/checked", "shape=1,1,64,64 block=0 arrays=S_scores"),
     "score-stripes": ("v2c5_wmma_qk/checked", "shape=1,1,64,64 block=0 arrays=sQ,sK,S_scores"),
-    "three-slots-each": ("v2c6_wmma_pv/checked", "shape=1,1,1024,64,causal block=2 arrays=sK,sV,scratch"),
+    "three-slots-each": ("v2c6_wmma_pv/checked", "shape=1,1,1024,64,causal block=3 arrays=sK,sV,scratch"),
     "one-slot-each": ("v2c7_one_slot/checked", "shape=1,1,192,64 block=0 arrays=sK,sV,scratch"),
     "partial-stripe": ("v2c5_wmma_qk/bug-partial_stripe", "shape=1,1,64,64 block=0 arrays=sQ,S_scores,O_accum"),
 }
