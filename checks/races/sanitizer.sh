@@ -2,11 +2,13 @@
 # make racecheck backend=gpu: starts NVIDIA's compute-sanitizer on each LAB, its four tools on small shapes, as many at once as
 # there are cores; the desk says what they saw. Exit status 1 where there are findings.
 #   sanitizer.sh [-j FILE] LAB...     -j: also writes the findings as JSON, with machine, driver, date and command
+# SHAPES, LIMIT and JOBS of the environment: other shapes, seconds for a launch, runs at a time.
 # The tools' own output stays in build/logs/sanitizer/STAGE-VARIANT/TOOL.SHAPE.log; build/desk-records sanitizer-report reads it.
 set -u
 logs=build/logs/sanitizer
 # A length that a tile divides, one that none does (and no 16-row stripe), both head dimensions, causal and not.
-SHAPES="1,1,128,64,0 1,2,100,128,1"
+SHAPES=${SHAPES:-"1,1,128,64,0 1,2,100,128,1"}
+LIMIT=${LIMIT:-100}  # seconds that a launch may take: it is slow under the tools
 json=; [ "${1:-}" = -j ] && { json=$2; shift 2; }
 tool=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null) ||
   { echo "racecheck: no compute-sanitizer on the PATH; backend=cpu has a checker of its own" >&2; exit 2; }
@@ -21,11 +23,10 @@ for lab in "$@"; do
   if why=$(timeout 60 "$lab" once 1 1 1 64 2> /dev/null | grep '^skipped: '); then echo "$why" >&3; continue; fi
   variant=$(dirname "$lab"); stage=$(basename "$(dirname "$variant")"); variant=$(basename "$variant")
   mkdir -p "$logs/$stage-$variant"
-  # 100: seconds that the launch may take, for it is slow under the tools.
   for t in memcheck racecheck initcheck synccheck; do
     options=; [ $t = initcheck ] && options=$shared
     for shape in $SHAPES; do
-      echo "timeout 120 $tool --tool $t $options --print-limit 200 $lab once $(echo "$shape" | tr , ' ') 100 > $logs/$stage-$variant/$t.$shape.log 2>&1"
+      echo "timeout $((LIMIT + 20)) $tool --tool $t $options --print-limit 200 $lab once $(echo "$shape" | tr , ' ') $LIMIT > $logs/$stage-$variant/$t.$shape.log 2>&1"
     done
   done
 done > $logs/runs

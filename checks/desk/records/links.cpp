@@ -1,3 +1,4 @@
+#include <map>
 #include <regex>
 #include <set>
 
@@ -29,6 +30,22 @@ std::vector<std::string> all_of(const std::string& text, const char* pattern) {
   return out;
 }
 
+// What a link into a .md file may name: its ids, and its headings, a repeated one with a number.
+std::set<std::string> anchors_of(const fs::path& file) {
+  const std::string text = prose(read_text(file.string()));
+  std::set<std::string> out;
+  for (const std::string& id : all_of(text, R"re((?:id|name)="([^"]+)")re")) out.insert(id);
+  std::map<std::string, int> earlier;
+  for (const std::string& line : lines_of(text)) {
+    const std::size_t level = line.find_first_not_of('#');
+    if (level == 0 || level == line.npos || line[level] != ' ') continue;
+    const std::string anchor = anchor_of(line.substr(level + 1));
+    const int times = earlier[anchor]++;
+    out.insert(times == 0 ? anchor : anchor + "-" + std::to_string(times));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string anchor_of(const std::string& heading) {
@@ -46,21 +63,7 @@ std::string anchor_of(const std::string& heading) {
 }
 
 std::vector<std::string> broken_links(const fs::path& page) {
-  const auto anchors_of = [](const fs::path& file) {
-    const std::string text = prose(read_text(file.string()));
-    std::multiset<std::string> slugs;
-    std::set<std::string> out;
-    for (const std::string& id : all_of(text, R"re((?:id|name)="([^"]+)")re")) out.insert(id);
-    for (const std::string& line : lines_of(text)) {
-      const std::size_t level = line.find_first_not_of('#');
-      if (level == 0 || level == line.npos || line[level] != ' ') continue;
-      const std::string slug = anchor_of(line.substr(level + 1));
-      const std::size_t earlier = slugs.count(slug);
-      slugs.insert(slug);
-      out.insert(earlier == 0 ? slug : slug + "-" + std::to_string(earlier));
-    }
-    return out;
-  };
+  std::map<fs::path, std::set<std::string>> anchors;  // by file: many links of a page lead to one
   std::vector<std::string> broken;
   for (const std::string& link : all_of(without(prose(read_text(page.string())), "`[^`\n]*`"), R"(\]\(([^)\s]+)\))")) {
     if (link.find("://") != link.npos || link.starts_with("mailto:")) continue;
@@ -68,8 +71,10 @@ std::vector<std::string> broken_links(const fs::path& page) {
     const fs::path file = hash == 0 ? page : page.parent_path() / link.substr(0, hash);
     if (!fs::exists(file)) {
       broken.push_back(link + ": no such file");
-    } else if (hash != link.npos && file.extension() == ".md" && !anchors_of(file).contains(link.substr(hash + 1))) {
-      broken.push_back(link + ": no such heading or anchor");
+    } else if (hash != link.npos && file.extension() == ".md") {
+      const auto [known, is_new] = anchors.try_emplace(file);
+      if (is_new) known->second = anchors_of(file);
+      if (!known->second.contains(link.substr(hash + 1))) broken.push_back(link + ": no such heading or anchor");
     }
   }
   return broken;

@@ -46,7 +46,7 @@ def draw_evidence(plt, d):
                 axes.add_patch(plt.Rectangle((2.42 + i % ROW * STEP, y - SIDE / 2 + i // ROW * STEP), SIDE, SIDE, facecolor=colour, edgecolor=BLACK, hatch=hatch, linewidth=0.7))
             y += 0.2 + (count - 1) // ROW * STEP if count else 0.2
         y += 0.2
-    return caption(figure, "Blue: the acceptance (H200: the bug's own test) shows the bug. Orange, hatched: it does not. White: no bug. Dots: not run.")
+    return caption(figure, "Blue: the acceptance (H200: the bug's own test) shows the bug. Orange, hatched: it does not. White: no bug.")
 
 
 # --- errors of right and wrong kernels under small inputs and larger ones (writeups/results/blindness.md) ------------------------------

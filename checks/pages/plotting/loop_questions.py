@@ -30,10 +30,11 @@ def draw_loop_questions(plt, d):
             if panel == 1 and instead:
                 axes.text(0.1, y + 0.4, instead, va="center", fontsize=8.5, color="#444444")
                 continue
-            before = panel == 1 and name == "a mask?"  # asked of tile 0 as well, but before the loop
-            if before:
-                box(axes, 0, y, 0.84, 0.8, str(times), 8.5, facecolor="white", edgecolor=BLUE, linewidth=0.8, linestyle=(0, (2, 2)))
-            for t in range(panel, d["own"]):
-                yes = t in other
-                box(axes, t, y, 0.84, 0.8, str(times), 8.5, facecolor=VERMILION if yes else LIGHT[0], edgecolor=VERMILION if yes else BLUE, linewidth=0.8)
+            for t in range(d["own"]):
+                look = {"facecolor": VERMILION, "edgecolor": VERMILION} if t in other else {"facecolor": LIGHT[0], "edgecolor": BLUE}
+                if panel == 1 and t == 0:  # computed before the loop, which asks of it the mask alone
+                    if name != "a mask?":
+                        continue
+                    look = {"facecolor": "white", "edgecolor": BLUE, "linestyle": (0, (2, 2))}
+                box(axes, t, y, 0.84, 0.8, str(times), 8.5, linewidth=0.8, **look)
     return caption(figure, "One warp (rows 656 to 671) of a launch under a causal mask. A box: the question is asked at this tile; the number: how often. Pale: the usual answer. Dark: the other answer. Dashed: asked once, before the loop.")

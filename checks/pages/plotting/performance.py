@@ -218,14 +218,17 @@ def draw_roofs(plt, d):
     return figure
 
 
-def profiled_by(r, shapes=PROFILED, only=None):
-    """The machines of the profiles, and which stages (of `only` these) each ran."""
+def profiler(profile):
+    """The machine and the program of a profile."""
+    return f"{profile['gpu']}, driver {profile['driver']}, ncu {profile['ncu'].split()[0]}, {profile['date'][:10]}"
+
+
+def profiled_by(r, shapes=PROFILED, stages=None):
+    """The machines of the profiles, and which stages each ran."""
     of = {}
-    for stage in ladder():
-        if only and short(stage) not in only:
-            continue
+    for stage in stages or ladder():
         for p in filter(None, (r.profile(stage, shape) for shape in shapes)):
-            of.setdefault(f"{p['gpu']}, driver {p['driver']}, ncu {p['ncu'].split()[0]}, {p['date'][:10]}", []).append(short(stage))
+            of.setdefault(profiler(p), []).append(short(stage))
     return ";\n".join(f"{stages[0]} to {stages[-1]}: {machine}" for machine, stages in of.items())
 
 
@@ -238,22 +241,20 @@ WAITS = {"block barrier": ["barrier"], "mbarrier": [], "global memory": ["long_s
 LINES = ["", "////", "", "\\\\\\\\", "", "", "", "////", ""]  # enough hatches to tell neighbours apart in grey
 
 
-TWO = ["v3b", "v3c"]  # for reading-sass, which is about two waits of one of them
+TWO = ["v3b_wgmma", "v3c_overlap"]  # for reading-sass, which is about two waits of one of them
 
 
-def data_stalls(r, only=None):
+def data_stalls(r, stages=None, shapes=PROFILED):
     rows = []
-    for stage in ladder():
-        if only and short(stage) not in only:
-            continue
-        for shape in PROFILED[:1] if only else PROFILED:
+    for stage in stages or ladder():
+        for shape in shapes:
             if p := r.profile(stage, shape):
                 shares = stall_shares(p)
                 grouped = {name: sum(shares.get(n, 0) for n in names) for name, names in WAITS.items()}
                 if "tma" in needs(stage):
                     grouped["mbarrier"], grouped["global memory"] = grouped["global memory"], 0
                 rows.append([stage, shape, instructions(p), grouped | {"other, or not collected": max(0, 1 - sum(grouped.values()))}])
-    return {"source": profiled_by(r, only=only), "stalls": rows}
+    return {"source": profiled_by(r, shapes, stages), "stalls": rows}
 
 
 # What the most frequent instructions of v3b do. Source and place: writeups/reading-sass.md.
@@ -262,11 +263,11 @@ OPCODES = {"FMUL": "scores scaled, O rescaled", "FADD": "a subtraction before ea
 
 
 def data_opcodes(r):
-    profile = next(p for p in r.profiles if short(p["stage"]) == TWO[0] and p["shape"] == PROFILED[0])
+    profile = r.profile(TWO[0], PROFILED[0])
     B, H, S, _ = (int(x) for x in profile["shape"].split(",")[:4])
     steps = B * H * S * (S // 64)  # rows, and 64 keys at a time
     counted = {name: profile["opcodes"][name] / steps for name in OPCODES}
-    return {"source": f"{profile['gpu']}, driver {profile['driver']}, ncu {profile['ncu'].split()[0]}, {profile['date'][:10]}", "shape": profile["shape"], "counted": counted, "others": sum(profile["opcodes"].values()) / steps - sum(counted.values())}
+    return {"source": profiler(profile), "shape": profile["shape"], "counted": counted, "others": sum(profile["opcodes"].values()) / steps - sum(counted.values())}
 
 
 @figure("opcodes", data_opcodes, lambda r: r.profiles)
@@ -284,7 +285,7 @@ def draw_opcodes(plt, d):
     return figure
 
 
-@figure("stalls-two", lambda r: data_stalls(r, TWO), lambda r: r.profiles)
+@figure("stalls-two", lambda r: data_stalls(r, TWO, PROFILED[:1]), lambda r: r.profiles)
 def draw_two_waits(plt, d):
     height = 1.45 + 0.42 * len(d["stalls"])
     figure, axes = subplots(plt, (WIDTH, height), left=0.055, right=0.985, top=1 - 0.4 / height, bottom=0.82 / height)

@@ -14,7 +14,8 @@ RULES = "a rule\nof wgmma"  # of v3 and v4 alone
 # What is planted, where the checker's finding says something else: a wrong formula that also reads too far, a store past an array that also races.
 PLANTED = {"qk_not_transposed": KINDS[0], "v_major": KINDS[0], "partial_stripe": KINDS[2]}
 MARKED = "missing_tile_barrier"  # the page's example
-LEFT, TOP, STEP, GAP, ROW, SIDE = 1.5, 0.5, 0.14, 0.12, 0.245, 0.118
+LEFT, TOP, ROW, GAP, SIDE = 1.5, 0.58, 0.245, 0.12, 0.105
+NARROWEST, SQUARES = 0.62, 4.55  # inches: of a kind, as wide as its heading; of all squares
 
 
 def kind_of(bug, checker, heads):
@@ -51,12 +52,11 @@ def draw_seen(plt, d):
     height = TOP + ROW * len(TOOLS) + 0.36
     figure, axes = canvas(plt, height)
     total = sum(len(bugs) for _, bugs in d["kinds"])
-    step = min(STEP, 4.85 / total)
+    step = SQUARES / total
     counts, x = [0] * len(TOOLS), LEFT
     for kind, bugs in d["kinds"]:
-        few = len(bugs) < 4  # no room for two words
-        words = kind + " " if not few else "slow,\nno bug\n" if kind == KINDS[3] and len(bugs) > 1 else kind.split()[0].strip(",") + "\n"
-        axes.text(x, TOP - 0.27, f"{words}({len(bugs)})", fontsize=8, weight="bold", va="center", linespacing=1.1)
+        axes.text(x, TOP - 0.27, f"{kind}\n({len(bugs)})", fontsize=8, weight="bold", va="center", linespacing=1.1)
+        begin = x
         for bug, reports in bugs:
             for i, (seen, (_, colour, hatch, _)) in enumerate(zip(reports, TOOLS)):
                 counts[i] += seen
@@ -66,7 +66,7 @@ def draw_seen(plt, d):
                 axes.add_patch(plt.Rectangle((x - 0.025, TOP), SIDE + 0.05, ROW * len(TOOLS), facecolor="none", edgecolor=BLACK, linewidth=1.4))
                 axes.text(x + SIDE / 2, TOP + ROW * len(TOOLS) + 0.13, MARKED, fontsize=8, ha="center", va="center")
             x += step
-        x += GAP + (0.1 if kind == RULES else 0) + (max(0, (0.47 if len(bugs) > 1 else 0.2) - len(bugs) * step) if few else 0)
+        x = max(x, begin + NARROWEST) + GAP
     axes.text(x + 0.3, TOP - 0.2, f"of {total}", fontsize=8, weight="bold", ha="right", va="center")
     for i, ((name, *_), count) in enumerate(zip(TOOLS, counts)):
         y = TOP + (i + 0.5) * ROW
