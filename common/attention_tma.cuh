@@ -17,13 +17,13 @@ cudaError_t with_maps(const NamedKernel<Params...>& kernel, const LaunchPlan& pl
   return launch(maps);
 }
 
-// Launches such a kernel in a grid of its own; `heads` is what it takes in the place of H.
-template <class... Params>
+// Launches such a kernel in a grid of its own; `heads` is what it takes instead of H, `more` what it takes at the end.
+template <class... Params, class... More>
 cudaError_t launch_with_maps(const NamedKernel<Params...>& kernel, const LaunchPlan& plan, const AttentionArgs& a,
-                             dim3 grid, int heads) {
+                             dim3 grid, int heads, More... more) {
   return with_maps(kernel, plan, a, [&](const InputMaps& maps) {
     return launch(kernel.name.c_str(), kernel.function, grid, plan.block, plan.dynamic_smem, a.stream, maps.q, maps.k,
-                  maps.v, a.out, heads, a.shape.S, a.scale, a.shape.causal);
+                  maps.v, a.out, heads, a.shape.S, a.scale, a.shape.causal, more...);
   });
 }
 
@@ -47,11 +47,11 @@ cudaError_t launch_clusters_tma(const NamedKernel<Params...>& kernel, const Laun
 
 // The same of a kernel (q, k, v, out, heads of all batches, S, scale, causal) whose blocks take one piece of the plan's
 // grid after the other: a block for each of the GPU's multiprocessors, but no more than there are pieces.
-template <class... Params>
+template <class... Params, class... More>
 cudaError_t launch_persistent_tma(const NamedKernel<Params...>& kernel, const LaunchPlan& plan,
-                                  const AttentionArgs& a) {
+                                  const AttentionArgs& a, More... more) {
   const unsigned blocks = persistent_blocks(plan.grid.x * plan.grid.y * plan.grid.z);
-  return launch_with_maps(kernel, plan, a, dim3(blocks), a.shape.B * a.shape.H);
+  return launch_with_maps(kernel, plan, a, dim3(blocks), a.shape.B * a.shape.H, more...);
 }
 
 }  // namespace lab

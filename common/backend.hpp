@@ -181,6 +181,7 @@ cudaError_t synchronize_within(double seconds);
 struct Launched {
   const void* kernel;
   std::size_t dynamic_smem;
+  cudaStream_t stream;
 };
 
 // The record of the launches since the last call: findings sorted by (kind, line), one-line message of the last

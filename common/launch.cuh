@@ -40,7 +40,12 @@ cudaError_t launch(const char* kernel_name, void (*kernel)(Params...), dim3 grid
   return error;
 #else
   cpu::count_launch(stream);  // the CPU runs a launch to its end before it returns; errors wait for the synchronisation
-  return cpu::launch({kernel_name, reinterpret_cast<const void*>(kernel), grid, block, smem},
+  return cpu::launch({.name = kernel_name,
+                      .kernel = reinterpret_cast<const void*>(kernel),
+                      .grid = grid,
+                      .block = block,
+                      .smem = smem,
+                      .stream = stream},
                      [=] { kernel(static_cast<Params>(args)...); });
 #endif
 }
@@ -88,9 +93,9 @@ cudaError_t launch_with(const LaunchExtras& extras, const char* kernel_name, voi
   return error;
 #else
   cpu::count_launch(stream);
-  return cpu::launch(
-      {kernel_name, reinterpret_cast<const void*>(kernel), grid, block, smem, extras.cluster, extras.overlaps_previous},
-      [=] { kernel(static_cast<Params>(args)...); });
+  return cpu::launch({kernel_name, reinterpret_cast<const void*>(kernel), grid, block, smem, extras.cluster,
+                      extras.overlaps_previous, stream},
+                     [=] { kernel(static_cast<Params>(args)...); });
 #endif
 }
 

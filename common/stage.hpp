@@ -23,6 +23,9 @@ struct AttentionArgs {
   Shape shape;
   float scale = 0.125f;  // multiplies q·k before the softmax; the stages' callers default to 1/sqrt(D)
   cudaStream_t stream = nullptr;
+  // LaunchPlan::workspace bytes of global memory, 16-byte aligned, with anything in them. It is this launch's until
+  // the launch has ended: launches that may overlap have one each.
+  void* workspace = nullptr;
 };
 
 // One array of a shared-memory plan, as the kernel carves it.
@@ -59,6 +62,7 @@ struct LaunchPlan {
   unsigned (*block_of)(unsigned tile, unsigned tiles, unsigned heads) = nullptr;
   std::size_t static_smem = 0;   // bytes of __shared__ arrays
   std::size_t dynamic_smem = 0;  // bytes asked for at launch
+  std::size_t workspace = 0;     // bytes of AttentionArgs::workspace
   std::vector<SharedArray> arrays;
   std::size_t smem() const { return static_smem + dynamic_smem; }
   // ExecOptions::blocks for these tiles, of each cluster its first: ascending.

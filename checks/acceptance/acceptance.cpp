@@ -16,6 +16,7 @@
 
 #include "checks/acceptance/case_run.hpp"
 #include "checks/acceptance/cases.hpp"
+#include "checks/acceptance/overlap.hpp"
 #include "checks/acceptance/processes.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/result_bytes.hpp"
@@ -122,6 +123,7 @@ TEST_CASE("whole: large q and k") { run_group(Group::amplitudes); }
 TEST_CASE("whole: NaN and infinities") { run_group(Group::special); }
 TEST_CASE("whole: addresses past 2^32 elements") { run_group(Group::far); }
 TEST_CASE("whole: the launcher's tiles") { run_group(Group::tiles); }
+TEST_CASE("whole: launches that overlap") { run_group(Group::overlap); }
 TEST_CASE("quick: every case, the cheapest first, until one is red") {
   for (const Case& test : session->what.cases) {
     if (session->progress.seconds() > session->what.seconds) break;
@@ -175,10 +177,14 @@ int test_command(std::span<char*> args) {
   std::vector<Case> cases = all_cases(options.seed);
   if (options.turns && can_schedule()) leave_every_second(cases);
   std::ranges::copy(tile_cases(cases, options.seed), std::back_inserter(cases));
+  std::ranges::copy(overlap_cases(options.seed), std::back_inserter(cases));
   if (options.quick) std::ranges::stable_sort(cases, {}, cost);
   if (options.cheapest && options.cheapest < cases.size()) cases.resize(options.cheapest);
   ForwardReport report(options);
-  const auto run = [&](const Case& test, std::size_t number) { return run_case(test, number, options); };
+  const auto run = [&](const Case& test, std::size_t number) {
+    return test.group == Group::overlap ? run_overlap_case(test, overlapping_attention)
+                                        : run_case(test, number, options);
+  };
   return run_acceptance({options, std::move(cases), run, cost, report});
 }
 

@@ -35,8 +35,9 @@ enum class Group {
   special,     // one NaN or infinity per head, held to what attention makes of it
   far,         // tensors of more than 2^32 elements: only the last head is touched
   tiles,       // small problems for the tiles of the launcher that none of these use; the same bound
+  overlap,     // launches beside each other (overlap.hpp)
 };
-inline constexpr int GROUPS = 8;
+inline constexpr int GROUPS = 9;
 
 struct Case {
   Group group;

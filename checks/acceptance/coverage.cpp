@@ -57,7 +57,7 @@ Coverage coverage(const Case& test, const Tiling& tiling, const AcceptanceOption
     return c;
   }
   // A block may take several pieces of work one after the other, so no sample of blocks is a sample of tiles.
-  const bool counted = test.multiprocessors > 0;
+  const bool counted = test.multiprocessors > 0 || test.group == Group::overlap;
   const bool fewer = options.turns && can_schedule();
   const bool notes = test.group == Group::notes;
   const double whole = tiling.tiles() * tiling.tile_cost();

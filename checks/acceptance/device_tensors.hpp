@@ -27,6 +27,17 @@ inline void check_cuda(cudaError_t error, const char* what) {
   throw CudaError(std::string(what) + ": " + cudaGetErrorName(error) + " (" + cudaGetErrorString(error) + ")");
 }
 
+// Where tests launch: not the null stream, so that a kernel launched elsewhere is seen. The null stream's work, such as
+// cudaMemset, is ordered with it.
+inline cudaStream_t test_stream() {
+  static const cudaStream_t stream = [] {
+    cudaStream_t made = nullptr;
+    check_cuda(cudaStreamCreate(&made), "cudaStreamCreate");
+    return made;
+  }();
+  return stream;
+}
+
 // Device memory without ceremony: nothing is written to it.
 template <class T>
 class Buffer {

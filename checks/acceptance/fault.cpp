@@ -1,5 +1,7 @@
 #include "checks/acceptance/fault.hpp"
 
+#include <algorithm>
+
 #include "checks/acceptance/format.hpp"
 
 namespace lab {
@@ -28,6 +30,13 @@ std::vector<Fault> faults_of(const Ran& ran, std::size_t blocks) {
                                              (unsigned long long)ran.report.blocks_run, blocks)});
   faults.insert(faults.end(), ran.strays.begin(), ran.strays.end());
   return faults;
+}
+
+std::string launched_elsewhere(const ExecReport& report, cudaStream_t given) {
+  const auto elsewhere = std::ranges::count_if(report.launched, [&](const Launched& l) { return l.stream != given; });
+  return elsewhere == 0 ? ""
+                        : format("%td of %zu kernels were launched on another stream than the one given", elsewhere,
+                                 report.launched.size());
 }
 
 std::string written_elsewhere(const Shape& shape, std::span<const RowBlock> rows, std::span<const fp16> out) {

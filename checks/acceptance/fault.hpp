@@ -33,6 +33,9 @@ struct Ran {
 // Everything that can be said without knowing the right answer. `blocks`: how many were to run, 0 if unknown.
 std::vector<Fault> faults_of(const Ran& ran, std::size_t blocks = 0);
 
+// "2 of 3 kernels were launched on another stream than the one given"; "" if none was, and on a GPU.
+std::string launched_elsewhere(const ExecReport& report, cudaStream_t given);
+
 // A block must leave the rows of other blocks alone: what it wrote outside `rows`, which ascend. "" if nothing.
 std::string written_elsewhere(const Shape& shape, std::span<const RowBlock> rows, std::span<const fp16> out);
 

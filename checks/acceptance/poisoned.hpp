@@ -1,5 +1,5 @@
-// A launch of the linked stage: its tensors in device memory with canaries around them, the output and shared memory
-// poisoned, and all that the launch did beside computing. Every check that runs a stage's kernel runs it here, but for
+// A launch of the linked stage: its tensors in device memory with canaries around them, the output, the workspace and
+// shared memory poisoned, and all that the launch did beside computing. Every check that runs a stage's kernel runs it here, but for
 // two that launch many calls at once on a stream of their own: the referee (checks/evolve) and the benchmark.
 #pragma once
 #include <optional>
@@ -34,12 +34,15 @@ class Poisoned {
         q_(inputs.q, canaries),
         k_(inputs.k, canaries),
         v_(inputs.v, canaries),
-        out_(inputs.q.size(), canaries) {}
+        out_(inputs.q.size(), canaries),
+        canaries_(canaries) {}
 
   // The kernel gets `shape`. If that has more heads than the tensors, the heads before the last have addresses and no
   // memory: an offset that wraps around at 32 bits faults.
   Ran launch(const Shape& shape, float scale, const Launching& launching = {});
-  AttentionArgs args(const Shape& shape, float scale) const;
+  // On test_stream(), with a workspace for this shape.
+  AttentionArgs args(const Shape& shape, float scale);
+  void poison(fp16 with = FP16_NAN);  // the output and the workspace
   std::vector<fp16> output() const { return out_.download(); }
 
  private:
@@ -54,6 +57,8 @@ class Poisoned {
 
   const Inputs& inputs_;
   DeviceTensor q_, k_, v_, out_;
+  bool canaries_;
+  std::optional<DeviceTensor> workspace_;  // of the last shape
   std::optional<TurnedSigns> turned_q_;
 };
 

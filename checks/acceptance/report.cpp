@@ -229,7 +229,8 @@ ForwardReport::ForwardReport(const AcceptanceOptions& options)
                          "One NaN or infinity in q, k or v of each head: NaN and infinity exactly where attention has "
                          "them, the same bound elsewhere",
                          "Addresses past 2^32 elements: the last head alone has memory",
-                         "Tiles of the launcher that no shape above uses like this: the same bound"}}) {
+                         "Tiles of the launcher that no shape above uses like this: the same bound",
+                         "Launches that overlap: each right beside the other, and alone afterwards"}}) {
   if (options.cheapest) std::printf("Of all cases the %zu cheapest.\n", options.cheapest);
   if (!options.full)
     std::printf("Of large shapes a sample of the query tiles is %s; full=1 takes them all.\n",
@@ -250,7 +251,8 @@ ForwardReport::ForwardReport(const AcceptanceOptions& options)
 
 void ForwardReport::print_case(const CaseResult& r) {
   const Group group = r.test.group;
-  if (const auto use = use_of(r.test.shape, plan_for(r.test)); use && r.launches > 0 && group != Group::far)
+  if (const auto use = use_of(r.test.shape, plan_for(r.test));
+      use && r.launches > 0 && group != Group::far && group != Group::overlap)
     ran_.insert(*use);
   if (group == Group::notes) notes_max_diff_ = std::max(notes_max_diff_, r.compared.max_diff);
   if (options_.quick) return;
@@ -264,7 +266,8 @@ void ForwardReport::print_case(const CaseResult& r) {
                 covered(r).c_str());
   else
     print_row(r, diff, none ? none : of_allowed(c.worst_ratio),
-              covered(r) + counted(r.test) + (r.test.amplitude == 1 ? "" : ";" + amplitude_text(r.test)) +
+              (group == Group::overlap ? r.note : covered(r)) + counted(r.test) +
+                  (r.test.amplitude == 1 ? "" : ";" + amplitude_text(r.test)) +
                   (r.test.scale ? format("; scale %g", *r.test.scale) : ""));
 }
 
@@ -300,7 +303,8 @@ std::string ForwardReport::summary() const {
                                     {Group::amplitudes, "amplitudes"},
                                     {Group::special, "NaN and infinities"},
                                     {Group::far, "far"},
-                                    {Group::tiles, "tiles"}})
+                                    {Group::tiles, "tiles"},
+                                    {Group::overlap, "overlapping"}})
     if (seen_[std::size_t(group)])
       groups += format(", %s %zu/%zu", word, green_[std::size_t(group)], seen_[std::size_t(group)]);
   return format("%s %s: %zu/%zu shapes, max diff %.6f, smem %.1f KiB (d=64) %.1f KiB (d=128)%s", stage().name,

@@ -3,14 +3,18 @@
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
+#include "checks/acceptance/overlap.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/backward/cases.hpp"
 #include "checks/backward/same_bits.hpp"
 #include "checks/backward/trial.hpp"
 #include "checks/commands.hpp"
+#include "common/gpu_access.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -89,6 +93,40 @@ class CaseRun {
   CaseResult result_;
 };
 
+// The gradients, launched beside other problems.
+class OverlappingGradients final : public Overlapping {
+ public:
+  OverlappingGradients(const Shape& shape, std::uint64_t seed, bool same_bits)
+      : shape_(shape),
+        scale_(float(default_scale(shape.D))),
+        same_bits_(same_bits),
+        in_(make_backward_inputs(Family::unit, shape, seed)),
+        right_(expected_backward(shape, scale_, in_, backward_stage().half_p)),
+        tensors_(shape, scale_, in_, true) {}
+  cudaError_t launch(cudaStream_t stream) override { return tensors_.launch(stream); }
+  void poison() override { tensors_.poison(); }
+  std::string wrong() override {
+    BackwardTrial t;
+    t.shape = shape_, t.scale = scale_;
+    tensors_.fetch(t);
+    const Judged j = judge(t, right_);
+    std::string what = !t.stray.empty() ? t.stray.front() : j.good() ? "" : "worst: " + j.worst_of_all;
+    if (!first_) first_ = t;
+    if (what.empty() && same_bits_ && !first_->same_bits(t)) what = "other bits than at first";
+    return what.empty() ? "" : text(shape_) + ": " + what;
+  }
+  double seconds() const override { return BACKWARD_PRODUCTS * hang_seconds(shape_); }
+
+ private:
+  Shape shape_;
+  float scale_;
+  bool same_bits_;
+  BackwardInputs in_;
+  ExpectedBackward right_;
+  BackwardTensors tensors_;
+  std::optional<BackwardTrial> first_;
+};
+
 class BackwardReport : public Report {
  public:
   // `same_bits` is what stage.conf claims.
@@ -101,7 +139,8 @@ class BackwardReport : public Report {
                            "Ragged lengths, odd B and H: the same bound", "Other scales than 1/sqrt(D): the same bound",
                            "Large q and k, as far as the bound of first order goes",
                            "One NaN or infinity in q, k or v of each head: where the definition has them, or zero "
-                           "times them"}}) {
+                           "times them",
+                           "", "", "Launches that overlap: each right beside the other, and alone afterwards"}}) {
     std::printf(
         "%zu cases; every block runs. Each is launched once against the oracle, then repeated %s, %s.%s\n", cases,
         !can_schedule() ? "once"
@@ -116,6 +155,7 @@ class BackwardReport : public Report {
  private:
   void print_case(const CaseResult& r) override {
     const Comparison& c = r.compared;
+    if (r.test.group == Group::overlap) return print_row(r, "-", "-", r.note);
     print_row(r, c.compared ? format("%.6f", c.max_diff) : "-",
               c.compared ? format("%.0f%%", 100 * c.worst_ratio) : "-",
               format("%zu gradients, %d launches", c.compared, r.launches) +
@@ -145,7 +185,12 @@ int run_backward_acceptance(const AcceptanceOptions& options, std::vector<Case> 
   const bool same_bits = claims_same_bits();
   if (options.quick) std::ranges::stable_sort(cases, {}, cost);
   BackwardReport report(options, cases.size(), same_bits);
-  const auto run = [&](const Case& test, std::size_t number) { return CaseRun(test, options, same_bits).run(number); };
+  const MakeOverlapping make = [&](const Shape& shape, std::uint64_t seed) {
+    return std::make_unique<OverlappingGradients>(shape, seed, same_bits);
+  };
+  const auto run = [&](const Case& test, std::size_t number) {
+    return test.group == Group::overlap ? run_overlap_case(test, make) : CaseRun(test, options, same_bits).run(number);
+  };
   return run_acceptance({options, std::move(cases), run, cost, report, seconds});
 }
 
@@ -154,6 +199,7 @@ int run_backward_acceptance(const AcceptanceOptions& options, std::vector<Case> 
 int backward_test_command(std::span<char*> args) {
   const AcceptanceOptions options = acceptance_options(args);
   std::vector<Case> cases = backward_cases(options.seed, options.full || !can_schedule());
+  std::ranges::copy(overlap_cases(options.seed, true), std::back_inserter(cases));
   if (options.turns && can_schedule()) {
     std::size_t number = 0;
     std::erase_if(cases, [&](const Case& c) { return c.group != Group::notes && number++ % 2 != 0; });

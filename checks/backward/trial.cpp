@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "checks/acceptance/device_tensors.hpp"
+#include "checks/acceptance/fault.hpp"
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/poisoned.hpp"
 #include "checks/bugs/hang.hpp"
@@ -12,9 +12,6 @@
 
 namespace lab {
 namespace {
-
-// Seven products of the forward pass's size, on a GPU.
-constexpr double PRODUCTS = 7;
 
 // All launches of a call of the stage.
 cudaError_t launch_all(const BackwardArgs& args) {
@@ -25,6 +22,41 @@ cudaError_t launch_all(const BackwardArgs& args) {
 }
 
 }  // namespace
+
+BackwardTensors::BackwardTensors(const Shape& shape, float scale, const BackwardInputs& in, bool canaries)
+    : shape_(shape),
+      scale_(scale),
+      in_(in),
+      q_(in.q, canaries),
+      k_(in.k, canaries),
+      v_(in.v, canaries),
+      dout_(in.dout, canaries),
+      dq_(shape.elements(), canaries),
+      dk_(shape.elements(), canaries),
+      dv_(shape.elements(), canaries),
+      workspace_(backward_stage().workspace(shape) * (sizeof(float) / sizeof(half)), canaries) {}
+
+cudaError_t BackwardTensors::launch(cudaStream_t stream) const {
+  return launch_all({q_.data(), k_.data(), v_.data(), dout_.data(), dq_.data(), dk_.data(), dv_.data(),
+                     reinterpret_cast<float*>(workspace_.data()), shape_, scale_, stream});
+}
+
+void BackwardTensors::poison() { dq_.poison(), dk_.poison(), dv_.poison(), workspace_.poison(); }
+
+void BackwardTensors::fetch(BackwardTrial& t) const {
+  std::string damage;
+  const auto fetch = [&](const char* name, const DeviceTensor& from, std::vector<fp16>& to) {
+    to = from.download(damage);
+    if (!damage.empty()) t.stray.push_back(format("wrote outside %s, %s", name, damage.c_str()));
+  };
+  fetch("dq", dq_, t.dq), fetch("dk", dk_, t.dk), fetch("dv", dv_, t.dv);
+  std::vector<Fault> faults;
+  check_input("q", q_, in_.q, faults), check_input("k", k_, in_.k, faults), check_input("v", v_, in_.v, faults);
+  check_input("dout", dout_, in_.dout, faults);
+  for (const Fault& fault : faults) t.stray.push_back(fault.what);
+  workspace_.download(damage);
+  if (!damage.empty()) t.stray.push_back("wrote outside the workspace, " + damage);
+}
 
 std::string BackwardTrial::error() const {
   if (ok()) return "";
@@ -37,39 +69,23 @@ BackwardTrial run_backward(const Shape& shape, float scale, const BackwardInputs
   t.shape = shape, t.scale = scale;
   options.workers = 1;
   set_exec_options(options);
-  const bool canaries = !options.check;  // a checked run sees every byte past a buffer's end
   ExclusiveGpu exclusive;
-  const DeviceTensor q(in.q, canaries), k(in.k, canaries), v(in.v, canaries), dout(in.dout, canaries);
-  DeviceTensor dq(shape.elements(), canaries), dk(shape.elements(), canaries), dv(shape.elements(), canaries);
-  DeviceTensor workspace(backward_stage().workspace(shape) * (sizeof(float) / sizeof(half)), canaries);
-  if (!options.blocks.empty()) workspace.poison({0});  // blocks that do not run leave out what others wait for
+  BackwardTensors tensors(shape, scale, in, !options.check);
+  if (!options.blocks.empty()) tensors.clear_workspace();  // blocks that do not run leave out what others wait for
   poison_shared_memory();
   cudaGetLastError();
   take_exec_report();
-  const BackwardArgs args{q.data(),  k.data(),  v.data(),  dout.data(),
-                          dq.data(), dk.data(), dv.data(), reinterpret_cast<float*>(workspace.data()),
-                          shape,     scale,     nullptr};
-  t.launched = launch_all(args);
-  const double limit = PRODUCTS * hang_seconds(shape);
+  t.launched = tensors.launch(test_stream());
+  const double limit = BACKWARD_PRODUCTS * hang_seconds(shape);
   t.finished = exclusive.synchronize(limit);
   if (t.finished == cudaErrorNotReady) end_hung(std::string(backward_stage().name) + ": a kernel", limit);
   t.take(take_exec_report());
   set_exec_options({});
   for (std::vector<fp16>* gradient : {&t.dq, &t.dk, &t.dv}) gradient->assign(shape.elements(), FP16_NAN);
   if (!t.ok()) return t;
-
-  std::string damage;
-  const auto fetch = [&](const char* name, const DeviceTensor& from, std::vector<fp16>& to) {
-    to = from.download(damage);
-    if (!damage.empty()) t.stray.push_back(format("wrote outside %s, %s", name, damage.c_str()));
-  };
-  fetch("dq", dq, t.dq), fetch("dk", dk, t.dk), fetch("dv", dv, t.dv);
-  std::vector<Fault> faults;
-  check_input("q", q, in.q, faults), check_input("k", k, in.k, faults), check_input("v", v, in.v, faults);
-  check_input("dout", dout, in.dout, faults);
-  for (const Fault& fault : faults) t.stray.push_back(fault.what);
-  workspace.download(damage);
-  if (!damage.empty()) t.stray.push_back("wrote outside the workspace, " + damage);
+  tensors.fetch(t);
+  if (const std::string elsewhere = launched_elsewhere(t.report, test_stream()); !elsewhere.empty())
+    t.stray.push_back(elsewhere);
   return t;
 }
 
@@ -83,7 +99,7 @@ std::string refusal(const Shape& shape) {
   take_exec_report();
   BackwardTrial t;
   t.launched = launch_all({q.data(), k.data(), v.data(), dout.data(), dq.data(), dk.data(), dv.data(), workspace.data(),
-                           shape, 1.0f, nullptr});
+                           shape, 1.0f, test_stream()});
   t.finished = cudaDeviceSynchronize();
   t.message = take_exec_report().message;
   set_exec_options({});

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "checks/acceptance/comparison.hpp"
+#include "checks/acceptance/overlap.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/tolerance.hpp"
 #include "checks/acceptance/verdict.hpp"
@@ -229,6 +230,16 @@ Part fails(const Trial& t, cudaError_t error, const std::vector<std::string>& pi
     part.seen = std::string(cudaGetErrorName(error)) + " (the GPU names no thread)";
   }
   return std::string_view(backend_name()) == "gpu" ? may_hide(part, ": undefined, and harmless this time") : part;
+}
+
+Part overlapping_launches_wrong(const Shape& one, const Shape& other) {
+  Part part;
+  part.expected = "wrong beside another launch, or after it";
+  part.lines = overlapping_launches(overlapping_attention, one, other);
+  part.shown = !part.lines.empty();
+  part.seen = format("%s beside %s: %s", text(one).c_str(), text(other).c_str(),
+                     part.shown ? part.lines.front().c_str() : "right, and right alone afterwards");
+  return part.shown || can_schedule() ? part : may_hide(part, ": the launches did not draw at the same time here");
 }
 
 Part schedules_differ(const Shape& shape, Family family) {

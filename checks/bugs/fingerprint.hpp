@@ -80,6 +80,8 @@ struct ExpectedHang {
   bool or_stops = false;  // what it does is not defined: on a GPU it may also be stopped with an error
 };
 Part hangs(const Shape& shape, const ExpectedHang& wanted);
+// One launch beside three of the other problem is wrong, or one that comes after them (checks/acceptance/overlap.hpp).
+Part overlapping_launches_wrong(const Shape& one, const Shape& other);
 // Schedules and copy modes give different outputs. On a GPU: repeated launches differ, or one is wrong.
 Part schedules_differ(const Shape& shape, Family family = Family::unit);
 

@@ -236,6 +236,11 @@ TEST_CASE("exec: cudaMalloc and cudaFree") {
   }
   CHECK(cudaFree(reused) == cudaSuccess);
   CHECK(cudaFree(reused) == cudaErrorInvalidValue);
+  // Whoever keeps a pointer beyond cudaFree is not to find the next buffer there.
+  char* next = nullptr;
+  REQUIRE(cudaMalloc(&next, 3000) == cudaSuccess);
+  CHECK(next != reused);
+  CHECK(cudaFree(next) == cudaSuccess);
 }
 
 // --- cp.async ------------------------------------------------------------------------------------

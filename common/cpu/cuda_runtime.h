@@ -77,6 +77,8 @@ const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError();  // clears the error it returns
 cudaError_t cudaPeekAtLastError();
 cudaError_t cudaDeviceSynchronize();
+cudaError_t cudaStreamCreate(cudaStream_t* stream);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 
 // Global memory: every buffer ends at its exact size; the checker reports a byte past it.

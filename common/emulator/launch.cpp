@@ -23,6 +23,7 @@
 #include "common/emulator/block.hpp"
 #include "common/emulator/cluster.hpp"
 #include "common/emulator/memory.hpp"
+#include "common/emulator/overlap.hpp"
 #include "common/emulator/residents.hpp"
 #include "common/launch.cuh"
 #include "common/target.hpp"
@@ -300,7 +301,7 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
   }
   static const bool handler_installed = (install_fault_handler(), true);
   (void)handler_installed;
-  last_report.launched.push_back({config.kernel, config.smem});
+  last_report.launched.push_back({config.kernel, config.smem, config.stream});
   begin_global_launch();
   const int unit_blocks = int(config.cluster.x * config.cluster.y * config.cluster.z);
   const std::uint64_t total = 1ull * config.grid.x * config.grid.y * config.grid.z;
@@ -319,12 +320,14 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
   std::vector<UnitDone> all_done;
   std::uint64_t reported = ~0ull;
   cudaError_t error = cudaSuccess;
-  const auto run_units = [&] {
+  const auto run_units = [&, call = overlapping_call()] {
+    join_overlapping_call(call);
     const SignalStack signal_stack;
     BlockTimer timer;
     Cluster unit(options, unit_blocks);
     std::vector<UnitDone> done;
     for (std::uint64_t i = next++; i < chosen && i < failed.load(); i = next++) {
+      before_block();
       const std::uint32_t place = order.empty() ? std::uint32_t(i) : order[i];
       const std::uint32_t which = options.blocks.empty() ? place : sample[place];
       UnitDone now{i, 0, 0, {}, {}};

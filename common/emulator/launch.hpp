@@ -14,6 +14,7 @@ struct LaunchConfig {
   std::size_t smem;                // dynamic shared memory, bytes
   dim3 cluster = {1, 1, 1};        // blocks that run together
   bool overlaps_previous = false;  // may start before the launch before it has ended: the checker's rule alone
+  cudaStream_t stream = nullptr;   // for the report
 };
 
 // Runs `thread` once for every CUDA thread of the grid, or of the sample in ExecOptions::blocks: of a launch with

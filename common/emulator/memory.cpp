@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <sstream>
+#include <utility>
 
 #include "common/emulator/block.hpp"
 #include "common/emulator/zero_pages.hpp"
@@ -37,6 +38,20 @@ struct Heap {
   Heap() {
     void* memory = mmap(nullptr, RESERVED, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory != MAP_FAILED) base = static_cast<std::byte*>(memory);
+  }
+  std::size_t fresh = PAGE;  // addresses from here on have never been handed out
+  // Where `bytes` fit between untouchable pages; 0 if nowhere. New addresses while there are any: a kernel that keeps
+  // an earlier call's pointers, or a tensor map of them, is not to find the next call's data there.
+  std::size_t room_for(std::size_t bytes) {
+    const std::size_t size = (bytes + PAGE - 1) / PAGE * PAGE + PAGE;
+    if (size < bytes || size > RESERVED) return 0;
+    if (fresh + size <= RESERVED) return std::exchange(fresh, fresh + size);
+    std::size_t offset = PAGE;
+    for (const auto& [begin, buffer] : buffers) {
+      if (offset + size <= begin) break;
+      offset = begin + (buffer.bytes + PAGE - 1) / PAGE * PAGE + PAGE;
+    }
+    return offset + size <= RESERVED ? offset : 0;
   }
   // The last buffer that begins there or before; end() if none does.
   std::map<std::size_t, Buffer>::iterator last_from(std::size_t offset) {
@@ -127,13 +142,8 @@ cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
   if (!h.base) return cudaErrorMemoryAllocation;
   if (bytes == 0) return cudaSuccess;
   const std::lock_guard guard(h.lock);
-  std::size_t offset = lab::cpu::PAGE;  // first fit, with an untouchable page on either side
-  for (const auto& [begin, buffer] : h.buffers) {
-    if (offset + lab::cpu::pages(bytes) + lab::cpu::PAGE <= begin) break;
-    offset = begin + lab::cpu::pages(buffer.bytes) + lab::cpu::PAGE;
-  }
-  if (bytes > lab::cpu::RESERVED || offset + lab::cpu::pages(bytes) + lab::cpu::PAGE > lab::cpu::RESERVED)
-    return cudaErrorMemoryAllocation;
+  const std::size_t offset = h.room_for(bytes);
+  if (!offset) return cudaErrorMemoryAllocation;
   if (mprotect(h.base + offset, lab::cpu::pages(bytes), PROT_READ | PROT_WRITE) != 0) return cudaErrorMemoryAllocation;
   // The rest of the last page can be touched, but not under AddressSanitizer.
   ASAN_UNPOISON_MEMORY_REGION(h.base + offset, bytes);
@@ -166,6 +176,17 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
 
 cudaError_t cudaMemset(void* to, int byte, std::size_t bytes) {
   std::memset(to, byte, bytes);
+  return cudaSuccess;
+}
+
+// --- streams have a name and nothing else: a launch has ended when it returns --------------------------------------
+struct CUstream_st {};
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  *stream = new CUstream_st;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  delete stream;
   return cudaSuccess;
 }
 

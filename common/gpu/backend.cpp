@@ -36,8 +36,12 @@ std::string device_name() {
 
 cudaError_t synchronize_within(double seconds) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-  cudaError_t state = cudaStreamQuery(nullptr);
-  for (; state == cudaErrorNotReady && std::chrono::steady_clock::now() < end; state = cudaStreamQuery(nullptr))
+  // The null stream waits for every stream but those that were made not to be waited for.
+  static cudaEvent_t done = nullptr;
+  if (!done) cudaEventCreateWithFlags(&done, cudaEventDisableTiming);
+  cudaEventRecord(done, nullptr);
+  cudaError_t state = cudaEventQuery(done);
+  for (; state == cudaErrorNotReady && std::chrono::steady_clock::now() < end; state = cudaEventQuery(done))
     std::this_thread::sleep_for(std::chrono::microseconds(50));
   if (state == cudaErrorNotReady) {
     cudaGetLastError();  // "not ready" is an answer, not an error to keep

@@ -57,8 +57,6 @@ struct Tile {
   static constexpr unsigned L2_KEYS = 32'000'000 / (4 * D);  // with V: what may fill an H200's L2
 };
 
-__device__ unsigned drawn_pieces = 0;  // by this launch so far; launches that overlap would need one each
-
 // --- which query tile comes next --------------------------------------------------------------------------
 // Under a mask heads go in bunches, as many as have their K and V in the L2, each bunch from its longest query tiles to
 // its shortest: the last ones to be drawn are short, and end together. Without a mask all are equally long.
@@ -109,7 +107,8 @@ __host__ __device__ Smem carve(Cursor& cursor) {
 template <int D, int GROUPS, int N, int SLOTS>
 __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     attention(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
-              const __grid_constant__ TensorMap v, half* __restrict__ out, int heads, int S, float scale, bool causal) {
+              const __grid_constant__ TensorMap v, half* __restrict__ out, int heads, int S, float scale, bool causal,
+              unsigned* drawn_pieces) {  // of this launch so far
   using T = Tile<D, GROUPS, N, SLOTS>;
   constexpr int M = T::M;
   AlignedSmemCursor cursor;
@@ -141,9 +140,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   const auto piece_after = [&](unsigned piece) {
     if (piece == blockIdx.x) return to_and_fro(1, blockIdx.x, gridDim.x);
     if (pieces <= 2 * gridDim.x) return pieces;
-    const unsigned drawn = 2 * gridDim.x + atomicAdd(&drawn_pieces, 1u);
-    if (drawn == pieces + gridDim.x - 1) drawn_pieces = 0;  // each block has drawn in vain once: no other will
-    return drawn;
+    return 2 * gridDim.x + atomicAdd(drawn_pieces, 1u);
   };
   if (threadIdx.x == 0) {
     for (int slot = 0; slot < Q_SLOTS; ++slot)
@@ -330,11 +327,18 @@ struct Launcher {
     plan.half_p = true;
     plan.kernel = kernel().name;
     plan.counts_multiprocessors = true;
+    plan.workspace = sizeof(unsigned);
     plan.block_of = shape.causal ? piece_of_tile<T, true> : piece_of_tile<T, false>;
     return plan;
   }
   static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
-    return launch_persistent_tma(kernel(), plan, args);
+    // The counter is the launch's own: two launches that drew from one would skip each other's pieces.
+    unsigned* const drawn = static_cast<unsigned*>(args.workspace);
+    const unsigned pieces = plan.grid.x * plan.grid.y * plan.grid.z, blocks = persistent_blocks(pieces);
+    if (pieces > 2 * blocks)  // the third wave is drawn
+      if (const cudaError_t error = cudaMemsetAsync(drawn, 0, sizeof *drawn, args.stream); error != cudaSuccess)
+        return error;
+    return launch_persistent_tma(kernel(), plan, args, drawn);
   }
   static auto kernel() {
     return named_kernel<T::D, T::GROUPS, T::N, T::SLOTS>(attention<T::D, T::GROUPS, T::N, T::SLOTS>);

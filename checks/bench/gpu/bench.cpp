@@ -62,7 +62,9 @@ Plan plan_sets(const Shape& shape, std::size_t l2) {
 struct Set {
   Buffer<half> q, k, v, out;
   Buffer<half> right;  // what the kernel computed before it was timed, found right
-  explicit Set(std::size_t size) : q(size), k(size), v(size), out(size), right(size) {}
+  Buffer<float> workspace;
+  Set(std::size_t size, std::size_t workspace_bytes)
+      : q(size), k(size), v(size), out(size), right(size), workspace(workspace_bytes / sizeof(float) + 1) {}
 };
 
 class CaseTimer {
@@ -85,7 +87,7 @@ class CaseTimer {
     if (free_needed > free * 9 / 10)
       return skip(format("its inputs take %.1f GB, more than is free", double(free_needed) * 1e-9));
     for (int i = 0; i < plan_.all_sets; ++i) {
-      sets_.emplace_back(shape_.elements());
+      sets_.emplace_back(shape_.elements(), stage().plan(shape_).workspace);
       Set& set = sets_.back();
       const std::uint64_t seed = std::uint64_t(3 * i + 1);
       gpu::fill_normal(set.q.data(), shape_.elements(), seed, stream_, amplitude_);
@@ -133,7 +135,8 @@ class CaseTimer {
 
   void launch(const Set& set, const Shape& shape) {
     gpu::check_started(stage().launch(
-        {set.q.data(), set.k.data(), set.v.data(), set.out.data(), shape, 1.0f / std::sqrt(float(shape.D)), stream_}));
+        {set.q.data(), set.k.data(), set.v.data(), set.out.data(), shape, 1.0f / std::sqrt(float(shape.D)), stream_,
+         set.workspace.data()}));
   }
   double call(const Set& set, const Shape& shape) {
     return watch_.time(stream_, [&] { launch(set, shape); });
