@@ -255,9 +255,9 @@ Rendezvous& Block::meeting_of(Collective kind, std::uint32_t mask, std::uintptr_
   return *meeting;
 }
 
-// PTX ISA, of each .aligned instruction: all threads of the warp must execute the same one, and in conditional code must
-// agree on the condition. That lanes come to it at different times is no fault: .sync, bar and barrier.cluster make each
-// wait for the others of its warp (ptxas writes WARPSYNC where it cannot prove that they stand together).
+// PTX ISA, of .aligned: all threads of the warp must execute the same instruction, and in conditional code must agree
+// on the condition. That lanes come to it at different times is no fault: .sync, bar and barrier.cluster make each wait
+// for the others of its warp (ptxas writes WARPSYNC where it cannot prove that they stand together).
 void Block::check_aligned(const Rendezvous& meeting, std::uintptr_t pc) {
   if (!is_aligned(meeting.kind) || !different_lines(pc, meeting.pc)) return;
   report(Finding::Kind::collective, {meeting.pc, current_->warp, __builtin_ctz(meeting.arrived)},
