@@ -20,36 +20,6 @@ cudaError_t opt_in_smem(const char* kernel_name, Kernel* kernel, std::size_t byt
   return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes));
 }
 
-// Queues kernel<<<grid, block, smem, stream>>>(args...). Returns the launch error. An error from CUDA itself is also
-// left in cudaGetLastError(); a refusal by the lab's budget is not.
-template <class... Params, class... Args>
-cudaError_t launch(const char* kernel_name, void (*kernel)(Params...), dim3 grid, dim3 block, std::size_t smem,
-                   cudaStream_t stream, Args... args) {
-  if (const cudaError_t error = check_budget(kernel_name, smem); error != cudaSuccess) return error;
-#ifdef __CUDACC__
-  kernel<<<grid, block, smem, stream>>>(args...);
-  const cudaError_t error = cudaPeekAtLastError();
-  if (error != cudaSuccess) {
-    cudaFuncAttributes attributes{};
-    std::string allowed;
-    if (cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess)
-      allowed = ", the kernel's attribute allows " + std::to_string(attributes.maxDynamicSharedSizeBytes) + " B";
-    set_launch_message(std::string(kernel_name) + ": " + cudaGetErrorString(error) + ": asks for " +
-                       std::to_string(smem) + " B of dynamic shared memory" + allowed);
-  }
-  return error;
-#else
-  cpu::count_launch(stream);  // the CPU runs a launch to its end before it returns; errors wait for the synchronisation
-  return cpu::launch({.name = kernel_name,
-                      .kernel = reinterpret_cast<const void*>(kernel),
-                      .grid = grid,
-                      .block = block,
-                      .smem = smem,
-                      .stream = stream},
-                     [=] { kernel(static_cast<Params>(args)...); });
-#endif
-}
-
 // A launch's options beside its shape.
 struct LaunchExtras {
   dim3 cluster = {1, 1, 1};  // blocks that run together; sm_90, 8 at most, 16 after opt_in_large_clusters
@@ -63,7 +33,9 @@ cudaError_t opt_in_large_clusters(Kernel* kernel) {
   return cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
 }
 
-// launch() with extras; refuses what CUDA refuses of a cluster, too.
+// Queues kernel<<<grid, block, smem, stream>>>(args...). Returns the error of this launch, which cudaGetLastError() after
+// a <<<>>> might not be: an earlier one's may still stand there. An error from CUDA itself is also left in
+// cudaGetLastError(); a refusal by the lab's budget is not.
 template <class... Params, class... Args>
 cudaError_t launch_with(const LaunchExtras& extras, const char* kernel_name, void (*kernel)(Params...), dim3 grid,
                         dim3 block, std::size_t smem, cudaStream_t stream, Args... args) {
@@ -84,12 +56,18 @@ cudaError_t launch_with(const LaunchExtras& extras, const char* kernel_name, voi
   config.gridDim = grid, config.blockDim = block, config.dynamicSmemBytes = smem, config.stream = stream;
   config.attrs = attributes, config.numAttrs = count;
   const cudaError_t error = cudaLaunchKernelEx(&config, kernel, static_cast<Params>(args)...);
-  if (error != cudaSuccess)
-    set_launch_message(std::string(kernel_name) + ": " + cudaGetErrorString(error) + ": a grid of (" +
-                       std::to_string(grid.x) + "," + std::to_string(grid.y) + "," + std::to_string(grid.z) +
-                       ") in clusters of (" + std::to_string(extras.cluster.x) + "," +
-                       std::to_string(extras.cluster.y) + "," + std::to_string(extras.cluster.z) + "), " +
-                       std::to_string(smem) + " B of dynamic shared memory");
+  if (error != cudaSuccess) {
+    const auto extents = [](dim3 d) {
+      return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
+    };
+    cudaFuncAttributes allowed{};
+    std::string text = std::string(kernel_name) + ": " + cudaGetErrorString(error) + ": asks for " +
+                       std::to_string(smem) + " B of dynamic shared memory";
+    if (cudaFuncGetAttributes(&allowed, kernel) == cudaSuccess)
+      text += ", the kernel's attribute allows " + std::to_string(allowed.maxDynamicSharedSizeBytes) + " B";
+    if (count) text += "; a grid of " + extents(grid) + " in clusters of " + extents(extras.cluster);
+    set_launch_message(text);
+  }
   return error;
 #else
   cpu::count_launch(stream);
@@ -97,6 +75,13 @@ cudaError_t launch_with(const LaunchExtras& extras, const char* kernel_name, voi
                       extras.overlaps_previous, stream},
                      [=] { kernel(static_cast<Params>(args)...); });
 #endif
+}
+
+// The same without extras.
+template <class... Params, class... Args>
+cudaError_t launch(const char* kernel_name, void (*kernel)(Params...), dim3 grid, dim3 block, std::size_t smem,
+                   cudaStream_t stream, Args... args) {
+  return launch_with({}, kernel_name, kernel, grid, block, smem, stream, args...);
 }
 
 }  // namespace lab

@@ -16,8 +16,8 @@
 #include "checks/commands.hpp"
 #include "checks/pages/banks.hpp"
 #include "common/hopper/descriptors.cuh"
+#include "common/hopper/swizzle.cuh"
 #include "common/mma_layout.hpp"
-#include "common/swizzle.cuh"
 #include "common/wgmma_layout.hpp"
 #include "common/wmma_layout.hpp"
 
@@ -109,13 +109,10 @@ std::string descriptors() {
 }
 
 // What each bit of a row and of a column adds, by XOR, to the byte address in an array of 64 halves per row.
-struct Rows64 {
-  static constexpr int LD = 64;
-};
 std::string swizzle_bits() {
   constexpr int BITS = 6;
-  return "  \"swizzle_bits\": {\"row\": " + list(BITS, [](int i) { return swizzled<Rows64>(1 << i, 0) * 2; }) +
-         ", \"column\": " + list(BITS, [](int i) { return swizzled<Rows64>(0, 1 << i) * 2; }) + "}";
+  return "  \"swizzle_bits\": {\"row\": " + list(BITS, [](int i) { return swizzled<SLAB>(1 << i, 0) * 2; }) +
+         ", \"column\": " + list(BITS, [](int i) { return swizzled<SLAB>(0, 1 << i) * 2; }) + "}";
 }
 
 // The 32 rows of 16 bytes of the first ldmatrix.x4 by which warp 0 reads `array`. Its rows are told one after another.

@@ -186,7 +186,7 @@ CHECKED(load_over_written_unfenced, finds(proxy, {"write", "load"}, NO_FENCE)) {
 constexpr int ROUNDS = 7, SLOTS = 2;
 
 // A thread loads into each slot when it is free, two warps wait for the load and consume(slot).
-template <class Consume>
+template <bool FENCES = true, class Consume>
 __device__ __forceinline__ void ring(const Maps* maps, unsigned empties, unsigned producer, Consume consume,
                                      int slots = SLOTS, int rounds = ROUNDS) {
   Plan plan(slots, empties);
@@ -195,6 +195,7 @@ __device__ __forceinline__ void ring(const Maps* maps, unsigned empties, unsigne
     const unsigned parity = round / slots & 1;
     if (threadIdx.x == producer) {
       mbarrier_wait(plan.empty + slot, parity ^ 1);
+      if (FENCES) fence_proxy_async();
       load(maps, plan.tile + slot * ITEMS, plan.full + slot, round * 8);
     } else if (threadIdx.x / 32 != producer / 32) {
       mbarrier_wait(plan.full + slot, parity);
@@ -208,6 +209,34 @@ CHECKED(ring_kept, silent()) {
     out[threadIdx.x] += bits(tile[threadIdx.x]);
     mbarrier_arrive(empty);
   });
+}
+
+CHECKED(ring_fenced_by_readers, silent()) {
+  ring<false>(maps, 64, 0, [&](half* tile, MBarrier* empty) {
+    out[threadIdx.x] += bits(tile[threadIdx.x]);
+    fence_proxy_async();
+    mbarrier_arrive(empty);
+  });
+}
+
+CHECKED(ring_unfenced,
+        finds(proxy, {"read", "load"}, "no fence.proxy.async by a thread that sees the read comes before")) {
+  ring<false>(maps, 64, 0, [&](half* tile, MBarrier* empty) {
+    out[threadIdx.x] += bits(tile[threadIdx.x]);  // [read]
+    mbarrier_arrive(empty);
+  });
+}
+
+// Before the reads it is no fence of theirs.
+CHECKED(ring_fenced_too_early, finds(proxy, {"read", "load"}, "that sees the read comes before")) {
+  ring<false>(
+      maps, 64, 0,
+      [&](half* tile, MBarrier* empty) {
+        fence_proxy_async();
+        out[threadIdx.x] += bits(tile[threadIdx.x]);  // [read]
+        mbarrier_arrive(empty);
+      },
+      1);
 }
 
 CHECKED(ring_freed_early, finds({inter, before_phase, mbarrier, deadlock}, {"load", "read"})) {

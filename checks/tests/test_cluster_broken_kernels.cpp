@@ -69,7 +69,7 @@ CHECKED(read_before_bytes, breaks({before_phase, inter, intra}, {"store", "read"
   if (thread7()) st_async(mapa(plan.inbox, 1), all(1), mapa(plan.full, 1));  // [store]
   if (cluster_rank() == 1) {
     if (me() == 9) result(out) = plan.inbox[0].x;  // [read]
-    mbarrier_wait(plan.full, 0);
+    mbarrier_wait_cluster(plan.full, 0);
   }
 }
 
@@ -106,7 +106,7 @@ CHECKED(st_async_over_write, breaks({inter, before_phase}, {"write", "store"}, "
   cluster_sync();
   if (cluster_rank() == 1 && me() == 9) plan.inbox[0].x = 1;                 // [write]
   if (thread7()) st_async(mapa(plan.inbox, 1), all(1), mapa(plan.full, 1));  // [store]
-  if (cluster_rank() == 1) mbarrier_wait(plan.full, 0);
+  if (cluster_rank() == 1) mbarrier_wait_cluster(plan.full, 0);
 }
 
 // As queue_kept, but only one of the readers frees a slot, for all, and without a barrier before.
@@ -120,12 +120,27 @@ CHECKED(queue_overrun, breaks({inter, intra, before_phase, mbarrier, deadlock}, 
       st_async(mapa(plan.from(slot), 1), all(float(item)), mapa(plan.full + slot, 1));  // [store]
     } else {
       if (me() == 0) mbarrier_arrive_expect_tx(plan.full + slot, THREADS * sizeof(float4));
-      mbarrier_wait(plan.full + slot, use & 1);
+      mbarrier_wait_cluster(plan.full + slot, use & 1);
       if (me() == 0) mbarrier_arrive(mapa(plan.empty + slot, 0));
       result(out) += sum(plan.inbox[int(slot) * THREADS + (me() ^ 33)]);  // [read]
     }
   }
   cluster_sync();
+}
+
+// A wait at .cta scope for what another block does.
+CHECKED(arrival_waited_for_by_cta, breaks(mbarrier, {"arrive", "wait"}, "must acquire at .cluster scope").anywhere()) {
+  Met plan;
+  if (thread7()) mbarrier_arrive(mapa(plan.full, 1));    // [arrive]
+  if (cluster_rank() == 1) mbarrier_wait(plan.full, 0);  // [wait]
+}
+
+CHECKED(st_async_waited_for_by_cta, breaks(mbarrier, {"store", "wait"}, "must acquire at .cluster scope").anywhere()) {
+  Plan plan;
+  if (me() == 0) mbarrier_arrive_expect_tx(plan.full, sizeof(float4));
+  cluster_sync();
+  if (thread7()) st_async(mapa(plan.inbox, 1), all(1), mapa(plan.full, 1));  // [store]
+  if (cluster_rank() == 1) mbarrier_wait(plan.full, 0);                      // [wait]
 }
 
 // Two blocks' threads write the same place of a block.
@@ -167,7 +182,7 @@ CHECKED(
   cluster_sync();
   if (cluster_rank() == 0 && me() < 2) st_async(mapa(plan.from(0), 1), all(1), mapa(plan.full, 1));  // [store]
   cluster_sync();
-  if (cluster_rank() == 1) mbarrier_wait(plan.full, 0);
+  if (cluster_rank() == 1) mbarrier_wait_cluster(plan.full, 0);
 }
 
 CHECKED(wait_without_arrive,

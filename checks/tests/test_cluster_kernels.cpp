@@ -26,7 +26,7 @@ CHECKED(merge_by_st_async, leaves({2, 4}, [](int size, int rank, int thread) {
   cluster_wait();
   for (unsigned d = 0; d < size; ++d)
     if (d != rank) st_async(mapa(plan.from(rank), d), part[d], mapa(plan.full, d));
-  mbarrier_wait(plan.full, 0);
+  mbarrier_wait_cluster(plan.full, 0);
   float total = 0;
   for (unsigned d = 0; d < size; ++d) total = total * 2 + sum(d == rank ? part[d] : *plan.from(d));
   result(out) = total;
@@ -52,7 +52,7 @@ CHECKED(merge_after_relaxed, leaves({2, 4}, [](int size, int, int thread) {
   const float4 part = make_float4(float(rank + 1), 0.5f, float(me()), 0.25f);
   for (unsigned d = 0; d < size; ++d)
     if (d != rank) st_async(mapa(from(rank), d), part, mapa(full, d));
-  mbarrier_wait(full, 0);
+  mbarrier_wait_cluster(full, 0);
   float total = 0;
   for (unsigned d = 0; d < size; ++d) total = total * 2 + sum(d == rank ? part : *from(d));
   result(out) = total;
@@ -71,14 +71,13 @@ CHECKED(store_then_barrier, leaves({2, 4}, [](int size, int rank, int thread) {
 }
 
 CHECKED(load_between_barriers,
-        leaves({2, 4}, [](int size, int, int) { return doubled(size, [&](int peer) { return 50 * peer; }); })) {
+        leaves({2, 4}, [](int size, int, int) { return doubled(size, [&](int peer) { return 10 * peer; }); })) {
   Plan plan;
   const unsigned rank = cluster_rank();
   *plan.from(0) = all(float(rank * 10));
   cluster_sync();
   float total = 0;
-  for (unsigned peer = 0; peer < cluster_size(); ++peer)
-    total = total * 2 + sum(remote_load4(mapa(plan.from(0), peer))) + remote_load(mapa(plan.from(0), peer));
+  for (unsigned peer = 0; peer < cluster_size(); ++peer) total = total * 2 + remote_load(mapa(plan.from(0), peer));
   cluster_sync();
   result(out) = total;
 }
@@ -194,7 +193,7 @@ CHECKED(queue_kept, leaves({2}, [](int, int rank, int) {
       st_async(mapa(plan.from(slot), 1), all(float(item * item)), mapa(plan.full + slot, 1));
     } else {
       if (me() == 0) mbarrier_arrive_expect_tx(plan.full + slot, THREADS * sizeof(float4));
-      mbarrier_wait(plan.full + slot, use & 1);
+      mbarrier_wait_cluster(plan.full + slot, use & 1);
       result(out) = result(out) * 2 + sum(plan.inbox[int(slot) * THREADS + (me() ^ 33)]);
       mbarrier_arrive(mapa(plan.empty + slot, 0));
     }

@@ -77,9 +77,9 @@ TEST_CASE("mbarrier: a deadlock says for which barrier and phase, and warps that
   const Outcome outcome = run({1, 160, SMEM}, [&] {
     MBarrier* full = fresh(2, 4);
     if (warp_id() == 4) {
-      for (int i = 0; i < 7; ++i)
+      for (int i = 0; i < 6; ++i)
         if (lane_id() == 3) mbarrier_arrive(full + 1);
-      if (lane_id() == 3) mbarrier_expect_tx(full + 1, 64);
+      if (lane_id() == 3) mbarrier_arrive_expect_tx(full + 1, 64);
       return;
     }
     HERE(line, mbarrier_wait(full + 1, 0));
@@ -121,12 +121,13 @@ TEST_CASE("mbarrier: misuse is named") {
     mbarrier_arrive_expect_tx(full, 16);
     mbarrier_arrive(full);
   });
-  refused(1, "is to wait for 1048576 bytes; 1048575 are allowed", [] { mbarrier_expect_tx(fresh(1, 1), 1u << 20); });
+  refused(1, "is to wait for 1048576 bytes; 1048575 are allowed",
+          [] { mbarrier_arrive_expect_tx(fresh(1, 1), 1u << 20); });
   // As many as there may be; and of bytes no more than that in all.
   runs({1, 1, SMEM}, [] { fresh(1, (1u << 20) - 1); });
   refused(1, "is to wait for 1200000 bytes; 1048575 are allowed", [] {
-    MBarrier* full = fresh(1, 1);
-    for (int i = 0; i < 2; ++i) mbarrier_expect_tx(full, 600'000);
+    MBarrier* full = fresh(1, 2);
+    for (int i = 0; i < 2; ++i) mbarrier_arrive_expect_tx(full, 600'000);
   });
 }
 

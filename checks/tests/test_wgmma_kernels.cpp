@@ -5,6 +5,7 @@
 
 #include "checks/tests/async_fixtures.hpp"
 #include "common/launch.cuh"
+#include "common/ptx/barrier.cuh"
 
 namespace lab::checked {
 namespace {
@@ -312,6 +313,40 @@ CHECKED(operand_overwritten, finds(inter, {"product", "write"}, "(WAR)").once("b
   wgmma_wait<0>();
   out[threadIdx.x] = total(p.d);
 }
+
+// Each warp writes into the 16 rows of A that are its rows of D, after its own wait.
+template <class Ordered>
+__device__ __forceinline__ void write_own_rows(int* out, Ordered ordered) {
+  InFlight p;
+  wgmma_wait<0>();
+  ordered();
+  p.t.a[threadIdx.x / 32 * 16 * 64 + threadIdx.x % 32] = half(2.0f);  // [own rows]
+  out[threadIdx.x] = total(p.d);
+}
+CHECKED(own_rows_after_own_wait,
+        finds(inter, {"product", "own rows"}, "other warps of the warpgroup may still read here")) {
+  write_own_rows(out, [] { __syncwarp(); });
+}
+CHECKED(own_rows_after_all_waits, silent()) {
+  write_own_rows(out, [] { barrier_sync(1, 128); });
+}
+
+// --- .aligned ------------------------------------------------------------------------------------------
+
+CHECKED(fence_in_two_places, finds(collective, {"one", "other"}, "wgmma.fence is .aligned").anywhere()) {
+  const Tiles t = tiles();
+  float d[32];
+  if (threadIdx.x % 32 < 5) {
+    wgmma_fence();  // [one]
+    asm volatile("# g++ would make one call of the two");
+  } else {
+    wgmma_fence();  // [other]
+  }
+  wgmma<64>(d, t.of_a, t.of_b, false);
+  finish(out, d);
+}
+
+// --- races ---------------------------------------------------------------------------------------------
 
 // A write after the tiles' own barrier and fence, and one of the two.
 template <class Ordered>

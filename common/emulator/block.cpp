@@ -143,6 +143,13 @@ void Block::leave() {
   __builtin_unreachable();
 }
 
+// Two program counters can be one call that the compiler has duplicated; two source lines are divergence.
+static bool different_lines(std::uintptr_t a, std::uintptr_t b) {
+  if (a == b) return false;
+  const SourceLine here = source_line(a), there = source_line(b);
+  return here.file != there.file || here.line != there.line;
+}
+
 // --- block barrier ----------------------------------------------------------------------------------------
 
 void Block::barrier(std::uintptr_t pc) {
@@ -152,13 +159,9 @@ void Block::barrier(std::uintptr_t pc) {
   make_waiting(fiber);
   tell(ExecEvent::Kind::arrive, 0, 0, pc);
   if (at_barrier_++ == 0) barrier_pc_ = pc, barrier_first_ = &fiber;
-  // Two program counters can be one barrier that the compiler has duplicated; two source lines are divergence.
-  if (pc != barrier_pc_ && checking_) {
-    const SourceLine here = source_line(pc), there = source_line(barrier_pc_);
-    if (here.file != there.file || here.line != there.line)
-      report(Finding::Kind::barrier, {barrier_pc_, barrier_first_->warp, barrier_first_->lane},
-             {pc, fiber.warp, fiber.lane}, [] { return "threads of one block wait at different barriers"; });
-  }
+  if (checking_ && different_lines(pc, barrier_pc_))
+    report(Finding::Kind::barrier, {barrier_pc_, barrier_first_->warp, barrier_first_->lane},
+           {pc, fiber.warp, fiber.lane}, [] { return "threads of one block wait at different barriers"; });
   if (at_barrier_ == live_) release_barrier();
   wait_for_turn();
 }
@@ -247,9 +250,21 @@ Rendezvous& Block::meeting_of(Collective kind, std::uint32_t mask, std::uintptr_
   }
   if (!meeting) {
     meeting = &warp.meeting[warp.open++];
-    *meeting = {mask, 0, kind};
+    *meeting = {mask, 0, kind, pc};
   }
   return *meeting;
+}
+
+// PTX ISA, of .aligned: all threads of the warp must execute the same instruction, and in conditional code must agree
+// on the condition. That lanes come to it at different times is no fault: .sync, bar and barrier.cluster make each wait
+// for the others of its warp (ptxas writes WARPSYNC where it cannot prove that they stand together).
+void Block::check_aligned(const Rendezvous& meeting, std::uintptr_t pc) {
+  if (!is_aligned(meeting.kind) || !different_lines(pc, meeting.pc)) return;
+  report(Finding::Kind::collective, {meeting.pc, current_->warp, __builtin_ctz(meeting.arrived)},
+         {pc, current_->warp, current_->lane}, [&] {
+           return std::string(name(meeting.kind)) +
+                  " is .aligned, and lanes of one warp come to it on different lines: they must execute the same one";
+         });
 }
 
 void Block::refuse(Collective kind, std::uint32_t mask, std::uintptr_t pc) {

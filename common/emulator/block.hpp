@@ -70,6 +70,7 @@ struct Fiber {
 struct Rendezvous {
   std::uint32_t mask = 0, arrived = 0;
   Collective kind{};
+  std::uintptr_t pc = 0;  // of the first lane's call
 };
 
 // One of the block's barriers 1..15, in the use of it that is under way.
@@ -246,6 +247,7 @@ class Block {
   // Where the running lane meets others: a rendezvous under way, or a new one.
   [[gnu::noinline]] Rendezvous& meeting_of(Collective kind, std::uint32_t mask, std::uintptr_t pc);
   [[noreturn, gnu::noinline]] void refuse(Collective kind, std::uint32_t mask, std::uintptr_t pc);
+  [[gnu::noinline]] void check_aligned(const Rendezvous& meeting, std::uintptr_t pc);
   // Two rendezvous that each need a lane of the other can never be complete.
   static bool crosses(const Rendezvous& open, Collective kind, std::uint32_t mask, int lane) {
     return (open.mask != mask || open.kind != kind) && (open.mask >> lane & 1) && (mask & open.arrived);

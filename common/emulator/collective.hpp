@@ -8,7 +8,8 @@
 
 namespace lab::cpu {
 
-// The operation that a lane waits in. Lanes of one mask must meet in the same kind.
+// The operation that a lane waits in. Lanes of one mask must meet in the same kind; from wmma_load on they are PTX's
+// .aligned instructions, of which they must meet in the very same one.
 enum class Collective : std::uint8_t {
   syncwarp,
   shuffle_index,
@@ -84,6 +85,7 @@ constexpr bool in_order() {
 static_assert(in_order());
 
 constexpr const CollectiveRow& row(Collective kind) { return COLLECTIVES[std::size_t(kind)]; }
+constexpr bool is_aligned(Collective kind) { return kind >= Collective::wmma_load; }
 constexpr const char* name(Collective kind) { return row(kind).name; }
 
 }  // namespace lab::cpu

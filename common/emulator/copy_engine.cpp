@@ -126,7 +126,7 @@ void CopyEngine::land(const BulkCopy& copy) {
   block_.progressed();
   const auto landed = [&](unsigned step, const char* what) {
     block_.mbarriers().bytes_landed(copy.mbarrier, copy.bytes,
-                                    {copy.thread, copy.pc, copy.phase, copy.checked_as, step}, what);
+                                    {copy.thread, copy.pc, copy.phase, copy.checked_as, step, !copy.st_async}, what);
   };
   if (copy.st_async) {
     std::memcpy(copy.shared, copy.value, copy.bytes);

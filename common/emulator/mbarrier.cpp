@@ -89,15 +89,6 @@ void MBarriers::arrive(const ptx::MBarrier* barrier, unsigned bytes, bool expect
   if (!state.pending && !state.bytes) complete_phase(index, thread, pc);
 }
 
-void MBarriers::expect_tx(const ptx::MBarrier* barrier, unsigned bytes, std::uintptr_t pc) {
-  block_.switch_point(pc);
-  const int index = find(barrier, "mbarrier.expect_tx", pc);
-  if (block_.checking()) check_known(index, "mbarrier.expect_tx", block_.thread_id(), pc);
-  MBarrierState& state = all_[index];
-  count_bytes(state, bytes, pc);
-  if (!state.pending && !state.bytes) complete_phase(index, block_.thread_id(), pc);
-}
-
 void MBarriers::arrive_from(int index, ThreadId peer, Shadow& its_shadow, std::uintptr_t pc) {
   MBarrierState& state = all_[index];
   if (block_.checking()) {
@@ -107,6 +98,7 @@ void MBarriers::arrive_from(int index, ThreadId peer, Shadow& its_shadow, std::u
   block_.tell_of(peer, ExecEvent::Kind::mbarrier_land, state.offset, 0, pc);
   block_.progressed();
   state.arrived.push_back({peer.linear, pc, peer.peer});
+  state.from_outside = {peer, pc, state.phase};
   --state.pending;
   if (!state.pending && !state.bytes) complete_phase(index, peer, pc);
 }
@@ -145,6 +137,7 @@ std::uint32_t MBarriers::complete_bytes(int index, std::int64_t bytes, unsigned 
 }
 
 void MBarriers::bytes_landed(int index, unsigned bytes, const IssuedWrite& write, const char* what) {
+  if (!write.engine && write.thread.peer) all_[index].from_outside = {write.thread, write.pc, all_[index].phase};
   const std::uint32_t phase = complete_bytes(index, bytes, write.step, write.thread, write.pc);
   if (!block_.checking()) return;
   block_.shadow().async_write_landed(write.checked_as, phase);
@@ -181,7 +174,7 @@ bool MBarriers::park(int index, bool polls, std::uintptr_t pc) {
   return !std::exchange(fiber.told_not_yet, false);
 }
 
-bool MBarriers::await(const ptx::MBarrier* barrier, unsigned parity, bool polls, std::uintptr_t pc) {
+bool MBarriers::await(const ptx::MBarrier* barrier, unsigned parity, bool polls, bool cluster, std::uintptr_t pc) {
   block_.switch_point(pc);
   const int index = find(barrier, "mbarrier.try_wait", pc);
   if (block_.checking()) check_known(index, "mbarrier.try_wait", block_.thread_id(), pc);
@@ -192,7 +185,7 @@ bool MBarriers::await(const ptx::MBarrier* barrier, unsigned parity, bool polls,
     ++complete;
   }
   block_.self().polled_in_vain = false;
-  if (block_.checking()) passed(index, complete, pc);
+  if (block_.checking()) passed(index, complete, cluster, pc);
   if (Counting* counting = block_.counting()) {
     const ThreadId thread = block_.thread_id();
     counting->lane(Counted::mbarrier_wait, thread.warp, thread.lane, pc);
@@ -223,14 +216,11 @@ void mbarrier_init(ptx::MBarrier* barrier, unsigned arrivals) {
 void mbarrier_arrive(ptx::MBarrier* barrier, unsigned expected_bytes, bool expects) {
   this_block()->mbarriers().arrive(barrier, expected_bytes, expects, caller(__builtin_return_address(0)));
 }
-void mbarrier_expect_tx(ptx::MBarrier* barrier, unsigned bytes) {
-  this_block()->mbarriers().expect_tx(barrier, bytes, caller(__builtin_return_address(0)));
-}
-void mbarrier_wait(ptx::MBarrier* barrier, unsigned parity) {
-  this_block()->mbarriers().await(barrier, parity, false, caller(__builtin_return_address(0)));
+void mbarrier_wait(ptx::MBarrier* barrier, unsigned parity, bool cluster_scope) {
+  this_block()->mbarriers().await(barrier, parity, false, cluster_scope, caller(__builtin_return_address(0)));
 }
 bool mbarrier_try_wait(ptx::MBarrier* barrier, unsigned parity) {
-  return this_block()->mbarriers().await(barrier, parity, true, caller(__builtin_return_address(0)));
+  return this_block()->mbarriers().await(barrier, parity, true, false, caller(__builtin_return_address(0)));
 }
 void fence_mbarrier_init() { this_block()->mbarriers().fence_init(); }
 

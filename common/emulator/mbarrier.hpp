@@ -41,6 +41,7 @@ struct MBarrierState {
   };
   std::vector<Arrival> arrived, arrived_before;  // in this phase, and in the one before
   Load last_load;                                // pc 0: no copy was ever issued for this barrier
+  Load from_outside;                             // another block's last arrival or st.async; pc 0: none
   bool any_landed = false;
 
   // For the checker (mbarrier_rules.cpp).
@@ -60,9 +61,9 @@ class MBarriers {
   // --- what threads call ---------------------------------------------------------------------------------
   void init(const ptx::MBarrier* barrier, unsigned arrivals, std::uintptr_t pc);
   void arrive(const ptx::MBarrier* barrier, unsigned bytes, bool expects, std::uintptr_t pc);
-  void expect_tx(const ptx::MBarrier* barrier, unsigned bytes, std::uintptr_t pc);
-  // Waits until the phase is complete; a thread that polls may get the answer false before.
-  bool await(const ptx::MBarrier* barrier, unsigned parity, bool polls, std::uintptr_t pc);
+  // Waits until the phase is complete; a thread that polls may get the answer false before. cluster: acquires what
+  // threads of other blocks have released.
+  bool await(const ptx::MBarrier* barrier, unsigned parity, bool polls, bool cluster, std::uintptr_t pc);
   void fence_init();
   // The stamp of the last fence.mbarrier_init behind barriers that this thread initialised; 0: none.
   std::uint32_t fenced_by(ThreadId thread) const;
@@ -81,6 +82,7 @@ class MBarriers {
     std::uintptr_t pc;
     std::uint32_t phase, checked_as;  // the barrier's when it was issued, and the write's number in the checker
     unsigned step;                    // the number of its bytes that are counted together
+    bool engine = true;               // of a copy; false: of an st.async
   };
   void bytes_landed(int barrier, unsigned bytes, const IssuedWrite& write, const char* what);
   // The block is over, and all copies have landed: each one without a wait is a finding.
@@ -109,7 +111,7 @@ class MBarriers {
   void check_for_engine(int barrier, ThreadId thread, std::uintptr_t pc);
   void check_seen_before(int barrier, ThreadId thread, std::uintptr_t pc);
   void check_late(int barrier, unsigned parity, std::uintptr_t pc);
-  void passed(int barrier, std::uint32_t complete, std::uintptr_t pc);
+  void passed(int barrier, std::uint32_t complete, bool cluster, std::uintptr_t pc);
   void misuse(int barrier, const RawAccess& first, ThreadId thread, std::uintptr_t pc, const std::string& what);
   void count_bytes(MBarrierState& barrier, unsigned bytes, std::uintptr_t pc);
 

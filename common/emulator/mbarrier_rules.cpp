@@ -78,9 +78,14 @@ void MBarriers::check_late(int index, unsigned parity, std::uintptr_t pc) {
              std::to_string(next) + " to " + std::to_string(state.phase - 1) + " are complete by now");
 }
 
-void MBarriers::passed(int index, std::uint32_t complete, std::uintptr_t pc) {
+// A wait at .cta scope is not ordered after a release by another block's thread (PTX ISA, "Morally strong operations").
+void MBarriers::passed(int index, std::uint32_t complete, bool cluster, std::uintptr_t pc) {
   MBarrierState& state = all_[index];
   const ThreadId thread = block_.thread_id();
+  if (const MBarrierState::Load& outside = state.from_outside; !cluster && outside.pc && outside.phase + 1 == complete)
+    misuse(index, Shadow::access(outside.thread, outside.pc, true), thread, pc,
+           "this wait acquires at .cta scope, and the phase counts what a thread of another block of the cluster has "
+           "done: the wait must acquire at .cluster scope");
   state.seen = std::max(state.seen, complete);
   if (state.phase > complete)
     misuse(index, {}, thread, pc,

@@ -144,6 +144,13 @@ bool Shadow::over(const AsyncRead& read, const ThreadId& thread) const {
   return true;
 }
 
+// The thread's own warp has waited for the product. Others of its warpgroup may not have.
+bool Shadow::waited_alone(const AsyncRead& read, const ThreadId& thread) const {
+  const int w = thread.warp - read.thread.warp;
+  return !thread.peer && w >= 0 && w < read.warps &&
+         thread_clocks_.seen(thread.linear, read.timeline[w]) > read.place[w];
+}
+
 // Whether a thread ordered after `thread` now is ordered after the earlier reads too.
 bool Shadow::stands_for(const Read& earlier, const ThreadId& thread) const {
   if (earlier.async) return over(async_reads_[earlier.stamp], thread);
@@ -153,6 +160,12 @@ bool Shadow::stands_for(const Read& earlier, const ThreadId& thread) const {
     return true;
   for (std::uint32_t lanes = earlier.lanes; lanes; lanes &= lanes - 1)
     if (!ordered(thread, reader(earlier, __builtin_ctz(lanes)), earlier.stamp)) return false;
+  return true;
+}
+
+bool Shadow::fenced(const Read& read, const ThreadId& thread) const {
+  for (std::uint32_t lanes = read.lanes; lanes; lanes &= lanes - 1)
+    if (clocks_of(thread).fenced(thread.linear, reader(read, __builtin_ctz(lanes))) <= read.stamp) return false;
   return true;
 }
 
@@ -182,12 +195,18 @@ void Shadow::add_read(Cell& cell, const ThreadId& thread, std::uintptr_t pc, std
   cell.warps |= warp;
 }
 
-// Of the readers that race with the write, the last of another warp and the last of its own.
-void Shadow::check_readers(const Cell& cell, const ThreadId& thread, std::uintptr_t pc) {
+// Of the readers that race with the write, the last of another warp and the last of its own. engine: the copy engine
+// writes, and comes after plain reads by a fence only.
+void Shadow::check_readers(const Cell& cell, const ThreadId& thread, std::uintptr_t pc, bool engine) {
   const Read *other = nullptr, *own = nullptr;
   for (const Read* at = cell.last.lanes ? &cell.last : nullptr; at && !(other && own); at = behind(*at)) {
     const Read*& of_its_warp = at->warp == thread.warp && at->peer == thread.peer ? own : other;
-    if (!of_its_warp && !stands_for(*at, thread)) of_its_warp = at;
+    if (of_its_warp) continue;
+    if (!stands_for(*at, thread))
+      of_its_warp = at;
+    else if (engine && !at->async && !fenced(*at, thread))
+      report(Finding::Kind::proxy, offset_of(cell), {at->pc, at->warp, __builtin_ctz(at->lanes), false, at->peer - 1},
+             access(thread, pc, true), "no fence.proxy.async by a thread that sees the read comes before", "WAR");
   }
   for (const Read* read : {other, own}) {
     if (!read) continue;
@@ -196,11 +215,14 @@ void Shadow::check_readers(const Cell& cell, const ThreadId& thread, std::uintpt
       lane = __builtin_ctz(lanes);
       if (!ordered(thread, reader(*read, lane), read->stamp)) break;
     }
-    const Finding::Kind kind = read == own ? Finding::Kind::race_intra_warp : Finding::Kind::race_inter_warp;
+    const bool others = read->async && waited_alone(async_reads_[read->stamp], thread);
+    const Finding::Kind kind = read == own && !others ? Finding::Kind::race_intra_warp : Finding::Kind::race_inter_warp;
     const RawAccess first{read->pc, read->warp, lane, false, read->peer - 1}, second = access(thread, pc, true);
     if (read->async)
       report(kind, offset_of(cell), first, second,
-             "asynchronous work may still read here: nothing orders the write after its wait", "WAR");
+             others ? "other warps of the warpgroup may still read here: nothing orders the write after their waits"
+                    : "asynchronous work may still read here: nothing orders the write after its wait",
+             "WAR");
     else
       race(kind, "WAR", offset_of(cell), first, second);
   }

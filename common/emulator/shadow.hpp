@@ -13,7 +13,9 @@
 // Two kinds of work touch memory. Plain accesses (cp.async among them), and asynchronous ones: a TMA load writes, a TMA
 // store and wgmma read. The rules between them (PTX ISA, "Async proxy"):
 //   - what a thread wrote plainly, asynchronous work may touch after a fence.proxy.async by a thread that sees the
-//     write, ordered before the thread that starts the work;
+//     write, ordered before the thread that starts the work; and what it read plainly, a TMA load may overwrite after
+//     the same. ("Accessing the same memory location across multiple proxies needs a cross-proxy fence", whoever of the
+//     two writes.);
 //   - the destination of a TMA load may be touched by a thread that has seen the phase of its mbarrier complete, or is
 //     ordered after one that has;
 //   - the source of asynchronous work may be written by a thread that is ordered after its wait, and bytes that threads
@@ -70,10 +72,10 @@ class Shadow {
   // The asynchronous proxy (wgmma, a TMA store) reads these bytes from now on, on behalf of `warps` warps from
   // thread.warp on. Each of those must see the bytes, fenced if threads wrote them. Returns a number for the reading.
   std::uint32_t async_read_issued(std::size_t offset, std::size_t bytes, const ThreadId& thread, std::uintptr_t pc,
-                                  int warps = 1);
-  // All lanes of `warp` have waited for this reading and all of its warp's before it (-1: so have all its warps).
-  // Nothing may write there before every warp has, and what writes must be ordered after that.
-  void async_read_done(std::uint32_t id, int warp = -1);
+                                  int warps);
+  // All lanes of `warp` have waited for this reading and all of its warp's before it. Nothing may write there before
+  // every warp has, and what writes must be ordered after that.
+  void async_read_done(std::uint32_t id, int warp);
   // The same for a reading that a single thread starts and waits for: a TMA store.
   std::uint32_t store_issued(std::size_t offset, std::size_t bytes, const ThreadId& thread, std::uintptr_t pc);
   void store_done(std::uint32_t id);
@@ -161,7 +163,7 @@ class Shadow {
   bool check_place(Cell& cell, bool write, const ThreadId& thread, std::uintptr_t pc);
   bool usable(Cell& cell, bool write, const ThreadId& thread, std::uintptr_t pc);
   bool check_writer(const Cell& cell, bool write, const ThreadId& thread, std::uintptr_t pc);
-  void check_readers(const Cell& cell, const ThreadId& thread, std::uintptr_t pc);
+  void check_readers(const Cell& cell, const ThreadId& thread, std::uintptr_t pc, bool engine = false);
   void set_writer(Cell& cell, const ThreadId& thread, std::uintptr_t pc, std::uint32_t stamp);
   void write_cells(std::size_t offset, std::size_t bytes, const ThreadId& thread, std::uintptr_t pc, bool pending);
   void race(Finding::Kind kind, const char* hazard, std::size_t offset, const RawAccess& first,
@@ -186,7 +188,9 @@ class Shadow {
   int started_line(int rank) const { return int(cluster_->size()) * threads_ + rank; }
   std::uint16_t reader(const Read& read, int lane) const;  // its timeline
   bool over(const AsyncRead& read, const ThreadId& thread) const;
+  bool waited_alone(const AsyncRead& read, const ThreadId& thread) const;
   bool stands_for(const Read& earlier, const ThreadId& thread) const;
+  bool fenced(const Read& read, const ThreadId& thread) const;  // of a plain one: asynchronous work may follow
   const Read* behind(const Read& read) const { return read.next ? &others_[read.next] : nullptr; }
   void add_read(Cell& cell, const ThreadId& thread, std::uintptr_t pc, std::uint32_t stamp);
   void push_read(Cell& cell, const Read& read);

@@ -63,15 +63,22 @@ std::uint32_t Shadow::read_issued(std::size_t offset, std::size_t bytes, AsyncRe
     const AsyncRead& other = async_reads_[earlier.stamp];
     return other.warps == read.warps && other.timeline[0] == read.timeline[0];
   };
+  const Cell* checked = nullptr;  // the last one that was good: many in a row have one writer
+  const auto like = [&](const Cell& cell) {
+    return checked && cell.writer == checked->writer && cell.write_stamp == checked->write_stamp &&
+           cell.writer_pc == checked->writer_pc && cell.async_written == checked->async_written &&
+           cell.written == checked->written && cell.initialised && cell.valid && !cell.pending && !cell.is_mbarrier;
+  };
   for (Cell& cell : cells_of(offset, bytes)) {
     bool good = true;
-    for (int w = 0; w < std::max(read.warps, 1) && good; ++w) {
+    for (int w = 0; w < std::max(read.warps, 1) && good && !like(cell); ++w) {
       const ThreadId thread{std::uint16_t(read.thread.linear + 32 * w), std::uint8_t(read.thread.warp + w),
                             read.thread.lane};
       good = usable(cell, false, thread, pc);
       if (good) check_async(cell, false, thread, pc);
     }
     if (!good) continue;
+    checked = &cell;
     // Readings of a queue end in their order: the last stands for those before.
     if (cell.last.lanes && same_queue(cell.last))
       cell.last.stamp = id, cell.last.pc = std::uint32_t(pc);
@@ -88,13 +95,9 @@ std::uint32_t Shadow::async_read_issued(std::size_t offset, std::size_t bytes, c
 
 void Shadow::async_read_done(std::uint32_t id, int warp) {
   const AsyncRead& read = async_reads_[id];
-  for (int w = 0; w < read.warps; ++w) {
-    if (warp >= 0 && warp != read.thread.warp + w) continue;
-    Queue& queue = warp_queues_[std::size_t(read.thread.warp + w)];
-    queue.done = std::max(queue.done, read.place[w] + 1);
-    const int first = (read.thread.warp + w) * 32;
-    for (int t = first; t < first + 32 && t < threads_; ++t) thread_clocks_.see(t, queue.timeline, queue.done);
-  }
+  Queue& queue = warp_queues_[std::size_t(warp)];
+  queue.done = std::max(queue.done, read.place[warp - read.thread.warp] + 1);
+  for (int t = warp * 32; t < warp * 32 + 32; ++t) thread_clocks_.see(t, queue.timeline, queue.done);
 }
 
 std::uint32_t Shadow::store_issued(std::size_t offset, std::size_t bytes, const ThreadId& thread, std::uintptr_t pc) {
@@ -128,7 +131,7 @@ std::uint32_t Shadow::async_write_issued(std::size_t offset, std::size_t bytes, 
       check_async(cell, true, thread, pc);
     else
       check_writer(cell, true, thread, pc);
-    check_readers(cell, thread, pc);
+    check_readers(cell, thread, pc, engine);
     set_writer(cell, thread, pc, id);
     cell.async_written = true, cell.pending = false;
   }

@@ -146,6 +146,8 @@ LAB_ON_PATH void Block::meet(Collective kind, std::uint32_t mask, Complete compl
   // Mostly the lanes before this one have opened the warp's only meeting. No lane of its mask has returned (leave()).
   if (warp.open != 1 || meeting->mask != mask || meeting->kind != kind || !(mask & lane))
     meeting = &meeting_of(kind, mask, pc);
+  if (checking_ && meeting->pc != pc) [[unlikely]]
+    check_aligned(*meeting, pc);
   meeting->arrived |= lane;
   make_waiting(fiber);
   if (meeting->arrived == mask) {

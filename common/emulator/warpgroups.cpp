@@ -149,26 +149,21 @@ void Warpgroups::check_addresses(const Product& product) {
   check("B", product.call.b_descriptor, product.b.chunks());
 }
 
-// B is read by all four warps, each one's rows of A by itself.
+// A and B are read on behalf of all four warps. (PTX ISA, "Matrix-Multiply-Accumulate Operation using wgmma": the
+// warpgroup performs the product. It says which warp has which rows of D, and not which warp reads which rows of A.)
 void Warpgroups::tell_checker(Product& product, int first_warp) {
-  const auto read = [&](std::vector<std::uint32_t> chunks, int warp, int warps) {
+  const ThreadId thread{std::uint16_t(first_warp * LANES), std::uint8_t(first_warp), 0};
+  const auto read = [&](std::vector<std::uint32_t> chunks) {
     std::sort(chunks.begin(), chunks.end());
     chunks.erase(std::unique(chunks.begin(), chunks.end()), chunks.end());
-    std::uint32_t id = 0;
     for (std::size_t i = 0, next; i < chunks.size(); i = next) {
       for (next = i + 1; next < chunks.size() && chunks[next] == chunks[next - 1] + CHUNK;) ++next;
-      const ThreadId thread{std::uint16_t(warp * LANES), std::uint8_t(warp), 0};
-      id = block_.shadow().async_read_issued(block_.shared().offset_of_window(chunks[i]), (next - i) * CHUNK, thread,
-                                             product.call.pc, warps);
+      product.reading = block_.shadow().async_read_issued(block_.shared().offset_of_window(chunks[i]),
+                                                          (next - i) * CHUNK, thread, product.call.pc, WARPS);
     }
-    for (int i = 0; i < warps; ++i) product.reading[std::size_t(warp + i - first_warp)] = id;
   };
-  if (!product.call.a_registers)
-    for (int i = 0; i < WARPS; ++i) {
-      const auto* const rows = &product.a_chunks[std::size_t(2 * wgmma_layout::ROWS_PER_WARP * i)];
-      read({rows, rows + 2 * wgmma_layout::ROWS_PER_WARP}, first_warp + i, 1);
-    }
-  read(product.b.chunks(), first_warp, WARPS);
+  if (!product.call.a_registers) read({product.a_chunks.begin(), product.a_chunks.end()});
+  read(product.b.chunks());
 }
 
 void Warpgroups::join(Product& product, int warp) {
@@ -404,7 +399,7 @@ void Warpgroups::wait(std::uint32_t groups_left) {
     own.open[p]->passed_over[i] = own.open[p]->group[i] == own.committed;
   if (covered == 0) return;
   while (own.executed < covered) execute_next(warp);
-  if (block_.checking()) block_.shadow().async_read_done(own.open[covered - 1]->reading[i], warp);
+  if (block_.checking()) block_.shadow().async_read_done(own.open[covered - 1]->reading, warp);
   for (std::size_t p = 0; p < covered && block_.checking(); ++p) {
     check_a_unchanged(*own.open[p], warp);
     watch_registers(*own.open[p], warp, false);
@@ -425,8 +420,7 @@ void Warpgroups::warp_left(int warp) {
              (product->group[std::size_t(warp % WARPS)] == own.committed ? ", whose group was never committed" : "");
     });
   // Said above, so the checker need not say it of each byte.
-  if (block_.checking() && !own.open.empty())
-    block_.shadow().async_read_done(own.open.back()->reading[std::size_t(warp % WARPS)], warp);
+  if (block_.checking() && !own.open.empty()) block_.shadow().async_read_done(own.open.back()->reading, warp);
   for (Product* product : own.open)
     if (--product->warps_left == 0) free_.push_back(product);
   own.open.clear();

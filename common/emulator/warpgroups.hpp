@@ -74,7 +74,8 @@ class Warpgroups {
     // For the checker: A's contents at the issue, and whether a write to it has been told of.
     std::array<std::array<std::array<unsigned, 4>, LANES>, WARPS> a_issued{};
     std::array<bool, WARPS> a_told{};
-    std::array<std::uint32_t, WARPS> group{}, reading{};
+    std::array<std::uint32_t, WARPS> group{};
+    std::uint32_t reading = 0;              // the last of its readings, for the checker
     std::array<bool, WARPS> fenced{};       // the warp has fenced since
     std::array<bool, WARPS> passed_over{};  // the warp has waited since, for groups that it was not in
     int warps_left = 0;                     // that have not waited for it

@@ -4,6 +4,7 @@
 #include "common/hopper/swizzle.cuh"
 #include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mma.cuh"
+#include "common/ptx/tma.cuh"
 
 namespace lab {
 
@@ -26,6 +27,9 @@ __device__ __forceinline__ void score_by_warp(float (&s)[N / 2], const half* sQ,
       ptx::mma_m16n8k16(c[n + 1], a, b1);
     }
   }
+  // The copy engine overwrites Q and K once they are given back. These reads were the generic proxy's, and only
+  // wgmma's come before its writes without a fence. (PTX ISA, "Async Proxy".)
+  ptx::fence_proxy_async();
 #pragma unroll
   for (int i = 0; i < N / 2; ++i) s[i] = c[i / 4][i % 4];
   __syncwarp();  // all lanes have read K before lane 0 gives its slot back

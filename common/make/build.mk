@@ -37,7 +37,8 @@ TESTS_FLAGS := -O0 -g1
 COLD_FLAGS := -O0 $(HARNESS_LINES)
 # Of kernels, reports need all lines and what was inlined where (level 1 lacks some), and not in which register a variable is.
 # Their fmaf is one instruction on an x86-64 that has it, and else a slow call that gives the same bits; on arm64 it always is one.
-KERNEL_FLAGS := -fno-var-tracking $(if $(ARM64),,$(if $(shell grep -swom1 fma /proc/cpuinfo),-mfma))
+# They read halves as uint4 and as floats, as nvcc lets them.
+KERNEL_FLAGS := -fno-var-tracking -fno-strict-aliasing $(if $(ARM64),,$(if $(shell grep -swom1 fma /proc/cpuinfo),-mfma))
 endif
 # g++ calls the checker at every load and store. It would take a uint4 apart into words first; left whole, an access is counted at the
 # width that the source gives it.

@@ -6,8 +6,10 @@
 //   cluster barrier, or a signal from that block. And a block's shared memory is gone when the block ends: it must wait
 //   until no thread writes to it, reads it or arrives at its barriers any more.
 //   A plain store into another block's memory is visible to a thread that waits at the cluster's barrier after the
-//   storing thread arrived there, or that waits (mbarrier_wait_cluster) for its remote mbarrier_arrive. A st_async is
-//   visible to a thread that waits for the mbarrier that counts its bytes.
+//   storing thread arrived there, or that waits for its remote mbarrier_arrive. A st_async is visible to a thread that
+//   waits for the mbarrier that counts its bytes. Both waits are mbarrier_wait_cluster: a wait acquires at .cta scope
+//   unless it says otherwise, and a release by another block's thread needs a scope that includes both threads. (PTX
+//   ISA, "Morally strong operations"; "st.async": its complete-tx "has .release semantics at the .cluster scope".)
 #pragma once
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/shared_address.cuh"
@@ -150,18 +152,6 @@ __device__ __forceinline__ float remote_load(RemoteShared from) {
 #endif
   return value;
 }
-__device__ __forceinline__ float4 remote_load4(RemoteShared from) {
-  float4 value;
-#ifdef __CUDACC__
-  asm volatile("ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [%4];"
-               : "=f"(value.x), "=f"(value.y), "=f"(value.z), "=f"(value.w)
-               : "r"(from.address)
-               : "memory");
-#else
-  cpu::remote_load(from, &value, sizeof value);
-#endif
-  return value;
-}
 
 // st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32: the thread goes on, and when the 16 bytes are there,
 // `barrier`, which lies in the same block's memory as `to`, counts them.
@@ -185,8 +175,8 @@ __device__ __forceinline__ void mbarrier_arrive(RemoteShared barrier) {
 #endif
 }
 
-// mbarrier.try_wait.parity.acquire.cluster: mbarrier_wait() for a barrier at which threads of other blocks arrive, by
-// who then reads what they stored plainly. (The CPU does not tell the two waits apart.)
+// mbarrier.try_wait.parity.acquire.cluster: mbarrier_wait() for a barrier at which threads of other blocks arrive or
+// st_async counts.
 __device__ __forceinline__ void mbarrier_wait_cluster(MBarrier* barrier, unsigned parity) {
 #ifdef __CUDACC__
   unsigned done = 0;
@@ -201,7 +191,7 @@ __device__ __forceinline__ void mbarrier_wait_cluster(MBarrier* barrier, unsigne
         : "r"(shared_address(barrier)), "r"(parity)
         : "memory");
 #else
-  cpu::mbarrier_wait(barrier, parity);
+  cpu::mbarrier_wait(barrier, parity, true);
 #endif
 }
 
@@ -219,21 +209,6 @@ __device__ __forceinline__ void tma_load_2d_multicast(void* shared, const Tensor
 #else
   const int at[2] = {x, y};
   cpu::tma_load_multicast(shared, map, at, 2, barrier, blocks);
-#endif
-}
-// The same of a 4-D tensor.
-__device__ __forceinline__ void tma_load_4d_multicast(void* shared, const TensorMap* map, int x, int y, int z, int w,
-                                                      MBarrier* barrier, std::uint16_t blocks) {
-#ifdef __CUDACC__
-  asm volatile(
-      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, "
-      "{%2, %3, %4, %5}], [%6], %7;"
-      :
-      : "r"(shared_address(shared)), "l"(map), "r"(x), "r"(y), "r"(z), "r"(w), "r"(shared_address(barrier)), "h"(blocks)
-      : "memory");
-#else
-  const int at[4] = {x, y, z, w};
-  cpu::tma_load_multicast(shared, map, at, 4, barrier, blocks);
 #endif
 }
 

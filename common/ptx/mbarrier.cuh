@@ -4,7 +4,8 @@
 //   A phase is complete when none of `arrivals` is pending and all expected bytes are written. Completed, the
 //   barrier is at once in the next phase, with the same number of arrivals. A wait names the parity of a phase: the
 //   first is 0, the second 1, the third 0 ... and ends when the phase of that parity is complete; so parity 1 passes on
-//   a fresh barrier. A waiting thread sees what was written before the arrivals, and the bytes.
+//   a fresh barrier. A waiting thread sees what was written before the arrivals, and the bytes; where they are another
+//   block's, by mbarrier_wait_cluster() of common/ptx/cluster.cuh.
 //
 // Before a thread that did not initialise a barrier, the copy engine included, may use it: fence_mbarrier_init() by the
 // thread that did, then a block barrier.
@@ -22,8 +23,7 @@ struct MBarrier;
 namespace lab::cpu {
 void mbarrier_init(ptx::MBarrier* barrier, unsigned arrivals);
 void mbarrier_arrive(ptx::MBarrier* barrier, unsigned expected_bytes, bool expects);
-void mbarrier_expect_tx(ptx::MBarrier* barrier, unsigned bytes);
-void mbarrier_wait(ptx::MBarrier* barrier, unsigned parity);
+void mbarrier_wait(ptx::MBarrier* barrier, unsigned parity, bool cluster_scope);
 bool mbarrier_try_wait(ptx::MBarrier* barrier, unsigned parity);
 void fence_mbarrier_init();
 }  // namespace lab::cpu
@@ -83,18 +83,6 @@ __device__ __forceinline__ void mbarrier_arrive_expect_tx(MBarrier* barrier, uns
 #endif
 }
 
-// mbarrier.expect_tx.relaxed.cta.shared::cta.b64: as above, without the arrival.
-__device__ __forceinline__ void mbarrier_expect_tx(MBarrier* barrier, unsigned bytes) {
-#ifdef __CUDACC__
-  asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
-               :
-               : "r"(shared_address(barrier)), "r"(bytes)
-               : "memory");
-#else
-  cpu::mbarrier_expect_tx(barrier, bytes);
-#endif
-}
-
 // mbarrier.try_wait.parity.shared::cta.b64: true if the phase of that parity is complete; may first sleep a while.
 __device__ __forceinline__ bool mbarrier_try_wait(MBarrier* barrier, unsigned parity) {
 #ifdef __CUDACC__
@@ -120,7 +108,7 @@ __device__ __forceinline__ void mbarrier_wait(MBarrier* barrier, unsigned parity
   while (!mbarrier_try_wait(barrier, parity)) {
   }
 #else
-  cpu::mbarrier_wait(barrier, parity);
+  cpu::mbarrier_wait(barrier, parity, false);
 #endif
 }
 

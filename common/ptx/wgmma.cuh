@@ -106,7 +106,9 @@ __device__ __forceinline__ void wgmma_wait_all_but(int left) {
   }
 }
 
-// Emits nothing: the compiler must not move what it does with these registers to the other side.
+// Emits nothing: the compiler must not move what it does with these registers to the other side. After the wait for a
+// product: D, and A where it comes from registers. (PTX ISA, "wgmma.mma_async": to touch either before that is undefined.
+// The compiler knows of no wait: it takes A's registers for free once the product is issued.)
 template <int COUNT>
 __device__ __forceinline__ void fence_registers(float (&registers)[COUNT]) {
 #ifdef __CUDACC__
@@ -114,6 +116,15 @@ __device__ __forceinline__ void fence_registers(float (&registers)[COUNT]) {
   for (int i = 0; i < COUNT; ++i) asm volatile("" : "+f"(registers[i]) : : "memory");
 #else
   (void)registers;
+#endif
+}
+template <int COUNT>
+__device__ __forceinline__ void fence_registers(unsigned (&a)[COUNT][4]) {
+#ifdef __CUDACC__
+#pragma unroll
+  for (int i = 0; i < 4 * COUNT; ++i) asm volatile("" : "+r"(a[i / 4][i % 4]) : : "memory");
+#else
+  (void)a;
 #endif
 }
 

@@ -241,7 +241,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     for (int i = 0; i < DQ_COLS / 2; i += 4)
       ptx::add4(dq_sum + t * M * D + i * GROUP, dQ[i], dQ[i + 1], dQ[i + 2], dQ[i + 3]);
     ptx::wgmma_wait<0>();
-    ptx::fence_registers(dV), ptx::fence_registers(dK);
+    ptx::fence_registers(dV), ptx::fence_registers(dK), ptx::fence_registers(p), ptx::fence_registers(ds);
   }
 
   // --- Epilogue: scale dK, round to fp16, store -------------------------------------------------------------

@@ -263,7 +263,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     begin_scores(dp, v_at, ptx::advance(dout_at, slot * T::ROWS_BYTES));
     begin_weighted(dV, p, ptx::advance(dout_rows_at, slot * T::ROWS_BYTES));
     ptx::wgmma_wait<0>();
-    ptx::fence_registers(dp), ptx::fence_registers(dV);
+    ptx::fence_registers(dp), ptx::fence_registers(dV), ptx::fence_registers(p);
 
     // dS^T = P^T (dP^T - delta), with P^T as rounded for dV, which turns into dS in shared memory.
 #pragma unroll
@@ -284,7 +284,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     begin_weighted(dK, ds, ptx::advance(q_rows_at, slot * T::ROWS_BYTES));
     begin_s(min(t + 1, tiles - 1));  // of the next tile; without a branch around a product in flight
     ptx::wgmma_wait<0>();
-    ptx::fence_registers(dV), ptx::fence_registers(dK), ptx::fence_registers(s);
+    ptx::fence_registers(dV), ptx::fence_registers(dK), ptx::fence_registers(ds), ptx::fence_registers(s);
   }
 
   // --- Epilogue: store the part as it is; or, where no other block has these keys, scale dK, round to fp16, store ---

@@ -112,6 +112,7 @@ __global__ void __launch_bounds__(THREADS, 2)
     // The slot of tile t - 1 is next to be filled, once all warps are done with it. Parity 1 passes on a fresh barrier.
     if (const int next = t + SLOTS - 1; threadIdx.x == 0 && next < tiles) {
       ptx::mbarrier_wait(&smem.empty[next % SLOTS], next / SLOTS % 2 ^ 1);
+      ptx::fence_proxy_async();  // ldmatrix has read the slot by a different proxy than the copy engine's
       request(next);
     }
     ptx::mbarrier_wait(&smem.full[t % SLOTS], t / SLOTS % 2);

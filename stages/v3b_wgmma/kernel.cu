@@ -149,12 +149,12 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
     for (int i = 0; i < N / 4; ++i) p[i / 4][i % 4] = half_pair(s[2 * i], s[2 * i + 1]);
     begin_pv(t);
     ptx::wgmma_wait<0>();
-    ptx::fence_registers(o);
+    ptx::fence_registers(o), ptx::fence_registers(p);
     if (lane == 0) ptx::mbarrier_arrive(&smem.empty[t % SLOTS]);
   }
 
   // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
-  __syncwarp();  // the last read of the warp's rows of Q is over: the output takes their place
+  __syncthreads();  // the last product with Q is over, and any warp may have read any row: the output takes its place
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const float norm = 1.0f / quad_sum(row_sum[h]);

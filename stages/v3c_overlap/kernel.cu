@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
     if (q0 < S) weigh_tile(s, scale_log2, row_max, row_sum, rescale);
 
     ptx::wgmma_wait<0>();
-    ptx::fence_registers(o);
+    ptx::fence_registers(o), ptx::fence_registers(p);
     if (t > 0 && lane == 0) ptx::mbarrier_arrive(&smem.v_empty[ring.slot(t - 1)]);
 #pragma unroll
     for (int i = 0; i < D / 2; ++i) o[i] *= rescale[i / 2 % 2];
@@ -170,10 +170,10 @@ __global__ void __launch_bounds__(THREADS, Tile<D>::BLOCKS)
   }
   begin_pv(tiles - 1);
   ptx::wgmma_wait<0>();
-  ptx::fence_registers(o);
+  ptx::fence_registers(o), ptx::fence_registers(p);
 
   // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
-  __syncwarp();  // the last read of the warp's rows of Q is over: the output takes their place
+  __syncthreads();  // the last product with Q is over, and any warp may have read any row: the output takes its place
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const float norm = 1.0f / quad_sum(row_sum[h]);

@@ -144,14 +144,12 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     ptx::wgmma_commit();
   };
 
-  // Tiles that its rows see: under a mask, and where M > N, the first group may need fewer than the last.
-  const int own_tiles = causal ? ceil_div(min(S, q0 + (group + 1) * 64), N) : tiles;
 #pragma unroll
   for (float& x : o) x = 0.0f;
   float row_max[2] = {-INFINITY, -INFINITY}, row_sum[2] = {};  // of s; row_sum: the lane's own columns only
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
-  for (int t = 0; t < own_tiles; ++t) {
+  for (int t = 0; t < tiles; ++t) {
     begin_qk(t);
     if (t > 0)
       begin_pv(t - 1);
@@ -171,19 +169,20 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     if (q0 < S) weigh_tile(s, scale_log2, row_max, row_sum, rescale);
 
     ptx::wgmma_wait<0>();
-    ptx::fence_registers(o);
+    ptx::fence_registers(o), ptx::fence_registers(p);
     if (t > 0 && lane == 0) ptx::mbarrier_arrive(&smem.v_empty[ring.slot(t - 1)]);
 #pragma unroll
     for (int i = 0; i < D / 2; ++i) o[i] *= rescale[i / 2 % 2];
 #pragma unroll
     for (int i = 0; i < N / 4; ++i) p[i / 4][i % 4] = half_pair(s[2 * i], s[2 * i + 1]);
   }
-  begin_pv(own_tiles - 1);
+  begin_pv(tiles - 1);
   ptx::wgmma_wait<0>();
-  ptx::fence_registers(o);
+  ptx::fence_registers(o), ptx::fence_registers(p);
 
   // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
-  __syncwarp();  // the last read of the warp's rows of Q is over: the output takes their place
+  // The group's last product with Q is over, and any of its warps may have read any of its rows: O takes their place.
+  ptx::barrier_sync(8 + group, GROUP);
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const float norm = 1.0f / quad_sum(row_sum[h]);

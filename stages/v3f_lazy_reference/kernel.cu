@@ -156,8 +156,6 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     if (group < GROUPS - 1 || t < tiles - 1) ptx::barrier_arrive(2 + (group + 1) % GROUPS, 2 * GROUP);
   };
 
-  // Tiles that its rows see: under a mask, and where M > N, the first group may need fewer than the last.
-  const int own_tiles = causal ? ceil_div(min(S, q0 + (group + 1) * 64), N) : tiles;
   if (group == GROUPS - 1) hand_on_turn(-1);
 #pragma unroll
   for (float& x : o) x = 0.0f;
@@ -165,7 +163,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   float reference[2] = {-INFINITY, -INFINITY};                 // row_max times unit
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
-  for (int t = 0; t < own_tiles; ++t) {
+  for (int t = 0; t < tiles; ++t) {
     wait_for_turn();
     begin_qk(t);
     if (t > 0)
@@ -202,7 +200,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     hide();
     if (t > 0) weigh(unit, reference, 0, T::EARLY);
     ptx::wgmma_wait<0>();
-    ptx::fence_registers(o);
+    ptx::fence_registers(o), ptx::fence_registers(p);
     if (t > 0) {
       if (lane == 0) ptx::mbarrier_arrive(&smem.v_empty[ring.slot(t - 1)]);
       pack(0, T::EARLY);
@@ -258,13 +256,13 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     row_sum[0] += sum[0], row_sum[1] += sum[1];
     if (lane == 0) ptx::mbarrier_arrive(&smem.k_empty[ring.slot(t)]);
   }
-  begin_pv(own_tiles - 1);
-  for (int t = own_tiles; t < tiles; ++t) wait_for_turn(), hand_on_turn(t);
+  begin_pv(tiles - 1);
   ptx::wgmma_wait<0>();
-  ptx::fence_registers(o);
+  ptx::fence_registers(o), ptx::fence_registers(p);
 
   // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------
-  __syncwarp();  // the last read of the warp's rows of Q is over: the output takes their place
+  // The group's last product with Q is over, and any of its warps may have read any of its rows: O takes their place.
+  ptx::barrier_sync(8 + group, GROUP);
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
     const float norm = 1.0f / quad_sum(row_sum[h]);

@@ -202,7 +202,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       hide();
       if (t > 0) weigh(s, sum, unit, reference, 0, T::EARLY);
       ptx::wgmma_wait<0>();
-      ptx::fence_registers(o);
+      ptx::fence_registers(o), ptx::fence_registers(p);
       if (t > 0) {
         if (lane == 0) ptx::mbarrier_arrive(&smem.v_empty[ring.slot(t - 1)]);
         pack(0, T::EARLY);
@@ -229,7 +229,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     for (int t = own_tiles; t < tiles; ++t)
       wait_for_turn(), hand_on_turn(), skip_tile(smem.k_full, smem.k_empty, ring.at(t), lane);
     ptx::wgmma_wait<0>();
-    ptx::fence_registers(o);
+    ptx::fence_registers(o), ptx::fence_registers(p);
     for (int t = own_tiles - 1; t < tiles; ++t) skip_tile(smem.v_full, smem.v_empty, ring.at(t), lane);
 
       // --- Epilogue: add up the quad's sums, normalise, round to fp16, store -----------------------------------

@@ -263,7 +263,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       // Always true: at D = 128 this keeps ptxas from moving the wait for O up. At D = 64 the moved wait is faster.
       if (D == 64 || q0 < S) weigh(s, sum, unit, reference, 0, T::EARLY);
       ptx::wgmma_wait<0>();
-      ptx::fence_registers(o);
+      ptx::fence_registers(o), ptx::fence_registers(p);
       ptx::mbarrier_arrive_if(speaks, &smem.v_empty[v_place.slot]);
       v_place.next();
       pack(0, T::EARLY);
@@ -292,7 +292,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
       k_place.next();
     }
     ptx::wgmma_wait<0>();
-    ptx::fence_registers(o);
+    ptx::fence_registers(o), ptx::fence_registers(p);
     for (int t = own_tiles - 1; t < tiles; ++t) {
       skip_tile(smem.v_full, smem.v_empty, v_place, lane);
       v_place.next();

@@ -91,8 +91,9 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   const Smem smem = carve<T>(cursor);
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int quad_row = lane / 4, first_column = lane % 4 * 2;     // the lane's, in each 8x8 of the accumulator
-  const int rank = blockIdx.x % PARTS, other = PARTS - 1 - rank;  // of this block in its cluster, and the other's
+  const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of the accumulator
+  const int rank = PARTS > 1 ? int(ptx::cluster_rank()) : 0;   // of this block in its cluster
+  const int other = PARTS - 1 - rank;
   const BlockWork work = cluster_work(PARTS, H, over_all_heads<T>(causal, S, H * gridDim.z));
   const int q0 = work.tile * M;  // first query row of this block
   out += std::size_t(work.head) * S * D;
@@ -194,7 +195,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     const bool fits = t > 0 && sum[0] <= LARGEST_SUM && sum[1] <= LARGEST_SUM;
     const bool finite = t > 0 && sum[0] <= LARGEST_FINITE && sum[1] <= LARGEST_FINITE;
     ptx::wgmma_wait<0>();
-    ptx::fence_registers(o);
+    ptx::fence_registers(o), ptx::fence_registers(p);
     if (t > 0 && lane == 0) ptx::mbarrier_arrive(&smem.v_empty[ring.slot(t - 1)]);
     if (!__all_sync(FULL_WARP, fits)) {
       if (__all_sync(FULL_WARP, finite)) {
@@ -212,7 +213,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   }
   if (tiles > 0) begin_pv(tiles - 1);
   ptx::wgmma_wait<0>();
-  ptx::fence_registers(o);
+  ptx::fence_registers(o), ptx::fence_registers(p);
 
   // --- Merge: block r finishes the columns from r D / 2 on ---------------------------------------------------
   float own[T::FINISHED];
@@ -235,7 +236,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     for (int h = 0; h < 2; ++h) reference[h] = row_max[h] * scale_log2.unit;  // a huge row has -inf there
     float* const rows = &smem.sRows[threadIdx.x / 4 * 4];
     if (first_column == 0) send(rows, reference[0], row_sum[0], reference[1], row_sum[1]);
-    ptx::mbarrier_wait(smem.merged, 0);
+    ptx::mbarrier_wait_cluster(smem.merged, 0);
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float both = fmaxf(reference[h], rows[2 * h]);

@@ -88,8 +88,9 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
   const Smem smem = carve<T>(cursor);
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int quad_row = lane / 4, first_column = lane % 4 * 2;     // the lane's, in each 8x8 of the accumulator
-  const int rank = blockIdx.x % PARTS, other = PARTS - 1 - rank;  // of this block in its cluster, and the other's
+  const int quad_row = lane / 4, first_column = lane % 4 * 2;  // the lane's, in each 8x8 of the accumulator
+  const int rank = PARTS > 1 ? int(ptx::cluster_rank()) : 0;   // of this block in its cluster
+  const int other = PARTS - 1 - rank;
   const int head = blockIdx.z * H + blockIdx.y;
   const int q0 = (gridDim.x - 1 - blockIdx.x) / PARTS * M;  // first query row of this block
   out += std::size_t(head) * S * D;
@@ -226,6 +227,12 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
 
   // --- Mainloop: AT_ONCE tiles under one maximum; the last products are still under way when it ends ---------
   unsigned p[T::AT_ONCE][N / 16][4];  // outlives the loops: the last products read it until the wait in the merge
+  const auto wait_for_o = [&] {
+    ptx::wgmma_wait<0>();
+    ptx::fence_registers(o);
+#pragma unroll
+    for (auto& of_a_tile : p) ptx::fence_registers(of_a_tile);
+  };
   int t = 0;
   while (t + T::AT_ONCE <= tiles) {
     float s[T::AT_ONCE][N / 2], highest[2] = {-INFINITY, -INFINITY};
@@ -247,8 +254,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     }
     t += T::AT_ONCE;
     if (t == tiles) break;
-    ptx::wgmma_wait<0>();
-    ptx::fence_registers(o);
+    wait_for_o();
 #pragma unroll
     for (int i = 0; i < T::AT_ONCE; ++i) refill(t - T::AT_ONCE + i);
   }
@@ -265,16 +271,14 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     begin_pv(p[0], t);
     ++t;
     if (t == tiles) break;
-    ptx::wgmma_wait<0>();
-    ptx::fence_registers(o);
+    wait_for_o();
   }
 
   // --- Merge: block r finishes the columns from r D / 2 on ---------------------------------------------------
   float own[T::FINISHED];
   row_sum[0] = quad_sum(row_sum[0]), row_sum[1] = quad_sum(row_sum[1]);
   if constexpr (PARTS == 1) {
-    ptx::wgmma_wait<0>();
-    ptx::fence_registers(o);
+    wait_for_o();
 #pragma unroll
     for (int i = 0; i < T::FINISHED; ++i) own[i] = o[i];
   } else {
@@ -283,8 +287,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     const auto send = [&](float* to, float a, float b, float c, float d) {
       ptx::st_async(ptx::mapa(to, other), make_float4(a, b, c, d), others_merged);
     };
-    ptx::wgmma_wait<0>();
-    ptx::fence_registers(o);
+    wait_for_o();
 #pragma unroll
     for (int i = 0; i < T::FINISHED; ++i) own[i] = rank == 0 ? o[i] : o[T::HELD - T::FINISHED + i];
 #pragma unroll
@@ -297,7 +300,7 @@ __global__ void __launch_bounds__(THREADS, Tile<D, PARTS>::BLOCKS)
     float* const rows = &smem.sRows[threadIdx.x / 4 * 4];
     const float reference[2] = {row_max[0] * scale_log2.unit, row_max[1] * scale_log2.unit};
     if (first_column == 0) send(rows, reference[0], row_sum[0], reference[1], row_sum[1]);
-    ptx::mbarrier_wait(smem.merged, 0);
+    ptx::mbarrier_wait_cluster(smem.merged, 0);
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const float both = fmaxf(reference[h], rows[2 * h]);

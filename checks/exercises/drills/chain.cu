@@ -63,12 +63,12 @@ __global__ void mechanism(const half* in, int tiles, float* out) {
     lab::ptx::fence_registers(s);
     apply(s);
     lab::ptx::wgmma_wait<0>();
-    lab::ptx::fence_registers(o);
+    lab::ptx::fence_registers(o), lab::ptx::fence_registers(p);
     pack(s, p);
   }
   begin_pv(tiles - 1);
   lab::ptx::wgmma_wait<0>();
-  lab::ptx::fence_registers(o);
+  lab::ptx::fence_registers(o), lab::ptx::fence_registers(p);
 #else
   // yours: the products, and what is between them
   (void)tiles, (void)s, (void)p;

@@ -30,6 +30,7 @@ __global__ void mechanism(const __grid_constant__ lab::TensorMap map, int tiles,
     for (int t = 0; t < tiles && lane == 0; ++t) {
       const int slot = t % SLOTS, use = t / SLOTS;
       lab::ptx::mbarrier_wait(&empty[slot], use % 2 ^ 1);
+      lab::ptx::fence_proxy_async();
       lab::ptx::mbarrier_arrive_expect_tx(&full[slot], TILE * sizeof(half));
       lab::ptx::tma_load_2d(slots + slot * TILE, &map, 0, ROWS * t, &full[slot]);
     }

@@ -51,6 +51,7 @@ __global__ void mechanism(const __grid_constant__ lab::TensorMap map, int tiles,
       const int slot = t % SLOTS;
       lab::ptx::mbarrier_wait(&full[slot], t / SLOTS % 2);
       sum += part(slots + slot * TILE, rank);
+      lab::ptx::fence_proxy_async();
       __syncwarp();
       if (lane < 2) lab::ptx::mbarrier_arrive(lab::ptx::mapa(&empty[slot], lane));
     }

@@ -17,9 +17,9 @@ std::vector<Part> look() {
     parts.push_back(checker_reports(CAUSAL, {Finding::Kind::early_exit, "", "ptx::st_async("}));
   } else {
     // What the stores do is not defined, and the bytes that the other block waits for do not come.
-    parts.push_back(
-        hangs(CAUSAL,
-              {.hang = {at_mbarrier("merged", 0, 0, 0)}, .line = "ptx::mbarrier_wait(smem.merged", .or_stops = true}));
+    parts.push_back(hangs(CAUSAL, {.hang = {at_mbarrier("merged", 0, 0, 0)},
+                                   .line = "ptx::mbarrier_wait_cluster(smem.merged",
+                                   .or_stops = true}));
   }
   const Trial t = run_trial(EVERY_BLOCK_BUSY);
   parts.push_back(right_by_luck(t, attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v),
