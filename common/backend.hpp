@@ -179,8 +179,8 @@ struct Finding {
   std::set<std::string> ways, kernels;
   std::string head, text;  // the report, without and with these
   bool is(Kind k) const;   // in any of its ways
-  // Findings with the same key are one fault. Of a race one barrier orders all that happens between its two lines, and
-  // which comes first is the schedule's choice.
+  // Findings with the same key are one fault. Of a race one barrier orders all that happens between its two lines; which
+  // comes first, and whether a copy has landed by then, is the schedule's choice.
   using Place = std::pair<std::string, int>;
   using Key = std::tuple<Kind, Place, Place, std::string>;
   Key key() const;

@@ -50,7 +50,8 @@ void Told::add(const Observed& t, Schedule schedule, const std::string& failure)
   for (const Finding& f : t.findings) {
     Seen& seen = all_[f.key()];
     if (seen.schedules.empty() && f.kind == Finding::Kind::deadlock) told_hangs_.insert(waits_of(t.report.hang));
-    Finding shown = seen.schedules.empty() || (seen.finding.same_value && !f.same_value) ? f : seen.finding;
+    const auto rank = [](const Finding& g) { return std::pair(g.same_value, g.kind); };
+    Finding shown = seen.schedules.empty() || rank(f) < rank(seen.finding) ? f : seen.finding;
     for (const Finding* const other : {&f, &std::as_const(seen.finding)}) {
       shown.ways.insert(other->ways.begin(), other->ways.end());
       shown.kernels.insert(other->kernels.begin(), other->kernels.end());
@@ -68,7 +69,8 @@ int Told::report(const char* stage, const std::string& how, bool first_only) con
       print_red(seen.finding.head + ways_text(seen.finding) + "\n    under " + joined(seen.schedules) + "; shapes " +
                 joined(seen.shapes));
     any = true;
-    say("tells", seen.finding.text), say("why", seen.finding.text), say("finding", name(seen.finding.kind));
+    say("tells", seen.finding.text), say("why", seen.finding.text);
+    for (const std::string& way : seen.finding.ways) say("finding", way.substr(0, way.find(" (")));
   }
   if (refused_) say("finding", "launch refused");
   std::set<std::string> told_hangs = told_hangs_;

@@ -141,7 +141,7 @@ CHECKED(read_before_its_write, races(inter, "read", "write")) {
   out[threadIdx.x] += s[40];
 }
 
-CHECKED(same_value, ascending(race(writes("write", 0, 0), writes("write", 0, 1), "any[0]", 63))
+CHECKED(same_value, ascending(race(writes("write", 0, 31), writes("write", 1, 0), "any[0]", 63))
                         .saying("every write leaves the same value")) {
   LAB_SHARED(int, any, [1]);
   if (threadIdx.x == 0) any[0] = 0;

@@ -51,7 +51,8 @@ bool Finding::is(Kind k) const {
 
 Finding::Key Finding::key() const {
   const Place a{first.file, first.line}, b{second.file, second.line};
-  if (kind == Kind::race_inter_warp || kind == Kind::race_intra_warp)
+  if (kind == Kind::race_inter_warp || kind == Kind::race_intra_warp || kind == Kind::before_wait ||
+      kind == Kind::before_phase)
     return {Kind::race_inter_warp, std::max(a, b), std::min(a, b), ""};
   return {kind, b, a, hazard};
 }
@@ -216,14 +217,14 @@ std::vector<Finding> FindingLog::resolve() const {
     std::uint64_t same = 0;
   };
   std::map<Finding::Key, Entry> by_line;
-  std::set<std::tuple<std::string, int, std::string>> racing_reads;  // file, line, array
+  std::set<std::tuple<std::string, int, std::string>> racing;  // file, line, array
   for (const auto& [key, raw] : entries_) {
     Finding f;
     f.kind = raw.kind, f.hazard = raw.hazard, f.kernel = raw.kernel, f.block = raw.block, f.where = raw.where;
     f.first = in_words(raw.first), f.second = in_words(raw.second);
     if (f.kind == Finding::Kind::race_inter_warp || f.kind == Finding::Kind::race_intra_warp)
       for (const Finding::Access& access : {f.first, f.second})
-        if (!access.write) racing_reads.insert({access.file, access.line, array_of(f.where)});
+        racing.insert({access.file, access.line, array_of(f.where)});
     Entry& entry = by_line[f.key()];
     Finding& so_far = entry.finding;
     f.count = so_far.count + raw.count, entry.same += raw.same;
@@ -240,8 +241,7 @@ std::vector<Finding> FindingLog::resolve() const {
   for (auto& [key, entry] : by_line) {
     Finding& f = entry.finding;
     // A read that races with the write that it wants may come before it: that is no second fault.
-    if (f.kind == Finding::Kind::uninitialised &&
-        racing_reads.contains({f.second.file, f.second.line, array_of(f.where)}))
+    if (f.kind == Finding::Kind::uninitialised && racing.contains({f.second.file, f.second.line, array_of(f.where)}))
       continue;
     f.same_value = entry.same == f.count;
     f.head = report(f, entry.detail), f.text = f.head + ways_text(f);

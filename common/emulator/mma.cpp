@@ -26,9 +26,10 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
   for (int lane = 0; lane < LANES; ++lane) {
     const MmaCall& call = *static_cast<const MmaCall*>(warp.payload[lane]);
     if (block.checking()) {
-      check_written(block, lane, "A", call.a, layout::A_ELEMENTS / 2, call.pc);
-      check_written(block, lane, "B", call.b, layout::B_ELEMENTS / 2, call.pc);
-      check_written(block, lane, "C", call.c, layout::C_ELEMENTS, call.pc);
+      const int own = block.self().warp;
+      check_written(block, own, lane, "A", call.a, layout::A_ELEMENTS / 2, call.pc);
+      check_written(block, own, lane, "B", call.b, layout::B_ELEMENTS / 2, call.pc);
+      check_written(block, own, lane, "C", call.c, layout::C_ELEMENTS, call.pc);
     }
     for (int e = 0; e < layout::A_ELEMENTS; e += 2) {
       const layout::Place at = layout::a(lane, e);

@@ -56,9 +56,10 @@ struct MmaCall {
 void multiply(Block& block, Warp& warp, std::uint32_t) {
   const auto call = [&](int lane) -> const MmaCall& { return *static_cast<const MmaCall*>(warp.payload[lane]); };
   for (int lane = 0; block.checking() && lane < LANES; ++lane) {
-    check_written(block, lane, "a", call(lane).a, 8, call(lane).pc);
-    check_written(block, lane, "b", call(lane).b, 8, call(lane).pc);
-    check_written(block, lane, "c", call(lane).c, 8, call(lane).pc);
+    const int own = block.self().warp;
+    check_written(block, own, lane, "a", call(lane).a, 8, call(lane).pc);
+    check_written(block, own, lane, "b", call(lane).b, 8, call(lane).pc);
+    check_written(block, own, lane, "c", call(lane).c, 8, call(lane).pc);
   }
   const auto &used_a = layout::A_ROW_USED, &used_b = layout::B_USED;
   std::uint16_t bits_a[16][16], bits_b[2][16][8];
