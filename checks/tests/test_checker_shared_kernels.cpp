@@ -241,7 +241,7 @@ CHECKED(mma_not_cleared, UNWRITTEN.every()) {
   out[threadIdx.x] = int(c[0]);
 }
 
-CHECKED(wmma_not_cleared, UNWRITTEN.every()) {
+CHECKED(fragment_not_cleared, UNWRITTEN.every()) {
   nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> c;
   nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, half, nvcuda::wmma::row_major> a;
   nvcuda::wmma::fragment<nvcuda::wmma::matrix_b, 16, 16, 16, half, nvcuda::wmma::col_major> b;
