@@ -6,8 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "common/build_info.hpp"
@@ -169,9 +172,22 @@ struct Finding {
   std::string where;        // "S_scores[56][0]", or "shared+0x120", or a global address
   Access first, second;     // the earlier access and the one that showed the trouble
   std::uint64_t count = 0;  // how often, over all blocks
-  std::string text;
+  // Of a race: every time the write left the value that was there. Benign on today's GPUs; the order is undefined.
+  bool same_value = false;
+  // One race is one finding: all kinds and hazards that it showed as ("inter-warp race (RAW)"), and the instances of the
+  // kernel in which it did.
+  std::set<std::string> ways, kernels;
+  std::string head, text;  // the report, without and with these
+  bool is(Kind k) const;   // in any of its ways
+  // Findings with the same key are one fault. Of a race one barrier orders all that happens between its two lines; which
+  // comes first, and whether a copy has landed by then, is the schedule's choice.
+  using Place = std::pair<std::string, int>;
+  using Key = std::tuple<Kind, Place, Place, std::string>;
+  Key key() const;
 };
 const char* name(Finding::Kind kind);
+// "\n    also as ..., in 2 instances of the kernel: ..."; "" for one way and one instance.
+std::string ways_text(const Finding& finding);
 
 // Waits for the launches before it, but not for ever: cudaErrorNotReady if a GPU still runs after `seconds` (it may
 // hang, and then only the end of the process frees it). The CPU stops a block by itself (ExecOptions::block_seconds).

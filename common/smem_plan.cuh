@@ -51,7 +51,8 @@ struct AlignedSmemCursor {
 namespace cpu {
 void* carve_dynamic(int index, const char* name, std::size_t element, int rows, int pitch, std::size_t bytes,
                     std::size_t align = SMEM_ALIGN);
-void* carve_static(const char* name, std::size_t element, std::size_t rows, std::size_t pitch, std::size_t bytes);
+void* carve_static(const void* declaration, const char* name, std::size_t element, std::size_t rows, std::size_t pitch,
+                   std::size_t bytes);
 }  // namespace cpu
 
 struct SmemCursor {
@@ -65,16 +66,20 @@ struct SmemCursor {
 using AlignedSmemCursor = SmemCursor;
 
 namespace cpu {
-template <class Array>
-auto& static_shared(const char* name) {
+// Arrays of one name in two functions, or in two instances of a template, are two arrays: `Declaration` is a type of the
+// place where it stands.
+template <class Declaration>
+inline constexpr char of_declaration = 0;
+template <class Array, class Declaration>
+auto& static_shared(const char* name, Declaration) {
   using Element = std::remove_all_extents_t<Array>;
   constexpr std::size_t rows = std::extent_v<Array>;
   constexpr std::size_t elements = sizeof(Array) / sizeof(Element);
-  return *static_cast<Array*>(
-      carve_static(name, sizeof(Element), rows, elements / rows, smem_bytes(elements, sizeof(Element))));
+  return *static_cast<Array*>(carve_static(&of_declaration<Declaration>, name, sizeof(Element), rows, elements / rows,
+                                           smem_bytes(elements, sizeof(Element))));
 }
 }  // namespace cpu
-#define LAB_SHARED(type, name, extents) auto& name = lab::cpu::static_shared<type extents>(#name)
+#define LAB_SHARED(type, name, extents) auto& name = lab::cpu::static_shared<type extents>(#name, [] {})
 
 #endif
 

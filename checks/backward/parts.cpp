@@ -128,7 +128,7 @@ Part checker_reports(const Shape& shape, Finding::Kind kind, const std::string& 
     options.check = true, options.block_order = order;
     const BackwardTrial t = run_backward(shape, float(default_scale(shape.D)), in, options);
     for (const Finding& f : t.findings) {
-      if (f.kind != kind || f.text.find(piece) == f.text.npos) continue;
+      if (!f.is(kind) || f.text.find(piece) == f.text.npos) continue;
       if (orders++ == 0) part.lines = {f.text};
       break;
     }

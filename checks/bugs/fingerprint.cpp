@@ -345,7 +345,7 @@ Part checker_reports(const Shape& shape, const ExpectedReport& wanted, Under whe
       const auto is = [&](const Finding::Access& side, const Place& place) {
         return place.line == 0 || (side.line == place.line && side.file == place.file);
       };
-      return f.kind == wanted.kind &&
+      return f.is(wanted.kind) &&
              ((is(f.first, first) && is(f.second, second)) || (is(f.second, first) && is(f.first, second)));
     });
     if (found == t.findings.end()) continue;

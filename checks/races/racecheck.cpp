@@ -48,11 +48,15 @@ void Told::add(const Observed& t, Schedule schedule, const std::string& failure)
   if (!t.ok()) failures_.emplace(failure, waits_of(t.report.hang));
   refused_ |= t.launched != cudaSuccess;
   for (const Finding& f : t.findings) {
-    Seen& seen = all_[{f.kind, f.second.file, f.second.line, f.first.file, f.first.line, f.hazard}];
-    if (seen.schedules.empty()) {
-      seen.finding = f;
-      if (f.kind == Finding::Kind::deadlock) told_hangs_.insert(waits_of(t.report.hang));
+    Seen& seen = all_[f.key()];
+    if (seen.schedules.empty() && f.kind == Finding::Kind::deadlock) told_hangs_.insert(waits_of(t.report.hang));
+    const auto rank = [](const Finding& g) { return std::pair(g.same_value, g.kind); };
+    Finding shown = seen.schedules.empty() || rank(f) < rank(seen.finding) ? f : seen.finding;
+    for (const Finding* const other : {&f, &std::as_const(seen.finding)}) {
+      shown.ways.insert(other->ways.begin(), other->ways.end());
+      shown.kernels.insert(other->kernels.begin(), other->kernels.end());
     }
+    seen.finding = std::move(shown);
     seen.schedules.insert(name(schedule));
     seen.shapes.insert(text(t.shape));
   }
@@ -62,9 +66,11 @@ int Told::report(const char* stage, const std::string& how, bool first_only) con
   bool any = false;  // is printed
   for (const auto& [key, seen] : all_) {
     if (!first_only || !any)
-      print_red(seen.finding.text + "\n    under " + joined(seen.schedules) + "; shapes " + joined(seen.shapes));
+      print_red(seen.finding.head + ways_text(seen.finding) + "\n    under " + joined(seen.schedules) + "; shapes " +
+                joined(seen.shapes));
     any = true;
-    say("tells", seen.finding.text), say("why", seen.finding.text), say("finding", name(seen.finding.kind));
+    say("tells", seen.finding.text), say("why", seen.finding.text);
+    for (const std::string& way : seen.finding.ways) say("finding", way.substr(0, way.find(" (")));
   }
   if (refused_) say("finding", "launch refused");
   std::set<std::string> told_hangs = told_hangs_;

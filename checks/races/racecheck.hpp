@@ -3,7 +3,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <tuple>
 
 #include "checks/bugs/trial.hpp"
 
@@ -22,7 +21,7 @@ class Told {
     Finding finding;
     std::set<std::string> schedules, shapes;
   };
-  std::map<std::tuple<Finding::Kind, std::string, int, std::string, int, std::string>, Seen> all_;
+  std::map<Finding::Key, Seen> all_;
   std::map<std::string, std::string> failures_;  // what is said -> what the launch waits for, if it hung
   std::set<std::string> told_hangs_;
   bool refused_ = false;

@@ -354,6 +354,21 @@ TEST_CASE("checked: clusters, and launches that overlap the one before") { check
 
 // --- cases of their own ---------------------------------------------------------------------------------------------
 
+TEST_CASE("checked: one race is one finding, which says how and where it showed" * instrumented()) {
+  const Done twice = check("one_race_of_two_instances");
+  REQUIRE(twice.findings().size() == 1);
+  const Finding& f = twice.findings()[0];
+  CHECK(f.is(inter));
+  CHECK(f.is(intra) == false);
+  CHECK(contains(f.text, "as inter-warp race (RAW), inter-warp race (WAR)"));
+  CHECK(f.count == 2 * 64);
+  const Done same = check("same_value"), differs = check("last_value_differs");
+  REQUIRE(same.findings().size() == 1);
+  CHECK(same.findings()[0].same_value);
+  REQUIRE(!differs.findings().empty());
+  for (const Finding& each : differs.findings()) CHECK(each.same_value == (each.first.line == each.second.line));
+}
+
 TEST_CASE("checked: a sample of blocks is named by its own numbers" * instrumented()) {
   ExecOptions options;
   options.blocks = {3, 6};
@@ -409,6 +424,7 @@ TEST_CASE("checked: what kernels compute, and with the checker asleep nothing is
   const std::vector<int> sums = check("reduction", {256, 32, 3}).out;
   CHECK(sums[0] == 255 * 128);
   CHECK(sums[2] == 255 * 128 + 2 * 256);
+  CHECK(check("half_rounds", {1, NO_SMEM}).out[0] == 20482048);
   CHECK(check("atomic_histogram", {96, 32}).out[4] == 19);
   CHECK(check("atomic_widths", {96, 32}).out[5] == 4 * 5);  // four widths, five things that went right
   for (const char* name : {"inter_write_read", "read_uninitialised", "copy_read_by_other"})

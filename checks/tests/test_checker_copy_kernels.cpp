@@ -106,8 +106,7 @@ CHECKED(copy_buffer_reused_early,
   if (threadIdx.x == 3) __pipeline_memcpy_async(s + 4, out, 16);  // [copy]
 }
 
-CHECKED(copy_left_behind, only({{before_wait, "", writes("copy", 0, 3), reads("read", 1, 8), "s[1][1]"},
-                                alone(barrier, reads("barrier", 0, 3), "")},
+CHECKED(copy_left_behind, only({before_wait, "", writes("copy", 0, 3), reads("read", 1, 8), "s[1][1]"},
                                {64})) {  // the issuer returns, and has never waited
   int* s = array<int>("s", 8, 4);
   if (threadIdx.x == 3) {
@@ -115,7 +114,7 @@ CHECKED(copy_left_behind, only({{before_wait, "", writes("copy", 0, 3), reads("r
     __pipeline_commit();
     return;
   }
-  __syncthreads();                        // [barrier]
+  __syncthreads();
   if (threadIdx.x == 40) out[40] = s[5];  // [read]
 }
 
@@ -172,14 +171,6 @@ CHECKED(two_barriers,
     __syncthreads();  // [other]
     out[threadIdx.x] = 2;
   }
-}
-
-CHECKED(exited_before_barrier, only(alone(barrier, reads("barrier", 0, 7), "", 2), {64, NO_SMEM, 2})
-                                   .saying("warp 0 lanes 7, warp 1 lanes 7")
-                                   .anywhere()) {
-  if (threadIdx.x % 32 == 7) return;
-  __syncthreads();  // [barrier]
-  out[blockIdx.x * blockDim.x + threadIdx.x] = 1;
 }
 
 // --- atomics -------------------------------------------------------------------------------------

@@ -88,6 +88,16 @@ CHECKED(accumulators_untouched, silent()) {
   out[threadIdx.x] = total(d);
 }
 
+CHECKED(accumulator_not_cleared, finds(uninitialised, {"first"}, "before anything was written to it").every()) {
+  const Tiles t = tiles();
+  float d[32];
+  asm volatile("" : : "r"(d) : "memory");
+  for (float& x : d) x *= 0.0f;  // as a rescaling by exp(-inf) does
+  wgmma_fence();
+  wgmma<64>(d, t.of_a, t.of_b, true);  // [first]
+  finish(out, d);
+}
+
 // S = Q K^T, then O += P V with P packed from S, twice: what a stage does.
 CHECKED(scores_become_operand, silent()) {
   const Tiles t = tiles();

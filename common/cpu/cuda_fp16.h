@@ -1,5 +1,4 @@
-// CUDA's half for g++: software binary16 (common/fp16.hpp). Arithmetic on halves is left out on purpose:
-// the stages multiply and accumulate in fp32.
+// CUDA's half for g++: software binary16 (common/fp16.hpp).
 #pragma once
 #include "common/fp16.hpp"
 #include "cuda_runtime.h"
@@ -9,6 +8,16 @@ struct __half {
   __half() = default;
   __half(float value) : bits(lab::converted_by_gpu(value).bits) {}
   operator float() const { return lab::to_float({bits}); }
+  // Each operation rounds. A float has more than twice a half's bits, so its rounding first changes no result.
+  friend __half operator+(__half a, __half b) { return float(a) + float(b); }
+  friend __half operator-(__half a, __half b) { return float(a) - float(b); }
+  friend __half operator*(__half a, __half b) { return float(a) * float(b); }
+  friend __half operator/(__half a, __half b) { return float(a) / float(b); }
+  friend __half operator-(__half a) { return -float(a); }
+  friend __half& operator+=(__half& a, __half b) { return a = a + b; }
+  friend __half& operator-=(__half& a, __half b) { return a = a - b; }
+  friend __half& operator*=(__half& a, __half b) { return a = a * b; }
+  friend __half& operator/=(__half& a, __half b) { return a = a / b; }
 };
 struct alignas(4) __half2 {
   __half x, y;

@@ -17,6 +17,34 @@
 #define __launch_bounds__(...)
 #define __grid_constant__
 
+// g++ tells of every load and store of an instrumented kernel, but not of what memcpy and its kin do where that is no
+// single load and store. These say it first, and g++ inlines them as it does the C library's own checked versions.
+#ifdef __SANITIZE_THREAD__
+extern "C" {
+void __tsan_read_range(void* address, std::size_t bytes);
+void __tsan_write_range(void* address, std::size_t bytes);
+#define LAB_TELLS extern inline __attribute__((gnu_inline, always_inline, artificial))
+LAB_TELLS void lab_tell_copy(void* to, const void* from, std::size_t bytes) {
+  if (__builtin_constant_p(bytes) && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16)) return;
+  if (from) __tsan_read_range(const_cast<void*>(from), bytes);
+  __tsan_write_range(to, bytes);
+}
+LAB_TELLS void* memcpy(void* to, const void* from, std::size_t bytes) noexcept {
+  lab_tell_copy(to, from, bytes);
+  return __builtin_memcpy(to, from, bytes);
+}
+LAB_TELLS void* memmove(void* to, const void* from, std::size_t bytes) noexcept {
+  lab_tell_copy(to, from, bytes);
+  return __builtin_memmove(to, from, bytes);
+}
+LAB_TELLS void* memset(void* to, int byte, std::size_t bytes) noexcept {
+  lab_tell_copy(to, nullptr, bytes);
+  return __builtin_memset(to, byte, bytes);
+}
+#undef LAB_TELLS
+}
+#endif
+
 struct dim3 {
   unsigned x = 1, y = 1, z = 1;
   constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
@@ -194,7 +222,7 @@ __forceinline__ int __any_sync(unsigned mask, int predicate) {
 __forceinline__ int __all_sync(unsigned mask, int predicate) {
   return lab::cpu::vote(lab::cpu::Vote::all, mask, predicate == 0) == 0;
 }
-// In global memory; returns what was there before.
+// In global or shared memory; returns what was there before.
 __forceinline__ float atomicAdd(float* address, float value) { return lab::cpu::atomic_add(address, value); }
 __forceinline__ unsigned atomicAdd(unsigned* address, unsigned value) { return lab::cpu::atomic_add(address, value); }
 [[noreturn]] __forceinline__ void __trap() { lab::cpu::trap(); }

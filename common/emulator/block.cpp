@@ -13,6 +13,7 @@
 #include "common/emulator/cluster.hpp"
 #include "common/emulator/memory.hpp"
 #include "common/emulator/switch.hpp"
+#include "common/emulator/unwritten.hpp"
 #include "common/emulator/words.hpp"
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -95,6 +96,7 @@ void Block::start_fibers() {
     fiber.fake_stack = nullptr;
 #endif
     fiber.stack = stack, fiber.stack_bytes = STACK_BYTES - std::size_t(i) * 13 * 64 % 4096;
+    if (checking_) fill_unwritten(stack + fiber.stack_bytes);
     fiber.context = first_context(stack, fiber.stack_bytes, fiber_entry_body);
   }
   stacks_.ready = std::max(stacks_.ready, threads_);
@@ -167,22 +169,6 @@ void Block::barrier(std::uintptr_t pc) {
 }
 
 void Block::release_barrier() {
-  if (live_ < threads_) {
-    // sm_70 and later count a thread that has returned as arrived, so this runs on; it is misuse all the same.
-    std::string who;
-    const Fiber* first = nullptr;
-    for (int w = 0; w < warp_count_; ++w) {
-      std::uint32_t gone = 0;
-      for (int lane = 0; lane < LANES && w * LANES + lane < threads_; ++lane)
-        if (fibers_[w * LANES + lane].exited) {
-          gone |= 1u << lane;
-          if (!first) first = &fibers_[w * LANES + lane];
-        }
-      if (gone) who += (who.empty() ? "warp " : ", warp ") + std::to_string(w) + " lanes " + lanes_text(gone);
-    }
-    report(Finding::Kind::barrier, {}, {barrier_pc_, first->warp, first->lane},
-           [&] { return "a block barrier after threads have returned: " + who; });
-  }
   at_barrier_ = 0;
   if (counting_) count_barrier();
   progressed();

@@ -177,11 +177,12 @@ void* carve_dynamic(int index, const char* name, std::size_t element, int rows, 
   return pointer;
 }
 
-void* carve_static(const char* name, std::size_t element, std::size_t rows, std::size_t pitch, std::size_t bytes) {
+void* carve_static(const void* declaration, const char* name, std::size_t element, std::size_t rows, std::size_t pitch,
+                   std::size_t bytes) {
   Block& block = *this_block();
   SharedMemory& shared = block.shared();
   const std::size_t known = shared.static_arrays().size();
-  void* pointer = shared.carve_static(name, element, int(rows), int(pitch), bytes);
+  void* pointer = shared.carve_static(declaration, name, element, int(rows), int(pitch), bytes);
   if (shared.static_arrays().size() > known) {
     // The toolchain knows a kernel's static bytes and refuses to build it; here they are known when it first runs.
     if (shared.static_bytes() > SharedMemory::STATIC_LIMIT)

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <sstream>
 #include <unordered_map>
+#include <utility>
 
 #include "common/emulator/addr2line.hpp"
 
@@ -44,6 +45,32 @@ constexpr const char* ORDERS[] = {"ascending", "descending", "round_robin", "ran
 static_assert(std::size(ORDERS) == std::size_t(Schedule::leaders) + 1);
 const char* name(Schedule schedule) { return ORDERS[std::size_t(schedule)]; }
 
+bool Finding::is(Kind k) const {
+  return kind == k || std::ranges::any_of(ways, [&](const std::string& way) { return way.starts_with(name(k)); });
+}
+
+Finding::Key Finding::key() const {
+  const Place a{first.file, first.line}, b{second.file, second.line};
+  if (kind == Kind::race_inter_warp || kind == Kind::race_intra_warp || kind == Kind::before_wait ||
+      kind == Kind::before_phase)
+    return {Kind::race_inter_warp, std::max(a, b), std::min(a, b), ""};
+  return {kind, b, a, hazard};
+}
+
+std::string ways_text(const Finding& f) {
+  const auto joined = [](const std::set<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+    return text;
+  };
+  std::string text;
+  if (f.ways.size() > 1) text = "\n    as " + joined(f.ways);
+  if (f.kernels.size() > 1)
+    text += (text.empty() ? "\n    in " : "; in ") + std::to_string(f.kernels.size()) +
+            " instances of the kernel: " + joined(f.kernels);
+  return text;
+}
+
 const char* name(Copies copies) {
   return copies == Copies::at_wait ? "at_wait" : copies == Copies::at_issue ? "at_issue" : "random";
 }
@@ -71,6 +98,12 @@ SourceLine parse(const std::string& text) {
   return {from_root(text.substr(0, colon)), std::atoi(text.c_str() + colon + 1)};
 }
 
+// The copy of a class that has no copy constructor or assignment of its own is given the line of the class.
+bool declares_class(const std::string& text) {
+  return std::ranges::any_of(std::initializer_list<const char*>{"struct ", "class ", "union ", "template"},
+                             [&](const char* word) { return text.starts_with(word); });
+}
+
 void look_up(const std::vector<std::uintptr_t>& pcs) {
   const auto frames = ask_addr2line(pcs);
   for (std::size_t i = 0; i < pcs.size(); ++i) {
@@ -79,7 +112,9 @@ void look_up(const std::vector<std::uintptr_t>& pcs) {
       const SourceLine frame = parse(text.substr(0, text.find(" (discriminator")));
       if (frame.line == 0) continue;
       line = frame;
-      if (frame.file.rfind("common/", 0) != 0) break;
+      if (frame.file.rfind("common/", 0) != 0 &&
+          (&text == &frames[i].back() || !declares_class(source_text(frame.file, frame.line))))
+        break;
     }
   }
 }
@@ -107,9 +142,9 @@ void FindingLog::merge(const FindingLog& other) {
   for (const auto& [key, theirs] : other.entries_) {
     auto [mine, fresh] = entries_.try_emplace(key, theirs);
     if (fresh) continue;
-    const std::uint64_t count = mine->second.count + theirs.count;
+    const std::uint64_t count = mine->second.count + theirs.count, same = mine->second.same + theirs.same;
     if (theirs.block < mine->second.block) mine->second = theirs;  // the same report for any number of workers
-    mine->second.count = count;
+    mine->second.count = count, mine->second.same = same;
   }
 }
 
@@ -156,14 +191,18 @@ std::string report(const Finding& f, const std::string& detail) {
                       f.kind != Finding::Kind::fault;
   std::ostringstream text;
   text << name(f.kind);
-  if (!f.hazard.empty()) text << " (" << f.hazard << ")";
+  if (!f.hazard.empty()) text << " (" << f.hazard << (f.same_value ? ", same value)" : ")");
   if (!f.where.empty()) text << " on " << f.where;
   text << ", kernel " << f.kernel << ", block " << f.block << ", " << f.count << (f.count == 1 ? " time" : " times");
   if (!detail.empty()) text << ": " << detail;
+  if (f.same_value) text << "; every write leaves the same value: benign on today's GPUs, but the order is undefined";
   if (f.first.valid) text << "\n    earlier: " << side(f.first, memory);
   if (f.second.valid) text << "\n    " << (f.first.valid ? "then:    " : "") << side(f.second, memory);
   return text.str();
 }
+
+// "sK" of "sK[3][4]".
+std::string array_of(const std::string& where) { return where.substr(0, where.find('[')); }
 
 }  // namespace
 
@@ -171,23 +210,42 @@ std::vector<Finding> FindingLog::resolve() const {
   std::vector<std::uintptr_t> pcs;
   for (const auto& [key, raw] : entries_) pcs.push_back(raw.first.pc), pcs.push_back(raw.second.pc);
   source_lines_prefetch(pcs);
-  // Loops are unrolled and functions inlined: many program counters, few lines.
-  std::map<std::tuple<int, std::string, int, std::string, int>, std::pair<Finding, std::string>> by_line;
+  // Loops are unrolled, functions inlined and templates instantiated: many program counters, few lines.
+  struct Entry {
+    Finding finding;
+    std::string detail;
+    std::uint64_t same = 0;
+  };
+  std::map<Finding::Key, Entry> by_line;
+  std::set<std::tuple<std::string, int, std::string>> racing;  // file, line, array
   for (const auto& [key, raw] : entries_) {
     Finding f;
     f.kind = raw.kind, f.hazard = raw.hazard, f.kernel = raw.kernel, f.block = raw.block, f.where = raw.where;
-    f.first = in_words(raw.first), f.second = in_words(raw.second), f.count = raw.count;
-    auto [entry, fresh] = by_line.try_emplace(
-        {int(f.kind), f.second.file, f.second.line, f.hazard + f.first.file, f.first.line}, f, raw.detail);
-    if (fresh) continue;
-    const std::uint64_t count = entry->second.first.count + f.count;
-    if (f.block < entry->second.first.block) entry->second = {f, raw.detail};
-    entry->second.first.count = count;
+    f.first = in_words(raw.first), f.second = in_words(raw.second);
+    if (f.kind == Finding::Kind::race_inter_warp || f.kind == Finding::Kind::race_intra_warp)
+      for (const Finding::Access& access : {f.first, f.second})
+        racing.insert({access.file, access.line, array_of(f.where)});
+    Entry& entry = by_line[f.key()];
+    Finding& so_far = entry.finding;
+    f.count = so_far.count + raw.count, entry.same += raw.same;
+    f.ways = std::move(so_far.ways), f.kernels = std::move(so_far.kernels);
+    f.ways.insert(std::string(name(f.kind)) + (f.hazard.empty() ? "" : " (" + f.hazard + ")"));
+    f.kernels.insert(f.kernel);
+    const bool shown_better = so_far.count && std::pair(so_far.kind, so_far.block) <= std::pair(f.kind, f.block);
+    if (shown_better)
+      so_far.count = f.count, so_far.ways = std::move(f.ways), so_far.kernels = std::move(f.kernels);
+    else
+      so_far = std::move(f), entry.detail = raw.detail;
   }
   std::vector<Finding> findings;
   for (auto& [key, entry] : by_line) {
-    entry.first.text = report(entry.first, entry.second);
-    findings.push_back(std::move(entry.first));
+    Finding& f = entry.finding;
+    // A read that races with the write that it wants may come before it: that is no second fault.
+    if (f.kind == Finding::Kind::uninitialised && racing.contains({f.second.file, f.second.line, array_of(f.where)}))
+      continue;
+    f.same_value = entry.same == f.count;
+    f.head = report(f, entry.detail), f.text = f.head + ways_text(f);
+    findings.push_back(std::move(f));
   }
   return findings;
 }

@@ -27,6 +27,7 @@ struct RawFinding {
   std::string kernel;  // a copy: the report is written after the launch, and the caller's name may be gone
   std::uint32_t block = 0;
   std::uint64_t count = 0;
+  std::uint64_t same = 0;    // of those, writes of the value that was there
   std::uint64_t access = 0;  // the last one counted
 };
 
@@ -35,16 +36,17 @@ class FindingLog {
   // Counts one more occurrence. `describe` fills where and detail, and is called for the first one only. An access of
   // several bytes may be found at fault at each of them: calls with the same `access`, if not 0, count once.
   template <class Describe>
-  void add(Finding::Kind kind, const char* hazard, const RawAccess& first, const RawAccess& second, const char* kernel,
-           std::uint32_t block, Describe describe, std::uint64_t access = 0) {
+  RawFinding& add(Finding::Kind kind, const char* hazard, const RawAccess& first, const RawAccess& second,
+                  const char* kernel, std::uint32_t block, Describe describe, std::uint64_t access = 0) {
     RawFinding& entry = entries_[{int(kind), hazard, first.pc, second.pc}];
-    if (access && entry.access == access) return;
+    if (access && entry.access == access) return entry;
     entry.access = access;
     if (entry.count++ == 0) {
       entry.kind = kind, entry.hazard = hazard, entry.first = first, entry.second = second;
       entry.kernel = kernel, entry.block = block;
       describe(entry);
     }
+    return entry;
   }
   void merge(const FindingLog& other);
   bool empty() const { return entries_.empty(); }

@@ -1,6 +1,7 @@
 // The other end of -fsanitize=thread. A checked kernel is compiled with that flag, which makes g++ call a function
 // before every load and store; we define those functions ourselves, as Linux's KCSAN does, and never link the
 // ThreadSanitizer runtime (it knows OS threads, not CUDA threads). checks/tests/test_checker.cpp pins this ABI.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -16,12 +17,14 @@ using lab::cpu::Block;
   if (!block.running()) return;
   const lab::cpu::Fiber& fiber = block.self();
   const std::uintptr_t pc = reinterpret_cast<std::uintptr_t>(return_address) - 1;
-  if (block.shared().contains(address))
-    block.counting()->lane(write ? Counted::shared_store : Counted::shared_load, fiber.warp, fiber.lane, pc,
-                           unsigned(bytes), block.shared().offset(address));
-  else if (lab::cpu::is_global(address))
-    block.counting()->lane(write ? Counted::global_store : Counted::global_load, fiber.warp, fiber.lane, pc,
-                           unsigned(bytes), reinterpret_cast<std::uintptr_t>(address));
+  const bool shared = block.shared().contains(address);
+  if (!shared && !lab::cpu::is_global(address)) return;
+  const std::uint64_t at = shared ? block.shared().offset(address) : reinterpret_cast<std::uintptr_t>(address);
+  const Counted what = shared ? (write ? Counted::shared_store : Counted::shared_load)
+                              : (write ? Counted::global_store : Counted::global_load);
+  constexpr std::size_t WIDEST = 16;  // bytes that an instruction moves for a lane
+  for (std::size_t done = 0; done < bytes; done += WIDEST)
+    block.counting()->lane(what, fiber.warp, fiber.lane, pc, unsigned(std::min(WIDEST, bytes - done)), at + done);
 }
 
 inline __attribute__((always_inline)) void access(const void* address, std::size_t bytes, bool write,

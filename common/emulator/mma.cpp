@@ -5,6 +5,7 @@
 #include "common/emulator/block.hpp"
 #include "common/emulator/switch.hpp"
 #include "common/emulator/tensor_core.hpp"
+#include "common/emulator/unwritten.hpp"
 #include "common/mma_layout.hpp"
 
 namespace lab::cpu {
@@ -15,6 +16,7 @@ namespace layout = lab::mma_layout;
 struct MmaCall {
   float* c;
   const unsigned *a, *b;
+  std::uintptr_t pc;
 };
 
 // Elements 2 i and 2 i + 1 share a register; of A and C they are neighbours in a row, of B in a column.
@@ -23,6 +25,12 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
   float c[16][8];
   for (int lane = 0; lane < LANES; ++lane) {
     const MmaCall& call = *static_cast<const MmaCall*>(warp.payload[lane]);
+    if (block.checking()) {
+      const int own = block.self().warp;
+      check_written(block, own, lane, "A", call.a, layout::A_ELEMENTS / 2, call.pc);
+      check_written(block, own, lane, "B", call.b, layout::B_ELEMENTS / 2, call.pc);
+      check_written(block, own, lane, "C", call.c, layout::C_ELEMENTS, call.pc);
+    }
     for (int e = 0; e < layout::A_ELEMENTS; e += 2) {
       const layout::Place at = layout::a(lane, e);
       std::memcpy(&bits_a[at.row][at.column], &call.a[e / 2], 4);
@@ -55,7 +63,7 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
 void mma_m16n8k16(float* c, const unsigned* a, const unsigned* b) {
   const std::uintptr_t pc = caller(__builtin_return_address(0));
   Block& block = *this_block();
-  MmaCall call{c, a, b};
+  MmaCall call{c, a, b, pc};
   block.own_warp().payload[block.self().lane] = &call;
   block.meet(Collective::mma, 0xFFFFFFFFu, multiply, pc);
 }

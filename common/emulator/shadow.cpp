@@ -10,9 +10,13 @@ void Shadow::reset(SharedMemory& shared, FindingLog& log, const char* kernel, st
   if (cells_.empty()) {
     cells_.resize(SharedMemory::ARENA / GRANULE);
   } else if (touched_begin_ < touched_end_) {
-    std::memset(static_cast<void*>(&cells_[touched_begin_]), 0, (touched_end_ - touched_begin_) * sizeof(Cell));
+    for (auto* cells : {&cells_, &odd_})
+      if (cells == &cells_ || any_split_)
+        std::memset(static_cast<void*>(&(*cells)[touched_begin_]), 0, (touched_end_ - touched_begin_) * sizeof(Cell));
   }
   touched_begin_ = cells_.size(), touched_end_ = 0;
+  any_split_ = false;
+  rewritten_.entries.clear();
   stamps_.assign(std::size_t(threads), 1), given_out_.fill(1);
   thread_clocks_.start(threads, threads);
   for (Knowledge& given : given_) given.clear();
@@ -25,10 +29,23 @@ void Shadow::reset(SharedMemory& shared, FindingLog& log, const char* kernel, st
 }
 
 void Shadow::allow(std::size_t offset, std::size_t bytes) {
-  const std::size_t begin = offset / GRANULE, end = (offset + bytes) / GRANULE;
-  for (std::size_t i = begin; i < end; ++i) cells_[i].valid = true;
-  touched_begin_ = std::min(touched_begin_, begin);
-  touched_end_ = std::max(touched_end_, end);
+  touched_begin_ = std::min(touched_begin_, offset / GRANULE);
+  touched_end_ = std::max(touched_end_, (offset + bytes + 1) / GRANULE);
+  each_cell(offset, bytes, [](Cell& cell) { cell.valid = true; });
+}
+
+void Shadow::split(std::size_t granule) {
+  Cell& even = cells_[granule];
+  if (even.split) return;
+  any_split_ = even.split = true;
+  touched_begin_ = std::min(touched_begin_, granule), touched_end_ = std::max(touched_end_, granule + 1);
+  if (odd_.empty()) odd_.resize(cells_.size());
+  Cell& odd = odd_[granule];
+  odd = even;
+  odd.last.lanes = odd.last.next = 0;
+  std::vector<Read> readers;
+  for (const Read* at = even.last.lanes ? &even.last : nullptr; at; at = behind(*at)) readers.push_back(*at);
+  for (auto at = readers.rbegin(); at != readers.rend(); ++at) push_read(odd, *at);
 }
 
 void Shadow::begin_stamp(int warp, std::uint32_t lanes) {
@@ -66,18 +83,29 @@ void Shadow::named_complete(int barrier, std::uint32_t waiting_warps) {
 // --- reports ------------------------------------------------------------------------------------------------
 
 void Shadow::race(Finding::Kind kind, const char* hazard, std::size_t offset, const RawAccess& first,
-                  const RawAccess& second) {
-  report(kind, offset, first, second,
-         asynchronous_                            ? "no barrier and no mbarrier orders them"
-         : kind != Finding::Kind::race_inter_warp ? "no __syncwarp orders them"
-         : named_used_                            ? "no barrier that both take part in orders them"
-                                                  : "no block barrier orders them",
-         hazard);
+                  const RawAccess& second, bool atomic) {
+  const char* const missing = asynchronous_                            ? "no barrier and no mbarrier orders them"
+                              : kind != Finding::Kind::race_inter_warp ? "no __syncwarp orders them"
+                              : named_used_                            ? "no barrier that both take part in orders them"
+                                                                       : "no block barrier orders them";
+  RawFinding& entry =
+      report(kind, offset, first, second,
+             atomic ? std::string("one of them is atomic, the other is not, and ") + missing : missing, hazard);
+  if (first.write && second.write && !atomic && !std::ranges::count(rewritten_.entries, &entry))
+    rewritten_.entries.push_back(&entry);
 }
 
-void Shadow::report(Finding::Kind kind, std::size_t offset, const RawAccess& first, const RawAccess& second,
-                    const char* what, const char* hazard) {
-  log_->add(
+// Called when the store that was told of last has happened.
+void Shadow::compare_rewritten() {
+  const std::byte* const now = shared_->base() + rewritten_.offset;
+  if (std::equal(rewritten_.before.begin(), rewritten_.before.end(), now))
+    for (RawFinding* const entry : rewritten_.entries) ++entry->same;
+  rewritten_.entries.clear();
+}
+
+RawFinding& Shadow::report(Finding::Kind kind, std::size_t offset, const RawAccess& first, const RawAccess& second,
+                           const std::string& what, const char* hazard) {
+  return log_->add(
       kind, hazard, first, second, kernel_, block_,
       [&](RawFinding& entry) {
         entry.where = shared_->describe(offset);
@@ -106,11 +134,10 @@ bool Shadow::check_place(Cell& cell, bool write, const ThreadId& thread, std::ui
                               : "a cp.async that no thread has waited for may still write here");
     return false;
   }
-  if (!write && !cell.initialised) {
+  // It is kept as a reader all the same: if the write that comes is not ordered after it, this is a race.
+  if (!write && !cell.initialised)
     report(Finding::Kind::uninitialised, offset_of(cell), {}, access(thread, pc, false),
            "nothing has written these bytes");
-    return false;
-  }
   return true;
 }
 
@@ -132,6 +159,7 @@ void Shadow::forget_reads(Cell& cell) {
     others_[gone].next = free_, free_ = gone;
   }
   cell.last.lanes = cell.warps = 0;
+  cell.atomics = false;
 }
 
 std::uint16_t Shadow::reader(const Read& read, int lane) const {
@@ -169,11 +197,11 @@ bool Shadow::fenced(const Read& read, const ThreadId& thread) const {
   return true;
 }
 
-void Shadow::add_read(Cell& cell, const ThreadId& thread, std::uintptr_t pc, std::uint32_t stamp) {
+void Shadow::add_read(Cell& cell, const ThreadId& thread, std::uintptr_t pc, std::uint32_t stamp, bool atomic) {
   const std::uint32_t lane = 1u << thread.lane, warp = 1u << thread.warp;
   // Whether one of the same warp goes on as this: more lanes with one stamp, or none that this does not stand for.
   const auto goes_on = [&](Read& r) {
-    if (r.warp != thread.warp || !r.lanes || r.async || r.peer != thread.peer) return false;
+    if (r.warp != thread.warp || !r.lanes || r.async || r.peer != thread.peer || r.atomic != atomic) return false;
     if (r.stamp == stamp) return r.lanes |= lane, true;
     if (!stands_for(r, thread)) return false;
     r.stamp = stamp, r.pc = std::uint32_t(pc), r.lanes = lane;
@@ -191,15 +219,17 @@ void Shadow::add_read(Cell& cell, const ThreadId& thread, std::uintptr_t pc, std
   if (!asynchronous_ && cell.last.lanes &&
       thread_clocks_.seen_by_all(reader(cell.last, __builtin_ctz(cell.last.lanes))) > cell.last.stamp)
     forget_reads(cell);
-  push_read(cell, {stamp, std::uint32_t(pc), lane, 0, thread.warp, false, thread.peer});
+  push_read(cell, {stamp, std::uint32_t(pc), lane, 0, thread.warp, false, thread.peer, atomic});
   cell.warps |= warp;
 }
 
-// Of the readers that race with the write, the last of another warp and the last of its own. engine: the copy engine
+// Of the readers that race with the access, the last of another warp and the last of its own. engine: the copy engine
 // writes, and comes after plain reads by a fence only.
-void Shadow::check_readers(const Cell& cell, const ThreadId& thread, std::uintptr_t pc, bool engine) {
+void Shadow::check_readers(const Cell& cell, const ThreadId& thread, std::uintptr_t pc, Readers which, bool write,
+                           bool engine) {
   const Read *other = nullptr, *own = nullptr;
   for (const Read* at = cell.last.lanes ? &cell.last : nullptr; at && !(other && own); at = behind(*at)) {
+    if (which != Readers::all && at->atomic != (which == Readers::atomic)) continue;
     const Read*& of_its_warp = at->warp == thread.warp && at->peer == thread.peer ? own : other;
     if (of_its_warp) continue;
     if (!stands_for(*at, thread))
@@ -217,14 +247,19 @@ void Shadow::check_readers(const Cell& cell, const ThreadId& thread, std::uintpt
     }
     const bool others = read->async && waited_alone(async_reads_[read->stamp], thread);
     const Finding::Kind kind = read == own && !others ? Finding::Kind::race_intra_warp : Finding::Kind::race_inter_warp;
-    const RawAccess first{read->pc, read->warp, lane, false, read->peer - 1}, second = access(thread, pc, true);
+    const RawAccess first{read->pc, read->warp, lane, read->atomic, read->peer - 1};
+    const RawAccess second = access(thread, pc, write);
     if (read->async)
       report(kind, offset_of(cell), first, second,
              others ? "other warps of the warpgroup may still read here: nothing orders the write after their waits"
                     : "asynchronous work may still read here: nothing orders the write after its wait",
              "WAR");
     else
-      race(kind, "WAR", offset_of(cell), first, second);
+      race(kind,
+           !read->atomic ? "WAR"
+           : write       ? "WAW"
+                         : "RAW",
+           offset_of(cell), first, second, which != Readers::all || read->atomic);
   }
 }
 
@@ -246,41 +281,64 @@ bool Shadow::usable(Cell& cell, bool write, const ThreadId& thread, std::uintptr
   return false;
 }
 
-bool Shadow::check_writer(const Cell& cell, bool write, const ThreadId& thread, std::uintptr_t pc) {
+bool Shadow::check_writer(const Cell& cell, bool write, const ThreadId& thread, std::uintptr_t pc, bool atomic) {
   if (!cell.written || cell.async_written || ordered(thread, cell.writer, cell.write_stamp)) return true;
   const ThreadId writer = thread_on(cell.writer);
   race(writer.warp == thread.warp && writer.peer == thread.peer ? Finding::Kind::race_intra_warp
                                                                 : Finding::Kind::race_inter_warp,
-       write ? "WAW" : "RAW", offset_of(cell), last_write(cell), access(thread, pc, write));
+       write ? "WAW" : "RAW", offset_of(cell), last_write(cell), access(thread, pc, write), atomic);
   return false;
 }
 
 void Shadow::read(std::size_t offset, std::size_t bytes, const ThreadId& thread, std::uintptr_t pc) {
+  settle();
   ++access_;
   const std::uint32_t stamp = stamp_of(thread);
-  for (Cell& cell : cells_of(offset, bytes)) {
+  each_cell(offset, bytes, [&](Cell& cell) {
     const bool plain = cell.valid && cell.initialised && !cell.pending && !cell.async_written && !cell.is_mbarrier;
-    if (!plain && !usable(cell, false, thread, pc)) continue;
+    if (!plain && !usable(cell, false, thread, pc)) return;
     if (cell.written && !cell.async_written) check_writer(cell, false, thread, pc);
+    if (cell.atomics) [[unlikely]]
+      check_readers(cell, thread, pc, Readers::atomic, false);
     // Mostly lanes of one warp read what others of it have read since the last sync.
-    if (Read& last = cell.last;
-        last.stamp == stamp && last.warp == thread.warp && last.lanes && !last.async && last.peer == thread.peer)
+    if (Read& last = cell.last; last.stamp == stamp && last.warp == thread.warp && last.lanes && !last.async &&
+                                last.peer == thread.peer && !last.atomic)
       last.lanes |= 1u << thread.lane;
     else
       add_read(cell, thread, pc, stamp);
-  }
+  });
+}
+
+// An atomic access is a read and a write that lets other atomics be: it is kept among the readers, and whoever reads
+// plainly looks for it there.
+void Shadow::atomic(std::size_t offset, std::size_t bytes, const ThreadId& thread, std::uintptr_t pc, bool reads) {
+  settle();
+  ++access_;
+  each_cell(offset, bytes, [&](Cell& cell) {
+    if (!usable(cell, !reads, thread, pc)) return;
+    if (!check_writer(cell, true, thread, pc, true)) return;
+    check_readers(cell, thread, pc, Readers::plain);
+    add_read(cell, thread, pc, stamp_of(thread), true);
+    cell.atomics = cell.initialised = true;
+  });
 }
 
 void Shadow::write_cells(std::size_t offset, std::size_t bytes, const ThreadId& thread, std::uintptr_t pc,
                          bool pending) {
+  settle();
   ++access_;
-  for (Cell& cell : cells_of(offset, bytes)) {
-    if (!usable(cell, true, thread, pc)) continue;
+  each_cell(offset, bytes, [&](Cell& cell) {
+    if (!usable(cell, true, thread, pc)) return;
     check_writer(cell, true, thread, pc);
-    check_readers(cell, thread, pc);
+    check_readers(cell, thread, pc, Readers::all);
     set_writer(cell, thread, pc, stamp_of(thread));
     cell.pending = pending, cell.async_written = false;
-  }
+  });
+  if (pending) rewritten_.entries.clear();  // its bytes come some time
+  if (rewritten_.entries.empty()) [[likely]]
+    return;
+  const std::byte* const now = shared_->base() + offset;
+  rewritten_.offset = offset, rewritten_.before.assign(now, now + bytes);
 }
 
 void Shadow::set_writer(Cell& cell, const ThreadId& thread, std::uintptr_t pc, std::uint32_t stamp) {
@@ -298,15 +356,15 @@ void Shadow::copy_issued(std::size_t offset, std::size_t bytes, const ThreadId& 
 }
 
 void Shadow::copy_not_committed(std::size_t offset, std::size_t bytes) {
-  for (Cell& cell : cells_of(offset, bytes)) cell.not_committed = cell.pending;
+  each_cell(offset, bytes, [](Cell& cell) { cell.not_committed = cell.pending; });
 }
 
 void Shadow::copy_done(std::size_t offset, std::size_t bytes, const ThreadId& thread, std::uintptr_t pc) {
-  for (Cell& cell : cells_of(offset, bytes)) {
-    if (!cell.pending || cell.writer != line(thread)) continue;  // was reported when it was issued
+  each_cell(offset, bytes, [&](Cell& cell) {
+    if (!cell.pending || cell.writer != line(thread)) return;  // was reported when it was issued
     cell.pending = false;
     cell.writer_pc = std::uint32_t(pc), cell.write_stamp = stamp_of(thread);
-  }
+  });
 }
 
 }  // namespace lab::cpu

@@ -1,4 +1,5 @@
-// The race, init and bounds checker: what it remembers of every two bytes of a block's shared memory.
+// The race, init and bounds checker: what it remembers of every two bytes of a block's shared memory, and of each byte
+// where single bytes are accessed.
 //
 // Two accesses by different threads race if neither is ordered before the other. Each thread has a clock
 // (thread_clocks.hpp) and a stamp that grows with what it takes part in; a cell remembers its last writer and all
@@ -8,7 +9,8 @@
 //   - a named barrier, its warps as a whole: to arrive gives what the warp's threads know; bar.sync then takes what all
 //     who came have given, and is a full __syncwarp besides;
 //   - mbarriers and cluster barriers, the threads that arrive with those that wait.
-// CUDA promises no ordering from a shuffle or from a WMMA operation, so neither gives any here.
+// CUDA promises no ordering from a shuffle or from a WMMA operation, so neither gives any here. Atomics do not race with
+// each other, and order nothing.
 //
 // Two kinds of work touch memory. Plain accesses (cp.async among them), and asynchronous ones: a TMA load writes, a TMA
 // store and wgmma read. The rules between them (PTX ISA, "Async proxy"):
@@ -44,8 +46,8 @@ struct ThreadId {
 
 class Shadow {
  public:
-  // fp16 is the smallest element that a stage stores; two lanes that write the two bytes of one granule look like a
-  // race, so a stage with 1-byte elements wants 1 here.
+  // fp16 is the smallest element that stages store. A granule of which an access touches one byte is split into two
+  // cells for the rest of the block: cells of one byte everywhere would cost half as much time again.
   static constexpr std::size_t GRANULE = 2;
 
   // Forgets the block before; nothing is valid until it is carved.
@@ -57,6 +59,8 @@ class Shadow {
 
   void read(std::size_t offset, std::size_t bytes, const ThreadId& thread, std::uintptr_t pc);
   void write(std::size_t offset, std::size_t bytes, const ThreadId& thread, std::uintptr_t pc);
+  // An atomic read-modify-write, or, with reads = false, an exchange whose result nobody needs to be defined.
+  void atomic(std::size_t offset, std::size_t bytes, const ThreadId& thread, std::uintptr_t pc, bool reads = true);
   // A cp.async: it may write at any time between its issue and the wait.
   void copy_issued(std::size_t offset, std::size_t bytes, const ThreadId& thread, std::uintptr_t pc);
   void copy_done(std::size_t offset, std::size_t bytes, const ThreadId& thread, std::uintptr_t pc);
@@ -81,6 +85,11 @@ class Shadow {
   void store_done(std::uint32_t id);
   // The block is over: stores without a wait are findings (products are wgmma's own to report).
   void check_all_read();
+  // What the last racing write has left in memory: called before anything else is checked, and when the block is over.
+  void settle() {
+    if (!rewritten_.entries.empty()) [[unlikely]]
+      compare_rewritten();
+  }
 
   // A TMA load: it writes from now on, until phase `phase` of the mbarrier whose timeline this is has been seen.
   // `engine`: by the asynchronous proxy, which a plain store of another block (st.async) does not use.
@@ -129,11 +138,14 @@ class Shadow {
     std::uint8_t warp;
     bool async;             // stamp is its number
     std::uint8_t peer = 0;  // as a ThreadId's
+    bool atomic = false;    // a read-modify-write
   };
   struct Cell {
     std::uint32_t writer_pc, write_stamp;  // of a TMA load the stamp is its number
     std::uint16_t writer;                  // its timeline
     bool valid : 1, initialised : 1, pending : 1, written : 1, not_committed : 1, async_written : 1, is_mbarrier : 1;
+    bool split : 1;       // this is the even byte's, the other is in odd_
+    bool atomics : 1;     // among the readers
     Read last;            // of its readers since; those before are in others_
     std::uint32_t warps;  // of all of them, where they are threads
   };
@@ -156,20 +168,40 @@ class Shadow {
     std::uint32_t issued = 0, done = 0;
   };
 
-  std::span<Cell> cells_of(std::size_t offset, std::size_t bytes) {
-    return std::span(cells_).subspan(offset / GRANULE, (offset % GRANULE + bytes + GRANULE - 1) / GRANULE);
+  template <class Each>
+  void each_cell(std::size_t offset, std::size_t bytes, Each each) {
+    const std::size_t begin = offset / GRANULE, end = (offset + bytes + GRANULE - 1) / GRANULE;
+    if (any_split_ || (offset | bytes) % GRANULE) [[unlikely]]
+      return each_byte(begin, end, offset, offset + bytes, each);
+    for (std::size_t i = begin; i < end; ++i) each(cells_[i]);
   }
-  std::size_t offset_of(const Cell& cell) const { return std::size_t(&cell - cells_.data()) * GRANULE; }
+  template <class Each>
+  [[gnu::noinline]] void each_byte(std::size_t begin, std::size_t end, std::size_t from, std::size_t to, Each& each) {
+    for (std::size_t i = begin; i < end; ++i) {
+      const bool even = i * GRANULE >= from, odd = i * GRANULE + 1 < to;
+      if (!even || !odd) split(i);
+      if (even) each(cells_[i]);
+      if (odd && cells_[i].split) each(odd_[i]);
+    }
+  }
+  void split(std::size_t granule);
+  std::size_t offset_of(const Cell& cell) const {
+    const bool is_odd = !odd_.empty() && &cell >= odd_.data() && &cell < odd_.data() + odd_.size();
+    return is_odd ? std::size_t(&cell - odd_.data()) * GRANULE + 1 : std::size_t(&cell - cells_.data()) * GRANULE;
+  }
   bool check_place(Cell& cell, bool write, const ThreadId& thread, std::uintptr_t pc);
   bool usable(Cell& cell, bool write, const ThreadId& thread, std::uintptr_t pc);
-  bool check_writer(const Cell& cell, bool write, const ThreadId& thread, std::uintptr_t pc);
-  void check_readers(const Cell& cell, const ThreadId& thread, std::uintptr_t pc, bool engine = false);
+  bool check_writer(const Cell& cell, bool write, const ThreadId& thread, std::uintptr_t pc, bool atomic = false);
+  enum class Readers { all, plain, atomic };
+  void check_readers(const Cell& cell, const ThreadId& thread, std::uintptr_t pc, Readers which, bool write = true,
+                     bool engine = false);
   void set_writer(Cell& cell, const ThreadId& thread, std::uintptr_t pc, std::uint32_t stamp);
   void write_cells(std::size_t offset, std::size_t bytes, const ThreadId& thread, std::uintptr_t pc, bool pending);
-  void race(Finding::Kind kind, const char* hazard, std::size_t offset, const RawAccess& first,
-            const RawAccess& second);
-  void report(Finding::Kind kind, std::size_t offset, const RawAccess& first, const RawAccess& second, const char* what,
-              const char* hazard = "");
+  void race(Finding::Kind kind, const char* hazard, std::size_t offset, const RawAccess& first, const RawAccess& second,
+            bool atomic = false);
+  RawFinding& report(Finding::Kind kind, std::size_t offset, const RawAccess& first, const RawAccess& second,
+                     const std::string& what, const char* hazard = "");
+  void compare_rewritten();
   RawAccess last_write(const Cell& cell) const { return access(thread_on(cell.writer), cell.writer_pc, true); }
   // `warp`'s threads begin a new stamp; those of `lanes` that the block has.
   void begin_stamp(int warp, std::uint32_t lanes = 0xFFFFFFFFu);
@@ -192,7 +224,7 @@ class Shadow {
   bool stands_for(const Read& earlier, const ThreadId& thread) const;
   bool fenced(const Read& read, const ThreadId& thread) const;  // of a plain one: asynchronous work may follow
   const Read* behind(const Read& read) const { return read.next ? &others_[read.next] : nullptr; }
-  void add_read(Cell& cell, const ThreadId& thread, std::uintptr_t pc, std::uint32_t stamp);
+  void add_read(Cell& cell, const ThreadId& thread, std::uintptr_t pc, std::uint32_t stamp, bool atomic = false);
   void push_read(Cell& cell, const Read& read);
   void forget_reads(Cell& cell);
   // --- shadow_async.cpp ---
@@ -205,9 +237,18 @@ class Shadow {
   FindingLog* log_ = nullptr;
   const char* kernel_ = "";
   std::uint32_t block_ = 0;
-  std::uint64_t access_ = 0;  // a number for each access
-  std::vector<Cell, ZeroPages<Cell>> cells_;
+  std::uint64_t access_ = 0;                        // a number for each access
+  std::vector<Cell, ZeroPages<Cell>> cells_, odd_;  // odd_: of granules that are split, their second bytes
   std::size_t touched_begin_ = 0, touched_end_ = 0;
+  bool any_split_ = false;
+  // A write that races with one before it: an instrumented store comes after the call that tells of it, so whether the
+  // value is the same shows later.
+  struct Rewritten {
+    std::size_t offset = 0;
+    std::vector<std::byte> before;
+    std::vector<RawFinding*> entries;
+  };
+  Rewritten rewritten_;
   std::vector<std::uint32_t> stamps_;          // of each thread's next access
   std::array<std::uint32_t, 32> given_out_{};  // stamps, of each warp
   ThreadClocks thread_clocks_;

@@ -29,7 +29,7 @@ int Shadow::mbarrier_placed(std::size_t offset, const ThreadId& thread, std::uin
   constexpr std::size_t BYTES = 8;
   asynchronous_ = true;
   write_cells(offset, BYTES, thread, pc, false);
-  for (Cell& cell : cells_of(offset, BYTES)) cell.is_mbarrier = true;
+  each_cell(offset, BYTES, [](Cell& cell) { cell.is_mbarrier = true; });
   return add_timeline();
 }
 
@@ -37,6 +37,7 @@ int Shadow::mbarrier_placed(std::size_t offset, const ThreadId& thread, std::uin
 
 void Shadow::check_async(Cell& cell, bool write, const ThreadId& thread, std::uintptr_t pc) {
   if (!check_writer(cell, write, thread, pc)) return;
+  if (cell.atomics && !write) check_readers(cell, thread, pc, Readers::atomic, false);
   if (!cell.written || cell.async_written || clocks_of(thread).fenced(thread.linear, cell.writer) > cell.write_stamp)
     return;
   report(Finding::Kind::proxy, offset_of(cell), last_write(cell), access(thread, pc, write),
@@ -50,6 +51,7 @@ Shadow::Queue& Shadow::queue_of(std::vector<Queue>& queues, int which) {
 }
 
 std::uint32_t Shadow::read_issued(std::size_t offset, std::size_t bytes, AsyncRead read, std::uintptr_t pc) {
+  settle();
   ++access_, asynchronous_ = true;
   const auto id = std::uint32_t(async_reads_.size());
   for (int w = 0; w < std::max(read.warps, 1); ++w) {
@@ -69,7 +71,7 @@ std::uint32_t Shadow::read_issued(std::size_t offset, std::size_t bytes, AsyncRe
            cell.writer_pc == checked->writer_pc && cell.async_written == checked->async_written &&
            cell.written == checked->written && cell.initialised && cell.valid && !cell.pending && !cell.is_mbarrier;
   };
-  for (Cell& cell : cells_of(offset, bytes)) {
+  each_cell(offset, bytes, [&](Cell& cell) {
     bool good = true;
     for (int w = 0; w < std::max(read.warps, 1) && good && !like(cell); ++w) {
       const ThreadId thread{std::uint16_t(read.thread.linear + 32 * w), std::uint8_t(read.thread.warp + w),
@@ -77,14 +79,14 @@ std::uint32_t Shadow::read_issued(std::size_t offset, std::size_t bytes, AsyncRe
       good = usable(cell, false, thread, pc);
       if (good) check_async(cell, false, thread, pc);
     }
-    if (!good) continue;
+    if (!good) return;
     checked = &cell;
     // Readings of a queue end in their order: the last stands for those before.
     if (cell.last.lanes && same_queue(cell.last))
       cell.last.stamp = id, cell.last.pc = std::uint32_t(pc);
     else
       push_read(cell, {id, std::uint32_t(pc), 1u << read.thread.lane, 0, read.thread.warp, true});
-  }
+  });
   return id;
 }
 
@@ -112,6 +114,7 @@ void Shadow::store_done(std::uint32_t id) {
 }
 
 void Shadow::check_all_read() {
+  settle();
   for (const AsyncRead& read : async_reads_) {
     if (read.warps || thread_queues_[read.thread.linear].done > read.place[0]) continue;
     ++access_;
@@ -122,19 +125,21 @@ void Shadow::check_all_read() {
 
 std::uint32_t Shadow::async_write_issued(std::size_t offset, std::size_t bytes, const ThreadId& thread,
                                          std::uintptr_t pc, int timeline, bool engine) {
+  settle();
   ++access_, asynchronous_ = true;
   const auto id = std::uint32_t(async_writes_.size());
   async_writes_.push_back({timeline, 0, false, thread, std::uint32_t(pc)});
-  for (Cell& cell : cells_of(offset, bytes)) {
-    if (!usable(cell, true, thread, pc)) continue;
+  each_cell(offset, bytes, [&](Cell& cell) {
+    if (!usable(cell, true, thread, pc)) return;
     if (engine)
       check_async(cell, true, thread, pc);
     else
       check_writer(cell, true, thread, pc);
-    check_readers(cell, thread, pc, engine);
+    check_readers(cell, thread, pc, Readers::all, true, engine);
     set_writer(cell, thread, pc, id);
     cell.async_written = true, cell.pending = false;
-  }
+  });
+  rewritten_.entries.clear();  // its bytes come some time
   return id;
 }
 

@@ -61,10 +61,11 @@ void* SharedMemory::carve_dynamic(int index, const char* name, std::size_t eleme
   return arena_ + dynamic_.back().offset;
 }
 
-void* SharedMemory::carve_static(const char* name, std::size_t element, int rows, int pitch, std::size_t bytes) {
+void* SharedMemory::carve_static(const void* declaration, const char* name, std::size_t element, int rows, int pitch,
+                                 std::size_t bytes) {
   for (const CarvedArray& array : static_)
-    if (std::strcmp(array.name, name) == 0) return arena_ + array.offset;
-  static_.push_back({name, element, rows, pitch, static_next_, bytes, bytes});
+    if (array.declaration == declaration) return arena_ + array.offset;
+  static_.push_back({name, element, rows, pitch, static_next_, bytes, bytes, declaration});
   static_used_ += bytes;
   static_next_ += bytes;
   if (gaps_) static_next_ += within(GUARD / 2, static_next_ - GUARD - static_used_, gap_after(element, pitch));

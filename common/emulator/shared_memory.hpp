@@ -10,11 +10,12 @@ namespace lab::cpu {
 
 struct CarvedArray {
   const char* name;
-  std::size_t element;  // bytes
-  int rows, pitch;      // pitch in elements
-  std::size_t offset;   // of the first byte, in the arena
-  std::size_t bytes;    // nominal, as the budget counts them
-  std::size_t granted;  // those of them that lie inside the request
+  std::size_t element;                // bytes
+  int rows, pitch;                    // pitch in elements
+  std::size_t offset;                 // of the first byte, in the arena
+  std::size_t bytes;                  // nominal, as the budget counts them
+  std::size_t granted;                // those of them that lie inside the request
+  const void* declaration = nullptr;  // of a static one
 };
 
 class SharedMemory {
@@ -42,7 +43,8 @@ class SharedMemory {
   // `align` is that of the array's address in the window (window_address); 1024 at most.
   void* carve_dynamic(int index, const char* name, std::size_t element, int rows, int pitch, std::size_t bytes,
                       std::size_t align);
-  void* carve_static(const char* name, std::size_t element, int rows, int pitch, std::size_t bytes);
+  void* carve_static(const void* declaration, const char* name, std::size_t element, int rows, int pitch,
+                     std::size_t bytes);
 
   // Learns the dynamic arrays of a plan that another block of the launch has carved further; each(array) for the new.
   template <class Each>

@@ -7,6 +7,7 @@
 
 #include "common/emulator/block.hpp"
 #include "common/emulator/switch.hpp"
+#include "common/emulator/unwritten.hpp"
 #include "common/mma_layout.hpp"
 
 namespace lab::cpu {
@@ -176,7 +177,8 @@ void Warpgroups::join(Product& product, int warp) {
   product.a_told[i] = false;
   if (product.call.a_registers && block_.checking())
     for (std::size_t lane = 0; lane < LANES; ++lane)
-      std::memcpy(product.a_issued[i][lane].data(), product.a[i][lane], sizeof product.a_issued[i][lane]);
+      std::memcpy(product.a_issued[i][lane].data(), product.a[i][lane], sizeof product.a_issued[i][lane]),
+          check_written(block_, warp, int(lane), "A", product.a[i][lane], 4, product.call.pc);
   if (block_.checking()) check_registers(product, warp);
   product.fenced[i] = product.passed_over[i] = false;
   product.d[i] = &accumulator_of(warp, product.call);
@@ -210,6 +212,7 @@ Warpgroups::Accumulator& Warpgroups::accumulator_of(int warp, const WgmmaCall& c
   to.products = 1, to.n = call.n;
   for (int lane = 0; lane < LANES; ++lane) {
     float* const from = to.d[std::size_t(lane)] = call_of(warp, lane).d;
+    if (call.accumulate && block_.checking()) check_written(block_, warp, lane, "D", from, call.n / 2, call.pc);
     const mma_layout::Place at = mma_layout::c(lane, 0);
     for (int tile = 0; call.accumulate && tile < call.n / TILE; ++tile) {
       std::memcpy(&to.tile[tile][at.row][at.column], from + 4 * tile, 2 * sizeof(float));

