@@ -25,7 +25,7 @@ struct Magnified {
 };
 constexpr Magnified MAGNIFIED[] = {
     {{1, 2, 130, 128, false}, Family::unit, 1e-4f, {1, 0.01, 1000, 1000}},
-    {SPLIT, Family::unit, 1e-5f, {1, 1, 3000, 3000}},
+    {{1, 2, 210, 128, true}, Family::unit, 1e-5f, {1, 1, 3000, 3000}},
     {{1, 1, 100, 64, false}, Family::unit, 1e-7f, {1, 1, LARGEST, LARGEST}},
     {{1, 1, 100, 64, true}, Family::unit, 1e-3f, {1, 1, LARGEST, 1}},
     {{1, 1, 100, 128, true}, Family::unit, 1e-3f, {1, 1, 1, LARGEST}},
@@ -37,7 +37,7 @@ constexpr Magnified MAGNIFIED[] = {
     {{1, 2, 65, 64, true}, Family::unit, 1e-5f, {1, 20000, 1, 1}},
     // In one of two heads, and of two tiles of keys; and from the last row of a tile on.
     {{1, 2, 200, 64, false}, Family::unit, 1e-5f, {1, 1, 3000, 3000, 200 + 128}},
-    {{1, 1, 129, 128, true}, Family::unit, 1e-4f, {1, 1, 1000, 3000, 127}},
+    {{1, 1, 129, 128, true}, Family::unit, 1e-3f, {1, 1, 1000, 3000, 127}},
 };
 constexpr Family TELLING[] = {Family::unit,       Family::peaked,  Family::offset,  Family::swamped,
                               Family::cancelling, Family::impulse, Family::matched, Family::constant};

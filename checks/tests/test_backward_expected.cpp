@@ -118,8 +118,9 @@ TEST_SUITE("backward bound") {
     std::size_t cases = 0, need_unit = 0, scaled_first = 0;
     for (const Case& c : backward_cases(1, false)) {
       const Magnitudes& by = c.magnitudes;
-      if (by.q * by.k * by.v * by.dout == 1) continue;
-      CAPTURE(++cases);
+      if (by.k == 1 && by.v == 1 && by.dout == 1) continue;
+      ++cases;
+      CAPTURE(cases);
       const BackwardInputs in = make_backward_inputs(c.family, c.shape, c.seed, c.amplitude, by);
       const ExpectedBackward e = expected_backward(c.shape, scale_of(c), in, true);
       CHECK(e.unbounded == 0);
@@ -133,27 +134,36 @@ TEST_SUITE("backward bound") {
       const Gradients one = in_fp32(c.shape, scale_of(c), in, true),
                       got = in_fp32(c.shape, scale_of(c), in, true, {}, unit),
                       first = in_fp32(c.shape, scale_of(c), in, true, {.scale_first = true});
-      std::size_t outside = 0, without = 0, with_scale = 0;
+      std::size_t outside = 0, without = 0, with_scale = 0, told = 0;
       for (const auto& [expected, gradient] : {std::pair(&ExpectedBackward::dq, &Gradients::dq),
                                                {&ExpectedBackward::dk, &Gradients::dk},
                                                {&ExpectedBackward::dv, &Gradients::dv}}) {
         outside += compare(e.*expected, got.*gradient).outside;
         without += compare(e.*expected, one.*gradient).outside;
         with_scale += compare(e.*expected, first.*gradient).outside;
-        // Halves, but for a few: of a gradient of 1 or more in a hundred the bound is less than a tenth.
         const std::vector<double>&value = (e.*expected).value, &allowed = (e.*expected).allowed;
-        std::size_t finite = 0, told = 0;
+        std::size_t finite = 0;
         for (std::size_t i = 0; i < value.size(); ++i)
           finite += std::abs(value[i]) < 65520, told += allowed[i] < 0.1 * std::abs(value[i]);
         CHECK(double(finite) > 0.9 * double(value.size()));
-        CHECK(double(told) > 0.01 * double(value.size()));
+        if (gradient == &Gradients::dk) CHECK(told > value.size() / 100);  // of dQ and dK
       }
       CHECK(outside == 0);
       need_unit += without > 0, scaled_first += with_scale > 0;
     }
     CHECK(cases == 11);
     CHECK(need_unit == 10);
-    CHECK(scaled_first >= 8);
+    CHECK(scaled_first == 4);  // rounding scale dS is no answer
+  }
+
+  TEST_CASE("the unit of a head with one row of dO that is much longer than the others is allowed for") {
+    const Shape shape{1, 1, 130, 64, false};
+    BackwardInputs in = make_backward_inputs(Family::unit, shape, 1, 1, {.dout = 0x1p-10});
+    for (int c = 0; c < shape.D; ++c)
+      in.dout[in.dout.size() - 1 - std::size_t(c)] = to_fp16(c % 3 ? 60000.0f : -60000.0f);
+    const ExpectedBackward e = expected_backward(shape, 0.125, in, true);
+    CHECK(compare(e.dq, in_fp32(shape, 0.125f, in, true, {}, 256).dq).outside == 0);
+    CHECK(compare(e.dq, in_fp32(shape, 0.125f, in, true, {}, 8192).dq).outside > 0);
   }
 
   TEST_CASE("NaN, infinities and overflow") {
