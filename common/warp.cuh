@@ -25,6 +25,13 @@ __device__ __forceinline__ float warp_max(float value) {
   return value;
 }
 
+// Of the lane's group of LANES lanes.
+template <int LANES>
+__device__ __forceinline__ float lanes_sum(float x) {
+  for (int distance = LANES / 2; distance > 0; distance /= 2) x += __shfl_xor_sync(FULL_WARP, x, distance);
+  return x;
+}
+
 // The four lanes 4 i .. 4 i + 3, a quad: between them they hold a row of an mma accumulator.
 __device__ __forceinline__ float quad_max(float x) {
   x = fmaxf(x, __shfl_xor_sync(FULL_WARP, x, 1));

@@ -59,6 +59,13 @@ struct Inputs {
   std::vector<fp16> q, k, v;  // [B, H, S, D]
 };
 
+// What multiplies a backward problem's inputs, which saturate at the largest half: q and k, and v and dO from row
+// `first` of all B * H * S on.
+struct Magnitudes {
+  double q = 1, k = 1, v = 1, dout = 1;
+  std::size_t first = 0;
+};
+
 // The same bits on every machine and compiler: a hash of (seed, tensor, index) and Box-Muller in fp64, no
 // std:: distribution. (Another libm's last bit of log, sin or cos shows in fp16 for about one element in
 // 2^40.) Element i of a tensor depends on the flat index only. Where only some of the B*H heads are looked at, `heads`

@@ -47,6 +47,7 @@ struct Case {
   std::optional<float> scale = {};  // none: 1 / sqrt(D)
   double amplitude = 1;             // of q and k
   int multiprocessors = 0;          // that the launcher finds (ExecOptions)
+  Magnitudes magnitudes = {};       // of a backward case
 };
 float scale_of(const Case& test);
 

@@ -39,7 +39,8 @@ class CaseRun {
   }
 
   CaseResult run(std::size_t number) {
-    const BackwardInputs in = make_backward_inputs(test_.family, test_.shape, test_.seed, test_.amplitude);
+    const BackwardInputs in =
+        make_backward_inputs(test_.family, test_.shape, test_.seed, test_.amplitude, test_.magnitudes);
     const ExpectedBackward right = expected_backward(test_.shape, scale_of(test_), in, backward_stage().half_p);
     if (right.unbounded) result_.note = format("; %zu held to being finite alone", right.unbounded);
     ExecOptions one_by_one;  // in the order of blockIdx, and no block starts while another one waits
@@ -137,7 +138,7 @@ class BackwardReport : public Report {
                 .titles = {"Shapes of the notes: |out - ref| <= allowed (checks/backward/expected.hpp)",
                            "Inputs that tell a wrong kernel: the same bound",
                            "Ragged lengths, odd B and H: the same bound", "Other scales than 1/sqrt(D): the same bound",
-                           "Large q and k, as far as the bound of first order goes",
+                           "Large q and k, as far as the bound of first order goes; v and dO up to the largest half",
                            "One NaN or infinity in q, k or v of each head: where the definition has them, or zero "
                            "times them",
                            "", "", "Launches that overlap: each right beside the other, and alone afterwards"}}) {
@@ -160,7 +161,15 @@ class BackwardReport : public Report {
               c.compared ? format("%.0f%%", 100 * c.worst_ratio) : "-",
               format("%zu gradients, %d launches", c.compared, r.launches) +
                   (r.test.scale ? format("; scale %g", *r.test.scale) : "") +
-                  (r.test.amplitude != 1 ? format("; amplitude %g", r.test.amplitude) : "") + r.note);
+                  (r.test.amplitude != 1 ? format("; amplitude %g", r.test.amplitude) : "") +
+                  magnified(r.test.magnitudes) + r.note);
+  }
+
+  static std::string magnified(const Magnitudes& by) {
+    std::string text;
+    for (const auto& [name, factor] : {std::pair{"q", by.q}, {"k", by.k}, {"v", by.v}, {"dO", by.dout}})
+      if (factor != 1) text += format("%s%s * %g", text.empty() ? "; " : ", ", name, factor);
+    return text + (by.first ? format(" from row %zu on", by.first) : "");
   }
 
   void after_groups() override {

@@ -14,6 +14,31 @@ constexpr int RAGGED_LENGTHS[] = {1, 15, 17, 31, 32, 33, 63, 64, 65, 100, 127, 1
 // So few heads, though more than one, and so many tiles that a stage may split its queries, and under the mask leave
 // blocks without any.
 constexpr Shape SPLIT{1, 2, 200, 128, true};
+// Gradients that are finite halves, of dS that are not, up to what the largest halves make of it: 1e11. `LARGEST` makes
+// every element the largest half, or its negative.
+constexpr double LARGEST = 1e12;
+struct Magnified {
+  Shape shape;
+  Family family;
+  float scale;
+  Magnitudes by;
+};
+constexpr Magnified MAGNIFIED[] = {
+    {{1, 2, 130, 128, false}, Family::unit, 1e-4f, {1, 0.01, 1000, 1000}},
+    {{1, 2, 210, 128, true}, Family::unit, 1e-5f, {1, 1, 3000, 3000}},
+    {{1, 1, 100, 64, false}, Family::unit, 1e-7f, {1, 1, LARGEST, LARGEST}},
+    {{1, 1, 100, 64, true}, Family::unit, 1e-3f, {1, 1, LARGEST, 1}},
+    {{1, 1, 100, 128, true}, Family::unit, 1e-3f, {1, 1, 1, LARGEST}},
+    // Most of a row's weight on one key, and q and k close to the largest half, too.
+    {{1, 1, 130, 64, true}, Family::peaked, 2.5e-9f, {7000, 7000, 3000, 3000}},
+    {{1, 1, 100, 128, false}, Family::peaked, 1.8e-9f, {7000, 7000, 3000, 3000}},
+    // scale dS is no half, and K is small; or dS is a half, and K large, and scale dS would be a subnormal one.
+    {{1, 2, 65, 128, false}, Family::unit, 10, {1e-3, 1e-3, 1000, 1000}},
+    {{1, 2, 65, 64, true}, Family::unit, 1e-5f, {1, 20000, 1, 1}},
+    // In one of two heads, and of two tiles of keys; and from the last row of a tile on.
+    {{1, 2, 200, 64, false}, Family::unit, 1e-5f, {1, 1, 3000, 3000, 200 + 128}},
+    {{1, 1, 129, 128, true}, Family::unit, 1e-3f, {1, 1, 1000, 3000, 127}},
+};
 constexpr Family TELLING[] = {Family::unit,       Family::peaked,  Family::offset,  Family::swamped,
                               Family::cancelling, Family::impulse, Family::matched, Family::constant};
 
@@ -62,6 +87,8 @@ std::vector<Case> backward_cases(std::uint64_t seed, bool full) {
   for (const auto& [shape, amplitude] : LARGE)
     for (const Family family : {Family::unit, Family::matched, Family::constant})
       cases.push_back({Group::amplitudes, shape, family, seed, {}, amplitude});
+  for (const Magnified& c : MAGNIFIED)
+    cases.push_back({Group::amplitudes, c.shape, c.family, seed, c.scale, 1, 0, c.by});
   for (const int D : {64, 128})
     for (const bool causal : {false, true})
       cases.push_back({Group::special, {1, SPECIALS, 139, D, causal}, Family::special, seed});

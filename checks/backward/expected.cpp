@@ -37,6 +37,7 @@ bool pair_errors(BackwardHead& h, double scale, bool half_p) {
                             dout = row_norms(h.dout, h.S, h.D);
   const double max_k = std::ranges::max(k), max_v = std::ranges::max(v), magnitude = std::abs(scale);
   const double u = FP32_ROUNDING, D = h.D, terms = h.S * u;
+  const double unit = std::max(1.0, 0x1p-13 * (1 + FP16_ROUNDING) * std::ranges::max(dout) * max_v);
   for (int i = 0; i < h.S; ++i) {
     const int keys = h.causal ? i + 1 : h.S;
     const double e = weight_error(h.D, keys, magnitude * q[i] * max_k, half_p);
@@ -46,7 +47,7 @@ bool pair_errors(BackwardHead& h, double scale, bool half_p) {
       double &P = h.P[h.at(i, j)], &dS = h.dS[h.at(i, j)];
       const double t = std::abs(h.dP[h.at(i, j)] - h.delta[i]), product = magnitude * P * t;
       dS = magnitude * P * ((e + 3 * u) * t + D * u * dout[i] * v[j] + delta_error) + terms * product;
-      if (half_p) dS += FP16_ROUNDING * product + FP16_HALF_STEP * (std::max(1.0, magnitude) + magnitude * t);
+      if (half_p) dS += FP16_ROUNDING * product + FP16_HALF_STEP * magnitude * (unit + t);
       P = P * (e + terms) + (half_p ? FP16_HALF_STEP : 0);
     }
   }
@@ -61,9 +62,19 @@ double weight_error(int head_dim, int visible_keys, double largest_score, bool h
   return units * FP32_ROUNDING + (half_p ? FP16_ROUNDING : 0);
 }
 
-BackwardInputs make_backward_inputs(Family family, const Shape& shape, std::uint64_t seed, double amplitude) {
+BackwardInputs make_backward_inputs(Family family, const Shape& shape, std::uint64_t seed, double amplitude,
+                                    const Magnitudes& magnitudes) {
   constexpr std::uint64_t OF_DOUT = 0x646F7574;  // another seed than that of v
-  return {make_inputs(family, shape, seed, {}, amplitude), make_inputs(Family::unit, shape, seed ^ OF_DOUT).v};
+  BackwardInputs in{make_inputs(family, shape, seed, {}, amplitude),
+                    make_inputs(Family::unit, shape, seed ^ OF_DOUT).v};
+  const auto multiply = [&](std::vector<fp16>& tensor, double factor, std::size_t first) {
+    if (factor == 1) return;
+    for (std::size_t i = first * std::size_t(shape.D); i < tensor.size(); ++i)
+      tensor[i] = to_fp16(float(std::clamp(factor * to_float(tensor[i]), -LARGEST_HALF, LARGEST_HALF)));
+  };
+  multiply(in.q, magnitudes.q, 0), multiply(in.k, magnitudes.k, 0);
+  multiply(in.v, magnitudes.v, magnitudes.first), multiply(in.dout, magnitudes.dout, magnitudes.first);
+  return in;
 }
 
 ExpectedBackward expected_backward(const Shape& shape, double scale, const BackwardInputs& in, bool half_p) {

@@ -15,8 +15,11 @@
 //      d_i = (2 e_i + (D + 2 n + 2) u) W_i,   W_i = ‖dO_i‖ max ‖v‖.
 //    As dO·O with O rounded to fp16 it would err by h W_i more, which is the h in e_i.
 // 5. dS_ij = scale P (dP - delta): |error| <= |scale| P ((e_i + 3 u) |dP - delta| + D u w_ij + d_i). Rounded to fp16:
-//    h |dS| more, or 2^-25 max(1, |scale|), whichever side of the rounding the scale stands on; and 2^-25 |scale|
-//    |dP - delta|, for a P below 2^-14 that was rounded before.
+//    h |dS| more, or |scale| 2^-25 U; and 2^-25 |scale| |dP - delta|, for a P below 2^-14 that was rounded before.
+//    U is 1, for a kernel rounds P (dP - delta) and multiplies the sums by the scale, unless that may be beyond the
+//    largest half. |dP_ij - delta_i| <= ‖dO_i‖ (‖v_j‖ + ‖o_i‖), and o_i is a mean of v's rows, rounded: all of the head's
+//    are at most B = (2 + 2 h) max ‖dO‖ max ‖v‖. Then the kernel divides by a power of two, which it need not choose
+//    larger than B / 2^14: what is rounded is below 2^15 P. Hence U = max(1, B / 2^14).
 // 6. A sum of at most S terms in any order, of several blocks too: S u times the sum of the magnitudes. So
 //      dQ_ic errs by sum_j X_ij |k_jc|, dK_jc by sum_i X_ij |q_ic|, dV_jc by sum_i Y_ij |dO_ic|,
 //    X_ij the bound of point 5 plus S u |dS|, Y_ij = P (e_i + S u) plus 2^-25 where P is rounded.
@@ -38,7 +41,8 @@ namespace lab {
 struct BackwardInputs : Inputs {
   std::vector<fp16> dout;
 };
-BackwardInputs make_backward_inputs(Family family, const Shape& shape, std::uint64_t seed, double amplitude = 1);
+BackwardInputs make_backward_inputs(Family family, const Shape& shape, std::uint64_t seed, double amplitude = 1,
+                                    const Magnitudes& magnitudes = {});
 
 // One gradient, [B, H, S, D].
 struct ExpectedGradient {

@@ -15,11 +15,12 @@ namespace {
 float rounded(float x, bool half_p) { return half_p ? to_float(to_fp16(x)) : x; }
 
 struct Wrong {
-  bool no_delta = false, scale_twice = false, fp16_sums = false;
+  bool no_delta = false, scale_twice = false, fp16_sums = false, scale_first = false;
 };
 
-// A kernel in fp32, key after key.
-Gradients in_fp32(const Shape& s, float scale, const BackwardInputs& in, bool half_p, Wrong wrong = {}) {
+// A kernel in fp32, key after key. It rounds dS divided by `unit`.
+Gradients in_fp32(const Shape& s, float scale, const BackwardInputs& in, bool half_p, Wrong wrong = {},
+                  float unit = 1) {
   Gradients g;
   const std::size_t size = std::size_t(s.S) * s.D;
   std::vector<float> dq(s.elements()), dk(s.elements()), dv(s.elements());
@@ -45,7 +46,8 @@ Gradients in_fp32(const Shape& s, float scale, const BackwardInputs& in, bool ha
       const float L = largest + std::log(sum);
       for (int j = 0; j < keys; ++j) {
         const float p = rounded(std::exp(score[j] - L), half_p);
-        const float ds = rounded(p * (dP[j] - delta) * scale * (wrong.scale_twice ? scale : 1), half_p);
+        const float factor = scale * (wrong.scale_twice ? scale : 1), before = wrong.scale_first ? factor : 1 / unit;
+        const float ds = rounded(p * ((dP[j] - delta) * before), half_p) * (factor / before);
         for (int c = 0; c < s.D; ++c) {
           add(dq[at(i) + c], ds * to_float(in.k[at(j) + c]));
           add(dk[at(j) + c], ds * to_float(in.q[at(i) + c]));
@@ -110,6 +112,58 @@ TEST_SUITE("backward bound") {
     CHECK(compare(loose.dq, in_fp32(shape, 0.125f, in, true, {.no_delta = true}).dq).outside > 1000);
     CHECK(compare(loose.dk, in_fp32(shape, 0.125f, in, true, {.scale_twice = true}).dk).outside > 1000);
     CHECK(compare(tight.dv, in_fp32(shape, 0.125f, in, false, {.fp16_sums = true}).dv).outside > 100);
+  }
+
+  TEST_CASE("magnified: finite gradients of dS beyond a half, which a unit makes right, and a bound that tells") {
+    std::size_t cases = 0, need_unit = 0, scaled_first = 0;
+    for (const Case& c : backward_cases(1, false)) {
+      const Magnitudes& by = c.magnitudes;
+      if (by.k == 1 && by.v == 1 && by.dout == 1) continue;
+      ++cases;
+      CAPTURE(cases);
+      const BackwardInputs in = make_backward_inputs(c.family, c.shape, c.seed, c.amplitude, by);
+      const ExpectedBackward e = expected_backward(c.shape, scale_of(c), in, true);
+      CHECK(e.unbounded == 0);
+      double largest = 0;
+      for_backward_heads(c.shape, 1, in.q, in.k, in.v, in.dout, Hidden::left_out, [&](BackwardHead& h) {
+        for (std::size_t i = 0; i < h.dP.size(); ++i)
+          largest = std::max(largest, std::abs(h.dP[i] - h.delta[i / std::size_t(h.S)]));
+      });
+      // As a kernel may choose it, of a bound that is somewhat larger.
+      const float unit = float(std::exp2(std::max(0.0, std::floor(std::log2(largest)) - 14)));
+      const Gradients one = in_fp32(c.shape, scale_of(c), in, true),
+                      got = in_fp32(c.shape, scale_of(c), in, true, {}, unit),
+                      first = in_fp32(c.shape, scale_of(c), in, true, {.scale_first = true});
+      std::size_t outside = 0, without = 0, with_scale = 0, told = 0;
+      for (const auto& [expected, gradient] : {std::pair(&ExpectedBackward::dq, &Gradients::dq),
+                                               {&ExpectedBackward::dk, &Gradients::dk},
+                                               {&ExpectedBackward::dv, &Gradients::dv}}) {
+        outside += compare(e.*expected, got.*gradient).outside;
+        without += compare(e.*expected, one.*gradient).outside;
+        with_scale += compare(e.*expected, first.*gradient).outside;
+        const std::vector<double>&value = (e.*expected).value, &allowed = (e.*expected).allowed;
+        std::size_t finite = 0;
+        for (std::size_t i = 0; i < value.size(); ++i)
+          finite += std::abs(value[i]) < 65520, told += allowed[i] < 0.1 * std::abs(value[i]);
+        CHECK(double(finite) > 0.9 * double(value.size()));
+        if (gradient == &Gradients::dk) CHECK(told > value.size() / 100);  // of dQ and dK
+      }
+      CHECK(outside == 0);
+      need_unit += without > 0, scaled_first += with_scale > 0;
+    }
+    CHECK(cases == 11);
+    CHECK(need_unit == 10);
+    CHECK(scaled_first == 4);  // rounding scale dS is no answer
+  }
+
+  TEST_CASE("the unit of a head with one row of dO that is much longer than the others is allowed for") {
+    const Shape shape{1, 1, 130, 64, false};
+    BackwardInputs in = make_backward_inputs(Family::unit, shape, 1, 1, {.dout = 0x1p-10});
+    for (int c = 0; c < shape.D; ++c)
+      in.dout[in.dout.size() - 1 - std::size_t(c)] = to_fp16(c % 3 ? 60000.0f : -60000.0f);
+    const ExpectedBackward e = expected_backward(shape, 0.125, in, true);
+    CHECK(compare(e.dq, in_fp32(shape, 0.125f, in, true, {}, 256).dq).outside == 0);
+    CHECK(compare(e.dq, in_fp32(shape, 0.125f, in, true, {}, 8192).dq).outside > 0);
   }
 
   TEST_CASE("NaN, infinities and overflow") {

@@ -3,6 +3,9 @@
 //
 //   Whatever the kernel before wrote may be read, and whatever it reads be written, only after grid_dependency_wait():
 //   that returns when the kernel before has ended and its writes can be seen.
+//   Nor may it be read through a `const __restrict__` pointer. nvcc reads such data by ld.global.nc, from a cache that
+//   is not coherent, for data that is "read-only for the entire lifetime of the kernel" (CUDA guide, "__ldg"). This
+//   kernel's lifetime begins while the one before still writes.
 //
 // On the CPU launches never overlap. There the checker reports each access to global memory, by a load, a store or a
 // copy, in a block of a launch that may overlap before a thread of the block has passed the wait. Parameters, tensor

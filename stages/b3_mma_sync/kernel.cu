@@ -14,6 +14,7 @@
 
 #include "common/backward_forward.cuh"
 #include "common/backward_launch.cuh"
+#include "common/ds_unit.cuh"
 #include "common/fills_a_gpu.hpp"
 #include "common/half_pair.cuh"
 #include "common/ptx/ex2.cuh"
@@ -55,11 +56,12 @@ __host__ __device__ constexpr int swizzled(int r, int c) {
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
-  half *sK, *sV;  // [N][D]; V's is empty where registers keep it
-  half* sQ;       // [2 * M][D]: a slot for the next tile
-  half* sdO;      // [M][D]: free for the next tile before Q's, as the product with dQ does not read it
-  half* sdS;      // [N][M]: transposed, as the warps have it
-  float* rows;    // [2 * M][2]: L log2 e and delta of each query row
+  half *sK, *sV;   // [N][D]; V's is empty where registers keep it
+  half* sQ;        // [2 * M][D]: a slot for the next tile
+  half* sdO;       // [M][D]: free for the next tile before Q's, as the product with dQ does not read it
+  half* sdS;       // [N][M]: transposed, as the warps have it
+  float* rows;     // [2 * M][2]: L log2 e and delta of each query row
+  float4* bounds;  // [WARPS]: each warp's part of the bound of dS
 };
 
 template <class T, class Cursor>
@@ -71,25 +73,30 @@ __host__ __device__ Smem carve(Cursor& cursor) {
   smem.sdO = cursor.template array<half>("sdO", M, T::D);
   smem.sdS = cursor.template array<half>("sdS", T::N, M);
   smem.rows = cursor.template array<float>("rows", 2 * M, 2);
+  smem.bounds = cursor.template array<float4>("bounds", 1, T::WARPS);
   return smem;
 }
 
-// --- L log2 e and delta of each query row ----------------------------------------------------------------
+// --- L log2 e, delta and ‖dO‖² of each query row ----------------------------------------------------------------
 template <int D>
 __global__ void __launch_bounds__(ROW_THREADS)
     row_terms(const half* __restrict__ out, const half* __restrict__ dout, const float* __restrict__ L,
-              float2* __restrict__ rows, std::size_t count) {  // out, dout: [count, D]
-  constexpr int LANES = D / 8;                                 // of a row
+              float2* __restrict__ rows, float* __restrict__ dout_squares,
+              std::size_t count) {  // out, dout: [count, D]
+  constexpr int LANES = D / 8;      // of a row
   const std::size_t row = std::size_t(blockIdx.x) * (ROW_THREADS / LANES) + threadIdx.x / LANES;
   const int c = threadIdx.x % LANES * 8;
-  float delta = 0.0f;
+  float delta = 0.0f, squares = 0.0f;  // dO·O and dO·dO
   if (row < count)
     for (int i = 0; i < 8; i += 2) {
       const float2 x = load2(out + row * D + c + i), y = load2(dout + row * D + c + i);
       delta = fmaf(x.x, y.x, fmaf(x.y, y.y, delta));
+      squares = fmaf(y.x, y.x, fmaf(y.y, y.y, squares));
     }
-  for (int distance = LANES / 2; distance > 0; distance /= 2) delta += __shfl_xor_sync(FULL_WARP, delta, distance);
-  if (c == 0 && row < count) rows[row] = make_float2(L[row] * LOG2_E, delta);
+  delta = lanes_sum<LANES>(delta), squares = lanes_sum<LANES>(squares);
+  if (c != 0 || row >= count) return;
+  rows[row] = make_float2(L[row] * LOG2_E, delta);
+  dout_squares[row] = squares;
 }
 
 // --- the two kinds of products with a chunk of query rows -------------------------------------------------
@@ -139,8 +146,8 @@ __device__ __forceinline__ void add_weighted(Gradient<T>& to, const Weights<T>& 
 template <int D, int STRIPES>
 __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::BLOCKS_PER_SM)
     gradients(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
-              const half* __restrict__ dout, const float2* __restrict__ rows, float* __restrict__ dq_sum,
-              half* __restrict__ dk, half* __restrict__ dv, int heads, int S, float scale,
+              const half* __restrict__ dout, const float2* __restrict__ rows, const float* __restrict__ dout_squares,
+              float* __restrict__ dq_sum, half* __restrict__ dk, half* __restrict__ dv, int heads, int S, float scale,
               bool causal) {  // heads: B * H; dq_sum: [heads, tiles, M * D], zeros before the first block
   using T = Tile<D, STRIPES>;
   constexpr int N = T::N, THREADS = T::THREADS, CHUNK_TILES = CHUNK / 8;
@@ -157,7 +164,8 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
   const int warp_key = warp * T::KEYS_PER_WARP;                        // and of this warp, within the block's
   const int tiles = ceil_div(S, M), first_tile = causal ? k0 / M : 0;  // no earlier row sees a key of this block
   const std::size_t first_row = std::size_t(head) * S, first = first_row * D;
-  q += first, k += first, v += first, dout += first, rows += first_row, dk += first, dv += first;
+  q += first, k += first, v += first, dout += first, rows += first_row, dout_squares += first_row, dk += first,
+      dv += first;
   dq_sum += std::size_t(head) * tiles * M * D;
   const float scale_log2 = scale * LOG2_E;  // exp(scale s - L) is 2^(scale_log2 s - L log2 e)
 
@@ -202,11 +210,24 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
   };
   Gradient<T> dK = {}, dV = {};
 
+  // Of this block's dS: the bound, to which each thread has looked at one row of V at most, and later the unit.
+  float2 largest = make_float2(0.0f, 0.0f);
+#pragma unroll 4
+  for (int row = first_tile * M + int(threadIdx.x); row < S; row += THREADS) {
+    largest.x = largest_finite(largest.x, dout_squares[row]);
+    largest.y = largest_finite(largest.y, fabsf(rows[row].y));
+  }
+  float v_squares = 0.0f, unit = 1.0f;
+  if (const int key = k0 + threadIdx.x; key < min(k0 + N, S))
+    for (int d = 0; d < D; d += DS_SLAB) v_squares += sum_of_squares(v + std::size_t(key) * D + d, 0);
+  store_bound(&smem.bounds[warp], largest, v_squares, lane);
+
   // --- Mainloop: one query tile at a time -------------------------------------------------------------------
   for (int t = first_tile; t < tiles; ++t) {
     __pipeline_wait_prior(0);  // tile t has arrived, as far as this thread can see
     __syncthreads();           // now all can see it; and all are done with tile t - 1, its slot of Q and its dS
     issue_q(t + 1);
+    if (t == first_tile) unit = ds_unit<T::WARPS>(smem.bounds);
 
 #pragma unroll 1
     for (int m = 0; m < M; m += CHUNK) {
@@ -245,17 +266,24 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
       // dS^T = P^T (dP^T - delta), in registers for dK and in shared memory for dQ.
       Scores<T> dP = {};
       add_scores<T>(dP, load_v, sdO, lane);
+      const auto weigh = [&](float by) {
 #pragma unroll
-      for (int n = 0; n < CHUNK_TILES; ++n) {
-        const float delta[2] = {chunk_rows[n * 16 + 1], chunk_rows[n * 16 + 3]};
+        for (int n = 0; n < CHUNK_TILES; ++n) {
+          const float delta[2] = {chunk_rows[n * 16 + 1], chunk_rows[n * 16 + 3]};
+          for (int i = 0; i < STRIPES; ++i)
+            for (int h = 0; h < 2; ++h)
+              ds[i][n][h] = half_pair(s[i][n][2 * h] * ((dP[i][n][2 * h] - delta[0]) * by),
+                                      s[i][n][2 * h + 1] * ((dP[i][n][2 * h + 1] - delta[1]) * by));
+        }
+      };
+      unit == 1.0f ? weigh(1.0f) : weigh(inverse_unit(unit));
+#pragma unroll
+      for (int n = 0; n < CHUNK_TILES; ++n)
         for (int i = 0; i < STRIPES; ++i)
           for (int h = 0; h < 2; ++h) {
-            ds[i][n][h] = half_pair(s[i][n][2 * h] * (dP[i][n][2 * h] - delta[0]),
-                                    s[i][n][2 * h + 1] * (dP[i][n][2 * h + 1] - delta[1]));
             const int key = warp_key + i * STRIPE + quad_row + 8 * h;
             *reinterpret_cast<unsigned*>(&smem.sdS[swizzled<M>(key, m + 8 * n + first_column)]) = ds[i][n][h];
           }
-      }
       add_weighted<T>(dK, ds, sQ, lane);
     }
     __syncthreads();  // the dS of all warps is there; and all are done with dO
@@ -279,6 +307,8 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
         }
       }
     }
+    for (auto& of_rows : dQ)
+      for (auto& of_columns : of_rows) multiply_by_unit(of_columns, unit);
     // Accumulator by accumulator, so that a warp adds to 32 neighbours at once; round_sums puts them in place.
     float* sums = dq_sum + std::size_t(t) * M * D + warp * (T::DQ_ROWS * T::DQ_COLS) + lane;
 #pragma unroll
@@ -300,7 +330,7 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
     __syncwarp();
   };
   store(dv, dV, 1.0f);
-  store(dk, dK, scale);
+  store(dk, dK, scale * unit);
 }
 
 // --- dQ: the sums, scaled, rounded, and in place -----------------------------------------------------------
@@ -326,20 +356,22 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS)
 // --- launcher --------------------------------------------------------------------------------------------
 // The parts of the workspace. `save_forward` fills out and L.
 struct Workspace {
-  float* dq_sum;  // [B, H, tiles, M * D]
-  float2* rows;   // [B, H, S]
-  float* L;       // [B, H, S]
-  half* out;      // [B, H, S, D]
+  float* dq_sum;        // [B, H, tiles, M * D]
+  float2* rows;         // [B, H, S]
+  float* dout_squares;  // [B, H, S]
+  float* L;             // [B, H, S]
+  half* out;            // [B, H, S, D]
 };
 
 std::size_t dq_sums(const Shape& s) { return std::size_t(s.B) * s.H * ceil_div(s.S, M) * M * s.D; }
 
-std::size_t workspace(const Shape& shape) { return dq_sums(shape) + 3 * shape.rows() + shape.elements() / 2; }
+std::size_t workspace(const Shape& shape) { return dq_sums(shape) + 4 * shape.rows() + shape.elements() / 2; }
 
 Workspace workspace_of(const BackwardArgs& a) {
   float* const rows = a.workspace + dq_sums(a.shape);
-  float* const L = rows + 2 * a.shape.rows();
-  return {a.workspace, reinterpret_cast<float2*>(rows), L, reinterpret_cast<half*>(L + a.shape.rows())};
+  float* const dout_squares = rows + 2 * a.shape.rows();
+  float* const L = dout_squares + a.shape.rows();
+  return {a.workspace, reinterpret_cast<float2*>(rows), dout_squares, L, reinterpret_cast<half*>(L + a.shape.rows())};
 }
 
 template <int D>
@@ -360,11 +392,12 @@ cudaError_t launch_gradients(const BackwardArgs& a) {
   const std::size_t rows = a.shape.rows(), rows_per_block = ROW_THREADS / (D / 8);
   if (const cudaError_t error =
           launch("row_terms", row_terms<D>, unsigned((rows + rows_per_block - 1) / rows_per_block), ROW_THREADS, 0,
-                 a.stream, w.out, a.dout, w.L, w.rows, rows))
+                 a.stream, w.out, a.dout, w.L, w.rows, w.dout_squares, rows))
     return error;
-  if (const cudaError_t error = launch(
-          "gradients", gradients<D, STRIPES>, dim3(together, ceil_div(S, T::N), ceil_div(heads, together)), T::THREADS,
-          smem.bytes, a.stream, a.q, a.k, a.v, a.dout, w.rows, w.dq_sum, a.dk, a.dv, heads, S, a.scale, a.shape.causal))
+  if (const cudaError_t error =
+          launch("gradients", gradients<D, STRIPES>, dim3(together, ceil_div(S, T::N), ceil_div(heads, together)),
+                 T::THREADS, smem.bytes, a.stream, a.q, a.k, a.v, a.dout, w.rows, w.dout_squares, w.dq_sum, a.dk, a.dv,
+                 heads, S, a.scale, a.shape.causal))
     return error;
   return launch("round_sums", round_sums<D, STRIPES>, dim3(ceil_div(S, M), H, a.shape.B), T::THREADS, 0, a.stream,
                 w.dq_sum, a.dq, H, S, a.scale);

@@ -14,6 +14,7 @@
 
 #include "common/backward_forward.cuh"
 #include "common/backward_launch.cuh"
+#include "common/ds_unit.cuh"
 #include "common/half_pair.cuh"
 #include "common/hopper/descriptors.cuh"
 #include "common/hopper/ring.cuh"
@@ -67,6 +68,8 @@ struct Smem {
   half *sQ, *sdO;  // [SLOTS][D / 64][M][64], swizzled
   half* sdS;       // [2][N / 64][M][64], swizzled: that of a tile is still read while that of the next is written
   float* terms;    // [SLOTS][2][M]: L log2 e, then delta, of each query row
+  float4* bounds;  // [4]: of the third warpgroup, each warp's part of the bound of dS
+  float* unit;     // [GROUP]: of dS, GROUP times
   ptx::MBarrier *keys_full, *full;    // of sK and sV; of each slot
   ptx::MBarrier *ds_full, *ds_empty;  // of each dS
 };
@@ -80,6 +83,8 @@ __host__ __device__ Smem carve(Cursor& cursor) {
   smem.sdO = cursor.template array<half, SWIZZLE_ALIGN>("sdO", T::SLOTS * T::M * T::D / SLAB, SLAB);
   smem.sdS = cursor.template array<half, SWIZZLE_ALIGN>("sdS", 2 * T::M * T::N / SLAB, SLAB);
   smem.terms = cursor.template array<float, SWIZZLE_ALIGN>("terms", T::SLOTS * 2, T::M);
+  smem.bounds = cursor.template array<float4>("bounds", 1, 4);
+  smem.unit = cursor.template array<float>("unit", 1, GROUP);
   smem.keys_full = cursor.template array<ptx::MBarrier>("keys_full", 1, 1);
   smem.full = cursor.template array<ptx::MBarrier>("full", T::SLOTS, 1);
   smem.ds_full = cursor.template array<ptx::MBarrier>("ds_full", 2, 1);
@@ -87,28 +92,29 @@ __host__ __device__ Smem carve(Cursor& cursor) {
   return smem;
 }
 
-// --- L log2 e and delta of each query row, zeros for dQ's sums and turns ---------------------------------------
+// --- L log2 e, delta and ‖dO‖² of each query row, zeros for dQ's sums and turns ---------------------------------------
 template <int D>
 __global__ void __launch_bounds__(ROW_THREADS)
     row_terms(const half* __restrict__ out, const half* __restrict__ dout, const float* __restrict__ L,
               float* __restrict__ terms, float4* __restrict__ dq_sum, unsigned* __restrict__ turns, int tiles, int S) {
-  // out, dout: [heads, S, D]; terms: [heads, tiles, 2, M]; dq_sum: [heads, tiles, M * D]; turns: [heads, tiles]
+  // out, dout: [heads, S, D]; terms: [heads, tiles, 3, M]; dq_sum: [heads, tiles, M * D]; turns: [heads, tiles]
   constexpr int M = Tile<D>::M, LANES = D / 8;  // LANES: of a row
   const std::size_t padded_row = std::size_t(blockIdx.x) * (ROW_THREADS / LANES) + threadIdx.x / LANES;
   const std::size_t tile = padded_row / M, head = tile / tiles;  // of all heads' tiles
   const int in_tile = int(padded_row % M), row_of_head = int(tile % tiles) * M + in_tile;
   const std::size_t row = head * S + row_of_head;
   const int c = threadIdx.x % LANES * 8;
-  float delta = 0.0f;
+  float delta = 0.0f, squares = 0.0f;  // dO·O and dO·dO
   if (row_of_head < S)
     for (int i = 0; i < 8; i += 2) {
       const float2 x = load2(out + row * D + c + i), y = load2(dout + row * D + c + i);
       delta = fmaf(x.x, y.x, fmaf(x.y, y.y, delta));
+      squares = fmaf(y.x, y.x, fmaf(y.y, y.y, squares));
     }
-  for (int distance = LANES / 2; distance > 0; distance /= 2) delta += __shfl_xor_sync(FULL_WARP, delta, distance);
+  delta = lanes_sum<LANES>(delta), squares = lanes_sum<LANES>(squares);
   if (c == 0) {
-    terms[tile * 2 * M + in_tile] = row_of_head < S ? L[row] * LOG2_E : 0.0f;
-    terms[tile * 2 * M + M + in_tile] = delta;
+    terms += tile * 3 * M + in_tile;
+    terms[0] = row_of_head < S ? L[row] * LOG2_E : 0.0f, terms[M] = delta, terms[2 * M] = squares;
     if (in_tile == 0) turns[tile] = 0;
   }
   for (int i = 0; i < 2; ++i) dq_sum[(padded_row * D + c) / 4 + i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -135,7 +141,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   const int k0 = key_block * N, first_key = warp * STRIPE;  // of this block; of this warp, within the block's
   const int all_tiles = ceil_div(S, M), first_tile = causal ? k0 / M : 0;  // no earlier row sees a key of this block
   const int tiles = all_tiles - first_tile;
-  terms += std::size_t(head) * all_tiles * 2 * M;
+  terms += std::size_t(head) * all_tiles * 3 * M;
   turns += std::size_t(head) * all_tiles;
   dq_sum += std::size_t(head) * all_tiles * M * D + threadIdx.x % GROUP * 4;
   dk += std::size_t(head) * S * D, dv += std::size_t(head) * S * D;
@@ -149,7 +155,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     const int slot = ring.slot(t), row = (first_tile + t) * M;
     ptx::mbarrier_arrive_expect_tx(&smem.full[slot], T::QUERY_BYTES);
     ptx::tma_load_4d(smem.sQ + slot * M * D, &q, 0, row, 0, head, &smem.full[slot]);
-    ptx::bulk_load(smem.terms + slot * 2 * M, terms + row * 2, T::TERMS_BYTES, &smem.full[slot]);
+    ptx::bulk_load(smem.terms + slot * 2 * M, terms + row * 3, T::TERMS_BYTES, &smem.full[slot]);
     ptx::tma_load_4d(smem.sdO + slot * M * D, &dout, 0, row, 0, head, &smem.full[slot]);
   };
   if (threadIdx.x == 0) {
@@ -170,6 +176,10 @@ __global__ void __launch_bounds__(THREADS, 1)
   const ptx::Descriptor k_rows_at = mn_major_descriptor<N>(smem.sK);
   if (group == GROUPS) {
     ptx::registers_release<DQ_REGISTERS>();
+    // While the others wait for products.
+    store_ds_unit<D, M>(smem.unit, smem.bounds, smem.sV, terms + first_tile * 3 * M, tiles, 2);
+    const float unit = smem.unit[threadIdx.x % GROUP];
+    ptx::barrier_arrive(3, THREADS);
     const ptx::Descriptor ds_at = k_major_descriptor(smem.sdS);
     for (int t = 0; t < tiles; ++t) {
       ptx::mbarrier_wait(&smem.ds_full[t % 2], t / 2 % 2);
@@ -192,6 +202,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         ptx::wgmma_wait<0>();
         ptx::fence_registers(dQ);
         if (part == 0) ptx::barrier_sync(2, GROUP);
+        multiply_by_unit(dQ, unit);
         if (part == DQ_PARTS - 1) {
           __syncwarp();
           if (lane == 0) ptx::mbarrier_arrive(&smem.ds_empty[t % 2]);
@@ -239,6 +250,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   };
 
   // --- Mainloop: one query tile at a time -------------------------------------------------------------------
+  float unit = 1.0f;  // of dS
   begin_s(0);
   ptx::wgmma_wait<0>();
   ptx::fence_registers(s);
@@ -270,13 +282,16 @@ __global__ void __launch_bounds__(THREADS, 1)
     ptx::fence_registers(dp), ptx::fence_registers(dV), ptx::fence_registers(p);
 
     // dS^T = P^T (dP^T - delta), with P^T as rounded for dV, which turns into dS in shared memory.
+    if (t == 0) ptx::barrier_sync(3, THREADS), unit = smem.unit[threadIdx.x % GROUP];
+    const auto weigh = [&](float by) {
 #pragma unroll
-    for (int i = 0; i < M / 4; ++i) {
-      const int column = i / 2 * 8;
-      const float2 weights = floats(p[i / 4][i % 4]);
-      ds[i / 4][i % 4] =
-          half_pair(weights.x * (dp[2 * i] - delta[column]), weights.y * (dp[2 * i + 1] - delta[column + 1]));
-    }
+      for (int i = 0; i < M / 4; ++i) {
+        const float x = dp[2 * i] - delta[i / 2 * 8], y = dp[2 * i + 1] - delta[i / 2 * 8 + 1];
+        const float2 weights = floats(p[i / 4][i % 4]);
+        ds[i / 4][i % 4] = half_pair(weights.x * (x * by), weights.y * (y * by));
+      }
+    };
+    unit == 1.0f ? weigh(1.0f) : weigh(inverse_unit(unit));
     ptx::mbarrier_wait(&smem.ds_empty[t % 2], t / 2 % 2 ^ 1);
     half* const sdS = smem.sdS + t % 2 * M * N;
 #pragma unroll
@@ -292,6 +307,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   }
 
   // --- Epilogue: scale dK, round to fp16, store -------------------------------------------------------------
+  multiply_by_unit(dK, unit);
   ptx::barrier_sync(1, THREADS);  // all are done with K and V
 #pragma unroll
   for (int h = 0; h < 2; ++h)
@@ -327,7 +343,7 @@ __global__ void __launch_bounds__(DQ_PARTS* GROUP)
 // The parts of the workspace. `save_forward` fills out and L.
 struct Workspace {
   float* dq_sum;    // [B, H, tiles, M * D]
-  float* terms;     // [B, H, tiles, 2, M]
+  float* terms;     // [B, H, tiles, 3, M]
   float* L;         // [B, H, S]
   half* out;        // [B, H, S, D]
   unsigned* turns;  // [B, H, tiles]: how many blocks have added
@@ -340,11 +356,11 @@ std::size_t padded_rows(const Shape& s) {
 
 std::size_t counters(const Shape& s) { return padded_rows(s) / (s.D == 64 ? Tile<64>::M : Tile<128>::M); }
 
-std::size_t workspace(const Shape& s) { return padded_rows(s) * (s.D + 2) + s.rows() + s.elements() / 2 + counters(s); }
+std::size_t workspace(const Shape& s) { return padded_rows(s) * (s.D + 3) + s.rows() + s.elements() / 2 + counters(s); }
 
 Workspace workspace_of(const BackwardArgs& a) {
   float* const terms = a.workspace + padded_rows(a.shape) * a.shape.D;
-  float* const L = terms + padded_rows(a.shape) * 2;
+  float* const L = terms + padded_rows(a.shape) * 3;
   float* const out = L + a.shape.rows();
   return {a.workspace, terms, L, reinterpret_cast<half*>(out),
           reinterpret_cast<unsigned*>(out + a.shape.elements() / 2)};

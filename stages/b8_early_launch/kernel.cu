@@ -1,7 +1,8 @@
 // B8: a kernel starts before the one before it has ended, by programmatic dependent launch, as in v4c. Its blocks start
-// and initialise their barriers, and wait for the end of the kernel before they touch global memory. The main kernel
-// alone does not let the next kernel start early: its blocks would all settle on the few multiprocessors that have
-// room. The three kernels compute the same as b7's.
+// and initialise their barriers, and wait for the end of the kernel before they touch global memory, whose pointers are
+// not __restrict__ where they read (common/ptx/grid_dependency.cuh). The main kernel alone does not let the next kernel
+// start early: its blocks would all settle on the few multiprocessors that have room. The three kernels compute the
+// same as b7's.
 //
 //   P = exp(s - L)     dP = dO V^T     dS = P (dP - delta)     dQ = scale dS K     dK = scale dS^T Q     dV = P^T dO
 //
@@ -14,6 +15,7 @@
 
 #include "common/backward_forward.cuh"
 #include "common/backward_launch.cuh"
+#include "common/ds_unit.cuh"
 #include "common/half_pair.cuh"
 #include "common/hopper/descriptors.cuh"
 #include "common/hopper/ring.cuh"
@@ -68,6 +70,8 @@ struct Smem {
   half *sQ, *sdO;  // [SLOTS][D / 64][M][64], swizzled
   half* sdS;       // [2][N / 64][M][64], swizzled: that of a tile is still read while that of the next is written
   float* terms;    // [SLOTS][2][M]: L log2 e, then delta, of each query row
+  float4* bounds;  // [4]: of the third warpgroup, each warp's part of the bound of dS
+  float* unit;     // [GROUP]: of dS, GROUP times
   ptx::MBarrier *keys_full, *full;    // of sK and sV; of each slot
   ptx::MBarrier *ds_full, *ds_empty;  // of each dS
 };
@@ -81,6 +85,8 @@ __host__ __device__ Smem carve(Cursor& cursor) {
   smem.sdO = cursor.template array<half, SWIZZLE_ALIGN>("sdO", T::SLOTS * T::M * T::D / SLAB, SLAB);
   smem.sdS = cursor.template array<half, SWIZZLE_ALIGN>("sdS", 2 * T::M * T::N / SLAB, SLAB);
   smem.terms = cursor.template array<float, SWIZZLE_ALIGN>("terms", T::SLOTS * 2, T::M);
+  smem.bounds = cursor.template array<float4>("bounds", 1, 4);
+  smem.unit = cursor.template array<float>("unit", 1, GROUP);
   smem.keys_full = cursor.template array<ptx::MBarrier>("keys_full", 1, 1);
   smem.full = cursor.template array<ptx::MBarrier>("full", T::SLOTS, 1);
   smem.ds_full = cursor.template array<ptx::MBarrier>("ds_full", 2, 1);
@@ -88,12 +94,12 @@ __host__ __device__ Smem carve(Cursor& cursor) {
   return smem;
 }
 
-// --- L log2 e and delta of each query row, and zeros for dQ's sums -----------------------------------------
+// --- L log2 e, delta and ‖dO‖² of each query row, and zeros for dQ's sums -----------------------------------------
 template <int D>
 __global__ void __launch_bounds__(ROW_THREADS)
-    row_terms(const half* __restrict__ out, const half* __restrict__ dout, const float* __restrict__ L,
-              float* __restrict__ terms, float4* __restrict__ dq_sum, int tiles, int S) {
-  // out, dout: [heads, S, D]; terms: [heads, tiles, 2, M]; dq_sum: [heads, tiles, M * D]
+    row_terms(const half* out, const half* dout, const float* L, float* __restrict__ terms, float4* __restrict__ dq_sum,
+              int tiles, int S) {
+  // out, dout: [heads, S, D]; terms: [heads, tiles, 3, M]; dq_sum: [heads, tiles, M * D]
   ptx::grid_dependency_wait();
   ptx::launch_dependents();
   constexpr int M = Tile<D>::M, LANES = D / 8;  // LANES: of a row
@@ -102,16 +108,17 @@ __global__ void __launch_bounds__(ROW_THREADS)
   const int in_tile = int(padded_row % M), row_of_head = int(tile % tiles) * M + in_tile;
   const std::size_t row = head * S + row_of_head;
   const int c = threadIdx.x % LANES * 8;
-  float delta = 0.0f;
+  float delta = 0.0f, squares = 0.0f;  // dO·O and dO·dO
   if (row_of_head < S)
     for (int i = 0; i < 8; i += 2) {
       const float2 x = load2(out + row * D + c + i), y = load2(dout + row * D + c + i);
       delta = fmaf(x.x, y.x, fmaf(x.y, y.y, delta));
+      squares = fmaf(y.x, y.x, fmaf(y.y, y.y, squares));
     }
-  for (int distance = LANES / 2; distance > 0; distance /= 2) delta += __shfl_xor_sync(FULL_WARP, delta, distance);
+  delta = lanes_sum<LANES>(delta), squares = lanes_sum<LANES>(squares);
   if (c == 0) {
-    terms[tile * 2 * M + in_tile] = row_of_head < S ? L[row] * LOG2_E : 0.0f;
-    terms[tile * 2 * M + M + in_tile] = delta;
+    terms += tile * 3 * M + in_tile;
+    terms[0] = row_of_head < S ? L[row] * LOG2_E : 0.0f, terms[M] = delta, terms[2 * M] = squares;
   }
   for (int i = 0; i < 2; ++i) dq_sum[(padded_row * D + c) / 4 + i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 }
@@ -120,9 +127,9 @@ __global__ void __launch_bounds__(ROW_THREADS)
 template <int D>
 __global__ void __launch_bounds__(THREADS, 1)
     gradients(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
-              const __grid_constant__ TensorMap v, const __grid_constant__ TensorMap dout,
-              const float* __restrict__ terms, float* __restrict__ dq_sum, half* __restrict__ dk, half* __restrict__ dv,
-              float* __restrict__ dk_parts, float* __restrict__ dv_parts, int parts, int heads, int S, float scale,
+              const __grid_constant__ TensorMap v, const __grid_constant__ TensorMap dout, const float* terms,
+              float* __restrict__ dq_sum, half* __restrict__ dk, half* __restrict__ dv, float* __restrict__ dk_parts,
+              float* __restrict__ dv_parts, int parts, int heads, int S, float scale,
               bool causal) {  // heads: B * H
   using T = Tile<D>;
   constexpr int M = T::M, N = T::N;
@@ -138,7 +145,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   const int all_tiles = ceil_div(S, M), unseen = causal ? k0 / M : 0;  // no earlier row sees a key of this block
   const int first_tile = unseen + (all_tiles - unseen) * part / parts;
   const int tiles = unseen + (all_tiles - unseen) * (part + 1) / parts - first_tile;  // perhaps none
-  terms += (std::size_t(head) * all_tiles + first_tile) * 2 * M;
+  terms += (std::size_t(head) * all_tiles + first_tile) * 3 * M;
   dq_sum += (std::size_t(head) * all_tiles + first_tile) * M * D + threadIdx.x % GROUP * 4;
   dk += std::size_t(head) * S * D, dv += std::size_t(head) * S * D;
   const float scale_log2 = scale * LOG2_E;  // exp(scale s - L) is 2^(scale_log2 s - L log2 e)
@@ -151,7 +158,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     const int slot = ring.slot(t), row = (first_tile + t) * M;
     ptx::mbarrier_arrive_expect_tx(&smem.full[slot], T::QUERY_BYTES);
     ptx::tma_load_4d(smem.sQ + slot * M * D, &q, 0, row, 0, head, &smem.full[slot]);
-    ptx::bulk_load(smem.terms + slot * 2 * M, terms + t * 2 * M, T::TERMS_BYTES, &smem.full[slot]);
+    ptx::bulk_load(smem.terms + slot * 2 * M, terms + t * 3 * M, T::TERMS_BYTES, &smem.full[slot]);
     ptx::tma_load_4d(smem.sdO + slot * M * D, &dout, 0, row, 0, head, &smem.full[slot]);
   };
   if (threadIdx.x == 0) {
@@ -173,6 +180,11 @@ __global__ void __launch_bounds__(THREADS, 1)
   const ptx::Descriptor k_rows_at = mn_major_descriptor<N>(smem.sK);
   if (group == GROUPS) {
     ptx::registers_release<DQ_REGISTERS>();
+    if (tiles == 0) return;
+    // While the others wait for products.
+    store_ds_unit<D, M>(smem.unit, smem.bounds, smem.sV, terms, tiles, 2);
+    const float unit = smem.unit[threadIdx.x % GROUP];
+    ptx::barrier_arrive(3, THREADS);
     const ptx::Descriptor ds_at = k_major_descriptor(smem.sdS);
     for (int t = 0; t < tiles; ++t) {
       ptx::mbarrier_wait(&smem.ds_full[t % 2], t / 2 % 2);
@@ -190,6 +202,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         ptx::wgmma_commit();
         ptx::wgmma_wait<0>();
         ptx::fence_registers(dQ);
+        multiply_by_unit(dQ, unit);
         if (part == DQ_PARTS - 1) {
           __syncwarp();
           if (lane == 0) ptx::mbarrier_arrive(&smem.ds_empty[t % 2]);
@@ -233,6 +246,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   };
 
   // --- Mainloop: one query tile at a time -------------------------------------------------------------------
+  float unit = 1.0f;  // of dS
   if (tiles > 0) {
     begin_s(0);
     ptx::wgmma_wait<0>();
@@ -266,13 +280,16 @@ __global__ void __launch_bounds__(THREADS, 1)
     ptx::fence_registers(dp), ptx::fence_registers(dV), ptx::fence_registers(p);
 
     // dS^T = P^T (dP^T - delta), with P^T as rounded for dV, which turns into dS in shared memory.
+    if (t == 0) ptx::barrier_sync(3, THREADS), unit = smem.unit[threadIdx.x % GROUP];
+    const auto weigh = [&](float by) {
 #pragma unroll
-    for (int i = 0; i < M / 4; ++i) {
-      const int column = i / 2 * 8;
-      const float2 weights = floats(p[i / 4][i % 4]);
-      ds[i / 4][i % 4] =
-          half_pair(weights.x * (dp[2 * i] - delta[column]), weights.y * (dp[2 * i + 1] - delta[column + 1]));
-    }
+      for (int i = 0; i < M / 4; ++i) {
+        const float x = dp[2 * i] - delta[i / 2 * 8], y = dp[2 * i + 1] - delta[i / 2 * 8 + 1];
+        const float2 weights = floats(p[i / 4][i % 4]);
+        ds[i / 4][i % 4] = half_pair(weights.x * (x * by), weights.y * (y * by));
+      }
+    };
+    unit == 1.0f ? weigh(1.0f) : weigh(inverse_unit(unit));
     ptx::mbarrier_wait(&smem.ds_empty[t % 2], t / 2 % 2 ^ 1);
     half* const sdS = smem.sdS + t % 2 * M * N;
 #pragma unroll
@@ -288,6 +305,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   }
 
   // --- Epilogue: store the part as it is; or, where no other block has these keys, scale dK, round to fp16, store ---
+  multiply_by_unit(dK, unit);
   if (parts > 1) {
     const int key = k0 + group * GROUP_KEYS;
     if (key >= S) return;
@@ -315,9 +333,8 @@ __global__ void __launch_bounds__(THREADS, 1)
 // --- dQ, dK and dV: the sums, scaled, rounded, and in place -----------------------------------------------
 template <int D>
 __global__ void __launch_bounds__(DQ_PARTS* GROUP)
-    round_sums(const float* __restrict__ dq_sum, const float* __restrict__ dk_parts, const float* __restrict__ dv_parts,
-               half* __restrict__ dq, half* __restrict__ dk, half* __restrict__ dv, int parts, int heads, int S,
-               float scale) {
+    round_sums(const float* dq_sum, const float* dk_parts, const float* dv_parts, half* __restrict__ dq,
+               half* __restrict__ dk, half* __restrict__ dv, int parts, int heads, int S, float scale) {
   ptx::grid_dependency_wait();
   ptx::launch_dependents();
   constexpr int M = Tile<D>::M, VECTORS = DQ_COLS / 8 / SUM_BLOCKS;  // VECTORS: of four floats, of a thread
@@ -352,7 +369,7 @@ __global__ void __launch_bounds__(DQ_PARTS* GROUP)
 struct Workspace {
   float* dq_sum;               // [B, H, tiles, M * D]
   float *dk_parts, *dv_parts;  // [parts][B, H, tiles, M * D] each, where parts is more than 1
-  float* terms;                // [B, H, tiles, 2, M]
+  float* terms;                // [B, H, tiles, 3, M]
   float* L;                    // [B, H, S]
   half* out;                   // [B, H, S, D]
 };
@@ -375,19 +392,18 @@ int parts(const Shape& s) {
 std::size_t of_parts(const Shape& s) { return parts(s) > 1 ? parts(s) * padded_rows(s) * s.D : 0; }
 
 std::size_t workspace(const Shape& s) {
-  return padded_rows(s) * (s.D + 2) + 2 * of_parts(s) + s.rows() + s.elements() / 2;
+  return padded_rows(s) * (s.D + 3) + 2 * of_parts(s) + s.rows() + s.elements() / 2;
 }
 
 Workspace workspace_of(const BackwardArgs& a) {
   float* const dk_parts = a.workspace + padded_rows(a.shape) * a.shape.D;
   float* const dv_parts = dk_parts + of_parts(a.shape);
   float* const terms = dv_parts + of_parts(a.shape);
-  float* const L = terms + padded_rows(a.shape) * 2;
+  float* const L = terms + padded_rows(a.shape) * 3;
   return {a.workspace, dk_parts, dv_parts, terms, L, reinterpret_cast<half*>(L + a.shape.rows())};
 }
 
-// May start before the kernel before has ended.
-const LaunchExtras EARLY{{1, 1, 1}, true};
+const LaunchExtras EARLY{{1, 1, 1}, true};  // may start before the kernel before has ended
 
 template <int D>
 cudaError_t save_forward(const BackwardArgs& a) {
