@@ -11,7 +11,7 @@ PYTHON ?= python3
 
 # --- words --------------------------------------------------------------------------------------------------
 GOALS := help list test show-bug reproduce-bug check-harness run racecheck fuzz sanitize unit clean
-GOALS += patches edit-bug save-bug mutants counters bits same-bits
+GOALS += patches edit-bug save-bug counters bits same-bits
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
 GOALS += archs format format-check test-arm64
 GOALS += trace exercise predict try watch hint solution reset grade check-exercises
@@ -112,10 +112,6 @@ autograder: | $(WORK)
 # The exercises themselves: red as handed out, green when solved, and no cheater passes. check=quick is `make test`'s part, check=half CI's.
 check-exercises: | $(WORK)
 	@$(WORK) check-exercises '$(MAKE)' $(call quote,$(or $(check),whole)) $(if $(n),$(call quote,$(n)))
-
-# Unplanned mistakes, put into one stage or all: each must turn the test or the race check red. only=NAME for one.
-mutants: | $(WORK)
-	@$(WORK) mutants '$(MAKE)' $(call quote,$(only)) $(or $(STAGE),$(ALL_STAGES) $(BACKWARD_STAGES))
 
 run: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
 	$(one_stage)$(if $(bug),,$(works))@$< run \

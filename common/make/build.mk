@@ -102,7 +102,7 @@ LAB_LIBS := $(B)/liblab.a $(if $(TEST_SRC),$(B)/libtest.a)
 DESK_SRC := $(filter-out %/main.cpp,$(wildcard $(addprefix checks/desk/,*.cpp records/*.cpp learn/*.cpp evolve/*.cpp)))
 DESK_LIB := $(if $(SANITIZE)$(ARM64),$(DESK_SRC:%.cpp=$(B)/obj/%.o),$(strip \
   $(foreach room,learn records desk,build/desk-objects/lib$(room).a)))
-# The desk's other programs, built where a target needs them: for patches, runs judged, mutants and exercises; for results, tables,
+# The desk's other programs, built where a target needs them: for patches, runs judged and exercises; for results, tables,
 # pages and the elite loop.
 WORK := build/desk-work
 RECORDS := build/desk-records
@@ -180,27 +180,22 @@ patch_in = $(or $(call outside,$(call stage_of,$(1)),$(call planted_in,$(1)).pat
   phase-%,$(call planted_in,$(1))),phases/$(patsubst phase-%,%,$(call planted_in,$(1))),bugs/$(call planted_in,$(1))).patch)
 # Files of bugs=DIR.
 outside = $(if $(LAB_BUGS),$(wildcard $(LAB_BUGS)/$(1)/$(2)))
-# Of a mutant there are two: mutant-NAME, instrumented, and draft-NAME, plain and quick to compile, which mostly is enough.
-draft_in = $(patsubst draft-%,%,$(filter draft-%,$(call variant_of,$(1))))
-mutant_in = $(patsubst mutant-%,%,$(filter mutant-%,$(call variant_of,$(1))))$(call draft_in,$(1))
 # learn-NN: what build/desk-work has put there of an exercise, instrumented and quick to compile, for interactive use. evolve-ID:
 # a candidate that build/desk-records has put there; of those, ptxas says what they take.
 learnt_in = $(filter learn-% evolve-%,$(call variant_of,$(1)))
 evolved_in = $(filter evolve-%,$(call variant_of,$(1)))
 build_log = $(if $(call evolved_in,$(1)),> $(B)/$(1)/kernel.log 2>&1)
-instrumented = $(if $(filter fixed draft-%,$(call variant_of,$(1))),,$(INSTRUMENTATION))
+instrumented = $(if $(filter fixed,$(call variant_of,$(1))),,$(INSTRUMENTATION))
 # A learner's printf has its block and thread in front, and ends after a thousand lines.
 printf_of = $(if $(filter learn-%,$(call variant_of,$(1)))$(filter own/%,$(1)),-include checks/exercises/kernel_printf.hpp)
 # A bug's kernel takes a third less at -O1, and is found out as soon.
 quick_to_build = $(call learnt_in,$(1))$(filter bug-%,$(call variant_of,$(1)))
-kernel_heat = $(if $(call mutant_in,$(1)),,$(if $(call quick_to_build,$(1)),LEARNT,$(strip \
-  $(if $(filter fixed,$(call variant_of,$(1))),PLAIN,KERNEL))))
+kernel_heat = $(if $(call quick_to_build,$(1)),LEARNT,$(if $(filter fixed,$(call variant_of,$(1))),PLAIN,KERNEL))
 kernel_source = $(if $(call learnt_in,$(1)),$(B)/$(1)/source.cu,$(strip \
-  $(if $(call planted_in,$(1))$(call mutant_in,$(1)),$(B)/$(1),$(call dir_of,$(call stage_of,$(1)))))/kernel.cu)
+  $(if $(call planted_in,$(1)),$(B)/$(1),$(call dir_of,$(call stage_of,$(1)))))/kernel.cu)
 # A bug that forgets a term leaves its parameter unused.
 kernel_flags = $(if $(call quick_to_build,$(1)),$(LEARNT_FLAGS),$(KERNEL_FLAGS)) \
-  $(if $(call planted_in,$(1)),-Wno-unused-parameter) $(if $(call mutant_in,$(1)),$(strip \
-  $(if $(call draft_in,$(1)),-O0,-O1 -g1) -I$(B)/$(1)))
+  $(if $(call planted_in,$(1)),-Wno-unused-parameter)
 $(B)/%/kernel.o: $$(call kernel_source,$$*) $(B)/flags | $$(call parsed_gch,$$(call kernel_heat,$$*))
 	@mkdir -p $(@D)
 ifeq ($(backend),gpu)
@@ -211,11 +206,9 @@ else
 	  $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@ $(call build_log,$*)
 endif
 
-# The kernel with a bug's patch applied, or with an unplanned mistake. #line directives in it name the lines of kernel.cu and of the patch.
-MUTATED_BY := $(wildcard checks/mutants/*.txt) checks/desk/mutants.cpp $(wildcard common/*.cuh common/*/*.cuh)
-changed_by = $(if $(call planted_in,$(1)),$(call patch_in,$(1)),$(MUTATED_BY))
-$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(call changed_by,$$*) checks/desk/patch.cpp | $(WORK)
-	@$(WORK) $(if $(call planted_in,$*),patch,mutate) $(call stage_of,$*) $(call planted_in,$*)$(call mutant_in,$*) $@
+# The kernel with a bug's patch applied. #line directives in it name the lines of kernel.cu and of the patch.
+$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(call patch_in,$$*) checks/desk/patch.cpp | $(WORK)
+	@$(WORK) patch $(call stage_of,$*) $(call planted_in,$*) $@
 
 # How the kernel was built, for the binary to say.
 build_info = -DLAB_STAGE='"$(1)"' -DLAB_BUG='"$(2)"'
@@ -248,10 +241,8 @@ $(B)/obj/fingerprints/%.text: FORCE
 $(B)/obj/fingerprints/%.o: $(B)/obj/fingerprints/%.text $(B)/flags | $(call parsed_gch,COOL)
 	@$(CXX) $(call obj_flags,COOL) $(call parsed,COOL) $(INCLUDES) -fmacro-prefix-map=./= -MMD -MP -x c++ -c $< -o $@
 fingerprints_of = $(if $(call looks_of,$(1)),$(B)/obj/fingerprints/$(1).o) $(patsubst %.cpp,$(B)/obj/%.o,$(call outside,$(1),*.cpp))
-# A mutant is another build in all but its kernel.
 commands_of = $(B)/obj/checks/$(if $(filter $(1),$(BACKWARD_STAGES)),backward,all)_commands.o
-about_build = $(if $(call mutant_in,$(1)),$(B)/$(call stage_of,$(1))/$(if $(call draft_in,$(1)),fixed,checked),$(B)/$(1))/build_info.o
-$(B)/%/lab: $(B)/%/kernel.o $$(call about_build,$$*) $(B)/$$(call stage_of,$$*)/stage_conf.o \
+$(B)/%/lab: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o \
   $$(call fingerprints_of,$$(call stage_of,$$*)) $$(call commands_of,$$(call stage_of,$$*)) $(LAB_LIBS)
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 $(B)/%/tester: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $(B)/obj/checks/test_commands.o \

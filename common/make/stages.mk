@@ -4,7 +4,7 @@
 ALL_STAGES := $(call ask,dirs)
 # Stages of the backward pass, the second ladder. No list above has them, so no command of the whole forward ladder does.
 BACKWARD_STAGES := $(call ask,dirs backward)
-BACKWARD_GOALS := test racecheck reproduce-bug show-bug edit-bug save-bug check-harness run same-bits bench build-gpu mutants resources
+BACKWARD_GOALS := test racecheck reproduce-bug show-bug edit-bug save-bug check-harness run same-bits bench build-gpu resources
 # stage=best is the fastest stage of a map for q's shape, or shape=; build/desk-records says which, and why.
 ifeq ($(and $(asks),$(stage)),best)
 $(if $(bug)$(word 2,$(asks))$(filter-out run test bench,$(asks)),$(error stage=best is for one of run, test, bench, without bug=))

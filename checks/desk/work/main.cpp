@@ -5,7 +5,6 @@ namespace lab::desk {
 
 Run patch_command, patches_command, show_bug_command, edit_bug_command, save_bug_command;  // patches.cpp
 Run reproduce_command, check_harness_command, racecheck_command, broken_version_command;   // bugs.cpp
-Run mutate_command, mutants_command;                                                       // mutants.cpp
 Run pieces_command;                                                                        // pieces.cpp
 Run exercise_command, hint_command, solution_command, reset_command;                       // learn/lay_out.cpp
 Run try_command, watch_command, predict_command;                                           // learn/attempt.cpp
@@ -28,9 +27,6 @@ static constexpr Command COMMANDS[] = {
      "each CPU build's race check; status 1 where there are findings"},
     {"broken-version", broken_version_command, "STAGE STAGE:BUG=LAB...",
      "the acceptance of a version that never worked"},
-    {"mutate", mutate_command, "STAGE NAME OUT", "the kernel with an unplanned mistake"},
-    {"mutants", mutants_command, "MAKE ONLY STAGE...",
-     "builds and runs them; each must be red, or said to be equivalent"},
     {"pieces", pieces_command, "[limit=SECONDS] [counted]",
      "runs lines NAME: COMMAND side by side, and adds up what they count"},
     {"exercise", exercise_command, "[N|KIND|STAGE]", "lists them, or lays one out in work/N"},
