@@ -15,18 +15,18 @@ GOALS += patches edit-bug save-bug counters bits same-bits
 GOALS += blindness tools-table climb-table writeups figure-data plots plots-check resources build-gpu
 GOALS += archs format format-check test-arm64
 GOALS += trace exercise predict try watch hint solution reset grade check-exercises
-GOALS += own autograder variants
+GOALS += own
 # Goals for a learner's own kernel, work/own/NAME.
 OWN_GOALS := test racecheck counters trace run fuzz resources bench profile watch
-GOALS += bench peers profile phases probe-wmma probe-mma probe-wgmma probe-ex2 probe-overlap
+GOALS += bench peers profile probe-wmma probe-mma probe-wgmma probe-ex2 probe-overlap
 INNER_GOALS := host-as-gpu test-builds sanitized tested-arm64
-GPU_GOALS := bench profile phases probe-wmma probe-mma probe-wgmma probe-ex2 probe-overlap
+GPU_GOALS := bench profile probe-wmma probe-mma probe-wgmma probe-ex2 probe-overlap
 GOALS += check-evolve evolve evolve-confirm evolve-adopt
 INNER_GOALS += evolve-labs
 GPU_GOALS += evolve-adopt
-NO_BUG_GOALS := profile phases
+NO_BUG_GOALS := profile
 WORDS := stage bug backend full turns q k v do dq dk dv out causal scale seconds seed cases case check only shape rounds json
-WORDS += sample new fix n say give-up lines minutes generations candidates tile quick record assigned name from students variant bugs
+WORDS += sample new fix n say give-up lines minutes generations candidates tile quick record assigned name from bugs
 # The words of a learner's goals, which would otherwise ignore a word in silence.
 WORDS_OF_exercise := n
 WORDS_OF_hint := n
@@ -35,9 +35,7 @@ WORDS_OF_try := n
 WORDS_OF_watch := n stage
 WORDS_OF_predict := n say
 WORDS_OF_solution := n give-up
-WORDS_OF_grade := json seed assigned variant
-WORDS_OF_variants := students seed assigned out
-WORDS_OF_autograder := out assigned
+WORDS_OF_grade := json seed assigned
 WORDS_OF_check-exercises := n check
 WORDS_OF_own := name from
 TOOL_WORDS := JOBS CXX CXXFLAGS HOST_CXX NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON SANITIZE ARM64 MAKE MAKEFLAGS SHELL
@@ -99,16 +97,7 @@ own: | $(WORK)
 solution: | $(WORK)
 	$(one_exercise)@$(WORK) solution $(call quote,$(n)) $(if $(filter 1,$(give-up)),give-up)
 grade: | $(WORK)
-	@$(WORK) grade '$(MAKE)' $(call quote,$(json)) $(call quote,$(seed)) $(call quote,$(assigned)) $(call quote,$(variant))
-# A hand-out per student, with variants of its own, and the key apart.
-variants: | $(WORK)
-	$(call need,students assigned out,which students? make variants students=FILE seed=N assigned='1 21/31 28' out=DIR)
-	@$(WORK) variants '$(MAKE)' $(call quote,$(students)) $(call quote,$(seed)) $(call quote,$(assigned)) $(call quote,$(out))
-# A zip for Gradescope, with setup.sh, run_autograder and the lab: upload it as it is.
-autograder: | $(WORK)
-	$(call need,out assigned,what is assigned? make autograder out=autograder.zip assigned='1 5 119')
-	@numbers=$$($(WORK) assigned $(call quote,$(assigned))) && \
-	  $(PYTHON) checks/exercises/autograder/pack.py $(call quote,$(out)) $$numbers
+	@$(WORK) grade '$(MAKE)' $(call quote,$(json)) $(call quote,$(seed)) $(call quote,$(assigned))
 # The exercises themselves: red as handed out, green when solved, and no cheater passes. check=quick is `make test`'s part, check=half CI's.
 check-exercises: | $(WORK)
 	@$(WORK) check-exercises '$(MAKE)' $(call quote,$(or $(check),whole)) $(if $(n),$(call quote,$(n)))
@@ -219,13 +208,8 @@ peers:
 	@$(PYTHON) reference/peers.py shape='$(or $(shape),all)'
 
 # One kernel under Nsight Compute.
-profile: $(RECORDS) $(FIXED_LAB)
-	$(one_stage)$(works)@$< profile $(FIXED_LAB) '$(or $(shape),2,8,2048,64)' '$(json)'
-
-# Where the microseconds of one launch go: parts of the kernel timed alone, and clocks read after each phase.
-PHASE_LABS := $(foreach p,$(basename $(notdir $(wildcard stages/$(STAGE)/phases/*.patch))),$(call lab_of,$(STAGE),phase-$(p)))
-phases: $(RECORDS) $(FIXED_LAB) $(PHASE_LABS)
-	$(one_stage)$(works)@$< phases '$(or $(shape),1,8,512,64)' '$(json)' $(filter %/lab,$^)
+profile: $(FIXED_LAB)
+	$(one_stage)$(works)@sh checks/scripts/profile.sh $< $(call quote,$(or $(shape),2,8,2048,64))
 
 # The elite loop over a stage's levers.conf: an elite of three, two levers a child. evolve-confirm measures the elite once more, in
 # turns; evolve-adopt holds a log's winner against the stage and the peers.

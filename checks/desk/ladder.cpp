@@ -119,13 +119,6 @@ std::vector<const Bug*> Ladder::bugs(const std::string& name, const std::string&
                  "'; the nearest are: " + joined(nearest(bug, names_of(all)), " ") + " - see 'make list'");
 }
 
-std::vector<std::string> phases_of(const std::string& stage, const std::string& root) {
-  std::vector<std::string> names;
-  for (const fs::path& path : files_in(fs::path(root) / "stages" / stage / "phases", ".patch"))
-    names.push_back("phase-" + path.stem().string());
-  return names;
-}
-
 constexpr std::string_view OWN = "own/";
 
 bool is_own_name(const std::string& name) {

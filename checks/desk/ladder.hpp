@@ -46,9 +46,6 @@ struct Ladder {
   std::vector<const Bug*> bugs(const std::string& name, const std::string& bug) const;
 };
 
-// The parts of a stage's kernel that can be timed alone, "phase-NAME" by name: stages/STAGE/phases/NAME.patch.
-std::vector<std::string> phases_of(const std::string& stage, const std::string& root = ".");
-
 // Kernels of a learner's own, work/own/NAME, are built as stages are, and no command of the whole ladder sees them. As
 // a stage its `dir` is "own/NAME"; `word` is NAME or that. Nothing if there is none.
 bool is_own_name(const std::string& name);

@@ -182,8 +182,6 @@ std::vector<std::string> bug_dirs(const std::string& stage) {
 }
 
 std::string patch_path(const std::string& stage, const std::string& bug) {
-  constexpr std::string_view PHASE = "phase-";
-  if (bug.starts_with(PHASE)) return "stages/" + stage + "/phases/" + bug.substr(PHASE.size()) + ".patch";
   const std::vector<std::string> dirs = bug_dirs(stage);
   const bool outside = dirs.size() > 1 && std::filesystem::exists(dirs[1] + "/" + bug + ".patch");
   return dirs[outside ? 1 : 0] + "/" + bug + ".patch";

@@ -47,7 +47,7 @@ Patch read_patch(const std::string& path);
 // Where a stage's bugs lie: stages/STAGE/bugs; and with `make bugs=DIR`, for bugs outside of the repository, DIR/STAGE, which is
 // reached through the link that make names in the environment.
 std::vector<std::string> bug_dirs(const std::string& stage);
-// "stages/STAGE/bugs/BUG.patch", or where else that bug lies; of a part of a kernel, phase-NAME, "stages/STAGE/phases/NAME.patch".
+// "stages/STAGE/bugs/BUG.patch", or where else that bug lies.
 std::string patch_path(const std::string& stage, const std::string& bug);
 
 // One line of a patched source: its text, and where a reader finds it.

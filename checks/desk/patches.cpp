@@ -99,7 +99,6 @@ std::vector<Surveyed> survey_patches(const std::string& root, bool renew) {
   for (const Stage* stage : ladder.all()) {
     std::vector<std::string> names;
     for (const Bug& bug : stage->bugs) names.push_back(bug.name);
-    std::ranges::copy(phases_of(stage->dir, root), std::back_inserter(names));
     for (const std::string& name : names) {
       Surveyed one{at(root, patch_path(stage->dir, name)), "", false};
       try {

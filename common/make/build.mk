@@ -1,6 +1,5 @@
 # How things are built. A binary is a stage's kernel.cu, compiled for one backend with at most one bug's patch applied, linked
-# with the harness: build/<backend>/<stage>/<variant>/lab, where the variant is fixed, checked (CPU, instrumented), bug-<name> or
-# phase-<name>; on the CPU `tester` beside it can do what a stage's test needs, and no more.
+# with the harness: build/<backend>/<stage>/<variant>/lab, where the variant is fixed, checked (CPU, instrumented) or bug-<name>; on the CPU `tester` beside it can do what a stage's test needs, and no more.
 # Bug builds on the CPU are instrumented too; the checker sleeps until a test wakes it.
 .SECONDEXPANSION:
 .DELETE_ON_ERROR:
@@ -174,10 +173,8 @@ variant_of = $(notdir $(1))
 stage_of = $(patsubst %/,%,$(dir $(1)))
 # A kernel of a learner's own is the stage own/NAME.
 dir_of = $(if $(filter own/%,$(1)),work,stages)/$(1)
-planted_in = $(patsubst bug-%,%,$(filter bug-% phase-%,$(call variant_of,$(1))))
-# phase-NAME is a part of a kernel, to be timed (make phases).
-patch_in = $(or $(call outside,$(call stage_of,$(1)),$(call planted_in,$(1)).patch),stages/$(call stage_of,$(1))/$(if $(filter \
-  phase-%,$(call planted_in,$(1))),phases/$(patsubst phase-%,%,$(call planted_in,$(1))),bugs/$(call planted_in,$(1))).patch)
+planted_in = $(patsubst bug-%,%,$(filter bug-%,$(call variant_of,$(1))))
+patch_in = $(or $(call outside,$(call stage_of,$(1)),$(call planted_in,$(1)).patch),stages/$(call stage_of,$(1))/bugs/$(call planted_in,$(1)).patch)
 # Files of bugs=DIR.
 outside = $(if $(LAB_BUGS),$(wildcard $(LAB_BUGS)/$(1)/$(2)))
 # learn-NN: what build/desk-work has put there of an exercise, instrumented and quick to compile, for interactive use. evolve-ID:

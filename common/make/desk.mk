@@ -15,7 +15,7 @@ rest = $(filter-out $(2) %/main,$(basename $(wildcard $(1))))
 asked-1_TEXT := $(addprefix checks/desk/,main ladder)
 asked-2_TEXT := $(addprefix checks/desk/,desk patch) common/conf
 desk-1_TEXT := $(call rest,checks/desk/*.cpp) common/conf checks/acceptance/verdict checks/expression
-searches_TEXT := $(addprefix checks/desk/records/,pages phases sanitizer_report tables)
+searches_TEXT := $(addprefix checks/desk/records/,pages sanitizer_report tables)
 records-1_TEXT := $(addprefix checks/desk/records/,bench counters records resources) \
   checks/bench/bench_samples checks/budget/ptxas common/gpu_fit checks/acceptance/format reference/npy
 records-2_TEXT := $(call rest,checks/desk/records/*.cpp checks/desk/evolve/*.cpp,$(records-1_TEXT) $(searches_TEXT))

@@ -16,7 +16,7 @@ backward_TEXT := $(patsubst %,checks/backward/%.cpp,acceptance parts racecheck r
 judge_TEXT := $(call test,reference reference_inputs reference_wrong)
 # The first four are the host's alone: build.mk's HOST_TESTS, for make test-arm64, is made of them.
 tests-1_TEXT := $(call test,$(addprefix desk_,evolve_elite names pages patches runs tables))
-tests-2_TEXT := $(call test,$(addprefix desk_,evolve_adopt learn variant))
+tests-2_TEXT := $(call test,$(addprefix desk_,evolve_adopt learn))
 tests-3_TEXT := $(call test,desk_evolve desk_measured results trace)
 tests-4_TEXT := $(call test,block_order expected expression gpu_fit npy patch pattern ptxas referee)
 tests-5_TEXT := $(call test,checked async_deadlock async_watcher)

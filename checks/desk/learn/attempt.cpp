@@ -148,9 +148,7 @@ int predict_command(const Args& args) {
   const Prediction verdict = judge_prediction(e, args[0], args[2]);
   State state;
   Progress& p = state.of(e.number());
-  ++p.predictions;
   p.attempts.push_back({args[2], verdict.holds, p.done || p.gave_up});
-  if (verdict.holds) p.predicted = true, p.prediction = args[2];
   if (verdict.holds && e.kind == "predict") p.done = true;
   state.save();
   std::printf("%s%s\n", verdict_told(verdict, p.gave_up).c_str(),

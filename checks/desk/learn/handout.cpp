@@ -114,7 +114,7 @@ std::string planted_text(const std::string& path, const std::string& source) {
   return text;
 }
 
-static std::string handed_out_as_filed(const Exercise& e) {
+std::string handed_out(const Exercise& e) {
   if (e.kind == "fix") return planted_text(patch_of(e), read_text(kernel_path(e.stage)));
   if (e.kind == "capstone") return read_text(kernel_path(e.from));
   if (e.kind == "test") return read_text(e.beside(".txt"));
@@ -127,16 +127,12 @@ static std::string handed_out_as_filed(const Exercise& e) {
   return patched_text(patch, read_text(patch.source));
 }
 
-static std::string solution_as_filed(const Exercise& e) {
+std::string solution(const Exercise& e) {
   if (e.kind == "test") return read_text(e.beside(".solution"));
   if (e.is_drill()) return drill_text(e, true);
   if (mends_the_stage(e)) return patched_text(read_patch(e.beside(".solution")), read_text(kernel_path(e.stage)));
   return read_text(kernel_path(e.stage));
 }
-
-// The kernel alone varies: cases and drills are the same for all.
-std::string handed_out(const Exercise& e) { return varied(e, handed_out_as_filed(e)); }
-std::string solution(const Exercise& e) { return varied(e, solution_as_filed(e)); }
 
 Half half_solution(const Exercise& e, const std::string& partly) {
   constexpr std::string_view THEN = " ;; ", BECOMES = " => ";

@@ -87,7 +87,7 @@ void look_at(const std::string& make, const std::string& name) {
 }  // namespace
 
 int exercise_command(const Args& args) {
-  const Course course = varied_course();
+  const Course course = read_course();
   const State state = read_state();
   const std::string word = args.empty() ? "" : args[0];
   if (const auto some = listed(course, word); !some.empty()) {

@@ -72,20 +72,6 @@ std::string menu_explained(const Exercise& e, const std::string& make) {
   return text;
 }
 
-std::string counted(const Exercise& e, const std::string& make) {
-  const std::string kernel = kernel_path(e.stage), log = "build/logs/learn-counted.log";
-  const std::string trouble = build_learner(e.stage, make, read_text(kernel), "solved", kernel);
-  if (!trouble.empty()) throw BadInput(kernel + " does not build: " + trouble);
-  run_limited({learner_path(e.stage, "solved"), "counts", "shape=" + e.shape}, log, SECONDS);
-  const std::map<std::string, std::string> seen = facts_in(read_text(log));
-  std::string typed;
-  for (const auto& [what, unused] : counts_said(e.right)) {
-    if (!seen.contains(what)) throw BadInput(e.path + ": shape=" + e.shape + " counts no " + what + "; see " + log);
-    typed += (typed.empty() ? "" : " ") + what + "=" + seen.at(what);
-  }
-  return typed;
-}
-
 std::string as_typed(const Exercise& e, const std::string& prediction) {
   if (e.predict != "lines") return prediction;
   const std::size_t bar = prediction.find(" | ");

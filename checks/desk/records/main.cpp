@@ -4,7 +4,7 @@
 
 namespace lab::desk {
 
-Run bench_command, profile_command, phases_command, resources_command, bits_command,
+Run bench_command, resources_command, bits_command,
     counters_command;                                                   // in the files of these names
 Run best_command;                                                       // best.cpp
 Run archs_command;                                                      // nvcc.cpp
@@ -18,8 +18,6 @@ Run adopt_command;                                                      // evolv
 static constexpr Command COMMANDS[] = {
     {"bench", bench_command, "SHAPES ROUNDS JSON STAGE LAB...", "times stages and PyTorch in turns; bench-1"},
     {"best", best_command, "GOAL BACKEND [KEY=VALUE...]", "the fastest stage for a shape, and why"},
-    {"profile", profile_command, "LAB SHAPE [JSON]", "one launch under Nsight Compute; profile-1"},
-    {"phases", phases_command, "SHAPE JSON LAB...", "a kernel beside its parts; phases-1"},
     {"resources", resources_command, "LABS [JSON [STAGE]]", "registers, shared memory, spills; resources-1"},
     {"counters", counters_command, "LABS [JSON]", "what the CPU execution counts; counted-1"},
     {"bits", bits_command, "RECORD QUICK FILE LAB...", "digests of outputs, recorded or compared; bits-1"},

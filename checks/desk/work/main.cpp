@@ -10,8 +10,7 @@ Run exercise_command, hint_command, solution_command, reset_command;            
 Run try_command, watch_command, predict_command;                                           // learn/attempt.cpp
 Run look_command;                                                                          // learn/look.cpp
 Run own_command, watch_own_command;                                                        // learn/own.cpp
-Run variants_command;                                                                      // learn/variants.cpp
-Run grade_command, assigned_command;                                                       // learn/grade.cpp
+Run grade_command;                                                                         // learn/grade.cpp
 Run check_exercises_command;                                                               // learn/prove.cpp
 
 static constexpr Command COMMANDS[] = {
@@ -39,9 +38,7 @@ static constexpr Command COMMANDS[] = {
     {"hint", hint_command, "N", "the next of three"},
     {"solution", solution_command, "N [give-up]", "when it is done, or given up"},
     {"reset", reset_command, "N", "as it was handed out; a copy is kept"},
-    {"grade", grade_command, "MAKE JSON SEED ASSIGNED VARIANT", "what is assigned, or else all that was begun"},
-    {"assigned", assigned_command, "WORDS|FILE", "the numbers of what is assigned"},
-    {"variants", variants_command, "MAKE STUDENTS SEED ASSIGNED OUT", "a hand-out per student, and the key"},
+    {"grade", grade_command, "MAKE JSON SEED ASSIGNED", "what is assigned, or else all that was begun"},
     {"check-exercises", check_exercises_command, "MAKE text|quick|half|whole [N]",
      "each red as handed out, green when solved"},
 };
