@@ -8,6 +8,10 @@ std::vector<Bug> bugs_of(const fs::path& root, const std::string& stage) {
   for (const std::string& dir : bug_dirs(stage))
     for (const fs::path& path : files_in(root / dir, ".patch"))
       bugs.push_back({read_patch(path.string()), stage, path.stem().string()});
+  // A bug's name becomes a file's and a target's: bugs=DIR may hold anything.
+  for (const Bug& bug : bugs)
+    if (!std::ranges::all_of(bug.name, [](unsigned char c) { return std::islower(c) || std::isdigit(c) || c == '_'; }))
+      throw BadInput(stage + " has a bug '" + bug.name + "': a bug's name is made of a-z, 0-9 and _");
   std::ranges::sort(bugs, {}, &Bug::name);
   const auto twice = std::ranges::adjacent_find(bugs, {}, &Bug::name);
   if (twice != bugs.end()) throw BadInput("bugs=: " + stage + " has a bug " + twice->name + " already");

@@ -150,44 +150,6 @@ TEST_CASE("bench: a sweep names the fastest of each shape, and counts where a st
   CHECK(sweep.at("shapes").at("1,8,128,64").at("v4b_no_waiting").get<double>() == 2.5);
 }
 
-TEST_CASE("best: the fastest stage of the map at the shape, or at the nearest with the same D and mask") {
-  const auto stage = [](const char* dir, const char* road) { return Stage{dir, {{"road", road}}}; };
-  const std::vector<Stage> all = {stage("v1_a", "main"), stage("v2_b", "main"), stage("v3_c", "side")};
-  const std::vector<const Stage*> able = {&all[0], &all[1], &all[2]};
-  const auto map = [](const char* date, const char* gpu, const Json& shapes) {
-    return Json{{"date", date}, {"gpu", gpu}, {"shapes", shapes}};
-  };
-  const Json times = {{"2,8,1024,64", {{"v1_a", 5}, {"v2_b", 3}, {"v3_c", 4}, {"gone_stage", 1}, {"torch_cudnn", 2}}},
-                      {"4,8,1024,64", {{"v1_a", 6}, {"v3_c", 7}}},
-                      {"2,8,4096,64", {{"v2_b", 9}, {"v3_c", 8}}},
-                      {"2,8,1024,64,causal", {{"v1_a", 2}, {"v3_c", 1}}},
-                      {"2,8,1024,128", {{"gone_stage", 1}, {"torch_cudnn", 2}}},
-                      {"2,8,4096,128", {{"v3_c", 8}}}};
-  const std::vector<std::pair<std::string, Json>> maps = {{"sweep-x.json", map("2026-02", "X", times)}};
-  const auto at = [&](const Shape& shape) { return best_stage(maps, able, shape, "X"); };
-  CHECK(at({2, 8, 1024, 64}) == "v2: fastest of v1, v2, v3 at (2,8,1024,64) in sweep-x.json");
-  CHECK(at({2, 8, 1024, 64, true}) == "v3: fastest of v1, v3 at (2,8,1024,64,causal) in sweep-x.json");
-  const std::string nearest = ", the nearest shape in sweep-x.json";
-  CHECK(at({3, 8, 1024, 64}) == "v1: fastest of v1, v3 at (4,8,1024,64)" + nearest);  // 24 heads: 32 / 24 < 24 / 16
-  CHECK(at({1, 22, 2000, 64}) == "v2: fastest of v1, v2, v3 at (2,8,1024,64)" + nearest);  // 2000 / 1024 < 4096 / 2000
-  CHECK(at({1, 16, 1024, 64}) == "v2: fastest of v1, v2, v3 at (2,8,1024,64)" + nearest);
-  CHECK(at({2, 8, 1024, 128}) == "v3: fastest of v3 at (2,8,4096,128)" + nearest);  // with a stage that is there
-  CHECK(at({2, 8, 2100, 64}) == "v3: fastest of v2, v3 at (2,8,4096,64)" + nearest);
-  CHECK(at({2, 8, 1024, 128, true}) ==
-        "v2: the last stage of the main road that runs on X; no sweep-*.json times such a "
-        "stage at D = 128, causal");
-  CHECK(best_stage({}, {&all[0], &all[2]}, {1, 8, 512, 64}, "Y").starts_with("v1: the last stage of the main road"));
-  CHECK_THROWS_AS(best_stage(maps, {}, {1, 8, 512, 64}, "Y"), BadInput);
-  CHECK(best_stage(maps, {&all[0], &all[2]}, {2, 8, 1024, 64}, "Y") ==
-        "v3: fastest of v1, v3 at (2,8,1024,64) in sweep-x.json, times of an X; this is Y");
-  // A map of this GPU before a later one of another, a later one of it before both.
-  auto more = maps;
-  more.push_back({"sweep-y.json", map("2026-03", "Y", {{"2,8,1024,64", {{"v1_a", 1}, {"v2_b", 2}}}})});
-  CHECK(has(best_stage(more, able, {2, 8, 1024, 64}, "X"), "in sweep-x.json"));
-  CHECK(has(best_stage(more, able, {2, 8, 1024, 64}, "Z"), "v1: fastest of v1, v2 at (2,8,1024,64) in sweep-y.json"));
-  CHECK(has(best_stage(more, able, {2, 8, 4096, 64, true}, "Y"), "in sweep-x.json, times of an X; this is Y"));
-}
-
 TEST_CASE("results: a file of another schema, or of none, is one line") {
   const std::string path = scratch_path("results") + ".json";
   for (const std::string text : {"{\"schema\": \"tools-9\"}", "[]", "{\"schema\": 1}", "{", ""}) {

@@ -35,9 +35,9 @@ TESTS_FLAGS := -O0 -g1
 # doctest's own code takes half as long to compile at -O0 as at -O2.
 COLD_FLAGS := -O0 $(HARNESS_LINES)
 # Of kernels, reports need all lines and what was inlined where (level 1 lacks some), and not in which register a variable is.
-# Their fmaf is one instruction on an x86-64 that has it, and else a slow call that gives the same bits; on arm64 it always is one.
+# Their fmaf is one instruction on an x86-64 that has it, and else a slow call that gives the same bits.
 # They read halves as uint4 and as floats, as nvcc lets them.
-KERNEL_FLAGS := -fno-var-tracking -fno-strict-aliasing $(if $(ARM64),,$(if $(shell grep -swom1 fma /proc/cpuinfo),-mfma))
+KERNEL_FLAGS := -fno-var-tracking -fno-strict-aliasing $(if $(shell grep -swom1 fma /proc/cpuinfo),-mfma)
 endif
 # g++ calls the checker at every load and store. It would take a uint4 apart into words first; left whole, an access is counted at the
 # width that the source gives it.
@@ -46,15 +46,12 @@ INSTRUMENTATION := -fsanitize=thread -fno-tree-sra
 ifdef SANITIZE
 CXXFLAGS += -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-clobbered
 endif
-# g++ remarks on how it once passed a tensor map by value, and on arm64 on every std::pair of floats.
+# g++ remarks on how it once passed a tensor map by value.
 NO_PSABI := -Wno-psabi
-ifdef ARM64
-CXXFLAGS += $(NO_PSABI)
-endif
 NVCCFLAGS := -std=c++20 -O3 -fmad=false -lineinfo -ccbin $(CXX) -Xcompiler -Wall
 
 include common/make/texts.mk
-B := build/$(if $(SANITIZE),asan,$(if $(ARM64),arm64,$(backend)))
+B := build/$(if $(SANITIZE),asan,$(backend))
 ifeq ($(backend),gpu)
 CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(shell readlink -f "$$(command -v nvcc)"))
 INCLUDES := -I. -DLAB_GPU -isystem $(CUDA_HOME)/include
@@ -66,8 +63,6 @@ else
 INCLUDES := -Icommon/cpu -I.
 LIBS := -lboost_context -pthread
 LIBS += $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
-# make test-arm64: static, so that qemu-user needs no root of that machine.
-LIBS += $(if $(ARM64),-static -Lbuild/arm64/sysroot/usr/lib/aarch64-linux-gnu)
 BACKEND_SRC := $(wildcard common/emulator/*.cpp)
 endif
 # Hundreds of programs are linked, and GNU's own linker takes twice as long for each as gold, which comes with it on most machines;
@@ -75,9 +70,8 @@ endif
 gold_links = $(shell echo 'int main() {}' | $(CXX) -fuse-ld=gold -x c++ - -o build/cpu/gold-$$$$ 2> /dev/null && \
   build/cpu/gold-$$$$ && echo -fuse-ld=gold; rm -f build/cpu/gold-$$$$)
 FAST_LINK = $(eval FAST_LINK := $(if $(filter build/cpu,$(B)),$(gold_links)))$(FAST_LINK)
-# make test-arm64, and make sanitize check=quick: no more than executes kernels and watches them. Targets that these do not ask for are not
-# compiled for them.
-RUNTIME_ONLY := $(ARM64)$(filter quick,$(SANITIZE))
+# make sanitize check=quick: no more than executes kernels and watches them.
+RUNTIME_ONLY := $(filter quick,$(SANITIZE))
 HOST_LIB := $(if $(RUNTIME_ONLY),$(addprefix checks/,backward/% trace/% pages/% bench/% fuzz/% exercises/% budget/% \
   expression.cpp bugs/blindness.cpp bugs/error_map.cpp))
 NO_LIB = $(HOST_LIB) $(if $(filter gpu,$(backend)),checks/exercises/kernel_printf.cpp) %_commands.cpp \
@@ -96,10 +90,9 @@ JUDGE_SRC := $(wildcard checks/evolve/*.cpp checks/evolve/$(backend)/*.cpp) chec
 JUDGE_OBJ := $(JUDGE_SRC:%.cpp=$(B)/obj/%.o) $(patsubst %.cu,$(B)/obj/%.o,$(wildcard checks/evolve/$(backend)/*.cu))
 JUDGE_LIB := $(if $(filter cpu,$(backend)),$(B)/libtest.a,$(B)/liblab.a)
 LAB_LIBS := $(B)/liblab.a $(if $(TEST_SRC),$(B)/libtest.a)
-# The desk as the unit tests see it: what its programs are made of, or a build of its own for the sanitizers and for another
-# machine.
+# The desk as the unit tests see it: what its programs are made of, or a build of its own for the sanitizers.
 DESK_SRC := $(filter-out %/main.cpp,$(wildcard $(addprefix checks/desk/,*.cpp records/*.cpp learn/*.cpp evolve/*.cpp)))
-DESK_LIB := $(if $(SANITIZE)$(ARM64),$(DESK_SRC:%.cpp=$(B)/obj/%.o),$(strip \
+DESK_LIB := $(if $(SANITIZE),$(DESK_SRC:%.cpp=$(B)/obj/%.o),$(strip \
   $(foreach room,learn records desk,build/desk-objects/lib$(room).a)))
 # The desk's other programs, built where a target needs them: for patches, runs judged and exercises; for results, tables,
 # pages and the elite loop.
@@ -107,8 +100,7 @@ WORK := build/desk-work
 RECORDS := build/desk-records
 $(WORK) $(RECORDS) $(filter build/desk-objects/%,$(DESK_LIB)): FORCE
 	@$(desk_make) $@
-# Tests that run no kernel. Code that executes kernels and watches them can differ on another machine, down to the bits; for these an
-# emulator is too slow, and nothing is expected of one.
+# Tests that run no kernel.
 HOST_TESTS := $(sort $(wildcard checks/tests/test_desk_*.cpp checks/tests/test_backward_*.cpp) $(tests-3_TEXT) $(tests-4_TEXT) \
   $(judge_TEXT))
 UNIT_SRC := $(filter-out $(if $(RUNTIME_ONLY),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))
@@ -145,7 +137,7 @@ obj_flags = $(CXXFLAGS) $($(1)_FLAGS) $(if $(filter KERNEL PLAIN LEARNT COOL WAR
 # made of, their own prerequisites say. For a kernel or two it would take longer than it saves.
 MANY_KERNELS := $(if $(stage),,$(foreach goal,$(MAKECMDGOALS),$(if $(findstring /,$(goal)),,$(goal))))
 MANY_LEARNERS := $(word 10,$(filter %/learner,$(MAKECMDGOALS)))
-PARSED := $(if $(filter build/cpu build/arm64,$(B)),HOST COOL TESTS $(if $(MANY_KERNELS),KERNEL $(if $(ARM64),,PLAIN)) \
+PARSED := $(if $(filter build/cpu,$(B)),HOST COOL TESTS $(if $(MANY_KERNELS),KERNEL PLAIN) \
   $(if $(MANY_KERNELS)$(MANY_LEARNERS),LEARNT))
 parsed_gch = $(addprefix $(B)/parsed/,$(addsuffix .hpp.gch,$(filter $(PARSED),$(1))))
 parsed = $(patsubst %.gch,-include %,$(call parsed_gch,$(1)))
@@ -204,8 +196,8 @@ else
 endif
 
 # The kernel with a bug's patch applied. #line directives in it name the lines of kernel.cu and of the patch.
-$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(call patch_in,$$*) checks/desk/patch.cpp | $(WORK)
-	@$(WORK) patch $(call stage_of,$*) $(call planted_in,$*) $@
+$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(call patch_in,$$*) checks/scripts/patched.sh
+	@mkdir -p $(@D); sh checks/scripts/patched.sh $(call patch_in,$*) > $@
 
 # How the kernel was built, for the binary to say.
 build_info = -DLAB_STAGE='"$(1)"' -DLAB_BUG='"$(2)"'
@@ -282,30 +274,30 @@ $(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(if $(RUNTIME_ONLY),,$(filter
   $(DESK_LIB) $(LAB_LIBS)
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 
-PROBE := build/gpu/probe_wmma
-$(PROBE): checks/probes/probe_wmma.cu checks/probes/probe.cuh common/wmma_layout.hpp common/mma_layout.hpp $(B)/flags
+PROBE_wmma := build/gpu/probe_wmma
+$(PROBE_wmma): checks/probes/probe_wmma.cu checks/probes/probe.cuh common/wmma_layout.hpp common/mma_layout.hpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $<
-PROBE_MMA := build/gpu/probe_mma
-PROBE_MMA_SRC := checks/probes/probe_mma.cu common/emulator/tensor_core.cpp
-$(PROBE_MMA): $(PROBE_MMA_SRC) $(wildcard checks/probes/*.hpp checks/probes/*.cuh common/*.hpp common/ptx/*.cuh) \
+PROBE_mma := build/gpu/probe_mma
+PROBE_mma_SRC := checks/probes/probe_mma.cu common/emulator/tensor_core.cpp
+$(PROBE_mma): $(PROBE_mma_SRC) $(wildcard checks/probes/*.hpp checks/probes/*.cuh common/*.hpp common/ptx/*.cuh) \
   common/emulator/tensor_core.hpp $(B)/flags
 	@mkdir -p $(@D)
-	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $(PROBE_MMA_SRC)
-PROBE_EX2 := build/gpu/probe_ex2
-PROBE_EX2_SRC := checks/probes/probe_ex2.cu common/emulator/special_functions.cpp
-$(PROBE_EX2): $(PROBE_EX2_SRC) checks/probes/special_functions.hpp checks/probes/probe.cuh common/fp16.hpp \
+	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $(PROBE_mma_SRC)
+PROBE_ex2 := build/gpu/probe_ex2
+PROBE_ex2_SRC := checks/probes/probe_ex2.cu common/emulator/special_functions.cpp
+$(PROBE_ex2): $(PROBE_ex2_SRC) checks/probes/special_functions.hpp checks/probes/probe.cuh common/fp16.hpp \
   common/ptx/ex2.cuh common/ptx/rcp.cuh $(wildcard common/emulator/special_*.hpp) $(B)/flags
 	@mkdir -p $(@D)
-	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $(PROBE_EX2_SRC)
-PROBE_WGMMA := build/gpu/probe_wgmma
-PROBE_WGMMA_SRC := checks/probes/probe_wgmma.cu common/emulator/tensor_core.cpp common/gpu/tensor_map.cpp common/tensor_map.cpp
-$(PROBE_WGMMA): $(PROBE_WGMMA_SRC) $(wildcard checks/probes/*.hpp checks/probes/*.cuh common/*.hpp common/ptx/*.cuh) \
+	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $(PROBE_ex2_SRC)
+PROBE_wgmma := build/gpu/probe_wgmma
+PROBE_wgmma_SRC := checks/probes/probe_wgmma.cu common/emulator/tensor_core.cpp common/gpu/tensor_map.cpp common/tensor_map.cpp
+$(PROBE_wgmma): $(PROBE_wgmma_SRC) $(wildcard checks/probes/*.hpp checks/probes/*.cuh common/*.hpp common/ptx/*.cuh) \
   common/emulator/tensor_core.hpp $(B)/flags
 	@mkdir -p $(@D)
-	@$(NVCC) $(NVCCFLAGS) -gencode arch=compute_90a$(comma)code=sm_90a -DLAB_GPU -I. -o $@ $(PROBE_WGMMA_SRC)
-PROBE_OVERLAP := build/gpu/probe_overlap
-$(PROBE_OVERLAP): checks/probes/probe_overlap.cu checks/probes/probe.cuh common/ptx/ex2.cuh common/ptx/wgmma.cuh $(B)/flags
+	@$(NVCC) $(NVCCFLAGS) -gencode arch=compute_90a$(comma)code=sm_90a -DLAB_GPU -I. -o $@ $(PROBE_wgmma_SRC)
+PROBE_overlap := build/gpu/probe_overlap
+$(PROBE_overlap): checks/probes/probe_overlap.cu checks/probes/probe.cuh common/ptx/ex2.cuh common/ptx/wgmma.cuh $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) -gencode arch=compute_90a$(comma)code=sm_90a -I. -o $@ $<
 

@@ -84,7 +84,8 @@ struct Half {
 Half half_solution(const Exercise& exercise, const std::string& partly);
 
 // Of a patch that plants a bug: the source with it, and no comment of an added line that the removed lines do not have.
-std::string planted_text(const std::string& patch_path, const std::string& source);
+// `source`: a file instead of the one that the patch names.
+std::string planted_text(const std::string& patch_path, const std::string& source = "");
 
 // The same for a reader: the patch turned round, or the text; and the page that explains it.
 std::string solution_shown(const Exercise& exercise);
@@ -269,10 +270,5 @@ std::string grades_table(const std::vector<Graded>& all);
 std::string answers_text(const std::vector<Graded>& all);
 // {"tests": [{number, name, score, max_score, output}...]}
 std::string grades_json(const std::vector<Graded>& all);
-
-// Work that is done again at every save.
-
-// Calls `look` now and at every save of the file, until it returns true, or ^C. Where the file is gone it waits until it is back.
-void watch(const std::string& file, const std::function<bool()>& look);
 
 }  // namespace lab::desk

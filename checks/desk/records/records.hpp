@@ -78,12 +78,6 @@ std::string sweep_json(const BenchRun& run);
 // What `desk-records bench` left in build/bench.
 BenchRun last_bench_run();
 
-// The answer to stage=best, a line "v3j: why". `maps`: file names and sweep-1, those of the GPU `here` before others, later ones before
-// earlier; `able`: the stages that run here, in the order of the climb. The nearest shape of a map has the same D and mask, and the
-// smallest product of two ratios, each at least 1: of batch · heads and of S. Without such a shape: the main road's last stage.
-std::string best_stage(std::vector<std::pair<std::string, Json>> maps, const std::vector<const Stage*>& able,
-                       const Shape& shape, const std::string& here);
-
 // Digests of outputs: what `lab bits` prints, and how it is held to what a GPU recorded (bits-1).
 
 // {"CASE": "DIGEST", ...} of lines "DIGEST CASE". Throws BadInput for a line that is no such thing, or a case that
