@@ -183,7 +183,7 @@ evolve: $(RECORDS)
 	@$< cheaters '$(MAKE)' $(backend)
 else
 evolve: $(RECORDS) $(FIXED_LAB)
-	$(one_stage)$(works)@$< search '$(MAKE)' $(backend) $(STAGE) $(call given,shape seed minutes generations candidates json)
+	$(one_stage)$(works)@$(call keep,json) $< search '$(MAKE)' $(backend) $(STAGE) $(call given,shape seed minutes generations candidates json)
 endif
 evolve-labs: $(if $(call goals_among,evolve-labs),$(if $(call strange,$(only)),$(error only= names candidates))$(foreach id,$(only),$(B)/$(STAGE)/evolve-$(id)/judge))
 

@@ -15,9 +15,13 @@ for word in $words; do
   [ -f "$file" ] && grep -qxF -- "$(mark "$file")" $known 2> /dev/null ||
     refuse "$word=$file is there, and it is not what an earlier make $goal wrote: name another file, or remove it"
 done
+written() {
+  for word in $words; do
+    eval "file=\${$word:-}"
+    if [ -n "$file" ] && [ -f "$file" ]; then mkdir -p build; mark "$file" >> $known; fi
+  done
+}
+trap 'written; exit 130' INT TERM
 "$@"; status=$?
-for word in $words; do
-  eval "file=\${$word:-}"
-  if [ -n "$file" ] && [ -f "$file" ]; then mkdir -p build; mark "$file" >> $known; fi
-done
+written
 exit $status

@@ -9,7 +9,7 @@ define newline
 endef
 quote = '$(subst ','\'',$(1))'
 goals_among = $(filter $(1),$(MAKECMDGOALS))
-typed := $(foreach name,$(.VARIABLES),$(if $(findstring command line,$(origin $(name))),$(name)))
+typed := $(foreach _,$(.VARIABLES),$(if $(findstring command line,$(origin $(_))),$(_)))
 taken_as_typed = $(if $(findstring $(newline),$(value $(1))),$(error $(1)= holds a line break))$(strip \
   $(if $(strip $(value $(1))),,$(error $(1)= is empty)))$(eval override $(1) := $$(value $(1)))$(eval export $(1))
 $(foreach word,$(filter $(WORDS) JOBS GPU_ARCHS SANITIZE,$(typed)),$(call taken_as_typed,$(word)))
