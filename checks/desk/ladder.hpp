@@ -69,7 +69,7 @@ struct SourceLine {
 // lines; as it would be written by hand. `source`: a file instead of the one that the patch names. Throws BadInput, one line.
 std::string patched_for_compiler(const std::string& path, const std::string& source = "");
 std::vector<SourceLine> patched_lines(const std::string& path, const std::string& source = "");
-std::string patched_text(const std::string& path);
+std::string patched_text(const std::string& path, const std::string& source = "");
 
 // `diff -u` of two versions of `source`; "" if they are the same. Throws BadInput without diffutils.
 std::string unified_diff(const std::string& before, const std::string& after, const std::string& source);

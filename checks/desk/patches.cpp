@@ -35,9 +35,9 @@ std::vector<SourceLine> patched_lines(const std::string& path, const std::string
   return lines;
 }
 
-std::string patched_text(const std::string& path) {
+std::string patched_text(const std::string& path, const std::string& source) {
   std::string text;
-  for (const SourceLine& line : patched_lines(path)) text += line.text + "\n";
+  for (const SourceLine& line : patched_lines(path, source)) text += line.text + "\n";
   return text;
 }
 

@@ -176,6 +176,15 @@ TEST_CASE("evolve: what is no log is refused") {
   CHECK_THROWS_AS(read_log("nonsense", "x.json"), BadInput);
 }
 
+std::string ptxas(const std::string& spills) {
+  return "ptxas info    : Compiling entry function '_Z9attentionILi64EEvv' for 'sm_90a'\n"
+         "ptxas info    : Function properties for _Z9attentionILi64EEvv\n"
+         "    0 bytes stack frame, " +
+         spills +
+         " bytes spill stores, 0 bytes spill loads\n"
+         "ptxas info    : Used 128 registers, used 1 barriers\n";
+}
+
 TEST_CASE("evolve: nvcc's log says what a candidate takes, and why it is none") {
   Candidate good, spills, lost, none;
   read_build_log(good, ptxas("0"), true);

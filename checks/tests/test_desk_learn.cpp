@@ -97,14 +97,23 @@ TEST_CASE("exercises: comments go, and what only looks like one stays") {
   CHECK(without_comments("'\\'' /**/ \"\\\"//\"") == "'\\''   \"\\\"//\"");
 }
 
-TEST_CASE("exercises: of a bug's patch its comments are not handed out") {
+TEST_CASE("exercises: of a bug's patch its comments are not handed out; a compiler is told where each line stands") {
   const Scratch scratch("learn");
-  const std::string path = scratch.path("b.patch");
-  std::ofstream(path)
-      << "plants: x\npredicted: y\n\n--- a/k.cu\n+++ b/k.cu\n@@ -1,4 +1,5 @@\n one;  // kept\n"
-         "-two;  // as it was\n-three;\n+two(2);  // as it was\n+three(3);  // the bug\n+// alone\n four;\n";
-  CHECK(planted_text(path, "one;  // kept\ntwo;  // as it was\nthree;\nfour;\n") ==
-        "one;  // kept\ntwo(2);  // as it was\nthree(3);\nfour;\n");
+  scratch.write("k.cu", "one;  // kept\ntwo;  // as it was\nthree;\nfour;\n");
+  scratch.write("b.patch",
+                "plants: x\npredicted: y\n\n--- a/k.cu\n+++ b/k.cu\n@@ -1,4 +1,5 @@\n one;  // kept\n"
+                "-two;  // as it was\n-three;\n+two(2);  // as it was\n+three(3);  // the bug\n+// alone\n four;\n");
+  const std::string patch = scratch.path("b.patch"), kernel = scratch.path("k.cu");
+  CHECK(planted_text(patch, kernel) == "one;  // kept\ntwo(2);  // as it was\nthree(3);\nfour;\n");
+  const std::string planted = "#line 10 \"" + patch + "\"\ntwo(2);  // as it was\nthree(3);  // the bug\n// alone\n";
+  CHECK(patched_for_compiler(patch, kernel) ==
+        "#line 1 \"k.cu\"\none;  // kept\n" + planted + "#line 4 \"k.cu\"\nfour;\n");
+  // A hunk that has moved applies; one whose lines have changed does not.
+  scratch.write("k.cu", "new\none;  // kept\ntwo;  // as it was\nthree;\nfour;\n");
+  CHECK(patched_for_compiler(patch, kernel) ==
+        "#line 1 \"k.cu\"\nnew\none;  // kept\n" + planted + "#line 5 \"k.cu\"\nfour;\n");
+  scratch.write("k.cu", "one;  // kept\ntwo;  // as it is\nthree;\nfour;\n");
+  CHECK_THROWS_WITH_AS(patched_text(patch, kernel), doctest::Contains("b.patch no longer applies to k.cu"), BadInput);
 }
 
 TEST_CASE("exercises: no text of those that there are gives anything away; one that did would be told") {

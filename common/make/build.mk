@@ -204,7 +204,7 @@ build_info = -DLAB_STAGE='"$(1)"' -DLAB_BUG='"$(2)"'
 $(B)/%/build_info.o: common/build_info.cpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) $(if $(filter cpu,$(backend)),$(call instrumented,$*)) -MMD -MP -c $< -o $@ \
-	  $(call build_info,$(notdir $(call stage_of,$*))$(if $(call evolved_in,$*),-evolved),$(call planted_in,$*))
+	  $(call build_info,$(notdir $(call stage_of,$*)),$(call planted_in,$*))
 $(B)/obj/unit_build_info.o: common/build_info.cpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@ $(call build_info,unit tests,)

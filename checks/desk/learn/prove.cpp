@@ -1,7 +1,5 @@
 // desk-work check-exercises: the exercises themselves. What is handed out is the bug's kernel and no more, gives
 // nothing away and is red; what solves it is green; the reference's prediction holds and near misses do not.
-#include <ctime>
-
 #include "checks/desk/learn/learn.hpp"
 
 namespace lab::desk {
@@ -146,25 +144,18 @@ std::string bad_text(const Exercise& e, const Course& course) {
   return unknown_page(e, course);
 }
 
-// Days since 1970, as checks/tests/in_turn.sh counts them: DAY in the environment chooses another.
-long today() {
-  const char* day = std::getenv("DAY");
-  return day && *day ? std::atol(day) : long(std::time(nullptr) / 86400);
-}
-
 }  // namespace
 
 int check_exercises_command(const Args& args) {
   const std::string make = args[0], only = args.size() == 3 ? args[2] : "";
-  if (args[1] != "quick" && args[1] != "half" && args[1] != "whole" && args[1] != "text")
-    throw BadInput("check=" + args[1] + ": must be text, quick, half or whole");
-  const bool half = args[1] == "half", built = args[1] == "whole" || half;
-  const int parity = half ? int(today() % 2) : 0;  // of the numbers whose turn it is
+  if (args[1] != "quick" && args[1] != "whole" && args[1] != "text")
+    throw BadInput("check-exercises " + args[1] + ": must be text, quick or whole");
+  const bool built = args[1] == "whole";
   const Course course = read_course();
   const int only_n = only.empty() ? 0 : course.find(only).n;
   const auto is_meant = [&](const Exercise& e) {
     if (!only.empty()) return e.n == only_n;
-    return e.n == FIRST || (built && (!half || e.n % 2 == parity));
+    return e.n == FIRST || built;
   };
   Sources sources;
   std::set<std::string> solved;  // stages whose kernel goes through all checks
@@ -232,9 +223,6 @@ int check_exercises_command(const Args& args) {
   std::string done = "all read";
   if (!only.empty())
     done += ", one run";
-  else if (half)
-    done += std::string("; number 1 and the ") + (parity ? "odd" : "even") + " ones built and run, as handed out and " +
-            "solved; tomorrow the others (DAY=" + std::to_string(today()) + " is today)";
   else if (built)
     done = "each was built and run, as handed out and solved";
   else if (args[1] == "quick")

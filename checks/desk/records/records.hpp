@@ -45,11 +45,6 @@ std::string variant_of(const std::string& bug, const std::string& otherwise);
 // The stage of build/BACKEND/STAGE/VARIANT/lab. Throws BadInput for a path with fewer parts.
 std::string stage_of(const std::string& lab);
 
-// The name that it gives itself: its stage, and of a kernel that the elite loop made (VARIANT evolve-ID) STAGE-evolved.
-std::string program_of(const std::string& lab);
-// The sources that it was compiled from.
-std::string kernel_of(const std::string& lab);
-
 // A measurement's record of its machine and tree.
 
 // One field of `nvidia-smi --query-gpu=` for the first GPU; "" where there is none.

@@ -1,4 +1,4 @@
-// build/desk-work COMMAND ARGUMENT...: bugs as patches, builds run and judged, mutants, exercises.
+// build/desk-work COMMAND ARGUMENT...: builds run and judged, exercises.
 #include "checks/desk/desk.hpp"
 
 namespace lab::desk {
@@ -30,7 +30,7 @@ static constexpr Command COMMANDS[] = {
     {"hint", hint_command, "N", "the next of three"},
     {"solution", solution_command, "N [give-up]", "when it is done, or given up"},
     {"grade", grade_command, "MAKE JSON SEED ASSIGNED", "what is assigned, or else all that was begun"},
-    {"check-exercises", check_exercises_command, "MAKE text|quick|half|whole [N]",
+    {"check-exercises", check_exercises_command, "MAKE text|quick|whole [N]",
      "each red as handed out, green when solved"},
 };
 
