@@ -24,7 +24,8 @@ Place line_with(const std::string& piece) {
   const std::string source = read_whole(path);
   std::vector<Place> plain, patched;
   const auto removed = [](const std::string& text) {
-    return std::ranges::any_of(patch_at_hand->changes, [&](const auto& line) { return !line.added && line.text == text; });
+    return std::ranges::any_of(patch_at_hand->changes,
+                               [&](const auto& line) { return !line.added && line.text == text; });
   };
   std::istringstream lines(source);
   int number = 0;

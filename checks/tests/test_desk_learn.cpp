@@ -256,6 +256,8 @@ TEST_CASE("exercises: long lines are wrapped at blanks, and nothing of them is l
 }
 
 TEST_CASE("exercises: a wrong prediction is not told what was measured, until it is right or given up") {
+  CHECK(verdict_told({false, "row 8 differs\n", 0, 1, {"your rule names 4 elements"}}, false) ==
+        "your rule names 4 elements\nnot right");
   const Prediction wrong{false, "  barriers: you say 4, measured 5\n", 2, 4}, one{false, "row 8 differs\n", 0, 1};
   CHECK(verdict_told(wrong, false) == "2 of 4 right");
   CHECK(verdict_told(one, false) == "not right");
@@ -355,7 +357,8 @@ TEST_CASE("exercises: grades as a table and as JSON") {
   CHECK(has(table, "[LOOK: the same as x]"));
   CHECK(grades_json({good, bad}) ==
         "{\"tests\": [\n"
-        "  {\"number\": \"01\", \"name\": \"one\", \"score\": 10, \"max_score\": 10, \"output\": \"passed; prediction: attempt 1 of 1\"},\n"
+        "  {\"number\": \"01\", \"name\": \"one\", \"score\": 10, \"max_score\": 10, \"output\": \"passed; prediction: "
+        "attempt 1 of 1\"},\n"
         "  {\"number\": \"01\", \"name\": \"one\", \"score\": 0, \"max_score\": 10, "
         "\"output\": \"no races: a \\\"race\\\"?; prediction: none of 7 right\"}\n]}\n");
 }

@@ -32,9 +32,8 @@ int cheaters_command(const Args& args) {
   std::string names;
   for (const auto& [name, predicted] : all) {
     const std::string kernel = kernel_path(stage), text = read_text(kernel);
-    write_if_changed(dir(name) + "/source.cu",
-                     name == HONEST ? "#line 1 \"" + kernel + "\"\n" + text
-                                    : patched_for_compiler(CHEATERS + "/" + name + ".patch"));
+    write_if_changed(dir(name) + "/source.cu", name == HONEST ? "#line 1 \"" + kernel + "\"\n" + text
+                                                              : patched_for_compiler(CHEATERS + "/" + name + ".patch"));
     names += (names.empty() ? "" : " ") + name;
   }
   run({args[0], "-s", "-k", "backend=" + args[1], "stage=" + stage, "only=" + names, "evolve-labs"},

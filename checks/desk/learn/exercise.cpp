@@ -23,9 +23,8 @@ const std::map<std::string, std::string Exercise::*> TEXTS = {
     {"from", &Exercise::from}};
 const std::map<std::string, std::vector<std::string> Exercise::*> WORDS = {{"after", &Exercise::after},
                                                                            {"menu", &Exercise::menu}};
-const std::map<std::string, std::vector<std::string> Exercise::*> REPEATED = {{"near", &Exercise::near},
-                                                                              {"limit", &Exercise::limits},
-                                                                              {"partly", &Exercise::partly}};
+const std::map<std::string, std::vector<std::string> Exercise::*> REPEATED = {
+    {"near", &Exercise::near}, {"limit", &Exercise::limits}, {"partly", &Exercise::partly}};
 const std::map<std::string, std::vector<std::string>> ONE_OF = {
     {"kind", {"fix", "hole", "predict", "test", "faster", "instruction", "mechanism", "capstone"}},
     {"predict", {"mask", "formula", "count", "counts", "lines", "none"}},

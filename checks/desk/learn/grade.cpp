@@ -46,7 +46,8 @@ const Progress& State::seen(const std::string& number) const {
 void State::save() const {
   std::string text;
   for (const auto& [number, p] : all_) {
-    for (const auto& [what, value] : {std::pair("hints", p.hints), {"tries", p.tries}, {"done", p.done}, {"shown", p.gave_up}})
+    for (const auto& [what, value] :
+         {std::pair("hints", p.hints), {"tries", p.tries}, {"done", p.done}, {"shown", p.gave_up}})
       text += number + " " + what + " " + std::to_string(value) + "\n";
     for (const Attempt& a : p.attempts)
       text += number + " said " + (a.right ? "1 " : "0 ") + (a.late ? "1 " : "0 ") + a.say + "\n";
@@ -110,9 +111,10 @@ std::string grades_json(const std::vector<Graded>& all) {
   for (const Graded& g : all) {
     std::snprintf(points, sizeof points, "\"score\": %g, \"max_score\": %g", g.points(), g.most());
     // Which step was red, and its line; never the seed, which is for whoever has to repeat the run.
-    const std::string output = (g.passed ? passed(g) : g.step + ": " + g.says) + (g.predicts ? "; prediction: " + g.attempts : "");
-    tests += (tests.empty() ? "" : ",\n") + std::string("  {\"number\": ") + quoted(g.number) + ", \"name\": " + quoted(g.name) +
-             ", " + points + ", \"output\": " + quoted(output) + "}";
+    const std::string output =
+        (g.passed ? passed(g) : g.step + ": " + g.says) + (g.predicts ? "; prediction: " + g.attempts : "");
+    tests += (tests.empty() ? "" : ",\n") + std::string("  {\"number\": ") + quoted(g.number) +
+             ", \"name\": " + quoted(g.name) + ", " + points + ", \"output\": " + quoted(output) + "}";
   }
   return "{\"tests\": [\n" + tests + "\n]}\n";
 }
@@ -223,7 +225,8 @@ int grade_command(const Args& args) {
         g.passed = g.predicted || predicts_again(e, make, p.last_right());
         g.step = "prediction", g.says = "it does not hold";
       } else {
-        const Outcome outcome = check_work(e, make, read_text(e.file()), e.number() + "-graded", e.file(), {true, seed});
+        const Outcome outcome =
+            check_work(e, make, read_text(e.file()), e.number() + "-graded", e.file(), {true, seed});
         g.passed = outcome.passed(), g.step = outcome.step, g.says = outcome.says;
       }
       if (p.gave_up) g.flags = "the solution was shown before it passed";

@@ -154,8 +154,7 @@ int own_command(const Args& args) {
   write_text(dir + "/notes.md", "");
   std::printf("Laid out in %s, %s: kernel.cu, stage.conf (target, needs, budgets), notes.md.\n", dir.c_str(),
               from == "blank" ? "an empty kernel (from=v2c8 copies a stage's)" : ("a copy of " + from + "'s").c_str());
-  std::printf(
-      "    make stage=%s test         the acceptance and a short race check\n", name.c_str());
+  std::printf("    make stage=%s test         the acceptance and a short race check\n", name.c_str());
   std::printf("    make stage=%s racecheck    also: counters, trace, fuzz, run q= k= v= out=, resources, bench\n",
               name.c_str());
   return 0;

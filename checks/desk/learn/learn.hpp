@@ -171,7 +171,9 @@ std::string wrapped(const std::string& text, std::size_t columns, const std::str
 struct Prediction {
   bool holds = false;
   std::string says;          // what was measured, and the difference, in lines
-  int right = 0, asked = 1;  // the right part of it: the only feedback before it holds
+  int right = 0, asked = 1;  // the right part of it
+  std::vector<std::string> near =
+      {};  // of a rule how much it names rightly: with these the only feedback before it holds
 };
 
 // Throws BadInput for what is no rule, formula or count. `built_as`: the word of a build of what was handed out that is up

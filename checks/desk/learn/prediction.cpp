@@ -43,6 +43,8 @@ Prediction judge_counts(const Exercise& e, const std::string& log, const std::st
 std::string verdict_told(const Prediction& p, bool gave_up) {
   std::string text = p.holds || gave_up ? p.says : "";
   if (p.holds) return text + "right.";
+  if (!gave_up)
+    for (const std::string& line : p.near) text += line + "\n";
   if (p.asked > 1) return text + std::to_string(p.right) + " of " + std::to_string(p.asked) + " right";
   return text + "not right";
 }
@@ -148,7 +150,7 @@ Prediction judge_prediction(const Exercise& e, const std::string& make, const st
     throw BadInput("the prediction could not be judged: exit status " + std::to_string(ended.status));
   const bool holds = ended.status == 0;
   return {holds, text, number_in<int>(verdict.first("right")).value_or(holds),
-          number_in<int>(verdict.first("asked")).value_or(1)};
+          number_in<int>(verdict.first("asked")).value_or(1), verdict.all("near")};
 }
 
 }  // namespace lab::desk

@@ -5,7 +5,7 @@
 namespace lab::desk {
 namespace {
 
-constexpr int FIRST = 1;               // the exercise that `make test` runs from end to end
+constexpr int FIRST = 1;  // the exercise that `make test` runs from end to end
 
 // One thing to be proven, once everything is built.
 struct Proof {

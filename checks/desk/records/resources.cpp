@@ -254,7 +254,8 @@ int resources_command(const Args& args) {
   const std::vector<std::string> known = words_of(capture({"nvcc", "--list-gpu-code"}).out);
   for (const Stage& stage : stages)
     for (const std::string& arch : claimed_architectures({stage.dir, stage.says("target"), stage.says("needs")}, known))
-      if (std::ranges::none_of(all, [&](const Compilation& c) { return c.stage == stage.dir && c.bug.empty() && c.arch == arch; }))
+      if (std::ranges::none_of(
+              all, [&](const Compilation& c) { return c.stage == stage.dir && c.bug.empty() && c.arch == arch; }))
         all.push_back({stage.dir, "", arch, kernel_path(stage.dir)});
   compile_all(all);
   const std::vector<Compilation> elsewhere(all.begin() + std::ptrdiff_t(judged_here), all.end());
