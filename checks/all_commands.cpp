@@ -15,7 +15,6 @@ static constexpr Command COMMANDS[] = {
     {"blindness", blindness_command, "blindness                              would the notes' inputs have shown it?"},
     {"bench", bench_command,
      "bench [shape=B,H,S,D[,causal];...|acceptance|long|all] [amplitude=x] [round=N] [out=FILE]"},
-    {"phases", phases_command, "phases shape=B,H,S,D[,causal]          time of a kernel or a part of one, unchecked"},
     {"error-map", error_map_command,
      "error-map [shape=B,H,S,D] [rows=A..B] [inputs=unit|probe] [fragments=measured|other] [predicted=1] [sample=N]"},
     {"layouts", layouts_command,
@@ -43,9 +42,6 @@ std::span<const Command> commands() { return COMMANDS; }
 #ifndef LAB_GPU
 int bench_command(std::span<char*>) {
   throw BadInput("bench times kernels on a GPU; this binary runs them on the CPU");
-}
-int phases_command(std::span<char*>) {
-  throw BadInput("phases are timed on a GPU; this binary runs kernels on the CPU");
 }
 #endif
 

@@ -24,7 +24,6 @@ int trace_command(std::span<char*> args);         // trace/trace.cpp
 int layouts_command(std::span<char*> args);       // pages/layouts.cpp
 int racecheck_command(std::span<char*> args);     // racecheck.cpp
 int bench_command(std::span<char*> args);         // gpu/bench.cpp
-int phases_command(std::span<char*> args);        // gpu/phases.cpp
 int error_map_command(std::span<char*> args);     // error_map.cpp
 int fingerprint_command(std::span<char*> args);   // fingerprint.cpp
 int once_command(std::span<char*> args);          // fingerprint.cpp

@@ -1,5 +1,6 @@
 #include "checks/bugs/places.hpp"
 
+#include <algorithm>
 #include <sstream>
 #include <stdexcept>
 #include <vector>
@@ -22,14 +23,21 @@ Place line_with(const std::string& piece) {
   const std::string path = own_source.empty() ? std::string("stages/") + stage().name + "/kernel.cu" : own_source;
   const std::string source = read_whole(path);
   std::vector<Place> plain, patched;
+  const auto removed = [](const std::string& text) {
+    return std::ranges::any_of(patch_at_hand->changes,
+                               [&](const auto& line) { return !line.added && line.text == text; });
+  };
   std::istringstream lines(source);
   int number = 0;
-  for (std::string line; std::getline(lines, line);)
-    if (++number; line.find(piece) != line.npos) plain.push_back({path, number});
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    if (line.find(piece) == line.npos) continue;
+    plain.push_back({path, number});
+    if (!removed(line)) patched.push_back({path, number});
+  }
   if (!own_source.empty()) return plain.size() == 1 ? plain[0] : Place{path, NO_LINE};
-  for (const desk::SourceLine& line : desk::patched_lines(*patch_at_hand, source))
-    if (line.text.find(piece) != line.text.npos)
-      patched.push_back({line.added ? patch_at_hand->path : path, line.number});
+  for (const desk::PatchLine& line : patch_at_hand->changes)
+    if (line.added && line.text.find(piece) != line.text.npos) patched.push_back({patch_at_hand->path, line.number});
   const std::vector<Place>& found = *planted_bug() || plain.empty() ? patched : plain;
   if (found.size() != 1)
     throw std::runtime_error(path + " with " + patch_at_hand->path + " has " + std::to_string(found.size()) +

@@ -130,18 +130,6 @@ std::vector<fs::path> files_in(const fs::path& folder, std::string_view ending) 
   return files;
 }
 
-std::string hash_of(const std::vector<std::string>& texts) {
-  unsigned long long bits = 0xCBF29CE484222325ull;
-  const auto add = [&](unsigned char c) { bits = (bits ^ c) * 0x100000001B3ull; };
-  for (const std::string& text : texts) {
-    for (const char c : text) add(static_cast<unsigned char>(c));
-    add(0xFF);
-  }
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", bits);
-  return digits;
-}
-
 std::size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> before, last, row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t(0));

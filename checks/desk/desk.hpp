@@ -78,9 +78,6 @@ void add_once(std::vector<std::string>& list, const std::string& word);
 // The files of a folder with that ending, such as ".patch", sorted; none where there is no such folder.
 std::vector<fs::path> files_in(const fs::path& folder, std::string_view ending);
 
-// FNV-1a of the texts, one after the other, in 16 digits.
-std::string hash_of(const std::vector<std::string>& texts);
-
 // How many times a character is put in, taken out, replaced or swapped with its neighbour to turn one word into the
 // other (optimal string alignment: no piece is edited twice).
 std::size_t edit_distance(const std::string& a, const std::string& b);

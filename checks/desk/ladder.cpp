@@ -8,6 +8,10 @@ std::vector<Bug> bugs_of(const fs::path& root, const std::string& stage) {
   for (const std::string& dir : bug_dirs(stage))
     for (const fs::path& path : files_in(root / dir, ".patch"))
       bugs.push_back({read_patch(path.string()), stage, path.stem().string()});
+  // A bug's name becomes a file's and a target's: bugs=DIR may hold anything.
+  for (const Bug& bug : bugs)
+    if (!std::ranges::all_of(bug.name, [](unsigned char c) { return std::islower(c) || std::isdigit(c) || c == '_'; }))
+      throw BadInput(stage + " has a bug '" + bug.name + "': a bug's name is made of a-z, 0-9 and _");
   std::ranges::sort(bugs, {}, &Bug::name);
   const auto twice = std::ranges::adjacent_find(bugs, {}, &Bug::name);
   if (twice != bugs.end()) throw BadInput("bugs=: " + stage + " has a bug " + twice->name + " already");
@@ -117,13 +121,6 @@ std::vector<const Bug*> Ladder::bugs(const std::string& name, const std::string&
     throw BadInput(bug + " is a bug of " + joined(homes, " and ") + " (" + joined(words, " or ") + ")");
   throw BadInput("stage '" + name + "' has no bug '" + bug +
                  "'; the nearest are: " + joined(nearest(bug, names_of(all)), " ") + " - see 'make list'");
-}
-
-std::vector<std::string> phases_of(const std::string& stage, const std::string& root) {
-  std::vector<std::string> names;
-  for (const fs::path& path : files_in(fs::path(root) / "stages" / stage / "phases", ".patch"))
-    names.push_back("phase-" + path.stem().string());
-  return names;
 }
 
 constexpr std::string_view OWN = "own/";

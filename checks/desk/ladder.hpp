@@ -1,5 +1,5 @@
 // The stages and their bugs, read from stages/*/stage.conf and the heads of stages/*/bugs/*.patch: a new stage or bug
-// is new files, and no list anywhere. Below them how patches are kept alive.
+// is new files, and no list anywhere.
 #pragma once
 #include "checks/desk/desk.hpp"
 #include "checks/desk/patch.hpp"
@@ -46,9 +46,6 @@ struct Ladder {
   std::vector<const Bug*> bugs(const std::string& name, const std::string& bug) const;
 };
 
-// The parts of a stage's kernel that can be timed alone, "phase-NAME" by name: stages/STAGE/phases/NAME.patch.
-std::vector<std::string> phases_of(const std::string& stage, const std::string& root = ".");
-
 // Kernels of a learner's own, work/own/NAME, are built as stages are, and no command of the whole ladder sees them. As
 // a stage its `dir` is "own/NAME"; `word` is NAME or that. Nothing if there is none.
 bool is_own_name(const std::string& name);
@@ -59,39 +56,22 @@ std::string kernel_path(const std::string& stage);  // "stages/v2b_single_warp/k
 // Everything below root/stages. Throws BadInput where a file is not as it must be.
 Ladder read_ladder(const std::string& root = ".");
 
-// Keeping patches alive: a patched copy of a kernel to work on, the patch written back from it, line numbers renewed.
+// Patches applied by GNU patch, and texts compared by diff: patches.cpp.
 
-// `diff -u` of two versions of `source`, as a bug's patch has it; "" if they are the same. Throws BadInput without
-// diffutils.
+// One line of a patched source: its text, and where a reader finds it.
+struct SourceLine {
+  std::string text;
+  bool added;  // stands in the patch; else in the source
+  int number;  // there, from 1
+};
+
+// The kernel with the patch `path`: for a compiler, with #line directives that name the kernel's lines and the patch's; as
+// lines; as it would be written by hand. `source`: a file instead of the one that the patch names. Throws BadInput, one line.
+std::string patched_for_compiler(const std::string& path, const std::string& source = "");
+std::vector<SourceLine> patched_lines(const std::string& path, const std::string& source = "");
+std::string patched_text(const std::string& path, const std::string& source = "");
+
+// `diff -u` of two versions of `source`; "" if they are the same. Throws BadInput without diffutils.
 std::string unified_diff(const std::string& before, const std::string& after, const std::string& source);
-
-// A patch for reading: what its head says in words, then the diff, coloured for a terminal or plain. `text` is the
-// file's.
-std::string readable(const Patch& patch, const std::string& text, const std::string& stage, const std::string& bug,
-                     bool colour);
-
-struct Surveyed {
-  std::string path;
-  std::string wrong;   // the one line that says why it does not apply; "" if it does
-  bool moved = false;  // applies, but at other lines than it says
-};
-// Every patch below root/stages against its kernel. With `renew`, those that have moved are rewritten.
-std::vector<Surveyed> survey_patches(const std::string& root, bool renew);
-
-// Where a bug is worked on: build/edit/STAGE-BUG.
-struct Workbench {
-  std::string kernel;      // the copy to edit
-  std::string head;        // what its patch begins with, to edit too
-  bool continued = false;  // it held unsaved work, which is kept
-  std::vector<std::string>
-      rejected;  // one line for each hunk of the patch that no longer applies and is not in the copy
-};
-// `fresh` begins a bug that does not exist yet, from the correct kernel. Throws BadInput if it does exist, or if
-// unsaved work was begun from another kernel.cu than today's.
-Workbench open_workbench(const std::string& root, const std::string& stage, const std::string& bug, bool fresh);
-
-// Writes the patch from the copy and its head, and returns its path. Throws BadInput, and changes nothing, if there is
-// no copy, nothing is changed, the head is not complete, or kernel.cu is not what the copy was begun from.
-std::string save_workbench(const std::string& root, const std::string& stage, const std::string& bug);
 
 }  // namespace lab::desk

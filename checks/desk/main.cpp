@@ -94,6 +94,11 @@ int conf_command(const Args& args) {
   return 0;
 }
 
+int head_command(const Args& args) {
+  read_patch(args[0]);
+  return 0;
+}
+
 int goals_command(const Args& args) {
   const auto bar = std::ranges::find(args, "--");
   const std::vector<std::string> goals(bar == args.end() ? bar : bar + 1, args.end());
@@ -112,6 +117,7 @@ static constexpr Command COMMANDS[] = {
     {"bugs", bugs_command, "[NAME [BUG]]",
      "DIR:BUG ... of all stages, of one, of backward ones, or the one that BUG names"},
     {"conf", conf_command, "DIR KEY", "what stage.conf says of KEY, or nothing"},
+    {"head", head_command, "PATCH", "one line and status 2 if its head or its diff is not as it must be"},
     {"goals", goals_command, "WORD... -- GOAL...", "one line and status 2 if a WORD is no GOAL"},
     {"mapped", mapped_command, "", "STAGE:BUG ... of the bugs that have an error map"},
 };

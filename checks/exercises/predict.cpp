@@ -53,7 +53,7 @@ std::string some_of(const std::set<int>& all, const std::string& what) {
 Score mask_score(const Sight& sight, const Request& r, const Shape& shape) {
   const Rule rule(r.say);
   const Seen seen = seen_of(r);
-  std::size_t yours = 0, theirs = 0, differing = 0;
+  std::size_t yours = 0, theirs = 0, both = 0, differing = 0;
   std::set<int> rows, cols;
   std::string first;
   for (auto& [name, marks] : sight.outputs(r, shape)) {
@@ -68,7 +68,7 @@ Score mask_score(const Sight& sight, const Request& r, const Shape& shape) {
             const bool said =
                 rule.marks({b, h, row, col, shape.S, shape.D, shape.causal, name == "dq", name == "dk", name == "dv"});
             const bool is = is_seen(seen, marks[i]);
-            yours += said, theirs += is;
+            yours += said, theirs += is, both += said && is;
             if (said == is) continue;
             rows.insert(row), cols.insert(col);
             if (differing++ == 0)
@@ -81,6 +81,8 @@ Score mask_score(const Sight& sight, const Request& r, const Shape& shape) {
     std::printf("%s: your mask %zu, seen %zu: the same elements\n", text(shape).c_str(), yours, theirs);
     return {1};
   }
+  say("near", format("%s: your rule names %zu elements, %zu of them rightly; it misses %zu", text(shape).c_str(), yours,
+                     both, theirs - both));
   const bool whole_rows = int(cols.size()) == shape.D;
   std::printf(
       "%s: your mask %zu, seen %zu: %s differ%s\n  %s\n", text(shape).c_str(), yours, theirs,

@@ -1,5 +1,5 @@
 // Boxes for the copy engine: where each half of a box comes from and goes to, written as one formula, and the cases
-// that `make probe-wgmma check=1` tries on a GPU and the unit tests on the CPU.
+// that `make probe what=wgmma check=1` tries on a GPU and the unit tests on the CPU.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
 // Inputs for the tensor core's arithmetic: tiles of m16n8k16, family by family, each after another corner of it. The
-// unit tests hold the CPU's fast way against its definition with them, `make probe-mma` the definition against a GPU.
+// unit tests hold the CPU's fast way against its definition with them, `make probe what=mma` the definition against a GPU.
 #pragma once
 #include <bit>
 #include <cmath>

@@ -2,7 +2,7 @@
 // makes of them), and where it converts to half? Five functions, 67 million inputs each
 // (checks/probes/special_functions.hpp).
 //
-//   probe_ex2 [sample=FILE]    on a GPU: make probe-ex2 check=1. sample=FILE also writes a sample, for the unit tests
+//   probe_ex2 [sample=FILE]    on a GPU: make probe what=ex2 check=1. sample=FILE also writes a sample, for the unit tests
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
@@ -78,7 +78,7 @@ std::string sample_of(Gpu& gpu, const std::string& measured_on) {
       "# What a GPU gives for the functions and inputs of checks/probes/special_functions.hpp: family, function, "
       "hashes of\n"
       "# " +
-      std::to_string(BLOCK) + " results each. Measured on an " + measured_on + ", by `make probe-ex2 sample=...`.\n";
+      std::to_string(BLOCK) + " results each. Measured on an " + measured_on + ", by `make probe what=ex2 sample=...`.\n";
   for (int family = 0; family < FAMILIES; ++family) {
     gpu.compute(sampled_inputs(families[family]));
     for (int f = 0; f < FUNCTIONS; ++f) text += sample_line(family, f, gpu.results[f]);

@@ -1,7 +1,7 @@
 // Does this GPU compute what common/emulator/tensor_core.hpp says, bit for bit, and do its lanes hold what
 // common/mma_layout.hpp says (checks/probes/mma_sections.cuh)?
 //
-//   probe_mma [sample=FILE]    on a GPU: make probe-mma check=1. sample=FILE also writes measured cases, for the unit tests
+//   probe_mma [sample=FILE]    on a GPU: make probe what=mma check=1. sample=FILE also writes measured cases, for the unit tests
 #include <cstdio>
 #include <string>
 
@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
     std::string measured =
         "# Dot products as the tensor core of one GPU gives them (mma.sync.m16n8k16): a and b, 16 halves each,\n"
         "# c, result; all as bits. Measured on an " +
-        probe::device_line(device) + ", by `make probe-mma sample=...`.\n" + model + "\n";
+        probe::device_line(device) + ", by `make probe what=mma sample=...`.\n" + model + "\n";
     int passed = 0, failed = 0;
     for (const probe::Section& section :
          mma_probe::sections(TILES, hopper, hopper ? TensorCore::sm_90 : TensorCore::sm_89)) {

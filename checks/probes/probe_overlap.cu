@@ -3,7 +3,7 @@
 // multiprocessors. Prints clocks: of eight products, and of one warp's weights, each without the other and beside
 // it. sm_90a.
 //
-//   probe_overlap    on a Hopper GPU: make probe-overlap
+//   probe_overlap    on a Hopper GPU: make probe what=overlap
 #include <cuda_runtime.h>
 
 #include <cstdio>

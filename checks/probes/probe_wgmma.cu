@@ -2,7 +2,7 @@
 // common/emulator/tensor_core.hpp says, bit for bit? Does the copy engine move boxes as checks/probes/box_cases.hpp
 // says?
 //
-//   probe_wgmma [sample=FILE] [only=WORD]    on a GPU of sm_90: make probe-wgmma check=1. sample=FILE also writes what
+//   probe_wgmma [sample=FILE] [only=WORD]    on a GPU of sm_90: make probe what=wgmma check=1. sample=FILE also writes what
 //                                            was measured, for the unit tests; only= runs sections with WORD in their
 //                                            name.
 // Each section runs in a process of its own: one that faults or hangs costs itself alone.
@@ -77,7 +77,7 @@ int probe_all(const std::string& sample, const std::string& only) {
   std::printf("%s\n", name.c_str());
   std::string measured =
       "# What wgmma gave on an " + name +
-      ", written by `make probe-wgmma sample=...`.\n"
+      ", written by `make probe what=wgmma sample=...`.\n"
       "# case: N, B n innermost, A from registers, scale-D, descriptors of A and B counted from the image,\n"
       "#   seed, the image's address, FNV-1a of D's words row by row (checks/probes/wgmma_cases.hpp).\n"
       "# dot: a and b, 16 halves each, c, result; all as bits.\n";

@@ -7,7 +7,7 @@
 //
 // Prints tables (writeups/results/h200-wmma-layout.txt); `probe_wmma check` instead holds those of
 // common/wmma_layout.hpp against this GPU.
-// Build and run on a GPU: make probe-wmma, make probe-wmma check=1.
+// Build and run on a GPU: make probe what=wmma, make probe what=wmma check=1.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #include <mma.h>

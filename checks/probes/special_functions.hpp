@@ -1,4 +1,4 @@
-// The functions whose bits are a GPU's own, and inputs for them: `make probe-ex2` compares all of these inputs on a
+// The functions whose bits are a GPU's own, and inputs for them: `make probe what=ex2` compares all of these inputs on a
 // GPU, the unit tests a sample of them.
 #pragma once
 #include <bit>

@@ -1,4 +1,4 @@
-// Products by all kinds of descriptors, and what common/wgmma_layout.hpp says they give. `make probe-wgmma check=1`
+// Products by all kinds of descriptors, and what common/wgmma_layout.hpp says they give. `make probe what=wgmma check=1`
 // runs them on a GPU, the unit tests on the CPU. A and B lie somewhere in an image of small integers that fills shared
 // memory, so every sum is exact, and a half read from a wrong place makes a wrong number.
 #pragma once

@@ -10,7 +10,7 @@ mkdir -p "$out"
 say() { printf '%s\n' "$*" | tee -a "$out/summary.txt"; }
 say "$(date -u +%F) $(nvidia-smi --query-gpu=name,driver_version,clocks.sm,power.draw --format=csv,noheader) $(nvcc --version | tail -1)"
 start=$(date +%s)
-make backend=gpu build-gpu build/desk-records > "$out/build.log" 2>&1 || { tail -20 "$out/build.log"; say "build failed"; exit 1; }
+make backend=gpu test-builds build/desk-records > "$out/build.log" 2>&1 || { tail -20 "$out/build.log"; say "build failed"; exit 1; }
 say "built in $(($(date +%s) - start)) s"
 gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | sed 's/, /, driver /')
 cuda=$(nvcc --version | sed -n 's/.*release \([0-9.]*\), \(V.*\)/\1 (nvcc \2)/p')

@@ -3,8 +3,7 @@
 # pieces, a line each (the whole logs are in build/logs), stops what hangs, and prints, alone on the last line, `N passed, M
 # failed`. All is built first, so that pieces side by side find nothing to build. On a GPU their launches alternate (common/gpu_access.hpp), but not
 # the acceptances' copies, between which it can forget the NaN that a launch is to find in shared memory: bugs, which need it, come later.
-# Longer checks are in .ci/run: the proof that the acceptance can fail (make check-harness), all race checks, the search for
-# kernels (make check-evolve), a stage and a bug added to a copy of the tree.
+# Longer checks are in .ci/run.
 set -u
 set -- ${MAKEFLAGS-}  # make -n test: its recipe names make, so it runs all the same
 case ${1-} in -*|*=*) ;; *n*) echo "sh checks/tests/run_all.sh"; exit 0 ;; esac
@@ -17,20 +16,23 @@ bugs_of() {
 {
   echo "everything is built: $make_it test-builds"
   echo
-  if [ "$backend" = cpu ]; then echo "unit tests: $make_it unit"; else echo "WMMA layout: $make_it probe-wmma check=1"; fi
-  [ "$backend" != cpu ] || echo "counts as committed: $make_it counters"
-  [ "$backend" != cpu ] || echo "the H100's bits, 24 cases a stage: $make_it bits quick=1"
-  echo "every patch applies: $make_it patches"
-  [ "$backend" != cpu ] || echo "traces: $make_it trace check=1"
-  [ "$backend" != cpu ] || echo "exercises: $make_it check-exercises check=quick"
-  for s in $stages; do
+  if [ "$backend" = cpu ]; then
+    echo "unit tests: $make_it unit"
+    echo "counts as committed: $make_it counters"
+    echo "the H100's bits, 24 cases a stage: $make_it bits quick=1"
+    echo "traces: $make_it trace check=1"
+    echo "exercises: build/desk-work check-exercises $MAKE quick"
+  else
+    echo "WMMA layout: $make_it probe what=wmma check=1"
+  fi
+  echo "every patch applies: sh checks/scripts/patches.sh"
+  for s in $stages $backward; do
     echo "acceptance $s: $make_it stage=$s test turns=1"
     [ "$backend" != cpu ] || bugs_of $s
   done
-  for s in $backward; do echo "acceptance $s: $make_it stage=$s test turns=1"; [ "$backend" != cpu ] || bugs_of $s; done
   [ "$backend" = cpu ] || { echo; for s in $stages $backward; do bugs_of $s; done; }
   echo
   [ "$backend" = cpu ] || echo "every bug turns it red: $make_it check-harness"
   [ "$backend" != cpu ] || echo "packages that setup.sh asks for: sh checks/tests/setup_packages.sh"
-  [ "$backend" != cpu ] || echo "front desk: sh checks/tests/front_desk.sh"  # builds too, and touches a kernel
+  [ "$backend" != cpu ] || echo "words, outputs, a new stage: sh checks/tests/words.sh"  # builds too, and touches a kernel
 } | build/desk-work pieces limit=1200

@@ -30,6 +30,8 @@ exit 0
 END
 tool apt-get <<'END'
 #!/bin/sh
+[ "$1 $2" = "-o DPkg::Lock::Timeout=300" ] || { echo "apt-get would not wait for another" >&2; exit 1; }
+shift 2
 [ "$1" != update ] || exit 0
 [ "${DEBIAN_FRONTEND:-}" = noninteractive ] || { echo "apt-get asks a question" >&2; exit 1; }
 for word; do
@@ -42,6 +44,7 @@ for word; do
     case $name in
       g++*) printf '#!/bin/sh\necho %s\n' "$version" > "$LAB_FAKE/bin/$name"; chmod +x "$LAB_FAKE/bin/$name" ;;
       binutils) printf '#!/bin/sh\n' > "$LAB_FAKE/bin/addr2line"; chmod +x "$LAB_FAKE/bin/addr2line" ;;
+      patch) printf '#!/bin/sh\n' > "$LAB_FAKE/bin/patch"; chmod +x "$LAB_FAKE/bin/patch" ;;
       doctest-dev) mkdir -p "$LAB_INCLUDE/doctest"; touch "$LAB_INCLUDE/doctest/doctest.h" ;;
       nlohmann-json3-dev) mkdir -p "$LAB_INCLUDE/nlohmann"; touch "$LAB_INCLUDE/nlohmann/json.hpp" ;;
       libboost-context-dev) mkdir -p "$LAB_INCLUDE/boost/context/detail"; touch "$LAB_INCLUDE/boost/context/detail/fcontext.hpp" ;;
@@ -50,6 +53,7 @@ for word; do
 done
 END
 LIBRARIES="binutils
+patch
 doctest-dev
 nlohmann-json3-dev
 libboost-context-dev
@@ -70,7 +74,7 @@ distribution() {
     bad=$((bad + 1)); echo "$name: exit $got ($status wanted), installed '$have' ('$asked' wanted), '$piece' wanted in:"; sed 's/^/    /' "$work/out"
   fi
 }
-all="binutils doctest-dev nlohmann-json3-dev libboost-context-dev g++"
+all="binutils patch doctest-dev nlohmann-json3-dev libboost-context-dev g++"
 distribution "Debian 12" 0 "$all" "setup: installing" "g++ 12.2.0" "g++-11 11.3.0" "g++-12 12.2.0"
 distribution "Debian 13" 0 "$all" "setup: installing" "g++ 14.2.0" "g++-13 13.3.0" "g++-14 14.2.0"
 distribution "Ubuntu 24.04" 0 "$all" "setup: installing" "g++ 13.2.0" "g++-12 12.3.0" "g++-13 13.2.0" "g++-14 14.0.1"

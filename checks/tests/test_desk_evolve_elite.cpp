@@ -1,4 +1,4 @@
-// The elite loop without compiler and clock: kept candidates, tried ones, the log, the programs' output, adoption.
+// The elite loop without compiler and clock: kept candidates, tried ones, the log, the programs' output.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -176,15 +176,6 @@ TEST_CASE("evolve: what is no log is refused") {
   CHECK_THROWS_AS(read_log("nonsense", "x.json"), BadInput);
 }
 
-TEST_CASE("evolve: the start and the elite measured once more") {
-  const SearchLog log = sample();
-  const Confirmation c =
-      confirmation(log, {{"gpu", "H200"}}, {log.candidates[0], log.candidates[1]}, {{10, 11, 10.5}, {9, 9.5, 9.1}});
-  CHECK(has(c.json, "\"schema\": \"evolve-confirm-1\""));
-  CHECK(has(c.json, "\"of_start\": 0.866667"));
-  CHECK(has(c.text, "b      9.100 us (9.020 to 9.420), 0.867 of the start; in the search 9.250; A=2"));
-}
-
 std::string ptxas(const std::string& spills) {
   return "ptxas info    : Compiling entry function '_Z9attentionILi64EEvv' for 'sm_90a'\n"
          "ptxas info    : Function properties for _Z9attentionILi64EEvv\n"
@@ -241,31 +232,6 @@ TEST_CASE("evolve: a cheater must be caught by a safeguard that was named before
   CHECK_FALSE(caught_as_predicted(c, "oracle or call is checked"));
   c.verdict = "broken", c.reason = "does not build";
   CHECK_FALSE(caught_as_predicted(c, "does not build"));
-}
-
-BenchRun bench(double fixed, double evolved, double other) {
-  BenchRun run;
-  const auto put = [&](const char* program, const char* shape, double us) {
-    run.at(program, shape).figures["graph"].rounds[1] = {us};
-  };
-  put("s", "1,1,64,64", fixed), put("s-evolved", "1,1,64,64", evolved), put("torch_cudnn", "1,1,64,64", 8);
-  put("s", "1,1,128,64", 10), put("s-evolved", "1,1,128,64", other);
-  return run;
-}
-
-TEST_CASE("evolve: adopted is who gains 3 % beside the stage and loses nowhere") {
-  const auto says = [](const BenchRun& run) { return adoption_of(run, "s", "s-evolved", "1,1,64,64"); };
-  const Adoption good = says(bench(10, 9.5, 10.05));
-  CHECK(good.good);
-  CHECK(good.lines[0] == "1,1,64,64                  10.00 ->      9.50 us, -5.0 %; torch_cudnn 8.00");
-  CHECK_FALSE(says(bench(10, 9.8, 10)).good);
-  const Adoption loses = says(bench(10, 9, 10.2));
-  CHECK_FALSE(loses.good);
-  CHECK(loses.lines.back() == "not adopted: 1,1,128,64 is 2.0 % slower");
-  BenchRun lacks = bench(10, 9, 10);
-  lacks.cases[1].status = "failed";
-  CHECK_FALSE(says(lacks).good);
-  CHECK_FALSE(adoption_of(bench(10, 9, 10), "s", "s-evolved", "9,9,64,64").good);
 }
 
 TEST_CASE("evolve: committed logs say what the loop's rules make of them") {

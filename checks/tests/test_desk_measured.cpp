@@ -1,5 +1,4 @@
-// The desk's use of measurements: Nsight Compute's CSV, compute-sanitizer's logs, the benchmark's samples; counts; digests of
-// outputs held to a record; where the time of one launch goes.
+// The desk's use of measurements: compute-sanitizer's logs, the benchmark's samples; counts; digests of outputs held to a record.
 #include <doctest/doctest.h>
 
 #include "checks/desk/records/records.hpp"
@@ -12,21 +11,6 @@ namespace fs = std::filesystem;
 namespace {
 
 using Lines = std::vector<std::string>;
-
-const std::string CSV_HEAD =
-    "==PROF== Connected to process 12\n\"ID\",\"Process ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric "
-    "Value\"\n";
-
-std::string csv_line(const std::string& kernel, const std::string& metric, const std::string& unit,
-                     const std::string& value) {
-  return "\"0\",\"12\",\"" + kernel + "\",\"" + metric + "\",\"" + unit + "\",\"" + value + "\"\n";
-}
-
-std::string value_of(const std::vector<ProfileRow>& rows, const std::string& what) {
-  for (const ProfileRow& row : rows)
-    if (row.what == what) return row.value + ": " + row.diagnosis;
-  return "no such row";
-}
 
 const std::string KERNEL = "void <unnamed>::attention<(int)64, (int)2>(lab::KernelArgs, float)";
 
@@ -76,78 +60,7 @@ Json counters(const std::string& stage, const std::string& shape, double wavefro
 
 const std::string A = "0123456789abcdef unit (1,2,17,64) scale 0.125\n", B = "fedcba9876543210 unit (1,1,64,64)\n";
 
-const Json FACTS = {{"stage", "v9z_test"}, {"shape", "1,8,512,64"}, {"gpu", "GPU"}};
-
 }  // namespace
-
-TEST_CASE("profile: the committed files say again what follows from their metrics") {
-  std::size_t seen = 0;
-  for (const auto& entry : fs::directory_iterator("writeups/results")) {
-    if (!entry.path().filename().string().starts_with("profile-")) continue;
-    CAPTURE(entry.path().string());
-    const Json committed = parse_json(read_text(entry.path()), entry.path());
-    std::string csv = CSV_HEAD;
-    const std::string kernel = "void <unnamed>::" + committed.at("kernel").get<std::string>() + "(lab::KernelArgs)";
-    for (const auto& [metric, value] : committed.at("metrics").items())
-      csv += csv_line(kernel, metric, metric.find("duration") == metric.npos ? "" : "us", one_line(value, 12));
-    std::string opcodes;
-    const Json counts = committed.value("opcodes", Json::object());
-    for (const auto& [opcode, count] : counts.items())
-      opcodes += (opcodes.empty() ? "1 (" : "; ") + opcode + ": " + one_line(count, 12);
-    if (!opcodes.empty()) csv += csv_line(kernel, "sass__inst_executed_per_opcode", "", opcodes + ")");
-    const Profile profile = read_profile(csv);
-    Json facts;
-    for (const auto& [key, value] : committed.items())
-      if (value.is_string() && key != "schema") facts[key] = value;
-    const Shape shape = *shape_of(committed.at("shape").get<std::string>());
-    CHECK(parse_json(profile_json(facts, profile, diagnose(profile, shape)), "again") == committed);
-    ++seen;
-  }
-  CHECK(seen >= 5);
-}
-
-TEST_CASE("profile: units, names and what a GPU does not give") {
-  const Profile p =
-      read_profile(CSV_HEAD + csv_line(KERNEL, "gpu__time_duration.sum", "ms", "1.5") +
-                   csv_line(KERNEL, "lts__t_sectors_op_read.sum", "sector", "2,000.5") +
-                   csv_line(KERNEL, "smsp__inst_executed.sum", "inst", "32,768") +
-                   csv_line(KERNEL, "dram__throughput.avg.pct_of_peak_sustained_elapsed", "%", "20") +
-                   csv_line(KERNEL, "sm__pipe_fma_cycles_active.avg.pct_of_peak_sustained_active", "%", "25") +
-                   csv_line(KERNEL, "sm__throughput.avg.pct_of_peak_sustained_elapsed", "%", "n/a"));
-  CHECK(p.kernel == "attention<64, 2>");
-  CHECK(p.metric("gpu__time_duration.sum") == 1500);
-  CHECK(p.metric("lts__t_sectors_op_read.sum") == 2000.5);
-  CHECK(!p.metric("sm__throughput.avg.pct_of_peak_sustained_elapsed"));
-  const auto rows = diagnose(p, {1, 1, 64, 64, false});
-  CHECK(value_of(rows, "time under the profiler").starts_with("1500.0 us"));
-  CHECK(value_of(rows, "instructions a row and 64 keys").starts_with("512:"));
-  CHECK(value_of(rows, "DRAM throughput") == "20.0 %: Device memory is busy, and not the limit.");
-  CHECK(value_of(rows, "fp32 pipe active") == "25.0 %: Scalar arithmetic is not what takes the time.");
-  CHECK(value_of(rows, "tensor pipe active") == "-: This ncu or GPU does not give it.");
-  CHECK(value_of(rows, "stalls") == "-: This ncu or GPU does not give it.");
-  CHECK(value_of(diagnose(p, {1, 1, 64, 64, true}), "instructions a row and 64 keys").starts_with("1024:"));
-  CHECK(read_profile(CSV_HEAD + csv_line("attention<64>", "x", "", "1")).kernel == "attention<64>");
-  const auto opcodes = [](const char* value) {
-    return read_profile(CSV_HEAD + csv_line(KERNEL, "gpu__time_duration.sum", "us", "1") +
-                        csv_line(KERNEL, "sass__inst_executed_per_opcode", "", value))
-        .opcodes;
-  };
-  CHECK(opcodes("5,120 (FFMA: 4,096; BAR: 1,024)") ==
-        std::vector<std::pair<std::string, double>>{{"BAR", 1024}, {"FFMA", 4096}});
-  CHECK(opcodes("5,120").empty());
-  CHECK_THROWS_WITH_AS(opcodes("5,120 (4,096; 1,024)"), "ncu's CSV: '4,096' is no opcode and its count", BadInput);
-  CHECK(profile_metrics().starts_with("gpu__time_duration.sum,"));
-  CHECK(profile_metrics().ends_with(",smsp__average_warps_issue_stalled_gmma_per_issue_active.ratio"));
-}
-
-TEST_CASE("profile: what is no CSV of ncu is refused") {
-  for (const std::string& csv : {std::string(), std::string("==ERROR== no permission\n"), CSV_HEAD,
-                                 std::string("\"ID\",\"Kernel Name\"\n\"0\",\"x\"\n"), CSV_HEAD + "\"0\",\"12\"\n",
-                                 CSV_HEAD + csv_line(KERNEL, "x", "", "nan")}) {
-    CAPTURE(csv);
-    CHECK_THROWS_AS(read_profile(csv), BadInput);
-  }
-}
 
 TEST_CASE("sanitizer: races and errors, where and how often") {
   const ToolReport r = read_sanitizer_logs("v2b_single_warp", "interwarp_race",
@@ -237,44 +150,6 @@ TEST_CASE("bench: a sweep names the fastest of each shape, and counts where a st
   CHECK(sweep.at("shapes").at("1,8,128,64").at("v4b_no_waiting").get<double>() == 2.5);
 }
 
-TEST_CASE("best: the fastest stage of the map at the shape, or at the nearest with the same D and mask") {
-  const auto stage = [](const char* dir, const char* road) { return Stage{dir, {{"road", road}}}; };
-  const std::vector<Stage> all = {stage("v1_a", "main"), stage("v2_b", "main"), stage("v3_c", "side")};
-  const std::vector<const Stage*> able = {&all[0], &all[1], &all[2]};
-  const auto map = [](const char* date, const char* gpu, const Json& shapes) {
-    return Json{{"date", date}, {"gpu", gpu}, {"shapes", shapes}};
-  };
-  const Json times = {{"2,8,1024,64", {{"v1_a", 5}, {"v2_b", 3}, {"v3_c", 4}, {"gone_stage", 1}, {"torch_cudnn", 2}}},
-                      {"4,8,1024,64", {{"v1_a", 6}, {"v3_c", 7}}},
-                      {"2,8,4096,64", {{"v2_b", 9}, {"v3_c", 8}}},
-                      {"2,8,1024,64,causal", {{"v1_a", 2}, {"v3_c", 1}}},
-                      {"2,8,1024,128", {{"gone_stage", 1}, {"torch_cudnn", 2}}},
-                      {"2,8,4096,128", {{"v3_c", 8}}}};
-  const std::vector<std::pair<std::string, Json>> maps = {{"sweep-x.json", map("2026-02", "X", times)}};
-  const auto at = [&](const Shape& shape) { return best_stage(maps, able, shape, "X"); };
-  CHECK(at({2, 8, 1024, 64}) == "v2: fastest of v1, v2, v3 at (2,8,1024,64) in sweep-x.json");
-  CHECK(at({2, 8, 1024, 64, true}) == "v3: fastest of v1, v3 at (2,8,1024,64,causal) in sweep-x.json");
-  const std::string nearest = ", the nearest shape in sweep-x.json";
-  CHECK(at({3, 8, 1024, 64}) == "v1: fastest of v1, v3 at (4,8,1024,64)" + nearest);  // 24 heads: 32 / 24 < 24 / 16
-  CHECK(at({1, 22, 2000, 64}) == "v2: fastest of v1, v2, v3 at (2,8,1024,64)" + nearest);  // 2000 / 1024 < 4096 / 2000
-  CHECK(at({1, 16, 1024, 64}) == "v2: fastest of v1, v2, v3 at (2,8,1024,64)" + nearest);
-  CHECK(at({2, 8, 1024, 128}) == "v3: fastest of v3 at (2,8,4096,128)" + nearest);  // with a stage that is there
-  CHECK(at({2, 8, 2100, 64}) == "v3: fastest of v2, v3 at (2,8,4096,64)" + nearest);
-  CHECK(at({2, 8, 1024, 128, true}) ==
-        "v2: the last stage of the main road that runs on X; no sweep-*.json times such a "
-        "stage at D = 128, causal");
-  CHECK(best_stage({}, {&all[0], &all[2]}, {1, 8, 512, 64}, "Y").starts_with("v1: the last stage of the main road"));
-  CHECK_THROWS_AS(best_stage(maps, {}, {1, 8, 512, 64}, "Y"), BadInput);
-  CHECK(best_stage(maps, {&all[0], &all[2]}, {2, 8, 1024, 64}, "Y") ==
-        "v3: fastest of v1, v3 at (2,8,1024,64) in sweep-x.json, times of an X; this is Y");
-  // A map of this GPU before a later one of another, a later one of it before both.
-  auto more = maps;
-  more.push_back({"sweep-y.json", map("2026-03", "Y", {{"2,8,1024,64", {{"v1_a", 1}, {"v2_b", 2}}}})});
-  CHECK(has(best_stage(more, able, {2, 8, 1024, 64}, "X"), "in sweep-x.json"));
-  CHECK(has(best_stage(more, able, {2, 8, 1024, 64}, "Z"), "v1: fastest of v1, v2 at (2,8,1024,64) in sweep-y.json"));
-  CHECK(has(best_stage(more, able, {2, 8, 4096, 64, true}, "Y"), "in sweep-x.json, times of an X; this is Y"));
-}
-
 TEST_CASE("results: a file of another schema, or of none, is one line") {
   const std::string path = scratch_path("results") + ".json";
   for (const std::string text : {"{\"schema\": \"tools-9\"}", "[]", "{\"schema\": 1}", "{", ""}) {
@@ -351,65 +226,4 @@ TEST_CASE("bits: a record is read as it was written") {
   CHECK(read.at("schema") == "bits-1");
   CHECK(read.at("gpu") == "NVIDIA H200");
   CHECK(read.at("stages") == stages);
-}
-
-TEST_CASE("desk: times and stamps are read, and nothing else") {
-  const PhasesOutput out = read_phases_output("note\ntime 4.5 4.25 4.75\nstamp 3 100 300 200\n", "lab");
-  CHECK(out.us == std::vector<double>{4.5, 4.25, 4.75});
-  REQUIRE(out.stamps.size() == 1);
-  CHECK(out.stamps.at(3) == std::vector<unsigned>{100, 300, 200});
-  CHECK_THROWS_WITH_AS(read_phases_output("stamp 1 2\n", "build/x"), "build/x printed no time", BadInput);
-}
-
-TEST_CASE("desk: a stamp's name is the comment in the line that adds it") {
-  const Patch patch = parse_patch("stages/v/phases/stamps.patch",
-                                  "plants: a clock\npredicted: none\n\n--- a/stages/v/kernel.cu\n"
-                                  "+++ b/stages/v/kernel.cu\n@@ -1,2 +1,3 @@\n x;\n"
-                                  "+  stamp(4);  // Q is there\n   stamp(5);  // not added\n");
-  CHECK(stamp_names(patch) == std::map<int, std::string>{{4, "Q is there"}});
-
-  // Every stamp that a patch of the lab adds has one.
-  const Patch stamps = read_patch("stages/v4b_no_waiting/phases/stamps.patch");
-  std::size_t added = 0;
-  for (const Hunk& hunk : stamps.hunks)
-    added += std::ranges::count_if(hunk.lines, [](const PatchLine& line) {
-      return line.kind == '+' && line.text.find(" stamp(") != std::string::npos;
-    });
-  CHECK(added == 16);
-  CHECK(stamp_names(stamps).size() == added);
-}
-
-TEST_CASE("desk: parts in their order with their median, stamps with their percentiles") {
-  const std::vector<Part> parts = {{"phase-1_launch", "an empty launch", {{0.9, 0.7, 0.8}, {}}},
-                                   {"phase-stamps", "clocks", {{5}, {{1, {30, 10, 20}}}}},
-                                   {"fixed", "the whole kernel", {{4.2, 4.1, 4.3}, {}}}};
-  const Json json = parse_json(phases_json(FACTS, parts, {{1, "Q is there"}}), "it");
-  CHECK(json["schema"] == "phases-1");
-  REQUIRE(json["parts"].size() == 2);  // the one that reads its clock is not timed
-  CHECK(json["parts"][0]["us"] == doctest::Approx(0.8));
-  CHECK(json["parts"][0]["least"] == doctest::Approx(0.7));
-  CHECK(json["parts"][1]["what"] == "the whole kernel");
-  CHECK(json["phases"][0]["name"] == "Q is there");
-  CHECK(json["phases"][0]["median"] == 20);
-  CHECK(json["phases"][0]["p90"] == 30);
-  const std::string text = phases_text(FACTS, parts, {{1, "Q is there"}});
-  CHECK(text.starts_with("v9z_test, 1,8,512,64: GPU\n"));
-  CHECK(text.find("    0.80 (0.70 to 0.90)  an empty launch\n") != text.npos);
-  CHECK(text.find("      20 (10 to 30)  Q is there\n") != text.npos);
-  CHECK_THROWS_WITH_AS(phases_text(FACTS, parts, {}), "stamp 1 has no name in its patch", BadInput);
-}
-
-TEST_CASE("desk: every part of a kernel is found, applies, and every stamp has a name") {
-  const auto names = phases_of("v4b_no_waiting");
-  REQUIRE(names.size() >= 5);
-  CHECK(std::ranges::is_sorted(names));
-  for (const std::string& name : names) {
-    const Patch patch = read_patch(patch_path("v4b_no_waiting", name));
-    CHECK(patch.path == "stages/v4b_no_waiting/phases/" + name.substr(6) + ".patch");
-    for (const Hunk& hunk : patch.hunks)
-      for (const PatchLine& line : hunk.lines)
-        if (line.kind == '+' && line.text.find("stamp(") != line.text.npos)
-          CHECK_MESSAGE(line.text.find(";  // ") != line.text.npos, patch.path, ": ", line.text);
-  }
-  CHECK(phases_of("v1_scalar").empty());
 }

@@ -1,5 +1,5 @@
 // The tables of the pages: what `lab blindness`, `lab racecheck` and committed results become. nvcc's output about
-// kernels, for make archs; make resources: kernels held against their budgets. test_ptxas.cpp has the verdicts.
+// kernels, for make resources: kernels held against their budgets. test_ptxas.cpp has the verdicts.
 #include <doctest/doctest.h>
 
 #include "checks/desk/records/records.hpp"

@@ -1,4 +1,4 @@
-// mma.sync.m16n8k16 on the CPU: the register layout against an independent reading of the PTX manual, `make probe-mma` on
+// mma.sync.m16n8k16 on the CPU: the register layout against an independent reading of the PTX manual, `make probe what=mma` on
 // the CPU, misuse.
 #include <cuda_fp16.h>
 
@@ -39,7 +39,7 @@ void multiply_add(const Matrices& in, float (&d)[16][8]) {
   d[group + 8][in_group * 2] = c[2], d[group + 8][in_group * 2 + 1] = c[3];
 }
 
-// Written by `make probe-mma sample=...` on an H200; its head is three lines.
+// Written by `make probe what=mma sample=...` on an H200; its head is three lines.
 const char* const SAMPLE = "reference/tensor_core_sample.txt";
 
 }  // namespace

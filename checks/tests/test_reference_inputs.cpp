@@ -42,7 +42,7 @@ TEST_CASE("inputs: these bits, on every machine") {
 // exp in fp32; and impulse one-hot at n mod D. On the shapes where the acceptance has them: swamped makes a sum in fp16
 // lose every tile after the first, an error of 0.01 where the bound is 1e-3; climbing makes an O in fp16 forget its
 // rescales, for tiles of 64 to 256 keys, and a row of each warp rescale in every tile; cancelling leaves the rounding of
-// weights, 1e-4 where the bound is 2e-5. That they turn such kernels red, `make mutants` shows.
+// weights, 1e-4 where the bound is 2e-5.
 TEST_CASE("inputs: each family's bits") {
   constexpr std::uint64_t ON_MISSION[] = {0x80408c383429734b, 0x237c44e3d22bc2f4, 0xc26c6db66047f86a,
                                           0x9e00183eb9a554de, 0xdc7e1cf1d931d17e, 0x1289c0cf26ee5b25,

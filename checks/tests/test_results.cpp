@@ -218,23 +218,3 @@ TEST_CASE("results: committed benchmarks keep to the schema") {
     }
   }
 }
-
-TEST_CASE("results: an adoption's run has the stage, the winner and peers at each shape") {
-  int runs = 0;
-  for (const fs::path& path : files("evolve-")) {
-    if (!path.stem().string().ends_with("-adopt")) continue;
-    CAPTURE(path.string());
-    const Json run = load(path, "bench-1");
-    bench(run);
-    std::map<std::string, std::set<std::string>> programs;  // of each shape
-    for (const Json& c : run.at("cases"))
-      programs[c.at("shape").get<std::string>()].insert(c.at("program").get<std::string>());
-    REQUIRE(run.at("kernels").size() == 2);
-    for (const auto& [shape, seen] : programs) {
-      for (const auto& [kernel, hash] : run.at("kernels").items()) CHECK(seen.contains(kernel));
-      CHECK(std::ranges::any_of(seen, is_peer));
-    }
-    ++runs;
-  }
-  CHECK(runs >= 1);
-}

@@ -22,7 +22,7 @@ constexpr float INF = std::numeric_limits<float>::infinity();
 constexpr float SUBNORMAL = 0x1.fffffcp-127f, SMALLEST = 0x1p-126f;
 constexpr std::uint32_t NAN_BITS = 0x7FFFFFFFu;
 
-// Written by `make probe-ex2 sample=...`.
+// Written by `make probe what=ex2 sample=...`.
 const char* const SPECIAL_FUNCTIONS_SAMPLE = "reference/special_functions_sample.txt";
 
 }  // namespace

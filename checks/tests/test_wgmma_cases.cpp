@@ -1,4 +1,4 @@
-// `make probe-wgmma` on the CPU: its wgmma and its copy engine do what common/wgmma_layout.hpp and
+// `make probe what=wgmma` on the CPU: its wgmma and its copy engine do what common/wgmma_layout.hpp and
 // checks/probes/box_cases.hpp say, which is what the probe holds a GPU to, and have the bits that it measured.
 #include <fstream>
 #include <iterator>
@@ -12,7 +12,7 @@ using namespace lab;
 
 namespace {
 
-// Written by `make probe-wgmma sample=...` on an H200; its head is four lines.
+// Written by `make probe what=wgmma sample=...` on an H200; its head is four lines.
 const char* const SAMPLE = "reference/wgmma_sample.txt";
 
 }  // namespace

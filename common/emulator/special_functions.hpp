@@ -5,7 +5,7 @@
 //   2^f, 1 <= 2^f < 2: 64 intervals by the top 6 bits of f, remainder 17 bits; 1/m, 1 <= m < 2: 128 intervals, 16 bits.
 // The remainder's square keeps only partial products of weight 2^19 and above, and the sum is cut off, not rounded.
 // That is the published design (S. Oberman and M. Siu, "A High-Performance Area-Efficient Multifunction Interpolator",
-// ARITH 2005); the coefficients were fitted to all 2^23 results of an H200. `make probe-ex2 check=1` holds it to the
+// ARITH 2005); the coefficients were fitted to all 2^23 results of an H200. `make probe what=ex2` holds it to the
 // GPU at hand.
 #pragma once
 

@@ -9,7 +9,7 @@
 // Subnormal halves and accumulators count in full. A NaN, inf x 0, or infinities of both signs give the NaN 0x7FFFFFFF.
 //
 // The model is that of F. Khattak and M. Mikaitis, "Accurate Models of NVIDIA Tensor Cores" (TACO), whose floor of
-// 2^-133 under the largest exponent no fp16 input can reach. `make probe-mma check=1` holds it against the GPU at hand.
+// 2^-133 under the largest exponent no fp16 input can reach. `make probe what=mma` holds it against the GPU at hand.
 #pragma once
 #include <cstdint>
 #include <vector>

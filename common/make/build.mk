@@ -1,6 +1,5 @@
 # How things are built. A binary is a stage's kernel.cu, compiled for one backend with at most one bug's patch applied, linked
-# with the harness: build/<backend>/<stage>/<variant>/lab, where the variant is fixed, checked (CPU, instrumented), bug-<name> or
-# phase-<name>; on the CPU `tester` beside it can do what a stage's test needs, and no more.
+# with the harness: build/<backend>/<stage>/<variant>/lab, where the variant is fixed, checked (CPU, instrumented) or bug-<name>; on the CPU `tester` beside it can do what a stage's test needs, and no more.
 # Bug builds on the CPU are instrumented too; the checker sleeps until a test wakes it.
 .SECONDEXPANSION:
 .DELETE_ON_ERROR:
@@ -36,9 +35,9 @@ TESTS_FLAGS := -O0 -g1
 # doctest's own code takes half as long to compile at -O0 as at -O2.
 COLD_FLAGS := -O0 $(HARNESS_LINES)
 # Of kernels, reports need all lines and what was inlined where (level 1 lacks some), and not in which register a variable is.
-# Their fmaf is one instruction on an x86-64 that has it, and else a slow call that gives the same bits; on arm64 it always is one.
+# Their fmaf is one instruction on an x86-64 that has it, and else a slow call that gives the same bits.
 # They read halves as uint4 and as floats, as nvcc lets them.
-KERNEL_FLAGS := -fno-var-tracking -fno-strict-aliasing $(if $(ARM64),,$(if $(shell grep -swom1 fma /proc/cpuinfo),-mfma))
+KERNEL_FLAGS := -fno-var-tracking -fno-strict-aliasing $(if $(shell grep -swom1 fma /proc/cpuinfo),-mfma)
 endif
 # g++ calls the checker at every load and store. It would take a uint4 apart into words first; left whole, an access is counted at the
 # width that the source gives it. An argument by value of a class (half, uint4) is loaded where the inliner initialises the
@@ -49,15 +48,12 @@ INSTRUMENTATION := -fsanitize=thread -fno-tree-sra -fno-elide-constructors -fno-
 ifdef SANITIZE
 CXXFLAGS += -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-clobbered
 endif
-# g++ remarks on how it once passed a tensor map by value, and on arm64 on every std::pair of floats.
+# g++ remarks on how it once passed a tensor map by value.
 NO_PSABI := -Wno-psabi
-ifdef ARM64
-CXXFLAGS += $(NO_PSABI)
-endif
 NVCCFLAGS := -std=c++20 -O3 -fmad=false -lineinfo -ccbin $(CXX) -Xcompiler -Wall
 
 include common/make/texts.mk
-B := build/$(if $(SANITIZE),asan,$(if $(ARM64),arm64,$(backend)))
+B := build/$(if $(SANITIZE),asan,$(backend))
 ifeq ($(backend),gpu)
 CUDA_HOME ?= $(patsubst %/bin/nvcc,%,$(shell readlink -f "$$(command -v nvcc)"))
 INCLUDES := -I. -DLAB_GPU -isystem $(CUDA_HOME)/include
@@ -69,8 +65,6 @@ else
 INCLUDES := -Icommon/cpu -I.
 LIBS := -lboost_context -pthread
 LIBS += $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
-# make test-arm64: static, so that qemu-user needs no root of that machine.
-LIBS += $(if $(ARM64),-static -Lbuild/arm64/sysroot/usr/lib/aarch64-linux-gnu)
 BACKEND_SRC := $(wildcard common/emulator/*.cpp)
 endif
 # Hundreds of programs are linked, and GNU's own linker takes twice as long for each as gold, which comes with it on most machines;
@@ -78,9 +72,8 @@ endif
 gold_links = $(shell echo 'int main() {}' | $(CXX) -fuse-ld=gold -x c++ - -o build/cpu/gold-$$$$ 2> /dev/null && \
   build/cpu/gold-$$$$ && echo -fuse-ld=gold; rm -f build/cpu/gold-$$$$)
 FAST_LINK = $(eval FAST_LINK := $(if $(filter build/cpu,$(B)),$(gold_links)))$(FAST_LINK)
-# make test-arm64, and make sanitize check=quick: no more than executes kernels and watches them. Targets that these do not ask for are not
-# compiled for them.
-RUNTIME_ONLY := $(ARM64)$(filter quick,$(SANITIZE))
+# make sanitize check=quick: no more than executes kernels and watches them.
+RUNTIME_ONLY := $(filter quick,$(SANITIZE))
 HOST_LIB := $(if $(RUNTIME_ONLY),$(addprefix checks/,backward/% trace/% pages/% bench/% fuzz/% exercises/% budget/% \
   expression.cpp bugs/blindness.cpp bugs/error_map.cpp))
 NO_LIB = $(HOST_LIB) $(if $(filter gpu,$(backend)),checks/exercises/kernel_printf.cpp) %_commands.cpp \
@@ -99,19 +92,17 @@ JUDGE_SRC := $(wildcard checks/evolve/*.cpp checks/evolve/$(backend)/*.cpp) chec
 JUDGE_OBJ := $(JUDGE_SRC:%.cpp=$(B)/obj/%.o) $(patsubst %.cu,$(B)/obj/%.o,$(wildcard checks/evolve/$(backend)/*.cu))
 JUDGE_LIB := $(if $(filter cpu,$(backend)),$(B)/libtest.a,$(B)/liblab.a)
 LAB_LIBS := $(B)/liblab.a $(if $(TEST_SRC),$(B)/libtest.a)
-# The desk as the unit tests see it: what its programs are made of, or a build of its own for the sanitizers and for another
-# machine.
+# The desk as the unit tests see it: what its programs are made of, or a build of its own for the sanitizers.
 DESK_SRC := $(filter-out %/main.cpp,$(wildcard $(addprefix checks/desk/,*.cpp records/*.cpp learn/*.cpp evolve/*.cpp)))
-DESK_LIB := $(if $(SANITIZE)$(ARM64),$(DESK_SRC:%.cpp=$(B)/obj/%.o),$(strip \
+DESK_LIB := $(if $(SANITIZE),$(DESK_SRC:%.cpp=$(B)/obj/%.o),$(strip \
   $(foreach room,learn records desk,build/desk-objects/lib$(room).a)))
-# The desk's other programs, built where a target needs them: for patches, runs judged, mutants and exercises; for results, tables,
+# The desk's other programs, built where a target needs them: for patches, runs judged and exercises; for results, tables,
 # pages and the elite loop.
 WORK := build/desk-work
 RECORDS := build/desk-records
 $(WORK) $(RECORDS) $(filter build/desk-objects/%,$(DESK_LIB)): FORCE
 	@$(desk_make) $@
-# Tests that run no kernel. Code that executes kernels and watches them can differ on another machine, down to the bits; for these an
-# emulator is too slow, and nothing is expected of one.
+# Tests that run no kernel.
 HOST_TESTS := $(sort $(wildcard checks/tests/test_desk_*.cpp checks/tests/test_backward_*.cpp) $(tests-3_TEXT) $(tests-4_TEXT) \
   $(judge_TEXT))
 UNIT_SRC := $(filter-out $(if $(RUNTIME_ONLY),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))
@@ -148,7 +139,7 @@ obj_flags = $(CXXFLAGS) $($(1)_FLAGS) $(if $(filter KERNEL PLAIN LEARNT COOL WAR
 # made of, their own prerequisites say. For a kernel or two it would take longer than it saves.
 MANY_KERNELS := $(if $(stage),,$(foreach goal,$(MAKECMDGOALS),$(if $(findstring /,$(goal)),,$(goal))))
 MANY_LEARNERS := $(word 10,$(filter %/learner,$(MAKECMDGOALS)))
-PARSED := $(if $(filter build/cpu build/arm64,$(B)),HOST COOL TESTS $(if $(MANY_KERNELS),KERNEL $(if $(ARM64),,PLAIN)) \
+PARSED := $(if $(filter build/cpu,$(B)),HOST COOL TESTS $(if $(MANY_KERNELS),KERNEL PLAIN) \
   $(if $(MANY_KERNELS)$(MANY_LEARNERS),LEARNT))
 parsed_gch = $(addprefix $(B)/parsed/,$(addsuffix .hpp.gch,$(filter $(PARSED),$(1))))
 parsed = $(patsubst %.gch,-include %,$(call parsed_gch,$(1)))
@@ -176,33 +167,26 @@ variant_of = $(notdir $(1))
 stage_of = $(patsubst %/,%,$(dir $(1)))
 # A kernel of a learner's own is the stage own/NAME.
 dir_of = $(if $(filter own/%,$(1)),work,stages)/$(1)
-planted_in = $(patsubst bug-%,%,$(filter bug-% phase-%,$(call variant_of,$(1))))
-# phase-NAME is a part of a kernel, to be timed (make phases).
-patch_in = $(or $(call outside,$(call stage_of,$(1)),$(call planted_in,$(1)).patch),stages/$(call stage_of,$(1))/$(if $(filter \
-  phase-%,$(call planted_in,$(1))),phases/$(patsubst phase-%,%,$(call planted_in,$(1))),bugs/$(call planted_in,$(1))).patch)
+planted_in = $(patsubst bug-%,%,$(filter bug-%,$(call variant_of,$(1))))
+patch_in = $(or $(call outside,$(call stage_of,$(1)),$(call planted_in,$(1)).patch),stages/$(call stage_of,$(1))/bugs/$(call planted_in,$(1)).patch)
 # Files of bugs=DIR.
 outside = $(if $(LAB_BUGS),$(wildcard $(LAB_BUGS)/$(1)/$(2)))
-# Of a mutant there are two: mutant-NAME, instrumented, and draft-NAME, plain and quick to compile, which mostly is enough.
-draft_in = $(patsubst draft-%,%,$(filter draft-%,$(call variant_of,$(1))))
-mutant_in = $(patsubst mutant-%,%,$(filter mutant-%,$(call variant_of,$(1))))$(call draft_in,$(1))
 # learn-NN: what build/desk-work has put there of an exercise, instrumented and quick to compile, for interactive use. evolve-ID:
 # a candidate that build/desk-records has put there; of those, ptxas says what they take.
 learnt_in = $(filter learn-% evolve-%,$(call variant_of,$(1)))
 evolved_in = $(filter evolve-%,$(call variant_of,$(1)))
 build_log = $(if $(call evolved_in,$(1)),> $(B)/$(1)/kernel.log 2>&1)
-instrumented = $(if $(filter fixed draft-%,$(call variant_of,$(1))),,$(INSTRUMENTATION))
+instrumented = $(if $(filter fixed,$(call variant_of,$(1))),,$(INSTRUMENTATION))
 # A learner's printf has its block and thread in front, and ends after a thousand lines.
 printf_of = $(if $(filter learn-%,$(call variant_of,$(1)))$(filter own/%,$(1)),-include checks/exercises/kernel_printf.hpp)
 # A bug's kernel takes a third less at -O1, and is found out as soon.
 quick_to_build = $(call learnt_in,$(1))$(filter bug-%,$(call variant_of,$(1)))
-kernel_heat = $(if $(call mutant_in,$(1)),,$(if $(call quick_to_build,$(1)),LEARNT,$(strip \
-  $(if $(filter fixed,$(call variant_of,$(1))),PLAIN,KERNEL))))
+kernel_heat = $(if $(call quick_to_build,$(1)),LEARNT,$(if $(filter fixed,$(call variant_of,$(1))),PLAIN,KERNEL))
 kernel_source = $(if $(call learnt_in,$(1)),$(B)/$(1)/source.cu,$(strip \
-  $(if $(call planted_in,$(1))$(call mutant_in,$(1)),$(B)/$(1),$(call dir_of,$(call stage_of,$(1)))))/kernel.cu)
+  $(if $(call planted_in,$(1)),$(B)/$(1),$(call dir_of,$(call stage_of,$(1)))))/kernel.cu)
 # A bug that forgets a term leaves its parameter unused.
 kernel_flags = $(if $(call quick_to_build,$(1)),$(LEARNT_FLAGS),$(KERNEL_FLAGS)) \
-  $(if $(call planted_in,$(1)),-Wno-unused-parameter) $(if $(call mutant_in,$(1)),$(strip \
-  $(if $(call draft_in,$(1)),-O0,-O1 -g1) -I$(B)/$(1)))
+  $(if $(call planted_in,$(1)),-Wno-unused-parameter)
 $(B)/%/kernel.o: $$(call kernel_source,$$*) $(B)/flags | $$(call parsed_gch,$$(call kernel_heat,$$*))
 	@mkdir -p $(@D)
 ifeq ($(backend),gpu)
@@ -213,18 +197,16 @@ else
 	  $(INCLUDES) $(call instrumented,$*) -MMD -MP -c $< -o $@ $(call build_log,$*)
 endif
 
-# The kernel with a bug's patch applied, or with an unplanned mistake. #line directives in it name the lines of kernel.cu and of the patch.
-MUTATED_BY := $(wildcard checks/mutants/*.txt) checks/desk/mutants.cpp $(wildcard common/*.cuh common/*/*.cuh)
-changed_by = $(if $(call planted_in,$(1)),$(call patch_in,$(1)),$(MUTATED_BY))
-$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(call changed_by,$$*) checks/desk/patch.cpp | $(WORK)
-	@$(WORK) $(if $(call planted_in,$*),patch,mutate) $(call stage_of,$*) $(call planted_in,$*)$(call mutant_in,$*) $@
+# The kernel with a bug's patch applied. #line directives in it name the lines of kernel.cu and of the patch.
+$(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(call patch_in,$$*) checks/scripts/patched.sh
+	@mkdir -p $(@D); sh checks/scripts/patched.sh $(call patch_in,$*) > $@
 
 # How the kernel was built, for the binary to say.
 build_info = -DLAB_STAGE='"$(1)"' -DLAB_BUG='"$(2)"'
 $(B)/%/build_info.o: common/build_info.cpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) $(if $(filter cpu,$(backend)),$(call instrumented,$*)) -MMD -MP -c $< -o $@ \
-	  $(call build_info,$(notdir $(call stage_of,$*))$(if $(call evolved_in,$*),-evolved),$(call planted_in,$*))
+	  $(call build_info,$(notdir $(call stage_of,$*)),$(call planted_in,$*))
 $(B)/obj/unit_build_info.o: common/build_info.cpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(CXX) $(CXXFLAGS) $(INCLUDES) -MMD -MP -c $< -o $@ $(call build_info,unit tests,)
@@ -250,10 +232,8 @@ $(B)/obj/fingerprints/%.text: FORCE
 $(B)/obj/fingerprints/%.o: $(B)/obj/fingerprints/%.text $(B)/flags | $(call parsed_gch,COOL)
 	@$(CXX) $(call obj_flags,COOL) $(call parsed,COOL) $(INCLUDES) -fmacro-prefix-map=./= -MMD -MP -x c++ -c $< -o $@
 fingerprints_of = $(if $(call looks_of,$(1)),$(B)/obj/fingerprints/$(1).o) $(patsubst %.cpp,$(B)/obj/%.o,$(call outside,$(1),*.cpp))
-# A mutant is another build in all but its kernel.
 commands_of = $(B)/obj/checks/$(if $(filter $(1),$(BACKWARD_STAGES)),backward,all)_commands.o
-about_build = $(if $(call mutant_in,$(1)),$(B)/$(call stage_of,$(1))/$(if $(call draft_in,$(1)),fixed,checked),$(B)/$(1))/build_info.o
-$(B)/%/lab: $(B)/%/kernel.o $$(call about_build,$$*) $(B)/$$(call stage_of,$$*)/stage_conf.o \
+$(B)/%/lab: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o \
   $$(call fingerprints_of,$$(call stage_of,$$*)) $$(call commands_of,$$(call stage_of,$$*)) $(LAB_LIBS)
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 $(B)/%/tester: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/stage_conf.o $(B)/obj/checks/test_commands.o \
@@ -296,30 +276,30 @@ $(B)/unit: $(UNIT_OBJ) $(B)/obj/unit_build_info.o $(if $(RUNTIME_ONLY),,$(filter
   $(DESK_LIB) $(LAB_LIBS)
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 
-PROBE := build/gpu/probe_wmma
-$(PROBE): checks/probes/probe_wmma.cu checks/probes/probe.cuh common/wmma_layout.hpp common/mma_layout.hpp $(B)/flags
+PROBE_wmma := build/gpu/probe_wmma
+$(PROBE_wmma): checks/probes/probe_wmma.cu checks/probes/probe.cuh common/wmma_layout.hpp common/mma_layout.hpp $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $<
-PROBE_MMA := build/gpu/probe_mma
-PROBE_MMA_SRC := checks/probes/probe_mma.cu common/emulator/tensor_core.cpp
-$(PROBE_MMA): $(PROBE_MMA_SRC) $(wildcard checks/probes/*.hpp checks/probes/*.cuh common/*.hpp common/ptx/*.cuh) \
+PROBE_mma := build/gpu/probe_mma
+PROBE_mma_SRC := checks/probes/probe_mma.cu common/emulator/tensor_core.cpp
+$(PROBE_mma): $(PROBE_mma_SRC) $(wildcard checks/probes/*.hpp checks/probes/*.cuh common/*.hpp common/ptx/*.cuh) \
   common/emulator/tensor_core.hpp $(B)/flags
 	@mkdir -p $(@D)
-	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $(PROBE_MMA_SRC)
-PROBE_EX2 := build/gpu/probe_ex2
-PROBE_EX2_SRC := checks/probes/probe_ex2.cu common/emulator/special_functions.cpp
-$(PROBE_EX2): $(PROBE_EX2_SRC) checks/probes/special_functions.hpp checks/probes/probe.cuh common/fp16.hpp \
+	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $(PROBE_mma_SRC)
+PROBE_ex2 := build/gpu/probe_ex2
+PROBE_ex2_SRC := checks/probes/probe_ex2.cu common/emulator/special_functions.cpp
+$(PROBE_ex2): $(PROBE_ex2_SRC) checks/probes/special_functions.hpp checks/probes/probe.cuh common/fp16.hpp \
   common/ptx/ex2.cuh common/ptx/rcp.cuh $(wildcard common/emulator/special_*.hpp) $(B)/flags
 	@mkdir -p $(@D)
-	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $(PROBE_EX2_SRC)
-PROBE_WGMMA := build/gpu/probe_wgmma
-PROBE_WGMMA_SRC := checks/probes/probe_wgmma.cu common/emulator/tensor_core.cpp common/gpu/tensor_map.cpp common/tensor_map.cpp
-$(PROBE_WGMMA): $(PROBE_WGMMA_SRC) $(wildcard checks/probes/*.hpp checks/probes/*.cuh common/*.hpp common/ptx/*.cuh) \
+	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -o $@ $(PROBE_ex2_SRC)
+PROBE_wgmma := build/gpu/probe_wgmma
+PROBE_wgmma_SRC := checks/probes/probe_wgmma.cu common/emulator/tensor_core.cpp common/gpu/tensor_map.cpp common/tensor_map.cpp
+$(PROBE_wgmma): $(PROBE_wgmma_SRC) $(wildcard checks/probes/*.hpp checks/probes/*.cuh common/*.hpp common/ptx/*.cuh) \
   common/emulator/tensor_core.hpp $(B)/flags
 	@mkdir -p $(@D)
-	@$(NVCC) $(NVCCFLAGS) -gencode arch=compute_90a$(comma)code=sm_90a -DLAB_GPU -I. -o $@ $(PROBE_WGMMA_SRC)
-PROBE_OVERLAP := build/gpu/probe_overlap
-$(PROBE_OVERLAP): checks/probes/probe_overlap.cu checks/probes/probe.cuh common/ptx/ex2.cuh common/ptx/wgmma.cuh $(B)/flags
+	@$(NVCC) $(NVCCFLAGS) -gencode arch=compute_90a$(comma)code=sm_90a -DLAB_GPU -I. -o $@ $(PROBE_wgmma_SRC)
+PROBE_overlap := build/gpu/probe_overlap
+$(PROBE_overlap): checks/probes/probe_overlap.cu checks/probes/probe.cuh common/ptx/ex2.cuh common/ptx/wgmma.cuh $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) -gencode arch=compute_90a$(comma)code=sm_90a -I. -o $@ $<
 

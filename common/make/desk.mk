@@ -1,5 +1,5 @@
 # Builds the desk's programs, when they are missing or older than their sources: build/desk, which the Makefile asks, and what only
-# some targets need: build/desk-work for patches, runs judged, mutants and exercises, build/desk-records for results, tables, pages and
+# some targets need: build/desk-work for patches, runs judged and exercises, build/desk-records for results, tables, pages and
 # the elite loop. A make of its own, because the Makefile asks while it is being read; common/make/ask.mk calls it under a lock, so that
 # several makes take turns.
 #   make -f common/make/desk.mk HOST_CXX=g++ [build/desk-work build/desk-records build/desk-objects/librecords.a]
@@ -14,8 +14,8 @@ texts = $(1:%=$(O)/%.o)
 rest = $(filter-out $(2) %/main,$(basename $(wildcard $(1))))
 asked-1_TEXT := $(addprefix checks/desk/,main ladder)
 asked-2_TEXT := $(addprefix checks/desk/,desk patch) common/conf
-desk-1_TEXT := $(call rest,checks/desk/*.cpp,checks/desk/mutants) common/conf checks/acceptance/verdict checks/expression
-searches_TEXT := $(addprefix checks/desk/records/,pages phases sanitizer_report tables)
+desk-1_TEXT := $(call rest,checks/desk/*.cpp) common/conf checks/acceptance/verdict checks/expression
+searches_TEXT := $(addprefix checks/desk/records/,pages sanitizer_report tables)
 records-1_TEXT := $(addprefix checks/desk/records/,bench counters records resources) \
   checks/bench/bench_samples checks/budget/ptxas common/gpu_fit checks/acceptance/format reference/npy
 records-2_TEXT := $(call rest,checks/desk/records/*.cpp checks/desk/evolve/*.cpp,$(records-1_TEXT) $(searches_TEXT))
@@ -39,13 +39,13 @@ build/desk build/desk-work build/desk-records:
 	@$(HOST_CXX) $^ -pthread -o $@.new && mv $@.new $@
 
 # The objects that the unit tests link.
-$(O)/libdesk.a: $(call texts,desk-1) $(O)/checks/desk/mutants.o
+$(O)/libdesk.a: $(call texts,desk-1)
 $(O)/librecords.a: $(call texts,records-1 records-2 searches)
 $(O)/liblearn.a: $(call texts,learnt-1 learnt-2)
 $(O)/libdesk.a $(O)/librecords.a $(O)/liblearn.a:
 	@rm -f $@; ar rcs $@ $^
 $(O)/checks/%.o: checks/%.cpp common/make/desk.mk
-	@mkdir -p $(@D); $(HOST_CXX) $(FLAGS) $(if $(filter %/mutants,$*),-O1,-O0) -MMD -MP -c $< -o $@
+	@mkdir -p $(@D); $(HOST_CXX) $(FLAGS) -O0 -MMD -MP -c $< -o $@
 $(O)/.:
 	@mkdir -p $@; echo 'building the desk: a minute or so the first time' >&2
 

@@ -4,15 +4,7 @@
 ALL_STAGES := $(call ask,dirs)
 # Stages of the backward pass, the second ladder. No list above has them, so no command of the whole forward ladder does.
 BACKWARD_STAGES := $(call ask,dirs backward)
-BACKWARD_GOALS := test racecheck reproduce-bug show-bug edit-bug save-bug check-harness run same-bits bench build-gpu mutants resources
-# stage=best is the fastest stage of a map for q's shape, or shape=; build/desk-records says which, and why.
-ifeq ($(and $(asks),$(stage)),best)
-$(if $(bug)$(word 2,$(asks))$(filter-out run test bench,$(asks)),$(error stage=best is for one of run, test, bench, without bug=))
-best := $(call refused,$(shell $(desk_make) build/desk-records >&2 && build/desk-records best $(asks) $(backend) \
-  $(call given,$(if $(filter run,$(asks)),q causal,shape)) 2>&1 || echo ' FAILED'))
-$(info $(best))
-override stage := $(patsubst %:,%,$(firstword $(best)))
-endif
+BACKWARD_GOALS := test racecheck reproduce-bug show-bug edit-bug save-bug check-harness run bench resources
 ifdef stage
 STAGE := $(call ask,resolve $(call quote,$(stage)))
 BROKEN := $(if $(findstring :,$(STAGE)),$(STAGE))
@@ -21,9 +13,8 @@ not_own := $(filter-out $(OWN_GOALS) build/%,$(MAKECMDGOALS))
 $(if $(not_own),$(error make $(firstword $(not_own)) is for stages of the ladder; for a kernel of your own there are: $(OWN_GOALS)))
 endif
 BACKWARD := $(filter $(STAGE),$(BACKWARD_STAGES))
-no_goal := $(if $(BACKWARD),$(filter-out $(BACKWARD_GOALS) build/%,$(MAKECMDGOALS)),$(call goals_among,same-bits))
-has_not = a backward stage has no $(firstword $(no_goal)); it has: $(BACKWARD_GOALS)
-$(if $(no_goal),$(error $(if $(BACKWARD),$(has_not),$(no_goal) is for backward stages: $(BACKWARD_STAGES))))
+no_goal := $(if $(BACKWARD),$(filter-out $(BACKWARD_GOALS) build/%,$(MAKECMDGOALS)))
+$(if $(no_goal),$(error a backward stage has no $(firstword $(no_goal)); it has: $(BACKWARD_GOALS)))
 # edit-bug and save-bug may name a bug that is yet to be.
 PAIRS := $(if $(call goals_among,edit-bug save-bug),,$(call ask,bugs $(call quote,$(stage)) $(call quote,$(bug))))
 else
@@ -55,7 +46,5 @@ FIXED_LABS := $(foreach s,$(ALL_STAGES),$(call fixed,$(s)))
 CHECKED_LABS := $(foreach s,$(ALL_STAGES),$(call lab_of,$(s),checked))
 FIXED_LAB := $(if $(stage),$(if $(BROKEN),,$(call fixed,$(STAGE))))
 # The builds that the words name: all correct stages, or one, or the bugs. $(1) is fixed or checked.
-# check=half: half of the stages, another day the others.
-HALF = $(shell sh checks/tests/in_turn.sh $(shell expr $(words $(ALL_STAGES)) / 2 + 1) $(ALL_STAGES))
 chosen = $(if $(stage),$(if $(or $(bug),$(BROKEN)),$(BUG_LABS),$(call $(1),$(STAGE))),$(strip \
-  $(foreach s,$(if $(filter half,$(check)),$(HALF),$(ALL_STAGES)),$(call $(1),$(s)))))
+  $(foreach s,$(ALL_STAGES),$(call $(1),$(s)))))

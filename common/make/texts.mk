@@ -14,11 +14,11 @@ compared_TEXT := $(patsubst %,checks/acceptance/%.cpp,cases comparison expected 
 pages_TEXT := $(filter-out %/owners.cpp,$(sort $(wildcard checks/pages/*.cpp)))
 backward_TEXT := $(patsubst %,checks/backward/%.cpp,acceptance parts racecheck run_files trial)
 judge_TEXT := $(call test,reference reference_inputs reference_wrong)
-# The first four are the host's alone: build.mk's HOST_TESTS, for make test-arm64, is made of them.
-tests-1_TEXT := $(call test,$(addprefix desk_,evolve_elite names pages patches runs tables))
-tests-2_TEXT := $(call test,$(addprefix desk_,evolve_adopt learn mutants variant))
+# The first four are the host's alone: build.mk's HOST_TESTS is made of them.
+tests-1_TEXT := $(call test,$(addprefix desk_,evolve_elite names pages runs tables))
+tests-2_TEXT := $(call test,desk_learn)
 tests-3_TEXT := $(call test,desk_evolve desk_measured results trace)
-tests-4_TEXT := $(call test,block_order expected expression gpu_fit npy patch pattern ptxas referee)
+tests-4_TEXT := $(call test,block_order expected expression gpu_fit npy pattern ptxas referee)
 tests-5_TEXT := $(call test,checked async_deadlock async_watcher)
 tests-6_TEXT := $(call test,wgmma wgmma_cases exec_blocks exec_launch tma mbarrier)
 tests-7_TEXT := $(call test,named_barrier registers time_limit ldmatrix device_tensors attention_launch tiles addr2line mma)

@@ -5,7 +5,7 @@
 //   and starts on 1024, 512 or 256 bytes with a swizzle of 128, 64 or 32.
 //   Its first column is a multiple of 8 halves, and a store begins at no negative place: anything else is an illegal
 //   instruction. Under a swizzle a row takes as much as that spans, however short it is. (Both seen on an H200 by
-//   `make probe-wgmma`; the manual does not say so.)
+//   `make probe what=wgmma`; the manual does not say so.)
 //
 //   While it writes, it counts in steps of 32 bytes or multiples of that, which differ from run to run. A phase ends if
 //   its count is exactly zero after one of them: of too few announced bytes it sometimes ends early and sometimes

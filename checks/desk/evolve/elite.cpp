@@ -192,29 +192,6 @@ std::string difference(const Setting& from, const Setting& to) {
   return text.empty() ? "as it is" : text;
 }
 
-Confirmation confirmation(const SearchLog& log, const std::vector<std::pair<std::string, std::string>>& machine,
-                          const std::vector<Candidate>& candidates, const std::vector<std::vector<double>>& turns) {
-  Json all = {{"schema", "evolve-confirm-1"}, {"stage", log.stage},       {"shape", log.shape},
-              {"fitness", log.fitness},       {"machine", json(machine)}, {"candidates", Json::array()}};
-  Confirmation c;
-  const double start = spread(turns.at(0)).median;
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const Spread now = spread(turns.at(i));
-    all["candidates"].push_back({{"id", candidates[i].id},
-                                 {"searched", candidates[i].time()},
-                                 {"median", now.median},
-                                 {"of_start", now.median / start},
-                                 {"turns", turns[i]},
-                                 {"levers", candidates[i].levers}});
-    c.text +=
-        format("  %s  %9.3f %s (%.3f to %.3f), %.3f of the start; in the search %.3f; %s\n", candidates[i].id.c_str(),
-               now.median, log.fitness == "time" ? "us" : "us by the model", now.p10, now.p90, now.median / start,
-               candidates[i].time(), difference(candidates[0].levers, candidates[i].levers).c_str());
-  }
-  c.json = laid_out(all, 2);
-  return c;
-}
-
 std::string log_text(const SearchLog& log) {
   std::map<std::string, int> counts;
   for (const Candidate& c : log.candidates) ++counts[c.verdict];

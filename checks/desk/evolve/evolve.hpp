@@ -1,4 +1,4 @@
-// The elite loop: levers, candidates, what is built and judged, the log, and adoption.
+// The elite loop: levers, candidates, what is built and judged, the log.
 #pragma once
 #include "checks/desk/records/records.hpp"
 #include "checks/expression.hpp"
@@ -53,15 +53,9 @@ class Levers {
   // among the lever's.
   std::string objection(const Setting& setting, const Shape& shape) const;
 
-  // The same of the whole kernel as `adopted` makes it: the table's other rows live with these values, too.
-  std::string objection_to_adopting(const Setting& setting, const Shape& shape) const;
-
   // The kernel with these values for a compiler: of the table that one row only, taken by every shape of its D. #line
   // directives name the lines of kernel.cu and of patches.
   std::string narrowed(const Setting& setting, const Shape& shape) const;
-  // kernel.cu with these values and its whole table, in which the row of the same identity (the arguments before the
-  // bar) has them. Throws BadInput where the table has no such row.
-  std::string adopted(const Setting& setting, const Shape& shape) const;
   const std::string& kernel() const { return kernel_; }
 
  private:
@@ -73,8 +67,7 @@ class Levers {
   void check_against_kernel();
   std::vector<Line> patched(const Setting& setting) const;
   // Whether adopting the setting for the shape changes this row of the table.
-  bool is_row_of(const std::vector<std::string>& row, const Setting& setting, const Shape& shape) const;
-  std::string with_values(const Setting& setting, const Shape& shape, const std::string& source, bool narrow) const;
+  std::string with_values(const Setting& setting, const Shape& shape, const std::string& source) const;
 
   std::string stage_, root_, path_, source_, kernel_;
   std::vector<std::string> arguments_;  // of the table
@@ -173,27 +166,5 @@ std::string log_text(const SearchLog& log);
 
 // "N=96 SLOTS=5": the values in which two settings differ, as the second has them.
 std::string difference(const Setting& from, const Setting& to);
-
-// The start (first) and the elite measured once more, each a median a turn: evolve-confirm-1, and lines to read.
-struct Confirmation {
-  std::string json, text;
-};
-Confirmation confirmation(const SearchLog& log, const std::vector<std::pair<std::string, std::string>>& machine,
-                          const std::vector<Candidate>& candidates, const std::vector<std::vector<double>>& turns);
-
-// Whether a search's winner may become the stage's own: decided by one run of the benchmark in which the stage, the
-// stage with the winner's levers and the peers took turns.
-
-struct Adoption {
-  bool good = false;
-  std::vector<std::string> lines;  // a shape each, then why or why not
-};
-
-// `searched` is the shape of the log. The winner must be 3 % faster there, and nowhere 1 % slower.
-Adoption adoption_of(const BenchRun& run, const std::string& stage, const std::string& evolved,
-                     const std::string& searched);
-
-// desk-records adopt MAKE STAGE LOG ROUNDS SHAPES [write]
-int adopt_command(const std::vector<std::string>& args);
 
 }  // namespace lab::desk

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include "checks/desk/evolve/evolve.hpp"
 #include "common/number.hpp"
 
@@ -264,25 +266,6 @@ std::string Levers::objection(const Setting& setting, const Shape& shape) const 
   return "";
 }
 
-std::string Levers::objection_to_adopting(const Setting& setting, const Shape& shape) const {
-  for (const auto& row : table_of(kernel_, path_).rows) {
-    Shape other = shape;
-    other.D = std::atoi(row.values[0].c_str());
-    Setting there = setting;
-    if (!is_row_of(row.values, setting, shape))
-      for (std::size_t i = 1; i < arguments_.size(); ++i) there[arguments_[i]] = row.values[i];
-    if (const std::string why = objection(there, other); !why.empty())
-      return "the table's <" + joined(row.values, ", ") + ">: " + why;
-  }
-  return "";
-}
-
-bool Levers::is_row_of(const std::vector<std::string>& row, const Setting& setting, const Shape& shape) const {
-  bool same = row[0] == std::to_string(shape.D);
-  for (std::size_t i = 1; same && i < identity_; ++i) same = row[i] == setting.at(arguments_[i]);
-  return same;
-}
-
 std::vector<Levers::Line> Levers::patched(const Setting& setting) const {
   std::vector<Line> lines;
   for (const std::string& text : lines_of(kernel_)) lines.push_back({text, source_, int(lines.size()) + 1});
@@ -291,17 +274,19 @@ std::vector<Levers::Line> Levers::patched(const Setting& setting) const {
     const std::string path = "stages/" + stage_ + "/levers/" + lever.name + ".patch";
     std::string text;
     for (const Line& line : lines) text += line.text + "\n";
+    const std::string source = "build/evolve/" + stage_ + "-" + std::to_string(getpid()) + ".cu";
+    write_text(source, text);
     std::vector<Line> after;
-    for (const SourceLine& line : patched_lines(parse_patch(path, read_text(root_ + "/" + path)), text))
+    for (const SourceLine& line : patched_lines(root_ + "/" + path, source))
       after.push_back(line.added ? Line{line.text, path, line.number} : lines[std::size_t(line.number) - 1]);
+    fs::remove(source);
     lines = after;
   }
   return lines;
 }
 
 // Changes no number of lines.
-std::string Levers::with_values(const Setting& setting, const Shape& shape, const std::string& source,
-                                bool narrow) const {
+std::string Levers::with_values(const Setting& setting, const Shape& shape, const std::string& source) const {
   std::vector<Replacement> all;
   const auto put = [&](const std::string& at, const std::string& value, const std::string& who) {
     const Piece piece = piece_of(at);
@@ -313,18 +298,11 @@ std::string Levers::with_values(const Setting& setting, const Shape& shape, cons
   const Table table = table_of(source, path_);
   std::string row = std::to_string(shape.D);
   for (std::size_t i = 1; i < arguments_.size(); ++i) row += ", " + setting.at(arguments_[i]);
-  if (narrow) {
-    if (!takes_.empty()) put(takes_, "true", path_ + ": takes");
-    const std::string old = source.substr(table.at, table.size);
-    all.push_back(
-        {table.at, table.size,
-         std::string(std::size_t(std::ranges::count(old, '\n')), '\n') + "stage_of<Launcher<Tile<" + row + ">>>"});
-  } else {
-    bool found = false;
-    for (const auto& r : table.rows)
-      if (is_row_of(r.values, setting, shape)) all.push_back({r.at, r.size, row}), found = true;
-    if (!found) throw BadInput(stage_ + ": the table has no row like <" + row + ">; put one there by hand");
-  }
+  if (!takes_.empty()) put(takes_, "true", path_ + ": takes");
+  const std::string old = source.substr(table.at, table.size);
+  all.push_back(
+      {table.at, table.size,
+       std::string(std::size_t(std::ranges::count(old, '\n')), '\n') + "stage_of<Launcher<Tile<" + row + ">>>"});
   return edited(source, all, path_);
 }
 
@@ -335,7 +313,7 @@ std::string Levers::narrowed(const Setting& setting, const Shape& shape) const {
   std::string text;
   const Line* before = nullptr;
   std::size_t i = 0;
-  for (const std::string& line : lines_of(with_values(setting, shape, source, true))) {
+  for (const std::string& line : lines_of(with_values(setting, shape, source))) {
     const Line& origin = lines[i++];
     if (!before || before->path != origin.path || before->number + 1 != origin.number)
       text += "#line " + std::to_string(origin.number) + " \"" + origin.path + "\"\n";
@@ -343,12 +321,6 @@ std::string Levers::narrowed(const Setting& setting, const Shape& shape) const {
     before = &origin;
   }
   return text;
-}
-
-std::string Levers::adopted(const Setting& setting, const Shape& shape) const {
-  std::string source;
-  for (const Line& line : patched(setting)) source += line.text + "\n";
-  return with_values(setting, shape, source, false);
 }
 
 std::string candidate_id(const std::string& stage, const std::string& source) {

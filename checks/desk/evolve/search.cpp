@@ -1,4 +1,4 @@
-// desk-records search, confirm: the elite loop itself.
+// desk-records search: the elite loop itself.
 #include "checks/acceptance/format.hpp"
 #include "checks/desk/evolve/evolve.hpp"
 #include "checks/key_values.hpp"
@@ -171,31 +171,6 @@ class Search {
     std::printf("%s%s\n", log_text(log_).c_str(), path_.c_str());
   }
 
-  // The start and the elite once more, in turns and with other inputs than the search had: what of their gain holds.
-  void confirm(int rounds) {
-    if (log_.candidates.empty()) throw BadInput(path_ + " is not there, or holds no candidates: first make evolve");
-    std::vector<Candidate> some = {log_.candidates[0]};
-    for (const Candidate& c : elite_.members())
-      if (c.id != some[0].id) some.push_back(c);
-    build(missing(some));
-    std::vector<std::vector<double>> turns(some.size());
-    judge_seed_ = 100000;  // not the search's
-    for (int round = 0; round < rounds; ++round)
-      for (std::size_t i = 0; i < some.size(); ++i) {
-        const std::size_t which = round % 2 ? some.size() - 1 - i : i;
-        const Candidate again = refereed(some[which].id);
-        if (!again.right.value_or(false) || again.us.empty())
-          throw BadInput(again.id + " is " + again.verdict + " this time: " + again.reason);
-        turns[which].push_back(again.time());
-      }
-    const std::string path = fs::path(path_).replace_extension("").string() + "-confirm.json";
-    SearchLog now;
-    now.machine = {{"date", utc_time()}, {"commit", commit()}, {"gpu", timed_ ? gpu_field("name") : ""}};
-    const auto confirmed = confirmation(log_, now.machine, some, turns);
-    write_text(path, confirmed.json);
-    std::printf("%s%s\n", confirmed.text.c_str(), path.c_str());
-  }
-
  private:
   std::string dir(const std::string& id) const { return "build/" + backend_ + "/" + log_.stage + "/evolve-" + id; }
 
@@ -274,7 +249,7 @@ class Search {
 
 // Of MAKE BACKEND STAGE [KEY=VALUE...].
 KeyValues words_of_search(const Args& args) {
-  constexpr std::string_view KEYS[] = {"shape", "seed", "minutes", "generations", "candidates", "rounds", "json"};
+  constexpr std::string_view KEYS[] = {"shape", "seed", "minutes", "generations", "candidates", "json"};
   return {Args(args.begin() + 3, args.end()), KEYS};
 }
 
@@ -286,14 +261,6 @@ int search_command(const Args& args) {
   search.resume();
   search.loop(double(words.whole("minutes", 100000, 1, 10)),
               int(words.whole("generations", 100000, 1, args[1] == "gpu" ? 1000 : 3)));
-  return 0;
-}
-
-int confirm_command(const Args& args) {
-  const KeyValues words = words_of_search(args);
-  Search search(args, words);
-  search.resume();
-  search.confirm(int(words.whole("rounds", 1000, 1, 6)));
   return 0;
 }
 

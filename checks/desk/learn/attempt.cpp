@@ -1,4 +1,4 @@
-// desk-work predict, try, watch, look: one exercise, interactively; watch-own.
+// desk-work predict, try, look: one exercise, interactively.
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -6,25 +6,6 @@
 
 namespace lab::desk {
 namespace {
-
-constexpr auto POLL = std::chrono::milliseconds(100);  // between two looks at a file that is watched
-
-// When a file was saved last; nothing where there is none. Waits until it is the same twice: editors take a file away before they put
-// another in its place, or empty it before they write.
-using Saved = std::optional<fs::file_time_type>;
-Saved saved(const std::string& file) {
-  const auto look = [&]() -> Saved {
-    std::error_code missing;
-    const auto time = fs::last_write_time(file, missing);
-    return missing ? Saved() : Saved(time);
-  };
-  for (Saved before = look();;) {
-    std::this_thread::sleep_for(POLL);
-    const Saved now = look();
-    if (now == before) return now;
-    before = now;
-  }
-}
 
 // On a terminal the step under way is a line that what is printed next takes the place of.
 constexpr const char* CLEARED = "\r\33[K";
@@ -100,42 +81,11 @@ bool attempt(const Exercise& e, const std::string& make) {
 
 }  // namespace
 
-void watch(const std::string& file, const std::function<bool()>& look) {
-  for (bool first = true;; first = false) {
-    const Saved looked_at = saved(file);
-    if ((first || looked_at) && look()) return;
-    std::printf("%s; ^C ends it\n\n",
-                looked_at ? ("watching " + file).c_str() : (file + " is gone: waiting until it is back").c_str());
-    std::fflush(stdout);
-    while (saved(file) == looked_at) {
-    }
-  }
-}
-
 int try_command(const Args& args) {
   const Exercise e = exercise_named(args[1]);
   if (e.handed_in().empty())
     throw BadInput("exercise " + e.number() + " is a prediction: make predict n=" + std::to_string(e.n));
   return attempt(e, args[0]) ? 0 : 1;
-}
-
-// Until it passes, or ^C.
-int watch_command(const Args& args) {
-  const Exercise e = exercise_named(args[1]);
-  if (e.handed_in().empty()) throw BadInput("exercise " + e.number() + " has no file to watch");
-  bool first = true;
-  watch(e.file(), [&] {
-    const bool begun = std::exchange(first, false) && !fs::exists(e.file());
-    try {
-      return attempt(e, args[0]);
-    } catch (const BadInput& wrong) {
-      // An error that a save can mend does not end it: one case too many, for example.
-      if (begun) throw;
-      std::printf("  RED:  %s\n", wrong.what());
-      return false;
-    }
-  });
-  return 0;
 }
 
 int predict_command(const Args& args) {
@@ -148,16 +98,14 @@ int predict_command(const Args& args) {
   const Prediction verdict = judge_prediction(e, args[0], args[2]);
   State state;
   Progress& p = state.of(e.number());
-  ++p.predictions;
   p.attempts.push_back({args[2], verdict.holds, p.done || p.gave_up});
-  if (verdict.holds) p.predicted = true, p.prediction = args[2];
   if (verdict.holds && e.kind == "predict") p.done = true;
   state.save();
   std::printf("%s%s\n", verdict_told(verdict, p.gave_up).c_str(),
               verdict.holds         ? ""
               : e.kind == "predict" ? "; make hint helps."
                                     : "; try again, or look with make try.");
-  return verdict.holds ? 0 : 1;
+  return 0;  // a wrong prediction is an answer, and no error of make's
 }
 
 // What the lab's tools see of the kernel of an exercise that is laid out.

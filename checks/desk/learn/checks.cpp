@@ -297,8 +297,8 @@ std::vector<Suspect> suspects(const Exercise& e) {
   for (const Bug& bug : ladder.stage(e.stage)->bugs) {
     // A bug that shows in no run cannot be asked of a test.
     if (!bug.unseen.empty()) continue;
-    all.push_back({planted_text(patch_path(e.stage, bug.name), right),
-                   e.number() + "-suspect-" + std::to_string(++number), !bug.right()});
+    all.push_back({planted_text(patch_path(e.stage, bug.name)), e.number() + "-suspect-" + std::to_string(++number),
+                   !bug.right()});
   }
   all.push_back({right, e.number() + "-suspect-" + std::to_string(++number), false});
   return all;

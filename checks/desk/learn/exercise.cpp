@@ -23,10 +23,8 @@ const std::map<std::string, std::string Exercise::*> TEXTS = {
     {"from", &Exercise::from}};
 const std::map<std::string, std::vector<std::string> Exercise::*> WORDS = {{"after", &Exercise::after},
                                                                            {"menu", &Exercise::menu}};
-const std::map<std::string, std::vector<std::string> Exercise::*> REPEATED = {{"near", &Exercise::near},
-                                                                              {"limit", &Exercise::limits},
-                                                                              {"partly", &Exercise::partly},
-                                                                              {"variant", &Exercise::variants}};
+const std::map<std::string, std::vector<std::string> Exercise::*> REPEATED = {
+    {"near", &Exercise::near}, {"limit", &Exercise::limits}, {"partly", &Exercise::partly}};
 const std::map<std::string, std::vector<std::string>> ONE_OF = {
     {"kind", {"fix", "hole", "predict", "test", "faster", "instruction", "mechanism", "capstone"}},
     {"predict", {"mask", "formula", "count", "counts", "lines", "none"}},
@@ -207,6 +205,8 @@ std::string Exercise::handed_in() const { return kind == "predict" ? "" : kind =
 std::string Exercise::beside(const std::string& ending) const {
   return fs::path(path).replace_extension(ending).string();
 }
+
+Exercise exercise_named(const std::string& word) { return read_course().find(word); }
 
 Exercise parse_exercise(const std::string& path, const std::string& text) { return Reader(path, text).read(); }
 

@@ -1,5 +1,4 @@
-// desk-work grade, assigned: a whole submission, with inputs and shapes not seen before; and a learner's state.
-#include <nlohmann/json.hpp>
+// desk-work grade: what was handed in, with inputs and shapes not seen before; and a learner's state.
 #include <random>
 
 #include "checks/desk/learn/learn.hpp"
@@ -7,23 +6,34 @@
 
 namespace lab::desk {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Attempt, say, right, late)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Progress, hints, tries, predictions, predicted, done, gave_up,
-                                                prediction, attempts)
-static constexpr const char* SCHEMA = "exercises-1";
-
+// A line for each fact: "07 hints 2", "07 tries 3", "07 done 1", "07 shown 1", and "07 said RIGHT LATE WORDS" for each prediction.
 State::State(const std::string& path) : path_(path) {
   if (!fs::exists(path)) return;
-  try {
-    const auto json = nlohmann::json::parse(read_text(path));
-    if (json.at("schema") != SCHEMA) throw BadInput("another schema");
-    all_ = json.at("exercises").get<std::map<std::string, Progress>>();
-  } catch (const std::exception&) {
+  const auto count = [](const std::string& text) { return number_in<int>(text, 0, 1'000'000); };
+  for (const std::string& line : lines_of(read_text(path))) {
+    const std::vector<std::string> words = words_of(line);
+    const auto value = words.size() < 3 ? std::nullopt : count(words[2]);
+    Progress& p = all_[words.empty() ? "" : words[0]];
+    if (!value) {
+    } else if (words[1] == "hints") {
+      p.hints = *value;
+      continue;
+    } else if (words[1] == "tries") {
+      p.tries = *value;
+      continue;
+    } else if (words[1] == "done" || words[1] == "shown") {
+      (words[1] == "done" ? p.done : p.gave_up) = *value != 0;
+      continue;
+    } else if (words[1] == "said" && words.size() > 3 && count(words[3])) {
+      p.attempts.push_back({joined({words.begin() + 4, words.end()}, " "), *value != 0, *count(words[3]) != 0});
+      continue;
+    }
+    all_.clear();
     const std::string aside = path + ".unreadable";
-    std::error_code failed;
-    fs::rename(path, aside, failed);
+    fs::rename(path, aside);
     trouble = path + " could not be read: it is " + aside +
               " now, and what was done is forgotten (make grade finds out again)";
+    return;
   }
 }
 
@@ -33,7 +43,17 @@ const Progress& State::seen(const std::string& number) const {
   return found == all_.end() ? NONE : found->second;
 }
 
-void State::save() const { write_text(path_, nlohmann::json{{"schema", SCHEMA}, {"exercises", all_}}.dump(1) + "\n"); }
+void State::save() const {
+  std::string text;
+  for (const auto& [number, p] : all_) {
+    for (const auto& [what, value] :
+         {std::pair("hints", p.hints), {"tries", p.tries}, {"done", p.done}, {"shown", p.gave_up}})
+      text += number + " " + what + " " + std::to_string(value) + "\n";
+    for (const Attempt& a : p.attempts)
+      text += number + " said " + (a.right ? "1 " : "0 ") + (a.late ? "1 " : "0 ") + a.say + "\n";
+  }
+  write_text(path_, text);
+}
 
 double Graded::points() const {
   const double prediction = predicts ? OF_PREDICTION : 0;
@@ -74,40 +94,29 @@ std::string answers_text(const std::vector<Graded>& all) {
   return text.empty() ? "" : "\nWritten answers, for a person to grade:\n" + text;
 }
 
-std::string gradescope_json(const std::vector<Graded>& all, unsigned long long seed, double seconds) {
-  using Json = nlohmann::ordered_json;
-  Json tests = Json::array(), flags = Json::object(), seen = Json::object();
-  for (const Graded& g : all) {
-    // Which step was red, and its line; never the seed, which is for whoever has to repeat the run.
-    const std::string output = g.passed ? passed(g) : g.step + ": " + g.says;
-    tests.push_back({{"number", g.number},
-                     {"name", g.name},
-                     {"score", g.points()},
-                     {"max_score", g.most()},
-                     {"status", g.passed ? "passed" : "failed"},
-                     {"output", output + (g.predicts ? "; prediction: " + g.attempts : "")},
-                     {"visibility", "visible"}});
-    if (!g.answers.empty())
-      tests.push_back({{"number", g.number},
-                       {"name", g.name + ": written answers"},
-                       {"output", answers_of(g)},
-                       {"visibility", "visible"}});
-    if (!g.flags.empty()) flags[g.number] = g.flags;
-    seen[g.number] = {{"prediction", g.attempts}, {"tries", g.tries}, {"hints", g.hints}, {"gave_up", g.gave_up}};
+// A text as JSON has it. A learner's file may hold any bytes, and a compiler quotes them.
+static std::string quoted(const std::string& text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    const bool plain = c >= ' ' && c <= '~';
+    if (c == '"' || c == '\\') result += '\\';
+    result += plain ? std::string(1, c) : c == '\n' ? "\\n" : "?";
   }
-  const Json results = {{"execution_time", seconds},
-                        {"visibility", "visible"},
-                        {"stdout_visibility", "hidden"},
-                        {"tests", tests},
-                        // Students do not see this.
-                        {"extra_data", {{"seed", seed}, {"look", flags}, {"learner", seen}}}};
-  // A learner's file may hold any bytes, and a compiler quotes them.
-  return results.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return result + "\"";
 }
 
-std::uint64_t seed_of(const std::string& text) {
-  if (text.empty()) return std::random_device{}() % 1'000'000'000u;
-  return whole_number<std::uint64_t>("seed", text, 0, UINT64_MAX);
+std::string grades_json(const std::vector<Graded>& all) {
+  std::string tests;
+  char points[64];
+  for (const Graded& g : all) {
+    std::snprintf(points, sizeof points, "\"score\": %g, \"max_score\": %g", g.points(), g.most());
+    // Which step was red, and its line; never the seed, which is for whoever has to repeat the run.
+    const std::string output =
+        (g.passed ? passed(g) : g.step + ": " + g.says) + (g.predicts ? "; prediction: " + g.attempts : "");
+    tests += (tests.empty() ? "" : ",\n") + std::string("  {\"number\": ") + quoted(g.number) +
+             ", \"name\": " + quoted(g.name) + ", " + points + ", \"output\": " + quoted(output) + "}";
+  }
+  return "{\"tests\": [\n" + tests + "\n]}\n";
 }
 
 namespace {
@@ -125,9 +134,9 @@ bool is_handed_in(const Exercise& e, const Progress& p) {
   return fs::exists(e.file()) && read_text(e.file()) != handed_out(e);
 }
 
-// Numbers or names, or a file of them; a comma is a blank.
+// Numbers or names; a comma is a blank.
 std::vector<const Exercise*> assigned_in(const Course& course, const std::string& text) {
-  std::string words = fs::is_regular_file(text) ? read_text(text) : text;
+  std::string words = text;
   std::ranges::replace(words, ',', ' ');
   std::vector<const Exercise*> all;
   for (const std::string& word : words_of(words)) {
@@ -188,20 +197,11 @@ std::vector<Answer> answers_in(const Exercise& e, const std::string& text) {
   return answers;
 }
 
-int assigned_command(const Args& args) {
-  std::vector<std::string> numbers;
-  const Course course = read_course();
-  for (const Exercise* e : assigned_in(course, args[0])) numbers.push_back(e->number());
-  std::printf("%s\n", joined(numbers, " ").c_str());
-  return 0;
-}
-
 int grade_command(const Args& args) {
   const std::string &make = args[0], &json = args[1];
-  const std::uint64_t seed = seed_of(args[2]);
-  // The grader's own copy: what a student hands in as his own variant is not asked.
-  if (!args[4].empty() && !fs::exists(args[4])) throw BadInput("variant=" + args[4] + ": there is no such file");
-  const Course course = varied_course(args[4].empty() ? "work/variant" : args[4]);
+  const std::uint64_t seed = args[2].empty() ? std::random_device{}() % 1'000'000'000u
+                                             : whole_number<std::uint64_t>("seed", args[2], 0, UINT64_MAX);
+  const Course course = read_course();
   const State state;
   if (!state.trouble.empty()) std::fprintf(stderr, "%s\n", state.trouble.c_str());
   std::vector<const Exercise*> asked;
@@ -215,29 +215,28 @@ int grade_command(const Args& args) {
     const Progress& p = state.seen(e.number());
     Graded g{e.number(), e.name, e.kind, false, "not handed in", "", e.predict != "none", false, p.hints};
     g.attempts = attempts_of(p), g.gpu = joined(lines_of(e.gpu), " ");
-    g.tries = p.tries, g.gave_up = p.gave_up;
+    g.tries = p.tries;
     g.answers = answers_in(e, fs::exists(answers_file(e)) ? read_text(answers_file(e)) : "");
     const bool in_time = !p.attempts.empty() && !p.attempts[0].late;
     g.predicted = g.predicts && in_time && predicts_again(e, make, p.attempts[0].say);
     if (is_handed_in(e, p)) {
       std::fprintf(stderr, "grading %s ...\n", e.number().c_str());
       if (e.handed_in().empty()) {
-        g.passed = g.predicted || predicts_again(e, make, p.prediction);
+        g.passed = g.predicted || predicts_again(e, make, p.last_right());
         g.step = "prediction", g.says = "it does not hold";
       } else {
-        const std::string text = read_text(e.file());
-        const Outcome outcome = check_work(e, make, text, e.number() + "-graded", e.file(), {true, seed});
+        const Outcome outcome =
+            check_work(e, make, read_text(e.file()), e.number() + "-graded", e.file(), {true, seed});
         g.passed = outcome.passed(), g.step = outcome.step, g.says = outcome.says;
-        g.flags = copied_from(e, text);
       }
-      if (p.gave_up) g.flags = "the solution was shown before it passed" + (g.flags.empty() ? "" : "; " + g.flags);
+      if (p.gave_up) g.flags = "the solution was shown before it passed";
     } else {
       g.says = e.handed_in().empty() ? "nothing was predicted" : e.file() + " is missing, or as it was handed out";
     }
     all.push_back(g);
   }
   const double seconds = watch.seconds();
-  if (!json.empty()) write_text(json, gradescope_json(all, seed, seconds));
+  if (!json.empty()) write_text(json, grades_json(all));
   if (all.empty()) {
     std::printf("nothing is begun: there is no exercise in work/\n");
     return 1;

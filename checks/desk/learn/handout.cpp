@@ -97,13 +97,11 @@ std::string without_comments(const std::string& text) {
 }
 
 std::string planted_text(const std::string& path, const std::string& source) {
-  const Patch patch = read_patch(path);
   std::set<std::string> kept;  // comments that the right kernel has, too
-  for (const Hunk& hunk : patch.hunks)
-    for (const PatchLine& line : hunk.lines)
-      if (line.kind == '-') kept.insert(comment_of(line.text));
+  for (const PatchLine& line : read_patch(path).changes)
+    if (!line.added) kept.insert(comment_of(line.text));
   std::string text;
-  for (const SourceLine& line : patched_lines(patch, source)) {
+  for (const SourceLine& line : patched_lines(path, source)) {
     if (!line.added || kept.contains(comment_of(line.text))) {
       text += line.text + "\n";
       continue;
@@ -114,8 +112,8 @@ std::string planted_text(const std::string& path, const std::string& source) {
   return text;
 }
 
-static std::string handed_out_as_filed(const Exercise& e) {
-  if (e.kind == "fix") return planted_text(patch_of(e), read_text(kernel_path(e.stage)));
+std::string handed_out(const Exercise& e) {
+  if (e.kind == "fix") return planted_text(patch_of(e));
   if (e.kind == "capstone") return read_text(kernel_path(e.from));
   if (e.kind == "test") return read_text(e.beside(".txt"));
   if (e.kind == "predict") return "";
@@ -123,20 +121,15 @@ static std::string handed_out_as_filed(const Exercise& e) {
   // An improvement that fits the stage's own kernel is made in the solution.
   if (mends_the_stage(e)) return read_text(kernel_path(e.stage));
   // A hole's comments say what is to be done.
-  const Patch patch = read_patch(patch_of(e));
-  return patched_text(patch, read_text(patch.source));
+  return patched_text(patch_of(e));
 }
 
-static std::string solution_as_filed(const Exercise& e) {
+std::string solution(const Exercise& e) {
   if (e.kind == "test") return read_text(e.beside(".solution"));
   if (e.is_drill()) return drill_text(e, true);
-  if (mends_the_stage(e)) return patched_text(read_patch(e.beside(".solution")), read_text(kernel_path(e.stage)));
+  if (mends_the_stage(e)) return patched_text(e.beside(".solution"));
   return read_text(kernel_path(e.stage));
 }
-
-// The kernel alone varies: cases and drills are the same for all.
-std::string handed_out(const Exercise& e) { return varied(e, handed_out_as_filed(e)); }
-std::string solution(const Exercise& e) { return varied(e, solution_as_filed(e)); }
 
 Half half_solution(const Exercise& e, const std::string& partly) {
   constexpr std::string_view THEN = " ;; ", BECOMES = " => ";
@@ -233,14 +226,13 @@ std::string card(const Exercise& e) {
   if (!e.handed_in().empty())
     text += std::string(e.predict == "none" ? "Work" : "Then work") + " on " + e.handed_in() +
             " in this folder:\n\n    make try " + n +
-            "        the checks, from cheap to dear, up to the first that is red\n    make watch " + n +
-            "      the same at every save\n";
+            "                the checks, from cheap to dear, up to the first that is red\n";
   else
     text += "And:\n\n";
-  text += "    make hint " + n + "       one of three, more telling each time; counted\n";
+  text += "    make hint " + n + "               one of three, more telling each time; counted\n";
   if (!e.handed_in().empty())
-    text += "    make reset " + n + "      as it was handed out; a copy of your work is kept\n";
-  text += "    make solution " + n + "   when it is done, or with give-up=1\n";
+    text += "    make exercise " + n + " again=1   as it was handed out; a copy of your work is kept\n";
+  text += "    make solution " + n + "           when it is done, or with give-up=1\n";
   return text;
 }
 

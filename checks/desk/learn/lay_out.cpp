@@ -1,9 +1,8 @@
-// desk-work exercise, hint, solution, reset; own.
 #include "checks/desk/learn/learn.hpp"
 
 namespace lab::desk {
 
-// desk-work exercise, hint, solution, reset.
+// desk-work exercise, hint, solution.
 
 namespace {
 
@@ -72,22 +71,22 @@ std::string own_conf(const std::string& conf, const std::string& idea, const std
   return text + (from.empty() ? "" : "from=\"" + from + "\"\n");
 }
 
-// The cheapest cases up to the first that is red, and the short race check, as make try has them: a save is not to be
-// waited for. Returns nothing: what is red is printed.
-void look_at(const std::string& make, const std::string& name) {
-  constexpr int SECONDS = 600;
-  const std::string dir = "build/cpu/own/" + name, plain = dir + "/fixed/tester", checked = dir + "/checked/tester";
-  if (run({make, "backend=cpu", "-s", "stage=" + name, plain, checked}).status != 0) return;
-  const bool right = run_limited({plain, "test", "cheapest=40", "once=1"}, "", SECONDS).status == 0;
-  const bool clean = run_limited({checked, "racecheck", "short=1", "first=1"}, "", SECONDS).status == 0;
-  if (!clean) std::printf("this is the first finding; make stage=%s racecheck shows all\n", name.c_str());
-  if (right && clean) std::printf("good so far; make stage=%s test asks for everything\n", name.c_str());
-}
-
 }  // namespace
 
+// What was worked on is kept beside it, under another name.
+static void begin_again(const Exercise& e) {
+  if (e.handed_in().empty() || !fs::exists(e.file())) return;
+  if (read_text(e.file()) == handed_out(e)) return;
+  std::string kept;
+  int i = 1;
+  do kept = e.file() + "." + std::to_string(i++);
+  while (fs::exists(kept));
+  fs::rename(e.file(), kept);
+  std::printf("Yours is %s.\n", kept.c_str());
+}
+
 int exercise_command(const Args& args) {
-  const Course course = varied_course();
+  const Course course = read_course();
   const State state = read_state();
   const std::string word = args.empty() ? "" : args[0];
   if (const auto some = listed(course, word); !some.empty()) {
@@ -95,6 +94,7 @@ int exercise_command(const Args& args) {
     return 0;
   }
   const Exercise& e = course.find(word);
+  if (args.size() == 2) begin_again(e);
   const bool begun = !e.handed_in().empty() && fs::exists(e.file());
   if (begun)
     lay_out_card(e);
@@ -102,7 +102,7 @@ int exercise_command(const Args& args) {
     lay_out(e);
   std::printf("%s\n", card(e).c_str());
   if (begun)
-    std::printf("%s is as you left it; make reset n=%d begins anew.\n", e.file().c_str(), e.n);
+    std::printf("%s is as you left it; make exercise n=%d again=1 begins anew.\n", e.file().c_str(), e.n);
   else
     std::printf("Laid out in %s.\n", e.dir().c_str());
   return 0;
@@ -130,22 +130,7 @@ int solution_command(const Args& args) {
   return 0;
 }
 
-int reset_command(const Args& args) {
-  const Exercise e = exercise_named(args[0]);
-  if (e.handed_in().empty()) throw BadInput("exercise " + e.number() + " has no file to reset");
-  std::string kept;
-  if (fs::exists(e.file()) && read_text(e.file()) != handed_out(e)) {
-    int i = 1;
-    do kept = e.file() + "." + std::to_string(i++);
-    while (fs::exists(kept));
-    fs::rename(e.file(), kept);
-  }
-  lay_out(e);
-  std::printf("%s is as it was handed out%s\n", e.file().c_str(), kept.empty() ? "" : ("; yours is " + kept).c_str());
-  return 0;
-}
-
-// desk-work own, watch-own: a kernel of a learner's own, in work/own/NAME, which git ignores.
+// desk-work own: a kernel of a learner's own, in work/own/NAME, which git ignores.
 
 int own_command(const Args& args) {
   const std::string &name = args[0], from = args[1].empty() ? "blank" : args[1];
@@ -169,24 +154,9 @@ int own_command(const Args& args) {
   write_text(dir + "/notes.md", "");
   std::printf("Laid out in %s, %s: kernel.cu, stage.conf (target, needs, budgets), notes.md.\n", dir.c_str(),
               from == "blank" ? "an empty kernel (from=v2c8 copies a stage's)" : ("a copy of " + from + "'s").c_str());
-  std::printf(
-      "    make stage=%s test         the acceptance and a short race check; make stage=%s watch at every save\n",
-      name.c_str(), name.c_str());
+  std::printf("    make stage=%s test         the acceptance and a short race check\n", name.c_str());
   std::printf("    make stage=%s racecheck    also: counters, trace, fuzz, run q= k= v= out=, resources, bench\n",
               name.c_str());
-  return 0;
-}
-
-// At every save, until ^C.
-int watch_own_command(const Args& args) {
-  const std::optional<Stage> own = own_kernel(args[1]);
-  if (!own)
-    throw BadInput("stage=" + args[1] + " is not a kernel of your own; make watch n=NUMBER watches an exercise");
-  const std::string dir = own_dir(args[1]), file = dir + "/kernel.cu";
-  watch(file, [&] {
-    look_at(args[0], fs::path(dir).filename().string());
-    return false;
-  });
   return 0;
 }
 

@@ -27,12 +27,6 @@ struct Exercise {
   std::vector<std::string> limits = {};
   // Half a solution: "STEP: OLD => NEW", pieces of the solution that, written otherwise, must be refused by that step.
   std::vector<std::string> partly = {};
-  // The same exercise with another constant: "RIGHT :: OLD => NEW", a piece of the kernel and the prediction that is right then.
-  std::vector<std::string> variants = {};
-  // A student's own (vary): lines in front of the kernel, one of `variants`, other names.
-  int lead = 0;
-  std::pair<std::string, std::string> edit = {};
-  std::vector<std::pair<std::string, std::string>> renamed = {};
   // Its stage is one of the backward pass.
   bool backward = false;
   // Of a test: how many cases it may have, and how many planted bugs, less false alarms, it must catch.
@@ -65,22 +59,7 @@ struct Course {
 // Everything below `root`. Throws BadInput where a file is not as it must be, or two have one number or name.
 Course read_course(const std::string& root = ".");
 
-// A student's variant of an exercise: other constants, other names, other line numbers, another shape. A student has a line
-// for each in work/variant, which `make variants` draws; without one an exercise is as its file has it. The grader reads a copy of its own.
-
-// The course with the variants of `file`, where there is one: lines "NUMBER WORD=VALUE...", with the words of variant_of. Throws
-// BadInput with file and line.
-Course varied_course(const std::string& file = "work/variant");
-Exercise exercise_named(const std::string& word);  // of that course
-
-// The line drawn for a student: lead=LINES in front of the kernel, names=K for the K-th choice of names, edit=I for the I-th
-// `variant:` of the exercise, shape=SHAPE where counts are predicted. "" where an exercise has no kernel and no shape.
-std::string variant_of(const Exercise& exercise, std::uint64_t drawn);
-// Takes such words. Throws BadInput.
-void vary(Exercise& exercise, const std::string& words);
-
-// A source of the exercise as the variant has it: handed out, or its solution.
-std::string varied(const Exercise& exercise, const std::string& source);
+Exercise exercise_named(const std::string& word);  // of the course
 
 // A learner's handout: the kernel without a trace of how it was made, and a card.
 
@@ -105,7 +84,8 @@ struct Half {
 Half half_solution(const Exercise& exercise, const std::string& partly);
 
 // Of a patch that plants a bug: the source with it, and no comment of an added line that the removed lines do not have.
-std::string planted_text(const std::string& patch_path, const std::string& source);
+// `source`: a file instead of the one that the patch names.
+std::string planted_text(const std::string& patch_path, const std::string& source = "");
 
 // The same for a reader: the patch turned round, or the text; and the page that explains it.
 std::string solution_shown(const Exercise& exercise);
@@ -191,7 +171,9 @@ std::string wrapped(const std::string& text, std::size_t columns, const std::str
 struct Prediction {
   bool holds = false;
   std::string says;          // what was measured, and the difference, in lines
-  int right = 0, asked = 1;  // the right part of it: the only feedback before it holds
+  int right = 0, asked = 1;  // the right part of it
+  std::vector<std::string> near =
+      {};  // of a rule how much it names rightly: with these the only feedback before it holds
 };
 
 // Throws BadInput for what is no rule, formula or count. `built_as`: the word of a build of what was handed out that is up
@@ -209,9 +191,6 @@ std::string prediction_asked(const Exercise& exercise);
 // "" where there is no menu.
 std::string menu_explained(const Exercise& exercise, const std::string& make);
 
-// Of a prediction of counts: what is measured, as it would be typed.
-std::string counted(const Exercise& exercise, const std::string& make);
-
 // A prediction as the exercise's file has it, as a learner would type it: pieces of lines become their numbers in what
 // was handed out.
 std::string as_typed(const Exercise& exercise, const std::string& prediction);
@@ -226,17 +205,7 @@ std::string refused_source(const std::string& path, const std::string& text, con
 // Of an object's undefined symbols, demangled as `nm -C -u` prints them: the first that a kernel has no use for, or "".
 std::string refused_symbol(const std::string& nm_says);
 
-// Whether what was handed in is a file of the repository, in other words.
-
-// What is left of a source without comments, layout and names: equal for two texts that differ in these alone.
-std::string nameless(const std::string& text);
-
-// "" or where a handed-in file was copied from, in words for a person. A mend of a line or two is always the
-// solution, so that alone is no sign. These are: a stage's kernel that was not handed out; the solution's comments; the
-// solution, where it has much that was not handed out.
-std::string copied_from(const Exercise& exercise, const std::string& text);
-
-// A learner's progress, in work/state.json.
+// A learner's progress, in work/state.txt.
 
 // A prediction, as it was typed.
 struct Attempt {
@@ -246,18 +215,21 @@ struct Attempt {
 };
 
 struct Progress {
-  int hints = 0, tries = 0, predictions = 0;
-  bool predicted = false;       // rightly
-  bool done = false;            // it has passed
-  bool gave_up = false;         // the solution was shown before that
-  std::string prediction = {};  // the last right one
+  int hints = 0, tries = 0;
+  bool done = false;     // it has passed
+  bool gave_up = false;  // the solution was shown before that
   std::vector<Attempt> attempts = {};
+  std::string last_right() const {
+    std::string last;
+    for (const Attempt& a : attempts) last = a.right ? a.say : last;
+    return last;
+  }
 };
 
 class State {
  public:
   // A file that cannot be read as a whole, such as one that a full disk cut short, is put aside, and `trouble` says so.
-  explicit State(const std::string& path = "work/state.json");
+  explicit State(const std::string& path = "work/state.txt");
   Progress& of(const std::string& number) { return all_[number]; }
   const Progress& seen(const std::string& number) const;
   void save() const;  // as a whole or not at all
@@ -268,7 +240,7 @@ class State {
   std::map<std::string, Progress> all_;
 };
 
-// What was handed in, judged: a table for people, and the results.json that Gradescope's autograder reads.
+// What was handed in, judged: a table for people, and a small JSON of the same.
 
 struct Answer {
   std::string question, text;  // text is "" where nothing was written
@@ -289,7 +261,6 @@ struct Graded {
   std::string gpu = {};       // of what passed: where a GPU differs
   std::string flags = {};     // what a person should look at
   int tries = 0;
-  bool gave_up = false;
   std::vector<Answer> answers = {};  // to the card's questions
   double points() const;
   static constexpr double MOST = 10, OF_PREDICTION = 2;  // the rest is the kernel's
@@ -299,15 +270,7 @@ struct Graded {
 std::string grades_table(const std::vector<Graded>& all);
 // What was written to the cards' questions, for a person to grade; "" where no card asks.
 std::string answers_text(const std::vector<Graded>& all);
-// https://gradescope-autograders.readthedocs.io/en/latest/specs/#output-format
-std::string gradescope_json(const std::vector<Graded>& all, unsigned long long seed, double seconds);
-
-// The seed= of a grading or of variants; of "" any. Throws BadInput.
-std::uint64_t seed_of(const std::string& text);
-
-// Work that is done again at every save.
-
-// Calls `look` now and at every save of the file, until it returns true, or ^C. Where the file is gone it waits until it is back.
-void watch(const std::string& file, const std::function<bool()>& look);
+// {"tests": [{number, name, score, max_score, output}...]}
+std::string grades_json(const std::vector<Graded>& all);
 
 }  // namespace lab::desk

@@ -43,6 +43,8 @@ Prediction judge_counts(const Exercise& e, const std::string& log, const std::st
 std::string verdict_told(const Prediction& p, bool gave_up) {
   std::string text = p.holds || gave_up ? p.says : "";
   if (p.holds) return text + "right.";
+  if (!gave_up)
+    for (const std::string& line : p.near) text += line + "\n";
   if (p.asked > 1) return text + std::to_string(p.right) + " of " + std::to_string(p.asked) + " right";
   return text + "not right";
 }
@@ -70,20 +72,6 @@ std::string menu_explained(const Exercise& e, const std::string& make) {
     if (const auto words = words_of(line); !words.empty() && std::ranges::find(e.menu, words[0]) != e.menu.end())
       text += "  " + line + "\n";
   return text;
-}
-
-std::string counted(const Exercise& e, const std::string& make) {
-  const std::string kernel = kernel_path(e.stage), log = "build/logs/learn-counted.log";
-  const std::string trouble = build_learner(e.stage, make, read_text(kernel), "solved", kernel);
-  if (!trouble.empty()) throw BadInput(kernel + " does not build: " + trouble);
-  run_limited({learner_path(e.stage, "solved"), "counts", "shape=" + e.shape}, log, SECONDS);
-  const std::map<std::string, std::string> seen = facts_in(read_text(log));
-  std::string typed;
-  for (const auto& [what, unused] : counts_said(e.right)) {
-    if (!seen.contains(what)) throw BadInput(e.path + ": shape=" + e.shape + " counts no " + what + "; see " + log);
-    typed += (typed.empty() ? "" : " ") + what + "=" + seen.at(what);
-  }
-  return typed;
 }
 
 std::string as_typed(const Exercise& e, const std::string& prediction) {
@@ -162,7 +150,7 @@ Prediction judge_prediction(const Exercise& e, const std::string& make, const st
     throw BadInput("the prediction could not be judged: exit status " + std::to_string(ended.status));
   const bool holds = ended.status == 0;
   return {holds, text, number_in<int>(verdict.first("right")).value_or(holds),
-          number_in<int>(verdict.first("asked")).value_or(1)};
+          number_in<int>(verdict.first("asked")).value_or(1), verdict.all("near")};
 }
 
 }  // namespace lab::desk

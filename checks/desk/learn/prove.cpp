@@ -1,16 +1,11 @@
 // desk-work check-exercises: the exercises themselves. What is handed out is the bug's kernel and no more, gives
-// nothing away and is red; what solves it is green; the reference's prediction holds and near misses do not; no cheater
-// passes.
-#include <ctime>
-
+// nothing away and is red; what solves it is green; the reference's prediction holds and near misses do not.
 #include "checks/desk/learn/learn.hpp"
 
 namespace lab::desk {
 namespace {
 
-constexpr const char* CHEATERS = "checks/exercises/cheaters";
-constexpr std::uint64_t SEED = 20251;  // of the grading that cheaters are put through: any but the tests' own 1
-constexpr int FIRST = 1;               // the exercise that `make test` runs from end to end
+constexpr int FIRST = 1;  // the exercise that `make test` runs from end to end
 
 // One thing to be proven, once everything is built.
 struct Proof {
@@ -26,10 +21,8 @@ struct Proven {
 // Whether what is handed out is, to a compiler, the kernel of the bug's own build: what `make reproduce-bug` and `make
 // check-harness` have shown of that holds for this.
 std::string not_the_bugs_kernel(const Exercise& e) {
-  const std::string source = read_text(kernel_path(e.stage));
-  const Patch patch = read_patch(patch_path(e.stage, e.bug));
   const auto code = [](const std::string& text) { return words_of(without_comments(text)); };
-  return code(handed_out(e)) == code(patched_text(patch, source))
+  return code(handed_out(e)) == code(patched_text(patch_path(e.stage, e.bug)))
              ? ""
              : "what is handed out is not the kernel of bug=" + e.bug;
 }
@@ -138,32 +131,6 @@ std::string prediction_says(const Exercise& e, const std::string& prediction, bo
   return "'" + prediction + "' is " + (wanted ? "refused: " : "accepted: ") + p.says;
 }
 
-// A student's variant: its own prediction holds, and the file's does not.
-constexpr const char *VARIED = "-varied", *VARIANT = "lead=5 names=4711 edit=2";
-std::string wrong_variant(const Exercise& filed, const Exercise& e) {
-  const std::string word = e.number() + VARIED;
-  const Prediction own = judge_prediction(e, "", as_typed(e, e.right), word);
-  if (!own.holds) return "'" + e.right + "' is refused: " + own.says;
-  return judge_prediction(e, "", as_typed(filed, filed.right), word).holds ? "the answer in the repository holds" : "";
-}
-
-// A cheater's patch says in `predicted:` which step must be red, and a piece of its line.
-std::string not_caught(const Exercise& e, const Patch& cheater, const std::string& word) {
-  const Outcome o = check_built(e, patched_text(cheater, read_text(cheater.source)), word, {true, SEED});
-  if (o.passed()) return "gets through";
-  const std::size_t colon = cheater.predicted.find(": ");
-  const std::string step = cheater.predicted.substr(0, colon);
-  const std::string piece = colon == std::string::npos ? "" : cheater.predicted.substr(colon + 2);
-  if (o.step.starts_with(step) && o.says.find(piece) != std::string::npos) return "";
-  return "is caught, but not as predicted (" + cheater.predicted + "): " + o.step + ": " + o.says;
-}
-
-std::vector<Patch> cheaters() {
-  std::vector<Patch> all;
-  for (const fs::path& path : files_in(CHEATERS, ".patch")) all.push_back(read_patch(path.string()));
-  return all;
-}
-
 bool has_kernel(const Exercise& e) { return e.handed_in() == "kernel.cu" && !e.stage.empty(); }
 
 std::string bad_text(const Exercise& e, const Course& course) {
@@ -177,25 +144,18 @@ std::string bad_text(const Exercise& e, const Course& course) {
   return unknown_page(e, course);
 }
 
-// Days since 1970, as checks/tests/in_turn.sh counts them: DAY in the environment chooses another.
-long today() {
-  const char* day = std::getenv("DAY");
-  return day && *day ? std::atol(day) : long(std::time(nullptr) / 86400);
-}
-
 }  // namespace
 
 int check_exercises_command(const Args& args) {
   const std::string make = args[0], only = args.size() == 3 ? args[2] : "";
-  if (args[1] != "quick" && args[1] != "half" && args[1] != "whole" && args[1] != "text")
-    throw BadInput("check=" + args[1] + ": must be text, quick, half or whole");
-  const bool half = args[1] == "half", built = args[1] == "whole" || half;
-  const int parity = half ? int(today() % 2) : 0;  // of the numbers whose turn it is
+  if (args[1] != "quick" && args[1] != "whole" && args[1] != "text")
+    throw BadInput("check-exercises " + args[1] + ": must be text, quick or whole");
+  const bool built = args[1] == "whole";
   const Course course = read_course();
   const int only_n = only.empty() ? 0 : course.find(only).n;
   const auto is_meant = [&](const Exercise& e) {
     if (!only.empty()) return e.n == only_n;
-    return e.n == FIRST || (built && (!half || e.n % 2 == parity));
+    return e.n == FIRST || built;
   };
   Sources sources;
   std::set<std::string> solved;  // stages whose kernel goes through all checks
@@ -232,26 +192,11 @@ int check_exercises_command(const Args& args) {
       sources.add(e, solution(e), "solved");
     }
     if (e.predict == "none") continue;
-    if (built && !e.variants.empty()) {
-      Exercise own = e;
-      vary(own, VARIANT);
-      sources.add(own, handed_out(own), own.number() + VARIED);
-      prove(e, "a variant has an answer of its own", [&e, own] { return wrong_variant(e, own); });
-    }
     prove(e, "the reference's prediction holds", [&] { return prediction_says(e, e.right, true); });
     for (const std::string& near : e.near) {
       if (args[1] == "quick" && near != e.near[0]) continue;
       prove(e, "a near miss is refused", [&e, near] { return prediction_says(e, near, false); });
     }
-  }
-  const std::vector<Patch> cheating = args[1] == "text" || !only.empty() ? std::vector<Patch>() : cheaters();
-  for (const Patch& cheater : cheating) {
-    const std::string name = fs::path(cheater.path).stem().string(), word = "cheat-" + name;
-    // Those that are refused unseen cost nothing.
-    if (!built && !cheater.predicted.starts_with("nothing but a kernel")) continue;
-    const Exercise& e = course.find(std::to_string(FIRST));
-    if (built) sources.add(e, patched_text(cheater, read_text(cheater.source)), word);
-    proofs.push_back({"cheater " + name, [&e, &cheater, word] { return not_caught(e, cheater, word); }});
   }
   Counts counts;
   if (!sources.build(make)) ++counts.failed, std::printf("not all builds: see build/logs/learn-all.log\n");
@@ -278,13 +223,10 @@ int check_exercises_command(const Args& args) {
   std::string done = "all read";
   if (!only.empty())
     done += ", one run";
-  else if (half)
-    done += std::string("; number 1 and the ") + (parity ? "odd" : "even") + " ones built and run, as handed out and " +
-            "solved; tomorrow the others (DAY=" + std::to_string(today()) + " is today)";
   else if (built)
     done = "each was built and run, as handed out and solved";
   else if (args[1] == "quick")
-    done += "; number 1, and what cheats in the open, run";
+    done += "; number 1 run";
   std::printf("%zu exercises: %s\n", course.all.size(), done.c_str());
   return told(counts);
 }

@@ -130,16 +130,13 @@ int bench_command(const Args& args) {
   fs::remove_all(WORK);
   fs::create_directories(WORK);
   Meta meta;
-  const bool adopts =
-      std::ranges::any_of(labs, [](const std::string& lab) { return program_of(lab) != stage_of(lab); });
-  const std::string one = stage.empty() && adopts ? stage_of(labs[0]) : stage;
-  meta.add("command", "make " + (one.empty() ? "" : "stage=" + one + " ") + (adopts ? "evolve-adopt" : "bench") +
-                          " shape='" + shapes + "' rounds=" + std::to_string(rounds));
+  meta.add("command", "make " + (stage.empty() ? "" : "stage=" + stage + " ") + "bench shape='" + shapes +
+                          "' rounds=" + std::to_string(rounds));
   for (const auto& [key, value] : measured_on()) meta.add(key, value);
   meta.add("clock_limit_mhz", gpu_field("clocks.max.sm"));
   meta.add("power_limit", gpu_field("power.limit"));
   for (const std::string& lab : labs)
-    meta.add("kernel " + program_of(lab), first_line({"sha256sum", kernel_of(lab)}).substr(0, 16));
+    meta.add("kernel " + stage_of(lab), first_line({"sha256sum", kernel_path(stage_of(lab))}).substr(0, 16));
   write_text(WORK / "000-meta", meta.lines);
 
   const char* given = std::getenv("PYTHON");
@@ -168,7 +165,7 @@ int bench_command(const Args& args) {
     for (const std::string& group : groups)
       for (const Args& program : programs) {
         ++turn;
-        const std::string name = &program == &programs.back() && !peers.empty() ? "peers" : program_of(program[0]);
+        const std::string name = &program == &programs.back() && !peers.empty() ? "peers" : stage_of(program[0]);
         std::printf("turn %d of %d: round %d, %s, %s, %d more after it, %s\n", turn, turns, round, group.c_str(),
                     name.c_str(), turns - turn,
                     turn > 1 ? format("about %.0f s left", watch.seconds() * (turns - turn + 1) / (turn - 1)).c_str()

@@ -4,26 +4,19 @@
 
 namespace lab::desk {
 
-Run bench_command, profile_command, phases_command, resources_command, bits_command,
+Run bench_command, resources_command, bits_command,
     counters_command;                                                   // in the files of these names
-Run best_command;                                                       // best.cpp
-Run archs_command;                                                      // nvcc.cpp
 Run machine_command, sanitizer_report_command;                          // sanitizer_report.cpp
 Run blindness_table_command, tools_table_command, climb_table_command;  // tables.cpp
 Run pages_command, hunks_command;                                       // pages.cpp
-Run search_command, confirm_command;                                    // evolve/search.cpp
+Run search_command;                                                     // evolve/search.cpp
 Run cheaters_command;                                                   // evolve/cheaters.cpp
-Run adopt_command;                                                      // evolve/adopt.cpp
 
 static constexpr Command COMMANDS[] = {
     {"bench", bench_command, "SHAPES ROUNDS JSON STAGE LAB...", "times stages and PyTorch in turns; bench-1"},
-    {"best", best_command, "GOAL BACKEND [KEY=VALUE...]", "the fastest stage for a shape, and why"},
-    {"profile", profile_command, "LAB SHAPE [JSON]", "one launch under Nsight Compute; profile-1"},
-    {"phases", phases_command, "SHAPE JSON LAB...", "a kernel beside its parts; phases-1"},
     {"resources", resources_command, "LABS [JSON [STAGE]]", "registers, shared memory, spills; resources-1"},
     {"counters", counters_command, "LABS [JSON]", "what the CPU execution counts; counted-1"},
     {"bits", bits_command, "RECORD QUICK FILE LAB...", "digests of outputs, recorded or compared; bits-1"},
-    {"archs", archs_command, "", "every stage for every architecture it claims"},
     {"machine", machine_command, "[SANITIZER]", "what a measurement says of its machine"},
     {"sanitizer-report", sanitizer_report_command, "LOGS [JSON]", "what compute-sanitizer's logs say; tools-1"},
     {"blindness-table", blindness_table_command, "LABS", "of `make blindness`"},
@@ -32,9 +25,7 @@ static constexpr Command COMMANDS[] = {
     {"hunks", hunks_command, "REGEX OLD NEW", "the hunks of a diff that have a line with REGEX"},
     {"pages", pages_command, "[--check] [PAGE...]", "renews or compares the blocks of the pages"},
     {"search", search_command, "MAKE BACKEND STAGE [KEY=VALUE...]", "the elite loop, until the time is spent"},
-    {"confirm", confirm_command, "MAKE BACKEND STAGE [KEY=VALUE...]", "the elite once more, in turns"},
     {"cheaters", cheaters_command, "MAKE BACKEND", "the referee must refuse every one"},
-    {"adopt", adopt_command, "MAKE STAGE LOG ROUNDS SHAPES [write]", "the winner beside the stage and the peers"},
 };
 
 }  // namespace lab::desk

@@ -30,8 +30,6 @@ std::string laid_out(const Json& value, int levels, int digits, const std::strin
                    [&](const Json& one) { return laid_out(one, levels - 1, digits, indent + "  "); });
 }
 
-bool evolved(const std::string& lab) { return fs::path(lab).parent_path().filename().string().starts_with("evolve-"); }
-
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& what) {
@@ -94,12 +92,6 @@ std::string stage_of(const std::string& lab) {
   const std::string stage = (own ? "own/" : "") + dir.filename().string();
   if (stage.empty()) throw BadInput("'" + lab + "' is no build/BACKEND/STAGE/VARIANT/lab");
   return stage;
-}
-
-std::string program_of(const std::string& lab) { return stage_of(lab) + (evolved(lab) ? "-evolved" : ""); }
-
-std::string kernel_of(const std::string& lab) {
-  return evolved(lab) ? (fs::path(lab).parent_path() / "source.cu").string() : kernel_path(stage_of(lab));
 }
 
 std::string gpu_field(const std::string& field) {

@@ -45,11 +45,6 @@ std::string variant_of(const std::string& bug, const std::string& otherwise);
 // The stage of build/BACKEND/STAGE/VARIANT/lab. Throws BadInput for a path with fewer parts.
 std::string stage_of(const std::string& lab);
 
-// The name that it gives itself: its stage, and of a kernel that the elite loop made (VARIANT evolve-ID) STAGE-evolved.
-std::string program_of(const std::string& lab);
-// The sources that it was compiled from.
-std::string kernel_of(const std::string& lab);
-
 // A measurement's record of its machine and tree.
 
 // One field of `nvidia-smi --query-gpu=` for the first GPU; "" where there is none.
@@ -77,12 +72,6 @@ std::string sweep_json(const BenchRun& run);
 
 // What `desk-records bench` left in build/bench.
 BenchRun last_bench_run();
-
-// The answer to stage=best, a line "v3j: why". `maps`: file names and sweep-1, those of the GPU `here` before others, later ones before
-// earlier; `able`: the stages that run here, in the order of the climb. The nearest shape of a map has the same D and mask, and the
-// smallest product of two ratios, each at least 1: of batch · heads and of S. Without such a shape: the main road's last stage.
-std::string best_stage(std::vector<std::pair<std::string, Json>> maps, const std::vector<const Stage*>& able,
-                       const Shape& shape, const std::string& here);
 
 // Digests of outputs: what `lab bits` prints, and how it is held to what a GPU recorded (bits-1).
 
@@ -153,58 +142,6 @@ std::string resources_table(const std::vector<ResourceRow>& rows);
 
 // Schema resources-1. `nvcc` is its release, "13.0".
 std::string resources_json(const std::vector<ResourceRow>& rows, const std::string& nvcc);
-
-// Where the time of one launch goes: what `lab phases` prints of a kernel and of its parts, in words and as phases-1.
-
-struct PhasesOutput {
-  std::vector<double> us;                       // per launch, a replay each
-  std::map<int, std::vector<unsigned>> stamps;  // clocks since the block's stamp 0
-};
-// Of `lab phases`. `what` is for messages. Throws BadInput.
-PhasesOutput read_phases_output(const std::string& text, const std::string& what);
-
-// The names that a patch gives its stamps, in the lines it adds: stamp(3);  // Q is there
-std::map<int, std::string> stamp_names(const Patch& patch);
-
-struct Part {
-  std::string name;  // "phase-3_copies", or "" for the whole kernel
-  std::string what;
-  PhasesOutput seen;
-};
-
-// Parts in their order, the whole kernel last; then the stamps of the one that has any, under `names`. `facts`: what the file
-// says of the run before them.
-std::string phases_text(const Json& facts, const std::vector<Part>& parts, const std::map<int, std::string>& names);
-std::string phases_json(const Json& facts, const std::vector<Part>& parts, const std::map<int, std::string>& names);
-
-// One launch under Nsight Compute: the metrics that the notes name, each with a sentence of diagnosis, and schema
-// profile-1.
-//
-// NVTX ranges are left out: they mark the host's time, and a fused kernel's phases all lie inside one launch. Ranges
-// inside it would need clock reads and stores, which cost registers and issue slots also when they are not read.
-
-struct ProfileRow {
-  std::string what, value, diagnosis;
-};
-struct Profile {
-  std::string kernel;                                   // without namespace and arguments: "attention<64, 2>"
-  std::vector<std::pair<std::string, double>> metrics;  // in the order of the CSV; times in microseconds
-  std::vector<std::pair<std::string, double>> opcodes;  // warp instructions executed of each: "BAR", "HGMMA"
-  std::optional<double> metric(const std::string& name) const;
-};
-
-// What `ncu --csv` printed, its own remarks included. Throws BadInput if no kernel is in it.
-Profile read_profile(const std::string& csv);
-
-// The verdict of the metrics on a kernel that ran on `shape`.
-std::vector<ProfileRow> diagnose(const Profile& profile, const Shape& shape);
-
-// `facts`: what the file says of the run before the figures.
-std::string profile_table(const Json& facts, const std::vector<ProfileRow>& rows);
-std::string profile_json(const Json& facts, const Profile& profile, const std::vector<ProfileRow>& rows);
-
-// --metrics and --kernel-name of ncu.
-std::string profile_metrics();
 
 // compute-sanitizer's logs, in a summary of the form that the CPU's racecheck prints, and as schema tools-1.
 

@@ -62,8 +62,7 @@ struct Compilation {
 };
 
 // Compiles all with `ptxas -v`, as many at once as JOBS in the environment says, else as there are cores. The objects
-// go to build/cubins/STAGE-BUG-ARCH.cubin. An earlier result of the same nvcc for the same files is reused: `make
-// resources` and `make archs` have thirty kernels in common.
+// go to build/cubins/STAGE-BUG-ARCH.cubin. An earlier result of the same nvcc for the same files is reused.
 void compile_all(std::vector<Compilation>& all) {
   const auto version = lines_of(capture({"nvcc", "--version"}).out);
   const std::string work = "build/cubins/", compiler = version.empty() ? "no nvcc" : version.back();
@@ -108,29 +107,6 @@ std::string trouble_in(const Ran& nvcc) {
   const PtxasLog log = parse_ptxas(text);
   if (!log.lost.empty()) return log.lost.front();
   return log.kernels.empty() ? "ptxas names no kernel" : "";
-}
-
-// desk-records archs: every stage's kernel compiled for every architecture that its stage.conf claims; no GPU is
-// needed. A line for each stage. Exit status 1 if one does not compile, or compiles with what trouble_in() names.
-int archs_command(const Args&) {
-  const Ran known = capture({"nvcc", "--list-gpu-code"});
-  if (known.status != 0) throw BadInput("make archs needs nvcc, which is not on the PATH");
-  std::vector<Compilation> all;
-  for (const StageNeeds& stage : stages_in("stages"))
-    for (const std::string& arch : claimed_architectures(stage, words_of(known.out)))
-      all.push_back({stage.stage, "", arch, kernel_path(stage.stage)});
-  compile_all(all);
-
-  Counts counts;
-  std::string last;
-  for (const Compilation& c : all) {
-    if (c.stage != last) std::printf("%s%-20s", last.empty() ? "" : "\n", (last = c.stage).c_str());
-    const std::string trouble = trouble_in(c.nvcc);
-    counts.add(trouble.empty());
-    std::printf(" %s%s%s", c.arch.c_str(), trouble.empty() ? "" : " RED: ", trouble.c_str());
-  }
-  std::printf("\n");
-  return told(counts);
 }
 
 StageBudget budget_of(const std::string& stage, const std::string& target, const std::string& registers,
@@ -246,8 +222,9 @@ std::string resources_json(const std::vector<ResourceRow>& rows, const std::stri
 
 // desk-records resources LABS [JSON]: compiles every kernel, fixed and with each bug, for its target (and the correct
 // ones of sm_89 for sm_90 too), and judges what ptxas says. Writes JSON if named; else holds the committed one against
-// what this nvcc says, if it is of the same version. With STAGE that stage alone, beside the one that an own kernel
-// comes from. Exit status 1 if a correct kernel is over its budget, or the committed figures are stale.
+// what this nvcc says, if it is of the same version. Then every correct kernel for the other architectures that its stage.conf
+// claims. With STAGE that stage alone, beside the one that an own kernel comes from. Exit status 1 if a correct kernel is over its
+// budget, does not compile or compiles with what trouble_in() names, or the committed figures are stale.
 int resources_command(const Args& args) {
   const std::string nvcc = nvcc_release(), json = args.size() > 1 ? args[1] : "";
   if (nvcc.empty()) throw BadInput("make resources needs nvcc, which is not on the PATH");
@@ -273,7 +250,16 @@ int resources_command(const Args& args) {
   std::map<std::string, StageBudget> budgets;
   for (const Stage& stage : stages)
     budgets[stage.dir] = budget_of(stage.dir, stage.says("target"), stage.says("registers"), stage.says("smem"));
+  const std::size_t judged_here = all.size();
+  const std::vector<std::string> known = words_of(capture({"nvcc", "--list-gpu-code"}).out);
+  for (const Stage& stage : stages)
+    for (const std::string& arch : claimed_architectures({stage.dir, stage.says("target"), stage.says("needs")}, known))
+      if (std::ranges::none_of(
+              all, [&](const Compilation& c) { return c.stage == stage.dir && c.bug.empty() && c.arch == arch; }))
+        all.push_back({stage.dir, "", arch, kernel_path(stage.dir)});
   compile_all(all);
+  const std::vector<Compilation> elsewhere(all.begin() + std::ptrdiff_t(judged_here), all.end());
+  all.resize(judged_here);
 
   std::vector<ResourceRow> rows;
   std::vector<std::string> complaints;  // of correct kernels: what ptxas gave up of their wgmma, and wrong declarations
@@ -298,6 +284,15 @@ int resources_command(const Args& args) {
   Counts counts{0, int(complaints.size())};
   for (const ResourceRow& row : rows)
     if (row.bug.empty()) counts.add(row.over.empty());
+  std::printf("\nThe other architectures that each stage claims:");
+  std::string last;
+  for (const Compilation& c : elsewhere) {
+    if (c.stage != last) std::printf("\n%-20s", (last = c.stage).c_str());
+    const std::string trouble = trouble_in(c.nvcc);
+    counts.add(trouble.empty());
+    std::printf(" %s%s%s", c.arch.c_str(), trouble.empty() ? "" : " RED: ", trouble.c_str());
+  }
+  std::printf("\n");
   const std::string now = resources_json(rows, nvcc);
   if (one.empty()) write_text("build/resources.json", now);
   if (!json.empty()) {

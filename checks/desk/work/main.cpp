@@ -1,26 +1,18 @@
-// build/desk-work COMMAND ARGUMENT...: bugs as patches, builds run and judged, mutants, exercises.
+// build/desk-work COMMAND ARGUMENT...: builds run and judged, exercises.
 #include "checks/desk/desk.hpp"
 
 namespace lab::desk {
 
-Run patch_command, patches_command, show_bug_command, edit_bug_command, save_bug_command;  // patches.cpp
-Run reproduce_command, check_harness_command, racecheck_command, broken_version_command;   // bugs.cpp
-Run mutate_command, mutants_command;                                                       // mutants.cpp
-Run pieces_command;                                                                        // pieces.cpp
-Run exercise_command, hint_command, solution_command, reset_command;                       // learn/lay_out.cpp
-Run try_command, watch_command, predict_command;                                           // learn/attempt.cpp
-Run look_command;                                                                          // learn/look.cpp
-Run own_command, watch_own_command;                                                        // learn/own.cpp
-Run variants_command;                                                                      // learn/variants.cpp
-Run grade_command, assigned_command;                                                       // learn/grade.cpp
-Run check_exercises_command;                                                               // learn/prove.cpp
+Run reproduce_command, check_harness_command, racecheck_command, broken_version_command;  // bugs.cpp
+Run pieces_command;                                                                       // pieces.cpp
+Run exercise_command, hint_command, solution_command;                                     // learn/lay_out.cpp
+Run try_command, predict_command;                                                         // learn/attempt.cpp
+Run look_command;                                                                         // learn/look.cpp
+Run own_command;                                                                          // learn/own.cpp
+Run grade_command;                                                                        // learn/grade.cpp
+Run check_exercises_command;                                                              // learn/prove.cpp
 
 static constexpr Command COMMANDS[] = {
-    {"patch", patch_command, "STAGE BUG OUT", "the kernel with the bug's patch, for a compiler"},
-    {"patches", patches_command, "[fix]", "whether every patch applies; fix renews line numbers"},
-    {"show-bug", show_bug_command, "STAGE [BUG]", "the patch of a bug, or of all of a stage"},
-    {"edit-bug", edit_bug_command, "STAGE BUG [new]", "a patched copy of the kernel to work on"},
-    {"save-bug", save_bug_command, "STAGE BUG", "the patch, written back from that copy"},
     {"reproduce", reproduce_command, "STAGE [STAGE:BUG=BUG_LAB=FIXED_LAB...]",
      "each fingerprint where it must show, not elsewhere"},
     {"check-harness", check_harness_command, "STAGE:BUG=LAB...", "the acceptance must be red on each"},
@@ -28,25 +20,17 @@ static constexpr Command COMMANDS[] = {
      "each CPU build's race check; status 1 where there are findings"},
     {"broken-version", broken_version_command, "STAGE STAGE:BUG=LAB...",
      "the acceptance of a version that never worked"},
-    {"mutate", mutate_command, "STAGE NAME OUT", "the kernel with an unplanned mistake"},
-    {"mutants", mutants_command, "MAKE ONLY STAGE...",
-     "builds and runs them; each must be red, or said to be equivalent"},
     {"pieces", pieces_command, "[limit=SECONDS] [counted]",
      "runs lines NAME: COMMAND side by side, and adds up what they count"},
-    {"exercise", exercise_command, "[N|KIND|STAGE]", "lists them, or lays one out in work/N"},
+    {"exercise", exercise_command, "[N|KIND|STAGE [again]]", "lists them, or lays one out in work/N"},
     {"predict", predict_command, "MAKE N SAY", "a prediction against what the handed-out kernel does"},
     {"try", try_command, "MAKE N", "the checks, from cheap to dear, up to the first red"},
-    {"watch", watch_command, "MAKE N", "the same at every save"},
     {"look", look_command, "MAKE N racecheck|counters|trace [WORD=VALUE...]", "the tool on what is laid out"},
     {"own", own_command, "NAME STAGE|blank", "lays out work/own/NAME"},
-    {"watch-own", watch_own_command, "MAKE NAME", "its test at every save"},
     {"hint", hint_command, "N", "the next of three"},
     {"solution", solution_command, "N [give-up]", "when it is done, or given up"},
-    {"reset", reset_command, "N", "as it was handed out; a copy is kept"},
-    {"grade", grade_command, "MAKE JSON SEED ASSIGNED VARIANT", "what is assigned, or else all that was begun"},
-    {"assigned", assigned_command, "WORDS|FILE", "the numbers of what is assigned"},
-    {"variants", variants_command, "MAKE STUDENTS SEED ASSIGNED OUT", "a hand-out per student, and the key"},
-    {"check-exercises", check_exercises_command, "MAKE text|quick|half|whole [N]",
+    {"grade", grade_command, "MAKE JSON SEED ASSIGNED", "what is assigned, or else all that was begun"},
+    {"check-exercises", check_exercises_command, "MAKE text|quick|whole [N]",
      "each red as handed out, green when solved"},
 };
 

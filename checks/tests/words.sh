@@ -1,0 +1,193 @@
+#!/bin/sh
+# Words of a call: a wrong one is one clear line and exit status 2, and leaves nothing behind; none is ever run, in any goal; no output
+# replaces a file that the goal did not write. Then kernels and bugs of one's own, and a stage that is new. Prints `N passed, M failed`.
+set -u
+good=0; bad=0
+work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+MAKE=${MAKE:-make} B=cpu
+export MAKEFLAGS= MFLAGS=
+unset MAKELEVEL
+
+fail() { bad=$((bad + 1)); echo "$@"; tail -4 "$work/err" | cut -c1-200 | sed 's/^/    /'; }
+# refuse PIECE COMMAND...: exit status 2, and a line with PIECE on standard error.
+refuse() {
+  piece=$1; shift
+  "$@" > "$work/out" 2> "$work/err"; status=$?
+  if [ $status -eq 2 ] && grep -qF -- "$piece" "$work/err" && [ "$(grep -c . "$work/err")" -le 2 ]; then good=$((good + 1))
+  else fail "exit $status, '$piece' wanted in one line: $*"; fi
+}
+accept() { if "$@" > "$work/out" 2> "$work/err"; then good=$((good + 1)); else fail "failed: $*"; fi; }
+says() { piece=$1; shift; if "$@" > "$work/out" 2> "$work/err" && grep -qF -- "$piece" "$work/out"; then good=$((good + 1)); else fail "no '$piece' in: $*"; fi; }
+same() { if [ "$2" = "$3" ]; then good=$((good + 1)); else bad=$((bad + 1)); echo "$1: '$2' is not '$3'"; fi; }  # WHAT A B
+
+# A tensor of zeros: npy FILE SHAPE BYTES
+npy() {
+  header="{'descr': '<f2', 'fortran_order': False, 'shape': $2, }"
+  pad=$((63 - (10 + ${#header}) % 64)); size=$((${#header} + pad + 1))
+  { printf '\223NUMPY\001\000'; printf "\\$(printf %03o $((size % 256)))\\$(printf %03o $((size / 256)))"
+    printf '%s%*s\n' "$header" $pad ''; head -c "$3" /dev/zero; } > "$work/$1"
+}
+npy good.npy "(1, 2, 5, 64)" 1280
+npy other.npy "(1, 2, 6, 64)" 1536
+npy wide.npy "(1, 2, 5, 32)" 640
+cp "$work/good.npy" "$work/it's \$a.npy"
+echo "not an array" > "$work/text.npy"
+run="$MAKE stage=v1 backend=cpu run" tensors="k=$work/good.npy v=$work/good.npy"
+
+# --- no word is run ---
+goals=$(sed -n 's/^GOALS [:+]*= //p' Makefile) words=$(sed -n 's/^WORDS [:+]*= //p' Makefile)
+trap_file=$work/run
+evil="'; touch $trap_file; '\"; touch $trap_file; \"\`touch $trap_file\`\$(touch $trap_file)\$(shell touch $trap_file); touch $trap_file; #"
+# A machine with nvcc and a GPU, as far as make can see: nothing is compiled there.
+mkdir "$work/gpu"; printf '#!/bin/sh\necho GPU 0\n' > "$work/gpu/nvidia-smi"; printf '#!/bin/sh\n' > "$work/gpu/nvcc"; chmod +x "$work"/gpu/*
+words_of() { sed -n "s/^WORDS_OF_$1 := //p" Makefile; }
+call() {  # GOAL WORD...: the goal's recipe, with all words evil but those that it must find to come that far; then really, on the CPU
+  goal=$1; shift
+  set -- "$goal" "$@"
+  for word in $(words_of "$goal" | grep . || echo "$words"); do
+    case " $* $word= " in *" $word="*" $word="*) ;; *) case $word in
+      stage|n|bug|bugs|backend|what|turns|full|again|new|give-up|record|quick|name|check) ;;
+      *) set -- "$@" "$word=$evil" ;; esac ;; esac
+  done
+  PATH=$work/gpu:$PATH timeout 60 $MAKE -n backend=gpu "$@" > "$work/out" 2> "$work/err"  # a program may quote a word on standard error
+  if grep -qF "$trap_file" "$work/out"; then bad=$((bad + 1)); echo "make $goal pastes a word into its recipe: $(grep -m1 -F "$trap_file" "$work/out" | cut -c1-160)"; else good=$((good + 1)); fi
+}
+for goal in $goals; do
+  case $goal in
+    exercise|predict|try|hint|solution) call $goal n=1 ;;
+    probe) for what in wmma mma ex2; do call probe what=$what; done ;;
+    grade|list|help|clean|writeups|plots*|own|figure-data|blindness|*-table) call $goal ;;
+    *) call $goal stage=v1 ;;
+  esac
+done
+call racecheck n=1; call counters n=1; call run stage=b1; call bench stage=b1; call test stage=v2; call evolve check=1; call evolve stage=v3b
+# Each word alone, where make itself looks at it; and really, not only as a recipe.
+for word in $words JOBS SANITIZE GPU_ARCHS; do
+  timeout 60 $MAKE backend=cpu list "$word=$evil" > /dev/null 2>&1
+done
+timeout 60 $run q="$evil" out="$evil" > /dev/null 2>&1
+timeout 60 $MAKE backend=cpu predict n=1 say="$evil" > /dev/null 2>&1
+timeout 60 $MAKE backend=cpu grade assigned="$evil" > /dev/null 2>&1
+timeout 60 $MAKE backend=cpu stage=v1 fuzz only="$evil" > /dev/null 2>&1
+timeout 60 $MAKE backend=cpu stage=v1 fuzz seconds="$evil" > /dev/null 2>&1
+timeout 60 $MAKE backend=cpu stage=v3b evolve-labs only="$evil" > /dev/null 2>&1
+timeout 60 $MAKE backend=cpu "build/\$(shell touch $trap_file)/x" list > /dev/null 2>&1
+seed="\$(shell touch $trap_file)" stage="\$(shell touch $trap_file)" timeout 60 $MAKE backend=cpu list > /dev/null 2>&1
+same "what words have run" "$(ls "$trap_file" 2> /dev/null)" ""
+refuse "only= holds a line break" $MAKE backend=cpu stage=v1 fuzz only="a
+touch $trap_file"
+for word in stage scale json n bug; do refuse "$word= is empty" $MAKE backend=cpu test $word=; done
+refuse "probe takes what=, one of" env PATH="$work/gpu:$PATH" $MAKE backend=gpu probe what=wmna
+accept env n=5 shape=nonsense stage=nothing $MAKE backend=cpu list
+
+# --- no output replaces another's file ---
+cp "$work/good.npy" "$work/mine.npy"
+for goal in "$run q=$work/good.npy $tensors out=" "$MAKE backend=cpu stage=v2d trace json=" "$MAKE backend=cpu grade assigned=1 json=" \
+  "$MAKE backend=cpu stage=v2d counters json=" "$MAKE backend=cpu stage=v3b evolve json="; do
+  refuse "is there, and it is not what an earlier make" $goal"$work/mine.npy"
+  refuse "there is no folder" $goal"$work/no/such"
+done
+cmp -s "$work/mine.npy" "$work/good.npy"; same "the file that was in the way" $? 0
+accept $run q="$work/it's \$a.npy" $tensors out="$work/o's.npy"
+accept $run q="$work/good.npy" $tensors out="$work/o's.npy"
+echo changed >> "$work/o's.npy"
+refuse "o's.npy is there, and it is not what an earlier make run wrote" $run q="$work/good.npy" $tensors out="$work/o's.npy"
+rm -f "$work/o's.npy" "$work/mine.npy" "$work/it's \$a.npy"
+
+# --- wrong words ---
+refuse "no stage 'v2bb'" $MAKE stage=v2bb test
+refuse "make list" $MAKE stage=nothing reproduce-bug
+refuse "a backward stage has no bits" $MAKE stage=b1 backend=cpu bits
+refuse "argument dk= is missing" $MAKE stage=b1 backend=cpu run q=$work/good.npy $tensors do=$work/good.npy dq=$work/dq.npy
+refuse "two gradients cannot be in one file" $MAKE stage=b1 backend=cpu run q=$work/good.npy $tensors do=$work/good.npy dq=$work/dq.npy dk=$work/dq.npy dv=$work/dv.npy
+refuse "unknown argument 'do='" $run q=$work/good.npy $tensors out=$work/o.npy do=$work/good.npy
+refuse "ldm is a bug of v2c5 (stage=v2c5 or v2c4)" $MAKE stage=v2b backend=cpu bug=ldm test
+refuse "nothing is called 'tset'; the nearest are: test" $MAKE backend=cpu tset
+refuse "nothing is called 'it's'" $MAKE backend=cpu "it's"
+refuse "nothing is called 'tset'" $MAKE -C stages/v1_scalar backend=cpu tset
+refuse "warp7_nan" $MAKE stage=v2b reproduce-bug bug=warp7
+refuse "casual= means nothing" $run q=$work/good.npy $tensors out=$work/o.npy casual=1
+refuse "needs stage=NAME" $MAKE backend=cpu bug=ldm reproduce-bug
+refuse "takes no bug=" $MAKE stage=v2b backend=cpu bug=warp7_nan profile
+refuse "whole number" $MAKE JOBS=abc stage=v1 backend=cpu test
+refuse "which stage" $MAKE backend=cpu run
+refuse "which stage" $MAKE backend=cpu trace
+refuse "from 0 to 63" $MAKE stage=v2d backend=cpu trace tile=64
+refuse "v1_scalar has no levers" $MAKE stage=v1 backend=cpu evolve
+refuse "minutes=0: must be a whole number from 1" $MAKE stage=v3b backend=cpu evolve minutes=0
+refuse "try needs n=NUMBER" $MAKE backend=cpu try
+refuse "no exercise 999; the nearest is" $MAKE backend=cpu hint n=999
+refuse "a number is given as n=, as in make exercise n=7" $MAKE backend=cpu exercise 7
+refuse "make grade takes no n=; its words are json seed assigned" $MAKE backend=cpu grade n=5
+refuse "no exercise 999; the nearest is" $MAKE backend=cpu grade assigned='1 999'
+refuse "seed=x: must be a whole number" $MAKE backend=cpu grade seed=x
+refuse "nothing is predicted: make predict n=1 say='RULE'" $MAKE backend=cpu predict n=1
+refuse "write parentheses, as in (row & 7) == 0" $MAKE backend=cpu predict n=1 say='row & 7 == 0'
+refuse "predict takes it as say='...'" $MAKE backend=cpu predict n=1 'row % 64 < 3'
+refuse "predict takes it as say='...'" $MAKE backend=cpu predict n=1 'row>=3'
+refuse "counters takes stage= or n=, not both" $MAKE backend=cpu stage=v2b counters n=1
+refuse "exercise 28 has no kernel of its own" $MAKE backend=cpu trace n=28
+refuse "is a prediction" $MAKE backend=cpu try n=28
+refuse "it is cpu or gpu" $MAKE stage=v1 backend=tpu test
+refuse "it is cpu or gpu" $MAKE stage=v1 backend=% test
+refuse "never worked" $MAKE stage=v2c4 backend=cpu run
+refuse "there is no such folder" $MAKE bugs="$work/nowhere" list
+refuse "the lab needs g++ 12" $MAKE stage=v1 backend=cpu CXX=no-such-compiler test
+nvidia-smi -L > /dev/null 2>&1 || refuse "backend=gpu needs" $MAKE stage=v1 backend=gpu test
+refuse "q= is missing" $run $tensors out=$work/o.npy
+refuse "cannot be opened" $run q=$work/absent.npy $tensors out=$work/o.npy
+refuse "not a .npy file" $run q=$work/text.npy $tensors out=$work/o.npy
+refuse "(1,2,6,64)" $run q=$work/other.npy $tensors out=$work/o.npy
+refuse "64 and 128" $run q=$work/wide.npy k=$work/wide.npy v=$work/wide.npy out=$work/o.npy
+for scale in fast nan 1e39; do refuse "scale=$scale: must be a finite decimal number" $run q=$work/good.npy $tensors out=$work/o.npy scale=$scale; done
+refuse "must be 0 or 1" $run q=$work/good.npy $tensors out=$work/o.npy causal=yes
+same "files left by refused runs" "$(ls "$work" | grep -v -e '^out$' -e '^err$' -e '^gpu$' | wc -l | tr -d ' ')" 4
+refuse "no bug 'lmd'" $MAKE stage=v2c5 show-bug bug=lmd
+refuse "edit-bug bug=no_such makes it" $MAKE stage=v2c5 save-bug bug=no_such
+refuse "is there already" $MAKE stage=v2c5 edit-bug bug=ldm new=1
+says "v2c8_mma_sync" $MAKE list
+# With nvcc and no GPU, nothing is called built (defect 3).
+PATH=$work/gpu:$PATH; printf '#!/bin/sh\nexit 1\n' > "$work/gpu/nvidia-smi"
+refuse "resources" $MAKE backend=cpu stage=v1 resources
+PATH=${PATH#*:}
+
+# --- a kernel of one's own, a bug of one's own, and a stage that is new, in a copy of the tree ---
+tree=build/words-tree; rm -rf $tree; mkdir -p $tree/build/cpu
+trap 'rm -rf "$work" $tree' EXIT
+cp -a Makefile common reference checks stages $tree; mkdir -p $tree/writeups/stages; cp writeups/stages/v1_scalar.md $tree/writeups/stages/v9_new.md
+cp -a build/desk build/desk-work build/desk-objects $tree/build; cp -a build/cpu/flags build/cpu/obj build/cpu/*.a $tree/build/cpu
+[ ! -d build/cpu/parsed ] || cp -al build/cpu/parsed $tree/build/cpu
+cd $tree || exit 2
+cp -a stages/v1_scalar stages/v9_new
+sed -i "s/v1_scalar/v9_new/g" stages/v9_new/Makefile stages/v9_new/bugs/*.patch
+sed -i 's/^idea=.*/idea="known to a test alone"/' stages/v9_new/stage.conf; rm -rf stages/v9_new/exercises stages/v9_new/bugs/*.exercise
+says "known to a test alone" $MAKE list
+says "edit it, and build/edit/v9_new-twice/head" $MAKE stage=v9 edit-bug bug=twice new=1
+sed -i 's/visible ? s \* scale :/visible ? s * scale * scale :/' build/edit/v9_new-twice/kernel.cu
+refuse "the head has no" sh -c "printf 'plants: the scale twice\n' > build/edit/v9_new-twice/head; $MAKE stage=v9 save-bug bug=twice"
+printf 'plants: the scale twice\npredicted: softmax(scale^2 Q K^T) V\nalso: v8\n' > build/edit/v9_new-twice/head
+says "stages/v9_new/bugs/twice.patch is written" $MAKE stage=v9 save-bug bug=twice
+sed 's/double_scale\./twice./' stages/v2c3_scalar_smem/bugs/double_scale.cpp > stages/v9_new/bugs/twice.cpp
+says "2 passed, 0 failed" $MAKE backend=cpu stage=v9 reproduce-bug
+says "1 passed, 0 failed" $MAKE backend=cpu stage=v8 reproduce-bug
+accept $MAKE backend=cpu build/cpu/v9_new/fixed/lab
+says "24 passed, 0 failed" build/cpu/v9_new/fixed/lab test cheapest=24
+sed -i '1i // one line more' stages/v9_new/kernel.cu
+says "its lines have moved" sh checks/scripts/patches.sh
+accept sh checks/scripts/patches.sh fix
+same "patches that have moved after that" "$(sh checks/scripts/patches.sh | grep -c moved)" 0
+sed -i 's/visible ? s \* scale :/visible ? scale * s :/' stages/v9_new/kernel.cu
+refuse "twice.patch no longer applies to stages/v9_new/kernel.cu" sh checks/scripts/patched.sh stages/v9_new/bugs/twice.patch
+accept $MAKE own name=mine from=blank
+refuse "is there already" $MAKE own name=mine from=v1
+refuse "the nearest are: mine" $MAKE stage=xmine test
+refuse "show-bug is for stages of the ladder" $MAKE stage=mine show-bug
+mkdir -p ../words-outside/v1_scalar
+for end in patch cpp; do sed 's/head_dim_64\./kept_apart./' stages/v1_scalar/bugs/head_dim_64.$end > ../words-outside/v1_scalar/kept_apart.$end; done
+says "bug=kept_apart" $MAKE bugs=../words-outside list
+cp stages/v1_scalar/bugs/head_dim_64.patch "../words-outside/v1_scalar/x;touch y.patch"
+refuse "a bug's name is made of a-z" $MAKE bugs=../words-outside list
+cd ../.. && rm -rf build/words-outside
+echo "$good passed, $bad failed"
+[ $bad -eq 0 ] && [ $good -gt 0 ]
