@@ -10,7 +10,7 @@ override JOBS := $(if $(filter undefined,$(origin JOBS)),$(shell nproc 2>/dev/nu
 # --- words --------------------------------------------------------------------------------------------------
 GOALS := help list clean test reproduce-bug show-bug edit-bug save-bug check-harness run racecheck fuzz counters unit sanitize
 GOALS += exercise predict try hint solution grade own bench profile resources evolve probe
-GOALS += blindness tools-table climb-table writeups figure-data plots plots-check bits trace
+GOALS += writeups plots bits trace
 # Goals for a learner's own kernel, work/own/NAME.
 OWN_GOALS := test racecheck counters trace run fuzz resources bench profile
 INNER_GOALS := host-as-gpu test-builds sanitized evolve-labs
@@ -103,29 +103,23 @@ else
 endif
 
 # A GPU's counters for one stage, or one bug, line by line, as the CPU counts them, and the least time that follows. Of all stages:
-# whether that is what was committed; json=FILE writes it.
+# whether that is what was committed; record=1 writes it.
 ifeq ($(backend),gpu)
 counters:
 	@$(MAKE) backend=cpu counters
 else ifdef stage
 counters: $(call chosen,checked)
-	$(works)@$(call keep,json) $< counters $(call given,shape lines json)
+	$(works)@$< counters $(call given,shape lines)
 else
-counters: $(RECORDS) $(CHECKED_LABS)
-	@$(call keep,json) $< counters build/cpu/STAGE/VARIANT/lab "$$json"
+counters: $(CHECKED_LABS)
+	@sh checks/counters/counters.sh "$$record" $^
 endif
 
-# Whether each case's output has the bits that an H100 gave. record=1 on a GPU writes them, of all stages; quick=1 takes each fifth
-# case; json=FILE is a record other than writeups/results/bits-H100.json.
-bits: $(RECORDS) $(call chosen,fixed)
-	$(works)@$(if $(record),$(call keep,json)) $< bits "$$record" "$$quick" "$$json" $(filter %/lab,$^)
-ifneq ($(filter 1,$(record)),)
-ifneq ($(filter cpu,$(backend)),)
-$(error record=1 writes what a GPU computes, and this is backend=cpu)
-endif
-ifneq ($(stage)$(quick),)
-$(error record=1 takes neither stage= nor quick=: a record has all cases of all stages)
-endif
+# Whether each case's output has the bits that an H100 gave. quick=1 takes each fifth case; record=1 on a GPU writes all of all stages.
+bits: $(call chosen,fixed)
+	$(works)@sh checks/bits/bits.sh "$$record" "$$quick" $(filter %/lab,$^)
+ifneq ($(and $(filter 1,$(record)),$(filter cpu,$(backend))$(stage)$(quick)),)
+$(if $(call goals_among,bits),$(error record=1 writes what a GPU computes, of all cases of all stages: with backend=gpu, without stage= and quick=))
 endif
 
 # One block's steps as a picture for ui.perfetto.dev. check=1 holds it against the lab's counts and other schedules; so of all
@@ -155,12 +149,6 @@ SANITIZED_STAGES := $(or $(if $(BROKEN),,$(STAGE)),$(if $(filter quick,$(SANITIZ
 sanitized: $(if $(stage),,$(B)/unit) $(foreach s,$(SANITIZED_STAGES),$(B)/$(s)/fixed/$(if $(filter quick,$(SANITIZE)),learner,lab))
 	@sh checks/scripts/sanitize.sh "$${cases:-$(if $(filter quick,$(SANITIZE)),8,40)}" $^
 
-# Whether the notes' own inputs show each bug; and what each tool sees of it.
-blindness: $(RECORDS) $(FIXED_LABS) $(BUG_LABS)
-	@$< blindness-table $(B)/STAGE/VARIANT/lab
-tools-table: $(RECORDS) $(FIXED_LABS) $(CHECKED_LABS) $(BUG_LABS)
-	@$< tools-table $(B)/STAGE/VARIANT/lab
-
 # Times on a GPU, the stages and PyTorch taking turns; stage=S times one stage alone, and bug=B shows that a wrong kernel is
 # not timed. json=FILE names the results (all stages: a new file in writeups/results/); shape=sweep is a map of 160 shapes.
 ifneq ($(BACKWARD),)
@@ -187,19 +175,12 @@ evolve: $(RECORDS) $(FIXED_LAB)
 endif
 evolve-labs: $(if $(call goals_among,evolve-labs),$(if $(call strange,$(only)),$(error only= names candidates))$(foreach id,$(only),$(B)/$(STAGE)/evolve-$(id)/judge))
 
-# Figures and tables from what is committed under writeups/results/: no GPU. The check needs nothing but Python itself.
-plots: .venv/ready
-	@.venv/bin/python checks/pages/plots.py draw
-plots-check:
-	@$(PYTHON) checks/pages/plots.py check
-# The CPU backend's data for the figures: plans, layouts, traces, and a map of each bug whose patch has a `map:` line. Committed;
-# redone after a change, and check=1 says whether it was.
-MAPPED := $(call ask,mapped)
-figure-data: $(FIXED_LABS) $(BACKWARD_FIXED) \
-  $(foreach p,$(MAPPED) v2b_single_warp:smem_overflow v2c5_wmma_qk:partial_stripe,$(call bug_lab,$(p))) \
-  $(foreach s,v2b_single_warp v2c3_scalar_smem v2c5_wmma_qk v2c6_wmma_pv v2c7_one_slot v2c8_mma_sync v2d_ldmatrix, \
-    $(call lab_of,$(s),checked))
-	@$(PYTHON) checks/pages/plots.py $(if $(check),data-check,data) $(B)
+# The figures of the pages, from writeups/results/ and from the code that draws them. check=1: whether they are that, and whether the
+# kernels' steps are as recorded; record=1 records them anew.
+RECORDED := $(foreach s,v2c8_mma_sync v2d_ldmatrix v3b_wgmma v3c_overlap v3d_producer v3e_pingpong,build/cpu/$(s)/checked/lab)
+plots: $(if $(check)$(record),$(RECORDED))
+	@$(if $(check)$(record),$(PYTHON) checks/plots/plots.py record $(if $(check),check) $(RECORDED) &&) \
+	  $(PYTHON) checks/plots/plots.py $(if $(check),check,draw)
 
 # Every kernel through nvcc, for its target and every other architecture that it claims: registers, shared memory, spills, and whether
 # it compiles; and host code that includes device headers as a GPU's build reads it. Needs nvcc, but no GPU.
@@ -217,12 +198,9 @@ endif
 host-as-gpu:
 	@for source in $$(grep -l '\.cuh"' $(LIB_SRC)); do $(CXX) $(CXXFLAGS) $(INCLUDES) -fsyntax-only $$source || exit 1; done
 
-climb-table: $(RECORDS) $(FIXED_LABS) $(BUG_LABS)
-	@$< climb-table $(B)/STAGE/VARIANT/lab
-
-# Renews (or, with check=1, compares) every block of real output on the pages. CPU output is deterministic.
-writeups: $(RECORDS) $(FIXED_LABS) $(CHECKED_LABS) $(BUG_LABS)
-	@env $(addprefix -u ,$(WORDS) JOBS) $< pages $(if $(check),--check)
+# Renews (or, with check=1, compares) every block of real output on the pages, and tries their links. CPU output is deterministic.
+writeups: $(FIXED_LABS) $(CHECKED_LABS) $(BUG_LABS)
+	@env $(addprefix -u ,$(WORDS) JOBS) sh checks/scripts/writeups.sh $(if $(check),check)
 
 unit: $(B)/unit
 	@$<

@@ -13,7 +13,6 @@ int backward_fuzz_command(std::span<char*> args);       // backward/acceptance.c
 int backward_predict_command(std::span<char*> args);    // backward/exercises.cpp
 int backward_card_command(std::span<char*> args);       // backward/exercises.cpp
 int backward_counts_command(std::span<char*> args);     // backward/exercises.cpp
-int owners_command(std::span<char*> args);              // pages/owners.cpp
 #ifdef LAB_GPU
 int backward_bench_command(std::span<char*> args);  // bench/gpu/backward_bench.cpp
 #endif
@@ -32,7 +31,6 @@ static constexpr Command COMMANDS[] = {
      "once B H S D [causal]                  one launch, for compute-sanitizer to watch"},
     {"plan", backward_plan_command,
      "plan B H S D [causal]                  the kernels of a call, and their dynamic shared memory, as JSON"},
-    {"owners", owners_command, "owners shape=1,1,S,D[,causal]          which block writes which tile, as TSV"},
     {"fuzz", backward_fuzz_command, "fuzz [seconds=N] [cases=N] [seed=K]     random problems"},
     {"predict", backward_predict_command,
      "predict kind=K say=TEXT [shape=...]     a prediction against what comes out"},

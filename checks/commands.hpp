@@ -13,27 +13,21 @@ struct Command {
   bool launches = true;  // needs a GPU, on that backend, that can run the stage
 };
 
-int test_command(std::span<char*> args);          // acceptance.cpp
-int run_command(std::span<char*> args);           // run_files.cpp
-int plan_command(std::span<char*> args);          // report.cpp
-int trace_shared_command(std::span<char*> args);  // pages/trace_shared.cpp
-int trace_waits_command(std::span<char*> args);   // pages/trace_shared.cpp
-int reference_command(std::span<char*> args);     // pages/trace_reference.cpp
-int order_command(std::span<char*> args);         // pages/order.cpp
-int trace_command(std::span<char*> args);         // trace/trace.cpp
-int layouts_command(std::span<char*> args);       // pages/layouts.cpp
-int racecheck_command(std::span<char*> args);     // racecheck.cpp
-int bench_command(std::span<char*> args);         // gpu/bench.cpp
-int error_map_command(std::span<char*> args);     // error_map.cpp
-int fingerprint_command(std::span<char*> args);   // fingerprint.cpp
-int once_command(std::span<char*> args);          // fingerprint.cpp
-int fuzz_command(std::span<char*> args);          // fuzz.cpp
-int blindness_command(std::span<char*> args);     // blindness.cpp
-int predict_command(std::span<char*> args);       // exercises/predict.cpp
-int card_command(std::span<char*> args);          // exercises/predict.cpp
-int counts_command(std::span<char*> args);        // exercises/counts.cpp
-int counters_command(std::span<char*> args);      // counters/counters.cpp
-int bits_command(std::span<char*> args);          // bits/bits.cpp
+int test_command(std::span<char*> args);         // acceptance.cpp
+int run_command(std::span<char*> args);          // run_files.cpp
+int plan_command(std::span<char*> args);         // report.cpp
+int trace_command(std::span<char*> args);        // trace/trace.cpp
+int racecheck_command(std::span<char*> args);    // racecheck.cpp
+int bench_command(std::span<char*> args);        // gpu/bench.cpp
+int fingerprint_command(std::span<char*> args);  // fingerprint.cpp
+int once_command(std::span<char*> args);         // fingerprint.cpp
+int fuzz_command(std::span<char*> args);         // fuzz.cpp
+int blindness_command(std::span<char*> args);    // blindness.cpp
+int predict_command(std::span<char*> args);      // exercises/predict.cpp
+int card_command(std::span<char*> args);         // exercises/predict.cpp
+int counts_command(std::span<char*> args);       // exercises/counts.cpp
+int counters_command(std::span<char*> args);     // counters/counters.cpp
+int bits_command(std::span<char*> args);         // bits/bits.cpp
 
 // The commands of the program at hand: all of them (all_commands.cpp), what a stage's test needs
 // (test_commands.cpp), or what an exercise does (learner_commands.cpp).

@@ -49,18 +49,17 @@ std::string counted(const Case& test) {
 
 // Registers are nvcc's to say: from the committed table of `make resources`, "-" where it has no such kernel.
 std::string registers_of(const Shape& shape, const LaunchPlan& plan) {
-  std::ifstream table("writeups/results/resources.json");
-  const std::string fixed =
-      format("\"stage\": \"%s\", \"bug\": \"\", \"arch\": \"%s\"", stage().name, stage_conf.target);
-  const std::string kernels[] = {format("<%d>\"", shape.D), format("<%d,%d>\"", shape.D, plan.slots)};
-  const std::string field = "\"registers\": ";
+  std::ifstream table("writeups/results/resources.csv");
+  const std::string fixed = format("%s,,%s,", stage().name, stage_conf.target);
+  const std::string kernels[] = {format("<%d>", shape.D), format("<%d,%d>", shape.D, plan.slots)};
   for (std::string line; std::getline(table, line);) {
-    if (line.find(fixed) == line.npos) continue;
-    if (!plan.kernel.empty() ? line.find("\"" + plan.kernel + "\"") == line.npos
-                             : line.find(kernels[0]) == line.npos && line.find(kernels[1]) == line.npos)
-      continue;
-    if (const std::size_t at = line.find(field); at != line.npos)
-      return std::to_string(std::atoi(line.c_str() + at + field.size())) + " (" + stage_conf.target + ")";
+    if (!line.starts_with(fixed)) continue;
+    std::string rest = line.substr(fixed.size());  // the kernel, quoted where it has a comma, and the registers
+    const bool quoted = rest.starts_with('"');
+    rest.erase(0, quoted);
+    const std::string kernel = rest.substr(0, rest.find(quoted ? '"' : ','));
+    if (plan.kernel.empty() ? kernel.ends_with(kernels[0]) || kernel.ends_with(kernels[1]) : kernel == plan.kernel)
+      return std::to_string(std::atoi(rest.c_str() + kernel.size() + quoted + 1)) + " (" + stage_conf.target + ")";
   }
   return "-";
 }

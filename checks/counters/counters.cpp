@@ -2,10 +2,8 @@
 // least time that it can take on an H200.
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "checks/acceptance/report.hpp"
-#include "checks/acceptance/whole_file.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/trial.hpp"
 #include "checks/commands.hpp"
@@ -14,8 +12,6 @@
 
 namespace lab {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* HOW_TO_READ =
     "An instruction is a place in the source that lanes of one warp pass together, at the width written\n"
@@ -59,33 +55,21 @@ std::string about(const CountedLine& line, const Cost& cost, double all) {
   return text + ".";
 }
 
-Json json_of(const Tally& t) {
-  return {{"instructions", t.instructions}, {"lanes", t.lanes},           {"bytes", t.bytes},
-          {"wavefronts", t.wavefronts},     {"least", t.least},           {"unavoidable", t.unavoidable},
-          {"sectors", t.sectors},           {"multiplies", t.multiplies}, {"waited", t.waited}};
-}
-
-// Schema counters-1. `lines` in the order of the source.
-Json json_of(const Shape& shape, const Trial& t, const Floor& floor) {
-  Json totals = Json::object(), lines = Json::array(), roofs = Json::array();
-  const Tallies all = sum(t.report.counted_blocks);
-  for (std::size_t what = 0; what < COUNTED; ++what)
-    if (all[what].instructions) totals[name(Counted(what))] = json_of(all[what]);
-  for (const CountedLine& line : t.report.counts) {
-    Json entry = {{"file", line.file}, {"line", line.line}, {"text", line.text}, {"what", name(line.what)}};
-    entry.update(json_of(line.tally));
-    lines.push_back(entry);
+// Rows of writeups/results/counters.csv: what of each kind was counted, then the floor of each unit.
+void print_csv(const Shape& shape, const Tallies& all, const Floor& floor) {
+  const auto row = [&](const char* what, const std::string& figures) {
+    std::printf("%s,%d,%d,%d,%d,%d,%s,%s\n", stage_name(), shape.B, shape.H, shape.S, shape.D, shape.causal, what,
+                figures.c_str());
+  };
+  for (std::size_t what = 0; what < COUNTED; ++what) {
+    const Tally& t = all[what];
+    std::string figures;
+    for (const std::uint64_t n :
+         {t.instructions, t.lanes, t.bytes, t.wavefronts, t.least, t.unavoidable, t.sectors, t.multiplies, t.waited})
+      figures += digits(n) + ",";
+    if (t.instructions) row(name(Counted(what)), figures);
   }
-  for (std::size_t unit = 0; unit < UNITS; ++unit)
-    roofs.push_back({{"name", name(Unit(unit))}, {"us", floor.us[unit]}});
-  return {{"schema", "counters-1"},
-          {"stage", stage_name()},
-          {"bug", planted_bug()},
-          {"shape", shape_word(shape)},
-          {"blocks", t.report.counted_blocks.size()},
-          {"totals", totals},
-          {"floor", {{"us", floor.least()}, {"binds", name(floor.binds)}, {"roofs", roofs}}},
-          {"lines", lines}};
+  for (std::size_t unit = 0; unit < UNITS; ++unit) row(name(Unit(unit)), ",,,,,,,,," + format("%.3f", floor.us[unit]));
 }
 
 void print_lines(std::vector<CountedLine> lines, std::size_t most) {
@@ -116,7 +100,7 @@ void print_floor(const Floor& floor) {
 }  // namespace
 
 int counters_command(std::span<char*> args) {
-  constexpr std::string_view KEYS[] = {"shape", "json", "lines"};
+  constexpr std::string_view KEYS[] = {"shape", "csv", "lines"};
   const KeyValues words(args, KEYS);
   const Shape shape = one_shape(words.get("shape").value_or("1,8,512,64"));
   if (!can_check()) throw BadInput("this binary is not instrumented: nothing counts");
@@ -128,12 +112,16 @@ int counters_command(std::span<char*> args) {
     return 1;
   }
   const Floor floor = floor_of(t.report.counted_blocks);
+  const Tallies all = sum(t.report.counted_blocks);
+  if (words.flag("csv")) {
+    print_csv(shape, all, floor);
+    return 0;
+  }
   std::printf("%s%s%s, %s: all %zu blocks executed on the CPU, and counted\n\nThe most expensive lines:\n",
               stage_name(), planted_bug()[0] ? " with " : "", planted_bug(), text(shape).c_str(),
               t.report.counted_blocks.size());
   print_lines(t.report.counts, std::size_t(std::max(words.number("lines").value_or(8), 1.0f)));
   std::printf("\nIn all:\n");
-  const Tallies all = sum(t.report.counted_blocks);
   for (std::size_t what = 0; what < COUNTED; ++what)
     if (all[what].instructions) std::printf("  %-16s %s\n", name(Counted(what)), figures(all[what]).c_str());
   std::uint64_t sectors = 0;
@@ -141,7 +129,6 @@ int counters_command(std::span<char*> args) {
   std::printf("  %.2f MB from and to the L2, if nothing hits in an L1\n", double(sectors) * 32 / 1e6);
   print_floor(floor);
   std::printf("\n%s", HOW_TO_READ);
-  if (const auto path = words.get("json")) write_whole(*path, json_of(shape, t, floor).dump(1) + "\n");
   return 0;
 }
 

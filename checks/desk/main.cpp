@@ -75,16 +75,6 @@ int bugs_command(const Args& args) {
   return 0;
 }
 
-int mapped_command(const Args&) {
-  std::vector<const Bug*> mapped;
-  const Ladder ladder = read_ladder();
-  for (const Stage& stage : ladder.stages)
-    for (const Bug& bug : stage.bugs)
-      if (!bug.map.empty()) mapped.push_back(&bug);
-  std::printf("%s\n", pairs_of(mapped).c_str());
-  return 0;
-}
-
 int conf_command(const Args& args) {
   const Ladder ladder = read_ladder();
   const std::optional<Stage> own = own_kernel(args[0]);
@@ -119,7 +109,6 @@ static constexpr Command COMMANDS[] = {
     {"conf", conf_command, "DIR KEY", "what stage.conf says of KEY, or nothing"},
     {"head", head_command, "PATCH", "one line and status 2 if its head or its diff is not as it must be"},
     {"goals", goals_command, "WORD... -- GOAL...", "one line and status 2 if a WORD is no GOAL"},
-    {"mapped", mapped_command, "", "STAGE:BUG ... of the bugs that have an error map"},
 };
 
 }  // namespace lab::desk

@@ -13,14 +13,10 @@ namespace lab::desk {
 namespace {
 
 // The keys of a head, in the order in which they must stand; `also` is a list of words.
-const std::pair<std::string, std::string PatchHead::*> KEYS[] = {{"plants", &PatchHead::plants},
-                                                                 {"predicted", &PatchHead::predicted},
-                                                                 {"also", nullptr},
-                                                                 {"harmless", &PatchHead::harmless},
-                                                                 {"slow", &PatchHead::slow},
-                                                                 {"unseen", &PatchHead::unseen},
-                                                                 {"lucky", &PatchHead::lucky},
-                                                                 {"map", &PatchHead::map}};
+const std::pair<std::string, std::string PatchHead::*> KEYS[] = {
+    {"plants", &PatchHead::plants},     {"predicted", &PatchHead::predicted}, {"also", nullptr},
+    {"harmless", &PatchHead::harmless}, {"slow", &PatchHead::slow},           {"unseen", &PatchHead::unseen},
+    {"lucky", &PatchHead::lucky}};
 
 std::string known_keys() {
   std::string list;

@@ -16,7 +16,6 @@ struct PatchHead {
   std::string slow;               // why the answer is right all the same: it costs time only
   std::string unseen;             // why no answer on the CPU is wrong, so that the race check must be red alone
   std::string lucky;              // why a GPU may hide it
-  std::string map;                // caption of its error map
 };
 
 struct PatchLine {

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "checks/counters/floor.hpp"
-#include "checks/pages/banks.hpp"
+#include "checks/tests/banks.hpp"
 #include "checks/tests/instrumented.hpp"
 #include "checks/tests/test_counters_kernels.hpp"
 #include "checks/tests/test_exec.hpp"

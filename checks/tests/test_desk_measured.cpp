@@ -45,21 +45,6 @@ const std::string MEMORY = replaced(R"(========= COMPUTE-SANITIZER
                                     "KERNEL", KERNEL);
 const std::string SILENT = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n";
 
-Json counters(const std::string& stage, const std::string& shape, double wavefronts, double barriers) {
-  const Json tally = {{"instructions", barriers}, {"wavefronts", wavefronts}};
-  return {{"schema", "counters-1"},
-          {"stage", stage},
-          {"shape", shape},
-          {"blocks", 4},
-          {"totals", {{"shared load", {{"instructions", 1}, {"wavefronts", wavefronts}}}, {"barrier", tally}}},
-          {"floor",
-           {{"us", 2.5},
-            {"binds", "L2"},
-            {"roofs", {{{"name", "issue slots"}, {"us", 0.5}}, {{"name", "L2"}, {"us", 2.5}}}}}}};
-}
-
-const std::string A = "0123456789abcdef unit (1,2,17,64) scale 0.125\n", B = "fedcba9876543210 unit (1,1,64,64)\n";
-
 }  // namespace
 
 TEST_CASE("sanitizer: races and errors, where and how often") {
@@ -144,10 +129,9 @@ TEST_CASE("bench: a sweep names the fastest of each shape, and counts where a st
   const std::string table = sweep_table(run);
   CHECK(table.ends_with("a stage is ahead or level (0.98) on 2 of 3 shapes\n"));  // 1.01 is level, 1.03 is not
   CHECK(table.find("v4b_no_waiting             2.50  torch_cudnn          5.00     0.50") != table.npos);
-  const Json sweep = parse_json(sweep_json(run), "sweep_json");
-  CHECK(sweep.at("schema").get<std::string>() == "sweep-1");
-  CHECK(sweep.at("shapes").size() == 4);
-  CHECK(sweep.at("shapes").at("1,8,128,64").at("v4b_no_waiting").get<double>() == 2.5);
+  const std::string csv = sweep_csv(run);
+  CHECK(std::ranges::count(csv, '\n') == 10);
+  CHECK(has(csv, "\nv4b_no_waiting,1,8,128,64,0,2.5\n"));
 }
 
 TEST_CASE("results: a file of another schema, or of none, is one line") {
@@ -161,69 +145,4 @@ TEST_CASE("results: a file of another schema, or of none, is one line") {
   CHECK(load_results(path, "tools-1", "make it").is_object());
   fs::remove(path);
   CHECK_THROWS_AS(load_results(path, "tools-1", "make it"), BadInput);
-}
-
-TEST_CASE("counts: the file says what was counted, and what has changed") {
-  const Json a = counters("v2d_ldmatrix", "S", 110, 7), b = counters("v3a_tma", "S", 5, 1);
-  const Json counted = parse_json(counted_json({a, counters("v2d_ldmatrix", "L", 1, 1), b}), "a test");
-  CHECK(counted.at("stages").at("v2d_ldmatrix").at("S").at("totals") == a.at("totals"));
-  CHECK(counted.at("stages").at("v2d_ldmatrix").at("S").at("floor") == a.at("floor"));
-  CHECK(counted.at("stages").at("v3a_tma").at("S").at("blocks") == 4);
-}
-
-TEST_CASE("counts: what differs is told stage by stage") {
-  const auto file = [](double wavefronts, const std::string& stage = "v2d_ldmatrix") {
-    return parse_json(counted_json({counters(stage, "S", wavefronts, 7)}), "a test");
-  };
-  CHECK(differences(file(110), file(110), "S").empty());
-  REQUIRE(differences(file(110), file(111), "S").size() == 2);
-  CHECK(differences(file(110), file(111), "S")[0] == "v2d_ldmatrix, shared load: wavefronts 110 committed, 111 now");
-  CHECK(differences(file(110), file(110, "v3a_tma"), "S") == Lines{"v3a_tma: nothing is committed"});
-  Json less = file(110);
-  less["stages"]["v2d_ldmatrix"]["S"]["totals"].erase("barrier");
-  CHECK(differences(file(110), less, "S") == Lines{"v2d_ldmatrix, barrier: committed, and not counted now"});
-}
-
-TEST_CASE("bits: a line is a digest and a case; anything else, or a case twice, is refused") {
-  const Json digests = digests_in(A + B);
-  CHECK(digests.size() == 2);
-  CHECK(digests.at("unit (1,2,17,64) scale 0.125") == "0123456789abcdef");
-  CHECK_THROWS_AS(digests_in(A + A), BadInput);
-  for (const char* odd : {"0123456789abcde unit\n", "0123456789abcdef\n", "0123456789abcdefunit\n", "a warning\n"})
-    CHECK_THROWS_AS(digests_in(odd), BadInput);
-}
-
-TEST_CASE("bits: a case that differs, is not recorded, or is recorded only, is no pass") {
-  const Json both = digests_in(A + B), one = digests_in(A);
-  CHECK(compare_bits(both, both, true).good());
-  CHECK(compare_bits(both, both, true).equal == 2);
-  const BitsVerdict other = compare_bits(digests_in("1" + A.substr(1) + B), both, true);
-  CHECK(other.equal == 1);
-  CHECK(other.lines == Lines{"other bits: unit (1,2,17,64) scale 0.125"});
-  const BitsVerdict unknown = compare_bits(one, both, true);
-  CHECK(unknown.lines == Lines{"not in the record: unit (1,1,64,64)"});
-  const BitsVerdict gone = compare_bits(both, one, true);
-  CHECK(gone.lines == Lines{"in the record, and no case: unit (1,1,64,64)"});
-  CHECK(compare_bits(both, one, false).good());  // a part of the cases was run
-  CHECK_FALSE(compare_bits(both, Json::object(), false).good());
-}
-
-TEST_CASE("bits: of many differences the first are named") {
-  std::string before, after;
-  for (char c = '0'; c <= '9'; ++c) {
-    before += std::string("0123456789abcdef case ") + c + "\n";
-    after += std::string("0123456789abcdee case ") + c + "\n";
-  }
-  const BitsVerdict verdict = compare_bits(digests_in(before), digests_in(after), true);
-  CHECK(verdict.equal == 0);
-  REQUIRE(verdict.lines.size() == 4);
-  CHECK(verdict.lines[3] == "and 7 more of these");
-}
-
-TEST_CASE("bits: a record is read as it was written") {
-  const Json stages = {{"v1_scalar", digests_in(A + B)}};
-  const Json read = parse_json(bits_json({{"gpu", "NVIDIA H200"}}, stages), "a test");
-  CHECK(read.at("schema") == "bits-1");
-  CHECK(read.at("gpu") == "NVIDIA H200");
-  CHECK(read.at("stages") == stages);
 }

@@ -20,7 +20,7 @@ struct ScratchLadder : lab::Scratch {
     write("stages/v2b_middle/bugs/race.patch",
           patch("also: v2 v2a\nunseen: fibers keep the order\nlucky: by the order of warps\n"));
     write("stages/v2b_middle/bugs/accum.patch", patch("slow: two turns for one\n"));
-    write("stages/v10_late/bugs/ldm.patch", patch("also: v2a\nharmless: nothing reads it\nmap: tiles of 8\n"));
+    write("stages/v10_late/bugs/ldm.patch", patch("also: v2a\nharmless: nothing reads it\n"));
   }
   static std::string patch(const std::string& keys) {
     return "plants: a change\npredicted: another answer\n" + keys +
@@ -141,7 +141,6 @@ TEST_CASE("the ladder is read from the directories, in the order of the climb") 
   CHECK(ldm->plants == "a change");
   CHECK(ldm->predicted == "another answer");
   CHECK(ldm->harmless == "nothing reads it");
-  CHECK(ldm->map == "tiles of 8");
   CHECK(ldm->lucky.empty());
   CHECK(ldm->also == Words{"v2a"});  // and not the diff's own lines
   CHECK(ldm->slow.empty());

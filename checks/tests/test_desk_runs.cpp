@@ -263,3 +263,19 @@ TEST_CASE("builds that share a GPU run one at a time") {
   CHECK(at_once({"v1_s:ten=build/cpu/v1_s/bug-ten/lab=build/cpu/v1_s/fixed/lab"}) == cores());
   CHECK(at_once({}) == cores());
 }
+
+TEST_CASE("capture: output, errors, input and status of a program") {
+  const Ran both = capture_sh("echo out; echo err >&2; exit 3");
+  CHECK(both.status == 3);
+  CHECK(both.out == "out\n");
+  CHECK(both.err == "err\n");
+  CHECK(capture({"cat"}, "to be read").out == "to be read");
+  CHECK(capture({"printf", "%s", "one word"}).out == "one word");
+  CHECK(capture_sh("kill -9 $$").status == 128 + 9);
+  const Ran none = capture({"no-such-program-here"});
+  CHECK(none.status == 127);
+  CHECK(has(none.err, "no-such-program-here"));
+  CHECK(first_line({"printf", "a\nb\n"}) == "a");
+  CHECK(first_line({"false"}) == "");
+  CHECK(capture_sh("head -c 300000 /dev/zero | tr '\\0' x").out.size() == 300000);
+}

@@ -1,5 +1,4 @@
-// The tables of the pages: what `lab blindness`, `lab racecheck` and committed results become. nvcc's output about
-// kernels, for make resources: kernels held against their budgets. test_ptxas.cpp has the verdicts.
+// nvcc's output about kernels, for make resources: kernels held against their budgets. test_ptxas.cpp has the verdicts.
 #include <doctest/doctest.h>
 
 #include "checks/desk/records/records.hpp"
@@ -11,23 +10,6 @@ using namespace lab::desk;
 namespace {
 
 using Lines = std::vector<std::string>;
-
-const std::string BLIND =
-    "notes 0 0.000119 pass\nnotes 1 NaN fail\nunit 0 0.000721 pass\nunit 1 12.500000 fail\nschedules differ\n";
-const std::string REFUSED = "notes 0 - refused\nnotes 1 - refused\nunit 0 - refused\nunit 1 - refused\n";
-
-Json tools() {
-  return parse_json(
-      R"json({"schema": "tools-1", "gpu": "G", "driver": "D", "cuda": "13.0", "compute_sanitizer": "2025.3 (build 1)",
-          "date": "2026-11-21", "rows": [
-          {"stage": "v1_scalar", "bug": "x", "tool": "memcheck", "lines": "12",
-           "kinds": "Invalid __shared__ write of size 16 bytes: misaligned, Program hit cudaErrorX (error 1) at cudaY"},
-          {"stage": "v1_scalar", "bug": "x", "tool": "racecheck", "kinds": "race, race (warning)", "lines": ""},
-          {"stage": "v1_scalar", "bug": "x", "tool": "initcheck", "kinds": "", "lines": ""},
-          {"stage": "v1_scalar", "bug": "x", "tool": "synccheck",
-           "kinds": "Program hit cudaErrorInvalidValue (error 1) at cudaLaunchKernel", "lines": ""}]})json",
-      "tools");
-}
 
 const StageBudget BUDGET{&SM_89, 48, 100000};
 
@@ -51,64 +33,6 @@ const std::string PTXAS_LINES =
 const std::string LOST = "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async is serialized";
 
 }  // namespace
-
-TEST_CASE("tables: blindness is read whole, or refused") {
-  const Blindness b = read_blindness(BLIND, "lab");
-  CHECK(b.notes[1].largest == "NaN");
-  CHECK(b.unit[0].verdict == "pass");
-  CHECK(b.schedules == "differ");
-  CHECK(blindness_row("v1, x", b) == "| v1, x | pass, 1.2e-04 | **fail**, NaN | pass, 7.2e-04 | **fail**, 1.2e+01 |\n");
-  CHECK(blindness_row("v1, y", read_blindness(REFUSED, "lab")) ==
-        "| v1, y | refused | refused | refused | refused |\n");
-  const Blindness hangs = read_blindness(
-      "notes 0 0.000119 pass\nnotes 1 - hangs\nunit 0 - stops\nunit 1 - hangs\nschedules agree\n", "lab");
-  CHECK(blindness_row("v1, z", hangs) == "| v1, z | pass, 1.2e-04 | **hangs** | **stops** | **hangs** |\n");
-  CHECK(
-      tools_row("v1, z", hangs, {}, tools(), "v1_scalar", "z") ==
-      "| v1, z | **hangs** if causal | **stops**, **hangs** if causal | agree | - | not run | not run | not run | not "
-      "run |\n");
-  for (const std::string bad : {"", "notes 0 0.1 pass\n", "notes 0 0.1 perhaps\n", "notes 2 0.1 pass\n"}) {
-    CAPTURE(bad);
-    CHECK_THROWS_AS(read_blindness(bad, "lab"), BadInput);
-  }
-}
-
-TEST_CASE("tables: what the CPU checker saw") {
-  CHECK(checker_cell({}) == "-");
-  CHECK(checker_cell(Verdict("finding=inter-warp race\nfinding=uninitialised read\nfinding=inter-warp race\n"
-                             "finding=launch refused\n")) == "inter-warp race; uninitialised read");
-  CHECK(checker_cell(Verdict("finding=launch refused\nremark=1 finding\n")) == "launch refused");
-}
-
-TEST_CASE("tables: what compute-sanitizer saw, and a whole row") {
-  const Json t = tools();
-  CHECK(tool_cell(t, "v1_scalar", "x", "memcheck") == "misaligned");
-  CHECK(tool_cell(t, "v1_scalar", "x", "racecheck") == "race; race (warning)");
-  CHECK(tool_cell(t, "v1_scalar", "x", "initcheck") == "-");
-  CHECK(tool_cell(t, "v1_scalar", "x", "synccheck") == "cudaErrorInvalidValue");
-  CHECK(tool_cell(t, "v1_scalar", "y", "memcheck") == "not run");
-  CHECK(tools_row("v1, x", read_blindness(BLIND, "lab"), {}, t, "v1_scalar", "x") ==
-        "| v1, x | **fail** if causal | **fail** if causal | **differ** | - | misaligned | race; race (warning) | - | "
-        "cudaErrorInvalidValue |\n");
-  CHECK(tools_row("v1, y", read_blindness(REFUSED, "lab"), {}, t, "v1_scalar", "y") ==
-        "| v1, y | refused | refused | - | - | not run | not run | not run | not run |\n");
-  const std::string footer = tools_footer(t, "FILE");
-  CHECK(footer.find("compute-sanitizer 2025.3 on an\nG, driver D, CUDA 13.0, 2026-11-21,") != std::string::npos);
-  CHECK(footer.ends_with("the lines they name are in FILE.*\n"));
-}
-
-TEST_CASE("tables: registers and shared memory of a stage, smallest to largest") {
-  const Json r = parse_json(R"({"kernels": [
-      {"stage": "s", "bug": "", "arch": "sm_89", "registers": 40, "smem": 81920},
-      {"stage": "s", "bug": "", "arch": "sm_89", "registers": 39, "smem": 97920},
-      {"stage": "s", "bug": "x", "arch": "sm_89", "registers": 99, "smem": 999999},
-      {"stage": "s", "bug": "", "arch": "sm_90", "registers": 32, "smem": 1024},
-      {"stage": "t", "bug": "", "arch": "sm_90a", "registers": 168, "smem": 204800}]})",
-                            "resources");
-  CHECK(resources_cell(r, "s", "sm_89") == "39-40 | 80.0-95.6 KiB");
-  CHECK(resources_cell(r, "t", "sm_90a") == "168 | 200.0-200.0 KiB");
-  CHECK(resources_cell(r, "t", "sm_89") == "not measured | not measured");
-}
 
 TEST_CASE("labs: paths are made of a pattern, and stages read from paths") {
   CHECK(lab_path("build/cpu/STAGE/VARIANT/lab", "v1_scalar", "fixed") == "build/cpu/v1_scalar/fixed/lab");
@@ -183,7 +107,7 @@ TEST_CASE("resources: a stage declares what its largest correct kernel asks for"
   CHECK(wrong_smem({}, {{"s", BUDGET}}).size() == 1);
 }
 
-TEST_CASE("resources: the table shows correct kernels and the bugs that break the budget; the JSON all") {
+TEST_CASE("resources: the table shows correct kernels and the bugs that break the budget; the CSV all") {
   const std::vector<ResourceRow> rows = {row(48, 1024, 0, "sm_89"), row(60, 1024, 0, "sm_89", "big"),
                                          row(48, 1024, 0, "sm_89", "small")};
   const std::string table = resources_table(rows);
@@ -192,13 +116,9 @@ TEST_CASE("resources: the table shows correct kernels and the bugs that break th
   CHECK(table.find("big                  sm_89  attention<64,2>      60  48     1024 B    1.0 KiB      0      0  over: "
                    "registers\n") != std::string::npos);
   CHECK(table.find("small") == std::string::npos);
-  const Json json = parse_json(resources_json(rows, "13.0"), "resources");
-  CHECK(json.at("schema") == "resources-1");
-  CHECK(json.at("nvcc") == "13.0");
-  CHECK(json.at("budget").at("smem") == 101376);
-  REQUIRE(json.at("kernels").size() == 3);
-  CHECK(json.at("kernels")[1].at("over") == "registers");
-  CHECK(json.at("kernels")[0].at("static_smem") == 100);
+  const std::string csv = resources_csv(rows, "13.0");
+  CHECK(csv.starts_with("# nvcc 13.0,"));
+  CHECK(has(csv, "s,big,sm_89,\"attention<64,2>\",60,1024,100,0,0,registers\n"));
 }
 
 TEST_CASE("archs, ptxas: what nvcc says of a kernel that does not compile, or not well") {

@@ -17,9 +17,8 @@ struct Head {
 // The whole file. One step stands as one microsecond, the unit of the format.
 std::string to_json(const Picture& picture, const Head& head);
 
-// What is wrong with such a file, a line each: slices of a track that overlap and do not nest, asynchronous ones that
-// are not closed, copies that never land, and counts that are not `counts` (as `lab counts` has them). `failed`: of a
-// launch that did, where copies may be left in flight.
-std::vector<std::string> wrong_with(const std::string& text, const std::map<std::string, long>& counts, bool failed);
+// What is wrong with a picture, a line each: a warp's slices that overlap, copies that never land, counts that are not
+// `counts` (as `lab counts` has them). `failed`: of a launch that did, where copies may be left in flight.
+std::vector<std::string> wrong_with(const Picture& picture, const std::map<std::string, long>& counts, bool failed);
 
 }  // namespace lab::trace

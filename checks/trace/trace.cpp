@@ -83,7 +83,7 @@ int trace_command(std::span<char*> args) {
   const BlockCounts counted = count_block(shape, tile);
   if (t.ok() && counted.failure.empty())
     for (const char* what : IN_BOTH) counts[what] = counted.counts.at(what);
-  std::vector<std::string> wrong = trace::wrong_with(read_whole(path), counts, !t.ok());
+  std::vector<std::string> wrong = trace::wrong_with(picture, counts, !t.ok());
   for (const Schedule other : {Schedule::descending, Schedule::round_robin, Schedule::random})
     if (const std::string difference =
             t.ok() ? first_difference(whole, trace::to_json(traced_under(other, shape, tile).picture, head)) : "";

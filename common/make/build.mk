@@ -74,8 +74,8 @@ gold_links = $(shell echo 'int main() {}' | $(CXX) -fuse-ld=gold -x c++ - -o bui
 FAST_LINK = $(eval FAST_LINK := $(if $(filter build/cpu,$(B)),$(gold_links)))$(FAST_LINK)
 # make sanitize check=quick: no more than executes kernels and watches them.
 RUNTIME_ONLY := $(filter quick,$(SANITIZE))
-HOST_LIB := $(if $(RUNTIME_ONLY),$(addprefix checks/,backward/% trace/% pages/% bench/% fuzz/% exercises/% budget/% \
-  expression.cpp bugs/blindness.cpp bugs/error_map.cpp))
+HOST_LIB := $(if $(RUNTIME_ONLY),$(addprefix checks/,backward/% trace/% bench/% fuzz/% exercises/% budget/% \
+  expression.cpp bugs/blindness.cpp))
 NO_LIB = $(HOST_LIB) $(if $(filter gpu,$(backend)),checks/exercises/kernel_printf.cpp) %_commands.cpp \
   $(addprefix checks/,tests/% desk/% evolve/%)
 LIB_SRC := $(BACKEND_SRC) $(filter-out common/build_info.cpp,$(wildcard common/*.cpp)) $(wildcard reference/*.cpp) \
@@ -96,8 +96,7 @@ LAB_LIBS := $(B)/liblab.a $(if $(TEST_SRC),$(B)/libtest.a)
 DESK_SRC := $(filter-out %/main.cpp,$(wildcard $(addprefix checks/desk/,*.cpp records/*.cpp learn/*.cpp evolve/*.cpp)))
 DESK_LIB := $(if $(SANITIZE),$(DESK_SRC:%.cpp=$(B)/obj/%.o),$(strip \
   $(foreach room,learn records desk,build/desk-objects/lib$(room).a)))
-# The desk's other programs, built where a target needs them: for patches, runs judged and exercises; for results, tables,
-# pages and the elite loop.
+# The desk's other programs, built where a target needs them: for patches, runs judged and exercises; for results and the elite loop.
 WORK := build/desk-work
 RECORDS := build/desk-records
 $(WORK) $(RECORDS) $(filter build/desk-objects/%,$(DESK_LIB)): FORCE
@@ -302,10 +301,6 @@ PROBE_overlap := build/gpu/probe_overlap
 $(PROBE_overlap): checks/probes/probe_overlap.cu checks/probes/probe.cuh common/ptx/ex2.cuh common/ptx/wgmma.cuh $(B)/flags
 	@mkdir -p $(@D)
 	@$(NVCC) $(NVCCFLAGS) -gencode arch=compute_90a$(comma)code=sm_90a -I. -o $@ $<
-
-.venv/ready: checks/pages/requirements-plots.txt
-	@$(PYTHON) -m venv .venv && .venv/bin/pip install -q --disable-pip-version-check -r $< && touch $@ || \
-	  { echo 'make plots needs Python 3.10 or newer with venv, and matplotlib from a package index or a mirror' >&2; exit 2; }
 
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 

@@ -1,5 +1,5 @@
 # Builds the desk's programs, when they are missing or older than their sources: build/desk, which the Makefile asks, and what only
-# some targets need: build/desk-work for patches, runs judged and exercises, build/desk-records for results, tables, pages and
+# some targets need: build/desk-work for patches, runs judged and exercises, build/desk-records for results and
 # the elite loop. A make of its own, because the Makefile asks while it is being read; common/make/ask.mk calls it under a lock, so that
 # several makes take turns.
 #   make -f common/make/desk.mk HOST_CXX=g++ [build/desk-work build/desk-records build/desk-objects/librecords.a]
@@ -15,8 +15,8 @@ rest = $(filter-out $(2) %/main,$(basename $(wildcard $(1))))
 asked-1_TEXT := $(addprefix checks/desk/,main ladder)
 asked-2_TEXT := $(addprefix checks/desk/,desk patch) common/conf
 desk-1_TEXT := $(call rest,checks/desk/*.cpp) common/conf checks/acceptance/verdict checks/expression
-searches_TEXT := $(addprefix checks/desk/records/,pages sanitizer_report tables)
-records-1_TEXT := $(addprefix checks/desk/records/,bench counters records resources) \
+searches_TEXT := $(addprefix checks/desk/records/,sanitizer_report)
+records-1_TEXT := $(addprefix checks/desk/records/,bench records resources) \
   checks/bench/bench_samples checks/budget/ptxas common/gpu_fit checks/acceptance/format reference/npy
 records-2_TEXT := $(call rest,checks/desk/records/*.cpp checks/desk/evolve/*.cpp,$(records-1_TEXT) $(searches_TEXT))
 learnt-1_TEXT := $(addprefix checks/desk/learn/,exercise handout grade attempt lay_out)

@@ -1,7 +1,7 @@
 # Sources that are compiled several as one text, which takes half as long as one by one: headers and templates are shared. Their
 # anonymous namespaces are one then; a file whose names meet another's stays alone, and so does what no list names. For each text the
 # flags it takes (build.mk) and its files. Of the first four, `tester` and programs without a stage link what they need: `accept` wants one.
-TEXTS := exec-1 exec-2 watch accept compared pages backward judge $(patsubst %,tests-%,1 2 3 4 5 6 7 8 9)
+TEXTS := exec-1 exec-2 watch accept compared backward judge $(patsubst %,tests-%,1 2 3 4 5 6 7 8 9)
 text_heat = $(if $(filter tests-%,$(1)),TESTS,$(if $(filter judge,$(1)),WARM,$(if $(filter exec-%,$(1)),HOST,COOL)))
 exec = $(patsubst %,common/emulator/%.cpp,$(1))
 test = $(patsubst %,checks/tests/test_%.cpp,$(1))
@@ -11,11 +11,10 @@ exec-1_TEXT := $(wordlist 1,15,$(exec_files))
 exec-2_TEXT := $(filter-out $(exec-1_TEXT),$(exec_files))
 accept_TEXT := $(patsubst %,checks/%.cpp,$(addprefix acceptance/,acceptance case_run coverage report) races/racecheck bugs/trial)
 compared_TEXT := $(patsubst %,checks/acceptance/%.cpp,cases comparison expected fault pattern processes result_bytes tiles)
-pages_TEXT := $(filter-out %/owners.cpp,$(sort $(wildcard checks/pages/*.cpp)))
 backward_TEXT := $(patsubst %,checks/backward/%.cpp,acceptance parts racecheck run_files trial)
 judge_TEXT := $(call test,reference reference_inputs reference_wrong)
 # The first four are the host's alone: build.mk's HOST_TESTS is made of them.
-tests-1_TEXT := $(call test,$(addprefix desk_,evolve_elite names pages runs tables))
+tests-1_TEXT := $(call test,$(addprefix desk_,evolve_elite names runs tables))
 tests-2_TEXT := $(call test,desk_learn)
 tests-3_TEXT := $(call test,desk_evolve desk_measured results trace)
 tests-4_TEXT := $(call test,block_order expected expression gpu_fit npy pattern ptxas referee)

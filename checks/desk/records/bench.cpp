@@ -7,60 +7,22 @@
 namespace lab::desk {
 namespace {
 
-Json number(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+std::string number(const std::optional<double>& value) { return value ? format("%.6g", *value) : ""; }
 
-Json number(const std::string& text) {
-  const Json value = Json::parse(text, nullptr, false);
-  if (!value.is_number()) throw BadInput("samples: '" + text + "' is no number of JSON");
-  return value;
+// A fact as the program wrote it, "" where there is none.
+std::string fact(const BenchCase& c, const std::string& name) {
+  const auto found = c.facts.find(name);
+  return found == c.facts.end() ? "" : found->second;
 }
 
-Json json(const Spread& s) { return {{"median", s.median}, {"p10", s.p10}, {"p90", s.p90}, {"samples", s.samples}}; }
-
-Json json(const Figure& figure) {
-  Json all = json(spread(figure));
-  all["rounds"] = Json::array();
-  for (const auto& [round, values] : figure.rounds) all["rounds"].push_back(json(spread(values)));
-  return all;
+// "1500-1980": least and most.
+std::string range(const std::vector<double>& v) {
+  if (v.empty()) return "";
+  const auto [least, most] = std::ranges::minmax(v);
+  return number(least) + (least == most ? "" : "-" + number(most));
 }
 
-Json range(const std::vector<double>& v) {
-  if (v.empty()) return nullptr;
-  return Json::array({*std::ranges::min_element(v), *std::ranges::max_element(v)});
-}
-
-// What was asked, what came of it, what was seen, the figures, what follows.
-Json json(const BenchRun& run, const BenchCase& c) {
-  const Shape s = *shape_of(c.shape);
-  Json all = {{"program", c.program},
-              {"kind", is_peer(c.program) ? "peer" : "stage"},
-              {"shape", c.shape},
-              {"B", s.B},
-              {"H", s.H},
-              {"S", s.S},
-              {"D", s.D},
-              {"causal", s.causal},
-              {"status", c.status},
-              {"detail", c.detail},
-              {"flop", flop(s)},
-              {"bytes", bytes(s)}};
-  for (const auto& [name, value] : c.facts) all[name] = number(value);
-  if (!graph_time(&c)) return all;
-  all["sm_mhz"] = range(c.sm_mhz), all["watts"] = range(c.watts);
-  for (const std::string_view figure : FIGURES) {
-    const auto found = c.figures.find(std::string(figure));
-    all["figures"][std::string(figure)] = found == c.figures.end() ? Json(nullptr) : json(found->second);
-  }
-  const Ratios r = ratios(run, c);
-  all["tflops"] = r.tflops, all["gbs"] = r.gbs;
-  all["share_of_matrix"] = number(r.of_matrix), all["share_of_bandwidth"] = number(r.of_bandwidth);
-  all["faster_than_previous"] = number(r.vs_previous), all["previous"] = r.previous;
-  all["times_pytorch"] = r.vs_pytorch ? Json(r.vs_pytorch->median) : Json(nullptr);
-  all["times_pytorch_p10"] = r.vs_pytorch ? Json(r.vs_pytorch->p10) : Json(nullptr);
-  all["times_pytorch_p90"] = r.vs_pytorch ? Json(r.vs_pytorch->p90) : Json(nullptr);
-  all["pytorch"] = r.pytorch;
-  return all;
-}
+std::string columns_of(const Shape& s) { return format("%d,%d,%d,%d,%d", s.B, s.H, s.S, s.D, int(s.causal)); }
 
 const fs::path WORK = "build/bench";
 
@@ -69,35 +31,50 @@ struct Meta {
   void add(const std::string& key, const std::string& value) { lines += "meta\t" + key + "\t" + value + "\n"; }
 };
 
-std::string default_name(const std::string& kind, const std::string& date, std::string gpu) {
-  if (gpu.starts_with("NVIDIA ")) gpu.erase(0, 7);
-  std::string name = date + "-" + gpu;
-  std::erase(name, ':');
-  for (char& c : name)
-    if (!std::isalnum((unsigned char)c)) c = '-';
-  return "writeups/results/" + kind + "-" + name + ".json";
-}
-
 }  // namespace
 
-std::string bench_json(const BenchRun& run) {
-  Json all = {{"schema", "bench-1"}};
-  for (const auto& [key, value] : run.meta) all[key] = value;
-  all["kernels"] = all["ceilings"] = Json::object(), all["cases"] = Json::array();
-  for (const auto& [stage, hash] : run.kernels) all["kernels"][stage] = hash;
-  for (const auto& [name, figure] : run.ceilings) all["ceilings"][name] = json(figure);
-  for (const BenchCase& c : run.cases) all["cases"].push_back(json(run, c));
-  return laid_out(all, 4);
+std::string bench_csv(const BenchRun& run, const std::string& name) {
+  std::string out = "# " + name + ":";
+  for (const auto& [key, value] : run.meta) out += " " + key + " " + value + ";";
+  for (const auto& [ceiling, figure] : run.ceilings) out += " " + ceiling + " " + number(spread(figure).median) + ";";
+  out +=
+      "\nrun,program,B,H,S,D,causal,status,us,p10,p90,flushed_us,call_us,call_flushed_us,tflops,mhz,watts,energy_uj,"
+      "peer,over_peer,over_p10,over_p90,max_diff\n";
+  for (const BenchCase& c : run.cases) {
+    for (const auto& [what, value] : c.facts)
+      if (!number_in<double>(value, 0)) throw BadInput("samples: '" + value + "' is no number");
+    out += name + "," + c.program + "," + columns_of(*shape_of(c.shape)) + "," + c.status;
+    if (graph_time(&c)) {
+      const auto of = [&](const char* figure) -> std::optional<Spread> {
+        const auto found = c.figures.find(figure);
+        return found == c.figures.end() ? std::nullopt : std::optional(spread(found->second));
+      };
+      const auto median = [&](const char* figure) {
+        const auto s = of(figure);
+        return s ? number(s->median) : "";
+      };
+      const Spread graph = *of("graph");
+      const Ratios r = ratios(run, c);
+      const auto over = [&](double Spread::*part) { return r.vs_pytorch ? number((*r.vs_pytorch).*part) : ""; };
+      for (const std::string& value :
+           {number(graph.median), number(graph.p10), number(graph.p90), median("graph_flushed"), median("call"),
+            median("call_flushed"), number(r.tflops), range(c.sm_mhz), range(c.watts), fact(c, "energy_uj"), r.pytorch,
+            over(&Spread::median), over(&Spread::p10), over(&Spread::p90), fact(c, "max_diff")})
+        out += "," + value;
+    } else {
+      out += std::string(15, ',');
+    }
+    out += "\n";
+  }
+  return out;
 }
 
-std::string sweep_json(const BenchRun& run) {
-  Json all = {{"schema", "sweep-1"}};
-  for (const auto& [key, value] : run.meta) all[key] = value;
-  all["kernels"] = all["shapes"] = Json::object();
-  for (const auto& [stage, hash] : run.kernels) all["kernels"][stage] = hash;
+std::string sweep_csv(const BenchRun& run) {
+  std::string out = "program,B,H,S,D,causal,us\n";
   for (const BenchCase& c : run.cases)
-    if (const auto us = graph_time(&c)) all["shapes"][c.shape][c.program] = *us;
-  return laid_out(all, 2, 4);
+    if (const auto us = graph_time(&c))
+      out += c.program + "," + columns_of(*shape_of(c.shape)) + "," + number(us) + "\n";
+  return out;
 }
 
 BenchRun last_bench_run() {
@@ -107,11 +84,11 @@ BenchRun last_bench_run() {
 }
 
 // desk-records bench: every stage and PyTorch's attention on the same shapes, alternately, so that a drifting clock or
-// a temporary neighbour affects them all alike. One JSON a run; a table at the end.
-//   bench SHAPES ROUNDS JSON STAGE LAB...
-// SHAPES as `lab bench shape=` takes them; ROUNDS "" is 3; JSON "" is writeups/results/bench-DATE-GPU.json when all
-// stages run, and none for a single one, which also leaves PyTorch out. PYTHON in the environment names Python.
-// SHAPES "sweep" is a map of the fastest program by shape: one quick round of the stages for the GPU at hand, sweep-*.json.
+// a temporary neighbour affects them all alike. One CSV a run; a table at the end.
+//   bench SHAPES ROUNDS FILE STAGE LAB...
+// SHAPES as `lab bench shape=` takes them; ROUNDS "" is 3; FILE "" is build/bench-DATE.csv when all stages run, and none
+// for a single one, which also leaves PyTorch out. PYTHON in the environment names Python.
+// SHAPES "sweep" is a map of the fastest program by shape: one quick round of the stages for the GPU at hand.
 int bench_command(const Args& args) {
   const std::string &shapes = args[0], &stage = args[3];
   std::string json = args[2];
@@ -160,7 +137,8 @@ int bench_command(const Args& args) {
   const Stopwatch watch;
   int turn = 0, status = 0;
   BenchRun results;
-  const auto write = [&] { write_text(json, sweeps ? sweep_json(results) : bench_json(results)); };
+  const std::string date = utc_time().substr(0, 10);
+  const auto write = [&] { write_text(json, sweeps ? sweep_csv(results) : bench_csv(results, date)); };
   for (int round = 1; round <= rounds; ++round)
     for (const std::string& group : groups)
       for (const Args& program : programs) {
@@ -180,8 +158,8 @@ int bench_command(const Args& args) {
         if (!json.empty()) write();  // a run that is cut off keeps what it has, but only where it was asked to
       }
   if (results.cases.empty()) throw BadInput("bench: no program ran here, and no results were written");
-  if (json.empty()) {  // among the committed results, which figures are drawn from: whole, or not there
-    json = default_name(sweeps ? "sweep" : "bench", utc_time(), gpu_field("name"));
+  if (json.empty()) {
+    json = "build/" + std::string(sweeps ? "sweep" : "bench") + "-" + date + ".csv";
     write();
   }
   std::printf("%sresults: %s\n", (sweeps ? sweep_table(results) : bench_table(results)).c_str(), json.c_str());

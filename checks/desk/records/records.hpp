@@ -1,9 +1,7 @@
-// Measurements and what is made of them: JSON as it is committed, tables, and the blocks of the pages.
+// Measurements and what is made of them: JSON and tables.
 #pragma once
 #include <array>
 #include <functional>
-#include <future>
-#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "checks/bench/bench_samples.hpp"
@@ -62,42 +60,13 @@ std::string host();  // kernel, processor, cores
 // All of it: date, commit, machine, gpu, driver, cuda.
 std::vector<std::pair<std::string, std::string>> measured_on();
 
-// The JSON of a benchmark's run (schema bench-1, writeups/results/README.md).
-
-// Throws BadInput for a fact that is no number of JSON.
-std::string bench_json(const BenchRun& run);
-
-// The JSON of a sweep (schema sweep-1): of each shape the microseconds of every program.
-std::string sweep_json(const BenchRun& run);
+// A benchmark's run and a sweep as CSV, with the columns of writeups/results/bench.csv and sweep.csv. Throws BadInput for a fact that
+// is no number.
+std::string bench_csv(const BenchRun& run, const std::string& name);
+std::string sweep_csv(const BenchRun& run);
 
 // What `desk-records bench` left in build/bench.
 BenchRun last_bench_run();
-
-// Digests of outputs: what `lab bits` prints, and how it is held to what a GPU recorded (bits-1).
-
-// {"CASE": "DIGEST", ...} of lines "DIGEST CASE". Throws BadInput for a line that is no such thing, or a case that
-// comes twice.
-Json digests_in(const std::string& printed);
-
-struct BitsVerdict {
-  std::size_t equal = 0, cases = 0;
-  std::vector<std::string> lines;  // what is not as recorded: the first of each kind, and how many there are
-  bool good() const { return cases > 0 && lines.empty(); }
-};
-
-// Of one stage. `whole`: `now` has all cases, so that one which only the record has is a difference too.
-BitsVerdict compare_bits(const Json& recorded, const Json& now, bool whole);
-
-// The file: where it was recorded, and the stages' digests, {"STAGE": {"CASE": "DIGEST"}}.
-std::string bits_json(const Json& where, const Json& stages);
-
-// make counters over all stages: what the CPU execution counts of each, kept as counted-1.
-
-// What `counted` and `now` say differently of `shape`, a line each.
-std::vector<std::string> differences(const Json& counted, const Json& now, const std::string& shape);
-
-// counted-1 from the counters-1 of each stage and shape.
-std::string counted_json(const std::vector<Json>& counters);
 
 // The output of a compilation whose log starts with the line `key` (its command) and is newer than its `inputs`.
 std::optional<std::string> said_before(const std::string& log, const std::string& key,
@@ -107,7 +76,7 @@ std::optional<std::string> said_before(const std::string& log, const std::string
 // that it saw no kernel. "" if nothing does.
 std::string trouble_in(const Ran& nvcc);
 
-// make resources: every kernel as ptxas sees it, held against the budget of its stage, as a table and as JSON.
+// make resources: every kernel as ptxas sees it, held against the budget of its stage, as a table and as CSV.
 
 // One kernel of one build, and what is said of it.
 struct ResourceRow {
@@ -140,8 +109,8 @@ std::vector<std::string> wrong_smem(const std::vector<ResourceRow>& rows,
 // Correct kernels, and the bugs' that break their budget.
 std::string resources_table(const std::vector<ResourceRow>& rows);
 
-// Schema resources-1. `nvcc` is its release, "13.0".
-std::string resources_json(const std::vector<ResourceRow>& rows, const std::string& nvcc);
+// As CSV. `nvcc` is its release, "13.0".
+std::string resources_csv(const std::vector<ResourceRow>& rows, const std::string& nvcc);
 
 // compute-sanitizer's logs, in a summary of the form that the CPU's racecheck prints, and as schema tools-1.
 
@@ -173,97 +142,5 @@ std::string sanitizer_text(const ToolReport& report);
 
 // `machine`: lines "gpu NAME", "driver ...", "cuda ...", "sanitizer ...", "date ...".
 std::string sanitizer_json(const std::string& machine, const std::vector<ToolReport>& reports);
-
-// The pages' tables that come from running binaries and from committed results, as Markdown.
-
-// What `lab blindness` printed: the mission shape under two kinds of inputs, not causal and causal, and schedules.
-struct Blindness {
-  struct Answer {
-    std::string largest, verdict;  // "0.000119" or "NaN" or "-"; "pass", "fail"; "refused", "hangs", "stops"
-  };
-  std::array<Answer, 2> notes, unit;  // not causal, causal
-  std::string schedules;              // "differ" or "agree", "" where the backend cannot choose
-};
-// Throws BadInput naming `binary` where one of the four answers is missing or no answer.
-Blindness read_blindness(const std::string& printed, const std::string& binary);
-
-// A line of `make blindness`.
-std::string blindness_row(const std::string& title, const Blindness& answers);
-
-// The CPU checker's findings, from the output of `lab racecheck`, in a table's cell.
-std::string checker_cell(const Verdict& racecheck);
-
-// The findings of one of compute-sanitizer's tools in a build, from tools-1: "not run", "-" or its kinds in short.
-std::string tool_cell(const Json& tools, const std::string& stage, const std::string& bug, const std::string& tool);
-
-// A line of `make tools-table`.
-std::string tools_row(const std::string& title, const Blindness& answers, const Verdict& racecheck, const Json& tools,
-                      const std::string& stage, const std::string& bug);
-std::string tools_footer(const Json& tools, const std::string& path);
-
-// "REGISTERS | SMEM" over the correct kernels of a stage at `arch`, smallest to largest.
-std::string resources_cell(const Json& resources, const std::string& stage, const std::string& arch);
-
-// The blocks of the Markdown pages that a command fills, so that no page can go stale. A block, at the start of a line:
-//   <!-- begin: COMMAND | FILTER -->
-//   <!-- end -->
-// COMMAND runs at the repository's root and must succeed; written "! COMMAND", it must fail. Its output loses
-// colours, make's and git's own lines and the number of workers, then goes through FILTER. A table goes in as it is,
-// all else fenced. A block whose command starts with another word than make, git, sed and such is filled by a different
-// program.
-
-struct Block {
-  std::string command;            // as the page has it, with its filter and "! "
-  std::size_t first = 0;          // index of the line after the begin marker
-  std::vector<std::string> body;  // the lines up to the end marker
-};
-
-// Throws BadInput where a block has no end.
-std::vector<Block> blocks_of(const std::vector<std::string>& page);
-
-// Where two texts part, a few lines of each.
-std::string difference(const std::vector<std::string>& page, const std::vector<std::string>& now);
-
-// A command's output, without colours and the lines that differ from run to run.
-std::string cleaned(const std::string& printed);
-
-// "diff", "cpp" or "text", by the command without its filter.
-std::string language_of(std::string_view command);
-
-// Lines as they stand on a page: a table as it is, else fenced; C++ loses the indentation that all its lines share.
-std::vector<std::string> framed(std::vector<std::string> lines, const std::string& language);
-
-// The hunks of a unified diff that have a line with `pattern`, below the names of the two files.
-std::string hunks_with(const std::string& diff, const std::string& pattern);
-
-// Runs command lines of sh, each only once: blocks share commands. Several threads may ask; one that asks for a
-// command in progress waits for it.
-class Runner {
- public:
-  using Shell = std::function<Ran(const std::string& command, const std::string& input)>;
-  explicit Runner(Shell shell = capture_sh) : shell_(std::move(shell)) {}
-
-  // The lines that a block should have. Throws std::runtime_error with the reason where there are none.
-  std::vector<std::string> body(const std::string& command);
-
- private:
-  Ran ran(const std::string& command);
-
-  Shell shell_;
-  std::mutex lock_;
-  std::map<std::string, std::shared_future<Ran>> begun_;
-};
-
-// The name that a code host gives a heading, for links: "How the checker works" -> "how-the-checker-works".
-std::string anchor_of(const std::string& heading);
-// Links of a page into this repository whose file, or whose heading or anchor in a .md file, is not there.
-std::vector<std::string> broken_links(const fs::path& page);
-
-struct Tally {
-  int good = 0, bad = 0;
-  std::string complaints;
-};
-// Brings one page up to date, or with `check` only says where it is not, and which of its links are broken.
-void renew_page(const std::string& path, bool check, Runner& runner, Tally& tally);
 
 }  // namespace lab::desk

@@ -29,7 +29,7 @@ std::string line_of(const ResourceRow& r) {
                 r.over.empty() ? "ok" : ("over: " + r.over).c_str());
 }
 
-const std::string COMMITTED = "writeups/results/resources.json";
+const std::string COMMITTED = "writeups/results/resources.csv";
 
 // 512 keys take two slots for K/V tiles, 2048 take three; from v3h on these are also one shape for each tile.
 std::map<std::string, std::size_t> plans_of(const std::string& lab) {
@@ -199,29 +199,20 @@ std::string resources_table(const std::vector<ResourceRow>& rows) {
   return alone ? out : out + "\nBug builds over their stage's budget (registers, shared memory, no spills):\n" + bugs;
 }
 
-std::string resources_json(const std::vector<ResourceRow>& rows, const std::string& nvcc) {
-  Json kernels = Json::array();
+std::string resources_csv(const std::vector<ResourceRow>& rows, const std::string& nvcc) {
+  std::string out = "# nvcc " + nvcc +
+                    ", make resources. smem, static_smem, stack, spills: bytes. over: what breaks the stage's budget.\n"
+                    "stage,bug,arch,kernel,registers,smem,static_smem,stack,spills,over\n";
+  const auto quoted = [](const std::string& text) { return text.find(',') != text.npos ? '"' + text + '"' : text; };
   for (const ResourceRow& r : rows)
-    kernels.push_back({{"stage", r.stage},
-                       {"bug", r.bug},
-                       {"arch", r.used.arch},
-                       {"kernel", r.used.kernel},
-                       {"registers", r.used.registers},
-                       {"smem", r.smem},
-                       {"static_smem", r.used.static_smem},
-                       {"stack", r.used.stack},
-                       {"spills", r.used.spill_stores + r.used.spill_loads},
-                       {"over", r.over}});
-  return laid_out({{"schema", "resources-1"},
-                   {"nvcc", nvcc},
-                   {"command", "make resources"},
-                   {"budget", {{"arch", SM_89.name}, {"registers", LAB_REGISTERS}, {"smem", SM_89.smem_per_block}}},
-                   {"kernels", kernels}},
-                  2);
+    out += format("%s,%s,%s,%s,%d,%zu,%zu,%zu,%zu,%s\n", r.stage.c_str(), r.bug.c_str(), r.used.arch.c_str(),
+                  quoted(r.used.kernel).c_str(), r.used.registers, r.smem, r.used.static_smem, r.used.stack,
+                  r.used.spill_stores + r.used.spill_loads, quoted(r.over).c_str());
+  return out;
 }
 
-// desk-records resources LABS [JSON]: compiles every kernel, fixed and with each bug, for its target (and the correct
-// ones of sm_89 for sm_90 too), and judges what ptxas says. Writes JSON if named; else holds the committed one against
+// desk-records resources LABS [CSV]: compiles every kernel, fixed and with each bug, for its target (and the correct
+// ones of sm_89 for sm_90 too), and judges what ptxas says. Writes CSV if named; else holds the committed one against
 // what this nvcc says, if it is of the same version. Then every correct kernel for the other architectures that its stage.conf
 // claims. With STAGE that stage alone, beside the one that an own kernel comes from. Exit status 1 if a correct kernel is over its
 // budget, does not compile or compiles with what trouble_in() names, or the committed figures are stale.
@@ -293,17 +284,14 @@ int resources_command(const Args& args) {
     std::printf(" %s%s%s", c.arch.c_str(), trouble.empty() ? "" : " RED: ", trouble.c_str());
   }
   std::printf("\n");
-  const std::string now = resources_json(rows, nvcc);
-  if (one.empty()) write_text("build/resources.json", now);
+  const std::string now = resources_csv(rows, nvcc);
   if (!json.empty()) {
     write_text(json, now);
-  } else if (one.empty() &&
-             load_results(COMMITTED, "resources-1", "make resources json=" + COMMITTED).value("nvcc", "") == nvcc) {
-    const std::string committed = laid_out(parse_json(read_text(COMMITTED), COMMITTED), 2);
+  } else if (const std::string committed = read_text(COMMITTED);
+             one.empty() && committed.starts_with("# nvcc " + nvcc + ",")) {
     counts.add(committed == now);
     if (committed != now)
-      std::printf("%s is stale; make resources json=%s renews it:\n%s", COMMITTED.c_str(), COMMITTED.c_str(),
-                  difference(lines_of(committed), lines_of(now)).c_str());
+      std::printf("%s is stale; make resources json=%s renews it\n", COMMITTED.c_str(), COMMITTED.c_str());
   }
   return told(counts);
 }
