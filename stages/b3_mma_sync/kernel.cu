@@ -62,6 +62,7 @@ struct Smem {
   half* sdS;       // [N][M]: transposed, as the warps have it
   float* rows;     // [2 * M][2]: L log2 e and delta of each query row
   float4* bounds;  // [WARPS]: each warp's part of the bound of dS
+  float* unit;     // [2]: of dS, and 1 / unit; for want of registers
 };
 
 template <class T, class Cursor>
@@ -74,6 +75,7 @@ __host__ __device__ Smem carve(Cursor& cursor) {
   smem.sdS = cursor.template array<half>("sdS", T::N, M);
   smem.rows = cursor.template array<float>("rows", 2 * M, 2);
   smem.bounds = cursor.template array<float4>("bounds", 1, T::WARPS);
+  smem.unit = cursor.template array<float>("unit", 1, 2);
   return smem;
 }
 
@@ -190,6 +192,22 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
   if constexpr (!T::KEEPS_V) copy_rows_async<N, D, swizzled<D>, THREADS>(smem.sV, v, k0, S);
   issue_q(first_tile);
   issue_dout(first_tile);
+  // The bound of this block's dS, for which a thread looks at one row of V at most.
+  float2 largest = make_float2(0.0f, 0.0f);
+#pragma unroll 4
+  for (int row = first_tile * M + int(threadIdx.x); row < S; row += THREADS) {
+    largest.x = largest_finite(largest.x, dout_squares[row]);
+    largest.y = largest_finite(largest.y, fabsf(rows[row].y));
+  }
+  float v_squares = 0.0f;
+  if (const int key = k0 + threadIdx.x; key < min(k0 + N, S))
+    for (int d = 0; d < D; d += DS_SLAB) v_squares += sum_of_squares(v + std::size_t(key) * D + d, 0);
+  store_bound(&smem.bounds[warp], largest, v_squares, lane);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    smem.unit[0] = ds_unit<T::WARPS>(smem.bounds);
+    smem.unit[1] = inverse_unit(smem.unit[0]);
+  }
   unsigned kept_v[STRIPES][D / 16][4];  // V as A, if it is kept
   if constexpr (T::KEEPS_V)
 #pragma unroll
@@ -210,24 +228,11 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
   };
   Gradient<T> dK = {}, dV = {};
 
-  // Of this block's dS: the bound, to which each thread has looked at one row of V at most, and later the unit.
-  float2 largest = make_float2(0.0f, 0.0f);
-#pragma unroll 4
-  for (int row = first_tile * M + int(threadIdx.x); row < S; row += THREADS) {
-    largest.x = largest_finite(largest.x, dout_squares[row]);
-    largest.y = largest_finite(largest.y, fabsf(rows[row].y));
-  }
-  float v_squares = 0.0f, unit = 1.0f;
-  if (const int key = k0 + threadIdx.x; key < min(k0 + N, S))
-    for (int d = 0; d < D; d += DS_SLAB) v_squares += sum_of_squares(v + std::size_t(key) * D + d, 0);
-  store_bound(&smem.bounds[warp], largest, v_squares, lane);
-
   // --- Mainloop: one query tile at a time -------------------------------------------------------------------
   for (int t = first_tile; t < tiles; ++t) {
     __pipeline_wait_prior(0);  // tile t has arrived, as far as this thread can see
     __syncthreads();           // now all can see it; and all are done with tile t - 1, its slot of Q and its dS
     issue_q(t + 1);
-    if (t == first_tile) unit = ds_unit<T::WARPS>(smem.bounds);
 
 #pragma unroll 1
     for (int m = 0; m < M; m += CHUNK) {
@@ -266,24 +271,19 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
       // dS^T = P^T (dP^T - delta), in registers for dK and in shared memory for dQ.
       Scores<T> dP = {};
       add_scores<T>(dP, load_v, sdO, lane);
-      const auto weigh = [&](float by) {
+      for (auto& of_keys : s)  // dS's factor from here on
+        for (auto& of_queries : of_keys) multiply_by_unit(of_queries, smem.unit[1]);
 #pragma unroll
-        for (int n = 0; n < CHUNK_TILES; ++n) {
-          const float delta[2] = {chunk_rows[n * 16 + 1], chunk_rows[n * 16 + 3]};
-          for (int i = 0; i < STRIPES; ++i)
-            for (int h = 0; h < 2; ++h)
-              ds[i][n][h] = half_pair(s[i][n][2 * h] * ((dP[i][n][2 * h] - delta[0]) * by),
-                                      s[i][n][2 * h + 1] * ((dP[i][n][2 * h + 1] - delta[1]) * by));
-        }
-      };
-      unit == 1.0f ? weigh(1.0f) : weigh(inverse_unit(unit));
-#pragma unroll
-      for (int n = 0; n < CHUNK_TILES; ++n)
+      for (int n = 0; n < CHUNK_TILES; ++n) {
+        const float delta[2] = {chunk_rows[n * 16 + 1], chunk_rows[n * 16 + 3]};
         for (int i = 0; i < STRIPES; ++i)
           for (int h = 0; h < 2; ++h) {
+            ds[i][n][h] = half_pair(s[i][n][2 * h] * (dP[i][n][2 * h] - delta[0]),
+                                    s[i][n][2 * h + 1] * (dP[i][n][2 * h + 1] - delta[1]));
             const int key = warp_key + i * STRIPE + quad_row + 8 * h;
             *reinterpret_cast<unsigned*>(&smem.sdS[swizzled<M>(key, m + 8 * n + first_column)]) = ds[i][n][h];
           }
+      }
       add_weighted<T>(dK, ds, sQ, lane);
     }
     __syncthreads();  // the dS of all warps is there; and all are done with dO
@@ -307,8 +307,10 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
         }
       }
     }
-    for (auto& of_rows : dQ)
-      for (auto& of_columns : of_rows) multiply_by_unit(of_columns, unit);
+    if (const float unit = smem.unit[0]; unit != 1.0f)
+      for (auto& of_rows : dQ)
+        for (auto& of_columns : of_rows)
+          for (float& x : of_columns) x *= unit;
     // Accumulator by accumulator, so that a warp adds to 32 neighbours at once; round_sums puts them in place.
     float* sums = dq_sum + std::size_t(t) * M * D + warp * (T::DQ_ROWS * T::DQ_COLS) + lane;
 #pragma unroll
@@ -330,7 +332,7 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
     __syncwarp();
   };
   store(dv, dV, 1.0f);
-  store(dk, dK, scale * unit);
+  store(dk, dK, scale * smem.unit[0]);
 }
 
 // --- dQ: the sums, scaled, rounded, and in place -----------------------------------------------------------

@@ -223,18 +223,17 @@ __global__ void __launch_bounds__(THREADS, 1)
 #pragma unroll
     for (int i = 0; i < M / 4; ++i) p[i / 4][i % 4] = half_pair(s[2 * i], s[2 * i + 1]);
     begin_weighted(dV, p, ptx::advance(dout_rows_at, slot * T::ROWS_BYTES));
+    multiply_by_unit(s, inverse_unit(unit));  // dS's factor from here on
     ptx::wgmma_wait<1>();
     ptx::fence_registers(dp);
 
     // dS^T = P^T (dP^T - delta), which turns into dS in shared memory.
-    const auto weigh = [&](float by) {
 #pragma unroll
-      for (int i = 0; i < M / 4; ++i) {
-        const float x = dp[2 * i] - delta[i / 2 * 8], y = dp[2 * i + 1] - delta[i / 2 * 8 + 1];
-        ds[i / 4][i % 4] = half_pair(s[2 * i] * (x * by), s[2 * i + 1] * (y * by));
-      }
-    };
-    unit == 1.0f ? weigh(1.0f) : weigh(inverse_unit(unit));
+    for (int i = 0; i < M / 4; ++i) {
+      const int column = i / 2 * 8;
+      ds[i / 4][i % 4] =
+          half_pair(s[2 * i] * (dp[2 * i] - delta[column]), s[2 * i + 1] * (dp[2 * i + 1] - delta[column + 1]));
+    }
     half* const sdS = smem.sdS + t % 2 * M * N;
 #pragma unroll
     for (int m = 0; m < M / 16; ++m)
