@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "checks/tests/checked.hpp"
@@ -350,6 +351,7 @@ TEST_CASE("checked: copies of every thread, ldmatrix, named barriers") { check_a
 TEST_CASE("checked: TMA, mbarriers, the asynchronous proxy") { check_all("test_async"); }
 TEST_CASE("checked: wgmma's registers and operands") { check_all("test_wgmma_kernels"); }
 TEST_CASE("checked: blocks at one element of global memory") { check_all("test_global_kernels"); }
+TEST_CASE("checked: threads of a block at global memory, order made by hand, spins") { check_all("test_by_hand"); }
 TEST_CASE("checked: clusters, and launches that overlap the one before") { check_all("test_cluster"); }
 
 // --- cases of their own ---------------------------------------------------------------------------------------------
@@ -412,12 +414,57 @@ TEST_CASE("checked: a line that a patch added is named, and printed, as it stand
 TEST_CASE("checked: distances from a global buffer, and the names of kernels" * instrumented()) {
   const Done done = check("past_global", {96, NO_SMEM, 2});
   REQUIRE(done.findings().size() == 2);
-  CHECK(contains(done.findings()[0].text, "0 B past the end of a buffer of 768 B"));
-  CHECK(contains(done.findings()[1].text, "20 B past the end of a buffer of 768 B"));
+  CHECK(contains(done.findings()[0].text, "0 B past the end of argument 2, a buffer of 768 B"));
+  CHECK(contains(done.findings()[1].text, "20 B past the end of argument 2, a buffer of 768 B"));
   ExecOptions options;
   options.check = true;
   const char* const name = "a name that is too long to lie inside of the string<64,3>";
   CHECK(contains(run(kernel("inter_write_read"), {}, options, false, name).text(), "kernel a name that is"));
+}
+
+TEST_CASE("checked: only writes of one value are called that" * instrumented()) {
+  CHECK(check("all_write_seven").findings().at(0).same_value);
+  CHECK_FALSE(check("all_write_their_own").findings().at(0).same_value);
+}
+
+TEST_CASE("checked: an access between the multiples of its size is misaligned" * instrumented()) {
+  const Done done = check("misaligned_int");
+  CHECK(done.error == cudaErrorMisalignedAddress);
+  CHECK_MESSAGE(contains(done.report.message, "misaligned address: write of 4 bytes at byte 1 of argument 2"),
+                done.report.message);
+  REQUIRE(done.findings().size() == 1);
+  CHECK(done.findings()[0].kind == Kind::misaligned);
+  CHECK(place_of(done.findings()[0].second) == place_of(kernel("misaligned_int"), "write"));
+}
+
+TEST_CASE("checked: a spin that cannot end is a deadlock at its line" * instrumented()) {
+  for (const auto& [name, mark, words] : {std::tuple("spins_on_flag", "poll", "which stays 0"),
+                                          std::tuple("spins_on_lock", "lock", "which stays 1")})
+    for (const Schedule schedule : SCHEDULES) {
+      ExecOptions options;
+      options.schedule = schedule, options.workers = 1;
+      const Done done = check(name, {}, options);
+      CAPTURE(done.text());
+      CHECK(done.error == cudaErrorLaunchTimeout);
+      REQUIRE(done.report.hang.deadlock);
+      CHECK(contains(done.text(), std::string("in a spin on element 0 of argument 2 (256 B, elements of 4 B), ") + words));
+      for (const Wait& wait : done.report.hang.waits) {
+        CHECK(wait.at == Wait::At::spin);
+        CHECK(wait.line == place_of(kernel(name), mark).line);
+      }
+    }
+}
+
+TEST_CASE("checked: a spin on plain memory ends by the time limit, again and again, at its line" * instrumented()) {
+  const Case& c = kernel("spins_on_plain");
+  for (int launch = 0; launch < 20; ++launch) {
+    ExecOptions options;
+    options.block_seconds = 0.02, options.workers = 1 + launch % 2;
+    const Done done = check(c.name, {64, NO_SMEM, 2}, options);
+    CAPTURE(done.text());
+    CHECK(done.error == cudaErrorLaunchTimeout);
+    CHECK(contains(done.report.message, "at " + place_of(c, "spin").text() + ": time limit"));
+  }
 }
 
 TEST_CASE("checked: what kernels compute, and with the checker asleep nothing is reported") {
