@@ -16,7 +16,7 @@ __device__ __forceinline__ volatile int* watched(int* word) { return word; }
 // --- barriers ------------------------------------------------------------------------------------
 template <class Between>
 __device__ __forceinline__ void reverse(int* out, unsigned threads, Between between) {
-  out[threadIdx.x] = int(threadIdx.x);               // [own]
+  out[threadIdx.x] = int(threadIdx.x);  // [own]
   between();
   const int other = out[threads - 1 - threadIdx.x];  // [other]
   if (other < 0) __trap();
@@ -46,14 +46,15 @@ CHECKED(fence_is_no_barrier, races(inter, "own", "other")) {
 // Blocks of one cluster.
 template <class Between>
 __device__ __forceinline__ void across_cluster(int* out, Between between) {
-  if (threadIdx.x == 0 && blockIdx.x == 0) out[0] = 1;      // [first]
+  if (threadIdx.x == 0 && blockIdx.x == 0) out[0] = 1;  // [first]
   between();
   if (threadIdx.x == 9 && blockIdx.x == 1) out[1] = out[0];  // [second]
 }
 constexpr Size PAIR{32, NO_SMEM, 2, 2};
 CHECKED(after_cluster_barrier, silent(PAIR)) { across_cluster(out, ptx::cluster_sync); }
 CHECKED(without_cluster_barrier,
-        finds(Finding::Kind::race_inter_block, {"first", "second"}, "no barrier of the cluster orders them", PAIR).every()) {
+        finds(Finding::Kind::race_inter_block, {"first", "second"}, "no barrier of the cluster orders them", PAIR)
+            .every()) {
   across_cluster(out, [] {});
 }
 
@@ -61,7 +62,7 @@ CHECKED(without_cluster_barrier,
 CHECKED(own_bytes, silent()) { reinterpret_cast<unsigned char*>(out)[threadIdx.x] = 1; }
 CHECKED(neighbours_byte, finds({inter, intra}, {"write", "read"}).sometimes()) {
   auto* const bytes = reinterpret_cast<unsigned char*>(out);
-  bytes[threadIdx.x] = 1;                                         // [write]
+  bytes[threadIdx.x] = 1;                                             // [write]
   if (threadIdx.x % 4 == 0 && bytes[threadIdx.x ^ 33] > 1) __trap();  // [read]
 }
 
@@ -79,8 +80,8 @@ CHECKED(atomic_and_store, races(inter, "atomic", "store")) {
   if (threadIdx.x == 32) out[0] = 5;            // [store]
 }
 CHECKED(atomic_and_load, races(intra, "atomic", "load")) {
-  if (threadIdx.x == 0) atomicMax(&out[0], 1);      // [atomic]
-  if (threadIdx.x == 1 && out[0] > 1) __trap();     // [load]
+  if (threadIdx.x == 0) atomicMax(&out[0], 1);   // [atomic]
+  if (threadIdx.x == 1 && out[0] > 1) __trap();  // [load]
 }
 CHECKED(atomics_alone, silent()) {
   atomicAdd(&out[0], 1), atomicInc(reinterpret_cast<unsigned*>(&out[1]), 9), atomicOr(&out[2], 1 << threadIdx.x % 8);
@@ -143,8 +144,7 @@ CHECKED(volatile_read_without_fence, finds(inter, {"data", "use"}, "__threadfenc
 }
 // A barrier completes a load as a fence does, and gives all what the loading thread has acquired.
 CHECKED(handed_on_by_barrier, silent()) {
-  hand_over(
-      out, 32, raise_atomic, [](int* flag) { poll_atomic(flag), __syncwarp(1u); });
+  hand_over(out, 32, raise_atomic, [](int* flag) { poll_atomic(flag), __syncwarp(1u); });
   __syncthreads();
   if (out[1] != 5) __trap();
 }

@@ -9,7 +9,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "checks/tests/checked.hpp"
@@ -420,51 +419,6 @@ TEST_CASE("checked: distances from a global buffer, and the names of kernels" * 
   options.check = true;
   const char* const name = "a name that is too long to lie inside of the string<64,3>";
   CHECK(contains(run(kernel("inter_write_read"), {}, options, false, name).text(), "kernel a name that is"));
-}
-
-TEST_CASE("checked: only writes of one value are called that" * instrumented()) {
-  CHECK(check("all_write_seven").findings().at(0).same_value);
-  CHECK_FALSE(check("all_write_their_own").findings().at(0).same_value);
-}
-
-TEST_CASE("checked: an access between the multiples of its size is misaligned" * instrumented()) {
-  const Done done = check("misaligned_int");
-  CHECK(done.error == cudaErrorMisalignedAddress);
-  CHECK_MESSAGE(contains(done.report.message, "misaligned address: write of 4 bytes at byte 1 of argument 2"),
-                done.report.message);
-  REQUIRE(done.findings().size() == 1);
-  CHECK(done.findings()[0].kind == Kind::misaligned);
-  CHECK(place_of(done.findings()[0].second) == place_of(kernel("misaligned_int"), "write"));
-}
-
-TEST_CASE("checked: a spin that cannot end is a deadlock at its line" * instrumented()) {
-  for (const auto& [name, mark, words] : {std::tuple("spins_on_flag", "poll", "which stays 0"),
-                                          std::tuple("spins_on_lock", "lock", "which stays 1")})
-    for (const Schedule schedule : SCHEDULES) {
-      ExecOptions options;
-      options.schedule = schedule, options.workers = 1;
-      const Done done = check(name, {}, options);
-      CAPTURE(done.text());
-      CHECK(done.error == cudaErrorLaunchTimeout);
-      REQUIRE(done.report.hang.deadlock);
-      CHECK(contains(done.text(), std::string("in a spin on element 0 of argument 2 (256 B, elements of 4 B), ") + words));
-      for (const Wait& wait : done.report.hang.waits) {
-        CHECK(wait.at == Wait::At::spin);
-        CHECK(wait.line == place_of(kernel(name), mark).line);
-      }
-    }
-}
-
-TEST_CASE("checked: a spin on plain memory ends by the time limit, again and again, at its line" * instrumented()) {
-  const Case& c = kernel("spins_on_plain");
-  for (int launch = 0; launch < 20; ++launch) {
-    ExecOptions options;
-    options.block_seconds = 0.02, options.workers = 1 + launch % 2;
-    const Done done = check(c.name, {64, NO_SMEM, 2}, options);
-    CAPTURE(done.text());
-    CHECK(done.error == cudaErrorLaunchTimeout);
-    CHECK(contains(done.report.message, "at " + place_of(c, "spin").text() + ": time limit"));
-  }
 }
 
 TEST_CASE("checked: what kernels compute, and with the checker asleep nothing is reported") {

@@ -90,18 +90,23 @@ __device__ __forceinline__ void last_block_sums(int* out, Fence fence, Draw draw
 }
 constexpr Size WITH_FLAG{0, 128};
 CHECKED(last_block, silent(WITH_FLAG)) {
-  last_block_sums(out, [] { __threadfence(); }, [](int* tickets) { return atomicAdd(tickets, 1); });
+  last_block_sums(
+      out, [] { __threadfence(); }, [](int* tickets) { return atomicAdd(tickets, 1); });
 }
-CHECKED(last_block_without_fence,
-        finds(Finding::Kind::race_inter_block, {"part", "sum"},
-              "if element 0 of argument 2 (384 B, elements of 4 B) is meant to, a __threadfence() is missing between the "
-              "earlier access",
-              WITH_FLAG)
-            .every()) {
-  last_block_sums(out, [] {}, [](int* tickets) { return atomicAdd(tickets, 1); });
+CHECKED(
+    last_block_without_fence,
+    finds(Finding::Kind::race_inter_block, {"part", "sum"},
+          "if element 0 of argument 2 (384 B, elements of 4 B) is meant to, a __threadfence() is missing between the "
+          "earlier access",
+          WITH_FLAG)
+        .every()) {
+  last_block_sums(
+      out, [] {}, [](int* tickets) { return atomicAdd(tickets, 1); });
 }
-CHECKED(last_block_with_fence_of_block, finds(Finding::Kind::race_inter_block, {"part", "sum"}, "", WITH_FLAG).every()) {
-  last_block_sums(out, [] { __threadfence_block(); }, [](int* tickets) { return atomicAdd(tickets, 1); });
+CHECKED(last_block_with_fence_of_block,
+        finds(Finding::Kind::race_inter_block, {"part", "sum"}, "", WITH_FLAG).every()) {
+  last_block_sums(
+      out, [] { __threadfence_block(); }, [](int* tickets) { return atomicAdd(tickets, 1); });
 }
 CHECKED(tickets_of_block, between_blocks("draw", "draw")) {
   if (threadIdx.x == 0) atomicAdd_block(&out[0], 1);  // [draw]
@@ -118,13 +123,16 @@ __device__ __forceinline__ void blocks_add(int* out, Acquire acquire, Release re
   atomicExch(&out[0], 0);
 }
 CHECKED(lock, silent()) {
-  blocks_add(out, [] { __threadfence(); }, [] { __threadfence(); });
+  blocks_add(
+      out, [] { __threadfence(); }, [] { __threadfence(); });
 }
 CHECKED(lock_without_release, between_blocks("add", "add")) {
-  blocks_add(out, [] { __threadfence(); }, [] {});
+  blocks_add(
+      out, [] { __threadfence(); }, [] {});
 }
 CHECKED(lock_without_acquire, between_blocks("add", "add")) {
-  blocks_add(out, [] {}, [] { __threadfence(); });
+  blocks_add(
+      out, [] {}, [] { __threadfence(); });
 }
 
 // Block b waits until the block after it has raised its flag: none could go on if not all were there.

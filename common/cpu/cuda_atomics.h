@@ -6,7 +6,19 @@
 namespace lab::cpu {
 
 enum class Scope : unsigned char { block, device };
-enum class Atomic : unsigned char { add, subtract, exchange, compare, min, max, bit_and, bit_or, bit_xor, increment, decrement };
+enum class Atomic : unsigned char {
+  add,
+  subtract,
+  exchange,
+  compare,
+  min,
+  max,
+  bit_and,
+  bit_or,
+  bit_xor,
+  increment,
+  decrement
+};
 // Returns what was there before. For int, unsigned, unsigned long long, float and double; `compared` is compare's.
 template <class T>
 T atomic(Atomic operation, T* address, T operand, T compared, Scope scope);
@@ -21,13 +33,13 @@ concept Exchangeable = Countable<T> || std::is_same_v<T, float>;
 
 }  // namespace lab::cpu
 
-#define LAB_ATOMIC_IN(name, Type, operation, scope)                                                     \
-  template <lab::cpu::Type T>                                                                           \
-  __forceinline__ T name(T* address, std::type_identity_t<T> operand) {                                 \
+#define LAB_ATOMIC_IN(name, Type, operation, scope)                                                      \
+  template <lab::cpu::Type T>                                                                            \
+  __forceinline__ T name(T* address, std::type_identity_t<T> operand) {                                  \
     return lab::cpu::atomic(lab::cpu::Atomic::operation, address, operand, T{}, lab::cpu::Scope::scope); \
   }
-#define LAB_ATOMIC(name, Type, operation)              \
-  LAB_ATOMIC_IN(name, Type, operation, device)         \
+#define LAB_ATOMIC(name, Type, operation)               \
+  LAB_ATOMIC_IN(name, Type, operation, device)          \
   LAB_ATOMIC_IN(name##_system, Type, operation, device) \
   LAB_ATOMIC_IN(name##_block, Type, operation, block)
 LAB_ATOMIC(atomicAdd, Summable, add)
@@ -42,9 +54,9 @@ LAB_ATOMIC(atomicInc, Countable, increment)
 LAB_ATOMIC(atomicDec, Countable, decrement)
 #undef LAB_ATOMIC
 #undef LAB_ATOMIC_IN
-#define LAB_ATOMIC_CAS(name, scope)                                                                                \
-  template <lab::cpu::Countable T>                                                                                 \
-  __forceinline__ T name(T* address, std::type_identity_t<T> compared, std::type_identity_t<T> value) {            \
+#define LAB_ATOMIC_CAS(name, scope)                                                                       \
+  template <lab::cpu::Countable T>                                                                        \
+  __forceinline__ T name(T* address, std::type_identity_t<T> compared, std::type_identity_t<T> value) {   \
     return lab::cpu::atomic(lab::cpu::Atomic::compare, address, value, compared, lab::cpu::Scope::scope); \
   }
 LAB_ATOMIC_CAS(atomicCAS, device)

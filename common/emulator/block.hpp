@@ -288,8 +288,8 @@ class Block {
   void switch_to(Fiber* next);
   void wait_for_turn();
   void release_barrier();
-  void yield();                   // lets another block of the cluster go on
-  bool wake_semaphores();         // its threads that wait for a semaphore which is raised by now; false: none
+  void yield();            // lets another block of the cluster go on
+  bool wake_semaphores();  // its threads that wait for a semaphore which is raised by now; false: none
   bool may_stop_spinning() const;
   bool wake_spinning(bool all);  // those that may stop, or all; false: none
   std::string spins_on(const Fiber& fiber) const;

@@ -37,8 +37,11 @@ int add_object(dl_phdr_info* object, std::size_t, void*) {
     for (const Segment& segment : segments) known |= segment.begin == begin && segment.end == end;
     if (known) continue;
     const bool program = !*object->dlpi_name;
-    segments.push_back({begin / GLOBAL_WORD * GLOBAL_WORD, end, object->dlpi_addr,
-                        program ? "/proc/self/exe" : object->dlpi_name, {}});
+    segments.push_back({begin / GLOBAL_WORD * GLOBAL_WORD,
+                        end,
+                        object->dlpi_addr,
+                        program ? "/proc/self/exe" : object->dlpi_name,
+                        {}});
   }
   return 0;
 }
@@ -82,7 +85,9 @@ Variable variable_at(const void* address) {
   const std::string file(std::istreambuf_iterator<char>(stream), {});
   const std::uintptr_t place = std::uintptr_t(address) - segment->bias;
   const auto header = read_at<ElfW(Ehdr)>(file, 0);
-  const auto section = [&](std::size_t i) { return read_at<ElfW(Shdr)>(file, header.e_shoff + i * header.e_shentsize); };
+  const auto section = [&](std::size_t i) {
+    return read_at<ElfW(Shdr)>(file, header.e_shoff + i * header.e_shentsize);
+  };
   for (std::size_t i = 0; i < header.e_shnum; ++i) {
     const auto symbols = section(i);
     if (symbols.sh_type != SHT_SYMTAB) continue;

@@ -138,7 +138,7 @@ class Watch {
     if (lane < 0) return;
     reported_ = true;  // an access of several words is one
     const bool same_block = e.block == now_.block;
-    const Finding::Kind found = !same_block          ? Finding::Kind::race_inter_block
+    const Finding::Kind found = !same_block           ? Finding::Kind::race_inter_block
                                 : e.warp == now_.warp ? Finding::Kind::race_intra_warp
                                                       : Finding::Kind::race_inter_warp;
     const RawAccess first{e.pc(), e.warp, lane, kind != Touch::read};
@@ -161,8 +161,8 @@ class Watch {
       return;
     }
     const char* const hazard = touch_ == Touch::read ? "RAW" : kind == Touch::read ? "WAR" : "WAW";
-    block_.report(found, first, second, detail,
-                  [&] { return name_of_global(access_.address, access_.bytes); }, hazard);
+    block_.report(
+        found, first, second, detail, [&] { return name_of_global(access_.address, access_.bytes); }, hazard);
   }
 
   // The slots are those of one kind of access. Returns whether the second took it.
@@ -221,7 +221,9 @@ void watch_global(Block& block, GlobalCell* cells, std::size_t offset, const Glo
 }
 
 bool atomic_by(const GlobalCell& cell, std::uint32_t block, bool others) {
-  const auto by = [&](int slot) { return (cell.used >> slot & 1) && (cell.at[std::size_t(slot)].block != block) == others; };
+  const auto by = [&](int slot) {
+    return (cell.used >> slot & 1) && (cell.at[std::size_t(slot)].block != block) == others;
+  };
   return by(GlobalCell::ATOMIC) || by(GlobalCell::OTHER_ATOMIC);
 }
 

@@ -33,7 +33,7 @@ std::uint32_t release_searches = 0;
 
 // Whether what `block`'s thread `linear` did with this stamp is before `from`, for a reader in block `reader`. Under the lock.
 bool released_before(std::uint32_t from, Scope scope, std::uint32_t reader, std::uint32_t block, int linear,
-               std::uint32_t stamp) {
+                     std::uint32_t stamp) {
   std::vector<std::uint32_t> open{from};
   ++release_searches;
   while (!open.empty()) {
@@ -198,7 +198,8 @@ std::string HandOrder::missing_fence(const void* address, std::uint32_t block, i
       if (!released && !atomic_by(load.address, block_, block != block_)) continue;
       return "; if " + name_of_global(load.address, 4) + " is meant to, a " +
              (block == block_ ? "__threadfence_block()" : "__threadfence()") + " is missing " +
-             (released ? "between its load and this access" : "between the earlier access and the atomic that follows it");
+             (released ? "between its load and this access"
+                       : "between the earlier access and the atomic that follows it");
     }
   return "";
 }

@@ -13,10 +13,10 @@ struct LaunchConfig {
   const char* name;    // for reports: "v2b_single_warp<64>"
   const void* kernel;  // identifies the kernel: attributes belong to it
   dim3 grid, block;
-  std::size_t smem;                // dynamic shared memory, bytes
-  dim3 cluster = {1, 1, 1};        // blocks that run together
-  bool overlaps_previous = false;  // may start before the launch before it has ended: the checker's rule alone
-  cudaStream_t stream = nullptr;   // for the report
+  std::size_t smem;                         // dynamic shared memory, bytes
+  dim3 cluster = {1, 1, 1};                 // blocks that run together
+  bool overlaps_previous = false;           // may start before the launch before it has ended: the checker's rule alone
+  cudaStream_t stream = nullptr;            // for the report
   std::vector<const void*> arguments = {};  // null for one that is no pointer
 };
 

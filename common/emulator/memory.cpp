@@ -113,12 +113,15 @@ GlobalCell* cells_at(std::size_t begin, std::size_t bytes, std::size_t& offset) 
   return hit.cells;
 }
 
-std::size_t heap_offset(const void* address) { return std::size_t(static_cast<const std::byte*>(address) - global_base); }
+std::size_t heap_offset(const void* address) {
+  return std::size_t(static_cast<const std::byte*>(address) - global_base);
+}
 
 }  // namespace
 
 bool check_global(const GlobalAccess& access) {
   Block& block = *this_block();
+  const RuntimeCall call(block, access.pc);
   if (block.dependency_open()) [[unlikely]]
     check_dependency(block, access);
   std::size_t offset = 0;

@@ -20,9 +20,8 @@ std::uint64_t value_at(const void* address, std::size_t bytes) {
 }
 
 bool has_changed(const Fiber* fiber) {
-  return std::ranges::any_of(fiber->looks, [](const Look& look) {
-    return look.address && value_at(look.address, look.bytes) != look.value;
-  });
+  return std::ranges::any_of(
+      fiber->looks, [](const Look& look) { return look.address && value_at(look.address, look.bytes) != look.value; });
 }
 
 }  // namespace
