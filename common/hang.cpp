@@ -28,7 +28,8 @@ struct Place {
 };
 constexpr Place PLACES[] = {{"mbarrier", "for "},     {"named-barrier", "at "}, {"cluster-barrier", "at "},
                             {"block-barrier", "at "}, {"stores", "for "},       {"products", "in "},
-                            {"registers", "for "},    {"lanes", "in "},         {"semaphore", "for "}};
+                            {"registers", "for "},    {"lanes", "in "},         {"semaphore", "for "},
+                            {"spin", "in "}};
 
 }  // namespace
 
@@ -62,6 +63,7 @@ std::string awaited(const Wait& wait) {
     case Wait::At::registers:
     case Wait::At::lanes:
     case Wait::At::semaphore:
+    case Wait::At::spin:
       return wait.words;
   }
   return "";

@@ -17,7 +17,8 @@ struct Wait {
     products,
     registers,
     lanes,
-    semaphore
+    semaphore,
+    spin
   };
   At at{};
   std::string barrier = {};  // an mbarrier, "full[0]"; the number of a named barrier

@@ -71,8 +71,15 @@ cudaError_t launch_with(const LaunchExtras& extras, const char* kernel_name, voi
   return error;
 #else
   cpu::count_launch(stream);
-  return cpu::launch({kernel_name, reinterpret_cast<const void*>(kernel), grid, block, smem, extras.cluster,
-                      extras.overlaps_previous, stream},
+  return cpu::launch({kernel_name,
+                      reinterpret_cast<const void*>(kernel),
+                      grid,
+                      block,
+                      smem,
+                      extras.cluster,
+                      extras.overlaps_previous,
+                      stream,
+                      {cpu::pointer_or_null(args)...}},
                      [=] { kernel(static_cast<Params>(args)...); });
 #endif
 }

@@ -350,6 +350,7 @@ TEST_CASE("checked: copies of every thread, ldmatrix, named barriers") { check_a
 TEST_CASE("checked: TMA, mbarriers, the asynchronous proxy") { check_all("test_async"); }
 TEST_CASE("checked: wgmma's registers and operands") { check_all("test_wgmma_kernels"); }
 TEST_CASE("checked: blocks at one element of global memory") { check_all("test_global_kernels"); }
+TEST_CASE("checked: threads of a block at global memory, order made by hand, spins") { check_all("test_by_hand"); }
 TEST_CASE("checked: clusters, and launches that overlap the one before") { check_all("test_cluster"); }
 
 // --- cases of their own ---------------------------------------------------------------------------------------------
@@ -412,8 +413,8 @@ TEST_CASE("checked: a line that a patch added is named, and printed, as it stand
 TEST_CASE("checked: distances from a global buffer, and the names of kernels" * instrumented()) {
   const Done done = check("past_global", {96, NO_SMEM, 2});
   REQUIRE(done.findings().size() == 2);
-  CHECK(contains(done.findings()[0].text, "0 B past the end of a buffer of 768 B"));
-  CHECK(contains(done.findings()[1].text, "20 B past the end of a buffer of 768 B"));
+  CHECK(contains(done.findings()[0].text, "0 B past the end of argument 2, a buffer of 768 B"));
+  CHECK(contains(done.findings()[1].text, "20 B past the end of argument 2, a buffer of 768 B"));
   ExecOptions options;
   options.check = true;
   const char* const name = "a name that is too long to lie inside of the string<64,3>";

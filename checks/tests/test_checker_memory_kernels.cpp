@@ -22,7 +22,7 @@ CHECKED(read_uninitialised, only({alone(uninitialised, reads("half", 1, 5), "h[1
   if (threadIdx.x < 9) f[threadIdx.x] = 1.0f;
   __syncthreads();
   out[blockIdx.x * blockDim.x + threadIdx.x] = int(float(h[threadIdx.x]));  // [half]
-  if (threadIdx.x == 40) out[blockIdx.x * blockDim.x] += int(f[9]);         // [float]
+  if (threadIdx.x == 40) out[blockIdx.x * blockDim.x + 40] += int(f[9]);    // [float]
 }
 
 CHECKED(half_initialised, ascending(alone(uninitialised, reads("read", 0, 0), "pairs[1][2]"), {32, 128})) {
@@ -106,7 +106,7 @@ CHECKED(before_first, ascending(alone(out_of_bounds, writes("write", 0, 5), null
 CHECKED(past_global, ascending({alone(out_of_bounds, writes("write", 0, 20), "global memory", 2),
                                 alone(out_of_bounds, reads("read", 1, 8), "global memory", 2)},
                                {96, NO_SMEM, 2})
-                         .saying(" B past the end of a buffer of 768 B")) {  // `out` has an int a thread
+                         .saying(" B past the end of argument 2, a buffer of 768 B")) {  // `out` has an int a thread
   const unsigned n = gridDim.x * blockDim.x;
   if (threadIdx.x == 20) out[n] = 1;                                          // [write]
   if (threadIdx.x == 40) out[blockIdx.x * blockDim.x + 40] = out[n + 5] + 1;  // [read]
@@ -122,6 +122,7 @@ CHECKED(past_global_by_half, ascending(alone(out_of_bounds, writes("write", 0, 2
 CHECKED(inside_global, silent({96, NO_SMEM, 3})) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   out[i] = int(i);
+  __syncthreads();
   if (i % 4 == 0) *reinterpret_cast<uint4*>(out + i) = make_uint4(i, i + 1, i + 2, i + 3);
 }
 

@@ -63,6 +63,108 @@ CHECKED(by_turns, silent()) {
   ptx::semaphore_add(turn);
 }
 
+// The blocks by turns at plain memory.
+CHECKED(plain_by_turns, silent()) {
+  if (threadIdx.x != 0) return;
+  unsigned* const turn = reinterpret_cast<unsigned*>(out);
+  ptx::semaphore_wait(turn, blockIdx.x);
+  out[8] += 1;
+  ptx::semaphore_add(turn);
+}
+
+// The last block sums (the CUDA guide's pattern). All threads of it read what one thread has found to be there.
+template <class Fence, class Draw>
+__device__ __forceinline__ void last_block_sums(int* out, Fence fence, Draw draw) {
+  const auto last = SmemCursor().array<int>("last", 1, 1);
+  if (threadIdx.x == 0) {
+    out[1 + blockIdx.x] = int(blockIdx.x + 1);  // [part]
+    fence();
+    last[0] = draw(&out[0]) == int(gridDim.x) - 1;
+  }
+  __syncthreads();
+  if (!last[0] || threadIdx.x % 31) return;
+  int sum = 0;
+  for (unsigned i = 0; i < gridDim.x; ++i) sum += static_cast<volatile int*>(out)[1 + i];  // [sum]
+  out[16 + threadIdx.x / 31] = sum;
+  if (threadIdx.x == 0) out[0] = 0;
+}
+constexpr Size WITH_FLAG{0, 128};
+CHECKED(last_block, silent(WITH_FLAG)) {
+  last_block_sums(
+      out, [] { __threadfence(); }, [](int* tickets) { return atomicAdd(tickets, 1); });
+}
+CHECKED(
+    last_block_without_fence,
+    finds(Finding::Kind::race_inter_block, {"part", "sum"},
+          "if element 0 of argument 2 (384 B, elements of 4 B) is meant to, a __threadfence() is missing between the "
+          "earlier access",
+          WITH_FLAG)
+        .every()) {
+  last_block_sums(
+      out, [] {}, [](int* tickets) { return atomicAdd(tickets, 1); });
+}
+CHECKED(last_block_with_fence_of_block,
+        finds(Finding::Kind::race_inter_block, {"part", "sum"}, "", WITH_FLAG).every()) {
+  last_block_sums(
+      out, [] { __threadfence_block(); }, [](int* tickets) { return atomicAdd(tickets, 1); });
+}
+CHECKED(tickets_of_block, between_blocks("draw", "draw")) {
+  if (threadIdx.x == 0) atomicAdd_block(&out[0], 1);  // [draw]
+}
+
+template <class Acquire, class Release>
+__device__ __forceinline__ void blocks_add(int* out, Acquire acquire, Release release) {
+  if (threadIdx.x != 0) return;
+  while (atomicCAS(&out[0], 0, 1) != 0) {
+  }
+  acquire();
+  out[1] += 1;  // [add]
+  release();
+  atomicExch(&out[0], 0);
+}
+CHECKED(lock, silent()) {
+  blocks_add(
+      out, [] { __threadfence(); }, [] { __threadfence(); });
+}
+CHECKED(lock_without_release, between_blocks("add", "add")) {
+  blocks_add(
+      out, [] { __threadfence(); }, [] {});
+}
+CHECKED(lock_without_acquire, between_blocks("add", "add")) {
+  blocks_add(
+      out, [] {}, [] { __threadfence(); });
+}
+
+// Block b waits until the block after it has raised its flag: none could go on if not all were there.
+CHECKED(waits_for_later_block, silent()) {
+  if (threadIdx.x != 0) return;
+  volatile int* const flags = out;
+  if (blockIdx.x + 1 < gridDim.x) {
+    while (flags[blockIdx.x + 1] == 0) {
+    }
+    __threadfence();
+    out[32 + blockIdx.x] = out[33 + blockIdx.x] + 1;
+  } else {
+    out[32 + blockIdx.x] = 1;
+  }
+  __threadfence();
+  flags[blockIdx.x] = 1;
+}
+
+// --- variables -----------------------------------------------------------------------------------
+__device__ int tally[4];
+__device__ unsigned drawn = 0;
+CHECKED(atomic_variable, silent()) {
+  if (threadIdx.x == 0) atomicAdd(&drawn, 1u);
+}
+CHECKED(plain_variable, between_blocks("tally", "tally").saying("on element 2 of tally (16 B, elements of 4 B)")) {
+  if (threadIdx.x == 0) tally[2] += 1;  // [tally]
+}
+CHECKED(variable_reset, finds(Finding::Kind::race_inter_block, {"reset", "draw"}, "on drawn, kernel").every()) {
+  if (threadIdx.x == 0 && blockIdx.x == 0) drawn = 0;  // [reset]
+  if (threadIdx.x == 0) atomicAdd(&drawn, 1u);         // [draw]
+}
+
 // --- wrong ---------------------------------------------------------------------------------------
 CHECKED(written_twice, between_blocks("write", "write")) {
   float* const sums = floats(out);

@@ -95,7 +95,7 @@ CHECKED(mma_orders_nothing, races(intra, "write", "read")) {
 CHECKED(ldmatrix_before_wait,
         ascending({before_wait, "", writes("copy", 0, 0), reads("load", 0, 0), "tile[0][0]", 32})) {
   half* tile = array<half>("tile", 16, 16);
-  __pipeline_memcpy_async(row_of(tile, lane()), out, 16);  // [copy]
+  __pipeline_memcpy_async(row_of(tile, lane()), maps->data, 16);  // [copy]
   __pipeline_commit();
   unsigned r[4];
   ldmatrix_x4(r, row_of(tile, lane()));  // [load]

@@ -1,5 +1,7 @@
 // A kernel that never ends is stopped, and the report says where its lanes stand.
 #include <chrono>
+#include <numeric>
+#include <vector>
 
 #include "checks/tests/test_exec.hpp"
 
@@ -35,6 +37,17 @@ TEST_CASE("time limit: a lane that spins alone is named, and so is who waits for
   check_failed(outcome, cudaErrorLaunchTimeout, Finding::Kind::time_limit,
                "warp 1 lane 1" + at_line(line) + "time limit: ",
                "comes to no barrier. Warp 1 lane 0 waits in __syncwarp for lanes 1..31");
+}
+
+TEST_CASE("time limit: no line of a library is named") {
+  const Outcome outcome = run({1, 32, 0, soon()}, [] {
+    std::vector<int> many(100000, 1);
+    while (std::accumulate(many.begin(), many.end(), 0) && !never) {
+    }
+  });
+  CHECK(outcome.finished == cudaErrorLaunchTimeout);
+  CHECK_CONTAINS(outcome.message(), "time limit: ");
+  CHECK_MESSAGE(!contains(outcome.message(), "/usr/"), outcome.message());
 }
 
 TEST_CASE("time limit: each block has its own, and the next launch starts fresh") {

@@ -164,8 +164,6 @@ enum class Vote { ballot, any, all };
 unsigned vote(Vote kind, unsigned mask, bool predicate);  // the lanes whose predicate holds
 float butterfly_sum(unsigned mask, float value);
 float butterfly_max(unsigned mask, float value);
-float atomic_add(float* address, float value);
-unsigned atomic_add(unsigned* address, unsigned value);
 bool spelled_out();  // ExecOptions::spelled_out of the running block
 [[noreturn]] void trap();
 
@@ -222,9 +220,6 @@ __forceinline__ int __any_sync(unsigned mask, int predicate) {
 __forceinline__ int __all_sync(unsigned mask, int predicate) {
   return lab::cpu::vote(lab::cpu::Vote::all, mask, predicate == 0) == 0;
 }
-// In global or shared memory; returns what was there before.
-__forceinline__ float atomicAdd(float* address, float value) { return lab::cpu::atomic_add(address, value); }
-__forceinline__ unsigned atomicAdd(unsigned* address, unsigned value) { return lab::cpu::atomic_add(address, value); }
 [[noreturn]] __forceinline__ void __trap() { lab::cpu::trap(); }
 
 // --- arithmetic ------------------------------------------------------------------------------------------
@@ -242,3 +237,5 @@ const T& __ldg(const T* pointer) {
 }
 using std::max;
 using std::min;
+
+#include "cuda_atomics.h"

@@ -77,7 +77,7 @@ void fiber_entry_body() { running_block->fiber_main(); }
 
 void Block::start_fibers() {
   fibers_.resize(threads_);
-  at_semaphores_.clear();
+  at_semaphores_.clear(), spinning_.clear();
   for (int i = 0; i < threads_; ++i) {
     Fiber& fiber = fibers_[i];
     const dim3 size = config_->block;
@@ -89,6 +89,8 @@ void Block::start_fibers() {
     fiber.bulk_groups = fiber.bulk_waits_until = 0;
     fiber.cluster_arrivals = fiber.cluster_waits = 0, fiber.waits_for_cluster = false;
     fiber.semaphore = nullptr;
+    std::ranges::fill(fiber.looks, Look{});
+    fiber.looks_in_vain = 0, fiber.spins_at = nullptr;
     std::byte* stack = stacks_.memory + STACK_STRIDE * i + STACK_GUARD;
     if (i >= stacks_.ready && mprotect(stack, STACK_BYTES, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
 #if defined(__SANITIZE_ADDRESS__)
@@ -189,19 +191,20 @@ void Block::park(std::uintptr_t pc) {
 void Block::idle() {
   while (!ready_warps_) {
     if (mbarriers_.answer_polls(false) || engine_.land_awaited()) continue;
-    if (wake_semaphores()) continue;
+    if (wake_semaphores() || wake_spinning(false)) continue;
     if (cluster_->size() > 1) {
       if (doomed_) deadlock();
       yield();
-    } else if (!wait_for_semaphore() && !answer_polls()) {
+    } else if (!wait_for_blocks() && !answer_polls()) {
       deadlock();
     }
   }
 }
 
 bool Block::answer_polls() {
-  constexpr int PATIENCE = 1000;  // polls in vain by each polling thread
-  return ++idle_polls_ <= PATIENCE && mbarriers_.answer_polls(true);
+  constexpr int PATIENCE = 1000, SPINS = 20000;  // polls in vain by each polling thread
+  if (++idle_polls_ <= PATIENCE && mbarriers_.answer_polls(true)) return true;
+  return idle_polls_ <= SPINS && wake_spinning(true);
 }
 
 void Block::interrupted(std::uintptr_t pc) {
@@ -350,6 +353,7 @@ void Block::yield() {
 
 void Block::step() {
   running_block = this;
+  in_runtime_ = 0;
   blockIdx = index_;
   started_ = true;
   current_ = &root_;
@@ -400,12 +404,14 @@ void Block::note(Finding::Kind kind, const std::string& what, std::uintptr_t pc)
 }
 
 void Block::fail(cudaError_t error, Finding::Kind kind, const std::string& what, std::uintptr_t pc) {
+  in_runtime_ = 1;  // addr2line may take its time
   error_ = error;
   note(kind, what, pc);
   abandon();
 }
 
 void Block::fault(const Fault& fault) {
+  in_runtime_ = 1;
   fault_ = fault;
   siglongjmp(fault_return_, 1);
 }

@@ -7,11 +7,13 @@
 #pragma once
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <csetjmp>
 #include <csignal>
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,7 @@
 #include "common/emulator/copy_engine.hpp"
 #include "common/emulator/counting.hpp"
 #include "common/emulator/findings.hpp"
+#include "common/emulator/global_shadow.hpp"
 #include "common/emulator/launch.hpp"
 #include "common/emulator/mbarrier.hpp"
 #include "common/emulator/registers.hpp"
@@ -43,6 +46,13 @@ struct PendingCopy {
   bool moved = false;
 };
 
+// A thread's look at a word that others may change (spin.cpp).
+struct Look {
+  const void* address = nullptr;
+  std::uint64_t value = 0;
+  std::uint8_t bytes = 0;
+};
+
 struct Fiber {
   void* context = nullptr;  // Boost.Context's saved stack pointer
   uint3 index{};            // threadIdx
@@ -62,7 +72,11 @@ struct Fiber {
   bool waits_for_cluster = false;
   const unsigned* semaphore = nullptr;  // that it waits for, until it has this value
   unsigned semaphore_value = 0;
-  void* stack = nullptr;  // lowest address
+  Look looks[4];  // its last ones, at different words
+  unsigned next_look = 0;
+  int looks_in_vain = 0;           // since one showed something new
+  const void* spins_at = nullptr;  // the word whose change it waits for
+  void* stack = nullptr;           // lowest address
   std::size_t stack_bytes = 0;
   void* fake_stack = nullptr;  // AddressSanitizer's, while the fiber waits
 };
@@ -131,7 +145,7 @@ class Block {
   bool started() const { return started_; }
   bool over() const { return live_ == 0; }
   bool failed() const { return error_ != cudaSuccess; }
-  bool can_go_on() const { return ready_warps_ || engine_.has_awaited(); }
+  bool can_go_on() const { return ready_warps_ || engine_.has_awaited() || may_stop_spinning(); }
   // Nothing in the cluster can go on: this block's polls are answered, a number of times. False if there are none.
   bool answer_polls();
   void doom() { doomed_ = true; }  // its next step ends in a deadlock's report
@@ -166,6 +180,8 @@ class Block {
   void interrupt() { interrupt_ = 1; }  // at the next switch point, and at those after it while copies are in flight
   void park(std::uintptr_t pc);         // the running thread waits until wake()
   void park_at_semaphore(const unsigned* counter, unsigned value, std::uintptr_t pc);
+  // The running thread has looked at a word and changed nothing there. One that spins waits.
+  void polled(const void* address, std::size_t bytes, std::uintptr_t pc);
   void wake(int thread) { make_ready(thread / LANES, 1u << thread % LANES); }
   void wake_lanes(int warp, std::uint32_t lanes) { make_ready(warp, lanes); }
   // Of a launch that may overlap the one before it: a thread has passed griddepcontrol.wait.
@@ -185,6 +201,9 @@ class Block {
   RegisterPool& registers() { return registers_; }
 
   Fiber& self() { return *current_; }
+  bool on_stack(const void* address) const {  // the running thread's
+    return std::uintptr_t(address) - std::uintptr_t(current_->stack) < current_->stack_bytes;
+  }
   Warp& own_warp() { return warps_[current_->warp]; }
   SharedMemory& shared() { return shared_; }
   Shadow& shadow() { return shadow_; }
@@ -207,11 +226,20 @@ class Block {
     write ? shadow_.write(offset, bytes, thread, pc) : shadow_.read(offset, bytes, thread, pc);
   }
   // A finding in this block; `detail` makes its sentence, and is called for the first of its kind and places only.
-  template <class Detail>
-  void report(Finding::Kind kind, const RawAccess& first, const RawAccess& second, Detail detail,
-              const std::string& where = "", const char* hazard = "") {
-    findings_.add(kind, hazard, first, second, config_->name, linear_,
-                  [&](RawFinding& entry) { entry.where = where, entry.detail = detail(); });
+  // So is `where`, if it is no string.
+  template <class Detail, class Where = const char*>
+  void report(Finding::Kind kind, const RawAccess& first, const RawAccess& second, Detail detail, Where where = "",
+              const char* hazard = "", bool same_value = false) {
+    findings_
+        .add(kind, hazard, first, second, config_->name, linear_,
+             [&](RawFinding& entry) {
+               if constexpr (std::is_invocable_v<Where>)
+                 entry.where = where();
+               else
+                 entry.where = where;
+               entry.detail = detail();
+             })
+        .same += same_value;
   }
   Fragments fragments() const { return options_.fragments; }
   bool spelled_out() const { return options_.spelled_out; }
@@ -222,7 +250,10 @@ class Block {
   Warp& warp(int index) { return warps_[index]; }
   int warp_count() const { return warp_count_; }
   Copies products() const { return options_.products; }
-  FindingLog take_findings() { return std::exchange(findings_, {}); }
+  FindingLog take_findings() {
+    finish_global_writes();
+    return std::exchange(findings_, {});
+  }
   std::uint64_t switches() const { return switches_; }
   std::uint64_t lane_collectives() const { return lane_collectives_; }
   const std::string& message() const { return message_; }
@@ -235,12 +266,13 @@ class Block {
     std::uintptr_t pc = 0;
   };
   [[noreturn]] void fault(const Fault& fault);
-  // Called by the timer's signal, once when the block's time is up and then every second. The next collective ends the
-  // launch; a lane that never comes to one is stopped at the second call.
+  // Called by the timer's signal, once when the block's time is up and then again. The next collective ends the
+  // launch; a lane that never comes to one is stopped at the end of its next RuntimeCall after the second call, or else, outside of one, at the third.
   void time_is_up(std::uintptr_t pc);
 
  private:
   friend void fiber_entry_body();
+  friend class RuntimeCall;
   void start_fibers();
   void fiber_main();
   void leave();  // the current fiber has returned
@@ -256,9 +288,13 @@ class Block {
   void switch_to(Fiber* next);
   void wait_for_turn();
   void release_barrier();
-  void yield();                   // lets another block of the cluster go on
-  bool wake_semaphores();         // its threads that wait for a semaphore which is raised by now; false: none
-  bool wait_for_semaphore();      // other blocks run until one is raised; false: none is awaited, or none can be raised
+  void yield();            // lets another block of the cluster go on
+  bool wake_semaphores();  // its threads that wait for a semaphore which is raised by now; false: none
+  bool may_stop_spinning() const;
+  bool wake_spinning(bool all);  // those that may stop, or all; false: none
+  std::string spins_on(const Fiber& fiber) const;
+  // Other blocks run until a semaphore is raised or a spin may stop; false: neither is awaited, or neither can come.
+  bool wait_for_blocks();
   [[gnu::noinline]] void idle();  // no thread is ready: asynchronous work happens, or it is a deadlock
   [[gnu::noinline]] void interrupted(std::uintptr_t pc);
   [[noreturn, gnu::noinline]] void deadlock();
@@ -297,6 +333,7 @@ class Block {
   std::vector<Fiber> fibers_;
   Warp warps_[MAX_WARPS];
   std::vector<Fiber*> at_semaphores_;  // those that wait for one
+  std::vector<Fiber*> spinning_;
   std::uint32_t ready_warps_ = 0;
   int threads_ = 0, warp_count_ = 0;
   int live_ = 0;  // threads that have not returned
@@ -317,6 +354,7 @@ class Block {
   Hang hang_;
   std::uint64_t switches_ = 0, lane_collectives_ = 0;
   volatile std::sig_atomic_t expired_ = 0;
+  volatile std::sig_atomic_t in_runtime_ = 0;
   volatile std::sig_atomic_t interrupt_ = 0;  // look up at the next switch point: expired_, or copies that may land
   MBarriers mbarriers_{*this};
   CopyEngine engine_{*this};
@@ -342,6 +380,29 @@ class Attributed {
   Attributed(const Attributed&) = delete;
   Attributed& operator=(const Attributed&) = delete;
   static constinit thread_local std::uintptr_t copying;
+};
+
+// While one lives, the time limit does not end the block: a lock may be held, or memory be given out. It does so at the
+// end, where the kernel goes on at `pc`.
+class RuntimeCall {
+ public:
+  RuntimeCall(Block& block, std::uintptr_t pc) : block_(block), pc_(pc), outer_(block.in_runtime_) {
+    block_.in_runtime_ = 1;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~RuntimeCall() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    block_.in_runtime_ = outer_;
+    if (!outer_ && block_.expired_ > 1) [[unlikely]]
+      block_.fault({.time_is_up = true, .pc = pc_});
+  }
+  RuntimeCall(const RuntimeCall&) = delete;
+  RuntimeCall& operator=(const RuntimeCall&) = delete;
+
+ private:
+  Block& block_;
+  std::uintptr_t pc_;
+  std::sig_atomic_t outer_;
 };
 
 // Where a call stands, from its return address (__builtin_return_address(0) of what the kernel calls): a place inside

@@ -18,6 +18,7 @@ void move_bytes(const PendingCopy& copy) {
 }  // namespace
 
 void Block::copy_issue(const PendingCopy& copy) {
+  const RuntimeCall call(*this, copy.pc);
   Fiber& fiber = *current_;
   if (checking_) {
     if (copy.bytes > copy.zero_fill) check_global(copy.global, copy.bytes - copy.zero_fill, false, copy.pc);

@@ -112,10 +112,12 @@ void look_up(const std::vector<std::uintptr_t>& pcs) {
       const SourceLine frame = parse(text.substr(0, text.find(" (discriminator")));
       if (frame.line == 0) continue;
       line = frame;
-      if (frame.file.rfind("common/", 0) != 0 &&
+      if (!frame.file.starts_with("common/") && !frame.file.starts_with("/usr/") &&
           (&text == &frames[i].back() || !declares_class(source_text(frame.file, frame.line))))
         break;
     }
+    // The lab's own code, or a library's that a kernel calls: no line of the kernel.
+    if (line.file.starts_with("common/emulator/") || line.file.starts_with("/usr/")) line = {};
   }
 }
 

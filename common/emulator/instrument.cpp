@@ -27,28 +27,68 @@ using lab::cpu::Block;
     block.counting()->lane(what, fiber.warp, fiber.lane, pc, unsigned(std::min(WIDEST, bytes - done)), at + done);
 }
 
-inline __attribute__((always_inline)) void access(const void* address, std::size_t bytes, bool write,
+// The kernel's types promise a multiple of `bytes`.
+[[noreturn, gnu::noinline]] void misaligned(Block& block, const void* address, std::size_t bytes, bool write,
+                                            std::uintptr_t pc) {
+  block.fail(cudaErrorMisalignedAddress, lab::Finding::Kind::misaligned,
+             std::string("misaligned address: ") + (write ? "write" : "read") + " of " + std::to_string(bytes) +
+                 " bytes at " +
+                 (block.shared().contains(address) ? block.shared().describe(block.shared().offset(address))
+                                                   : lab::cpu::describe_global(address)) +
+                 ", no multiple of " + std::to_string(bytes),
+             pc);
+}
+
+void volatile_shared(Block& block, std::size_t offset, const void* address, bool write) {
+  lab::cpu::HandOrder& order = block.shadow().by_hand;
+  if (write)
+    order.release(block.thread_id(), order.shared_word(offset), false, lab::cpu::Scope::block);
+  else
+    order.load(block.thread_id(), address, order.shared_word(offset));
+}
+
+enum How { plain, unaligned, volatile_ };
+
+inline __attribute__((always_inline)) void access(const void* address, std::size_t bytes, bool write, How how,
                                                   void* return_address) {
   Block* block = lab::cpu::this_block();
   if (!block) return;
   if (block->counting()) count(*block, address, bytes, write, return_address);
-  if (!block->checking()) return;
+  if (!block->checking() && how != volatile_) return;
   const std::uintptr_t pc = reinterpret_cast<std::uintptr_t>(return_address) - 1;
-  if (lab::cpu::check_access(*block, address, bytes, write, pc)) return;
-  if (block->warpgroups().watches(block->self().warp)) block->warpgroups().touched(address, bytes, write, pc);
-  // anything else is the fiber's stack or the program's own data
+  using lab::cpu::Touch;
+  const bool shared = block->shared().contains(address), global = lab::cpu::is_global(address);
+  bool seen = true;  // it lies where memory may be touched
+  if (block->checking()) {
+    const lab::cpu::RuntimeCall call(*block, pc);
+    const lab::cpu::GlobalAccess made{address, bytes, write ? Touch::write : Touch::read, pc, how == volatile_};
+    if (shared) {
+      block->accessed(block->shared().offset(address), bytes, write, block->thread_id(), pc);
+      if (how == volatile_) volatile_shared(*block, block->shared().offset(address), address, write);
+    } else if (global) {
+      seen = lab::cpu::check_global(made);
+    } else if (block->on_stack(address)) {
+      if (block->warpgroups().watches(block->self().warp)) block->warpgroups().touched(address, bytes, write, pc);
+      seen = false;
+    } else {
+      seen = lab::cpu::check_variable(made);
+    }
+    if (how != unaligned && (std::uintptr_t(address) & (bytes - 1)) && seen) [[unlikely]]
+      misaligned(*block, address, bytes, write, pc);
+  }
+  if (how == volatile_ && !write && seen && bytes <= 8) block->polled(address, bytes, pc);
 }
 
 }  // namespace
 
 // One line a callback: the compiler's ABI gives each size its own name.
-#define LAB_CALLBACK(bytes)                                                                            \
-  void __tsan_read##bytes(void* a) { access(a, bytes, false, __builtin_return_address(0)); }           \
-  void __tsan_write##bytes(void* a) { access(a, bytes, true, __builtin_return_address(0)); }           \
-  void __tsan_unaligned_read##bytes(void* a) { access(a, bytes, false, __builtin_return_address(0)); } \
-  void __tsan_unaligned_write##bytes(void* a) { access(a, bytes, true, __builtin_return_address(0)); } \
-  void __tsan_volatile_read##bytes(void* a) { access(a, bytes, false, __builtin_return_address(0)); }  \
-  void __tsan_volatile_write##bytes(void* a) { access(a, bytes, true, __builtin_return_address(0)); }
+#define LAB_CALLBACK(bytes)                                                                                       \
+  void __tsan_read##bytes(void* a) { access(a, bytes, false, plain, __builtin_return_address(0)); }               \
+  void __tsan_write##bytes(void* a) { access(a, bytes, true, plain, __builtin_return_address(0)); }               \
+  void __tsan_unaligned_read##bytes(void* a) { access(a, bytes, false, unaligned, __builtin_return_address(0)); } \
+  void __tsan_unaligned_write##bytes(void* a) { access(a, bytes, true, unaligned, __builtin_return_address(0)); } \
+  void __tsan_volatile_read##bytes(void* a) { access(a, bytes, false, volatile_, __builtin_return_address(0)); }  \
+  void __tsan_volatile_write##bytes(void* a) { access(a, bytes, true, volatile_, __builtin_return_address(0)); }
 
 extern "C" {
 LAB_CALLBACK(1)
@@ -56,8 +96,8 @@ LAB_CALLBACK(2)
 LAB_CALLBACK(4)
 LAB_CALLBACK(8)
 LAB_CALLBACK(16)
-void __tsan_read_range(void* a, std::size_t n) { access(a, n, false, __builtin_return_address(0)); }
-void __tsan_write_range(void* a, std::size_t n) { access(a, n, true, __builtin_return_address(0)); }
+void __tsan_read_range(void* a, std::size_t n) { access(a, n, false, unaligned, __builtin_return_address(0)); }
+void __tsan_write_range(void* a, std::size_t n) { access(a, n, true, unaligned, __builtin_return_address(0)); }
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
 void __tsan_init() {}

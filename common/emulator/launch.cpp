@@ -115,11 +115,11 @@ class BlockTimer {
   }
   BlockTimer(const BlockTimer&) = delete;
   BlockTimer& operator=(const BlockTimer&) = delete;
-  // From now on; then every second. 0 stops it.
+  // From now on; then as often again, every second at most. 0 stops it.
   void start(double seconds) {
     itimerspec when{};
     when.it_value.tv_sec = time_t(seconds), when.it_value.tv_nsec = long((seconds - double(time_t(seconds))) * 1e9);
-    when.it_interval.tv_sec = 1;
+    when.it_interval = seconds < 1 ? when.it_value : timespec{1, 0};
     if (made_) timer_settime(timer_, 0, &when, nullptr);
   }
 
@@ -302,7 +302,7 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
   static const bool handler_installed = (install_fault_handler(), true);
   (void)handler_installed;
   last_report.launched.push_back({config.kernel, config.smem, config.stream});
-  begin_global_launch();
+  begin_global_launch(config.arguments);
   const int unit_blocks = int(config.cluster.x * config.cluster.y * config.cluster.z);
   const std::uint64_t total = 1ull * config.grid.x * config.grid.y * config.grid.z;
   const std::uint64_t units = total / std::uint64_t(unit_blocks);  // clusters, of one block mostly

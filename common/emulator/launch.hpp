@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <type_traits>
+#include <vector>
 
 namespace lab::cpu {
 
@@ -11,11 +13,20 @@ struct LaunchConfig {
   const char* name;    // for reports: "v2b_single_warp<64>"
   const void* kernel;  // identifies the kernel: attributes belong to it
   dim3 grid, block;
-  std::size_t smem;                // dynamic shared memory, bytes
-  dim3 cluster = {1, 1, 1};        // blocks that run together
-  bool overlaps_previous = false;  // may start before the launch before it has ended: the checker's rule alone
-  cudaStream_t stream = nullptr;   // for the report
+  std::size_t smem;                         // dynamic shared memory, bytes
+  dim3 cluster = {1, 1, 1};                 // blocks that run together
+  bool overlaps_previous = false;           // may start before the launch before it has ended: the checker's rule alone
+  cudaStream_t stream = nullptr;            // for the report
+  std::vector<const void*> arguments = {};  // null for one that is no pointer
 };
+
+template <class T>
+const void* pointer_or_null([[maybe_unused]] const T& argument) {
+  if constexpr (std::is_pointer_v<T>)
+    return argument;
+  else
+    return nullptr;
+}
 
 // Runs `thread` once for every CUDA thread of the grid, or of the sample in ExecOptions::blocks: of a launch with
 // clusters, every cluster with a block in the sample, as a whole. Refuses what CUDA

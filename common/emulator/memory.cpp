@@ -7,10 +7,11 @@
 #include <chrono>
 #include <map>
 #include <mutex>
-#include <sstream>
 #include <utility>
+#include <vector>
 
 #include "common/emulator/block.hpp"
+#include "common/emulator/device_variables.hpp"
 #include "common/emulator/zero_pages.hpp"
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
@@ -22,7 +23,7 @@
 namespace lab::cpu {
 namespace {
 
-constexpr std::size_t RESERVED = std::size_t(64) << 30;  // addresses only; pages come with cudaMalloc
+constexpr std::size_t RESERVED = GLOBAL_RESERVED;
 constexpr std::size_t PAGE = 4096;
 
 struct Buffer {
@@ -37,7 +38,7 @@ struct Heap {
   std::atomic<std::uint64_t> version{0};  // changes when a buffer comes or goes
   Heap() {
     void* memory = mmap(nullptr, RESERVED, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory != MAP_FAILED) base = static_cast<std::byte*>(memory);
+    if (memory != MAP_FAILED) global_base = base = static_cast<std::byte*>(memory);
   }
   std::size_t fresh = PAGE;  // addresses from here on have never been handed out
   // Where `bytes` fit between untouchable pages; 0 if nowhere. New addresses while there are any: a kernel that keeps
@@ -77,59 +78,129 @@ constinit thread_local LastHit last_hit;
 
 }  // namespace
 
-bool is_global(const void* address) {
-  const auto* byte = static_cast<const std::byte*>(address);
-  const std::byte* base = heap().base;
-  return byte >= base && byte < base + RESERVED;
+constinit std::byte* global_base = nullptr;
+
+namespace {
+
+// The launch may overlap the one before it, and its thread has not waited for that.
+void check_dependency(Block& block, const GlobalAccess& access) {
+  const bool write = access.touch != Touch::read;
+  block.report(
+      Finding::Kind::before_dependency, {}, Shadow::access(block.thread_id(), access.pc, write),
+      [&] {
+        return std::string("the launch before may still ") + (write ? "read" : "write") +
+               " it: no thread of the block has passed grid_dependency_wait";
+      },
+      [&] { return name_of_global(access.address, access.bytes); });
 }
 
-void check_global(const void* address, std::size_t bytes, Touch touch, std::uintptr_t pc) {
-  const bool write = touch != Touch::read;
-  Block& block = *this_block();
-  const RawAccess now = Shadow::access(block.thread_id(), pc, write);
-  if (block.dependency_open()) [[unlikely]]
-    block.report(
-        Finding::Kind::before_dependency, {}, now,
-        [&] {
-          return std::string("the launch before may still ") + (write ? "read" : "write") +
-                 " it: no thread of the block has passed grid_dependency_wait";
-        },
-        "global memory");
+// The cells of the buffer that all the bytes lie in, and where in it they begin; null if there is none.
+GlobalCell* cells_at(std::size_t begin, std::size_t bytes, std::size_t& offset) {
   Heap& h = heap();
-  const std::size_t begin = std::size_t(static_cast<const std::byte*>(address) - h.base), end = begin + bytes;
   LastHit& hit = last_hit;
   const auto is_hit = [&] {
-    return hit.version == h.version.load(std::memory_order_relaxed) && begin >= hit.begin && end <= hit.end;
+    return hit.version == h.version.load(std::memory_order_relaxed) && begin >= hit.begin && begin + bytes <= hit.end;
   };
   if (!is_hit()) {
     const std::lock_guard guard(h.lock);
     const auto found = h.last_from(begin);
-    if (found != h.buffers.end() && end <= found->first + found->second.bytes) {
-      Buffer& buffer = found->second;
-      if (buffer.cells.empty()) buffer.cells.resize((buffer.bytes + GLOBAL_WORD - 1) / GLOBAL_WORD);
-      hit = {h.version.load(), found->first, found->first + buffer.bytes, buffer.cells.data()};
-    }
+    if (found == h.buffers.end() || begin + bytes > found->first + found->second.bytes) return nullptr;
+    Buffer& buffer = found->second;
+    if (buffer.cells.empty()) buffer.cells.resize((buffer.bytes + GLOBAL_WORD - 1) / GLOBAL_WORD);
+    hit = {h.version.load(), found->first, found->first + buffer.bytes, buffer.cells.data()};
   }
-  if (is_hit()) return watch_global(block, hit.cells, begin - hit.begin, bytes, touch, pc);
+  offset = begin - hit.begin;
+  return hit.cells;
+}
+
+std::size_t heap_offset(const void* address) {
+  return std::size_t(static_cast<const std::byte*>(address) - global_base);
+}
+
+}  // namespace
+
+bool check_global(const GlobalAccess& access) {
+  Block& block = *this_block();
+  const RuntimeCall call(block, access.pc);
+  if (block.dependency_open()) [[unlikely]]
+    check_dependency(block, access);
+  std::size_t offset = 0;
+  if (GlobalCell* const cells = cells_at(heap_offset(access.address), access.bytes, offset)) {
+    watch_global(block, cells, offset, access);
+    return true;
+  }
   block.report(
-      Finding::Kind::out_of_bounds, {}, now, [&] { return describe_global(address); }, "global memory");
+      Finding::Kind::out_of_bounds, {}, Shadow::access(block.thread_id(), access.pc, access.touch != Touch::read),
+      [&] { return describe_global(access.address); }, "global memory");
+  return false;
+}
+
+bool check_variable(const GlobalAccess& access) {
+  GlobalCell* const cell = variable_cell(access.address, access.bytes);
+  if (cell) watch_global(*this_block(), cell, std::uintptr_t(access.address) % GLOBAL_WORD, access);
+  return cell;
+}
+
+bool atomic_by(const void* address, std::uint32_t block, bool others) {
+  std::size_t offset = 0;
+  const GlobalCell* cell = nullptr;
+  if (!is_global(address))
+    cell = variable_cell(address, GLOBAL_WORD);
+  else if (const GlobalCell* const cells = cells_at(heap_offset(address), 1, offset))
+    cell = cells + offset / GLOBAL_WORD;
+  return cell && atomic_by(*cell, block, others);
+}
+
+// --- words ----------------------------------------------------------------------------------------------------
+
+namespace {
+
+std::vector<const void*> arguments;  // of the launch under way; null for what is no pointer
+
+struct NamedPlace {
+  std::string name;
+  std::size_t offset = 0, bytes = 0;  // of the address, and of the whole; 0 B: unknown
+};
+
+NamedPlace named(const void* address) {
+  if (!is_global(address)) {
+    const Variable variable = variable_at(address);
+    const auto offset = std::size_t(static_cast<const char*>(address) - static_cast<const char*>(variable.address));
+    return {variable.name.empty() ? "a variable" : variable.name, variable.address ? offset : 0, variable.bytes};
+  }
+  Heap& h = heap();
+  const std::size_t offset = heap_offset(address);
+  const std::lock_guard guard(h.lock);
+  const auto buffer = h.last_from(offset);
+  if (buffer == h.buffers.end()) return {"a buffer"};
+  NamedPlace found{"a buffer", offset - buffer->first, buffer->second.bytes};
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (is_global(arguments[i]) && h.last_from(heap_offset(arguments[i])) == buffer) {
+      found.name = "argument " + std::to_string(i + 1);
+      break;
+    }
+  return found;
+}
+
+}  // namespace
+
+void name_arguments(const std::vector<const void*>& of_launch) { arguments = of_launch; }
+
+std::string name_of_global(const void* address, std::size_t bytes) {
+  const NamedPlace at = named(address);
+  if (!at.bytes || at.bytes == bytes) return at.name;
+  return (at.offset % bytes ? "byte " + std::to_string(at.offset) : "element " + std::to_string(at.offset / bytes)) +
+         " of " + at.name + " (" + std::to_string(at.bytes) + " B, elements of " + std::to_string(bytes) + " B)";
 }
 
 std::string describe_global(const void* address) {
   if (!is_global(address)) return "not an address of shared or global memory";
-  Heap& h = heap();
-  const std::size_t offset = std::size_t(static_cast<const std::byte*>(address) - h.base);
-  const std::lock_guard guard(h.lock);
-  const auto buffer = h.last_from(offset);
-  if (buffer == h.buffers.end()) return "before every buffer";
-  std::ostringstream text;
-  const std::size_t end = buffer->first + buffer->second.bytes;
-  if (offset < end)
-    text << "byte " << offset - buffer->first;
-  else
-    text << offset - end << " B past the end";
-  text << " of a buffer of " << buffer->second.bytes << " B";
-  return text.str();
+  const NamedPlace at = named(address);
+  if (!at.bytes) return "before every buffer";
+  const std::string whole = at.name == "a buffer" ? "a buffer of " + std::to_string(at.bytes) + " B"
+                                                  : at.name + ", a buffer of " + std::to_string(at.bytes) + " B";
+  if (at.offset < at.bytes) return "byte " + std::to_string(at.offset) + " of " + whole;
+  return std::to_string(at.offset - at.bytes) + " B past the end of " + whole;
 }
 
 }  // namespace lab::cpu

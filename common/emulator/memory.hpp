@@ -10,13 +10,20 @@
 
 namespace lab::cpu {
 
-bool is_global(const void* address);
-// Reports (to the running block's log) an access outside every buffer, and one that collides with another block's. Called
-// for each access of a checked kernel.
-void check_global(const void* address, std::size_t bytes, Touch touch, std::uintptr_t pc);
-inline void check_global(const void* address, std::size_t bytes, bool write, std::uintptr_t pc) {
-  check_global(address, bytes, write ? Touch::write : Touch::read, pc);
+inline constexpr std::size_t GLOBAL_RESERVED = std::size_t(64) << 30;  // addresses only; pages come with cudaMalloc
+extern constinit std::byte* global_base;                               // null before the first cudaMalloc
+inline bool is_global(const void* address) {
+  return global_base && std::uintptr_t(address) - std::uintptr_t(global_base) < GLOBAL_RESERVED;
 }
+
+// Reports (to the running block's log) an access outside every buffer, and one that races. Called for each access of a
+// checked kernel to a global address. False: it lies outside every buffer.
+bool check_global(const GlobalAccess& access);
+inline void check_global(const void* address, std::size_t bytes, bool write, std::uintptr_t pc) {
+  check_global({address, bytes, write ? Touch::write : Touch::read, pc});
+}
+// The same for one to a __device__ variable; false if it is to none.
+bool check_variable(const GlobalAccess& access);
 // An access of the running thread to shared or global memory, for the checker; false if it is to neither.
 inline __attribute__((always_inline)) bool check_access(Block& block, const void* address, std::size_t bytes,
                                                         bool write, std::uintptr_t pc) {
@@ -28,7 +35,12 @@ inline __attribute__((always_inline)) bool check_access(Block& block, const void
   check_global(address, bytes, write, pc);
   return true;
 }
-// "12 B past the end of the 131072 B buffer at 0x...".
+// "element 5 of argument 2 (768 B, elements of 4 B)": the kernel's argument, else "a buffer" or a variable's name.
+std::string name_of_global(const void* address, std::size_t bytes);
+void name_arguments(const std::vector<const void*>& arguments);  // of the launch that begins
+// Whether threads of `block`, or of others than it, have used an atomic on the word at `address`.
+bool atomic_by(const void* address, std::uint32_t block, bool others);
+// "12 B past the end of a buffer of 131072 B", "byte 4 of argument 2 (768 B)".
 std::string describe_global(const void* address);
 
 }  // namespace lab::cpu

@@ -99,10 +99,10 @@ bool Block::wake_semaphores() {
          }) > 0;
 }
 
-bool Block::wait_for_semaphore() {
-  if (at_semaphores_.empty()) return false;
+bool Block::wait_for_blocks() {
+  if (at_semaphores_.empty() && spinning_.empty()) return false;
   const Residents::Outcome outcome =
-      residents().wait([this] { return std::ranges::any_of(at_semaphores_, is_raised); });
+      residents().wait([this] { return std::ranges::any_of(at_semaphores_, is_raised) || may_stop_spinning(); });
   if (outcome == Residents::Outcome::another_failed) {
     gave_up_ = true;
     abandon();
@@ -114,15 +114,27 @@ bool Block::wait_for_semaphore() {
   Block& block = *this_block();
   const std::uintptr_t pc = caller(__builtin_return_address(0));
   block.switch_point(pc);
-  if (block.checking() && is_global(counter)) check_global(counter, sizeof *counter, Touch::atomic, pc);
-  if (value_of(counter) != value) block.park_at_semaphore(counter, value, pc);
+  const auto acquire = [&] {
+    if (!block.checking() || !is_global(counter)) return;
+    const RuntimeCall call(block, pc);
+    check_global({counter, sizeof *counter, Touch::read, pc, true});
+    block.shadow().by_hand.fence(block.thread_id(), Scope::device);
+  };
+  acquire();
+  if (value_of(counter) == value) return;
+  block.park_at_semaphore(counter, value, pc);
+  acquire();
 }
 
 [[gnu::noinline]] void semaphore_add(unsigned* counter) {
   Block& block = *this_block();
   const std::uintptr_t pc = caller(__builtin_return_address(0));
   block.switch_point(pc);
-  if (block.checking() && is_global(counter)) check_global(counter, sizeof *counter, Touch::atomic, pc);
+  if (block.checking() && is_global(counter)) {
+    const RuntimeCall call(block, pc);
+    block.shadow().by_hand.fence(block.thread_id(), Scope::device);
+    check_global({counter, sizeof *counter, Touch::atomic, pc});
+  }
   std::atomic_ref(*counter).fetch_add(1, std::memory_order_release);
   if (block.lets_others_go_on()) residents().wait(nullptr);
 }

@@ -19,6 +19,7 @@ void Shadow::reset(SharedMemory& shared, FindingLog& log, const char* kernel, st
   rewritten_.entries.clear();
   stamps_.assign(std::size_t(threads), 1), given_out_.fill(1);
   thread_clocks_.start(threads, threads);
+  by_hand.reset(block, threads);
   for (Knowledge& given : given_) given.clear();
   named_used_ = asynchronous_ = false;
   others_.assign(1, Read{}), free_ = 0;
@@ -55,18 +56,22 @@ void Shadow::begin_stamp(int warp, std::uint32_t lanes) {
 }
 
 void Shadow::block_barrier() {
+  for (int warp = 0; warp * 32 < threads_; ++warp) by_hand.settle(warp, 0xFFFFFFFFu);
+  by_hand.block_barrier();
   thread_clocks_.block_barrier();
   for (int warp = 0; warp * 32 < threads_; ++warp) begin_stamp(warp);
   for (int t = 0; t < threads_; ++t) thread_clocks_.everybody_sees(base_ + t, stamps_[std::size_t(t)]);
 }
 
 void Shadow::sync_warp(int warp, std::uint32_t mask) {
+  by_hand.settle(warp, mask);
   begin_stamp(warp, mask);
   thread_clocks_.sync_warp(warp * 32, base_ + warp * 32, mask);
 }
 
 void Shadow::named_arrive(int barrier, int warp) {
   named_used_ = true;
+  by_hand.settle(warp, 0xFFFFFFFFu);
   begin_stamp(warp);  // what comes now is not given; among the warp's own lanes it orders nothing
   for (int t = warp * 32; t < warp * 32 + 32 && t < threads_; ++t) thread_clocks_.give(t, given_[std::size_t(barrier)]);
 }

@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "common/emulator/findings.hpp"
+#include "common/emulator/hand_order.hpp"
 #include "common/emulator/shared_memory.hpp"
 #include "common/emulator/thread_clocks.hpp"
 #include "common/emulator/zero_pages.hpp"
@@ -67,6 +68,7 @@ class Shadow {
   // Its thread has waited, but not for this copy, since its group was still open.
   void copy_not_committed(std::size_t offset, std::size_t bytes);
 
+  HandOrder by_hand{*this};
   void block_barrier();
   void sync_warp(int warp, std::uint32_t mask);
   void named_arrive(int barrier, int warp);
@@ -105,6 +107,11 @@ class Shadow {
   void acquire(const ThreadId& thread, const Knowledge& from);
   bool after(const ThreadId& thread, const ThreadId& earlier, std::uint32_t stamp) const {
     return ordered(thread, line(earlier), stamp);
+  }
+  std::uint32_t stamp_of(const ThreadId& thread) const { return of(thread).stamps_[thread.linear]; }
+  // What `thread` did with a smaller stamp is before what `of` of the same block does now.
+  std::uint32_t seen(const ThreadId& by, const ThreadId& thread) const {
+    return clocks_of(by).seen(by.linear, line(thread));
   }
   // Of the thread's own block, whichever that is.
   const ThreadClocks& clocks_of(const ThreadId& thread) const { return of(thread).thread_clocks_; }
@@ -214,7 +221,6 @@ class Shadow {
   const Shadow& of(const ThreadId& thread) const {
     return thread.peer ? *(*cluster_)[std::size_t(thread.peer - 1)] : *this;
   }
-  std::uint32_t stamp_of(const ThreadId& thread) const { return of(thread).stamps_[thread.linear]; }
   ThreadId thread_on(std::uint16_t line) const;
   int add_timeline();  // in the clocks of all blocks of the cluster
   int started_line(int rank) const { return int(cluster_->size()) * threads_ + rank; }

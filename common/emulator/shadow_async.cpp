@@ -13,11 +13,15 @@ std::uint32_t Shadow::new_stamp(const ThreadId& thread) {
 }
 
 void Shadow::release(const ThreadId& thread, Knowledge& to) {
+  by_hand.settle(thread.warp, 1u << thread.lane);
   new_stamp(thread);
   thread_clocks_.give(thread.linear, to);
 }
 
-void Shadow::acquire(const ThreadId& thread, const Knowledge& from) { thread_clocks_.take(thread.linear, from); }
+void Shadow::acquire(const ThreadId& thread, const Knowledge& from) {
+  thread_clocks_.take(thread.linear, from);
+  by_hand.learns(thread);
+}
 
 void Shadow::fence_proxy_async(const ThreadId& thread) {
   asynchronous_ = true;

@@ -27,6 +27,7 @@ ThreadId Shadow::thread_on(std::uint16_t line) const {
 }
 
 void Shadow::release_outside(const ThreadId& thread, Knowledge& to) {
+  by_hand.settle(thread.warp, 1u << thread.lane);
   new_stamp(thread);
   thread_clocks_.give_outside(thread.linear, to);
 }

@@ -21,6 +21,7 @@ Wait Block::waits_in(const Fiber& fiber) const {
     return {.at = Wait::At::semaphore,
             .words = "a semaphore to be " + std::to_string(fiber.semaphore_value) + ", which is " +
                      std::to_string(*fiber.semaphore)};
+  if (fiber.spins_at) return {.at = Wait::At::spin, .words = spins_on(fiber)};
   if (fiber.bulk_waits_until) return {.at = Wait::At::stores};
   if (warpgroups_.parked(fiber.warp) >> fiber.lane & 1)
     return {.at = Wait::At::products, .words = warpgroups_.waits_for(fiber.warp)};
@@ -108,7 +109,7 @@ void Block::deadlock() {
 void Block::time_is_up(std::uintptr_t pc) {
   expired_ = expired_ + 1;
   interrupt_ = 1;
-  if (expired_ < 2) return;
+  if (expired_ < 3 || in_runtime_) return;
   Fault fault;
   fault.time_is_up = true, fault.pc = pc;
   this->fault(fault);

@@ -42,8 +42,8 @@ endif
 # g++ calls the checker at every load and store. It would take a uint4 apart into words first; left whole, an access is counted at the
 # width that the source gives it. An argument by value of a class (half, uint4) is loaded where the inliner initialises the
 # parameter, by a statement without a line, which the line table gives to whatever stands before it: a copy that is not elided has a
-# line.
-INSTRUMENTATION := -fsanitize=thread -fno-tree-sra -fno-elide-constructors
+# line. A volatile access has a call of its own.
+INSTRUMENTATION := -fsanitize=thread -fno-tree-sra -fno-elide-constructors --param tsan-distinguish-volatile=1
 # make sanitize: a build of its own. The checker's instrumentation and AddressSanitizer exclude each other.
 ifdef SANITIZE
 CXXFLAGS += -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all -Wno-clobbered

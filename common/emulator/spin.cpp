@@ -1,0 +1,71 @@
+// Threads that spin: that look at a word again and again, by a volatile load or by an atomic that changes nothing, and wait
+// for another thread to change it. A GPU gives every thread its turn (since Volta); here a thread that spins waits until all
+// others wait, too, and then goes on if a word that it looked at has changed.
+#include <algorithm>
+#include <cstring>
+
+#include "common/emulator/block.hpp"
+#include "common/emulator/memory.hpp"
+#include "common/emulator/switch.hpp"
+
+namespace lab::cpu {
+namespace {
+
+constexpr int LOOKS = 8;  // in vain, before it counts as spinning
+
+std::uint64_t value_at(const void* address, std::size_t bytes) {
+  std::uint64_t value = 0;
+  std::memcpy(&value, address, bytes);
+  return value;
+}
+
+bool has_changed(const Fiber* fiber) {
+  return std::ranges::any_of(
+      fiber->looks, [](const Look& look) { return look.address && value_at(look.address, look.bytes) != look.value; });
+}
+
+}  // namespace
+
+void Block::polled(const void* address, std::size_t bytes, std::uintptr_t pc) {
+  Fiber& fiber = *current_;
+  if (!running()) return;
+  std::uint64_t value;
+  {
+    const Attributed to(pc);
+    value = value_at(address, bytes);
+  }
+  const auto known = std::ranges::find(fiber.looks, address, &Look::address);
+  if (known == std::end(fiber.looks) || known->value != value) {
+    Look& look = known == std::end(fiber.looks) ? fiber.looks[fiber.next_look++ % std::size(fiber.looks)] : *known;
+    look = {address, value, std::uint8_t(bytes)};
+    fiber.looks_in_vain = 0;
+    return;
+  }
+  if (++fiber.looks_in_vain < LOOKS) return;
+  switch_point(pc);
+  fiber.spins_at = address;
+  spinning_.push_back(&fiber);
+  park(pc);
+}
+
+bool Block::may_stop_spinning() const { return std::ranges::any_of(spinning_, has_changed); }
+
+bool Block::wake_spinning(bool all) {
+  return std::erase_if(spinning_, [&](Fiber* fiber) {
+           const bool changed = has_changed(fiber);
+           if (!changed && !all) return false;
+           if (changed) progressed();
+           fiber->spins_at = nullptr;
+           wake(fiber->linear);
+           return true;
+         }) > 0;
+}
+
+std::string Block::spins_on(const Fiber& fiber) const {
+  const auto look = std::ranges::find(fiber.looks, fiber.spins_at, &Look::address);
+  const std::string word = shared_.contains(look->address) ? shared_.describe(shared_.offset(look->address))
+                                                           : name_of_global(look->address, look->bytes);
+  return "a spin on " + word + ", which stays " + std::to_string(look->value);
+}
+
+}  // namespace lab::cpu
