@@ -178,9 +178,12 @@ evolve-labs: $(if $(call goals_among,evolve-labs),$(if $(call strange,$(only)),$
 # The figures of the pages, from writeups/results/ and from the code that draws them. check=1: whether they are that, and whether the
 # kernels' steps are as recorded; record=1 records them anew.
 RECORDED := $(foreach s,v2c8_mma_sync v2d_ldmatrix v3b_wgmma v3c_overlap v3d_producer v3e_pingpong,build/cpu/$(s)/checked/lab)
-plots: $(if $(check)$(record),$(RECORDED))
+plots: $(if $(check)$(record),$(RECORDED)) $(if $(check),,.venv/ready)
 	@$(if $(check)$(record),$(PYTHON) checks/plots/plots.py record $(if $(check),check) $(RECORDED) &&) \
-	  $(PYTHON) checks/plots/plots.py $(if $(check),check,draw)
+	  $(if $(check),$(PYTHON),.venv/bin/python) checks/plots/plots.py $(if $(check),check,draw)
+.venv/ready: checks/plots/requirements.txt
+	@$(PYTHON) -m venv .venv && .venv/bin/pip install -q --disable-pip-version-check -r $< && touch $@ || \
+	  { echo 'make plots needs Python 3.10 or newer with venv, and matplotlib from a package index or a mirror' >&2; exit 2; }
 
 # Every kernel through nvcc, for its target and every other architecture that it claims: registers, shared memory, spills, and whether
 # it compiles; and host code that includes device headers as a GPU's build reads it. Needs nvcc, but no GPU.

@@ -1,6 +1,6 @@
 """Boxes and arrows: what a block walks over, who owns what, what goes where."""
 
-from svg import BLACK, BLUE, DARK, GREEN, GREY, ORANGE, PALE, PURPLE, RED, figure
+from picture import BLACK, BLUE, DARK, GREEN, GREY, ORANGE, PALE, PURPLE, RED, figure
 
 NOW = 4  # the tile that the first two figures show
 

@@ -1,6 +1,6 @@
 """Which lane holds what: operands of the tensor cores among the registers of a warp, scores and sums among its lanes."""
 
-from svg import BLACK, BLUE, DARK, GREY, PALE, RED, figure
+from picture import BLACK, BLUE, DARK, GREY, PALE, RED, figure
 
 MARKED, LANES = 5, 32
 # [lane, element] -> (row, column): mma.sync.m16n8k16 by the PTX manual (common/mma_layout.hpp); the rest of a wgmma accumulator repeats C. WMMA's A and

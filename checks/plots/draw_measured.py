@@ -3,7 +3,7 @@
 import math
 
 from results import LARGE, RESULTS, SMALL, metrics, rows, shape, times
-from svg import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PURPLE, RED, figure
+from picture import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PURPLE, RED, figure
 
 H100 = "H100, 2026-11-25"
 
@@ -133,7 +133,7 @@ def schedule(p):
                     top + 0.12 + 1.4 * sm / 132,
                     at(begin + work(tile)) - at(begin),
                     0.082,
-                    fill=f"rgb({shade - 60},{shade - 15},{min(255, shade + 20)})",
+                    fill=f"#{shade - 60:02x}{shade - 15:02x}{min(255, shade + 20):02x}",
                     edge=GREY,
                     line=0.3,
                 )
@@ -263,16 +263,11 @@ def stalls_two(p):
 def error_ldm(p):
     """|out - ref|, an element each: ten levels a decade from 1e-5, '.' within the harness's bound."""
     levels = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-    seen, cells, left, top, cell = (RESULTS / "ldm-map.txt").read_text().split("seen\n")[1].split(), {}, 0.6, 0.3, 0.068
-    blue = lambda level: "rgb({:.0f},{:.0f},{:.0f})".format(
-        *(light + (dark - light) * min(1, max(0, (level - 20) / 20)) for light, dark in ((214, 8), (230, 48), (245, 107)))
+    seen, left, top, cell = (RESULTS / "ldm-map.txt").read_text().split("seen\n")[1].split(), 0.6, 0.3, 0.068
+    blue = lambda level: "#" + "".join(
+        f"{round(light + (dark - light) * min(1, max(0, (level - 20) / 20))):02x}" for light, dark in ((214, 8), (230, 48), (245, 107))
     )
-    for row, line in enumerate(seen):
-        for column, mark in enumerate(line):
-            if mark != ".":
-                cells.setdefault(levels.index(mark), []).append(f"M{left * 100 + column * cell * 100:.1f} {top * 100 + row * cell * 100:.1f}h6.9v6.9h-6.9z")
-    for level, paths in sorted(cells.items()):
-        p.add(f'<path fill="{blue(level)}" d="{"".join(paths)}"/>')
+    p.cells(left, top, cell, [["#ffffff" if mark == "." else blue(levels.index(mark)) for mark in line] for line in seen])
     p.frame(left, top, 64 * cell, 64 * cell, BLACK, 0.8)
     for mark in range(0, 65, 16):
         p.text(left - 0.06, top + mark * cell, mark, 8, "end")

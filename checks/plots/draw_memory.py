@@ -1,6 +1,6 @@
 """Shared memory: banks, swizzles, descriptors, the copy engine's box, mbarriers, rows that overlap."""
 
-from svg import BLACK, BLUE, DARK, GREEN, GREY, ORANGE, PALE, RED, figure
+from picture import BLACK, BLUE, DARK, GREEN, GREY, ORANGE, PALE, RED, figure
 
 TONES = [PALE[0], PALE[4], PALE[2], PALE[3]]
 swizzled = lambda row, chunk: chunk ^ row % 8  # the place of a chunk of 16 bytes among the eight of its row of 128 bytes

@@ -1,7 +1,7 @@
 """Who does what before what: rows of boxes. The lists follow each kernel's text; an order of events, lengths are not times."""
 
 import recorded
-from svg import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PURPLE, RED, SKY, figure
+from picture import BLACK, BLUE, GREEN, GREY, ORANGE, PALE, PURPLE, RED, SKY, figure
 
 # --- Hopper: what a warpgroup does, a step each; QK1 begins the product of tile 1, exp1 computes its weights, K1 requests it, PACK rounds the weights to fp16 ---
 

@@ -14,7 +14,7 @@ for module in sorted(Path(__file__).parent.glob("draw_*.py")):
     importlib.import_module(module.stem)
 import recorded
 from results import ROOT
-from svg import FIGURES
+from picture import FIGURES
 
 FOLDER = ROOT / "writeups" / "figures"
 
@@ -27,14 +27,15 @@ def main(words):
         return 2
     pictures = {f"{name}.svg": draw() for name, draw in FIGURES.items()}
     there = {path.name: path for path in FOLDER.iterdir()}
+    stale = [name for name in sorted(there.keys() | pictures.keys()) if not (name in there and name in pictures and pictures[name].digest() in there[name].read_text()[:3000])]
     if words == ["draw"]:
         for name in there.keys() - pictures.keys():
             there[name].unlink()
-        for name, svg in pictures.items():
-            (FOLDER / name).write_text(svg)
-        print(f"{len(pictures)} figures in {FOLDER.relative_to(ROOT)}")
+        for name in stale:
+            if name in pictures:
+                pictures[name].save(FOLDER / name)
+        print(f"{len(pictures)} figures in {FOLDER.relative_to(ROOT)}, {len(stale)} drawn anew")
         return 0
-    stale = [name for name in sorted(there.keys() | pictures.keys()) if name not in there or there[name].read_text() != pictures.get(name)]
     for name in stale:
         print(f"stale: writeups/figures/{name}; make plots")
     print(f"{len(pictures.keys() - set(stale))} passed, {len(stale)} failed")
