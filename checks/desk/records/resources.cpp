@@ -291,7 +291,7 @@ int resources_command(const Args& args) {
              one.empty() && committed.starts_with("# nvcc " + nvcc + ",")) {
     counts.add(committed == now);
     if (committed != now)
-      std::printf("%s is stale; make resources json=%s renews it\n", COMMITTED.c_str(), COMMITTED.c_str());
+      std::printf("%s is stale; make resources record=1 renews it\n", COMMITTED.c_str());
   }
   return told(counts);
 }
