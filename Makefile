@@ -194,8 +194,7 @@ NEIGHBOUR := $(if $(filter own/%,$(STAGE)),$(call conf,$(STAGE),from))
 resources: $(RECORDS) $(foreach s,$(if $(BROKEN),,$(STAGE)) $(NEIGHBOUR),build/cpu/$(s)/fixed/lab)
 	$(works)@$(call keep,json) $< resources build/cpu/STAGE/VARIANT/lab "$$json" $(STAGE)
 else
-resources: $(RECORDS) $(foreach s,$(ALL_STAGES) $(BACKWARD_STAGES),build/cpu/$(s)/fixed/lab) \
-  $(foreach p,$(PAIRS) $(BACKWARD_PAIRS),build/cpu/$(call stage_of_pair,$(p))/bug-$(call bug_of_pair,$(p))/lab)
+resources: $(RECORDS) $(foreach s,$(ALL_STAGES) $(BACKWARD_STAGES),build/cpu/$(s)/fixed/lab)
 	@$(MAKE) backend=gpu host-as-gpu
 	@$(if $(filter 1,$(record)),json=writeups/results/resources.csv;,$(call keep,json)) \
 	  $< resources build/cpu/STAGE/VARIANT/lab "$$json"
