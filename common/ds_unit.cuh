@@ -16,9 +16,7 @@
 
 namespace lab {
 
-// 8 halves, 16-byte aligned, in one load.
-__device__ __forceinline__ uint4 load8(const half* from) { return *reinterpret_cast<const uint4*>(from); }
-
+// Of 8 halves each.
 __device__ __forceinline__ float dot8(uint4 x, uint4 y) {
   const unsigned a[] = {x.x, x.y, x.z, x.w}, b[] = {y.x, y.y, y.z, y.w};
   float sum = 0.0f;
@@ -50,14 +48,18 @@ __device__ __forceinline__ float2 bound_of_block(float dout_squares, float v_squ
   return largest;
 }
 
-// By a warp: the largest of a head's bounds.
+// By a warp: the largest of a head's bounds, an even number of them.
 __device__ __forceinline__ float2 largest_bound(const float2* bounds, int count) {
+  constexpr int LOADS = 4;  // on their way at once
   float2 largest = make_float2(0.0f, 0.0f);
-#pragma unroll 8
-  for (int i = threadIdx.x % 32; i < count; i += 32) {
-    const float2 bound = bounds[i];
-    largest.x = fmaxf(largest.x, bound.x), largest.y = fmaxf(largest.y, bound.y);
-  }
+#pragma unroll 1
+  for (int i = threadIdx.x % 32 * 2; i < count; i += LOADS * 64)
+#pragma unroll
+    for (int j = i; j < i + LOADS * 64; j += 64) {
+      float4 two = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+      if (j < count) two = *reinterpret_cast<const float4*>(bounds + j);
+      largest.x = fmaxf(largest.x, fmaxf(two.x, two.z)), largest.y = fmaxf(largest.y, fmaxf(two.y, two.w));
+    }
   return make_float2(warp_max(largest.x), warp_max(largest.y));
 }
 

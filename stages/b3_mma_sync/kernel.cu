@@ -79,22 +79,17 @@ __host__ __device__ Smem carve(Cursor& cursor) {
 template <int D>
 __global__ void __launch_bounds__(ROW_THREADS)
     row_terms(const half* __restrict__ out, const half* __restrict__ dout, const half* __restrict__ v,
-              const float* __restrict__ L, float2* __restrict__ rows, unsigned* __restrict__ bounds, int blocks,
-              int S) {
-  // out, dout, v: [heads, S, D]; rows: [heads, S]; bounds: [heads, 2]; blocks: of a head
+              const float* __restrict__ L, float2* __restrict__ rows, unsigned* __restrict__ bounds, int S) {
+  // out, dout, v: [heads, S, D]; rows: [heads, S]; bounds: [heads, 2]
   constexpr int LANES = D / 8;  // of a row
-  const int head = blockIdx.x / blocks;
-  const int row_of_head = blockIdx.x % blocks * (ROW_THREADS / LANES) + threadIdx.x / LANES;
-  const std::size_t row = std::size_t(head) * S + row_of_head;
-  const int c = threadIdx.x % LANES * 8;
-  float delta = 0.0f, dout_squares = 0.0f, v_squares = 0.0f;  // of the thread's 8 columns
-  if (row_of_head < S) {
-    const uint4 o8 = load8(out + row * D + c), dout8 = load8(dout + row * D + c), v8 = load8(v + row * D + c);
-    delta = dot8(o8, dout8), dout_squares = dot8(dout8, dout8), v_squares = dot8(v8, v8);
-  }
-  delta = lanes_sum<LANES>(delta);
-  if (c == 0 && row_of_head < S) rows[row] = make_float2(L[row] * LOG2_E, delta);
-  const float2 bound = bound_of_block<ROW_THREADS, LANES>(dout_squares, v_squares);
+  const std::size_t head = blockIdx.x, first = head * S * D;
+  const int row = blockIdx.y * (ROW_THREADS / LANES) + threadIdx.x / LANES, c = threadIdx.x % LANES * 8;
+  const uint4 o8 = load8<D>(out + first, row, c, S, 0), dout8 = load8<D>(dout + first, row, c, S, 0),
+              v8 = load8<D>(v + first, row, c, S, 0);
+  const float log_sum = row < S ? L[head * S + row] * LOG2_E : 0.0f;
+  const float delta = lanes_sum<LANES>(dot8(o8, dout8));
+  if (c == 0 && row < S) rows[head * S + row] = make_float2(log_sum, delta);
+  const float2 bound = bound_of_block<ROW_THREADS, LANES>(dot8(dout8, dout8), dot8(v8, v8));
   if (threadIdx.x != 0) return;
   atomicMax(&bounds[2 * head], __float_as_uint(bound.x));  // positive floats are ordered as their bits are
   atomicMax(&bounds[2 * head + 1], __float_as_uint(bound.y));
@@ -379,10 +374,9 @@ cudaError_t launch_gradients(const BackwardArgs& a) {
   if (const cudaError_t error =
           cudaMemsetAsync(w.dq_sum, 0, (dq_sums(a.shape) + bounds(a.shape)) * sizeof(float), a.stream))
     return error;
-  const int row_blocks = ceil_div(S, ROW_THREADS / (D / 8));  // of a head
   if (const cudaError_t error =
-          launch("row_terms", row_terms<D>, unsigned(heads) * row_blocks, ROW_THREADS, 0, a.stream, w.out, a.dout, a.v,
-                 w.L, w.rows, reinterpret_cast<unsigned*>(w.bounds), row_blocks, S))
+          launch("row_terms", row_terms<D>, dim3(heads, ceil_div(S, ROW_THREADS / (D / 8))), ROW_THREADS, 0, a.stream,
+                 w.out, a.dout, a.v, w.L, w.rows, reinterpret_cast<unsigned*>(w.bounds), S))
     return error;
   if (const cudaError_t error =
           launch("gradients", gradients<D, STRIPES>, dim3(together, ceil_div(S, T::N), ceil_div(heads, together)),

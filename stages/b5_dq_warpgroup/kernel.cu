@@ -91,28 +91,24 @@ template <int D>
 __global__ void __launch_bounds__(ROW_THREADS)
     row_terms(const half* __restrict__ out, const half* __restrict__ dout, const half* __restrict__ v,
               const float* __restrict__ L, float* __restrict__ terms, float2* __restrict__ bounds,
-              float4* __restrict__ dq_sum, int tiles, int S) {
+              float4* __restrict__ dq_sum, int S) {
   // out, dout, v: [heads, S, D]; terms: [heads, tiles, 2, M]; bounds: [heads, tiles, ROW_BLOCKS];
   // dq_sum: [heads, tiles, M * D]
-  constexpr int M = Tile<D>::M, LANES = D / 8;  // LANES: of a row
-  const std::size_t padded_row = std::size_t(blockIdx.x) * (ROW_THREADS / LANES) + threadIdx.x / LANES;
-  const std::size_t tile = padded_row / M, head = tile / tiles;  // of all heads' tiles
-  const int in_tile = int(padded_row % M), row_of_head = int(tile % tiles) * M + in_tile;
-  const std::size_t row = head * S + row_of_head;
-  const int c = threadIdx.x % LANES * 8;
-  for (int i = 0; i < 2; ++i) dq_sum[(padded_row * D + c) / 4 + i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-  float delta = 0.0f, dout_squares = 0.0f, v_squares = 0.0f;  // of the thread's 8 columns
-  if (row_of_head < S) {
-    const uint4 o8 = load8(out + row * D + c), dout8 = load8(dout + row * D + c), v8 = load8(v + row * D + c);
-    delta = dot8(o8, dout8), dout_squares = dot8(dout8, dout8), v_squares = dot8(v8, v8);
-  }
-  delta = lanes_sum<LANES>(delta);
+  constexpr int M = Tile<D>::M, LANES = D / 8, ROWS = ROW_THREADS / LANES;  // LANES: of a row
+  const std::size_t head = blockIdx.x, block = head * gridDim.y + blockIdx.y;
+  const int row = blockIdx.y * ROWS + threadIdx.x / LANES, c = threadIdx.x % LANES * 8;
+  const std::size_t first = head * S * D, padded_row = block * ROWS + threadIdx.x / LANES;  // of all heads' tiles
+  const uint4 o8 = load8<D>(out + first, row, c, S, 0), dout8 = load8<D>(dout + first, row, c, S, 0),
+              v8 = load8<D>(v + first, row, c, S, 0);
+  const float log_sum = row < S ? L[head * S + row] * LOG2_E : 0.0f;
+  for (int i = 0; i < 2; ++i) dq_sum[(block * 2 + i) * ROW_THREADS + threadIdx.x] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  const float delta = lanes_sum<LANES>(dot8(o8, dout8));
   if (c == 0) {
-    terms[tile * 2 * M + in_tile] = row_of_head < S ? L[row] * LOG2_E : 0.0f;
-    terms[tile * 2 * M + M + in_tile] = delta;
+    terms += padded_row / M * 2 * M + row % M;
+    terms[0] = log_sum, terms[M] = delta;
   }
-  const float2 bound = bound_of_block<ROW_THREADS, LANES>(dout_squares, v_squares);
-  if (threadIdx.x == 0) bounds[blockIdx.x] = bound;
+  const float2 bound = bound_of_block<ROW_THREADS, LANES>(dot8(dout8, dout8), dot8(v8, v8));
+  if (threadIdx.x == 0) bounds[block] = bound;
 }
 
 // --- all gradients: a block for N keys, which walks the query tiles ---------------------------------------
@@ -238,10 +234,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   ptx::fence_registers(s);
   for (int t = 0; t < tiles; ++t) {
     const int slot = ring.slot(t);
-    if (unit != 1.0f) {  // what P multiplies is in units: delta, once for both warpgroups
-      if (threadIdx.x < M) smem.terms[(slot * 2 + 1) * M + threadIdx.x] *= inverse;
-      ptx::barrier_sync(2, GROUPS * GROUP);
-    }
+
     // P^T = exp(S^T - L). Only a tile on the diagonal or at an end has anything to hide.
     const float* const L = smem.terms + slot * 2 * M + first_column;
     const float* const delta = L + M;
@@ -263,6 +256,10 @@ __global__ void __launch_bounds__(THREADS, 1)
     // Both behind the exponentials, whose registers dP^T takes: the other warpgroup keeps the tensor cores busy.
     begin_scores(dp, v_at, ptx::advance(dout_at, slot * T::ROWS_BYTES));
     begin_weighted(dV, p, ptx::advance(dout_rows_at, slot * T::ROWS_BYTES));
+    if (unit != 1.0f) {  // what P multiplies is in units: delta, once for both warpgroups
+      if (threadIdx.x < M) smem.terms[(slot * 2 + 1) * M + threadIdx.x] *= inverse;
+      ptx::barrier_sync(2, GROUPS * GROUP);
+    }
     ptx::wgmma_wait<0>();
     ptx::fence_registers(dp), ptx::fence_registers(dV), ptx::fence_registers(p);
 
@@ -374,8 +371,8 @@ cudaError_t launch_gradients(const BackwardArgs& a) {
   if (const cudaError_t error = head_tiles_map(v, a.v, a.shape, T::N)) return error;
   if (const cudaError_t error = head_tiles_map(dout, a.dout, a.shape, T::M)) return error;
   if (const cudaError_t error =
-          launch("row_terms", row_terms<D>, row_blocks(a.shape), ROW_THREADS, 0, a.stream, w.out, a.dout, a.v, w.L,
-                 w.terms, w.bounds, reinterpret_cast<float4*>(w.dq_sum), tiles, S))
+          launch("row_terms", row_terms<D>, dim3(heads, tiles * T::ROW_BLOCKS), ROW_THREADS, 0, a.stream, w.out, a.dout,
+                 a.v, w.L, w.terms, w.bounds, reinterpret_cast<float4*>(w.dq_sum), S))
     return error;
   if (const cudaError_t error = launch(
           "gradients", gradients<D>, dim3(together, ceil_div(S, T::N), ceil_div(heads, together)), THREADS, smem.bytes,
