@@ -35,6 +35,7 @@ constexpr int M = 64;               // query rows per tile
 constexpr int CHUNK = 32;           // query rows whose scores a warp has in registers at a time
 constexpr int HEADS_TOGETHER = 16;  // whose blocks are started by turns
 constexpr int ROW_THREADS = 256;    // of a block of the kernel for the rows
+constexpr int BOUND_PITCH = 16;     // float2 from a head's bound to the next: atomics of a line wait for each other
 constexpr float LOG2_E = 1.44269504f;
 
 template <int D_, int STRIPES_>
@@ -80,7 +81,7 @@ template <int D>
 __global__ void __launch_bounds__(ROW_THREADS)
     row_terms(const half* __restrict__ out, const half* __restrict__ dout, const half* __restrict__ v,
               const float* __restrict__ L, float2* __restrict__ rows, unsigned* __restrict__ bounds, int S) {
-  // out, dout, v: [heads, S, D]; rows: [heads, S]; bounds: [heads, 2]
+  // out, dout, v: [heads, S, D]; rows: [heads, S]; bounds: [heads, 2 * BOUND_PITCH]
   constexpr int LANES = D / 8;  // of a row
   const std::size_t head = blockIdx.x, first = head * S * D;
   const int row = blockIdx.y * (ROW_THREADS / LANES) + threadIdx.x / LANES, c = threadIdx.x % LANES * 8;
@@ -91,8 +92,9 @@ __global__ void __launch_bounds__(ROW_THREADS)
   if (c == 0 && row < S) rows[head * S + row] = make_float2(log_sum, delta);
   const float2 bound = bound_of_block<ROW_THREADS, LANES>(dot8(dout8, dout8), dot8(v8, v8));
   if (threadIdx.x != 0) return;
-  atomicMax(&bounds[2 * head], __float_as_uint(bound.x));  // positive floats are ordered as their bits are
-  atomicMax(&bounds[2 * head + 1], __float_as_uint(bound.y));
+  atomicMax(&bounds[head * 2 * BOUND_PITCH],
+            __float_as_uint(bound.x));  // positive floats are ordered as their bits are
+  atomicMax(&bounds[head * 2 * BOUND_PITCH + 1], __float_as_uint(bound.y));
 }
 
 // --- the two kinds of products with a chunk of query rows -------------------------------------------------
@@ -185,7 +187,7 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
   if constexpr (!T::KEEPS_V) copy_rows_async<N, D, swizzled<D>, THREADS>(smem.sV, v, k0, S);
   issue_q(first_tile);
   issue_dout(first_tile);
-  const float unit = ds_unit(bounds[head]), inverse = inverse_unit(unit);
+  const float unit = ds_unit(bounds[head * BOUND_PITCH]), inverse = inverse_unit(unit);
   unsigned kept_v[STRIPES][D / 16][4];  // V as A, if it is kept
   if constexpr (T::KEEPS_V)
 #pragma unroll
@@ -321,7 +323,7 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS)
   const std::size_t head = std::size_t(blockIdx.z) * H + blockIdx.y;
   const float* sums = dq_sum + (head * gridDim.x + blockIdx.x) * M * D + warp * (T::DQ_ROWS * T::DQ_COLS) + lane;
   dq += head * S * D;
-  scale *= ds_unit(bounds[head]);
+  scale *= ds_unit(bounds[head * BOUND_PITCH]);
   const int row0 = blockIdx.x * M + warp % 2 * T::DQ_ROWS + lane / 4, col0 = warp / 2 * T::DQ_COLS + lane % 4 * 2;
 #pragma unroll
   for (int i = 0; i < T::DQ_ROWS / STRIPE; ++i)
@@ -338,14 +340,14 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS)
 struct Workspace {
   half* out;       // [B, H, S, D]
   float* dq_sum;   // [B, H, tiles, M * D], and behind it
-  float2* bounds;  // [B, H]
+  float2* bounds;  // [B, H, BOUND_PITCH]
   float2* rows;    // [B, H, S]
   float* L;        // [B, H, S]
 };
 
 std::size_t dq_sums(const Shape& s) { return std::size_t(s.B) * s.H * ceil_div(s.S, M) * M * s.D; }
 
-std::size_t bounds(const Shape& s) { return std::size_t(s.B) * s.H * 2; }
+std::size_t bounds(const Shape& s) { return std::size_t(s.B) * s.H * BOUND_PITCH * 2; }
 
 std::size_t workspace(const Shape& s) { return s.elements() / 2 + dq_sums(s) + bounds(s) + 3 * s.rows(); }
 

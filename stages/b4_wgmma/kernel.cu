@@ -130,6 +130,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   terms += (std::size_t(head) * all_tiles + first_tile) * 2 * M;
   dq_sum += (std::size_t(head) * all_tiles + first_tile) * M * D + group * DQ_SIZE + threadIdx.x % GROUP * 4;
   dk += std::size_t(head) * S * D, dv += std::size_t(head) * S * D;
+  bounds += std::size_t(head) * all_tiles * T::ROW_BLOCKS;
   const float scale_log2 = scale * LOG2_E;  // exp(scale s - L) is 2^(scale_log2 s - L log2 e)
 
   // --- Prologue: the barriers, K, V and the first tiles on their way -----------------------------------------
@@ -180,7 +181,6 @@ __global__ void __launch_bounds__(THREADS, 1)
     for (int m = 0; m < M / 16; ++m) ptx::wgmma<D, true>(to, weights[m], advance_keys(rows, m), true);
     ptx::wgmma_commit();
   };
-  bounds += std::size_t(head) * all_tiles * T::ROW_BLOCKS;
   const float unit = ds_unit(largest_bound(bounds, all_tiles * T::ROW_BLOCKS)), inverse = inverse_unit(unit);
   if (threadIdx.x == 0 && k0 == 0) units[head] = unit;  // by one block, for the last kernel
   ptx::mbarrier_wait(smem.keys_full, 0);
@@ -191,10 +191,6 @@ __global__ void __launch_bounds__(THREADS, 1)
     ptx::mbarrier_wait(&smem.full[slot], ring.parity(t));
     begin_scores(s, k_at, ptx::advance(q_at, slot * T::ROWS_BYTES));
     begin_scores(dp, v_at, ptx::advance(dout_at, slot * T::ROWS_BYTES));
-    if (unit != 1.0f) {  // what P multiplies is in units: delta, once for both warpgroups
-      if (threadIdx.x < M) smem.terms[(slot * 2 + 1) * M + threadIdx.x] *= inverse;
-      __syncthreads();
-    }
     ptx::wgmma_wait<1>();
     ptx::fence_registers(s);
 
@@ -204,12 +200,16 @@ __global__ void __launch_bounds__(THREADS, 1)
 #pragma unroll
     for (int i = 0; i < M / 2; ++i) s[i] = fmaf(s[i], scale_log2, -L[i / 4 * 8 + i % 2]);
     const int q0 = (first_tile + t) * M;
-    if (q0 + M > S || k0 + N > S || (causal && q0 < k0 + N - 1)) {
+    if (q0 + M > S || k0 + N > S || (causal && q0 < k0 + N - 1) || unit != 1.0f) {
 #pragma unroll
       for (int i = 0; i < M / 2; ++i) {
         const int row = q0 + i / 4 * 8 + first_column + i % 2;
         const int last_key = row >= S ? -1 : causal ? row : S - 1;  // that the row sees
         if (k0 + first_key + quad_row + i / 2 % 2 * 8 > last_key) s[i] = -INFINITY;
+      }
+      if (unit != 1.0f) {  // delta is divided, too: once, for both warpgroups
+        if (threadIdx.x < M) smem.terms[(slot * 2 + 1) * M + threadIdx.x] *= inverse;
+        __syncthreads();
       }
     }
 #pragma unroll

@@ -135,6 +135,7 @@ __global__ void __launch_bounds__(THREADS, 1)
   terms += (std::size_t(head) * all_tiles + first_tile) * 2 * M;
   dq_sum += (std::size_t(head) * all_tiles + first_tile) * M * D + threadIdx.x % GROUP * 4;
   dk += std::size_t(head) * S * D, dv += std::size_t(head) * S * D;
+  bounds += std::size_t(head) * all_tiles * T::ROW_BLOCKS;
   const float scale_log2 = scale * LOG2_E;  // exp(scale s - L) is 2^(scale_log2 s - L log2 e)
 
   // --- Prologue: the barriers, K, V and the first tiles on their way -----------------------------------------
@@ -148,7 +149,8 @@ __global__ void __launch_bounds__(THREADS, 1)
     ptx::bulk_load(smem.terms + slot * 2 * M, terms + t * 2 * M, T::TERMS_BYTES, &smem.full[slot]);
     ptx::tma_load_4d(smem.sdO + slot * M * D, &dout, 0, row, 0, head, &smem.full[slot]);
   };
-  if (threadIdx.x == 0) {
+  float2 bound = {};  // of dS
+  if (threadIdx.x == GROUPS * GROUP) {
     ptx::mbarrier_init(smem.keys_full, 1);
     for (int slot = 0; slot < T::SLOTS; ++slot) ptx::mbarrier_init(&smem.full[slot], 1);
     for (int i = 0; i < 2; ++i)
@@ -159,9 +161,9 @@ __global__ void __launch_bounds__(THREADS, 1)
     ptx::tma_load_4d(smem.sV, &v, 0, k0, 0, head, smem.keys_full);
     request(0), request(1);
   }
+  if (group < GROUPS) bound = largest_bound(bounds, all_tiles * T::ROW_BLOCKS);
   __syncthreads();
-  bounds += std::size_t(head) * all_tiles * T::ROW_BLOCKS;
-  const float unit = ds_unit(largest_bound(bounds, all_tiles * T::ROW_BLOCKS)), inverse = inverse_unit(unit);
+  const float unit = ds_unit(bound), inverse = inverse_unit(unit);
   if (threadIdx.x == 0 && k0 == 0) units[head] = unit;  // by one block, for the last kernel
   ptx::mbarrier_wait(smem.keys_full, 0);
 
@@ -241,12 +243,16 @@ __global__ void __launch_bounds__(THREADS, 1)
 #pragma unroll
     for (int i = 0; i < M / 2; ++i) s[i] = fmaf(s[i], scale_log2, -L[i / 4 * 8 + i % 2]);
     const int q0 = (first_tile + t) * M;
-    if (q0 + M > S || k0 + N > S || (causal && q0 < k0 + N - 1)) {
+    if (q0 + M > S || k0 + N > S || (causal && q0 < k0 + N - 1) || unit != 1.0f) {
 #pragma unroll
       for (int i = 0; i < M / 2; ++i) {
         const int row = q0 + i / 4 * 8 + first_column + i % 2;
         const int last_key = row >= S ? -1 : causal ? row : S - 1;  // that the row sees
         if (k0 + first_key + quad_row + i / 2 % 2 * 8 > last_key) s[i] = -INFINITY;
+      }
+      if (unit != 1.0f) {  // delta is divided, too: once, for both warpgroups
+        if (threadIdx.x < M) smem.terms[(slot * 2 + 1) * M + threadIdx.x] *= inverse;
+        ptx::barrier_sync(2, GROUPS * GROUP);
       }
     }
 #pragma unroll
@@ -256,10 +262,6 @@ __global__ void __launch_bounds__(THREADS, 1)
     // Both behind the exponentials, whose registers dP^T takes: the other warpgroup keeps the tensor cores busy.
     begin_scores(dp, v_at, ptx::advance(dout_at, slot * T::ROWS_BYTES));
     begin_weighted(dV, p, ptx::advance(dout_rows_at, slot * T::ROWS_BYTES));
-    if (unit != 1.0f) {  // what P multiplies is in units: delta, once for both warpgroups
-      if (threadIdx.x < M) smem.terms[(slot * 2 + 1) * M + threadIdx.x] *= inverse;
-      ptx::barrier_sync(2, GROUPS * GROUP);
-    }
     ptx::wgmma_wait<0>();
     ptx::fence_registers(dp), ptx::fence_registers(dV), ptx::fence_registers(p);
 
