@@ -4,8 +4,12 @@
 //
 //   |dS_ij| = P_ij |dO_i·(v_j - o_i)| <= P_ij B,   B = (2 + 2^-10) max ‖dO_i‖ max ‖v_j‖
 //
-// as o_i is a mean of v's rows, rounded. The kernel for the rows takes the largest ‖dO_i‖² and ‖v_j‖². What is not finite
-// counts as 0: all dS of such a row or key are NaN or infinite in any unit, and the others' unit does not depend on it.
+// as o_i is a mean of v's rows, rounded. So the kernel for the rows finds the largest ‖dO_i‖² and ‖v_j‖², a block those of
+// its rows. What is not finite counts as 0: all dS of such a row or key are NaN or infinite in any unit, and the others'
+// unit does not depend on it.
+//
+// In the main kernel the unit costs nothing where it is 1: P fmaf(dP, 1 / unit, -delta / unit) is as many instructions
+// as P (dP - delta), and delta is divided in a branch that is not taken then.
 #pragma once
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -28,7 +32,7 @@ __device__ __forceinline__ float dot8(uint4 x, uint4 y) {
   return sum;
 }
 
-// The largest ‖dO_i‖² and ‖v_j‖² of a block's rows, in thread 0; of a row, each of LANES threads has some columns'.
+// In thread 0: the largest ‖dO_i‖² and ‖v_j‖² of a block's rows. LANES threads have a row's columns between them.
 template <int THREADS, int LANES>
 __device__ __forceinline__ float2 bound_of_block(float dout_squares, float v_squares) {
   LAB_SHARED(float2, bounds, [THREADS / 32]);

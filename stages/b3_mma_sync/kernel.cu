@@ -35,7 +35,7 @@ constexpr int M = 64;               // query rows per tile
 constexpr int CHUNK = 32;           // query rows whose scores a warp has in registers at a time
 constexpr int HEADS_TOGETHER = 16;  // whose blocks are started by turns
 constexpr int ROW_THREADS = 256;    // of a block of the kernel for the rows
-constexpr int BOUND_PITCH = 16;     // float2 from a head's bound to the next: atomics of a line wait for each other
+constexpr int BOUND_PITCH = 16;     // from a head's bound to the next: a line of its own, for the atomics
 constexpr float LOG2_E = 1.44269504f;
 
 template <int D_, int STRIPES_>
@@ -92,8 +92,8 @@ __global__ void __launch_bounds__(ROW_THREADS)
   if (c == 0 && row < S) rows[head * S + row] = make_float2(log_sum, delta);
   const float2 bound = bound_of_block<ROW_THREADS, LANES>(dot8(dout8, dout8), dot8(v8, v8));
   if (threadIdx.x != 0) return;
-  atomicMax(&bounds[head * 2 * BOUND_PITCH],
-            __float_as_uint(bound.x));  // positive floats are ordered as their bits are
+  // Positive floats are ordered as their bits are.
+  atomicMax(&bounds[head * 2 * BOUND_PITCH], __float_as_uint(bound.x));
   atomicMax(&bounds[head * 2 * BOUND_PITCH + 1], __float_as_uint(bound.y));
 }
 
@@ -213,7 +213,7 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
     __pipeline_wait_prior(0);  // tile t has arrived, as far as this thread can see
     __syncthreads();           // now all can see it; and all are done with tile t - 1, its slot of Q and its dS
     issue_q(t + 1);
-    if (unit != 1.0f) {  // what P multiplies is in units: delta, once for all warps
+    if (unit != 1.0f) {  // then delta is divided by it, once for all warps
       if (threadIdx.x < M) smem.rows[(t % 2 * M + threadIdx.x) * 2 + 1] *= inverse;
       __syncthreads();
     }
@@ -252,7 +252,7 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
         }
       add_weighted<T>(dV, p, sdO, lane);
 
-      // dS^T = P^T (dP^T - delta), in registers for dK and in shared memory for dQ.
+      // dS^T = P^T (dP^T - delta) / unit, in registers for dK and in shared memory for dQ.
       Scores<T> dP = {};
       add_scores<T>(dP, load_v, sdO, lane);
 #pragma unroll

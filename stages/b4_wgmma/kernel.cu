@@ -207,7 +207,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         const int last_key = row >= S ? -1 : causal ? row : S - 1;  // that the row sees
         if (k0 + first_key + quad_row + i / 2 % 2 * 8 > last_key) s[i] = -INFINITY;
       }
-      if (unit != 1.0f) {  // delta is divided, too: once, for both warpgroups
+      if (unit != 1.0f) {  // then delta is divided by it, once for both warpgroups
         if (threadIdx.x < M) smem.terms[(slot * 2 + 1) * M + threadIdx.x] *= inverse;
         __syncthreads();
       }
@@ -220,7 +220,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     ptx::wgmma_wait<1>();
     ptx::fence_registers(dp);
 
-    // dS^T = P^T (dP^T - delta), which turns into dS in shared memory.
+    // dS^T = P^T (dP^T - delta) / unit, which turns into dS in shared memory.
 #pragma unroll
     for (int i = 0; i < M / 4; ++i) {
       const int column = i / 2 * 8;

@@ -149,7 +149,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     ptx::bulk_load(smem.terms + slot * 2 * M, terms + t * 2 * M, T::TERMS_BYTES, &smem.full[slot]);
     ptx::tma_load_4d(smem.sdO + slot * M * D, &dout, 0, row, 0, head, &smem.full[slot]);
   };
-  float2 bound = {};  // of dS
+  float2 bound = {};  // of dS; the warps that need it find it while another one requests
   if (threadIdx.x == GROUPS * GROUP) {
     ptx::mbarrier_init(smem.keys_full, 1);
     for (int slot = 0; slot < T::SLOTS; ++slot) ptx::mbarrier_init(&smem.full[slot], 1);
@@ -250,7 +250,7 @@ __global__ void __launch_bounds__(THREADS, 1)
         const int last_key = row >= S ? -1 : causal ? row : S - 1;  // that the row sees
         if (k0 + first_key + quad_row + i / 2 % 2 * 8 > last_key) s[i] = -INFINITY;
       }
-      if (unit != 1.0f) {  // delta is divided, too: once, for both warpgroups
+      if (unit != 1.0f) {  // then delta is divided by it, once for both warpgroups
         if (threadIdx.x < M) smem.terms[(slot * 2 + 1) * M + threadIdx.x] *= inverse;
         ptx::barrier_sync(2, GROUPS * GROUP);
       }
@@ -265,7 +265,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     ptx::wgmma_wait<0>();
     ptx::fence_registers(dp), ptx::fence_registers(dV), ptx::fence_registers(p);
 
-    // dS^T = P^T (dP^T - delta), with P^T as rounded for dV, which turns into dS in shared memory.
+    // dS^T = P^T (dP^T - delta) / unit, with P^T as rounded for dV, which turns into dS in shared memory.
 #pragma unroll
     for (int i = 0; i < M / 4; ++i) {
       const int column = i / 2 * 8;
