@@ -1,5 +1,7 @@
 // mma.sync.m16n8k16 on the CPU: the last lane to arrive gathers A, B and C from the registers of all, multiplies, and
 // hands each lane its four elements.
+#include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "common/emulator/block.hpp"
@@ -17,7 +19,21 @@ struct MmaCall {
   float* c;
   const unsigned *a, *b;
   std::uintptr_t pc;
+  bool bf16 = false;
 };
+
+float of_bf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t(bits) << 16); }
+
+// Exact products, summed as doubles and cut off to a float: a GPU keeps fewer bits of the smaller ones.
+void multiply_bf16(const std::uint16_t (&a)[16][16], const std::uint16_t (&b)[16][8], float (&c)[16][8]) {
+  for (int row = 0; row < 16; ++row)
+    for (int column = 0; column < 8; ++column) {
+      double sum = c[row][column];
+      for (int k = 0; k < 16; ++k) sum += double(of_bf16(a[row][k])) * double(of_bf16(b[k][column]));
+      const float nearest = float(sum);
+      c[row][column] = std::fabs(double(nearest)) > std::fabs(sum) ? std::nextafter(nearest, 0.0f) : nearest;
+    }
+}
 
 // Elements 2 i and 2 i + 1 share a register; of A and C they are neighbours in a row, of B in a column.
 void multiply(Block& block, Warp& warp, std::uint32_t) {
@@ -45,11 +61,15 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
       std::memcpy(&c[at.row][at.column], &call.c[e], 8);
     }
   }
-  MmaA a;
-  MmaB b;
-  a.set(bits_a);
-  b.set(bits_b);
-  mma_tile(a, b, c);
+  if (static_cast<const MmaCall*>(warp.payload[0])->bf16) {
+    multiply_bf16(bits_a, bits_b, c);
+  } else {
+    MmaA a;
+    MmaB b;
+    a.set(bits_a);
+    b.set(bits_b);
+    mma_tile(a, b, c);
+  }
   block.tell(ExecEvent::Kind::product, 0, 0, 0);
   for (int lane = 0; lane < LANES; ++lane)
     for (int e = 0; e < layout::C_ELEMENTS; e += 2) {
@@ -60,12 +80,20 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
 
 }  // namespace
 
-void mma_m16n8k16(float* c, const unsigned* a, const unsigned* b) {
-  const std::uintptr_t pc = caller(__builtin_return_address(0));
+namespace {
+void mma(MmaCall call) {
   Block& block = *this_block();
-  MmaCall call{c, a, b, pc};
   block.own_warp().payload[block.self().lane] = &call;
-  block.meet(Collective::mma, 0xFFFFFFFFu, multiply, pc);
+  block.meet(Collective::mma, 0xFFFFFFFFu, multiply, call.pc);
+}
+}  // namespace
+
+void mma_m16n8k16(float* c, const unsigned* a, const unsigned* b) {
+  mma({c, a, b, caller(__builtin_return_address(0))});
+}
+void mma_bf16(float* c, const unsigned* a, const unsigned* b);
+void mma_bf16(float* c, const unsigned* a, const unsigned* b) {
+  mma({c, a, b, caller(__builtin_return_address(0)), true});
 }
 
 }  // namespace lab::cpu
