@@ -24,7 +24,11 @@ enum CUtensorMapDataType {
   CU_TENSOR_MAP_DATA_TYPE_FLOAT64,
   CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
 };
-enum CUtensorMapInterleave { CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_INTERLEAVE_16B, CU_TENSOR_MAP_INTERLEAVE_32B };
+enum CUtensorMapInterleave {
+  CU_TENSOR_MAP_INTERLEAVE_NONE,
+  CU_TENSOR_MAP_INTERLEAVE_16B,
+  CU_TENSOR_MAP_INTERLEAVE_32B
+};
 enum CUtensorMapSwizzle {
   CU_TENSOR_MAP_SWIZZLE_NONE,
   CU_TENSOR_MAP_SWIZZLE_32B,
@@ -58,7 +62,8 @@ enum cudaDriverEntryPointQueryResult { cudaDriverEntryPointSuccess, cudaDriverEn
 enum { cudaEnableDefault = 0 };
 cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags,
                                     cudaDriverEntryPointQueryResult* result = nullptr);
-inline cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned, unsigned long long flags,
+inline cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned,
+                                                    unsigned long long flags,
                                                     cudaDriverEntryPointQueryResult* result = nullptr) {
   return cudaGetDriverEntryPoint(symbol, function, flags, result);
 }

@@ -49,8 +49,17 @@ inline cudaError_t cudaProfilerStop() { return cudaSuccess; }
 inline cudaError_t cudaDriverGetVersion(int* version) { return *version = CUDART_VERSION, cudaSuccess; }
 inline cudaError_t cudaRuntimeGetVersion(int* version) { return *version = CUDART_VERSION, cudaSuccess; }
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
-enum cudaFuncCache { cudaFuncCachePreferNone, cudaFuncCachePreferShared, cudaFuncCachePreferL1, cudaFuncCachePreferEqual };
-enum cudaSharedMemConfig { cudaSharedMemBankSizeDefault, cudaSharedMemBankSizeFourByte, cudaSharedMemBankSizeEightByte };
+enum cudaFuncCache {
+  cudaFuncCachePreferNone,
+  cudaFuncCachePreferShared,
+  cudaFuncCachePreferL1,
+  cudaFuncCachePreferEqual
+};
+enum cudaSharedMemConfig {
+  cudaSharedMemBankSizeDefault,
+  cudaSharedMemBankSizeFourByte,
+  cudaSharedMemBankSizeEightByte
+};
 inline cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return cudaSuccess; }
 inline cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return cudaSuccess; }
 template <class Kernel>
@@ -104,7 +113,8 @@ inline cudaError_t cudaMemPrefetchAsync(const void*, std::size_t, int, cudaStrea
 template <class Symbol>
 cudaError_t cudaMemcpyToSymbol(Symbol& symbol, const void* from, std::size_t bytes, std::size_t offset = 0,
                                cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
-  return cudaMemcpy(reinterpret_cast<char*>(const_cast<std::remove_cv_t<Symbol>*>(&symbol)) + offset, from, bytes, kind);
+  return cudaMemcpy(reinterpret_cast<char*>(const_cast<std::remove_cv_t<Symbol>*>(&symbol)) + offset, from, bytes,
+                    kind);
 }
 template <class Symbol>
 cudaError_t cudaMemcpyFromSymbol(void* to, const Symbol& symbol, std::size_t bytes, std::size_t offset = 0,
@@ -119,7 +129,9 @@ cudaError_t cudaGetSymbolAddress(T** pointer, const Symbol& symbol) {
 
 // --- streams and events --------------------------------------------------------------------------------------------------
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) { return cudaStreamCreate(stream); }
-inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) { return cudaStreamCreate(stream); }
+inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int) {
+  return cudaStreamCreate(stream);
+}
 inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned = 0) { return cudaSuccess; }
 inline cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
 inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) { return cudaEventCreate(event); }
@@ -170,24 +182,27 @@ struct cudaLaunchConfig_t {
   unsigned numAttrs;
 };
 template <class... Parameters, class... Arguments>
-cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...), Arguments&&... arguments) {
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
+                               Arguments&&... arguments) {
   dim3 cluster(1, 1, 1);
   for (unsigned i = 0; i < config->numAttrs; ++i)
     if (config->attrs[i].id == cudaLaunchAttributeClusterDimension) {
       const auto& c = config->attrs[i].val.clusterDim;
       cluster = dim3(c.x, c.y, c.z);
     }
-  return lab::plain::Launch("kernel", cluster, config->gridDim, config->blockDim, config->dynamicSmemBytes, config->stream)
+  return lab::plain::Launch("kernel", cluster, config->gridDim, config->blockDim, config->dynamicSmemBytes,
+                            config->stream)
       .run([kernel](Parameters... a) { kernel(a...); },
            [kernel](auto) { return reinterpret_cast<const void*>(kernel); }, static_cast<Parameters>(arguments)...);
 }
 template <class... Parameters>
-cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments, std::size_t smem = 0,
-                             cudaStream_t stream = nullptr) {
+cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
+                             std::size_t smem = 0, cudaStream_t stream = nullptr) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return lab::plain::Launch("kernel", dim3(1, 1, 1), grid, block, smem, stream)
         .run([kernel](Parameters... a) { kernel(a...); },
              [kernel](auto) { return reinterpret_cast<const void*>(kernel); },
              *static_cast<std::remove_reference_t<Parameters>*>(arguments[I])...);
-  }(std::index_sequence_for<Parameters...>{});
+  }
+  (std::index_sequence_for<Parameters...>{});
 }

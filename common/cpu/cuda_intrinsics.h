@@ -16,21 +16,19 @@ __forceinline__ To bits_as(From from) {
 }
 template <class A, class B>
 concept MixedNumbers = std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !std::is_same_v<A, B>;
-int block_votes(bool yes);     // of all threads at a block barrier, those that say yes
-unsigned active_lanes();       // of the warp: those that have not returned
-unsigned live_threads();       // of the block
-long long ticks();             // of a clock that every look advances
+int block_votes(bool yes);  // of all threads at a block barrier, those that say yes
+unsigned active_lanes();    // of the warp: those that have not returned
+unsigned live_threads();    // of the block
+long long ticks();          // of a clock that every look advances
 }  // namespace lab::plain
 
 template <class A, class B>
-  requires lab::plain::MixedNumbers<A, B>
-__forceinline__ auto max(A a, B b) {
+requires lab::plain::MixedNumbers<A, B> __forceinline__ auto max(A a, B b) {
   using C = std::common_type_t<A, B>;
   return C(a) > C(b) ? C(a) : C(b);
 }
 template <class A, class B>
-  requires lab::plain::MixedNumbers<A, B>
-__forceinline__ auto min(A a, B b) {
+requires lab::plain::MixedNumbers<A, B> __forceinline__ auto min(A a, B b) {
   using C = std::common_type_t<A, B>;
   return C(b) < C(a) ? C(b) : C(a);
 }
@@ -120,19 +118,26 @@ __forceinline__ void __sincosf(float x, float* sine, float* cosine) { *sine = st
 __forceinline__ float normcdff(float x) { return 0.5f * std::erfc(-x * 0.70710678f); }
 
 // --- loads and stores with hints -----------------------------------------------------------------------------------------
-#define LAB_LOAD(name) \
-  template <class T>   \
-  __forceinline__ T name(const T* pointer) { return *pointer; }
-LAB_LOAD(__ldcs) LAB_LOAD(__ldca) LAB_LOAD(__ldcg) LAB_LOAD(__ldlu) LAB_LOAD(__ldcv)
+#define LAB_LOAD(name)                       \
+  template <class T>                         \
+  __forceinline__ T name(const T* pointer) { \
+    return *pointer;                         \
+  }
+LAB_LOAD(__ldcs)
+LAB_LOAD(__ldca) LAB_LOAD(__ldcg) LAB_LOAD(__ldlu) LAB_LOAD(__ldcv)
 #undef LAB_LOAD
-#define LAB_STORE(name) \
-  template <class T>    \
-  __forceinline__ void name(T* pointer, std::type_identity_t<T> value) { *pointer = value; }
-LAB_STORE(__stcs) LAB_STORE(__stcg) LAB_STORE(__stwb) LAB_STORE(__stwt)
+#define LAB_STORE(name)                                                  \
+  template <class T>                                                     \
+  __forceinline__ void name(T* pointer, std::type_identity_t<T> value) { \
+    *pointer = value;                                                    \
+  }
+    LAB_STORE(__stcs) LAB_STORE(__stcg) LAB_STORE(__stwb) LAB_STORE(__stwt)
 #undef LAB_STORE
 
-// --- votes and reductions ------------------------------------------------------------------------------------------------
-__forceinline__ unsigned __activemask() { return lab::plain::active_lanes(); }
+    // --- votes and reductions ------------------------------------------------------------------------------------------------
+    __forceinline__ unsigned __activemask() {
+  return lab::plain::active_lanes();
+}
 __forceinline__ int __syncthreads_count(int predicate) { return lab::plain::block_votes(predicate != 0); }
 __forceinline__ int __syncthreads_or(int predicate) { return lab::plain::block_votes(predicate != 0) > 0; }
 __forceinline__ int __syncthreads_and(int predicate) { return lab::plain::block_votes(predicate == 0) == 0; }
@@ -148,8 +153,8 @@ __forceinline__ T reduced(unsigned mask, T value, Combine combine) {
   return result;
 }
 }  // namespace lab::plain
-#define LAB_REDUCE(name, T, expression)              \
-  __forceinline__ T name(unsigned mask, T value) {   \
+#define LAB_REDUCE(name, T, expression)                                              \
+  __forceinline__ T name(unsigned mask, T value) {                                   \
     return lab::plain::reduced(mask, value, [](T a, T b) { return T(expression); }); \
   }
 LAB_REDUCE(__reduce_add_sync, unsigned, a + b)
@@ -158,7 +163,7 @@ LAB_REDUCE(__reduce_min_sync, unsigned, a < b ? a : b)
 LAB_REDUCE(__reduce_min_sync, int, a < b ? a : b)
 LAB_REDUCE(__reduce_max_sync, unsigned, a < b ? b : a)
 LAB_REDUCE(__reduce_max_sync, int, a < b ? b : a)
-LAB_REDUCE(__reduce_and_sync, unsigned, a & b)
+LAB_REDUCE(__reduce_and_sync, unsigned, a& b)
 LAB_REDUCE(__reduce_or_sync, unsigned, a | b)
 LAB_REDUCE(__reduce_xor_sync, unsigned, a ^ b)
 #undef LAB_REDUCE

@@ -7,20 +7,20 @@
     T x;                    \
   };                        \
   inline name##1 make_##name##1(T x) { return {x}; }
-#define LAB_MAKE_2(name, T)  \
+#define LAB_MAKE_2(name, T)               \
   struct alignas(2 * sizeof(T)) name##2 { \
-    T x, y;                  \
-  };                         \
+    T x, y;                               \
+  };                                      \
   inline name##2 make_##name##2(T x, T y) { return {x, y}; }
 #define LAB_MAKE_3(name, T) \
   struct name##3 {          \
     T x, y, z;              \
   };                        \
   inline name##3 make_##name##3(T x, T y, T z) { return {x, y, z}; }
-#define LAB_MAKE_4(name, T)               \
+#define LAB_MAKE_4(name, T)                                         \
   struct alignas(4 * sizeof(T) > 16 ? 16 : 4 * sizeof(T)) name##4 { \
-    T x, y, z, w;                         \
-  };                                      \
+    T x, y, z, w;                                                   \
+  };                                                                \
   inline name##4 make_##name##4(T x, T y, T z, T w) { return {x, y, z, w}; }
 #define LAB_MAKE_ALL(name, T) LAB_MAKE_1(name, T) LAB_MAKE_2(name, T) LAB_MAKE_3(name, T) LAB_MAKE_4(name, T)
 using uchar = unsigned char;

@@ -9,24 +9,54 @@
 #include <tuple>
 #include <type_traits>
 
-#include "common/ptx/barrier.cuh"
-#include "common/ptx/cluster.cuh"
-#include "common/ptx/grid_dependency.cuh"
-#include "common/ptx/ldmatrix.cuh"
-#include "common/ptx/mbarrier.cuh"
-#include "common/ptx/mma.cuh"
-#include "common/ptx/registers.cuh"
-#include "common/ptx/stmatrix.cuh"
-#include "common/ptx/tma.cuh"
-#include "common/ptx/wgmma.cuh"
+#include "common/tensor_map.hpp"
 #include "cuda_intrinsics.h"
 #include "cuda_pipeline.h"
 #include "half_functions.h"
 #include "plain_launch.h"
+#include "remote_shared.h"
 
-namespace lab::cpu {
-void mma_bf16(float* c, const unsigned* a, const unsigned* b);
+namespace lab::ptx {
+struct MBarrier;
 }
+// The emulator's instructions. Those that the lab's own wrappers (common/ptx) call say there what they do.
+namespace lab::cpu {
+void mma_m16n8k16(float* c, const unsigned* a, const unsigned* b);
+void mma_bf16(float* c, const unsigned* a, const unsigned* b);
+void ldmatrix(unsigned* registers, const half* row, int matrices, bool transposed);
+void stmatrix(half* row, const unsigned* registers, int matrices, bool transposed);
+void wgmma_fence();
+void wgmma(float* d, int n, std::uint64_t a_descriptor, const unsigned* a_registers, std::uint64_t b_descriptor,
+           bool b_mn_major, bool accumulate);
+void wgmma_commit();
+void wgmma_wait(unsigned groups_left);
+void set_max_registers(int count, bool take);
+void named_barrier(int id, int threads, bool waits);
+void mbarrier_init(ptx::MBarrier* barrier, unsigned arrivals);
+void mbarrier_arrive(ptx::MBarrier* barrier, unsigned expected_bytes, bool expects);
+bool mbarrier_try_wait(ptx::MBarrier* barrier, unsigned parity);
+void fence_mbarrier_init();
+void fence_proxy_async();
+void tma_load(void* shared, const TensorMap* map, const int* at, int rank, ptx::MBarrier* barrier);
+void tma_load_multicast(void* shared, const TensorMap* map, const int* at, int rank, ptx::MBarrier* barrier,
+                        std::uint16_t blocks);
+void tma_store(const TensorMap* map, const void* shared, const int* at, int rank);
+void bulk_load(void* shared, const void* global, unsigned bytes, ptx::MBarrier* barrier);
+void bulk_store(void* global, const void* shared, unsigned bytes);
+void bulk_commit();
+void bulk_wait(unsigned groups_left, bool reads_only);
+unsigned cluster_rank();
+unsigned cluster_size();
+void cluster_arrive(bool release);
+void cluster_wait();
+ptx::RemoteShared map_shared(const void* mine, unsigned rank);
+void remote_store(ptx::RemoteShared to, const void* value, unsigned bytes);
+void remote_load(ptx::RemoteShared from, void* value, unsigned bytes);
+void remote_store_async(ptx::RemoteShared to, const void* value, unsigned bytes, ptx::RemoteShared barrier);
+void remote_arrive(ptx::RemoteShared barrier);
+void grid_dependency_wait();
+void launch_dependents();
+}  // namespace lab::cpu
 
 namespace lab::inline_ptx {
 
@@ -67,15 +97,15 @@ __forceinline__ std::tuple<T&...> references(T&... registers) {
 }
 template <class Tuple, class Array>
 __forceinline__ void put_all(const Tuple& to, const Array& values) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (put(std::get<I>(to), values[I]), ...);
-  }(std::make_index_sequence<std::tuple_size_v<Tuple>>{});
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (put(std::get<I>(to), values[I]), ...); }
+  (std::make_index_sequence<std::tuple_size_v<Tuple>>{});
 }
 template <class T, std::size_t N>
 __forceinline__ T joined(const std::array<unsigned, N>& parts) {
   constexpr int BITS = int(8 * sizeof(T) / N);
   std::uint64_t all = 0;
-  for (std::size_t i = 0; i < N; ++i) all |= std::uint64_t(BITS == 32 ? parts[i] : parts[i] & ((1u << BITS) - 1)) << BITS * int(i);
+  for (std::size_t i = 0; i < N; ++i)
+    all |= std::uint64_t(BITS == 32 ? parts[i] : parts[i] & ((1u << BITS) - 1)) << BITS * int(i);
   return as<T>(all);
 }
 template <class T, class... Parts>
@@ -95,18 +125,24 @@ template <class T>
 using Wrapping = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
 template <class T>
 __forceinline__ T add(T a, T b) {
-  if constexpr (lab::plain::Halves<T> || lab::plain::Half<T>) return a + b;
-  else return T(Wrapping<T>(a) + Wrapping<T>(b));
+  if constexpr (lab::plain::Halves<T> || lab::plain::Half<T>)
+    return a + b;
+  else
+    return T(Wrapping<T>(a) + Wrapping<T>(b));
 }
 template <class T>
 __forceinline__ T sub(T a, T b) {
-  if constexpr (lab::plain::Halves<T> || lab::plain::Half<T>) return a - b;
-  else return T(Wrapping<T>(a) - Wrapping<T>(b));
+  if constexpr (lab::plain::Halves<T> || lab::plain::Half<T>)
+    return a - b;
+  else
+    return T(Wrapping<T>(a) - Wrapping<T>(b));
 }
 template <class T>
 __forceinline__ T mul(T a, T b) {
-  if constexpr (lab::plain::Halves<T> || lab::plain::Half<T>) return a * b;
-  else return T(Wrapping<T>(a) * Wrapping<T>(b));
+  if constexpr (lab::plain::Halves<T> || lab::plain::Half<T>)
+    return a * b;
+  else
+    return T(Wrapping<T>(a) * Wrapping<T>(b));
 }
 template <class T>
 __forceinline__ T div(T a, T b) {
@@ -114,26 +150,37 @@ __forceinline__ T div(T a, T b) {
 }
 template <class T>
 __forceinline__ T fma_(T a, T b, T c) {
-  if constexpr (lab::plain::Halves<T>) return __hfma2(a, b, c);
-  else if constexpr (lab::plain::Half<T>) return __hfma(a, b, c);
-  else return std::fma(a, b, c);
+  if constexpr (lab::plain::Halves<T>)
+    return __hfma2(a, b, c);
+  else if constexpr (lab::plain::Half<T>)
+    return __hfma(a, b, c);
+  else
+    return std::fma(a, b, c);
 }
 template <class T>
 __forceinline__ T min_(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return std::fmin(a, b);
-  else if constexpr (lab::plain::Halves<T>) return __hmin2(a, b);
-  else return b < a ? b : a;
+  if constexpr (std::is_floating_point_v<T>)
+    return std::fmin(a, b);
+  else if constexpr (lab::plain::Halves<T>)
+    return __hmin2(a, b);
+  else
+    return b < a ? b : a;
 }
 template <class T>
 __forceinline__ T max_(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return std::fmax(a, b);
-  else if constexpr (lab::plain::Halves<T>) return __hmax2(a, b);
-  else return a < b ? b : a;
+  if constexpr (std::is_floating_point_v<T>)
+    return std::fmax(a, b);
+  else if constexpr (lab::plain::Halves<T>)
+    return __hmax2(a, b);
+  else
+    return a < b ? b : a;
 }
 template <class T>
 __forceinline__ auto wide(T x) {
-  if constexpr (sizeof(T) == 2) return std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>(x);
-  else return std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>(x);
+  if constexpr (sizeof(T) == 2)
+    return std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>(x);
+  else
+    return std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>(x);
 }
 template <class T>
 __forceinline__ T high(T a, T b) {
@@ -141,8 +188,10 @@ __forceinline__ T high(T a, T b) {
 }
 template <class T>
 __forceinline__ T negated(T x) {
-  if constexpr (std::is_integral_v<T>) return T(0 - Wrapping<T>(x));
-  else return -x;
+  if constexpr (std::is_integral_v<T>)
+    return T(0 - Wrapping<T>(x));
+  else
+    return -x;
 }
 template <class T>
 __forceinline__ T absolute(T x) {
@@ -150,8 +199,10 @@ __forceinline__ T absolute(T x) {
 }
 template <class T>
 __forceinline__ T inverted(T x) {
-  if constexpr (std::is_same_v<T, bool>) return !x;
-  else return T(~x);
+  if constexpr (std::is_same_v<T, bool>)
+    return !x;
+  else
+    return T(~x);
 }
 template <class T>
 __forceinline__ T shifted_left(T x, unsigned by) {
@@ -170,19 +221,24 @@ __forceinline__ unsigned lop3(unsigned a, unsigned b, unsigned c, unsigned table
 __forceinline__ unsigned bit_field(unsigned x, unsigned first, unsigned bits) {
   return bits == 0 || first > 31 ? 0 : x >> first & (bits > 31 ? ~0u : (1u << bits) - 1);
 }
-#define LAB_COMPARED(name, op)                   \
-  template <class T>                             \
-  __forceinline__ bool compared_##name(T a, T b) { return a op b; }
-LAB_COMPARED(eq, ==) LAB_COMPARED(ne, !=) LAB_COMPARED(lt, <) LAB_COMPARED(le, <=) LAB_COMPARED(gt, >) LAB_COMPARED(ge, >=)
+#define LAB_COMPARED(name, op)                     \
+  template <class T>                               \
+  __forceinline__ bool compared_##name(T a, T b) { \
+    return a op b;                                 \
+  }
+LAB_COMPARED(eq, ==)
+LAB_COMPARED(ne, !=) LAB_COMPARED(lt, <) LAB_COMPARED(le, <=) LAB_COMPARED(gt, >) LAB_COMPARED(ge, >=)
 #undef LAB_COMPARED
-template <class H>
-__forceinline__ unsigned pair(float low, float high) {
+    template <class H>
+    __forceinline__ unsigned pair(float low, float high) {
   return unsigned(H(high).bits) << 16 | H(low).bits;
 }
 template <class T, class From>
 __forceinline__ T converted(From x) {
-  if constexpr (lab::plain::Half<From> || lab::plain::Half<T>) return static_cast<T>(static_cast<float>(x));
-  else return static_cast<T>(x);
+  if constexpr (lab::plain::Half<From> || lab::plain::Half<T>)
+    return static_cast<T>(static_cast<float>(x));
+  else
+    return static_cast<T>(x);
 }
 __forceinline__ unsigned to_tf32(float x) {  // ties away from zero
   return (std::bit_cast<unsigned>(x) + 0x1000u) & ~0x1FFFu;
@@ -209,8 +265,10 @@ __forceinline__ std::uint64_t shared_address(A pointer) {
 }
 template <class A>
 __forceinline__ auto moved(A address, long by) {
-  if constexpr (std::is_pointer_v<A>) return reinterpret_cast<std::uintptr_t>(address) + std::uintptr_t(by);
-  else return A(address + A(by));
+  if constexpr (std::is_pointer_v<A>)
+    return reinterpret_cast<std::uintptr_t>(address) + std::uintptr_t(by);
+  else
+    return A(address + A(by));
 }
 template <class A>
 __forceinline__ ptx::MBarrier* barrier_at(A address) {
@@ -241,8 +299,10 @@ __forceinline__ void store(void* to, bool is_volatile, const From&... from) {
   static_assert(sizeof...(From) == N);
   const Group<T, N> group{{as<T>(from)...}};
   if constexpr (N == 1) {
-    if (is_volatile) *static_cast<volatile T*>(to) = group.element[0];
-    else *static_cast<T*>(to) = group.element[0];
+    if (is_volatile)
+      *static_cast<volatile T*>(to) = group.element[0];
+    else
+      *static_cast<T*>(to) = group.element[0];
   } else if constexpr (sizeof group == 16) {
     *static_cast<uint4*>(to) = std::bit_cast<uint4>(group);
   } else if constexpr (sizeof group == 8) {
@@ -252,8 +312,9 @@ __forceinline__ void store(void* to, bool is_volatile, const From&... from) {
   }
 }
 template <class T>
-using AtomicWord = std::conditional_t<std::is_integral_v<T> && sizeof(T) == 8, unsigned long long,
-                                      std::conditional_t<std::is_integral_v<T> && sizeof(T) == 4 && !std::is_signed_v<T>, unsigned, T>>;
+using AtomicWord = std::conditional_t<
+    std::is_integral_v<T> && sizeof(T) == 8, unsigned long long,
+    std::conditional_t<std::is_integral_v<T> && sizeof(T) == 4 && !std::is_signed_v<T>, unsigned, T>>;
 template <class T>
 __forceinline__ AtomicWord<T>* atomic_at(void* address) {
   return static_cast<AtomicWord<T>*>(address);
@@ -276,13 +337,15 @@ __forceinline__ void store_matrices(void* row, const std::array<unsigned, N>& re
 }
 // m16n8k16, or m16n8k8 with zeros behind.
 template <class H, class... D, std::size_t A, std::size_t B>
-__forceinline__ void multiply(const std::tuple<D&...>& d, const std::array<unsigned, A>& a, const std::array<unsigned, B>& b,
-                              std::array<float, 4> c) {
+__forceinline__ void multiply(const std::tuple<D&...>& d, const std::array<unsigned, A>& a,
+                              const std::array<unsigned, B>& b, std::array<float, 4> c) {
   unsigned whole_a[4] = {}, whole_b[2] = {};
   for (std::size_t i = 0; i < A; ++i) whole_a[i] = a[i];
   for (std::size_t i = 0; i < B; ++i) whole_b[i] = b[i];
-  if constexpr (std::is_same_v<H, __half>) lab::cpu::mma_m16n8k16(c.data(), whole_a, whole_b);
-  else lab::cpu::mma_bf16(c.data(), whole_a, whole_b);
+  if constexpr (std::is_same_v<H, __half>)
+    lab::cpu::mma_m16n8k16(c.data(), whole_a, whole_b);
+  else
+    lab::cpu::mma_bf16(c.data(), whole_a, whole_b);
   put_all(d, c);
 }
 template <class... D>
@@ -295,24 +358,29 @@ __forceinline__ void multiply_to_halves(const std::tuple<D&...>& d, const std::a
 }
 // D stays where the kernel has it until the wait: its registers must be neighbours in memory, as an array's are.
 [[noreturn]] inline void scattered_registers() {
-  std::fprintf(stderr, "wgmma: the registers of D are no consecutive elements of one float array, as the CPU wants them\n");
+  std::fprintf(stderr,
+               "wgmma: the registers of D are no consecutive elements of one float array, as the CPU wants them\n");
   __trap();
 }
 template <class H, class... D, std::size_t N>
 __forceinline__ void product(const std::tuple<D&...>& d, std::uint64_t a, const std::array<unsigned, N>& a_registers,
                              std::uint64_t b, bool accumulate, int scale_a, int scale_b, int a_major, int b_major) {
-  const std::array<const float*, sizeof...(D)> at = std::apply([](auto&... each) { return std::array{static_cast<const float*>(&each)...}; }, d);
+  const std::array<const float*, sizeof...(D)> at =
+      std::apply([](auto&... each) { return std::array{static_cast<const float*>(&each)...}; }, d);
   for (std::size_t i = 0; i < at.size(); ++i)
     if (at[i] != at[0] + i) scattered_registers();
   if (scale_a != 1 || scale_b != 1 || a_major != 0) scattered_registers();
-  lab::cpu::wgmma(&std::get<0>(d), int(2 * sizeof...(D)), a, N ? a_registers.data() : nullptr, b, b_major != 0, accumulate);
+  lab::cpu::wgmma(&std::get<0>(d), int(2 * sizeof...(D)), a, N ? a_registers.data() : nullptr, b, b_major != 0,
+                  accumulate);
 }
 
 // --- barriers, the copy engine, clusters ---------------------------------------------------------------------------------------
 template <class Id>
 __forceinline__ void whole_block_barrier(Id id) {
-  if (id == 0) __syncthreads();
-  else lab::cpu::named_barrier(int(id), int((blockDim.x * blockDim.y * blockDim.z + 31) / 32 * 32), true);
+  if (id == 0)
+    __syncthreads();
+  else
+    lab::cpu::named_barrier(int(id), int((blockDim.x * blockDim.y * blockDim.z + 31) / 32 * 32), true);
 }
 struct Box {
   const TensorMap* map;
@@ -331,7 +399,8 @@ __forceinline__ void load_box(To to, const Box& box, Barrier barrier) {
 }
 template <class To, class Barrier, class Blocks>
 __forceinline__ void load_box_for_all(To to, const Box& box, Barrier barrier, Blocks blocks) {
-  lab::cpu::tma_load_multicast(shared_at(to), box.map, box.at.data(), box.rank, barrier_at(barrier), std::uint16_t(blocks));
+  lab::cpu::tma_load_multicast(shared_at(to), box.map, box.at.data(), box.rank, barrier_at(barrier),
+                               std::uint16_t(blocks));
 }
 template <class From>
 __forceinline__ void store_box(const Box& box, From from) {

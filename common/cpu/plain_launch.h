@@ -13,14 +13,14 @@ namespace lab::plain {
 template <class... T>
 struct Types {};
 
-// The kernel's address, by which its attributes are known: the one function of that name, or the one instance of a
+// The kernel's address, by which its attributes are known: of the one function of that name, or of the one instance of a
 // template that takes these arguments.
 template <class Any, class... Parameters>
-const void* address(Any, void (*kernel)(Parameters...)) {
+const void* address_of_one(Any, void (*kernel)(Parameters...)) {
   return reinterpret_cast<const void*>(kernel);
 }
 template <class... Arguments>
-const void* address(Types<Arguments...>, std::type_identity_t<void (*)(Arguments...)> kernel) {
+const void* address_of_instance(Types<Arguments...>, std::type_identity_t<void (*)(Arguments...)> kernel) {
   return reinterpret_cast<const void*>(kernel);
 }
 
@@ -74,5 +74,7 @@ void* shared_of_rank(void* mine, unsigned rank);    // the same place in another
 }  // namespace lab::plain
 
 inline std::size_t __cvta_generic_to_shared(const void* pointer) { return lab::plain::shared_address(pointer); }
-inline void* __cvta_shared_to_generic(std::size_t address) { return lab::plain::shared_pointer(std::uint32_t(address)); }
+inline void* __cvta_shared_to_generic(std::size_t address) {
+  return lab::plain::shared_pointer(std::uint32_t(address));
+}
 inline std::size_t __cvta_generic_to_global(const void* pointer) { return reinterpret_cast<std::size_t>(pointer); }

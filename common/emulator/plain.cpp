@@ -35,8 +35,7 @@ void* place_shared(const void* declaration, const char* name, std::size_t elemen
   Block& block = inside(name);
   SharedMemory& shared = block.shared();
   const std::size_t known = shared.dynamic_arrays().size();
-  void* const place =
-      shared.place_variable(declaration, name, element, int(rows), int(pitch), bytes, align);
+  void* const place = shared.place_variable(declaration, name, element, int(rows), int(pitch), bytes, align);
   if (!place || shared.static_bytes() > SharedMemory::STATIC_LIMIT)
     too_large(block, std::string("with ") + name + " the kernel has " + std::to_string(shared.static_bytes()) +
                          " B of __shared__ variables; ptxas builds none with more than 49152 B");
@@ -92,9 +91,7 @@ void at_site(int site) {
   if (Block* const block = cpu::this_block(); block && block->running()) block->at_site(site);
 }
 
-unsigned active_lanes() {
-  return inside("__activemask").active_lanes(cpu::caller(__builtin_return_address(0)));
-}
+unsigned active_lanes() { return inside("__activemask").active_lanes(cpu::caller(__builtin_return_address(0))); }
 
 long long ticks() {
   static thread_local long long clock = 0;

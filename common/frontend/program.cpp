@@ -19,7 +19,7 @@ const StageConf stage_conf{"sm_90a", "", 232448};
 const char* stage_name() { return "the program"; }
 const char* planted_bug() { return ""; }
 bool can_check() { return true; }
-}
+}  // namespace lab
 
 namespace {
 
@@ -77,12 +77,14 @@ struct Setup {
 }  // namespace
 
 // Of a kernel: the launch's error, with block, thread and place. Of host code: the end of the program.
-extern "C" void __assert_fail(const char* condition, const char* file, unsigned line, const char* function) noexcept(true) {
+extern "C" void __assert_fail(const char* condition, const char* file, unsigned line,
+                              const char* function) noexcept(true) {
   cpu::Block* const block = cpu::this_block();
   if (block && block->running())
     block->fail(cudaErrorAssert, Finding::Kind::fault,
                 std::string("assertion `") + condition + "` failed in " + function + ", thread (" +
-                    std::to_string(threadIdx.x) + "," + std::to_string(threadIdx.y) + "," + std::to_string(threadIdx.z) + ")",
+                    std::to_string(threadIdx.x) + "," + std::to_string(threadIdx.y) + "," +
+                    std::to_string(threadIdx.z) + ")",
                 reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)) - 1);
   std::fprintf(stderr, "%s:%u: %s: assertion `%s` failed\n", file, line, function, condition);
   std::abort();
@@ -100,28 +102,44 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
   p->maxGridSize[0] = 2147483647, p->maxGridSize[1] = p->maxGridSize[2] = 65535;
   p->major = 9, p->minor = 0, p->multiProcessorCount = 132, p->maxThreadsPerMultiProcessor = 2048;
   p->maxBlocksPerMultiProcessor = 32, p->l2CacheSize = 62914560, p->memoryBusWidth = 6144, p->concurrentKernels = 1;
-  p->unifiedAddressing = p->managedMemory = p->canMapHostMemory = 1, p->clockRate = 1980000, p->memoryClockRate = 3201000;
+  p->unifiedAddressing = p->managedMemory = p->canMapHostMemory = 1, p->clockRate = 1980000,
+  p->memoryClockRate = 3201000;
   return cudaSuccess;
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   cudaDeviceProp p;
   if (const cudaError_t error = cudaGetDeviceProperties(&p, device); error != cudaSuccess) return error;
   switch (attribute) {
-    case cudaDevAttrMaxThreadsPerBlock: return *value = p.maxThreadsPerBlock, cudaSuccess;
-    case cudaDevAttrMaxSharedMemoryPerBlock: return *value = int(p.sharedMemPerBlock), cudaSuccess;
-    case cudaDevAttrWarpSize: return *value = p.warpSize, cudaSuccess;
-    case cudaDevAttrMaxRegistersPerBlock: return *value = p.regsPerBlock, cudaSuccess;
-    case cudaDevAttrClockRate: return *value = p.clockRate, cudaSuccess;
-    case cudaDevAttrMultiProcessorCount: return *value = p.multiProcessorCount, cudaSuccess;
-    case cudaDevAttrMemoryClockRate: return *value = p.memoryClockRate, cudaSuccess;
-    case cudaDevAttrGlobalMemoryBusWidth: return *value = p.memoryBusWidth, cudaSuccess;
-    case cudaDevAttrL2CacheSize: return *value = p.l2CacheSize, cudaSuccess;
-    case cudaDevAttrMaxThreadsPerMultiProcessor: return *value = p.maxThreadsPerMultiProcessor, cudaSuccess;
-    case cudaDevAttrComputeCapabilityMajor: return *value = p.major, cudaSuccess;
-    case cudaDevAttrComputeCapabilityMinor: return *value = p.minor, cudaSuccess;
-    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: return *value = int(p.sharedMemPerMultiprocessor), cudaSuccess;
-    case cudaDevAttrCooperativeLaunch: return *value = 0, cudaSuccess;
-    case cudaDevAttrMaxSharedMemoryPerBlockOptin: return *value = int(p.sharedMemPerBlockOptin), cudaSuccess;
+    case cudaDevAttrMaxThreadsPerBlock:
+      return *value = p.maxThreadsPerBlock, cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+      return *value = int(p.sharedMemPerBlock), cudaSuccess;
+    case cudaDevAttrWarpSize:
+      return *value = p.warpSize, cudaSuccess;
+    case cudaDevAttrMaxRegistersPerBlock:
+      return *value = p.regsPerBlock, cudaSuccess;
+    case cudaDevAttrClockRate:
+      return *value = p.clockRate, cudaSuccess;
+    case cudaDevAttrMultiProcessorCount:
+      return *value = p.multiProcessorCount, cudaSuccess;
+    case cudaDevAttrMemoryClockRate:
+      return *value = p.memoryClockRate, cudaSuccess;
+    case cudaDevAttrGlobalMemoryBusWidth:
+      return *value = p.memoryBusWidth, cudaSuccess;
+    case cudaDevAttrL2CacheSize:
+      return *value = p.l2CacheSize, cudaSuccess;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+      return *value = p.maxThreadsPerMultiProcessor, cudaSuccess;
+    case cudaDevAttrComputeCapabilityMajor:
+      return *value = p.major, cudaSuccess;
+    case cudaDevAttrComputeCapabilityMinor:
+      return *value = p.minor, cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+      return *value = int(p.sharedMemPerMultiprocessor), cudaSuccess;
+    case cudaDevAttrCooperativeLaunch:
+      return *value = 0, cudaSuccess;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+      return *value = int(p.sharedMemPerBlockOptin), cudaSuccess;
   }
   return cudaErrorInvalidValue;
 }
@@ -144,13 +162,14 @@ cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::
 }
 
 CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* base,
-                                const cuuint64_t* extents, const cuuint64_t* strides, const cuuint32_t* box, const cuuint32_t*,
-                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion,
-                                CUtensorMapFloatOOBfill) {
+                                const cuuint64_t* extents, const cuuint64_t* strides, const cuuint32_t* box,
+                                const cuuint32_t*, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
   const bool sixteen = type == CU_TENSOR_MAP_DATA_TYPE_FLOAT16 || type == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 ||
                        type == CU_TENSOR_MAP_DATA_TYPE_UINT16;
   if (!sixteen || rank > MAX_TENSOR_RANK || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE) {
-    std::fprintf(stderr, "cuTensorMapEncodeTiled: the CPU has tensors of 16-bit elements in 1 to %d dimensions\n", MAX_TENSOR_RANK);
+    std::fprintf(stderr, "cuTensorMapEncodeTiled: the CPU has tensors of 16-bit elements in 1 to %d dimensions\n",
+                 MAX_TENSOR_RANK);
     return CUDA_ERROR_INVALID_VALUE;
   }
   TensorShape shape;
@@ -159,9 +178,11 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuui
     shape.extent[d] = extents[d], shape.box[d] = box[d];
     shape.stride[d] = d == 0 ? sizeof(half) : strides[d - 1];
   }
-  return make_tensor_map(*map, static_cast<const half*>(base), shape) == cudaSuccess ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  return make_tensor_map(*map, static_cast<const half*>(base), shape) == cudaSuccess ? CUDA_SUCCESS
+                                                                                     : CUDA_ERROR_INVALID_VALUE;
 }
-cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long, cudaDriverEntryPointQueryResult* result) {
+cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long,
+                                    cudaDriverEntryPointQueryResult* result) {
   const bool found = !std::strcmp(symbol, "cuTensorMapEncodeTiled");
   *function = found ? reinterpret_cast<void*>(&cuTensorMapEncodeTiled) : nullptr;
   if (result) *result = found ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;

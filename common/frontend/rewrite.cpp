@@ -69,8 +69,7 @@ class Rewriter {
   Rewriter(Source source, std::string root) : tokens_(std::move(source.tokens)), files_(std::move(source.files)) {
     for (const std::string& file : files_)
       foreign_.push_back(file.starts_with(root + "/common/") || file.starts_with("common/") ||
-                         file.starts_with("./common/") ||
-                         file.starts_with("/usr/") || file.starts_with("<"));
+                         file.starts_with("./common/") || file.starts_with("/usr/") || file.starts_with("<"));
   }
 
   std::string run() {
@@ -245,10 +244,11 @@ class Rewriter {
     std::string out = "::lab::plain::Launch(\"" + name + "\", ";
     out += cluster == cluster_dims_.end() ? "dim3(1, 1, 1)" : "dim3(" + cluster->second + ")";
     out += ", " + text(chevron + 1, close) + ").run([&](auto... lab_a) { " + kernel + "(lab_a...); }, ";
-    out +=
-        "[&]<class... LabA>(::lab::plain::Types<LabA...> lab_t) -> const void* { if constexpr (requires { "
-        "::lab::plain::address(lab_t, " +
-        kernel + "); }) return ::lab::plain::address(lab_t, " + kernel + "); else return nullptr; }";
+    out += "[&]<class... LabA>(::lab::plain::Types<LabA...> lab_t) -> const void* { ";
+    for (const std::string how : {"::lab::plain::address_of_one", "::lab::plain::address_of_instance"})
+      out += "if constexpr (requires { " + how + "(lab_t, " + kernel + "); }) return " + how + "(lab_t, " + kernel +
+             "); else ";
+    out += "return nullptr; }";
     const bool empty = token(skip_space(open + 1)).is(")");
     at_ = open + 1;
     return out + (empty ? "" : ", ") + lines_of(close, open);
