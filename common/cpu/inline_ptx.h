@@ -27,7 +27,7 @@ void ldmatrix(unsigned* registers, const half* row, int matrices, bool transpose
 void stmatrix(half* row, const unsigned* registers, int matrices, bool transposed);
 void wgmma_fence();
 void wgmma(float* d, int n, std::uint64_t a_descriptor, const unsigned* a_registers, std::uint64_t b_descriptor,
-           bool b_mn_major, bool accumulate);
+           bool b_mn_major, bool accumulate, bool bf16);
 void wgmma_commit();
 void wgmma_wait(unsigned groups_left);
 void set_max_registers(int count, bool take);
@@ -356,22 +356,29 @@ __forceinline__ void multiply_to_halves(const std::tuple<D&...>& d, const std::a
   lab::cpu::mma_m16n8k16(sums, a.data(), b.data());
   put_all(d, std::array<unsigned, 2>{pair<__half>(sums[0], sums[1]), pair<__half>(sums[2], sums[3])});
 }
-// D stays where the kernel has it until the wait: its registers must be neighbours in memory, as an array's are.
-[[noreturn]] inline void scattered_registers() {
-  std::fprintf(stderr,
-               "wgmma: the registers of D are no consecutive elements of one float array, as the CPU wants them\n");
+// D and A stay where the kernel has them until the wait: their registers must be neighbours in memory, as an array's are.
+[[noreturn]] inline void unread_product() {
+  std::fprintf(stderr, "wgmma: the CPU has A with k innermost, and no negated operands\n");
   __trap();
 }
-template <class H, class... D, std::size_t N>
-__forceinline__ void product(const std::tuple<D&...>& d, std::uint64_t a, const std::array<unsigned, N>& a_registers,
-                             std::uint64_t b, bool accumulate, int scale_a, int scale_b, int a_major, int b_major) {
-  const std::array<const float*, sizeof...(D)> at =
-      std::apply([](auto&... each) { return std::array{static_cast<const float*>(&each)...}; }, d);
-  for (std::size_t i = 0; i < at.size(); ++i)
-    if (at[i] != at[0] + i) scattered_registers();
-  if (scale_a != 1 || scale_b != 1 || a_major != 0) scattered_registers();
-  lab::cpu::wgmma(&std::get<0>(d), int(2 * sizeof...(D)), a, N ? a_registers.data() : nullptr, b, b_major != 0,
-                  accumulate);
+[[noreturn]] inline void scattered_registers() {
+  std::fprintf(stderr,
+               "wgmma: the registers of an operand are no consecutive elements of one array, as the CPU wants them\n");
+  __trap();
+}
+template <class H, class D, class A>
+__forceinline__ void product(const D& d, std::uint64_t a_descriptor, const A& a, std::uint64_t b, bool accumulate,
+                             int scale_a, int scale_b, int a_major, int b_major) {
+  const auto in_a_row = [](auto&... each) {
+    const void* const at[] = {&each..., nullptr};
+    for (std::size_t i = 0; i < sizeof...(each); ++i)
+      if (at[i] != static_cast<const char*>(at[0]) + 4 * i) scattered_registers();
+    return const_cast<void*>(at[0]);
+  };
+  if (scale_a != 1 || scale_b != 1 || a_major != 0) unread_product();
+  lab::cpu::wgmma(static_cast<float*>(std::apply(in_a_row, d)), int(2 * std::tuple_size_v<D>), a_descriptor,
+                  static_cast<const unsigned*>(std::apply(in_a_row, a)), b, b_major != 0, accumulate,
+                  std::is_same_v<H, __nv_bfloat16>);
 }
 
 // --- barriers, the copy engine, clusters ---------------------------------------------------------------------------------------

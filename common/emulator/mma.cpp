@@ -1,7 +1,5 @@
 // mma.sync.m16n8k16 on the CPU: the last lane to arrive gathers A, B and C from the registers of all, multiplies, and
 // hands each lane its four elements.
-#include <bit>
-#include <cmath>
 #include <cstring>
 
 #include "common/emulator/block.hpp"
@@ -21,19 +19,6 @@ struct MmaCall {
   std::uintptr_t pc;
   bool bf16 = false;
 };
-
-float of_bf16(std::uint16_t bits) { return std::bit_cast<float>(std::uint32_t(bits) << 16); }
-
-// Exact products, summed as doubles and cut off to a float: a GPU keeps fewer bits of the smaller ones.
-void multiply_bf16(const std::uint16_t (&a)[16][16], const std::uint16_t (&b)[16][8], float (&c)[16][8]) {
-  for (int row = 0; row < 16; ++row)
-    for (int column = 0; column < 8; ++column) {
-      double sum = c[row][column];
-      for (int k = 0; k < 16; ++k) sum += double(of_bf16(a[row][k])) * double(of_bf16(b[k][column]));
-      const float nearest = float(sum);
-      c[row][column] = std::fabs(double(nearest)) > std::fabs(sum) ? std::nextafter(nearest, 0.0f) : nearest;
-    }
-}
 
 // Elements 2 i and 2 i + 1 share a register; of A and C they are neighbours in a row, of B in a column.
 void multiply(Block& block, Warp& warp, std::uint32_t) {
@@ -61,13 +46,13 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
       std::memcpy(&c[at.row][at.column], &call.c[e], 8);
     }
   }
+  MmaB b;
+  b.set(bits_b);
   if (static_cast<const MmaCall*>(warp.payload[0])->bf16) {
-    multiply_bf16(bits_a, bits_b, c);
+    mma_tile_bf16(bits_a, b, c);
   } else {
     MmaA a;
-    MmaB b;
     a.set(bits_a);
-    b.set(bits_b);
     mma_tile(a, b, c);
   }
   block.tell(ExecEvent::Kind::product, 0, 0, 0);
@@ -78,9 +63,6 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
     }
 }
 
-}  // namespace
-
-namespace {
 void mma(MmaCall call) {
   Block& block = *this_block();
   block.own_warp().payload[block.self().lane] = &call;
@@ -91,7 +73,7 @@ void mma(MmaCall call) {
 void mma_m16n8k16(float* c, const unsigned* a, const unsigned* b) {
   mma({c, a, b, caller(__builtin_return_address(0))});
 }
-void mma_bf16(float* c, const unsigned* a, const unsigned* b);
+void mma_bf16(float* c, const unsigned* a, const unsigned* b);  // cpu/inline_ptx.h
 void mma_bf16(float* c, const unsigned* a, const unsigned* b) {
   mma({c, a, b, caller(__builtin_return_address(0)), true});
 }

@@ -101,11 +101,18 @@ class Translator {
     for (const std::string& piece : statements()) body += one(piece);
     std::string head = "({ using namespace ::lab::inline_ptx; ";
     for (const std::string& label : labels_) head += "__label__ " + label + "; ";
+    // A product reads its registers until its wait: there they are what the kernel names, not copies.
+    const bool stays = statement_.ptx.find("wgmma.mma_async") != std::string::npos;
     for (std::size_t i = 0; i < statement_.operands.size(); ++i) {
       const AsmOperand& o = statement_.operands[i];
+      const std::string name = "lab_o" + std::to_string(i);
       const bool written = o.constraint.find_first_of("=+") != std::string::npos;
-      head += (written ? "auto& lab_o" : "[[maybe_unused]] const auto lab_o") + std::to_string(i) +
-              (written ? " = (" + o.expression + "); " : " = ::lab::inline_ptx::value_of(" + o.expression + "); ");
+      if (written)
+        head += "auto& " + name + " = (" + o.expression + "); ";
+      else if (stays)
+        head += "[[maybe_unused]] auto&& " + name + " = (" + o.expression + "); ";
+      else
+        head += "[[maybe_unused]] const auto " + name + " = value_of(" + o.expression + "); ";
     }
     for (const auto& [name, type] : registers_) head += "[[maybe_unused]] " + type + " " + name + "{}; ";
     return {head + body + "})", unread_};
@@ -317,8 +324,8 @@ class Translator {
     if (type.empty() || o.size() < 6 || o[0].form != 'v' || int(o[0].inside.size()) != n / 2) return {};
     const bool from_registers = o[1].form == 'v';
     std::string code = "product<" + type + ">(references(" + listed(o[0].inside) + "), ";
-    code += from_registers ? "std::uint64_t(0), " + array("unsigned", o[1].inside)
-                           : "as<std::uint64_t>(" + o[1].text + "), std::array<unsigned, 0>{}";
+    code += from_registers ? "std::uint64_t(0), references(" + listed(o[1].inside) + ")"
+                           : "as<std::uint64_t>(" + o[1].text + "), std::tuple<>()";
     const auto constant = [&](std::size_t i) { return i < o.size() ? o[i].text : std::string("0"); };
     code += ", as<std::uint64_t>(" + o[2].text + "), as<bool>(" + o[3].text + "), " + constant(4) + ", " + constant(5);
     return code + ", " + (from_registers ? "0, " + constant(6) : constant(6) + ", " + constant(7)) + ")";
