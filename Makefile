@@ -50,14 +50,14 @@ test: $(BUG_LABS) | $(WORK)
 	@$(WORK) broken-version "$$stage" $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
 else
 # The numbers, then a short race check: a missing __syncwarp that a rendezvous hides shows there alone.
-test: $(call tester,fixed) $(if $(filter cpu,$(backend)),$(call tester,checked)) | $(if $(filter 1,$(turns)),$(WORK))
+test: $(call fixed,$(STAGE)) $(if $(filter cpu,$(backend)),$(call checked,$(STAGE))) | $(if $(filter 1,$(turns)),$(WORK))
 	@sh checks/scripts/stage_test.sh $(if $(BACKWARD),same-bits,once) $^
 endif
 
 # The parts of `make test`.
 test-builds: $(FIXED_LABS) $(BUG_LABS) $(BACKWARD_LABS) $(if $(filter cpu,$(backend)),$(B)/unit $(CHECKED_LABS) $(RECORDS),$(PROBE_wmma))
 
-reproduce-bug: $(foreach p,$(PAIRS),$(call bug_lab,$(p)) $(call fixed_of_pair,$(p))) | $(WORK)
+reproduce-bug: $(foreach p,$(PAIRS),$(call bug_lab,$(p)) $(call fixed_of_pair,$(p))) $(foreach s,$(sort $(foreach p,$(PAIRS),$(call stage_of_pair,$(p)))),$(B)/$(s)/signatures.so) | $(WORK)
 	@$(WORK) reproduce "$$stage" $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p))=$(call fixed_of_pair,$(p)))
 
 # A bug is a patch: read it, work on it in a copy of the kernel, write it back; new=1 begins one.
@@ -86,7 +86,7 @@ grade: | $(WORK)
 	@$(call keep,json) $(WORK) grade '$(MAKE)' "$$json" "$$seed" "$$assigned"
 
 run: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
-	$(one_stage)$(if $(bug),,$(works))@$(call keep,out dq dk dv) $< run $(call given,q k v do dq dk dv out causal scale)
+	$(one_stage)$(if $(bug),,$(works))@$(call keep,out dq dk dv) $(RUNNER) $< run $(call given,q k v do dq dk dv out causal scale)
 
 # The tools for a stage's kernel, for the kernel of an exercise.
 ifdef n
@@ -97,7 +97,7 @@ else
 # All correct stages, or one, or one bug. Exit status 1 where there are findings.
 racecheck: $(call chosen,checked) $(BACKWARD_CHECKED) $(if $(filter gpu,$(backend)),$(RECORDS),| $(WORK))
 ifeq ($(backend),gpu)
-	@sh checks/races/sanitizer.sh $(filter %/lab,$^)
+	@sh checks/races/sanitizer.sh $(filter %/kernel.so,$^)
 else
 	@$(WORK) racecheck $^
 endif
@@ -109,7 +109,7 @@ counters:
 	@$(MAKE) backend=cpu counters
 else ifdef stage
 counters: $(call chosen,checked)
-	$(works)@$< counters $(call given,shape lines)
+	$(works)@$(RUNNER) $< counters $(call given,shape lines)
 else
 counters: $(CHECKED_LABS)
 	@sh checks/counters/counters.sh "$$record" $^
@@ -117,7 +117,7 @@ endif
 
 # Whether each case's output has the bits that an H100 gave. quick=1 takes each fifth case; record=1 on a GPU writes all of all stages.
 bits: $(call chosen,fixed)
-	$(works)@sh checks/bits/bits.sh "$$record" "$$quick" $(filter %/lab,$^)
+	$(works)@sh checks/bits/bits.sh "$$record" "$$quick" $(filter %/kernel.so,$^)
 ifneq ($(and $(filter 1,$(record)),$(filter cpu,$(backend))$(stage)$(quick)),)
 $(if $(call goals_among,bits),$(error record=1 writes what a GPU computes, of all cases of all stages: with backend=gpu, without stage= and quick=))
 endif
@@ -130,7 +130,7 @@ trace:
 else
 trace: $(call chosen,checked)
 	$(if $(or $(stage),$(filter 1,$(check))),,$(error which stage? trace needs stage=NAME; see 'make list'))
-	@status=0; for lab in $^; do $(call keep,json) $$lab trace $(call given,shape tile json check) \
+	@status=0; for lab in $^; do $(call keep,json) $(RUNNER) $$lab trace $(call given,shape tile json check) \
 	  $(if $(stage)$(shape),,shape=1,1,256,64) || status=$$?; done; exit $$status
 endif
 endif
@@ -146,7 +146,7 @@ sanitize:
 	@$(MAKE) backend=cpu SANITIZE=$(or $(check),whole) sanitized
 FOUR_STAGES := v2b_single_warp v2d_ldmatrix v3e_pingpong v4a_split_keys
 SANITIZED_STAGES := $(or $(if $(BROKEN),,$(STAGE)),$(if $(filter quick,$(SANITIZE)),$(FOUR_STAGES),$(ALL_STAGES)))
-sanitized: $(if $(stage),,$(B)/unit) $(foreach s,$(SANITIZED_STAGES),$(B)/$(s)/fixed/$(if $(filter quick,$(SANITIZE)),learner,lab))
+sanitized: $(if $(stage),,$(B)/unit) $(foreach s,$(SANITIZED_STAGES),$(B)/$(s)/fixed/kernel.so)
 	@sh checks/scripts/sanitize.sh "$${cases:-$(if $(filter quick,$(SANITIZE)),8,40)}" $^
 
 # Times on a GPU, the stages and PyTorch taking turns; stage=S times one stage alone, and bug=B shows that a wrong kernel is
@@ -154,10 +154,10 @@ sanitized: $(if $(stage),,$(B)/unit) $(foreach s,$(SANITIZED_STAGES),$(B)/$(s)/f
 ifneq ($(BACKWARD),)
 # Of a backward stage: its table, then PyTorch's lines, or why there are none.
 bench: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
-	@$< bench $(call given,shape) && { $(PYTHON) reference/backward_peers.py $(call given,shape) || [ $$? -eq 2 ]; }
+	@$(RUNNER) $< bench $(call given,shape) && { $(PYTHON) reference/backward_peers.py $(call given,shape) || [ $$? -eq 2 ]; }
 else
 bench: $(RECORDS) $(call chosen,fixed)
-	@PYTHON='$(PYTHON)' $(call keep,json) $< bench "$${shape:-all}" "$$rounds" "$$json" "$$stage" $(filter %/lab,$^)
+	@PYTHON='$(PYTHON)' $(call keep,json) $< bench "$${shape:-all}" "$$rounds" "$$json" "$$stage" $(filter %/kernel.so,$^)
 endif
 
 # One kernel under Nsight Compute.
@@ -173,11 +173,11 @@ else
 evolve: $(RECORDS) $(FIXED_LAB)
 	$(one_stage)$(works)@$(call keep,json) $< search '$(MAKE)' $(backend) $(STAGE) $(call given,shape seed minutes generations candidates json)
 endif
-evolve-labs: $(if $(call goals_among,evolve-labs),$(if $(call strange,$(only)),$(error only= names candidates))$(foreach id,$(only),$(B)/$(STAGE)/evolve-$(id)/judge))
+evolve-labs: $(if $(call goals_among,evolve-labs),$(if $(call strange,$(only)),$(error only= names candidates))$(foreach id,$(only),$(B)/$(STAGE)/evolve-$(id)/kernel.so))
 
 # The figures of the pages, from writeups/results/ and from the code that draws them. check=1: whether they are that, and whether the
 # kernels' steps are as recorded; record=1 records them anew.
-RECORDED := $(foreach s,v2c8_mma_sync v2d_ldmatrix v3b_wgmma v3c_overlap v3d_producer v3e_pingpong,build/cpu/$(s)/checked/lab)
+RECORDED := $(foreach s,v2c8_mma_sync v2d_ldmatrix v3b_wgmma v3c_overlap v3d_producer v3e_pingpong,build/cpu/$(s)/checked/kernel.so)
 plots: $(if $(check)$(record),$(RECORDED)) $(if $(check),,.venv/ready)
 	@$(if $(check)$(record),$(PYTHON) checks/plots/plots.py record $(if $(check),check) $(RECORDED) &&) \
 	  $(if $(check),$(PYTHON),.venv/bin/python) checks/plots/plots.py $(if $(check),check,draw)
@@ -190,16 +190,16 @@ plots: $(if $(check)$(record),$(RECORDED)) $(if $(check),,.venv/ready)
 ifdef stage
 # Of an own kernel beside the stage that it comes from.
 NEIGHBOUR := $(if $(filter own/%,$(STAGE)),$(call conf,$(STAGE),from))
-resources: $(RECORDS) $(foreach s,$(if $(BROKEN),,$(STAGE)) $(NEIGHBOUR),build/cpu/$(s)/fixed/lab)
-	$(works)@$(call keep,json) $< resources build/cpu/STAGE/VARIANT/lab "$$json" $(STAGE)
+resources: $(RECORDS) $(foreach s,$(if $(BROKEN),,$(STAGE)) $(NEIGHBOUR),build/cpu/$(s)/fixed/kernel.so)
+	$(works)@$(call keep,json) $< resources build/cpu/STAGE/VARIANT/kernel.so "$$json" $(STAGE)
 else
-resources: $(RECORDS) $(foreach s,$(ALL_STAGES) $(BACKWARD_STAGES),build/cpu/$(s)/fixed/lab) \
-  $(foreach p,$(PAIRS) $(BACKWARD_PAIRS),build/cpu/$(call stage_of_pair,$(p))/bug-$(call bug_of_pair,$(p))/lab)
+resources: $(RECORDS) $(foreach s,$(ALL_STAGES) $(BACKWARD_STAGES),build/cpu/$(s)/fixed/kernel.so) \
+  $(foreach p,$(PAIRS) $(BACKWARD_PAIRS),build/cpu/$(call stage_of_pair,$(p))/bug-$(call bug_of_pair,$(p))/kernel.so)
 	@$(MAKE) backend=gpu host-as-gpu
-	@$(call keep,json) $< resources build/cpu/STAGE/VARIANT/lab "$$json"
+	@$(call keep,json) $< resources build/cpu/STAGE/VARIANT/kernel.so "$$json"
 endif
 host-as-gpu:
-	@for source in $$(grep -l '\.cuh"' $(LIB_SRC)); do $(CXX) $(CXXFLAGS) $(INCLUDES) -fsyntax-only $$source || exit 1; done
+	@for source in $$(grep -l '\.cuh"' $(RUNNER_SRC)); do $(CXX) $(CXXFLAGS) $(INCLUDES) -fsyntax-only $$source || exit 1; done
 
 # Renews (or, with check=1, compares) every block of real output on the pages, and tries their links. CPU output is deterministic.
 writeups: $(FIXED_LABS) $(CHECKED_LABS) $(BUG_LABS)

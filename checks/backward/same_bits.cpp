@@ -8,7 +8,7 @@
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/whole_file.hpp"
 #include "checks/backward/trial.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/conf.hpp"
 #include "reference/attention.hpp"
 

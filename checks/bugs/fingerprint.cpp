@@ -15,7 +15,8 @@
 #include "checks/bugs/elsewhere.hpp"
 #include "checks/bugs/hang.hpp"
 #include "checks/bugs/places.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
+#include "checks/runner/library.hpp"
 #include "checks/desk/patch.hpp"
 #include "reference/attention.hpp"
 
@@ -104,6 +105,7 @@ std::vector<Fingerprint>& registry() {
 }  // namespace
 
 const std::vector<Fingerprint>& fingerprints() {
+  load_signatures();
   std::ranges::sort(registry(), {}, &Fingerprint::bug);
   return registry();
 }

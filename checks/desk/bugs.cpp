@@ -31,7 +31,7 @@ std::vector<Entry> entries_of(const Ladder& ladder, const Args& args, std::size_
 
 // A GPU that cannot run the stage hides all of its bugs.
 bool cannot_run(const std::string& lab) {
-  return lab.starts_with("build/gpu/") && run({lab, "once", "1", "1", "1", "64"}, "build/logs/once.log").status != 0;
+  return lab.starts_with("build/gpu/") && run({runner_of(lab), lab, "once", "1", "1", "1", "64"}, "build/logs/once.log").status != 0;
 }
 
 }  // namespace
@@ -112,11 +112,11 @@ int check_harness_command(const Args& args) {
     const std::string log = "build/logs/check-harness-" + entry.bug->stage + "-" + entry.bug->name + ".log";
     // A build that must be green gains nothing from stopping at the first red case: forty cases stand for all.
     const int status =
-        run(judged({entry.labs[0], "test", unseen(entry) || entry.bug->right() ? "cheapest=40" : "quick=1"}, log), log)
+        run(judged({runner_of(entry.labs[0]), entry.labs[0], "test", unseen(entry) || entry.bug->right() ? "cheapest=40" : "quick=1"}, log), log)
             .status;
     const Verdict verdict = verdict_beside(log);
     if (status != 0 || !unseen(entry)) return Tested{&entry, log, verdict, status, 0};
-    return Tested{&entry, log, verdict, status, run({entry.labs[0], "racecheck", "short=1"}, log).status};
+    return Tested{&entry, log, verdict, status, run({runner_of(entry.labs[0]), entry.labs[0], "racecheck", "short=1"}, log).status};
   };
   side_by_side(at_once(args), entries, test, [&](const Tested& tested) {
     const auto& [of, log, verdict, status, racecheck] = tested;
@@ -172,7 +172,7 @@ int broken_version_command(const Args& args) {
   Counts counts;  // failed: the acceptance was red
   for (const Entry& entry : entries_of(ladder, args, 1, 1)) {
     std::printf("=== %s is %s with the bug %s\n", args[0].c_str(), entry.bug->stage.c_str(), entry.bug->name.c_str());
-    const int status = run({entry.labs[0], "test", "quick=1"}).status;
+    const int status = run({runner_of(entry.labs[0]), entry.labs[0], "test", "quick=1"}).status;
     if (status == 0 && !entry.bug->unseen.empty())
       std::printf("No answer shows it on the CPU: make stage=%s racecheck bug=%s does.\n", args[0].c_str(),
                   entry.bug->name.c_str());

@@ -93,9 +93,12 @@ struct LabRun {
   bool reused = false;  // an earlier run's
 };
 
+// The program that loads build/BACKEND/STAGE/VARIANT/kernel.so, and runs it: build/BACKEND/runner.
+std::string runner_of(const std::string& kernel);
+
 // Runs a lab and keeps what it said in kept/ beside the binary; or, where kept_runs_count() and a run with these
 // arguments still holds, takes that. Only the statuses 0 (good) and 1 (red) are kept: after a bad input, a fault or a
-// signal the next call runs again. A binary outside build/cpu/STAGE/VARIANT always runs, and nothing of it is kept.
+// signal the next call runs again. A kernel outside build/cpu/STAGE/VARIANT always runs, and nothing of it is kept.
 LabRun run_lab(const Argv& argv);
 
 // How many of the labs that these words name may run at a time: as many as there are cores, but on a GPU four. There

@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "checks/bench/bench_samples.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 #include "checks/evolve/referee.hpp"
 #include "common/stage.hpp"
 

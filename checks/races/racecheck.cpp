@@ -5,7 +5,7 @@
 
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/verdict.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 #include "checks/races/racecheck.hpp"
 #include "common/hang.hpp"
 #include "reference/attention.hpp"

@@ -20,13 +20,13 @@ build/desk-records machine "$tool" > $logs/machine || exit 2
 exec 3>&1
 for lab in "$@"; do
   # On a GPU that cannot run the stage there is nothing for the tools to see.
-  if why=$(timeout 60 "$lab" once 1 1 1 64 2> /dev/null | grep '^skipped: '); then echo "$why" >&3; continue; fi
+  if why=$(timeout 60 "${lab%/*/*/*}/runner" "$lab" once 1 1 1 64 2> /dev/null | grep '^skipped: '); then echo "$why" >&3; continue; fi
   variant=$(dirname "$lab"); stage=$(basename "$(dirname "$variant")"); variant=$(basename "$variant")
   mkdir -p "$logs/$stage-$variant"
   for t in memcheck racecheck initcheck synccheck; do
     options=; [ $t = initcheck ] && options=$shared
     for shape in $SHAPES; do
-      echo "timeout $((LIMIT + 20)) $tool --tool $t $options --print-limit 200 $lab once $(echo "$shape" | tr , ' ') $LIMIT > $logs/$stage-$variant/$t.$shape.log 2>&1"
+      echo "timeout $((LIMIT + 20)) $tool --tool $t $options --print-limit 200 ${lab%/*/*/*}/runner $lab once $(echo "$shape" | tr , ' ') $LIMIT > $logs/$stage-$variant/$t.$shape.log 2>&1"
     done
   done
 done > $logs/runs

@@ -24,7 +24,7 @@ kept() {
 for w in $what; do
   start=$(date +%s)
   if [ "$w" = sanitizer ]; then
-    sh checks/races/sanitizer.sh -j "$out/tools-h200.json" build/gpu/*/*/lab > "$out/sanitizer.log" 2>&1
+    sh checks/races/sanitizer.sh -j "$out/tools-h200.json" build/gpu/*/*/kernel.so > "$out/sanitizer.log" 2>&1
     say "sanitizer: exit $? (1: the bugs were found), $(($(date +%s) - start)) s, $(grep -c ': 0 findings' "$out/sanitizer.log") builds silent"
     continue
   fi

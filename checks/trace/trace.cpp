@@ -7,7 +7,7 @@
 #include "checks/acceptance/whole_file.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/trial.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 #include "checks/exercises/counts.hpp"
 #include "checks/trace/json.hpp"
 

@@ -28,11 +28,9 @@ works = $(if $(BROKEN),$(error stage=$(stage) never worked; its bugs: $(strip $(
 
 stage_of_pair = $(firstword $(subst :, ,$(1)))
 bug_of_pair = $(lastword $(subst :, ,$(1)))
-lab_of = $(B)/$(1)/$(2)/lab
+lab_of = $(B)/$(1)/$(2)/kernel.so
 bug_lab = $(call lab_of,$(call stage_of_pair,$(1)),bug-$(call bug_of_pair,$(1)))
 fixed = $(call lab_of,$(1),fixed)
-# Of STAGE: what its test runs. `make test` (turns=1) has built the labs; alone, it waits for no more than it needs.
-tester = $(B)/$(STAGE)/$(1)/$(if $(filter cpu,$(backend)),$(if $(turns)$(BACKWARD),lab,tester),lab)
 # The correct kernel as a checker wants it: instrumented, or as it is for compute-sanitizer.
 checked = $(call lab_of,$(1),$(if $(filter gpu,$(backend)),fixed,checked))
 fixed_of_pair = $(call checked,$(call stage_of_pair,$(1)))

@@ -12,7 +12,7 @@
 #include "checks/backward/trial.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bench/gpu/stopwatch.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {

@@ -125,12 +125,10 @@ int look_command(const Args& args) {
     throw BadInput("there is no " + e.file() + "; make exercise n=" + std::to_string(e.n) + " lays it out");
   if (tool == "racecheck" && is_asked_first(e, read_text(e.file())))
     throw BadInput("the card asks which lines this names; " + predict_first(e));
-  // A learner's binary has the race check; the other tools are the lab's.
-  const std::string program =
-      tool == "racecheck" ? learner_path(e.stage, e.number()) : learner_dir(e.stage, e.number()) + "/lab";
+  const std::string kernel = learner_path(e.stage, e.number());
   place_source(e.stage, read_text(e.file()), e.number(), e.file());
-  if (run({args[0], "backend=cpu", "-s", program}).status != 0) return 1;
-  return run(with({program, tool}, {args.begin() + 3, args.end()})).status;
+  if (run({args[0], "backend=cpu", "-s", kernel}).status != 0) return 1;
+  return run(with({runner_of(kernel), kernel, tool}, {args.begin() + 3, args.end()})).status;
 }
 
 }  // namespace lab::desk

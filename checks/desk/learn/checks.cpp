@@ -65,7 +65,7 @@ class Check {
   // Runs the learner; a status that is not 0 is red.
   Said run_learner(const Argv& words, const std::string& also = "") {
     const std::string log_path = log_of(log_ + also);
-    const Ended ended = run_limited(judged(with({learner_}, words), log_path), log_path, STEP_SECONDS);
+    const Ended ended = run_limited(judged(with({runner_of(learner_), learner_}, words), log_path), log_path, STEP_SECONDS);
     if (ended.status == 127) throw BadInput(learner_ + " cannot be started");
     if (ended.timed_out) return "still running after " + std::to_string(STEP_SECONDS) + " s";
     if (ended.status == 0) return "";
@@ -111,7 +111,7 @@ class Check {
   Said bounded(const std::string& text, std::string& figure) {
     const Limit limit = limit_of(e_, text);
     const std::string log = log_of(log_);
-    if (run_limited({learner_, "counts", "shape=" + limit.shape}, log, STEP_SECONDS).status != 0)
+    if (run_limited({runner_of(learner_), learner_, "counts", "shape=" + limit.shape}, log, STEP_SECONDS).status != 0)
       return clipped(last_line(read_text(log)), CLIP);
     const std::string says = read_text(log), begin = "most " + limit.what + " " + shown_as_ + ":";
     const long count = number_in<long>(facts_in(says)[limit.what]).value_or(-1);
@@ -151,7 +151,8 @@ Outcome check_cases(const Exercise& e, const std::string& make, const std::strin
   });
   c.step("bugs caught, less false alarms", [&] {
     return judge_cases(e, cases, all, [&](const Suspect& suspect, const std::string& one) {
-      const Argv argv = with({learner_path(e.stage, suspect.word), "fuzz", "only"}, words_of(one));
+      const std::string kernel = learner_path(e.stage, suspect.word);
+      const Argv argv = with({runner_of(kernel), kernel, "fuzz", "only"}, words_of(one));
       const std::string log = log_of(e.number() + "-case");
       const Ended ended = run_limited(argv, log, STEP_SECONDS);
       if (ended.status == 2) throw BadInput(e.file() + ": '" + one + "': " + last_line(read_text(log)));
@@ -168,7 +169,7 @@ std::string learner_dir(const std::string& stage, const std::string& word) {
 }
 bool is_the_labs(const std::string& word) { return word == "checked" || word.starts_with("bug-"); }
 std::string learner_path(const std::string& stage, const std::string& word) {
-  return learner_dir(stage, word) + "/learner";
+  return learner_dir(stage, word) + "/kernel.so";
 }
 
 CompilerErrors compiler_errors(const std::string& log, const std::string& path) {

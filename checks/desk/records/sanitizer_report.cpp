@@ -203,7 +203,7 @@ std::string sanitizer_json(const std::string& machine, const std::vector<ToolRep
                    {"cuda", fact["cuda"]},
                    {"compute_sanitizer", fact["sanitizer"]},
                    {"date", fact["date"]},
-                   {"command", "make backend=gpu build-gpu; sh checks/races/sanitizer.sh -j FILE build/gpu/*/*/lab"},
+                   {"command", "make backend=gpu build-gpu; sh checks/races/sanitizer.sh -j FILE build/gpu/*/*/kernel.so"},
                    {"rows", rows}},
                   2);
 }

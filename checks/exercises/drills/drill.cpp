@@ -10,7 +10,8 @@
 
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/verdict.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
+#include "checks/runner/library.hpp"
 #include "checks/exercises/counts.hpp"
 #include "common/gpu_access.hpp"
 #include "common/stage.hpp"
@@ -19,6 +20,10 @@ namespace lab {
 namespace {
 
 constexpr float NEVER_WRITTEN = -12344.0f;  // no drill's answer; a half can hold it
+
+std::vector<Drill> drills() {
+  return reinterpret_cast<decltype(&the_drills)>(library_symbol("the_drills"))();
+}
 
 // The results of one launch; `failure` is "" if it went well.
 struct Ran {
@@ -91,12 +96,16 @@ class Recorder final : public ExecWatcher {
   std::vector<ExecEvent> events;
 };
 
+}  // namespace
+
+unsigned input_seed = 0;
+
 int drill_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"seed"};
   input_seed = unsigned(KeyValues(args, KEYS).whole("seed", UINT64_MAX));
   std::size_t numbers = 0;
   int runs = 0;
-  for (const Drill& d : the_drills()) {
+  for (const Drill& d : drills()) {
     numbers += d.right.size();
     for (const Schedule schedule : SCHEDULES)
       for (const Copies copies : COPY_TIMES) {
@@ -108,9 +117,9 @@ int drill_command(std::span<char*> args) {
   return 0;
 }
 
-int events_command(std::span<char*> args) {
+int order_command(std::span<char*> args) {
   if (!args.empty()) throw BadInput("order takes no arguments");
-  for (const Drill& d : the_drills())
+  for (const Drill& d : drills())
     for (const Schedule schedule : SCHEDULES) {
       if (!d.order) continue;
       Recorder recorder;
@@ -126,7 +135,7 @@ int events_command(std::span<char*> args) {
 int drill_counts_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape"};
   const std::string which = KeyValues(args, KEYS).require("shape");
-  for (const Drill& d : the_drills()) {
+  for (const Drill& d : drills()) {
     if (d.name != which) continue;
     WordCounter counter;
     ExecOptions options = options_of(Schedule::ascending, Copies::at_wait);
@@ -139,8 +148,6 @@ int drill_counts_command(std::span<char*> args) {
   }
   throw BadInput("shape=" + which + ": there is no launch of that name");
 }
-
-}  // namespace
 
 void multiply(Drill& d, std::size_t M, std::size_t N, std::size_t K, bool transposed) {
   const std::vector<float> x = as_floats(d.in);
@@ -185,11 +192,5 @@ std::string too_little(const Overlap& overlap, int wanted, const std::string& of
   return "a wait leaves one of two groups under way " + std::to_string(overlap.waits) + " times; it must " +
          std::to_string(wanted) + " times, once for each " + of + " but the first";
 }
-
-static constexpr Command COMMANDS[] = {
-    {"drill", drill_command, "drill [seed=N]     the kernel, bit for bit"},
-    {"order", events_command, "order              the order of what it does"},
-    {"counts", drill_counts_command, "counts shape=NAME  what a launch does, counted"}};
-std::span<const Command> commands() { return COMMANDS; }
 
 }  // namespace lab
