@@ -59,7 +59,7 @@ static constexpr Command DRILL[] = {
 };
 #endif
 
-std::span<const Command> commands(Pass pass) {
+extern "C" std::span<const Command> lab_commands(Pass pass) {
 #ifndef LAB_GPU
   if (pass == Pass::drill) return DRILL;
 #endif

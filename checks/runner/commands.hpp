@@ -47,6 +47,7 @@ int drill_command(std::span<char*> args);         // exercises/drills/drill.cpp
 int order_command(std::span<char*> args);         // exercises/drills/drill.cpp
 int drill_counts_command(std::span<char*> args);  // exercises/drills/drill.cpp
 
-std::span<const Command> commands(Pass pass);
+// Those of a kernel of this pass: what commands.so exports.
+extern "C" std::span<const Command> lab_commands(Pass pass);
 
 }  // namespace lab

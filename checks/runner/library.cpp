@@ -46,8 +46,8 @@ StageConf conf_of(const fs::path& path) {
   return {target->name, conf["needs"], *smem};
 }
 
-void* opened(const std::string& path) {
-  if (void* const handle = dlopen(fs::absolute(path).c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
+void* opened(const std::string& path, int where = RTLD_LOCAL) {
+  if (void* const handle = dlopen(fs::absolute(path).c_str(), RTLD_NOW | where)) return handle;
   throw BadInput(dlerror());
 }
 
@@ -86,6 +86,11 @@ Pass load_kernel(const std::string& path) {
   }
   if (!library.forward && !library.backward) throw BadInput(path + " exports no stage");
   return library.forward ? Pass::forward : Pass::backward;
+}
+
+std::span<const Command> (*load_commands())(Pass) {
+  static void* const commands = opened(fs::read_symlink("/proc/self/exe").parent_path() / "commands.so", RTLD_GLOBAL);
+  return reinterpret_cast<std::span<const Command> (*)(Pass)>(dlsym(commands, "lab_commands"));
 }
 
 const std::string& kernel_library() { return library.path; }

@@ -19,21 +19,10 @@ gencode_of = $(if $(filter sm_90a,$(call conf,$(1),target)),-gencode arch=comput
 # A sibling call leaves no frame behind, and a report would name the caller's caller.
 # A product and a sum are two roundings on both backends, unless the source says fmaf.
 CXXFLAGS := -std=c++20 -O2 -g -ffp-contract=off -fno-optimize-sibling-calls -Wall -Wextra -Wno-unknown-pragmas
-# Code that only the host runs: lines at most, and no variables, which take a quarter of the time to compile and most of the bytes to link.
-# The harness has no lines either: no report names them, and addr2line reads all that are there, each time. Sanitizers want them.
+# The harness has no lines, which no report names and addr2line would read each time. Sanitizers want them.
 # CXXFLAGS=... of the command line stand alone.
+LINES := $(if $(SANITIZE),-g1,-g0)
 ifeq ($(filter command,$(firstword $(origin CXXFLAGS))),)
-HOST_FLAGS := -g1
-HARNESS_LINES := $(if $(SANITIZE),-g1,-g0)
-# Half of what a test spends is in these; vectors change no bit of what they compute, for no order of additions changes.
-HOT_FLAGS := $(HARNESS_LINES) -O3
-# Code that reports, compares and launches spends its time elsewhere.
-COOL_FLAGS := -O1 $(HARNESS_LINES)
-# Most tests take longer to compile than to run.
-WARM_FLAGS := $(HOST_FLAGS)
-TESTS_FLAGS := -O0 -g1
-# doctest's own code takes half as long to compile at -O0 as at -O2.
-COLD_FLAGS := -O0 $(HARNESS_LINES)
 # Of kernels, reports need all lines and what was inlined where (level 1 lacks some), and not in which register a variable is.
 # Their fmaf is one instruction on an x86-64 that has it, and else a slow call that gives the same bits.
 # They read halves as uint4 and as floats, as nvcc lets them.
@@ -66,54 +55,83 @@ INCLUDES := -Icommon/cpu -I.
 LIBS := -lboost_context -ldl -pthread $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
 not_here := $(addprefix checks/,bench/gpu/% evolve/gpu/%) common/gpu/%
 endif
-# The runner: all sources but tests, the desk's, and what serves the other backend.
-RUNNER_SRC := $(filter-out checks/tests/% checks/desk/% checks/budget/% checks/exercises/drills/% $(not_here), \
-  $(wildcard common/*.cpp common/*/*.cpp reference/*.cpp checks/*.cpp checks/*/*.cpp checks/*/*/*.cpp)) checks/desk/patch.cpp \
-  $(if $(filter cpu,$(backend)),checks/exercises/drills/drill.cpp)
-RUNNER_OBJ := $(RUNNER_SRC:%.cpp=$(B)/obj/%.o) \
-  $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/*/gpu/*.cu)))
+# The runner has what a stage's test needs; commands.so all other commands, for which a first test does not wait.
+CORE_SRC := $(wildcard common/*.cpp checks/acceptance/*.cpp checks/races/*.cpp) checks/runner/library.cpp \
+  $(addprefix checks/bugs/,trial.cpp elsewhere.cpp hang.cpp) $(addprefix reference/,inputs.cpp npy.cpp) \
+  $(if $(filter cpu,$(backend)),checks/exercises/kernel_printf.cpp,$(wildcard common/gpu/*.cpp))
+MORE_SRC := $(filter-out $(CORE_SRC) checks/tests/% checks/desk/% checks/budget/% checks/exercises/drills/% checks/exercises/kernel_printf.cpp \
+  checks/runner/main.cpp $(not_here),$(wildcard checks/*.cpp checks/*/*.cpp checks/*/*/*.cpp)) checks/desk/patch.cpp \
+  reference/wrong_answers.cpp $(if $(filter cpu,$(backend)),checks/exercises/drills/drill.cpp)
+FAST_SRC := $(if $(filter cpu,$(backend)),common/emulator/mma.cpp common/emulator/tensor_core.cpp) reference/attention.cpp
+EMULATOR_SRC := $(if $(filter cpu,$(backend)),$(filter-out $(FAST_SRC),$(wildcard common/emulator/*.cpp)))
+# Sources are compiled several as one text, as most of the time goes into headers and templates that they share. Their anonymous
+# namespaces are one then.
+core_TEXT := $(CORE_SRC)
+emulator-1_TEXT := $(wordlist 1,13,$(EMULATOR_SRC))
+emulator-2_TEXT := $(wordlist 14,26,$(EMULATOR_SRC))
+emulator-3_TEXT := $(wordlist 27,99,$(EMULATOR_SRC))
+more-1_TEXT := $(filter checks/bugs/% checks/backward/% checks/desk/% reference/%,$(MORE_SRC))
+more-2_TEXT := $(filter checks/exercises/% checks/fuzz/% checks/evolve/%,$(MORE_SRC))
+more-3_TEXT := $(filter-out $(more-1_TEXT) $(more-2_TEXT),$(MORE_SRC))
+TEXTS := core $(if $(EMULATOR_SRC),emulator-1 emulator-2 emulator-3) more-1 more-2 more-3
+object = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
+RUNNER_OBJ := $(call object,checks/runner/main $(FAST_SRC) $(filter core emulator-%,$(TEXTS)) \
+  $(if $(filter gpu,$(backend)),$(wildcard common/gpu/*.cu)))
+MORE_OBJ := $(call object,reference/backward $(filter more-%,$(TEXTS)) \
+  $(if $(filter gpu,$(backend)),$(wildcard checks/*/gpu/*.cu)))
 RUNNER := $(B)/runner
-# The desk as the unit tests see it: what its programs are made of, or a build of its own for the sanitizers.
-DESK_SRC := $(filter-out %/main.cpp checks/desk/patch.cpp,$(wildcard $(addprefix checks/desk/,*.cpp records/*.cpp learn/*.cpp evolve/*.cpp)))
-DESK_LIB := $(if $(SANITIZE),$(patsubst %.cpp,$(B)/obj/%.o,$(DESK_SRC) checks/budget/ptxas.cpp),$(strip \
-  $(foreach room,learn records desk,build/desk-objects/lib$(room).a)))
+COMMANDS := $(B)/commands.so
+# Beside a kernel, for what is asked: `make stage=S test` of a forward stage waits for the runner alone.
+first_test = $(and $(stage),$(if $(filter-out test,$(MAKECMDGOALS))$(BACKWARD),,1))
+USES = $(RUNNER) $(if $(first_test),,$(COMMANDS))
+# The desk as the unit tests see it.
+desk-1_TEXT := $(filter-out %/main.cpp checks/desk/patch.cpp,$(wildcard checks/desk/*.cpp))
+desk-3_TEXT := $(wildcard checks/desk/learn/*.cpp)
+desk-2_TEXT := $(filter-out %/main.cpp,$(wildcard checks/desk/records/*.cpp checks/desk/evolve/*.cpp)) checks/budget/ptxas.cpp
+TEXTS += desk-1 desk-2 desk-3
 # The desk's other programs, built where a target needs them: for patches, runs judged and exercises; for results and the elite loop.
 WORK := build/desk-work
 RECORDS := build/desk-records
-$(WORK) $(RECORDS) $(filter build/desk-objects/%,$(DESK_LIB)): FORCE
+$(WORK) $(RECORDS): FORCE
 	@$(desk_make) $@
 # Tests that run no kernel: make sanitize check=quick leaves them out.
 HOST_TESTS := $(wildcard $(patsubst %,checks/tests/test_%.cpp,desk_* backward_* results trace block_order expected expression gpu_fit \
   npy pattern ptxas referee reference*))
 UNIT_SRC := $(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))
-UNIT_OBJ := $(UNIT_SRC:%.cpp=$(B)/obj/%.o) $(filter-out %/runner/main.o,$(RUNNER_OBJ)) $(if $(filter quick,$(SANITIZE)),,$(DESK_LIB))
+UNIT_OBJ := $(UNIT_SRC:%.cpp=$(B)/obj/%.o) $(filter-out %/runner/main.o,$(RUNNER_OBJ)) $(MORE_OBJ) $(if $(filter quick,$(SANITIZE)),,$(call object,desk-1 desk-2 desk-3))
 
 # A changed flag rebuilds what was built with the old one.
-FLAGS := $(CXX) $(CXXFLAGS) $(foreach heat,HOST HOT COOL WARM TESTS COLD KERNEL LIBRARY,$($(heat)_FLAGS)) $(INSTRUMENTATION) | \
+FLAGS := $(CXX) $(CXXFLAGS) $(KERNEL_FLAGS) $(LIBRARY_FLAGS) $(LINES) $(INSTRUMENTATION) | \
   $(NVCC) $(NVCCFLAGS) $(GENCODE) | $(INCLUDES) $(LIBS)
 $(B)/flags: FORCE
 	@mkdir -p $(@D); printf '%s\n' '$(FLAGS)' | cmp -s - $@ || printf '%s\n' '$(FLAGS)' > $@
 FORCE:
 .PHONY: FORCE
 
-# Which flags a source takes, by its path without .cpp.
-HOT := common/emulator/mma common/emulator/tensor_core reference/attention reference/backward
-COLD := checks/runner/main checks/tests/test_main
+# Which flags a source or a text takes. Half of what a test spends is in the sources of FAST_SRC; vectors change no bit of what they
+# compute, for no order of additions changes.
+FAST := $(FAST_SRC) reference/backward.cpp
 # Where accesses and calls must stay what they are when optimised.
-WARM := $(addprefix checks/tests/test_,exec_collectives exec_memory)
-TESTS := $(filter-out $(WARM),$(basename $(wildcard checks/tests/test_*.cpp)))
-COOL := $(addprefix common/emulator/,findings launch mbarrier_story standing) checks/% stages/%
-heat_of = $(or $(if $(filter checks/tests/%_kernels,$(1)),KERNEL),$(strip \
-  $(firstword $(foreach heat,HOT COLD WARM TESTS COOL,$(if $(filter $($(heat)),$(1)),$(heat))))),HOST)
+OPTIMISED_TESTS := $(patsubst %,checks/tests/test_%.cpp,exec_collectives exec_memory)
+flags_of = $(CXXFLAGS) $(strip $(if $(filter checks/tests/%_kernels.cpp,$(1)),$(KERNEL_FLAGS) $(NO_PSABI) $(INSTRUMENTED),\
+  $(if $(filter $(FAST),$(1)),-O3 $(LINES),$(if $(filter emulator-%,$(1)),$(LINES),\
+  $(NO_PSABI) $(if $(filter $(OPTIMISED_TESTS),$(1)),-O2 -g1,$(if $(filter checks/tests/%,$(1)),-O0 -g1,\
+  $(if $(filter checks/runner/main.cpp,$(1)),-O0,-O1) $(LINES)))))))
 # The checker's own tests bring kernels along, instrumented as a stage's are.
-obj_flags = $(CXXFLAGS) $($(1)_FLAGS) $(if $(filter KERNEL COOL WARM TESTS,$(1)),$(NO_PSABI)) \
-  $(if $(SANITIZE),,$(if $(filter KERNEL,$(1)),$(INSTRUMENTATION)))
+INSTRUMENTED := $(if $(SANITIZE),,$(INSTRUMENTATION))
 $(B)/obj/%.o: %.cpp $(B)/flags
 	@mkdir -p $(@D)
-	@$(CXX) $(call obj_flags,$(call heat_of,$*)) $(INCLUDES) -MMD -MP -c $< -o $@
+	@$(CXX) $(call flags_of,$<) $(POSITION) $(INCLUDES) -MMD -MP -c $< -o $@
+$(B)/obj/%.o: $(B)/obj/%.text $(B)/flags
+	@$(CXX) $(call flags_of,$*) $(POSITION) $(INCLUDES) -fmacro-prefix-map=./= -MMD -MP -x c++ -c $< -o $@
+# Changes when a source is added or removed.
+$(TEXTS:%=$(B)/obj/%.text): $(B)/obj/%.text: FORCE
+	@mkdir -p $(@D); printf '#include "%s"\n' $($*_TEXT) | cmp -s - $@ || printf '#include "%s"\n' $($*_TEXT) > $@
 $(B)/obj/%.o: %.cu $(B)/flags
 	@mkdir -p $(@D)
-	@$(NVCC) $(NVCCFLAGS) $(GENCODE) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
+	@$(NVCC) $(NVCCFLAGS) $(GENCODE) $(if $(POSITION),-Xcompiler $(POSITION)) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
+$(MORE_OBJ): POSITION := -fPIC
+$(B)/obj/checks/exercises/drills/%.o: POSITION := -fPIC -fvisibility=hidden
 
 # What is linked into a library: what the runner has it finds there when it is loaded, and all else is its own (common/stage.hpp).
 LIBRARY_FLAGS := -fPIC -fvisibility=hidden
@@ -158,17 +176,15 @@ $(B)/%/kernel.cu: stages/$$(call stage_of,$$*)/kernel.cu $$(call patch_in,$$*) c
 
 # learn-checked and learn-bug-NAME are the lab's own kernels, as an exercise's.
 kernel_dir = $(patsubst %/learn-checked,%/checked,$(subst /learn-bug-,/bug-,$(1)))
-$(B)/%/kernel.so: $(B)/$$(call kernel_dir,$$*)/kernel.o $(B)/$$(call stage_of,$$*)/stage.conf | $(RUNNER)
+$(B)/%/kernel.so: $(B)/$$(call kernel_dir,$$*)/kernel.o $(B)/$$(call stage_of,$$*)/stage.conf | $$(USES)
 	@mkdir -p $(@D); $(call link_library,$(if $(filter gpu,$(backend)),$(LIBS)))
 # The runner reads what the stage is for beside its kernels.
 $(B)/%/stage.conf: $$(call dir_of,$$*)/stage.conf
 	@mkdir -p $(@D); cp $< $@
 # One instruction's kernel, build/cpu/drill-NAME/learn-NN/kernel.so, with NAME's inputs and answer. $* is NAME/learn-NN.
 drill_of = $(patsubst %/,%,$(dir $(1)))
-$(B)/drill-%/kernel.so: $(B)/drill-%/kernel.o $(B)/obj/checks/exercises/drills/$$(call drill_of,$$*).o | $(RUNNER)
+$(B)/drill-%/kernel.so: $(B)/drill-%/kernel.o $(B)/obj/checks/exercises/drills/$$(call drill_of,$$*).o | $$(USES)
 	@$(call link_library)
-$(B)/obj/checks/exercises/drills/%.o: COOL_FLAGS += $(LIBRARY_FLAGS)
-$(RUNNER_OBJ): COOL_FLAGS := $(COOL_FLAGS)
 
 # Signatures belong to the stage, not to the variant, and all of a stage's are compiled as one text, each file in a namespace of its own:
 # what they include comes first. With other bugs from outside they are compiled again.
@@ -178,11 +194,13 @@ $(B)/%/signatures.text: FORCE
 	  for f in $(call looks_of,$*); do n=$${f##*/}; printf 'namespace bug_%s {\n#include "%s"\n}\n' $${n%.cpp} $$f; done; } > $$new; \
 	  if cmp -s $$new $@; then rm $$new; else mv $$new $@; fi
 $(B)/%/signatures.so: $(B)/%/signatures.text $(B)/flags
-	@$(CXX) $(call obj_flags,COOL) $(LIBRARY_FLAGS) $(INCLUDES) -fmacro-prefix-map=./= -MMD -MP -MF $@.d -MT $@ -shared -x c++ $< -o $@
+	@$(CXX) $(call flags_of,$<) $(LIBRARY_FLAGS) $(INCLUDES) -fmacro-prefix-map=./= -MMD -MP -MF $@.d -MT $@ -shared -x c++ $< -o $@
 
 # The runner exports all that a library may ask for.
 $(RUNNER): $(RUNNER_OBJ)
-	@$(CXX) -no-pie -g -rdynamic $^ $(LIBS) -o $@.new && mv $@.new $@
+	@$(CXX) -no-pie -rdynamic $^ $(LIBS) -o $@.new && mv $@.new $@
+$(COMMANDS): $(MORE_OBJ) | $(RUNNER)
+	@$(CXX) -shared -Wl,-z,now $(if $(SANITIZE),-fsanitize=address$(comma)undefined) $^ $(if $(filter gpu,$(backend)),$(LIBS)) -o $@.new && mv $@.new $@
 # The unit tests.
 $(B)/unit: $(UNIT_OBJ)
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@

@@ -26,7 +26,7 @@ std::vector<Drill> drills() {
 }
 
 // The results of one launch; `failure` is "" if it went well.
-struct Ran {
+struct DrillRan {
   std::vector<float> out;
   ExecReport report;
   std::string failure;
@@ -38,14 +38,14 @@ ExecOptions options_of(Schedule schedule, Copies copies) {
   return options;
 }
 
-Ran run(const Drill& d, const ExecOptions& options) {
+DrillRan run(const Drill& d, const ExecOptions& options) {
   set_exec_options(options);
   take_exec_report();
   const std::size_t count = d.right.size(), bytes = count * (d.halves ? sizeof(half) : sizeof(float));
   std::vector<half> in(d.in.size());
   std::copy_n(reinterpret_cast<const half*>(d.in.data()), in.size(), in.data());
   std::vector<fp16> halves(d.halves ? count : 0, to_fp16(NEVER_WRITTEN));
-  Ran ran;
+  DrillRan ran;
   ran.out.assign(count, NEVER_WRITTEN);
   void* const host = d.halves ? static_cast<void*>(halves.data()) : ran.out.data();
   half* device_in = nullptr;
@@ -80,7 +80,7 @@ bool red(const Drill& d, const ExecOptions& options, const std::string& what) {
 }
 
 bool good_under(const Drill& d, const ExecOptions& options) {
-  const Ran ran = run(d, options);
+  const DrillRan ran = run(d, options);
   if (!ran.failure.empty()) return red(d, options, ran.failure);
   for (std::size_t i = 0; i < ran.out.size(); ++i)
     if (std::bit_cast<unsigned>(ran.out[i]) != std::bit_cast<unsigned>(d.right[i]))
@@ -125,7 +125,7 @@ int order_command(std::span<char*> args) {
       Recorder recorder;
       ExecOptions options = options_of(schedule, Copies::at_wait);
       options.workers = 1, options.watcher = &recorder;
-      const Ran ran = run(d, options);
+      const DrillRan ran = run(d, options);
       const std::string wrong = ran.failure.empty() ? d.order(recorder.events) : ran.failure;
       if (!wrong.empty()) return red(d, options, wrong), 1;
     }
@@ -140,7 +140,7 @@ int drill_counts_command(std::span<char*> args) {
     WordCounter counter;
     ExecOptions options = options_of(Schedule::ascending, Copies::at_wait);
     options.workers = 1, options.watcher = &counter, options.count = true;
-    const Ran ran = run(d, options);
+    const DrillRan ran = run(d, options);
     if (!ran.failure.empty()) return red(d, options, ran.failure), 1;
     counter.add(ran.report);
     print_counts(counter.counts, dearest_lines(ran.report));
