@@ -181,6 +181,7 @@ sed -i 's/visible ? s \* scale :/visible ? scale * s :/' stages/v9_new/kernel.cu
 refuse "twice.patch no longer applies to stages/v9_new/kernel.cu" sh checks/scripts/patched.sh stages/v9_new/bugs/twice.patch
 accept $MAKE own name=mine from=blank
 refuse "is there already" $MAKE own name=mine from=v1
+refuse "one of the forward pass" $MAKE own name=gradients from=b1
 refuse "the nearest are: mine" $MAKE stage=xmine test
 refuse "show-bug is for stages of the ladder" $MAKE stage=mine show-bug
 mkdir -p ../words-outside/v1_scalar

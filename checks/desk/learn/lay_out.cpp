@@ -146,6 +146,8 @@ int own_command(const Args& args) {
     const std::optional<Stage> own = own_kernel(from);
     const Stage* stage = own ? &*own : ladder.stage(from);
     if (!stage) ladder.bugs(from), throw BadInput("from=" + from + " never worked; see 'make list'");
+    if (stage->is_backward())
+      throw BadInput("from=" + from + ": an own kernel is one of the forward pass; begin with a v stage");
     source = own ? own_dir(from) : "stages/" + stage->dir;
     stage_dir = own ? stage->says("from") : stage->dir;
   }
