@@ -99,7 +99,7 @@ struct Command {
   const char* help;
 };
 
-// argv[1] names the command. Exit status 0 good, 1 red, 2 bad input, with one line on standard error.
-int dispatch(const char* program, std::span<const Command> commands, int argc, char** argv);
+// The first of `args` names the command. Exit status 0 good, 1 red, 2 bad input, with one line on standard error.
+int dispatch(const char* program, std::span<const Command> commands, std::span<char*> args);
 
 }  // namespace lab::desk

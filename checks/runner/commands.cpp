@@ -59,10 +59,19 @@ static constexpr Command DRILL[] = {
 };
 #endif
 
+// Of several kernels.
+static constexpr Command KERNELS[] = {
+    {"reproduce", reproduce_command, "reproduce NAME KERNEL...     each bug's signature, where it must show and not elsewhere"},
+    {"check-harness", check_harness_command, "check-harness KERNEL...      the acceptance must be red on each"},
+    {"broken-version", broken_version_command, "broken-version NAME KERNEL...    the acceptance of what never worked"},
+    {"racecheck", racechecks_command, "racecheck [short=1] KERNEL...    each race check"},
+};
+
 extern "C" std::span<const Command> lab_commands(Pass pass) {
 #ifndef LAB_GPU
   if (pass == Pass::drill) return DRILL;
 #endif
+  if (pass == Pass::none) return KERNELS;
   return pass == Pass::backward ? std::span<const Command>(BACKWARD) : FORWARD;
 }
 

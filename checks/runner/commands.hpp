@@ -1,6 +1,8 @@
 // The runner's commands. To add one: declare its function here, and give it a line in commands.cpp.
 #pragma once
 #include <span>
+#include <string>
+#include <vector>
 
 #include "checks/key_values.hpp"
 #include "checks/runner/library.hpp"
@@ -46,6 +48,16 @@ int backward_bench_command(std::span<char*> args);      // bench/gpu/backward_be
 int drill_command(std::span<char*> args);         // exercises/drills/drill.cpp
 int order_command(std::span<char*> args);         // exercises/drills/drill.cpp
 int drill_counts_command(std::span<char*> args);  // exercises/drills/drill.cpp
+
+int reproduce_command(std::span<char*> args);       // bugs/reproduce.cpp
+int check_harness_command(std::span<char*> args);   // bugs/reproduce.cpp
+int broken_version_command(std::span<char*> args);  // bugs/reproduce.cpp
+int racechecks_command(std::span<char*> args);      // bugs/reproduce.cpp
+
+// What the runner does with these words, and its exit status: 0 good, 1 red, 2 bad input, 3 nothing could be looked at (a GPU
+// that cannot run this stage, or one that does not show a bug).
+int run(std::span<char*> args);
+int run(std::vector<std::string> words);
 
 // Those of a kernel of this pass: what commands.so exports.
 extern "C" std::span<const Command> lab_commands(Pass pass);

@@ -4,21 +4,18 @@
 // It exports C functions (common/attention_launch.cuh, common/backward_launch.cuh), and for what the harness asks beyond
 // them lab_stage() or lab_backward_stage(); a drill exports the_drills().
 #pragma once
-#include <span>
 #include <string>
 
 namespace lab {
 
-struct Command;
-
-enum class Pass { forward, backward, drill };
+enum class Pass { none, forward, backward, drill };
 
 // Throws BadInput where there is no such library, or it exports nothing of these. What is loaded stays: one for a process,
 // and what runs several kernels forks.
 Pass load_kernel(const std::string& path);
 
-// Loads commands.so, which lies beside this program, and returns its function that lists them.
-std::span<const Command> (*load_commands())(Pass);
+// A function of a library that lies beside this program, which is loaded for it.
+void* beside_runner(const std::string& library, const char* function);
 
 // The path of what is loaded.
 const std::string& kernel_library();
