@@ -287,7 +287,79 @@ bits: $(call chosen,fixed) ## make bits [stage=v3j] [quick=1] [record=1] | does 
 	$(works)@sh checks/bits/bits.sh "$$record" "$$quick" $^
 fuzz: $(call chosen,$(if $(filter 1,$(check)),checked,fixed)) ## make fuzz [stage=v2b] [seconds=60] [seed=N] [check=1] | random problems against the oracle; failures shrunk to one command
 	@sh checks/scripts/fuzz.sh $^
+<<<<<<< HEAD
 unit: $(B)/unit ## make unit | the lab's own tests
+=======
+
+# The unit tests and random problems of every stage under AddressSanitizer and UndefinedBehaviorSanitizer; stage=S: of that stage
+# alone. check=quick is CI's part: what executes kernels and watches them, and four stages.
+sanitize:
+	$(if $(filter-out quick,$(check)),$(error check=$(check): sanitize takes check=quick))
+	@$(MAKE) backend=cpu SANITIZE=$(or $(check),whole) sanitized
+FOUR_STAGES := v2b_single_warp v2d_ldmatrix v3e_pingpong v4a_split_keys
+SANITIZED_STAGES := $(or $(if $(BROKEN),,$(STAGE)),$(if $(filter quick,$(SANITIZE)),$(FOUR_STAGES),$(ALL_STAGES)))
+sanitized: $(if $(stage),,$(B)/unit) $(foreach s,$(SANITIZED_STAGES),$(B)/$(s)/fixed/$(if $(filter quick,$(SANITIZE)),learner,lab))
+	@sh checks/scripts/sanitize.sh "$${cases:-$(if $(filter quick,$(SANITIZE)),8,40)}" $^
+
+# Times on a GPU, the stages and PyTorch taking turns; stage=S times one stage alone, and bug=B shows that a wrong kernel is
+# not timed. json=FILE names the results (all stages: a new file in writeups/results/); shape=sweep is a map of 160 shapes.
+ifneq ($(BACKWARD),)
+# Of a backward stage: its table, then PyTorch's lines, or why there are none.
+bench: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
+	@$< bench $(call given,shape) && { $(PYTHON) reference/backward_peers.py $(call given,shape) || [ $$? -eq 2 ]; }
+else
+bench: $(RECORDS) $(call chosen,fixed)
+	@PYTHON='$(PYTHON)' $(call keep,json) $< bench "$${shape:-all}" "$$rounds" "$$json" "$$stage" $(filter %/lab,$^)
+endif
+
+# One kernel under Nsight Compute.
+profile: $(FIXED_LAB)
+	$(one_stage)$(works)@sh checks/scripts/profile.sh $< "$${shape:-2,8,2048,64}"
+
+# The elite loop over a stage's levers.conf: an elite of three, two levers a child. check=1: every cheater in checks/evolve/cheaters
+# must be refused by the loop's referee, with its reason.
+ifeq ($(check),1)
+evolve: $(RECORDS)
+	@$< cheaters '$(MAKE)' $(backend)
+else
+evolve: $(RECORDS) $(FIXED_LAB)
+	$(one_stage)$(works)@$(call keep,json) $< search '$(MAKE)' $(backend) $(STAGE) $(call given,shape seed minutes generations candidates json)
+endif
+evolve-labs: $(if $(call goals_among,evolve-labs),$(if $(call strange,$(only)),$(error only= names candidates))$(foreach id,$(only),$(B)/$(STAGE)/evolve-$(id)/judge))
+
+# The figures of the pages, from writeups/results/ and from the code that draws them. check=1: whether they are that, and whether the
+# kernels' steps are as recorded; record=1 records them anew.
+RECORDED := $(foreach s,v2c8_mma_sync v2d_ldmatrix v3b_wgmma v3c_overlap v3d_producer v3e_pingpong,build/cpu/$(s)/checked/lab)
+plots: $(if $(check)$(record),$(RECORDED)) $(if $(check),,.venv/ready)
+	@$(if $(check)$(record),$(PYTHON) checks/plots/plots.py record $(if $(check),check) $(RECORDED) &&) \
+	  $(if $(check),$(PYTHON),.venv/bin/python) checks/plots/plots.py $(if $(check),check,draw)
+.venv/ready: checks/plots/requirements.txt
+	@$(PYTHON) -m venv .venv && .venv/bin/pip install -q --disable-pip-version-check -r $< && touch $@ || \
+	  { echo 'make plots needs Python 3.10 or newer with venv, and matplotlib from a package index or a mirror' >&2; exit 2; }
+
+# Every kernel through nvcc, for its target and every other architecture that it claims: registers, shared memory, spills, and whether
+# it compiles; and host code that includes device headers as a GPU's build reads it. Needs nvcc, but no GPU. record=1 writes the
+# committed table.
+ifdef stage
+# Of an own kernel beside the stage that it comes from.
+NEIGHBOUR := $(if $(filter own/%,$(STAGE)),$(call conf,$(STAGE),from))
+resources: $(RECORDS) $(foreach s,$(if $(BROKEN),,$(STAGE)) $(NEIGHBOUR),build/cpu/$(s)/fixed/lab)
+	$(works)@$(call keep,json) $< resources build/cpu/STAGE/VARIANT/lab "$$json" $(STAGE)
+else
+resources: $(RECORDS) $(foreach s,$(ALL_STAGES) $(BACKWARD_STAGES),build/cpu/$(s)/fixed/lab)
+	@$(MAKE) backend=gpu host-as-gpu
+	@$(if $(filter 1,$(record)),json=writeups/results/resources.csv;,$(call keep,json)) \
+	  $< resources build/cpu/STAGE/VARIANT/lab "$$json"
+endif
+host-as-gpu:
+	@for source in $$(grep -l '\.cuh"' $(LIB_SRC)); do $(CXX) $(CXXFLAGS) $(INCLUDES) -fsyntax-only $$source || exit 1; done
+
+# Renews (or, with check=1, compares) every block of real output on the pages, and tries their links. CPU output is deterministic.
+writeups: $(FIXED_LABS) $(CHECKED_LABS) $(BUG_LABS)
+	@env $(addprefix -u ,$(WORDS) JOBS) sh checks/scripts/writeups.sh $(if $(check),check)
+
+unit: $(B)/unit
+>>>>>>> main
 	@$<
 sanitize: ## make sanitize [stage=v2b] [check=quick] | unit tests and random problems under AddressSanitizer and UBSan
 	$(if $(filter-out quick,$(check)),$(error check=$(check): sanitize takes check=quick))@$(MAKE) backend=cpu SANITIZE=$(or $(check),whole) sanitized
@@ -307,9 +379,9 @@ bench: $(if $(BACKWARD),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))),$(call chose
 	  PYTHON='$(PYTHON)' $(call keep,json) $(RUNNER) bench "$${shape:-all}" "$$rounds" "$$json" "$$stage" $(filter %/kernel.so,$^))
 profile: $(call fixed,$(STAGE)) ## make stage=v2b profile [shape=2,8,2048,64] | one kernel under Nsight Compute
 	$(one_stage)$(works)@sh checks/scripts/profile.sh $< "$${shape:-2,8,2048,64}"
-resources: $(DESK) $(patsubst $(B)/%,build/cpu/%,$(if $(stage),$(call fixed,$(STAGE)),$(call fixed,$(EVERY_STAGE)) $(BUGS))) ## make resources [stage=v2b] | registers, shared memory, spills, for all architectures that a stage claims (needs nvcc)
+resources: $(DESK) $(patsubst $(B)/%,build/cpu/%,$(call fixed,$(if $(stage),$(STAGE),$(EVERY_STAGE)))) ## make resources [stage=v2b] [record=1] | registers, shared memory, spills, for all architectures that a stage claims (needs nvcc)
 	$(works)$(if $(stage),,@$(MAKE) backend=gpu host-as-gpu)
-	@$(call keep,json) $(RUNNER) resources build/cpu/STAGE/VARIANT/kernel.so "$$json" $(STAGE)
+	@$(if $(filter 1,$(record)),json=writeups/results/resources.csv;,$(call keep,json)) $(RUNNER) resources build/cpu/STAGE/VARIANT/kernel.so "$$json" $(STAGE)
 host-as-gpu:  # host code that includes device headers, as a GPU's build reads it
 	@for source in $$(grep -l '\.cuh"' $(CORE) $(MORE)); do $(CXX) $(CXXFLAGS) $(INCLUDES) -fsyntax-only $$source || exit 1; done
 evolve: $(DESK) $(call fixed,$(STAGE)) | $(USES) ## make stage=v3j evolve [shape=] [minutes=] | search over a stage's levers; check=1: its referee refuses every cheater

@@ -16,13 +16,25 @@
 namespace lab {
 namespace {
 
+struct Problem {
+  Shape shape;
+  double dout = 1;  // what multiplies dO
+};
+constexpr double NEEDS_UNIT = 1e4;  // then dS may be beyond the largest half, and stages take another path
 // One row, where whatever is read past it lies outside the workspace; below a tile, at its end and past it, both head
 // dimensions, causal and not; the last has four tiles.
-constexpr Shape SHAPES[] = {{1, 1, 1, 64, false},  {1, 1, 17, 64, false}, {1, 1, 64, 64, false},
-                            {1, 2, 100, 64, true}, {1, 1, 40, 128, true}, {1, 1, 100, 128, false},
-                            {1, 1, 200, 128, true}};
-// The second has more than one tile of each stage.
-constexpr Shape SHORT_SHAPES[] = {{1, 1, 40, 64, true}, {1, 1, 140, 128, false}};
+constexpr Problem PROBLEMS[] = {{{1, 1, 1, 64, false}},
+                                {{1, 1, 17, 64, false}},
+                                {{1, 1, 64, 64, false}},
+                                {{1, 2, 100, 64, true}},
+                                {{1, 1, 40, 128, true}},
+                                {{1, 1, 100, 128, false}},
+                                {{1, 1, 200, 128, true}},
+                                {{1, 1, 200, 64, false}, NEEDS_UNIT},
+                                {{1, 1, 200, 128, true}, NEEDS_UNIT}};
+// The second and third have more than one tile of each stage.
+constexpr Problem SHORT_PROBLEMS[] = {
+    {{1, 1, 40, 64, true}}, {{1, 1, 140, 128, false}}, {{1, 1, 140, 128, false}, NEEDS_UNIT}};
 constexpr Schedule SHORT[] = {Schedule::ascending, Schedule::random};
 
 }  // namespace
@@ -32,10 +44,10 @@ int backward_racecheck_command(std::span<char*> args) {
   const bool is_short = KeyValues(args, keys).flag("short");
   if (!can_check()) throw BadInput("this binary is not instrumented: make stage=S racecheck builds one that is");
   Told told;
-  const std::span<const Shape> shapes = is_short ? std::span<const Shape>(SHORT_SHAPES) : SHAPES;
+  const std::span<const Problem> problems = is_short ? std::span<const Problem>(SHORT_PROBLEMS) : PROBLEMS;
   const std::span<const Schedule> schedules = is_short ? std::span<const Schedule>(SHORT) : SCHEDULES;
-  for (const Shape& shape : shapes) {
-    const BackwardInputs in = make_backward_inputs(Family::unit, shape, 1);
+  for (const auto& [shape, dout] : problems) {
+    const BackwardInputs in = make_backward_inputs(Family::unit, shape, 1, 1, {.dout = dout});
     for (const Schedule schedule : schedules) {
       ExecOptions options;
       options.schedule = schedule, options.check = true, options.gaps = true;
@@ -44,8 +56,8 @@ int backward_racecheck_command(std::span<char*> args) {
       told.add(t, schedule, t.error());
     }
   }
-  return told.report(backward_stage().name,
-                     format("%zu shapes, %zu schedules with an order of blocks each", shapes.size(), schedules.size()));
+  return told.report(backward_stage().name, format("%zu problems, %zu schedules with an order of blocks each",
+                                                   problems.size(), schedules.size()));
 }
 
 // lab plan B H S D [causal]: each kernel that a call launches, by its address in the library, and the dynamic shared
