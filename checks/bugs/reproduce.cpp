@@ -15,9 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of every command that launches, on a GPU that cannot run the stage; a line `skipped: WHY` says so.
-constexpr int STAGE_SKIPPED = 3;
-
 // A build with a bug, build/BACKEND/STAGE/bug-BUG/kernel.so, and the right kernel beside it.
 struct Planted {
   std::string kernel, stage, bug;

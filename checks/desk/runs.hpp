@@ -135,18 +135,4 @@ std::string clipped(const std::string& text, std::size_t size);
 std::string total_line(const Counts& counts);
 int told(const Counts& counts);
 
-// Of every command of `lab` that launches, on a GPU that cannot run the stage; a line `skipped: WHY` says so.
-constexpr int STAGE_SKIPPED = 3;
-
-enum class Shown { yes, no, hidden };
-// Of the build with the bug and of the fixed one.
-Shown judge_fingerprints(int planted, int fixed);
-
-enum class Colour { as_it_must, wrong, hidden, skipped };
-// Of an acceptance with a bug: red (1), or green if its answers are right: a harmless change, or a slow one. One that a
-// GPU may hide may be green there. `says_skipped`: its log has the line that goes with the status.
-Colour judge_acceptance(int status, bool right, bool may_hide, bool says_skipped);
-// With a bug that no answer shows, both of it on the CPU: the acceptance must be green (0), and the race check red (1).
-Colour judge_unseen(int acceptance, int racecheck);
-
 }  // namespace lab::desk

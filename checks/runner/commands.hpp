@@ -56,6 +56,7 @@ int racechecks_command(std::span<char*> args);      // bugs/reproduce.cpp
 
 // What the runner does with these words, and its exit status: 0 good, 1 red, 2 bad input, 3 nothing could be looked at (a GPU
 // that cannot run this stage, or one that does not show a bug).
+constexpr int STAGE_SKIPPED = 3;
 int run(std::span<char*> args);
 int run(std::vector<std::string> words);
 

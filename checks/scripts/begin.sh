@@ -82,7 +82,7 @@ compiler() {
     [ -z "$(echo $lacking)" ] || fail "not installed: $(echo $lacking); sh common/setup.sh installs what the lab needs"
     mkdir -p build && echo "$CXX $version $flags" > $mark
   }
-  say CXX "$CXX"
+  say CXX "$CXX"; say COMPILES 1
 }
 for goal in $goals; do is_in "$goal" "help list clean show-bug edit-bug save-bug" || { compiler; break; }; done
 if [ $backend = gpu ]; then

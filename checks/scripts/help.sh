@@ -3,8 +3,8 @@
 echo "The SDPA lab notebook: fused attention kernels, one idea per stage, every bug a patch beside its kernel."
 echo
 awk '
-  /^[a-z-]+:.* ## / {
-    sub(/.* ## /, ""); bar = index($0, " | ")
+  /(^| )## make/ {
+    sub(/.*## make/, "make"); bar = index($0, " | ")
     usage = bar ? substr($0, 1, bar - 1) : $0; what = bar ? substr($0, bar + 3) : "what can be done here"
     if (length(usage) <= 42) printf "  %-42s %s\n", usage, what
     else printf "  %s\n  %-42s %s\n", usage, "", what

@@ -2,8 +2,6 @@
 # piece.sh LOG BACKEND: a piece of make test or of CI, named as its log is; MAKE is in the environment. It has twenty minutes. Prints a
 # line: what it counted, or that it failed, and then where and how its log ends. `PASSED FAILED SKIPPED` goes into LOG.counts.
 log=$1 name=$(basename "$1" .log) runner=build/$2/runner make="$MAKE backend=$2"
-MAKEFLAGS=$(echo "${MAKEFLAGS-}" | sed -E 's/ *--jobserver-[a-z]+=[^ ]*//g; s/(^| )-?j[0-9]*//g')  # all is built
-export MAKEFLAGS
 case $name in
   acceptance-*) set -- $make stage="${name#*-}" test ;;
   bugs-*) set -- $make stage="${name#*-}" reproduce-bug ;;
@@ -21,7 +19,7 @@ case $name in
 esac
 mkdir -p "$(dirname "$log")"
 begun=$(date +%s)
-timeout --kill-after=5 1200 "$@" > "$log" 2>&1 < /dev/null
+timeout --kill-after=5 1200 sh checks/scripts/alone.sh "$@" > "$log" 2>&1 < /dev/null
 status=$?
 [ $status != 124 ] || echo "stopped: still running after 20 minutes" >> "$log"
 # The last line that counts; without one the piece counts as one, and a status that says otherwise is believed.

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "checks/bugs/reproduce.hpp"
 #include "checks/desk/runs.hpp"
 #include "checks/tests/scratch.hpp"
 
@@ -148,15 +149,15 @@ TEST_CASE("clipped between characters") {
 }
 
 TEST_CASE("a fingerprint counts if it shows where it must and nowhere else") {
-  CHECK(judge_fingerprints(0, 0) == Shown::yes);
-  CHECK(judge_fingerprints(0, 3) == Shown::yes);
-  CHECK(judge_fingerprints(3, 0) == Shown::hidden);
-  CHECK(judge_fingerprints(3, 3) == Shown::hidden);
-  CHECK(judge_fingerprints(3, 1) == Shown::no);
-  CHECK(judge_fingerprints(0, 1) == Shown::no);
-  CHECK(judge_fingerprints(1, 0) == Shown::no);
-  CHECK(judge_fingerprints(2, 0) == Shown::no);
-  CHECK(judge_fingerprints(127, 127) == Shown::no);
+  CHECK(judge_signatures(0, 0) == Shown::yes);
+  CHECK(judge_signatures(0, 3) == Shown::yes);
+  CHECK(judge_signatures(3, 0) == Shown::hidden);
+  CHECK(judge_signatures(3, 3) == Shown::hidden);
+  CHECK(judge_signatures(3, 1) == Shown::no);
+  CHECK(judge_signatures(0, 1) == Shown::no);
+  CHECK(judge_signatures(1, 0) == Shown::no);
+  CHECK(judge_signatures(2, 0) == Shown::no);
+  CHECK(judge_signatures(127, 127) == Shown::no);
 }
 
 TEST_CASE("an acceptance must be red on a bug, green where the answers are right; a crash is neither") {

@@ -100,8 +100,7 @@ class Check {
 
   Said calls_nothing_else() {
     const std::string log = log_of(log_);
-    const std::string object =
-        (is_the_labs(word_) ? "build/cpu/" + e_.stage + "/" + word_ : learner_dir(e_.stage, word_)) + "/kernel.o";
+    const std::string object = learner_dir(e_.stage, word_) + "/kernel.o";
     if (run({"nm", "-C", "-u", object}, log).status != 0) return "nm cannot be run; it comes with binutils";
     const std::string symbol = refused_symbol(read_text(log));
     return symbol.empty() ? "" : shown_as_ + " calls what a kernel has no use for: " + clipped(symbol, 120);
@@ -165,7 +164,7 @@ Outcome check_cases(const Exercise& e, const std::string& make, const std::strin
 }  // namespace
 
 std::string learner_dir(const std::string& stage, const std::string& word) {
-  return "build/cpu/" + stage + "/learn-" + word;
+  return "build/cpu/" + stage + (is_the_labs(word) ? "/" : "/learn-") + word;
 }
 bool is_the_labs(const std::string& word) { return word == "checked" || word.starts_with("bug-"); }
 std::string learner_path(const std::string& stage, const std::string& word) {

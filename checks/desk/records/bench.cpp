@@ -2,6 +2,7 @@
 
 #include "checks/acceptance/format.hpp"
 #include "checks/desk/records/records.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/number.hpp"
 
 namespace lab::desk {
