@@ -151,7 +151,7 @@ $(B)/obj/%: OPTIMISE = -O1 $(LINES)
 $(call object,emulator): OPTIMISE = $(LINES)
 $(call object,$(FAST) reference/backward): OPTIMISE = -O3 $(LINES)
 $(B)/obj/checks/tests/%: OPTIMISE = -O0 -g1
-$(B)/obj/checks/tests/test_exec_%: OPTIMISE = $(if $(filter collectives.o memory.o,$*),-g1,-O0 -g1)
+$(call object,checks/tests/test_exec_collectives.cpp checks/tests/test_exec_memory.cpp): OPTIMISE = -g1
 $(call object,$(wildcard checks/tests/*_kernels.cpp)): OPTIMISE = $(KERNEL_FLAGS) $(INSTRUMENTATION)
 $(MORE_OBJ) $(DESK_OBJ): POSITION := -fPIC
 $(B)/obj/checks/exercises/drills/%: POSITION := $(LIBRARY_FLAGS)
@@ -202,7 +202,7 @@ $(B)/%/kernel.cu: stages/$$(*D)/kernel.cu $$(call patch_of,$$(subst /bug-,/,$$*)
 # The runner reads what a stage is for beside its kernels.
 $(B)/%/kernel.so: $(B)/%/kernel.o $(B)/$$(*D)/stage.conf
 	@$(linked)
-$(B)/%/stage.conf: $$(if $$(filter own/%,$$*),$(OWN),stages/$$*)/stage.conf
+$(B)/%/stage.conf: $$(if $$(findstring own/,$$*),$(OWN),stages/$$*)/stage.conf
 	@mkdir -p $(@D); cp $< $@
 # One instruction's kernel, build/cpu/drill-NAME/learn-NN/kernel.so, with NAME's inputs and answer.
 $(B)/drill-%/kernel.so: $(B)/drill-%/kernel.o $(B)/obj/checks/exercises/drills/$$(*D).o
@@ -231,16 +231,19 @@ ifdef stage
 test: $(if $(BROKEN)$(bug),$(BUGS),$(call fixed,$(STAGE)) $(if $(GPU),,$(call checked,$(STAGE))))
 	@$(if $(BROKEN)$(bug),$(RUNNER) broken-version "$$stage",sh checks/scripts/stage_test.sh $(if $(BACKWARD),same-bits,once)) $^
 else
-# Pieces, of this and of CI, each leave a log; what they count is added up.
-test: $(patsubst %,build/logs/%.log,$(sort $(EVERY_STAGE:%=acceptance-%) $(HOMES:%=bugs-%)) patches \
-  $(if $(GPU),wmma-layout check-harness,unit counters bits trace exercises words packages))
-ci: $(patsubst %,build/logs/%.log,all-exercises writeups racecheck check-harness evolve plots sanitize resources format)
-test ci:
+# Pieces, of this and of CI, each leave a log; what they count is added up: for CI, of both.
+logs = $(patsubst %,build/logs/%.log,$(1))
+ACCEPTED := $(call logs,$(EVERY_STAGE:%=acceptance-%))
+TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits trace exercises words packages))
+LONGER := $(call logs,all-exercises writeups sanitize racecheck check-harness evolve plots resources format)
+test: $(TESTED)
 	@sh checks/scripts/sum.sh $^
+ci: build/logs/clean-tree.log $(LONGER)
+	@sh checks/scripts/sum.sh $^ $(TESTED)
+build/logs/clean-tree.log: | $(LONGER)
 # On a GPU bugs come after the acceptances, between whose copies it can forget the NaN that a launch is to find in shared memory.
 build/logs/%.log: FORCE | built $$(if $$(findstring gpu-bugs-,$(backend)-$$*),$$(ACCEPTED))
 	@sh checks/scripts/piece.sh $@ $(backend)
-ACCEPTED := $(EVERY_STAGE:%=build/logs/acceptance-%.log)
 built: $(call fixed,$(EVERY_STAGE)) $(call checked,$(EVERY_STAGE)) $(BUGS) $(SIGNATURES) $(if $(GPU),build/gpu/probe_wmma,$(B)/unit)
 endif
 ## make stage=v2b reproduce-bug [bug=NAME] | bring its bugs back, one after the other
@@ -250,7 +253,7 @@ reproduce-bug: $(BUGS) $(call checked,$(HOMES)) $(SIGNATURES)
 ## make stage=v2b edit-bug bug=NAME [new=1] | a copy of the kernel with the bug, to work on
 ## make stage=v2b save-bug bug=NAME | the copy becomes the bug's patch
 show-bug edit-bug save-bug:
-	$(one_stage)@sh checks/scripts/bug.sh $(@:-bug=)
+	$(one_stage)@sh checks/scripts/bug.sh $(@:-bug=) $(STAGE)
 check-harness: $(BUGS) ## make check-harness [stage=v2b] | proof that the acceptance can fail: each planted bug turns it red
 	@$(RUNNER) check-harness $^
 ## make stage=v2b run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=1] [scale=0.1] | your own fp16 [B, H, S, D]; of b1 also do= dq= dk= dv=
@@ -272,8 +275,8 @@ racecheck: $(call chosen,checked,$(BACKWARD_STAGES))
 	@$(RUNNER) racecheck $^
 counters: $(call chosen,checked)
 	$(works)@$(if $(stage),$(RUNNER) $< counters $(call given,shape lines),sh checks/counters/counters.sh "$$record" $^)
-trace: $(call chosen,checked)
-	$(if $(or $(stage),$(filter 1,$(check))),,$(one_stage))@sh checks/scripts/trace.sh $(call given,shape tile json check) -- $^
+trace: $(if $(stage)$(filter 1,$(check)),$(call chosen,checked))
+	$(if $(filter 1,$(check)),,$(one_stage))@sh checks/scripts/trace.sh $(call given,shape tile json check) -- $^
 endif
 bits: $(call chosen,fixed) ## make bits [stage=v3j] [quick=1] [record=1] | does the CPU compute an H200's bits?
 	$(works)@sh checks/bits/bits.sh "$$record" "$$quick" $^

@@ -1,4 +1,4 @@
-// judge shape=B,H,S,D[,causal] [seed=N]: what the referee says of the linked kernel, for build/desk-records. Lines
+// judge shape=B,H,S,D[,causal] [seed=N]: what the referee says of the linked kernel, for the search. Lines
 // "KEY VALUE...": us (a figure a round), calls, rows, smem, kernel; or one line "refused SAFEGUARD: WHAT", and
 // status 1.
 #include <cstdio>

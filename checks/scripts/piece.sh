@@ -14,7 +14,9 @@ case $name in
   patches) set -- sh checks/scripts/patches.sh ;;
   packages) set -- sh checks/tests/setup_packages.sh ;;
   words) set -- sh checks/tests/words.sh ;;
-  format) set -- sh checks/scripts/format.sh check ;;
+  resources) command -v nvcc > /dev/null && set -- $make resources || set -- echo "0 passed, 0 failed, 1 skipped: there is no nvcc" ;;
+  format) command -v clang-format-14 > /dev/null && set -- sh checks/scripts/format.sh check || set -- echo "0 passed, 0 failed, 1 skipped: there is no clang-format-14" ;;
+  clean-tree) set -- sh -c 'git status --porcelain; [ -z "$(git status --porcelain 2> /dev/null)" ]' ;;
   *) set -- $make $name ;;
 esac
 mkdir -p "$(dirname "$log")"
@@ -24,7 +26,7 @@ status=$?
 [ $status != 124 ] || echo "stopped: still running after 20 minutes" >> "$log"
 # The last line that counts; without one the piece counts as one, and a status that says otherwise is believed.
 awk -v status=$status '
-  /^[0-9]+ passed, [0-9]+ failed/ { passed = $1; failed = $3; skipped = $6 == "skipped" ? $5 : 0; counts = 1 }
+  /^[0-9]+ passed, [0-9]+ failed/ { passed = $1; failed = $3; skipped = $6 ~ /^skipped/ ? $5 : 0; counts = 1 }
   END {
     if (!counts) { passed = !status; failed = !!status }
     if (status && !failed && !(passed == 0 && skipped)) failed = 1
