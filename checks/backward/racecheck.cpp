@@ -8,9 +8,9 @@
 #include "checks/acceptance/report.hpp"
 #include "checks/backward/trial.hpp"
 #include "checks/bugs/elsewhere.hpp"
+#include "checks/races/racecheck.hpp"
 #include "checks/runner/commands.hpp"
 #include "checks/runner/library.hpp"
-#include "checks/races/racecheck.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {

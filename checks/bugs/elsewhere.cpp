@@ -18,8 +18,8 @@ namespace {
 
 // One launch of this same kernel in a process of its own.
 std::string once_words(const Shape& shape) {
-  return format("/proc/%d/exe %s once %d %d %d %d %d", int(getpid()), kernel_library().c_str(), shape.B, shape.H, shape.S, shape.D,
-                int(shape.causal));
+  return format("/proc/%d/exe %s once %d %d %d %d %d", int(getpid()), kernel_library().c_str(), shape.B, shape.H,
+                shape.S, shape.D, int(shape.causal));
 }
 
 // Under compute-sanitizer a launch takes a hundred times as long and more: about a second on an H200.

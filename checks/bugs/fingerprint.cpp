@@ -15,9 +15,9 @@
 #include "checks/bugs/elsewhere.hpp"
 #include "checks/bugs/hang.hpp"
 #include "checks/bugs/places.hpp"
+#include "checks/desk/patch.hpp"
 #include "checks/runner/commands.hpp"
 #include "checks/runner/library.hpp"
-#include "checks/desk/patch.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {

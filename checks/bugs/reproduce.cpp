@@ -93,7 +93,7 @@ int reproduce_command(std::span<char*> args) {
       case Shown::yes:
         ++counts.passed;
         std::printf("  RESULT:    %s\n", bug.harmless() ? "no bug: with it or without it, nothing is wrong"
-                                                       : "reproduced, and gone in the fixed build");
+                                                        : "reproduced, and gone in the fixed build");
         break;
       case Shown::no:
         ++counts.failed;
@@ -112,7 +112,9 @@ int check_harness_command(std::span<char*> args) {
   const std::vector<Planted> bugs = planted(args);
   fs::create_directories("build/logs");
   Counts counts;
-  const auto log_of = [](const Planted& bug) { return "build/logs/check-harness-" + bug.stage + "-" + bug.bug + ".log"; };
+  const auto log_of = [](const Planted& bug) {
+    return "build/logs/check-harness-" + bug.stage + "-" + bug.bug + ".log";
+  };
   const auto job = [&](std::size_t i) {
     const Planted& bug = bugs[i];
     // A build that must be green gains nothing from stopping at the first red case: forty cases stand for all.
@@ -159,7 +161,10 @@ int broken_version_command(std::span<char*> args) {
   Counts counts;  // failed: the acceptance was red
   bool is_a_stage = false;
   each_forked(
-      bugs.size(), [&](std::size_t i) { return run({bugs[i].kernel, "test", "quick=1"}); },
+      bugs.size(),
+      [&](std::size_t i) {
+        return run({bugs[i].kernel, "test", "quick=1"});
+      },
       [&](std::size_t i, const Forked& tested) {
         const Planted& bug = bugs[i];
         is_a_stage |= name == bug.stage || name == short_stage_name(bug.stage);

@@ -230,8 +230,7 @@ std::string runner_of(const std::string& kernel) {
 LabRun run_lab(const Argv& words) {
   const Argv argv = with({runner_of(words.at(0))}, words);
   static std::atomic<int> count{0};
-  const std::string identity =
-      identity_of(words[0]);  // of before the run: a binary that changes meanwhile is another
+  const std::string identity = identity_of(words[0]);  // of before the run: a binary that changes meanwhile is another
   if (!identity.empty() && kept_runs_count())
     if (auto run = kept(identity, argv)) return *run;
   const std::string log = "build/logs/lab-run-" + std::to_string(getpid()) + "-" + std::to_string(count++) + ".log";

@@ -4,8 +4,8 @@
 #include <cstdio>
 
 #include "checks/bench/bench_samples.hpp"
-#include "checks/runner/commands.hpp"
 #include "checks/evolve/referee.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/stage.hpp"
 
 namespace lab {

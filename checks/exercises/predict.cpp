@@ -9,9 +9,9 @@
 #include "checks/acceptance/verdict.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/fingerprint.hpp"
-#include "checks/runner/commands.hpp"
 #include "checks/exercises/predict.hpp"
 #include "checks/expression.hpp"
+#include "checks/runner/commands.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {

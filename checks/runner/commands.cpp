@@ -61,7 +61,8 @@ static constexpr Command DRILL[] = {
 
 // Of several kernels.
 static constexpr Command KERNELS[] = {
-    {"reproduce", reproduce_command, "reproduce NAME KERNEL...     each bug's signature, where it must show and not elsewhere"},
+    {"reproduce", reproduce_command,
+     "reproduce NAME KERNEL...     each bug's signature, where it must show and not elsewhere"},
     {"check-harness", check_harness_command, "check-harness KERNEL...      the acceptance must be red on each"},
     {"broken-version", broken_version_command, "broken-version NAME KERNEL...    the acceptance of what never worked"},
     {"racecheck", racechecks_command, "racecheck [short=1] KERNEL...    each race check"},

@@ -11,7 +11,8 @@ namespace lab {
 namespace {
 
 // What a stage's test needs is linked into the runner. commands.cpp and all other commands are a library beside it.
-constexpr Command HERE[] = {{"test", test_command, ""}, {"racecheck", racecheck_command, ""}, {"once", once_command, ""}};
+constexpr Command HERE[] = {
+    {"test", test_command, ""}, {"racecheck", racecheck_command, ""}, {"once", once_command, ""}};
 
 const Command* named(std::span<const Command> commands, std::string_view name) {
   const auto found = std::ranges::find(commands, name, &Command::name);

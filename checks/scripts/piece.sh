@@ -1,7 +1,7 @@
 #!/bin/sh
 # piece.sh LOG BACKEND: a piece of make test or of CI, named as its log is; MAKE is in the environment. It has twenty minutes. Prints a
 # line: what it counted, or that it failed, and then where and how its log ends. `PASSED FAILED SKIPPED` goes into LOG.counts.
-log=$1 name=$(basename "$1" .log) runner=build/$2/runner make="$MAKE backend=$2"
+log=$1 name=$(basename "$1" .log) make="$MAKE backend=$2"
 case $name in
   acceptance-*) set -- $make stage="${name#*-}" test ;;
   bugs-*) set -- $make stage="${name#*-}" reproduce-bug ;;
@@ -9,8 +9,8 @@ case $name in
   trace|writeups|evolve|plots) set -- $make $name check=1 ;;
   sanitize) set -- $make sanitize check=quick ;;
   wmma-layout) set -- $make probe what=wmma check=1 ;;
-  exercises) set -- $runner check-exercises "$MAKE" quick ;;
-  all-exercises) set -- $runner check-exercises "$MAKE" whole ;;
+  exercises) set -- "$RUNNER" check-exercises "$MAKE" quick ;;
+  all-exercises) set -- "$RUNNER" check-exercises "$MAKE" whole ;;
   patches) set -- sh checks/scripts/patches.sh ;;
   packages) set -- sh checks/tests/setup_packages.sh ;;
   words) set -- sh checks/tests/words.sh ;;

@@ -7,7 +7,6 @@ shift
 [ $# = 1 ] || case $words in *"'shape="*) ;; *) words="$words shape=1,1,256,64" ;; esac
 status=0
 for kernel; do
-  rest=${kernel#build/}
-  eval "sh checks/scripts/outputs.sh trace json build/${rest%%/*}/runner $kernel trace $words" || status=$?
+  eval "sh checks/scripts/outputs.sh trace json $RUNNER $kernel trace $words" || status=$?
 done
 exit $status

@@ -63,7 +63,8 @@ struct KeptTree : lab::Scratch {
   }
   // Its first argument is its exit status.
   void script(const std::string& path) const {
-    write_text(path, "#!/bin/sh\nshift\necho run >> runs\necho said $*; echo so >&2; echo red=$* >> $LAB_VERDICT\nexit $1\n");
+    write_text(path,
+               "#!/bin/sh\nshift\necho run >> runs\necho said $*; echo so >&2; echo red=$* >> $LAB_VERDICT\nexit $1\n");
     fs::permissions(path, fs::perms::owner_all);
   }
   std::size_t runs() const { return fs::exists("runs") ? lines_of(read_text("runs")).size() : 0; }
@@ -261,7 +262,8 @@ TEST_CASE("work side by side: no more at a time than asked for") {
 }
 
 TEST_CASE("builds that share a GPU run one at a time") {
-  CHECK(at_once({"v1_s:ten=build/gpu/v1_s/bug-ten/kernel.so=build/gpu/v1_s/fixed/kernel.so"}) == std::min<std::size_t>(4, cores()));
+  CHECK(at_once({"v1_s:ten=build/gpu/v1_s/bug-ten/kernel.so=build/gpu/v1_s/fixed/kernel.so"}) ==
+        std::min<std::size_t>(4, cores()));
   CHECK(at_once({"v1_s:ten=build/cpu/v1_s/bug-ten/kernel.so=build/cpu/v1_s/fixed/kernel.so"}) == cores());
   CHECK(at_once({}) == cores());
 }

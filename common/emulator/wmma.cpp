@@ -13,8 +13,6 @@
 namespace lab::cpu {
 namespace {
 
-
-
 void nothing(Block&, Warp&, std::uint32_t) {}
 
 // The rules of the CUDA guide: all lanes, a 256-bit aligned pointer, ldm a multiple of 16 bytes.
@@ -42,7 +40,8 @@ unsigned at(int held, unsigned ldm, bool column_major) {
 }
 
 int acc_held(const Block& block, int lane, int i) {
-  return block.fragments() == Fragments::measured ? wmma_layout::ACC_HELD[lane][i] : wmma_layout::acc_held_other(lane, i);
+  return block.fragments() == Fragments::measured ? wmma_layout::ACC_HELD[lane][i]
+                                                  : wmma_layout::acc_held_other(lane, i);
 }
 
 struct MmaCall {

@@ -65,7 +65,8 @@ class Check {
   // Runs the learner; a status that is not 0 is red.
   Said run_learner(const Argv& words, const std::string& also = "") {
     const std::string log_path = log_of(log_ + also);
-    const Ended ended = run_limited(judged(with({runner_of(learner_), learner_}, words), log_path), log_path, STEP_SECONDS);
+    const Ended ended =
+        run_limited(judged(with({runner_of(learner_), learner_}, words), log_path), log_path, STEP_SECONDS);
     if (ended.status == 127) throw BadInput(learner_ + " cannot be started");
     if (ended.timed_out) return "still running after " + std::to_string(STEP_SECONDS) + " s";
     if (ended.status == 0) return "";

@@ -66,7 +66,8 @@ std::string menu_explained(const Exercise& e, const std::string& make) {
   if (e.predict != "formula") return "";
   const std::string word = e.number() + "-given", log = "build/logs/learn-" + word + "-says.log";
   if (!build_learner(e.stage, make, handed_out(e), word, e.dir() + "/kernel.cu").empty()) return "";
-  run_limited({runner_of(learner_path(e.stage, word)), learner_path(e.stage, word), "predict", "formulas"}, log, SECONDS);
+  run_limited({runner_of(learner_path(e.stage, word)), learner_path(e.stage, word), "predict", "formulas"}, log,
+              SECONDS);
   std::string text;
   for (const std::string& line : lines_of(read_text(log)))
     if (const auto words = words_of(line); !words.empty() && std::ranges::find(e.menu, words[0]) != e.menu.end())
@@ -130,13 +131,19 @@ Prediction judge_prediction(const Exercise& e, const std::string& make, const st
     return text;
   };
   if (e.predict == "counts") {
-    run_limited({runner_of(learner_path(e.stage, word)), learner_path(e.stage, word), "counts", "shape=" + e.shape}, log, SECONDS);
+    run_limited({runner_of(learner_path(e.stage, word)), learner_path(e.stage, word), "counts", "shape=" + e.shape},
+                log, SECONDS);
     return judge_counts(e, said(), say);
   }
-  const Argv asks = {runner_of(learner_path(e.stage, word)), learner_path(e.stage, word), "predict",
-                     "kind=" + e.predict,         "say=" + say,
-                     "shape=" + e.shape,          "inputs=" + e.inputs,
-                     "copies=" + e.copies,        "seen=" + e.seen};
+  const Argv asks = {runner_of(learner_path(e.stage, word)),
+                     learner_path(e.stage, word),
+                     "predict",
+                     "kind=" + e.predict,
+                     "say=" + say,
+                     "shape=" + e.shape,
+                     "inputs=" + e.inputs,
+                     "copies=" + e.copies,
+                     "seen=" + e.seen};
   const Ended ended = run_limited(judged(asks, log), log, SECONDS);
   const Verdict verdict = verdict_beside(log);
   fs::remove(log + ".verdict");

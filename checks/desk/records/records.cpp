@@ -76,7 +76,8 @@ std::string lab_path(std::string pattern, const std::string& stage, const std::s
   const std::string whole = pattern;
   for (const auto& [word, value] : {std::pair<std::string, std::string>{"STAGE", stage}, {"VARIANT", variant}}) {
     const std::size_t at = pattern.find(word);
-    if (at == pattern.npos) throw BadInput("'" + whole + "' has no " + word + "; such as build/cpu/STAGE/VARIANT/kernel.so");
+    if (at == pattern.npos)
+      throw BadInput("'" + whole + "' has no " + word + "; such as build/cpu/STAGE/VARIANT/kernel.so");
     pattern.replace(at, word.size(), value);
   }
   return pattern;

@@ -10,9 +10,9 @@
 
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/verdict.hpp"
+#include "checks/exercises/counts.hpp"
 #include "checks/runner/commands.hpp"
 #include "checks/runner/library.hpp"
-#include "checks/exercises/counts.hpp"
 #include "common/gpu_access.hpp"
 #include "common/stage.hpp"
 
@@ -21,9 +21,7 @@ namespace {
 
 constexpr float NEVER_WRITTEN = -12344.0f;  // no drill's answer; a half can hold it
 
-std::vector<Drill> drills() {
-  return reinterpret_cast<decltype(&the_drills)>(library_symbol("the_drills"))();
-}
+std::vector<Drill> drills() { return reinterpret_cast<decltype(&the_drills)>(library_symbol("the_drills"))(); }
 
 // The results of one launch; `failure` is "" if it went well.
 struct DrillRan {
