@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "checks/desk/learn/learn.hpp"
+#include "checks/exercises/rule.hpp"
 #include "checks/tests/scratch.hpp"
 
 using namespace lab;
@@ -41,7 +42,7 @@ TEST_CASE("exercises: a file is read whole") {
 }
 
 TEST_CASE("exercises: what is wrong with a file is one line that names the place") {
-  CHECK(has(complaint("n: 7\nname: a b\n"), "x.exercise:2: `name: a b`"));
+  CHECK(has(complaint("n: 7\nname: a_b\n"), "x.exercise:2: `name: a_b`"));
   CHECK(has(complaint("n: 0\n"), "x.exercise:1: `n: 0`: a whole number from 1 to 999"));
   CHECK(has(complaint("n: 7\nn: 8\n"), ":2: `n:` is there twice"));
   CHECK(has(complaint("nmae: x\n"), "unknown key `nmae:`"));
@@ -55,7 +56,7 @@ TEST_CASE("exercises: what is wrong with a file is one line that names the place
   CHECK(has(complaint(HEAD + BODY + "answer:\n  D\n"), "1 answers; kind: mechanism has one for each question"));
   CHECK(has(complaint(HEAD + "predict: mask\n" + BODY), "lacks `right:`"));
   CHECK(has(complaint(HEAD + "predict: mask\nright: row\n" + BODY), "lacks `near:`"));
-  CHECK(has(complaint(HEAD + "predict: mask\nright: raw\nnear: row\n" + BODY), "is no number and no name"));
+  CHECK(has(complaint(HEAD + "predict: mask\nright: raw\nnear: row\n" + BODY), "is no number, name or operator"));
   CHECK(has(complaint(HEAD + "predict: formula\nright: a\nnear: b\nmenu: b c d\n" + BODY),
             "right: a is not on the menu"));
   CHECK(has(complaint(HEAD + "right: row\n" + BODY), "need `predict:`"));
@@ -63,13 +64,15 @@ TEST_CASE("exercises: what is wrong with a file is one line that names the place
 
 TEST_CASE("exercises: found by number and by name, and the nearest of neither") {
   Course course;
-  for (const auto& [n, name] : {std::pair(1, "first"), {12, "second"}}) {
+  for (const auto& [n, name] : {std::pair(1, "first"), {12, "a Second one"}}) {
     course.all.push_back({});
     course.all.back().n = n, course.all.back().name = name;
   }
-  CHECK(course.find("012").name == "second");
+  CHECK(course.find("012").name == "a Second one");
+  CHECK(course.find("a-second-one").n == 12);
   CHECK(course.find("first").n == 1);
-  CHECK_THROWS_WITH(course.find("11"), "no exercise 11; the nearest is 12 (second), and make exercise lists them");
+  CHECK_THROWS_WITH(course.find("11"),
+                    "no exercise 11; the nearest is 12 (a Second one), and make exercise lists them");
   CHECK_THROWS_WITH(course.find("frist"), doctest::Contains("the nearest are: first"));
   CHECK_THROWS_WITH(Course{}.find("1"), "there are no exercises");
 }
@@ -88,6 +91,71 @@ TEST_CASE("exercises: those of a copied stage are left out, and two that differ 
   CHECK(course.all[0].stage == "v1_one");
   scratch.write("stages/another/exercises/a.exercise", task + "\n# mine\n");
   CHECK_THROWS_WITH(read_course(scratch.root.string()), doctest::Contains("n: 7 is that of"));
+}
+
+TEST_CASE("rules: names and C's precedence, compiled") {
+  const auto count = [](const std::string& text) {  // of the elements of (1, 2, 100, 64)
+    const Rule rule(text);
+    long marked = 0;
+    for (long h = 0; h < 2; ++h)
+      for (long row = 0; row < 100; ++row) marked += std::ranges::count(rule.marks({0, h, row, 0, 100, 64, 1}), '#');
+    return marked;
+  };
+  CHECK(count("1") == 12800);
+  CHECK(count("row%64>=56&&h==1") == 8 * 64);
+  CHECK(count("row < 3 || row >= S - 1 && col == 0") == 2 * (3 * 64 + 1));
+  CHECK(count("(col ^ 3) < 2 and not (dq or !causal)") == 2 * 100 * 2);
+  CHECK(count("row != 0 && 8 / row == 8") == 2 * 64);
+  CHECK_THROWS_WITH_AS(count("8 / row == 8"), "'8 / row == 8' divides by zero", BadInput);
+  CHECK(Rule("dk && row > 3").marks({.row = 4, .D = 2, .dk = 1}) == "##");
+  // What C reads otherwise than it looks is told in the compiler's words.
+  const auto complaint = [](const std::string& text) { return complaint_of([&] { Rule rule(text); }); };
+  CHECK(complaint("row & 7 == 0") ==
+        "'row & 7 == 0', at character 9: suggest parentheses around comparison in operand of '&'");
+  CHECK(has(complaint("0 < row < 4"), "boolean expression"));
+  CHECK(complaint("(row & 7) == 0").empty());
+  // Nothing is run by a compiler that is not there.
+  setenv("HOST_CXX", "no-such-compiler", 1);
+  CHECK(has(complaint("row"), "cannot be compiled by no-such-compiler"));
+  unsetenv("HOST_CXX");
+}
+
+TEST_CASE("rules: a wrong one is answered with a map of what it marks beside what is wrong") {
+  std::string yours(40 * 32, '.'), seen = yours;
+  for (int row = 8; row < 16; ++row)
+    seen.replace(std::size_t(row) * 32, 32, 32, '#'), yours[std::size_t(row) * 32] = '#';
+  CHECK(rule_map(yours, seen, 32, "NaN") ==
+        std::vector<std::string>{"  rows          your rule         NaN",  //
+                                 "  0 to 7        ................  ................",
+                                 "  8 to 15       +...............  ################  differ",
+                                 "  16 to 39      ................  ................",
+                                 "  # all, + some, . none of 2 columns"});
+  for (int row = 0; row < 40; row += 2) seen[std::size_t(row) * 32 + 31] = '#';
+  const std::vector<std::string> map = rule_map(yours, seen, 32, "wrong");
+  CHECK(map[1] == "  0             ................  ...............+  differ");
+  CHECK(map.size() == 15);
+  CHECK(has(map[13], "more lines"));
+}
+
+TEST_CASE("rules: only numbers, names and operators reach the compiler, each where it may stand") {
+  const auto complaint = [](const std::string& text) { return complaint_of([&] { check_rule(text); }); };
+  for (const char* good : {"0", "row", "-row == -5 && !(col / 10)", "~row?col:+D", "row - -3 & 1 << 5", "((row))"})
+    CHECK_MESSAGE(complaint(good).empty(), good);
+  CHECK(complaint("row = 3") == "'row = 3', at character 5: '=' compares nothing; write ==");
+  CHECK(
+      complaint("rwo > 3") ==
+      "'rwo > 3', at character 1: 'rwo' is no number, name or operator; the names are b h row col S D causal dq dk dv");
+  CHECK(has(complaint("(row > 3"), "a ')' is missing"));
+  CHECK(has(complaint("row > "), "something is missing"));
+  CHECK(has(complaint("row > 3 4"), "an operator is missing before '4'"));
+  // Calls, strings, statements, comments, pointers, digraphs, directives, and parentheses that close the checks' own.
+  for (const char* bad :
+       {"",         "system(\"id\")", "row(1)",   "'a'",      "row; 1",   "row, 1", "{1}",   "row[1]",  "row <: 1",
+        "row <% 1", "%: 1",           "row // 1", "row /* 1", "row */ 1", "*&row",  "&row",  "&&row",   "row?\?(1",
+        "#1",       "row\n#1",        "row \\",   "__LINE__", "0x1",      "1e9",    "1.5",   "1L",      "row = 1",
+        "row += 1", "row)||(1",       "asm",      "$",        "@",        "`id`",   "$(id)", "row->col"})
+    CHECK_MESSAGE(!complaint(bad).empty(), bad);
+  CHECK(!complaint(std::string(500, '-') + "1").empty());
 }
 
 TEST_CASE("exercises: comments go, and what only looks like one stays") {
@@ -224,10 +292,12 @@ TEST_CASE("exercises: a source that reaches for the checks is refused") {
 
 TEST_CASE("exercises: an object may call what a kernel needs") {
   CHECK(refused_symbol("                 U expf\n                 U lab::cpu::shuffle(int)\n                 U "
-                       "__tsan_read4\n                 U operator new(unsigned long)\n")
+                       "__tsan_read4\n                 U operator new(unsigned long)\n                 U float "
+                       "lab::cpu::atomic<float>(lab::cpu::Atomic, float*, float)\n")
             .empty());
   for (const char* symbol : {"exit", "_exit", "fopen", "getenv", "lab::set_exec_options(lab::ExecOptions const&)",
                              "lab::attention(lab::Shape const&, double)", "lab::cpu::Block::shadow()", "dlsym",
+                             "float lab::cpu::Block<float>::shadow<float>(int)", "float lab::other<float>(int)",
                              "std::basic_ofstream<char, std::char_traits<char> >::basic_ofstream()", "syscall"})
     CHECK(refused_symbol(std::string("                 U ") + symbol + "\n") == symbol);
 }

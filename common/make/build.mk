@@ -241,7 +241,7 @@ $(B)/%/tester: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/st
 # The needs of an exercise's checks, and no more: a first one does not wait for the rest.
 LEARNER_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/exercises/*.cpp) checks/learner_commands.cpp \
   $(patsubst %,checks/bugs/%.cpp,fingerprint places elsewhere hang) \
-  checks/expression.cpp checks/fuzz/fuzz.cpp checks/bench/bench_samples.cpp checks/desk/patch.cpp reference/wrong_answers.cpp)
+  checks/fuzz/fuzz.cpp checks/bench/bench_samples.cpp checks/desk/patch.cpp reference/wrong_answers.cpp)
 # Of a backward stage, whose exercises are few, all of its commands.
 learner_objects = $(if $(filter $(call stage_of,$(1)),$(BACKWARD_STAGES)),$(B)/obj/checks/backward_commands.o $(LAB_LIBS),$(strip \
   $(LEARNER_OBJ) $(B)/libtest.a))

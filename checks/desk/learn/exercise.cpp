@@ -1,12 +1,13 @@
 #include "checks/desk/learn/learn.hpp"
-#include "checks/expression.hpp"
+#include "checks/exercises/rule.hpp"
 #include "common/number.hpp"
 
 namespace lab::desk {
 namespace {
 
 constexpr const char *DRILLS = "checks/exercises/drills", *ENDING = ".exercise";
-constexpr int LONGEST_LINE = 100;  // bytes of a block's line, so that a card fits a terminal
+constexpr std::size_t LONGEST_NAME = 36;  // bytes, so that a list fits
+constexpr int LONGEST_LINE = 100;         // bytes of a block's line, so that a card fits a terminal
 
 std::string stripped(const std::string& text) { return trimmed(text, " \t"); }
 
@@ -95,9 +96,8 @@ class Reader {
     if (value.empty() && key != "after") fail_before("`" + key + ":` says nothing");
     if (const auto words = ONE_OF.find(key); words != ONE_OF.end() && !std::ranges::count(words->second, value))
       fail_before("`" + key + ": " + value + "`: must be one of " + joined(words->second, ", "));
-    const auto of_a_name = [](unsigned char c) { return std::islower(c) || std::isdigit(c) || c == '-'; };
-    if (key == "name" && !std::ranges::all_of(value, of_a_name))  // underscores are for bugs
-      fail_before("`name: " + value + "`: made of a-z, 0-9 and -");
+    if (key == "name" && (value.size() > LONGEST_NAME || value.find('_') != value.npos))  // underscores are for bugs
+      fail_before("`name: " + value + "`: plain words, at most " + std::to_string(LONGEST_NAME) + " bytes");
     if (const auto number = NUMBERS.find(key); number != NUMBERS.end()) {
       const auto& [to, most] = number->second;
       const auto got = number_in<int>(value, 1, most);
@@ -148,8 +148,8 @@ class Reader {
     if (e_.right.empty()) lacks("`right:`, the reference's prediction");
     if (e_.near.empty()) lacks("`near:`, a prediction that nearly holds");
     if (e_.predict == "mask")
-      for (const std::string& rule : e_.near) Rule{rule};
-    if (e_.predict == "mask") Rule{e_.right};
+      for (const std::string& rule : e_.near) check_rule(rule);
+    if (e_.predict == "mask") check_rule(e_.right);
     if ((e_.predict == "formula") != !e_.menu.empty())
       fail_at(1, "`menu:` goes with `predict: formula`, and it with a menu");
     if (e_.predict == "formula") {
@@ -191,6 +191,16 @@ void leave_out_copies(std::vector<Exercise>& all, const std::string& root) {
 }
 
 }  // namespace
+
+std::string as_word(const std::string& name) {
+  std::string word;
+  for (const unsigned char c : name)
+    if (std::isalnum(c))
+      word += char(std::tolower(c));
+    else if (!word.empty() && word.back() != '-')
+      word += '-';
+  return word;
+}
 
 std::string Exercise::number() const {
   char text[16];
@@ -247,7 +257,7 @@ Course read_course(const std::string& root) {
   }
   std::map<std::string, std::string> names;
   for (const Exercise& e : course.all)
-    if (const auto [known, fresh] = names.emplace(e.name, e.path); !fresh)
+    if (const auto [known, fresh] = names.emplace(as_word(e.name), e.path); !fresh)
       throw BadInput(e.path + ": name: " + e.name + " is that of " + known->second);
   return course;
 }
@@ -267,8 +277,8 @@ const Exercise& Course::find(const std::string& word) const {
   }
   std::vector<std::string> names;
   for (const Exercise& e : all) {
-    if (e.name == word) return e;
-    names.push_back(e.name);
+    if (as_word(e.name) == as_word(word)) return e;
+    names.push_back(as_word(e.name));
   }
   throw BadInput("no exercise '" + word + "'; the nearest are: " + joined(nearest(word, names), " ") +
                  " - make exercise lists them");

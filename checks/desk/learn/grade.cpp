@@ -64,13 +64,13 @@ static std::string passed(const Graded& g) { return g.gpu.empty() ? "passed" : "
 
 std::string grades_table(const std::vector<Graded>& all) {
   char line[512];
-  std::snprintf(line, sizeof line, "%-4s %-24s %-11s %-20s %-5s %-5s %6s  %s\n", "n", "name", "kind", "prediction",
+  std::snprintf(line, sizeof line, "%-4s %-36s %-11s %-20s %-5s %-5s %6s  %s\n", "n", "name", "kind", "prediction",
                 "tries", "hints", "points", "");
   std::string text = line;
   double points = 0, most = 0;
   for (const Graded& g : all) {
     points += g.points(), most += g.most();
-    std::snprintf(line, sizeof line, "%-4s %-24s %-11s %-20s %-5d %-5d %6g  ", g.number.c_str(), g.name.c_str(),
+    std::snprintf(line, sizeof line, "%-4s %-36s %-11s %-20s %-5d %-5d %6g  ", g.number.c_str(), g.name.c_str(),
                   g.kind.c_str(), g.predicts ? g.attempts.c_str() : "-", g.tries, g.hints, g.points());
     text += line + (g.passed ? passed(g) : "RED, " + g.step + ": " + g.says) +
             (g.flags.empty() ? "" : "  [LOOK: " + g.flags + "]") + "\n";

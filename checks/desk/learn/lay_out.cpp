@@ -16,13 +16,13 @@ std::string state_of(const Exercise& e, const Progress& p) {
 std::string short_stage(const Exercise& e) { return e.is_drill() ? "" : short_stage_name(e.stage); }
 
 void list(const std::vector<const Exercise*>& some, const State& state) {
-  std::printf("%-4s %-6s %-24s %-11s %-7s %-16s %s\n", "n", "stage", "name", "kind", "minutes", "state", "after");
+  std::printf("%-4s %-6s %-36s %-11s %-7s %-16s %s\n", "n", "stage", "name", "kind", "minutes", "state", "after");
   int done = 0, minutes = 0, next = 0;
   for (const Exercise* e : some) {
     const Progress& p = state.seen(e->number());
     done += p.done, minutes += p.done ? 0 : e->minutes;
     if (next == 0 && !p.done) next = e->n;
-    std::printf("%-4s %-6s %-24s %-11s %7d %-16s %s\n", e->number().c_str(), short_stage(*e).c_str(), e->name.c_str(),
+    std::printf("%-4s %-6s %-36s %-11s %7d %-16s %s\n", e->number().c_str(), short_stage(*e).c_str(), e->name.c_str(),
                 e->kind.c_str(), e->minutes, state_of(*e, p).c_str(), joined(e->after, " ").c_str());
   }
   std::printf("\n%d of %zu done; %d minutes left. ", done, some.size(), minutes);

@@ -13,7 +13,7 @@ namespace lab::desk {
 
 struct Exercise {
   int n = 0;
-  std::string name;      // neutral: says nothing of the answer
+  std::string name;      // in plain words that say nothing of the answer
   std::string kind;      // fix, hole, predict, test, faster, instruction, mechanism, capstone
   std::string path;      // of the .exercise file
   std::string stage;     // the stage's directory whose kernel is worked on; of a drill "drill-NAME"
@@ -45,6 +45,9 @@ struct Exercise {
   bool is_drill() const;  // of kind instruction or mechanism: a kernel of its own, below checks/exercises/drills
   std::string beside(const std::string& ending) const;  // the file beside .exercise with another ending
 };
+
+// As a word, "a-producer-warp": what `n=` and `after:` take.
+std::string as_word(const std::string& name);
 
 constexpr std::size_t HINTS = 3;
 

@@ -1,7 +1,7 @@
 #include <unistd.h>
 
 #include "checks/desk/learn/learn.hpp"
-#include "checks/expression.hpp"
+#include "checks/exercises/rule.hpp"
 #include "common/number.hpp"
 
 namespace lab::desk {
@@ -43,8 +43,7 @@ Prediction judge_counts(const Exercise& e, const std::string& log, const std::st
 std::string verdict_told(const Prediction& p, bool gave_up) {
   std::string text = p.holds || gave_up ? p.says : "";
   if (p.holds) return text + "right.";
-  if (!gave_up)
-    for (const std::string& line : p.near) text += line + "\n";
+  for (const std::string& line : p.near) text += line + "\n";
   if (p.asked > 1) return text + std::to_string(p.right) + " of " + std::to_string(p.asked) + " right";
   return text + "not right";
 }
@@ -52,7 +51,7 @@ std::string verdict_told(const Prediction& p, bool gave_up) {
 std::string prediction_asked(const Exercise& e) {
   const std::string begin = "make predict n=" + std::to_string(e.n) + " say=";
   if (e.predict == "mask")
-    return begin + "'RULE': C's expressions over b h row col S D causal" +
+    return begin + "'RULE': a C expression over b h row col S D causal" +
            (e.backward ? " dq dk dv, as in 'dk && row % 16 < 4'" : ", as in 'row % 16 < 4 && col >= 32'");
   if (e.predict == "formula") return begin + "NAME, one of: " + joined(e.menu, ", ");
   if (e.predict == "count") return begin + "NUMBER";
@@ -97,7 +96,7 @@ std::string as_typed(const Exercise& e, const std::string& prediction) {
 Prediction judge_prediction(const Exercise& e, const std::string& make, const std::string& say,
                             const std::string& built_as) {
   // Errors that need no build are reported at once.
-  if (e.predict == "mask") Rule{say};
+  if (e.predict == "mask") Rule rule(say);
   if (e.predict == "counts") counts_said(say);
   if (e.predict == "formula" && std::ranges::find(e.menu, say) == e.menu.end())
     throw BadInput("'" + say + "' is not on the menu; the nearest are: " + joined(nearest(say, e.menu), " "));
@@ -117,7 +116,9 @@ Prediction judge_prediction(const Exercise& e, const std::string& make, const st
                     shown = whole ? kernel_path(e.stage) : e.dir() + "/kernel.cu";
   if (!built && !fs::exists(learner_path(e.stage, word)))
     std::fprintf(stderr,
-                 "building the kernel as it was handed out, and what runs it: a minute or two the first time\n");
+                 "building exercise %s's kernel as it was handed out, and what runs it; the first time this takes a "
+                 "minute or two\n",
+                 e.number().c_str());
   const std::string trouble = built ? "" : build_learner(e.stage, make, source, word, shown);
   if (!trouble.empty()) throw BadInput("what was handed out does not build: " + trouble);
   // Several may be judged at a time.

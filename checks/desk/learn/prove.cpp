@@ -33,7 +33,7 @@ std::string unknown_page(const Exercise& e, const Course& course) {
   for (const std::string& word : e.after) {
     const bool page = fs::exists("writeups/" + word + ".md") || fs::exists("writeups/stages/" + word + ".md") ||
                       fs::exists("writeups/bugs/" + word + ".md") || ladder.stage(word);
-    if (!page && std::ranges::find(course.all, word, &Exercise::name) == course.all.end())
+    if (!page && std::ranges::none_of(course.all, [&](const Exercise& one) { return as_word(one.name) == word; }))
       return e.path + ": after: " + word + " is no page and no exercise";
   }
   return "";
