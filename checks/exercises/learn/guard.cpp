@@ -1,4 +1,4 @@
-#include "checks/desk/learn/learn.hpp"
+#include "checks/exercises/learn/exercise.hpp"
 
 namespace lab::desk {
 namespace {
