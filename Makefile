@@ -125,14 +125,14 @@ emulator := $(filter-out $(FAST),$(call all_in,common/emulator))
 core := $(call all_in,common checks/acceptance checks/races $(if $(GPU),common/gpu)) reference/inputs.cpp reference/npy.cpp \
   $(patsubst %,checks/%.cpp,runner/library runner/run bugs/trial bugs/elsewhere bugs/hang $(if $(GPU),,exercises/kernel_printf))
 # commands.so, all commands but a stage's test, which waits for the runner alone; desk.so, exercises, results and the search.
-bugs_text := $(filter-out $(core),$(call all_in,checks checks/bugs checks/backward)) checks/desk/patch.cpp reference/wrong_answers.cpp
-exercises_text := $(filter-out $(core),$(call all_in,checks/exercises checks/fuzz checks/evolve checks/evolve/$(backend))) \
+bugs_text := $(filter-out $(core),$(call all_in,checks/bugs checks/backward)) checks/desk/patch.cpp reference/wrong_answers.cpp
+exercises_text := $(filter-out $(core),$(call all_in,checks/exercises checks/evolve checks/evolve/$(backend))) \
   $(if $(GPU),,checks/exercises/drills/drill.cpp)
 evidence_text := checks/runner/commands.cpp checks/runner/forked.cpp $(filter-out $(if $(GPU),%/counters.cpp),\
-  $(call all_in,checks/bits checks/counters checks/bench $(if $(GPU),checks/bench/gpu,checks/trace)))
+  $(call all_in,checks/bits checks/fuzz checks/counters checks/bench $(if $(GPU),checks/bench/gpu,checks/trace)))
 desk_text := $(filter-out checks/desk/patch.cpp,$(call all_in,checks/desk))
-learn_text := $(call all_in,checks/desk/learn)
-search_text := $(call all_in,checks/desk/records checks/desk/evolve checks/budget)
+learn_text := $(call all_in,checks/exercises/learn)
+search_text := $(call all_in,checks/desk/records checks/desk/evolve checks checks/budget)
 MORE := bugs_text exercises_text evidence_text
 TEXTS := core $(if $(GPU),,emulator) $(MORE) desk_text learn_text search_text
 object = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
@@ -154,6 +154,7 @@ $(B)/obj/checks/tests/%: OPTIMISE = -O0 -g1
 $(call object,checks/tests/test_exec_collectives.cpp checks/tests/test_exec_memory.cpp): OPTIMISE = -g1
 $(call object,$(wildcard checks/tests/*_kernels.cpp)): OPTIMISE = $(KERNEL_FLAGS) $(INSTRUMENTATION)
 $(MORE_OBJ) $(DESK_OBJ): POSITION := -fPIC
+$(DESK_OBJ): OPTIMISE = -O0 $(LINES)
 $(B)/obj/checks/exercises/drills/%: POSITION := $(LIBRARY_FLAGS)
 compile = $(CXX) $(CXXFLAGS) $(OPTIMISE) $(POSITION) $(INCLUDES) -MMD -MP
 $(B)/obj/%.o: %.cpp $(B)/flags
