@@ -10,7 +10,7 @@
 #include "checks/acceptance/cases.hpp"
 #include "checks/acceptance/tolerance.hpp"
 #include "checks/acceptance/verdict.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/backend.hpp"
 #include "common/target.hpp"
 
@@ -50,7 +50,7 @@ std::string counted(const Case& test) {
 // Registers are nvcc's to say: from the committed table of `make resources`, "-" where it has no such kernel.
 std::string registers_of(const Shape& shape, const LaunchPlan& plan) {
   std::ifstream table("writeups/results/resources.csv");
-  const std::string fixed = format("%s,,%s,", stage().name, stage_conf.target);
+  const std::string fixed = format("%s,,%s,", stage().name, stage_conf().target.c_str());
   const std::string kernels[] = {format("<%d>", shape.D), format("<%d,%d>", shape.D, plan.slots)};
   for (std::string line; std::getline(table, line);) {
     if (!line.starts_with(fixed)) continue;
@@ -59,7 +59,7 @@ std::string registers_of(const Shape& shape, const LaunchPlan& plan) {
     rest.erase(0, quoted);
     const std::string kernel = rest.substr(0, rest.find(quoted ? '"' : ','));
     if (plan.kernel.empty() ? kernel.ends_with(kernels[0]) || kernel.ends_with(kernels[1]) : kernel == plan.kernel)
-      return std::to_string(std::atoi(rest.c_str() + kernel.size() + quoted + 1)) + " (" + stage_conf.target + ")";
+      return std::to_string(std::atoi(rest.c_str() + kernel.size() + quoted + 1)) + " (" + stage_conf().target + ")";
   }
   return "-";
 }
@@ -89,7 +89,7 @@ std::string plan_json(const Shape& shape, const LaunchPlan& plan) {
                      arrays.empty() ? "" : ",", a.name.c_str(), a.type.c_str(), a.rows, a.pitch, a.bytes);
   const auto triple = [](dim3 d) { return format("[%u, %u, %u]", d.x, d.y, d.z); };
   return format("{\n  \"stage\": \"%s\", \"bug\": \"%s\", \"target\": \"%s\",\n", stage().name, planted_bug(),
-                stage_conf.target) +
+                stage_conf().target.c_str()) +
          format("  \"B\": %d, \"H\": %d, \"S\": %d, \"D\": %d, \"causal\": %s,\n", shape.B, shape.H, shape.S, shape.D,
                 shape.causal ? "true" : "false") +
          (plan.kernel.empty() ? "" : format("  \"kernel\": \"%s\",\n", plan.kernel.c_str())) +

@@ -8,8 +8,9 @@
 #include "checks/acceptance/report.hpp"
 #include "checks/backward/trial.hpp"
 #include "checks/bugs/elsewhere.hpp"
-#include "checks/commands.hpp"
 #include "checks/races/racecheck.hpp"
+#include "checks/runner/commands.hpp"
+#include "checks/runner/library.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -59,7 +60,7 @@ int backward_racecheck_command(std::span<char*> args) {
                                                    problems.size(), schedules.size()));
 }
 
-// lab plan B H S D [causal]: each kernel that a call launches, by its address in this program, and the dynamic shared
+// lab plan B H S D [causal]: each kernel that a call launches, by its address in the library, and the dynamic shared
 // memory that it asks for. No block runs.
 int backward_plan_command(std::span<char*> args) {
   const Shape shape = once_words_of(args).shape;
@@ -69,8 +70,8 @@ int backward_plan_command(std::span<char*> args) {
   const BackwardTrial t = run_backward(shape, float(default_scale(shape.D)), {{zeros, zeros, zeros}, zeros}, options);
   std::string kernels;
   for (const Launched& l : t.report.launched)
-    kernels += format("%s\n    {\"address\": \"%lx\", \"dynamic_smem\": %zu}", kernels.empty() ? "" : ",",
-                      reinterpret_cast<unsigned long>(l.kernel), l.dynamic_smem);
+    kernels += format("%s\n    {\"address\": \"%zx\", \"dynamic_smem\": %zu}", kernels.empty() ? "" : ",",
+                      offset_in_library(l.kernel), l.dynamic_smem);
   std::printf("{\n  \"stage\": \"%s\", \"bug\": \"%s\",\n  \"kernels\": [%s\n  ]\n}\n", backward_stage().name,
               planted_bug(), kernels.c_str());
   return t.launched == cudaSuccess ? 0 : 1;

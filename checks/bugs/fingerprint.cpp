@@ -15,8 +15,9 @@
 #include "checks/bugs/elsewhere.hpp"
 #include "checks/bugs/hang.hpp"
 #include "checks/bugs/places.hpp"
-#include "checks/commands.hpp"
 #include "checks/desk/patch.hpp"
+#include "checks/runner/commands.hpp"
+#include "checks/runner/library.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -104,6 +105,7 @@ std::vector<Fingerprint>& registry() {
 }  // namespace
 
 const std::vector<Fingerprint>& fingerprints() {
+  load_signatures();
   std::ranges::sort(registry(), {}, &Fingerprint::bug);
   return registry();
 }

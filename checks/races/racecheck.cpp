@@ -5,8 +5,8 @@
 
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/verdict.hpp"
-#include "checks/commands.hpp"
 #include "checks/races/racecheck.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/hang.hpp"
 #include "reference/attention.hpp"
 
