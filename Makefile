@@ -12,11 +12,11 @@ define newline
 endef
 
 # --- words ---
-GOALS := help list clean test reproduce-bug show-bug edit-bug save-bug check-harness run racecheck fuzz counters trace bits unit sanitize
+GOALS := help list clean test reproduce-bug show-bug edit-bug save-bug check-harness run check racecheck fuzz counters trace bits unit sanitize
 GOALS += exercise predict try hint solution grade bench profile resources evolve writeups plots probe
 INNER_GOALS := built ci host-as-gpu sanitized evolve-labs
 WORDS := stage bug bugs backend full turns q k v do dq dk dv out causal scale seconds seed cases case check only shape rounds json
-WORDS += sample n new again say give-up lines minutes generations candidates tile quick record assigned what
+WORDS += sample n new again say give-up lines minutes generations candidates tile quick record assigned what file args
 # A word is text, and nothing of it is ever run: it is taken as it was typed, before anything expands it, and a recipe reads it from its
 # environment, "$$word". No recipe, target or prerequisite pastes a word, and neither does an $(eval).
 quote = '$(subst ','\'',$(1))'
@@ -134,7 +134,10 @@ desk_text := $(filter-out checks/desk/patch.cpp,$(call all_in,checks/desk))
 learn_text := $(call all_in,checks/exercises/learn)
 search_text := $(call all_in,checks/desk/records checks/desk/evolve checks checks/budget)
 MORE := bugs_text exercises_text evidence_text
-TEXTS := core $(if $(GPU),,emulator) $(MORE) desk_text learn_text search_text
+# What a checked CUDA file's program is linked with, beside the emulator; what rewrites the file.
+program := common/frontend/program.cpp $(patsubst %,common/%.cpp,conf counts hang plan tensor_map)
+frontend := $(filter-out $(program),$(call all_in,common/frontend))
+TEXTS := core $(if $(GPU),,emulator program frontend) $(MORE) desk_text learn_text search_text
 object = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
 CORE_OBJ := $(call object,core $(if $(GPU),$(wildcard common/gpu/*.cu),emulator) $(FAST))
 MORE_OBJ := $(call object,reference/backward $(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
@@ -167,6 +170,8 @@ $(B)/obj/%.o: %.cu $(B)/flags
 # The runner exports all that a library may ask for.
 $(RUNNER): $(B)/obj/checks/runner/main.o $(CORE_OBJ)
 	@$(CXX) -no-pie -rdynamic $^ $(LIBS) -o $@.new && mv $@.new $@
+$(B)/frontend: $(B)/obj/frontend.o
+	@$(CXX) $^ $(ASAN) -o $@
 linked = $(CXX) -shared -Wl,-z,now $(ASAN) $(filter %.o,$^) $(if $(GPU),$(LIBS)) -o $@.new && mv $@.new $@
 $(B)/commands.so: $(MORE_OBJ)
 $(B)/desk.so: $(DESK_OBJ)
@@ -219,7 +224,7 @@ PROBE_wgmma := $(PROBE_mma) common/gpu/tensor_map.cpp common/tensor_map.cpp
 
 # --- goals: `make help` prints the lines with ## ---
 # What they run: the runner, with all its commands; the test of a stage of the forward pass needs less of it.
-RUNNING := $(filter-out help list clean show-bug edit-bug save-bug unit sanitize host-as-gpu evolve-labs probe,$(GOALS) $(INNER_GOALS))
+RUNNING := $(filter-out help list clean check show-bug edit-bug save-bug unit sanitize host-as-gpu evolve-labs probe,$(GOALS) $(INNER_GOALS))
 $(RUNNING): | $(RUNNER)
 $(filter-out $(if $(and $(STAGE),$(if $(BACKWARD)$(bug),,1)),test),$(RUNNING)): | $(B)/commands.so
 exercise hint predict try solution grade bench resources evolve built ci $(if $(n)$(GPU),racecheck counters trace): | $(B)/desk.so
@@ -260,6 +265,9 @@ check-harness: $(BUGS) ## make check-harness [stage=v2b] | proof that the accept
 ## make stage=v2b run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=1] [scale=0.1] | your own fp16 [B, H, S, D]; of b1 also do= dq= dk= dv=
 run: $(if $(stage),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))))
 	$(one_stage)$(if $(bug),,$(works))@$(call keep,out dq dk dv) $(RUNNER) $< run $(call given,q k v do dq dk dv out causal scale)
+## make check file=foo.cu [args='...'] [quick=1] [seconds=60] | any CUDA program, run and checked on this machine
+check: $(B)/frontend $(call object,emulator $(FAST) program)
+	@sh checks/scripts/check.sh $^
 ## make stage=v2b racecheck [bug=NAME] | races, uninitialised reads, overruns: file and line; n=7: of an exercise
 ## make stage=v2d counters [shape=1,8,512,64] [lines=1] | wavefronts, sectors, products, the least time on an H200; n=7
 ## make stage=v2d trace [shape=1,8,512,64,causal] [tile=K] [bug=NAME] [json=FILE] | one block's steps, for ui.perfetto.dev; n=7

@@ -1,6 +1,7 @@
 // Linked to a checked program (make check): takes the schedule from the environment, and leaves what was found in a file
 // when the program ends.
 //   LAB_RUN       "SCHEDULE COPIES SECONDS"
+// It is linked last: then what it does at the end comes before the emulator's own variables go.
 //   LAB_FINDINGS  a file: of each finding a line "finding KEY" or "same-value KEY", the report, and a line with a dot
 #include <csignal>
 #include <cstdio>
@@ -15,7 +16,10 @@
 #include "common/target.hpp"
 
 namespace lab {
-const StageConf stage_conf{"sm_90a", "", 232448};
+const StageConf& stage_conf() {
+  static const StageConf conf{"sm_90a", "", 232448};
+  return conf;
+}
 const char* stage_name() { return "the program"; }
 const char* planted_bug() { return ""; }
 bool can_check() { return true; }
