@@ -14,7 +14,7 @@ endef
 # --- words ---
 GOALS := help list clean test reproduce-bug show-bug edit-bug save-bug check-harness run check racecheck fuzz counters trace bits unit sanitize
 GOALS += exercise predict try hint solution grade bench profile resources evolve writeups plots probe
-INNER_GOALS := built ci host-as-gpu sanitized evolve-labs
+INNER_GOALS := built ci check-builds host-as-gpu sanitized evolve-labs
 WORDS := stage bug bugs backend full turns q k v do dq dk dv out causal scale seconds seed cases case check only shape rounds json
 WORDS += sample n new again say give-up lines minutes generations candidates tile quick record assigned what file args
 # A word is text, and nothing of it is ever run: it is taken as it was typed, before anything expands it, and a recipe reads it from its
@@ -223,7 +223,7 @@ PROBE_wgmma := $(PROBE_mma) common/gpu/tensor_map.cpp common/tensor_map.cpp
 
 # --- goals: `make help` prints the lines with ## ---
 # What they run: the runner, with all its commands; the test of a stage of the forward pass needs less of it.
-RUNNING := $(filter-out $(if $(n),racecheck counters trace) exercise hint predict try solution grade help list clean check show-bug edit-bug save-bug unit sanitize host-as-gpu evolve-labs probe,$(GOALS) $(INNER_GOALS))
+RUNNING := $(filter-out $(if $(n),racecheck counters trace) exercise hint predict try solution grade help list clean check check-builds show-bug edit-bug save-bug unit sanitize host-as-gpu evolve-labs probe,$(GOALS) $(INNER_GOALS))
 $(RUNNING): | $(RUNNER)
 $(filter-out $(if $(and $(STAGE),$(if $(BACKWARD)$(bug),,1)),test),$(RUNNING)): | $(B)/commands.so
 bench resources evolve built ci $(if $(GPU),racecheck counters trace): | $(B)/desk.so
@@ -239,8 +239,8 @@ else
 # Pieces, of this and of CI, each leave a log; what they count is added up: for CI, of both.
 logs = $(patsubst %,build/logs/%.log,$(1))
 ACCEPTED := $(call logs,$(EVERY_STAGE:%=acceptance-%))
-TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits trace exercises exercise-scripts words packages))
-LONGER := $(call logs,all-exercises writeups sanitize racecheck check-harness evolve plots resources format)
+TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits trace plain-cuda exercises exercise-scripts words packages))
+LONGER := $(call logs,all-exercises all-plain-cuda writeups sanitize racecheck check-harness evolve plots resources format)
 test: $(TESTED)
 	@sh checks/scripts/sum.sh $^
 ci: build/logs/clean-tree.log $(LONGER)
@@ -265,8 +265,11 @@ check-harness: $(BUGS) ## make check-harness [stage=v2b] | proof that the accept
 run: $(if $(stage),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))))
 	$(one_stage)$(if $(bug),,$(works))@$(call keep,out dq dk dv) $(RUNNER) $< run $(call given,q k v do dq dk dv out causal scale)
 ## make check file=foo.cu [args='...'] [quick=1] [seconds=60] | any CUDA program, run and checked on this machine
-check: $(B)/frontend $(call object,emulator $(FAST) program)
+CHECK := $(B)/frontend $(call object,emulator $(FAST) program)
+check: $(CHECK)
 	@sh checks/scripts/check.sh $^
+check-builds: $(CHECK)
+	@echo $^ > $(B)/check-objects
 ## make stage=v2b racecheck [bug=NAME] | races, uninitialised reads, overruns: file and line; n=7: of an exercise
 ## make stage=v2d counters [shape=1,8,512,64] [lines=1] | wavefronts, sectors, products, the least time on an H200; n=7
 ## make stage=v2d trace [shape=1,8,512,64,causal] [tile=K] [bug=NAME] [json=FILE] | one block's steps, for ui.perfetto.dev; n=7

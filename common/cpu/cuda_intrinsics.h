@@ -124,7 +124,8 @@ __forceinline__ float normcdff(float x) { return 0.5f * std::erfc(-x * 0.7071067
     return *pointer;                         \
   }
 LAB_LOAD(__ldcs)
-LAB_LOAD(__ldca) LAB_LOAD(__ldcg) LAB_LOAD(__ldlu) LAB_LOAD(__ldcv)
+LAB_LOAD(__ldca)
+LAB_LOAD(__ldcg) LAB_LOAD(__ldlu) LAB_LOAD(__ldcv)
 #undef LAB_LOAD
 #define LAB_STORE(name)                                                  \
   template <class T>                                                     \

@@ -66,7 +66,8 @@ __forceinline__ T __hfma2(T a, T b, T c) {
     return float(a) op float(b);                              \
   }
 LAB_COMPARE(__hgt, >)
-LAB_COMPARE(__hge, >=) LAB_COMPARE(__hlt, <) LAB_COMPARE(__hle, <=) LAB_COMPARE(__heq, ==) LAB_COMPARE(__hne, !=)
+LAB_COMPARE(__hge, >=)
+LAB_COMPARE(__hlt, <) LAB_COMPARE(__hle, <=) LAB_COMPARE(__heq, ==) LAB_COMPARE(__hne, !=)
 #undef LAB_COMPARE
     template <lab::plain::Half T>
     __forceinline__ bool __hisnan(T a) {
@@ -82,7 +83,8 @@ LAB_COMPARE(__hge, >=) LAB_COMPARE(__hlt, <) LAB_COMPARE(__hle, <=) LAB_COMPARE(
     return a = a op b;                           \
   }
 LAB_PAIR(+)
-LAB_PAIR(-) LAB_PAIR(*) LAB_PAIR(/)
+LAB_PAIR(-)
+LAB_PAIR(*) LAB_PAIR(/)
 #undef LAB_PAIR
 
     inline half2 __float22half2_rn(float2 v) {

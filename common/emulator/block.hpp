@@ -149,9 +149,7 @@ class Block {
   bool started() const { return started_; }
   bool over() const { return live_ == 0; }
   bool failed() const { return error_ != cudaSuccess; }
-  bool can_go_on() const {
-    return ready_warps_ || engine_.has_awaited() || may_stop_spinning() || !gathering_.empty();
-  }
+  bool can_go_on() const { return ready_warps_ || engine_.has_awaited() || may_stop_spinning() || !gathering_.empty(); }
   // Nothing in the cluster can go on: this block's polls are answered, a number of times. False if there are none.
   bool answer_polls();
   void doom() { doomed_ = true; }  // its next step ends in a deadlock's report
