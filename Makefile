@@ -312,23 +312,23 @@ exercise hint predict try solution:
 	$(if $(filter exercise,$@),,$(one_exercise))@$(ALONE) sh checks/exercises/learn/exercise.sh $@ $(filter give-up,$(give-up:1=give-up))
 grade: ## make grade [assigned='1 5 119'] [json=FILE] [seed=N] | what is assigned (or begun), on hidden inputs and shapes
 	@$(call keep,json) $(ALONE) sh checks/exercises/learn/exercise.sh grade
-## make bench [stage=v2b] [shape=...|sweep] [rounds=N] [json=FILE] | time on a GPU, graph and single call, beside PyTorch
+## make bench [stage=v2b] [shape=...|sweep] [rounds=N] [out=FILE] | time on a GPU, graph and single call, beside PyTorch
 bench: $(if $(BACKWARD),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))),$(call chosen,fixed))
 	@$(if $(BACKWARD),$(RUNNER) $< bench $(call given,shape) && { $(PYTHON) reference/backward_peers.py $(call given,shape) || [ $$? -eq 2 ]; },\
-	  PYTHON='$(PYTHON)' $(call keep,json) $(RUNNER) bench "$${shape:-all}" "$$rounds" "$$json" "$$stage" $^)
+	  PYTHON='$(PYTHON)' $(call keep,out) $(RUNNER) bench "$${shape:-all}" "$$rounds" "$$out" "$$stage" $^)
 profile: $(call fixed,$(STAGE)) ## make stage=v2b profile [shape=2,8,2048,64] | one kernel under Nsight Compute
 	$(one_stage)$(works)@sh checks/scripts/profile.sh $< "$${shape:-2,8,2048,64}"
 ## make resources [stage=v2b] [record=1] | registers, shared memory, spills, for all architectures that a stage claims (needs nvcc)
 resources: $(patsubst $(B)/%,build/cpu/%,$(call fixed,$(if $(stage),$(STAGE),$(EVERY_STAGE))))
 	$(works)$(if $(stage),,@$(MAKE) backend=gpu host-as-gpu)
-	@$(if $(filter 1,$(record)),json=writeups/results/resources.csv;,$(call keep,json)) \
-	  $(RUNNER) resources build/cpu/STAGE/VARIANT/kernel.so "$$json" $(STAGE)
+	@$(if $(filter 1,$(record)),out=writeups/results/resources.csv;,$(call keep,out)) \
+	  $(RUNNER) resources build/cpu/STAGE/VARIANT/kernel.so "$$out" $(STAGE)
 host-as-gpu:  # host code that includes device headers, as a GPU's build reads it
 	@for source in $$(grep -l '\.cuh"' $(core) $(bugs_text) $(exercises_text) $(evidence_text)); do $(CXX) $(CXXFLAGS) $(INCLUDES) -fsyntax-only $$source || exit 1; done
-## make stage=v3j evolve [shape=] [minutes=] | search over a stage's levers; check=1: its referee refuses every cheater
+## make stage=v3j evolve [shape=] [minutes=] [out=FILE] | search over a stage's levers; check=1: its referee refuses every cheater
 evolve: $(call fixed,$(STAGE))
-	$(if $(filter 1,$(check)),,$(one_stage)$(works))@$(call keep,json) $(ALONE) $(RUNNER) $(if $(filter 1,$(check)),cheaters "$$MAKE" $(backend),\
-	  search "$$MAKE" $(backend) $(STAGE) $(call given,shape seed minutes generations candidates json))
+	$(if $(filter 1,$(check)),,$(one_stage)$(works))@$(call keep,out) $(ALONE) $(RUNNER) $(if $(filter 1,$(check)),cheaters "$$MAKE" $(backend),\
+	  search "$$MAKE" $(backend) $(STAGE) $(call given,shape seed minutes generations candidates out))
 evolve-labs: $(CANDIDATES:%=$(B)/$(STAGE)/evolve-%/kernel.so)
 ## make writeups [check=1] | renew the pages' blocks of output; are they what their commands print?
 writeups: $(call fixed,$(ALL_STAGES)) $(call checked,$(ALL_STAGES)) $(call planted,$(ALL_PAIRS))
