@@ -112,7 +112,7 @@ core := $(call all_in,common checks/acceptance checks/races $(if $(GPU),common/g
   $(patsubst %,checks/%.cpp,runner/library runner/run bugs/trial bugs/elsewhere bugs/hang $(if $(GPU),,exercises/kernel_printf))
 # commands.so, all commands but a stage's test, which waits for the runner alone; desk.so, exercises, results and the search.
 bugs_text := $(filter-out $(core),$(call all_in,checks/bugs checks/backward)) checks/desk/patch.cpp reference/wrong_answers.cpp
-exercises_text := $(filter-out $(core),$(call all_in,checks/exercises checks/evolve checks/evolve/$(backend))) \
+exercises_text := $(filter-out %/kernel_printf.cpp,$(call all_in,checks/exercises checks/evolve checks/evolve/$(backend))) \
   $(if $(GPU),,checks/exercises/drills/drill.cpp)
 evidence_text := checks/runner/commands.cpp checks/runner/forked.cpp $(filter-out $(if $(GPU),%/counters.cpp),\
   $(call all_in,checks/bits checks/fuzz checks/counters checks/bench $(if $(GPU),checks/bench/gpu,checks/trace)))
