@@ -110,23 +110,22 @@ FAST := $(if $(GPU),,common/emulator/mma.cpp common/emulator/tensor_core.cpp) re
 emulator := $(filter-out $(FAST),$(call all_in,common/emulator))
 core := $(call all_in,common checks/acceptance checks/races $(if $(GPU),common/gpu)) reference/inputs.cpp reference/npy.cpp \
   $(patsubst %,checks/%.cpp,runner/library runner/run bugs/trial bugs/elsewhere bugs/hang $(if $(GPU),,exercises/kernel_printf))
-# commands.so, all commands but a stage's test, which waits for the runner alone; desk.so, exercises, results and the search.
+# commands.so, all commands but a stage's test, which waits for the runner alone; desk.so, results and the search.
 bugs_text := $(filter-out $(core),$(call all_in,checks/bugs checks/backward)) checks/desk/patch.cpp reference/wrong_answers.cpp
 exercises_text := $(filter-out %/kernel_printf.cpp,$(call all_in,checks/exercises checks/evolve checks/evolve/$(backend))) \
   $(if $(GPU),,checks/exercises/drills/drill.cpp)
 evidence_text := checks/runner/commands.cpp checks/runner/forked.cpp $(filter-out $(if $(GPU),%/counters.cpp),\
   $(call all_in,checks/bits checks/fuzz checks/counters checks/bench $(if $(GPU),checks/bench/gpu,checks/trace)))
 desk_text := $(filter-out checks/desk/patch.cpp,$(call all_in,checks/desk))
-learn_text := $(call all_in,checks/exercises/learn)
 search_text := $(call all_in,checks/desk/records checks/desk/evolve checks checks/budget)
 MORE := bugs_text exercises_text evidence_text
-TEXTS := core $(if $(GPU),,emulator) $(MORE) desk_text learn_text search_text
+TEXTS := core $(if $(GPU),,emulator) $(MORE) desk_text search_text
 object = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
 CORE_OBJ := $(call object,core $(if $(GPU),$(wildcard common/gpu/*.cu),emulator) $(FAST))
 MORE_OBJ := $(call object,reference/backward $(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
-DESK_OBJ := $(call object,desk_text learn_text search_text)
+DESK_OBJ := $(call object,desk_text search_text)
 # Tests that run no kernel: make sanitize check=quick leaves them out.
-HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,desk_% backward_% reference% results trace expected gpu_fit npy pattern ptxas referee)
+HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,desk_% backward_% reference% results trace expected gpu_fit npy pattern ptxas referee rule)
 UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))) \
   $(CORE_OBJ) $(MORE_OBJ) $(if $(filter quick,$(SANITIZE)),,$(DESK_OBJ))
 # Reports name no line of the harness; sanitizers do. Some tests have instrumented kernels; of two, accesses and calls must be optimised.
@@ -188,11 +187,12 @@ build/gpu/probe_%: checks/probes/probe_%.cu $(PROBED) $(wildcard checks/probes/*
 	@$(NVCC) $(NVCCFLAGS) $(if $(filter wgmma overlap,$*),$(SM_90A),$(call gencode,$(GPU_ARCHS))) -DLAB_GPU -I. -o $@ $(filter %.cu %.cpp,$^)
 
 # --- goals: `make help` prints the lines with ## ---
-# What they run: the runner, with all its commands; the test of a stage of the forward pass needs less of it.
-RUNNING := $(filter-out help list clean show-bug edit-bug save-bug unit sanitize host-as-gpu evolve-labs probe,$(GOALS) $(INNER_GOALS))
+# What they run: the runner, with all its commands; the test of a stage of the forward pass needs less of it. Exercises build it themselves.
+RUN_NOTHING := help list clean show-bug edit-bug save-bug unit sanitize host-as-gpu evolve-labs probe exercise hint predict try solution grade
+RUNNING := $(filter-out $(RUN_NOTHING) $(if $(n),racecheck counters trace),$(GOALS) $(INNER_GOALS))
 $(RUNNING): | $(RUNNER)
 $(filter-out $(if $(and $(STAGE),$(if $(BACKWARD)$(bug),,1)),test),$(RUNNING)): | $(B)/commands.so
-exercise hint predict try solution grade bench resources evolve built ci $(if $(n)$(GPU),racecheck counters trace): | $(B)/desk.so
+bench resources evolve built ci $(if $(GPU),racecheck): | $(B)/desk.so
 help: ## make | what can be done here
 	@sh checks/scripts/help.sh Makefile
 list: ## make list | every stage, its idea, its bugs, its names in the notes
@@ -205,7 +205,7 @@ else
 # Pieces, of this and of CI, each leave a log; what they count is added up: for CI, of both.
 logs = $(patsubst %,build/logs/%.log,$(1))
 ACCEPTED := $(call logs,$(EVERY_STAGE:%=acceptance-%))
-TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits trace exercises words packages))
+TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits trace exercises exercise-scripts words packages))
 LONGER := $(call logs,all-exercises writeups sanitize racecheck check-harness evolve plots resources format)
 test: $(TESTED)
 	@sh checks/scripts/sum.sh $^
@@ -234,7 +234,7 @@ run: $(if $(stage),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))))
 ## make stage=v2d trace [shape=1,8,512,64,causal] [tile=K] [bug=NAME] [json=FILE] | one block's steps, for ui.perfetto.dev; n=7
 ifdef n
 racecheck counters trace:
-	@$(call keep,json) $(ALONE) $(RUNNER) look "$$MAKE" "$$n" $@ $(call given,shape lines tile json check)
+	@$(call keep,json) $(ALONE) sh checks/exercises/learn/exercise.sh $@ $(call given,shape lines tile json check)
 else
 racecheck: $(call chosen,checked,$(BACKWARD_STAGES))
 	@$(if $(GPU),sh checks/races/sanitizer.sh,$(RUNNER) racecheck) $^
@@ -260,10 +260,9 @@ sanitized: $(if $(stage),,$(B)/unit) $(call fixed,$(or $(STAGE),$(if $(filter qu
 ## make try n=7 | the checks, from cheap to dear, up to the first red
 ## make hint|solution n=7 [give-up=1] | one of three hints; the reference's solution, when done or given up
 exercise hint predict try solution:
-	@$(ALONE) $(RUNNER) $@ $(if $(filter predict try,$@),"$$MAKE") $(if $(n),"$$n") \
-	  $(if $(filter predict,$@),"$$say") $(filter again,$(again:1=again)) $(filter give-up,$(give-up:1=give-up))
+	@$(ALONE) sh checks/exercises/learn/exercise.sh $@ $(filter give-up,$(give-up:1=give-up))
 grade: ## make grade [assigned='1 5 119'] [json=FILE] [seed=N] | what is assigned (or begun), on hidden inputs and shapes
-	@$(call keep,json) $(ALONE) $(RUNNER) grade "$$MAKE" "$$json" "$$seed" "$$assigned"
+	@$(call keep,json) $(ALONE) sh checks/exercises/learn/exercise.sh grade
 ## make bench [stage=v2b] [shape=...|sweep] [rounds=N] [json=FILE] | time on a GPU, graph and single call, beside PyTorch
 bench: $(if $(BACKWARD),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))),$(call chosen,fixed))
 	@$(if $(BACKWARD),$(RUNNER) $< bench $(call given,shape) && { $(PYTHON) reference/backward_peers.py $(call given,shape) || [ $$? -eq 2 ]; },\
