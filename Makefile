@@ -38,7 +38,7 @@ $(foreach fact,$(answer),$(eval $(subst |, ,$(subst =,:=,$(fact)))))
 endif
 MAKEFLAGS += --no-builtin-rules --no-print-directory $(if $(filter 0,$(MAKELEVEL)),-j$(JOBS))
 # A program that calls make is told so by $$MAKE and not by $(MAKE): make -n would start it. alone.sh: no jobserver for it.
-export MAKE RUNNER
+export MAKE RUNNER OWN
 ALONE := sh checks/scripts/alone.sh
 $(if $(bugs),$(eval export LAB_BUGS := build/outside-bugs))
 BROKEN := $(if $(stage),$(if $(STAGE),,$(stage)))
