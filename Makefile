@@ -15,7 +15,7 @@ GOALS += exercise predict try hint solution grade bench profile resources evolve
 INNER_GOALS := built ci host-as-gpu sanitized evolve-labs
 WORDS := stage bug bugs backend full turns q k v do dq dk dv out causal scale seconds seed cases case check only shape rounds json
 WORDS += sample n new again say give-up lines minutes generations candidates tile quick record assigned what
-# A word is text, and nothing of it is ever run: it is taken as it was typed, goals_before anything expands it, and a recipe reads it from its
+# A word is text, and nothing of it is ever run: it is taken as it was typed, before anything expands it, and a recipe reads it from its
 # environment, "$$word". No recipe, target or prerequisite pastes a word, and neither does an $(eval).
 quote = '$(subst ','\'',$(1))'
 typed := $(foreach _,$(.VARIABLES),$(if $(findstring command line,$(origin $(_))),$(_)))
