@@ -46,14 +46,18 @@ int backward_racecheck_command(std::span<char*> args) {
   Told told;
   const std::span<const Problem> problems = is_short ? std::span<const Problem>(SHORT_PROBLEMS) : PROBLEMS;
   const std::span<const Schedule> schedules = is_short ? std::span<const Schedule>(SHORT) : SCHEDULES;
+  const std::size_t steps = problems.size() * schedules.size();
+  Progress progress(steps, double(steps), true);
   for (const auto& [shape, dout] : problems) {
     const BackwardInputs in = make_backward_inputs(Family::unit, shape, 1, 1, {.dout = dout});
     for (const Schedule schedule : schedules) {
+      progress.start(text(shape));
       ExecOptions options;
       options.schedule = schedule, options.check = true, options.gaps = true;
       options.block_order = std::uint64_t(schedule);  // a different one for each schedule
       const BackwardTrial t = run_backward(shape, float(default_scale(shape.D)), in, options);
       told.add(t, schedule, t.error());
+      progress.finish(1);
     }
   }
   return told.report(backward_stage().name, format("%zu problems, %zu schedules with an order of blocks each",
