@@ -267,7 +267,7 @@ sanitize:
 sanitized: $(if $(stage),,$(B)/unit) $(call fixed,$(or $(STAGE),$(if $(filter quick,$(SANITIZE)),v2b_single_warp v2d_ldmatrix v3e_pingpong v4a_split_keys,$(ALL_STAGES))))
 	@sh checks/scripts/sanitize.sh "$${cases:-$(if $(filter quick,$(SANITIZE)),8,40)}" $^
 ## make exercise [n=7] [again=1] | exercises, with what is done (n=faster: of a kind); n=7 lays one out in work/07
-## make predict n=1 say='row % 16 < 4' | what will be wrong, before you mend it; of a wrong rule how much is right
+## make predict n=1 say='row % 16 < 4' | what will be wrong, before you mend it; a wrong rule is answered with a map
 ## make try n=7 | the checks, from cheap to dear, up to the first red
 ## make hint|solution n=7 [give-up=1] | one of three hints; the reference's solution, when done or given up
 exercise hint predict try solution:
