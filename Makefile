@@ -210,7 +210,7 @@ else
 # Pieces, of this and of CI, each leave a log; what they count is added up: for CI, of both.
 logs = $(patsubst %,build/logs/%.log,$(1))
 ACCEPTED := $(call logs,$(EVERY_STAGE:%=acceptance-%))
-TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits trace plain-cuda exercises exercise-scripts words packages resource-rules))
+TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits trace plain-cuda exercises exercise-scripts words packages nvidia-tools))
 LONGER := $(call logs,all-exercises all-plain-cuda writeups sanitize racecheck check-harness evolve plots resources format)
 test: $(TESTED)
 	@sh checks/scripts/sum.sh $^
