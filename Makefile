@@ -117,7 +117,7 @@ exercises_text := $(filter-out %/kernel_printf.cpp,$(call all_in,checks/exercise
 evidence_text := checks/runner/commands.cpp checks/runner/forked.cpp $(filter-out $(if $(GPU),%/counters.cpp),\
   $(call all_in,checks/bits checks/fuzz checks/counters checks/bench $(if $(GPU),checks/bench/gpu,checks/trace)))
 desk_text := $(filter-out checks/desk/patch.cpp,$(call all_in,checks/desk))
-search_text := $(call all_in,checks/desk/records checks/desk/evolve checks checks/budget)
+search_text := $(call all_in,checks/desk/records checks/desk/evolve checks)
 MORE := bugs_text exercises_text evidence_text
 # What a checked CUDA file's program is linked with, beside the emulator; what rewrites the file.
 program := common/frontend/program.cpp $(patsubst %,common/%.cpp,conf counts hang plan tensor_map)
@@ -128,7 +128,7 @@ CORE_OBJ := $(call object,core $(if $(GPU),$(wildcard common/gpu/*.cu),emulator)
 MORE_OBJ := $(call object,reference/backward $(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
 DESK_OBJ := $(call object,desk_text search_text)
 # Tests that run no kernel: make sanitize check=quick leaves them out.
-HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,desk_% backward_% reference% results trace expected gpu_fit npy pattern ptxas referee rule)
+HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,desk_% backward_% reference% results trace expected gpu_fit npy pattern referee rule)
 UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))) \
   $(CORE_OBJ) $(MORE_OBJ) $(if $(filter quick,$(SANITIZE)),,$(DESK_OBJ))
 # Reports name no line of the harness; sanitizers do. Some tests have instrumented kernels; of two, accesses and calls must be optimised.
@@ -210,7 +210,7 @@ else
 # Pieces, of this and of CI, each leave a log; what they count is added up: for CI, of both.
 logs = $(patsubst %,build/logs/%.log,$(1))
 ACCEPTED := $(call logs,$(EVERY_STAGE:%=acceptance-%))
-TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits trace plain-cuda exercises exercise-scripts words packages))
+TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits trace plain-cuda exercises exercise-scripts words packages nvidia-tools))
 LONGER := $(call logs,all-exercises all-plain-cuda writeups sanitize racecheck check-harness evolve plots resources format)
 test: $(TESTED)
 	@sh checks/scripts/sum.sh $^
@@ -283,8 +283,7 @@ profile: $(call fixed,$(STAGE)) ## make stage=v2b profile [shape=2,8,2048,64] | 
 ## make resources [stage=v2b] [record=1] | registers, shared memory, spills, for all architectures that a stage claims (needs nvcc)
 resources: $(patsubst $(B)/%,build/cpu/%,$(call fixed,$(if $(stage),$(STAGE),$(EVERY_STAGE))))
 	$(if $(stage),,@$(MAKE) backend=gpu host-as-gpu)
-	@$(if $(filter 1,$(record)),out=writeups/results/resources.csv;,$(call keep,out)) \
-	  $(RUNNER) resources build/cpu/STAGE/VARIANT/kernel.so "$$out" $(STAGE)
+	@$(if $(filter 1,$(record)),out=writeups/results/resources.csv OWN='$(OWN)',OWN='$(OWN)' $(call keep,out)) sh checks/scripts/resources.sh $^
 host-as-gpu:  # host code that includes device headers, as a GPU's build reads it
 	@for source in $$(grep -l '\.cuh"' $(core) $(bugs_text) $(exercises_text) $(evidence_text)); do $(CXX) $(CXXFLAGS) $(INCLUDES) -fsyntax-only $$source || exit 1; done
 ## make stage=v3j evolve [shape=] [minutes=] [out=FILE] | search over a stage's levers; check=1: its referee refuses every cheater

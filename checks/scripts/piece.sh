@@ -14,6 +14,7 @@ case $name in
   exercise-scripts) set -- sh checks/tests/exercises.sh ;;
   patches) set -- sh checks/scripts/patches.sh ;;
   packages) set -- sh checks/tests/setup_packages.sh ;;
+  nvidia-tools) set -- sh checks/tests/nvidia_tools.sh ;;
   words) set -- sh checks/tests/words.sh ;;
   plain-cuda) set -- sh checks/tests/plain.sh quick ;;
   all-plain-cuda) set -- sh checks/tests/plain.sh ;;
