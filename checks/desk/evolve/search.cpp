@@ -183,7 +183,7 @@ class Search {
       const Ran plan = capture(with({runner_of(lab), lab, "plan"}, split(log_.shape, ",")));
       if (plan.status == 0) return levers_.own(shape_, plan.out);
     }
-    throw BadInput("no build/" + backend_ + "/" + log_.stage + "/fixed/lab to ask which tile the stage takes");
+    throw BadInput("no build/" + backend_ + "/" + log_.stage + "/fixed/kernel.so to ask which tile the stage takes");
   }
 
   void referee(Candidate& c) const {

@@ -211,10 +211,10 @@ std::string resources_csv(const std::vector<ResourceRow>& rows, const std::strin
   return out;
 }
 
-// desk-records resources LABS [CSV]: compiles every kernel for its target (those of sm_89 for sm_90 too), and judges
+// resources KERNELS [CSV [STAGE]]: compiles every kernel for its target (those of sm_89 for sm_90 too), and judges
 // what ptxas says. Writes CSV if named; else holds the committed one against what this nvcc says, if it is of the same
-// version. Then every kernel for the other architectures that its stage.conf claims. With STAGE that stage alone, beside
-// the one that an own kernel comes from. Exit status 1 if a kernel is over its budget, does not compile or compiles with
+// version. Then every kernel for the other architectures that its stage.conf claims. With STAGE that stage
+// alone. Exit status 1 if a kernel is over its budget, does not compile or compiles with
 // what trouble_in() names, or the committed figures are stale.
 int resources_command(const Args& args) {
   const std::string nvcc = nvcc_release(), json = args.size() > 1 ? args[1] : "";
@@ -225,7 +225,7 @@ int resources_command(const Args& args) {
   std::set<std::string> backward;
   const std::optional<Stage> own = own_kernel(one);
   for (const Stage* stage : ladder.all()) {
-    if (one.empty() || stage->dir == (own ? own->says("from") : one)) stages.push_back(*stage);
+    if (one.empty() || stage->dir == one) stages.push_back(*stage);
     if (stage->is_backward()) backward.insert(stage->dir);
   }
   if (own) stages.push_back(*own);
