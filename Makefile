@@ -10,12 +10,12 @@ define newline
 endef
 
 # --- words ---
-GOALS := help list clean test reproduce-bug show-bug edit-bug save-bug check-harness run racecheck fuzz counters trace bits unit sanitize
+GOALS := help list clean test reproduce-bug show-bug edit-bug save-bug check-harness run check racecheck fuzz counters trace bits unit sanitize
 GOALS += exercise predict try hint solution grade bench profile resources evolve writeups plots probe
-INNER_GOALS := built ci host-as-gpu sanitized evolve-labs
+INNER_GOALS := built ci check-builds host-as-gpu sanitized evolve-labs
 WORDS := stage bug bugs backend full turns q k v do dq dk dv out causal scale seconds seed cases case check only shape rounds json
-WORDS += sample n new again say give-up lines minutes generations candidates tile quick record assigned what
-# A word is text, and nothing of it is ever run: it is taken as it was typed, goals_before anything expands it, and a recipe reads it from its
+WORDS += sample n new again say give-up lines minutes generations candidates tile quick record assigned what file args
+# A word is text, and nothing of it is ever run: it is taken as it was typed, before anything expands it, and a recipe reads it from its
 # environment, "$$word". No recipe, target or prerequisite pastes a word, and neither does an $(eval).
 quote = '$(subst ','\'',$(1))'
 typed := $(foreach _,$(.VARIABLES),$(if $(findstring command line,$(origin $(_))),$(_)))
@@ -119,7 +119,10 @@ evidence_text := checks/runner/commands.cpp checks/runner/forked.cpp $(filter-ou
 desk_text := $(filter-out checks/desk/patch.cpp,$(call all_in,checks/desk))
 search_text := $(call all_in,checks/desk/records checks/desk/evolve checks checks/budget)
 MORE := bugs_text exercises_text evidence_text
-TEXTS := core $(if $(GPU),,emulator) $(MORE) desk_text search_text
+# What a checked CUDA file's program is linked with, beside the emulator; what rewrites the file.
+program := common/frontend/program.cpp $(patsubst %,common/%.cpp,conf counts hang plan tensor_map)
+frontend := $(filter-out $(program),$(call all_in,common/frontend))
+TEXTS := core $(if $(GPU),,emulator program frontend) $(MORE) desk_text search_text
 object = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
 CORE_OBJ := $(call object,core $(if $(GPU),$(wildcard common/gpu/*.cu),emulator) $(FAST))
 MORE_OBJ := $(call object,reference/backward $(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
@@ -150,6 +153,8 @@ $(B)/obj/%.o: %.cu $(B)/flags
 # The runner exports all that a library may ask for.
 $(RUNNER): $(B)/obj/checks/runner/main.o $(CORE_OBJ)
 	@$(CXX) -no-pie -rdynamic $^ $(LIBS) -o $@.new && mv $@.new $@
+$(B)/frontend: $(B)/obj/frontend.o
+	@$(CXX) $^ $(ASAN) -o $@
 linked = $(CXX) -shared -Wl,-z,now $(ASAN) $(filter %.o,$^) $(if $(GPU),$(LIBS)) -o $@.new && mv $@.new $@
 $(B)/commands.so: $(MORE_OBJ) ; @$(linked)
 $(B)/desk.so: $(DESK_OBJ) ; @$(linked)
@@ -188,7 +193,7 @@ build/gpu/probe_%: checks/probes/probe_%.cu $(PROBED) $(wildcard checks/probes/*
 
 # --- goals: `make help` prints the lines with ## ---
 # What they run: the runner, with all its commands; the test of a stage of the forward pass needs less of it. Exercises build it themselves.
-RUN_NOTHING := help list clean show-bug edit-bug save-bug unit sanitize host-as-gpu evolve-labs probe exercise hint predict try solution grade
+RUN_NOTHING := help list clean check check-builds show-bug edit-bug save-bug unit sanitize host-as-gpu evolve-labs probe exercise hint predict try solution grade
 RUNNING := $(filter-out $(RUN_NOTHING) $(if $(n),racecheck counters trace),$(GOALS) $(INNER_GOALS))
 $(RUNNING): | $(RUNNER)
 $(filter-out $(if $(and $(STAGE),$(if $(BACKWARD)$(bug),,1)),test),$(RUNNING)): | $(B)/commands.so
@@ -205,8 +210,8 @@ else
 # Pieces, of this and of CI, each leave a log; what they count is added up: for CI, of both.
 logs = $(patsubst %,build/logs/%.log,$(1))
 ACCEPTED := $(call logs,$(EVERY_STAGE:%=acceptance-%))
-TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits trace exercises exercise-scripts words packages))
-LONGER := $(call logs,all-exercises writeups sanitize racecheck check-harness evolve plots resources format)
+TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits trace plain-cuda exercises exercise-scripts words packages))
+LONGER := $(call logs,all-exercises all-plain-cuda writeups sanitize racecheck check-harness evolve plots resources format)
 test: $(TESTED)
 	@sh checks/scripts/sum.sh $^
 ci: build/logs/clean-tree.log $(LONGER)
@@ -229,6 +234,12 @@ check-harness: $(BUGS) ## make check-harness [stage=v2b] | proof that the accept
 ## make stage=v2b run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=1] [scale=0.1] | your own fp16 [B, H, S, D]; of b1 also do= dq= dk= dv=
 run: $(if $(stage),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))))
 	@$(call keep,out dq dk dv) $(RUNNER) $< run $(call given,q k v do dq dk dv out causal scale)
+## make check file=foo.cu [args='...'] [quick=1] [seconds=60] | any CUDA program, run and checked on this machine
+CHECK := $(B)/frontend $(call object,emulator $(FAST) program)
+check: $(CHECK)
+	@sh checks/scripts/check.sh $^
+check-builds: $(CHECK)
+	@echo $^ > $(B)/check-objects
 ## make stage=v2b racecheck [bug=NAME] | races, uninitialised reads, overruns: file and line; n=7: of an exercise
 ## make stage=v2d counters [shape=1,8,512,64] [lines=1] | wavefronts, sectors, products, the least time on an H200; n=7
 ## make stage=v2d trace [shape=1,8,512,64,causal] [tile=K] [bug=NAME] [json=FILE] | one block's steps, for ui.perfetto.dev; n=7
@@ -256,30 +267,30 @@ sanitize:
 sanitized: $(if $(stage),,$(B)/unit) $(call fixed,$(or $(STAGE),$(if $(filter quick,$(SANITIZE)),v2b_single_warp v2d_ldmatrix v3e_pingpong v4a_split_keys,$(ALL_STAGES))))
 	@sh checks/scripts/sanitize.sh "$${cases:-$(if $(filter quick,$(SANITIZE)),8,40)}" $^
 ## make exercise [n=7] [again=1] | exercises, with what is done (n=faster: of a kind); n=7 lays one out in work/07
-## make predict n=1 say='row % 16 < 4' | what will be wrong, goals_before you mend it; of a wrong rule how much is right
+## make predict n=1 say='row % 16 < 4' | what will be wrong, before you mend it; of a wrong rule how much is right
 ## make try n=7 | the checks, from cheap to dear, up to the first red
 ## make hint|solution n=7 [give-up=1] | one of three hints; the reference's solution, when done or given up
 exercise hint predict try solution:
 	@$(ALONE) sh checks/exercises/learn/exercise.sh $@ $(filter give-up,$(give-up:1=give-up))
 grade: ## make grade [assigned='1 5 119'] [json=FILE] [seed=N] | what is assigned (or begun), on hidden inputs and shapes
 	@$(call keep,json) $(ALONE) sh checks/exercises/learn/exercise.sh grade
-## make bench [stage=v2b] [shape=...|sweep] [rounds=N] [json=FILE] | time on a GPU, graph and single call, beside PyTorch
+## make bench [stage=v2b] [shape=...|sweep] [rounds=N] [out=FILE] | time on a GPU, graph and single call, beside PyTorch
 bench: $(if $(BACKWARD),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))),$(call chosen,fixed))
 	@$(if $(BACKWARD),$(RUNNER) $< bench $(call given,shape) && { $(PYTHON) reference/backward_peers.py $(call given,shape) || [ $$? -eq 2 ]; },\
-	  PYTHON='$(PYTHON)' $(call keep,json) $(RUNNER) bench "$${shape:-all}" "$$rounds" "$$json" "$$stage" $^)
+	  PYTHON='$(PYTHON)' $(call keep,out) $(RUNNER) bench "$${shape:-all}" "$$rounds" "$$out" "$$stage" $^)
 profile: $(call fixed,$(STAGE)) ## make stage=v2b profile [shape=2,8,2048,64] | one kernel under Nsight Compute
 	@sh checks/scripts/profile.sh $< "$${shape:-2,8,2048,64}"
 ## make resources [stage=v2b] [record=1] | registers, shared memory, spills, for all architectures that a stage claims (needs nvcc)
 resources: $(patsubst $(B)/%,build/cpu/%,$(call fixed,$(if $(stage),$(STAGE),$(EVERY_STAGE))))
 	$(if $(stage),,@$(MAKE) backend=gpu host-as-gpu)
-	@$(if $(filter 1,$(record)),json=writeups/results/resources.csv;,$(call keep,json)) \
-	  $(RUNNER) resources build/cpu/STAGE/VARIANT/kernel.so "$$json" $(STAGE)
+	@$(if $(filter 1,$(record)),out=writeups/results/resources.csv;,$(call keep,out)) \
+	  $(RUNNER) resources build/cpu/STAGE/VARIANT/kernel.so "$$out" $(STAGE)
 host-as-gpu:  # host code that includes device headers, as a GPU's build reads it
 	@for source in $$(grep -l '\.cuh"' $(core) $(bugs_text) $(exercises_text) $(evidence_text)); do $(CXX) $(CXXFLAGS) $(INCLUDES) -fsyntax-only $$source || exit 1; done
-## make stage=v3j evolve [shape=] [minutes=] | search over a stage's levers; check=1: its referee refuses every cheater
+## make stage=v3j evolve [shape=] [minutes=] [out=FILE] | search over a stage's levers; check=1: its referee refuses every cheater
 evolve: $(call fixed,$(STAGE))
-	@$(call keep,json) $(ALONE) $(RUNNER) $(if $(filter 1,$(check)),cheaters "$$MAKE" $(backend),\
-	  search "$$MAKE" $(backend) $(STAGE) $(call given,shape seed minutes generations candidates json))
+	@$(call keep,out) $(ALONE) $(RUNNER) $(if $(filter 1,$(check)),cheaters "$$MAKE" $(backend),\
+	  search "$$MAKE" $(backend) $(STAGE) $(call given,shape seed minutes generations candidates out))
 evolve-labs: $(CANDIDATES:%=$(B)/$(STAGE)/evolve-%/kernel.so)
 ## make writeups [check=1] | renew the pages' blocks of output; are they what their commands print?
 writeups: $(call fixed,$(ALL_STAGES)) $(call checked,$(ALL_STAGES)) $(call planted,$(ALL_PAIRS))

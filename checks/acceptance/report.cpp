@@ -82,24 +82,17 @@ std::string text(const Case& test) {
                 (unsigned long long)test.seed);
 }
 
-std::string plan_json(const Shape& shape, const LaunchPlan& plan) {
-  std::string arrays;
+std::string plan_text(const Shape& shape, const LaunchPlan& plan) {
+  const auto triple = [](dim3 d) { return format("%u,%u,%u", d.x, d.y, d.z); };
+  std::string out =
+      (plan.kernel.empty() ? "" : "kernel " + plan.kernel + "\n") +
+      format("D %d\ntile_m %d\ntile_n %d\nrows_per_warp %d\nslots %d\nparts %u\ngrid %s\nblock %s\n", shape.D,
+             plan.tile_m, plan.tile_n, plan.rows_per_warp, plan.slots, plan.parts, triple(plan.grid).c_str(),
+             triple(plan.block).c_str()) +
+      format("static_smem %zu\ndynamic_smem %zu\nsmem %zu\n", plan.static_smem, plan.dynamic_smem, plan.smem());
   for (const SharedArray& a : plan.arrays)
-    arrays += format("%s\n    {\"name\": \"%s\", \"type\": \"%s\", \"rows\": %d, \"pitch\": %d, \"bytes\": %zu}",
-                     arrays.empty() ? "" : ",", a.name.c_str(), a.type.c_str(), a.rows, a.pitch, a.bytes);
-  const auto triple = [](dim3 d) { return format("[%u, %u, %u]", d.x, d.y, d.z); };
-  return format("{\n  \"stage\": \"%s\", \"bug\": \"%s\", \"target\": \"%s\",\n", stage().name, planted_bug(),
-                stage_conf().target.c_str()) +
-         format("  \"B\": %d, \"H\": %d, \"S\": %d, \"D\": %d, \"causal\": %s,\n", shape.B, shape.H, shape.S, shape.D,
-                shape.causal ? "true" : "false") +
-         (plan.kernel.empty() ? "" : format("  \"kernel\": \"%s\",\n", plan.kernel.c_str())) +
-         format("  \"tile_m\": %d, \"tile_n\": %d, \"rows_per_warp\": %d, \"slots\": %d,\n", plan.tile_m, plan.tile_n,
-                plan.rows_per_warp, plan.slots) +
-         (plan.parts > 1 ? format("  \"parts\": %u,\n", plan.parts) : "") +
-         format("  \"grid\": %s, \"block\": %s,\n", triple(plan.grid).c_str(), triple(plan.block).c_str()) +
-         format("  \"static_smem\": %zu, \"dynamic_smem\": %zu, \"smem\": %zu,\n", plan.static_smem, plan.dynamic_smem,
-                plan.smem()) +
-         "  \"arrays\": [" + arrays + (arrays.empty() ? "]\n}" : "\n  ]\n}");
+    out += format("array %s %s, %d rows of %d, %zu bytes\n", a.name.c_str(), a.type.c_str(), a.rows, a.pitch, a.bytes);
+  return out;
 }
 
 // lab plan B H S D [causal]
@@ -117,7 +110,7 @@ int plan_command(std::span<char*> args) {
   const Shape shape{extents[0], extents[1], extents[2], extents[3], causal};
   if (shape.D != 64 && shape.D != 128)
     throw BadInput(format("D=%d: the stages take head dimensions 64 and 128", shape.D));
-  std::printf("%s\n", plan_json(shape, stage().plan(shape)).c_str());
+  std::fputs(plan_text(shape, stage().plan(shape)).c_str(), stdout);
   return 0;
 }
 

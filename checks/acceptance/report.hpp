@@ -16,7 +16,7 @@ namespace lab {
 
 std::string text(const Shape& shape);  // "(1,8,512,64) causal"
 std::string text(const Case& test);    // "unit (1,8,512,64) causal, seed 1"
-std::string plan_json(const Shape& shape, const LaunchPlan& plan);
+std::string plan_text(const Shape& shape, const LaunchPlan& plan);
 
 // Says what is running and how long is left: one updating line on a terminal; elsewhere, if asked for and once five seconds have gone by,
 // a line for each tenth of it (where a report's own lines come often enough, they are not). A run with a verdict file is a part of another

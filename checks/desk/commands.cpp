@@ -9,10 +9,10 @@ Run search_command;                             // evolve/search.cpp
 Run cheaters_command;                           // evolve/cheaters.cpp
 
 static constexpr Command COMMANDS[] = {
-    {"bench", bench_command, "SHAPES ROUNDS JSON STAGE KERNEL...", "times stages and PyTorch in turns; bench-1"},
+    {"bench", bench_command, "SHAPES ROUNDS CSV STAGE KERNEL...", "times stages and PyTorch in turns"},
     {"resources", resources_command, "KERNELS [CSV [STAGE]]", "registers, shared memory, spills"},
     {"machine", machine_command, "[SANITIZER]", "what a measurement says of its machine"},
-    {"sanitizer-report", sanitizer_report_command, "LOGS [JSON]", "what compute-sanitizer's logs say; tools-1"},
+    {"sanitizer-report", sanitizer_report_command, "LOGS [CSV]", "what compute-sanitizer's logs say"},
     {"search", search_command, "MAKE BACKEND STAGE [KEY=VALUE...]", "the elite loop, until the time is spent"},
     {"cheaters", cheaters_command, "MAKE BACKEND", "the referee must refuse every one"},
 };

@@ -98,7 +98,7 @@ rm -f "$work"/piece*
 # --- no output replaces another's file ---
 cp "$work/good.npy" "$work/mine.npy"
 for goal in "$run q=$work/good.npy $tensors out=" "$MAKE backend=cpu stage=v2d trace json=" "$MAKE backend=cpu grade assigned=1 json=" \
-  "$MAKE backend=cpu stage=v3b evolve json="; do
+  "$MAKE backend=cpu stage=v3b evolve out="; do
   refuse "is there, and it is not what an earlier make" $goal"$work/mine.npy"
   refuse "there is no folder" $goal"$work/no/such"
 done

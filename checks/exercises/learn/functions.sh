@@ -10,7 +10,7 @@ mkdir -p build/logs
 fail() { printf '%s\n' "$*" >&2; exit 2; }
 
 # --- what a kernel is built as, and run by ---
-built_dir() { echo "build/cpu/$stage/learn-$1"; }          # WORD: of an exercise's own; "checked" and "bug-NAME" are the lab's kernels
+built_dir() { case $1 in checked|bug-*) echo "build/cpu/$stage/$1" ;; *) echo "build/cpu/$stage/learn-$1" ;; esac; }  # WORD: the lab's, or an exercise's
 built() { echo "$(built_dir "$1")/kernel.so"; }            # WORD
 runner=build/cpu/runner
 runs() { timeout 240 $runner "$@"; }                       # BUILT WORD...
@@ -124,6 +124,7 @@ run_into() {
   status=0; LAB_VERDICT=$log.verdict runs "$(built "$word")" "$@" > "$log" 2>&1 < /dev/null || status=$?
   [ $status -ne 0 ] || return 0
   if [ $status -eq 124 ]; then echo "still running after 240 s" > "$says_to"; return; fi
+  if [ $status -eq 2 ]; then echo "could not be run: $(last_line "$log")" > "$says_to"; return; fi
   touch "$log.verdict"
   ! grep -q '^hang=' "$log.verdict" || : > "$tmp/hangs"
   sed -n 's/^red=//p' "$log.verdict" | few_lines "$log" > "$whole_to"
@@ -151,9 +152,7 @@ compiles() {
   { head -1 "$tmp/whole" | grep . || last_line "$log" | grep . || echo "it does not build; see $log"; } | clipped > "$tmp/says"
 }
 calls_nothing_else() {
-  object=$(built_dir "$word")/kernel.o
-  [ -f "$object" ] || object=build/cpu/$stage/$word/kernel.o  # the lab's own
-  nm -C -u "$object" > "$tmp/symbols" || fail "nm cannot be run; it comes with binutils"
+  nm -C -u "$(built_dir "$word")/kernel.o" > "$tmp/symbols" || fail "nm cannot be run; it comes with binutils"
   awk -f $learn/symbols.awk "$tmp/symbols" | sed "s|^|$shown calls what a kernel has no use for: |" | clipped > "$tmp/says"
 }
 bounded() {  # "SHAPE: WHAT <= N", WHAT as `counts` has it
