@@ -1,4 +1,4 @@
-// What desk.so exports: results and the elite loop.
+// What commands.so exports beside lab_commands(): results and the elite loop.
 #include "checks/desk/desk.hpp"
 
 namespace lab::desk {

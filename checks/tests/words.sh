@@ -131,10 +131,10 @@ refuse "from 0 to 63" $MAKE stage=v2d backend=cpu trace tile=64
 refuse "v1_scalar has no levers" $MAKE stage=v1 backend=cpu evolve
 refuse "minutes=0: must be a whole number from 1" $MAKE stage=v3b backend=cpu evolve minutes=0
 refuse "try needs n=NUMBER" $MAKE backend=cpu try
-refuse "no exercise 999; the nearest is" $MAKE backend=cpu hint n=999
+refuse "no exercise '999'" $MAKE backend=cpu hint n=999
 refuse "a number is given as n=, as in make exercise n=7" $MAKE backend=cpu exercise 7
 refuse "make grade takes no n=; its words are json seed assigned" $MAKE backend=cpu grade n=5
-refuse "no exercise 999; the nearest is" $MAKE backend=cpu grade assigned='1 999'
+refuse "no exercise '999'" $MAKE backend=cpu grade assigned='1 999'
 refuse "seed=x: must be a whole number" $MAKE backend=cpu grade seed=x
 refuse "nothing is predicted: make predict n=1 say='RULE'" $MAKE backend=cpu predict n=1
 refuse "suggest parentheses around comparison" $MAKE backend=cpu predict n=1 say='row & 7 == 0'
