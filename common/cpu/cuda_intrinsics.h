@@ -125,14 +125,18 @@ __forceinline__ float normcdff(float x) { return 0.5f * std::erfc(-x * 0.7071067
   }
 LAB_LOAD(__ldcs)
 LAB_LOAD(__ldca)
-LAB_LOAD(__ldcg) LAB_LOAD(__ldlu) LAB_LOAD(__ldcv)
+LAB_LOAD(__ldcg)
+LAB_LOAD(__ldlu)
+LAB_LOAD(__ldcv)
 #undef LAB_LOAD
 #define LAB_STORE(name)                                                  \
   template <class T>                                                     \
   __forceinline__ void name(T* pointer, std::type_identity_t<T> value) { \
     *pointer = value;                                                    \
   }
-    LAB_STORE(__stcs) LAB_STORE(__stcg) LAB_STORE(__stwb) LAB_STORE(__stwt)
+LAB_STORE(__stcs)
+LAB_STORE(__stcg)
+LAB_STORE(__stwb) LAB_STORE(__stwt)
 #undef LAB_STORE
 
     // --- votes and reductions ------------------------------------------------------------------------------------------------

@@ -230,10 +230,11 @@ LAB_COMPARED(eq, ==)
 LAB_COMPARED(ne, !=)
 LAB_COMPARED(lt, <)
 LAB_COMPARED(le, <=)
-LAB_COMPARED(gt, >) LAB_COMPARED(ge, >=)
+LAB_COMPARED(gt, >)
+LAB_COMPARED(ge, >=)
 #undef LAB_COMPARED
-    template <class H>
-    __forceinline__ unsigned pair(float low, float high) {
+template <class H>
+__forceinline__ unsigned pair(float low, float high) {
   return unsigned(H(high).bits) << 16 | H(low).bits;
 }
 template <class T, class From>
