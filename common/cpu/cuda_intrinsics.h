@@ -136,13 +136,12 @@ LAB_LOAD(__ldcv)
   }
 LAB_STORE(__stcs)
 LAB_STORE(__stcg)
-LAB_STORE(__stwb) LAB_STORE(__stwt)
+LAB_STORE(__stwb)
+LAB_STORE(__stwt)
 #undef LAB_STORE
 
-    // --- votes and reductions ------------------------------------------------------------------------------------------------
-    __forceinline__ unsigned __activemask() {
-  return lab::plain::active_lanes();
-}
+// --- votes and reductions ------------------------------------------------------------------------------------------------
+__forceinline__ unsigned __activemask() { return lab::plain::active_lanes(); }
 __forceinline__ int __syncthreads_count(int predicate) { return lab::plain::block_votes(predicate != 0); }
 __forceinline__ int __syncthreads_or(int predicate) { return lab::plain::block_votes(predicate != 0) > 0; }
 __forceinline__ int __syncthreads_and(int predicate) { return lab::plain::block_votes(predicate == 0) == 0; }
