@@ -1,5 +1,5 @@
 #!/bin/sh
-# piece.sh LOG BACKEND: a piece of make test or of CI, named as its log is; MAKE is in the environment. It has twenty minutes. Prints a
+# piece.sh LOG BACKEND: a piece of make test or of CI, named as its log is; MAKE is in the environment. It has forty minutes. Prints a
 # line: what it counted, or that it failed, and then where and how its log ends. `PASSED FAILED SKIPPED` goes into LOG.counts.
 log=$1 name=$(basename "$1" .log) make="$MAKE backend=$2"
 case $name in
@@ -25,9 +25,9 @@ case $name in
 esac
 mkdir -p "$(dirname "$log")"
 begun=$(date +%s)
-timeout --kill-after=5 1200 sh checks/scripts/alone.sh "$@" > "$log" 2>&1 < /dev/null
+timeout --kill-after=5 2400 sh checks/scripts/alone.sh "$@" > "$log" 2>&1 < /dev/null
 status=$?
-[ $status != 124 ] || echo "stopped: still running after 20 minutes" >> "$log"
+[ $status != 124 ] || echo "stopped: still running after 40 minutes" >> "$log"
 # The last line that counts; a piece without one is red: it may have done nothing. A status that says otherwise is believed.
 awk -v status=$status '
   /^[0-9]+ passed, [0-9]+ failed/ { passed = $1; failed = $3; skipped = $6 ~ /^skipped/ ? $5 : 0; counts = 1 }
