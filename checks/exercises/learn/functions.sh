@@ -180,6 +180,11 @@ bounds() { get limit > "$tmp/limits"; while read -r limit; do step "within bound
 finished_races() { wait $races; cat "$tmp/races-says" > "$tmp/says"; cat "$tmp/races-whole" > "$tmp/whole"; }
 race_check() { run_into "$tmp/races-says" "$tmp/races-whole" "build/logs/learn-$number-$word-races.log" racecheck short=1; }
 
+# The lab's own variant with the bug is what is handed out: of that the runner says with 0 that the bug shows.
+reported_is_gone() {
+  run_built fingerprint "$bug" "$@"
+  case $word:$status in bug-*:0) status=1; echo "the planted bug shows" > "$tmp/says"; : > "$tmp/whole" ;; esac
+}
 # SOURCE WORD SHOWN: judges a kernel (or cases), built as the variant learn-WORD of its stage; what the compiler and reports name is
 # SHOWN. tell=1: steps are told as they pass; explain=1: the card's case first, the race check also where answers are wrong; grading=1:
 # inputs and shapes not seen before, under all schedules; is_built=1; own_only=1: what other exercises of its stage do not ask.
@@ -210,7 +215,7 @@ check() {
   if [ -z "$red$own_only" ]; then race_check & races=$!; fi
   if [ -n "$bug" ]; then
     case $word in checked|bug-*) from= ;; *) from=source=$shown ;; esac
-    step "what was reported is gone" run_built fingerprint "$bug" ${from:+"$from"}
+    step "what was reported is gone" reported_is_gone ${from:+"$from"}
   fi
   step "no races" finished_races
   # Values computed by a launcher on the host are written whichever blocks run.
