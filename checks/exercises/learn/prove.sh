@@ -14,7 +14,7 @@ verdict() {  # WHAT WRONG: one proof
 }
 given_word() {
   if [ "$kind" = predict ]; then echo solved
-  elif is_given "$kernel" 2> /dev/null; then solution_word
+  elif is_given "$kernel" 2> /dev/null; then labs_word
   elif [ "$own" = 1 ]; then echo "$number-given"
   else echo "bug-$bug"; fi
 }
@@ -22,8 +22,9 @@ solution_word() {
   if drill; then echo solved; return; fi
   solution > "$tmp/solution"
   if ! cmp -s "$tmp/solution" "$kernel"; then echo "$number-solved"
-  elif echo "$stages_own" | grep -qx "$stage"; then echo solved; else echo checked; fi
+  else labs_word; fi
 }
+labs_word() { if echo "$stages_own" | grep -qx "$stage"; then echo solved; else echo checked; fi; }  # the stage's own kernel, as the lab builds it
 shown_of() { case $1 in checked|bug-*) echo "$kernel" ;; *) echo "$(built_dir "$1")/kernel.cu" ;; esac; }
 lay_out() {  # SOURCE WORD: for the build, unless it is the lab's own
   case $2 in checked|bug-*) ;; *) place "$1" "$2" "$(shown_of "$2")"; cmp -s "$1" "$(shown_of "$2")" || cp "$1" "$(shown_of "$2")" ;; esac
