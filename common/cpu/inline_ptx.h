@@ -123,26 +123,24 @@ __forceinline__ bool elected() { return lane_id() == 0; }
 // --- arithmetic: integers wrap ---------------------------------------------------------------------------------------------
 template <class T>
 using Wrapping = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
+template <class T, class Operation>
+__forceinline__ T wrapped(T a, T b, Operation operation) {
+  if constexpr (lab::plain::Halves<T> || lab::plain::Half<T>)
+    return operation(a, b);
+  else
+    return T(operation(Wrapping<T>(a), Wrapping<T>(b)));
+}
 template <class T>
 __forceinline__ T add(T a, T b) {
-  if constexpr (lab::plain::Halves<T> || lab::plain::Half<T>)
-    return a + b;
-  else
-    return T(Wrapping<T>(a) + Wrapping<T>(b));
+  return wrapped(a, b, [](auto x, auto y) { return x + y; });
 }
 template <class T>
 __forceinline__ T sub(T a, T b) {
-  if constexpr (lab::plain::Halves<T> || lab::plain::Half<T>)
-    return a - b;
-  else
-    return T(Wrapping<T>(a) - Wrapping<T>(b));
+  return wrapped(a, b, [](auto x, auto y) { return x - y; });
 }
 template <class T>
 __forceinline__ T mul(T a, T b) {
-  if constexpr (lab::plain::Halves<T> || lab::plain::Half<T>)
-    return a * b;
-  else
-    return T(Wrapping<T>(a) * Wrapping<T>(b));
+  return wrapped(a, b, [](auto x, auto y) { return x * y; });
 }
 template <class T>
 __forceinline__ T div(T a, T b) {
