@@ -2,6 +2,7 @@
 // hands each lane its four elements.
 #include <cstring>
 
+#include "common/cpu/instructions.h"
 #include "common/emulator/block.hpp"
 #include "common/emulator/switch.hpp"
 #include "common/emulator/tensor_core.hpp"
@@ -76,7 +77,6 @@ void mma_m16n8k16(float* c, const unsigned* a, const unsigned* b) {
   const MmaCall call{c, a, b, caller(__builtin_return_address(0))};
   mma(call);
 }
-void mma_bf16(float* c, const unsigned* a, const unsigned* b);  // cpu/inline_ptx.h
 void mma_bf16(float* c, const unsigned* a, const unsigned* b) {
   const MmaCall call{c, a, b, caller(__builtin_return_address(0)), true};
   mma(call);
