@@ -229,7 +229,7 @@ run: $(if $(stage),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))))
 CHECK := $(B)/frontend $(call object,emulator $(FAST) program)
 check: $(CHECK)
 	@sh checks/scripts/check.sh $^
-check-builds: $(CHECK) ; @echo $^ > $(B)/check-objects
+check-builds: $(CHECK) ; @echo $^
 ## make stage=v2b racecheck [bug=NAME] | races, uninitialised reads, overruns: file and line; n=7: of an exercise
 ## make stage=v2d counters [shape=1,8,512,64] [lines=1] | wavefronts, sectors, products, the least time on an H200; n=7
 ## make stage=v2d trace [shape=1,8,512,64,causal] [tile=K] [bug=NAME] [json=FILE] | one block's steps, for ui.perfetto.dev; n=7
