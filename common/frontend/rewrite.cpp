@@ -277,8 +277,7 @@ class Rewriter {
     for (Index i = 0; i < tokens_.size(); ++i) {
       in_function_.push_back(functions > 0), in_kernel_.push_back(kernel && functions > 0);
       if (tokens_[i].kind == Kind::space) continue;
-      if (functions == 0)
-        kernel = tokens_[i].is("__global__") || (kernel && !tokens_[i].is(";"));
+      if (functions == 0) kernel = tokens_[i].is("__global__") || (kernel && !tokens_[i].is(";"));
       if (tokens_[i].is("{")) {
         bool is_one = false;
         for (const std::string_view word : {")", "const", "noexcept", "else", "do", "mutable"})
