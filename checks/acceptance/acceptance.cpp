@@ -20,7 +20,7 @@
 #include "checks/acceptance/processes.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/result_bytes.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/backend.hpp"
 #include "common/stage.hpp"
 

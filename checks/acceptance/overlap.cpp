@@ -31,13 +31,13 @@ std::vector<Pair> pairs_here() {
 constexpr int LONGEST_BACKWARD = 1024;
 constexpr int TIMES = 3;  // that the other is launched beside the one
 constexpr std::uint64_t SEEDS = 3;
-constexpr int MULTIPROCESSORS = 2;
+constexpr int FEW = 2;
 
 ExecOptions one_block_at_a_time() {
   ExecOptions options;
   options.workers = 1;
   options.crowded = true;
-  options.multiprocessors = MULTIPROCESSORS;
+  options.multiprocessors = FEW;
   return options;
 }
 

@@ -10,7 +10,7 @@
 #include "checks/acceptance/cases.hpp"
 #include "checks/acceptance/tolerance.hpp"
 #include "checks/acceptance/verdict.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/backend.hpp"
 #include "common/target.hpp"
 
@@ -50,7 +50,7 @@ std::string counted(const Case& test) {
 // Registers are nvcc's to say: from the committed table of `make resources`, "-" where it has no such kernel.
 std::string registers_of(const Shape& shape, const LaunchPlan& plan) {
   std::ifstream table("writeups/results/resources.csv");
-  const std::string fixed = format("%s,,%s,", stage().name, stage_conf.target);
+  const std::string fixed = format("%s,,%s,", stage().name, stage_conf().target.c_str());
   const std::string kernels[] = {format("<%d>", shape.D), format("<%d,%d>", shape.D, plan.slots)};
   for (std::string line; std::getline(table, line);) {
     if (!line.starts_with(fixed)) continue;
@@ -59,7 +59,7 @@ std::string registers_of(const Shape& shape, const LaunchPlan& plan) {
     rest.erase(0, quoted);
     const std::string kernel = rest.substr(0, rest.find(quoted ? '"' : ','));
     if (plan.kernel.empty() ? kernel.ends_with(kernels[0]) || kernel.ends_with(kernels[1]) : kernel == plan.kernel)
-      return std::to_string(std::atoi(rest.c_str() + kernel.size() + quoted + 1)) + " (" + stage_conf.target + ")";
+      return std::to_string(std::atoi(rest.c_str() + kernel.size() + quoted + 1)) + " (" + stage_conf().target + ")";
   }
   return "-";
 }
@@ -82,24 +82,17 @@ std::string text(const Case& test) {
                 (unsigned long long)test.seed);
 }
 
-std::string plan_json(const Shape& shape, const LaunchPlan& plan) {
-  std::string arrays;
+std::string plan_text(const Shape& shape, const LaunchPlan& plan) {
+  const auto triple = [](dim3 d) { return format("%u,%u,%u", d.x, d.y, d.z); };
+  std::string out =
+      (plan.kernel.empty() ? "" : "kernel " + plan.kernel + "\n") +
+      format("D %d\ntile_m %d\ntile_n %d\nrows_per_warp %d\nslots %d\nparts %u\ngrid %s\nblock %s\n", shape.D,
+             plan.tile_m, plan.tile_n, plan.rows_per_warp, plan.slots, plan.parts, triple(plan.grid).c_str(),
+             triple(plan.block).c_str()) +
+      format("static_smem %zu\ndynamic_smem %zu\nsmem %zu\n", plan.static_smem, plan.dynamic_smem, plan.smem());
   for (const SharedArray& a : plan.arrays)
-    arrays += format("%s\n    {\"name\": \"%s\", \"type\": \"%s\", \"rows\": %d, \"pitch\": %d, \"bytes\": %zu}",
-                     arrays.empty() ? "" : ",", a.name.c_str(), a.type.c_str(), a.rows, a.pitch, a.bytes);
-  const auto triple = [](dim3 d) { return format("[%u, %u, %u]", d.x, d.y, d.z); };
-  return format("{\n  \"stage\": \"%s\", \"bug\": \"%s\", \"target\": \"%s\",\n", stage().name, planted_bug(),
-                stage_conf.target) +
-         format("  \"B\": %d, \"H\": %d, \"S\": %d, \"D\": %d, \"causal\": %s,\n", shape.B, shape.H, shape.S, shape.D,
-                shape.causal ? "true" : "false") +
-         (plan.kernel.empty() ? "" : format("  \"kernel\": \"%s\",\n", plan.kernel.c_str())) +
-         format("  \"tile_m\": %d, \"tile_n\": %d, \"rows_per_warp\": %d, \"slots\": %d,\n", plan.tile_m, plan.tile_n,
-                plan.rows_per_warp, plan.slots) +
-         (plan.parts > 1 ? format("  \"parts\": %u,\n", plan.parts) : "") +
-         format("  \"grid\": %s, \"block\": %s,\n", triple(plan.grid).c_str(), triple(plan.block).c_str()) +
-         format("  \"static_smem\": %zu, \"dynamic_smem\": %zu, \"smem\": %zu,\n", plan.static_smem, plan.dynamic_smem,
-                plan.smem()) +
-         "  \"arrays\": [" + arrays + (arrays.empty() ? "]\n}" : "\n  ]\n}");
+    out += format("array %s %s, %d rows of %d, %zu bytes\n", a.name.c_str(), a.type.c_str(), a.rows, a.pitch, a.bytes);
+  return out;
 }
 
 // lab plan B H S D [causal]
@@ -117,16 +110,21 @@ int plan_command(std::span<char*> args) {
   const Shape shape{extents[0], extents[1], extents[2], extents[3], causal};
   if (shape.D != 64 && shape.D != 128)
     throw BadInput(format("D=%d: the stages take head dimensions 64 and 128", shape.D));
-  std::printf("%s\n", plan_json(shape, stage().plan(shape)).c_str());
+  std::fputs(plan_text(shape, stage().plan(shape)).c_str(), stdout);
   return 0;
 }
 
 Progress::Progress(std::size_t cases, double cost, bool plain_lines)
-    : cases_(cases), cost_(cost), terminal_(isatty(STDERR_FILENO) != 0), plain_lines_(plain_lines) {}
+    : cases_(cases),
+      cost_(cost),
+      terminal_(isatty(STDERR_FILENO) != 0),
+      plain_lines_(plain_lines && !std::getenv(VERDICT_FILE)) {}
 
 void Progress::start(const std::string& what) {
   ++started_;
-  if (!terminal_ && !plain_lines_) return;
+  const std::size_t tenths = std::size_t(10 * done_ / cost_);
+  if (!terminal_ && !(plain_lines_ && seconds() >= 5 && tenths > tenths_)) return;
+  tenths_ = tenths;
   std::string left = "?";
   if (done_ > 0) left = format("%.0f", seconds_since(begin_) * (cost_ - done_) / done_);
   std::fprintf(stderr, "%s[%zu/%zu] %s, %zu more after it, about %s s left%s", terminal_ ? "\r\033[K" : "", started_,

@@ -16,10 +16,11 @@ namespace lab {
 
 std::string text(const Shape& shape);  // "(1,8,512,64) causal"
 std::string text(const Case& test);    // "unit (1,8,512,64) causal, seed 1"
-std::string plan_json(const Shape& shape, const LaunchPlan& plan);
+std::string plan_text(const Shape& shape, const LaunchPlan& plan);
 
-// Says what is running and how long is left: one updating line on a terminal, plain lines in a log if asked for (where
-// a report's own lines come often enough, they are not).
+// Says what is running and how long is left: one updating line on a terminal; elsewhere, if asked for and once five seconds have gone by,
+// a line for each tenth of it (where a report's own lines come often enough, they are not). A run with a verdict file is a part of another
+// program's work, and is silent.
 class Progress {
  public:
   Progress(std::size_t cases, double cost, bool plain_lines);
@@ -29,7 +30,7 @@ class Progress {
   double seconds() const;    // since the constructor
 
  private:
-  std::size_t cases_, started_ = 0;
+  std::size_t cases_, started_ = 0, tenths_ = 0;
   double cost_, done_ = 0;
   bool terminal_, plain_lines_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();

@@ -13,7 +13,7 @@
 #include "checks/acceptance/poisoned.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/bugs/hang.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/backend.hpp"
 #include "common/stage.hpp"
 #include "reference/npy.hpp"

@@ -13,7 +13,7 @@
 #include "checks/backward/cases.hpp"
 #include "checks/backward/same_bits.hpp"
 #include "checks/backward/trial.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/gpu_access.hpp"
 #include "reference/attention.hpp"
 

@@ -9,9 +9,9 @@
 #include "checks/backward/parts.hpp"
 #include "checks/backward/same_bits.hpp"
 #include "checks/bench/bench_samples.hpp"
-#include "checks/commands.hpp"
 #include "checks/exercises/counts.hpp"
 #include "checks/exercises/predict.hpp"
+#include "checks/runner/commands.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {

@@ -8,20 +8,33 @@
 #include "checks/acceptance/report.hpp"
 #include "checks/backward/trial.hpp"
 #include "checks/bugs/elsewhere.hpp"
-#include "checks/commands.hpp"
 #include "checks/races/racecheck.hpp"
+#include "checks/runner/commands.hpp"
+#include "checks/runner/library.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
 namespace {
 
+struct Problem {
+  Shape shape;
+  double dout = 1;  // what multiplies dO
+};
+constexpr double NEEDS_UNIT = 1e4;  // then dS may be beyond the largest half, and stages take another path
 // One row, where whatever is read past it lies outside the workspace; below a tile, at its end and past it, both head
 // dimensions, causal and not; the last has four tiles.
-constexpr Shape SHAPES[] = {{1, 1, 1, 64, false},  {1, 1, 17, 64, false}, {1, 1, 64, 64, false},
-                            {1, 2, 100, 64, true}, {1, 1, 40, 128, true}, {1, 1, 100, 128, false},
-                            {1, 1, 200, 128, true}};
-// The second has more than one tile of each stage.
-constexpr Shape SHORT_SHAPES[] = {{1, 1, 40, 64, true}, {1, 1, 140, 128, false}};
+constexpr Problem PROBLEMS[] = {{{1, 1, 1, 64, false}},
+                                {{1, 1, 17, 64, false}},
+                                {{1, 1, 64, 64, false}},
+                                {{1, 2, 100, 64, true}},
+                                {{1, 1, 40, 128, true}},
+                                {{1, 1, 100, 128, false}},
+                                {{1, 1, 200, 128, true}},
+                                {{1, 1, 200, 64, false}, NEEDS_UNIT},
+                                {{1, 1, 200, 128, true}, NEEDS_UNIT}};
+// The second and third have more than one tile of each stage.
+constexpr Problem SHORT_PROBLEMS[] = {
+    {{1, 1, 40, 64, true}}, {{1, 1, 140, 128, false}}, {{1, 1, 140, 128, false}, NEEDS_UNIT}};
 constexpr Schedule SHORT[] = {Schedule::ascending, Schedule::random};
 
 }  // namespace
@@ -31,23 +44,27 @@ int backward_racecheck_command(std::span<char*> args) {
   const bool is_short = KeyValues(args, keys).flag("short");
   if (!can_check()) throw BadInput("this binary is not instrumented: make stage=S racecheck builds one that is");
   Told told;
-  const std::span<const Shape> shapes = is_short ? std::span<const Shape>(SHORT_SHAPES) : SHAPES;
+  const std::span<const Problem> problems = is_short ? std::span<const Problem>(SHORT_PROBLEMS) : PROBLEMS;
   const std::span<const Schedule> schedules = is_short ? std::span<const Schedule>(SHORT) : SCHEDULES;
-  for (const Shape& shape : shapes) {
-    const BackwardInputs in = make_backward_inputs(Family::unit, shape, 1);
+  const std::size_t steps = problems.size() * schedules.size();
+  Progress progress(steps, double(steps), true);
+  for (const auto& [shape, dout] : problems) {
+    const BackwardInputs in = make_backward_inputs(Family::unit, shape, 1, 1, {.dout = dout});
     for (const Schedule schedule : schedules) {
+      progress.start(text(shape));
       ExecOptions options;
       options.schedule = schedule, options.check = true, options.gaps = true;
       options.block_order = std::uint64_t(schedule);  // a different one for each schedule
       const BackwardTrial t = run_backward(shape, float(default_scale(shape.D)), in, options);
       told.add(t, schedule, t.error());
+      progress.finish(1);
     }
   }
-  return told.report(backward_stage().name,
-                     format("%zu shapes, %zu schedules with an order of blocks each", shapes.size(), schedules.size()));
+  return told.report(backward_stage().name, format("%zu problems, %zu schedules with an order of blocks each",
+                                                   problems.size(), schedules.size()));
 }
 
-// lab plan B H S D [causal]: each kernel that a call launches, by its address in this program, and the dynamic shared
+// lab plan B H S D [causal]: each kernel that a call launches, by its address in the library, and the dynamic shared
 // memory that it asks for. No block runs.
 int backward_plan_command(std::span<char*> args) {
   const Shape shape = once_words_of(args).shape;
@@ -55,12 +72,7 @@ int backward_plan_command(std::span<char*> args) {
   ExecOptions options;
   options.blocks = {~0u};  // which no grid has
   const BackwardTrial t = run_backward(shape, float(default_scale(shape.D)), {{zeros, zeros, zeros}, zeros}, options);
-  std::string kernels;
-  for (const Launched& l : t.report.launched)
-    kernels += format("%s\n    {\"address\": \"%lx\", \"dynamic_smem\": %zu}", kernels.empty() ? "" : ",",
-                      reinterpret_cast<unsigned long>(l.kernel), l.dynamic_smem);
-  std::printf("{\n  \"stage\": \"%s\", \"bug\": \"%s\",\n  \"kernels\": [%s\n  ]\n}\n", backward_stage().name,
-              planted_bug(), kernels.c_str());
+  for (const Launched& l : t.report.launched) std::printf("%zx %zu\n", offset_in_library(l.kernel), l.dynamic_smem);
   return t.launched == cudaSuccess ? 0 : 1;
 }
 

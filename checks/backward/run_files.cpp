@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "checks/backward/trial.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 
 namespace lab {
 

@@ -8,7 +8,7 @@
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/whole_file.hpp"
 #include "checks/backward/trial.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/conf.hpp"
 #include "reference/attention.hpp"
 
@@ -16,7 +16,7 @@ namespace lab {
 namespace {
 
 // Several tiles of queries and of keys, ragged ones among them.
-constexpr Shape SHAPES[] = {{1, 1, 300, 64, false}, {1, 2, 129, 64, true}, {1, 1, 130, 128, true}};
+constexpr Shape ORDER_SHAPES[] = {{1, 1, 300, 64, false}, {1, 2, 129, 64, true}, {1, 1, 130, 128, true}};
 
 }  // namespace
 
@@ -61,7 +61,7 @@ SameBits count_outputs(const Shape& shape, std::size_t launches) {
 bool holds_its_claim(std::size_t launches) {
   const bool claim = claims_same_bits();
   bool same = true;
-  for (const Shape& shape : SHAPES) {
+  for (const Shape& shape : ORDER_SHAPES) {
     const SameBits seen = count_outputs(shape, launches);
     same &= seen.same();
     std::printf("%-22s %zu %s: %zu different output%s (dq %zu, dk %zu, dv %zu)", text(shape).c_str(), seen.launches,

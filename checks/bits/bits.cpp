@@ -9,7 +9,7 @@
 
 #include "checks/bits/cases.hpp"
 #include "checks/bugs/trial.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 
 namespace lab {
 namespace {

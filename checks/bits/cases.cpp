@@ -46,7 +46,7 @@ constexpr int MULTIPROCESSORS[] = {132, 1, 4};
 constexpr int HEADS[] = {1, 2, 3};
 constexpr std::size_t CYCLED = 118, QUICK_STEP = 5;
 // So long that the ring of slots goes around several times.
-constexpr Shape LONG[] = {{1, 1, 1030, 64, false}, {1, 1, 1030, 128, true}};
+constexpr Shape LONG_SHAPE[] = {{1, 1, 1030, 64, false}, {1, 1, 1030, 128, true}};
 
 template <class T, std::size_t N>
 const T& nth(const T (&list)[N], std::size_t i) {
@@ -83,7 +83,7 @@ std::vector<BitsCase> tile_cases(const StageInfo& stage, const std::vector<BitsC
 
 std::vector<BitsCase> bits_cases(const StageInfo& stage, bool quick) {
   std::vector<BitsCase> cases = cycled_cases();
-  for (const Shape& shape : LONG) cases.push_back(plain(shape, 132));
+  for (const Shape& shape : LONG_SHAPE) cases.push_back(plain(shape, 132));
   if (!quick) {
     std::ranges::copy(tile_cases(stage, cases), std::back_inserter(cases));
     return cases;

@@ -9,16 +9,17 @@
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/verdict.hpp"
 #include "checks/bugs/hang.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
+#include "checks/runner/library.hpp"
 #include "common/gpu_access.hpp"
 
 namespace lab {
 namespace {
 
-// One launch of this same binary in a process of its own.
+// One launch of this same kernel in a process of its own.
 std::string once_words(const Shape& shape) {
-  return format("/proc/%d/exe once %d %d %d %d %d", int(getpid()), shape.B, shape.H, shape.S, shape.D,
-                int(shape.causal));
+  return format("/proc/%d/exe %s once %d %d %d %d %d", int(getpid()), kernel_library().c_str(), shape.B, shape.H,
+                shape.S, shape.D, int(shape.causal));
 }
 
 // Under compute-sanitizer a launch takes a hundred times as long and more: about a second on an H200.

@@ -15,8 +15,9 @@
 #include "checks/bugs/elsewhere.hpp"
 #include "checks/bugs/hang.hpp"
 #include "checks/bugs/places.hpp"
-#include "checks/commands.hpp"
 #include "checks/desk/patch.hpp"
+#include "checks/runner/commands.hpp"
+#include "checks/runner/library.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -35,7 +36,8 @@ void for_elements(const Shape& shape, Each each) {
       for (int col = 0; col < shape.D; ++col, ++i) each(i, row, col);
 }
 
-// The first head that has marks, from the first 128 rows that do: each character is the worst of its rows and columns.
+// The first head that has marks, from the first 128 rows that do: each character is the worst of its rows and columns. Lines that are
+// the same are one.
 std::vector<std::string> map_of(const Shape& shape, const std::function<char(std::size_t)>& mark,
                                 const std::string& key) {
   const std::size_t head = std::size_t(shape.S) * shape.D;
@@ -61,8 +63,13 @@ std::vector<std::string> map_of(const Shape& shape, const std::function<char(std
   std::vector<std::string> lines = {format("head %zu, rows %d..%d of %d, a character is %d rows x %d columns: ",
                                            begin / head, first, last - 1, shape.S, ROWS, cols) +
                                     key};
+  struct Run {
+    int first, end;
+    std::string marks;
+  };
+  std::vector<Run> runs;
   for (int r0 = first; r0 < last; r0 += ROWS) {
-    std::string line = format("  row %4d  ", r0);
+    std::string line;
     for (int c0 = 0; c0 < shape.D; c0 += cols) {
       char worst = '.';
       for (int r = r0; r < std::min(shape.S, r0 + ROWS); ++r)
@@ -70,8 +77,14 @@ std::vector<std::string> map_of(const Shape& shape, const std::function<char(std
           if (const char m = mark(begin + std::size_t(r) * shape.D + c); m != '.') worst = m;
       line += worst;
     }
-    lines.push_back(line);
+    if (runs.empty() || runs.back().marks != line) runs.push_back({r0, 0, line});
+    runs.back().end = std::min(r0 + ROWS, last);
   }
+  constexpr std::size_t MOST = 6;
+  for (std::size_t i = 0; i < std::min(MOST, runs.size()); ++i)
+    lines.push_back(format("  row  %-9s ", format("%d..%d", runs[i].first, runs[i].end - 1).c_str()) + runs[i].marks);
+  if (runs.size() > MOST)
+    lines.push_back(format("  row  %d..%d differ in %zu more places", runs[MOST].first, last - 1, runs.size() - MOST));
   return lines;
 }
 
@@ -104,6 +117,7 @@ std::vector<Fingerprint>& registry() {
 }  // namespace
 
 const std::vector<Fingerprint>& fingerprints() {
+  load_signatures();
   std::ranges::sort(registry(), {}, &Fingerprint::bug);
   return registry();
 }
@@ -441,7 +455,7 @@ int fingerprint_command(std::span<char*> args) {
   } else {
     std::printf("  the fixed build, same inputs:\n");
   }
-  bool good = true;
+  bool good = true, mapped = false;  // one map says enough
   int looked = 0;
   for (const Part& part : found->look()) {
     const bool wanted = part.always || (with_bug && !harmless);
@@ -460,8 +474,10 @@ int fingerprint_command(std::span<char*> args) {
                                                    : ", but it should not be");
     std::printf("  %s %s\n", with_bug ? "seen:     " : "          ", judged.c_str());
     if (!as_it_should && !wanted) say("tells", "what was reported still shows: " + seen), say("red", judged);
-    if (with_bug && part.shown)
+    const bool is_map = !part.lines.empty() && part.lines[0].starts_with("head ");
+    if (with_bug && part.shown && !(is_map && mapped))
       for (const std::string& line : part.lines) std::printf("    %s\n", line.c_str());
+    mapped |= is_map;
   }
   if (!good) return 1;
   if (looked) return 0;

@@ -27,7 +27,7 @@ struct Fingerprint {
   std::vector<Part> (*look)();
 };
 
-// The linked stage's fingerprints, by name.
+// Those of the stage at hand, by name.
 const std::vector<Fingerprint>& fingerprints();
 
 // Registers the fingerprint of the bug that the file is named after: `const RegisteredFingerprint registered(look);`.

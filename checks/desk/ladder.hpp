@@ -46,17 +46,13 @@ struct Ladder {
   std::vector<const Bug*> bugs(const std::string& name, const std::string& bug) const;
 };
 
-// Kernels of a learner's own, work/own/NAME, are built as stages are, and no command of the whole ladder sees them. As
-// a stage its `dir` is "own/NAME"; `word` is NAME or that. Nothing if there is none.
-bool is_own_name(const std::string& name);
-std::string own_dir(const std::string& word);
-std::optional<Stage> own_kernel(const std::string& word);
-std::string kernel_path(const std::string& stage);  // "stages/v2b_single_warp/kernel.cu", "work/own/mine/kernel.cu"
+// A kernel of one's own, make stage=DIRECTORY, is a stage "own/SUM/NAME".
+std::string kernel_path(const std::string& stage);  // "stages/v2b_single_warp/kernel.cu", "DIRECTORY/kernel.cu"
 
 // Everything below root/stages. Throws BadInput where a file is not as it must be.
 Ladder read_ladder(const std::string& root = ".");
 
-// Patches applied by GNU patch, and texts compared by diff: patches.cpp.
+// Patches applied by GNU patch: patches.cpp.
 
 // One line of a patched source: its text, and where a reader finds it.
 struct SourceLine {
@@ -65,13 +61,9 @@ struct SourceLine {
   int number;  // there, from 1
 };
 
-// The kernel with the patch `path`: for a compiler, with #line directives that name the kernel's lines and the patch's; as
-// lines; as it would be written by hand. `source`: a file instead of the one that the patch names. Throws BadInput, one line.
+// The kernel with the patch `path`: for a compiler, with #line directives that name the kernel's lines and the patch's; and as
+// lines. `source`: a file instead of the one that the patch names. Throws BadInput, one line.
 std::string patched_for_compiler(const std::string& path, const std::string& source = "");
 std::vector<SourceLine> patched_lines(const std::string& path, const std::string& source = "");
-std::string patched_text(const std::string& path, const std::string& source = "");
-
-// `diff -u` of two versions of `source`; "" if they are the same. Throws BadInput without diffutils.
-std::string unified_diff(const std::string& before, const std::string& after, const std::string& source);
 
 }  // namespace lab::desk

@@ -12,7 +12,7 @@
 #include "checks/acceptance/report.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/trial.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 
 namespace lab {
 

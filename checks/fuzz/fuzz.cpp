@@ -17,7 +17,7 @@
 #include "checks/acceptance/poisoned.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/verdict.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/backend.hpp"
 #include "common/gpu_access.hpp"
 #include "common/stage.hpp"

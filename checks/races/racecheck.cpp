@@ -5,8 +5,8 @@
 
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/verdict.hpp"
-#include "checks/commands.hpp"
 #include "checks/races/racecheck.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/hang.hpp"
 #include "reference/attention.hpp"
 
@@ -98,10 +98,13 @@ int racecheck_command(std::span<char*> args) {
   Told told;
   const std::span<const Shape> shapes = is_short ? std::span<const Shape>(SHORT_SHAPES) : SHAPES;
   const std::span<const Schedule> schedules = is_short ? std::span<const Schedule>(SHORT) : SCHEDULES;
+  const std::size_t steps = shapes.size() * schedules.size() * std::size(COPY_TIMES);
+  Progress progress(steps, double(steps), true);
   for (const Shape& shape : shapes) {
     const LaunchPlan plan = stage().plan(shape);
     for (const Schedule schedule : schedules)
       for (const Copies copies : COPY_TIMES) {
+        progress.start(text(shape));
         ExecOptions options;
         options.schedule = schedule, options.copies = copies, options.check = true, options.gaps = true;
         options.products = schedule == Schedule::random ? Copies::random : copies;  // of wgmma
@@ -123,6 +126,7 @@ int racecheck_command(std::span<char*> args) {
           const Trial t = run_trial(shape, Family::unit, options, 1, factor * default_scale(shape.D));
           told.add(t, schedule, "launch failed: " + t.message);
         }
+        progress.finish(1);
       }
   }
   return told.report(stage().name,

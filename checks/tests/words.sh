@@ -41,11 +41,11 @@ trap_file=$work/run
 evil="'; touch $trap_file; '\"; touch $trap_file; \"\`touch $trap_file\`\$(touch $trap_file)\$(shell touch $trap_file); touch $trap_file; #"
 # A machine with nvcc and a GPU, as far as make can see: nothing is compiled there.
 mkdir "$work/gpu"; printf '#!/bin/sh\necho GPU 0\n' > "$work/gpu/nvidia-smi"; printf '#!/bin/sh\n' > "$work/gpu/nvcc"; chmod +x "$work"/gpu/*
-words_of() { sed -n "s/^WORDS_OF_$1 := //p" Makefile; }
+eval "$(sed -n '/^words_of() {/,/^}/p' checks/scripts/begin.sh)"
 call() {  # GOAL WORD...: the goal's recipe, with all words evil but those that it must find to come that far; then really, on the CPU
   goal=$1; shift
   set -- "$goal" "$@"
-  for word in $(words_of "$goal" | grep . || echo "$words"); do
+  for word in $(words_of "$goal" || echo "$words"); do
     case " $* $word= " in *" $word="*" $word="*) ;; *) case $word in
       stage|n|bug|bugs|backend|what|turns|full|again|new|give-up|record|quick|name|check) ;;
       *) set -- "$@" "$word=$evil" ;; esac ;; esac
@@ -57,7 +57,7 @@ for goal in $goals; do
   case $goal in
     exercise|predict|try|hint|solution) call $goal n=1 ;;
     probe) for what in wmma mma ex2; do call probe what=$what; done ;;
-    grade|list|help|clean|writeups|plots|own) call $goal ;;
+    grade|list|help|clean|writeups|plots) call $goal ;;
     *) call $goal stage=v1 ;;
   esac
 done
@@ -81,10 +81,24 @@ for word in stage scale json n bug; do refuse "$word= is empty" $MAKE backend=cp
 refuse "probe takes what=, one of" env PATH="$work/gpu:$PATH" $MAKE backend=gpu probe what=wmna
 accept env n=5 shape=nonsense stage=nothing $MAKE backend=cpu list
 
+# --- a piece is never all good with an exit status that says otherwise; nothing at all is no success ---
+printf '#!/bin/sh\nprintf "$said"; exit $status\n' > "$work/piece"; chmod +x "$work/piece"
+piece() {  # STATUS OUTPUT PASSED FAILED SKIPPED
+  MAKE="$work/piece" said="$2" status=$1 sh checks/scripts/piece.sh "$work/piece.log" cpu > /dev/null
+  same "the counts of '$2', exit status $1," "$(cat "$work/piece.log.counts")" "$3 $4 $5"
+}
+piece 0 '5 passed, 0 failed\n' 5 0 0; piece 1 '5 passed, 2 failed\n' 5 2 0; piece 1 '5 passed, 0 failed\n' 5 1 0
+piece 0 '' 0 1 0; piece 2 '' 0 1 0; piece 0 '5 passed, 2 failed\n' 5 2 0; piece 1 '5 passed, 0 failed, 2 skipped\n' 5 1 2
+piece 1 '0 passed, 0 failed, 2 skipped\n' 0 0 2; piece 1 '0 passed, 0 failed\n' 0 1 0
+piece 0 '3 passed, 1 failed\nx\n17 passed, 2 failed, 1 skipped\n' 17 2 1; piece 0 '2 passed, 0 failed: both show\n' 2 0 0
+says "RED piece" sh -c "echo 1 1 0 > '$work/piece.log.counts'; sh checks/scripts/sum.sh '$work/piece.log' || :"
+says "0 passed, 1 failed" sh -c "rm '$work/piece.log.counts'; sh checks/scripts/sum.sh '$work/piece.log' 2> /dev/null || :"
+rm -f "$work"/piece*
+
 # --- no output replaces another's file ---
 cp "$work/good.npy" "$work/mine.npy"
 for goal in "$run q=$work/good.npy $tensors out=" "$MAKE backend=cpu stage=v2d trace json=" "$MAKE backend=cpu grade assigned=1 json=" \
-  "$MAKE backend=cpu stage=v3b evolve json="; do
+  "$MAKE backend=cpu stage=v3b evolve out="; do
   refuse "is there, and it is not what an earlier make" $goal"$work/mine.npy"
   refuse "there is no folder" $goal"$work/no/such"
 done
@@ -96,6 +110,15 @@ refuse "o's.npy is there, and it is not what an earlier make run wrote" $run q="
 rm -f "$work/o's.npy" "$work/mine.npy" "$work/it's \$a.npy"
 
 # --- wrong words ---
+: > "$work/empty.cu"; head -c 64 /dev/zero > "$work/zeros.cu"; echo 'int main() { nope(); }' > "$work/wrong.cu"; echo 'int x;' > "$work/nomain.cu"
+echo '#include <cub/cub.cuh>' > "$work/cub.cu"
+for case in "$work/none.cu|there is no such file" "$work|is a directory" "$work/empty.cu|is empty" "$work/zeros.cu|is no text" \
+  "-none|there is no such file" "$work/wrong.cu|is not read: g++ refuses it" "$work/nomain.cu|has no main()" "$work/cub.cu|is not read: 1 of"; do
+  refuse "${case#*|}" $MAKE backend=cpu check file="${case%|*}"
+done
+refuse "seconds=0" $MAKE backend=cpu check file=$work/cub.cu seconds=0
+refuse "takes no stage=" $MAKE backend=cpu check stage=v1 file=$work/cub.cu
+rm "$work"/*.cu
 refuse "no stage 'v2bb'" $MAKE stage=v2bb test
 refuse "make list" $MAKE stage=nothing reproduce-bug
 refuse "a backward stage has no bits" $MAKE stage=b1 backend=cpu bits
@@ -117,13 +140,13 @@ refuse "from 0 to 63" $MAKE stage=v2d backend=cpu trace tile=64
 refuse "v1_scalar has no levers" $MAKE stage=v1 backend=cpu evolve
 refuse "minutes=0: must be a whole number from 1" $MAKE stage=v3b backend=cpu evolve minutes=0
 refuse "try needs n=NUMBER" $MAKE backend=cpu try
-refuse "no exercise 999; the nearest is" $MAKE backend=cpu hint n=999
+refuse "no exercise '999'" $MAKE backend=cpu hint n=999
 refuse "a number is given as n=, as in make exercise n=7" $MAKE backend=cpu exercise 7
 refuse "make grade takes no n=; its words are json seed assigned" $MAKE backend=cpu grade n=5
-refuse "no exercise 999; the nearest is" $MAKE backend=cpu grade assigned='1 999'
+refuse "no exercise '999'" $MAKE backend=cpu grade assigned='1 999'
 refuse "seed=x: must be a whole number" $MAKE backend=cpu grade seed=x
 refuse "nothing is predicted: make predict n=1 say='RULE'" $MAKE backend=cpu predict n=1
-refuse "write parentheses, as in (row & 7) == 0" $MAKE backend=cpu predict n=1 say='row & 7 == 0'
+refuse "suggest parentheses around comparison" $MAKE backend=cpu predict n=1 say='row & 7 == 0'
 refuse "predict takes it as say='...'" $MAKE backend=cpu predict n=1 'row % 64 < 3'
 refuse "predict takes it as say='...'" $MAKE backend=cpu predict n=1 'row>=3'
 refuse "counters takes stage= or n=, not both" $MAKE backend=cpu stage=v2b counters n=1
@@ -156,8 +179,7 @@ PATH=${PATH#*:}
 tree=build/words-tree; rm -rf $tree; mkdir -p $tree/build/cpu
 trap 'rm -rf "$work" $tree' EXIT
 cp -a Makefile common reference checks stages $tree; mkdir -p $tree/writeups/stages; cp writeups/stages/v1_scalar.md $tree/writeups/stages/v9_new.md
-cp -a build/desk build/desk-work build/desk-objects $tree/build; cp -a build/cpu/flags build/cpu/obj build/cpu/*.a $tree/build/cpu
-[ ! -d build/cpu/parsed ] || cp -al build/cpu/parsed $tree/build/cpu
+cp -a build/compiler-cpu $tree/build; cp -a build/cpu/flags build/cpu/obj build/cpu/runner build/cpu/*.so $tree/build/cpu
 cd $tree || exit 2
 cp -a stages/v1_scalar stages/v9_new
 sed -i "s/v1_scalar/v9_new/g" stages/v9_new/Makefile stages/v9_new/bugs/*.patch
@@ -171,19 +193,20 @@ says "stages/v9_new/bugs/twice.patch is written" $MAKE stage=v9 save-bug bug=twi
 sed 's/double_scale\./twice./' stages/v2c3_scalar_smem/bugs/double_scale.cpp > stages/v9_new/bugs/twice.cpp
 says "2 passed, 0 failed" $MAKE backend=cpu stage=v9 reproduce-bug
 says "1 passed, 0 failed" $MAKE backend=cpu stage=v8 reproduce-bug
-accept $MAKE backend=cpu build/cpu/v9_new/fixed/lab
-says "24 passed, 0 failed" build/cpu/v9_new/fixed/lab test cheapest=24
+accept $MAKE backend=cpu build/cpu/v9_new/fixed/kernel.so
+says "24 passed, 0 failed" build/cpu/runner build/cpu/v9_new/fixed/kernel.so test cheapest=24
 sed -i '1i // one line more' stages/v9_new/kernel.cu
 says "its lines have moved" sh checks/scripts/patches.sh
 accept sh checks/scripts/patches.sh fix
 same "patches that have moved after that" "$(sh checks/scripts/patches.sh | grep -c moved)" 0
 sed -i 's/visible ? s \* scale :/visible ? scale * s :/' stages/v9_new/kernel.cu
 refuse "twice.patch no longer applies to stages/v9_new/kernel.cu" sh checks/scripts/patched.sh stages/v9_new/bugs/twice.patch
-accept $MAKE own name=mine from=blank
-refuse "is there already" $MAKE own name=mine from=v1
-refuse "one of the forward pass" $MAKE own name=gradients from=b1
-refuse "the nearest are: mine" $MAKE stage=xmine test
+mkdir "mine"; cp stages/v1_scalar/kernel.cu mine; refuse "mine has no stage.conf" $MAKE stage=mine test
+cp stages/v1_scalar/stage.conf mine
+accept $MAKE backend=cpu stage=mine run q="$work/good.npy" k="$work/good.npy" v="$work/good.npy" out="$work/mine-out.npy"
+refuse "the nearest are" $MAKE stage=xmine test
 refuse "show-bug is for stages of the ladder" $MAKE stage=mine show-bug
+refuse "is a kernel of your own and has no bugs" $MAKE stage=mine bug=ldm test
 mkdir -p ../words-outside/v1_scalar
 for end in patch cpp; do sed 's/head_dim_64\./kept_apart./' stages/v1_scalar/bugs/head_dim_64.$end > ../words-outside/v1_scalar/kept_apart.$end; done
 says "bug=kept_apart" $MAKE bugs=../words-outside list

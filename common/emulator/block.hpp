@@ -7,6 +7,7 @@
 #pragma once
 #include <cuda_runtime.h>
 
+#include <array>
 #include <atomic>
 #include <csetjmp>
 #include <csignal>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "common/backend.hpp"
+#include "common/emulator/code.hpp"
 #include "common/emulator/collective.hpp"
 #include "common/emulator/copy_engine.hpp"
 #include "common/emulator/counting.hpp"
@@ -76,6 +78,9 @@ struct Fiber {
   unsigned next_look = 0;
   int looks_in_vain = 0;           // since one showed something new
   const void* spins_at = nullptr;  // the word whose change it waits for
+  std::uint32_t active = 0;        // __activemask's answer
+  bool after_dependency = false;   // it comes after a griddepcontrol.wait
+  int site = 0;                    // of the barrier that it comes to, in the source's order (plain CUDA); 0: unknown
   void* stack = nullptr;           // lowest address
   std::size_t stack_bytes = 0;
   void* fake_stack = nullptr;  // AddressSanitizer's, while the fiber waits
@@ -145,7 +150,7 @@ class Block {
   bool started() const { return started_; }
   bool over() const { return live_ == 0; }
   bool failed() const { return error_ != cudaSuccess; }
-  bool can_go_on() const { return ready_warps_ || engine_.has_awaited() || may_stop_spinning(); }
+  bool can_go_on() const { return ready_warps_ || engine_.has_awaited() || may_stop_spinning() || !gathering_.empty(); }
   // Nothing in the cluster can go on: this block's polls are answered, a number of times. False if there are none.
   bool answer_polls();
   void doom() { doomed_ = true; }  // its next step ends in a deadlock's report
@@ -182,11 +187,13 @@ class Block {
   void park_at_semaphore(const unsigned* counter, unsigned value, std::uintptr_t pc);
   // The running thread has looked at a word and changed nothing there. One that spins waits.
   void polled(const void* address, std::size_t bytes, std::uintptr_t pc);
+  std::uint32_t active_lanes(std::uintptr_t pc);  // __activemask: those that come there before any goes on
   void wake(int thread) { make_ready(thread / LANES, 1u << thread % LANES); }
   void wake_lanes(int warp, std::uint32_t lanes) { make_ready(warp, lanes); }
   // Of a launch that may overlap the one before it: a thread has passed griddepcontrol.wait.
-  void dependency_met() { dependency_open_ = false; }
-  bool dependency_open() const { return dependency_open_; }
+  void dependency_met();
+  bool dependency_open();  // it may still be at work: the running thread neither waited nor comes after one that did
+  bool any_dependency_met() const { return !dependency_waits_.empty(); }
   void progressed() { idle_polls_ = 0; }  // something has happened that a poll could have waited for
   // Whether a block that has raised a semaphore lets those go on that wait for it, before it goes on itself.
   bool lets_others_go_on() const {
@@ -241,6 +248,12 @@ class Block {
              })
         .same += same_value;
   }
+  struct Votes {  // __syncthreads_count (plain.cpp)
+    std::array<int, 3> sums{};
+    std::array<std::uint8_t, MAX_THREADS> calls{};
+  };
+  Votes& votes() { return votes_; }
+  void at_site(int site) { current_->site = site; }
   Fragments fragments() const { return options_.fragments; }
   bool spelled_out() const { return options_.spelled_out; }
   bool running() const { return current_ != &root_; }
@@ -291,6 +304,7 @@ class Block {
   void yield();            // lets another block of the cluster go on
   bool wake_semaphores();  // its threads that wait for a semaphore which is raised by now; false: none
   bool may_stop_spinning() const;
+  bool answer_active();
   bool wake_spinning(bool all);  // those that may stop, or all; false: none
   std::string spins_on(const Fiber& fiber) const;
   // Other blocks run until a semaphore is raised or a spin may stop; false: neither is awaited, or neither can come.
@@ -334,11 +348,13 @@ class Block {
   Warp warps_[MAX_WARPS];
   std::vector<Fiber*> at_semaphores_;  // those that wait for one
   std::vector<Fiber*> spinning_;
+  std::vector<Fiber*> gathering_;  // in __activemask
   std::uint32_t ready_warps_ = 0;
   int threads_ = 0, warp_count_ = 0;
   int live_ = 0;  // threads that have not returned
   int at_barrier_ = 0;
   std::uintptr_t barrier_pc_ = 0;  // of the first to arrive
+  int barrier_site_ = 0;
   const Fiber* barrier_first_ = nullptr;
   std::unique_ptr<Counting> counting_;
   NamedBarrier named_[NAMED_BARRIERS];
@@ -346,6 +362,7 @@ class Block {
   std::uint64_t random_ = 1;
   int turn_ = 0;  // round robin: the warp that ran last
 
+  Votes votes_;
   SharedMemory shared_;
   Shadow shadow_;
   FindingLog findings_;
@@ -369,7 +386,12 @@ class Block {
   uint3 index_{};            // blockIdx
   Fiber* resume_ = nullptr;  // the fiber that runs at the next step
   bool started_ = false, doomed_ = false, gave_up_ = false;
-  bool dependency_open_ = false;
+  bool overlaps_ = false;  // the launch before
+  struct DependencyWait {
+    ThreadId thread;
+    std::uint32_t stamp;
+  };
+  std::vector<DependencyWait> dependency_waits_;
 };
 
 // While one lives, a memory fault is that of the copy issued at `pc`, whoever runs.
@@ -407,7 +429,9 @@ class RuntimeCall {
 
 // Where a call stands, from its return address (__builtin_return_address(0) of what the kernel calls): a place inside
 // the call, for its line.
-inline std::uintptr_t caller(void* return_address) { return reinterpret_cast<std::uintptr_t>(return_address) - 1; }
+inline std::uintptr_t caller(void* return_address) {
+  return reinterpret_cast<std::uintptr_t>(return_address) - code_base - 1;
+}
 
 // The block that this OS thread runs now; null outside kernels.
 extern constinit thread_local Block* running_block;

@@ -14,17 +14,18 @@
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/shared_address.cuh"
 #include "common/tensor_map.hpp"
+#ifndef __CUDACC__
+#include "common/cpu/instructions.h"
+#endif
 
 namespace lab::ptx {
 
+#ifdef __CUDACC__
 // A place in the shared memory of a block of the cluster.
 struct RemoteShared {
-#ifdef __CUDACC__
   unsigned address;  // in the cluster's window, shared::cluster
-#else
-  unsigned rank, offset;  // of the block, and in its memory
-#endif
 };
+#endif
 __device__ __forceinline__ RemoteShared operator+(RemoteShared at, unsigned bytes) {
 #ifdef __CUDACC__
   at.address += bytes;
@@ -34,25 +35,6 @@ __device__ __forceinline__ RemoteShared operator+(RemoteShared at, unsigned byte
   return at;
 }
 
-}  // namespace lab::ptx
-
-#ifndef __CUDACC__
-namespace lab::cpu {
-unsigned cluster_rank();
-unsigned cluster_size();
-void cluster_arrive(bool release);
-void cluster_wait();
-ptx::RemoteShared map_shared(const void* mine, unsigned rank);
-void remote_store(ptx::RemoteShared to, const void* value, unsigned bytes);
-void remote_load(ptx::RemoteShared from, void* value, unsigned bytes);
-void remote_store_async(ptx::RemoteShared to, const void* value, unsigned bytes, ptx::RemoteShared barrier);
-void remote_arrive(ptx::RemoteShared barrier);
-void tma_load_multicast(void* shared, const TensorMap* map, const int* at, int rank, ptx::MBarrier* barrier,
-                        std::uint16_t blocks);
-}  // namespace lab::cpu
-#endif
-
-namespace lab::ptx {
 
 // %cluster_ctarank: of this block in its cluster, x first; 0 without a cluster.
 __device__ __forceinline__ unsigned cluster_rank() {
