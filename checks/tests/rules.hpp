@@ -98,7 +98,7 @@ constexpr Expect finds(std::initializer_list<Finding::Kind> kinds, Side one, Sid
   return e;
 }
 constexpr Expect finds(Finding::Kind kind, const char* one, const char* other = nullptr, const char* words = "") {
-  return finds({kind}, {one}, {other}, words);
+  return finds({kind}, Side{one}, Side{other}, words);
 }
 constexpr Expect finds(std::initializer_list<Finding::Kind> kinds, const char* one, const char* other = nullptr,
                        const char* words = "") {

@@ -14,12 +14,11 @@ constexpr const char* STILL_READ = "asynchronous work may still read here: nothi
 
 // --- loads and their waits -----------------------------------------------------------------------
 
-// Parity 1 passes: that is the phase before the first.
 RULE(load_waited_for, finds(before_phase, "load", "read", NO_WAIT)) {
   Plan plan;
   if (threadIdx.x == 0) load(maps, plan.tile, plan.full);
   __syncthreads();
-  mbarrier_wait(plan.full, kept ? 0 : 1);
+  if (kept) mbarrier_wait(plan.full, 0);
   if (threadIdx.x == 9) out[9] = bits(plan.tile[5]);  // [read]
   mbarrier_wait(plan.full, 0);
 }

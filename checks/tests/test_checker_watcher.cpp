@@ -1,7 +1,7 @@
 // The events of ExecOptions::watcher: every event, once, with its place and thread, and none without a watcher.
 #include <vector>
 
-#include "checks/tests/checked.hpp"
+#include "checks/tests/rules.hpp"
 #include "checks/tests/instrumented.hpp"
 #include "checks/tests/test_exec.hpp"
 #include "common/launch.cuh"
@@ -38,8 +38,8 @@ TEST_CASE("watcher: reads and writes of an instrumented kernel, with array, row,
   int* out = nullptr;
   REQUIRE(cudaMalloc(&out, 96 * sizeof(int)) == cudaSuccess);
   set_exec_options(watched(told, true));
-  REQUIRE(launch("k", checked::kernel("inter_write_read").kernel, 1, 96, 256, nullptr,
-                 static_cast<const checked::Maps*>(nullptr), out) == cudaSuccess);
+  REQUIRE(launch("k", rules::kernel("warp_barrier_orders_no_other_warp").kernel, 1, 96, 256, nullptr,
+                 static_cast<const rules::Maps*>(nullptr), out, false) == cudaSuccess);
   REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
   set_exec_options({});
   take_exec_report();
@@ -49,10 +49,10 @@ TEST_CASE("watcher: reads and writes of an instrumented kernel, with array, row,
   REQUIRE(writes.size() == 65);  // 64 zeros, then s[21] by thread 3
   const ExecEvent& one = writes.back();
   CHECK(std::string(one.array) == "s");
-  CHECK((one.row == 5 && one.byte == 4 && one.bytes == 4));  // rows of 4 floats
+  CHECK((one.row == 21 && one.byte == 0 && one.bytes == 4));
   CHECK((one.warp == 0 && one.lane == 3));
   REQUIRE(reads.size() == 1);
-  CHECK((reads[0].row == 5 && reads[0].byte == 4 && reads[0].warp == 1 && reads[0].lane == 9));
+  CHECK((reads[0].row == 21 && reads[0].byte == 0 && reads[0].warp == 1 && reads[0].lane == 9));
   CHECK(reads[0].line == one.line + 2);  // in write_then_read
   CHECK(told.of(Kind::arrive).size() == 96);
   CHECK(told.of(Kind::release).size() == 1);

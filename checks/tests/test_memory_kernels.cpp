@@ -131,7 +131,7 @@ RULE(into_the_next_array, INTO_NEXT[0].of(WARP).with_gaps(), INTO_NEXT[1].of(WAR
 // `out` has an int a thread.
 RULE(past_global, alone(out_of_bounds, writes("write", 0, 20), "global memory", 2)
                       .of({64, 0, 2})
-                      .saying("write of 4 bytes 20 B past the end of argument 2, a buffer of 512 B")) {
+                      .saying("20 B past the end of argument 2, a buffer of 512 B")) {
   const unsigned n = gridDim.x * blockDim.x;
   if (threadIdx.x == 20) out[kept ? n - 64 * blockIdx.x - 1 : n + 5] = 1;  // [write]
 }
@@ -194,9 +194,9 @@ RULE(copies_initialise, finds({inter, intra}, "copy", "back").or_another().of({0
   int bytes = 12;
   asm volatile("" : "+r"(bytes));
   std::memset(s + 3 * threadIdx.x, 0, 12);
-  std::memcpy(s + 3 * threadIdx.x, own, std::size_t(bytes));  // [copy]
+  std::memcpy(s + 3 * threadIdx.x, own, std::size_t(bytes));
   __syncthreads();
-  if (!kept) std::memcpy(s + 3 * threadIdx.x, own, std::size_t(bytes));
+  if (!kept) std::memcpy(s + 3 * threadIdx.x, own, std::size_t(bytes));  // [copy]
   int back[3];
   memmove(back, s + 3 * (63 - threadIdx.x), 12);  // [back]
   out[blockIdx.x * blockDim.x + threadIdx.x] = back[0] + back[2];

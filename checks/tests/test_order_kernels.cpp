@@ -193,9 +193,9 @@ __device__ __forceinline__ void read_what_all_store(int* out, bool kept, Store s
   half* tile = written_tile();
   store(tile);
   if (kept) __syncwarp();
-  for (int i = 0; i < 8; ++i) out[lane()] += int(float(tile[32 * i + lane()]));  // [element]
+  for (int i = 0; i < 8; ++i) out[lane()] += int(float(tile[32 * i + lane()]));  // [each]
 }
-RULE(stmatrix, finds(intra, "stmatrix", "element").of(WARP)) {
+RULE(stmatrix, finds(intra, "stmatrix", "each").of(WARP)) {
   read_what_all_store(out, kept, [](half* tile) {
     const unsigned r[4] = {0x3C003C00u, 0, 0, 0x40004000u};
     stmatrix_x4_trans(row_of(tile), r);  // [stmatrix]
@@ -214,8 +214,8 @@ RULE(wmma_store, finds(intra, "wmma store", "read").of({32, 1024})) {
 
 // --- named barriers ------------------------------------------------------------------------------
 
-RULE(named_barrier, race(writes("write", 0, 3), reads("read", 2, 6), "s[21]")
-                        .saying("no barrier that both take part in orders them")) {
+constexpr Expect BY_OTHERS = race(writes("write", 0, 3), reads("read", 2, 6), "s[21]");
+RULE(named_barrier, BY_OTHERS, BY_OTHERS.saying("no barrier that both take part in orders them").if_ascending()) {
   write_then_read(out, 3, kept ? 41 : 70, [](int*) {
     if (warp() == 0) barrier_arrive(1, 64);
     if (warp() == 1) barrier_sync(1, 64);
