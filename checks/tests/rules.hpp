@@ -59,18 +59,18 @@ constexpr Finding::Kind inter = Finding::Kind::race_inter_warp, intra = Finding:
 struct Expect {
   Finding::Kind kinds[5] = {};
   int kinds_count = 0;
-  Side one, other;             // which comes first is the schedule's choice
+  Side one, other;  // which comes first is the schedule's choice
   const char* where = nullptr;
   const char* words = "";
-  std::uint64_t count = 0;     // 0: not compared
-  bool every = true;           // every finding is such a one
-  bool any_kind = false;       // a finding of any of the kinds will do, and of the first one, with the words, once
+  std::uint64_t count = 0;  // 0: not compared
+  bool every = true;        // every finding is such a one
+  bool any_kind = false;    // a finding of any of the kinds will do, and of the first one, with the words, once
   Size size;
-  bool gaps = false;           // between arrays
-  bool hooks = true;           // shows only in an instrumented kernel: not under the sanitizers
-  bool overlaps = false;       // launched as one that may overlap the launch before it
-  bool ascending = false;      // in this schedule alone
-  bool stops = false;          // the launch fails, with these words in its message, checked or not
+  bool gaps = false;       // between arrays
+  bool hooks = true;       // shows only in an instrumented kernel: not under the sanitizers
+  bool overlaps = false;   // launched as one that may overlap the launch before it
+  bool ascending = false;  // in this schedule alone
+  bool stops = false;      // the launch fails, with these words in its message, checked or not
 
   constexpr Expect of(Size s) const { return with(&Expect::size, s); }
   constexpr Expect at(const char* w) const { return with(&Expect::where, w); }
@@ -157,10 +157,10 @@ inline constexpr bool INSTRUMENTED = false;
 #endif
 
 // GROUP: the file's.
-#define RULES_KERNEL(name, broken, mended, ...)                                                                     \
-  static void name(const Maps* maps, int* out, bool kept);                                                          \
-  static const Case name##_case{#name, name, __FILE__, GROUP, INSTRUMENTED, broken, mended, {__VA_ARGS__}};         \
-  static const Registered name##_registered(name##_case);                                                           \
+#define RULES_KERNEL(name, broken, mended, ...)                                                             \
+  static void name(const Maps* maps, int* out, bool kept);                                                  \
+  static const Case name##_case{#name, name, __FILE__, GROUP, INSTRUMENTED, broken, mended, {__VA_ARGS__}}; \
+  static const Registered name##_registered(name##_case);                                                   \
   static void name([[maybe_unused]] const Maps* maps, [[maybe_unused]] int* out, [[maybe_unused]] bool kept)
 #define RULE(name, ...) RULES_KERNEL(name, true, true, __VA_ARGS__)
 #define BROKEN(name, ...) RULES_KERNEL(name, true, false, __VA_ARGS__)

@@ -3,7 +3,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -23,28 +22,12 @@ bool is_marked(const std::vector<std::string>& frames) {
 
 }  // namespace
 
-TEST_CASE("addr2line: question after question, known or not, in the order of the addresses") {
-  for (int turn = 0; turn < 3; ++turn) {
-    const auto found = ask_addr2line({here(), 1, here()});
-    REQUIRE(found.size() == 3);
-    CHECK(is_marked(found[0]));
-    CHECK(found[1] == std::vector<std::string>{"??:0"});
-    CHECK(is_marked(found[2]));
-  }
-  CHECK(ask_addr2line({}).empty());
-}
-
 TEST_CASE("addr2line: more addresses than are asked at once") {
   std::vector<std::uintptr_t> many(1203, 1);
   many[499] = many[500] = many[1202] = here();
   const auto found = ask_addr2line(many);
-  std::size_t marks = 0, unknown = 0;
-  for (const auto& frames : found) (is_marked(frames) ? marks : unknown) += 1;
-  CHECK(marks == 3);
-  CHECK(unknown == 1200);
-  CHECK(is_marked(found[499]));
-  CHECK(is_marked(found[500]));
-  CHECK(is_marked(found[1202]));
+  for (std::size_t i = 0; i < many.size(); ++i) CHECK(is_marked(found[i]) == (many[i] != 1));
+  CHECK(found[0] == std::vector<std::string>{"??:0"});
 }
 
 TEST_CASE("addr2line: a forked process has one of its own, and its parent's is as it was") {
@@ -63,16 +46,4 @@ TEST_CASE("addr2line: a forked process has one of its own, and its parent's is a
   REQUIRE(waitpid(child, &status, 0) == child);
   CHECK(status == 0);
   CHECK(is_marked(ask_addr2line({here()})[0]));
-}
-
-TEST_CASE("addr2line: where there is none, nothing is known, and nobody is kept waiting") {
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    setenv("PATH", "/nowhere", 1);
-    _exit(ask_addr2line({here(), 1}) == std::vector<std::vector<std::string>>(2) ? 0 : 1);
-  }
-  int status = -1;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  CHECK(status == 0);
 }

@@ -45,7 +45,7 @@ RULE(load_over_a_load, finds(before_phase, "load", "again", NO_WAIT)) {
   Plan plan(2);
   if (threadIdx.x == 0) {
     mbarrier_arrive_expect_tx(plan.full, 2 * BOX);
-    tma_load_2d(plan.tile, &maps->in, 0, 0, plan.full);                         // [load]
+    tma_load_2d(plan.tile, &maps->in, 0, 0, plan.full);                       // [load]
     tma_load_2d(plan.tile + (kept ? ITEMS : 0), &maps->in, 0, 8, plan.full);  // [again]
   }
   mbarrier_wait(plan.full, 0);

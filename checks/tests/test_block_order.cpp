@@ -21,10 +21,7 @@ TEST_CASE("longest_first gives every tile of every head once, the last tiles fir
       int last_tile = int(tiles);
       for (unsigned i = 0; i < tiles * heads; ++i) {
         const lab::BlockWork work = lab::longest_first(i, tiles, heads);
-        REQUIRE(work.tile >= 0);
-        REQUIRE(work.tile < int(tiles));
-        REQUIRE(work.head >= 0);
-        REQUIRE(work.head < int(heads));
+        REQUIRE((work.tile >= 0 && work.tile < int(tiles) && work.head >= 0 && work.head < int(heads)));
         CHECK(work.tile <= last_tile);
         last_tile = work.tile;
         ++times[unsigned(work.head) * tiles + unsigned(work.tile)];

@@ -109,7 +109,9 @@ RIGHT(store_before_carving) {
 
 // --- blocks that do not run ----------------------------------------------------------------------
 
-RULE(store_before_start, breaks({before_start, inter, intra}, "store", nullptr, "tells this thread that the block has started").anywhere()) {
+RULE(
+    store_before_start,
+    breaks({before_start, inter, intra}, "store", nullptr, "tells this thread that the block has started").anywhere()) {
   Plan plan;
   if (kept) cluster_sync();
   if (thread7()) remote_store(mapa(plan.inbox, 1), 1.f);  // [store]
@@ -298,13 +300,14 @@ RULE(relaxed_without_fence, breaks(mbarrier, "init", "arrive", "mbarrier.init").
   if (cluster_rank() == 1) mbarrier_wait_cluster(full, 0);
 }
 
-RULE(bytes_too_many, breaks({mbarrier, early_exit}, "store", nullptr,
-                            "was complete before the bytes of this st.async had come")
-                         .anywhere()) {
+RULE(bytes_too_many,
+     breaks({mbarrier, early_exit}, "store", nullptr, "was complete before the bytes of this st.async had come")
+         .anywhere()) {
   Plan plan;
   if (me() == 0) mbarrier_arrive_expect_tx(plan.full, sizeof(float4));
   cluster_sync();
-  if (cluster_rank() == 0 && me() < (kept ? 1 : 2)) st_async(mapa(plan.from(0), 1), all(1), mapa(plan.full, 1));  // [store]
+  if (cluster_rank() == 0 && me() < (kept ? 1 : 2))
+    st_async(mapa(plan.from(0), 1), all(1), mapa(plan.full, 1));  // [store]
   cluster_sync();
   if (cluster_rank() == 1) mbarrier_wait_cluster(plan.full, 0);
 }
@@ -352,7 +355,8 @@ RULE(barrier_elsewhere,
      stopped(cluster, "store", "st.async to block 1 of the cluster with an mbarrier of block 0 of the cluster")) {
   Met plan;
   if (me() == 0) mbarrier_arrive_expect_tx(plan.full, kept && cluster_rank() == 1 ? sizeof(float4) : 0);
-  if (cluster_rank() == 0 && me() == 3) st_async(mapa(plan.inbox, 1), all(1), mapa(plan.full, kept ? 1 : 0));  // [store]
+  if (cluster_rank() == 0 && me() == 3)
+    st_async(mapa(plan.inbox, 1), all(1), mapa(plan.full, kept ? 1 : 0));  // [store]
   mbarrier_wait_cluster(plan.full, 0);
   cluster_sync();
 }

@@ -1,4 +1,4 @@
-// cp.async, __syncthreads in several places, atomics at shared memory (rules.hpp).
+// cp.async, atomics of every width at shared memory (rules.hpp).
 #include <cuda_pipeline.h>
 
 #include "checks/tests/rules.hpp"
@@ -8,7 +8,6 @@ namespace {
 
 using enum Finding::Kind;
 constexpr Group GROUP{{64, 1024}};
-constexpr Size WARP{32}, ONE{1, NO_SMEM};
 
 __device__ __forceinline__ void wait() {
   __pipeline_commit();
@@ -76,8 +75,8 @@ RULE(copy_not_committed,
   if (threadIdx.x == 8) out[8] = s[8];  // [read]
 }
 
-RULE(one_group_too_few,
-     too_early(reads("read", 1, 1), "s[1][0]").saying("a cp.async that no thread has waited for may still write here")) {
+RULE(one_group_too_few, too_early(reads("read", 1, 1), "s[1][0]")
+                            .saying("a cp.async that no thread has waited for may still write here")) {
   int* s = array<int>("s", 4, 4);
   if (threadIdx.x != 33) return;
   __pipeline_memcpy_async(s, out, 16);
@@ -115,7 +114,8 @@ RULE(copy_over_what_is_read, finds({inter, before_wait}, "read", "copy").or_anot
 }
 
 // The wait of the second is not the first one's.
-RULE(copy_twice, finds(before_wait, "copy", "second").among_others(), finds(before_wait, "copy", "read").among_others()) {
+RULE(copy_twice, finds(before_wait, "copy", "second").among_others(),
+     finds(before_wait, "copy", "read").among_others()) {
   int* s = array<int>("s", 4, 4);
   if (threadIdx.x == 3) copy(s + 4, out);
   if (threadIdx.x == 3 && kept) wait();
@@ -145,54 +145,7 @@ RIGHT(copy_of_zeros) {
   out[threadIdx.x] = s[4 * threadIdx.x + 3];
 }
 
-// --- barriers ------------------------------------------------------------------------------------
-
-RULE(barrier_in_two_places, finds(barrier, "one", "other").anywhere(),
-     finds({barrier}, reads("one", 0, 0), reads("other", 1, 8)).times(24).anywhere().if_ascending()) {
-  if (threadIdx.x < 40 || kept) {
-    __syncthreads();  // [one]
-    out[threadIdx.x] = 1;
-  } else {
-    __syncthreads();  // [other]
-    out[threadIdx.x] = 2;
-  }
-}
-
-RIGHT(exit_before_a_barrier, {}, Expect{}.of({0, 0, 3})) {
-  int* s = array<int>("s", 64);
-  if (threadIdx.x >= 40) return;
-  s[threadIdx.x] = 1;
-  __syncthreads();
-  out[blockIdx.x * blockDim.x + threadIdx.x] = s[39 - threadIdx.x];
-}
-
 // --- atomics -------------------------------------------------------------------------------------
-
-RULE(atomic_read_too_early, finds({inter, intra}, "add", "read", "one of them is atomic").or_another()) {
-  LAB_SHARED(unsigned, n, [1]);
-  if (threadIdx.x == 0) n[0] = 0;
-  __syncthreads();
-  atomicAdd(&n[0], 1u);  // [add]
-  if (kept) __syncthreads();
-  if (threadIdx.x == 0) out[0] = int(n[0]);  // [read]
-}
-
-RULE(atomic_zeroed_too_late, finds({inter, intra}, "zero", "add", "one of them is atomic").or_another()) {
-  LAB_SHARED(float, n, [4]);
-  if (threadIdx.x < 4) n[threadIdx.x] = 0.0f;  // [zero]
-  if (kept) __syncthreads();
-  atomicAdd(&n[threadIdx.x % 4], 1.0f);  // [add]
-  __syncthreads();
-  out[threadIdx.x] = int(n[threadIdx.x % 4]);
-}
-
-RULE(atomic_on_unwritten, alone(uninitialised, reads("add", 0, 5), "n[0]")) {
-  LAB_SHARED(float, n, [1]);
-  if (threadIdx.x == 5 && kept) n[0] = 0;
-  if (threadIdx.x == 5) atomicAdd(&n[0], 1.0f);  // [add]
-  __syncthreads();
-  out[threadIdx.x] = int(n[0]);
-}
 
 // All have added 1; then one thread does each thing that g++ makes of an atomic.
 template <class Int>

@@ -42,11 +42,9 @@ TEST_CASE("counters: a box's bytes, and the sectors of it that lie inside the te
         mbarrier_wait(full, 0);
       }
     });
-    CHECK(of(t, Counted::tma_load).instructions == 1);
-    CHECK(of(t, Counted::tma_load).bytes == 512);
-    CHECK(of(t, Counted::tma_load).sectors == (row == 0 ? 8 * 2 : 4 * 2));
-    CHECK(of(t, Counted::mbarrier_arrive).instructions == 1);
-    CHECK(of(t, Counted::mbarrier_wait).instructions == 1);
+    const Tally& load = of(t, Counted::tma_load);
+    CHECK((load.instructions == 1 && load.bytes == 512 && load.sectors == (row == 0 ? 8 * 2 : 4 * 2)));
+    CHECK((of(t, Counted::mbarrier_arrive).instructions == 1 && of(t, Counted::mbarrier_wait).instructions == 1));
   }
   cudaFree(data);
 }
@@ -91,8 +89,5 @@ TEST_CASE("counters: a wait at an mbarrier lasts until the last to arrive has co
                       }),
               Counted::mbarrier_wait);
   };
-  CHECK(waited(0).instructions == 1);
-  CHECK(waited(0).lanes == 32);
-  CHECK(waited(0).waited == 0);
-  CHECK(waited(7).waited == 7);
+  CHECK((waited(0).instructions == 1 && waited(0).lanes == 32 && waited(0).waited == 0 && waited(7).waited == 7));
 }

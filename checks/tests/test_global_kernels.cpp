@@ -16,6 +16,7 @@ constexpr Group GROUP{{64, NO_SMEM}};
 constexpr Size WARP{32};
 
 __device__ __forceinline__ volatile int* watched(int* word) { return word; }
+__device__ __forceinline__ void raise(int* flag) { *watched(flag) = 1; }
 __device__ __forceinline__ float* floats(int* out) { return reinterpret_cast<float*>(out); }
 
 // --- barriers, bytes -----------------------------------------------------------------------------
@@ -33,8 +34,8 @@ RULE(reversed_in_warp, finds(intra, "own", "other").of(WARP)) {
   reverse(out, [=] { kept ? __syncwarp() : void(__shfl_sync(0xFFFFFFFFu, 1, 0)); });
 }
 
-RULE(blocks_of_a_cluster, finds(race_inter_block, "own", "other", "no barrier of the cluster orders them")
-                              .of({32, NO_SMEM, 2, 2})) {
+RULE(blocks_of_a_cluster,
+     finds(race_inter_block, "own", "other", "no barrier of the cluster orders them").of({32, NO_SMEM, 2, 2})) {
   if (threadIdx.x == 0 && blockIdx.x == 0) out[0] = 1;  // [own]
   if (kept) ptx::cluster_sync();
   if (threadIdx.x == 9 && blockIdx.x == 1) out[1] = out[0];  // [other]
@@ -95,12 +96,12 @@ RULE(waited_for_by_atomic, lacks_fence(inter, READ)) {
   hand_over(out, raise, [=](int* flag) { poll_atomic(flag), kept ? __threadfence_block() : void(); });
 }
 RULE(raised_by_volatile, finds({inter}, "data", "use").or_another()) {
-  const auto raise = [=](int* flag) { kept ? __threadfence_block() : void(), void(*watched(flag) = 1); };
-  hand_over(out, raise, [](int* flag) { poll_volatile(flag), __threadfence(); });
+  const auto give = [=](int* flag) { kept ? __threadfence_block() : void(), raise(flag); };
+  hand_over(out, give, [](int* flag) { poll_volatile(flag), __threadfence(); });
 }
 RULE(waited_for_by_volatile, lacks_fence(inter, "__threadfence_block() is missing")) {
-  const auto raise = [](int* flag) { __threadfence_block(), void(*watched(flag) = 1); };
-  hand_over(out, raise, [=](int* flag) { poll_volatile(flag), kept ? __threadfence() : void(); });
+  const auto give = [](int* flag) { __threadfence_block(), raise(flag); };
+  hand_over(out, give, [=](int* flag) { poll_volatile(flag), kept ? __threadfence() : void(); });
 }
 // A barrier completes a load as a fence does, and gives all what the loading thread has acquired.
 RIGHT(handed_on_by_barrier) {
@@ -161,7 +162,8 @@ RIGHT(gives_up_a_spin) {
 
 namespace blocks {
 constexpr Group GROUP{{32, NO_SMEM, 3}, Vary::blocks};
-constexpr Expect between(const char* one, const char* other, const char* words = "nothing orders the blocks of a launch") {
+constexpr Expect between(const char* one, const char* other,
+                         const char* words = "nothing orders the blocks of a launch") {
   return finds(race_inter_block, one, other, words);
 }
 
@@ -180,7 +182,7 @@ BROKEN(written_twice, between("write", "write")) {
 }
 // All read, one writes: whichever comes last.
 BROKEN(read_then_written, between("read", "write")) {
-  if (threadIdx.x == 3) out[8 + blockIdx.x] = out[5];    // [read]
+  if (threadIdx.x == 3) out[8 + blockIdx.x] = out[5];   // [read]
   if (threadIdx.x == 3 && blockIdx.x == 1) out[5] = 2;  // [write]
 }
 
@@ -200,7 +202,7 @@ BROKEN(zeroed_by_one, between("zero", "atomic")) {
   if (threadIdx.x == 3) atomicAdd(&floats(out)[5], 1.0f);          // [atomic]
 }
 BROKEN(read_of_a_sum, between("atomic", "read")) {
-  if (threadIdx.x == 3) atomicAdd(&floats(out)[5], 1.0f);           // [atomic]
+  if (threadIdx.x == 3) atomicAdd(&floats(out)[5], 1.0f);        // [atomic]
   if (threadIdx.x == 3 && blockIdx.x == 1) out[6] = out[5] * 2;  // [read]
 }
 RULE(scope_of_block, between("draw", "draw")) {
@@ -215,10 +217,11 @@ RULE(variable, between("tally", "tally").saying("on element 2 of tally (16 B, el
 }
 
 // The last block sums (the CUDA guide's pattern). All threads of it read what one thread has found to be there.
-RULE(last_block, between("part", "sum",
-                         "if element 0 of argument 2 (384 B, elements of 4 B) is meant to, a __threadfence() is missing "
-                         "between the earlier access")
-                     .of({0, 128})) {
+RULE(last_block,
+     between("part", "sum",
+             "if element 0 of argument 2 (384 B, elements of 4 B) is meant to, a __threadfence() is missing "
+             "between the earlier access")
+         .of({0, 128})) {
   const auto last = array<int>("last", 1);
   if (threadIdx.x == 0) {
     out[1 + blockIdx.x] = int(blockIdx.x + 1);  // [part]

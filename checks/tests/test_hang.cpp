@@ -40,17 +40,17 @@ TEST_CASE("hang: who waits for which phase, where") {
   REQUIRE(found(report, {empty}));
   CHECK(found(report, {empty})->first_warp == 0);
   CHECK(found(report, {no_copy, 0, {empty}}));
-  // Another barrier, another phase, another count, another place, another story, another warp.
-  CHECK_FALSE(found(report, {for_bytes("full[1]", 0, 512)}));
-  CHECK_FALSE(found(report, {for_bytes("full[0]", 1, 512)}));
-  CHECK_FALSE(found(report, {for_bytes("full[0]", 0, 51)}));
-  CHECK_FALSE(found(report, {at_mbarrier("empty[1]", 0, 2, 2)}));
-  CHECK_FALSE(found(report, at(full, empty_line)));
   no_copy = empty, no_copy.no_arrival = true;
-  CHECK_FALSE(found(report, {no_copy}));
-  CHECK_FALSE(found(report, {other_warp}));
-  CHECK_FALSE(found(report, {full, 1}));
-  CHECK_FALSE(found(report, {full, 0, {at_barrier(1, 32, 64)}}));
+  for (const NamedHang& other : {NamedHang{for_bytes("full[1]", 0, 512)},
+                                 {for_bytes("full[0]", 1, 512)},
+                                 {for_bytes("full[0]", 0, 51)},
+                                 {at_mbarrier("empty[1]", 0, 2, 2)},
+                                 at(full, empty_line),
+                                 {no_copy},
+                                 {other_warp},
+                                 {full, 1},
+                                 {full, 0, {at_barrier(1, 32, 64)}}})
+    CHECK_FALSE(found(report, other));
   CHECK_FALSE(found({}, {full}));
   Hang slow = report;
   slow.deadlock = false;

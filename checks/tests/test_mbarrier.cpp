@@ -72,65 +72,6 @@ TEST_CASE("mbarrier: who polls in vain for ever is a deadlock, with the phase an
                "phase 0 of full[1] (parity 0): 1 of 2 arrivals missing " + spot(line));
 }
 
-TEST_CASE("mbarrier: a deadlock says for which barrier and phase, and warps that stand alike share a sentence") {
-  int line = 0;
-  const Outcome outcome = run({1, 160, SMEM}, [&] {
-    MBarrier* full = fresh(2, 4);
-    if (warp_id() == 4) {
-      for (int i = 0; i < 6; ++i)
-        if (lane_id() == 3) mbarrier_arrive(full + 1);
-      if (lane_id() == 3) mbarrier_arrive_expect_tx(full + 1, 64);
-      return;
-    }
-    HERE(line, mbarrier_wait(full + 1, 0));
-    HERE(line, mbarrier_wait(full + 1, 1));
-  });
-  check_failed(outcome, cudaErrorLaunchTimeout, Kind::deadlock,
-               "Warps 0..3 lanes 0..31 wait for phase 1 of full[1] (parity 1): 1 of 4 arrivals and 64 bytes missing " +
-                   spot(line) + ".",
-               "All lanes of these warps have returned: 4.");
-}
-
-TEST_CASE("mbarrier: misuse is named") {
-  const auto refused = [](unsigned threads, const std::string& text, const std::function<void()>& thread) {
-    const Outcome outcome = run({1, threads, SMEM}, thread);
-    CHECK(outcome.finished != cudaSuccess);
-    REQUIRE(outcome.report.findings.size() == 1);
-    CHECK(outcome.report.findings[0].kind == Kind::mbarrier);
-    CHECK_CONTAINS(outcome.message(), text);
-  };
-  refused(32, "mbarrier.arrive on full[1], which no thread has initialised yet", [] {
-    SmemCursor cursor;
-    auto* full = cursor.array<MBarrier>("full", 2, 1);
-    mbarrier_arrive(full + 1);
-  });
-  refused(32, "mbarrier.try_wait on an address outside shared memory", [] {
-    MBarrier elsewhere;
-    mbarrier_wait(&elsewhere, 0);
-  });
-  refused(32, "mbarrier.init on full[0], which is a barrier already", [] { mbarrier_init(fresh(1, 3), 3); });
-  refused(1, "mbarrier.init for 0 arrivals; 1 to 1048575 are allowed", [] { fresh(1, 0); });
-  refused(1, "mbarrier.init for 1048576 arrivals", [] { fresh(1, 1u << 20); });
-  refused(1, "no multiple of 8", [] {
-    SmemCursor cursor;
-    auto* bytes = cursor.array<unsigned char>("bytes", 64, 1);
-    mbarrier_init(reinterpret_cast<MBarrier*>(bytes + 4), 1);
-  });
-  refused(1, "mbarrier.arrive on full[0]: all 1 arrivals of phase 0 have been made; it waits for 16 bytes", [] {
-    MBarrier* full = fresh(1, 1);
-    mbarrier_arrive_expect_tx(full, 16);
-    mbarrier_arrive(full);
-  });
-  refused(1, "is to wait for 1048576 bytes; 1048575 are allowed",
-          [] { mbarrier_arrive_expect_tx(fresh(1, 1), 1u << 20); });
-  // As many as there may be; and of bytes no more than that in all.
-  runs({1, 1, SMEM}, [] { fresh(1, (1u << 20) - 1); });
-  refused(1, "is to wait for 1200000 bytes; 1048575 are allowed", [] {
-    MBarrier* full = fresh(1, 2);
-    for (int i = 0; i < 2; ++i) mbarrier_arrive_expect_tx(full, 600'000);
-  });
-}
-
 TEST_CASE("mbarrier: a block after one that was stopped starts with none") {
   run({1, 32, SMEM}, [&] { mbarrier_wait(fresh(1, 1), 0); });
   runs({3, 64, SMEM}, [&] {

@@ -27,8 +27,8 @@ RULE(init_ordered, finds(mbarrier, "init", "use", "no barrier orders after its m
   AlignedSmemCursor cursor;
   MBarrier* full = cursor.array<MBarrier>("full", 1, 1);
   if (threadIdx.x == 0) mbarrier_init(full, 1), fence_mbarrier_init();  // [init]
-  kept ? __syncthreads() : void(__shfl_sync(0xFFFFFFFFu, 1, 0));         // warp 0 meets, and nothing is ordered by it
-  if (threadIdx.x == 7) mbarrier_arrive(full);                           // [use]
+  kept ? __syncthreads() : void(__shfl_sync(0xFFFFFFFFu, 1, 0));        // warp 0 meets, and nothing is ordered by it
+  if (threadIdx.x == 7) mbarrier_arrive(full);                          // [use]
   if (threadIdx.x == 0) mbarrier_wait(full, 0);
 }
 
@@ -77,8 +77,9 @@ RULE(arrivals_chain, NOT_GIVEN) {
   }
 }
 
-RULE(phase_seen,
-     finds(mbarrier, "again", nullptr, "is complete before anybody has seen phase 0 complete").among_others().anywhere()) {
+RULE(phase_seen, finds(mbarrier, "again", nullptr, "is complete before anybody has seen phase 0 complete")
+                     .among_others()
+                     .anywhere()) {
   Plan plan;
   if (threadIdx.x == 0) {
     mbarrier_arrive(plan.empty);

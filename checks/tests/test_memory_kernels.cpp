@@ -12,7 +12,7 @@ namespace {
 
 using enum Finding::Kind;
 constexpr Group GROUP{{64, 1024}};
-constexpr Size WARP{32}, ONE{1};
+constexpr Size WARP{32};
 
 template <class T>
 __device__ __forceinline__ T* opaque(T* p) {
@@ -37,16 +37,6 @@ RULE(half_of_a_word_unwritten, alone(uninitialised, reads("read", 0, 0), "pairs[
   out[0] = int(float(pairs[10].x));  // fine
   const half2 both = pairs[10];      // [read]
   out[0] += int(float(both.x) + float(both.y));
-}
-
-// The read may come before anything is written; what is wrong is that nothing orders it.
-RULE(read_before_its_write, finds(inter, "read", "write")) {
-  LAB_SHARED(int, s, [64]);
-  if (kept) s[threadIdx.x] = 1;
-  __syncthreads();
-  if (threadIdx.x == 0) out[0] = s[40];  // [read]
-  if (kept) __syncthreads();
-  if (threadIdx.x == 40) s[40] = 7;  // [write]
 }
 
 RULE(mma_not_cleared, finds(uninitialised, "product", nullptr, "before anything was written to it").of(WARP)) {
@@ -97,9 +87,9 @@ RULE(before_the_first_array, BEFORE_FIRST, BEFORE_FIRST.with_gaps()) {
   if (threadIdx.x == 5) a[kept ? 0 : -1] = half(1.0f);  // [write]
 }
 
-constexpr Expect OF_STATIC[] = {alone(out_of_bounds, reads("read", 0, 5), "table[8][2], past the end of table (8 rows)"),
-                                alone(out_of_bounds, writes("write", 0, 5),
-                                      "byte -12 of the static shared memory (1024 B)")};
+constexpr Expect OF_STATIC[] = {
+    alone(out_of_bounds, reads("read", 0, 5), "table[8][2], past the end of table (8 rows)"),
+    alone(out_of_bounds, writes("write", 0, 5), "byte -12 of the static shared memory (1024 B)")};
 RULE(past_static, OF_STATIC[0].of(WARP), OF_STATIC[0].of(WARP).with_gaps()) {
   LAB_SHARED(float, table, [8][32]);
   for (int i = 0; i < 8; ++i) table[i][threadIdx.x] = 0.0f;
@@ -135,31 +125,7 @@ RULE(past_global, alone(out_of_bounds, writes("write", 0, 20), "global memory", 
   const unsigned n = gridDim.x * blockDim.x;
   if (threadIdx.x == 20) out[kept ? n - 64 * blockIdx.x - 1 : n + 5] = 1;  // [write]
 }
-RULE(past_global_by_half, alone(out_of_bounds, writes("write", 0, 20), "global memory")) {
-  auto* last = opaque(reinterpret_cast<std::uint64_t*>(out + blockDim.x - (kept ? 2 : 1)));
-  if (threadIdx.x == 20) *last = 1;  // [write]
-}
-
 // --- bytes, copies -------------------------------------------------------------------------------
-
-RIGHT(bytes_beside_each_other, Expect{}.of({0, 0, 3})) {
-  LAB_SHARED(unsigned char, s, [64]);
-  LAB_SHARED(bool, low, [2]);
-  s[threadIdx.x] = (unsigned char)(threadIdx.x);
-  if (lane() == 0) low[warp()] = threadIdx.x == 0;
-  __syncthreads();
-  out[blockIdx.x * blockDim.x + threadIdx.x] = s[63 - threadIdx.x] + low[threadIdx.x % 2];
-}
-
-RULE(byte_read_too_early, race(writes("write", 0, 3), reads("read", 1, 9), "s[3]")) {
-  LAB_SHARED(char, s, [64]);
-  s[threadIdx.x] = 1;
-  __syncthreads();
-  if (threadIdx.x == 3) s[3] = 2;  // [write]
-  if (kept) __syncthreads();
-  if (threadIdx.x == 41) out[41] = s[3];         // [read]
-  if (threadIdx.x == 42) out[42] = s[2] + s[4];  // beside it
-}
 
 RULE(byte_into_a_word, race(writes("byte", 0, 3), reads("word", 1, 9), "s[5]").if_ascending(),
      finds(inter, "byte", "word")) {
@@ -188,20 +154,6 @@ RULE(unwritten_byte, alone(uninitialised, reads("read", 1, 0), "s[7]")) {
   if (threadIdx.x == 32) out[32] = s[7] + s[6];  // [read]
 }
 
-RULE(copies_initialise, finds({inter, intra}, "copy", "back").or_another().of({0, 0, 3})) {
-  int* s = array<int>("s", 192);
-  const int own[3] = {int(threadIdx.x), 1, 2};
-  int bytes = 12;
-  asm volatile("" : "+r"(bytes));
-  std::memset(s + 3 * threadIdx.x, 0, 12);
-  std::memcpy(s + 3 * threadIdx.x, own, std::size_t(bytes));
-  __syncthreads();
-  if (!kept) std::memcpy(s + 3 * threadIdx.x, own, std::size_t(bytes));  // [copy]
-  int back[3];
-  memmove(back, s + 3 * (63 - threadIdx.x), 12);  // [back]
-  out[blockIdx.x * blockDim.x + threadIdx.x] = back[0] + back[2];
-}
-
 // --- same values, lines, instances ---------------------------------------------------------------
 
 constexpr const char* SAME = "every write leaves the same value";
@@ -225,27 +177,6 @@ __device__ __forceinline__ void exchange(int* out) {
 }
 BROKEN(one_race_of_two_instances, finds(inter, "put", "get")) { exchange<1>(out), exchange<2>(out); }
 
-__device__ __forceinline__ int reversed(int v) {
-  LAB_SHARED(int, s, [32]);
-  if (threadIdx.x < 32) s[threadIdx.x] = v;
-  __syncthreads();
-  return s[31 - threadIdx.x % 32];
-}
-template <int N>
-__device__ __forceinline__ int filled(int v) {
-  LAB_SHARED(int, s, [N]);
-  for (int i = int(threadIdx.x); i < N; i += 64) s[i] = v;
-  __syncthreads();
-  return s[N - 1];
-}
-RIGHT(arrays_of_one_name, Expect{}.of({0, 0, 3})) {
-  LAB_SHARED(int, s, [64]);
-  s[threadIdx.x] = 7;
-  const int sum = reversed(1) + filled<32>(10) + filled<256>(100);
-  __syncthreads();
-  must(s[63 - threadIdx.x] == 7 && sum == 111);
-}
-
 struct Three {
   int a, b, c;
 };
@@ -261,15 +192,8 @@ __device__ __forceinline__ void read_by_value(int* out, bool kept, T* s, T value
   const float sum[2] = {sum_of(other[0]), 1.0f};  // [load]
   out[threadIdx.x] = int(sum[0] + sum[1]);
 }
-RULE(argument_by_value, finds(inter, "store", "load")) {
-  read_by_value(out, kept, array<half>("s", 64), half(1.0f));
-}
+RULE(argument_by_value, finds(inter, "store", "load")) { read_by_value(out, kept, array<half>("s", 64), half(1.0f)); }
 RULE(struct_by_value, finds(inter, "store", "load")) { read_by_value(out, kept, array<Three>("s", 64), {1, 2, 3}); }
-
-RIGHT(half_rounds, Expect{}.of(ONE)) {
-  const half s(2048.0f), one(1.0f);
-  must(float(s + one + one) == 2048.0f && float(s * one - one * one + one) == 2048.0f);
-}
 
 // --- the compiler's ABI: each marked line is out of bounds (test_rules.cpp) -----------------------
 

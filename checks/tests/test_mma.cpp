@@ -96,22 +96,3 @@ TEST_CASE("mma: WMMA's fragments are those that an H200 showed") {
   next_is(wmma::A_ROW_USED), next_is(wmma::B_USED), next_is(wmma::B_USED);
   CHECK(agree == 3 * 32 * 16 + 32 * 8 + 3 * 16 * 16);
 }
-
-TEST_CASE("mma: lanes that are elsewhere or gone are named") {
-  int mma = 0, shuffle = 0;
-  const auto call = [] {
-    float c[4] = {};
-    const unsigned a[4] = {}, b[2] = {};
-    mma_m16n8k16(c, a, b);
-  };
-  const Outcome outcome = run({1, 64}, [&] {
-    if (lane_id() < 20)
-      HERE(mma, call());
-    else
-      HERE(shuffle, __syncwarp());
-  });
-  check_failed(outcome, cudaErrorLaunchFailure, Kind::collective, "warp 0 lane 20",
-               "__syncwarp with mask 0xffffffff meets lanes 0..19 in mma.sync");
-  check_failed(run({1, 20}, call), cudaErrorLaunchFailure, Kind::collective,  // no whole warp
-               "mma.sync with mask 0xffffffff, which names lanes that have returned or do not exist");
-}

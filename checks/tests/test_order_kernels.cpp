@@ -22,26 +22,8 @@ RULE(block_barrier, race(writes("write", 0, 3), reads("read", 1, 9), "s[21]").ti
   write_then_read(out, 3, 41, [=](int*) { kept ? __syncthreads() : void(); });
 }
 
-RULE(warp_barrier, race(writes("write", 1, 3), reads("read", 1, 9), "s[21]").times(1)) {
-  write_then_read(out, 35, 41, [=](int*) { kept ? __syncwarp() : void(); });
-}
-
 RULE(warp_barrier_orders_no_other_warp, race(writes("write", 0, 3), reads("read", 1, 9))) {
   write_then_read(out, 3, 41, [=](int*) { kept ? __syncthreads() : __syncwarp(); });
-}
-
-RULE(two_writes, race(writes("one", 0, 3), writes("other", 2, 6), "s[21]")) {
-  int* s = zeroed();
-  if (threadIdx.x == 3) s[21] = 1;  // [one]
-  if (kept) __syncthreads();
-  if (threadIdx.x == 70) s[21] = 2;  // [other]
-}
-
-RULE(read_then_written, race(reads("read", 1, 3), writes("write", 1, 9), "s[21]")) {
-  int* s = zeroed();
-  if (threadIdx.x == 35) out[35] = s[21];  // [read]
-  if (kept) __syncwarp();
-  if (threadIdx.x == 41) s[21] = 2;  // [write]
 }
 
 RULE(second_barrier_of_a_loop, finds(intra, "read", "write").of(WARP)) {

@@ -40,33 +40,6 @@ TEST_CASE("setmaxnreg: what is taken must be there, or the block hangs and says 
                " are free " + spot(line));
 }
 
-TEST_CASE("setmaxnreg: misuse is named") {
-  const auto refused = [](unsigned threads, const std::string& text, const std::function<void()>& thread) {
-    const Outcome outcome = run({1, threads}, thread);
-    check_failed(outcome, cudaErrorLaunchFailure, Kind::collective, text);
-  };
-  refused(384, "setmaxnreg.dec 176: the thread has 168; .dec gives registers back", [] { registers_release<176>(); });
-  refused(384, "setmaxnreg.inc 160: the thread has 168; .inc takes more", [] { registers_take<160>(); });
-  refused(96, "it is for whole warpgroups; the block has 96 threads", [] { registers_release<24>(); });
-  refused(256, "setmaxnreg.dec 24: warp 1 of this warpgroup has not come to the one before", [] {
-    if (threadIdx.x < 32) registers_release<24>(), registers_release<24>();
-  });
-  refused(128, "setmaxnreg.dec 32: warp 0 of this warpgroup asked for 24", [] {
-    if (threadIdx.x < 32)
-      registers_release<24>();
-    else
-      registers_release<32>();
-  });
-  refused(128, "setmaxnreg.dec 32 meets lane 0 of its warp in setmaxnreg.dec 24", [] {
-    if (threadIdx.x < 32) {
-      if (threadIdx.x < 16)
-        registers_release<24>();
-      else
-        registers_release<32>();
-    }
-  });
-}
-
 TEST_CASE("setmaxnreg: a warp that never comes is a finding of the checker") {
   for (const bool all : {true, false}) {
     int line = 0;

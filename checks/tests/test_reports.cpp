@@ -71,17 +71,19 @@ TEST_CASE("report: loads and stores of every size, ranges, packed, volatile and 
     for (const std::string mark : marks) {
       CAPTURE(mark);
       const Place place = place_of(kernel(name), mark);
-      const auto f = std::ranges::find_if(
-          done.findings(), [&](const Finding& some) { return Place{some.second.file, some.second.line} == place; });
+      const auto f = std::ranges::find_if(done.findings(), [&](const Finding& some) {
+        return Place{some.second.file, some.second.line} == place;
+      });
       REQUIRE(f != done.findings().end());
       CHECK((f->kind == Kind::out_of_bounds && f->second.write == mark.starts_with("write") && f->count == 1));
     }
   };
-  each_is_out_of_bounds("sizes_past_end", 1, {"write 1", "write 2", "write 4", "write 8", "write 16", "read 1",
-                                              "read 2", "read 4", "read 8", "read 16"});
-  each_is_out_of_bounds("ranges_past_end", 1, {"write 12", "read 12", "write 48", "read 48", "write packed 4",
-                                               "read packed 4", "write packed 8", "read packed 8", "write volatile",
-                                               "read volatile", "write memcpy"});
+  each_is_out_of_bounds(
+      "sizes_past_end", 1,
+      {"write 1", "write 2", "write 4", "write 8", "write 16", "read 1", "read 2", "read 4", "read 8", "read 16"});
+  each_is_out_of_bounds("ranges_past_end", 1,
+                        {"write 12", "read 12", "write 48", "read 48", "write packed 4", "read packed 4",
+                         "write packed 8", "read packed 8", "write volatile", "read volatile", "write memcpy"});
 }
 
 TEST_CASE("report: a deadlock tells of every block of the cluster") {

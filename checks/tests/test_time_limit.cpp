@@ -16,16 +16,6 @@ ExecOptions soon(int workers = 1) {
 volatile bool never = false;
 }  // namespace
 
-TEST_CASE("time limit: a loop with a barrier in it ends with its line") {
-  int line = 0;
-  const Outcome outcome = run({2, 64, 0, soon()}, [&] {
-    while (blockIdx.x == 0 && !never) HERE(line, __syncthreads());
-  });
-  check_failed(outcome, cudaErrorLaunchTimeout, Finding::Kind::time_limit,
-               at_line(line) + "time limit: the block has run for 0.2 s and this lane goes on.",
-               "probe: block (0,0,0)");
-}
-
 TEST_CASE("time limit: a lane that spins alone is named, and so is who waits for it") {
   int line = 0;
   const Outcome outcome = run({1, 64, 0, soon()}, [&] {

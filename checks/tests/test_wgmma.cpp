@@ -72,24 +72,6 @@ TEST_CASE("wgmma: a late product reads what its operands hold by then") {
   }
 }
 
-TEST_CASE("wgmma: each warp's rows are computed by its own wait, from what B holds then") {
-  float result[128];
-  runs({1, 128, TILES_BYTES}, [&] {
-    const Tiles t = tiles();
-    float d[32];
-    wgmma_fence();
-    wgmma<64>(d, t.of_a, t.of_b, false);
-    wgmma_commit();
-    if (threadIdx.x >= 32) __syncthreads();
-    wgmma_wait<0>();
-    result[threadIdx.x] = d[0];
-    if (threadIdx.x >= 32) return;
-    for (int i = int(threadIdx.x); i < 64 * 64; i += 32) t.b[i] = half(5.0f);  // too early: the others still read it
-    __syncthreads();
-  });
-  for (int i = 0; i < 128; ++i) CHECK(result[i] == (i < 32 ? 16.0f : 80.0f));
-}
-
 TEST_CASE("wgmma: wait<1> leaves the last group under way") {
   float first[128], second[128];
   runs({1, 128, TILES_BYTES}, [&] {
@@ -130,52 +112,4 @@ TEST_CASE("wgmma: three warps of four are a deadlock that says whom they wait fo
                    "Warps 4..5 lanes 0..31 wait in wgmma.mma_async for warp 6 of the warpgroup (" + place + ").");
     CHECK_CONTAINS(outcome.message(), "Warp 7 lanes 0..31 wait in wgmma.mma_async for warp 6 of the warpgroup");
   });
-}
-
-TEST_CASE("wgmma: a warpgroup that is not whole, or does not agree, is refused") {
-  const auto refused = [](unsigned threads, const std::string& words, const std::function<void(const Tiles&)>& body) {
-    check_failed(run({1, threads, TILES_BYTES}, [&] { body(tiles()); }), cudaErrorLaunchFailure, Kind::collective,
-                 words);
-  };
-  float sink[32];
-  refused(96, "by a warpgroup that is not whole: it is warps 4i to 4i + 3, and the block has 3",
-          [&](const Tiles& t) { wgmma<64>(sink, t.of_a, t.of_b, false); });
-  refused(128, "of a warpgroup ask for different products: B by descriptor", [](const Tiles& t) {
-    float d[32];
-    wgmma<64>(d, t.of_a, advance(t.of_b, threadIdx.x / 32 == 2 ? 32 : 0), false);
-  });
-  refused(128, "of a warp ask for different products: scale-D 0 and 1", [](const Tiles& t) {
-    float d[32];
-    wgmma<64>(d, t.of_a, t.of_b, threadIdx.x == 17);
-  });
-  refused(128, "has committed 1 groups", [](const Tiles& t) {
-    float d[32];
-    if (threadIdx.x < 32) wgmma_commit();
-    wgmma<64>(d, t.of_a, t.of_b, false);
-  });
-  refused(128, "wgmma.mma_async", [](const Tiles& t) {
-    float d[32];
-    if (threadIdx.x % 32 < 5)
-      __syncwarp();
-    else
-      wgmma<64>(d, t.of_a, t.of_b, false);
-  });
-}
-
-TEST_CASE("wgmma: operands outside the block's shared memory are an error that spells the descriptor out") {
-  const auto outcome_of = [](unsigned stride) {
-    return run({1, 128, TILES_BYTES}, [&] {
-      const Tiles t = tiles();
-      float d[32];
-      wgmma_fence();
-      wgmma<64>(d, t.of_a, wgmma_descriptor(t.b, 0, stride), false);
-      wgmma_commit();
-      wgmma_wait<0>();
-    });
-  };
-  CHECK(outcome_of(1024).ok());
-  const Outcome outcome = outcome_of(2048);
-  check_failed(outcome, cudaErrorIllegalAddress, Kind::out_of_bounds,
-               "B, by descriptor 0x4000008000000240 (address 0x2400, leading 0, stride 2048, base "
-               "offset 0, swizzle 128), reads shared address 0x4400");
 }

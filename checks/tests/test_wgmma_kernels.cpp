@@ -164,9 +164,8 @@ RULE(a_read_in_flight, finds(read_before_wait, ISSUE, "touch", STILL_READ).at("A
   });
 }
 // The same by a function that nothing watches.
-RULE(a_changed_unwatched, finds(changed_before_wait, ISSUE, nullptr, "does not hold what it held at the issue")
-                              .at("A[1]")
-                              .among_others()) {
+RULE(a_changed_unwatched,
+     finds(changed_before_wait, ISSUE, nullptr, "does not hold what it held at the issue").at("A[1]").among_others()) {
   touch_a(out, kept, [](unsigned(&a)[4]) {
     void* (*volatile fill)(void*, int, std::size_t) = std::memset;
     fill(a + 1, 1, 4);
@@ -200,8 +199,7 @@ RULE(no_fence_at_all, finds(fence_missing, "first", nullptr, "before the warp's 
   finish(out, d);
 }
 
-RULE(d_touched_after_fence,
-     finds(fence_missing, "touch", "next", "between this access to D and the product").at("D")) {
+RULE(d_touched_after_fence, finds(fence_missing, "touch", "next", "between this access to D and the product").at("D")) {
   const Tiles t = tiles();
   float d[32] = {};
   wgmma_fence();
@@ -283,8 +281,7 @@ RULE(operand_overwritten, finds(inter, "product", "write", "(WAR)").at("b[0][5]"
 }
 
 // Each warp writes into the 16 rows of A that are its rows of D, after its own wait.
-RULE(own_rows_after_own_wait,
-     finds(inter, "product", "own rows", "other warps of the warpgroup may still read here")) {
+RULE(own_rows_after_own_wait, finds(inter, "product", "own rows", "other warps of the warpgroup may still read here")) {
   InFlight p;
   wgmma_wait<0>();
   kept ? barrier_sync(1, 128) : __syncwarp();
