@@ -78,18 +78,6 @@ TEST_CASE("blocks that stay have even shares of a causal problem, in the order t
     }
 }
 
-TEST_CASE("work_of names the piece that block_of says, in either order") {
-  for (const unsigned tiles : {1u, 3u, 8u})
-    for (const unsigned heads : {1u, 4u})
-      for (unsigned tile = 0; tile < tiles * heads; ++tile)
-        for (const bool over_all_heads : {false, true}) {
-          const unsigned i = over_all_heads ? lab::block_over_all_heads(tile, tiles, heads)
-                                            : lab::block_head_by_head(tile, tiles, heads);
-          const lab::BlockWork work = lab::work_of(i, tiles, heads, over_all_heads);
-          CHECK(unsigned(work.head) * tiles + unsigned(work.tile) == tile);
-        }
-}
-
 TEST_CASE("work_of_busiest is what the block with the most keys has to do") {
   // Two query tiles of 128 rows in each of 132 heads: every block has a head's long one, and then its short one.
   CHECK(lab::work_of_busiest({1, 132, 256, 64, true}, 2, 1.5) == 2 * 1.5 * (256 + 128) + 2 * 256);

@@ -156,30 +156,6 @@ TEST_CASE("cluster: blocks take turns under the schedules that interleave, and o
   CHECK(changes(Schedule::random) > 20);
 }
 
-TEST_CASE("cluster: who polls waits for the other block; if nothing comes, it is a deadlock") {
-  under_all_schedules([](const ExecOptions& options) {
-    const auto body = [](bool arrives) {
-      return [arrives] {
-        SmemCursor cursor;
-        auto* full = barriers(cursor);
-        cluster_sync();
-        if (cluster_rank() == 1 && threadIdx.x == 0 && arrives) {
-          for (int i = 0; i < 100; ++i) mbarrier_try_wait(full, 0);
-          mbarrier_arrive(mapa(full, 0));
-        }
-        if (cluster_rank() == 0)
-          while (!mbarrier_try_wait(full, 0)) {
-          }
-      };
-    };
-    runs({2, 32, SMEM, options, 2}, body(true));
-    const Outcome bad = run({2, 32, SMEM, options, 2}, body(false));
-    check_failed(bad, cudaErrorLaunchTimeout, Kind::deadlock,
-                 "deadlock: no thread of the cluster can go on. Block 0 of the cluster: Warp 0 lanes",
-                 "Block 1 of the cluster: all its threads have returned.");
-  });
-}
-
 TEST_CASE("cluster: a block that never ends is stopped by its time") {
   ExecOptions options;
   options.block_seconds = 0.1;

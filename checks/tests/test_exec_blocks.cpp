@@ -90,15 +90,6 @@ TEST_CASE("exec: a deadlock is a report that names who waits where") {
   CHECK_CONTAINS(outcome.message(), " Warp 1 lanes 0..1,8..31 wait at a block barrier " + spot(barrier_line) + ".");
 }
 
-TEST_CASE("exec: __trap is an error of the kernel, with its line") {
-  int line = 0;
-  const Outcome outcome = run({1, 64}, [&] {
-    if (threadIdx.x == 40) HERE(line, __trap());
-  });
-  check_failed(outcome, cudaErrorLaunchFailure, Finding::Kind::fault);
-  CHECK(outcome.message() == "probe: block (0,0,0) warp 1 lane 8" + at_line(line) + "__trap");
-}
-
 // --- indices -------------------------------------------------------------------------------------
 
 TEST_CASE("exec: threadIdx, blockIdx, blockDim and gridDim in one, two and three dimensions") {

@@ -26,16 +26,6 @@ RULE(warp_barrier_orders_no_other_warp, race(writes("write", 0, 3), reads("read"
   write_then_read(out, 3, 41, [=](int*) { kept ? __syncthreads() : __syncwarp(); });
 }
 
-RULE(second_barrier_of_a_loop, finds(intra, "read", "write").of(WARP)) {
-  int* s = zeroed();
-  for (int round = 0; round < 3; ++round) {
-    if (lane() == round) s[5] = round;  // [write]
-    __syncwarp();
-    out[lane()] += s[5];  // [read]
-    if (kept) __syncwarp();
-  }
-}
-
 RULE(two_readers_of_which_one_writes, race(reads("read", 0, 6), writes("write", 0, 3), "s[21]").of(WARP)) {
   int* s = zeroed();
   if (lane() == 3 || lane() == 6) out[lane()] = s[21];  // [read]
@@ -74,10 +64,6 @@ RULE(half_a_warp, race(writes("write", 0, 2), reads("read", 0, 20)).of(WARP)) {
   write_then_read(out, 2, kept ? 7 : 20, [](int*) { __syncwarp(lane() < 16 ? 0x0000FFFFu : 0xFFFF0000u); });
 }
 
-RULE(own_lane_alone, race(writes("write", 0, 3), reads("read", 0, 9)).of(WARP)) {
-  write_then_read(out, 3, 9, [=](int*) { __syncwarp(kept ? FULL_WARP : 1u << lane()); });
-}
-
 __device__ __forceinline__ void meet(int one, int other) {
   if (lane() == one || lane() == other) __syncwarp(1u << one | 1u << other);
 }
@@ -110,16 +96,6 @@ RULE(one_of_three_readers, race(reads("read", 0, 1), writes("write", 0, 3)).of(W
   if (lane() < 3 && !(kept && lane() == 1)) out[lane()] += s[21];  // [read]
   if (lane() == 0 || lane() == 2 || lane() == 3) __syncwarp(0xDu);
   if (lane() == 3) s[21] = 1;  // [write]
-}
-
-RULE(two_halves_then_all, finds(intra, "write", "read").of(WARP)) {
-  int* s = zeroed();
-  for (int round = 0; round < 4; ++round) {
-    s[lane()] = round;  // [write]
-    __syncwarp(lane() < 16 ? 0x0000FFFFu : 0xFFFF0000u);
-    out[lane()] += s[lane() ^ (kept ? 1 << round : 16)];  // [read]
-    __syncwarp();
-  }
 }
 
 // --- fragments -----------------------------------------------------------------------------------
@@ -230,10 +206,6 @@ RULE(named_written_after_arrive, race(writes("write", 0, 3), reads("read", 1, 9)
   if (warp() == 0 && kept) barrier_arrive(1, 64);
   if (warp() == 1) barrier_sync(1, 64);
   if (threadIdx.x == 41) out[41] = s[21];  // [read]
-}
-
-RULE(named_groups, race(writes("write", 0, 3), reads("read", 2, 9)).of(FOUR)) {
-  write_then_read(out, 3, kept ? 41 : 73, [](int*) { barrier_sync(1 + warp() / 2, 64); });
 }
 
 // First for warps 0 and 1, then for 2 and 3: the second use knows nothing of the first.

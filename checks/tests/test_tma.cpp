@@ -1,5 +1,5 @@
 // The copy engine on the CPU: when the bytes of boxes come, and what is refused. Where they come from and go to, in all
-// dimensions, swizzles and past all edges, is test_wgmma_cases.cpp's.
+// dimensions, swizzles and past all edges, is test_wgmma.cpp's.
 #include <cstring>
 
 #include "checks/tests/async_fixtures.hpp"
@@ -95,42 +95,6 @@ TEST_CASE("tma: the time of a copy is a choice between the issue and the wait") 
   }
   CHECK(random > 0);
   CHECK(random < 20);
-}
-
-TEST_CASE("tma: the map is read when the copy is issued") {
-  const Tensor tensor;
-  std::uint16_t got = 0;
-  runs({1, 1, 1024 + 64}, [&] {
-    AlignedSmemCursor cursor;
-    auto* tile = cursor.array<std::uint16_t, SWIZZLE_ALIGN>("tile", 512, 1);
-    MBarrier* full = barriers(cursor);
-    mbarrier_arrive_expect_tx(full, 1024);
-    {
-      TensorMap map = tensor.map();
-      tma_load_2d(tile, &map, 0, 0, full);
-      map = {};
-    }
-    mbarrier_wait(full, 0);
-    got = tile[9];
-  });
-  CHECK(got == Tensor::value(9));
-}
-
-TEST_CASE("tma: bytes that never come are a deadlock that says how many") {
-  const Tensor tensor;
-  const TensorMap map = tensor.map();
-  const Outcome outcome = run({1, 32, 2048 + 64}, [&] {
-    AlignedSmemCursor cursor;
-    auto* tile = cursor.array<std::uint16_t, SWIZZLE_ALIGN>("tile", 1024, 1);
-    MBarrier* full = barriers(cursor);
-    if (threadIdx.x == 0) {
-      mbarrier_arrive_expect_tx(full, 2048);
-      tma_load_2d(tile, &map, 0, 0, full);
-    }
-    mbarrier_wait(full, 0);
-  });
-  check_failed(outcome, cudaErrorLaunchTimeout, Kind::deadlock,
-               "wait for phase 0 of full[0] (parity 0): 1024 bytes missing");
 }
 
 TEST_CASE("tma: contiguous copies both ways") {

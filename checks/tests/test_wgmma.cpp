@@ -1,6 +1,12 @@
-// wgmma on the CPU: when products happen, and the reports of misuse. Layouts and bits are test_wgmma_cases.cpp's.
+// wgmma on the CPU: when products happen; and `make probe what=wgmma`: its wgmma and its copy engine do what
+// common/wgmma_layout.hpp and checks/probes/box_cases.hpp say, which is what the probe holds a GPU to.
 #include <cmath>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <vector>
 
+#include "checks/probes/wgmma_sections.cuh"
 #include "checks/tests/async_fixtures.hpp"
 #include "checks/tests/test_exec.hpp"
 
@@ -112,4 +118,63 @@ TEST_CASE("wgmma: three warps of four are a deadlock that says whom they wait fo
                    "Warps 4..5 lanes 0..31 wait in wgmma.mma_async for warp 6 of the warpgroup (" + place + ").");
     CHECK_CONTAINS(outcome.message(), "Warp 7 lanes 0..31 wait in wgmma.mma_async for warp 6 of the warpgroup");
   });
+}
+
+namespace {
+
+// Written by `make probe what=wgmma sample=...` on an H200; its head is four lines.
+const char* const SAMPLE = "reference/wgmma_sample.txt";
+
+}  // namespace
+
+TEST_CASE("wgmma: the probe's products, dot products and boxes, and the bits of a GPU") {
+  std::ifstream file(SAMPLE);
+  REQUIRE(file.good());
+  std::string line;
+  for (int i = 0; i < 4; ++i) std::getline(file, line);
+  const std::string measured(std::istreambuf_iterator<char>(file), {});
+  std::string sample;
+  long cases = 0;
+  take_exec_report();
+  for (const probe::Section& section : wgmma_probe::sections(wgmma_probe::SAMPLED, false)) {
+    probe::Tally tally;
+    section.work(tally);
+    CHECK_MESSAGE((tally.wrong == 0 && tally.cases > 0), section.name << "\n" << tally.report);
+    sample += tally.sample, cases += tally.cases;
+    const std::string message = take_exec_report().message;
+    if (!section.name.starts_with("refused"))
+      CHECK_MESSAGE(message.empty(), message);
+    else
+      CHECK_CONTAINS(message, section.name.find("of no 16 bytes") != section.name.npos ? "a multiple of 8 halves"
+                                                                                       : "0 and more is allowed");
+  }
+  CHECK(cases >= 700 + 1200);
+  // Line by line: a report of the whole would be as long as the file.
+  std::istringstream ours(sample), theirs(measured);
+  int different = 0;
+  for (std::string other; std::getline(theirs, line); different += line != other) std::getline(ours, other);
+  CHECK(different == 0);
+  CHECK(sample.size() == measured.size());
+}
+
+// A wrong number of announced bytes, under both ways of counting: each must be one that a GPU may show.
+TEST_CASE("copy engine: too few bytes announced end a phase early or never, too many never") {
+  for (const Copies copies : {Copies::at_wait, Copies::at_issue, Copies::random})
+    for (const box_cases::Case& c : box_cases::announced_cases()) {
+      CAPTURE(name(copies));
+      const unsigned all = 2 * box_cases::box_halves(c.shape);
+      ExecOptions options;
+      options.copies = copies;
+      set_exec_options(options);
+      take_exec_report();
+      unsigned bytes = 0;
+      for (const unsigned ended : wgmma_probe::announced_once(c)) {
+        bytes += box_cases::ANNOUNCED_STEP;
+        const bool expected =
+            copies == Copies::at_issue ? box_cases::must_end(bytes, all) : box_cases::may_end(bytes, all);
+        CHECK_MESSAGE(bool(ended) == expected, bytes << " of " << all << " announced");
+      }
+      set_exec_options({});
+      CHECK_MESSAGE(take_exec_report().message.empty(), "the launch has something to say");
+    }
 }
