@@ -35,7 +35,7 @@ int dispatch(std::span<char*> args) {
     if (name == command.name) {
       if (command.launches)
         if (const std::string why = lab::skipped_here(); !why.empty()) {
-          lab::say("skipped", why), lab::say("remark", why);
+          lab::record("skipped", why), lab::record("remark", why);
           std::printf("%s\n0 passed, 0 failed, 1 skipped\n", why.c_str());
           return 3;
         }

@@ -160,7 +160,7 @@ int racecheck_command(const Args& args) {
       },
       [&](const LabRun& looked) {
         std::fputs(looked.out.c_str(), stdout);
-        if (const std::string remark = looked.verdict.last("remark"); !remark.empty()) say("remark", remark);
+        if (const std::string remark = looked.verdict.last("remark"); !remark.empty()) record("remark", remark);
         std::fflush(stdout);
         counts.add(looked.status == 0);
       });

@@ -81,7 +81,7 @@ Score mask_score(const Sight& sight, const Request& r, const Shape& shape) {
     std::printf("%s: your mask %zu, seen %zu: the same elements\n", text(shape).c_str(), yours, theirs);
     return {1};
   }
-  say("near", format("%s: your rule names %zu elements, %zu of them rightly; it misses %zu", text(shape).c_str(), yours,
+  record("near", format("%s: your rule names %zu elements, %zu of them rightly; it misses %zu", text(shape).c_str(), yours,
                      both, theirs - both));
   const bool whole_rows = int(cols.size()) == shape.D;
   std::printf(
@@ -212,11 +212,11 @@ int card_command(std::span<char*> args) {
     const std::size_t first = marks.find_first_not_of('.'), wrong = marks.size() - std::ranges::count(marks, '.');
     if (t.ok() && wrong == 0) continue;
     const auto red = [&](const std::string& what) {
-      say("tells", t.title() + ": " + what);
+      record("tells", t.title() + ": " + what);
       print_red("  RED " + t.title() + "\n    " + what);
       return 1;
     };
-    if (t.report.hang.deadlock) say("hang", data_of(t.report.hang.waits.at(0)));
+    if (t.report.hang.deadlock) record("hang", data_of(t.report.hang.waits.at(0)));
     if (!t.ok()) return red("the launch fails: " + t.message);
     const std::string got = marks[first] == '~' ? "nothing (never written)" : number(to_float(t.out[first]));
     return red(format("%zu of %zu elements are wrong; the first is %s: got %s, expected %.6g", wrong, marks.size(),
@@ -249,7 +249,7 @@ int predict_with(const Sight& sight, std::span<char*> args) {
     const Score one = found->second(sight, request, shape);
     all.right += one.right, all.asked += one.asked;
   }
-  say("right", std::to_string(all.right)), say("asked", std::to_string(all.asked));
+  record("right", std::to_string(all.right)), record("asked", std::to_string(all.asked));
   return all.right == all.asked ? 0 : 1;
 }
 

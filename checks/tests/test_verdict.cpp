@@ -106,8 +106,8 @@ TEST_CASE("verdict: what one program says, another reads") {
   const std::string kept = before ? before : "";
   std::filesystem::remove(file);
   setenv(VERDICT_FILE, file.c_str(), 1);
-  say("tells", "a=b\nnot this");
-  say("finding", "one"), say("finding", "two");
+  record("tells", "a=b\nnot this");
+  record("finding", "one"), record("finding", "two");
   before ? setenv(VERDICT_FILE, kept.c_str(), 1) : unsetenv(VERDICT_FILE);
   const Verdict verdict = Verdict::from(file);
   std::filesystem::remove(file);

@@ -74,15 +74,16 @@ gold_links = $(shell echo 'int main() {}' | $(CXX) -fuse-ld=gold -x c++ - -o bui
 FAST_LINK = $(eval FAST_LINK := $(if $(filter build/cpu,$(B)),$(gold_links)))$(FAST_LINK)
 # make sanitize check=quick: no more than executes kernels and watches them.
 RUNTIME_ONLY := $(filter quick,$(SANITIZE))
-HOST_LIB := $(if $(RUNTIME_ONLY),$(addprefix checks/,backward/% trace/% bench/% fuzz/% exercises/% budget/% \
+HOST_LIB := $(if $(RUNTIME_ONLY),$(addprefix checks/,acceptance/backward% acceptance/as_stage.cpp trace/% bench/% fuzz/% exercises/% budget/% \
   expression.cpp bugs/blindness.cpp))
 NO_LIB = $(HOST_LIB) $(if $(filter gpu,$(backend)),checks/exercises/kernel_printf.cpp) %_commands.cpp \
   $(addprefix checks/,tests/% desk/% evolve/%)
 LIB_SRC := $(BACKEND_SRC) $(filter-out common/build_info.cpp,$(wildcard common/*.cpp)) $(wildcard reference/*.cpp) \
   $(filter-out $(NO_LIB),$(wildcard checks/*.cpp checks/*/*.cpp)) checks/desk/patch.cpp
 # A stage's test on the CPU: a program of its own, `tester`, so that a first test does not wait for the rest.
-TEST_SRC := $(if $(filter cpu,$(backend)),$(filter common/% checks/acceptance/% checks/races/% checks/main.cpp checks/bugs/trial.cpp \
-  reference/attention.cpp reference/inputs.cpp,$(filter-out %/run_files.cpp common/conf.cpp common/gpu_fit.cpp,$(LIB_SRC))))
+TEST_SRC := $(if $(filter cpu,$(backend)),$(filter common/% checks/acceptance/% checks/races/% checks/main.cpp checks/budget/plan.cpp \
+  $(addprefix checks/bugs/,trial.cpp forward_trial.cpp)   reference/attention.cpp reference/backward.cpp reference/inputs.cpp,$(filter-out %/run_files.cpp \
+  $(patsubst %,checks/acceptance/%.cpp,as_stage backward backward_test forward_run) common/gpu_fit.cpp,$(LIB_SRC))))
 TEST_OBJ := $(if $(TEST_SRC),$(call objects_of,$(TEST_SRC)))
 LIB_OBJ := $(call objects_of,$(filter-out $(TEST_SRC),$(LIB_SRC))) \
   $(if $(filter gpu,$(backend)),$(patsubst %.cu,$(B)/obj/%.o,$(wildcard common/gpu/*.cu checks/bench/gpu/*.cu)))
@@ -239,8 +240,8 @@ $(B)/%/tester: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/st
   $$(if $$(findstring own/,$$*),$(B)/obj/checks/exercises/kernel_printf.o) $(B)/libtest.a
 	@$(CXX) -no-pie -g $(FAST_LINK) $^ $(LIBS) -o $@
 # The needs of an exercise's checks, and no more: a first one does not wait for the rest.
-LEARNER_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(wildcard checks/exercises/*.cpp) checks/learner_commands.cpp \
-  $(patsubst %,checks/bugs/%.cpp,fingerprint places elsewhere hang) \
+LEARNER_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(filter-out %/backward.cpp,$(wildcard checks/exercises/*.cpp)) checks/learner_commands.cpp \
+  $(patsubst %,checks/bugs/%.cpp,signature find_source_line gpu_child_process hang) \
   checks/expression.cpp checks/fuzz/fuzz.cpp checks/bench/bench_samples.cpp checks/desk/patch.cpp reference/wrong_answers.cpp)
 # Of a backward stage, whose exercises are few, all of its commands.
 learner_objects = $(if $(filter $(call stage_of,$(1)),$(BACKWARD_STAGES)),$(B)/obj/checks/backward_commands.o $(LAB_LIBS),$(strip \

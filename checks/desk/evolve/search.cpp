@@ -140,7 +140,7 @@ class Search {
     elite_.judge(c);
     log_.candidates.push_back(c);
     write_text(path_, log_json(log_));
-    say(c);
+    record(c);
   }
 
   // Until the time, the generations or the ideas are spent.
@@ -228,7 +228,7 @@ class Search {
     return all;
   }
 
-  void say(const Candidate& c) const {
+  void record(const Candidate& c) const {
     const std::string time = c.us.empty() ? "" : format(timed_ ? "%9.3f us" : "%9.3f us by the model", c.time());
     std::printf("%4zu %s %-9s %s %s: %s\n", log_.candidates.size(), c.id.c_str(), c.verdict.c_str(), time.c_str(),
                 difference(log_.candidates[0].levers, c.levers).c_str(), c.reason.c_str());

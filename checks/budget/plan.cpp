@@ -1,0 +1,51 @@
+// plan: how a stage launches a shape, as JSON, for what asks nvcc about it.
+#include <cstdlib>
+#include <string_view>
+
+#include "checks/acceptance/format.hpp"
+#include "checks/commands.hpp"
+#include "common/stage.hpp"
+#include "common/target.hpp"
+
+namespace lab {
+
+static std::string plan_json(const Shape& shape, const LaunchPlan& plan) {
+  std::string arrays;
+  for (const SharedArray& a : plan.arrays)
+    arrays += format("%s\n    {\"name\": \"%s\", \"type\": \"%s\", \"rows\": %d, \"pitch\": %d, \"bytes\": %zu}",
+                     arrays.empty() ? "" : ",", a.name.c_str(), a.type.c_str(), a.rows, a.pitch, a.bytes);
+  const auto triple = [](dim3 d) { return format("[%u, %u, %u]", d.x, d.y, d.z); };
+  return format("{\n  \"stage\": \"%s\", \"bug\": \"%s\", \"target\": \"%s\",\n", stage_name(), planted_bug(),
+                stage_conf.target) +
+         format("  \"B\": %d, \"H\": %d, \"S\": %d, \"D\": %d, \"causal\": %s,\n", shape.B, shape.H, shape.S, shape.D,
+                shape.causal ? "true" : "false") +
+         (plan.kernel.empty() ? "" : format("  \"kernel\": \"%s\",\n", plan.kernel.c_str())) +
+         format("  \"tile_m\": %d, \"tile_n\": %d, \"rows_per_warp\": %d, \"slots\": %d,\n", plan.tile_m, plan.tile_n,
+                plan.rows_per_warp, plan.slots) +
+         (plan.parts > 1 ? format("  \"parts\": %u,\n", plan.parts) : "") +
+         format("  \"grid\": %s, \"block\": %s,\n", triple(plan.grid).c_str(), triple(plan.block).c_str()) +
+         format("  \"static_smem\": %zu, \"dynamic_smem\": %zu, \"smem\": %zu,\n", plan.static_smem, plan.dynamic_smem,
+                plan.smem()) +
+         "  \"arrays\": [" + arrays + (arrays.empty() ? "]\n}" : "\n  ]\n}");
+}
+
+// lab plan B H S D [causal]
+int plan_command(std::span<char*> args) {
+  const bool causal = args.size() == 5 && std::string_view(args[4]) == "causal";
+  if (args.size() != 4 && !causal) throw BadInput("usage: lab plan B H S D [causal]");
+  int extents[4];
+  for (int i = 0; i < 4; ++i) {
+    char* end = nullptr;
+    const long value = std::strtol(args[std::size_t(i)], &end, 10);
+    if (*end != '\0' || end == args[std::size_t(i)] || value < 1 || value > (1 << 24))
+      throw BadInput(format("%c=%s: must be a whole number from 1 to 2^24", "BHSD"[i], args[std::size_t(i)]));
+    extents[i] = int(value);
+  }
+  const Shape shape{extents[0], extents[1], extents[2], extents[3], causal};
+  if (shape.D != 64 && shape.D != 128)
+    throw BadInput(format("D=%d: the stages take head dimensions 64 and 128", shape.D));
+  std::printf("%s\n", plan_json(shape, stage().plan(shape)).c_str());
+  return 0;
+}
+
+}  // namespace lab

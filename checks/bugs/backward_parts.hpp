@@ -1,0 +1,46 @@
+// Parts of a signature (checks/bugs/signature.hpp) of a backward stage's bug.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "checks/acceptance/backward_bound.hpp"
+#include "checks/bugs/signature.hpp"
+#include "common/backward.hpp"
+
+namespace lab {
+
+// A launch on unit inputs, and the right gradients of them.
+struct Look {
+  Trial trial;
+  std::vector<Expected> right;  // by Gradient
+  std::string title() const;    // "unit inputs, (1,2,100,64) causal"
+};
+// A launch on unit inputs, or those of a family.
+Trial run_backward(const Shape& shape, Family family = Family::unit, const ExecOptions& options = {});
+Look look_at(const Shape& shape, Family family = Family::unit);
+
+// The gradients that come of pairs changed by `change`: P, dP and dS of a head are its to rewrite.
+Gradients backward_after(const Look& look, const std::function<void(BackwardHead&)>& change);
+
+enum class Gradient { dq, dk, dv };
+// A gradient beside a predicted one: the largest distance, and how many elements are further off than their bound.
+struct Off {
+  double most = 0;
+  std::size_t outside = 0;
+};
+Off off_prediction(const Look& look, Gradient which, const Gradients& predicted);
+// This gradient equals `predicted`, which is at least 100 times the notes' 1e-3 from the right one somewhere.
+Part equals_prediction(const Look& look, Gradient which, const Gradients& predicted, const std::string& formula);
+// This gradient is right, with the bug and without.
+Part still_right(const Look& look, Gradient which);
+// This gradient is NaN where `where` holds for row and column, and nowhere else.
+Part nan_exactly(const Look& look, Gradient which, const Where& where, const std::string& rule);
+// The CPU checker reports `kind` under some order of blocks, and the report quotes `piece` of a line.
+Part checker_reports(const Shape& shape, Finding::Kind kind, const std::string& piece);
+// dQ has other bits in another order of blocks.
+Part bits_differ(const Shape& shape);
+// A launch ends as a deadlock, and its message has `piece`. A GPU is not asked: it would wait for ever.
+Part deadlocks(const Shape& shape, const std::string& piece);
+
+}  // namespace lab

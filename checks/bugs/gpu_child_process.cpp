@@ -1,0 +1,119 @@
+#include "checks/bugs/gpu_child_process.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "checks/acceptance/backward_bound.hpp"
+#include "checks/acceptance/cases.hpp"
+#include "checks/acceptance/format.hpp"
+#include "checks/acceptance/verdict.hpp"
+#include "checks/bugs/hang.hpp"
+#include "common/gpu_access.hpp"
+#include "reference/attention.hpp"
+#include "reference/bad_input.hpp"
+
+namespace lab {
+namespace {
+
+// One launch of this same binary in a process of its own.
+std::string once_words(const Shape& shape) {
+  return format("/proc/%d/exe once %d %d %d %d %d", int(getpid()), shape.B, shape.H, shape.S, shape.D,
+                int(shape.causal));
+}
+
+// Under compute-sanitizer a launch takes a hundred times as long and more: about a second on an H200.
+constexpr int SANITIZED_SECONDS = 20;
+
+// hangs() has seen this process's launch hang on a GPU. Under a tool, which waits for the launch to end, it would too.
+bool hung_on_gpu = false;
+
+}  // namespace
+
+std::string state(const Trial& t) {
+  if (t.ok()) return "";
+  return std::string(" (") + t.error_name() + ": " + t.message + ")";
+}
+
+Part may_hide(Part part, const std::string& why) {
+  part.excuse = why;
+  return part;
+}
+
+Part cannot_look(Part part, const std::string& why) {
+  part.possible = false, part.seen = why;
+  return part;
+}
+
+Part hangs_elsewhere(const Shape& shape, bool or_stops) {
+  Part part;
+  part.expected = format("the kernel does not end: it still runs after %.1f s", hang_seconds(shape));
+  if (or_stops) part.expected += ", or is stopped with an error";
+  const std::string said = format("build/once-%d.verdict", int(getpid()));
+  const Ended ended =
+      how_it_ended(std::system((VERDICT_FILE + ("=" + said + " " + once_words(shape)) + " > /dev/null 2>&1").c_str()));
+  const Verdict verdict = Verdict::from(said);
+  std::remove(said.c_str());
+  if (ended == Ended::otherwise) return cannot_look(part, "a launch in a process of its own did not come about");
+  const bool hung = ended == Ended::hung;
+  hung_on_gpu |= hung;
+  const std::string stop = hung ? "" : verdict.first("stopped");
+  part.shown = hung || (or_stops && !stop.empty());
+  part.seen = text(shape) + (hung           ? ": it did not, and its process was ended"
+                             : stop.empty() ? ": it came to its end"
+                                            : ": it stopped: " + stop);
+  return stop.empty() ? may_hide(part, ": the GPU's order did not bring the hang about") : part;
+}
+
+Part sanitizer_reports(const Shape& shape, Finding::Kind kind) {
+  const bool init = kind == Finding::Kind::uninitialised,
+             barrier = kind == Finding::Kind::barrier || kind == Finding::Kind::mbarrier;
+  const bool race = kind == Finding::Kind::race_inter_warp || kind == Finding::Kind::race_intra_warp ||
+                    kind == Finding::Kind::before_wait || kind == Finding::Kind::before_phase;
+  const std::string tool = race ? "racecheck" : init ? "initcheck" : barrier ? "synccheck" : "memcheck";
+  Part part;
+  part.expected = "compute-sanitizer --tool " + tool + " reports it";
+  if (hung_on_gpu) return cannot_look(part, tool + ": not asked, for the launch does not end");
+  const std::string command = "compute-sanitizer --tool " + tool + (init ? " --initcheck-address-space shared" : "") +
+                              (race ? " --racecheck-report all" : "") + " " + once_words(shape) +
+                              format(" %d 2>&1", SANITIZED_SECONDS);
+  std::FILE* pipe = popen(command.c_str(), "r");
+  if (!pipe) return cannot_look(part, "compute-sanitizer cannot be run");
+  std::string summary;
+  char line[1024];
+  while (std::fgets(line, sizeof line, pipe)) {
+    std::string text(line);
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    if (text.find("SUMMARY") != text.npos) summary = text;
+    if (part.lines.size() < 4 && text.find("stages/") != text.npos) part.lines.push_back(text);
+  }
+  pclose(pipe);
+  if (summary.empty())
+    return cannot_look(part, tool + (init ? ": this version cannot watch shared memory" : ": it gave no summary"));
+  part.shown = summary.find("SUMMARY: 0 ") == summary.npos;
+  part.seen = tool + ": " + summary;
+  return may_hide(part, "; this tool does not see it");
+}
+
+OnceWords once_words_of(std::span<char*> args) {
+  if (args.size() < 4 || args.size() > 6) throw BadInput("once takes B H S D [causal [seconds]]");
+  const auto number = [&](std::size_t i) { return i < args.size() ? std::atoi(args[i]) : 0; };
+  const Shape shape{number(0), number(1), number(2), number(3), number(4) != 0};
+  if (shape.B < 1 || shape.H < 1 || shape.S < 1 || (shape.D != 64 && shape.D != 128))
+    throw BadInput("once needs B, H, S of at least 1 and D of 64 or 128");
+  return {shape, number(5)};
+}
+
+int launch_once(const Subject& subject, std::span<char*> args) {
+  const auto [shape, seconds] = once_words_of(args);
+  const Inputs in = subject.backward ? make_backward_inputs(Family::unit, shape, 1) : make_inputs(Family::unit, shape, 1);
+  Launching how;
+  how.seconds = seconds;
+  const Trial t = run_trial(subject, shape, in, float(default_scale(shape.D)), how, Family::unit);
+  std::printf("%s, %s: %s\n", stage_name(), t.title().c_str(), t.ok() ? "ran" : state(t).c_str());
+  if (!t.ok()) record("stopped", t.error_name() + (": " + t.message));
+  return 0;
+}
+
+}  // namespace lab

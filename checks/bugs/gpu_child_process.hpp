@@ -1,0 +1,32 @@
+// The parts of a signature that a GPU shows by a launch of this same binary in a process of its own (`lab once`): a
+// hang, and a report of compute-sanitizer.
+#pragma once
+#include <span>
+#include <string>
+
+#include "checks/bugs/signature.hpp"
+
+namespace lab {
+
+std::string state(const Trial& trial);  // " (ERROR: MESSAGE)"; "" if it went well
+
+// A GPU has no schedules to choose and no checker of ours: what the bug does not happen to show there is hidden, not
+// gone.
+Part may_hide(Part part, const std::string& why);
+Part cannot_look(Part part, const std::string& why);
+
+// The kernel does not end, or, with or_stops, is stopped with an error.
+Part hangs_elsewhere(const Shape& shape, bool or_stops);
+// The compute-sanitizer tool that looks for such findings.
+Part sanitizer_reports(const Shape& shape, Finding::Kind kind);
+
+// A launch of `lab once B H S D [causal [seconds]]`. Throws BadInput.
+struct OnceWords {
+  Shape shape;
+  int seconds = 0;  // 0: hang_seconds(shape)
+};
+OnceWords once_words_of(std::span<char*> args);
+// That launch, on unit inputs, for compute-sanitizer to watch. 0 even if it fails: the tool has its own verdict.
+int launch_once(const Subject& subject, std::span<char*> args);
+
+}  // namespace lab

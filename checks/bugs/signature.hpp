@@ -1,0 +1,116 @@
+// How a bug is recognised. Beside its patch, stages/<stage>/bugs/<bug>.cpp registers a Signature; `lab fingerprint`
+// looks for it. In the build with the bug every part must show, in the fixed build none may.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "checks/bugs/hang.hpp"
+#include "checks/bugs/trial.hpp"
+#include "common/stage.hpp"
+
+namespace lab {
+
+// One thing that the bug does to what can be observed.
+struct Part {
+  std::string expected;  // what shows if the bug is there, in one line
+  bool shown = false;
+  std::string seen;                // what was observed, with numbers
+  std::vector<std::string> lines;  // a map of the output or a checker's report, printed with the bug only
+  bool possible = true;            // false: this backend cannot look (and `seen` says why)
+  bool always = false;             // true: must show in the fixed build as well
+  std::string excuse = {};         // not empty: the bug may stay hidden here, and this says why
+};
+
+// The description of a bug is in the head of its patch (checks/desk/patch.hpp); this is how it is seen.
+struct Signature {
+  std::string bug;
+  std::vector<Part> (*look)();
+};
+
+// Those of the stage at hand, by name.
+const std::vector<Signature>& signatures();
+
+// Registers the signature of the bug that the file is named after: `const RegisteredSignature registered(look);`.
+struct RegisteredSignature {
+  explicit RegisteredSignature(std::vector<Part> (*look)(), const char* file = __builtin_FILE());
+};
+
+// --- parts ----------------------------------------------------------------------------------------------------
+// Under which of the schedules that are tried something must show.
+enum class Under { every, some };
+using Where = std::function<bool(int row, int col)>;
+inline bool everywhere(int, int) { return true; }
+
+// A mark for each element of an output: '.' right, '#' wrong, 'N' NaN, '~' never written, that is to say with the bits
+// of the poison. A NaN where the right answer has one is marked all the same.
+std::string marks_of(const Trial& trial);
+std::string marks_of(const Trial& trial, const std::vector<double>& right);
+
+// `predicted` ([B,H,S,D], fp64) is what comes out, at the harness's own tolerance, on an input where it differs from
+// the right answer by at least 100 times the notes' 1e-3. Only elements with `where` count. Where it is a NaN or an
+// infinity, so must the output be.
+Part equals_prediction(const Trial& trial, const std::vector<double>& predicted, const std::string& formula,
+                       const Where& where = everywhere);
+// The output is NaN at exactly these elements.
+Part nan_exactly(const Trial& trial, const Where& where, const std::string& rule);
+// The output still holds the poison at exactly these elements.
+Part unwritten_exactly(const Trial& trial, const Where& where, const std::string& rule);
+// The output is wrong somewhere, without a prediction of how.
+Part wrong_somewhere(const Trial& trial);
+// The output equals `predicted`, and that is the right answer: the bug is real and does not show here. Holds for the
+// fixed build too, so it tells a build by nothing; it fails the signature if it does not hold.
+Part right_by_luck(const Trial& trial, const std::vector<double>& predicted, const std::string& why);
+// The launch is refused, and its message has all of these pieces.
+Part refused(const Trial& trial, const std::vector<std::string>& pieces);
+// The kernel stops with `error`, and its message has all of these pieces.
+Part fails(const Trial& trial, cudaError_t error, const std::vector<std::string>& pieces);
+// A block cannot go on, and the report says so: threads stand as `hang` has it (checks/bugs/hang.hpp), at the kernel's
+// or the patch's line with the piece `line` ("" stands for any). With `Under::every` the report says so under every
+// schedule and time of copying (and of wgmma's products, the same), with `some` under at least one.
+//
+// A kernel that hangs costs a GPU nothing, since the end of its process ends it. So on a GPU a process of its own
+// launches it, for hang_seconds (common/gpu_access.hpp) at most; the hardware does not name the thread. Any other part
+// that launches what hangs would end this process: beside this one use checker_reports, or let only can_schedule()
+// look at it.
+struct ExpectedHang {
+  NamedHang hang;
+  std::string line;
+  Under under = Under::every;
+  std::vector<Copies> copies = {Copies::at_wait, Copies::at_issue};  // the times of copying to try
+  bool or_stops = false;  // what it does is not defined: on a GPU it may also be stopped with an error
+};
+Part hangs(const Shape& shape, const ExpectedHang& wanted);
+// One launch beside three of the other problem is wrong, or one that comes after them (checks/acceptance/overlap.hpp).
+Part overlapping_launches_wrong(const Shape& one, const Shape& other);
+// Schedules and copy modes give different outputs. On a GPU: repeated launches differ, or one is wrong.
+Part schedules_differ(const Shape& shape, Family family = Family::unit);
+
+// The CPU checker reports `kind` under every schedule, or, with Under::some, under at least one: what is found first
+// may be the schedule's choice. `first` and `second` are pieces of source lines, of the kernel
+// or of those that the patch adds: a report must name exactly those lines, in either order ("" stands for any line, or
+// no such side).
+struct ExpectedReport {
+  Finding::Kind kind;
+  std::string first, second;
+  double scale = 0;         // of the launch, as run_trial has it
+  int multiprocessors = 0;  // that the launcher finds (ExecOptions)
+};
+Part checker_reports(const Shape& shape, const ExpectedReport& report, Under under = Under::every);
+// The CPU execution's counts (common/counts.hpp) at the line with `piece`: the mean `figure` per instruction of
+// this kind. For kernels that are right and slow. A GPU counts it for a profiler only.
+struct ExpectedCount {
+  Counted what{};
+  std::string piece;
+  std::uint64_t Tally::*figure = &Tally::wavefronts;
+  double mean = 0;
+  const char* unit = "";  // of the figure, for people
+  bool at_least = false;
+};
+Part counted(const Shape& shape, const ExpectedCount& wanted);
+// Every ldmatrix.x4 there takes `turns` cycles at the banks: 4 without a conflict, one per eight rows of 16 bytes.
+Part bank_turns(const Shape& shape, const std::string& piece, int turns);
+// The checker finds nothing and all schedules agree with the right answer: for harmless changes.
+std::vector<Part> nothing_wrong(const Shape& shape);
+
+}  // namespace lab
