@@ -186,17 +186,18 @@ plots: $(if $(check)$(record),$(RECORDED)) $(if $(check),,.venv/ready)
 	  { echo 'make plots needs Python 3.10 or newer with venv, and matplotlib from a package index or a mirror' >&2; exit 2; }
 
 # Every kernel through nvcc, for its target and every other architecture that it claims: registers, shared memory, spills, and whether
-# it compiles; and host code that includes device headers as a GPU's build reads it. Needs nvcc, but no GPU.
+# it compiles; and host code that includes device headers as a GPU's build reads it. Needs nvcc, but no GPU. record=1 writes the
+# committed table.
 ifdef stage
 # Of an own kernel beside the stage that it comes from.
 NEIGHBOUR := $(if $(filter own/%,$(STAGE)),$(call conf,$(STAGE),from))
 resources: $(RECORDS) $(foreach s,$(if $(BROKEN),,$(STAGE)) $(NEIGHBOUR),build/cpu/$(s)/fixed/lab)
 	$(works)@$(call keep,json) $< resources build/cpu/STAGE/VARIANT/lab "$$json" $(STAGE)
 else
-resources: $(RECORDS) $(foreach s,$(ALL_STAGES) $(BACKWARD_STAGES),build/cpu/$(s)/fixed/lab) \
-  $(foreach p,$(PAIRS) $(BACKWARD_PAIRS),build/cpu/$(call stage_of_pair,$(p))/bug-$(call bug_of_pair,$(p))/lab)
+resources: $(RECORDS) $(foreach s,$(ALL_STAGES) $(BACKWARD_STAGES),build/cpu/$(s)/fixed/lab)
 	@$(MAKE) backend=gpu host-as-gpu
-	@$(call keep,json) $< resources build/cpu/STAGE/VARIANT/lab "$$json"
+	@$(if $(filter 1,$(record)),json=writeups/results/resources.csv;,$(call keep,json)) \
+	  $< resources build/cpu/STAGE/VARIANT/lab "$$json"
 endif
 host-as-gpu:
 	@for source in $$(grep -l '\.cuh"' $(LIB_SRC)); do $(CXX) $(CXXFLAGS) $(INCLUDES) -fsyntax-only $$source || exit 1; done

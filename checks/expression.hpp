@@ -1,5 +1,4 @@
-// Whole-number expressions: the rules in which a learner says which elements of an output are wrong (`row % 16 < 4 && !causal`), and the
-// constraints of a levers.conf.
+// Whole-number expressions: the constraints of a levers.conf.
 #pragma once
 #include <functional>
 #include <map>
@@ -28,23 +27,5 @@ class Expression {
 };
 
 long evaluate(const std::string& expression, const std::map<std::string, long>& names);
-
-// A learner's rule: `marks` is asked of each element. Of a backward stage one of dq, dk and dv is 1, and says of which
-// gradient.
-struct Element {
-  long b = 0, h = 0, row = 0, col = 0, S = 0, D = 0, causal = 0, dq = 0, dk = 0, dv = 0;
-};
-class Rule {
- public:
-  explicit Rule(const std::string& text)
-      : expression_(text, {"b", "h", "row", "col", "S", "D", "causal", "dq", "dk", "dv"}) {}
-  bool marks(const Element& e) const {
-    const long values[] = {e.b, e.h, e.row, e.col, e.S, e.D, e.causal, e.dq, e.dk, e.dv};
-    return expression_.value(values) != 0;
-  }
-
- private:
-  Expression expression_;
-};
 
 }  // namespace lab

@@ -48,8 +48,8 @@ cudaError_t launch_clusters_tma(const NamedKernel<Params...>& kernel, const Laun
 // The same of a kernel (q, k, v, out, heads of all batches, S, scale, causal) whose blocks take one piece of the plan's
 // grid after the other: a block for each of the GPU's multiprocessors, but no more than there are pieces.
 template <class... Params, class... More>
-cudaError_t launch_persistent_tma(const NamedKernel<Params...>& kernel, const LaunchPlan& plan,
-                                  const AttentionArgs& a, More... more) {
+cudaError_t launch_persistent_tma(const NamedKernel<Params...>& kernel, const LaunchPlan& plan, const AttentionArgs& a,
+                                  More... more) {
   const unsigned blocks = persistent_blocks(plan.grid.x * plan.grid.y * plan.grid.z);
   return launch_with_maps(kernel, plan, a, dim3(blocks), a.shape.B * a.shape.H, more...);
 }

@@ -2,7 +2,7 @@
 // things. They run from the repository's root. build/desk stays quick to build and to start: make asks it at every
 // call; build/desk-work and build/desk-records are built where a target needs them. To add a command: declare its
 // function and give it a line in main.cpp, work/main.cpp or records/main.cpp, and a test_desk_*.cpp.
-// Each room has one header: desk.hpp and ladder.hpp for all, runs.hpp for what starts programs, and learn/learn.hpp,
+// Each room has one header: desk.hpp and ladder.hpp for all, runs.hpp for what starts programs, and checks/exercises/learn/exercise.hpp,
 // records/records.hpp, evolve/evolve.hpp. They bring the standard headers that nearly every file here uses.
 #pragma once
 #include <algorithm>

@@ -3,15 +3,16 @@
 #include <cstdio>
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "checks/acceptance/comparison.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/verdict.hpp"
 #include "checks/bench/bench_samples.hpp"
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "checks/commands.hpp"
 #include "checks/exercises/predict.hpp"
-#include "checks/expression.hpp"
+#include "checks/exercises/rule.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -39,55 +40,38 @@ Trial trial_of(const Request& r, const Shape& shape) {
   return t;
 }
 
-// "rows 56, 57, 58 and 61 more", of those that differ.
-std::string some_of(const std::set<int>& all, const std::string& what) {
-  std::string text = what + (all.size() > 1 ? "s " : " ");
-  int said = 0;
-  for (const int one : all) {
-    if (said == 4) return text + format(" and %zu more", all.size() - 4);
-    text += (said++ ? ", " : "") + std::to_string(one);
-  }
-  return text;
-}
-
 Score mask_score(const Sight& sight, const Request& r, const Shape& shape) {
   const Rule rule(r.say);
   const Seen seen = seen_of(r);
   std::size_t yours = 0, theirs = 0, both = 0, differing = 0;
-  std::set<int> rows, cols;
-  std::string first;
+  std::vector<std::string> map;  // of the first head where they differ
+  std::string of;
   for (auto& [name, marks] : sight.outputs(r, shape)) {
     if (r.seen == "rows")  // single elements may be right by chance, a whole row is not
       for (std::size_t row = 0; row < marks.size(); row += shape.D)
         if (marks.find_first_not_of('.', row) < row + shape.D) marks.replace(row, shape.D, shape.D, '#');
-    std::size_t i = 0;
+    for (char& mark : marks) mark = is_seen(seen, mark) ? '#' : '.';
+    const std::size_t head = std::size_t(shape.S) * shape.D;
     for (int b = 0; b < shape.B; ++b)
-      for (int h = 0; h < shape.H; ++h)
+      for (int h = 0; h < shape.H; ++h) {
+        std::string said, is = marks.substr((std::size_t(b) * shape.H + h) * head, head);
         for (int row = 0; row < shape.S; ++row)
-          for (int col = 0; col < shape.D; ++col, ++i) {
-            const bool said =
-                rule.marks({b, h, row, col, shape.S, shape.D, shape.causal, name == "dq", name == "dk", name == "dv"});
-            const bool is = is_seen(seen, marks[i]);
-            yours += said, theirs += is, both += said && is;
-            if (said == is) continue;
-            rows.insert(row), cols.insert(col);
-            if (differing++ == 0)
-              first = format("%s%s(b,h,row,col) = (%d,%d,%d,%d) is %s, your rule says %s", name.c_str(),
-                             name.empty() ? "" : " ", b, h, row, col,
-                             is ? in_words(seen) : (std::string("not ") + in_words(seen)).c_str(), said ? "yes" : "no");
-          }
+          said += rule.marks({b, h, row, 0, shape.S, shape.D, shape.causal, name == "dq", name == "dk", name == "dv"});
+        for (std::size_t i = 0; i < head; ++i) {
+          yours += said[i] == '#', theirs += is[i] == '#', both += said[i] == '#' && is[i] == '#';
+          differing += said[i] != is[i];
+        }
+        if (said == is || !map.empty()) continue;
+        map = rule_map(said, is, shape.D, in_words(seen));
+        of = format("%s%s(b,h) = (%d,%d)", name.c_str(), name.empty() ? "" : " of ", b, h);
+      }
   }
-  if (differing == 0) {
-    std::printf("%s: your mask %zu, seen %zu: the same elements\n", text(shape).c_str(), yours, theirs);
-    return {1};
-  }
-  record("near", format("%s: your rule names %zu elements, %zu of them rightly; it misses %zu", text(shape).c_str(), yours,
-                     both, theirs - both));
-  const bool whole_rows = int(cols.size()) == shape.D;
-  std::printf(
-      "%s: your mask %zu, seen %zu: %s differ%s\n  %s\n", text(shape).c_str(), yours, theirs,
-      whole_rows ? some_of(rows, "row").c_str() : (some_of(rows, "row") + ", " + some_of(cols, "column")).c_str(),
-      whole_rows && rows.size() == 1 ? "s" : "", first.c_str());
+  std::printf("%s: your rule marks %zu elements, %s are %zu%s\n", text(shape).c_str(), yours, in_words(seen), theirs,
+              differing ? "" : ": the same");
+  if (differing == 0) return {1};
+  record("near", format("%s: your rule marks %zu elements, %zu of them rightly; it misses %zu. %s:", text(shape).c_str(),
+                     yours, both, theirs - both, of.c_str()));
+  for (const std::string& line : map) record("near", line);
   return {};
 }
 

@@ -78,7 +78,8 @@ std::string sample_of(Gpu& gpu, const std::string& measured_on) {
       "# What a GPU gives for the functions and inputs of checks/probes/special_functions.hpp: family, function, "
       "hashes of\n"
       "# " +
-      std::to_string(BLOCK) + " results each. Measured on an " + measured_on + ", by `make probe what=ex2 sample=...`.\n";
+      std::to_string(BLOCK) + " results each. Measured on an " + measured_on +
+      ", by `make probe what=ex2 sample=...`.\n";
   for (int family = 0; family < FAMILIES; ++family) {
     gpu.compute(sampled_inputs(families[family]));
     for (int f = 0; f < FUNCTIONS; ++f) text += sample_line(family, f, gpu.results[f]);

@@ -15,23 +15,36 @@
 namespace lab {
 namespace {
 
+struct RaceProblem {
+  Shape shape;
+  double dout = 1;  // what multiplies dO
+};
+
 // Lengths below a tile, inside one, at its end and past it; both head dimensions; causal and not. Small, because a race
 // that needs many tiles to exist has not been met yet, and three K/V tiles go around every ring of slots. From 1024
 // keys on there are three slots: of those long ones the first, the middle and the last block run. With 135 heads a
 // stage may take a different instance, for large grids: two blocks run.
-constexpr Shape FORWARD[] = {{1, 1, 17, 64, false},    {1, 1, 64, 64, false},   {1, 2, 129, 64, true},
-                             {1, 1, 200, 64, false},   {1, 1, 40, 128, true},   {1, 1, 100, 128, true},
-                             {1, 1, 129, 128, false},  {1, 1, 1024, 64, true},  {1, 1, 1024, 128, false},
-                             {1, 135, 200, 64, false}, {1, 135, 200, 128, true}};
-// One row, where whatever is read past it lies outside the workspace; the last has four tiles.
-constexpr Shape BACKWARD[] = {{1, 1, 1, 64, false},  {1, 1, 17, 64, false}, {1, 1, 64, 64, false},
-                              {1, 2, 100, 64, true}, {1, 1, 40, 128, true}, {1, 1, 100, 128, false},
-                              {1, 1, 200, 128, true}};
+constexpr RaceProblem FORWARD[] = {{{1, 1, 17, 64, false}},    {{1, 1, 64, 64, false}},   {{1, 2, 129, 64, true}},
+                             {{1, 1, 200, 64, false}},   {{1, 1, 40, 128, true}},   {{1, 1, 100, 128, true}},
+                             {{1, 1, 129, 128, false}},  {{1, 1, 1024, 64, true}},  {{1, 1, 1024, 128, false}},
+                             {{1, 135, 200, 64, false}}, {{1, 135, 200, 128, true}}};
+// One row, where whatever is read past it lies outside the workspace; the last of those before dO grows has four tiles.
+constexpr double NEEDS_UNIT = 1e4;  // dO times this: then dS may be beyond the largest half, and stages take another path
+constexpr RaceProblem BACKWARD[] = {{{1, 1, 1, 64, false}},
+                                    {{1, 1, 17, 64, false}},
+                                    {{1, 1, 64, 64, false}},
+                                    {{1, 2, 100, 64, true}},
+                                    {{1, 1, 40, 128, true}},
+                                    {{1, 1, 100, 128, false}},
+                                    {{1, 1, 200, 128, true}},
+                                    {{1, 1, 200, 64, false}, NEEDS_UNIT},
+                                    {{1, 1, 200, 128, true}, NEEDS_UNIT}};
 // What `make stage=S test` has time for: a race that a rendezvous hides from the numbers shows here under any schedule.
-constexpr Shape SHORT[] = {
-    {1, 1, 40, 128, true}, {1, 1, 129, 64, false}, {1, 1, 1024, 64, true}, {1, 135, 200, 64, true}};
-// The second has more than one tile of each stage.
-constexpr Shape SHORT_BACKWARD[] = {{1, 1, 40, 64, true}, {1, 1, 140, 128, false}};
+constexpr RaceProblem SHORT[] = {
+    {{1, 1, 40, 128, true}}, {{1, 1, 129, 64, false}}, {{1, 1, 1024, 64, true}}, {{1, 135, 200, 64, true}}};
+// The second and third have more than one tile of each stage.
+constexpr RaceProblem SHORT_BACKWARD[] = {
+    {{1, 1, 40, 64, true}}, {{1, 1, 140, 128, false}}, {{1, 1, 140, 128, false}, NEEDS_UNIT}};
 constexpr double LARGE_SCORES = 256;  // times the usual scale: then weights are infinite as floats
 constexpr Schedule SHORT_SCHEDULES[] = {Schedule::ascending, Schedule::random};
 
@@ -118,11 +131,14 @@ int racecheck(const Subject& subject, std::span<char*> args) {
   const bool is_short = words.flag("short"), first_only = words.flag("first");
   if (!can_check()) throw BadInput("this binary is not instrumented: make stage=S racecheck builds one that is");
   RaceReport report;
-  using Shapes = std::span<const Shape>;
-  const Shapes shapes = subject.backward ? (is_short ? Shapes(SHORT_BACKWARD) : BACKWARD) : (is_short ? SHORT : FORWARD);
+  using Problems = std::span<const RaceProblem>;
+  const Problems problems = subject.backward ? (is_short ? Problems(SHORT_BACKWARD) : BACKWARD) : (is_short ? SHORT : FORWARD);
   const std::span<const Schedule> schedules = is_short ? std::span<const Schedule>(SHORT_SCHEDULES) : SCHEDULES;
-  for (const Shape& shape : shapes) {
-    const Inputs in = problem_of(subject, {Group::ragged, shape, Family::unit, 1}).in;
+  for (const RaceProblem& problem : problems) {
+    const Shape& shape = problem.shape;
+    Case test{Group::ragged, shape, Family::unit, 1};
+    test.magnitudes.dout = problem.dout;
+    const Inputs in = problem_of(subject, test).in;
     Launching how;
     ExecOptions& options = how.options;
     options.check = options.gaps = true;
@@ -142,7 +158,7 @@ int racecheck(const Subject& subject, std::span<char*> args) {
         // Long rows of scores far from each other make a kernel that is slow to rescale score a tile again.
         for (const double factor : {1.0, -1.0, LARGE_SCORES}) {
           if (factor != 1 && subject.backward) continue;
-          if (factor < 0 && &shape != shapes.data()) continue;
+          if (factor < 0 && &problem != problems.data()) continue;
           const bool some = schedule == Schedule::ascending || schedule == Schedule::random;
           if (factor > 1 && (shape.S < 1024 || copies != Copies::at_wait || !some)) continue;
           report.add(Tensors(subject, in, false).launch(shape, float(factor * default_scale(shape.D)), how), schedule);
@@ -150,7 +166,7 @@ int racecheck(const Subject& subject, std::span<char*> args) {
       }
   }
   return report.finish(
-      format("%zu shapes, ", shapes.size()) +
+      format("%zu %s, ", problems.size(), subject.backward ? "problems" : "shapes") +
           (subject.backward ? format("%zu schedules with an order of blocks each", schedules.size())
                             : format("one with a negative scale too, the long ones with large scores too, %zu "
                                      "schedules, copies at the wait and at the issue",

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "checks/desk/ladder.hpp"
-#include "checks/desk/learn/learn.hpp"
+#include "checks/exercises/learn/exercise.hpp"
 #include "checks/tests/scratch.hpp"
 
 using namespace lab;

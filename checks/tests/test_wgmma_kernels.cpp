@@ -343,7 +343,7 @@ CHECKED(own_rows_after_all_waits, silent()) {
 
 // --- .aligned ------------------------------------------------------------------------------------------
 
-CHECKED(fence_in_two_places, finds(collective, {"one", "other"}, "wgmma.fence is .aligned").anywhere()) {
+CHECKED(fence_in_two_places, finds(collective, {"one", "other"}, "wgmma.fence is .aligned")) {
   const Tiles t = tiles();
   float d[32];
   if (threadIdx.x % 32 < 5) {

@@ -94,7 +94,7 @@ JUDGE_OBJ := $(JUDGE_SRC:%.cpp=$(B)/obj/%.o) $(patsubst %.cu,$(B)/obj/%.o,$(wild
 JUDGE_LIB := $(if $(filter cpu,$(backend)),$(B)/libtest.a,$(B)/liblab.a)
 LAB_LIBS := $(B)/liblab.a $(if $(TEST_SRC),$(B)/libtest.a)
 # The desk as the unit tests see it: what its programs are made of, or a build of its own for the sanitizers.
-DESK_SRC := $(filter-out %/main.cpp,$(wildcard $(addprefix checks/desk/,*.cpp records/*.cpp learn/*.cpp evolve/*.cpp)))
+DESK_SRC := $(filter-out %/main.cpp,$(wildcard $(addprefix checks/,desk/*.cpp desk/records/*.cpp exercises/learn/*.cpp desk/evolve/*.cpp)))
 DESK_LIB := $(if $(SANITIZE),$(DESK_SRC:%.cpp=$(B)/obj/%.o),$(strip \
   $(foreach room,learn records desk,build/desk-objects/lib$(room).a)))
 # The desk's other programs, built where a target needs them: for patches, runs judged and exercises; for results and the elite loop.
@@ -242,7 +242,7 @@ $(B)/%/tester: $(B)/%/kernel.o $(B)/%/build_info.o $(B)/$$(call stage_of,$$*)/st
 # The needs of an exercise's checks, and no more: a first one does not wait for the rest.
 LEARNER_OBJ := $(patsubst %.cpp,$(B)/obj/%.o,$(filter-out %/backward.cpp,$(wildcard checks/exercises/*.cpp)) checks/learner_commands.cpp \
   $(patsubst %,checks/bugs/%.cpp,signature find_source_line gpu_child_process hang) \
-  checks/expression.cpp checks/fuzz/fuzz.cpp checks/bench/bench_samples.cpp checks/desk/patch.cpp reference/wrong_answers.cpp)
+  checks/fuzz/fuzz.cpp checks/bench/bench_samples.cpp checks/desk/patch.cpp reference/wrong_answers.cpp)
 # Of a backward stage, whose exercises are few, all of its commands.
 learner_objects = $(if $(filter $(call stage_of,$(1)),$(BACKWARD_STAGES)),$(B)/obj/checks/backward_commands.o $(LAB_LIBS),$(strip \
   $(LEARNER_OBJ) $(B)/libtest.a))

@@ -19,8 +19,8 @@ searches_TEXT := $(addprefix checks/desk/records/,sanitizer_report)
 records-1_TEXT := $(addprefix checks/desk/records/,bench records resources) \
   checks/bench/bench_samples checks/budget/ptxas common/gpu_fit checks/acceptance/format reference/npy
 records-2_TEXT := $(call rest,checks/desk/records/*.cpp checks/desk/evolve/*.cpp,$(records-1_TEXT) $(searches_TEXT))
-learnt-1_TEXT := $(addprefix checks/desk/learn/,exercise handout grade attempt lay_out)
-learnt-2_TEXT := $(call rest,checks/desk/learn/*.cpp,$(learnt-1_TEXT))
+learnt-1_TEXT := $(addprefix checks/exercises/learn/,exercise handout card grade)
+learnt-2_TEXT := $(call rest,checks/exercises/learn/*.cpp,$(learnt-1_TEXT)) checks/exercises/rule
 # Code that searches texts with std::regex takes ten times as long at -O0, and so does a program with one such object: the linker keeps
 # the first copy of a template. Nothing else here is worth the time to make it quick.
 text_flags = $(FLAGS) $(if $(filter searches,$(1)),-O1,-O0)

@@ -35,6 +35,7 @@ constexpr int M = 64;               // query rows per tile
 constexpr int CHUNK = 32;           // query rows whose scores a warp has in registers at a time
 constexpr int HEADS_TOGETHER = 16;  // whose blocks are started by turns
 constexpr int ROW_THREADS = 256;    // of a block of the kernel for the rows
+constexpr int BOUND_PITCH = 16;     // from a head's bound to the next: a line of its own, for the atomics
 constexpr float LOG2_E = 1.44269504f;
 
 template <int D_, int STRIPES_>
@@ -56,13 +57,11 @@ __host__ __device__ constexpr int swizzled(int r, int c) {
 
 // --- shared-memory plan ----------------------------------------------------------------------------------
 struct Smem {
-  half *sK, *sV;   // [N][D]; V's is empty where registers keep it
-  half* sQ;        // [2 * M][D]: a slot for the next tile
-  half* sdO;       // [M][D]: free for the next tile before Q's, as the product with dQ does not read it
-  half* sdS;       // [N][M]: transposed, as the warps have it
-  float* rows;     // [2 * M][2]: L log2 e and delta of each query row
-  float4* bounds;  // [WARPS]: each warp's part of the bound of dS
-  float* unit;     // [2]: of dS, and 1 / unit; for want of registers
+  half *sK, *sV;  // [N][D]; V's is empty where registers keep it
+  half* sQ;       // [2 * M][D]: a slot for the next tile
+  half* sdO;      // [M][D]: free for the next tile before Q's, as the product with dQ does not read it
+  half* sdS;      // [N][M]: transposed, as the warps have it
+  float* rows;    // [2 * M][2]: L log2 e and delta of each query row
 };
 
 template <class T, class Cursor>
@@ -74,31 +73,28 @@ __host__ __device__ Smem carve(Cursor& cursor) {
   smem.sdO = cursor.template array<half>("sdO", M, T::D);
   smem.sdS = cursor.template array<half>("sdS", T::N, M);
   smem.rows = cursor.template array<float>("rows", 2 * M, 2);
-  smem.bounds = cursor.template array<float4>("bounds", 1, T::WARPS);
-  smem.unit = cursor.template array<float>("unit", 1, 2);
   return smem;
 }
 
-// --- L log2 e, delta and ‖dO‖² of each query row ----------------------------------------------------------------
+// --- L log2 e and delta of each query row, and each head's bound of dS --------------------------------------
 template <int D>
 __global__ void __launch_bounds__(ROW_THREADS)
-    row_terms(const half* __restrict__ out, const half* __restrict__ dout, const float* __restrict__ L,
-              float2* __restrict__ rows, float* __restrict__ dout_squares,
-              std::size_t count) {  // out, dout: [count, D]
-  constexpr int LANES = D / 8;      // of a row
-  const std::size_t row = std::size_t(blockIdx.x) * (ROW_THREADS / LANES) + threadIdx.x / LANES;
-  const int c = threadIdx.x % LANES * 8;
-  float delta = 0.0f, squares = 0.0f;  // dO·O and dO·dO
-  if (row < count)
-    for (int i = 0; i < 8; i += 2) {
-      const float2 x = load2(out + row * D + c + i), y = load2(dout + row * D + c + i);
-      delta = fmaf(x.x, y.x, fmaf(x.y, y.y, delta));
-      squares = fmaf(y.x, y.x, fmaf(y.y, y.y, squares));
-    }
-  delta = lanes_sum<LANES>(delta), squares = lanes_sum<LANES>(squares);
-  if (c != 0 || row >= count) return;
-  rows[row] = make_float2(L[row] * LOG2_E, delta);
-  dout_squares[row] = squares;
+    row_terms(const half* __restrict__ out, const half* __restrict__ dout, const half* __restrict__ v,
+              const float* __restrict__ L, float2* __restrict__ rows, unsigned* __restrict__ bounds, int S) {
+  // out, dout, v: [heads, S, D]; rows: [heads, S]; bounds: [heads, 2 * BOUND_PITCH]
+  constexpr int LANES = D / 8;  // of a row
+  const std::size_t head = blockIdx.x, first = head * S * D;
+  const int row = blockIdx.y * (ROW_THREADS / LANES) + threadIdx.x / LANES, c = threadIdx.x % LANES * 8;
+  const uint4 o8 = load8<D>(out + first, row, c, S, 0), dout8 = load8<D>(dout + first, row, c, S, 0),
+              v8 = load8<D>(v + first, row, c, S, 0);
+  const float log_sum = row < S ? L[head * S + row] * LOG2_E : 0.0f;
+  const float delta = lanes_sum<LANES>(dot8(o8, dout8));
+  if (c == 0 && row < S) rows[head * S + row] = make_float2(log_sum, delta);
+  const float2 bound = bound_of_block<ROW_THREADS, LANES>(dot8(dout8, dout8), dot8(v8, v8));
+  if (threadIdx.x != 0) return;
+  // Positive floats are ordered as their bits are.
+  atomicMax(&bounds[head * 2 * BOUND_PITCH], __float_as_uint(bound.x));
+  atomicMax(&bounds[head * 2 * BOUND_PITCH + 1], __float_as_uint(bound.y));
 }
 
 // --- the two kinds of products with a chunk of query rows -------------------------------------------------
@@ -148,7 +144,7 @@ __device__ __forceinline__ void add_weighted(Gradient<T>& to, const Weights<T>& 
 template <int D, int STRIPES>
 __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::BLOCKS_PER_SM)
     gradients(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
-              const half* __restrict__ dout, const float2* __restrict__ rows, const float* __restrict__ dout_squares,
+              const half* __restrict__ dout, const float2* __restrict__ rows, const float2* __restrict__ bounds,
               float* __restrict__ dq_sum, half* __restrict__ dk, half* __restrict__ dv, int heads, int S, float scale,
               bool causal) {  // heads: B * H; dq_sum: [heads, tiles, M * D], zeros before the first block
   using T = Tile<D, STRIPES>;
@@ -166,8 +162,7 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
   const int warp_key = warp * T::KEYS_PER_WARP;                        // and of this warp, within the block's
   const int tiles = ceil_div(S, M), first_tile = causal ? k0 / M : 0;  // no earlier row sees a key of this block
   const std::size_t first_row = std::size_t(head) * S, first = first_row * D;
-  q += first, k += first, v += first, dout += first, rows += first_row, dout_squares += first_row, dk += first,
-      dv += first;
+  q += first, k += first, v += first, dout += first, rows += first_row, dk += first, dv += first;
   dq_sum += std::size_t(head) * tiles * M * D;
   const float scale_log2 = scale * LOG2_E;  // exp(scale s - L) is 2^(scale_log2 s - L log2 e)
 
@@ -192,22 +187,7 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
   if constexpr (!T::KEEPS_V) copy_rows_async<N, D, swizzled<D>, THREADS>(smem.sV, v, k0, S);
   issue_q(first_tile);
   issue_dout(first_tile);
-  // The bound of this block's dS, for which a thread looks at one row of V at most.
-  float2 largest = make_float2(0.0f, 0.0f);
-#pragma unroll 4
-  for (int row = first_tile * M + int(threadIdx.x); row < S; row += THREADS) {
-    largest.x = largest_finite(largest.x, dout_squares[row]);
-    largest.y = largest_finite(largest.y, fabsf(rows[row].y));
-  }
-  float v_squares = 0.0f;
-  if (const int key = k0 + threadIdx.x; key < min(k0 + N, S))
-    for (int d = 0; d < D; d += DS_SLAB) v_squares += sum_of_squares(v + std::size_t(key) * D + d, 0);
-  store_bound(&smem.bounds[warp], largest, v_squares, lane);
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    smem.unit[0] = ds_unit<T::WARPS>(smem.bounds);
-    smem.unit[1] = inverse_unit(smem.unit[0]);
-  }
+  const float unit = ds_unit(bounds[head * BOUND_PITCH]), inverse = inverse_unit(unit);
   unsigned kept_v[STRIPES][D / 16][4];  // V as A, if it is kept
   if constexpr (T::KEEPS_V)
 #pragma unroll
@@ -233,6 +213,10 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
     __pipeline_wait_prior(0);  // tile t has arrived, as far as this thread can see
     __syncthreads();           // now all can see it; and all are done with tile t - 1, its slot of Q and its dS
     issue_q(t + 1);
+    if (unit != 1.0f) {  // then delta is divided by it, once for all warps
+      if (threadIdx.x < M) smem.rows[(t % 2 * M + threadIdx.x) * 2 + 1] *= inverse;
+      __syncthreads();
+    }
 
 #pragma unroll 1
     for (int m = 0; m < M; m += CHUNK) {
@@ -268,18 +252,16 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
         }
       add_weighted<T>(dV, p, sdO, lane);
 
-      // dS^T = P^T (dP^T - delta), in registers for dK and in shared memory for dQ.
+      // dS^T = P^T (dP^T - delta) / unit, in registers for dK and in shared memory for dQ.
       Scores<T> dP = {};
       add_scores<T>(dP, load_v, sdO, lane);
-      for (auto& of_keys : s)  // dS's factor from here on
-        for (auto& of_queries : of_keys) multiply_by_unit(of_queries, smem.unit[1]);
 #pragma unroll
       for (int n = 0; n < CHUNK_TILES; ++n) {
         const float delta[2] = {chunk_rows[n * 16 + 1], chunk_rows[n * 16 + 3]};
         for (int i = 0; i < STRIPES; ++i)
           for (int h = 0; h < 2; ++h) {
-            ds[i][n][h] = half_pair(s[i][n][2 * h] * (dP[i][n][2 * h] - delta[0]),
-                                    s[i][n][2 * h + 1] * (dP[i][n][2 * h + 1] - delta[1]));
+            ds[i][n][h] = half_pair(s[i][n][2 * h] * fmaf(dP[i][n][2 * h], inverse, -delta[0]),
+                                    s[i][n][2 * h + 1] * fmaf(dP[i][n][2 * h + 1], inverse, -delta[1]));
             const int key = warp_key + i * STRIPE + quad_row + 8 * h;
             *reinterpret_cast<unsigned*>(&smem.sdS[swizzled<M>(key, m + 8 * n + first_column)]) = ds[i][n][h];
           }
@@ -307,10 +289,6 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
         }
       }
     }
-    if (const float unit = smem.unit[0]; unit != 1.0f)
-      for (auto& of_rows : dQ)
-        for (auto& of_columns : of_rows)
-          for (float& x : of_columns) x *= unit;
     // Accumulator by accumulator, so that a warp adds to 32 neighbours at once; round_sums puts them in place.
     float* sums = dq_sum + std::size_t(t) * M * D + warp * (T::DQ_ROWS * T::DQ_COLS) + lane;
 #pragma unroll
@@ -332,18 +310,20 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS, Tile<D, STRIPES>::B
     __syncwarp();
   };
   store(dv, dV, 1.0f);
-  store(dk, dK, scale * smem.unit[0]);
+  store(dk, dK, scale * unit);
 }
 
 // --- dQ: the sums, scaled, rounded, and in place -----------------------------------------------------------
 template <int D, int STRIPES>
 __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS)
-    round_sums(const float* __restrict__ dq_sum, half* __restrict__ dq, int H, int S, float scale) {
+    round_sums(const float* __restrict__ dq_sum, const float2* __restrict__ bounds, half* __restrict__ dq, int H, int S,
+               float scale) {
   using T = Tile<D, STRIPES>;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const std::size_t head = std::size_t(blockIdx.z) * H + blockIdx.y;
   const float* sums = dq_sum + (head * gridDim.x + blockIdx.x) * M * D + warp * (T::DQ_ROWS * T::DQ_COLS) + lane;
   dq += head * S * D;
+  scale *= ds_unit(bounds[head * BOUND_PITCH]);
   const int row0 = blockIdx.x * M + warp % 2 * T::DQ_ROWS + lane / 4, col0 = warp / 2 * T::DQ_COLS + lane % 4 * 2;
 #pragma unroll
   for (int i = 0; i < T::DQ_ROWS / STRIPE; ++i)
@@ -358,22 +338,25 @@ __global__ void __launch_bounds__(Tile<D, STRIPES>::THREADS)
 // --- launcher --------------------------------------------------------------------------------------------
 // The parts of the workspace. `save_forward` fills out and L.
 struct Workspace {
-  float* dq_sum;        // [B, H, tiles, M * D]
-  float2* rows;         // [B, H, S]
-  float* dout_squares;  // [B, H, S]
-  float* L;             // [B, H, S]
-  half* out;            // [B, H, S, D]
+  half* out;       // [B, H, S, D]
+  float* dq_sum;   // [B, H, tiles, M * D], and behind it
+  float2* bounds;  // [B, H, BOUND_PITCH]
+  float2* rows;    // [B, H, S]
+  float* L;        // [B, H, S]
 };
 
 std::size_t dq_sums(const Shape& s) { return std::size_t(s.B) * s.H * ceil_div(s.S, M) * M * s.D; }
 
-std::size_t workspace(const Shape& shape) { return dq_sums(shape) + 4 * shape.rows() + shape.elements() / 2; }
+std::size_t bounds(const Shape& s) { return std::size_t(s.B) * s.H * BOUND_PITCH * 2; }
+
+std::size_t workspace(const Shape& s) { return s.elements() / 2 + dq_sums(s) + bounds(s) + 3 * s.rows(); }
 
 Workspace workspace_of(const BackwardArgs& a) {
-  float* const rows = a.workspace + dq_sums(a.shape);
-  float* const dout_squares = rows + 2 * a.shape.rows();
-  float* const L = dout_squares + a.shape.rows();
-  return {a.workspace, reinterpret_cast<float2*>(rows), dout_squares, L, reinterpret_cast<half*>(L + a.shape.rows())};
+  float* const dq_sum = a.workspace + a.shape.elements() / 2;
+  float* const head_bounds = dq_sum + dq_sums(a.shape);
+  float2* const rows = reinterpret_cast<float2*>(head_bounds + bounds(a.shape));
+  return {reinterpret_cast<half*>(a.workspace), dq_sum, reinterpret_cast<float2*>(head_bounds), rows,
+          reinterpret_cast<float*>(rows + a.shape.rows())};
 }
 
 template <int D>
@@ -390,19 +373,20 @@ cudaError_t launch_gradients(const BackwardArgs& a) {
   SmemCount smem;
   carve<T>(smem);
   if (const cudaError_t error = opt_in_smem("gradients", gradients<D, STRIPES>, smem.bytes)) return error;
-  if (const cudaError_t error = cudaMemsetAsync(w.dq_sum, 0, dq_sums(a.shape) * sizeof(float), a.stream)) return error;
-  const std::size_t rows = a.shape.rows(), rows_per_block = ROW_THREADS / (D / 8);
   if (const cudaError_t error =
-          launch("row_terms", row_terms<D>, unsigned((rows + rows_per_block - 1) / rows_per_block), ROW_THREADS, 0,
-                 a.stream, w.out, a.dout, w.L, w.rows, w.dout_squares, rows))
+          cudaMemsetAsync(w.dq_sum, 0, (dq_sums(a.shape) + bounds(a.shape)) * sizeof(float), a.stream))
+    return error;
+  if (const cudaError_t error =
+          launch("row_terms", row_terms<D>, dim3(heads, ceil_div(S, ROW_THREADS / (D / 8))), ROW_THREADS, 0, a.stream,
+                 w.out, a.dout, a.v, w.L, w.rows, reinterpret_cast<unsigned*>(w.bounds), S))
     return error;
   if (const cudaError_t error =
           launch("gradients", gradients<D, STRIPES>, dim3(together, ceil_div(S, T::N), ceil_div(heads, together)),
-                 T::THREADS, smem.bytes, a.stream, a.q, a.k, a.v, a.dout, w.rows, w.dout_squares, w.dq_sum, a.dk, a.dv,
-                 heads, S, a.scale, a.shape.causal))
+                 T::THREADS, smem.bytes, a.stream, a.q, a.k, a.v, a.dout, w.rows, w.bounds, w.dq_sum, a.dk, a.dv, heads,
+                 S, a.scale, a.shape.causal))
     return error;
   return launch("round_sums", round_sums<D, STRIPES>, dim3(ceil_div(S, M), H, a.shape.B), T::THREADS, 0, a.stream,
-                w.dq_sum, a.dq, H, S, a.scale);
+                w.dq_sum, w.bounds, a.dq, H, S, a.scale);
 }
 
 // Short grids get half the keys per block.

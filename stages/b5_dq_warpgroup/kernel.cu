@@ -54,6 +54,7 @@ struct Tile {
   static constexpr int M = D == 64 ? 128 : 64;   // query rows per tile
   static constexpr int N = GROUPS * GROUP_KEYS;  // keys per block
   static constexpr int SLOTS = 3;                // of query tiles: one is used, one is there, one is on its way
+  static constexpr int ROW_BLOCKS = M * D / 8 / ROW_THREADS;  // of the kernel for the rows, to a tile
   static constexpr unsigned ROWS_BYTES = M * D * sizeof(half), KEYS_BYTES = N * D * sizeof(half);
   static constexpr unsigned TERMS_BYTES = 2 * M * sizeof(float), QUERY_BYTES = 2 * ROWS_BYTES + TERMS_BYTES;
   static_assert(DQ_PARTS * DQ_SIZE == M * D, "the parts of dQ make a whole tile");
@@ -65,8 +66,6 @@ struct Smem {
   half *sQ, *sdO;  // [SLOTS][D / 64][M][64], swizzled
   half* sdS;       // [2][N / 64][M][64], swizzled: that of a tile is still read while that of the next is written
   float* terms;    // [SLOTS][2][M]: L log2 e, then delta, of each query row
-  float4* bounds;  // [4]: of the third warpgroup, each warp's part of the bound of dS
-  float* unit;     // [GROUP]: of dS, GROUP times
   ptx::MBarrier *keys_full, *full;    // of sK and sV; of each slot
   ptx::MBarrier *ds_full, *ds_empty;  // of each dS
 };
@@ -80,8 +79,6 @@ __host__ __device__ Smem carve(Cursor& cursor) {
   smem.sdO = cursor.template array<half, SWIZZLE_ALIGN>("sdO", T::SLOTS * T::M * T::D / SLAB, SLAB);
   smem.sdS = cursor.template array<half, SWIZZLE_ALIGN>("sdS", 2 * T::M * T::N / SLAB, SLAB);
   smem.terms = cursor.template array<float, SWIZZLE_ALIGN>("terms", T::SLOTS * 2, T::M);
-  smem.bounds = cursor.template array<float4>("bounds", 1, 4);
-  smem.unit = cursor.template array<float>("unit", 1, GROUP);
   smem.keys_full = cursor.template array<ptx::MBarrier>("keys_full", 1, 1);
   smem.full = cursor.template array<ptx::MBarrier>("full", T::SLOTS, 1);
   smem.ds_full = cursor.template array<ptx::MBarrier>("ds_full", 2, 1);
@@ -89,31 +86,29 @@ __host__ __device__ Smem carve(Cursor& cursor) {
   return smem;
 }
 
-// --- L log2 e, delta and ‖dO‖² of each query row, and zeros for dQ's sums -----------------------------------------
+// --- L log2 e and delta of each query row, bounds of dS, and zeros for dQ's sums ---------------------------
 template <int D>
 __global__ void __launch_bounds__(ROW_THREADS)
-    row_terms(const half* __restrict__ out, const half* __restrict__ dout, const float* __restrict__ L,
-              float* __restrict__ terms, float4* __restrict__ dq_sum, int tiles, int S) {
-  // out, dout: [heads, S, D]; terms: [heads, tiles, 3, M]; dq_sum: [heads, tiles, M * D]
-  constexpr int M = Tile<D>::M, LANES = D / 8;  // LANES: of a row
-  const std::size_t padded_row = std::size_t(blockIdx.x) * (ROW_THREADS / LANES) + threadIdx.x / LANES;
-  const std::size_t tile = padded_row / M, head = tile / tiles;  // of all heads' tiles
-  const int in_tile = int(padded_row % M), row_of_head = int(tile % tiles) * M + in_tile;
-  const std::size_t row = head * S + row_of_head;
-  const int c = threadIdx.x % LANES * 8;
-  float delta = 0.0f, squares = 0.0f;  // dO·O and dO·dO
-  if (row_of_head < S)
-    for (int i = 0; i < 8; i += 2) {
-      const float2 x = load2(out + row * D + c + i), y = load2(dout + row * D + c + i);
-      delta = fmaf(x.x, y.x, fmaf(x.y, y.y, delta));
-      squares = fmaf(y.x, y.x, fmaf(y.y, y.y, squares));
-    }
-  delta = lanes_sum<LANES>(delta), squares = lanes_sum<LANES>(squares);
+    row_terms(const half* __restrict__ out, const half* __restrict__ dout, const half* __restrict__ v,
+              const float* __restrict__ L, float* __restrict__ terms, float2* __restrict__ bounds,
+              float4* __restrict__ dq_sum, int S) {
+  // out, dout, v: [heads, S, D]; terms: [heads, tiles, 2, M]; bounds: [heads, tiles, ROW_BLOCKS];
+  // dq_sum: [heads, tiles, M * D]
+  constexpr int M = Tile<D>::M, LANES = D / 8, ROWS = ROW_THREADS / LANES;  // LANES: of a row
+  const std::size_t head = blockIdx.x, block = head * gridDim.y + blockIdx.y;
+  const int row = blockIdx.y * ROWS + threadIdx.x / LANES, c = threadIdx.x % LANES * 8;
+  const std::size_t first = head * S * D, padded_row = block * ROWS + threadIdx.x / LANES;  // of all heads' tiles
+  const uint4 o8 = load8<D>(out + first, row, c, S, 0), dout8 = load8<D>(dout + first, row, c, S, 0),
+              v8 = load8<D>(v + first, row, c, S, 0);
+  const float log_sum = row < S ? L[head * S + row] * LOG2_E : 0.0f;
+  for (int i = 0; i < 2; ++i) dq_sum[(block * 2 + i) * ROW_THREADS + threadIdx.x] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  const float delta = lanes_sum<LANES>(dot8(o8, dout8));
   if (c == 0) {
-    terms += tile * 3 * M + in_tile;
-    terms[0] = row_of_head < S ? L[row] * LOG2_E : 0.0f, terms[M] = delta, terms[2 * M] = squares;
+    terms += padded_row / M * 2 * M + row % M;
+    terms[0] = log_sum, terms[M] = delta;
   }
-  for (int i = 0; i < 2; ++i) dq_sum[(padded_row * D + c) / 4 + i] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+  const float2 bound = bound_of_block<ROW_THREADS, LANES>(dot8(dout8, dout8), dot8(v8, v8));
+  if (threadIdx.x == 0) bounds[block] = bound;
 }
 
 // --- all gradients: a block for N keys, which walks the query tiles ---------------------------------------
@@ -121,8 +116,9 @@ template <int D>
 __global__ void __launch_bounds__(THREADS, 1)
     gradients(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
               const __grid_constant__ TensorMap v, const __grid_constant__ TensorMap dout,
-              const float* __restrict__ terms, float* __restrict__ dq_sum, half* __restrict__ dk, half* __restrict__ dv,
-              int heads, int S, float scale, bool causal) {  // heads: B * H
+              const float* __restrict__ terms, const float2* __restrict__ bounds, float* __restrict__ units,
+              float* __restrict__ dq_sum, half* __restrict__ dk, half* __restrict__ dv, int heads, int S, float scale,
+              bool causal) {  // heads: B * H
   using T = Tile<D>;
   constexpr int M = T::M, N = T::N;
   AlignedSmemCursor cursor;
@@ -136,9 +132,10 @@ __global__ void __launch_bounds__(THREADS, 1)
   const int k0 = blockIdx.y * N, first_key = warp * STRIPE;  // of this block; of this warp, within the block's
   const int all_tiles = ceil_div(S, M), first_tile = causal ? k0 / M : 0;  // no earlier row sees a key of this block
   const int tiles = all_tiles - first_tile;
-  terms += (std::size_t(head) * all_tiles + first_tile) * 3 * M;
+  terms += (std::size_t(head) * all_tiles + first_tile) * 2 * M;
   dq_sum += (std::size_t(head) * all_tiles + first_tile) * M * D + threadIdx.x % GROUP * 4;
   dk += std::size_t(head) * S * D, dv += std::size_t(head) * S * D;
+  bounds += std::size_t(head) * all_tiles * T::ROW_BLOCKS;
   const float scale_log2 = scale * LOG2_E;  // exp(scale s - L) is 2^(scale_log2 s - L log2 e)
 
   // --- Prologue: the barriers, K, V and the first tiles on their way -----------------------------------------
@@ -149,10 +146,11 @@ __global__ void __launch_bounds__(THREADS, 1)
     const int slot = ring.slot(t), row = (first_tile + t) * M;
     ptx::mbarrier_arrive_expect_tx(&smem.full[slot], T::QUERY_BYTES);
     ptx::tma_load_4d(smem.sQ + slot * M * D, &q, 0, row, 0, head, &smem.full[slot]);
-    ptx::bulk_load(smem.terms + slot * 2 * M, terms + t * 3 * M, T::TERMS_BYTES, &smem.full[slot]);
+    ptx::bulk_load(smem.terms + slot * 2 * M, terms + t * 2 * M, T::TERMS_BYTES, &smem.full[slot]);
     ptx::tma_load_4d(smem.sdO + slot * M * D, &dout, 0, row, 0, head, &smem.full[slot]);
   };
-  if (threadIdx.x == 0) {
+  float2 bound = {};  // of dS; the warps that need it find it while another one requests
+  if (threadIdx.x == GROUPS * GROUP) {
     ptx::mbarrier_init(smem.keys_full, 1);
     for (int slot = 0; slot < T::SLOTS; ++slot) ptx::mbarrier_init(&smem.full[slot], 1);
     for (int i = 0; i < 2; ++i)
@@ -163,17 +161,16 @@ __global__ void __launch_bounds__(THREADS, 1)
     ptx::tma_load_4d(smem.sV, &v, 0, k0, 0, head, smem.keys_full);
     request(0), request(1);
   }
+  if (group < GROUPS) bound = largest_bound(bounds, all_tiles * T::ROW_BLOCKS);
   __syncthreads();
+  const float unit = ds_unit(bound), inverse = inverse_unit(unit);
+  if (threadIdx.x == 0 && k0 == 0) units[head] = unit;  // by one block, for the last kernel
   ptx::mbarrier_wait(smem.keys_full, 0);
 
   // --- The third warpgroup: dQ of each tile, from this block's keys -----------------------------------------
   const ptx::Descriptor k_rows_at = mn_major_descriptor<N>(smem.sK);
   if (group == GROUPS) {
     ptx::registers_release<DQ_REGISTERS>();
-    // While the others wait for products.
-    store_ds_unit<D, M>(smem.unit, smem.bounds, smem.sV, terms, tiles, 2);
-    const float unit = smem.unit[threadIdx.x % GROUP];
-    ptx::barrier_arrive(3, THREADS);
     const ptx::Descriptor ds_at = k_major_descriptor(smem.sdS);
     for (int t = 0; t < tiles; ++t) {
       ptx::mbarrier_wait(&smem.ds_full[t % 2], t / 2 % 2);
@@ -191,7 +188,6 @@ __global__ void __launch_bounds__(THREADS, 1)
         ptx::wgmma_commit();
         ptx::wgmma_wait<0>();
         ptx::fence_registers(dQ);
-        multiply_by_unit(dQ, unit);
         if (part == DQ_PARTS - 1) {
           __syncwarp();
           if (lane == 0) ptx::mbarrier_arrive(&smem.ds_empty[t % 2]);
@@ -235,7 +231,6 @@ __global__ void __launch_bounds__(THREADS, 1)
   };
 
   // --- Mainloop: one query tile at a time -------------------------------------------------------------------
-  float unit = 1.0f;  // of dS
   begin_s(0);
   ptx::wgmma_wait<0>();
   ptx::fence_registers(s);
@@ -248,12 +243,16 @@ __global__ void __launch_bounds__(THREADS, 1)
 #pragma unroll
     for (int i = 0; i < M / 2; ++i) s[i] = fmaf(s[i], scale_log2, -L[i / 4 * 8 + i % 2]);
     const int q0 = (first_tile + t) * M;
-    if (q0 + M > S || k0 + N > S || (causal && q0 < k0 + N - 1)) {
+    if (q0 + M > S || k0 + N > S || (causal && q0 < k0 + N - 1) || unit != 1.0f) {
 #pragma unroll
       for (int i = 0; i < M / 2; ++i) {
         const int row = q0 + i / 4 * 8 + first_column + i % 2;
         const int last_key = row >= S ? -1 : causal ? row : S - 1;  // that the row sees
         if (k0 + first_key + quad_row + i / 2 % 2 * 8 > last_key) s[i] = -INFINITY;
+      }
+      if (unit != 1.0f) {  // then delta is divided by it, once for both warpgroups
+        if (threadIdx.x < M) smem.terms[(slot * 2 + 1) * M + threadIdx.x] *= inverse;
+        ptx::barrier_sync(2, GROUPS * GROUP);
       }
     }
 #pragma unroll
@@ -266,17 +265,14 @@ __global__ void __launch_bounds__(THREADS, 1)
     ptx::wgmma_wait<0>();
     ptx::fence_registers(dp), ptx::fence_registers(dV), ptx::fence_registers(p);
 
-    // dS^T = P^T (dP^T - delta), with P^T as rounded for dV, which turns into dS in shared memory.
-    if (t == 0) ptx::barrier_sync(3, THREADS), unit = smem.unit[threadIdx.x % GROUP];
-    const auto weigh = [&](float by) {
+    // dS^T = P^T (dP^T - delta) / unit, with P^T as rounded for dV, which turns into dS in shared memory.
 #pragma unroll
-      for (int i = 0; i < M / 4; ++i) {
-        const float x = dp[2 * i] - delta[i / 2 * 8], y = dp[2 * i + 1] - delta[i / 2 * 8 + 1];
-        const float2 weights = floats(p[i / 4][i % 4]);
-        ds[i / 4][i % 4] = half_pair(weights.x * (x * by), weights.y * (y * by));
-      }
-    };
-    unit == 1.0f ? weigh(1.0f) : weigh(inverse_unit(unit));
+    for (int i = 0; i < M / 4; ++i) {
+      const int column = i / 2 * 8;
+      const float2 weights = floats(p[i / 4][i % 4]);
+      ds[i / 4][i % 4] = half_pair(weights.x * fmaf(dp[2 * i], inverse, -delta[column]),
+                                   weights.y * fmaf(dp[2 * i + 1], inverse, -delta[column + 1]));
+    }
     ptx::mbarrier_wait(&smem.ds_empty[t % 2], t / 2 % 2 ^ 1);
     half* const sdS = smem.sdS + t % 2 * M * N;
 #pragma unroll
@@ -292,13 +288,12 @@ __global__ void __launch_bounds__(THREADS, 1)
   }
 
   // --- Epilogue: scale dK, round to fp16, store -------------------------------------------------------------
-  multiply_by_unit(dK, unit);
   ptx::barrier_sync(1, THREADS);  // all are done with K and V
 #pragma unroll
   for (int h = 0; h < 2; ++h)
     for (int d = 0; d < D / 8; ++d) {
       const int place = swizzled<N>(first_key + quad_row + 8 * h, 8 * d + first_column), i = 4 * d + 2 * h;
-      store2(&smem.sK[place], dK[i] * scale, dK[i + 1] * scale);
+      store2(&smem.sK[place], dK[i] * (scale * unit), dK[i + 1] * (scale * unit));
       store2(&smem.sV[place], dV[i], dV[i + 1]);
     }
   __syncwarp();
@@ -309,13 +304,15 @@ __global__ void __launch_bounds__(THREADS, 1)
 // --- dQ: the sums, scaled, rounded, and in place -----------------------------------------------------------
 template <int D>
 __global__ void __launch_bounds__(DQ_PARTS* GROUP)
-    round_sums(const float* __restrict__ dq_sum, half* __restrict__ dq, int H, int S, float scale) {
+    round_sums(const float* __restrict__ dq_sum, const float* __restrict__ units, half* __restrict__ dq, int H, int S,
+               float scale) {
   const int group = threadIdx.x / GROUP, warp = threadIdx.x % GROUP / 32, lane = threadIdx.x % 32;
   const std::size_t head = std::size_t(blockIdx.z) * H + blockIdx.y;
   const float* sums = dq_sum + ((head * gridDim.x + blockIdx.x) * DQ_PARTS + group) * DQ_SIZE + threadIdx.x % GROUP * 4;
   const int row0 = blockIdx.x * Tile<D>::M + (D == 64 ? group * DQ_ROWS : 0) + warp * STRIPE + lane / 4;
   const int col0 = (D == 64 ? 0 : group * DQ_COLS) + lane % 4 * 2;
   dq += head * S * D;
+  scale *= units[head];
 #pragma unroll
   for (int i = 0; i < DQ_COLS / 2; i += 2) {
     const int row = row0 + i / 2 % 2 * 8;
@@ -327,10 +324,11 @@ __global__ void __launch_bounds__(DQ_PARTS* GROUP)
 // --- launcher --------------------------------------------------------------------------------------------
 // The parts of the workspace. `save_forward` fills out and L.
 struct Workspace {
-  float* dq_sum;  // [B, H, tiles, M * D]
-  float* terms;   // [B, H, tiles, 3, M]
-  float* L;       // [B, H, S]
-  half* out;      // [B, H, S, D]
+  float* dq_sum;     // [B, H, tiles, M * D]
+  half* out;         // [B, H, S, D]
+  float* terms;      // [B, H, tiles, 2, M]
+  float2* bounds;    // [B, H, tiles, ROW_BLOCKS]
+  float *units, *L;  // [B, H] and [B, H, S]
 };
 
 std::size_t padded_rows(const Shape& s) {
@@ -338,12 +336,19 @@ std::size_t padded_rows(const Shape& s) {
   return std::size_t(s.B) * s.H * ceil_div(s.S, M) * M;
 }
 
-std::size_t workspace(const Shape& s) { return padded_rows(s) * (s.D + 3) + s.rows() + s.elements() / 2; }
+unsigned row_blocks(const Shape& s) { return unsigned(padded_rows(s) * (s.D / 8) / ROW_THREADS); }
+
+std::size_t workspace(const Shape& s) {
+  return padded_rows(s) * (s.D + 2) + s.elements() / 2 + 2 * row_blocks(s) + s.B * s.H + s.rows();
+}
 
 Workspace workspace_of(const BackwardArgs& a) {
-  float* const terms = a.workspace + padded_rows(a.shape) * a.shape.D;
-  float* const L = terms + padded_rows(a.shape) * 3;
-  return {a.workspace, terms, L, reinterpret_cast<half*>(L + a.shape.rows())};
+  half* const out = reinterpret_cast<half*>(a.workspace + padded_rows(a.shape) * a.shape.D);
+  float* const terms = reinterpret_cast<float*>(out + a.shape.elements());
+  float2* const bounds = reinterpret_cast<float2*>(terms + padded_rows(a.shape) * 2);
+  float* const units = reinterpret_cast<float*>(bounds + row_blocks(a.shape));
+  float* const L = units + a.shape.B * a.shape.H;
+  return {a.workspace, out, terms, bounds, units, L};
 }
 
 template <int D>
@@ -368,15 +373,15 @@ cudaError_t launch_gradients(const BackwardArgs& a) {
   if (const cudaError_t error = head_tiles_map(v, a.v, a.shape, T::N)) return error;
   if (const cudaError_t error = head_tiles_map(dout, a.dout, a.shape, T::M)) return error;
   if (const cudaError_t error =
-          launch("row_terms", row_terms<D>, unsigned(padded_rows(a.shape) * (D / 8) / ROW_THREADS), ROW_THREADS, 0,
-                 a.stream, w.out, a.dout, w.L, w.terms, reinterpret_cast<float4*>(w.dq_sum), tiles, S))
+          launch("row_terms", row_terms<D>, dim3(heads, tiles * T::ROW_BLOCKS), ROW_THREADS, 0, a.stream, w.out, a.dout,
+                 a.v, w.L, w.terms, w.bounds, reinterpret_cast<float4*>(w.dq_sum), S))
     return error;
-  if (const cudaError_t error =
-          launch("gradients", gradients<D>, dim3(together, ceil_div(S, T::N), ceil_div(heads, together)), THREADS,
-                 smem.bytes, a.stream, q, k, v, dout, w.terms, w.dq_sum, a.dk, a.dv, heads, S, a.scale, a.shape.causal))
+  if (const cudaError_t error = launch(
+          "gradients", gradients<D>, dim3(together, ceil_div(S, T::N), ceil_div(heads, together)), THREADS, smem.bytes,
+          a.stream, q, k, v, dout, w.terms, w.bounds, w.units, w.dq_sum, a.dk, a.dv, heads, S, a.scale, a.shape.causal))
     return error;
-  return launch("round_sums", round_sums<D>, dim3(tiles, H, a.shape.B), DQ_PARTS * GROUP, 0, a.stream, w.dq_sum, a.dq,
-                H, S, a.scale);
+  return launch("round_sums", round_sums<D>, dim3(tiles, H, a.shape.B), DQ_PARTS * GROUP, 0, a.stream, w.dq_sum,
+                w.units, a.dq, H, S, a.scale);
 }
 
 }  // namespace

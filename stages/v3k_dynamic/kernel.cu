@@ -108,7 +108,7 @@ template <int D, int GROUPS, int N, int SLOTS>
 __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
     attention(const __grid_constant__ TensorMap q, const __grid_constant__ TensorMap k,
               const __grid_constant__ TensorMap v, half* __restrict__ out, int heads, int S, float scale, bool causal,
-              unsigned* drawn_pieces) {  // of this launch so far
+              unsigned* drawn_pieces) {  // of this launch so far; null: two waves are all
   using T = Tile<D, GROUPS, N, SLOTS>;
   constexpr int M = T::M;
   AlignedSmemCursor cursor;
@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(Tile<D, GROUPS, N, SLOTS>::THREADS, 1)
   const unsigned per_head = ceil_div(S, M), pieces = per_head * heads;
   const auto piece_after = [&](unsigned piece) {
     if (piece == blockIdx.x) return to_and_fro(1, blockIdx.x, gridDim.x);
-    if (pieces <= 2 * gridDim.x) return pieces;
+    if (!drawn_pieces) return pieces;
     return 2 * gridDim.x + atomicAdd(drawn_pieces, 1u);
   };
   if (threadIdx.x == 0) {
@@ -333,11 +333,13 @@ struct Launcher {
   }
   static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
     // The counter is the launch's own: two launches that drew from one would skip each other's pieces.
-    unsigned* const drawn = static_cast<unsigned*>(args.workspace);
-    const unsigned pieces = plan.grid.x * plan.grid.y * plan.grid.z, blocks = persistent_blocks(pieces);
-    if (pieces > 2 * blocks)  // the third wave is drawn
+    const unsigned pieces = plan.grid.x * plan.grid.y * plan.grid.z;
+    unsigned* drawn = nullptr;
+    if (pieces > 2 * persistent_blocks(pieces)) {  // there is a third wave
+      drawn = static_cast<unsigned*>(args.workspace);
       if (const cudaError_t error = cudaMemsetAsync(drawn, 0, sizeof *drawn, args.stream); error != cudaSuccess)
         return error;
+    }
     return launch_persistent_tma(kernel(), plan, args, drawn);
   }
   static auto kernel() {

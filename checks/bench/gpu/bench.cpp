@@ -134,9 +134,8 @@ class CaseTimer {
   void skip(const std::string& why) { add("case", "skipped\t" + why); }
 
   void launch(const Set& set, const Shape& shape) {
-    gpu::check_started(stage().launch(
-        {set.q.data(), set.k.data(), set.v.data(), set.out.data(), shape, 1.0f / std::sqrt(float(shape.D)), stream_,
-         set.workspace.data()}));
+    gpu::check_started(stage().launch({set.q.data(), set.k.data(), set.v.data(), set.out.data(), shape,
+                                       1.0f / std::sqrt(float(shape.D)), stream_, set.workspace.data()}));
   }
   double call(const Set& set, const Shape& shape) {
     return watch_.time(stream_, [&] { launch(set, shape); });

@@ -7,7 +7,7 @@ namespace lab::desk {
 Run bench_command, resources_command;           // in the files of these names
 Run machine_command, sanitizer_report_command;  // sanitizer_report.cpp
 Run search_command;                             // evolve/search.cpp
-Run cheaters_command;                                                   // evolve/cheaters.cpp
+Run cheaters_command;                           // evolve/cheaters.cpp
 
 static constexpr Command COMMANDS[] = {
     {"bench", bench_command, "SHAPES ROUNDS JSON STAGE LAB...", "times stages and PyTorch in turns; bench-1"},

@@ -211,11 +211,11 @@ std::string resources_csv(const std::vector<ResourceRow>& rows, const std::strin
   return out;
 }
 
-// desk-records resources LABS [CSV]: compiles every kernel, fixed and with each bug, for its target (and the correct
-// ones of sm_89 for sm_90 too), and judges what ptxas says. Writes CSV if named; else holds the committed one against
-// what this nvcc says, if it is of the same version. Then every correct kernel for the other architectures that its stage.conf
-// claims. With STAGE that stage alone, beside the one that an own kernel comes from. Exit status 1 if a correct kernel is over its
-// budget, does not compile or compiles with what trouble_in() names, or the committed figures are stale.
+// desk-records resources LABS [CSV]: compiles every kernel for its target (those of sm_89 for sm_90 too), and judges
+// what ptxas says. Writes CSV if named; else holds the committed one against what this nvcc says, if it is of the same
+// version. Then every kernel for the other architectures that its stage.conf claims. With STAGE that stage alone, beside
+// the one that an own kernel comes from. Exit status 1 if a kernel is over its budget, does not compile or compiles with
+// what trouble_in() names, or the committed figures are stale.
 int resources_command(const Args& args) {
   const std::string nvcc = nvcc_release(), json = args.size() > 1 ? args[1] : "";
   if (nvcc.empty()) throw BadInput("make resources needs nvcc, which is not on the PATH");
@@ -234,9 +234,6 @@ int resources_command(const Args& args) {
     const std::string source = kernel_path(stage.dir), target = stage.says("target");
     all.push_back({stage.dir, "", target, source});
     if (target == "sm_89") all.push_back({stage.dir, "", "sm_90", source});
-    for (const Bug& bug : one.empty() ? stage.bugs : std::vector<Bug>())
-      all.push_back({stage.dir, bug.name, target,
-                     fs::path(lab_path(args[0], stage.dir, variant_of(bug.name, ""))).replace_filename("kernel.cu")});
   }
   std::map<std::string, StageBudget> budgets;
   for (const Stage& stage : stages)
@@ -290,8 +287,7 @@ int resources_command(const Args& args) {
   } else if (const std::string committed = read_text(COMMITTED);
              one.empty() && committed.starts_with("# nvcc " + nvcc + ",")) {
     counts.add(committed == now);
-    if (committed != now)
-      std::printf("%s is stale; make resources json=%s renews it\n", COMMITTED.c_str(), COMMITTED.c_str());
+    if (committed != now) std::printf("%s is stale; make resources record=1 renews it\n", COMMITTED.c_str());
   }
   return told(counts);
 }

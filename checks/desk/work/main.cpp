@@ -5,12 +5,12 @@ namespace lab::desk {
 
 Run reproduce_command, check_harness_command, racecheck_command, broken_version_command;  // bugs.cpp
 Run pieces_command;                                                                       // pieces.cpp
-Run exercise_command, hint_command, solution_command;                                     // learn/lay_out.cpp
-Run try_command, predict_command;                                                         // learn/attempt.cpp
-Run look_command;                                                                         // learn/look.cpp
-Run own_command;                                                                          // learn/own.cpp
-Run grade_command;                                                                        // learn/grade.cpp
-Run check_exercises_command;                                                              // learn/prove.cpp
+Run exercise_command, hint_command, solution_command;  // ../exercises/learn/commands.cpp
+Run try_command, predict_command;                      // ../exercises/learn/commands.cpp
+Run look_command;                                      // ../exercises/learn/commands.cpp
+Run own_command;                                       // own.cpp
+Run grade_command;                                     // ../exercises/learn/grade.cpp
+Run check_exercises_command;                           // ../exercises/learn/prove.cpp
 
 static constexpr Command COMMANDS[] = {
     {"reproduce", reproduce_command, "STAGE [STAGE:BUG=BUG_LAB=FIXED_LAB...]",

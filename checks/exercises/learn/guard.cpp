@@ -1,4 +1,4 @@
-#include "checks/desk/learn/learn.hpp"
+#include "checks/exercises/learn/exercise.hpp"
 
 namespace lab::desk {
 namespace {
@@ -12,7 +12,7 @@ const std::vector<std::string> ALLOWED = words_of(
     "_GLOBAL_OFFSET_TABLE_ _Unwind_Resume __gxx_personality_v0 lab::stage_conf lab::stage_name() "
     "lab::multiprocessors() "
     "blockIdx threadIdx blockDim gridDim strlen memcpy memmove memset memcmp printf puts putchar lab_kernel_printf "
-    "__printf_chk __stack_chk_fail abort");
+    "__printf_chk __stack_chk_fail abort std::terminate()");
 // Symbols behind ex2, rcp, __expf and __fdividef; common/plan.hpp, common/input_maps.hpp, a launcher's other calls.
 const std::vector<std::string> ALLOWED_STARTS = split(
     "lab::ex2_approx_ftz(, lab::rcp_approx_ftz(, lab::fast_exp(, lab::fast_divide(, cudaMemset(, "
@@ -27,13 +27,19 @@ constexpr std::string_view MATHEMATICS[] = {"exp",   "exp2",   "expm1",     "log
                                             "round", "trunc",  "rint",      "tanh",  "sin",   "cos",   "fmod",
                                             "lrint", "lround", "nearbyint", "ldexp", "frexp", "scalbn"};
 
-// `lab::cpu::name(...)`: a function of the emulation, and no member of the classes that it is made of.
-bool is_cuda(const std::string& symbol) {
+// `lab::cpu::name(...)`, or of a template `float lab::cpu::name<float>(...)`: a function of the emulation, and no member of the
+// classes that it is made of.
+bool is_cuda(std::string_view symbol) {
+  for (const std::string_view type : {"float ", "int ", "unsigned int ", "unsigned long long ", "void "})
+    if (symbol.starts_with(type) && symbol.find('<') < symbol.find('(')) symbol.remove_prefix(type.size());
   constexpr std::string_view SPACE = "lab::cpu::";
   if (!symbol.starts_with(SPACE)) return false;
-  const std::size_t end = symbol.find('(');
-  const std::string name = symbol.substr(SPACE.size(), end == symbol.npos ? end : end - SPACE.size());
-  return end != symbol.npos && !name.empty() && std::ranges::all_of(name, in_name);
+  symbol.remove_prefix(SPACE.size());
+  const std::size_t end = std::min(symbol.find_first_of("(<"), symbol.size());
+  const std::size_t arguments = std::min(symbol.find('('), symbol.size());
+  const bool closes = arguments < symbol.size() && (end == arguments || symbol[arguments - 1] == '>');
+  return closes && end > 0 && std::ranges::all_of(symbol.substr(0, end), in_name) &&
+         symbol.substr(end, arguments - end).find("::") == symbol.npos;
 }
 
 bool is_mathematics(std::string symbol) {
