@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/stage.hpp"
 #include "common/wmma_layout.hpp"
 #include "reference/attention.hpp"
 #include "reference/bad_input.hpp"

@@ -132,7 +132,8 @@ int racecheck(const Subject& subject, std::span<char*> args) {
   if (!can_check()) throw BadInput("this binary is not instrumented: make stage=S racecheck builds one that is");
   RaceReport report;
   using Problems = std::span<const RaceProblem>;
-  const Problems problems = subject.backward ? (is_short ? Problems(SHORT_BACKWARD) : BACKWARD) : (is_short ? SHORT : FORWARD);
+  const Problems problems = subject.backward ? (is_short ? Problems(SHORT_BACKWARD) : BACKWARD)
+                                             : (is_short ? Problems(SHORT) : FORWARD);
   const std::span<const Schedule> schedules = is_short ? std::span<const Schedule>(SHORT_SCHEDULES) : SCHEDULES;
   for (const RaceProblem& problem : problems) {
     const Shape& shape = problem.shape;

@@ -10,6 +10,7 @@
 #include "checks/commands.hpp"
 #include "checks/exercises/counts.hpp"
 #include "checks/trace/json.hpp"
+#include "common/stage.hpp"
 
 namespace lab {
 namespace {

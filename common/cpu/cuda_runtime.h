@@ -85,6 +85,7 @@ enum cudaError_t : int {
   cudaErrorMemoryAllocation = 2,
   cudaErrorInvalidConfiguration = 9,
   cudaErrorNotReady = 600,
+  cudaErrorNotSupported = 801,
   cudaErrorIllegalAddress = 700,
   cudaErrorLaunchTimeout = 702,
   cudaErrorIllegalInstruction = 715,
