@@ -1,222 +1,341 @@
-# The SDPA lab notebook. `make` says what can be done here; this file is the table of contents, common/make/ the rest:
-#   words.mk   refuses wrong words    ask.mk, desk.mk   the desk, which knows stages and bugs
-#   build.mk   compiles and links     stages.mk         which binaries a call means
-
+# The SDPA lab notebook. `make` says what can be done here. A stage's kernel.cu, compiled for one backend with at most one bug's patch
+# applied, is a shared library, build/BACKEND/STAGE/VARIANT/kernel.so; the variant is fixed, checked (CPU, instrumented) or bug-NAME.
+# build/BACKEND/runner loads one and does what is asked. What judges is in the runner; what copies, lists and schedules is here and in
+# checks/scripts.
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 PYTHON ?= python3
-override JOBS := $(if $(filter undefined,$(origin JOBS)),$(shell nproc 2>/dev/null || echo 2),$(value JOBS))
+comma := ,
+define newline
 
-# --- words --------------------------------------------------------------------------------------------------
-GOALS := help list clean test reproduce-bug show-bug edit-bug save-bug check-harness run racecheck fuzz counters unit sanitize
-GOALS += exercise predict try hint solution grade own bench profile resources evolve probe
-GOALS += writeups plots bits trace
-# Goals for a learner's own kernel, work/own/NAME.
-OWN_GOALS := test racecheck counters trace run fuzz resources bench profile
-INNER_GOALS := host-as-gpu test-builds sanitized evolve-labs
-GPU_GOALS := bench profile probe
+
+endef
+
+# --- words ---
+GOALS := help list clean test reproduce-bug show-bug edit-bug save-bug check-harness run racecheck fuzz counters trace bits unit sanitize
+GOALS += exercise predict try hint solution grade bench profile resources evolve writeups plots probe
+INNER_GOALS := built ci host-as-gpu sanitized evolve-labs
 WORDS := stage bug bugs backend full turns q k v do dq dk dv out causal scale seconds seed cases case check only shape rounds json
-WORDS += sample new n again say give-up lines minutes generations candidates tile quick record assigned name from what
-# The words of a learner's goals, which would otherwise ignore a word in silence.
-WORDS_OF_exercise := n again
-WORDS_OF_hint := n
-WORDS_OF_try := n
-WORDS_OF_predict := n say
-WORDS_OF_solution := n give-up
-WORDS_OF_grade := json seed assigned
-WORDS_OF_own := name from
-WORDS_OF_probe := what sample only check
-# Programs and their flags, which run as they are given; and what the Makefile tells a make below it.
-TOOL_WORDS := JOBS CXX CXXFLAGS HOST_CXX NVCC NVCCFLAGS CUDA_HOME GPU_ARCHS PYTHON SANITIZE MAKE MAKEFLAGS SHELL
-include common/make/words.mk
-# A make below this one shares its jobs.
+WORDS += sample n new again say give-up lines minutes generations candidates tile quick record assigned what
+# A word is text, and nothing of it is ever run: it is taken as it was typed, before anything expands it, and a recipe reads it from its
+# environment, "$$word". No recipe, target or prerequisite pastes a word, and neither does an $(eval).
+quote = '$(subst ','\'',$(1))'
+typed := $(foreach _,$(.VARIABLES),$(if $(findstring command line,$(origin $(_))),$(_)))
+taken_as_typed = $(if $(findstring $(newline),$(value $(1))),$(error $(1)= holds a line break))$(strip \
+  $(if $(strip $(value $(1))),,$(error $(1)= is empty)))$(eval override $(1) := $$(value $(1)))$(eval export $(1))
+$(foreach word,$(filter $(WORDS) JOBS GPU_ARCHS SANITIZE,$(typed)),$(call taken_as_typed,$(word)))
+# A word is what was typed behind make, and no variable of that name that the environment happens to hold.
+$(foreach word,$(filter-out $(typed),$(WORDS)),$(eval override undefine $(word))$(eval unexport $(word)))
+# Of the words named, those that were given, as a program takes them: shape="$shape" seed="$seed".
+given = $(foreach word,$(1),$(if $(filter $(word),$(typed)),$(word)="$$$(word)"))
+override JOBS := $(if $(filter undefined,$(origin JOBS)),$(shell nproc 2>/dev/null || echo 2),$(value JOBS))
+# What a script finds out, all at once: whether words and goals mean something; backend, compiler, stages and bugs.
+ifneq ($(filter-out help clean,$(MAKECMDGOALS))$(typed),)
+ask = $(foreach word,$(1),$(word)=$(call quote,$($(word))))
+answer := $(shell goals=$(call quote,$(MAKECMDGOALS)) flags=$(call quote,$(filter -I% -isystem% --sysroot%,$(CXXFLAGS))) \
+  $(call ask,typed GOALS INNER_GOALS WORDS stage bug bugs backend what only record quick JOBS SANITIZE \
+  $(if $(filter default undefined,$(origin CXX)),,CXX)) sh checks/scripts/begin.sh)
+$(if $(filter ERROR,$(firstword $(answer))),$(error $(wordlist 2,999,$(answer))))
+$(foreach fact,$(answer),$(eval $(subst |, ,$(subst =,:=,$(fact)))))
+endif
 MAKEFLAGS += --no-builtin-rules --no-print-directory $(if $(filter 0,$(MAKELEVEL)),-j$(JOBS))
-
-# --- stages -------------------------------------------------------------------------------------------------
-include common/make/build.mk
-include common/make/stages.mk
-
-# --- targets ------------------------------------------------------------------------------------------------
-help:
-	@cat common/help.txt
-list:
-	@build/desk list
-
-ifndef stage
-test: $(WORK)
-	@JOBS=$(JOBS) MAKE='$(MAKE)' backend=$(backend) sh checks/tests/run_all.sh
-else ifneq ($(BROKEN)$(bug),)
-test: $(BUG_LABS) | $(WORK)
-	@$(WORK) broken-version "$$stage" $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p)))
-else
-# The numbers, then a short race check: a missing __syncwarp that a rendezvous hides shows there alone.
-test: $(call tester,fixed) $(if $(filter cpu,$(backend)),$(call tester,checked)) | $(if $(filter 1,$(turns)),$(WORK))
-	@sh checks/scripts/stage_test.sh $(if $(BACKWARD),same-bits,once) $^
-endif
-
-# The parts of `make test`.
-test-builds: $(FIXED_LABS) $(BUG_LABS) $(BACKWARD_LABS) $(if $(filter cpu,$(backend)),$(B)/unit $(CHECKED_LABS) $(RECORDS),$(PROBE_wmma))
-
-reproduce-bug: $(foreach p,$(PAIRS),$(call bug_lab,$(p)) $(call fixed_of_pair,$(p))) | $(WORK)
-	@$(WORK) reproduce "$$stage" $(foreach p,$(PAIRS),$(p)=$(call bug_lab,$(p))=$(call fixed_of_pair,$(p)))
-
-# A bug is a patch: read it, work on it in a copy of the kernel, write it back; new=1 begins one.
-show-bug edit-bug save-bug:
-	$(one_stage)@sh checks/scripts/bug.sh $(@:-bug=)
-
-check-harness: $(BUG_LABS) $(BACKWARD_BUG_LABS) | $(WORK)
-	@$(WORK) check-harness $(foreach p,$(PAIRS) $(BACKWARD_PAIRS),$(p)=$(call bug_lab,$(p)))
-
-# Exercises: laid out in work/NN, predicted, tried, graded. Each says on its card what to type.
-# A goal that writes a file that the caller names: outputs.sh refuses to lose one that is there.
+# A program that calls make is told so by $$MAKE and not by $(MAKE): make -n would start it. alone.sh: no jobserver for it.
+export MAKE RUNNER
+ALONE := sh checks/scripts/alone.sh
+$(if $(bugs),$(eval export LAB_BUGS := build/outside-bugs))
+BROKEN := $(if $(stage),$(if $(STAGE),,$(stage)))
+BACKWARD := $(filter $(STAGE),$(BACKWARD_STAGES))
+# At the head of a recipe that makes sense for one stage only, for one that works, for one exercise.
+one_stage = $(if $(stage),,$(error which stage? $@ needs stage=NAME; see 'make list'))
+works = $(if $(BROKEN),$(error stage=$(stage) never worked; its bugs: $(PAIRS)))
+one_exercise = $(if $(n),,$(error which exercise? $@ needs n=NUMBER; see 'make exercise'))
+# A goal that writes files that the caller names: outputs.sh refuses to lose one that is there.
 keep = sh checks/scripts/outputs.sh $@ '$(1)'
-exercise hint: | $(WORK)
-	$(one_exercise)@$(WORK) $@ "$$n" $(if $(filter 1,$(again)),again)
-predict: | $(WORK)
-	$(one_exercise)@$(WORK) predict '$(MAKE)' "$$n" "$$say"
-try: | $(WORK)
-	$(one_exercise)@$(WORK) try '$(MAKE)' "$$n"
-# A kernel of your own, from a stage's or from a blank one: work/own/NAME. stage=NAME is that then.
-own: | $(WORK)
-	$(call need,name,what name? make own name=mine from=v2c8 lays out work/own/mine)
-	@$(WORK) own "$$name" "$$from"
-solution: | $(WORK)
-	$(one_exercise)@$(WORK) solution "$$n" $(if $(filter 1,$(give-up)),give-up)
-grade: | $(WORK)
-	@$(call keep,json) $(WORK) grade '$(MAKE)' "$$json" "$$seed" "$$assigned"
 
-run: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
-	$(one_stage)$(if $(bug),,$(works))@$(call keep,out dq dk dv) $< run $(call given,q k v do dq dk dv out causal scale)
+# --- which libraries a call means: of all correct kernels, of one, or of bugs ---
+B := build/$(if $(SANITIZE),asan,$(backend))
+GPU := $(filter gpu,$(backend))
+RUNNER := $(B)/runner
+fixed = $(foreach s,$(1),$(B)/$(s)/fixed/kernel.so)
+checked = $(foreach s,$(1),$(B)/$(s)/$(if $(GPU),fixed,checked)/kernel.so)
+planted = $(foreach pair,$(1),$(B)/$(subst :,/bug-,$(pair))/kernel.so)
+EVERY_STAGE := $(ALL_STAGES) $(BACKWARD_STAGES)
+THE_PAIRS := $(if $(stage),$(PAIRS),$(ALL_PAIRS) $(BACKWARD_PAIRS))
+BUGS := $(call planted,$(THE_PAIRS))
+HOMES := $(sort $(foreach pair,$(THE_PAIRS),$(firstword $(subst :, ,$(pair)))))
+SIGNATURES := $(HOMES:%=$(B)/%/signatures.so)
+chosen = $(if $(stage),$(if $(bug)$(BROKEN),$(BUGS),$(call $(1),$(STAGE))),$(call $(1),$(2) $(ALL_STAGES)))
 
-# The tools for a stage's kernel, for the kernel of an exercise.
+# --- flags ---
+# No sibling calls: they leave no frame behind, and a report would name the caller's caller. A product and a sum are two roundings on
+# both backends, unless the source says fmaf. g++ remarks on how it once passed a tensor map by value: -Wno-psabi.
+CXXFLAGS := -std=c++20 -O2 -g -ffp-contract=off -fno-optimize-sibling-calls -Wall -Wextra -Wno-unknown-pragmas -Wno-psabi
+# Reports need all lines of kernels, and not in which register a variable is. fmaf is one instruction on an x86-64 that has it, and else
+# a slow call that gives the same bits. Kernels read halves as uint4, as nvcc lets them. CXXFLAGS=... of the command line stand alone.
+KERNEL_FLAGS := $(if $(filter CXXFLAGS,$(typed)),,-fno-var-tracking -fno-strict-aliasing $(if $(shell grep -swom1 fma /proc/cpuinfo),-mfma))
+# g++ calls the checker at every load and store: of a whole uint4, not of its words. An argument by value of a class (half, uint4) is
+# loaded by a statement without a line, which would get the line before it: a copy that is not elided has its own. So has a volatile
+# access a call. AddressSanitizer and this exclude each other.
+INSTRUMENTATION := $(if $(SANITIZE),,-fsanitize=thread -fno-tree-sra -fno-elide-constructors --param tsan-distinguish-volatile=1)
+ASAN := $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
+override CXXFLAGS += $(if $(SANITIZE),-fno-omit-frame-pointer $(ASAN) -fno-sanitize-recover=all -Wno-clobbered)
+# What the runner asks a library for, the source marks (common/stage.hpp); all else is the library's own.
+LIBRARY_FLAGS := -fPIC -fvisibility=hidden
+NVCC := nvcc
+NVCCFLAGS := -std=c++20 -O3 -fmad=false -lineinfo -ccbin $(CXX) -Xcompiler -Wall
+# For the lab's two architectures, the GPU at hand, and as PTX for the rest, from 8.0 on: cp.async. sm_90a code runs on 9.0 alone. For a
+# T4 (7.5) ptxas refuses whatever needs more than 7.5 has: such a stage is built for the others, and skipped when it runs.
+gencode = $(foreach a,$(1),-gencode arch=compute_$(a)$(comma)code=sm_$(a)) -gencode arch=compute_80$(comma)code=compute_80
+SM_90A := -gencode arch=compute_90a$(comma)code=sm_90a
+gencode_of = $(if $(filter sm_90a,$(target_$(1))),$(SM_90A),$(strip \
+  $(call gencode,$(filter-out $(if $(filter-out wmma ldmatrix,$(needs_$(1))),7%),$(GPU_ARCHS)))))
+ifdef GPU
+INCLUDES := -I. -DLAB_GPU -isystem $(CUDA_HOME)/include
+# The runtime is a library too, which the runner and the kernel that it loads share.
+LIBS := -L$(CUDA_HOME)/lib64 -Wl,-rpath,$(CUDA_HOME)/lib64 -lcudart -ldl -lrt -pthread
+# A kernel that is loaded when it is launched leaves time for another process between the NaN and the launch.
+export CUDA_MODULE_LOADING := EAGER
+else
+INCLUDES := -Icommon/cpu -I.
+LIBS := -lboost_context -ldl -pthread $(ASAN)
+endif
+# A file that changes with what it holds: a changed flag rebuilds what was built with the old one.
+held = $(if $(COMPILES),$(shell mkdir -p $(dir $(1)); printf $(2) | cmp -s - $(1) || printf $(2) > $(1)))
+FLAGS := $(CXX) $(CXXFLAGS) $(KERNEL_FLAGS) $(INSTRUMENTATION) | $(NVCC) $(NVCCFLAGS) $(GPU_ARCHS) | $(INCLUDES) $(LIBS)
+$(call held,$(B)/flags,'%s\n' $(call quote,$(FLAGS)))
+
+# --- the runner, its libraries, the unit tests ---
+.SECONDEXPANSION:
+.DELETE_ON_ERROR:
+.SECONDARY:
+FORCE:
+# How much is done, and the time left, in a line that the next one replaces. A dry run says how many steps there are.
+ifeq ($(origin STEPS),undefined)
+STEPS = $(eval STEPS := $(shell STEPS=0 $(MAKE) -n $(foreach word,$(typed),$(word)=$(call quote,$(value $(word)))) \
+  $(foreach goal,$(MAKECMDGOALS),$(call quote,$(goal))) 2>&1 | grep -c scripts/progress.sh))$(STEPS)
+endif
+building = $(eval BUILT += x)sh checks/scripts/progress.sh $(words $(BUILT)) '$(STEPS)' $(BEGUN) $@; mkdir -p $(@D);
+BEGUN := $(shell date +%s)
+# Sources of a kind are compiled as one text, for most of the time goes into headers and templates that they share: that saves two
+# thirds of it. The anonymous namespaces of a text are one.
+all_in = $(wildcard $(1:%=%/*.cpp))
+# Half of what a test spends is in these; vectors change no bit of what they compute, for no order of additions changes.
+FAST := $(if $(GPU),,common/emulator/mma.cpp common/emulator/tensor_core.cpp) reference/attention.cpp reference/backward.cpp
+emulator := $(filter-out $(FAST),$(call all_in,common/emulator))
+core := $(call all_in,common checks/acceptance checks/races $(if $(GPU),common/gpu)) reference/inputs.cpp reference/npy.cpp \
+  $(patsubst %,checks/%.cpp,runner/library runner/run bugs/trial bugs/gpu_child_process bugs/hang $(if $(GPU),,exercises/kernel_printf))
+# commands.so, all commands but a stage's test, which waits for the runner alone; desk.so, exercises, results and the search.
+bugs_text := $(filter-out $(core),$(call all_in,checks/bugs)) checks/desk/patch.cpp reference/wrong_answers.cpp
+exercises_text := $(filter-out $(core),$(call all_in,checks/exercises checks/evolve checks/evolve/$(backend))) \
+  $(if $(GPU),,checks/exercises/drills/drill.cpp)
+evidence_text := checks/runner/commands.cpp checks/runner/forked.cpp $(filter-out $(if $(GPU),%/counters.cpp),\
+  $(call all_in,checks/bits checks/fuzz checks/counters checks/bench $(if $(GPU),checks/bench/gpu,checks/trace)))
+desk_text := $(filter-out checks/desk/patch.cpp,$(call all_in,checks/desk))
+learn_text := $(call all_in,checks/exercises/learn)
+search_text := $(call all_in,checks/desk/records checks/desk/evolve checks checks/budget)
+MORE := bugs_text exercises_text evidence_text
+TEXTS := core $(if $(GPU),,emulator) $(MORE) desk_text learn_text search_text
+object = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
+CORE_OBJ := $(call object,core $(if $(GPU),$(wildcard common/gpu/*.cu),emulator) $(FAST))
+MORE_OBJ := $(call object,$(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
+DESK_OBJ := $(call object,desk_text learn_text search_text)
+# Tests that run no kernel: make sanitize check=quick leaves them out.
+HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,desk_% backward_% reference% results trace block_order expected expression gpu_fit npy \
+  pattern ptxas referee)
+UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))) \
+  $(CORE_OBJ) $(MORE_OBJ) $(if $(filter quick,$(SANITIZE)),,$(DESK_OBJ))
+# Reports name no line of the harness, and addr2line would read them each time; sanitizers want them. Of tests, some bring instrumented
+# kernels along, and in two accesses and calls must stay what they are when optimised.
+LINES := $(if $(SANITIZE),-g1,-g0)
+$(B)/obj/%: OPTIMISE = -O1 $(LINES)
+$(call object,emulator): OPTIMISE = $(LINES)
+$(call object,$(FAST)): OPTIMISE = -O3 $(LINES)
+$(B)/obj/checks/tests/%: OPTIMISE = -O0 -g1
+$(call object,checks/tests/test_exec_collectives.cpp checks/tests/test_exec_memory.cpp): OPTIMISE = -g1
+$(call object,$(wildcard checks/tests/*_kernels.cpp)): OPTIMISE = $(KERNEL_FLAGS) $(INSTRUMENTATION)
+$(MORE_OBJ) $(DESK_OBJ): POSITION := -fPIC
+$(DESK_OBJ): OPTIMISE = -O0 $(LINES)
+$(B)/obj/checks/exercises/drills/%: POSITION := $(LIBRARY_FLAGS)
+compile = $(CXX) $(CXXFLAGS) $(OPTIMISE) $(POSITION) $(INCLUDES) -MMD -MP
+$(B)/obj/%.o: %.cpp $(B)/flags
+	@$(building) $(compile) -c $< -o $@
+$(foreach text,$(TEXTS),$(call held,$(B)/obj/$(text).text,'#include "%s"\n' $($(text))))
+$(TEXTS:%=$(B)/obj/%.o): %.o: %.text $(B)/flags
+	@$(building) $(compile) -fmacro-prefix-map=./= -x c++ -c $< -o $@
+$(B)/obj/%.o: %.cu $(B)/flags
+	@$(building) $(NVCC) $(NVCCFLAGS) $(call gencode,$(GPU_ARCHS)) $(POSITION:%=-Xcompiler %) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
+# The runner exports all that a library may ask for.
+$(RUNNER): $(B)/obj/checks/runner/main.o $(CORE_OBJ)
+	@$(CXX) -no-pie -rdynamic $^ $(LIBS) -o $@.new && mv $@.new $@
+linked = $(CXX) -shared -Wl,-z,now $(ASAN) $(filter %.o,$^) $(if $(GPU),$(LIBS)) -o $@.new && mv $@.new $@
+$(B)/commands.so: $(MORE_OBJ)
+$(B)/desk.so: $(DESK_OBJ)
+$(B)/commands.so $(B)/desk.so:
+	@$(linked)
+$(B)/unit: $(B)/obj/checks/tests/test_main.o $(UNIT_OBJ)
+	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
+
+# --- kernels ---
+# fixed and checked are a stage's kernel.cu; a bug's is patched, and its #line directives name the lines of kernel.cu and of the patch;
+# learn-NN and evolve-ID have a source.cu, which an exercise or the search has put there. Those and bugs are quick to compile. Of a
+# learner's kernel a printf has its block and thread in front; of a candidate the log says what ptxas said.
+instrumented = $(INSTRUMENTATION) $(if $(findstring /bug-,$@),-Wno-unused-parameter,-include checks/exercises/kernel_printf.hpp)
+define compile_kernel
+	@$(building) $(if $(GPU),$(NVCC) $(NVCCFLAGS) $(call gencode_of,$(firstword $(subst /, ,$(@:$(B)/%=%)))) $(LIBRARY_FLAGS:%=-Xcompiler %) -I. -MD -MF $(@:.o=.d) \
+	  $(if $(findstring /evolve-,$@),-Xptxas -v),$(CXX) -x c++ $(CXXFLAGS) $(KERNEL_FLAGS) $(1) $(LIBRARY_FLAGS) -fno-plt \
+	  -ftls-model=initial-exec $(INCLUDES) -MMD) -MP -c $< -o $@ $(if $(findstring /evolve-,$@),> $(@:.o=.log) 2>&1)
+endef
+$(B)/%/fixed/kernel.o: stages/%/kernel.cu $(B)/flags
+	$(compile_kernel)
+$(B)/%/checked/kernel.o: stages/%/kernel.cu $(B)/flags
+	$(call compile_kernel,$(INSTRUMENTATION))
+ifdef OWN
+$(B)/$(STAGE)/%/kernel.o: $(OWN)/kernel.cu $(B)/flags
+	$(call compile_kernel,$(if $(filter checked,$*),$(instrumented)))
+endif
+$(B)/%/kernel.o: $(B)/%/kernel.cu $(B)/flags
+	$(call compile_kernel,-O1 $(instrumented))
+$(B)/%/kernel.o: $(B)/%/source.cu $(B)/flags
+	$(call compile_kernel,-O1 $(instrumented))
+patch_of = $(firstword $(if $(LAB_BUGS),$(wildcard $(LAB_BUGS)/$(1).patch)) stages/$(subst /,/bugs/,$(1)).patch)
+$(B)/%/kernel.cu: stages/$$(*D)/kernel.cu $$(call patch_of,$$(subst /bug-,/,$$*)) checks/scripts/patched.sh
+	@mkdir -p $(@D); sh checks/scripts/patched.sh $(word 2,$^) > $@
+# The runner reads what a stage is for beside its kernels.
+$(B)/%/kernel.so: $(B)/%/kernel.o $(B)/$$(*D)/stage.conf
+	@$(linked)
+$(B)/%/stage.conf: $$(if $$(findstring own/,$$*),$(OWN),stages/$$*)/stage.conf
+	@mkdir -p $(@D); cp $< $@
+# One instruction's kernel, build/cpu/drill-NAME/learn-NN/kernel.so, with NAME's inputs and answer.
+$(B)/drill-%/kernel.so: $(B)/drill-%/kernel.o $(B)/obj/checks/exercises/drills/$$(*D).o
+	@$(linked)
+$(B)/%/signatures.so: $$(wildcard stages/$$*/bugs/*.cpp $$(if $(LAB_BUGS),$(LAB_BUGS)/$$*/*.cpp)) $(B)/flags
+	@$(building) sh checks/scripts/signatures.sh $(filter %.cpp,$^) > $(@:.so=.text)
+	@$(CXX) $(CXXFLAGS) -O1 $(LINES) $(LIBRARY_FLAGS) $(INCLUDES) -MMD -MP -MF $(@:.so=.d) -MT $@ -shared -x c++ $(@:.so=.text) -o $@
+build/gpu/probe_%: checks/probes/probe_%.cu $(wildcard checks/probes/*.*h* common/*.hpp common/ptx/*.cuh common/emulator/tensor_core.hpp) $(B)/flags
+	@$(NVCC) $(NVCCFLAGS) $(if $(filter wgmma overlap,$*),$(SM_90A),$(call gencode,$(GPU_ARCHS))) -DLAB_GPU -I. -o $@ $< $(PROBE_$*)
+PROBE_mma := common/emulator/tensor_core.cpp
+PROBE_ex2 := common/emulator/special_functions.cpp
+PROBE_wgmma := $(PROBE_mma) common/gpu/tensor_map.cpp common/tensor_map.cpp
+
+# --- goals: `make help` prints the lines with ## ---
+# What they run: the runner, with all its commands; the test of a stage of the forward pass needs less of it.
+RUNNING := $(filter-out help list clean show-bug edit-bug save-bug unit sanitize host-as-gpu evolve-labs probe,$(GOALS) $(INNER_GOALS))
+$(RUNNING): | $(RUNNER)
+$(filter-out $(if $(and $(STAGE),$(if $(BACKWARD)$(bug),,1)),test),$(RUNNING)): | $(B)/commands.so
+exercise hint predict try solution grade bench resources evolve built ci $(if $(n)$(GPU),racecheck counters trace): | $(B)/desk.so
+help: ## make | what can be done here
+	@sh checks/scripts/help.sh Makefile
+list: ## make list | every stage, its idea, its bugs, its names in the notes
+	@sh checks/scripts/ladder.sh list
+## make stage=v2b test [full=1] [bug=NAME] | run the kernel and hold it against the fp64 oracle; without stage=: everything
+ifdef stage
+test: $(if $(BROKEN)$(bug),$(BUGS),$(call fixed,$(STAGE)) $(if $(GPU),,$(call checked,$(STAGE))))
+	@$(if $(BROKEN)$(bug),$(RUNNER) broken-version "$$stage",sh checks/scripts/stage_test.sh $(if $(BACKWARD),same-bits,once)) $^
+else
+# Pieces, of this and of CI, each leave a log; what they count is added up: for CI, of both.
+logs = $(patsubst %,build/logs/%.log,$(1))
+ACCEPTED := $(call logs,$(EVERY_STAGE:%=acceptance-%))
+TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits trace exercises words packages))
+LONGER := $(call logs,all-exercises writeups sanitize racecheck check-harness evolve plots resources format)
+test: $(TESTED)
+	@sh checks/scripts/sum.sh $^
+ci: build/logs/clean-tree.log $(LONGER)
+	@sh checks/scripts/sum.sh $^ $(TESTED)
+build/logs/clean-tree.log: | $(LONGER)
+# On a GPU bugs come after the acceptances, between whose copies it can forget the NaN that a launch is to find in shared memory.
+build/logs/%.log: FORCE | built $$(if $$(findstring gpu-bugs-,$(backend)-$$*),$$(ACCEPTED))
+	@sh checks/scripts/piece.sh $@ $(backend)
+built: $(call fixed,$(EVERY_STAGE)) $(call checked,$(EVERY_STAGE)) $(BUGS) $(SIGNATURES) $(if $(GPU),build/gpu/probe_wmma,$(B)/unit)
+endif
+## make stage=v2b reproduce-bug [bug=NAME] | bring its bugs back, one after the other
+reproduce-bug: $(BUGS) $(call checked,$(HOMES)) $(SIGNATURES)
+	$(one_stage)@$(RUNNER) reproduce "$$stage" $(BUGS)
+## make stage=v2b show-bug [bug=NAME] | the patch that plants it, and what it must lead to
+## make stage=v2b edit-bug bug=NAME [new=1] | a copy of the kernel with the bug, to work on
+## make stage=v2b save-bug bug=NAME | the copy becomes the bug's patch
+show-bug edit-bug save-bug:
+	$(one_stage)@sh checks/scripts/bug.sh $(@:-bug=) $(STAGE)
+check-harness: $(BUGS) ## make check-harness [stage=v2b] | proof that the acceptance can fail: each planted bug turns it red
+	@$(RUNNER) check-harness $^
+## make stage=v2b run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=1] [scale=0.1] | your own fp16 [B, H, S, D]; of b1 also do= dq= dk= dv=
+run: $(if $(stage),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))))
+	$(one_stage)$(if $(bug),,$(works))@$(call keep,out dq dk dv) $(RUNNER) $< run $(call given,q k v do dq dk dv out causal scale)
+## make stage=v2b racecheck [bug=NAME] | races, uninitialised reads, overruns: file and line; n=7: of an exercise
+## make stage=v2d counters [shape=1,8,512,64] [lines=1] | wavefronts, sectors, products, the least time on an H200; n=7
+## make stage=v2d trace [shape=1,8,512,64,causal] [tile=K] [bug=NAME] [json=FILE] | one block's steps, for ui.perfetto.dev; n=7
 ifdef n
-racecheck counters trace: | $(WORK)
-	$(if $(stage),$(error $@ takes stage= or n=, not both))
-	@$(call keep,json) $(WORK) look '$(MAKE)' "$$n" $@ $(call given,shape lines tile json check)
+racecheck counters trace:
+	$(if $(stage),$(error $@ takes stage= or n=, not both))@$(call keep,json) $(ALONE) $(RUNNER) look "$$MAKE" "$$n" $@ $(call given,shape lines tile json check)
+else ifdef GPU
+racecheck: $(call chosen,checked,$(BACKWARD_STAGES))
+	@sh checks/races/sanitizer.sh $^
+counters trace:
+	@$(MAKE) backend=cpu $@
 else
-# All correct stages, or one, or one bug. Exit status 1 where there are findings.
-racecheck: $(call chosen,checked) $(BACKWARD_CHECKED) $(if $(filter gpu,$(backend)),$(RECORDS),| $(WORK))
-ifeq ($(backend),gpu)
-	@sh checks/races/sanitizer.sh $(filter %/lab,$^)
-else
-	@$(WORK) racecheck $^
-endif
-
-# A GPU's counters for one stage, or one bug, line by line, as the CPU counts them, and the least time that follows. Of all stages:
-# whether that is what was committed; record=1 writes it.
-ifeq ($(backend),gpu)
-counters:
-	@$(MAKE) backend=cpu counters
-else ifdef stage
+racecheck: $(call chosen,checked,$(BACKWARD_STAGES))
+	@$(RUNNER) racecheck $^
 counters: $(call chosen,checked)
-	$(works)@$< counters $(call given,shape lines)
-else
-counters: $(CHECKED_LABS)
-	@sh checks/counters/counters.sh "$$record" $^
+	$(works)@$(if $(stage),$(RUNNER) $< counters $(call given,shape lines),sh checks/counters/counters.sh "$$record" $^)
+trace: $(if $(stage)$(filter 1,$(check)),$(call chosen,checked))
+	$(if $(filter 1,$(check)),,$(one_stage))@sh checks/scripts/trace.sh $(call given,shape tile json check) -- $^
 endif
-
-# Whether each case's output has the bits that an H100 gave. quick=1 takes each fifth case; record=1 on a GPU writes all of all stages.
-bits: $(call chosen,fixed)
-	$(works)@sh checks/bits/bits.sh "$$record" "$$quick" $(filter %/lab,$^)
-ifneq ($(and $(filter 1,$(record)),$(filter cpu,$(backend))$(stage)$(quick)),)
-$(if $(call goals_among,bits),$(error record=1 writes what a GPU computes, of all cases of all stages: with backend=gpu, without stage= and quick=))
-endif
-
-# One block's steps as a picture for ui.perfetto.dev. check=1 holds it against the lab's counts and other schedules; so of all
-# stages, without stage=, at a shape that takes no time.
-ifeq ($(backend),gpu)
-trace:
-	@$(MAKE) backend=cpu trace
-else
-trace: $(call chosen,checked)
-	$(if $(or $(stage),$(filter 1,$(check))),,$(error which stage? trace needs stage=NAME; see 'make list'))
-	@status=0; for lab in $^; do $(call keep,json) $$lab trace $(call given,shape tile json check) \
-	  $(if $(stage)$(shape),,shape=1,1,256,64) || status=$$?; done; exit $$status
-endif
-endif
-
-# Tests with random problems. make fuzz [stage=S [bug=B]] [seconds=N] [seed=K] [cases=N] [check=1], or only='...' of a failure.
+bits: $(call chosen,fixed) ## make bits [stage=v3j] [quick=1] [record=1] | does the CPU compute an H200's bits?
+	$(works)@sh checks/bits/bits.sh "$$record" "$$quick" $^
+## make fuzz [stage=v2b] [seconds=60] [seed=N] [check=1] | random problems against the oracle; failures shrunk to one command
 fuzz: $(call chosen,$(if $(filter 1,$(check)),checked,fixed))
 	@sh checks/scripts/fuzz.sh $^
-
-# The unit tests and random problems of every stage under AddressSanitizer and UndefinedBehaviorSanitizer; stage=S: of that stage
-# alone. check=quick is CI's part: what executes kernels and watches them, and four stages.
+unit: $(B)/unit ## make unit | the lab's own tests
+	@$<
+## make sanitize [stage=v2b] [check=quick] | unit tests and random problems under AddressSanitizer and UBSan
+SANITIZED := $(or $(STAGE),$(if $(filter quick,$(SANITIZE)),v2b_single_warp v2d_ldmatrix v3e_pingpong v4a_split_keys,$(ALL_STAGES)))
 sanitize:
 	$(if $(filter-out quick,$(check)),$(error check=$(check): sanitize takes check=quick))
 	@$(MAKE) backend=cpu SANITIZE=$(or $(check),whole) sanitized
-FOUR_STAGES := v2b_single_warp v2d_ldmatrix v3e_pingpong v4a_split_keys
-SANITIZED_STAGES := $(or $(if $(BROKEN),,$(STAGE)),$(if $(filter quick,$(SANITIZE)),$(FOUR_STAGES),$(ALL_STAGES)))
-sanitized: $(if $(stage),,$(B)/unit) $(foreach s,$(SANITIZED_STAGES),$(B)/$(s)/fixed/$(if $(filter quick,$(SANITIZE)),learner,lab))
+sanitized: $(if $(stage),,$(B)/unit) $(call fixed,$(SANITIZED))
 	@sh checks/scripts/sanitize.sh "$${cases:-$(if $(filter quick,$(SANITIZE)),8,40)}" $^
-
-# Times on a GPU, the stages and PyTorch taking turns; stage=S times one stage alone, and bug=B shows that a wrong kernel is
-# not timed. json=FILE names the results (all stages: a new file in writeups/results/); shape=sweep is a map of 160 shapes.
-ifneq ($(BACKWARD),)
-# Of a backward stage: its table, then PyTorch's lines, or why there are none.
-bench: $(if $(bug),$(BUG_LABS),$(FIXED_LAB))
-	@$< bench $(call given,shape) && { $(PYTHON) reference/backward_peers.py $(call given,shape) || [ $$? -eq 2 ]; }
-else
-bench: $(RECORDS) $(call chosen,fixed)
-	@PYTHON='$(PYTHON)' $(call keep,json) $< bench "$${shape:-all}" "$$rounds" "$$json" "$$stage" $(filter %/lab,$^)
-endif
-
-# One kernel under Nsight Compute.
-profile: $(FIXED_LAB)
+## make exercise [n=7] [again=1] | exercises, with what is done (n=faster: of a kind); n=7 lays one out in work/07
+## make hint n=7 | one of three
+## make predict n=1 say='row % 16 < 4' | what will be wrong, before you mend it; of a wrong rule how much is right
+## make try n=7 | the checks, from cheap to dear, up to the first red
+## make solution n=7 [give-up=1] | the reference's, when done or given up
+exercise hint predict try solution:
+	$(if $(filter exercise,$@),,$(one_exercise))@$(ALONE) $(RUNNER) $@ $(if $(filter predict try,$@),"$$MAKE") $(if $(n),"$$n") \
+	  $(if $(filter predict,$@),"$$say") $(filter again,$(again:1=again)) $(filter give-up,$(give-up:1=give-up))
+grade: ## make grade [assigned='1 5 119'] [json=FILE] [seed=N] | what is assigned (or begun), on hidden inputs and shapes
+	@$(call keep,json) $(ALONE) $(RUNNER) grade "$$MAKE" "$$json" "$$seed" "$$assigned"
+## make bench [stage=v2b] [shape=...|sweep] [rounds=N] [json=FILE] | time on a GPU, graph and single call, beside PyTorch
+bench: $(if $(BACKWARD),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))),$(call chosen,fixed))
+	@$(if $(BACKWARD),$(RUNNER) $< bench $(call given,shape) && { $(PYTHON) reference/backward_peers.py $(call given,shape) || [ $$? -eq 2 ]; },\
+	  PYTHON='$(PYTHON)' $(call keep,json) $(RUNNER) bench "$${shape:-all}" "$$rounds" "$$json" "$$stage" $^)
+profile: $(call fixed,$(STAGE)) ## make stage=v2b profile [shape=2,8,2048,64] | one kernel under Nsight Compute
 	$(one_stage)$(works)@sh checks/scripts/profile.sh $< "$${shape:-2,8,2048,64}"
-
-# The elite loop over a stage's levers.conf: an elite of three, two levers a child. check=1: every cheater in checks/evolve/cheaters
-# must be refused by the loop's referee, with its reason.
-ifeq ($(check),1)
-evolve: $(RECORDS)
-	@$< cheaters '$(MAKE)' $(backend)
-else
-evolve: $(RECORDS) $(FIXED_LAB)
-	$(one_stage)$(works)@$(call keep,json) $< search '$(MAKE)' $(backend) $(STAGE) $(call given,shape seed minutes generations candidates json)
-endif
-evolve-labs: $(if $(call goals_among,evolve-labs),$(if $(call strange,$(only)),$(error only= names candidates))$(foreach id,$(only),$(B)/$(STAGE)/evolve-$(id)/judge))
-
-# The figures of the pages, from writeups/results/ and from the code that draws them. check=1: whether they are that, and whether the
-# kernels' steps are as recorded; record=1 records them anew.
-RECORDED := $(foreach s,v2c8_mma_sync v2d_ldmatrix v3b_wgmma v3c_overlap v3d_producer v3e_pingpong,build/cpu/$(s)/checked/lab)
-plots: $(if $(check)$(record),$(RECORDED)) $(if $(check),,.venv/ready)
-	@$(if $(check)$(record),$(PYTHON) checks/plots/plots.py record $(if $(check),check) $(RECORDED) &&) \
-	  $(if $(check),$(PYTHON),.venv/bin/python) checks/plots/plots.py $(if $(check),check,draw)
-.venv/ready: checks/plots/requirements.txt
-	@$(PYTHON) -m venv .venv && .venv/bin/pip install -q --disable-pip-version-check -r $< && touch $@ || \
-	  { echo 'make plots needs Python 3.10 or newer with venv, and matplotlib from a package index or a mirror' >&2; exit 2; }
-
-# Every kernel through nvcc, for its target and every other architecture that it claims: registers, shared memory, spills, and whether
-# it compiles; and host code that includes device headers as a GPU's build reads it. Needs nvcc, but no GPU. record=1 writes the
-# committed table.
-ifdef stage
-# Of an own kernel beside the stage that it comes from.
-NEIGHBOUR := $(if $(filter own/%,$(STAGE)),$(call conf,$(STAGE),from))
-resources: $(RECORDS) $(foreach s,$(if $(BROKEN),,$(STAGE)) $(NEIGHBOUR),build/cpu/$(s)/fixed/lab)
-	$(works)@$(call keep,json) $< resources build/cpu/STAGE/VARIANT/lab "$$json" $(STAGE)
-else
-resources: $(RECORDS) $(foreach s,$(ALL_STAGES) $(BACKWARD_STAGES),build/cpu/$(s)/fixed/lab)
-	@$(MAKE) backend=gpu host-as-gpu
+## make resources [stage=v2b] [record=1] | registers, shared memory, spills, for all architectures that a stage claims (needs nvcc)
+resources: $(patsubst $(B)/%,build/cpu/%,$(call fixed,$(if $(stage),$(STAGE),$(EVERY_STAGE))))
+	$(works)$(if $(stage),,@$(MAKE) backend=gpu host-as-gpu)
 	@$(if $(filter 1,$(record)),json=writeups/results/resources.csv;,$(call keep,json)) \
-	  $< resources build/cpu/STAGE/VARIANT/lab "$$json"
-endif
-host-as-gpu:
-	@for source in $$(grep -l '\.cuh"' $(LIB_SRC)); do $(CXX) $(CXXFLAGS) $(INCLUDES) -fsyntax-only $$source || exit 1; done
-
-# Renews (or, with check=1, compares) every block of real output on the pages, and tries their links. CPU output is deterministic.
-writeups: $(FIXED_LABS) $(CHECKED_LABS) $(BUG_LABS)
+	  $(RUNNER) resources build/cpu/STAGE/VARIANT/kernel.so "$$json" $(STAGE)
+host-as-gpu:  # host code that includes device headers, as a GPU's build reads it
+	@for source in $$(grep -l '\.cuh"' $(core) $(bugs_text) $(exercises_text) $(evidence_text)); do $(CXX) $(CXXFLAGS) $(INCLUDES) -fsyntax-only $$source || exit 1; done
+## make stage=v3j evolve [shape=] [minutes=] | search over a stage's levers; check=1: its referee refuses every cheater
+evolve: $(call fixed,$(STAGE))
+	$(if $(filter 1,$(check)),,$(one_stage)$(works))@$(call keep,json) $(ALONE) $(RUNNER) $(if $(filter 1,$(check)),cheaters "$$MAKE" $(backend),\
+	  search "$$MAKE" $(backend) $(STAGE) $(call given,shape seed minutes generations candidates json))
+evolve-labs: $(CANDIDATES:%=$(B)/$(STAGE)/evolve-%/kernel.so)
+## make writeups [check=1] | renew the pages' blocks of output; are they what their commands print?
+writeups: $(call fixed,$(ALL_STAGES)) $(call checked,$(ALL_STAGES)) $(call planted,$(ALL_PAIRS))
 	@env $(addprefix -u ,$(WORDS) JOBS) sh checks/scripts/writeups.sh $(if $(check),check)
-
-unit: $(B)/unit
-	@$<
-clean:
-	@$(if $(clean_first),:,rm -rf build)
-# What this GPU does, which the CPU's execution must repeat. what=wmma: which element each lane of a fragment holds; mma, wgmma, ex2:
-# products, fragments, swizzles, descriptors and the copy engine's boxes, 2^x and 1/x, to the bit (sample=FILE writes cases for the
-# unit tests); overlap: clocks of wgmma beside those of a softmax.
-PROBES := wmma mma wgmma ex2 overlap
-wrong_probe := $(if $(call goals_among,probe),$(filter-out $(PROBES),$(or $(what),none))$(word 2,$(what)))
-$(if $(wrong_probe),$(error probe takes what=, one of $(PROBES)))
-probe: $(PROBE_$(what))
+## make plots [check=1] [record=1] | draw the figures; are they what results and code give?
+PLOTTED := v2c8_mma_sync v2d_ldmatrix v3b_wgmma v3c_overlap v3d_producer v3e_pingpong
+plots: $(if $(check)$(record),$(call checked,$(PLOTTED)))
+	@PYTHON='$(PYTHON)' sh checks/scripts/plots.sh $(if $(check),check) $^
+## make probe what=wmma|mma|wgmma|ex2|overlap [sample=FILE] [check=1] | each lane's elements, products' bits, clocks (needs a GPU)
+probe: $(PROBE)
 	@$(call keep,sample) $< $(if $(filter wmma,$(what)),$(if $(filter 1,$(check)),check),$(call given,sample only))
-
-.PHONY: $(GOALS) $(INNER_GOALS)
+clean: ## make clean | remove build/
+	@rm -rf build
+.PHONY: $(GOALS) $(INNER_GOALS) FORCE
+# Several goals are met one after the other, as they were typed; only what they are built from is made in parallel.
+before :=
+in_order = $(if $(before),$(eval $(1): | $(lastword $(before))))$(eval before += $(1))
+$(foreach goal,$(MAKECMDGOALS),$(if $(filter $(goal),$(before)),,$(call in_order,$(goal))))
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

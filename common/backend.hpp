@@ -194,7 +194,7 @@ std::string ways_text(const Finding& finding);
 // hang, and then only the end of the process frees it). The CPU stops a block by itself (ExecOptions::block_seconds).
 cudaError_t synchronize_within(double seconds);
 
-// A launch as it was asked for. The kernel is an address in this program.
+// A launch as it was asked for. The kernel is an address.
 struct Launched {
   const void* kernel;
   std::size_t dynamic_smem;

@@ -9,6 +9,7 @@
 
 #include "common/build_info.hpp"
 #include "common/shape.hpp"
+#include "common/stage.hpp"
 
 namespace lab {
 
@@ -39,7 +40,14 @@ struct BackwardStageInfo {
   cudaError_t (*save_forward)(const BackwardArgs& args) = nullptr;
 };
 
-// The stage that this binary was linked with.
+// The kernel at hand (checks/runner/library.hpp).
 const BackwardStageInfo& backward_stage();
 
 }  // namespace lab
+
+// A backward stage's library exports these, as a forward one's does (common/stage.hpp).
+LAB_EXPORT cudaError_t attention_backward(const half* q, const half* k, const half* v, const half* dout, half* dq,
+                                          half* dk, half* dv, int B, int H, int S, int D, float scale, int causal,
+                                          void* workspace, cudaStream_t stream);
+LAB_EXPORT std::size_t attention_backward_workspace(int B, int H, int S, int D, int causal);
+LAB_EXPORT const lab::BackwardStageInfo& lab_backward_stage();

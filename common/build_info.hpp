@@ -1,4 +1,4 @@
-// The sources and flags of this binary. Each binary has a build_info.cpp of its own, so this includes nothing.
+// The kernel at hand (checks/runner/library.hpp), and how it was built.
 #pragma once
 
 namespace lab {
@@ -7,7 +7,7 @@ namespace lab {
 const char* stage_name();
 // The bug that its patch put in; "" when fixed.
 const char* planted_bug();
-// Whether its kernel was compiled with the checker's instrumentation.
+// Whether it was compiled with the checker's instrumentation.
 bool can_check();
 
 }  // namespace lab

@@ -12,6 +12,9 @@
 #include "common/build_info.hpp"
 #include "common/shape.hpp"
 
+// A function that a kernel's library exports; all else in it is hidden.
+#define LAB_EXPORT extern "C" __attribute__((visibility("default")))
+
 namespace lab {
 
 // Device pointers to contiguous [B, H, S, D] fp16 tensors, and what to do with them.
@@ -85,7 +88,14 @@ struct StageInfo {
   int tiles = 1;  // that the launcher chooses from
 };
 
-// The stage that this binary was linked with.
+// The kernel at hand (checks/runner/library.hpp).
 const StageInfo& stage();
 
 }  // namespace lab
+
+// A stage's library exports one C function, which queues the attention of contiguous [B, H, S, D] tensors on `stream`; one
+// that says how many bytes of workspace it wants; and, for what the harness asks beyond them, the stage's descriptor.
+LAB_EXPORT cudaError_t attention(const half* q, const half* k, const half* v, half* out, int B, int H, int S, int D,
+                                 float scale, int causal, void* workspace, cudaStream_t stream);
+LAB_EXPORT std::size_t attention_workspace(int B, int H, int S, int D, int causal);
+LAB_EXPORT const lab::StageInfo& lab_stage();

@@ -2,6 +2,7 @@
 // room for mistakes (227 KiB of shared memory per block) that an L4 refuses.
 #pragma once
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace lab {
@@ -31,17 +32,16 @@ constexpr const Target* find_target(std::string_view name) {
   return nullptr;
 }
 
-// The linked stage's stage.conf (common/stage_conf.cpp); sm_89 where no stage is linked, as in the unit
-// tests.
+// The stage.conf of the kernel at hand (checks/runner/library.hpp); sm_89 where there is none, as in the unit tests.
 struct StageConf {
-  const char* target;  // a Target's name
-  const char* needs;   // words of common/gpu_fit.hpp, such as "wmma cp.async"
+  std::string target;  // a Target's name
+  std::string needs;   // words of common/gpu_fit.hpp, such as "wmma cp.async"
   std::size_t smem;    // bytes per block that the stage asks for at most
 };
-extern const StageConf stage_conf;
+const StageConf& stage_conf();
 
-// The linked stage's target.
-inline const Target& stage_target() { return *find_target(stage_conf.target); }
+// Its target.
+inline const Target& stage_target() { return *find_target(stage_conf().target); }
 
 // A block's shared memory without cudaFuncAttributeMaxDynamicSharedMemorySize, on every CUDA GPU.
 inline constexpr std::size_t SMEM_WITHOUT_OPT_IN = 49152;

@@ -19,7 +19,7 @@
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/same_bits.hpp"
 #include "checks/acceptance/sampling.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/backend.hpp"
 
 namespace lab {
@@ -209,7 +209,10 @@ int run_acceptance(const Acceptance& acceptance) {
   return status == 0 && current.report.failed() == 0 && current.report.passed() > 0 ? 0 : 1;
 }
 
-int test_stage(const Subject& subject, std::span<char*> args) {
+// test [full=1] [quick=1] [cheapest=N] [once=1] [turns=1] [seed=N] [verbose=1]; cheapest= is for machines where all cases would
+// take too long, once= for kernels that are most likely wrong.
+int test_command(std::span<char*> args) {
+  const Subject& subject = lab::subject();
   const AcceptanceOptions options = options_in(args);
   const auto cost = [&](const Case& c) { return case_cost(subject, c, options); };
   std::vector<Case> cases = cases_of(subject, options);

@@ -20,8 +20,4 @@ struct Acceptance {
 // Prints the report, ends it with `N passed, M failed`, and returns 0 if all is green, else 1.
 int run_acceptance(const Acceptance& acceptance);
 
-// test [full=1] [quick=1] [cheapest=N] [once=1] [turns=1] [seed=N] [verbose=1]; cheapest= is for machines where all cases would
-// take too long, once= for kernels that are most likely wrong.
-int test_stage(const Subject& subject, std::span<char*> args);
-
 }  // namespace lab

@@ -40,7 +40,7 @@ struct Run {
 // The first is compared with the oracle, the rest with the first. Two under equal conditions come first: a kernel that
 // differs from itself has a race that needs no other schedule. The second has the signs of q and scale turned, which
 // changes no bit: so each tile of a stage sees a scale of either sign, and so does each path that some scores take.
-constexpr Run FORWARD[] = {
+constexpr Run FORWARD_RUNS[] = {
     {Schedule::ascending, Copies::at_wait, false},
     {.schedule = Schedule::ascending, .turned = true},
     {Schedule::descending, Copies::at_issue, false},
@@ -51,7 +51,7 @@ constexpr Run FORWARD[] = {
 };
 // Blocks of a backward stage add to sums: their order is part of a run. Compared with the first where the stage claims the
 // same bits in every order, else with the oracle.
-constexpr Run BACKWARD[] = {
+constexpr Run BACKWARD_RUNS[] = {
     {.crowded = true},
     {.schedule = Schedule::descending, .block_order = 1},
     {.schedule = Schedule::round_robin, .gaps = true, .block_order = 2},
@@ -157,7 +157,7 @@ class CaseRun {
     if (!can_schedule() && !subject_.backward && result_.test.group == Group::notes && green()) measure(first);
   }
 
-  std::span<const Run> runs() const { return subject_.backward ? std::span<const Run>(BACKWARD) : FORWARD; }
+  std::span<const Run> runs() const { return subject_.backward ? std::span<const Run>(BACKWARD_RUNS) : FORWARD_RUNS; }
 
   // Which runs come after the first. The notes' shapes have all of the forward pass's, whatever was asked for.
   std::vector<std::size_t> repeats() const {

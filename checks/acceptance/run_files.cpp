@@ -1,5 +1,3 @@
-#include "checks/acceptance/run_files.hpp"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,7 +15,7 @@
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/launch.hpp"
 #include "checks/bugs/hang.hpp"
-#include "checks/key_values.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/backend.hpp"
 #include "reference/npy.hpp"
 
@@ -137,7 +135,8 @@ int FilesRun::write(const std::vector<std::vector<fp16>>& results) const {
 }  // namespace
 
 // run q=Q.npy k=K.npy v=V.npy [do=DO.npy] out=O.npy, or dq= dk= dv= [causal=0|1] [scale=x]
-int run_files(const Subject& subject, std::span<char*> args) {
+int run_command(std::span<char*> args) {
+  const Subject& subject = lab::subject();
   std::vector<std::string> in(subject.inputs.begin(), subject.inputs.end());
   if (subject.backward) in[3] = "do";
   FilesRun files(args, in, {subject.outputs.begin(), subject.outputs.end()});

@@ -2,19 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <string_view>
 #include <stdexcept>
 
 #include "checks/acceptance/backward_bound.hpp"
 #include "checks/acceptance/cases.hpp"
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/launch.hpp"
+#include "checks/runner/commands.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
 namespace {
 
 // Several tiles of queries and of keys, ragged ones among them.
-constexpr Shape SHAPES[] = {{1, 1, 300, 64, false}, {1, 2, 129, 64, true}, {1, 1, 130, 128, true}};
+constexpr Shape ORDER_SHAPES[] = {{1, 1, 300, 64, false}, {1, 2, 129, 64, true}, {1, 1, 130, 128, true}};
 
 }  // namespace
 
@@ -51,7 +54,7 @@ SameBits count_outputs(const Subject& subject, const Shape& shape, std::size_t l
 OrderOfBlocks order_of_blocks(const Subject& subject, std::size_t launches) {
   bool same = true;
   OrderOfBlocks seen;
-  for (const Shape& shape : SHAPES) {
+  for (const Shape& shape : ORDER_SHAPES) {
     const SameBits s = count_outputs(subject, shape, launches);
     same &= s.outputs == 1;
     std::string each;
@@ -69,6 +72,16 @@ OrderOfBlocks order_of_blocks(const Subject& subject, std::size_t launches) {
   seen.lines += "\n" + claim + (hidden ? "no difference on this GPU" : held ? "held" : "RED, it is not so");
   if (!held) seen.red = {claim + "it is not so"};
   return seen;
+}
+
+// same-bits [orders=N]
+int same_bits_command(std::span<char*> args) {
+  constexpr std::string_view keys[] = {"orders"};
+  const std::uint64_t orders = KeyValues(args, keys).whole("orders", 1000);
+  if (orders == 1) throw BadInput("orders=1: one order has nothing to differ from");
+  const auto [lines, red] = order_of_blocks(subject(), orders ? orders : SAME_BITS_LAUNCHES);
+  std::printf("%s\n", lines.substr(1).c_str());
+  return red.empty() ? 0 : 1;
 }
 
 }  // namespace lab

@@ -35,11 +35,7 @@ struct Subject {
   double seconds(const Shape& shape) const;
 };
 
-// Of stage() and of backward_stage(). Apart, so that a program links the one that it has.
-const Subject& forward_subject();
-const Subject& backward_subject();
-
-// The value of a key in the stage.conf of the stage at hand; "" where it has none.
-std::string stage_says(const std::string& key);
+// Of the kernel that is loaded.
+const Subject& subject();
 
 }  // namespace lab

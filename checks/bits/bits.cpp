@@ -10,7 +10,7 @@
 #include "checks/acceptance/sampling.hpp"
 #include "checks/bits/cases.hpp"
 #include "checks/bugs/trial.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 
 namespace lab {
 namespace {
@@ -33,11 +33,11 @@ int bits_command(std::span<char*> args) {
   constexpr std::string_view keys[] = {"quick"};
   const bool quick = KeyValues(args, keys).flag("quick");
   std::set<const void*> kernels, ran;
-  for (const auto& [use, problem] : use_problems(forward_subject())) kernels.insert(use.kernel);
+  for (const auto& [use, problem] : use_problems(subject())) kernels.insert(use.kernel);
   for (const BitsCase& test : bits_cases(quick)) {
     ExecOptions options;
     options.multiprocessors = test.multiprocessors;
-    const Trial t = run_trial(test.shape, inputs_of(test), test.scale, options, test.family);
+    const Trial t = run_trial(test.shape, inputs_of(test), test.scale, {.options = options}, test.family);
     if (!t.ok()) throw std::runtime_error(text(test) + ": " + (t.message.empty() ? "the launch failed" : t.message));
     for (const Launched& l : t.report.launched) ran.insert(l.kernel);
     std::printf("%016llx %s\n", (unsigned long long)digest(t.out), text(test).c_str());

@@ -9,7 +9,7 @@ shift 2
 mkdir -p $now
 for lab; do
   stage=${lab#build/*/} && stage=${stage%%/*}
-  $lab bits $quick > $now/$stage.new 2> $now/$stage.err
+  $RUNNER $lab bits $quick > $now/$stage.new 2> $now/$stage.err
   status=$?
   [ $status != 3 ] || { skipped=$((skipped + 1)); continue; }  # not for this GPU
   [ $status = 0 ] || { echo "$stage: $(head -1 $now/$stage.err)"; bad=$((bad + 1)); continue; }

@@ -45,7 +45,7 @@ constexpr int MULTIPROCESSORS[] = {132, 1, 4};
 constexpr int HEADS[] = {1, 2, 3};
 constexpr std::size_t CYCLED = 118, QUICK_STEP = 5;
 // So long that the ring of slots goes around several times.
-constexpr Shape LONG[] = {{1, 1, 1030, 64, false}, {1, 1, 1030, 128, true}};
+constexpr Shape LONG_SHAPE[] = {{1, 1, 1030, 64, false}, {1, 1, 1030, 128, true}};
 
 template <class T, std::size_t N>
 const T& nth(const T (&list)[N], std::size_t i) {
@@ -73,9 +73,9 @@ BitsCase plain(const Shape& shape, int multiprocessors) {
 std::vector<BitsCase> instance_cases(const std::vector<BitsCase>& others) {
   std::set<const void*> used;
   for (const BitsCase& test : others)
-    for (const Launched& l : launches_of(forward_subject(), test.shape, test.multiprocessors)) used.insert(l.kernel);
+    for (const Launched& l : launches_of(subject(), test.shape, test.multiprocessors)) used.insert(l.kernel);
   std::vector<BitsCase> cases;
-  for (const auto& [use, problem] : use_problems(forward_subject()))
+  for (const auto& [use, problem] : use_problems(subject()))
     if (use.ragged && used.insert(use.kernel).second) cases.push_back(plain(problem.shape, problem.multiprocessors));
   return cases;
 }
@@ -84,7 +84,7 @@ std::vector<BitsCase> instance_cases(const std::vector<BitsCase>& others) {
 
 std::vector<BitsCase> bits_cases(bool quick) {
   std::vector<BitsCase> cases = cycled_cases();
-  for (const Shape& shape : LONG) cases.push_back(plain(shape, 132));
+  for (const Shape& shape : LONG_SHAPE) cases.push_back(plain(shape, 132));
   if (!quick) {
     std::ranges::copy(instance_cases(cases), std::back_inserter(cases));
     return cases;

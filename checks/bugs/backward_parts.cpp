@@ -29,13 +29,12 @@ constexpr double APART = 100 * NOTES_TOLERANCE;
 std::string Look::title() const { return std::string(name(trial.family)) + " inputs, " + text(trial.shape); }
 
 Trial run_backward(const Shape& shape, Family family, const ExecOptions& options) {
-  return run_trial(backward_subject(), shape, make_backward_inputs(family, shape, 1), float(default_scale(shape.D)),
-                   {.options = options}, family);
+  return run_trial(shape, family, options);
 }
 
 Look look_at(const Shape& shape, Family family) {
   Look look{run_backward(shape, family), {}};
-  look.right = oracle(backward_subject(), {shape, look.trial.scale, family, look.trial.in});
+  look.right = oracle(subject(), {shape, look.trial.scale, family, look.trial.in});
   return look;
 }
 
@@ -138,7 +137,7 @@ Part checker_reports(const Shape& shape, Finding::Kind kind, const std::string& 
 }
 
 Part bits_differ(const Shape& shape) {
-  const SameBits seen = count_outputs(backward_subject(), shape);
+  const SameBits seen = count_outputs(subject(), shape);
   Part part;
   part.expected = "dQ has other bits in another order of blocks";
   part.shown = seen.each[0] > 1;

@@ -6,7 +6,7 @@
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/tolerance.hpp"
 #include "checks/bugs/signature.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {

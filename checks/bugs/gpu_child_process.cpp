@@ -10,6 +10,7 @@
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/verdict.hpp"
 #include "checks/bugs/hang.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/gpu_access.hpp"
 #include "reference/attention.hpp"
 #include "reference/bad_input.hpp"
@@ -17,10 +18,10 @@
 namespace lab {
 namespace {
 
-// One launch of this same binary in a process of its own.
+// One launch of this same kernel in a process of its own.
 std::string once_words(const Shape& shape) {
-  return format("/proc/%d/exe once %d %d %d %d %d", int(getpid()), shape.B, shape.H, shape.S, shape.D,
-                int(shape.causal));
+  return format("/proc/%d/exe %s once %d %d %d %d %d", int(getpid()), kernel_library().c_str(), shape.B, shape.H,
+                shape.S, shape.D, int(shape.causal));
 }
 
 // Under compute-sanitizer a launch takes a hundred times as long and more: about a second on an H200.
@@ -105,12 +106,11 @@ OnceWords once_words_of(std::span<char*> args) {
   return {shape, number(5)};
 }
 
-int launch_once(const Subject& subject, std::span<char*> args) {
+// once B H S D [causal [seconds]]: one launch on unit inputs, for compute-sanitizer to watch. 0 even if it fails: the tool has its own
+// verdict.
+int once_command(std::span<char*> args) {
   const auto [shape, seconds] = once_words_of(args);
-  const Inputs in = subject.backward ? make_backward_inputs(Family::unit, shape, 1) : make_inputs(Family::unit, shape, 1);
-  Launching how;
-  how.seconds = seconds;
-  const Trial t = run_trial(subject, shape, in, float(default_scale(shape.D)), how, Family::unit);
+  const Trial t = run_trial(shape, Family::unit, {}, 1, 0, seconds);
   std::printf("%s, %s: %s\n", stage_name(), t.title().c_str(), t.ok() ? "ran" : state(t).c_str());
   if (!t.ok()) record("stopped", t.error_name() + (": " + t.message));
   return 0;

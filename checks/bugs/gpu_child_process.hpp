@@ -1,4 +1,4 @@
-// The parts of a signature that a GPU shows by a launch of this same binary in a process of its own (`lab once`): a
+// The parts of a signature that a GPU shows by a launch of this same kernel in a process of its own (`lab once`): a
 // hang, and a report of compute-sanitizer.
 #pragma once
 #include <span>
@@ -26,7 +26,5 @@ struct OnceWords {
   int seconds = 0;  // 0: hang_seconds(shape)
 };
 OnceWords once_words_of(std::span<char*> args);
-// That launch, on unit inputs, for compute-sanitizer to watch. 0 even if it fails: the tool has its own verdict.
-int launch_once(const Subject& subject, std::span<char*> args);
 
 }  // namespace lab

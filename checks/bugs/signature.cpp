@@ -15,8 +15,9 @@
 #include "checks/bugs/gpu_child_process.hpp"
 #include "checks/bugs/hang.hpp"
 #include "checks/bugs/find_source_line.hpp"
-#include "checks/commands.hpp"
 #include "checks/desk/patch.hpp"
+#include "checks/runner/commands.hpp"
+#include "checks/runner/library.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -36,7 +37,7 @@ void for_elements(const Shape& shape, Each each) {
 }
 
 Expected held_to(const Trial& t, std::vector<double> values) {
-  return loosely(std::move(values), t.shape, t.scale, t.in, forward_subject().half_p);
+  return loosely(std::move(values), t.shape, t.scale, t.in, subject().half_p);
 }
 
 Comparison compare(const Trial& t, const std::vector<double>& with, const Where& where) {
@@ -63,6 +64,7 @@ std::vector<Signature>& registry() {
 }  // namespace
 
 const std::vector<Signature>& signatures() {
+  load_signatures();
   std::ranges::sort(registry(), {}, &Signature::bug);
   return registry();
 }
@@ -190,7 +192,7 @@ Part fails(const Trial& t, cudaError_t error, const std::vector<std::string>& pi
 Part overlapping_launches_wrong(const Shape& one, const Shape& other) {
   Part part;
   part.expected = "wrong beside another launch, or after it";
-  part.lines = overlapping_launches(forward_subject(), one, other);
+  part.lines = overlapping_launches(subject(), one, other);
   part.shown = !part.lines.empty();
   part.seen = format("%s beside %s: %s", text(one).c_str(), text(other).c_str(),
                      part.shown ? part.lines.front().c_str() : "right, and right alone afterwards");
@@ -257,7 +259,7 @@ Part hangs(const Shape& shape, const ExpectedHang& wanted) {
   if (wanted.copies.size() == 1) part.expected += format(", with copies %s", name(wanted.copies[0]));
   // A grid for a whole GPU is not worth its minutes where nothing hangs: the first blocks of it stand for the rest.
   unsigned all = 0;
-  for (const Launched& launched : launches_of(forward_subject(), shape))
+  for (const Launched& launched : launches_of(subject(), shape))
     all += launched.grid.x * launched.grid.y * launched.grid.z;
   std::vector<std::uint32_t> blocks(all > 2 * HANG_BLOCKS ? HANG_BLOCKS : 0);
   std::iota(blocks.begin(), blocks.end(), 0u);
@@ -370,9 +372,9 @@ std::vector<Part> nothing_wrong(const Shape& shape) {
   return parts;
 }
 
-// lab fingerprint BUG [source=FILE]: looks for the bug in this build, whose kernel is FILE, if it is not the stage's.
+// signature BUG [source=FILE]: looks for the bug in this build, whose kernel is FILE, if it is not the stage's.
 // 0: as it should be (all parts show and the bug is planted, or none shows and it is not).
-int fingerprint_command(std::span<char*> args) {
+int signature_command(std::span<char*> args) {
   const std::vector<Signature>& known = signatures();
   std::string names;
   for (const Signature& f : known) names += " " + f.bug;
@@ -382,9 +384,9 @@ int fingerprint_command(std::span<char*> args) {
     own_source = std::string_view(args[1]).substr(SOURCE.size());
     args = args.first(1);
   }
-  if (args.size() != 1) throw BadInput("fingerprint takes the name of one bug:" + names);
+  if (args.size() != 1) throw BadInput("signature takes the name of one bug:" + names);
   const auto found = std::ranges::find(known, std::string(args[0]), &Signature::bug);
-  if (found == known.end()) throw BadInput("no fingerprint of '" + std::string(args[0]) + "'; there are:" + names);
+  if (found == known.end()) throw BadInput("no signature of '" + std::string(args[0]) + "'; there are:" + names);
   const std::string planted = planted_bug();
   if (!planted.empty() && planted != found->bug) throw BadInput("this build has the bug " + planted);
   const bool with_bug = !planted.empty();

@@ -1,4 +1,4 @@
-// How a bug is recognised. Beside its patch, stages/<stage>/bugs/<bug>.cpp registers a Signature; `lab fingerprint`
+// How a bug is recognised. Beside its patch, stages/<stage>/bugs/<bug>.cpp registers a Signature; the runner's `signature`
 // looks for it. In the build with the bug every part must show, in the fixed build none may.
 #pragma once
 #include <functional>

@@ -20,8 +20,15 @@ std::string Trial::title() const {
   return std::string(name(family)) + " inputs, " + text(shape) + ", seed " + std::to_string(seed);
 }
 
-Trial run_trial(const Subject& subject, const Shape& shape, Inputs in, float scale, Launching how, Family family,
-                std::uint64_t seed) {
+Trial run_trial(const Shape& shape, Family family, const ExecOptions& options, std::uint64_t seed, double scale,
+                double seconds) {
+  return run_trial(shape, problem_of(subject(), {Group::ragged, shape, family, seed}).in,
+                   float(scale != 0 ? scale : default_scale(shape.D)), {.options = options, .seconds = seconds}, family,
+                   seed);
+}
+
+Trial run_trial(const Shape& shape, Inputs in, float scale, Launching how, Family family, std::uint64_t seed) {
+  const Subject& subject = lab::subject();
   Trial t;
   // Blocks of a backward stage run one at a time: with several the order of atomic sums would be the operating system's.
   // Those that do not run leave out what others wait for.

@@ -25,10 +25,6 @@ struct Trial : Ran {
 Trial run_trial(const Shape& shape, Family family = Family::unit, const ExecOptions& options = {},
                 std::uint64_t seed = 1, double scale = 0, double seconds = 0);
 // The same on inputs of the caller's own. `family` and `seed` are for the title.
-Trial run_trial(const Shape& shape, Inputs in, float scale, const ExecOptions& options, Family family,
-                std::uint64_t seed = 1, double seconds = 0, fp16 poison = FP16_NAN);
-// The same of either pass.
-Trial run_trial(const Subject& subject, const Shape& shape, Inputs in, float scale, Launching how, Family family,
-                std::uint64_t seed = 1);
+Trial run_trial(const Shape& shape, Inputs in, float scale, Launching how, Family family, std::uint64_t seed = 1);
 
 }  // namespace lab

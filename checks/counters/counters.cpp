@@ -6,8 +6,8 @@
 #include "checks/acceptance/report.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/trial.hpp"
-#include "checks/commands.hpp"
 #include "checks/counters/floor.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/build_info.hpp"
 
 namespace lab {

@@ -219,9 +219,9 @@ int run(const char* program, std::span<const Command> commands, const Args& word
 
 }  // namespace
 
-int dispatch(const char* program, std::span<const Command> commands, int argc, char** argv) {
+int dispatch(const char* program, std::span<const Command> commands, std::span<char*> args) {
   try {
-    return run(program, commands, Args(argv + 1, argv + argc));
+    return run(program, commands, Args(args.begin(), args.end()));
   } catch (const BadInput& e) {
     std::fprintf(stderr, "%s\n", e.what());
     return 2;

@@ -1,9 +1,5 @@
-// The desk: host programs for what parses, formats, keeps state or decides; the Makefile and the shell only start
-// things. They run from the repository's root. build/desk stays quick to build and to start: make asks it at every
-// call; build/desk-work and build/desk-records are built where a target needs them. To add a command: declare its
-// function and give it a line in main.cpp, work/main.cpp or records/main.cpp, and a test_desk_*.cpp.
-// Each room has one header: desk.hpp and ladder.hpp for all, runs.hpp for what starts programs, and checks/exercises/learn/exercise.hpp,
-// records/records.hpp, evolve/evolve.hpp. They bring the standard headers that nearly every file here uses.
+// What the runner's commands on exercises, results and the search share: texts, words, one-line errors. They run from the repository's
+// root, and are listed in commands.cpp. They bring the standard headers that nearly every file here uses.
 #pragma once
 #include <algorithm>
 #include <cctype>
@@ -99,7 +95,7 @@ struct Command {
   const char* help;
 };
 
-// argv[1] names the command. Exit status 0 good, 1 red, 2 bad input, with one line on standard error.
-int dispatch(const char* program, std::span<const Command> commands, int argc, char** argv);
+// The first of `args` names the command. Exit status 0 good, 1 red, 2 bad input, with one line on standard error.
+int dispatch(const char* program, std::span<const Command> commands, std::span<char*> args);
 
 }  // namespace lab::desk

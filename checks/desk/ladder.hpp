@@ -56,7 +56,7 @@ std::string kernel_path(const std::string& stage);  // "stages/v2b_single_warp/k
 // Everything below root/stages. Throws BadInput where a file is not as it must be.
 Ladder read_ladder(const std::string& root = ".");
 
-// Patches applied by GNU patch, and texts compared by diff: patches.cpp.
+// Patches applied by GNU patch: patches.cpp.
 
 // One line of a patched source: its text, and where a reader finds it.
 struct SourceLine {
@@ -65,13 +65,9 @@ struct SourceLine {
   int number;  // there, from 1
 };
 
-// The kernel with the patch `path`: for a compiler, with #line directives that name the kernel's lines and the patch's; as
-// lines; as it would be written by hand. `source`: a file instead of the one that the patch names. Throws BadInput, one line.
+// The kernel with the patch `path`: for a compiler, with #line directives that name the kernel's lines and the patch's; and as
+// lines. `source`: a file instead of the one that the patch names. Throws BadInput, one line.
 std::string patched_for_compiler(const std::string& path, const std::string& source = "");
 std::vector<SourceLine> patched_lines(const std::string& path, const std::string& source = "");
-std::string patched_text(const std::string& path, const std::string& source = "");
-
-// `diff -u` of two versions of `source`; "" if they are the same. Throws BadInput without diffutils.
-std::string unified_diff(const std::string& before, const std::string& after, const std::string& source);
 
 }  // namespace lab::desk

@@ -1,6 +1,4 @@
-// Patches applied by GNU patch, texts compared by diff.
-#include <unistd.h>
-
+// Patches applied by GNU patch.
 #include <mutex>
 
 #include "checks/desk/ladder.hpp"
@@ -33,22 +31,6 @@ std::vector<SourceLine> patched_lines(const std::string& path, const std::string
     else
       lines.push_back({line, added, number++});
   return lines;
-}
-
-std::string patched_text(const std::string& path, const std::string& source) {
-  std::string text;
-  for (const SourceLine& line : patched_lines(path, source)) text += line.text + "\n";
-  return text;
-}
-
-std::string unified_diff(const std::string& before, const std::string& after, const std::string& source) {
-  const std::string base = (fs::temp_directory_path() / ("lab-desk-diff-" + std::to_string(getpid()))).string();
-  const std::string old_file = base + "-a", new_file = base + "-b";
-  write_text(old_file, before), write_text(new_file, after);
-  const Ran diff = capture({"diff", "-u", "--label", "a/" + source, "--label", "b/" + source, old_file, new_file});
-  fs::remove(old_file), fs::remove(new_file);
-  if (diff.status > 1) throw BadInput("diff cannot be run; it comes with diffutils");
-  return diff.out;
 }
 
 }  // namespace lab::desk

@@ -100,23 +100,23 @@ std::string stamp_of(const fs::path& file) {
 std::string identity_of(const std::string& lab) {
   const fs::path path(lab);
   const std::string stage = path.parent_path().parent_path().filename().string();
-  if (!lab.starts_with("build/cpu/") || path.filename() != "lab" || stage.empty()) return "";
-  const std::string binary = stamp_of(path);
+  if (!lab.starts_with("build/cpu/") || path.filename() != "kernel.so" || stage.empty()) return "";
+  const std::string binary = stamp_of(path), runner = stamp_of(runner_of(lab));
   if (binary.empty()) return "";
   std::vector<std::string> sources = {"kernel.cu " + stamp_of(kernel_path(stage))};
   for (const std::string& dir : bug_dirs(stage))
     for (const fs::path& path : files_in(dir, ".patch"))
       sources.push_back(path.filename().string() + " " + stamp_of(path));
   std::ranges::sort(sources);
-  return binary + "; " + joined(sources, "; ");
+  return binary + "; runner " + runner + "; " + joined(sources, "; ");
 }
 
 // Where the run of these arguments is kept.
 std::string kept_path(const Argv& argv) {
-  std::string name = joined({argv.begin() + 1, argv.end()}, "-");
+  std::string name = joined({argv.begin() + 2, argv.end()}, "-");
   std::ranges::replace_if(
       name, [](unsigned char c) { return !std::isalnum(c) && c != '_' && c != '=' && c != ',' && c != '.'; }, '-');
-  return (fs::path(argv[0]).parent_path() / "kept" / (name + ".txt")).string();
+  return (fs::path(argv[1]).parent_path() / "kept" / (name + ".txt")).string();
 }
 
 // A kept run: a line for who said it, a line for the command and its status; its verdict, an empty line, and what it
@@ -223,10 +223,14 @@ bool kept_runs_count() {
   return said && std::string_view(said) == "use";
 }
 
-LabRun run_lab(const Argv& argv) {
+std::string runner_of(const std::string& kernel) {
+  return (fs::path(kernel).parent_path().parent_path().parent_path() / "runner").string();
+}
+
+LabRun run_lab(const Argv& words) {
+  const Argv argv = with({runner_of(words.at(0))}, words);
   static std::atomic<int> count{0};
-  const std::string identity =
-      identity_of(argv.at(0));  // of before the run: a binary that changes meanwhile is another
+  const std::string identity = identity_of(words[0]);  // of before the run: a binary that changes meanwhile is another
   if (!identity.empty() && kept_runs_count())
     if (auto run = kept(identity, argv)) return *run;
   const std::string log = "build/logs/lab-run-" + std::to_string(getpid()) + "-" + std::to_string(count++) + ".log";
@@ -251,7 +255,7 @@ int kept_runs() {
   std::error_code none;
   for (fs::recursive_directory_iterator at("build/cpu", none), end; at != end; at.increment(none)) {
     if (at->path().parent_path().filename() != "kept") continue;
-    const std::string identity = identity_of((at->path().parent_path().parent_path() / "lab").string());
+    const std::string identity = identity_of((at->path().parent_path().parent_path() / "kernel.so").string());
     count += !identity.empty() && read_text(at->path().string()).starts_with(identity + "\n");
   }
   return count;

@@ -93,9 +93,12 @@ struct LabRun {
   bool reused = false;  // an earlier run's
 };
 
+// The program that loads build/BACKEND/STAGE/VARIANT/kernel.so, and runs it: build/BACKEND/runner.
+std::string runner_of(const std::string& kernel);
+
 // Runs a lab and keeps what it said in kept/ beside the binary; or, where kept_runs_count() and a run with these
 // arguments still holds, takes that. Only the statuses 0 (good) and 1 (red) are kept: after a bad input, a fault or a
-// signal the next call runs again. A binary outside build/cpu/STAGE/VARIANT always runs, and nothing of it is kept.
+// signal the next call runs again. A kernel outside build/cpu/STAGE/VARIANT always runs, and nothing of it is kept.
 LabRun run_lab(const Argv& argv);
 
 // How many of the labs that these words name may run at a time: as many as there are cores, but on a GPU four. There
@@ -131,19 +134,5 @@ std::string clipped(const std::string& text, std::size_t size);
 // `N passed, M failed`, alone on a line, with `, K skipped` where there are any. told() prints it, and returns the status.
 std::string total_line(const Counts& counts);
 int told(const Counts& counts);
-
-// Of every command of `lab` that launches, on a GPU that cannot run the stage; a line `skipped: WHY` says so.
-constexpr int STAGE_SKIPPED = 3;
-
-enum class Shown { yes, no, hidden };
-// Of the build with the bug and of the fixed one.
-Shown judge_fingerprints(int planted, int fixed);
-
-enum class Colour { as_it_must, wrong, hidden, skipped };
-// Of an acceptance with a bug: red (1), or green if its answers are right: a harmless change, or a slow one. One that a
-// GPU may hide may be green there. `says_skipped`: its log has the line that goes with the status.
-Colour judge_acceptance(int status, bool right, bool may_hide, bool says_skipped);
-// With a bug that no answer shows, both of it on the CPU: the acceptance must be green (0), and the race check red (1).
-Colour judge_unseen(int acceptance, int racecheck);
 
 }  // namespace lab::desk

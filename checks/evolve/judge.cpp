@@ -1,11 +1,11 @@
-// judge shape=B,H,S,D[,causal] [seed=N]: what the referee says of the linked kernel, for build/desk-records. Lines
+// judge shape=B,H,S,D[,causal] [seed=N]: what the referee says of the linked kernel, for the search. Lines
 // "KEY VALUE...": us (a figure a round), calls, rows, smem, kernel; or one line "refused SAFEGUARD: WHAT", and
 // status 1.
 #include <cstdio>
 
 #include "checks/bench/bench_samples.hpp"
-#include "checks/commands.hpp"
 #include "checks/evolve/referee.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/stage.hpp"
 
 namespace lab {

@@ -11,9 +11,9 @@
 #include "checks/acceptance/verdict.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/backward_parts.hpp"
-#include "checks/commands.hpp"
 #include "checks/exercises/counts.hpp"
 #include "checks/exercises/predict.hpp"
+#include "checks/runner/commands.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -22,14 +22,14 @@ namespace {
 std::vector<Marked> outputs_of(const Request& r, const Shape& shape) {
   const Trial t = run_backward(shape, r.family, r.options);
   if (!t.ok()) std::printf("%s: %s\n", text(shape).c_str(), t.error().c_str());
-  const std::vector<Expected> right = oracle(backward_subject(), {shape, t.scale, r.family, t.in});
+  const std::vector<Expected> right = oracle(subject(), {shape, t.scale, r.family, t.in});
   std::vector<Marked> all;
   for (std::size_t i = 0; i < right.size(); ++i)
-    all.push_back({backward_subject().outputs[i], marks_of(t.outputs[i], right[i])});
+    all.push_back({subject().outputs[i], marks_of(t.outputs[i], right[i])});
   return all;
 }
 
-std::vector<Finding> findings_of(const Request& r, const Shape& shape) {
+std::vector<Finding> findings_in_orders(const Request& r, const Shape& shape) {
   if (!can_check()) throw BadInput("this binary is not instrumented");
   std::vector<Finding> all;
   for (const Schedule schedule : SCHEDULES)
@@ -44,7 +44,7 @@ std::vector<Finding> findings_of(const Request& r, const Shape& shape) {
   return all;
 }
 
-long different_outputs(const Request&, const Shape& shape) { return long(count_outputs(backward_subject(), shape).outputs); }
+long different_outputs(const Request&, const Shape& shape) { return long(count_outputs(subject(), shape).outputs); }
 
 // Wrong gradients to choose from: how the weights of a head differ from the right ones.
 struct WrongPairs {
@@ -57,7 +57,7 @@ void each_pair(BackwardHead& h, Change change) {
     for (int j = 0; j < h.S; ++j)
       if (h.sees(i, j)) change(i, j, h.P[h.at(i, j)], h.dP[h.at(i, j)], h.dS[h.at(i, j)]);
 }
-constexpr WrongPairs FORMULAS[] = {
+constexpr WrongPairs PAIR_FORMULAS[] = {
     {"right", "dS = scale P (dP - delta), as it should be", [](BackwardHead&, double) {}},
     {"delta-left-out", "dS = scale P dP",
      [](BackwardHead& h, double scale) {
@@ -91,9 +91,9 @@ constexpr WrongPairs FORMULAS[] = {
        });
      }}};
 
-Score formula_score(const Request& r, const Shape& shape) {
-  const auto formula = std::ranges::find(FORMULAS, r.say, [](const WrongPairs& f) { return std::string(f.name); });
-  if (formula == std::end(FORMULAS)) throw BadInput("there is no formula " + r.say);
+Score pair_formula_score(const Request& r, const Shape& shape) {
+  const auto formula = std::ranges::find(PAIR_FORMULAS, r.say, [](const WrongPairs& f) { return std::string(f.name); });
+  if (formula == std::end(PAIR_FORMULAS)) throw BadInput("there is no formula " + r.say);
   const Look look = look_at(shape, r.family);
   const double scale = look.trial.scale;
   const Gradients predicted = backward_after(look, [&](BackwardHead& h) { formula->change(h, scale); });
@@ -107,8 +107,8 @@ Score formula_score(const Request& r, const Shape& shape) {
   return score;
 }
 
-constexpr Sight BACKWARD = {outputs_of, findings_of, different_outputs, formula_score, [] {
-                              for (const WrongPairs& f : FORMULAS) std::printf("%-22s %s\n", f.name, f.says);
+constexpr Sight BACKWARD = {outputs_of, findings_in_orders, different_outputs, pair_formula_score, [] {
+                              for (const WrongPairs& f : PAIR_FORMULAS) std::printf("%-22s %s\n", f.name, f.says);
                             }};
 
 }  // namespace
@@ -124,13 +124,13 @@ int backward_card_command(std::span<char*> args) {
     std::string problem = t.error();
     Comparison seen;
     if (t.ok()) {
-      const std::vector<Expected> right = oracle(backward_subject(), {shape, t.scale, r.family, t.in});
+      const std::vector<Expected> right = oracle(subject(), {shape, t.scale, r.family, t.in});
       for (std::size_t i = 0; i < right.size(); ++i)
         compare(shape, all_rows(shape), t.outputs[i], right[i], seen, {.output = int(i)});
     }
     if (!seen.good())
       problem = format("%zu of %zu gradients are wrong; the ", seen.outside, seen.compared) +
-                lines_of(seen, backward_subject().outputs)[1].replace(6, 0, "is ");
+                lines_of(seen, subject().outputs)[1].replace(6, 0, "is ");
     if (problem.empty()) continue;
     const std::string title = std::string(name(r.family)) + " inputs, " + text(shape);
     record("tells", title + ": " + problem), print_red("  RED " + title + "\n    " + problem);

@@ -11,7 +11,7 @@
 #include "checks/acceptance/format.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/trial.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/stage.hpp"
 
 namespace lab {

@@ -10,9 +10,9 @@
 #include "checks/acceptance/verdict.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/signature.hpp"
-#include "checks/commands.hpp"
 #include "checks/exercises/predict.hpp"
 #include "checks/exercises/rule.hpp"
+#include "checks/runner/commands.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -85,7 +85,7 @@ Score formula_score(const Request& r, const Shape& shape) {
   return {};
 }
 
-long whole_number(const std::string& text) {
+long counted_number(const std::string& text) {
   if (const auto value = number_in<long>(text, 0)) return *value;
   throw BadInput("'" + text + "' is no whole number");
 }
@@ -117,7 +117,7 @@ std::pair<int, int> lines_of(const Finding& f) {
 }
 
 Score count_score(const Sight& sight, const Request& r, const Shape& shape) {
-  const long yours = whole_number(r.say);
+  const long yours = counted_number(r.say);
   long seen = 0;
   if (r.seen == "findings") {
     std::set<std::pair<int, int>> pairs;
@@ -140,8 +140,8 @@ Score lines_score(const Sight& sight, const Request& r, const Shape& shape) {
   // One number is for a finding that names one line only.
   const std::size_t blank = std::min(r.say.find_first_of(" ,"), r.say.size());
   const std::size_t second = r.say.find_first_not_of(" ,", blank);
-  const long a = whole_number(r.say.substr(0, blank)),
-             b = second == r.say.npos ? a : whole_number(r.say.substr(second));
+  const long a = counted_number(r.say.substr(0, blank)),
+             b = second == r.say.npos ? a : counted_number(r.say.substr(second));
   const std::pair<int, int> yours = std::minmax(int(a), int(b));
   std::set<std::pair<int, int>> pairs;
   for (const Finding& f : sight.findings(r, shape)) pairs.insert(lines_of(f));

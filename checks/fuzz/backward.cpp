@@ -3,7 +3,7 @@
 
 #include "checks/acceptance/acceptance.hpp"
 #include "checks/acceptance/sampling.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 
 namespace lab {
 
@@ -16,9 +16,9 @@ int backward_fuzz_command(std::span<char*> args) {
   options.seed = values.whole("seed", ~0ull, 0, 1);
   const double seconds = double(values.whole("seconds", 1'000'000, 1, 60));
   std::vector<Case> cases = random_backward_cases(options.seed, values.whole("cases", 1'000'000, 1, 1000));
-  const auto cost = [&](const Case& c) { return case_cost(backward_subject(), c, options); };
+  const auto cost = [&](const Case& c) { return case_cost(subject(), c, options); };
   leave_cheapest(cases, cost, 0);
-  return run_acceptance({backward_subject(), options, std::move(cases), cost, seconds});
+  return run_acceptance({subject(), options, std::move(cases), cost, seconds});
 }
 
 }  // namespace lab

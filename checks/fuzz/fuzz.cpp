@@ -17,7 +17,7 @@
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/sampling.hpp"
 #include "checks/acceptance/verdict.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/backend.hpp"
 #include "common/gpu_access.hpp"
 #include "common/stage_names.hpp"
@@ -143,9 +143,9 @@ class CaseRun {
   CaseRun(const FuzzCase& c, bool check)
       : case_(c),
         check_(check),
-        grid_(grid_of(forward_subject(), c.shape)),
+        grid_(grid_of(subject(), c.shape)),
         problem_{c.shape, c.scale_used(), c.family, make_inputs(c.family, c.shape, c.inputs_seed, {}, c.amplitude)},
-        tensors_(forward_subject(), problem_.in, !check) {}
+        tensors_(subject(), problem_.in, !check) {}
 
   Outcome run() {
     const std::vector<std::uint32_t> units = chosen_units();
@@ -157,7 +157,7 @@ class CaseRun {
         units.size() < grid_.units ? written_rows(case_.shape, output) : all_rows(case_.shape);
     if (rows.empty()) problem("the blocks that ran wrote nothing");
     if (!rows.empty())
-      compare(case_.shape, rows, output, oracle(forward_subject(), problem_, rows)[0], outcome_.compared);
+      compare(case_.shape, rows, output, oracle(subject(), problem_, rows)[0], outcome_.compared);
     for (const std::string& line : lines_of(outcome_.compared)) problem(line);
     // A different schedule must give the same bits: what the bound would let pass.
     std::vector<std::uint32_t> some(units.end() - std::min<std::ptrdiff_t>(2, std::ssize(units)), units.end());

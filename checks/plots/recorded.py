@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import subprocess
 import tempfile
 from pathlib import Path
@@ -20,7 +21,7 @@ def record(labs):
     for lab in labs[check:]:
         stage = Path(lab).parts[-3].split("_")[0]
         with tempfile.NamedTemporaryFile() as file:
-            subprocess.run([lab, "trace", f"shape={STEPS[stage]}", f"json={file.name}"], check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([os.environ["RUNNER"], lab, "trace", f"shape={STEPS[stage]}", f"json={file.name}"], check=True, stdout=subprocess.DEVNULL)
             events = json.load(open(file.name))["traceEvents"]
         for e in events:
             if e["ph"] == "X" and e["cat"] != "phase" and e["tid"] % 4 == 0:

@@ -8,7 +8,7 @@
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/sampling.hpp"
 #include "checks/acceptance/verdict.hpp"
-#include "checks/key_values.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/hang.hpp"
 #include "reference/attention.hpp"
 
@@ -24,13 +24,13 @@ struct RaceProblem {
 // that needs many tiles to exist has not been met yet, and three K/V tiles go around every ring of slots. From 1024
 // keys on there are three slots: of those long ones the first, the middle and the last block run. With 135 heads a
 // stage may take a different instance, for large grids: two blocks run.
-constexpr RaceProblem FORWARD[] = {{{1, 1, 17, 64, false}},    {{1, 1, 64, 64, false}},   {{1, 2, 129, 64, true}},
+constexpr RaceProblem FORWARD_RACES[] = {{{1, 1, 17, 64, false}},    {{1, 1, 64, 64, false}},   {{1, 2, 129, 64, true}},
                              {{1, 1, 200, 64, false}},   {{1, 1, 40, 128, true}},   {{1, 1, 100, 128, true}},
                              {{1, 1, 129, 128, false}},  {{1, 1, 1024, 64, true}},  {{1, 1, 1024, 128, false}},
                              {{1, 135, 200, 64, false}}, {{1, 135, 200, 128, true}}};
 // One row, where whatever is read past it lies outside the workspace; the last of those before dO grows has four tiles.
 constexpr double NEEDS_UNIT = 1e4;  // dO times this: then dS may be beyond the largest half, and stages take another path
-constexpr RaceProblem BACKWARD[] = {{{1, 1, 1, 64, false}},
+constexpr RaceProblem BACKWARD_RACES[] = {{{1, 1, 1, 64, false}},
                                     {{1, 1, 17, 64, false}},
                                     {{1, 1, 64, 64, false}},
                                     {{1, 2, 100, 64, true}},
@@ -40,10 +40,10 @@ constexpr RaceProblem BACKWARD[] = {{{1, 1, 1, 64, false}},
                                     {{1, 1, 200, 64, false}, NEEDS_UNIT},
                                     {{1, 1, 200, 128, true}, NEEDS_UNIT}};
 // What `make stage=S test` has time for: a race that a rendezvous hides from the numbers shows here under any schedule.
-constexpr RaceProblem SHORT[] = {
+constexpr RaceProblem SHORT_RACES[] = {
     {{1, 1, 40, 128, true}}, {{1, 1, 129, 64, false}}, {{1, 1, 1024, 64, true}}, {{1, 135, 200, 64, true}}};
 // The second and third have more than one tile of each stage.
-constexpr RaceProblem SHORT_BACKWARD[] = {
+constexpr RaceProblem SHORT_BACKWARD_RACES[] = {
     {{1, 1, 40, 64, true}}, {{1, 1, 140, 128, false}}, {{1, 1, 140, 128, false}, NEEDS_UNIT}};
 constexpr double LARGE_SCORES = 256;  // times the usual scale: then weights are infinite as floats
 constexpr Schedule SHORT_SCHEDULES[] = {Schedule::ascending, Schedule::random};
@@ -125,15 +125,17 @@ int RaceReport::finish(const std::string& how, bool first_only) const {
   return all_.empty() && failures_.empty() ? 0 : 1;
 }
 
-int racecheck(const Subject& subject, std::span<char*> args) {
+// racecheck [short=1] [first=1]: runs the stage under the CPU checker and prints what it saw. Needs an instrumented kernel.
+int racecheck_command(std::span<char*> args) {
+  const Subject& subject = lab::subject();
   constexpr std::string_view keys[] = {"short", "first"};
   const KeyValues words(args, keys);
   const bool is_short = words.flag("short"), first_only = words.flag("first");
   if (!can_check()) throw BadInput("this binary is not instrumented: make stage=S racecheck builds one that is");
   RaceReport report;
   using Problems = std::span<const RaceProblem>;
-  const Problems problems = subject.backward ? (is_short ? Problems(SHORT_BACKWARD) : BACKWARD)
-                                             : (is_short ? Problems(SHORT) : FORWARD);
+  const Problems problems = subject.backward ? (is_short ? Problems(SHORT_BACKWARD_RACES) : BACKWARD_RACES)
+                                             : (is_short ? Problems(SHORT_RACES) : FORWARD_RACES);
   const std::span<const Schedule> schedules = is_short ? std::span<const Schedule>(SHORT_SCHEDULES) : SCHEDULES;
   for (const RaceProblem& problem : problems) {
     const Shape& shape = problem.shape;

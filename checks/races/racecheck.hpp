@@ -28,7 +28,4 @@ class RaceReport {
   int launches_ = 0;
 };
 
-// Runs the stage under the CPU checker and prints what it saw: racecheck [short=1] [first=1]. Needs an instrumented kernel.
-int racecheck(const Subject& subject, std::span<char*> args);
-
 }  // namespace lab

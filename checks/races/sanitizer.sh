@@ -1,10 +1,10 @@
 #!/bin/sh
 # make racecheck backend=gpu: starts NVIDIA's compute-sanitizer on each LAB, its four tools on small shapes, as many at once as
-# there are cores; the desk says what they saw. Exit status 1 where there are findings.
+# there are cores; the runner says what they saw. Exit status 1 where there are findings.
 #   sanitizer.sh [-j FILE] LAB...     -j: also writes the findings as JSON, with machine, driver, date and command
 # SHAPES, LIMIT and JOBS of the environment: other shapes, seconds for a launch, runs at a time.
-# The tools' own output stays in build/logs/sanitizer/STAGE-VARIANT/TOOL.SHAPE.log; build/desk-records sanitizer-report reads it.
-set -u
+# The tools' own output stays in build/logs/sanitizer/STAGE-VARIANT/TOOL.SHAPE.log; the runner reads it.
+set -u; RUNNER=${RUNNER:-build/gpu/runner}
 logs=build/logs/sanitizer
 # A length that a tile divides, one that none does (and no 16-row stripe), both head dimensions, causal and not.
 SHAPES=${SHAPES:-"1,1,128,64,0 1,2,100,128,1"}
@@ -16,20 +16,20 @@ tool=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 
 # Older ones watch global memory only; where shared memory can be watched, it is.
 shared=; "$tool" --help 2>&1 | grep -q initcheck-address-space && shared="--initcheck-address-space shared"
 rm -rf $logs; mkdir -p $logs
-build/desk-records machine "$tool" > $logs/machine || exit 2
+"$RUNNER" machine "$tool" > $logs/machine || exit 2
 exec 3>&1
 for lab in "$@"; do
   # On a GPU that cannot run the stage there is nothing for the tools to see.
-  if why=$(timeout 60 "$lab" once 1 1 1 64 2> /dev/null | grep '^skipped: '); then echo "$why" >&3; continue; fi
+  if why=$(timeout 60 "$RUNNER" "$lab" once 1 1 1 64 2> /dev/null | grep '^skipped: '); then echo "$why" >&3; continue; fi
   variant=$(dirname "$lab"); stage=$(basename "$(dirname "$variant")"); variant=$(basename "$variant")
   mkdir -p "$logs/$stage-$variant"
   for t in memcheck racecheck initcheck synccheck; do
     options=; [ $t = initcheck ] && options=$shared
     for shape in $SHAPES; do
-      echo "timeout $((LIMIT + 20)) $tool --tool $t $options --print-limit 200 $lab once $(echo "$shape" | tr , ' ') $LIMIT > $logs/$stage-$variant/$t.$shape.log 2>&1"
+      echo "timeout $((LIMIT + 20)) $tool --tool $t $options --print-limit 200 $RUNNER $lab once $(echo "$shape" | tr , ' ') $LIMIT > $logs/$stage-$variant/$t.$shape.log 2>&1"
     done
   done
 done > $logs/runs
 [ -s $logs/runs ] || exit 3
 xargs -P "${JOBS:-$(nproc)}" -I LINE sh -c LINE < $logs/runs
-exec build/desk-records sanitizer-report $logs ${json:+"$json"}
+exec "$RUNNER" sanitizer-report $logs ${json:+"$json"}

@@ -1,8 +1,8 @@
 #!/bin/sh
 # make show-bug, edit-bug, save-bug: a bug is a patch; its head says in words what it plants. The words of the call are in the environment.
-#   bug.sh show|edit|save     stage= bug= new=1
+#   bug.sh show|edit|save [DIR]     stage= bug= new=1; DIR: of stage=, where that is no version of the notes
 set -u
-goal=$1; stage=${stage:-} bug=${bug:-} new=${new:-}
+goal=$1; own=${2:-}; stage=${stage:-} bug=${bug:-} new=${new:-}
 die() { echo "$*" >&2; exit 2; }
 path_of() {  # STAGE BUG
   if [ -n "${LAB_BUGS:-}" ] && [ -f "$LAB_BUGS/$1/$2.patch" ]; then echo "$LAB_BUGS/$1/$2.patch"; else echo "stages/$1/bugs/$2.patch"; fi
@@ -61,13 +61,29 @@ edit() {  # STAGE BUG
   echo "then: make stage=$stage save-bug bug=$2"
 }
 
+check_head() {  # PATCH
+  awk -v path="$1" '
+    function fail(why) { print path ":" NR ": " why > "/dev/stderr"; failed = 1; exit 2 }
+    BEGIN { known = "plants, predicted, also, harmless, slow, unseen, lucky"; n = split(known, keys, ", "); for (i = 1; i <= n; i++) place[keys[i]] = i }
+    /^--- a\// { exit }
+    /^$/ { next }
+    {
+      key = $0; sub(/: .*/, "", key)
+      if (key == $0 || !(key in place)) fail("\047" $0 "\047 is not `key: value`; the keys are " known)
+      if (place[key] <= last) fail("`" key ":` is out of place; once each and in this order: " known)
+      if ($0 ~ /: *$/) fail("`" key ":` says nothing")
+      last = place[key]; there[key] = 1
+    }
+    END { if (!failed) for (i = 1; i <= 2; i++) if (!(keys[i] in there)) fail("the head has no `" keys[i] ":`") }' "$1"
+}
+
 save() {  # STAGE BUG
   patch=$(path_of "$1" "$2"); source=stages/$1/kernel.cu; dir=build/edit/$1-$2
   [ -f "$dir/kernel.cu" ] || die "there is no $dir/kernel.cu; make stage=$stage edit-bug bug=$2 makes it"
   cmp -s $dir/base.cu $source || die "$source has changed since $dir/kernel.cu was begun; move the copy away, and begin anew"
   if diff_of $source $source $dir/kernel.cu > $dir/diff; then die "$dir/kernel.cu is $source as it is: there is nothing to save"; fi
   { head_of $dir/head; echo; cat $dir/diff; } > $dir/new.patch
-  build/desk head $dir/new.patch && sh checks/scripts/patched.sh $dir/new.patch > /dev/null || exit 2
+  check_head $dir/new.patch && sh checks/scripts/patched.sh $dir/new.patch > /dev/null || exit 2
   mkdir -p "$(dirname "$patch")"; cp $dir/new.patch "$patch"; cp $dir/kernel.cu $dir/begun.cu
   echo "$patch is written"
   for also in "stages/$1/bugs/$2.cpp" "writeups/bugs/$2.md"; do [ -r "$also" ] || echo "still missing: $also"; done
@@ -76,13 +92,11 @@ save() {  # STAGE BUG
 
 [ "$goal" = show ] || [ -n "$bug" ] || die "which bug? $goal-bug needs bug=NAME; see 'make list'"
 if [ "$goal" = save ] || [ "$new" = 1 ]; then
-  pairs=$(build/desk resolve "$stage") || exit 2
-  case $pairs in
-    *:*) for pair in $pairs; do case $pair in *:"$bug") pairs=$pair; break ;; *) false ;; esac; done || die "a new bug needs a stage of its own, which '$stage' is not" ;;
-    *) pairs=$pairs:$bug ;;
-  esac
+  if [ -n "$own" ]; then pairs=$own:$bug
+  else pairs=$(sh checks/scripts/ladder.sh bugs "$stage" "$bug" 2> /dev/null) || die "a new bug needs a stage of its own, which '$stage' is not"
+  fi
 else
-  pairs=$(build/desk bugs "$stage" ${bug:+"$bug"}) || exit 2
+  pairs=$(sh checks/scripts/ladder.sh bugs "$stage" "$bug") || exit 2
 fi
 [ -n "$pairs" ] || die "stage '$stage' has no bugs"
 between=

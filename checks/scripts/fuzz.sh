@@ -11,14 +11,14 @@ for word in seed cases case check; do
 done
 if [ -n "${only:-}" ]; then
   [ $# -eq 1 ] || die "only= is a case of one stage: name it with stage="
-  exec "$1" fuzz only $only ${check:+check=$check}
+  exec "$RUNNER" "$1" fuzz only $only ${check:+check=$check}
 fi
 seconds=${seconds:-60}
 case $seconds in ''|*[!0-9]*|0*) die "seconds=$seconds: must be a whole number of at least 1" ;; esac
 share=$((seconds / $#)); [ $share -gt 0 ] || share=1
 red=; ran=  # 3: a GPU that cannot run the stage
 for lab in "$@"; do
-  "$lab" fuzz seconds=$share $rest
+  "$RUNNER" "$lab" fuzz seconds=$share $rest
   case $? in 0) ran=1 ;; 2) exit 2 ;; 3) ;; *) red=1 ;; esac
 done
 [ -z "$red" ] || exit 1

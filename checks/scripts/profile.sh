@@ -14,4 +14,4 @@ metrics=$metrics,l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum,sm__warps_ac
 # ncu repeats the launch: it may take 100 seconds.
 exec ncu --clock-control none --kernel-name regex:attention --launch-count 1 --section SpeedOfLight --section LaunchStats \
   --metrics "$metrics,regex:smsp__average_warps_issue_stalled_.*_per_issue_active.ratio" \
-  "$lab" once "$1" "$2" "$3" "$4" "$([ -n "${5:-}" ] && echo 1 || echo 0)" 100
+  "$RUNNER" "$lab" once "$1" "$2" "$3" "$4" "$([ -n "${5:-}" ] && echo 1 || echo 0)" 100

@@ -29,7 +29,7 @@ for binary in "$@"; do
   else
     export ASAN_OPTIONS=$common
     stage=$(basename "$(dirname "$(dirname "$binary")")")
-    piece "$stage" "$stage" "$binary" fuzz cases="$cases" seconds=3600
+    piece "$stage" "$stage" "$RUNNER" "$binary" fuzz cases="$cases" seconds=3600
   fi
 done
 echo "$passed passed, $failed failed"

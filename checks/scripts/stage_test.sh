@@ -3,18 +3,17 @@
 # blocks, and whether stage.conf says so. The counts of all on the last line. full=1 and turns=1 come from the environment.
 #   stage_test.sh once|same-bits FIXED_LAB [CHECKED_LAB]
 words="full=${full:-0} turns=${turns:-0}"; extra=$1; fixed=$2; checked=${3:-}
-[ -n "$checked" ] || exec "$fixed" test $words
+[ -n "$checked" ] || exec "$RUNNER" "$fixed" test $words
 log=build/logs/stage-test-$$; mkdir -p build/logs
 trap 'rm -f $log' EXIT
-{ "$fixed" test $words; echo "status $?"; } | tee $log | grep -v '^status [0-9]*$'
+{ "$RUNNER" "$fixed" test $words; echo "status $?"; } | tee $log | grep -v '^status [0-9]*$'
 status=$(sed -n 's/^status //p' $log)
 [ "$status" -le 1 ] || exit "$status"
-# With turns=1, which is `make test`, the pages' table of tools finds what this run has said (checks/desk/runs.hpp).
-if [ "${turns:-0}" = 1 ]; then build/desk-work racecheck short=1 "$checked"; else "$checked" racecheck short=1; fi
+"$RUNNER" "$checked" racecheck short=1
 race=$?
 [ $race -le 1 ] || exit $race
 more=1; bits=0
-if [ "$extra" = same-bits ]; then more=2; "$fixed" same-bits; bits=$?; [ $bits -le 1 ] || exit $bits; fi
+if [ "$extra" = same-bits ]; then more=2; "$RUNNER" "$fixed" same-bits; bits=$?; [ $bits -le 1 ] || exit $bits; fi
 passed=$(sed -n 's/^\([0-9]*\) passed, .*/\1/p' $log); failed=$(sed -n 's/^[0-9]* passed, \([0-9]*\) failed.*/\1/p' $log)
 skipped=$(sed -n 's/^.* failed, \([0-9]*\) skipped$/\1/p' $log)
 echo "$((passed + more - race - bits)) passed, $((failed + race + bits)) failed${skipped:+, $skipped skipped}"

@@ -10,7 +10,7 @@ mkdir -p "$out"
 say() { printf '%s\n' "$*" | tee -a "$out/summary.txt"; }
 say "$(date -u +%F) $(nvidia-smi --query-gpu=name,driver_version,clocks.sm,power.draw --format=csv,noheader) $(nvcc --version | tail -1)"
 start=$(date +%s)
-make backend=gpu test-builds build/desk-records > "$out/build.log" 2>&1 || { tail -20 "$out/build.log"; say "build failed"; exit 1; }
+make backend=gpu built > "$out/build.log" 2>&1 || { tail -20 "$out/build.log"; say "build failed"; exit 1; }
 say "built in $(($(date +%s) - start)) s"
 gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | sed 's/, /, driver /')
 cuda=$(nvcc --version | sed -n 's/.*release \([0-9.]*\), \(V.*\)/\1 (nvcc \2)/p')
@@ -24,11 +24,11 @@ kept() {
 for w in $what; do
   start=$(date +%s)
   if [ "$w" = sanitizer ]; then
-    sh checks/races/sanitizer.sh -j "$out/tools-h200.json" build/gpu/*/*/lab > "$out/sanitizer.log" 2>&1
+    sh checks/races/sanitizer.sh -j "$out/tools-h200.json" build/gpu/*/*/kernel.so > "$out/sanitizer.log" 2>&1
     say "sanitizer: exit $? (1: the bugs were found), $(($(date +%s) - start)) s, $(grep -c ': 0 findings' "$out/sanitizer.log") builds silent"
     continue
   fi
-  for s in $(build/desk dirs | sed 's/_.*//'); do
+  for s in $(ls stages | grep ^v | sed 's/_.*//'); do
     start=$(date +%s); words="test full=1"; [ "$w" = bugs ] && words=reproduce-bug
     # shellcheck disable=SC2086
     make stage=$s backend=gpu $words > "$out/$w-$s.log" 2>&1; status=$?

@@ -1,4 +1,4 @@
-// The bound of checks/backward/expected.hpp: a kernel with the roundings that it allows for stays within it and comes
+// The bound of checks/acceptance/backward_bound.hpp: a kernel with the roundings that it allows for stays within it and comes
 // close enough to it, and wrong kernels do not.
 #include <doctest/doctest.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "checks/backward/cases.hpp"
-#include "checks/backward/expected.hpp"
+#include "checks/acceptance/backward_bound.hpp"
+#include "checks/acceptance/cases.hpp"
 
 namespace lab {
 namespace {

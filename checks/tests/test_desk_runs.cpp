@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "checks/bugs/reproduce.hpp"
 #include "checks/desk/runs.hpp"
 #include "checks/tests/scratch.hpp"
 
@@ -42,7 +43,7 @@ void ends_by(int signal, pid_t desk) {
   CHECK(WTERMSIG(waited) == signal);
 }
 
-const std::string LAB = "build/cpu/v1_s/checked/lab";
+const std::string LAB = "build/cpu/v1_s/checked/kernel.so";
 
 // A tree with one stage, whose binary is a script that counts its runs; the working directory while it lives.
 struct KeptTree : lab::Scratch {
@@ -52,7 +53,8 @@ struct KeptTree : lab::Scratch {
     fs::create_directories("build/logs");
     write_text("stages/v1_s/kernel.cu", "kernel\n");
     write_text("stages/v1_s/bugs/ten.patch", "patch\n");
-    script(LAB);
+    write_text(LAB, "kernel\n");
+    script("build/cpu/runner");
     setenv("LAB_KEPT", "use", 1);
   }
   ~KeptTree() {
@@ -61,7 +63,8 @@ struct KeptTree : lab::Scratch {
   }
   // Its first argument is its exit status.
   void script(const std::string& path) const {
-    write_text(path, "#!/bin/sh\necho run >> runs\necho said $*; echo so >&2; echo red=$* >> $LAB_VERDICT\nexit $1\n");
+    write_text(path,
+               "#!/bin/sh\nshift\necho run >> runs\necho said $*; echo so >&2; echo red=$* >> $LAB_VERDICT\nexit $1\n");
     fs::permissions(path, fs::perms::owner_all);
   }
   std::size_t runs() const { return fs::exists("runs") ? lines_of(read_text("runs")).size() : 0; }
@@ -146,16 +149,16 @@ TEST_CASE("clipped between characters") {
   CHECK(clipped("a\u00d7b", 3) == "a\u00d7");
 }
 
-TEST_CASE("a fingerprint counts if it shows where it must and nowhere else") {
-  CHECK(judge_fingerprints(0, 0) == Shown::yes);
-  CHECK(judge_fingerprints(0, 3) == Shown::yes);
-  CHECK(judge_fingerprints(3, 0) == Shown::hidden);
-  CHECK(judge_fingerprints(3, 3) == Shown::hidden);
-  CHECK(judge_fingerprints(3, 1) == Shown::no);
-  CHECK(judge_fingerprints(0, 1) == Shown::no);
-  CHECK(judge_fingerprints(1, 0) == Shown::no);
-  CHECK(judge_fingerprints(2, 0) == Shown::no);
-  CHECK(judge_fingerprints(127, 127) == Shown::no);
+TEST_CASE("a signature counts if it shows where it must and nowhere else") {
+  CHECK(judge_signatures(0, 0) == Shown::yes);
+  CHECK(judge_signatures(0, 3) == Shown::yes);
+  CHECK(judge_signatures(3, 0) == Shown::hidden);
+  CHECK(judge_signatures(3, 3) == Shown::hidden);
+  CHECK(judge_signatures(3, 1) == Shown::no);
+  CHECK(judge_signatures(0, 1) == Shown::no);
+  CHECK(judge_signatures(1, 0) == Shown::no);
+  CHECK(judge_signatures(2, 0) == Shown::no);
+  CHECK(judge_signatures(127, 127) == Shown::no);
 }
 
 TEST_CASE("an acceptance must be red on a bug, green where the answers are right; a crash is neither") {
@@ -207,7 +210,7 @@ TEST_CASE("kept runs: without being asked, after a change, and after what is no 
     CHECK(tree.runs() == 2);
     return;
   }
-  SUBCASE("another binary") { tree.script(LAB); }
+  SUBCASE("another kernel") { write_text(LAB, "kernel, another\n"); }
   SUBCASE("another kernel") { write_text("stages/v1_s/kernel.cu", "other\n"); }
   SUBCASE("another patch") { write_text("stages/v1_s/bugs/ten.patch", "other\n"); }
   SUBCASE("one patch more") { write_text("stages/v1_s/bugs/two.patch", ""); }
@@ -221,8 +224,8 @@ TEST_CASE("kept runs: without being asked, after a change, and after what is no 
 
 TEST_CASE("kept runs: a GPU's binary always runs") {
   const KeptTree tree;
-  const std::string gpu = "build/gpu/v1_s/fixed/lab";
-  tree.script(gpu);
+  const std::string gpu = "build/gpu/v1_s/fixed/kernel.so";
+  tree.script("build/gpu/runner");
   run_lab({gpu, "0"});
   CHECK(!run_lab({gpu, "0"}).reused);
   CHECK(!fs::exists("build/gpu/v1_s/fixed/kept"));
@@ -259,8 +262,9 @@ TEST_CASE("work side by side: no more at a time than asked for") {
 }
 
 TEST_CASE("builds that share a GPU run one at a time") {
-  CHECK(at_once({"v1_s:ten=build/gpu/v1_s/bug-ten/lab=build/gpu/v1_s/fixed/lab"}) == std::min<std::size_t>(4, cores()));
-  CHECK(at_once({"v1_s:ten=build/cpu/v1_s/bug-ten/lab=build/cpu/v1_s/fixed/lab"}) == cores());
+  CHECK(at_once({"v1_s:ten=build/gpu/v1_s/bug-ten/kernel.so=build/gpu/v1_s/fixed/kernel.so"}) ==
+        std::min<std::size_t>(4, cores()));
+  CHECK(at_once({"v1_s:ten=build/cpu/v1_s/bug-ten/kernel.so=build/cpu/v1_s/fixed/kernel.so"}) == cores());
   CHECK(at_once({}) == cores());
 }
 

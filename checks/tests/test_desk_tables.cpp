@@ -35,12 +35,12 @@ const std::string LOST = "ptxas info    : (C7510) Potential Performance Loss: wg
 }  // namespace
 
 TEST_CASE("labs: paths are made of a pattern, and stages read from paths") {
-  CHECK(lab_path("build/cpu/STAGE/VARIANT/lab", "v1_scalar", "fixed") == "build/cpu/v1_scalar/fixed/lab");
+  CHECK(lab_path("build/cpu/STAGE/VARIANT/kernel.so", "v1_scalar", "fixed") == "build/cpu/v1_scalar/fixed/kernel.so");
   CHECK(variant_of("ldm", "fixed") == "bug-ldm");
   CHECK(variant_of("", "checked") == "checked");
-  CHECK(stage_of("build/gpu/v1_scalar/fixed/lab") == "v1_scalar");
-  CHECK_THROWS_AS(lab_path("build/cpu/STAGE/lab", "v1_scalar", "fixed"), BadInput);
-  CHECK_THROWS_AS(stage_of("lab"), BadInput);
+  CHECK(stage_of("build/gpu/v1_scalar/fixed/kernel.so") == "v1_scalar");
+  CHECK_THROWS_AS(lab_path("build/cpu/STAGE/kernel.so", "v1_scalar", "fixed"), BadInput);
+  CHECK_THROWS_AS(stage_of("kernel.so"), BadInput);
 }
 
 TEST_CASE("resources: dynamic shared memory comes from the plans of the launches") {

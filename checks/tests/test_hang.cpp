@@ -1,4 +1,4 @@
-// When a hang counts as the one that a bug's fingerprint predicts: by reports that the execution wrote.
+// When a hang counts as the one that a bug's signature predicts: by reports that the execution wrote.
 #include "checks/bugs/hang.hpp"
 
 #include <cstdlib>

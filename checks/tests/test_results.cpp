@@ -81,7 +81,8 @@ TEST_CASE("results: the reader of JSON is strict") {
     CAPTURE(text);
     CHECK_THROWS_AS(parse_json(text, "a text"), BadInput);
   }
-  const Json v = parse_json(" {\"a\": [1, -2.5e3, true, null, \"x\\\"y\"], \"b\": {}, \"z\": 0} ", "a text");
+  const lab::desk::Json v =
+      lab::desk::parse_json(" {\"a\": [1, -2.5e3, true, null, \"x\\\"y\"], \"b\": {}, \"z\": 0} ", "a text");
   CHECK(v.at("a")[1].get<double>() == -2500);
   CHECK(v.at("a")[4] == "x\"y");
   CHECK_THROWS_AS(parse_json("{\"a\": [{\"b\": 1, \"b\": 2}]}", "a text"), BadInput);

@@ -41,11 +41,11 @@ trap_file=$work/run
 evil="'; touch $trap_file; '\"; touch $trap_file; \"\`touch $trap_file\`\$(touch $trap_file)\$(shell touch $trap_file); touch $trap_file; #"
 # A machine with nvcc and a GPU, as far as make can see: nothing is compiled there.
 mkdir "$work/gpu"; printf '#!/bin/sh\necho GPU 0\n' > "$work/gpu/nvidia-smi"; printf '#!/bin/sh\n' > "$work/gpu/nvcc"; chmod +x "$work"/gpu/*
-words_of() { sed -n "s/^WORDS_OF_$1 := //p" Makefile; }
+eval "$(sed -n '/^words_of() {/,/^}/p' checks/scripts/begin.sh)"
 call() {  # GOAL WORD...: the goal's recipe, with all words evil but those that it must find to come that far; then really, on the CPU
   goal=$1; shift
   set -- "$goal" "$@"
-  for word in $(words_of "$goal" | grep . || echo "$words"); do
+  for word in $(words_of "$goal" || echo "$words"); do
     case " $* $word= " in *" $word="*" $word="*) ;; *) case $word in
       stage|n|bug|bugs|backend|what|turns|full|again|new|give-up|record|quick|name|check) ;;
       *) set -- "$@" "$word=$evil" ;; esac ;; esac
@@ -57,7 +57,7 @@ for goal in $goals; do
   case $goal in
     exercise|predict|try|hint|solution) call $goal n=1 ;;
     probe) for what in wmma mma ex2; do call probe what=$what; done ;;
-    grade|list|help|clean|writeups|plots|own) call $goal ;;
+    grade|list|help|clean|writeups|plots) call $goal ;;
     *) call $goal stage=v1 ;;
   esac
 done
@@ -123,7 +123,7 @@ refuse "make grade takes no n=; its words are json seed assigned" $MAKE backend=
 refuse "no exercise 999; the nearest is" $MAKE backend=cpu grade assigned='1 999'
 refuse "seed=x: must be a whole number" $MAKE backend=cpu grade seed=x
 refuse "nothing is predicted: make predict n=1 say='RULE'" $MAKE backend=cpu predict n=1
-refuse "write parentheses, as in (row & 7) == 0" $MAKE backend=cpu predict n=1 say='row & 7 == 0'
+refuse "suggest parentheses around comparison" $MAKE backend=cpu predict n=1 say='row & 7 == 0'
 refuse "predict takes it as say='...'" $MAKE backend=cpu predict n=1 'row % 64 < 3'
 refuse "predict takes it as say='...'" $MAKE backend=cpu predict n=1 'row>=3'
 refuse "counters takes stage= or n=, not both" $MAKE backend=cpu stage=v2b counters n=1
@@ -156,8 +156,7 @@ PATH=${PATH#*:}
 tree=build/words-tree; rm -rf $tree; mkdir -p $tree/build/cpu
 trap 'rm -rf "$work" $tree' EXIT
 cp -a Makefile common reference checks stages $tree; mkdir -p $tree/writeups/stages; cp writeups/stages/v1_scalar.md $tree/writeups/stages/v9_new.md
-cp -a build/desk build/desk-work build/desk-objects $tree/build; cp -a build/cpu/flags build/cpu/obj build/cpu/*.a $tree/build/cpu
-[ ! -d build/cpu/parsed ] || cp -al build/cpu/parsed $tree/build/cpu
+cp -a build/compiler-cpu $tree/build; cp -a build/cpu/flags build/cpu/obj build/cpu/runner build/cpu/*.so $tree/build/cpu
 cd $tree || exit 2
 cp -a stages/v1_scalar stages/v9_new
 sed -i "s/v1_scalar/v9_new/g" stages/v9_new/Makefile stages/v9_new/bugs/*.patch
@@ -171,19 +170,20 @@ says "stages/v9_new/bugs/twice.patch is written" $MAKE stage=v9 save-bug bug=twi
 sed 's/double_scale\./twice./' stages/v2c3_scalar_smem/bugs/double_scale.cpp > stages/v9_new/bugs/twice.cpp
 says "2 passed, 0 failed" $MAKE backend=cpu stage=v9 reproduce-bug
 says "1 passed, 0 failed" $MAKE backend=cpu stage=v8 reproduce-bug
-accept $MAKE backend=cpu build/cpu/v9_new/fixed/lab
-says "24 passed, 0 failed" build/cpu/v9_new/fixed/lab test cheapest=24
+accept $MAKE backend=cpu build/cpu/v9_new/fixed/kernel.so
+says "24 passed, 0 failed" build/cpu/runner build/cpu/v9_new/fixed/kernel.so test cheapest=24
 sed -i '1i // one line more' stages/v9_new/kernel.cu
 says "its lines have moved" sh checks/scripts/patches.sh
 accept sh checks/scripts/patches.sh fix
 same "patches that have moved after that" "$(sh checks/scripts/patches.sh | grep -c moved)" 0
 sed -i 's/visible ? s \* scale :/visible ? scale * s :/' stages/v9_new/kernel.cu
 refuse "twice.patch no longer applies to stages/v9_new/kernel.cu" sh checks/scripts/patched.sh stages/v9_new/bugs/twice.patch
-accept $MAKE own name=mine from=blank
-refuse "is there already" $MAKE own name=mine from=v1
-refuse "one of the forward pass" $MAKE own name=gradients from=b1
-refuse "the nearest are: mine" $MAKE stage=xmine test
+mkdir "mine"; cp checks/exercises/blank/kernel.cu mine; refuse "mine has no stage.conf" $MAKE stage=mine test
+cp stages/v1_scalar/stage.conf mine
+accept $MAKE backend=cpu stage=mine run q="$work/good.npy" k="$work/good.npy" v="$work/good.npy" out="$work/mine-out.npy"
+refuse "the nearest are" $MAKE stage=xmine test
 refuse "show-bug is for stages of the ladder" $MAKE stage=mine show-bug
+refuse "is a kernel of your own and has no bugs" $MAKE stage=mine bug=ldm test
 mkdir -p ../words-outside/v1_scalar
 for end in patch cpp; do sed 's/head_dim_64\./kept_apart./' stages/v1_scalar/bugs/head_dim_64.$end > ../words-outside/v1_scalar/kept_apart.$end; done
 says "bug=kept_apart" $MAKE bugs=../words-outside list

@@ -7,8 +7,8 @@
 #include "checks/acceptance/whole_file.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/trial.hpp"
-#include "checks/commands.hpp"
 #include "checks/exercises/counts.hpp"
+#include "checks/runner/commands.hpp"
 #include "checks/trace/json.hpp"
 #include "common/stage.hpp"
 

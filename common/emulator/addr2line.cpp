@@ -8,14 +8,14 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "common/emulator/code.hpp"
+
 namespace lab::cpu {
 namespace {
 
-// This program's file, open: its path may be gone by now, and under qemu-user other processes see qemu's instead.
-int own_file() {
-  static const int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-  return file;
-}
+// The file with the kernels, open: its path may be gone by now, and under qemu-user other processes see qemu's instead of
+// this program's.
+int code_file = -1;
 
 // The running addr2line. It ends when this end of its socket closes, with this process at the latest.
 class Server {
@@ -54,7 +54,8 @@ class Server {
     owner_ = getpid();
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return;
-    const std::string file = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(own_file());
+    if (code_file < 0) kernels_are_in("/proc/self/exe", 0);
+    const std::string file = "/proc/" + std::to_string(getpid()) + "/fd/" + std::to_string(code_file);
     std::string words[] = {"addr2line", "-a", "-i", "-e", file};
     char* argv[] = {words[0].data(), words[1].data(), words[2].data(), words[3].data(), words[4].data(), nullptr};
     posix_spawn_file_actions_t files;
@@ -87,6 +88,13 @@ class Server {
 Server server;
 
 }  // namespace
+
+std::uintptr_t code_base = 0;
+
+void kernels_are_in(const std::string& library, std::uintptr_t base) {
+  if (code_file >= 0) close(code_file);
+  code_file = open(library.c_str(), O_RDONLY | O_CLOEXEC), code_base = base;
+}
 
 std::vector<std::vector<std::string>> ask_addr2line(const std::vector<std::uintptr_t>& pcs) {
   std::vector<std::vector<std::string>> found(pcs.size());

@@ -7,7 +7,7 @@
 
 namespace lab::cpu {
 
-// Which source lines an address of this program stands for: "/path/file.cu:12", of inlined frames the innermost first;
+// Which source lines a program counter (code.hpp) stands for: "/path/file.cu:12", of inlined frames the innermost first;
 // "??:0" where nothing is known. One entry for each of `pcs`, all empty where addr2line is missing or ends. One thread
 // at a time.
 std::vector<std::vector<std::string>> ask_addr2line(const std::vector<std::uintptr_t>& pcs);

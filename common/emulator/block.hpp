@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "common/backend.hpp"
+#include "common/emulator/code.hpp"
 #include "common/emulator/collective.hpp"
 #include "common/emulator/copy_engine.hpp"
 #include "common/emulator/counting.hpp"
@@ -407,7 +408,9 @@ class RuntimeCall {
 
 // Where a call stands, from its return address (__builtin_return_address(0) of what the kernel calls): a place inside
 // the call, for its line.
-inline std::uintptr_t caller(void* return_address) { return reinterpret_cast<std::uintptr_t>(return_address) - 1; }
+inline std::uintptr_t caller(void* return_address) {
+  return reinterpret_cast<std::uintptr_t>(return_address) - code_base - 1;
+}
 
 // The block that this OS thread runs now; null outside kernels.
 extern constinit thread_local Block* running_block;

@@ -16,7 +16,7 @@ using lab::cpu::Block;
   using lab::Counted;
   if (!block.running()) return;
   const lab::cpu::Fiber& fiber = block.self();
-  const std::uintptr_t pc = reinterpret_cast<std::uintptr_t>(return_address) - 1;
+  const std::uintptr_t pc = lab::cpu::caller(return_address);
   const bool shared = block.shared().contains(address);
   if (!shared && !lab::cpu::is_global(address)) return;
   const std::uint64_t at = shared ? block.shared().offset(address) : reinterpret_cast<std::uintptr_t>(address);
@@ -55,7 +55,7 @@ inline __attribute__((always_inline)) void access(const void* address, std::size
   if (!block) return;
   if (block->counting()) count(*block, address, bytes, write, return_address);
   if (!block->checking() && how != volatile_) return;
-  const std::uintptr_t pc = reinterpret_cast<std::uintptr_t>(return_address) - 1;
+  const std::uintptr_t pc = lab::cpu::caller(return_address);
   using lab::cpu::Touch;
   const bool shared = block->shared().contains(address), global = lab::cpu::is_global(address);
   bool seen = true;  // it lies where memory may be touched
@@ -81,6 +81,8 @@ inline __attribute__((always_inline)) void access(const void* address, std::size
 
 }  // namespace
 
+bool lab::cpu::instrumented = false;
+
 // One line a callback: the compiler's ABI gives each size its own name.
 #define LAB_CALLBACK(bytes)                                                                                       \
   void __tsan_read##bytes(void* a) { access(a, bytes, false, plain, __builtin_return_address(0)); }               \
@@ -100,7 +102,7 @@ void __tsan_read_range(void* a, std::size_t n) { access(a, n, false, unaligned, 
 void __tsan_write_range(void* a, std::size_t n) { access(a, n, true, unaligned, __builtin_return_address(0)); }
 void __tsan_vptr_update(void**, void*) {}
 void __tsan_vptr_read(void**) {}
-void __tsan_init() {}
+void __tsan_init() { lab::cpu::instrumented = true; }
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 }

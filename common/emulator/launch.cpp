@@ -85,9 +85,9 @@ namespace {
 std::uintptr_t program_counter(void* context) {
   const auto& machine = static_cast<const ucontext_t*>(context)->uc_mcontext;
 #if defined(__x86_64__)
-  return std::uintptr_t(machine.gregs[REG_RIP]);
+  return std::uintptr_t(machine.gregs[REG_RIP]) - code_base;
 #elif defined(__aarch64__)
-  return machine.pc;
+  return machine.pc - code_base;
 #else
   (void)machine;
   return 0;

@@ -13,8 +13,6 @@
 namespace lab::cpu {
 namespace {
 
-namespace layout = lab::wmma_layout;
-
 void nothing(Block&, Warp&, std::uint32_t) {}
 
 // The rules of the CUDA guide: all lanes, a 256-bit aligned pointer, ldm a multiple of 16 bytes.
@@ -42,7 +40,8 @@ unsigned at(int held, unsigned ldm, bool column_major) {
 }
 
 int acc_held(const Block& block, int lane, int i) {
-  return block.fragments() == Fragments::measured ? layout::ACC_HELD[lane][i] : layout::acc_held_other(lane, i);
+  return block.fragments() == Fragments::measured ? wmma_layout::ACC_HELD[lane][i]
+                                                  : wmma_layout::acc_held_other(lane, i);
 }
 
 struct MmaCall {
@@ -61,7 +60,7 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
     check_written(block, own, lane, "b", call(lane).b, 8, call(lane).pc);
     check_written(block, own, lane, "c", call(lane).c, 8, call(lane).pc);
   }
-  const auto &used_a = layout::A_ROW_USED, &used_b = layout::B_USED;
+  const auto &used_a = wmma_layout::A_ROW_USED, &used_b = wmma_layout::B_USED;
   std::uint16_t bits_a[16][16], bits_b[2][16][8];
   for (int r = 0; r < 16; ++r)
     for (int k = 0; k < 16; ++k) {
@@ -150,7 +149,7 @@ void wmma_load(Operand operand, half* fragment, const half* matrix, unsigned ldm
   count_matrix(block, matrix, ldm, pc);
   const bool column_major = operand == Operand::a_col || operand == Operand::b_col;
   const bool is_a = operand == Operand::a_row || operand == Operand::a_col;
-  const auto& held = (is_a ? layout::A_ROW_HELD : layout::B_HELD)[block.self().lane];
+  const auto& held = (is_a ? wmma_layout::A_ROW_HELD : wmma_layout::B_HELD)[block.self().lane];
   for (int i = 0; i < 16; ++i) {
     const half* element = matrix + at(held[i], ldm, column_major);
     if (i < 8) note(block, element, sizeof(half), false, pc);  // 8..15 repeat them

@@ -12,7 +12,7 @@
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bench/gpu/stopwatch.hpp"
 #include "checks/bugs/backward_parts.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -31,11 +31,11 @@ constexpr int REPLAYS = 7, CALLS = 15, FEW = 3;
 // Two and a half times the products of the forward pass.
 double tflops(const Shape& shape, double us) { return 2.5 * flop(shape) / us * 1e-6; }
 
-struct Set {
+struct GradientSet {
   Buffer<half> q, k, v, dout, dq, dk, dv;
   Buffer<float> workspace;
   BackwardArgs args;
-  Set(const Shape& shape, std::uint64_t seed, cudaStream_t stream)
+  GradientSet(const Shape& shape, std::uint64_t seed, cudaStream_t stream)
       : q(shape.elements()),
         k(shape.elements()),
         v(shape.elements()),
@@ -52,24 +52,24 @@ struct Set {
   }
 };
 
-void launch(const Set& set) { gpu::check_started(backward_stage().launch(set.args)); }
+void launch(const GradientSet& set) { gpu::check_started(backward_stage().launch(set.args)); }
 
 void check_gradients(Shape shape) {
   shape.B = shape.H = 1, shape.S = std::min(shape.S, ORACLE_ROWS);
   const Trial trial = run_backward(shape, Family::notes);
   if (!trial.ok()) throw NotTimed(trial.error());
-  const std::vector<Expected> right = oracle(backward_subject(), {shape, trial.scale, Family::notes, trial.in});
+  const std::vector<Expected> right = oracle(subject(), {shape, trial.scale, Family::notes, trial.in});
   Comparison seen;
   for (std::size_t i = 0; i < right.size(); ++i)
     compare(shape, all_rows(shape), trial.outputs[i], right[i], seen, {.output = int(i)});
-  if (!seen.good()) throw NotTimed("wrong at " + text(shape) + ": " + lines_of(seen, backward_subject().outputs)[1]);
+  if (!seen.good()) throw NotTimed("wrong at " + text(shape) + ": " + lines_of(seen, subject().outputs)[1]);
 }
 
 void time_case(const Shape& shape) {
   check_gradients(shape);
   const gpu::Stream stream;
   gpu::Stopwatch watch;
-  std::vector<Set> sets;
+  std::vector<GradientSet> sets;
   for (int i = 0; i < SETS; ++i) {
     sets.emplace_back(shape, std::uint64_t(4 * i + 1), stream);
     const BackwardArgs& args = sets.back().args;
@@ -91,7 +91,7 @@ void time_case(const Shape& shape) {
   gpu::State seen;
   replay();
   for (int i = 0; i < (is_long ? FEW : REPLAYS); ++i) {
-    for (const Set& set : sets)  // whatever is timed writes all of its gradients
+    for (const GradientSet& set : sets)  // whatever is timed writes all of its gradients
       for (const Buffer<half>* gradient : {&set.dq, &set.dk, &set.dv}) gpu::poison(*gradient, stream);
     check_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     in_graph.push_back(watch.time(stream, replay, [&] {
@@ -99,7 +99,7 @@ void time_case(const Shape& shape) {
       seen = gpu::state_now().value_or(gpu::State{});
     }) / launches);
   }
-  for (const Set& set : sets)
+  for (const GradientSet& set : sets)
     for (const Buffer<half>* gradient : {&set.dq, &set.dk, &set.dv})
       if (const std::size_t nans = gpu::count_bad(gradient->data(), nullptr, shape.elements(), stream); nans > 0)
         throw NotTimed(format("%zu elements of a gradient are NaN, or were not written", nans));

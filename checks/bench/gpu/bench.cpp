@@ -14,7 +14,7 @@
 #include "checks/acceptance/whole_file.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bench/gpu/stopwatch.hpp"
-#include "checks/commands.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/backend.hpp"
 #include "common/stage.hpp"
 #include "reference/attention.hpp"

@@ -42,10 +42,11 @@ int cheaters_command(const Args& args) {
   for (const auto& [name, predicted] : all) {
     Candidate c;
     const std::string log = dir(name) + "/judge.log";
-    if (!fs::exists(dir(name) + "/judge")) {
+    const std::string kernel = dir(name) + "/kernel.so";
+    if (!fs::exists(kernel)) {
       c.verdict = "broken", c.reason = "does not build, see " + dir(name) + "/kernel.log";
     } else {
-      const Ended ended = run_limited({dir(name) + "/judge", "judge", "shape=" + SHAPE}, log, SECONDS);
+      const Ended ended = run_limited({runner_of(kernel), kernel, "judge", "shape=" + SHAPE}, log, SECONDS);
       read_judge(c, read_text(log), ended.status, ended.timed_out);
     }
     const bool good = name == HONEST ? c.verdict.empty() && c.right == true : caught_as_predicted(c, predicted);

@@ -70,7 +70,7 @@ class Search {
     batch_ = int(words.whole("candidates", 1000, 1, std::max(4u, std::thread::hardware_concurrency())));
   }
 
-  std::string program(const std::string& id) const { return dir(id) + "/judge"; }
+  std::string program(const std::string& id) const { return dir(id) + "/kernel.so"; }
 
   // Goes on where the log ends, if it is of these levers and this kernel.
   void resume() {
@@ -177,10 +177,10 @@ class Search {
   // The stage's own choice for the shape.
   Setting own() const {
     if (levers_.rows(shape_).size() == 1) return levers_.rows(shape_)[0];
-    for (const std::string& lab :
-         {"build/" + backend_ + "/" + log_.stage + "/fixed/lab", "build/cpu/" + log_.stage + "/fixed/lab"}) {
+    for (const std::string& lab : {"build/" + backend_ + "/" + log_.stage + "/fixed/kernel.so",
+                                   "build/cpu/" + log_.stage + "/fixed/kernel.so"}) {
       if (!fs::exists(lab)) continue;
-      const Ran plan = capture(with({lab, "plan"}, split(log_.shape, ",")));
+      const Ran plan = capture(with({runner_of(lab), lab, "plan"}, split(log_.shape, ",")));
       if (plan.status == 0) return levers_.own(shape_, plan.out);
     }
     throw BadInput("no build/" + backend_ + "/" + log_.stage + "/fixed/lab to ask which tile the stage takes");
@@ -188,9 +188,9 @@ class Search {
 
   void referee(Candidate& c) const {
     const std::string log = dir(c.id) + "/judge.log";
-    const Ended ended =
-        run_limited({program(c.id), "judge", "shape=" + log_.shape, "seed=" + std::to_string(++judge_seed_)}, log,
-                    timed_ ? JUDGE_SECONDS : JUDGE_SECONDS_ON_CPU);
+    const Ended ended = run_limited({runner_of(program(c.id)), program(c.id), "judge", "shape=" + log_.shape,
+                                     "seed=" + std::to_string(++judge_seed_)},
+                                    log, timed_ ? JUDGE_SECONDS : JUDGE_SECONDS_ON_CPU);
     read_judge(c, read_text(log), ended.status, ended.timed_out);
     if (c.verdict.empty() && !timed_) c.us = {model_of(program(c.id), log_.shape, dir(c.id) + "/counters.json")};
   }

@@ -2,6 +2,7 @@
 
 #include "checks/acceptance/format.hpp"
 #include "checks/desk/records/records.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/number.hpp"
 
 namespace lab::desk {
@@ -127,7 +128,7 @@ int bench_command(const Args& args) {
     peers.clear();
   }
   std::vector<Args> programs;
-  for (const std::string& lab : labs) programs.push_back(with({lab, "bench"}, options));
+  for (const std::string& lab : labs) programs.push_back(with({runner_of(lab), lab, "bench"}, options));
   if (!peers.empty()) programs.push_back(with(peers, options));
 
   // The short shapes and the long ones take turns apart: a round of the short ones is over before the GPU has warmed
@@ -143,7 +144,7 @@ int bench_command(const Args& args) {
     for (const std::string& group : groups)
       for (const Args& program : programs) {
         ++turn;
-        const std::string name = &program == &programs.back() && !peers.empty() ? "peers" : stage_of(program[0]);
+        const std::string name = &program == &programs.back() && !peers.empty() ? "peers" : stage_of(program[1]);
         std::printf("turn %d of %d: round %d, %s, %s, %d more after it, %s\n", turn, turns, round, group.c_str(),
                     name.c_str(), turns - turn,
                     turn > 1 ? format("about %.0f s left", watch.seconds() * (turns - turn + 1) / (turn - 1)).c_str()

@@ -76,7 +76,8 @@ std::string lab_path(std::string pattern, const std::string& stage, const std::s
   const std::string whole = pattern;
   for (const auto& [word, value] : {std::pair<std::string, std::string>{"STAGE", stage}, {"VARIANT", variant}}) {
     const std::size_t at = pattern.find(word);
-    if (at == pattern.npos) throw BadInput("'" + whole + "' has no " + word + "; such as build/cpu/STAGE/VARIANT/lab");
+    if (at == pattern.npos)
+      throw BadInput("'" + whole + "' has no " + word + "; such as build/cpu/STAGE/VARIANT/kernel.so");
     pattern.replace(at, word.size(), value);
   }
   return pattern;
@@ -90,7 +91,7 @@ std::string stage_of(const std::string& lab) {
   const fs::path dir = fs::path(lab).parent_path().parent_path();
   const bool own = dir.parent_path().filename() == "own";
   const std::string stage = (own ? "own/" : "") + dir.filename().string();
-  if (stage.empty()) throw BadInput("'" + lab + "' is no build/BACKEND/STAGE/VARIANT/lab");
+  if (stage.empty()) throw BadInput("'" + lab + "' is no build/BACKEND/STAGE/VARIANT/kernel.so");
   return stage;
 }
 

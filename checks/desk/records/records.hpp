@@ -32,7 +32,7 @@ std::string laid_out(const Json& value, int levels, int digits = 6);
 // "v3j_shorter_loop, 2,8,2048,64: NVIDIA H200\n": what the facts of a measurement have under these keys, and the GPU.
 std::string title_of(const Json& facts, const std::vector<const char*>& keys);
 
-// The binaries under build/, as a pattern with two words to fill in: build/cpu/STAGE/VARIANT/lab.
+// The binaries under build/, as a pattern with two words to fill in: build/cpu/STAGE/VARIANT/kernel.so.
 
 // Throws BadInput for a pattern without the two words.
 std::string lab_path(std::string pattern, const std::string& stage, const std::string& variant);
@@ -40,7 +40,7 @@ std::string lab_path(std::string pattern, const std::string& stage, const std::s
 // The variant that has a bug planted; `otherwise` for none.
 std::string variant_of(const std::string& bug, const std::string& otherwise);
 
-// The stage of build/BACKEND/STAGE/VARIANT/lab. Throws BadInput for a path with fewer parts.
+// The stage of build/BACKEND/STAGE/VARIANT/kernel.so. Throws BadInput for a path with fewer parts.
 std::string stage_of(const std::string& lab);
 
 // A measurement's record of its machine and tree.

@@ -36,7 +36,7 @@ std::map<std::string, std::size_t> plans_of(const std::string& lab) {
   std::vector<std::string> plans;
   for (const std::string shape : {"1 8 512 64", "2 8 2048 64", "1 8 512 128", "2 8 2048 128", "2 8 2048 64 causal",
                                   "4 16 8192 64", "4 16 8192 128"}) {
-    const Ran plan = capture(with({lab, "plan"}, words_of(shape)));
+    const Ran plan = capture(with({runner_of(lab), lab, "plan"}, words_of(shape)));
     if (plan.status != 0) throw BadInput("no plan from " + lab + ": " + plan.err);
     plans.push_back(plan.out);
   }
@@ -49,7 +49,7 @@ std::map<std::string, std::size_t> backward_plans_of(const std::string& lab) {
   if (symbols.status != 0) throw BadInput("no symbols of " + lab + ": " + symbols.err);
   std::map<std::string, std::size_t> bytes;
   for (const std::string shape : {"1 8 512 64", "2 8 2048 64", "1 8 512 128", "2 8 2048 128"}) {
-    const Ran plan = capture(with({lab, "plan"}, words_of(shape)));
+    const Ran plan = capture(with({runner_of(lab), lab, "plan"}, words_of(shape)));
     if (plan.status != 0) throw BadInput("no plan from " + lab + ": " + plan.err);
     bytes.merge(launched_smem(plan.out, symbols.out));
   }

@@ -197,15 +197,16 @@ std::string sanitizer_json(const std::string& machine, const std::vector<ToolRep
                       {"kinds", joined(kinds, ", ")},
                       {"lines", lines == r.lines.end() ? "" : joined(lines->second, ", ")}});
     }
-  return laid_out({{"schema", "tools-1"},
-                   {"gpu", fact["gpu"]},
-                   {"driver", fact["driver"]},
-                   {"cuda", fact["cuda"]},
-                   {"compute_sanitizer", fact["sanitizer"]},
-                   {"date", fact["date"]},
-                   {"command", "make backend=gpu build-gpu; sh checks/races/sanitizer.sh -j FILE build/gpu/*/*/lab"},
-                   {"rows", rows}},
-                  2);
+  return laid_out(
+      {{"schema", "tools-1"},
+       {"gpu", fact["gpu"]},
+       {"driver", fact["driver"]},
+       {"cuda", fact["cuda"]},
+       {"compute_sanitizer", fact["sanitizer"]},
+       {"date", fact["date"]},
+       {"command", "make backend=gpu build-gpu; sh checks/races/sanitizer.sh -j FILE build/gpu/*/*/kernel.so"},
+       {"rows", rows}},
+      2);
 }
 
 int machine_command(const Args& args) {

@@ -10,8 +10,9 @@
 
 #include "checks/acceptance/format.hpp"
 #include "checks/acceptance/verdict.hpp"
-#include "checks/commands.hpp"
 #include "checks/exercises/counts.hpp"
+#include "checks/runner/commands.hpp"
+#include "checks/runner/library.hpp"
 #include "common/gpu_access.hpp"
 #include "common/stage.hpp"
 
@@ -20,8 +21,10 @@ namespace {
 
 constexpr float NEVER_WRITTEN = -12344.0f;  // no drill's answer; a half can hold it
 
+std::vector<Drill> drills() { return reinterpret_cast<decltype(&the_drills)>(library_symbol("the_drills"))(); }
+
 // The results of one launch; `failure` is "" if it went well.
-struct Ran {
+struct DrillRan {
   std::vector<float> out;
   ExecReport report;
   std::string failure;
@@ -33,14 +36,14 @@ ExecOptions options_of(Schedule schedule, Copies copies) {
   return options;
 }
 
-Ran run(const Drill& d, const ExecOptions& options) {
+DrillRan run(const Drill& d, const ExecOptions& options) {
   set_exec_options(options);
   take_exec_report();
   const std::size_t count = d.right.size(), bytes = count * (d.halves ? sizeof(half) : sizeof(float));
   std::vector<half> in(d.in.size());
   std::copy_n(reinterpret_cast<const half*>(d.in.data()), in.size(), in.data());
   std::vector<fp16> halves(d.halves ? count : 0, to_fp16(NEVER_WRITTEN));
-  Ran ran;
+  DrillRan ran;
   ran.out.assign(count, NEVER_WRITTEN);
   void* const host = d.halves ? static_cast<void*>(halves.data()) : ran.out.data();
   half* device_in = nullptr;
@@ -75,7 +78,7 @@ bool red(const Drill& d, const ExecOptions& options, const std::string& what) {
 }
 
 bool good_under(const Drill& d, const ExecOptions& options) {
-  const Ran ran = run(d, options);
+  const DrillRan ran = run(d, options);
   if (!ran.failure.empty()) return red(d, options, ran.failure);
   for (std::size_t i = 0; i < ran.out.size(); ++i)
     if (std::bit_cast<unsigned>(ran.out[i]) != std::bit_cast<unsigned>(d.right[i]))
@@ -91,12 +94,16 @@ class Recorder final : public ExecWatcher {
   std::vector<ExecEvent> events;
 };
 
+}  // namespace
+
+unsigned input_seed = 0;
+
 int drill_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"seed"};
   input_seed = unsigned(KeyValues(args, KEYS).whole("seed", UINT64_MAX));
   std::size_t numbers = 0;
   int runs = 0;
-  for (const Drill& d : the_drills()) {
+  for (const Drill& d : drills()) {
     numbers += d.right.size();
     for (const Schedule schedule : SCHEDULES)
       for (const Copies copies : COPY_TIMES) {
@@ -108,15 +115,15 @@ int drill_command(std::span<char*> args) {
   return 0;
 }
 
-int events_command(std::span<char*> args) {
+int order_command(std::span<char*> args) {
   if (!args.empty()) throw BadInput("order takes no arguments");
-  for (const Drill& d : the_drills())
+  for (const Drill& d : drills())
     for (const Schedule schedule : SCHEDULES) {
       if (!d.order) continue;
       Recorder recorder;
       ExecOptions options = options_of(schedule, Copies::at_wait);
       options.workers = 1, options.watcher = &recorder;
-      const Ran ran = run(d, options);
+      const DrillRan ran = run(d, options);
       const std::string wrong = ran.failure.empty() ? d.order(recorder.events) : ran.failure;
       if (!wrong.empty()) return red(d, options, wrong), 1;
     }
@@ -126,12 +133,12 @@ int events_command(std::span<char*> args) {
 int drill_counts_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape"};
   const std::string which = KeyValues(args, KEYS).require("shape");
-  for (const Drill& d : the_drills()) {
+  for (const Drill& d : drills()) {
     if (d.name != which) continue;
     WordCounter counter;
     ExecOptions options = options_of(Schedule::ascending, Copies::at_wait);
     options.workers = 1, options.watcher = &counter, options.count = true;
-    const Ran ran = run(d, options);
+    const DrillRan ran = run(d, options);
     if (!ran.failure.empty()) return red(d, options, ran.failure), 1;
     counter.add(ran.report);
     print_counts(counter.counts, dearest_lines(ran.report));
@@ -139,8 +146,6 @@ int drill_counts_command(std::span<char*> args) {
   }
   throw BadInput("shape=" + which + ": there is no launch of that name");
 }
-
-}  // namespace
 
 void multiply(Drill& d, std::size_t M, std::size_t N, std::size_t K, bool transposed) {
   const std::vector<float> x = as_floats(d.in);
@@ -185,11 +190,5 @@ std::string too_little(const Overlap& overlap, int wanted, const std::string& of
   return "a wait leaves one of two groups under way " + std::to_string(overlap.waits) + " times; it must " +
          std::to_string(wanted) + " times, once for each " + of + " but the first";
 }
-
-static constexpr Command COMMANDS[] = {
-    {"drill", drill_command, "drill [seed=N]     the kernel, bit for bit"},
-    {"order", events_command, "order              the order of what it does"},
-    {"counts", drill_counts_command, "counts shape=NAME  what a launch does, counted"}};
-std::span<const Command> commands() { return COMMANDS; }
 
 }  // namespace lab

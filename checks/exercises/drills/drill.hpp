@@ -14,6 +14,7 @@
 #include "common/backend.hpp"
 #include "common/fp16.hpp"
 #include "common/launch.cuh"
+#include "common/stage.hpp"
 #include "common/tensor_map.hpp"
 
 namespace lab {
@@ -28,10 +29,10 @@ struct Drill {
   std::function<std::string(std::span<const ExecEvent>)> order{};
 };
 // NAME.cpp defines it. Small whole numbers: then no order of additions changes a bit.
-std::vector<Drill> the_drills();
+LAB_EXPORT std::vector<Drill> the_drills();
 
 // What `make grade` chooses inputs by: others than a learner has seen.
-inline unsigned input_seed = 0;
+extern unsigned input_seed;
 // -8 .. 7, another one for each place.
 inline float small_number(unsigned place) { return float(int((place + input_seed * 7919u) * 2654435761u >> 28) - 8); }
 // The first `count` of them, as a drill's input; and an input's values.

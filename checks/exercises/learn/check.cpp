@@ -114,12 +114,13 @@ class Check {
 }  // namespace
 
 std::string built_dir(const std::string& stage, const std::string& word) {
-  return "build/cpu/" + stage + "/learn-" + word;
+  const bool is_the_labs = word == "checked" || word.starts_with("bug-");
+  return "build/cpu/" + stage + (is_the_labs ? "/" : "/learn-") + word;
 }
 std::string built_path(const std::string& stage, const std::string& word) {
-  return built_dir(stage, word) + "/learner";
+  return built_dir(stage, word) + "/kernel.so";
 }
-Argv runs_of(const std::string& path, const Argv& words) { return with({path}, words); }
+Argv runs_of(const std::string& path, const Argv& words) { return with({runner_of(path), path}, words); }
 
 std::string compiler_error(const std::string& log, const std::string& path, std::string* all) {
   std::string first;
@@ -198,7 +199,7 @@ Outcome check_work(const Exercise& e, const std::string& make, const std::string
   if (c.outcome_.passed() && !depth.own_only) races = std::async(std::launch::async, race_check);
   if (!e.bug.empty())
     runs("what was reported is gone",
-         with({"fingerprint", e.bug}, is_the_labs(word) ? Argv{} : Argv{"source=" + shown_as}));
+         with({"signature", e.bug}, is_the_labs(word) ? Argv{} : Argv{"source=" + shown_as}));
   const Said raced = races.valid() ? races.get() : Said();
   c.step("no races", [&](auto&) { return raced; });
   // Values computed by a launcher on the host are written whichever blocks run.

@@ -191,12 +191,10 @@ int look_command(const Args& args) {
   must_lie_there(e);
   if (tool == "racecheck" && is_asked_first(e, read_text(e.file())))
     throw BadInput("the card asks which lines this names; " + predict_first(e));
-  // A learner's binary has the race check; the other tools are the lab's.
-  const std::string program =
-      tool == "racecheck" ? built_path(e.stage, e.number()) : built_dir(e.stage, e.number()) + "/lab";
+  const std::string kernel = built_path(e.stage, e.number());
   place_source(e.stage, read_text(e.file()), e.number(), e.file());
-  if (run({args[0], "backend=cpu", "-s", program}).status != 0) return 1;
-  return run(runs_of(program, with({tool}, {args.begin() + 3, args.end()}))).status;
+  if (run({args[0], "backend=cpu", "-s", kernel}).status != 0) return 1;
+  return run(runs_of(kernel, with({tool}, {args.begin() + 3, args.end()}))).status;
 }
 
 }  // namespace lab::desk

@@ -9,7 +9,7 @@ constexpr std::string_view REFUSED_WORDS[] = {"asm",        "__asm__", "__asm", 
 
 // Beside the CUDA that the CPU backend spells (lab::cpu::word), what a launcher needs, and mathematics.
 const std::vector<std::string> ALLOWED = words_of(
-    "_GLOBAL_OFFSET_TABLE_ _Unwind_Resume __gxx_personality_v0 lab::stage_conf lab::stage_name() "
+    "_GLOBAL_OFFSET_TABLE_ _Unwind_Resume __gxx_personality_v0 lab::stage_conf() lab::stage_name() "
     "lab::multiprocessors() "
     "blockIdx threadIdx blockDim gridDim strlen memcpy memmove memset memcmp printf puts putchar lab_kernel_printf "
     "__printf_chk __stack_chk_fail abort std::terminate()");

@@ -1,9 +1,12 @@
 // plan: how a stage launches a shape, as JSON, for what asks nvcc about it.
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
 #include "checks/acceptance/format.hpp"
-#include "checks/commands.hpp"
+#include "checks/acceptance/launch.hpp"
+#include "checks/bugs/gpu_child_process.hpp"
+#include "checks/runner/commands.hpp"
 #include "common/stage.hpp"
 #include "common/target.hpp"
 
@@ -16,7 +19,7 @@ static std::string plan_json(const Shape& shape, const LaunchPlan& plan) {
                      arrays.empty() ? "" : ",", a.name.c_str(), a.type.c_str(), a.rows, a.pitch, a.bytes);
   const auto triple = [](dim3 d) { return format("[%u, %u, %u]", d.x, d.y, d.z); };
   return format("{\n  \"stage\": \"%s\", \"bug\": \"%s\", \"target\": \"%s\",\n", stage_name(), planted_bug(),
-                stage_conf.target) +
+                stage_conf().target.c_str()) +
          format("  \"B\": %d, \"H\": %d, \"S\": %d, \"D\": %d, \"causal\": %s,\n", shape.B, shape.H, shape.S, shape.D,
                 shape.causal ? "true" : "false") +
          (plan.kernel.empty() ? "" : format("  \"kernel\": \"%s\",\n", plan.kernel.c_str())) +
@@ -29,10 +32,10 @@ static std::string plan_json(const Shape& shape, const LaunchPlan& plan) {
          "  \"arrays\": [" + arrays + (arrays.empty() ? "]\n}" : "\n  ]\n}");
 }
 
-// lab plan B H S D [causal]
+// plan B H S D [causal]
 int plan_command(std::span<char*> args) {
   const bool causal = args.size() == 5 && std::string_view(args[4]) == "causal";
-  if (args.size() != 4 && !causal) throw BadInput("usage: lab plan B H S D [causal]");
+  if (args.size() != 4 && !causal) throw BadInput("usage: plan B H S D [causal]");
   int extents[4];
   for (int i = 0; i < 4; ++i) {
     char* end = nullptr;
@@ -46,6 +49,19 @@ int plan_command(std::span<char*> args) {
     throw BadInput(format("D=%d: the stages take head dimensions 64 and 128", shape.D));
   std::printf("%s\n", plan_json(shape, stage().plan(shape)).c_str());
   return 0;
+}
+
+// plan B H S D [causal] of a backward stage: each kernel that a call launches, by its address in the library, and the dynamic shared
+// memory that it asks for. No block runs.
+int backward_plan_command(std::span<char*> args) {
+  std::string kernels;
+  const std::vector<Launched> launched = launches_of(subject(), once_words_of(args).shape);
+  for (const Launched& l : launched)
+    kernels += format("%s\n    {\"address\": \"%zx\", \"dynamic_smem\": %zu}", kernels.empty() ? "" : ",",
+                      offset_in_library(l.kernel), l.dynamic_smem);
+  std::printf("{\n  \"stage\": \"%s\", \"bug\": \"%s\",\n  \"kernels\": [%s\n  ]\n}\n", stage_name(), planted_bug(),
+              kernels.c_str());
+  return launched.empty() ? 1 : 0;
 }
 
 }  // namespace lab

@@ -1,0 +1,202 @@
+// reproduce, check-harness, broken-version: each bug's kernel in a process of its own, and what the exit statuses mean together.
+#include <cstdio>
+#include <filesystem>
+
+#include "checks/acceptance/format.hpp"
+#include "checks/bugs/reproduce.hpp"
+#include "checks/desk/patch.hpp"
+#include "checks/runner/commands.hpp"
+#include "checks/runner/forked.hpp"
+#include "common/backend.hpp"
+#include "common/stage_names.hpp"
+
+namespace lab {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A build with a bug, build/BACKEND/STAGE/bug-BUG/kernel.so, and the right kernel beside it.
+struct Planted {
+  std::string kernel, stage, bug;
+  desk::Patch patch;
+  explicit Planted(const std::string& path) : kernel(path) {
+    const fs::path variant = fs::path(path).parent_path();
+    const std::string name = variant.filename();
+    if (!name.starts_with("bug-")) throw BadInput("'" + path + "' is no build with a bug");
+    stage = variant.parent_path().filename(), bug = name.substr(4);
+    patch = desk::read_patch(desk::patch_path(stage, bug));
+  }
+  std::string right() const {
+    const char* const variant = can_schedule() ? "checked" : "fixed";
+    return (fs::path(kernel).parent_path().parent_path() / variant / "kernel.so").string();
+  }
+  bool harmless() const { return !patch.harmless.empty(); }
+  bool is_right() const { return harmless() || !patch.slow.empty(); }  // the output is, whatever else shows
+  bool unseen() const { return !patch.unseen.empty() && can_schedule(); }
+};
+
+std::vector<Planted> planted(std::span<char*> kernels) {
+  std::vector<Planted> all;
+  for (const char* kernel : kernels) all.emplace_back(kernel);
+  return all;
+}
+
+struct Counts {
+  int passed = 0, failed = 0, skipped = 0;
+  int told() const {
+    std::printf("%d passed, %d failed%s\n", passed, failed, skipped ? format(", %d skipped", skipped).c_str() : "");
+    return failed == 0 && passed + skipped > 0 ? 0 : 1;
+  }
+};
+
+std::string clipped(const std::string& text, std::size_t size) { return text.substr(0, size); }
+
+}  // namespace
+
+Shown judge_signatures(int planted, int fixed) {
+  if (planted == SIGNATURE_HIDDEN && fixed != SIGNATURE_ABSENT) return Shown::hidden;
+  return planted == SIGNATURE_RIGHT && (fixed == SIGNATURE_RIGHT || fixed == SIGNATURE_HIDDEN) ? Shown::yes : Shown::no;
+}
+
+Colour judge_acceptance(int status, bool right, bool may_hide, bool says_skipped) {
+  if (status == STAGE_SKIPPED && says_skipped) return Colour::skipped;
+  if (status == 0 && may_hide) return Colour::hidden;
+  return status == (right ? 0 : 1) ? Colour::as_it_must : Colour::wrong;
+}
+
+Colour judge_unseen(int acceptance, int racecheck) {
+  return acceptance == 0 && racecheck == 1 ? Colour::as_it_must : Colour::wrong;
+}
+
+// reproduce NAME KERNEL...: NAME is what the user calls the stage, or a version of the notes.
+int reproduce_command(std::span<char*> args) {
+  if (args.size() < 2) throw BadInput("usage: reproduce NAME build/BACKEND/STAGE/bug-BUG/kernel.so...");
+  const std::string name = args[0], rule(88, '-');
+  const std::vector<Planted> bugs = planted(args.subspan(1));
+  Counts counts;
+  Forked before;
+  const auto job = [&](std::size_t i) {
+    const Planted& bug = bugs[i / 2];
+    return run({i % 2 ? bug.right() : bug.kernel, "signature", bug.bug});
+  };
+  each_forked(2 * bugs.size(), job, [&](std::size_t i, const Forked& seen) {
+    if (i % 2 == 0) return void(before = seen);
+    const Planted& bug = bugs[i / 2];
+    std::printf("%s\n%s%s", rule.c_str(), before.text.c_str(), seen.text.c_str());
+    switch (judge_signatures(before.status, seen.status)) {
+      case Shown::hidden:
+        ++counts.skipped;
+        std::printf("  RESULT:    %s; backend=cpu shows it\n", seen.verdict.first("skipped").empty()
+                                                                   ? "hidden on this GPU"
+                                                                   : "skipped: this GPU cannot run the stage");
+        break;
+      case Shown::yes:
+        ++counts.passed;
+        std::printf("  RESULT:    %s\n", bug.harmless() ? "no bug: with it or without it, nothing is wrong"
+                                                        : "reproduced, and gone in the fixed build");
+        break;
+      case Shown::no:
+        ++counts.failed;
+        std::printf("  RESULT:    NOT as predicted\n");
+    }
+    std::printf("  again:     make stage=%s reproduce-bug bug=%s\n  read:      writeups/bugs/%s.md\n", name.c_str(),
+                bug.bug.c_str(), bug.bug.c_str());
+    std::fflush(stdout);
+  });
+  std::printf("%s\n", rule.c_str());
+  return counts.told();
+}
+
+// check-harness KERNEL...: the acceptance must be red on each.
+int check_harness_command(std::span<char*> args) {
+  const std::vector<Planted> bugs = planted(args);
+  fs::create_directories("build/logs");
+  Counts counts;
+  const auto log_of = [](const Planted& bug) {
+    return "build/logs/check-harness-" + bug.stage + "-" + bug.bug + ".log";
+  };
+  const auto job = [&](std::size_t i) {
+    const Planted& bug = bugs[i];
+    // A build that must be green gains nothing from stopping at the first red case: forty cases stand for all.
+    const int status = run({bug.kernel, "test", bug.unseen() || bug.is_right() ? "cheapest=40" : "quick=1"});
+    if (status != 0 || !bug.unseen()) return status;
+    // The acceptance is green, and only the race check can tell.
+    return 10 + run({bug.kernel, "racecheck", "short=1"});
+  };
+  each_forked(bugs.size(), job, [&](std::size_t i, const Forked& tested) {
+    const Planted& bug = bugs[i];
+    const std::string log = log_of(bug), skipped = tested.verdict.first("skipped");
+    if (std::FILE* const file = std::fopen(log.c_str(), "w")) std::fputs(tested.text.c_str(), file), std::fclose(file);
+    std::printf("%-20s %-22s ", bug.stage.c_str(), bug.bug.c_str());
+    const char* wanted = bug.unseen() ? "green, and the race check red" : bug.is_right() ? "green" : "red";
+    const bool looked = bug.unseen() && tested.status >= 10;
+    switch (bug.unseen() ? judge_unseen(looked ? 0 : tested.status, looked ? tested.status - 10 : 0)
+                         : judge_acceptance(tested.status, bug.is_right(), !bug.patch.lucky.empty() && !can_schedule(),
+                                            !skipped.empty())) {
+      case Colour::skipped:
+        ++counts.skipped;
+        std::printf("%s\n", skipped.c_str());
+        break;
+      case Colour::hidden:
+        std::printf("green: this GPU hides it; not counted; make backend=cpu check-harness shows it\n");
+        break;
+      case Colour::as_it_must:
+        ++counts.passed;
+        std::printf("%s, as it must be  %s\n", wanted, clipped(tested.verdict.first("red"), 100).c_str());
+        break;
+      case Colour::wrong:
+        ++counts.failed;
+        std::printf("exit %d, but it must be %s: see %s\n", tested.status, wanted, log.c_str());
+    }
+    std::fflush(stdout);
+  });
+  return counts.told();
+}
+
+// broken-version NAME KERNEL...: the acceptance of a version of the notes that never worked, or of a stage with a bug.
+int broken_version_command(std::span<char*> args) {
+  if (args.size() < 2) throw BadInput("usage: broken-version NAME build/BACKEND/STAGE/bug-BUG/kernel.so...");
+  const std::string name = args[0];
+  const std::vector<Planted> bugs = planted(args.subspan(1));
+  Counts counts;  // failed: the acceptance was red
+  bool is_a_stage = false;
+  each_forked(
+      bugs.size(),
+      [&](std::size_t i) {
+        return run({bugs[i].kernel, "test", "quick=1"});
+      },
+      [&](std::size_t i, const Forked& tested) {
+        const Planted& bug = bugs[i];
+        is_a_stage |= name == bug.stage || name == short_stage_name(bug.stage);
+        std::printf("=== %s is %s with the bug %s\n%s", name.c_str(), bug.stage.c_str(), bug.bug.c_str(),
+                    tested.text.c_str());
+        if (tested.status == 0 && !bug.patch.unseen.empty())
+          std::printf("No answer shows it on the CPU: make stage=%s racecheck bug=%s does.\n", name.c_str(),
+                      bug.bug.c_str());
+        ++(tested.status == 0 ? counts.passed : tested.status == STAGE_SKIPPED ? counts.skipped : counts.failed);
+      });
+  if (!is_a_stage) std::printf("%s never worked.\n", name.c_str());
+  std::printf("%d of %d planted changes turn the acceptance red. To see why: make stage=%s reproduce-bug\n",
+              counts.failed, counts.passed + counts.failed, name.c_str());
+  return counts.told();
+}
+
+// racecheck [short=1] KERNEL...: each race check; status 1 where there are findings.
+int racechecks_command(std::span<char*> args) {
+  const bool is_short = !args.empty() && std::string_view(args[0]) == "short=1";
+  const std::span<char*> kernels = args.subspan(is_short);
+  Counts counts;  // failed: builds with findings
+  each_forked(
+      kernels.size(),
+      [&](std::size_t i) {
+        return is_short ? run({kernels[i], "racecheck", "short=1"}) : run({kernels[i], "racecheck"});
+      },
+      [&](std::size_t, const Forked& looked) {
+        std::fputs(looked.text.c_str(), stdout), std::fflush(stdout);
+        if (const std::string remark = looked.verdict.last("remark"); !remark.empty()) record("remark", remark);
+        ++(looked.status == 0 ? counts.passed : counts.failed);
+      });
+  return kernels.size() > 1 ? counts.told() : counts.failed != 0;
+}
+
+}  // namespace lab

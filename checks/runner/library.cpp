@@ -1,0 +1,122 @@
+#include "checks/runner/library.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+
+#include "common/backward.hpp"
+#include "common/conf.hpp"
+#include "common/number.hpp"
+#include "common/stage.hpp"
+#include "common/target.hpp"
+#ifndef LAB_GPU
+#include "common/emulator/code.hpp"
+#endif
+
+namespace lab {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Library {
+  void* handle = nullptr;
+  std::string path, stage = "unit tests", bug;
+  std::size_t base = 0;
+  bool instrumented = false;
+  StageConf conf{SM_89.name, "", SM_89.smem_per_block};
+  const StageInfo* forward = nullptr;
+  const BackwardStageInfo* backward = nullptr;
+} library;
+
+// The stage.conf that make has laid beside the variants; a drill has none.
+StageConf conf_of(const fs::path& path) {
+  std::ifstream file(path);
+  if (!file) return library.conf;
+  auto conf = parse_conf({std::istreambuf_iterator<char>(file), {}}, path.string());
+  const Target* const target = find_target(conf["target"]);
+  if (!target) throw BadInput(path.string() + ": target='" + conf["target"] + "' must be sm_89 or sm_90a");
+  const auto smem = number_in<std::size_t>(conf["smem"], 0, target->smem_per_block);
+  if (!smem)
+    throw BadInput(path.string() + ": smem='" + conf["smem"] + "' must be a number of bytes, at most the " +
+                   std::to_string(target->smem_per_block) + " of " + target->name);
+  return {target->name, conf["needs"], *smem};
+}
+
+void* opened(const std::string& path, int where = RTLD_LOCAL) {
+  if (void* const handle = dlopen(fs::absolute(path).c_str(), RTLD_NOW | where)) return handle;
+  throw BadInput(dlerror());
+}
+
+template <class Info>
+const Info* info(const char* function) {
+  void* const symbol = library_symbol(function);
+  return symbol ? &reinterpret_cast<const Info& (*)()>(symbol)() : nullptr;
+}
+
+}  // namespace
+
+Pass load_kernel(const std::string& path) {
+  const fs::path variant = fs::absolute(path).parent_path(), stage = variant.parent_path();
+  library.path = path, library.stage = stage.filename();
+  if (const std::string name = variant.filename(); name.starts_with("bug-")) library.bug = name.substr(4);
+  library.conf = conf_of(stage / "stage.conf");
+  library.handle = opened(path);
+  library.base = static_cast<link_map*>(library.handle)->l_addr;
+#ifndef LAB_GPU
+  cpu::kernels_are_in(path, library.base);
+  library.instrumented = cpu::instrumented;
+#endif
+  if (const StageInfo* const forward = info<StageInfo>("lab_stage")) {
+    static StageInfo stage = *forward;
+    stage.launch = [](const AttentionArgs& a) {
+      static const auto attention = reinterpret_cast<decltype(&::attention)>(library_symbol("attention"));
+      return attention(a.q, a.k, a.v, a.out, a.shape.B, a.shape.H, a.shape.S, a.shape.D, a.scale, a.shape.causal,
+                       a.workspace, a.stream);
+    };
+    library.forward = &stage;
+  }
+  library.backward = info<BackwardStageInfo>("lab_backward_stage");
+  if (library_symbol("the_drills")) {
+    library.stage = "drill";
+    return Pass::drill;
+  }
+  if (!library.forward && !library.backward) throw BadInput(path + " exports no stage");
+  return library.forward ? Pass::forward : Pass::backward;
+}
+
+void* beside_runner(const std::string& file, const char* function) {
+  return dlsym(opened(fs::read_symlink("/proc/self/exe").parent_path() / file, RTLD_GLOBAL), function);
+}
+
+const std::string& kernel_library() { return library.path; }
+std::size_t offset_in_library(const void* address) { return reinterpret_cast<std::size_t>(address) - library.base; }
+void* library_symbol(const char* name) { return dlsym(library.handle, name); }
+
+void load_signatures() {
+  const fs::path signatures = fs::absolute(library.path).parent_path().parent_path() / "signatures.so";
+  if (fs::exists(signatures)) opened(signatures);
+}
+
+const char* stage_name() { return library.stage.c_str(); }
+const char* planted_bug() { return library.bug.c_str(); }
+bool can_check() { return library.instrumented; }
+const StageConf& stage_conf() { return library.conf; }
+
+const BackwardStageInfo& backward_stage() {
+  if (!library.backward) throw std::logic_error("no backward stage is loaded");
+  return *library.backward;
+}
+
+// The forward harness's reports ask for the stage's name. Of a backward stage this is what they find; it cannot be launched
+// through it.
+const StageInfo& stage() {
+  static const StageInfo nothing{stage_name(), [](const AttentionArgs&) { return cudaErrorInvalidValue; },
+                                 [](const Shape&) { return LaunchPlan{}; }};
+  return library.forward ? *library.forward : nothing;
+}
+
+}  // namespace lab

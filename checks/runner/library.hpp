@@ -1,0 +1,29 @@
+// The kernel at hand: a shared library, build/BACKEND/STAGE/VARIANT/kernel.so, and in it one stage's kernel.cu, right or with
+// a bug. stage(), backward_stage(), stage_conf() and common/build_info.hpp say what it is.
+//
+// It exports C functions (common/attention_launch.cuh, common/backward_launch.cuh), and for what the harness asks beyond
+// them lab_stage() or lab_backward_stage(); a drill exports the_drills().
+#pragma once
+#include <string>
+
+namespace lab {
+
+enum class Pass { none, forward, backward, drill };
+
+// Throws BadInput where there is no such library, or it exports nothing of these. What is loaded stays: one for a process,
+// and what runs several kernels forks.
+Pass load_kernel(const std::string& path);
+
+// A function of a library that lies beside this program, which is loaded for it.
+void* beside_runner(const std::string& library, const char* function);
+
+// The path of what is loaded.
+const std::string& kernel_library();
+// An address in it as `nm` has it.
+std::size_t offset_in_library(const void* address);
+// Loads what stands beside the variants, build/BACKEND/STAGE/signatures.so, if it is there.
+void load_signatures();
+// A C function of the library; nullptr where it has none of that name.
+void* library_symbol(const char* name);
+
+}  // namespace lab

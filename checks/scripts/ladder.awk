@@ -1,0 +1,150 @@
+# The stages and their bugs, from stages/*/stage.conf and the heads of stages/*/bugs/*.patch: a new stage or bug is new files, and no
+# list anywhere. ladder.sh calls it, with `what`, `name` (a stage or a version of the notes) and `bug` in the environment.
+#   what=list      the table of make list          what=resolve    words for the Makefile, NAME=VALUE with | for a blank
+#   what=bugs      STAGE:BUG of each that is meant  what=nearest    ERROR, of a goal that there is not
+# The last line of what cannot be is "ERROR WHY".
+function fail(why) { print "ERROR " why; failed = 1; exit 2 }
+function joined(list, n, between,   i, text) { for (i = 1; i <= n; i++) text = text (i > 1 ? between : "") list[i]; return text }
+function short_of(dir) { sub(/_.*/, "", dir); return dir }
+# As sort -V has it, runs of digits compare as numbers; what is no version comes last: stages/mine may grow out of any stage.
+function order_of(dir,   key) {
+  key = dir ~ /^v[0-9]/ ? "0" : "1"
+  while (match(dir, /[0-9]+/)) {
+    key = key substr(dir, 1, RSTART - 1) substr("000000", 1, 6 - RLENGTH) substr(dir, RSTART, RLENGTH)
+    dir = substr(dir, RSTART + RLENGTH)
+  }
+  return key dir
+}
+function sort(list, n, keys,   i, j, x) {  # by keys[x], or by itself
+  for (i = 2; i <= n; i++) {
+    x = list[i]
+    for (j = i - 1; j && (x in keys ? keys[x] : x) < (list[j] in keys ? keys[list[j]] : list[j]); j--) list[j + 1] = list[j]
+    list[j + 1] = x
+  }
+}
+# How many characters are put in, taken out, replaced or swapped with a neighbour to turn one word into the other.
+function distance(a, b,   i, j, d, least) {
+  for (i = 0; i <= length(a); i++) d[i, 0] = i
+  for (j = 0; j <= length(b); j++) d[0, j] = j
+  for (i = 1; i <= length(a); i++)
+    for (j = 1; j <= length(b); j++) {
+      least = d[i - 1, j - 1] + (substr(a, i, 1) != substr(b, j, 1))
+      if (d[i - 1, j] + 1 < least) least = d[i - 1, j] + 1
+      if (d[i, j - 1] + 1 < least) least = d[i, j - 1] + 1
+      if (i > 1 && j > 1 && substr(a, i, 1) == substr(b, j - 1, 1) && substr(a, i - 1, 1) == substr(b, j, 1) && d[i - 2, j - 2] + 1 < least)
+        least = d[i - 2, j - 2] + 1
+      d[i, j] = least
+    }
+  return d[length(a), length(b)]
+}
+function nearest(word, names, n,   i, far, known, some, count) {
+  for (i = 1; i <= n; i++) if (!(names[i] in known)) { known[names[i]]; some[++count] = names[i]; far[names[i]] = sprintf("%04d%s", distance(word, names[i]), names[i]) }
+  sort(some, count, far)
+  return joined(some, count < 3 ? count : 3, " ")
+}
+function is_in(word, words,   all, n, i) { n = split(words, all, " "); for (i = 1; i <= n; i++) if (all[i] == word) return 1; return 0 }
+
+FNR == 1 {
+  parts = split(FILENAME, path, "/"); diff = 0
+  if (is_conf = path[parts] == "stage.conf") { dir = path[parts - 1]; conf[dir, "dir"] = dir; dirs[++all] = dir; order[dir] = order_of(dir) }
+  else {
+    dir = FILENAME ~ /^stages\// ? path[2] : path[parts - 1]; bug = substr(path[parts], 1, length(path[parts]) - 6)
+    if (bug !~ /^[a-z0-9_]+$/) fail(dir " has a bug '" bug "': a bug's name is made of a-z, 0-9 and _")
+    if ((dir, bug) in patch) fail("bugs=: " dir " has a bug " bug " already")
+    patch[dir, bug] = FILENAME; bugs[dir] = bugs[dir] " " bug
+  }
+}
+is_conf && match($0, /^[a-z_]+="/) { key = substr($0, 1, RLENGTH - 2); value = substr($0, RLENGTH + 1); sub(/".*/, "", value); conf[dir, key] = value }
+/^--- a\// { diff = 1 }
+!is_conf && !diff && /^also: / { also[dir, bug] = substr($0, 7); n = split(also[dir, bug], words, " "); for (i = 1; i <= n; i++) if (!(words[i] in version)) { version[words[i]]; versions[++many] = words[i]; order[words[i]] = order_of(words[i]) } }
+
+function find_stage(word,   i) {
+  for (i = 1; i <= all; i++) if (word == dirs[i] || word == short_of(dirs[i])) return dirs[i]
+  return ""
+}
+# STAGE:BUG of those that a stage has, or that a version of the notes had; count: how many.
+function bugs_of(word,   one, i, j, n, list, found, names, m) {
+  one = find_stage(word); count = 0
+  for (i = 1; i <= all; i++) {
+    n = split(bugs[dirs[i]], list, " "); sort(list, n)
+    for (j = 1; j <= n; j++) if (one != "" ? dirs[i] == one : is_in(word, also[dirs[i], list[j]])) { found = found (count++ ? " " : "") dirs[i] ":" list[j]; short_names[count] = list[j] }
+  }
+  if (one == "" && !count) {
+    for (i = 1; i <= all; i++) {
+      n = split(conf[dirs[i], "was"], list, " ")
+      for (j = 1; j <= n; j++) if (word == list[j] || word == short_of(list[j])) fail(word " became " dirs[i] ": stage=" short_of(dirs[i]))
+    }
+    for (i = 1; i <= many; i++) names[++m] = versions[i]
+    for (i = 1; i <= all; i++) { names[++m] = dirs[i]; names[++m] = short_of(dirs[i]) }
+    fail("no stage '" word "'; the nearest are: " nearest(word, names, m) " - see 'make list'")
+  }
+  return found
+}
+function the_bug(word, bug,   pairs, list, n, i, homes, words, at, m) {
+  pairs = bugs_of(word); n = split(pairs, list, " ")
+  if (failed) return
+  for (i = 1; i <= n; i++) if (substr(list[i], index(list[i], ":") + 1) == bug) return list[i]
+  for (i = 1; i <= all; i++) if ((dirs[i], bug) in patch) {
+    homes[++at] = short_of(dirs[i]); words[++m] = "stage=" short_of(dirs[i])
+    n = split(also[dirs[i], bug], list, " "); for (j = 1; j <= n; j++) words[++m] = list[j]
+  }
+  if (at) fail(bug " is a bug of " joined(homes, at, " and ") " (" joined(words, m, " or ") ")")
+  fail("stage '" word "' has no bug '" bug "'; the nearest are: " nearest(bug, short_names, count) " - see 'make list'")
+}
+function row(dir, side,   n, list, i, j, m, words, text) {  # of make list; then the side paths that leave from it
+  printf "%s%-8s %-20s %s\n", side, short_of(dir), dir, conf[dir, "idea"]
+  n = split(bugs[dir], list, " "); sort(list, n)
+  for (i = 1; i <= n; i++) {
+    m = split(also[dir, list[i]], words, " "); text = m ? "  (also" : ""
+    for (j = 1; j <= m; j++) text = text " stage=" words[j]
+    printf "%s%-8s   bug=%s%s\n", side, "", list[i], text (m ? ")" : "")
+  }
+  for (i = 1; i <= all; i++) if (conf[dirs[i], "road"] == "side" && conf[dirs[i], "from"] == dir) row(dirs[i], "  | ")
+}
+function list_all(   i, main, forward, n, parts, text) {
+  for (i = 1; i <= all; i++) if (conf[dirs[i], "pass"] != "backward") { forward++; main += conf[dirs[i], "road"] != "side" }
+  printf "Main road, %d stages; %d more on side roads, below the stage that each grows out of (|)\n\n", main, forward - main
+  printf "%-8s %-20s %s\n", "stage", "directory", "its one idea"
+  for (i = 1; i <= all; i++) if (conf[dirs[i], "pass"] != "backward" && conf[dirs[i], "road"] != "side") row(dirs[i], "")
+  print "\nBackward, the second ladder: dQ, dK and dV"
+  for (i = 1; i <= all; i++) if (conf[dirs[i], "pass"] == "backward") row(dirs[i], "")
+  print "\nBroken versions of the source notes, kept as bugs of the stage that mended them:"
+  sort(versions, many, order)
+  for (i = 1; i <= many; i++) {
+    text = bugs_of(versions[i]); gsub(/:/, " bug=", text); gsub(/ /, "\001", text); gsub(/\001bug=/, " bug=", text); gsub("\001", ", ", text)
+    printf "%-8s %s\n", versions[i], text
+  }
+}
+function say(name, value) { gsub(/ /, "|", value); print name "=" value }
+function check_paths(   i, from) {
+  for (i = 1; i <= all; i++) {
+    from = conf[dirs[i], "from"]
+    if (from != "" && (!((from, "dir") in conf) || order[from] >= order[dirs[i]])) fail("stages/" dirs[i] "/stage.conf: from=" from ": must be the directory of an earlier stage")
+    if (conf[dirs[i], "road"] !~ /^(main|side|)$/) fail("stages/" dirs[i] "/stage.conf: road=" conf[dirs[i], "road"] ": must be main or side")
+    if (conf[dirs[i], "road"] != "side" && from != "" && conf[from, "road"] == "side") fail("stages/" dirs[i] "/stage.conf: road=main, and from=" from " is on a side road")
+  }
+}
+END {
+  if (failed) exit 2
+  name = ENVIRON["name"]; bug = ENVIRON["bug"]; what = ENVIRON["what"]
+  sort(dirs, all, order); check_paths(); if (failed) exit 2
+  if (what == "list") list_all()
+  if (what == "bugs") { pairs = bug != "" ? the_bug(name, bug) : bugs_of(name); if (!failed) { n = split(pairs, list, " "); for (i = 1; i <= n; i++) print list[i] } }
+  if (what == "nearest") { n = split(ENVIRON["names"], list, " "); print "ERROR nothing is called '" name "'; the nearest are: " nearest(name, list, n) " - see 'make help'" }
+  if (what == "resolve") {
+    for (i = 1; i <= all; i++) {
+      back = conf[dirs[i], "pass"] == "backward"
+      lists[back] = lists[back] " " dirs[i]
+      if (ENVIRON["backend"] == "gpu") { say("target_" dirs[i], conf[dirs[i], "target"]); say("needs_" dirs[i], conf[dirs[i], "needs"]) }
+      n = split(bugs[dirs[i]], list, " "); sort(list, n)
+      for (j = 1; j <= n; j++) pairs_in[back] = pairs_in[back] " " dirs[i] ":" list[j]
+    }
+    say("ALL_STAGES", substr(lists[0], 2)); say("BACKWARD_STAGES", substr(lists[1], 2))
+    say("ALL_PAIRS", substr(pairs_in[0], 2)); say("BACKWARD_PAIRS", substr(pairs_in[1], 2))
+    if (name != "") {
+      one = find_stage(name); pairs = ENVIRON["any_bug"] ? "" : bug != "" ? the_bug(name, bug) : bugs_of(name)
+      if (!failed) { say("STAGE", one); say("PAIRS", pairs) }
+    }
+  }
+  if (failed) exit 2
+}

@@ -1,0 +1,13 @@
+#!/bin/sh
+# ladder.sh list | bugs NAME [BUG] | resolve: asks ladder.awk, with the bugs of bugs=DIR (LAB_BUGS) too. A wrong word is one line on
+# standard error and exit status 2; of resolve, which make calls, a line ERROR.
+export LC_ALL=C what="$1"
+[ "$what" = resolve ] || export name="${2:-}" bug="${3:-}"
+set -- stages/*/stage.conf stages/*/bugs/*.patch
+[ -z "${LAB_BUGS:-}" ] || for file in "$LAB_BUGS"/*/*.patch; do [ -e "$file" ] && set -- "$@" "$file"; done
+[ "$what" != resolve ] || exec awk -f checks/scripts/ladder.awk "$@"
+answer=$(awk -f checks/scripts/ladder.awk "$@"; echo "$?")
+status=${answer##*
+}; answer=${answer%?}
+[ "$status" = 0 ] || { printf '%s' "$answer" | sed -n 's/^ERROR //p' >&2; exit 2; }
+printf '%s' "$answer"

@@ -1,0 +1,7 @@
+#!/bin/sh
+# signatures.sh FILE...: the signatures of a stage's bugs as one text, each file in a namespace of its own: what they include comes first.
+cat /dev/null "$@" | grep '^#include' | sort -u
+for file; do
+  name=$(basename "$file" .cpp)
+  printf 'namespace bug_%s {\n#include "%s"\n}\n' "$name" "$file"
+done
