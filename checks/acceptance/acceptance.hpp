@@ -13,7 +13,7 @@ namespace lab {
 struct Acceptance {
   const Subject& subject;
   AcceptanceOptions options;
-  std::vector<Case> cases;  // in the order of the report
+  std::vector<Case> cases;                       // in the order of the report
   std::function<double(const Case& test)> cost;  // for the progress line
   double seconds = 1e9;                          // with `quick`, no case begins later
 };

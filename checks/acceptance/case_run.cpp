@@ -103,7 +103,10 @@ const Problem& cached_problem(const Subject& subject, const Case& test) {
 class CaseRun {
  public:
   CaseRun(const Subject& subject, const Case& test, std::size_t number, const AcceptanceOptions& options)
-      : subject_(subject), options_(options), number_(number), grid_(grid_of(subject, test.shape, test.multiprocessors)) {
+      : subject_(subject),
+        options_(options),
+        number_(number),
+        grid_(grid_of(subject, test.shape, test.multiprocessors)) {
     result_.test = test;
   }
 
@@ -255,9 +258,7 @@ class CaseRun {
     each_row([&](std::size_t at) { compared.insert(compared.end(), &out[at], &out[at] + shape.D); });
     of_rows = marks_of(compared, right);
     std::size_t next = 0;
-    each_row([&](std::size_t at) {
-      std::copy_n(&of_rows[next], shape.D, &marks[at]), next += std::size_t(shape.D);
-    });
+    each_row([&](std::size_t at) { std::copy_n(&of_rows[next], shape.D, &marks[at]), next += std::size_t(shape.D); });
     result_.map = map_of(
         shape, [&](std::size_t i) { return marks[i]; }, "'#' wrong, 'N' NaN, '~' never written, '.' right");
     if (subject_.outputs.size() > 1) result_.map[0] = subject_.outputs[std::size_t(output)] + (", " + result_.map[0]);
@@ -286,8 +287,8 @@ class CaseRun {
       return rows_of_all;
     };
     if (const int now = count(written_rows(problem_->shape, outputs[0])); now > count(rows))
-      problem(Evidence::stray_write, format("%d rows are written that these blocks did not write before", now - count(rows)),
-              &run);
+      problem(Evidence::stray_write,
+              format("%d rows are written that these blocks did not write before", now - count(rows)), &run);
   }
 
   // Median of ten groups of launches, the L2 cache warm. Small launches are over before the next one is queued,
@@ -314,7 +315,8 @@ class CaseRun {
     std::ranges::sort(times);
     result_.microseconds = (times[TIMED / 2 - 1] + times[TIMED / 2]) / 2;
     Outputs last;
-    if (!tensors_->fetch(last).empty() || last != first) problem(Evidence::race, "the output changed while it was timed");
+    if (!tensors_->fetch(last).empty() || last != first)
+      problem(Evidence::race, "the output changed while it was timed");
   }
 
   const Subject& subject_;

@@ -12,9 +12,9 @@ namespace lab {
 
 struct CaseResult {
   Case test;
-  std::vector<Fault> problems;   // empty: green
-  std::vector<std::string> map;  // of the first output with wrong numbers
-  Comparison compared;           // with the oracle
+  std::vector<Fault> problems;                       // empty: green
+  std::vector<std::string> map;                      // of the first output with wrong numbers
+  Comparison compared;                               // with the oracle
   std::size_t checked = 0, repeated = 0, total = 0;  // clusters of the launch, blocks mostly
   bool skipped = false;  // this machine cannot run it, or the kernel does not take it; `note` says why
   std::string note;      // or what else its line says

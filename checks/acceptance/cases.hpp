@@ -48,10 +48,10 @@ struct Case {
   Magnitudes magnitudes = {};       // of a backward case
 };
 float scale_of(const Case& test);
-std::string text(const Shape& shape);   // "(1,8,512,64) causal"
-std::string text(const Case& test);     // "unit (1,8,512,64) causal; scale 2, seed 1"
-std::string beside(const Case& test);   // of that, what stands between shape and seed
-Shape tensors_of(const Case& test);     // Group::far: of its last head
+std::string text(const Shape& shape);  // "(1,8,512,64) causal"
+std::string text(const Case& test);    // "unit (1,8,512,64) causal; scale 2, seed 1"
+std::string beside(const Case& test);  // of that, what stands between shape and seed
+Shape tensors_of(const Case& test);    // Group::far: of its last head
 Problem problem_of(const Subject& subject, const Case& test);
 
 // The shapes that the source notes were validated on.

@@ -113,8 +113,9 @@ Ran Tensors::launch(const Shape& shape, float scale, const Launching& how) {
   const auto elsewhere =
       std::ranges::count_if(ran.report.launched, [&](const Launched& l) { return l.stream != call.stream; });
   if (elsewhere)
-    ran.strays.push_back({Evidence::failure, format("%td of %zu kernels were launched on another stream than the one given",
-                                                    elsewhere, ran.report.launched.size())});
+    ran.strays.push_back(
+        {Evidence::failure, format("%td of %zu kernels were launched on another stream than the one given", elsewhere,
+                                   ran.report.launched.size())});
   return ran;
 }
 

@@ -51,9 +51,9 @@ struct StillRuns : std::runtime_error {
 
 struct Launching {
   ExecOptions options;
-  double seconds = 0;          // that a GPU may take; 0 stands for Subject::seconds(shape)
-  bool turned = false;         // -q and -scale: the same answer
-  fp16 poison = FP16_NAN;      // of the outputs: two equal bytes
+  double seconds = 0;            // that a GPU may take; 0 stands for Subject::seconds(shape)
+  bool turned = false;           // -q and -scale: the same answer
+  fp16 poison = FP16_NAN;        // of the outputs: two equal bytes
   bool clear_workspace = false;  // to zeros: blocks that do not run leave out what others wait for
 };
 

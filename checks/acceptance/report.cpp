@@ -24,8 +24,9 @@ constexpr Titles TITLES[GROUPS] = {
     {"ragged lengths", "Ragged lengths, odd B and H: the same bound"},
     {"other scales", "Other scales than 1/sqrt(D): the same bound"},
     {"large inputs", "Large q and k, v and dO up to the largest half: finite, and the same bound"},
-    {"NaN and infinities", "One NaN or infinity in q, k or v of each head: exactly where the definition has them, or "
-                           "zero times them"},
+    {"NaN and infinities",
+     "One NaN or infinity in q, k or v of each head: exactly where the definition has them, or "
+     "zero times them"},
     {"past 2^32 elements", "Addresses past 2^32 elements: the last head alone has memory"},
     {"kernel instances", "Instances of the kernel that no shape above uses like this: the same bound"},
     {"overlapping launches", "Launches that overlap: each right beside the other, and alone afterwards"}};
@@ -83,19 +84,19 @@ Report::Report(const Subject& subject, const AcceptanceOptions& options, std::si
               options.quick ? ", the cheapest first, until one is red" : "");
   if (options.quick || !options.verbose) return;
   const bool sampled = !subject.backward && !options.full;
-  std::printf("%s%s\n",
-              sampled && can_schedule() ? "Of large shapes a sample of the blocks runs; full=1 runs them all. " : "",
-              options.once         ? "Each case is launched once against the oracle, and no more."
-              : !can_schedule()    ? "Each case is launched once against the oracle, and once more."
-              : !subject.same_bits ? "Each case is launched once against the oracle, then in another order of blocks."
-              : subject.backward   ? "Each case is launched once against the oracle, then, bit-equal, in another order of "
-                                     "blocks."
-              : options.turns      ? "Each case is launched once against the oracle, then repeated, bit-equal, on some of "
-                                     "these blocks: the notes' five under five schedules, of the others each under one of "
-                                     "them by turns. Of the lengths and amplitudes every second is taken; other stages "
-                                     "take the others. make stage=S test takes all."
-                                   : "Each case is launched once against the oracle, then repeated, bit-equal: with the "
-                                     "signs of q and scale turned, and under four more schedules, on some of these blocks.");
+  std::printf(
+      "%s%s\n", sampled && can_schedule() ? "Of large shapes a sample of the blocks runs; full=1 runs them all. " : "",
+      options.once         ? "Each case is launched once against the oracle, and no more."
+      : !can_schedule()    ? "Each case is launched once against the oracle, and once more."
+      : !subject.same_bits ? "Each case is launched once against the oracle, then in another order of blocks."
+      : subject.backward   ? "Each case is launched once against the oracle, then, bit-equal, in another order of "
+                             "blocks."
+      : options.turns      ? "Each case is launched once against the oracle, then repeated, bit-equal, on some of "
+                             "these blocks: the notes' five under five schedules, of the others each under one of "
+                             "them by turns. Of the lengths and amplitudes every second is taken; other stages "
+                             "take the others. make stage=S test takes all."
+                           : "Each case is launched once against the oracle, then repeated, bit-equal: with the "
+                             "signs of q and scale turned, and under four more schedules, on some of these blocks.");
 }
 
 void Report::open_group(Group group) {

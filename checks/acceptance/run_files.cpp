@@ -140,7 +140,8 @@ int run_command(std::span<char*> args) {
   std::vector<std::string> in(subject.inputs.begin(), subject.inputs.end());
   if (subject.backward) in[3] = "do";
   FilesRun files(args, in, {subject.outputs.begin(), subject.outputs.end()});
-  const Inputs inputs{files.input(0), files.input(1), files.input(2), subject.backward ? files.input(3) : std::vector<fp16>{}};
+  const Inputs inputs{files.input(0), files.input(1), files.input(2),
+                      subject.backward ? files.input(3) : std::vector<fp16>{}};
   Tensors tensors(subject, inputs);
   files.start();
   const Ran ran = tensors.launch(files.shape(), files.scale());

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <string_view>
 #include <stdexcept>
+#include <string_view>
 
 #include "checks/acceptance/backward_bound.hpp"
 #include "checks/acceptance/cases.hpp"
@@ -45,8 +45,7 @@ SameBits count_outputs(const Subject& subject, const Shape& shape, std::size_t l
     result.each.push_back(different([o](const auto& outputs) { return outputs[o]; }));
     for (const auto& outputs : all)
       for (std::size_t i = 0; i < outputs[o].size(); ++i)
-        result.spread =
-            std::max(result.spread, double(std::abs(to_float(outputs[o][i]) - to_float(all[0][o][i]))));
+        result.spread = std::max(result.spread, double(std::abs(to_float(outputs[o][i]) - to_float(all[0][o][i]))));
   }
   return result;
 }
@@ -60,9 +59,9 @@ OrderOfBlocks order_of_blocks(const Subject& subject, std::size_t launches) {
     std::string each;
     for (std::size_t i = 0; i < s.each.size(); ++i)
       each += format("%s%s %zu", each.empty() ? "" : ", ", subject.outputs[i], s.each[i]);
-    seen.lines += format("\n%-22s %zu %s: %zu different output%s (%s)", text(shape).c_str(), s.launches,
-                         can_schedule() ? "orders of blocks" : "launches", s.outputs, s.outputs == 1 ? "" : "s",
-                         each.c_str());
+    seen.lines +=
+        format("\n%-22s %zu %s: %zu different output%s (%s)", text(shape).c_str(), s.launches,
+               can_schedule() ? "orders of blocks" : "launches", s.outputs, s.outputs == 1 ? "" : "s", each.c_str());
     if (s.outputs > 1) seen.lines += format(", an element differs by up to %.2g", s.spread);
   }
   // A GPU may run blocks in one order by chance.

@@ -26,8 +26,9 @@ cudaError_t launch_forward(const Call& c) {
 // The forward pass that a stage starts from is part of a call.
 cudaError_t launch_backward(const Call& c) {
   const BackwardStageInfo& stage = backward_stage();
-  const BackwardArgs args{c.in[0],  c.in[1],  c.in[2],  c.in[3], c.out[0],
-                          c.out[1], c.out[2], static_cast<float*>(c.workspace), c.shape, c.scale, c.stream};
+  const BackwardArgs args{c.in[0],  c.in[1],  c.in[2],  c.in[3],
+                          c.out[0], c.out[1], c.out[2], static_cast<float*>(c.workspace),
+                          c.shape,  c.scale,  c.stream};
   const cudaError_t saved = stage.save_forward ? stage.save_forward(args) : cudaSuccess;
   return saved == cudaSuccess ? stage.launch(args) : saved;
 }
@@ -35,13 +36,22 @@ cudaError_t launch_backward(const Call& c) {
 Subject made() {
   const bool half_p = stage_says("half_p") == "yes";
   if (!library_symbol("lab_backward_stage"))
-    return {false, {"q", "k", "v"}, {"out"}, launch_forward,
-            [](const Shape& shape) { return stage().plan(shape).workspace; }, half_p,
+    return {false,
+            {"q", "k", "v"},
+            {"out"},
+            launch_forward,
+            [](const Shape& shape) { return stage().plan(shape).workspace; },
+            half_p,
             stage_says("empty_tile") == "nan"};
   const std::string claim = stage_says("same_bits");
   if (claim != "yes" && claim != "no") throw BadInput("stage.conf: same_bits=" + claim + ": must be yes or no");
-  return {true, {"q", "k", "v", "dout"}, {"dq", "dk", "dv"}, launch_backward,
-          [](const Shape& shape) { return backward_stage().workspace(shape) * sizeof(float); }, half_p, false,
+  return {true,
+          {"q", "k", "v", "dout"},
+          {"dq", "dk", "dv"},
+          launch_backward,
+          [](const Shape& shape) { return backward_stage().workspace(shape) * sizeof(float); },
+          half_p,
+          false,
           claim == "yes"};
 }
 

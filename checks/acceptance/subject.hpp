@@ -24,10 +24,10 @@ struct Call {
 
 struct Subject {
   bool backward;
-  std::vector<const char*> inputs, outputs;     // "q", "k", "v" and "out"; backward "dout" too, and "dq", "dk", "dv"
-  cudaError_t (*launch)(const Call& call);      // all kernels of a call
+  std::vector<const char*> inputs, outputs;      // "q", "k", "v" and "out"; backward "dout" too, and "dq", "dk", "dv"
+  cudaError_t (*launch)(const Call& call);       // all kernels of a call
   std::size_t (*workspace)(const Shape& shape);  // bytes
-  bool half_p;                                  // rounds the weights to fp16 before a product: the bounds allow for it
+  bool half_p;                                   // rounds the weights to fp16 before a product: the bounds allow for it
   bool empty_tile_is_nan = false;  // a row whose first tile has no score above -inf becomes NaN: allowed for, too
   bool same_bits = true;           // claims the same bits whatever the order of its blocks
 

@@ -27,7 +27,10 @@ BlockCounts count_block(const Shape& shape, unsigned tile) {
   // Rows of other blocks must still hold the poison: what wrote them is no block of this launch.
   const std::vector<RowBlock> rows = written_rows(shape, t.out);
   if (rows.size() > 1 || (!rows.empty() && rows[0].rows > plan.tile_m))
-    return {{}, {}, format("one block was launched: it wrote %zu stretches of rows, the first of %d", rows.size(), rows[0].rows)};
+    return {
+        {},
+        {},
+        format("one block was launched: it wrote %zu stretches of rows, the first of %d", rows.size(), rows[0].rows)};
   counter.counts["shared-bytes"] = long(plan.smem());
   counter.counts["threads"] = long(plan.block.x * plan.block.y * plan.block.z);
   counter.counts["blocks"] = long(plan.grid.x * plan.grid.y * plan.grid.z) * long(plan.parts);

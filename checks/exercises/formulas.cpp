@@ -70,7 +70,8 @@ constexpr Formula FORMULAS[] = {
        wrong::BlockMap map;
        for (int r = 0; r < 16; ++r)
          for (int c = 0; c < 16; ++c) map[16 * r + c] = short((r < 8) == (c < 8) ? 16 * r + c : 16 * (r ^ 8) + (c ^ 8));
-       return wrong::fragment_layout(t.shape, t.scale, t.in.q, t.in.k, t.in.v, map, stage().plan(t.shape).tile_m, stage().plan(t.shape).tile_n);
+       return wrong::fragment_layout(t.shape, t.scale, t.in.q, t.in.k, t.in.v, map, stage().plan(t.shape).tile_m,
+                                     stage().plan(t.shape).tile_n);
      }},
     {"weights-of-the-next-tile", "some keys of each tile but the last are weighed as those of the next",
      [](const Trial& t) {
@@ -99,7 +100,9 @@ constexpr Formula FORMULAS[] = {
      "each tile past the ring of slots is the one that lay in its slot a lap before: the first ones count alone",
      [](const Trial& t) { return first_keys(t, stage().plan(t.shape).slots * stage().plan(t.shape).tile_n); }},
     {"whole-tiles-only", "the keys of the last tile, if it is not whole, count for nothing",
-     [](const Trial& t) { return first_keys(t, t.shape.S / stage().plan(t.shape).tile_n * stage().plan(t.shape).tile_n); }},
+     [](const Trial& t) {
+       return first_keys(t, t.shape.S / stage().plan(t.shape).tile_n * stage().plan(t.shape).tile_n);
+     }},
     {"not-causal", "every row sees every key",
      [](const Trial& t) { return masked(t, [&](int) { return t.shape.S; }); }},
     {"one-key-too-many", "a row sees the key behind its own",

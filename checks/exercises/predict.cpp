@@ -69,8 +69,8 @@ Score mask_score(const Sight& sight, const Request& r, const Shape& shape) {
   std::printf("%s: your rule marks %zu elements, %s are %zu%s\n", text(shape).c_str(), yours, in_words(seen), theirs,
               differing ? "" : ": the same");
   if (differing == 0) return {1};
-  record("near", format("%s: your rule marks %zu elements, %zu of them rightly; it misses %zu. %s:", text(shape).c_str(),
-                     yours, both, theirs - both, of.c_str()));
+  record("near", format("%s: your rule marks %zu elements, %zu of them rightly; it misses %zu. %s:",
+                        text(shape).c_str(), yours, both, theirs - both, of.c_str()));
   for (const std::string& line : map) record("near", line);
   return {};
 }

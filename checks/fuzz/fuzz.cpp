@@ -156,8 +156,7 @@ class CaseRun {
     const std::vector<RowBlock> rows =
         units.size() < grid_.units ? written_rows(case_.shape, output) : all_rows(case_.shape);
     if (rows.empty()) problem("the blocks that ran wrote nothing");
-    if (!rows.empty())
-      compare(case_.shape, rows, output, oracle(subject(), problem_, rows)[0], outcome_.compared);
+    if (!rows.empty()) compare(case_.shape, rows, output, oracle(subject(), problem_, rows)[0], outcome_.compared);
     for (const std::string& line : lines_of(outcome_.compared)) problem(line);
     // A different schedule must give the same bits: what the bound would let pass.
     std::vector<std::uint32_t> some(units.end() - std::min<std::ptrdiff_t>(2, std::ssize(units)), units.end());

@@ -24,21 +24,22 @@ struct RaceProblem {
 // that needs many tiles to exist has not been met yet, and three K/V tiles go around every ring of slots. From 1024
 // keys on there are three slots: of those long ones the first, the middle and the last block run. With 135 heads a
 // stage may take a different instance, for large grids: two blocks run.
-constexpr RaceProblem FORWARD_RACES[] = {{{1, 1, 17, 64, false}},    {{1, 1, 64, 64, false}},   {{1, 2, 129, 64, true}},
-                             {{1, 1, 200, 64, false}},   {{1, 1, 40, 128, true}},   {{1, 1, 100, 128, true}},
-                             {{1, 1, 129, 128, false}},  {{1, 1, 1024, 64, true}},  {{1, 1, 1024, 128, false}},
-                             {{1, 135, 200, 64, false}}, {{1, 135, 200, 128, true}}};
+constexpr RaceProblem FORWARD_RACES[] = {
+    {{1, 1, 17, 64, false}},    {{1, 1, 64, 64, false}},    {{1, 2, 129, 64, true}},   {{1, 1, 200, 64, false}},
+    {{1, 1, 40, 128, true}},    {{1, 1, 100, 128, true}},   {{1, 1, 129, 128, false}}, {{1, 1, 1024, 64, true}},
+    {{1, 1, 1024, 128, false}}, {{1, 135, 200, 64, false}}, {{1, 135, 200, 128, true}}};
 // One row, where whatever is read past it lies outside the workspace; the last of those before dO grows has four tiles.
-constexpr double NEEDS_UNIT = 1e4;  // dO times this: then dS may be beyond the largest half, and stages take another path
+constexpr double NEEDS_UNIT =
+    1e4;  // dO times this: then dS may be beyond the largest half, and stages take another path
 constexpr RaceProblem BACKWARD_RACES[] = {{{1, 1, 1, 64, false}},
-                                    {{1, 1, 17, 64, false}},
-                                    {{1, 1, 64, 64, false}},
-                                    {{1, 2, 100, 64, true}},
-                                    {{1, 1, 40, 128, true}},
-                                    {{1, 1, 100, 128, false}},
-                                    {{1, 1, 200, 128, true}},
-                                    {{1, 1, 200, 64, false}, NEEDS_UNIT},
-                                    {{1, 1, 200, 128, true}, NEEDS_UNIT}};
+                                          {{1, 1, 17, 64, false}},
+                                          {{1, 1, 64, 64, false}},
+                                          {{1, 2, 100, 64, true}},
+                                          {{1, 1, 40, 128, true}},
+                                          {{1, 1, 100, 128, false}},
+                                          {{1, 1, 200, 128, true}},
+                                          {{1, 1, 200, 64, false}, NEEDS_UNIT},
+                                          {{1, 1, 200, 128, true}, NEEDS_UNIT}};
 // What `make stage=S test` has time for: a race that a rendezvous hides from the numbers shows here under any schedule.
 constexpr RaceProblem SHORT_RACES[] = {
     {{1, 1, 40, 128, true}}, {{1, 1, 129, 64, false}}, {{1, 1, 1024, 64, true}}, {{1, 135, 200, 64, true}}};
@@ -118,8 +119,9 @@ int RaceReport::finish(const std::string& how, bool first_only) const {
       std::printf("%s\n", line.c_str());
     any = true;
   }
-  const std::string summary = format("%s%s%s: %zu finding%s in %d launches (%s)", stage_name(), *planted_bug() ? " with " : "",
-                                     planted_bug(), all_.size(), all_.size() == 1 ? "" : "s", launches_, how.c_str());
+  const std::string summary =
+      format("%s%s%s: %zu finding%s in %d launches (%s)", stage_name(), *planted_bug() ? " with " : "", planted_bug(),
+             all_.size(), all_.size() == 1 ? "" : "s", launches_, how.c_str());
   std::printf("%s\n", summary.c_str());
   record("remark", summary);
   return all_.empty() && failures_.empty() ? 0 : 1;

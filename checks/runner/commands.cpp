@@ -30,15 +30,12 @@ static constexpr Command FORWARD[] = {
 
 static constexpr Command BACKWARD[] = {
     {"test", test_command, "test [full=1] [quick=1] [cheapest=N] [once=1] [turns=1] [seed=N]  acceptance"},
-    {"run", run_command,
-     "run q=Q.npy k=K.npy v=V.npy do=DO.npy dq=DQ.npy dk=DK.npy dv=DV.npy [causal=0|1] [scale=x]"},
+    {"run", run_command, "run q=Q.npy k=K.npy v=V.npy do=DO.npy dq=DQ.npy dk=DK.npy dv=DV.npy [causal=0|1] [scale=x]"},
     {"same-bits", same_bits_command,
      "same-bits [orders=N]                   do the bits depend on the order of blocks?"},
-    {"racecheck", racecheck_command,
-     "racecheck [short=1]                    races, uninitialised reads, overruns"},
+    {"racecheck", racecheck_command, "racecheck [short=1]                    races, uninitialised reads, overruns"},
     {"signature", signature_command, "signature BUG                        looks for a bug in this kernel"},
-    {"once", once_command,
-     "once B H S D [causal]                  one launch, for compute-sanitizer to watch"},
+    {"once", once_command, "once B H S D [causal]                  one launch, for compute-sanitizer to watch"},
     {"plan", backward_plan_command,
      "plan B H S D [causal]                  the kernels of a call, and their dynamic shared memory, as JSON"},
     {"fuzz", fuzz_command, "fuzz [seconds=N] [cases=N] [seed=K]     random problems"},

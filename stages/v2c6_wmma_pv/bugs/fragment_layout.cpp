@@ -27,7 +27,8 @@ std::vector<Part> look() {
   const wrong::BlockMap same = filled_from([](int lane, int i) { return wmma_layout::ACC_HELD[lane][i]; });
   const wrong::BlockMap permuted = filled_from(wmma_layout::acc_held_other);
   const auto predicted = [](const Trial& t, const wrong::BlockMap& map) {
-    return wrong::fragment_layout(t.shape, t.scale, t.in.q, t.in.k, t.in.v, map, stage().plan(t.shape).tile_m, stage().plan(t.shape).tile_n);
+    return wrong::fragment_layout(t.shape, t.scale, t.in.q, t.in.k, t.in.v, map, stage().plan(t.shape).tile_m,
+                                  stage().plan(t.shape).tile_n);
   };
   std::vector<Part> parts;
   const Trial measured = run_trial(square);

@@ -8,7 +8,8 @@ using namespace lab;
 std::vector<Part> look() {
   const Trial t = run_trial({1, 8, 512, 64, true}), ragged = run_trial({1, 2, 200, 64, true});
   const auto predicted = [](const Trial& x) {
-    const int n = stage().plan(x.shape).tile_n, whole = x.shape.S / n * n;  // a ragged tile at the end is masked all the same
+    const int n = stage().plan(x.shape).tile_n,
+              whole = x.shape.S / n * n;  // a ragged tile at the end is masked all the same
     const auto keys_seen = [=, own = stage().plan(x.shape).rows_per_warp](int row) {
       const bool skipped = row / own * own % n != 0 && row < whole;
       return skipped ? row / n * n + n : row + 1;

@@ -34,7 +34,8 @@ std::vector<Part> look() {
   for (const auto& [shape, slots] : {std::pair(RAGGED, 3), std::pair(WIDE, 2)}) {
     const Trial t = run_trial(shape, Family::unit, late);
     parts.push_back(equals_prediction(t, predicted(t, slots),
-                                      "attention with V'[n] = V[n - " + std::to_string(slots * stage().plan(t.shape).tile_n) +
+                                      "attention with V'[n] = V[n - " +
+                                          std::to_string(slots * stage().plan(t.shape).tile_n) +
                                           "] in the last tile, if a copy lands at the wait for it"));
   }
   return parts;
