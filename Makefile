@@ -124,24 +124,23 @@ FAST := $(if $(GPU),,common/emulator/mma.cpp common/emulator/tensor_core.cpp) re
 emulator := $(filter-out $(FAST),$(call all_in,common/emulator))
 core := $(call all_in,common checks/acceptance checks/races $(if $(GPU),common/gpu)) reference/inputs.cpp reference/npy.cpp \
   $(patsubst %,checks/%.cpp,runner/library runner/run bugs/trial bugs/gpu_child_process bugs/hang $(if $(GPU),,exercises/kernel_printf))
-# commands.so, all commands but a stage's test, which waits for the runner alone; desk.so, exercises, results and the search.
+# commands.so, all commands but a stage's test, which waits for the runner alone; desk.so, results and the search.
 bugs_text := $(filter-out $(core),$(call all_in,checks/bugs)) checks/desk/patch.cpp reference/wrong_answers.cpp
 exercises_text := $(filter-out $(core),$(call all_in,checks/exercises checks/evolve checks/evolve/$(backend))) \
   $(if $(GPU),,checks/exercises/drills/drill.cpp)
 evidence_text := checks/runner/commands.cpp checks/runner/forked.cpp $(filter-out $(if $(GPU),%/counters.cpp),\
   $(call all_in,checks/bits checks/fuzz checks/counters checks/bench $(if $(GPU),checks/bench/gpu,checks/trace)))
 desk_text := $(filter-out checks/desk/patch.cpp,$(call all_in,checks/desk))
-learn_text := $(call all_in,checks/exercises/learn)
 search_text := $(call all_in,checks/desk/records checks/desk/evolve checks checks/budget)
 MORE := bugs_text exercises_text evidence_text
-TEXTS := core $(if $(GPU),,emulator) $(MORE) desk_text learn_text search_text
+TEXTS := core $(if $(GPU),,emulator) $(MORE) desk_text search_text
 object = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
 CORE_OBJ := $(call object,core $(if $(GPU),$(wildcard common/gpu/*.cu),emulator) $(FAST))
 MORE_OBJ := $(call object,$(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
-DESK_OBJ := $(call object,desk_text learn_text search_text)
+DESK_OBJ := $(call object,desk_text search_text)
 # Tests that run no kernel: make sanitize check=quick leaves them out.
 HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,desk_% backward_% reference% results trace block_order expected expression gpu_fit npy \
-  pattern ptxas referee)
+  pattern ptxas referee rule)
 UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))) \
   $(CORE_OBJ) $(MORE_OBJ) $(if $(filter quick,$(SANITIZE)),,$(DESK_OBJ))
 # Reports name no line of the harness, and addr2line would read them each time; sanitizers want them. Of tests, some bring instrumented
@@ -219,10 +218,10 @@ PROBE_wgmma := $(PROBE_mma) common/gpu/tensor_map.cpp common/tensor_map.cpp
 
 # --- goals: `make help` prints the lines with ## ---
 # What they run: the runner, with all its commands; the test of a stage of the forward pass needs less of it.
-RUNNING := $(filter-out help list clean show-bug edit-bug save-bug unit sanitize host-as-gpu evolve-labs probe,$(GOALS) $(INNER_GOALS))
+RUNNING := $(filter-out $(if $(n),racecheck counters trace) exercise hint predict try solution grade help list clean show-bug edit-bug save-bug unit sanitize host-as-gpu evolve-labs probe,$(GOALS) $(INNER_GOALS))
 $(RUNNING): | $(RUNNER)
 $(filter-out $(if $(and $(STAGE),$(if $(BACKWARD)$(bug),,1)),test),$(RUNNING)): | $(B)/commands.so
-exercise hint predict try solution grade bench resources evolve built ci $(if $(n)$(GPU),racecheck counters trace): | $(B)/desk.so
+bench resources evolve built ci $(if $(GPU),racecheck counters trace): | $(B)/desk.so
 help: ## make | what can be done here
 	@sh checks/scripts/help.sh Makefile
 list: ## make list | every stage, its idea, its bugs, its names in the notes
@@ -235,7 +234,7 @@ else
 # Pieces, of this and of CI, each leave a log; what they count is added up: for CI, of both.
 logs = $(patsubst %,build/logs/%.log,$(1))
 ACCEPTED := $(call logs,$(EVERY_STAGE:%=acceptance-%))
-TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits trace exercises words packages))
+TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits trace exercises exercise-scripts words packages))
 LONGER := $(call logs,all-exercises writeups sanitize racecheck check-harness evolve plots resources format)
 test: $(TESTED)
 	@sh checks/scripts/sum.sh $^
@@ -265,7 +264,7 @@ run: $(if $(stage),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))))
 ## make stage=v2d trace [shape=1,8,512,64,causal] [tile=K] [bug=NAME] [json=FILE] | one block's steps, for ui.perfetto.dev; n=7
 ifdef n
 racecheck counters trace:
-	$(if $(stage),$(error $@ takes stage= or n=, not both))@$(call keep,json) $(ALONE) $(RUNNER) look "$$MAKE" "$$n" $@ $(call given,shape lines tile json check)
+	$(if $(stage),$(error $@ takes stage= or n=, not both))@$(call keep,json) $(ALONE) sh checks/exercises/learn/exercise.sh $@ $(call given,shape lines tile json check)
 else ifdef GPU
 racecheck: $(call chosen,checked,$(BACKWARD_STAGES))
 	@sh checks/races/sanitizer.sh $^
@@ -299,27 +298,26 @@ sanitized: $(if $(stage),,$(B)/unit) $(call fixed,$(SANITIZED))
 ## make try n=7 | the checks, from cheap to dear, up to the first red
 ## make solution n=7 [give-up=1] | the reference's, when done or given up
 exercise hint predict try solution:
-	$(if $(filter exercise,$@),,$(one_exercise))@$(ALONE) $(RUNNER) $@ $(if $(filter predict try,$@),"$$MAKE") $(if $(n),"$$n") \
-	  $(if $(filter predict,$@),"$$say") $(filter again,$(again:1=again)) $(filter give-up,$(give-up:1=give-up))
+	$(if $(filter exercise,$@),,$(one_exercise))@$(ALONE) sh checks/exercises/learn/exercise.sh $@ $(filter give-up,$(give-up:1=give-up))
 grade: ## make grade [assigned='1 5 119'] [json=FILE] [seed=N] | what is assigned (or begun), on hidden inputs and shapes
-	@$(call keep,json) $(ALONE) $(RUNNER) grade "$$MAKE" "$$json" "$$seed" "$$assigned"
-## make bench [stage=v2b] [shape=...|sweep] [rounds=N] [json=FILE] | time on a GPU, graph and single call, beside PyTorch
+	@$(call keep,json) $(ALONE) sh checks/exercises/learn/exercise.sh grade
+## make bench [stage=v2b] [shape=...|sweep] [rounds=N] [out=FILE] | time on a GPU, graph and single call, beside PyTorch
 bench: $(if $(BACKWARD),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))),$(call chosen,fixed))
 	@$(if $(BACKWARD),$(RUNNER) $< bench $(call given,shape) && { $(PYTHON) reference/backward_peers.py $(call given,shape) || [ $$? -eq 2 ]; },\
-	  PYTHON='$(PYTHON)' $(call keep,json) $(RUNNER) bench "$${shape:-all}" "$$rounds" "$$json" "$$stage" $^)
+	  PYTHON='$(PYTHON)' $(call keep,out) $(RUNNER) bench "$${shape:-all}" "$$rounds" "$$out" "$$stage" $^)
 profile: $(call fixed,$(STAGE)) ## make stage=v2b profile [shape=2,8,2048,64] | one kernel under Nsight Compute
 	$(one_stage)$(works)@sh checks/scripts/profile.sh $< "$${shape:-2,8,2048,64}"
 ## make resources [stage=v2b] [record=1] | registers, shared memory, spills, for all architectures that a stage claims (needs nvcc)
 resources: $(patsubst $(B)/%,build/cpu/%,$(call fixed,$(if $(stage),$(STAGE),$(EVERY_STAGE))))
 	$(works)$(if $(stage),,@$(MAKE) backend=gpu host-as-gpu)
-	@$(if $(filter 1,$(record)),json=writeups/results/resources.csv;,$(call keep,json)) \
-	  $(RUNNER) resources build/cpu/STAGE/VARIANT/kernel.so "$$json" $(STAGE)
+	@$(if $(filter 1,$(record)),out=writeups/results/resources.csv;,$(call keep,out)) \
+	  $(RUNNER) resources build/cpu/STAGE/VARIANT/kernel.so "$$out" $(STAGE)
 host-as-gpu:  # host code that includes device headers, as a GPU's build reads it
 	@for source in $$(grep -l '\.cuh"' $(core) $(bugs_text) $(exercises_text) $(evidence_text)); do $(CXX) $(CXXFLAGS) $(INCLUDES) -fsyntax-only $$source || exit 1; done
-## make stage=v3j evolve [shape=] [minutes=] | search over a stage's levers; check=1: its referee refuses every cheater
+## make stage=v3j evolve [shape=] [minutes=] [out=FILE] | search over a stage's levers; check=1: its referee refuses every cheater
 evolve: $(call fixed,$(STAGE))
-	$(if $(filter 1,$(check)),,$(one_stage)$(works))@$(call keep,json) $(ALONE) $(RUNNER) $(if $(filter 1,$(check)),cheaters "$$MAKE" $(backend),\
-	  search "$$MAKE" $(backend) $(STAGE) $(call given,shape seed minutes generations candidates json))
+	$(if $(filter 1,$(check)),,$(one_stage)$(works))@$(call keep,out) $(ALONE) $(RUNNER) $(if $(filter 1,$(check)),cheaters "$$MAKE" $(backend),\
+	  search "$$MAKE" $(backend) $(STAGE) $(call given,shape seed minutes generations candidates out))
 evolve-labs: $(CANDIDATES:%=$(B)/$(STAGE)/evolve-%/kernel.so)
 ## make writeups [check=1] | renew the pages' blocks of output; are they what their commands print?
 writeups: $(call fixed,$(ALL_STAGES)) $(call checked,$(ALL_STAGES)) $(call planted,$(ALL_PAIRS))

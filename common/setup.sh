@@ -2,7 +2,7 @@
 # Installs what the lab needs on Debian or Ubuntu, if anything is missing, then runs the command that follows.
 #   sh common/setup.sh make stage=v2b test
 # It may install, with apt-get and from the distribution alone: make, g++ (12 or newer), binutils (addr2line), patch,
-# doctest-dev, libboost-context-dev, nlohmann-json3-dev. Where all of it is there, nothing is touched and no rights are needed.
+# doctest-dev, libboost-context-dev. Where all of it is there, nothing is touched and no rights are needed.
 set -u
 GCCS="g++-14 g++-13 g++-12"  # the order of preference, where g++ itself is older than 12
 
@@ -24,7 +24,6 @@ look() {
   command -v addr2line > /dev/null 2>&1 || missing="$missing binutils"
   command -v patch > /dev/null 2>&1 || missing="$missing patch"
   has_header doctest/doctest.h || missing="$missing doctest-dev"
-  has_header nlohmann/json.hpp || missing="$missing nlohmann-json3-dev"
   has_header boost/context/detail/fcontext.hpp || missing="$missing libboost-context-dev"
   has_compiler || missing="$missing g++"
 }

@@ -1,4 +1,4 @@
-// plan: how a stage launches a shape, as JSON, for what asks nvcc about it.
+// plan: how a stage launches a shape, for what asks nvcc about it.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -12,24 +12,17 @@
 
 namespace lab {
 
-static std::string plan_json(const Shape& shape, const LaunchPlan& plan) {
-  std::string arrays;
+static std::string plan_text(const Shape& shape, const LaunchPlan& plan) {
+  const auto triple = [](dim3 d) { return format("%u,%u,%u", d.x, d.y, d.z); };
+  std::string out =
+      (plan.kernel.empty() ? "" : "kernel " + plan.kernel + "\n") +
+      format("D %d\ntile_m %d\ntile_n %d\nrows_per_warp %d\nslots %d\nparts %u\ngrid %s\nblock %s\n", shape.D,
+             plan.tile_m, plan.tile_n, plan.rows_per_warp, plan.slots, plan.parts, triple(plan.grid).c_str(),
+             triple(plan.block).c_str()) +
+      format("static_smem %zu\ndynamic_smem %zu\nsmem %zu\n", plan.static_smem, plan.dynamic_smem, plan.smem());
   for (const SharedArray& a : plan.arrays)
-    arrays += format("%s\n    {\"name\": \"%s\", \"type\": \"%s\", \"rows\": %d, \"pitch\": %d, \"bytes\": %zu}",
-                     arrays.empty() ? "" : ",", a.name.c_str(), a.type.c_str(), a.rows, a.pitch, a.bytes);
-  const auto triple = [](dim3 d) { return format("[%u, %u, %u]", d.x, d.y, d.z); };
-  return format("{\n  \"stage\": \"%s\", \"bug\": \"%s\", \"target\": \"%s\",\n", stage_name(), planted_bug(),
-                stage_conf().target.c_str()) +
-         format("  \"B\": %d, \"H\": %d, \"S\": %d, \"D\": %d, \"causal\": %s,\n", shape.B, shape.H, shape.S, shape.D,
-                shape.causal ? "true" : "false") +
-         (plan.kernel.empty() ? "" : format("  \"kernel\": \"%s\",\n", plan.kernel.c_str())) +
-         format("  \"tile_m\": %d, \"tile_n\": %d, \"rows_per_warp\": %d, \"slots\": %d,\n", plan.tile_m, plan.tile_n,
-                plan.rows_per_warp, plan.slots) +
-         (plan.parts > 1 ? format("  \"parts\": %u,\n", plan.parts) : "") +
-         format("  \"grid\": %s, \"block\": %s,\n", triple(plan.grid).c_str(), triple(plan.block).c_str()) +
-         format("  \"static_smem\": %zu, \"dynamic_smem\": %zu, \"smem\": %zu,\n", plan.static_smem, plan.dynamic_smem,
-                plan.smem()) +
-         "  \"arrays\": [" + arrays + (arrays.empty() ? "]\n}" : "\n  ]\n}");
+    out += format("array %s %s, %d rows of %d, %zu bytes\n", a.name.c_str(), a.type.c_str(), a.rows, a.pitch, a.bytes);
+  return out;
 }
 
 // plan B H S D [causal]
@@ -47,20 +40,15 @@ int plan_command(std::span<char*> args) {
   const Shape shape{extents[0], extents[1], extents[2], extents[3], causal};
   if (shape.D != 64 && shape.D != 128)
     throw BadInput(format("D=%d: the stages take head dimensions 64 and 128", shape.D));
-  std::printf("%s\n", plan_json(shape, stage().plan(shape)).c_str());
+  std::fputs(plan_text(shape, stage().plan(shape)).c_str(), stdout);
   return 0;
 }
 
 // plan B H S D [causal] of a backward stage: each kernel that a call launches, by its address in the library, and the dynamic shared
 // memory that it asks for. No block runs.
 int backward_plan_command(std::span<char*> args) {
-  std::string kernels;
   const std::vector<Launched> launched = launches_of(subject(), once_words_of(args).shape);
-  for (const Launched& l : launched)
-    kernels += format("%s\n    {\"address\": \"%zx\", \"dynamic_smem\": %zu}", kernels.empty() ? "" : ",",
-                      offset_in_library(l.kernel), l.dynamic_smem);
-  std::printf("{\n  \"stage\": \"%s\", \"bug\": \"%s\",\n  \"kernels\": [%s\n  ]\n}\n", stage_name(), planted_bug(),
-              kernels.c_str());
+  for (const Launched& l : launched) std::printf("%zx %zu\n", offset_in_library(l.kernel), l.dynamic_smem);
   return launched.empty() ? 1 : 0;
 }
 

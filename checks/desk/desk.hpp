@@ -1,4 +1,4 @@
-// What the runner's commands on exercises, results and the search share: texts, words, one-line errors. They run from the repository's
+// What the runner's commands on results and the search share: texts, words, one-line errors. They run from the repository's
 // root, and are listed in commands.cpp. They bring the standard headers that nearly every file here uses.
 #pragma once
 #include <algorithm>

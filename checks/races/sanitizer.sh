@@ -1,7 +1,7 @@
 #!/bin/sh
 # make racecheck backend=gpu: starts NVIDIA's compute-sanitizer on each LAB, its four tools on small shapes, as many at once as
 # there are cores; the runner says what they saw. Exit status 1 where there are findings.
-#   sanitizer.sh [-j FILE] LAB...     -j: also writes the findings as JSON, with machine, driver, date and command
+#   sanitizer.sh [-j FILE] LAB...     -j: also writes the findings as CSV, with machine, driver and date
 # SHAPES, LIMIT and JOBS of the environment: other shapes, seconds for a launch, runs at a time.
 # The tools' own output stays in build/logs/sanitizer/STAGE-VARIANT/TOOL.SHAPE.log; the runner reads it.
 set -u; RUNNER=${RUNNER:-build/gpu/runner}
@@ -9,7 +9,7 @@ logs=build/logs/sanitizer
 # A length that a tile divides, one that none does (and no 16-row stripe), both head dimensions, causal and not.
 SHAPES=${SHAPES:-"1,1,128,64,0 1,2,100,128,1"}
 LIMIT=${LIMIT:-100}  # seconds that a launch may take: it is slow under the tools
-json=; [ "${1:-}" = -j ] && { json=$2; shift 2; }
+csv=; [ "${1:-}" = -j ] && { csv=$2; shift 2; }
 tool=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null) ||
   { echo "racecheck: no compute-sanitizer on the PATH; backend=cpu has a checker of its own" >&2; exit 2; }
 [ $# -gt 0 ] || { echo "usage: sanitizer.sh [-j FILE] LAB..." >&2; exit 2; }
@@ -32,4 +32,4 @@ for lab in "$@"; do
 done > $logs/runs
 [ -s $logs/runs ] || exit 3
 xargs -P "${JOBS:-$(nproc)}" -I LINE sh -c LINE < $logs/runs
-exec "$RUNNER" sanitizer-report $logs ${json:+"$json"}
+exec "$RUNNER" sanitizer-report $logs ${csv:+"$csv"}

@@ -78,7 +78,7 @@ compiler() {
   [ "$(cat $mark 2> /dev/null)" = "$CXX $version $flags" ] || {
     [ "$version" -ge 12 ] 2> /dev/null || fail "$CXX $(if [ -n "$version" ]; then echo "is version $version"; else echo 'cannot be run'; fi); the lab needs g++ 12 or newer (CXX=g++-12 chooses one; sh common/setup.sh installs it)"
     boost=; [ $backend = gpu ] || boost='boost/context/detail/fcontext.hpp libboost-context-dev'
-    lacking=$(printf '\043if !__has_include(<%s>)\n%s\n\043endif\n' nlohmann/json.hpp nlohmann-json3-dev doctest/doctest.h doctest-dev $boost | $CXX $flags -E -P -x c++ - 2>&1 | tr '\n' ' ')
+    lacking=$(printf '\043if !__has_include(<%s>)\n%s\n\043endif\n' doctest/doctest.h doctest-dev $boost | $CXX $flags -E -P -x c++ - 2>&1 | tr '\n' ' ')
     [ -z "$(echo $lacking)" ] || fail "not installed: $(echo $lacking); sh common/setup.sh installs what the lab needs"
     mkdir -p build && echo "$CXX $version $flags" > $mark
   }

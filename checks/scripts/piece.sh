@@ -9,8 +9,9 @@ case $name in
   trace|writeups|evolve|plots) set -- $make $name check=1 ;;
   sanitize) set -- $make sanitize check=quick ;;
   wmma-layout) set -- $make probe what=wmma check=1 ;;
-  exercises) set -- "$RUNNER" check-exercises "$MAKE" quick ;;
-  all-exercises) set -- "$RUNNER" check-exercises "$MAKE" whole ;;
+  exercises) set -- sh checks/exercises/learn/prove.sh quick ;;
+  all-exercises) set -- sh checks/exercises/learn/prove.sh whole ;;
+  exercise-scripts) set -- sh checks/tests/exercises.sh ;;
   patches) set -- sh checks/scripts/patches.sh ;;
   packages) set -- sh checks/tests/setup_packages.sh ;;
   words) set -- sh checks/tests/words.sh ;;

@@ -84,10 +84,10 @@ TEST_CASE("evolve: what cannot be built is known before") {
 
 TEST_CASE("evolve: the row that a stage takes is in its plan") {
   const Levers levers("v9z_test", CONF, SEARCHED, ".");
-  CHECK(levers.own(SHAPE, "{\"kernel\": \"attention<64,2,64>\", \"tile_m\": 3}").at("GROUPS") == "2");
-  CHECK_THROWS_AS(levers.own(SHAPE, "{\"kernel\": \"attention<64,3,64>\"}"), BadInput);
+  CHECK(levers.own(SHAPE, "kernel attention<64,2,64>\ntile_m 3\n").at("GROUPS") == "2");
+  CHECK_THROWS_AS(levers.own(SHAPE, "kernel attention<64,3,64>\n"), BadInput);
   const Levers by_plan("v9z_test", "row: plan_tile_m == GROUPS * 64\n" + CONF, SEARCHED, ".");
-  CHECK(by_plan.own(SHAPE, "{\"kernel\": \"\", \"tile_m\": 128}").at("GROUPS") == "2");
+  CHECK(by_plan.own(SHAPE, "tile_m 128\n").at("GROUPS") == "2");
 }
 
 TEST_CASE("evolve: what is wrong with a levers.conf is one line") {

@@ -69,15 +69,12 @@ TEST_CASE("sanitizer: races and errors, where and how often") {
         "    read at common/warp.cuh:12 and write at stages/v2b_single_warp/kernel.cu:178\n"
         "    shapes (1,1,128,64,0), (1,2,100,128,1)\n"
         "v2b_single_warp with interwarp_race: 5 findings in 3 runs (memcheck racecheck initcheck synccheck)\n");
-  const Json json =
-      parse_json(sanitizer_json("gpu NVIDIA H200\ndriver 1\ncuda 13.0\nsanitizer 2 (x)\ndate d\n", {r}), "");
-  CHECK(json.at("schema") == "tools-1");
-  CHECK(json.at("gpu") == "NVIDIA H200");
-  CHECK(json.at("compute_sanitizer") == "2 (x)");
-  REQUIRE(json.at("rows").size() == 4);
-  CHECK(json.at("rows")[1].at("kinds") == "race, race (warning)");
-  CHECK(json.at("rows")[1].at("lines") == "interwarp_race.patch:14, 178, 189");
-  CHECK(json.at("rows")[2].at("kinds") == "");
+  CHECK(sanitizer_csv("gpu NVIDIA H200\ndate d\n", {r}) ==
+        "# gpu NVIDIA H200, date d\nstage,bug,tool,kinds,lines\n"
+        "v2b_single_warp,interwarp_race,memcheck,\"Invalid __shared__ write of size 16 bytes: misaligned, Program hit "
+        "cudaErrorMisalignedAddress (error 716) at cudaDeviceSynchronize\",134\n"
+        "v2b_single_warp,interwarp_race,racecheck,\"race, race (warning)\",\"interwarp_race.patch:14, 178, 189\"\n"
+        "v2b_single_warp,interwarp_race,initcheck,,\nv2b_single_warp,interwarp_race,synccheck,,\n");
 }
 
 TEST_CASE("sanitizer: silence is clean, a run that was cut short is not") {
@@ -89,13 +86,6 @@ TEST_CASE("sanitizer: silence is clean, a run that was cut short is not") {
           "1 of 1 runs ended without a summary: see the logs\n"
           "v1_scalar: 0 findings in 1 runs (memcheck racecheck initcheck synccheck)\n");
   }
-}
-
-TEST_CASE("results: JSON with a line for each member down to a level") {
-  const Json value = {{"a", 1.23456789}, {"b", {{"c", {1, 2}}, {"d", Json::object()}}}, {"e", Json::array()}};
-  CHECK(one_line(value) == R"({"a": 1.23457, "b": {"c": [1, 2], "d": {}}, "e": []})");
-  CHECK(laid_out(value, 1) == "{\n  \"a\": 1.23457,\n  \"b\": {\"c\": [1, 2], \"d\": {}},\n  \"e\": []\n}\n");
-  CHECK(laid_out({1, {2}}, 2) == "[\n  1,\n  [\n    2\n  ]\n]\n");
 }
 
 TEST_CASE("bench: a ratio pairs the replays of one round, so that a drift which both share cancels") {
@@ -132,17 +122,4 @@ TEST_CASE("bench: a sweep names the fastest of each shape, and counts where a st
   const std::string csv = sweep_csv(run);
   CHECK(std::ranges::count(csv, '\n') == 10);
   CHECK(has(csv, "\nv4b_no_waiting,1,8,128,64,0,2.5\n"));
-}
-
-TEST_CASE("results: a file of another schema, or of none, is one line") {
-  const std::string path = scratch_path("results") + ".json";
-  for (const std::string text : {"{\"schema\": \"tools-9\"}", "[]", "{\"schema\": 1}", "{", ""}) {
-    CAPTURE(text);
-    write_text(path, text);
-    CHECK_THROWS_AS(load_results(path, "tools-1", "make it"), BadInput);
-  }
-  write_text(path, "{\"schema\": \"tools-1\"}");
-  CHECK(load_results(path, "tools-1", "make it").is_object());
-  fs::remove(path);
-  CHECK_THROWS_AS(load_results(path, "tools-1", "make it"), BadInput);
 }

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include "checks/desk/ladder.hpp"
-#include "checks/exercises/learn/exercise.hpp"
 #include "checks/tests/scratch.hpp"
 
 using namespace lab;
@@ -195,22 +194,4 @@ TEST_CASE("backward stages are a list of their own, in order, and every name fin
   CHECK_FALSE(ladder.stage("v1")->is_backward());
   CHECK(ladder.bugs("b1").empty());
   CHECK_THROWS_WITH(ladder.bugs("b3"), doctest::Contains("b2"));
-}
-
-TEST_CASE("exercises of a backward stage are part of the course, and their rules may name a gradient") {
-  const BackwardTree tree;
-  const auto written = [&](const std::string& stage, int n) {
-    tree.write("stages/" + stage + "/exercises/one.exercise",
-               "n: " + std::to_string(n) + "\nname: number-" + std::to_string(n) +
-                   "\nkind: predict\nminutes: 5\nafter:\npredict: mask\nright: dk && row > 3\nnear: dk\n\n"
-                   "task:\n  a\n\nhint:\n  a\n\nhint:\n  b\n\nhint:\n  c\n");
-  };
-  written("v1_one", 1), written("b2_next", 2);
-  const Course course = read_course(tree.root.string());
-  REQUIRE(course.all.size() == 2);
-  CHECK_FALSE(course.find("1").backward);
-  CHECK(course.find("2").backward);
-  CHECK(course.find("2").stage == "b2_next");
-  CHECK(has(card(course.find("2")), "dq dk dv, one of which is 1"));
-  CHECK(!has(card(course.find("1")), "dq dk dv"));
 }

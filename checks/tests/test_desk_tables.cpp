@@ -14,8 +14,8 @@ using Lines = std::vector<std::string>;
 const StageBudget BUDGET{&SM_89, 48, 100000};
 
 std::string slots_plan(int D, int slots, long dynamic) {
-  return "{\"D\": " + std::to_string(D) + ", \"slots\": " + std::to_string(slots) +
-         ", \"dynamic_smem\": " + std::to_string(dynamic) + "}";
+  return "D " + std::to_string(D) + "\nslots " + std::to_string(slots) + "\nrows_per_warp 1\ndynamic_smem " +
+         std::to_string(dynamic) + "\n";
 }
 
 ResourceRow row(int registers, std::size_t smem, std::size_t spills, const std::string& arch,
@@ -47,17 +47,15 @@ TEST_CASE("resources: dynamic shared memory comes from the plans of the launches
   const auto bytes = dynamic_smem({slots_plan(64, 1, 0), slots_plan(128, 3, 97920)});
   CHECK(bytes.at("attention<64>") == 0);
   CHECK(bytes.at("attention<128,3>") == 97920);
-  const std::string named = slots_plan(64, 4, 155648);
-  const auto by_name = dynamic_smem({named.substr(0, named.size() - 1) + ", \"kernel\": \"attention<64,3,128,4>\"}"});
+  const auto by_name = dynamic_smem({"kernel attention<64,3,128,4>\n" + slots_plan(64, 4, 155648)});
   CHECK(by_name.at("attention<64,3,128,4>") == 155648);
   CHECK(!by_name.contains("attention<64,3>"));  // which may be another kernel's name
-  CHECK_THROWS_AS(dynamic_smem({"{}"}), BadInput);
+  CHECK_THROWS_AS(dynamic_smem({""}), BadInput);
   CHECK_THROWS_AS(dynamic_smem({"refused"}), BadInput);
 }
 
 TEST_CASE("resources: what the kernels of a backward stage ask for, by the addresses of their launches") {
-  const std::string plan = R"({"kernels": [{"address": "40a0", "dynamic_smem": 0},
-                                           {"address": "40b0", "dynamic_smem": 199744}]})";
+  const std::string plan = "40a0 0\n40b0 199744\n";
   const std::string symbols =
       "00000000000040a0 t _ZN3lab12_GLOBAL__N_19row_termsILi64EEEvPK6__half\n"
       "00000000000040b0 t _ZN12_GLOBAL__N_19gradientsILi64ELi2EEEvPK6__half\n0000000000004000 T main\n";

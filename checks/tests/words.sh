@@ -84,7 +84,7 @@ accept env n=5 shape=nonsense stage=nothing $MAKE backend=cpu list
 # --- no output replaces another's file ---
 cp "$work/good.npy" "$work/mine.npy"
 for goal in "$run q=$work/good.npy $tensors out=" "$MAKE backend=cpu stage=v2d trace json=" "$MAKE backend=cpu grade assigned=1 json=" \
-  "$MAKE backend=cpu stage=v3b evolve json="; do
+  "$MAKE backend=cpu stage=v3b evolve out="; do
   refuse "is there, and it is not what an earlier make" $goal"$work/mine.npy"
   refuse "there is no folder" $goal"$work/no/such"
 done
@@ -178,7 +178,7 @@ accept sh checks/scripts/patches.sh fix
 same "patches that have moved after that" "$(sh checks/scripts/patches.sh | grep -c moved)" 0
 sed -i 's/visible ? s \* scale :/visible ? scale * s :/' stages/v9_new/kernel.cu
 refuse "twice.patch no longer applies to stages/v9_new/kernel.cu" sh checks/scripts/patched.sh stages/v9_new/bugs/twice.patch
-mkdir "mine"; cp checks/exercises/blank/kernel.cu mine; refuse "mine has no stage.conf" $MAKE stage=mine test
+mkdir "mine"; cp stages/v1_scalar/kernel.cu mine; refuse "mine has no stage.conf" $MAKE stage=mine test
 cp stages/v1_scalar/stage.conf mine
 accept $MAKE backend=cpu stage=mine run q="$work/good.npy" k="$work/good.npy" v="$work/good.npy" out="$work/mine-out.npy"
 refuse "the nearest are" $MAKE stage=xmine test

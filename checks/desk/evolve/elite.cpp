@@ -2,6 +2,7 @@
 
 #include "checks/acceptance/format.hpp"
 #include "checks/desk/evolve/evolve.hpp"
+#include "common/number.hpp"
 
 namespace lab::desk {
 namespace {
@@ -34,47 +35,13 @@ Proposal proposal(const Levers& levers, const Shape& shape, const Setting& setti
   return p;
 }
 
-const std::string SCHEMA = "evolve-1";
 const std::vector<std::string> VERDICTS = {"elite", "slower", "wrong", "too large", "broken"};
 
-Json candidate_json(const Candidate& c) {
-  Json j;
-  j["id"] = c.id, j["generation"] = c.generation;
-  if (!c.parent.empty()) j["parent"] = c.parent, j["changed"] = c.changed;
-  j["verdict"] = c.verdict, j["reason"] = c.reason;
-  if (c.registers) j["registers"] = *c.registers;
-  if (c.smem) j["smem"] = *c.smem;
-  if (c.spills) j["spills"] = *c.spills;
-  if (c.right) j["right"] = *c.right;
-  if (!c.us.empty()) {
-    const Spread s = spread(c.us);
-    j["us"] = c.us, j["median"] = s.median, j["p10"] = s.p10, j["p90"] = s.p90;
-  }
-  if (c.again && c.beside) j["again"] = *c.again, j["beside"] = *c.beside;
-  j["levers"] = c.levers;
-  return j;
-}
+std::string quoted(const std::string& text) { return text.find(',') == text.npos ? text : '"' + text + '"'; }
 
-Candidate candidate_of(const Json& j) {
-  Candidate c;
-  c.id = j.at("id"), c.generation = j.at("generation");
-  if (j.contains("parent")) c.parent = j["parent"], c.changed = j.at("changed").get<std::vector<std::string>>();
-  c.verdict = j.at("verdict"), c.reason = j.at("reason");
-  if (std::ranges::find(VERDICTS, c.verdict) == VERDICTS.end()) throw BadInput("the verdict '" + c.verdict + "'");
-  if (j.contains("registers")) c.registers = j["registers"].get<int>();
-  if (j.contains("smem")) c.smem = j["smem"].get<std::size_t>();
-  if (j.contains("spills")) c.spills = j["spills"].get<std::size_t>();
-  if (j.contains("right")) c.right = j["right"].get<bool>();
-  if (j.contains("us")) c.us = j["us"].get<std::vector<double>>();
-  if (j.contains("again")) c.again = j["again"].get<double>(), c.beside = j.at("beside").get<double>();
-  c.levers = j.at("levers").get<Setting>();
-  return c;
-}
-
-Json json(const std::vector<std::pair<std::string, std::string>>& facts) {
-  Json all = Json::object();
-  for (const auto& [key, value] : facts) all[key] = value;
-  return all;
+template <class Number>
+std::string figure(const std::optional<Number>& value) {
+  return value ? format("%.10g", double(*value)) : "";
 }
 
 }  // namespace
@@ -117,12 +84,6 @@ void Elite::judge(Candidate& c) {
   members_.insert(std::ranges::upper_bound(members_, c.time(), {}, &Candidate::time), c);
 }
 
-Elite elite_of(const std::vector<Candidate>& candidates) {
-  Elite elite;
-  for (Candidate c : candidates) elite.judge(c);
-  return elite;
-}
-
 std::optional<Proposal> propose(const Levers& levers, const Shape& shape, const Elite& elite,
                                 std::set<std::string>& known, std::uint64_t seed, int generation, int place) {
   const std::vector<const Lever*> some = levers.for_shape(shape);
@@ -158,30 +119,34 @@ std::vector<Proposal> beginnings(const Levers& levers, const Shape& shape, const
   return all;
 }
 
-std::string log_json(const SearchLog& log) {
-  Json all = {{"schema", SCHEMA},           {"stage", log.stage},           {"shape", log.shape},
-              {"backend", log.backend},     {"fitness", log.fitness},       {"kernel", log.kernel},
-              {"seed", log.seed},           {"machine", json(log.machine)}, {"levers", json(log.levers)},
-              {"candidates", Json::array()}};
-  for (const Candidate& c : log.candidates) all["candidates"].push_back(candidate_json(c));
-  return laid_out(all, 2);
+std::vector<std::string> csv_fields(const std::string& line) {
+  std::vector<std::string> fields(1);
+  bool inside = false;
+  for (const char c : line)
+    if (c == '"')
+      inside = !inside;
+    else if (c == ',' && !inside)
+      fields.emplace_back();
+    else
+      fields.back() += c;
+  return fields;
 }
 
-SearchLog read_log(const std::string& text, const std::string& path) {
-  const Json j = parse_json(text, path);
-  try {
-    if (!j.is_object() || j.value("schema", "") != SCHEMA) throw BadInput("its schema is not " + SCHEMA);
-    SearchLog log;
-    log.stage = j.at("stage"), log.shape = j.at("shape"), log.backend = j.at("backend");
-    log.fitness = j.at("fitness"), log.kernel = j.at("kernel"), log.seed = j.at("seed");
-    if (log.fitness != "time" && log.fitness != "model") throw BadInput("the fitness '" + log.fitness + "'");
-    for (const auto& [key, value] : j.at("machine").items()) log.machine.emplace_back(key, value);
-    for (const auto& [key, value] : j.at("levers").items()) log.levers.emplace_back(key, value);
-    for (const Json& c : j.at("candidates")) log.candidates.push_back(candidate_of(c));
-    return log;
-  } catch (const std::exception& e) {  // of JSON's types, or as above
-    throw BadInput(path + ": no log of a search: " + e.what());
-  }
+std::string candidate_row(const Candidate& c, const Setting& start) {
+  std::string row = c.id + "," + std::to_string(c.generation) + "," + c.parent + "," + c.verdict + ",";
+  const Spread s = spread(c.us);
+  row += c.us.empty() ? ",," : format("%.6g,%.6g,%.6g", s.median, s.p10, s.p90);
+  row += "," + figure(c.again) + "," + figure(c.registers) + "," + figure(c.smem) + "," + quoted(c.reason) + ",";
+  return row + (c.levers == start ? "" : quoted(difference(start, c.levers)));
+}
+
+void read_row(Candidate& c, const std::string& row, const std::string& where) {
+  const std::vector<std::string> f = csv_fields(row);
+  if (f.size() != 12 || f[0] != c.id || std::ranges::find(VERDICTS, f[3]) == VERDICTS.end())
+    throw BadInput(where + ": no row of a search's log: " + row);
+  c.verdict = f[3], c.reason = f[10];
+  if (const auto us = number_in<double>(f[4])) c.us = {*us}, c.right = true;
+  c.again = number_in<double>(f[7]), c.registers = number_in<int>(f[8]), c.smem = number_in<std::size_t>(f[9]);
 }
 
 std::string difference(const Setting& from, const Setting& to) {
@@ -192,19 +157,16 @@ std::string difference(const Setting& from, const Setting& to) {
   return text.empty() ? "as it is" : text;
 }
 
-std::string log_text(const SearchLog& log) {
-  std::map<std::string, int> counts;
-  for (const Candidate& c : log.candidates) ++counts[c.verdict];
+std::string summary(const std::vector<Candidate>& candidates, const Elite& elite, bool timed) {
   std::string tally;
   for (const std::string& verdict : VERDICTS)
-    if (counts[verdict] > 0) tally += format("%s%d %s", tally.empty() ? "" : ", ", counts[verdict], verdict.c_str());
-  std::string text = format("%s, %s: %zu candidates (%s)\n", log.stage.c_str(), log.shape.c_str(),
-                            log.candidates.size(), tally.c_str());
-  if (log.candidates.empty()) return text;
-  const char* unit = log.fitness == "time" ? "us" : "us by the model, not measured";
-  const Candidate& start = log.candidates.front();
+    if (const auto n = std::ranges::count(candidates, verdict, &Candidate::verdict); n > 0)
+      tally += format("%s%td %s", tally.empty() ? "" : ", ", n, verdict.c_str());
+  std::string text = format("%zu candidates (%s)\n", candidates.size(), tally.c_str());
+  if (candidates.empty()) return text;
+  const char* unit = timed ? "us" : "us by the model, not measured";
+  const Candidate& start = candidates.front();
   text += format("  start %s  %9.3f %s\n", start.id.c_str(), start.time(), unit);
-  const Elite elite = elite_of(log.candidates);
   for (const Candidate& c : elite.members())
     text += format("  elite %s  %9.3f %s, %.3f of the start; %s\n", c.id.c_str(), c.time(), unit,
                    c.time() / start.time(), difference(start.levers, c.levers).c_str());

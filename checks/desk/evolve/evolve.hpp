@@ -45,7 +45,7 @@ class Levers {
   std::vector<Setting> rows(const Shape& shape) const;
   // The row that the stage takes for the shape, by the plan that its binary prints: the numbers of "attention<64,4>",
   // or where it names no kernel the row for which the conf's `row:` holds.
-  Setting own(const Shape& shape, const std::string& plan_json) const;
+  Setting own(const Shape& shape, const std::string& plan) const;
 
   // Names in an expression of the conf: D, causal, levers whose values are whole numbers, and the conf's lets.
   Numbers numbers(const Setting& setting, const Shape& shape) const;
@@ -82,7 +82,7 @@ class Levers {
 std::string candidate_id(const std::string& stage, const std::string& source);
 
 // The elite loop without its compiler and its clock: what is known of each candidate, which three are the best, what is
-// tried next. Everything follows from the list of candidates, so a search that was stopped goes on from its log.
+// tried next. The same measurements give the same children, so a search that was stopped goes on from its log.
 
 inline constexpr double MUST_GAIN = 0.03;  // of the time of the one that a child replaces
 
@@ -117,9 +117,6 @@ class Elite {
   std::vector<Candidate> members_;
 };
 
-// The elite after these, judged in their order.
-Elite elite_of(const std::vector<Candidate>& candidates);
-
 struct Proposal {
   Candidate candidate;  // with a verdict where it is refused before anything is built
   std::string source;   // what to compile
@@ -145,24 +142,17 @@ void read_judge(Candidate& candidate, const std::string& out, int status, bool t
 // Whether it is refused, and by a safeguard among `predicted`: "oracle, canaries or stream".
 bool caught_as_predicted(const Candidate& candidate, const std::string& predicted);
 
-// The log of a search, schema evolve-1: writeups/results/README.md says what is in it.
+// A row of writeups/results/evolve.csv, where a search is logged, but for the columns of its problem (stage to fitness). `start` is the
+// setting of the stage as it is.
+std::string candidate_row(const Candidate& candidate, const Setting& start);
+// Takes from a row all but what a proposal has. Throws BadInput, with `where`, for what is none.
+void read_row(Candidate& candidate, const std::string& row, const std::string& where);
 
-struct SearchLog {
-  std::string stage, shape, backend;  // of the shape its word: "2,8,2048,64,causal"
-  std::string fitness;                // "time" or "model": what `us` is
-  std::string kernel;                 // candidate_id of kernel.cu and levers.conf: a search goes on with no other
-  std::uint64_t seed = 1;
-  std::vector<std::pair<std::string, std::string>> machine;  // date, gpu, driver, ...
-  std::vector<std::pair<std::string, std::string>> levers;   // name, what it trades
-  std::vector<Candidate> candidates;
-};
-
-std::string log_json(const SearchLog& log);
-// Throws BadInput for what is not of the schema.
-SearchLog read_log(const std::string& json, const std::string& path);
+// The fields of a line of CSV; quotes around one that has a comma.
+std::vector<std::string> csv_fields(const std::string& line);
 
 // The result of a search, a few lines: the elite with its levers, how many candidates were what.
-std::string log_text(const SearchLog& log);
+std::string summary(const std::vector<Candidate>& candidates, const Elite& elite, bool timed);
 
 // "N=96 SLOTS=5": the values in which two settings differ, as the second has them.
 std::string difference(const Setting& from, const Setting& to);

@@ -214,8 +214,8 @@ std::vector<Setting> Levers::rows(const Shape& shape) const {
 Setting Levers::own(const Shape& shape, const std::string& plan) const {
   const std::vector<Setting> all = rows(shape);
   if (all.size() == 1) return all[0];
-  const Json says = parse_json(plan, "the plan of " + stage_);
-  const std::string kernel = says.value("kernel", "");
+  std::map<std::string, std::string> says = facts_in(plan);
+  const std::string kernel = says["kernel"];
   if (const std::size_t open = kernel.find('<'); open != kernel.npos) {
     const auto values = split(kernel.substr(open + 1, kernel.find('>') - open - 1), ",");
     for (const Setting& row : all) {
@@ -227,7 +227,7 @@ Setting Levers::own(const Shape& shape, const std::string& plan) const {
     for (const Setting& row : all) {
       Numbers names = numbers(row, shape);
       for (const char* key : {"tile_m", "tile_n", "rows_per_warp", "slots"})
-        names[std::string("plan_") + key] = says.value(key, 0);
+        names[std::string("plan_") + key] = number_in<long>(says[key]).value_or(0);
       if (evaluate(row_, names)) return row;
     }
   }

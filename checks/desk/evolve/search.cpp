@@ -2,6 +2,7 @@
 #include "checks/acceptance/format.hpp"
 #include "checks/desk/evolve/evolve.hpp"
 #include "checks/key_values.hpp"
+#include "common/number.hpp"
 
 namespace lab::desk {
 
@@ -42,14 +43,19 @@ void read_judge(Candidate& c, const std::string& out, int status, bool timed_out
 
 namespace {
 
-// Microseconds of the shape: the floor of `counters`, by what the CPU execution of `program`, a candidate's judge,
-// counted. Nothing is measured.
-double model_of(const std::string& program, const std::string& shape, const std::string& scratch) {
-  fs::remove(scratch);
-  const Ran ran = capture({program, "counters", "shape=" + shape, "json=" + scratch});
-  if (ran.status != 0) throw BadInput(program + " counters: " + trimmed(ran.out + ran.err, "\n"));
-  return parse_json(read_text(scratch), scratch).at("floor").at("us");
+// Microseconds of the shape: the least that `counters` allows, by what the CPU execution of a candidate's kernel counted, which is the
+// largest last field of its CSV. Nothing is measured.
+double model_of(const std::string& kernel, const std::string& shape) {
+  const Ran ran = capture({runner_of(kernel), kernel, "counters", "shape=" + shape, "csv=1"});
+  double most = 0;
+  for (const std::string& line : lines_of(ran.out))
+    most = std::max(most, number_in<double>(line.substr(line.rfind(',') + 1)).value_or(0));
+  if (ran.status != 0 || most == 0) throw BadInput(kernel + " counters: " + trimmed(ran.out + ran.err, "\n"));
+  return most;
 }
+
+constexpr const char* COLUMNS =
+    "stage,B,H,S,D,causal,fitness,id,generation,parent,verdict,us,p10,p90,confirmed_us,registers,smem,reason,settings";
 
 constexpr int JUDGE_SECONDS = 20, JUDGE_SECONDS_ON_CPU = 600;
 constexpr int TURNS = 2;  // that a child and whom it would replace take, before it does
@@ -60,36 +66,37 @@ class Search {
       : make_(args[0]), backend_(args[1]), levers_(args[2]), timed_(backend_ == "gpu") {
     const std::string word = words.get("shape").value_or(timed_ ? "2,8,2048,64" : "1,2,384,64");
     shape_ = one_shape(word);
-    log_.stage = levers_.stage(), log_.shape = shape_word(shape_), log_.backend = backend_;
-    log_.fitness = timed_ ? "time" : "model";
-    log_.kernel = candidate_id(log_.stage, levers_.kernel() + read_text("stages/" + log_.stage + "/levers.conf"));
-    log_.seed = words.whole("seed", 999999, 1, 1);
-    for (const Lever* lever : levers_.for_shape(shape_)) log_.levers.emplace_back(lever->name, lever->trades);
-    path_ = words.get("json").value_or("build/evolve/" + log_.stage + "-" + replaced(log_.shape, ",", "-") + "-" +
-                                       backend_ + ".json");
+    stage_ = levers_.stage(), shape_word_ = shape_word(shape_);
+    seed_ = words.whole("seed", 999999, 1, 1);
+    problem_ = format("%s,%d,%d,%d,%d,%d,%s,", stage_.c_str(), shape_.B, shape_.H, shape_.S, shape_.D, shape_.causal,
+                      timed_ ? "time" : "model");
+    path_ = words.get("out").value_or("build/evolve/" + stage_ + "-" + replaced(shape_word_, ",", "-") + "-" +
+                                      backend_ + ".csv");
+    start_ = own();
     batch_ = int(words.whole("candidates", 1000, 1, std::max(4u, std::thread::hardware_concurrency())));
   }
 
   std::string program(const std::string& id) const { return dir(id) + "/kernel.so"; }
 
-  // Goes on where the log ends, if it is of these levers and this kernel.
+  // What an earlier call measured is not measured again.
   void resume() {
-    if (fs::exists(path_)) {
-      SearchLog before = read_log(read_text(path_), path_);
-      if (before.stage != log_.stage || before.shape != log_.shape || before.fitness != log_.fitness)
-        throw BadInput(path_ + " is of another stage, shape or backend; give another json=, or remove it");
-      if (before.kernel != log_.kernel)
-        throw BadInput(path_ + " is of another kernel.cu or levers.conf; give another json=, or remove it");
-      if (before.seed != log_.seed) throw BadInput(path_ + " has seed=" + std::to_string(before.seed));
-      log_.candidates = before.candidates, log_.machine = before.machine;
-      for (const Candidate& c : log_.candidates) known_.insert(c.id);
-      elite_ = elite_of(log_.candidates);
-      if (!log_.candidates.empty()) generation_ = log_.candidates.back().generation + 1;
-      std::printf("%s: goes on after %zu candidates\n", path_.c_str(), log_.candidates.size());
-    } else {
-      log_.machine = measured_on();
-      if (timed_) log_.machine.emplace_back("clock_limit_mhz", gpu_field("clocks.max.sm"));
+    const std::string of = "# " + stage_ + " " + shape_word_ + " on a " + backend_ + ", seed " + std::to_string(seed_) +
+                           ", kernel.cu and levers.conf " +
+                           candidate_id(stage_, levers_.kernel() + read_text("stages/" + stage_ + "/levers.conf"));
+    if (!fs::exists(path_)) {
+      std::vector<std::string> facts;
+      for (const auto& [key, value] : measured_on()) facts.push_back(key + " " + value);
+      log_ = of + "\n# " + joined(facts, ", ") + "\n" + COLUMNS + "\n";
+      return;
     }
+    const std::vector<std::string> lines = lines_of(read_text(path_));
+    if (lines.size() < 3 || lines[0] != of)
+      throw BadInput(path_ +
+                     " is the log of another stage, shape, backend, seed or kernel; give another out=, or remove it");
+    log_ = lines[0] + "\n" + lines[1] + "\n" + COLUMNS + "\n";
+    for (const std::string& line : std::vector(lines.begin() + 3, lines.end()))
+      if (line.starts_with(problem_)) measured_[csv_fields(line)[7]] = line.substr(problem_.size());
+    std::printf("%s: has %zu candidates\n", path_.c_str(), measured_.size());
   }
 
   // The first generation is the table's rows and children of the stage as it is; every other are the elite's.
@@ -97,7 +104,7 @@ class Search {
     std::vector<Proposal> all;
     Elite parents = elite_;
     if (generation_ == 0) {
-      all = beginnings(levers_, shape_, own());
+      all = beginnings(levers_, shape_, start_);
       for (const Proposal& p : all) known_.insert(p.candidate.id);
       Candidate start = all[0].candidate;
       start.right = true, start.us = {1};
@@ -105,7 +112,7 @@ class Search {
     }
     std::size_t to_build = all.size();
     for (int place = 0; int(to_build) < batch_; ++place) {
-      auto p = propose(levers_, shape_, parents, known_, log_.seed, generation_, place);
+      auto p = propose(levers_, shape_, parents, known_, seed_, generation_, place);
       if (!p) break;
       to_build += p->candidate.verdict.empty();
       all.push_back(std::move(*p));
@@ -118,36 +125,41 @@ class Search {
   void build(const std::vector<Proposal>& proposals) const {
     std::string ids;
     for (const Proposal& p : proposals) {
-      if (!p.candidate.verdict.empty()) continue;
+      if (!p.candidate.verdict.empty() || measured_.contains(p.candidate.id)) continue;
       write_if_changed(dir(p.candidate.id) + "/source.cu", p.source);
       ids += (ids.empty() ? "" : " ") + p.candidate.id;
     }
     if (!ids.empty())
-      run({"nice", "-n", "10", make_, "-s", "-k", "backend=" + backend_, "stage=" + log_.stage, "only=" + ids,
+      run({"nice", "-n", "10", make_, "-s", "-k", "backend=" + backend_, "stage=" + stage_, "only=" + ids,
            "evolve-labs"},
-          "build/logs/evolve-" + log_.stage + ".log");
+          "build/logs/evolve-" + stage_ + ".log");
   }
 
   void measure(Proposal& p) {
     Candidate& c = p.candidate;
+    const auto before = measured_.find(c.id);
+    if (before != measured_.end()) read_row(c, before->second, path_);
     if (c.verdict.empty()) {
       const std::string log = dir(c.id) + "/kernel.log";
       read_build_log(c, fs::exists(log) ? read_text(log) : "", fs::exists(program(c.id)));
     }
     if (c.verdict.empty()) referee(c);
     if (timed_ && c.verdict.empty())
-      if (const Candidate* last = elite_.would_replace(c)) in_turns(c, *last);
+      if (const Candidate* last = elite_.would_replace(c)) {
+        if (!fs::exists(program(last->id))) build_of(*last);
+        in_turns(c, *last);
+      }
     elite_.judge(c);
-    log_.candidates.push_back(c);
-    write_text(path_, log_json(log_));
-    record(c);
+    candidates_.push_back(c);
+    log_ += problem_ + (before != measured_.end() ? before->second : candidate_row(c, start_)) + "\n";
+    write_text(path_, log_);
+    say(c);
   }
 
   // Until the time, the generations or the ideas are spent.
   void loop(double minutes, int generations) {
     const Stopwatch watch;
     const auto spent = [&] { return watch.seconds() > 60 * minutes; };
-    build(missing(elite_.members()));  // a child may have to be measured with them
     std::vector<Proposal> now = next_generation();
     build(now);
     for (int g = 0; !now.empty(); ++g) {
@@ -168,31 +180,32 @@ class Search {
       now = std::move(next);
     }
     if (now.empty()) std::printf("no untried pair of levers is left\n");
-    std::printf("%s%s\n", log_text(log_).c_str(), path_.c_str());
+    std::printf("%s, %s: %s%s\n", stage_.c_str(), shape_word_.c_str(), summary(candidates_, elite_, timed_).c_str(),
+                path_.c_str());
   }
 
  private:
-  std::string dir(const std::string& id) const { return "build/" + backend_ + "/" + log_.stage + "/evolve-" + id; }
+  std::string dir(const std::string& id) const { return "build/" + backend_ + "/" + stage_ + "/evolve-" + id; }
 
   // The stage's own choice for the shape.
   Setting own() const {
     if (levers_.rows(shape_).size() == 1) return levers_.rows(shape_)[0];
-    for (const std::string& lab : {"build/" + backend_ + "/" + log_.stage + "/fixed/kernel.so",
-                                   "build/cpu/" + log_.stage + "/fixed/kernel.so"}) {
+    for (const std::string& lab :
+         {"build/" + backend_ + "/" + stage_ + "/fixed/kernel.so", "build/cpu/" + stage_ + "/fixed/kernel.so"}) {
       if (!fs::exists(lab)) continue;
-      const Ran plan = capture(with({runner_of(lab), lab, "plan"}, split(log_.shape, ",")));
+      const Ran plan = capture(with({runner_of(lab), lab, "plan"}, split(shape_word_, ",")));
       if (plan.status == 0) return levers_.own(shape_, plan.out);
     }
-    throw BadInput("no build/" + backend_ + "/" + log_.stage + "/fixed/lab to ask which tile the stage takes");
+    throw BadInput("no build/" + backend_ + "/" + stage_ + "/fixed/kernel.so to ask which tile the stage takes");
   }
 
   void referee(Candidate& c) const {
     const std::string log = dir(c.id) + "/judge.log";
-    const Ended ended = run_limited({runner_of(program(c.id)), program(c.id), "judge", "shape=" + log_.shape,
+    const Ended ended = run_limited({runner_of(program(c.id)), program(c.id), "judge", "shape=" + shape_word_,
                                      "seed=" + std::to_string(++judge_seed_)},
                                     log, timed_ ? JUDGE_SECONDS : JUDGE_SECONDS_ON_CPU);
     read_judge(c, read_text(log), ended.status, ended.timed_out);
-    if (c.verdict.empty() && !timed_) c.us = {model_of(program(c.id), log_.shape, dir(c.id) + "/counters.json")};
+    if (c.verdict.empty() && !timed_) c.us = {model_of(program(c.id), shape_word_)};
   }
 
   Candidate refereed(const std::string& id) const {
@@ -218,20 +231,16 @@ class Search {
     c.again = spread(child).median, c.beside = spread(other).median;
   }
 
-  // Of these, what is not built here: a search may go on elsewhere.
-  std::vector<Proposal> missing(const std::vector<Candidate>& candidates) const {
-    std::vector<Proposal> all;
-    for (const Candidate& c : candidates)
-      if (!fs::exists(program(c.id))) {
-        all.push_back({{.id = c.id, .levers = c.levers}, levers_.narrowed(c.levers, shape_)});
-      }
-    return all;
+  // Of an earlier call, whose build may be gone.
+  void build_of(const Candidate& c) {
+    measured_.erase(c.id);
+    build({{{.id = c.id, .levers = c.levers}, levers_.narrowed(c.levers, shape_)}});
   }
 
-  void record(const Candidate& c) const {
+  void say(const Candidate& c) const {
     const std::string time = c.us.empty() ? "" : format(timed_ ? "%9.3f us" : "%9.3f us by the model", c.time());
-    std::printf("%4zu %s %-9s %s %s: %s\n", log_.candidates.size(), c.id.c_str(), c.verdict.c_str(), time.c_str(),
-                difference(log_.candidates[0].levers, c.levers).c_str(), c.reason.c_str());
+    std::printf("%4zu %s %-9s %s %s: %s\n", candidates_.size(), c.id.c_str(), c.verdict.c_str(), time.c_str(),
+                difference(start_, c.levers).c_str(), c.reason.c_str());
     std::fflush(stdout);
   }
 
@@ -239,8 +248,11 @@ class Search {
   Levers levers_;
   Shape shape_;
   bool timed_;
-  SearchLog log_;
-  std::string path_;
+  std::string stage_, shape_word_, path_, problem_, log_;
+  std::uint64_t seed_ = 1;
+  Setting start_;                                // of the stage as it is
+  std::map<std::string, std::string> measured_;  // by an earlier call: the row of an id
+  std::vector<Candidate> candidates_;
   int batch_ = 0, generation_ = 0;
   std::set<std::string> known_;
   Elite elite_;
@@ -249,7 +261,7 @@ class Search {
 
 // Of MAKE BACKEND STAGE [KEY=VALUE...].
 KeyValues words_of_search(const Args& args) {
-  constexpr std::string_view KEYS[] = {"shape", "seed", "minutes", "generations", "candidates", "json"};
+  constexpr std::string_view KEYS[] = {"shape", "seed", "minutes", "generations", "candidates", "out"};
   return {Args(args.begin() + 3, args.end()), KEYS};
 }
 

@@ -92,7 +92,7 @@ BenchRun last_bench_run() {
 // SHAPES "sweep" is a map of the fastest program by shape: one quick round of the stages for the GPU at hand.
 int bench_command(const Args& args) {
   const std::string &shapes = args[0], &stage = args[3];
-  std::string json = args[2];
+  std::string csv = args[2];
   const bool sweeps = shapes == "sweep";
   const int rounds = args[1].empty() ? (sweeps ? 1 : 3) : whole_number("rounds", args[1], 1, 9999);
   (void)bench_shapes(shapes);  // refuses what the binaries would refuse
@@ -102,7 +102,7 @@ int bench_command(const Args& args) {
     std::erase_if(labs,
                   [&](const std::string& lab) { return ladder.stage(stage_of(lab))->says("target") != "sm_90a"; });
   }
-  if (!stage.empty() && json.empty())
+  if (!stage.empty() && csv.empty())
     return run({labs[0], "bench", "shape=" + shapes, sweeps ? "quick=1" : "quick=0"}).status;
 
   fs::remove_all(WORK);
@@ -139,7 +139,7 @@ int bench_command(const Args& args) {
   int turn = 0, status = 0;
   BenchRun results;
   const std::string date = utc_time().substr(0, 10);
-  const auto write = [&] { write_text(json, sweeps ? sweep_csv(results) : bench_csv(results, date)); };
+  const auto write = [&] { write_text(csv, sweeps ? sweep_csv(results) : bench_csv(results, date)); };
   for (int round = 1; round <= rounds; ++round)
     for (const std::string& group : groups)
       for (const Args& program : programs) {
@@ -156,14 +156,14 @@ int bench_command(const Args& args) {
         if (ended != 0) status = 1;
         if (!fs::exists(file)) throw BadInput("bench: " + name + " left no samples");
         results = last_bench_run();
-        if (!json.empty()) write();  // a run that is cut off keeps what it has, but only where it was asked to
+        if (!csv.empty()) write();  // a run that is cut off keeps what it has, but only where it was asked to
       }
   if (results.cases.empty()) throw BadInput("bench: no program ran here, and no results were written");
-  if (json.empty()) {
-    json = "build/" + std::string(sweeps ? "sweep" : "bench") + "-" + date + ".csv";
+  if (csv.empty()) {
+    csv = "build/" + std::string(sweeps ? "sweep" : "bench") + "-" + date + ".csv";
     write();
   }
-  std::printf("%sresults: %s\n", (sweeps ? sweep_table(results) : bench_table(results)).c_str(), json.c_str());
+  std::printf("%sresults: %s\n", (sweeps ? sweep_table(results) : bench_table(results)).c_str(), csv.c_str());
   return status;
 }
 

@@ -1,8 +1,7 @@
-// Measurements and what is made of them: JSON and tables.
+// Measurements and what is made of them: CSV and tables.
 #pragma once
 #include <array>
 #include <functional>
-#include <nlohmann/json.hpp>
 
 #include "checks/bench/bench_samples.hpp"
 #include "checks/budget/ptxas.hpp"
@@ -11,26 +10,6 @@
 #include "common/shape.hpp"
 
 namespace lab::desk {
-
-// JSON as the lab keeps it: read strictly, written so that a diff of two files reads line by line.
-
-using Json = nlohmann::ordered_json;
-
-// Throws BadInput "WHAT: not JSON: ..."; a member that comes twice is an error too.
-Json parse_json(std::string_view text, const std::string& what);
-
-// A results file of one schema. Throws BadInput where there is none, it is no JSON, or its schema differs;
-// `remade_by` is the command that makes it.
-Json load_results(const std::filesystem::path& path, std::string_view schema, std::string_view remade_by);
-
-// {"a": 1, "b": [2, 3]}: a value on one line. Numbers that are not whole get as many digits as `digits` says.
-std::string one_line(const Json& value, int digits = 6);
-
-// The same with a line for each member or element of what lies less than `levels` deep.
-std::string laid_out(const Json& value, int levels, int digits = 6);
-
-// "v3j_shorter_loop, 2,8,2048,64: NVIDIA H200\n": what the facts of a measurement have under these keys, and the GPU.
-std::string title_of(const Json& facts, const std::vector<const char*>& keys);
 
 // The binaries under build/, as a pattern with two words to fill in: build/cpu/STAGE/VARIANT/kernel.so.
 
@@ -112,7 +91,8 @@ std::string resources_table(const std::vector<ResourceRow>& rows);
 // As CSV. `nvcc` is its release, "13.0".
 std::string resources_csv(const std::vector<ResourceRow>& rows, const std::string& nvcc);
 
-// compute-sanitizer's logs, in a summary of the form that the CPU's racecheck prints, and as schema tools-1.
+// compute-sanitizer's logs, in a summary of the form that the CPU's racecheck prints, and as rows of
+// writeups/results/tools.csv.
 
 inline constexpr const char* SANITIZER_TOOLS[] = {"memcheck", "racecheck", "initcheck", "synccheck"};
 
@@ -141,6 +121,6 @@ ToolReport read_sanitizer_logs(const std::string& stage, const std::string& bug,
 std::string sanitizer_text(const ToolReport& report);
 
 // `machine`: lines "gpu NAME", "driver ...", "cuda ...", "sanitizer ...", "date ...".
-std::string sanitizer_json(const std::string& machine, const std::vector<ToolReport>& reports);
+std::string sanitizer_csv(const std::string& machine, const std::vector<ToolReport>& reports);
 
 }  // namespace lab::desk

@@ -125,19 +125,21 @@ StageBudget budget_of(const std::string& stage, const std::string& target, const
 std::map<std::string, std::size_t> dynamic_smem(const std::vector<std::string>& plans) {
   std::map<std::string, std::size_t> bytes;
   for (const std::string& text : plans) {
-    const Json plan = parse_json(text, "lab plan");
-    if (!plan.is_object() || !plan.contains("D") || !plan.contains("slots") || !plan.contains("dynamic_smem"))
-      throw BadInput("lab plan: no D, slots or dynamic_smem in it");
+    const auto plan = facts_in(text);
+    const auto fact = [&](const char* name) {
+      const auto found = plan.find(name);
+      return found == plan.end() ? throw BadInput(std::string("plan: no ") + name) : found->second;
+    };
+    const std::size_t dynamic = std::stoul(fact("dynamic_smem"));
     if (plan.contains("kernel")) {  // its numbers may be others, and look like another kernel's slots
-      bytes[plan["kernel"].get<std::string>()] = plan["dynamic_smem"];
+      bytes[fact("kernel")] = dynamic;
       continue;
     }
-    const std::string kernel = "attention<" + plan["D"].dump();
+    const std::string kernel = "attention<" + fact("D");
     // A kernel's second number is its slots, or the rows that a warp owns (16 or more); a stage of one tile per D has
     // none.
-    bytes[kernel + ">"] = bytes[kernel + "," + plan["slots"].dump() + ">"] = plan["dynamic_smem"];
-    if (plan.contains("rows_per_warp") && plan["rows_per_warp"] >= 16)
-      bytes[kernel + "," + plan["rows_per_warp"].dump() + ">"] = plan["dynamic_smem"];
+    bytes[kernel + ">"] = bytes[kernel + "," + fact("slots") + ">"] = dynamic;
+    if (std::stoi(fact("rows_per_warp")) >= 16) bytes[kernel + "," + fact("rows_per_warp") + ">"] = dynamic;
   }
   return bytes;
 }
@@ -148,11 +150,10 @@ std::map<std::string, std::size_t> launched_smem(const std::string& plan, const 
     if (const std::vector<std::string> words = words_of(line); words.size() == 3)
       names[words[0].substr(std::min(words[0].find_first_not_of('0'), words[0].size()))] = words[2];
   std::map<std::string, std::size_t> bytes;
-  const Json launched = parse_json(plan, "lab plan");
-  for (const Json& kernel : launched.at("kernels")) {
-    const auto name = names.find(kernel.at("address").get<std::string>());
-    if (name == names.end()) throw BadInput("lab plan: no symbol at " + kernel.at("address").get<std::string>());
-    bytes[readable_kernel(name->second)] = kernel.at("dynamic_smem");
+  for (const auto& [address, dynamic] : facts_in(plan)) {
+    const auto name = names.find(address);
+    if (name == names.end()) throw BadInput("plan: no symbol at " + address);
+    bytes[readable_kernel(name->second)] = std::stoul(dynamic);
   }
   return bytes;
 }
@@ -217,7 +218,7 @@ std::string resources_csv(const std::vector<ResourceRow>& rows, const std::strin
 // the one that an own kernel comes from. Exit status 1 if a kernel is over its budget, does not compile or compiles with
 // what trouble_in() names, or the committed figures are stale.
 int resources_command(const Args& args) {
-  const std::string nvcc = nvcc_release(), json = args.size() > 1 ? args[1] : "";
+  const std::string nvcc = nvcc_release(), csv = args.size() > 1 ? args[1] : "";
   if (nvcc.empty()) throw BadInput("make resources needs nvcc, which is not on the PATH");
   const std::string one = args.size() > 2 ? args[2] : "";
   const Ladder ladder = read_ladder();
@@ -282,8 +283,8 @@ int resources_command(const Args& args) {
   }
   std::printf("\n");
   const std::string now = resources_csv(rows, nvcc);
-  if (!json.empty()) {
-    write_text(json, now);
+  if (!csv.empty()) {
+    write_text(csv, now);
   } else if (const std::string committed = read_text(COMMITTED);
              one.empty() && committed.starts_with("# nvcc " + nvcc + ",")) {
     counts.add(committed == now);

@@ -182,31 +182,21 @@ std::string sanitizer_text(const ToolReport& r) {
                 tools.c_str());
 }
 
-std::string sanitizer_json(const std::string& machine, const std::vector<ToolReport>& reports) {
-  std::map<std::string, std::string> fact = facts_in(machine);
-  Json rows = Json::array();
+std::string sanitizer_csv(const std::string& machine, const std::vector<ToolReport>& reports) {
+  std::string out = "# " + joined(lines_of(machine), ", ") + "\nstage,bug,tool,kinds,lines\n";
+  const auto quoted = [](const std::vector<std::string>& words) {
+    return words.size() > 1 ? '"' + joined(words, ", ") + '"' : joined(words, "");
+  };
   for (const ToolReport& r : reports)
     for (const char* tool : SANITIZER_TOOLS) {
       std::vector<std::string> kinds;
       for (const ToolFinding& f : r.findings)
         if (f.tool == tool) add_word(kinds, f.what);
       const auto lines = r.lines.find(tool);
-      rows.push_back({{"stage", r.stage},
-                      {"bug", r.bug},
-                      {"tool", tool},
-                      {"kinds", joined(kinds, ", ")},
-                      {"lines", lines == r.lines.end() ? "" : joined(lines->second, ", ")}});
+      out += r.stage + "," + r.bug + "," + tool + "," + quoted(kinds) + "," +
+             (lines == r.lines.end() ? "" : quoted(lines->second)) + "\n";
     }
-  return laid_out(
-      {{"schema", "tools-1"},
-       {"gpu", fact["gpu"]},
-       {"driver", fact["driver"]},
-       {"cuda", fact["cuda"]},
-       {"compute_sanitizer", fact["sanitizer"]},
-       {"date", fact["date"]},
-       {"command", "make backend=gpu build-gpu; sh checks/races/sanitizer.sh -j FILE build/gpu/*/*/kernel.so"},
-       {"rows", rows}},
-      2);
+  return out;
 }
 
 int machine_command(const Args& args) {
@@ -225,7 +215,7 @@ int sanitizer_report_command(const Args& args) {
     if (fs::is_directory(path)) reports.push_back(report_of(path));
   if (reports.empty()) throw BadInput("no logs in " + logs.string());
   for (const ToolReport& report : reports) std::fputs(sanitizer_text(report).c_str(), stdout);
-  if (args.size() > 1) write_text(args[1], sanitizer_json(read_text((logs / "machine").string()), reports));
+  if (args.size() > 1) write_text(args[1], sanitizer_csv(read_text((logs / "machine").string()), reports));
   return std::ranges::all_of(reports, &ToolReport::clean) ? 0 : 1;
 }
 

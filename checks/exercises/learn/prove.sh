@@ -1,0 +1,161 @@
+#!/bin/sh
+# What is handed out is red, and gives nothing away; what solves it is green; the reference's prediction holds, and near misses do not.
+#   prove.sh text|quick|whole [N]     the texts alone; and number 1, or N; and each
+# Prints, on its last line, `N passed, M failed`. All is built by one make; a stage's kernel, which solves most of its exercises, is built
+# once, and what a `fix` hands out, where nothing depends on how it was compiled, is the build of the bug's own.
+set -u
+. checks/exercises/learn/functions.sh
+much=$1 only=${2:-} tell= explain= grading= seed= first_number=1
+index > "$tmp/index"
+stages_own=$(awk -F'|' '$7 { print $6 }' "$tmp/index" | xargs grep -L '^predict: lines' | sed 's,stages/,,; s,/.*,,' | sort -u)
+
+verdict() {  # WHAT WRONG: one proof
+  if [ -z "$2" ]; then echo "good|$number $name: $1"; else echo "WRONG|$number $name: $1: $2"; fi
+}
+given_word() {
+  if [ "$kind" = predict ]; then echo solved; elif is_given "$kernel" 2> /dev/null; then solution_word; elif [ "$own" = 1 ]; then echo "$number-given"; else echo "bug-$bug"; fi
+}
+solution_word() {
+  if drill; then echo solved; return; fi
+  solution > "$tmp/solution"
+  if ! cmp -s "$tmp/solution" "$kernel"; then echo "$number-solved"
+  elif echo "$stages_own" | grep -qx "$stage"; then echo solved; else echo checked; fi
+}
+shown_of() { case $1 in checked|bug-*) echo "$kernel" ;; *) echo "$(built_dir "$1")/kernel.cu" ;; esac; }
+lay_out() {  # SOURCE WORD: for the build, unless it is the lab's own
+  case $2 in checked|bug-*) ;; *) place "$1" "$2" "$(shown_of "$2")"; cmp -s "$1" "$(shown_of "$2")" || cp "$1" "$(shown_of "$2")" ;; esac
+  built "$2"
+}
+half() {  # PARTLY: the source of half a solution, "STEP (SAYS): OLD => NEW ;; OLD => NEW"
+  solution | partly=${1#*: } awk '{ text = text $0 "\n" }
+    END { count = split(ENVIRON["partly"], edits, " ;; ")
+      for (i = 1; i <= count; i++) {
+        edit = edits[i]; while (at = index(edit, "\\n")) edit = substr(edit, 1, at - 1) "\n" substr(edit, at + 2)
+        at = index(edit, " => "); old = substr(edit, 1, at - 1); place = index(text, old)
+        if (!at || !place || index(substr(text, place + 1), old)) { print "partly: " (at ? old " is not in one place of the solution" : "must be OLD => NEW") > "/dev/stderr"; exit 1 }
+        text = substr(text, 1, place - 1) substr(edit, at + 4) substr(text, place + length(old))
+      }
+      printf "%s", text }'
+}
+
+# --- the texts ---
+bad_text() {
+  awk '/^#/ || /^[ \t]*$/ { next }
+    /^  / && key { if (length($0) > 102) print "line " FNR " is longer than 100 bytes"; next }
+    !match($0, /^[a-z]+:/) { print "line " FNR " is no `key: value`, nor in a block"; next }
+    { key = substr($0, 1, RLENGTH - 1); value[key] = substr($0, RLENGTH + 2); seen[key]++ }
+    index(" n name kind minutes after predict shape inputs copies seen right menu budget goal from symptom task asks gpu ", " " key " ") { if (seen[key] > 1) print key ": is there twice"; next }
+    !index(" near limit partly question answer hint ", " " key " ") { print "line " FNR ": unknown key " key }
+    function must(holds, what) { if (!holds) print what }
+    END {
+      kind = value["kind"]; split("n name kind minutes", keys, " "); for (i in keys) must(value[keys[i]], "lacks " keys[i] ":")
+      must(index(" fix hole predict test faster instruction mechanism capstone ", " " kind " "), "kind: is none")
+      must(value["name"] !~ /_/ && length(value["name"]) <= 36, "name: is not plain words of at most 36 bytes")
+      must(seen["hint"] == 3, "must have three hints")
+      must(seen[kind == "fix" ? "symptom" : "task"], "lacks a block symptom: or task:")
+      must(kind != "fix" || seen["question"] == 2 || seen["question"] == 3, "must have two or three questions")
+      must(seen["answer"] + 0 == (kind == "mechanism" ? seen["question"] : 0), "a mechanism has an answer for each question, others none")
+      must((kind == "test") == (seen["budget"] && seen["goal"]), "budget: and goal: go with kind: test")
+      must((kind == "capstone") == ("from" in seen), "from: goes with kind: capstone")
+      must((value["seen"] == "told") == ("asks" in seen), "asks: goes with seen: told")
+      must(!seen["predict"] || value["predict"] == "none" || (seen["right"] && seen["near"]), "predict: needs right: and near:")
+      must((value["predict"] == "formula") == ("menu" in seen), "menu: goes with predict: formula")
+      must(kind != "faster" || seen["limit"], "a faster kernel has a limit:")
+    }' "$exercise"
+  [ "$kind" != fix ] || [ -f "$base.patch" ] || echo "lies beside no patch"
+  [ "$kind" != faster ] || get partly | grep -q '^within bounds' || echo "has no partly: that misses its limit"
+  for one in $after; do
+    [ -f "writeups/$one.md" ] || [ -f "writeups/stages/$one.md" ] || ls -d stages/"$one"_* > /dev/null 2>&1 || grep -qx -- "$one" "$tmp/slugs" || echo "after: $one is no page and no exercise"
+  done
+  if [ "$predict" = formula ]; then { get right; get near; } | while read -r one; do case " $(get menu) " in *" $one "*) ;; *) echo "$one is not on the menu" ;; esac; done; fi
+  if [ "$predict" = lines ]; then { get right; get near; } | while read -r one; do as_typed "$one" | grep 'lines of'; done; fi
+  get partly | while read -r one; do half "$one" 2>&1 > /dev/null; done
+  leak
+}
+leak() {  # what gives the answer away
+  given > "$tmp/given"; : > "$tmp/solution"; [ "$kind" = predict ] || solution > "$tmp/solution"
+  { echo "$name"; card; block hint 1; echo; block hint 2; echo; block hint 3; echo; } > "$tmp/told"
+  if [ -n "$bug" ]; then  # what the right kernel has anyway, an instruction's argument, gives nothing away
+    for text in told given; do
+      tr A-Z- a-z_ < "$tmp/$text" | grep -qwF "$bug" || continue
+      [ $text = told ] || ! tr A-Z- a-z_ < "$tmp/solution" | grep -qwF "$bug" || continue
+      echo "a text holds the bug's name, $bug"
+    done
+  fi
+  case $kind in capstone|test|predict) return ;; esac
+  awk -f $learn/code.awk -f $learn/leak.awk pass=1 "$tmp/given" pass=2 "$tmp/given" "$tmp/told" pass=3 "$tmp/solution"
+}
+
+# --- what is built and run ---
+proof_red() {
+  is_built=1 own_only=; given > "$tmp/work"
+  check "$tmp/work" "$given_word" "$(shown_of "$given_word")"
+  if [ -z "$red" ]; then echo "passes as it is handed out"; elif [ $good -lt 3 ] || [ "${says#could not be run}" != "$says" ]; then echo "is red before anything runs: $red: $says"; fi
+  [ "$n" = $first_number ] || return 0
+  explain=1; check "$tmp/work" "$given_word" "$(shown_of "$given_word")"; explain=
+  case $red:$whole in "the card's case:"*"the first is (b,h,row,col) = ("*) ;; *) echo "make try names no element: $red: $whole" ;; esac
+}
+proof_green() {
+  is_built=1 own_only=$1
+  solution > "$tmp/work"; check "$tmp/work" "$solution_word" "$(shown_of "$solution_word")"
+  [ -z "$red" ] || echo "is red: $red: $says"
+}
+proof_half() {  # PARTLY WORD: a near miss is red, in the step that is to see it
+  head=${1%%: *} wanted=${1%%: *} telling=
+  case $head in *" ("*")") wanted=${head%% \(*} telling=${head#* \(}; telling=${telling%)} ;; esac
+  is_built=1 own_only=; [ "$wanted" != "within bounds" ] || own_only=1
+  half "$1" > "$tmp/work"; check "$tmp/work" "$2" "$(shown_of "$2")"; own_only=
+  if [ -z "$red" ]; then echo "gets through"; return; fi
+  case $red:$says$whole in "$wanted":*"$telling"*) ;; *) echo "is refused, but not by '$wanted' ($telling): $red: $says" ;; esac
+}
+prove_one() {  # N [1]: its solution is the kernel of its stage, and was asked all that others of the stage ask
+  find_exercise "$1"
+  if [ "$kind" = test ]; then
+    given > "$tmp/work"; check "$tmp/work" x x; [ -n "$red" ]; verdict "red as handed out" "$([ -n "$red" ] || echo passes)"
+    solution > "$tmp/work"; check "$tmp/work" x x; verdict "its solution passes" "$says"
+  elif [ "$handed" = kernel.cu ]; then
+    given_word=$(given_word) solution_word=$(solution_word)
+    verdict "red as handed out" "$(proof_red)"; verdict "its solution passes" "$(proof_green "${2:-}")"
+    i=0; get partly > "$tmp/partly"
+    while read -r one; do i=$((i + 1)); verdict "half a solution is refused" "$(proof_half "$one" "$number-half-$i")"; done < "$tmp/partly"
+  fi
+  [ "$predict" != none ] || return 0
+  at=$(built "$(if [ "$kind" = predict ]; then echo solved; elif [ "$own" = 1 ]; then echo "$number-given"; else echo "bug-$bug"; fi)")
+  verdict "the reference's prediction holds" "$(judge "$(as_typed "$right")" "$at" 2>&1; [ -n "$holds" ] || cat "$tmp/measured")"
+  get near > "$tmp/nears"
+  while read -r one; do verdict "a near miss is refused" "$(judge "$(as_typed "$one")" "$at" 2>&1; [ -z "$holds" ] || echo "'$one' is accepted")"; done < "$tmp/nears"
+}
+to_build() {  # N: lays out, and prints what make is to build
+  find_exercise "$1"
+  [ "$kind" != test ] || return 0
+  if [ "$handed" = kernel.cu ]; then
+    given > "$tmp/work"; lay_out "$tmp/work" "$(given_word)"
+    i=0; get partly > "$tmp/partly"
+    while read -r one; do i=$((i + 1)); half "$one" > "$tmp/work"; lay_out "$tmp/work" "$number-half-$i"; done < "$tmp/partly"
+  fi
+  word=$(solution_word); echo "$stage/$word" > "$tmp/solved"; [ "$kind" != predict ] || { word=solved; cat "$kernel" > "$tmp/solution"; }
+  [ "$handed" != kernel.cu ] || solution > "$tmp/solution"
+  lay_out "$tmp/solution" "$word"; signatures
+}
+
+if [ "$much" = one ]; then prove_one "$only" "${3:-}"; exit; fi
+case $much in text) run= ;; quick) run=${only:-$first_number} ;; whole) run=${only:-$(cut -d'|' -f1 "$tmp/index")} ;; *) fail "prove.sh $much: must be text, quick or whole" ;; esac
+cut -d'|' -f1 "$tmp/index" | sort -n | uniq -d | sed 's/.*/WRONG|n: & is there twice/' > "$tmp/proofs"
+cut -d'|' -f2 "$tmp/index" | tr 'A-Z' 'a-z' | sed 's/[^a-z0-9][^a-z0-9]*/-/g; s/-$//' > "$tmp/slugs"
+sort "$tmp/slugs" | uniq -d | sed 's/.*/WRONG|name: & is there twice/' >> "$tmp/proofs"
+while read -r line; do take "$line"; verdict "gives nothing away" "$(bad_text 2>&1 | sed "s,^,$exercise ," | paste -sd';' -)"; done < "$tmp/index" >> "$tmp/proofs"
+: > "$tmp/targets"; : > "$tmp/asked"; : > "$tmp/jobs"
+for job in $run; do
+  to_build "$job" >> "$tmp/targets"
+  if [ "$handed" = kernel.cu ]; then
+    solved=$(cat "$tmp/solved"); again=; if grep -qxF "$solved" "$tmp/asked"; then again=1; else echo "$solved" >> "$tmp/asked"; fi
+  fi
+  echo "$job${again:+ $again}" >> "$tmp/jobs"
+done
+if [ -n "$run" ]; then
+  make_it build/logs/learn-all.log $(sort -u "$tmp/targets") || echo "WRONG|not all builds: see build/logs/learn-all.log" >> "$tmp/proofs"
+  xargs -P "$(nproc)" -L 1 sh $learn/prove.sh one < "$tmp/jobs" >> "$tmp/proofs"
+fi
+[ "$much" = whole ] && show=. || show=^WRONG
+grep "$show" "$tmp/proofs" | grep -v '^good.*gives nothing away' | sed 's/|/  /'
+awk -F'|' -v much="$much" '$1 == "good" { good++ } $1 == "WRONG" { wrong++ } END { print good + 0 " passed, " wrong + 0 " failed"; exit wrong > 0 || !good }' "$tmp/proofs"
