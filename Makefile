@@ -1,9 +1,7 @@
 # The SDPA lab notebook. `make` says what can be done here. A stage's kernel.cu, compiled for one backend with at most one bug's patch
 # applied, is a shared library, build/BACKEND/STAGE/VARIANT/kernel.so; the variant is fixed, checked (CPU, instrumented) or bug-NAME.
-# build/BACKEND/runner loads one and does what is asked. What judges is in the runner; what copies, lists and schedules is here and in
-# checks/scripts.
+# build/BACKEND/runner loads one, and judges. What copies, lists and schedules is here and in checks/scripts.
 .DEFAULT_GOAL := help
-SHELL := /bin/sh
 PYTHON ?= python3
 comma := ,
 define newline
@@ -12,11 +10,11 @@ define newline
 endef
 
 # --- words ---
-GOALS := help list clean test reproduce-bug show-bug edit-bug save-bug check-harness run racecheck fuzz counters trace bits unit sanitize
+GOALS := help list clean test reproduce-bug show-bug edit-bug save-bug check-harness run check racecheck fuzz counters trace bits unit sanitize
 GOALS += exercise predict try hint solution grade bench profile resources evolve writeups plots probe
-INNER_GOALS := built ci host-as-gpu sanitized evolve-labs
+INNER_GOALS := built ci check-builds host-as-gpu sanitized evolve-labs
 WORDS := stage bug bugs backend full turns q k v do dq dk dv out causal scale seconds seed cases case check only shape rounds json
-WORDS += sample n new again say give-up lines minutes generations candidates tile quick record assigned what
+WORDS += sample n new again say give-up lines minutes generations candidates tile quick record assigned what file args
 # A word is text, and nothing of it is ever run: it is taken as it was typed, before anything expands it, and a recipe reads it from its
 # environment, "$$word". No recipe, target or prerequisite pastes a word, and neither does an $(eval).
 quote = '$(subst ','\'',$(1))'
@@ -33,22 +31,18 @@ override JOBS := $(if $(filter undefined,$(origin JOBS)),$(shell nproc 2>/dev/nu
 ifneq ($(filter-out help clean,$(MAKECMDGOALS))$(typed),)
 ask = $(foreach word,$(1),$(word)=$(call quote,$($(word))))
 answer := $(shell goals=$(call quote,$(MAKECMDGOALS)) flags=$(call quote,$(filter -I% -isystem% --sysroot%,$(CXXFLAGS))) \
-  $(call ask,typed GOALS INNER_GOALS WORDS stage bug bugs backend what only record quick JOBS SANITIZE \
+  $(call ask,typed GOALS INNER_GOALS WORDS stage bug bugs backend what only record quick n check JOBS SANITIZE \
   $(if $(filter default undefined,$(origin CXX)),,CXX)) sh checks/scripts/begin.sh)
 $(if $(filter ERROR,$(firstword $(answer))),$(error $(wordlist 2,999,$(answer))))
 $(foreach fact,$(answer),$(eval $(subst |, ,$(subst =,:=,$(fact)))))
 endif
 MAKEFLAGS += --no-builtin-rules --no-print-directory $(if $(filter 0,$(MAKELEVEL)),-j$(JOBS))
 # A program that calls make is told so by $$MAKE and not by $(MAKE): make -n would start it. alone.sh: no jobserver for it.
-export MAKE RUNNER
+export MAKE RUNNER OWN
 ALONE := sh checks/scripts/alone.sh
 $(if $(bugs),$(eval export LAB_BUGS := build/outside-bugs))
 BROKEN := $(if $(stage),$(if $(STAGE),,$(stage)))
 BACKWARD := $(filter $(STAGE),$(BACKWARD_STAGES))
-# At the head of a recipe that makes sense for one stage only, for one that works, for one exercise.
-one_stage = $(if $(stage),,$(error which stage? $@ needs stage=NAME; see 'make list'))
-works = $(if $(BROKEN),$(error stage=$(stage) never worked; its bugs: $(PAIRS)))
-one_exercise = $(if $(n),,$(error which exercise? $@ needs n=NUMBER; see 'make exercise'))
 # A goal that writes files that the caller names: outputs.sh refuses to lose one that is there.
 keep = sh checks/scripts/outputs.sh $@ '$(1)'
 
@@ -70,12 +64,11 @@ chosen = $(if $(stage),$(if $(bug)$(BROKEN),$(BUGS),$(call $(1),$(STAGE))),$(cal
 # No sibling calls: they leave no frame behind, and a report would name the caller's caller. A product and a sum are two roundings on
 # both backends, unless the source says fmaf. g++ remarks on how it once passed a tensor map by value: -Wno-psabi.
 CXXFLAGS := -std=c++20 -O2 -g -ffp-contract=off -fno-optimize-sibling-calls -Wall -Wextra -Wno-unknown-pragmas -Wno-psabi
-# Reports need all lines of kernels, and not in which register a variable is. fmaf is one instruction on an x86-64 that has it, and else
-# a slow call that gives the same bits. Kernels read halves as uint4, as nvcc lets them. CXXFLAGS=... of the command line stand alone.
+# Reports need all lines of kernels, and no variable's register. fmaf is one instruction, or a slow call that gives the same bits. Kernels
+# read halves as uint4, as nvcc lets them. CXXFLAGS=... of the command line stand alone.
 KERNEL_FLAGS := $(if $(filter CXXFLAGS,$(typed)),,-fno-var-tracking -fno-strict-aliasing $(if $(shell grep -swom1 fma /proc/cpuinfo),-mfma))
-# g++ calls the checker at every load and store: of a whole uint4, not of its words. An argument by value of a class (half, uint4) is
-# loaded by a statement without a line, which would get the line before it: a copy that is not elided has its own. So has a volatile
-# access a call. AddressSanitizer and this exclude each other.
+# g++ calls the checker at every load and store: of a whole uint4, not of its words; of a volatile too. A copy that is not elided has a
+# line of its own, which a statement that loads an argument of a class has not. AddressSanitizer excludes this.
 INSTRUMENTATION := $(if $(SANITIZE),,-fsanitize=thread -fno-tree-sra -fno-elide-constructors --param tsan-distinguish-volatile=1)
 ASAN := $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
 override CXXFLAGS += $(if $(SANITIZE),-fno-omit-frame-pointer $(ASAN) -fno-sanitize-recover=all -Wno-clobbered)
@@ -101,23 +94,16 @@ LIBS := -lboost_context -ldl -pthread $(ASAN)
 endif
 # A file that changes with what it holds: a changed flag rebuilds what was built with the old one.
 held = $(if $(COMPILES),$(shell mkdir -p $(dir $(1)); printf $(2) | cmp -s - $(1) || printf $(2) > $(1)))
-FLAGS := $(CXX) $(CXXFLAGS) $(KERNEL_FLAGS) $(INSTRUMENTATION) | $(NVCC) $(NVCCFLAGS) $(GPU_ARCHS) | $(INCLUDES) $(LIBS)
-$(call held,$(B)/flags,'%s\n' $(call quote,$(FLAGS)))
+$(call held,$(B)/flags,'%s\n' $(call quote,$(CXX) $(CXXFLAGS) $(KERNEL_FLAGS) $(INSTRUMENTATION) $(NVCC) $(NVCCFLAGS) $(GPU_ARCHS) $(INCLUDES) $(LIBS)))
 
 # --- the runner, its libraries, the unit tests ---
-.SECONDEXPANSION:
-.DELETE_ON_ERROR:
-.SECONDARY:
-FORCE:
+.SECONDEXPANSION .DELETE_ON_ERROR .SECONDARY FORCE:
 # How much is done, and the time left, in a line that the next one replaces. A dry run says how many steps there are.
-ifeq ($(origin STEPS),undefined)
-STEPS = $(eval STEPS := $(shell STEPS=0 $(MAKE) -n $(foreach word,$(typed),$(word)=$(call quote,$(value $(word)))) \
+STEPS ?= $(eval STEPS := $(shell STEPS=0 $(MAKE) -n $(foreach word,$(typed),$(word)=$(call quote,$(value $(word)))) \
   $(foreach goal,$(MAKECMDGOALS),$(call quote,$(goal))) 2>&1 | grep -c scripts/progress.sh))$(STEPS)
-endif
 building = $(eval BUILT += x)sh checks/scripts/progress.sh $(words $(BUILT)) '$(STEPS)' $(BEGUN) $@; mkdir -p $(@D);
 BEGUN := $(shell date +%s)
-# Sources of a kind are compiled as one text, for most of the time goes into headers and templates that they share: that saves two
-# thirds of it. The anonymous namespaces of a text are one.
+# Sources of a kind are compiled as one text, with one anonymous namespace: two thirds of the time goes into headers that they share.
 all_in = $(wildcard $(1:%=%/*.cpp))
 # Half of what a test spends is in these; vectors change no bit of what they compute, for no order of additions changes.
 FAST := $(if $(GPU),,common/emulator/mma.cpp common/emulator/tensor_core.cpp) reference/attention.cpp reference/backward.cpp
@@ -126,25 +112,26 @@ core := $(call all_in,common checks/acceptance checks/races $(if $(GPU),common/g
   $(patsubst %,checks/%.cpp,runner/library runner/run bugs/trial bugs/gpu_child_process bugs/hang $(if $(GPU),,exercises/kernel_printf))
 # commands.so, all commands but a stage's test, which waits for the runner alone; desk.so, results and the search.
 bugs_text := $(filter-out $(core),$(call all_in,checks/bugs)) checks/desk/patch.cpp reference/wrong_answers.cpp
-exercises_text := $(filter-out $(core),$(call all_in,checks/exercises checks/evolve checks/evolve/$(backend))) \
+exercises_text := $(filter-out %/kernel_printf.cpp,$(call all_in,checks/exercises checks/evolve checks/evolve/$(backend))) \
   $(if $(GPU),,checks/exercises/drills/drill.cpp)
 evidence_text := checks/runner/commands.cpp checks/runner/forked.cpp $(filter-out $(if $(GPU),%/counters.cpp),\
   $(call all_in,checks/bits checks/fuzz checks/counters checks/bench $(if $(GPU),checks/bench/gpu,checks/trace)))
 desk_text := $(filter-out checks/desk/patch.cpp,$(call all_in,checks/desk))
 search_text := $(call all_in,checks/desk/records checks/desk/evolve checks checks/budget)
 MORE := bugs_text exercises_text evidence_text
-TEXTS := core $(if $(GPU),,emulator) $(MORE) desk_text search_text
+# What a checked CUDA file's program is linked with, beside the emulator; what rewrites the file.
+program := common/frontend/program.cpp $(patsubst %,common/%.cpp,conf counts hang plan tensor_map)
+frontend := $(filter-out $(program),$(call all_in,common/frontend))
+TEXTS := core $(if $(GPU),,emulator program frontend) $(MORE) desk_text search_text
 object = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
 CORE_OBJ := $(call object,core $(if $(GPU),$(wildcard common/gpu/*.cu),emulator) $(FAST))
 MORE_OBJ := $(call object,$(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
 DESK_OBJ := $(call object,desk_text search_text)
 # Tests that run no kernel: make sanitize check=quick leaves them out.
-HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,desk_% backward_% reference% results trace block_order expected expression gpu_fit npy \
-  pattern ptxas referee rule)
+HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,desk_% backward_% reference% results trace expected gpu_fit npy pattern ptxas referee rule)
 UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))) \
   $(CORE_OBJ) $(MORE_OBJ) $(if $(filter quick,$(SANITIZE)),,$(DESK_OBJ))
-# Reports name no line of the harness, and addr2line would read them each time; sanitizers want them. Of tests, some bring instrumented
-# kernels along, and in two accesses and calls must stay what they are when optimised.
+# Reports name no line of the harness; sanitizers do. Some tests have instrumented kernels; of two, accesses and calls must be optimised.
 LINES := $(if $(SANITIZE),-g1,-g0)
 $(B)/obj/%: OPTIMISE = -O1 $(LINES)
 $(call object,emulator): OPTIMISE = $(LINES)
@@ -166,62 +153,51 @@ $(B)/obj/%.o: %.cu $(B)/flags
 # The runner exports all that a library may ask for.
 $(RUNNER): $(B)/obj/checks/runner/main.o $(CORE_OBJ)
 	@$(CXX) -no-pie -rdynamic $^ $(LIBS) -o $@.new && mv $@.new $@
+$(B)/frontend: $(B)/obj/frontend.o
+	@$(CXX) $^ $(ASAN) -o $@
 linked = $(CXX) -shared -Wl,-z,now $(ASAN) $(filter %.o,$^) $(if $(GPU),$(LIBS)) -o $@.new && mv $@.new $@
-$(B)/commands.so: $(MORE_OBJ)
-$(B)/desk.so: $(DESK_OBJ)
-$(B)/commands.so $(B)/desk.so:
-	@$(linked)
+$(B)/commands.so: $(MORE_OBJ) ; @$(linked)
+$(B)/desk.so: $(DESK_OBJ) ; @$(linked)
 $(B)/unit: $(B)/obj/checks/tests/test_main.o $(UNIT_OBJ)
 	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
 
 # --- kernels ---
 # fixed and checked are a stage's kernel.cu; a bug's is patched, and its #line directives name the lines of kernel.cu and of the patch;
-# learn-NN and evolve-ID have a source.cu, which an exercise or the search has put there. Those and bugs are quick to compile. Of a
-# learner's kernel a printf has its block and thread in front; of a candidate the log says what ptxas said.
+# learn-NN and evolve-ID have a source.cu, which an exercise or the search has put there; a printf of it has block and thread in front.
 instrumented = $(INSTRUMENTATION) $(if $(findstring /bug-,$@),-Wno-unused-parameter,-include checks/exercises/kernel_printf.hpp)
-define compile_kernel
-	@$(building) $(if $(GPU),$(NVCC) $(NVCCFLAGS) $(call gencode_of,$(firstword $(subst /, ,$(@:$(B)/%=%)))) $(LIBRARY_FLAGS:%=-Xcompiler %) -I. -MD -MF $(@:.o=.d) \
-	  $(if $(findstring /evolve-,$@),-Xptxas -v),$(CXX) -x c++ $(CXXFLAGS) $(KERNEL_FLAGS) $(1) $(LIBRARY_FLAGS) -fno-plt \
-	  -ftls-model=initial-exec $(INCLUDES) -MMD) -MP -c $< -o $@ $(if $(findstring /evolve-,$@),> $(@:.o=.log) 2>&1)
-endef
-$(B)/%/fixed/kernel.o: stages/%/kernel.cu $(B)/flags
-	$(compile_kernel)
-$(B)/%/checked/kernel.o: stages/%/kernel.cu $(B)/flags
-	$(call compile_kernel,$(INSTRUMENTATION))
-ifdef OWN
-$(B)/$(STAGE)/%/kernel.o: $(OWN)/kernel.cu $(B)/flags
-	$(call compile_kernel,$(if $(filter checked,$*),$(instrumented)))
-endif
-$(B)/%/kernel.o: $(B)/%/kernel.cu $(B)/flags
-	$(call compile_kernel,-O1 $(instrumented))
-$(B)/%/kernel.o: $(B)/%/source.cu $(B)/flags
-	$(call compile_kernel,-O1 $(instrumented))
+compile_gpu = $(NVCC) $(NVCCFLAGS) $(call gencode_of,$(firstword $(subst /, ,$(@:$(B)/%=%)))) $(LIBRARY_FLAGS:%=-Xcompiler %) -I. -MD \
+  -MF $(@:.o=.d) $(if $(findstring /evolve-,$@),-Xptxas -v)
+compile_cpu = $(CXX) -x c++ $(CXXFLAGS) $(KERNEL_FLAGS) $(1) $(LIBRARY_FLAGS) -fno-plt -ftls-model=initial-exec $(INCLUDES) -MMD
+compile_kernel = @$(building) $(if $(GPU),$(compile_gpu),$(compile_cpu)) -MP -c $< -o $@ $(if $(findstring /evolve-,$@),> $(@:.o=.log) 2>&1)
+$(B)/%/fixed/kernel.o: stages/%/kernel.cu $(B)/flags ; $(compile_kernel)
+$(B)/%/checked/kernel.o: stages/%/kernel.cu $(B)/flags ; $(call compile_kernel,$(INSTRUMENTATION))
+$(if $(OWN),$(B)/$(STAGE)/fixed/kernel.o): $(OWN)/kernel.cu $(B)/flags ; $(compile_kernel)
+$(if $(OWN),$(B)/$(STAGE)/checked/kernel.o): $(OWN)/kernel.cu $(B)/flags ; $(call compile_kernel,$(instrumented))
+$(B)/%/kernel.o: $(B)/%/kernel.cu $(B)/flags ; $(call compile_kernel,-O1 $(instrumented))
+$(B)/%/kernel.o: $(B)/%/source.cu $(B)/flags ; $(call compile_kernel,-O1 $(instrumented))
 patch_of = $(firstword $(if $(LAB_BUGS),$(wildcard $(LAB_BUGS)/$(1).patch)) stages/$(subst /,/bugs/,$(1)).patch)
 $(B)/%/kernel.cu: stages/$$(*D)/kernel.cu $$(call patch_of,$$(subst /bug-,/,$$*)) checks/scripts/patched.sh
 	@mkdir -p $(@D); sh checks/scripts/patched.sh $(word 2,$^) > $@
 # The runner reads what a stage is for beside its kernels.
-$(B)/%/kernel.so: $(B)/%/kernel.o $(B)/$$(*D)/stage.conf
-	@$(linked)
+$(B)/%/kernel.so: $(B)/%/kernel.o $(B)/$$(*D)/stage.conf ; @$(linked)
 $(B)/%/stage.conf: $$(if $$(findstring own/,$$*),$(OWN),stages/$$*)/stage.conf
 	@mkdir -p $(@D); cp $< $@
 # One instruction's kernel, build/cpu/drill-NAME/learn-NN/kernel.so, with NAME's inputs and answer.
-$(B)/drill-%/kernel.so: $(B)/drill-%/kernel.o $(B)/obj/checks/exercises/drills/$$(*D).o
-	@$(linked)
+$(B)/drill-%/kernel.so: $(B)/drill-%/kernel.o $(B)/obj/checks/exercises/drills/$$(*D).o ; @$(linked)
 $(B)/%/signatures.so: $$(wildcard stages/$$*/bugs/*.cpp $$(if $(LAB_BUGS),$(LAB_BUGS)/$$*/*.cpp)) $(B)/flags
 	@$(building) sh checks/scripts/signatures.sh $(filter %.cpp,$^) > $(@:.so=.text)
 	@$(CXX) $(CXXFLAGS) -O1 $(LINES) $(LIBRARY_FLAGS) $(INCLUDES) -MMD -MP -MF $(@:.so=.d) -MT $@ -shared -x c++ $(@:.so=.text) -o $@
-build/gpu/probe_%: checks/probes/probe_%.cu $(wildcard checks/probes/*.*h* common/*.hpp common/ptx/*.cuh common/emulator/tensor_core.hpp) $(B)/flags
-	@$(NVCC) $(NVCCFLAGS) $(if $(filter wgmma overlap,$*),$(SM_90A),$(call gencode,$(GPU_ARCHS))) -DLAB_GPU -I. -o $@ $< $(PROBE_$*)
-PROBE_mma := common/emulator/tensor_core.cpp
-PROBE_ex2 := common/emulator/special_functions.cpp
-PROBE_wgmma := $(PROBE_mma) common/gpu/tensor_map.cpp common/tensor_map.cpp
+PROBED := $(addprefix common/,emulator/tensor_core.cpp emulator/special_functions.cpp gpu/tensor_map.cpp tensor_map.cpp)
+build/gpu/probe_%: checks/probes/probe_%.cu $(PROBED) $(wildcard checks/probes/*.*h* common/*.hpp common/ptx/*.cuh) $(B)/flags
+	@$(NVCC) $(NVCCFLAGS) $(if $(filter wgmma overlap,$*),$(SM_90A),$(call gencode,$(GPU_ARCHS))) -DLAB_GPU -I. -o $@ $(filter %.cu %.cpp,$^)
 
 # --- goals: `make help` prints the lines with ## ---
-# What they run: the runner, with all its commands; the test of a stage of the forward pass needs less of it.
-RUNNING := $(filter-out $(if $(n),racecheck counters trace) exercise hint predict try solution grade help list clean show-bug edit-bug save-bug unit sanitize host-as-gpu evolve-labs probe,$(GOALS) $(INNER_GOALS))
+# What they run: the runner, with all its commands; the test of a stage of the forward pass needs less of it. Exercises build it themselves.
+RUN_NOTHING := help list clean check check-builds show-bug edit-bug save-bug unit sanitize host-as-gpu evolve-labs probe exercise hint predict try solution grade
+RUNNING := $(filter-out $(RUN_NOTHING) $(if $(n),racecheck counters trace),$(GOALS) $(INNER_GOALS))
 $(RUNNING): | $(RUNNER)
 $(filter-out $(if $(and $(STAGE),$(if $(BACKWARD)$(bug),,1)),test),$(RUNNING)): | $(B)/commands.so
-bench resources evolve built ci $(if $(GPU),racecheck counters trace): | $(B)/desk.so
+bench resources evolve built ci $(if $(GPU),racecheck): | $(B)/desk.so
 help: ## make | what can be done here
 	@sh checks/scripts/help.sh Makefile
 list: ## make list | every stage, its idea, its bugs, its names in the notes
@@ -234,8 +210,8 @@ else
 # Pieces, of this and of CI, each leave a log; what they count is added up: for CI, of both.
 logs = $(patsubst %,build/logs/%.log,$(1))
 ACCEPTED := $(call logs,$(EVERY_STAGE:%=acceptance-%))
-TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits trace exercises exercise-scripts words packages))
-LONGER := $(call logs,all-exercises writeups sanitize racecheck check-harness evolve plots resources format)
+TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits trace plain-cuda exercises exercise-scripts words packages))
+LONGER := $(call logs,all-exercises all-plain-cuda writeups sanitize racecheck check-harness evolve plots resources format)
 test: $(TESTED)
 	@sh checks/scripts/sum.sh $^
 ci: build/logs/clean-tree.log $(LONGER)
@@ -248,57 +224,54 @@ built: $(call fixed,$(EVERY_STAGE)) $(call checked,$(EVERY_STAGE)) $(BUGS) $(SIG
 endif
 ## make stage=v2b reproduce-bug [bug=NAME] | bring its bugs back, one after the other
 reproduce-bug: $(BUGS) $(call checked,$(HOMES)) $(SIGNATURES)
-	$(one_stage)@$(RUNNER) reproduce "$$stage" $(BUGS)
+	@$(RUNNER) reproduce "$$stage" $(BUGS)
 ## make stage=v2b show-bug [bug=NAME] | the patch that plants it, and what it must lead to
-## make stage=v2b edit-bug bug=NAME [new=1] | a copy of the kernel with the bug, to work on
-## make stage=v2b save-bug bug=NAME | the copy becomes the bug's patch
+## make stage=v2b edit-bug|save-bug bug=NAME [new=1] | a copy of the kernel with the bug, to work on; the copy becomes the patch
 show-bug edit-bug save-bug:
-	$(one_stage)@sh checks/scripts/bug.sh $(@:-bug=) $(STAGE)
+	@sh checks/scripts/bug.sh $(@:-bug=) $(STAGE)
 check-harness: $(BUGS) ## make check-harness [stage=v2b] | proof that the acceptance can fail: each planted bug turns it red
 	@$(RUNNER) check-harness $^
 ## make stage=v2b run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=1] [scale=0.1] | your own fp16 [B, H, S, D]; of b1 also do= dq= dk= dv=
 run: $(if $(stage),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))))
-	$(one_stage)$(if $(bug),,$(works))@$(call keep,out dq dk dv) $(RUNNER) $< run $(call given,q k v do dq dk dv out causal scale)
+	@$(call keep,out dq dk dv) $(RUNNER) $< run $(call given,q k v do dq dk dv out causal scale)
+## make check file=foo.cu [args='...'] [quick=1] [seconds=60] | any CUDA program, run and checked on this machine
+CHECK := $(B)/frontend $(call object,emulator $(FAST) program)
+check: $(CHECK)
+	@sh checks/scripts/check.sh $^
+check-builds: $(CHECK)
+	@echo $^ > $(B)/check-objects
 ## make stage=v2b racecheck [bug=NAME] | races, uninitialised reads, overruns: file and line; n=7: of an exercise
 ## make stage=v2d counters [shape=1,8,512,64] [lines=1] | wavefronts, sectors, products, the least time on an H200; n=7
 ## make stage=v2d trace [shape=1,8,512,64,causal] [tile=K] [bug=NAME] [json=FILE] | one block's steps, for ui.perfetto.dev; n=7
 ifdef n
 racecheck counters trace:
-	$(if $(stage),$(error $@ takes stage= or n=, not both))@$(call keep,json) $(ALONE) sh checks/exercises/learn/exercise.sh $@ $(call given,shape lines tile json check)
-else ifdef GPU
-racecheck: $(call chosen,checked,$(BACKWARD_STAGES))
-	@sh checks/races/sanitizer.sh $^
-counters trace:
-	@$(MAKE) backend=cpu $@
+	@$(call keep,json) $(ALONE) sh checks/exercises/learn/exercise.sh $@ $(call given,shape lines tile json check)
 else
 racecheck: $(call chosen,checked,$(BACKWARD_STAGES))
-	@$(RUNNER) racecheck $^
-counters: $(call chosen,checked)
-	$(works)@$(if $(stage),$(RUNNER) $< counters $(call given,shape lines),sh checks/counters/counters.sh "$$record" $^)
-trace: $(if $(stage)$(filter 1,$(check)),$(call chosen,checked))
-	$(if $(filter 1,$(check)),,$(one_stage))@sh checks/scripts/trace.sh $(call given,shape tile json check) -- $^
+	@$(if $(GPU),sh checks/races/sanitizer.sh,$(RUNNER) racecheck) $^
+counters: $(if $(GPU),,$(call chosen,checked))
+	@$(if $(GPU),$(MAKE) backend=cpu $@,$(if $(stage),$(RUNNER) $< counters $(call given,shape lines),sh checks/counters/counters.sh "$$record" $^))
+trace: $(if $(GPU),,$(if $(stage)$(filter 1,$(check)),$(call chosen,checked)))
+	@$(if $(GPU),$(MAKE) backend=cpu $@,sh checks/scripts/trace.sh $(call given,shape tile json check) -- $^)
 endif
 bits: $(call chosen,fixed) ## make bits [stage=v3j] [quick=1] [record=1] | does the CPU compute an H200's bits?
-	$(works)@sh checks/bits/bits.sh "$$record" "$$quick" $^
+	@sh checks/bits/bits.sh "$$record" "$$quick" $^
 ## make fuzz [stage=v2b] [seconds=60] [seed=N] [check=1] | random problems against the oracle; failures shrunk to one command
 fuzz: $(call chosen,$(if $(filter 1,$(check)),checked,fixed))
 	@sh checks/scripts/fuzz.sh $^
 unit: $(B)/unit ## make unit | the lab's own tests
 	@$<
 ## make sanitize [stage=v2b] [check=quick] | unit tests and random problems under AddressSanitizer and UBSan
-SANITIZED := $(or $(STAGE),$(if $(filter quick,$(SANITIZE)),v2b_single_warp v2d_ldmatrix v3e_pingpong v4a_split_keys,$(ALL_STAGES)))
 sanitize:
-	$(if $(filter-out quick,$(check)),$(error check=$(check): sanitize takes check=quick))
 	@$(MAKE) backend=cpu SANITIZE=$(or $(check),whole) sanitized
-sanitized: $(if $(stage),,$(B)/unit) $(call fixed,$(SANITIZED))
+sanitized: $(if $(stage),,$(B)/unit) $(call fixed,$(or $(STAGE),$(if $(filter quick,$(SANITIZE)),v2b_single_warp v2d_ldmatrix v3e_pingpong v4a_split_keys,$(ALL_STAGES))))
 	@sh checks/scripts/sanitize.sh "$${cases:-$(if $(filter quick,$(SANITIZE)),8,40)}" $^
 ## make exercise [n=7] [again=1] | exercises, with what is done (n=faster: of a kind); n=7 lays one out in work/07
-## make hint n=7 | one of three
 ## make predict n=1 say='row % 16 < 4' | what will be wrong, before you mend it; of a wrong rule how much is right
 ## make try n=7 | the checks, from cheap to dear, up to the first red
-## make solution n=7 [give-up=1] | the reference's, when done or given up
+## make hint|solution n=7 [give-up=1] | one of three hints; the reference's solution, when done or given up
 exercise hint predict try solution:
-	$(if $(filter exercise,$@),,$(one_exercise))@$(ALONE) sh checks/exercises/learn/exercise.sh $@ $(filter give-up,$(give-up:1=give-up))
+	@$(ALONE) sh checks/exercises/learn/exercise.sh $@ $(filter give-up,$(give-up:1=give-up))
 grade: ## make grade [assigned='1 5 119'] [json=FILE] [seed=N] | what is assigned (or begun), on hidden inputs and shapes
 	@$(call keep,json) $(ALONE) sh checks/exercises/learn/exercise.sh grade
 ## make bench [stage=v2b] [shape=...|sweep] [rounds=N] [out=FILE] | time on a GPU, graph and single call, beside PyTorch
@@ -306,25 +279,24 @@ bench: $(if $(BACKWARD),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))),$(call chose
 	@$(if $(BACKWARD),$(RUNNER) $< bench $(call given,shape) && { $(PYTHON) reference/backward_peers.py $(call given,shape) || [ $$? -eq 2 ]; },\
 	  PYTHON='$(PYTHON)' $(call keep,out) $(RUNNER) bench "$${shape:-all}" "$$rounds" "$$out" "$$stage" $^)
 profile: $(call fixed,$(STAGE)) ## make stage=v2b profile [shape=2,8,2048,64] | one kernel under Nsight Compute
-	$(one_stage)$(works)@sh checks/scripts/profile.sh $< "$${shape:-2,8,2048,64}"
+	@sh checks/scripts/profile.sh $< "$${shape:-2,8,2048,64}"
 ## make resources [stage=v2b] [record=1] | registers, shared memory, spills, for all architectures that a stage claims (needs nvcc)
 resources: $(patsubst $(B)/%,build/cpu/%,$(call fixed,$(if $(stage),$(STAGE),$(EVERY_STAGE))))
-	$(works)$(if $(stage),,@$(MAKE) backend=gpu host-as-gpu)
+	$(if $(stage),,@$(MAKE) backend=gpu host-as-gpu)
 	@$(if $(filter 1,$(record)),out=writeups/results/resources.csv;,$(call keep,out)) \
 	  $(RUNNER) resources build/cpu/STAGE/VARIANT/kernel.so "$$out" $(STAGE)
 host-as-gpu:  # host code that includes device headers, as a GPU's build reads it
 	@for source in $$(grep -l '\.cuh"' $(core) $(bugs_text) $(exercises_text) $(evidence_text)); do $(CXX) $(CXXFLAGS) $(INCLUDES) -fsyntax-only $$source || exit 1; done
 ## make stage=v3j evolve [shape=] [minutes=] [out=FILE] | search over a stage's levers; check=1: its referee refuses every cheater
 evolve: $(call fixed,$(STAGE))
-	$(if $(filter 1,$(check)),,$(one_stage)$(works))@$(call keep,out) $(ALONE) $(RUNNER) $(if $(filter 1,$(check)),cheaters "$$MAKE" $(backend),\
+	@$(call keep,out) $(ALONE) $(RUNNER) $(if $(filter 1,$(check)),cheaters "$$MAKE" $(backend),\
 	  search "$$MAKE" $(backend) $(STAGE) $(call given,shape seed minutes generations candidates out))
 evolve-labs: $(CANDIDATES:%=$(B)/$(STAGE)/evolve-%/kernel.so)
 ## make writeups [check=1] | renew the pages' blocks of output; are they what their commands print?
 writeups: $(call fixed,$(ALL_STAGES)) $(call checked,$(ALL_STAGES)) $(call planted,$(ALL_PAIRS))
 	@env $(addprefix -u ,$(WORDS) JOBS) sh checks/scripts/writeups.sh $(if $(check),check)
 ## make plots [check=1] [record=1] | draw the figures; are they what results and code give?
-PLOTTED := v2c8_mma_sync v2d_ldmatrix v3b_wgmma v3c_overlap v3d_producer v3e_pingpong
-plots: $(if $(check)$(record),$(call checked,$(PLOTTED)))
+plots: $(if $(check)$(record),$(call checked,v2c8_mma_sync v2d_ldmatrix v3b_wgmma v3c_overlap v3d_producer v3e_pingpong))
 	@PYTHON='$(PYTHON)' sh checks/scripts/plots.sh $(if $(check),check) $^
 ## make probe what=wmma|mma|wgmma|ex2|overlap [sample=FILE] [check=1] | each lane's elements, products' bits, clocks (needs a GPU)
 probe: $(PROBE)
@@ -333,7 +305,6 @@ clean: ## make clean | remove build/
 	@rm -rf build
 .PHONY: $(GOALS) $(INNER_GOALS) FORCE
 # Several goals are met one after the other, as they were typed; only what they are built from is made in parallel.
-before :=
-in_order = $(if $(before),$(eval $(1): | $(lastword $(before))))$(eval before += $(1))
-$(foreach goal,$(MAKECMDGOALS),$(if $(filter $(goal),$(before)),,$(call in_order,$(goal))))
+in_order = $(if $(goals_before),$(eval $(1): | $(lastword $(goals_before))))$(eval goals_before += $(1))
+$(foreach goal,$(MAKECMDGOALS),$(if $(filter $(goal),$(goals_before)),,$(call in_order,$(goal))))
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -89,8 +89,13 @@ std::vector<std::string> map_of(const Shape& shape, const std::function<char(std
   std::vector<std::string> lines = {format("head %zu, rows %d..%d of %d, a character is %d rows x %d columns: ",
                                            begin / head, first, last - 1, shape.S, ROWS, cols) +
                                     key};
+  struct Same {
+    int first, end;
+    std::string marks;
+  };
+  std::vector<Same> runs;
   for (int r0 = first; r0 < last; r0 += ROWS) {
-    std::string line = format("  row %4d  ", r0);
+    std::string line;
     for (int c0 = 0; c0 < shape.D; c0 += cols) {
       char worst = '.';
       for (int r = r0; r < std::min(shape.S, r0 + ROWS); ++r)
@@ -98,8 +103,14 @@ std::vector<std::string> map_of(const Shape& shape, const std::function<char(std
           if (const char m = mark(begin + std::size_t(r) * shape.D + c); m != '.') worst = m;
       line += worst;
     }
-    lines.push_back(line);
+    if (runs.empty() || runs.back().marks != line) runs.push_back({r0, 0, line});
+    runs.back().end = std::min(r0 + ROWS, last);
   }
+  constexpr std::size_t MOST = 6;
+  for (std::size_t i = 0; i < std::min(MOST, runs.size()); ++i)
+    lines.push_back(format("  row  %-9s ", format("%d..%d", runs[i].first, runs[i].end - 1).c_str()) + runs[i].marks);
+  if (runs.size() > MOST)
+    lines.push_back(format("  row  %d..%d differ in %zu more places", runs[MOST].first, last - 1, runs.size() - MOST));
   return lines;
 }
 

@@ -44,7 +44,8 @@ std::vector<std::string> lines_of(const Comparison& comparison, const std::vecto
 
 // A mark for each element: '.' right, '#' wrong, 'N' NaN that should not be, '~' never written.
 std::string marks_of(std::span<const fp16> out, const Expected& right);
-// The first head that has marks, from the first 128 rows that do: each character is the worst of its rows and columns.
+// The first head that has marks, from the first 128 rows that do: each character is the worst of its rows and columns. Lines that are
+// the same are one.
 std::vector<std::string> map_of(const Shape& shape, const std::function<char(std::size_t)>& mark,
                                 const std::string& key);
 

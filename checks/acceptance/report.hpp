@@ -13,8 +13,9 @@
 
 namespace lab {
 
-// Says what is running and how long is left: one updating line on a terminal, plain lines in a log if asked for (where
-// a report's own lines come often enough, they are not).
+// Says what is running and how long is left: one updating line on a terminal; elsewhere, if asked for and once five seconds have gone by,
+// a line for each tenth of it (where a report's own lines come often enough, they are not). A run with a verdict file is a part of another
+// program's work, and is silent.
 class Progress {
  public:
   Progress(std::size_t cases, double cost, bool plain_lines);
@@ -23,7 +24,7 @@ class Progress {
   double seconds() const;    // since the constructor
 
  private:
-  std::size_t cases_, started_ = 0;
+  std::size_t cases_, started_ = 0, tenths_ = 0;
   double cost_, done_ = 0;
   bool terminal_, plain_lines_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();

@@ -43,8 +43,9 @@ std::vector<Planted> planted(std::span<char*> kernels) {
 
 struct Counts {
   int passed = 0, failed = 0, skipped = 0;
-  int told() const {
-    std::printf("%d passed, %d failed%s\n", passed, failed, skipped ? format(", %d skipped", skipped).c_str() : "");
+  int told(const std::string& what = "") const {
+    std::printf("%d passed, %d failed%s%s\n", passed, failed, skipped ? format(", %d skipped", skipped).c_str() : "",
+                what.empty() ? "" : (": " + what).c_str());
     return failed == 0 && passed + skipped > 0 ? 0 : 1;
   }
 };
@@ -73,6 +74,8 @@ int reproduce_command(std::span<char*> args) {
   if (args.size() < 2) throw BadInput("usage: reproduce NAME build/BACKEND/STAGE/bug-BUG/kernel.so...");
   const std::string name = args[0], rule(88, '-');
   const std::vector<Planted> bugs = planted(args.subspan(1));
+  // v2c4 of the notes has no directory: it is a stage with a bug.
+  const bool is_a_version = name != bugs[0].stage && name != short_stage_name(bugs[0].stage);
   Counts counts;
   Forked before;
   const auto job = [&](std::size_t i) {
@@ -82,7 +85,8 @@ int reproduce_command(std::span<char*> args) {
   each_forked(2 * bugs.size(), job, [&](std::size_t i, const Forked& seen) {
     if (i % 2 == 0) return void(before = seen);
     const Planted& bug = bugs[i / 2];
-    std::printf("%s\n%s%s", rule.c_str(), before.text.c_str(), seen.text.c_str());
+    std::printf("%s\n", rule.c_str());
+    std::printf("%s%s%s", is_a_version ? (name + ": ").c_str() : "", before.text.c_str(), seen.text.c_str());
     switch (judge_signatures(before.status, seen.status)) {
       case Shown::hidden:
         ++counts.skipped;
@@ -99,12 +103,20 @@ int reproduce_command(std::span<char*> args) {
         ++counts.failed;
         std::printf("  RESULT:    NOT as predicted\n");
     }
-    std::printf("  again:     make stage=%s reproduce-bug bug=%s\n  read:      writeups/bugs/%s.md\n", name.c_str(),
+    std::printf("  again:     make stage=%s reproduce-bug bug=%s; read writeups/bugs/%s.md\n", name.c_str(),
                 bug.bug.c_str(), bug.bug.c_str());
     std::fflush(stdout);
   });
   std::printf("%s\n", rule.c_str());
-  return counts.told();
+  // Passed: a bug that shows, which is no kernel that works.
+  const std::string all = bugs.size() == 1 ? "the planted bug of " + name + " shows"
+                                           : format(bugs.size() == 2 ? "both" : "all %zu", bugs.size()) +
+                                                 " planted bugs of " + name + " show";
+  const std::string text = counts.failed ? format("%d of the %zu planted bugs of ", counts.failed, bugs.size()) + name +
+                                               " did not show as predicted"
+                           : counts.skipped ? "the other planted bugs of " + name + " show as predicted"
+                                            : all + " as predicted, and not in the fixed build";
+  return counts.told(text);
 }
 
 // check-harness KERNEL...: the acceptance must be red on each.
@@ -185,6 +197,7 @@ int broken_version_command(std::span<char*> args) {
 int racechecks_command(std::span<char*> args) {
   const bool is_short = !args.empty() && std::string_view(args[0]) == "short=1";
   const std::span<char*> kernels = args.subspan(is_short);
+  if (kernels.size() == 1) return is_short ? run({kernels[0], "racecheck", "short=1"}) : run({kernels[0], "racecheck"});
   Counts counts;  // failed: builds with findings
   each_forked(
       kernels.size(),
@@ -196,7 +209,7 @@ int racechecks_command(std::span<char*> args) {
         if (const std::string remark = looked.verdict.last("remark"); !remark.empty()) record("remark", remark);
         ++(looked.status == 0 ? counts.passed : counts.failed);
       });
-  return kernels.size() > 1 ? counts.told() : counts.failed != 0;
+  return counts.told();
 }
 
 }  // namespace lab

@@ -399,7 +399,7 @@ int signature_command(std::span<char*> args) {
   } else {
     std::printf("  the fixed build, same inputs:\n");
   }
-  bool good = true;
+  bool good = true, mapped = false;  // one map says enough
   int looked = 0;
   for (const Part& part : found->look()) {
     const bool wanted = part.always || (with_bug && !harmless);
@@ -418,8 +418,10 @@ int signature_command(std::span<char*> args) {
                                                    : ", but it should not be");
     std::printf("  %s %s\n", with_bug ? "seen:     " : "          ", judged.c_str());
     if (!as_it_should && !wanted) record("tells", "what was reported still shows: " + seen), record("red", judged);
-    if (with_bug && part.shown)
+    const bool is_map = !part.lines.empty() && part.lines[0].starts_with("head ");
+    if (with_bug && part.shown && !(is_map && mapped))
       for (const std::string& line : part.lines) std::printf("    %s\n", line.c_str());
+    mapped |= is_map;
   }
   if (!good) return 1;
   if (looked) return 0;

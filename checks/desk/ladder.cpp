@@ -98,8 +98,6 @@ std::vector<const Bug*> Ladder::bugs(const std::string& name) const {
           throw BadInput(name + " became " + s.dir + ": stage=" + s.short_name());
     std::vector<std::string> names = historical();
     for (const Stage* s : all()) names.push_back(s->dir), names.push_back(s->short_name());
-    std::error_code none;
-    for (const auto& own : fs::directory_iterator("work/own", none)) names.push_back(own.path().filename());
     throw BadInput("no stage '" + name + "'; the nearest are: " + joined(nearest(name, names), " ") +
                    " - see 'make list'");
   }
@@ -123,27 +121,19 @@ std::vector<const Bug*> Ladder::bugs(const std::string& name, const std::string&
                  "'; the nearest are: " + joined(nearest(bug, names_of(all)), " ") + " - see 'make list'");
 }
 
-constexpr std::string_view OWN = "own/";
-
-bool is_own_name(const std::string& name) {
-  const auto lower = [](char c) { return c >= 'a' && c <= 'z'; };
-  return !name.empty() && lower(name[0]) &&
-         std::ranges::all_of(name, [&](char c) { return lower(c) || (c >= '0' && c <= '9') || c == '-' || c == '_'; });
+// make says where a kernel of one's own lies.
+std::string stage_dir(const std::string& stage) {
+  const char* const own = std::getenv("OWN");
+  return own && stage.starts_with("own/") ? own : "stages/" + stage;
 }
 
-std::string own_dir(const std::string& word) {
-  return "work/" + std::string(OWN) + (word.starts_with(OWN) ? word.substr(OWN.size()) : word);
+std::optional<Stage> own_kernel(const std::string& stage) {
+  if (!stage.starts_with("own/")) return std::nullopt;
+  const std::string conf = stage_dir(stage) + "/stage.conf";
+  return Stage{stage, parse_conf(read_text(conf), conf)};
 }
 
-std::optional<Stage> own_kernel(const std::string& word) {
-  const std::string dir = own_dir(word), name = fs::path(dir).filename().string(), conf = dir + "/stage.conf";
-  if (!is_own_name(name) || !fs::exists(dir + "/kernel.cu")) return std::nullopt;
-  return Stage{std::string(OWN) + name, parse_conf(read_text(conf), conf)};
-}
-
-std::string kernel_path(const std::string& stage) {
-  return (stage.starts_with(OWN) ? own_dir(stage) : "stages/" + stage) + "/kernel.cu";
-}
+std::string kernel_path(const std::string& stage) { return stage_dir(stage) + "/kernel.cu"; }
 
 Ladder read_ladder(const std::string& root) {
   const fs::path stages = fs::path(root) / "stages";

@@ -46,12 +46,9 @@ struct Ladder {
   std::vector<const Bug*> bugs(const std::string& name, const std::string& bug) const;
 };
 
-// Kernels of a learner's own, work/own/NAME, are built as stages are, and no command of the whole ladder sees them. As
-// a stage its `dir` is "own/NAME"; `word` is NAME or that. Nothing if there is none.
-bool is_own_name(const std::string& name);
-std::string own_dir(const std::string& word);
-std::optional<Stage> own_kernel(const std::string& word);
-std::string kernel_path(const std::string& stage);  // "stages/v2b_single_warp/kernel.cu", "work/own/mine/kernel.cu"
+// A kernel of one's own, make stage=DIRECTORY, is a stage "own/SUM/NAME"; nothing where `stage` is none.
+std::optional<Stage> own_kernel(const std::string& stage);
+std::string kernel_path(const std::string& stage);  // "stages/v2b_single_warp/kernel.cu", "DIRECTORY/kernel.cu"
 
 // Everything below root/stages. Throws BadInput where a file is not as it must be.
 Ladder read_ladder(const std::string& root = ".");

@@ -1,4 +1,4 @@
-// Other programs: started, stopped, judged, side by side, and what of them is kept.
+// Other programs: started, stopped, side by side.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -7,7 +7,6 @@
 #include <thread>
 #include <type_traits>
 
-#include "checks/acceptance/verdict.hpp"
 #include "checks/desk/desk.hpp"
 
 namespace lab::desk {
@@ -38,10 +37,6 @@ Ended run(const Argv& argv, const std::string& log = "");
 // The same in a process group of its own, by timeout(1), which ends all of it after `limit` seconds, or when the desk itself
 // ends (^C, SIGTERM). Several threads may call it at a time.
 Ended run_limited(const Argv& argv, const std::string& log, int limit);
-
-// The same command, which leaves its verdict (checks/acceptance/verdict.hpp) beside that log; and the verdict.
-Argv judged(const Argv& argv, const std::string& log);
-Verdict verdict_beside(const std::string& log);
 
 struct Ran {
   int status = 0;
@@ -82,37 +77,8 @@ void side_by_side(const std::vector<Item>& items, Make make, Take take) {
   side_by_side(cores(), items, make, take);
 }
 
-// Runs of a stage's binary on the CPU, kept beside it. There a run is a function of the binary, its arguments and the
-// stage's sources: schedules are drawn from seeds, and no number depends on the count of workers. So what one command
-// of a session has seen, another need not run again; where any of them has changed since, the run does not count.
-
-struct LabRun {
-  int status = 0;
-  std::string out;  // standard output and error
-  Verdict verdict = {};
-  bool reused = false;  // an earlier run's
-};
-
 // The program that loads build/BACKEND/STAGE/VARIANT/kernel.so, and runs it: build/BACKEND/runner.
 std::string runner_of(const std::string& kernel);
-
-// Runs a lab and keeps what it said in kept/ beside the binary; or, where kept_runs_count() and a run with these
-// arguments still holds, takes that. Only the statuses 0 (good) and 1 (red) are kept: after a bad input, a fault or a
-// signal the next call runs again. A kernel outside build/cpu/STAGE/VARIANT always runs, and nothing of it is kept.
-LabRun run_lab(const Argv& argv);
-
-// How many of the labs that these words name may run at a time: as many as there are cores, but on a GPU four. There
-// they launch one after the other (ExclusiveGpu), and each has a context of half a gigabyte.
-std::size_t at_once(const Argv& words);
-
-// Whether the environment says LAB_KEPT=use. `make writeups` says so to the commands of the pages; with LAB_KEPT=no in
-// its environment they all run again.
-bool kept_runs_count();
-
-// How many runs below build/cpu still hold.
-int kept_runs();
-
-// Adding up what many small test programs say on their last lines.
 
 struct Counts {
   int passed = 0, failed = 0, skipped = 0;  // skipped: what this GPU cannot show or run
@@ -120,16 +86,6 @@ struct Counts {
   // 0 if something was there and nothing failed.
   int status() const { return failed == 0 && passed + skipped > 0 ? 0 : 1; }
 };
-
-// The last line of a log that starts with `N passed, M failed`; nothing if it has none.
-std::optional<Counts> counts_in(const std::string& log);
-
-// A piece's counts: its own words, but never as all good with an exit status that says otherwise (unless all
-// was skipped), and as one piece where it has no counts: one that failed, if it should have been `counted`.
-Counts judge(const std::string& log, int status, bool counted = false);
-
-// At most `size` bytes of UTF-8, no character cut in two.
-std::string clipped(const std::string& text, std::size_t size);
 
 // `N passed, M failed`, alone on a line, with `, K skipped` where there are any. told() prints it, and returns the status.
 std::string total_line(const Counts& counts);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "checks/acceptance/format.hpp"
+#include "checks/acceptance/report.hpp"
 #include "checks/acceptance/sampling.hpp"
 #include "checks/acceptance/verdict.hpp"
 #include "checks/runner/commands.hpp"
@@ -139,6 +140,8 @@ int racecheck_command(std::span<char*> args) {
   const Problems problems = subject.backward ? (is_short ? Problems(SHORT_BACKWARD_RACES) : BACKWARD_RACES)
                                              : (is_short ? Problems(SHORT_RACES) : FORWARD_RACES);
   const std::span<const Schedule> schedules = is_short ? std::span<const Schedule>(SHORT_SCHEDULES) : SCHEDULES;
+  const std::size_t steps = problems.size() * schedules.size() * (subject.backward ? 1 : std::size(COPY_TIMES));
+  Progress progress(steps, double(steps), true);
   for (const RaceProblem& problem : problems) {
     const Shape& shape = problem.shape;
     Case test{Group::ragged, shape, Family::unit, 1};
@@ -154,6 +157,7 @@ int racecheck_command(std::span<char*> args) {
     for (const Schedule schedule : schedules)
       for (const Copies copies : COPY_TIMES) {
         if (subject.backward && copies != Copies::at_wait) continue;
+        progress.start(text(shape));
         options.schedule = schedule, options.copies = copies;
         if (subject.backward)
           options.block_order = std::uint64_t(schedule);  // a different one for each schedule
@@ -168,6 +172,7 @@ int racecheck_command(std::span<char*> args) {
           if (factor > 1 && (shape.S < 1024 || copies != Copies::at_wait || !some)) continue;
           report.add(Tensors(subject, in, false).launch(shape, float(factor * default_scale(shape.D)), how), schedule);
         }
+        progress.finish(1);
       }
   }
   return report.finish(

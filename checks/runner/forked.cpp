@@ -14,6 +14,7 @@
 #include <string_view>
 #include <thread>
 
+#include "checks/acceptance/report.hpp"
 #include "common/backend.hpp"
 
 namespace lab {
@@ -60,6 +61,7 @@ std::size_t jobs_at_once() {
 
 void each_forked(std::size_t count, const std::function<int(std::size_t)>& job,
                  const std::function<void(std::size_t, const Forked&)>& take) {
+  Progress progress(count, double(count), true);
   std::map<pid_t, Job> running;
   std::map<std::size_t, Forked> done;
   for (std::size_t next = 0, taken = 0; taken < count;) {
@@ -79,7 +81,9 @@ void each_forked(std::size_t count, const std::function<int(std::size_t)>& job,
     if (const auto found = running.find(pid); found != running.end()) {
       done.emplace(found->second.number, result_of(found->second, waited));
       running.erase(found);
+      progress.finish(1), progress.start("kernels");
     }
+    if (done.contains(taken)) progress.clear();
     for (; done.contains(taken); ++taken) take(taken, done.at(taken)), done.erase(taken);
   }
 }

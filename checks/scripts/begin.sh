@@ -18,7 +18,7 @@ saying() { is_in predict "$goals" && fail "predict takes it as say='...', as in 
 words_of() {  # of a goal that would otherwise ignore a word in silence
   case $1 in
     exercise) echo n again ;; hint|try) echo n ;; predict) echo n say ;; solution) echo n give-up ;;
-    grade) echo json seed assigned ;; probe) echo what sample only check ;; *) return 1 ;;
+    check) echo file args quick seconds ;; grade) echo json seed assigned ;; probe) echo what sample only check ;; *) return 1 ;;
   esac
 }
 idle=$goals; taken=
@@ -37,6 +37,15 @@ for goal in $goals; do
   saying
   case $goal in *[!0-9]*) ;; *) [ "$goal" = "$goals" ] || fail "a number is given as n=, as in make $(one "$goals") n=$goal" ;; esac
   fail "$(LC_ALL=C what=nearest names="$GOALS" name="$goal" awk -f checks/scripts/ladder.awk /dev/null | sed 's/^ERROR //')"
+done
+needs() { fail "which $1? $goal needs $2; see 'make $3'"; }
+for goal in $goals; do
+  case $goal in
+    reproduce-bug|show-bug|edit-bug|save-bug|run|profile|trace|evolve) [ -n "$stage$n" ] || [ "$check" = 1 ] || needs stage stage=NAME list ;;
+    predict|try|hint|solution) [ -n "$n" ] || needs exercise n=NUMBER exercise ;;
+    sanitize) case ${check:-quick} in quick) ;; *) fail "check=$check: sanitize takes check=quick" ;; esac ;;
+  esac
+  case $goal in racecheck|counters|trace) [ -z "$stage" ] || [ -z "$n" ] || fail "$goal takes stage= or n=, not both" ;; esac
 done
 if is_in probe "$goals"; then
   case ${what:-none} in wmma|mma|wgmma|ex2|overlap) say PROBE build/gpu/probe_$what ;; *) fail "probe takes what=, one of wmma mma wgmma ex2 overlap" ;; esac
@@ -117,6 +126,10 @@ case $ladder in *"ERROR "*) fail "${ladder##*ERROR }" ;; esac
 for goal in $goals; do
   case $goal in */*) ;; *) [ -z "$own" ] || is_in "$goal" "$OWN" || fail "make $goal is for stages of the ladder; for a kernel of your own there are: $OWN" ;; esac
 done
+if [ -n "$stage" ] && [ -z "$bug" ] && printf '%s\n' "$ladder" | grep -qx STAGE=; then
+  pairs=$(printf '%s\n' "$ladder" | sed -n 's/^PAIRS=//p' | tr '|' ' ')
+  for goal in $goals; do case $goal in run|counters|bits|profile|resources|evolve) fail "stage=$stage never worked; its bugs: $pairs" ;; esac; done
+fi
 back=$(printf '%s\n' "$ladder" | sed -n 's/^BACKWARD_STAGES=//p' | tr '|' ' ') one=$(printf '%s\n' "$ladder" | sed -n 's/^STAGE=//p')
 if [ -n "$one" ] && is_in "$one" "$back"; then
   for goal in $goals; do case $goal in */*) ;; *) is_in "$goal" "$BACKWARD" || fail "a backward stage has no $goal; it has: $BACKWARD" ;; esac; done

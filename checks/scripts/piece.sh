@@ -15,6 +15,8 @@ case $name in
   patches) set -- sh checks/scripts/patches.sh ;;
   packages) set -- sh checks/tests/setup_packages.sh ;;
   words) set -- sh checks/tests/words.sh ;;
+  plain-cuda) set -- sh checks/tests/plain.sh quick ;;
+  all-plain-cuda) set -- sh checks/tests/plain.sh ;;
   resources) command -v nvcc > /dev/null && set -- $make resources || set -- echo "0 passed, 0 failed, 1 skipped: there is no nvcc" ;;
   format) command -v clang-format-14 > /dev/null && set -- sh checks/scripts/format.sh check || set -- echo "0 passed, 0 failed, 1 skipped: there is no clang-format-14" ;;
   clean-tree) set -- sh -c 'git status --porcelain; [ -z "$(git status --porcelain 2> /dev/null)" ]' ;;

@@ -55,7 +55,7 @@ case ${1-} in
   *) check= ;;
 esac
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES  # the commands of a page must not see those of the make that called
-export LC_ALL=C GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_PAGER=cat LAB_KEPT="${LAB_KEPT-use}"
+export LC_ALL=C GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_PAGER=cat
 rm -rf $kept && mkdir -p $kept && : > $kept/good
 [ $# -gt 0 ] || set -- README.md $(find writeups -name '*.md' | sort)
 printf '%s\n' "$@" | xargs -P 2 -n 1 sh "$0" page "$check"

@@ -1,5 +1,4 @@
-// The desk on other programs: how they end, what their logs count, what exit statuses mean together; runs that are kept:
-// taken again only where nothing has changed, and only when asked for.
+// Other programs: how they end, what exit statuses mean together.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <sys/wait.h>
@@ -42,33 +41,6 @@ void ends_by(int signal, pid_t desk) {
   CHECK(WIFSIGNALED(waited));
   CHECK(WTERMSIG(waited) == signal);
 }
-
-const std::string LAB = "build/cpu/v1_s/checked/kernel.so";
-
-// A tree with one stage, whose binary is a script that counts its runs; the working directory while it lives.
-struct KeptTree : lab::Scratch {
-  fs::path home = fs::current_path();
-  KeptTree() : Scratch("kept") {
-    fs::current_path(root);
-    fs::create_directories("build/logs");
-    write_text("stages/v1_s/kernel.cu", "kernel\n");
-    write_text("stages/v1_s/bugs/ten.patch", "patch\n");
-    write_text(LAB, "kernel\n");
-    script("build/cpu/runner");
-    setenv("LAB_KEPT", "use", 1);
-  }
-  ~KeptTree() {
-    unsetenv("LAB_KEPT");
-    fs::current_path(home);
-  }
-  // Its first argument is its exit status.
-  void script(const std::string& path) const {
-    write_text(path,
-               "#!/bin/sh\nshift\necho run >> runs\necho said $*; echo so >&2; echo red=$* >> $LAB_VERDICT\nexit $1\n");
-    fs::permissions(path, fs::perms::owner_all);
-  }
-  std::size_t runs() const { return fs::exists("runs") ? lines_of(read_text("runs")).size() : 0; }
-};
 
 }  // namespace
 
@@ -113,40 +85,11 @@ TEST_CASE("asked to end, the desk ends what it started and itself") {
   }
 }
 
-TEST_CASE("the last count of a log holds") {
-  const auto last = counts_in("3 passed, 1 failed\nx\n17 passed, 2 failed, 1 skipped\n");
-  REQUIRE(last);
-  CHECK((last->passed == 17 && last->failed == 2 && last->skipped == 1));
-  CHECK_FALSE(counts_in("all 3 passed, 1 failed\n passed\n3 passed\n"));
-}
-
 TEST_CASE("the total names what was skipped, if anything was; nothing at all is no success") {
   CHECK((Counts{1, 0}.status() == 0 && Counts{0, 0, 1}.status() == 0));
   CHECK((Counts{1, 1}.status() == 1 && Counts{}.status() == 1));
   CHECK(total_line({3, 1, 0}) == "3 passed, 1 failed");
   CHECK(total_line({3, 1, 2}) == "3 passed, 1 failed, 2 skipped");
-}
-
-TEST_CASE("a piece is never all good with an exit status that says otherwise") {
-  const auto is = [](const Counts& c, int passed, int failed) { return c.passed == passed && c.failed == failed; };
-  CHECK(is(judge("5 passed, 0 failed\n", 0), 5, 0));
-  CHECK(is(judge("5 passed, 2 failed\n", 1), 5, 2));
-  CHECK(is(judge("5 passed, 0 failed\n", 1), 5, 1));
-  CHECK(is(judge("", 0), 1, 0));
-  CHECK(is(judge("", 2), 0, 1));
-  CHECK(is(judge("", 0, true), 0, 1));
-  CHECK(is(judge("5 passed, 0 failed\n", 0, true), 5, 0));
-  CHECK(is(judge("5 passed, 2 failed\n", 0), 5, 2));
-  CHECK(is(judge("5 passed, 0 failed, 2 skipped\n", 1), 5, 1));
-  CHECK(is(judge("0 passed, 0 failed, 2 skipped\n", 1), 0, 0));
-  CHECK(is(judge("0 passed, 0 failed\n", 1), 0, 1));
-  CHECK(judge("0 passed, 0 failed, 2 skipped\n", 1).skipped == 2);
-}
-
-TEST_CASE("clipped between characters") {
-  CHECK(clipped("abc", 2) == "ab");
-  CHECK(clipped("a\u00d7b", 2) == "a");
-  CHECK(clipped("a\u00d7b", 3) == "a\u00d7");
 }
 
 TEST_CASE("a signature counts if it shows where it must and nowhere else") {
@@ -183,54 +126,6 @@ TEST_CASE("a bug that no answer shows leaves the acceptance green and the race c
   CHECK(judge_unseen(0, 139) == Colour::wrong);
 }
 
-TEST_CASE("kept runs: the same binary with the same arguments is not run again") {
-  const KeptTree tree;
-  const LabRun first = run_lab({LAB, "0", "a/b"}), again = run_lab({LAB, "0", "a/b"});
-  CHECK(first.out == "said 0 a/b\nso\n");
-  CHECK(!first.reused);
-  CHECK(again.reused);
-  CHECK(again.out == first.out);
-  CHECK((first.verdict.first("red") == "0 a/b" && again.verdict.first("red") == "0 a/b"));
-  CHECK(again.status == 0);
-  CHECK(tree.runs() == 1);
-  CHECK(kept_runs() == 1);
-  CHECK(!run_lab({LAB, "0", "a-b"}).reused);  // the same file name, another command
-  CHECK(!run_lab({LAB, "1"}).reused);
-  CHECK(run_lab({LAB, "1"}).status == 1);
-  CHECK(tree.runs() == 3);
-}
-
-TEST_CASE("kept runs: without being asked, after a change, and after what is no verdict, it runs") {
-  const KeptTree tree;
-  SUBCASE("nobody asks") { unsetenv("LAB_KEPT"); }
-  SUBCASE("somebody says no") { setenv("LAB_KEPT", "no", 1); }
-  run_lab({LAB, "0"});
-  if (!kept_runs_count()) {
-    CHECK(!run_lab({LAB, "0"}).reused);
-    CHECK(tree.runs() == 2);
-    return;
-  }
-  SUBCASE("another kernel") { write_text(LAB, "kernel, another\n"); }
-  SUBCASE("another kernel") { write_text("stages/v1_s/kernel.cu", "other\n"); }
-  SUBCASE("another patch") { write_text("stages/v1_s/bugs/ten.patch", "other\n"); }
-  SUBCASE("one patch more") { write_text("stages/v1_s/bugs/two.patch", ""); }
-  CHECK(kept_runs() == 0);
-  CHECK(!run_lab({LAB, "0"}).reused);
-  for (const char* status : {"2", "3", "139"}) {
-    run_lab({LAB, status});
-    CHECK(!run_lab({LAB, status}).reused);
-  }
-}
-
-TEST_CASE("kept runs: a GPU's binary always runs") {
-  const KeptTree tree;
-  const std::string gpu = "build/gpu/v1_s/fixed/kernel.so";
-  tree.script("build/gpu/runner");
-  run_lab({gpu, "0"});
-  CHECK(!run_lab({gpu, "0"}).reused);
-  CHECK(!fs::exists("build/gpu/v1_s/fixed/kept"));
-}
-
 TEST_CASE("work side by side: results in order, and the first exception after all is over") {
   std::vector<int> items;
   for (int i = 0; i < 20; ++i) items.push_back(i);
@@ -259,13 +154,6 @@ TEST_CASE("work side by side: no more at a time than asked for") {
     side_by_side(std::size_t(most), items, count, [](int) {});
     CHECK(largest == most);
   }
-}
-
-TEST_CASE("builds that share a GPU run one at a time") {
-  CHECK(at_once({"v1_s:ten=build/gpu/v1_s/bug-ten/kernel.so=build/gpu/v1_s/fixed/kernel.so"}) ==
-        std::min<std::size_t>(4, cores()));
-  CHECK(at_once({"v1_s:ten=build/cpu/v1_s/bug-ten/kernel.so=build/cpu/v1_s/fixed/kernel.so"}) == cores());
-  CHECK(at_once({}) == cores());
 }
 
 TEST_CASE("capture: output, errors, input and status of a program") {

@@ -81,6 +81,20 @@ for word in stage scale json n bug; do refuse "$word= is empty" $MAKE backend=cp
 refuse "probe takes what=, one of" env PATH="$work/gpu:$PATH" $MAKE backend=gpu probe what=wmna
 accept env n=5 shape=nonsense stage=nothing $MAKE backend=cpu list
 
+# --- a piece is never all good with an exit status that says otherwise; nothing at all is no success ---
+printf '#!/bin/sh\nprintf "$said"; exit $status\n' > "$work/piece"; chmod +x "$work/piece"
+piece() {  # STATUS OUTPUT PASSED FAILED SKIPPED
+  MAKE="$work/piece" said="$2" status=$1 sh checks/scripts/piece.sh "$work/piece.log" cpu > /dev/null
+  same "the counts of '$2', exit status $1," "$(cat "$work/piece.log.counts")" "$3 $4 $5"
+}
+piece 0 '5 passed, 0 failed\n' 5 0 0; piece 1 '5 passed, 2 failed\n' 5 2 0; piece 1 '5 passed, 0 failed\n' 5 1 0
+piece 0 '' 1 0 0; piece 2 '' 0 1 0; piece 0 '5 passed, 2 failed\n' 5 2 0; piece 1 '5 passed, 0 failed, 2 skipped\n' 5 1 2
+piece 1 '0 passed, 0 failed, 2 skipped\n' 0 0 2; piece 1 '0 passed, 0 failed\n' 0 1 0
+piece 0 '3 passed, 1 failed\nx\n17 passed, 2 failed, 1 skipped\n' 17 2 1; piece 0 '2 passed, 0 failed: both show\n' 2 0 0
+says "RED piece" sh -c "echo 1 1 0 > '$work/piece.log.counts'; sh checks/scripts/sum.sh '$work/piece.log' || :"
+says "0 passed, 1 failed" sh -c "rm '$work/piece.log.counts'; sh checks/scripts/sum.sh '$work/piece.log' 2> /dev/null || :"
+rm -f "$work"/piece*
+
 # --- no output replaces another's file ---
 cp "$work/good.npy" "$work/mine.npy"
 for goal in "$run q=$work/good.npy $tensors out=" "$MAKE backend=cpu stage=v2d trace json=" "$MAKE backend=cpu grade assigned=1 json=" \

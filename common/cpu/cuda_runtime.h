@@ -21,13 +21,13 @@
 // single load and store. These say it first, and g++ inlines them as it does the C library's own checked versions.
 #ifdef __SANITIZE_THREAD__
 extern "C" {
-void __tsan_read_range(void* address, std::size_t bytes);
-void __tsan_write_range(void* address, std::size_t bytes);
+void lab_tell_read(void* address, std::size_t bytes) __asm__("__tsan_read_range");
+void lab_tell_write(void* address, std::size_t bytes) __asm__("__tsan_write_range");
 #define LAB_TELLS extern inline __attribute__((gnu_inline, always_inline, artificial))
 LAB_TELLS void lab_tell_copy(void* to, const void* from, std::size_t bytes) {
   if (__builtin_constant_p(bytes) && (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16)) return;
-  if (from) __tsan_read_range(const_cast<void*>(from), bytes);
-  __tsan_write_range(to, bytes);
+  if (from) lab_tell_read(const_cast<void*>(from), bytes);
+  lab_tell_write(to, bytes);
 }
 LAB_TELLS void* memcpy(void* to, const void* from, std::size_t bytes) noexcept {
   lab_tell_copy(to, from, bytes);
@@ -45,12 +45,14 @@ LAB_TELLS void* memset(void* to, int byte, std::size_t bytes) noexcept {
 }
 #endif
 
+struct uint3 {
+  unsigned x, y, z;
+};
 struct dim3 {
   unsigned x = 1, y = 1, z = 1;
   constexpr dim3(unsigned x = 1, unsigned y = 1, unsigned z = 1) : x(x), y(y), z(z) {}
-};
-struct uint3 {
-  unsigned x, y, z;
+  constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+  constexpr operator uint3() const { return {x, y, z}; }
 };
 struct alignas(8) uint2 {
   unsigned x, y;
@@ -84,18 +86,34 @@ enum cudaError_t : int {
   cudaErrorInvalidValue = 1,
   cudaErrorMemoryAllocation = 2,
   cudaErrorInvalidConfiguration = 9,
+  cudaErrorInvalidSymbol = 13,
+  cudaErrorInvalidDevicePointer = 17,
+  cudaErrorInvalidDeviceFunction = 98,
+  cudaErrorInvalidDevice = 101,
+  cudaErrorInvalidResourceHandle = 400,
   cudaErrorNotReady = 600,
   cudaErrorNotSupported = 801,
   cudaErrorIllegalAddress = 700,
+  cudaErrorLaunchOutOfResources = 701,
   cudaErrorLaunchTimeout = 702,
+  cudaErrorAssert = 710,
   cudaErrorIllegalInstruction = 715,
   cudaErrorMisalignedAddress = 716,
   cudaErrorLaunchFailure = 719,
+  cudaErrorNotSupported = 801,
   cudaErrorInvalidClusterSize = 912,
+  cudaErrorUnknown = 999,
 };
-enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
+enum cudaMemcpyKind {
+  cudaMemcpyHostToHost,
+  cudaMemcpyHostToDevice,
+  cudaMemcpyDeviceToHost,
+  cudaMemcpyDeviceToDevice,
+  cudaMemcpyDefault
+};
 enum cudaFuncAttribute {
   cudaFuncAttributeMaxDynamicSharedMemorySize = 8,
+  cudaFuncAttributePreferredSharedMemoryCarveout = 9,
   cudaFuncAttributeNonPortableClusterSizeAllowed = 14,
 };
 using cudaStream_t = struct CUstream_st*;
@@ -145,6 +163,7 @@ template <class Kernel>
 cudaError_t cudaFuncSetAttribute(Kernel* kernel, cudaFuncAttribute attribute, int value) {
   if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed)
     return lab::cpu::allow_large_clusters(reinterpret_cast<const void*>(kernel), value != 0);
+  if (attribute == cudaFuncAttributePreferredSharedMemoryCarveout) return cudaSuccess;
   return lab::cpu::set_max_dynamic_smem(reinterpret_cast<const void*>(kernel), value);
 }
 

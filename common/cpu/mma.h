@@ -17,10 +17,8 @@ enum layout_t { mem_row_major, mem_col_major };
 
 template <class Use, int M, int N, int K, class T, class Layout = void>
 struct fragment {
-  static_assert(M == 16 && N == 16 && K == 16, "the CPU backend has 16x16x16 fragments");
-  static_assert(std::is_same_v<Use, accumulator> ? std::is_same_v<T, float> : std::is_same_v<T, half>,
-                "the CPU backend multiplies half and accumulates float");
   static constexpr int num_elements = std::is_same_v<Use, accumulator> ? 8 : 16;
+  using element_type = T;
   T x[num_elements];
 };
 
@@ -43,8 +41,8 @@ constexpr Operand layout_b = std::is_same_v<Layout, nvcuda::wmma::row_major> ? O
 
 namespace nvcuda::wmma {
 
-template <class Use, class T, class Layout>
-__forceinline__ void fill_fragment(fragment<Use, 16, 16, 16, T, Layout>& f, T value) {
+template <class Use, int M, int N, int K, class T, class Layout>
+__forceinline__ void fill_fragment(fragment<Use, M, N, K, T, Layout>& f, std::type_identity_t<T> value) {
   for (T& element : f.x) element = value;
 }
 template <class Layout>

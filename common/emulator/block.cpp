@@ -163,7 +163,9 @@ void Block::barrier(std::uintptr_t pc) {
   make_waiting(fiber);
   tell(ExecEvent::Kind::arrive, 0, 0, pc);
   if (at_barrier_++ == 0) barrier_pc_ = pc, barrier_first_ = &fiber;
-  if (checking_ && different_lines(pc, barrier_pc_))
+  const int site = std::exchange(fiber.site, 0);
+  if (at_barrier_ == 1) barrier_site_ = site;
+  if (checking_ && (different_lines(pc, barrier_pc_) || site != barrier_site_))
     report(Finding::Kind::barrier, {barrier_pc_, barrier_first_->warp, barrier_first_->lane},
            {pc, fiber.warp, fiber.lane}, [] { return "threads of one block wait at different barriers"; });
   if (at_barrier_ == live_) release_barrier();
@@ -191,7 +193,7 @@ void Block::park(std::uintptr_t pc) {
 void Block::idle() {
   while (!ready_warps_) {
     if (mbarriers_.answer_polls(false) || engine_.land_awaited()) continue;
-    if (wake_semaphores() || wake_spinning(false)) continue;
+    if (answer_active() || wake_semaphores() || wake_spinning(false)) continue;
     if (cluster_->size() > 1) {
       if (doomed_) deadlock();
       yield();
@@ -306,6 +308,7 @@ void Block::prepare(const LaunchConfig& config, const std::function<void()>& thr
   if (!random_) random_ = 1;
   blockDim = config.block, gridDim = config.grid;
   index_ = {linear % config.grid.x, linear / config.grid.x % config.grid.y, linear / (config.grid.x * config.grid.y)};
+  votes_ = {}, gathering_.clear();
   shared_.reset(config.smem, options_.gaps);
   if (checking_) shadow_.reset(shared_, findings_, config.name, linear, threads_);
   if (counting_) counting_->reset();

@@ -7,6 +7,7 @@
 #pragma once
 #include <cuda_runtime.h>
 
+#include <array>
 #include <atomic>
 #include <csetjmp>
 #include <csignal>
@@ -77,6 +78,8 @@ struct Fiber {
   unsigned next_look = 0;
   int looks_in_vain = 0;           // since one showed something new
   const void* spins_at = nullptr;  // the word whose change it waits for
+  std::uint32_t active = 0;        // __activemask's answer
+  int site = 0;                    // of the barrier that it comes to, in the source's order (plain CUDA); 0: unknown
   void* stack = nullptr;           // lowest address
   std::size_t stack_bytes = 0;
   void* fake_stack = nullptr;  // AddressSanitizer's, while the fiber waits
@@ -146,7 +149,7 @@ class Block {
   bool started() const { return started_; }
   bool over() const { return live_ == 0; }
   bool failed() const { return error_ != cudaSuccess; }
-  bool can_go_on() const { return ready_warps_ || engine_.has_awaited() || may_stop_spinning(); }
+  bool can_go_on() const { return ready_warps_ || engine_.has_awaited() || may_stop_spinning() || !gathering_.empty(); }
   // Nothing in the cluster can go on: this block's polls are answered, a number of times. False if there are none.
   bool answer_polls();
   void doom() { doomed_ = true; }  // its next step ends in a deadlock's report
@@ -183,6 +186,7 @@ class Block {
   void park_at_semaphore(const unsigned* counter, unsigned value, std::uintptr_t pc);
   // The running thread has looked at a word and changed nothing there. One that spins waits.
   void polled(const void* address, std::size_t bytes, std::uintptr_t pc);
+  std::uint32_t active_lanes(std::uintptr_t pc);  // __activemask: those that come there before any goes on
   void wake(int thread) { make_ready(thread / LANES, 1u << thread % LANES); }
   void wake_lanes(int warp, std::uint32_t lanes) { make_ready(warp, lanes); }
   // Of a launch that may overlap the one before it: a thread has passed griddepcontrol.wait.
@@ -242,6 +246,12 @@ class Block {
              })
         .same += same_value;
   }
+  struct Votes {  // __syncthreads_count (plain.cpp)
+    std::array<int, 3> sums{};
+    std::array<std::uint8_t, MAX_THREADS> calls{};
+  };
+  Votes& votes() { return votes_; }
+  void at_site(int site) { current_->site = site; }
   Fragments fragments() const { return options_.fragments; }
   bool spelled_out() const { return options_.spelled_out; }
   bool running() const { return current_ != &root_; }
@@ -292,6 +302,7 @@ class Block {
   void yield();            // lets another block of the cluster go on
   bool wake_semaphores();  // its threads that wait for a semaphore which is raised by now; false: none
   bool may_stop_spinning() const;
+  bool answer_active();
   bool wake_spinning(bool all);  // those that may stop, or all; false: none
   std::string spins_on(const Fiber& fiber) const;
   // Other blocks run until a semaphore is raised or a spin may stop; false: neither is awaited, or neither can come.
@@ -335,11 +346,13 @@ class Block {
   Warp warps_[MAX_WARPS];
   std::vector<Fiber*> at_semaphores_;  // those that wait for one
   std::vector<Fiber*> spinning_;
+  std::vector<Fiber*> gathering_;  // in __activemask
   std::uint32_t ready_warps_ = 0;
   int threads_ = 0, warp_count_ = 0;
   int live_ = 0;  // threads that have not returned
   int at_barrier_ = 0;
   std::uintptr_t barrier_pc_ = 0;  // of the first to arrive
+  int barrier_site_ = 0;
   const Fiber* barrier_first_ = nullptr;
   std::unique_ptr<Counting> counting_;
   NamedBarrier named_[NAMED_BARRIERS];
@@ -347,6 +360,7 @@ class Block {
   std::uint64_t random_ = 1;
   int turn_ = 0;  // round robin: the warp that ran last
 
+  Votes votes_;
   SharedMemory shared_;
   Shadow shadow_;
   FindingLog findings_;

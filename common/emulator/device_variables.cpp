@@ -95,7 +95,9 @@ Variable variable_at(const void* address) {
       const auto symbol = read_at<ElfW(Sym)>(file, symbols.sh_offset + s * sizeof(ElfW(Sym)));
       if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || place - symbol.st_value >= symbol.st_size) continue;
       const char* const name = file.c_str() + section(symbols.sh_link).sh_offset + symbol.st_name;
-      char* const spelt = abi::__cxa_demangle(name, nullptr, nullptr, nullptr);
+      // A plain name is not to be read as the code of a type.
+      char* const spelt =
+          name[0] == '_' && name[1] == 'Z' ? abi::__cxa_demangle(name, nullptr, nullptr, nullptr) : nullptr;
       std::string text = spelt ? spelt : name;
       std::free(spelt);
       // "lab::(anonymous namespace)::counter": the last word is what stands in the source.

@@ -54,7 +54,8 @@ Finding::Key Finding::key() const {
   if (kind == Kind::race_inter_warp || kind == Kind::race_intra_warp || kind == Kind::before_wait ||
       kind == Kind::before_phase)
     return {Kind::race_inter_warp, std::max(a, b), std::min(a, b), ""};
-  return {kind, b, a, hazard};
+  const bool global = where.starts_with("element ") || where.starts_with("byte ");  // of which buffer?
+  return {kind, b, a, global ? hazard + where.substr(where.find(" of ")) : hazard};
 }
 
 std::string ways_text(const Finding& f) {

@@ -17,6 +17,7 @@ struct MmaCall {
   float* c;
   const unsigned *a, *b;
   std::uintptr_t pc;
+  bool bf16 = false;
 };
 
 // Elements 2 i and 2 i + 1 share a register; of A and C they are neighbours in a row, of B in a column.
@@ -45,11 +46,15 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
       std::memcpy(&c[at.row][at.column], &call.c[e], 8);
     }
   }
-  MmaA a;
   MmaB b;
-  a.set(bits_a);
   b.set(bits_b);
-  mma_tile(a, b, c);
+  if (static_cast<const MmaCall*>(warp.payload[0])->bf16) {
+    mma_tile_bf16(bits_a, b, c);
+  } else {
+    MmaA a;
+    a.set(bits_a);
+    mma_tile(a, b, c);
+  }
   block.tell(ExecEvent::Kind::product, 0, 0, 0);
   for (int lane = 0; lane < LANES; ++lane)
     for (int e = 0; e < layout::C_ELEMENTS; e += 2) {
@@ -58,14 +63,19 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
     }
 }
 
+void mma(MmaCall call) {
+  Block& block = *this_block();
+  block.own_warp().payload[block.self().lane] = &call;
+  block.meet(Collective::mma, 0xFFFFFFFFu, multiply, call.pc);
+}
 }  // namespace
 
 void mma_m16n8k16(float* c, const unsigned* a, const unsigned* b) {
-  const std::uintptr_t pc = caller(__builtin_return_address(0));
-  Block& block = *this_block();
-  MmaCall call{c, a, b, pc};
-  block.own_warp().payload[block.self().lane] = &call;
-  block.meet(Collective::mma, 0xFFFFFFFFu, multiply, pc);
+  mma({c, a, b, caller(__builtin_return_address(0))});
+}
+void mma_bf16(float* c, const unsigned* a, const unsigned* b);  // cpu/inline_ptx.h
+void mma_bf16(float* c, const unsigned* a, const unsigned* b) {
+  mma({c, a, b, caller(__builtin_return_address(0)), true});
 }
 
 }  // namespace lab::cpu

@@ -39,6 +39,7 @@ void SharedMemory::reset(std::size_t dynamic_bytes, bool gaps) {
   request_ = dynamic_bytes, gaps_ = gaps;
   nominal_ = 0, next_ = DYNAMIC;
   static_used_ = 0, static_next_ = GUARD;
+  plain_ = false;
   dynamic_.clear(), static_.clear();
   const std::size_t end = std::min(ARENA, DYNAMIC + request_ + GUARD + (gaps ? GAP_SPACE : 0));
   std::memset(arena_, POISON, std::max(end, dirty_end_));
@@ -70,6 +71,30 @@ void* SharedMemory::carve_static(const void* declaration, const char* name, std:
   static_next_ += bytes;
   if (gaps_) static_next_ += within(GUARD / 2, static_next_ - GUARD - static_used_, gap_after(element, pitch));
   return arena_ + static_.back().offset;
+}
+
+void* SharedMemory::place_variable(const void* declaration, const char* name, std::size_t element, int rows, int pitch,
+                                   std::size_t bytes, std::size_t align) {
+  for (const CarvedArray& array : dynamic_)
+    if (array.declaration == declaration) return arena_ + array.offset;
+  const std::size_t gap = gaps_ ? gap_after(element, pitch) : 0;
+  if (!plain_) plain_ = true, next_ = DYNAMIC + request_ + (gaps_ && request_ ? 512 : 0);
+  next_ = DYNAMIC + (next_ - DYNAMIC + align - 1) / align * align;
+  const std::size_t room = WINDOW - WINDOW_START;
+  if (next_ - DYNAMIC + bytes > room) return nullptr;
+  dynamic_.push_back({name, element, rows, pitch, next_, bytes, bytes, declaration});
+  static_used_ += bytes;
+  next_ += bytes + std::min(gap, (room - (next_ - DYNAMIC + bytes)) / 8);
+  return arena_ + dynamic_.back().offset;
+}
+
+void* SharedMemory::place_request(const char* name, std::size_t element) {
+  static constexpr char REQUEST = 0;
+  if (!plain_) plain_ = true, next_ = DYNAMIC + request_ + (gaps_ && request_ ? 512 : 0);
+  for (const CarvedArray& array : dynamic_)
+    if (array.declaration == &REQUEST) return arena_ + DYNAMIC;
+  dynamic_.push_back({name, element, int(request_ / element), 1, DYNAMIC, request_, request_, &REQUEST});
+  return arena_ + DYNAMIC;
 }
 
 std::string SharedMemory::describe(std::size_t offset) const {

@@ -46,6 +46,11 @@ class SharedMemory {
   void* carve_static(const void* declaration, const char* name, std::size_t element, int rows, int pitch,
                      std::size_t bytes);
 
+  // Of a kernel in plain CUDA: a variable of the window, behind the dynamic part; and that part itself, as one array.
+  void* place_variable(const void* declaration, const char* name, std::size_t element, int rows, int pitch,
+                       std::size_t bytes, std::size_t align);
+  void* place_request(const char* name, std::size_t element);
+
   // Learns the dynamic arrays of a plan that another block of the launch has carved further; each(array) for the new.
   template <class Each>
   void adopt(const SharedMemory& other, Each each) {
@@ -65,7 +70,7 @@ class SharedMemory {
   // Of an address in the dynamic part: its place in the window. Gaps end where the window does.
   std::size_t window_address(const void* address) const { return offset(address) - DYNAMIC + WINDOW_START; }
   // The window addresses of the block's dynamic part end here.
-  std::size_t window_end() const { return (gaps_ ? next_ : DYNAMIC + request_) - DYNAMIC + WINDOW_START; }
+  std::size_t window_end() const { return (gaps_ || plain_ ? next_ : DYNAMIC + request_) - DYNAMIC + WINDOW_START; }
   std::size_t offset_of_window(std::size_t address) const { return address - WINDOW_START + DYNAMIC; }
   // "S_scores[56][0]", "S_scores[64][0], past its 64 rows", "byte 81412 of a request of 81408".
   std::string describe(std::size_t offset) const;
@@ -86,7 +91,7 @@ class SharedMemory {
   std::size_t next_ = 0;     // arena offset of the next array
   std::size_t static_used_ = 0, static_next_ = 0;
   std::size_t dirty_end_ = ARENA;
-  bool gaps_ = false;
+  bool gaps_ = false, plain_ = false;
   std::vector<CarvedArray> dynamic_, static_;
 };
 

@@ -48,6 +48,29 @@ void Block::polled(const void* address, std::size_t bytes, std::uintptr_t pc) {
   park(pc);
 }
 
+std::uint32_t Block::active_lanes(std::uintptr_t pc) {
+  Fiber& fiber = *current_;
+  gathering_.push_back(&fiber);
+  park(pc);
+  return fiber.active;
+}
+
+bool Block::answer_active() {
+  if (gathering_.empty()) return false;
+  const int warp = gathering_.front()->warp;
+  const std::uintptr_t pc = gathering_.front()->waits_at;
+  const auto together = [&](const Fiber* fiber) { return fiber->warp == warp && fiber->waits_at == pc; };
+  std::uint32_t lanes = 0;
+  for (const Fiber* fiber : gathering_)
+    if (together(fiber)) lanes |= 1u << fiber->lane;
+  for (Fiber* fiber : gathering_)
+    if (together(fiber)) fiber->active = lanes;
+  std::erase_if(gathering_, together);
+  wake_lanes(warp, lanes);
+  progressed();
+  return true;
+}
+
 bool Block::may_stop_spinning() const { return std::ranges::any_of(spinning_, has_changed); }
 
 bool Block::wake_spinning(bool all) {

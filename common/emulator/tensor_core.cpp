@@ -250,4 +250,15 @@ void mma_tile(const MmaA& a, const MmaB& b, float (&c)[16][8], int lanes) {
   (lanes == 8 ? eight::exact_tile : four::exact_tile)(x, c, model_of(TensorCore::sm_90));
 }
 
+void mma_tile_bf16(const std::uint16_t (&a)[16][16], const MmaB& b, float (&c)[16][8]) {
+  const auto value = [](std::uint16_t bits) { return double(std::bit_cast<float>(std::uint32_t(bits) << 16)); };
+  for (int row = 0; row < 16; ++row)
+    for (int column = 0; column < 8; ++column) {
+      double sum = c[row][column];
+      for (int k = 0; k < 16; ++k) sum += value(a[row][k]) * value(b.bits_[k][column]);
+      const auto nearest = float(sum);
+      c[row][column] = std::fabs(double(nearest)) > std::fabs(sum) ? std::nextafter(nearest, 0.0f) : nearest;
+    }
+}
+
 }  // namespace lab

@@ -57,6 +57,7 @@ class MmaB {
 
  private:
   friend void mma_tile(const MmaA&, const MmaB&, float (&)[16][8], int);
+  friend void mma_tile_bf16(const std::uint16_t (&)[16][16], const MmaB&, float (&)[16][8]);
   alignas(32) std::uint16_t bits_[16][8];
   alignas(32) float value_[16][8];
   alignas(32) std::int16_t exponent_[16][8];
@@ -64,5 +65,8 @@ class MmaB {
 };
 // c += a b; every element equals sm_90's tensor_core_dot of its row and column.
 void mma_tile(const MmaA& a, const MmaB& b, float (&c)[16][8], int lanes = best_tile_lanes());
+// The same where the bits are bfloat16s: exact products, summed as doubles and cut off to a float. A GPU keeps fewer bits
+// of the smaller ones.
+void mma_tile_bf16(const std::uint16_t (&a)[16][16], const MmaB& b, float (&c)[16][8]);
 
 }  // namespace lab

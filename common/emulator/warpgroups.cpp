@@ -348,7 +348,11 @@ void Warpgroups::execute_next(int warp) {
   product.b.read(window());
   Accumulator& d = *product.d[i];
   if (!product.call.accumulate) std::memset(d.tile, 0, sizeof d.tile[0] * std::size_t(d.n / TILE));
-  for (int tile = 0; tile < d.n / TILE; ++tile) mma_tile(a, product.b.tile(tile), d.tile[tile]);
+  for (int tile = 0; tile < d.n / TILE; ++tile)
+    if (product.call.bf16)
+      mma_tile_bf16(bits, product.b.tile(tile), d.tile[tile]);
+    else
+      mma_tile(a, product.b.tile(tile), d.tile[tile]);
   if (--d.products > 0) return;
   for (int lane = 0; lane < LANES; ++lane) {
     float* const to = d.d[std::size_t(lane)];

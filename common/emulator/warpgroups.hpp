@@ -27,6 +27,7 @@ struct WgmmaCall {
   std::uint64_t b_descriptor;
   bool b_mn_major, accumulate;
   std::uintptr_t pc;
+  bool bf16 = false;
 };
 
 class Warpgroups {

@@ -14,17 +14,18 @@
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/shared_address.cuh"
 #include "common/tensor_map.hpp"
+#ifndef __CUDACC__
+#include "remote_shared.h"
+#endif
 
 namespace lab::ptx {
 
+#ifdef __CUDACC__
 // A place in the shared memory of a block of the cluster.
 struct RemoteShared {
-#ifdef __CUDACC__
   unsigned address;  // in the cluster's window, shared::cluster
-#else
-  unsigned rank, offset;  // of the block, and in its memory
-#endif
 };
+#endif
 __device__ __forceinline__ RemoteShared operator+(RemoteShared at, unsigned bytes) {
 #ifdef __CUDACC__
   at.address += bytes;

@@ -1,0 +1,448 @@
+// What the front end makes of inline PTX (common/frontend/ptx_rules.hpp) calls these. Registers hold bits: as<T>() reads
+// them as a T, put() writes what fits into an operand. All are inlined, so that a report names the statement's line.
+#pragma once
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <tuple>
+#include <type_traits>
+
+#include "common/tensor_map.hpp"
+#include "cuda_intrinsics.h"
+#include "cuda_pipeline.h"
+#include "half_functions.h"
+#include "plain_launch.h"
+#include "remote_shared.h"
+
+namespace lab::ptx {
+struct MBarrier;
+}
+// The emulator's instructions. Those that the lab's own wrappers (common/ptx) call say there what they do.
+namespace lab::cpu {
+void mma_m16n8k16(float* c, const unsigned* a, const unsigned* b);
+void mma_bf16(float* c, const unsigned* a, const unsigned* b);
+void ldmatrix(unsigned* registers, const half* row, int matrices, bool transposed);
+void stmatrix(half* row, const unsigned* registers, int matrices, bool transposed);
+void wgmma_fence();
+void wgmma(float* d, int n, std::uint64_t a_descriptor, const unsigned* a_registers, std::uint64_t b_descriptor,
+           bool b_mn_major, bool accumulate, bool bf16);
+void wgmma_commit();
+void wgmma_wait(unsigned groups_left);
+void set_max_registers(int count, bool take);
+void named_barrier(int id, int threads, bool waits);
+void mbarrier_init(ptx::MBarrier* barrier, unsigned arrivals);
+void mbarrier_arrive(ptx::MBarrier* barrier, unsigned expected_bytes, bool expects);
+bool mbarrier_try_wait(ptx::MBarrier* barrier, unsigned parity);
+void fence_mbarrier_init();
+void fence_proxy_async();
+void tma_load(void* shared, const TensorMap* map, const int* at, int rank, ptx::MBarrier* barrier);
+void tma_load_multicast(void* shared, const TensorMap* map, const int* at, int rank, ptx::MBarrier* barrier,
+                        std::uint16_t blocks);
+void tma_store(const TensorMap* map, const void* shared, const int* at, int rank);
+void bulk_load(void* shared, const void* global, unsigned bytes, ptx::MBarrier* barrier);
+void bulk_store(void* global, const void* shared, unsigned bytes);
+void bulk_commit();
+void bulk_wait(unsigned groups_left, bool reads_only);
+unsigned cluster_rank();
+unsigned cluster_size();
+void cluster_arrive(bool release);
+void cluster_wait();
+ptx::RemoteShared map_shared(const void* mine, unsigned rank);
+void remote_store(ptx::RemoteShared to, const void* value, unsigned bytes);
+void remote_load(ptx::RemoteShared from, void* value, unsigned bytes);
+void remote_store_async(ptx::RemoteShared to, const void* value, unsigned bytes, ptx::RemoteShared barrier);
+void remote_arrive(ptx::RemoteShared barrier);
+void grid_dependency_wait();
+void launch_dependents();
+}  // namespace lab::cpu
+
+namespace lab::inline_ptx {
+
+// --- registers -----------------------------------------------------------------------------------------------------------
+template <class T>
+__forceinline__ auto value_of(T&& operand) {
+  return std::decay_t<T>(operand);
+}
+template <class T, class From>
+__forceinline__ T as(const From& from) {
+  if constexpr (std::is_pointer_v<From>) {
+    return as<T>(reinterpret_cast<std::uintptr_t>(from));
+  } else if constexpr (std::is_same_v<T, From>) {
+    return from;
+  } else if constexpr ((std::is_integral_v<T> && (std::is_integral_v<From> || std::is_enum_v<From>)) ||
+                       (std::is_floating_point_v<T> && std::is_floating_point_v<From>)) {
+    return static_cast<T>(from);
+  } else if constexpr (std::is_same_v<T, bool>) {
+    return from != From{};
+  } else {
+    T to{};
+    std::memcpy(&to, &from, sizeof to < sizeof from ? sizeof to : sizeof from);
+    return to;
+  }
+}
+struct Nothing {};
+inline Nothing nothing;
+template <class To, class From>
+__forceinline__ void put(To& to, const From& value) {
+  if constexpr (std::is_pointer_v<To>)
+    to = reinterpret_cast<To>(as<std::uintptr_t>(value));
+  else if constexpr (!std::is_same_v<To, Nothing>)
+    to = as<To>(value);
+}
+template <class... T>
+__forceinline__ std::tuple<T&...> references(T&... registers) {
+  return {registers...};
+}
+template <class Tuple, class Array>
+__forceinline__ void put_all(const Tuple& to, const Array& values) {
+  [&]<std::size_t... I>(std::index_sequence<I...>) { (put(std::get<I>(to), values[I]), ...); }
+  (std::make_index_sequence<std::tuple_size_v<Tuple>>{});
+}
+template <class T, std::size_t N>
+__forceinline__ T joined(const std::array<unsigned, N>& parts) {
+  constexpr int BITS = int(8 * sizeof(T) / N);
+  std::uint64_t all = 0;
+  for (std::size_t i = 0; i < N; ++i)
+    all |= std::uint64_t(BITS == 32 ? parts[i] : parts[i] & ((1u << BITS) - 1)) << BITS * int(i);
+  return as<T>(all);
+}
+template <class T, class... Parts>
+__forceinline__ void part(T whole, const std::tuple<Parts&...>& parts) {
+  constexpr int BITS = int(8 * sizeof(T) / sizeof...(Parts));
+  const auto bits = as<std::uint64_t>(whole);
+  std::array<std::uint64_t, sizeof...(Parts)> values;
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = bits >> BITS * int(i) & ((std::uint64_t(1) << BITS) - 1);
+  put_all(parts, values);
+}
+inline int lane_id() { return int((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) % 32); }
+inline int warp_id() { return int((threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z)) / 32); }
+__forceinline__ bool elected() { return lane_id() == 0; }
+
+// --- arithmetic: integers wrap ---------------------------------------------------------------------------------------------
+template <class T>
+using Wrapping = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
+template <class T>
+__forceinline__ T add(T a, T b) {
+  if constexpr (lab::plain::Halves<T> || lab::plain::Half<T>)
+    return a + b;
+  else
+    return T(Wrapping<T>(a) + Wrapping<T>(b));
+}
+template <class T>
+__forceinline__ T sub(T a, T b) {
+  if constexpr (lab::plain::Halves<T> || lab::plain::Half<T>)
+    return a - b;
+  else
+    return T(Wrapping<T>(a) - Wrapping<T>(b));
+}
+template <class T>
+__forceinline__ T mul(T a, T b) {
+  if constexpr (lab::plain::Halves<T> || lab::plain::Half<T>)
+    return a * b;
+  else
+    return T(Wrapping<T>(a) * Wrapping<T>(b));
+}
+template <class T>
+__forceinline__ T div(T a, T b) {
+  return a / b;
+}
+template <class T>
+__forceinline__ T fma_(T a, T b, T c) {
+  if constexpr (lab::plain::Halves<T>)
+    return __hfma2(a, b, c);
+  else if constexpr (lab::plain::Half<T>)
+    return __hfma(a, b, c);
+  else
+    return std::fma(a, b, c);
+}
+template <class T>
+__forceinline__ T min_(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::fmin(a, b);
+  else if constexpr (lab::plain::Halves<T>)
+    return __hmin2(a, b);
+  else
+    return b < a ? b : a;
+}
+template <class T>
+__forceinline__ T max_(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::fmax(a, b);
+  else if constexpr (lab::plain::Halves<T>)
+    return __hmax2(a, b);
+  else
+    return a < b ? b : a;
+}
+template <class T>
+__forceinline__ auto wide(T x) {
+  if constexpr (sizeof(T) == 2)
+    return std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>(x);
+  else
+    return std::conditional_t<std::is_signed_v<T>, std::int64_t, std::uint64_t>(x);
+}
+template <class T>
+__forceinline__ T high(T a, T b) {
+  return T(wide(a) * wide(b) >> 8 * sizeof(T));
+}
+template <class T>
+__forceinline__ T negated(T x) {
+  if constexpr (std::is_integral_v<T>)
+    return T(0 - Wrapping<T>(x));
+  else
+    return -x;
+}
+template <class T>
+__forceinline__ T absolute(T x) {
+  return x < T(0) ? negated(x) : x;
+}
+template <class T>
+__forceinline__ T inverted(T x) {
+  if constexpr (std::is_same_v<T, bool>)
+    return !x;
+  else
+    return T(~x);
+}
+template <class T>
+__forceinline__ T shifted_left(T x, unsigned by) {
+  return by < 8 * sizeof(T) ? T(Wrapping<T>(x) << by) : T(0);
+}
+template <class T>
+__forceinline__ T shifted_right(T x, unsigned by) {
+  return T(by < 8 * sizeof(T) ? x >> by : x < T(0) ? T(-1) : T(0));
+}
+__forceinline__ unsigned lop3(unsigned a, unsigned b, unsigned c, unsigned table) {
+  unsigned result = 0;
+  for (unsigned i = 0; i < 8; ++i)
+    if (table >> i & 1) result |= (i & 4 ? a : ~a) & (i & 2 ? b : ~b) & (i & 1 ? c : ~c);
+  return result;
+}
+__forceinline__ unsigned bit_field(unsigned x, unsigned first, unsigned bits) {
+  return bits == 0 || first > 31 ? 0 : x >> first & (bits > 31 ? ~0u : (1u << bits) - 1);
+}
+#define LAB_COMPARED(name, op)                     \
+  template <class T>                               \
+  __forceinline__ bool compared_##name(T a, T b) { \
+    return a op b;                                 \
+  }
+LAB_COMPARED(eq, ==)
+LAB_COMPARED(ne, !=)
+LAB_COMPARED(lt, <) LAB_COMPARED(le, <=) LAB_COMPARED(gt, >) LAB_COMPARED(ge, >=)
+#undef LAB_COMPARED
+    template <class H>
+    __forceinline__ unsigned pair(float low, float high) {
+  return unsigned(H(high).bits) << 16 | H(low).bits;
+}
+template <class T, class From>
+__forceinline__ T converted(From x) {
+  if constexpr (lab::plain::Half<From> || lab::plain::Half<T>)
+    return static_cast<T>(static_cast<float>(x));
+  else
+    return static_cast<T>(x);
+}
+__forceinline__ unsigned to_tf32(float x) {  // ties away from zero
+  return (std::bit_cast<unsigned>(x) + 0x1000u) & ~0x1FFFu;
+}
+template <class F>
+__forceinline__ unsigned of_both(F f, unsigned halves) {
+  const auto both = as<__half2>(halves);
+  return pair<__half>(f(float(both.x)), f(float(both.y)));
+}
+
+// --- memory ----------------------------------------------------------------------------------------------------------------
+template <class A>
+__forceinline__ void* shared_at(A address) {
+  return lab::plain::shared_pointer(as<std::uint32_t>(address));
+}
+template <class A>
+__forceinline__ void* generic_at(A address) {
+  return reinterpret_cast<void*>(as<std::uintptr_t>(address));
+}
+__forceinline__ std::uint64_t generic(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
+template <class A>
+__forceinline__ std::uint64_t shared_address(A pointer) {
+  return lab::plain::shared_address(generic_at(pointer));
+}
+template <class A>
+__forceinline__ auto moved(A address, long by) {
+  if constexpr (std::is_pointer_v<A>)
+    return reinterpret_cast<std::uintptr_t>(address) + std::uintptr_t(by);
+  else
+    return A(address + A(by));
+}
+template <class A>
+__forceinline__ ptx::MBarrier* barrier_at(A address) {
+  return static_cast<ptx::MBarrier*>(shared_at(address));
+}
+template <class T, int N>
+struct alignas(sizeof(T) * N) Group {
+  T element[N];
+};
+// A vector is one access, as one instruction makes it.
+template <class T, int N, class... To>
+__forceinline__ void load(const void* from, bool is_volatile, To&... to) {
+  static_assert(sizeof...(To) == N);
+  Group<T, N> group;
+  if constexpr (N == 1) {
+    group.element[0] = is_volatile ? *static_cast<const volatile T*>(from) : *static_cast<const T*>(from);
+  } else if constexpr (sizeof group == 16) {
+    group = std::bit_cast<Group<T, N>>(*static_cast<const uint4*>(from));
+  } else if constexpr (sizeof group == 8) {
+    group = std::bit_cast<Group<T, N>>(*static_cast<const std::uint64_t*>(from));
+  } else {
+    group = *static_cast<const Group<T, N>*>(from);
+  }
+  put_all(references(to...), group.element);
+}
+template <class T, int N, class... From>
+__forceinline__ void store(void* to, bool is_volatile, const From&... from) {
+  static_assert(sizeof...(From) == N);
+  const Group<T, N> group{{as<T>(from)...}};
+  if constexpr (N == 1) {
+    if (is_volatile)
+      *static_cast<volatile T*>(to) = group.element[0];
+    else
+      *static_cast<T*>(to) = group.element[0];
+  } else if constexpr (sizeof group == 16) {
+    *static_cast<uint4*>(to) = std::bit_cast<uint4>(group);
+  } else if constexpr (sizeof group == 8) {
+    *static_cast<std::uint64_t*>(to) = std::bit_cast<std::uint64_t>(group);
+  } else {
+    *static_cast<Group<T, N>*>(to) = group;
+  }
+}
+template <class T>
+using AtomicWord = std::conditional_t<
+    std::is_integral_v<T> && sizeof(T) == 8, unsigned long long,
+    std::conditional_t<std::is_integral_v<T> && sizeof(T) == 4 && !std::is_signed_v<T>, unsigned, T>>;
+template <class T>
+__forceinline__ AtomicWord<T>* atomic_at(void* address) {
+  return static_cast<AtomicWord<T>*>(address);
+}
+template <class T, class From>
+__forceinline__ AtomicWord<T> atomic_value(const From& from) {
+  return as<AtomicWord<T>>(from);
+}
+
+// --- matrices ----------------------------------------------------------------------------------------------------------------
+template <class... To>
+__forceinline__ void load_matrices(const std::tuple<To&...>& to, const void* row, bool transposed) {
+  std::array<unsigned, sizeof...(To)> registers;
+  lab::cpu::ldmatrix(registers.data(), static_cast<const half*>(row), int(registers.size()), transposed);
+  put_all(to, registers);
+}
+template <std::size_t N>
+__forceinline__ void store_matrices(void* row, const std::array<unsigned, N>& registers, bool transposed) {
+  lab::cpu::stmatrix(static_cast<half*>(row), registers.data(), int(N), transposed);
+}
+// m16n8k16, or m16n8k8 with zeros behind.
+template <class H, class... D, std::size_t A, std::size_t B>
+__forceinline__ void multiply(const std::tuple<D&...>& d, const std::array<unsigned, A>& a,
+                              const std::array<unsigned, B>& b, std::array<float, 4> c) {
+  unsigned whole_a[4] = {}, whole_b[2] = {};
+  for (std::size_t i = 0; i < A; ++i) whole_a[i] = a[i];
+  for (std::size_t i = 0; i < B; ++i) whole_b[i] = b[i];
+  if constexpr (std::is_same_v<H, __half>)
+    lab::cpu::mma_m16n8k16(c.data(), whole_a, whole_b);
+  else
+    lab::cpu::mma_bf16(c.data(), whole_a, whole_b);
+  put_all(d, c);
+}
+template <class... D>
+__forceinline__ void multiply_to_halves(const std::tuple<D&...>& d, const std::array<unsigned, 4>& a,
+                                        const std::array<unsigned, 2>& b, const std::array<unsigned, 2>& c) {
+  float sums[4];
+  for (int i = 0; i < 4; ++i) sums[i] = as<__half>(std::uint16_t(c[std::size_t(i / 2)] >> 16 * (i % 2)));
+  lab::cpu::mma_m16n8k16(sums, a.data(), b.data());
+  put_all(d, std::array<unsigned, 2>{pair<__half>(sums[0], sums[1]), pair<__half>(sums[2], sums[3])});
+}
+// D and A stay where the kernel has them until the wait: their registers must be neighbours in memory, as an array's are.
+[[noreturn]] inline void unread_product() {
+  std::fprintf(stderr, "wgmma: the CPU has A with k innermost, and no negated operands\n");
+  __trap();
+}
+[[noreturn]] inline void scattered_registers() {
+  std::fprintf(stderr,
+               "wgmma: the registers of an operand are no consecutive elements of one array, as the CPU wants them\n");
+  __trap();
+}
+template <class H, class D, class A>
+__forceinline__ void product(const D& d, std::uint64_t a_descriptor, const A& a, std::uint64_t b, bool accumulate,
+                             int scale_a, int scale_b, int a_major, int b_major) {
+  const auto in_a_row = [](auto&... each) {
+    const void* const at[] = {&each..., nullptr};
+    for (std::size_t i = 0; i < sizeof...(each); ++i)
+      if (at[i] != static_cast<const char*>(at[0]) + 4 * i) scattered_registers();
+    return const_cast<void*>(at[0]);
+  };
+  if (scale_a != 1 || scale_b != 1 || a_major != 0) unread_product();
+  lab::cpu::wgmma(static_cast<float*>(std::apply(in_a_row, d)), int(2 * std::tuple_size_v<D>), a_descriptor,
+                  static_cast<const unsigned*>(std::apply(in_a_row, a)), b, b_major != 0, accumulate,
+                  std::is_same_v<H, __nv_bfloat16>);
+}
+
+// --- barriers, the copy engine, clusters ---------------------------------------------------------------------------------------
+template <class Id>
+__forceinline__ void whole_block_barrier(Id id) {
+  if (id == 0)
+    __syncthreads();
+  else
+    lab::cpu::named_barrier(int(id), int((blockDim.x * blockDim.y * blockDim.z + 31) / 32 * 32), true);
+}
+struct Box {
+  const TensorMap* map;
+  std::array<int, 5> at;
+  int rank;
+};
+template <class Map, int N>
+__forceinline__ Box box_at(Map map, const int (&at)[N]) {
+  Box box{static_cast<const TensorMap*>(generic_at(map)), {}, N};
+  for (int i = 0; i < N; ++i) box.at[std::size_t(i)] = at[i];
+  return box;
+}
+template <class To, class Barrier>
+__forceinline__ void load_box(To to, const Box& box, Barrier barrier) {
+  lab::cpu::tma_load(shared_at(to), box.map, box.at.data(), box.rank, barrier_at(barrier));
+}
+template <class To, class Barrier, class Blocks>
+__forceinline__ void load_box_for_all(To to, const Box& box, Barrier barrier, Blocks blocks) {
+  lab::cpu::tma_load_multicast(shared_at(to), box.map, box.at.data(), box.rank, barrier_at(barrier),
+                               std::uint16_t(blocks));
+}
+template <class From>
+__forceinline__ void store_box(const Box& box, From from) {
+  lab::cpu::tma_store(box.map, shared_at(from), box.at.data(), box.rank);
+}
+// A place in another block's shared memory: its rank + 1 above the 24 bits of an address in the block's own.
+template <class A>
+__forceinline__ std::uint32_t there(A address, std::uint32_t rank) {
+  return (rank + 1) << 24 | (as<std::uint32_t>(address) & 0xFFFFFF);
+}
+template <class A>
+__forceinline__ ptx::RemoteShared remote(A address) {
+  const auto word = as<std::uint32_t>(address);
+  return lab::cpu::map_shared(lab::plain::shared_pointer(word & 0xFFFFFF),
+                              word >> 24 ? (word >> 24) - 1 : lab::cpu::cluster_rank());
+}
+template <class A>
+__forceinline__ void arrive_there(A address) {
+  lab::cpu::remote_arrive(remote(address));
+}
+template <class T, int N, class A, class... From>
+__forceinline__ void store_there(A address, const From&... from) {
+  const Group<T, N> group{{as<T>(from)...}};
+  lab::cpu::remote_store(remote(address), &group, sizeof group);
+}
+template <class T, int N, class A, class... To>
+__forceinline__ void load_there(A address, To&... to) {
+  Group<T, N> group;
+  lab::cpu::remote_load(remote(address), &group, sizeof group);
+  put_all(references(to...), group.element);
+}
+template <class A, class T, class Barrier>
+__forceinline__ void store_async(A address, T value, Barrier barrier) {
+  lab::cpu::remote_store_async(remote(address), &value, sizeof value, remote(barrier));
+}
+
+}  // namespace lab::inline_ptx

@@ -1,0 +1,27 @@
+// All of CUDA that the CPU reads; `make check` includes it before a file, as nvcc does with its own.
+#pragma once
+#include <cstdint>
+#include <cstdio>
+
+#include "cuda_bf16.h"
+#include "cuda_fp16.h"
+#include "cuda_host.h"
+#include "cuda_intrinsics.h"
+#include "half_functions.h"
+#include "inline_ptx.h"
+#include "plain_launch.h"
+
+// The words that the front end knows stay as they are: __shared__, __cluster_dims__, __noinline__, asm, <<<.
+#define __constant__
+#define __managed__
+#define __align__(bytes) __attribute__((aligned(bytes)))
+#define __builtin_assume(condition) ((void)0)
+#define __maxnreg__(...)
+
+// As nvcc, for sm_90a. The lab's own headers are behind this point: there these words choose a GPU's half of a wrapper.
+#define __NVCC__ 1
+#define __CUDACC__ 1
+#define __CUDACC_VER_MAJOR__ 13
+#define __CUDACC_VER_MINOR__ 0
+#define __CUDA_ARCH__ 900
+#define __CUDA_ARCH_FEAT_SM90_ALL 1

@@ -1,0 +1,80 @@
+// What the front end (common/frontend) makes of a launch and of __shared__ declarations.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+#include "common/emulator/launch.hpp"
+#include "cuda_runtime.h"
+
+namespace lab::plain {
+
+template <class... T>
+struct Types {};
+
+// The kernel's address, by which its attributes are known: of the one function of that name, or of the one instance of a
+// template that takes these arguments.
+template <class Any, class... Parameters>
+const void* address_of_one(Any, void (*kernel)(Parameters...)) {
+  return reinterpret_cast<const void*>(kernel);
+}
+template <class... Arguments>
+const void* address_of_instance(Types<Arguments...>, std::type_identity_t<void (*)(Arguments...)> kernel) {
+  return reinterpret_cast<const void*>(kernel);
+}
+
+// kernel<<<grid, block, smem, stream>>>(arguments...). The error stays for cudaGetLastError().
+class Launch {
+ public:
+  Launch(const char* name, dim3 cluster, dim3 grid, dim3 block, std::size_t smem = 0, cudaStream_t stream = nullptr)
+      : name_(name), grid_(grid), block_(block), cluster_(cluster), smem_(smem), stream_(stream) {}
+  template <class Call, class Address, class... Arguments>
+  cudaError_t run(Call call, Address address, Arguments... arguments) const {
+    cpu::LaunchConfig config{name_, address(Types<Arguments...>{}), grid_, block_, smem_, cluster_, false, stream_, {}};
+    config.arguments = {cpu::pointer_or_null(arguments)...};
+    return start(config, [=] { call(arguments...); });
+  }
+
+ private:
+  static cudaError_t start(const cpu::LaunchConfig& config, const std::function<void()>& thread);
+  const char* name_;
+  dim3 grid_, block_, cluster_;
+  std::size_t smem_;
+  cudaStream_t stream_;
+};
+
+void* place_shared(const void* declaration, const char* name, std::size_t element, std::size_t rows, std::size_t pitch,
+                   std::size_t bytes, std::size_t align);
+void* place_dynamic(const char* name, std::size_t element, std::size_t align);
+
+template <class Declaration>
+inline constexpr char of_declaration = 0;
+// A static variable of shared memory. `Declaration` is a struct with it as its only member: a type of the place where
+// it is declared, and with its alignment.
+template <class Declaration, class Variable>
+Variable& shared_variable(const char* name) {
+  using Element = std::remove_all_extents_t<Variable>;
+  constexpr std::size_t elements = sizeof(Variable) / sizeof(Element);
+  constexpr std::size_t rows = std::rank_v<Variable> ? std::extent_v<Variable> : 1;
+  return *static_cast<Variable*>(place_shared(&of_declaration<Declaration>, name, sizeof(Element), rows,
+                                              elements / rows, sizeof(Variable), alignof(Declaration)));
+}
+// extern __shared__ T name[]: where the launch's dynamic shared memory begins.
+template <class T>
+T* dynamic_shared(const char* name, std::size_t align) {
+  return static_cast<T*>(place_dynamic(name, sizeof(T), align > alignof(T) ? align : alignof(T)));
+}
+
+void at_site(int site);  // the thread comes to this __syncthreads of the source; they are numbered from 1
+std::uint32_t shared_address(const void* pointer);  // in the block's window, as a 32-bit register holds it
+void* shared_pointer(std::uint32_t address);        // the other way
+void* shared_of_rank(void* mine, unsigned rank);    // the same place in another block of the cluster
+
+}  // namespace lab::plain
+
+inline std::size_t __cvta_generic_to_shared(const void* pointer) { return lab::plain::shared_address(pointer); }
+inline void* __cvta_shared_to_generic(std::size_t address) {
+  return lab::plain::shared_pointer(std::uint32_t(address));
+}
+inline std::size_t __cvta_generic_to_global(const void* pointer) { return reinterpret_cast<std::size_t>(pointer); }

@@ -1,0 +1,101 @@
+// Kernels in plain CUDA: launches, shared variables, and the device functions that need the block.
+#include "common/cpu/cuda_intrinsics.h"
+#include "common/cpu/plain_launch.h"
+#include "common/emulator/block.hpp"
+#include "common/emulator/cluster.hpp"
+#include "common/emulator/memory.hpp"
+
+namespace lab::plain {
+
+using cpu::Block;
+using cpu::SharedMemory;
+
+cudaError_t Launch::start(const cpu::LaunchConfig& config, const std::function<void()>& thread) {
+  cpu::count_launch(config.stream);
+  return cpu::launch(config, thread);
+}
+
+namespace {
+
+// What a launch on a GPU would not have been built for.
+[[noreturn]] void too_large(Block& block, const std::string& what) {
+  block.fail(cudaErrorInvalidConfiguration, Finding::Kind::out_of_bounds, what, 0);
+}
+
+Block& inside(const char* what) {
+  if (Block* const block = cpu::this_block(); block && block->running()) return *block;
+  std::fprintf(stderr, "%s is used outside a kernel\n", what);
+  std::abort();
+}
+
+}  // namespace
+
+void* place_shared(const void* declaration, const char* name, std::size_t element, std::size_t rows, std::size_t pitch,
+                   std::size_t bytes, std::size_t align) {
+  Block& block = inside(name);
+  SharedMemory& shared = block.shared();
+  const std::size_t known = shared.dynamic_arrays().size();
+  void* const place = shared.place_variable(declaration, name, element, int(rows), int(pitch), bytes, align);
+  if (!place || shared.static_bytes() > SharedMemory::STATIC_LIMIT)
+    too_large(block, std::string("with ") + name + " the kernel has " + std::to_string(shared.static_bytes()) +
+                         " B of __shared__ variables; ptxas builds none with more than 49152 B");
+  if (block.checking() && shared.dynamic_arrays().size() > known) block.shadow().allow(shared.offset(place), bytes);
+  return place;
+}
+
+void* place_dynamic(const char* name, std::size_t element, std::size_t) {
+  Block& block = inside(name);
+  SharedMemory& shared = block.shared();
+  const std::size_t known = shared.dynamic_arrays().size();
+  void* const place = shared.place_request(name, element);
+  if (block.checking() && shared.dynamic_arrays().size() > known)
+    block.shadow().allow(shared.offset(place), shared.dynamic_arrays().back().granted);
+  return place;
+}
+
+std::uint32_t shared_address(const void* pointer) {
+  const Block* const block = cpu::this_block();
+  if (!block || !const_cast<Block*>(block)->shared().contains(pointer)) return std::uint32_t(std::uintptr_t(pointer));
+  return std::uint32_t(const_cast<Block*>(block)->shared().window_address(pointer));
+}
+
+void* shared_pointer(std::uint32_t address) {
+  SharedMemory& shared = inside("a shared address").shared();
+  if (address < SharedMemory::WINDOW_START || address >= SharedMemory::WINDOW) return nullptr;
+  return shared.base() + shared.offset_of_window(address);
+}
+
+void* shared_of_rank(void* mine, unsigned rank) {
+  Block& block = inside("map_shared_rank");
+  if (!block.shared().contains(mine)) return nullptr;
+  return block.cluster().block(int(rank)).shared().base() + block.shared().offset(mine);
+}
+
+// Two barriers: all have voted, and all have read. Of the three sums one is this vote's, one may already be the next
+// one's, and the third is cleared.
+int block_votes(bool yes) {
+  Block& block = inside("__syncthreads_count");
+  auto& [sums, calls] = block.votes();
+  auto& call = calls[block.self().linear];
+  const int vote = call;
+  call = std::uint8_t((call + 1) % 3);
+  sums[std::size_t(vote)] += yes;
+  cpu::block_barrier();
+  const int sum = sums[std::size_t(vote)];
+  sums[std::size_t((vote + 2) % 3)] = 0;
+  cpu::block_barrier();
+  return sum;
+}
+
+void at_site(int site) {
+  if (Block* const block = cpu::this_block(); block && block->running()) block->at_site(site);
+}
+
+unsigned active_lanes() { return inside("__activemask").active_lanes(cpu::caller(__builtin_return_address(0))); }
+
+long long ticks() {
+  static thread_local long long clock = 0;
+  return ++clock;
+}
+
+}  // namespace lab::plain

@@ -1,0 +1,463 @@
+// What g++ cannot read in a CUDA file becomes what it can, token by token; everything else stays as it is, on its line:
+//   kernel<<<grid, block>>>(args)   a call of lab::plain::launch
+//   __shared__ float s[N]           a reference to an array of the block's shared memory
+//   asm("..." : ... )               a call per instruction (ptx.hpp)
+//   __cluster_dims__(2, 1, 1)       part of the kernel's launches
+//   frontend FILE.ii ROOT    the preprocessed text, rewritten, to standard output. What is not read is said on standard
+//                            error, all of it, and the exit status is 2. Only files that do not lie under ROOT/common or
+//                            /usr are rewritten.
+//   frontend FILE ROOT scan  the file itself, to learn what of it is not read before g++ looks for its headers.
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "common/frontend/ptx.hpp"
+#include "common/frontend/tokens.hpp"
+
+namespace lab::frontend {
+namespace {
+
+// What the CPU does not have, and what would do.
+struct Refused {
+  std::string_view word, instead;
+};
+constexpr Refused REFUSED[] = {
+    {"cudaTextureObject_t", "no textures: read the array itself"},
+    {"cudaSurfaceObject_t", "no surfaces: write the array itself"},
+    {"tex1Dfetch", "no textures: read the array itself"},
+    {"tex2D", "no textures: read the array itself"},
+    {"this_grid", "no synchronisation of a whole grid: end the kernel, and launch another"},
+    {"cudaLaunchCooperativeKernel", "no synchronisation of a whole grid: end the kernel, and launch another"},
+    {"cudaGraph_t", "no graphs: give the launches to the stream"},
+};
+constexpr Refused REFUSED_HEADERS[] = {
+    {"cub/", "CUB is not read: write the reduction or scan"},
+    {"thrust/", "Thrust is not read: use arrays and kernels"},
+    {"cutlass/", "CUTLASS is not read"},
+    {"cute/", "CuTe is not read"},
+    {"torch/", "PyTorch is not read: call the kernel from a main()"},
+    {"ATen/", "PyTorch is not read: call the kernel from a main()"},
+    {"cuda/", "libcu++ is not read: use __syncthreads, cp.async and mbarriers by asm, or cooperative groups"},
+    {"cublas", "cuBLAS is not read: compare with a loop on the CPU"},
+    {"cudnn", "cuDNN is not read: compare with a loop on the CPU"},
+    {"curand", "cuRAND is not read: make random numbers on the CPU"},
+    {"cufft", "cuFFT is not read"},
+    {"cusparse", "cuSPARSE is not read"},
+    {"cusolver", "cuSOLVER is not read"},
+    {"nccl", "NCCL is not read: there is one device"},
+    {"cuda_fp8", "fp8 is not read: use half or bfloat16"},
+    {"cuda_fp4", "fp4 is not read: use half or bfloat16"},
+    {"nvrtc", "NVRTC is not read"},
+    {"mpi.h", "MPI is not read: there is one device"},
+};
+
+// `#include <cub/cub.cuh>` among the lines of a token of space; "" if there is nothing to refuse.
+std::string refused_header(std::string_view directive) {
+  const auto open = directive.find_first_of("<\"");
+  if (directive.find("include") == directive.npos || open == directive.npos) return "";
+  for (const Refused& header : REFUSED_HEADERS)
+    if (directive.substr(open + 1).starts_with(header.word)) return std::string(header.instead);
+  return "";
+}
+
+class Rewriter {
+ public:
+  Rewriter(Source source, std::string root) : tokens_(std::move(source.tokens)), files_(std::move(source.files)) {
+    for (const std::string& file : files_)
+      foreign_.push_back(file.starts_with(root + "/common/") || file.starts_with("common/") ||
+                         file.starts_with("./common/") || file.starts_with("/usr/") || file.starts_with("<"));
+  }
+
+  std::string run() {
+    find_cluster_dims();
+    std::string out;
+    while (at_ < tokens_.size()) out += next();
+    return out;
+  }
+  const std::vector<std::string>& unread() const { return unread_; }
+
+ private:
+  using Index = std::size_t;
+  const Token& token(Index i) const {
+    static const Token end{Kind::space, "", 0, 0};
+    return i < tokens_.size() ? tokens_[i] : end;
+  }
+  Index skip_space(Index i) const {
+    while (i < tokens_.size() && tokens_[i].kind == Kind::space) ++i;
+    return i;
+  }
+  Index before(Index i) const {  // the last token before i that is none of space; npos if there is none
+    while (i-- > 0)
+      if (tokens_[i].kind != Kind::space) return i;
+    return NONE;
+  }
+  static constexpr Index NONE = ~Index(0);
+  bool is_foreign(Index i) const {
+    return !files_.empty() && token(i).file < int(foreign_.size()) && foreign_[std::size_t(token(i).file)];
+  }
+  // The token that closes the bracket at i.
+  Index closing(Index i) const {
+    int depth = 0;
+    for (; i < tokens_.size(); ++i) {
+      if (tokens_[i].is("(") || tokens_[i].is("[") || tokens_[i].is("{")) ++depth;
+      if ((tokens_[i].is(")") || tokens_[i].is("]") || tokens_[i].is("}")) && --depth == 0) return i;
+    }
+    return tokens_.size();
+  }
+  // Text of [from, to), itself rewritten. Line breaks stay, so that lines do.
+  std::string text(Index from, Index to) {
+    std::string out;
+    const Index keep = at_;
+    for (at_ = from; at_ < to;) out += next();
+    at_ = keep;
+    return out;
+  }
+  // The same on one line.
+  std::string flat(Index from, Index to) {
+    std::string out;
+    for (const char c : text(from, to)) out += c == '\n' ? ' ' : c;
+    return out;
+  }
+  std::string lines_of(Index from, Index to) const {  // the line breaks that a replacement owes
+    std::string out;
+    for (Index i = from; i < to; ++i)
+      for (const char c : token(i).text) out += c == '\n' ? "\n" : "";
+    return out;
+  }
+  std::string place(Index i) const {
+    return files_.empty() ? "" : files_[std::size_t(token(i).file)] + ":" + std::to_string(token(i).line);
+  }
+
+  std::string next() {
+    const Index i = at_;
+    const Token& t = tokens_[i];
+    if (t.kind == Kind::space && t.text.starts_with("#"))
+      if (const std::string instead = refused_header(t.text); !instead.empty())
+        unread_.push_back(place(i) + ": " + t.text + ": " + instead);
+    if (t.kind == Kind::space || is_foreign(i)) return tokens_[at_++].text;
+    if (t.is("__shared__")) return shared();
+    if (t.is("extern") && token(skip_space(i + 1)).is("__shared__")) return dynamic_shared();
+    if ((t.is("asm") || t.is("__asm__") || t.is("__asm")) && t.kind == Kind::word) return assembly();
+    if (t.is("__noinline__") && before(i) != NONE && !tokens_[before(i)].is("(")) {
+      ++at_;
+      return "__attribute__((__noinline__))";
+    }
+    for (const Refused& refused : REFUSED)
+      if (t.kind == Kind::word && t.is(refused.word) && !is_member(i))
+        unread_.push_back(place(i) + ": " + t.text + ": " + std::string(refused.instead));
+    if (t.is("__syncthreads") && t.kind == Kind::word && !is_member(i) && token(skip_space(i + 1)).is("(")) {
+      ++at_;
+      return "::lab::plain::at_site(" + std::to_string(++sites_) + "), __syncthreads";
+    }
+    if (t.is("__cluster_dims__")) {
+      at_ = closing(skip_space(i + 1)) + 1;
+      return "";
+    }
+    if (t.kind == Kind::word && may_begin_launch(i))
+      if (const Index chevron = launch_of(i); chevron != NONE) return launch(i, chevron);
+    if (t.is("(") && may_begin_launch(i))
+      if (const Index after = closing(i) + 1; token(skip_space(after)).is("<<<")) return launch(i, skip_space(after));
+    if (t.kind == Kind::word)
+      if (const auto renamed = at_file_scope_.find(t.text); renamed != at_file_scope_.end() && !is_member(i)) {
+        ++at_;
+        return renamed->second;
+      }
+    return tokens_[at_++].text;
+  }
+
+  bool is_member(Index i) const {
+    const Index b = before(i);
+    return b != NONE && (tokens_[b].is(".") || tokens_[b].is("->") || tokens_[b].is("::"));
+  }
+
+  // --- launches --------------------------------------------------------------------------------------------------------
+  bool may_begin_launch(Index i) const {
+    const Index b = before(i);
+    return b == NONE || !(tokens_[b].is("::") || tokens_[b].is(".") || tokens_[b].is("->"));
+  }
+  // From a name with its templates' arguments and members to a <<<; NONE if it does not come to one.
+  Index launch_of(Index i) const {
+    Index at = i + 1;
+    for (;;) {
+      const Index s = skip_space(at);
+      const Token& t = token(s);
+      if (t.is("<<<")) return s;
+      if (t.is("::") || t.is(".") || t.is("->")) {
+        at = skip_space(s + 1) + 1;
+        if (token(at - 1).kind != Kind::word) return NONE;
+      } else if (t.is("[")) {
+        at = closing(s) + 1;
+      } else if (t.is("<")) {
+        at = after_template(s);
+        if (at == NONE) return NONE;
+      } else {
+        return NONE;
+      }
+    }
+  }
+  // Behind the > that closes the < at i; NONE if this is no list of template arguments.
+  Index after_template(Index i) const {
+    int depth = 0;
+    for (; i < tokens_.size(); ++i) {
+      const Token& t = tokens_[i];
+      if (t.is("(") || t.is("[") || t.is("{"))
+        i = closing(i);
+      else if (t.is("<"))
+        ++depth;
+      else if (t.is(">"))
+        --depth;
+      else if (t.is(">>"))
+        depth -= 2;
+      else if (t.is(">>>"))
+        depth -= 3;
+      else if (t.is(";") || t.is("&&") || t.is("||") || t.is("}"))
+        return NONE;
+      if (depth <= 0) return i + 1;
+    }
+    return NONE;
+  }
+  std::string launch(Index from, Index chevron) {
+    Index close = chevron + 1;
+    for (int depth = 0; close < tokens_.size(); ++close) {
+      if (tokens_[close].is("(") || tokens_[close].is("[") || tokens_[close].is("{")) ++depth;
+      if (tokens_[close].is(")") || tokens_[close].is("]") || tokens_[close].is("}")) --depth;
+      if (depth == 0 && tokens_[close].is(">>>")) break;
+    }
+    const Index open = skip_space(close + 1);
+    if (!token(open).is("(")) {
+      unread_.push_back(place(from) + ": a launch whose >>> no ( follows");
+      at_ = close + 1;
+      return "";
+    }
+    std::string kernel;
+    for (Index i = from; i < chevron; ++i) kernel += tokens_[i].kind == Kind::space ? " " : tokens_[i].text;
+    while (!kernel.empty() && kernel.back() == ' ') kernel.pop_back();
+    std::string name;  // in a string literal
+    for (const char c : kernel) name += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+    std::string base = kernel.substr(0, kernel.find('<'));
+    base = base.substr(base.rfind(':') + 1);
+    const auto cluster = cluster_dims_.find(base);
+    std::string out = "::lab::plain::Launch(\"" + name + "\", ";
+    out += cluster == cluster_dims_.end() ? "dim3(1, 1, 1)" : "dim3(" + cluster->second + ")";
+    out += ", " + text(chevron + 1, close) + ").run([&](auto... lab_a) { " + kernel + "(lab_a...); }, ";
+    out += "[&]<class... LabA>(::lab::plain::Types<LabA...> lab_t) -> const void* { ";
+    for (const std::string how : {"::lab::plain::address_of_one", "::lab::plain::address_of_instance"})
+      out += "if constexpr (requires { " + how + "(lab_t, " + kernel + "); }) return " + how + "(lab_t, " + kernel +
+             "); else ";
+    out += "return nullptr; }";
+    const bool empty = token(skip_space(open + 1)).is(")");
+    at_ = open + 1;
+    return out + (empty ? "" : ", ") + lines_of(close, open);
+  }
+  void find_cluster_dims() {
+    for (Index i = 0; i < tokens_.size(); ++i) {
+      if (!tokens_[i].is("__cluster_dims__")) continue;
+      const Index open = skip_space(i + 1), close = closing(open);
+      Index at = close + 1;  // the kernel's name: before the first ( that belongs to no attribute
+      for (; at < tokens_.size(); ++at) {
+        if (!tokens_[at].is("(")) continue;
+        const Index name = before(at);
+        if (tokens_[name].is("__launch_bounds__"))
+          at = closing(at);
+        else {
+          cluster_dims_[tokens_[name].text] = flat(open + 1, close);
+          break;
+        }
+      }
+    }
+  }
+
+  // --- shared memory -----------------------------------------------------------------------------------------------------
+  bool in_function(Index i) const {  // whether a { of a function is open
+    std::vector<bool> open;
+    for (Index k = 0; k < i; ++k) {
+      if (tokens_[k].is("{")) {
+        const Index b = before(k);
+        open.push_back(b != NONE && (tokens_[b].is(")") || tokens_[b].is("const") || tokens_[b].is("noexcept") ||
+                                     tokens_[b].is("else") || tokens_[b].is("do") || tokens_[b].is("mutable")));
+      }
+      if (tokens_[k].is("}") && !open.empty()) open.pop_back();
+    }
+    return std::ranges::find(open, true) != open.end();
+  }
+
+  // __shared__ int a, b[4];  ->  struct lab_s7 { int a; }; auto& a = lab::plain::shared_variable<...>("a"); ...
+  std::string shared() {
+    const Index begin = at_;
+    Index end = begin;  // the ;
+    while (end < tokens_.size() && !tokens_[end].is(";"))
+      end = tokens_[end].is("{") || tokens_[end].is("(") || tokens_[end].is("[") ? closing(end) + 1 : end + 1;
+    std::vector<std::pair<Index, Index>> declarators;  // [from, to)
+    Index specifiers_end = NONE;
+    std::vector<Index> names;
+    Index from = NONE, name = NONE;
+    for (Index i = begin + 1; i <= end; ++i) {
+      const Token& t = tokens_[i];
+      if (t.is("<") && from == NONE)
+        if (const Index after = after_template(i); after != NONE) {
+          i = after - 1;
+          continue;
+        }
+      if (t.is("(") || t.is("{")) {
+        i = closing(i);
+        continue;
+      }
+      if (t.kind == Kind::word && !t.is("static") && !t.is("volatile") && !t.is("const")) name = i;
+      if (!t.is("[") && !t.is(",") && !t.is(";") && !t.is("=")) continue;
+      if (name == NONE) break;
+      if (specifiers_end == NONE) {
+        specifiers_end = name;
+        for (Index b = before(specifiers_end); b != NONE && (tokens_[b].is("*") || tokens_[b].is("&"));
+             b = before(specifiers_end))
+          specifiers_end = b;
+        from = specifiers_end;
+      }
+      names.push_back(name);
+      Index stop = i;
+      while (stop < end && !tokens_[stop].is(","))
+        stop = tokens_[stop].is("[") || tokens_[stop].is("{") || tokens_[stop].is("(") ? closing(stop) + 1 : stop + 1;
+      declarators.emplace_back(from, stop);
+      from = stop + 1, i = stop, name = NONE;
+    }
+    if (declarators.empty()) {
+      unread_.push_back(place(begin) + ": this __shared__ declaration");
+      at_ = end;
+      return "";
+    }
+    std::string specifiers;
+    for (Index i = begin + 1; i < specifiers_end; ++i)
+      if (!tokens_[i].is("static")) specifiers += flat(i, i + 1);
+    const bool local = in_function(begin);
+    std::string out = local ? "" : " ";
+    for (std::size_t k = 0; k < declarators.size(); ++k) {
+      const std::string type = "lab_s" + std::to_string(number_++), id = tokens_[names[k]].text;
+      Index stop = declarators[k].first;  // initialisers are not CUDA
+      while (stop < declarators[k].second && !tokens_[stop].is("=")) ++stop;
+      out += "struct " + type + " { " + specifiers + " " + flat(declarators[k].first, stop) + "; }; ";
+      const std::string access =
+          "::lab::plain::shared_variable<" + type + ", decltype(" + type + "::" + id + ")>(\"" + id + "\")";
+      if (local)
+        out += "auto& " + id + " = " + access + "; ";
+      else
+        at_file_scope_[id] = "(" + access + ")";
+    }
+    at_ = end;
+    if (out.size() > 2 && out.ends_with("; ")) out.resize(out.size() - 2);  // the ; follows
+    return out + lines_of(begin, end);
+  }
+
+  // extern __shared__ T name[];
+  std::string dynamic_shared() {
+    const Index begin = at_;
+    Index end = begin;
+    while (end < tokens_.size() && !tokens_[end].is(";")) ++end;
+    Index bracket = begin;
+    while (bracket < end && !tokens_[bracket].is("["))
+      bracket = tokens_[bracket].is("(") ? closing(bracket) + 1 : bracket + 1;
+    const Index name = before(bracket);
+    std::string type, alignment = "16";
+    for (Index i = begin + 1; i < name; ++i) {
+      if (tokens_[i].is("__shared__")) continue;
+      if (tokens_[i].is("alignas") || tokens_[i].is("__align__") || tokens_[i].is("__attribute__")) {
+        const Index open = skip_space(i + 1), close = closing(open);
+        std::string inside = flat(open + 1, close);
+        if (const auto aligned = inside.find("aligned"); aligned != inside.npos) {
+          inside = inside.substr(inside.find('(', aligned) + 1);
+          inside = inside.substr(0, inside.find(')'));
+        }
+        alignment = inside, i = close;
+        continue;
+      }
+      type += flat(i, i + 1);
+    }
+    const std::string id = tokens_[name].text, tail = flat(skip_space(closing(bracket) + 1), end);
+    at_ = end;
+    const std::string access = "::lab::plain::dynamic_shared<" + type + ">(\"" + id + "\", " + alignment + ")";
+    if (bracket == end) {
+      if (!in_function(begin)) at_file_scope_[id] = "((" + type + "&)*" + access + ")";
+      return in_function(begin) ? type + "& " + id + " = *" + access + lines_of(begin, end) : lines_of(begin, end);
+    }
+    const std::string array = "(" + type + "(&)[]" + tail + ")*" + access;
+    if (in_function(begin))
+      return type + " (&" + id + ")[]" + tail + " = reinterpret_cast<" + type + " (&)[]" + tail + ">(*" + access + ")" +
+             lines_of(begin, end);
+    at_file_scope_[id] = "(" + array + ")";
+    return lines_of(begin, end);
+  }
+
+  // --- assembly ------------------------------------------------------------------------------------------------------------
+  std::string assembly() {
+    const Index begin = at_;
+    Index open = skip_space(begin + 1);
+    while (token(open).is("volatile") || token(open).is("__volatile__") || token(open).is("goto"))
+      open = skip_space(open + 1);
+    const Index close = closing(open);
+    AsmStatement statement;
+    int section = 0;
+    Index i = skip_space(open + 1);
+    while (i < close) {
+      const Token& t = tokens_[i];
+      if (t.is(":") || t.is("::")) {
+        section += t.is("::") ? 2 : 1;
+        i = skip_space(i + 1);
+      } else if (section == 0) {
+        if (t.kind == Kind::string) statement.ptx += literal_value(t.text);
+        i = skip_space(i + 1);
+      } else if (section > 2) {
+        i = skip_space(i + 1);
+      } else if (t.is(",")) {
+        i = skip_space(i + 1);
+      } else {
+        AsmOperand operand;
+        if (t.is("[")) {
+          operand.symbol = tokens_[skip_space(i + 1)].text;
+          i = skip_space(closing(i) + 1);
+        }
+        operand.constraint = literal_value(token(i).text);
+        const Index from = skip_space(i + 1);
+        operand.expression = flat(from + 1, closing(from));
+        statement.operands.push_back(std::move(operand));
+        i = skip_space(closing(from) + 1);
+      }
+    }
+    const Translation translated = translate(statement);
+    for (const std::string& instruction : translated.unread)
+      unread_.push_back(place(begin) + ": asm \"" + instruction + "\"");
+    at_ = close + 1;
+    return (statement.ptx.find_first_not_of(" \n\t") == std::string::npos ? "((void)0)" : translated.code) +
+           lines_of(begin, close + 1);
+  }
+
+  std::vector<Token> tokens_;
+  std::vector<std::string> files_;
+  std::vector<char> foreign_;
+  std::map<std::string, std::string> cluster_dims_;   // of kernels
+  std::map<std::string, std::string> at_file_scope_;  // shared variables: what stands for their names
+  std::vector<std::string> unread_;
+  Index at_ = 0;
+  int number_ = 0, sites_ = 0;
+};
+
+}  // namespace
+}  // namespace lab::frontend
+
+// FILE itself (scan: nothing is expanded, and nothing written) or what g++ -E has made of it.
+int main(int argc, char** argv) {
+  const bool scan = argc == 4 && std::string_view(argv[3]) == "scan";
+  if (argc != 3 && !scan) {
+    std::fprintf(stderr, "frontend FILE ROOT [scan]: that is all\n");
+    return 2;
+  }
+  std::ifstream file(argv[1], std::ios::binary);
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (scan) text = "# 1 \"" + std::string(argv[1]) + "\"\n" + text;
+  lab::frontend::Rewriter rewriter(lab::frontend::tokens_of(text), argv[2]);
+  const std::string rewritten = rewriter.run();
+  if (!scan) std::cout << rewritten;
+  for (const std::string& unread : rewriter.unread()) std::fprintf(stderr, "%s\n", unread.c_str());
+  return rewriter.unread().empty() ? 0 : 2;
+}
