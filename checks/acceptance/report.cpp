@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <sstream>
 
 #include "checks/acceptance/verdict.hpp"
@@ -76,6 +77,10 @@ void Progress::start(const std::string& what) {
 
 void Progress::finish(double cost) {
   done_ += cost;
+  clear();
+}
+
+void Progress::clear() {
   if (terminal_) std::fputs("\r\033[K", stderr);
 }
 

@@ -21,6 +21,7 @@ class Progress {
   Progress(std::size_t cases, double cost, bool plain_lines);
   void start(const std::string& what);
   void finish(double cost);  // of the case that just ended, in the unit of the constructor's total
+  void clear();              // takes the updating line away before something else is printed
   double seconds() const;    // since the constructor
 
  private:
