@@ -8,7 +8,7 @@ for t in clang-format-14 clang-format; do
   "$t" --version 2> /dev/null | grep -q 'version 14\.' && { tool=$t; break; }
 done
 [ -n "$tool" ] || { echo "format.sh needs clang-format 14 (the package clang-format-14)" >&2; exit 2; }
-files=$(find checks common reference stages \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' -o -name '*.h' \) | sort)
+files=$(find checks common reference stages -path checks/tests/plain -prune -o \( -name '*.cpp' -o -name '*.hpp' -o -name '*.cu' -o -name '*.cuh' -o -name '*.h' \) -print | sort)
 [ "${1:-}" = check ] || { $tool -i $files; exit; }
 passed=0; failed=0
 for file in $files; do

@@ -67,7 +67,9 @@ __forceinline__ T __hfma2(T a, T b, T c) {
   }
 LAB_COMPARE(__hgt, >)
 LAB_COMPARE(__hge, >=)
-LAB_COMPARE(__hlt, <) LAB_COMPARE(__hle, <=) LAB_COMPARE(__heq, ==) LAB_COMPARE(__hne, !=)
+LAB_COMPARE(__hlt, <)
+LAB_COMPARE(__hle, <=)
+LAB_COMPARE(__heq, ==) LAB_COMPARE(__hne, !=)
 #undef LAB_COMPARE
     template <lab::plain::Half T>
     __forceinline__ bool __hisnan(T a) {
@@ -84,12 +86,11 @@ LAB_COMPARE(__hlt, <) LAB_COMPARE(__hle, <=) LAB_COMPARE(__heq, ==) LAB_COMPARE(
   }
 LAB_PAIR(+)
 LAB_PAIR(-)
-LAB_PAIR(*) LAB_PAIR(/)
+LAB_PAIR(*)
+LAB_PAIR(/)
 #undef LAB_PAIR
 
-    inline half2 __float22half2_rn(float2 v) {
-  return {half(v.x), half(v.y)};
-}
+inline half2 __float22half2_rn(float2 v) { return {half(v.x), half(v.y)}; }
 inline half2 __float2half2_rn(float x) { return {half(x), half(x)}; }
 inline half2 __half2half2(half x) { return {x, x}; }
 inline half2 __halves2half2(half x, half y) { return {x, y}; }

@@ -228,7 +228,9 @@ __forceinline__ unsigned bit_field(unsigned x, unsigned first, unsigned bits) {
   }
 LAB_COMPARED(eq, ==)
 LAB_COMPARED(ne, !=)
-LAB_COMPARED(lt, <) LAB_COMPARED(le, <=) LAB_COMPARED(gt, >) LAB_COMPARED(ge, >=)
+LAB_COMPARED(lt, <)
+LAB_COMPARED(le, <=)
+LAB_COMPARED(gt, >) LAB_COMPARED(ge, >=)
 #undef LAB_COMPARED
     template <class H>
     __forceinline__ unsigned pair(float low, float high) {
