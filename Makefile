@@ -110,27 +110,26 @@ FAST := $(if $(GPU),,common/emulator/mma.cpp common/emulator/tensor_core.cpp) re
 emulator := $(filter-out $(FAST),$(call all_in,common/emulator))
 core := $(call all_in,common checks/acceptance checks/races $(if $(GPU),common/gpu)) reference/inputs.cpp reference/npy.cpp \
   $(patsubst %,checks/%.cpp,runner/library runner/run bugs/trial bugs/gpu_child_process bugs/hang $(if $(GPU),,exercises/kernel_printf))
-# commands.so, all commands but a stage's test, which waits for the runner alone; desk.so, results and the search.
+# commands.so: all commands but a stage's test, which waits for the runner alone.
 bugs_text := $(filter-out $(core),$(call all_in,checks/bugs)) checks/desk/patch.cpp reference/wrong_answers.cpp
 exercises_text := $(filter-out %/kernel_printf.cpp,$(call all_in,checks/exercises checks/evolve checks/evolve/$(backend))) \
   $(if $(GPU),,checks/exercises/drills/drill.cpp)
 evidence_text := checks/runner/commands.cpp checks/runner/forked.cpp $(filter-out $(if $(GPU),%/counters.cpp),\
   $(call all_in,checks/bits checks/fuzz checks/counters checks/bench $(if $(GPU),checks/bench/gpu,checks/trace)))
 desk_text := $(filter-out checks/desk/patch.cpp,$(call all_in,checks/desk))
-search_text := $(call all_in,checks/desk/records checks/desk/evolve checks checks/budget)
-MORE := bugs_text exercises_text evidence_text
+search_text := $(call all_in,checks/desk/records checks/desk/evolve checks)
+MORE := bugs_text exercises_text evidence_text desk_text search_text
 # What a checked CUDA file's program is linked with, beside the emulator; what rewrites the file.
 program := common/frontend/program.cpp $(patsubst %,common/%.cpp,conf counts hang plan tensor_map)
 frontend := $(filter-out $(program),$(call all_in,common/frontend))
-TEXTS := core $(if $(GPU),,emulator program frontend) $(MORE) desk_text search_text
+TEXTS := core $(if $(GPU),,emulator program frontend) $(MORE)
 object = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
 CORE_OBJ := $(call object,core $(if $(GPU),$(wildcard common/gpu/*.cu),emulator) $(FAST))
 MORE_OBJ := $(call object,$(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
-DESK_OBJ := $(call object,desk_text search_text)
 # Tests that run no kernel: make sanitize check=quick leaves them out.
-HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,desk_% backward_% reference% results trace expected gpu_fit npy pattern ptxas referee rule)
+HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,desk_% backward_% reference% results trace expected gpu_fit npy pattern referee rule)
 UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))) \
-  $(CORE_OBJ) $(MORE_OBJ) $(if $(filter quick,$(SANITIZE)),,$(DESK_OBJ))
+  $(CORE_OBJ) $(MORE_OBJ)
 # Reports name no line of the harness; sanitizers do. Some tests have instrumented kernels; of two, accesses and calls must be optimised.
 LINES := $(if $(SANITIZE),-g1,-g0)
 $(B)/obj/%: OPTIMISE = -O1 $(LINES)
@@ -139,8 +138,7 @@ $(call object,$(FAST)): OPTIMISE = -O3 $(LINES)
 $(B)/obj/checks/tests/%: OPTIMISE = -O0 -g1
 $(call object,checks/tests/test_exec_collectives.cpp checks/tests/test_exec_memory.cpp): OPTIMISE = -g1
 $(call object,$(wildcard checks/tests/*_kernels.cpp)): OPTIMISE = $(KERNEL_FLAGS) $(INSTRUMENTATION)
-$(MORE_OBJ) $(DESK_OBJ): POSITION := -fPIC
-$(DESK_OBJ): OPTIMISE = -O0 $(LINES)
+$(MORE_OBJ): POSITION := -fPIC
 $(B)/obj/checks/exercises/drills/%: POSITION := $(LIBRARY_FLAGS)
 compile = $(CXX) $(CXXFLAGS) $(OPTIMISE) $(POSITION) $(INCLUDES) -MMD -MP
 $(B)/obj/%.o: %.cpp $(B)/flags
@@ -151,15 +149,11 @@ $(TEXTS:%=$(B)/obj/%.o): %.o: %.text $(B)/flags
 $(B)/obj/%.o: %.cu $(B)/flags
 	@$(building) $(NVCC) $(NVCCFLAGS) $(call gencode,$(GPU_ARCHS)) $(POSITION:%=-Xcompiler %) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
 # The runner exports all that a library may ask for.
-$(RUNNER): $(B)/obj/checks/runner/main.o $(CORE_OBJ)
-	@$(CXX) -no-pie -rdynamic $^ $(LIBS) -o $@.new && mv $@.new $@
-$(B)/frontend: $(B)/obj/frontend.o
-	@$(CXX) $^ $(ASAN) -o $@
+$(RUNNER): $(B)/obj/checks/runner/main.o $(CORE_OBJ) ; @$(CXX) -no-pie -rdynamic $^ $(LIBS) -o $@.new && mv $@.new $@
+$(B)/frontend: $(B)/obj/frontend.o ; @$(CXX) $^ $(ASAN) -o $@
 linked = $(CXX) -shared -Wl,-z,now $(ASAN) $(filter %.o,$^) $(if $(GPU),$(LIBS)) -o $@.new && mv $@.new $@
 $(B)/commands.so: $(MORE_OBJ) ; @$(linked)
-$(B)/desk.so: $(DESK_OBJ) ; @$(linked)
-$(B)/unit: $(B)/obj/checks/tests/test_main.o $(UNIT_OBJ)
-	@$(CXX) -no-pie -g $^ $(LIBS) -o $@
+$(B)/unit: $(B)/obj/checks/tests/test_main.o $(UNIT_OBJ) ; @$(CXX) -no-pie -g $^ $(LIBS) -o $@
 
 # --- kernels ---
 # fixed and checked are a stage's kernel.cu; a bug's is patched, and its #line directives name the lines of kernel.cu and of the patch;
@@ -180,8 +174,7 @@ $(B)/%/kernel.cu: stages/$$(*D)/kernel.cu $$(call patch_of,$$(subst /bug-,/,$$*)
 	@mkdir -p $(@D); sh checks/scripts/patched.sh $(word 2,$^) > $@
 # The runner reads what a stage is for beside its kernels.
 $(B)/%/kernel.so: $(B)/%/kernel.o $(B)/$$(*D)/stage.conf ; @$(linked)
-$(B)/%/stage.conf: $$(if $$(findstring own/,$$*),$(OWN),stages/$$*)/stage.conf
-	@mkdir -p $(@D); cp $< $@
+$(B)/%/stage.conf: $$(if $$(findstring own/,$$*),$(OWN),stages/$$*)/stage.conf ; @mkdir -p $(@D); cp $< $@
 # One instruction's kernel, build/cpu/drill-NAME/learn-NN/kernel.so, with NAME's inputs and answer.
 $(B)/drill-%/kernel.so: $(B)/drill-%/kernel.o $(B)/obj/checks/exercises/drills/$$(*D).o ; @$(linked)
 $(B)/%/signatures.so: $$(wildcard stages/$$*/bugs/*.cpp $$(if $(LAB_BUGS),$(LAB_BUGS)/$$*/*.cpp)) $(B)/flags
@@ -197,7 +190,6 @@ RUN_NOTHING := help list clean check check-builds show-bug edit-bug save-bug uni
 RUNNING := $(filter-out $(RUN_NOTHING) $(if $(n),racecheck counters trace),$(GOALS) $(INNER_GOALS))
 $(RUNNING): | $(RUNNER)
 $(filter-out $(if $(and $(STAGE),$(if $(BACKWARD)$(bug),,1)),test),$(RUNNING)): | $(B)/commands.so
-bench resources evolve built ci $(if $(GPU),racecheck): | $(B)/desk.so
 help: ## make | what can be done here
 	@sh checks/scripts/help.sh Makefile
 list: ## make list | every stage, its idea, its bugs, its names in the notes
@@ -210,10 +202,9 @@ else
 # Pieces, of this and of CI, each leave a log; what they count is added up: for CI, of both.
 logs = $(patsubst %,build/logs/%.log,$(1))
 ACCEPTED := $(call logs,$(EVERY_STAGE:%=acceptance-%))
-TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits trace plain-cuda exercises exercise-scripts words packages))
+TESTED := $(ACCEPTED) $(call logs,$(HOMES:%=bugs-%) patches $(if $(GPU),wmma-layout check-harness,unit counters bits trace plain-cuda exercises exercise-scripts words packages nvidia-tools))
 LONGER := $(call logs,all-exercises all-plain-cuda writeups sanitize racecheck check-harness evolve plots resources format)
-test: $(TESTED)
-	@sh checks/scripts/sum.sh $^
+test: $(TESTED) ; @sh checks/scripts/sum.sh $^
 ci: build/logs/clean-tree.log $(LONGER)
 	@sh checks/scripts/sum.sh $^ $(TESTED)
 build/logs/clean-tree.log: | $(LONGER)
@@ -238,8 +229,7 @@ run: $(if $(stage),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))))
 CHECK := $(B)/frontend $(call object,emulator $(FAST) program)
 check: $(CHECK)
 	@sh checks/scripts/check.sh $^
-check-builds: $(CHECK)
-	@echo $^ > $(B)/check-objects
+check-builds: $(CHECK) ; @echo $^
 ## make stage=v2b racecheck [bug=NAME] | races, uninitialised reads, overruns: file and line; n=7: of an exercise
 ## make stage=v2d counters [shape=1,8,512,64] [lines=1] | wavefronts, sectors, products, the least time on an H200; n=7
 ## make stage=v2d trace [shape=1,8,512,64,causal] [tile=K] [bug=NAME] [json=FILE] | one block's steps, for ui.perfetto.dev; n=7
@@ -267,7 +257,7 @@ sanitize:
 sanitized: $(if $(stage),,$(B)/unit) $(call fixed,$(or $(STAGE),$(if $(filter quick,$(SANITIZE)),v2b_single_warp v2d_ldmatrix v3e_pingpong v4a_split_keys,$(ALL_STAGES))))
 	@sh checks/scripts/sanitize.sh "$${cases:-$(if $(filter quick,$(SANITIZE)),8,40)}" $^
 ## make exercise [n=7] [again=1] | exercises, with what is done (n=faster: of a kind); n=7 lays one out in work/07
-## make predict n=1 say='row % 16 < 4' | what will be wrong, before you mend it; of a wrong rule how much is right
+## make predict n=1 say='row % 16 < 4' | what will be wrong, before you mend it; a wrong rule is answered with a map
 ## make try n=7 | the checks, from cheap to dear, up to the first red
 ## make hint|solution n=7 [give-up=1] | one of three hints; the reference's solution, when done or given up
 exercise hint predict try solution:
@@ -283,8 +273,7 @@ profile: $(call fixed,$(STAGE)) ## make stage=v2b profile [shape=2,8,2048,64] | 
 ## make resources [stage=v2b] [record=1] | registers, shared memory, spills, for all architectures that a stage claims (needs nvcc)
 resources: $(patsubst $(B)/%,build/cpu/%,$(call fixed,$(if $(stage),$(STAGE),$(EVERY_STAGE))))
 	$(if $(stage),,@$(MAKE) backend=gpu host-as-gpu)
-	@$(if $(filter 1,$(record)),out=writeups/results/resources.csv;,$(call keep,out)) \
-	  $(RUNNER) resources build/cpu/STAGE/VARIANT/kernel.so "$$out" $(STAGE)
+	@$(if $(filter 1,$(record)),out=writeups/results/resources.csv OWN='$(OWN)',OWN='$(OWN)' $(call keep,out)) sh checks/scripts/resources.sh $^
 host-as-gpu:  # host code that includes device headers, as a GPU's build reads it
 	@for source in $$(grep -l '\.cuh"' $(core) $(bugs_text) $(exercises_text) $(evidence_text)); do $(CXX) $(CXXFLAGS) $(INCLUDES) -fsyntax-only $$source || exit 1; done
 ## make stage=v3j evolve [shape=] [minutes=] [out=FILE] | search over a stage's levers; check=1: its referee refuses every cheater

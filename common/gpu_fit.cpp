@@ -109,18 +109,6 @@ std::string skip_line(const StageNeeds& stage, const GpuProperties& gpu, const s
                         : "what runs here: " + listed(run) + "; backend=cpu runs all");
 }
 
-std::vector<std::string> claimed_architectures(const StageNeeds& stage, const std::vector<std::string>& known) {
-  if (target_of(stage).only_there) return {stage.target};  // nvcc lists no architecture-specific names
-  std::vector<std::string> claimed;
-  const int oldest = oldest_capability(stage);
-  for (const int capability : {75, 80, 86, 89, 90, 100, 120}) {
-    const std::string name = "sm_" + std::to_string(capability);
-    if (only_that_capability(stage) ? capability != oldest : capability < oldest) continue;
-    if (std::ranges::find(known, name) != known.end()) claimed.push_back(name);
-  }
-  return claimed;
-}
-
 int oldest_capability(const StageNeeds& stage) {
   const Target& target = target_of(stage);
   int oldest = target.only_there ? target.compute_capability : 0;

@@ -51,11 +51,6 @@ std::vector<StageNeeds> stages_in(const std::string& folder);
 // "" if it can run.
 std::string skip_line(const StageNeeds& stage, const GpuProperties& gpu, const std::vector<StageNeeds>& all);
 
-// The architectures, of those that nvcc knows ("sm_89" ...), that the stage claims to compile for: out
-// of 7.5, 8.0, 8.6, 8.9, 9.0, 10.0 and 12.0, all from the oldest that its needs allow; for an architecture-specific
-// target that one.
-std::vector<std::string> claimed_architectures(const StageNeeds& stage, const std::vector<std::string>& known);
-
 // The oldest compute capability (10 * major + minor) that the stage's needs allow; its code compiles from there on.
 // For an architecture-specific target, or a need that only one capability has, that one.
 int oldest_capability(const StageNeeds& stage);

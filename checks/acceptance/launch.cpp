@@ -158,17 +158,17 @@ std::string refusal(const Subject& subject, const Shape& shape) {
 std::vector<Launched> launches_of(const Subject& subject, const Shape& shape, int multiprocessors) {
   // A launcher may clear what it gets: there is memory, but not for the addresses of a tensor past 2^32 elements.
   constexpr std::size_t MOST = std::size_t(1) << 27;
-  static std::optional<Buffer<half>> tensor;
+  static std::vector<Buffer<half>> tensor;
   static std::size_t size = 0;
   const std::size_t wanted = std::max(std::min(shape.elements(), MOST), (subject.workspace(shape) + 1) / sizeof(half));
-  if (wanted > size) tensor.reset(), tensor.emplace(wanted), size = wanted;
+  if (wanted > size) tensor.clear(), tensor.emplace_back(wanted), size = wanted;
   ExecOptions options;
   options.dry = true, options.multiprocessors = multiprocessors;
   set_exec_options(options);
   take_exec_report();
-  Call call{{}, {}, shape, 1, test_stream(), tensor->data()};
-  std::ranges::fill(call.in, tensor->data());
-  std::ranges::fill(call.out, tensor->data());
+  Call call{{}, {}, shape, 1, test_stream(), tensor[0].data()};
+  std::ranges::fill(call.in, tensor[0].data());
+  std::ranges::fill(call.out, tensor[0].data());
   (void)subject.launch(call);
   cudaGetLastError();
   cudaDeviceSynchronize();

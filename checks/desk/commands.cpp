@@ -1,18 +1,14 @@
-// What desk.so exports: results and the elite loop.
+// What commands.so exports beside lab_commands(): results and the elite loop.
 #include "checks/desk/desk.hpp"
 
 namespace lab::desk {
 
-Run bench_command, resources_command;           // records/, the files of these names
-Run machine_command, sanitizer_report_command;  // records/sanitizer_report.cpp
-Run search_command;                             // evolve/search.cpp
-Run cheaters_command;                           // evolve/cheaters.cpp
+Run bench_command;     // records/bench.cpp
+Run search_command;    // evolve/search.cpp
+Run cheaters_command;  // evolve/cheaters.cpp
 
 static constexpr Command COMMANDS[] = {
     {"bench", bench_command, "SHAPES ROUNDS CSV STAGE KERNEL...", "times stages and PyTorch in turns"},
-    {"resources", resources_command, "KERNELS [CSV [STAGE]]", "registers, shared memory, spills"},
-    {"machine", machine_command, "[SANITIZER]", "what a measurement says of its machine"},
-    {"sanitizer-report", sanitizer_report_command, "LOGS [CSV]", "what compute-sanitizer's logs say"},
     {"search", search_command, "MAKE BACKEND STAGE [KEY=VALUE...]", "the elite loop, until the time is spent"},
     {"cheaters", cheaters_command, "MAKE BACKEND", "the referee must refuse every one"},
 };

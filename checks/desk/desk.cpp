@@ -67,8 +67,6 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-bool in_name(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
 std::string trimmed(const std::string& text, const char* blanks) {
   const std::size_t first = text.find_first_not_of(blanks);
   return first == text.npos ? "" : text.substr(first, text.find_last_not_of(blanks) - first + 1);
@@ -79,8 +77,6 @@ std::string joined(const std::vector<std::string>& pieces, const std::string& be
   for (const std::string& piece : pieces) text += (text.empty() ? "" : between) + piece;
   return text;
 }
-
-std::string table_row(const std::vector<std::string>& cells) { return "| " + joined(cells, " | ") + " |\n"; }
 
 std::string replaced(std::string text, const std::string& old, const std::string& by) {
   for (std::size_t at = 0; (at = text.find(old, at)) != text.npos; at += by.size()) text.replace(at, old.size(), by);

@@ -43,16 +43,10 @@ std::vector<std::string> split(const std::string& text, const std::string& separ
 // The pieces between blanks.
 std::vector<std::string> words_of(const std::string& text);
 
-// Whether a name in C++ may have it.
-bool in_name(char c);
-
 // Without what `blanks` names at either end.
 std::string trimmed(const std::string& text, const char* blanks = " ");
 
 std::string joined(const std::vector<std::string>& pieces, const std::string& between);
-
-// "| a | b |\n"
-std::string table_row(const std::vector<std::string>& cells);
 
 // The text with every `old` replaced.
 std::string replaced(std::string text, const std::string& old, const std::string& by);

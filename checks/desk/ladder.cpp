@@ -127,12 +127,6 @@ std::string stage_dir(const std::string& stage) {
   return own && stage.starts_with("own/") ? own : "stages/" + stage;
 }
 
-std::optional<Stage> own_kernel(const std::string& stage) {
-  if (!stage.starts_with("own/")) return std::nullopt;
-  const std::string conf = stage_dir(stage) + "/stage.conf";
-  return Stage{stage, parse_conf(read_text(conf), conf)};
-}
-
 std::string kernel_path(const std::string& stage) { return stage_dir(stage) + "/kernel.cu"; }
 
 Ladder read_ladder(const std::string& root) {

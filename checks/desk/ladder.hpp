@@ -46,8 +46,7 @@ struct Ladder {
   std::vector<const Bug*> bugs(const std::string& name, const std::string& bug) const;
 };
 
-// A kernel of one's own, make stage=DIRECTORY, is a stage "own/SUM/NAME"; nothing where `stage` is none.
-std::optional<Stage> own_kernel(const std::string& stage);
+// A kernel of one's own, make stage=DIRECTORY, is a stage "own/SUM/NAME".
 std::string kernel_path(const std::string& stage);  // "stages/v2b_single_warp/kernel.cu", "DIRECTORY/kernel.cu"
 
 // Everything below root/stages. Throws BadInput where a file is not as it must be.

@@ -20,7 +20,7 @@ namespace {
 using File = std::unique_ptr<std::FILE, decltype([](std::FILE* f) { std::fclose(f); })>;
 constexpr int GRACE = 5;  // seconds from asking a group to end to ending it
 
-// Standard input, output and error of a child; nullptr: the desk's own.
+// Standard input, output and error of a child; nullptr: this program's own.
 using Streams = std::array<std::FILE*, 3>;
 
 // Returns -1 if the program cannot be started.
@@ -119,7 +119,7 @@ std::string first_line(const Argv& argv) {
 }
 
 std::string runner_of(const std::string& kernel) {
-  return (fs::path(kernel).parent_path().parent_path().parent_path() / "runner").string();
+  return kernel.substr(0, kernel.find('/', kernel.find("build/") + 6)) + "/runner";
 }
 
 std::string total_line(const Counts& counts) {

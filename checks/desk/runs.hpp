@@ -29,12 +29,12 @@ struct Ended {
   double core_seconds = 0;  // processor time, with that of all that it started and waited for
 };
 
-// Runs a program and waits for it. Standard output and error go to `log` ("" leaves them where the desk's own go),
-// standard input is empty. It shares the desk's process group, so that ^C ends both. Throws BadInput if `log` cannot be
+// Runs a program and waits for it. Standard output and error go to `log` ("" leaves them where this program's own go),
+// standard input is empty. It shares this program's process group, so that ^C ends both. Throws BadInput if `log` cannot be
 // written.
 Ended run(const Argv& argv, const std::string& log = "");
 
-// The same in a process group of its own, by timeout(1), which ends all of it after `limit` seconds, or when the desk itself
+// The same in a process group of its own, by timeout(1), which ends all of it after `limit` seconds, or when this program itself
 // ends (^C, SIGTERM). Several threads may call it at a time.
 Ended run_limited(const Argv& argv, const std::string& log, int limit);
 

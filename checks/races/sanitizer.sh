@@ -1,9 +1,9 @@
 #!/bin/sh
 # make racecheck backend=gpu: starts NVIDIA's compute-sanitizer on each LAB, its four tools on small shapes, as many at once as
-# there are cores; the runner says what they saw. Exit status 1 where there are findings.
+# there are cores; sanitizer.awk says what they saw. Exit status 1 where there are findings.
 #   sanitizer.sh [-j FILE] LAB...     -j: also writes the findings as CSV, with machine, driver and date
 # SHAPES, LIMIT and JOBS of the environment: other shapes, seconds for a launch, runs at a time.
-# The tools' own output stays in build/logs/sanitizer/STAGE-VARIANT/TOOL.SHAPE.log; the runner reads it.
+# The tools' own output stays in build/logs/sanitizer/STAGE-VARIANT/TOOL.SHAPE.log.
 set -u; RUNNER=${RUNNER:-build/gpu/runner}
 logs=build/logs/sanitizer
 # A length that a tile divides, one that none does (and no 16-row stripe), both head dimensions, causal and not.
@@ -16,7 +16,6 @@ tool=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 
 # Older ones watch global memory only; where shared memory can be watched, it is.
 shared=; "$tool" --help 2>&1 | grep -q initcheck-address-space && shared="--initcheck-address-space shared"
 rm -rf $logs; mkdir -p $logs
-"$RUNNER" machine "$tool" > $logs/machine || exit 2
 exec 3>&1
 for lab in "$@"; do
   # On a GPU that cannot run the stage there is nothing for the tools to see.
@@ -32,4 +31,10 @@ for lab in "$@"; do
 done > $logs/runs
 [ -s $logs/runs ] || exit 3
 xargs -P "${JOBS:-$(nproc)}" -I LINE sh -c LINE < $logs/runs
-exec "$RUNNER" sanitizer-report $logs ${csv:+"$csv"}
+if [ -n "$csv" ]; then
+  echo "# $("$tool" --version | sed -n 's/^Version *//p'), $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -1), $(date -u +%F)" > $logs/head
+  echo stage,bug,tool,kinds,lines >> $logs/head
+fi
+awk -v csv="${csv:+$logs/csv}" -f checks/races/sanitizer.awk $logs/*/*.log; status=$?
+[ -z "$csv" ] || cat $logs/head $logs/csv > "$csv"
+exit $status

@@ -7,6 +7,7 @@ set -u
 frontend=$1; shift
 say() { printf '%s\n' "$*" >&2; exit 2; }
 [ -n "${file:-}" ] || say "which file? make check file=foo.cu"
+case $file in -*) file=./$file ;; esac
 [ -e "$file" ] || say "$file: there is no such file"
 [ ! -d "$file" ] || say "$file is a directory; check wants a file"
 [ -r "$file" ] || say "$file cannot be read"

@@ -127,6 +127,9 @@ is "nothing was run" "$(ls)" "$(lines 'build\nchecks\nstages\nwork\nwriteups')"
 told=$(grep -l '^seen: told' stages/*/exercises/*.exercise | head -1); take "$(index | grep "$told")"
 is "a number that is wrong" "$(n=$n say=$((right + 1)) ex predict)" "not right; make hint helps."
 has "a number that is right" "$(n=$n say=$right ex predict)" "right."
+printf '75 done 0\n76 done 1\n76 hints 2\n' >> work/state.txt  # as it was written before
+has "an older state" "$(n=v2c8 ex exercise)" "faster           40 done, 2 hints"
+has "an older state" "$(n=v2c8 ex exercise)" "hole             25 open "
 echo "$number sai" >> work/state.txt  # cut short, as by a full disk
 printf 'Because.\n' >> work/01/ANSWERS.md
 graded=$(assigned="1,$n" seed=7 json=out.json ex grade)

@@ -2,7 +2,7 @@
 # Everything that needs the GPU, in one go, for a machine that is lent by the minute:
 #   h200.sh OUT_DIR [test] [bugs] [sanitizer]
 # builds all, runs what is named (all of it by default), leaves logs in OUT_DIR and prints a short table. OUT_DIR/h200-test.txt
-# and h200-bugs.txt are what writeups/results/ keeps, tools-h200.json what `make tools-table` reads.
+# and h200-bugs.txt are what writeups/results/ keeps, tools-h200.csv what `make tools-table` reads.
 set -u
 out=$1; shift
 what=${*:-test bugs sanitizer}
@@ -24,7 +24,7 @@ kept() {
 for w in $what; do
   start=$(date +%s)
   if [ "$w" = sanitizer ]; then
-    sh checks/races/sanitizer.sh -j "$out/tools-h200.json" build/gpu/*/*/kernel.so > "$out/sanitizer.log" 2>&1
+    sh checks/races/sanitizer.sh -j "$out/tools-h200.csv" build/gpu/*/*/kernel.so > "$out/sanitizer.log" 2>&1
     say "sanitizer: exit $? (1: the bugs were found), $(($(date +%s) - start)) s, $(grep -c ': 0 findings' "$out/sanitizer.log") builds silent"
     continue
   fi

@@ -275,5 +275,17 @@ CHECKED(tma_before_dependency, breaks(before_dependency, {"request"}, MAY_WRITE)
   mbarrier_wait(plan.full, 0);
 }
 
+// The wait of one thread is no wait of another that nothing orders after it.
+CHECKED(another_warp_waits_for_the_launch_before,
+        breaks(before_dependency, {"request"}, "may still write it").overlapping().anywhere()) {
+  Plan plan;
+  if (me() != 32) grid_dependency_wait();
+  if (me() == 32) {
+    mbarrier_arrive_expect_tx(plan.full, BOX);
+    tma_load_2d(plan.tile, &maps->rows4, 0, 0, plan.full);  // [request]
+  }
+  mbarrier_wait(plan.full, 0);
+}
+
 }  // namespace
 }  // namespace lab::checked

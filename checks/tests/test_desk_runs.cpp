@@ -68,7 +68,7 @@ TEST_CASE("what hangs is stopped with all that it started") {
   CHECK(gone(dir.path("pid")));
 }
 
-TEST_CASE("asked to end, the desk ends what it started and itself") {
+TEST_CASE("asked to end, a program ends what it started and itself") {
   const lab::Scratch dir("runs");
   for (const int signal : {SIGINT, SIGTERM}) {
     CAPTURE(signal);

@@ -90,16 +90,6 @@ TEST_CASE("fit: every feature begins where its table says") {
   CHECK(only_that_capability({"plain", "sm_90a", "", 0}));
 }
 
-TEST_CASE("fit: what a stage claims to compile for, as far as this nvcc goes") {
-  using Names = std::vector<std::string>;
-  const Names known{"sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_100", "sm_110", "sm_120"};
-  CHECK(claimed_architectures(SCALAR, known) == Names{"sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"});
-  CHECK(claimed_architectures(COPIES, known) == Names{"sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"});
-  CHECK(claimed_architectures(HOPPER, known) == Names{"sm_90a"});
-  CHECK(claimed_architectures({"v8", "sm_89", "wgmma", 0}, known) == Names{"sm_90"});
-  CHECK(claimed_architectures(TENSOR, {"sm_70", "sm_80", "sm_89"}) == Names{"sm_80", "sm_89"});
-}
-
 TEST_CASE("fit: a build without code for this GPU says so") {
   GpuProperties gpu = V100;
   gpu.has_code = false;

@@ -88,7 +88,7 @@ piece() {  # STATUS OUTPUT PASSED FAILED SKIPPED
   same "the counts of '$2', exit status $1," "$(cat "$work/piece.log.counts")" "$3 $4 $5"
 }
 piece 0 '5 passed, 0 failed\n' 5 0 0; piece 1 '5 passed, 2 failed\n' 5 2 0; piece 1 '5 passed, 0 failed\n' 5 1 0
-piece 0 '' 1 0 0; piece 2 '' 0 1 0; piece 0 '5 passed, 2 failed\n' 5 2 0; piece 1 '5 passed, 0 failed, 2 skipped\n' 5 1 2
+piece 0 '' 0 1 0; piece 2 '' 0 1 0; piece 0 '5 passed, 2 failed\n' 5 2 0; piece 1 '5 passed, 0 failed, 2 skipped\n' 5 1 2
 piece 1 '0 passed, 0 failed, 2 skipped\n' 0 0 2; piece 1 '0 passed, 0 failed\n' 0 1 0
 piece 0 '3 passed, 1 failed\nx\n17 passed, 2 failed, 1 skipped\n' 17 2 1; piece 0 '2 passed, 0 failed: both show\n' 2 0 0
 says "RED piece" sh -c "echo 1 1 0 > '$work/piece.log.counts'; sh checks/scripts/sum.sh '$work/piece.log' || :"
@@ -110,6 +110,15 @@ refuse "o's.npy is there, and it is not what an earlier make run wrote" $run q="
 rm -f "$work/o's.npy" "$work/mine.npy" "$work/it's \$a.npy"
 
 # --- wrong words ---
+: > "$work/empty.cu"; head -c 64 /dev/zero > "$work/zeros.cu"; echo 'int main() { nope(); }' > "$work/wrong.cu"; echo 'int x;' > "$work/nomain.cu"
+echo '#include <cub/cub.cuh>' > "$work/cub.cu"
+for case in "$work/none.cu|there is no such file" "$work|is a directory" "$work/empty.cu|is empty" "$work/zeros.cu|is no text" \
+  "-none|there is no such file" "$work/wrong.cu|is not read: g++ refuses it" "$work/nomain.cu|has no main()" "$work/cub.cu|is not read: 1 of"; do
+  refuse "${case#*|}" $MAKE backend=cpu check file="${case%|*}"
+done
+refuse "seconds=0" $MAKE backend=cpu check file=$work/cub.cu seconds=0
+refuse "takes no stage=" $MAKE backend=cpu check stage=v1 file=$work/cub.cu
+rm "$work"/*.cu
 refuse "no stage 'v2bb'" $MAKE stage=v2bb test
 refuse "make list" $MAKE stage=nothing reproduce-bug
 refuse "a backward stage has no bits" $MAKE stage=b1 backend=cpu bits
@@ -131,10 +140,10 @@ refuse "from 0 to 63" $MAKE stage=v2d backend=cpu trace tile=64
 refuse "v1_scalar has no levers" $MAKE stage=v1 backend=cpu evolve
 refuse "minutes=0: must be a whole number from 1" $MAKE stage=v3b backend=cpu evolve minutes=0
 refuse "try needs n=NUMBER" $MAKE backend=cpu try
-refuse "no exercise 999; the nearest is" $MAKE backend=cpu hint n=999
+refuse "no exercise '999'" $MAKE backend=cpu hint n=999
 refuse "a number is given as n=, as in make exercise n=7" $MAKE backend=cpu exercise 7
 refuse "make grade takes no n=; its words are json seed assigned" $MAKE backend=cpu grade n=5
-refuse "no exercise 999; the nearest is" $MAKE backend=cpu grade assigned='1 999'
+refuse "no exercise '999'" $MAKE backend=cpu grade assigned='1 999'
 refuse "seed=x: must be a whole number" $MAKE backend=cpu grade seed=x
 refuse "nothing is predicted: make predict n=1 say='RULE'" $MAKE backend=cpu predict n=1
 refuse "suggest parentheses around comparison" $MAKE backend=cpu predict n=1 say='row & 7 == 0'

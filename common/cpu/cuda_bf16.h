@@ -4,8 +4,9 @@
 #include <cstdint>
 
 #include "cuda_runtime.h"
+#include "rounded_arithmetic.h"
 
-struct __nv_bfloat16 {
+struct __nv_bfloat16 : lab::rounded::RoundedArithmetic<__nv_bfloat16> {
   std::uint16_t bits;
   __nv_bfloat16() = default;
   __nv_bfloat16(float value) {
@@ -13,15 +14,6 @@ struct __nv_bfloat16 {
     bits = value != value ? 0x7FFF : std::uint16_t((word + 0x7FFF + (word >> 16 & 1)) >> 16);
   }
   operator float() const { return std::bit_cast<float>(std::uint32_t(bits) << 16); }
-  friend __nv_bfloat16 operator+(__nv_bfloat16 a, __nv_bfloat16 b) { return float(a) + float(b); }
-  friend __nv_bfloat16 operator-(__nv_bfloat16 a, __nv_bfloat16 b) { return float(a) - float(b); }
-  friend __nv_bfloat16 operator*(__nv_bfloat16 a, __nv_bfloat16 b) { return float(a) * float(b); }
-  friend __nv_bfloat16 operator/(__nv_bfloat16 a, __nv_bfloat16 b) { return float(a) / float(b); }
-  friend __nv_bfloat16 operator-(__nv_bfloat16 a) { return -float(a); }
-  friend __nv_bfloat16& operator+=(__nv_bfloat16& a, __nv_bfloat16 b) { return a = a + b; }
-  friend __nv_bfloat16& operator-=(__nv_bfloat16& a, __nv_bfloat16 b) { return a = a - b; }
-  friend __nv_bfloat16& operator*=(__nv_bfloat16& a, __nv_bfloat16 b) { return a = a * b; }
-  friend __nv_bfloat16& operator/=(__nv_bfloat16& a, __nv_bfloat16 b) { return a = a / b; }
 };
 struct alignas(4) __nv_bfloat162 {
   __nv_bfloat16 x, y;

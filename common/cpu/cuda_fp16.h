@@ -2,22 +2,13 @@
 #pragma once
 #include "common/fp16.hpp"
 #include "cuda_runtime.h"
+#include "rounded_arithmetic.h"
 
-struct __half {
+struct __half : lab::rounded::RoundedArithmetic<__half> {
   std::uint16_t bits;
   __half() = default;
   __half(float value) : bits(lab::converted_by_gpu(value).bits) {}
   operator float() const { return lab::to_float({bits}); }
-  // Each operation rounds. A float has more than twice a half's bits, so its rounding first changes no result.
-  friend __half operator+(__half a, __half b) { return float(a) + float(b); }
-  friend __half operator-(__half a, __half b) { return float(a) - float(b); }
-  friend __half operator*(__half a, __half b) { return float(a) * float(b); }
-  friend __half operator/(__half a, __half b) { return float(a) / float(b); }
-  friend __half operator-(__half a) { return -float(a); }
-  friend __half& operator+=(__half& a, __half b) { return a = a + b; }
-  friend __half& operator-=(__half& a, __half b) { return a = a - b; }
-  friend __half& operator*=(__half& a, __half b) { return a = a * b; }
-  friend __half& operator/=(__half& a, __half b) { return a = a / b; }
 };
 struct alignas(4) __half2 {
   __half x, y;

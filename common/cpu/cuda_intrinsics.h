@@ -10,15 +10,10 @@
 #include "cuda_vectors.h"
 
 namespace lab::plain {
-template <class To, class From>
-__forceinline__ To bits_as(From from) {
-  return std::bit_cast<To>(from);
-}
 template <class A, class B>
 concept MixedNumbers = std::is_arithmetic_v<A> && std::is_arithmetic_v<B> && !std::is_same_v<A, B>;
 int block_votes(bool yes);  // of all threads at a block barrier, those that say yes
-unsigned active_lanes();    // of the warp: those that have not returned
-unsigned live_threads();    // of the block
+unsigned active_lanes();    // of the warp: those that come here before any goes on
 long long ticks();          // of a clock that every look advances
 }  // namespace lab::plain
 
@@ -34,12 +29,12 @@ requires lab::plain::MixedNumbers<A, B> __forceinline__ auto min(A a, B b) {
 }
 
 // --- bits ----------------------------------------------------------------------------------------------------------
-__forceinline__ int __float_as_int(float x) { return lab::plain::bits_as<int>(x); }
-__forceinline__ float __int_as_float(int x) { return lab::plain::bits_as<float>(x); }
-__forceinline__ long long __double_as_longlong(double x) { return lab::plain::bits_as<long long>(x); }
-__forceinline__ double __longlong_as_double(long long x) { return lab::plain::bits_as<double>(x); }
-__forceinline__ int __double2hiint(double x) { return int(lab::plain::bits_as<long long>(x) >> 32); }
-__forceinline__ int __double2loint(double x) { return int(lab::plain::bits_as<long long>(x)); }
+__forceinline__ int __float_as_int(float x) { return std::bit_cast<int>(x); }
+__forceinline__ float __int_as_float(int x) { return std::bit_cast<float>(x); }
+__forceinline__ long long __double_as_longlong(double x) { return std::bit_cast<long long>(x); }
+__forceinline__ double __longlong_as_double(long long x) { return std::bit_cast<double>(x); }
+__forceinline__ int __double2hiint(double x) { return int(std::bit_cast<long long>(x) >> 32); }
+__forceinline__ int __double2loint(double x) { return int(std::bit_cast<long long>(x)); }
 __forceinline__ int __popc(unsigned x) { return std::popcount(x); }
 __forceinline__ int __popcll(unsigned long long x) { return std::popcount(x); }
 __forceinline__ int __clz(int x) { return std::countl_zero(unsigned(x)); }
@@ -125,20 +120,23 @@ __forceinline__ float normcdff(float x) { return 0.5f * std::erfc(-x * 0.7071067
   }
 LAB_LOAD(__ldcs)
 LAB_LOAD(__ldca)
-LAB_LOAD(__ldcg) LAB_LOAD(__ldlu) LAB_LOAD(__ldcv)
+LAB_LOAD(__ldcg)
+LAB_LOAD(__ldlu)
+LAB_LOAD(__ldcv)
 #undef LAB_LOAD
 #define LAB_STORE(name)                                                  \
   template <class T>                                                     \
   __forceinline__ void name(T* pointer, std::type_identity_t<T> value) { \
     *pointer = value;                                                    \
   }
-    LAB_STORE(__stcs) LAB_STORE(__stcg) LAB_STORE(__stwb) LAB_STORE(__stwt)
+LAB_STORE(__stcs)
+LAB_STORE(__stcg)
+LAB_STORE(__stwb)
+LAB_STORE(__stwt)
 #undef LAB_STORE
 
-    // --- votes and reductions ------------------------------------------------------------------------------------------------
-    __forceinline__ unsigned __activemask() {
-  return lab::plain::active_lanes();
-}
+// --- votes and reductions ------------------------------------------------------------------------------------------------
+__forceinline__ unsigned __activemask() { return lab::plain::active_lanes(); }
 __forceinline__ int __syncthreads_count(int predicate) { return lab::plain::block_votes(predicate != 0); }
 __forceinline__ int __syncthreads_or(int predicate) { return lab::plain::block_votes(predicate != 0) > 0; }
 __forceinline__ int __syncthreads_and(int predicate) { return lab::plain::block_votes(predicate == 0) == 0; }

@@ -69,10 +69,11 @@ LAB_COMPARE(__hgt, >)
 LAB_COMPARE(__hge, >=)
 LAB_COMPARE(__hlt, <)
 LAB_COMPARE(__hle, <=)
-LAB_COMPARE(__heq, ==) LAB_COMPARE(__hne, !=)
+LAB_COMPARE(__heq, ==)
+LAB_COMPARE(__hne, !=)
 #undef LAB_COMPARE
-    template <lab::plain::Half T>
-    __forceinline__ bool __hisnan(T a) {
+template <lab::plain::Half T>
+__forceinline__ bool __hisnan(T a) {
   return float(a) != float(a);
 }
 #define LAB_PAIR(op)                             \

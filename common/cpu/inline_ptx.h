@@ -9,54 +9,11 @@
 #include <tuple>
 #include <type_traits>
 
-#include "common/tensor_map.hpp"
+#include "common/cpu/instructions.h"
 #include "cuda_intrinsics.h"
 #include "cuda_pipeline.h"
 #include "half_functions.h"
 #include "plain_launch.h"
-#include "remote_shared.h"
-
-namespace lab::ptx {
-struct MBarrier;
-}
-// The emulator's instructions. Those that the lab's own wrappers (common/ptx) call say there what they do.
-namespace lab::cpu {
-void mma_m16n8k16(float* c, const unsigned* a, const unsigned* b);
-void mma_bf16(float* c, const unsigned* a, const unsigned* b);
-void ldmatrix(unsigned* registers, const half* row, int matrices, bool transposed);
-void stmatrix(half* row, const unsigned* registers, int matrices, bool transposed);
-void wgmma_fence();
-void wgmma(float* d, int n, std::uint64_t a_descriptor, const unsigned* a_registers, std::uint64_t b_descriptor,
-           bool b_mn_major, bool accumulate, bool bf16);
-void wgmma_commit();
-void wgmma_wait(unsigned groups_left);
-void set_max_registers(int count, bool take);
-void named_barrier(int id, int threads, bool waits);
-void mbarrier_init(ptx::MBarrier* barrier, unsigned arrivals);
-void mbarrier_arrive(ptx::MBarrier* barrier, unsigned expected_bytes, bool expects);
-bool mbarrier_try_wait(ptx::MBarrier* barrier, unsigned parity);
-void fence_mbarrier_init();
-void fence_proxy_async();
-void tma_load(void* shared, const TensorMap* map, const int* at, int rank, ptx::MBarrier* barrier);
-void tma_load_multicast(void* shared, const TensorMap* map, const int* at, int rank, ptx::MBarrier* barrier,
-                        std::uint16_t blocks);
-void tma_store(const TensorMap* map, const void* shared, const int* at, int rank);
-void bulk_load(void* shared, const void* global, unsigned bytes, ptx::MBarrier* barrier);
-void bulk_store(void* global, const void* shared, unsigned bytes);
-void bulk_commit();
-void bulk_wait(unsigned groups_left, bool reads_only);
-unsigned cluster_rank();
-unsigned cluster_size();
-void cluster_arrive(bool release);
-void cluster_wait();
-ptx::RemoteShared map_shared(const void* mine, unsigned rank);
-void remote_store(ptx::RemoteShared to, const void* value, unsigned bytes);
-void remote_load(ptx::RemoteShared from, void* value, unsigned bytes);
-void remote_store_async(ptx::RemoteShared to, const void* value, unsigned bytes, ptx::RemoteShared barrier);
-void remote_arrive(ptx::RemoteShared barrier);
-void grid_dependency_wait();
-void launch_dependents();
-}  // namespace lab::cpu
 
 namespace lab::inline_ptx {
 
@@ -123,26 +80,24 @@ __forceinline__ bool elected() { return lane_id() == 0; }
 // --- arithmetic: integers wrap ---------------------------------------------------------------------------------------------
 template <class T>
 using Wrapping = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>::type;
+template <class T, class Operation>
+__forceinline__ T wrapped(T a, T b, Operation operation) {
+  if constexpr (lab::plain::Halves<T> || lab::plain::Half<T>)
+    return operation(a, b);
+  else
+    return T(operation(Wrapping<T>(a), Wrapping<T>(b)));
+}
 template <class T>
 __forceinline__ T add(T a, T b) {
-  if constexpr (lab::plain::Halves<T> || lab::plain::Half<T>)
-    return a + b;
-  else
-    return T(Wrapping<T>(a) + Wrapping<T>(b));
+  return wrapped(a, b, [](auto x, auto y) { return x + y; });
 }
 template <class T>
 __forceinline__ T sub(T a, T b) {
-  if constexpr (lab::plain::Halves<T> || lab::plain::Half<T>)
-    return a - b;
-  else
-    return T(Wrapping<T>(a) - Wrapping<T>(b));
+  return wrapped(a, b, [](auto x, auto y) { return x - y; });
 }
 template <class T>
 __forceinline__ T mul(T a, T b) {
-  if constexpr (lab::plain::Halves<T> || lab::plain::Half<T>)
-    return a * b;
-  else
-    return T(Wrapping<T>(a) * Wrapping<T>(b));
+  return wrapped(a, b, [](auto x, auto y) { return x * y; });
 }
 template <class T>
 __forceinline__ T div(T a, T b) {
@@ -230,10 +185,11 @@ LAB_COMPARED(eq, ==)
 LAB_COMPARED(ne, !=)
 LAB_COMPARED(lt, <)
 LAB_COMPARED(le, <=)
-LAB_COMPARED(gt, >) LAB_COMPARED(ge, >=)
+LAB_COMPARED(gt, >)
+LAB_COMPARED(ge, >=)
 #undef LAB_COMPARED
-    template <class H>
-    __forceinline__ unsigned pair(float low, float high) {
+template <class H>
+__forceinline__ unsigned pair(float low, float high) {
   return unsigned(H(high).bits) << 16 | H(low).bits;
 }
 template <class T, class From>

@@ -46,7 +46,7 @@ class Launch {
 
 void* place_shared(const void* declaration, const char* name, std::size_t element, std::size_t rows, std::size_t pitch,
                    std::size_t bytes, std::size_t align);
-void* place_dynamic(const char* name, std::size_t element, std::size_t align);
+void* place_dynamic(const char* name, std::size_t element);
 
 template <class Declaration>
 inline constexpr char of_declaration = 0;
@@ -62,8 +62,8 @@ Variable& shared_variable(const char* name) {
 }
 // extern __shared__ T name[]: where the launch's dynamic shared memory begins.
 template <class T>
-T* dynamic_shared(const char* name, std::size_t align) {
-  return static_cast<T*>(place_dynamic(name, sizeof(T), align > alignof(T) ? align : alignof(T)));
+T* dynamic_shared(const char* name) {
+  return static_cast<T*>(place_dynamic(name, sizeof(T)));
 }
 
 void at_site(int site);  // the thread comes to this __syncthreads of the source; they are numbered from 1

@@ -91,6 +91,7 @@ void Block::start_fibers() {
     fiber.semaphore = nullptr;
     std::ranges::fill(fiber.looks, Look{});
     fiber.looks_in_vain = 0, fiber.spins_at = nullptr;
+    fiber.after_dependency = false, fiber.site = 0;
     std::byte* stack = stacks_.memory + STACK_STRIDE * i + STACK_GUARD;
     if (i >= stacks_.ready && mprotect(stack, STACK_BYTES, PROT_READ | PROT_WRITE) != 0) throw std::bad_alloc();
 #if defined(__SANITIZE_ADDRESS__)
@@ -330,7 +331,7 @@ void Block::prepare(const LaunchConfig& config, const std::function<void()>& thr
   registers_.reset(threads_);
   resume_ = nullptr;
   started_ = doomed_ = gave_up_ = false;
-  dependency_open_ = config.overlaps_previous;
+  overlaps_ = config.overlaps_previous, dependency_waits_.clear();
 }
 
 void Block::join_cluster(Cluster& cluster, int rank) {

@@ -79,6 +79,7 @@ struct Fiber {
   int looks_in_vain = 0;           // since one showed something new
   const void* spins_at = nullptr;  // the word whose change it waits for
   std::uint32_t active = 0;        // __activemask's answer
+  bool after_dependency = false;   // it comes after a griddepcontrol.wait
   int site = 0;                    // of the barrier that it comes to, in the source's order (plain CUDA); 0: unknown
   void* stack = nullptr;           // lowest address
   std::size_t stack_bytes = 0;
@@ -190,8 +191,9 @@ class Block {
   void wake(int thread) { make_ready(thread / LANES, 1u << thread % LANES); }
   void wake_lanes(int warp, std::uint32_t lanes) { make_ready(warp, lanes); }
   // Of a launch that may overlap the one before it: a thread has passed griddepcontrol.wait.
-  void dependency_met() { dependency_open_ = false; }
-  bool dependency_open() const { return dependency_open_; }
+  void dependency_met();
+  bool dependency_open();  // it may still be at work: the running thread neither waited nor comes after one that did
+  bool any_dependency_met() const { return !dependency_waits_.empty(); }
   void progressed() { idle_polls_ = 0; }  // something has happened that a poll could have waited for
   // Whether a block that has raised a semaphore lets those go on that wait for it, before it goes on itself.
   bool lets_others_go_on() const {
@@ -384,7 +386,12 @@ class Block {
   uint3 index_{};            // blockIdx
   Fiber* resume_ = nullptr;  // the fiber that runs at the next step
   bool started_ = false, doomed_ = false, gave_up_ = false;
-  bool dependency_open_ = false;
+  bool overlaps_ = false;  // the launch before
+  struct DependencyWait {
+    ThreadId thread;
+    std::uint32_t stamp;
+  };
+  std::vector<DependencyWait> dependency_waits_;
 };
 
 // While one lives, a memory fault is that of the copy issued at `pc`, whoever runs.

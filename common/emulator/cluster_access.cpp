@@ -1,5 +1,6 @@
 #include "common/emulator/cluster_access.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "common/ptx/cluster.cuh"
@@ -153,6 +154,19 @@ void remote_arrive(ptx::RemoteShared barrier) {
   own.tell(ExecEvent::Kind::mbarrier_arrive, barrier.offset, 0, pc);
   if (own.checking()) reached.target.shadow().visited(reached.thread, pc, true);
   barriers.arrive_from(index, reached.thread, own.shadow(), pc);
+}
+
+void Block::dependency_met() {
+  if (overlaps_ && checking_) dependency_waits_.push_back({thread_id(), shadow_.stamp_of(thread_id())});
+}
+
+// PTX ISA, griddepcontrol.wait: it makes the executing thread wait. Another one knows of it what orders it after that.
+bool Block::dependency_open() {
+  if (!overlaps_ || current_->after_dependency) return false;
+  const ThreadId own = thread_id();
+  current_->after_dependency = std::ranges::any_of(
+      dependency_waits_, [&](const DependencyWait& wait) { return shadow_.after(own, wait.thread, wait.stamp); });
+  return !current_->after_dependency;
 }
 
 void grid_dependency_wait() {

@@ -88,8 +88,9 @@ void check_dependency(Block& block, const GlobalAccess& access) {
   block.report(
       Finding::Kind::before_dependency, {}, Shadow::access(block.thread_id(), access.pc, write),
       [&] {
-        return std::string("the launch before may still ") + (write ? "read" : "write") +
-               " it: no thread of the block has passed grid_dependency_wait";
+        return std::string("the launch before may still ") + (write ? "read" : "write") + " it: " +
+               (block.any_dependency_met() ? "nothing orders the thread after a grid_dependency_wait"
+                                           : "no thread of the block has passed grid_dependency_wait");
       },
       [&] { return name_of_global(access.address, access.bytes); });
 }

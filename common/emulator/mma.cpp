@@ -2,6 +2,7 @@
 // hands each lane its four elements.
 #include <cstring>
 
+#include "common/cpu/instructions.h"
 #include "common/emulator/block.hpp"
 #include "common/emulator/switch.hpp"
 #include "common/emulator/tensor_core.hpp"
@@ -63,19 +64,22 @@ void multiply(Block& block, Warp& warp, std::uint32_t) {
     }
 }
 
-void mma(MmaCall call) {
+// Filled in place: a kernel makes millions of these calls.
+inline __attribute__((always_inline)) void mma(const MmaCall& call) {
   Block& block = *this_block();
-  block.own_warp().payload[block.self().lane] = &call;
+  block.own_warp().payload[block.self().lane] = const_cast<MmaCall*>(&call);
   block.meet(Collective::mma, 0xFFFFFFFFu, multiply, call.pc);
 }
+
 }  // namespace
 
 void mma_m16n8k16(float* c, const unsigned* a, const unsigned* b) {
-  mma({c, a, b, caller(__builtin_return_address(0))});
+  const MmaCall call{c, a, b, caller(__builtin_return_address(0))};
+  mma(call);
 }
-void mma_bf16(float* c, const unsigned* a, const unsigned* b);  // cpu/inline_ptx.h
 void mma_bf16(float* c, const unsigned* a, const unsigned* b) {
-  mma({c, a, b, caller(__builtin_return_address(0)), true});
+  const MmaCall call{c, a, b, caller(__builtin_return_address(0)), true};
+  mma(call);
 }
 
 }  // namespace lab::cpu

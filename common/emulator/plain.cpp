@@ -17,15 +17,21 @@ cudaError_t Launch::start(const cpu::LaunchConfig& config, const std::function<v
 
 namespace {
 
-// What a launch on a GPU would not have been built for.
-[[noreturn]] void too_large(Block& block, const std::string& what) {
-  block.fail(cudaErrorInvalidConfiguration, Finding::Kind::out_of_bounds, what, 0);
-}
-
 Block& inside(const char* what) {
   if (Block* const block = cpu::this_block(); block && block->running()) return *block;
   std::fprintf(stderr, "%s is used outside a kernel\n", what);
   std::abort();
+}
+
+// An array that is new may be touched from now on.
+template <class Place>
+void* placed(Block& block, Place place) {
+  SharedMemory& shared = block.shared();
+  const std::size_t known = shared.dynamic_arrays().size();
+  void* const at = place(shared);
+  if (block.checking() && shared.dynamic_arrays().size() > known)
+    block.shadow().allow(shared.offset(at), shared.dynamic_arrays().back().granted);
+  return at;
 }
 
 }  // namespace
@@ -33,30 +39,25 @@ Block& inside(const char* what) {
 void* place_shared(const void* declaration, const char* name, std::size_t element, std::size_t rows, std::size_t pitch,
                    std::size_t bytes, std::size_t align) {
   Block& block = inside(name);
-  SharedMemory& shared = block.shared();
-  const std::size_t known = shared.dynamic_arrays().size();
-  void* const place = shared.place_variable(declaration, name, element, int(rows), int(pitch), bytes, align);
-  if (!place || shared.static_bytes() > SharedMemory::STATIC_LIMIT)
-    too_large(block, std::string("with ") + name + " the kernel has " + std::to_string(shared.static_bytes()) +
-                         " B of __shared__ variables; ptxas builds none with more than 49152 B");
-  if (block.checking() && shared.dynamic_arrays().size() > known) block.shadow().allow(shared.offset(place), bytes);
+  void* const place = placed(block, [&](SharedMemory& shared) {
+    return shared.place_variable(declaration, name, element, int(rows), int(pitch), bytes, align);
+  });
+  if (const std::size_t used = block.shared().static_bytes(); !place || used > SharedMemory::STATIC_LIMIT)
+    block.fail(cudaErrorInvalidConfiguration, Finding::Kind::out_of_bounds,
+               std::string("with ") + name + " the kernel has " + std::to_string(used) +
+                   " B of __shared__ variables; ptxas builds none with more than 49152 B",
+               0);
   return place;
 }
 
-void* place_dynamic(const char* name, std::size_t element, std::size_t) {
-  Block& block = inside(name);
-  SharedMemory& shared = block.shared();
-  const std::size_t known = shared.dynamic_arrays().size();
-  void* const place = shared.place_request(name, element);
-  if (block.checking() && shared.dynamic_arrays().size() > known)
-    block.shadow().allow(shared.offset(place), shared.dynamic_arrays().back().granted);
-  return place;
+void* place_dynamic(const char* name, std::size_t element) {
+  return placed(inside(name), [&](SharedMemory& shared) { return shared.place_request(name, element); });
 }
 
 std::uint32_t shared_address(const void* pointer) {
-  const Block* const block = cpu::this_block();
-  if (!block || !const_cast<Block*>(block)->shared().contains(pointer)) return std::uint32_t(std::uintptr_t(pointer));
-  return std::uint32_t(const_cast<Block*>(block)->shared().window_address(pointer));
+  Block* const block = cpu::this_block();
+  if (!block || !block->shared().contains(pointer)) return std::uint32_t(std::uintptr_t(pointer));
+  return std::uint32_t(block->shared().window_address(pointer));
 }
 
 void* shared_pointer(std::uint32_t address) {

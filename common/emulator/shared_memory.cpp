@@ -73,12 +73,16 @@ void* SharedMemory::carve_static(const void* declaration, const char* name, std:
   return arena_ + static_.back().offset;
 }
 
+void SharedMemory::begin_plain() {
+  if (!plain_) plain_ = true, next_ = DYNAMIC + request_ + (gaps_ && request_ ? 512 : 0);
+}
+
 void* SharedMemory::place_variable(const void* declaration, const char* name, std::size_t element, int rows, int pitch,
                                    std::size_t bytes, std::size_t align) {
   for (const CarvedArray& array : dynamic_)
     if (array.declaration == declaration) return arena_ + array.offset;
   const std::size_t gap = gaps_ ? gap_after(element, pitch) : 0;
-  if (!plain_) plain_ = true, next_ = DYNAMIC + request_ + (gaps_ && request_ ? 512 : 0);
+  begin_plain();
   next_ = DYNAMIC + (next_ - DYNAMIC + align - 1) / align * align;
   const std::size_t room = WINDOW - WINDOW_START;
   if (next_ - DYNAMIC + bytes > room) return nullptr;
@@ -90,7 +94,7 @@ void* SharedMemory::place_variable(const void* declaration, const char* name, st
 
 void* SharedMemory::place_request(const char* name, std::size_t element) {
   static constexpr char REQUEST = 0;
-  if (!plain_) plain_ = true, next_ = DYNAMIC + request_ + (gaps_ && request_ ? 512 : 0);
+  begin_plain();
   for (const CarvedArray& array : dynamic_)
     if (array.declaration == &REQUEST) return arena_ + DYNAMIC;
   dynamic_.push_back({name, element, int(request_ / element), 1, DYNAMIC, request_, request_, &REQUEST});

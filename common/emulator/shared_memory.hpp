@@ -85,6 +85,7 @@ class SharedMemory {
   static constexpr std::size_t ARENA = DYNAMIC + LARGEST + GAP_SPACE + GUARD;
 
  private:
+  void begin_plain();  // variables lie behind the dynamic part
   std::byte* arena_;
   std::size_t request_ = 0;  // dynamic bytes asked for
   std::size_t nominal_ = 0;  // dynamic bytes carved so far, gaps not counted

@@ -1,8 +1,8 @@
 // Linked to a checked program (make check): takes the schedule from the environment, and leaves what was found in a file
 // when the program ends.
 //   LAB_RUN       "SCHEDULE COPIES SECONDS"
-// It is linked last: then what it does at the end comes before the emulator's own variables go.
 //   LAB_FINDINGS  a file: of each finding a line "finding KEY" or "same-value KEY", the report, and a line with a dot
+// It is linked last, so that its work at the end comes before the emulator's own variables go.
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>

@@ -20,7 +20,13 @@ constexpr std::pair<std::string_view, std::string_view> TYPES[] = {
     {"f32", "float"},          {"f64", "double"},        {"f16", "__half"},
     {"bf16", "__nv_bfloat16"}, {"f16x2", "__half2"},     {"bf16x2", "__nv_bfloat162"},
     {"pred", "bool"}};
-constexpr std::string_view COMPARISONS[] = {"eq", "ne", "lt", "le", "gt", "ge"};
+constexpr std::pair<std::string_view, std::string_view> ATOMICS[] = {
+    {"add", "atomicAdd"}, {"min", "atomicMin"}, {"max", "atomicMax"}, {"exch", "atomicExch"}, {"cas", "atomicCAS"},
+    {"and", "atomicAnd"}, {"or", "atomicOr"},   {"xor", "atomicXor"}, {"inc", "atomicInc"},   {"dec", "atomicDec"}};
+// Those of unsigned numbers have names of their own.
+constexpr std::pair<std::string_view, std::string_view> COMPARISONS[] = {
+    {"eq", "eq"}, {"ne", "ne"}, {"lt", "lt"}, {"le", "le"}, {"gt", "gt"},
+    {"ge", "ge"}, {"lo", "lt"}, {"ls", "le"}, {"hi", "gt"}, {"hs", "ge"}};
 constexpr std::string_view HINTS[] = {
     "rn",      "ftz",    "sat",         "nc",      "cs",      "cg",      "ca",         "cv",          "lu",
     "wb",      "wt",     "weak",        "relaxed", "release", "acquire", "cta",        "gpu",         "sys",
@@ -280,19 +286,9 @@ class Translator {
     if (has("acquire") || has("acq_rel")) after = ", " + scope;
     const std::string waits = has("volatile") || has("relaxed") || has("acquire") || has("release") ? "true" : "false";
     if (adds) {
-      const std::string operation =
-          found(std::initializer_list<std::pair<std::string_view, std::string_view>>{{"add", "atomicAdd"},
-                                                                                     {"min", "atomicMin"},
-                                                                                     {"max", "atomicMax"},
-                                                                                     {"exch", "atomicExch"},
-                                                                                     {"cas", "atomicCAS"},
-                                                                                     {"and", "atomicAnd"},
-                                                                                     {"or", "atomicOr"},
-                                                                                     {"xor", "atomicXor"},
-                                                                                     {"inc", "atomicInc"},
-                                                                                     {"dec", "atomicDec"}},
-                operation_of(words))
-              .value_or("");
+      std::string operation;
+      for (const std::string& word : words)
+        if (operation.empty()) operation = found(ATOMICS, word).value_or("");
       if (operation.empty() || has("v2") || has("v4") || o.size() < address + 2) return {};
       std::string call = operation + (has("cta") ? "_block" : "") + "(atomic_at<" + *type + ">(" + place + ")";
       for (std::size_t i = address + 1; i < o.size(); ++i) call += ", atomic_value<" + *type + ">(" + o[i].text + ")";
@@ -306,12 +302,6 @@ class Translator {
     const std::string types = "<" + *type + ", " + std::to_string(count) + ">";
     if (remote) return (loads ? "load_there" : "store_there") + types + "(" + at + ", " + elements + ")";
     return before + (loads ? "load" : "store") + types + "(" + place + ", " + waits + ", " + elements + ")" + after;
-  }
-  static std::string operation_of(const std::vector<std::string>& words) {
-    for (const std::string& word : words)
-      for (const std::string_view known : {"add", "min", "max", "exch", "cas", "and", "or", "xor", "inc", "dec"})
-        if (word == known) return word;
-    return "";
   }
 
   // wgmma.mma_async.sync.aligned.m64nNk16.f32.f16.f16 {d}, a, b, scale-d, 1, 1 [, a's major], b's major
@@ -367,10 +357,9 @@ class Translator {
       if (!type) return false;
       (wanted == "<T>" ? captured.T : captured.U) = *type;
     } else if (wanted == "<C>") {
-      captured.C = words[w];
-      for (const std::string_view u : {"lo", "ls", "hi", "hs"})
-        if (captured.C == u) captured.C = u == "lo" ? "lt" : u == "ls" ? "le" : u == "hi" ? "gt" : "ge";
-      if (std::ranges::find(COMPARISONS, captured.C) == std::end(COMPARISONS)) return false;
+      const auto comparison = found(COMPARISONS, words[w]);
+      if (!comparison) return false;
+      captured.C = *comparison;
     } else {
       const std::vector<std::string> choices = split(wanted, '|');
       if (std::ranges::find(choices, words[w]) == choices.end()) return false;
@@ -415,7 +404,6 @@ class Translator {
         if (what == 'V') code += "references(" + listed(o[index].inside) + ")";
         if (what == 'U') code += array("unsigned", o[index].inside);
         if (what == 'F') code += array("float", o[index].inside);
-        if (what == 'N') code += std::to_string(o[index].inside.size());
       }
     }
     return code;

@@ -4,7 +4,7 @@
 //             number of cache hints, roundings and scopes that change no value here
 //   operands  r a register or number, v a vector in braces, a an address in brackets
 //   code      $0 operand 0; $T the type; $V0 references to a vector's elements; $U1, $F1 their values as an array of
-//             unsigned or float; $N0 their number; $a1 an address
+//             unsigned or float; $a1 an address; $o the word that was chosen first
 #pragma once
 #include <string_view>
 

@@ -13,7 +13,6 @@
 #include <iostream>
 #include <iterator>
 #include <map>
-#include <set>
 
 #include "common/frontend/ptx.hpp"
 #include "common/frontend/tokens.hpp"
@@ -73,7 +72,7 @@ class Rewriter {
   }
 
   std::string run() {
-    find_cluster_dims();
+    find_cluster_dims(), find_functions();
     std::string out;
     while (at_ < tokens_.size()) out += next();
     return out;
@@ -157,9 +156,9 @@ class Rewriter {
       at_ = closing(skip_space(i + 1)) + 1;
       return "";
     }
-    if (t.kind == Kind::word && may_begin_launch(i))
+    if (t.kind == Kind::word && !is_member(i))
       if (const Index chevron = launch_of(i); chevron != NONE) return launch(i, chevron);
-    if (t.is("(") && may_begin_launch(i))
+    if (t.is("(") && !is_member(i))
       if (const Index after = closing(i) + 1; token(skip_space(after)).is("<<<")) return launch(i, skip_space(after));
     if (t.kind == Kind::word)
       if (const auto renamed = at_file_scope_.find(t.text); renamed != at_file_scope_.end() && !is_member(i)) {
@@ -175,10 +174,6 @@ class Rewriter {
   }
 
   // --- launches --------------------------------------------------------------------------------------------------------
-  bool may_begin_launch(Index i) const {
-    const Index b = before(i);
-    return b == NONE || !(tokens_[b].is("::") || tokens_[b].is(".") || tokens_[b].is("->"));
-  }
   // From a name with its templates' arguments and members to a <<<; NONE if it does not come to one.
   Index launch_of(Index i) const {
     Index at = i + 1;
@@ -253,6 +248,25 @@ class Rewriter {
     at_ = open + 1;
     return out + (empty ? "" : ", ") + lines_of(close, open);
   }
+  // Of each token, whether a { of a function is open.
+  void find_functions() {
+    std::vector<bool> open;
+    Index last = NONE;  // token that is none of space
+    int functions = 0;
+    for (Index i = 0; i < tokens_.size(); ++i) {
+      in_function_.push_back(functions > 0);
+      if (tokens_[i].kind == Kind::space) continue;
+      if (tokens_[i].is("{")) {
+        bool is_one = false;
+        for (const std::string_view word : {")", "const", "noexcept", "else", "do", "mutable"})
+          is_one = is_one || (last != NONE && tokens_[last].is(word));
+        open.push_back(is_one), functions += is_one;
+      } else if (tokens_[i].is("}") && !open.empty()) {
+        functions -= open.back(), open.pop_back();
+      }
+      last = i;
+    }
+  }
   void find_cluster_dims() {
     for (Index i = 0; i < tokens_.size(); ++i) {
       if (!tokens_[i].is("__cluster_dims__")) continue;
@@ -272,19 +286,6 @@ class Rewriter {
   }
 
   // --- shared memory -----------------------------------------------------------------------------------------------------
-  bool in_function(Index i) const {  // whether a { of a function is open
-    std::vector<bool> open;
-    for (Index k = 0; k < i; ++k) {
-      if (tokens_[k].is("{")) {
-        const Index b = before(k);
-        open.push_back(b != NONE && (tokens_[b].is(")") || tokens_[b].is("const") || tokens_[b].is("noexcept") ||
-                                     tokens_[b].is("else") || tokens_[b].is("do") || tokens_[b].is("mutable")));
-      }
-      if (tokens_[k].is("}") && !open.empty()) open.pop_back();
-    }
-    return std::ranges::find(open, true) != open.end();
-  }
-
   // __shared__ int a, b[4];  ->  struct lab_s7 { int a; }; auto& a = lab::plain::shared_variable<...>("a"); ...
   std::string shared() {
     const Index begin = at_;
@@ -331,7 +332,7 @@ class Rewriter {
     std::string specifiers;
     for (Index i = begin + 1; i < specifiers_end; ++i)
       if (!tokens_[i].is("static")) specifiers += flat(i, i + 1);
-    const bool local = in_function(begin);
+    const bool local = in_function_[begin];
     std::string out = local ? "" : " ";
     for (std::size_t k = 0; k < declarators.size(); ++k) {
       const std::string type = "lab_s" + std::to_string(number_++), id = tokens_[names[k]].text;
@@ -359,33 +360,24 @@ class Rewriter {
     while (bracket < end && !tokens_[bracket].is("["))
       bracket = tokens_[bracket].is("(") ? closing(bracket) + 1 : bracket + 1;
     const Index name = before(bracket);
-    std::string type, alignment = "16";
+    std::string type;
     for (Index i = begin + 1; i < name; ++i) {
       if (tokens_[i].is("__shared__")) continue;
       if (tokens_[i].is("alignas") || tokens_[i].is("__align__") || tokens_[i].is("__attribute__")) {
-        const Index open = skip_space(i + 1), close = closing(open);
-        std::string inside = flat(open + 1, close);
-        if (const auto aligned = inside.find("aligned"); aligned != inside.npos) {
-          inside = inside.substr(inside.find('(', aligned) + 1);
-          inside = inside.substr(0, inside.find(')'));
-        }
-        alignment = inside, i = close;
+        i = closing(skip_space(i + 1));  // the block's memory begins on a multiple of 1024
         continue;
       }
       type += flat(i, i + 1);
     }
     const std::string id = tokens_[name].text, tail = flat(skip_space(closing(bracket) + 1), end);
     at_ = end;
-    const std::string access = "::lab::plain::dynamic_shared<" + type + ">(\"" + id + "\", " + alignment + ")";
-    if (bracket == end) {
-      if (!in_function(begin)) at_file_scope_[id] = "((" + type + "&)*" + access + ")";
-      return in_function(begin) ? type + "& " + id + " = *" + access + lines_of(begin, end) : lines_of(begin, end);
-    }
-    const std::string array = "(" + type + "(&)[]" + tail + ")*" + access;
-    if (in_function(begin))
-      return type + " (&" + id + ")[]" + tail + " = reinterpret_cast<" + type + " (&)[]" + tail + ">(*" + access + ")" +
-             lines_of(begin, end);
-    at_file_scope_[id] = "(" + array + ")";
+    const auto reference = [&](const std::string& to) {
+      return bracket == end ? type + "& " + to : type + " (&" + to + ")[]" + tail;
+    };
+    const std::string access =
+        "reinterpret_cast<" + reference("") + ">(*::lab::plain::dynamic_shared<" + type + ">(\"" + id + "\"))";
+    if (in_function_[begin]) return reference(id) + " = " + access + lines_of(begin, end);
+    at_file_scope_[id] = "(" + access + ")";
     return lines_of(begin, end);
   }
 
@@ -435,6 +427,7 @@ class Rewriter {
   std::vector<Token> tokens_;
   std::vector<std::string> files_;
   std::vector<char> foreign_;
+  std::vector<bool> in_function_;
   std::map<std::string, std::string> cluster_dims_;   // of kernels
   std::map<std::string, std::string> at_file_scope_;  // shared variables: what stands for their names
   std::vector<std::string> unread_;

@@ -6,11 +6,8 @@
 //   Barrier 0 is __syncthreads'. All lanes of a warp must call it together.
 #pragma once
 #include <cuda_runtime.h>
-
 #ifndef __CUDACC__
-namespace lab::cpu {
-void named_barrier(int id, int threads, bool waits);
-}
+#include "common/cpu/instructions.h"
 #endif
 
 namespace lab::ptx {

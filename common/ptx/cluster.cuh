@@ -15,7 +15,7 @@
 #include "common/ptx/shared_address.cuh"
 #include "common/tensor_map.hpp"
 #ifndef __CUDACC__
-#include "remote_shared.h"
+#include "common/cpu/instructions.h"
 #endif
 
 namespace lab::ptx {
@@ -35,25 +35,6 @@ __device__ __forceinline__ RemoteShared operator+(RemoteShared at, unsigned byte
   return at;
 }
 
-}  // namespace lab::ptx
-
-#ifndef __CUDACC__
-namespace lab::cpu {
-unsigned cluster_rank();
-unsigned cluster_size();
-void cluster_arrive(bool release);
-void cluster_wait();
-ptx::RemoteShared map_shared(const void* mine, unsigned rank);
-void remote_store(ptx::RemoteShared to, const void* value, unsigned bytes);
-void remote_load(ptx::RemoteShared from, void* value, unsigned bytes);
-void remote_store_async(ptx::RemoteShared to, const void* value, unsigned bytes, ptx::RemoteShared barrier);
-void remote_arrive(ptx::RemoteShared barrier);
-void tma_load_multicast(void* shared, const TensorMap* map, const int* at, int rank, ptx::MBarrier* barrier,
-                        std::uint16_t blocks);
-}  // namespace lab::cpu
-#endif
-
-namespace lab::ptx {
 
 // %cluster_ctarank: of this block in its cluster, x first; 0 without a cluster.
 __device__ __forceinline__ unsigned cluster_rank() {

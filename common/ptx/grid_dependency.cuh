@@ -12,12 +12,8 @@
 // maps among them, are the launch's own.
 #pragma once
 #include <cuda_runtime.h>
-
 #ifndef __CUDACC__
-namespace lab::cpu {
-void grid_dependency_wait();
-void launch_dependents();
-}  // namespace lab::cpu
+#include "common/cpu/instructions.h"
 #endif
 
 namespace lab::ptx {

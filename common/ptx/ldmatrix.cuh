@@ -12,11 +12,8 @@
 #include <cuda_fp16.h>
 
 #include "common/ptx/shared_address.cuh"
-
 #ifndef __CUDACC__
-namespace lab::cpu {
-void ldmatrix(unsigned* registers, const half* row, int matrices, bool transposed);
-}
+#include "common/cpu/instructions.h"
 #endif
 
 namespace lab::ptx {

@@ -15,18 +15,8 @@
 #include <cstdint>
 
 #include "common/ptx/shared_address.cuh"
-
 #ifndef __CUDACC__
-namespace lab::ptx {
-struct MBarrier;
-}
-namespace lab::cpu {
-void mbarrier_init(ptx::MBarrier* barrier, unsigned arrivals);
-void mbarrier_arrive(ptx::MBarrier* barrier, unsigned expected_bytes, bool expects);
-void mbarrier_wait(ptx::MBarrier* barrier, unsigned parity, bool cluster_scope);
-bool mbarrier_try_wait(ptx::MBarrier* barrier, unsigned parity);
-void fence_mbarrier_init();
-}  // namespace lab::cpu
+#include "common/cpu/instructions.h"
 #endif
 
 namespace lab::ptx {

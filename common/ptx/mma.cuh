@@ -12,11 +12,8 @@
 // All 32 lanes must call it together. It moves registers only and orders no memory.
 #pragma once
 #include <cuda_fp16.h>
-
 #ifndef __CUDACC__
-namespace lab::cpu {
-void mma_m16n8k16(float* c, const unsigned* a, const unsigned* b);
-}
+#include "common/cpu/instructions.h"
 #endif
 
 namespace lab::ptx {

@@ -6,11 +6,8 @@
 //   __launch_bounds__, so that what a thread starts with is known.
 #pragma once
 #include <cuda_runtime.h>
-
 #ifndef __CUDACC__
-namespace lab::cpu {
-void set_max_registers(int count, bool take);
-}
+#include "common/cpu/instructions.h"
 #endif
 
 namespace lab::ptx {

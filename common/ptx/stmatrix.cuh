@@ -4,11 +4,8 @@
 // memory as a plain store does and orders none.
 #pragma once
 #include "common/ptx/ldmatrix.cuh"
-
 #ifndef __CUDACC__
-namespace lab::cpu {
-void stmatrix(half* row, const unsigned* registers, int matrices, bool transposed);
-}
+#include "common/cpu/instructions.h"
 #endif
 
 namespace lab::ptx {

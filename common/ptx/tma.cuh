@@ -17,18 +17,8 @@
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/shared_address.cuh"
 #include "common/tensor_map.hpp"
-
 #ifndef __CUDACC__
-namespace lab::cpu {
-void tma_load(void* shared, const TensorMap* map, const int* at, int rank, ptx::MBarrier* barrier);
-void tma_store(const TensorMap* map, const void* shared, const int* at, int rank);
-void bulk_load(void* shared, const void* global, unsigned bytes, ptx::MBarrier* barrier);
-void bulk_store(void* global, const void* shared, unsigned bytes);
-void bulk_commit();
-void bulk_wait(unsigned groups_left, bool reads_only);
-void prefetch_tensor_map(const TensorMap* map);
-void fence_proxy_async();
-}  // namespace lab::cpu
+#include "common/cpu/instructions.h"
 #endif
 
 namespace lab::ptx {

@@ -21,16 +21,8 @@
 
 #include "common/ptx/shared_address.cuh"
 #include "common/tensor_map.hpp"
-
 #ifndef __CUDACC__
-namespace lab::cpu {
-std::uint32_t shared_window(const void* pointer);
-void wgmma_fence();
-void wgmma(float* d, int n, std::uint64_t a_descriptor, const unsigned* a_registers, std::uint64_t b_descriptor,
-           bool b_mn_major, bool accumulate, bool bf16 = false);
-void wgmma_commit();
-void wgmma_wait(unsigned groups_left);
-}  // namespace lab::cpu
+#include "common/cpu/instructions.h"
 #endif
 
 namespace lab::ptx {

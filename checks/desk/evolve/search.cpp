@@ -12,13 +12,18 @@ void read_build_log(Candidate& c, const std::string& log, bool built) {
     c.verdict = "broken", c.reason = "does not compile: " + (error.empty() ? "see its kernel.log" : error);
     return;
   }
-  const PtxasLog ptxas = parse_ptxas(log);
-  for (const KernelResources& k : ptxas.kernels) {
-    c.registers = std::max(c.registers.value_or(0), k.registers);
-    c.spills = c.spills.value_or(0) + k.spill_stores + k.spill_loads;
+  for (const std::string& line : lines_of(log)) {
+    const std::vector<std::string> words = words_of(line);
+    for (std::size_t i = 1; i + 1 < words.size(); ++i) {
+      const auto number = number_in<int>(words[i]);
+      if (number && words[i - 1] == "Used" && words[i + 1].starts_with("registers"))
+        c.registers = std::max(c.registers.value_or(0), *number);
+      if (number && words[i + 1] == "bytes" && i + 2 < words.size() && words[i + 2] == "spill")
+        c.spills = c.spills.value_or(0) + std::size_t(*number);
+    }
   }
-  if (!ptxas.lost.empty())
-    c.verdict = "broken", c.reason = "ptxas: " + ptxas.lost.front();
+  if (const std::string lost = line_with(log, {"Potential Performance Loss"}); !lost.empty())
+    c.verdict = "broken", c.reason = "ptxas: " + lost;
   else if (c.spills.value_or(0) > 0)
     c.verdict = "too large", c.reason = format("spills %zu bytes; the lab allows none", *c.spills);
 }

@@ -8,21 +8,6 @@
 #include "checks/desk/records/records.hpp"
 
 namespace lab::desk {
-std::string lab_path(std::string pattern, const std::string& stage, const std::string& variant) {
-  const std::string whole = pattern;
-  for (const auto& [word, value] : {std::pair<std::string, std::string>{"STAGE", stage}, {"VARIANT", variant}}) {
-    const std::size_t at = pattern.find(word);
-    if (at == pattern.npos)
-      throw BadInput("'" + whole + "' has no " + word + "; such as build/cpu/STAGE/VARIANT/kernel.so");
-    pattern.replace(at, word.size(), value);
-  }
-  return pattern;
-}
-
-std::string variant_of(const std::string& bug, const std::string& otherwise) {
-  return bug.empty() ? otherwise : "bug-" + bug;
-}
-
 std::string stage_of(const std::string& lab) {
   const fs::path dir = fs::path(lab).parent_path().parent_path();
   const bool own = dir.parent_path().filename() == "own";

@@ -13,7 +13,8 @@ note() { mkdir -p work; printf '%s %s\n' "$number" "$*" >> $state; }
 known() {  # sets hints tries finished gave_up said (how many) right_at (the first right one) late first_right first_late, of this exercise
   eval "$(awk -v number="$number" '
     $1 != number { next }
-    $2 == "hint" { hints++ } $2 == "try" { tries++ } $2 == "done" { finished = 1 } $2 == "shown" { gave_up = 1 }
+    $2 == "hint" { hints++ } $2 == "try" { tries++ } $2 == "hints" { hints += $3 } $2 == "tries" { tries += $3 }
+    $2 == "done" && $3 != "0" { finished = 1 } $2 == "shown" && $3 != "0" { gave_up = 1 }
     $2 == "said" { said++; if (said == 1) { first_right = $3; first_late = $4 } if ($3 && !right_at) { right_at = said; late = $4 } }
     END { printf "hints=%d tries=%d finished=%d gave_up=%d said=%d right_at=%d late=%d first_right=%d first_late=%d\n", \
       hints, tries, finished, gave_up, said, right_at, late, first_right, first_late }' "$(test -f $state && echo $state || echo /dev/null)")"
@@ -41,9 +42,14 @@ answers_sheet() {
 list() {  # WORD: a kind, or a stage by either name; none: all. Nothing where there is no such
   mkdir -p work
   index | awk -F'|' -v word="$1" -v state=$state -v begun="$(ls work)" '
-    BEGIN { while ((getline line < state) > 0) { split(line, w, " "); if (w[2] == "hint") hints[w[1]]++; else if (w[2] ~ /done|shown/) how[w[1]] = how[w[1]] == "done" ? "done" : w[2] }
+    BEGIN { while ((getline line < state) > 0) {
+              split(line, w, " "); if (w[2] == "hint") hints[w[1]]++
+              if (w[2] == "hints") hints[w[1]] += w[3]
+              if (w[2] ~ /^(done|shown)$/ && w[3] != "0" && how[w[1]] != "done") how[w[1]] = w[2]
+            }
             split(begun, folders, "\n"); for (i in folders) there[folders[i]] }
-    { stage = $6; drill = stage ~ /^checks/; sub(/\/(bugs|exercises)?\/?[^\/]*$/, "", stage); sub(/.*\//, "", stage); short = drill ? "" : stage; sub(/_.*/, "", short) }
+    { stage = $6; drill = stage ~ /^checks/; sub(/\/(bugs|exercises)?\/?[^\/]*$/, "", stage); sub(/.*\//, "", stage)
+      short = drill ? "" : stage; sub(/_.*/, "", short) }
     word != "" && $3 != word && (drill || (stage != word && short != word)) { next }
     !count++ { printf "%-4s %-6s %-36s %-11s %-7s %-16s %s\n", "n", "stage", "name", "kind", "minutes", "state", "after" }
     { number = sprintf("%02d", $1); is = number in how ? how[number] : number in there ? "begun" : "open"
@@ -114,7 +120,9 @@ try() {
 }
 show_red() {  # STEP TEXT
   text=$2
-  case $hidden$text in 1*"$file":*) text="its report names lines that the card asks for; $(command_of predict) $predict_first, then it is shown" ;; esac
+  case $hidden$text in 1*"$file":*) 
+    text="its report names lines that the card asks for; $(command_of predict) $predict_first, then it is shown" ;;
+  esac
   echo "  RED:  $1"; printf '%s\n' "$text" | wrapped
 }
 
@@ -155,8 +163,8 @@ look() {  # the lab's tools on what is laid out
 
 # --- what was handed in, with inputs and shapes not seen before ---
 predicts_again() { [ -n "$1" ] && (judge "$1"; [ -n "$holds" ]) 2> /dev/null; }
-said_first() { awk -v number="$number" '$1 == number && $2 == "said" { sub(/^[^ ]+ said [01] [01] /, ""); print; exit }' $state; }
-said_right() { awk -v number="$number" '$1 == number && $2 == "said" && $3 { sub(/^[^ ]+ said [01] [01] /, ""); last = $0 } END { print last }' $state; }
+said_first() { sed -n "s/^$number said [01] [01] //p" $state | head -1; }
+said_right() { sed -n "s/^$number said 1 [01] //p" $state | tail -1; }
 grade_one() {  # a line: number|name|kind|prediction|tries|hints|points|passed|says
   known
   attempts=-; points=0 passed=0 says="$file is missing, or as it was handed out" predicted= red="not handed in"
@@ -179,7 +187,8 @@ grade_one() {  # a line: number|name|kind|prediction|tries|hints|points|passed|s
   gpu=$(block gpu 1 | tr '\n' ' ' | sed 's/ $//')
   if [ $passed = 0 ]; then how="$red: $says"; else how="passed${gpu:+" here; on a GPU: $gpu"}"; fi
   [ "$gave_up" = 0 ] || [ "$red" = "not handed in" ] || look="  [LOOK: the solution was shown before it passed]"
-  printf '%s|%s|%s|%s|%s|%s|%s|%s|%s%s\n' "$number" "$name" "$kind" "$attempts" "$tries" "$hints" $points $passed "$how" "${look:-}" | tr '\n' ' '; echo
+  printf '%s|' "$number" "$name" "$kind" "$attempts" "$tries" "$hints" $points $passed
+  printf '%s' "$how${look:-}" | tr '\n' ' '; echo
   look=
 }
 grade() {
@@ -203,8 +212,10 @@ grade() {
   [ -z "$json" ] || tr -c ' -~\n' '?' < "$tmp/grades" | awk -F'|' '
     function quoted(text) { gsub(/[\\"]/, "\\\\&", text); return "\"" text "\"" }
     BEGIN { print "{\"tests\": [" }
-    { how = $9; for (i = 10; i <= NF; i++) how = how "|" $i; sub(/  \[LOOK.*/, "", how); sub(/ $/, "", how); if ($4 != "-") how = how "; prediction: " $4
-      printf "%s  {\"number\": %s, \"name\": %s, \"score\": %d, \"max_score\": 10, \"output\": %s}", (NR > 1 ? ",\n" : ""), quoted($1), quoted($2), $7, quoted(how) }
+    { how = $9; for (i = 10; i <= NF; i++) how = how "|" $i
+      sub(/  \[LOOK.*/, "", how); sub(/ $/, "", how); if ($4 != "-") how = how "; prediction: " $4
+      printf "%s  {\"number\": %s, \"name\": %s, \"score\": %d, \"max_score\": 10, \"output\": %s}", \
+        (NR > 1 ? ",\n" : ""), quoted($1), quoted($2), $7, quoted(how) }
     END { print "\n]}" }' > "$json"
   awk -F'|' -v seed="$seed" -v took=$(($(date +%s) - began)) '
     BEGIN { form = "%-4s %-36s %-11s %-20s %-5s %-5s %6s  %s\n"; printf form, "n", "name", "kind", "prediction", "tries", "hints", "points", "" }

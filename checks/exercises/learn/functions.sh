@@ -10,7 +10,9 @@ mkdir -p build/logs
 fail() { printf '%s\n' "$*" >&2; exit 2; }
 
 # --- what a kernel is built as, and run by ---
-built_dir() { case $1 in checked|bug-*) echo "build/cpu/$stage/$1" ;; *) echo "build/cpu/$stage/learn-$1" ;; esac; }  # WORD: the lab's, or an exercise's
+built_dir() {  # WORD: the lab's own, or an exercise's
+  case $1 in checked|bug-*) echo "build/cpu/$stage/$1" ;; *) echo "build/cpu/$stage/learn-$1" ;; esac
+}
 built() { echo "$(built_dir "$1")/kernel.so"; }            # WORD
 runner=build/cpu/runner
 runs() { timeout 240 $runner "$@"; }                       # BUILT WORD...
@@ -66,14 +68,18 @@ END
   { read -r predict; read -r shape; read -r inputs; read -r copies; read -r seen; read -r right; } << END
 $(awk 'BEGIN { v["predict"] = "none"; v["shape"] = "1,8,512,64"; v["inputs"] = "unit"; v["copies"] = "at_wait"; v["seen"] = "wrong" }
     match($0, /^[a-z]+: */) { v[substr($0, 1, index($0, ":") - 1)] = substr($0, RLENGTH + 1) }
-    END { gsub(/ /, "", v["shape"]); print v["predict"] "\n" v["shape"] "\n" v["inputs"] "\n" v["copies"] "\n" v["seen"] "\n" v["right"] }' "$exercise")
+    END { gsub(/ /, "", v["shape"]); count = split("predict shape inputs copies seen right", key, " ")
+          for (i = 1; i <= count; i++) print v[key[i]] }' "$exercise")
 END
 }
 drill() { [ -z "$short" ]; }
 command_of() { echo "make $1 n=$n"; }
 
 # --- what is handed out, and what solves it ---
-patched() { sh checks/scripts/patched.sh "$1" > "$tmp/patched" || exit 2; awk -v patch="$1" -v all="${2:-}" -f $learn/code.awk -f $learn/planted.awk "$1" "$tmp/patched"; }
+patched() {  # PATCH [1]: with 1 all comments
+  sh checks/scripts/patched.sh "$1" > "$tmp/patched" || exit 2
+  awk -v patch="$1" -v all="${2:-}" -f $learn/code.awk -f $learn/planted.awk "$1" "$tmp/patched"
+}
 drill_text() {  # SOLVED: lines between #ifdef SOLUTION, #else and #endif are the solution's, or what is handed out
   awk -v solved="$1" '$0 == "#ifdef SOLUTION" { within = 1; next } within && $0 == "#else" { within = 2; next }
     within && $0 == "#endif" { within = 0; next } !within || (within == 1) == solved' "$base.cu"
@@ -128,7 +134,8 @@ run_into() {
   touch "$log.verdict"
   ! grep -q '^hang=' "$log.verdict" || : > "$tmp/hangs"
   sed -n 's/^red=//p' "$log.verdict" | few_lines "$log" > "$whole_to"
-  { sed -n 's/^tells=//p' "$log.verdict" | grep . | head -1 | grep . || last_line "$log" | grep . || echo "exit status $status; see $log"; } | clipped > "$says_to"
+  { sed -n 's/^tells=//p' "$log.verdict" | grep -m1 . || last_line "$log" | grep . || echo "exit status $status; see $log"; } |
+    clipped > "$says_to"
 }
 run_printing() {  # the first run's prints alone: each run prints, under every schedule
   printed=build/logs/learn-$number-$word-printed.log; : > "$printed"
@@ -173,6 +180,11 @@ bounds() { get limit > "$tmp/limits"; while read -r limit; do step "within bound
 finished_races() { wait $races; cat "$tmp/races-says" > "$tmp/says"; cat "$tmp/races-whole" > "$tmp/whole"; }
 race_check() { run_into "$tmp/races-says" "$tmp/races-whole" "build/logs/learn-$number-$word-races.log" racecheck short=1; }
 
+# The lab's own variant with the bug is what is handed out: of that the runner says with 0 that the bug shows.
+reported_is_gone() {
+  run_built signature "$bug" "$@"
+  case $word:$status in bug-*:0) status=1; echo "the planted bug shows" > "$tmp/says"; : > "$tmp/whole" ;; esac
+}
 # SOURCE WORD SHOWN: judges a kernel (or cases), built as the variant learn-WORD of its stage; what the compiler and reports name is
 # SHOWN. tell=1: steps are told as they pass; explain=1: the card's case first, the race check also where answers are wrong; grading=1:
 # inputs and shapes not seen before, under all schedules; is_built=1; own_only=1: what other exercises of its stage do not ask.
@@ -203,7 +215,7 @@ check() {
   if [ -z "$red$own_only" ]; then race_check & races=$!; fi
   if [ -n "$bug" ]; then
     case $word in checked|bug-*) from= ;; *) from=source=$shown ;; esac
-    step "what was reported is gone" run_built signature "$bug" ${from:+"$from"}
+    step "what was reported is gone" reported_is_gone ${from:+"$from"}
   fi
   step "no races" finished_races
   # Values computed by a launcher on the host are written whichever blocks run.
@@ -282,7 +294,9 @@ judge() {
   : > "$tmp/measured"; : > "$tmp/near"; holds= right_parts=0 asked_parts=1
   # What needs no build comes first.
   case $predict in
-    mask) case $1 in *[!A-Za-z0-9_\ +*/%\&\|^\<\>=!~?:\(\)-]*) fail "'$1': a rule is made of names, whole numbers, parentheses and C's operators" ;; esac ;;
+    mask) case $1 in *[!A-Za-z0-9_\ +*/%\&\|^\<\>=!~?:\(\)-]*)
+        fail "'$1': a rule is made of names, whole numbers, parentheses and C's operators" ;;
+      esac ;;
     formula) case " $(get menu) " in *" $1 "*) ;; *) fail "'$1' is not on the menu: $(get menu)" ;; esac ;;
     count) case $1 in ''|*[!0-9]*) fail "'$1' is no whole number" ;; esac ;;
     counts) for one in $1; do

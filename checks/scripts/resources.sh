@@ -1,0 +1,77 @@
+#!/bin/sh
+# resources.sh KERNEL.so...: each stage's kernel.cu as ptxas sees it, held against the registers, shared memory and architectures that
+# its stage.conf claims. The CPU's kernel.so says how much dynamic shared memory a launch asks for. `out` of the environment: the CSV
+# to write; without it, of the whole ladder, the committed one is compared, if it is of this nvcc. OWN: the folder of an own kernel.
+# An older architecture's PTX runs on every later one: of those that are claimed, the oldest and the newest are compiled, beside the
+# target and sm_90, whose figures are the table's.
+set -u
+RUNNER=build/cpu/runner
+work=build/resources committed=writeups/results/resources.csv
+command -v nvcc > /dev/null || { echo "make resources needs nvcc, which is not on the PATH" >&2; exit 2; }
+
+of_conf() { sed -n "s/^$1=\"\(.*\)\"/\1/p" "$conf"; }
+# Kernel names as readers write them: attention<64,2>.
+names() { c++filt -p | sed 's/(anonymous namespace):://g; s/ //g; s/^[^<]*:://'; }
+# "attention<64,2> 97920" of each kernel that some shape launches: 512 keys take other tiles than 2048, long grids others than short.
+launched() {
+  for shape in "1 8 512 64" "2 8 2048 64" "1 8 512 128" "2 8 2048 128" "2 8 2048 64 causal" "4 16 8192 64" "4 16 8192 128"; do
+    case $1/$shape in */b[0-9]*/causal | */b[0-9]*/4*) continue ;; esac
+    "$RUNNER" "$1" plan $shape || echo "failed $shape"
+  done > "$base.plans"
+  nm --defined-only "$1" | awk '{ sub(/^0+/, "", $1); print $1, $3 }' > "$base.symbols"
+  awk '
+    FILENAME == ARGV[1] { symbol[$1] = $2; next }
+    $1 == "failed" { print "failed", $0; next }
+    FNR && $1 ~ /^[0-9a-f]+$/ && $1 in symbol { print symbol[$1], $2; next }  # of the backward pass: an address
+    $1 == "kernel" { kernel = $2 }
+    $1 == "D" { head = $2 }
+    $1 == "rows_per_warp" { rows = $2 }
+    $1 == "slots" { slots = $2 }
+    $1 == "dynamic_smem" {  # where no kernel is named, its second number is its slots, or a warp of 16 rows or more
+      if (kernel != "") print kernel, $2
+      else {
+        print "attention<" head ">", $2; print "attention<" head "," slots ">", $2
+        if (rows >= 16) print "attention<" head "," rows ">", $2
+      }
+      kernel = ""
+    }' "$base.symbols" "$base.plans" > "$base.found"
+  cut -d' ' -f1 "$base.found" | names | paste -d' ' - "$base.found" | awk '{ print $1, $3 }'
+}
+one() {
+  dir=$(dirname "$(dirname "$1")"); stage=${dir#build/*/} conf=$dir/stage.conf
+  base=$work/$(echo "$stage" | tr / -); target=$(of_conf target)
+  source=stages/$stage/kernel.cu; case $stage in own/*) source=$OWN/kernel.cu ;; esac
+  limit=$(sed -n "s/.*{\"$target\", [0-9]*, [a-z]*, \([0-9]*\),.*/\1/p" common/target.hpp)
+  [ -n "$limit" ] || { echo "red $stage: stage.conf says target=\"$target\", which common/target.hpp has not"; return; }
+  oldest=75 archs=$target
+  for need in $(of_conf needs); do
+    least=$(sed -n "s/.*{\"$need\", \([0-9]*\),.*/\1/p" common/gpu_fit.hpp)
+    [ "${least:-0}" -le $oldest ] || oldest=$least
+  done
+  known=$(for arch in 75 80 86 89 90 100 120; do [ $arch -lt "$oldest" ] || nvcc --list-gpu-code | grep -x sm_$arch; done)
+  case $target in *a) ;; *) archs="$target sm_90 $(echo "$known" | sed -n '1p;$p')" ;; esac
+  archs=$(printf '%s\n' $archs | awk '!seen[$0]++')
+  nvcc -std=c++20 -O3 -fmad=false -fatbin -Xptxas -v -I. -o "$base.fatbin" "$source" \
+    $(for arch in $archs; do echo -gencode "arch=compute_${arch#sm_},code=$arch"; done) > "$base.log" 2>&1 ||
+    { echo "red $stage: nvcc refuses it for one of" $archs: "$(grep -m1 -E 'error|fatal' "$base.log")"; return; }
+  launched "$1" > "$base.smem"
+  sed -n "s/.*Compiling entry function '\([^']*\)'.*/\1/p" "$base.log" | names > "$base.names"
+  awk -v stage="$stage" -v target="$target" -v limit="$limit" -v registers="$(of_conf registers)" -v smem="$(of_conf smem)" \
+    -v archs="$(echo $archs)" -f checks/scripts/resources.awk "$base.smem" "$base.names" "$base.log"
+}
+case ${1:-} in --one) shift; one "$1"; exit ;; esac
+
+rm -rf $work; mkdir -p $work
+for kernel; do echo "$kernel"; done | xargs -P "${JOBS:-$(nproc)}" -I KERNEL sh -c 'sh "$0" --one KERNEL > "$1/$(echo KERNEL | cksum | cut -d" " -f1)"' "$0" $work
+for kernel; do cat "$work/$(echo "$kernel" | cksum | cut -d' ' -f1)"; done > $work/all
+nvcc=$(nvcc --version | sed -n 's/.*release \([0-9.]*\),.*/\1/p')
+{ echo "# nvcc $nvcc, make resources. smem, static_smem, stack, spills: bytes. over: what breaks the stage's budget."
+  echo "stage,bug,arch,kernel,registers,smem,static_smem,stack,spills,over"; sed -n 's/^row //p' $work/all; } > $work/csv
+[ -z "${out:-}" ] || cp $work/csv "$out"
+if [ -z "${out:-}${stage:-}" ] && head -1 $committed | grep -q "^# nvcc $nvcc,"; then
+  if cmp -s $work/csv $committed; then echo good; else echo "red $committed is stale; make resources record=1 renews it"; fi >> $work/all
+fi
+sed -n 's/^line //p' $work/all; sed -n 's/^red //p' $work/all
+good=$(grep -c '^good' $work/all); bad=$(grep -c '^red' $work/all)
+echo "$good passed, $bad failed"
+[ "$bad" = 0 ] && [ "$good" -gt 0 ]
