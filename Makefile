@@ -14,7 +14,7 @@ GOALS := help list clean test reproduce-bug show-bug edit-bug save-bug check-har
 GOALS += exercise predict try hint solution grade bench profile resources evolve writeups plots probe
 INNER_GOALS := built ci check-builds host-as-gpu sanitized evolve-labs
 WORDS := stage bug bugs backend full turns q k v do dq dk dv out causal scale seconds seed cases case check only shape rounds json
-WORDS += sample n new again say give-up lines minutes generations candidates tile quick record assigned what file args
+WORDS += sample n new again say give-up lines minutes generations candidates tile quick record assigned what file args verbose
 # A word is text, and nothing of it is ever run: it is taken as it was typed, before anything expands it, and a recipe reads it from its
 # environment, "$$word". No recipe, target or prerequisite pastes a word, and neither does an $(eval).
 quote = '$(subst ','\'',$(1))'
@@ -194,7 +194,7 @@ help: ## make | what can be done here
 	@sh checks/scripts/help.sh Makefile
 list: ## make list | every stage, its idea, its bugs, its names in the notes
 	@sh checks/scripts/ladder.sh list
-## make stage=v2b test [full=1] [bug=NAME] | run the kernel and hold it against the fp64 oracle; without stage=: everything
+## make stage=v2b test [full=1] [verbose=1] [bug=NAME] | run the kernel and hold it against the fp64 oracle; without stage=: everything
 ifdef stage
 test: $(if $(BROKEN)$(bug),$(BUGS),$(call fixed,$(STAGE)) $(if $(GPU),,$(call checked,$(STAGE))))
 	@$(if $(BROKEN)$(bug),$(RUNNER) broken-version "$$stage",sh checks/scripts/stage_test.sh $(if $(BACKWARD),same-bits,once)) $^
