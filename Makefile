@@ -14,7 +14,7 @@ GOALS := help list clean test reproduce-bug show-bug edit-bug save-bug check-har
 GOALS += exercise predict try hint solution grade bench profile resources evolve writeups plots probe
 INNER_GOALS := built ci check-builds host-as-gpu sanitized evolve-labs
 WORDS := stage bug bugs backend full turns q k v do dq dk dv out causal scale seconds seed cases case check only shape rounds json
-WORDS += sample n new again say give-up lines minutes generations candidates tile quick record assigned what file args verbose
+WORDS += sample n new again say give-up lines minutes generations candidates tile quick record assigned what file args include verbose
 # A word is text, and nothing of it is ever run: it is taken as it was typed, before anything expands it, and a recipe reads it from its
 # environment, "$$word". No recipe, target or prerequisite pastes a word, and neither does an $(eval).
 quote = '$(subst ','\'',$(1))'
@@ -225,7 +225,7 @@ check-harness: $(BUGS) ## make check-harness [stage=v2b] | proof that the accept
 ## make stage=v2b run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=1] [scale=0.1] | your own fp16 [B, H, S, D]; of b1 also do= dq= dk= dv=
 run: $(if $(stage),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))))
 	@$(call keep,out dq dk dv) $(RUNNER) $< run $(call given,q k v do dq dk dv out causal scale)
-## make check file=foo.cu [args='...'] [quick=1] [seconds=60] | any CUDA program, run and checked on this machine
+## make check file=foo.cu [args='...'] [include='DIR ...'] [quick=1] [seconds=60] | any CUDA program, run and checked on this machine
 CHECK := $(B)/frontend $(call object,emulator $(FAST) program)
 check: $(CHECK)
 	@sh checks/scripts/check.sh $^

@@ -2,7 +2,7 @@
 # make check file=foo.cu: compiles a CUDA file with its own main() for the CPU and runs it under the checker. What the program prints
 # is shown once; then each finding once; then one line. Exit status: 0 nothing was found, 1 something was or the program failed, 2 the
 # file is not read.
-#   check.sh FRONTEND OBJECT...   the words are in the environment: file, args, quick, seconds
+#   check.sh FRONTEND OBJECT...   the words are in the environment: file, args, include, quick, seconds
 set -u
 frontend=$1; shift
 say() { printf '%s\n' "$*" >&2; exit 2; }
@@ -15,6 +15,13 @@ case $file in -*) file=./$file ;; esac
 LC_ALL=C grep -qI . "$file" || say "$file is no text"
 seconds=${seconds:-60}
 case $seconds in *[!0-9]* | 0*) say "seconds=$seconds is no number of seconds; 1 and more are allowed" ;; esac
+set -f  # a * in a word stays one
+folders=
+for folder in ${include:-}; do
+  [ -d "$folder" ] || say "include=$folder: there is no such folder"
+  folders="$folders -I$folder"
+done
+set +f
 mkdir -p build/check
 work=$(mktemp -d build/check/XXXXXX)
 trap 'rm -rf "$work"' EXIT
@@ -29,7 +36,7 @@ told() {
   head -8 "$work/told"
   say "$file is not read: g++ refuses it"
 }
-g++ $flags -E -x c++ -include common/cpu/plain_cuda.h -Icommon/cpu -I. -I"$(dirname "$file")" "$file" -o "$work/expanded.ii" 2> "$work/errors" || told "$work/errors"
+g++ $flags -E -x c++ -include common/cpu/plain_cuda.h -Icommon/cpu -I. -I"$(dirname "$file")" $folders "$file" -o "$work/expanded.ii" 2> "$work/errors" || told "$work/errors"
 grep -qw main "$work/expanded.ii" || say "$file has no main(); check runs a whole program"
 "$frontend" "$work/expanded.ii" "$PWD" > "$work/rewritten.ii" 2> "$work/unread" || unread "$work/unread"
 fma=$(grep -swom1 fma /proc/cpuinfo > /dev/null && echo -mfma)

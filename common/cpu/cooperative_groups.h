@@ -83,6 +83,19 @@ thread_block_tile<N> tiled_partition(const Group&) {
   static_assert(N && N <= 32 && (N & (N - 1)) == 0, "a tile has 1, 2, 4, 8, 16 or 32 threads here");
   return {};
 }
+// A group whose size is known when the program runs: the block, or lanes of a warp.
+class thread_group : public warp_group {
+ public:
+  thread_group(const thread_block&) : warp_group(0) {}
+  thread_group(const warp_group& lanes) : warp_group(lanes) {}
+  void sync() const { mask() ? warp_group::sync() : __syncthreads(); }
+  unsigned thread_rank() const { return mask() ? warp_group::thread_rank() : rank_in_block(); }
+  unsigned size() const { return mask() ? warp_group::size() : block_threads(); }
+  unsigned num_threads() const { return size(); }
+};
+inline thread_group tiled_partition(const thread_group&, unsigned threads) {
+  return warp_group(threads == 32 ? ~0u : ((1u << threads % 32) - 1) << rank_in_block() % 32 / threads * threads);
+}
 using coalesced_group = warp_group;
 inline coalesced_group coalesced_threads() { return warp_group(__activemask()); }
 

@@ -18,7 +18,12 @@ struct cudaDeviceProp {
   int regsPerBlock, regsPerMultiprocessor, warpSize, maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
   int major, minor, multiProcessorCount, maxThreadsPerMultiProcessor, maxBlocksPerMultiProcessor, l2CacheSize;
   int memoryBusWidth, concurrentKernels, cooperativeLaunch, unifiedAddressing, managedMemory, asyncEngineCount;
-  int integrated, canMapHostMemory, ECCEnabled, pciBusID, pciDeviceID, clockRate, memoryClockRate;
+  int integrated, canMapHostMemory, ECCEnabled, pciBusID, pciDeviceID, pciDomainID, clockRate, memoryClockRate;
+  int computeMode, deviceOverlap, kernelExecTimeoutEnabled, tccDriver, multiGpuBoardGroupID, isMultiGpuBoard;
+  int concurrentManagedAccess, pageableMemoryAccess, computePreemptionSupported, streamPrioritiesSupported;
+  int singleToDoublePrecisionPerfRatio, hostNativeAtomicSupported, cooperativeMultiDeviceLaunch;
+  int maxTexture1D, maxTexture2D[2], maxTexture3D[3], maxTexture1DLayered[2], maxTexture2DLayered[3];
+  std::size_t memPitch, textureAlignment, surfaceAlignment;
 };
 enum cudaDeviceAttr {
   cudaDevAttrMaxThreadsPerBlock = 1,
@@ -67,6 +72,8 @@ cudaError_t cudaFuncSetCacheConfig(Kernel*, cudaFuncCache) {
   return cudaSuccess;
 }
 enum { cudaSharedmemCarveoutDefault = -1, cudaSharedmemCarveoutMaxL1 = 0, cudaSharedmemCarveoutMaxShared = 100 };
+
+enum { cudaCpuDeviceId = -1, cudaInvalidDeviceId = -2 };
 
 // --- memory --------------------------------------------------------------------------------------------------------------
 enum { cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2, cudaHostAllocWriteCombined = 4 };

@@ -66,6 +66,7 @@ T* dynamic_shared(const char* name) {
   return static_cast<T*>(place_dynamic(name, sizeof(T)));
 }
 
+void returns();          // the thread leaves its kernel by a return statement
 void at_site(int site);  // the thread comes to this __syncthreads of the source; they are numbered from 1
 std::uint32_t shared_address(const void* pointer);  // in the block's window, as a 32-bit register holds it
 void* shared_pointer(std::uint32_t address);        // the other way

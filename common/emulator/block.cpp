@@ -83,7 +83,7 @@ void Block::start_fibers() {
     const dim3 size = config_->block;
     fiber.index = {unsigned(i) % size.x, unsigned(i) / size.x % size.y, unsigned(i) / (size.x * size.y)};
     fiber.linear = std::uint16_t(i), fiber.warp = std::uint8_t(i / LANES), fiber.lane = std::uint8_t(i % LANES);
-    fiber.exited = false, fiber.waits_at = 0, fiber.groups_committed = fiber.groups_done = 0;
+    fiber.exited = fiber.returned = false, fiber.waits_at = 0, fiber.groups_committed = fiber.groups_done = 0;
     fiber.copies.clear();
     fiber.mbarrier = -1, fiber.polls = fiber.told_not_yet = fiber.polled_in_vain = false;
     fiber.bulk_groups = fiber.bulk_waits_until = 0;
@@ -119,6 +119,7 @@ void Block::leave() {
   warp.exited |= 1u << fiber.lane;
   make_waiting(fiber);
   --live_;
+  if (!fiber.returned && !ended_) ended_ = &fiber;
   for (int i = 0; i < warp.open; ++i)
     if (warp.meeting[i].mask >> fiber.lane & 1)
       fail(cudaErrorLaunchFailure, Finding::Kind::collective,
@@ -173,8 +174,15 @@ void Block::barrier(std::uintptr_t pc) {
   wait_for_turn();
 }
 
+// A thread that has returned is not waited for, and need not come. One that has reached the kernel's end should have
+// come: the condition of the barrier, or of its loop, was not the same for all threads.
 void Block::release_barrier() {
   at_barrier_ = 0;
+  if (checking_ && barrier_site_ && ended_)
+    report(Finding::Kind::barrier, {}, {barrier_pc_, barrier_first_->warp, barrier_first_->lane}, [&] {
+      return "warp " + std::to_string(ended_->warp) + " lane " + std::to_string(ended_->lane) +
+             " has reached the kernel's end without it: __syncthreads() is for all threads of the block or for none";
+    });
   if (counting_) count_barrier();
   progressed();
   tell(ExecEvent::Kind::release, 0, 0, barrier_pc_);
@@ -303,7 +311,7 @@ void Block::prepare(const LaunchConfig& config, const std::function<void()>& thr
   config_ = &config, thread_ = &thread, linear_ = linear;
   threads_ = int(config.block.x * config.block.y * config.block.z);
   warp_count_ = (threads_ + LANES - 1) / LANES;
-  live_ = threads_, at_barrier_ = 0, ready_warps_ = 0;
+  live_ = threads_, at_barrier_ = 0, ended_ = nullptr, ready_warps_ = 0;
   turn_ = warp_count_ - 1;
   random_ = (options_.seed * 0x9E3779B97F4A7C15ull) ^ ((linear + 1ull) * 0xD1B54A32D192ED03ull);
   if (!random_) random_ = 1;

@@ -61,6 +61,7 @@ struct Fiber {
   std::uint16_t linear = 0;
   std::uint8_t warp = 0, lane = 0;
   bool exited = false;
+  bool returned = false;        // by a return statement, before the kernel's end (plain CUDA)
   std::uintptr_t waits_at = 0;  // program counter of the barrier or collective it waits in
   std::uint32_t groups_committed = 0, groups_done = 0;
   std::vector<PendingCopy> copies;
@@ -356,6 +357,7 @@ class Block {
   std::uintptr_t barrier_pc_ = 0;  // of the first to arrive
   int barrier_site_ = 0;
   const Fiber* barrier_first_ = nullptr;
+  const Fiber* ended_ = nullptr;  // the first thread to reach the end of its kernel
   std::unique_ptr<Counting> counting_;
   NamedBarrier named_[NAMED_BARRIERS];
   Warpgroups warpgroups_{*this};

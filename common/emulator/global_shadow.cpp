@@ -97,8 +97,16 @@ class Watch {
     }
   }
 
+  // Two volatile stores after fences of their own: each may be meant to release, but both cannot be the last. Unless this
+  // thread has looked at the word that it overwrites.
+  bool two_stores(const Entry& earlier, Touch kind) const {
+    return kind == Touch::atomic && earlier.strong && touch_ == Touch::atomic && now_.strong &&
+           std::ranges::none_of(block_.self().looks, [&](const Look& look) { return look.address == access_.address; });
+  }
+
   // Whether neither is a plain access.
   bool both_strong(const Entry& earlier, Touch kind) const {
+    if (two_stores(earlier, kind)) return false;
     const bool one = kind == Touch::atomic || (kind == Touch::read && earlier.strong);
     const bool other = touch_ == Touch::atomic || (touch_ == Touch::read && now_.strong);
     return one && other && (earlier.block == now_.block || !(earlier.block_scope || now_.block_scope));
@@ -150,12 +158,14 @@ class Watch {
                                   : e.warp == now_.warp ? "no __syncwarp orders them"
                                                         : "no barrier orders them";
       return between + shadow_.by_hand.missing_fence(access_.address, e.block, e.warp * 32 + lane, e.stamp) +
-             (kind == touch_            ? kind == Touch::atomic ? "; the atomics are of block scope" : ""
+             (two_stores(e, kind)       ? ""
+              : kind == touch_          ? kind == Touch::atomic ? "; the atomics are of block scope" : ""
               : kind == Touch::atomic   ? "; it is atomic, this one is not"
               : touch_ == Touch::atomic ? "; this one is atomic, it is not"
                                         : "");
     };
-    if (kind == Touch::write && touch_ == Touch::write && access_.bytes <= sizeof(Undecided::before)) {
+    const bool stores = (kind == Touch::write && touch_ == Touch::write) || two_stores(e, kind);
+    if (stores && access_.bytes <= sizeof(Undecided::before)) {
       undecided = Undecided{&block_, found, first, second, access_.address, access_.bytes, {}, detail()};
       std::memcpy(undecided->before.data(), access_.address, access_.bytes);
       return;

@@ -92,6 +92,8 @@ void at_site(int site) {
   if (Block* const block = cpu::this_block(); block && block->running()) block->at_site(site);
 }
 
+void returns() { inside("return").self().returned = true; }
+
 unsigned active_lanes() { return inside("__activemask").active_lanes(cpu::caller(__builtin_return_address(0))); }
 
 long long ticks() {

@@ -3,6 +3,7 @@
 //   __shared__ float s[N]           a reference to an array of the block's shared memory
 //   asm("..." : ... )               a call per instruction (ptx.hpp)
 //   __cluster_dims__(2, 1, 1)       part of the kernel's launches
+//   return;                         of a kernel, told to the block: a thread that has returned is not waited for
 //   frontend FILE.ii ROOT    the preprocessed text, rewritten, to standard output. What is not read is said on standard
 //                            error, all of it, and the exit status is 2. Only files that do not lie under ROOT/common or
 //                            /usr are rewritten.
@@ -152,6 +153,14 @@ class Rewriter {
       ++at_;
       return "::lab::plain::at_site(" + std::to_string(++sites_) + "), __syncthreads";
     }
+    if (t.is("return") && in_kernel_[i] && token(skip_space(i + 1)).is(";")) {
+      ++at_;
+      return "return ::lab::plain::returns()";
+    }
+    if (t.is("__global__")) {
+      ++at_;
+      return "";
+    }
     if (t.is("__cluster_dims__")) {
       at_ = closing(skip_space(i + 1)) + 1;
       return "";
@@ -248,14 +257,17 @@ class Rewriter {
     at_ = open + 1;
     return out + (empty ? "" : ", ") + lines_of(close, open);
   }
-  // Of each token, whether a { of a function is open.
+  // Of each token, whether a { of a function is open, and whether it is a kernel's.
   void find_functions() {
     std::vector<bool> open;
     Index last = NONE;  // token that is none of space
     int functions = 0;
+    bool kernel = false;  // the function that is open, or comes next
     for (Index i = 0; i < tokens_.size(); ++i) {
-      in_function_.push_back(functions > 0);
+      in_function_.push_back(functions > 0), in_kernel_.push_back(kernel && functions > 0);
       if (tokens_[i].kind == Kind::space) continue;
+      if (functions == 0)
+        kernel = tokens_[i].is("__global__") || (kernel && !tokens_[i].is(";") && !tokens_[i].is("}"));
       if (tokens_[i].is("{")) {
         bool is_one = false;
         for (const std::string_view word : {")", "const", "noexcept", "else", "do", "mutable"})
@@ -427,7 +439,7 @@ class Rewriter {
   std::vector<Token> tokens_;
   std::vector<std::string> files_;
   std::vector<char> foreign_;
-  std::vector<bool> in_function_;
+  std::vector<bool> in_function_, in_kernel_;
   std::map<std::string, std::string> cluster_dims_;   // of kernels
   std::map<std::string, std::string> at_file_scope_;  // shared variables: what stands for their names
   std::vector<std::string> unread_;

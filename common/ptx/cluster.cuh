@@ -35,7 +35,6 @@ __device__ __forceinline__ RemoteShared operator+(RemoteShared at, unsigned byte
   return at;
 }
 
-
 // %cluster_ctarank: of this block in its cluster, x first; 0 without a cluster.
 __device__ __forceinline__ unsigned cluster_rank() {
 #ifdef __CUDACC__
