@@ -21,7 +21,7 @@ const RowBlock ROWS{1, 1, 2};
 std::size_t at(int row, int col) { return std::size_t(4 + row) * 64 + std::size_t(col); }
 struct Compared {
   std::vector<fp16> out = std::vector<fp16>(SHAPE.elements(), FP16_NAN);
-  Expected right{std::vector<double>(128, 1), std::vector<double>(128, 0.5)};
+  Expected right{std::vector<double>(128, 1), std::vector<double>(128, 0.5), {}};
   Compared() { std::fill(out.begin() + long(at(1, 0)), out.begin() + long(at(3, 0)), to_fp16(1.25f)); }
   Comparison sum(const Holding& holding = {}) const {
     Comparison c;
