@@ -266,18 +266,21 @@ void misused(Schedule schedule, unsigned threads, const std::function<void()>& t
 }
 }  // namespace
 
-TEST_CASE("exec: a mask that names lanes which have returned, or never existed") {
-  int line = 0;
-  const auto after_three = [&] {
-    if (threadIdx.x >= 3) HERE(line, __ballot_sync(FULL, 1));
-  };
-  run({1, 32}, after_three);  // which notes the line
-  misused(Schedule::ascending, 32, after_three,
-          "probe: block (0,0,0) warp 0 lane 3" + at_line(line) +
-              "__ballot_sync with mask 0xffffffff, which names lanes that have returned or do not exist: 0..2");
-  misused(
-      Schedule::descending, 40, [] { threadIdx.x >= 32 ? __syncwarp() : void(); }, "probe: block (0,0,0) warp 1 lane 7",
-      "__syncwarp with mask 0xffffffff, which names lanes that have returned or do not exist: 8..31");
+TEST_CASE("exec: lanes that have returned, or never existed, are not waited for by functions with a mask") {
+  for (const Schedule schedule : SCHEDULES) {
+    unsigned votes[40] = {}, shifted[40] = {};
+    runs({1, 40, 0, in_order(schedule)}, [&] {
+      if (threadIdx.x < 3) return;
+      votes[threadIdx.x] = __ballot_sync(FULL, 1);
+      shifted[threadIdx.x] = __shfl_xor_sync(FULL, threadIdx.x, 4u);
+      if (threadIdx.x == 39) return;
+      __syncwarp();
+    });
+    CHECK(votes[5] == 0xFFFFFFF8u);
+    CHECK(votes[35] == 0x000000FFu);
+    CHECK(shifted[8] == 12);
+    CHECK(shifted[33] == 37);
+  }
 }
 
 TEST_CASE("exec: a shuffle that reads a lane outside its mask, and one whose width is no power of two up to 32") {
@@ -325,13 +328,13 @@ TEST_CASE("exec: lanes that meet in different collectives") {
       "warp_max with mask 0xffffffff meets lanes 0..30 in warp_sum with mask 0xffffffff");
 }
 
-TEST_CASE("exec: a lane that returns while others wait for it") {
+TEST_CASE("exec: a lane that returns while others wait for it in an instruction of the whole warp") {
   const Outcome outcome = run({dim3(1, 1, 3), 64, 0, in_order(Schedule::ascending)}, [&] {
-    if (threadIdx.x != 63 || blockIdx.z != 1) __syncwarp();
+    if (threadIdx.x != 63 || blockIdx.z != 1) warp_sum(1);
   });
   check_failed(outcome, cudaErrorLaunchFailure, Finding::Kind::collective);
   CHECK(outcome.message() ==
-        "probe: block (0,0,1) warp 1 lane 31: returned while lanes 0..30 wait for it in __syncwarp with "
+        "probe: block (0,0,1) warp 1 lane 31: returned while lanes 0..30 wait for it in warp_sum with "
         "mask 0xffffffff");
 }
 
