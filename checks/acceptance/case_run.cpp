@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iterator>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -162,17 +163,16 @@ class CaseRun {
 
   std::span<const Run> runs() const { return subject_.backward ? std::span<const Run>(BACKWARD_RUNS) : FORWARD_RUNS; }
 
-  // Which runs come after the first. The notes' shapes have all of the forward pass's, whatever was asked for.
+  // The indices of the runs that come after the first.
   std::vector<std::size_t> repeats() const {
     const std::size_t count = runs().size() - 1;
-    const bool by_turns = subject_.backward ? !options_.full
-                                            : result_.test.group != Group::notes &&
-                                                  (options_.turns || result_.test.group == Group::instances);
     if (!can_schedule()) return {1};
-    if (by_turns) return {1 + number_ % count};
-    std::vector<std::size_t> all;
-    for (std::size_t i = 1; i <= count; ++i) all.push_back(i);
-    return all;
+    std::vector<std::size_t> some = {1 + number_ % count, 1 + (number_ + 2) % count};
+    if (subject_.backward ? options_.full : all_runs(result_.test, options_))
+      some.resize(count), std::iota(some.begin(), some.end(), 1u);
+    else if (subject_.backward || options_.turns || result_.test.group == Group::instances)
+      some.resize(1);
+    return some;
   }
 
   bool green() const { return problems_.empty(); }

@@ -105,8 +105,9 @@ Report::Report(const Subject& subject, const AcceptanceOptions& options, std::si
                              "these blocks: the notes' five under five schedules, of the others each under one of "
                              "them by turns. Of the lengths and amplitudes every second is taken; other stages "
                              "take the others. make stage=S test takes all."
-                           : "Each case is launched once against the oracle, then repeated, bit-equal: with the "
-                             "signs of q and scale turned, and under four more schedules, on some of these blocks.");
+                           : "Each case is launched once against the oracle, then repeated, bit-equal, on some of "
+                             "these blocks: with the signs of q and scale turned, and under four more schedules; the "
+                             "notes' five under each, of the others each under two of the five by turns.");
 }
 
 void Report::open_group(Group group) {

@@ -14,8 +14,8 @@
 namespace lab {
 namespace {
 
-// What a case may spend unless full=1, in units of unit_cost: the mission shape runs whole on the notes' inputs.
-constexpr double NOTES_COST = 17, CHECKED_COST = 6;  // the launch that the oracle checks
+// A case's budget unless full=1, in units of unit_cost: the mission shape runs whole on the notes' inputs.
+constexpr double NOTES_COST = 17, CHECKED_COST = 4;  // the launch that the oracle checks
 constexpr double REPEATED_COST = 0.5;                // each later one, compared bit by bit
 // With turns=1, of stages whose launchers count multiprocessors a case runs whole if that costs no more than this, and of all
 // stages one of the notes' if it costs no more than NOTES_COST; of any other case a sample runs.
@@ -103,7 +103,7 @@ Sample sample_of(const Subject& subject, const Case& test, const Grid& grid, con
   // A block may take several pieces of work one after the other, so no sample of blocks is a sample of rows.
   const bool whole = test.multiprocessors > 0 || test.group == Group::overlap || !grid.independent;
   const bool fewer = options.turns && can_schedule(), notes = test.group == Group::notes;
-  double cost = notes ? NOTES_COST : fewer ? WHOLE_IN_TURNS : CHECKED_COST;
+  double cost = notes && grid.units * each <= NOTES_COST ? NOTES_COST : fewer ? WHOLE_IN_TURNS : CHECKED_COST;
   // A launcher that counts multiprocessors runs whole cases once more, with few of them, so its stages keep those cases.
   // The others, among them the slow ones, lose nothing but rows.
   if (fewer && (grid.units * each > cost || (!notes && !counts_multiprocessors(subject, test.shape))))
@@ -138,11 +138,11 @@ std::vector<std::uint32_t> units_of_last_head(const Subject& subject, const Grid
   return {};
 }
 
-// Five repeats, of which the random schedule takes about as long as three; of Group::instances one.
+// Of five repeats the random schedule takes about as long as three.
 double case_cost(const Subject& subject, const Case& test, const AcceptanceOptions& options) {
   if (subject.backward) return double(test.shape.rows()) * test.shape.S * test.shape.D;
   const Grid grid = grid_of(subject, test.shape, test.multiprocessors);
-  const double repeats = test.group == Group::instances ? 1 : 7;
+  const double repeats = all_runs(test, options) ? 7 : test.group == Group::instances || options.turns ? 1 : 3;
   if (test.group == Group::far) return 2 * unit_cost(test.shape, grid);
   const Sample s = sample_of(subject, test, grid, options);
   return (double(s.checked.size()) + repeats * double(s.repeated.size())) * unit_cost(test.shape, grid);

@@ -29,6 +29,11 @@ double unit_cost(const Shape& shape, const Grid& grid);
 struct Sample {
   std::vector<std::uint32_t> checked, repeated;  // units, ascending; the second are some of the first
 };
+// Whether a case of the forward pass is repeated under all schedules: the notes' always. Else under two of them by turns.
+inline bool all_runs(const Case& test, const AcceptanceOptions& options) {
+  if (test.group == Group::notes || options.full) return true;
+  return options.quick && !options.turns && test.group != Group::instances;
+}
 Sample sample_of(const Subject& subject, const Case& test, const Grid& grid, const AcceptanceOptions& options);
 // The units of Group::far that take the last head; none where neither end of a grid does.
 std::vector<std::uint32_t> units_of_last_head(const Subject& subject, const Grid& grid, const Shape& shape);
