@@ -14,7 +14,7 @@ GOALS := help list clean test reproduce-bug show-bug edit-bug save-bug check-har
 GOALS += exercise predict try hint solution grade bench profile resources evolve writeups plots probe
 INNER_GOALS := built ci check-builds host-as-gpu sanitized evolve-labs
 WORDS := stage bug bugs backend full turns q k v do dq dk dv out causal scale seconds seed cases case check only shape rounds json
-WORDS += sample n new again say give-up lines minutes generations candidates tile quick record assigned what file args include
+WORDS += sample n new again say give-up lines minutes generations candidates tile quick record assigned what file args include verbose
 # A word is text, and nothing of it is ever run: it is taken as it was typed, before anything expands it, and a recipe reads it from its
 # environment, "$$word". No recipe, target or prerequisite pastes a word, and neither does an $(eval).
 quote = '$(subst ','\'',$(1))'
@@ -106,12 +106,12 @@ BEGUN := $(shell date +%s)
 # Sources of a kind are compiled as one text, with one anonymous namespace: two thirds of the time goes into headers that they share.
 all_in = $(wildcard $(1:%=%/*.cpp))
 # Half of what a test spends is in these; vectors change no bit of what they compute, for no order of additions changes.
-FAST := $(if $(GPU),,common/emulator/mma.cpp common/emulator/tensor_core.cpp) reference/attention.cpp
+FAST := $(if $(GPU),,common/emulator/mma.cpp common/emulator/tensor_core.cpp) reference/attention.cpp reference/backward.cpp
 emulator := $(filter-out $(FAST),$(call all_in,common/emulator))
 core := $(call all_in,common checks/acceptance checks/races $(if $(GPU),common/gpu)) reference/inputs.cpp reference/npy.cpp \
-  $(patsubst %,checks/%.cpp,runner/library runner/run bugs/trial bugs/elsewhere bugs/hang $(if $(GPU),,exercises/kernel_printf))
+  $(patsubst %,checks/%.cpp,runner/library runner/run bugs/trial bugs/gpu_child_process bugs/hang $(if $(GPU),,exercises/kernel_printf))
 # commands.so: all commands but a stage's test, which waits for the runner alone.
-bugs_text := $(filter-out $(core),$(call all_in,checks/bugs checks/backward)) checks/desk/patch.cpp reference/wrong_answers.cpp
+bugs_text := $(filter-out $(core),$(call all_in,checks/bugs)) checks/desk/patch.cpp reference/wrong_answers.cpp
 exercises_text := $(filter-out %/kernel_printf.cpp,$(call all_in,checks/exercises checks/evolve checks/evolve/$(backend))) \
   $(if $(GPU),,checks/exercises/drills/drill.cpp)
 evidence_text := checks/runner/commands.cpp checks/runner/forked.cpp $(filter-out $(if $(GPU),%/counters.cpp),\
@@ -125,7 +125,7 @@ frontend := $(filter-out $(program),$(call all_in,common/frontend))
 TEXTS := core $(if $(GPU),,emulator program frontend) $(MORE)
 object = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
 CORE_OBJ := $(call object,core $(if $(GPU),$(wildcard common/gpu/*.cu),emulator) $(FAST))
-MORE_OBJ := $(call object,reference/backward $(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
+MORE_OBJ := $(call object,$(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
 # Tests that run no kernel: make sanitize check=quick leaves them out.
 HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,desk_% backward_% reference% results trace expected gpu_fit npy pattern referee rule)
 UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))) \
@@ -134,7 +134,7 @@ UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_T
 LINES := $(if $(SANITIZE),-g1,-g0)
 $(B)/obj/%: OPTIMISE = -O1 $(LINES)
 $(call object,emulator): OPTIMISE = $(LINES)
-$(call object,$(FAST) reference/backward): OPTIMISE = -O3 $(LINES)
+$(call object,$(FAST)): OPTIMISE = -O3 $(LINES)
 $(B)/obj/checks/tests/%: OPTIMISE = -O0 -g1
 $(call object,checks/tests/test_exec_collectives.cpp checks/tests/test_exec_memory.cpp): OPTIMISE = -g1
 $(call object,$(wildcard checks/tests/*_kernels.cpp)): OPTIMISE = $(KERNEL_FLAGS) $(INSTRUMENTATION)
@@ -194,7 +194,7 @@ help: ## make | what can be done here
 	@sh checks/scripts/help.sh Makefile
 list: ## make list | every stage, its idea, its bugs, its names in the notes
 	@sh checks/scripts/ladder.sh list
-## make stage=v2b test [full=1] [bug=NAME] | run the kernel and hold it against the fp64 oracle; without stage=: everything
+## make stage=v2b test [full=1] [verbose=1] [bug=NAME] | run the kernel and hold it against the fp64 oracle; without stage=: everything
 ifdef stage
 test: $(if $(BROKEN)$(bug),$(BUGS),$(call fixed,$(STAGE)) $(if $(GPU),,$(call checked,$(STAGE))))
 	@$(if $(BROKEN)$(bug),$(RUNNER) broken-version "$$stage",sh checks/scripts/stage_test.sh $(if $(BACKWARD),same-bits,once)) $^

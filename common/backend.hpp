@@ -56,6 +56,7 @@ struct ExecOptions {
   // Room for as many blocks as there are workers: a block that waits for a semaphore keeps its place, and none starts in
   // its stead. In the ascending order a kernel whose blocks wait only for earlier ones ends even so.
   bool crowded = false;
+  bool dry = false;  // launches are recorded (ExecReport::launched), and none is made
 };
 
 // One thing that a thread did, told in the order in which the schedule let it happen. Kernels compiled with the
@@ -198,7 +199,10 @@ struct Launched {
   const void* kernel;
   std::size_t dynamic_smem;
   cudaStream_t stream;
+  dim3 grid, block, cluster;
 };
+// Of a launch that is about to be made: false if it is to be recorded alone (ExecOptions::dry).
+bool to_be_made(const Launched& launch);
 
 // The record of the launches since the last call: findings sorted by (kind, line), one-line message of the last
 // refused launch or failed kernel, and counters.
@@ -206,7 +210,7 @@ struct ExecReport {
   std::vector<Finding> findings;
   std::string message;                 // "" if no launch failed
   Hang hang;                           // of a launch on the CPU that could not go on, or took too long
-  std::vector<Launched> launched;      // on the CPU; those that were refused are not among them
+  std::vector<Launched> launched;      // those that were refused are not among them
   std::uint64_t switches = 0;          // fiber switches; the same for the same schedule and seed
   std::uint64_t lane_collectives = 0;  // lanes that passed a warp collective
   std::uint64_t blocks_run = 0, blocks_total = 0;

@@ -57,6 +57,7 @@ Family family_named(std::string_view name);
 
 struct Inputs {
   std::vector<fp16> q, k, v;  // [B, H, S, D]
+  std::vector<fp16> dout;     // of the backward pass
 };
 
 // What multiplies a backward problem's inputs, which saturate at the largest half: q and k, and v and dO from row

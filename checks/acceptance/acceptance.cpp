@@ -14,25 +14,40 @@
 #include <string_view>
 #include <thread>
 
-#include "checks/acceptance/case_run.hpp"
-#include "checks/acceptance/cases.hpp"
 #include "checks/acceptance/overlap.hpp"
 #include "checks/acceptance/processes.hpp"
 #include "checks/acceptance/report.hpp"
-#include "checks/acceptance/result_bytes.hpp"
+#include "checks/acceptance/same_bits.hpp"
+#include "checks/acceptance/sampling.hpp"
 #include "checks/runner/commands.hpp"
 #include "common/backend.hpp"
-#include "common/stage.hpp"
 
 namespace lab {
 namespace {
 
 struct Session {
   const Acceptance& what;
+  Report report;
   Progress progress;
   std::unique_ptr<Processes> processes = nullptr;  // that run the cases; none: this one does
+  CaseResult last = {};                            // for the reporter
 };
 Session* session = nullptr;  // doctest's test cases take no arguments
+
+CaseResult run_here(std::size_t number) {
+  const auto& [subject, options, cases, cost, seconds] = session->what;
+  const Case& test = cases[number];
+  CaseResult result;
+  result.test = test;
+  try {
+    return test.group == Group::overlap ? run_overlap_case(subject, test) : run_case(subject, test, number, options);
+  } catch (const StillRuns&) {
+    throw;
+  } catch (const std::exception& e) {
+    result.problems.push_back({Evidence::failure, std::string("the harness could not go on: ") + e.what()});
+  }
+  return result;
+}
 
 // Many a launch has fewer blocks than the machine has cores, so cases run side by side. A GPU is not shared, and
 // what stops at the first red case has no use for those after it.
@@ -40,23 +55,14 @@ constexpr int MOST_PROCESSES = 4;
 std::unique_ptr<Processes> start_processes(const Acceptance& what) {
   const int processes = std::min(MOST_PROCESSES, int(std::thread::hardware_concurrency()));
   if (what.options.quick || !can_schedule() || processes < 2) return nullptr;
-  const auto job = [&](std::size_t i) {
-    CaseResult result;
-    result.test = what.cases[i];
-    try {
-      result = what.run(what.cases[i], i);
-    } catch (const std::exception& e) {
-      result.problems.push_back({Tells::failure, std::string("the harness could not go on: ") + e.what()});
-    }
-    return bytes_of(result);
-  };
   // A case with the same inputs as an earlier one reuses them.
   const auto same_inputs = [&](std::size_t i) {
     Case before = what.cases[i - 1];
     before.shape.causal = what.cases[i].shape.causal;
     return before.shape == what.cases[i].shape && before.family == what.cases[i].family;
   };
-  return std::make_unique<Processes>(what.cases.size(), processes, job, same_inputs);
+  return std::make_unique<Processes>(
+      what.cases.size(), processes, [](std::size_t i) { return bytes_of(run_here(i)); }, same_inputs);
 }
 
 // Ends this process as the case's own process ended.
@@ -69,49 +75,41 @@ std::unique_ptr<Processes> start_processes(const Acceptance& what) {
   std::_Exit(WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : 1);
 }
 
-bool run_and_report(const Case& test) {
-  Report& report = session->what.report;
-  CaseResult result;
-  result.test = test;
+bool run(std::size_t number) {
+  const Case& test = session->what.cases[number];
+  CaseResult& result = session->last;
   session->progress.start(text(test));
   std::fflush(stdout);  // a case that takes the process along must not take the report too
-  const std::size_t number = std::size_t(&test - session->what.cases.data());
   try {
-    result = session->processes ? result_of(session->processes->take(number), test) : session->what.run(test, number);
+    result = session->processes ? result_of(session->processes->take(number), test) : run_here(number);
   } catch (const ProcessDied& died) {
     session->processes.reset();
     end_like(died.status);
   } catch (const StillRuns&) {
-    result.problems.push_back({Tells::failure, "the launch did not end: " + std::string(stage().name) +
-                                                   " still runs, and a GPU does not say where its lanes stand; make "
-                                                   "backend=cpu does"});
-    report.add(result);
-    report.finish();
+    result = {};
+    result.test = test;
+    result.problems.push_back({Evidence::failure, "the launch did not end: " + std::string(stage_name()) +
+                                                      " still runs, and a GPU does not say where its lanes stand; make "
+                                                      "backend=cpu does"});
+    session->report.add(result);
+    session->report.finish();
     std::_Exit(1);  // a destructor would wait for the kernel
-  } catch (const std::exception& e) {
-    result.problems.push_back({Tells::failure, std::string("the harness could not go on: ") + e.what()});
   }
   session->progress.finish(session->what.cost(test));
-  report.add(result);
   return result.green();
 }
 
+// doctest enters one subcase each time, and comes again until all have been.
 void run_group(Group group) {
-  for (const Case& test : session->what.cases)
-    if (test.group == group) CHECK(run_and_report(test));
+  const std::vector<Case>& cases = session->what.cases;
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    if (cases[i].group == group) SUBCASE((std::to_string(i) + ": " + text(cases[i])).c_str()) CHECK(run(i));
 }
 
-// Of the lengths and the amplitudes every second, causal or not by turns. The last character of a stage's version says
-// which half: about half of the ladder runs either.
-void leave_every_second(std::vector<Case>& cases) {
-  const std::string_view name = stage().name, version = name.substr(0, name.find('_'));
-  const std::size_t first = std::size_t(version.back());
-  std::size_t number = 0;
-  std::erase_if(cases, [&](const Case& c) {
-    if (c.group != Group::ragged && c.group != Group::amplitudes) return false;
-    const std::size_t n = number++;
-    return (n + n / 2 + first) % 2 != 0;
-  });
+// Of what is held beside the cases.
+void hold(const std::string& what, const std::vector<std::string>& red, bool counts = false) {
+  session->report.held(what, red, counts);
+  CHECK(red.empty());
 }
 
 TEST_SUITE_BEGIN("acceptance");
@@ -119,18 +117,59 @@ TEST_CASE("whole: the shapes of the notes") { run_group(Group::notes); }
 TEST_CASE("whole: inputs that tell a wrong kernel") { run_group(Group::families); }
 TEST_CASE("whole: ragged lengths") { run_group(Group::ragged); }
 TEST_CASE("whole: other scales") { run_group(Group::scales); }
-TEST_CASE("whole: large q and k") { run_group(Group::amplitudes); }
+TEST_CASE("whole: large inputs") { run_group(Group::amplitudes); }
 TEST_CASE("whole: NaN and infinities") { run_group(Group::special); }
 TEST_CASE("whole: addresses past 2^32 elements") { run_group(Group::far); }
-TEST_CASE("whole: the launcher's tiles") { run_group(Group::tiles); }
+TEST_CASE("whole: instances of the kernel") { run_group(Group::instances); }
 TEST_CASE("whole: launches that overlap") { run_group(Group::overlap); }
+TEST_CASE("whole: every instance of the kernel ran") {
+  hold("Every instance of the kernels ran, on whole and on ragged lengths, causal and not where it is chosen",
+       left_out(session->what.subject, session->what.cases));
+}
+TEST_CASE("whole: every element is written by one block") {
+  if (session->what.subject.backward || !can_schedule()) return;
+  const std::string twice = not_written_once(session->what.subject);
+  hold("Every element is written by one block", twice.empty() ? std::vector<std::string>{} : std::vector{twice});
+}
+TEST_CASE("whole: more heads than a grid is high") {
+  if (!session->what.subject.backward || !can_schedule()) return;  // a GPU has computed them all
+  const std::string why = refusal(session->what.subject, MANY_HEADS);
+  hold("More heads than a grid is high", why.empty() ? std::vector<std::string>{} : std::vector{why}, true);
+}
+TEST_CASE("whole: the order of blocks") {
+  constexpr std::size_t ORDERS = 4;
+  if (!session->what.subject.backward) return;
+  const auto [lines, red] = order_of_blocks(session->what.subject, ORDERS);
+  hold("The order of blocks" + (session->what.options.verbose ? lines : ""), red, true);
+}
 TEST_CASE("quick: every case, the cheapest first, until one is red") {
-  for (const Case& test : session->what.cases) {
-    if (session->progress.seconds() > session->what.seconds) break;
-    REQUIRE(run_and_report(test));
-  }
+  for (std::size_t i = 0; i < session->what.cases.size(); ++i)
+    if (session->progress.seconds() <= session->what.seconds)
+      SUBCASE((std::to_string(i) + ": " + text(session->what.cases[i])).c_str()) CHECK(run(i));
 }
 TEST_SUITE_END();
+
+// Tells the report of doctest's subcases and test cases.
+struct Reporter : doctest::IReporter {
+  explicit Reporter(const doctest::ContextOptions&) {}
+  void subcase_end() override { session->report.add(session->last); }
+  void test_case_end(const doctest::CurrentTestCaseStats&) override { session->report.close_group(); }
+  void test_run_end(const doctest::TestRunStats&) override { session->report.finish(); }
+  void report_query(const doctest::QueryData&) override {}
+  void test_run_start() override {}
+  void test_case_start(const doctest::TestCaseData&) override {}
+  void test_case_reenter(const doctest::TestCaseData&) override {}
+  void test_case_exception(const doctest::TestCaseException& e) override {
+    // doctest says this of a CHECK that ends a quick run, too.
+    if (const std::string what = e.error_string.c_str(); !what.starts_with("exception thrown in subcase"))
+      session->report.held("The harness could not go on", {what}, false);
+  }
+  void subcase_start(const doctest::SubcaseSignature&) override {}
+  void log_assert(const doctest::AssertData&) override {}
+  void log_message(const doctest::MessageData&) override {}
+  void test_case_skipped(const doctest::TestCaseData&) override {}
+};
+REGISTER_REPORTER("cases", 0, Reporter);
 
 // Returns doctest's status.
 int run_test_cases(bool quick) {
@@ -138,8 +177,20 @@ int run_test_cases(bool quick) {
   context.addFilter("test-suite", "acceptance");
   context.addFilter("test-case", quick ? "quick:*" : "whole:*");
   context.setOption("order-by", "file");
-  context.setOption("quiet", true);  // the report is ours; doctest's own summary must not end it
+  context.setOption("reporters", "cases");
+  if (quick) context.setOption("abort-after", 1);
   return context.run();
+}
+
+AcceptanceOptions options_in(std::span<char*> args) {
+  constexpr std::string_view keys[] = {"full", "quick", "cheapest", "once", "turns", "seed", "verbose"};
+  const KeyValues values(args, keys);
+  AcceptanceOptions options{values.flag("full"), values.flag("quick"), 0, values.flag("once"), 1};
+  options.cheapest = values.whole("cheapest", 1'000'000, 1, 0);
+  options.quick |= options.cheapest > 0;
+  options.seed = values.whole("seed", UINT64_MAX, 0, options.seed);
+  options.turns = values.flag("turns"), options.verbose = values.flag("verbose");
+  return options;
 }
 
 }  // namespace
@@ -147,45 +198,28 @@ int run_test_cases(bool quick) {
 int run_acceptance(const Acceptance& acceptance) {
   double cost = 0;
   for (const Case& test : acceptance.cases) cost += acceptance.cost(test);
-  Session current{acceptance, Progress(acceptance.cases.size(), cost, acceptance.options.full)};
+  Session current{acceptance, Report(acceptance.subject, acceptance.options, acceptance.cases.size()),
+                  Progress(acceptance.cases.size(), cost, acceptance.options.full)};
   session = &current;
   current.processes = start_processes(acceptance);
-
   const int status = run_test_cases(acceptance.options.quick);
   set_exec_options({});
   session = nullptr;
-
-  acceptance.report.finish();
   // No case at all is no proof, and doctest must agree with the count.
-  return status == 0 && acceptance.report.failed() == 0 && acceptance.report.passed() > 0 ? 0 : 1;
+  return status == 0 && current.report.failed() == 0 && current.report.passed() > 0 ? 0 : 1;
 }
 
-AcceptanceOptions acceptance_options(std::span<char*> args) {
-  constexpr std::string_view keys[] = {"full", "quick", "cheapest", "once", "turns", "seed"};
-  const KeyValues values(args, keys);
-  AcceptanceOptions options{values.flag("full"), values.flag("quick"), 0, values.flag("once"), 1};
-  options.cheapest = values.whole("cheapest", 1'000'000, 1, 0);
-  options.quick |= options.cheapest > 0;
-  options.seed = values.whole("seed", UINT64_MAX, 0, options.seed);
-  options.turns = values.flag("turns");
-  return options;
-}
-
+// test [full=1] [quick=1] [cheapest=N] [once=1] [turns=1] [seed=N] [verbose=1]; cheapest= is for machines where all cases would
+// take too long, once= for kernels that are most likely wrong.
 int test_command(std::span<char*> args) {
-  const AcceptanceOptions options = acceptance_options(args);
-  const auto cost = [&](const Case& c) { return case_cost(c, options); };
-  std::vector<Case> cases = all_cases(options.seed);
-  if (options.turns && can_schedule()) leave_every_second(cases);
-  std::ranges::copy(tile_cases(cases, options.seed), std::back_inserter(cases));
-  std::ranges::copy(overlap_cases(options.seed), std::back_inserter(cases));
-  if (options.quick) std::ranges::stable_sort(cases, {}, cost);
-  if (options.cheapest && options.cheapest < cases.size()) cases.resize(options.cheapest);
-  ForwardReport report(options);
-  const auto run = [&](const Case& test, std::size_t number) {
-    return test.group == Group::overlap ? run_overlap_case(test, overlapping_attention)
-                                        : run_case(test, number, options);
-  };
-  return run_acceptance({options, std::move(cases), run, cost, report});
+  const Subject& subject = lab::subject();
+  const AcceptanceOptions options = options_in(args);
+  const auto cost = [&](const Case& c) { return case_cost(subject, c, options); };
+  std::vector<Case> cases = cases_of(subject, options);
+  if (!subject.backward) std::ranges::copy(instance_cases(subject, cases, options.seed), std::back_inserter(cases));
+  std::ranges::copy(overlap_cases(subject, options.seed), std::back_inserter(cases));
+  if (options.quick) leave_cheapest(cases, cost, options.cheapest);
+  return run_acceptance({subject, options, std::move(cases), cost});
 }
 
 }  // namespace lab

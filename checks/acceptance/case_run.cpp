@@ -3,29 +3,26 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
+#include <iterator>
 #include <memory>
-#include <optional>
+#include <numeric>
 #include <span>
+#include <type_traits>
 #include <utility>
 
-#include "checks/acceptance/cases.hpp"
-#include "checks/acceptance/expected.hpp"
 #include "checks/acceptance/format.hpp"
-#include "checks/acceptance/poisoned.hpp"
-#include "checks/acceptance/report.hpp"
-#include "checks/acceptance/tolerance.hpp"
+#include "checks/acceptance/sampling.hpp"
 #include "common/backend.hpp"
 #include "common/gpu_access.hpp"
-#include "common/stage.hpp"
 #include "common/stage_names.hpp"
 #include "common/target.hpp"
-#include "reference/attention.hpp"
 
 namespace lab {
 namespace {
 
-// Of processor time on the CPU, where the slowest block of a case takes less than one.
-constexpr double BLOCK_SECONDS = 10;
+// Of processor time on the CPU, where the slowest block of a case takes less than half of it.
+constexpr double BLOCK_SECONDS = 10, BACKWARD_BLOCK_SECONDS = 20;
 constexpr std::size_t MOST_FINDINGS = 2;  // of one launch
 
 struct Run {
@@ -37,12 +34,14 @@ struct Run {
   int multiprocessors = 0;
   Copies products = Copies::at_wait;  // wgmma's
   bool turned = false;                // -q and -scale: the same answer
+  std::uint64_t block_order = 0;
+  bool crowded = false;  // no block starts while another one waits
 };
 
 // The first is compared with the oracle, the rest with the first. Two under equal conditions come first: a kernel that
 // differs from itself has a race that needs no other schedule. The second has the signs of q and scale turned, which
 // changes no bit: so each tile of a stage sees a scale of either sign, and so does each path that some scores take.
-constexpr Run RUNS[] = {
+constexpr Run FORWARD_RUNS[] = {
     {Schedule::ascending, Copies::at_wait, false},
     {.schedule = Schedule::ascending, .turned = true},
     {Schedule::descending, Copies::at_issue, false},
@@ -51,12 +50,21 @@ constexpr Run RUNS[] = {
     // A loader that runs between an early copy and a late product finds the slot that was given back too soon.
     {Schedule::round_robin, Copies::at_issue},
 };
-constexpr std::size_t EQUAL_RUNS = 2;
+// Blocks of a backward stage add to sums: their order is part of a run. Compared with the first where the stage claims the
+// same bits in every order, else with the oracle.
+constexpr Run BACKWARD_RUNS[] = {
+    {.crowded = true},
+    {.schedule = Schedule::descending, .block_order = 1},
+    {.schedule = Schedule::round_robin, .gaps = true, .block_order = 2},
+    {.schedule = Schedule::random, .block_order = 3},
+    {},
+};
+constexpr std::size_t EQUAL_RUNS = 2;  // those that a GPU can make
 // A reduction lane by lane takes five times as long as in one step, and one that is wrong is wrong in every case: each
 // third spells them out. With turns=1 each fourth has that run.
 constexpr std::size_t SPELLED_OUT_EVERY = 3;
-// For launchers that count multiprocessors, on cases whose tiles all run: few of them mean other tiles, and blocks with
-// more than one piece of work, in which a lane that comes late can find its slot in use again. Other tiles round
+// For launchers that count multiprocessors, on cases that run whole: few of them mean other instances, and blocks with
+// more than one piece of work, in which a lane that comes late can find its slot in use again. Other instances round
 // differently, so the oracle judges.
 constexpr Run FEW_MULTIPROCESSORS{.schedule = Schedule::leaders, .copies = Copies::at_issue, .multiprocessors = 2};
 
@@ -70,245 +78,329 @@ std::string text(const Run& run) {
                 run.multiprocessors ? format(", %d multiprocessors", run.multiprocessors).c_str()
                 : run.gaps          ? ", gaps between shared arrays, another fragment layout"
                                     : "") +
+         (run.block_order ? format(", block order %llu", (unsigned long long)run.block_order) : "") +
          (run.turned ? ", signs of q and scale turned" : "") + (run.spelled_out ? ", reductions lane by lane" : "") +
          (stage_target().only_there && run.products != Copies::at_wait ? format(", products %s", name(run.products))
                                                                        : "");
 }
 
-Shape tensors_of(const Case& test) {
-  Shape shape = test.shape;
-  if (test.group == Group::far) shape.B = shape.H = 1;
-  return shape;
-}
-
-// Drawing millions of normal numbers takes longer than checking a sample of tiles: only the heads that run have any,
-// and where those are the same with and without the causal mask, so are the inputs.
-const Inputs& inputs_of(const Case& test, const std::vector<std::uint32_t>& heads) {
+// Drawing millions of normal numbers takes longer than checking a sample of blocks: with and without the causal mask the
+// inputs are the same.
+const Problem& cached_problem(const Subject& subject, const Case& test) {
   static Case cached{};
-  static std::vector<std::uint32_t> cached_heads;
-  static Inputs inputs;
+  static Problem problem;
   Case key = test;
-  key.shape = tensors_of(test);
-  key.shape.causal = false;
-  if (inputs.q.empty() || key.shape != cached.shape || key.family != cached.family || key.seed != cached.seed ||
-      key.amplitude != cached.amplitude || heads != cached_heads) {
-    inputs = make_inputs(key.family, key.shape, key.seed, heads, key.amplitude);
-    cached = key, cached_heads = heads;
-  }
-  return inputs;
+  key.shape.causal = false, key.group = Group::families;
+  const auto same = [](const Case& a, const Case& b) {
+    return a.shape == b.shape && a.family == b.family && a.seed == b.seed && a.amplitude == b.amplitude;
+  };
+  if (problem.in.q.empty() || subject.backward || test.group == Group::far || !same(key, cached))
+    problem = problem_of(subject, test), cached = key;
+  problem.shape = tensors_of(test), problem.scale = scale_of(test);
+  problem.notes = test.group == Group::notes && !subject.backward;
+  return problem;
 }
 
 class CaseRun {
  public:
-  CaseRun(const Case& test, std::size_t number, const AcceptanceOptions& options)
-      : options_(options),
+  CaseRun(const Subject& subject, const Case& test, std::size_t number, const AcceptanceOptions& options)
+      : subject_(subject),
+        options_(options),
         number_(number),
-        shape_(tensors_of(test)),
-        plan_(plan_for(test)),
-        tiling_(shape_, plan_),
-        coverage_(coverage(test, tiling_, options)),
-        inputs_(inputs_of(test, heads_that_run(coverage_, tiling_))),
-        tensors_(std::make_unique<Poisoned>(inputs_)),
-        first_block_(Tiling(test.shape, plan_).tiles() - tiling_.tiles()),
-        scale_(scale_of(test)) {
+        grid_(grid_of(subject, test.shape, test.multiprocessors)) {
     result_.test = test;
   }
 
   CaseResult run() {
-    if (result_.test.group == Group::far && !can_schedule()) {
-      result_.skipped = true;
-      result_.note = "a GPU runs every block, and the heads before the last have no memory";
-      return result_;
-    }
-    launch_all();
-    std::ranges::stable_sort(problems_, {}, &Fault::tells);
+    const bool far = result_.test.group == Group::far;
+    if (far && !can_schedule()) return skip("a GPU runs every block, and the heads before the last have no memory");
+    const auto [checked, repeated] = sample_of(subject_, result_.test, grid_, options_);
+    if (far && checked.empty())
+      return skip("neither end of its grid works on the last head alone, and the heads before it have no memory");
+    result_.checked = checked.size(), result_.repeated = repeated.size(), result_.total = grid_.units;
+    problem_ = &cached_problem(subject_, result_.test);
+    tensors_ = std::make_unique<Tensors>(subject_, problem_->in);
+    launch_all(checked, repeated);
+    std::ranges::stable_sort(problems_, {}, &Fault::evidence);
     result_.problems = problems_;
     return result_;
   }
 
  private:
-  void launch_all() {
-    const Shape& asked = result_.test.shape;
-    const dim3 grid = plan_.grid;
-    if (grid.x != tiling_.tiles_per_head || grid.y != unsigned(asked.H) || grid.z != unsigned(asked.B)) {
-      problem(Tells::failure, format("the plan's grid (%u,%u,%u) is not (query tiles, heads, batch) = (%u,%d,%d)",
-                                     grid.x, grid.y, grid.z, tiling_.tiles_per_head, asked.H, asked.B));
-      return;
-    }
-    const auto& [checked, repeated] = coverage_;
-    result_.tiles_total = tiling_.tiles() + first_block_;
-    result_.tiles_checked = checked.size();
-    result_.tiles_repeated = repeated.size();
+  using Units = std::vector<std::uint32_t>;
+  using Outputs = std::vector<std::vector<fp16>>;
 
-    const std::size_t runs = repeated.empty() || options_.once ? 1 : can_schedule() ? std::size(RUNS) : EQUAL_RUNS;
-    // The notes' shapes are repeated under all, whatever was asked for.
-    const bool by_turns = options_.turns || result_.test.group == Group::tiles;
-    const bool one = by_turns && runs > EQUAL_RUNS && result_.test.group != Group::notes;
-    const std::size_t turn = 1 + number_ % (std::size(RUNS) - 1);
-    std::vector<fp16> first;
-    for (std::size_t i = 0; i < runs; ++i) {
-      if (one && i > 0 && i != turn) continue;
-      const auto& tiles = i == 0 ? checked : repeated;
-      Run run = RUNS[i];
+  CaseResult& skip(const std::string& why) {
+    result_.skipped = true, result_.note = why;
+    return result_;
+  }
+
+  void launch_all(const Units& checked, const Units& repeated) {
+    Outputs first;
+    if (!launch(runs()[0], checked, first) || result_.skipped) return;
+    compare_with_oracle(first, rows_of(checked, first));
+    if (options_.once || repeated.empty() || (!green() && (options_.quick || subject_.backward))) return;
+    std::vector<RowBlock> again_rows;
+    for (const std::size_t i : repeats()) {
+      Run run = runs()[i];
       if (!options_.turns && number_ % SPELLED_OUT_EVERY) run.spelled_out = false;
-      std::vector<fp16> output;
-      if (!launch(run, tiles, output)) break;  // the next launch would only say it again
-      if (i == 0) {
-        compare_with_oracle(output, tiles);
-        first = std::move(output);
-        if (options_.quick && !green()) break;
-      } else {
-        compare_with_first(run, output, first, tiles);
-      }
+      Outputs output;
+      if (!launch(run, repeated, output)) break;  // the next launch would only say it again
+      const std::vector<RowBlock> rows = rows_of(repeated, output);
+      if (again_rows.empty()) again_rows = rows;
+      if (!subject_.same_bits)
+        compare_with_oracle(output, rows, &run);
+      else
+        compare_with_first(run, output, first, again_rows);
     }
-    if (plan_.counts_multiprocessors && result_.test.multiprocessors == 0 && checked.size() == result_.tiles_total &&
-        green()) {
-      std::vector<fp16> output;
-      if (launch(FEW_MULTIPROCESSORS, checked, output)) compare_with_oracle(output, checked);
+    if (!subject_.backward && result_.test.multiprocessors == 0 && checked.size() == grid_.units && green() &&
+        grid_of(subject_, result_.test.shape, FEW_MULTIPROCESSORS.multiprocessors) != grid_) {
+      Outputs output;
+      if (launch(FEW_MULTIPROCESSORS, checked, output)) compare_with_oracle(output, all_rows(problem_->shape));
     }
-    if (!can_schedule() && result_.test.group == Group::notes && green()) measure(first);
+    if (!can_schedule() && !subject_.backward && result_.test.group == Group::notes && green()) measure(first);
+  }
+
+  std::span<const Run> runs() const { return subject_.backward ? std::span<const Run>(BACKWARD_RUNS) : FORWARD_RUNS; }
+
+  // The indices of the runs that come after the first.
+  std::vector<std::size_t> repeats() const {
+    const std::size_t count = runs().size() - 1;
+    if (!can_schedule()) return {1};
+    std::vector<std::size_t> some = {1 + number_ % count, 1 + (number_ + 2) % count};
+    if (subject_.backward ? options_.full : all_runs(result_.test, options_))
+      some.resize(count), std::iota(some.begin(), some.end(), 1u);
+    else if (subject_.backward || options_.turns || result_.test.group == Group::instances)
+      some.resize(1);
+    return some;
   }
 
   bool green() const { return problems_.empty(); }
 
   // Says `what` once, however many of the case's launches show it.
-  void problem(Tells tells, const std::string& what, const Run* run = nullptr, bool again = false) {
+  void problem(Evidence evidence, const std::string& what, const Run* run = nullptr, bool again = false) {
     if (std::ranges::find(said_, what) != said_.end()) return;
     said_.push_back(what);
-    problems_.push_back({tells, run ? what + " [" + text(*run) + "]" : what, again});
+    problems_.push_back({evidence, run ? what + " [" + text(*run) + "]" : what, again});
+  }
+
+  bool is_sample(const Units& units) const { return !units.empty() && units.size() < grid_.units; }
+
+  // All of them, or of a sample those that it has written.
+  std::vector<RowBlock> rows_of(const Units& units, const Outputs& outputs) {
+    if (!is_sample(units)) return all_rows(problem_->shape);
+    std::vector<RowBlock> rows = written_rows(problem_->shape, outputs[0]);
+    if (rows.empty()) problem(Evidence::numbers, format("%zu blocks ran, and wrote nothing", units.size()));
+    return rows;
   }
 
   // Everything that a launch says without the right answer being known. False if nothing ran.
-  bool launch(const Run& run, const std::vector<std::uint32_t>& tiles, std::vector<fp16>& output) {
-    ExecOptions options;
+  bool launch(const Run& run, const Units& units, Outputs& outputs) {
+    Launching how;
+    ExecOptions& options = how.options;
     options.schedule = run.schedule;
     options.copies = run.copies, options.products = run.products;
     options.gaps = run.gaps;
     options.fragments = run.fragments;
     options.spelled_out = run.spelled_out;
     options.multiprocessors = run.multiprocessors ? run.multiprocessors : result_.test.multiprocessors;
-    options.block_seconds = BLOCK_SECONDS;
-    if (tiles.size() < tiling_.tiles() + first_block_) options.blocks = tiles;
-    for (std::uint32_t& tile : options.blocks) tile += first_block_;
-    const bool counted = can_schedule() && options.multiprocessors == 0;
-    options.blocks = plan_.blocks_of(options.blocks, result_.test.shape);
+    options.block_seconds = subject_.backward ? BACKWARD_BLOCK_SECONDS : BLOCK_SECONDS;
+    options.block_order = run.block_order, options.crowded = run.crowded;
+    // With several the order of atomic sums would be the operating system's.
+    if (subject_.backward) options.workers = 1;
+    if (is_sample(units)) options.blocks = grid_.blocks(units);
+    const bool counted = can_schedule() && !subject_.backward && options.multiprocessors == 0;
     ++result_.launches;
-    Ran ran = tensors_->launch(result_.test.shape, scale_, {options, 0, run.turned});
+    how.turned = run.turned;
+    Ran ran = tensors_->launch(result_.test.shape, problem_->scale, how);
     if (ran.still_runs()) {
       (void)tensors_.release();  // its destructor would wait for the kernel
       throw StillRuns(text(result_.test));
     }
+    if (ran.launched == cudaErrorNotSupported) return skip("the kernel does not take it: " + ran.message), false;
     if (ran.report.hang.deadlock) result_.hang = data_of(ran.report.hang.waits.at(0));
     std::size_t findings = 0;
-    for (const Fault& fault : faults_of(ran, counted ? tiles.size() * plan_.parts : 0))
-      if (fault.tells != Tells::finding || ++findings <= MOST_FINDINGS)
-        problem(fault.tells, fault.what, &run, fault.again);
+    for (const Fault& fault : faults_of(ran, counted && grid_.independent ? units.size() * grid_.blocks_per_unit : 0))
+      if (fault.evidence != Evidence::finding || ++findings <= MOST_FINDINGS)
+        problem(fault.evidence, fault.what, &run, fault.again);
     if (findings > MOST_FINDINGS)
-      problem(Tells::finding, format("and %zu more findings", findings - MOST_FINDINGS), &run);
-    if (!ran.ok()) return false;
-    if (const std::string strays = written_elsewhere(shape_, tiling_.row_blocks(tiles), ran.out);
-        can_schedule() && !strays.empty())
-      problem(Tells::stray_write, strays, &run);
-    output = std::move(ran.out);
-    return true;
+      problem(Evidence::finding, format("and %zu more findings", findings - MOST_FINDINGS), &run);
+    outputs = std::move(ran.outputs);
+    return ran.ok();
   }
 
-  bool may_be_nan(int head, int row, int col) const;
-  Expected expected_rows(const std::vector<RowBlock>& rows) const;
-  void compare_with_oracle(const std::vector<fp16>& output, const std::vector<std::uint32_t>& tiles);
-  void compare_with_first(const Run& run, const std::vector<fp16>& output, const std::vector<fp16>& first,
-                          const std::vector<std::uint32_t>& tiles);
-  void measure(const std::vector<fp16>& first);
+  // One element off by more than its bound makes the case red. NaN is within a bound only where the oracle has NaN.
+  void compare_with_oracle(const Outputs& outputs, const std::vector<RowBlock>& rows, const Run* run = nullptr) {
+    if (right_.empty()) right_ = oracle(subject_, *problem_, rows);
+    Comparison compared;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      compare(problem_->shape, rows, outputs[i], right_[i], compared, {.output = int(i)});
+      if (!compared.good() && result_.map.empty()) draw(int(i), outputs[i], right_[i], rows);
+    }
+    if (!run) result_.compared = compared;
+    for (const std::string& line : lines_of(compared, subject_.outputs)) problem(Evidence::numbers, line, run);
+    std::size_t unbounded = 0;
+    for (const Expected& e : right_)
+      for (std::size_t i = 0; i < e.value.size(); ++i)
+        unbounded += std::isfinite(e.value[i]) && e.allowed[i] == INFINITY;
+    if (unbounded) result_.note = format("; %zu held to being finite alone", unbounded);
+  }
 
+  void draw(int output, const std::vector<fp16>& out, const Expected& right, const std::vector<RowBlock>& rows) {
+    const Shape& shape = problem_->shape;
+    std::string marks(out.size(), '.'), of_rows;
+    std::vector<fp16> compared;
+    const auto each_row = [&](auto row) {
+      for (const RowBlock& block : rows)
+        for (int r = block.first; r < block.first + block.rows; ++r)
+          row((std::size_t(block.head) * std::size_t(shape.S) + std::size_t(r)) * std::size_t(shape.D));
+    };
+    each_row([&](std::size_t at) { compared.insert(compared.end(), &out[at], &out[at] + shape.D); });
+    of_rows = marks_of(compared, right);
+    std::size_t next = 0;
+    each_row([&](std::size_t at) { std::copy_n(&of_rows[next], shape.D, &marks[at]), next += std::size_t(shape.D); });
+    result_.map = map_of(
+        shape, [&](std::size_t i) { return marks[i]; }, "'#' wrong, 'N' NaN, '~' never written, '.' right");
+    if (subject_.outputs.size() > 1) result_.map[0] = subject_.outputs[std::size_t(output)] + (", " + result_.map[0]);
+  }
+
+  void compare_with_first(const Run& run, const Outputs& outputs, const Outputs& first,
+                          const std::vector<RowBlock>& rows) {
+    const std::string bug = *planted_bug() ? std::string(" bug=") + planted_bug() : "";
+    for (std::size_t output = 0; output < outputs.size(); ++output) {
+      const auto [compared, others, where] = differing(problem_->shape, rows, outputs[output], first[output]);
+      if (others == 0) continue;
+      problem(Evidence::race,
+              format("%s: differs from the first launch in %zu of %zu elements, first at %s%s: %s, was %s",
+                     (run.turned ? std::string("not the same with -q and -scale, or not repeatable")
+                                 : "not repeatable (make stage=" + short_stage_name(stage_name()) + bug +
+                                       " racecheck names the race)")
+                         .c_str(),
+                     others, compared, subject_.backward ? (std::string(subject_.outputs[output]) + " ").c_str() : "",
+                     place_of(problem_->shape, where).c_str(), number(to_float(outputs[output][where])).c_str(),
+                     number(to_float(first[output][where])).c_str()),
+              &run);
+    }
+    const auto count = [](const std::vector<RowBlock>& some) {
+      int rows_of_all = 0;
+      for (const RowBlock& block : some) rows_of_all += block.rows;
+      return rows_of_all;
+    };
+    if (const int now = count(written_rows(problem_->shape, outputs[0])); now > count(rows))
+      problem(Evidence::stray_write,
+              format("%d rows are written that these blocks did not write before", now - count(rows)), &run);
+  }
+
+  // Median of ten groups of launches, the L2 cache warm. Small launches are over before the next one is queued,
+  // so what they show includes launch overhead.
+  void measure(const Outputs& first) {
+    constexpr int TIMED = 10, LAUNCHES = 20;
+    const ExclusiveGpu exclusive;
+    const Call call = tensors_->call(result_.test.shape, problem_->scale);
+    cudaEvent_t start, stop;
+    check_cuda(cudaEventCreate(&start), "cudaEventCreate");
+    check_cuda(cudaEventCreate(&stop), "cudaEventCreate");
+    std::vector<double> times;
+    for (int group = -1; group < TIMED; ++group) {  // group -1 warms up
+      check_cuda(cudaEventRecord(start), "cudaEventRecord");
+      for (int i = 0; i < LAUNCHES; ++i) check_cuda(subject_.launch(call), "a timed launch");
+      check_cuda(cudaEventRecord(stop), "cudaEventRecord");
+      check_cuda(cudaEventSynchronize(stop), "the timed launches");
+      float milliseconds = 0;
+      check_cuda(cudaEventElapsedTime(&milliseconds, start, stop), "cudaEventElapsedTime");
+      if (group >= 0) times.push_back(1000.0 * milliseconds / LAUNCHES);
+    }
+    check_cuda(cudaEventDestroy(start), "cudaEventDestroy");
+    check_cuda(cudaEventDestroy(stop), "cudaEventDestroy");
+    std::ranges::sort(times);
+    result_.microseconds = (times[TIMED / 2 - 1] + times[TIMED / 2]) / 2;
+    Outputs last;
+    if (!tensors_->fetch(last).empty() || last != first)
+      problem(Evidence::race, "the output changed while it was timed");
+  }
+
+  const Subject& subject_;
   const AcceptanceOptions& options_;
   std::size_t number_;  // of the case, for turns
-  Shape shape_;         // of the tensors: the case's, or of Group::far its last head's
-  LaunchPlan plan_;
-  Tiling tiling_;
-  Coverage coverage_;
-  const Inputs& inputs_;
-  std::unique_ptr<Poisoned> tensors_;
-  std::uint32_t first_block_;  // of the tensors: heads before them have addresses alone
-  float scale_;
+  Grid grid_;
+  const Problem* problem_ = nullptr;
+  std::unique_ptr<Tensors> tensors_;
+  std::vector<Expected> right_;  // of the rows that the first launch is held to, and each other that the oracle judges
   std::vector<std::string> said_;
   std::vector<Fault> problems_;
   CaseResult result_{};
 };
 
-// A NaN or infinity in V of a key that the row does not see: its weight of 0 times that is NaN where the tile's product
-// takes it along. The dense formula with a mask does so too; the oracle, which never touches such a key, does not. Both
-// are right. And early stages are known to make NaN of a first tile without a score.
-bool CaseRun::may_be_nan(int head, int row, int col) const {
-  const Special s = special_of(head, shape_);
-  if (plan_.empty_tile_is_nan && s.value == INFINITY && s.rows >= plan_.tile_n) return true;
-  return s.tensor == 'v' && s.col == col && s.row >= visible_keys(shape_, row);
+// --- a result's way through a pipe --------------------------------------------------------------------------
+
+// Calls each() with all that run_case() finds out.
+template <class Result, class Each>
+void for_fields(Result& r, Each&& each) {
+  each(r.problems), each(r.map), each(r.compared), each(r.checked), each(r.repeated), each(r.total), each(r.skipped);
+  each(r.note), each(r.hang), each(r.launches), each(r.microseconds);
 }
 
-// One element off by more than its bound makes the case red. NaN is within a bound only where the oracle has NaN.
-void CaseRun::compare_with_oracle(const std::vector<fp16>& output, const std::vector<std::uint32_t>& tiles) {
-  const std::vector<RowBlock> rows = tiling_.row_blocks(tiles);
-  Holding holding;
-  if (result_.test.family == Family::special)
-    holding.to = [&](int head, int row, int col) {
-      return may_be_nan(head, row, col) ? Held::bound_or_nan : Held::bound;
-    };
-  compare(shape_, rows, output, expected_rows(rows), result_.compared, holding);
-  for (const std::string& line : lines_of(result_.compared)) problem(Tells::numbers, line);
-}
-
-Expected CaseRun::expected_rows(const std::vector<RowBlock>& rows) const {
-  if (result_.test.group != Group::notes) return expected(shape_, scale_, inputs_, rows, plan_.half_p);
-  std::vector<double> value = attention(shape_, scale_, inputs_.q, inputs_.k, inputs_.v, rows);
-  std::vector<double> allowed(value.size(), NOTES_TOLERANCE);
-  return {std::move(value), std::move(allowed)};
-}
-
-void CaseRun::compare_with_first(const Run& run, const std::vector<fp16>& output, const std::vector<fp16>& first,
-                                 const std::vector<std::uint32_t>& tiles) {
-  const auto [compared, others, where] = differing(shape_, tiling_.row_blocks(tiles), output, first);
-  if (others == 0) return;
-  const std::string bug = *planted_bug() ? std::string(" bug=") + planted_bug() : "";
-  problem(Tells::race,
-          format("%s: differs from the first launch in %zu of %zu elements, first at %s: %s, was %s",
-                 (run.turned ? std::string("not the same with -q and -scale, or not repeatable")
-                             : std::string("not repeatable (make stage=") + short_stage_name(stage().name) + bug +
-                                   " racecheck names the race)")
-                     .c_str(),
-                 others, compared, place_of(shape_, where).c_str(), number(to_float(output[where])).c_str(),
-                 number(to_float(first[where])).c_str()),
-          &run);
-}
-
-// Median of ten groups of launches, the L2 cache warm. Small launches are over before the next one is queued,
-// so what they show includes launch overhead.
-void CaseRun::measure(const std::vector<fp16>& first) {
-  constexpr int TIMED = 10, LAUNCHES = 20;
-  const ExclusiveGpu exclusive;
-  const AttentionArgs args = tensors_->args(result_.test.shape, scale_);
-  cudaEvent_t start, stop;
-  check_cuda(cudaEventCreate(&start), "cudaEventCreate");
-  check_cuda(cudaEventCreate(&stop), "cudaEventCreate");
-  std::vector<double> times;
-  for (int group = -1; group < TIMED; ++group) {  // group -1 warms up
-    check_cuda(cudaEventRecord(start), "cudaEventRecord");
-    for (int i = 0; i < LAUNCHES; ++i) check_cuda(stage().launch(args), "a timed launch");
-    check_cuda(cudaEventRecord(stop), "cudaEventRecord");
-    check_cuda(cudaEventSynchronize(stop), "the timed launches");
-    float milliseconds = 0;
-    check_cuda(cudaEventElapsedTime(&milliseconds, start, stop), "cudaEventElapsedTime");
-    if (group >= 0) times.push_back(1000.0 * milliseconds / LAUNCHES);
+struct Writer {
+  std::string bytes;
+  template <class T>
+  void operator()(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
   }
-  check_cuda(cudaEventDestroy(start), "cudaEventDestroy");
-  check_cuda(cudaEventDestroy(stop), "cudaEventDestroy");
-  std::ranges::sort(times);
-  result_.microseconds = (times[TIMED / 2 - 1] + times[TIMED / 2]) / 2;
-  if (tensors_->output() != first) problem(Tells::race, "the output changed while it was timed");
-}
+  void operator()(const std::string& text) { (*this)(text.size()), bytes += text; }
+  void operator()(const Fault& f) { (*this)(f.evidence), (*this)(f.what), (*this)(f.again); }
+  template <class T>
+  void operator()(const std::vector<T>& all) {
+    (*this)(all.size());
+    for (const T& one : all) (*this)(one);
+  }
+};
+
+struct Reader {
+  std::string_view left;
+  std::string_view next(std::size_t bytes) {
+    if (bytes > left.size()) throw std::runtime_error("a case's result is cut off");
+    const std::string_view taken = left.substr(0, bytes);
+    left.remove_prefix(bytes);
+    return taken;
+  }
+  template <class T>
+  void operator()(T& value) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::memcpy(&value, next(sizeof value).data(), sizeof value);
+  }
+  std::size_t size() {
+    std::size_t size = 0;
+    (*this)(size);
+    return size;
+  }
+  void operator()(std::string& text) { text = next(size()); }
+  void operator()(Fault& f) { (*this)(f.evidence), (*this)(f.what), (*this)(f.again); }
+  template <class T>
+  void operator()(std::vector<T>& all) {
+    for (std::size_t count = size(); count > 0; --count) (*this)(all.emplace_back());
+  }
+};
 
 }  // namespace
 
-CaseResult run_case(const Case& test, std::size_t number, const AcceptanceOptions& options) {
-  return CaseRun(test, number, options).run();
+CaseResult run_case(const Subject& subject, const Case& test, std::size_t number, const AcceptanceOptions& options) {
+  return CaseRun(subject, test, number, options).run();
+}
+
+std::string bytes_of(const CaseResult& result) {
+  Writer writer;
+  for_fields(result, writer);
+  return writer.bytes;
+}
+
+CaseResult result_of(std::string_view bytes, const Case& test) {
+  CaseResult result;
+  result.test = test;
+  Reader reader{bytes};
+  for_fields(result, reader);
+  if (!reader.left.empty()) throw std::runtime_error("a case's result is longer than it should be");
+  return result;
 }
 
 }  // namespace lab

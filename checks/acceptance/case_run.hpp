@@ -1,18 +1,34 @@
 // One case of the acceptance: its launches, what they did beside computing, and the comparison with the oracle.
 #pragma once
-#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <vector>
 
-#include "checks/acceptance/acceptance.hpp"
+#include "checks/acceptance/cases.hpp"
+#include "checks/acceptance/comparison.hpp"
+#include "checks/acceptance/launch.hpp"
 
 namespace lab {
 
-// A GPU's launch did not end: nothing more can be run, and only the end of this process frees the GPU.
-struct StillRuns : std::runtime_error {
-  explicit StillRuns(const std::string& what) : std::runtime_error(what) {}
+struct CaseResult {
+  Case test;
+  std::vector<Fault> problems;                       // empty: green
+  std::vector<std::string> map;                      // of the first output with wrong numbers
+  Comparison compared;                               // with the oracle
+  std::size_t checked = 0, repeated = 0, total = 0;  // clusters of the launch, blocks mostly
+  bool skipped = false;  // this machine cannot run it, or the kernel does not take it; `note` says why
+  std::string note;      // or what else its line says
+  std::string hang;      // the first wait of a launch that hangs, as data
+  int launches = 0;
+  double microseconds = -1;  // a launch, where a GPU measured it
+  bool green() const { return problems.empty(); }
 };
 
 // `number` is the case's place among all, for turns. Throws StillRuns, or CudaError where the harness can't go on.
-CaseResult run_case(const Case& test, std::size_t number, const AcceptanceOptions& options);
+CaseResult run_case(const Subject& subject, const Case& test, std::size_t number, const AcceptanceOptions& options);
+
+// A result as bytes, for the process that reports it, which knows the case.
+std::string bytes_of(const CaseResult& result);
+CaseResult result_of(std::string_view bytes, const Case& test);
 
 }  // namespace lab

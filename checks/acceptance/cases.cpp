@@ -1,13 +1,19 @@
 #include "checks/acceptance/cases.hpp"
 
+#include <algorithm>
 #include <array>
-#include <optional>
+#include <random>
 #include <utility>
 
+#include "checks/acceptance/backward_bound.hpp"
+#include "checks/acceptance/format.hpp"
+#include "common/backend.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
 namespace {
+
+// --- the forward pass ---------------------------------------------------------------------------------------
 
 constexpr Shape LONG_CAUSAL_128{2, 8, 2048, 128, true};
 constexpr int RAGGED_LENGTHS[] = {1, 15, 16, 17, 63, 64, 65, 100, 127, 129, 500, 513};
@@ -52,11 +58,93 @@ constexpr Large LARGE[] = {
     {65504, Family::unit, {1, 2, 200, 64, false}, 2e-10f},
 };
 
+// --- the backward pass --------------------------------------------------------------------------------------
+
+constexpr int BACKWARD_LENGTHS[] = {1, 15, 17, 31, 32, 33, 63, 64, 65, 100, 127, 129};
+// So few heads, though more than one, and so many tiles that a stage may split its queries, and under the mask leave
+// blocks without any.
+constexpr Shape SPLIT{1, 2, 200, 128, true};
+// Gradients that are finite halves, of dS that are not, up to what the largest halves make of it: 1e11. `LARGEST` makes
+// every element the largest half, or its negative.
+constexpr double LARGEST = 1e12;
+struct Magnified {
+  Shape shape;
+  Family family;
+  float scale;
+  Magnitudes by;
+};
+constexpr Magnified MAGNIFIED[] = {
+    {{1, 2, 130, 128, false}, Family::unit, 1e-4f, {1, 0.01, 1000, 1000}},
+    {{1, 2, 210, 128, true}, Family::unit, 1e-5f, {1, 1, 3000, 3000}},
+    {{1, 1, 100, 64, false}, Family::unit, 1e-7f, {1, 1, LARGEST, LARGEST}},
+    {{1, 1, 100, 64, true}, Family::unit, 1e-3f, {1, 1, LARGEST, 1}},
+    {{1, 1, 100, 128, true}, Family::unit, 1e-3f, {1, 1, 1, LARGEST}},
+    // Most of a row's weight on one key, and q and k close to the largest half, too.
+    {{1, 1, 130, 64, true}, Family::peaked, 2.5e-9f, {7000, 7000, 3000, 3000}},
+    {{1, 1, 100, 128, false}, Family::peaked, 1.8e-9f, {7000, 7000, 3000, 3000}},
+    // scale dS is no half, and K is small; or dS is a half, and K large, and scale dS would be a subnormal one.
+    {{1, 2, 65, 128, false}, Family::unit, 10, {1e-3, 1e-3, 1000, 1000}},
+    {{1, 2, 65, 64, true}, Family::unit, 1e-5f, {1, 20000, 1, 1}},
+    // In one of two heads, and of two tiles of keys; and from the last row of a tile on.
+    {{1, 2, 200, 64, false}, Family::unit, 1e-5f, {1, 1, 3000, 3000, 200 + 128}},
+    {{1, 1, 129, 128, true}, Family::unit, 1e-3f, {1, 1, 1000, 3000, 127}},
+};
+constexpr Family TELLING[] = {Family::unit,       Family::peaked,  Family::offset,  Family::swamped,
+                              Family::cancelling, Family::impulse, Family::matched, Family::constant};
+
+std::string magnified(const Magnitudes& by) {
+  std::string text;
+  for (const auto& [name, factor] : {std::pair{"q", by.q}, {"k", by.k}, {"v", by.v}, {"dO", by.dout}})
+    if (factor != 1) text += format("%s%s * %g", text.empty() ? "; " : ", ", name, factor);
+  return text + (by.first ? format(" from row %zu on", by.first) : "");
+}
+
+// Of the lengths and the amplitudes every second, causal or not by turns. The last character of a stage's version says
+// which half: about half of the ladder runs either.
+void leave_every_second(std::vector<Case>& cases) {
+  const std::string_view name = stage_name(), version = name.substr(0, name.find('_'));
+  const std::size_t first = std::size_t(version.back());
+  std::size_t number = 0;
+  std::erase_if(cases, [&](const Case& c) {
+    if (c.group != Group::ragged && c.group != Group::amplitudes) return false;
+    const std::size_t n = number++;
+    return (n + n / 2 + first) % 2 != 0;
+  });
+}
+
 }  // namespace
 
 float scale_of(const Case& test) { return test.scale ? *test.scale : float(default_scale(test.shape.D)); }
 
-std::vector<Case> all_cases(std::uint64_t seed) {
+std::string text(const Shape& s) { return format("(%d,%d,%d,%d)%s", s.B, s.H, s.S, s.D, s.causal ? " causal" : ""); }
+
+std::string beside(const Case& c) {
+  return (c.multiprocessors ? format("; %d multiprocessor%s", c.multiprocessors, c.multiprocessors == 1 ? "" : "s")
+                            : "") +
+         (c.amplitude == 1 ? "" : format("; amplitude %g", c.amplitude)) +
+         (c.scale ? format("; scale %g", *c.scale) : "") + magnified(c.magnitudes);
+}
+
+std::string text(const Case& c) {
+  return format("%s %s%s, seed %llu", name(c.family), text(c.shape).c_str(), beside(c).c_str(),
+                (unsigned long long)c.seed);
+}
+
+Shape tensors_of(const Case& test) {
+  Shape shape = test.shape;
+  if (test.group == Group::far) shape.B = shape.H = 1;
+  return shape;
+}
+
+Problem problem_of(const Subject& subject, const Case& test) {
+  const Shape shape = tensors_of(test);
+  return {shape, scale_of(test), test.family,
+          subject.backward ? make_backward_inputs(test.family, shape, test.seed, test.amplitude, test.magnitudes)
+                           : make_inputs(test.family, shape, test.seed, {}, test.amplitude),
+          test.group == Group::notes && !subject.backward};
+}
+
+std::vector<Case> forward_cases(std::uint64_t seed) {
   std::vector<Case> cases;
   for (const Shape& shape : NOTES_SHAPES) cases.push_back({Group::notes, shape, Family::notes, seed});
   for (const Family family : {Family::unit, Family::peaked, Family::offset, Family::impulse})
@@ -110,6 +198,88 @@ std::vector<Case> all_cases(std::uint64_t seed) {
       cases.push_back({Group::special, {1, SPECIALS, 139, D, causal}, Family::special, seed});
   cases.push_back({Group::far, FAR, Family::unit, seed});
   return cases;
+}
+
+// dK takes from every query and dQ from every key, so no sample of blocks stands for a head: every block runs, and the
+// shapes are small.
+std::vector<Case> backward_cases(std::uint64_t seed, bool full) {
+  std::vector<Case> cases;
+  for (Shape shape : NOTES_SHAPES) {
+    if (!full && shape.S > 512) continue;
+    if (!full) shape.H = 1;
+    cases.push_back({Group::notes, shape, Family::notes, seed});
+    cases.push_back({Group::notes, shape, Family::unit, seed});
+  }
+  for (const Family family : TELLING)
+    for (const int D : {64, 128})
+      for (const bool causal : {false, true}) cases.push_back({Group::families, {1, 1, 130, D, causal}, family, seed});
+  for (const int D : {64, 128})
+    for (const int S : BACKWARD_LENGTHS)
+      for (const bool causal : {false, true}) {
+        // Both B and H above 1 tell their strides apart; where that costs too much, they take turns.
+        Shape shape{2, 3, S, D, causal};
+        if (S > 33) (S % 2 ? shape.B : shape.H) = 1;
+        if (S > 65) shape.B = 1, shape.H = 2;
+        cases.push_back({Group::ragged, shape, Family::unit, seed});
+      }
+  // Grids so long that a stage may have a tile for them (common/fills_a_gpu.hpp).
+  for (const Shape& shape : {Shape{1, 67, 130, 64, false}, Shape{5, 53, 40, 64, true}})
+    cases.push_back({Group::ragged, shape, Family::unit, seed});
+  if (!can_schedule()) cases.push_back({Group::ragged, MANY_HEADS, Family::unit, seed});
+  // Longer, to be split; D = 64 is among the notes' shapes.
+  cases.push_back({Group::ragged, SPLIT, Family::unit, seed});
+  for (const bool causal : {false, true})
+    cases.push_back({Group::ragged, {1, 1, 300, 128, causal}, Family::unit, seed});
+  // Scores far from 0 where zeros stand for what lies past the end.
+  for (const Shape& shape : {Shape{1, 2, 100, 64, false}, Shape{2, 1, 65, 128, true}})
+    cases.push_back({Group::ragged, shape, Family::offset, seed});
+  constexpr std::pair<Shape, float> SCALED[] = {{{1, 2, 100, 64, false}, 0.3f}, {{1, 2, 100, 64, true}, -0.125f},
+                                                {{1, 1, 100, 128, true}, 1.7f}, {{1, 2, 65, 64, true}, 0.0f},
+                                                {{1, 2, 65, 64, false}, 8.0f},  {{1, 1, 65, 128, false}, -0.7f}};
+  for (const auto& [shape, scale] : SCALED) cases.push_back({Group::scales, shape, Family::unit, seed, scale});
+  // As large as the bound of first order allows.
+  constexpr std::pair<Shape, double> LARGE[] = {
+      {{1, 1, 100, 64, false}, 4}, {{1, 1, 100, 64, true}, 8}, {{1, 1, 100, 128, true}, 6}};
+  for (const auto& [shape, amplitude] : LARGE)
+    for (const Family family : {Family::unit, Family::matched, Family::constant})
+      cases.push_back({Group::amplitudes, shape, family, seed, {}, amplitude});
+  for (const Magnified& c : MAGNIFIED)
+    cases.push_back({Group::amplitudes, c.shape, c.family, seed, c.scale, 1, 0, c.by});
+  for (const int D : {64, 128})
+    for (const bool causal : {false, true})
+      cases.push_back({Group::special, {1, SPECIALS, 139, D, causal}, Family::special, seed});
+  return cases;
+}
+
+std::vector<Case> random_backward_cases(std::uint64_t seed, std::size_t count) {
+  std::mt19937_64 random(seed);
+  const auto below = [&](std::size_t end) { return int(random() % end); };
+  std::vector<Case> cases;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Shape shape{1 + below(2), 1 + below(3), 1 + below(200), below(2) ? 64 : 128, below(2) == 0};
+    const Family family = TELLING[below(std::size(TELLING))];
+    cases.push_back({Group::ragged, shape, family, random() % 1000});
+  }
+  return cases;
+}
+
+std::vector<Case> cases_of(const Subject& subject, const AcceptanceOptions& options) {
+  const bool fewer = options.turns && can_schedule();
+  if (!subject.backward) {
+    std::vector<Case> cases = forward_cases(options.seed);
+    if (fewer) leave_every_second(cases);
+    return cases;
+  }
+  std::vector<Case> cases = backward_cases(options.seed, options.full || !can_schedule());
+  std::size_t number = 0;
+  if (fewer) std::erase_if(cases, [&](const Case& c) { return c.group != Group::notes && number++ % 2 != 0; });
+  return cases;
+}
+
+void leave_cheapest(std::vector<Case>& cases, const std::function<double(const Case&)>& cost, std::size_t count) {
+  std::ranges::stable_sort(cases, {}, cost);
+  std::size_t place = 0;
+  if (count) std::erase_if(cases, [&](const Case& c) { return place++ >= count && c.shape != SPLIT; });
 }
 
 }  // namespace lab

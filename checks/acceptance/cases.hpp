@@ -1,15 +1,58 @@
-// Which problems the acceptance poses, and which query tiles of each run: all, or a sample that every report names.
+// Which problems the acceptance poses, of either pass.
 #pragma once
-#include <algorithm>
 #include <cstdint>
-#include <span>
+#include <functional>
+#include <optional>
+#include <string>
 #include <vector>
 
-#include "checks/acceptance/acceptance.hpp"
-#include "common/stage.hpp"
-#include "reference/attention.hpp"
+#include "checks/acceptance/problem.hpp"
+#include "common/shape.hpp"
+#include "reference/inputs.hpp"
 
 namespace lab {
+
+struct AcceptanceOptions {
+  bool full = false;         // every block of the large shapes, not a sample
+  bool quick = false;        // cheapest cases first, stop at the first red one
+  std::size_t cheapest = 0;  // quick, with this number of cases; 0: all of them
+  bool once = false;         // each case is launched for the oracle alone, and not repeated: a question, no acceptance
+  std::uint64_t seed = 1;
+  // Where all stages are tested, on the CPU: of each case fewer blocks run, and they are repeated once, by turns under
+  // one of the other runs.
+  bool turns = false;
+  bool verbose = false;  // the table, not a line for each group
+};
+
+enum class Group {
+  notes,       // the five shapes and inputs of the notes, at their 1e-3
+  families,    // the same shapes, inputs that can tell a wrong kernel, the bound
+  ragged,      // lengths that no tile divides, odd B and H, the same bound
+  scales,      // other scales than 1/sqrt(D), zero and negative ones among them
+  amplitudes,  // q and k up to the largest half, v and dO too: a finite input has a finite output, within the same bound
+  special,     // one NaN or infinity per head, held to what attention makes of it
+  far,         // tensors of more than 2^32 elements: only the last head is touched
+  instances,   // small problems for the instances of the kernel that none of these use; the same bound
+  overlap,     // launches beside each other (overlap.hpp)
+};
+inline constexpr int GROUPS = 9;
+
+struct Case {
+  Group group;
+  Shape shape;
+  Family family;
+  std::uint64_t seed;
+  std::optional<float> scale = {};  // none: 1 / sqrt(D)
+  double amplitude = 1;             // of q and k
+  int multiprocessors = 0;          // that the launcher finds (ExecOptions)
+  Magnitudes magnitudes = {};       // of a backward case
+};
+float scale_of(const Case& test);
+std::string text(const Shape& shape);  // "(1,8,512,64) causal"
+std::string text(const Case& test);    // "unit (1,8,512,64) causal; scale 2, seed 1"
+std::string beside(const Case& test);  // of that, what stands between shape and seed
+Shape tensors_of(const Case& test);    // Group::far: of its last head
+Problem problem_of(const Subject& subject, const Case& test);
 
 // The shapes that the source notes were validated on.
 inline constexpr Shape NOTES_SHAPES[] = {{1, 8, 512, 64, false},
@@ -17,46 +60,19 @@ inline constexpr Shape NOTES_SHAPES[] = {{1, 8, 512, 64, false},
                                          {2, 8, 2048, 64, false},
                                          {2, 8, 2048, 64, true},
                                          {2, 8, 2048, 128, false}};
+// More heads than a grid may be high or deep. A GPU computes them all; on the CPU the launches are asked for alone.
+inline constexpr Shape MANY_HEADS{2, 32768, 2, 64, true};
 
-// The cases that are the same for every stage, in the order of the report.
-std::vector<Case> all_cases(std::uint64_t seed);
-// Those that the linked stage needs besides, so that all tiles of its launcher run (tiles.hpp).
-std::vector<Case> tile_cases(const std::vector<Case>& others, std::uint64_t seed);
-// The stage's plan for the case.
-LaunchPlan plan_for(const Case& test);
+// In the order of the report; those for instances and overlapping launches come besides (sampling.hpp, overlap.hpp).
+std::vector<Case> cases_of(const Subject& subject, const AcceptanceOptions& options);
+std::vector<Case> forward_cases(std::uint64_t seed);
+// Without `full` the CPU runs the long shapes with a head each.
+std::vector<Case> backward_cases(std::uint64_t seed, bool full);
+// Shapes and inputs drawn by the seed, as grading poses them.
+std::vector<Case> random_backward_cases(std::uint64_t seed, std::size_t count);
 
-// A stage's grid as the harness understands it: block (x,y,z) owns rows [x*tile_m, (x+1)*tile_m) of head y,
-// batch z.
-struct Tiling {
-  Shape shape;
-  int tile_m;
-  std::uint32_t tiles_per_head;
-
-  Tiling(const Shape& shape, const LaunchPlan& plan)
-      : shape(shape), tile_m(plan.tile_m), tiles_per_head(std::uint32_t((shape.S + plan.tile_m - 1) / plan.tile_m)) {}
-  std::uint32_t tiles() const { return tiles_per_head * std::uint32_t(shape.H) * std::uint32_t(shape.B); }
-  std::size_t rows(std::uint32_t tile) const {
-    return std::min(std::size_t(tile_m), shape.S - std::size_t(tile % tiles_per_head) * tile_m);
-  }
-  // The rows of these tiles, for the oracle; tiles are counted over the whole [B, H].
-  std::vector<RowBlock> row_blocks(std::span<const std::uint32_t> some) const {
-    std::vector<RowBlock> blocks;
-    for (const std::uint32_t tile : some)
-      blocks.push_back({int(tile / tiles_per_head), int(tile % tiles_per_head) * tile_m, int(rows(tile))});
-    return blocks;
-  }
-  double tile_cost() const { return tile_m / 64.0 * shape.S / 2048.0 * shape.D / 64.0 * (shape.causal ? 0.5 : 1); }
-};
-
-struct Coverage {
-  std::vector<std::uint32_t> checked, repeated;  // linear block indices; the second are some of the first
-};
-Coverage coverage(const Case& test, const Tiling& tiling, const AcceptanceOptions& options);
-// The heads of what runs, ascending, counted over batches; none are listed on a GPU, which runs every block.
-std::vector<std::uint32_t> heads_that_run(const Coverage& coverage, const Tiling& tiling);
-
-// The cost of a case, in units of Tiling::tile_cost: for the progress line, and for quick=1, which runs the cheapest
-// first.
-double case_cost(const Case& test, const AcceptanceOptions& options);
+// Sorts by cost, and leaves the `count` cheapest (0: all), and the one whose queries a backward stage may split: it is
+// not as cheap.
+void leave_cheapest(std::vector<Case>& cases, const std::function<double(const Case&)>& cost, std::size_t count);
 
 }  // namespace lab

@@ -1,16 +1,11 @@
 #include "checks/acceptance/comparison.hpp"
 
+#include <algorithm>
+
 #include "checks/acceptance/format.hpp"
 
 namespace lab {
 namespace {
-
-// Whether an element is as it must be where the right answer has no bound, or NaN is right too.
-bool without_bound(fp16 bits, double right, bool poison_is_nan) {
-  if (bits == FP16_NAN && !(poison_is_nan && std::isnan(right))) return false;
-  const float got = to_float(bits);
-  return std::isnan(right) ? std::isnan(got) : std::isfinite(right) || got == float(right);
-}
 
 // Calls each(index in [B,H,S,D], row, col) for the elements of a block of rows.
 template <class Each>
@@ -26,46 +21,97 @@ void for_elements(const Shape& shape, const RowBlock& block, Each each) {
 
 void compare(const Shape& shape, std::span<const RowBlock> rows, std::span<const fp16> out, const Expected& right,
              Comparison& sum, const Holding& holding) {
-  std::size_t at = 0;
+  std::size_t next = 0;
   for (const RowBlock& block : rows)
     for_elements(shape, block, [&](std::size_t i, int row, int col) {
-      const double ref = right.value[at], allowed = right.allowed[at];
-      ++at;
-      const Held held = holding.to ? holding.to(block.head, row, col) : Held::bound;
-      if (held == Held::nothing) return;
+      const std::size_t at = next++;
+      if (holding.where && !holding.where(row, col)) return;
+      const double ref = right.value[at];
       const fp16 bits = out[i];
       const float got = to_float(bits);
-      const auto element = [&](double bound) {
-        return SeenElement{block.head / shape.H, block.head % shape.H, row, col, got, ref, bound};
-      };
       ++sum.compared;
       sum.poison += bits == FP16_NAN;
-      if (!std::isfinite(ref) || (std::isnan(got) && held == Held::bound_or_nan)) {
-        if (without_bound(bits, ref, holding.poison_is_nan)) return;
-        ++sum.outside;
-        sum.nans += std::isnan(got);
-        sum.worst_ratio = INFINITY;
-        sum.worst = element(0);
-        if (!sum.first) sum.first = sum.worst;
-        return;
-      }
-      const double diff = std::abs(got - ref), ratio = std::isnan(got) ? INFINITY : diff / allowed;
+      const bool written = bits != FP16_NAN || (holding.poison_is_nan && std::isnan(ref));
+      const bool good = written && is_right(right, at, got), finite = std::isfinite(ref);
+      if (good && (!finite || !std::isfinite(got))) return;
+      const double allowed = finite ? right.allowed[at] : 0;
+      const SeenElement seen{holding.output, block.head / shape.H, block.head % shape.H, row, col, got, ref, allowed};
+      const double diff = std::abs(got - ref), ratio = finite && !std::isnan(got) ? diff / allowed : INFINITY;
       sum.nans += std::isnan(got);
-      if (diff > sum.max_diff) sum.max_diff = diff;
-      if (!(diff <= allowed) && ++sum.outside && !sum.first) sum.first = element(allowed);
-      if (!sum.worst || ratio > sum.worst_ratio) sum.worst_ratio = ratio, sum.worst = element(allowed);
+      if (finite && diff > sum.max_diff) sum.max_diff = diff;
+      if (!good && sum.outside++ == 0) sum.first = seen;
+      if (!sum.worst || ratio > sum.worst_ratio) sum.worst_ratio = ratio, sum.worst = seen;
     });
 }
 
-std::vector<std::string> lines_of(const Comparison& c) {
+std::vector<std::string> lines_of(const Comparison& c, const std::vector<const char*>& names) {
   if (c.good()) return {};
   std::string nans;
   if (c.nans > 0)
     nans = format("; %zu are NaN, %zu of them with the poison's bits (not written, or made of it)", c.nans, c.poison);
   const SeenElement& w = *c.worst;
   return {format("%zu of %zu elements outside the bound%s", c.outside, c.compared, nans.c_str()),
-          format("worst (b,h,row,col) = (%d,%d,%d,%d): got %s, expected %.6g, allowed +-%.3g", w.b, w.h, w.row, w.col,
-                 number(w.got).c_str(), w.expected, w.allowed)};
+          format("worst %s%s(b,h,row,col) = (%d,%d,%d,%d): got %s, expected %.6g, allowed +-%.3g",
+                 names.size() > 1 ? names[std::size_t(w.output)] : "", names.size() > 1 ? " " : "", w.b, w.h, w.row,
+                 w.col, number(w.got).c_str(), w.expected, w.allowed)};
+}
+
+std::string marks_of(std::span<const fp16> out, const Expected& right) {
+  std::string marks(out.size(), '.');
+  for (std::size_t i = 0; i < marks.size(); ++i)
+    if (const float got = to_float(out[i]); out[i] == FP16_NAN || !is_right(right, i, got))
+      marks[i] = out[i] == FP16_NAN ? '~' : std::isnan(got) ? 'N' : '#';
+  return marks;
+}
+
+std::vector<std::string> map_of(const Shape& shape, const std::function<char(std::size_t)>& mark,
+                                const std::string& key) {
+  const std::size_t head = std::size_t(shape.S) * shape.D;
+  std::size_t begin = 0;
+  for (std::size_t bh = 0; bh < std::size_t(shape.B) * shape.H; ++bh) {
+    bool any = false;
+    for (std::size_t i = 0; i < head && !any; ++i) any = mark(bh * head + i) != '.';
+    if (any) {
+      begin = bh * head;
+      break;
+    }
+  }
+  constexpr int ROWS = 8, LINES = 16;  // a line is what one warp of eight owns of a 64-row tile
+  int first = 0;
+  const auto marked = [&](int row) {
+    for (int c = 0; c < shape.D; ++c)
+      if (mark(begin + std::size_t(row) * shape.D + c) != '.') return true;
+    return false;
+  };
+  while (first + 1 < shape.S && !marked(first)) ++first;
+  first = first / (ROWS * LINES) * (ROWS * LINES);
+  const int cols = std::max(2, shape.D / 32), last = std::min(shape.S, first + ROWS * LINES);
+  std::vector<std::string> lines = {format("head %zu, rows %d..%d of %d, a character is %d rows x %d columns: ",
+                                           begin / head, first, last - 1, shape.S, ROWS, cols) +
+                                    key};
+  struct Same {
+    int first, end;
+    std::string marks;
+  };
+  std::vector<Same> runs;
+  for (int r0 = first; r0 < last; r0 += ROWS) {
+    std::string line;
+    for (int c0 = 0; c0 < shape.D; c0 += cols) {
+      char worst = '.';
+      for (int r = r0; r < std::min(shape.S, r0 + ROWS); ++r)
+        for (int c = c0; c < c0 + cols; ++c)
+          if (const char m = mark(begin + std::size_t(r) * shape.D + c); m != '.') worst = m;
+      line += worst;
+    }
+    if (runs.empty() || runs.back().marks != line) runs.push_back({r0, 0, line});
+    runs.back().end = std::min(r0 + ROWS, last);
+  }
+  constexpr std::size_t MOST = 6;
+  for (std::size_t i = 0; i < std::min(MOST, runs.size()); ++i)
+    lines.push_back(format("  row  %-9s ", format("%d..%d", runs[i].first, runs[i].end - 1).c_str()) + runs[i].marks);
+  if (runs.size() > MOST)
+    lines.push_back(format("  row  %d..%d differ in %zu more places", runs[MOST].first, last - 1, runs.size() - MOST));
+  return lines;
 }
 
 Differing differing(const Shape& shape, std::span<const RowBlock> rows, std::span<const fp16> one,
@@ -77,6 +123,21 @@ Differing differing(const Shape& shape, std::span<const RowBlock> rows, std::spa
       if (one[i] != other[i] && d.differing++ == 0) d.first = i;
     });
   return d;
+}
+
+std::vector<RowBlock> written_rows(const Shape& shape, std::span<const fp16> out) {
+  std::vector<RowBlock> rows;
+  const std::size_t D = std::size_t(shape.D);
+  for (std::size_t row = 0; row < shape.rows(); ++row) {
+    const std::span<const fp16> all = out.subspan(row * D, D);
+    if (std::ranges::all_of(all, [](fp16 x) { return x == FP16_NAN; })) continue;
+    const int head = int(row / std::size_t(shape.S)), in_head = int(row % std::size_t(shape.S));
+    if (!rows.empty() && rows.back().head == head && rows.back().first + rows.back().rows == in_head)
+      ++rows.back().rows;
+    else
+      rows.push_back({head, in_head, 1});
+  }
+  return rows;
 }
 
 std::string place_of(const Shape& shape, std::size_t element) {

@@ -1,4 +1,4 @@
-// An output against the oracle, element by element: the acceptance, the fuzzer, fingerprints, error maps, the referee and
+// An output against the oracle, element by element: the acceptance, the fuzzer, signatures, error maps, the validator and
 // the benchmark compare with this.
 #pragma once
 #include <cmath>
@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "checks/acceptance/expected.hpp"
+#include "checks/acceptance/problem.hpp"
 #include "common/fp16.hpp"
 
 namespace lab {
 
 struct SeenElement {
-  int b = 0, h = 0, row = 0, col = 0;
+  int output = 0, b = 0, h = 0, row = 0, col = 0;
   float got = 0;
   double expected = 0, allowed = 0;
 };
@@ -30,18 +30,24 @@ struct Comparison {
   double largest() const { return std::isinf(worst_ratio) ? INFINITY : max_diff; }
 };
 
-// The condition on an element. NaN and infinities of the right answer must come out as they are.
-enum class Held { bound, bound_or_nan, nothing };
 struct Holding {
-  std::function<Held(int head, int row, int col)> to = nullptr;  // none: all elements to their bound
+  std::function<bool(int row, int col)> where = nullptr;  // which elements count; none: all of them
   bool poison_is_nan = false;  // bits of the poison where NaN is right: a prediction is of values alone
+  int output = 0;              // which of the subject's
 };
 
 // Adds the elements of `rows` of `out` ([B,H,S,D]) to `sum`; `right` has these rows only, one after the other.
 void compare(const Shape& shape, std::span<const RowBlock> rows, std::span<const fp16> out, const Expected& right,
              Comparison& sum, const Holding& holding = {});
-// How many are outside, and the worst of them: two lines, or none.
-std::vector<std::string> lines_of(const Comparison& comparison);
+// How many are outside, and the worst of them: two lines, or none. `names` are the outputs', where there are several.
+std::vector<std::string> lines_of(const Comparison& comparison, const std::vector<const char*>& names = {});
+
+// A mark for each element: '.' right, '#' wrong, 'N' NaN that should not be, '~' never written.
+std::string marks_of(std::span<const fp16> out, const Expected& right);
+// The first head that has marks, from the first 128 rows that do: each character is the worst of its rows and columns. Lines that are
+// the same are one.
+std::vector<std::string> map_of(const Shape& shape, const std::function<char(std::size_t)>& mark,
+                                const std::string& key);
 
 // Elements of these rows whose bits are others.
 struct Differing {
@@ -49,6 +55,8 @@ struct Differing {
 };
 Differing differing(const Shape& shape, std::span<const RowBlock> rows, std::span<const fp16> one,
                     std::span<const fp16> other);
+// The rows in which anything but the poison stands, ascending.
+std::vector<RowBlock> written_rows(const Shape& shape, std::span<const fp16> out);
 // "(b,h,row,col) = (0,1,2,3)"
 std::string place_of(const Shape& shape, std::size_t element);
 std::string number(float x);  // "NaN" without a sign, which says nothing

@@ -1,21 +1,22 @@
-#include "checks/acceptance/run_files.hpp"
-
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
+#include <string>
 #include <string_view>
+#include <vector>
 
-#include "checks/acceptance/poisoned.hpp"
-#include "checks/acceptance/report.hpp"
+#include "checks/acceptance/cases.hpp"
+#include "checks/acceptance/format.hpp"
+#include "checks/acceptance/launch.hpp"
 #include "checks/bugs/hang.hpp"
 #include "checks/runner/commands.hpp"
 #include "common/backend.hpp"
-#include "common/stage.hpp"
 #include "reference/npy.hpp"
 
 namespace lab {
@@ -71,7 +72,29 @@ KeyValues words_of(std::span<char*> args, const std::vector<std::string>& in, co
   return {args, keys};
 }
 
-}  // namespace
+// The files of a call, read and found usable before anything runs. Throws BadInput for files and shapes that can't be
+// used.
+class FilesRun {
+ public:
+  // `in` and `out` are keys of the words, beside causal= and scale=. A note is printed for each input with NaN or
+  // infinities: they are legal, and what comes out is written as it comes.
+  FilesRun(std::span<char*> args, const std::vector<std::string>& in, const std::vector<std::string>& out);
+  const std::vector<fp16>& input(std::size_t i) const { return inputs_[i].values; }
+  const std::string& result(std::size_t i) const { return results_[i]; }
+  const Shape& shape() const { return shape_; }
+  float scale() const { return scale_; }
+  // After a good launch: writes the results whole, says so, and returns the exit status.
+  int write(const std::vector<std::vector<fp16>>& results) const;
+  void start() { begin_ = std::chrono::steady_clock::now(); }  // of what write() says the time of
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+
+ private:
+  std::vector<std::string> results_, targets_;  // as they were given; where they will go, links followed
+  std::vector<NpyTensor> inputs_;
+  Shape shape_;
+  float scale_ = 0;
+  std::chrono::steady_clock::time_point begin_;
+};
 
 FilesRun::FilesRun(std::span<char*> args, const std::vector<std::string>& in, const std::vector<std::string>& out) {
   const KeyValues words = words_of(args, in, out);
@@ -103,25 +126,34 @@ int FilesRun::write(const std::vector<std::vector<fp16>>& results) const {
     files += (i ? ", " : "") + results_[i];
   }
   const std::string_view bug = planted_bug();
-  std::printf("%s: %s, scale %g, %s (%s)%s%s, %.3f s, wrote %s\n", stage().name, text(shape_).c_str(), scale_,
+  std::printf("%s: %s, scale %g, %s (%s)%s%s, %.3f s, wrote %s\n", stage_name(), text(shape_).c_str(), scale_,
               backend_name(), device_name().c_str(), bug.empty() ? "" : ", planted bug ", bug.data(), took,
               files.c_str());
   return 0;
 }
 
-// lab run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=0|1] [scale=x]
+}  // namespace
+
+// run q=Q.npy k=K.npy v=V.npy [do=DO.npy] out=O.npy, or dq= dk= dv= [causal=0|1] [scale=x]
 int run_command(std::span<char*> args) {
-  FilesRun files(args, {"q", "k", "v"}, {"out"});
-  const Inputs inputs{files.input(0), files.input(1), files.input(2)};
-  Poisoned tensors(inputs);
+  const Subject& subject = lab::subject();
+  std::vector<std::string> in(subject.inputs.begin(), subject.inputs.end());
+  if (subject.backward) in[3] = "do";
+  FilesRun files(args, in, {subject.outputs.begin(), subject.outputs.end()});
+  const Inputs inputs{files.input(0), files.input(1), files.input(2),
+                      subject.backward ? files.input(3) : std::vector<fp16>{}};
+  Tensors tensors(subject, inputs);
   files.start();
   const Ran ran = tensors.launch(files.shape(), files.scale());
   const double seconds = files.seconds();
   const std::vector<Fault> faults = faults_of(ran);
-  for (const Fault& fault : faults) std::fprintf(stderr, "lab: %s: %s\n", stage().name, fault.what.c_str());
-  if (ran.still_runs()) std::fprintf(stderr, "lab: %s still runs after %.1f s\n", stage().name, seconds);
-  if (faults.empty() && !ran.still_runs()) return files.write({ran.out});
-  std::fprintf(stderr, "lab: %s is not written\n", files.result(0).c_str());
+  for (const Fault& fault : faults) std::fprintf(stderr, "lab: %s: %s\n", stage_name(), fault.what.c_str());
+  if (ran.still_runs()) std::fprintf(stderr, "lab: %s still runs after %.1f s\n", stage_name(), seconds);
+  if (faults.empty() && !ran.still_runs()) return files.write(ran.outputs);
+  if (subject.backward)
+    std::fprintf(stderr, "lab: no gradient is written\n");
+  else
+    std::fprintf(stderr, "lab: %s is not written\n", files.result(0).c_str());
   if (ran.still_runs()) std::_Exit(HUNG);  // a destructor would wait for the kernel
   return 1;
 }

@@ -17,8 +17,8 @@ namespace lab {
 inline constexpr const char* VERDICT_FILE = "LAB_VERDICT";
 
 // Does nothing where no file is asked for. Of a value of several lines the first.
-void say(std::string_view key, const std::string& value);
-// Prints `text` with a new line, and says each of its lines as `red`.
+void record(std::string_view key, const std::string& value);
+// Prints `text` with a new line, and records each of its lines as `red`.
 void print_red(const std::string& text);
 
 // Such a file, read.

@@ -7,8 +7,7 @@
 #include <set>
 
 #include "checks/acceptance/format.hpp"
-#include "checks/acceptance/report.hpp"
-#include "checks/acceptance/tiles.hpp"
+#include "checks/acceptance/sampling.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
@@ -70,22 +69,24 @@ BitsCase plain(const Shape& shape, int multiprocessors) {
   return test;
 }
 
-std::vector<BitsCase> tile_cases(const StageInfo& stage, const std::vector<BitsCase>& others) {
-  std::set<int> used;
-  for (const BitsCase& test : others) used.insert(plan_with(stage, test.shape, test.multiprocessors).tile);
+// For the instances of the kernel that no other case uses.
+std::vector<BitsCase> instance_cases(const std::vector<BitsCase>& others) {
+  std::set<const void*> used;
+  for (const BitsCase& test : others)
+    for (const Launched& l : launches_of(subject(), test.shape, test.multiprocessors)) used.insert(l.kernel);
   std::vector<BitsCase> cases;
-  for (const auto& [use, problem] : tile_problems(stage))
-    if (use.ragged && used.insert(use.tile).second) cases.push_back(plain(problem.shape, problem.multiprocessors));
+  for (const auto& [use, problem] : use_problems(subject()))
+    if (use.ragged && used.insert(use.kernel).second) cases.push_back(plain(problem.shape, problem.multiprocessors));
   return cases;
 }
 
 }  // namespace
 
-std::vector<BitsCase> bits_cases(const StageInfo& stage, bool quick) {
+std::vector<BitsCase> bits_cases(bool quick) {
   std::vector<BitsCase> cases = cycled_cases();
   for (const Shape& shape : LONG_SHAPE) cases.push_back(plain(shape, 132));
   if (!quick) {
-    std::ranges::copy(tile_cases(stage, cases), std::back_inserter(cases));
+    std::ranges::copy(instance_cases(cases), std::back_inserter(cases));
     return cases;
   }
   std::vector<BitsCase> some;

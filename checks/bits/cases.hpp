@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "common/stage.hpp"
+#include "common/shape.hpp"
 #include "reference/inputs.hpp"
 
 namespace lab {
@@ -18,12 +18,12 @@ struct BitsCase {
   Keys keys = Keys::drawn;
   float amplitude = 1;  // multiplies q and k
   float scale = 0.125f;
-  int multiprocessors = 132;  // that the launcher finds, so that on any GPU it chooses the same tiles
+  int multiprocessors = 132;  // that the launcher finds, so that on any GPU it chooses the same instances
 };
 
-// The same cases for every stage, and those that this one needs besides, so that all tiles of its launcher run. With
+// The same cases for every stage, and those that this one needs besides, so that all instances of its kernel run. With
 // `quick` each fifth.
-std::vector<BitsCase> bits_cases(const StageInfo& stage, bool quick);
+std::vector<BitsCase> bits_cases(bool quick);
 
 // "unit*30 (1,2,200,64) causal scale 0.3 multiprocessors 4"
 std::string text(const BitsCase& test);

@@ -5,7 +5,7 @@
 
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/tolerance.hpp"
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "checks/runner/commands.hpp"
 #include "reference/attention.hpp"
 

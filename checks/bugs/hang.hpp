@@ -1,4 +1,4 @@
-// Which hang a bug's fingerprint predicts, and how a process ends whose launch hangs.
+// Which hang a bug's signature predicts, and how a process ends whose launch hangs.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace lab {
 
-// Waits at barriers, as a fingerprint writes them down.
+// Waits at barriers, as a signature writes them down.
 Wait at_mbarrier(const std::string& barrier, unsigned phase, int missing, int of);
 Wait at_barrier(int number, int arrived, int of);
 // At an mbarrier that lacks bytes and no arrival; negative: more came than were announced.

@@ -80,7 +80,7 @@ int reproduce_command(std::span<char*> args) {
   Forked before;
   const auto job = [&](std::size_t i) {
     const Planted& bug = bugs[i / 2];
-    return run({i % 2 ? bug.right() : bug.kernel, "fingerprint", bug.bug});
+    return run({i % 2 ? bug.right() : bug.kernel, "signature", bug.bug});
   };
   each_forked(2 * bugs.size(), job, [&](std::size_t i, const Forked& seen) {
     if (i % 2 == 0) return void(before = seen);
@@ -206,7 +206,7 @@ int racechecks_command(std::span<char*> args) {
       },
       [&](std::size_t, const Forked& looked) {
         std::fputs(looked.text.c_str(), stdout), std::fflush(stdout);
-        if (const std::string remark = looked.verdict.last("remark"); !remark.empty()) say("remark", remark);
+        if (const std::string remark = looked.verdict.last("remark"); !remark.empty()) record("remark", remark);
         ++(looked.status == 0 ? counts.passed : counts.failed);
       });
   return counts.told();

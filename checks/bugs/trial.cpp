@@ -4,18 +4,11 @@
 #include <cstdlib>
 #include <utility>
 
-#include "checks/acceptance/poisoned.hpp"
-#include "checks/acceptance/report.hpp"
+#include "checks/acceptance/cases.hpp"
 #include "checks/bugs/hang.hpp"
-#include "common/gpu_access.hpp"
 #include "reference/attention.hpp"
 
 namespace lab {
-
-void Observed::take(ExecReport seen) {
-  message = seen.message, findings = std::move(seen.findings);
-  report = std::move(seen);
-}
 
 void end_hung(const std::string& what, double seconds) {
   std::printf("%s still runs after %.1f s\n", what.c_str(), seconds);
@@ -29,24 +22,25 @@ std::string Trial::title() const {
 
 Trial run_trial(const Shape& shape, Family family, const ExecOptions& options, std::uint64_t seed, double scale,
                 double seconds) {
-  return run_trial(shape, make_inputs(family, shape, seed), float(scale != 0 ? scale : default_scale(shape.D)), options,
-                   family, seed, seconds);
+  return run_trial(shape, problem_of(subject(), {Group::ragged, shape, family, seed}).in,
+                   float(scale != 0 ? scale : default_scale(shape.D)), {.options = options, .seconds = seconds}, family,
+                   seed);
 }
 
-Trial run_trial(const Shape& shape, Inputs in, float scale, const ExecOptions& options, Family family,
-                std::uint64_t seed, double seconds, fp16 poison) {
+Trial run_trial(const Shape& shape, Inputs in, float scale, Launching how, Family family, std::uint64_t seed) {
+  const Subject& subject = lab::subject();
   Trial t;
-  t.shape = shape, t.family = family, t.seed = seed;
-  t.in = std::move(in);
-  t.scale = scale;
-  set_exec_options(options);  // the plan counts multiprocessors as the launch does
-  t.plan = stage().plan(shape);
-  const double limit = seconds > 0 ? seconds : hang_seconds(shape);
-  Poisoned tensors(t.in, !options.check);
-  Ran ran = tensors.launch(shape, scale, {options, limit, false, poison});
-  if (ran.still_runs()) end_hung(t.title() + ": the kernel", limit);
-  t.launched = ran.returned, t.finished = ran.finished, t.out = std::move(ran.out);
-  t.take(std::move(ran.report));
+  // Blocks of a backward stage run one at a time: with several the order of atomic sums would be the operating system's.
+  // Those that do not run leave out what others wait for.
+  if (subject.backward) how.options.workers = 1, how.clear_workspace = !how.options.blocks.empty();
+  Tensors tensors(subject, in, !how.options.check);
+  static_cast<Ran&>(t) = tensors.launch(shape, scale, how);
+  t.family = family, t.seed = seed, t.in = std::move(in);
+  if (t.still_runs()) end_hung(t.title() + ": the kernel", how.seconds > 0 ? how.seconds : subject.seconds(shape));
+  // A call of several launches that stopped has written nothing that means anything.
+  if (subject.backward && !t.ok())
+    t.outputs.assign(subject.outputs.size(), std::vector<fp16>(shape.elements(), FP16_NAN));
+  if (!subject.backward) t.out = t.outputs[0];
   return t;
 }
 

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "checks/acceptance/expected.hpp"
+#include "checks/acceptance/problem.hpp"
 #include "common/shape.hpp"
 #include "common/stage.hpp"
 
@@ -46,7 +46,7 @@ class Device {
   virtual void fill(half* to, std::size_t size, std::uint64_t seed, float factor, float offset) = 0;
   // A number for each tensor that changes with any of its bits and their places.
   virtual std::vector<std::uint64_t> digests(const std::vector<const half*>& tensors, std::size_t size) = 0;
-  // The right answer for these rows and its bounds (checks/acceptance/expected.hpp); their scores must be within the first order.
+  // The right answer for these rows and its bounds (checks/acceptance/problem.hpp); their scores must be within the first order.
   virtual Expected oracle(const Shape& shape, double scale, const half* q, const half* k, const half* v,
                           const std::vector<RowBlock>& rows, bool half_p) = 0;
   // Gathers what `call(0)` to `call(calls - 1)` launch on stream(). Throws Refused, then or when it runs, where a call

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "checks/acceptance/cases.hpp"
-#include "checks/acceptance/poisoned.hpp"
-#include "checks/acceptance/report.hpp"
+#include "checks/acceptance/comparison.hpp"
+#include "checks/acceptance/format.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bugs/trial.hpp"
 #include "checks/runner/commands.hpp"
+#include "common/stage.hpp"
 
 namespace lab {
 
@@ -25,9 +25,12 @@ BlockCounts count_block(const Shape& shape, unsigned tile) {
   const Trial t = run_trial(shape, Family::unit, options);
   if (!t.ok()) return {{}, {}, "the launch fails: " + t.message};
   // Rows of other blocks must still hold the poison: what wrote them is no block of this launch.
-  const std::vector<RowBlock> own = Tiling(shape, plan).row_blocks(std::vector<std::uint32_t>{tile});
-  if (const std::string stray = written_elsewhere(shape, own, t.out); !stray.empty())
-    return {{}, {}, "one block was launched: " + stray};
+  const std::vector<RowBlock> rows = written_rows(shape, t.out);
+  if (rows.size() > 1 || (!rows.empty() && rows[0].rows > plan.tile_m))
+    return {
+        {},
+        {},
+        format("one block was launched: it wrote %zu stretches of rows, the first of %d", rows.size(), rows[0].rows)};
   counter.counts["shared-bytes"] = long(plan.smem());
   counter.counts["threads"] = long(plan.block.x * plan.block.y * plan.block.z);
   counter.counts["blocks"] = long(plan.grid.x * plan.grid.y * plan.grid.z) * long(plan.parts);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/stage.hpp"
 #include "common/wmma_layout.hpp"
 #include "reference/attention.hpp"
 #include "reference/bad_input.hpp"
@@ -22,7 +23,7 @@ Answer of(const Trial& t) {
 using Tiled = Answer (*)(const Shape&, double, Tensor, Tensor, Tensor, int, std::span<const RowBlock>);
 template <Tiled compute>
 Answer by_tile(const Trial& t) {
-  return compute(t.shape, t.scale, t.in.q, t.in.k, t.in.v, t.plan.tile_n, {});
+  return compute(t.shape, t.scale, t.in.q, t.in.k, t.in.v, stage().plan(t.shape).tile_n, {});
 }
 template <class Keys>
 Answer masked(const Trial& t, Keys keys) {
@@ -69,11 +70,12 @@ constexpr Formula FORMULAS[] = {
        wrong::BlockMap map;
        for (int r = 0; r < 16; ++r)
          for (int c = 0; c < 16; ++c) map[16 * r + c] = short((r < 8) == (c < 8) ? 16 * r + c : 16 * (r ^ 8) + (c ^ 8));
-       return wrong::fragment_layout(t.shape, t.scale, t.in.q, t.in.k, t.in.v, map, t.plan.tile_m, t.plan.tile_n);
+       return wrong::fragment_layout(t.shape, t.scale, t.in.q, t.in.k, t.in.v, map, stage().plan(t.shape).tile_m,
+                                     stage().plan(t.shape).tile_n);
      }},
     {"weights-of-the-next-tile", "some keys of each tile but the last are weighed as those of the next",
      [](const Trial& t) {
-       const int n = t.plan.tile_n;
+       const int n = stage().plan(t.shape).tile_n;
        return wrong::packed_too_early(t.shape, t.scale, t.in.q, t.in.k, t.in.v, n, t.shape.D == 64 ? n / 2 : n * 3 / 4);
      }},
     {"v-blocks-transposed", "every 8 x 8 block of V transposed", of<wrong::v_not_transposed>},
@@ -93,12 +95,14 @@ constexpr Formula FORMULAS[] = {
     {"parts-not-weighted", "two halves of the keys added up, each relative to its own maximum",
      by_tile<wrong::merge_without_max>},
     {"own-tile-only", "a row sees the keys of the first tile and no others",
-     [](const Trial& t) { return first_keys(t, t.plan.tile_n); }},
+     [](const Trial& t) { return first_keys(t, stage().plan(t.shape).tile_n); }},
     {"first-lap-only",
      "each tile past the ring of slots is the one that lay in its slot a lap before: the first ones count alone",
-     [](const Trial& t) { return first_keys(t, t.plan.slots * t.plan.tile_n); }},
+     [](const Trial& t) { return first_keys(t, stage().plan(t.shape).slots * stage().plan(t.shape).tile_n); }},
     {"whole-tiles-only", "the keys of the last tile, if it is not whole, count for nothing",
-     [](const Trial& t) { return first_keys(t, t.shape.S / t.plan.tile_n * t.plan.tile_n); }},
+     [](const Trial& t) {
+       return first_keys(t, t.shape.S / stage().plan(t.shape).tile_n * stage().plan(t.shape).tile_n);
+     }},
     {"not-causal", "every row sees every key",
      [](const Trial& t) { return masked(t, [&](int) { return t.shape.S; }); }},
     {"one-key-too-many", "a row sees the key behind its own",

@@ -13,14 +13,13 @@
 #include <string>
 #include <vector>
 
-#include "checks/acceptance/cases.hpp"
-#include "checks/acceptance/poisoned.hpp"
-#include "checks/acceptance/report.hpp"
+#include "checks/acceptance/comparison.hpp"
+#include "checks/acceptance/format.hpp"
+#include "checks/acceptance/sampling.hpp"
 #include "checks/acceptance/verdict.hpp"
 #include "checks/runner/commands.hpp"
 #include "common/backend.hpp"
 #include "common/gpu_access.hpp"
-#include "common/stage.hpp"
 #include "common/stage_names.hpp"
 #include "reference/attention.hpp"
 #include "reference/inputs.hpp"
@@ -29,7 +28,7 @@ namespace lab {
 namespace {
 
 constexpr int LONGEST = 700;                      // of most cases
-constexpr int THREE_SLOTS = 1024, LONGER = 1200;  // from 1024 keys on the stages keep three K/V tiles: one case in 16
+constexpr int THREE_SLOTS = 1024, LONGER = 1200;  // from 1024 keys on the stages keep three K/V blocks: one case in 16
 constexpr std::size_t MOST_ELEMENTS = 400'000;    // of a tensor: drawing them must not take longer than the kernel
 
 struct FuzzCase {
@@ -135,7 +134,7 @@ FuzzCase draw(std::uint64_t seed, std::uint64_t number) {
 
 struct Outcome {
   std::vector<std::string> problems = {};  // a line each; empty: good
-  std::size_t tiles = 0, of_tiles = 0;
+  std::size_t blocks = 0, of_blocks = 0;
   Comparison compared = {};  // with the oracle
 };
 
@@ -144,28 +143,28 @@ class CaseRun {
   CaseRun(const FuzzCase& c, bool check)
       : case_(c),
         check_(check),
-        plan_(stage().plan(c.shape)),
-        tiling_(c.shape, plan_),
-        in_(make_inputs(c.family, c.shape, c.inputs_seed, {}, c.amplitude)),
-        tensors_(in_, !check) {}
+        grid_(grid_of(subject(), c.shape)),
+        problem_{c.shape, c.scale_used(), c.family, make_inputs(c.family, c.shape, c.inputs_seed, {}, c.amplitude)},
+        tensors_(subject(), problem_.in, !check) {}
 
   Outcome run() {
-    outcome_.of_tiles = tiling_.tiles();
-    const std::vector<std::uint32_t> tiles = chosen_tiles();
-    outcome_.tiles = tiles.size();
+    const std::vector<std::uint32_t> units = chosen_units();
+    outcome_.of_blocks = grid_.units, outcome_.blocks = units.size();
     std::vector<fp16> output, again;
     ExecOptions options = case_.exec;
-    if (!launch(options, tiles, output)) return outcome_;
-    const std::vector<RowBlock> rows = tiling_.row_blocks(tiles);
-    compare(case_.shape, rows, output, expected(case_.shape, case_.scale_used(), in_, rows, plan_.half_p),
-            outcome_.compared);
+    if (!launch(options, units, output)) return outcome_;
+    const std::vector<RowBlock> rows =
+        units.size() < grid_.units ? written_rows(case_.shape, output) : all_rows(case_.shape);
+    if (rows.empty()) problem("the blocks that ran wrote nothing");
+    if (!rows.empty()) compare(case_.shape, rows, output, oracle(subject(), problem_, rows)[0], outcome_.compared);
     for (const std::string& line : lines_of(outcome_.compared)) problem(line);
-    // Another schedule must give the same bits: what the bound would let pass.
-    const std::vector<std::uint32_t> some(tiles.end() - std::min<std::ptrdiff_t>(2, std::ssize(tiles)), tiles.end());
+    // A different schedule must give the same bits: what the bound would let pass.
+    std::vector<std::uint32_t> some(units.end() - std::min<std::ptrdiff_t>(2, std::ssize(units)), units.end());
+    if (!grid_.independent) some = units;
     const bool plain = options.schedule == Schedule::ascending && options.copies == Copies::at_wait;
     options = {};
     if (plain) options.schedule = Schedule::round_robin, options.copies = Copies::at_issue;
-    if (launch(options, some, again)) compare_bits(output, again, some, options);
+    if (launch(options, some, again)) compare_bits(output, again, options);
     return outcome_;
   }
 
@@ -174,45 +173,44 @@ class CaseRun {
     if (std::ranges::find(outcome_.problems, what) == outcome_.problems.end()) outcome_.problems.push_back(what);
   }
 
-  // Of a large problem some tiles, so that many problems fit into a second. The last tile of some head is among them.
-  std::vector<std::uint32_t> chosen_tiles() const {
-    const std::size_t count = std::max<std::size_t>(2, std::size_t((check_ ? 0.15 : 0.6) / tiling_.tile_cost()));
+  // Of a large problem some, so that many problems fit into a second. The last block of some head is among them, where
+  // blocks go head after head.
+  std::vector<std::uint32_t> chosen_units() const {
+    const std::size_t count =
+        std::max<std::size_t>(2, std::size_t((check_ ? 0.15 : 0.6) / unit_cost(case_.shape, grid_)));
     std::set<std::uint32_t> chosen;
-    if (count >= tiling_.tiles() || !can_schedule()) {
-      for (std::uint32_t i = 0; i < tiling_.tiles(); ++i) chosen.insert(i);
+    if (count >= grid_.units || !grid_.independent) {
+      for (std::uint32_t i = 0; i < grid_.units; ++i) chosen.insert(i);
     } else {
       Dice dice(case_.inputs_seed, 0x71135);
-      chosen.insert(std::uint32_t(dice.from(1, case_.shape.B * case_.shape.H)) * tiling_.tiles_per_head - 1);
-      while (chosen.size() < count) chosen.insert(std::uint32_t(dice.from(0, int(tiling_.tiles()) - 1)));
+      const int heads = case_.shape.B * case_.shape.H, per_head = std::max(1, int(grid_.units) / heads);
+      chosen.insert(std::min(std::uint32_t(dice.from(1, heads) * per_head), grid_.units) - 1);
+      while (chosen.size() < count) chosen.insert(std::uint32_t(dice.from(0, int(grid_.units) - 1)));
     }
     return {chosen.begin(), chosen.end()};
   }
 
   // False if the launch left no output.
-  bool launch(ExecOptions options, const std::vector<std::uint32_t>& tiles, std::vector<fp16>& output) {
+  bool launch(ExecOptions options, const std::vector<std::uint32_t>& units, std::vector<fp16>& output) {
     options.check = check_;
-    if (tiles.size() < tiling_.tiles()) options.blocks = plan_.blocks_of(tiles, case_.shape);
-    Ran ran = tensors_.launch(case_.shape, case_.scale_used(), {options});
+    if (units.size() < grid_.units) options.blocks = grid_.blocks(units);
+    Ran ran = tensors_.launch(case_.shape, case_.scale_used(), {.options = options});
     if (ran.still_runs()) {  // only the end of the process frees the GPU
-      std::printf("%s: the kernel still runs after %.1f s: %s\n0 passed, 1 failed\n", stage().name,
+      std::printf("%s: the kernel still runs after %.1f s: %s\n0 passed, 1 failed\n", stage_name(),
                   hang_seconds(case_.shape), words(case_).c_str());
       std::fflush(stdout);
       std::_Exit(1);
     }
     const bool first = outcome_.problems.empty();  // a second launch mostly says its findings again
-    for (const Fault& fault : faults_of(ran, can_schedule() ? tiles.size() * plan_.parts : 0))
-      if (first || fault.tells != Tells::finding) problem(fault.what);
-    if (!ran.ok()) return false;
-    if (const std::string strays = written_elsewhere(case_.shape, tiling_.row_blocks(tiles), ran.out);
-        can_schedule() && !strays.empty())
-      problem(strays);
-    output = std::move(ran.out);
-    return true;
+    for (const Fault& fault : faults_of(ran, grid_.independent ? units.size() * grid_.blocks_per_unit : 0))
+      if (first || fault.evidence != Evidence::finding) problem(fault.what);
+    output = std::move(ran.outputs[0]);
+    return ran.ok();
   }
 
-  void compare_bits(const std::vector<fp16>& one, const std::vector<fp16>& other,
-                    const std::vector<std::uint32_t>& tiles, const ExecOptions& options) {
-    const auto [compared, others, where] = differing(case_.shape, tiling_.row_blocks(tiles), one, other);
+  // `other` is of some of the blocks of `one`.
+  void compare_bits(const std::vector<fp16>& one, const std::vector<fp16>& other, const ExecOptions& options) {
+    const auto [compared, others, where] = differing(case_.shape, written_rows(case_.shape, other), one, other);
     if (others == 0) return;
     const std::string how =
         can_schedule() ? std::string(" under schedule ") + name(options.schedule) + ", copies " + name(options.copies)
@@ -224,10 +222,9 @@ class CaseRun {
 
   const FuzzCase& case_;
   bool check_;
-  LaunchPlan plan_;
-  Tiling tiling_;
-  Inputs in_;
-  Poisoned tensors_;
+  Grid grid_;
+  Problem problem_;
+  Tensors tensors_;
   Outcome outcome_;
 };
 
@@ -294,11 +291,11 @@ void print_problems(const Outcome& outcome) {
 }
 
 std::string title() {
-  return std::string(stage().name) + (*planted_bug() ? std::string(" with ") + planted_bug() : "");
+  return std::string(stage_name()) + (*planted_bug() ? std::string(" with ") + planted_bug() : "");
 }
 
 std::string make_command(const FuzzCase& c, bool check) {
-  return "make stage=" + short_stage_name(stage().name) + (*planted_bug() ? std::string(" bug=") + planted_bug() : "") +
+  return "make stage=" + short_stage_name(stage_name()) + (*planted_bug() ? std::string(" bug=") + planted_bug() : "") +
          " fuzz" + (check ? " check=1" : "") + " only='" + words(c) + "'";
 }
 
@@ -366,8 +363,8 @@ int run_only(std::span<char*> args) {
   const FuzzCase c = only_case(values);
   const bool check = wants_check(values);
   const Outcome outcome = run_case(c, check);
-  std::printf("%s: %s: %s, %zu of %zu tiles\n", title().c_str(), words(c).c_str(),
-              outcome.problems.empty() ? "good" : "FAILS", outcome.tiles, outcome.of_tiles);
+  std::printf("%s: %s: %s, %zu of %zu blocks\n", title().c_str(), words(c).c_str(),
+              outcome.problems.empty() ? "good" : "FAILS", outcome.blocks, outcome.of_blocks);
   print_problems(outcome);
   return outcome.problems.empty() ? 0 : 1;
 }
@@ -392,7 +389,7 @@ int fuzz_command(std::span<char*> args) {
   const auto begin = std::chrono::steady_clock::now();
   const auto elapsed = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); };
   std::uint64_t done = 0;
-  std::size_t tiles = 0, elements = 0;
+  std::size_t blocks = 0, elements = 0;
   double worst = 0, shown = -1;
   for (; done < most && (one || elapsed() < seconds); ++number) {
     const FuzzCase c = draw(seed, number);
@@ -403,11 +400,11 @@ int fuzz_command(std::span<char*> args) {
       std::fflush(stderr);
     }
     const Outcome outcome = run_case(c, check);
-    ++done, tiles += outcome.tiles, elements += outcome.compared.compared;
+    ++done, blocks += outcome.blocks, elements += outcome.compared.compared;
     worst = std::max(worst, outcome.compared.worst_ratio);
     if (outcome.problems.empty()) continue;
     if (terminal) std::fputs("\r\033[K", stderr);
-    say("tells", words(c) + ": " + outcome.problems.front());
+    record("tells", words(c) + ": " + outcome.problems.front());
     print_red(format("%s: case %llu of seed %llu fails: %s", title().c_str(), (unsigned long long)number,
                      (unsigned long long)seed, words(c).c_str()));
     print_problems(outcome);
@@ -421,9 +418,9 @@ int fuzz_command(std::span<char*> args) {
   }
   if (terminal) std::fputs("\r\033[K", stderr);
   std::printf(
-      "%s: %llu random cases%s, seed %llu, %zu tiles, %zu elements, worst error %.0f%% of allowed, %.0f s\n%llu "
+      "%s: %llu random cases%s, seed %llu, %zu blocks, %zu elements, worst error %.0f%% of allowed, %.0f s\n%llu "
       "passed, 0 failed\n",
-      title().c_str(), (unsigned long long)done, check ? " under the checker" : "", (unsigned long long)seed, tiles,
+      title().c_str(), (unsigned long long)done, check ? " under the checker" : "", (unsigned long long)seed, blocks,
       elements, 100 * worst, elapsed(), (unsigned long long)done);
   return 0;
 }

@@ -1,11 +1,14 @@
-// lab racecheck: runs the stage under the CPU checker and prints what it saw. Needs an instrumented kernel.
-#include <cstdio>
-#include <span>
-#include <string_view>
-
-#include "checks/acceptance/report.hpp"
-#include "checks/acceptance/verdict.hpp"
 #include "checks/races/racecheck.hpp"
+
+#include <cstdio>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "checks/acceptance/format.hpp"
+#include "checks/acceptance/report.hpp"
+#include "checks/acceptance/sampling.hpp"
+#include "checks/acceptance/verdict.hpp"
 #include "checks/runner/commands.hpp"
 #include "common/hang.hpp"
 #include "reference/attention.hpp"
@@ -13,19 +16,53 @@
 namespace lab {
 namespace {
 
+struct RaceProblem {
+  Shape shape;
+  double dout = 1;  // what multiplies dO
+};
+
 // Lengths below a tile, inside one, at its end and past it; both head dimensions; causal and not. Small, because a race
 // that needs many tiles to exist has not been met yet, and three K/V tiles go around every ring of slots. From 1024
-// keys on there are three slots: of those long ones the first, the middle and the last query tile run. With 135 heads a
-// stage may take another tile, for large grids: two blocks run.
-constexpr Shape SHAPES[] = {{1, 1, 17, 64, false},    {1, 1, 64, 64, false},   {1, 2, 129, 64, true},
-                            {1, 1, 200, 64, false},   {1, 1, 40, 128, true},   {1, 1, 100, 128, true},
-                            {1, 1, 129, 128, false},  {1, 1, 1024, 64, true},  {1, 1, 1024, 128, false},
-                            {1, 135, 200, 64, false}, {1, 135, 200, 128, true}};
+// keys on there are three slots: of those long ones the first, the middle and the last block run. With 135 heads a
+// stage may take a different instance, for large grids: two blocks run.
+constexpr RaceProblem FORWARD_RACES[] = {
+    {{1, 1, 17, 64, false}},    {{1, 1, 64, 64, false}},    {{1, 2, 129, 64, true}},   {{1, 1, 200, 64, false}},
+    {{1, 1, 40, 128, true}},    {{1, 1, 100, 128, true}},   {{1, 1, 129, 128, false}}, {{1, 1, 1024, 64, true}},
+    {{1, 1, 1024, 128, false}}, {{1, 135, 200, 64, false}}, {{1, 135, 200, 128, true}}};
+// One row, where whatever is read past it lies outside the workspace; the last of those before dO grows has four tiles.
+constexpr double NEEDS_UNIT =
+    1e4;  // dO times this: then dS may be beyond the largest half, and stages take another path
+constexpr RaceProblem BACKWARD_RACES[] = {{{1, 1, 1, 64, false}},
+                                          {{1, 1, 17, 64, false}},
+                                          {{1, 1, 64, 64, false}},
+                                          {{1, 2, 100, 64, true}},
+                                          {{1, 1, 40, 128, true}},
+                                          {{1, 1, 100, 128, false}},
+                                          {{1, 1, 200, 128, true}},
+                                          {{1, 1, 200, 64, false}, NEEDS_UNIT},
+                                          {{1, 1, 200, 128, true}, NEEDS_UNIT}};
 // What `make stage=S test` has time for: a race that a rendezvous hides from the numbers shows here under any schedule.
-constexpr Shape SHORT_SHAPES[] = {
-    {1, 1, 40, 128, true}, {1, 1, 129, 64, false}, {1, 1, 1024, 64, true}, {1, 135, 200, 64, true}};
+constexpr RaceProblem SHORT_RACES[] = {
+    {{1, 1, 40, 128, true}}, {{1, 1, 129, 64, false}}, {{1, 1, 1024, 64, true}}, {{1, 135, 200, 64, true}}};
+// The second and third have more than one tile of each stage.
+constexpr RaceProblem SHORT_BACKWARD_RACES[] = {
+    {{1, 1, 40, 64, true}}, {{1, 1, 140, 128, false}}, {{1, 1, 140, 128, false}, NEEDS_UNIT}};
 constexpr double LARGE_SCORES = 256;  // times the usual scale: then weights are infinite as floats
-constexpr Schedule SHORT[] = {Schedule::ascending, Schedule::random};
+constexpr Schedule SHORT_SCHEDULES[] = {Schedule::ascending, Schedule::random};
+
+// Which blocks run, of how many multiprocessors.
+void choose_blocks(const Subject& subject, const Shape& shape, bool is_short, ExecOptions& options) {
+  const Grid grid = grid_of(subject, shape);
+  // Blocks with several pieces of work each, and not hundreds.
+  const int few = shape.H > 2 ? 32 : 1;
+  if (shape.S < 1024 && grid_of(subject, shape, few) != grid) options.multiprocessors = few;
+  if (shape.S >= 1024 && grid.independent) {
+    const std::uint32_t last = grid.units - 1;
+    options.blocks = grid.blocks(is_short ? std::vector{0u, last} : std::vector{0u, grid.units / 2, last});
+  } else if (shape.H > 2) {
+    options.blocks = {0, 1};
+  }
+}
 
 std::string joined(const std::set<std::string>& words) {
   std::string text;
@@ -43,13 +80,13 @@ std::string waits_of(const Hang& hang) {
 
 }  // namespace
 
-void Told::add(const Observed& t, Schedule schedule, const std::string& failure) {
+void RaceReport::add(const Ran& t, Schedule schedule) {
   ++launches_;
-  if (!t.ok()) failures_.emplace(failure, waits_of(t.report.hang));
+  if (!t.ok()) failures_.emplace("launch failed: " + t.message, waits_of(t.report.hang));
   refused_ |= t.launched != cudaSuccess;
   for (const Finding& f : t.findings) {
     Seen& seen = all_[f.key()];
-    if (seen.schedules.empty() && f.kind == Finding::Kind::deadlock) told_hangs_.insert(waits_of(t.report.hang));
+    if (seen.schedules.empty() && f.kind == Finding::Kind::deadlock) hangs_.insert(waits_of(t.report.hang));
     const auto rank = [](const Finding& g) { return std::pair(g.same_value, g.kind); };
     Finding shown = seen.schedules.empty() || rank(f) < rank(seen.finding) ? f : seen.finding;
     for (const Finding* const other : {&f, &std::as_const(seen.finding)}) {
@@ -62,78 +99,89 @@ void Told::add(const Observed& t, Schedule schedule, const std::string& failure)
   }
 }
 
-int Told::report(const char* stage, const std::string& how, bool first_only) const {
+int RaceReport::finish(const std::string& how, bool first_only) const {
   bool any = false;  // is printed
   for (const auto& [key, seen] : all_) {
     if (!first_only || !any)
       print_red(seen.finding.head + ways_text(seen.finding) + "\n    under " + joined(seen.schedules) + "; shapes " +
                 joined(seen.shapes));
     any = true;
-    say("tells", seen.finding.text), say("why", seen.finding.text);
-    for (const std::string& way : seen.finding.ways) say("finding", way.substr(0, way.find(" (")));
+    record("tells", seen.finding.text), record("why", seen.finding.text);
+    for (const std::string& way : seen.finding.ways) record("finding", way.substr(0, way.find(" (")));
   }
-  if (refused_) say("finding", "launch refused");
-  std::set<std::string> told_hangs = told_hangs_;
+  if (refused_) record("finding", "launch refused");
+  std::set<std::string> told = hangs_;
   for (const auto& [line, hang] : failures_) {
-    say("tells", line);
-    if ((!hang.empty() && !told_hangs.insert(hang).second) || (first_only && any)) continue;
+    record("tells", line);
+    if ((!hang.empty() && !told.insert(hang).second) || (first_only && any)) continue;
     if (!any)
       print_red(line);
     else
       std::printf("%s\n", line.c_str());
     any = true;
   }
-  const std::string summary = format("%s%s%s: %zu finding%s in %d launches (%s)", stage, *planted_bug() ? " with " : "",
-                                     planted_bug(), all_.size(), all_.size() == 1 ? "" : "s", launches_, how.c_str());
+  const std::string summary =
+      format("%s%s%s: %zu finding%s in %d launches (%s)", stage_name(), *planted_bug() ? " with " : "", planted_bug(),
+             all_.size(), all_.size() == 1 ? "" : "s", launches_, how.c_str());
   std::printf("%s\n", summary.c_str());
-  say("remark", summary);
+  record("remark", summary);
   return all_.empty() && failures_.empty() ? 0 : 1;
 }
 
+// racecheck [short=1] [first=1]: runs the stage under the CPU checker and prints what it saw. Needs an instrumented kernel.
 int racecheck_command(std::span<char*> args) {
+  const Subject& subject = lab::subject();
   constexpr std::string_view keys[] = {"short", "first"};
   const KeyValues words(args, keys);
   const bool is_short = words.flag("short"), first_only = words.flag("first");
   if (!can_check()) throw BadInput("this binary is not instrumented: make stage=S racecheck builds one that is");
-  Told told;
-  const std::span<const Shape> shapes = is_short ? std::span<const Shape>(SHORT_SHAPES) : SHAPES;
-  const std::span<const Schedule> schedules = is_short ? std::span<const Schedule>(SHORT) : SCHEDULES;
-  const std::size_t steps = shapes.size() * schedules.size() * std::size(COPY_TIMES);
+  RaceReport report;
+  using Problems = std::span<const RaceProblem>;
+  const Problems problems = subject.backward ? (is_short ? Problems(SHORT_BACKWARD_RACES) : BACKWARD_RACES)
+                                             : (is_short ? Problems(SHORT_RACES) : FORWARD_RACES);
+  const std::span<const Schedule> schedules = is_short ? std::span<const Schedule>(SHORT_SCHEDULES) : SCHEDULES;
+  const std::size_t steps = problems.size() * schedules.size() * (subject.backward ? 1 : std::size(COPY_TIMES));
   Progress progress(steps, double(steps), true);
-  for (const Shape& shape : shapes) {
-    const LaunchPlan plan = stage().plan(shape);
+  for (const RaceProblem& problem : problems) {
+    const Shape& shape = problem.shape;
+    Case test{Group::ragged, shape, Family::unit, 1};
+    test.magnitudes.dout = problem.dout;
+    const Inputs in = problem_of(subject, test).in;
+    Launching how;
+    ExecOptions& options = how.options;
+    options.check = options.gaps = true;
+    if (subject.backward)
+      options.workers = 1;
+    else
+      choose_blocks(subject, shape, is_short, options);
     for (const Schedule schedule : schedules)
       for (const Copies copies : COPY_TIMES) {
+        if (subject.backward && copies != Copies::at_wait) continue;
         progress.start(text(shape));
-        ExecOptions options;
-        options.schedule = schedule, options.copies = copies, options.check = true, options.gaps = true;
-        options.products = schedule == Schedule::random ? Copies::random : copies;  // of wgmma
-        // Blocks with several pieces of work each, and not hundreds.
-        if (plan.counts_multiprocessors && shape.S < 1024) options.multiprocessors = shape.H > 2 ? 32 : 1;
-        if (shape.S >= 1024) {
-          const std::uint32_t tiles = plan.grid.x;
-          options.blocks = plan.blocks_of({0, tiles / 2, tiles - 1}, shape);
-          if (is_short) options.blocks = plan.blocks_of({0, tiles - 1}, shape);  // under a mask the first costs little
-        } else if (shape.H > 2) {
-          options.blocks = {0, 1};
-        }
+        options.schedule = schedule, options.copies = copies;
+        if (subject.backward)
+          options.block_order = std::uint64_t(schedule);  // a different one for each schedule
+        else
+          options.products = schedule == Schedule::random ? Copies::random : copies;  // of wgmma
         // A kernel may flip Q's sign where the scale is negative: once under each schedule is enough.
         // Long rows of scores far from each other make a kernel that is slow to rescale score a tile again.
         for (const double factor : {1.0, -1.0, LARGE_SCORES}) {
-          if (factor < 0 && &shape != shapes.data()) continue;
+          if (factor != 1 && subject.backward) continue;
+          if (factor < 0 && &problem != problems.data()) continue;
           const bool some = schedule == Schedule::ascending || schedule == Schedule::random;
           if (factor > 1 && (shape.S < 1024 || copies != Copies::at_wait || !some)) continue;
-          const Trial t = run_trial(shape, Family::unit, options, 1, factor * default_scale(shape.D));
-          told.add(t, schedule, "launch failed: " + t.message);
+          report.add(Tensors(subject, in, false).launch(shape, float(factor * default_scale(shape.D)), how), schedule);
         }
         progress.finish(1);
       }
   }
-  return told.report(stage().name,
-                     format("%zu shapes, one with a negative scale too, the long ones with large scores too, %zu "
-                            "schedules, copies at the wait and at the issue",
-                            shapes.size(), schedules.size()),
-                     first_only);
+  return report.finish(
+      format("%zu %s, ", problems.size(), subject.backward ? "problems" : "shapes") +
+          (subject.backward ? format("%zu schedules with an order of blocks each", schedules.size())
+                            : format("one with a negative scale too, the long ones with large scores too, %zu "
+                                     "schedules, copies at the wait and at the issue",
+                                     schedules.size())),
+      first_only);
 }
 
 }  // namespace lab

@@ -2,19 +2,19 @@
 #pragma once
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 
-#include "checks/bugs/trial.hpp"
+#include "checks/acceptance/launch.hpp"
 
 namespace lab {
 
-class Told {
+class RaceReport {
  public:
-  // `failure` is what is said of a launch that is not ok.
-  void add(const Observed& launch, Schedule schedule, const std::string& failure);
+  void add(const Ran& launch, Schedule schedule);
   // Prints each finding once, with the schedules and shapes under which it was seen, and each failure; `first_only`: no
   // more than the first. The last line is the count, and `how` in parentheses. The exit status.
-  int report(const char* stage, const std::string& how, bool first_only = false) const;
+  int finish(const std::string& how, bool first_only = false) const;
 
  private:
   struct Seen {
@@ -23,7 +23,7 @@ class Told {
   };
   std::map<Finding::Key, Seen> all_;
   std::map<std::string, std::string> failures_;  // what is said -> what the launch waits for, if it hung
-  std::set<std::string> told_hangs_;
+  std::set<std::string> hangs_;                  // of findings
   bool refused_ = false;
   int launches_ = 0;
 };

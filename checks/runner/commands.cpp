@@ -5,7 +5,7 @@ namespace lab {
 static constexpr Command FORWARD[] = {
     {"test", test_command, "test [full=1] [quick=1] [cheapest=N] [once=1] [turns=1] [seed=N]  acceptance"},
     {"run", run_command, "run q=Q.npy k=K.npy v=V.npy out=O.npy [causal=0|1] [scale=x]"},
-    {"fingerprint", fingerprint_command, "fingerprint BUG [source=FILE]          looks for a bug in this kernel"},
+    {"signature", signature_command, "signature BUG [source=FILE]          looks for a bug in this kernel"},
     {"once", once_command, "once B H S D [causal [seconds]]      one launch, for compute-sanitizer to watch"},
     {"racecheck", racecheck_command, "racecheck [short=1] [first=1]          races, uninitialised reads, overruns"},
     {"fuzz", fuzz_command,
@@ -29,16 +29,13 @@ static constexpr Command FORWARD[] = {
 };
 
 static constexpr Command BACKWARD[] = {
-    {"test", backward_test_command, "test [full=1] [quick=1] [cheapest=N] [once=1] [turns=1] [seed=N]  acceptance"},
-    {"run", backward_run_command,
-     "run q=Q.npy k=K.npy v=V.npy do=DO.npy dq=DQ.npy dk=DK.npy dv=DV.npy [causal=0|1] [scale=x]"},
+    {"test", test_command, "test [full=1] [quick=1] [cheapest=N] [once=1] [turns=1] [seed=N]  acceptance"},
+    {"run", run_command, "run q=Q.npy k=K.npy v=V.npy do=DO.npy dq=DQ.npy dk=DK.npy dv=DV.npy [causal=0|1] [scale=x]"},
     {"same-bits", same_bits_command,
      "same-bits [orders=N]                   do the bits depend on the order of blocks?"},
-    {"racecheck", backward_racecheck_command,
-     "racecheck [short=1]                    races, uninitialised reads, overruns"},
-    {"fingerprint", fingerprint_command, "fingerprint BUG                        looks for a bug in this kernel"},
-    {"once", backward_once_command,
-     "once B H S D [causal]                  one launch, for compute-sanitizer to watch"},
+    {"racecheck", racecheck_command, "racecheck [short=1]                    races, uninitialised reads, overruns"},
+    {"signature", signature_command, "signature BUG                        looks for a bug in this kernel"},
+    {"once", once_command, "once B H S D [causal]                  one launch, for compute-sanitizer to watch"},
     {"plan", backward_plan_command,
      "plan B H S D [causal]                  the kernels of a call, and their dynamic shared memory"},
     {"fuzz", backward_fuzz_command, "fuzz [seconds=N] [cases=N] [seed=K]     random problems"},

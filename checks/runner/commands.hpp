@@ -16,34 +16,30 @@ struct Command {
   bool launches = true;  // needs a GPU, on that backend, that can run the stage
 };
 
-int test_command(std::span<char*> args);         // acceptance/acceptance.cpp
-int run_command(std::span<char*> args);          // acceptance/run_files.cpp
-int plan_command(std::span<char*> args);         // acceptance/report.cpp
-int trace_command(std::span<char*> args);        // trace/trace.cpp
-int racecheck_command(std::span<char*> args);    // races/racecheck.cpp
-int bench_command(std::span<char*> args);        // bench/gpu/bench.cpp
-int fingerprint_command(std::span<char*> args);  // bugs/fingerprint.cpp
-int once_command(std::span<char*> args);         // bugs/elsewhere.cpp
-int fuzz_command(std::span<char*> args);         // fuzz/fuzz.cpp
-int blindness_command(std::span<char*> args);    // bugs/blindness.cpp
-int predict_command(std::span<char*> args);      // exercises/predict.cpp
-int card_command(std::span<char*> args);         // exercises/predict.cpp
-int counts_command(std::span<char*> args);       // exercises/counts.cpp
-int counters_command(std::span<char*> args);     // counters/counters.cpp
-int bits_command(std::span<char*> args);         // bits/bits.cpp
-int judge_command(std::span<char*> args);        // evolve/judge.cpp
+int test_command(std::span<char*> args);           // acceptance/acceptance.cpp
+int run_command(std::span<char*> args);            // acceptance/run_files.cpp
+int plan_command(std::span<char*> args);           // bench/plan.cpp
+int trace_command(std::span<char*> args);          // trace/trace.cpp
+int racecheck_command(std::span<char*> args);      // races/racecheck.cpp
+int bench_command(std::span<char*> args);          // bench/gpu/bench.cpp
+int signature_command(std::span<char*> args);      // bugs/signature.cpp
+int once_command(std::span<char*> args);           // bugs/gpu_child_process.cpp
+int fuzz_command(std::span<char*> args);           // fuzz/fuzz.cpp
+int backward_fuzz_command(std::span<char*> args);  // fuzz/backward.cpp
+int blindness_command(std::span<char*> args);      // bugs/blindness.cpp
+int predict_command(std::span<char*> args);        // exercises/predict.cpp
+int card_command(std::span<char*> args);           // exercises/predict.cpp
+int counts_command(std::span<char*> args);         // exercises/counts.cpp
+int counters_command(std::span<char*> args);       // counters/counters.cpp
+int bits_command(std::span<char*> args);           // bits/bits.cpp
+int judge_command(std::span<char*> args);          // evolve/judge.cpp
 
-int backward_test_command(std::span<char*> args);       // backward/acceptance.cpp
-int backward_run_command(std::span<char*> args);        // backward/run_files.cpp
-int backward_racecheck_command(std::span<char*> args);  // backward/racecheck.cpp
-int backward_once_command(std::span<char*> args);       // backward/racecheck.cpp
-int backward_plan_command(std::span<char*> args);       // backward/racecheck.cpp
-int same_bits_command(std::span<char*> args);           // backward/same_bits.cpp
-int backward_fuzz_command(std::span<char*> args);       // backward/acceptance.cpp
-int backward_predict_command(std::span<char*> args);    // backward/exercises.cpp
-int backward_card_command(std::span<char*> args);       // backward/exercises.cpp
-int backward_counts_command(std::span<char*> args);     // backward/exercises.cpp
-int backward_bench_command(std::span<char*> args);      // bench/gpu/backward_bench.cpp
+int backward_plan_command(std::span<char*> args);     // bench/plan.cpp
+int same_bits_command(std::span<char*> args);         // acceptance/same_bits.cpp
+int backward_predict_command(std::span<char*> args);  // exercises/backward.cpp
+int backward_card_command(std::span<char*> args);     // exercises/backward.cpp
+int backward_counts_command(std::span<char*> args);   // exercises/backward.cpp
+int backward_bench_command(std::span<char*> args);    // bench/gpu/backward_bench.cpp
 
 int drill_command(std::span<char*> args);         // exercises/drills/drill.cpp
 int order_command(std::span<char*> args);         // exercises/drills/drill.cpp

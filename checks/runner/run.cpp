@@ -42,7 +42,7 @@ int with_kernel(std::span<char*> args) {
   if (!command) return unknown(name, commands, stage_name());
   if (command->launches)
     if (const std::string why = skipped_here(); !why.empty()) {
-      say("skipped", why), say("remark", why);
+      record("skipped", why), record("remark", why);
       std::printf("%s\n0 passed, 0 failed, 1 skipped\n", why.c_str());
       return 3;
     }

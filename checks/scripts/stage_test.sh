@@ -2,7 +2,7 @@
 # make stage=S test: the acceptance, then the short race check; of a backward stage also whether its bits depend on the order of its
 # blocks, and whether stage.conf says so. The counts of all on the last line. full=1 and turns=1 come from the environment.
 #   stage_test.sh once|same-bits FIXED_LAB [CHECKED_LAB]
-words="full=${full:-0} turns=${turns:-0}"; extra=$1; fixed=$2; checked=${3:-}
+words="full=${full:-0} turns=${turns:-0} verbose=${verbose:-0}"; extra=$1; fixed=$2; checked=${3:-}
 [ -n "$checked" ] || exec "$RUNNER" "$fixed" test $words
 log=build/logs/stage-test-$$; mkdir -p build/logs
 trap 'rm -f $log' EXIT

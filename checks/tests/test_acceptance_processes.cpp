@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <string>
 
+#include "checks/acceptance/case_run.hpp"
 #include "checks/acceptance/processes.hpp"
-#include "checks/acceptance/result_bytes.hpp"
 
 namespace {
 
@@ -75,25 +75,25 @@ TEST_CASE("a case's result is the same after its way through bytes") {
   const Case test{Group::ragged, {3, 5, 65, 64, true}, Family::unit, 1, 0.5f};
   CaseResult r;
   r.test = test;
-  r.problems = {{Tells::failure, "one"}, {Tells::finding, "", true}, {Tells::numbers, "three"}};
-  r.compared = {3, 1, 2, 0, 1e-3, 0.84, {}, SeenElement{1, 2, 3, 4, 5.0f, 6.0, 7.0}};
-  r.tiles_checked = 4, r.tiles_repeated = 5, r.tiles_total = 6;
-  r.skipped = true, r.note = "why", r.launches = 7, r.microseconds = 8.5;
+  r.problems = {{Evidence::failure, "one"}, {Evidence::finding, "", true}, {Evidence::numbers, "three"}};
+  r.compared = {3, 1, 2, 0, 1e-3, 0.84, {}, SeenElement{2, 1, 2, 3, 4, 5.0f, 6.0, 7.0}};
+  r.checked = 4, r.repeated = 5, r.total = 6;
+  r.map = {"head 0", "#."}, r.skipped = true, r.note = "why", r.launches = 7, r.microseconds = 8.5;
   const CaseResult s = result_of(bytes_of(r), test);
   CHECK(s.test.shape == test.shape);
   REQUIRE(s.problems.size() == 3);
   for (std::size_t i = 0; i < 3; ++i) {
-    CHECK((s.problems[i].tells == r.problems[i].tells && s.problems[i].what == r.problems[i].what));
+    CHECK((s.problems[i].evidence == r.problems[i].evidence && s.problems[i].what == r.problems[i].what));
     CHECK(s.problems[i].again == r.problems[i].again);
   }
   CHECK((s.compared.max_diff == 1e-3 && s.compared.worst_ratio == 0.84 && !s.compared.first));
   REQUIRE(s.compared.worst);
   const SeenElement& worst = *s.compared.worst;
-  CHECK((worst.b == 1 && worst.h == 2 && worst.row == 3 && worst.col == 4 && worst.got == 5.0f));
+  CHECK((worst.output == 2 && worst.b == 1 && worst.h == 2 && worst.row == 3 && worst.col == 4 && worst.got == 5.0f));
   CHECK((worst.expected == 6.0 && worst.allowed == 7.0));
   CHECK((s.compared.outside == 1 && s.compared.nans == 2 && s.compared.compared == 3));
-  CHECK((s.tiles_checked == 4 && s.tiles_repeated == 5 && s.tiles_total == 6));
-  CHECK((s.skipped && s.note == "why" && s.launches == 7 && s.microseconds == 8.5));
+  CHECK((s.checked == 4 && s.repeated == 5 && s.total == 6));
+  CHECK((s.map == r.map && s.skipped && s.note == "why" && s.launches == 7 && s.microseconds == 8.5));
   CHECK_FALSE(result_of(bytes_of(CaseResult{}), test).compared.worst);
 
   CHECK_THROWS(result_of(bytes_of(r).substr(1), test));

@@ -31,7 +31,8 @@ struct Problem {
 
 Problem problem_of(const Shape& shape, double scale) {
   Inputs in = make_inputs(Family::unit, shape, 1);
-  return {shape, scale, {on_grid(in.q), on_grid(in.k), on_grid(in.v)}, on_grid(make_inputs(Family::unit, shape, 2).v)};
+  return {
+      shape, scale, {on_grid(in.q), on_grid(in.k), on_grid(in.v), {}}, on_grid(make_inputs(Family::unit, shape, 2).v)};
 }
 
 double loss(const Problem& p) {

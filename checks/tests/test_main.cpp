@@ -26,7 +26,7 @@ struct Count : doctest::IReporter {
   void test_case_start(const doctest::TestCaseData& test) override { ++test_cases, name = test.m_name; }
   void test_case_reenter(const doctest::TestCaseData&) override {}
   void test_case_end(const doctest::CurrentTestCaseStats& stats) override {
-    if (!stats.testCaseSuccess) lab::say("red", name);
+    if (!stats.testCaseSuccess) lab::record("red", name);
   }
   void test_case_exception(const doctest::TestCaseException&) override {}
   void subcase_start(const doctest::SubcaseSignature&) override {}

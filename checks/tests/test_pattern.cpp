@@ -13,7 +13,7 @@ namespace {
 template <class Red>
 std::string pattern_where(Red red) {
   std::vector<CaseOutcome> outcomes;
-  for (const Case& c : all_cases(1)) outcomes.push_back({c, !red(c)});
+  for (const Case& c : forward_cases(1)) outcomes.push_back({c, !red(c)});
   return red_pattern(outcomes);
 }
 }  // namespace
@@ -21,7 +21,7 @@ std::string pattern_where(Red red) {
 TEST_CASE("pattern: nothing red, everything red, one case") {
   CHECK(pattern_where([](const Case&) { return false; }) == "");
   CHECK(pattern_where([](const Case&) { return true; }) ==
-        "all " + std::to_string(all_cases(1).size()) + " cases that ran");
+        "all " + std::to_string(forward_cases(1).size()) + " cases that ran");
   bool first = true;
   CHECK(pattern_where([&](const Case&) { return std::exchange(first, false); }) == "");
 }

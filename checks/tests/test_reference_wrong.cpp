@@ -1,4 +1,4 @@
-// The predicted wrong answers. That each is what its bug computes, to the bound and on every element, its fingerprint says
+// The predicted wrong answers. That each is what its bug computes, to the bound and on every element, its signature says
 // (`make stage=S reproduce-bug`: equals_prediction). Here is what no bug shows.
 #include "checks/tests/test_reference.hpp"
 
@@ -69,7 +69,7 @@ TEST_CASE("wrong answers: a sample of rows equals those of the whole") {
                  of(wrong::other_mask, third)});
 }
 
-// One bug has no stage of its own, and what the other divides by its fingerprint's bound does not tell from 31.
+// One bug has no stage of its own, and what the other divides by its signature's bound does not tell from 31.
 TEST_CASE("wrong answers: scores_ignored, reduce_32x") {
   const Inputs in = make_inputs(Family::unit, NARROW, 5);
   const auto mean = naive(NARROW, in, [](int, int, int) { return 0.0; });

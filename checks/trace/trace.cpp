@@ -10,6 +10,7 @@
 #include "checks/exercises/counts.hpp"
 #include "checks/runner/commands.hpp"
 #include "checks/trace/json.hpp"
+#include "common/stage.hpp"
 
 namespace lab {
 namespace {

@@ -49,6 +49,10 @@ std::string dims(dim3 d) {
 void set_exec_options(const ExecOptions& chosen) { options = chosen; }
 const ExecOptions& exec_options() { return options; }
 void set_launch_message(const std::string& message) { last_report.message = message; }
+bool to_be_made(const Launched& launch) {
+  last_report.launched.push_back(launch);
+  return !options.dry;
+}
 
 const char* backend_name() { return "cpu"; }
 bool can_schedule() { return true; }
@@ -301,7 +305,8 @@ cudaError_t launch(const LaunchConfig& asked, const std::function<void()>& threa
   }
   static const bool handler_installed = (install_fault_handler(), true);
   (void)handler_installed;
-  last_report.launched.push_back({config.kernel, config.smem, config.stream});
+  if (!to_be_made({config.kernel, config.smem, config.stream, config.grid, config.block, config.cluster}))
+    return cudaSuccess;
   begin_global_launch(config.arguments);
   const int unit_blocks = int(config.cluster.x * config.cluster.y * config.cluster.z);
   const std::uint64_t total = 1ull * config.grid.x * config.grid.y * config.grid.z;

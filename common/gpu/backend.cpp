@@ -19,11 +19,16 @@ bool has_code_here();  // poison.cu
 namespace {
 ExecOptions options;
 std::string message;
+std::vector<Launched> launched;
 }  // namespace
 
 void set_exec_options(const ExecOptions& chosen) { options = chosen; }
 const ExecOptions& exec_options() { return options; }
 void set_launch_message(const std::string& text) { message = text; }
+bool to_be_made(const Launched& launch) {
+  launched.push_back(launch);
+  return !options.dry;
+}
 
 const char* backend_name() { return "gpu"; }
 bool can_schedule() { return false; }
@@ -60,7 +65,7 @@ std::string skipped_here() {
 
 ExecReport take_exec_report() {
   ExecReport report;
-  report.message = std::exchange(message, {});
+  report.message = std::exchange(message, {}), report.launched = std::exchange(launched, {});
   return report;
 }
 

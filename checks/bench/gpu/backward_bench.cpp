@@ -9,9 +9,9 @@
 #include <cstdio>
 
 #include "checks/acceptance/report.hpp"
-#include "checks/backward/trial.hpp"
 #include "checks/bench/bench_samples.hpp"
 #include "checks/bench/gpu/stopwatch.hpp"
+#include "checks/bugs/backward_parts.hpp"
 #include "checks/runner/commands.hpp"
 #include "reference/attention.hpp"
 
@@ -56,11 +56,13 @@ void launch(const GradientSet& set) { gpu::check_started(backward_stage().launch
 
 void check_gradients(Shape shape) {
   shape.B = shape.H = 1, shape.S = std::min(shape.S, ORACLE_ROWS);
-  const BackwardInputs in = make_backward_inputs(Family::notes, shape, 1);
-  const BackwardTrial trial = run_backward(shape, float(default_scale(shape.D)), in);
+  const Trial trial = run_backward(shape, Family::notes);
   if (!trial.ok()) throw NotTimed(trial.error());
-  const Judged judged = judge(trial, expected_backward(shape, trial.scale, in, backward_stage().half_p));
-  if (judged.outside > 0) throw NotTimed("wrong at " + text(shape) + ": " + judged.worst_of_all);
+  const std::vector<Expected> right = oracle(subject(), {shape, trial.scale, Family::notes, trial.in});
+  Comparison seen;
+  for (std::size_t i = 0; i < right.size(); ++i)
+    compare(shape, all_rows(shape), trial.outputs[i], right[i], seen, {.output = int(i)});
+  if (!seen.good()) throw NotTimed("wrong at " + text(shape) + ": " + lines_of(seen, subject().outputs)[1]);
 }
 
 void time_case(const Shape& shape) {

@@ -76,7 +76,7 @@ class Cpu final : public Device {
     const auto copy = [&](const half* from) {
       return std::vector<fp16>(values(from), values(from) + shape.elements());
     };
-    return expected(shape, scale, {copy(q), copy(k), copy(v)}, rows, half_p);
+    return expected(shape, scale, {copy(q), copy(k), copy(v), {}}, rows, half_p);
   }
 
   std::unique_ptr<Batch> gather(int calls, const std::function<void(int)>& call) override {

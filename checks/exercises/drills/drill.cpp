@@ -73,7 +73,7 @@ DrillRan run(const Drill& d, const ExecOptions& options) {
 bool red(const Drill& d, const ExecOptions& options, const std::string& what) {
   const std::string line = d.name + ", schedule " + name(options.schedule) + ", copies " + name(options.copies) + ": ";
   print_red(line + what);
-  say("tells", line + what);
+  record("tells", line + what);
   return false;
 }
 

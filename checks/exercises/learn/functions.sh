@@ -182,7 +182,7 @@ race_check() { run_into "$tmp/races-says" "$tmp/races-whole" "build/logs/learn-$
 
 # The lab's own variant with the bug is what is handed out: of that the runner says with 0 that the bug shows.
 reported_is_gone() {
-  run_built fingerprint "$bug" "$@"
+  run_built signature "$bug" "$@"
   case $word:$status in bug-*:0) status=1; echo "the planted bug shows" > "$tmp/says"; : > "$tmp/whole" ;; esac
 }
 # SOURCE WORD SHOWN: judges a kernel (or cases), built as the variant learn-WORD of its stage; what the compiler and reports name is

@@ -1,5 +1,5 @@
 // How to recognise the bug diagonal_skipped.
-#include "checks/backward/parts.hpp"
+#include "checks/bugs/backward_parts.hpp"
 
 namespace {
 using namespace lab;
@@ -17,6 +17,6 @@ std::vector<Part> look() {
           still_right(l, Gradient::dq)};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

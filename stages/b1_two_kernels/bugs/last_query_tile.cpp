@@ -1,5 +1,5 @@
 // How to recognise the bug last_query_tile.
-#include "checks/backward/parts.hpp"
+#include "checks/bugs/backward_parts.hpp"
 
 namespace {
 using namespace lab;
@@ -15,6 +15,6 @@ std::vector<Part> look() {
           equals_prediction(l, Gradient::dv, predicted, "the sum over rows 0..95"), still_right(l, Gradient::dq)};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

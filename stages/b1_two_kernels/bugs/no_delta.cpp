@@ -1,5 +1,5 @@
 // How to recognise the bug no_delta.
-#include "checks/backward/parts.hpp"
+#include "checks/bugs/backward_parts.hpp"
 
 namespace {
 using namespace lab;
@@ -13,6 +13,6 @@ std::vector<Part> look() {
           equals_prediction(l, Gradient::dk, predicted, "dS^T Q with the same dS"), still_right(l, Gradient::dv)};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug p_not_transposed.
-#include "checks/backward/parts.hpp"
+#include "checks/bugs/backward_parts.hpp"
 
 namespace {
 using namespace lab;
@@ -19,6 +19,6 @@ std::vector<Part> look() {
           still_right(l, Gradient::dq), still_right(l, Gradient::dk)};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "checks/backward/parts.hpp"
+#include "checks/bugs/backward_parts.hpp"
 
 namespace {
 using namespace lab;
@@ -21,6 +21,6 @@ std::vector<Part> look() {
           equals_prediction(l, Gradient::dq, predicted, rule)};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,7 +1,7 @@
 // How to recognise the bug rows_of_first_slot.
 #include <cmath>
 
-#include "checks/backward/parts.hpp"
+#include "checks/bugs/backward_parts.hpp"
 
 namespace {
 using namespace lab;
@@ -22,6 +22,6 @@ std::vector<Part> look() {
           equals_prediction(l, Gradient::dv, predicted, rule)};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug scale_left_out.
-#include "checks/backward/parts.hpp"
+#include "checks/bugs/backward_parts.hpp"
 
 namespace {
 using namespace lab;
@@ -13,6 +13,6 @@ std::vector<Part> look() {
           still_right(l, Gradient::dv)};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug ds_not_fenced.
-#include "checks/backward/parts.hpp"
+#include "checks/bugs/backward_parts.hpp"
 
 namespace {
 using namespace lab;
@@ -10,6 +10,6 @@ std::vector<Part> look() {
           still_right(l, Gradient::dk), still_right(l, Gradient::dv)};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

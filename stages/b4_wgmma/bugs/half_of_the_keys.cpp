@@ -1,5 +1,5 @@
 // How to recognise the bug half_of_the_keys.
-#include "checks/backward/parts.hpp"
+#include "checks/bugs/backward_parts.hpp"
 
 namespace {
 using namespace lab;
@@ -16,6 +16,6 @@ std::vector<Part> look() {
           still_right(l, Gradient::dk), still_right(l, Gradient::dv)};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

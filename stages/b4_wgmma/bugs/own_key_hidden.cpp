@@ -1,5 +1,5 @@
 // How to recognise the bug own_key_hidden.
-#include "checks/backward/parts.hpp"
+#include "checks/bugs/backward_parts.hpp"
 
 namespace {
 using namespace lab;
@@ -15,6 +15,6 @@ std::vector<Part> look() {
           still_right(look_at({1, 1, 100, 64, false}), Gradient::dq)};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

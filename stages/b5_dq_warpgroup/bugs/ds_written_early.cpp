@@ -1,5 +1,5 @@
 // How to recognise the bug ds_written_early.
-#include "checks/backward/parts.hpp"
+#include "checks/bugs/backward_parts.hpp"
 
 namespace {
 using namespace lab;
@@ -9,6 +9,6 @@ std::vector<Part> look() {
           still_right(look_at({1, 1, 100, 64, false}), Gradient::dv)};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

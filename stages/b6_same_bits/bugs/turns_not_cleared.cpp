@@ -1,11 +1,11 @@
 // How to recognise the bug turns_not_cleared.
-#include "checks/backward/parts.hpp"
+#include "checks/bugs/backward_parts.hpp"
 
 namespace {
 using namespace lab;
 
 std::vector<Part> look() { return {deadlocks({1, 1, 100, 64, false}, "a semaphore to be 0, which is")}; }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug empty_part.
-#include "checks/backward/parts.hpp"
+#include "checks/bugs/backward_parts.hpp"
 
 namespace {
 using namespace lab;
@@ -12,6 +12,6 @@ std::vector<Part> look() {
           still_right(whole, Gradient::dk)};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug head_dim_64.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {
@@ -16,6 +16,6 @@ std::vector<Part> look() {
   };
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

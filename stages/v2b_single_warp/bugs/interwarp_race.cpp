@@ -1,5 +1,5 @@
 // How to recognise the bug interwarp_race.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 
 namespace {
 using namespace lab;
@@ -13,6 +13,6 @@ std::vector<Part> look() {
                                                "O[64 * j + 2 * lane] = o[j].x"})};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug smem_48k.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 
 namespace {
 using namespace lab;
@@ -10,9 +10,9 @@ std::vector<Part> look() {
   ExecOptions first_block;  // in the fixed build the launch is not refused, and need not run to its end
   first_block.blocks = {0};
   const Trial t = run_trial(MISSION, Family::unit, first_block);
-  return {refused(t, {std::to_string(t.plan.dynamic_smem), "49152"})};
+  return {refused(t, {std::to_string(stage().plan(t.shape).dynamic_smem), "49152"})};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug smem_overflow.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 
 namespace {
 using namespace lab;
@@ -11,6 +11,6 @@ std::vector<Part> look() {
   return {refused(run_trial({1, 1, 2048, 128, false}, Family::unit, first_block), {"173568", "101376"})};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug warp7_nan.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 
 namespace {
 using namespace lab;
@@ -8,12 +8,12 @@ constexpr Shape MISSION{1, 8, 512, 64, false};
 
 std::vector<Part> look() {
   const Trial t = run_trial(MISSION);
-  const int m = t.plan.tile_m, first = m - t.plan.rows_per_warp;
+  const int m = stage().plan(t.shape).tile_m, first = m - stage().plan(t.shape).rows_per_warp;
   return {nan_exactly(
       t, [=](int row, int) { return row % m >= first; },
       "row mod " + std::to_string(m) + " >= " + std::to_string(first) + ", 1/8 of the output")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

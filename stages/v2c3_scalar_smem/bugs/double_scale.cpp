@@ -1,5 +1,5 @@
 // How to recognise the bug double_scale.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {
@@ -13,6 +13,6 @@ std::vector<Part> look() {
       equals_prediction(t, wrong::double_scale(t.shape, t.scale, t.in.q, t.in.k, t.in.v), "softmax(scale^2 Q K^T) V")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

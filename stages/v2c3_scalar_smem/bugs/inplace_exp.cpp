@@ -1,5 +1,5 @@
 // How to recognise the bug inplace_exp.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 
 namespace {
 using namespace lab;
@@ -11,6 +11,6 @@ std::vector<Part> look() {
           checker_reports(SMALL, {Finding::Kind::race_intra_warp, "__expf(scores[n] - new_max)", "scores[n] = p;"})};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

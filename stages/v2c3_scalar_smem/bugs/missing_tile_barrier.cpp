@@ -1,5 +1,5 @@
 // How to recognise the bug missing_tile_barrier.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 
 namespace {
 using namespace lab;
@@ -12,6 +12,6 @@ std::vector<Part> look() {
           checker_reports(SMALL, {Finding::Kind::race_inter_warp, "copy8(&smem.sQ", use})};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

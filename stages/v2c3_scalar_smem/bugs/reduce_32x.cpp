@@ -1,5 +1,5 @@
 // How to recognise the bug reduce_32x.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {
@@ -12,6 +12,6 @@ std::vector<Part> look() {
   return {equals_prediction(t, wrong::reduce_32x(t.shape, t.scale, t.in.q, t.in.k, t.in.v), "the right answer / 32")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

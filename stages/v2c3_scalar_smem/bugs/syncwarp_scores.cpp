@@ -1,11 +1,11 @@
 // How to recognise the bug syncwarp_scores.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 
 namespace {
 using namespace lab;
 
 std::vector<Part> look() { return nothing_wrong({1, 1, 128, 64, false}); }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug misaligned_cp_async.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 
 namespace {
 using namespace lab;
@@ -11,6 +11,6 @@ std::vector<Part> look() {
                 {"misaligned address", "cp.async of 16 bytes", "warp 7 lane"})};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

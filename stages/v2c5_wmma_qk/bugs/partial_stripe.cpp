@@ -1,5 +1,5 @@
 // How to recognise the bug partial_stripe.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 
 namespace {
 using namespace lab;
@@ -13,6 +13,6 @@ std::vector<Part> look() {
           checker_reports(SMALL, {Finding::Kind::out_of_bounds, "", "wmma::store_matrix_sync(&smem.S_scores"})};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug skip_tail.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 
 namespace {
 using namespace lab;
@@ -11,6 +11,6 @@ std::vector<Part> look() {
       run_trial({1, 2, 500, 64, false}), [](int row, int) { return row >= 496; }, "rows 496..499 of 500")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

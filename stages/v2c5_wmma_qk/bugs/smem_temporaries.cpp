@@ -1,5 +1,5 @@
 // How to recognise the bug smem_temporaries.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 
 namespace {
 using namespace lab;
@@ -12,6 +12,6 @@ std::vector<Part> look() {
           fails(run_trial(SMALL), cudaErrorIllegalAddress, {"outside the request"})};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug fragment_layout.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "common/wmma_layout.hpp"
 #include "reference/wrong_answers.hpp"
 
@@ -27,7 +27,8 @@ std::vector<Part> look() {
   const wrong::BlockMap same = filled_from([](int lane, int i) { return wmma_layout::ACC_HELD[lane][i]; });
   const wrong::BlockMap permuted = filled_from(wmma_layout::acc_held_other);
   const auto predicted = [](const Trial& t, const wrong::BlockMap& map) {
-    return wrong::fragment_layout(t.shape, t.scale, t.in.q, t.in.k, t.in.v, map, t.plan.tile_m, t.plan.tile_n);
+    return wrong::fragment_layout(t.shape, t.scale, t.in.q, t.in.k, t.in.v, map, stage().plan(t.shape).tile_m,
+                                  stage().plan(t.shape).tile_n);
   };
   std::vector<Part> parts;
   const Trial measured = run_trial(square);
@@ -43,6 +44,6 @@ std::vector<Part> look() {
   return parts;
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug scratch_race.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 
 namespace {
 using namespace lab;
@@ -11,6 +11,6 @@ std::vector<Part> look() {
                                   "? scores[32 * j + lane] * scale"})};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,7 +1,7 @@
 // How to recognise the bug max_init_zero.
 #include <algorithm>
 
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 
 namespace {
 using namespace lab;
@@ -34,6 +34,6 @@ std::vector<Part> look() {
       equals_prediction(t, std::vector<double>(t.out.size(), 0.0), "0 where it is between -86 and -18", rounded_away)};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

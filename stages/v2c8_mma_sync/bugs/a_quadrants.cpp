@@ -1,5 +1,5 @@
 // How to recognise the bug a_quadrants.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {
@@ -18,12 +18,13 @@ wrong::BlockMap quadrants() {
 std::vector<Part> look() {
   const Trial t = run_trial(MISSION), wide = run_trial({1, 1, 200, 128, true});
   const auto predicted = [](const Trial& x) {
-    return wrong::fragment_layout(x.shape, x.scale, x.in.q, x.in.k, x.in.v, quadrants(), x.plan.tile_m, x.plan.tile_n);
+    return wrong::fragment_layout(x.shape, x.scale, x.in.q, x.in.k, x.in.v, quadrants(), stage().plan(x.shape).tile_m,
+                                  stage().plan(x.shape).tile_n);
   };
   return {equals_prediction(t, predicted(t), "P V with two 8x8 of every 16x16 block of P exchanged"),
           equals_prediction(wide, predicted(wide), "the same at D = 128, causal, S = 200")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug quad_reduce.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {
@@ -15,6 +15,6 @@ std::vector<Part> look() {
                             "the same at D = 128, causal, S = 201, where row 200 shares with an empty one")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,15 +1,16 @@
 // How to recognise the bug all_masked_tile.
 #include <algorithm>
 
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 
 namespace {
 using namespace lab;
 
 // The first key of the tile that the row's block begins with, from the end.
 int first_tile(const Trial& t, int row) {
-  const int block = row / t.plan.tile_m * t.plan.tile_m, keys = std::min(t.shape.S, block + t.plan.tile_m);
-  return (keys - 1) / t.plan.tile_n * t.plan.tile_n;
+  const int block = row / stage().plan(t.shape).tile_m * stage().plan(t.shape).tile_m,
+            keys = std::min(t.shape.S, block + stage().plan(t.shape).tile_m);
+  return (keys - 1) / stage().plan(t.shape).tile_n * stage().plan(t.shape).tile_n;
 }
 
 std::vector<Part> look() {
@@ -19,6 +20,6 @@ std::vector<Part> look() {
           nan_exactly(wide, empty_in(wide), "the same at D = 128, S = 200, tiles of 32 keys: rows 0..95 and 128..191")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug mask_skipped.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {
@@ -8,8 +8,9 @@ using namespace lab;
 std::vector<Part> look() {
   const Trial t = run_trial({1, 8, 512, 64, true}), ragged = run_trial({1, 2, 200, 64, true});
   const auto predicted = [](const Trial& x) {
-    const int n = x.plan.tile_n, whole = x.shape.S / n * n;  // a ragged tile at the end is masked all the same
-    const auto keys_seen = [=, own = x.plan.rows_per_warp](int row) {
+    const int n = stage().plan(x.shape).tile_n,
+              whole = x.shape.S / n * n;  // a ragged tile at the end is masked all the same
+    const auto keys_seen = [=, own = stage().plan(x.shape).rows_per_warp](int row) {
       const bool skipped = row / own * own % n != 0 && row < whole;
       return skipped ? row / n * n + n : row + 1;
     };
@@ -20,6 +21,6 @@ std::vector<Part> look() {
       equals_prediction(ragged, predicted(ragged), "the same at S = 200, but for the rows of the last tile, 192..199")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug pitch_without_pad.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/attention.hpp"
 
 namespace {
@@ -22,6 +22,6 @@ std::vector<Part> look() {
       counted(WIDE, v),  right_by_luck(t, attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v), "with either pitch")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

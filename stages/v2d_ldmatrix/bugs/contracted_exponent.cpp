@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "checks/acceptance/format.hpp"
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {
@@ -35,6 +35,6 @@ std::vector<Part> look() {
   return {is_predicted(NARROW, INFINITE), is_predicted(NARROW, SILENT), is_predicted(WIDE_CAUSAL, INFINITE)};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug swizzle_row_bits.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {
@@ -15,6 +15,6 @@ std::vector<Part> look() {
           right_by_luck(t, attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v), "with either swizzle")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug v_not_transposed.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {
@@ -17,6 +17,6 @@ std::vector<Part> look() {
           equals_prediction(wide, predicted(wide), "the same at D = 128, causal, S = 200")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

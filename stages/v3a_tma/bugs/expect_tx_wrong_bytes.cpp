@@ -1,5 +1,5 @@
 // How to recognise the bug expect_tx_wrong_bytes.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {
@@ -9,7 +9,7 @@ constexpr Shape RAGGED{1, 1, 200, 64, false}, WIDE{1, 1, 200, 128, true}, WHOLE{
 
 // The last tile's V is that of the tile that was in its slot before.
 std::vector<double> predicted(const Trial& t, int slots) {
-  const int N = t.plan.tile_n, S = t.shape.S, D = t.shape.D;
+  const int N = stage().plan(t.shape).tile_n, S = t.shape.S, D = t.shape.D;
   const auto stale = [&](Head& head) {
     for (int n = S / N * N; n < S; ++n)
       std::copy_n(&head.v[std::size_t(n - slots * N) * D], D, &head.v[std::size_t(n) * D]);
@@ -34,12 +34,13 @@ std::vector<Part> look() {
   for (const auto& [shape, slots] : {std::pair(RAGGED, 3), std::pair(WIDE, 2)}) {
     const Trial t = run_trial(shape, Family::unit, late);
     parts.push_back(equals_prediction(t, predicted(t, slots),
-                                      "attention with V'[n] = V[n - " + std::to_string(slots * t.plan.tile_n) +
+                                      "attention with V'[n] = V[n - " +
+                                          std::to_string(slots * stage().plan(t.shape).tile_n) +
                                           "] in the last tile, if a copy lands at the wait for it"));
   }
   return parts;
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug first_wait_parity.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/attention.hpp"
 
 namespace {
@@ -21,6 +21,6 @@ std::vector<Part> look() {
                         "where the prologue asks for all tiles: 128 keys at D = 64")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug init_not_fenced.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/attention.hpp"
 
 namespace {
@@ -16,6 +16,6 @@ std::vector<Part> look() {
       right_by_luck(t, attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v), "all the same")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug smem_not_1024.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {
@@ -19,6 +19,6 @@ std::vector<Part> look() {
           checker_reports(SMALL, {Finding::Kind::misaligned, "", "ptx::tma_load_4d(smem.sV"})};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

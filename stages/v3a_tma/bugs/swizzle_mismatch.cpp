@@ -1,5 +1,5 @@
 // How to recognise the bug swizzle_mismatch.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {
@@ -18,6 +18,6 @@ std::vector<Part> look() {
           equals_prediction(wide, predicted(wide), "the same of every 64 columns at D = 128, causal, S = 200")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

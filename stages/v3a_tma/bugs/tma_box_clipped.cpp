@@ -1,5 +1,5 @@
 // How to recognise the bug tma_box_clipped.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {
@@ -12,11 +12,12 @@ std::vector<Part> look() {
   std::vector<Part> parts;
   for (const Shape& shape : {RAGGED, ONE_KEY_MORE}) {
     const Trial t = run_trial(shape);
-    const int zeros = (t.plan.tile_n - shape.S % t.plan.tile_n) % t.plan.tile_n;
-    parts.push_back(equals_prediction(t,
-                                      wrong::tma_box_clipped(t.shape, t.scale, t.in.q, t.in.k, t.in.v, t.plan.tile_n),
-                                      "attention over " + std::to_string(zeros) +
-                                          " more keys, which are zero: right Z / (Z + " + std::to_string(zeros) + ")"));
+    const int zeros =
+        (stage().plan(t.shape).tile_n - shape.S % stage().plan(t.shape).tile_n) % stage().plan(t.shape).tile_n;
+    parts.push_back(equals_prediction(
+        t, wrong::tma_box_clipped(t.shape, t.scale, t.in.q, t.in.k, t.in.v, stage().plan(t.shape).tile_n),
+        "attention over " + std::to_string(zeros) + " more keys, which are zero: right Z / (Z + " +
+            std::to_string(zeros) + ")"));
   }
   for (const auto& [shape, why] :
        {std::pair(WHOLE, "where S is a multiple of 64"), std::pair(CAUSAL, "under a mask")}) {
@@ -26,6 +27,6 @@ std::vector<Part> look() {
   return parts;
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

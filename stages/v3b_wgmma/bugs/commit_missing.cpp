@@ -1,5 +1,5 @@
 // How to recognise the bug commit_missing.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/attention.hpp"
 
 namespace {
@@ -23,6 +23,6 @@ std::vector<Part> look() {
   return parts;
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

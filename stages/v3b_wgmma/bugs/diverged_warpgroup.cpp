@@ -1,5 +1,5 @@
 // How to recognise the bug diverged_warpgroup.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/attention.hpp"
 
 namespace {
@@ -20,6 +20,6 @@ std::vector<Part> look() {
                         "where each warp of the last block has a row")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

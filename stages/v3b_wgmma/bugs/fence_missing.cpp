@@ -1,5 +1,5 @@
 // How to recognise the bug fence_missing.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/attention.hpp"
 
 namespace {
@@ -16,6 +16,6 @@ std::vector<Part> look() {
                         "where the compiler puts the registers in order")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

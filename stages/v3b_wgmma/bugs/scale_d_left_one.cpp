@@ -1,5 +1,5 @@
 // How to recognise the bug scale_d_left_one.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/attention.hpp"
 #include "reference/wrong_answers.hpp"
 
@@ -22,6 +22,6 @@ std::vector<Part> look() {
                         "up to 64 keys, where no tile comes before")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

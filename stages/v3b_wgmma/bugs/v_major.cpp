@@ -1,5 +1,5 @@
 // How to recognise the bug v_major.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {
@@ -21,6 +21,6 @@ std::vector<Part> look() {
                 {"wgmma.mma_async: B, by descriptor", "reads shared address"})};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

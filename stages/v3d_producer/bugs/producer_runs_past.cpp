@@ -1,5 +1,5 @@
 // How to recognise the bug producer_runs_past.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/attention.hpp"
 
 namespace {
@@ -14,6 +14,6 @@ std::vector<Part> look() {
           right_by_luck(t, attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v), "without a mask")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

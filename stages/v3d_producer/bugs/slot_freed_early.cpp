@@ -1,5 +1,5 @@
 // How to recognise the bug slot_freed_early.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {
@@ -17,7 +17,7 @@ std::vector<Part> look() {
   options.copies = Copies::at_issue, options.products = Copies::at_wait, options.schedule = Schedule::round_robin;
   for (const auto& [shape, slots] : {std::pair(ONE_MORE, 4), std::pair(WIDE, 3), std::pair(LONG, 4)}) {
     const Trial t = run_trial(shape, Family::unit, options);
-    const int N = t.plan.tile_n, D = shape.D, ring = slots * N;
+    const int N = stage().plan(t.shape).tile_n, D = shape.D, ring = slots * N;
     const auto overwritten = [&](Head& head) {
       std::copy_n(&head.k[std::size_t(ring) * D], std::size_t(N) * D, head.k.begin());
     };
@@ -29,6 +29,6 @@ std::vector<Part> look() {
   return parts;
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

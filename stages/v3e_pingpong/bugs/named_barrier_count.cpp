@@ -1,5 +1,5 @@
 // How to recognise the bug named_barrier_count.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 
 namespace {
 using namespace lab;
@@ -12,6 +12,6 @@ std::vector<Part> look() {
           hangs(WIDE_CAUSAL, {{at_barrier(3, 128, 384)}, "const auto wait_for_turn"})};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

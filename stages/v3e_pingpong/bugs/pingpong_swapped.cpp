@@ -1,5 +1,5 @@
 // How to recognise the bug pingpong_swapped.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 
 namespace {
 using namespace lab;
@@ -12,6 +12,6 @@ std::vector<Part> look() {
   return {hangs(ONE_TILE, hang), hangs(WIDE_CAUSAL, hang)};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug setmaxnreg_sum.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 
 namespace {
 using namespace lab;
@@ -13,6 +13,6 @@ std::vector<Part> look() {
           hangs(WIDE_CAUSAL, {{wait}, "ptx::registers_take<REGISTERS>"})};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug turn_left_over.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/attention.hpp"
 
 namespace {
@@ -14,6 +14,6 @@ std::vector<Part> look() {
           right_by_luck(t, attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v), "as no use of the barrier follows")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

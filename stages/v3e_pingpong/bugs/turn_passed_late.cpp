@@ -1,5 +1,5 @@
 // How to recognise the bug turn_passed_late.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/attention.hpp"
 
 namespace {
@@ -18,6 +18,6 @@ std::vector<Part> look() {
           right_by_luck(t, attention(t.shape, t.scale, t.in.q, t.in.k, t.in.v), "whoever waits for whom")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug packed_too_early.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/attention.hpp"
 #include "reference/wrong_answers.hpp"
 
@@ -31,6 +31,6 @@ std::vector<Part> look() {
   return parts;
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug keys_of_another_tile.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/wrong_answers.hpp"
 
 namespace {
@@ -11,8 +11,8 @@ constexpr Shape MISSION{1, 8, 512, 64, true}, MANY{8, 12, 300, 64, true}, WIDE_R
 std::vector<Part> look() {
   const Trial t = run_trial(MISSION), many = run_trial(MANY), wide = run_trial(WIDE_RAGGED);
   const auto predicted = [](const Trial& x) {
-    return wrong::keys_of_another_tile(x.shape, x.scale, x.in.q, x.in.k, x.in.v, x.plan.tile_m, x.plan.tile_n,
-                                       x.plan.block_of);
+    return wrong::keys_of_another_tile(x.shape, x.scale, x.in.q, x.in.k, x.in.v, stage().plan(x.shape).tile_m,
+                                       stage().plan(x.shape).tile_n, stage().plan(x.shape).block_of);
   };
   return {
       equals_prediction(t, predicted(t),
@@ -21,6 +21,6 @@ std::vector<Part> look() {
       equals_prediction(wide, predicted(wide), "the same at D = 128, S = 300")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

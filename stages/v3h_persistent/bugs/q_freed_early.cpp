@@ -1,5 +1,5 @@
 // How to recognise the bug q_freed_early.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 
 namespace {
 using namespace lab;
@@ -12,6 +12,6 @@ std::vector<Part> look() {
   return {checker_reports(SMALL, race), checker_reports(WIDE, race)};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

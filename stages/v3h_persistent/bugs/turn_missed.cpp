@@ -1,5 +1,5 @@
 // How to recognise the bug turn_missed.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/attention.hpp"
 
 namespace {
@@ -19,6 +19,6 @@ std::vector<Part> look() {
           right_by_luck(two, right(two), "with a mask in blocks of two, whose rows end in the same tile")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug one_counter.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 
 namespace {
 using namespace lab;
@@ -10,6 +10,6 @@ std::vector<Part> look() {
                          : overlapping_launches_wrong({1, 12, 16384, 64, false}, {16, 16, 1024, 64, false})};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

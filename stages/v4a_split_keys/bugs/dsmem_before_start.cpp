@@ -1,5 +1,5 @@
 // How to recognise the bug dsmem_before_start.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/attention.hpp"
 
 namespace {
@@ -26,6 +26,6 @@ std::vector<Part> look() {
   return parts;
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How to recognise the bug merge_without_max.
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/attention.hpp"
 #include "reference/wrong_answers.hpp"
 
@@ -21,6 +21,6 @@ std::vector<Part> look() {
           right_by_luck(one, predicted(one), "where the second block has no tiles, and adds zeros")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,7 +1,7 @@
 // How to recognise the bug split_remainder.
 #include <algorithm>
 
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 #include "reference/attention.hpp"
 #include "reference/wrong_answers.hpp"
 
@@ -36,6 +36,6 @@ std::vector<Part> look() {
                         "where the number of tiles is even")};
 }
 
-const RegisteredFingerprint registered(look);
+const RegisteredSignature registered(look);
 
 }  // namespace

@@ -1,10 +1,12 @@
-#include "checks/backward/parts.hpp"
+#include "checks/bugs/backward_parts.hpp"
 
 #include <cmath>
 
-#include "checks/acceptance/report.hpp"
-#include "checks/backward/same_bits.hpp"
-#include "checks/bugs/elsewhere.hpp"
+#include "checks/acceptance/cases.hpp"
+#include "checks/acceptance/format.hpp"
+#include "checks/acceptance/same_bits.hpp"
+#include "checks/acceptance/tolerance.hpp"
+#include "checks/bugs/gpu_child_process.hpp"
 #include "reference/attention.hpp"
 #include "reference/bad_input.hpp"
 
@@ -12,12 +14,8 @@ namespace lab {
 namespace {
 
 const char* name(Gradient which) { return which == Gradient::dq ? "dQ" : which == Gradient::dk ? "dK" : "dV"; }
-const std::vector<fp16>& got(const Look& look, Gradient which) {
-  return which == Gradient::dq ? look.trial.dq : which == Gradient::dk ? look.trial.dk : look.trial.dv;
-}
-const ExpectedGradient& right(const Look& look, Gradient which) {
-  return which == Gradient::dq ? look.right.dq : which == Gradient::dk ? look.right.dk : look.right.dv;
-}
+const std::vector<fp16>& got(const Look& look, Gradient which) { return look.trial.outputs[std::size_t(which)]; }
+const Expected& right(const Look& look, Gradient which) { return look.right[std::size_t(which)]; }
 const std::vector<double>& of(const Gradients& all, Gradient which) {
   return which == Gradient::dq ? all.dq : which == Gradient::dk ? all.dk : all.dv;
 }
@@ -28,14 +26,15 @@ constexpr double APART = 100 * NOTES_TOLERANCE;
 
 }  // namespace
 
-std::string Look::title() const { return std::string(name(family)) + " inputs, " + text(trial.shape); }
+std::string Look::title() const { return std::string(name(trial.family)) + " inputs, " + text(trial.shape); }
+
+Trial run_backward(const Shape& shape, Family family, const ExecOptions& options) {
+  return run_trial(shape, family, options);
+}
 
 Look look_at(const Shape& shape, Family family) {
-  Look look;
-  look.family = family;
-  look.in = make_backward_inputs(family, shape, 1);
-  look.trial = run_backward(shape, float(default_scale(shape.D)), look.in);
-  look.right = expected_backward(shape, look.trial.scale, look.in, backward_stage().half_p);
+  Look look{run_backward(shape, family), {}};
+  look.right = oracle(subject(), {shape, look.trial.scale, family, look.trial.in});
   return look;
 }
 
@@ -43,7 +42,7 @@ Gradients backward_after(const Look& look, const std::function<void(BackwardHead
   const Shape& shape = look.trial.shape;
   Gradients g;
   for (std::vector<double>* gradient : {&g.dq, &g.dk, &g.dv}) gradient->resize(shape.elements());
-  const BackwardInputs& in = look.in;
+  const Inputs& in = look.trial.in;
   for_backward_heads(shape, look.trial.scale, in.q, in.k, in.v, in.dout, Hidden::left_out, [&](BackwardHead& h) {
     change(h);
     const std::size_t begin = std::size_t(h.number) * h.S * h.D;
@@ -121,12 +120,11 @@ Part checker_reports(const Shape& shape, Finding::Kind kind, const std::string& 
   if (!can_schedule()) return cannot_look(part, "a GPU has no checker of global memory");
   if (!can_check()) throw BadInput("this binary is not instrumented; make stage=S reproduce-bug builds one that is");
   constexpr std::uint64_t ORDERS = 4;
-  const BackwardInputs in = make_backward_inputs(Family::unit, shape, 1);
   std::size_t orders = 0;
   for (std::uint64_t order = 0; order < ORDERS; ++order) {
     ExecOptions options;
     options.check = true, options.block_order = order;
-    const BackwardTrial t = run_backward(shape, float(default_scale(shape.D)), in, options);
+    const Trial t = run_backward(shape, Family::unit, options);
     for (const Finding& f : t.findings) {
       if (!f.is(kind) || f.text.find(piece) == f.text.npos) continue;
       if (orders++ == 0) part.lines = {f.text};
@@ -139,12 +137,12 @@ Part checker_reports(const Shape& shape, Finding::Kind kind, const std::string& 
 }
 
 Part bits_differ(const Shape& shape) {
-  const SameBits seen = count_outputs(shape);
+  const SameBits seen = count_outputs(subject(), shape);
   Part part;
   part.expected = "dQ has other bits in another order of blocks";
-  part.shown = seen.dq > 1;
-  part.seen = text(shape) + format(": %zu outputs of dQ, %zu of dK, %zu of dV in %zu %s", seen.dq, seen.dk, seen.dv,
-                                   seen.launches, can_schedule() ? "orders of blocks" : "launches");
+  part.shown = seen.each[0] > 1;
+  part.seen = text(shape) + format(": %zu outputs of dQ, %zu of dK, %zu of dV in %zu %s", seen.each[0], seen.each[1],
+                                   seen.each[2], seen.launches, can_schedule() ? "orders of blocks" : "launches");
   return can_schedule() ? part : may_hide(part, ": a GPU may start and run the blocks in one order");
 }
 
@@ -152,8 +150,7 @@ Part deadlocks(const Shape& shape, const std::string& piece) {
   Part part;
   part.expected = "the launch is a deadlock: " + piece;
   if (!can_schedule()) return cannot_look(part, "a GPU would wait for ever");
-  const BackwardInputs in = make_backward_inputs(Family::unit, shape, 1);
-  const BackwardTrial t = run_backward(shape, float(default_scale(shape.D)), in);
+  const Trial t = run_backward(shape);
   part.shown = t.finished == cudaErrorLaunchTimeout && t.message.find(piece) != t.message.npos;
   part.seen = text(shape) + ": " + (t.ok() ? "the launch ends" : t.error());
   return part;

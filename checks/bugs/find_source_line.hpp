@@ -1,4 +1,4 @@
-// Lines of the kernel that a fingerprint names by a piece of their text.
+// Lines of the kernel that a signature names by a piece of their text.
 #pragma once
 #include <string>
 
@@ -18,7 +18,7 @@ struct Place {
 void look_for(const desk::Patch& patch, const std::string& own_source);
 
 // The only line with `piece`, of the kernel as this build has it. In the fixed build a line that only the patch would
-// add is sought there. A fingerprint that cannot find its line is a mistake in its .cpp.
+// add is sought there. A signature that cannot find its line is a mistake in its .cpp.
 Place line_with(const std::string& piece);
 
 }  // namespace lab

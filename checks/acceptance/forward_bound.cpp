@@ -1,8 +1,8 @@
-#include "checks/acceptance/expected.hpp"
-
+// The bound of the forward pass: tolerance.hpp derives it.
 #include <algorithm>
 #include <cmath>
 
+#include "checks/acceptance/problem.hpp"
 #include "checks/acceptance/tolerance.hpp"
 
 namespace lab {
@@ -116,7 +116,7 @@ Expected loosely(std::vector<double> values, const Shape& shape, double scale, c
   const RowError error = row_error(shape.D, shape.S, largest_score, half_p);
   double max_v = 0;
   for (const fp16 x : in.v) max_v = std::max(max_v, finite_magnitude(x));
-  Expected e{std::move(values), {}};
+  Expected e{std::move(values), {}, {}};
   for (const double value : e.value) e.allowed.push_back(allowed_error(error, std::abs(value), max_v, max_v));
   return e;
 }

@@ -1,22 +1,23 @@
-// Parts of a fingerprint (checks/bugs/fingerprint.hpp) of a backward stage's bug.
+// Parts of a signature (checks/bugs/signature.hpp) of a backward stage's bug.
 #pragma once
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "checks/backward/trial.hpp"
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/acceptance/backward_bound.hpp"
+#include "checks/bugs/signature.hpp"
+#include "common/backward.hpp"
 
 namespace lab {
 
 // A launch on unit inputs, and the right gradients of them.
 struct Look {
-  BackwardTrial trial;
-  BackwardInputs in;
-  ExpectedBackward right;
-  Family family = Family::unit;
-  std::string title() const;  // "unit inputs, (1,2,100,64) causal"
+  Trial trial;
+  std::vector<Expected> right;  // by Gradient
+  std::string title() const;    // "unit inputs, (1,2,100,64) causal"
 };
+// A launch on unit inputs, or those of a family.
+Trial run_backward(const Shape& shape, Family family = Family::unit, const ExecOptions& options = {});
 Look look_at(const Shape& shape, Family family = Family::unit);
 
 // The gradients that come of pairs changed by `change`: P, dP and dS of a head are its to rewrite.

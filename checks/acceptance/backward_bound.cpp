@@ -1,7 +1,6 @@
-#include "checks/backward/expected.hpp"
+#include "checks/acceptance/backward_bound.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <limits>
 
@@ -65,8 +64,8 @@ double weight_error(int head_dim, int visible_keys, double largest_score, bool h
 BackwardInputs make_backward_inputs(Family family, const Shape& shape, std::uint64_t seed, double amplitude,
                                     const Magnitudes& magnitudes) {
   constexpr std::uint64_t OF_DOUT = 0x646F7574;  // another seed than that of v
-  BackwardInputs in{make_inputs(family, shape, seed, {}, amplitude),
-                    make_inputs(Family::unit, shape, seed ^ OF_DOUT).v};
+  BackwardInputs in = make_inputs(family, shape, seed, {}, amplitude);
+  in.dout = make_inputs(Family::unit, shape, seed ^ OF_DOUT).v;
   const auto multiply = [&](std::vector<fp16>& tensor, double factor, std::size_t first) {
     if (factor == 1) return;
     for (std::size_t i = first * std::size_t(shape.D); i < tensor.size(); ++i)
@@ -78,50 +77,46 @@ BackwardInputs make_backward_inputs(Family family, const Shape& shape, std::uint
 }
 
 ExpectedBackward expected_backward(const Shape& shape, double scale, const BackwardInputs& in, bool half_p) {
-  Gradients right = backward(shape, scale, in.q, in.k, in.v, in.dout);
+  Gradients right = backward(shape, scale, in.q, in.k, in.v, in.dout), zero;
   ExpectedBackward e;
   e.dq.value = std::move(right.dq), e.dk.value = std::move(right.dk), e.dv.value = std::move(right.dv);
-  ExpectedGradient* const all[] = {&e.dq, &e.dk, &e.dv};
-  for (ExpectedGradient* g : all) g->allowed.resize(shape.elements());
+  Expected* const all[] = {&e.dq, &e.dk, &e.dv};
+  for (Expected* g : all) g->allowed.resize(shape.elements());
 
-  std::atomic<std::size_t> unbounded{0};
   const std::size_t head_size = std::size_t(shape.S) * shape.D;
   for_backward_heads(shape, scale, in.q, in.k, in.v, in.dout, Hidden::left_out, [&](BackwardHead& h) {
     const std::size_t begin = std::size_t(h.number) * head_size;
     if (!pair_errors(h, scale, half_p)) {
-      for (ExpectedGradient* g : all) std::fill_n(g->allowed.begin() + std::ptrdiff_t(begin), head_size, INF);
-      unbounded += 3 * head_size;
+      for (Expected* g : all) std::fill_n(g->allowed.begin() + std::ptrdiff_t(begin), head_size, INF);
       return;
     }
     add_product(h, h.dS, false, magnitudes(h.k).data(), Hidden::left_out, &e.dq.allowed[begin]);
     add_product(h, h.dS, true, magnitudes(h.q).data(), Hidden::left_out, &e.dk.allowed[begin]);
     add_product(h, h.P, true, magnitudes(h.dout).data(), Hidden::left_out, &e.dv.allowed[begin]);
   });
-  e.unbounded = unbounded;
-  for (ExpectedGradient* g : all)
-    for (std::size_t i = 0; i < g->value.size(); ++i)
-      g->allowed[i] += FP16_ROUNDING * std::abs(g->value[i]) + FP16_HALF_STEP;
 
-  const auto not_finite = [](double x) { return !std::isfinite(x); };
-  if (std::ranges::any_of(e.dq.value, not_finite) || std::ranges::any_of(e.dk.value, not_finite) ||
-      std::ranges::any_of(e.dv.value, not_finite)) {
-    Gradients zero = backward(shape, scale, in.q, in.k, in.v, in.dout, Hidden::times_zero);
-    e.dq.times_zero = std::move(zero.dq), e.dk.times_zero = std::move(zero.dk), e.dv.times_zero = std::move(zero.dv);
+  const auto finite_all = [](const Expected* g) {
+    return std::ranges::all_of(g->value, [](double x) { return std::isfinite(x); });
+  };
+  if (!std::ranges::all_of(all, finite_all))
+    zero = backward(shape, scale, in.q, in.k, in.v, in.dout, Hidden::times_zero);
+  e.dq.also = std::move(zero.dq), e.dk.also = std::move(zero.dk), e.dv.also = std::move(zero.dv);
+  for (Expected* g : all) {
+    g->also.resize(g->value.size());
+    for (std::size_t i = 0; i < g->value.size(); ++i) {
+      const double value = g->value[i], allowed = g->allowed[i] += FP16_ROUNDING * std::abs(value) + FP16_HALF_STEP;
+      // 65520 is half a step above the largest half.
+      if (std::isfinite(value) && std::isfinite(allowed) && std::abs(value) + allowed >= 65520)
+        g->also[i] = std::copysign(INF, value);
+    }
   }
   return e;
 }
 
-bool is_right(const ExpectedGradient& expected, std::size_t at, float got) {
-  const auto same = [&](double x) { return std::isnan(x) ? std::isnan(got) : double(got) == x; };
-  const double value = expected.value[at], allowed = expected.allowed[at];
-  if (!expected.times_zero.empty() && !std::isfinite(expected.times_zero[at]) && same(expected.times_zero[at]))
-    return true;
-  if (!std::isfinite(value)) return same(value);
-  if (std::isinf(got)) {  // what may round to infinity: 65520 is half a step above the largest half
-    return std::isfinite(allowed) && std::copysign(1.0, value) == std::copysign(1.0, double(got)) &&
-           std::abs(value) + allowed >= 65520;
-  }
-  return std::abs(double(got) - value) <= allowed;
+std::size_t ExpectedBackward::unbounded() const {
+  std::size_t count = 0;
+  for (const Expected* g : {&dq, &dk, &dv}) count += std::size_t(std::ranges::count(g->allowed, INF));
+  return count;
 }
 
 }  // namespace lab

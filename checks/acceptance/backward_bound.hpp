@@ -25,12 +25,13 @@
 //    X_ij the bound of point 5 plus S u |dS|, Y_ij = P (e_i + S u) plus 2^-25 where P is rounded.
 // 7. The gradient's own rounding: h |ref|, or 2^-25.
 //
-// Where e_i is beyond FIRST_ORDER no such bound is known, and a finite reference asks for a finite gradient alone
-// (`unbounded` counts these elements).
+// Where e_i is beyond FIRST_ORDER no such bound is known, and a finite reference asks for a finite gradient alone: the
+// bound is infinite.
 #pragma once
 #include <cstddef>
 #include <vector>
 
+#include "checks/acceptance/problem.hpp"
 #include "checks/acceptance/tolerance.hpp"
 #include "reference/backward.hpp"
 #include "reference/inputs.hpp"
@@ -38,25 +39,16 @@
 namespace lab {
 
 // q, k and v as the forward pass has them, and dO of N(0,1).
-struct BackwardInputs : Inputs {
-  std::vector<fp16> dout;
-};
+using BackwardInputs = Inputs;
 BackwardInputs make_backward_inputs(Family family, const Shape& shape, std::uint64_t seed, double amplitude = 1,
                                     const Magnitudes& magnitudes = {});
 
-// One gradient, [B, H, S, D].
-struct ExpectedGradient {
-  std::vector<double> value, allowed;
-  std::vector<double> times_zero;  // another right answer where it is not finite (Hidden); empty: there is none
-};
+// Right as well: what Hidden::times_zero makes of a pair, and an infinity where a bound reaches past the largest half.
 struct ExpectedBackward {
-  ExpectedGradient dq, dk, dv;
-  std::size_t unbounded = 0;
+  Expected dq, dk, dv;  // [B, H, S, D] each
+  std::size_t unbounded() const;
 };
 ExpectedBackward expected_backward(const Shape& shape, double scale, const BackwardInputs& in, bool half_p);
-
-// Whether `got` is right for element `at`.
-bool is_right(const ExpectedGradient& expected, std::size_t at, float got);
 
 // e_i of point 3.
 double weight_error(int head_dim, int visible_keys, double largest_score, bool half_p);

@@ -1,4 +1,4 @@
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -12,9 +12,9 @@
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/tolerance.hpp"
 #include "checks/acceptance/verdict.hpp"
-#include "checks/bugs/elsewhere.hpp"
+#include "checks/bugs/find_source_line.hpp"
+#include "checks/bugs/gpu_child_process.hpp"
 #include "checks/bugs/hang.hpp"
-#include "checks/bugs/places.hpp"
 #include "checks/desk/patch.hpp"
 #include "checks/runner/commands.hpp"
 #include "checks/runner/library.hpp"
@@ -36,66 +36,13 @@ void for_elements(const Shape& shape, Each each) {
       for (int col = 0; col < shape.D; ++col, ++i) each(i, row, col);
 }
 
-// The first head that has marks, from the first 128 rows that do: each character is the worst of its rows and columns. Lines that are
-// the same are one.
-std::vector<std::string> map_of(const Shape& shape, const std::function<char(std::size_t)>& mark,
-                                const std::string& key) {
-  const std::size_t head = std::size_t(shape.S) * shape.D;
-  std::size_t begin = 0;
-  for (std::size_t bh = 0; bh < std::size_t(shape.B) * shape.H; ++bh) {
-    bool any = false;
-    for (std::size_t i = 0; i < head && !any; ++i) any = mark(bh * head + i) != '.';
-    if (any) {
-      begin = bh * head;
-      break;
-    }
-  }
-  constexpr int ROWS = 8, LINES = 16;  // a line is what one warp of eight owns of a 64-row tile
-  int first = 0;
-  const auto marked = [&](int row) {
-    for (int c = 0; c < shape.D; ++c)
-      if (mark(begin + std::size_t(row) * shape.D + c) != '.') return true;
-    return false;
-  };
-  while (first + 1 < shape.S && !marked(first)) ++first;
-  first = first / (ROWS * LINES) * (ROWS * LINES);
-  const int cols = std::max(2, shape.D / 32), last = std::min(shape.S, first + ROWS * LINES);
-  std::vector<std::string> lines = {format("head %zu, rows %d..%d of %d, a character is %d rows x %d columns: ",
-                                           begin / head, first, last - 1, shape.S, ROWS, cols) +
-                                    key};
-  struct Run {
-    int first, end;
-    std::string marks;
-  };
-  std::vector<Run> runs;
-  for (int r0 = first; r0 < last; r0 += ROWS) {
-    std::string line;
-    for (int c0 = 0; c0 < shape.D; c0 += cols) {
-      char worst = '.';
-      for (int r = r0; r < std::min(shape.S, r0 + ROWS); ++r)
-        for (int c = c0; c < c0 + cols; ++c)
-          if (const char m = mark(begin + std::size_t(r) * shape.D + c); m != '.') worst = m;
-      line += worst;
-    }
-    if (runs.empty() || runs.back().marks != line) runs.push_back({r0, 0, line});
-    runs.back().end = std::min(r0 + ROWS, last);
-  }
-  constexpr std::size_t MOST = 6;
-  for (std::size_t i = 0; i < std::min(MOST, runs.size()); ++i)
-    lines.push_back(format("  row  %-9s ", format("%d..%d", runs[i].first, runs[i].end - 1).c_str()) + runs[i].marks);
-  if (runs.size() > MOST)
-    lines.push_back(format("  row  %d..%d differ in %zu more places", runs[MOST].first, last - 1, runs.size() - MOST));
-  return lines;
-}
-
 Expected held_to(const Trial& t, std::vector<double> values) {
-  return loosely(std::move(values), t.shape, t.scale, t.in, t.plan.half_p);
+  return loosely(std::move(values), t.shape, t.scale, t.in, subject().half_p);
 }
 
 Comparison compare(const Trial& t, const std::vector<double>& with, const Where& where) {
   Comparison sum;
-  const auto to = [&](int, int row, int col) { return where(row, col) ? Held::bound : Held::nothing; };
-  compare(t.shape, all_rows(t.shape), t.out, held_to(t, with), sum, {to, true});
+  compare(t.shape, all_rows(t.shape), t.out, held_to(t, with), sum, {where, true});
   return sum;
 }
 
@@ -109,33 +56,29 @@ std::string joined(const std::vector<std::string>& pieces) {
   return text;
 }
 
-std::vector<Fingerprint>& registry() {
-  static std::vector<Fingerprint> all;
+std::vector<Signature>& registry() {
+  static std::vector<Signature> all;
   return all;
 }
 
 }  // namespace
 
-const std::vector<Fingerprint>& fingerprints() {
+const std::vector<Signature>& signatures() {
   load_signatures();
-  std::ranges::sort(registry(), {}, &Fingerprint::bug);
+  std::ranges::sort(registry(), {}, &Signature::bug);
   return registry();
 }
 
-RegisteredFingerprint::RegisteredFingerprint(std::vector<Part> (*look)(), const char* file) {
+RegisteredSignature::RegisteredSignature(std::vector<Part> (*look)(), const char* file) {
   std::string name(file);
   name.erase(0, name.rfind('/') + 1);
   registry().push_back({name.substr(0, name.rfind('.')), look});
 }
 
 std::string marks_of(const Trial& t, const std::vector<double>& right) {
-  const Expected held = held_to(t, right);
-  std::string marks(t.out.size(), '.');
+  std::string marks = marks_of(t.out, held_to(t, right));
   for (std::size_t i = 0; i < marks.size(); ++i)
-    if (is_nan(t.out[i]))
-      marks[i] = t.out[i] == FP16_NAN ? '~' : 'N';
-    else if (!(std::abs(to_float(t.out[i]) - right[i]) <= held.allowed[i]))
-      marks[i] = '#';
+    if (marks[i] == '.' && is_nan(t.out[i])) marks[i] = 'N';  // where the right answer has one, too
   return marks;
 }
 
@@ -249,7 +192,7 @@ Part fails(const Trial& t, cudaError_t error, const std::vector<std::string>& pi
 Part overlapping_launches_wrong(const Shape& one, const Shape& other) {
   Part part;
   part.expected = "wrong beside another launch, or after it";
-  part.lines = overlapping_launches(overlapping_attention, one, other);
+  part.lines = overlapping_launches(subject(), one, other);
   part.shown = !part.lines.empty();
   part.seen = format("%s beside %s: %s", text(one).c_str(), text(other).c_str(),
                      part.shown ? part.lines.front().c_str() : "right, and right alone afterwards");
@@ -315,8 +258,9 @@ Part hangs(const Shape& shape, const ExpectedHang& wanted) {
   here.wait.file = place.file, here.wait.line = place.line;
   if (wanted.copies.size() == 1) part.expected += format(", with copies %s", name(wanted.copies[0]));
   // A grid for a whole GPU is not worth its minutes where nothing hangs: the first blocks of it stand for the rest.
-  const dim3 grid = stage().plan(shape).grid;
-  const unsigned all = grid.x * grid.y * grid.z;
+  unsigned all = 0;
+  for (const Launched& launched : launches_of(subject(), shape))
+    all += launched.grid.x * launched.grid.y * launched.grid.z;
   std::vector<std::uint32_t> blocks(all > 2 * HANG_BLOCKS ? HANG_BLOCKS : 0);
   std::iota(blocks.begin(), blocks.end(), 0u);
   int under = 0, tried = 0;
@@ -428,29 +372,29 @@ std::vector<Part> nothing_wrong(const Shape& shape) {
   return parts;
 }
 
-// lab fingerprint BUG [source=FILE]: looks for the bug in this build, whose kernel is FILE, if it is not the stage's.
+// signature BUG [source=FILE]: looks for the bug in this build, whose kernel is FILE, if it is not the stage's.
 // 0: as it should be (all parts show and the bug is planted, or none shows and it is not).
-int fingerprint_command(std::span<char*> args) {
-  const std::vector<Fingerprint>& known = fingerprints();
+int signature_command(std::span<char*> args) {
+  const std::vector<Signature>& known = signatures();
   std::string names;
-  for (const Fingerprint& f : known) names += " " + f.bug;
+  for (const Signature& f : known) names += " " + f.bug;
   constexpr std::string_view SOURCE = "source=";
   std::string own_source;
   if (args.size() == 2 && std::string_view(args[1]).starts_with(SOURCE)) {
     own_source = std::string_view(args[1]).substr(SOURCE.size());
     args = args.first(1);
   }
-  if (args.size() != 1) throw BadInput("fingerprint takes the name of one bug:" + names);
-  const auto found = std::ranges::find(known, std::string(args[0]), &Fingerprint::bug);
-  if (found == known.end()) throw BadInput("no fingerprint of '" + std::string(args[0]) + "'; there are:" + names);
+  if (args.size() != 1) throw BadInput("signature takes the name of one bug:" + names);
+  const auto found = std::ranges::find(known, std::string(args[0]), &Signature::bug);
+  if (found == known.end()) throw BadInput("no signature of '" + std::string(args[0]) + "'; there are:" + names);
   const std::string planted = planted_bug();
   if (!planted.empty() && planted != found->bug) throw BadInput("this build has the bug " + planted);
   const bool with_bug = !planted.empty();
-  const desk::Patch patch = desk::read_patch(desk::patch_path(stage().name, found->bug));
+  const desk::Patch patch = desk::read_patch(desk::patch_path(stage_name(), found->bug));
   look_for(patch, own_source);
   const bool harmless = !patch.harmless.empty();
   if (with_bug) {
-    std::printf("%s in %s, on %s (%s)\n  planted:   %s\n  predicted: %s\n", found->bug.c_str(), stage().name,
+    std::printf("%s in %s, on %s (%s)\n  planted:   %s\n  predicted: %s\n", found->bug.c_str(), stage_name(),
                 backend_name(), device_name().c_str(), patch.plants.c_str(), patch.predicted.c_str());
   } else {
     std::printf("  the fixed build, same inputs:\n");
@@ -473,7 +417,7 @@ int fingerprint_command(std::span<char*> args) {
                                       : wanted     ? ", but it should be"
                                                    : ", but it should not be");
     std::printf("  %s %s\n", with_bug ? "seen:     " : "          ", judged.c_str());
-    if (!as_it_should && !wanted) say("tells", "what was reported still shows: " + seen), say("red", judged);
+    if (!as_it_should && !wanted) record("tells", "what was reported still shows: " + seen), record("red", judged);
     const bool is_map = !part.lines.empty() && part.lines[0].starts_with("head ");
     if (with_bug && part.shown && !(is_map && mapped))
       for (const std::string& line : part.lines) std::printf("    %s\n", line.c_str());

@@ -4,11 +4,13 @@
 #include <cstdio>
 #include <functional>
 
-#include "checks/acceptance/report.hpp"
+#include "checks/acceptance/cases.hpp"
+#include "checks/acceptance/comparison.hpp"
+#include "checks/acceptance/format.hpp"
+#include "checks/acceptance/same_bits.hpp"
 #include "checks/acceptance/verdict.hpp"
-#include "checks/backward/parts.hpp"
-#include "checks/backward/same_bits.hpp"
 #include "checks/bench/bench_samples.hpp"
+#include "checks/bugs/backward_parts.hpp"
 #include "checks/exercises/counts.hpp"
 #include "checks/exercises/predict.hpp"
 #include "checks/runner/commands.hpp"
@@ -17,30 +19,18 @@
 namespace lab {
 namespace {
 
-BackwardTrial trial_of(const Request& r, const Shape& shape, const BackwardInputs& in) {
-  return run_backward(shape, float(default_scale(shape.D)), in, r.options);
-}
-
 std::vector<Marked> outputs_of(const Request& r, const Shape& shape) {
-  const BackwardInputs in = make_backward_inputs(r.family, shape, 1);
-  const BackwardTrial t = trial_of(r, shape, in);
+  const Trial t = run_backward(shape, r.family, r.options);
   if (!t.ok()) std::printf("%s: %s\n", text(shape).c_str(), t.error().c_str());
-  const ExpectedBackward right = expected_backward(shape, t.scale, in, backward_stage().half_p);
+  const std::vector<Expected> right = oracle(subject(), {shape, t.scale, r.family, t.in});
   std::vector<Marked> all;
-  for (const auto& [name, got, expected] : gradients_of(t, right)) {
-    std::string marks(got.size(), '.');
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      const float x = to_float(got[i]);
-      if (!is_right(expected, i, x)) marks[i] = got[i] == FP16_NAN ? '~' : std::isnan(x) ? 'N' : '#';
-    }
-    all.push_back({name, marks});
-  }
+  for (std::size_t i = 0; i < right.size(); ++i)
+    all.push_back({subject().outputs[i], marks_of(t.outputs[i], right[i])});
   return all;
 }
 
-std::vector<Finding> findings_of(const Request& r, const Shape& shape) {
+std::vector<Finding> findings_in_orders(const Request& r, const Shape& shape) {
   if (!can_check()) throw BadInput("this binary is not instrumented");
-  const BackwardInputs in = make_backward_inputs(r.family, shape, 1);
   std::vector<Finding> all;
   for (const Schedule schedule : SCHEDULES)
     for (const Copies copies : COPY_TIMES) {
@@ -48,13 +38,13 @@ std::vector<Finding> findings_of(const Request& r, const Shape& shape) {
       checked.options.schedule = schedule, checked.options.block_order = std::uint64_t(schedule);
       checked.options.copies = checked.options.products = copies;
       checked.options.check = checked.options.gaps = true;
-      const BackwardTrial t = trial_of(checked, shape, in);
+      const Trial t = run_backward(shape, checked.family, checked.options);
       all.insert(all.end(), t.findings.begin(), t.findings.end());
     }
   return all;
 }
 
-long different_outputs(const Request&, const Shape& shape) { return long(count_outputs(shape).outputs); }
+long different_outputs(const Request&, const Shape& shape) { return long(count_outputs(subject(), shape).outputs); }
 
 // Wrong gradients to choose from: how the weights of a head differ from the right ones.
 struct WrongPairs {
@@ -67,7 +57,7 @@ void each_pair(BackwardHead& h, Change change) {
     for (int j = 0; j < h.S; ++j)
       if (h.sees(i, j)) change(i, j, h.P[h.at(i, j)], h.dP[h.at(i, j)], h.dS[h.at(i, j)]);
 }
-constexpr WrongPairs FORMULAS[] = {
+constexpr WrongPairs PAIR_FORMULAS[] = {
     {"right", "dS = scale P (dP - delta), as it should be", [](BackwardHead&, double) {}},
     {"delta-left-out", "dS = scale P dP",
      [](BackwardHead& h, double scale) {
@@ -101,10 +91,17 @@ constexpr WrongPairs FORMULAS[] = {
        });
      }}};
 
+<<<<<<< HEAD:checks/backward/exercises.cpp
 Score formula_score(const Request& r, const Shape& shape) {
   const auto formula = std::ranges::find(FORMULAS, r.say, [](const WrongPairs& f) { return std::string(f.name); });
   if (formula == std::end(FORMULAS)) throw BadInput("there is no formula " + r.say);
   const Look& look = once(shape, [&] { return look_at(shape, r.family); });
+=======
+Score pair_formula_score(const Request& r, const Shape& shape) {
+  const auto formula = std::ranges::find(PAIR_FORMULAS, r.say, [](const WrongPairs& f) { return std::string(f.name); });
+  if (formula == std::end(PAIR_FORMULAS)) throw BadInput("there is no formula " + r.say);
+  const Look look = look_at(shape, r.family);
+>>>>>>> acceptance:checks/exercises/backward.cpp
   const double scale = look.trial.scale;
   const Gradients predicted = backward_after(look, [&](BackwardHead& h) { formula->change(h, scale); });
   Score score{look.trial.ok()};
@@ -117,8 +114,8 @@ Score formula_score(const Request& r, const Shape& shape) {
   return score;
 }
 
-constexpr Sight BACKWARD = {outputs_of, findings_of, different_outputs, formula_score, [] {
-                              for (const WrongPairs& f : FORMULAS) std::printf("%-22s %s\n", f.name, f.says);
+constexpr Sight BACKWARD = {outputs_of, findings_in_orders, different_outputs, pair_formula_score, [] {
+                              for (const WrongPairs& f : PAIR_FORMULAS) std::printf("%-22s %s\n", f.name, f.says);
                             }};
 
 }  // namespace
@@ -130,15 +127,20 @@ int backward_card_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape", "inputs", "copies"};
   const Request r = read_request(KeyValues(args, KEYS));
   for (const Shape& shape : r.shapes) {
-    const BackwardInputs in = make_backward_inputs(r.family, shape, 1);
-    const BackwardTrial t = trial_of(r, shape, in);
+    const Trial t = run_backward(shape, r.family, r.options);
     std::string problem = t.error();
-    if (t.ok())
-      if (const Judged j = judge(t, expected_backward(shape, t.scale, in, backward_stage().half_p)); j.outside)
-        problem = format("%zu of %zu gradients are wrong; the worst is ", j.outside, j.compared) + j.worst_of_all;
+    Comparison seen;
+    if (t.ok()) {
+      const std::vector<Expected> right = oracle(subject(), {shape, t.scale, r.family, t.in});
+      for (std::size_t i = 0; i < right.size(); ++i)
+        compare(shape, all_rows(shape), t.outputs[i], right[i], seen, {.output = int(i)});
+    }
+    if (!seen.good())
+      problem = format("%zu of %zu gradients are wrong; the ", seen.outside, seen.compared) +
+                lines_of(seen, subject().outputs)[1].replace(6, 0, "is ");
     if (problem.empty()) continue;
     const std::string title = std::string(name(r.family)) + " inputs, " + text(shape);
-    say("tells", title + ": " + problem), print_red("  RED " + title + "\n    " + problem);
+    record("tells", title + ": " + problem), print_red("  RED " + title + "\n    " + problem);
     return 1;
   }
   return 0;
@@ -154,10 +156,10 @@ int backward_counts_command(std::span<char*> args) {
   WordCounter counter;
   Request r;
   r.options.check = r.options.count = true, r.options.watcher = &counter, r.options.blocks = {0};
-  const BackwardTrial t = trial_of(r, shape, make_backward_inputs(Family::unit, shape, 1));
+  const Trial t = run_backward(shape, Family::unit, r.options);
   std::size_t written = 0;
-  for (const std::vector<fp16>* gradient : {&t.dq, &t.dk, &t.dv})
-    written += gradient->size() - std::size_t(std::ranges::count(*gradient, FP16_NAN));
+  for (const std::vector<fp16>& gradient : t.outputs)
+    written += gradient.size() - std::size_t(std::ranges::count(gradient, FP16_NAN));
   const std::size_t all = 3 * shape.elements();
   const std::string problem =
       !t.ok()             ? "the launch fails: " + t.error()

@@ -1,4 +1,4 @@
-#include "checks/bugs/places.hpp"
+#include "checks/bugs/find_source_line.hpp"
 
 #include <algorithm>
 #include <sstream>
@@ -7,7 +7,6 @@
 
 #include "checks/acceptance/whole_file.hpp"
 #include "common/build_info.hpp"
-#include "common/stage.hpp"
 
 namespace lab {
 namespace {
@@ -20,7 +19,7 @@ std::string own_source;
 void look_for(const desk::Patch& patch, const std::string& source) { patch_at_hand = &patch, own_source = source; }
 
 Place line_with(const std::string& piece) {
-  const std::string path = own_source.empty() ? std::string("stages/") + stage().name + "/kernel.cu" : own_source;
+  const std::string path = own_source.empty() ? std::string("stages/") + stage_name() + "/kernel.cu" : own_source;
   const std::string source = read_whole(path);
   std::vector<Place> plain, patched;
   const auto removed = [](const std::string& text) {
@@ -41,7 +40,7 @@ Place line_with(const std::string& piece) {
   const std::vector<Place>& found = *planted_bug() || plain.empty() ? patched : plain;
   if (found.size() != 1)
     throw std::runtime_error(path + " with " + patch_at_hand->path + " has " + std::to_string(found.size()) +
-                             " lines with '" + piece + "', where a fingerprint needs one");
+                             " lines with '" + piece + "', where a signature needs one");
   return found[0];
 }
 

@@ -1,17 +1,19 @@
-#include "checks/bugs/elsewhere.hpp"
+#include "checks/bugs/gpu_child_process.hpp"
 
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 
+#include "checks/acceptance/backward_bound.hpp"
+#include "checks/acceptance/cases.hpp"
 #include "checks/acceptance/format.hpp"
-#include "checks/acceptance/report.hpp"
 #include "checks/acceptance/verdict.hpp"
 #include "checks/bugs/hang.hpp"
 #include "checks/runner/commands.hpp"
-#include "checks/runner/library.hpp"
 #include "common/gpu_access.hpp"
+#include "reference/attention.hpp"
+#include "reference/bad_input.hpp"
 
 namespace lab {
 namespace {
@@ -104,13 +106,13 @@ OnceWords once_words_of(std::span<char*> args) {
   return {shape, number(5)};
 }
 
-// lab once B H S D [causal]: one launch on unit inputs, for compute-sanitizer to watch. 0 even if the launch fails: the
-// tool has its own verdict.
+// once B H S D [causal [seconds]]: one launch on unit inputs, for compute-sanitizer to watch. 0 even if it fails: the tool has its own
+// verdict.
 int once_command(std::span<char*> args) {
   const auto [shape, seconds] = once_words_of(args);
   const Trial t = run_trial(shape, Family::unit, {}, 1, 0, seconds);
-  std::printf("%s, %s: %s\n", stage().name, t.title().c_str(), t.ok() ? "ran" : state(t).c_str());
-  if (!t.ok()) say("stopped", t.error_name() + (": " + t.message));
+  std::printf("%s, %s: %s\n", stage_name(), t.title().c_str(), t.ok() ? "ran" : state(t).c_str());
+  if (!t.ok()) record("stopped", t.error_name() + (": " + t.message));
   return 0;
 }
 

@@ -1,10 +1,10 @@
-// The parts of a fingerprint that a GPU shows by a launch of this same binary in a process of its own (`lab once`): a
+// The parts of a signature that a GPU shows by a launch of this same kernel in a process of its own (`lab once`): a
 // hang, and a report of compute-sanitizer.
 #pragma once
 #include <span>
 #include <string>
 
-#include "checks/bugs/fingerprint.hpp"
+#include "checks/bugs/signature.hpp"
 
 namespace lab {
 

@@ -1,4 +1,4 @@
-// How a bug is recognised. Beside its patch, stages/<stage>/bugs/<bug>.cpp registers a Fingerprint; `lab fingerprint`
+// How a bug is recognised. Beside its patch, stages/<stage>/bugs/<bug>.cpp registers a Signature; the runner's `signature`
 // looks for it. In the build with the bug every part must show, in the fixed build none may.
 #pragma once
 #include <functional>
@@ -7,6 +7,7 @@
 
 #include "checks/bugs/hang.hpp"
 #include "checks/bugs/trial.hpp"
+#include "common/stage.hpp"
 
 namespace lab {
 
@@ -22,17 +23,17 @@ struct Part {
 };
 
 // The description of a bug is in the head of its patch (checks/desk/patch.hpp); this is how it is seen.
-struct Fingerprint {
+struct Signature {
   std::string bug;
   std::vector<Part> (*look)();
 };
 
 // Those of the stage at hand, by name.
-const std::vector<Fingerprint>& fingerprints();
+const std::vector<Signature>& signatures();
 
-// Registers the fingerprint of the bug that the file is named after: `const RegisteredFingerprint registered(look);`.
-struct RegisteredFingerprint {
-  explicit RegisteredFingerprint(std::vector<Part> (*look)(), const char* file = __builtin_FILE());
+// Registers the signature of the bug that the file is named after: `const RegisteredSignature registered(look);`.
+struct RegisteredSignature {
+  explicit RegisteredSignature(std::vector<Part> (*look)(), const char* file = __builtin_FILE());
 };
 
 // --- parts ----------------------------------------------------------------------------------------------------
@@ -58,7 +59,7 @@ Part unwritten_exactly(const Trial& trial, const Where& where, const std::string
 // The output is wrong somewhere, without a prediction of how.
 Part wrong_somewhere(const Trial& trial);
 // The output equals `predicted`, and that is the right answer: the bug is real and does not show here. Holds for the
-// fixed build too, so it tells a build by nothing; it fails the fingerprint if it does not hold.
+// fixed build too, so it tells a build by nothing; it fails the signature if it does not hold.
 Part right_by_luck(const Trial& trial, const std::vector<double>& predicted, const std::string& why);
 // The launch is refused, and its message has all of these pieces.
 Part refused(const Trial& trial, const std::vector<std::string>& pieces);

@@ -1,0 +1,70 @@
+#include "checks/acceptance/subject.hpp"
+
+#include <filesystem>
+
+#include "checks/acceptance/whole_file.hpp"
+#include "checks/runner/library.hpp"
+#include "common/backward.hpp"
+#include "common/conf.hpp"
+#include "common/gpu_access.hpp"
+#include "common/stage.hpp"
+#include "reference/bad_input.hpp"
+
+namespace lab {
+namespace {
+
+// The value of a key in the stage.conf that make has laid beside the variants; "" where it has none.
+std::string stage_says(const std::string& key) {
+  const auto path = std::filesystem::absolute(kernel_library()).parent_path().parent_path() / "stage.conf";
+  return std::filesystem::exists(path) ? parse_conf(read_whole(path), path.string())[key] : "";
+}
+
+cudaError_t launch_forward(const Call& c) {
+  return stage().launch({c.in[0], c.in[1], c.in[2], c.out[0], c.shape, c.scale, c.stream, c.workspace});
+}
+
+// The forward pass that a stage starts from is part of a call.
+cudaError_t launch_backward(const Call& c) {
+  const BackwardStageInfo& stage = backward_stage();
+  const BackwardArgs args{c.in[0],  c.in[1],  c.in[2],  c.in[3],
+                          c.out[0], c.out[1], c.out[2], static_cast<float*>(c.workspace),
+                          c.shape,  c.scale,  c.stream};
+  const cudaError_t saved = stage.save_forward ? stage.save_forward(args) : cudaSuccess;
+  return saved == cudaSuccess ? stage.launch(args) : saved;
+}
+
+Subject made() {
+  const bool half_p = stage_says("half_p") == "yes";
+  if (!library_symbol("lab_backward_stage"))
+    return {false,
+            {"q", "k", "v"},
+            {"out"},
+            launch_forward,
+            [](const Shape& shape) { return stage().plan(shape).workspace; },
+            half_p,
+            stage_says("empty_tile") == "nan"};
+  const std::string claim = stage_says("same_bits");
+  if (claim != "yes" && claim != "no") throw BadInput("stage.conf: same_bits=" + claim + ": must be yes or no");
+  return {true,
+          {"q", "k", "v", "dout"},
+          {"dq", "dk", "dv"},
+          launch_backward,
+          [](const Shape& shape) { return backward_stage().workspace(shape) * sizeof(float); },
+          half_p,
+          false,
+          claim == "yes"};
+}
+
+}  // namespace
+
+const Subject& subject() {
+  static const Subject subject = made();
+  return subject;
+}
+
+double Subject::seconds(const Shape& shape) const {
+  constexpr double BACKWARD_PRODUCTS = 7;
+  return (backward ? BACKWARD_PRODUCTS : 1) * hang_seconds(shape);
+}
+
+}  // namespace lab

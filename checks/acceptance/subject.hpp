@@ -1,0 +1,41 @@
+// The stage at hand as the harness sees it, of either pass: one function that launches, the bytes of workspace that it wants, and
+// what its stage.conf says.
+#pragma once
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "common/shape.hpp"
+
+namespace lab {
+
+// Device pointers to [B, H, S, D] tensors, in the order of Subject::inputs and Subject::outputs.
+struct Call {
+  const half* in[4] = {};
+  half* out[3] = {};
+  Shape shape;
+  float scale = 0;
+  cudaStream_t stream = nullptr;
+  void* workspace = nullptr;
+};
+
+struct Subject {
+  bool backward;
+  std::vector<const char*> inputs, outputs;      // "q", "k", "v" and "out"; backward "dout" too, and "dq", "dk", "dv"
+  cudaError_t (*launch)(const Call& call);       // all kernels of a call
+  std::size_t (*workspace)(const Shape& shape);  // bytes
+  bool half_p;                                   // rounds the weights to fp16 before a product: the bounds allow for it
+  bool empty_tile_is_nan = false;  // a row whose first tile has no score above -inf becomes NaN: allowed for, too
+  bool same_bits = true;           // claims the same bits whatever the order of its blocks
+
+  // Products of the forward pass's size, for the time that a launch may take on a GPU.
+  double seconds(const Shape& shape) const;
+};
+
+// Of the kernel that is loaded.
+const Subject& subject();
+
+}  // namespace lab
