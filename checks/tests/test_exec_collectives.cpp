@@ -195,3 +195,20 @@ TEST_CASE("exec: a collective of one lane waits for nobody") {
     }
   });
 }
+
+TEST_CASE("exec: lanes that have returned, or never existed, are not waited for by functions with a mask") {
+  for (const Schedule schedule : SCHEDULES) {
+    unsigned votes[40] = {}, shifted[40] = {};
+    runs({1, 40, 0, in_order(schedule)}, [&] {
+      if (threadIdx.x < 3) return;
+      votes[threadIdx.x] = __ballot_sync(FULL, 1);
+      shifted[threadIdx.x] = __shfl_xor_sync(FULL, threadIdx.x, 4u);
+      if (threadIdx.x == 39) return;
+      __syncwarp();
+    });
+    CHECK(votes[5] == 0xFFFFFFF8u);
+    CHECK(votes[35] == 0x000000FFu);
+    CHECK(shifted[8] == 12);
+    CHECK(shifted[33] == 37);
+  }
+}

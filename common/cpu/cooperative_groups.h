@@ -97,6 +97,15 @@ inline thread_group tiled_partition(const thread_group&, unsigned threads) {
   return warp_group(threads == 32 ? ~0u : ((1u << threads % 32) - 1) << rank_in_block() % 32 / threads * threads);
 }
 using coalesced_group = warp_group;
+// Those of a group whose labels are equal.
+template <class Label>
+coalesced_group labeled_partition(const warp_group& group, Label label) {
+  return warp_group(__match_any_sync(group.mask(), label));
+}
+inline coalesced_group binary_partition(const warp_group& group, bool predicate) {
+  const unsigned yes = __ballot_sync(group.mask(), predicate);
+  return warp_group(predicate ? yes : group.mask() & ~yes);
+}
 inline coalesced_group coalesced_threads() { return warp_group(__activemask()); }
 
 class cluster_group {

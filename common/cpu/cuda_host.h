@@ -31,7 +31,10 @@ enum cudaDeviceAttr {
   cudaDevAttrWarpSize = 10,
   cudaDevAttrMaxRegistersPerBlock = 12,
   cudaDevAttrClockRate = 13,
+  cudaDevAttrGpuOverlap = 15,
   cudaDevAttrMultiProcessorCount = 16,
+  cudaDevAttrIntegrated = 18,
+  cudaDevAttrComputeMode = 20,
   cudaDevAttrMemoryClockRate = 36,
   cudaDevAttrGlobalMemoryBusWidth = 37,
   cudaDevAttrL2CacheSize = 38,
@@ -47,6 +50,10 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDevice(int* device);
+inline cudaError_t cudaDeviceCanAccessPeer(int* can, int, int) { return *can = 0, cudaSuccess; }
+inline cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  return *least = *greatest = 0, cudaSuccess;
+}
 inline cudaError_t cudaDeviceReset() { return cudaSuccess; }
 inline cudaError_t cudaSetDeviceFlags(unsigned) { return cudaSuccess; }
 inline cudaError_t cudaProfilerStart() { return cudaSuccess; }
@@ -77,6 +84,9 @@ enum { cudaCpuDeviceId = -1, cudaInvalidDeviceId = -2 };
 
 // --- memory --------------------------------------------------------------------------------------------------------------
 enum { cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2, cudaHostAllocWriteCombined = 4 };
+enum { cudaHostRegisterDefault = 0, cudaHostRegisterPortable = 1, cudaHostRegisterMapped = 2 };
+enum { cudaDeviceScheduleAuto = 0, cudaDeviceBlockingSync = 4, cudaDeviceMapHost = 8 };
+enum { cudaComputeModeDefault, cudaComputeModeExclusive, cudaComputeModeProhibited, cudaComputeModeExclusiveProcess };
 enum { cudaMemAttachGlobal = 1, cudaMemAttachHost = 2 };
 enum { cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };
@@ -100,6 +110,10 @@ cudaError_t cudaHostAlloc(T** pointer, std::size_t bytes, unsigned flags) {
 }
 inline cudaError_t cudaFreeHost(void* pointer) { return std::free(pointer), cudaSuccess; }
 inline cudaError_t cudaHostRegister(void*, std::size_t, unsigned) { return cudaSuccess; }
+template <class T>
+cudaError_t cudaHostGetDevicePointer(T** pointer, void* host, unsigned) {
+  return *pointer = static_cast<T*>(host), cudaSuccess;
+}
 inline cudaError_t cudaHostUnregister(void*) { return cudaSuccess; }
 cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height);
 template <class T>
@@ -140,6 +154,12 @@ inline cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, 
   return cudaStreamCreate(stream);
 }
 inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned = 0) { return cudaSuccess; }
+using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void*);
+inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t call, void* data, unsigned) {
+  return call(stream, cudaPeekAtLastError(), data), cudaSuccess;
+}
+inline cudaError_t cudaLaunchHostFunc(cudaStream_t, void (*call)(void*), void* data) { return call(data), cudaSuccess; }
+inline cudaError_t cudaStreamAttachMemAsync(cudaStream_t, void*, std::size_t = 0, unsigned = 0) { return cudaSuccess; }
 inline cudaError_t cudaStreamQuery(cudaStream_t) { return cudaSuccess; }
 inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) { return cudaEventCreate(event); }
 inline cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }

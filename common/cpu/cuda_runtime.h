@@ -144,7 +144,12 @@ inline cudaError_t cudaMemsetAsync(void* to, int byte, std::size_t bytes, cudaSt
   return cudaMemset(to, byte, bytes);
 }
 
-enum cudaLimit { cudaLimitPersistingL2CacheSize = 6 };
+enum cudaLimit {
+  cudaLimitStackSize,
+  cudaLimitPrintfFifoSize,
+  cudaLimitMallocHeapSize,
+  cudaLimitPersistingL2CacheSize = 6
+};
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value);
 cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit);
 
@@ -195,19 +200,11 @@ __forceinline__ void counted([[maybe_unused]] Counted what) {
 }
 
 template <class T>
-T shuffle_as(Shuffle kind, unsigned mask, T value, int operand, int width) {
-  static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 2, "a shuffle moves 2, 4 or 8 bytes");
-  if constexpr (sizeof(T) == 8) {
-    std::uint32_t half[2];
-    std::memcpy(half, &value, 8);
-    for (std::uint32_t& h : half) h = shuffle(kind, mask, h, operand, width);
-    std::memcpy(&value, half, 8);
-  } else {
-    std::uint32_t bits = 0;
-    std::memcpy(&bits, &value, sizeof(T));
-    bits = shuffle(kind, mask, bits, operand, width);
-    std::memcpy(&value, &bits, sizeof(T));
-  }
+__forceinline__ T shuffle_as(Shuffle kind, unsigned mask, T value, int operand, int width) {
+  std::uint32_t words[(sizeof(T) + 3) / 4] = {};
+  std::memcpy(words, &value, sizeof(T));
+  for (std::uint32_t& word : words) word = shuffle(kind, mask, word, operand, width);
+  std::memcpy(&value, words, sizeof(T));
   return value;
 }
 }  // namespace lab::cpu

@@ -1,5 +1,10 @@
 // All of CUDA that the CPU reads; `make check` includes it before a file, as nvcc does with its own.
 #pragma once
+// Many a file has a lerp of its own, and nvcc's C++17 none in <math.h>.
+#define lerp lerp_of_std
+#include <math.h>
+#undef lerp
+
 #include <cstdint>
 #include <cstdio>
 
@@ -21,6 +26,8 @@
 
 // As nvcc, for sm_90a. The lab's own headers are behind this point: there these words choose a GPU's half of a wrapper.
 #define __NVCC__ 1
+#define __DRIVER_TYPES_H__  // by these helper_cuda.h of NVIDIA's samples knows that there is a runtime
+#define __CUDA_RUNTIME_H__
 #define __CUDACC__ 1
 #define __CUDACC_VER_MAJOR__ 13
 #define __CUDACC_VER_MINOR__ 0

@@ -120,12 +120,7 @@ void Block::leave() {
   make_waiting(fiber);
   --live_;
   if (!fiber.returned && !ended_) ended_ = &fiber;
-  for (int i = 0; i < warp.open; ++i)
-    if (warp.meeting[i].mask >> fiber.lane & 1)
-      fail(cudaErrorLaunchFailure, Finding::Kind::collective,
-           "returned while lanes " + lanes_text(warp.meeting[i].arrived) + " wait for it in " +
-               name(warp.meeting[i].kind) + " with mask " + hex(warp.meeting[i].mask),
-           0);
+  leave_meetings(warp, 1u << fiber.lane);
   if (warp.exited == 0xFFFFFFFFu) {
     warpgroups_.warp_left(fiber.warp);
     if (counting_) counting_->meet(fiber.warp);
@@ -236,7 +231,7 @@ void Block::interrupted(std::uintptr_t pc) {
 
 // --- warp collectives: what meet() does for the first lane that comes, and what it says when it refuses ---------
 
-Rendezvous& Block::meeting_of(Collective kind, std::uint32_t mask, std::uintptr_t pc) {
+Rendezvous& Block::meeting_of(Collective kind, std::uint32_t mask, Complete complete, std::uintptr_t pc) {
   const int lane = current_->lane;
   Warp& warp = own_warp();
   if (!(mask >> lane & 1) || (mask & warp.exited)) refuse(kind, mask, pc);
@@ -250,9 +245,33 @@ Rendezvous& Block::meeting_of(Collective kind, std::uint32_t mask, std::uintptr_
   }
   if (!meeting) {
     meeting = &warp.meeting[warp.open++];
-    *meeting = {mask, 0, kind, pc};
+    *meeting = {mask, 0, kind, pc, complete};
   }
   return *meeting;
+}
+
+// CUDA C++ Programming Guide, warp functions: all non-exited threads named in the mask must execute the same one.
+void Block::leave_meetings(Warp& warp, std::uint32_t lane) {
+  for (int i = warp.open - 1; i >= 0; --i) {
+    Rendezvous& meeting = warp.meeting[i];
+    if (!(meeting.mask & lane)) continue;
+    if (!lets_leave(meeting.kind))
+      fail(cudaErrorLaunchFailure, Finding::Kind::collective,
+           "returned while lanes " + lanes_text(meeting.arrived) + " wait for it in " + name(meeting.kind) +
+               " with mask " + hex(meeting.mask),
+           0);
+    meeting.mask &= ~lane;
+    if (meeting.arrived == meeting.mask) end_meeting(warp, meeting);
+  }
+}
+
+void Block::end_meeting(Warp& warp, Rendezvous& meeting) {
+  const std::uint32_t mask = meeting.mask;
+  if (counting_) [[unlikely]]
+    count_meeting(meeting.kind, mask, meeting.pc);
+  meeting.complete(*this, warp, mask);
+  meeting = warp.meeting[--warp.open];
+  make_ready(current_->warp, mask);
 }
 
 // PTX ISA, of .aligned: all threads of the warp must execute the same instruction, and in conditional code must agree

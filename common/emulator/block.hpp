@@ -87,10 +87,16 @@ struct Fiber {
   void* fake_stack = nullptr;  // AddressSanitizer's, while the fiber waits
 };
 
+class Block;
+struct Warp;
+// A collective's work, done once by the last lane to arrive.
+using Complete = void (*)(Block& block, Warp& warp, std::uint32_t mask);
+
 struct Rendezvous {
   std::uint32_t mask = 0, arrived = 0;
   Collective kind{};
   std::uintptr_t pc = 0;  // of the first lane's call
+  Complete complete = nullptr;
 };
 
 // One of the block's barriers 1..15, in the use of it that is under way.
@@ -131,10 +137,7 @@ struct Warp {
   alignas(64) void* payload[LANES];
 };
 
-// A collective's work, done once by the last lane to arrive.
-class Block;
 class Cluster;
-using Complete = void (*)(Block& block, Warp& warp, std::uint32_t mask);
 
 class Block {
  public:
@@ -291,7 +294,9 @@ class Block {
   void fiber_main();
   void leave();  // the current fiber has returned
   // Where the running lane meets others: a rendezvous under way, or a new one.
-  [[gnu::noinline]] Rendezvous& meeting_of(Collective kind, std::uint32_t mask, std::uintptr_t pc);
+  [[gnu::noinline]] Rendezvous& meeting_of(Collective kind, std::uint32_t mask, Complete complete, std::uintptr_t pc);
+  void leave_meetings(Warp& warp, std::uint32_t lane);
+  void end_meeting(Warp& warp, Rendezvous& meeting);
   [[noreturn, gnu::noinline]] void refuse(Collective kind, std::uint32_t mask, std::uintptr_t pc);
   [[gnu::noinline]] void check_aligned(const Rendezvous& meeting, std::uintptr_t pc);
   // Two rendezvous that each need a lane of the other can never be complete.

@@ -86,6 +86,8 @@ static_assert(in_order());
 
 constexpr const CollectiveRow& row(Collective kind) { return COLLECTIVES[std::size_t(kind)]; }
 constexpr bool is_aligned(Collective kind) { return kind >= Collective::wmma_load; }
+// Whether lanes that have returned are not waited for: of CUDA's functions with a mask.
+constexpr bool lets_leave(Collective kind) { return kind <= Collective::all; }
 constexpr const char* name(Collective kind) { return row(kind).name; }
 
 }  // namespace lab::cpu

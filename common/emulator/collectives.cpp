@@ -30,8 +30,14 @@ void for_lanes(std::uint32_t mask, Each each) {
   for (; mask; mask &= mask - 1) each(__builtin_ctz(mask));
 }
 
+constexpr int LEFT = LANES;  // added to the lane that a shuffle reads, if that has returned or does not exist
+
 void move_values(Block&, Warp& warp, std::uint32_t mask) {
-  for_lanes(mask, [&](int lane) { warp.out[lane] = warp.in[warp.operand[lane]]; });
+  for_lanes(mask, [&](int lane) {
+    const int from = warp.operand[lane];
+    warp.out[lane] = warp.in[from];
+    if (!(mask >> from & 1)) warp.operand[lane] = from + LEFT;
+  });
 }
 
 void count_votes(Block& block, Warp& warp, std::uint32_t mask) {
@@ -110,6 +116,11 @@ std::uint32_t shuffle(Shuffle kind, unsigned mask, std::uint32_t value, int oper
         std::string(name(collective)) + " reads lane " + std::to_string(source) + ", which its mask does not name", pc);
   warp.in[lane] = value, warp.operand[lane] = source;
   block.meet(collective, mask, move_values, pc);
+  if (warp.operand[lane] >= LEFT && block.checking()) [[unlikely]]
+    block.report(Finding::Kind::collective, {}, {pc, block.self().warp, lane}, [&] {
+      return std::string(name(collective)) + " reads lane " + std::to_string(source) +
+             ", which has returned or does not exist: the value is undefined";
+    });
   return warp.out[lane];
 }
 

@@ -101,7 +101,7 @@ class Watch {
   // thread has looked at the word that it overwrites.
   bool two_stores(const Entry& earlier, Touch kind) const {
     return kind == Touch::atomic && earlier.strong && touch_ == Touch::atomic && now_.strong &&
-           std::ranges::none_of(block_.self().looks, [&](const Look& look) { return look.address == access_.address; });
+           !shadow_.by_hand.has_loaded(thread_, access_.address);
   }
 
   // Whether neither is a plain access.

@@ -131,6 +131,11 @@ void HandOrder::load(const ThreadId& thread, const void* address, std::uint32_t&
     loads.last[loads.next++ % std::size(loads.last)] = now;
 }
 
+bool HandOrder::has_loaded(const ThreadId& thread, const void* address) const {
+  return !loads_.empty() &&
+         std::ranges::any_of(loads_[thread.linear].last, [&](const Load& load) { return load.address == address; });
+}
+
 void HandOrder::settle(int warp, std::uint32_t lanes) {
   if (loads_.empty()) return;
   for (int t = warp * 32; t < std::min(warp * 32 + 32, threads_); ++t)

@@ -34,6 +34,7 @@ class HandOrder {
   bool release(const ThreadId& thread, std::uint32_t& word, bool continues, Scope scope);
   void learns(const ThreadId& thread);  // from a barrier: it sees more than it did
   // A load of the word at `address`, to be an acquire with the next fence.
+  bool has_loaded(const ThreadId& thread, const void* address) const;  // lately
   void load(const ThreadId& thread, const void* address, std::uint32_t& word);
   // A barrier of these lanes: it completes their loads as a fence does.
   void settle(int warp, std::uint32_t lanes);

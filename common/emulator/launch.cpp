@@ -414,9 +414,9 @@ cudaError_t cudaDeviceSynchronize() {
   return error;
 }
 // Remembered, and of no effect: nothing here has an L2.
-static std::size_t persisting_l2 = 0;
-cudaError_t cudaDeviceSetLimit(cudaLimit, std::size_t value) { return persisting_l2 = value, cudaSuccess; }
-cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit) { return *value = persisting_l2, cudaSuccess; }
+static std::size_t limits[8] = {};
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) { return limits[limit] = value, cudaSuccess; }
+cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) { return *value = limits[limit], cudaSuccess; }
 cudaError_t lab::synchronize_within(double) { return cudaDeviceSynchronize(); }
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaDeviceSynchronize(); }
 

@@ -142,21 +142,16 @@ LAB_ON_PATH void Block::meet(Collective kind, std::uint32_t mask, Complete compl
   const std::uint32_t lane = 1u << fiber.lane;
   fiber.waits_at = pc;
   ++lane_collectives_;
+  if (warp.exited && lets_leave(kind)) mask &= ~warp.exited;
   Rendezvous* meeting = &warp.meeting[0];
   // Mostly the lanes before this one have opened the warp's only meeting. No lane of its mask has returned (leave()).
   if (warp.open != 1 || meeting->mask != mask || meeting->kind != kind || !(mask & lane))
-    meeting = &meeting_of(kind, mask, pc);
+    meeting = &meeting_of(kind, mask, complete, pc);
   if (checking_ && meeting->pc != pc) [[unlikely]]
     check_aligned(*meeting, pc);
   meeting->arrived |= lane;
   make_waiting(fiber);
-  if (meeting->arrived == mask) {
-    if (counting_) [[unlikely]]
-      count_meeting(kind, mask, pc);
-    complete(*this, warp, mask);
-    *meeting = warp.meeting[--warp.open];
-    make_ready(fiber.warp, mask);
-  }
+  if (meeting->arrived == mask) end_meeting(warp, *meeting);
   wait_for_turn();
 }
 

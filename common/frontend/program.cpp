@@ -127,6 +127,11 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
       return *value = p.regsPerBlock, cudaSuccess;
     case cudaDevAttrClockRate:
       return *value = p.clockRate, cudaSuccess;
+    case cudaDevAttrGpuOverlap:
+    case cudaDevAttrIntegrated:
+      return *value = 0, cudaSuccess;
+    case cudaDevAttrComputeMode:
+      return *value = p.computeMode, cudaSuccess;
     case cudaDevAttrMultiProcessorCount:
       return *value = p.multiProcessorCount, cudaSuccess;
     case cudaDevAttrMemoryClockRate:

@@ -33,6 +33,11 @@ constexpr Refused REFUSED[] = {
     {"this_grid", "no synchronisation of a whole grid: end the kernel, and launch another"},
     {"cudaLaunchCooperativeKernel", "no synchronisation of a whole grid: end the kernel, and launch another"},
     {"cudaGraph_t", "no graphs: give the launches to the stream"},
+    {"cudaMemPool_t", "no memory pools: cudaMallocAsync needs none"},
+    {"cudaIpcMemHandle_t", "no memory of other processes"},
+    {"cudaDeviceEnablePeerAccess", "there is one device"},
+    {"cudaMemcpyPeerAsync", "there is one device"},
+    {"grid_group", "no synchronisation of a whole grid: end the kernel, and launch another"},
 };
 constexpr Refused REFUSED_HEADERS[] = {
     {"cub/", "CUB is not read: write the reduction or scan"},
@@ -140,7 +145,7 @@ class Rewriter {
         unread_.push_back(place(i) + ": " + t.text + ": " + instead);
     if (t.kind == Kind::space || is_foreign(i)) return tokens_[at_++].text;
     if (t.is("__shared__")) return shared();
-    if (t.is("extern") && token(skip_space(i + 1)).is("__shared__")) return dynamic_shared();
+    if (t.is("extern") && declares_shared(i)) return dynamic_shared();
     if ((t.is("asm") || t.is("__asm__") || t.is("__asm")) && t.kind == Kind::word) return assembly();
     if (t.is("__noinline__") && before(i) != NONE && !tokens_[before(i)].is("(")) {
       ++at_;
@@ -156,6 +161,11 @@ class Rewriter {
     if (t.is("return") && in_kernel_[i] && token(skip_space(i + 1)).is(";")) {
       ++at_;
       return "return ::lab::plain::returns()";
+    }
+    // The checker's memcpy says what it touches (cuda_runtime.h).
+    if (t.is("__builtin_memcpy") || t.is("__builtin_memmove") || t.is("__builtin_memset")) {
+      ++at_;
+      return t.text.substr(std::string_view("__builtin_").size());
     }
     if (t.is("__global__")) {
       ++at_;
@@ -231,6 +241,7 @@ class Rewriter {
       if (tokens_[close].is(")") || tokens_[close].is("]") || tokens_[close].is("}")) --depth;
       if (depth == 0 && tokens_[close].is(">>>")) break;
     }
+    if (in_kernel_[from]) unread_.push_back(place(from) + ": a launch in a kernel: launch it from the host");
     const Index open = skip_space(close + 1);
     if (!token(open).is("(")) {
       unread_.push_back(place(from) + ": a launch whose >>> no ( follows");
@@ -247,7 +258,7 @@ class Rewriter {
     const auto cluster = cluster_dims_.find(base);
     std::string out = "::lab::plain::Launch(\"" + name + "\", ";
     out += cluster == cluster_dims_.end() ? "dim3(1, 1, 1)" : "dim3(" + cluster->second + ")";
-    out += ", " + text(chevron + 1, close) + ").run([&](auto... lab_a) { " + kernel + "(lab_a...); }, ";
+    out += ", " + text(chevron + 1, close) + ").run([&](const auto&... lab_a) { " + kernel + "(lab_a...); }, ";
     out += "[&]<class... LabA>(::lab::plain::Types<LabA...> lab_t) -> const void* { ";
     for (const std::string how : {"::lab::plain::address_of_one", "::lab::plain::address_of_instance"})
       out += "if constexpr (requires { " + how + "(lab_t, " + kernel + "); }) return " + how + "(lab_t, " + kernel +
@@ -266,8 +277,7 @@ class Rewriter {
     for (Index i = 0; i < tokens_.size(); ++i) {
       in_function_.push_back(functions > 0), in_kernel_.push_back(kernel && functions > 0);
       if (tokens_[i].kind == Kind::space) continue;
-      if (functions == 0)
-        kernel = tokens_[i].is("__global__") || (kernel && !tokens_[i].is(";") && !tokens_[i].is("}"));
+      if (functions == 0) kernel = tokens_[i].is("__global__") || (kernel && !tokens_[i].is(";"));
       if (tokens_[i].is("{")) {
         bool is_one = false;
         for (const std::string_view word : {")", "const", "noexcept", "else", "do", "mutable"})
@@ -275,6 +285,7 @@ class Rewriter {
         open.push_back(is_one), functions += is_one;
       } else if (tokens_[i].is("}") && !open.empty()) {
         functions -= open.back(), open.pop_back();
+        kernel = kernel && functions > 0;
       }
       last = i;
     }
@@ -361,6 +372,15 @@ class Rewriter {
     at_ = end;
     if (out.size() > 2 && out.ends_with("; ")) out.resize(out.size() - 2);  // the ; follows
     return out + lines_of(begin, end);
+  }
+
+  // Whether the declaration at i has a __shared__: before its type, or behind it.
+  bool declares_shared(Index i) const {
+    for (; i < tokens_.size() && !tokens_[i].is(";") && !tokens_[i].is("{"); ++i) {
+      if (tokens_[i].is("__shared__")) return true;
+      if (tokens_[i].is("(")) i = closing(i);
+    }
+    return false;
   }
 
   // extern __shared__ T name[];
