@@ -130,13 +130,14 @@ MORE_OBJ := $(call object,$(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
 HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,desk_% backward_% reference% results trace expected gpu_fit npy pattern referee rule)
 UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))) \
   $(CORE_OBJ) $(MORE_OBJ)
-# Reports name no line of the harness; sanitizers do. Some tests have instrumented kernels; of two, accesses and calls must be optimised.
+# Reports name no line of the harness; sanitizers do. Some tests have instrumented kernels; of two, accesses and calls
+# must be optimised, and of four the arithmetic takes longer than its compilation.
 LINES := $(if $(SANITIZE),-g1,-g0)
 $(B)/obj/%: OPTIMISE = -O1 $(LINES)
 $(call object,emulator): OPTIMISE = $(LINES)
 $(call object,$(FAST)): OPTIMISE = -O3 $(LINES)
 $(B)/obj/checks/tests/%: OPTIMISE = -O0 -g1
-$(call object,checks/tests/test_exec_collectives.cpp checks/tests/test_exec_memory.cpp): OPTIMISE = -g1
+$(call object,$(patsubst %,checks/tests/test_%.cpp,arithmetic backward_expected exec_collectives exec_memory reference wgmma)): OPTIMISE = -O1 -g1
 $(call object,$(wildcard checks/tests/*_kernels.cpp)): OPTIMISE = $(KERNEL_FLAGS) $(INSTRUMENTATION)
 $(MORE_OBJ): POSITION := -fPIC
 $(B)/obj/checks/exercises/drills/%: POSITION := $(LIBRARY_FLAGS)
