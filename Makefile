@@ -142,11 +142,9 @@ $(call object,$(wildcard checks/tests/*_kernels.cpp)): OPTIMISE = $(KERNEL_FLAGS
 $(MORE_OBJ): POSITION := -fPIC
 $(B)/obj/checks/exercises/drills/%: POSITION := $(LIBRARY_FLAGS)
 compile = $(CXX) $(CXXFLAGS) $(OPTIMISE) $(POSITION) $(INCLUDES) -MMD -MP
-$(B)/obj/%.o: %.cpp $(B)/flags
-	@$(building) $(compile) -c $< -o $@
+$(B)/obj/%.o: %.cpp $(B)/flags ; @$(building) $(compile) -c $< -o $@
 $(foreach text,$(TEXTS),$(call held,$(B)/obj/$(text).text,'#include "%s"\n' $($(text))))
-$(TEXTS:%=$(B)/obj/%.o): %.o: %.text $(B)/flags
-	@$(building) $(compile) -fmacro-prefix-map=./= -x c++ -c $< -o $@
+$(TEXTS:%=$(B)/obj/%.o): %.o: %.text $(B)/flags ; @$(building) $(compile) -fmacro-prefix-map=./= -x c++ -c $< -o $@
 $(B)/obj/%.o: %.cu $(B)/flags
 	@$(building) $(NVCC) $(NVCCFLAGS) $(call gencode,$(GPU_ARCHS)) $(POSITION:%=-Xcompiler %) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
 # The runner exports all that a library may ask for.
@@ -157,19 +155,22 @@ $(B)/commands.so: $(MORE_OBJ) ; @$(linked)
 $(B)/unit: $(B)/obj/checks/tests/test_main.o $(UNIT_OBJ) ; @$(CXX) -no-pie -g $^ $(LIBS) -o $@
 
 # --- kernels ---
-# fixed and checked are a stage's kernel.cu; a bug's is patched, and its #line directives name the lines of kernel.cu and of the patch;
-# learn-NN and evolve-ID have a source.cu, which an exercise or the search has put there; a printf of it has block and thread in front.
-instrumented = $(INSTRUMENTATION) $(if $(findstring /bug-,$@),-Wno-unused-parameter,-include checks/exercises/kernel_printf.hpp)
+# fixed and checked are a stage's kernel.cu. A bug's is patched, and its #line directives name lines of kernel.cu and of the patch; learn-NN
+# and evolve-ID have a source.cu. Of these the headers, half of the work, are compiled once (-O1 like they), with a printf that names block and thread.
+instrumented = $(INSTRUMENTATION) $(if $(findstring /bug-,$@),-Wno-unused-parameter) -include $(PRECOMPILED:.gch=) -fpch-preprocess
 compile_gpu = $(NVCC) $(NVCCFLAGS) $(call gencode_of,$(firstword $(subst /, ,$(@:$(B)/%=%)))) $(LIBRARY_FLAGS:%=-Xcompiler %) -I. -MD \
   -MF $(@:.o=.d) $(if $(findstring /evolve-,$@),-Xptxas -v)
-compile_cpu = $(CXX) -x c++ $(CXXFLAGS) $(KERNEL_FLAGS) $(1) $(LIBRARY_FLAGS) -fno-plt -ftls-model=initial-exec $(INCLUDES) -MMD
+compile_cpu = CCACHE_SLOPPINESS=pch_defines,time_macros $(CXX) -x c++ $(CXXFLAGS) $(KERNEL_FLAGS) $(1) $(LIBRARY_FLAGS) -fno-plt -ftls-model=initial-exec $(INCLUDES) -MMD
+PRECOMPILED := $(if $(GPU),,$(B)/kernel_printf.hpp.gch)
+$(B)/kernel_printf.hpp.gch: checks/exercises/kernel_printf.hpp $(B)/flags
+	@$(building) cp $< $(@:.gch=); $(subst -x c++,-x c++-header,$(call compile_cpu,-O1 $(INSTRUMENTATION))) -MP -MT $@ -MF $(@:.gch=.d) $< -o $@
 compile_kernel = @$(building) $(if $(GPU),$(compile_gpu),$(compile_cpu)) -MP -c $< -o $@ $(if $(findstring /evolve-,$@),> $(@:.o=.log) 2>&1)
 $(B)/%/fixed/kernel.o: stages/%/kernel.cu $(B)/flags ; $(compile_kernel)
 $(B)/%/checked/kernel.o: stages/%/kernel.cu $(B)/flags ; $(call compile_kernel,$(INSTRUMENTATION))
 $(if $(OWN),$(B)/$(STAGE)/fixed/kernel.o): $(OWN)/kernel.cu $(B)/flags ; $(compile_kernel)
-$(if $(OWN),$(B)/$(STAGE)/checked/kernel.o): $(OWN)/kernel.cu $(B)/flags ; $(call compile_kernel,$(instrumented))
-$(B)/%/kernel.o: $(B)/%/kernel.cu $(B)/flags ; $(call compile_kernel,-O1 $(instrumented))
-$(B)/%/kernel.o: $(B)/%/source.cu $(B)/flags ; $(call compile_kernel,-O1 $(instrumented))
+$(if $(OWN),$(B)/$(STAGE)/checked/kernel.o): $(OWN)/kernel.cu $(B)/flags ; $(call compile_kernel,$(INSTRUMENTATION) -include checks/exercises/kernel_printf.hpp)
+$(B)/%/kernel.o: $(B)/%/kernel.cu $(B)/flags $(PRECOMPILED) ; $(call compile_kernel,-O1 $(instrumented))
+$(B)/%/kernel.o: $(B)/%/source.cu $(B)/flags $(PRECOMPILED) ; $(call compile_kernel,-O1 $(instrumented))
 patch_of = $(firstword $(if $(LAB_BUGS),$(wildcard $(LAB_BUGS)/$(1).patch)) stages/$(subst /,/bugs/,$(1)).patch)
 $(B)/%/kernel.cu: stages/$$(*D)/kernel.cu $$(call patch_of,$$(subst /bug-,/,$$*)) checks/scripts/patched.sh
 	@mkdir -p $(@D); sh checks/scripts/patched.sh $(word 2,$^) > $@
