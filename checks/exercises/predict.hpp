@@ -1,7 +1,10 @@
 // How a learner's prediction is judged, and what that looks at: the linked stage, forward or backward.
 #pragma once
+#include <algorithm>
+#include <deque>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "checks/bugs/trial.hpp"
@@ -31,6 +34,14 @@ struct Marked {
   std::string name;  // dq, dk or dv; "" of the forward pass
   std::string marks;
 };
+
+// measure(), once for each shape: of one launch several predictions are judged, and a process has one request.
+template <class Measure>
+const auto& once(const Shape& shape, Measure measure) {
+  static std::deque<std::pair<Shape, decltype(measure())>> known;
+  const auto found = std::ranges::find(known, shape, [](const auto& one) { return one.first; });
+  return found != known.end() ? found->second : known.emplace_back(shape, measure()).second;
+}
 
 struct Sight {
   // A launch that is refused or stops has written nothing that means anything: all is wrong then.

@@ -2,18 +2,17 @@
 #pragma once
 #include <cuda_runtime.h>
 
-#include "checks/tests/checked.hpp"
+#include "checks/tests/rules.hpp"
 #include "common/ptx/mbarrier.cuh"
 #include "common/ptx/tma.cuh"
-#include "common/smem_plan.cuh"
 
-namespace lab::checked {
+namespace lab::rules {
 namespace {
 
 using namespace ptx;
 using enum Finding::Kind;
 
-constexpr Size SIZE{96, 4096, 1, 1};
+constexpr Group GROUP{{96, 4096}, Vary::copies};
 constexpr unsigned BOX = 1024;  // bytes
 constexpr int ITEMS = 512;      // halves of a box
 
@@ -34,11 +33,9 @@ struct Plan {
   }
 };
 
-__device__ __forceinline__ int lane() { return int(threadIdx.x % 32); }
-__device__ __forceinline__ int warp() { return int(threadIdx.x / 32); }
 __device__ __forceinline__ int bits(half h) { return reinterpret_cast<const std::uint16_t&>(h); }
 
-// The tile of a plan, filled by some threads, copied by all, loaded or stored.
+// The tile of a plan, filled by some threads, loaded or stored.
 __device__ __forceinline__ void fill(half* tile, int first = int(threadIdx.x), int step = int(blockDim.x)) {
   for (int i = first; i < ITEMS; i += step) tile[i] = half();  // [write]
 }
@@ -46,15 +43,10 @@ __device__ __forceinline__ void load(const Maps* maps, half* tile, MBarrier* ful
   mbarrier_arrive_expect_tx(full, BOX);
   tma_load_2d(tile, &maps->in, 0, row, full);  // [load]
 }
-__device__ __forceinline__ void load(const Maps* maps, const Plan& plan) { load(maps, plan.tile, plan.full); }
 __device__ __forceinline__ void store(const Maps* maps, const half* tile, int row = 0) {
   tma_store_2d(&maps->out, tile, 0, row);  // [store]
   bulk_commit();
 }
-__device__ __forceinline__ void store_waited(const Maps* maps, const half* tile) {
-  store(maps, tile);
-  bulk_wait_read<0>();
-}
 
 }  // namespace
-}  // namespace lab::checked
+}  // namespace lab::rules

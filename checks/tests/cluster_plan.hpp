@@ -2,33 +2,30 @@
 #pragma once
 #include <cuda_runtime.h>
 
-#include "checks/tests/checked.hpp"
+#include "checks/tests/rules.hpp"
 #include "common/ptx/cluster.cuh"
 #include "common/ptx/grid_dependency.cuh"
 #include "common/ptx/tma.cuh"
 
-namespace lab::checked {
+namespace lab::rules {
 namespace {
 
-using enum Finding::Kind;
-constexpr Size SIZE{64, 8192, 4, 2};
-constexpr int THREADS = 64, MOST_BLOCKS = 4;
-
 using namespace ptx;
-
+using enum Finding::Kind;
+constexpr int THREADS = 64, MOST_BLOCKS = 4;
+constexpr Group GROUP{{THREADS, 8192, 4, 2}, Vary::cluster};
 constexpr unsigned BOX = 4 * 64 * sizeof(half);  // bytes
 
 __device__ __forceinline__ float4 all(float x) { return make_float4(x, x, x, x); }
 __device__ __forceinline__ float sum(float4 v) { return v.x + v.y + v.z + v.w; }
 __device__ __forceinline__ int me() { return int(threadIdx.x); }
 __device__ __forceinline__ unsigned after(unsigned rank) { return (rank + 1) % cluster_size(); }
+__device__ __forceinline__ unsigned before(unsigned rank) { return (rank + cluster_size() - 1) % cluster_size(); }
 __device__ __forceinline__ bool thread7() { return cluster_rank() == 0 && me() == 7; }
-__device__ __forceinline__ float& result(int* out) {
-  return reinterpret_cast<float*>(out)[blockIdx.x * THREADS + threadIdx.x];
-}
+__device__ __forceinline__ bool other(int thread) { return cluster_rank() == 1 && me() == thread; }
+__device__ __forceinline__ int& result(int* out) { return out[blockIdx.x * THREADS + threadIdx.x]; }
 
-// An inbox of one row for each block, written once by its owner, and barriers; thread 0 has initialised and fenced
-// them.
+// An inbox of one row for each block, written once by its owner, and barriers that thread 0 has initialised and fenced.
 struct Plan {
   float4* inbox;
   half* tile;
@@ -53,4 +50,4 @@ struct Met : Plan {  // and all blocks have met
 };
 
 }  // namespace
-}  // namespace lab::checked
+}  // namespace lab::rules

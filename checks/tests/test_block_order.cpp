@@ -21,10 +21,7 @@ TEST_CASE("longest_first gives every tile of every head once, the last tiles fir
       int last_tile = int(tiles);
       for (unsigned i = 0; i < tiles * heads; ++i) {
         const lab::BlockWork work = lab::longest_first(i, tiles, heads);
-        REQUIRE(work.tile >= 0);
-        REQUIRE(work.tile < int(tiles));
-        REQUIRE(work.head >= 0);
-        REQUIRE(work.head < int(heads));
+        REQUIRE((work.tile >= 0 && work.tile < int(tiles) && work.head >= 0 && work.head < int(heads)));
         CHECK(work.tile <= last_tile);
         last_tile = work.tile;
         ++times[unsigned(work.head) * tiles + unsigned(work.tile)];
@@ -79,18 +76,6 @@ TEST_CASE("blocks that stay have even shares of a causal problem, in the order t
       CHECK(share(tiles, heads, lab::over_all_heads<AnyTile>(true, 1, int(heads))) > 0.95);
       if (heads < lab::MANY_HEADS) CHECK(share(tiles, heads, false) < 0.8);  // what the rule is for
     }
-}
-
-TEST_CASE("work_of names the piece that block_of says, in either order") {
-  for (const unsigned tiles : {1u, 3u, 8u})
-    for (const unsigned heads : {1u, 4u})
-      for (unsigned tile = 0; tile < tiles * heads; ++tile)
-        for (const bool over_all_heads : {false, true}) {
-          const unsigned i = over_all_heads ? lab::block_over_all_heads(tile, tiles, heads)
-                                            : lab::block_head_by_head(tile, tiles, heads);
-          const lab::BlockWork work = lab::work_of(i, tiles, heads, over_all_heads);
-          CHECK(unsigned(work.head) * tiles + unsigned(work.tile) == tile);
-        }
 }
 
 TEST_CASE("work_of_busiest is what the block with the most keys has to do") {

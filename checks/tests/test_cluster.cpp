@@ -111,19 +111,6 @@ TEST_CASE("cluster: its barrier holds all threads of all blocks, and those that 
   });
 }
 
-TEST_CASE("cluster: who arrives and leaves is counted once") {
-  under_all_schedules([](const ExecOptions& options) {
-    int came = 0, wrong = 0;
-    runs({2, 32, SMEM, options, 2}, [&] {
-      if (cluster_rank() == 0) return cluster_arrive();
-      ++came;
-      cluster_sync();
-      wrong += came < 32;
-    });
-    CHECK(wrong == 0);
-  });
-}
-
 TEST_CASE("cluster: st.async happens when the copies' mode says, under the schedules that interleave too") {
   for (const Copies copies : {Copies::at_wait, Copies::at_issue})
     under_all_schedules([&](ExecOptions options) {
@@ -151,23 +138,6 @@ TEST_CASE("cluster: st.async happens when the copies' mode says, under the sched
     });
 }
 
-TEST_CASE("cluster: the same switches for the same schedule and seed, for any count of workers") {
-  for (const Schedule schedule : {Schedule::ascending, Schedule::round_robin, Schedule::random}) {
-    std::set<std::uint64_t> switches;
-    for (const int workers : {1, 2, 5}) {
-      ExecOptions options = in_order(schedule, 7, workers);
-      const Outcome outcome = runs({12, 64, SMEM, options, 4}, [&] {
-        for (int i = 0; i < 10; ++i) {
-          __syncwarp();
-          cluster_sync();
-        }
-      });
-      switches.insert(outcome.report.switches);
-    }
-    CHECK(switches.size() == 1);
-  }
-}
-
 TEST_CASE("cluster: blocks take turns under the schedules that interleave, and only there") {
   const auto changes = [](Schedule schedule) {
     int last = -1, changed = 0;
@@ -186,68 +156,6 @@ TEST_CASE("cluster: blocks take turns under the schedules that interleave, and o
   CHECK(changes(Schedule::random) > 20);
 }
 
-TEST_CASE("cluster: a launch without one is a cluster of one block") {
-  for (const bool check : {false, true}) {
-    ExecOptions options;
-    options.check = check;
-    float got = 0;
-    const Outcome outcome = runs({3, 32, 1024, options}, [&] {
-      SmemCursor cursor;
-      auto* box = cursor.array<float>("box", 32, 1);
-      grid_dependency_wait();
-      cluster_sync();
-      CHECK(cluster_rank() == 0u);
-      CHECK(cluster_size() == 1u);
-      remote_store(mapa(box, 0) + 4 * threadIdx.x, float(threadIdx.x));
-      cluster_sync();
-      launch_dependents();
-      if (threadIdx.x == 3) got = remote_load(mapa(box + 5, 0));
-    });
-    CHECK(outcome.report.findings.empty());
-    CHECK(got == 5);
-  }
-}
-
-TEST_CASE("cluster: who polls waits for the other block; if nothing comes, it is a deadlock") {
-  under_all_schedules([](const ExecOptions& options) {
-    const auto body = [](bool arrives) {
-      return [arrives] {
-        SmemCursor cursor;
-        auto* full = barriers(cursor);
-        cluster_sync();
-        if (cluster_rank() == 1 && threadIdx.x == 0 && arrives) {
-          for (int i = 0; i < 100; ++i) mbarrier_try_wait(full, 0);
-          mbarrier_arrive(mapa(full, 0));
-        }
-        if (cluster_rank() == 0)
-          while (!mbarrier_try_wait(full, 0)) {
-          }
-      };
-    };
-    runs({2, 32, SMEM, options, 2}, body(true));
-    const Outcome bad = run({2, 32, SMEM, options, 2}, body(false));
-    check_failed(bad, cudaErrorLaunchTimeout, Kind::deadlock,
-                 "deadlock: no thread of the cluster can go on. Block 0 of the cluster: Warp 0 lanes",
-                 "Block 1 of the cluster: all its threads have returned.");
-  });
-}
-
-TEST_CASE("cluster: a block that has not started, or has ended, cannot be reached, checker or not") {
-  const auto body = [](bool sync) {
-    return [sync] {
-      SmemCursor cursor;
-      auto* box = cursor.array<float>("box", 32, 1);
-      if (sync) cluster_sync();
-      if (cluster_rank() == 0) remote_store(mapa(box, 1), 1.f);
-    };
-  };
-  check_failed(run({2, 1, SMEM, in_order(Schedule::ascending), 2}, body(false)), cudaErrorLaunchFailure,
-               Kind::before_start);
-  const Outcome late = run({2, 1, SMEM, in_order(Schedule::descending), 2}, body(false));
-  check_failed(late, cudaErrorLaunchFailure, Kind::early_exit,
-               "st.shared::cluster to block 1 of the cluster, which has ended: its shared memory is");
-}
-
 TEST_CASE("cluster: a block that never ends is stopped by its time") {
   ExecOptions options;
   options.block_seconds = 0.1;
@@ -258,9 +166,4 @@ TEST_CASE("cluster: a block that never ends is stopped by its time") {
   });
   check_failed(outcome, cudaErrorLaunchTimeout, Kind::time_limit,
                "time limit: the cluster's 2 blocks have run for 0.2 s");
-}
-
-TEST_CASE("cluster: after one that was stopped comes one that is right") {
-  run({2, 32, SMEM, {}, 2}, [] { cluster_wait(); });
-  runs({4, 32, SMEM, {}, 2}, [] { cluster_sync(); });
 }

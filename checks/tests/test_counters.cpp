@@ -1,13 +1,12 @@
-// The CPU execution's counts against counts by hand: cycles at the banks for all pitches and widths, sectors,
-// lanes that go together, steps waited; and the least time that follows from counts.
+// The CPU execution's counts against counts by hand: cycles at the banks for all pitches and widths, sectors, lanes that go
+// together, steps waited, the copy engine, wgmma; and the least time that follows from counts.
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <numeric>
 #include <random>
+#include <set>
 
 #include "checks/counters/floor.hpp"
-#include "checks/tests/banks.hpp"
+#include "checks/tests/async_fixtures.hpp"
 #include "checks/tests/instrumented.hpp"
 #include "checks/tests/test_counters_kernels.hpp"
 #include "checks/tests/test_exec.hpp"
@@ -20,7 +19,7 @@ namespace kernels = lab::counters_kernels;
 namespace {
 
 constexpr std::uint32_t ALL = 0xFFFFFFFFu;
-constexpr std::size_t SMEM = 32 * 256 + 2048;
+constexpr std::size_t SMEM = 32768;
 
 ExecReport counted(kernels::Kernel* kernel, unsigned threads = 32, const ExecOptions& asked = {}) {
   ExecOptions options = asked;
@@ -44,36 +43,30 @@ Tally of(kernels::Kernel* kernel, Counted what, unsigned threads = 32) { return 
 
 }  // namespace
 
-TEST_CASE("counters: wavefronts are those of the banks, for every pitch and width") {
-  for (const unsigned bytes : {4u, 8u, 16u})
-    for (unsigned pitch = bytes; pitch <= 256; pitch += bytes) {
+// 32 banks of 4 bytes. Lanes that want different words of one bank are served one after the other, lanes that want one
+// word together; accesses of 8 and 16 bytes are served for 16 and 8 lanes at a time.
+TEST_CASE("counters: wavefronts are those of the banks, for every pitch and width, and for lanes anywhere") {
+  const auto by_hand = [](const std::uint64_t(&address)[32], unsigned bytes) {
+    unsigned wavefronts = 0;
+    for (unsigned first = 0; first < 32; first += 128 / bytes) {
+      std::set<std::uint64_t> words[32];
+      for (unsigned lane = first; lane < first + 128 / bytes; ++lane)
+        for (unsigned i = 0; i < bytes / 4; ++i) words[(address[lane] / 4 + i) % 32].insert(address[lane] / 4 + i);
+      wavefronts += unsigned(std::ranges::max(words, {}, &std::set<std::uint64_t>::size).size());
+    }
+    return wavefronts;
+  };
+  std::mt19937 dice(1);
+  for (const unsigned bytes : {4u, 8u, 16u}) {
+    CHECK(cpu::least_wavefronts(ALL, bytes) == bytes / 4);
+    for (unsigned pitch = 0; pitch <= 1024; pitch += bytes) {
       CAPTURE(bytes);
       CAPTURE(pitch);
       std::uint64_t address[32];
-      std::array<int, 32> same{};
-      for (unsigned lane = 0; lane < 32; ++lane) address[lane] = lane * pitch, same[lane] = int(lane * pitch);
-      CHECK(cpu::shared_wavefronts(ALL, address, bytes) == unsigned(banks::access(same, int(bytes)).turns));
-      CHECK(cpu::least_wavefronts(ALL, bytes) == unsigned(banks::access(same, int(bytes)).least));
-      // By hand: the number of words of a column that fall into one bank.
-      if (bytes == 4) CHECK(cpu::shared_wavefronts(ALL, address, bytes) == std::gcd(pitch / 4, 32u));
+      for (unsigned lane = 0; lane < 32; ++lane) address[lane] = pitch <= 256 ? lane * pitch : dice() % 128 * bytes;
+      CHECK(cpu::shared_wavefronts(ALL, address, bytes) == by_hand(address, bytes));
     }
-}
-
-TEST_CASE("counters: wavefronts of lanes anywhere, against the pages' model of the banks") {
-  std::mt19937 dice(1);
-  for (int i = 0; i < 2000; ++i) {
-    const unsigned bytes = 4u << dice() % 3;
-    std::uint64_t address[32];
-    std::array<int, 32> same{};
-    for (unsigned lane = 0; lane < 32; ++lane) address[lane] = dice() % 128 * bytes, same[lane] = int(address[lane]);
-    CHECK(cpu::shared_wavefronts(ALL, address, bytes) == unsigned(banks::access(same, int(bytes)).turns));
   }
-}
-
-TEST_CASE("banks: who is served when, and that rows of 72 halves meet every eighth row again") {
-  const banks::Access a = banks::down_a_column(72, 4);
-  CHECK((a.turns == 4 && a.least == 1));
-  for (int lane = 0; lane < banks::LANES; ++lane) CHECK((a.bank[lane] == 4 * lane % 32 && a.turn[lane] == lane / 8));
 }
 
 TEST_CASE("counters: partial warps, two-byte accesses, sectors") {
@@ -101,16 +94,9 @@ TEST_CASE("counters: a column of rows, as kernels read it" * instrumented()) {
     CHECK(t.lanes == 32);
     return t.wavefronts;
   };
-  CHECK(turns(kernels::down_a_column_4, 4) == 1);
-  CHECK(turns(kernels::down_a_column_4, 8) == 2);
-  CHECK(turns(kernels::down_a_column_4, 128) == 32);
-  CHECK(turns(kernels::down_a_column_4, 132) == 1);
-  CHECK(turns(kernels::down_a_column_8, 8) == 2);
-  CHECK(turns(kernels::down_a_column_8, 128) == 32);
-  CHECK(turns(kernels::down_a_column_8, 136) == 2);
-  CHECK(turns(kernels::down_a_column_16, 16) == 4);
-  CHECK(turns(kernels::down_a_column_16, 128) == 32);
-  CHECK(turns(kernels::down_a_column_16, 144) == 4);
+  CHECK((turns(kernels::down_a_column_4, 8) == 2 && turns(kernels::down_a_column_4, 132) == 1));
+  CHECK((turns(kernels::down_a_column_8, 128) == 32 && turns(kernels::down_a_column_8, 136) == 2));
+  CHECK((turns(kernels::down_a_column_16, 128) == 32 && turns(kernels::down_a_column_16, 144) == 4));
   CHECK(of(kernels::one_word_for_all, Counted::shared_load).wavefronts == 1);
   // Neighbours of 4 bytes may be joined, then they are no column of words any more; those of 16 can not.
   kernels::pitch = 128;
@@ -120,15 +106,11 @@ TEST_CASE("counters: a column of rows, as kernels read it" * instrumented()) {
 
 TEST_CASE("counters: which lanes make an instruction" * instrumented()) {
   const Tally half = of(kernels::half_of_the_lanes, Counted::shared_store);
-  CHECK(half.instructions == 1);
-  CHECK(half.lanes == 16);
-  CHECK(half.bytes == 64);
+  CHECK((half.instructions == 1 && half.lanes == 16 && half.bytes == 64));
   const Tally loop = of(kernels::twice_as_often_in_odd_lanes, Counted::shared_store);
-  CHECK(loop.instructions == 4);
-  CHECK(loop.lanes == 2 * 32 + 2 * 16);
+  CHECK((loop.instructions == 4 && loop.lanes == 2 * 32 + 2 * 16));
   const Tally partial = of(kernels::half_of_the_lanes, Counted::shared_store, 40);  // a warp of eight lanes
-  CHECK(partial.instructions == 2);
-  CHECK(partial.lanes == 20);
+  CHECK((partial.instructions == 2 && partial.lanes == 20));
 }
 
 TEST_CASE("counters: a place in the source is worked out anew where its addresses lie otherwise" * instrumented()) {
@@ -142,9 +124,7 @@ TEST_CASE("counters: a vector is one access, however its words are used" * instr
   const ExecReport report = counted(kernels::whole_vectors);
   for (const Counted what : {Counted::shared_load, Counted::shared_store}) {
     const Tally t = of(report, what);
-    CHECK(t.instructions == 1);
-    CHECK(t.bytes == 512);
-    CHECK(t.wavefronts == 4);
+    CHECK((t.instructions == 1 && t.bytes == 512 && t.wavefronts == 4));
   }
 }
 
@@ -153,9 +133,7 @@ TEST_CASE("counters: global sectors" * instrumented()) {
   CHECK(of(kernels::global_every_other, Counted::global_store).sectors == 8);
   CHECK(of(kernels::global_scattered, Counted::global_store).sectors == 32);
   const Tally copies = of(kernels::copies_16, Counted::cp_async);
-  CHECK(copies.instructions == 1);
-  CHECK(copies.sectors == 16);
-  CHECK(copies.wavefronts == 4);
+  CHECK((copies.instructions == 1 && copies.sectors == 16 && copies.wavefronts == 4));
 }
 
 TEST_CASE("counters: an ldmatrix takes a turn per eight rows, and more where rows collide") {
@@ -163,19 +141,14 @@ TEST_CASE("counters: an ldmatrix takes a turn per eight rows, and more where row
     kernels::pitch = pitch;
     return of(kernels::ldmatrix_rows, Counted::ldmatrix).wavefronts;
   };
-  CHECK(turns(16) == 4);
-  CHECK(turns(144) == 4);
-  CHECK(turns(32) == 8);
-  CHECK(turns(64) == 16);
-  CHECK(turns(128) == 32);
+  CHECK((turns(16) == 4 && turns(144) == 4 && turns(32) == 8 && turns(64) == 16 && turns(128) == 32));
   CHECK(of(kernels::ldmatrix_swizzled, Counted::ldmatrix).wavefronts == 4);
   CHECK(of(kernels::ldmatrix_swizzled, Counted::ldmatrix).least == 4);
 }
 
 TEST_CASE("counters: exponentials, shuffles, lanes of theirs" * instrumented()) {
   const Tally exponentials = of(kernels::exponentials_of_some, Counted::exponential);
-  CHECK(exponentials.instructions == 2);
-  CHECK(exponentials.lanes == 40);
+  CHECK((exponentials.instructions == 2 && exponentials.lanes == 40));
   CHECK(of(kernels::reductions, Counted::shuffle).instructions == 7);  // five of the warp's, two of the quad's
 }
 
@@ -183,14 +156,13 @@ TEST_CASE("counters: who waits for whom, in steps" * instrumented()) {
   const Tally block = of(kernels::waits_for_the_slowest, Counted::barrier, 96);
   CHECK(block.instructions == 3);
   CHECK(block.waited == 20 + 10);  // warp 2 stores 20 times, warp 1 ten times, warp 0 not at all
-  const Tally named = of(kernels::late_for_a_named_barrier, Counted::named_barrier, 64);
-  CHECK(named.instructions == 2);
-  CHECK(named.waited == 20);
 }
 
 TEST_CASE("counters: steps waited stand at the line of who waits, whoever comes last" * instrumented()) {
   under_all_schedules([](const ExecOptions& options) {
     const ExecReport report = counted(kernels::late_for_a_named_barrier, 64, options);
+    CHECK(of(counted(kernels::waits_for_the_slowest, 96, options), Counted::shared_store).instructions == 10 + 20);
+    CHECK(of(counted(kernels::waits_for_the_slowest, 96, options), Counted::barrier).waited == 30);
     int lines = 0;
     for (const CountedLine& line : report.counts) {
       if (line.what != Counted::named_barrier) continue;
@@ -200,24 +172,6 @@ TEST_CASE("counters: steps waited stand at the line of who waits, whoever comes 
     }
     CHECK(lines == 2);
   });
-}
-
-TEST_CASE("counters: the same under every schedule, and by every number of workers" * instrumented()) {
-  under_all_schedules([](const ExecOptions& options) {
-    CHECK(of(counted(kernels::waits_for_the_slowest, 96, options), Counted::shared_store).instructions == 10 + 20);
-    CHECK(of(counted(kernels::waits_for_the_slowest, 96, options), Counted::barrier).waited == 30);
-    CHECK(of(counted(kernels::reductions, 32, options), Counted::shuffle).instructions == 7);
-  });
-}
-
-TEST_CASE("counters: nothing is counted unless asked for") {
-  float* out = nullptr;
-  REQUIRE(cudaMalloc(&out, 4096) == cudaSuccess);
-  const Outcome outcome = run({1, 32, SMEM}, [&] { kernels::global_every_word(out); });
-  cudaFree(out);
-  CHECK(outcome.ok());
-  CHECK(outcome.report.counts.empty());
-  CHECK(outcome.report.counted_blocks.empty());
 }
 
 TEST_CASE("floor: the mean, the largest block, and several of the smallest") {
@@ -253,4 +207,90 @@ TEST_CASE("floor: what each kind keeps busy") {
   CHECK(clocks_of(Counted::mma, t, Unit::tensor) == doctest::Approx(12));
   CHECK(clocks_of(Counted::tma_load, t, Unit::shared) == 5 + 10);
   CHECK(clocks_of(Counted::shared_load, t, Unit::tensor) == 0);
+}
+
+using namespace lab::ptx;
+
+namespace {
+
+Tallies counted(unsigned threads, const std::function<void()>& kernel) {
+  ExecOptions options;
+  options.count = true;
+  const Outcome outcome = runs({1, threads, SMEM, options}, kernel);
+  REQUIRE(outcome.report.counted_blocks.size() == 1);
+  return outcome.report.counted_blocks[0].tallies;
+}
+const Tally& of(const Tallies& tallies, Counted what) { return tallies[std::size_t(what)]; }
+
+}  // namespace
+
+TEST_CASE("counters: a box's bytes, and the sectors of it that lie inside the tensor") {
+  constexpr int COLUMNS = 64, ROWS = 10;
+  half* data = nullptr;
+  REQUIRE(cudaMalloc(&data, COLUMNS * ROWS * sizeof(half)) == cudaSuccess);
+  TensorShape shape;
+  shape.rank = 2;
+  shape.extent[0] = COLUMNS, shape.extent[1] = ROWS, shape.stride[0] = 2, shape.stride[1] = COLUMNS * 2;
+  shape.box[0] = 32, shape.box[1] = 8;
+  TensorMap map;
+  REQUIRE(make_tensor_map(map, data, shape) == cudaSuccess);
+  for (const int row : {0, 6}) {  // the second box has four rows of eight
+    const Tallies t = counted(32, [&] {
+      AlignedSmemCursor cursor;
+      auto* tile = cursor.array<half, SWIZZLE_ALIGN>("tile", 256, 1);
+      auto* full = barriers(cursor);
+      if (threadIdx.x == 0) {
+        mbarrier_arrive_expect_tx(full, 512);
+        tma_load_2d(tile, &map, 32, row, full);
+        mbarrier_wait(full, 0);
+      }
+    });
+    const Tally& load = of(t, Counted::tma_load);
+    CHECK((load.instructions == 1 && load.bytes == 512 && load.sectors == (row == 0 ? 8 * 2 : 4 * 2)));
+    CHECK((of(t, Counted::mbarrier_arrive).instructions == 1 && of(t, Counted::mbarrier_wait).instructions == 1));
+  }
+  cudaFree(data);
+}
+
+TEST_CASE("counters: what a wgmma multiplies, and reads from shared memory") {
+  const auto product = [](bool from_registers) {
+    return counted(128, [&] {
+      const Tiles t = tiles();
+      float d[32] = {};
+      const unsigned fragment[4] = {};
+      wgmma_fence();
+      if (from_registers)
+        wgmma<64>(d, fragment, t.of_b, true);
+      else
+        wgmma<64>(d, t.of_a, t.of_b, true);
+      wgmma_commit();
+      wgmma_wait<0>();
+    });
+  };
+  for (const bool from_registers : {false, true}) {
+    CAPTURE(from_registers);
+    const Tally t = of(product(from_registers), Counted::wgmma);
+    CHECK(t.instructions == 4);  // of a warpgroup's warps
+    CHECK(t.multiplies == 64 * 64 * 16);
+    CHECK(t.bytes == (from_registers ? 0 : 64 * 16 * 2) + 64 * 16 * 2);
+    CHECK(t.wavefronts == t.bytes / 128);
+  }
+}
+
+TEST_CASE("counters: a wait at an mbarrier lasts until the last to arrive has come, in steps") {
+  const auto waited = [](int late) {
+    return of(counted(64,
+                      [late] {
+                        SmemCursor cursor;
+                        auto* full = barriers(cursor);
+                        if (threadIdx.x >= 32) {
+                          for (int i = 0; i < late; ++i) __syncwarp();
+                          if (threadIdx.x == 32) mbarrier_arrive(full);
+                        } else {
+                          mbarrier_wait(full, 0);
+                        }
+                      }),
+              Counted::mbarrier_wait);
+  };
+  CHECK((waited(0).instructions == 1 && waited(0).lanes == 32 && waited(0).waited == 0 && waited(7).waited == 7));
 }

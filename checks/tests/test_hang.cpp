@@ -1,7 +1,14 @@
+<<<<<<< HEAD
+// When a hang counts as the one that a bug's signature predicts, by reports that the execution wrote; and the time limit.
+=======
 // When a hang counts as the one that a bug's signature predicts: by reports that the execution wrote.
+>>>>>>> acceptance
 #include "checks/bugs/hang.hpp"
 
+#include <chrono>
 #include <cstdlib>
+#include <numeric>
+#include <vector>
 
 #include "checks/tests/async_fixtures.hpp"
 #include "checks/tests/test_exec.hpp"
@@ -40,17 +47,17 @@ TEST_CASE("hang: who waits for which phase, where") {
   REQUIRE(found(report, {empty}));
   CHECK(found(report, {empty})->first_warp == 0);
   CHECK(found(report, {no_copy, 0, {empty}}));
-  // Another barrier, another phase, another count, another place, another story, another warp.
-  CHECK_FALSE(found(report, {for_bytes("full[1]", 0, 512)}));
-  CHECK_FALSE(found(report, {for_bytes("full[0]", 1, 512)}));
-  CHECK_FALSE(found(report, {for_bytes("full[0]", 0, 51)}));
-  CHECK_FALSE(found(report, {at_mbarrier("empty[1]", 0, 2, 2)}));
-  CHECK_FALSE(found(report, at(full, empty_line)));
   no_copy = empty, no_copy.no_arrival = true;
-  CHECK_FALSE(found(report, {no_copy}));
-  CHECK_FALSE(found(report, {other_warp}));
-  CHECK_FALSE(found(report, {full, 1}));
-  CHECK_FALSE(found(report, {full, 0, {at_barrier(1, 32, 64)}}));
+  for (const NamedHang& other : {NamedHang{for_bytes("full[1]", 0, 512)},
+                                 {for_bytes("full[0]", 1, 512)},
+                                 {for_bytes("full[0]", 0, 51)},
+                                 {at_mbarrier("empty[1]", 0, 2, 2)},
+                                 at(full, empty_line),
+                                 {no_copy},
+                                 {other_warp},
+                                 {full, 1},
+                                 {full, 0, {at_barrier(1, 32, 64)}}})
+    CHECK_FALSE(found(report, other));
   CHECK_FALSE(found({}, {full}));
   Hang slow = report;
   slow.deadlock = false;
@@ -76,4 +83,48 @@ TEST_CASE("hang: what became of a process that launched") {
   CHECK(how_it_ended(std::system("exit 1")) == Ended::otherwise);
   CHECK(how_it_ended(std::system("exit 3")) == Ended::otherwise);
   CHECK(how_it_ended(std::system("kill -9 $$")) == Ended::otherwise);
+}
+
+namespace {
+ExecOptions soon(int workers = 1) {
+  ExecOptions options;
+  options.workers = workers, options.block_seconds = 0.2;
+  return options;
+}
+volatile bool never = false;
+}  // namespace
+
+TEST_CASE("time limit: a lane that spins alone is named, and so is who waits for it") {
+  int line = 0;
+  const Outcome outcome = run({1, 64, 0, soon()}, [&] {
+    line = __LINE__ + 1;
+    while (threadIdx.x == 33 && !never) {
+    }
+    __syncwarp();
+  });
+  check_failed(outcome, cudaErrorLaunchTimeout, Finding::Kind::time_limit,
+               "warp 1 lane 1" + at_line(line) + "time limit: ",
+               "comes to no barrier. Warp 1 lane 0 waits in __syncwarp for lanes 1..31");
+}
+
+TEST_CASE("time limit: no line of a library is named") {
+  const Outcome outcome = run({1, 32, 0, soon()}, [] {
+    std::vector<int> many(100000, 1);
+    while (std::accumulate(many.begin(), many.end(), 0) && !never) {
+    }
+  });
+  CHECK(outcome.finished == cudaErrorLaunchTimeout);
+  CHECK_CONTAINS(outcome.message(), "time limit: ");
+  CHECK_MESSAGE(!contains(outcome.message(), "/usr/"), outcome.message());
+}
+
+TEST_CASE("time limit: each block has its own, and the next launch starts fresh") {
+  const auto busy = [] {
+    const auto begin = std::chrono::steady_clock::now();
+    while (threadIdx.x == 0 && std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(60)) {
+    }
+    __syncthreads();
+  };
+  CHECK(run({6, 32, 0, soon()}, busy).ok());  // 0.36 s in all, 0.06 s each
+  CHECK(run({6, 32, 0, soon(2)}, busy).ok());
 }

@@ -1,14 +1,17 @@
-// mma.sync.m16n8k16 on the CPU: the register layout against an independent reading of the PTX manual, `make probe what=mma` on
-// the CPU, misuse.
+// mma.sync.m16n8k16 and ldmatrix on the CPU: the register layouts against an independent reading of the PTX manual, and
+// `make probe what=mma` on the CPU.
 #include <cuda_fp16.h>
 
 #include <cctype>
+#include <cstring>
 #include <fstream>
 #include <iterator>
 
 #include "checks/probes/mma_sections.cuh"
 #include "checks/tests/test_exec.hpp"
+#include "common/ptx/ldmatrix.cuh"
 #include "common/ptx/mma.cuh"
+#include "common/smem_plan.cuh"
 #include "common/wmma_layout.hpp"
 
 using namespace lab;
@@ -97,21 +100,56 @@ TEST_CASE("mma: WMMA's fragments are those that an H200 showed") {
   CHECK(agree == 3 * 32 * 16 + 32 * 8 + 3 * 16 * 16);
 }
 
-TEST_CASE("mma: lanes that are elsewhere or gone are named") {
-  int mma = 0, shuffle = 0;
-  const auto call = [] {
-    float c[4] = {};
-    const unsigned a[4] = {}, b[2] = {};
-    mma_m16n8k16(c, a, b);
-  };
-  const Outcome outcome = run({1, 64}, [&] {
-    if (lane_id() < 20)
-      HERE(mma, call());
-    else
-      HERE(shuffle, __syncwarp());
+using namespace lab::ptx;
+
+namespace {
+
+constexpr int PITCH = 24;  // halves: rows of 48 bytes
+constexpr std::size_t SMEM = smem_bytes(32 * PITCH, sizeof(half));
+
+// Number of element (row, column) of the 32 x 24 array that the tests load from.
+std::uint16_t number(int row, int column) { return std::uint16_t(1000 + row * PITCH + column); }
+
+half* filled() {
+  SmemCursor cursor;
+  half* s = cursor.array<half>("s", 32, PITCH);
+  for (int i = lane_id(); i < 32 * PITCH; i += 32) s[i].bits = number(i / PITCH, i % PITCH);
+  __syncwarp();
+  return s;
+}
+
+}  // namespace
+
+// PTX ISA, "ldmatrix": matrix i's row j comes from the address of lane 8i + j; lane l holds of each matrix row l / 4,
+// elements 2 (l % 4) and the next. With .trans the same of the transposed matrix.
+TEST_CASE("ldmatrix: every variant, rows anywhere, under every schedule") {
+  under_all_schedules([](const ExecOptions& options) {
+    unsigned x1[2][32], x2[2][32][2], x4[2][32][4];
+    runs({1, 32, SMEM, options}, [&] {
+      half* s = filled();
+      const int lane = lane_id();
+      half* row = s + (lane * 7 % 32) * PITCH + lane % 3 * 8;  // no order at all
+      unsigned one[1], two[2], four[4];
+      ldmatrix_x1(one, row), x1[0][lane] = one[0];
+      ldmatrix_x1_trans(one, row), x1[1][lane] = one[0];
+      ldmatrix_x2(two, row), std::memcpy(x2[0][lane], two, sizeof two);
+      ldmatrix_x2_trans(two, row), std::memcpy(x2[1][lane], two, sizeof two);
+      ldmatrix_x4(four, row), std::memcpy(x4[0][lane], four, sizeof four);
+      ldmatrix_x4_trans(four, row), std::memcpy(x4[1][lane], four, sizeof four);
+    });
+    const auto element = [](int matrix, int row, int column) {
+      const int giver = 8 * matrix + row;
+      return unsigned(number(giver * 7 % 32, giver % 3 * 8 + column));
+    };
+    for (int lane = 0; lane < 32; ++lane)
+      for (int matrix = 0; matrix < 4; ++matrix)
+        for (int transposed = 0; transposed < 2; ++transposed) {
+          const int i = lane / 4, j = 2 * (lane % 4);
+          const unsigned expected = transposed ? element(matrix, j, i) | element(matrix, j + 1, i) << 16
+                                               : element(matrix, i, j) | element(matrix, i, j + 1) << 16;
+          CHECK(x4[transposed][lane][matrix] == expected);
+          if (matrix < 2) CHECK(x2[transposed][lane][matrix] == expected);
+          if (matrix < 1) CHECK(x1[transposed][lane] == expected);
+        }
   });
-  check_failed(outcome, cudaErrorLaunchFailure, Kind::collective, "warp 0 lane 20",
-               "__syncwarp with mask 0xffffffff meets lanes 0..19 in mma.sync");
-  check_failed(run({1, 20}, call), cudaErrorLaunchFailure, Kind::collective,  // no whole warp
-               "mma.sync with mask 0xffffffff, which names lanes that have returned or do not exist");
 }

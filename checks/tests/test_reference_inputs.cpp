@@ -68,17 +68,6 @@ TEST_CASE("inputs: each family's bits") {
   CHECK(digest(Family::cancelling, {1, 1, 128, 128, false}) == 0x6a05669ab750b991);
 }
 
-TEST_CASE("inputs: an element depends on seed, tensor and index only") {
-  const Inputs small = make_inputs(Family::unit, {1, 1, 3, 21}, 9),
-               large = make_inputs(Family::unit, {2, 3, 100, 64}, 9);
-  CHECK(std::equal(small.q.begin(), small.q.end(), large.q.begin()));
-  CHECK(std::equal(small.k.begin(), small.k.end(), large.k.begin()));
-  CHECK(std::equal(small.v.begin(), small.v.end(), large.v.begin()));
-  CHECK(small.q != small.k);
-  CHECK(small.k != small.v);
-  CHECK(small.q != make_inputs(Family::unit, {1, 1, 3, 21}, 10).q);
-}
-
 // Numbers drawn once are kept for what comes next: nothing of what came before may show.
 TEST_CASE("inputs: the same whatever was drawn before, and past what is kept") {
   // The heads that are asked for begin and end inside the stretches that are drawn at a time.
@@ -99,15 +88,6 @@ TEST_CASE("inputs: the same whatever was drawn before, and past what is kept") {
   const std::ptrdiff_t begin = std::ptrdiff_t(4) * 8192 * 128;
   CHECK(std::equal(far.v.begin() + begin, far.v.end(), far_again.v.begin() + begin));
   CHECK(!std::equal(far_again.v.begin() + begin, far_again.v.begin() + begin + 100, far_again.v.begin()));
-}
-
-TEST_CASE("inputs: names") {
-  for (const Family family : FAMILIES) CHECK(family_named(name(family)) == family);
-  CHECK_THROWS_WITH_AS(family_named("uniform"),
-                       "unknown inputs 'uniform'; there are notes unit peaked offset swamped cancelling special "
-                       "impulse climbing matched constant",
-                       BadInput);
-  CHECK_THROWS_AS(family_named(""), BadInput);
 }
 
 TEST_CASE("inputs: special puts one value where it says, in every head") {

@@ -1,5 +1,5 @@
 // The copy engine on the CPU: when the bytes of boxes come, and what is refused. Where they come from and go to, in all
-// dimensions, swizzles and past all edges, is test_wgmma_cases.cpp's.
+// dimensions, swizzles and past all edges, is test_wgmma.cpp's.
 #include <cstring>
 
 #include "checks/tests/async_fixtures.hpp"
@@ -97,42 +97,6 @@ TEST_CASE("tma: the time of a copy is a choice between the issue and the wait") 
   CHECK(random < 20);
 }
 
-TEST_CASE("tma: the map is read when the copy is issued") {
-  const Tensor tensor;
-  std::uint16_t got = 0;
-  runs({1, 1, 1024 + 64}, [&] {
-    AlignedSmemCursor cursor;
-    auto* tile = cursor.array<std::uint16_t, SWIZZLE_ALIGN>("tile", 512, 1);
-    MBarrier* full = barriers(cursor);
-    mbarrier_arrive_expect_tx(full, 1024);
-    {
-      TensorMap map = tensor.map();
-      tma_load_2d(tile, &map, 0, 0, full);
-      map = {};
-    }
-    mbarrier_wait(full, 0);
-    got = tile[9];
-  });
-  CHECK(got == Tensor::value(9));
-}
-
-TEST_CASE("tma: bytes that never come are a deadlock that says how many") {
-  const Tensor tensor;
-  const TensorMap map = tensor.map();
-  const Outcome outcome = run({1, 32, 2048 + 64}, [&] {
-    AlignedSmemCursor cursor;
-    auto* tile = cursor.array<std::uint16_t, SWIZZLE_ALIGN>("tile", 1024, 1);
-    MBarrier* full = barriers(cursor);
-    if (threadIdx.x == 0) {
-      mbarrier_arrive_expect_tx(full, 2048);
-      tma_load_2d(tile, &map, 0, 0, full);
-    }
-    mbarrier_wait(full, 0);
-  });
-  check_failed(outcome, cudaErrorLaunchTimeout, Kind::deadlock,
-               "wait for phase 0 of full[0] (parity 0): 1024 bytes missing");
-}
-
 TEST_CASE("tma: contiguous copies both ways") {
   under_all_copies([](const ExecOptions& options) {
     Global in(512), out(512);
@@ -176,40 +140,6 @@ TEST_CASE("tma: a store reads its bytes as late as its wait, and groups are wait
   CHECK(first_byte([] { bulk_wait_read<0>(); }) == 11);
   CHECK(first_byte([] { bulk_wait_read<1>(); }) == 12);
   CHECK(first_byte([] { bulk_wait<2>(); }) == 22);
-}
-
-TEST_CASE("tma: what the instruction refuses") {
-  const Tensor tensor;
-  const TensorMap map = tensor.map(), none{};
-  const auto refused = [&](Kind kind, const std::string& text, auto thread) {
-    const Outcome outcome = run({1, 1, 2048 + 64}, [&] {
-      AlignedSmemCursor cursor;
-      auto* tile = cursor.array<unsigned char, SWIZZLE_ALIGN>("tile", 2048, 1);
-      MBarrier* full = barriers(cursor);
-      thread(tile, full);
-    });
-    CHECK(outcome.finished != cudaSuccess);
-    REQUIRE(outcome.report.findings.size() == 1);
-    CHECK(outcome.report.findings[0].kind == kind);
-    CHECK_CONTAINS(outcome.message(), text);
-  };
-  refused(Kind::misaligned, "misaligned address: cp.async.bulk.tensor.2d to tile[64], 64 bytes past a multiple of 128",
-          [&](unsigned char* tile, MBarrier* full) { tma_load_2d(tile + 64, &map, 0, 0, full); });
-  refused(Kind::out_of_bounds, "cp.async.bulk.tensor.3d with the map of a 2-D tensor",
-          [&](unsigned char* tile, MBarrier* full) { tma_load_3d(tile, &map, 0, 0, 0, full); });
-  refused(Kind::out_of_bounds, "with a map that make_tensor_map has not made",
-          [&](unsigned char* tile, MBarrier* full) { tma_load_2d(tile, &none, 0, 0, full); });
-  refused(Kind::mbarrier, "cp.async.bulk.tensor.2d on tile[0], which no thread has initialised yet",
-          [&](unsigned char* tile, MBarrier*) { tma_load_2d(tile, &map, 0, 0, reinterpret_cast<MBarrier*>(tile)); });
-  refused(Kind::misaligned, "cp.async.bulk of 24 bytes; a multiple of 16 is allowed",
-          [&](unsigned char* tile, MBarrier* full) { bulk_load(tile, tensor.data, 24, full); });
-  refused(Kind::misaligned, "a global address 8 bytes past a multiple of 16",
-          [&](unsigned char* tile, MBarrier* full) { bulk_load(tile, tensor.data + 4, 32, full); });
-  refused(Kind::misaligned, "cp.async.bulk.tensor.2d from tile[16], 16 bytes past a multiple of 128",
-          [&](unsigned char* tile, MBarrier*) { tma_store_2d(&map, tile + 16, 0, 0); });
-  half outside[8];
-  refused(Kind::out_of_bounds, "cp.async.bulk.tensor.2d to an address outside shared memory",
-          [&](unsigned char*, MBarrier* full) { tma_load_2d(outside, &map, 0, 0, full); });
 }
 
 TEST_CASE("tensor maps: what the driver would refuse is one line") {

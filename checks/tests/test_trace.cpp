@@ -101,34 +101,6 @@ TEST_CASE("trace: a group of cp.async is one flight, from the first request to t
   CHECK(trace::wrong_with(t.picture, {{"copies", 128}, {"warp-barriers", 1}}, false).empty());
 }
 
-TEST_CASE("trace: bar.sync waits and bar.arrive does not") {
-  const Traced t = traced(64, 0, [] {
-    if (threadIdx.x >= 32) __syncwarp(), __syncwarp();
-    threadIdx.x < 32 ? barrier_sync(3, 64) : barrier_arrive(3, 64);
-  });
-  REQUIRE_MESSAGE(t.outcome.ok(), t.outcome.message());
-  const trace::Slice *sync = t.find(0, "bar.sync 3"), *arrive = t.find(1, "bar.arrive 3");
-  REQUIRE((sync && arrive));
-  CHECK((sync->begin == 0 && sync->end == 3 && sync->counts[trace::waited] == 2));
-  CHECK((arrive->begin == 2 && arrive->end == 3));
-}
-
-TEST_CASE("trace: a warpgroup's products are in flight from their begin to the wait that covers their group") {
-  const Traced t = traced(128, 20 * 1024, [] {
-    const Tiles t = tiles();
-    float d[32];
-    wgmma_fence();
-    for (int k = 0; k < 3; ++k) wgmma<64>(d, t.of_a, t.of_b, k > 0);
-    wgmma_commit();
-    wgmma_wait<0>();
-  });
-  REQUIRE_MESSAGE(t.outcome.ok(), t.outcome.message());
-  REQUIRE(t.picture.flights.size() == 1);
-  const trace::Flight& f = t.picture.flights[0];
-  CHECK((f.kind == "product" && f.name == "b" && f.issued == 12 && f.landed == 12));
-  CHECK(f.end - f.begin == 4);
-}
-
 TEST_CASE("trace: of a launch that hangs, who waits does so for ever") {
   const Traced t = traced(64, 0, [] { threadIdx.x < 32 ? barrier_sync(3, 64) : __syncwarp(); });
   CHECK(!t.outcome.ok());

@@ -1,6 +1,12 @@
-// wgmma on the CPU: when products happen, and the reports of misuse. Layouts and bits are test_wgmma_cases.cpp's.
+// wgmma on the CPU: when products happen; and `make probe what=wgmma`: its wgmma and its copy engine do what
+// common/wgmma_layout.hpp and checks/probes/box_cases.hpp say, which is what the probe holds a GPU to.
 #include <cmath>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <vector>
 
+#include "checks/probes/wgmma_sections.cuh"
 #include "checks/tests/async_fixtures.hpp"
 #include "checks/tests/test_exec.hpp"
 
@@ -72,24 +78,6 @@ TEST_CASE("wgmma: a late product reads what its operands hold by then") {
   }
 }
 
-TEST_CASE("wgmma: each warp's rows are computed by its own wait, from what B holds then") {
-  float result[128];
-  runs({1, 128, TILES_BYTES}, [&] {
-    const Tiles t = tiles();
-    float d[32];
-    wgmma_fence();
-    wgmma<64>(d, t.of_a, t.of_b, false);
-    wgmma_commit();
-    if (threadIdx.x >= 32) __syncthreads();
-    wgmma_wait<0>();
-    result[threadIdx.x] = d[0];
-    if (threadIdx.x >= 32) return;
-    for (int i = int(threadIdx.x); i < 64 * 64; i += 32) t.b[i] = half(5.0f);  // too early: the others still read it
-    __syncthreads();
-  });
-  for (int i = 0; i < 128; ++i) CHECK(result[i] == (i < 32 ? 16.0f : 80.0f));
-}
-
 TEST_CASE("wgmma: wait<1> leaves the last group under way") {
   float first[128], second[128];
   runs({1, 128, TILES_BYTES}, [&] {
@@ -132,50 +120,61 @@ TEST_CASE("wgmma: three warps of four are a deadlock that says whom they wait fo
   });
 }
 
-TEST_CASE("wgmma: a warpgroup that is not whole, or does not agree, is refused") {
-  const auto refused = [](unsigned threads, const std::string& words, const std::function<void(const Tiles&)>& body) {
-    check_failed(run({1, threads, TILES_BYTES}, [&] { body(tiles()); }), cudaErrorLaunchFailure, Kind::collective,
-                 words);
-  };
-  float sink[32];
-  refused(96, "by a warpgroup that is not whole: it is warps 4i to 4i + 3, and the block has 3",
-          [&](const Tiles& t) { wgmma<64>(sink, t.of_a, t.of_b, false); });
-  refused(128, "of a warpgroup ask for different products: B by descriptor", [](const Tiles& t) {
-    float d[32];
-    wgmma<64>(d, t.of_a, advance(t.of_b, threadIdx.x / 32 == 2 ? 32 : 0), false);
-  });
-  refused(128, "of a warp ask for different products: scale-D 0 and 1", [](const Tiles& t) {
-    float d[32];
-    wgmma<64>(d, t.of_a, t.of_b, threadIdx.x == 17);
-  });
-  refused(128, "has committed 1 groups", [](const Tiles& t) {
-    float d[32];
-    if (threadIdx.x < 32) wgmma_commit();
-    wgmma<64>(d, t.of_a, t.of_b, false);
-  });
-  refused(128, "wgmma.mma_async", [](const Tiles& t) {
-    float d[32];
-    if (threadIdx.x % 32 < 5)
-      __syncwarp();
+namespace {
+
+// Written by `make probe what=wgmma sample=...` on an H200; its head is four lines.
+const char* const SAMPLE = "reference/wgmma_sample.txt";
+
+}  // namespace
+
+TEST_CASE("wgmma: the probe's products, dot products and boxes, and the bits of a GPU") {
+  std::ifstream file(SAMPLE);
+  REQUIRE(file.good());
+  std::string line;
+  for (int i = 0; i < 4; ++i) std::getline(file, line);
+  const std::string measured(std::istreambuf_iterator<char>(file), {});
+  std::string sample;
+  long cases = 0;
+  take_exec_report();
+  for (const probe::Section& section : wgmma_probe::sections(wgmma_probe::SAMPLED, false)) {
+    probe::Tally tally;
+    section.work(tally);
+    CHECK_MESSAGE((tally.wrong == 0 && tally.cases > 0), section.name << "\n" << tally.report);
+    sample += tally.sample, cases += tally.cases;
+    const std::string message = take_exec_report().message;
+    if (!section.name.starts_with("refused"))
+      CHECK_MESSAGE(message.empty(), message);
     else
-      wgmma<64>(d, t.of_a, t.of_b, false);
-  });
+      CHECK_CONTAINS(message, section.name.find("of no 16 bytes") != section.name.npos ? "a multiple of 8 halves"
+                                                                                       : "0 and more is allowed");
+  }
+  CHECK(cases >= 700 + 1200);
+  // Line by line: a report of the whole would be as long as the file.
+  std::istringstream ours(sample), theirs(measured);
+  int different = 0;
+  for (std::string other; std::getline(theirs, line); different += line != other) std::getline(ours, other);
+  CHECK(different == 0);
+  CHECK(sample.size() == measured.size());
 }
 
-TEST_CASE("wgmma: operands outside the block's shared memory are an error that spells the descriptor out") {
-  const auto outcome_of = [](unsigned stride) {
-    return run({1, 128, TILES_BYTES}, [&] {
-      const Tiles t = tiles();
-      float d[32];
-      wgmma_fence();
-      wgmma<64>(d, t.of_a, wgmma_descriptor(t.b, 0, stride), false);
-      wgmma_commit();
-      wgmma_wait<0>();
-    });
-  };
-  CHECK(outcome_of(1024).ok());
-  const Outcome outcome = outcome_of(2048);
-  check_failed(outcome, cudaErrorIllegalAddress, Kind::out_of_bounds,
-               "B, by descriptor 0x4000008000000240 (address 0x2400, leading 0, stride 2048, base "
-               "offset 0, swizzle 128), reads shared address 0x4400");
+// A wrong number of announced bytes, under both ways of counting: each must be one that a GPU may show.
+TEST_CASE("copy engine: too few bytes announced end a phase early or never, too many never") {
+  for (const Copies copies : {Copies::at_wait, Copies::at_issue, Copies::random})
+    for (const box_cases::Case& c : box_cases::announced_cases()) {
+      CAPTURE(name(copies));
+      const unsigned all = 2 * box_cases::box_halves(c.shape);
+      ExecOptions options;
+      options.copies = copies;
+      set_exec_options(options);
+      take_exec_report();
+      unsigned bytes = 0;
+      for (const unsigned ended : wgmma_probe::announced_once(c)) {
+        bytes += box_cases::ANNOUNCED_STEP;
+        const bool expected =
+            copies == Copies::at_issue ? box_cases::must_end(bytes, all) : box_cases::may_end(bytes, all);
+        CHECK_MESSAGE(bool(ended) == expected, bytes << " of " << all << " announced");
+      }
+      set_exec_options({});
+      CHECK_MESSAGE(take_exec_report().message.empty(), "the launch has something to say");
+    }
 }

@@ -219,7 +219,7 @@ check() {
   fi
   step "no races" finished_races
   # Values computed by a launcher on the host are written whichever blocks run.
-  step "the kernel does the work" run_built counts shape=1,2,129,64
+  [ -n "$own_only" ] || step "the kernel does the work" run_built counts shape=1,2,129,64
   bounds
   [ -z "$grading" ] || step "held-out shapes" run_built fuzz seconds=20 cases=24 "seed=$seed"
 }
@@ -289,9 +289,10 @@ built_for_prediction() {  # sets at, where what is asked was built
   source=$tmp/predicted is_built=; : > "$tmp/says"; compiles
   [ ! -s "$tmp/says" ] || fail "what was handed out does not build: $(cat "$tmp/says")"
 }
-# SAY [BUILT]: sets holds, and right_parts and asked_parts; $tmp/measured, shown once it is right or given up, and $tmp/near, shown before.
+# SAY [BUILT [NEAR]]: sets holds, and right_parts and asked_parts; $tmp/measured, shown once it is right or given up, and $tmp/near, shown before. Of
+# NEAR, what is judged of the same launches, a line each: $tmp/accepted has what holds.
 judge() {
-  : > "$tmp/measured"; : > "$tmp/near"; holds= right_parts=0 asked_parts=1
+  : > "$tmp/measured"; : > "$tmp/near"; rm -f "$tmp/accepted"; holds= right_parts=0 asked_parts=1
   # What needs no build comes first.
   case $predict in
     mask) case $1 in *[!A-Za-z0-9_\ +*/%\&\|^\<\>=!~?:\(\)-]*)
@@ -323,11 +324,12 @@ judge() {
   else
     status=0; rm -f "$tmp/verdict"
     LAB_VERDICT=$tmp/verdict runs "$at" predict kind="$predict" say="$1" shape="$shape" inputs="$inputs" copies="$copies" seen="$seen" \
-      > "$tmp/measured" 2>&1 < /dev/null || status=$?
+      ${3:+"near=$3"} > "$tmp/measured" 2>&1 < /dev/null || status=$?
     [ $status -ne 2 ] || fail "$(sed 's/^lab: //' "$tmp/measured")"
     [ $status -lt 2 ] || fail "the prediction could not be judged: exit status $status"
     right_parts=$(sed -n 's/^right=//p' "$tmp/verdict") asked_parts=$(sed -n 's/^asked=//p' "$tmp/verdict")
     sed -n 's/^near=//p' "$tmp/verdict" > "$tmp/near"
+    sed -n 's/^accepted=//p' "$tmp/verdict" > "$tmp/accepted"
   fi
   [ "$right_parts" -lt "$asked_parts" ] || holds=1
 }

@@ -135,11 +135,14 @@ prove_one() {  # N [1]: its solution is the kernel of its stage, and was asked a
     while read -r one; do i=$((i + 1)); verdict "half a solution is refused" "$(proof_half "$one" "$number-half-$i")"; done < "$tmp/partly"
   fi
   [ "$predict" != none ] || return 0
-  at=$(built "$(if [ "$kind" = predict ]; then echo solved; elif [ "$own" = 1 ]; then echo "$number-given"; else echo "bug-$bug"; fi)")
-  verdict "the reference's prediction holds" "$(judge "$(as_typed "$right")" "$at" 2>&1; [ -n "$holds" ] || cat "$tmp/measured")"
-  get near > "$tmp/nears"
+  at=$(built "$(given_word)")
+  get near | while read -r one; do as_typed "$one"; done > "$tmp/nears"
+  together=; case $predict-$seen in counts-*|*-told) ;; *) together=$(cat "$tmp/nears") ;; esac
+  verdict "the reference's prediction holds" "$(judge "$(as_typed "$right")" "$at" "$together" 2>&1; [ -n "$holds" ] || cat "$tmp/measured")"
   while read -r one; do
-    verdict "a near miss is refused" "$(judge "$(as_typed "$one")" "$at" 2>&1; [ -z "$holds" ] || echo "'$one' is accepted")"
+    verdict "a near miss is refused" "$(
+      if [ -n "$together" ]; then grep -xF -e "$one" "$tmp/accepted" 2>&1 | sed "s,$, is accepted,"
+      else judge "$one" "$at" 2>&1; [ -z "$holds" ] || echo "'$one' is accepted"; fi)"
   done < "$tmp/nears"
 }
 to_build() {  # N: lays out, and prints what make is to build

@@ -1,18 +1,24 @@
-// The tensor core's arithmetic: cases worked out by hand for what the sample of test_mma.cpp lacks, and the fast way
+// The arithmetic of the tensor core and of the special functions: a GPU's bits, cases worked out by hand, the fast way
 // against the definition.
-#include "common/emulator/tensor_core.hpp"
-
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <fstream>
+#include <limits>
 #include <random>
+#include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "checks/probes/dot_families.hpp"
+#include "checks/probes/special_functions.hpp"
+#include "checks/tests/test_rounding_kernels.hpp"
+#include "common/emulator/special_functions.hpp"
+#include "common/emulator/tensor_core.hpp"
 
 using namespace lab;
 
@@ -165,24 +171,48 @@ TEST_CASE("tensor core: each of the 65536 halves is converted exactly, in vector
   }
 }
 
-TEST_CASE("tensor core: the models differ from each other and from fp32 sums, and stay close to the exact sum") {
-  std::mt19937_64 random(7);
-  int sm_89_differs = 0, fast_differs = 0;
-  constexpr int CASES = 2000;
-  for (int i = 0; i < CASES; ++i) {
-    fp16 a[16], b[16];
-    double exact = 0.0, largest = 0.0;
-    for (int k = 0; k < 16; ++k) {
-      a[k] = {dot_families::normal_half(random)}, b[k] = {dot_families::normal_half(random)};
-      const double product = double(to_float(a[k])) * double(to_float(b[k]));
-      exact += product;
-      largest = std::max(largest, std::abs(product));
+namespace {
+
+// Written by `make probe what=ex2 sample=...`.
+const char* const SPECIAL_FUNCTIONS_SAMPLE = "reference/special_functions_sample.txt";
+
+}  // namespace
+
+TEST_CASE("special functions: the sample of a GPU's results, bit for bit") {
+  namespace sf = special_functions;
+  std::ifstream file(SPECIAL_FUNCTIONS_SAMPLE);
+  REQUIRE(file.good());
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);)
+    if (line[0] != '#') lines.push_back(line + '\n');
+  REQUIRE(lines.size() == sf::FAMILIES * sf::FUNCTIONS);
+  std::size_t inputs_seen = 0;
+  for (int family = 0; family < sf::FAMILIES; ++family) {
+    const std::vector<float> inputs = sf::sampled_inputs(sf::families[family]);
+    inputs_seen += inputs.size();
+    for (int f = 0; f < sf::FUNCTIONS; ++f) {
+      std::vector<std::uint32_t> results;
+      for (const float x : inputs) results.push_back(sf::functions[f].on_cpu(x));
+      const std::string& expected = lines[std::size_t(family * sf::FUNCTIONS + f)];
+      const std::string what = std::string(sf::functions[f].name) + " of " + sf::families[family].name;
+      CHECK_MESSAGE(sf::sample_line(family, f, results) == expected, what);
     }
-    const float d = tensor_core_dot(a, b, 0.0f, 16, TensorCore::sm_90);
-    CHECK(std::abs(double(d) - exact) <= largest * (16 * 0x1p-24) + std::abs(exact) * 0x1p-23);
-    sm_89_differs += d != tensor_core_dot(a, b, 0.0f, 16, TensorCore::sm_89);
-    fast_differs += d != tensor_core_dot(a, b, 0.0f, 16, TensorCore::fast);
   }
-  CHECK(sm_89_differs > CASES / 10);
-  CHECK(fast_differs > CASES / 10);
+  CHECK(inputs_seen >= 100'000);
+}
+
+TEST_CASE("rounding: a product and a sum are rounded twice in kernels, fmaf once") {
+  using namespace rounding_kernels;
+  // a a is 1 + 2^-11 + 2^-24: exactly between two floats.
+  const float a = 1.0f + 0x1p-12f, c = -(1.0f + 0x1p-11f);
+  CHECK(product_and_sum(a, a, c) == 0.0f);
+  CHECK(fused(a, a, c) == 0x1p-24f);
+  float many[8];
+  for (float& x : many) x = c;
+  sums(many, {a, a, a, a, a, a, a, a}, a);
+  for (const float x : many) CHECK(x == 0.0f);
+  // 97 * 172961 is 2^24 + 1, between two floats; a sum in double precision would lose c.
+  CHECK(fused(97.0f, 172961.0f, 0x1p-37f) == 16777218.0f);
+  CHECK(fused(97.0f, 172961.0f, -0x1p-37f) == 16777216.0f);
+  CHECK(fused(0x1p-100f, 0x1p-49f, 0.0f) == 0x1p-149f);
 }
