@@ -197,7 +197,7 @@ list: ## make list | every stage, its idea, its bugs, its names in the notes
 ## make stage=v2b test [full=1] [verbose=1] [bug=NAME] | run the kernel and hold it against the fp64 oracle; without stage=: everything
 ifdef stage
 test: $(if $(BROKEN)$(bug),$(BUGS),$(call fixed,$(STAGE)) $(if $(GPU),,$(call checked,$(STAGE))))
-	@$(if $(BROKEN)$(bug),$(RUNNER) broken-version "$$stage",sh checks/scripts/stage_test.sh $(if $(BACKWARD),same-bits,once)) $^
+	@$(if $(BROKEN)$(bug),$(RUNNER) broken-version "$$stage",sh checks/scripts/stage_test.sh) $^
 else
 # Pieces, of this and of CI, each leave a log; what they count is added up: for CI, of both.
 logs = $(patsubst %,build/logs/%.log,$(1))

@@ -157,9 +157,8 @@ TEST_CASE("whole: more heads than a grid is high") {
   hold("More heads than a grid is high", why.empty() ? std::vector<std::string>{} : std::vector{why}, true);
 }
 TEST_CASE("whole: the order of blocks") {
-  constexpr std::size_t ORDERS = 4;
   if (!session->what.subject.backward) return;
-  const auto [lines, red] = order_of_blocks(session->what.subject, ORDERS);
+  const auto [lines, red] = order_of_blocks(session->what.subject, SAME_BITS_LAUNCHES);
   hold("The order of blocks" + (session->what.options.verbose ? lines : ""), red, true);
 }
 TEST_CASE("quick: every case, the cheapest first, until one is red") {

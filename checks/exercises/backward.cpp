@@ -91,17 +91,10 @@ constexpr WrongPairs PAIR_FORMULAS[] = {
        });
      }}};
 
-<<<<<<< HEAD:checks/backward/exercises.cpp
-Score formula_score(const Request& r, const Shape& shape) {
-  const auto formula = std::ranges::find(FORMULAS, r.say, [](const WrongPairs& f) { return std::string(f.name); });
-  if (formula == std::end(FORMULAS)) throw BadInput("there is no formula " + r.say);
-  const Look& look = once(shape, [&] { return look_at(shape, r.family); });
-=======
 Score pair_formula_score(const Request& r, const Shape& shape) {
   const auto formula = std::ranges::find(PAIR_FORMULAS, r.say, [](const WrongPairs& f) { return std::string(f.name); });
   if (formula == std::end(PAIR_FORMULAS)) throw BadInput("there is no formula " + r.say);
-  const Look look = look_at(shape, r.family);
->>>>>>> acceptance:checks/exercises/backward.cpp
+  const Look& look = once(shape, [&] { return look_at(shape, r.family); });
   const double scale = look.trial.scale;
   const Gradients predicted = backward_after(look, [&](BackwardHead& h) { formula->change(h, scale); });
   Score score{look.trial.ok()};

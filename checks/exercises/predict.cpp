@@ -229,7 +229,6 @@ int predict_with(const Sight& sight, std::span<char*> args) {
   const std::string kind = words.require("kind");
   const auto found = std::ranges::find(KINDS, kind, &std::pair<std::string_view, Judge>::first);
   if (found == std::end(KINDS)) throw BadInput("kind=" + kind + ": must be mask, formula, count or lines");
-<<<<<<< HEAD
   const auto score_of = [&](const std::string& said) {
     request.say = said;
     Score all{0, 0};
@@ -242,16 +241,8 @@ int predict_with(const Sight& sight, std::span<char*> args) {
   const Score all = score_of(words.require("say"));
   std::istringstream nears(words.get("near").value_or(""));
   for (std::string near; std::getline(nears, near);)
-    if (const Score one = score_of(near); one.right == one.asked) say("accepted", near);
-  say("right", std::to_string(all.right)), say("asked", std::to_string(all.asked));
-=======
-  Score all{0, 0};
-  for (const Shape& shape : request.shapes) {
-    const Score one = found->second(sight, request, shape);
-    all.right += one.right, all.asked += one.asked;
-  }
+    if (const Score one = score_of(near); one.right == one.asked) record("accepted", near);
   record("right", std::to_string(all.right)), record("asked", std::to_string(all.asked));
->>>>>>> acceptance
   return all.right == all.asked ? 0 : 1;
 }
 

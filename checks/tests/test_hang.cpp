@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 // When a hang counts as the one that a bug's signature predicts, by reports that the execution wrote; and the time limit.
-=======
-// When a hang counts as the one that a bug's signature predicts: by reports that the execution wrote.
->>>>>>> acceptance
 #include "checks/bugs/hang.hpp"
 
 #include <chrono>
