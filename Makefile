@@ -109,12 +109,12 @@ all_in = $(wildcard $(1:%=%/*.cpp))
 FAST := $(if $(GPU),,common/emulator/mma.cpp common/emulator/tensor_core.cpp) reference/attention.cpp reference/backward.cpp
 emulator := $(filter-out $(FAST),$(call all_in,common/emulator))
 core := $(call all_in,common checks/acceptance checks/races $(if $(GPU),common/gpu)) reference/inputs.cpp reference/npy.cpp \
-  $(patsubst %,checks/%.cpp,runner/library runner/run bugs/trial bugs/gpu_child_process bugs/hang $(if $(GPU),,exercises/kernel_printf))
+  $(patsubst %,checks/%.cpp,runner/library runner/run runner/forked bugs/trial bugs/gpu_child_process bugs/hang $(if $(GPU),,exercises/kernel_printf))
 # commands.so: all commands but a stage's test, which waits for the runner alone.
 bugs_text := $(filter-out $(core),$(call all_in,checks/bugs)) checks/desk/patch.cpp reference/wrong_answers.cpp
 exercises_text := $(filter-out %/kernel_printf.cpp,$(call all_in,checks/exercises checks/evolve checks/evolve/$(backend))) \
   $(if $(GPU),,checks/exercises/drills/drill.cpp)
-evidence_text := checks/runner/commands.cpp checks/runner/forked.cpp $(filter-out $(if $(GPU),%/counters.cpp),\
+evidence_text := checks/runner/commands.cpp $(filter-out $(if $(GPU),%/counters.cpp),\
   $(call all_in,checks/bits checks/fuzz checks/counters checks/bench $(if $(GPU),checks/bench/gpu,checks/trace)))
 desk_text := $(filter-out checks/desk/patch.cpp,$(call all_in,checks/desk))
 search_text := $(call all_in,checks/desk/records checks/desk/evolve checks)
@@ -130,22 +130,21 @@ MORE_OBJ := $(call object,$(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
 HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,desk_% backward_% reference% results trace expected gpu_fit npy pattern referee rule)
 UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))) \
   $(CORE_OBJ) $(MORE_OBJ)
-# Reports name no line of the harness; sanitizers do. Some tests have instrumented kernels; of two, accesses and calls must be optimised.
+# Reports name no line of the harness; sanitizers do. Some tests have instrumented kernels; of two, accesses and calls
+# must be optimised, and of four the arithmetic takes longer than its compilation.
 LINES := $(if $(SANITIZE),-g1,-g0)
 $(B)/obj/%: OPTIMISE = -O1 $(LINES)
 $(call object,emulator): OPTIMISE = $(LINES)
 $(call object,$(FAST)): OPTIMISE = -O3 $(LINES)
 $(B)/obj/checks/tests/%: OPTIMISE = -O0 -g1
-$(call object,checks/tests/test_exec_collectives.cpp checks/tests/test_exec_memory.cpp): OPTIMISE = -g1
+$(call object,$(patsubst %,checks/tests/test_%.cpp,arithmetic backward_expected exec_collectives exec_memory reference wgmma)): OPTIMISE = -O1 -g1
 $(call object,$(wildcard checks/tests/*_kernels.cpp)): OPTIMISE = $(KERNEL_FLAGS) $(INSTRUMENTATION)
 $(MORE_OBJ): POSITION := -fPIC
 $(B)/obj/checks/exercises/drills/%: POSITION := $(LIBRARY_FLAGS)
 compile = $(CXX) $(CXXFLAGS) $(OPTIMISE) $(POSITION) $(INCLUDES) -MMD -MP
-$(B)/obj/%.o: %.cpp $(B)/flags
-	@$(building) $(compile) -c $< -o $@
+$(B)/obj/%.o: %.cpp $(B)/flags ; @$(building) $(compile) -c $< -o $@
 $(foreach text,$(TEXTS),$(call held,$(B)/obj/$(text).text,'#include "%s"\n' $($(text))))
-$(TEXTS:%=$(B)/obj/%.o): %.o: %.text $(B)/flags
-	@$(building) $(compile) -fmacro-prefix-map=./= -x c++ -c $< -o $@
+$(TEXTS:%=$(B)/obj/%.o): %.o: %.text $(B)/flags ; @$(building) $(compile) -fmacro-prefix-map=./= -x c++ -c $< -o $@
 $(B)/obj/%.o: %.cu $(B)/flags
 	@$(building) $(NVCC) $(NVCCFLAGS) $(call gencode,$(GPU_ARCHS)) $(POSITION:%=-Xcompiler %) -I. -MD -MP -MF $(@:.o=.d) -c $< -o $@
 # The runner exports all that a library may ask for.
@@ -156,19 +155,22 @@ $(B)/commands.so: $(MORE_OBJ) ; @$(linked)
 $(B)/unit: $(B)/obj/checks/tests/test_main.o $(UNIT_OBJ) ; @$(CXX) -no-pie -g $^ $(LIBS) -o $@
 
 # --- kernels ---
-# fixed and checked are a stage's kernel.cu; a bug's is patched, and its #line directives name the lines of kernel.cu and of the patch;
-# learn-NN and evolve-ID have a source.cu, which an exercise or the search has put there; a printf of it has block and thread in front.
-instrumented = $(INSTRUMENTATION) $(if $(findstring /bug-,$@),-Wno-unused-parameter,-include checks/exercises/kernel_printf.hpp)
+# fixed and checked are a stage's kernel.cu. A bug's is patched, and its #line directives name lines of kernel.cu and of the patch; learn-NN
+# and evolve-ID have a source.cu. Of these the headers, half of the work, are compiled once (-O1 like they), with a printf that names block and thread.
+instrumented = $(INSTRUMENTATION) $(if $(findstring /bug-,$@),-Wno-unused-parameter) -include $(PRECOMPILED:.gch=) -fpch-preprocess
 compile_gpu = $(NVCC) $(NVCCFLAGS) $(call gencode_of,$(firstword $(subst /, ,$(@:$(B)/%=%)))) $(LIBRARY_FLAGS:%=-Xcompiler %) -I. -MD \
   -MF $(@:.o=.d) $(if $(findstring /evolve-,$@),-Xptxas -v)
-compile_cpu = $(CXX) -x c++ $(CXXFLAGS) $(KERNEL_FLAGS) $(1) $(LIBRARY_FLAGS) -fno-plt -ftls-model=initial-exec $(INCLUDES) -MMD
+compile_cpu = CCACHE_SLOPPINESS=pch_defines,time_macros $(CXX) -x c++ $(CXXFLAGS) $(KERNEL_FLAGS) $(1) $(LIBRARY_FLAGS) -fno-plt -ftls-model=initial-exec $(INCLUDES) -MMD
+PRECOMPILED := $(if $(GPU),,$(B)/kernel_printf.hpp.gch)
+$(B)/kernel_printf.hpp.gch: checks/exercises/kernel_printf.hpp $(B)/flags
+	@$(building) cp $< $(@:.gch=); $(subst -x c++,-x c++-header,$(call compile_cpu,-O1 $(INSTRUMENTATION))) -MP -MT $@ -MF $(@:.gch=.d) $< -o $@
 compile_kernel = @$(building) $(if $(GPU),$(compile_gpu),$(compile_cpu)) -MP -c $< -o $@ $(if $(findstring /evolve-,$@),> $(@:.o=.log) 2>&1)
 $(B)/%/fixed/kernel.o: stages/%/kernel.cu $(B)/flags ; $(compile_kernel)
 $(B)/%/checked/kernel.o: stages/%/kernel.cu $(B)/flags ; $(call compile_kernel,$(INSTRUMENTATION))
 $(if $(OWN),$(B)/$(STAGE)/fixed/kernel.o): $(OWN)/kernel.cu $(B)/flags ; $(compile_kernel)
-$(if $(OWN),$(B)/$(STAGE)/checked/kernel.o): $(OWN)/kernel.cu $(B)/flags ; $(call compile_kernel,$(instrumented))
-$(B)/%/kernel.o: $(B)/%/kernel.cu $(B)/flags ; $(call compile_kernel,-O1 $(instrumented))
-$(B)/%/kernel.o: $(B)/%/source.cu $(B)/flags ; $(call compile_kernel,-O1 $(instrumented))
+$(if $(OWN),$(B)/$(STAGE)/checked/kernel.o): $(OWN)/kernel.cu $(B)/flags ; $(call compile_kernel,$(INSTRUMENTATION) -include checks/exercises/kernel_printf.hpp)
+$(B)/%/kernel.o: $(B)/%/kernel.cu $(B)/flags $(PRECOMPILED) ; $(call compile_kernel,-O1 $(instrumented))
+$(B)/%/kernel.o: $(B)/%/source.cu $(B)/flags $(PRECOMPILED) ; $(call compile_kernel,-O1 $(instrumented))
 patch_of = $(firstword $(if $(LAB_BUGS),$(wildcard $(LAB_BUGS)/$(1).patch)) stages/$(subst /,/bugs/,$(1)).patch)
 $(B)/%/kernel.cu: stages/$$(*D)/kernel.cu $$(call patch_of,$$(subst /bug-,/,$$*)) checks/scripts/patched.sh
 	@mkdir -p $(@D); sh checks/scripts/patched.sh $(word 2,$^) > $@
@@ -197,7 +199,7 @@ list: ## make list | every stage, its idea, its bugs, its names in the notes
 ## make stage=v2b test [full=1] [verbose=1] [bug=NAME] | run the kernel and hold it against the fp64 oracle; without stage=: everything
 ifdef stage
 test: $(if $(BROKEN)$(bug),$(BUGS),$(call fixed,$(STAGE)) $(if $(GPU),,$(call checked,$(STAGE))))
-	@$(if $(BROKEN)$(bug),$(RUNNER) broken-version "$$stage",sh checks/scripts/stage_test.sh $(if $(BACKWARD),same-bits,once)) $^
+	@$(if $(BROKEN)$(bug),$(RUNNER) broken-version "$$stage",sh checks/scripts/stage_test.sh) $^
 else
 # Pieces, of this and of CI, each leave a log; what they count is added up: for CI, of both.
 logs = $(patsubst %,build/logs/%.log,$(1))

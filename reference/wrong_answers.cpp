@@ -11,6 +11,8 @@
 namespace lab::wrong {
 namespace {
 
+using Rows = std::span<const RowBlock>;  // empty: all
+
 constexpr double INF = std::numeric_limits<double>::infinity();
 constexpr int SLAB = 64;  // columns that lie together in shared memory where a row of 128 bytes is swizzled
 
@@ -64,19 +66,26 @@ void add_weighted(const Head& head, const std::vector<double>& scores, double lo
   }
 }
 
+// A head's tensor of which element (n, c) is that at from(n, c) of `tensor`, row-major.
+template <class From>
+std::vector<double> gathered(const std::vector<double>& tensor, const Head& head, From from) {
+  std::vector<double> all;
+  for (int n = 0; n < head.S; ++n)
+    for (int c = 0; c < head.D; ++c) all.push_back(tensor[std::size_t(from(n, c))]);
+  return all;
+}
+
 }  // namespace
 
 std::vector<double> attention_after(const PrepareHead& prepare, const Shape& shape, double scale, Tensor q, Tensor k,
-                                    Tensor v, std::span<const RowBlock> blocks) {
+                                    Tensor v, Rows blocks) {
   return for_rows(shape, q, k, v, blocks, prepare, [&](const Head& head, int i, double* out) {
-    std::vector<double> scores(visible_keys(shape, i));
-    for (std::size_t n = 0; n < scores.size(); ++n) scores[n] = scale * dot(head.q_row(i), head.k_row(int(n)), head.D);
+    std::vector<double> scores = scores_of(shape, scale, head, i);
     softmax_times_v(head, scores, out);
   });
 }
 
-std::vector<double> head_dim_64(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
-                                std::span<const RowBlock> blocks) {
+std::vector<double> head_dim_64(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, Rows blocks) {
   require(shape.D > 64, "head_dim_64", "D > 64");
   return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
     std::vector<double> scores(visible_keys(shape, i));
@@ -86,81 +95,62 @@ std::vector<double> head_dim_64(const Shape& shape, double scale, Tensor q, Tens
   });
 }
 
-std::vector<double> double_scale(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
-                                 std::span<const RowBlock> blocks) {
+std::vector<double> double_scale(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, Rows blocks) {
   return attention(shape, scale * scale, q, k, v, blocks);
 }
 
-std::vector<double> reduce_32x(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
-                               std::span<const RowBlock> blocks) {
+std::vector<double> reduce_32x(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, Rows blocks) {
   std::vector<double> out = attention(shape, scale, q, k, v, blocks);
   for (double& x : out) x /= 32;
   return out;
 }
 
 std::vector<double> qk_not_transposed(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
-                                      std::span<const RowBlock> blocks) {
+                                      Rows blocks) {
   require(tile_n == shape.D, "qk_not_transposed", "a tile of N = D keys");
   // Key n of a tile becomes column n of the tile: the transpose of each N x N block, as a new K.
   const auto prepare = [&](Head& head) {
-    const std::vector<double> tile = padded(head.k, head, tile_n);
-    for (int n = 0; n < head.S; ++n)
-      for (int c = 0; c < head.D; ++c)
-        head.k[std::size_t(n) * head.D + c] = tile[std::size_t(n / tile_n * tile_n + c) * head.D + n % tile_n];
+    head.k = gathered(padded(head.k, head, tile_n), head,
+                      [&](int n, int c) { return (n / tile_n * tile_n + c) * head.D + n % tile_n; });
   };
   return attention_after(prepare, shape, scale, q, k, v, blocks);
 }
 
-std::vector<double> ldm(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
-                        std::span<const RowBlock> blocks) {
+std::vector<double> ldm(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, Rows blocks) {
   require(shape.D % 16 == 0, "ldm", "a D that is a multiple of 16");
   const auto prepare = [&](Head& head) {
-    const std::vector<double> whole = padded(head.k, head, 16);
-    for (int n = 0; n < head.S; ++n)
-      for (int c = 0; c < head.D; ++c)
-        head.k[std::size_t(n) * head.D + c] = whole[std::size_t(n / 16 * 16 + c % 16) * head.D + c / 16 * 16 + n % 16];
+    head.k = gathered(padded(head.k, head, 16), head,
+                      [&](int n, int c) { return (n / 16 * 16 + c % 16) * head.D + c / 16 * 16 + n % 16; });
   };
   return attention_after(prepare, shape, scale, q, k, v, blocks);
 }
 
-std::vector<double> swizzle_one_side(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
-                                     std::span<const RowBlock> blocks) {
+std::vector<double> swizzle_one_side(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, Rows blocks) {
   require(shape.D % 64 == 0, "swizzle_one_side", "rows of whole eights of chunks");
   const auto prepare = [&](Head& head) {
-    const std::vector<double> straight = head.k;
-    for (int n = 0; n < head.S; ++n)
-      for (int c = 0; c < head.D; ++c)
-        head.k[std::size_t(n) * head.D + c] = straight[std::size_t(n) * head.D + ((c / 8) ^ (n % 8)) * 8 + c % 8];
+    head.k = gathered(head.k, head, [&](int n, int c) { return n * head.D + ((c / 8) ^ (n % 8)) * 8 + c % 8; });
   };
   return attention_after(prepare, shape, scale, q, k, v, blocks);
 }
 
-std::vector<double> ldmatrix_row_address(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
-                                         std::span<const RowBlock> blocks) {
+std::vector<double> ldmatrix_row_address(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, Rows blocks) {
   require(shape.D % 16 == 0, "ldmatrix_row_address", "a D that is a multiple of 16");
   const auto prepare = [&](Head& head) {
-    const std::vector<double> whole = head.k;
-    for (int n = 0; n < head.S; ++n)
-      for (int c = 0; c < head.D; ++c)
-        head.k[std::size_t(n) * head.D + c] = whole[std::size_t(n / 16 * 16) * head.D + c / 16 * 16 + c % 8];
+    head.k = gathered(head.k, head, [&](int n, int c) { return n / 16 * 16 * head.D + c / 16 * 16 + c % 8; });
   };
   return attention_after(prepare, shape, scale, q, k, v, blocks);
 }
 
-std::vector<double> v_not_transposed(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
-                                     std::span<const RowBlock> blocks) {
+std::vector<double> v_not_transposed(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, Rows blocks) {
   require(shape.D % 8 == 0, "v_not_transposed", "a D that is a multiple of 8");
   const auto prepare = [&](Head& head) {
-    const std::vector<double> whole = padded(head.v, head, 8);
-    for (int n = 0; n < head.S; ++n)
-      for (int c = 0; c < head.D; ++c)
-        head.v[std::size_t(n) * head.D + c] = whole[std::size_t(n / 8 * 8 + c % 8) * head.D + c / 8 * 8 + n % 8];
+    head.v = gathered(padded(head.v, head, 8), head,
+                      [&](int n, int c) { return (n / 8 * 8 + c % 8) * head.D + c / 8 * 8 + n % 8; });
   };
   return attention_after(prepare, shape, scale, q, k, v, blocks);
 }
 
-std::vector<double> v_major(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
-                            std::span<const RowBlock> blocks) {
+std::vector<double> v_major(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n, Rows blocks) {
   require(shape.D % SLAB == 0 && tile_n > 0 && tile_n % 16 == 0, "v_major", "slabs of 64 columns, 16 keys at a time");
   const int rows = shape.D / SLAB * tile_n;  // of 64 elements, in a tile
   const auto prepare = [&](Head& head) {
@@ -180,23 +170,20 @@ std::vector<double> v_major(const Shape& shape, double scale, Tensor q, Tensor k
 }
 
 std::vector<double> strides_exchanged(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
-                                      std::span<const RowBlock> blocks) {
+                                      Rows blocks) {
   require(shape.D % SLAB == 0 && tile_n > 8 && tile_n <= 64 && tile_n % 8 == 0, "strides_exchanged",
           "slabs of 64 columns and tiles of 16 to 64 keys");
   const auto prepare = [&](Head& head) {
-    const std::vector<double> whole = padded(head.k, head, tile_n);
-    for (int n = 0; n < head.S; ++n)
-      for (int c = 0; c < head.D; ++c) {
-        const int element = n % tile_n / 8 * 8 + c % SLAB, row = n % 8 + element / SLAB;
-        head.k[std::size_t(n) * head.D + c] =
-            whole[std::size_t(n / tile_n * tile_n + row) * head.D + c / SLAB * SLAB + element % SLAB];
-      }
+    head.k = gathered(padded(head.k, head, tile_n), head, [&](int n, int c) {
+      const int element = n % tile_n / 8 * 8 + c % SLAB, row = n % 8 + element / SLAB;
+      return (n / tile_n * tile_n + row) * head.D + c / SLAB * SLAB + element % SLAB;
+    });
   };
   return attention_after(prepare, shape, scale, q, k, v, blocks);
 }
 
 std::vector<double> scale_d_left_one(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
-                                     std::span<const RowBlock> blocks) {
+                                     Rows blocks) {
   require(tile_n > 0, "scale_d_left_one", "tiles of at least one key");
   return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* row) {
     const int keys = visible_keys(shape, i);
@@ -222,13 +209,12 @@ std::vector<double> scale_d_left_one(const Shape& shape, double scale, Tensor q,
 }
 
 std::vector<double> merge_without_max(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile,
-                                      std::span<const RowBlock> blocks) {
+                                      Rows blocks) {
   require(tile > 0, "merge_without_max", "tiles of at least one key");
   std::atomic<bool> overflows = false;
   std::vector<double> out = for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* row) {
-    std::vector<double> scores(visible_keys(shape, i));
+    std::vector<double> scores = scores_of(shape, scale, head, i);
     const int keys = int(scores.size());
-    for (int n = 0; n < keys; ++n) scores[n] = scale * dot(head.q_row(i), head.k_row(n), head.D);
     const int tiles = (shape.causal ? i / tile : (shape.S - 1) / tile) + 1, second = (tiles + 1) / 2 * tile;
     for (const auto& [first, end] : {std::pair(0, std::min(keys, second)), std::pair(second, keys)}) {
       if (first >= end) continue;
@@ -245,7 +231,7 @@ std::vector<double> merge_without_max(const Shape& shape, double scale, Tensor q
 }
 
 std::vector<double> packed_too_early(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
-                                     int early, std::span<const RowBlock> blocks) {
+                                     int early, Rows blocks) {
   require(tile_n > 0 && early >= 0 && early <= tile_n, "packed_too_early", "at most as many early keys as a tile has");
   return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
     std::vector<double> scores = scores_of(shape, scale, head, i);
@@ -261,14 +247,13 @@ std::vector<double> packed_too_early(const Shape& shape, double scale, Tensor q,
 }
 
 std::vector<double> guard_of_a_float(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
-                                     std::span<const RowBlock> blocks) {
+                                     Rows blocks) {
   require(tile_n > 0, "guard_of_a_float", "a tile of at least one key");
   constexpr double LARGEST_FINITE_HALF = 65504, FIRST_ROUNDED_UP = 65520;
   std::atomic<bool> sum_overflows = false;
   std::vector<double> out = for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* row) {
-    const int keys = visible_keys(shape, i);
-    std::vector<double> p(keys);
-    for (int n = 0; n < keys; ++n) p[n] = scale * dot(head.q_row(i), head.k_row(n), head.D);
+    std::vector<double> p = scores_of(shape, scale, head, i);
+    const int keys = int(p.size());
     const double first_max = *std::max_element(p.begin(), p.begin() + std::min(keys, tile_n));
     double sum = 0;
     for (int n = 0; n < keys; ++n) {
@@ -283,8 +268,7 @@ std::vector<double> guard_of_a_float(const Shape& shape, double scale, Tensor q,
   return out;
 }
 
-std::vector<double> contracted_exponent(const Shape& shape, float scale, Tensor q, Tensor k, Tensor v,
-                                        std::span<const RowBlock> blocks) {
+std::vector<double> contracted_exponent(const Shape& shape, float scale, Tensor q, Tensor k, Tensor v, Rows blocks) {
   const float unit = std::max(std::abs(scale) * 1.44269504f, 0x1p-126f);
   std::atomic<bool> rounded = false;
   std::vector<double> out = for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* row) {
@@ -308,7 +292,7 @@ std::vector<double> contracted_exponent(const Shape& shape, float scale, Tensor 
 }
 
 std::vector<double> keys_of_another_tile(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_m,
-                                         int tile_n, BlockOfTile block_of, std::span<const RowBlock> blocks) {
+                                         int tile_n, BlockOfTile block_of, Rows blocks) {
   require(tile_m > 0 && tile_n > 0 && shape.causal, "keys_of_another_tile", "a causal shape");
   const unsigned tiles = (shape.S + tile_m - 1) / tile_m, heads = shape.B * shape.H;
   std::vector<double> all;
@@ -316,9 +300,8 @@ std::vector<double> keys_of_another_tile(const Shape& shape, double scale, Tenso
     const unsigned x = block_of(piece.first / tile_m + tiles * piece.head, tiles, heads) % tiles;
     const int keys = (int(x + 1) * tile_m + tile_n - 1) / tile_n * tile_n;
     const auto rows = for_rows(shape, q, k, v, {&piece, 1}, nullptr, [&](const Head& head, int i, double* out) {
-      std::vector<double> scores(std::min(visible_keys(shape, i), keys));
-      for (std::size_t n = 0; n < scores.size(); ++n)
-        scores[n] = scale * dot(head.q_row(i), head.k_row(int(n)), head.D);
+      std::vector<double> scores = scores_of(shape, scale, head, i);
+      scores.resize(std::min(scores.size(), std::size_t(keys)));
       softmax_times_v(head, scores, out);
     });
     all.insert(all.end(), rows.begin(), rows.end());
@@ -327,7 +310,7 @@ std::vector<double> keys_of_another_tile(const Shape& shape, double scale, Tenso
 }
 
 std::vector<double> tile_taken_twice(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_m,
-                                     BlockOfTile block_of, std::span<const RowBlock> blocks) {
+                                     BlockOfTile block_of, Rows blocks) {
   require(tile_m > 0, "tile_taken_twice", "a tile of at least one row");
   const unsigned tiles = (shape.S + tile_m - 1) / tile_m, heads = shape.B * shape.H;
   std::vector<bool> taken(tiles * heads);
@@ -344,13 +327,12 @@ std::vector<double> tile_taken_twice(const Shape& shape, double scale, Tensor q,
   return all;
 }
 
-std::vector<double> scores_ignored(const Shape& shape, double, Tensor q, Tensor k, Tensor v,
-                                   std::span<const RowBlock> blocks) {
+std::vector<double> scores_ignored(const Shape& shape, double, Tensor q, Tensor k, Tensor v, Rows blocks) {
   return attention(shape, 0.0, q, k, v, blocks);
 }
 
 std::vector<double> fragment_layout(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, const BlockMap& map,
-                                    int tile_m, int tile_n, std::span<const RowBlock> blocks) {
+                                    int tile_m, int tile_n, Rows blocks) {
   require(tile_m > 0 && tile_m % 16 == 0 && tile_n > 0 && tile_n % 16 == 0, "fragment_layout",
           "tiles of whole 16 x 16 blocks");
   require(std::ranges::all_of(map, [](short from) { return from >= -1 && from < 256; }), "fragment_layout",
@@ -380,9 +362,7 @@ std::vector<double> fragment_layout(const Shape& shape, double scale, Tensor q, 
           sum *= rescale;
         }
         running[row] = largest;
-        for (int n = 0; n < tile_n; ++n) weights[n] = std::exp(weights[n] - largest);
-        if (row == r)
-          for (int n = 0; n < tile_n; ++n) sum += weights[n];
+        for (int n = 0; n < tile_n; ++n) weights[n] = std::exp(weights[n] - largest), sum += row == r ? weights[n] : 0;
       }
       for (int n = 0; n < tile_n && t * tile_n + n < shape.S; ++n) {
         const int from = map[std::size_t(16 * r + n % 16)];
@@ -396,16 +376,14 @@ std::vector<double> fragment_layout(const Shape& shape, double scale, Tensor q, 
   });
 }
 
-std::vector<double> row_plus_8(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
-                               std::span<const RowBlock> blocks) {
+std::vector<double> row_plus_8(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, Rows blocks) {
   return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
     const int divided_by = i % 16 < 8 ? i : i - 8;
     add_weighted(head, scores_of(shape, scale, head, i), log_sum(scores_of(shape, scale, head, divided_by)), out);
   });
 }
 
-std::vector<double> quad_reduce(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
-                                std::span<const RowBlock> blocks) {
+std::vector<double> quad_reduce(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, Rows blocks) {
   return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
     const std::vector<double> own = scores_of(shape, scale, head, i);
     std::vector<double> both = scores_of(shape, scale, head, i ^ 1);
@@ -414,19 +392,15 @@ std::vector<double> quad_reduce(const Shape& shape, double scale, Tensor q, Tens
   });
 }
 
-std::vector<double> p_halves_swapped(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
-                                     std::span<const RowBlock> blocks) {
+std::vector<double> p_halves_swapped(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, Rows blocks) {
   const auto prepare = [&](Head& head) {
-    const std::vector<double> right = head.v;
-    for (int n = 0; n < head.S; ++n)
-      for (int c = 0; c < head.D; ++c)
-        head.v[std::size_t(n) * head.D + c] = (n ^ 8) < head.S ? right[std::size_t(n ^ 8) * head.D + c] : 0.0;
+    head.v = gathered(padded(head.v, head, 16), head, [&](int n, int c) { return (n ^ 8) * head.D + c; });
   };
   return attention_after(prepare, shape, scale, q, k, v, blocks);
 }
 
 std::vector<double> late_rescale(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
-                                 std::span<const RowBlock> blocks) {
+                                 Rows blocks) {
   require(tile_n > 0, "late_rescale", "tiles of at least one key");
   return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
     std::vector<double> scores = scores_of(shape, scale, head, i);
@@ -443,7 +417,7 @@ std::vector<double> late_rescale(const Shape& shape, double scale, Tensor q, Ten
 }
 
 std::vector<double> tma_box_clipped(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v, int tile_n,
-                                    std::span<const RowBlock> blocks) {
+                                    Rows blocks) {
   require(tile_n > 0, "tma_box_clipped", "tiles of at least one key");
   return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {
     const std::vector<double> seen = scores_of(shape, scale, head, i);
@@ -454,20 +428,16 @@ std::vector<double> tma_box_clipped(const Shape& shape, double scale, Tensor q, 
 }
 
 std::vector<double> columns_moved(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
-                                  const std::function<int(int row, int col)>& from, std::span<const RowBlock> blocks) {
+                                  const std::function<int(int row, int col)>& from, Rows blocks) {
   const auto prepare = [&](Head& head) {
-    for (std::vector<double>* tensor : {&head.q, &head.k, &head.v}) {
-      const std::vector<double> straight = *tensor;
-      for (int r = 0; r < head.S; ++r)
-        for (int c = 0; c < head.D; ++c)
-          (*tensor)[std::size_t(r) * head.D + c] = straight.at(std::size_t(r) * head.D + from(r, c));
-    }
+    for (std::vector<double>* tensor : {&head.q, &head.k, &head.v})
+      *tensor = gathered(*tensor, head, [&](int r, int c) { return r * head.D + from(r, c); });
   };
   return attention_after(prepare, shape, scale, q, k, v, blocks);
 }
 
 std::vector<double> other_mask(const Shape& shape, double scale, Tensor q, Tensor k, Tensor v,
-                               const std::function<int(int row)>& keys_seen, std::span<const RowBlock> blocks) {
+                               const std::function<int(int row)>& keys_seen, Rows blocks) {
   for (int i = 0; i < shape.S; ++i)
     require(keys_seen(i) > 0 && keys_seen(i) <= shape.S, "another mask", "rows that see 1 to S keys");
   return for_rows(shape, q, k, v, blocks, nullptr, [&](const Head& head, int i, double* out) {

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <signal.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -12,25 +11,75 @@
 #include <memory>
 #include <span>
 #include <string_view>
-#include <thread>
 
 #include "checks/acceptance/overlap.hpp"
-#include "checks/acceptance/processes.hpp"
 #include "checks/acceptance/report.hpp"
 #include "checks/acceptance/same_bits.hpp"
 #include "checks/acceptance/sampling.hpp"
 #include "checks/runner/commands.hpp"
+#include "checks/runner/forked.hpp"
 #include "common/backend.hpp"
 
 namespace lab {
 namespace {
 
+CaseResult run_here(std::size_t number);
+
+// Many a launch has fewer blocks than the machine has cores, so cases run side by side. One with the same inputs as the case
+// before it runs in the same process, which has them.
+class SideBySide {
+ public:
+  explicit SideBySide(const std::vector<Case>& cases)
+      : cases_(cases), begins_(groups(cases)), jobs_(begins_.size() - 1, [this](std::size_t group) {
+          for (std::size_t i = begins_[group]; i < begins_[group + 1]; ++i) record("case", text_of(run_here(i)));
+          return 0;
+        }) {}
+  // In the order of the cases.
+  CaseResult take(std::size_t number) {
+    if (number >= begins_[taken_]) {
+      last_ = jobs_.take(taken_++);
+      std::fputs(last_.text.c_str(), stdout);  // of a kernel that prints
+    }
+    const std::vector<std::string> results = last_.verdict.all("case");
+    const std::size_t at = number - begins_[taken_ - 1];
+    if (at >= results.size()) end_like(last_.status);
+    return result_of(results[at], cases_[number]);
+  }
+
+ private:
+  static std::vector<std::size_t> groups(const std::vector<Case>& cases) {
+    std::vector<std::size_t> begins;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      Shape before = i ? cases[i - 1].shape : Shape{};
+      before.causal = cases[i].shape.causal;
+      if (before != cases[i].shape || cases[i - 1].family != cases[i].family) begins.push_back(i);
+    }
+    begins.push_back(cases.size());
+    return begins;
+  }
+  // Ends this process as the case's own process ended.
+  [[noreturn]] static void end_like(int status) {
+    std::fflush(nullptr);
+    if (status > 128) {
+      signal(status - 128, SIG_DFL);
+      raise(status - 128);
+    }
+    std::_Exit(status ? status : 1);
+  }
+
+  const std::vector<Case>& cases_;
+  std::vector<std::size_t> begins_;  // of the groups, and the end
+  std::size_t taken_ = 0;            // groups
+  Forked last_;
+  ForkedJobs jobs_;
+};
+
 struct Session {
   const Acceptance& what;
   Report report;
   Progress progress;
-  std::unique_ptr<Processes> processes = nullptr;  // that run the cases; none: this one does
-  CaseResult last = {};                            // for the reporter
+  std::unique_ptr<SideBySide> processes = nullptr;  // that run the cases; none: this one does
+  CaseResult last = {};                             // for the reporter
 };
 Session* session = nullptr;  // doctest's test cases take no arguments
 
@@ -49,42 +98,13 @@ CaseResult run_here(std::size_t number) {
   return result;
 }
 
-// Many a launch has fewer blocks than the machine has cores, so cases run side by side. A GPU is not shared, and
-// what stops at the first red case has no use for those after it.
-constexpr int MOST_PROCESSES = 4;
-std::unique_ptr<Processes> start_processes(const Acceptance& what) {
-  const int processes = std::min(MOST_PROCESSES, int(std::thread::hardware_concurrency()));
-  if (what.options.quick || !can_schedule() || processes < 2) return nullptr;
-  // A case with the same inputs as an earlier one reuses them.
-  const auto same_inputs = [&](std::size_t i) {
-    Case before = what.cases[i - 1];
-    before.shape.causal = what.cases[i].shape.causal;
-    return before.shape == what.cases[i].shape && before.family == what.cases[i].family;
-  };
-  return std::make_unique<Processes>(
-      what.cases.size(), processes, [](std::size_t i) { return bytes_of(run_here(i)); }, same_inputs);
-}
-
-// Ends this process as the case's own process ended.
-[[noreturn]] void end_like(int status) {
-  std::fflush(nullptr);
-  if (WIFSIGNALED(status)) {
-    signal(WTERMSIG(status), SIG_DFL);
-    raise(WTERMSIG(status));
-  }
-  std::_Exit(WIFEXITED(status) && WEXITSTATUS(status) ? WEXITSTATUS(status) : 1);
-}
-
 bool run(std::size_t number) {
   const Case& test = session->what.cases[number];
   CaseResult& result = session->last;
   session->progress.start(text(test));
   std::fflush(stdout);  // a case that takes the process along must not take the report too
   try {
-    result = session->processes ? result_of(session->processes->take(number), test) : run_here(number);
-  } catch (const ProcessDied& died) {
-    session->processes.reset();
-    end_like(died.status);
+    result = session->processes ? session->processes->take(number) : run_here(number);
   } catch (const StillRuns&) {
     result = {};
     result.test = test;
@@ -137,9 +157,8 @@ TEST_CASE("whole: more heads than a grid is high") {
   hold("More heads than a grid is high", why.empty() ? std::vector<std::string>{} : std::vector{why}, true);
 }
 TEST_CASE("whole: the order of blocks") {
-  constexpr std::size_t ORDERS = 4;
   if (!session->what.subject.backward) return;
-  const auto [lines, red] = order_of_blocks(session->what.subject, ORDERS);
+  const auto [lines, red] = order_of_blocks(session->what.subject, SAME_BITS_LAUNCHES);
   hold("The order of blocks" + (session->what.options.verbose ? lines : ""), red, true);
 }
 TEST_CASE("quick: every case, the cheapest first, until one is red") {
@@ -201,7 +220,8 @@ int run_acceptance(const Acceptance& acceptance) {
   Session current{acceptance, Report(acceptance.subject, acceptance.options, acceptance.cases.size()),
                   Progress(acceptance.cases.size(), cost, acceptance.options.full)};
   session = &current;
-  current.processes = start_processes(acceptance);
+  if (!acceptance.options.quick && can_schedule() && jobs_at_once() > 1)
+    current.processes = std::make_unique<SideBySide>(acceptance.cases);
   const int status = run_test_cases(acceptance.options.quick);
   set_exec_options({});
   session = nullptr;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <iterator>
 #include <memory>
 #include <numeric>
@@ -331,54 +330,42 @@ class CaseRun {
   CaseResult result_{};
 };
 
-// --- a result's way through a pipe --------------------------------------------------------------------------
+// --- a result as text ---------------------------------------------------------------------------------------
 
-// Calls each() with all that run_case() finds out.
-template <class Result, class Each>
-void for_fields(Result& r, Each&& each) {
-  each(r.problems), each(r.map), each(r.compared), each(r.checked), each(r.repeated), each(r.total), each(r.skipped);
-  each(r.note), each(r.hang), each(r.launches), each(r.microseconds);
-}
-
-struct Writer {
-  std::string bytes;
-  template <class T>
-  void operator()(const T& value) {
-    static_assert(std::is_trivially_copyable_v<T>);
-    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
-  void operator()(const std::string& text) { (*this)(text.size()), bytes += text; }
-  void operator()(const Fault& f) { (*this)(f.evidence), (*this)(f.what), (*this)(f.again); }
-  template <class T>
-  void operator()(const std::vector<T>& all) {
-    (*this)(all.size());
-    for (const T& one : all) (*this)(one);
-  }
-};
-
-struct Reader {
-  std::string_view left;
-  std::string_view next(std::size_t bytes) {
-    if (bytes > left.size()) throw std::runtime_error("a case's result is cut off");
-    const std::string_view taken = left.substr(0, bytes);
-    left.remove_prefix(bytes);
-    return taken;
+// The fields of a result, in hexadecimal digits: written to `text`, or read from its beginning.
+struct Digits {
+  std::string text;
+  bool reads = false;
+  void bytes(void* at, std::size_t count) {
+    auto* const all = static_cast<unsigned char*>(at);
+    if (reads && text.size() < 2 * count) throw std::runtime_error("a case's result is cut off");
+    for (std::size_t i = 0; i < count; ++i)
+      if (reads)
+        all[i] = static_cast<unsigned char>(std::stoi(text.substr(2 * i, 2), nullptr, 16));
+      else
+        text += format("%02x", all[i]);
+    if (reads) text.erase(0, 2 * count);
   }
   template <class T>
   void operator()(T& value) {
     static_assert(std::is_trivially_copyable_v<T>);
-    std::memcpy(&value, next(sizeof value).data(), sizeof value);
+    bytes(&value, sizeof value);
   }
-  std::size_t size() {
-    std::size_t size = 0;
-    (*this)(size);
-    return size;
+  void operator()(std::string& value) {
+    std::size_t size = value.size();
+    (*this)(size), value.resize(size), bytes(value.data(), size);
   }
-  void operator()(std::string& text) { text = next(size()); }
   void operator()(Fault& f) { (*this)(f.evidence), (*this)(f.what), (*this)(f.again); }
   template <class T>
   void operator()(std::vector<T>& all) {
-    for (std::size_t count = size(); count > 0; --count) (*this)(all.emplace_back());
+    std::size_t size = all.size();
+    (*this)(size), all.resize(size);
+    for (T& one : all) (*this)(one);
+  }
+  // All that run_case() finds out.
+  void operator()(CaseResult& r) {
+    (*this)(r.problems), (*this)(r.map), (*this)(r.compared), (*this)(r.checked), (*this)(r.repeated), (*this)(r.total);
+    (*this)(r.skipped), (*this)(r.note), (*this)(r.hang), (*this)(r.launches), (*this)(r.microseconds);
   }
 };
 
@@ -388,18 +375,18 @@ CaseResult run_case(const Subject& subject, const Case& test, std::size_t number
   return CaseRun(subject, test, number, options).run();
 }
 
-std::string bytes_of(const CaseResult& result) {
-  Writer writer;
-  for_fields(result, writer);
-  return writer.bytes;
+std::string text_of(CaseResult result) {
+  Digits digits;
+  digits(result);
+  return digits.text;
 }
 
-CaseResult result_of(std::string_view bytes, const Case& test) {
+CaseResult result_of(const std::string& text, const Case& test) {
   CaseResult result;
   result.test = test;
-  Reader reader{bytes};
-  for_fields(result, reader);
-  if (!reader.left.empty()) throw std::runtime_error("a case's result is longer than it should be");
+  Digits digits{text, true};
+  digits(result);
+  if (!digits.text.empty()) throw std::runtime_error("a case's result is longer than it should be");
   return result;
 }
 

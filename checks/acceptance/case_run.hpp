@@ -1,7 +1,6 @@
 // One case of the acceptance: its launches, what they did beside computing, and the comparison with the oracle.
 #pragma once
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "checks/acceptance/cases.hpp"
@@ -27,8 +26,8 @@ struct CaseResult {
 // `number` is the case's place among all, for turns. Throws StillRuns, or CudaError where the harness can't go on.
 CaseResult run_case(const Subject& subject, const Case& test, std::size_t number, const AcceptanceOptions& options);
 
-// A result as bytes, for the process that reports it, which knows the case.
-std::string bytes_of(const CaseResult& result);
-CaseResult result_of(std::string_view bytes, const Case& test);
+// A result as text of one line, for the process that reports it, which knows the case.
+std::string text_of(CaseResult result);
+CaseResult result_of(const std::string& text, const Case& test);
 
 }  // namespace lab

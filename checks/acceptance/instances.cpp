@@ -99,7 +99,7 @@ std::vector<int> sizes_in(const std::string& name) {
   return sizes;
 }
 
-// What is known of each instance by its launches.
+// Each instance, as its launches show it.
 class Instances {
  public:
   explicit Instances(const Subject& subject) : problems_(candidates(subject)) {

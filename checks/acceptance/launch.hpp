@@ -25,7 +25,7 @@ struct Fault {
   bool again = false;  // what a different fault of the launch has said
 };
 
-// What can be observed of a launch.
+// All that can be observed of a launch.
 struct Ran {
   Shape shape;
   float scale = 0;

@@ -1,6 +1,6 @@
 // Launches that overlap: two problems of different lengths, each with tensors and a workspace of its own, launched so
-// that their blocks run between each other's, then alone once more. What a launch leaves behind for another, such as a
-// counter in a __device__ variable or a pointer kept on the host, makes one of them wrong.
+// that their blocks run between each other's, then alone once more. Anything that a launch leaves behind for another, such as
+// a counter in a __device__ variable or a pointer kept on the host, makes one of them wrong.
 #pragma once
 #include <string>
 #include <vector>
@@ -10,11 +10,11 @@
 
 namespace lab {
 
-// A case's shape is one problem's; a backward stage has no long ones, for an oracle takes every gradient.
+// A case's shape is one problem's.
 std::vector<Case> overlap_cases(const Subject& subject, std::uint64_t seed);
 CaseResult run_overlap_case(const Subject& subject, const Case& test);
 
-// What went wrong, a line each; empty: nothing.
+// A line for each thing that went wrong.
 std::vector<std::string> overlapping_launches(const Subject& subject, const Shape& one, const Shape& other);
 
 }  // namespace lab

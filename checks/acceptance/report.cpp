@@ -50,11 +50,6 @@ std::string covered(const Subject& subject, const CaseResult& r) {
   return text + r.note;
 }
 
-// Prints each line of `text` on a line of its own, as red.
-void print_lines(const std::vector<std::string>& lines, const std::string& indent) {
-  for (const std::string& line : lines) std::printf("%s%s\n", indent.c_str(), line.c_str());
-}
-
 }  // namespace
 
 Progress::Progress(std::size_t cases, double cost, bool plain_lines)
@@ -93,21 +88,17 @@ Report::Report(const Subject& subject, const AcceptanceOptions& options, std::si
               bug.empty() ? "" : ", planted bug ", bug.data(), (unsigned long long)options.seed, cases,
               options.quick ? ", the cheapest first, until one is red" : "");
   if (options.quick || !options.verbose) return;
-  const bool sampled = !subject.backward && !options.full;
-  std::printf(
-      "%s%s\n", sampled && can_schedule() ? "Of large shapes a sample of the blocks runs; full=1 runs them all. " : "",
-      options.once         ? "Each case is launched once against the oracle, and no more."
-      : !can_schedule()    ? "Each case is launched once against the oracle, and once more."
-      : !subject.same_bits ? "Each case is launched once against the oracle, then in another order of blocks."
-      : subject.backward   ? "Each case is launched once against the oracle, then, bit-equal, in another order of "
-                             "blocks."
-      : options.turns      ? "Each case is launched once against the oracle, then repeated, bit-equal, on some of "
-                             "these blocks: the notes' five under five schedules, of the others each under one of "
-                             "them by turns. Of the lengths and amplitudes every second is taken; other stages "
-                             "take the others. make stage=S test takes all."
-                           : "Each case is launched once against the oracle, then repeated, bit-equal, on some of "
-                             "these blocks: with the signs of q and scale turned, and under four more schedules; the "
-                             "notes' five under each, of the others each under two of the five by turns.");
+  const bool sampled = !subject.backward && !options.full && can_schedule();
+  std::printf("%sEach case is launched once against the oracle%s\n",
+              sampled ? "Of large shapes a sample of the blocks runs; full=1 runs them all. " : "",
+              options.once         ? ", and no more."
+              : !can_schedule()    ? ", and once more."
+              : !subject.same_bits ? ", then in another order of blocks."
+              : subject.backward   ? ", then, bit-equal, in another order of blocks."
+              : options.full
+                  ? ", then repeated, bit-equal, under five schedules, one with the signs of q and scale turned."
+                  : ", then repeated, bit-equal, on some of these blocks: the notes' five under five "
+                    "schedules, of the others each under one or two of them by turns.");
 }
 
 void Report::open_group(Group group) {
@@ -172,7 +163,8 @@ void Report::print_failure(const CaseResult& r) {
     else
       print_red("    " + problems[i].what);
   if (problems.size() > LINES_PER_FAILURE) print_red(format("    and %zu more", problems.size() - LINES_PER_FAILURE));
-  if (detailed_ == 1) print_lines(r.map, "    ");
+  for (const std::string& line : r.map)
+    if (detailed_ == 1) std::printf("    %s\n", line.c_str());
 }
 
 void Report::held(const std::string& what, const std::vector<std::string>& red, bool counts) {

@@ -1,5 +1,5 @@
-// What `test` prints: a line for each group of cases, or with verbose=1 their table; the first red cases with enough to act on;
-// progress, and the count.
+// The output of `test`: a line for each group of cases, or with verbose=1 their table; the first red cases with enough to act
+// on; progress, and the count.
 #pragma once
 #include <chrono>
 #include <cstddef>

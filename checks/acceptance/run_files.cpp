@@ -65,97 +65,60 @@ void tell_non_finite(const std::string& name, const NpyTensor& tensor) {
         name.c_str(), nans, infinities);
 }
 
-KeyValues words_of(std::span<char*> args, const std::vector<std::string>& in, const std::vector<std::string>& out) {
-  std::vector<std::string_view> keys(in.begin(), in.end());
-  keys.insert(keys.end(), out.begin(), out.end());
-  keys.insert(keys.end(), {"causal", "scale"});
-  return {args, keys};
-}
-
-// The files of a call, read and found usable before anything runs. Throws BadInput for files and shapes that can't be
-// used.
-class FilesRun {
- public:
-  // `in` and `out` are keys of the words, beside causal= and scale=. A note is printed for each input with NaN or
-  // infinities: they are legal, and what comes out is written as it comes.
-  FilesRun(std::span<char*> args, const std::vector<std::string>& in, const std::vector<std::string>& out);
-  const std::vector<fp16>& input(std::size_t i) const { return inputs_[i].values; }
-  const std::string& result(std::size_t i) const { return results_[i]; }
-  const Shape& shape() const { return shape_; }
-  float scale() const { return scale_; }
-  // After a good launch: writes the results whole, says so, and returns the exit status.
-  int write(const std::vector<std::vector<fp16>>& results) const;
-  void start() { begin_ = std::chrono::steady_clock::now(); }  // of what write() says the time of
-  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
-
- private:
-  std::vector<std::string> results_, targets_;  // as they were given; where they will go, links followed
-  std::vector<NpyTensor> inputs_;
-  Shape shape_;
-  float scale_ = 0;
-  std::chrono::steady_clock::time_point begin_;
-};
-
-FilesRun::FilesRun(std::span<char*> args, const std::vector<std::string>& in, const std::vector<std::string>& out) {
-  const KeyValues words = words_of(args, in, out);
-  std::vector<std::string> paths;
-  for (const std::string& key : in) paths.push_back(words.require(key));
-  for (const std::string& key : out) results_.push_back(words.require(key));
-  for (const std::string& path : paths) inputs_.push_back(read_npy(path));
-  shape_ = shape_of(paths[0], inputs_[0]);
-  for (std::size_t i = 1; i < paths.size(); ++i)
-    if (const auto& [B, H, S, D] = inputs_[i].shape; inputs_[i].shape != inputs_[0].shape)
-      throw BadInput(format("shapes disagree: q is %s, but %s is (%d,%d,%d,%d)", text(shape_).c_str(), paths[i].c_str(),
-                            B, H, S, D));
-  for (const std::string& result : results_) {
-    const std::string target = writable_target(result);
-    if (std::ranges::find(targets_, target) != targets_.end())
-      throw BadInput(result + ": two gradients cannot be in one file");
-    targets_.push_back(target);
-  }
-  shape_.causal = words.flag("causal");
-  for (std::size_t i = 0; i < in.size(); ++i) tell_non_finite(in[i], inputs_[i]);
-  scale_ = words.number("scale").value_or(1.0f / std::sqrt(float(shape_.D)));
-}
-
-int FilesRun::write(const std::vector<std::vector<fp16>>& results) const {
-  const double took = seconds();
-  std::string files;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    write_npy(targets_[i], inputs_[0].shape, results[i]);
-    files += (i ? ", " : "") + results_[i];
-  }
-  const std::string_view bug = planted_bug();
-  std::printf("%s: %s, scale %g, %s (%s)%s%s, %.3f s, wrote %s\n", stage_name(), text(shape_).c_str(), scale_,
-              backend_name(), device_name().c_str(), bug.empty() ? "" : ", planted bug ", bug.data(), took,
-              files.c_str());
-  return 0;
-}
-
 }  // namespace
 
 // run q=Q.npy k=K.npy v=V.npy [do=DO.npy] out=O.npy, or dq= dk= dv= [causal=0|1] [scale=x]
 int run_command(std::span<char*> args) {
   const Subject& subject = lab::subject();
-  std::vector<std::string> in(subject.inputs.begin(), subject.inputs.end());
+  std::vector<std::string> in(subject.inputs.begin(), subject.inputs.end()),
+      out(subject.outputs.begin(), subject.outputs.end());
   if (subject.backward) in[3] = "do";
-  FilesRun files(args, in, {subject.outputs.begin(), subject.outputs.end()});
-  const Inputs inputs{files.input(0), files.input(1), files.input(2),
-                      subject.backward ? files.input(3) : std::vector<fp16>{}};
-  Tensors tensors(subject, inputs);
-  files.start();
-  const Ran ran = tensors.launch(files.shape(), files.scale());
-  const double seconds = files.seconds();
+  std::vector<std::string_view> keys(in.begin(), in.end());
+  keys.insert(keys.end(), out.begin(), out.end()), keys.insert(keys.end(), {"causal", "scale"});
+  const KeyValues words(args, keys);
+  // Everything is read and found usable before anything runs.
+  std::vector<std::string> paths, results, targets;  // as they were given; where they will go, links followed
+  std::vector<NpyTensor> tensors;
+  for (const std::string& key : in) paths.push_back(words.require(key));
+  for (const std::string& key : out) results.push_back(words.require(key));
+  for (const std::string& path : paths) tensors.push_back(read_npy(path));
+  Shape shape = shape_of(paths[0], tensors[0]);
+  for (std::size_t i = 1; i < paths.size(); ++i)
+    if (const auto& [B, H, S, D] = tensors[i].shape; tensors[i].shape != tensors[0].shape)
+      throw BadInput(format("shapes disagree: q is %s, but %s is (%d,%d,%d,%d)", text(shape).c_str(), paths[i].c_str(),
+                            B, H, S, D));
+  for (const std::string& result : results) {
+    const std::string target = writable_target(result);
+    if (std::ranges::find(targets, target) != targets.end())
+      throw BadInput(result + ": two gradients cannot be in one file");
+    targets.push_back(target);
+  }
+  shape.causal = words.flag("causal");
+  for (std::size_t i = 0; i < in.size(); ++i) tell_non_finite(in[i], tensors[i]);
+  const float scale = float(words.number("scale").value_or(1.0f / std::sqrt(float(shape.D))));
+
+  const Inputs inputs{tensors[0].values, tensors[1].values, tensors[2].values,
+                      subject.backward ? tensors[3].values : std::vector<fp16>{}};
+  Tensors on_device(subject, inputs);
+  const auto begin = std::chrono::steady_clock::now();
+  const Ran ran = on_device.launch(shape, scale);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const std::vector<Fault> faults = faults_of(ran);
   for (const Fault& fault : faults) std::fprintf(stderr, "lab: %s: %s\n", stage_name(), fault.what.c_str());
   if (ran.still_runs()) std::fprintf(stderr, "lab: %s still runs after %.1f s\n", stage_name(), seconds);
-  if (faults.empty() && !ran.still_runs()) return files.write(ran.outputs);
-  if (subject.backward)
-    std::fprintf(stderr, "lab: no gradient is written\n");
-  else
-    std::fprintf(stderr, "lab: %s is not written\n", files.result(0).c_str());
-  if (ran.still_runs()) std::_Exit(HUNG);  // a destructor would wait for the kernel
-  return 1;
+  std::string files;
+  for (std::size_t i = 0; i < results.size(); ++i) files += (i ? ", " : "") + results[i];
+  if (!faults.empty() || ran.still_runs()) {
+    std::fprintf(stderr, "lab: %s written\n", subject.backward ? "no gradient is" : (files + " is not").c_str());
+    if (ran.still_runs()) std::_Exit(HUNG);  // a destructor would wait for the kernel
+    return 1;
+  }
+  for (std::size_t i = 0; i < results.size(); ++i) write_npy(targets[i], tensors[0].shape, ran.outputs[i]);
+  const std::string_view bug = planted_bug();
+  std::printf("%s: %s, scale %g, %s (%s)%s%s, %.3f s, wrote %s\n", stage_name(), text(shape).c_str(), scale,
+              backend_name(), device_name().c_str(), bug.empty() ? "" : ", planted bug ", bug.data(), seconds,
+              files.c_str());
+  return 0;
 }
 
 }  // namespace lab

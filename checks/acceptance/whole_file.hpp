@@ -1,5 +1,6 @@
 // A file as a whole: written (json=PATH, or another key) or not there, and read.
 #pragma once
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -28,6 +29,14 @@ inline std::string read_whole(const std::string& path) {
   std::ostringstream text;
   if (!file || !(text << file.rdbuf())) throw BadInput("cannot read " + path + "; run from the repository's root");
   return text.str();
+}
+
+inline std::string read_whole(std::FILE* file) {
+  std::rewind(file);
+  std::string text;
+  char buffer[1 << 16];
+  for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, file)) > 0;) text.append(buffer, n);
+  return text;
 }
 
 }  // namespace lab

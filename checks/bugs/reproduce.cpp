@@ -1,6 +1,7 @@
 // reproduce, check-harness, broken-version: each bug's kernel in a process of its own, and what the exit statuses mean together.
 #include <cstdio>
 #include <filesystem>
+#include <string_view>
 
 #include "checks/acceptance/format.hpp"
 #include "checks/bugs/reproduce.hpp"
@@ -49,8 +50,6 @@ struct Counts {
     return failed == 0 && passed + skipped > 0 ? 0 : 1;
   }
 };
-
-std::string clipped(const std::string& text, std::size_t size) { return text.substr(0, size); }
 
 }  // namespace
 
@@ -154,7 +153,7 @@ int check_harness_command(std::span<char*> args) {
         break;
       case Colour::as_it_must:
         ++counts.passed;
-        std::printf("%s, as it must be  %s\n", wanted, clipped(tested.verdict.first("red"), 100).c_str());
+        std::printf("%s, as it must be  %s\n", wanted, tested.verdict.first("red").substr(0, 100).c_str());
         break;
       case Colour::wrong:
         ++counts.failed;
@@ -197,18 +196,14 @@ int broken_version_command(std::span<char*> args) {
 int racechecks_command(std::span<char*> args) {
   const bool is_short = !args.empty() && std::string_view(args[0]) == "short=1";
   const std::span<char*> kernels = args.subspan(is_short);
-  if (kernels.size() == 1) return is_short ? run({kernels[0], "racecheck", "short=1"}) : run({kernels[0], "racecheck"});
+  const auto job = [&](std::size_t i) { return run({kernels[i], "racecheck", is_short ? "short=1" : "short=0"}); };
+  if (kernels.size() == 1) return job(0);
   Counts counts;  // failed: builds with findings
-  each_forked(
-      kernels.size(),
-      [&](std::size_t i) {
-        return is_short ? run({kernels[i], "racecheck", "short=1"}) : run({kernels[i], "racecheck"});
-      },
-      [&](std::size_t, const Forked& looked) {
-        std::fputs(looked.text.c_str(), stdout), std::fflush(stdout);
-        if (const std::string remark = looked.verdict.last("remark"); !remark.empty()) record("remark", remark);
-        ++(looked.status == 0 ? counts.passed : counts.failed);
-      });
+  each_forked(kernels.size(), job, [&](std::size_t, const Forked& looked) {
+    std::fputs(looked.text.c_str(), stdout), std::fflush(stdout);
+    if (const std::string remark = looked.verdict.last("remark"); !remark.empty()) record("remark", remark);
+    ++(looked.status == 0 ? counts.passed : counts.failed);
+  });
   return counts.told();
 }
 

@@ -1,4 +1,4 @@
-// What the exit statuses of a bug's runs mean together.
+// The meaning of the exit statuses of a bug's runs, together.
 #pragma once
 
 namespace lab {

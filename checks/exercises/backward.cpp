@@ -163,7 +163,7 @@ int backward_counts_command(std::span<char*> args) {
     return 1;
   }
   counter.counts["different-outputs"] = different_outputs(r, shape);
-  print_counts(counter.counts, {});
+  counter.print();
   return 0;
 }
 

@@ -48,7 +48,7 @@ constexpr Word LINES_ONLY[] = {{"barriers", Counted::barrier, &Tally::instructio
                                {"copies", Counted::cp_async, &Tally::lanes},
                                {"tma-loads", Counted::tma_load, &Tally::instructions}};
 
-// What events count: how often, and of some how many bytes.
+// A word for events: how often, and of some how many bytes.
 struct EventWord {
   ExecEvent::Kind kind;
   const char* each;
@@ -97,18 +97,13 @@ void WordCounter::add(const ExecReport& report) {
   for (const Word& word : WORDS)
     for (const CountedBlock& block : report.counted_blocks)
       counts[word.name] += long(block.tallies[std::size_t(word.what)].*word.figure);
+  for (const Word& word : WORDS) dearest_lines[word.name] = dearest(report.counts, word);
+  for (const Word& word : LINES_ONLY) dearest_lines[word.name] = dearest(report.counts, word);
 }
 
-std::map<std::string, std::string> dearest_lines(const ExecReport& report) {
-  std::map<std::string, std::string> lines;
-  for (const Word& word : WORDS) lines[word.name] = dearest(report.counts, word);
-  for (const Word& word : LINES_ONLY) lines[word.name] = dearest(report.counts, word);
-  return lines;
-}
-
-void print_counts(const std::map<std::string, long>& counts, const std::map<std::string, std::string>& dearest) {
+void WordCounter::print() const {
   for (const auto& [what, count] : counts) std::printf("%s %ld\n", what.c_str(), count);
-  for (const auto& [what, place] : dearest)
+  for (const auto& [what, place] : dearest_lines)
     if (!place.empty()) std::printf("most %s %s\n", what.c_str(), place.c_str());
 }
 

@@ -3,7 +3,6 @@
 #include "checks/exercises/counts.hpp"
 
 #include <cstdio>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -16,29 +15,22 @@
 
 namespace lab {
 
-BlockCounts count_block(const Shape& shape, unsigned tile) {
+std::string count_block(const Shape& shape, unsigned tile, WordCounter& counter) {
   const LaunchPlan plan = stage().plan(shape);
-  WordCounter counter;
   ExecOptions options;
   options.check = options.count = true, options.workers = 1, options.watcher = &counter;
   options.blocks = plan.blocks_of({tile}, shape);
   const Trial t = run_trial(shape, Family::unit, options);
-  if (!t.ok()) return {{}, {}, "the launch fails: " + t.message};
+  if (!t.ok()) return "the launch fails: " + t.message;
   // Rows of other blocks must still hold the poison: what wrote them is no block of this launch.
   const std::vector<RowBlock> rows = written_rows(shape, t.out);
   if (rows.size() > 1 || (!rows.empty() && rows[0].rows > plan.tile_m))
-    return {
-        {},
-        {},
-        format("one block was launched: it wrote %zu stretches of rows, the first of %d", rows.size(), rows[0].rows)};
+    return format("one block was launched: it wrote %zu stretches of rows, the first of %d", rows.size(), rows[0].rows);
   counter.counts["shared-bytes"] = long(plan.smem());
   counter.counts["threads"] = long(plan.block.x * plan.block.y * plan.block.z);
   counter.counts["blocks"] = long(plan.grid.x * plan.grid.y * plan.grid.z) * long(plan.parts);
-  BlockCounts counted;
   counter.add(t.report);  // of a cluster's blocks together
-  counted.dearest = dearest_lines(t.report);
-  counted.counts = counter.counts;
-  return counted;
+  return "";
 }
 
 int counts_command(std::span<char*> args) {
@@ -46,13 +38,11 @@ int counts_command(std::span<char*> args) {
   const KeyValues words(args, KEYS);
   const Shape shape = one_shape(words.require("shape"));
   if (!can_check()) throw BadInput("this binary is not instrumented");
-  const BlockCounts counted = count_block(shape, unsigned(words.number("tile").value_or(0)));
-  if (!counted.failure.empty()) {
-    std::printf("%s\n", counted.failure.c_str());
-    return 1;
-  }
-  print_counts(counted.counts, counted.dearest);
-  return 0;
+  WordCounter counter;
+  const std::string failure = count_block(shape, unsigned(words.number("tile").value_or(0)), counter);
+  if (failure.empty()) return counter.print(), 0;
+  std::printf("%s\n", failure.c_str());
+  return 1;
 }
 
 }  // namespace lab

@@ -14,20 +14,12 @@ class WordCounter final : public ExecWatcher {
   WordCounter();
   void see(const ExecEvent& e) override;
   void add(const ExecReport& report);  // of all its blocks together
+  void print() const;
   std::map<std::string, long> counts;
+  std::map<std::string, std::string> dearest_lines;  // "FILE:LINE" that most of it comes from; "" where two share that
 };
 
-// By the same words: "FILE:LINE" that most of it comes from, "" where two lines share that.
-std::map<std::string, std::string> dearest_lines(const ExecReport& report);
-
-void print_counts(const std::map<std::string, long>& counts, const std::map<std::string, std::string>& dearest);
-
-// The work of one block of the linked stage, counted by the CPU execution.
-struct BlockCounts {
-  std::map<std::string, long> counts;               // of the block, or cluster, that takes the tile
-  std::map<std::string, std::string> dearest = {};  // by the same words: "FILE:LINE" that most of it comes from, or ""
-  std::string failure = "";                         // "" if the launch went well
-};
-BlockCounts count_block(const Shape& shape, unsigned tile);
+// Counts the work of one block, or cluster, of the forward pass: of the one that takes the tile. Returns why it cannot be, or "".
+std::string count_block(const Shape& shape, unsigned tile, WordCounter& counter);
 
 }  // namespace lab

@@ -1,6 +1,5 @@
-// An exercise's kernel is compiled with this in front: what it prints is kept apart from what the checks print, which
-// `make try` reads, and each line begins with its block and thread.
-#pragma once
+// A learner's kernel, or one with a bug, is compiled with this in front, precompiled. What it prints is kept apart from what the checks
+// print, which `make try` reads, and each line begins with its block and thread.
 #include <cstdio>
 
 extern "C" int lab_kernel_printf(const char* format, ...);
@@ -8,3 +7,4 @@ namespace std {
 using ::lab_kernel_printf;
 }
 #define printf lab_kernel_printf
+#include "common/attention_launch.cuh"

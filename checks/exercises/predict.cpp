@@ -19,7 +19,7 @@
 namespace lab {
 namespace {
 
-// What is looked for in an output: a mark of marks_of().
+// A prediction is of elements with one of these marks of marks_of().
 enum class Seen { wrong, nan, unwritten };
 
 bool is_seen(Seen seen, char mark) {

@@ -5,7 +5,7 @@
 
 namespace lab {
 
-// What a rule may name. Of a backward stage one of dq, dk and dv is 1, and says of which gradient.
+// The names that a rule may hold. Of a backward stage one of dq, dk and dv is 1, and says of which gradient.
 struct Element {
   long b = 0, h = 0, row = 0, col = 0, S = 0, D = 0, causal = 0, dq = 0, dk = 0, dv = 0;
 };
@@ -29,8 +29,8 @@ class Rule {
   long (*of_)(const Element&) = nullptr;
 };
 
-// What a rule marks of a head's rows beside what is seen there, '#' and '.' for each element, which are not the same: lines for a
-// learner. Several columns are a cell, equal rows one line, and the lines begin just before the first that differs.
+// A map of a head's rows for a learner, lines: the elements ('#', else '.') that a rule marks beside those that are seen. Several columns
+// are a cell, equal rows one line, and the lines begin just before the first that differs.
 std::vector<std::string> rule_map(const std::string& yours, const std::string& seen, int columns,
                                   const std::string& what);
 

@@ -1,8 +1,11 @@
-// Jobs that each load a kernel, in processes of their own: a kernel that is loaded stays, and one that hangs or crashes ends
-// its job alone.
+// Jobs in processes of their own: a kernel that is loaded stays, and one that hangs or crashes ends its job alone.
 #pragma once
+#include <sys/types.h>
+
 #include <cstddef>
+#include <cstdio>
 #include <functional>
+#include <map>
 #include <string>
 
 #include "checks/acceptance/verdict.hpp"
@@ -11,7 +14,7 @@ namespace lab {
 
 struct Forked {
   int status = 0;    // as a shell has it: the exit status, 128 + N after signal N
-  std::string text;  // what the job printed, on standard output and error
+  std::string text;  // printed by the job, on standard output and error
   Verdict verdict = {};
 };
 
@@ -21,8 +24,33 @@ constexpr int JOB_SECONDS = 600;  // then a job is ended
 // each has a context of half a gigabyte.
 std::size_t jobs_at_once();
 
-// Runs job(i) for each i below `count`, and hands over what came of it: take(i, ...), in order, as soon as those before it are
-// taken. What job(i) returns is its exit status.
+// Runs job(i) for each i below `count`, in copies of this process, which must have one thread only. The job returns its exit
+// status.
+class ForkedJobs {
+ public:
+  ForkedJobs(std::size_t count, std::function<int(std::size_t)> job);
+  ~ForkedJobs();  // what still runs is killed
+  ForkedJobs(const ForkedJobs&) = delete;
+  ForkedJobs& operator=(const ForkedJobs&) = delete;
+  // Waits for job i, whose result is taken once.
+  Forked take(std::size_t i);
+
+ private:
+  struct Running {
+    std::size_t number;
+    std::FILE* out;
+    std::string verdict;  // a file
+  };
+  void start();
+  [[noreturn]] void work(const Running& mine);
+
+  std::size_t count_, next_ = 0;
+  std::function<int(std::size_t)> job_;
+  std::map<pid_t, Running> running_;
+  std::map<std::size_t, Forked> done_;
+};
+
+// The same with a line of progress; take(i, ...) gets the results in order.
 void each_forked(std::size_t count, const std::function<int(std::size_t)>& job,
                  const std::function<void(std::size_t, const Forked&)>& take);
 

@@ -110,12 +110,12 @@ TEST_CASE("report: a spin that cannot end is a deadlock at its line" * instrumen
     for (const Schedule schedule : SCHEDULES) {
       ExecOptions options;
       options.schedule = schedule;
-      const Done done = broken(name, {}, options);
+      const Done done = broken(name, {8}, options);
       CAPTURE(done.text());
       CHECK(done.error == cudaErrorLaunchTimeout);
       REQUIRE(done.report.hang.deadlock);
       CHECK_CONTAINS(done.text(),
-                     std::string("in a spin on element 0 of argument 2 (256 B, elements of 4 B), ") + words);
+                     std::string("in a spin on element 0 of argument 2 (32 B, elements of 4 B), ") + words);
       for (const Wait& wait : done.report.hang.waits) {
         CHECK(wait.at == Wait::At::spin);
         CHECK(wait.line == place_of(kernel(name), mark).line);

@@ -78,6 +78,24 @@ TEST_CASE("wgmma: a late product reads what its operands hold by then") {
   }
 }
 
+TEST_CASE("wgmma: each warp's rows are computed by its own wait, from what B holds then") {
+  float result[128];
+  runs({1, 128, TILES_BYTES}, [&] {
+    const Tiles t = tiles();
+    float d[32];
+    wgmma_fence();
+    wgmma<64>(d, t.of_a, t.of_b, false);
+    wgmma_commit();
+    if (threadIdx.x >= 32) __syncthreads();
+    wgmma_wait<0>();
+    result[threadIdx.x] = d[0];
+    if (threadIdx.x >= 32) return;
+    for (int i = int(threadIdx.x); i < 64 * 64; i += 32) t.b[i] = half(5.0f);  // too early: the others still read it
+    __syncthreads();
+  });
+  for (int i = 0; i < 128; ++i) CHECK(result[i] == (i < 32 ? 16.0f : 80.0f));
+}
+
 TEST_CASE("wgmma: wait<1> leaves the last group under way") {
   float first[128], second[128];
   runs({1, 128, TILES_BYTES}, [&] {

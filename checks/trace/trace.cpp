@@ -81,9 +81,9 @@ int trace_command(std::span<char*> args) {
   if (!words.flag("check")) return t.ok() ? 0 : 1;
 
   std::map<std::string, long> counts;
-  const BlockCounts counted = count_block(shape, tile);
-  if (t.ok() && counted.failure.empty())
-    for (const char* what : IN_BOTH) counts[what] = counted.counts.at(what);
+  WordCounter counter;
+  if (t.ok() && count_block(shape, tile, counter).empty())
+    for (const char* what : IN_BOTH) counts[what] = counter.counts.at(what);
   std::vector<std::string> wrong = trace::wrong_with(picture, counts, !t.ok());
   for (const Schedule other : {Schedule::descending, Schedule::round_robin, Schedule::random})
     if (const std::string difference =

@@ -200,7 +200,7 @@ class CaseTimer {
       };
       Comparison compared;
       lab::compare(one, mine, part(set.right),
-                   expected(one, scale, {part(set.q), part(set.k), part(set.v)}, mine, half_p), compared);
+                   expected(one, scale, {part(set.q), part(set.k), part(set.v), {}}, mine, half_p), compared);
       if (!compared.good())
         throw NotTimed(format("wrong answer: head %d row %d col %d is %.6g, the oracle says %.6g", head,
                               compared.first->row, compared.first->col, double(compared.first->got),

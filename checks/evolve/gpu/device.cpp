@@ -85,7 +85,7 @@ class Gpu final : public Device {
                 mean.data(), q_norm.data(), stream_);
     check_cuda(cudaGetLastError(), "the oracle");
     check_cuda(cudaStreamSynchronize(stream_), "the oracle");
-    Expected right{fetched(out), fetched(mean)};  // the mean of |v| becomes the bound, element by element
+    Expected right{fetched(out), fetched(mean), {}};  // the mean of |v| becomes the bound, element by element
     const std::vector<double> queries = fetched(q_norm), longest_keys = fetched(k_norm), largest = fetched(v_max);
     for (std::size_t r = 0; r < rows; ++r) {
       const std::size_t head = std::size_t(list[r].head);

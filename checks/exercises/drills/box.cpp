@@ -1,4 +1,4 @@
-// What `box` is given, and what must come out: six rows of the tensor, and two of zeros.
+// Inputs of `box`, and the right answer: six rows of the tensor, and two of zeros.
 #include "checks/exercises/drills/drill.hpp"
 
 std::vector<lab::Drill> lab::the_drills() {

@@ -1,5 +1,4 @@
-// What `chain` is given, and what must come out: the sum of f(Q K^T) V over tiles; and that two products overlap.
-
+// Inputs of `chain`, and the right answer: the sum of f(Q K^T) V over tiles; and that two products overlap.
 #include "checks/exercises/drills/drill.hpp"
 
 __global__ void mechanism(const half* in, int tiles, float* out);

@@ -1,4 +1,4 @@
-// What `copies` is given, and what must come out: sums over rows.
+// Inputs of `copies`, and the right answer: sums over rows.
 #include "checks/exercises/drills/drill.hpp"
 
 std::vector<lab::Drill> lab::the_drills() {

@@ -141,8 +141,7 @@ int drill_counts_command(std::span<char*> args) {
     const DrillRan ran = run(d, options);
     if (!ran.failure.empty()) return red(d, options, ran.failure), 1;
     counter.add(ran.report);
-    print_counts(counter.counts, dearest_lines(ran.report));
-    return 0;
+    return counter.print(), 0;
   }
   throw BadInput("shape=" + which + ": there is no launch of that name");
 }

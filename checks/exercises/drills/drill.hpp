@@ -25,13 +25,13 @@ struct Drill {
   std::vector<float> right;  // what `out` must hold; halves there, if all of `out` is written as halves
   bool halves = false;
   std::function<cudaError_t(const half* in, float* out)> start{};  // launches it; on_input() and on_map() fill it in
-  // What is wrong with the order in which things happened, or "".
+  // Says why the order in which things happened is wrong, or "".
   std::function<std::string(std::span<const ExecEvent>)> order{};
 };
 // NAME.cpp defines it. Small whole numbers: then no order of additions changes a bit.
 LAB_EXPORT std::vector<Drill> the_drills();
 
-// What `make grade` chooses inputs by: others than a learner has seen.
+// `make grade` chooses inputs by it: others than a learner has seen.
 extern unsigned input_seed;
 // -8 .. 7, another one for each place.
 inline float small_number(unsigned place) { return float(int((place + input_seed * 7919u) * 2654435761u >> 28) - 8); }
@@ -88,7 +88,7 @@ void on_map(Drill& d, Kernel* kernel, const TensorShape& tensor, const Size& siz
 inline std::string number_of(int count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
-// What is wrong if another warp than this one asks for a tile, or "".
+// Says which warp asks for a tile, if it is another than this one; or "".
 std::string asked_elsewhere(std::span<const ExecEvent> events, int warp);
 
 // How warp 0's products overlap: waits that leave one of two wgmma groups under way, and the most groups at once.

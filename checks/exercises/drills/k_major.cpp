@@ -1,4 +1,4 @@
-// What `k_major` is given, and what must come out: a 64 x 64 by 64 x 32 product, and the fields of four descriptors.
+// Inputs of `k_major`, and the right answer: a 64 x 64 by 64 x 32 product, and the fields of four descriptors.
 #include "checks/exercises/drills/drill.hpp"
 
 __global__ void mechanism(const half* in, int swizzle, float* out);

@@ -1,4 +1,4 @@
-// What `lazy` is given, and what must come out. Scores are whole numbers and close enough together that every sum is
+// Inputs of `lazy`, and the right answer. Scores are whole numbers and close enough together that every sum is
 // exact: the result does not depend on the reference, unless a weight does not fit a half.
 #include <cmath>
 

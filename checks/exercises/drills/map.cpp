@@ -1,4 +1,4 @@
-// What `map` is given, and what must come out: of each head four rows, and four of zeros.
+// Inputs of `map`, and the right answer: of each head four rows, and four of zeros.
 #include "checks/exercises/drills/drill.hpp"
 
 std::vector<lab::Drill> lab::the_drills() {

@@ -1,4 +1,4 @@
-// What `matrices` is given, and what must come out: A's fragments, from the documented table.
+// Inputs of `matrices`, and the right answer: A's fragments, from the documented table.
 #include "checks/exercises/drills/drill.hpp"
 #include "common/mma_layout.hpp"
 

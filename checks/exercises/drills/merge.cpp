@@ -1,4 +1,4 @@
-// What `merge` is given, and what must come out: the softmax over both blocks' keys. Powers of two and small whole
+// Inputs of `merge`, and the right answer: the softmax over both blocks' keys. Powers of two and small whole
 // numbers: every sum is exact.
 #include <algorithm>
 #include <cmath>

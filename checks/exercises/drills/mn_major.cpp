@@ -1,4 +1,4 @@
-// What `mn_major` is given, and what must come out: a 64 x 48 by 48 x N product.
+// Inputs of `mn_major`, and the right answer: a 64 x 48 by 48 x N product.
 #include "checks/exercises/drills/drill.hpp"
 
 template <int N>

@@ -1,4 +1,4 @@
-// What `phases` is given, and what must come out: the same five numbers.
+// Inputs of `phases`, and the right answer: the same five numbers.
 #include "checks/exercises/drills/drill.hpp"
 
 std::vector<lab::Drill> lab::the_drills() {

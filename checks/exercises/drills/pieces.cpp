@@ -1,4 +1,4 @@
-// What `pieces` is given, and what must come out: each piece's sum, and which block worked on which piece of the list.
+// Inputs of `pieces`, and the right answer: each piece's sum, and which block worked on which piece of the list.
 #include <algorithm>
 
 #include "checks/exercises/drills/drill.hpp"

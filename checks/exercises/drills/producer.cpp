@@ -1,4 +1,4 @@
-// What `producer` is given, and what must come out: a 64 x 64 product; which warp asks, and that products overlap.
+// Inputs of `producer`, and the right answer: a 64 x 64 product; which warp asks, and that products overlap.
 #include <string>
 
 #include "checks/exercises/drills/drill.hpp"

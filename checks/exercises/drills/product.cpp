@@ -1,4 +1,4 @@
-// What `product` is given, and what must come out: a 16 x 16 by 16 x 8 product.
+// Inputs of `product`, and the right answer: a 16 x 16 by 16 x 8 product.
 #include "checks/exercises/drills/drill.hpp"
 
 std::vector<lab::Drill> lab::the_drills() {

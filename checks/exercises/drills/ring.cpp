@@ -1,4 +1,4 @@
-// What `ring` is given, and what must come out: the sum of all tiles; and how far the asking warp must run ahead.
+// Inputs of `ring`, and the right answer: the sum of all tiles; and how far the asking warp must run ahead.
 #include <algorithm>
 #include <cstring>
 

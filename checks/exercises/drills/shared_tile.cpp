@@ -1,4 +1,4 @@
-// What `shared_tile` is given, and what must come out: sums over all tiles, each block's of other columns.
+// Inputs of `shared_tile`, and the right answer: sums over all tiles, each block's of other columns.
 #include "checks/exercises/drills/drill.hpp"
 
 __global__ void mechanism(lab::TensorMap map, int tiles, float* out);

@@ -1,4 +1,4 @@
-// What `store` is given, and what must come out: its elements doubled, in halves, up to the result's last row.
+// Inputs of `store`, and the right answer: its elements doubled, in halves, up to the result's last row.
 #include "checks/exercises/drills/drill.hpp"
 
 __global__ void mechanism(const half* in, lab::TensorMap map, int tiles);

@@ -1,4 +1,4 @@
-// What `swizzle` is given, and what must come out: the tile twice, and the place of each element, which for slabs of 64
+// Inputs of `swizzle`, and the right answer: the tile twice, and the place of each element, which for slabs of 64
 // columns is common/hopper/swizzle.cuh's and for slabs of 32 wgmma's (common/wgmma_layout.hpp).
 #include "common/hopper/swizzle.cuh"
 #include "checks/exercises/drills/drill.hpp"

@@ -1,4 +1,4 @@
-// What `tile_map` is given, and what must come out: each head's rows, and zeros below them.
+// Inputs of `tile_map`, and the right answer: each head's rows, and zeros below them.
 #include "checks/exercises/drills/drill.hpp"
 
 lab::TensorShape tile_tensor();

@@ -1,4 +1,4 @@
-// What `transposed` is given, and what must come out: a tile of 64 x 32 halves, transposed.
+// Inputs of `transposed`, and the right answer: a tile of 64 x 32 halves, transposed.
 #include "checks/exercises/drills/drill.hpp"
 
 __global__ void mechanism(const half* in, half* out);

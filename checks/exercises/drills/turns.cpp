@@ -1,4 +1,4 @@
-// What `turns` is given, and what must come out: sums of positive scores; and that the warpgroups alternate.
+// Inputs of `turns`, and the right answer: sums of positive scores; and that the warpgroups alternate.
 #include <algorithm>
 
 #include "checks/exercises/drills/drill.hpp"

@@ -1,4 +1,4 @@
-// What `warpgroup` is given, and what must come out: a 64 x 64 by 64 x 64 product.
+// Inputs of `warpgroup`, and the right answer: a 64 x 64 by 64 x 64 product.
 #include "checks/exercises/drills/drill.hpp"
 
 std::vector<lab::Drill> lab::the_drills() {

@@ -24,20 +24,21 @@ make_it() {  # LOG BUILT...
 signatures() { [ -z "$bug" ] || echo "build/cpu/$stage/signatures.so"; }
 
 # --- which exercises there are ---
-# Lines n|name|kind|minutes|after|file|own: `own`, whether it asks what depends on how its kernel was compiled.
+slug_awk='function slug(s) { s = tolower(s); gsub(/[^a-z0-9]+/, "-", s); gsub(/^-|-$/, "", s); return s }'
+# Lines n|name|kind|minutes|after|file|own|slug: `own`, whether it asks what depends on how its kernel was compiled; LAB_INDEX: a file of them.
 index() {
+  [ -z "${LAB_INDEX:-}" ] || { cat "$LAB_INDEX"; return; }
   set -- /dev/null
   for path in stages/*/bugs/*.exercise stages/*/exercises/*.exercise checks/exercises/drills/*.exercise ${LAB_BUGS:+"$LAB_BUGS"/*/*.exercise}; do
     [ ! -f "$path" ] || set -- "$@" "$path"  # LAB_BUGS: make bugs=DIR
   done
-  awk '
+  awk "$slug_awk"'
     function flush() { if (file) print v["n"] "|" v["name"] "|" v["kind"] "|" v["minutes"] "|" v["after"] "|" file "|" \
-      (v["kind"] != "fix" || v["limit"] || v["predict"] == "lines" || v["predict"] == "counts" || v["n"] == 1) }
+      (v["kind"] != "fix" || v["limit"] || v["predict"] == "lines" || v["predict"] == "counts" || v["n"] == 1) "|" slug(v["name"]) }
     FNR == 1 { flush(); split("", v); file = FILENAME }
     match($0, /^[a-z]+: */) { v[substr($0, 1, index($0, ":") - 1)] = substr($0, RLENGTH + 1) }
     END { flush() }' "$@" | sort -n
 }
-slug() { printf '%s' "$1" | tr 'A-Z' 'a-z' | tr -cs 'a-z0-9' '-' | sed 's/^-//; s/-$//'; }
 get() { sed -n "s/^$1: *//p" "$exercise"; }  # KEY: its values, a line each
 block() {  # KEY NUMBER: a block's text
   awk -v key="$1:" -v nth="$2" '/^[a-z]+:/ { on = $0 == key && ++seen == nth; next } !on { next }
@@ -45,13 +46,13 @@ block() {  # KEY NUMBER: a block's text
 }
 # Sets what is known of it: n name kind minutes after exercise own, number dir base stage short bug backward handed file ...
 find_exercise() {  # NUMBER or NAME
-  line=$(index | word=$(slug "$1") awk -F'|' 'function slug(s) { s = tolower(s); gsub(/[^a-z0-9]+/, "-", s); sub(/-$/, "", s); return s }
-    BEGIN { word = ENVIRON["word"] } word ~ /^[0-9]+$/ ? $1 + 0 == word + 0 : slug($2) == word { print; exit }')
+  line=$(index | word=$1 awk -F'|' "$slug_awk"'
+    BEGIN { word = slug(ENVIRON["word"]) } word ~ /^[0-9]+$/ ? $1 + 0 == word + 0 : $8 == word { print; exit }')
   [ -n "$line" ] || fail "no exercise '$1'; make exercise lists them"
   take "$line"
 }
 take() {  # LINE of the index
-  IFS='|' read -r n name kind minutes after exercise own << END
+  IFS='|' read -r n name kind minutes after exercise own slug << END
 $1
 END
   number=$(printf %02d "$n"); dir=work/$number; base=${exercise%.exercise}; bug=; short=; backward=
@@ -187,7 +188,8 @@ reported_is_gone() {
 }
 # SOURCE WORD SHOWN: judges a kernel (or cases), built as the variant learn-WORD of its stage; what the compiler and reports name is
 # SHOWN. tell=1: steps are told as they pass; explain=1: the card's case first, the race check also where answers are wrong; grading=1:
-# inputs and shapes not seen before, under all schedules; is_built=1; own_only=1: what other exercises of its stage do not ask.
+# inputs and shapes not seen before, under all schedules; is_built=1; own_only=1: what it asks
+# beside the stage's exercises; own_only=lab: and what the lab asks of the stage's kernel nowhere else.
 # Sets red, the step, with says and whole, good, how many came before it, and printed.
 check() {
   source=$1 word=$2 shown=$3 red= says= whole= good=0 printed=
@@ -213,13 +215,13 @@ check() {
   if [ -n "$explain" ] && [ ! -e "$tmp/hangs" ] && { [ "$red" = "the card's case" ] || [ "$red" = "right answers" ]; }; then race_check; return; fi
   # These two take the longest, and side by side.
   if [ -z "$red$own_only" ]; then race_check & races=$!; fi
-  if [ -n "$bug" ]; then
+  if [ -n "$bug" ] && [ -z "$own_only" ]; then
     case $word in checked|bug-*) from= ;; *) from=source=$shown ;; esac
     step "what was reported is gone" reported_is_gone ${from:+"$from"}
   fi
-  step "no races" finished_races
+  [ -n "$own_only" ] || step "no races" finished_races
   # Values computed by a launcher on the host are written whichever blocks run.
-  [ -n "$own_only" ] || step "the kernel does the work" run_built counts shape=1,2,129,64
+  [ "$own_only" = 1 ] || step "the kernel does the work" run_built counts shape=1,2,129,64
   bounds
   [ -z "$grading" ] || step "held-out shapes" run_built fuzz seconds=20 cases=24 "seed=$seed"
 }
@@ -233,26 +235,21 @@ check_cases() {
   count=$(wc -l < "$tmp/cases")
   [ "$count" -gt 0 ] || fail "$file has no case"
   [ "$count" -le "$budget" ] || fail "$file has $count cases; the budget is $budget"
-  i=0; : > "$tmp/suspects"; set --
-  for patch in stages/$stage/bugs/*.patch "$kernel"; do
-    wrong=1
-    case $patch in
-      *.patch)
-        sed '/^--- a/,$d' "$patch" > "$tmp/head"
-        ! grep -q '^unseen:' "$tmp/head" || continue  # it shows in no run: that cannot be asked of a test
-        ! grep -q '^harmless:\|^slow:' "$tmp/head" || wrong=0
-        patched "$patch" > "$tmp/suspect" ;;
-      *) wrong=0; cat "$patch" > "$tmp/suspect" ;;
-    esac
-    i=$((i + 1)); echo "$i $wrong" >> "$tmp/suspects"
-    place "$tmp/suspect" "$number-suspect-$i" "$dir/kernel.cu"; set -- "$@" "$(built "$number-suspect-$i")"
+  i=0; : > "$tmp/suspects"; set -- "$(built checked)"
+  for patch in stages/$stage/bugs/*.patch; do
+    sed '/^--- a/,$d' "$patch" > "$tmp/head"
+    ! grep -q '^unseen:' "$tmp/head" || continue  # it shows in no run: that cannot be asked of a test
+    wrong=1; ! grep -q '^harmless:\|^slow:' "$tmp/head" || wrong=0
+    word=bug-$(basename "$patch" .patch); set -- "$@" "$(built "$word")"
+    i=$((i + 1)); echo "$i $wrong $word" >> "$tmp/suspects"
   done
+  echo "$((i + 1)) 0 checked" >> "$tmp/suspects"
   red="its kernels compile"; log=build/logs/learn-$number.log
   make_it "$log" "$@" || { says="see $log"; return; }
-  while read -r i wrong; do
+  while read -r i wrong word; do
     caught=0
     while read -r one; do
-      status=0; set -f; runs "$(built "$number-suspect-$i")" fuzz only $one > "$log" 2>&1 < /dev/null || status=$?; set +f
+      status=0; set -f; runs "$(built "$word")" fuzz only $one > "$log" 2>&1 < /dev/null || status=$?; set +f
       [ $status -ne 2 ] || fail "$file: '$one': $(last_line "$log")"
       [ $status -eq 0 ] || caught=1
     done < "$tmp/cases"
