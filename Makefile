@@ -1,6 +1,6 @@
 # The SDPA lab notebook. `make` says what can be done here. A stage's kernel.cu, compiled for one backend with at most one bug's patch
 # applied, is a shared library, build/BACKEND/STAGE/VARIANT/kernel.so; the variant is fixed, checked (CPU, instrumented) or bug-NAME.
-# build/BACKEND/runner loads one, and judges. What copies, lists and schedules is here and in checks/scripts.
+# build/BACKEND/runner loads one, and judges. Copying, listing and scheduling is done here and in checks/scripts.
 .DEFAULT_GOAL := help
 PYTHON ?= python3
 comma := ,
@@ -27,7 +27,7 @@ $(foreach word,$(filter-out $(typed),$(WORDS)),$(eval override undefine $(word))
 # Of the words named, those that were given, as a program takes them: shape="$shape" seed="$seed".
 given = $(foreach word,$(1),$(if $(filter $(word),$(typed)),$(word)="$$$(word)"))
 override JOBS := $(if $(filter undefined,$(origin JOBS)),$(shell nproc 2>/dev/null || echo 2),$(value JOBS))
-# What a script finds out, all at once: whether words and goals mean something; backend, compiler, stages and bugs.
+# A script finds out all at once: whether words and goals mean something; backend, compiler, stages and bugs.
 ifneq ($(filter-out help clean,$(MAKECMDGOALS))$(typed),)
 ask = $(foreach word,$(1),$(word)=$(call quote,$($(word))))
 answer := $(shell goals=$(call quote,$(MAKECMDGOALS)) flags=$(call quote,$(filter -I% -isystem% --sysroot%,$(CXXFLAGS))) \
@@ -37,7 +37,7 @@ $(if $(filter ERROR,$(firstword $(answer))),$(error $(wordlist 2,999,$(answer)))
 $(foreach fact,$(answer),$(eval $(subst |, ,$(subst =,:=,$(fact)))))
 endif
 MAKEFLAGS += --no-builtin-rules --no-print-directory $(if $(filter 0,$(MAKELEVEL)),-j$(JOBS))
-# A program that calls make is told so by $$MAKE and not by $(MAKE): make -n would start it. alone.sh: no jobserver for it.
+# A program that calls make finds it in $$MAKE, not in $(MAKE): make -n would start it. alone.sh: no jobserver for it.
 export MAKE RUNNER OWN
 ALONE := sh checks/scripts/alone.sh
 $(if $(bugs),$(eval export LAB_BUGS := build/outside-bugs))
@@ -72,7 +72,7 @@ KERNEL_FLAGS := $(if $(filter CXXFLAGS,$(typed)),,-fno-var-tracking -fno-strict-
 INSTRUMENTATION := $(if $(SANITIZE),,-fsanitize=thread -fno-tree-sra -fno-elide-constructors --param tsan-distinguish-volatile=1)
 ASAN := $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
 override CXXFLAGS += $(if $(SANITIZE),-fno-omit-frame-pointer $(ASAN) -fno-sanitize-recover=all -Wno-clobbered)
-# What the runner asks a library for, the source marks (common/stage.hpp); all else is the library's own.
+# The source marks the functions that the runner asks for (common/stage.hpp); all else is the library's own.
 LIBRARY_FLAGS := -fPIC -fvisibility=hidden
 NVCC := nvcc
 NVCCFLAGS := -std=c++20 -O3 -fmad=false -lineinfo -ccbin $(CXX) -Xcompiler -Wall
@@ -119,7 +119,7 @@ evidence_text := checks/runner/commands.cpp $(filter-out $(if $(GPU),%/counters.
 desk_text := $(filter-out checks/desk/patch.cpp,$(call all_in,checks/desk))
 search_text := $(call all_in,checks/desk/records checks/desk/evolve checks)
 MORE := bugs_text exercises_text evidence_text desk_text search_text
-# What a checked CUDA file's program is linked with, beside the emulator; what rewrites the file.
+# Linked to a checked CUDA file, beside the emulator; and the front end that rewrites it.
 program := common/frontend/program.cpp $(patsubst %,common/%.cpp,conf counts hang plan tensor_map)
 frontend := $(filter-out $(program),$(call all_in,common/frontend))
 TEXTS := core $(if $(GPU),,emulator program frontend) $(MORE)
@@ -130,8 +130,7 @@ MORE_OBJ := $(call object,$(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
 HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,desk_% backward_% reference% results trace expected gpu_fit npy pattern referee rule)
 UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))) \
   $(CORE_OBJ) $(MORE_OBJ)
-# Reports name no line of the harness; sanitizers do. Some tests have instrumented kernels; of two, accesses and calls
-# must be optimised, and of four the arithmetic takes longer than its compilation.
+# Reports name no line of the harness; sanitizers do. Kernels in tests are instrumented; of six files, calls or arithmetic are optimised.
 LINES := $(if $(SANITIZE),-g1,-g0)
 $(B)/obj/%: OPTIMISE = -O1 $(LINES)
 $(call object,emulator): OPTIMISE = $(LINES)
@@ -187,7 +186,7 @@ build/gpu/probe_%: checks/probes/probe_%.cu $(PROBED) $(wildcard checks/probes/*
 	@$(NVCC) $(NVCCFLAGS) $(if $(filter wgmma overlap,$*),$(SM_90A),$(call gencode,$(GPU_ARCHS))) -DLAB_GPU -I. -o $@ $(filter %.cu %.cpp,$^)
 
 # --- goals: `make help` prints the lines with ## ---
-# What they run: the runner, with all its commands; the test of a stage of the forward pass needs less of it. Exercises build it themselves.
+# Goals that run the runner with all its commands; the test of a stage of the forward pass needs less of it. Exercises build it themselves.
 RUN_NOTHING := help list clean check check-builds show-bug edit-bug save-bug unit sanitize host-as-gpu evolve-labs probe exercise hint predict try solution grade
 RUNNING := $(filter-out $(RUN_NOTHING) $(if $(n),racecheck counters trace),$(GOALS) $(INNER_GOALS))
 $(RUNNING): | $(RUNNER)

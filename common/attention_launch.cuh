@@ -65,7 +65,7 @@ const StageInfo& stage_of() {
 
 }  // namespace lab
 
-// What the library exports (common/stage.hpp).
+// The library's exports (common/stage.hpp).
 [[gnu::used]] inline cudaError_t attention(const half* q, const half* k, const half* v, half* out, int B, int H, int S,
                                            int D, float scale, int causal, void* workspace, cudaStream_t stream) {
   return lab::stage().launch({q, k, v, out, {B, H, S, D, causal != 0}, scale, stream, workspace});

@@ -18,7 +18,7 @@ cudaError_t by_head_dim(const BackwardArgs& args) {
 
 }  // namespace lab
 
-// What the library exports (common/backward.hpp).
+// The library's exports (common/backward.hpp).
 [[gnu::used]] inline cudaError_t attention_backward(const half* q, const half* k, const half* v, const half* dout,
                                                     half* dq, half* dk, half* dv, int B, int H, int S, int D,
                                                     float scale, int causal, void* workspace, cudaStream_t stream) {

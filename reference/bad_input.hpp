@@ -1,4 +1,4 @@
-// What the user gave cannot be used. main() prints the one line and exits with status 2.
+// The user's input cannot be used. main() prints the one line and exits with status 2.
 #pragma once
 #include <stdexcept>
 

@@ -39,7 +39,7 @@ constexpr bool takes_amplitude(Family family) {
   return family == Family::unit || family == Family::matched || family == Family::constant;
 }
 
-// What a head of the `special` family has in column `col` of one tensor. `row` is a query for q, a key for k and v.
+// The element of a head of the `special` family in column `col` of one tensor. `row` is a query for q, a key for k and v.
 struct Special {
   char tensor;  // 'q', 'k' or 'v'
   float value;
@@ -60,7 +60,7 @@ struct Inputs {
   std::vector<fp16> dout;     // of the backward pass
 };
 
-// What multiplies a backward problem's inputs, which saturate at the largest half: q and k, and v and dO from row
+// Factors of a backward problem's inputs, which saturate at the largest half: q and k, and v and dO from row
 // `first` of all B * H * S on.
 struct Magnitudes {
   double q = 1, k = 1, v = 1, dout = 1;

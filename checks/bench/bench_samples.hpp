@@ -16,7 +16,7 @@ namespace lab {
 std::string shape_word(const Shape& shape);
 std::optional<Shape> shape_of(const std::string& word);
 
-// What `shape=` takes: shapes as above with ';' between them, or a list's name: acceptance (the five of the notes and
+// Values of `shape=`: shapes as above with ';' between them, or a list's name: acceptance (the five of the notes and
 // D = 128 causal), long (S = 8192), all, sweep (160 of 8 to 128 heads, S 128 to 16,384). Throws BadInput.
 std::vector<Shape> bench_shapes(std::string_view words);
 // The same where it must be one.

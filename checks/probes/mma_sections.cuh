@@ -1,4 +1,4 @@
-// What `make probe what=mma` asks of a GPU's tensor core and matrix loads, section by section; the unit tests ask the CPU the
+// Questions of `make probe what=mma` to a GPU's tensor core and matrix loads, section by section; the unit tests ask the CPU the
 // same: random dot products of every family through mma.sync.m16n8k16; ldmatrix and stmatrix, plain and transposed, of
 // numbered matrices.
 #pragma once

@@ -1,4 +1,4 @@
-// What the probes share, on a GPU and, in the unit tests, on the CPU: device memory, a count of what differs, dot
+// Shared by the probes, on a GPU and, in the unit tests, on the CPU: device memory, a count of what differs, dot
 // products in words, and samples of what was measured, written whole.
 #pragma once
 #include <cuda_runtime.h>

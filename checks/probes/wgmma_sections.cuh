@@ -1,4 +1,4 @@
-// What `make probe what=wgmma` asks of a GPU's wgmma and copy engine, section by section; the unit tests ask the CPU the same.
+// Questions of `make probe what=wgmma` to a GPU's wgmma and copy engine, section by section; the unit tests ask the CPU the same.
 #pragma once
 #include <cuda_runtime.h>
 

@@ -50,7 +50,7 @@ int check_harness_command(std::span<char*> args);   // bugs/reproduce.cpp
 int broken_version_command(std::span<char*> args);  // bugs/reproduce.cpp
 int racechecks_command(std::span<char*> args);      // bugs/reproduce.cpp
 
-// What the runner does with these words, and its exit status: 0 good, 1 red, 2 bad input, 3 nothing could be looked at (a GPU
+// Runs the command that these words name. Exit status: 0 good, 1 red, 2 bad input, 3 nothing could be looked at (a GPU
 // that cannot run this stage, or one that does not show a bug).
 constexpr int STAGE_SKIPPED = 3;
 int run(std::span<char*> args);

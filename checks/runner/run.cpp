@@ -10,7 +10,7 @@
 namespace lab {
 namespace {
 
-// What a stage's test needs is linked into the runner. commands.cpp and all other commands are a library beside it.
+// The runner itself has all that a stage's test needs. commands.cpp and all other commands are a library beside it.
 constexpr Command HERE[] = {
     {"test", test_command, ""}, {"racecheck", racecheck_command, ""}, {"once", once_command, ""}};
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What the Makefile asks while it is read, all at once: backend, compiler, stages. The words of the call are in the environment, and
+# All questions of the Makefile while it is read: backend, compiler, stages. The words of the call are in the environment, and
 # `goals`. Prints NAME=VALUE with | for a blank, to be read by make; or ERROR and why there is nothing to be made.
 set -f
 facts=

@@ -111,7 +111,7 @@ $head$body int quick_brown = fox( 12 );|holds a line of the solution
 $head$body\npredict: formula\nmenu: a b c\nright: a\nnear: d|d is not on the menu
 END
 
-# What is known of a learner, and grades. A word is text, and nothing of it is run.
+# A learner's state, and grades. A word is text, and nothing of it is run.
 rm -rf "$tmp/r"; mkdir -p "$tmp/r/build/logs"; cd "$tmp/r" || exit 2
 for one in checks stages writeups; do ln -s "$root/$one" $one; done
 ex() { sh checks/exercises/learn/exercise.sh "$@" 2>&1; }

@@ -4,7 +4,7 @@
 #   plain.sh [quick]     those of quick.tsv, one for each rule that no unit test proves; JOBS at once
 set -u
 root=checks/tests/plain
-# What a program is linked with, found once: make's last line.
+# The objects that a program is linked with, found once: make's last line.
 [ -n "${CHECK_BUILDS:-}" ] || { CHECK_BUILDS=$(${MAKE:-make} -s backend=cpu check-builds | tail -1) && export CHECK_BUILDS; } || exit 1
 one() {  # NAME: what its line in expected.tsv would be
   case $1 in *_order) quick= ;; *) quick=1 ;; esac  # seen in some orders of blocks alone

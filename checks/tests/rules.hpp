@@ -41,7 +41,7 @@ struct Size {  // 0: the default of the kernel's file
   std::size_t smem = 0;
   unsigned blocks = 0, cluster = 0;
 };
-// What the outcome of a file's kernels may depend on.
+// Conditions on which the outcome of a file's kernels may depend.
 enum class Vary { threads, copies, cluster, products, blocks };
 
 struct Side {
@@ -54,7 +54,7 @@ constexpr Side reads(const char* mark, int warp, int lane) { return {mark, warp,
 
 constexpr Finding::Kind inter = Finding::Kind::race_inter_warp, intra = Finding::Kind::race_intra_warp;
 
-// What is reported of a broken kernel: findings of these kinds and no others, and under every option one of the first kind between
+// The report on a broken kernel: findings of these kinds and no others, and under every option one of the first kind between
 // these lines with these words.
 struct Expect {
   Finding::Kind kinds[5] = {};

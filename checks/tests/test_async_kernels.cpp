@@ -163,7 +163,7 @@ RULE(fence_after_the_reads, finds(proxy, "read", "load", "no fence.proxy.async b
   });
 }
 
-// What shows first is the schedule's choice: a slot overwritten under a reader, a phase that a late warp misses, or a hang.
+// The schedule chooses which shows first: a slot overwritten under a reader, a phase that a late warp misses, or a hang.
 constexpr Expect FREED_EARLY = finds({inter, before_phase, mbarrier, deadlock}, "load", "read");
 RULE(slot_freed_after_its_reads, FREED_EARLY) {
   ring(maps, 64, 0, 2, 7, [&](half* tile, MBarrier* empty) {

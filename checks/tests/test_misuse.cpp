@@ -1,4 +1,4 @@
-// What CUDA and PTX forbid of an instruction: the launch fails with an error, a finding of a kind at the line of the
+// Uses of instructions that CUDA and PTX forbid: the launch fails with an error, a finding of a kind at the line of the
 // instruction, and words.
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>

@@ -76,7 +76,7 @@ RULE(chain_of_lanes, race(writes("write", 0, 0), reads("read", 0, 2)).of(WARP)) 
   });
 }
 
-// What 1 knew of 0 says nothing of what 0 does later.
+// Knowledge of 0's past says nothing of its later accesses.
 RULE(met_before_the_write, race(writes("write", 0, 0), reads("read", 0, 1)).of(WARP)) {
   int* s = zeroed();
   meet(0, 1), meet(0, 1);

@@ -1,4 +1,4 @@
-// What reports of single kernels must say as a whole (rules.hpp), where they find a line, and what global memory does
+// Whole reports of single kernels (rules.hpp), the lines that they name, and what global memory does
 // between blocks.
 #include <sys/wait.h>
 #include <unistd.h>

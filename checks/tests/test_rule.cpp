@@ -24,7 +24,7 @@ TEST_CASE("rules: names and C's precedence, compiled") {
   CHECK(count("row != 0 && 8 / row == 8") == 2 * 64);
   CHECK_THROWS_WITH_AS(count("8 / row == 8"), "'8 / row == 8' divides by zero", BadInput);
   CHECK(Rule("dk && row > 3").marks({.row = 4, .D = 2, .dk = 1}) == "##");
-  // What C reads otherwise than it looks is told in the compiler's words.
+  // A rule that C reads otherwise than it looks is refused in the compiler's words.
   const auto complaint = [](const std::string& text) { return complaint_of([&] { Rule rule(text); }); };
   CHECK(complaint("row & 7 == 0") ==
         "'row & 7 == 0', at character 9: suggest parentheses around comparison in operand of '&'");

@@ -17,7 +17,7 @@ struct Head {
 // The whole file. One step stands as one microsecond, the unit of the format.
 std::string to_json(const Picture& picture, const Head& head);
 
-// What is wrong with a picture, a line each: a warp's slices that overlap, copies that never land, counts that are not
+// Faults of a picture, a line each: a warp's slices that overlap, copies that never land, counts that are not
 // `counts` (as `lab counts` has them). `failed`: of a launch that did, where copies may be left in flight.
 std::vector<std::string> wrong_with(const Picture& picture, const std::map<std::string, long>& counts, bool failed);
 

@@ -20,7 +20,7 @@
 
 namespace lab::trace {
 
-// What is counted of a slice; names as `lab counts` has them, and a few more.
+// Counts of a slice: names as in `make counters`, and a few more.
 enum Count : unsigned {
   reads,
   read_bytes,

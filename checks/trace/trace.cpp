@@ -15,7 +15,7 @@
 namespace lab {
 namespace {
 
-// What `lab counts` counts and a trace shows as well.
+// Counts that `make counters` and a trace both show.
 constexpr const char* IN_BOTH[] = {"reads",    "read-bytes", "writes",    "written-bytes", "copies", "warp-barriers",
                                    "barriers", "tma-loads",  "tma-bytes", "phases",        "wgmma"};
 

@@ -1,4 +1,4 @@
-// What the front end makes of inline PTX (common/frontend/ptx_rules.hpp) calls these. Registers hold bits: as<T>() reads
+// The front end turns inline PTX into calls of these (common/frontend/ptx_rules.hpp). Registers hold bits: as<T>() reads
 // them as a T, put() writes what fits into an operand. All are inlined, so that a report names the statement's line.
 #pragma once
 #include <array>

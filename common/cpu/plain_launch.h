@@ -1,4 +1,4 @@
-// What the front end (common/frontend) makes of a launch and of __shared__ declarations.
+// Launches and __shared__ declarations, as the front end (common/frontend) writes them.
 #pragma once
 #include <cstdint>
 #include <functional>

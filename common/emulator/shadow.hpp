@@ -87,7 +87,7 @@ class Shadow {
   void store_done(std::uint32_t id);
   // The block is over: stores without a wait are findings (products are wgmma's own to report).
   void check_all_read();
-  // What the last racing write has left in memory: called before anything else is checked, and when the block is over.
+  // Reads the value that the last racing write has left: called before anything else is checked, and when the block is over.
   void settle() {
     if (!rewritten_.entries.empty()) [[unlikely]]
       compare_rewritten();
@@ -109,7 +109,7 @@ class Shadow {
     return ordered(thread, line(earlier), stamp);
   }
   std::uint32_t stamp_of(const ThreadId& thread) const { return of(thread).stamps_[thread.linear]; }
-  // What `thread` did with a smaller stamp is before what `of` of the same block does now.
+  // Accesses of `thread` with a smaller stamp are before those that `of` of the same block makes now.
   std::uint32_t seen(const ThreadId& by, const ThreadId& thread) const {
     return clocks_of(by).seen(by.linear, line(thread));
   }

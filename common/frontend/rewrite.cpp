@@ -1,4 +1,4 @@
-// What g++ cannot read in a CUDA file becomes what it can, token by token; everything else stays as it is, on its line:
+// CUDA's own syntax becomes C++, token by token; everything else stays as it is, on its line:
 //   kernel<<<grid, block>>>(args)   a call of lab::plain::launch
 //   __shared__ float s[N]           a reference to an array of the block's shared memory
 //   asm("..." : ... )               a call per instruction (ptx.hpp)

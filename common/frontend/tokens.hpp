@@ -21,7 +21,7 @@ struct Source {
   std::vector<std::string> files;
 };
 
-// What `g++ -E` has written: macros are expanded, and lines such as `# 12 "foo.cu"` say where what follows stands.
+// Output of `g++ -E`: macros are expanded, and lines such as `# 12 "foo.cu"` say where what follows stands.
 Source tokens_of(std::string_view preprocessed);
 // The value of adjacent string literals, escapes read.
 std::string literal_value(std::string_view literal);

@@ -39,7 +39,7 @@ class Stream {
   cudaStream_t stream_ = nullptr;
 };
 
-// What `work` launches on a stream, as a CUDA graph to replay there.
+// The launches of `work` on a stream, as a CUDA graph to replay there.
 class Graph {
  public:
   template <class Work>

@@ -1,4 +1,4 @@
-# What the exercises' commands and their proof share: finding one, what is handed out, the checks of what is handed in. No learner's word
+# Shared by the exercises' commands and their proof: finding one, what is handed out, the checks of what is handed in. No learner's word
 # is a part of a command here. exercise.sh and prove.sh read this.
 : "${MAKE:=make}"
 learn=checks/exercises/learn

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What is handed out is red, and gives nothing away; what solves it is green; the reference's prediction holds, and near misses do not.
+# An exercise as handed out is red, and gives nothing away; its solution is green; the reference's prediction holds, and near misses do not.
 #   prove.sh text|quick|whole [N]     the texts alone; and number 1, or N; and each
 # Prints, on its last line, `N passed, M failed`. All is built by one make; a stage's kernel, which solves most of its exercises, is built
 # once, and what a `fix` hands out, where nothing depends on how it was compiled, is the build of the bug's own. A stage's kernel is right,
