@@ -1,5 +1,5 @@
 """The backward pass of PyTorch's scaled_dot_product_attention on its flash backend (FlashAttention-2) and on cuDNN, timed as
-`lab bench` times a backward stage (checks/bench/gpu/backward_bench.cpp: change both or neither).
+`runner KERNEL bench` times a backward stage (checks/bench/gpu/backward_bench.cpp: change both or neither).
 
     python3 reference/backward_peers.py [shape=LIST]
 

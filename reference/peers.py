@@ -1,9 +1,9 @@
-"""What a user would pick instead: PyTorch's scaled_dot_product_attention, one backend at a time, timed as `lab bench` times
+"""What a user would pick instead: PyTorch's scaled_dot_product_attention, one backend at a time, timed as `runner KERNEL bench` times
 a stage (checks/bench/gpu/bench.cpp: the same graphs, rotation, flushing and counts; change both or neither).
 
     python3 reference/peers.py [shape=LIST] [amplitude=x] [quick=1] [round=N] [out=FILE] [probe=1]
 
-Writes the same sample lines as `lab bench`, and the two ceilings that shares are taken of: an fp16 matrix product of 8192^3
+Writes the same sample lines as `runner KERNEL bench`, and the two ceilings that shares are taken of: an fp16 matrix product of 8192^3
 and a device-to-device copy, counting bytes read and written. No torch or no GPU: one line, exit status 2; probe=1 only looks.
 FlashAttention-3 joins where the package fa3-fwd is there (pip install fa3-fwd einops), FlashAttention-4 where flash-attn-4 is
 (pip install --pre flash-attn-4 einops; after pip --target DIR, PYTHONPATH needs DIR/nvidia_cutlass_dsl/dsl_packages, too).

@@ -1,4 +1,4 @@
-// The output of a benchmark: lines of samples, written by `lab bench` and reference/peers.py alike, one file a
+// The output of a benchmark: lines of samples, written by `runner KERNEL bench` and reference/peers.py alike, one file a
 // process; and what follows from them. The runner makes the JSON of a run of it (checks/desk/records/bench.hpp).
 #pragma once
 #include <map>

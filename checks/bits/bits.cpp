@@ -1,4 +1,4 @@
-// lab bits: a digest of each case's output, for `make bits` to hold to an H200's.
+// runner KERNEL bits: a digest of each case's output, for `make bits` to hold to an H200's.
 #include <cmath>
 #include <cstdint>
 #include <cstdio>

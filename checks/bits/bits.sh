@@ -1,5 +1,5 @@
 #!/bin/sh
-# bits.sh RECORD QUICK LAB...: holds what `lab bits` prints of each stage to writeups/results/digests.txt, lines STAGE DIGEST CASE; with
+# bits.sh RECORD QUICK KERNEL...: holds what `runner KERNEL bits` prints of each stage to writeups/results/digests.txt, lines STAGE DIGEST CASE; with
 # RECORD 1 writes that file, on a GPU. QUICK 1: each fifth case. A stage without a record is skipped, and said.
 set -u
 file=writeups/results/digests.txt record= quick= now=build/digests good=0 bad=0 skipped=0

@@ -1,4 +1,4 @@
-// lab blindness: would the notes' own test have seen what is wrong with this build? The mission shape, under their
+// runner KERNEL blindness: would the notes' own test have seen what is wrong with this build? The mission shape, under their
 // inputs and under unit variance, at their tolerance; and whether a choice of schedule shows it.
 #include <cmath>
 #include <cstdio>

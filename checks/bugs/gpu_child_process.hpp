@@ -1,4 +1,4 @@
-// The parts of a signature that a GPU shows by a launch of this same kernel in a process of its own (`lab once`): a
+// The parts of a signature that a GPU shows by a launch of this same kernel in a process of its own (`runner KERNEL once`): a
 // hang, and a report of compute-sanitizer.
 #pragma once
 #include <span>
@@ -20,7 +20,7 @@ Part hangs_elsewhere(const Shape& shape, bool or_stops);
 // The compute-sanitizer tool that looks for such findings.
 Part sanitizer_reports(const Shape& shape, Finding::Kind kind);
 
-// A launch of `lab once B H S D [causal [seconds]]`. Throws BadInput.
+// A launch of `runner KERNEL once B H S D [causal [seconds]]`. Throws BadInput.
 struct OnceWords {
   Shape shape;
   int seconds = 0;  // 0: hang_seconds(shape)

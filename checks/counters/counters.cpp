@@ -1,4 +1,4 @@
-// lab counters: what a GPU's counters would count of a launch, by the CPU execution: line by line, in all, and the
+// runner KERNEL counters: what a GPU's counters would count of a launch, by the CPU execution: line by line, in all, and the
 // least time that it can take on an H200.
 #include <algorithm>
 #include <cstdio>

@@ -1,5 +1,5 @@
 #!/bin/sh
-# counters.sh RECORD LAB...: whether `lab counters` counts of each stage what writeups/results/counters.csv says of (1,1,512,64); with
+# counters.sh RECORD KERNEL...: whether `runner KERNEL counters` counts of each stage what writeups/results/counters.csv says of (1,1,512,64); with
 # RECORD 1 counts all three shapes and writes the file, which takes minutes.
 set -u
 file=writeups/results/counters.csv record= now=build/counters.csv good=0 bad=0

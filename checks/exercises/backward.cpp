@@ -1,4 +1,4 @@
-// lab predict, card and counts of a backward stage: what an exercise's checks look at beside the acceptance.
+// runner KERNEL predict, card and counts of a backward stage: what an exercise's checks look at beside the acceptance.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -115,7 +115,7 @@ constexpr Sight BACKWARD = {outputs_of, findings_in_orders, different_outputs, p
 
 int backward_predict_command(std::span<char*> args) { return predict_with(BACKWARD, args); }
 
-// lab card [shape=..] [inputs=..]: the case that an exercise's card tells of, with the worst wrong element.
+// runner KERNEL card [shape=..] [inputs=..]: the case that an exercise's card tells of, with the worst wrong element.
 int backward_card_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape", "inputs", "copies"};
   const Request r = read_request(KeyValues(args, KEYS));
@@ -139,7 +139,7 @@ int backward_card_command(std::span<char*> args) {
   return 0;
 }
 
-// lab counts shape=B,H,S,D: what the first block of each kernel does, added up, and how many different outputs several
+// runner KERNEL counts shape=B,H,S,D: what the first block of each kernel does, added up, and how many different outputs several
 // orders of all blocks give. Of one block most gradients must still hold the poison: values that a launcher computes on
 // the host are there whichever blocks run.
 int backward_counts_command(std::span<char*> args) {

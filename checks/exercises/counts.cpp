@@ -1,4 +1,4 @@
-// lab counts: how often one block does what costs time, counted by the CPU execution: the figures that an exercise asks
+// runner KERNEL counts: how often one block does what costs time, counted by the CPU execution: the figures that an exercise asks
 // for before they are measured, and the bounds of those that ask for a kernel that does less.
 #include "checks/exercises/counts.hpp"
 

@@ -1,4 +1,4 @@
-// The words of `lab counts` (writeups/counters.md, "By one word"): which event or counter each of them is.
+// The words of `runner KERNEL counts` (writeups/counters.md, "By one word"): which event or counter each of them is.
 #pragma once
 #include <map>
 #include <string>

@@ -1,4 +1,4 @@
-// lab predict: whether a learner's prediction of this build's wrong answer is what comes out, element by element.
+// runner KERNEL predict: whether a learner's prediction of this build's wrong answer is what comes out, element by element.
 #include <algorithm>
 #include <cstdio>
 #include <set>
@@ -186,7 +186,7 @@ Request read_request(const KeyValues& words) {
   return r;
 }
 
-// lab card [shape=..] [inputs=..] [copies=..]: the case that an exercise's card tells of, with the first wrong element.
+// runner KERNEL card [shape=..] [inputs=..] [copies=..]: the case that an exercise's card tells of, with the first wrong element.
 int card_command(std::span<char*> args) {
   constexpr std::string_view KEYS[] = {"shape", "inputs", "copies"};
   const Request request = read_request(KeyValues(args, KEYS));
@@ -210,7 +210,7 @@ int card_command(std::span<char*> args) {
   return 0;
 }
 
-// lab predict formulas; lab predict kind=mask|formula|count|lines say=TEXT [shape=..] [inputs=..] [copies=..] [seen=..]
+// runner KERNEL predict formulas; runner KERNEL predict kind=mask|formula|count|lines say=TEXT [shape=..] [inputs=..] [copies=..] [seen=..]
 // near=: predictions, a line each, judged of the same launches; those that hold are accepted=... of the verdict.
 int predict_command(std::span<char*> args) { return predict_with(FORWARD, args); }
 

@@ -7,7 +7,7 @@
 
 namespace lab {
 
-// lab fuzz [seconds=N] [cases=N] [seed=K]
+// runner KERNEL fuzz [seconds=N] [cases=N] [seed=K]
 int backward_fuzz_command(std::span<char*> args) {
   constexpr std::string_view keys[] = {"seconds", "cases", "seed"};
   const KeyValues values(args, keys);

@@ -1,4 +1,4 @@
-// lab fuzz: random problems under random schedules, held against the oracle at the harness's bound, until one fails or
+// runner KERNEL fuzz: random problems under random schedules, held against the oracle at the harness's bound, until one fails or
 // the time is up. A case is a function of (seed, its number) alone, so a failure can be repeated; it is shrunk first.
 #include <unistd.h>
 
@@ -371,8 +371,8 @@ int run_only(std::span<char*> args) {
 
 }  // namespace
 
-// lab fuzz [seconds=N] [seed=K] [cases=N] [case=I] [check=1]
-// lab fuzz only B= H= S= D= [causal=] [scale=] [inputs=] [amplitude=] [schedule=] [copies=] [fragments=] [gaps=]
+// runner KERNEL fuzz [seconds=N] [seed=K] [cases=N] [case=I] [check=1]
+// runner KERNEL fuzz only B= H= S= D= [causal=] [scale=] [inputs=] [amplitude=] [schedule=] [copies=] [fragments=] [gaps=]
 // [check=]
 int fuzz_command(std::span<char*> args) {
   if (!args.empty() && std::string_view(args[0]) == "only") return run_only(args.subspan(1));

@@ -2,7 +2,7 @@
 
 plots.py draw            SVGs into writeups/figures/
 plots.py check           exit status 1 if a committed one differs
-plots.py record LAB...   writeups/results/steps.csv, from the labs of the stages in STEPS; with `check` before LAB: compares
+plots.py record KERNEL...   writeups/results/steps.csv, from the labs of the stages in STEPS; with `check` before KERNEL: compares
 """
 
 import importlib
@@ -23,7 +23,7 @@ def main(words):
     if words[:1] == ["record"] and len(words) > 1:
         return recorded.record(words[1:])
     if words not in (["draw"], ["check"]):
-        print("usage: plots.py draw | check | record [check] LAB...", file=sys.stderr)
+        print("usage: plots.py draw | check | record [check] KERNEL...", file=sys.stderr)
         return 2
     pictures = {f"{name}.svg": draw() for name, draw in FIGURES.items()}
     there = {path.name: path for path in FOLDER.iterdir()}

@@ -1,4 +1,4 @@
-"""writeups/results/steps.csv: what the first warp of each warpgroup does at which step, as `lab trace` records it on the CPU."""
+"""writeups/results/steps.csv: what the first warp of each warpgroup does at which step, as `runner KERNEL trace` records it on the CPU."""
 
 import csv
 import io

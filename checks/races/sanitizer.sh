@@ -1,7 +1,7 @@
 #!/bin/sh
 # make racecheck backend=gpu: starts NVIDIA's compute-sanitizer on each LAB, its four tools on small shapes, as many at once as
 # there are cores; sanitizer.awk says what they saw. Exit status 1 where there are findings.
-#   sanitizer.sh [-j FILE] LAB...     -j: also writes the findings as CSV, with machine, driver and date
+#   sanitizer.sh [-j FILE] KERNEL...     -j: also writes the findings as CSV, with machine, driver and date
 # SHAPES, LIMIT and JOBS of the environment: other shapes, seconds for a launch, runs at a time.
 # The tools' own output stays in build/logs/sanitizer/STAGE-VARIANT/TOOL.SHAPE.log.
 set -u; RUNNER=${RUNNER:-build/gpu/runner}
@@ -12,7 +12,7 @@ LIMIT=${LIMIT:-100}  # seconds that a launch may take: it is slow under the tool
 csv=; [ "${1:-}" = -j ] && { csv=$2; shift 2; }
 tool=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null) ||
   { echo "racecheck: no compute-sanitizer on the PATH; backend=cpu has a checker of its own" >&2; exit 2; }
-[ $# -gt 0 ] || { echo "usage: sanitizer.sh [-j FILE] LAB..." >&2; exit 2; }
+[ $# -gt 0 ] || { echo "usage: sanitizer.sh [-j FILE] KERNEL..." >&2; exit 2; }
 # Older ones watch global memory only; where shared memory can be watched, it is.
 shared=; "$tool" --help 2>&1 | grep -q initcheck-address-space && shared="--initcheck-address-space shared"
 rm -rf $logs; mkdir -p $logs

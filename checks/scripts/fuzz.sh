@@ -1,7 +1,7 @@
 #!/bin/sh
 # make fuzz: random problems on every LAB in turn, `seconds` in all; a line a stage, and what to type where one fails. The words seconds,
 # seed, cases, case, check and only come from the environment; `only` is one case in words, as a failure prints it.
-#   fuzz.sh LAB...
+#   fuzz.sh KERNEL...
 set -u; set -f
 die() { echo "fuzz: $1" >&2; exit 2; }
 rest=

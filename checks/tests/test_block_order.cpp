@@ -84,7 +84,7 @@ TEST_CASE("work_of_busiest is what the block with the most keys has to do") {
   CHECK(lab::work_of_busiest({1, 132, 256, 64, false}, 2, 1.5) == 2 * 1.5 * (256 + 256) + 2 * 256);
   // 133 tiles: the first block to take a second one decides, whatever the others do.
   CHECK(lab::work_of_busiest({1, 133, 64, 64, false}, 1, 1) == 2 * 64 + 2 * 256);
-  // (4,16,8192,64) causal: `lab order` prints 106112 keys, head by head; over all heads the shares are even.
+  // (4,16,8192,64) causal: `runner KERNEL order` prints 106112 keys, head by head; over all heads the shares are even.
   CHECK(lab::work_of_busiest({4, 16, 8192, 64, true}, 3, 1) < 3 * 92000.0 + 21 * 256);
 }
 

@@ -18,7 +18,7 @@ struct Head {
 std::string to_json(const Picture& picture, const Head& head);
 
 // Faults of a picture, a line each: a warp's slices that overlap, copies that never land, counts that are not
-// `counts` (as `lab counts` has them). `failed`: of a launch that did, where copies may be left in flight.
+// `counts` (as `runner KERNEL counts` has them). `failed`: of a launch that did, where copies may be left in flight.
 std::vector<std::string> wrong_with(const Picture& picture, const std::map<std::string, long>& counts, bool failed);
 
 }  // namespace lab::trace

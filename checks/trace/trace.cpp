@@ -1,4 +1,4 @@
-// lab trace: one block's execution, or its cluster's, as a picture to look at in ui.perfetto.dev.
+// runner KERNEL trace: one block's execution, or its cluster's, as a picture to look at in ui.perfetto.dev.
 #include <cmath>
 #include <cstdio>
 #include <sstream>

@@ -1,4 +1,4 @@
-// lab bench of a backward stage: how long a call takes, for gradients that were seen right at a shape short enough for
+// runner KERNEL bench of a backward stage: how long a call takes, for gradients that were seen right at a shape short enough for
 // the oracle. Two figures a shape, medians, as the forward bench has them: a call inside a replayed CUDA graph, and one
 // launch between two events. The forward pass has saved L and more in the workspace before the clock starts.
 // reference/backward_peers.py measures PyTorch the same way.
@@ -114,7 +114,7 @@ void time_case(const Shape& shape) {
 
 }  // namespace
 
-// lab bench [shape=LIST]: a line a shape.
+// runner KERNEL bench [shape=LIST]: a line a shape.
 int backward_bench_command(std::span<char*> args) {
   constexpr std::string_view keys[] = {"shape"};
   const std::vector<Shape> shapes = bench_shapes(KeyValues(args, keys).get("shape").value_or("all"));

@@ -1,4 +1,4 @@
-// lab bench: how long the linked stage takes, on inputs that it was seen to compute right before and after.
+// runner KERNEL bench: how long the linked stage takes, on inputs that it was seen to compute right before and after.
 //
 // Two figures a shape: `graph`, a call inside a replayed CUDA graph (the device's time, launch gaps shrunk to nothing),
 // and `call`, one launch between two events on an idle GPU (what a single call costs, launch overhead included). Inputs
@@ -293,7 +293,7 @@ class CaseTimer {
 
 }  // namespace
 
-// lab bench [shape=LIST] [amplitude=x] [quick=1] [round=N] [out=FILE]: times the stage, with q and k of N(0,1) times x;
+// runner KERNEL bench [shape=LIST] [amplitude=x] [quick=1] [round=N] [out=FILE]: times the stage, with q and k of N(0,1) times x;
 // the samples go to FILE, or a table to standard output.
 int bench_command(std::span<char*> args) {
   constexpr std::string_view keys[] = {"shape", "quick", "round", "out", "amplitude"};

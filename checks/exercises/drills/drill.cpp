@@ -1,5 +1,5 @@
-// lab drill: launches the kernel of one instruction, or of one mechanism, under every schedule and time of copying, with
-// the checker on, and compares what comes out bit for bit. lab order: the order in which it does things. lab counts: how
+// runner KERNEL drill: launches the kernel of one instruction, or of one mechanism, under every schedule and time of copying, with
+// the checker on, and compares what comes out bit for bit. runner KERNEL order: the order in which it does things. runner KERNEL counts: how
 // often it does them.
 #include "checks/exercises/drills/drill.hpp"
 
