@@ -346,6 +346,12 @@ struct Digits {
         text += format("%02x", all[i]);
     if (reads) text.erase(0, 2 * count);
   }
+  // The number of elements that follow, each of one byte at least.
+  std::size_t fitting(std::size_t& size) {
+    bytes(&size, sizeof size);
+    if (reads && size > text.size() / 2) throw std::runtime_error("a case's result is cut off");
+    return size;
+  }
   template <class T>
   void operator()(T& value) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -353,13 +359,13 @@ struct Digits {
   }
   void operator()(std::string& value) {
     std::size_t size = value.size();
-    (*this)(size), value.resize(size), bytes(value.data(), size);
+    value.resize(fitting(size)), bytes(value.data(), size);
   }
   void operator()(Fault& f) { (*this)(f.evidence), (*this)(f.what), (*this)(f.again); }
   template <class T>
   void operator()(std::vector<T>& all) {
     std::size_t size = all.size();
-    (*this)(size), all.resize(size);
+    all.resize(fitting(size));
     for (T& one : all) (*this)(one);
   }
   // All that run_case() finds out.
