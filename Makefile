@@ -111,14 +111,13 @@ emulator := $(filter-out $(FAST),$(call all_in,common/emulator))
 core := $(call all_in,common checks/acceptance checks/races $(if $(GPU),common/gpu)) reference/inputs.cpp reference/npy.cpp \
   $(patsubst %,checks/%.cpp,runner/library runner/run runner/forked bugs/trial bugs/gpu_child_process bugs/hang $(if $(GPU),,exercises/kernel_printf))
 # commands.so: all commands but a stage's test, which waits for the runner alone.
-bugs_text := $(filter-out $(core),$(call all_in,checks/bugs)) checks/desk/patch.cpp reference/wrong_answers.cpp
-exercises_text := $(filter-out %/kernel_printf.cpp,$(call all_in,checks/exercises checks/evolve checks/evolve/$(backend))) \
+bugs_text := $(filter-out $(core),$(call all_in,checks/bugs)) reference/wrong_answers.cpp
+exercises_text := $(filter-out %/kernel_printf.cpp,$(call all_in,checks/exercises)) \
   $(if $(GPU),,checks/exercises/drills/drill.cpp)
 evidence_text := checks/runner/commands.cpp $(filter-out $(if $(GPU),%/counters.cpp),\
   $(call all_in,checks/bits checks/fuzz checks/counters checks/bench $(if $(GPU),checks/bench/gpu,checks/trace)))
-desk_text := $(filter-out checks/desk/patch.cpp,$(call all_in,checks/desk))
-search_text := $(call all_in,checks/desk/records checks/desk/evolve checks)
-MORE := bugs_text exercises_text evidence_text desk_text search_text
+search_text := $(call all_in,checks/search checks/search/$(backend))
+MORE := bugs_text exercises_text evidence_text search_text
 # Linked to a checked CUDA file, beside the emulator; and the front end that rewrites it.
 program := common/frontend/program.cpp $(patsubst %,common/%.cpp,conf counts hang plan tensor_map)
 frontend := $(filter-out $(program),$(call all_in,common/frontend))
@@ -127,7 +126,7 @@ object = $(patsubst %,$(B)/obj/%.o,$(basename $(1)))
 CORE_OBJ := $(call object,core $(if $(GPU),$(wildcard common/gpu/*.cu),emulator) $(FAST))
 MORE_OBJ := $(call object,$(MORE) $(if $(GPU),$(wildcard checks/*/gpu/*.cu)))
 # Tests that run no kernel: make sanitize check=quick leaves them out.
-HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,desk_% backward_% reference% results trace expected gpu_fit npy pattern referee learners_rule)
+HOST_TESTS := $(patsubst %,checks/tests/test_%.cpp,backward_% bench bug_verdicts elite reference% trace expected gpu_fit npy pattern tunables validator learners_rule)
 UNIT_OBJ := $(call object,$(filter-out $(if $(filter quick,$(SANITIZE)),$(HOST_TESTS)),$(wildcard checks/tests/test_*.cpp))) \
   $(CORE_OBJ) $(MORE_OBJ)
 # Reports name no line of the harness; sanitizers do. Kernels in tests are instrumented; of six files, calls or arithmetic are optimised.
@@ -268,7 +267,7 @@ grade: ## make grade [assigned='1 5 119'] [json=FILE] [seed=N] | what is assigne
 ## make bench [stage=v2b] [shape=...|sweep] [rounds=N] [out=FILE] | time on a GPU, graph and single call, beside PyTorch
 bench: $(if $(BACKWARD),$(if $(bug),$(BUGS),$(call fixed,$(STAGE))),$(call chosen,fixed))
 	@$(if $(BACKWARD),$(RUNNER) $< bench $(call given,shape) && { $(PYTHON) reference/backward_peers.py $(call given,shape) || [ $$? -eq 2 ]; },\
-	  PYTHON='$(PYTHON)' $(call keep,out) $(RUNNER) bench "$${shape:-all}" "$$rounds" "$$out" "$$stage" $^)
+	  PYTHON='$(PYTHON)' $(call keep,out) sh checks/bench/bench.sh "$${shape:-all}" "$$rounds" "$$out" "$$stage" $^)
 profile: $(call fixed,$(STAGE)) ## make stage=v2b profile [shape=2,8,2048,64] | one kernel under Nsight Compute
 	@sh checks/scripts/profile.sh $< "$${shape:-2,8,2048,64}"
 ## make resources [stage=v2b] [record=1] | registers, shared memory, spills, for all architectures that a stage claims (needs nvcc)
@@ -276,11 +275,11 @@ resources: $(patsubst $(B)/%,build/cpu/%,$(call fixed,$(if $(stage),$(STAGE),$(E
 	$(if $(stage),,@$(MAKE) backend=gpu host-as-gpu)
 	@$(if $(filter 1,$(record)),out=writeups/results/resources.csv OWN='$(OWN)',OWN='$(OWN)' $(call keep,out)) sh checks/scripts/resources.sh $^
 host-as-gpu:  # host code that includes device headers, as a GPU's build reads it
-	@for source in $$(grep -l '\.cuh"' $(core) $(bugs_text) $(exercises_text) $(evidence_text)); do $(CXX) $(CXXFLAGS) $(INCLUDES) -fsyntax-only $$source || exit 1; done
-## make stage=v3j evolve [shape=] [minutes=] [out=FILE] | search over a stage's levers; check=1: its referee refuses every cheater
+	@for source in $$(grep -l '\.cuh"' $(core) $(bugs_text) $(exercises_text) $(evidence_text) $(search_text)); do $(CXX) $(CXXFLAGS) $(INCLUDES) -fsyntax-only $$source || exit 1; done
+## make stage=v3j evolve [shape=] [minutes=] [out=FILE] | search over a stage's tunables; check=1: its validator refuses every cheating candidate
 evolve: $(call fixed,$(STAGE))
-	@$(call keep,out) $(ALONE) $(RUNNER) $(if $(filter 1,$(check)),cheaters "$$MAKE" $(backend),\
-	  search "$$MAKE" $(backend) $(STAGE) $(call given,shape seed minutes generations candidates out))
+	@$(call keep,out) $(ALONE) $(if $(filter 1,$(check)),sh checks/search/adversarial.sh $(backend),\
+	  $(RUNNER) search "$$MAKE" $(backend) $(STAGE) $(call given,shape seed minutes generations candidates out))
 evolve-labs: $(CANDIDATES:%=$(B)/$(STAGE)/evolve-%/kernel.so)
 ## make writeups [check=1] | renew the pages' blocks of output; are they what their commands print?
 writeups: $(call fixed,$(ALL_STAGES)) $(call checked,$(ALL_STAGES)) $(call planted,$(ALL_PAIRS))

@@ -180,7 +180,6 @@ bool is_peer(const std::string& program) {
 }
 
 double flop(const Shape& s) { return 4.0 * double(s.rows()) * s.S * s.D * (s.causal ? 0.5 : 1); }
-double bytes(const Shape& s) { return 4.0 * double(s.elements()) * 2; }
 
 std::optional<double> graph_time(const BenchCase* c) {
   if (!c || c->status != "ok" || !c->figures.contains("graph")) return std::nullopt;
@@ -201,10 +200,9 @@ Ratios ratios(const BenchRun& run, const BenchCase& c) {
   Ratios r;
   const double us = *graph_time(&c);
   const Shape shape = *shape_of(c.shape);
-  r.tflops = flop(shape) / us * 1e-6, r.gbs = bytes(shape) / us * 1e-3;
+  r.tflops = flop(shape) / us * 1e-6;
   if (run.ceilings.contains("matrix_fp16_tflops"))
     r.of_matrix = r.tflops / spread(run.ceilings.at("matrix_fp16_tflops")).median;
-  if (run.ceilings.contains("copy_gbs")) r.of_bandwidth = r.gbs / spread(run.ceilings.at("copy_gbs")).median;
   const BenchCase* best = nullptr;
   for (const BenchCase& other : run.cases) {
     if (other.shape != c.shape) continue;

@@ -1,5 +1,5 @@
 // The output of a benchmark: lines of samples, written by `runner KERNEL bench` and reference/peers.py alike, one file a
-// process; and what follows from them. The runner makes the JSON of a run of it (checks/desk/records/bench.hpp).
+// process; and what follows from them.
 #pragma once
 #include <map>
 #include <optional>
@@ -58,7 +58,6 @@ Spread spread(const Figure& figure);  // over all rounds
 
 bool is_peer(const std::string& program);
 double flop(const Shape& shape);
-double bytes(const Shape& shape);  // Q, K and V read once, O written once
 
 // Microseconds a call inside a replayed graph; nothing for a case that was not timed.
 std::optional<double> graph_time(const BenchCase* c);
@@ -68,8 +67,8 @@ std::optional<double> graph_time(const BenchCase* c);
 Spread paired(const BenchCase& one, const BenchCase& other);
 
 struct Ratios {
-  double tflops = 0, gbs = 0;
-  std::optional<double> of_matrix, of_bandwidth, vs_previous;
+  double tflops = 0;
+  std::optional<double> of_matrix, vs_previous;
   std::optional<Spread> vs_pytorch;  // paired
   std::string previous, pytorch;     // the program behind each of the last two names
 };
@@ -80,6 +79,10 @@ std::vector<std::string> shapes_of(const BenchRun& run);
 
 // A sweep to read: of each shape the fastest stage and the fastest peer; on how many shapes a stage is ahead or level.
 std::string sweep_table(const BenchRun& run);
+
+// A run and a sweep as CSV, with the columns of writeups/results/bench.csv and sweep.csv.
+std::string bench_csv(const BenchRun& run, const std::string& name);
+std::string sweep_csv(const BenchRun& run);
 
 // A table to read: graph time, its spread, and the ratios, a line a program and shape.
 std::string bench_table(const BenchRun& run);

@@ -11,12 +11,12 @@
 namespace lab {
 namespace {
 
-const desk::Patch* patch_at_hand = nullptr;
+const Patch* patch_at_hand = nullptr;
 std::string own_source;
 
 }  // namespace
 
-void look_for(const desk::Patch& patch, const std::string& source) { patch_at_hand = &patch, own_source = source; }
+void look_for(const Patch& patch, const std::string& source) { patch_at_hand = &patch, own_source = source; }
 
 Place line_with(const std::string& piece) {
   const std::string path = own_source.empty() ? std::string("stages/") + stage_name() + "/kernel.cu" : own_source;
@@ -35,7 +35,7 @@ Place line_with(const std::string& piece) {
     if (!removed(line)) patched.push_back({path, number});
   }
   if (!own_source.empty()) return plain.size() == 1 ? plain[0] : Place{path, NO_LINE};
-  for (const desk::PatchLine& line : patch_at_hand->changes)
+  for (const PatchLine& line : patch_at_hand->changes)
     if (line.added && line.text.find(piece) != line.text.npos) patched.push_back({patch_at_hand->path, line.number});
   const std::vector<Place>& found = *planted_bug() || plain.empty() ? patched : plain;
   if (found.size() != 1)

@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include "checks/desk/patch.hpp"
+#include "checks/bugs/patch.hpp"
 
 namespace lab {
 
@@ -15,7 +15,7 @@ struct Place {
 
 // From now on line_with() reads the bug's patch, which must outlive it, and the kernel that this build was made of, if
 // that is an exercise's and not the stage's; a learner has written its lines.
-void look_for(const desk::Patch& patch, const std::string& own_source);
+void look_for(const Patch& patch, const std::string& own_source);
 
 // The only line with `piece`, of the kernel as this build has it. In the fixed build a line that only the patch would
 // add is sought there. A signature that cannot find its line is a mistake in its .cpp.

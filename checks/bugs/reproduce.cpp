@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "checks/acceptance/format.hpp"
+#include "checks/bugs/patch.hpp"
 #include "checks/bugs/reproduce.hpp"
-#include "checks/desk/patch.hpp"
 #include "checks/runner/commands.hpp"
 #include "checks/runner/forked.hpp"
 #include "common/backend.hpp"
@@ -19,13 +19,13 @@ namespace fs = std::filesystem;
 // A build with a bug, build/BACKEND/STAGE/bug-BUG/kernel.so, and the right kernel beside it.
 struct Planted {
   std::string kernel, stage, bug;
-  desk::Patch patch;
+  Patch patch;
   explicit Planted(const std::string& path) : kernel(path) {
     const fs::path variant = fs::path(path).parent_path();
     const std::string name = variant.filename();
     if (!name.starts_with("bug-")) throw BadInput("'" + path + "' is no build with a bug");
     stage = variant.parent_path().filename(), bug = name.substr(4);
-    patch = desk::read_patch(desk::patch_path(stage, bug));
+    patch = read_patch(stage, bug);
   }
   std::string right() const {
     const char* const variant = can_schedule() ? "checked" : "fixed";

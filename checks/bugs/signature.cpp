@@ -15,7 +15,7 @@
 #include "checks/bugs/find_source_line.hpp"
 #include "checks/bugs/gpu_child_process.hpp"
 #include "checks/bugs/hang.hpp"
-#include "checks/desk/patch.hpp"
+#include "checks/bugs/patch.hpp"
 #include "checks/runner/commands.hpp"
 #include "checks/runner/library.hpp"
 #include "reference/attention.hpp"
@@ -390,7 +390,7 @@ int signature_command(std::span<char*> args) {
   const std::string planted = planted_bug();
   if (!planted.empty() && planted != found->bug) throw BadInput("this build has the bug " + planted);
   const bool with_bug = !planted.empty();
-  const desk::Patch patch = desk::read_patch(desk::patch_path(stage_name(), found->bug));
+  const Patch patch = read_patch(stage_name(), found->bug);
   look_for(patch, own_source);
   const bool harmless = !patch.harmless.empty();
   if (with_bug) {

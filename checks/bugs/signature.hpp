@@ -22,7 +22,7 @@ struct Part {
   std::string excuse = {};         // not empty: the bug may stay hidden here, and this says why
 };
 
-// The description of a bug is in the head of its patch (checks/desk/patch.hpp); this is how it is seen.
+// The description of a bug is in the head of its patch (checks/bugs/patch.hpp); this is how it is seen.
 struct Signature {
   std::string bug;
   std::vector<Part> (*look)();

@@ -14,7 +14,7 @@ static constexpr Command FORWARD[] = {
     {"card", card_command, "card [shape=...] [inputs=...]           an exercise's case, with the first wrong element"},
     {"predict", predict_command, "predict kind=K say=TEXT [shape=...]   a prediction against what comes out"},
     {"counts", counts_command, "counts shape=B,H,S,D[,causal] [tile=N]     what a block does, counted"},
-    {"judge", judge_command, "judge shape=B,H,S,D[,causal] [seed=N]    what the elite loop's referee says"},
+    {"validate", validate_command, "validate shape=B,H,S,D[,causal] [seed=N]    may the search time this candidate?"},
     {"bits", bits_command, "bits [quick=1]                         a digest of each output, bit by bit"},
 #ifdef LAB_GPU
     {"bench", bench_command,
@@ -63,6 +63,9 @@ static constexpr Command KERNELS[] = {
     {"check-harness", check_harness_command, "check-harness KERNEL...      the acceptance must be red on each"},
     {"broken-version", broken_version_command, "broken-version NAME KERNEL...    the acceptance of what never worked"},
     {"racecheck", racechecks_command, "racecheck [short=1] KERNEL...    each race check"},
+    {"search", search_command, "search MAKE BACKEND STAGE [KEY=VALUE...]    the elite loop, until the time is spent"},
+    {"bench-table", bench_table_command,
+     "bench-table NAME CSV SAMPLES...    a run of the benchmark, written and printed"},
 };
 
 extern "C" std::span<const Command> lab_commands(Pass pass) {

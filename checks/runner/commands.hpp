@@ -32,7 +32,7 @@ int card_command(std::span<char*> args);           // exercises/predict.cpp
 int counts_command(std::span<char*> args);         // exercises/counts.cpp
 int counters_command(std::span<char*> args);       // counters/counters.cpp
 int bits_command(std::span<char*> args);           // bits/bits.cpp
-int judge_command(std::span<char*> args);          // evolve/judge.cpp
+int validate_command(std::span<char*> args);       // search/validate.cpp
 
 int backward_plan_command(std::span<char*> args);     // bench/plan.cpp
 int same_bits_command(std::span<char*> args);         // acceptance/same_bits.cpp
@@ -49,6 +49,8 @@ int reproduce_command(std::span<char*> args);       // bugs/reproduce.cpp
 int check_harness_command(std::span<char*> args);   // bugs/reproduce.cpp
 int broken_version_command(std::span<char*> args);  // bugs/reproduce.cpp
 int racechecks_command(std::span<char*> args);      // bugs/reproduce.cpp
+int search_command(std::span<char*> args);          // search/search.cpp
+int bench_table_command(std::span<char*> args);     // bench/bench_table.cpp
 
 // Runs the command that these words name. Exit status: 0 good, 1 red, 2 bad input, 3 nothing could be looked at (a GPU
 // that cannot run this stage, or one that does not show a bug).

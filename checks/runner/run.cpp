@@ -54,8 +54,7 @@ int dispatch(std::span<char*> args) {
   if (first.ends_with(".so")) return with_kernel(args);
   const std::span<const Command> commands = commands_of(Pass::none);
   if (const Command* const command = named(commands, first)) return command->run(args.subspan(1));
-  if (first == "help") return unknown(first, commands, "[build/BACKEND/STAGE/VARIANT/kernel.so]");
-  return reinterpret_cast<int (*)(std::span<char*>)>(beside_runner("commands.so", "lab_desk"))(args);
+  return unknown(first, commands, "[build/BACKEND/STAGE/VARIANT/kernel.so]");
 }
 
 }  // namespace

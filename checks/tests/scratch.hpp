@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "checks/desk/desk.hpp"
+#include "checks/acceptance/whole_file.hpp"
 
 namespace lab {
 
@@ -23,8 +23,11 @@ struct Scratch {
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   std::string path(const std::string& below) const { return (root / below).string(); }
-  std::string read(const std::string& below) const { return desk::read_text(path(below)); }
-  void write(const std::string& below, const std::string& text) const { desk::write_text(path(below), text); }
+  std::string read(const std::string& below) const { return read_whole(path(below)); }
+  void write(const std::string& below, const std::string& text) const {
+    std::filesystem::create_directories((root / below).parent_path());
+    write_whole(path(below), text);
+  }
   std::filesystem::path root;
 };
 

@@ -137,7 +137,7 @@ refuse "whole number" $MAKE JOBS=abc stage=v1 backend=cpu test
 refuse "which stage" $MAKE backend=cpu run
 refuse "which stage" $MAKE backend=cpu trace
 refuse "from 0 to 63" $MAKE stage=v2d backend=cpu trace tile=64
-refuse "v1_scalar has no levers" $MAKE stage=v1 backend=cpu evolve
+refuse "v1_scalar has no tunables" $MAKE stage=v1 backend=cpu evolve
 refuse "minutes=0: must be a whole number from 1" $MAKE stage=v3b backend=cpu evolve minutes=0
 refuse "try needs n=NUMBER" $MAKE backend=cpu try
 refuse "no exercise '999'" $MAKE backend=cpu hint n=999
@@ -170,6 +170,25 @@ refuse "no bug 'lmd'" $MAKE stage=v2c5 show-bug bug=lmd
 refuse "edit-bug bug=no_such makes it" $MAKE stage=v2c5 save-bug bug=no_such
 refuse "is there already" $MAKE stage=v2c5 edit-bug bug=ldm new=1
 says "v2c8_mma_sync" $MAKE list
+# Names, on a small ladder: versions in order, near names, paths that lead nowhere.
+tree=$work/ladder; mkdir -p "$tree"; ln -s "$PWD/checks" "$tree/checks"
+stage() { mkdir -p "$tree/stages/$1/bugs"; echo "$2" > "$tree/stages/$1/stage.conf"; }
+bug() { printf 'plants: a\npredicted: b\n%s\n\n--- a/k\n+also: v7\n' "$2" > "$tree/stages/$1.patch"; }
+ladder() { (cd "$tree" && env -u LAB_BUGS sh checks/scripts/ladder.sh "$@"); }
+stage v10_late "$(printf 'from="v1_first"\nroad="side"\nwas="v9_early"')"
+stage v2b_middle 'from="v1_first"'; stage v1_first 'idea="one"'; stage b10_last 'pass="backward"'; stage b2_next 'pass="backward"'
+bug v2b_middle/bugs/race "also: v2 v2a"; bug v2b_middle/bugs/accum "slow: two"; bug v10_late/bugs/ldm "also: v2a"
+same "the ladder's order" "$(ladder list | grep -oE 'v[0-9]+b?_[a-z]+|b[0-9]+_[a-z]+' | tr '\n' ' ')" "v1_first v10_late v2b_middle b2_next b10_last v2b_middle v2b_middle v10_late "
+same "the bugs of v2a" "$(ladder bugs v2a | tr '\n' ' ')" "v2b_middle:race v10_late:ldm "
+same "one bug of v2a" "$(ladder bugs v2a ldm)" v10_late:ldm
+refuse "no stage 'v2bb'; the nearest are: v2b v2 v2a" ladder bugs v2bb
+refuse "stage 'v2b' has no bug 'acum'; the nearest are: accum race" ladder bugs v2b acum
+refuse "ldm is a bug of v10 (stage=v10 or v2a)" ladder bugs v2 ldm
+refuse "v9 became v10_late: stage=v10" ladder bugs v9
+stage v2b_middle "$(printf 'from="v1_first"\nroad="wide"')"; refuse "road=wide: must be main or side" ladder list
+stage v2b_middle 'from="v10_late"'; refuse "from=v10_late: must be the directory of an earlier stage" ladder list
+stage v2b_middle 'from="v1_first"'; stage v11_on 'from="v10_late"'; refuse "road=main, and from=v10_late is on a side road" ladder list
+rm -r "$tree"
 # With nvcc and no GPU, nothing is called built (defect 3).
 PATH=$work/gpu:$PATH; printf '#!/bin/sh\nexit 1\n' > "$work/gpu/nvidia-smi"
 refuse "resources" $MAKE backend=cpu stage=v1 resources

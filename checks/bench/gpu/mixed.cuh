@@ -1,4 +1,4 @@
-// A hash for numbers made in place: what the benchmark and the referee draw, and the referee's digests.
+// A hash for numbers made in place: what the benchmark and the validator draw, and the validator's digests.
 #pragma once
 #include <cstdint>
 

@@ -1,0 +1,128 @@
+// The search's validator, with stages and clocks made up; checks/search/adversarial has real kernels.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <functional>
+
+#include "checks/search/validator.hpp"
+#include "common/backend.hpp"
+#include "common/emulator/launch.hpp"
+#include "common/fp16.hpp"
+
+namespace {
+using namespace lab;
+using namespace lab::search;
+
+const Shape SHAPE{1, 2, 24, 64, false};
+
+cudaError_t by_the_oracle(const AttentionArgs& a) {
+  cpu::count_launch(a.stream);
+  const auto tensor = [&](const half* x) { return Tensor(reinterpret_cast<const fp16*>(x), a.shape.elements()); };
+  const auto out = attention(a.shape, a.scale, tensor(a.q), tensor(a.k), tensor(a.v));
+  for (std::size_t i = 0; i < out.size(); ++i) reinterpret_cast<fp16*>(a.out)[i] = to_fp16(float(out[i]));
+  return cudaSuccess;
+}
+const StageInfo RIGHT{"right", by_the_oracle, [](const Shape&) { return LaunchPlan{}; }};
+
+// The CPU with a clock that returns given times.
+class Clocked final : public Device {
+ public:
+  explicit Clocked(double us) : us_(us) {}
+  ~Clocked() override { set_exec_options({}); }
+  cudaStream_t stream() override { return cpu_->stream(); }
+  bool has_clock() const override { return true; }
+  void fill(half* to, std::size_t size, std::uint64_t seed, float factor, float offset) override {
+    cpu_->fill(to, size, seed, factor, offset);
+  }
+  std::vector<std::uint64_t> digests(const std::vector<const half*>& tensors, std::size_t size) override {
+    return cpu_->digests(tensors, size);
+  }
+  Expected oracle(const Shape& shape, double scale, const half* q, const half* k, const half* v,
+                  const std::vector<RowBlock>& rows, bool half_p) override {
+    return cpu_->oracle(shape, scale, q, k, v, rows, half_p);
+  }
+  std::unique_ptr<Batch> gather(int calls, const std::function<void(int)>& call) override {
+    struct Told final : Batch {
+      std::unique_ptr<Batch> batch;
+      double us = 0;
+      std::optional<double> run() override { return (void)batch->run(), us; }
+    };
+    auto told = std::make_unique<Told>();
+    told->batch = cpu_->gather(calls, call), told->us = us_;
+    return told;
+  }
+  std::string settings_changed() override { return cpu_->settings_changed(); }
+
+ private:
+  std::unique_ptr<Device> cpu_ = make_device();
+  double us_;
+};
+
+std::string refusal(double us, const StageInfo& stage) {
+  Clocked device(us);
+  try {
+    Plan plan;
+    plan.calls = 2, plan.rounds = 2;
+    validate(device, stage, SHAPE, plan);
+  } catch (const Refused& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST_CASE("validator: a right kernel that keeps the rules passes, and every timed call was looked at") {
+  Clocked device(5);
+  Plan plan;
+  plan.calls = 3, plan.rounds = 2;
+  const Passed passed = validate(device, RIGHT, SHAPE, plan);
+  CHECK(passed.us == std::vector<double>{5, 5});
+  CHECK(passed.calls_checked == 6);
+  CHECK(passed.rows_checked > 6 * 40);
+  CHECK(passed.largest_part < 1);
+}
+
+TEST_CASE("validator: no time below the roofline is believed") {
+  CHECK(refusal(0.4, RIGHT).starts_with("roofline: "));
+  CHECK(refusal(0.6, RIGHT) == "");
+  // 17.2 GFLOP at 1,070 TFLOP/s; under a mask half of it and the diagonal.
+  CHECK(floor_us({2, 8, 2048, 64, false}) == doctest::Approx(16.05).epsilon(0.01));
+  CHECK(floor_us({2, 8, 2048, 64, true}) == doctest::Approx(8.03).epsilon(0.01));
+  CHECK(floor_us({1, 1, 1, 64, false}) == 0.5);
+}
+
+TEST_CASE("validator: a launch that fails, or a wrong answer in any call, is none") {
+  CHECK(refusal(5, {"refuses", [](const AttentionArgs&) { return cudaErrorInvalidValue; }, RIGHT.plan})
+            .starts_with("launch: "));
+  static int calls;
+  calls = 0;
+  // Wrong in the second timed call only: five cases come before.
+  const std::string once = refusal(5, {"once",
+                                       [](const AttentionArgs& a) {
+                                         AttentionArgs now = a;
+                                         if (++calls == 7) now.scale = 0;
+                                         return by_the_oracle(now);
+                                       },
+                                       RIGHT.plan});
+  CHECK(once.starts_with("oracle: "));
+  CHECK(once.ends_with("in timed call 1 of round 0"));
+}
+
+TEST_CASE("validator: each call finds other addresses and other numbers") {
+  static std::vector<std::pair<const half*, std::uint16_t>> seen;
+  seen.clear();
+  CHECK(refusal(5, {"looks",
+                    [](const AttentionArgs& a) {
+                      if (a.shape == SHAPE) seen.emplace_back(a.q, reinterpret_cast<const fp16*>(a.q)[5].bits);
+                      return by_the_oracle(a);
+                    },
+                    RIGHT.plan}) == "");
+  REQUIRE(seen.size() > 14);
+  // From the first timed call on (three families came before): 2 timed, 2 again, then 4 to warm up.
+  for (const std::size_t timed : {3, 4, 11, 12})
+    for (std::size_t i = 0; i < timed; ++i) {
+      CHECK(seen[i].first != seen[timed].first);
+      CHECK(seen[i].second != seen[timed].second);
+    }
+}
+
+}  // namespace
