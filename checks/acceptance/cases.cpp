@@ -61,8 +61,7 @@ constexpr Large LARGE[] = {
 // --- the backward pass --------------------------------------------------------------------------------------
 
 constexpr int BACKWARD_LENGTHS[] = {1, 15, 17, 31, 32, 33, 63, 64, 65, 100, 127, 129};
-// So few heads, though more than one, and so many tiles that a stage may split its queries, and under the mask leave
-// blocks without any.
+// Two heads, and tiles enough that a stage may split its queries and, under the mask, leave blocks without any.
 constexpr Shape SPLIT{1, 2, 200, 128, true};
 // Gradients that are finite halves, of dS that are not, up to what the largest halves make of it: 1e11. `LARGEST` makes
 // every element the largest half, or its negative.

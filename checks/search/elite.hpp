@@ -30,7 +30,7 @@ class Elite {
  public:
   // Decides a candidate's verdict and reason, and takes it in where it belongs.
   void judge(Candidate& candidate);
-  // Whom it would replace, if it is right; nullptr where it would not enter, or nobody has to leave.
+  // The member that it would replace, if it is right; nullptr where it would not enter, or there is room.
   const Candidate* would_replace(const Candidate& candidate) const;
   const std::vector<Candidate>& members() const { return members_; }  // the fastest first
 

@@ -1,4 +1,4 @@
-// What the search may change of a stage: stages/STAGE/tunables.conf. A tunable is a place in kernel.cu with a few allowed texts, an
+// The places of a stage that the search may change: stages/STAGE/tunables.conf. A tunable is a place in kernel.cu with a few allowed texts, an
 // argument of the table of tiles at its end, or a patch that is there or not. writeups/extending.md has the format.
 #pragma once
 #include <map>

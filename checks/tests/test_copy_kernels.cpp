@@ -103,7 +103,7 @@ RULE(copy_then_no_warp_barrier, race(writes("copy", 0, 2), reads("read", 0, 30),
   copied_by_2(out, kept, 30);
 }
 
-// Whether the copy has come when the other warp reads is the schedule's choice.
+// Whether the copy has arrived when the other warp reads is the schedule's choice.
 RULE(copy_over_what_is_read, finds({inter, before_wait}, "read", "copy").or_another()) {
   int* s = array<int>("s", 4, 4);
   if (threadIdx.x == 0) s[5] = 1;

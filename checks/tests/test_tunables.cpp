@@ -1,4 +1,4 @@
-// What the search may change: places in a kernel, constraints, and what is compiled.
+// Tunables: places in a kernel, constraints, and the source that is compiled.
 #include <doctest/doctest.h>
 
 #include <algorithm>

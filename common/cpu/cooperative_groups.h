@@ -69,10 +69,14 @@ class warp_group {
   }
   unsigned mask_;
 };
+// The lanes of the calling thread's tile of `threads` threads, a power of two up to 32.
+inline unsigned tile_lanes(unsigned threads) {
+  return threads == 32 ? ~0u : ((1u << threads % 32) - 1) << rank_in_block() % 32 / threads * threads;
+}
 template <unsigned N, class Parent = void>
 class thread_block_tile : public warp_group {
  public:
-  thread_block_tile() : warp_group(N == 32 ? ~0u : ((1u << N % 32) - 1) << rank_in_block() % 32 / N * N) {}
+  thread_block_tile() : warp_group(tile_lanes(N)) {}
   static unsigned meta_group_rank() { return rank_in_block() / N; }
   static unsigned meta_group_size() { return (block_threads() + N - 1) / N; }
   static constexpr unsigned num_threads() { return N; }
@@ -93,9 +97,7 @@ class thread_group : public warp_group {
   unsigned size() const { return mask() ? warp_group::size() : block_threads(); }
   unsigned num_threads() const { return size(); }
 };
-inline thread_group tiled_partition(const thread_group&, unsigned threads) {
-  return warp_group(threads == 32 ? ~0u : ((1u << threads % 32) - 1) << rank_in_block() % 32 / threads * threads);
-}
+inline thread_group tiled_partition(const thread_group&, unsigned threads) { return warp_group(tile_lanes(threads)); }
 using coalesced_group = warp_group;
 // Those of a group whose labels are equal.
 template <class Label>

@@ -45,6 +45,9 @@ enum cudaDeviceAttr {
   cudaDevAttrCooperativeLaunch = 95,
   cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
 };
+enum { cudaCpuDeviceId = -1, cudaInvalidDeviceId = -2 };
+enum { cudaDeviceScheduleAuto = 0, cudaDeviceBlockingSync = 4, cudaDeviceMapHost = 8 };
+enum { cudaComputeModeDefault, cudaComputeModeExclusive, cudaComputeModeProhibited, cudaComputeModeExclusiveProcess };
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaGetDeviceCount(int* count);
@@ -80,13 +83,9 @@ cudaError_t cudaFuncSetCacheConfig(Kernel*, cudaFuncCache) {
 }
 enum { cudaSharedmemCarveoutDefault = -1, cudaSharedmemCarveoutMaxL1 = 0, cudaSharedmemCarveoutMaxShared = 100 };
 
-enum { cudaCpuDeviceId = -1, cudaInvalidDeviceId = -2 };
-
 // --- memory --------------------------------------------------------------------------------------------------------------
 enum { cudaHostAllocDefault = 0, cudaHostAllocPortable = 1, cudaHostAllocMapped = 2, cudaHostAllocWriteCombined = 4 };
 enum { cudaHostRegisterDefault = 0, cudaHostRegisterPortable = 1, cudaHostRegisterMapped = 2 };
-enum { cudaDeviceScheduleAuto = 0, cudaDeviceBlockingSync = 4, cudaDeviceMapHost = 8 };
-enum { cudaComputeModeDefault, cudaComputeModeExclusive, cudaComputeModeProhibited, cudaComputeModeExclusiveProcess };
 enum { cudaMemAttachGlobal = 1, cudaMemAttachHost = 2 };
 enum { cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
 enum { cudaStreamDefault = 0, cudaStreamNonBlocking = 1 };

@@ -71,7 +71,7 @@ struct Setup {
       if (!std::strcmp(name(each), schedule)) options.schedule = each;
     for (const Copies each : COPY_TIMES)
       if (!std::strcmp(name(each), copies)) options.copies = options.products = each;
-    // Blocks begin in any order: who comes first to a lock depends on it.
+    // Blocks begin in any order, on which it depends which of them has a lock first.
     if (options.schedule == Schedule::round_robin) options.block_order = 1;  // descending
     if (options.schedule == Schedule::random) options.block_order = 2;       // shuffled
     options.block_seconds = seconds;

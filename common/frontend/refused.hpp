@@ -9,19 +9,20 @@ namespace lab::frontend {
 struct Refused {
   std::string_view word, instead;
 };
+inline constexpr std::string_view NO_GRID = "no synchronisation of a whole grid: end the kernel, and launch another";
 inline constexpr Refused REFUSED[] = {
     {"cudaTextureObject_t", "no textures: read the array itself"},
     {"cudaSurfaceObject_t", "no surfaces: write the array itself"},
     {"tex1Dfetch", "no textures: read the array itself"},
     {"tex2D", "no textures: read the array itself"},
-    {"this_grid", "no synchronisation of a whole grid: end the kernel, and launch another"},
-    {"cudaLaunchCooperativeKernel", "no synchronisation of a whole grid: end the kernel, and launch another"},
+    {"this_grid", NO_GRID},
+    {"cudaLaunchCooperativeKernel", NO_GRID},
     {"cudaGraph_t", "no graphs: give the launches to the stream"},
     {"cudaMemPool_t", "no memory pools: cudaMallocAsync needs none"},
     {"cudaIpcMemHandle_t", "no memory of other processes"},
     {"cudaDeviceEnablePeerAccess", "there is one device"},
     {"cudaMemcpyPeerAsync", "there is one device"},
-    {"grid_group", "no synchronisation of a whole grid: end the kernel, and launch another"},
+    {"grid_group", NO_GRID},
 };
 inline constexpr Refused REFUSED_HEADERS[] = {
     {"cub/", "CUB is not read: write the reduction or scan"},
