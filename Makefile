@@ -69,7 +69,7 @@ CXXFLAGS := -std=c++20 -O2 -g -ffp-contract=off -fno-optimize-sibling-calls -Wal
 KERNEL_FLAGS := $(if $(filter CXXFLAGS,$(typed)),,-fno-var-tracking -fno-strict-aliasing $(if $(shell grep -swom1 fma /proc/cpuinfo),-mfma))
 # g++ calls the checker at every load and store: of a whole uint4, not of its words; of a volatile too. A copy that is not elided has a
 # line of its own, which a statement that loads an argument of a class has not. AddressSanitizer excludes this.
-INSTRUMENTATION := $(if $(SANITIZE),,-fsanitize=thread -fno-tree-sra -fno-elide-constructors --param tsan-distinguish-volatile=1)
+INSTRUMENTATION := $(if $(SANITIZE),,-fsanitize=thread,bounds -fno-tree-sra -fno-elide-constructors --param tsan-distinguish-volatile=1)
 ASAN := $(if $(SANITIZE),-fsanitize=address$(comma)undefined)
 override CXXFLAGS += $(if $(SANITIZE),-fno-omit-frame-pointer $(ASAN) -fno-sanitize-recover=all -Wno-clobbered)
 # The source marks the functions that the runner asks for (common/stage.hpp); all else is the library's own.
@@ -158,17 +158,20 @@ $(B)/unit: $(B)/obj/checks/tests/test_main.o $(UNIT_OBJ) ; @$(CXX) -no-pie -g $^
 instrumented = $(INSTRUMENTATION) $(if $(findstring /bug-,$@),-Wno-unused-parameter) -include $(PRECOMPILED:.gch=) -fpch-preprocess
 compile_gpu = $(NVCC) $(NVCCFLAGS) $(call gencode_of,$(firstword $(subst /, ,$(@:$(B)/%=%)))) $(LIBRARY_FLAGS:%=-Xcompiler %) -I. -MD \
   -MF $(@:.o=.d) $(if $(findstring /evolve-,$@),-Xptxas -v)
-compile_cpu = CCACHE_SLOPPINESS=pch_defines,time_macros $(CXX) -x c++ $(CXXFLAGS) $(KERNEL_FLAGS) $(1) $(LIBRARY_FLAGS) -fno-plt -ftls-model=initial-exec $(INCLUDES) -MMD
+compile_cpu = CCACHE_SLOPPINESS=pch_defines,time_macros sh checks/scripts/compile_kernel.sh $(B)/frontend $< $@ $(CXX) $(CXXFLAGS) $(KERNEL_FLAGS) $(1) \
+  $(LIBRARY_FLAGS) -fno-plt -ftls-model=initial-exec $(INCLUDES) -MMD -MF $(@:.o=.d) -MP
 PRECOMPILED := $(if $(GPU),,$(B)/kernel_printf.hpp.gch)
+FRONTEND := $(if $(GPU),,$(B)/frontend checks/scripts/compile_kernel.sh)
 $(B)/kernel_printf.hpp.gch: checks/exercises/kernel_printf.hpp $(B)/flags
-	@$(building) cp $< $(@:.gch=); $(subst -x c++,-x c++-header,$(call compile_cpu,-O1 $(INSTRUMENTATION))) -MP -MT $@ -MF $(@:.gch=.d) $< -o $@
-compile_kernel = @$(building) $(if $(GPU),$(compile_gpu),$(compile_cpu)) -MP -c $< -o $@ $(if $(findstring /evolve-,$@),> $(@:.o=.log) 2>&1)
-$(B)/%/fixed/kernel.o: stages/%/kernel.cu $(B)/flags ; $(compile_kernel)
-$(B)/%/checked/kernel.o: stages/%/kernel.cu $(B)/flags ; $(call compile_kernel,$(INSTRUMENTATION))
-$(if $(OWN),$(B)/$(STAGE)/fixed/kernel.o): $(OWN)/kernel.cu $(B)/flags ; $(compile_kernel)
-$(if $(OWN),$(B)/$(STAGE)/checked/kernel.o): $(OWN)/kernel.cu $(B)/flags ; $(call compile_kernel,$(INSTRUMENTATION) -include checks/exercises/kernel_printf.hpp)
-$(B)/%/kernel.o: $(B)/%/kernel.cu $(B)/flags $(PRECOMPILED) ; $(call compile_kernel,-O1 $(instrumented))
-$(B)/%/kernel.o: $(B)/%/source.cu $(B)/flags $(PRECOMPILED) ; $(call compile_kernel,-O1 $(instrumented))
+	@$(building) cp $< $(@:.gch=); $(CXX) -x c++-header $(CXXFLAGS) $(KERNEL_FLAGS) -O1 $(INSTRUMENTATION) $(LIBRARY_FLAGS) -fno-plt \
+	  -ftls-model=initial-exec $(INCLUDES) -MMD -MP -MT $@ -MF $(@:.gch=.d) $< -o $@
+compile_kernel = @$(building) $(if $(GPU),$(compile_gpu) -MP -c $< -o $@,$(compile_cpu)) $(if $(findstring /evolve-,$@),> $(@:.o=.log) 2>&1)
+$(B)/%/fixed/kernel.o: stages/%/kernel.cu $(B)/flags $(FRONTEND) ; $(compile_kernel)
+$(B)/%/checked/kernel.o: stages/%/kernel.cu $(B)/flags $(FRONTEND) ; $(call compile_kernel,$(INSTRUMENTATION))
+$(if $(OWN),$(B)/$(STAGE)/fixed/kernel.o): $(OWN)/kernel.cu $(B)/flags $(FRONTEND) ; $(compile_kernel)
+$(if $(OWN),$(B)/$(STAGE)/checked/kernel.o): $(OWN)/kernel.cu $(B)/flags $(FRONTEND) ; $(call compile_kernel,$(INSTRUMENTATION) -include checks/exercises/kernel_printf.hpp)
+$(B)/%/kernel.o: $(B)/%/kernel.cu $(B)/flags $(PRECOMPILED) $(FRONTEND) ; $(call compile_kernel,-O1 $(instrumented))
+$(B)/%/kernel.o: $(B)/%/source.cu $(B)/flags $(PRECOMPILED) $(FRONTEND) ; $(call compile_kernel,-O1 $(instrumented))
 patch_of = $(firstword $(if $(LAB_BUGS),$(wildcard $(LAB_BUGS)/$(1).patch)) stages/$(subst /,/bugs/,$(1)).patch)
 $(B)/%/kernel.cu: stages/$$(*D)/kernel.cu $$(call patch_of,$$(subst /bug-,/,$$*)) checks/scripts/patched.sh
 	@mkdir -p $(@D); sh checks/scripts/patched.sh $(word 2,$^) > $@

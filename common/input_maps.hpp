@@ -1,12 +1,10 @@
 // Tensor maps of an attention's inputs.
 #pragma once
+#include "common/hopper/slab.hpp"
 #include "common/stage.hpp"
 #include "common/tensor_map.hpp"
 
 namespace lab {
-
-// The columns that a swizzle of 128 bytes spans: a row of D halves lies in D / 64 slabs of [rows][64].
-inline constexpr int SLAB = 64;
 
 // The map of a [B, H, S, D] tensor by tiles of `rows` rows (at most 256) of one head, each a box [D / 64][rows][64] in
 // shared memory, swizzled by 128 bytes, from (0, first row, 0, head of all batches' heads). A head is an index of its

@@ -9,27 +9,13 @@
 #include <string>
 #include <vector>
 
+#include "common/attention.hpp"
 #include "common/build_info.hpp"
-#include "common/shape.hpp"
 
 // A function that a kernel's library exports; all else in it is hidden.
 #define LAB_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace lab {
-
-// Device pointers to contiguous [B, H, S, D] fp16 tensors, and what to do with them.
-struct AttentionArgs {
-  const half* q = nullptr;
-  const half* k = nullptr;
-  const half* v = nullptr;
-  half* out = nullptr;
-  Shape shape;
-  float scale = 0.125f;  // multiplies q·k before the softmax; the stages' callers default to 1/sqrt(D)
-  cudaStream_t stream = nullptr;
-  // LaunchPlan::workspace bytes of global memory, 16-byte aligned, with anything in them. It is this launch's until
-  // the launch has ended: launches that may overlap have one each.
-  void* workspace = nullptr;
-};
 
 // One array of a shared-memory plan, as the kernel carves it.
 struct SharedArray {
@@ -93,9 +79,5 @@ const StageInfo& stage();
 
 }  // namespace lab
 
-// A stage's library exports one C function, which queues the attention of contiguous [B, H, S, D] tensors on `stream`; one
-// that says how many bytes of workspace it wants; and, for what the harness asks beyond them, the stage's descriptor.
-LAB_EXPORT cudaError_t attention(const half* q, const half* k, const half* v, half* out, int B, int H, int S, int D,
-                                 float scale, int causal, void* workspace, cudaStream_t stream);
-LAB_EXPORT std::size_t attention_workspace(int B, int H, int S, int D, int causal);
+// A stage's library exports `attention` (common/attention.hpp); one that is not plain CUDA yet also its descriptor.
 LAB_EXPORT const lab::StageInfo& lab_stage();

@@ -9,7 +9,7 @@ namespace lab {
 inline constexpr unsigned FULL_WARP = 0xFFFFFFFFu;
 
 __device__ __forceinline__ float warp_sum(float value) {
-#ifndef __CUDACC__
+#if !defined(__CUDACC__) || defined(LAB_EMULATED)
   if (!cpu::spelled_out()) return cpu::butterfly_sum(FULL_WARP, value);
 #endif
   for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(FULL_WARP, value, distance);
@@ -17,7 +17,7 @@ __device__ __forceinline__ float warp_sum(float value) {
 }
 
 __device__ __forceinline__ float warp_max(float value) {
-#ifndef __CUDACC__
+#if !defined(__CUDACC__) || defined(LAB_EMULATED)
   if (!cpu::spelled_out()) return cpu::butterfly_max(FULL_WARP, value);
 #endif
   for (int distance = 16; distance > 0; distance /= 2)

@@ -24,7 +24,7 @@ constexpr Shape FAR{1, 65535, 513, 128, false};
 static_assert(FAR.elements() - std::size_t(FAR.S) * FAR.D > std::size_t(1) << 32);
 
 // Each amplitude with each kind of k, each kind at both D, causal and not, at a length that 64 divides and at others,
-// with a negative scale. Lengths of up to 330 keys take the kernels past several maxima and a last tile that is not
+// with other scales. Lengths of up to 330 keys take the kernels past several maxima and a last tile that is not
 // whole. At a scale of 5e26 scores reach 2e38 in exp2's units, near fp32's largest number; at 2e-10 they are near 0.
 struct Large {
   double amplitude;
@@ -35,8 +35,8 @@ struct Large {
 constexpr Large LARGE[] = {
     {1000, Family::unit, {1, 2, 320, 64, false}},
     {1000, Family::matched, {1, 1, 129, 128, true}},
-    {1000, Family::constant, {2, 1, 100, 64, true}, -0.3f},
-    {6000, Family::unit, {1, 1, 200, 128, true}, -0.05f},
+    {1000, Family::constant, {2, 1, 100, 64, true}, 0.3f},
+    {6000, Family::unit, {1, 1, 200, 128, true}, 0.05f},
     {6000, Family::matched, {1, 2, 320, 64, false}},
     {6000, Family::matched, {1, 2, 65, 128, false}},
     {6000, Family::constant, {1, 1, 330, 128, false}},
@@ -49,12 +49,12 @@ constexpr Large LARGE[] = {
     {30000, Family::unit, {1, 2, 129, 64, true}},
     {30000, Family::matched, {1, 1, 256, 128, false}},
     {30000, Family::constant, {1, 1, 330, 64, true}},
-    {30000, Family::constant, {1, 1, 128, 128, false}, -0.0625f},
+    {30000, Family::constant, {1, 1, 128, 128, false}, 0.0625f},
     {65504, Family::unit, {1, 1, 200, 128, false}},
-    {65504, Family::unit, {1, 2, 100, 64, true}, -0.125f},
+    {65504, Family::unit, {1, 2, 100, 64, true}, 0.3f},
     {65504, Family::matched, {2, 1, 129, 64, true}, 5e26f},
     {65504, Family::constant, {1, 1, 200, 128, true}},
-    {65504, Family::constant, {1, 2, 65, 64, false}, -5e26f},
+    {65504, Family::constant, {1, 2, 65, 64, false}, 5e26f},
     {65504, Family::unit, {1, 2, 200, 64, false}, 2e-10f},
 };
 
@@ -184,12 +184,12 @@ std::vector<Case> forward_cases(std::uint64_t seed) {
   for (const Shape& shape : {Shape{1, 2, 100, 64, false}, Shape{2, 1, 129, 128, true}, Shape{1, 1, 1030, 64, true},
                              Shape{1, 2, 500, 128, false}})
     cases.push_back({Group::ragged, shape, Family::offset, seed});
-  // With a negative scale the largest product is the smallest score; at 0 all keys weigh the same. At 8 a last tile of
+  // At 1e-30 all keys weigh the same. At 8 a last tile of
   // one key lies so far below the maximum that exp of the difference, taken the wrong way round, is infinite.
-  constexpr std::pair<Shape, float> SCALED[] = {{{1, 3, 200, 64, false}, 0.3f}, {{1, 3, 200, 64, true}, -0.125f},
-                                                {{1, 2, 100, 128, true}, 1.7f}, {{1, 2, 100, 128, false}, -0.7f},
-                                                {{1, 2, 129, 64, true}, 0.0f},  {{1, 1, 1030, 128, false}, -0.05f},
-                                                {{1, 8, 65, 64, false}, 8.0f},  {{1, 8, 65, 128, false}, 8.0f}};
+  constexpr std::pair<Shape, float> SCALED[] = {{{1, 3, 200, 64, false}, 0.3f},  {{1, 3, 200, 64, true}, 0.05f},
+                                                {{1, 2, 100, 128, true}, 1.7f},  {{1, 2, 100, 128, false}, 0.7f},
+                                                {{1, 2, 129, 64, true}, 1e-30f}, {{1, 1, 1030, 128, false}, 0.02f},
+                                                {{1, 8, 65, 64, false}, 8.0f},   {{1, 8, 65, 128, false}, 8.0f}};
   for (const auto& [shape, scale] : SCALED) cases.push_back({Group::scales, shape, Family::unit, seed, scale});
   for (const Large& c : LARGE) cases.push_back({Group::amplitudes, c.shape, c.family, seed, c.scale, c.amplitude});
   for (const int D : {64, 128})
@@ -232,9 +232,9 @@ std::vector<Case> backward_cases(std::uint64_t seed, bool full) {
   // Scores far from 0 where zeros stand for what lies past the end.
   for (const Shape& shape : {Shape{1, 2, 100, 64, false}, Shape{2, 1, 65, 128, true}})
     cases.push_back({Group::ragged, shape, Family::offset, seed});
-  constexpr std::pair<Shape, float> SCALED[] = {{{1, 2, 100, 64, false}, 0.3f}, {{1, 2, 100, 64, true}, -0.125f},
-                                                {{1, 1, 100, 128, true}, 1.7f}, {{1, 2, 65, 64, true}, 0.0f},
-                                                {{1, 2, 65, 64, false}, 8.0f},  {{1, 1, 65, 128, false}, -0.7f}};
+  constexpr std::pair<Shape, float> SCALED[] = {{{1, 2, 100, 64, false}, 0.3f}, {{1, 2, 100, 64, true}, 0.05f},
+                                                {{1, 1, 100, 128, true}, 1.7f}, {{1, 2, 65, 64, true}, 1e-30f},
+                                                {{1, 2, 65, 64, false}, 8.0f},  {{1, 1, 65, 128, false}, 0.7f}};
   for (const auto& [shape, scale] : SCALED) cases.push_back({Group::scales, shape, Family::unit, seed, scale});
   // As large as the bound of first order allows.
   constexpr std::pair<Shape, double> LARGE[] = {

@@ -28,7 +28,7 @@ enum class Group {
   notes,       // the five shapes and inputs of the notes, at their 1e-3
   families,    // the same shapes, inputs that can tell a wrong kernel, the bound
   ragged,      // lengths that no tile divides, odd B and H, the same bound
-  scales,      // other scales than 1/sqrt(D), zero and negative ones among them
+  scales,      // other scales than 1/sqrt(D)
   amplitudes,  // q and k up to the largest half, v and dO too: a finite input has a finite output, within the same bound
   special,     // one NaN or infinity per head, held to what attention makes of it
   far,         // tensors of more than 2^32 elements: only the last head is touched

@@ -86,14 +86,6 @@ Ran Tensors::launch(const Shape& shape, float scale, const Launching& how) {
   cudaGetLastError();
   take_exec_report();
   poison_shared_memory();
-  if (how.turned) {
-    if (!turned_q_) {
-      turned_ = *originals_[0];
-      for (fp16& x : turned_) x.bits ^= 0x8000;
-      turned_q_.emplace(turned_);
-    }
-    call.in[0] = shifted(turned_q_->data(), shape.elements() - outputs_[0].size()), call.scale = -scale;
-  }
   Ran ran;
   ran.shape = shape, ran.scale = scale;
   ran.launched = subject_.launch(call);
@@ -107,7 +99,7 @@ Ran Tensors::launch(const Shape& shape, float scale, const Launching& how) {
     ran.outputs.assign(outputs_.size(), std::vector<fp16>(outputs_[0].size(), FP16_NAN));
     return ran;
   }
-  std::vector<Fault> strays = fetch(ran.outputs, how.turned);
+  std::vector<Fault> strays = fetch(ran.outputs);
   if (!ran.ok()) return ran;
   ran.strays = std::move(strays);
   const auto elsewhere =
@@ -119,7 +111,7 @@ Ran Tensors::launch(const Shape& shape, float scale, const Launching& how) {
   return ran;
 }
 
-std::vector<Fault> Tensors::fetch(std::vector<std::vector<fp16>>& outputs, bool turned) const {
+std::vector<Fault> Tensors::fetch(std::vector<std::vector<fp16>>& outputs) const {
   std::vector<Fault> strays;
   std::string damage;
   const auto outside = [&](const std::string& what) {
@@ -129,8 +121,7 @@ std::vector<Fault> Tensors::fetch(std::vector<std::vector<fp16>>& outputs, bool 
     outputs.push_back(outputs_[i].download(damage)), outside(subject_.outputs[i]);
   if (workspace_) workspace_->download(damage), outside("the workspace");
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
-    const bool other = turned && i == 0;
-    const bool same = (other ? *turned_q_ : inputs_[i]).holds(other ? turned_ : *originals_[i], damage);
+    const bool same = inputs_[i].holds(*originals_[i], damage);
     outside("its input " + std::string(subject_.inputs[i]));
     if (!same) strays.push_back({Evidence::changed_input, format("changed its input %s", subject_.inputs[i])});
   }

@@ -52,7 +52,6 @@ struct StillRuns : std::runtime_error {
 struct Launching {
   ExecOptions options;
   double seconds = 0;            // that a GPU may take; 0 stands for Subject::seconds(shape)
-  bool turned = false;           // -q and -scale: the same answer
   fp16 poison = FP16_NAN;        // of the outputs: two equal bytes
   bool clear_workspace = false;  // to zeros: blocks that do not run leave out what others wait for
 };
@@ -69,7 +68,7 @@ class Tensors {
   Call call(const Shape& shape, float scale);
   void poison(fp16 with = FP16_NAN);  // the outputs and the workspace
   // Adds the outputs, and says what was written outside of them and into inputs.
-  std::vector<Fault> fetch(std::vector<std::vector<fp16>>& outputs, bool turned = false) const;
+  std::vector<Fault> fetch(std::vector<std::vector<fp16>>& outputs) const;
 
  private:
   const Subject& subject_;
@@ -77,8 +76,6 @@ class Tensors {
   std::vector<DeviceTensor> inputs_, outputs_;
   bool canaries_;
   std::optional<DeviceTensor> workspace_;  // of the last shape
-  std::vector<fp16> turned_;
-  std::optional<DeviceTensor> turned_q_;
 };
 
 // "" where all launches of a call with `shape` are allowed, else why not. On the CPU the first block of each runs, on zeros, and

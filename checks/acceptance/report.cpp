@@ -95,10 +95,9 @@ Report::Report(const Subject& subject, const AcceptanceOptions& options, std::si
               : !can_schedule()    ? ", and once more."
               : !subject.same_bits ? ", then in another order of blocks."
               : subject.backward   ? ", then, bit-equal, in another order of blocks."
-              : options.full
-                  ? ", then repeated, bit-equal, under five schedules, one with the signs of q and scale turned."
-                  : ", then repeated, bit-equal, on some of these blocks: the notes' five under five "
-                    "schedules, of the others each under one or two of them by turns.");
+              : options.full       ? ", then repeated, bit-equal, under five schedules."
+                                   : ", then repeated, bit-equal, on some of these blocks: the notes' five under five "
+                                     "schedules, of the others each under one or two of them by turns.");
 }
 
 void Report::open_group(Group group) {

@@ -19,6 +19,11 @@ std::string stage_says(const std::string& key) {
   return std::filesystem::exists(path) ? parse_conf(read_whole(path), path.string())[key] : "";
 }
 
+std::size_t workspace(const Shape& shape) {
+  static const auto bytes = reinterpret_cast<decltype(&::attention_workspace)>(library_symbol("attention_workspace"));
+  return bytes ? bytes(shape.B, shape.H, shape.S, shape.D, shape.causal) : 0;
+}
+
 cudaError_t launch_forward(const Call& c) {
   return stage().launch({c.in[0], c.in[1], c.in[2], c.out[0], c.shape, c.scale, c.stream, c.workspace});
 }
@@ -36,13 +41,7 @@ cudaError_t launch_backward(const Call& c) {
 Subject made() {
   const bool half_p = stage_says("half_p") == "yes";
   if (!library_symbol("lab_backward_stage"))
-    return {false,
-            {"q", "k", "v"},
-            {"out"},
-            launch_forward,
-            [](const Shape& shape) { return stage().plan(shape).workspace; },
-            half_p,
-            stage_says("empty_tile") == "nan"};
+    return {false, {"q", "k", "v"}, {"out"}, launch_forward, workspace, half_p, stage_says("empty_tile") == "nan"};
   const std::string claim = stage_says("same_bits");
   if (claim != "yes" && claim != "no") throw BadInput("stage.conf: same_bits=" + claim + ": must be yes or no");
   return {true,

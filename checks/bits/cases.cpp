@@ -40,7 +40,7 @@ constexpr Source SOURCES[] = {{Family::unit},
                               {Family::climbing},
                               {Family::unit, Keys::constant, 12000}};
 constexpr int LENGTHS[] = {1, 17, 64, 100, 129, 150, 192, 200, 256, 300, 320};
-constexpr std::optional<float> SCALES[] = {{}, -0.125f, 0.3f, {}, -0.7f, 1.7f, 0.01f};
+constexpr std::optional<float> SCALES[] = {{}, 0.05f, 0.3f, {}, 0.7f, 1.7f, 0.01f};
 constexpr int MULTIPROCESSORS[] = {132, 1, 4};
 constexpr int HEADS[] = {1, 2, 3};
 constexpr std::size_t CYCLED = 118, QUICK_STEP = 5;

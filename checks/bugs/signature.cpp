@@ -298,7 +298,7 @@ Part checker_reports(const Shape& shape, const ExpectedReport& wanted, Under whe
     ExecOptions options;
     options.schedule = schedule, options.check = true, options.gaps = true;
     options.multiprocessors = wanted.multiprocessors;
-    const Trial t = run_trial(shape, Family::unit, options, 1, wanted.scale);
+    const Trial t = run_trial(shape, Family::unit, options);
     const auto found = std::ranges::find_if(t.findings, [&](const Finding& f) {
       const auto is = [&](const Finding::Access& side, const Place& place) {
         return place.line == 0 || (side.line == place.line && side.file == place.file);
@@ -310,8 +310,7 @@ Part checker_reports(const Shape& shape, const ExpectedReport& wanted, Under whe
     if (++under == 1) part.lines = {found->text};
   }
   part.shown = under == 4 || (where == Under::some && under > 0);
-  part.seen = format("reported under %d of 4 schedules, %s%s", under, text(shape).c_str(),
-                     wanted.scale < 0 ? ", with a negative scale" : "");
+  part.seen = format("reported under %d of 4 schedules, %s", under, text(shape).c_str());
   return part;
 }
 

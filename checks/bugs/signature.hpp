@@ -93,7 +93,6 @@ Part schedules_differ(const Shape& shape, Family family = Family::unit);
 struct ExpectedReport {
   Finding::Kind kind;
   std::string first, second;
-  double scale = 0;         // of the launch, as run_trial has it
   int multiprocessors = 0;  // that the launcher finds (ExecOptions)
 };
 Part checker_reports(const Shape& shape, const ExpectedReport& report, Under under = Under::every);

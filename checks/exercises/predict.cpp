@@ -95,21 +95,19 @@ std::vector<Finding> findings_of(const Request& r, const Shape& shape) {
   if (!can_check()) throw BadInput("this binary is not instrumented");
   std::vector<Finding> all;
   // As the race check has it: few multiprocessors too where a stage counts them, so that a block has a second piece of
-  // work; and a negative scale, for which a kernel may turn Q round.
+  // work.
   std::vector<int> multiprocessors = {0};
   if (stage().plan(shape).counts_multiprocessors && shape.S < 1024) multiprocessors.push_back(shape.H > 2 ? 32 : 1);
   for (const Schedule schedule : SCHEDULES)
     for (const Copies copies : COPY_TIMES)
-      for (const int counted : multiprocessors)
-        for (const int sign : {1, -1}) {
-          if (sign < 0 && copies != Copies::at_wait) continue;
-          ExecOptions options;
-          options.schedule = schedule, options.copies = copies, options.check = true, options.gaps = true;
-          options.products = schedule == Schedule::random ? Copies::random : copies;
-          options.multiprocessors = counted;
-          const Trial t = run_trial(shape, r.family, options, 1, sign * default_scale(shape.D));
-          all.insert(all.end(), t.findings.begin(), t.findings.end());
-        }
+      for (const int counted : multiprocessors) {
+        ExecOptions options;
+        options.schedule = schedule, options.copies = copies, options.check = true, options.gaps = true;
+        options.products = schedule == Schedule::random ? Copies::random : copies;
+        options.multiprocessors = counted;
+        const Trial t = run_trial(shape, r.family, options);
+        all.insert(all.end(), t.findings.begin(), t.findings.end());
+      }
   return all;
 }
 

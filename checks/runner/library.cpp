@@ -3,14 +3,22 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
+#include <sstream>
 #include <stdexcept>
 
+#include "checks/acceptance/format.hpp"
+#include "checks/acceptance/launch.hpp"
+#include "checks/acceptance/sampling.hpp"
+#include "common/backend.hpp"
 #include "common/backward.hpp"
 #include "common/conf.hpp"
 #include "common/number.hpp"
+#include "common/plan.hpp"
 #include "common/stage.hpp"
 #include "common/target.hpp"
 #ifndef LAB_GPU
@@ -30,6 +38,7 @@ struct Library {
   StageConf conf{SM_89.name, "", SM_89.smem_per_block};
   const StageInfo* forward = nullptr;
   const BackwardStageInfo* backward = nullptr;
+  std::map<std::string, std::string> says;  // stage.conf
 } library;
 
 // The stage.conf that make has laid beside the variants; a drill has none.
@@ -37,6 +46,7 @@ StageConf conf_of(const fs::path& path) {
   std::ifstream file(path);
   if (!file) return library.conf;
   auto conf = parse_conf({std::istreambuf_iterator<char>(file), {}}, path.string());
+  library.says = conf;
   const Target* const target = find_target(conf["target"]);
   if (!target) throw BadInput(path.string() + ": target='" + conf["target"] + "' must be sm_89 or sm_90a");
   const auto smem = number_in<std::size_t>(conf["smem"], 0, target->smem_per_block);
@@ -57,6 +67,42 @@ const Info* info(const char* function) {
   return symbol ? &reinterpret_cast<const Info& (*)()>(symbol)() : nullptr;
 }
 
+// The function that a stage in plain CUDA exports, as the harness calls it.
+cudaError_t launch_library(const AttentionArgs& a) {
+  static const auto attention = reinterpret_cast<decltype(&::attention)>(library_symbol("attention"));
+  return attention(a.q, a.k, a.v, a.out, a.shape.B, a.shape.H, a.shape.S, a.shape.D, a.scale, a.shape.causal,
+                   a.workspace, a.stream);
+}
+
+// What stage.conf says of an instance of the kernel, tiles="<64,2> 64x64 16 2; <128> ...": query rows x keys of a tile,
+// query rows of a warp, slots.
+void read_tile(LaunchPlan& plan, const std::string& instance) {
+  std::istringstream list(library.says["tiles"]);
+  for (std::string entry; std::getline(list, entry, ';');) {
+    char name[32];
+    if (std::sscanf(entry.c_str(), " %31s %dx%d %d %d", name, &plan.tile_m, &plan.tile_n, &plan.rows_per_warp,
+                    &plan.slots) == 5 &&
+        instance.ends_with(name))
+      return;
+  }
+}
+
+// How such a stage launches a shape, by a launch that is recorded alone.
+LaunchPlan plan_of_library(const Shape& shape) {
+  LaunchPlan plan;
+  const std::vector<Launched> launched = launches_of(subject(), shape, exec_options().multiprocessors);
+  if (launched.empty()) throw std::invalid_argument(library.stage + " does not launch " + text(shape));
+  const Launched& l = launched[0];
+  plan.kernel = kernel_name(l.kernel);
+  std::erase(plan.kernel, ' ');
+  plan.parts = l.cluster.x;
+  plan.grid = dim3(l.grid.x / plan.parts, l.grid.y, l.grid.z), plan.block = l.block;
+  plan.dynamic_smem = l.dynamic_smem, plan.workspace = subject().workspace(shape),
+  plan.half_p = library.says["half_p"] == "yes";
+  read_tile(plan, plan.kernel);
+  return plan;
+}
+
 }  // namespace
 
 Pass load_kernel(const std::string& path) {
@@ -72,11 +118,10 @@ Pass load_kernel(const std::string& path) {
 #endif
   if (const StageInfo* const forward = info<StageInfo>("lab_stage")) {
     static StageInfo stage = *forward;
-    stage.launch = [](const AttentionArgs& a) {
-      static const auto attention = reinterpret_cast<decltype(&::attention)>(library_symbol("attention"));
-      return attention(a.q, a.k, a.v, a.out, a.shape.B, a.shape.H, a.shape.S, a.shape.D, a.scale, a.shape.causal,
-                       a.workspace, a.stream);
-    };
+    stage.launch = launch_library;
+    library.forward = &stage;
+  } else if (library_symbol("attention")) {
+    static const StageInfo stage{library.stage.c_str(), launch_library, plan_of_library};
     library.forward = &stage;
   }
   library.backward = info<BackwardStageInfo>("lab_backward_stage");

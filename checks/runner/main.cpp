@@ -5,6 +5,15 @@
 #define DOCTEST_CONFIG_NO_POSIX_SIGNALS
 #include <doctest/doctest.h>
 
+#include <string>
+
 #include "checks/runner/commands.hpp"
 
+namespace lab {
+void set_launch_message(const std::string& message);  // common/plan.hpp, whose headers declare the function below weak
+}
+
 int main(int argc, char** argv) { return lab::run(std::span<char*>(argv, std::size_t(argc)).subspan(1)); }
+
+// A kernel's library says why it refused a launch (common/attention.hpp).
+extern "C" void lab_refused(const char* why) { lab::set_launch_message(why); }

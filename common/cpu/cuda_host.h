@@ -176,6 +176,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, Kernel*) {
 // The CPU counts no registers: by threads alone.
 template <class Kernel>
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel*, int block_size, std::size_t smem) {
+  if (lab::plain::any_number_of_blocks()) return *blocks = 1 << 20, cudaSuccess;
   *blocks = block_size > 0 ? 2048 / block_size : 0;
   if (smem && *blocks > int(233472 / (smem + 1024))) *blocks = int(233472 / (smem + 1024));
   return cudaSuccess;
@@ -207,20 +208,26 @@ struct cudaLaunchConfig_t {
   cudaLaunchAttribute* attrs;
   unsigned numAttrs;
 };
+namespace lab::plain {
+// The front end calls it with the kernel's name, in place of cudaLaunchKernelEx.
 template <class... Parameters, class... Arguments>
-cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
-                               Arguments&&... arguments) {
+cudaError_t launch_ex(const char* name, const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
+                      Arguments&&... arguments) {
   dim3 cluster(1, 1, 1);
-  for (unsigned i = 0; i < config->numAttrs; ++i)
-    if (config->attrs[i].id == cudaLaunchAttributeClusterDimension) {
-      const auto& c = config->attrs[i].val.clusterDim;
-      cluster = dim3(c.x, c.y, c.z);
-    }
-  return lab::plain::Launch("kernel", cluster, config->gridDim, config->blockDim, config->dynamicSmemBytes,
-                            config->stream)
+  bool overlaps_previous = false;
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const cudaLaunchAttribute& attribute = config->attrs[i];
+    if (attribute.id == cudaLaunchAttributeClusterDimension)
+      cluster = dim3(attribute.val.clusterDim.x, attribute.val.clusterDim.y, attribute.val.clusterDim.z);
+    if (attribute.id == cudaLaunchAttributeProgrammaticStreamSerialization)
+      overlaps_previous = attribute.val.programmaticStreamSerializationAllowed != 0;
+  }
+  return Launch(name, cluster, config->gridDim, config->blockDim, config->dynamicSmemBytes, config->stream,
+                overlaps_previous)
       .run([kernel](Parameters... a) { kernel(a...); },
            [kernel](auto) { return reinterpret_cast<const void*>(kernel); }, static_cast<Parameters>(arguments)...);
 }
+}  // namespace lab::plain
 template <class... Parameters>
 cudaError_t cudaLaunchKernel(void (*kernel)(Parameters...), dim3 grid, dim3 block, void** arguments,
                              std::size_t smem = 0, cudaStream_t stream = nullptr) {

@@ -25,6 +25,7 @@
 #define __maxnreg__(...)
 
 // As nvcc, for sm_90a. The lab's own headers are behind this point: there these words choose a GPU's half of a wrapper.
+#define LAB_EMULATED 1  // of the lab's own: warp.cuh
 #define __NVCC__ 1
 #define __DRIVER_TYPES_H__  // by these helper_cuda.h of NVIDIA's samples knows that there is a runtime
 #define __CUDA_RUNTIME_H__

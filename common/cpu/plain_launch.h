@@ -27,11 +27,19 @@ const void* address_of_instance(Types<Arguments...>, std::type_identity_t<void (
 // kernel<<<grid, block, smem, stream>>>(arguments...). The error stays for cudaGetLastError().
 class Launch {
  public:
-  Launch(const char* name, dim3 cluster, dim3 grid, dim3 block, std::size_t smem = 0, cudaStream_t stream = nullptr)
-      : name_(name), grid_(grid), block_(block), cluster_(cluster), smem_(smem), stream_(stream) {}
+  Launch(const char* name, dim3 cluster, dim3 grid, dim3 block, std::size_t smem = 0, cudaStream_t stream = nullptr,
+         bool overlaps_previous = false)
+      : name_(name),
+        grid_(grid),
+        block_(block),
+        cluster_(cluster),
+        smem_(smem),
+        stream_(stream),
+        overlaps_previous_(overlaps_previous) {}
   template <class Call, class Address, class... Arguments>
   cudaError_t run(Call call, Address address, Arguments... arguments) const {
-    cpu::LaunchConfig config{name_, address(Types<Arguments...>{}), grid_, block_, smem_, cluster_, false, stream_, {}};
+    cpu::LaunchConfig config{
+        name_, address(Types<Arguments...>{}), grid_, block_, smem_, cluster_, overlaps_previous_, stream_, {}};
     config.arguments = {cpu::pointer_or_null(arguments)...};
     return start(config, [=] { call(arguments...); });
   }
@@ -42,11 +50,33 @@ class Launch {
   dim3 grid_, block_, cluster_;
   std::size_t smem_;
   cudaStream_t stream_;
+  bool overlaps_previous_;
 };
 
-void* place_shared(const void* declaration, const char* name, std::size_t element, std::size_t rows, std::size_t pitch,
-                   std::size_t bytes, std::size_t align);
+// "attention<64>", of the kernel as the source spells it, attention<D>, in a function whose __PRETTY_FUNCTION__ ends in
+// "[with int D = 64]". What is returned stays.
+const char* instance(const char* kernel, const char* function);
+
+// An array, as reports name its elements: K[1][0][17][40].
+struct ArrayType {
+  std::size_t element, bytes;
+  const int* extents;
+  int rank;
+};
+template <class Variable, std::size_t... I>
+inline constexpr int extents_of[] = {int(std::extent_v<Variable, I>)..., 0};
+template <class Variable>
+ArrayType array_type() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return ArrayType{sizeof(std::remove_all_extents_t<Variable>), sizeof(Variable), extents_of<Variable, I...>,
+                     int(sizeof...(I))};
+  }
+  (std::make_index_sequence<std::rank_v<Variable>>{});
+}
+
+void* place_shared(const void* declaration, const char* name, const ArrayType& type, std::size_t align);
 void* place_dynamic(const char* name, std::size_t element);
+void tell_member(const void* at, const char* name, const ArrayType& type);
 
 template <class Declaration>
 inline constexpr char of_declaration = 0;
@@ -54,17 +84,30 @@ inline constexpr char of_declaration = 0;
 // it is declared, and with its alignment.
 template <class Declaration, class Variable>
 Variable& shared_variable(const char* name) {
-  using Element = std::remove_all_extents_t<Variable>;
-  constexpr std::size_t elements = sizeof(Variable) / sizeof(Element);
-  constexpr std::size_t rows = std::rank_v<Variable> ? std::extent_v<Variable> : 1;
-  return *static_cast<Variable*>(place_shared(&of_declaration<Declaration>, name, sizeof(Element), rows,
-                                              elements / rows, sizeof(Variable), alignof(Declaration)));
+  return *static_cast<Variable*>(
+      place_shared(&of_declaration<Declaration>, name, array_type<Variable>(), alignof(Declaration)));
 }
 // extern __shared__ T name[]: where the launch's dynamic shared memory begins.
 template <class T>
 T* dynamic_shared(const char* name) {
   return static_cast<T*>(place_dynamic(name, sizeof(T)));
 }
+
+// reinterpret_cast<T>(shared), of a struct that shared memory is read as: its members get their names.
+template <class T, class From>
+T members_told(From&& from) {
+  const T to = reinterpret_cast<T>(from);
+  using Struct = std::remove_pointer_t<T>;
+  if constexpr (std::is_class_v<Struct>)
+    Struct::lab_members([&]<class Of, class Member>(const char* name, Member Of::*member) {
+      tell_member(&(to->*member), name, array_type<Member>());
+    });
+  return to;
+}
+
+// So many blocks fit a multiprocessor that a persistent kernel gets one for each piece of work: then a sample of blocks is
+// a sample of pieces. Where ExecOptions::multiprocessors says how many there are, a GPU's number fits.
+bool any_number_of_blocks();
 
 void returns();          // the thread leaves its kernel by a return statement
 void at_site(int site);  // the thread comes to this __syncthreads of the source; they are numbered from 1

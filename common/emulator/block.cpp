@@ -314,13 +314,11 @@ void Block::tell_watcher(ExecEvent::Kind kind, std::size_t offset, std::size_t b
   if (pc) event.line = source_line(pc).line;
   using Kind = ExecEvent::Kind;
   if (kind == Kind::read || kind == Kind::write || kind == Kind::copy || kind >= Kind::tma_issue)
-    for (const auto* arrays : {&shared_.static_arrays(), &shared_.dynamic_arrays()})
-      for (const CarvedArray& array : *arrays)
-        if (offset >= array.offset && offset < array.offset + array.bytes) {
-          const std::size_t row = std::size_t(array.pitch) * array.element;
-          event.array = array.name;
-          event.row = int((offset - array.offset) / row), event.byte = int((offset - array.offset) % row);
-        }
+    if (const CarvedArray* const array = shared_.array_at(offset)) {
+      const std::size_t row = std::size_t(array->pitch) * array->element;
+      event.array = array->name;
+      event.row = int((offset - array->offset) / row), event.byte = int((offset - array->offset) % row);
+    }
   options_.watcher->see(event);
 }
 

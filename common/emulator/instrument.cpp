@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
 
 #include "common/emulator/block.hpp"
 #include "common/emulator/memory.hpp"
@@ -132,4 +135,32 @@ LAB_ATOMICS(8, unsigned char)
 LAB_ATOMICS(16, unsigned short)
 LAB_ATOMICS(32, unsigned)
 LAB_ATOMICS(64, std::uint64_t)
+}
+
+// -fsanitize=bounds: an index outside of its array's dimension. The members of a struct of shared memory touch, and so do
+// rows: the memory that such an access hits may well be the kernel's own.
+namespace {
+struct BoundsType {
+  std::uint16_t kind, info;
+  char name[];
+};
+struct BoundsData {
+  const char* file;
+  std::uint32_t line, column;
+  const BoundsType *array, *index;
+};
+}  // namespace
+
+extern "C" void __ubsan_handle_out_of_bounds(const BoundsData* data, std::uintptr_t index) {
+  Block* const block = lab::cpu::this_block();
+  if (!block || !block->running()) {
+    std::fprintf(stderr, "%s:%u: index %ld is outside of %s\n", data->file, data->line, long(index), data->array->name);
+    std::abort();
+  }
+  if (!block->checking()) return;
+  lab::cpu::RawAccess access;
+  access.pc = lab::cpu::caller(__builtin_return_address(0));
+  access.warp = block->self().warp, access.lane = block->self().lane;
+  block->report(lab::Finding::Kind::out_of_bounds, access, {},
+                [&] { return "index " + std::to_string(long(index)) + " is outside of " + data->array->name; });
 }

@@ -1,4 +1,9 @@
 // Kernels in plain CUDA: launches, shared variables, and the device functions that need the block.
+#include <cctype>
+#include <cstring>
+#include <mutex>
+#include <set>
+
 #include "common/cpu/cuda_intrinsics.h"
 #include "common/cpu/plain_launch.h"
 #include "common/emulator/block.hpp"
@@ -26,6 +31,15 @@ Block& inside(const char* what) {
   std::abort();
 }
 
+cpu::CarvedArray carved(const char* name, const ArrayType& type) {
+  int elements = 1;
+  for (int i = 0; i < type.rank; ++i) elements *= type.extents[i];
+  const int pitch = type.rank > 1 ? type.extents[type.rank - 1] : 1;
+  cpu::CarvedArray array{name, type.element, elements / pitch, pitch, 0, type.bytes, type.bytes};
+  array.extents = type.extents, array.rank = type.rank;
+  return array;
+}
+
 // An array that is new may be touched from now on.
 template <class Place>
 void* placed(Block& block, Place place) {
@@ -39,12 +53,10 @@ void* placed(Block& block, Place place) {
 
 }  // namespace
 
-void* place_shared(const void* declaration, const char* name, std::size_t element, std::size_t rows, std::size_t pitch,
-                   std::size_t bytes, std::size_t align) {
+void* place_shared(const void* declaration, const char* name, const ArrayType& type, std::size_t align) {
   Block& block = inside(name);
-  void* const place = placed(block, [&](SharedMemory& shared) {
-    return shared.place_variable(declaration, name, element, int(rows), int(pitch), bytes, align);
-  });
+  void* const place = placed(
+      block, [&](SharedMemory& shared) { return shared.place_variable(declaration, carved(name, type), align); });
   if (const std::size_t used = block.shared().static_bytes(); !place || used > SharedMemory::STATIC_LIMIT)
     block.fail(cudaErrorInvalidConfiguration, Finding::Kind::out_of_bounds,
                std::string("with ") + name + " the kernel has " + std::to_string(used) +
@@ -55,6 +67,32 @@ void* place_shared(const void* declaration, const char* name, std::size_t elemen
 
 void* place_dynamic(const char* name, std::size_t element) {
   return placed(inside(name), [&](SharedMemory& shared) { return shared.place_request(name, element); });
+}
+
+void tell_member(const void* at, const char* name, const ArrayType& type) {
+  SharedMemory& shared = inside(name).shared();
+  if (shared.contains(at)) shared.name_member(at, carved(name, type));
+}
+
+const char* instance(const char* kernel, const char* function) {
+  static std::mutex mutex;
+  static std::set<std::string> kept;
+  std::string text;
+  const std::string with = std::strstr(function, "[with ") ? std::strstr(function, "[with ") + 6 : "";
+  const auto is_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (const char* c = kernel; *c;) {
+    std::string word;
+    while (is_word(*c)) word += *c++;
+    if (word.empty()) {
+      text += *c++;
+      continue;
+    }
+    const auto at = (" " + with).find(" " + word + " = ");
+    const auto end = at == std::string::npos ? at : with.find_first_of(";]", at);
+    text += end == std::string::npos ? word : with.substr(at + word.size() + 3, end - at - word.size() - 3);
+  }
+  const std::scoped_lock lock(mutex);
+  return kept.insert(text).first->c_str();
 }
 
 std::uint32_t shared_address(const void* pointer) {
@@ -90,6 +128,8 @@ int block_votes(bool yes) {
   cpu::block_barrier();
   return sum;
 }
+
+bool any_number_of_blocks() { return exec_options().multiprocessors == 0; }
 
 void at_site(int site) {
   if (Block* const block = cpu::this_block(); block && block->running()) block->at_site(site);

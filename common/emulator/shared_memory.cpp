@@ -11,6 +11,13 @@ namespace {
 
 std::string inside(const CarvedArray& array, std::size_t offset) {
   const std::size_t element = (offset - array.offset) / array.element;
+  if (array.rank > 2) {
+    std::string indices;
+    std::size_t rest = element;
+    for (int i = array.rank - 1; i > 0; rest /= std::size_t(array.extents[i--]))
+      indices = "[" + std::to_string(rest % std::size_t(array.extents[i])) + "]" + indices;
+    return array.name + ("[" + std::to_string(rest) + "]") + indices;
+  }
   const std::size_t row = element / array.pitch, column = element % array.pitch;
   if (array.pitch == 1) return std::string(array.name) + "[" + std::to_string(row) + "]";
   return std::string(array.name) + "[" + std::to_string(row) + "][" + std::to_string(column) + "]";
@@ -77,19 +84,37 @@ void SharedMemory::begin_plain() {
   if (!plain_) plain_ = true, next_ = DYNAMIC + request_ + (gaps_ && request_ ? 512 : 0);
 }
 
-void* SharedMemory::place_variable(const void* declaration, const char* name, std::size_t element, int rows, int pitch,
-                                   std::size_t bytes, std::size_t align) {
-  for (const CarvedArray& array : dynamic_)
-    if (array.declaration == declaration) return arena_ + array.offset;
-  const std::size_t gap = gaps_ ? gap_after(element, pitch) : 0;
+void* SharedMemory::place_variable(const void* declaration, CarvedArray array, std::size_t align) {
+  for (const CarvedArray& placed : dynamic_)
+    if (placed.declaration == declaration) return arena_ + placed.offset;
+  const std::size_t gap = gaps_ ? gap_after(array.element, array.pitch) : 0;
   begin_plain();
   next_ = DYNAMIC + (next_ - DYNAMIC + align - 1) / align * align;
   const std::size_t room = WINDOW - WINDOW_START;
-  if (next_ - DYNAMIC + bytes > room) return nullptr;
-  dynamic_.push_back({name, element, rows, pitch, next_, bytes, bytes, declaration});
-  static_used_ += bytes;
-  next_ += bytes + std::min(gap, (room - (next_ - DYNAMIC + bytes)) / 8);
+  if (next_ - DYNAMIC + array.bytes > room) return nullptr;
+  array.offset = next_, array.declaration = declaration;
+  dynamic_.push_back(array);
+  static_used_ += array.bytes;
+  next_ += array.bytes + std::min(gap, (room - (next_ - DYNAMIC + array.bytes)) / 8);
   return arena_ + dynamic_.back().offset;
+}
+
+void SharedMemory::name_member(const void* at, CarvedArray array) {
+  array.offset = offset(at);
+  for (const CarvedArray& known : dynamic_)
+    if (known.offset == array.offset && known.bytes == array.bytes && known.name == array.name) return;
+  const std::size_t end = DYNAMIC + request_;
+  array.granted = array.offset >= end ? 0 : std::min(array.bytes, end - array.offset);
+  dynamic_.push_back(array);
+}
+
+const CarvedArray* SharedMemory::array_at(std::size_t offset) const {
+  const CarvedArray* found = nullptr;  // of a struct its member, which is the smaller one
+  for (const auto* arrays : {&static_, &dynamic_})
+    for (const CarvedArray& array : *arrays)
+      if (offset >= array.offset && offset < array.offset + array.bytes && (!found || array.bytes < found->bytes))
+        found = &array;
+  return found;
 }
 
 void* SharedMemory::place_request(const char* name, std::size_t element) {
@@ -102,16 +127,15 @@ void* SharedMemory::place_request(const char* name, std::size_t element) {
 }
 
 std::string SharedMemory::describe(std::size_t offset) const {
+  if (const CarvedArray* const array = array_at(offset)) {
+    const std::string place = inside(*array, offset);
+    if (offset < array->offset + array->granted) return place;
+    return place + ", past the request of " + std::to_string(request_) + " B";
+  }
   const CarvedArray* before = nullptr;
   for (const auto* arrays : {&static_, &dynamic_})
-    for (const CarvedArray& array : *arrays) {
-      if (offset >= array.offset && offset < array.offset + array.bytes) {
-        const std::string place = inside(array, offset);
-        if (offset < array.offset + array.granted) return place;
-        return place + ", past the request of " + std::to_string(request_) + " B";
-      }
-      if (array.offset <= offset && (!before || array.offset > before->offset)) before = &array;
-    }
+    for (const CarvedArray& array : *arrays)
+      if (array.offset <= offset && (!before || array.offset >= before->offset)) before = &array;
   if (before && offset < before->offset + before->bytes + gap_after(before->element, before->pitch))
     return inside(*before, offset) + ", past the end of " + before->name + " (" + std::to_string(before->rows) +
            " rows)";
@@ -133,7 +157,7 @@ std::string SharedMemory::broken_guard() const {
   };
   std::string text = changed(0, GUARD);
   if (text.empty()) text = changed(static_next_, DYNAMIC);
-  const std::size_t end = gaps_ ? next_ : DYNAMIC + request_;
+  const std::size_t end = gaps_ || plain_ ? next_ : DYNAMIC + request_;
   if (text.empty()) text = changed(end, std::min(ARENA, end + GUARD));
   return text;
 }

@@ -16,6 +16,8 @@ struct CarvedArray {
   std::size_t bytes;                  // nominal, as the budget counts them
   std::size_t granted;                // those of them that lie inside the request
   const void* declaration = nullptr;  // of a static one
+  const int* extents = nullptr;       // of each dimension, where it has more than rows and pitch say
+  int rank = 0;
 };
 
 class SharedMemory {
@@ -47,9 +49,12 @@ class SharedMemory {
                      std::size_t bytes);
 
   // Of a kernel in plain CUDA: a variable of the window, behind the dynamic part; and that part itself, as one array.
-  void* place_variable(const void* declaration, const char* name, std::size_t element, int rows, int pitch,
-                       std::size_t bytes, std::size_t align);
+  void* place_variable(const void* declaration, CarvedArray array, std::size_t align);
   void* place_request(const char* name, std::size_t element);
+  // A member of a struct that the dynamic part is read as.
+  void name_member(const void* at, CarvedArray array);
+  // The array that this byte belongs to; null outside of all.
+  const CarvedArray* array_at(std::size_t offset) const;
 
   // Learns the dynamic arrays of a plan that another block of the launch has carved further; each(array) for the new.
   template <class Each>

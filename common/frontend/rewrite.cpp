@@ -5,8 +5,8 @@
 //   __cluster_dims__(2, 1, 1)       part of the kernel's launches
 //   return;                         of a kernel, told to the block: a thread that has returned is not waited for
 //   frontend FILE.ii ROOT    the preprocessed text, rewritten, to standard output. What is not read is said on standard
-//                            error, all of it, and the exit status is 2. Only files that do not lie under ROOT/common or
-//                            /usr are rewritten.
+//                            error, all of it, and the exit status is 2. Headers under /usr and ROOT/common are not
+//                            rewritten, but for ROOT/common's .cuh.
 //   frontend FILE ROOT scan  the file itself, to learn what of it is not read before g++ looks for its headers.
 #include <algorithm>
 #include <cstdio>
@@ -14,6 +14,7 @@
 #include <iostream>
 #include <iterator>
 #include <map>
+#include <set>
 
 #include "common/frontend/ptx.hpp"
 #include "common/frontend/refused.hpp"
@@ -25,13 +26,15 @@ namespace {
 class Rewriter {
  public:
   Rewriter(Source source, std::string root) : tokens_(std::move(source.tokens)), files_(std::move(source.files)) {
-    for (const std::string& file : files_)
-      foreign_.push_back(file.starts_with(root + "/common/") || file.starts_with("common/") ||
-                         file.starts_with("./common/") || file.starts_with("/usr/") || file.starts_with("<"));
+    for (const std::string& file : files_) {  // the lab's own device code, common/*.cuh, is CUDA
+      const bool ours =
+          file.starts_with(root + "/common/") || file.starts_with("common/") || file.starts_with("./common/");
+      foreign_.push_back((ours && !file.ends_with(".cuh")) || file.starts_with("/usr/") || file.starts_with("<"));
+    }
   }
 
   std::string run() {
-    find_cluster_dims(), find_functions();
+    find_cluster_dims(), find_functions(), find_shared_structs();
     std::string out;
     while (at_ < tokens_.size()) out += next();
     return out;
@@ -120,6 +123,11 @@ class Rewriter {
       ++at_;
       return t.text.substr(std::string_view("__builtin_").size());
     }
+    if (t.is("reinterpret_cast") && structs_.contains(token(skip_space(skip_space(i + 1) + 1)).text)) {
+      ++at_;
+      return "::lab::plain::members_told";
+    }
+    if (t.is("cudaLaunchKernelEx") && t.kind == Kind::word) return launch_ex(i);
     if (t.is("__global__")) {
       ++at_;
       return "";
@@ -132,6 +140,10 @@ class Rewriter {
       if (const Index chevron = launch_of(i); chevron != NONE) return launch(i, chevron);
     if (t.is("(") && !is_member(i))
       if (const Index after = closing(i) + 1; token(skip_space(after)).is("<<<")) return launch(i, skip_space(after));
+    if (const auto members = members_before_.find(i); members != members_before_.end()) {
+      ++at_;
+      return members->second + t.text;
+    }
     if (t.kind == Kind::word)
       if (const auto renamed = at_file_scope_.find(t.text); renamed != at_file_scope_.end() && !is_member(i)) {
         ++at_;
@@ -209,7 +221,7 @@ class Rewriter {
     std::string base = kernel.substr(0, kernel.find('<'));
     base = base.substr(base.rfind(':') + 1);
     const auto cluster = cluster_dims_.find(base);
-    std::string out = "::lab::plain::Launch(\"" + name + "\", ";
+    std::string out = "::lab::plain::Launch(::lab::plain::instance(\"" + name + "\", __PRETTY_FUNCTION__), ";
     out += cluster == cluster_dims_.end() ? "dim3(1, 1, 1)" : "dim3(" + cluster->second + ")";
     out += ", " + text(chevron + 1, close) + ").run([&](const auto&... lab_a) { " + kernel + "(lab_a...); }, ";
     out += "[&]<class... LabA>(::lab::plain::Types<LabA...> lab_t) -> const void* { ";
@@ -221,6 +233,25 @@ class Rewriter {
     at_ = open + 1;
     return out + (empty ? "" : ", ") + lines_of(close, open);
   }
+  // cudaLaunchKernelEx(&config, attention<D>, ...)
+  std::string launch_ex(Index i) {
+    const Index open = skip_space(i + 1);
+    Index comma = open + 1;  // behind the configuration
+    while (comma < tokens_.size() && !tokens_[comma].is(","))
+      comma =
+          tokens_[comma].is("(") || tokens_[comma].is("{") || tokens_[comma].is("[") ? closing(comma) + 1 : comma + 1;
+    Index end = comma + 1;
+    while (end < closing(open) && !tokens_[end].is(",")) {
+      const Index after = tokens_[end].is("<") ? after_template(end) : NONE;
+      end = after == NONE ? end + 1 : after;
+    }
+    std::string name;
+    for (Index k = comma + 1; k < end; ++k)
+      if (tokens_[k].kind != Kind::space) name += tokens_[k].text;
+    at_ = open + 1;
+    return "::lab::plain::launch_ex(::lab::plain::instance(\"" + name + "\", __PRETTY_FUNCTION__), ";
+  }
+
   // Of each token, whether a { of a function is open, and whether it is a kernel's.
   void find_functions() {
     std::vector<bool> open;
@@ -336,6 +367,57 @@ class Rewriter {
     return false;
   }
 
+  // A struct that the dynamic shared memory is read as,
+  //   extern __shared__ char shared[];  Smem<D>& smem = *reinterpret_cast<Smem<D>*>(shared);
+  // tells its members: a function is added to it, before the } that ends it.
+  void find_shared_structs() {
+    std::set<std::string> names;
+    for (Index i = 0; i < tokens_.size(); ++i)
+      if (tokens_[i].is("reinterpret_cast") && !is_foreign(i))
+        if (const Index type = skip_space(skip_space(i + 1) + 1); token(type).kind == Kind::word)
+          names.insert(token(type).text);
+    for (Index i = 0; i < tokens_.size(); ++i) {
+      if (!tokens_[i].is("struct") || is_foreign(i)) continue;
+      const Index name = skip_space(i + 1);
+      if (!names.contains(token(name).text)) continue;
+      Index open = name;
+      while (open < tokens_.size() && !tokens_[open].is("{") && !tokens_[open].is(";")) ++open;
+      if (!token(open).is("{")) continue;
+      const Index close = closing(open);
+      std::string told;
+      Index last = NONE;  // the member's name, so far
+      bool skip = false;  // a statement that declares no data
+      for (Index m = open + 1; m < close; ++m) {
+        const Token& t = tokens_[m];
+        if (t.kind == Kind::space) continue;
+        if (t.is("static") || t.is("using") || t.is("static_assert") || t.is("typedef") || t.is("template"))
+          skip = true;
+        if (t.is("(") || t.is("{")) {
+          m = closing(m);
+          continue;
+        }
+        if (t.is("<") && !skip)
+          if (const Index after = after_template(m); after != NONE) {
+            m = after - 1;
+            continue;
+          }
+        if (t.kind == Kind::word && !t.is("alignas")) last = m;
+        if (t.is("[") || t.is(",") || t.is(";")) {
+          if (!skip && last != NONE) {
+            const std::string& id = tokens_[last].text;
+            told += "lab_tell(\"" + id + "\", &" + tokens_[name].text + "::" + id + "); ";
+          }
+          last = NONE;
+          while (tokens_[m].is("[")) m = skip_space(closing(m) + 1);
+          if (tokens_[m].is(";")) skip = false;
+        }
+      }
+      if (told.empty()) continue;
+      structs_.insert(tokens_[name].text);
+      members_before_[close] = "template <class LabTell> static void lab_members(LabTell lab_tell) { " + told + "} ";
+    }
+  }
+
   // extern __shared__ T name[];
   std::string dynamic_shared() {
     const Index begin = at_;
@@ -415,6 +497,8 @@ class Rewriter {
   std::vector<bool> in_function_, in_kernel_;
   std::map<std::string, std::string> cluster_dims_;   // of kernels
   std::map<std::string, std::string> at_file_scope_;  // shared variables: what stands for their names
+  std::set<std::string> structs_;                     // of shared memory
+  std::map<Index, std::string> members_before_;       // what comes before their }
   std::vector<std::string> unread_;
   Index at_ = 0;
   int number_ = 0, sites_ = 0;

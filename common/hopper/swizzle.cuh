@@ -3,9 +3,10 @@
 // row r lies in place c ^ (r % 8): eight rows of one column lie in eight different groups of banks. The tile starts on
 // SWIZZLE_ALIGN bytes.
 #pragma once
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "common/input_maps.hpp"
+#include "common/hopper/slab.hpp"
 
 namespace lab {
 
@@ -13,6 +14,12 @@ namespace lab {
 template <int ROWS>
 __device__ __forceinline__ int swizzled(int r, int c) {
   return (c / SLAB * ROWS + r) * SLAB + ((c / 8 ^ r) % 8) * 8 + c % 8;
+}
+
+// The same element of a tile that is declared so.
+template <int SLABS, int ROWS>
+__device__ __forceinline__ half* swizzled(half (&tile)[SLABS][ROWS][SLAB], int r, int c) {
+  return &tile[c / SLAB][r][((c / 8 ^ r) % 8) * 8 + c % 8];
 }
 
 }  // namespace lab

@@ -112,4 +112,19 @@ __device__ __forceinline__ void fence_mbarrier_init() {
 #endif
 }
 
+#ifdef __CUDACC__
+__device__ __forceinline__ void mbarrier_init(MBarrier& barrier, unsigned arrivals) {
+  mbarrier_init(&barrier, arrivals);
+}
+__device__ __forceinline__ void mbarrier_arrive(MBarrier& barrier) { mbarrier_arrive(&barrier); }
+__device__ __forceinline__ void mbarrier_arrive_if(bool yes, MBarrier& barrier) { mbarrier_arrive_if(yes, &barrier); }
+__device__ __forceinline__ void mbarrier_arrive_expect_tx(MBarrier& barrier, unsigned bytes) {
+  mbarrier_arrive_expect_tx(&barrier, bytes);
+}
+__device__ __forceinline__ bool mbarrier_try_wait(MBarrier& barrier, unsigned parity) {
+  return mbarrier_try_wait(&barrier, parity);
+}
+__device__ __forceinline__ void mbarrier_wait(MBarrier& barrier, unsigned parity) { mbarrier_wait(&barrier, parity); }
+#endif
+
 }  // namespace lab::ptx

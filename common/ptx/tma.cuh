@@ -167,4 +167,14 @@ __device__ __forceinline__ void fence_proxy_async() {
 #endif
 }
 
+#ifdef __CUDACC__
+__device__ __forceinline__ void tma_load_2d(void* shared, const CUtensorMap& map, int x, int y, MBarrier& barrier) {
+  tma_load_2d(shared, &map, x, y, &barrier);
+}
+__device__ __forceinline__ void tma_load_4d(void* shared, const CUtensorMap& map, int x, int y, int z, int w,
+                                            MBarrier& barrier) {
+  tma_load_4d(shared, &map, x, y, z, w, &barrier);
+}
+#endif
+
 }  // namespace lab::ptx

@@ -223,6 +223,32 @@ __device__ __forceinline__ void wgmma(float (&d)[N / 2], const unsigned (&a)[4],
 
 #ifdef __CUDACC__
 #undef LAB_WGMMA
+
+// Where a matrix begins in shared memory, in rows of 64 halves under the 128-byte swizzle.
+//   leading  of MN_MAJOR, from 64 columns to the next 64: a slab. Of K_MAJOR, not used: 16 columns lie in one slab.
+//   first    the element at which the 16 of this product begin: a later 16 columns of a slab begin within its first
+//            row, for the hardware swizzles the whole address.
+inline constexpr bool K_MAJOR = false, MN_MAJOR = true;
+__device__ __forceinline__ Descriptor descriptor(const void* first, unsigned leading_bytes = 16) {
+  constexpr unsigned STRIDE = 1024;  // from 8 rows to the next 8, where the pattern starts again
+  return wgmma_descriptor(shared_address(first), leading_bytes, STRIDE);
+}
+
+// D as [columns / 8][4], mma.sync's layout.
+template <bool B_MAJOR, int TILES>
+__device__ __forceinline__ void wgmma(float (&d)[TILES][4], Descriptor a, Descriptor b, bool accumulate) {
+  wgmma<8 * TILES, B_MAJOR>(reinterpret_cast<float(&)[4 * TILES]>(d), a, b, accumulate);
+}
+template <bool B_MAJOR, int TILES>
+__device__ __forceinline__ void wgmma(float (&d)[TILES][4], const unsigned (&a)[4], Descriptor b,
+                                      bool accumulate = true) {
+  wgmma<8 * TILES, B_MAJOR>(reinterpret_cast<float(&)[4 * TILES]>(d), a, b, accumulate);
+}
+template <int TILES>
+__device__ __forceinline__ void fence_registers(float (&d)[TILES][4]) {
+#pragma unroll
+  for (int i = 0; i < 4 * TILES; ++i) asm volatile("" : "+f"(d[i / 4][i % 4]) : : "memory");
+}
 #endif
 
 }  // namespace lab::ptx

@@ -3,13 +3,12 @@
 // softmax). Nothing of size S x S is ever stored.
 //
 //   for each K/V tile:  m' = max(m, rowmax(s));  a = exp(m - m');  l = l a + sum(p);  O = O a + p V;  finally O / l
-//
-// Shared memory is static: its size is part of the kernel, and at most 48 KiB.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
-#include "common/attention_launch.cuh"
-#include "common/smem_plan.cuh"
+#include <cfloat>
+
+#include "common/attention.hpp"
 #include "common/tile.cuh"
 #include "common/warp.cuh"
 
@@ -20,37 +19,30 @@ using namespace lab;
 constexpr int WARPS = 8;
 constexpr int THREADS = WARPS * 32;
 
-template <int D_>
-struct Tile {
-  static constexpr int D = D_, SLOTS = 1;
+template <int D>
+struct Tile {                                  // its arrays fit the 48 KiB at which static shared memory ends
   static constexpr int M = D == 64 ? 48 : 32;  // query rows per block
   static constexpr int N = D == 64 ? 64 : 32;  // keys per tile
-  static constexpr int ROWS_PER_WARP = M / WARPS;
-  static constexpr int LD = D + 8;              // padded pitch: neighbouring rows start in other banks
-  static constexpr int COLS_PER_LANE = D / 32;  // a lane owns columns lane, lane + 32, ...
-  static_assert(M % WARPS == 0, "every warp owns the same number of rows");
 };
 
 template <int D>
 __global__ void __launch_bounds__(THREADS, 4)
     attention(const half* __restrict__ q, const half* __restrict__ k, const half* __restrict__ v,
               half* __restrict__ out, int H, int S, float scale, bool causal) {  // q, k, v, out: [B, H, S, D]
-  using T = Tile<D>;
-  constexpr int M = T::M, N = T::N, LD = T::LD;
-  LAB_SHARED(half, sQ, [M][LD]);
-  LAB_SHARED(half, sK, [N][LD]);
-  LAB_SHARED(half, sV, [N][LD]);
-  LAB_SHARED(float, S_scores, [M][N]);
-  LAB_SHARED(half, sO, [M][LD]);  // finished rows wait here for 16-byte stores
-  LAB_SHARED(float, row_max, [M]);
-  LAB_SHARED(float, row_sum, [M]);
+  constexpr int M = Tile<D>::M, N = Tile<D>::N;
+  constexpr int ROWS = M / WARPS;  // of a warp
+  constexpr int COLS = D / 32;     // of a lane: lane, lane + 32, ...
+  constexpr int LD = D + 8;        // padded pitch: neighbouring rows start in other banks
+  __shared__ alignas(16) half sQ[M][LD], sK[N][LD], sV[N][LD];
+  __shared__ alignas(16) half sO[M][LD];  // finished rows wait here for 16-byte stores
+  __shared__ float scores[M][N];          // then weights
+  __shared__ float row_max[M], row_sum[M];
 
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const int q0 = blockIdx.x * M;  // first query row of this block
   const std::size_t head = (std::size_t(blockIdx.z) * H + blockIdx.y) * S * D;
   q += head, k += head, v += head, out += head;
   const int keys = causal ? min(S, q0 + M) : S;  // no row of this block sees a later key
-  const int tiles = ceil_div(keys, N);
 
   // --- Prologue: the Q tile, an empty running softmax ------------------------------------------------------
   for (int i = threadIdx.x; i < M * (D / 8); i += THREADS) {
@@ -58,17 +50,16 @@ __global__ void __launch_bounds__(THREADS, 4)
     copy8(&sQ[r][c], q + std::size_t(q0 + r) * D + c, q0 + r < S);
   }
   if (threadIdx.x < M) {
-    row_max[threadIdx.x] = -INFINITY;
+    row_max[threadIdx.x] = -FLT_MAX;  // and not -inf: -inf - -inf is NaN
     row_sum[threadIdx.x] = 0.0f;
   }
-  float O[T::ROWS_PER_WARP][T::COLS_PER_LANE] = {};
+  float O[ROWS][COLS] = {};
 
   // --- Mainloop: one K/V tile at a time --------------------------------------------------------------------
-  constexpr int ROWS = T::ROWS_PER_WARP;
   const int first_row = warp * ROWS;
-  for (int t = 0; t < tiles; ++t) {
+  for (int k0 = 0; k0 < keys; k0 += N) {
     for (int i = threadIdx.x; i < N * (D / 8); i += THREADS) {
-      const int n = i / (D / 8), c = i % (D / 8) * 8, key = t * N + n;
+      const int n = i / (D / 8), c = i % (D / 8) * 8, key = k0 + n;
       copy8(&sK[n][c], k + std::size_t(key) * D + c, key < S);
       copy8(&sV[n][c], v + std::size_t(key) * D + c, key < S);
     }
@@ -88,10 +79,10 @@ __global__ void __launch_bounds__(THREADS, 4)
           const float2 a = load2(&sQ[r][c]), b = load2(&sK[n][c]);
           s += fmaf(a.x, b.x, a.y * b.y);
         }
-        const int key = t * N + n;
+        const int key = k0 + n;
         const bool visible = key < S && (!causal || key <= row);
         s = visible ? s * scale : -INFINITY;
-        S_scores[r][n] = s;
+        scores[r][n] = s;
         tile_max = fmaxf(tile_max, s);
       }
 
@@ -100,8 +91,8 @@ __global__ void __launch_bounds__(THREADS, 4)
       const float new_max = fmaxf(old_max, warp_max(tile_max));
       float p_sum = 0.0f;
       for (int n = lane; n < N; n += 32) {
-        const float p = __expf(S_scores[r][n] - new_max);
-        S_scores[r][n] = p;
+        const float p = __expf(scores[r][n] - new_max);
+        scores[r][n] = p;
         p_sum += p;
       }
       p_sum = warp_sum(p_sum);
@@ -113,11 +104,11 @@ __global__ void __launch_bounds__(THREADS, 4)
       }
 
       // P V: a lane owns output columns.
-      for (int j = 0; j < T::COLS_PER_LANE; ++j) O[i][j] *= rescale;
+      for (int j = 0; j < COLS; ++j) O[i][j] *= rescale;
 #pragma unroll 4
       for (int n = 0; n < N; ++n) {
-        const float p = S_scores[r][n];
-        for (int j = 0; j < T::COLS_PER_LANE; ++j) O[i][j] = fmaf(p, __half2float(sV[n][lane + 32 * j]), O[i][j]);
+        const float p = scores[r][n];
+        for (int j = 0; j < COLS; ++j) O[i][j] = fmaf(p, __half2float(sV[n][lane + 32 * j]), O[i][j]);
       }
     }
     __syncthreads();  // all warps are done with the tile
@@ -127,7 +118,7 @@ __global__ void __launch_bounds__(THREADS, 4)
 #pragma unroll
   for (int i = 0; i < ROWS; ++i) {
     const int r = first_row + i;
-    for (int j = 0; j < T::COLS_PER_LANE; ++j) sO[r][lane + 32 * j] = __float2half(O[i][j] / row_sum[r]);
+    for (int j = 0; j < COLS; ++j) sO[r][lane + 32 * j] = __float2half(O[i][j] / row_sum[r]);
   }
   __syncthreads();
   for (int i = threadIdx.x; i < M * (D / 8); i += THREADS) {
@@ -137,27 +128,18 @@ __global__ void __launch_bounds__(THREADS, 4)
 }
 
 // --- launcher --------------------------------------------------------------------------------------------
-template <class T>
-struct Launcher {
-  static bool takes(const Shape& shape) { return shape.D == T::D; }
-  static LaunchPlan plan(const Shape& shape) {
-    SmemCount smem;  // the kernel's __shared__ arrays: ptxas counts them, reports want them by name
-    smem.array<half>("sQ", T::M, T::LD);
-    smem.array<half>("sK", T::N, T::LD);
-    smem.array<half>("sV", T::N, T::LD);
-    smem.array<float>("S_scores", T::M, T::N);
-    smem.array<half>("sO", T::M, T::LD);
-    smem.array<float>("row_max", T::M, 1);
-    smem.array<float>("row_sum", T::M, 1);
-    LaunchPlan plan = tile_plan<T>(shape, THREADS, {}, smem);
-    plan.empty_tile_is_nan = true;
-    return plan;
-  }
-  static cudaError_t launch(const AttentionArgs& args, const LaunchPlan& plan) {
-    return launch_attention(named_kernel<T::D>(attention<T::D>), plan, args);
-  }
-};
+template <int D>
+cudaError_t launch(const AttentionArgs& a) {
+  const dim3 grid(ceil_div(a.shape.S, Tile<D>::M), a.shape.H, a.shape.B);
+  attention<D><<<grid, THREADS, 0, a.stream>>>(a.q, a.k, a.v, a.out, a.shape.H, a.shape.S, a.scale, a.shape.causal);
+  return cudaGetLastError();
+}
 
 }  // namespace
 
-const lab::StageInfo& lab::stage() { return stage_of<Launcher<Tile<64>>, Launcher<Tile<128>>>(); }
+cudaError_t attention(const half* q, const half* k, const half* v, half* out, int B, int H, int S, int D, float scale,
+                      int causal, void*, cudaStream_t stream) {
+  const lab::AttentionArgs args{q, k, v, out, {B, H, S, D, causal != 0}, scale, stream};
+  if (const cudaError_t error = check(args)) return error;
+  return D == 64 ? launch<64>(args) : launch<128>(args);
+}

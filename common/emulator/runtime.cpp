@@ -1,0 +1,96 @@
+// The runtime and driver API beyond memory and streams: the device, and tensor maps.
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "common/cpu/cuda.h"
+#include "common/multiprocessors.hpp"
+
+using lab::MAX_TENSOR_RANK;
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) {
+  if (device != 0) return cudaErrorInvalidDevice;
+  *p = {};
+  std::strcpy(p->name, "CPU, as an H200");
+  p->totalGlobalMem = std::size_t(64) << 30, p->sharedMemPerBlock = 49152, p->sharedMemPerBlockOptin = 232448;
+  p->sharedMemPerMultiprocessor = 233472, p->totalConstMem = 65536;
+  p->regsPerBlock = p->regsPerMultiprocessor = 65536, p->warpSize = 32, p->maxThreadsPerBlock = 1024;
+  p->maxThreadsDim[0] = p->maxThreadsDim[1] = 1024, p->maxThreadsDim[2] = 64;
+  p->maxGridSize[0] = 2147483647, p->maxGridSize[1] = p->maxGridSize[2] = 65535;
+  p->major = 9, p->minor = 0, p->multiProcessorCount = lab::multiprocessors(), p->maxThreadsPerMultiProcessor = 2048;
+  p->maxBlocksPerMultiProcessor = 32, p->l2CacheSize = 62914560, p->memoryBusWidth = 6144, p->concurrentKernels = 1;
+  p->unifiedAddressing = p->managedMemory = p->canMapHostMemory = 1, p->clockRate = 1980000,
+  p->memoryClockRate = 3201000;
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  cudaDeviceProp p;
+  if (const cudaError_t error = cudaGetDeviceProperties(&p, device); error != cudaSuccess) return error;
+  const std::pair<cudaDeviceAttr, int> ATTRIBUTES[] = {
+      {cudaDevAttrMaxThreadsPerBlock, p.maxThreadsPerBlock},
+      {cudaDevAttrMaxSharedMemoryPerBlock, int(p.sharedMemPerBlock)},
+      {cudaDevAttrWarpSize, p.warpSize},
+      {cudaDevAttrMaxRegistersPerBlock, p.regsPerBlock},
+      {cudaDevAttrClockRate, p.clockRate},
+      {cudaDevAttrGpuOverlap, 0},
+      {cudaDevAttrIntegrated, 0},
+      {cudaDevAttrComputeMode, p.computeMode},
+      {cudaDevAttrMultiProcessorCount, p.multiProcessorCount},
+      {cudaDevAttrMemoryClockRate, p.memoryClockRate},
+      {cudaDevAttrGlobalMemoryBusWidth, p.memoryBusWidth},
+      {cudaDevAttrL2CacheSize, p.l2CacheSize},
+      {cudaDevAttrMaxThreadsPerMultiProcessor, p.maxThreadsPerMultiProcessor},
+      {cudaDevAttrComputeCapabilityMajor, p.major},
+      {cudaDevAttrComputeCapabilityMinor, p.minor},
+      {cudaDevAttrMaxSharedMemoryPerMultiprocessor, int(p.sharedMemPerMultiprocessor)},
+      {cudaDevAttrCooperativeLaunch, 0},
+      {cudaDevAttrMaxSharedMemoryPerBlockOptin, int(p.sharedMemPerBlockOptin)}};
+  for (const auto& [known, is] : ATTRIBUTES)
+    if (known == attribute) return *value = is, cudaSuccess;
+  return cudaErrorInvalidValue;
+}
+cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
+cudaError_t cudaSetDevice(int device) { return device == 0 ? cudaSuccess : cudaErrorInvalidDevice; }
+cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  return *free = *total = std::size_t(64) << 30, cudaSuccess;
+}
+cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width, std::size_t height) {
+  *pitch = (width + 511) / 512 * 512;
+  return cudaMalloc(pointer, *pitch * height);
+}
+cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch, std::size_t width,
+                         std::size_t height, cudaMemcpyKind) {
+  if (width > to_pitch || width > from_pitch) return cudaErrorInvalidValue;
+  for (std::size_t row = 0; row < height; ++row)
+    std::memmove(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width);
+  return cudaSuccess;
+}
+
+CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* base,
+                                const cuuint64_t* extents, const cuuint64_t* strides, const cuuint32_t* box,
+                                const cuuint32_t*, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+  const bool sixteen = type == CU_TENSOR_MAP_DATA_TYPE_FLOAT16 || type == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 ||
+                       type == CU_TENSOR_MAP_DATA_TYPE_UINT16;
+  if (!sixteen || rank > MAX_TENSOR_RANK || interleave != CU_TENSOR_MAP_INTERLEAVE_NONE) {
+    std::fprintf(stderr, "cuTensorMapEncodeTiled: the CPU has tensors of 16-bit elements in 1 to %d dimensions\n",
+                 MAX_TENSOR_RANK);
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  lab::TensorShape shape;
+  shape.rank = int(rank), shape.swizzle = lab::Swizzle(swizzle);
+  for (cuuint32_t d = 0; d < rank; ++d) {
+    shape.extent[d] = extents[d], shape.box[d] = box[d];
+    shape.stride[d] = d == 0 ? sizeof(half) : strides[d - 1];
+  }
+  return lab::make_tensor_map(*map, static_cast<const half*>(base), shape) == cudaSuccess ? CUDA_SUCCESS
+                                                                                          : CUDA_ERROR_INVALID_VALUE;
+}
+cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long,
+                                    cudaDriverEntryPointQueryResult* result) {
+  const bool found = !std::strcmp(symbol, "cuTensorMapEncodeTiled");
+  *function = found ? reinterpret_cast<void*>(&cuTensorMapEncodeTiled) : nullptr;
+  if (result) *result = found ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+  return cudaSuccess;
+}
