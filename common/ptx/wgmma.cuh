@@ -234,6 +234,14 @@ __device__ __forceinline__ Descriptor descriptor(const void* first, unsigned lea
   return wgmma_descriptor(shared_address(first), leading_bytes, STRIDE);
 }
 
+// Of a matrix that begins at tile[slab][row][column], all three the same in a warp. The tile's own start is computed once
+// for all products with it, and each adds a constant.
+template <int SLABS, int ROWS>
+__device__ __forceinline__ Descriptor descriptor(const half (&tile)[SLABS][ROWS][64], int slab, int row, int column,
+                                                 unsigned leading_bytes = 16) {
+  return advance(descriptor(tile, leading_bytes), ((slab * ROWS + row) * 64 + column) * sizeof(half));
+}
+
 // D as [columns / 8][4], mma.sync's layout.
 template <bool B_MAJOR, int TILES>
 __device__ __forceinline__ void wgmma(float (&d)[TILES][4], Descriptor a, Descriptor b, bool accumulate) {
