@@ -245,6 +245,13 @@ __device__ __forceinline__ Descriptor descriptor(const half (&tile)[SLABS][ROWS]
   return (FIELDS >> 32 << 32 | low) + bytes / 16;
 }
 
+// The same of tile `slot` of several: all tiles' descriptors come from the first one's.
+template <int SLOTS, int SLABS, int ROWS>
+__device__ __forceinline__ Descriptor descriptor(const half (&tiles)[SLOTS][SLABS][ROWS][64], int slot, int row,
+                                                 int column) {
+  return descriptor(tiles[0], row, column) + slot * (sizeof tiles[0] / 16);
+}
+
 // D as [columns / 8][4], mma.sync's layout.
 template <bool B_MAJOR, int TILES>
 __device__ __forceinline__ void wgmma(float (&d)[TILES][4], Descriptor a, Descriptor b, bool accumulate) {

@@ -126,8 +126,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     ptx::wgmma_fence();
 #pragma unroll
     for (int c = 0; c < D; c += 16)
-      ptx::wgmma<ptx::K_MAJOR>(s, ptx::descriptor(smem.Q, c / SLAB, group * 64, c % SLAB),
-                               ptx::descriptor(smem.K[slot], c / SLAB, 0, c % SLAB), c > 0);
+      ptx::wgmma<ptx::K_MAJOR>(s, ptx::descriptor(smem.Q, group * 64, c), ptx::descriptor(smem.K[slot], 0, c), c > 0);
     ptx::wgmma_commit();
   };
   const auto begin_pv = [&](int t) {  // o += P V: A [64][N] from registers, B [N][D] MN-major
@@ -135,8 +134,7 @@ __global__ void __launch_bounds__(THREADS, 1)
     ptx::mbarrier_wait(smem.v_full[slot], t / SLOTS % 2);
     ptx::wgmma_fence();
 #pragma unroll
-    for (int n = 0; n < N; n += 16)
-      ptx::wgmma<ptx::MN_MAJOR>(o, p[n / 16], ptx::descriptor(smem.V[slot], 0, n, 0, sizeof smem.V[slot][0]));
+    for (int n = 0; n < N; n += 16) ptx::wgmma<ptx::MN_MAJOR>(o, p[n / 16], ptx::descriptor(smem.V[slot], n, 0));
     ptx::wgmma_commit();
   };
   // Barrier 2 + i is the turn of group i. The first turn is group 0's.
