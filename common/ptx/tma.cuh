@@ -175,6 +175,7 @@ __device__ __forceinline__ void tma_load_4d(void* shared, const CUtensorMap& map
                                             MBarrier& barrier) {
   tma_load_4d(shared, &map, x, y, z, w, &barrier);
 }
+__device__ __forceinline__ void prefetch_tensor_map(const CUtensorMap& map) { prefetch_tensor_map(&map); }
 #endif
 
 }  // namespace lab::ptx
