@@ -10,7 +10,7 @@ constexpr Shape ONE_MORE{1, 1, 640, 64, false}, WIDE{1, 1, 512, 128, false}, LON
 
 std::vector<Part> look() {
   std::vector<Part> parts = {
-      checker_reports(ONE_MORE, {Finding::Kind::race_inter_warp, "ptx::wgmma<N>(s", "ptx::tma_load_4d(to"})};
+      checker_reports(ONE_MORE, {Finding::Kind::race_inter_warp, "ptx::wgmma<ptx::K_MAJOR>(s", "ptx::tma_load_4d(slot"})};
   if (!can_schedule()) return parts;
   // A copy as early and a product as late as may be, and the producer runs between.
   ExecOptions options;
