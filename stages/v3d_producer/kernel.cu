@@ -75,18 +75,18 @@ __global__ void __launch_bounds__(THREADS, 1)
   if (group == GROUPS) {
     ptx::registers_release<PRODUCER_REGISTERS>();
     // Tile t into its slot, once all warps are done with the tile before. Parity 1 passes on a fresh barrier.
-    const auto request = [&](const CUtensorMap& map, auto& slot, ptx::MBarrier& full, ptx::MBarrier& empty, int t) {
-      ptx::mbarrier_wait(empty, t / SLOTS % 2 ^ 1);
-      ptx::mbarrier_arrive_expect_tx(full, sizeof slot);
-      ptx::tma_load_4d(slot, map, 0, t * N, 0, head, full);
+    const auto request = [&](const CUtensorMap& map, auto& slots, auto& full, auto& empty, int t) {
+      const int slot = t % SLOTS;
+      ptx::mbarrier_wait(empty[slot], t / SLOTS % 2 ^ 1);
+      ptx::mbarrier_arrive_expect_tx(full[slot], sizeof slots[slot]);
+      ptx::tma_load_4d(slots[slot], map, 0, t * N, 0, head, full[slot]);
     };
     if (threadIdx.x % GROUP == 0) {
       ptx::mbarrier_arrive_expect_tx(smem.q_full, sizeof smem.Q);
       ptx::tma_load_4d(smem.Q, q, 0, q0, 0, head, smem.q_full);
       for (int t = 0; t < tiles; ++t) {
-        const int slot = t % SLOTS;
-        request(k, smem.K[slot], smem.k_full[slot], smem.k_empty[slot], t);
-        request(v, smem.V[slot], smem.v_full[slot], smem.v_empty[slot], t);
+        request(k, smem.K, smem.k_full, smem.k_empty, t);
+        request(v, smem.V, smem.v_full, smem.v_empty, t);
       }
     }
     return;
@@ -103,7 +103,8 @@ __global__ void __launch_bounds__(THREADS, 1)
   float row_max[2] = {-FLT_MAX, -FLT_MAX};  // of s; not -inf: -inf - -inf is NaN
   float row_sum[2] = {};                    // of the lane's own columns only
   const float scale_log2 = scale * LOG2_E;  // exp(scale x) is 2^(scale_log2 x)
-  const auto begin_qk = [&](int t) {        // s = Q K^T: A [64][D] and B [D][N], both K-major, from shared memory
+
+  const auto begin_qk = [&](int t) {  // s = Q K^T: A [64][D] and B [D][N], both K-major, from shared memory
     const int slot = t % SLOTS;
     ptx::mbarrier_wait(smem.k_full[slot], t / SLOTS % 2);
     ptx::wgmma_fence();
