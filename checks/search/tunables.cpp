@@ -61,17 +61,28 @@ std::vector<Place> places_of(const std::string& piece, const std::string& source
 struct Table {
   Place all;
   std::vector<std::vector<std::string>> rows;
+  std::vector<Place> calls;  // of a stage in plain CUDA, whose rows are its calls `launch<64, 1>(args)`
 };
 
 Table table_of(const std::string& source, const std::string& who) {
   std::smatch found;
-  if (!std::regex_search(source, found, std::regex("return (stage_of<[^;]*>)\\(\\);")))
-    throw BadInput(who + ": no `return stage_of<Launcher<Tile<...>>, ...>();` in kernel.cu");
-  Table table{{std::size_t(found.position(1)), std::size_t(found.length(1))}, {}};
-  const std::regex row("Launcher<Tile<([^>]*)>");
-  const std::string text = found[1];
-  for (std::sregex_iterator i(text.begin(), text.end(), row), end; i != end; ++i)
-    table.rows.push_back(split((*i)[1], ","));
+  Table table{{}, {}, {}};
+  const auto read = [&](const std::string& text, const std::regex& row) {
+    for (std::sregex_iterator i(text.begin(), text.end(), row), end; i != end; ++i) {
+      table.rows.push_back(split((*i)[1], ","));
+      table.calls.push_back({std::size_t(i->position()), std::size_t(i->length())});
+    }
+  };
+  if (std::regex_search(source, found, std::regex("return (stage_of<[^;]*>)\\(\\);"))) {
+    table.all = {std::size_t(found.position(1)), std::size_t(found.length(1))};
+    read(found[1], std::regex("Launcher<Tile<([^>]*)>"));
+    table.calls.clear();
+  } else {
+    read(source, std::regex("\\blaunch<(\\d[^>]*)>\\(args\\)"));
+    if (table.rows.empty())
+      throw BadInput(who +
+                     ": no `launch<64, ...>(args)` in kernel.cu, and no `return stage_of<Launcher<Tile<...>>>();`");
+  }
   return table;
 }
 
@@ -145,10 +156,12 @@ void Tunables::check() const {
       throw BadInput(who + ": '" + t.own + "', which kernel.cu says, is not among its values");
     patches += t.patch;
   }
-  if (takes_.empty() && arguments_.size() > 1) throw BadInput(path_ + ": a table with arguments beside D needs takes:");
   if (!takes_.empty()) places_of(takes_, kernel_, path_ + ": takes");
   if (patches > 1) throw BadInput(path_ + ": one patch at most");
-  for (const auto& row : table_of(kernel_, path_).rows)
+  const Table table = table_of(kernel_, path_);
+  if (takes_.empty() && arguments_.size() > 1 && table.calls.empty())
+    throw BadInput(path_ + ": a table with arguments beside D needs takes:");
+  for (const auto& row : table.rows)
     if (row.size() != arguments_.size())
       throw BadInput(
           format("%s: table: has %zu arguments, a row of kernel.cu %zu", path_.c_str(), arguments_.size(), row.size()));
@@ -255,10 +268,14 @@ std::string Tunables::source(const Setting& setting, const Shape& shape) const {
   if (!takes_.empty()) put(takes_, "true", "takes");
   std::string row = std::to_string(shape.D);
   for (std::size_t i = 1; i < arguments_.size(); ++i) row += ", " + setting.at(arguments_[i]);
-  const Place table = table_of(text, path_).all;
-  const std::string old = text.substr(table.at, table.size);
-  edits.emplace_back(
-      table, std::string(std::size_t(std::ranges::count(old, '\n')), '\n') + "stage_of<Launcher<Tile<" + row + ">>>");
+  const Table table = table_of(text, path_);
+  if (const std::string old = text.substr(table.all.at, table.all.size); !old.empty())
+    edits.emplace_back(table.all, std::string(std::size_t(std::ranges::count(old, '\n')), '\n') +
+                                      "stage_of<Launcher<Tile<" + row + ">>>");
+  // Whichever row a plain stage's own choice leads to is this one; rows of the other D need not compile.
+  for (std::size_t i = 0; i < table.calls.size(); ++i)
+    edits.emplace_back(table.calls[i], table.rows[i][0] == std::to_string(shape.D) ? "launch<" + row + ">(args)"
+                                                                                   : "cudaErrorInvalidValue");
   std::ranges::sort(edits, std::greater(), [](const auto& edit) { return edit.first.at; });
   for (std::size_t i = 0; i < edits.size(); ++i) {
     const auto& [place, value] = edits[i];

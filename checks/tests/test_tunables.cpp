@@ -71,6 +71,25 @@ stage_of<Launcher<Tile<64, 2, 96>>>();
   CHECK(has(tunables.source(setting, SHAPE), "Tile<64, 3, 96>"));
 }
 
+TEST_CASE("evolve: the rows of a stage in plain CUDA are its launches") {
+  std::string kernel = SEARCHED, conf = CONF;
+  kernel.replace(kernel.find("bool takes"), kernel.npos, R"(cudaError_t attention(const AttentionArgs& args) {
+  if (args.shape.D == 64) return few ? launch<64, 1, 128>(args) : launch<64, 2, 64>(args);
+  return launch<128, 1, 96>(args);
+}
+)");
+  const std::size_t takes = conf.find("takes:");
+  conf.erase(takes, conf.find('\n', takes) + 1 - takes);
+  const Tunables tunables("v9z_test", conf, kernel);
+  REQUIRE(tunables.rows(SHAPE).size() == 2);
+  Setting setting = tunables.own(SHAPE, "kernel attention<64,2,64>\n");
+  setting["GROUPS"] = "3";
+  CHECK(has(tunables.source(setting, SHAPE), R"(
+  if (args.shape.D == 64) return few ? launch<64, 3, 64>(args) : launch<64, 3, 64>(args);
+  return cudaErrorInvalidValue;
+)"));
+}
+
 TEST_CASE("evolve: what cannot be built is known before") {
   const Tunables tunables("v9z_test", CONF, SEARCHED);
   Setting setting = tunables.rows(SHAPE)[0];

@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(THREADS, D == 64 ? 4 : 2)  // blocks that an S
   // The m64nN accumulator layout: of the warp's row quad_row + 8 h, columns 8 n + first_column and the next are
   // [n][2 h] and [n][2 h + 1].
   const int first_row = warp * 16, quad_row = lane / 4, first_column = lane % 4 * 2;
-  float s[N / 8][4];                        // scores, [64 rows][N keys]
+  float s[N / 8][4];                        // scores, then weights, [64 rows][N keys]
   unsigned p[N / 16][4];                    // weights as halves: A operands of 16 keys each
   float o[D / 8][4] = {};                   // O, [64 rows][D columns]
   float row_max[2] = {-FLT_MAX, -FLT_MAX};  // of s; not -inf: -inf - -inf is NaN
@@ -131,8 +131,8 @@ __global__ void __launch_bounds__(THREADS, D == 64 ? 4 : 2)  // blocks that an S
       row_sum[h] *= rescale;
 #pragma unroll
       for (int n = 0; n < N / 8; ++n) {
-        const float p0 = ptx::ex2((s[n][2 * h] - row_max[h]) * scale_log2);
-        const float p1 = ptx::ex2((s[n][2 * h + 1] - row_max[h]) * scale_log2);
+        float &p0 = s[n][2 * h], &p1 = s[n][2 * h + 1];
+        p0 = ptx::ex2((p0 - row_max[h]) * scale_log2), p1 = ptx::ex2((p1 - row_max[h]) * scale_log2);
         row_sum[h] += p0 + p1;
         p[n / 2][n % 2 * 2 + h] = half_pair(p0, p1);
       }

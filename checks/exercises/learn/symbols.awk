@@ -3,8 +3,9 @@
 BEGIN {
   some = "_GLOBAL_OFFSET_TABLE_|_Unwind_Resume|__gxx_personality_v0|lab::stage_conf|lab::stage_conf()|lab::stage_name()|lab::multiprocessors()|" \
     "blockIdx|threadIdx|blockDim|gridDim|strlen|memcpy|memmove|memset|memcmp|printf|puts|putchar|lab_kernel_printf|__printf_chk|" \
-    "__stack_chk_fail|abort|std::terminate()"
-  begins = "lab::ex2_approx_ftz(|lab::rcp_approx_ftz(|lab::fast_exp(|lab::fast_divide(|cudaMemset(|lab::set_launch_message(|" \
+    "snprintf|__snprintf_chk|fwrite|fprintf|stderr|lab_refused|cudaGetLastError()|__stack_chk_fail|abort|std::terminate()"
+  begins = "lab::plain::|lab::ex2_approx_ftz(|lab::rcp_approx_ftz(|lab::fast_exp(|lab::fast_divide(|cudaMemset(|cudaDeviceGetAttribute(|" \
+    "cudaGetDevice(|cudaGetDriverEntryPoint(|lab::set_launch_message(|" \
     "lab::make_tensor_map(|lab::persistent_blocks(|lab::check_budget(|lab::attention_name[|lab::plan_of(|lab::plan_by(|lab::launch_by(|" \
     "lab::SmemCount::|lab::LaunchPlan::|lab::InputMaps::make(|lab::head_tiles_map(|operator new|operator delete|__cxa_|__tsan_|" \
     "std::__throw_|std::invalid_argument::|std::runtime_error::|std::logic_error::|std::__cxx11::basic_string<|std::__detail::|" \
@@ -17,5 +18,5 @@ BEGIN {
 { sub(/^ *[A-Za-z] /, "") }
 $0 in allowed || $0 ~ mathematics { next }
 # A function of the emulation, or a template of it with its result in front, and no member of the classes that it is made of.
-/^lab::cpu::[A-Za-z0-9_]+\(/ || /^[a-z ]*lab::cpu::[A-Za-z0-9_]+<[^:(]*>\(/ { next }
+/^lab::(cpu|plain)::[A-Za-z0-9_]+\(/ || /^[a-z ]*lab::(cpu|plain)::[A-Za-z0-9_]+<[^:(]*>\(/ || /^lab::plain::Launch::start\(/ { next }
 { for (i = 1; i <= starts; i++) if (index($0, start[i]) == 1) next; print; exit }

@@ -12,7 +12,7 @@ std::vector<Part> look() {
   const Trial whole = run_trial(WHOLE);
   const auto without = [](const std::string& warps) {
     const Wait wait{.at = Wait::At::products, .words = warps + " of the warpgroup"};
-    return ExpectedHang{.hang = {wait}, .line = "ptx::wgmma<N>(s,", .or_stops = true};
+    return ExpectedHang{.hang = {wait}, .line = "ptx::wgmma<ptx::K_MAJOR>(s,", .or_stops = true};
   };
   // What a product of fewer than four warps does is not defined.
   return {hangs(EIGHT_ROWS, without("warps 1,2,3")), hangs(FORTY_ROWS, without("warp 3")),

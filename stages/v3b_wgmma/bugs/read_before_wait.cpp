@@ -9,7 +9,7 @@ constexpr Shape SMALL{1, 1, 256, 64, false};
 
 std::vector<Part> look() {
   std::vector<Part> parts = {
-      checker_reports(SMALL, {Finding::Kind::read_before_wait, "ptx::wgmma<N>(s,", "weigh_tile(s,"}),
+      checker_reports(SMALL, {Finding::Kind::read_before_wait, "ptx::wgmma<ptx::K_MAJOR>(s,", "float tile_max = fmaxf(s[0]"}),
       schedules_differ(SMALL)};
   if (!can_schedule()) return parts;
   parts.push_back(
