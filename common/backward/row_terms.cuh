@@ -10,12 +10,6 @@ inline constexpr int ROW_THREADS = 256;  // of a block
 template <int M, int D>
 inline constexpr int ROW_BLOCKS = M* D / 8 / ROW_THREADS;  // to a tile of M query rows
 
-// 8 halves from column c of row r of a [S][D] tensor on, or zeros if the row lies past it.
-template <int D>
-__device__ __forceinline__ uint4 row8(const half* from, int r, int c, int S) {
-  return r < S ? *reinterpret_cast<const uint4*>(from + std::size_t(r) * D + c) : make_uint4(0, 0, 0, 0);
-}
-
 // By a grid of (heads, ROW_BLOCKS of all tiles) blocks. out, dout, v: [heads, S, D]; terms: [heads, tiles, 2, M]: L log2 e,
 // then delta; bounds: [heads, tiles, ROW_BLOCKS]; dq_sum: [heads, tiles, M * D].
 template <int M, int D>

@@ -236,12 +236,13 @@ __device__ __forceinline__ Descriptor descriptor(const void* first, unsigned lea
 }
 
 // The operand of a product that begins at this row and column of a tile of [slabs][rows][64] halves. What differs from
-// product to product is added last, as a constant, so that the tile's own descriptor is computed once.
+// product to product is added last, as a constant, so that the tile's own descriptor is computed once: rows to the
+// address, as the row may be the warpgroup's.
 template <int SLABS, int ROWS>
 __device__ __forceinline__ Descriptor descriptor(const half (&tile)[SLABS][ROWS][64], int row, int column) {
-  constexpr Descriptor FIELDS = wgmma_descriptor(0u, sizeof tile[0], 1024);  // 1024: from 8 rows to the next 8
-  const unsigned low = unsigned(FIELDS) + shared_address(tile) / 16;  // no mask: such an address has 18 bits at most
-  const unsigned bytes = column / 64 * sizeof tile[0] + row * 128 + column % 64 * sizeof(half);
+  constexpr Descriptor FIELDS = wgmma_descriptor(0u, sizeof tile[0], 1024);     // 1024: from 8 rows to the next 8
+  const unsigned low = unsigned(FIELDS) + shared_address(tile) / 16 + row * 8;  // no mask: an address has 18 bits
+  const unsigned bytes = column / 64 * sizeof tile[0] + column % 64 * sizeof(half);
   return (FIELDS >> 32 << 32 | low) + bytes / 16;
 }
 
