@@ -15,6 +15,7 @@
 // them. Operands written by plain stores need fence_proxy_async() and a barrier first. All 128 threads call all of it
 // together.
 #pragma once
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -232,6 +233,23 @@ inline constexpr bool K_MAJOR = false, MN_MAJOR = true;
 __device__ __forceinline__ Descriptor descriptor(const void* first, unsigned leading_bytes = 16) {
   constexpr unsigned STRIDE = 1024;  // from 8 rows to the next 8, where the pattern starts again
   return wgmma_descriptor(shared_address(first), leading_bytes, STRIDE);
+}
+
+// The operand of a product that begins at this row and column of a tile of [slabs][rows][64] halves. What differs from
+// product to product is added last, as a constant, so that the tile's own descriptor is computed once.
+template <int SLABS, int ROWS>
+__device__ __forceinline__ Descriptor descriptor(const half (&tile)[SLABS][ROWS][64], int row, int column) {
+  constexpr Descriptor FIELDS = wgmma_descriptor(0u, sizeof tile[0], 1024);  // 1024: from 8 rows to the next 8
+  const unsigned low = unsigned(FIELDS) + (shared_address(tile) & 0x3FFFF) / 16;  // above: the block's rank in a cluster
+  const unsigned bytes = column / 64 * sizeof tile[0] + row * 128 + column % 64 * sizeof(half);
+  return (FIELDS >> 32 << 32 | low) + bytes / 16;
+}
+
+// The same of tile `slot` of several: all tiles' descriptors come from the first one's.
+template <int SLOTS, int SLABS, int ROWS>
+__device__ __forceinline__ Descriptor descriptor(const half (&tiles)[SLOTS][SLABS][ROWS][64], int slot, int row,
+                                                 int column) {
+  return descriptor(tiles[0], row, column) + slot * (sizeof tiles[0] / 16);
 }
 
 // D as [columns / 8][4], mma.sync's layout.
