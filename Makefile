@@ -155,14 +155,14 @@ $(B)/unit: $(B)/obj/checks/tests/test_main.o $(UNIT_OBJ) ; @$(CXX) -no-pie -g $^
 # --- kernels ---
 # fixed and checked are a stage's kernel.cu. A bug's is patched, and its #line directives name lines of kernel.cu and of the patch; learn-NN
 # and evolve-ID have a source.cu. Of these the headers, half of the work, are compiled once (-O1 like they), with a printf that names block and thread.
-instrumented = $(INSTRUMENTATION) $(if $(findstring /bug-,$@),-Wno-unused-parameter) -include $(PRECOMPILED:.gch=) -fpch-preprocess
+instrumented = $(INSTRUMENTATION) $(if $(findstring /bug-,$@),-Wno-unused-parameter) -include $(basename $(firstword $(PRECOMPILED))) -fpch-preprocess
 compile_gpu = $(NVCC) $(NVCCFLAGS) $(call gencode_of,$(firstword $(subst /, ,$(@:$(B)/%=%)))) $(LIBRARY_FLAGS:%=-Xcompiler %) -I. -MD \
   -MF $(@:.o=.d) $(if $(findstring /evolve-,$@),-Xptxas -v)
 compile_cpu = CCACHE_SLOPPINESS=pch_defines,time_macros sh checks/scripts/compile_kernel.sh $(B)/frontend $< $@ $(CXX) $(CXXFLAGS) $(KERNEL_FLAGS) $(1) \
   $(LIBRARY_FLAGS) -fno-plt -ftls-model=initial-exec $(INCLUDES) -MMD -MF $(@:.o=.d) -MP
-PRECOMPILED := $(if $(GPU),,$(B)/kernel_printf.hpp.gch)
+PRECOMPILED := $(if $(GPU),,$(B)/kernel_printf.hpp.gch $(B)/plain_kernel.hpp.gch)
 FRONTEND := $(if $(GPU),,$(B)/frontend checks/scripts/compile_kernel.sh)
-$(B)/kernel_printf.hpp.gch: checks/exercises/kernel_printf.hpp $(B)/flags
+$(B)/%.hpp.gch: checks/exercises/%.hpp $(B)/flags
 	@$(building) cp $< $(@:.gch=); $(CXX) -x c++-header $(CXXFLAGS) $(KERNEL_FLAGS) -O1 $(INSTRUMENTATION) $(LIBRARY_FLAGS) -fno-plt \
 	  -ftls-model=initial-exec $(INCLUDES) -MMD -MP -MT $@ -MF $(@:.gch=.d) $< -o $@
 compile_kernel = @$(building) $(if $(GPU),$(compile_gpu) -MP -c $< -o $@,$(compile_cpu)) $(if $(findstring /evolve-,$@),> $(@:.o=.log) 2>&1)
@@ -188,11 +188,11 @@ build/gpu/probe_%: checks/probes/probe_%.cu $(PROBED) $(wildcard checks/probes/*
 	@$(NVCC) $(NVCCFLAGS) $(if $(filter wgmma overlap,$*),$(SM_90A),$(call gencode,$(GPU_ARCHS))) -DLAB_GPU -I. -o $@ $(filter %.cu %.cpp,$^)
 
 # --- goals: `make help` prints the lines with ## ---
-# Goals that run the runner with all its commands; the test of a stage of the forward pass needs less of it. Exercises build it themselves.
+# Goals that run the runner with all its commands; the test of a stage needs less of it. Exercises build it themselves.
 RUN_NOTHING := help list clean check check-builds show-bug edit-bug save-bug unit sanitize host-as-gpu evolve-labs probe exercise hint predict try solution grade
 RUNNING := $(filter-out $(RUN_NOTHING) $(if $(n),racecheck counters trace),$(GOALS) $(INNER_GOALS))
 $(RUNNING): | $(RUNNER)
-$(filter-out $(if $(and $(STAGE),$(if $(BACKWARD)$(bug),,1)),test),$(RUNNING)): | $(B)/commands.so
+$(filter-out $(if $(and $(STAGE),$(if $(bug),,1)),test),$(RUNNING)): | $(B)/commands.so
 help: ## make | what can be done here
 	@sh checks/scripts/help.sh Makefile
 list: ## make list | every stage, its idea, its bugs, its names in the notes

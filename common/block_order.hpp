@@ -38,6 +38,11 @@ __host__ __device__ constexpr bool over_all_heads(bool causal, int S, int heads)
   return causal && (heads < MANY_HEADS || 4.0 * S * T::D * heads <= T::L2_SHARE);
 }
 
+// The same of a kernel for D columns; l2: bytes that K and V may fill.
+__host__ __device__ constexpr bool over_all_heads(bool causal, int S, int D, int heads, double l2) {
+  return causal && (heads < MANY_HEADS || 4.0 * S * D * heads <= l2);
+}
+
 // The orders read backwards, for LaunchPlan::block_of: which block takes a tile, counted head after head.
 constexpr unsigned block_over_all_heads(unsigned tile, unsigned tiles, unsigned heads) {
   return (tiles - 1 - tile % tiles) * heads + tile / tiles;

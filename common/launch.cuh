@@ -43,8 +43,6 @@ cudaError_t launch_with(const LaunchExtras& extras, const char* kernel_name, voi
                         dim3 block, std::size_t smem, cudaStream_t stream, Args... args) {
   if (const cudaError_t error = check_budget(kernel_name, smem); error != cudaSuccess) return error;
 #ifdef __CUDACC__
-  const void* const address = reinterpret_cast<const void*>(kernel);
-  if (!to_be_made({address, smem, stream, grid, block, extras.cluster})) return cudaSuccess;
   cudaLaunchAttribute attributes[2] = {};
   unsigned count = 0;
   if (const dim3 c = extras.cluster; c.x != 1 || c.y != 1 || c.z != 1) {

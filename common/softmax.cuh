@@ -61,11 +61,12 @@ __device__ __forceinline__ void rescale_o(float (&o)[COLUMNS][4], const float (&
     for (int e = 0; e < 4; ++e) o[d][e] *= rescale[e / 2];
 }
 
-// Weights as halves: A operands of 16 keys each.
+// Weights of keys from .. to - 1 as halves: A operands of 16 keys each.
 template <int TILES>
-__device__ __forceinline__ void pack(unsigned (&p)[TILES / 2][4], const float (&s)[TILES][4]) {
+__device__ __forceinline__ void pack(unsigned (&p)[TILES / 2][4], const float (&s)[TILES][4], int from = 0,
+                                     int to = 8 * TILES) {
 #pragma unroll
-  for (int n = 0; n < TILES; ++n)
+  for (int n = from / 8; n < to / 8; ++n)
 #pragma unroll
     for (int h = 0; h < 2; ++h) p[n / 2][n % 2 * 2 + h] = half_pair(s[n][2 * h], s[n][2 * h + 1]);
 }

@@ -1,4 +1,5 @@
 #include "checks/acceptance/acceptance.hpp"
+#include "checks/runner/library.hpp"
 
 #include <doctest/doctest.h>
 
@@ -155,6 +156,12 @@ TEST_CASE("whole: more heads than a grid is high") {
   if (!session->what.subject.backward || !can_schedule()) return;  // a GPU has computed them all
   const std::string why = refusal(session->what.subject, MANY_HEADS);
   hold("More heads than a grid is high", why.empty() ? std::vector<std::string>{} : std::vector{why}, true);
+}
+TEST_CASE("whole: other scales are refused") {
+  // Of a kernel of one's own nobody knows; one that is not plain CUDA yet takes them.
+  const bool own = kernel_library().find("/own/") != std::string::npos;
+  if (own || library_symbol("lab_stage") || library_symbol("lab_backward_stage")) return;
+  hold("A scale that is not positive and finite is refused", scales_not_refused(session->what.subject), true);
 }
 TEST_CASE("whole: the order of blocks") {
   if (!session->what.subject.backward) return;

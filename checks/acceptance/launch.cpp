@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include "checks/acceptance/format.hpp"
 #include "common/gpu_access.hpp"
@@ -146,8 +147,11 @@ std::string refusal(const Subject& subject, const Shape& shape) {
   return ran.error();
 }
 
-std::vector<Launched> launches_of(const Subject& subject, const Shape& shape, int multiprocessors) {
-  // A launcher may clear what it gets: there is memory, but not for the addresses of a tensor past 2^32 elements.
+namespace {
+
+// A call that is recorded and not made. A launcher may clear what it gets: there is memory, but not for the addresses of
+// a tensor past 2^32 elements.
+Ran dry_run(const Subject& subject, const Shape& shape, float scale, int multiprocessors) {
   constexpr std::size_t MOST = std::size_t(1) << 27;
   static std::vector<Buffer<half>> tensor;
   static std::size_t size = 0;
@@ -157,15 +161,37 @@ std::vector<Launched> launches_of(const Subject& subject, const Shape& shape, in
   options.dry = true, options.multiprocessors = multiprocessors;
   set_exec_options(options);
   take_exec_report();
-  Call call{{}, {}, shape, 1, test_stream(), tensor[0].data()};
+  Call call{{}, {}, shape, scale, test_stream(), tensor[0].data()};
   std::ranges::fill(call.in, tensor[0].data());
   std::ranges::fill(call.out, tensor[0].data());
-  (void)subject.launch(call);
+  Ran ran;
+  ran.launched = subject.launch(call);
   cudaGetLastError();
   cudaDeviceSynchronize();
-  std::vector<Launched> launched = take_exec_report().launched;
+  ran.report = take_exec_report();
   set_exec_options({});
-  return launched;
+  return ran;
+}
+
+}  // namespace
+
+std::vector<Launched> launches_of(const Subject& subject, const Shape& shape, int multiprocessors) {
+  return dry_run(subject, shape, 1, multiprocessors).report.launched;
+}
+
+std::vector<std::string> scales_not_refused(const Subject& subject) {
+  constexpr float INFINITE = std::numeric_limits<float>::infinity();
+  std::vector<std::string> red;
+  for (const int D : {64, 128})
+    for (const float scale : {0.0f, -0.125f, INFINITE, -INFINITE, std::numeric_limits<float>::quiet_NaN()}) {
+      const Ran ran = dry_run(subject, {1, 1, 64, D, false}, scale, 0);
+      const std::string head = format("D = %d, scale = %g: ", D, double(scale));
+      if (ran.launched == cudaSuccess || !ran.report.launched.empty())
+        red.push_back(head + "is not refused");
+      else if (ran.report.message.empty())
+        red.push_back(head + "is refused, and no line says why");
+    }
+  return red;
 }
 
 }  // namespace lab

@@ -84,5 +84,7 @@ std::string refusal(const Subject& subject, const Shape& shape);
 
 // The kernels that a call launches; none is made. Empty where the backend does not see them.
 std::vector<Launched> launches_of(const Subject& subject, const Shape& shape, int multiprocessors = 0);
+// A line for each scale that is not positive and finite, and that the stage does not refuse with a line of its own.
+std::vector<std::string> scales_not_refused(const Subject& subject);
 
 }  // namespace lab

@@ -6,17 +6,17 @@ frontend=$1 source=$2 object=$3; shift 3
 grep -q '<<<' "$source" || exec "$@" -x c++ -c "$source" -o "$object"
 expanded=${object%.o}.ii rewritten=${object%.o}.rewritten.ii
 trap 'rm -f "$expanded" "$rewritten"' EXIT
-skip= before=
+# A header in front of kernels of exercises and bugs has a twin for plain CUDA.
+skip= header=common/cpu/plain_cuda.h
 for word; do
   shift
   case $skip$word in
-    next*) skip= ;;
-    -include) skip=next before='-include checks/exercises/kernel_printf.hpp' ;;
-    -fpch-preprocess) ;;
+    next*) skip= header=$(dirname "$word")/plain_kernel.hpp ;;
+    -include) skip=next ;;
     *) set -- "$@" "$word" ;;
   esac
 done
-"$@" -E -x c++ $before -include common/cpu/plain_cuda.h "$source" -MT "$object" -o "$expanded" || exit
+"$@" -E -x c++ -include "$header" "$source" -MT "$object" -o "$expanded" || exit
 "$frontend" "$expanded" "$PWD" > "$rewritten" || exit
 for word; do  # dependencies are written
   shift

@@ -1,10 +1,7 @@
 // All of CUDA that the CPU reads; `make check` includes it before a file, as nvcc does with its own.
 #pragma once
-// Many a file has a lerp of its own, and nvcc's C++17 none in <math.h>. Of the lab's kernels a bug's or an exercise's comes
-// behind kernel_printf.hpp, which has included <cmath>.
-#ifndef _GLIBCXX_CMATH
+// Many a file has a lerp of its own, and nvcc's C++17 none in <math.h>.
 #define lerp lerp_of_std
-#endif
 #include <math.h>
 #undef lerp
 

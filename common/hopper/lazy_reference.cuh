@@ -7,9 +7,22 @@
 
 #include "common/exp2_scale.cuh"
 #include "common/ptx/ex2.cuh"
+#include "common/ptx/rcp.cuh"
 #include "common/warp.cuh"
 
 namespace lab {
+
+// A weight is 2^fmaf(s, scale_log2, -reference). fmaf rounds once, and reference = row_max scale_log2 was rounded before:
+// the weight of row_max itself is 2^r, r the error of that rounding, and so has every weight of the row the factor 2^r,
+// which cancels in O / l. Up to a reference of 2^27, |r| is at most 4 and the weights fit a half. Beyond, r grows without
+// bound, and the difference s - row_max must come first.
+inline constexpr float LARGEST_REFERENCE = 134217728.0f;  // 2^27
+
+// The score whose weight relative to m is the largest power of two up to sum. Where sum is below 2, m itself.
+__device__ __forceinline__ float raised(float m, float sum, float scale_log2) {
+  const int exponent = int(__float_as_uint(sum) >> 23) - 127;
+  return m + float(max(exponent, 0)) * ptx::rcp(scale_log2);
+}
 
 // Weights of keys from .. to - 1, in place of their scores.
 template <int FLOATS>
@@ -64,6 +77,71 @@ __device__ __forceinline__ void raise_reference(const Exp2Scale& scale_log2, flo
     for (int d = 0; d < COLUMNS / 4; ++d) o[4 * d + 2 * h] *= rescale, o[4 * d + 2 * h + 1] *= rescale;
 #pragma unroll
     for (int n = 0; n < FLOATS / 4; ++n) s[4 * n + 2 * h] *= rescale, s[4 * n + 2 * h + 1] *= rescale;
+  }
+}
+
+// --- the same in plain CUDA -----------------------------------------------------------------------------------
+
+// Weights of keys from .. to - 1, in place of their scores.
+template <int TILES>
+__device__ __forceinline__ void weigh(float (&s)[TILES][4], float (&sum)[2], float scale_log2,
+                                      const float (&reference)[2], int from = 0, int to = 8 * TILES) {
+#pragma unroll
+  for (int h = 0; h < 2; ++h)
+#pragma unroll
+    for (int n = from / 8; n < to / 8; ++n) {
+      float &p0 = s[n][2 * h], &p1 = s[n][2 * h + 1];
+      p0 = ptx::ex2(fmaf(p0, scale_log2, -reference[h])), p1 = ptx::ex2(fmaf(p1, scale_log2, -reference[h]));
+      sum[h] += p0 + p1;
+    }
+}
+
+// All weights, relative to a reference that no score of the tile exceeds.
+template <int TILES, int COLUMNS>
+__device__ __forceinline__ void weigh_anew(float scale_log2, float (&s)[TILES][4], float (&o)[COLUMNS][4],
+                                           float (&row_max)[2], float (&row_sum)[2], float (&reference)[2],
+                                           float (&sum)[2]) {
+  bool huge[2];
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    float tile_max = fmaxf(s[0][2 * h], s[0][2 * h + 1]);
+#pragma unroll
+    for (int n = 1; n < TILES; ++n) tile_max = fmaxf(tile_max, fmaxf(s[n][2 * h], s[n][2 * h + 1]));
+    const float old_max = row_max[h];
+    row_max[h] = fmaxf(old_max, quad_max(tile_max));
+    reference[h] = row_max[h] * scale_log2, huge[h] = fabsf(reference[h]) > LARGEST_REFERENCE;
+    float first = 0.0f;
+    if (huge[h]) {  // the difference first
+      first = row_max[h], reference[h] = 0.0f;
+#pragma unroll
+      for (int n = 0; n < TILES; ++n) s[n][2 * h] -= first, s[n][2 * h + 1] -= first;
+    }
+    const float rescale = ptx::ex2((old_max - first) * scale_log2 - reference[h]);
+    row_sum[h] *= rescale, sum[h] = 0.0f;
+#pragma unroll
+    for (int d = 0; d < COLUMNS; ++d) o[d][2 * h] *= rescale, o[d][2 * h + 1] *= rescale;
+  }
+  weigh(s, sum, scale_log2, reference);
+#pragma unroll
+  for (int h = 0; h < 2; ++h)
+    if (huge[h]) reference[h] = -INFINITY;  // fails the next tile, which comes here again
+}
+
+// Weights that a half cannot hold are still finite as floats: a power of two lowers them, and raises the reference.
+template <int TILES, int COLUMNS>
+__device__ __forceinline__ void raise_reference(float scale_log2, float (&s)[TILES][4], float (&o)[COLUMNS][4],
+                                                float (&row_max)[2], float (&row_sum)[2], float (&reference)[2],
+                                                float (&sum)[2]) {
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const float old = reference[h];
+    row_max[h] = raised(row_max[h], quad_sum(sum[h]), scale_log2), reference[h] = row_max[h] * scale_log2;
+    const float rescale = ptx::ex2(old - reference[h]);
+    row_sum[h] *= rescale, sum[h] *= rescale;
+#pragma unroll
+    for (int d = 0; d < COLUMNS; ++d) o[d][2 * h] *= rescale, o[d][2 * h + 1] *= rescale;
+#pragma unroll
+    for (int n = 0; n < TILES; ++n) s[n][2 * h] *= rescale, s[n][2 * h + 1] *= rescale;
   }
 }
 

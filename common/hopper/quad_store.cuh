@@ -36,4 +36,18 @@ __device__ __forceinline__ void store_row(half* to, int row, int S, const float 
   }
 }
 
+// The same with o as [columns / 8][4].
+template <int COLUMNS>
+__device__ __forceinline__ void store_row(half* to, int row, int S, const float (&o)[COLUMNS][4], int h, float norm,
+                                          int lane) {
+#pragma unroll
+  for (int d = 0; d < COLUMNS; d += 4) {
+    unsigned x[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) x[i] = half_pair(o[d + i][2 * h] * norm, o[d + i][2 * h + 1] * norm);
+    transpose_quad(x, lane);  // now 8 columns from 8 (d + lane % 4) on
+    if (row < S) *reinterpret_cast<uint4*>(to + 8 * (d + lane % 4)) = make_uint4(x[0], x[1], x[2], x[3]);
+  }
+}
+
 }  // namespace lab

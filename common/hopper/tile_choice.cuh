@@ -12,10 +12,10 @@
 namespace lab {
 
 // The work of the busiest SM, in rows of 64 queries with all keys, times what such a row costs in a block of `groups`.
-// A grid is worked off in waves of as many blocks as there are SMs. Under a mask half of the work is left, but the
+// sms: how many there are. A grid is worked off in waves of as many blocks as there are SMs. Under a mask half of the work is left, but the
 // longest block has it all.
-inline double work_per_sm(const Shape& shape, int groups, double cost) {
-  const double waves = double(ceil_div(shape.S, 64 * groups)) * shape.H * shape.B / multiprocessors();
+inline double work_per_sm(const Shape& shape, int groups, double cost, int sms) {
+  const double waves = double(ceil_div(shape.S, 64 * groups)) * shape.H * shape.B / sms;
   return groups * ((shape.causal ? std::max(waves / 2, 1.0) : std::ceil(waves)) * cost);
 }
 
@@ -30,18 +30,18 @@ int least_groups(int most, const Work& work) {
 }
 
 // The number of groups, 1 .. most, for this shape. cost[i]: what a row of 64 queries costs in a block of i groups.
-inline int best_groups(const Shape& shape, const double* cost, int most) {
-  return least_groups(most, [&](int groups) { return work_per_sm(shape, groups, cost[groups]); });
+inline int best_groups(const Shape& shape, const double* cost, int most, int sms = multiprocessors()) {
+  return least_groups(most, [&](int groups) { return work_per_sm(shape, groups, cost[groups], sms); });
 }
 
 // The same, counted block by block: the work of the block that has the most, in keys of 64 query rows. Query tiles go
 // to and fro, the longest of all heads first; each costs the keys that its last row sees, times `cost` for its groups'
 // rows, and START for its beginning and end. (Fitted to v3j and v3k with 1 to 4 groups on 160 shapes:
 // writeups/results/h100-choice.tsv.)
-inline double work_of_busiest(const Shape& shape, int groups, double cost) {
+inline double work_of_busiest(const Shape& shape, int groups, double cost, int sms = multiprocessors()) {
   constexpr double START = 256;
   const int rows = 64 * groups, heads = shape.B * shape.H, per_head = ceil_div(shape.S, rows);
-  const unsigned tiles = unsigned(per_head) * unsigned(heads), blocks = std::min(unsigned(multiprocessors()), tiles);
+  const unsigned tiles = unsigned(per_head) * unsigned(heads), blocks = std::min(unsigned(sms), tiles);
   double most = 0;
   for (unsigned block = 0; block < blocks; ++block) {
     double work = 0;
@@ -54,19 +54,19 @@ inline double work_of_busiest(const Shape& shape, int groups, double cost) {
   return most;
 }
 
-// The number of groups, 1 .. most, whose busiest block has the least to do. A launcher asks once per tile, and a program
-// launches one shape many times: the last answer is kept.
-inline int counted_groups(const Shape& shape, const double* cost, int most) {
+// The number of groups, 1 .. most, whose busiest block has the least to do. A program launches one shape many times: the
+// last answer is kept.
+inline int counted_groups(const Shape& shape, const double* cost, int most, int sms = multiprocessors()) {
   struct Asked {
     Shape shape;
     const double* cost;
-    int most, blocks;
+    int most, sms;
     bool operator==(const Asked&) const = default;
   };
   thread_local Asked last{};
   thread_local int best = 0;
-  if (const Asked now{shape, cost, most, multiprocessors()}; best == 0 || !(last == now)) {
-    best = least_groups(most, [&](int groups) { return work_of_busiest(shape, groups, cost[groups]); });
+  if (const Asked now{shape, cost, most, sms}; best == 0 || !(last == now)) {
+    best = least_groups(most, [&](int groups) { return work_of_busiest(shape, groups, cost[groups], sms); });
     last = now;
   }
   return best;

@@ -20,6 +20,7 @@
 
 namespace lab::ptx {
 
+#ifndef LAB_EMULATED  // plain CUDA on the CPU has the functions at the end
 #ifdef __CUDACC__
 // A place in the shared memory of a block of the cluster.
 struct RemoteShared {
@@ -34,6 +35,7 @@ __device__ __forceinline__ RemoteShared operator+(RemoteShared at, unsigned byte
 #endif
   return at;
 }
+#endif
 
 // %cluster_ctarank: of this block in its cluster, x first; 0 without a cluster.
 __device__ __forceinline__ unsigned cluster_rank() {
@@ -93,6 +95,7 @@ __device__ __forceinline__ void cluster_sync() {
   cluster_wait();
 }
 
+#ifndef LAB_EMULATED
 // mapa.shared::cluster.u32: where `mine`, a place in this block's shared memory, lies in that of block `rank`.
 __device__ __forceinline__ RemoteShared mapa(const void* mine, unsigned rank) {
 #ifdef __CUDACC__
@@ -156,6 +159,8 @@ __device__ __forceinline__ void mbarrier_arrive(RemoteShared barrier) {
 #endif
 }
 
+#endif
+
 // mbarrier.try_wait.parity.acquire.cluster: mbarrier_wait() for a barrier at which threads of other blocks arrive or
 // st_async counts.
 __device__ __forceinline__ void mbarrier_wait_cluster(MBarrier* barrier, unsigned parity) {
@@ -192,5 +197,28 @@ __device__ __forceinline__ void tma_load_2d_multicast(void* shared, const Tensor
   cpu::tma_load_multicast(shared, map, at, 2, barrier, blocks);
 #endif
 }
+
+#ifdef __CUDACC__
+__device__ __forceinline__ void mbarrier_wait_cluster(MBarrier& barrier, unsigned parity) {
+  mbarrier_wait_cluster(&barrier, parity);
+}
+
+// mapa.shared::cluster.u32: the address of `mine`, a place in this block's shared memory, in that of block `rank`.
+__device__ __forceinline__ unsigned address_in(unsigned rank, const void* mine) {
+  unsigned theirs;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(theirs) : "r"(shared_address(mine)), "r"(rank));
+  return theirs;
+}
+
+// st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32: to `to` in the memory of block `rank`. The thread goes on,
+// and when the 16 bytes are there, that block's `barrier` counts them.
+__device__ __forceinline__ void st_async(void* to, unsigned rank, float4 value, MBarrier& barrier) {
+  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];"
+               :
+               : "r"(address_in(rank, to)), "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w),
+                 "r"(address_in(rank, &barrier))
+               : "memory");
+}
+#endif
 
 }  // namespace lab::ptx

@@ -3,9 +3,9 @@
 BEGIN {
   some = "_GLOBAL_OFFSET_TABLE_|_Unwind_Resume|__gxx_personality_v0|lab::stage_conf|lab::stage_conf()|lab::stage_name()|lab::multiprocessors()|" \
     "blockIdx|threadIdx|blockDim|gridDim|strlen|memcpy|memmove|memset|memcmp|printf|puts|putchar|lab_kernel_printf|__printf_chk|" \
-    "snprintf|__snprintf_chk|fwrite|stderr|lab_refused|cudaGetLastError()|__stack_chk_fail|abort|std::terminate()"
-  begins = "lab::ex2_approx_ftz(|lab::rcp_approx_ftz(|lab::fast_exp(|lab::fast_divide(|cudaMemset(|cudaDeviceGetAttribute(|" \
-    "cudaGetDriverEntryPoint(|cudaLaunchKernelExC(|lab::set_launch_message(|" \
+    "snprintf|__snprintf_chk|fwrite|fprintf|stderr|lab_refused|cudaGetLastError()|__stack_chk_fail|abort|std::terminate()"
+  begins = "lab::plain::|lab::ex2_approx_ftz(|lab::rcp_approx_ftz(|lab::fast_exp(|lab::fast_divide(|cudaMemset(|cudaDeviceGetAttribute(|" \
+    "cudaGetDevice(|cudaGetDriverEntryPoint(|lab::set_launch_message(|" \
     "lab::make_tensor_map(|lab::persistent_blocks(|lab::check_budget(|lab::attention_name[|lab::plan_of(|lab::plan_by(|lab::launch_by(|" \
     "lab::SmemCount::|lab::LaunchPlan::|lab::InputMaps::make(|lab::head_tiles_map(|operator new|operator delete|__cxa_|__tsan_|" \
     "std::__throw_|std::invalid_argument::|std::runtime_error::|std::logic_error::|std::__cxx11::basic_string<|std::__detail::|" \

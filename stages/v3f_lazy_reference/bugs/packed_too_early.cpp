@@ -12,7 +12,7 @@ constexpr Shape MISSION{1, 8, 512, 64, false}, WIDE_RAGGED{1, 1, 300, 128, true}
 
 std::vector<Part> look() {
   std::vector<Part> parts = {checker_reports(WIDE_RAGGED, {Finding::Kind::changed_before_wait,
-                                                           "ptx::wgmma<D, true>(o, p[n]", "p[i / 4][i % 4]"}),
+                                                           "ptx::wgmma<ptx::MN_MAJOR>(o, p[n / 16]", "p[n / 2][n % 2 * 2 + h]"}),
                              schedules_differ(WIDE_RAGGED)};
   if (!can_schedule()) return parts;
   const auto predicted = [](const Trial& t) {
